@@ -1,0 +1,43 @@
+/// The AVX2 lane: real = 4 doubles, four worlds side by side. Names as in lane_scalar.h. C11 and C++17, with -mavx2 -mfma.
+#ifndef CATENA_LANE_H
+#define CATENA_LANE_H
+
+#include <immintrin.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LANES 4
+#define FN static inline __attribute__((always_inline, unused))
+
+typedef __m256d real;
+typedef __m256d mask;  // all bits of a lane set, or none; bit0 sets the sign bit alone, which is the one that counts
+
+FN real rset(double x) { return _mm256_set1_pd(x); }
+FN real fmadd(real a, real b, real c) { return _mm256_fmadd_pd(a, b, c); }
+FN real fnmadd(real a, real b, real c) { return _mm256_fnmadd_pd(a, b, c); }
+FN real root(real a) { return _mm256_sqrt_pd(a); }
+
+FN mask lt(real a, real b) { return _mm256_cmp_pd(a, b, _CMP_LT_OQ); }
+FN mask le(real a, real b) { return _mm256_cmp_pd(a, b, _CMP_LE_OQ); }
+FN mask gt(real a, real b) { return _mm256_cmp_pd(a, b, _CMP_GT_OQ); }
+FN mask both(mask a, mask b) { return _mm256_and_pd(a, b); }
+FN mask either(mask a, mask b) { return _mm256_or_pd(a, b); }
+FN mask not_(mask a) { return _mm256_xor_pd(a, _mm256_castsi256_pd(_mm256_set1_epi64x(-1))); }
+FN mask none_of(void) { return _mm256_setzero_pd(); }
+FN bool any(mask a) { return _mm256_movemask_pd(a) != 0; }
+FN bool all(mask a) { return _mm256_movemask_pd(a) == 15; }
+FN real sel(mask m, real a, real b) { return _mm256_blendv_pd(b, a, m); }
+
+FN real magnitude(real a) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a); }
+FN real negate(real a) { return _mm256_xor_pd(_mm256_set1_pd(-0.0), a); }
+FN mask bit0(real a) { return _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_castpd_si256(a), 63)); }
+FN real flip_by_bit1(real a, real b)
+{
+    const __m256i s = _mm256_slli_epi64(_mm256_srli_epi64(_mm256_castpd_si256(b), 1), 63);
+    return _mm256_xor_pd(a, _mm256_castsi256_pd(s));
+}
+
+FN real lane_load(const double *p) { return _mm256_load_pd(p); }
+FN void lane_store(double *p, real a) { _mm256_store_pd(p, a); }
+
+#endif

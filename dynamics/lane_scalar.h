@@ -1,0 +1,59 @@
+/// The scalar lane: real = double, one world. Compiled as C11, C++17 and CUDA C++; the other lane headers offer the same names.
+///
+/// Kernels use only these names and + - * / on `real`, which round as IEEE 754 says in every lane, so that each world's
+/// bits do not depend on the lane (docs/architecture.md). fmadd rounds once everywhere: without -mfma the C library does it.
+#ifndef CATENA_LANE_H
+#define CATENA_LANE_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define LANES 1
+#ifdef __CUDACC__
+#define FN static __device__ __forceinline__
+#else
+#define FN static inline __attribute__((always_inline, unused))
+#endif
+
+typedef double real;
+typedef bool mask;
+
+FN real rset(double x) { return x; }
+FN real fmadd(real a, real b, real c) { return fma(a, b, c); }    // a b + c, rounded once
+FN real fnmadd(real a, real b, real c) { return fma(-a, b, c); }  // c - a b, rounded once
+FN real root(real a) { return sqrt(a); }
+
+FN mask lt(real a, real b) { return a < b; }
+FN mask le(real a, real b) { return a <= b; }
+FN mask gt(real a, real b) { return a > b; }
+FN mask both(mask a, mask b) { return a && b; }
+FN mask either(mask a, mask b) { return a || b; }
+FN mask not_(mask a) { return !a; }
+FN mask none_of(void) { return false; }
+FN bool any(mask a) { return a; }
+FN bool all(mask a) { return a; }
+FN real sel(mask m, real a, real b) { return m ? a : b; }  // m ? a : b
+
+FN int64_t bits_of(real a)
+{
+    int64_t i;
+    memcpy(&i, &a, sizeof i);
+    return i;
+}
+FN real real_of(int64_t i)
+{
+    real a;
+    memcpy(&a, &i, sizeof a);
+    return a;
+}
+FN real magnitude(real a) { return real_of(bits_of(a) & INT64_MAX); }
+FN real negate(real a) { return real_of(bits_of(a) ^ INT64_MIN); }
+FN mask bit0(real a) { return bits_of(a) & 1; }                                                // of the mantissa
+FN real flip_by_bit1(real a, real b) { return real_of(bits_of(a) ^ (bits_of(b) & 2) << 62); }  // -a where bit 1 of b is set
+
+FN real lane_load(const double *p) { return *p; }
+FN void lane_store(double *p, real a) { *p = a; }
+
+#endif

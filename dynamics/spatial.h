@@ -1,0 +1,92 @@
+/// Spatial algebra in lanes: vectors, rotations, symmetric matrices, shifts. All rounding happens here and is written out:
+/// a product that is added to something is one fmadd, sums run in the order of the components.
+#ifndef CATENA_SPATIAL_H
+#define CATENA_SPATIAL_H
+
+typedef struct {
+    real x, y, z;
+} vec3;
+typedef struct {
+    real xx, yy, zz, xy, xz, yz;
+} sym3;  // symmetric 3x3
+typedef struct {
+    vec3 x, y, z;
+} mat3;  // 3x3 by its columns
+
+FN vec3 vec(real x, real y, real z)
+{
+    vec3 a;
+    a.x = x, a.y = y, a.z = z;
+    return a;
+}
+FN vec3 zero3(void) { return vec(rset(0), rset(0), rset(0)); }
+FN vec3 const3(const double *c) { return vec(rset(c[0]), rset(c[1]), rset(c[2])); }
+FN vec3 add(vec3 a, vec3 b) { return vec(a.x + b.x, a.y + b.y, a.z + b.z); }
+FN vec3 sub(vec3 a, vec3 b) { return vec(a.x - b.x, a.y - b.y, a.z - b.z); }
+FN vec3 scale(vec3 a, real s) { return vec(a.x * s, a.y * s, a.z * s); }
+FN vec3 add_scaled(vec3 a, vec3 b, real s) { return vec(fmadd(b.x, s, a.x), fmadd(b.y, s, a.y), fmadd(b.z, s, a.z)); }
+FN vec3 sub_scaled(vec3 a, vec3 b, real s) { return vec(fnmadd(b.x, s, a.x), fnmadd(b.y, s, a.y), fnmadd(b.z, s, a.z)); }
+FN real dot(vec3 a, vec3 b) { return fmadd(a.z, b.z, fmadd(a.y, b.y, a.x * b.x)); }
+FN real dot_add(real s, vec3 a, vec3 b) { return fmadd(a.z, b.z, fmadd(a.y, b.y, fmadd(a.x, b.x, s))); }
+FN real dot_sub(real s, vec3 a, vec3 b) { return fnmadd(a.z, b.z, fnmadd(a.y, b.y, fnmadd(a.x, b.x, s))); }
+FN vec3 cross(vec3 a, vec3 b)
+{
+    return vec(fnmadd(a.z, b.y, a.y * b.z), fnmadd(a.x, b.z, a.z * b.x), fnmadd(a.y, b.x, a.x * b.y));
+}
+FN vec3 cross_add(vec3 c, vec3 a, vec3 b)  // c + a x b
+{
+    return vec(fmadd(a.y, b.z, fnmadd(a.z, b.y, c.x)), fmadd(a.z, b.x, fnmadd(a.x, b.z, c.y)),
+               fmadd(a.x, b.y, fnmadd(a.y, b.x, c.z)));
+}
+
+FN vec3 mul(mat3 R, vec3 a)  // R a
+{
+    return vec(fmadd(R.z.x, a.z, fmadd(R.y.x, a.y, R.x.x * a.x)), fmadd(R.z.y, a.z, fmadd(R.y.y, a.y, R.x.y * a.x)),
+               fmadd(R.z.z, a.z, fmadd(R.y.z, a.y, R.x.z * a.x)));
+}
+FN vec3 mul_add(vec3 c, mat3 R, vec3 a)
+{
+    return add_scaled(add_scaled(add_scaled(c, R.x, a.x), R.y, a.y), R.z, a.z);
+}  // c + R a
+FN vec3 tmul(mat3 R, vec3 a) { return vec(dot(R.x, a), dot(R.y, a), dot(R.z, a)); }  // R' a
+FN mat3 mmul(mat3 A, mat3 B)
+{
+    mat3 P;
+    P.x = mul(A, B.x), P.y = mul(A, B.y), P.z = mul(A, B.z);
+    return P;
+}
+/// a 3x3 constant, row-major in the model
+FN mat3 const33(const double *c)
+{
+    mat3 R;
+    R.x = vec(rset(c[0]), rset(c[3]), rset(c[6]));
+    R.y = vec(rset(c[1]), rset(c[4]), rset(c[7]));
+    R.z = vec(rset(c[2]), rset(c[5]), rset(c[8]));
+    return R;
+}
+FN sym3 const_sym(const double *c)
+{
+    sym3 S;
+    S.xx = rset(c[0]), S.yy = rset(c[1]), S.zz = rset(c[2]), S.xy = rset(c[3]), S.xz = rset(c[4]), S.yz = rset(c[5]);
+    return S;
+}
+FN vec3 smul(sym3 S, vec3 a)
+{
+    return vec(fmadd(S.xz, a.z, fmadd(S.xy, a.y, S.xx * a.x)), fmadd(S.yz, a.z, fmadd(S.yy, a.y, S.xy * a.x)),
+               fmadd(S.zz, a.z, fmadd(S.yz, a.y, S.xz * a.x)));
+}
+/// R S R': a symmetric matrix turned into other axes
+FN sym3 turn(mat3 R, sym3 S)
+{
+    const vec3 a = mul(R, vec(S.xx, S.xy, S.xz)), b = mul(R, vec(S.xy, S.yy, S.yz)), c = mul(R, vec(S.xz, S.yz, S.zz));
+    sym3 T;
+    T.xx = fmadd(c.x, R.z.x, fmadd(b.x, R.y.x, a.x * R.x.x));
+    T.yy = fmadd(c.y, R.z.y, fmadd(b.y, R.y.y, a.y * R.x.y));
+    T.zz = fmadd(c.z, R.z.z, fmadd(b.z, R.y.z, a.z * R.x.z));
+    T.xy = fmadd(c.x, R.z.y, fmadd(b.x, R.y.y, a.x * R.x.y));
+    T.xz = fmadd(c.x, R.z.z, fmadd(b.x, R.y.z, a.x * R.x.z));
+    T.yz = fmadd(c.y, R.z.z, fmadd(b.y, R.y.z, a.y * R.x.z));
+    return T;
+}
+
+#endif

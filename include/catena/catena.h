@@ -1,0 +1,11 @@
+/// catena: articulated rigid bodies at large time steps. This header includes all of the library's.
+#ifndef CATENA_CATENA_H
+#define CATENA_CATENA_H
+
+#include <catena/batch.h>
+#include <catena/dynamics.h>
+#include <catena/model.h>
+#include <catena/scene.h>
+#include <catena/status.h>
+
+#endif

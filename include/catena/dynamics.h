@@ -1,0 +1,68 @@
+/// Kinematics and dynamics of a model at given states, one or many at once.
+///
+/// Arrays are plain and row-major: q[count][nq], v[count][nv], ... in the order of the scene file. Vectors are in world axes
+/// and spatial vectors are (angular, linear), unless a comment says otherwise. Every engine and every `count` gives the same
+/// bits. Nothing is allocated by the calls; inputs and outputs must not overlap. Quaternions in q must have unit length.
+#ifndef CATENA_DYNAMICS_H
+#define CATENA_DYNAMICS_H
+
+#include <catena/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ctn_dynamics ctn_dynamics;
+
+/// Work space for the calls below; `model` must outlive it. `engine`: "auto" or NULL (the CTN_ENGINE environment variable if
+/// set, else the widest one that this CPU has), "scalar", "avx2" or "avx512". NULL on error. One thread at a time may use it.
+CTN_API ctn_dynamics *ctn_dynamics_create(const ctn_model *model, const char *engine, ctn_error *err);
+CTN_API void ctn_dynamics_free(ctn_dynamics *dyn);  // NULL is allowed
+
+/// The name of the engine in use.
+CTN_API const char *ctn_dynamics_engine(const ctn_dynamics *dyn);
+
+/// World rotation R [count][nlink][9] (row-major) and origin p [count][nlink][3] (m) of every link frame.
+CTN_API void ctn_forward_kinematics(ctn_dynamics *dyn, int count, const double *q, double *R, double *p);
+
+/// Twist [count][nlink][6] of every link: angular velocity (rad/s), velocity of the link origin (m/s).
+CTN_API void ctn_link_twists(ctn_dynamics *dyn, int count, const double *q, const double *v, double *twist);
+
+/// Inverse dynamics by the recursive Newton-Euler algorithm (RNEA): tau = H(q) a + c(q, v), with armature in H and without
+/// the passive forces of the joints. a, tau [count][nv]; N m or N.
+CTN_API void ctn_rnea(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *a, double *tau);
+
+/// Bias force c(q, v) [count][nv]: Coriolis, centrifugal and gravity terms.
+CTN_API void ctn_bias(ctn_dynamics *dyn, int count, const double *q, const double *v, double *bias);
+
+/// Passive force [count][nv] of the joints: dampers, springs, soft limits (those that are violated).
+CTN_API void ctn_passive(ctn_dynamics *dyn, int count, const double *q, const double *v, double *passive);
+
+/// Joint-space inertia H(q) [count][nv][nv] by the composite-rigid-body algorithm (CRBA), both triangles, armature included.
+CTN_API void ctn_crba(ctn_dynamics *dyn, int count, const double *q, double *H);
+
+/// Forward dynamics by the articulated-body algorithm (ABA): solves H qdd = tau + passive - c. tau [count][nv] may be NULL
+/// (no applied force); qdd [count][nv].
+CTN_API void ctn_aba(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *tau, double *qdd);
+
+/// Jacobian J [count][6][nv] of link `link`: its twist is J v.
+CTN_API void ctn_jacobian(ctn_dynamics *dyn, int count, const double *q, int link, double *J);
+
+/// Sums over the whole model.
+typedef struct ctn_totals {
+    double kinetic;              // J, v' H v / 2: the rotors of `armature` count
+    double potential;            // J, of gravity, zero at the world origin; no springs
+    double spring;               // J, potential of joint springs and soft limits
+    double momentum_linear[3];   // kg m/s, of all links (not the rotors)
+    double momentum_angular[3];  // kg m^2/s, about the world origin
+    double com[3];               // m, centre of mass of all links of the file
+    double mass;                 // kg
+} ctn_totals;
+
+/// totals [count].
+CTN_API void ctn_energy_momentum(ctn_dynamics *dyn, int count, const double *q, const double *v, ctn_totals *totals);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,49 @@
+/// Status codes and messages. The library never prints, exits or aborts on a user's data: it fills a ctn_error.
+#ifndef CATENA_STATUS_H
+#define CATENA_STATUS_H
+
+#include <stddef.h>
+
+#if defined(__GNUC__)
+#define CTN_API __attribute__((visibility("default")))
+#else
+#define CTN_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CTN_VERSION_MAJOR 0
+#define CTN_VERSION_MINOR 1
+#define CTN_VERSION_PATCH 0
+
+typedef enum ctn_status {
+    CTN_OK = 0,
+    CTN_BAD_SCENE,     // a scene file is malformed or unphysical; the message lists every error with its place
+    CTN_BAD_CONFIG,    // a configuration value is out of its range
+    CTN_BAD_ARGUMENT,  // an argument of a call is out of its range
+    CTN_UNAVAILABLE,   // a known feature that this version, build or machine does not have
+    CTN_NO_MEMORY,
+    CTN_IO,             // a file could not be read or written
+    CTN_NOT_CONVERGED,  // a step was carried out by a fallback, or its residual is above the tolerance: see the statistics
+    CTN_FROZEN,         // a world could not be stepped and rests at its last good state: see the statistics
+} ctn_status;
+
+/// What went wrong, for people. Filled by the call that failed; a call that succeeds leaves it alone.
+typedef struct ctn_error {
+    ctn_status status;
+    int count;           // how many problems `message` lists, one a line (scene files: up to 20)
+    char message[8192];  // "file:line:column: key: ..." where there is a place; always terminated
+} ctn_error;
+
+/// The name of a status, e.g. "not converged". Never NULL.
+CTN_API const char *ctn_status_name(ctn_status status);
+
+/// The version of the library as text, e.g. "0.1.0".
+CTN_API const char *ctn_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,71 @@
+/// A scene as its file says it: checked, defaults applied, generators and includes expanded, links in file order.
+/// Filled by sim/scene_read.c, read by sim/compile.c. docs/scene.md describes the format.
+#ifndef CATENA_SIM_SCENE_H
+#define CATENA_SIM_SCENE_H
+
+#include <catena/batch.h>
+#include <catena/model.h>
+#include <stdbool.h>
+
+typedef enum scene_shape_type { SHAPE_SPHERE, SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_ELLIPSOID } scene_shape_type;
+
+typedef struct scene_shape {
+    scene_shape_type type;
+    double center[3];       // sphere, box, ellipsoid; link frame, m
+    double rotation[4];     // box, ellipsoid: unit quaternion w x y z
+    double size[3];         // box: full lengths; ellipsoid: radii
+    double from[3], to[3];  // capsule, cylinder: the ends of the axis
+    double radius;          // sphere, capsule, cylinder
+    double density;         // kg/m^3, NAN: the link's
+    double color[3];        // 0..1
+} scene_shape;
+
+typedef struct scene_joint {
+    ctn_joint_type type;
+    double axis[3], axis2[3];  // unit vectors; revolute, prismatic, helical: axis; universal: both
+    double pitch;              // helical, m/rad
+    double damping[6];         // one entry a dof (ball: all three alike)
+    double stiffness[3];       // one entry a dof (ball: all three alike); not free
+    double rest[4];            // one entry a dof; ball: unit quaternion
+    double armature[3];        // one entry a dof (ball: all three alike); not free
+    bool limited[3];           // one entry a dof; ball: [0], a cone about rest
+    double limits[3][2];       // [dof][lo, hi]; ball: [0][1] is the half angle of the cone, [0][0] = 0
+    double limit_stiffness;    // N m/rad or N/m, NAN: chosen by sim/compile.c
+    double limit_damping;      // N m s/rad or N s/m while violated
+    double effort[6];          // one entry a dof, INFINITY: none
+    double q0[7], v0[6];       // initial coordinates and velocities (after `state:` has been applied)
+} scene_joint;
+
+typedef struct scene_link {
+    char *name;
+    int parent;          // index of a link before it, -1: world
+    double position[3];  // m, in the parent's frame
+    double rotation[4];  // unit quaternion w x y z
+    scene_joint joint;
+    double mass, com[3], inertia[6];  // inertia about com: xx yy zz xy xz yz; from shapes and density where the file says so
+    scene_shape *shapes;
+    int nshape;
+    int line, column;  // where the link (or its generator) starts, for messages of the compiler
+    const char *file;  // owned by the scene
+} scene_link;
+
+struct ctn_scene {
+    char *path;  // as given, the name in messages
+    char *name;
+    char *text;
+    char *warnings;
+    double gravity[3];
+    double duration;          // s, negative: not given
+    ctn_batch_config config;  // the `integrator:` section over the defaults
+    scene_link *links;
+    int nlink, nq, nv;
+    char **files;  // every file read, [0] = path
+    int nfile;
+};
+
+/// Number of coordinates and of degrees of freedom of a joint type.
+int joint_nq(ctn_joint_type type);
+int joint_nv(ctn_joint_type type);
+const char *joint_name(ctn_joint_type type);
+
+#endif
