@@ -56,4 +56,15 @@ FN real flip_by_bit1(real a, real b) { return real_of(bits_of(a) ^ (bits_of(b) &
 FN real lane_load(const double *p) { return *p; }
 FN void lane_store(double *p, real a) { *p = a; }
 
+/// dst [n] from the rows of LANES worlds, and back into the first `count` of them.
+FN void lane_gather(real *dst, const double *const *row, int n)
+{
+    for (int j = 0; j < n; j++) dst[j] = row[0][j];
+}
+FN void lane_scatter(double *const *row, int count, const real *src, int n)
+{
+    if (count)
+        for (int j = 0; j < n; j++) row[0][j] = src[j];
+}
+
 #endif

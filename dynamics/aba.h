@@ -1,0 +1,196 @@
+/// Forward dynamics by the articulated-body algorithm. [Featherstone 2008, ch. 7]
+///
+/// Outwards: axes R, and what inverse dynamics would say at zero joint acceleration: angular velocity w, bias acceleration
+/// (al, a) of the origin with gravity in it, rigid inertia, wrench (n, f) = I a + v x* I v. Inwards: articulated inertias and
+/// the wrench that the joints leave over. Outwards again: joint accelerations, and what they add to the links'.
+/// Taking the bias acceleration first spares the product of articulated inertia and bias in the inward pass.
+#ifndef CATENA_ABA_H
+#define CATENA_ABA_H
+
+typedef struct {
+    vec3 z, r;   // joint axis; from the parent's origin to this one
+    sym3 A;      // rotational inertia
+    vec3 h;      // first moment
+    wrench w;
+} aba_rigid;
+
+typedef struct {
+    vec3 z, r;
+    vec3 Ua, Ul;
+    real i, u;   // 1/D, tau - S'w
+} aba_joint1;
+
+typedef struct {
+    vec3 r, u;   // u = D^-1 (tau - S'w)
+    gain3 G;
+} aba_joint3;
+
+typedef union {
+    aba_rigid rigid;
+    aba_joint1 one;
+    aba_joint3 three;
+} aba_body;
+
+typedef struct {
+    mat3 R;
+    vec3 w, al, a;
+} aba_motion;  // of a body: axes, angular velocity, acceleration
+
+typedef struct {
+    inertia6 P;
+    wrench w;
+} aba_hand;  // what a subtree hands to its parent
+
+typedef struct {
+    vec3 al, a;
+} aba_accel;
+
+/// Scratch of one lane block. [nbody] each
+typedef struct {
+    aba_body *body;
+    aba_motion *motion;  // written for forks and joints of three degrees of freedom
+    aba_hand *hand;      // sums at forks
+    aba_accel *accel;    // written for forks
+} aba_work;
+
+static void aba_outward(const ctn_model *m, const real *q, const real *v, aba_work *work)
+{
+    aba_motion M;
+    M.R.x = M.R.y = M.R.z = M.w = M.al = M.a = zero3();
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        aba_rigid *s = &work->body[i].rigid;
+        if (b->flags & BODY_ROOT) {
+            M.w = M.al = zero3();
+            M.a = vec(rset(-m->gravity[0]), rset(-m->gravity[1]), rset(-m->gravity[2]));
+        } else if (!(b->flags & BODY_NEXT))
+            M = work->motion[b->parent];
+
+        const mat3 R = body_axes(b, M.R, q);
+        const vec3 r = body_offset(b, M.R, R.z, q);
+        if (!(b->flags & BODY_ROOT) && has_arm(b)) M.a = cross_add(cross_add(M.a, M.al, r), M.w, cross(M.w, r));
+        M.R = R;
+        if (!(b->flags & BODY_ROOT) && slides(b)) M.a = add_scaled(M.a, cross(M.w, joint_slide(b, R, v)), rset(2));
+        if (turns(b)) {
+            const vec3 t = joint_turn(b, R, v);
+            M.al = cross_add(M.al, M.w, t);
+            M.w = add(M.w, t);
+        }
+        s->z = R.z;
+        s->r = r;
+        if (b->flags & BODY_MASS) {
+            const vec3 h = mul(R, const3(b->h));
+            const sym3 A = turn(R, const_sym(b->I));
+            s->h = h;
+            s->A = A;
+            s->w.f = cross_add(cross_add(scale(M.a, rset(b->mass)), M.al, h), M.w, cross(M.w, h));
+            s->w.n = cross_add(add(cross(h, M.a), smul(A, M.al)), M.w, smul(A, M.w));
+        }
+        if ((b->flags & BODY_FORK) || b->nv == 3) work->motion[i] = M;
+    }
+}
+
+static void aba_inward(const ctn_model *m, const real *tau, aba_work *work)
+{
+    aba_hand c;  // from the subtree of the next body
+    c.P = inertia_zero(), c.w = wrench_zero();
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const ctn_body *b = &m->bodies[i];
+        aba_body *s = &work->body[i];
+        const vec3 z = s->rigid.z, r = s->rigid.r;
+        inertia6 P;
+        wrench w;
+        if (b->flags & BODY_LEAF) {
+            P = inertia_rigid(s->rigid.A, s->rigid.h, rset(b->mass));
+            w = s->rigid.w;
+        } else {
+            P = c.P;
+            w = c.w;
+            if (b->flags & BODY_FORK) P = inertia_add(P, work->hand[i].P), w = wrench_add(w, work->hand[i].w);
+            if (b->flags & BODY_MASS) {
+                P = inertia_add_rigid(P, s->rigid.A, s->rigid.h, rset(b->mass));
+                w = wrench_add(w, s->rigid.w);
+            }
+        }
+        if (b->nv == 1) {
+            vec3 Ua, Ul;
+            joint_column(b, z, &P, &Ua, &Ul);
+            const real I = rset(1) / joint_pivot(b, z, Ua, Ul), u = tau[b->vadr] - joint_row(b, z, w);
+            s->one.Ua = Ua, s->one.Ul = Ul, s->one.i = I, s->one.u = u;
+            if (b->flags & BODY_ROOT) continue;
+            const real d = I * u;
+            P = inertia_eliminate(P, Ua, Ul, I);
+            w.n = add_scaled(w.n, Ua, d), w.f = add_scaled(w.f, Ul, d);
+        } else {
+            const vec3 t = vec(tau[b->vadr], tau[b->vadr + 1], tau[b->vadr + 2]);
+            const bool ball = b->kind == JOINT_BALL;
+            sym3 D = ball ? P.A : P.D;
+            const real J = rset(b->armature);
+            D.xx = D.xx + J, D.yy = D.yy + J, D.zz = D.zz + J;
+            const ldl3 F = ldl_factor(D);
+            const vec3 u = ldl_solve(F, ball ? sub(mul(work->motion[i].R, t), w.n) : sub(t, w.f));
+            s->three.r = r, s->three.u = u;
+            if (b->flags & BODY_ROOT) continue;
+            const mat3 Ua = sym_full(P.A), Ul = transposed(P.B);
+            s->three.G = gain_of(F, Ua, Ul);
+            P = inertia_eliminate3(P, Ua, Ul, s->three.G);
+            w.n = mul_add(w.n, Ua, u), w.f = mul_add(w.f, Ul, u);
+        }
+        if (has_arm(b)) P = inertia_shift(P, r), w = wrench_shift(w, r);
+        if (b->flags & BODY_NEXT)
+            c.P = P, c.w = w;
+        else if (b->flags & BODY_LAST)
+            work->hand[b->parent].P = P, work->hand[b->parent].w = w;
+        else {
+            aba_hand *p = &work->hand[b->parent];
+            p->P = inertia_add(p->P, P), p->w = wrench_add(p->w, w);
+        }
+    }
+}
+
+/// The sweep outwards: x = D^-1 (u - U' d), d: acceleration that the joints up to the parent add.
+static void aba_accelerate(const ctn_model *m, aba_work *work, real *x)
+{
+    aba_accel d;
+    d.al = d.a = zero3();
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const aba_body *s = &work->body[i];
+        if (b->flags & BODY_ROOT)
+            d.al = d.a = zero3();
+        else if (!(b->flags & BODY_NEXT))
+            d = work->accel[b->parent];
+        if (b->nv == 1) {
+            if (!(b->flags & BODY_ROOT) && has_arm(b)) d.a = cross_add(d.a, d.al, s->one.r);
+            const vec3 z = s->one.z;
+            const real y = dot_sub(dot_sub(s->one.u, s->one.Ua, d.al), s->one.Ul, d.a) * s->one.i;
+            x[b->vadr] = y;
+            if (b->kind != JOINT_PRISMATIC) d.al = add_scaled(d.al, z, y);
+            if (b->kind == JOINT_PRISMATIC) d.a = add_scaled(d.a, z, y);
+            if (b->kind == JOINT_HELICAL) d.a = add_scaled(d.a, z, rset(b->pitch) * y);
+        } else {
+            vec3 y = s->three.u;
+            if (!(b->flags & BODY_ROOT)) {
+                if (has_arm(b)) d.a = cross_add(d.a, d.al, s->three.r);
+                y = sub(y, mul_add(mul(s->three.G.Xa, d.al), s->three.G.Xl, d.a));
+            }
+            const vec3 e = b->kind == JOINT_BALL ? tmul(work->motion[i].R, y) : y;
+            x[b->vadr] = e.x, x[b->vadr + 1] = e.y, x[b->vadr + 2] = e.z;
+            if (b->kind == JOINT_BALL)
+                d.al = add(d.al, y);
+            else
+                d.a = add(d.a, y);
+        }
+        if (b->flags & BODY_FORK) work->accel[i] = d;
+    }
+}
+
+/// qdd with H qdd = tau - c(q, v).
+static void aba(const ctn_model *m, const real *q, const real *v, const real *tau, aba_work *work, real *qdd)
+{
+    aba_outward(m, q, v, work);
+    aba_inward(m, tau, work);
+    aba_accelerate(m, work, qdd);
+}
+
+#endif

@@ -1,0 +1,89 @@
+/// Elementary joints: where the joint puts its body, and where it lets it go.
+#ifndef CATENA_JOINTS_H
+#define CATENA_JOINTS_H
+
+/// Sine and cosine of the angle of a joint that turns about z, counted from the body's own x axis.
+FN void joint_sincos(const ctn_body *b, real q, real *s, real *c)
+{
+    sincos_quarters(q + rset(b->rest_angle), rset(b->quarter), s, c);
+}
+
+/// P Rz: the columns of P turned about its z axis.
+FN mat3 turn_about_z(mat3 P, real s, real c)
+{
+    mat3 R;
+    R.x = vec(fmadd(P.y.x, s, P.x.x * c), fmadd(P.y.y, s, P.x.y * c), fmadd(P.y.z, s, P.x.z * c));
+    R.y = vec(fnmadd(P.x.x, s, P.y.x * c), fnmadd(P.x.y, s, P.y.y * c), fnmadd(P.x.z, s, P.y.z * c));
+    R.z = P.z;
+    return R;
+}
+
+/// World axes of the joint frame (before the joint moves), from those of the parent.
+FN mat3 joint_frame(const ctn_body *b, mat3 parent)
+{
+    if (b->flags & BODY_ROOT) return const33(b->C);
+    if (b->flags & BODY_ABOUT_X) {
+        const real c = rset(b->ca), s = rset(b->sa);
+        mat3 P;
+        P.x = parent.x;
+        P.y = add_scaled(scale(parent.y, c), parent.z, s);
+        P.z = sub_scaled(scale(parent.z, c), parent.y, s);
+        return P;
+    }
+    return mmul(parent, const33(b->C));
+}
+
+/// World axes of the body, from those of the parent. q: the model's coordinates.
+FN mat3 body_axes(const ctn_body *b, mat3 parent, const real *q)
+{
+    const mat3 P = joint_frame(b, parent);
+    switch (b->kind) {
+    case JOINT_REVOLUTE:
+    case JOINT_HELICAL: {
+        real s, c;
+        joint_sincos(b, q[b->qadr], &s, &c);
+        return turn_about_z(P, s, c);
+    }
+    case JOINT_BALL: return mmul(P, quat_rotation(quat_load(q + b->qadr)));
+    default: return P;
+    }
+}
+
+/// From the parent's origin to the body's, in world axes. z: the body's axis, after the joint.
+FN vec3 body_offset(const ctn_body *b, mat3 parent, vec3 z, const real *q)
+{
+    vec3 r = b->flags & BODY_ROOT ? const3(b->r0) : b->flags & BODY_OFFSET ? mul(parent, const3(b->r0)) : zero3();
+    if (b->kind == JOINT_PRISMATIC) r = add_scaled(r, z, q[b->qadr]);
+    if (b->kind == JOINT_HELICAL) r = add_scaled(r, z, rset(b->pitch) * q[b->qadr]);
+    if (b->kind == JOINT_TRANSLATION) r = add(r, vec(q[b->qadr], q[b->qadr + 1], q[b->qadr + 2]));
+    return r;
+}
+
+/// Does the joint move its body's origin with respect to the parent's, or stand off it: must wrenches be shifted?
+FN bool has_arm(const ctn_body *b) { return (b->flags & BODY_OFFSET) || b->kind == JOINT_PRISMATIC || b->kind == JOINT_HELICAL; }
+
+/// The joint's own angular velocity and velocity of the body's origin, in world axes: S v.
+FN vec3 joint_turn(const ctn_body *b, mat3 R, const real *v)
+{
+    switch (b->kind) {
+    case JOINT_REVOLUTE:
+    case JOINT_HELICAL: return scale(R.z, v[b->vadr]);
+    case JOINT_BALL: return mul(R, vec(v[b->vadr], v[b->vadr + 1], v[b->vadr + 2]));
+    default: return zero3();
+    }
+}
+
+FN vec3 joint_slide(const ctn_body *b, mat3 R, const real *v)
+{
+    switch (b->kind) {
+    case JOINT_PRISMATIC: return scale(R.z, v[b->vadr]);
+    case JOINT_HELICAL: return scale(R.z, rset(b->pitch) * v[b->vadr]);
+    case JOINT_TRANSLATION: return vec(v[b->vadr], v[b->vadr + 1], v[b->vadr + 2]);
+    default: return zero3();
+    }
+}
+
+FN bool turns(const ctn_body *b) { return b->kind == JOINT_REVOLUTE || b->kind == JOINT_HELICAL || b->kind == JOINT_BALL; }
+FN bool slides(const ctn_body *b) { return b->kind == JOINT_PRISMATIC || b->kind == JOINT_HELICAL || b->kind == JOINT_TRANSLATION; }
+
+#endif

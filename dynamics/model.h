@@ -1,0 +1,87 @@
+/// The compiled model: what every kernel reads and none writes. Built by sim/compile.c.
+///
+/// A *body* is one elementary joint with the rigid mass that moves behind it. Joints of several degrees of freedom are runs of
+/// elementary ones: universal = two revolutes, planar = two prismatics and a revolute, free = translation and ball; the bodies
+/// inside such a run have no mass and no offset. Links fixed to others are part of their body. Bodies stand in depth-first
+/// order, the heaviest subtree first, so that most parents are the body just before.
+///
+/// Frames: the z axis of a body is its joint axis. x is free to choose for joints that turn about z, and is chosen so that the
+/// step to the next body is a rotation about x where that is possible (the rule of Denavit and Hartenberg, without moving
+/// origins): half the products of a rotation vanish. All q, v, outputs stay in the user's frames and order.
+#ifndef CATENA_DYNAMICS_MODEL_H
+#define CATENA_DYNAMICS_MODEL_H
+
+#include <catena/model.h>
+
+/// Angles beyond this lose digits in the reduction to a quarter turn (trig.h); a world that goes there is frozen. rad
+#define CTN_MAX_ANGLE 1.0e6
+
+typedef enum joint_kind {
+    JOINT_REVOLUTE,     // S = (z, 0)
+    JOINT_PRISMATIC,    // S = (0, z)
+    JOINT_HELICAL,      // S = (z, pitch z)
+    JOINT_BALL,         // S = (1, 0): v in body axes, q a quaternion w x y z
+    JOINT_TRANSLATION,  // S = (0, 1): only on the world, world axes
+} joint_kind;
+
+enum body_flag {
+    BODY_ROOT = 1,        // hangs on the world
+    BODY_NEXT = 2,        // its parent is the body just before
+    BODY_LEAF = 4,        // no children
+    BODY_FORK = 8,        // has children besides the next body
+    BODY_LAST = 16,       // not NEXT, and the first to hand something to its parent on the way inwards
+    BODY_MASS = 32,       // mass properties are not zero
+    BODY_OFFSET = 64,     // origin off the parent's origin
+    BODY_ABOUT_X = 128,   // the joint frame is the parent's turned about x: use ca, sa
+    BODY_PASSIVE = 256,   // has damping, springs or limits
+    BODY_ARMATURE = 512,  // has armature
+};
+
+typedef struct ctn_body {
+    int kind;    // joint_kind
+    int parent;  // body, -1: the world
+    int qadr, vadr;
+    unsigned flags;
+    int nv;
+    double ca, sa;        // BODY_ABOUT_X: cos and sin of the turn about the parent's x
+    double rest_angle;    // added to q of a joint about z ...
+    double quarter;       // ... and so many quarter turns, exactly
+    double r0[3];         // joint origin in the parent's frame, m
+    double C[9];          // joint frame in the parent's frame, row-major
+    double mass;          // kg
+    double subtree_mass;  // kg, of the body and all that hang on it
+    double h[3];          // first moment of mass, kg m
+    double S[6];          // second moment of mass about the origin, kg m^2: xx yy zz xy xz yz
+    double I[6];          // rotational inertia about the origin, kg m^2: xx yy zz xy xz yz
+    double pitch;         // helical, m/rad
+    double armature;      // kg m^2 or kg
+    double damping[3];    // N m s/rad or N s/m
+    double stiffness;     // N m/rad or N/m
+    double rest[4];       // rad or m; ball: quaternion
+    double limit[2];      // lo, hi; ball: 0, half angle of the cone about rest; +-infinity: none
+    double limit_k, limit_b;   // stiffness and damping of the limits
+    double extent;             // m, farthest mass of the subtree from this origin, whatever the coordinates
+    double force_scale[2];     // scales of a residual row (theory.md 3.3): m g L^r and m L^(1+r), r = 1 for rotations
+} ctn_body;
+
+/// A link's frame in its body's frame.
+typedef struct ctn_frame {
+    int body;        // -1: the world
+    double R[9], p[3];
+} ctn_frame;
+
+struct ctn_model {
+    int nbody, nlink, nq, nv;
+    ctn_body *bodies;    // [nbody]
+    ctn_frame *frames;   // [nlink]
+    ctn_link *links;     // [nlink], as the user sees them
+    double gravity[3];
+    double mass;         // of all links, kg
+    double *q0, *v0;     // [nq], [nv]
+    double fixed_moment[3];  // sum of mass * com of the links fixed to the world, kg m
+    double length;       // extent of the model, m
+    char *name;
+    char *names;         // storage of the link names
+};
+
+#endif

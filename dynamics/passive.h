@@ -1,0 +1,73 @@
+/// Passive joint forces and their potentials: dampers, springs, soft limits. Everything in the joint's own coordinates.
+#ifndef CATENA_PASSIVE_H
+#define CATENA_PASSIVE_H
+
+/// How far x is outside [lo, hi]: negative below, positive above, 0 inside.
+FN real beyond(real x, const double *limit)
+{
+    const real lo = rset(limit[0]), hi = rset(limit[1]);
+    return sel(gt(x, hi), x - hi, sel(lt(x, lo), x - lo, rset(0)));
+}
+
+/// The turn of a ball joint away from rest, in body axes: log(rest' R).
+FN vec3 ball_turn(const ctn_body *b, const real *q)
+{
+    quat rest;
+    rest.w = rset(b->rest[0]), rest.x = rset(b->rest[1]), rest.y = rset(b->rest[2]), rest.z = rset(b->rest[3]);
+    return quat_log(quat_mul(quat_conjugate(rest), quat_normalised(quat_load(q + b->qadr))));
+}
+
+/// tau [nv] = -damping v - stiffness (q - rest) - limits, written for every joint.
+/// A ball's spring pulls with -k log(rest' R), the gradient of k/2 |log|^2; its limit is a cone of angles about rest.
+static void passive_forces(const ctn_model *m, const real *q, const real *v, real *tau)
+{
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        real *t = tau + b->vadr;
+        const real *u = v + b->vadr;
+        for (int k = 0; k < b->nv; k++) t[k] = rset(0);
+        if (!(b->flags & BODY_PASSIVE)) continue;
+        for (int k = 0; k < b->nv; k++) t[k] = rset(-b->damping[k]) * u[k];
+        if (b->kind == JOINT_BALL) {
+            const vec3 a = ball_turn(b, q);
+            const real angle = root(dot(a, a)), d = beyond(angle, b->limit);
+            const mask out = gt(d, rset(0));
+            const real safe = sel(out, angle, rset(1));
+            const real k = fmadd(rset(b->limit_k), d / safe, rset(b->stiffness));
+            const vec3 w = vec(u[0], u[1], u[2]), n = scale(a, rset(1) / safe);
+            const real damp = sel(out, rset(b->limit_b) * dot(n, w), rset(0));  // along the cone's normal
+            t[0] = fnmadd(damp, n.x, fnmadd(k, a.x, t[0]));
+            t[1] = fnmadd(damp, n.y, fnmadd(k, a.y, t[1]));
+            t[2] = fnmadd(damp, n.z, fnmadd(k, a.z, t[2]));
+        } else if (b->nv == 1) {
+            const real x = q[b->qadr], d = beyond(x, b->limit);
+            const mask out = gt(magnitude(d), rset(0));
+            t[0] = fnmadd(rset(b->stiffness), x - rset(b->rest[0]), t[0]);
+            t[0] = fnmadd(rset(b->limit_k), d, t[0]);
+            t[0] = fnmadd(sel(out, rset(b->limit_b), rset(0)), u[0], t[0]);
+        }
+    }
+}
+
+/// Potential of springs and limits, J.
+static real passive_potential(const ctn_model *m, const real *q)
+{
+    real E = rset(0);
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        if (!(b->flags & BODY_PASSIVE)) continue;
+        real x, d;
+        if (b->kind == JOINT_BALL) {
+            const vec3 a = ball_turn(b, q);
+            x = root(dot(a, a)), d = beyond(x, b->limit);
+        } else if (b->nv == 1) {
+            x = q[b->qadr] - rset(b->rest[0]), d = beyond(q[b->qadr], b->limit);
+        } else
+            continue;
+        E = fmadd(rset(0.5 * b->stiffness) * x, x, E);
+        E = fmadd(rset(0.5 * b->limit_k) * d, d, E);
+    }
+    return E;
+}
+
+#endif

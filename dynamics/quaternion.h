@@ -1,0 +1,86 @@
+/// Unit quaternions in lanes, and the exponential chart of rotations: R(q exp(u)) = R(q) exp([u]).
+#ifndef CATENA_QUATERNION_H
+#define CATENA_QUATERNION_H
+
+typedef struct {
+    real w, x, y, z;
+} quat;
+
+FN quat quat_load(const real *q)
+{
+    quat a;
+    a.w = q[0], a.x = q[1], a.y = q[2], a.z = q[3];
+    return a;
+}
+
+FN void quat_store(real *q, quat a) { q[0] = a.w, q[1] = a.x, q[2] = a.y, q[3] = a.z; }
+
+FN real quat_square(quat a) { return fmadd(a.z, a.z, fmadd(a.y, a.y, fmadd(a.x, a.x, a.w * a.w))); }
+
+FN quat quat_normalised(quat a)
+{
+    const real s = rset(1) / root(quat_square(a));
+    a.w = a.w * s, a.x = a.x * s, a.y = a.y * s, a.z = a.z * s;
+    return a;
+}
+
+FN quat quat_mul(quat a, quat b)
+{
+    quat c;
+    c.w = fnmadd(a.z, b.z, fnmadd(a.y, b.y, fnmadd(a.x, b.x, a.w * b.w)));
+    c.x = fnmadd(a.z, b.y, fmadd(a.y, b.z, fmadd(a.x, b.w, a.w * b.x)));
+    c.y = fmadd(a.z, b.x, fmadd(a.y, b.w, fnmadd(a.x, b.z, a.w * b.y)));
+    c.z = fmadd(a.z, b.w, fnmadd(a.y, b.x, fmadd(a.x, b.y, a.w * b.z)));
+    return c;
+}
+
+FN quat quat_conjugate(quat a)
+{
+    a.x = negate(a.x), a.y = negate(a.y), a.z = negate(a.z);
+    return a;
+}
+
+/// The rotation of a quaternion of any length but zero: exactly orthogonal up to rounding.
+FN mat3 quat_rotation(quat a)
+{
+    const real s = rset(2) / quat_square(a);
+    const real x = a.x * s, y = a.y * s, z = a.z * s;
+    const real wx = a.w * x, wy = a.w * y, wz = a.w * z;
+    mat3 R;
+    R.x = vec(fnmadd(a.z, z, fnmadd(a.y, y, rset(1))), fmadd(a.x, y, wz), fmadd(a.x, z, negate(wy)));
+    R.y = vec(fmadd(a.x, y, negate(wz)), fnmadd(a.z, z, fnmadd(a.x, x, rset(1))), fmadd(a.y, z, wx));
+    R.z = vec(fmadd(a.x, z, wy), fmadd(a.y, z, negate(wx)), fnmadd(a.y, y, fnmadd(a.x, x, rset(1))));
+    return R;
+}
+
+/// exp(u/2): the turn by |u| about u. rad
+FN quat quat_exp(vec3 u)
+{
+    const real t2 = dot(u, u);
+    const mask tiny = lt(t2, rset(1e-4));
+    const real t = root(t2);
+    real s, c;
+    sincosr(rset(0.5) * t, &s, &c);
+    const real series = fmadd(t2, fmadd(t2, rset(1.0 / 3840), rset(-1.0 / 48)), rset(0.5));  // sin(t/2)/t
+    const real k = sel(tiny, series, s / sel(tiny, rset(1), t));
+    quat a;
+    a.w = c, a.x = u.x * k, a.y = u.y * k, a.z = u.z * k;
+    return a;
+}
+
+/// The turn u with q = exp(u/2), the shorter way round: |u| <= pi. rad. Needs a unit quaternion.
+FN vec3 quat_log(quat a)
+{
+    const mask flip = lt(a.w, rset(0));
+    const real w = magnitude(a.w);
+    const vec3 v = vec(sel(flip, negate(a.x), a.x), sel(flip, negate(a.y), a.y), sel(flip, negate(a.z), a.z));
+    const real n2 = dot(v, v);
+    const mask tiny = lt(n2, rset(1e-6));
+    const real n = root(n2);
+    const real t2 = n2 / (w * w);  // 2 atan(n/w)/n = 2/w (1 - t^2/3 + t^4/5 ...), t = n/w
+    const real series = rset(2) / w * fmadd(t2, fmadd(t2, rset(0.2), rset(-1.0 / 3)), rset(1));
+    const real k = sel(tiny, series, rset(2) * atan2r(n, w) / sel(tiny, rset(1), n));
+    return scale(v, k);
+}
+
+#endif

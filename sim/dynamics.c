@@ -1,0 +1,85 @@
+/// The public calls of catena/dynamics.h: an engine and its scratch memory.
+#include "dynamics/model.h"
+#include "sim/engine.h"
+#include "sim/status.h"
+
+#include <catena/dynamics.h>
+#include <stdlib.h>
+
+struct ctn_dynamics {
+    const ctn_model *model;
+    const ctn_engine *one, *many;  // for one state, for several
+    void *scratch;
+};
+
+ctn_dynamics *ctn_dynamics_create(const ctn_model *model, const char *engine, ctn_error *err)
+{
+    const ctn_engine *one = engine_find(engine, 1, err), *many = engine_find(engine, 2, err);
+    if (!one || !many) return NULL;
+    ctn_dynamics *dyn = malloc(sizeof *dyn);
+    const size_t a = one->dynamics_size(model), b = many->dynamics_size(model);
+    void *scratch = aligned_alloc(64, (a > b ? a : b) + 64);
+    if (!dyn || !scratch) {
+        free(dyn), free(scratch);
+        fail(err, CTN_NO_MEMORY, "not enough memory for the work space of the dynamics");
+        return NULL;
+    }
+    *dyn = (ctn_dynamics){model, one, many, scratch};
+    return dyn;
+}
+
+void ctn_dynamics_free(ctn_dynamics *dyn)
+{
+    if (!dyn) return;
+    free(dyn->scratch);
+    free(dyn);
+}
+
+const char *ctn_dynamics_engine(const ctn_dynamics *dyn) { return dyn->many->name; }
+
+static const ctn_engine *engine_for(const ctn_dynamics *dyn, int count) { return count > 1 ? dyn->many : dyn->one; }
+
+void ctn_forward_kinematics(ctn_dynamics *dyn, int count, const double *q, double *R, double *p)
+{
+    engine_for(dyn, count)->forward_kinematics(dyn->model, dyn->scratch, count, q, R, p);
+}
+
+void ctn_link_twists(ctn_dynamics *dyn, int count, const double *q, const double *v, double *twist)
+{
+    engine_for(dyn, count)->link_twists(dyn->model, dyn->scratch, count, q, v, twist);
+}
+
+void ctn_rnea(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *a, double *tau)
+{
+    engine_for(dyn, count)->rnea(dyn->model, dyn->scratch, count, q, v, a, tau);
+}
+
+void ctn_bias(ctn_dynamics *dyn, int count, const double *q, const double *v, double *bias)
+{
+    engine_for(dyn, count)->rnea(dyn->model, dyn->scratch, count, q, v, NULL, bias);
+}
+
+void ctn_passive(ctn_dynamics *dyn, int count, const double *q, const double *v, double *passive)
+{
+    engine_for(dyn, count)->passive(dyn->model, dyn->scratch, count, q, v, passive);
+}
+
+void ctn_crba(ctn_dynamics *dyn, int count, const double *q, double *H)
+{
+    engine_for(dyn, count)->crba(dyn->model, dyn->scratch, count, q, H);
+}
+
+void ctn_aba(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *tau, double *qdd)
+{
+    engine_for(dyn, count)->aba(dyn->model, dyn->scratch, count, q, v, tau, qdd);
+}
+
+void ctn_jacobian(ctn_dynamics *dyn, int count, const double *q, int link, double *J)
+{
+    engine_for(dyn, count)->jacobian(dyn->model, dyn->scratch, count, q, link, J);
+}
+
+void ctn_energy_momentum(ctn_dynamics *dyn, int count, const double *q, const double *v, ctn_totals *totals)
+{
+    engine_for(dyn, count)->totals(dyn->model, dyn->scratch, count, q, v, totals);
+}

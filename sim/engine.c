@@ -1,0 +1,47 @@
+/// Which engines there are, and which one to take.
+#include "sim/engine.h"
+
+#include "sim/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const ctn_engine *const *engines_available(void)
+{
+    static const ctn_engine *list[4];
+    if (list[0]) return list;
+    int n = 1;
+    const ctn_engine *scalar = &engine_scalar;
+#ifdef CATENA_X86
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        scalar = &engine_scalar_fma;
+        list[n++] = &engine_avx2;
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) list[n++] = &engine_avx512;
+    }
+#endif
+    list[0] = scalar;
+    return list;
+}
+
+const ctn_engine *engine_find(const char *name, int count, ctn_error *err)
+{
+    if (!name || !strcmp(name, "auto")) name = getenv("CTN_ENGINE");
+    const ctn_engine *const *list = engines_available();
+    if (!name || !*name || !strcmp(name, "auto")) {
+        const ctn_engine *best = list[0];  // one state: the scalar engine is as fast as a lane block, and starts sooner
+        if (count > 1)
+            for (; *list; list++) best = *list;
+        return best;
+    }
+    for (; *list; list++)
+        if (!strcmp((*list)->name, name)) return *list;
+    static const char *const known[] = {"avx2", "avx512"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(known[i], name)) {
+            fail(err, CTN_UNAVAILABLE, "engine: '%s' needs instructions that this CPU does not have; take 'auto' or 'scalar'", name);
+            return NULL;
+        }
+    fail(err, CTN_BAD_CONFIG, "engine: unknown '%s'; allowed are auto, scalar, avx2, avx512", name);
+    return NULL;
+}

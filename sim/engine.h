@@ -1,0 +1,35 @@
+/// Engines: the kernels compiled for one kind of lane, behind one table of functions. Chosen at run time.
+#ifndef CATENA_SIM_ENGINE_H
+#define CATENA_SIM_ENGINE_H
+
+#include "dynamics/model.h"
+
+#include <catena/batch.h>
+#include <catena/dynamics.h>
+#include <stdbool.h>
+
+/// `count` states in plain row-major arrays; `scratch` is dynamics_size bytes, 64-byte aligned. As in catena/dynamics.h.
+typedef struct ctn_engine {
+    const char *name;
+    int lanes;
+    size_t (*dynamics_size)(const ctn_model *m);
+    void (*forward_kinematics)(const ctn_model *m, void *scratch, int count, const double *q, double *R, double *p);
+    void (*link_twists)(const ctn_model *m, void *scratch, int count, const double *q, const double *v, double *twist);
+    void (*rnea)(const ctn_model *m, void *scratch, int count, const double *q, const double *v, const double *a, double *tau);
+    void (*passive)(const ctn_model *m, void *scratch, int count, const double *q, const double *v, double *tau);
+    void (*crba)(const ctn_model *m, void *scratch, int count, const double *q, double *H);
+    void (*aba)(const ctn_model *m, void *scratch, int count, const double *q, const double *v, const double *tau, double *qdd);
+    void (*jacobian)(const ctn_model *m, void *scratch, int count, const double *q, int link, double *J);
+    void (*totals)(const ctn_model *m, void *scratch, int count, const double *q, const double *v, ctn_totals *totals);
+} ctn_engine;
+
+extern const ctn_engine engine_scalar, engine_scalar_fma, engine_avx2, engine_avx512;
+
+/// The engine called `name` (NULL or "auto": CTN_ENGINE if set, else the best one for `count` states at a time), or NULL with
+/// CTN_BAD_CONFIG or CTN_UNAVAILABLE in `err`.
+const ctn_engine *engine_find(const char *name, int count, ctn_error *err);
+
+/// Engines that this CPU can run, in a NULL-terminated list.
+const ctn_engine *const *engines_available(void);
+
+#endif
