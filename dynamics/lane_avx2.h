@@ -37,6 +37,8 @@ FN real flip_by_bit1(real a, real b)
     return _mm256_xor_pd(a, _mm256_castsi256_pd(s));
 }
 
+FN mask is_whole(real a) { return _mm256_cmp_pd(a, _mm256_round_pd(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC), _CMP_EQ_OQ); }
+
 FN real lane_load(const double *p) { return _mm256_load_pd(p); }
 FN void lane_store(double *p, real a) { _mm256_store_pd(p, a); }
 

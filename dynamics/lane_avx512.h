@@ -37,6 +37,8 @@ FN real flip_by_bit1(real a, real b)
     return _mm512_xor_pd(a, _mm512_castsi512_pd(s));
 }
 
+FN mask is_whole(real a) { return _mm512_cmp_pd_mask(a, _mm512_roundscale_pd(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC), _CMP_EQ_OQ); }
+
 FN real lane_load(const double *p) { return _mm512_load_pd(p); }
 FN void lane_store(double *p, real a) { _mm512_store_pd(p, a); }
 

@@ -53,6 +53,8 @@ FN real negate(real a) { return real_of(bits_of(a) ^ INT64_MIN); }
 FN mask bit0(real a) { return bits_of(a) & 1; }                                                // of the mantissa
 FN real flip_by_bit1(real a, real b) { return real_of(bits_of(a) ^ (bits_of(b) & 2) << 62); }  // -a where bit 1 of b is set
 
+FN mask is_whole(real a) { return a == nearbyint(a); }
+
 FN real lane_load(const double *p) { return *p; }
 FN void lane_store(double *p, real a) { *p = a; }
 

@@ -83,4 +83,28 @@ FN vec3 quat_log(quat a)
     return scale(v, k);
 }
 
+/// The chart's derivative: for R exp([u]) turning with w (body axes), u' = w + u x w / 2 + c u x (u x w) with
+/// c(t^2) = (1 - (t/2) cot(t/2)) / t^2 = sum |B_2n| t^(2n-2) / (2n)!, t = |u| < 2 pi. slope: dc/d(t^2), may be NULL.
+FN real chart_c(real t2, real *slope)
+{
+    static const double k[] = {1.0 / 12,       1.0 / 720,           1.0 / 30240,        1.0 / 1209600,
+                               1.0 / 47900160, 5.28419013868749e-10, 1.33825365306847e-11, 3.38968029632258e-13};
+    const mask near = lt(t2, rset(0.25));
+    const real a = sel(near, rset(1), t2), t = root(a);
+    real s, c;
+    sincosr(rset(0.5) * t, &s, &c);
+    const real y = rset(0.5) * t * c / s;  // (t/2) cot(t/2), whose derivative by t^2 is (y - y^2 - t^2/4) / (2 t^2)
+    real series = rset(k[7]), series_slope = rset(7 * k[7]);
+    for (int n = 6; n >= 0; n--) {
+        series = fmadd(series, t2, rset(k[n]));
+        if (n > 0) series_slope = fmadd(series_slope, t2, rset(n * k[n]));
+    }
+    const real value = (rset(1) - y) / a;
+    if (slope) {
+        const real dy = (y - fmadd(y, y, rset(0.25) * a)) / (rset(2) * a);
+        *slope = sel(near, series_slope, negate(dy + value) / a);
+    }
+    return sel(near, series, value);
+}
+
 #endif

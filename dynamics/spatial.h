@@ -39,6 +39,8 @@ FN vec3 cross_add(vec3 c, vec3 a, vec3 b)  // c + a x b
                fmadd(a.x, b.y, fnmadd(a.y, b.x, c.z)));
 }
 
+FN vec3 sel3(mask m, vec3 a, vec3 b) { return vec(sel(m, a.x, b.x), sel(m, a.y, b.y), sel(m, a.z, b.z)); }
+
 FN vec3 mul(mat3 R, vec3 a)  // R a
 {
     return vec(fmadd(R.z.x, a.z, fmadd(R.y.x, a.y, R.x.x * a.x)), fmadd(R.z.y, a.z, fmadd(R.y.y, a.y, R.x.y * a.x)),

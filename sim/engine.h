@@ -21,6 +21,21 @@ typedef struct ctn_engine {
     void (*aba)(const ctn_model *m, void *scratch, int count, const double *q, const double *v, const double *tau, double *qdd);
     void (*jacobian)(const ctn_model *m, void *scratch, int count, const double *q, int link, double *J);
     void (*totals)(const ctn_model *m, void *scratch, int count, const double *q, const double *v, ctn_totals *totals);
+
+    // Stepping one lane block: `state` and `work` are state_size and work_size bytes, 64-byte aligned. q, v, tau: one row a lane,
+    // `count` of them real worlds (inputs repeat a row for the others).
+    size_t (*state_size)(const ctn_model *m, ctn_method method);
+    size_t (*work_size)(const ctn_model *m, ctn_method method);
+    void (*set)(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *q,
+                const double *const *v);
+    void (*get)(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, int count, double *const *q,
+                double *const *v);
+    // stats [count]: in: frozen; out: all, frozen_time as the part of the step that was completed
+    void (*step)(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau, int steps,
+                 bool energy, int count, ctn_step_stats *stats);
+    // one world's state as flat_size doubles, out of lane l or (load) into it
+    size_t (*flat_size)(const ctn_model *m, ctn_method method);
+    void (*flatten)(const ctn_model *m, const ctn_batch_config *cfg, void *state, int l, bool load, double *flat);
 } ctn_engine;
 
 extern const ctn_engine engine_scalar, engine_scalar_fma, engine_avx2, engine_avx512;

@@ -1,6 +1,6 @@
 /// The body of every engine: kernels over the lane that the including file has chosen, and the way from plain arrays into
 /// lanes and back. The includer defines ENGINE (the table's name) and ENGINE_NAME.
-#include "dynamics/model.h"
+#include "sim/engine.h"
 #include "dynamics/spatial.h"
 #include "dynamics/trig.h"
 #include "dynamics/quaternion.h"
@@ -11,7 +11,13 @@
 #include "dynamics/crba.h"
 #include "dynamics/kinematics.h"
 #include "dynamics/passive.h"
-#include "sim/engine.h"
+#include "integrators/chart.h"
+#include "integrators/explicit.h"
+#include "integrators/joint_terms.h"
+#include "integrators/collocation.h"
+#include "integrators/newton_sweep.h"
+#include "integrators/position_step.h"
+#include "integrators/block_step.h"
 
 /// Memory handed out piece by piece; with base NULL it only counts.
 typedef struct {
@@ -204,6 +210,163 @@ static void run_totals(const ctn_model *m, void *scratch, int count, const doubl
     }
 }
 
+static block_state layout_state(const ctn_model *m, ctn_method method, arena *a)
+{
+    block_state S = {0};
+    S.q = take(a, (size_t)m->nq, sizeof(real));
+    S.v = take(a, (size_t)m->nv, sizeof(real));
+    if (position_based(method)) S.V = take(a, (size_t)m->nbody, sizeof(rate_pose));
+    return S;
+}
+
+static aba_work layout_aba(const ctn_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody;
+    aba_work w;
+    w.body = take(a, n, sizeof(aba_body));
+    w.motion = take(a, n, sizeof(aba_motion));
+    w.hand = take(a, n, sizeof(aba_hand));
+    w.accel = take(a, n, sizeof(aba_accel));
+    return w;
+}
+
+static block_work layout_work(const ctn_model *m, ctn_method method, arena *a)
+{
+    const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv;
+    block_work w = {0};
+    w.tau = take(a, nv, sizeof(real));
+    w.out = take(a, nv, sizeof(real));
+    w.T = take(a, n, sizeof(pose));
+    w.D = take(a, n, sizeof(twist));
+    if (position_based(method)) {
+        position_work *p = &w.po;
+        p->x = take(a, nq, sizeof(real));
+        p->u = take(a, nv, sizeof(real));
+        p->base = take(a, nq, sizeof(real));
+        p->base_u = take(a, nv, sizeof(real));
+        p->d = take(a, nv, sizeof(real));
+        p->W.in.x = p->x;
+        p->W.in.u = p->u;
+        p->W.r = take(a, nv, sizeof(real));
+        p->W.start = take(a, n, sizeof(step_body));
+        p->W.body = take(a, n, sizeof(iterate_body));
+        p->W.terms = take(a, n, sizeof(terms3));
+        p->sweep.body = take(a, n, sizeof(sweep_body));
+        p->sweep.hand = take(a, n, sizeof(sweep_hand));
+        p->sweep.twist = take(a, n, sizeof(sweep_twist));
+        w.aba = layout_aba(m, a);
+    } else {
+        explicit_work *e = &w.ex;
+        e->x = take(a, nq, sizeof(real));
+        e->w = take(a, nv, sizeof(real));
+        e->u = take(a, nv, sizeof(real));
+        e->force = take(a, nv, sizeof(real));
+        for (int s = 0; s < EXPLICIT_STAGES; s++) {
+            e->kq[s] = take(a, nv, sizeof(real));
+            e->kv[s] = take(a, nv, sizeof(real));
+        }
+        e->aba = layout_aba(m, a);
+    }
+    return w;
+}
+
+static size_t state_size(const ctn_model *m, ctn_method method)
+{
+    arena a = {NULL, 0};
+    layout_state(m, method, &a);
+    return a.used;
+}
+
+static size_t work_size(const ctn_model *m, ctn_method method)
+{
+    arena a = {NULL, 0};
+    layout_work(m, method, &a);
+    return a.used;
+}
+
+static block_state open_state(const ctn_model *m, ctn_method method, void *state)
+{
+    arena a = {(char *)state, 0};
+    return layout_state(m, method, &a);
+}
+
+static block_work open_work(const ctn_model *m, ctn_method method, void *work)
+{
+    arena a = {(char *)work, 0};
+    return layout_work(m, method, &a);
+}
+
+static void run_set(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *q, const double *const *v)
+{
+    block_state S = open_state(m, cfg->method, state);
+    block_work W = open_work(m, cfg->method, work);
+    real *ql = position_based(cfg->method) ? W.po.x : W.ex.x;
+    lane_gather(ql, q, m->nq);
+    lane_gather(W.tau, v, m->nv);
+    block_set(m, cfg, &S, &W, ql, W.tau);
+}
+
+static void run_get(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, int count, double *const *q, double *const *v)
+{
+    const block_state S = open_state(m, cfg->method, state);
+    block_work W = open_work(m, cfg->method, work);
+    if (q) lane_scatter(q, count, S.q, m->nq);
+    if (v) lane_scatter(v, count, block_velocity(m, cfg, &S, &W), m->nv);
+}
+
+static void run_step(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau, int steps,
+                     bool energy, int count, ctn_step_stats *stats)
+{
+    block_state S = open_state(m, cfg->method, state);
+    block_work W = open_work(m, cfg->method, work);
+    double lane[LANES] __attribute__((aligned(64))) = {0};
+    block_counts c;
+    if (tau) lane_gather(W.tau, tau, m->nv);
+    for (int l = 0; l < LANES; l++) lane[l] = l < count ? stats[l].frozen : CTN_FREEZE_NOT_FINITE;
+    c.frozen = lane_load(lane);
+    block_step(m, cfg, &S, &W, tau ? W.tau : NULL, steps, energy, &c);
+#define PUT(field, source, type) \
+    lane_store(lane, c.source); \
+    for (int l = 0; l < count; l++) stats[l].field = (type)lane[l]
+    PUT(steps, steps, long);
+    PUT(iterations, iterations, long);
+    PUT(iterations_max, iterations_max, int);
+    PUT(evaluations, evaluations, long);
+    PUT(line_search, line_search, long);
+    PUT(curvature, curvature, long);
+    PUT(fallbacks, fallbacks, long);
+    PUT(substeps, substeps, long);
+    PUT(residual, residual, double);
+    PUT(energy_before, energy_before, double);
+    PUT(energy_after, energy_after, double);
+    PUT(energy_min, energy_min, double);
+    PUT(energy_max, energy_max, double);
+    PUT(frozen, frozen, ctn_freeze);
+    PUT(frozen_time, part, double);
+#undef PUT
+}
+
+/// Numbers of one world's state as a flat array: q, v, V.
+static size_t flat_size(const ctn_model *m, ctn_method method)
+{
+    return (size_t)m->nq + (size_t)m->nv + (position_based(method) ? 12 * (size_t)m->nbody : 0);
+}
+
+static void run_flatten(const ctn_model *m, const ctn_batch_config *cfg, void *state, int l, bool load, double *flat)
+{
+    block_state S = open_state(m, cfg->method, state);
+    real *parts[] = {S.q, S.v, (real *)S.V};
+    const size_t sizes[] = {(size_t)m->nq, (size_t)m->nv, S.V ? 12 * (size_t)m->nbody : 0};
+    for (int p = 0; p < 3; p++)
+        for (size_t k = 0; k < sizes[p]; k++, flat++) {
+            double *x = (double *)&parts[p][k] + l;
+            if (load)
+                *x = *flat;
+            else
+                *flat = *x;
+        }
+}
+
 const ctn_engine ENGINE = {
     .name = ENGINE_NAME,
     .lanes = LANES,
@@ -216,4 +379,11 @@ const ctn_engine ENGINE = {
     .aba = run_aba,
     .jacobian = run_jacobian,
     .totals = run_totals,
+    .state_size = state_size,
+    .work_size = work_size,
+    .set = run_set,
+    .get = run_get,
+    .step = run_step,
+    .flat_size = flat_size,
+    .flatten = run_flatten,
 };

@@ -1,0 +1,130 @@
+/// Stepping one lane block: whichever the method, the same state layout, statistics and freezing.
+#ifndef CATENA_BLOCK_STEP_H
+#define CATENA_BLOCK_STEP_H
+
+/// State of a lane block. Explicit methods: q, v. Position-based methods: q, joint rates in v, V.
+typedef struct {
+    real *q, *v;   // [nq], [nv]
+    rate_pose *V;  // [nbody], position-based methods
+} block_state;
+
+/// Scratch of a lane block.
+typedef struct {
+    explicit_work ex;
+    position_work po;
+    aba_work aba;
+    pose *T;
+    twist *D;
+    real *tau, *out;  // [nv], [nv]
+} block_work;
+
+FN bool position_based(ctn_method method) { return method == CTN_COLLOCATION; }
+
+FN position_state as_position(const block_state *S)
+{
+    position_state p;
+    p.q = S->q, p.rate = S->v, p.V = S->V;
+    return p;
+}
+
+static real block_energy(const ctn_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
+{
+    if (position_based(cfg->method)) {
+        const position_state P = as_position(S);
+        return position_energy(m, &P, W->T);
+    }
+    real sums[11];
+    totals(m, S->q, S->v, W->T, W->D, sums);
+    return sums[0] + sums[1] + passive_potential(m, S->q);
+}
+
+/// Takes over q and v [nq], [nv] in the lanes `where`.
+static void block_set(const ctn_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *q, const real *v)
+{
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        if (b->kind == JOINT_BALL)
+            quat_store(S->q + b->qadr, quat_normalised(quat_load(q + b->qadr)));
+        else
+            for (int k = 0; k < b->nv; k++) S->q[b->qadr + k] = q[b->qadr + k];
+    }
+    for (int k = 0; k < m->nv; k++) S->v[k] = v[k];
+    if (!position_based(cfg->method)) return;
+    position_state P = as_position(S);
+    start_velocity(m, v, W->T, W->D, &P);
+}
+
+/// Velocities [nv] of the state.
+static const real *block_velocity(const ctn_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
+{
+    if (!position_based(cfg->method)) return S->v;
+    const position_state P = as_position(S);
+    nearest_velocity(m, &P, &W->aba, W->po.d, W->out);
+    return W->out;
+}
+
+/// What happened in a call, by lane; as in ctn_step_stats.
+typedef struct {
+    real steps, iterations, iterations_max, evaluations, line_search, curvature, fallbacks, substeps, residual;
+    real energy_before, energy_after, energy_min, energy_max;
+    real frozen, part;  // a ctn_freeze; completed part of the step in which the world froze
+} block_counts;
+
+FN void note_energy(block_counts *c, real E, mask where)
+{
+    c->energy_after = sel(where, E, c->energy_after);
+    c->energy_min = sel(both(where, lt(E, c->energy_min)), E, c->energy_min);
+    c->energy_max = sel(both(where, gt(E, c->energy_max)), E, c->energy_max);
+}
+
+/// `steps` steps of the lanes that are not frozen (counts->frozen says which are). energy: track it, which costs a pass a step.
+static void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau, int steps,
+                       bool energy, block_counts *counts)
+{
+    const real one = rset(1), zero = rset(0);
+    mask active = le(counts->frozen, zero);
+    block_counts *c = counts;
+    c->steps = c->iterations = c->iterations_max = c->evaluations = c->line_search = c->curvature = zero;
+    c->fallbacks = c->substeps = c->residual = c->part = zero;
+    c->energy_before = c->energy_after = c->energy_min = c->energy_max = energy ? block_energy(m, cfg, S, W) : zero;
+    position_state P = as_position(S);
+    if (position_based(cfg->method)) {
+        W->po.W.in.q = S->q, W->po.W.in.rate = S->v, W->po.W.V = S->V, W->po.W.in.tau = tau;
+        start_poses(m, S->q, W->po.W.start);
+    }
+    for (int n = 0; n < steps && any(active); n++) {
+        mask done, finite, far;
+        if (position_based(cfg->method)) {
+            position_counts k = {zero, zero, zero, zero, zero, zero, zero};
+            real at;
+            done = position_step(m, cfg, &P, active, &W->po, &k, &at);
+            c->iterations = c->iterations + k.iterations;
+            c->iterations_max = sel(gt(k.iterations, c->iterations_max), k.iterations, c->iterations_max);
+            c->evaluations = c->evaluations + k.evaluations;
+            c->line_search = c->line_search + k.line_search, c->curvature = c->curvature + k.curvature;
+            c->fallbacks = c->fallbacks + sel(gt(k.halvings, zero), one, zero);
+            c->substeps = c->substeps + k.substeps;
+            c->residual = sel(gt(k.residual, c->residual), k.residual, c->residual);
+            c->part = sel(both(active, not_(done)), at, c->part);
+            finite = config_valid(m, S->q, S->v, &far);
+            const real reason = sel(far, rset(CTN_FREEZE_ANGLE), sel(finite, rset(CTN_FREEZE_NOT_CONVERGED), rset(CTN_FREEZE_NOT_FINITE)));
+            c->frozen = sel(both(active, not_(both(done, finite))), reason, c->frozen);
+            c->steps = c->steps + sel(both(active, done), one, zero);
+            done = both(done, finite);
+        } else {
+            const real calls = rset(explicit_step(m, cfg->method, S->q, S->v, tau, cfg->dt, &W->ex));
+            c->evaluations = c->evaluations + sel(active, calls, zero);
+            finite = config_valid(m, W->ex.x, W->ex.w, &far);
+            done = both(active, finite);
+            for (int k = 0; k < m->nq; k++) S->q[k] = sel(done, W->ex.x[k], S->q[k]);
+            for (int k = 0; k < m->nv; k++) S->v[k] = sel(done, W->ex.w[k], S->v[k]);
+            const real reason = sel(far, rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_FINITE));
+            c->frozen = sel(both(active, not_(done)), reason, c->frozen);
+            c->steps = c->steps + sel(done, one, zero), c->substeps = c->substeps + sel(done, one, zero);
+        }
+        if (energy) note_energy(c, block_energy(m, cfg, S, W), active);
+        active = both(active, done);
+    }
+}
+
+#endif

@@ -1,0 +1,52 @@
+/// Moving on the configuration manifold: q (+) u, where u are tangent increments in the coordinates of v. Balls move by the
+/// exponential chart, everything else by addition.
+#ifndef CATENA_CHART_H
+#define CATENA_CHART_H
+
+/// x = q (+) u. q, x [nq]; u [nv]. x may be q.
+static void config_add(const ctn_model *m, const real *q, const real *u, real *x)
+{
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const real *a = q + b->qadr, *d = u + b->vadr;
+        real *y = x + b->qadr;
+        if (b->kind == JOINT_BALL)
+            quat_store(y, quat_normalised(quat_mul(quat_load(a), quat_exp(vec(d[0], d[1], d[2])))));
+        else
+            for (int k = 0; k < b->nv; k++) y[k] = a[k] + d[k];
+    }
+}
+
+/// The rate of the chart's coordinates: du/dt of q (+) u while the joints move with v. u, v, du [nv].
+static void chart_rate(const ctn_model *m, const real *u, const real *v, real *du)
+{
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const real *a = u + b->vadr, *w = v + b->vadr;
+        real *d = du + b->vadr;
+        if (b->kind == JOINT_BALL) {
+            const vec3 x = vec(a[0], a[1], a[2]), y = vec(w[0], w[1], w[2]), xy = cross(x, y);
+            const vec3 z = add_scaled(add_scaled(y, xy, rset(0.5)), cross(x, xy), chart_c(dot(x, x), NULL));
+            d[0] = z.x, d[1] = z.y, d[2] = z.z;
+        } else
+            for (int k = 0; k < b->nv; k++) d[k] = w[k];
+    }
+}
+
+/// Where all coordinates are finite and no angle is beyond CTN_MAX_ANGLE; `far` tells the latter from the former.
+static mask config_valid(const ctn_model *m, const real *q, const real *v, mask *far)
+{
+    real zero = rset(0), most = rset(0);
+    for (int k = 0; k < m->nq; k++) zero = fmadd(q[k], rset(0), zero);
+    for (int k = 0; k < m->nv; k++) zero = fmadd(v[k], rset(0), zero);
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        if (b->kind != JOINT_REVOLUTE && b->kind != JOINT_HELICAL) continue;
+        const real a = magnitude(q[b->qadr]);
+        most = sel(gt(a, most), a, most);
+    }
+    *far = gt(most, rset(CTN_MAX_ANGLE));
+    return both(le(zero, rset(0)), not_(*far));  // NaN is not <= 0
+}
+
+#endif

@@ -1,0 +1,80 @@
+/// Explicit methods: Euler, semi-implicit Euler, and Runge-Kutta methods of order 2, 3, 4 on the manifold (Munthe-Kaas: the
+/// stages' increments live in the chart at the start of the step). Forces: gravity, joint forces tau, dampers, springs, limits.
+#ifndef CATENA_EXPLICIT_H
+#define CATENA_EXPLICIT_H
+
+enum { EXPLICIT_STAGES = 4 };
+
+typedef struct {
+    int stages;
+    double a[EXPLICIT_STAGES][EXPLICIT_STAGES], b[EXPLICIT_STAGES];
+} tableau;
+
+/// Scratch of one lane block.
+typedef struct {
+    aba_work aba;
+    real *x, *w;                     // [nq], [nv]: configuration and velocity of a stage
+    real *u, *force;                 // [nv]
+    real *kq[EXPLICIT_STAGES], *kv[EXPLICIT_STAGES];  // [nv]
+} explicit_work;
+
+/// qdd at (q, v) with the joint forces tau (NULL: none).
+static void acceleration(const ctn_model *m, const real *q, const real *v, const real *tau, explicit_work *work, real *qdd)
+{
+    passive_forces(m, q, v, work->force);
+    if (tau)
+        for (int k = 0; k < m->nv; k++) work->force[k] = work->force[k] + tau[k];
+    aba(m, q, v, work->force, &work->aba, qdd);
+}
+
+/// One step of a Runge-Kutta method from (q, v) to (x, w) in `work`.
+static void runge_kutta(const ctn_model *m, const tableau *t, const real *q, const real *v, const real *tau, double h,
+                        explicit_work *work)
+{
+    const int nv = m->nv;
+    for (int s = 0; s <= t->stages; s++) {
+        const double *a = s < t->stages ? t->a[s] : t->b;
+        const int n = s < t->stages ? s : t->stages;
+        for (int k = 0; k < nv; k++) {
+            real u = rset(0), w = rset(0);
+            for (int j = 0; j < n; j++) u = fmadd(rset(a[j]), work->kq[j][k], u), w = fmadd(rset(a[j]), work->kv[j][k], w);
+            work->u[k] = rset(h) * u;
+            work->w[k] = fmadd(rset(h), w, v[k]);
+        }
+        config_add(m, q, work->u, work->x);
+        if (s == t->stages) break;
+        chart_rate(m, work->u, work->w, work->kq[s]);
+        acceleration(m, work->x, work->w, tau, work, work->kv[s]);
+    }
+}
+
+/// Semi-implicit Euler: w = v + h qdd(q, v), x = q (+) h w.
+static void semi_implicit(const ctn_model *m, const real *q, const real *v, const real *tau, double h, explicit_work *work)
+{
+    acceleration(m, q, v, tau, work, work->kv[0]);
+    for (int k = 0; k < m->nv; k++) {
+        work->w[k] = fmadd(rset(h), work->kv[0][k], v[k]);
+        work->u[k] = rset(h) * work->w[k];
+    }
+    config_add(m, q, work->u, work->x);
+}
+
+static const tableau tableau_euler = {1, {{0}}, {1}};
+static const tableau tableau_rk2 = {2, {{0}, {0.5}}, {0, 1}};
+static const tableau tableau_rk3 = {3, {{0}, {0.5}, {-1, 2}}, {1.0 / 6, 2.0 / 3, 1.0 / 6}};
+static const tableau tableau_rk4 = {4, {{0}, {0.5}, {0, 0.5}, {0, 0, 1}}, {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6}};
+
+/// One step of an explicit method from (q, v) to (x, w) in `work`; returns the number of accelerations.
+static int explicit_step(const ctn_model *m, ctn_method method, const real *q, const real *v, const real *tau, double h,
+                         explicit_work *work)
+{
+    if (method == CTN_SEMI_IMPLICIT) {
+        semi_implicit(m, q, v, tau, h, work);
+        return 1;
+    }
+    const tableau *t = method == CTN_EULER ? &tableau_euler : method == CTN_RK2 ? &tableau_rk2 : method == CTN_RK3 ? &tableau_rk3 : &tableau_rk4;
+    runge_kutta(m, t, q, v, tau, h, work);
+    return t->stages;
+}
+
+#endif

@@ -1,0 +1,166 @@
+/// What joints add to a position-based step in their own coordinates: springs, limits, dampers, armature, applied forces, as
+/// energies about the start of the step. (docs/theory.md, "Joint terms")
+///
+///     spring k/2 (q - rest)^2,  limit k/2 d^2,  damper b/(2h) u^2,  armature J/(2h^2) (u - h rate)^2,  force -tau u
+///
+/// with u the increments since the start: q - q_k, for balls log(q_k' q). A limit's damper acts in steps that start beyond the
+/// limit, so that the energy of one step is smooth.
+#ifndef CATENA_JOINT_TERMS_H
+#define CATENA_JOINT_TERMS_H
+
+/// Value, gradient and second derivative in one coordinate.
+typedef struct {
+    real E, g, k;
+} terms1;
+
+/// The same for a ball (gradient by turns in body axes, exponential chart) or a translation (world axes).
+typedef struct {
+    real E;
+    vec3 g;
+    sym3 k;
+    mask too_far;  // balls: increments near half a turn are ambiguous
+} terms3;
+
+/// What the terms depend on. x, q [nq]: now and at the start of the step; rate, tau [nv]: as carried, as applied (NULL: none).
+typedef struct {
+    const real *x, *q, *u, *rate, *tau;  // u [nv]: increments of joints that are not balls
+    real h, inv_h, k2;                   // step size, 1/h, 1/h^2
+} terms_input;
+
+FN bool has_terms(const ctn_body *b, const real *tau) { return (b->flags & (BODY_PASSIVE | BODY_ARMATURE)) || tau; }
+
+FN terms1 joint_terms1(const ctn_body *b, const terms_input *in)
+{
+    const real x = in->x[b->qadr], u = in->u[b->vadr];
+    terms1 t;
+    t.E = t.g = t.k = rset(0);
+    if (b->flags & BODY_PASSIVE) {
+        const real k = rset(b->stiffness), kl = rset(b->limit_k), d = x - rset(b->rest[0]), o = beyond(x, b->limit);
+        const mask out = gt(magnitude(o), rset(0)), was_out = gt(magnitude(beyond(in->q[b->qadr], b->limit)), rset(0));
+        const real c = (rset(b->damping[0]) + sel(was_out, rset(b->limit_b), rset(0))) * in->inv_h;
+        t.k = k + (sel(out, kl, rset(0)) + c);
+        t.g = fmadd(k, d, fmadd(kl, o, c * u));
+        t.E = rset(0.5) * fmadd(k * d, d, fmadd(kl * o, o, c * u * u));
+    }
+    if (b->flags & BODY_ARMATURE) {
+        const real J = rset(b->armature) * in->k2, a = fnmadd(in->h, in->rate[b->vadr], u);
+        t.k = t.k + J;
+        t.g = fmadd(J, a, t.g);
+        t.E = fmadd(rset(0.5) * J * a, a, t.E);
+    }
+    if (in->tau) {
+        t.g = t.g - in->tau[b->vadr];
+        t.E = fnmadd(in->tau[b->vadr], u, t.E);
+    }
+    return t;
+}
+
+/// Adds an energy f(a) of a turn a, given its gradient g and second derivative K by a: with the chart's derivative D,
+/// a' = D w and D = 1 + [a]/2 + c [a]^2, the gradient by turns is D'g, the second derivative D'KD + sym(g.a''), where
+/// g.a'' = w.(g x Dw)/2 + c [(g.a)(w.Dw) + (D'g.w)(a.w) - 2 (g.w)(a.w)] + 2 c' [(g.a)(a.w)^2 - |a|^2 (g.w)(a.w)].
+FN void add_turn_energy(terms3 *t, vec3 a_, vec3 g_, sym3 K)
+{
+    real slope;
+    const real a2 = dot(a_, a_), c = chart_c(a2, &slope), ga = dot(g_, a_), half = rset(0.5);
+    const real a[3] = {a_.x, a_.y, a_.z}, g[3] = {g_.x, g_.y, g_.z};
+    const real skew[3][3] = {{rset(0), negate(a[2]), a[1]}, {a[2], rset(0), negate(a[0])}, {negate(a[1]), a[0], rset(0)}};
+    real D[3][3], gD[3][3], Dg[3], Q[3][3];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            D[i][j] = fmadd(c * a[i], a[j], half * skew[i][j]);
+            if (i == j) D[i][j] = D[i][j] + fnmadd(c, a2, rset(1));
+        }
+    for (int j = 0; j < 3; j++) {
+        const vec3 d = vec(D[0][j], D[1][j], D[2][j]), e = cross(g_, d);
+        gD[0][j] = e.x, gD[1][j] = e.y, gD[2][j] = e.z;
+        Dg[j] = dot(d, g_);
+    }
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j <= i; j++) {
+            const real sym = fmadd(g[i], a[j], g[j] * a[i]);
+            real s = half * half * (gD[i][j] + gD[j][i]);
+            s = fmadd(half * c * ga, D[i][j] + D[j][i], s);
+            s = fmadd(half * c, fmadd(Dg[i], a[j], Dg[j] * a[i]), s);
+            s = fnmadd(c, sym, s);
+            s = fmadd(rset(2) * slope, fnmadd(half * a2, sym, ga * a[i] * a[j]), s);
+            Q[i][j] = s;
+        }
+    mat3 Dt;  // by columns: the rows of D
+    Dt.x = vec(D[0][0], D[0][1], D[0][2]), Dt.y = vec(D[1][0], D[1][1], D[1][2]), Dt.z = vec(D[2][0], D[2][1], D[2][2]);
+    const sym3 M = turn(Dt, K);
+    t->g = add(t->g, vec(Dg[0], Dg[1], Dg[2]));
+    t->k.xx = t->k.xx + (M.xx + Q[0][0]), t->k.yy = t->k.yy + (M.yy + Q[1][1]), t->k.zz = t->k.zz + (M.zz + Q[2][2]);
+    t->k.xy = t->k.xy + (M.xy + Q[1][0]), t->k.xz = t->k.xz + (M.xz + Q[2][0]), t->k.yz = t->k.yz + (M.yz + Q[2][1]);
+}
+
+FN sym3 sym_diagonal(real x, real y, real z)
+{
+    sym3 S;
+    S.xx = x, S.yy = y, S.zz = z;
+    S.xy = S.xz = S.yz = rset(0);
+    return S;
+}
+
+FN void sym_add_dyad(sym3 *S, vec3 n, real s)  // S += s n n'
+{
+    const vec3 m = scale(n, s);
+    S->xx = fmadd(m.x, n.x, S->xx), S->yy = fmadd(m.y, n.y, S->yy), S->zz = fmadd(m.z, n.z, S->zz);
+    S->xy = fmadd(m.x, n.y, S->xy), S->xz = fmadd(m.x, n.z, S->xz), S->yz = fmadd(m.y, n.z, S->yz);
+}
+
+/// The increments of a ball since the start of the step, body axes.
+FN vec3 ball_increment(const ctn_body *b, const real *q, const real *x)
+{
+    return quat_log(quat_mul(quat_conjugate(quat_load(q + b->qadr)), quat_load(x + b->qadr)));
+}
+
+FN terms3 joint_terms3(const ctn_body *b, const terms_input *in)
+{
+    const bool ball = b->kind == JOINT_BALL;
+    const vec3 o = zero3(), rate = vec(in->rate[b->vadr], in->rate[b->vadr + 1], in->rate[b->vadr + 2]);
+    const vec3 u = ball ? ball_increment(b, in->q, in->x) : vec(in->u[b->vadr], in->u[b->vadr + 1], in->u[b->vadr + 2]);
+    const vec3 tau = in->tau ? vec(in->tau[b->vadr], in->tau[b->vadr + 1], in->tau[b->vadr + 2]) : o;
+    terms3 t;
+    t.g = o;
+    t.k = sym_diagonal(rset(0), rset(0), rset(0));
+    t.too_far = ball ? gt(dot(u, u), rset(3.1 * 3.1)) : none_of();
+
+    // along the increments: dampers, armature, applied force
+    const vec3 c = scale(const3(b->damping), in->inv_h), a = sub_scaled(u, rate, in->h);
+    const real J = rset(b->armature) * in->k2;
+    vec3 g = sub(vec(fmadd(c.x, u.x, J * a.x), fmadd(c.y, u.y, J * a.y), fmadd(c.z, u.z, J * a.z)), tau);
+    sym3 K = sym_diagonal(c.x + J, c.y + J, c.z + J);
+    t.E = rset(0.5) * fmadd(c.x * u.x, u.x, fmadd(c.y * u.y, u.y, fmadd(c.z * u.z, u.z, J * dot(a, a))));
+    t.E = t.E - dot(tau, u);
+    if (!ball) {
+        t.g = g, t.k = K;
+        return t;
+    }
+    const bool spring = b->stiffness != 0 || b->limit[1] < 4;  // no cone is wider than pi
+    if (spring) {
+        // the limit's damper, along the cone's normal at the start of the step
+        const vec3 s = ball_turn(b, in->q);
+        const real angle = root(dot(s, s));
+        const mask was_out = gt(beyond(angle, b->limit), rset(0));
+        const vec3 n = scale(s, rset(1) / sel(was_out, angle, rset(1)));
+        const real cl = sel(was_out, rset(b->limit_b), rset(0)) * in->inv_h, nu = dot(n, u);
+        g = add_scaled(g, n, cl * nu);
+        sym_add_dyad(&K, n, cl);
+        t.E = fmadd(rset(0.5) * cl * nu, nu, t.E);
+    }
+    add_turn_energy(&t, u, g, K);
+    if (spring) {
+        // along the turn away from rest: spring k/2 |a|^2, limit k/2 (|a| - cone)^2
+        const vec3 s = ball_turn(b, in->x);
+        const real angle = root(dot(s, s)), d = beyond(angle, b->limit), k = rset(b->stiffness), kl = rset(b->limit_k);
+        const mask out = gt(d, rset(0));
+        const real i = rset(1) / sel(out, angle, rset(1)), p = sel(out, kl * d * i, rset(0));
+        sym3 L = sym_diagonal(k + p, k + p, k + p);
+        sym_add_dyad(&L, scale(s, i), sel(out, kl, rset(0)) - p);
+        add_turn_energy(&t, s, scale(s, k + p), L);
+        t.E = fmadd(rset(0.5), fmadd(k, dot(s, s), kl * d * d), t.E);
+    }
+    return t;
+}
+
+#endif

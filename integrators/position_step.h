@@ -1,0 +1,263 @@
+/// One time step of the position-based method of order 2: predict, solve by Newton's method with line search, commit.
+///
+/// All lanes run the same loop; what differs between them is selected: whether a Newton step is accepted, its length alpha, the
+/// scale theta of its curvature, the size of the step. A lane that has converged waits with its iterate unchanged.
+/// If max_iterations do not suffice the step is halved, and doubled again where a half ends on the coarser grid.
+#ifndef CATENA_POSITION_STEP_H
+#define CATENA_POSITION_STEP_H
+
+/// State carried from step to step, of one lane block: with q all that the future depends on.
+typedef struct {
+    real *q;       // [nq]
+    real *rate;    // [nv] joint rates: increments of the last step over its size
+    rate_pose *V;  // [nbody] Euclidean velocities
+} position_state;
+
+/// What happened, by lane.
+typedef struct {
+    real iterations, evaluations, line_search, curvature, substeps, halvings, residual;
+} position_counts;
+
+/// Scratch of one lane block.
+typedef struct {
+    solve W;
+    sweep_work sweep;
+    real *x, *u;              // [nq], [nv]: the iterate, and the increments that lead to it (joints that are not balls)
+    real *base, *base_u, *d;  // [nq], [nv], [nv]: where the Newton step starts, and the step
+    real residual;            // at the solution
+} position_work;
+
+/// Poses R_k, r_k at q, into `start`: the ones that evaluate() finds at the end of a step, bit by bit.
+static void start_poses(const ctn_model *m, const real *q, step_body *start)
+{
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const mat3 parent = b->flags & BODY_ROOT ? start[i].R : start[b->parent].R;
+        start[i].R = body_axes(b, parent, q);
+        if (has_arm(b)) start[i].r = body_offset(b, parent, start[i].R.z, q);
+    }
+}
+
+/// x = base (+) alpha d in the lanes `where`; u follows.
+static void move_iterate(const ctn_model *m, position_work *P, real alpha, mask where)
+{
+    real *x = P->x, *u = P->u;
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const real *d = P->d + b->vadr;
+        if (b->kind == JOINT_BALL) {
+            const vec3 a = vec(alpha * d[0], alpha * d[1], alpha * d[2]);
+            real y[4];
+            quat_store(y, quat_normalised(quat_mul(quat_load(P->base + b->qadr), quat_exp(a))));
+            for (int k = 0; k < 4; k++) x[b->qadr + k] = sel(where, y[k], x[b->qadr + k]);
+        } else
+            for (int k = 0; k < b->nv; k++) {
+                const int j = b->vadr + k;
+                u[j] = sel(where, fmadd(alpha, d[k], P->base_u[j]), u[j]);
+                x[b->qadr + k] = sel(where, P->W.in.q[b->qadr + k] + u[j], x[b->qadr + k]);
+            }
+    }
+}
+
+/// The step from `base` along d: lanes where a sweep succeeded. theta goes 1, 1/2 ... 1/16, 0 where a pivot is not positive.
+/// Returns the lanes of `need` in which d is a descent direction.
+static mask newton_direction(const ctn_model *m, mask need, position_work *P, position_counts *count)
+{
+    real theta = rset(1);
+    mask bad = need;
+    for (;;) {
+        bad = both(need, not_(sweep_inward(m, &P->W, &P->sweep, theta)));
+        need = both(need, not_(both(bad, le(theta, rset(0)))));  // not even Gauss-Newton: something is not finite
+        bad = both(bad, need);
+        if (!any(bad)) break;
+        count->curvature = count->curvature + sel(bad, rset(1), rset(0));
+        theta = sel(bad, sel(le(theta, rset(1.0 / 16)), rset(0), rset(0.5) * theta), theta);
+    }
+    sweep_outward(m, &P->W, &P->sweep, P->d);
+    return need;
+}
+
+/// Solves one step from q, V in the lanes `active`, whose size is already set; leaves the solution in W. Returns where it
+/// converged: the residual is below the tolerance, or below 1e-10 and at rounding level, where it falls no more.
+static mask solve_step(const ctn_model *m, const position_state *S, double tolerance, int max_iterations, mask active,
+                       position_work *P, position_counts *count)
+{
+    solve *W = &P->W;
+    const real one = rset(1), zero = rset(0);
+    start_step(m, W);
+
+    // predict: the joints go on at their rates
+    for (int k = 0; k < m->nq; k++) P->x[k] = P->base[k] = S->q[k];
+    for (int k = 0; k < m->nv; k++) P->u[k] = P->base_u[k] = zero, P->d[k] = W->in.h * S->rate[k];
+    move_iterate(m, P, one, active);
+
+    mask running = active, converged = none_of();
+    mask based = none_of();  // `base` is an iterate with energy E, and slope E' along d
+    real alpha = one, E = zero, slope = zero, iterations = zero, before = rset(1e300);
+    while (any(running)) {
+        evaluate(m, W);
+        count->evaluations = count->evaluations + sel(running, one, zero);
+        // Armijo's condition with slack for rounding; a NaN is not below
+        const real bound = fmadd(rset(1e-12), magnitude(E), fmadd(rset(1e-4) * alpha, slope, E));
+        const mask below = both(le(magnitude(W->E), rset(1e300)), either(not_(based), le(W->E, bound)));
+        const mask accepted = both(running, below), rejected = both(running, not_(below));
+        mask need = accepted;
+        if (any(accepted)) {
+            const real res = residual(m, W);
+            const mask floor = both(le(res, rset(1e-10)), both(le(one, alpha), le(rset(0.5) * before, res)));
+            const mask done = both(accepted, either(le(res, rset(tolerance)), floor));
+            converged = either(converged, both(done, not_(W->too_far)));
+            P->residual = sel(done, res, P->residual);
+            before = sel(accepted, res, before);
+            need = both(accepted, both(not_(done), lt(iterations, rset(max_iterations))));
+            running = both(running, either(rejected, need));
+        }
+        if (any(need)) {
+            const mask ok = newton_direction(m, need, P, count);
+            running = both(running, either(rejected, ok));
+            need = ok;
+            real g = zero;
+            for (int k = 0; k < m->nv; k++) g = fmadd(W->r[k], P->d[k], g);
+            for (int k = 0; k < m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
+            for (int k = 0; k < m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
+            E = sel(need, W->E, E), slope = sel(need, g, slope), alpha = sel(need, one, alpha);
+            based = either(based, need);
+            iterations = iterations + sel(need, one, zero);
+        }
+        if (any(rejected)) {
+            // shorter; without an energy to compare with, back to the start of the step
+            count->line_search = count->line_search + sel(rejected, one, zero);
+            alpha = sel(rejected, sel(based, rset(0.5) * alpha, sel(gt(alpha, rset(0.5)), zero, rset(-1))), alpha);
+            running = both(running, not_(both(rejected, either(both(based, lt(alpha, rset(1e-9))), lt(alpha, zero)))));
+        }
+        move_iterate(m, P, alpha, both(running, either(need, rejected)));
+    }
+    count->iterations = count->iterations + iterations;
+    return converged;
+}
+
+/// Makes the solution of solve_step the state, in the lanes `where`.
+static void commit_step(const ctn_model *m, position_state *S, position_work *P, mask where)
+{
+    const solve *W = &P->W;
+    const real s = W->in.inv_h;
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const iterate_body *t = &W->body[i];
+        step_body *k = &W->start[i];
+        if (b->kind == JOINT_BALL) {
+            const vec3 u = scale(ball_increment(b, S->q, P->x), s);
+            real *rate = S->rate + b->vadr;
+            rate[0] = sel(where, u.x, rate[0]), rate[1] = sel(where, u.y, rate[1]), rate[2] = sel(where, u.z, rate[2]);
+        } else
+            for (int j = b->vadr; j < b->vadr + b->nv; j++) S->rate[j] = sel(where, P->u[j] * s, S->rate[j]);
+        if (b->flags & BODY_MASS) {
+            rate_pose *V = &S->V[i];
+            V->R.x = sel3(where, scale(sub(t->R.x, k->R.x), s), V->R.x);
+            V->R.y = sel3(where, scale(sub(t->R.y, k->R.y), s), V->R.y);
+            V->R.z = sel3(where, scale(sub(t->R.z, k->R.z), s), V->R.z);
+            V->p = sel3(where, scale(t->dp, s), V->p);
+        }
+        k->R.x = sel3(where, t->R.x, k->R.x), k->R.y = sel3(where, t->R.y, k->R.y), k->R.z = sel3(where, t->R.z, k->R.z);
+        if (has_arm(b)) k->r = sel3(where, t->r, k->r);
+    }
+    for (int j = 0; j < m->nq; j++) S->q[j] = sel(where, P->x[j], S->q[j]);
+}
+
+/// One step of size dt in the lanes `active`. Poses of the start are in W.start. Returns where it was completed; elsewhere the
+/// state is that of the last part that was, `at` (0..1) tells which.
+static mask position_step(const ctn_model *m, const ctn_batch_config *cfg, position_state *S, mask active, position_work *P,
+                          position_counts *count, real *at)
+{
+    const real one = rset(1), zero = rset(0), half = rset(0.5);
+    real part = one, here = zero, row = zero;  // size of the next part, where it starts, halvings in a row
+    mask running = active;
+    while (any(running)) {
+        set_step_size(&P->W, rset(cfg->dt) * part);
+        const mask ok = solve_step(m, S, cfg->tolerance, cfg->max_iterations, running, P, count);
+        if (any(ok)) commit_step(m, S, P, ok);
+        count->residual = sel(both(ok, gt(P->residual, count->residual)), P->residual, count->residual);
+        count->substeps = count->substeps + sel(ok, one, zero);
+        here = here + sel(ok, part, zero);
+        const mask failed = both(running, not_(ok));
+        count->halvings = count->halvings + sel(failed, one, zero);
+        row = sel(failed, row + one, row);
+        // after a part that ends on the grid of the next larger size, try that one again
+        const real doubled = part + part, cells = here / doubled;
+        const mask on_grid = both(ok, both(lt(part, one), is_whole(cells)));
+        part = sel(failed, half * part, sel(on_grid, doubled, part));
+        row = sel(on_grid, row - one, row);
+        running = both(running, both(lt(here, one), le(row, rset(cfg->max_halvings))));
+    }
+    *at = here;
+    return both(active, le(one, here));
+}
+
+/// Velocity v [nv] nearest, in the kinetic-energy norm, to what the method carries: H v = sum of S' [momentum of V] + J rate.
+static void nearest_velocity(const ctn_model *m, const position_state *S, aba_work *work, real *force, real *v)
+{
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        aba_rigid *s = &work->body[i].rigid;
+        const mat3 parent = b->flags & BODY_ROOT ? work->motion[i].R : work->motion[b->parent].R;
+        const mat3 R = work->motion[i].R = body_axes(b, parent, S->q);
+        s->z = R.z;
+        s->r = body_offset(b, parent, R.z, S->q);
+        for (int k = b->vadr; k < b->vadr + b->nv; k++) force[k] = rset(b->armature) * S->rate[k];
+        if (!(b->flags & BODY_MASS)) continue;
+        const rate_pose *V = &S->V[i];
+        const vec3 c = const3(b->h), h = mul(R, c);
+        s->h = h;
+        s->A = turn(R, const_sym(b->I));
+        // momentum matrix (V M): columns of rotation G = V_R S + V_p c', last column V_R c + m V_p
+        const sym3 I = const_sym(b->S);
+        const mat3 Vt = transposed(V->R);
+        mat3 Gt;  // by columns: the rows of G
+        Gt.x = add_scaled(smul(I, Vt.x), c, V->p.x), Gt.y = add_scaled(smul(I, Vt.y), c, V->p.y), Gt.z = add_scaled(smul(I, Vt.z), c, V->p.z);
+        const vec3 ax = mul(R, Gt.x), ay = mul(R, Gt.y), az = mul(R, Gt.z);  // columns of R G'
+        s->w.n = vec(az.y - ay.z, ax.z - az.x, ay.x - ax.y);
+        s->w.f = add_scaled(mul(V->R, c), V->p, rset(b->mass));
+        s->w.n = vec(negate(s->w.n.x), negate(s->w.n.y), negate(s->w.n.z));
+        s->w.f = vec(negate(s->w.f.x), negate(s->w.f.y), negate(s->w.f.z));
+    }
+    aba_inward(m, force, work);
+    aba_accelerate(m, work, v);
+}
+
+/// The state that starts from q and v: V = [w x R, velocity of the origin], rates = v.
+static void start_velocity(const ctn_model *m, const real *v, pose *T, twist *D, position_state *S)
+{
+    body_poses(m, S->q, T);
+    body_twists(m, T, v, D);
+    for (int k = 0; k < m->nv; k++) S->rate[k] = v[k];
+    for (int i = 0; i < m->nbody; i++) {
+        S->V[i].R.x = cross(D[i].w, T[i].R.x), S->V[i].R.y = cross(D[i].w, T[i].R.y), S->V[i].R.z = cross(D[i].w, T[i].R.z);
+        S->V[i].p = D[i].v;
+    }
+}
+
+/// Energy of the state: sum tr(V M V') / 2, rotors, gravity, springs and limits. J
+static real position_energy(const ctn_model *m, const position_state *S, pose *T)
+{
+    real E = passive_potential(m, S->q);
+    body_poses(m, S->q, T);
+    vec3 moment = const3(m->fixed_moment);
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        if (b->flags & BODY_ARMATURE)
+            for (int k = b->vadr; k < b->vadr + b->nv; k++) E = fmadd(rset(0.5 * b->armature) * S->rate[k], S->rate[k], E);
+        if (!(b->flags & BODY_MASS)) continue;
+        const rate_pose *V = &S->V[i];
+        const sym3 I = const_sym(b->S);
+        const vec3 c = const3(b->h);
+        const mat3 Vt = transposed(V->R);
+        real t = dot_add(dot_add(dot(Vt.x, smul(I, Vt.x)), Vt.y, smul(I, Vt.y)), Vt.z, smul(I, Vt.z));
+        t = fmadd(rset(2), dot(V->p, mul(V->R, c)), t);
+        t = fmadd(rset(b->mass), dot(V->p, V->p), t);
+        E = fmadd(rset(0.5), t, E);
+        moment = add(moment, add_scaled(mul(T[i].R, c), T[i].p, rset(b->mass)));
+    }
+    return E - dot(const3(m->gravity), moment);
+}
+
+#endif

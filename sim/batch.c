@@ -1,0 +1,241 @@
+/// Batches: worlds in lane blocks, their configuration, state, time and statistics.
+#include "dynamics/model.h"
+#include "sim/config.h"
+#include "sim/engine.h"
+#include "sim/status.h"
+
+#include <catena/batch.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// The clock of one world: time = start + steps * dt, without drift.
+typedef struct {
+    double start;
+    int64_t steps;
+    double frozen_time;
+    ctn_freeze frozen;
+} clock_state;
+
+struct ctn_batch {
+    const ctn_model *model;
+    const ctn_engine *engine;
+    ctn_batch_config cfg;
+    int blocks;
+    size_t state_size;
+    char *states;        // [blocks][state_size]
+    void *work;
+    clock_state *clocks;  // [worlds]
+    double *tau;         // [worlds][nv]
+    bool forced;
+};
+
+static size_t round_up(size_t n) { return (n + 63) / 64 * 64 + 64; }
+
+ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err)
+{
+    if (config_check(cfg, err) != CTN_OK) return NULL;
+    const ctn_engine *engine = engine_find(cfg->engine, cfg->worlds, err);
+    if (!engine) return NULL;
+    ctn_batch *batch = calloc(1, sizeof *batch);
+    if (!batch) goto no_memory;
+    batch->model = model, batch->engine = engine, batch->cfg = *cfg;
+    batch->cfg.engine = engine->name;
+    batch->blocks = (cfg->worlds + engine->lanes - 1) / engine->lanes;
+    batch->state_size = round_up(engine->state_size(model, cfg->method));
+    batch->states = aligned_alloc(64, (size_t)batch->blocks * batch->state_size);
+    batch->work = aligned_alloc(64, round_up(engine->work_size(model, cfg->method)));
+    batch->clocks = calloc((size_t)cfg->worlds, sizeof *batch->clocks);
+    batch->tau = calloc((size_t)cfg->worlds * (size_t)model->nv + 1, sizeof *batch->tau);
+    if (!batch->states || !batch->work || !batch->clocks || !batch->tau) goto no_memory;
+    memset(batch->states, 0, (size_t)batch->blocks * batch->state_size);
+    memset(batch->work, 0, round_up(engine->work_size(model, cfg->method)));
+    for (int b = 0; b < batch->blocks; b++) {
+        const double *q[16], *v[16];
+        for (int l = 0; l < engine->lanes; l++) q[l] = model->q0, v[l] = model->v0;
+        engine->set(model, &batch->cfg, batch->states + (size_t)b * batch->state_size, batch->work, q, v);
+    }
+    return batch;
+
+no_memory:
+    ctn_batch_free(batch);
+    fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds", cfg->worlds);
+    return NULL;
+}
+
+void ctn_batch_free(ctn_batch *batch)
+{
+    if (!batch) return;
+    free(batch->states), free(batch->work), free(batch->clocks), free(batch->tau);
+    free(batch);
+}
+
+const ctn_batch_config *ctn_batch_configuration(const ctn_batch *batch) { return &batch->cfg; }
+
+double ctn_batch_time(const ctn_batch *batch, int world)
+{
+    const clock_state *c = &batch->clocks[world];
+    return c->frozen ? c->frozen_time : c->start + (double)c->steps * batch->cfg.dt;
+}
+
+/// Rows of `array` [worlds][n] for the lanes of block b; lanes beyond the last world repeat it.
+static void rows(const ctn_batch *batch, int b, const double *array, int n, const double **row)
+{
+    const int lanes = batch->engine->lanes, last = batch->cfg.worlds - 1;
+    for (int l = 0; l < lanes; l++) {
+        const int w = b * lanes + l;
+        row[l] = array + (size_t)(w < last ? w : last) * (size_t)n;
+    }
+}
+
+static int worlds_in(const ctn_batch *batch, int b)
+{
+    const int lanes = batch->engine->lanes, left = batch->cfg.worlds - b * lanes;
+    return left < lanes ? left : lanes;
+}
+
+static const char *freeze_text(ctn_freeze f)
+{
+    return f == CTN_FREEZE_NOT_FINITE ? "its coordinates or velocities became infinite or undefined"
+         : f == CTN_FREEZE_ANGLE      ? "a joint angle went beyond 1e6 rad"
+                                      : "no step was found, not even after halving it repeatedly";
+}
+
+ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ctn_error *err)
+{
+    const int lanes = batch->engine->lanes;
+    ctn_status status = CTN_OK;
+    for (int b = 0; b < batch->blocks; b++) {
+        const int count = worlds_in(batch, b), first = b * lanes;
+        const double *tau[16];
+        ctn_step_stats lane[16];
+        for (int l = 0; l < count; l++) lane[l].frozen = batch->clocks[first + l].frozen;
+        if (batch->forced) rows(batch, b, batch->tau, batch->model->nv, tau);
+        batch->engine->step(batch->model, &batch->cfg, batch->states + (size_t)b * batch->state_size, batch->work,
+                            batch->forced ? tau : NULL, steps, stats != NULL, count, lane);
+        for (int l = 0; l < count; l++) {
+            clock_state *c = &batch->clocks[first + l];
+            c->steps += lane[l].steps;
+            if (lane[l].frozen && !c->frozen) {
+                c->frozen = lane[l].frozen;
+                c->frozen_time = c->start + ((double)c->steps + lane[l].frozen_time) * batch->cfg.dt;
+            }
+            lane[l].frozen_time = c->frozen ? c->frozen_time : 0;
+            if (c->frozen && status != CTN_FROZEN)
+                status = fail(err, CTN_FROZEN, "world %d is frozen at %.6g s: %s", first + l, c->frozen_time, freeze_text(c->frozen));
+            else if (lane[l].fallbacks && status == CTN_OK)
+                status = fail(err, CTN_NOT_CONVERGED, "world %d: %ld steps had to be halved", first + l, lane[l].fallbacks);
+            if (stats) stats[first + l] = lane[l];
+        }
+    }
+    return status;
+}
+
+void ctn_batch_state(ctn_batch *batch, double *q, double *v)
+{
+    const int lanes = batch->engine->lanes, nq = batch->model->nq, nv = batch->model->nv;
+    for (int b = 0; b < batch->blocks; b++) {
+        const int count = worlds_in(batch, b);
+        double *qr[16], *vr[16];
+        for (int l = 0; l < lanes; l++) {
+            const size_t w = (size_t)(b * lanes + (l < count ? l : count - 1));
+            qr[l] = q ? q + w * (size_t)nq : NULL, vr[l] = v ? v + w * (size_t)nv : NULL;
+        }
+        batch->engine->get(batch->model, &batch->cfg, batch->states + (size_t)b * batch->state_size, batch->work, count, q ? qr : NULL,
+                           v ? vr : NULL);
+    }
+}
+
+static ctn_status check_state(const ctn_model *m, const double *q, const double *v, int world, ctn_error *err)
+{
+    for (int l = 0; l < m->nlink; l++) {
+        const ctn_link *k = &m->links[l];
+        for (int i = 0; i < k->nq; i++)
+            if (!isfinite(q[k->qadr + i]))
+                return fail(err, CTN_BAD_ARGUMENT, "world %d: q[%d] of link '%s' is not finite", world, k->qadr + i, k->name);
+        for (int i = 0; i < k->nv; i++)
+            if (!isfinite(v[k->vadr + i]))
+                return fail(err, CTN_BAD_ARGUMENT, "world %d: v[%d] of link '%s' is not finite", world, k->vadr + i, k->name);
+        if (k->joint != CTN_BALL && k->joint != CTN_FREE) continue;
+        const double *p = q + k->qadr + k->nq - 4;
+        if (sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]) < 1e-6)
+            return fail(err, CTN_BAD_ARGUMENT, "world %d: the quaternion of link '%s' is zero", world, k->name);
+    }
+    return CTN_OK;
+}
+
+ctn_status ctn_batch_set_state(ctn_batch *batch, const double *q, const double *v, double time, ctn_error *err)
+{
+    const ctn_model *m = batch->model;
+    for (int w = 0; w < batch->cfg.worlds; w++) {
+        const ctn_status s = check_state(m, q + (size_t)w * (size_t)m->nq, v + (size_t)w * (size_t)m->nv, w, err);
+        if (s != CTN_OK) return s;
+    }
+    for (int b = 0; b < batch->blocks; b++) {
+        const double *qr[16], *vr[16];
+        rows(batch, b, q, m->nq, qr);
+        rows(batch, b, v, m->nv, vr);
+        batch->engine->set(m, &batch->cfg, batch->states + (size_t)b * batch->state_size, batch->work, qr, vr);
+    }
+    for (int w = 0; w < batch->cfg.worlds; w++) batch->clocks[w] = (clock_state){.start = time};
+    return CTN_OK;
+}
+
+void ctn_batch_set_force(ctn_batch *batch, const double *tau)
+{
+    batch->forced = tau != NULL;
+    if (tau) memcpy(batch->tau, tau, (size_t)batch->cfg.worlds * (size_t)batch->model->nv * sizeof *tau);
+}
+
+/// A saved state: this header, then the clocks, then flat_size doubles a world.
+typedef struct {
+    char magic[8];
+    uint32_t version, method;
+    uint64_t worlds, numbers;
+    double dt;
+} saved_header;
+
+static saved_header header_of(const ctn_batch *batch)
+{
+    saved_header h = {"catena", 1, (uint32_t)batch->cfg.method, (uint64_t)batch->cfg.worlds, 0, batch->cfg.dt};
+    h.numbers = batch->engine->flat_size(batch->model, batch->cfg.method);
+    return h;
+}
+
+size_t ctn_batch_saved_size(const ctn_batch *batch)
+{
+    const saved_header h = header_of(batch);
+    return sizeof h + (size_t)h.worlds * (sizeof(clock_state) + (size_t)h.numbers * sizeof(double));
+}
+
+/// Copies all worlds between the blocks and `numbers` [worlds][flat_size].
+static void flatten_all(const ctn_batch *batch, bool load, double *numbers)
+{
+    const int lanes = batch->engine->lanes;
+    const size_t n = batch->engine->flat_size(batch->model, batch->cfg.method);
+    for (int w = 0; w < batch->cfg.worlds; w++)
+        batch->engine->flatten(batch->model, &batch->cfg, batch->states + (size_t)(w / lanes) * batch->state_size, w % lanes, load,
+                               numbers + (size_t)w * n);
+}
+
+void ctn_batch_save(const ctn_batch *batch, void *block)
+{
+    const saved_header h = header_of(batch);
+    char *at = block;
+    memcpy(at, &h, sizeof h);
+    at += sizeof h;
+    memcpy(at, batch->clocks, (size_t)h.worlds * sizeof *batch->clocks);
+    flatten_all(batch, false, (double *)(void *)(at + (size_t)h.worlds * sizeof *batch->clocks));
+}
+
+ctn_status ctn_batch_restore(ctn_batch *batch, const void *block, size_t size, ctn_error *err)
+{
+    const saved_header h = header_of(batch);
+    if (size != ctn_batch_saved_size(batch) || memcmp(block, &h, sizeof h))
+        return fail(err, CTN_BAD_ARGUMENT, "the saved state belongs to another model, method, step size or number of worlds");
+    const char *at = (const char *)block + sizeof h;
+    memcpy(batch->clocks, at, (size_t)h.worlds * sizeof *batch->clocks);
+    flatten_all(batch, true, (double *)(void *)(uintptr_t)(at + (size_t)h.worlds * sizeof *batch->clocks));
+    return CTN_OK;
+}
