@@ -90,60 +90,92 @@ static void aba_outward(const ctn_model *m, const real *q, const real *v, aba_wo
     }
 }
 
+/// Where a subtree's sum goes: straight into the next iteration, or to the fork it hangs on, first or to be added.
+FN aba_hand *hand_target(const ctn_body *b, aba_hand *next, aba_hand *fork, aba_hand *scratch)
+{
+    return b->flags & BODY_NEXT ? next : b->flags & BODY_LAST ? &fork[b->parent] : scratch;
+}
+
+/// What hangs on body i, itself included.
+FN void gather_subtree(const ctn_body *b, const aba_rigid *s, const aba_hand *next, const aba_hand *fork, inertia6 *P, wrench *w)
+{
+    if (b->flags & BODY_LEAF) {
+        *P = inertia_rigid(s->A, s->h, rset(b->mass));
+        *w = s->w;
+        return;
+    }
+    *P = next->P;
+    *w = next->w;
+    if (b->flags & BODY_MASS) {
+        *P = inertia_add_rigid(*P, s->A, s->h, rset(b->mass));
+        *w = wrench_add(*w, s->w);
+    }
+    if (b->flags & BODY_FORK) *P = inertia_add(*P, fork->P), *w = wrench_add(*w, fork->w);
+}
+
+/// A body whose joint has one degree of freedom; kind is a constant in each call.
+FN void aba_inward1(const ctn_body *b, int kind, const real *tau, aba_body *s, aba_hand *next, aba_hand *fork, int i, aba_hand *out)
+{
+    const vec3 z = s->rigid.z, r = s->rigid.r;
+    inertia6 P;
+    wrench w;
+    vec3 Ua, Ul;
+    gather_subtree(b, &s->rigid, next, &fork[i], &P, &w);
+    joint_column(b, kind, z, &P, &Ua, &Ul);
+    const real I = rset(1) / joint_pivot(b, kind, z, Ua, Ul), u = tau[b->vadr] - joint_row(b, kind, z, w);
+    s->one.Ua = Ua, s->one.Ul = Ul, s->one.i = I, s->one.u = u;
+    if (b->flags & BODY_ROOT) return;
+    const real d = I * u;
+    w.n = add_scaled(w.n, Ua, d), w.f = add_scaled(w.f, Ul, d);
+    P = inertia_eliminate(P, Ua, Ul, I);
+    if (kind != JOINT_REVOLUTE || (b->flags & BODY_OFFSET)) {
+        out->w = wrench_shift(w, r);
+        out->P = inertia_shift(P, r);
+    } else
+        out->P = P, out->w = w;
+}
+
+/// A ball or a translation.
+FN void aba_inward3(const ctn_body *b, const real *tau, const aba_motion *M, aba_body *s, aba_hand *next, aba_hand *fork, int i,
+                    aba_hand *out)
+{
+    const bool ball = b->kind == JOINT_BALL;
+    const vec3 r = s->rigid.r, t = vec(tau[b->vadr], tau[b->vadr + 1], tau[b->vadr + 2]);
+    inertia6 P;
+    wrench w;
+    gather_subtree(b, &s->rigid, next, &fork[i], &P, &w);
+    sym3 D = ball ? P.A : P.D;
+    const real J = rset(b->armature);
+    D.xx = D.xx + J, D.yy = D.yy + J, D.zz = D.zz + J;
+    const ldl3 F = ldl_factor(D);
+    const vec3 u = ldl_solve(F, ball ? sub(mul(M->R, t), w.n) : sub(t, w.f));
+    s->three.r = r, s->three.u = u;
+    if (b->flags & BODY_ROOT) return;
+    const mat3 Ua = sym_full(P.A), Ul = transposed(P.B);
+    s->three.G = gain_of(F, Ua, Ul);
+    w.n = mul_add(w.n, Ua, u), w.f = mul_add(w.f, Ul, u);
+    P = inertia_eliminate3(P, Ua, Ul, s->three.G);
+    out->w = wrench_shift(w, r);
+    out->P = inertia_shift(P, r);
+}
+
 static void aba_inward(const ctn_model *m, const real *tau, aba_work *work)
 {
-    aba_hand c;  // from the subtree of the next body
-    c.P = inertia_zero(), c.w = wrench_zero();
+    aba_hand next, scratch;
+    next.P = inertia_zero(), next.w = wrench_zero();
     for (int i = m->nbody - 1; i >= 0; i--) {
         const ctn_body *b = &m->bodies[i];
         aba_body *s = &work->body[i];
-        const vec3 z = s->rigid.z, r = s->rigid.r;
-        inertia6 P;
-        wrench w;
-        if (b->flags & BODY_LEAF) {
-            P = inertia_rigid(s->rigid.A, s->rigid.h, rset(b->mass));
-            w = s->rigid.w;
-        } else {
-            P = c.P;
-            w = c.w;
-            if (b->flags & BODY_FORK) P = inertia_add(P, work->hand[i].P), w = wrench_add(w, work->hand[i].w);
-            if (b->flags & BODY_MASS) {
-                P = inertia_add_rigid(P, s->rigid.A, s->rigid.h, rset(b->mass));
-                w = wrench_add(w, s->rigid.w);
-            }
+        aba_hand *out = hand_target(b, &next, work->hand, &scratch);
+        switch (b->kind) {
+        case JOINT_REVOLUTE: aba_inward1(b, JOINT_REVOLUTE, tau, s, &next, work->hand, i, out); break;
+        case JOINT_PRISMATIC: aba_inward1(b, JOINT_PRISMATIC, tau, s, &next, work->hand, i, out); break;
+        case JOINT_HELICAL: aba_inward1(b, JOINT_HELICAL, tau, s, &next, work->hand, i, out); break;
+        default: aba_inward3(b, tau, &work->motion[i], s, &next, work->hand, i, out);
         }
-        if (b->nv == 1) {
-            vec3 Ua, Ul;
-            joint_column(b, z, &P, &Ua, &Ul);
-            const real I = rset(1) / joint_pivot(b, z, Ua, Ul), u = tau[b->vadr] - joint_row(b, z, w);
-            s->one.Ua = Ua, s->one.Ul = Ul, s->one.i = I, s->one.u = u;
-            if (b->flags & BODY_ROOT) continue;
-            const real d = I * u;
-            P = inertia_eliminate(P, Ua, Ul, I);
-            w.n = add_scaled(w.n, Ua, d), w.f = add_scaled(w.f, Ul, d);
-        } else {
-            const vec3 t = vec(tau[b->vadr], tau[b->vadr + 1], tau[b->vadr + 2]);
-            const bool ball = b->kind == JOINT_BALL;
-            sym3 D = ball ? P.A : P.D;
-            const real J = rset(b->armature);
-            D.xx = D.xx + J, D.yy = D.yy + J, D.zz = D.zz + J;
-            const ldl3 F = ldl_factor(D);
-            const vec3 u = ldl_solve(F, ball ? sub(mul(work->motion[i].R, t), w.n) : sub(t, w.f));
-            s->three.r = r, s->three.u = u;
-            if (b->flags & BODY_ROOT) continue;
-            const mat3 Ua = sym_full(P.A), Ul = transposed(P.B);
-            s->three.G = gain_of(F, Ua, Ul);
-            P = inertia_eliminate3(P, Ua, Ul, s->three.G);
-            w.n = mul_add(w.n, Ua, u), w.f = mul_add(w.f, Ul, u);
-        }
-        if (has_arm(b)) P = inertia_shift(P, r), w = wrench_shift(w, r);
-        if (b->flags & BODY_NEXT)
-            c.P = P, c.w = w;
-        else if (b->flags & BODY_LAST)
-            work->hand[b->parent].P = P, work->hand[b->parent].w = w;
-        else {
+        if (out == &scratch && !(b->flags & BODY_ROOT)) {
             aba_hand *p = &work->hand[b->parent];
-            p->P = inertia_add(p->P, P), p->w = wrench_add(p->w, w);
+            p->P = inertia_add(p->P, out->P), p->w = wrench_add(p->w, out->w);
         }
     }
 }

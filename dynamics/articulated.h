@@ -112,10 +112,10 @@ FN inertia6 inertia_shift(inertia6 P, vec3 r)
     return Q;
 }
 
-/// S'w of a joint of one degree of freedom.
-FN real joint_row(const ctn_body *b, vec3 z, wrench w)
+/// S'w of a joint of one degree of freedom. kind: b->kind, as a constant where speed counts; so below.
+FN real joint_row(const ctn_body *b, int kind, vec3 z, wrench w)
 {
-    switch (b->kind) {
+    switch (kind) {
     case JOINT_PRISMATIC: return dot(z, w.f);
     case JOINT_HELICAL: return fmadd(rset(b->pitch), dot(z, w.f), dot(z, w.n));
     default: return dot(z, w.n);
@@ -123,9 +123,9 @@ FN real joint_row(const ctn_body *b, vec3 z, wrench w)
 }
 
 /// P S for a joint of one degree of freedom.
-FN void joint_column(const ctn_body *b, vec3 z, const inertia6 *P, vec3 *Ua, vec3 *Ul)
+FN void joint_column(const ctn_body *b, int kind, vec3 z, const inertia6 *P, vec3 *Ua, vec3 *Ul)
 {
-    switch (b->kind) {
+    switch (kind) {
     case JOINT_PRISMATIC: *Ua = mul(P->B, z), *Ul = smul(P->D, z); break;
     case JOINT_HELICAL: {
         const vec3 s = scale(z, rset(b->pitch));
@@ -138,10 +138,10 @@ FN void joint_column(const ctn_body *b, vec3 z, const inertia6 *P, vec3 *Ua, vec
 }
 
 /// S'U for a joint of one degree of freedom, armature included.
-FN real joint_pivot(const ctn_body *b, vec3 z, vec3 Ua, vec3 Ul)
+FN real joint_pivot(const ctn_body *b, int kind, vec3 z, vec3 Ua, vec3 Ul)
 {
     const real J = rset(b->armature);
-    switch (b->kind) {
+    switch (kind) {
     case JOINT_PRISMATIC: return dot_add(J, z, Ul);
     case JOINT_HELICAL: return fmadd(rset(b->pitch), dot(z, Ul), dot_add(J, z, Ua));
     default: return dot_add(J, z, Ua);

@@ -161,7 +161,7 @@ FN real joint_component(const ctn_body *b, mat3 R, wrench w, int k)
     switch (b->kind) {
     case JOINT_BALL: return dot(k == 0 ? R.x : k == 1 ? R.y : R.z, w.n);
     case JOINT_TRANSLATION: return k == 0 ? w.f.x : k == 1 ? w.f.y : w.f.z;
-    default: return joint_row(b, R.z, w);
+    default: return joint_row(b, b->kind, R.z, w);
     }
 }
 

@@ -158,7 +158,7 @@ static real residual(const ctn_model *m, solve *W)
         const real g = rset(b->force_scale[0]), a = rset(b->force_scale[1]) * W->in.k2;
         const real per_scale = rset(1) / sel(gt(a, g), a, g);
         if (b->nv == 1) {
-            r[0] = joint_row(b, t->R.z, t->w);
+            r[0] = joint_row(b, b->kind, t->R.z, t->w);
             if (has_terms(b, W->in.tau)) r[0] = r[0] + W->terms[i].g.x;
         } else {
             vec3 row = b->kind == JOINT_BALL ? tmul(t->R, t->w.n) : t->w.f;

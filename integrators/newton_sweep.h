@@ -95,13 +95,13 @@ static mask sweep_inward(const ctn_model *m, const solve *W, sweep_work *work, r
         if (b->nv == 1) {
             const vec3 z = t->R.z;
             vec3 Ua, Ul;
-            joint_column(b, z, &P, &Ua, &Ul);
+            joint_column(b, b->kind, z, &P, &Ua, &Ul);
             // S'N = 0: the pivot needs no cross term
             real D = b->kind == JOINT_PRISMATIC ? dot(z, Ul) : b->kind == JOINT_HELICAL ? fmadd(rset(b->pitch), dot(z, Ul), dot(z, Ua)) : dot(z, Ua);
             if (has_terms(b, W->in.tau)) D = D + W->terms[i].k.xx;
             const mask ok = gt(D, rset(0));
             good = both(good, ok);
-            const real I = rset(1) / sel(ok, D, rset(1)), u = joint_row(b, z, p) + r[0];
+            const real I = rset(1) / sel(ok, D, rset(1)), u = joint_row(b, b->kind, z, p) + r[0];
             if (!(b->flags & BODY_ROOT)) add_cross_term(b, z, t->w, half_theta, &Ua, &Ul);
             s->one.Ua = Ua, s->one.Ul = Ul, s->one.i = I, s->one.u = u;
             if (b->flags & BODY_ROOT) continue;
