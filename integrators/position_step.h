@@ -24,6 +24,7 @@ typedef struct {
     sweep_work sweep;
     real *x, *u;              // [nq], [nv]: the iterate, and the increments that lead to it (joints that are not balls)
     real *base, *base_u, *d;  // [nq], [nv], [nv]: where the Newton step starts, and the step
+    real *fresh;              // [nv] the step that a sweep finds
     real residual;            // at the solution
 } position_work;
 
@@ -73,7 +74,8 @@ static mask newton_direction(const ctn_model *m, mask need, position_work *P, po
         count->curvature = count->curvature + sel(bad, rset(1), rset(0));
         theta = sel(bad, sel(le(theta, rset(1.0 / 16)), rset(0), rset(0.5) * theta), theta);
     }
-    sweep_outward(m, &P->W, &P->sweep, P->d);
+    sweep_outward(m, &P->W, &P->sweep, P->fresh);
+    for (int k = 0; k < m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);  // others may be shortening theirs
     return need;
 }
 
