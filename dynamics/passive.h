@@ -19,7 +19,7 @@ FN vec3 ball_turn(const ctn_body *b, const real *q)
 
 /// tau [nv] = -damping v - stiffness (q - rest) - limits, written for every joint.
 /// A ball's spring pulls with -k log(rest' R), the gradient of k/2 |log|^2; its limit is a cone of angles about rest.
-static void passive_forces(const ctn_model *m, const real *q, const real *v, real *tau)
+KERNEL void passive_forces(const ctn_model *m, const real *q, const real *v, real *tau)
 {
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
@@ -51,7 +51,7 @@ static void passive_forces(const ctn_model *m, const real *q, const real *v, rea
 }
 
 /// Potential of springs and limits, J.
-static real passive_potential(const ctn_model *m, const real *q)
+KERNEL real passive_potential(const ctn_model *m, const real *q)
 {
     real E = rset(0);
     for (int i = 0; i < m->nbody; i++) {

@@ -9,6 +9,8 @@
 
 #define LANES 8
 #define FN static inline __attribute__((always_inline, unused))
+#define KERNEL static
+#define KERNEL_DATA static const
 #define EACH for (int l = 0; l < LANES; l++)
 
 typedef double real __attribute__((vector_size(64)));
@@ -36,13 +38,13 @@ FN mask both(mask a, mask b) { return a & b; }
 FN mask either(mask a, mask b) { return a | b; }
 FN mask not_(mask a) { return ~a; }
 FN mask none_of(void) { return (mask){0}; }
-FN bool any(mask a)
+FN bool any_of(mask a)
 {
     bool r = false;
     EACH r |= a[l] != 0;
     return r;
 }
-FN bool all(mask a) { return !any(~a); }
+FN bool all_of(mask a) { return !any_of(~a); }
 FN real sel(mask m, real a, real b) { return (real)(((bits8)a & m) | ((bits8)b & ~m)); }
 FN real magnitude(real a) { return (real)((bits8)a & INT64_MAX); }
 FN real negate(real a) { return (real)((bits8)a ^ INT64_MIN); }
