@@ -87,6 +87,7 @@ static void remove_files(void)
     remove(main_path);
     remove(part_path);
     rmdir(folder);
+    strcpy(folder + strlen(folder) - 6, "XXXXXX");
 }
 
 /// Loads the scene with each allocation failing in turn, and then without; returns how many there are.
