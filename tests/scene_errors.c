@@ -328,6 +328,10 @@ static const struct {
     {SHAPE("{type: sphere, radius: 1, ^colour: ^red}"),
      {"shapes[0].colour: unknown key; did you mean 'color'?", "shapes[0].colour: expected 3 numbers, found 'red'"}},
 
+    {BODY("mass: ^-1, density: ^x, inertia: ^[0], shapes: [{type: sphere, radius: ^0}]"),
+     {"mass: expected a number >= 0", "density: expected a number >= 0", "inertia: expected 6 numbers",
+      "shapes[0].radius: expected a positive"}},
+
     // chain
     {LINKS "  - chain: ^5\n", {"chain: expected a chain as a mapping of keys to values, found '5'"}},
     {LINKS "  - chain: ^{count: 3, step: [1, 0, 0], " MASS "}\n", {"chain.name: missing"}},
@@ -398,6 +402,19 @@ static const struct {
      "  - {name: b, joint: universal, " MASS "}\n",
      {"defaults.joint.axis2: the two axes of a universal joint must not be parallel"}},
 
+    // what is missing may have been meant to come from a default that is wrong
+    {"catena: 1\ndefaults: {joint: {type: ^hing}}\nlinks:\n  - {name: a, joint: {damping: 1}, " MASS
+     "}\n  - {name: b}\nstate: {q: [0, 0]}\n",
+     {"defaults.joint.type: unknown 'hing'"}},
+    {"catena: 1\ndefaults: {joint: {pitch: ^x}}\nlinks:\n  - {name: a, joint: helical, " MASS "}\n",
+     {"defaults.joint.pitch: expected a number"}},
+    {"catena: 1\ndefaults: {^rho: 5}\nlinks:\n  - {name: a, joint: ball, shapes: [{type: sphere, radius: 1}]}\n",
+     {"defaults.rho: unknown key"}},
+    {"catena: 1\ndefaults: {density: ^x}\nlinks:\n  - {name: a, joint: ball, mass: 1, shapes: [{type: sphere, radius: 1}, "
+     "{type: sphere, radius: 1, density: 2}]}\n",
+     {"defaults.density: expected a number"}},
+    {"catena: 1\ndefaults: ^x\nlinks:\n  - {name: a, joint: ball}\n", {"defaults: expected a set of defaults"}},
+
     // state
     {TOP("state: ^[0]"), {"state: expected a state as a mapping of keys to values, found a list"}},
     {TOP("state: {q: ^0}"), {"state.q: expected a list of numbers, found '0'"}},
@@ -405,6 +422,10 @@ static const struct {
      {"state.q: expected 1 numbers (q of all links in order), found 2", "state.v: expected 1 numbers"}},
     {TOP("state: {q: [^.nan], v: [^none]}"),
      {"state.q[0]: expected a finite number, found '.nan'", "state.v[0]: expected a number, found 'none'"}},
+    {TOP("state: {q: ^[0, ^x]}"),
+     {"state.q: expected 1 numbers (q of all links in order), found 2", "state.q[1]: expected a number, found 'x'"}},
+    {LINKS A "  - {name: b, joint: ^bal, " MASS "}\nstate: {q: [0, ^x]}\n",
+     {"joint: unknown 'bal'", "state.q[1]: expected a number, found 'x'"}},
     {TOP("state: {q: [0], ^qd: [0]}"), {"state.qd: unknown key"}},
     {LINKS A "  - {name: b, joint: ball, " MASS "}\nstate: {q: [0, ^0, 0, 0, 0]}\n", {"state.q[1]: expected a unit quaternion"}},
     {LINKS "  - {name: b, joint: free, " MASS "}\nstate: {q: [0, 0, 0, ^0, 0, 0, 0]}\n",
