@@ -77,6 +77,9 @@ END_TEST
 #define TREE(text) LINKS "  - tree: {name: t, " MASS ", joint: ball, " text "}\n"
 #define TOP(text) LINKS A text "\n"
 
+#define LONG16 "0000000000000000"
+#define LONG LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16
+
 static const struct {
     const char *text;
     const char *errors[4];  // in the order of their places
@@ -203,6 +206,7 @@ static const struct {
     {LINKS "  - {name: ^world, " MASS "}\n", {"name: 'world' is no link"}},
     {LINKS "  - ^{" MASS "}\n", {"name: missing; every link has a name"}},
     {LINKS "  - {name: ^[a], " MASS "}\n", {"name: expected text, found a list"}},
+    {LINKS "  - {name: ^" LONG ", " MASS "}\n", {"name: expected a name of at most 255 bytes, found '00000000000000000000"}},
     {LINKS A "  - {name: b, parent: ^arm, " MASS "}\n", {"parent: unknown link 'arm'; a parent is a link defined above"}},
     {LINKS "  - {name: spine, " MASS "}\n  - {name: b, parent: ^spin, " MASS "}\n",
      {"parent: unknown link 'spin'; did you mean 'spine'?"}},
@@ -402,6 +406,9 @@ static const struct {
      "  - {name: b, joint: universal, " MASS "}\n",
      {"defaults.joint.axis2: the two axes of a universal joint must not be parallel"}},
 
+    {"catena: 1\ndefaults: {shapes: [{type: sphere, radius: 1, density: 0}]}\nlinks:\n  - ^{name: a, joint: ball}\n",
+     {"mass: a moving link needs mass, of its own or below it; found none"}},
+
     // what is missing may have been meant to come from a default that is wrong
     {"catena: 1\ndefaults: {joint: {type: ^hing}}\nlinks:\n  - {name: a, joint: {damping: 1}, " MASS
      "}\n  - {name: b}\nstate: {q: [0, 0]}\n",
@@ -444,6 +451,7 @@ static const struct {
     {TOP("include: [^[a]]"), {"include[0]: expected an included file as a mapping of keys to values, found a list"}},
     {TOP("include: [{file: a.yaml, parent: ^b}]"),
      {"include[0].parent: unknown link 'b'; a parent is a link of a file included before, or world"}},
+    {TOP("include: [{file: a.yaml, parent: ^[b]}]"), {"include[0].parent: expected text, found a list"}},
     {TOP("include: [{file: ^a.yaml, ^prefix: b}]"),
      {"include[0].file: 'a.yaml' cannot be read",
       "include[0].prefix: unknown key; an included file has: file, as, parent, position"}},
@@ -595,6 +603,28 @@ START_TEST(too_large)
 }
 END_TEST
 
+START_TEST(too_many_links_and_shapes)
+{
+    ctn_error err = {0};
+    const char *const links = LINKS "  - chain: {name: c, count: 1000000, step: [1, 0, 0]}\n  - {name: a}\n";
+    ck_assert_ptr_null(ctn_scene_parse(links, strlen(links), "t.yaml", &err));
+    ck_assert_str_eq(err.message, "t.yaml:4:5: links[1]: too many links; a scene has at most 1000000");
+
+    // a thousand and one shapes for each of a thousand links
+    const size_t size = 200000;
+    char *const text = malloc(size);
+    ck_assert_ptr_nonnull(text);
+    size_t n = (size_t)sprintf(text, "catena: 1\ndefaults:\n  density: 1\n  shapes: [");
+    for (int i = 0; i < 1001; i++) n += (size_t)sprintf(text + n, "{type: sphere, radius: 1},");
+    n += (size_t)sprintf(text + n, "]\nlinks:\n");
+    for (int i = 0; i < 1000; i++) n += (size_t)sprintf(text + n, "  - {name: a%d}\n", i);
+    ck_assert_uint_lt(n, size);
+    ck_assert_ptr_null(ctn_scene_parse(text, n, "t.yaml", &err));
+    ck_assert_str_eq(err.message, "t.yaml:4:11: defaults.shapes: too many shapes; a scene has at most 1000000");
+    free(text);
+}
+END_TEST
+
 // ---- errors in included files
 
 static char folder[] = "/tmp/catena-scene-XXXXXX";
@@ -717,6 +747,36 @@ START_TEST(includes_that_do_not_fit)
 }
 END_TEST
 
+START_TEST(too_large_or_deep_files)
+{
+    char path[256];
+    write_file("main.yaml", "catena: 1\ninclude: [part.yaml]\n");
+    snprintf(path, sizeof path, "%s", write_file("part.yaml", ""));
+    ck_assert_int_eq(truncate(path, 64L * 1024 * 1024), 0);  // with main.yaml more than all files may have
+    expect_errors(1, (const char *[]){"main.yaml"}, (int[][2]){{2, 11}},
+                  (const char *[]){"is too large; the files of a scene have at most 67108864 bytes together"});
+
+    // main.yaml includes 0.yaml, which includes 1.yaml ...; the seventeenth is one too many
+    char name[16], text[64];
+    for (int i = 0; i < 17; i++) {
+        snprintf(name, sizeof name, "%d.yaml", i);
+        snprintf(text, sizeof text, "catena: 1\ninclude: [%d.yaml]\n", i + 1);
+        write_file(i == 0 ? "main.yaml" : name, text);
+    }
+    expect_errors(1, (const char *[]){"16.yaml"}, (int[][2]){{2, 11}},
+                  (const char *[]){"include[0]: too deep; at most 16 files include each other"});
+    write_file("16.yaml", LINKS A);
+    snprintf(path, sizeof path, "%s/main.yaml", folder);
+    ctn_scene *const scene = ctn_scene_load(path, 0);
+    ck_assert_ptr_nonnull(scene);
+    ctn_scene_free(scene);
+    for (int i = 1; i < 17; i++) {
+        snprintf(path, sizeof path, "%s/%d.yaml", folder, i);
+        remove(path);
+    }
+}
+END_TEST
+
 START_TEST(too_many_files)
 {
     write_file("part.yaml", "catena: 1\nlinks: []\n");
@@ -745,12 +805,15 @@ int main(void)
     TCase *const large = tcase_create("large");
     tcase_set_timeout(large, 120);
     tcase_add_test(large, too_large);
+    tcase_add_test(large, too_many_links_and_shapes);
     suite_add_tcase(suite, large);
     TCase *const files = tcase_create("files");
+    tcase_set_timeout(files, 120);
     tcase_add_checked_fixture(files, make_folder, remove_folder);
     tcase_add_test(files, errors_in_included_files);
     tcase_add_test(files, cycles);
     tcase_add_test(files, includes_that_do_not_fit);
+    tcase_add_test(files, too_large_or_deep_files);
     tcase_add_test(files, too_many_files);
     suite_add_tcase(suite, files);
     SRunner *const runner = srunner_create(suite);
