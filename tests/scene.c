@@ -1,36 +1,10 @@
 /// Good scenes: what the reader makes of them, number by number. Errors are in scene_errors.c, mass properties in scene_mass.c.
 #include "sim/scene.h"
 #include "sim/config.h"
+#include "tests/scene_check.h"
 
-#include <catena/catena.h>
-#include <check.h>
 #include <locale.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#define MASS "mass: 1, inertia: [1, 1, 1, 0, 0, 0]"
-
-static ctn_scene *parse(const char *text)
-{
-    ctn_error err = {0};
-    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "folder/t.yaml", &err);
-    ck_assert_msg(scene != 0, "%s\nin\n%s", err.message, text);
-    ck_assert_int_eq(err.count, 0);  // a call that succeeds leaves the error alone
-    return scene;
-}
-
-static void near(const double *got, const double *expected, int n, double tolerance, const char *what)
-{
-    for (int i = 0; i < n; i++)
-        ck_assert_msg(fabs(got[i] - expected[i]) <= tolerance, "%s[%d]: expected %.17g, got %.17g", what, i, expected[i], got[i]);
-}
-#define EXACT(got, ...) near((got), (double[]){__VA_ARGS__}, (int)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)), 0, #got)
-#define NEAR(got, tolerance, ...)                                                                                                \
-    near((got), (double[]){__VA_ARGS__}, (int)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)), (tolerance), #got)
 
 // ---- explicit links
 
@@ -716,157 +690,6 @@ START_TEST(warnings)
 }
 END_TEST
 
-// ---- included files
-
-static char folder[] = "/tmp/catena-scene-XXXXXX";
-
-static void write_file(const char *name, const char *text)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *const file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    fclose(file);
-}
-
-static void make_folder(void)
-{
-    char path[256];
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/parts", folder);
-    ck_assert_int_eq(mkdir(path, 0777), 0);
-}
-
-static void remove_folder(void)
-{
-    static const char *const names[] = {"main.yaml", "parts/arm.yaml", "parts/hand.yaml", "parts/body.yaml", "parts"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char path[256];
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        remove(path);
-    }
-    rmdir(folder);
-    strcpy(folder + strlen(folder) - 6, "XXXXXX");
-}
-
-static ctn_scene *load_main(void)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/main.yaml", folder);
-    ctn_error err = {0};
-    ctn_scene *const scene = ctn_scene_load(path, &err);
-    ck_assert_msg(scene != 0, "%s", err.message);
-    return scene;
-}
-
-START_TEST(include_tree)
-{
-    write_file("main.yaml", "catena: 1\n"
-                            "defaults: {joint: {damping: 9}}\n"
-                            "links:\n"
-                            "  - {name: lamp, parent: left.hand.palm, joint: revolute, " MASS "}\n"
-                            "include:\n"
-                            "  - parts/body.yaml\n"
-                            "  - {file: parts/arm.yaml, as: left, parent: torso, position: [0, 1, 0], rotation: [0, 0, 0, 1]}\n"
-                            "  - {file: parts/arm.yaml, as: right, parent: torso, position: [0, -1, 0]}\n");
-    write_file("parts/body.yaml", "catena: 1\nname: body\ngravity: [0, 0, 5]\nduration: 3\nintegrator: {dt: 0.5}\n"
-                                  "links:\n  - {name: torso, joint: free, " MASS "}\n");
-    write_file("parts/arm.yaml",
-               "catena: 1\ndefaults: {joint: {damping: 2}}\n"
-               "include: [{file: hand.yaml, as: hand}]\n"
-               "links:\n  - {name: upper, position: [1, 2, 3], rotation: [0, 1, 0, 0], joint: universal, " MASS "}\n"
-               "  - {name: lower, parent: upper, position: [1, 2, 3], joint: revolute, " MASS "}\n");
-    write_file("parts/hand.yaml", "catena: 1\nlinks:\n  - {name: palm, position: [0, 0, 1], joint: ball, " MASS "}\n");
-    ctn_scene *const scene = load_main();
-    static const char *const names[] = {"torso",           "left.hand.palm", "left.upper",  "left.lower",
-                                        "right.hand.palm", "right.upper",    "right.lower", "lamp"};
-    static const int parents[] = {-1, 0, 0, 2, 0, 0, 5, 1};
-    ck_assert_int_eq(scene->nlink, 8);
-    for (int i = 0; i < 8; i++) {
-        ck_assert_str_eq(scene->links[i].name, names[i]);
-        ck_assert_int_eq(scene->links[i].parent, parents[i]);
-    }
-    ck_assert_int_eq(scene->nq, 7 + 4 + 2 + 1 + 4 + 2 + 1 + 1);
-    // settings and defaults of a file are its own
-    ck_assert_str_eq(ctn_scene_name(scene), "main");
-    EXACT(scene->gravity, 0, 0, -9.81);
-    ck_assert_double_eq(ctn_scene_duration(scene), -1);
-    ck_assert_double_eq(scene->config.dt, 0.01);
-    EXACT(scene->links[0].joint.damping, 0);
-    EXACT(scene->links[2].joint.damping, 2, 2);
-    EXACT(scene->links[7].joint.damping, 9);
-    // what hung on the world in the file is turned and placed
-    EXACT(scene->links[1].position, 0, 1, 1);
-    EXACT(scene->links[1].rotation, 0, 0, 0, 1);
-    EXACT(scene->links[2].position, -1, -1, 3);
-    EXACT(scene->links[2].rotation, 0, 0, 1, 0);  // k i = j
-    EXACT(scene->links[3].position, 1, 2, 3);
-    EXACT(scene->links[5].position, 1, 1, 3);
-    EXACT(scene->links[5].rotation, 0, 1, 0, 0);
-    // every file once for each time it was read, with the links it has
-    ck_assert_int_eq(scene->nfile, 6);
-    char path[256];
-    snprintf(path, sizeof path, "%s/parts/hand.yaml", folder);
-    ck_assert_str_eq(scene->links[1].file, path);
-    ck_assert_int_eq(scene->links[1].line, 3);
-    ck_assert_str_eq(scene->links[7].file, scene->files[0]);
-    ck_assert_int_eq(scene->links[7].line, 4);
-    ctn_scene_free(scene);
-}
-END_TEST
-
-START_TEST(include_state)
-{
-    // the state of an included file goes with its links, and is placed with them; q: includes first, then links
-    write_file("parts/body.yaml", "catena: 1\nlinks:\n  - {name: f, joint: {type: free, q0: [9, 9, 9, 1, 0, 0, 0]}, " MASS "}\n"
-                                  "  - {name: j, parent: f, joint: revolute, " MASS "}\n"
-                                  "state: {q: [1, 2, 3, 0, 1, 0, 0, 0.5], v: [1, 2, 3, 4, 5, 6, 7]}\n");
-    write_file("main.yaml", "catena: 1\nlinks:\n  - {name: own, joint: {type: revolute, q0: 0.125}, " MASS "}\n"
-                            "include: [{file: parts/body.yaml, position: [10, 0, 0], rotation: [0, 0, 0, 1]}]\n");
-    ctn_scene *scene = load_main();
-    EXACT(scene->links[0].joint.q0, 9, -2, 3, 0, 0, 1, 0);
-    EXACT(scene->links[0].joint.v0, -1, -2, 3, 4, 5, 6);
-    EXACT(scene->links[1].joint.q0, 0.5);
-    EXACT(scene->links[1].joint.v0, 7);
-    EXACT(scene->links[2].joint.q0, 0.125);
-    char expected[512];
-    snprintf(expected, sizeof expected, "%s/parts/body.yaml:3:39: joint.q0: not used: `state` gives q", folder);
-    ck_assert_str_eq(ctn_scene_warnings(scene), expected);
-    ctn_scene_free(scene);
-
-    // the state of the scene itself covers all
-    write_file("main.yaml", "catena: 1\nlinks:\n  - {name: own, joint: revolute, " MASS "}\n"
-                            "include: [{file: parts/body.yaml, position: [10, 0, 0]}]\n"
-                            "state: {q: [7, 6, 5, 1, 0, 0, 0, 0.25, 0.75]}\n");
-    scene = load_main();
-    EXACT(scene->links[0].joint.q0, 7, 6, 5, 1, 0, 0, 0);
-    EXACT(scene->links[1].joint.q0, 0.25);
-    EXACT(scene->links[2].joint.q0, 0.75);
-    EXACT(scene->links[1].joint.v0, 7);
-    ctn_scene_free(scene);
-}
-END_TEST
-
-START_TEST(include_beside_and_absolute)
-{
-    char text[512], name[256];
-    write_file("parts/arm.yaml", "catena: 1\nlinks: [{name: a}]\n");
-    // from text, beside the name it was given
-    snprintf(name, sizeof name, "%s/nothing-here.yaml", folder);
-    const char *const relative = "catena: 1\ninclude: [parts/arm.yaml]\n";
-    ctn_error err = {0};
-    ctn_scene *scene = ctn_scene_parse(relative, strlen(relative), name, &err);
-    ck_assert_msg(scene != 0, "%s", err.message);
-    ck_assert_int_eq(scene->nlink, 1);
-    ctn_scene_free(scene);
-    snprintf(text, sizeof text, "catena: 1\ninclude: [%s/parts/arm.yaml]\n", folder);
-    scene = ctn_scene_parse(text, strlen(text), "elsewhere/t.yaml", &err);
-    ck_assert_msg(scene != 0, "%s", err.message);
-    ctn_scene_free(scene);
-}
-END_TEST
-
 START_TEST(names_of_scenes)
 {
     static const char *const cases[][2] = {
@@ -942,15 +765,5 @@ int main(void)
     tcase_add_test(texts, names_of_scenes);
     tcase_add_test(texts, documentation);
     suite_add_tcase(suite, texts);
-    TCase *const files = tcase_create("files");
-    tcase_add_checked_fixture(files, make_folder, remove_folder);
-    tcase_add_test(files, include_tree);
-    tcase_add_test(files, include_state);
-    tcase_add_test(files, include_beside_and_absolute);
-    suite_add_tcase(suite, files);
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

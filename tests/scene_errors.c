@@ -1,30 +1,7 @@
 /// Bad scenes: every error at its place, with its key and what is allowed, all of them in one go and nothing besides.
-#define _GNU_SOURCE  // strcasestr
-#include "sim/scene.h"
+#include "tests/scene_check.h"
 
-#include <catena/catena.h>
-#include <check.h>
-#include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/// Whether `message` has a line that starts with "file:line:column: " (column 0: any) and contains `words`; `any_case` or not.
-static bool has_error(const char *message, const char *file, int line, int column, const char *words, bool any_case)
-{
-    char prefix[512];
-    if (column) snprintf(prefix, sizeof prefix, "%s:%d:%d: ", file, line, column);
-    else snprintf(prefix, sizeof prefix, "%s:%d:", file, line);
-    for (const char *at = message; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : 0) {
-        char text[1024];
-        snprintf(text, sizeof text, "%.*s", (int)strcspn(at, "\n"), at);
-        if (line && strncmp(text, prefix, strlen(prefix))) continue;
-        if (any_case ? strcasestr(text, words) != 0 : strstr(text + (line ? strlen(prefix) : 0), words) != 0) return true;
-    }
-    return false;
-}
 
 // ---- the files of bad-scenes, against expected.tsv
 
@@ -67,9 +44,6 @@ END_TEST
 
 // ---- texts: a ^ stands before every place where an error is to be reported, and is taken out before the text is read
 
-#define MASS "mass: 1, inertia: [1, 1, 1, 0, 0, 0]"
-#define A "  - {name: a, joint: revolute, " MASS "}\n"
-#define LINKS "catena: 1\nlinks:\n"
 #define JOINT(text) LINKS "  - {name: a, " MASS ", joint: " text "}\n"
 #define BODY(text) LINKS "  - {name: a, joint: revolute, " text "}\n"
 #define SHAPE(text) LINKS "  - {name: a, joint: revolute, density: 1, shapes: [" text "]}\n"
@@ -625,173 +599,6 @@ START_TEST(too_many_links_and_shapes)
 }
 END_TEST
 
-// ---- errors in included files
-
-static char folder[] = "/tmp/catena-scene-XXXXXX";
-
-static const char *write_file(const char *name, const char *text)
-{
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *const file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    fclose(file);
-    return path;
-}
-
-static void make_folder(void) { ck_assert_ptr_nonnull(mkdtemp(folder)); }
-
-static void remove_folder(void)
-{
-    static const char *const names[] = {"main.yaml", "part.yaml", "sub/part.yaml", "sub/inner.yaml", "link.yaml", "sub"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char path[256];
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        remove(path);
-    }
-    rmdir(folder);
-    strcpy(folder + strlen(folder) - 6, "XXXXXX");
-}
-
-/// Loads main.yaml and expects exactly these errors: file, line, column, words.
-static void expect_errors(int count, const char *const files[], const int places[][2], const char *const words[])
-{
-    char path[256], file[256];
-    snprintf(path, sizeof path, "%s/main.yaml", folder);
-    ctn_error err = {0};
-    ck_assert_ptr_null(ctn_scene_load(path, &err));
-    for (int i = 0; i < count; i++) {
-        snprintf(file, sizeof file, "%s/%s", folder, files[i]);
-        ck_assert_msg(has_error(err.message, file, places[i][0], places[i][1], words[i], false), "expected %s:%d:%d: %s in\n%s",
-                      files[i], places[i][0], places[i][1], words[i], err.message);
-    }
-    ck_assert_msg(err.count == count, "expected %d errors, got\n%s", count, err.message);
-}
-
-START_TEST(errors_in_included_files)
-{
-    char sub[256];
-    snprintf(sub, sizeof sub, "%s/sub", folder);
-    mkdir(sub, 0777);
-    write_file("main.yaml", "catena: 1\ninclude: [sub/part.yaml]\nlinks:\n" A "  - {name: b, parent: p, wrong: 1, " MASS "}\n");
-    write_file("sub/part.yaml", "catena: 1\ninclude: [inner.yaml]\nlinks:\n  - {name: p, mass: -1}\nground: {}\n");
-    write_file("sub/inner.yaml", "catena: 1\nlinks:\n  - {name: i, mass: 1, inertia: [1]}\n");
-    // the link `p` could not be read, so that nothing is said about the parent of b
-    expect_errors(4, (const char *[]){"main.yaml", "sub/part.yaml", "sub/part.yaml", "sub/inner.yaml"},
-                  (int[][2]){{5, 26}, {4, 21}, {5, 1}, {3, 33}},
-                  (const char *[]){"wrong: unknown key", "mass: expected a number >= 0, found '-1'",
-                                   "ground: not available in this version", "inertia: expected 6 numbers, found 1"});
-
-    write_file("sub/inner.yaml", "catena: 1\nlinks: [\n");
-    write_file("sub/part.yaml", "catena: 1\ninclude: [inner.yaml]\n");
-    write_file("main.yaml", "catena: 1\ninclude: [sub/part.yaml]\n");
-    expect_errors(1, (const char *[]){"sub/inner.yaml"}, (int[][2]){{3, 1}}, (const char *[]){"syntax: "});
-}
-END_TEST
-
-START_TEST(cycles)
-{
-    write_file("main.yaml", "catena: 1\ninclude: [part.yaml]\n");
-    write_file("part.yaml", "catena: 1\ninclude:\n  - {file: ./main.yaml, as: x}\n");
-    expect_errors(1, (const char *[]){"part.yaml"}, (int[][2]){{3, 12}}, (const char *[]){"include[0].file: a cycle: '"});
-
-    write_file("main.yaml", "catena: 1\ninclude: [main.yaml]\n");
-    expect_errors(1, (const char *[]){"main.yaml"}, (int[][2]){{2, 11}}, (const char *[]){"include[0]: a cycle: '"});
-
-    // another name of the same file
-    char link[256];
-    snprintf(link, sizeof link, "%s/link.yaml", folder);
-    ck_assert_int_eq(symlink("main.yaml", link), 0);
-    write_file("main.yaml", "catena: 1\ninclude: [link.yaml]\n");
-    expect_errors(1, (const char *[]){"main.yaml"}, (int[][2]){{2, 11}}, (const char *[]){"include[0]: a cycle: '"});
-}
-END_TEST
-
-START_TEST(includes_that_do_not_fit)
-{
-    // the same names twice
-    write_file("part.yaml", LINKS A);
-    write_file("main.yaml", "catena: 1\ninclude: [part.yaml, {file: part.yaml, as: b}, part.yaml]\n");
-    expect_errors(1, (const char *[]){"part.yaml"}, (int[][2]){{3, 12}},
-                  (const char *[]){"name: 'a' is already the name of the link at"});
-
-    // a free joint under a link; a parent that comes later, or from the file itself
-    write_file("part.yaml", LINKS "  - {name: f, joint: free, " MASS "}\n");
-    write_file("main.yaml", "catena: 1\ninclude:\n  - {file: part.yaml, as: x}\n  - {file: part.yaml, parent: x.f}\n");
-    expect_errors(1, (const char *[]){"main.yaml"}, (int[][2]){{4, 31}},
-                  (const char *[]){"include[1].parent: link 'f' of the file has a free joint"});
-    write_file("main.yaml", "catena: 1\ninclude:\n  - {file: part.yaml, parent: a}\nlinks:\n" A);
-    expect_errors(1, (const char *[]){"main.yaml"}, (int[][2]){{3, 31}}, (const char *[]){"include[0].parent: unknown link 'a'"});
-
-    // an included file knows its own links only
-    write_file("part.yaml", LINKS "  - {name: p, parent: x.a, " MASS "}\n");
-    write_file("link.yaml", LINKS A);
-    write_file("main.yaml", "catena: 1\ninclude: [{file: link.yaml, as: x}, part.yaml]\n");
-    expect_errors(1, (const char *[]){"part.yaml"}, (int[][2]){{3, 23}}, (const char *[]){"parent: unknown link 'x.a'"});
-
-    // without mass, and nothing hung below it after all
-    write_file("part.yaml", LINKS "  - {name: p, joint: revolute, mass: 0}\n");
-    write_file("main.yaml", "catena: 1\ninclude: [part.yaml]\nlinks:\n" A);
-    expect_errors(1, (const char *[]){"part.yaml"}, (int[][2]){{3, 38}}, (const char *[]){"mass: a moving link needs mass"});
-
-    // names that grow too long
-    char text[1024], as[256];
-    memset(as, 'n', 250);
-    as[250] = 0;
-    write_file("part.yaml", "catena: 1\ninclude: [{file: link.yaml, as: inner}]\n");
-    snprintf(text, sizeof text, "catena: 1\ninclude: [{file: part.yaml, as: %s}]\n", as);
-    write_file("main.yaml", text);
-    expect_errors(1, (const char *[]){"part.yaml"}, (int[][2]){{2, 33}},
-                  (const char *[]){"include[0].as: expected a shorter name"});
-}
-END_TEST
-
-START_TEST(too_large_or_deep_files)
-{
-    char path[256];
-    write_file("main.yaml", "catena: 1\ninclude: [part.yaml]\n");
-    snprintf(path, sizeof path, "%s", write_file("part.yaml", ""));
-    ck_assert_int_eq(truncate(path, 64L * 1024 * 1024), 0);  // with main.yaml more than all files may have
-    expect_errors(1, (const char *[]){"main.yaml"}, (int[][2]){{2, 11}},
-                  (const char *[]){"is too large; the files of a scene have at most 67108864 bytes together"});
-
-    // main.yaml includes 0.yaml, which includes 1.yaml ...; the seventeenth is one too many
-    char name[16], text[64];
-    for (int i = 0; i < 17; i++) {
-        snprintf(name, sizeof name, "%d.yaml", i);
-        snprintf(text, sizeof text, "catena: 1\ninclude: [%d.yaml]\n", i + 1);
-        write_file(i == 0 ? "main.yaml" : name, text);
-    }
-    expect_errors(1, (const char *[]){"16.yaml"}, (int[][2]){{2, 11}},
-                  (const char *[]){"include[0]: too deep; at most 16 files include each other"});
-    write_file("16.yaml", LINKS A);
-    snprintf(path, sizeof path, "%s/main.yaml", folder);
-    ctn_scene *const scene = ctn_scene_load(path, 0);
-    ck_assert_ptr_nonnull(scene);
-    ctn_scene_free(scene);
-    for (int i = 1; i < 17; i++) {
-        snprintf(path, sizeof path, "%s/%d.yaml", folder, i);
-        remove(path);
-    }
-}
-END_TEST
-
-START_TEST(too_many_files)
-{
-    write_file("part.yaml", "catena: 1\nlinks: []\n");
-    char path[256];
-    snprintf(path, sizeof path, "%s/main.yaml", folder);
-    FILE *const file = fopen(path, "w");
-    fputs("catena: 1\ninclude:\n", file);
-    for (int i = 0; i < 1000; i++) fprintf(file, "  - {file: link.yaml, as: a%d}\n", i);
-    fclose(file);
-    write_file("link.yaml", LINKS A);
-    expect_errors(1, (const char *[]){"main.yaml"}, (int[][2]){{1002, 12}},
-                  (const char *[]){"include[999].file: too many files; a scene has at most 1000"});
-}
-END_TEST
-
 int main(void)
 {
     Suite *const suite = suite_create("scene errors");
@@ -807,18 +614,5 @@ int main(void)
     tcase_add_test(large, too_large);
     tcase_add_test(large, too_many_links_and_shapes);
     suite_add_tcase(suite, large);
-    TCase *const files = tcase_create("files");
-    tcase_set_timeout(files, 120);
-    tcase_add_checked_fixture(files, make_folder, remove_folder);
-    tcase_add_test(files, errors_in_included_files);
-    tcase_add_test(files, cycles);
-    tcase_add_test(files, includes_that_do_not_fit);
-    tcase_add_test(files, too_large_or_deep_files);
-    tcase_add_test(files, too_many_files);
-    suite_add_tcase(suite, files);
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

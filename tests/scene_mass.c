@@ -1,33 +1,15 @@
 /// Mass properties: shapes against closed forms and against sums over a grid of points, the rules for explicit and computed mass,
 /// and which inertias are possible.
 #include "sim/scene_reader.h"
+#include "tests/scene_check.h"
 
-#include <catena/catena.h>
-#include <check.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-static ctn_scene *parse(const char *text)
-{
-    ctn_error err = {0};
-    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "t.yaml", &err);
-    ck_assert_msg(scene != 0, "%s\nin\n%s", err.message, text);
-    return scene;
-}
 
 static ctn_scene *parse_link(const char *keys)
 {
     char text[2048];
     snprintf(text, sizeof text, "catena: 1\nlinks:\n  - {name: a, joint: ball, %s}\n", keys);
     return parse(text);
-}
-
-static void near(const double *got, const double *expected, int n, double tolerance, const char *what)
-{
-    for (int i = 0; i < n; i++)
-        ck_assert_msg(fabs(got[i] - expected[i]) <= tolerance, "%s[%d]: expected %.17g, got %.17g", what, i, expected[i], got[i]);
 }
 
 // ---- closed forms, in numbers worked out by hand
@@ -353,9 +335,5 @@ int main(void)
     tcase_add_test(all, inertia_of_points);
     tcase_add_test(all, inertia_on_the_border);
     suite_add_tcase(suite, all);
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }
