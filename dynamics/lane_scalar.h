@@ -55,7 +55,10 @@ FN real real_of(int64_t i)
 FN real magnitude(real a) { return real_of(bits_of(a) & INT64_MAX); }
 FN real negate(real a) { return real_of(bits_of(a) ^ INT64_MIN); }
 FN mask bit0(real a) { return bits_of(a) & 1; }                                                // of the mantissa
-FN real flip_by_bit1(real a, real b) { return real_of(bits_of(a) ^ (bits_of(b) & 2) << 62); }  // -a where bit 1 of b is set
+FN real flip_by_bit1(real a, real b)  // -a where bit 1 of b is set
+{
+    return real_of(bits_of(a) ^ (int64_t)(((uint64_t)bits_of(b) & 2) << 62));
+}
 
 FN mask is_whole(real a) { return a == nearbyint(a); }
 

@@ -15,6 +15,7 @@
 
 typedef double real __attribute__((vector_size(64)));
 typedef int64_t bits8 __attribute__((vector_size(64)));
+typedef uint64_t ubits8 __attribute__((vector_size(64)));
 typedef bits8 mask;
 
 FN real rset(double x) { return x - (real){0}; }
@@ -49,7 +50,7 @@ FN real sel(mask m, real a, real b) { return (real)(((bits8)a & m) | ((bits8)b &
 FN real magnitude(real a) { return (real)((bits8)a & INT64_MAX); }
 FN real negate(real a) { return (real)((bits8)a ^ INT64_MIN); }
 FN mask bit0(real a) { return -((bits8)a & 1); }
-FN real flip_by_bit1(real a, real b) { return (real)((bits8)a ^ (((bits8)b & 2) << 62)); }
+FN real flip_by_bit1(real a, real b) { return (real)((ubits8)a ^ (((ubits8)b & 2) << 62)); }
 FN mask is_whole(real a)
 {
     mask m;
