@@ -1,0 +1,159 @@
+/// Names of methods and solvers, ranges and defaults of a batch's configuration.
+#include "sim/config.h"
+
+#include "sim/status.h"
+#include "sim/suggest.h"
+
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COOKIE 0xca7e4a01u
+#define LATER (-1)  // known by name, not built in this version
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+
+typedef struct choice {
+    const char *name;
+    int value;
+} choice;
+
+static const choice methods[] = {
+    {"semi-implicit", CTN_SEMI_IMPLICIT}, {"euler", CTN_EULER}, {"rk2", CTN_RK2},       {"rk3", CTN_RK3},  {"rk4", CTN_RK4},
+    {"collocation", CTN_COLLOCATION},     {"radau", LATER},     {"variational", LATER}, {"dop853", LATER},
+};
+
+static const choice solvers[] = {
+    {"newton", CTN_NEWTON},
+    {"lm", LATER},
+    {"lbfgs", LATER},
+};
+
+typedef struct field {
+    const char *name;
+    size_t offset;
+    bool whole;
+    double least, most;
+    const char *allowed;
+} field;
+
+static const field fields[] = {
+    {"worlds", offsetof(ctn_batch_config, worlds), true, 1, INT_MAX, "a whole number, 1 or more"},
+    {"dt", offsetof(ctn_batch_config, dt), false, DBL_TRUE_MIN, DBL_MAX, "a positive time (s)"},
+    {"order", offsetof(ctn_batch_config, order), true, 2, 2, "2"},
+    {"tolerance", offsetof(ctn_batch_config, tolerance), false, DBL_TRUE_MIN, DBL_MAX, "a positive number"},
+    {"max_iterations", offsetof(ctn_batch_config, max_iterations), true, 1, 1000000, "a whole number from 1 to 1000000"},
+    {"max_halvings", offsetof(ctn_batch_config, max_halvings), true, 0, 30, "a whole number from 0 to 30"},
+};
+
+ctn_batch_config ctn_batch_config_default(void)
+{
+    return (ctn_batch_config){
+        .cookie = COOKIE,
+        .worlds = 1,
+        .dt = 0.01,
+        .method = CTN_SEMI_IMPLICIT,
+        .order = 2,
+        .solver = CTN_NEWTON,
+        .tolerance = 1e-9,
+        .max_iterations = 60,
+        .max_halvings = 10,
+    };
+}
+
+static const char *choice_name(const choice *choices, int n, int value)
+{
+    for (int i = 0; i < n; i++)
+        if (choices[i].value == value && value != LATER) return choices[i].name;
+    return 0;
+}
+
+/// Finds `name` among choices [n]; the message of a failure lists those of this version.
+static ctn_status choose(const char *what, const choice *choices, int n, const char *name, int *value, ctn_error *err)
+{
+    enum { MOST = COUNT(methods) };
+    const char *names[MOST];
+    char allowed[200] = "";
+    for (int i = 0; i < n; i++) {
+        names[i] = choices[i].name;
+        if (choices[i].value == LATER) continue;
+        const size_t used = strlen(allowed);
+        snprintf(allowed + used, sizeof allowed - used, "%s%s", used ? ", " : "", choices[i].name);
+    }
+    if (!name) return fail(err, CTN_BAD_CONFIG, "no %s given; allowed: %s", what, allowed);
+    for (int i = 0; i < n; i++) {
+        if (strcmp(name, choices[i].name)) continue;
+        if (choices[i].value == LATER)
+            return fail(err, CTN_UNAVAILABLE, "%s '%s' is not available in this version; allowed: %s", what, name, allowed);
+        *value = choices[i].value;
+        return CTN_OK;
+    }
+    const char *meant = nearest_name(name, names, n);
+    return fail(err, CTN_BAD_CONFIG, "unknown %s '%.40s'%s%s%s allowed: %s", what, name, meant ? "; did you mean '" : ";",
+                meant ? meant : "", meant ? "'?" : "", allowed);
+}
+
+const char *ctn_method_name(ctn_method method) { return choice_name(methods, COUNT(methods), (int)method); }
+
+const char *ctn_solver_name(ctn_solver solver) { return choice_name(solvers, COUNT(solvers), (int)solver); }
+
+ctn_status ctn_method_from_name(const char *name, ctn_method *method, ctn_error *err)
+{
+    int value;
+    const ctn_status status = choose("method", methods, COUNT(methods), name, &value, err);
+    if (status == CTN_OK) *method = (ctn_method)value;
+    return status;
+}
+
+ctn_status ctn_solver_from_name(const char *name, ctn_solver *solver, ctn_error *err)
+{
+    int value;
+    const ctn_status status = choose("solver", solvers, COUNT(solvers), name, &value, err);
+    if (status == CTN_OK) *solver = (ctn_solver)value;
+    return status;
+}
+
+static bool in_range(const field *f, double value)
+{
+    return value >= f->least && value <= f->most && (!f->whole || value == floor(value));
+}
+
+static double field_value(const ctn_batch_config *cfg, const field *f)
+{
+    const char *at = (const char *)cfg + f->offset;
+    return f->whole ? *(const int *)at : *(const double *)at;
+}
+
+ctn_status config_set(ctn_batch_config *cfg, const char *name, double value, ctn_error *err)
+{
+    const field *f = fields, *end = fields + COUNT(fields);
+    while (f < end && strcmp(f->name, name)) f++;
+    if (f == end) return fail(err, CTN_BAD_ARGUMENT, "a configuration has no number '%.40s'", name);
+    if (!in_range(f, value)) {
+        if (f->offset == offsetof(ctn_batch_config, order) && value > f->most && value == floor(value))
+            return fail(err, CTN_UNAVAILABLE, "order %g is not available in this version; expected %s", value, f->allowed);
+        return fail(err, CTN_BAD_CONFIG, "expected %s, found %g", f->allowed, value);
+    }
+    char *at = (char *)cfg + f->offset;
+    if (f->whole) *(int *)at = (int)value;
+    else *(double *)at = value;
+    return CTN_OK;
+}
+
+ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err)
+{
+    if (!cfg || cfg->cookie != COOKIE)
+        return fail(err, CTN_BAD_CONFIG, "the configuration was not initialised; start from ctn_batch_config_default()");
+    if (!ctn_method_name(cfg->method)) return fail(err, CTN_BAD_CONFIG, "method: unknown value %d", (int)cfg->method);
+    if (!ctn_solver_name(cfg->solver)) return fail(err, CTN_BAD_CONFIG, "solver: unknown value %d", (int)cfg->solver);
+    for (int i = 0; i < COUNT(fields); i++) {
+        const field *f = &fields[i];
+        if (f->offset == offsetof(ctn_batch_config, order) && cfg->method != CTN_COLLOCATION) continue;
+        const double value = field_value(cfg, f);
+        if (!in_range(f, value)) return fail(err, CTN_BAD_CONFIG, "%s: expected %s, found %g", f->name, f->allowed, value);
+    }
+    return CTN_OK;
+}

@@ -1,0 +1,195 @@
+/// Errors and warnings of a scene: collected with their places, sorted, listed.
+#include "sim/scene_reader.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/// Copies `text` into words[size] so that it can stand in a message: one line, not too long, whole UTF-8 characters.
+static void copy_printable(char *words, size_t size, const char *text)
+{
+    size_t n = 0;
+    for (; text[n] && n < size - 4; n++) words[n] = (unsigned char)text[n] < ' ' || text[n] == 0x7f ? '?' : text[n];
+    if (text[n]) {
+        while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) n--;  // not in the middle of a character
+        memcpy(words + n, "...", 3);
+        n += 3;
+    }
+    words[n] = 0;
+}
+
+excerpt printable(const char *text)
+{
+    excerpt e;
+    copy_printable(e.text, sizeof e.text, text);
+    return e;
+}
+
+excerpt found(const node *n)
+{
+    excerpt e = {"nothing"};
+    if (n->kind == NODE_SEQUENCE) memcpy(e.text, "a list", sizeof "a list");
+    else if (n->kind == NODE_MAPPING) memcpy(e.text, "a mapping", sizeof "a mapping");
+    else if (!node_is_null(n)) {
+        char words[48];
+        copy_printable(words, sizeof words, n->text);
+        snprintf(e.text, sizeof e.text, n->plain ? "'%s'" : "text '%s'", words);
+    }
+    return e;
+}
+
+/// The keys that lead to a node, "joint.axis[1]", then `key` if there is one. Paths inside an entry of `links` start at that entry.
+static void write_path(const node *n, const char *key, char *path, size_t size)
+{
+    const node *steps[DOCUMENT_DEPTH + 1];
+    int count = 0;
+    for (; n && n->up; n = n->up) steps[count++] = n;
+    const bool in_links =
+        count >= 2 && steps[count - 1]->key && !strcmp(steps[count - 1]->key->text, "links") && !steps[count - 2]->key;
+    if (in_links && (count > 2 || key)) count -= 2;
+    size_t used = 0;
+    path[0] = 0;
+    while (count-- > 0 && used < size) {
+        const node *const step = steps[count];
+        if (step->key) {
+            char word[44];
+            copy_printable(word, sizeof word, step->key->text);
+            used += (size_t)snprintf(path + used, size - used, "%s%s", used ? "." : "", word);
+        } else {
+            int index = 0;
+            for (const node *entry = step->up->child; entry != step; entry = entry->next) index++;
+            used += (size_t)snprintf(path + used, size - used, "[%d]", index);
+        }
+    }
+    if (key && used < size) snprintf(path + used, size - used, "%s%s", used ? "." : "", key);
+}
+
+static void add_problem(scene_problems *problems, scene_problem *new_one)
+{
+    for (int i = 0; i < problems->count; i++) {
+        const scene_problem *const p = &problems->list[i];
+        if (p->file == new_one->file && p->line == new_one->line && p->column == new_one->column &&
+            !strcmp(p->text, new_one->text))
+            return;  // a default or a generator says the same for each of its links
+    }
+    if (problems->count < SCENE_MAX_PROBLEMS) problems->list[problems->count++] = *new_one;
+}
+
+/// A problem at `at`; its text is the path of `n` and `key`, then the formatted message.
+static void report(source *s, scene_problems *problems, const node *at, ctn_status status, const node *n, const char *key,
+                   const char *format, va_list args)
+{
+    if (s->quiet) return;
+    scene_problem p = {.file = s->file, .line = at->line, .column = at->column, .status = status};
+    char path[160];
+    write_path(n, key, path, sizeof path);
+    const size_t used = *path ? (size_t)snprintf(p.text, sizeof p.text, "%s: ", path) : 0;
+    vsnprintf(p.text + used, sizeof p.text - used, format, args);
+    add_problem(problems, &p);
+}
+
+bool bad_value(source *s, const node *value, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report(s, &s->r->errors, value, CTN_BAD_SCENE, value, 0, format, args);
+    va_end(args);
+    return false;
+}
+
+bool bad_key(source *s, const node *value, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report(s, &s->r->errors, value->key ? value->key : value, CTN_BAD_SCENE, value, 0, format, args);
+    va_end(args);
+    return false;
+}
+
+bool missing_key(source *s, const node *mapping, const char *key, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report(s, &s->r->errors, mapping, CTN_BAD_SCENE, mapping, key, format, args);
+    va_end(args);
+    return false;
+}
+
+void warn(source *s, const node *value, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report(s, &s->r->warnings, value, CTN_OK, value, 0, format, args);
+    va_end(args);
+}
+
+__attribute__((format(printf, 5, 6))) static void report_status(source *s, const node *at, const node *value, ctn_status status,
+                                                                const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report(s, &s->r->errors, at, status, value, 0, format, args);
+    va_end(args);
+}
+
+bool bad_status(source *s, const node *value, ctn_status status, const char *text)
+{
+    report_status(s, value, value, status, "%s", text);
+    return false;
+}
+
+bool unavailable(source *s, const node *value)
+{
+    report_status(s, value->key ? value->key : value, value, CTN_UNAVAILABLE, "not available in this version");
+    return false;
+}
+
+bool bad_place(source *s, int line, int column, ctn_status status, const char *text)
+{
+    scene_problem p = {.file = s->file, .line = line, .column = column, .status = status};
+    snprintf(p.text, sizeof p.text, "%s", text);
+    add_problem(&s->r->errors, &p);
+    return false;
+}
+
+bool out_of_memory(source *s)
+{
+    s->r->no_memory = true;
+    return false;
+}
+
+void links_unknown(source *s) { s->layout_known = s->r->parents_known = s->r->names_known = false; }
+
+bool hopeless(const source *s) { return s->r->no_memory || s->r->errors.count == SCENE_MAX_PROBLEMS; }
+
+static bool stands_before(const scene_problem *a, const scene_problem *b)
+{
+    if (a->file != b->file) return a->file < b->file;
+    if (a->line != b->line) return a->line < b->line;
+    return a->column < b->column;
+}
+
+int list_problems(scene_problems *problems, char *const *files, char *text, size_t size)
+{
+    for (int i = 1; i < problems->count; i++) {
+        const scene_problem p = problems->list[i];
+        int j = i;
+        for (; j > 0 && stands_before(&p, &problems->list[j - 1]); j--) problems->list[j] = problems->list[j - 1];
+        problems->list[j] = p;
+    }
+    size_t used = 0;
+    int listed = 0;
+    text[0] = 0;
+    for (; listed < problems->count; listed++) {
+        const scene_problem *const p = &problems->list[listed];
+        const int n =
+            snprintf(text + used, size - used, "%s%s:%d:%d: %s", listed ? "\n" : "", files[p->file], p->line, p->column, p->text);
+        if ((size_t)n >= size - used && listed > 0) {
+            text[used] = 0;  // no room for this one
+            break;
+        }
+        used += (size_t)n;
+        if (used >= size) return 1;  // a single one, cut
+    }
+    return listed;
+}

@@ -1,0 +1,84 @@
+/// `state:`, the whole vectors q and v, over the q0 and v0 of the joints.
+#include "sim/scene_reader.h"
+
+#include <string.h>
+
+/// The next `count` numbers of a list.
+static bool next_numbers(source *s, const node **entry, int count, double *x)
+{
+    bool ok = true;
+    for (int i = 0; i < count; i++, *entry = (*entry)->next) ok = read_number(s, *entry, ANY_SIGN, &x[i]) && ok;
+    return ok;
+}
+
+/// What a joint and the state both give: the state wins.
+static void warn_of_given(source *s, bool velocity)
+{
+    for (int i = 0; i < s->r->ngiven; i++) {
+        const given_state *const g = &s->r->given[i];
+        source at = {.r = s->r, .file = g->file};
+        if (g->velocity == velocity && g->link >= s->first_link)
+            warn(&at, g->value, "not used: `state` gives %s", velocity ? "v" : "q");
+    }
+}
+
+/// Whether a list has the right length: `size` numbers, one for each entry of q or v.
+static bool check_length(source *s, const node *n, int size, const char *name)
+{
+    if (n->kind != NODE_SEQUENCE) return bad_value(s, n, "expected a list of numbers, found %s", found(n).text);
+    if (s->layout_known && n->size != size)
+        return bad_value(s, n, "expected %d numbers (%s of all links in order), found %d", size, name, n->size);
+    return s->layout_known;
+}
+
+static bool read_q(source *s, const node *n, int nq)
+{
+    if (!check_length(s, n, nq, "q")) return false;
+    ctn_scene *const scene = s->r->scene;
+    const node *entry = n->child;
+    bool ok = true;
+    for (int i = s->first_link; i < scene->nlink && !hopeless(s); i++) {
+        scene_joint *const joint = &scene->links[i].joint;
+        const node *const first = entry;
+        double x[7];
+        const int count = joint_nq(joint->type);
+        bool good = next_numbers(s, &entry, count, x);
+        if (joint->type == CTN_BALL) good = good && unit_quaternion(s, first, x);
+        if (joint->type == CTN_FREE) good = good && unit_quaternion(s, first->next->next->next, x + 3);
+        if (good) memcpy(joint->q0, x, (size_t)count * sizeof *x);
+        ok = ok && good;
+    }
+    warn_of_given(s, false);
+    return ok;
+}
+
+static bool read_v(source *s, const node *n, int nv)
+{
+    if (!check_length(s, n, nv, "v")) return false;
+    ctn_scene *const scene = s->r->scene;
+    const node *entry = n->child;
+    bool ok = true;
+    for (int i = s->first_link; i < scene->nlink && !hopeless(s); i++) {
+        scene_joint *const joint = &scene->links[i].joint;
+        ok = next_numbers(s, &entry, joint_nv(joint->type), joint->v0) && ok;
+    }
+    warn_of_given(s, true);
+    return ok;
+}
+
+bool read_state(source *s, const node *n)
+{
+    static const key keys[] = {{.name = "q"}, {.name = "v"}};
+    const node *values[2];
+    if (!read_keys(s, n, "a state", keys, 2, values)) return false;
+    const ctn_scene *const scene = s->r->scene;
+    int nq = 0, nv = 0;
+    for (int i = s->first_link; i < scene->nlink; i++) {
+        nq += joint_nq(scene->links[i].joint.type);
+        nv += joint_nv(scene->links[i].joint.type);
+    }
+    bool ok = true;
+    if (values[0]) ok = read_q(s, values[0], nq) && ok;
+    if (values[1]) ok = read_v(s, values[1], nv) && ok;
+    return ok;
+}

@@ -1,0 +1,272 @@
+/// Typed values out of nodes: numbers, vectors, rotations, names, the keys of a mapping.
+#include "sim/scene_reader.h"
+#include "sim/suggest.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHORTEST 1e-6  // quaternions and axes shorter than this have no direction
+
+// ---- numbers
+
+static const char *skip_digits(const char *c)
+{
+    while (isdigit((unsigned char)*c)) c++;
+    return c;
+}
+
+/// A decimal number: sign, digits, point, exponent. YAML 1.1 wants a point before an exponent; people do not.
+static bool is_decimal(const char *text)
+{
+    const char *c = text + (*text == '+' || *text == '-');
+    const char *const whole = c;
+    c = skip_digits(c);
+    long digits = c - whole;
+    if (*c == '.') {
+        const char *const fraction = ++c;
+        c = skip_digits(c);
+        digits += c - fraction;
+    }
+    if (!digits) return false;
+    if (*c == 'e' || *c == 'E') {
+        c += 1 + (c[1] == '+' || c[1] == '-');
+        if (!isdigit((unsigned char)*c)) return false;
+        c = skip_digits(c);
+    }
+    return !*c;
+}
+
+static bool is_not_finite(const char *text)
+{
+    static const char *const words[] = {".nan", "nan", ".inf", "inf"};
+    const char *const c = text + (*text == '+' || *text == '-');
+    char word[5] = "";
+    for (int i = 0; i < 4 && c[i]; i++) word[i] = (char)tolower((unsigned char)c[i]);
+    if (strlen(c) > 4) return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(word, words[i])) return true;
+    return false;
+}
+
+bool read_number(source *s, const node *n, number_sign sign, double *x)
+{
+    static const char *const kinds[] = {"a number", "a number >= 0", "a positive number"};
+    if (n->kind != NODE_SCALAR || !n->plain || !is_decimal(n->text)) {
+        const bool finite = n->kind != NODE_SCALAR || !is_not_finite(n->text);
+        return bad_value(s, n, "expected %s, found %s", finite ? kinds[sign] : "a finite number", found(n).text);
+    }
+    const double value = strtod(n->text, 0);  // the reader runs in the C locale
+    if (!isfinite(value)) return bad_value(s, n, "expected a finite number, found %s", found(n).text);
+    if ((sign == NOT_NEGATIVE && value < 0) || (sign == POSITIVE && value <= 0))
+        return bad_value(s, n, "expected %s, found %s", kinds[sign], found(n).text);
+    *x = value;
+    return true;
+}
+
+bool read_whole(source *s, const node *n, int least, int most, int *x)
+{
+    char range[64];
+    if (most == INT_MAX) snprintf(range, sizeof range, "a whole number, %d or more", least);
+    else snprintf(range, sizeof range, "a whole number from %d to %d", least, most);
+    bool whole = n->kind == NODE_SCALAR && n->plain && is_decimal(n->text) && !strpbrk(n->text, ".eE");
+    const double value = whole ? strtod(n->text, 0) : 0;
+    if (!whole || value < least || value > most) return bad_value(s, n, "expected %s, found %s", range, found(n).text);
+    *x = (int)value;
+    return true;
+}
+
+bool read_vector(source *s, const node *n, int count, number_sign sign, double *x)
+{
+    if (n->kind != NODE_SEQUENCE) return bad_value(s, n, "expected %d numbers, found %s", count, found(n).text);
+    if (n->size != count) return bad_value(s, n, "expected %d numbers, found %d", count, n->size);
+    double values[8];
+    bool ok = true;
+    int i = 0;
+    for (const node *entry = n->child; entry; entry = entry->next) ok = read_number(s, entry, sign, &values[i++]) && ok;
+    if (ok) memcpy(x, values, (size_t)count * sizeof *x);
+    return ok;
+}
+
+bool read_each(source *s, const node *n, int count, number_sign sign, double *x)
+{
+    if (n->kind == NODE_SEQUENCE) {
+        if (n->size == count) return read_vector(s, n, count, sign, x);
+        if (count == 1) return bad_value(s, n, "expected one number, found %d", n->size);
+        return bad_value(s, n, "expected one number or %d, found %d", count, n->size);
+    }
+    double value;
+    if (!read_number(s, n, sign, &value)) return false;
+    for (int i = 0; i < count; i++) x[i] = value;
+    return true;
+}
+
+// ---- directions and rotations
+
+double norm(const double *x, int n)
+{
+    double largest = 0, sum = 0;
+    for (int i = 0; i < n; i++) largest = fmax(largest, fabs(x[i])), sum += x[i] * x[i];
+    if (isfinite(sum) && sum > 1e-200) return sqrt(sum);
+    if (largest == 0) return 0;
+    sum = 0;
+    for (int i = 0; i < n; i++) sum += (x[i] / largest) * (x[i] / largest);
+    return largest * sqrt(sum);
+}
+
+/// x [n] scaled to length 1, or false if it is too short.
+static bool normalise(double *x, int n)
+{
+    double length = norm(x, n);
+    if (length < SHORTEST) return false;
+    if (isinf(length)) {  // longer than the largest double
+        for (int i = 0; i < n; i++) x[i] *= 0.25;
+        length = norm(x, n);
+    }
+    for (int i = 0; i < n; i++) x[i] /= length;
+    return true;
+}
+
+bool read_direction(source *s, const node *n, double axis[3])
+{
+    double x[3];
+    if (!read_vector(s, n, 3, ANY_SIGN, x)) return false;
+    if (!normalise(x, 3)) return bad_value(s, n, "expected a direction, found a vector of length %g", norm(x, 3));
+    memcpy(axis, x, sizeof x);
+    return true;
+}
+
+bool unit_quaternion(source *s, const node *at, double q[4])
+{
+    return normalise(q, 4) || bad_value(s, at, "expected a unit quaternion w x y z, found one of length %g", norm(q, 4));
+}
+
+bool read_quaternion(source *s, const node *n, double q[4])
+{
+    double x[4];
+    if (!read_vector(s, n, 4, ANY_SIGN, x) || !unit_quaternion(s, n, x)) return false;
+    memcpy(q, x, sizeof x);
+    return true;
+}
+
+bool read_rotation(source *s, const node *rotation, const node *euler, double q[4])
+{
+    const double none[4] = {1, 0, 0, 0};
+    memcpy(q, none, sizeof none);
+    if (rotation && euler) return bad_key(s, euler, "`rotation` is given already; only one of the two is allowed");
+    if (rotation) return read_quaternion(s, rotation, q);
+    double angles[3];
+    if (!euler) return true;
+    if (!read_vector(s, euler, 3, ANY_SIGN, angles)) return false;
+    quaternion_from_euler(angles, q);
+    return true;
+}
+
+/// q of Rz(euler[2]) Ry(euler[1]) Rx(euler[0]).
+void quaternion_from_euler(const double euler[3], double q[4])
+{
+    const double cx = cos(euler[0] / 2), sx = sin(euler[0] / 2);
+    const double cy = cos(euler[1] / 2), sy = sin(euler[1] / 2);
+    const double cz = cos(euler[2] / 2), sz = sin(euler[2] / 2);
+    q[0] = cz * cy * cx + sz * sy * sx;
+    q[1] = cz * cy * sx - sz * sy * cx;
+    q[2] = cz * sy * cx + sz * cy * sx;
+    q[3] = sz * cy * cx - cz * sy * sx;
+}
+
+void quaternion_product(const double a[4], const double b[4], double q[4])
+{
+    const double w = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
+    const double x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
+    const double y = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1];
+    const double z = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0];
+    q[0] = w, q[1] = x, q[2] = y, q[3] = z;
+}
+
+/// x + 2 w (u x x) + 2 u x (u x x) with q = (w, u)
+void rotate(const double q[4], const double x[3], double y[3])
+{
+    const double w = q[0], *u = q + 1;
+    const double t[3] = {2 * (u[1] * x[2] - u[2] * x[1]), 2 * (u[2] * x[0] - u[0] * x[2]), 2 * (u[0] * x[1] - u[1] * x[0])};
+    const double turned[3] = {x[0] + w * t[0] + u[1] * t[2] - u[2] * t[1], x[1] + w * t[1] + u[2] * t[0] - u[0] * t[2],
+                              x[2] + w * t[2] + u[0] * t[1] - u[1] * t[0]};
+    memcpy(y, turned, sizeof turned);
+}
+
+// ---- texts
+
+bool read_text(source *s, const node *n, const char **text)
+{
+    if (n->kind != NODE_SCALAR || node_is_null(n) || !*n->text) return bad_value(s, n, "expected text, found %s", found(n).text);
+    *text = n->text;
+    return true;
+}
+
+bool read_name(source *s, const node *n, const char **name)
+{
+    const char *text;
+    if (!read_text(s, n, &text)) return false;
+    for (const char *c = text; *c; c++)
+        if (iscntrl((unsigned char)*c))
+            return bad_value(s, n, "expected a name of printable characters, found %s", found(n).text);
+    if (strlen(text) > SCENE_MAX_NAME)
+        return bad_value(s, n, "expected a name of at most %d bytes, found %s", SCENE_MAX_NAME, found(n).text);
+    *name = text;
+    return true;
+}
+
+// ---- keys
+
+/// Reports a key that is in no table; returns the index of the key that was meant, or -1.
+static int report_unknown_key(source *s, const node *value, const char *what, const key *keys, int count)
+{
+    enum { MOST = 40 };
+    const char *names[MOST];
+    char allowed[320] = "";
+    for (int i = 0; i < count; i++) {
+        names[i] = keys[i].name;
+        if (!keys[i].name || keys[i].later) continue;
+        const size_t used = strlen(allowed);
+        snprintf(allowed + used, sizeof allowed - used, "%s%s", used ? ", " : "", keys[i].name);
+    }
+    const char *const meant = nearest_name(value->key->text, names, count);
+    if (meant) bad_key(s, value, "unknown key; did you mean '%s'?", meant);
+    else bad_key(s, value, "unknown key; %s has: %s", what, allowed);
+    for (int i = 0; i < count; i++)
+        if (meant && keys[i].name == meant) return i;
+    return -1;
+}
+
+static int find_key(const char *name, const key *keys, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (keys[i].name && !strcmp(name, keys[i].name)) return i;
+    return -1;
+}
+
+bool read_keys(source *s, const node *n, const char *what, const key *keys, int count, const node **values)
+{
+    for (int i = 0; i < count; i++) values[i] = 0;
+    if (n->kind != NODE_MAPPING)
+        return bad_value(s, n, "expected %s as a mapping of keys to values, found %s", what, found(n).text);
+    for (const node *value = n->child; value; value = value->next) {
+        const int i = find_key(value->key->text, keys, count);
+        if (i < 0) continue;
+        if (values[i]) bad_key(s, value, "given twice; first in line %d", values[i]->key->line);
+        else values[i] = value;
+    }
+    for (const node *value = n->child; value && !hopeless(s); value = value->next) {
+        if (find_key(value->key->text, keys, count) >= 0) continue;
+        const int i = report_unknown_key(s, value, what, keys, count);
+        if (i >= 0 && !values[i]) values[i] = value;  // read what was meant, so that it is not missed as well
+    }
+    for (int i = 0; i < count; i++) {
+        if (!values[i] || !keys[i].later) continue;
+        unavailable(s, values[i]);
+        values[i] = 0;
+    }
+    return true;
+}

@@ -1,0 +1,740 @@
+/// Bad scenes: every error at its place, with its key and what is allowed, all of them in one go and nothing besides.
+#define _GNU_SOURCE  // strcasestr
+#include "sim/scene.h"
+
+#include <catena/catena.h>
+#include <check.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/// Whether `message` has a line that starts with "file:line:column: " (column 0: any) and contains `words`; `any_case` or not.
+static bool has_error(const char *message, const char *file, int line, int column, const char *words, bool any_case)
+{
+    char prefix[512];
+    if (column) snprintf(prefix, sizeof prefix, "%s:%d:%d: ", file, line, column);
+    else snprintf(prefix, sizeof prefix, "%s:%d:", file, line);
+    for (const char *at = message; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : 0) {
+        char text[1024];
+        snprintf(text, sizeof text, "%.*s", (int)strcspn(at, "\n"), at);
+        if (line && strncmp(text, prefix, strlen(prefix))) continue;
+        if (any_case ? strcasestr(text, words) != 0 : strstr(text + (line ? strlen(prefix) : 0), words) != 0) return true;
+    }
+    return false;
+}
+
+// ---- the files of bad-scenes, against expected.tsv
+
+static bool has_any(const char *message, const char *file, int line, int column, const char *alternatives)
+{
+    char words[256];
+    snprintf(words, sizeof words, "%s", alternatives);
+    if (!strcmp(words, "-")) return has_error(message, file, line, column, "", true);
+    for (char *rest, *word = strtok_r(words, "|", &rest); word; word = strtok_r(0, "|", &rest))
+        if (has_error(message, file, line, column, word, true)) return true;
+    return false;
+}
+
+START_TEST(bad_files)
+{
+    FILE *const table = fopen(CATENA_SOURCE_DIR "/tests/bad-scenes/expected.tsv", "r");
+    ck_assert_ptr_nonnull(table);
+    char row[512];
+    int rows = 0;
+    ck_assert_ptr_nonnull(fgets(row, sizeof row, table));
+    while (fgets(row, sizeof row, table)) {
+        char name[128], keyword[128], also[128], path[512];
+        int line, column;
+        ck_assert_int_eq(sscanf(row, "%127[^\t]\t%d\t%d\t%127[^\t]\t%127[^\t\n]", name, &line, &column, keyword, also), 5);
+        snprintf(path, sizeof path, "%s/tests/bad-scenes/%s", CATENA_SOURCE_DIR, name);
+        ctn_error err = {0};
+        ck_assert_msg(!ctn_scene_load(path, &err), "%s was accepted", name);
+        ck_assert_msg(err.status == CTN_BAD_SCENE && err.count > 0, "%s: status %d, %d errors", name, err.status, err.count);
+        bool found = has_any(err.message, path, line, column, keyword);
+        for (char *rest, *place = strtok_r(also, ";", &rest); place && !found; place = strtok_r(0, ";", &rest)) {
+            if (sscanf(place, "%d:%d", &line, &column) == 2) found = has_any(err.message, path, line, column, keyword);
+        }
+        ck_assert_msg(found, "%s: no error for the row %s in\n%s", name, row, err.message);
+        rows++;
+    }
+    fclose(table);
+    ck_assert_int_eq(rows, 37);
+}
+END_TEST
+
+// ---- texts: a ^ stands before every place where an error is to be reported, and is taken out before the text is read
+
+#define MASS "mass: 1, inertia: [1, 1, 1, 0, 0, 0]"
+#define A "  - {name: a, joint: revolute, " MASS "}\n"
+#define LINKS "catena: 1\nlinks:\n"
+#define JOINT(text) LINKS "  - {name: a, " MASS ", joint: " text "}\n"
+#define BODY(text) LINKS "  - {name: a, joint: revolute, " text "}\n"
+#define SHAPE(text) LINKS "  - {name: a, joint: revolute, density: 1, shapes: [" text "]}\n"
+#define CHAIN(text) LINKS "  - chain: {name: c, count: 3, step: [1, 0, 0], " MASS ", " text "}\n"
+#define TREE(text) LINKS "  - tree: {name: t, " MASS ", joint: ball, " text "}\n"
+#define TOP(text) LINKS A text "\n"
+
+static const struct {
+    const char *text;
+    const char *errors[4];  // in the order of their places
+} cases[] = {
+    // YAML
+    {"^", {"empty file"}},
+    {"^# nothing but a comment\n", {"empty file"}},
+    {"^---\n...\n", {"empty file"}},
+    {"^- a\n- b\n", {"expected a mapping that starts with `catena: 1`, found a list"}},
+    {"^catena\n", {"expected a mapping that starts with `catena: 1`, found 'catena'"}},
+    {TOP("^---\ncatena: 1"), {"a second document"}},
+    {TOP("gravity: ^&g [0, 0, 0]"), {"anchors and aliases"}},
+    {TOP("gravity: ^*g"), {"anchors and aliases"}},
+    {TOP("gravity: ^&g 5"), {"anchors and aliases"}},
+    {TOP("state: ^&g {}"), {"anchors and aliases"}},
+    {TOP("duration: ^!!float 5"), {"tags (!) are not part of the format"}},
+    {TOP("gravity: ^!vector [0, 0, 0]"), {"tags (!) are not part of the format"}},
+    {TOP("state: ^!state {}"), {"tags (!) are not part of the format"}},
+    {TOP("? ^[1, 2]\n: 3"), {"a key must be a word"}},
+    {TOP("state: {^{a: 1}: 3}"), {"a key must be a word"}},
+    {TOP("name: ^\"a\\0b\""), {"NUL"}},
+    {LINKS A "duration: [5\n^",
+     {"syntax: did not find expected ',' or ']', while parsing a flow sequence that starts in line 4"}},
+    {LINKS A "name: 'never closed\n^",
+     {"syntax: found unexpected end of stream, while scanning a quoted scalar that starts in line 4"}},
+    {TOP("state:\n^\tq: [0]"), {"syntax: a tab cannot indent"}},
+    {TOP("n\xc3\xa4me: \xc3\xa4\xc3\xb6\nname: ^@x"), {"syntax: found character that cannot start any token"}},
+    {TOP("name: \xc3\xa4^\xff"), {"not UTF-8 text"}},
+    {TOP("name: ^\x01"), {"not UTF-8 text"}},
+    {TOP("sample: [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[^[["), {"nested too deeply; at most 32 levels"}},
+    {"\xef\xbb\xbf"
+     "catena: ^2\n",
+     {"reads version 1"}},
+
+    // version
+    {"^links:\n" A, {"catena: missing; a scene starts with `catena: 1`"}},
+    {"links:\n" A "^catena: 1\n", {"catena: expected as the first key"}},
+    {"catena: ^2\nunknown: 3\n", {"catena: this program reads version 1 of the format, found '2'"}},
+    {"catena: ^1.0\nlinks:\n" A, {"catena: expected 1, the version of the format, found '1.0'"}},
+    {"catena: ^'1'\nlinks:\n" A, {"catena: expected 1, the version of the format, found text '1'"}},
+    {"catena: ^[1]\nlinks:\n" A, {"catena: expected 1, the version of the format, found a list"}},
+
+    // top level
+    {"^catena: 1\n", {"links: missing"}},
+    {"catena: 1\nlinks: ^[]\n", {"links: expected at least one link"}},
+    {"catena: 1\nlinks:^\n", {"links: expected a list of links, found nothing"}},
+    {"catena: 1\nlinks: ^{a: 1}\n", {"links: expected a list of links, found a mapping"}},
+    {"catena: 1\nlinks: [^5]\n", {"links[0]: expected a link"}},
+    {TOP("^gravty: [0, 0, 0]"), {"gravty: unknown key; did you mean 'gravity'?"}},
+    {TOP("^weight: 3"),
+     {"weight: unknown key; a scene has: catena, name, gravity, defaults, include, links, integrator, duration, state"}},
+    {TOP("^<<: {name: a}"), {"<<: unknown key"}},
+    {TOP("name: b\n^name: c"), {"name: given twice; first in line 4"}},
+    {TOP("name:^"), {"name: expected text, found nothing"}},
+    {TOP("name: ^~"), {"name: expected text, found nothing"}},
+    {TOP("name: ^null"), {"name: expected text, found nothing"}},
+    {TOP("name: ^\"\""), {"name: expected text, found text ''"}},
+    {TOP("name: ^\"a\\nb\""), {"name: expected a name of printable characters, found text 'a?b'"}},
+    {TOP("name: ^[a]"), {"name: expected text, found a list"}},
+    {TOP("gravity: ^-9.81"), {"gravity: expected 3 numbers, found '-9.81'"}},
+    {TOP("gravity: [0, ^down, ^.inf]"),
+     {"gravity[1]: expected a number, found 'down'", "gravity[2]: expected a finite number, found '.inf'"}},
+    {TOP("duration: ^-1"), {"duration: expected a number >= 0, found '-1'"}},
+    {TOP("duration: ^1e999"), {"duration: expected a finite number, found '1e999'"}},
+    {TOP("duration: ^NaN"), {"duration: expected a finite number, found 'NaN'"}},
+    {TOP("duration: ^-.Inf"), {"duration: expected a finite number, found '-.Inf'"}},
+    {TOP("duration: ^\"5\""), {"duration: expected a number >= 0, found text '5'"}},
+    {TOP("duration: ^1_000"), {"duration: expected a number >= 0, found '1_000'"}},
+    {TOP("duration: ^0x10"), {"duration: expected a number >= 0, found '0x10'"}},
+    {TOP("duration: ^."), {"expected a number >= 0, found '.'"}},
+    {TOP("duration: ^1e"), {"expected a number >= 0, found '1e'"}},
+    {TOP("duration: ^5 s"), {"expected a number >= 0, found '5 s'"}},
+    {TOP("duration: ^+-5"), {"expected a number >= 0, found '+-5'"}},
+
+    // sections of later versions
+    {TOP("^ground: {}\n^contact: {}\n^obstacles: []\n^fluid: {}"),
+     {"ground: not available in this version", "contact: not available in this version",
+      "obstacles: not available in this version", "fluid: not available in this version"}},
+    {TOP("^motors: []\n^sensors: []\n^sample: {}\n^record: {}"),
+     {"motors: not available in this version", "sensors: not available in this version", "sample: not available in this version",
+      "record: not available in this version"}},
+    {TOP("^camera: {}\n^controller: {}\n^search: {}\n^urdf: {file: a.urdf}"),
+     {"camera: not available in this version", "controller: not available in this version",
+      "search: not available in this version", "urdf: not available in this version"}},
+    {BODY(MASS ", ^contact_points: [[0, 0, 0]]"), {"contact_points: not available in this version"}},
+    {TOP("defaults: {^contact_points: [[0, 0, 0]]}"), {"defaults.contact_points: not available in this version"}},
+
+    // integrator
+    {TOP("integrator: ^rk4"), {"integrator: expected an integrator as a mapping of keys to values, found 'rk4'"}},
+    {TOP("integrator: {method: ^rk5}"),
+     {"integrator.method: unknown method 'rk5'; did you mean 'rk2'? allowed: semi-implicit, euler, rk2"}},
+    {TOP("integrator: {method: ^[rk4]}"), {"integrator.method: expected text, found a list"}},
+    {TOP("integrator: {method: ^radau, stages: ^0, dt: ^-1}"),
+     {"integrator.method: method 'radau' is not available in this version",
+      "integrator.stages: expected a whole number from 1 to 20, found '0'",
+      "integrator.dt: expected a positive time (s), found -1"}},
+    {TOP("integrator: {method: ^variational}"), {"method 'variational' is not available in this version"}},
+    {TOP("integrator: {method: ^dop853, ^stages: 3}"),
+     {"method 'dop853' is not available in this version", "belongs to the method radau, not to dop853"}},
+    {TOP("integrator: {method: collocation, solver: ^lm}"),
+     {"integrator.solver: solver 'lm' is not available in this version; allowed: newton"}},
+    {TOP("integrator: {solver: ^lbfgs}"), {"integrator.solver: solver 'lbfgs' is not available in this version"}},
+    {TOP("integrator: {solver: ^newtn}"), {"integrator.solver: unknown solver 'newtn'; did you mean 'newton'?"}},
+    {TOP("integrator: {method: rk4, ^order: 2}"), {"integrator.order: belongs to the method collocation, not to rk4"}},
+    {TOP("integrator: {^order: 2}"), {"integrator.order: belongs to the method collocation, not to semi-implicit"}},
+    {TOP("integrator: {method: collocation, ^stages: 2}"),
+     {"integrator.stages: belongs to the method radau, not to collocation"}},
+    {TOP("integrator: {method: collocation, order: ^3}"),
+     {"integrator.order: order 3 is not available in this version; expected 2"}},
+    {TOP("integrator: {method: collocation, order: ^1}"), {"integrator.order: expected 2, found 1"}},
+    {TOP("integrator: {method: collocation, order: ^two}"), {"integrator.order: expected a number, found 'two'"}},
+    {TOP("integrator: {dt: ^0}"), {"integrator.dt: expected a positive time (s), found 0"}},
+    {TOP("integrator: {dt: ^fast}"), {"integrator.dt: expected a number, found 'fast'"}},
+    {TOP("integrator: {tolerance: ^0}"), {"integrator.tolerance: expected a positive number, found 0"}},
+    {TOP("integrator: {max_iterations: ^0}"), {"integrator.max_iterations: expected a whole number from 1 to 1000000, found 0"}},
+    {TOP("integrator: {max_iterations: ^2.5}"),
+     {"integrator.max_iterations: expected a whole number from 1 to 1000000, found 2.5"}},
+    {TOP("integrator: {max_halvings: ^-1}"), {"integrator.max_halvings: expected a whole number from 0 to 30, found -1"}},
+    {TOP("integrator: {^time_step: 0.1}"),
+     {"integrator.time_step: unknown key; an integrator has: method, order, stages, solver, dt, tolerance"}},
+
+    // links
+    {LINKS A "  - {name: ^a, " MASS "}\n", {"name: 'a' is already the name of the link at t.yaml:3:5"}},
+    {LINKS "  - {name: ^world, " MASS "}\n", {"name: 'world' is no link"}},
+    {LINKS "  - ^{" MASS "}\n", {"name: missing; every link has a name"}},
+    {LINKS "  - {name: ^[a], " MASS "}\n", {"name: expected text, found a list"}},
+    {LINKS A "  - {name: b, parent: ^arm, " MASS "}\n", {"parent: unknown link 'arm'; a parent is a link defined above"}},
+    {LINKS "  - {name: spine, " MASS "}\n  - {name: b, parent: ^spin, " MASS "}\n",
+     {"parent: unknown link 'spin'; did you mean 'spine'?"}},
+    {LINKS "  - {name: b, parent: ^r.1, " MASS "}\n  - chain: {name: r, count: 2, step: [1, 0, 0], " MASS "}\n",
+     {"parent: link 'r.1' is defined below; parents come first"}},
+    {LINKS "  - chain: {name: r, parent: ^r.1, count: 2, step: [1, 0, 0], " MASS "}\n",
+     {"chain.parent: 'r.1' is this link itself"}},
+    {LINKS A "  - {name: b, parent: ^[a], " MASS "}\n", {"parent: expected text, found a list"}},
+    {LINKS A "  - {name: b, parent: a, ^parent: world, " MASS "}\n", {"parent: given twice; first in line 4"}},
+    {LINKS A "  - {name: b, rotation: [1, 0, 0, 0], ^euler: [0, 0, 0], " MASS "}\n", {"euler: `rotation` is given already"}},
+    {LINKS A "  - {name: b, rotation: ^[1e-7, 0, 0, 0], " MASS "}\n",
+     {"rotation: expected a unit quaternion w x y z, found one of length 1e-07"}},
+    {LINKS A "  - {name: b, euler: ^[0, 0], " MASS "}\n", {"euler: expected 3 numbers, found 2"}},
+    {LINKS A "  - {name: b, ^axis: [0, 0, 1], " MASS "}\n", {"axis: unknown key; a link has: name, parent, position"}},
+    {LINKS "  - ^chian: {name: c, count: 2, " MASS "}\n", {"chian: unknown key; did you mean 'chain'?"}},
+    {LINKS "  - chain: {name: c, count: 1, " MASS "}\n    ^name: d\n", {"name: a chain stands alone in its entry"}},
+    {LINKS "  - chain: {name: c, count: 1, " MASS "}\n    ^tree: {name: d}\n", {"tree: a chain stands alone in its entry"}},
+
+    // joints
+    {JOINT("^{axis: [0, 0, 1]}"), {"joint.type: missing"}},
+    {JOINT("^{}"), {"joint.type: missing"}},
+    {JOINT("^"), {"joint: expected text, found nothing"}},
+    {JOINT("^[revolute]"), {"joint: expected a joint as a mapping of keys to values, found a list"}},
+    {JOINT("^hinge"), {"joint: unknown 'hinge'; did you mean 'revolute'?"}},
+    {JOINT("{type: ^Spherical}"), {"joint.type: unknown 'Spherical'; did you mean 'ball'?"}},
+    {JOINT("^magnetic"),
+     {"joint: unknown 'magnetic'; joints are fixed, revolute, prismatic, helical, universal, ball, planar, free"}},
+    {JOINT("{type: revolute, axis: ^[0, 0, 1e-7]}"), {"joint.axis: expected a direction, found a vector of length 1e-07"}},
+    {JOINT("{type: ball, ^axis: [0, 0, 1]}"), {"joint.axis: a ball joint has none"}},
+    {JOINT("{type: fixed, ^damping: 1}"), {"joint.damping: a fixed joint has none"}},
+    {JOINT("{type: revolute, ^axis2: [1, 0, 0]}"), {"joint.axis2: a revolute joint has none"}},
+    {JOINT("{type: revolute, ^pitch: 0.1}"), {"joint.pitch: a revolute joint has none"}},
+    {JOINT("^helical"), {"joint.pitch: missing; a helical joint has a pitch"}},
+    {JOINT("^{type: helical, axis: [1, 0, 0]}"), {"joint.pitch: missing; a helical joint has a pitch"}},
+    {JOINT("{type: helical, pitch: ^[1, 2]}"), {"joint.pitch: expected a number, found a list"}},
+    {JOINT("{type: free, ^stiffness: 1, ^rest: 0, ^armature: 1, ^limits: [0, 1]}"),
+     {"joint.stiffness: a free joint takes damping only", "joint.rest: a free joint takes damping only",
+      "joint.armature: a free joint takes damping only", "joint.limits: a free joint takes damping only"}},
+    {JOINT("{type: free, ^effort: 1, ^axis: [0, 0, 1]}"),
+     {"joint.effort: a free joint takes damping only", "joint.axis: a free joint has none"}},
+    {JOINT("{type: revolute, damping: ^-1}"), {"joint.damping: expected a number >= 0, found '-1'"}},
+    {JOINT("{type: revolute, damping: ^[1, 2]}"), {"joint.damping: expected one number, found 2"}},
+    {JOINT("{type: planar, damping: ^[1, 2]}"), {"joint.damping: expected one number or 3, found 2"}},
+    {JOINT("{type: ball, damping: ^[1, 2, 3]}"), {"joint.damping: expected one number, found 3"}},
+    {JOINT("{type: ball, stiffness: ^[1, 2, 3]}"), {"joint.stiffness: expected one number, found 3"}},
+    {JOINT("{type: ball, rest: ^0}"), {"joint.rest: expected 4 numbers, found '0'"}},
+    {JOINT("{type: ball, rest: ^[0, 0, 0, 0]}"), {"joint.rest: expected a unit quaternion"}},
+    {JOINT("{type: universal, rest: [0, ^x]}"), {"joint.rest[1]: expected a number, found 'x'"}},
+    {JOINT("{type: universal, armature: [1, ^-1]}"), {"joint.armature[1]: expected a number >= 0, found '-1'"}},
+    {JOINT("{type: universal, axis: ^[1, 0, 0]}"), {"joint.axis: the two axes of a universal joint must not be parallel"}},
+    {JOINT("{type: universal, axis: [0, 1, 0], axis2: ^[0, -2, 0]}"),
+     {"joint.axis2: the two axes of a universal joint must not be parallel"}},
+    {JOINT("{type: universal, limits: ^[0, 1, 2]}"),
+     {"joint.limits: expected 2 pairs [low, high], one for each degree of freedom, found 3"}},
+    {JOINT("{type: universal, limits: [^0, ^1]}"),
+     {"joint.limits[0]: expected 2 numbers, found '0'", "joint.limits[1]: expected 2 numbers"}},
+    {JOINT("{type: planar, limits: ^1}"), {"joint.limits: expected 3 pairs [low, high], found '1'"}},
+    {JOINT("{type: planar, limits: [none, [0, 1], ^[1, 1]]}"),
+     {"joint.limits[2]: expected limits [low, high] with low < high, found [1, 1]"}},
+    {JOINT("{type: revolute, limits: ^0.5}"), {"joint.limits: expected 2 numbers, found '0.5'"}},
+    {JOINT("{type: ball, limits: ^[0, 1]}"), {"joint.limits: expected a positive number, found a list"}},
+    {JOINT("{type: ball, limits: ^3.15}"), {"joint.limits: expected an angle of at most pi (rad), found 3.15"}},
+    {JOINT("{type: ball, limits: ^0}"), {"joint.limits: expected a positive number, found '0'"}},
+    {JOINT("{type: revolute, limits: [0, 1], limit_stiffness: ^0}"),
+     {"joint.limit_stiffness: expected a positive number, found '0'"}},
+    {JOINT("{type: revolute, limits: [0, 1], limit_damping: ^-1}"), {"joint.limit_damping: expected a number >= 0"}},
+    {JOINT("{type: revolute, effort: ^-1}"), {"joint.effort: expected a number >= 0, found '-1'"}},
+    {JOINT("{type: ball, effort: ^[1, 2]}"), {"joint.effort: expected one number or 3, found 2"}},
+    {JOINT("{type: universal, q0: ^0.5}"), {"joint.q0: expected 2 numbers, found '0.5'"}},
+    {JOINT("{type: ball, q0: ^[0, 0, 0]}"), {"joint.q0: expected 4 numbers, found 3"}},
+    {JOINT("{type: ball, q0: ^[0, 0, 0, 0]}"), {"joint.q0: expected a unit quaternion"}},
+    {JOINT("{type: free, q0: ^[0, 0, 0, 0, 0, 0, 0]}"), {"joint.q0: expected a unit quaternion"}},
+    {JOINT("{type: free, v0: ^[0, 0, 0]}"), {"joint.v0: expected 6 numbers, found 3"}},
+    {JOINT("{type: revolute, v0: ^.nan}"), {"joint.v0: expected a finite number, found '.nan'"}},
+    {LINKS A "  - {name: b, parent: a, joint: ^free, " MASS "}\n",
+     {"joint: a free joint hangs on the world only; the parent here is 'a'"}},
+
+    // mass
+    {BODY("mass: ^0"), {"mass: a moving link needs mass, of its own or below it"}},
+    {LINKS "  - {name: a, joint: revolute, mass: ^0}\n  - {name: b, parent: a}\n", {"mass: a moving link needs mass"}},
+    {LINKS "  - ^{name: a, joint: revolute, mass: 1}\n", {"inertia: missing; mass needs an inertia"}},
+    {LINKS "  - ^{name: a, mass: 1}\n", {"inertia: missing; mass needs an inertia"}},
+    {LINKS "  - ^{name: a, joint: revolute, inertia: [1, 1, 1, 0, 0, 0]}\n", {"mass: missing; `inertia` needs it"}},
+    {LINKS "  - ^{name: a, joint: revolute, shapes: [{type: sphere, radius: 1}]}\n",
+     {"mass: missing; give `mass`, or the shapes a `density`"}},
+    {LINKS "  - ^{name: a, joint: revolute, density: 3}\n", {"mass: missing"}},
+    {LINKS "  - ^{name: a, mass: 1, shapes: [{type: sphere, radius: 1, density: 2}, {type: sphere, radius: 1}]}\n",
+     {"density: missing; some shapes"}},
+    {BODY("mass: ^1, shapes: [{type: sphere, radius: 1, density: 0}]"), {"mass: the shapes of this link have no mass to scale"}},
+    {BODY("density: ^0, shapes: [{type: sphere, radius: 1}]"), {"density: a moving link needs mass"}},
+    {BODY("shapes: ^[{type: sphere, radius: 1, density: 0}]"), {"shapes: a moving link needs mass"}},
+    {BODY("mass: 1, inertia: ^[1, 1, 2.01, 0, 0, 0]"), {"inertia: no body has principal moments 1, 1, 2.01"}},
+    {BODY("mass: 1, inertia: ^[1, 1, 1, 0.9, 0, 0]"), {"inertia: no body has principal moments 0.1, 1.9, 1"}},
+    {BODY("mass: 1, inertia: ^[1, 1, 1, 0, 0, 1.1]"), {"inertia: no body has principal moments"}},
+    {BODY("mass: 1, inertia: ^[-1, -1, -1, 0, 0, 0]"), {"inertia: no body has principal moments -1, -1, -1"}},
+    {BODY("mass: 1, inertia: ^[1e300, 1, 1, 0, 0, 0]"), {"inertia: no body"}},
+    {LINKS "  - {name: a, joint: revolute, mass: 0, inertia: ^[1, 1, 1, 0, 0, 0]}\n  - {name: b, parent: a, " MASS "}\n",
+     {"inertia: a link without mass has no inertia; expected zeros"}},
+    {BODY("mass: ^x, com: ^[1, 2], inertia: ^[1, 1, 9, 0, 0, 0]"),
+     {"mass: expected a number >= 0", "com: expected 3 numbers, found 2", "inertia: no body"}},
+    {BODY("density: 1, ^shapes: [{type: sphere, radius: 1e200}]"), {"shapes: too large to compute with"}},
+
+    // shapes
+    {SHAPE("^5"), {"shapes[0]: expected a shape as a mapping of keys to values, found '5'"}},
+    {BODY("density: 1, shapes: ^{type: sphere}"), {"shapes: expected a list of shapes, found a mapping"}},
+    {SHAPE("^{radius: 1}"), {"shapes[0].type: missing; shapes are sphere, box, capsule, cylinder, ellipsoid"}},
+    {SHAPE("{type: ^mesh}"), {"shapes[0].type: unknown 'mesh'; shapes are sphere, box, capsule, cylinder, ellipsoid"}},
+    {SHAPE("{type: sphere, radius: 1}, ^{type: sphere}"), {"shapes[1].radius: missing; a shape of type sphere needs it"}},
+    {SHAPE("{type: sphere, radius: 1, ^size: [1, 1, 1]}"), {"shapes[0].size: a shape of type sphere has none"}},
+    {SHAPE("^{type: ellipsoid, ^radius: 1}"),
+     {"shapes[0].radii: missing", "shapes[0].radius: a shape of type ellipsoid has none"}},
+    {SHAPE("{type: box, size: [1, ^0, 1]}"), {"shapes[0].size[1]: expected a positive number, found '0'"}},
+    {SHAPE("{type: ellipsoid, radii: ^[1, 1]}"), {"shapes[0].radii: expected 3 numbers, found 2"}},
+    {SHAPE("{type: box, size: [1, 1, 1], rotation: [1, 0, 0, 0], ^euler: [0, 0, 0]}"),
+     {"shapes[0].euler: `rotation` is given already"}},
+    {SHAPE("^{type: capsule, radius: 1, from: [0, 0, 0]}"), {"shapes[0].to: missing; a shape of type capsule needs it"}},
+    {SHAPE("{type: capsule, radius: 1, from: [0, 0, 1], to: ^[0, 0, 1]}"),
+     {"shapes[0].to: the ends of a capsule must be apart; a ball is a sphere"}},
+    {SHAPE("{type: cylinder, radius: 1, from: [0, 0, 1], to: ^[0, 0, 1]}"),
+     {"shapes[0].to: the ends of a cylinder must be apart"}},
+    {SHAPE("{type: sphere, radius: 1, color: ^[1, 2, 0]}"), {"shapes[0].color: expected red, green, blue from 0 to 1, found 2"}},
+    {SHAPE("{type: sphere, radius: 1, density: ^-1}"), {"shapes[0].density: expected a number >= 0"}},
+    {SHAPE("{type: sphere, radius: 1, ^colour: ^red}"),
+     {"shapes[0].colour: unknown key; did you mean 'color'?", "shapes[0].colour: expected 3 numbers, found 'red'"}},
+
+    // chain
+    {LINKS "  - chain: ^5\n", {"chain: expected a chain as a mapping of keys to values, found '5'"}},
+    {LINKS "  - chain: ^{count: 3, step: [1, 0, 0], " MASS "}\n", {"chain.name: missing"}},
+    {LINKS "  - chain: ^{name: c, count: 2, " MASS "}\n", {"chain.step: missing"}},
+    {LINKS "  - chain: {name: c, count: ^2.0, step: [1, 0, 0], " MASS "}\n",
+     {"chain.count: expected a whole number from 1 to 1000000, found '2.0'"}},
+    {LINKS "  - chain: {name: c, count: ^1000001, step: [1, 0, 0], " MASS "}\n",
+     {"chain.count: expected a whole number from 1 to 1000000"}},
+    {LINKS "  - chain: {name: c, count: ^99999999999999999999, step: [1, 0, 0], " MASS "}\n",
+     {"chain.count: expected a whole number from 1 to 1000000"}},
+    {LINKS A "  - chain: {name: c, count: ^1000000, step: [1, 0, 0], " MASS "}\n",
+     {"chain.count: too many links; a scene has at most 1000000"}},
+    {CHAIN("joint: ^free"), {"chain.joint: a free joint hangs on the world only"}},
+    {CHAIN("joint: ball, ^axes: [[1, 0, 0]]"), {"chain.axes: a ball joint has no axis"}},
+    {CHAIN("joint: revolute, axes: ^[]"), {"chain.axes: expected a list of axes"}},
+    {CHAIN("joint: revolute, axes: ^5"), {"chain.axes: expected a list of axes"}},
+    {CHAIN("joint: revolute, axes: [[1, 0, 0], ^[0, 0, 0], ^1]"),
+     {"chain.axes[1]: expected a direction", "chain.axes[2]: expected 3 numbers"}},
+    {CHAIN("joint: universal, axes: [[0, 1, 0], ^[1, 0, 0]]"),
+     {"chain.axes[1]: the two axes of a universal joint must not be parallel"}},
+    {CHAIN("joint: {type: revolute, axis: ^[0, 1]}"), {"chain.joint.axis: expected 3 numbers, found 2"}},
+    {CHAIN("joint: ^revolut, axes: [[0, 1, 0]]"), {"chain.joint: unknown 'revolut'; did you mean 'revolute'?"}},
+    {CHAIN("^depth: 3"), {"chain.depth: unknown key; a chain has: name,"}},
+    {CHAIN("^contact_points: []"), {"chain.contact_points: not available in this version"}},
+    {LINKS "  - chain: {name: c, count: 3, step: [1, 0, 0], joint: revolute, mass: ^0}\n",
+     {"chain.mass: a moving link needs mass"}},
+    {LINKS "  - {name: c.1, " MASS "}\n  - chain: {name: ^c, count: 3, step: [1, 0, 0], " MASS "}\n",
+     {"chain.name: 'c.1' is already the name"}},
+
+    // tree
+    {TREE("depth: 2, branching: 2, step: [1, 0, 0], ^steps: [[0, 0, 1], [0, 1, 0]]"), {"tree.steps: `step` is given already"}},
+    {TREE("depth: 2, branching: 2, steps: ^[[0, 0, 1]]"),
+     {"tree.steps: expected a list of 2 steps [x, y, z], one for each branch"}},
+    {TREE("depth: 2, branching: 2, steps: [[0, 0, 1], ^[0, 0]]"), {"tree.steps[1]: expected 3 numbers, found 2"}},
+    {LINKS "  - tree: ^{name: t, " MASS ", depth: 2, branching: 2}\n", {"tree.step: missing"}},
+    {LINKS "  - tree: ^{name: t, " MASS ", step: [1, 0, 0], branching: 2}\n", {"tree.depth: missing"}},
+    {LINKS "  - tree: ^{name: t, " MASS ", step: [1, 0, 0], depth: 2}\n", {"tree.branching: missing"}},
+    {TREE("depth: ^20, branching: 2, step: [1, 0, 0]"), {"tree.depth: too many links; a scene has at most 1000000"}},
+    {TREE("depth: ^3, branching: 1000000, step: [1, 0, 0]"), {"tree.depth: too many links"}},
+    {TREE("depth: ^100, branching: 1000000, step: [1, 0, 0]"), {"tree.depth: too many links"}},
+    {TREE("depth: ^1000, branching: 1, step: [1, 0, 0]"), {"tree.depth: expected a whole number from 1 to 128, found '1000'"}},
+    {TREE("depth: 2, branching: ^0, step: [1, 0, 0]"), {"tree.branching: expected a whole number from 1 to 1000000, found '0'"}},
+    {TREE("depth: 2, branching: 2, step: [1, 0, 0], ^count: 3"), {"tree.count: unknown key; a tree has: name,"}},
+    {LINKS "  - tree: {name: ^"
+           "0123456789012345678901234567890123456789, depth: 110, branching: 1, step: [1, 0, 0], " MASS "}\n",
+     {"tree.name: the name 0123456789012345678901234567890123456789.0.0.0.0.0.0.0.0.0.0... would have 256 bytes; at most 255"}},
+
+    // defaults
+    {TOP("defaults: ^5"), {"defaults: expected a set of defaults as a mapping of keys to values, found '5'"}},
+    {TOP("defaults: {^name: b}"), {"defaults.name: every link has a name of its own"}},
+    {TOP("defaults: {density: ^-5}"), {"defaults.density: expected a number >= 0, found '-5'"}},
+    {TOP("defaults: {^densty: 5}"), {"defaults.densty: unknown key; did you mean 'density'?"}},
+    {TOP("defaults: {joint: {damping: ^-1}}"), {"defaults.joint.damping: expected a number >= 0, found '-1'"}},
+    {TOP("defaults: {joint: {damping: ^[1, 2, 3, 4]}}"), {"defaults.joint.damping: expected one number, found 4"}},
+    {TOP("defaults: {joint: {type: universal, damping: ^[1, 2, 3, 4]}}"),
+     {"defaults.joint.damping: expected one number or 2, found 4"}},
+    {TOP("defaults: {joint: {^dampng: 1}}"), {"defaults.joint.dampng: unknown key; did you mean 'damping'?"}},
+    {TOP("defaults: {joint: ^hinge}"), {"defaults.joint: unknown 'hinge'; did you mean 'revolute'?"}},
+    {TOP("defaults: {joint: {axis2: ^[0, 0, 0]}}"), {"defaults.joint.axis2: expected a direction"}},
+    {TOP("defaults: {rotation: [1, 0, 0, 0], ^euler: [0, 0, 0]}"), {"defaults.euler: `rotation` is given already"}},
+    {TOP("defaults: {inertia: ^[1, 1, 3, 0, 0, 0]}"), {"defaults.inertia: no body"}},
+    {TOP("defaults: {shapes: [{type: sphere, radius: ^0}]}"), {"defaults.shapes[0].radius: expected a positive number"}},
+    {TOP("defaults: {parent: ^nobody}"), {"defaults.parent: unknown link 'nobody'"}},
+    {TOP("defaults: {^count: 3}"), {"defaults.count: unknown key; a set of defaults has: "}},
+    {"catena: 1\ndefaults: {inertia: ^[1, 1, 3, 0, 0, 0], mass: 1}\nlinks:\n  - {name: a, joint: ball}\n",
+     {"defaults.inertia: no body"}},
+    {"catena: 1\ndefaults: {joint: {axis2: ^[0, 0, 1]}}\nlinks:\n  - {name: a, joint: universal, " MASS "}\n"
+     "  - {name: b, joint: universal, " MASS "}\n",
+     {"defaults.joint.axis2: the two axes of a universal joint must not be parallel"}},
+
+    // state
+    {TOP("state: ^[0]"), {"state: expected a state as a mapping of keys to values, found a list"}},
+    {TOP("state: {q: ^0}"), {"state.q: expected a list of numbers, found '0'"}},
+    {TOP("state: {q: ^[0, 0], v: ^[]}"),
+     {"state.q: expected 1 numbers (q of all links in order), found 2", "state.v: expected 1 numbers"}},
+    {TOP("state: {q: [^.nan], v: [^none]}"),
+     {"state.q[0]: expected a finite number, found '.nan'", "state.v[0]: expected a number, found 'none'"}},
+    {TOP("state: {q: [0], ^qd: [0]}"), {"state.qd: unknown key"}},
+    {LINKS A "  - {name: b, joint: ball, " MASS "}\nstate: {q: [0, ^0, 0, 0, 0]}\n", {"state.q[1]: expected a unit quaternion"}},
+    {LINKS "  - {name: b, joint: free, " MASS "}\nstate: {q: [0, 0, 0, ^0, 0, 0, 0]}\n",
+     {"state.q[3]: expected a unit quaternion"}},
+    {LINKS A "  - {name: b, joint: ^bal, " MASS "}\nstate: {q: [0]}\n", {"joint: unknown 'bal'; did you mean 'ball'?"}},
+    {JOINT("{type: ball, damping: ^x}") "state: {q: ^[1, 2, 3]}\n",
+     {"joint.damping: expected a number >= 0", "state.q: expected 4 numbers"}},
+
+    // includes
+    {TOP("include: ^a.yaml"), {"include: expected a list of files, found 'a.yaml'"}},
+    {TOP("include: [^nowhere.yaml]"), {"include[0]: 'nowhere.yaml' cannot be read: No such file or directory"}},
+    {TOP("include: [{file: ^nowhere.yaml, as: n}]"),
+     {"include[0].file: 'nowhere.yaml' cannot be read: No such file or directory"}},
+    {TOP("include: [^{as: n}]"), {"include[0].file: missing"}},
+    {TOP("include: [{file: ^[a]}]"), {"include[0].file: expected text, found a list"}},
+    {TOP("include: [^[a]]"), {"include[0]: expected an included file as a mapping of keys to values, found a list"}},
+    {TOP("include: [{file: a.yaml, parent: ^b}]"),
+     {"include[0].parent: unknown link 'b'; a parent is a link of a file included before, or world"}},
+    {TOP("include: [{file: ^a.yaml, ^prefix: b}]"),
+     {"include[0].file: 'a.yaml' cannot be read",
+      "include[0].prefix: unknown key; an included file has: file, as, parent, position"}},
+    {TOP("include: [^.]"), {"include[0]: '.' cannot be read: it is no file"}},
+    {TOP("include: [^/dev/null]"), {"include[0]: '/dev/null' cannot be read: it is no file"}},
+};
+
+/// The text without its marks, and where they stood. Columns count characters.
+static int take_marks(const char *marked, char *text, int lines[4], int columns[4])
+{
+    int marks = 0, line = 1, column = 1;
+    if (!strncmp(marked, "\xef\xbb\xbf", 3)) {
+        memcpy(text, marked, 3);
+        text += 3, marked += 3;
+    }
+    for (; *marked; marked++) {
+        if (*marked == '^') {
+            lines[marks] = line, columns[marks++] = column;
+            continue;
+        }
+        if (*marked == '\n') line++, column = 1;
+        else if (((unsigned char)*marked & 0xc0) != 0x80) column++;
+        *text++ = *marked;
+    }
+    *text = 0;
+    return marks;
+}
+
+START_TEST(bad_texts)
+{
+    char text[4096];
+    int lines[4], columns[4];
+    const int marks = take_marks(cases[_i].text, text, lines, columns);
+    ctn_error err = {0};
+    ck_assert_int_ge(marks, 1);
+    ck_assert_msg(!ctn_scene_parse(text, strlen(text), "t.yaml", &err), "accepted:\n%s", text);
+    for (int k = 0; k < marks; k++)
+        ck_assert_msg(has_error(err.message, "t.yaml", lines[k], columns[k], cases[_i].errors[k], false),
+                      "expected %d:%d: %s\nin the messages\n%s\nof the text\n%s", lines[k], columns[k], cases[_i].errors[k],
+                      err.message, text);
+    ck_assert_msg(err.count == marks, "expected %d errors, got\n%s\nof the text\n%s", marks, err.message, text);
+}
+END_TEST
+
+// ---- statuses, the limit, NULL
+
+static ctn_status status_of(const char *text)
+{
+    ctn_error err = {0};
+    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "t.yaml", &err);
+    ctn_scene_free(scene);
+    return scene ? CTN_OK : err.status;
+}
+
+START_TEST(statuses)
+{
+    ck_assert_int_eq(status_of(TOP("")), CTN_OK);
+    ck_assert_int_eq(status_of(TOP("wrong: 1")), CTN_BAD_SCENE);
+    ck_assert_int_eq(status_of(TOP("ground: {}\nurdf: {}")), CTN_UNAVAILABLE);
+    ck_assert_int_eq(status_of(TOP("integrator: {method: radau}")), CTN_UNAVAILABLE);
+    ck_assert_int_eq(status_of(TOP("integrator: {method: collocation, order: 4}")), CTN_UNAVAILABLE);
+    ck_assert_int_eq(status_of(TOP("integrator: {method: radau, dt: 0}")), CTN_BAD_SCENE);
+    ck_assert_int_eq(status_of(TOP("integrator: {dt: 0}")), CTN_BAD_SCENE);
+    ck_assert_int_eq(status_of(TOP("include: [nowhere.yaml]")), CTN_IO);
+    ck_assert_int_eq(status_of(TOP("include: [nowhere.yaml]\nwrong: 1")), CTN_BAD_SCENE);
+
+    ctn_error err = {0};
+    ck_assert_ptr_null(ctn_scene_load("nowhere.yaml", &err));
+    ck_assert_int_eq(err.status, CTN_IO);
+    ck_assert_int_eq(err.count, 1);
+    ck_assert_str_eq(err.message, "nowhere.yaml: cannot be read: No such file or directory");
+    ck_assert_ptr_null(ctn_scene_load("/", &err));
+    ck_assert_int_eq(err.status, CTN_IO);
+    ck_assert_ptr_null(ctn_scene_load(0, &err));
+    ck_assert_int_eq(err.status, CTN_BAD_ARGUMENT);
+    ck_assert_ptr_null(ctn_scene_parse(0, 0, "t.yaml", &err));
+    ck_assert_int_eq(err.status, CTN_BAD_ARGUMENT);
+    ck_assert_ptr_null(ctn_scene_parse("", 0, 0, &err));
+    ck_assert_int_eq(err.status, CTN_BAD_ARGUMENT);
+
+    // an error that nobody wants to read
+    ck_assert_ptr_null(ctn_scene_load("nowhere.yaml", 0));
+    ck_assert_ptr_null(ctn_scene_parse("a", 1, "t.yaml", 0));
+    ctn_scene_free(0);
+}
+END_TEST
+
+START_TEST(at_most_twenty)
+{
+    char text[4096] = LINKS;
+    for (int i = 0; i < 30; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "  - {name: a%d, wrong%d: 1, " MASS "}\n", i, i);
+    ctn_error err = {0};
+    ck_assert_ptr_null(ctn_scene_parse(text, strlen(text), "t.yaml", &err));
+    ck_assert_int_eq(err.count, 20);
+    int lines = 1;
+    for (const char *c = err.message; *c; c++) lines += *c == '\n';
+    ck_assert_int_eq(lines, 20);
+    for (int i = 0; i < 20; i++) {
+        char words[32];
+        snprintf(words, sizeof words, "wrong%d: unknown key", i);
+        ck_assert(has_error(err.message, "t.yaml", 3 + i, i < 10 ? 16 : 17, words, false));
+    }
+}
+END_TEST
+
+START_TEST(long_messages_are_cut_at_lines)
+{
+    char name[1200], text[4096] = LINKS;
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    for (int i = 0; i < 20; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "  - {name: a%d, wrong: 1, " MASS "}\n", i);
+    ctn_error err = {0};
+    ck_assert_ptr_null(ctn_scene_parse(text, strlen(text), name, &err));
+    int lines = 1;
+    for (const char *c = err.message; *c; c++) lines += *c == '\n';
+    ck_assert_int_eq(lines, err.count);
+    ck_assert_int_eq(err.count, 6);  // of 1300 characters each
+    ck_assert(strstr(err.message, "shapes") != 0);
+
+    // a single one that does not fit
+    static char longer[9000];
+    memset(longer, 'n', sizeof longer - 1);
+    ck_assert_ptr_null(ctn_scene_parse(text, strlen(text), longer, &err));
+    ck_assert_int_eq(err.count, 1);
+    ck_assert_uint_eq(strlen(err.message), sizeof err.message - 1);
+}
+END_TEST
+
+/// Texts that are large without saying much are refused, not stored.
+START_TEST(too_large)
+{
+    const size_t length = 64u * 1024 * 1024 + 1;
+    char *const text = malloc(length);
+    ck_assert_ptr_nonnull(text);
+    memset(text, ' ', length);
+    ctn_error err = {0};
+    ck_assert_ptr_null(ctn_scene_parse(text, length, "t.yaml", &err));
+    ck_assert_str_eq(err.message, "t.yaml:1:1: too large; the files of a scene have at most 67108864 bytes together");
+
+    const size_t head = strlen("catena: 1\nsample: ["), values = 5000000;
+    memcpy(text, "catena: 1\nsample: [", head);
+    for (size_t i = 0; i < values; i++) memcpy(text + head + 2 * i, "1,", 2);
+    text[head + 2 * values] = ']';
+    ck_assert_ptr_null(ctn_scene_parse(text, head + 2 * values + 1, "t.yaml", &err));
+    ck_assert(has_error(err.message, "t.yaml", 2, 0, "too many values; at most 5000000 are allowed", false));
+    free(text);
+}
+END_TEST
+
+// ---- errors in included files
+
+static char folder[] = "/tmp/catena-scene-XXXXXX";
+
+static const char *write_file(const char *name, const char *text)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *const file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+    return path;
+}
+
+static void make_folder(void) { ck_assert_ptr_nonnull(mkdtemp(folder)); }
+
+static void remove_folder(void)
+{
+    static const char *const names[] = {"main.yaml", "part.yaml", "sub/part.yaml", "sub/inner.yaml", "link.yaml", "sub"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[256];
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        remove(path);
+    }
+    rmdir(folder);
+    strcpy(folder + strlen(folder) - 6, "XXXXXX");
+}
+
+/// Loads main.yaml and expects exactly these errors: file, line, column, words.
+static void expect_errors(int count, const char *const files[], const int places[][2], const char *const words[])
+{
+    char path[256], file[256];
+    snprintf(path, sizeof path, "%s/main.yaml", folder);
+    ctn_error err = {0};
+    ck_assert_ptr_null(ctn_scene_load(path, &err));
+    for (int i = 0; i < count; i++) {
+        snprintf(file, sizeof file, "%s/%s", folder, files[i]);
+        ck_assert_msg(has_error(err.message, file, places[i][0], places[i][1], words[i], false), "expected %s:%d:%d: %s in\n%s",
+                      files[i], places[i][0], places[i][1], words[i], err.message);
+    }
+    ck_assert_msg(err.count == count, "expected %d errors, got\n%s", count, err.message);
+}
+
+START_TEST(errors_in_included_files)
+{
+    char sub[256];
+    snprintf(sub, sizeof sub, "%s/sub", folder);
+    mkdir(sub, 0777);
+    write_file("main.yaml", "catena: 1\ninclude: [sub/part.yaml]\nlinks:\n" A "  - {name: b, parent: p, wrong: 1, " MASS "}\n");
+    write_file("sub/part.yaml", "catena: 1\ninclude: [inner.yaml]\nlinks:\n  - {name: p, mass: -1}\nground: {}\n");
+    write_file("sub/inner.yaml", "catena: 1\nlinks:\n  - {name: i, mass: 1, inertia: [1]}\n");
+    // the link `p` could not be read, so that nothing is said about the parent of b
+    expect_errors(4, (const char *[]){"main.yaml", "sub/part.yaml", "sub/part.yaml", "sub/inner.yaml"},
+                  (int[][2]){{5, 26}, {4, 21}, {5, 1}, {3, 33}},
+                  (const char *[]){"wrong: unknown key", "mass: expected a number >= 0, found '-1'",
+                                   "ground: not available in this version", "inertia: expected 6 numbers, found 1"});
+
+    write_file("sub/inner.yaml", "catena: 1\nlinks: [\n");
+    write_file("sub/part.yaml", "catena: 1\ninclude: [inner.yaml]\n");
+    write_file("main.yaml", "catena: 1\ninclude: [sub/part.yaml]\n");
+    expect_errors(1, (const char *[]){"sub/inner.yaml"}, (int[][2]){{3, 1}}, (const char *[]){"syntax: "});
+}
+END_TEST
+
+START_TEST(cycles)
+{
+    write_file("main.yaml", "catena: 1\ninclude: [part.yaml]\n");
+    write_file("part.yaml", "catena: 1\ninclude:\n  - {file: ./main.yaml, as: x}\n");
+    expect_errors(1, (const char *[]){"part.yaml"}, (int[][2]){{3, 12}}, (const char *[]){"include[0].file: a cycle: '"});
+
+    write_file("main.yaml", "catena: 1\ninclude: [main.yaml]\n");
+    expect_errors(1, (const char *[]){"main.yaml"}, (int[][2]){{2, 11}}, (const char *[]){"include[0]: a cycle: '"});
+
+    // another name of the same file
+    char link[256];
+    snprintf(link, sizeof link, "%s/link.yaml", folder);
+    ck_assert_int_eq(symlink("main.yaml", link), 0);
+    write_file("main.yaml", "catena: 1\ninclude: [link.yaml]\n");
+    expect_errors(1, (const char *[]){"main.yaml"}, (int[][2]){{2, 11}}, (const char *[]){"include[0]: a cycle: '"});
+}
+END_TEST
+
+START_TEST(includes_that_do_not_fit)
+{
+    // the same names twice
+    write_file("part.yaml", LINKS A);
+    write_file("main.yaml", "catena: 1\ninclude: [part.yaml, {file: part.yaml, as: b}, part.yaml]\n");
+    expect_errors(1, (const char *[]){"part.yaml"}, (int[][2]){{3, 12}},
+                  (const char *[]){"name: 'a' is already the name of the link at"});
+
+    // a free joint under a link; a parent that comes later, or from the file itself
+    write_file("part.yaml", LINKS "  - {name: f, joint: free, " MASS "}\n");
+    write_file("main.yaml", "catena: 1\ninclude:\n  - {file: part.yaml, as: x}\n  - {file: part.yaml, parent: x.f}\n");
+    expect_errors(1, (const char *[]){"main.yaml"}, (int[][2]){{4, 31}},
+                  (const char *[]){"include[1].parent: link 'f' of the file has a free joint"});
+    write_file("main.yaml", "catena: 1\ninclude:\n  - {file: part.yaml, parent: a}\nlinks:\n" A);
+    expect_errors(1, (const char *[]){"main.yaml"}, (int[][2]){{3, 31}}, (const char *[]){"include[0].parent: unknown link 'a'"});
+
+    // an included file knows its own links only
+    write_file("part.yaml", LINKS "  - {name: p, parent: x.a, " MASS "}\n");
+    write_file("link.yaml", LINKS A);
+    write_file("main.yaml", "catena: 1\ninclude: [{file: link.yaml, as: x}, part.yaml]\n");
+    expect_errors(1, (const char *[]){"part.yaml"}, (int[][2]){{3, 23}}, (const char *[]){"parent: unknown link 'x.a'"});
+
+    // without mass, and nothing hung below it after all
+    write_file("part.yaml", LINKS "  - {name: p, joint: revolute, mass: 0}\n");
+    write_file("main.yaml", "catena: 1\ninclude: [part.yaml]\nlinks:\n" A);
+    expect_errors(1, (const char *[]){"part.yaml"}, (int[][2]){{3, 38}}, (const char *[]){"mass: a moving link needs mass"});
+
+    // names that grow too long
+    char text[1024], as[256];
+    memset(as, 'n', 250);
+    as[250] = 0;
+    write_file("part.yaml", "catena: 1\ninclude: [{file: link.yaml, as: inner}]\n");
+    snprintf(text, sizeof text, "catena: 1\ninclude: [{file: part.yaml, as: %s}]\n", as);
+    write_file("main.yaml", text);
+    expect_errors(1, (const char *[]){"part.yaml"}, (int[][2]){{2, 33}},
+                  (const char *[]){"include[0].as: expected a shorter name"});
+}
+END_TEST
+
+START_TEST(too_many_files)
+{
+    write_file("part.yaml", "catena: 1\nlinks: []\n");
+    char path[256];
+    snprintf(path, sizeof path, "%s/main.yaml", folder);
+    FILE *const file = fopen(path, "w");
+    fputs("catena: 1\ninclude:\n", file);
+    for (int i = 0; i < 1000; i++) fprintf(file, "  - {file: link.yaml, as: a%d}\n", i);
+    fclose(file);
+    write_file("link.yaml", LINKS A);
+    expect_errors(1, (const char *[]){"main.yaml"}, (int[][2]){{1002, 12}},
+                  (const char *[]){"include[999].file: too many files; a scene has at most 1000"});
+}
+END_TEST
+
+int main(void)
+{
+    Suite *const suite = suite_create("scene errors");
+    TCase *const texts = tcase_create("texts");
+    tcase_add_test(texts, bad_files);
+    tcase_add_loop_test(texts, bad_texts, 0, (int)(sizeof cases / sizeof *cases));
+    tcase_add_test(texts, statuses);
+    tcase_add_test(texts, at_most_twenty);
+    tcase_add_test(texts, long_messages_are_cut_at_lines);
+    suite_add_tcase(suite, texts);
+    TCase *const large = tcase_create("large");
+    tcase_set_timeout(large, 120);
+    tcase_add_test(large, too_large);
+    suite_add_tcase(suite, large);
+    TCase *const files = tcase_create("files");
+    tcase_add_checked_fixture(files, make_folder, remove_folder);
+    tcase_add_test(files, errors_in_included_files);
+    tcase_add_test(files, cycles);
+    tcase_add_test(files, includes_that_do_not_fit);
+    tcase_add_test(files, too_many_files);
+    suite_add_tcase(suite, files);
+    SRunner *const runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
