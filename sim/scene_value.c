@@ -207,7 +207,7 @@ bool read_text(source *s, const node *n, const char **text)
 
 bool read_name(source *s, const node *n, const char **name)
 {
-    const char *text;
+    const char *text = 0;
     if (!read_text(s, n, &text)) return false;
     for (const char *c = text; *c; c++)
         if (iscntrl((unsigned char)*c))
