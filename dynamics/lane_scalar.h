@@ -12,9 +12,13 @@
 
 #define LANES 1
 #ifdef __CUDACC__
-#define FN static __device__ __forceinline__
+#define FN static __device__ __forceinline__  // small functions
+#define KERNEL static __device__              // the passes they make up
+#define KERNEL_DATA static __device__ const
 #else
 #define FN static inline __attribute__((always_inline, unused))
+#define KERNEL static
+#define KERNEL_DATA static const
 #endif
 
 typedef double real;
@@ -32,8 +36,8 @@ FN mask both(mask a, mask b) { return a && b; }
 FN mask either(mask a, mask b) { return a || b; }
 FN mask not_(mask a) { return !a; }
 FN mask none_of(void) { return false; }
-FN bool any(mask a) { return a; }
-FN bool all(mask a) { return a; }
+FN bool any_of(mask a) { return a; }
+FN bool all_of(mask a) { return a; }
 FN real sel(mask m, real a, real b) { return m ? a : b; }  // m ? a : b
 
 FN int64_t bits_of(real a)

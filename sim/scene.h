@@ -43,7 +43,7 @@ typedef struct scene_link {
     double rotation[4];  // unit quaternion w x y z
     scene_joint joint;
     double mass, com[3], inertia[6];  // inertia about com: xx yy zz xy xz yz; from shapes and density where the file says so
-    scene_shape *shapes;
+    scene_shape *shapes;              // links of a generator share theirs
     int nshape;
     int line, column;  // where the link (or its generator) starts, for messages of the compiler
     const char *file;  // owned by the scene

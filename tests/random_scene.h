@@ -1,0 +1,48 @@
+/// Random scenes for property tests: forests of every joint type, written as YAML, so that the reader is tested along the way.
+#ifndef CATENA_TESTS_RANDOM_SCENE_H
+#define CATENA_TESTS_RANDOM_SCENE_H
+
+#include <catena/catena.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/// splitmix64: the same numbers everywhere for a seed.
+typedef struct {
+    uint64_t state;
+} rng;
+
+uint64_t rng_next(rng *r);
+double rng_uniform(rng *r, double lo, double hi);
+int rng_below(rng *r, int n);
+void rng_quaternion(rng *r, double *q);
+
+typedef struct {
+    int links;              // number of links
+    bool floating;          // every tree starts with a free joint, and no other link hangs on the world
+    bool passive;           // dampers, springs, armature, limits
+    bool chain;             // every link hangs on the one before
+    bool no_gravity;
+    bool conservative;      // no dampers even if passive
+    bool smooth;            // no limits even if passive
+    unsigned joints;        // bit set of ctn_joint_type to draw from; 0: all
+    double shift[3];        // the world is moved: by this ...
+    double turn[4];         // ... after this rotation (unit quaternion w x y z; all zero: none)
+    bool reverse;           // siblings in another order, links renamed
+} random_options;
+
+/// A scene text of `seed`; the caller frees it.
+char *random_scene(uint64_t seed, const random_options *options);
+
+/// The model of random_scene; aborts the test with the seed and the message if it cannot be made.
+ctn_model *random_model(uint64_t seed, const random_options *options);
+
+/// A random state of a model: angles within 2.5 rad, metres within 0.5, unit quaternions.
+void random_state(const ctn_model *m, rng *r, double *q, double *v);
+
+/// Seeds of a property test: CTN_SEED alone if set, else `count` from 1 on.
+#define FOR_SEEDS(seed, count)                                                                        \
+    for (uint64_t seed = getenv("CTN_SEED") ? strtoull(getenv("CTN_SEED"), NULL, 10) : 1,             \
+                  last_##seed = getenv("CTN_SEED") ? seed : (uint64_t)(count);                        \
+         seed <= last_##seed; seed++)
+
+#endif
