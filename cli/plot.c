@@ -75,10 +75,12 @@ static void put_script(FILE *out, const run *r)
     char title[300];
     snprintf(title, sizeof title, "%s: %s, dt %g s", ctn_scene_name(r->s.scene), ctn_method_name(cfg->method), cfg->dt);
     put_quoted(out, title);
-    fprintf(out, " noenhanced\n"
-                 "set multiplot layout 2,1\nset grid\nset key outside right top\nset ylabel 'energy (J)'\nset format x ''\n"
-                 "set lmargin 14\nset rmargin 26\n"
-                 "plot $energy using 1:2 with lines lw 2 title 'kinetic', '' using 1:3 with lines lw 2 title 'potential'");
+    fprintf(
+        out,
+        " noenhanced\n"
+        "set multiplot layout 2,1\nset grid\nset key outside right top Left reverse\nset ylabel 'energy (J)'\nset format x ''\n"
+        "set lmargin 14\nset rmargin 20\n"
+        "plot $energy using 1:2 with lines lw 2 title 'kinetic', '' using 1:3 with lines lw 2 title 'potential'");
     if (spring) fprintf(out, ", '' using 1:4 with lines lw 2 title 'springs'");
     fprintf(out, ", '' using 1:5 with lines lw 2 lc rgb 'black' title 'total'");
     if (carried) fprintf(out, ", '' using 1:6 with lines lw 2 dt 2 title 'of the method'");
@@ -89,12 +91,13 @@ static void put_script(FILE *out, const run *r)
             start, carried ? "of the method" : "total");
 }
 
-/// Feeds the script to gnuplot. Returns whether it drew something.
+/// Feeds the script to gnuplot. Returns whether it drew something. Its standard output is where it draws when it cannot write
+/// the file.
 static bool feed(const char *script, size_t size, const char *path)
 {
     struct stat drawn;
     void (*const before)(int) = signal(SIGPIPE, SIG_IGN);  // a gnuplot that dies is an error, not our end
-    FILE *const pipe = popen("gnuplot", "w");
+    FILE *const pipe = popen("exec gnuplot >/dev/null", "w");
     bool ok = pipe != NULL;
     if (pipe) {
         ok = fwrite(script, 1, size, pipe) == size;
@@ -105,7 +108,7 @@ static bool feed(const char *script, size_t size, const char *path)
     return ok && !stat(path, &drawn) && drawn.st_size > 0;
 }
 
-int draw_plot(const run *r)
+int draw_plot(run *r)
 {
     char *script = NULL;
     size_t size = 0;
@@ -116,7 +119,8 @@ int draw_plot(const run *r)
         return run_error("--plot: not enough memory");
     }
     const bool there = in_path("gnuplot");
-    if (there && feed(script, size, r->plot)) {
+    r->drawn = there && feed(script, size, r->plot);
+    if (r->drawn) {
         free(script);
         return EXIT_OK;
     }

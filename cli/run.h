@@ -26,6 +26,7 @@ typedef struct run {
 
     // plot
     const char *plot;  // NULL: none
+    bool drawn;
     ctn_dynamics *dyn;
     double *q, *v;  // [worlds][nq], [worlds][nv]
     energy_sample *samples;
@@ -42,7 +43,7 @@ int print_json_summary(const run *r);
 int check_plot(const char *path);
 
 /// Draws the samples into r->plot. If that fails, writes gnuplot's script with the data beside it; returns an exit status.
-int draw_plot(const run *r);
+int draw_plot(run *r);
 
 /// A bar on stderr if that is a terminal. Call it as often as you like.
 typedef struct progress {

@@ -43,11 +43,11 @@ static bool complain(reading *r) { return ++r->errors <= MOST_ERRORS; }
 /// The whole of a stream, terminated; NULL on error, which is printed.
 static char *read_all(const char *path, int *status)
 {
+    errno = 0;
     FILE *const in = strcmp(path, "-") ? fopen(path, "rb") : stdin;
     char *text = NULL;
     size_t used = 0, size = 0;
     bool memory = true;
-    errno = 0;
     for (size_t n = 1; in && n && memory; used += n) {
         if (size - used < 2) {
             size = size ? 2 * size : 1 << 16;

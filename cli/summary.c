@@ -58,7 +58,7 @@ void print_summary(const run *r)
     print_vector("q", r->q, ctn_model_nq(r->s.model));
     print_vector("v", r->v, ctn_model_nv(r->s.model));
     if (r->out) printf("recording     %s, %ld records%s\n", r->out, r->records, r->lost ? ", not all of them written" : "");
-    if (r->plot) printf("plot          %s\n", r->plot);
+    if (r->drawn) printf("plot          %s\n", r->plot);
 }
 
 static void add_state(cJSON *to, const run *r, int world)
@@ -145,6 +145,6 @@ int print_json_summary(const run *r)
         json_number(recording, "records", (double)r->records);
         cJSON_AddBoolToObject(recording, "complete", !r->lost);
     }
-    if (r->plot) json_text(root, "plot", r->plot);
+    if (r->drawn) json_text(root, "plot", r->plot);
     return json_print(root);
 }

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BUFFER_BYTES ((size_t)4 << 20)  // of records before they go to HDF5
@@ -190,19 +191,17 @@ static bool append(hdf5 *f, growing *g, int count)
     return ok;
 }
 
-/// All of the waiting records, or none of them if there is no room; their times then go as well.
+/// The waiting records, or as many of them as there is room for; the times of the others are dropped with them.
 static bool append_waiting(hdf5 *f)
 {
-    const int count = f->waiting;
-    f->waiting = 0;
-    if (!count) return true;
-    if (!reserve(f, (size_t)count * f->row)) {
-        f->times -= count;
-        return false;
-    }
+    const int waiting = f->waiting;
+    int count = waiting;
     bool ok = true;
-    for (int i = 0; i < f->nset && ok; i++) ok = append(f, &f->sets[i], count);
-    return ok;
+    while (count && !reserve(f, (size_t)count * f->row)) count /= 2;
+    f->times -= waiting - count;
+    f->waiting = 0;
+    for (int i = 0; i < f->nset && ok && count; i++) ok = append(f, &f->sets[i], count);
+    return ok && count == waiting;
 }
 
 /// Flushes the file in such a way that ordinary readers find it sound, whenever the program is killed: before the flush starts,
@@ -269,19 +268,27 @@ static ctn_status hdf5_close(void *file, ctn_error *err)
     return status;
 }
 
-/// Makes sure that the file can be made and that its beginning has room, which HDF5 would find out too late. Fails as well if
-/// another program is writing the file: HDF5 would empty it before it looks.
+/// Locks the file for us alone. Who reads it now may be about to let go: readers that wait for the file look again and again.
+static bool lock_file(hdf5 *f)
+{
+    const struct timespec pause = {0, 10000000};
+    int tries = 100;
+    while (flock(f->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+        if (!--tries || nanosleep(&pause, NULL)) {
+            snprintf(f->reason, sizeof f->reason, "another program has it open");
+            return false;
+        }
+    return true;  // or there are no locks on this file system
+}
+
+/// Makes sure that the file can be made and that its beginning has room, which HDF5 would find out too late; and empties it.
 static bool try_file(hdf5 *f, const record_head *head)
 {
     f->fd = open(f->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (f->fd < 0) return system_failed(f, errno);
-    if (flock(f->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
-        snprintf(f->reason, sizeof f->reason, "another program is writing it");
-        return false;
-    }
+    if (!lock_file(f)) return false;
     int reason = ftruncate(f->fd, 0) ? errno : 0;
     if (!reason) reason = make_room(f->fd, 0, head_size(head));
-    flock(f->fd, LOCK_UN);
     return reason ? system_failed(f, reason) : true;
 }
 
@@ -290,6 +297,7 @@ static bool begin(hdf5 *f, const record_head *head)
 {
     if (!try_file(f, head)) return false;
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_file_locking(access, 0, 1);                               // the lock is ours
     H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);  // the first format with SWMR, read by all since 1.10
     f->file = H5Fcreate(f->path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     H5Pclose(access);
