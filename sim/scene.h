@@ -52,7 +52,6 @@ typedef struct scene_link {
 struct ctn_scene {
     char *path;  // as given, the name in messages
     char *name;
-    char *text;
     char *warnings;
     double gravity[3];
     double duration;          // s, negative: not given
@@ -60,6 +59,7 @@ struct ctn_scene {
     scene_link *links;
     int nlink, nq, nv;
     char **files;  // every file read, [0] = path
+    char **texts;  // what they said
     int nfile;
 };
 

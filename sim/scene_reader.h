@@ -266,8 +266,8 @@ bool read_state(source *s, const node *n);
 /// Reads a whole file into the scene. s->file and s->includer are set.
 bool read_source(source *s, const char *text, size_t length);
 
-/// Adds a file to scene->files; its index, or -1 without memory.
-int add_file(reader *r, const char *path);
+/// Adds a file to scene->files and its text to scene->texts; its index, or -1 without memory.
+int add_file(reader *r, const char *path, const char *text, size_t length);
 
 /// malloc that notes a failure in the reader, and a terminated copy of text.
 void *reader_alloc(reader *r, size_t bytes);
