@@ -41,6 +41,7 @@ enum body_flag {
 typedef struct ctn_body {
     int kind;    // joint_kind
     int parent;  // body, -1: the world
+    int end;     // the body after the last one of its subtree
     int qadr, vadr;
     unsigned flags;
     int nv;

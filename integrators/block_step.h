@@ -2,9 +2,10 @@
 #ifndef CATENA_BLOCK_STEP_H
 #define CATENA_BLOCK_STEP_H
 
-/// State of a lane block. Explicit methods: q, v. Position-based methods: q, joint rates in v, V.
+/// State of a lane block. Explicit methods: q, v. Position-based methods: q, joint rates in v, their gain, V.
 typedef struct {
     real *q, *v;   // [nq], [nv]
+    real *gain;    // [nv], position-based methods
     rate_pose *V;  // [nbody], position-based methods
 } block_state;
 
@@ -23,7 +24,7 @@ FN bool position_based(ctn_method method) { return method == CTN_COLLOCATION; }
 FN position_state as_position(const block_state *S)
 {
     position_state p;
-    p.q = S->q, p.rate = S->v, p.V = S->V;
+    p.q = S->q, p.rate = S->v, p.gain = S->gain, p.V = S->V;
     return p;
 }
 
@@ -39,12 +40,12 @@ KERNEL real block_energy(const ctn_model *m, const ctn_batch_config *cfg, const 
 }
 
 /// Takes over q and v [nq], [nv] in the lanes `where`.
-KERNEL void block_set(const ctn_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *q, const real *v)
+KERNEL void block_set(const ctn_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *q,
+                      const real *v)
 {
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
-        if (b->kind == JOINT_BALL)
-            quat_store(S->q + b->qadr, quat_normalised(quat_load(q + b->qadr)));
+        if (b->kind == JOINT_BALL) quat_store(S->q + b->qadr, quat_normalised(quat_load(q + b->qadr)));
         else
             for (int k = 0; k < b->nv; k++) S->q[b->qadr + k] = q[b->qadr + k];
     }
@@ -90,7 +91,7 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
     position_state P = as_position(S);
     if (position_based(cfg->method)) {
         W->po.W.in.q = S->q, W->po.W.in.rate = S->v, W->po.W.V = S->V, W->po.W.in.tau = tau;
-        start_poses(m, S->q, W->po.W.start);
+        find_placements(m, S->q, W->po.W.start);
     }
     for (int n = 0; n < steps && any_of(active); n++) {
         mask done, finite, far;
@@ -107,7 +108,8 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
             c->residual = sel(gt(k.residual, c->residual), k.residual, c->residual);
             c->part = sel(both(active, not_(done)), at, c->part);
             finite = config_valid(m, S->q, S->v, &far);
-            const real reason = sel(far, rset(CTN_FREEZE_ANGLE), sel(finite, rset(CTN_FREEZE_NOT_CONVERGED), rset(CTN_FREEZE_NOT_FINITE)));
+            const real reason =
+                sel(far, rset(CTN_FREEZE_ANGLE), sel(finite, rset(CTN_FREEZE_NOT_CONVERGED), rset(CTN_FREEZE_NOT_FINITE)));
             c->frozen = sel(both(active, not_(both(done, finite))), reason, c->frozen);
             c->steps = c->steps + sel(both(active, done), one, zero);
             done = both(done, finite);

@@ -10,8 +10,7 @@ KERNEL void config_add(const ctn_model *m, const real *q, const real *u, real *x
         const ctn_body *b = &m->bodies[i];
         const real *a = q + b->qadr, *d = u + b->vadr;
         real *y = x + b->qadr;
-        if (b->kind == JOINT_BALL)
-            quat_store(y, quat_normalised(quat_mul(quat_load(a), quat_exp(vec(d[0], d[1], d[2])))));
+        if (b->kind == JOINT_BALL) quat_store(y, quat_normalised(quat_mul(quat_load(a), quat_exp(vec(d[0], d[1], d[2])))));
         else
             for (int k = 0; k < b->nv; k++) y[k] = a[k] + d[k];
     }

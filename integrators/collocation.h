@@ -1,4 +1,4 @@
-/// The residual of a position-based step of order 2, its energy and its Newton matrix. (docs/theory.md, "Position-based steps")
+/// The residual of a position-based step of order 2, its energy and its Newton blocks. (docs/theory.md 4.2)
 ///
 /// With T = [R p] the pose of a body, V its Euclidean velocity (the rate of R and p that the method carries), h the step,
 /// M the pseudo-inertia (second moment S, first moment c, mass m; body axes), the step minimises over q
@@ -17,22 +17,26 @@
 #ifndef CATENA_COLLOCATION_H
 #define CATENA_COLLOCATION_H
 
+/// Where a body is: world axes, and its origin from the parent's.
+typedef struct {
+    mat3 R;
+    vec3 r;
+} placement;
+
 /// What a body keeps through a step.
 typedef struct {
-    mat3 R;   // R_k
-    vec3 r;   // r_k: from the parent's origin, world axes
-    mat3 Zt;  // Z'
-    vec3 G;   // Y c / h^2
-    vec3 e;   // h V_p
+    mat3 Zt;    // Z'
+    vec3 G;     // Y c / h^2
+    vec3 e;     // h V_p
+    real unit;  // 1 over the scale of force of its joint's residual rows
 } step_body;
 
 /// A body at the present iterate.
 typedef struct {
-    mat3 R;
-    vec3 r, dp;  // from the parent's origin; p - p_k
-    sym3 A;      // tr K - sym K
+    vec3 dp;  // p - p_k
+    sym3 A;   // tr K - sym K
     vec3 b;
-    wrench w;    // of the body, then of its subtree
+    wrench w;  // of the body alone
 } iterate_body;
 
 /// The Euclidean velocity of a body.
@@ -43,14 +47,17 @@ typedef struct {
 
 /// Everything one solve of a lane block works on. Arrays [nbody] unless noted.
 typedef struct {
-    terms_input in;       // q, rate, tau, the iterate x, u; step size
-    const rate_pose *V;   // carried
-    step_body *start;
+    terms_input in;      // q, rate, tau, the iterate x, u; step size
+    const rate_pose *V;  // carried
+    placement *start;    // at q
+    placement *now;      // at x
+    step_body *step;
     iterate_body *body;
-    terms3 *terms;        // of joints that have any; one degree of freedom: g.x, k.xx
-    real *r;              // [nv] residual of the joint rows
-    real E;               // energy of the iterate, up to a constant
-    mask too_far;         // a ball's increment is ambiguous
+    wrench *sum;    // of the subtree, about the body's origin
+    terms3 *terms;  // of joints that have any; one degree of freedom: g.x, k.xx
+    real *r;        // [nv] residual of the joint rows
+    real E;         // energy of the iterate, up to a constant
+    mask too_far;   // a ball's increment is ambiguous
 } solve;
 
 FN void set_step_size(solve *W, real h)
@@ -60,75 +67,102 @@ FN void set_step_size(solve *W, real h)
     W->in.k2 = W->in.inv_h * W->in.inv_h;
 }
 
-/// Constants of a step from the poses R_k, r_k (already in `start`), V and the step size.
-KERNEL void start_step(const ctn_model *m, solve *W)
+/// Placements at q: the ones that evaluate() finds at the end of a step, bit by bit.
+KERNEL void find_placements(const ctn_model *m, const real *q, placement *T)
 {
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
+        const mat3 parent = b->flags & BODY_ROOT ? T[i].R : T[b->parent].R;
+        T[i].R = body_axes(b, parent, q);
+        T[i].r = body_offset(b, parent, T[i].R.z, q);
+    }
+}
+
+/// Constants of a step from the placements at its start, V and the step size.
+KERNEL void start_step(const ctn_model *m, solve *W)
+{
+    const real h = W->in.h, k2 = W->in.k2;
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        step_body *s = &W->step[i];
+        const real weight = rset(b->force_scale[0]), inertia = rset(b->force_scale[1]) * k2;
+        s->unit = rset(1) / sel(gt(inertia, weight), inertia, weight);
         if (!(b->flags & BODY_MASS)) continue;
-        step_body *s = &W->start[i];
+        const mat3 R = W->start[i].R;
         const rate_pose *V = &W->V[i];
         const sym3 S = const_sym(b->S);
-        const vec3 c = const3(b->h);
-        const real h = W->in.h, k2 = W->in.k2;
         mat3 Y;
-        Y.x = scale(add_scaled(s->R.x, V->R.x, h), k2);
-        Y.y = scale(add_scaled(s->R.y, V->R.y, h), k2);
-        Y.z = scale(add_scaled(s->R.z, V->R.z, h), k2);
-        s->G = mul(Y, c);
+        Y.x = scale(add_scaled(R.x, V->R.x, h), k2);
+        Y.y = scale(add_scaled(R.y, V->R.y, h), k2);
+        Y.z = scale(add_scaled(R.z, V->R.z, h), k2);
+        s->G = mul(Y, const3(b->h));
         const mat3 Yt = transposed(Y);
         s->Zt.x = smul(S, Yt.x), s->Zt.y = smul(S, Yt.y), s->Zt.z = smul(S, Yt.z);
         s->e = scale(V->p, h);
     }
 }
 
-/// Poses, energy and own wrench and blocks of every body at the iterate x.
-KERNEL void evaluate(const ctn_model *m, solve *W)
+/// One body of evaluate(); kind is a constant in each call. Returns its energy.
+FN real evaluate_body(const ctn_model *m, const ctn_body *b, int kind, solve *W, int i)
 {
     const real *x = W->in.x, k2 = W->in.k2;
-    const vec3 g = const3(m->gravity);
+    const bool root_body = b->flags & BODY_ROOT;
+    const placement *s = &W->start[i];
+    placement *T = &W->now[i];
+    iterate_body *t = &W->body[i];
+    const mat3 parent = root_body ? T->R : W->now[b->parent].R;
+    const mat3 P = joint_frame(b, parent);
+    mat3 R = P;
+    if (kind == JOINT_REVOLUTE || kind == JOINT_HELICAL) {
+        real sn, cs;
+        joint_sincos(b, x[b->qadr], &sn, &cs);
+        R = turn_about_z(P, sn, cs);
+    } else if (kind == JOINT_BALL) R = mmul(P, quat_rotation(quat_load(x + b->qadr)));
+    T->R = R;
+    vec3 dp = root_body ? zero3() : W->body[b->parent].dp;
+    if (kind == JOINT_TRANSLATION) dp = vec(W->in.u[b->vadr], W->in.u[b->vadr + 1], W->in.u[b->vadr + 2]);
+    else if (kind == JOINT_PRISMATIC || kind == JOINT_HELICAL || (b->flags & BODY_OFFSET)) {
+        T->r = body_offset(b, parent, R.z, x);
+        dp = add(dp, sub(T->r, s->r));
+    }
+    t->dp = dp;
+    if (!(b->flags & BODY_MASS)) {
+        t->w = wrench_zero();
+        return rset(0);
+    }
+    const step_body *k = &W->step[i];
+    const real mass = rset(b->mass), half = rset(-0.5);
+    const vec3 g = const3(m->gravity), c = mul(R, const3(b->h)), e = sub(dp, k->e);
+    const vec3 y = vec(fmadd(k2, e.x, negate(g.x)), fmadd(k2, e.y, negate(g.y)), fmadd(k2, e.z, negate(g.z)));
+    const vec3 ck = scale(c, k2), f = add_scaled(sub(ck, k->G), y, mass);
+    mat3 K;
+    K.x = sub_scaled(mul(R, k->Zt.x), c, y.x);
+    K.y = sub_scaled(mul(R, k->Zt.y), c, y.y);
+    K.z = sub_scaled(mul(R, k->Zt.z), c, y.z);
+    t->w.n = vec(K.y.z - K.z.y, K.z.x - K.x.z, K.x.y - K.y.x);
+    t->w.f = f;
+    t->b = add_scaled(ck, f, half);
+    t->A.xx = K.y.y + K.z.z, t->A.yy = K.x.x + K.z.z, t->A.zz = K.x.x + K.y.y;
+    t->A.xy = half * (K.y.x + K.x.y), t->A.xz = half * (K.z.x + K.x.z), t->A.yz = half * (K.z.y + K.y.z);
+    const vec3 v = sub(scale(e, rset(0.5 * b->mass) * k2), k->G);
+    const real E = dot_add(negate(K.x.x + t->A.xx), e, v);
+    return fnmadd(mass, dot(g, dp), E);
+}
+
+/// Placements, energy, own wrench and Newton block of every body at the iterate x, and the joints' own terms.
+KERNEL void evaluate(const ctn_model *m, solve *W)
+{
     W->E = rset(0);
     W->too_far = none_of();
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
-        const step_body *s = &W->start[i];
-        iterate_body *t = &W->body[i];
-        const bool root_body = b->flags & BODY_ROOT;
-        const mat3 parent = root_body ? t->R : W->body[b->parent].R;
-        const mat3 R = body_axes(b, parent, x);
-        t->R = R;
-        if (b->kind == JOINT_TRANSLATION)
-            t->dp = vec(W->in.u[b->vadr], W->in.u[b->vadr + 1], W->in.u[b->vadr + 2]);
-        else {
-            const vec3 dp = root_body ? zero3() : W->body[b->parent].dp;
-            if (has_arm(b)) {
-                t->r = body_offset(b, parent, R.z, x);
-                t->dp = add(dp, sub(t->r, s->r));
-            } else
-                t->dp = dp;
+        switch (b->kind) {
+        case JOINT_REVOLUTE: W->E = W->E + evaluate_body(m, b, JOINT_REVOLUTE, W, i); break;
+        case JOINT_PRISMATIC: W->E = W->E + evaluate_body(m, b, JOINT_PRISMATIC, W, i); break;
+        case JOINT_HELICAL: W->E = W->E + evaluate_body(m, b, JOINT_HELICAL, W, i); break;
+        case JOINT_BALL: W->E = W->E + evaluate_body(m, b, JOINT_BALL, W, i); break;
+        default: W->E = W->E + evaluate_body(m, b, JOINT_TRANSLATION, W, i);
         }
-        if (!(b->flags & BODY_MASS)) continue;
-        const real mass = rset(b->mass);
-        const vec3 c = mul(R, const3(b->h)), e = sub(t->dp, s->e);
-        const vec3 y = vec(fmadd(k2, e.x, negate(g.x)), fmadd(k2, e.y, negate(g.y)), fmadd(k2, e.z, negate(g.z)));
-        mat3 K;
-        K.x = sub_scaled(mul(R, s->Zt.x), c, y.x);
-        K.y = sub_scaled(mul(R, s->Zt.y), c, y.y);
-        K.z = sub_scaled(mul(R, s->Zt.z), c, y.z);
-        t->w.n = vec(K.y.z - K.z.y, K.z.x - K.x.z, K.x.y - K.y.x);
-        const vec3 ck = scale(c, k2);
-        t->w.f = add_scaled(sub(ck, s->G), y, mass);
-        t->b = sub_scaled(ck, t->w.f, rset(0.5));
-        const real half = rset(-0.5);
-        t->A.xx = K.y.y + K.z.z, t->A.yy = K.x.x + K.z.z, t->A.zz = K.x.x + K.y.y;
-        t->A.xy = half * (K.y.x + K.x.y), t->A.xz = half * (K.z.x + K.x.z), t->A.yz = half * (K.z.y + K.y.z);
-        const vec3 v = sub(scale(e, rset(0.5 * b->mass) * k2), s->G);
-        W->E = W->E - (K.x.x + t->A.xx);
-        W->E = dot_add(W->E, e, v);
-        W->E = fnmadd(mass, dot(g, t->dp), W->E);
-    }
-    for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
         if (!has_terms(b, W->in.tau)) continue;
         if (b->nv == 1) {
             const terms1 t = joint_terms1(b, &W->in);
@@ -147,31 +181,27 @@ KERNEL void evaluate(const ctn_model *m, solve *W)
 KERNEL real residual(const ctn_model *m, solve *W)
 {
     real most = rset(0);
-    for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
-        if (!(b->flags & BODY_MASS)) W->body[i].w = wrench_zero();
-    }
+    for (int i = 0; i < m->nbody; i++) W->sum[i] = W->body[i].w;
     for (int i = m->nbody - 1; i >= 0; i--) {
         const ctn_body *b = &m->bodies[i];
-        iterate_body *t = &W->body[i];
+        const placement *T = &W->now[i];
+        const wrench w = W->sum[i];
         real *r = W->r + b->vadr;
-        const real g = rset(b->force_scale[0]), a = rset(b->force_scale[1]) * W->in.k2;
-        const real per_scale = rset(1) / sel(gt(a, g), a, g);
         if (b->nv == 1) {
-            r[0] = joint_row(b, b->kind, t->R.z, t->w);
+            r[0] = joint_row(b, b->kind, T->R.z, w);
             if (has_terms(b, W->in.tau)) r[0] = r[0] + W->terms[i].g.x;
         } else {
-            vec3 row = b->kind == JOINT_BALL ? tmul(t->R, t->w.n) : t->w.f;
+            vec3 row = b->kind == JOINT_BALL ? tmul(T->R, w.n) : w.f;
             if (has_terms(b, W->in.tau)) row = add(row, W->terms[i].g);
             r[0] = row.x, r[1] = row.y, r[2] = row.z;
         }
         for (int k = 0; k < b->nv; k++) {
-            const real s = magnitude(r[k]) * per_scale;
+            const real s = magnitude(r[k]) * W->step[i].unit;
             most = sel(le(s, most), most, s);  // a NaN stays
         }
         if (b->flags & BODY_ROOT) continue;
-        wrench *p = &W->body[b->parent].w;
-        *p = wrench_add(*p, has_arm(b) ? wrench_shift(t->w, t->r) : t->w);
+        wrench *p = &W->sum[b->parent];
+        *p = wrench_add(*p, has_arm(b) ? wrench_shift(w, T->r) : w);
     }
     return most;
 }

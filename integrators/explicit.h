@@ -13,8 +13,8 @@ typedef struct {
 /// Scratch of one lane block.
 typedef struct {
     aba_work aba;
-    real *x, *w;                     // [nq], [nv]: configuration and velocity of a stage
-    real *u, *force;                 // [nv]
+    real *x, *w;                                      // [nq], [nv]: configuration and velocity of a stage
+    real *u, *force;                                  // [nv]
     real *kq[EXPLICIT_STAGES], *kv[EXPLICIT_STAGES];  // [nv]
 } explicit_work;
 
@@ -72,7 +72,10 @@ KERNEL int explicit_step(const ctn_model *m, ctn_method method, const real *q, c
         semi_implicit(m, q, v, tau, h, work);
         return 1;
     }
-    const tableau *t = method == CTN_EULER ? &tableau_euler : method == CTN_RK2 ? &tableau_rk2 : method == CTN_RK3 ? &tableau_rk3 : &tableau_rk4;
+    const tableau *t = method == CTN_EULER ? &tableau_euler
+                       : method == CTN_RK2 ? &tableau_rk2
+                       : method == CTN_RK3 ? &tableau_rk3
+                                           : &tableau_rk4;
     runge_kutta(m, t, q, v, tau, h, work);
     return t->stages;
 }

@@ -1,13 +1,16 @@
-/// The exact Newton step of a position-based method in O(N): one articulated-body sweep with a cross term.
-/// (docs/theory.md, "The sweep")
+/// The exact Newton step of a position-based method in O(N): one articulated-body sweep with a cross term. (docs/theory.md 4.3)
 ///
-///     inwards    U = P S + N,  D = S'U + joint terms,  P' = P - U D^-1 U',  p' = p - U D^-1 (S'p + r)
+///     inwards    U = P S + N,  D = S'P S + joint terms,  P' = P - U D^-1 U',  p' = p - U D^-1 (S'p + r)
 ///     outwards   dq = -D^-1 (U' d_parent + S'p + r),  d = d_parent + S dq
 ///
-/// N = theta/2 S x* w couples a joint to its parent's twist: the geometric stiffness of the wrench w that its subtree carries.
-/// All pivots D positive certify a descent direction. theta in [0, 1] scales the curvature: 1 is Newton, 0 Gauss-Newton.
+/// N = S x* w / 2 couples a joint to its parent's twist: the geometric stiffness of the wrench w that its subtree carries.
+/// The sweep is a block LDL' factorisation: all pivots D positive certify a descent direction. Where a pivot is not positive, the
+/// curvature of what hangs on that joint is dropped, which leaves the Gauss-Newton blocks there, and the sweep goes over that
+/// subtree again; the rest of the tree keeps its Newton steps.
 #ifndef CATENA_NEWTON_SWEEP_H
 #define CATENA_NEWTON_SWEEP_H
+
+enum { SWEEP_RESTARTS = 16 };  // of a lane; then all its curvature is dropped, so that the cost stays linear
 
 /// What the sweep inwards leaves for the sweep outwards.
 typedef struct {
@@ -25,9 +28,10 @@ typedef union {
     sweep_joint3 three;
 } sweep_body;
 
+/// What a subtree hands to its parent: inertia, right-hand side, and the wrench of the bodies whose curvature is dropped.
 typedef struct {
     inertia6 P;
-    wrench p;
+    wrench p, lost;
 } sweep_hand;
 
 typedef struct {
@@ -39,23 +43,14 @@ typedef struct {
     sweep_body *body;
     sweep_hand *hand;    // sums at forks
     sweep_twist *twist;  // written for forks
+    real *keep;          // 1: with curvature, 0: without
 } sweep_work;
 
-/// The block of one body, its curvature scaled by theta: theta (block) + (1 - theta) (inertia).
-FN void scale_curvature(const ctn_body *b, const solve *W, const iterate_body *t, real theta, sym3 *A, vec3 *h)
+/// Adds S x* w / 2, (s, v) x* (n, f) = (s x n + v x f, s x f), to the column U of a joint of one degree of freedom.
+FN void add_cross_term(const ctn_body *b, int kind, vec3 z, wrench w, vec3 *Ua, vec3 *Ul)
 {
-    const real k2 = W->in.k2, o = rset(1) - theta, k = o * k2;
-    const sym3 I = turn(t->R, const_sym(b->I));
-    A->xx = fmadd(k, I.xx, theta * A->xx), A->yy = fmadd(k, I.yy, theta * A->yy), A->zz = fmadd(k, I.zz, theta * A->zz);
-    A->xy = fmadd(k, I.xy, theta * A->xy), A->xz = fmadd(k, I.xz, theta * A->xz), A->yz = fmadd(k, I.yz, theta * A->yz);
-    *h = add_scaled(scale(*h, theta), mul(t->R, const3(b->h)), k);
-}
-
-/// Adds theta/2 S x* w, (s, v) x* (n, f) = (s x n + v x f, s x f), to the column U of a joint of one degree of freedom.
-FN void add_cross_term(const ctn_body *b, vec3 z, wrench w, real half_theta, vec3 *Ua, vec3 *Ul)
-{
-    const vec3 s = scale(z, half_theta);
-    switch (b->kind) {
+    const vec3 s = scale(z, rset(0.5));
+    switch (kind) {
     case JOINT_PRISMATIC: *Ua = cross_add(*Ua, s, w.f); break;
     case JOINT_HELICAL:
         *Ua = cross_add(cross_add(*Ua, s, w.n), scale(s, rset(b->pitch)), w.f);
@@ -65,83 +60,205 @@ FN void add_cross_term(const ctn_body *b, vec3 z, wrench w, real half_theta, vec
     }
 }
 
-/// The sweep inwards at the iterate of W (after residual()). Returns where every pivot is positive; elsewhere the numbers mean
-/// nothing. theta: by lane.
-KERNEL mask sweep_inward(const ctn_model *m, const solve *W, sweep_work *work, real theta)
+/// The rotational block and the first moment of one body, without curvature where keep is 0.
+FN void drop_curvature(const ctn_body *b, const solve *W, int i, real keep, sym3 *A, vec3 *h)
 {
-    const bool blend = !all_of(le(rset(1), theta));
-    const real half_theta = rset(0.5) * theta;
-    mask good = le(rset(0), rset(0));
-    sweep_hand c;
-    c.P = inertia_zero(), c.p = wrench_zero();
-    for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
-        const iterate_body *t = &W->body[i];
-        sweep_body *s = &work->body[i];
-        inertia6 P;
-        wrench p;
-        sym3 A = t->A;
-        vec3 h = t->b;
-        if ((b->flags & BODY_MASS) && blend) scale_curvature(b, W, t, theta, &A, &h);
-        if (b->flags & BODY_LEAF) {
-            P = inertia_rigid(A, h, rset(b->mass) * W->in.k2);
-            p = wrench_zero();
-        } else {
-            P = c.P, p = c.p;
-            if (b->flags & BODY_FORK) P = inertia_add(P, work->hand[i].P), p = wrench_add(p, work->hand[i].p);
-            if (b->flags & BODY_MASS) P = inertia_add_rigid(P, A, h, rset(b->mass) * W->in.k2);
-        }
-        const real *r = W->r + b->vadr;
-        if (b->nv == 1) {
-            const vec3 z = t->R.z;
-            vec3 Ua, Ul;
-            joint_column(b, b->kind, z, &P, &Ua, &Ul);
-            // S'N = 0: the pivot needs no cross term
-            real D = b->kind == JOINT_PRISMATIC ? dot(z, Ul) : b->kind == JOINT_HELICAL ? fmadd(rset(b->pitch), dot(z, Ul), dot(z, Ua)) : dot(z, Ua);
-            if (has_terms(b, W->in.tau)) D = D + W->terms[i].k.xx;
-            const mask ok = gt(D, rset(0));
-            good = both(good, ok);
-            const real I = rset(1) / sel(ok, D, rset(1)), u = joint_row(b, b->kind, z, p) + r[0];
-            if (!(b->flags & BODY_ROOT)) add_cross_term(b, z, t->w, half_theta, &Ua, &Ul);
-            s->one.Ua = Ua, s->one.Ul = Ul, s->one.i = I, s->one.u = u;
-            if (b->flags & BODY_ROOT) continue;
-            const real d = I * u;
-            P = inertia_eliminate(P, Ua, Ul, I);
-            p.n = sub_scaled(p.n, Ua, d), p.f = sub_scaled(p.f, Ul, d);
-        } else {
-            const bool ball = b->kind == JOINT_BALL;
-            sym3 D = ball ? P.A : P.D;
-            vec3 row = vec(r[0], r[1], r[2]);
-            if (has_terms(b, W->in.tau)) {
-                const sym3 k = W->terms[i].k;
-                D = sym_add(D, ball ? turn(t->R, k) : k);
-            }
-            ldl3 F = ldl_factor(D);
-            good = both(good, gt(F.least, rset(0)));
-            s->three.u = ldl_solve(F, ball ? add(p.n, mul(t->R, row)) : add(p.f, row));
-            if (b->flags & BODY_ROOT) continue;
-            mat3 Ua = sym_full(P.A), Ul = transposed(P.B);
-            // columns of the cross term: e_k x n, e_k x f
-            const vec3 n = scale(t->w.n, half_theta), f = scale(t->w.f, half_theta);
-            Ua.x.y = Ua.x.y - n.z, Ua.x.z = Ua.x.z + n.y, Ua.y.x = Ua.y.x + n.z, Ua.y.z = Ua.y.z - n.x;
-            Ua.z.x = Ua.z.x - n.y, Ua.z.y = Ua.z.y + n.x;
-            Ul.x.y = Ul.x.y - f.z, Ul.x.z = Ul.x.z + f.y, Ul.y.x = Ul.y.x + f.z, Ul.y.z = Ul.y.z - f.x;
-            Ul.z.x = Ul.z.x - f.y, Ul.z.y = Ul.z.y + f.x;
-            s->three.G = gain_of(F, Ua, Ul);
-            P = inertia_eliminate3(P, Ua, Ul, s->three.G);
-            p.n = sub(p.n, mul(Ua, s->three.u)), p.f = sub(p.f, mul(Ul, s->three.u));
-        }
-        if (has_arm(b)) P = inertia_shift(P, t->r), p = wrench_shift(p, t->r);
-        if (b->flags & BODY_NEXT)
-            c.P = P, c.p = p;
-        else if (b->flags & BODY_LAST)
-            work->hand[b->parent].P = P, work->hand[b->parent].p = p;
-        else {
-            sweep_hand *a = &work->hand[b->parent];
-            a->P = inertia_add(a->P, P), a->p = wrench_add(a->p, p);
-        }
+    const mask kept = gt(keep, rset(0));
+    const real k2 = W->in.k2;
+    const sym3 I = turn(W->now[i].R, const_sym(b->I));
+    A->xx = sel(kept, A->xx, k2 * I.xx), A->yy = sel(kept, A->yy, k2 * I.yy), A->zz = sel(kept, A->zz, k2 * I.zz);
+    A->xy = sel(kept, A->xy, k2 * I.xy), A->xz = sel(kept, A->xz, k2 * I.xz), A->yz = sel(kept, A->yz, k2 * I.yz);
+    *h = sel3(kept, *h, scale(mul(W->now[i].R, const3(b->h)), k2));
+}
+
+/// Inertia, right-hand side and lost wrench of what hangs on body i, itself included.
+FN void sweep_gather(const ctn_body *b, const solve *W, const sweep_work *work, int i, bool dropping, const sweep_hand *next,
+                     inertia6 *P, wrench *p, wrench *lost)
+{
+    const iterate_body *t = &W->body[i];
+    sym3 A = t->A;
+    vec3 h = t->b;
+    *lost = wrench_zero();
+    if (dropping && (b->flags & BODY_MASS)) {
+        const real keep = work->keep[i];
+        drop_curvature(b, W, i, keep, &A, &h);
+        lost->n = scale(t->w.n, rset(1) - keep), lost->f = scale(t->w.f, rset(1) - keep);
+    }
+    if (b->flags & BODY_LEAF) {
+        *P = inertia_rigid(A, h, rset(b->mass) * W->in.k2);
+        *p = wrench_zero();
+    } else {
+        *P = next->P, *p = next->p;
+        if (b->flags & BODY_MASS) *P = inertia_add_rigid(*P, A, h, rset(b->mass) * W->in.k2);
+        if (b->flags & BODY_FORK) *P = inertia_add(*P, work->hand[i].P), *p = wrench_add(*p, work->hand[i].p);
+    }
+    if (!dropping) return;
+    if (!(b->flags & BODY_LEAF)) *lost = wrench_add(*lost, next->lost);
+    if (b->flags & BODY_FORK) *lost = wrench_add(*lost, work->hand[i].lost);
+}
+
+/// The wrench on body i that has curvature. Taken off the sum, it is the sum to the last bit in lanes that drop nothing.
+FN wrench curved_wrench(const solve *W, int i, bool dropping, wrench lost)
+{
+    wrench w = W->sum[i];
+    if (dropping) w.n = sub(w.n, lost.n), w.f = sub(w.f, lost.f);
+    return w;
+}
+
+/// A joint of one degree of freedom; kind and dropping are constants in each call. Returns where its pivot is positive.
+FN mask sweep_inward1(const ctn_body *b, int kind, const solve *W, sweep_work *work, int i, bool dropping, const sweep_hand *next,
+                      sweep_hand *out)
+{
+    const vec3 z = W->now[i].R.z, r = W->now[i].r;
+    sweep_joint1 *s = &work->body[i].one;
+    inertia6 P;
+    wrench p, lost;
+    vec3 Ua, Ul;
+    sweep_gather(b, W, work, i, dropping, next, &P, &p, &lost);
+    joint_column(b, kind, z, &P, &Ua, &Ul);
+    // S'N = 0: the pivot needs no cross term
+    real D = kind == JOINT_PRISMATIC ? dot(z, Ul)
+             : kind == JOINT_HELICAL ? fmadd(rset(b->pitch), dot(z, Ul), dot(z, Ua))
+                                     : dot(z, Ua);
+    if (has_terms(b, W->in.tau)) D = D + W->terms[i].k.xx;
+    const mask good = gt(D, rset(0));
+    const real I = rset(1) / sel(good, D, rset(1)), u = joint_row(b, kind, z, p) + W->r[b->vadr];
+    if (!(b->flags & BODY_ROOT)) add_cross_term(b, kind, z, curved_wrench(W, i, dropping, lost), &Ua, &Ul);
+    s->Ua = Ua, s->Ul = Ul, s->i = I, s->u = u;
+    if (b->flags & BODY_ROOT) return good;
+    const real d = I * u;
+    p.n = sub_scaled(p.n, Ua, d), p.f = sub_scaled(p.f, Ul, d);
+    P = inertia_eliminate(P, Ua, Ul, I);
+    if (kind != JOINT_REVOLUTE || (b->flags & BODY_OFFSET)) {
+        out->p = wrench_shift(p, r);
+        out->P = inertia_shift(P, r);
+        if (dropping) out->lost = wrench_shift(lost, r);
+    } else {
+        out->p = p, out->P = P;
+        if (dropping) out->lost = lost;
     }
     return good;
+}
+
+/// A ball or a translation.
+FN mask sweep_inward3(const ctn_body *b, const solve *W, sweep_work *work, int i, bool dropping, const sweep_hand *next,
+                      sweep_hand *out)
+{
+    const bool ball = b->kind == JOINT_BALL;
+    const mat3 R = W->now[i].R;
+    const vec3 r = W->now[i].r;
+    sweep_joint3 *s = &work->body[i].three;
+    inertia6 P;
+    wrench p, lost;
+    sweep_gather(b, W, work, i, dropping, next, &P, &p, &lost);
+    sym3 D = ball ? P.A : P.D;
+    const vec3 row = vec(W->r[b->vadr], W->r[b->vadr + 1], W->r[b->vadr + 2]);
+    if (has_terms(b, W->in.tau)) {
+        const sym3 k = W->terms[i].k;
+        D = sym_add(D, ball ? turn(R, k) : k);
+    }
+    const ldl3 F = ldl_factor(D);
+    const mask good = gt(F.least, rset(0));
+    s->u = ldl_solve(F, ball ? add(p.n, mul(R, row)) : add(p.f, row));
+    if (b->flags & BODY_ROOT) return good;
+    // columns of the cross term: e_k x n / 2, e_k x f / 2
+    const wrench w = curved_wrench(W, i, dropping, lost);
+    const vec3 n = scale(w.n, rset(0.5)), f = scale(w.f, rset(0.5));
+    mat3 Ua = sym_full(P.A), Ul = transposed(P.B);
+    Ua.x.y = Ua.x.y - n.z, Ua.x.z = Ua.x.z + n.y, Ua.y.x = Ua.y.x + n.z;
+    Ua.y.z = Ua.y.z - n.x, Ua.z.x = Ua.z.x - n.y, Ua.z.y = Ua.z.y + n.x;
+    Ul.x.y = Ul.x.y - f.z, Ul.x.z = Ul.x.z + f.y, Ul.y.x = Ul.y.x + f.z;
+    Ul.y.z = Ul.y.z - f.x, Ul.z.x = Ul.z.x - f.y, Ul.z.y = Ul.z.y + f.x;
+    s->G = gain_of(F, Ua, Ul);
+    p.n = sub(p.n, mul(Ua, s->u)), p.f = sub(p.f, mul(Ul, s->u));
+    P = inertia_eliminate3(P, Ua, Ul, s->G);
+    const bool arm = b->flags & BODY_OFFSET;
+    out->p = arm ? wrench_shift(p, r) : p;
+    out->P = arm ? inertia_shift(P, r) : P;
+    if (dropping) out->lost = arm ? wrench_shift(lost, r) : lost;
+    return good;
+}
+
+/// Any body, for the rare sweep that drops curvature: speed does not count.
+FN mask sweep_inward_dropping(const ctn_body *b, const solve *W, sweep_work *work, int i, const sweep_hand *next, sweep_hand *out)
+{
+    return b->nv == 1 ? sweep_inward1(b, b->kind, W, work, i, true, next, out) : sweep_inward3(b, W, work, i, true, next, out);
+}
+
+FN mask sweep_inward_plain(const ctn_body *b, const solve *W, sweep_work *work, int i, const sweep_hand *next, sweep_hand *out)
+{
+    switch (b->kind) {
+    case JOINT_REVOLUTE: return sweep_inward1(b, JOINT_REVOLUTE, W, work, i, false, next, out);
+    case JOINT_PRISMATIC: return sweep_inward1(b, JOINT_PRISMATIC, W, work, i, false, next, out);
+    case JOINT_HELICAL: return sweep_inward1(b, JOINT_HELICAL, W, work, i, false, next, out);
+    default: return sweep_inward3(b, W, work, i, false, next, out);
+    }
+}
+
+/// The sweep inwards at the iterate of W (after residual()), for the lanes `where`. Returns those that have a descent direction: all,
+/// but where something is not finite. Lanes in which curvature was dropped are counted in *dropped. What happens in a lane does not
+/// depend on the others.
+KERNEL mask sweep_inward(const ctn_model *m, const solve *W, sweep_work *work, mask where, real *dropped)
+{
+    real left = rset(SWEEP_RESTARTS);
+    bool dropping = false;
+    sweep_hand next, scratch;
+    next.P = inertia_zero(), next.p = next.lost = wrench_zero();
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const ctn_body *b = &m->bodies[i];
+        sweep_hand *out = b->flags & BODY_NEXT ? &next : b->flags & BODY_LAST ? &work->hand[b->parent] : &scratch;
+        const mask good =
+            dropping ? sweep_inward_dropping(b, W, work, i, &next, out) : sweep_inward_plain(b, W, work, i, &next, out);
+        const mask bad = both(where, not_(good));
+        if (any_of(bad)) {
+            if (!dropping)
+                for (int k = 0; k < m->nbody; k++) work->keep[k] = rset(1);
+            for (int k = i; k < b->end; k++) work->keep[k] = sel(bad, rset(0), work->keep[k]);
+            // too many restarts: everywhere; bad even so: something is not finite
+            const mask all = both(bad, lt(left, rset(1)));
+            if (any_of(all))
+                for (int k = 0; k < m->nbody; k++) work->keep[k] = sel(all, rset(0), work->keep[k]);
+            where = both(where, not_(both(bad, lt(left, rset(0)))));
+            left = left - sel(bad, rset(1), rset(0));
+            // again over this subtree; sums at forks are begun anew by what is handed to them first
+            i = !dropping || any_of(all) ? m->nbody : b->end;
+            dropping = true;
+            continue;
+        }
+        if (out == &scratch && !(b->flags & BODY_ROOT)) {
+            sweep_hand *p = &work->hand[b->parent];
+            p->P = inertia_add(p->P, out->P), p->p = wrench_add(p->p, out->p);
+            if (dropping) p->lost = wrench_add(p->lost, out->lost);
+        }
+    }
+    *dropped = *dropped + sel(both(where, lt(left, rset(SWEEP_RESTARTS))), rset(1), rset(0));
+    return where;
+}
+
+/// One body of the sweep outwards; kind is a constant in each call. T: the twist of the parent, then of the body.
+FN void sweep_outward_body(const ctn_body *b, int kind, const solve *W, const sweep_body *s, int i, sweep_twist *T, real *d)
+{
+    const placement *at = &W->now[i];
+    const bool root_body = b->flags & BODY_ROOT;
+    if (!root_body && (kind == JOINT_PRISMATIC || kind == JOINT_HELICAL || (b->flags & BODY_OFFSET)))
+        T->v = cross_add(T->v, T->w, at->r);
+    if (kind == JOINT_BALL || kind == JOINT_TRANSLATION) {
+        vec3 y = s->three.u;
+        if (!root_body) y = add(y, mul_add(mul(s->three.G.Xa, T->w), s->three.G.Xl, T->v));
+        const vec3 e = kind == JOINT_BALL ? tmul(at->R, y) : y;
+        d[b->vadr] = negate(e.x), d[b->vadr + 1] = negate(e.y), d[b->vadr + 2] = negate(e.z);
+        if (kind == JOINT_BALL) T->w = sub(T->w, y);
+        else T->v = sub(T->v, y);
+        return;
+    }
+    const vec3 z = at->R.z;
+    real y = s->one.u;
+    if (!root_body) y = y + (dot(s->one.Ua, T->w) + dot(s->one.Ul, T->v));
+    y = negate(y * s->one.i);
+    d[b->vadr] = y;
+    if (kind != JOINT_PRISMATIC) T->w = add_scaled(T->w, z, y);
+    if (kind == JOINT_PRISMATIC) T->v = add_scaled(T->v, z, y);
+    if (kind == JOINT_HELICAL) T->v = add_scaled(T->v, z, rset(b->pitch) * y);
 }
 
 /// The sweep outwards: d [nv], the Newton step in the coordinates of v (balls: body axes).
@@ -151,32 +268,15 @@ KERNEL void sweep_outward(const ctn_model *m, const solve *W, sweep_work *work, 
     T.w = T.v = zero3();
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
-        const iterate_body *t = &W->body[i];
         const sweep_body *s = &work->body[i];
-        const bool root_body = b->flags & BODY_ROOT;
-        if (root_body)
-            T.w = T.v = zero3();
-        else if (!(b->flags & BODY_NEXT))
-            T = work->twist[b->parent];
-        if (!root_body && has_arm(b)) T.v = cross_add(T.v, T.w, t->r);
-        if (b->nv == 1) {
-            const vec3 z = t->R.z;
-            real y = s->one.u;
-            if (!root_body) y = dot_add(dot_add(y, s->one.Ua, T.w), s->one.Ul, T.v);
-            y = negate(y * s->one.i);
-            d[b->vadr] = y;
-            if (b->kind != JOINT_PRISMATIC) T.w = add_scaled(T.w, z, y);
-            if (b->kind == JOINT_PRISMATIC) T.v = add_scaled(T.v, z, y);
-            if (b->kind == JOINT_HELICAL) T.v = add_scaled(T.v, z, rset(b->pitch) * y);
-        } else {
-            vec3 y = s->three.u;
-            if (!root_body) y = add(y, mul_add(mul(s->three.G.Xa, T.w), s->three.G.Xl, T.v));
-            const vec3 e = b->kind == JOINT_BALL ? tmul(t->R, y) : y;
-            d[b->vadr] = negate(e.x), d[b->vadr + 1] = negate(e.y), d[b->vadr + 2] = negate(e.z);
-            if (b->kind == JOINT_BALL)
-                T.w = sub(T.w, y);
-            else
-                T.v = sub(T.v, y);
+        if (b->flags & BODY_ROOT) T.w = T.v = zero3();
+        else if (!(b->flags & BODY_NEXT)) T = work->twist[b->parent];
+        switch (b->kind) {
+        case JOINT_REVOLUTE: sweep_outward_body(b, JOINT_REVOLUTE, W, s, i, &T, d); break;
+        case JOINT_PRISMATIC: sweep_outward_body(b, JOINT_PRISMATIC, W, s, i, &T, d); break;
+        case JOINT_HELICAL: sweep_outward_body(b, JOINT_HELICAL, W, s, i, &T, d); break;
+        case JOINT_BALL: sweep_outward_body(b, JOINT_BALL, W, s, i, &T, d); break;
+        default: sweep_outward_body(b, JOINT_TRANSLATION, W, s, i, &T, d);
         }
         if (b->flags & BODY_FORK) work->twist[i] = T;
     }

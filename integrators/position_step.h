@@ -1,7 +1,7 @@
 /// One time step of the position-based method of order 2: predict, solve by Newton's method with line search, commit.
 ///
-/// All lanes run the same loop; what differs between them is selected: whether a Newton step is accepted, its length alpha, the
-/// scale theta of its curvature, the size of the step. A lane that has converged waits with its iterate unchanged.
+/// All lanes run the same loop; what differs between them is selected: whether a Newton step is accepted, its length alpha, where
+/// its curvature is dropped, the size of the step. A lane that has converged waits with its iterate unchanged.
 /// If max_iterations do not suffice the step is halved, and doubled again where a half ends on the coarser grid.
 #ifndef CATENA_POSITION_STEP_H
 #define CATENA_POSITION_STEP_H
@@ -10,6 +10,7 @@
 typedef struct {
     real *q;       // [nq]
     real *rate;    // [nv] joint rates: increments of the last step over its size
+    real *gain;    // [nv] what the rates changed by in the last step, for the first guess of the next; 0 after halved steps
     rate_pose *V;  // [nbody] Euclidean velocities
 } position_state;
 
@@ -27,17 +28,6 @@ typedef struct {
     real *fresh;              // [nv] the step that a sweep finds
     real residual;            // at the solution
 } position_work;
-
-/// Poses R_k, r_k at q, into `start`: the ones that evaluate() finds at the end of a step, bit by bit.
-KERNEL void start_poses(const ctn_model *m, const real *q, step_body *start)
-{
-    for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
-        const mat3 parent = b->flags & BODY_ROOT ? start[i].R : start[b->parent].R;
-        start[i].R = body_axes(b, parent, q);
-        if (has_arm(b)) start[i].r = body_offset(b, parent, start[i].R.z, q);
-    }
-}
 
 /// x = base (+) alpha d in the lanes `where`; u follows.
 KERNEL void move_iterate(const ctn_model *m, position_work *P, real alpha, mask where)
@@ -60,20 +50,10 @@ KERNEL void move_iterate(const ctn_model *m, position_work *P, real alpha, mask 
     }
 }
 
-/// The step from `base` along d: lanes where a sweep succeeded. theta goes 1, 1/2 ... 1/16, 0 where a pivot is not positive.
-/// Returns the lanes of `need` in which d is a descent direction.
+/// The step from `base` along d, in the lanes `need`. Returns those in which d is a descent direction.
 KERNEL mask newton_direction(const ctn_model *m, mask need, position_work *P, position_counts *count)
 {
-    real theta = rset(1);
-    mask bad = need;
-    for (;;) {
-        bad = both(need, not_(sweep_inward(m, &P->W, &P->sweep, theta)));
-        need = both(need, not_(both(bad, le(theta, rset(0)))));  // not even Gauss-Newton: something is not finite
-        bad = both(bad, need);
-        if (!any_of(bad)) break;
-        count->curvature = count->curvature + sel(bad, rset(1), rset(0));
-        theta = sel(bad, sel(le(theta, rset(1.0 / 16)), rset(0), rset(0.5) * theta), theta);
-    }
+    need = sweep_inward(m, &P->W, &P->sweep, need, &count->curvature);
     sweep_outward(m, &P->W, &P->sweep, P->fresh);
     for (int k = 0; k < m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);  // others may be shortening theirs
     return need;
@@ -88,9 +68,9 @@ KERNEL mask solve_step(const ctn_model *m, const position_state *S, double toler
     const real one = rset(1), zero = rset(0);
     start_step(m, W);
 
-    // predict: the joints go on at their rates
+    // predict: the rates change as they did
     for (int k = 0; k < m->nq; k++) P->x[k] = P->base[k] = S->q[k];
-    for (int k = 0; k < m->nv; k++) P->u[k] = P->base_u[k] = zero, P->d[k] = W->in.h * S->rate[k];
+    for (int k = 0; k < m->nv; k++) P->u[k] = P->base_u[k] = zero, P->d[k] = W->in.h * (S->rate[k] + S->gain[k]);
     move_iterate(m, P, one, active);
 
     mask running = active, converged = none_of();
@@ -107,7 +87,8 @@ KERNEL mask solve_step(const ctn_model *m, const position_state *S, double toler
         if (any_of(accepted)) {
             const real res = residual(m, W);
             const mask floor = both(le(res, rset(1e-10)), both(le(one, alpha), le(rset(0.5) * before, res)));
-            const mask done = both(accepted, either(le(res, rset(tolerance)), floor));
+            // never the first guess itself: at small steps it meets the tolerance without any dynamics in it
+            const mask done = both(both(accepted, le(one, iterations)), either(le(res, rset(tolerance)), floor));
             converged = either(converged, both(done, not_(W->too_far)));
             P->residual = sel(done, res, P->residual);
             before = sel(accepted, res, before);
@@ -129,7 +110,11 @@ KERNEL mask solve_step(const ctn_model *m, const position_state *S, double toler
         if (any_of(rejected)) {
             // shorter; without an energy to compare with, back to the start of the step
             count->line_search = count->line_search + sel(rejected, one, zero);
-            alpha = sel(rejected, sel(based, rset(0.5) * alpha, sel(gt(alpha, rset(0.5)), zero, rset(-1))), alpha);
+            // to the minimum of the parabola through both energies and the slope; to a half where E is not finite
+            const real rise = fnmadd(alpha, slope, W->E - E), fit = rset(-0.5) * slope * alpha * alpha / rise;
+            const real half = rset(0.5) * alpha, tenth = rset(0.1) * alpha;
+            const real shorter = sel(lt(fit, half), sel(lt(tenth, fit), fit, tenth), half);
+            alpha = sel(rejected, sel(based, shorter, sel(gt(alpha, rset(0.5)), zero, rset(-1))), alpha);
             running = both(running, not_(both(rejected, either(both(based, lt(alpha, rset(1e-9))), lt(alpha, zero)))));
         }
         move_iterate(m, P, alpha, both(running, either(need, rejected)));
@@ -138,35 +123,46 @@ KERNEL mask solve_step(const ctn_model *m, const position_state *S, double toler
     return converged;
 }
 
-/// Makes the solution of solve_step the state, in the lanes `where`.
-KERNEL void commit_step(const ctn_model *m, position_state *S, position_work *P, mask where)
+/// Makes the solution of solve_step the state, in the lanes `where`. all: no other lane has moved. whole: lanes whose step
+/// was not halved.
+KERNEL void commit_step(const ctn_model *m, position_state *S, position_work *P, mask where, bool all, mask whole)
 {
-    const solve *W = &P->W;
+    solve *W = &P->W;
     const real s = W->in.inv_h;
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
-        const iterate_body *t = &W->body[i];
-        step_body *k = &W->start[i];
+        const placement *t = &W->now[i];
+        placement *k = &W->start[i];
+        real rate[3];
         if (b->kind == JOINT_BALL) {
             const vec3 u = scale(ball_increment(b, S->q, P->x), s);
-            real *rate = S->rate + b->vadr;
-            rate[0] = sel(where, u.x, rate[0]), rate[1] = sel(where, u.y, rate[1]), rate[2] = sel(where, u.z, rate[2]);
+            rate[0] = u.x, rate[1] = u.y, rate[2] = u.z;
         } else
-            for (int j = b->vadr; j < b->vadr + b->nv; j++) S->rate[j] = sel(where, P->u[j] * s, S->rate[j]);
+            for (int j = 0; j < b->nv; j++) rate[j] = P->u[b->vadr + j] * s;
+        for (int j = 0; j < b->nv; j++) {
+            real *r = &S->rate[b->vadr + j], *g = &S->gain[b->vadr + j];
+            *g = sel(where, sel(whole, rate[j] - *r, rset(0)), *g);
+            *r = sel(where, rate[j], *r);
+        }
         if (b->flags & BODY_MASS) {
             rate_pose *V = &S->V[i];
             V->R.x = sel3(where, scale(sub(t->R.x, k->R.x), s), V->R.x);
             V->R.y = sel3(where, scale(sub(t->R.y, k->R.y), s), V->R.y);
             V->R.z = sel3(where, scale(sub(t->R.z, k->R.z), s), V->R.z);
-            V->p = sel3(where, scale(t->dp, s), V->p);
+            V->p = sel3(where, scale(W->body[i].dp, s), V->p);
         }
+        if (all) continue;
         k->R.x = sel3(where, t->R.x, k->R.x), k->R.y = sel3(where, t->R.y, k->R.y), k->R.z = sel3(where, t->R.z, k->R.z);
         if (has_arm(b)) k->r = sel3(where, t->r, k->r);
+    }
+    if (all) {
+        placement *old = W->start;
+        W->start = W->now, W->now = old;
     }
     for (int j = 0; j < m->nq; j++) S->q[j] = sel(where, P->x[j], S->q[j]);
 }
 
-/// One step of size dt in the lanes `active`. Poses of the start are in W.start. Returns where it was completed; elsewhere the
+/// One step of size dt in the lanes `active`. Placements of the start are in W.start. Returns where it was completed; elsewhere the
 /// state is that of the last part that was, `at` (0..1) tells which.
 KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, position_state *S, mask active, position_work *P,
                           position_counts *count, real *at)
@@ -177,12 +173,15 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
     while (any_of(running)) {
         set_step_size(&P->W, rset(cfg->dt) * part);
         const mask ok = solve_step(m, S, cfg->tolerance, cfg->max_iterations, running, P, count);
-        if (any_of(ok)) commit_step(m, S, P, ok);
+        const mask failed = both(running, not_(ok));
+        // lanes at rest stand at the placements of their start
+        if (any_of(ok)) commit_step(m, S, P, ok, !any_of(failed), le(one, part));
         count->residual = sel(both(ok, gt(P->residual, count->residual)), P->residual, count->residual);
         count->substeps = count->substeps + sel(ok, one, zero);
         here = here + sel(ok, part, zero);
-        const mask failed = both(running, not_(ok));
         count->halvings = count->halvings + sel(failed, one, zero);
+        if (any_of(failed))
+            for (int k = 0; k < m->nv; k++) S->gain[k] = sel(failed, zero, S->gain[k]);
         row = sel(failed, row + one, row);
         // after a part that ends on the grid of the next larger size, try that one again
         const real doubled = part + part, cells = here / doubled;
@@ -215,7 +214,8 @@ KERNEL void nearest_velocity(const ctn_model *m, const position_state *S, aba_wo
         const sym3 I = const_sym(b->S);
         const mat3 Vt = transposed(V->R);
         mat3 Gt;  // by columns: the rows of G
-        Gt.x = add_scaled(smul(I, Vt.x), c, V->p.x), Gt.y = add_scaled(smul(I, Vt.y), c, V->p.y), Gt.z = add_scaled(smul(I, Vt.z), c, V->p.z);
+        Gt.x = add_scaled(smul(I, Vt.x), c, V->p.x), Gt.y = add_scaled(smul(I, Vt.y), c, V->p.y),
+        Gt.z = add_scaled(smul(I, Vt.z), c, V->p.z);
         const vec3 ax = mul(R, Gt.x), ay = mul(R, Gt.y), az = mul(R, Gt.z);  // columns of R G'
         s->w.n = vec(az.y - ay.z, ax.z - az.x, ay.x - ax.y);
         s->w.f = add_scaled(mul(V->R, c), V->p, rset(b->mass));
@@ -231,7 +231,7 @@ KERNEL void start_velocity(const ctn_model *m, const real *v, pose *T, twist *D,
 {
     body_poses(m, S->q, T);
     body_twists(m, T, v, D);
-    for (int k = 0; k < m->nv; k++) S->rate[k] = v[k];
+    for (int k = 0; k < m->nv; k++) S->rate[k] = v[k], S->gain[k] = rset(0);
     for (int i = 0; i < m->nbody; i++) {
         S->V[i].R.x = cross(D[i].w, T[i].R.x), S->V[i].R.y = cross(D[i].w, T[i].R.y), S->V[i].R.z = cross(D[i].w, T[i].R.z);
         S->V[i].p = D[i].v;

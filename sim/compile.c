@@ -302,6 +302,7 @@ static void finish_bodies(ctn_model *m, drafts *d, const int *order, const int *
             o->S[k] = (double)b->S[k];
             o->I[k] = (double)((k < 3 ? tr : 0) - b->S[k]);
         }
+        o->end = i + 1;
         o->flags |= BODY_LEAF;
         if (o->parent < 0) o->flags |= BODY_ROOT;
         if (o->parent == i - 1 && o->parent >= 0) o->flags |= BODY_NEXT;
@@ -320,6 +321,7 @@ static void finish_bodies(ctn_model *m, drafts *d, const int *order, const int *
         o->extent = fmax(o->extent, own);
         if (o->parent < 0) continue;
         ctn_body *p = &m->bodies[o->parent];
+        if (o->end > p->end) p->end = o->end;
         p->subtree_mass += o->subtree_mass;
         p->extent = fmax(p->extent, o->extent + (double)vec_norm(vec_of(o->r0)));
         p->flags &= ~(unsigned)BODY_LEAF;

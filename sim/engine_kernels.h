@@ -166,7 +166,8 @@ static void run_crba(const ctn_model *m, void *scratch, int count, const double 
     }
 }
 
-static void run_aba(const ctn_model *m, void *scratch, int count, const double *q, const double *v, const double *tau, double *qdd)
+static void run_aba(const ctn_model *m, void *scratch, int count, const double *q, const double *v, const double *tau,
+                    double *qdd)
 {
     frame f = open_frame(m, scratch);
     for (int c = 0; c < count; c += LANES) {
@@ -215,7 +216,10 @@ static block_state layout_state(const ctn_model *m, ctn_method method, arena *a)
     block_state S = {0};
     S.q = take(a, (size_t)m->nq, sizeof(real));
     S.v = take(a, (size_t)m->nv, sizeof(real));
-    if (position_based(method)) S.V = take(a, (size_t)m->nbody, sizeof(rate_pose));
+    if (position_based(method)) {
+        S.gain = take(a, (size_t)m->nv, sizeof(real));
+        S.V = take(a, (size_t)m->nbody, sizeof(rate_pose));
+    }
     return S;
 }
 
@@ -249,12 +253,16 @@ static block_work layout_work(const ctn_model *m, ctn_method method, arena *a)
         p->W.in.x = p->x;
         p->W.in.u = p->u;
         p->W.r = take(a, nv, sizeof(real));
-        p->W.start = take(a, n, sizeof(step_body));
+        p->W.start = take(a, n, sizeof(placement));
+        p->W.now = take(a, n, sizeof(placement));
+        p->W.step = take(a, n, sizeof(step_body));
         p->W.body = take(a, n, sizeof(iterate_body));
+        p->W.sum = take(a, n, sizeof(wrench));
         p->W.terms = take(a, n, sizeof(terms3));
         p->sweep.body = take(a, n, sizeof(sweep_body));
         p->sweep.hand = take(a, n, sizeof(sweep_hand));
         p->sweep.twist = take(a, n, sizeof(sweep_twist));
+        p->sweep.keep = take(a, n, sizeof(real));
         w.aba = layout_aba(m, a);
     } else {
         explicit_work *e = &w.ex;
@@ -297,7 +305,8 @@ static block_work open_work(const ctn_model *m, ctn_method method, void *work)
     return layout_work(m, method, &a);
 }
 
-static void run_set(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *q, const double *const *v)
+static void run_set(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *q,
+                    const double *const *v)
 {
     block_state S = open_state(m, cfg->method, state);
     block_work W = open_work(m, cfg->method, work);
@@ -307,7 +316,8 @@ static void run_set(const ctn_model *m, const ctn_batch_config *cfg, void *state
     block_set(m, cfg, &S, &W, ql, W.tau);
 }
 
-static void run_get(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, int count, double *const *q, double *const *v)
+static void run_get(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, int count, double *const *q,
+                    double *const *v)
 {
     const block_state S = open_state(m, cfg->method, state);
     block_work W = open_work(m, cfg->method, work);
@@ -315,8 +325,8 @@ static void run_get(const ctn_model *m, const ctn_batch_config *cfg, void *state
     if (v) lane_scatter(v, count, block_velocity(m, cfg, &S, &W), m->nv);
 }
 
-static void run_step(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau, int steps,
-                     bool energy, int count, ctn_step_stats *stats)
+static void run_step(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau,
+                     int steps, bool energy, int count, ctn_step_stats *stats)
 {
     block_state S = open_state(m, cfg->method, state);
     block_work W = open_work(m, cfg->method, work);
@@ -326,8 +336,8 @@ static void run_step(const ctn_model *m, const ctn_batch_config *cfg, void *stat
     for (int l = 0; l < LANES; l++) lane[l] = l < count ? stats[l].frozen : CTN_FREEZE_NOT_FINITE;
     c.frozen = lane_load(lane);
     block_step(m, cfg, &S, &W, tau ? W.tau : NULL, steps, energy, &c);
-#define PUT(field, source, type) \
-    lane_store(lane, c.source); \
+#define PUT(field, source, type)                                                                                                 \
+    lane_store(lane, c.source);                                                                                                  \
     for (int l = 0; l < count; l++) stats[l].field = (type)lane[l]
     PUT(steps, steps, long);
     PUT(iterations, iterations, long);
@@ -347,24 +357,22 @@ static void run_step(const ctn_model *m, const ctn_batch_config *cfg, void *stat
 #undef PUT
 }
 
-/// Numbers of one world's state as a flat array: q, v, V.
+/// Numbers of one world's state as a flat array: q, v, gain, V.
 static size_t flat_size(const ctn_model *m, ctn_method method)
 {
-    return (size_t)m->nq + (size_t)m->nv + (position_based(method) ? 12 * (size_t)m->nbody : 0);
+    return (size_t)m->nq + (size_t)m->nv + (position_based(method) ? (size_t)m->nv + 12 * (size_t)m->nbody : 0);
 }
 
 static void run_flatten(const ctn_model *m, const ctn_batch_config *cfg, void *state, int l, bool load, double *flat)
 {
     block_state S = open_state(m, cfg->method, state);
-    real *parts[] = {S.q, S.v, (real *)S.V};
-    const size_t sizes[] = {(size_t)m->nq, (size_t)m->nv, S.V ? 12 * (size_t)m->nbody : 0};
-    for (int p = 0; p < 3; p++)
+    real *parts[] = {S.q, S.v, S.gain, (real *)S.V};
+    const size_t sizes[] = {(size_t)m->nq, (size_t)m->nv, S.V ? (size_t)m->nv : 0, S.V ? 12 * (size_t)m->nbody : 0};
+    for (int p = 0; p < 4; p++)
         for (size_t k = 0; k < sizes[p]; k++, flat++) {
             double *x = (double *)&parts[p][k] + l;
-            if (load)
-                *x = *flat;
-            else
-                *flat = *x;
+            if (load) *x = *flat;
+            else *flat = *x;
         }
 }
 

@@ -67,7 +67,7 @@ typedef struct ctn_step_stats {
     int iterations_max;             // in one step (all its parts)
     long evaluations;               // of the residual (position-based) or of the acceleration (explicit)
     long line_search;               // times a Newton step was shortened
-    long curvature;                 // times a sweep was repeated with less curvature, as a pivot was not positive
+    long curvature;                 // Newton steps without the curvature of some subtree, as a pivot was not positive
     long fallbacks;                 // steps that had to be halved at least once
     long substeps;                  // parts in which all steps were carried out; = steps if there was no fallback
     double residual;                // largest scaled residual at the end of a step (0 for explicit methods)
