@@ -131,7 +131,9 @@ bool whole_option(const arguments *args, enum option_id option, long least, long
     double number = (double)*value;
     if (!number_option(args, option, &number)) return false;
     if (!(number >= (double)least && number <= (double)most) || number != floor(number)) {
-        usage_error("%s: expected a whole number, %ld or more, found %s", option_name(option), least, args->value[option]);
+        if (number > (double)most)
+            usage_error("%s: expected at most %ld, found %s", option_name(option), most, args->value[option]);
+        else usage_error("%s: expected a whole number, %ld or more, found %s", option_name(option), least, args->value[option]);
         return false;
     }
     *value = (long)number;

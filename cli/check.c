@@ -6,6 +6,11 @@
 #include <catena/catena.h>
 #include <limits.h>
 
+static void print_good(const char *path, int nlink, int nv)
+{
+    printf("%s: ok, %d link%s, %d degree%s of freedom\n", path, nlink, nlink == 1 ? "" : "s", nv, nv == 1 ? "" : "s");
+}
+
 /// One file, through everything that can fail before the first step. Returns an exit status.
 static int check_file(const char *path, bool quiet, cJSON *results)
 {
@@ -24,7 +29,7 @@ static int check_file(const char *path, bool quiet, cJSON *results)
     } else {
         if (!quiet) warn_lines(warnings);
         if (!model) status_error(&err, "");
-        else if (!quiet) printf("%s: ok, %d links, %d degrees of freedom\n", path, ctn_model_nlink(model), ctn_model_nv(model));
+        else if (!quiet) print_good(path, ctn_model_nlink(model), ctn_model_nv(model));
     }
     ctn_model_free(model);
     ctn_scene_free(scene);

@@ -76,8 +76,9 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     const double duration = ctn_scene_duration(s->scene);
     printf("scene      %s (%s)\n", ctn_scene_name(s->scene), s->path);
     for (int f = 1; f < s->scene->nfile; f++) printf("includes   %s\n", s->scene->files[f]);
-    printf("model      %d links, %d coordinates, %d degrees of freedom, %.6g kg\n", ctn_model_nlink(m), ctn_model_nq(m),
-           ctn_model_nv(m), t->mass);
+    const int nlink = ctn_model_nlink(m), nq = ctn_model_nq(m), nv = ctn_model_nv(m);
+    printf("model      %d link%s, %d coordinate%s, %d degree%s of freedom, %.6g kg\n", nlink, nlink == 1 ? "" : "s", nq,
+           nq == 1 ? "" : "s", nv, nv == 1 ? "" : "s", t->mass);
     printf("gravity    %g %g %g m/s2\n", t->gravity[0], t->gravity[1], t->gravity[2]);
     printf("method     %s, dt %g s", ctn_method_name(s->cfg.method), s->cfg.dt);
     if (solves(&s->cfg))
@@ -86,9 +87,9 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     printf("\nduration   ");
     if (duration >= 0) printf("%g s\n", duration);
     else printf("not given\n");
-    printf("engines    ");
+    printf("engines   ");
     for (const ctn_engine *const *e = engines_available(); *e; e++)
-        printf("%s (%d lane%s) ", (*e)->name, (*e)->lanes, (*e)->lanes > 1 ? "s" : "");
+        printf(" %s (%d lane%s)", (*e)->name, (*e)->lanes, (*e)->lanes > 1 ? "s" : "");
     printf("\nengine     %s for %d world%s: %s\n", engine->name, s->cfg.worlds, s->cfg.worlds > 1 ? "s" : "",
            engine_reason(s->cfg.engine, s->cfg.worlds));
     print_links(m, all);

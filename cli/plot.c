@@ -13,15 +13,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/// gnuplot's terminal for the ending of `path`, or NULL.
+/// gnuplot's command for the ending of `path`, or NULL. pngcairo has smooth lines and dashes, but is not in every gnuplot.
 static const char *terminal_for(const char *path)
 {
     static const struct {
-        const char *ending, *terminal;
-    } known[] = {{".png", "png size 1200,900"}, {".svg", "svg size 1200,900"}, {".pdf", "pdfcairo size 10,7.5"}};
+        const char *ending, *command;
+    } known[] = {{".png", "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) set terminal pngcairo size 1200,900; "
+                          "else set terminal png size 1200,900"},
+                 {".svg", "set terminal svg size 1200,900"},
+                 {".pdf", "set terminal pdfcairo size 10,7.5"}};
     const char *const dot = strrchr(path, '.');
     for (size_t i = 0; i < sizeof known / sizeof *known && dot; i++)
-        if (!strcasecmp(dot, known[i].ending)) return known[i].terminal;
+        if (!strcasecmp(dot, known[i].ending)) return known[i].command;
     return NULL;
 }
 
@@ -42,6 +45,10 @@ static bool in_path(const char *program)
 int check_plot(const char *path)
 {
     if (!terminal_for(path)) return usage_error("--plot: '%s' should end in .png, .svg or .pdf", path);
+    const char *const slash = strrchr(path, '/');
+    char folder[4096] = ".";
+    if (slash) snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
+    if (access(folder, W_OK | X_OK)) return run_error("%s: cannot be written: %s", path, strerror(errno));
     if (!in_path("gnuplot")) warning("--plot: gnuplot is not installed; its script and data will be kept in %s.gnuplot", path);
     return EXIT_OK;
 }
@@ -69,7 +76,7 @@ static void put_script(FILE *out, const run *r)
         fprintf(out, "%.17g %.17g %.17g %.17g %.17g %.17g\n", e->time, e->kinetic, e->potential, e->spring,
                 e->kinetic + e->potential + e->spring, e->method);
     }
-    fprintf(out, "EOD\nset terminal %s\nset output ", terminal_for(r->plot));
+    fprintf(out, "EOD\n%s\nset output ", terminal_for(r->plot));
     put_quoted(out, r->plot);
     fprintf(out, "\nset title ");
     char title[300];
@@ -79,7 +86,7 @@ static void put_script(FILE *out, const run *r)
         out,
         " noenhanced\n"
         "set multiplot layout 2,1\nset grid\nset key outside right top Left reverse\nset ylabel 'energy (J)'\nset format x ''\n"
-        "set lmargin 14\nset rmargin 20\n"
+        "set lmargin 14\nset rmargin 24\n"
         "plot $energy using 1:2 with lines lw 2 title 'kinetic', '' using 1:3 with lines lw 2 title 'potential'");
     if (spring) fprintf(out, ", '' using 1:4 with lines lw 2 title 'springs'");
     fprintf(out, ", '' using 1:5 with lines lw 2 lc rgb 'black' title 'total'");

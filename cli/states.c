@@ -227,6 +227,7 @@ int states_read(const char *path, const ctn_model *model, states *s)
     int status;
     *s = (states){0};
     char *const text = read_all(path, &status);
+    if (!strcmp(path, "-")) path = "standard input";
     if (!text) return status;
     cJSON *const root = parse(path, text, &status);
     free(text);

@@ -162,8 +162,8 @@ END_TEST
 static const struct {
     const char *input, *err;  // what the error contains
 } bad[] = {
-    {"", "-:1:1: not JSON"},
-    {"{\"states\": [\n  {\"q\": [0, 0],}]}", "-:2:"},
+    {"", "standard input:1:1: not JSON"},
+    {"{\"states\": [\n  {\"q\": [0, 0],}]}", "standard input:2:"},
     {"[{\"q\": [0, 0]}] x", "not JSON"},
     {"3", "expected an object with a list 'states'"},
     {"{\"state\": []}", "expected an object with a list 'states'"},
