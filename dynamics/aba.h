@@ -53,7 +53,7 @@ typedef struct {
     aba_accel *accel;    // written for forks
 } aba_work;
 
-static void aba_outward(const ctn_model *m, const real *q, const real *v, aba_work *work)
+KERNEL void aba_outward(const ctn_model *m, const real *q, const real *v, aba_work *work)
 {
     aba_motion M;
     M.R.x = M.R.y = M.R.z = M.w = M.al = M.a = zero3();
@@ -159,7 +159,7 @@ FN void aba_inward3(const ctn_body *b, const real *tau, const aba_motion *M, aba
     out->P = inertia_shift(P, r);
 }
 
-static void aba_inward(const ctn_model *m, const real *tau, aba_work *work)
+KERNEL void aba_inward(const ctn_model *m, const real *tau, aba_work *work)
 {
     aba_hand next, scratch;
     next.P = inertia_zero(), next.w = wrench_zero();
@@ -181,7 +181,7 @@ static void aba_inward(const ctn_model *m, const real *tau, aba_work *work)
 }
 
 /// The sweep outwards: x = D^-1 (u - U' d), d: acceleration that the joints up to the parent add.
-static void aba_accelerate(const ctn_model *m, aba_work *work, real *x)
+KERNEL void aba_accelerate(const ctn_model *m, aba_work *work, real *x)
 {
     aba_accel d;
     d.al = d.a = zero3();
@@ -218,7 +218,7 @@ static void aba_accelerate(const ctn_model *m, aba_work *work, real *x)
 }
 
 /// qdd with H qdd = tau - c(q, v).
-static void aba(const ctn_model *m, const real *q, const real *v, const real *tau, aba_work *work, real *qdd)
+KERNEL void aba(const ctn_model *m, const real *q, const real *v, const real *tau, aba_work *work, real *qdd)
 {
     aba_outward(m, q, v, work);
     aba_inward(m, tau, work);

@@ -74,7 +74,7 @@ FN composite composite_add(composite a, composite b)
     return a;
 }
 
-static void crba_outward(const ctn_model *m, const real *q, crba_work *work)
+KERNEL void crba_outward(const ctn_model *m, const real *q, crba_work *work)
 {
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
@@ -175,7 +175,7 @@ FN void write_both(double *const *H, int count, size_t n, int i, int j, real x)
 
 /// H[lane] [nv][nv], both triangles, of the first `count` lanes. Entries between bodies that do not hang on each other are not
 /// written: the caller clears them.
-static void crba(const ctn_model *m, const real *q, crba_work *work, double *const *H, int count)
+KERNEL void crba(const ctn_model *m, const real *q, crba_work *work, double *const *H, int count)
 {
     const size_t n = (size_t)m->nv;
     crba_outward(m, q, work);

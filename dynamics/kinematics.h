@@ -12,7 +12,7 @@ typedef struct {
 } twist;
 
 /// World axes and origin of every body, by the forward recursion. T [nbody]
-static void body_poses(const ctn_model *m, const real *q, pose *T)
+KERNEL void body_poses(const ctn_model *m, const real *q, pose *T)
 {
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
@@ -28,7 +28,7 @@ static void body_poses(const ctn_model *m, const real *q, pose *T)
 }
 
 /// Twists of every body at its origin. V [nbody]
-static void body_twists(const ctn_model *m, const pose *T, const real *v, twist *V)
+KERNEL void body_twists(const ctn_model *m, const pose *T, const real *v, twist *V)
 {
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
@@ -72,7 +72,7 @@ FN pose link_pose(const ctn_model *m, int link, const pose *T)
 }
 
 /// R [nlink][9] row-major, p [nlink][3] of the links. T [nbody]: scratch
-static void forward_kinematics(const ctn_model *m, const real *q, pose *T, real *R, real *p)
+KERNEL void forward_kinematics(const ctn_model *m, const real *q, pose *T, real *R, real *p)
 {
     body_poses(m, q, T);
     for (int l = 0; l < m->nlink; l++) {
@@ -83,7 +83,7 @@ static void forward_kinematics(const ctn_model *m, const real *q, pose *T, real 
 }
 
 /// t [nlink][6] of the links. T, V [nbody]: scratch
-static void link_twists(const ctn_model *m, const real *q, const real *v, pose *T, twist *V, real *t)
+KERNEL void link_twists(const ctn_model *m, const real *q, const real *v, pose *T, twist *V, real *t)
 {
     body_poses(m, q, T);
     body_twists(m, T, v, V);
@@ -100,7 +100,7 @@ static void link_twists(const ctn_model *m, const real *q, const real *v, pose *
 }
 
 /// J [6][nv] of a link: column j is S_j at the link's origin for joints on the way to the world, else zero. T [nbody]: scratch
-static void link_jacobian(const ctn_model *m, const real *q, int link, pose *T, real *J)
+KERNEL void link_jacobian(const ctn_model *m, const real *q, int link, pose *T, real *J)
 {
     const int n = m->nv;
     body_poses(m, q, T);
@@ -131,7 +131,7 @@ static void link_jacobian(const ctn_model *m, const real *q, int link, pose *T, 
 
 /// Sums over the model: kinetic (rotors of armature too), potential of gravity, linear momentum [3], angular momentum [3]
 /// about the world origin, centre of mass [3]: sums [11]. Bodies in their order. T, V [nbody]: scratch
-static void totals(const ctn_model *m, const real *q, const real *v, pose *T, twist *V, real *sums)
+KERNEL void totals(const ctn_model *m, const real *q, const real *v, pose *T, twist *V, real *sums)
 {
     body_poses(m, q, T);
     body_twists(m, T, v, V);

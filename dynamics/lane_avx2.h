@@ -8,6 +8,8 @@
 
 #define LANES 4
 #define FN static inline __attribute__((always_inline, unused))
+#define KERNEL static
+#define KERNEL_DATA static const
 
 typedef __m256d real;
 typedef __m256d mask;  // all bits of a lane set, or none; bit0 sets the sign bit alone, which is the one that counts
@@ -24,8 +26,8 @@ FN mask both(mask a, mask b) { return _mm256_and_pd(a, b); }
 FN mask either(mask a, mask b) { return _mm256_or_pd(a, b); }
 FN mask not_(mask a) { return _mm256_xor_pd(a, _mm256_castsi256_pd(_mm256_set1_epi64x(-1))); }
 FN mask none_of(void) { return _mm256_setzero_pd(); }
-FN bool any(mask a) { return _mm256_movemask_pd(a) != 0; }
-FN bool all(mask a) { return _mm256_movemask_pd(a) == 15; }
+FN bool any_of(mask a) { return _mm256_movemask_pd(a) != 0; }
+FN bool all_of(mask a) { return _mm256_movemask_pd(a) == 15; }
 FN real sel(mask m, real a, real b) { return _mm256_blendv_pd(b, a, m); }
 
 FN real magnitude(real a) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a); }

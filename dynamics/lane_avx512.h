@@ -8,6 +8,8 @@
 
 #define LANES 8
 #define FN static inline __attribute__((always_inline, unused))
+#define KERNEL static
+#define KERNEL_DATA static const
 
 typedef __m512d real;
 typedef __mmask8 mask;
@@ -24,8 +26,8 @@ FN mask both(mask a, mask b) { return a & b; }
 FN mask either(mask a, mask b) { return a | b; }
 FN mask not_(mask a) { return (mask)~a; }
 FN mask none_of(void) { return 0; }
-FN bool any(mask a) { return a != 0; }
-FN bool all(mask a) { return a == 255; }
+FN bool any_of(mask a) { return a != 0; }
+FN bool all_of(mask a) { return a == 255; }
 FN real sel(mask m, real a, real b) { return _mm512_mask_blend_pd(m, b, a); }
 
 FN real magnitude(real a) { return _mm512_andnot_pd(_mm512_set1_pd(-0.0), a); }

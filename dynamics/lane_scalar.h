@@ -12,9 +12,13 @@
 
 #define LANES 1
 #ifdef __CUDACC__
-#define FN static __device__ __forceinline__
+#define FN static __device__ __forceinline__  // small functions
+#define KERNEL static __device__              // the passes they make up
+#define KERNEL_DATA static __device__ const
 #else
 #define FN static inline __attribute__((always_inline, unused))
+#define KERNEL static
+#define KERNEL_DATA static const
 #endif
 
 typedef double real;
@@ -32,8 +36,8 @@ FN mask both(mask a, mask b) { return a && b; }
 FN mask either(mask a, mask b) { return a || b; }
 FN mask not_(mask a) { return !a; }
 FN mask none_of(void) { return false; }
-FN bool any(mask a) { return a; }
-FN bool all(mask a) { return a; }
+FN bool any_of(mask a) { return a; }
+FN bool all_of(mask a) { return a; }
 FN real sel(mask m, real a, real b) { return m ? a : b; }  // m ? a : b
 
 FN int64_t bits_of(real a)
@@ -51,7 +55,10 @@ FN real real_of(int64_t i)
 FN real magnitude(real a) { return real_of(bits_of(a) & INT64_MAX); }
 FN real negate(real a) { return real_of(bits_of(a) ^ INT64_MIN); }
 FN mask bit0(real a) { return bits_of(a) & 1; }                                                // of the mantissa
-FN real flip_by_bit1(real a, real b) { return real_of(bits_of(a) ^ (bits_of(b) & 2) << 62); }  // -a where bit 1 of b is set
+FN real flip_by_bit1(real a, real b)  // -a where bit 1 of b is set
+{
+    return real_of(bits_of(a) ^ (int64_t)(((uint64_t)bits_of(b) & 2) << 62));
+}
 
 FN mask is_whole(real a) { return a == nearbyint(a); }
 

@@ -34,7 +34,8 @@ enum body_flag {
     BODY_OFFSET = 64,     // origin off the parent's origin
     BODY_ABOUT_X = 128,   // the joint frame is the parent's turned about x: use ca, sa
     BODY_PASSIVE = 256,   // has damping, springs or limits
-    BODY_ARMATURE = 512,  // has armature
+    BODY_SPRING = 512,    // has springs or limits
+    BODY_ARMATURE = 1024, // has armature
 };
 
 typedef struct ctn_body {

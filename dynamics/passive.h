@@ -19,7 +19,7 @@ FN vec3 ball_turn(const ctn_body *b, const real *q)
 
 /// tau [nv] = -damping v - stiffness (q - rest) - limits, written for every joint.
 /// A ball's spring pulls with -k log(rest' R), the gradient of k/2 |log|^2; its limit is a cone of angles about rest.
-static void passive_forces(const ctn_model *m, const real *q, const real *v, real *tau)
+KERNEL void passive_forces(const ctn_model *m, const real *q, const real *v, real *tau)
 {
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
@@ -28,6 +28,7 @@ static void passive_forces(const ctn_model *m, const real *q, const real *v, rea
         for (int k = 0; k < b->nv; k++) t[k] = rset(0);
         if (!(b->flags & BODY_PASSIVE)) continue;
         for (int k = 0; k < b->nv; k++) t[k] = rset(-b->damping[k]) * u[k];
+        if (!(b->flags & BODY_SPRING)) continue;
         if (b->kind == JOINT_BALL) {
             const vec3 a = ball_turn(b, q);
             const real angle = root(dot(a, a)), d = beyond(angle, b->limit);
@@ -39,7 +40,7 @@ static void passive_forces(const ctn_model *m, const real *q, const real *v, rea
             t[0] = fnmadd(damp, n.x, fnmadd(k, a.x, t[0]));
             t[1] = fnmadd(damp, n.y, fnmadd(k, a.y, t[1]));
             t[2] = fnmadd(damp, n.z, fnmadd(k, a.z, t[2]));
-        } else if (b->nv == 1) {
+        } else {
             const real x = q[b->qadr], d = beyond(x, b->limit);
             const mask out = gt(magnitude(d), rset(0));
             t[0] = fnmadd(rset(b->stiffness), x - rset(b->rest[0]), t[0]);
@@ -50,20 +51,18 @@ static void passive_forces(const ctn_model *m, const real *q, const real *v, rea
 }
 
 /// Potential of springs and limits, J.
-static real passive_potential(const ctn_model *m, const real *q)
+KERNEL real passive_potential(const ctn_model *m, const real *q)
 {
     real E = rset(0);
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
-        if (!(b->flags & BODY_PASSIVE)) continue;
+        if (!(b->flags & BODY_SPRING)) continue;
         real x, d;
         if (b->kind == JOINT_BALL) {
             const vec3 a = ball_turn(b, q);
             x = root(dot(a, a)), d = beyond(x, b->limit);
-        } else if (b->nv == 1) {
-            x = q[b->qadr] - rset(b->rest[0]), d = beyond(q[b->qadr], b->limit);
         } else
-            continue;
+            x = q[b->qadr] - rset(b->rest[0]), d = beyond(q[b->qadr], b->limit);
         E = fmadd(rset(0.5 * b->stiffness) * x, x, E);
         E = fmadd(rset(0.5 * b->limit_k) * d, d, E);
     }

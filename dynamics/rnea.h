@@ -57,7 +57,7 @@ FN vec3 out_of_body(const ctn_body *b, vec3 a, real s, real c, const mat3 *R)
     }
 }
 
-static void rnea_outward(const ctn_model *m, const real *q, const real *v, const real *a, rnea_work *work)
+KERNEL void rnea_outward(const ctn_model *m, const real *q, const real *v, const real *a, rnea_work *work)
 {
     rnea_motion M;
     M.w = M.al = M.a = zero3();
@@ -115,7 +115,7 @@ static void rnea_outward(const ctn_model *m, const real *q, const real *v, const
     }
 }
 
-static void rnea_inward(const ctn_model *m, const real *q, const real *a, rnea_work *work, real *tau)
+KERNEL void rnea_inward(const ctn_model *m, const real *q, const real *a, rnea_work *work, real *tau)
 {
     wrench c = wrench_zero();  // from the subtree of the next body
     for (int i = m->nbody - 1; i >= 0; i--) {
@@ -161,7 +161,7 @@ static void rnea_inward(const ctn_model *m, const real *q, const real *a, rnea_w
 }
 
 /// tau = H a + c(q, v)
-static void rnea(const ctn_model *m, const real *q, const real *v, const real *a, rnea_work *work, real *tau)
+KERNEL void rnea(const ctn_model *m, const real *q, const real *v, const real *a, rnea_work *work, real *tau)
 {
     rnea_outward(m, q, v, a, work);
     rnea_inward(m, q, a, work, tau);

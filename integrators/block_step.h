@@ -27,7 +27,7 @@ FN position_state as_position(const block_state *S)
     return p;
 }
 
-static real block_energy(const ctn_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
+KERNEL real block_energy(const ctn_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
 {
     if (position_based(cfg->method)) {
         const position_state P = as_position(S);
@@ -39,7 +39,7 @@ static real block_energy(const ctn_model *m, const ctn_batch_config *cfg, const 
 }
 
 /// Takes over q and v [nq], [nv] in the lanes `where`.
-static void block_set(const ctn_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *q, const real *v)
+KERNEL void block_set(const ctn_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *q, const real *v)
 {
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
@@ -55,7 +55,7 @@ static void block_set(const ctn_model *m, const ctn_batch_config *cfg, block_sta
 }
 
 /// Velocities [nv] of the state.
-static const real *block_velocity(const ctn_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
+KERNEL const real *block_velocity(const ctn_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
 {
     if (!position_based(cfg->method)) return S->v;
     const position_state P = as_position(S);
@@ -78,7 +78,7 @@ FN void note_energy(block_counts *c, real E, mask where)
 }
 
 /// `steps` steps of the lanes that are not frozen (counts->frozen says which are). energy: track it, which costs a pass a step.
-static void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau, int steps,
+KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau, int steps,
                        bool energy, block_counts *counts)
 {
     const real one = rset(1), zero = rset(0);
@@ -92,7 +92,7 @@ static void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
         W->po.W.in.q = S->q, W->po.W.in.rate = S->v, W->po.W.V = S->V, W->po.W.in.tau = tau;
         start_poses(m, S->q, W->po.W.start);
     }
-    for (int n = 0; n < steps && any(active); n++) {
+    for (int n = 0; n < steps && any_of(active); n++) {
         mask done, finite, far;
         if (position_based(cfg->method)) {
             position_counts k = {zero, zero, zero, zero, zero, zero, zero};

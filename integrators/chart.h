@@ -4,7 +4,7 @@
 #define CATENA_CHART_H
 
 /// x = q (+) u. q, x [nq]; u [nv]. x may be q.
-static void config_add(const ctn_model *m, const real *q, const real *u, real *x)
+KERNEL void config_add(const ctn_model *m, const real *q, const real *u, real *x)
 {
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
@@ -18,7 +18,7 @@ static void config_add(const ctn_model *m, const real *q, const real *u, real *x
 }
 
 /// The rate of the chart's coordinates: du/dt of q (+) u while the joints move with v. u, v, du [nv].
-static void chart_rate(const ctn_model *m, const real *u, const real *v, real *du)
+KERNEL void chart_rate(const ctn_model *m, const real *u, const real *v, real *du)
 {
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
@@ -34,7 +34,7 @@ static void chart_rate(const ctn_model *m, const real *u, const real *v, real *d
 }
 
 /// Where all coordinates are finite and no angle is beyond CTN_MAX_ANGLE; `far` tells the latter from the former.
-static mask config_valid(const ctn_model *m, const real *q, const real *v, mask *far)
+KERNEL mask config_valid(const ctn_model *m, const real *q, const real *v, mask *far)
 {
     real zero = rset(0), most = rset(0);
     for (int k = 0; k < m->nq; k++) zero = fmadd(q[k], rset(0), zero);

@@ -61,7 +61,7 @@ FN void set_step_size(solve *W, real h)
 }
 
 /// Constants of a step from the poses R_k, r_k (already in `start`), V and the step size.
-static void start_step(const ctn_model *m, solve *W)
+KERNEL void start_step(const ctn_model *m, solve *W)
 {
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
@@ -83,7 +83,7 @@ static void start_step(const ctn_model *m, solve *W)
 }
 
 /// Poses, energy and own wrench and blocks of every body at the iterate x.
-static void evaluate(const ctn_model *m, solve *W)
+KERNEL void evaluate(const ctn_model *m, solve *W)
 {
     const real *x = W->in.x, k2 = W->in.k2;
     const vec3 g = const3(m->gravity);
@@ -144,7 +144,7 @@ static void evaluate(const ctn_model *m, solve *W)
 
 /// Sums the wrenches towards the root and forms the residual r [nv] (balls: body axes, the gradient by turns). Returns the
 /// largest row over its scale of force, max(m g, m L / h^2) of its subtree, times L for rotations.
-static real residual(const ctn_model *m, solve *W)
+KERNEL real residual(const ctn_model *m, solve *W)
 {
     real most = rset(0);
     for (int i = 0; i < m->nbody; i++) {

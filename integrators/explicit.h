@@ -19,7 +19,7 @@ typedef struct {
 } explicit_work;
 
 /// qdd at (q, v) with the joint forces tau (NULL: none).
-static void acceleration(const ctn_model *m, const real *q, const real *v, const real *tau, explicit_work *work, real *qdd)
+KERNEL void acceleration(const ctn_model *m, const real *q, const real *v, const real *tau, explicit_work *work, real *qdd)
 {
     passive_forces(m, q, v, work->force);
     if (tau)
@@ -28,7 +28,7 @@ static void acceleration(const ctn_model *m, const real *q, const real *v, const
 }
 
 /// One step of a Runge-Kutta method from (q, v) to (x, w) in `work`.
-static void runge_kutta(const ctn_model *m, const tableau *t, const real *q, const real *v, const real *tau, double h,
+KERNEL void runge_kutta(const ctn_model *m, const tableau *t, const real *q, const real *v, const real *tau, double h,
                         explicit_work *work)
 {
     const int nv = m->nv;
@@ -49,7 +49,7 @@ static void runge_kutta(const ctn_model *m, const tableau *t, const real *q, con
 }
 
 /// Semi-implicit Euler: w = v + h qdd(q, v), x = q (+) h w.
-static void semi_implicit(const ctn_model *m, const real *q, const real *v, const real *tau, double h, explicit_work *work)
+KERNEL void semi_implicit(const ctn_model *m, const real *q, const real *v, const real *tau, double h, explicit_work *work)
 {
     acceleration(m, q, v, tau, work, work->kv[0]);
     for (int k = 0; k < m->nv; k++) {
@@ -59,13 +59,13 @@ static void semi_implicit(const ctn_model *m, const real *q, const real *v, cons
     config_add(m, q, work->u, work->x);
 }
 
-static const tableau tableau_euler = {1, {{0}}, {1}};
-static const tableau tableau_rk2 = {2, {{0}, {0.5}}, {0, 1}};
-static const tableau tableau_rk3 = {3, {{0}, {0.5}, {-1, 2}}, {1.0 / 6, 2.0 / 3, 1.0 / 6}};
-static const tableau tableau_rk4 = {4, {{0}, {0.5}, {0, 0.5}, {0, 0, 1}}, {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6}};
+KERNEL_DATA tableau tableau_euler = {1, {{0}}, {1}};
+KERNEL_DATA tableau tableau_rk2 = {2, {{0}, {0.5}}, {0, 1}};
+KERNEL_DATA tableau tableau_rk3 = {3, {{0}, {0.5}, {-1, 2}}, {1.0 / 6, 2.0 / 3, 1.0 / 6}};
+KERNEL_DATA tableau tableau_rk4 = {4, {{0}, {0.5}, {0, 0.5}, {0, 0, 1}}, {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6}};
 
 /// One step of an explicit method from (q, v) to (x, w) in `work`; returns the number of accelerations.
-static int explicit_step(const ctn_model *m, ctn_method method, const real *q, const real *v, const real *tau, double h,
+KERNEL int explicit_step(const ctn_model *m, ctn_method method, const real *q, const real *v, const real *tau, double h,
                          explicit_work *work)
 {
     if (method == CTN_SEMI_IMPLICIT) {

@@ -136,7 +136,7 @@ FN terms3 joint_terms3(const ctn_body *b, const terms_input *in)
         t.g = g, t.k = K;
         return t;
     }
-    const bool spring = b->stiffness != 0 || b->limit[1] < 4;  // no cone is wider than pi
+    const bool spring = b->flags & BODY_SPRING;
     if (spring) {
         // the limit's damper, along the cone's normal at the start of the step
         const vec3 s = ball_turn(b, in->q);

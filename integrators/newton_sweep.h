@@ -67,9 +67,9 @@ FN void add_cross_term(const ctn_body *b, vec3 z, wrench w, real half_theta, vec
 
 /// The sweep inwards at the iterate of W (after residual()). Returns where every pivot is positive; elsewhere the numbers mean
 /// nothing. theta: by lane.
-static mask sweep_inward(const ctn_model *m, const solve *W, sweep_work *work, real theta)
+KERNEL mask sweep_inward(const ctn_model *m, const solve *W, sweep_work *work, real theta)
 {
-    const bool blend = !all(le(rset(1), theta));
+    const bool blend = !all_of(le(rset(1), theta));
     const real half_theta = rset(0.5) * theta;
     mask good = le(rset(0), rset(0));
     sweep_hand c;
@@ -145,7 +145,7 @@ static mask sweep_inward(const ctn_model *m, const solve *W, sweep_work *work, r
 }
 
 /// The sweep outwards: d [nv], the Newton step in the coordinates of v (balls: body axes).
-static void sweep_outward(const ctn_model *m, const solve *W, sweep_work *work, real *d)
+KERNEL void sweep_outward(const ctn_model *m, const solve *W, sweep_work *work, real *d)
 {
     sweep_twist T;
     T.w = T.v = zero3();

@@ -24,11 +24,12 @@ typedef struct {
     sweep_work sweep;
     real *x, *u;              // [nq], [nv]: the iterate, and the increments that lead to it (joints that are not balls)
     real *base, *base_u, *d;  // [nq], [nv], [nv]: where the Newton step starts, and the step
+    real *fresh;              // [nv] the step that a sweep finds
     real residual;            // at the solution
 } position_work;
 
 /// Poses R_k, r_k at q, into `start`: the ones that evaluate() finds at the end of a step, bit by bit.
-static void start_poses(const ctn_model *m, const real *q, step_body *start)
+KERNEL void start_poses(const ctn_model *m, const real *q, step_body *start)
 {
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
@@ -39,7 +40,7 @@ static void start_poses(const ctn_model *m, const real *q, step_body *start)
 }
 
 /// x = base (+) alpha d in the lanes `where`; u follows.
-static void move_iterate(const ctn_model *m, position_work *P, real alpha, mask where)
+KERNEL void move_iterate(const ctn_model *m, position_work *P, real alpha, mask where)
 {
     real *x = P->x, *u = P->u;
     for (int i = 0; i < m->nbody; i++) {
@@ -61,7 +62,7 @@ static void move_iterate(const ctn_model *m, position_work *P, real alpha, mask 
 
 /// The step from `base` along d: lanes where a sweep succeeded. theta goes 1, 1/2 ... 1/16, 0 where a pivot is not positive.
 /// Returns the lanes of `need` in which d is a descent direction.
-static mask newton_direction(const ctn_model *m, mask need, position_work *P, position_counts *count)
+KERNEL mask newton_direction(const ctn_model *m, mask need, position_work *P, position_counts *count)
 {
     real theta = rset(1);
     mask bad = need;
@@ -69,17 +70,18 @@ static mask newton_direction(const ctn_model *m, mask need, position_work *P, po
         bad = both(need, not_(sweep_inward(m, &P->W, &P->sweep, theta)));
         need = both(need, not_(both(bad, le(theta, rset(0)))));  // not even Gauss-Newton: something is not finite
         bad = both(bad, need);
-        if (!any(bad)) break;
+        if (!any_of(bad)) break;
         count->curvature = count->curvature + sel(bad, rset(1), rset(0));
         theta = sel(bad, sel(le(theta, rset(1.0 / 16)), rset(0), rset(0.5) * theta), theta);
     }
-    sweep_outward(m, &P->W, &P->sweep, P->d);
+    sweep_outward(m, &P->W, &P->sweep, P->fresh);
+    for (int k = 0; k < m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);  // others may be shortening theirs
     return need;
 }
 
 /// Solves one step from q, V in the lanes `active`, whose size is already set; leaves the solution in W. Returns where it
 /// converged: the residual is below the tolerance, or below 1e-10 and at rounding level, where it falls no more.
-static mask solve_step(const ctn_model *m, const position_state *S, double tolerance, int max_iterations, mask active,
+KERNEL mask solve_step(const ctn_model *m, const position_state *S, double tolerance, int max_iterations, mask active,
                        position_work *P, position_counts *count)
 {
     solve *W = &P->W;
@@ -94,7 +96,7 @@ static mask solve_step(const ctn_model *m, const position_state *S, double toler
     mask running = active, converged = none_of();
     mask based = none_of();  // `base` is an iterate with energy E, and slope E' along d
     real alpha = one, E = zero, slope = zero, iterations = zero, before = rset(1e300);
-    while (any(running)) {
+    while (any_of(running)) {
         evaluate(m, W);
         count->evaluations = count->evaluations + sel(running, one, zero);
         // Armijo's condition with slack for rounding; a NaN is not below
@@ -102,7 +104,7 @@ static mask solve_step(const ctn_model *m, const position_state *S, double toler
         const mask below = both(le(magnitude(W->E), rset(1e300)), either(not_(based), le(W->E, bound)));
         const mask accepted = both(running, below), rejected = both(running, not_(below));
         mask need = accepted;
-        if (any(accepted)) {
+        if (any_of(accepted)) {
             const real res = residual(m, W);
             const mask floor = both(le(res, rset(1e-10)), both(le(one, alpha), le(rset(0.5) * before, res)));
             const mask done = both(accepted, either(le(res, rset(tolerance)), floor));
@@ -112,7 +114,7 @@ static mask solve_step(const ctn_model *m, const position_state *S, double toler
             need = both(accepted, both(not_(done), lt(iterations, rset(max_iterations))));
             running = both(running, either(rejected, need));
         }
-        if (any(need)) {
+        if (any_of(need)) {
             const mask ok = newton_direction(m, need, P, count);
             running = both(running, either(rejected, ok));
             need = ok;
@@ -124,7 +126,7 @@ static mask solve_step(const ctn_model *m, const position_state *S, double toler
             based = either(based, need);
             iterations = iterations + sel(need, one, zero);
         }
-        if (any(rejected)) {
+        if (any_of(rejected)) {
             // shorter; without an energy to compare with, back to the start of the step
             count->line_search = count->line_search + sel(rejected, one, zero);
             alpha = sel(rejected, sel(based, rset(0.5) * alpha, sel(gt(alpha, rset(0.5)), zero, rset(-1))), alpha);
@@ -137,7 +139,7 @@ static mask solve_step(const ctn_model *m, const position_state *S, double toler
 }
 
 /// Makes the solution of solve_step the state, in the lanes `where`.
-static void commit_step(const ctn_model *m, position_state *S, position_work *P, mask where)
+KERNEL void commit_step(const ctn_model *m, position_state *S, position_work *P, mask where)
 {
     const solve *W = &P->W;
     const real s = W->in.inv_h;
@@ -166,16 +168,16 @@ static void commit_step(const ctn_model *m, position_state *S, position_work *P,
 
 /// One step of size dt in the lanes `active`. Poses of the start are in W.start. Returns where it was completed; elsewhere the
 /// state is that of the last part that was, `at` (0..1) tells which.
-static mask position_step(const ctn_model *m, const ctn_batch_config *cfg, position_state *S, mask active, position_work *P,
+KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, position_state *S, mask active, position_work *P,
                           position_counts *count, real *at)
 {
     const real one = rset(1), zero = rset(0), half = rset(0.5);
     real part = one, here = zero, row = zero;  // size of the next part, where it starts, halvings in a row
     mask running = active;
-    while (any(running)) {
+    while (any_of(running)) {
         set_step_size(&P->W, rset(cfg->dt) * part);
         const mask ok = solve_step(m, S, cfg->tolerance, cfg->max_iterations, running, P, count);
-        if (any(ok)) commit_step(m, S, P, ok);
+        if (any_of(ok)) commit_step(m, S, P, ok);
         count->residual = sel(both(ok, gt(P->residual, count->residual)), P->residual, count->residual);
         count->substeps = count->substeps + sel(ok, one, zero);
         here = here + sel(ok, part, zero);
@@ -194,7 +196,7 @@ static mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
 }
 
 /// Velocity v [nv] nearest, in the kinetic-energy norm, to what the method carries: H v = sum of S' [momentum of V] + J rate.
-static void nearest_velocity(const ctn_model *m, const position_state *S, aba_work *work, real *force, real *v)
+KERNEL void nearest_velocity(const ctn_model *m, const position_state *S, aba_work *work, real *force, real *v)
 {
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
@@ -225,7 +227,7 @@ static void nearest_velocity(const ctn_model *m, const position_state *S, aba_wo
 }
 
 /// The state that starts from q and v: V = [w x R, velocity of the origin], rates = v.
-static void start_velocity(const ctn_model *m, const real *v, pose *T, twist *D, position_state *S)
+KERNEL void start_velocity(const ctn_model *m, const real *v, pose *T, twist *D, position_state *S)
 {
     body_poses(m, S->q, T);
     body_twists(m, T, v, D);
@@ -237,7 +239,7 @@ static void start_velocity(const ctn_model *m, const real *v, pose *T, twist *D,
 }
 
 /// Energy of the state: sum tr(V M V') / 2, rotors, gravity, springs and limits. J
-static real position_energy(const ctn_model *m, const position_state *S, pose *T)
+KERNEL real position_energy(const ctn_model *m, const position_state *S, pose *T)
 {
     real E = passive_potential(m, S->q);
     body_poses(m, S->q, T);

@@ -95,13 +95,6 @@ static int worlds_in(const ctn_batch *batch, int b)
     return left < lanes ? left : lanes;
 }
 
-static const char *freeze_text(ctn_freeze f)
-{
-    return f == CTN_FREEZE_NOT_FINITE ? "its coordinates or velocities became infinite or undefined"
-         : f == CTN_FREEZE_ANGLE      ? "a joint angle went beyond 1e6 rad"
-                                      : "no step was found, not even after halving it repeatedly";
-}
-
 ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ctn_error *err)
 {
     const int lanes = batch->engine->lanes;
@@ -123,7 +116,7 @@ ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ct
             }
             lane[l].frozen_time = c->frozen ? c->frozen_time : 0;
             if (c->frozen && status != CTN_FROZEN)
-                status = fail(err, CTN_FROZEN, "world %d is frozen at %.6g s: %s", first + l, c->frozen_time, freeze_text(c->frozen));
+                status = fail(err, CTN_FROZEN, "world %d is frozen at %.6g s: %s", first + l, c->frozen_time, ctn_freeze_text(c->frozen));
             else if (lane[l].fallbacks && status == CTN_OK)
                 status = fail(err, CTN_NOT_CONVERGED, "world %d: %ld steps had to be halved", first + l, lane[l].fallbacks);
             if (stats) stats[first + l] = lane[l];

@@ -308,8 +308,8 @@ static void finish_bodies(ctn_model *m, drafts *d, const int *order, const int *
         if (b->mass > 0 || tr > 0) o->flags |= BODY_MASS;
         if (vec_norm(b->r0) > 0) o->flags |= BODY_OFFSET;
         if (o->armature > 0) o->flags |= BODY_ARMATURE;
-        if (o->damping[0] || o->damping[1] || o->damping[2] || o->stiffness || isfinite(o->limit[0]) || isfinite(o->limit[1]))
-            o->flags |= BODY_PASSIVE;
+        if (o->stiffness || isfinite(o->limit[0]) || isfinite(o->limit[1])) o->flags |= BODY_SPRING | BODY_PASSIVE;
+        if (o->damping[0] || o->damping[1] || o->damping[2]) o->flags |= BODY_PASSIVE;
     }
     // inwards: masses and extents of subtrees, forks
     for (int i = n - 1; i >= 0; i--) {

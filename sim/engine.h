@@ -44,6 +44,9 @@ extern const ctn_engine engine_scalar, engine_scalar_fma, engine_avx2, engine_av
 /// CTN_BAD_CONFIG or CTN_UNAVAILABLE in `err`.
 const ctn_engine *engine_find(const char *name, int count, ctn_error *err);
 
+/// Why engine_find takes the engine that it takes for `name` and `count`, in words.
+const char *engine_reason(const char *name, int count);
+
 /// Engines that this CPU can run, in a NULL-terminated list.
 const ctn_engine *const *engines_available(void);
 

@@ -245,6 +245,7 @@ static block_work layout_work(const ctn_model *m, ctn_method method, arena *a)
         p->base = take(a, nq, sizeof(real));
         p->base_u = take(a, nv, sizeof(real));
         p->d = take(a, nv, sizeof(real));
+        p->fresh = take(a, nv, sizeof(real));
         p->W.in.x = p->x;
         p->W.in.u = p->u;
         p->W.r = take(a, nv, sizeof(real));

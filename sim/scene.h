@@ -43,7 +43,7 @@ typedef struct scene_link {
     double rotation[4];  // unit quaternion w x y z
     scene_joint joint;
     double mass, com[3], inertia[6];  // inertia about com: xx yy zz xy xz yz; from shapes and density where the file says so
-    scene_shape *shapes;
+    scene_shape *shapes;              // links of a generator share theirs
     int nshape;
     int line, column;  // where the link (or its generator) starts, for messages of the compiler
     const char *file;  // owned by the scene
@@ -52,7 +52,6 @@ typedef struct scene_link {
 struct ctn_scene {
     char *path;  // as given, the name in messages
     char *name;
-    char *text;
     char *warnings;
     double gravity[3];
     double duration;          // s, negative: not given
@@ -60,6 +59,7 @@ struct ctn_scene {
     scene_link *links;
     int nlink, nq, nv;
     char **files;  // every file read, [0] = path
+    char **texts;  // what they said
     int nfile;
 };
 

@@ -72,14 +72,14 @@ static void add_problem(scene_problems *problems, scene_problem *new_one)
             !strcmp(p->text, new_one->text))
             return;  // a default or a generator says the same for each of its links
     }
-    if (problems->count < SCENE_MAX_PROBLEMS) problems->list[problems->count++] = *new_one;
+    problems->list[problems->count++] = *new_one;
 }
 
 /// A problem at `at`; its text is the path of `n` and `key`, then the formatted message.
 static void report(source *s, scene_problems *problems, const node *at, ctn_status status, const node *n, const char *key,
                    const char *format, va_list args)
 {
-    if (s->quiet) return;
+    if (s->quiet || problems->count == SCENE_MAX_PROBLEMS) return;
     scene_problem p = {.file = s->file, .line = at->line, .column = at->column, .status = status};
     char path[160];
     write_path(n, key, path, sizeof path);
@@ -146,9 +146,7 @@ bool unavailable(source *s, const node *value)
 
 bool bad_place(source *s, int line, int column, ctn_status status, const char *text)
 {
-    scene_problem p = {.file = s->file, .line = line, .column = column, .status = status};
-    snprintf(p.text, sizeof p.text, "%s", text);
-    add_problem(&s->r->errors, &p);
+    report_status(s, &(node){.line = line, .column = column}, 0, status, "%s", text);
     return false;
 }
 

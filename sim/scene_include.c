@@ -169,7 +169,7 @@ static bool read_included(source *s, const inclusion *in, char *path)
         snprintf(message, sizeof message, "'%s' %s", printable(path).text, reason);
         return bad_status(s, in->file, status, message);
     }
-    inner.file = add_file(r, path);
+    inner.file = add_file(r, path, text, length);
     bool ok = inner.file >= 0 && read_source(&inner, text, length);
     free(text);
     if (!inner.layout_known) s->layout_known = false;

@@ -99,7 +99,8 @@ static void reset_joint(scene_joint *joint, ctn_joint_type type)
 
 // ---- values of keys
 
-bool read_coordinates(source *s, const node *n, ctn_joint_type type, double *q)
+/// Coordinates [nq] of a joint of type `type`; quaternions are normalised.
+static bool read_coordinates(source *s, const node *n, ctn_joint_type type, double *q)
 {
     const int nq = types[type].nq;
     double x[7];
@@ -249,7 +250,8 @@ static bool joint_type(source *s, const node *n, const node *own[JOINT_KEYS], ct
     if (n && !joint_nodes(s, n, own)) return false;
     const node *const given = own[JOINT_KEY_TYPE] ? own[JOINT_KEY_TYPE] : s->default_joint[JOINT_KEY_TYPE];
     if (given) return read_type(s, given, type);
-    return !n || missing_key(s, n, "type", "missing; a joint has a type: revolute, ball, ...");
+    if (!n) return true;
+    return !s->defaults_failed && missing_key(s, n, "type", "missing; a joint has a type: revolute, ball, ...");
 }
 
 bool read_joint(source *s, const node *link, const node *n, bool axes, scene_joint *joint, const node *own[JOINT_KEYS],
@@ -277,7 +279,7 @@ bool read_joint(source *s, const node *link, const node *n, bool axes, scene_joi
             ok = bad_key(s, own[k], is_free ? "a %s joint takes damping only" : "a %s joint has none", types[type].name);
         }
     }
-    if (type == CTN_HELICAL && !own[JOINT_KEY_PITCH] && !defaults[JOINT_KEY_PITCH])
+    if (type == CTN_HELICAL && !own[JOINT_KEY_PITCH] && !defaults[JOINT_KEY_PITCH] && !s->defaults_failed)
         ok = missing_key(s, n ? n : link, n ? "pitch" : "joint.pitch", "missing; a helical joint has a pitch (m/rad)");
     if (ok && type == CTN_UNIVERSAL && !axes) {
         const node *const at = own[JOINT_KEY_AXIS2]        ? own[JOINT_KEY_AXIS2]

@@ -186,9 +186,8 @@ bool read_plan(source *s, const node *mapping, link_form form, link_plan *plan)
     plan->joint_known = joint_ok;
     ok = ok && joint_ok;
 
-    if (read_link_shapes(s, plan)) ok = read_mass(s, mapping, own, link, &plan->origin.mass) && ok;
-    else ok = false;
-    return ok;
+    const bool shapes_ok = read_link_shapes(s, plan);
+    return read_mass(s, mapping, own, shapes_ok, link, &plan->origin.mass) && ok;
 }
 
 /// Room for one more link.
@@ -226,7 +225,7 @@ bool add_link(source *s, link_plan *plan, const char *name)
 {
     reader *const r = s->r;
     ctn_scene *const scene = r->scene;
-    char full[2 * SCENE_MAX_NAME + 2];
+    char full[3 * SCENE_MAX_NAME];
     snprintf(full, sizeof full, "%s%s", s->prefix, name);
     if (strlen(full) > SCENE_MAX_NAME)
         return bad_value(s, plan->own[LINK_KEY_NAME], "the name %s would have %d bytes; at most %d are allowed",
@@ -308,8 +307,9 @@ bool read_link_defaults(source *s, const node *n)
 {
     static const key keys[LINK_KEYS] = {LINK_KEY_NAMES};
     const node **const values = s->default_link;
+    const int errors = s->r->errors.count;
     if (!read_keys(s, n, "a set of defaults", keys, LINK_KEYS, values)) {
-        s->defaults_failed = true;
+        s->defaults_failed = true, s->layout_known = false;
         return false;
     }
     double x[6], e[4];
@@ -339,13 +339,10 @@ bool read_link_defaults(source *s, const node *n)
             break;
         }
     }
-    bool ok = true;
-    for (int k = 0; k < LINK_KEYS; k++) {
-        if (good[k]) continue;
-        ok = false;
-        values[k] = 0;
-    }
+    for (int k = 0; k < LINK_KEYS; k++)
+        if (!good[k]) values[k] = 0;
     if (!good[LINK_KEY_ROTATION]) values[LINK_KEY_EULER] = 0;
-    s->defaults_failed = !ok;
-    return ok;
+    s->defaults_failed = s->r->errors.count > errors;
+    if (s->defaults_failed) s->layout_known = false;  // joint types may be missing
+    return !s->defaults_failed;
 }

@@ -219,7 +219,7 @@ static bool explicit_mass(source *s, const node *mapping, const mass_nodes *n, d
     if (!link->nshape) return missing_key(s, mapping, "inertia", "missing; mass needs an inertia (zeros for a point) or shapes");
     mass_properties sum;
     if (!shapes_mass(s, link, density, true, &sum)) {
-        if (s->r->no_memory) return false;
+        if (s->r->no_memory || s->defaults_failed) return false;
         return missing_key(s, mapping, "density", "missing; some shapes have a density and others none");
     }
     if (!(sum.mass > 0) || !isfinite(sum.mass)) return bad_value(s, n->mass, "the shapes of this link have no mass to scale");
@@ -229,7 +229,8 @@ static bool explicit_mass(source *s, const node *mapping, const mass_nodes *n, d
     return true;
 }
 
-bool read_mass(source *s, const node *mapping, const node *const own[LINK_KEYS], scene_link *link, const node **zero_mass)
+bool read_mass(source *s, const node *mapping, const node *const own[LINK_KEYS], bool shapes_known, scene_link *link,
+               const node **zero_mass)
 {
     const bool fixed = link->joint.type == CTN_FIXED;
     mass_nodes n = choose_nodes(s, own);
@@ -240,7 +241,7 @@ bool read_mass(source *s, const node *mapping, const node *const own[LINK_KEYS],
     if (n.mass) ok = read_number(s, n.mass, NOT_NEGATIVE, &mass) && ok;
     if (n.com) ok = read_vector(s, n.com, 3, ANY_SIGN, com) && ok;
     if (n.density) ok = read_number(s, n.density, NOT_NEGATIVE, &density) && ok;
-    if (!ok) {
+    if (!ok || !shapes_known) {
         if (own[LINK_KEY_INERTIA]) read_inertia(s, own[LINK_KEY_INERTIA], link->inertia);  // for its errors
         return false;
     }

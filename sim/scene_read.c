@@ -41,18 +41,25 @@ char *reader_copy(reader *r, const char *text, size_t length)
     return copy;
 }
 
-int add_file(reader *r, const char *path)
+int add_file(reader *r, const char *path, const char *text, size_t length)
 {
     ctn_scene *const scene = r->scene;
-    char **const files = realloc(scene->files, ((size_t)scene->nfile + 1) * sizeof *files);
+    const size_t count = (size_t)scene->nfile + 1;
+    char **const files = realloc(scene->files, count * sizeof *files);
     if (files) scene->files = files;
-    document **const documents = files ? realloc(r->documents, ((size_t)scene->nfile + 1) * sizeof(document *)) : 0;
+    char **const texts = files ? realloc(scene->texts, count * sizeof *texts) : 0;
+    if (texts) scene->texts = texts;
+    document **const documents = texts ? realloc(r->documents, count * sizeof(document *)) : 0;
     if (documents) r->documents = documents;
     else r->no_memory = true;
-    char *const copy = documents ? reader_copy(r, path, strlen(path)) : 0;
-    if (!copy) return -1;
+    char *const name = documents ? reader_copy(r, path, strlen(path)) : 0, *const copy = name ? reader_copy(r, text, length) : 0;
+    if (!copy) {
+        free(name);
+        return -1;
+    }
     r->documents[scene->nfile] = 0;
-    files[scene->nfile] = copy;
+    files[scene->nfile] = name;
+    texts[scene->nfile] = copy;
     return scene->nfile++;
 }
 
@@ -212,8 +219,7 @@ static bool start_scene(reader *r, const char *name, const char *text, size_t le
     scene->duration = -1;
     scene->config = ctn_batch_config_default();
     scene->path = reader_copy(r, name, strlen(name));
-    scene->text = reader_copy(r, text, length);
-    return scene->path && scene->text && add_file(r, name) == 0;
+    return scene->path && add_file(r, name, text, length) == 0;
 }
 
 static bool finish_scene(reader *r)
@@ -326,19 +332,19 @@ void ctn_scene_free(ctn_scene *scene)
         // links of a generator stand together and share their shapes
         if (i == 0 || scene->links[i].shapes != scene->links[i - 1].shapes) free(scene->links[i].shapes);
     }
-    for (int i = 0; i < scene->nfile; i++) free(scene->files[i]);
+    for (int i = 0; i < scene->nfile; i++) free(scene->files[i]), free(scene->texts[i]);
     free(scene->links);
     free(scene->files);
+    free(scene->texts);
     free(scene->path);
     free(scene->name);
-    free(scene->text);
     free(scene->warnings);
     free(scene);
 }
 
 const char *ctn_scene_name(const ctn_scene *scene) { return scene->name; }
 
-const char *ctn_scene_text(const ctn_scene *scene) { return scene->text; }
+const char *ctn_scene_text(const ctn_scene *scene) { return scene->texts[0]; }
 
 const char *ctn_scene_warnings(const ctn_scene *scene) { return scene->warnings; }
 

@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-// Limits, so that no input can exhaust memory. A scene this large would take minutes to load.
+// Limits, so that no input can exhaust memory: at the worst a reading takes about 2 GB.
 #ifndef SCENE_MAX_LINKS
 #define SCENE_MAX_LINKS 1000000  // a build for fuzzing has fewer
 #endif
@@ -158,15 +158,15 @@ bool read_number(source *s, const node *n, number_sign sign, double *x);
 bool read_whole(source *s, const node *n, int least, int most, int *x);
 bool read_vector(source *s, const node *n, int count, number_sign sign, double *x);  // a list of `count` numbers
 bool read_each(source *s, const node *n, int count, number_sign sign, double *x);    // the same, or one number for all
-bool read_direction(source *s, const node *n, double axis[3]);                       // 3 numbers, made a unit vector
-bool read_quaternion(source *s, const node *n, double q[4]);                         // 4 numbers w x y z, made a unit quaternion
+bool read_direction(source *s, const node *n, double axis[3]);                       // made a unit vector
+bool read_quaternion(source *s, const node *n, double q[4]);                         // w x y z, made a unit quaternion
 bool read_text(source *s, const node *n, const char **text);
 bool read_name(source *s, const node *n, const char **name);  // text that can name a link
 
 /// `rotation` or `euler`, whichever is not NULL; both are an error, none is no rotation.
 bool read_rotation(source *s, const node *rotation, const node *euler, double q[4]);
 
-/// Numbers of a list, one after the other: node by node into a quaternion whose length is checked.
+/// Scales q to length 1, or reports at `at` that it is too short.
 bool unit_quaternion(source *s, const node *at, double q[4]);
 
 /// Keys that a mapping may have. A key with `later` is refused: a feature of a later version.
@@ -180,7 +180,6 @@ typedef struct key {
 bool read_keys(source *s, const node *n, const char *what, const key *keys, int count, const node **values);
 
 double norm(const double *x, int n);
-void quaternion_from_euler(const double euler[3], double q[4]);
 void quaternion_product(const double a[4], const double b[4], double q[4]);
 void rotate(const double q[4], const double x[3], double y[3]);  // y = R(q) x; y may be x
 
@@ -200,9 +199,6 @@ bool joint_has_axis(ctn_joint_type type);
 /// Universal: the axes must not be parallel.
 bool check_axes(source *s, const node *at, const double axis[3], const double axis2[3]);
 
-/// Coordinates q0 [nq] of `type` from a node; quaternions are normalised.
-bool read_coordinates(source *s, const node *n, ctn_joint_type type, double *q);
-
 // ---- shapes and mass: scene_shapes.c, scene_mass.c
 
 bool read_shapes(source *s, const node *n, scene_shape **shapes, int *nshape);
@@ -221,8 +217,10 @@ bool inertia_possible(const double inertia[6], double principal[3]);
 
 bool read_inertia(source *s, const node *n, double inertia[6]);
 
-/// Mass, com and inertia of `link`, whose joint and shapes are known. `own` are the link's nodes. Unreadable: mass = NAN.
-bool read_mass(source *s, const node *mapping, const node *const own[LINK_KEYS], scene_link *link, const node **zero_mass);
+/// Mass, com and inertia of `link`, whose joint and shapes have been read (`shapes_known`: without errors). `own` are the link's
+/// nodes. zero_mass receives the value that made the mass zero, or NULL. On failure the mass is NAN.
+bool read_mass(source *s, const node *mapping, const node *const own[LINK_KEYS], bool shapes_known, scene_link *link,
+               const node **zero_mass);
 
 /// Every moving link must move some mass: itself or below it. For the end, when all links are known.
 void check_moving_masses(reader *r);
@@ -268,8 +266,8 @@ bool read_state(source *s, const node *n);
 /// Reads a whole file into the scene. s->file and s->includer are set.
 bool read_source(source *s, const char *text, size_t length);
 
-/// Adds a file to scene->files; its index, or -1 without memory.
-int add_file(reader *r, const char *path);
+/// Adds a file to scene->files and its text to scene->texts; its index, or -1 without memory.
+int add_file(reader *r, const char *path, const char *text, size_t length);
 
 /// malloc that notes a failure in the reader, and a terminated copy of text.
 void *reader_alloc(reader *r, size_t bytes);

@@ -14,21 +14,24 @@ static bool next_numbers(source *s, const node **entry, int count, double *x)
 /// What a joint and the state both give: the state wins.
 static void warn_of_given(source *s, bool velocity)
 {
-    for (int i = 0; i < s->r->ngiven; i++) {
+    int first = s->r->ngiven;
+    while (first > 0 && s->r->given[first - 1].link >= s->first_link) first--;
+    for (int i = first; i < s->r->ngiven; i++) {
         const given_state *const g = &s->r->given[i];
         source at = {.r = s->r, .file = g->file};
-        if (g->velocity == velocity && g->link >= s->first_link)
-            warn(&at, g->value, "not used: `state` gives %s", velocity ? "v" : "q");
+        if (g->velocity == velocity) warn(&at, g->value, "not used: `state` gives %s", velocity ? "v" : "q");
     }
 }
 
-/// Whether a list has the right length: `size` numbers, one for each entry of q or v.
+/// Whether a list has the right length: `size` numbers, one for each entry of q or v. If not, what it has is checked all the same.
 static bool check_length(source *s, const node *n, int size, const char *name)
 {
     if (n->kind != NODE_SEQUENCE) return bad_value(s, n, "expected a list of numbers, found %s", found(n).text);
-    if (s->layout_known && n->size != size)
-        return bad_value(s, n, "expected %d numbers (%s of all links in order), found %d", size, name, n->size);
-    return s->layout_known;
+    if (s->layout_known && n->size == size) return true;
+    double x;
+    for (const node *entry = n->child; entry && !hopeless(s); entry = entry->next) read_number(s, entry, ANY_SIGN, &x);
+    if (!s->layout_known) return false;
+    return bad_value(s, n, "expected %d numbers (%s of all links in order), found %d", size, name, n->size);
 }
 
 static bool read_q(source *s, const node *n, int nq)

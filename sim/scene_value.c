@@ -152,6 +152,18 @@ bool read_quaternion(source *s, const node *n, double q[4])
     return true;
 }
 
+/// q of Rz(euler[2]) Ry(euler[1]) Rx(euler[0]).
+static void quaternion_from_euler(const double euler[3], double q[4])
+{
+    const double cx = cos(euler[0] / 2), sx = sin(euler[0] / 2);
+    const double cy = cos(euler[1] / 2), sy = sin(euler[1] / 2);
+    const double cz = cos(euler[2] / 2), sz = sin(euler[2] / 2);
+    q[0] = cz * cy * cx + sz * sy * sx;
+    q[1] = cz * cy * sx - sz * sy * cx;
+    q[2] = cz * sy * cx + sz * cy * sx;
+    q[3] = sz * cy * cx - cz * sy * sx;
+}
+
 bool read_rotation(source *s, const node *rotation, const node *euler, double q[4])
 {
     const double none[4] = {1, 0, 0, 0};
@@ -163,18 +175,6 @@ bool read_rotation(source *s, const node *rotation, const node *euler, double q[
     if (!read_vector(s, euler, 3, ANY_SIGN, angles)) return false;
     quaternion_from_euler(angles, q);
     return true;
-}
-
-/// q of Rz(euler[2]) Ry(euler[1]) Rx(euler[0]).
-void quaternion_from_euler(const double euler[3], double q[4])
-{
-    const double cx = cos(euler[0] / 2), sx = sin(euler[0] / 2);
-    const double cy = cos(euler[1] / 2), sy = sin(euler[1] / 2);
-    const double cz = cos(euler[2] / 2), sz = sin(euler[2] / 2);
-    q[0] = cz * cy * cx + sz * sy * sx;
-    q[1] = cz * cy * sx - sz * sy * cx;
-    q[2] = cz * sy * cx + sz * cy * sx;
-    q[3] = sz * cy * cx - cz * sy * sx;
 }
 
 void quaternion_product(const double a[4], const double b[4], double q[4])
@@ -207,7 +207,7 @@ bool read_text(source *s, const node *n, const char **text)
 
 bool read_name(source *s, const node *n, const char **name)
 {
-    const char *text = NULL;
+    const char *text = 0;
     if (!read_text(s, n, &text)) return false;
     for (const char *c = text; *c; c++)
         if (iscntrl((unsigned char)*c))

@@ -183,7 +183,10 @@ static char byte_at(const char *text, size_t length, yaml_mark_t place)
 {
     const char *const end = text + length;
     for (size_t line = 0; line < place.line && text < end; text++) line += *text == '\n';
-    for (size_t column = 0; column < place.column && text < end; text++) column += ((unsigned char)text[1] & 0xc0) != 0x80;
+    for (size_t column = 0; column < place.column && text < end; column++) {
+        text++;
+        while (text < end && ((unsigned char)*text & 0xc0) == 0x80) text++;
+    }
     return text < end ? *text : 0;
 }
 

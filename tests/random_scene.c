@@ -111,7 +111,7 @@ static plan draw_link(rng *r, int i, const random_options *o)
     l.damping = o->conservative ? 0 : rng_uniform(r, 0, 0.5);
     l.stiffness = rng_below(r, 2) ? rng_uniform(r, 0, 20) : 0;
     l.armature = rng_below(r, 2) ? rng_uniform(r, 0, 0.1) : 0;
-    l.limited = rng_below(r, 2), l.limit = rng_uniform(r, 0.1, 0.8);
+    l.limited = rng_below(r, 2) && !o->smooth, l.limit = rng_uniform(r, 0.1, 0.8);
     return l;
 }
 

@@ -23,6 +23,7 @@ typedef struct {
     bool chain;             // every link hangs on the one before
     bool no_gravity;
     bool conservative;      // no dampers even if passive
+    bool smooth;            // no limits even if passive
     unsigned joints;        // bit set of ctn_joint_type to draw from; 0: all
     double shift[3];        // the world is moved: by this ...
     double turn[4];         // ... after this rotation (unit quaternion w x y z; all zero: none)

@@ -1,30 +1,7 @@
 /// Bad scenes: every error at its place, with its key and what is allowed, all of them in one go and nothing besides.
-#define _GNU_SOURCE  // strcasestr
-#include "sim/scene.h"
+#include "tests/scene_check.h"
 
-#include <catena/catena.h>
-#include <check.h>
-#include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/// Whether `message` has a line that starts with "file:line:column: " (column 0: any) and contains `words`; `any_case` or not.
-static bool has_error(const char *message, const char *file, int line, int column, const char *words, bool any_case)
-{
-    char prefix[512];
-    if (column) snprintf(prefix, sizeof prefix, "%s:%d:%d: ", file, line, column);
-    else snprintf(prefix, sizeof prefix, "%s:%d:", file, line);
-    for (const char *at = message; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : 0) {
-        char text[1024];
-        snprintf(text, sizeof text, "%.*s", (int)strcspn(at, "\n"), at);
-        if (line && strncmp(text, prefix, strlen(prefix))) continue;
-        if (any_case ? strcasestr(text, words) != 0 : strstr(text + (line ? strlen(prefix) : 0), words) != 0) return true;
-    }
-    return false;
-}
 
 // ---- the files of bad-scenes, against expected.tsv
 
@@ -67,15 +44,15 @@ END_TEST
 
 // ---- texts: a ^ stands before every place where an error is to be reported, and is taken out before the text is read
 
-#define MASS "mass: 1, inertia: [1, 1, 1, 0, 0, 0]"
-#define A "  - {name: a, joint: revolute, " MASS "}\n"
-#define LINKS "catena: 1\nlinks:\n"
 #define JOINT(text) LINKS "  - {name: a, " MASS ", joint: " text "}\n"
 #define BODY(text) LINKS "  - {name: a, joint: revolute, " text "}\n"
 #define SHAPE(text) LINKS "  - {name: a, joint: revolute, density: 1, shapes: [" text "]}\n"
 #define CHAIN(text) LINKS "  - chain: {name: c, count: 3, step: [1, 0, 0], " MASS ", " text "}\n"
 #define TREE(text) LINKS "  - tree: {name: t, " MASS ", joint: ball, " text "}\n"
 #define TOP(text) LINKS A text "\n"
+
+#define LONG16 "0000000000000000"
+#define LONG LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16
 
 static const struct {
     const char *text;
@@ -203,6 +180,7 @@ static const struct {
     {LINKS "  - {name: ^world, " MASS "}\n", {"name: 'world' is no link"}},
     {LINKS "  - ^{" MASS "}\n", {"name: missing; every link has a name"}},
     {LINKS "  - {name: ^[a], " MASS "}\n", {"name: expected text, found a list"}},
+    {LINKS "  - {name: ^" LONG ", " MASS "}\n", {"name: expected a name of at most 255 bytes, found '00000000000000000000"}},
     {LINKS A "  - {name: b, parent: ^arm, " MASS "}\n", {"parent: unknown link 'arm'; a parent is a link defined above"}},
     {LINKS "  - {name: spine, " MASS "}\n  - {name: b, parent: ^spin, " MASS "}\n",
      {"parent: unknown link 'spin'; did you mean 'spine'?"}},
@@ -328,6 +306,10 @@ static const struct {
     {SHAPE("{type: sphere, radius: 1, ^colour: ^red}"),
      {"shapes[0].colour: unknown key; did you mean 'color'?", "shapes[0].colour: expected 3 numbers, found 'red'"}},
 
+    {BODY("mass: ^-1, density: ^x, inertia: ^[0], shapes: [{type: sphere, radius: ^0}]"),
+     {"mass: expected a number >= 0", "density: expected a number >= 0", "inertia: expected 6 numbers",
+      "shapes[0].radius: expected a positive"}},
+
     // chain
     {LINKS "  - chain: ^5\n", {"chain: expected a chain as a mapping of keys to values, found '5'"}},
     {LINKS "  - chain: ^{count: 3, step: [1, 0, 0], " MASS "}\n", {"chain.name: missing"}},
@@ -398,6 +380,22 @@ static const struct {
      "  - {name: b, joint: universal, " MASS "}\n",
      {"defaults.joint.axis2: the two axes of a universal joint must not be parallel"}},
 
+    {"catena: 1\ndefaults: {shapes: [{type: sphere, radius: 1, density: 0}]}\nlinks:\n  - ^{name: a, joint: ball}\n",
+     {"mass: a moving link needs mass, of its own or below it; found none"}},
+
+    // what is missing may have been meant to come from a default that is wrong
+    {"catena: 1\ndefaults: {joint: {type: ^hing}}\nlinks:\n  - {name: a, joint: {damping: 1}, " MASS
+     "}\n  - {name: b}\nstate: {q: [0, 0]}\n",
+     {"defaults.joint.type: unknown 'hing'"}},
+    {"catena: 1\ndefaults: {joint: {pitch: ^x}}\nlinks:\n  - {name: a, joint: helical, " MASS "}\n",
+     {"defaults.joint.pitch: expected a number"}},
+    {"catena: 1\ndefaults: {^rho: 5}\nlinks:\n  - {name: a, joint: ball, shapes: [{type: sphere, radius: 1}]}\n",
+     {"defaults.rho: unknown key"}},
+    {"catena: 1\ndefaults: {density: ^x}\nlinks:\n  - {name: a, joint: ball, mass: 1, shapes: [{type: sphere, radius: 1}, "
+     "{type: sphere, radius: 1, density: 2}]}\n",
+     {"defaults.density: expected a number"}},
+    {"catena: 1\ndefaults: ^x\nlinks:\n  - {name: a, joint: ball}\n", {"defaults: expected a set of defaults"}},
+
     // state
     {TOP("state: ^[0]"), {"state: expected a state as a mapping of keys to values, found a list"}},
     {TOP("state: {q: ^0}"), {"state.q: expected a list of numbers, found '0'"}},
@@ -405,6 +403,10 @@ static const struct {
      {"state.q: expected 1 numbers (q of all links in order), found 2", "state.v: expected 1 numbers"}},
     {TOP("state: {q: [^.nan], v: [^none]}"),
      {"state.q[0]: expected a finite number, found '.nan'", "state.v[0]: expected a number, found 'none'"}},
+    {TOP("state: {q: ^[0, ^x]}"),
+     {"state.q: expected 1 numbers (q of all links in order), found 2", "state.q[1]: expected a number, found 'x'"}},
+    {LINKS A "  - {name: b, joint: ^bal, " MASS "}\nstate: {q: [0, ^x]}\n",
+     {"joint: unknown 'bal'", "state.q[1]: expected a number, found 'x'"}},
     {TOP("state: {q: [0], ^qd: [0]}"), {"state.qd: unknown key"}},
     {LINKS A "  - {name: b, joint: ball, " MASS "}\nstate: {q: [0, ^0, 0, 0, 0]}\n", {"state.q[1]: expected a unit quaternion"}},
     {LINKS "  - {name: b, joint: free, " MASS "}\nstate: {q: [0, 0, 0, ^0, 0, 0, 0]}\n",
@@ -423,6 +425,7 @@ static const struct {
     {TOP("include: [^[a]]"), {"include[0]: expected an included file as a mapping of keys to values, found a list"}},
     {TOP("include: [{file: a.yaml, parent: ^b}]"),
      {"include[0].parent: unknown link 'b'; a parent is a link of a file included before, or world"}},
+    {TOP("include: [{file: a.yaml, parent: ^[b]}]"), {"include[0].parent: expected text, found a list"}},
     {TOP("include: [{file: ^a.yaml, ^prefix: b}]"),
      {"include[0].file: 'a.yaml' cannot be read",
       "include[0].prefix: unknown key; an included file has: file, as, parent, position"}},
@@ -574,140 +577,25 @@ START_TEST(too_large)
 }
 END_TEST
 
-// ---- errors in included files
-
-static char folder[] = "/tmp/catena-scene-XXXXXX";
-
-static const char *write_file(const char *name, const char *text)
+START_TEST(too_many_links_and_shapes)
 {
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *const file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    fclose(file);
-    return path;
-}
-
-static void make_folder(void) { ck_assert_ptr_nonnull(mkdtemp(folder)); }
-
-static void remove_folder(void)
-{
-    static const char *const names[] = {"main.yaml", "part.yaml", "sub/part.yaml", "sub/inner.yaml", "link.yaml", "sub"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char path[256];
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        remove(path);
-    }
-    rmdir(folder);
-    strcpy(folder + strlen(folder) - 6, "XXXXXX");
-}
-
-/// Loads main.yaml and expects exactly these errors: file, line, column, words.
-static void expect_errors(int count, const char *const files[], const int places[][2], const char *const words[])
-{
-    char path[256], file[256];
-    snprintf(path, sizeof path, "%s/main.yaml", folder);
     ctn_error err = {0};
-    ck_assert_ptr_null(ctn_scene_load(path, &err));
-    for (int i = 0; i < count; i++) {
-        snprintf(file, sizeof file, "%s/%s", folder, files[i]);
-        ck_assert_msg(has_error(err.message, file, places[i][0], places[i][1], words[i], false), "expected %s:%d:%d: %s in\n%s",
-                      files[i], places[i][0], places[i][1], words[i], err.message);
-    }
-    ck_assert_msg(err.count == count, "expected %d errors, got\n%s", count, err.message);
-}
+    const char *const links = LINKS "  - chain: {name: c, count: 1000000, step: [1, 0, 0]}\n  - {name: a}\n";
+    ck_assert_ptr_null(ctn_scene_parse(links, strlen(links), "t.yaml", &err));
+    ck_assert_str_eq(err.message, "t.yaml:4:5: links[1]: too many links; a scene has at most 1000000");
 
-START_TEST(errors_in_included_files)
-{
-    char sub[256];
-    snprintf(sub, sizeof sub, "%s/sub", folder);
-    mkdir(sub, 0777);
-    write_file("main.yaml", "catena: 1\ninclude: [sub/part.yaml]\nlinks:\n" A "  - {name: b, parent: p, wrong: 1, " MASS "}\n");
-    write_file("sub/part.yaml", "catena: 1\ninclude: [inner.yaml]\nlinks:\n  - {name: p, mass: -1}\nground: {}\n");
-    write_file("sub/inner.yaml", "catena: 1\nlinks:\n  - {name: i, mass: 1, inertia: [1]}\n");
-    // the link `p` could not be read, so that nothing is said about the parent of b
-    expect_errors(4, (const char *[]){"main.yaml", "sub/part.yaml", "sub/part.yaml", "sub/inner.yaml"},
-                  (int[][2]){{5, 26}, {4, 21}, {5, 1}, {3, 33}},
-                  (const char *[]){"wrong: unknown key", "mass: expected a number >= 0, found '-1'",
-                                   "ground: not available in this version", "inertia: expected 6 numbers, found 1"});
-
-    write_file("sub/inner.yaml", "catena: 1\nlinks: [\n");
-    write_file("sub/part.yaml", "catena: 1\ninclude: [inner.yaml]\n");
-    write_file("main.yaml", "catena: 1\ninclude: [sub/part.yaml]\n");
-    expect_errors(1, (const char *[]){"sub/inner.yaml"}, (int[][2]){{3, 1}}, (const char *[]){"syntax: "});
-}
-END_TEST
-
-START_TEST(cycles)
-{
-    write_file("main.yaml", "catena: 1\ninclude: [part.yaml]\n");
-    write_file("part.yaml", "catena: 1\ninclude:\n  - {file: ./main.yaml, as: x}\n");
-    expect_errors(1, (const char *[]){"part.yaml"}, (int[][2]){{3, 12}}, (const char *[]){"include[0].file: a cycle: '"});
-
-    write_file("main.yaml", "catena: 1\ninclude: [main.yaml]\n");
-    expect_errors(1, (const char *[]){"main.yaml"}, (int[][2]){{2, 11}}, (const char *[]){"include[0]: a cycle: '"});
-
-    // another name of the same file
-    char link[256];
-    snprintf(link, sizeof link, "%s/link.yaml", folder);
-    ck_assert_int_eq(symlink("main.yaml", link), 0);
-    write_file("main.yaml", "catena: 1\ninclude: [link.yaml]\n");
-    expect_errors(1, (const char *[]){"main.yaml"}, (int[][2]){{2, 11}}, (const char *[]){"include[0]: a cycle: '"});
-}
-END_TEST
-
-START_TEST(includes_that_do_not_fit)
-{
-    // the same names twice
-    write_file("part.yaml", LINKS A);
-    write_file("main.yaml", "catena: 1\ninclude: [part.yaml, {file: part.yaml, as: b}, part.yaml]\n");
-    expect_errors(1, (const char *[]){"part.yaml"}, (int[][2]){{3, 12}},
-                  (const char *[]){"name: 'a' is already the name of the link at"});
-
-    // a free joint under a link; a parent that comes later, or from the file itself
-    write_file("part.yaml", LINKS "  - {name: f, joint: free, " MASS "}\n");
-    write_file("main.yaml", "catena: 1\ninclude:\n  - {file: part.yaml, as: x}\n  - {file: part.yaml, parent: x.f}\n");
-    expect_errors(1, (const char *[]){"main.yaml"}, (int[][2]){{4, 31}},
-                  (const char *[]){"include[1].parent: link 'f' of the file has a free joint"});
-    write_file("main.yaml", "catena: 1\ninclude:\n  - {file: part.yaml, parent: a}\nlinks:\n" A);
-    expect_errors(1, (const char *[]){"main.yaml"}, (int[][2]){{3, 31}}, (const char *[]){"include[0].parent: unknown link 'a'"});
-
-    // an included file knows its own links only
-    write_file("part.yaml", LINKS "  - {name: p, parent: x.a, " MASS "}\n");
-    write_file("link.yaml", LINKS A);
-    write_file("main.yaml", "catena: 1\ninclude: [{file: link.yaml, as: x}, part.yaml]\n");
-    expect_errors(1, (const char *[]){"part.yaml"}, (int[][2]){{3, 23}}, (const char *[]){"parent: unknown link 'x.a'"});
-
-    // without mass, and nothing hung below it after all
-    write_file("part.yaml", LINKS "  - {name: p, joint: revolute, mass: 0}\n");
-    write_file("main.yaml", "catena: 1\ninclude: [part.yaml]\nlinks:\n" A);
-    expect_errors(1, (const char *[]){"part.yaml"}, (int[][2]){{3, 38}}, (const char *[]){"mass: a moving link needs mass"});
-
-    // names that grow too long
-    char text[1024], as[256];
-    memset(as, 'n', 250);
-    as[250] = 0;
-    write_file("part.yaml", "catena: 1\ninclude: [{file: link.yaml, as: inner}]\n");
-    snprintf(text, sizeof text, "catena: 1\ninclude: [{file: part.yaml, as: %s}]\n", as);
-    write_file("main.yaml", text);
-    expect_errors(1, (const char *[]){"part.yaml"}, (int[][2]){{2, 33}},
-                  (const char *[]){"include[0].as: expected a shorter name"});
-}
-END_TEST
-
-START_TEST(too_many_files)
-{
-    write_file("part.yaml", "catena: 1\nlinks: []\n");
-    char path[256];
-    snprintf(path, sizeof path, "%s/main.yaml", folder);
-    FILE *const file = fopen(path, "w");
-    fputs("catena: 1\ninclude:\n", file);
-    for (int i = 0; i < 1000; i++) fprintf(file, "  - {file: link.yaml, as: a%d}\n", i);
-    fclose(file);
-    write_file("link.yaml", LINKS A);
-    expect_errors(1, (const char *[]){"main.yaml"}, (int[][2]){{1002, 12}},
-                  (const char *[]){"include[999].file: too many files; a scene has at most 1000"});
+    // a thousand and one shapes for each of a thousand links
+    const size_t size = 200000;
+    char *const text = malloc(size);
+    ck_assert_ptr_nonnull(text);
+    size_t n = (size_t)sprintf(text, "catena: 1\ndefaults:\n  density: 1\n  shapes: [");
+    for (int i = 0; i < 1001; i++) n += (size_t)sprintf(text + n, "{type: sphere, radius: 1},");
+    n += (size_t)sprintf(text + n, "]\nlinks:\n");
+    for (int i = 0; i < 1000; i++) n += (size_t)sprintf(text + n, "  - {name: a%d}\n", i);
+    ck_assert_uint_lt(n, size);
+    ck_assert_ptr_null(ctn_scene_parse(text, n, "t.yaml", &err));
+    ck_assert_str_eq(err.message, "t.yaml:4:11: defaults.shapes: too many shapes; a scene has at most 1000000");
+    free(text);
 }
 END_TEST
 
@@ -724,17 +612,7 @@ int main(void)
     TCase *const large = tcase_create("large");
     tcase_set_timeout(large, 120);
     tcase_add_test(large, too_large);
+    tcase_add_test(large, too_many_links_and_shapes);
     suite_add_tcase(suite, large);
-    TCase *const files = tcase_create("files");
-    tcase_add_checked_fixture(files, make_folder, remove_folder);
-    tcase_add_test(files, errors_in_included_files);
-    tcase_add_test(files, cycles);
-    tcase_add_test(files, includes_that_do_not_fit);
-    tcase_add_test(files, too_many_files);
-    suite_add_tcase(suite, files);
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints the polynomials of dynamics/trig.h: minimax in relative error by Remez exchange, coefficients rounded to double.
 
-sin x = x + x^3 P(x^2), cos x = 1 - x^2/2 + x^4 Q(x^2) on |x| <= pi/4; atan x = x + x^3 A(x^2) on |x| <= tan(pi/8).
+sin x = x + x^3 P(x^2), cos x = 1 - x^2 (1/2 + x^2 Q(x^2)) on |x| <= pi/4; atan x = x + x^3 A(x^2) on |x| <= tan(pi/8).
 Needs mpmath. The error printed is that of the rounded polynomial in exact arithmetic, in ulps of a double (2^-53).
 """
 from mpmath import mp, mpf, sin, cos, atan, tan, pi, matrix, lu_solve
@@ -50,8 +50,8 @@ eps = mpf(10)**-20
 q = (pi / 4)**2
 table('sin', lambda t: (sin(t**mpf(.5)) / t**mpf(.5) - 1) / t, lambda t: t / (sin(t**mpf(.5)) / t**mpf(.5)), eps, q, 6,
       lambda c, x: x + x**3 * mp.polyval(c[::-1], x * x), sin)
-table('cos', lambda t: (cos(t**mpf(.5)) - 1 + t / 2) / t**2, lambda t: t**2 / cos(t**mpf(.5)), mpf(10)**-12, q, 6,
-      lambda c, x: 1 - x * x / 2 + x**4 * mp.polyval(c[::-1], x * x), cos)
+table('cos', lambda t: ((1 - cos(t**mpf(.5))) / t - mpf(.5)) / t, lambda t: t**2 / cos(t**mpf(.5)), mpf(10)**-12, q, 6,
+      lambda c, x: 1 - x * x * (mpf(.5) + x * x * mp.polyval(c[::-1], x * x)), cos)
 a = tan(pi / 8)**2
 table('atan', lambda t: (atan(t**mpf(.5)) / t**mpf(.5) - 1) / t, lambda t: t / (atan(t**mpf(.5)) / t**mpf(.5)), eps, a, 11,
       lambda c, x: x + x**3 * mp.polyval(c[::-1], x * x), atan)

@@ -78,6 +78,13 @@ typedef struct ctn_step_stats {
     double frozen_time;             // s, of the last good state, if frozen
 } ctn_step_stats;
 
+/// A sentence about why a world is frozen; "it still runs" for CTN_RUNNING. Never NULL.
+CTN_API const char *ctn_freeze_text(ctn_freeze reason);
+
+/// Makes `sum`, the statistics of some steps of a world, those of these steps and the ones of `next` that followed them. Start a
+/// sum with a copy of the first.
+CTN_API void ctn_step_stats_add(ctn_step_stats *sum, const ctn_step_stats *next);
+
 typedef struct ctn_batch ctn_batch;
 
 /// Creates `cfg->worlds` worlds of `model` at the scene's initial state, time 0. `model` must outlive the batch. NULL on error.

@@ -5,6 +5,7 @@
 #include <catena/batch.h>
 #include <catena/dynamics.h>
 #include <catena/model.h>
+#include <catena/record.h>
 #include <catena/scene.h>
 #include <catena/status.h>
 

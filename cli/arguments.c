@@ -1,0 +1,139 @@
+/// The table of options, and getopt_long driven by it.
+#include "cli/arguments.h"
+
+#include "cli/message.h"
+#include "sim/suggest.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    char letter;      // 0: none
+    const char *arg;  // NULL: takes no value
+    const char *help;
+} options[OPTIONS] = {
+    [OPT_STEPS] = {"steps", 'n', "N", "make N steps"},
+    [OPT_DURATION] = {"duration", 0, "S", "simulate S seconds (default: the scene's duration)"},
+    [OPT_DT] = {"dt", 0, "S", "time step in seconds"},
+    [OPT_METHOD] = {"method", 'm', "NAME", "euler, semi-implicit, rk2, rk3, rk4 or collocation"},
+    [OPT_ORDER] = {"order", 0, "K", "order of collocation: 2"},
+    [OPT_STAGES] = {"stages", 0, "N", "stages of radau: not available in this version"},
+    [OPT_SOLVER] = {"solver", 0, "NAME", "how collocation solves its equations: newton"},
+    [OPT_TOLERANCE] = {"tolerance", 0, "X", "residual at which a solve stops, relative to each joint's force"},
+    [OPT_MAX_ITERATIONS] = {"max-iterations", 0, "N", "Newton iterations before a step is halved"},
+    [OPT_MAX_HALVINGS] = {"max-halvings", 0, "N", "halvings of a step before its world freezes"},
+    [OPT_ENGINE] = {"engine", 0, "NAME", "auto, scalar, avx2 or avx512; all give the same bits"},
+    [OPT_WORLDS] = {"worlds", 0, "N", "worlds side by side, all from the scene's initial state"},
+    [OPT_IN] = {"in", 'i', "FILE", "JSON file with the states; - reads standard input"},
+    [OPT_OUT] = {"out", 'o', "FILE", NULL},
+    [OPT_EVERY] = {"every", 0, "N", "record every N steps (default 1)"},
+    [OPT_PLOT] = {"plot", 0, "FILE", "draw the energies over time: .png, .svg or .pdf, by gnuplot"},
+    [OPT_ALL] = {"all", 'a', NULL, "print all links, however many"},
+    [OPT_JSON] = {"json", 0, NULL, "print one JSON object on standard output instead of text"},
+    [OPT_QUIET] = {"quiet", 'q', NULL, "print nothing but errors"},
+    [OPT_HELP] = {"help", 'h', NULL, "print this help"},
+};
+
+const char *option_name(enum option_id option)
+{
+    static char names[OPTIONS][24];
+    snprintf(names[option], sizeof names[option], "--%s", options[option].name);
+    return names[option];
+}
+
+void print_help(const command *cmd)
+{
+    printf("usage: catena %s %s [options]\n\n%s\n%s\noptions:\n", cmd->name, cmd->files, cmd->does, cmd->about);
+    for (int o = 0; o < OPTIONS; o++) {
+        if (o != OPT_HELP && !(cmd->takes & TAKES(o))) continue;
+        char left[40], letter[8] = "    ";
+        if (options[o].letter) snprintf(letter, sizeof letter, "-%c, ", options[o].letter);
+        snprintf(left, sizeof left, "%s--%s %s", letter, options[o].name, options[o].arg ? options[o].arg : "");
+        printf("  %-26s%s\n", left, o == OPT_OUT ? cmd->out : options[o].help);
+    }
+    printf("\nexamples:\n%s", cmd->examples);
+}
+
+/// The option that `text`, "--stepz=3", was meant to be is suggested, if there is one.
+static int unknown_option(const command *cmd, const char *text)
+{
+    char word[40];
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(text + 2, "="), text + 2);
+    const char *names[OPTIONS];
+    for (int o = 0; o < OPTIONS; o++) names[o] = o == OPT_HELP || cmd->takes & TAKES(o) ? options[o].name : NULL;
+    const char *const meant = nearest_name(word, names, OPTIONS);
+    int beginning = 0;
+    for (int o = 0; o < OPTIONS; o++) beginning += names[o] && !strncmp(names[o], word, strlen(word));
+    if (beginning > 1) return usage_error("--%s: several options begin like this; see 'catena %s --help'", word, cmd->name);
+    if (meant) return usage_error("unknown option '--%s'; did you mean '--%s'?", word, meant);
+    return usage_error("'catena %s' has no option '--%s'; see 'catena %s --help'", cmd->name, word, cmd->name);
+}
+
+int read_arguments(const command *cmd, int argc, char **argv, arguments *args)
+{
+    struct option table[OPTIONS + 1];
+    char letters[2 * OPTIONS + 2] = ":";
+    int n = 0;
+    memset(table, 0, sizeof table);
+    for (int o = 0; o < OPTIONS; o++) {
+        if (o != OPT_HELP && !(cmd->takes & TAKES(o))) continue;
+        const char letter[3] = {options[o].letter, options[o].arg ? ':' : 0, 0};
+        if (*letter) strcat(letters, letter);
+        table[n++] = (struct option){options[o].name, options[o].arg ? required_argument : no_argument, NULL, 256 + o};
+    }
+    *args = (arguments){.command = cmd->name, .words = argv, .nword = argc};
+    optind = 0;  // glibc: start anew
+    for (int c; (c = getopt_long(argc, argv, letters, table, NULL)) != -1;) {
+        const char *const text = argv[optind - 1];
+        int o = c - 256;
+        for (int k = 0; k < OPTIONS && c < 256 && c != '?' && c != ':'; k++)
+            if (options[k].letter == c) o = k;
+        if (c == ':') return usage_error("%s: a value is missing; see 'catena %s --help'", text, cmd->name);
+        if (c == '?' && optopt >= 256) return usage_error("%s takes no value", option_name((enum option_id)(optopt - 256)));
+        if (c == '?' && optopt)
+            return usage_error("'catena %s' has no option '-%c'; see 'catena %s --help'", cmd->name, optopt, cmd->name);
+        if (c == '?') return unknown_option(cmd, text);
+        args->value[o] = optarg ? optarg : "";
+        if (o == OPT_HELP) {
+            print_help(cmd);
+            return EXIT_OK;
+        }
+    }
+    args->files = argv + optind, args->nfile = argc - optind;
+    if (args->nfile < cmd->least)
+        return usage_error("%s is missing; usage: catena %s %s [options]", cmd->files, cmd->name, cmd->files);
+    if (args->nfile > cmd->most)
+        return usage_error("'%s': one file too many; usage: catena %s %s [options]", args->files[cmd->most], cmd->name,
+                           cmd->files);
+    return -1;
+}
+
+bool number_option(const arguments *args, enum option_id option, double *value)
+{
+    const char *const text = args->value[option];
+    if (!text) return true;
+    char *end;
+    const double number = strtod(text, &end);
+    if (end == text || *end) {
+        usage_error("%s: expected a number, found '%s'", option_name(option), text);
+        return false;
+    }
+    *value = number;
+    return true;
+}
+
+bool whole_option(const arguments *args, enum option_id option, long least, long most, long *value)
+{
+    double number = (double)*value;
+    if (!number_option(args, option, &number)) return false;
+    if (!(number >= (double)least && number <= (double)most) || number != floor(number)) {
+        usage_error("%s: expected a whole number, %ld or more, found %s", option_name(option), least, args->value[option]);
+        return false;
+    }
+    *value = (long)number;
+    return true;
+}

@@ -1,0 +1,74 @@
+/// Command lines: one table of options for all subcommands, so that a name means the same everywhere.
+#ifndef CATENA_CLI_ARGUMENTS_H
+#define CATENA_CLI_ARGUMENTS_H
+
+#include <stdbool.h>
+
+enum option_id {
+    OPT_STEPS,
+    OPT_DURATION,
+    OPT_DT,
+    OPT_METHOD,
+    OPT_ORDER,
+    OPT_STAGES,
+    OPT_SOLVER,
+    OPT_TOLERANCE,
+    OPT_MAX_ITERATIONS,
+    OPT_MAX_HALVINGS,
+    OPT_ENGINE,
+    OPT_WORLDS,
+    OPT_IN,
+    OPT_OUT,
+    OPT_EVERY,
+    OPT_PLOT,
+    OPT_ALL,
+    OPT_JSON,
+    OPT_QUIET,
+    OPT_HELP,
+    OPTIONS
+};
+
+#define TAKES(option) (1ul << (option))
+/// Options that override a scene's `integrator:` section and choose where it runs.
+#define TAKES_METHOD                                                                                                             \
+    (TAKES(OPT_DT) | TAKES(OPT_METHOD) | TAKES(OPT_ORDER) | TAKES(OPT_STAGES) | TAKES(OPT_SOLVER) | TAKES(OPT_TOLERANCE) |       \
+     TAKES(OPT_MAX_ITERATIONS) | TAKES(OPT_MAX_HALVINGS) | TAKES(OPT_ENGINE) | TAKES(OPT_WORLDS))
+
+typedef struct arguments {
+    const char *command;         // "run"
+    const char *value[OPTIONS];  // as given, the last one if given twice; NULL: not given; "" of an option without a value
+    char **files;                // what is not an option
+    int nfile;
+    char **words;  // the whole line after "catena"
+    int nword;
+} arguments;
+
+/// Of one subcommand.
+typedef struct command {
+    const char *name;
+    const char *files;    // "SCENE", how its usage names what is not an option
+    int least, most;      // how many of them
+    const char *does;     // one line
+    const char *about;    // what --help says after it
+    unsigned long takes;  // TAKES(...) of its options
+    const char *out;      // what --out is, to it
+    const char *examples;
+    int (*main)(const arguments *args);  // an exit status
+} command;
+
+/// Reads argv of a subcommand, argv[0] its name. Returns an exit status to leave with (--help was asked for, or an error was
+/// printed), or -1 to go on.
+int read_arguments(const command *cmd, int argc, char **argv, arguments *args);
+
+void print_help(const command *cmd);
+
+/// The number given for an option into `value`; false with an error printed if it is none. Not given: true, `value` unchanged.
+bool number_option(const arguments *args, enum option_id option, double *value);
+
+/// The same for a whole number from `least` to `most`.
+bool whole_option(const arguments *args, enum option_id option, long least, long most, long *value);
+
+/// "--dt"
+const char *option_name(enum option_id option);
+
+#endif

@@ -1,0 +1,9 @@
+/// The subcommands, one file each.
+#ifndef CATENA_CLI_COMMANDS_H
+#define CATENA_CLI_COMMANDS_H
+
+#include "cli/arguments.h"
+
+extern const command command_run, command_eval, command_info, command_check;
+
+#endif

@@ -1,0 +1,93 @@
+/// Thin layer over cJSON: exact numbers, and no half objects.
+#include "cli/json.h"
+
+#include "cli/message.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void json_format(double x, char *text)
+{
+    if (!isfinite(x)) {
+        strcpy(text, "null");
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, JSON_NUMBER, "%.*g", digits, x);
+        if (strtod(text, NULL) == x) return;
+    }
+}
+
+/// Without memory the program ends here: an object that lacks a member would look like a whole one.
+static void add(cJSON *to, const char *key, cJSON *item)
+{
+    if (to && item && (key ? cJSON_AddItemToObject(to, key, item) : cJSON_AddItemToArray(to, item))) return;
+    cJSON_Delete(item);
+    run_error("not enough memory");
+    exit(EXIT_RUN);
+}
+
+void json_number(cJSON *to, const char *key, double x)
+{
+    char text[JSON_NUMBER];
+    json_format(x, text);
+    add(to, key, cJSON_CreateRaw(text));
+}
+
+void json_numbers(cJSON *to, const char *key, const double *x, size_t count)
+{
+    char *const text = malloc(count * JSON_NUMBER + 3);
+    size_t used = 0;
+    if (text) {
+        text[used++] = '[';
+        for (size_t k = 0; k < count; k++) {
+            if (k) text[used++] = ',';
+            json_format(x[k], text + used);
+            used += strlen(text + used);
+        }
+        strcpy(text + used, "]");
+    }
+    add(to, key, text ? cJSON_CreateRaw(text) : NULL);
+    free(text);
+}
+
+void json_text(cJSON *to, const char *key, const char *text) { add(to, key, cJSON_CreateString(text)); }
+
+cJSON *json_object(cJSON *to, const char *key)
+{
+    cJSON *const object = cJSON_CreateObject();
+    if (to || !object) add(to, key, object);
+    return object;
+}
+
+cJSON *json_array(cJSON *to, const char *key)
+{
+    cJSON *const array = cJSON_CreateArray();
+    add(to, key, array);
+    return array;
+}
+
+void json_lines(cJSON *to, const char *key, const char *text)
+{
+    cJSON *const lines = json_array(to, key);
+    while (*text) {
+        const size_t length = strcspn(text, "\n");
+        char *const line = strndup(text, length);
+        add(lines, NULL, line ? cJSON_CreateString(line) : NULL);
+        free(line);
+        text += length + (text[length] == '\n');
+    }
+}
+
+int json_print(cJSON *object)
+{
+    char *const text = cJSON_Print(object);
+    cJSON_Delete(object);
+    if (!text) return run_error("not enough memory");
+    errno = 0;
+    const int bad = puts(text) < 0 || fflush(stdout);
+    cJSON_free(text);
+    return bad ? run_error("standard output: cannot be written: %s", strerror(errno)) : EXIT_OK;
+}

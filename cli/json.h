@@ -1,0 +1,26 @@
+/// JSON with numbers that read back to the same double. (cJSON's own numbers may be off by one in the last place.)
+#ifndef CATENA_CLI_JSON_H
+#define CATENA_CLI_JSON_H
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+
+enum { JSON_NUMBER = 32 };
+
+/// Writes `x` into text [JSON_NUMBER] with as few digits as read back to it; "null" if it is not finite.
+void json_format(double x, char *text);
+
+/// Add to an object, `key` NULL: to an array.
+void json_number(cJSON *to, const char *key, double x);
+void json_numbers(cJSON *to, const char *key, const double *x, size_t count);
+void json_text(cJSON *to, const char *key, const char *text);
+cJSON *json_object(cJSON *to, const char *key);
+cJSON *json_array(cJSON *to, const char *key);
+
+/// Each line of `text` as an entry of an array.
+void json_lines(cJSON *to, const char *key, const char *text);
+
+/// Prints the object on standard output and frees it. Returns an exit status.
+int json_print(cJSON *object);
+
+#endif

@@ -1,0 +1,67 @@
+/// Errors and warnings, in colour on a terminal that wants it (NO_COLOR: https://no-color.org).
+#include "cli/message.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void tag(const char *word, const char *colour)
+{
+    const char *const no = getenv("NO_COLOR"), *const term = getenv("TERM");
+    const int plain = (no && *no) || !isatty(STDERR_FILENO) || !term || !strcmp(term, "dumb");
+    if (plain) fprintf(stderr, "%s: ", word);
+    else fprintf(stderr, "\033[1;%sm%s:\033[0m ", colour, word);
+}
+
+static void say(const char *word, const char *colour, const char *format, va_list args)
+{
+    tag(word, colour);
+    vfprintf(stderr, format, args);
+    putc('\n', stderr);
+}
+
+static void say_lines(const char *word, const char *colour, const char *before, const char *text)
+{
+    while (*text) {
+        const size_t length = strcspn(text, "\n");
+        tag(word, colour);
+        fprintf(stderr, "%s%.*s\n", before, (int)length, text);
+        text += length + (text[length] == '\n');
+    }
+}
+
+int usage_error(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("error", "31", format, args);
+    va_end(args);
+    return EXIT_USAGE;
+}
+
+int run_error(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("error", "31", format, args);
+    va_end(args);
+    return EXIT_RUN;
+}
+
+int status_error(const ctn_error *err, const char *before)
+{
+    say_lines("error", "31", before, err->message);
+    return err->status == CTN_NO_MEMORY ? EXIT_RUN : EXIT_USAGE;
+}
+
+void warn_lines(const char *text) { say_lines("warning", "33", "", text); }
+
+void warning(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("warning", "33", format, args);
+    va_end(args);
+}

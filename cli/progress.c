@@ -1,0 +1,39 @@
+/// The progress bar: only where someone watches, and seldom enough to cost nothing.
+#include "cli/run.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WIDTH = 30 };
+
+double wall_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+progress progress_start(bool quiet)
+{
+    const double now = wall_clock();
+    return (progress){.shown = !quiet && isatty(STDERR_FILENO), .started = now, .drawn = now};
+}
+
+void progress_show(progress *p, const run *r)
+{
+    const double now = wall_clock();
+    if (!p->shown || now - p->drawn < 0.1) return;
+    p->drawn = now;
+    const double part = (double)r->done / (double)r->steps, spent = now - p->started;
+    char bar[WIDTH + 1];
+    for (int k = 0; k < WIDTH; k++) bar[k] = k < (int)(part * WIDTH) ? '#' : '.';
+    bar[WIDTH] = 0;
+    fprintf(stderr, "\r[%s] %5.1f %%  step %ld of %ld, %.3g s left \033[K", bar, 100 * part, r->done, r->steps,
+            part > 0 ? spent / part - spent : 0);
+}
+
+void progress_end(progress *p)
+{
+    if (p->shown && p->drawn > p->started) fputs("\r\033[K", stderr);
+}

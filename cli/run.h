@@ -1,0 +1,61 @@
+/// What the files of `catena run` share.
+#ifndef CATENA_CLI_RUN_H
+#define CATENA_CLI_RUN_H
+
+#include "cli/setup.h"
+
+/// Energies of world 0 at one time, for the plot. J
+typedef struct energy_sample {
+    double time, kinetic, potential, spring, method;
+} energy_sample;
+
+typedef struct run {
+    setup s;
+    ctn_batch *batch;
+    long steps, done;  // asked for, made
+    double wall;       // s, of the loop
+    bool interrupted;
+    ctn_step_stats *total;  // [worlds], of all steps
+
+    // recording
+    const char *out;  // NULL: none
+    ctn_recorder *recorder;
+    long every, records;
+    ctn_step_stats *since;  // [worlds], since the last record
+    bool lost;              // the recording failed
+
+    // plot
+    const char *plot;  // NULL: none
+    bool drawn;
+    ctn_dynamics *dyn;
+    double *q, *v;  // [worlds][nq], [worlds][nv]
+    energy_sample *samples;
+    int nsample;
+    long stride;  // steps from one sample to the next
+} run;
+
+/// Prints the summary as text, or as one JSON object. The latter returns an exit status.
+void print_summary(const run *r);
+int print_json_summary(const run *r);
+
+/// Whether gnuplot is there and `path` has an ending that it can draw; otherwise an exit status with the error printed.
+/// A missing gnuplot is only warned of: the run goes on, and draw_plot keeps its data.
+int check_plot(const char *path);
+
+/// Draws the samples into r->plot. If that fails, writes gnuplot's script with the data beside it; returns an exit status.
+int draw_plot(run *r);
+
+/// A bar on stderr if that is a terminal. Call it as often as you like.
+typedef struct progress {
+    bool shown;
+    double started, drawn;  // s, wall time
+} progress;
+
+progress progress_start(bool quiet);
+void progress_show(progress *p, const run *r);
+void progress_end(progress *p);
+
+/// s, from some start.
+double wall_clock(void);
+
+#endif

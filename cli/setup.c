@@ -1,0 +1,68 @@
+/// A scene, compiled, with the options of the command line over its `integrator:` section.
+#include "cli/setup.h"
+
+#include "cli/message.h"
+#include "sim/config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/// One option of the configuration, through the checks that scene files use.
+static bool override_number(const arguments *args, enum option_id option, const char *field, ctn_batch_config *cfg)
+{
+    ctn_error err;
+    double value = 0;
+    if (!args->value[option]) return true;
+    if (!number_option(args, option, &value)) return false;
+    if (config_set(cfg, field, value, &err) == CTN_OK) return true;
+    usage_error("%s: %s", option_name(option), err.message);
+    return false;
+}
+
+static int override_all(const arguments *args, ctn_batch_config *cfg)
+{
+    static const struct {
+        enum option_id option;
+        const char *field;
+    } numbers[] = {{OPT_DT, "dt"},
+                   {OPT_TOLERANCE, "tolerance"},
+                   {OPT_MAX_ITERATIONS, "max_iterations"},
+                   {OPT_MAX_HALVINGS, "max_halvings"},
+                   {OPT_WORLDS, "worlds"}};
+    ctn_error err;
+    bool ok = true;
+    if (args->value[OPT_METHOD] && ctn_method_from_name(args->value[OPT_METHOD], &cfg->method, &err) != CTN_OK)
+        usage_error("--method: %s", err.message), ok = false;
+    if (args->value[OPT_ORDER] && cfg->method != CTN_COLLOCATION && ok)
+        usage_error("--order belongs to the method collocation, not to %s", ctn_method_name(cfg->method)), ok = false;
+    else ok = override_number(args, OPT_ORDER, "order", cfg) && ok;
+    if (args->value[OPT_STAGES]) usage_error("--stages is not available in this version"), ok = false;
+    if (args->value[OPT_SOLVER] && ctn_solver_from_name(args->value[OPT_SOLVER], &cfg->solver, &err) != CTN_OK)
+        usage_error("--solver: %s", err.message), ok = false;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        ok = override_number(args, numbers[i].option, numbers[i].field, cfg) && ok;
+    if (args->value[OPT_ENGINE]) cfg->engine = args->value[OPT_ENGINE];
+    return ok ? EXIT_OK : EXIT_USAGE;
+}
+
+int setup_open(const arguments *args, setup *s)
+{
+    ctn_error err;
+    *s = (setup){.path = args->files[0]};
+    s->scene = ctn_scene_load(s->path, &err);
+    if (!s->scene) return status_error(&err, "");
+    s->cfg = ctn_scene_config(s->scene);
+    int status = override_all(args, &s->cfg);
+    if (status == EXIT_OK) s->model = ctn_model_create(s->scene, &err);
+    if (status == EXIT_OK && !s->model) status = status_error(&err, "");
+    if (status == EXIT_OK && !args->value[OPT_QUIET]) warn_lines(ctn_scene_warnings(s->scene));
+    if (status != EXIT_OK) setup_close(s);
+    return status;
+}
+
+void setup_close(setup *s)
+{
+    ctn_model_free(s->model);
+    ctn_scene_free(s->scene);
+    s->model = NULL, s->scene = NULL;
+}

@@ -1,0 +1,21 @@
+/// What most subcommands begin with: a scene, its model, and a configuration that the command line may override.
+#ifndef CATENA_CLI_SETUP_H
+#define CATENA_CLI_SETUP_H
+
+#include "cli/arguments.h"
+
+#include <catena/catena.h>
+
+typedef struct setup {
+    const char *path;
+    ctn_scene *scene;
+    ctn_model *model;
+    ctn_batch_config cfg;
+} setup;
+
+/// Reads the scene args->files[0], compiles it and applies the options. Returns EXIT_OK, or an exit status with the errors
+/// printed; then nothing needs to be freed.
+int setup_open(const arguments *args, setup *s);
+void setup_close(setup *s);
+
+#endif

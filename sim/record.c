@@ -1,0 +1,303 @@
+/// The recorder: gathers what a batch does, and hands it to the format that the file's ending asks for.
+#include "sim/record.h"
+
+#include "sim/scene.h"
+#include "sim/status.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#define COOKIE 0xca7e4a02u
+
+#define ENERGY(member, about)                                                                                                    \
+    {                                                                                                                            \
+        "energy/" #member, "J", about, MEMBER_REAL, offsetof(record_world, member)                                               \
+    }
+#define STAT(member, unit, type, about)                                                                                          \
+    {                                                                                                                            \
+        "stats/" #member, unit, about, type, offsetof(record_world, stats.member)                                                \
+    }
+
+const record_member record_members[RECORD_MEMBERS] = {
+    ENERGY(kinetic, "kinetic energy, rotors included"),
+    ENERGY(potential, "potential energy of gravity, zero at the world origin"),
+    ENERGY(spring, "potential energy of joint springs and soft limits"),
+    ENERGY(energy, "total energy of q and v: kinetic + potential + spring"),
+    STAT(steps, "1", MEMBER_LONG, "steps of dt since the record before"),
+    STAT(iterations, "1", MEMBER_LONG, "Newton iterations since the record before"),
+    STAT(iterations_max, "1", MEMBER_INT, "most Newton iterations in one step since the record before"),
+    STAT(evaluations, "1", MEMBER_LONG, "evaluations of the residual or of the acceleration since the record before"),
+    STAT(line_search, "1", MEMBER_LONG, "Newton steps shortened since the record before"),
+    STAT(curvature, "1", MEMBER_LONG, "sweeps repeated with less curvature since the record before"),
+    STAT(fallbacks, "1", MEMBER_LONG, "steps halved at least once since the record before"),
+    STAT(substeps, "1", MEMBER_LONG, "parts in which the steps since the record before were carried out"),
+    STAT(residual, "1", MEMBER_REAL, "largest scaled residual at the end of a step since the record before"),
+    STAT(energy_before, "J", MEMBER_REAL, "energy that the method carries, at the record before"),
+    STAT(energy_after, "J", MEMBER_REAL, "energy that the method carries, now"),
+    STAT(energy_min, "J", MEMBER_REAL, "least energy that the method carried since the record before"),
+    STAT(energy_max, "J", MEMBER_REAL, "most energy that the method carried since the record before"),
+    STAT(frozen, "1", MEMBER_INT, "0 running; frozen as 1 not finite, 2 no step was found, 3 an angle beyond 1e6 rad"),
+    STAT(frozen_time, "s", MEMBER_REAL, "time of the last good state if frozen, else 0"),
+};
+
+struct ctn_recorder {
+    const record_format *format;
+    void *file;
+    ctn_batch *batch;
+    ctn_dynamics *dyn;
+    int worlds, nlink;
+    double *q, *v, *R, *p, *pose;
+    ctn_totals *totals;
+    record_world *world;
+    double flush_interval, flushed;  // s; wall time of the last flush, negative: none yet
+    long count;
+    bool failed;
+    ctn_error error;  // of the failed write
+};
+
+ctn_record_config ctn_record_config_default(void)
+{
+    return (ctn_record_config){.cookie = COOKIE, .every = 1, .flush_interval = 0.5};
+}
+
+static double wall_time(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// ---- names
+
+/// `kind`.LINK, with the part after it for joints of several coordinates.
+static void part_name(char *name, size_t size, const char *kind, const ctn_link *link, const char *part)
+{
+    snprintf(name, size, "%s.%s%s%s", kind, link->name, *part ? "." : "", part);
+}
+
+void coordinate_name(const ctn_link *link, int k, char *name, size_t size)
+{
+    static const char *const free_parts[] = {"x", "y", "z", "qw", "qx", "qy", "qz"}, *const angles[] = {"1", "2"},
+                             *const planar_parts[] = {"x", "y", "angle"};
+    part_name(name, size, "q", link,
+              link->joint == CTN_FREE        ? free_parts[k]
+              : link->joint == CTN_BALL      ? free_parts[3 + k]
+              : link->joint == CTN_PLANAR    ? planar_parts[k]
+              : link->joint == CTN_UNIVERSAL ? angles[k]
+                                             : "");
+}
+
+void velocity_name(const ctn_link *link, int k, char *name, size_t size)
+{
+    static const char *const free_parts[] = {"vx", "vy", "vz", "wx", "wy", "wz"}, *const angles[] = {"1", "2"},
+                             *const planar_parts[] = {"vx", "vy", "wz"};
+    part_name(name, size, "v", link,
+              link->joint == CTN_FREE        ? free_parts[k]
+              : link->joint == CTN_BALL      ? free_parts[3 + k]
+              : link->joint == CTN_PLANAR    ? planar_parts[k]
+              : link->joint == CTN_UNIVERSAL ? angles[k]
+                                             : "");
+}
+
+const char *coordinate_unit(const ctn_link *link, int k)
+{
+    switch (link->joint) {
+    case CTN_PRISMATIC: return "m";
+    case CTN_PLANAR: return k < 2 ? "m" : "rad";
+    case CTN_BALL: return "1";
+    case CTN_FREE: return k < 3 ? "m" : "1";
+    default: return "rad";
+    }
+}
+
+const char *velocity_unit(const ctn_link *link, int k)
+{
+    const bool slides =
+        link->joint == CTN_PRISMATIC || (link->joint == CTN_PLANAR && k < 2) || (link->joint == CTN_FREE && k < 3);
+    return slides ? "m/s" : "rad/s";
+}
+
+// ---- what a file says about itself
+
+static void note_text(record_head *head, const char *name, const char *text)
+{
+    head->notes[head->nnote++] = (record_note){.name = name, .text = text};
+}
+
+static void note_number(record_head *head, const char *name, double number, bool whole)
+{
+    head->notes[head->nnote++] = (record_note){.name = name, .numbers = {number}, .count = 1, .whole = whole};
+}
+
+static void fill_head(record_head *head, const ctn_scene *scene, const ctn_model *model, ctn_batch *batch,
+                      const ctn_record_config *cfg, const char *started)
+{
+    const ctn_batch_config *const b = ctn_batch_configuration(batch);
+    *head = (record_head){.scene = scene, .model = model, .worlds = b->worlds};
+    head->nq = ctn_model_nq(model), head->nv = ctn_model_nv(model), head->nlink = ctn_model_nlink(model);
+    note_text(head, "format", "catena recording");
+    note_number(head, "format_version", 1, true);
+    note_text(head, "catena_version", ctn_version());
+    note_text(head, "started", started);
+    if (cfg->command) note_text(head, "command", cfg->command);
+    note_text(head, "scene", ctn_scene_name(scene));
+    note_text(head, "scene_file", scene->path);
+    note_number(head, "nlink", head->nlink, true);
+    note_number(head, "nq", head->nq, true);
+    note_number(head, "nv", head->nv, true);
+    record_note gravity = {.name = "gravity", .count = 3};
+    ctn_model_gravity(model, gravity.numbers);
+    head->notes[head->nnote++] = gravity;
+    note_number(head, "worlds", b->worlds, true);
+    note_text(head, "engine", b->engine);
+    note_text(head, "method", ctn_method_name(b->method));
+    note_number(head, "dt", b->dt, false);
+    if (b->method == CTN_COLLOCATION) {
+        note_number(head, "order", b->order, true);
+        note_text(head, "solver", ctn_solver_name(b->solver));
+        note_number(head, "tolerance", b->tolerance, false);
+        note_number(head, "max_iterations", b->max_iterations, true);
+        note_number(head, "max_halvings", b->max_halvings, true);
+    }
+    note_number(head, "every", cfg->every, true);
+}
+
+// ---- the recorder
+
+static const record_format *format_of(const char *path, ctn_error *err)
+{
+    const char *const dot = strrchr(path, '.');
+    if (dot && !strcasecmp(dot, ".csv")) return &record_csv;
+    if (dot && (!strcasecmp(dot, ".h5") || !strcasecmp(dot, ".hdf5"))) return &record_hdf5;
+    fail(err, CTN_BAD_ARGUMENT, "%s: a recording ends in .csv, .h5 or .hdf5", path);
+    return NULL;
+}
+
+static void free_recorder(ctn_recorder *r)
+{
+    ctn_dynamics_free(r->dyn);
+    free(r->q), free(r->v), free(r->R), free(r->p), free(r->pose), free(r->totals), free(r->world);
+    free(r);
+}
+
+ctn_recorder *ctn_recorder_create(const char *path, const ctn_scene *scene, const ctn_model *model, ctn_batch *batch,
+                                  const ctn_record_config *cfg, ctn_error *err)
+{
+    const ctn_record_config defaults = ctn_record_config_default();
+    if (!cfg) cfg = &defaults;
+    if (cfg->cookie != COOKIE || cfg->every < 1 || !(cfg->flush_interval >= 0)) {
+        fail(err, CTN_BAD_CONFIG,
+             cfg->cookie != COOKIE ? "the configuration was not initialised; start from ctn_record_config_default()"
+             : cfg->every < 1      ? "every: expected a whole number, 1 or more"
+                                   : "flush_interval: expected a time (s), 0 or more");
+        return NULL;
+    }
+    const record_format *const format = format_of(path, err);
+    ctn_recorder *const r = format ? calloc(1, sizeof *r) : NULL;
+    if (!r) {
+        if (format) fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
+        return NULL;
+    }
+    const ctn_batch_config *const b = ctn_batch_configuration(batch);
+    const size_t worlds = (size_t)b->worlds, links = worlds * (size_t)ctn_model_nlink(model);
+    r->format = format, r->batch = batch, r->worlds = b->worlds, r->nlink = ctn_model_nlink(model);
+    r->flush_interval = cfg->flush_interval, r->flushed = -1;
+    r->q = calloc(worlds * (size_t)ctn_model_nq(model) + 1, sizeof *r->q);
+    r->v = calloc(worlds * (size_t)ctn_model_nv(model) + 1, sizeof *r->v);
+    r->R = calloc(9 * links + 1, sizeof *r->R);
+    r->p = calloc(3 * links + 1, sizeof *r->p);
+    r->pose = calloc(POSE_NUMBERS * links + 1, sizeof *r->pose);
+    r->totals = calloc(worlds, sizeof *r->totals);
+    r->world = calloc(worlds, sizeof *r->world);
+    if (!r->q || !r->v || !r->R || !r->p || !r->pose || !r->totals || !r->world)
+        fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
+    else r->dyn = ctn_dynamics_create(model, b->engine, err);
+    if (r->dyn) {
+        char started[40];
+        const time_t now = time(NULL);
+        struct tm local;
+        localtime_r(&now, &local);
+        strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%S%z", &local);
+        record_head head;
+        fill_head(&head, scene, model, batch, cfg, started);
+        r->file = format->open(path, &head, err);
+    }
+    if (r->file) return r;
+    free_recorder(r);
+    return NULL;
+}
+
+/// Quaternion w x y z of the rotation R, w >= 0, from its largest component (Shepperd 1978): no root of a small difference.
+static void quaternion_of(const double R[9], double q[4])
+{
+    const double trace = R[0] + R[4] + R[8], squares[4] = {trace, R[0], R[4], R[8]};
+    int most = 0;
+    for (int k = 1; k < 4; k++)
+        if (squares[k] > squares[most]) most = k;
+    const double c[4][4] = {
+        {1 + trace, R[7] - R[5], R[2] - R[6], R[3] - R[1]},
+        {R[7] - R[5], 1 + R[0] - R[4] - R[8], R[1] + R[3], R[2] + R[6]},
+        {R[2] - R[6], R[1] + R[3], 1 + R[4] - R[0] - R[8], R[5] + R[7]},
+        {R[3] - R[1], R[2] + R[6], R[5] + R[7], 1 + R[8] - R[0] - R[4]},
+    };
+    const double *const row = c[most];
+    const double norm = sqrt(row[0] * row[0] + row[1] * row[1] + row[2] * row[2] + row[3] * row[3]);
+    for (int k = 0; k < 4; k++) q[k] = row[k] / (row[0] < 0 ? -norm : norm) + 0.0;  // no negative zeros
+}
+
+/// Passes a failure on and remembers it: a file with a hole must not grow on.
+static ctn_status broken(ctn_recorder *r, ctn_status status, ctn_error *err)
+{
+    if (status != CTN_OK) r->failed = true;
+    if (status != CTN_OK && err) *err = r->error;
+    return status;
+}
+
+ctn_status ctn_recorder_add(ctn_recorder *r, const ctn_step_stats *stats, ctn_error *err)
+{
+    if (r->failed) return broken(r, r->error.status, err);
+    ctn_batch_state(r->batch, r->q, r->v);
+    ctn_forward_kinematics(r->dyn, r->worlds, r->q, r->R, r->p);
+    ctn_energy_momentum(r->dyn, r->worlds, r->q, r->v, r->totals);
+    for (size_t l = 0; l < (size_t)r->worlds * (size_t)r->nlink; l++) {
+        double *const pose = r->pose + POSE_NUMBERS * l;
+        memcpy(pose, r->p + 3 * l, 3 * sizeof *pose);
+        quaternion_of(r->R + 9 * l, pose + 3);
+    }
+    double now = ctn_batch_time(r->batch, 0);
+    for (int w = 0; w < r->worlds; w++) {
+        const ctn_totals *const t = &r->totals[w];
+        r->world[w] = (record_world){t->kinetic, t->potential, t->spring, t->kinetic + t->potential + t->spring, stats[w]};
+        now = fmax(now, ctn_batch_time(r->batch, w));
+    }
+    const record_row row = {now, r->q, r->v, r->pose, r->world};
+    const ctn_status status = r->format->add(r->file, &row, &r->error);
+    if (status != CTN_OK) return broken(r, status, err);
+    r->count++;
+    return r->flushed < 0 || wall_time() - r->flushed >= r->flush_interval ? ctn_recorder_flush(r, err) : CTN_OK;
+}
+
+ctn_status ctn_recorder_flush(ctn_recorder *r, ctn_error *err)
+{
+    if (r->failed) return broken(r, r->error.status, err);
+    const ctn_status status = r->format->flush(r->file, &r->error);
+    r->flushed = wall_time();
+    return broken(r, status, err);
+}
+
+long ctn_recorder_count(const ctn_recorder *r) { return r->count; }
+
+ctn_status ctn_recorder_close(ctn_recorder *r, ctn_error *err)
+{
+    if (!r) return CTN_OK;
+    ctn_error closing;
+    ctn_status status = r->format->close(r->file, &closing);
+    if (r->failed) status = r->error.status, closing = r->error;  // the first failure says more
+    if (status != CTN_OK && err) *err = closing;
+    free_recorder(r);
+    return status;
+}

@@ -1,0 +1,72 @@
+/// What the two formats of a recording share: one table of what is written about a world, one list of what a file says about
+/// itself. A format is a table of four functions.
+#ifndef CATENA_SIM_RECORD_H
+#define CATENA_SIM_RECORD_H
+
+#include <catena/dynamics.h>
+#include <catena/record.h>
+#include <stdbool.h>
+
+/// The numbers of one world in one record, besides time, q, v and link poses.
+typedef struct record_world {
+    double kinetic, potential, spring, energy;  // J, of q and v
+    ctn_step_stats stats;                       // since the record before
+} record_world;
+
+/// A member of record_world. HDF5 calls it by `name`, "energy/kinetic"; CSV writes a dot for the slash.
+typedef struct record_member {
+    const char *name, *unit, *about;
+    enum { MEMBER_REAL, MEMBER_LONG, MEMBER_INT } type;
+    size_t offset;
+} record_member;
+
+enum { RECORD_MEMBERS = 19 };
+extern const record_member record_members[RECORD_MEMBERS];
+
+enum { POSE_NUMBERS = 7 };  // position x y z, quaternion w x y z, as q of a free joint
+
+/// Something that a file says about itself: an attribute of HDF5, a header line of CSV.
+typedef struct record_note {
+    const char *name;
+    const char *text;  // NULL: numbers
+    double numbers[3];
+    int count;   // of numbers
+    bool whole;  // the number is an integer
+} record_note;
+
+enum { RECORD_NOTES = 24 };
+
+/// All that is known when a file is opened.
+typedef struct record_head {
+    const ctn_scene *scene;
+    const ctn_model *model;
+    int worlds, nq, nv, nlink;
+    record_note notes[RECORD_NOTES];
+    int nnote;
+} record_head;
+
+/// One record of all worlds. The arrays belong to the recorder.
+typedef struct record_row {
+    double time;                // s, of the worlds that still run
+    const double *q, *v;        // [worlds][nq], [worlds][nv]
+    const double *pose;         // [worlds][nlink][POSE_NUMBERS]
+    const record_world *world;  // [worlds]
+} record_row;
+
+/// A format. Errors are CTN_IO with the file's name. `close` frees what `open` made, also when it fails.
+typedef struct record_format {
+    void *(*open)(const char *path, const record_head *head, ctn_error *err);
+    ctn_status (*add)(void *file, const record_row *row, ctn_error *err);
+    ctn_status (*flush)(void *file, ctn_error *err);
+    ctn_status (*close)(void *file, ctn_error *err);
+} record_format;
+
+extern const record_format record_csv, record_hdf5;
+
+/// The name of coordinate k of a link's joint, "q.arm.x" or "q.arm", and of velocity k, "v.arm.wx"; their units.
+void coordinate_name(const ctn_link *link, int k, char *name, size_t size);
+void velocity_name(const ctn_link *link, int k, char *name, size_t size);
+const char *coordinate_unit(const ctn_link *link, int k);
+const char *velocity_unit(const ctn_link *link, int k);
+
+#endif

@@ -1,0 +1,361 @@
+/// Recordings as HDF5: everything about the run first, then datasets that grow by one entry a record.
+///
+/// A program that is killed leaves a file that opens, with all records up to the last flush: the file is written in HDF5's SWMR
+/// mode (single writer, multiple readers), in which the order of writes keeps it sound at any time; new objects and attributes
+/// are not allowed then, so all are made before. `time` grows last, once the rest is with the operating system: who reads
+/// entries 0 .. len(time) - 1 of any dataset reads whole records. sim/hdf5_superblock.c opens the file to ordinary readers.
+///
+/// Room on the disk is reserved before HDF5 is given anything to write. A full disk is so an error at a moment when the file is
+/// whole and can be closed; HDF5 itself, once it holds what it cannot write, never gets rid of it.
+///
+/// Records are gathered in memory and written many at once: a call into HDF5 costs as much as many steps of a small model.
+#include "sim/record_hdf5.h"
+
+#include "sim/hdf5_superblock.h"
+#include "sim/scene.h"
+#include "sim/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES ((size_t)4 << 20)  // of records before they go to HDF5
+#define CHUNK_BYTES ((size_t)32 << 10)  // of a chunk of several records; small, as a short run fills one of each dataset
+#define PART_BYTES ((size_t)1 << 20)    // of a chunk if one record is larger: what HDF5 keeps in memory of a dataset
+enum { MOST_ROWS = 1024, TIMES = 16384, SETS = 3 + RECORD_MEMBERS, MOST_RANK = 4 };
+
+/// A dataset [record][dims...] and its records that are not written yet.
+typedef struct growing {
+    hid_t id, type;  // type: in memory
+    int rank;
+    hsize_t dims[MOST_RANK];  // [0]: records written
+    size_t row, chunk;        // bytes of a record, of a chunk
+    char *buffer;             // [rows][row]
+} growing;
+
+typedef struct hdf5 {
+    char *path;
+    hid_t file, finished;
+    int fd;  // the same file, for its superblock, its lock and its room
+    growing sets[SETS], time;
+    int nset, rows, waiting;  // records of a buffer, those in it
+    int times;                // times in their buffer
+    size_t row, chunks;       // bytes of a record of all sets, of a chunk of each
+    haddr_t end;              // of the file after the last flush
+    size_t unflushed;         // bytes given to HDF5 since then
+    bool incomplete;          // a call failed: records are missing
+    char reason[200];         // of its first failure
+} hdf5;
+
+// ---- errors
+
+/// The innermost entry of the error stack says what happened; of those about files only the system's words are for people.
+static herr_t take_reason(unsigned depth, const H5E_error2_t *entry, void *data)
+{
+    hdf5 *const f = data;
+    const char *text = entry->desc, *const words = strstr(text, "error message = '");
+    if (depth > 0 || *f->reason) return 0;
+    if (words) text = words + strlen("error message = '");
+    const size_t length = words ? strcspn(text, "'") : strlen(text);
+    snprintf(f->reason, sizeof f->reason, "%.*s", (int)length, text);
+    return 0;
+}
+
+/// HDF5 calls this when one of its functions fails.
+static herr_t note_reason(hid_t stack, void *data) { return H5Ewalk2(stack, H5E_WALK_UPWARD, take_reason, data); }
+
+typedef struct handler {
+    H5E_auto2_t function;
+    void *data;
+} handler;
+
+/// Between these two, errors of HDF5 are noted in f->reason, and not printed.
+static handler begin_call(hdf5 *f)
+{
+    handler before;
+    *f->reason = 0;
+    H5Eget_auto2(H5E_DEFAULT, &before.function, &before.data);
+    H5Eset_auto2(H5E_DEFAULT, note_reason, f);
+    return before;
+}
+
+static ctn_status end_call(hdf5 *f, handler before, bool ok, ctn_error *err)
+{
+    H5Eset_auto2(H5E_DEFAULT, before.function, before.data);
+    if (ok) return CTN_OK;
+    f->incomplete = true;
+    return fail(err, CTN_IO, "%s: cannot be written: %s", f->path, *f->reason ? f->reason : "unknown error of HDF5");
+}
+
+static bool system_failed(hdf5 *f, int reason)
+{
+    snprintf(f->reason, sizeof f->reason, "%s", strerror(reason));
+    return false;
+}
+
+// ---- datasets that grow
+
+/// Makes one of `rank` dimensions, dims[1 ..] given, for `rows` records at a time.
+static bool create_growing(hdf5 *f, growing *g, const char *name, hid_t file_type, hid_t type, int rank, const hsize_t *dims,
+                           const char *unit, const char *about)
+{
+    *g = (growing){.id = -1, .type = type, .rank = rank, .row = H5Tget_size(type)};
+    hsize_t most[MOST_RANK] = {H5S_UNLIMITED}, chunk[MOST_RANK] = {1};
+    g->chunk = g->row;
+    for (int d = rank - 1; d > 0; d--) {
+        g->dims[d] = most[d] = dims[d];
+        const size_t room = PART_BYTES / g->chunk;
+        chunk[d] = dims[d] < room ? dims[d] : room ? room : 1;
+        if (!dims[d]) most[d] = H5S_UNLIMITED, chunk[d] = 1;  // a chunk cannot be empty
+        g->row *= dims[d], g->chunk *= chunk[d];
+    }
+    chunk[0] = CHUNK_BYTES / g->chunk;
+    chunk[0] = chunk[0] < 1 ? 1 : chunk[0] > 256 ? 256 : chunk[0];
+    g->chunk *= chunk[0];
+    const hid_t space = H5Screate_simple(rank, g->dims, most), list = H5Pcreate(H5P_DATASET_CREATE),
+                links = H5Pcreate(H5P_LINK_CREATE);
+    H5Pset_chunk(list, rank, chunk);
+    H5Pset_create_intermediate_group(links, 1);
+    g->id = H5Dcreate2(f->file, name, file_type, space, links, list, H5P_DEFAULT);
+    H5Sclose(space), H5Pclose(list), H5Pclose(links);
+    return g->id >= 0 && put_text_attribute(g->id, "unit", unit) && put_text_attribute(g->id, "about", about);
+}
+
+static bool create_all(hdf5 *f, const record_head *head)
+{
+    const hsize_t w = (hsize_t)head->worlds, q[] = {0, w, (hsize_t)head->nq}, v[] = {0, w, (hsize_t)head->nv},
+                  pose[] = {0, w, (hsize_t)head->nlink, POSE_NUMBERS};
+    const hid_t f64 = H5T_IEEE_F64LE, real = H5T_NATIVE_DOUBLE;
+    growing *g = f->sets;
+    bool ok =
+        create_growing(f, &f->time, "time", f64, real, 1, q, "s", "time of the worlds that still run") &&
+        create_growing(f, g++, "q", f64, real, 3, q, "model/q_unit", "joint coordinates [record][world][nq]") &&
+        create_growing(f, g++, "v", f64, real, 3, v, "model/v_unit", "joint velocities [record][world][nv]") &&
+        create_growing(f, g++, "pose", f64, real, 4, pose, "m, 1",
+                       "link frames in the world [record][world][link][7]: position x y z, unit quaternion w x y z, w >= 0");
+    for (int i = 0; i < RECORD_MEMBERS && ok; i++) {
+        const record_member *const m = &record_members[i];
+        const hid_t types[][2] = {[MEMBER_REAL] = {f64, real},
+                                  [MEMBER_LONG] = {H5T_STD_I64LE, H5T_NATIVE_LONG},
+                                  [MEMBER_INT] = {H5T_STD_I32LE, H5T_NATIVE_INT}};
+        ok = create_growing(f, g++, m->name, types[m->type][0], types[m->type][1], 2, q, m->unit, m->about);
+    }
+    f->nset = (int)(g - f->sets);
+    return ok;
+}
+
+static bool allocate(hdf5 *f)
+{
+    f->chunks = f->time.chunk;
+    for (int i = 0; i < f->nset; i++) f->row += f->sets[i].row, f->chunks += f->sets[i].chunk;
+    const size_t rows = BUFFER_BYTES / f->row;
+    f->rows = rows < 1 ? 1 : rows > MOST_ROWS ? MOST_ROWS : (int)rows;
+    for (int i = 0; i < f->nset; i++) {
+        growing *const g = &f->sets[i];
+        g->buffer = malloc((size_t)f->rows * g->row + 1);
+        if (!g->buffer) return false;
+    }
+    f->time.buffer = malloc(TIMES * sizeof(double));
+    return f->time.buffer != NULL;
+}
+
+/// Makes room for `more` bytes of records beyond those that HDF5 has already, or says why there is none. Room that is not used
+/// goes back with the next flush.
+static bool reserve(hdf5 *f, size_t more)
+{
+    // chunks are allocated whole; what else HDF5 writes, indices above all, is far less than the records
+    const uint64_t data = f->unflushed + more, room = data + data / 4 + f->chunks + (1 << 20);
+    const int reason = make_room(f->fd, f->end, room);
+    return reason ? system_failed(f, reason) : true;
+}
+
+/// Appends `count` records of the buffer.
+static bool append(hdf5 *f, growing *g, int count)
+{
+    hsize_t start[MOST_RANK] = {g->dims[0]}, block[MOST_RANK];
+    memcpy(block, g->dims, sizeof block);
+    block[0] = (hsize_t)count;
+    g->dims[0] += (hsize_t)count;
+    f->unflushed += (size_t)count * g->row;
+    if (H5Dset_extent(g->id, g->dims) < 0) return false;
+    if (!g->row) return true;
+    const hid_t file = H5Dget_space(g->id), memory = H5Screate_simple(g->rank, block, NULL);
+    const bool ok = H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, block, NULL) >= 0 &&
+                    H5Dwrite(g->id, g->type, memory, file, H5P_DEFAULT, g->buffer) >= 0;
+    H5Sclose(file), H5Sclose(memory);
+    return ok;
+}
+
+/// The waiting records, or as many of them as there is room for; the times of the others are dropped with them.
+static bool append_waiting(hdf5 *f)
+{
+    const int waiting = f->waiting;
+    int count = waiting;
+    bool ok = true;
+    while (count && !reserve(f, (size_t)count * f->row)) count /= 2;
+    f->times -= waiting - count;
+    f->waiting = 0;
+    for (int i = 0; i < f->nset && ok && count; i++) ok = append(f, &f->sets[i], count);
+    return ok && count == waiting;
+}
+
+/// Flushes the file in such a way that ordinary readers find it sound, whenever the program is killed: before the flush starts,
+/// the superblock tells of all the room that was reserved for it, and of the right size afterwards.
+static bool flush_file(hdf5 *f)
+{
+    superblock_open_to_readers(f->fd, 0);
+    if (H5Fflush(f->file, H5F_SCOPE_GLOBAL) < 0 || H5Fget_eoa(f->file, &f->end) < 0) return false;
+    superblock_open_to_readers(f->fd, f->end);
+    f->unflushed = 0;
+    return true;
+}
+
+/// What fits is written, also when something does not.
+static bool flush_all(hdf5 *f)
+{
+    bool ok = append_waiting(f);
+    ok = flush_file(f) && ok;
+    const int times = f->times;
+    f->times = 0;
+    if (!times) return ok;
+    return reserve(f, (size_t)times * f->time.row) && append(f, &f->time, times) && flush_file(f) && ok;
+}
+
+// ---- the format
+
+static ctn_status hdf5_flush(void *file, ctn_error *err)
+{
+    hdf5 *const f = file;
+    const handler before = begin_call(f);
+    return end_call(f, before, flush_all(f), err);
+}
+
+static void free_hdf5(hdf5 *f)
+{
+    for (int i = 0; i < f->nset; i++) free(f->sets[i].buffer);
+    free(f->time.buffer);
+    if (f->fd >= 0) close(f->fd);
+    free(f->path);
+    free(f);
+}
+
+/// Closes all identifiers; false if that lost something.
+static bool close_all(hdf5 *f)
+{
+    bool ok = true;
+    for (int i = 0; i < f->nset; i++) ok = (f->sets[i].id < 0 || H5Dclose(f->sets[i].id) >= 0) && ok;
+    if (f->time.id >= 0) ok = H5Dclose(f->time.id) >= 0 && ok;
+    if (f->finished >= 0) ok = H5Dclose(f->finished) >= 0 && ok;
+    if (f->file >= 0) ok = H5Fclose(f->file) >= 0 && ok;
+    return ok;
+}
+
+static ctn_status hdf5_close(void *file, ctn_error *err)
+{
+    hdf5 *const f = file;
+    const handler before = begin_call(f);
+    const signed char yes = 1;
+    bool ok = flush_all(f);
+    if (ok && !f->incomplete) ok = H5Dwrite(f->finished, H5T_NATIVE_SCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, &yes) >= 0;
+    ok = close_all(f) && ok;
+    const ctn_status status = end_call(f, before, ok, err);
+    free_hdf5(f);
+    return status;
+}
+
+/// Locks the file for us alone. Who reads it now may be about to let go: readers that wait for the file look again and again.
+static bool lock_file(hdf5 *f)
+{
+    const struct timespec pause = {0, 10000000};
+    int tries = 100;
+    while (flock(f->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+        if (!--tries || nanosleep(&pause, NULL)) {
+            snprintf(f->reason, sizeof f->reason, "another program has it open");
+            return false;
+        }
+    return true;  // or there are no locks on this file system
+}
+
+/// Makes sure that the file can be made and that its beginning has room, which HDF5 would find out too late; and empties it.
+static bool try_file(hdf5 *f, const record_head *head)
+{
+    f->fd = open(f->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (f->fd < 0) return system_failed(f, errno);
+    if (!lock_file(f)) return false;
+    int reason = ftruncate(f->fd, 0) ? errno : 0;
+    if (!reason) reason = make_room(f->fd, 0, head_size(head));
+    return reason ? system_failed(f, reason) : true;
+}
+
+/// All of the file but its records.
+static bool begin(hdf5 *f, const record_head *head)
+{
+    if (!try_file(f, head)) return false;
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_file_locking(access, 0, 1);                               // the lock is ours
+    H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);  // the first format with SWMR, read by all since 1.10
+    f->file = H5Fcreate(f->path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    H5Pclose(access);
+    const signed char no = 0;
+    if (f->file < 0 || make_room(f->fd, 0, head_size(head)) || !put_head(f->file, head) || !create_all(f, head)) return false;
+    f->finished = put_dataset(f->file, "finished", H5T_STD_I8LE, H5T_NATIVE_SCHAR, 0, NULL, &no);
+    if (f->finished < 0 ||
+        !put_text_attribute(f->finished, "about", "1: whole and closed; 0: still being written, or the end is missing"))
+        return false;
+    if (H5Fstart_swmr_write(f->file) < 0) return false;  // it gives up its lock
+    flock(f->fd, LOCK_SH | LOCK_NB);                     // ours keeps other writers out, not readers
+    return flush_file(f);
+}
+
+static void *hdf5_open(const char *path, const record_head *head, ctn_error *err)
+{
+    hdf5 *const f = calloc(1, sizeof *f);
+    if (f) f->path = strdup(path);
+    if (!f || !f->path) {
+        free(f);
+        fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
+        return NULL;
+    }
+    f->file = f->finished = f->time.id = -1, f->fd = -1;
+    const handler before = begin_call(f);
+    const bool begun = begin(f, head), ok = begun && allocate(f);
+    if (!ok) close_all(f);
+    end_call(f, before, begun, err);
+    if (ok) return f;
+    if (begun) fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
+    free_hdf5(f);
+    return NULL;
+}
+
+/// Puts member `m` of every world into one record.
+static void gather(char *to, const record_row *row, const record_member *m, size_t size, int worlds)
+{
+    for (int w = 0; w < worlds; w++) memcpy(to + (size_t)w * size, (const char *)&row->world[w] + m->offset, size);
+}
+
+static ctn_status hdf5_add(void *file, const record_row *row, ctn_error *err)
+{
+    hdf5 *const f = file;
+    if (f->waiting == f->rows || f->times == TIMES) {
+        const handler before = begin_call(f);
+        const ctn_status status = end_call(f, before, f->times == TIMES ? flush_all(f) : append_waiting(f), err);
+        if (status != CTN_OK) return status;
+    }
+    const void *const arrays[3] = {row->q, row->v, row->pose};
+    for (int i = 0; i < f->nset; i++) {
+        growing *const g = &f->sets[i];
+        char *const to = g->buffer + (size_t)f->waiting * g->row;
+        if (i < 3) memcpy(to, arrays[i], g->row);
+        else gather(to, row, &record_members[i - 3], g->row / g->dims[1], (int)g->dims[1]);
+    }
+    memcpy(f->time.buffer + (size_t)f->times * sizeof row->time, &row->time, sizeof row->time);
+    f->waiting++, f->times++;
+    return CTN_OK;
+}
+
+const record_format record_hdf5 = {hdf5_open, hdf5_add, hdf5_flush, hdf5_close};

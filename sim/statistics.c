@@ -1,0 +1,33 @@
+/// What happened in steps: sums over calls, and freezing in words.
+#include <catena/batch.h>
+
+const char *ctn_freeze_text(ctn_freeze reason)
+{
+    switch (reason) {
+    case CTN_RUNNING: return "it still runs";
+    case CTN_FREEZE_NOT_FINITE: return "its coordinates or velocities became infinite or undefined";
+    case CTN_FREEZE_NOT_CONVERGED: return "no step was found, not even after halving it repeatedly";
+    case CTN_FREEZE_ANGLE: return "a joint angle went beyond 1e6 rad";
+    }
+    return "unknown reason";
+}
+
+static double larger(double a, double b) { return a > b ? a : b; }
+
+void ctn_step_stats_add(ctn_step_stats *sum, const ctn_step_stats *next)
+{
+    sum->steps += next->steps;
+    sum->iterations += next->iterations;
+    sum->iterations_max = next->iterations_max > sum->iterations_max ? next->iterations_max : sum->iterations_max;
+    sum->evaluations += next->evaluations;
+    sum->line_search += next->line_search;
+    sum->curvature += next->curvature;
+    sum->fallbacks += next->fallbacks;
+    sum->substeps += next->substeps;
+    sum->residual = larger(sum->residual, next->residual);
+    sum->energy_after = next->energy_after;
+    sum->energy_min = -larger(-sum->energy_min, -next->energy_min);
+    sum->energy_max = larger(sum->energy_max, next->energy_max);
+    sum->frozen = next->frozen;
+    sum->frozen_time = next->frozen_time;
+}

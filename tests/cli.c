@@ -1,0 +1,233 @@
+/// The command line: help, versions, usage errors with suggestions, exit statuses, `info` and `check`.
+#include "tests/command.h"
+
+#include <catena/catena.h>
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PENDULUM "scenes/double-pendulum.yaml"
+enum { MOST_ARGS = 8 };
+
+static const struct {
+    const char *args[MOST_ARGS];  // SCENE stands for a good one
+    int status;
+    const char *out, *err;  // what they contain; NULL: nothing was printed
+} cases[] = {
+    {{"--version"}, 0, "catena 0.1.0", NULL},
+    {{"--help"}, 0, "eval SCENE", NULL},
+    {{"help", "run"}, 0, "usage: catena run SCENE", NULL},
+    {{0}, 2, NULL, "usage: catena COMMAND"},
+    {{"rnu", "SCENE"}, 2, NULL, "unknown command 'rnu'; did you mean 'catena run'?"},
+    {{"simulate"}, 2, NULL, "unknown command 'simulate'; see 'catena --help'"},
+    {{"--verson"}, 2, NULL, "did you mean '--version'?"},
+    {{"run"}, 2, NULL, "SCENE is missing"},
+    {{"run", "SCENE", "SCENE"}, 2, NULL, "one file too many"},
+    {{"run", "SCENE", "--stepz", "3"}, 2, NULL, "unknown option '--stepz'; did you mean '--steps'?"},
+    {{"run", "SCENE", "--frobnicate"}, 2, NULL, "'catena run' has no option '--frobnicate'"},
+    {{"run", "SCENE", "-z"}, 2, NULL, "no option '-z'"},
+    {{"run", "SCENE", "--dt"}, 2, NULL, "--dt: a value is missing"},
+    {{"run", "SCENE", "--json=1"}, 2, NULL, "--json takes no value"},
+    {{"run", "SCENE", "--s", "3"}, 2, NULL, "several options begin like this"},
+    {{"run", "SCENE", "--dt", "0"}, 2, NULL, "--dt: expected a positive time (s), found 0"},
+    {{"run", "SCENE", "--dt", "fast"}, 2, NULL, "--dt: expected a number, found 'fast'"},
+    {{"run", "SCENE", "--dt", "0.1s"}, 2, NULL, "--dt: expected a number, found '0.1s'"},
+    {{"run", "SCENE", "--dt", "nan"}, 2, NULL, "--dt: expected a positive time (s), found nan"},
+    {{"run", "SCENE", "--method", "rk5"}, 2, NULL, "--method: unknown method 'rk5'; did you mean"},
+    {{"run", "SCENE", "--method", "radau"}, 2, NULL, "--method: method 'radau' is not available in this version"},
+    {{"run", "SCENE", "--stages", "2"}, 2, NULL, "--stages is not available in this version"},
+    {{"run", "SCENE", "--method", "collocation", "--order", "3"}, 2, NULL, "--order: order 3 is not available in this version"},
+    {{"run", "SCENE", "--order", "2"}, 2, NULL, "--order belongs to the method collocation, not to rk4"},
+    {{"run", "SCENE", "--solver", "lm"}, 2, NULL, "--solver: solver 'lm' is not available in this version"},
+    {{"run", "SCENE", "--tolerance", "-1"}, 2, NULL, "--tolerance: expected a positive number, found -1"},
+    {{"run", "SCENE", "--max-iterations", "0"}, 2, NULL, "--max-iterations: expected a whole number from 1"},
+    {{"run", "SCENE", "--max-halvings", "-1"}, 2, NULL, "--max-halvings: expected a whole number from 0"},
+    {{"run", "SCENE", "--worlds", "0"}, 2, NULL, "--worlds: expected a whole number, 1 or more, found 0"},
+    {{"run", "SCENE", "--engine", "abacus"}, 2, NULL, "engine: unknown 'abacus'"},
+    {{"run", "SCENE", "--steps", "-1"}, 2, NULL, "--steps: expected a whole number, 0 or more, found -1"},
+    {{"run", "SCENE", "--steps", "1.5"}, 2, NULL, "--steps: expected a whole number, 0 or more, found 1.5"},
+    {{"run", "SCENE", "--duration", "-1"}, 2, NULL, "--duration: expected a time (s), 0 or more, found -1"},
+    {{"run", "SCENE", "--duration", "inf"}, 2, NULL, "too many steps"},
+    {{"run", "SCENE", "--steps", "1", "--duration", "1"}, 2, NULL, "give one of them"},
+    {{"run", "SCENE", "--steps", "1", "--out", "x.txt"}, 2, NULL, "x.txt: a recording ends in .csv, .h5 or .hdf5"},
+    {{"run", "SCENE", "--steps", "1", "--every", "2"}, 2, NULL, "give --out FILE with it"},
+    {{"run", "SCENE", "--steps", "1", "--plot", "x.gif"}, 2, NULL, "should end in .png, .svg or .pdf"},
+    {{"run", "SCENE", "--steps", "1", "--out", "nowhere/x.h5"}, 1, NULL, "nowhere/x.h5: cannot be written: No such file"},
+    {{"run", "SCENE", "--steps", "1", "--out", "nowhere/x.csv"}, 1, NULL, "nowhere/x.csv: cannot be written: No such file"},
+    {{"run", "missing.yaml"}, 2, NULL, "missing.yaml: cannot be read: No such file"},
+    {{"eval", "SCENE", "--dt", "1"}, 2, NULL, "'catena eval' has no option '--dt'"},
+    {{"run", "SCENE", "--steps", "3", "--quiet"}, 0, NULL, NULL},
+    {{"run", "SCENE", "-qn3", "--method=rk2"}, 0, NULL, NULL},
+    {{"check", "SCENE"}, 0, "ok, 2 links, 2 degrees of freedom", NULL},
+    {{"check", "SCENE", "--quiet"}, 0, NULL, NULL},
+    {{"check", "SCENE", "missing.yaml"}, 2, "ok, 2 links", "missing.yaml: cannot be read"},
+};
+
+START_TEST(usage)
+{
+    const char *args[MOST_ARGS + 1] = {0};
+    for (int k = 0; k < MOST_ARGS && cases[_i].args[k]; k++)
+        args[k] = strcmp(cases[_i].args[k], "SCENE") ? cases[_i].args[k] : source(PENDULUM);
+    remove("in");
+    outcome o = catena_wait(catena_start(args));
+    ck_assert_msg(o.status == cases[_i].status, "exit status %d: %s%s", o.status, o.out, o.err);
+    if (cases[_i].out) ck_assert_msg(strstr(o.out, cases[_i].out) != NULL, "found: %s", o.out);
+    else ck_assert_str_eq(o.out, "");
+    if (cases[_i].err) ck_assert_msg(strstr(o.err, cases[_i].err) != NULL, "found: %s", o.err);
+    else ck_assert_str_eq(o.err, "");
+    outcome_free(&o);
+}
+END_TEST
+
+static const char *const commands[] = {"run", "info", "eval", "check"};
+
+/// Every option that --help tells of is in docs/cli.md, and every command has examples.
+START_TEST(help_and_docs)
+{
+    char *const docs = slurp(source("docs/cli.md"), NULL);
+    outcome o = catena(commands[_i], "--help");
+    ck_assert_int_eq(o.status, 0);
+    ck_assert_ptr_nonnull(strstr(o.out, "\nexamples:\n  catena "));
+    int found = 0;
+    char *const options = strstr(o.out, "\noptions:\n"), *const end = strstr(o.out, "\nexamples:\n");
+    ck_assert_ptr_nonnull(options);
+    *end = 0;
+    for (const char *at = options; (at = strstr(at, "--")); found++) {
+        char name[40];
+        snprintf(name, sizeof name, "`%.*s", (int)strcspn(at, " \n,;"), at);
+        ck_assert_msg(strstr(docs, name) != NULL, "docs/cli.md does not tell of %s`", name);
+        at += 2;
+    }
+    ck_assert_int_ge(found, 3);
+    outcome_free(&o);
+    free(docs);
+}
+END_TEST
+
+/// Standard error is no terminal here: no colours, and no progress bar.
+START_TEST(plain_errors)
+{
+    outcome o = catena("run", "missing.yaml");
+    ck_assert_str_eq(o.err, "error: missing.yaml: cannot be read: No such file or directory\n");
+    outcome_free(&o);
+}
+END_TEST
+
+START_TEST(no_duration)
+{
+    spit("scene.yaml",
+         "catena: 1\nlinks:\n  - {name: a, joint: revolute, mass: 1, com: [1, 0, 0], inertia: [1, 1, 1, 0, 0, 0]}\n");
+    outcome o = catena("run", "scene.yaml");
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_str_eq(o.err, "error: how long? give --steps or --duration, or write 'duration:' into scene.yaml\n");
+    outcome_free(&o);
+}
+END_TEST
+
+/// All errors of a scene, each on a line that begins with its place after "error: "; warnings do not fail.
+START_TEST(check_scenes)
+{
+    spit("bad.yaml", "catena: 1\nlinks:\n  - {name: a, joint: revolut, mass: -1, com: [0, 0, 0], inertia: [1, 1, 1, 0, 0, 0]}\n");
+    outcome o = catena("check", "bad.yaml", source(PENDULUM));
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_ptr_nonnull(strstr(o.err, "error: bad.yaml:3:22: joint: unknown 'revolut'"));
+    ck_assert_ptr_nonnull(strstr(o.err, "error: bad.yaml:3:37: mass: "));
+    ck_assert_ptr_nonnull(strstr(o.out, "double-pendulum.yaml: ok"));
+    outcome_free(&o);
+
+    spit("odd.yaml", "catena: 1\nlinks:\n  - {name: a, joint: {type: revolute, q0: 1}, mass: 1, com: [1, 0, 0], "
+                     "inertia: [1, 1, 1, 0, 0, 0]}\nstate: {q: [0.5]}\nduration: 1\n");
+    o = catena("check", "odd.yaml");
+    ck_assert_int_eq(o.status, 0);
+    ck_assert_ptr_nonnull(strstr(o.err, "warning: odd.yaml:3:"));
+    outcome_free(&o);
+    o = catena("run", "odd.yaml");
+    ck_assert_int_eq(o.status, 0);
+    ck_assert_ptr_nonnull(strstr(o.err, "warning: odd.yaml:3:"));
+    outcome_free(&o);
+
+    cJSON *const list = catena_json(2, "check", "--json", "bad.yaml", "odd.yaml", NULL);
+    ck_assert_int_eq(cJSON_GetArraySize(list), 2);
+    ck_assert(cJSON_IsFalse(member(list->child, "ok")));
+    ck_assert_int_eq(cJSON_GetArraySize(member(list->child, "errors")), 2);
+    ck_assert(cJSON_IsTrue(member(list->child->next, "ok")));
+    ck_assert_int_eq(cJSON_GetArraySize(member(list->child->next, "warnings")), 1);
+    cJSON_Delete(list);
+}
+END_TEST
+
+START_TEST(info)
+{
+    cJSON *const one = catena_json(0, "info", source("scenes/humanoid.yaml"), "--json", "--method", "rk3", "--dt", "0.25", NULL);
+    ck_assert_str_eq(member(one, "scene")->valuestring, "humanoid");
+    ck_assert_double_eq(number(one, "nlink"), 18);
+    ck_assert_double_eq(number(one, "nq"), 44);
+    ck_assert_double_eq(number(one, "nv"), 38);
+    ck_assert_double_eq_tol(number(one, "mass"), 64.2, 1e-12);
+    ck_assert_str_eq(member(one, "integrator.method")->valuestring, "rk3");
+    ck_assert_double_eq(number(one, "integrator.dt"), 0.25);
+    ck_assert_int_eq(cJSON_GetArraySize(member(one, "links")), 18);
+    ck_assert_int_eq(cJSON_GetArraySize(member(one, "state.q")), 44);
+    ck_assert_str_eq(member(one, "engine")->valuestring, "scalar");
+    const cJSON *const waist = member(one, "links")->child->next;
+    ck_assert_str_eq(member(waist, "name")->valuestring, "waist");
+    ck_assert_str_eq(member(waist, "parent")->valuestring, "pelvis");
+    ck_assert_str_eq(member(waist, "joint")->valuestring, "universal");
+    ck_assert_double_eq(member(waist, "q")->child->valuedouble, 7);
+    cJSON_Delete(one);
+
+    outcome o = catena("info", source("scenes/rope1000.yaml"));
+    ck_assert_int_eq(o.status, 0);
+    ck_assert_ptr_nonnull(strstr(o.out, "1000 links, 2000 coordinates, 2000 degrees of freedom, 1 kg"));
+    ck_assert_ptr_nonnull(strstr(o.out, "... 960 more links"));
+    ck_assert_ptr_null(strstr(o.out, "rope.500"));
+    outcome_free(&o);
+    o = catena("info", source("scenes/rope1000.yaml"), "--all");
+    ck_assert_ptr_nonnull(strstr(o.out, "rope.500"));
+    outcome_free(&o);
+}
+END_TEST
+
+/// The engine and the reason for it.
+START_TEST(info_engine)
+{
+    cJSON *j = catena_json(0, "info", source(PENDULUM), "--json", "--engine", "scalar", NULL);
+    ck_assert_str_eq(member(j, "engine_reason")->valuestring, "asked for");
+    cJSON_Delete(j);
+    setenv("CTN_ENGINE", "scalar", 1);
+    j = catena_json(0, "info", source(PENDULUM), "--json", "--worlds", "100", NULL);
+    ck_assert_str_eq(member(j, "engine_reason")->valuestring, "asked for by CTN_ENGINE");
+    ck_assert_str_eq(member(j, "engine")->valuestring, "scalar");
+    cJSON_Delete(j);
+    unsetenv("CTN_ENGINE");
+    j = catena_json(0, "info", source(PENDULUM), "--json", "--worlds", "100", NULL);
+    const cJSON *const engines = member(j, "engines"), *const widest =
+                                                           cJSON_GetArrayItem(engines, cJSON_GetArraySize(engines) - 1);
+    ck_assert_str_eq(member(j, "engine")->valuestring, member(widest, "name")->valuestring);
+    cJSON_Delete(j);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *const suite = suite_create("cli");
+    TCase *const all = tcase_create("all");
+    unsetenv("CTN_ENGINE");
+    tcase_set_timeout(all, 120);
+    tcase_add_checked_fixture(all, enter_scratch, leave_scratch);
+    tcase_add_loop_test(all, usage, 0, (int)(sizeof cases / sizeof *cases));
+    tcase_add_loop_test(all, help_and_docs, 0, (int)(sizeof commands / sizeof *commands));
+    tcase_add_test(all, plain_errors);
+    tcase_add_test(all, no_duration);
+    tcase_add_test(all, check_scenes);
+    tcase_add_test(all, info);
+    tcase_add_test(all, info_engine);
+    suite_add_tcase(suite, all);
+    SRunner *const runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

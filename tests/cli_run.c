@@ -1,0 +1,350 @@
+/// `catena run`: its numbers against the library's, its summary, recordings, plots, signals and exit statuses.
+#include "tests/command.h"
+
+#include <catena/catena.h>
+#include <check.h>
+#include <glob.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PENDULUM "scenes/double-pendulum.yaml"
+
+/// The same steps by the library; final q, v and the statistics. Returns the final time.
+static double step_directly(const char *scene_file, ctn_method method, double dt, int steps, double *q, double *v,
+                            ctn_step_stats *stats)
+{
+    ctn_scene *const scene = ctn_scene_load(scene_file, NULL);
+    ctn_model *const model = ctn_model_create(scene, NULL);
+    ctn_batch_config cfg = ctn_scene_config(scene);
+    cfg.method = method, cfg.dt = dt;
+    ctn_batch *const batch = ctn_batch_create(model, &cfg, NULL);
+    ck_assert_ptr_nonnull(batch);
+    ctn_batch_step(batch, steps, stats, NULL);
+    ctn_batch_state(batch, q, v);
+    const double time = ctn_batch_time(batch, 0);
+    ctn_batch_free(batch), ctn_model_free(model), ctn_scene_free(scene);
+    return time;
+}
+
+static void same_numbers(const cJSON *list, const double *x, int n)
+{
+    ck_assert_int_eq(cJSON_GetArraySize(list), n);
+    int k = 0;
+    for (const cJSON *e = list->child; e; e = e->next, k++)
+        ck_assert_msg(e->valuedouble == x[k], "[%d] %.17g, not %.17g", k, e->valuedouble, x[k]);
+}
+
+/// Every number of the JSON summary, bit for bit.
+START_TEST(json)
+{
+    double q[20], v[20];
+    ctn_step_stats s;
+    const char *const scene = source("scenes/chain10.yaml");
+    const double time = step_directly(scene, CTN_COLLOCATION, 0.07, 41, q, v, &s);
+    cJSON *const j = catena_json(0, "run", scene, "--dt", "0.07", "--steps", "41", "--json", NULL);
+    ck_assert_str_eq(member(j, "scene")->valuestring, "chain10");
+    ck_assert_str_eq(member(j, "file")->valuestring, scene);
+    ck_assert_str_eq(member(j, "method")->valuestring, "collocation");
+    ck_assert_str_eq(member(j, "solver")->valuestring, "newton");
+    ck_assert_str_eq(member(j, "engine")->valuestring, "scalar");
+    ck_assert_double_eq(number(j, "dt"), 0.07);
+    ck_assert_double_eq(number(j, "order"), 2);
+    ck_assert_double_eq(number(j, "tolerance"), 1e-9);
+    ck_assert_double_eq(number(j, "worlds"), 1);
+    ck_assert_double_eq(number(j, "steps"), 41);
+    ck_assert_double_eq(number(j, "steps_asked"), 41);
+    ck_assert_double_eq(number(j, "final.time"), time);
+    same_numbers(member(j, "final.q"), q, 20);
+    same_numbers(member(j, "final.v"), v, 20);
+    ck_assert_double_eq(number(j, "energy.initial"), s.energy_before);
+    ck_assert_double_eq(number(j, "energy.final"), s.energy_after);
+    ck_assert_double_eq(number(j, "energy.min"), s.energy_min);
+    ck_assert_double_eq(number(j, "energy.max"), s.energy_max);
+    ck_assert_double_eq(number(j, "energy.drift"), s.energy_after - s.energy_before);
+    ck_assert_double_eq(number(j, "iterations.mean"), (double)s.iterations / 41);
+    ck_assert_double_eq(number(j, "iterations.max"), s.iterations_max);
+    ck_assert_int_gt(s.iterations_max, 0);
+    ck_assert_double_eq(number(j, "residual"), s.residual);
+    ck_assert_double_eq(number(j, "fallbacks"), (double)s.fallbacks);
+    ck_assert_double_eq(number(j, "substeps"), (double)s.substeps);
+    ck_assert_double_eq(number(j, "line_search"), (double)s.line_search);
+    ck_assert_double_ge(number(j, "wall_seconds"), 0);
+    ck_assert_int_eq(cJSON_GetArraySize(member(j, "frozen")), 0);
+    ck_assert_int_eq(cJSON_GetArraySize(member(j, "warnings")), 0);
+    ck_assert(cJSON_IsFalse(member(j, "interrupted")));
+    cJSON_Delete(j);
+}
+END_TEST
+
+/// Options choose the method; chunks, recording and plot do not change a bit.
+START_TEST(same_bits)
+{
+    double q[2], v[2];
+    ctn_step_stats s;
+    step_directly(source(PENDULUM), CTN_RK3, 0.01, 333, q, v, &s);
+    cJSON *j = catena_json(0, "run", source(PENDULUM), "--method", "rk3", "--dt=0.01", "-n", "333", "--json", NULL);
+    same_numbers(member(j, "final.q"), q, 2), same_numbers(member(j, "final.v"), v, 2);
+    cJSON_Delete(j);
+    j = catena_json(0, "run", source(PENDULUM), "--method", "rk3", "--dt", "0.01", "--steps", "333", "--json", "--out", "x.csv",
+                    "--every", "7", NULL);
+    same_numbers(member(j, "final.q"), q, 2), same_numbers(member(j, "final.v"), v, 2);
+    ck_assert_double_eq(number(j, "recording.records"), 1 + 333 / 7 + 1);  // the first, every seventh, the last
+    ck_assert(cJSON_IsTrue(member(j, "recording.complete")));
+    cJSON_Delete(j);
+    j = catena_json(0, "run", source("scenes/chain10.yaml"), "--steps", "100", "--json", NULL);
+    cJSON *const k = catena_json(0, "run", source("scenes/chain10.yaml"), "--steps", "100", "--json", "--out", "x.h5", NULL);
+    ck_assert(cJSON_Compare(member(j, "final"), member(k, "final"), 1));
+    ck_assert(cJSON_Compare(member(j, "energy"), member(k, "energy"), 1));
+    ck_assert(cJSON_Compare(member(j, "iterations"), member(k, "iterations"), 1));
+    cJSON_Delete(j), cJSON_Delete(k);
+}
+END_TEST
+
+/// --duration, the scene's duration, and how they are rounded: a part of a step is a whole one.
+START_TEST(durations)
+{
+    static const struct {
+        const char *duration, *dt;
+        double steps;
+    } table[] = {{"1", "0.1", 10}, {"0.3", "0.1", 3}, {"0.7", "0.1", 7}, {"1.05", "0.1", 11}, {"0", "0.1", 0}, {"1", "0.3", 4}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        cJSON *const j = catena_json(0, "run", source(PENDULUM), "--duration", table[i].duration, "--dt", table[i].dt, "--json",
+                                     "--method", "collocation", NULL);
+        ck_assert_double_eq(number(j, "steps"), table[i].steps);
+        cJSON_Delete(j);
+    }
+    cJSON *const j = catena_json(0, "run", source(PENDULUM), "--json", NULL);
+    ck_assert_double_eq(number(j, "steps"), 5000);  // its 10 s
+    ck_assert_double_eq(number(j, "final.time"), 10);
+    cJSON_Delete(j);
+}
+END_TEST
+
+START_TEST(worlds)
+{
+    cJSON *const one = catena_json(0, "run", source(PENDULUM), "--steps", "50", "--json", NULL);
+    cJSON *const j = catena_json(0, "run", source(PENDULUM), "--steps", "50", "--json", "--worlds", "5", NULL);
+    ck_assert(cJSON_Compare(member(one, "final"), member(j, "final"), 1));
+    ck_assert_int_eq(cJSON_GetArraySize(member(j, "each_world")), 5);
+    for (const cJSON *w = member(j, "each_world")->child; w; w = w->next) {
+        ck_assert(cJSON_Compare(member(one, "final"), member(w, "final"), 1));
+        ck_assert_double_eq(number(w, "steps"), 50);
+    }
+    cJSON_Delete(j), cJSON_Delete(one);
+}
+END_TEST
+
+/// The text says the same, and shortens long vectors.
+START_TEST(summary)
+{
+    outcome o = catena("run", source("scenes/chain10.yaml"), "--steps", "20");
+    ck_assert_int_eq(o.status, 0);
+    const char *const words[] = {"scene         chain10 (",
+                                 "method        collocation, dt 0.01 s, order 2, newton, tolerance 1e-09",
+                                 "engine        scalar, 1 world",
+                                 "steps         20, 0.2 s simulated in",
+                                 "times real time",
+                                 "iterations    mean ",
+                                 "residual      ",
+                                 "fallbacks     0 steps halved, 20 substeps",
+                                 "energy        0 J at the start",
+                                 "drift         ",
+                                 "final state   t = 0.2 s",
+                                 "... 10 more ..."};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        ck_assert_msg(strstr(o.out, words[i]) != NULL, "no '%s' in\n%s", words[i], o.out);
+    ck_assert_str_eq(o.err, "");
+    outcome_free(&o);
+}
+END_TEST
+
+/// Every scene that is shipped runs as it is, without a word of warning.
+static const char *const scenes[] = {"chain10", "chain40",  "chain100",    "double-pendulum",
+                                     "iiwa14",  "humanoid", "flying-tree", "rope1000"};
+
+START_TEST(shipped_scenes)
+{
+    char path[100];
+    snprintf(path, sizeof path, "scenes/%s.yaml", scenes[_i]);
+    outcome o = catena("check", source(path));
+    ck_assert_int_eq(o.status, 0);
+    ck_assert_str_eq(o.err, "");
+    outcome_free(&o);
+    ctn_scene *const scene = ctn_scene_load(source(path), NULL);
+    ck_assert_double_gt(ctn_scene_duration(scene), 0);  // so that `catena run` needs no option
+    ck_assert_str_eq(ctn_scene_name(scene), scenes[_i]);
+    ctn_scene_free(scene);
+    cJSON *const j = catena_json(0, "run", source(path), "--steps", "5", "--json", NULL);
+    ck_assert_double_eq(number(j, "steps"), 5);
+    ck_assert_double_gt(number(j, "final.time"), 0);
+    ck_assert_double_ne(number(j, "energy.initial"), number(j, "energy.final"));
+    cJSON_Delete(j);
+    char *const list = slurp(source("scenes/README.md"), NULL);
+    ck_assert_ptr_nonnull(strstr(list, scenes[_i]));
+    free(list);
+}
+END_TEST
+
+START_TEST(all_shipped)
+{
+    glob_t found;
+    ck_assert_int_eq(glob(source("scenes/*.yaml"), 0, NULL, &found), 0);
+    ck_assert_int_eq((int)found.gl_pathc, (int)(sizeof scenes / sizeof *scenes));
+    globfree(&found);
+}
+END_TEST
+
+/// A world that cannot go on: said why and when, exit status 1, and the recording is there.
+START_TEST(frozen)
+{
+    outcome o = catena("run", source(PENDULUM), "--method", "euler", "--dt", "10", "--steps", "1000000", "--out", "f.csv");
+    ck_assert_int_eq(o.status, 1);
+    ck_assert_ptr_nonnull(strstr(o.err, "error: world 0 is frozen at "));
+    ck_assert_ptr_nonnull(strstr(o.err, "s: a joint angle went beyond 1e6 rad"));
+    ck_assert_ptr_nonnull(strstr(o.out, "final state"));
+    outcome_free(&o);
+    cJSON *const j =
+        catena_json(1, "run", source(PENDULUM), "--method", "euler", "--dt", "10", "--steps", "1000000", "--json", NULL);
+    const cJSON *const one = member(j, "frozen")->child;
+    ck_assert_ptr_nonnull(one);
+    ck_assert_double_eq(number(one, "world"), 0);
+    ck_assert_double_eq(number(one, "time"), number(j, "final.time"));
+    ck_assert_double_eq(number(j, "steps") * 10, number(one, "time"));
+    ck_assert_double_lt(number(j, "steps"), 1000000);
+    char *const text = slurp("f.csv", NULL), *const last = strrchr(text, ',');
+    char frozen_time[40];
+    snprintf(frozen_time, sizeof frozen_time, ",%d,%.17g,", CTN_FREEZE_ANGLE, number(one, "time"));
+    ck_assert_ptr_nonnull(last);
+    const char *line = last;
+    while (line > text && line[-1] != '\n') line--;
+    ck_assert_msg(strstr(line, frozen_time) != NULL, "%s", line);
+    free(text);
+    cJSON_Delete(j);
+}
+END_TEST
+
+/// Ctrl-C: the recording is closed, the summary printed, and the exit status is 1.
+START_TEST(interrupted)
+{
+    static const int signals[] = {SIGINT, SIGTERM};
+    const char *const scene = source(PENDULUM);
+    const char *const args[] = {"run", scene, "--steps", "1000000000000", "--out", "i.csv", "--every", "1000", "--json", NULL};
+    const pid_t pid = catena_start(args);
+    struct stat info = {0};
+    // records beyond the header: the run is under way
+    while (stat("i.csv", &info) || info.st_size < 20000) usleep(10000);
+    ck_assert_int_eq(kill(pid, signals[_i]), 0);
+    outcome o = catena_wait(pid);
+    ck_assert_int_eq(o.status, 1);
+    ck_assert_ptr_nonnull(strstr(o.err, "error: interrupted after "));
+    cJSON *const j = cJSON_Parse(o.out);
+    ck_assert_ptr_nonnull(j);
+    ck_assert(cJSON_IsTrue(member(j, "interrupted")));
+    ck_assert_double_lt(number(j, "steps"), 1e12);
+    // the last record is the final state
+    char *const text = slurp("i.csv", NULL), *line = text + strlen(text) - 1;
+    ck_assert_int_eq(*line, '\n');
+    while (line[-1] != '\n') line--;
+    ck_assert_double_eq(strtod(line, NULL), number(j, "final.time"));
+    cJSON_Delete(j);
+    free(text);
+    outcome_free(&o);
+}
+END_TEST
+
+/// A plot of each kind, with its signature, and data of both ends of the run behind it.
+START_TEST(plot)
+{
+    static const struct {
+        const char *file, *begins;
+    } kinds[] = {{"energy.png", "\211PNG\r\n\032\n"}, {"it's.svg", "<?xml"}, {"energy.pdf", "%PDF"}};
+    size_t size;
+    if (system("gnuplot --version >/dev/null 2>&1")) {
+        fprintf(stderr, "plot: skipped: gnuplot is not installed\n");
+        return;
+    }
+    outcome o = catena("run", source(PENDULUM), "--duration", "1", "--plot", kinds[_i].file);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    ck_assert_str_eq(o.err, "");
+    char *const picture = slurp(kinds[_i].file, &size);
+    ck_assert_msg(!memcmp(picture, kinds[_i].begins, strlen(kinds[_i].begins)), "not a picture of its kind");
+    ck_assert_int_gt((int)size, 5000);
+    free(picture);
+    outcome_free(&o);
+    // gnuplot cannot write there: the data is kept, and the error says where
+    ck_assert_int_eq(mkdir("dir.png", 0777), 0);
+    o = catena("run", source(PENDULUM), "--duration", "1", "--plot", "dir.png");
+    ck_assert_int_eq(o.status, 1);
+    ck_assert_ptr_nonnull(strstr(o.err, "gnuplot failed; its script and data are in dir.png.gnuplot"));
+    ck_assert_ptr_nonnull(strstr(o.out, "final state"));
+    outcome_free(&o);
+}
+END_TEST
+
+/// Without gnuplot the run is done, its recording written, and the plot's script holds the first and the last energy.
+START_TEST(no_gnuplot)
+{
+    setenv("PATH", "/nonexistent", 1);
+    cJSON *const j =
+        catena_json(1, "run", source(PENDULUM), "--steps", "5001", "--plot", "e.png", "--out", "e.csv", "--json", NULL);
+    char *const err = slurp("err", NULL), *const script = slurp("e.png.gnuplot", NULL);
+    ck_assert_ptr_nonnull(strstr(err, "warning: --plot: gnuplot is not installed"));
+    ck_assert_ptr_nonnull(strstr(err, "error: --plot: gnuplot is not installed; its script and data are in e.png.gnuplot"));
+    ck_assert_double_eq(number(j, "recording.records"), 5002);
+    double first[6], last[6];
+    const char *at = strchr(script, '\n') + 1, *const end = strstr(script, "\nEOD\n");
+    ck_assert_ptr_nonnull(end);
+    ck_assert_int_eq(sscanf(at, "%lf %lf %lf %lf %lf %lf", first, first + 1, first + 2, first + 3, first + 4, first + 5), 6);
+    for (at = end; at[-1] != '\n'; at--) {}
+    ck_assert_int_eq(sscanf(at, "%lf %lf %lf %lf %lf %lf", last, last + 1, last + 2, last + 3, last + 4, last + 5), 6);
+    ck_assert_double_eq(first[0], 0);
+    ck_assert_double_eq(first[5], number(j, "energy.initial"));
+    ck_assert_double_eq(last[0], number(j, "final.time"));
+    ck_assert_double_eq(last[5], number(j, "energy.final"));
+    ck_assert_double_eq_tol(last[1] + last[2] + last[3], last[5], 1e-9);
+    cJSON_Delete(j);
+    free(err), free(script);
+}
+END_TEST
+
+/// A disk that is full in the middle of a run: said, exit status 1, and never a half line.
+START_TEST(full_disk)
+{
+    ck_assert_int_eq(symlink("/dev/full", "full.csv"), 0);
+    outcome o = catena("run", source(PENDULUM), "--steps", "10", "--out", "full.csv");
+    ck_assert_int_eq(o.status, 1);
+    ck_assert_ptr_nonnull(strstr(o.err, "error: full.csv: cannot be written: No space left on device"));
+    outcome_free(&o);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *const suite = suite_create("cli_run");
+    TCase *const all = tcase_create("all");
+    unsetenv("CTN_ENGINE");
+    tcase_set_timeout(all, 300);
+    tcase_add_checked_fixture(all, enter_scratch, leave_scratch);
+    tcase_add_test(all, json);
+    tcase_add_test(all, same_bits);
+    tcase_add_test(all, durations);
+    tcase_add_test(all, worlds);
+    tcase_add_test(all, summary);
+    tcase_add_loop_test(all, shipped_scenes, 0, (int)(sizeof scenes / sizeof *scenes));
+    tcase_add_test(all, all_shipped);
+    tcase_add_test(all, frozen);
+    tcase_add_loop_test(all, interrupted, 0, 2);
+    tcase_add_loop_test(all, plot, 0, 3);
+    tcase_add_test(all, no_gnuplot);
+    tcase_add_test(all, full_disk);
+    suite_add_tcase(suite, all);
+    SRunner *const runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

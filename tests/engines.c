@@ -1,0 +1,178 @@
+/// The same bits on every engine, in every batch and lane.
+#include "sim/engine.h"
+#include "tests/golden.h"
+#include "tests/random_scene.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const ctn_engine engine_eight;
+
+#ifdef __SANITIZE_ADDRESS__
+enum { STEPS = 100 };
+#else
+enum { STEPS = 1000 };
+#endif
+
+static uint64_t hash_of(uint64_t h, const double *x, size_t n)
+{
+    const unsigned char *b = (const unsigned char *)x;
+    for (size_t k = 0; k < n * sizeof *x; k++) h = (h ^ b[k]) * 0x100000001b3u;
+    return h;
+}
+
+/// State of world w: the same whatever the batch.
+static void world_state(const ctn_model *m, int w, double *q, double *v)
+{
+    rng r = {(uint64_t)w * 7919 + 3};
+    random_state(m, &r, q, v);
+}
+
+/// Hash of every world's trajectory in a batch of `worlds`: state, residual, energy and iterations every `every` steps.
+static uint64_t *trajectories(const ctn_model *m, const char *engine, ctn_method method, double dt, int worlds, int steps, int every)
+{
+    const size_t nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m), W = (size_t)worlds;
+    ctn_error err = {0};
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.worlds = worlds, cfg.dt = dt, cfg.method = method, cfg.engine = engine;
+    ctn_batch *b = ctn_batch_create(m, &cfg, &err);
+    ck_assert_msg(b != NULL, "%s", err.message);
+    double *q = malloc((W * nq + 1) * sizeof *q), *v = malloc((W * nv + 1) * sizeof *v);
+    uint64_t *h = malloc(W * sizeof *h);
+    ctn_step_stats *stats = calloc(W, sizeof *stats);
+    for (int w = 0; w < worlds; w++) world_state(m, w, q + (size_t)w * nq, v + (size_t)w * nv), h[w] = 0xcbf29ce484222325u;
+    ck_assert(ctn_batch_set_state(b, q, v, 0, &err) == CTN_OK);
+    for (int s = 0; s < steps; s += every) {
+        ctn_batch_step(b, every, stats, NULL);
+        ctn_batch_state(b, q, v);
+        for (size_t w = 0; w < W; w++) {
+            h[w] = hash_of(h[w], q + w * nq, nq);
+            h[w] = hash_of(h[w], v + w * nv, nv);
+            h[w] = hash_of(h[w], &stats[w].residual, 1);
+            h[w] = hash_of(h[w], &stats[w].energy_after, 1);
+            h[w] = (h[w] ^ (uint64_t)stats[w].iterations) * 0x100000001b3u;
+        }
+    }
+    free(q), free(v), free(stats);
+    ctn_batch_free(b);
+    return h;
+}
+
+static const struct {
+    ctn_method method;
+    double dt;
+} methods[] = {{CTN_SEMI_IMPLICIT, 1e-3}, {CTN_RK4, 2e-3}, {CTN_COLLOCATION, 0.02}, {CTN_COLLOCATION, 0.2}};
+
+/// Batches of 1, 3, 64 and 1000 worlds: 1000 steps (fewer under sanitizers) on every engine, the same bits for the worlds they share.
+START_TEST(batches)
+{
+    static const int sizes[] = {1, 3, 64, 1000};
+    const random_options o = {.links = 4, .passive = true, .joints = _i % 2 ? 0 : 1u << CTN_UNIVERSAL | 1u << CTN_BALL};
+    ctn_model *m = random_model(40 + (uint64_t)_i, &o);
+    const ctn_engine *const *list = engines_available();
+    for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
+        uint64_t *first = NULL;  // of the largest batch on the last engine
+        int engines = 0;
+        while (list[engines]) engines++;
+        for (int e = engines - 1; e >= 0; e--)
+            for (int s = 3; s >= 0; s--) {
+                if (s == 3 && e < engines - 1 && k != 1) continue;  // a thousand worlds on the narrower engines: one method
+                uint64_t *h = trajectories(m, list[e]->name, methods[k].method, methods[k].dt, sizes[s], STEPS, STEPS / 10);
+                if (!first) first = h;
+                for (int w = 0; w < sizes[s]; w++)
+                    ck_assert_msg(h[w] == first[w], "%s, method %zu, world %d of %d: other bits", list[e]->name, k, w, sizes[s]);
+                if (h != first) free(h);
+            }
+        ck_assert(first[0] != first[1]);
+        free(first);
+    }
+    ctn_model_free(m);
+}
+END_TEST
+
+/// Engines that are not chosen on this machine: library fma, and the lane of eight. Fewer steps, but every method and joint.
+START_TEST(other_lanes)
+{
+    const random_options o = {.links = 9, .passive = true};
+    ctn_model *m = random_model(7 + (uint64_t)_i, &o);
+    const size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
+    const ctn_engine *const engines[] = {engines_available()[0], &engine_scalar, &engine_eight};
+    double *q = malloc(8 * nq * sizeof *q), *v = malloc(8 * nv * sizeof *v), *x[3] = {0};
+    for (int w = 0; w < 8; w++) world_state(m, w, q + (size_t)w * nq, v + (size_t)w * nv);
+    for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
+        ctn_batch_config cfg = ctn_batch_config_default();
+        cfg.dt = methods[k].dt, cfg.method = methods[k].method;
+        const size_t n = engines[0]->flat_size(m, cfg.method);
+        for (int e = 0; e < 3; e++) {
+            const ctn_engine *g = engines[e];
+            void *state = aligned_alloc(64, g->state_size(m, cfg.method) + 64), *work = aligned_alloc(64, g->work_size(m, cfg.method) + 64);
+            memset(state, 0, g->state_size(m, cfg.method)), memset(work, 0, g->work_size(m, cfg.method));
+            x[e] = malloc(8 * n * sizeof *x[e]);
+            for (int w = 0; w < 8; w += g->lanes) {
+                const double *qr[8], *vr[8];
+                ctn_step_stats stats[8] = {{0}};
+                for (int l = 0; l < g->lanes; l++) qr[l] = q + (size_t)(w + l) * nq, vr[l] = v + (size_t)(w + l) * nv;
+                g->set(m, &cfg, state, work, qr, vr);
+                g->step(m, &cfg, state, work, NULL, 50, true, g->lanes, stats);
+                for (int l = 0; l < g->lanes; l++) g->flatten(m, &cfg, state, l, false, x[e] + (size_t)(w + l) * n);
+            }
+            free(state), free(work);
+            ck_assert_msg(!memcmp(x[e], x[0], 8 * n * sizeof *x[e]), "engine %d, method %zu: other bits", e, k);
+        }
+        double sum = 0;
+        for (size_t j = 0; j < 8 * n; j++) sum += x[0][j] * 0;
+        ck_assert_msg(sum == 0, "method %zu: not finite", k);  // equal NaNs would prove nothing
+        for (int e = 0; e < 3; e++) free(x[e]);
+    }
+    free(q), free(v);
+    ctn_model_free(m);
+}
+END_TEST
+
+/// The dynamics calls: every engine, odd counts.
+START_TEST(dynamics_calls)
+{
+    const random_options o = {.links = 12, .passive = true};
+    ctn_model *m = random_model(100 + (uint64_t)_i, &o);
+    const size_t nq = (size_t)m->nq, nv = (size_t)m->nv, count = 11, n = count * (nv * nv + 4 * nv);
+    double *q = malloc(count * nq * sizeof *q), *v = malloc(count * nv * sizeof *v), *want = malloc(n * sizeof *want), *got = malloc(n * sizeof *got);
+    for (size_t w = 0; w < count; w++) world_state(m, (int)w, q + w * nq, v + w * nv);
+    const ctn_engine *engines[8] = {&engine_scalar, &engine_eight};
+    int ne = 2;
+    for (const ctn_engine *const *l = engines_available(); *l; l++) engines[ne++] = *l;
+    for (int e = 0; e < ne; e++) {
+        const ctn_engine *g = engines[e];
+        void *scratch = aligned_alloc(64, g->dynamics_size(m) + 64);
+        double *x = e ? got : want;
+        const int c = (int)count;
+        g->crba(m, scratch, c, q, x);
+        g->aba(m, scratch, c, q, v, v, x + count * nv * nv);
+        g->rnea(m, scratch, c, q, v, v, x + count * nv * (nv + 1));
+        g->rnea(m, scratch, c, q, v, NULL, x + count * nv * (nv + 2));
+        g->passive(m, scratch, c, q, v, x + count * nv * (nv + 3));
+        free(scratch);
+        ck_assert_msg(!memcmp(got, want, e ? n * sizeof *got : 0), "engine %s (%d): other bits", g->name, e);
+    }
+    free(q), free(v), free(want), free(got);
+    ctn_model_free(m);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("engines");
+    TCase *t = tcase_create("bits");
+    tcase_set_timeout(t, 600);
+    tcase_add_loop_test(t, batches, 0, 2);
+    tcase_add_loop_test(t, other_lanes, 0, 4);
+    tcase_add_loop_test(t, dynamics_calls, 0, 6);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    const int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}

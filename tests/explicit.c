@@ -1,0 +1,149 @@
+/// Explicit methods: measured order of convergence against the exact motions of the golden trajectories, and their conservation.
+#include "tests/golden.h"
+#include "tests/random_scene.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const models[] = {"double-pendulum", "chain5", "chain10", "ball5", "prismatic-mix", "flying-tree5"};
+
+/// Largest error of q and v at sample `index` when stepping with dt from the first sample.
+static double error_at(const char *model, ctn_method method, double dt, int index)
+{
+    cJSON *json = golden_json(model, "trajectory.json");
+    const cJSON *samples = cJSON_GetObjectItem(json, "samples");
+    ctn_model *m = golden_model(model);
+    const int nq = ctn_model_nq(m), nv = ctn_model_nv(m);
+    const cJSON *first = cJSON_GetArrayItem(samples, 0), *last = cJSON_GetArrayItem(samples, index);
+    double *q0 = golden_numbers(first, "q", nq), *v0 = golden_numbers(first, "v", nv), *q1 = golden_numbers(last, "q", nq),
+           *v1 = golden_numbers(last, "v", nv), *q = malloc((size_t)nq * sizeof *q), *v = malloc((size_t)nv * sizeof *v);
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = method, cfg.dt = dt;
+    ctn_error err = {0};
+    ctn_batch *b = ctn_batch_create(m, &cfg, &err);
+    ck_assert_msg(b != NULL, "%s", err.message);
+    ck_assert(ctn_batch_set_state(b, q0, v0, 0, &err) == CTN_OK);
+    ck_assert_int_eq(ctn_batch_step(b, (int)lrint(cJSON_GetObjectItem(last, "t")->valuedouble / dt), NULL, &err), CTN_OK);
+    ctn_batch_state(b, q, v);
+    double worst = 0;
+    for (int k = 0; k < nv; k++) worst = fmax(worst, fabs(v[k] - v1[k]));
+    for (int l = 0; l < ctn_model_nlink(m); l++) {  // quaternions have two signs
+        const ctn_link *k = ctn_model_link(m, l);
+        const int turn = k->joint == CTN_BALL ? 0 : k->joint == CTN_FREE ? 3 : k->nq;
+        double plus = 0, minus = 0;
+        for (int i = 0; i < turn; i++) worst = fmax(worst, fabs(q[k->qadr + i] - q1[k->qadr + i]));
+        for (int i = turn; i < k->nq; i++) {
+            plus = fmax(plus, fabs(q[k->qadr + i] - q1[k->qadr + i]));
+            minus = fmax(minus, fabs(q[k->qadr + i] + q1[k->qadr + i]));
+        }
+        worst = fmax(worst, fmin(plus, minus));
+    }
+    free(q0), free(v0), free(q1), free(v1), free(q), free(v);
+    ctn_batch_free(b), ctn_model_free(m), cJSON_Delete(json);
+    return worst;
+}
+
+/// Halving the step divides the error by 2^order.
+START_TEST(order_of_convergence)
+{
+    static const struct {
+        ctn_method method;
+        double dt, order, slack;
+    } cases[] = {{CTN_EULER, 1.25e-4, 1, 0.1},
+                 {CTN_SEMI_IMPLICIT, 1.25e-4, 1, 0.1},
+                 {CTN_RK2, 1e-3, 2, 0.15},
+                 {CTN_RK3, 1.25e-3, 3, 0.15},
+                 {CTN_RK4, 2.5e-3, 4, 0.25},
+                 {CTN_COLLOCATION, 1.25e-4, 1, 0.1}};
+    const char *model = models[_i];
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const double a = error_at(model, cases[c].method, cases[c].dt, 2), b = error_at(model, cases[c].method, cases[c].dt / 2, 2);
+        const double order = log2(a / b);
+        ck_assert_msg(fabs(order - cases[c].order) < cases[c].slack, "%s, %s: order %.3f (errors %.3g, %.3g)", model,
+                      ctn_method_name(cases[c].method), order, a, b);
+    }
+}
+END_TEST
+
+/// rk4 with small steps is as exact as doubles allow.
+START_TEST(limit_of_rk4)
+{
+    const double e = error_at(models[_i], CTN_RK4, 2.5e-5, 10);
+    ck_assert_msg(e < 1e-9, "%s after 1 s: %.3g", models[_i], e);
+}
+END_TEST
+
+/// A free body spinning about a principal axis: turned exactly, whatever the step.
+START_TEST(steady_spin)
+{
+    static const char text[] = "catena: 1\ngravity: [0, 0, 0]\nlinks:\n  - name: top\n    joint: free\n    mass: 1\n"
+                               "    inertia: [0.1, 0.2, 0.3, 0, 0, 0]\n";
+    ctn_error err = {0};
+    ctn_scene *scene = ctn_scene_parse(text, strlen(text), "top", &err);
+    ck_assert_msg(scene != NULL, "%s", err.message);
+    ctn_model *m = ctn_model_create(scene, &err);
+    static const ctn_method all[] = {CTN_EULER, CTN_SEMI_IMPLICIT, CTN_RK2, CTN_RK3, CTN_RK4};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        ctn_batch_config cfg = ctn_batch_config_default();
+        cfg.method = all[k], cfg.dt = 0.1;
+        ctn_batch *b = ctn_batch_create(m, &cfg, &err);
+        double q[7] = {0, 0, 0, 1, 0, 0, 0}, v[6] = {1, 2, 3, 0, 0, 7};
+        ck_assert(ctn_batch_set_state(b, q, v, 0, &err) == CTN_OK);
+        ctn_batch_step(b, 100, NULL, NULL);
+        ctn_batch_state(b, q, v);
+        ck_assert_msg(fabs(q[0] - 10) + fabs(q[1] - 20) + fabs(q[2] - 30) < 1e-12 && fabs(v[5] - 7) < 1e-13, "%s", ctn_method_name(all[k]));
+        ck_assert_msg(fabs(fabs(q[3]) - fabs(cos(35))) + fabs(fabs(q[6]) - fabs(sin(35))) < 1e-13, "%s", ctn_method_name(all[k]));
+        ctn_batch_free(b);
+    }
+    ctn_model_free(m), ctn_scene_free(scene);
+}
+END_TEST
+
+/// Energy of a random forest without dampers under rk4: kept to the fourth order, springs included.
+START_TEST(energy_of_rk4)
+{
+    FOR_SEEDS(seed, 12)
+    {
+        const random_options o = {.links = 6, .passive = true, .conservative = true, .smooth = true};
+        ctn_model *m = random_model(seed, &o);
+        const int nq = ctn_model_nq(m), nv = ctn_model_nv(m);
+        double *q = malloc((size_t)(nq + 1) * sizeof *q), *v = malloc((size_t)(nv + 1) * sizeof *v), drift[2];
+        rng r = {seed};
+        random_state(m, &r, q, v);
+        for (int h = 0; h < 2; h++) {
+            ctn_batch_config cfg = ctn_batch_config_default();
+            cfg.method = CTN_RK4, cfg.dt = h ? 1.25e-4 : 2.5e-4;
+            ctn_batch *b = ctn_batch_create(m, &cfg, NULL);
+            ctn_step_stats s;
+            ck_assert(ctn_batch_set_state(b, q, v, 0, NULL) == CTN_OK);
+            ck_assert_int_eq(ctn_batch_step(b, h ? 1600 : 800, &s, NULL), CTN_OK);
+            drift[h] = fabs(s.energy_after - s.energy_before) / fmax(1, fabs(s.energy_before));
+            ctn_batch_free(b);
+        }
+        ck_assert_msg(drift[1] < 1e-6 && drift[1] < drift[0] / 8 + 1e-12, "seed %llu: drift %.3g, %.3g", (unsigned long long)seed, drift[0],
+                      drift[1]);
+        free(q), free(v);
+        ctn_model_free(m);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("explicit");
+    TCase *t = tcase_create("explicit");
+    tcase_set_timeout(t, 300);
+    tcase_add_loop_test(t, order_of_convergence, 0, sizeof models / sizeof *models);
+    tcase_add_loop_test(t, limit_of_rk4, 0, sizeof models / sizeof *models);
+    tcase_add_test(t, steady_spin);
+    tcase_add_test(t, energy_of_rk4);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    const int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}

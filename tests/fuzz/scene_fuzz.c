@@ -1,0 +1,75 @@
+/// Fuzzing of the scene reader: any bytes give a scene or an error that says where, never a crash.
+/// Built with libFuzzer (CATENA_FUZZ), or with tests/fuzz/replay.c, which runs the corpus through it.
+#include "sim/scene.h"
+
+#include <catena/catena.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/// A claim about the reader that must hold for every input.
+static void claim(int holds)
+{
+    if (!holds) abort();
+}
+
+static void check_error(const ctn_error *err)
+{
+    claim(err->status == CTN_BAD_SCENE || err->status == CTN_UNAVAILABLE || err->status == CTN_IO);
+    claim(err->count >= 1 && err->count <= 20);
+    claim(memchr(err->message, 0, sizeof err->message) != 0);
+    int lines = 1;
+    for (const char *c = err->message; *c; c++) lines += *c == '\n';
+    claim(lines == err->count);
+    claim(err->message[0] == '/' || !strncmp(err->message, "nowhere/fuzz.yaml:", strlen("nowhere/fuzz.yaml:")));
+}
+
+static int all_finite(const double *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!isfinite(x[i])) return 0;
+    return 1;
+}
+
+static int unit(const double *x, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += x[i] * x[i];
+    return fabs(sum - 1) < 1e-12;
+}
+
+static void check_scene(const ctn_scene *scene)
+{
+    int nq = 0, nv = 0;
+    claim(scene->nlink > 0);
+    claim(ctn_scene_name(scene) && ctn_scene_text(scene) && ctn_scene_warnings(scene));
+    claim(all_finite(scene->gravity, 3) && isfinite(scene->duration));
+    for (int i = 0; i < scene->nlink; i++) {
+        const scene_link *const link = &scene->links[i];
+        const scene_joint *const joint = &link->joint;
+        claim(link->name && *link->name && strlen(link->name) <= 255);
+        claim(link->parent >= -1 && link->parent < i);
+        claim(link->mass >= 0 && all_finite(&link->mass, 1) && all_finite(link->com, 3) && all_finite(link->inertia, 6));
+        claim(all_finite(link->position, 3) && unit(link->rotation, 4));
+        claim(unit(joint->axis, 3) && unit(joint->axis2, 3));
+        claim(all_finite(joint->q0, 7) && all_finite(joint->v0, 6) && all_finite(joint->rest, 4));
+        claim(joint->type != CTN_BALL || (unit(joint->q0, 4) && unit(joint->rest, 4)));
+        claim(joint->type != CTN_FREE || (unit(joint->q0 + 3, 4) && link->parent == -1));
+        nq += joint_nq(joint->type), nv += joint_nv(joint->type);
+    }
+    claim(nq == scene->nq && nv == scene->nv);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    ctn_error err = {0};
+    // the folder does not exist, so that nothing is included by a relative name
+    ctn_scene *const scene = ctn_scene_parse((const char *)data, size, "nowhere/fuzz.yaml", &err);
+    if (scene) check_scene(scene);
+    else check_error(&err);
+    ctn_scene_free(scene);
+    return 0;
+}

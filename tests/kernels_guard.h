@@ -1,0 +1,49 @@
+/// The kernels over the scalar lane as one call, for compilers other than the C compiler (C++17, CUDA): they must stay in the
+/// common part of these languages.
+#include "dynamics/lane_scalar.h"
+
+#include "dynamics/model.h"
+
+#include <catena/batch.h>
+
+#include "dynamics/spatial.h"
+#include "dynamics/trig.h"
+#include "dynamics/quaternion.h"
+#include "dynamics/joints.h"
+#include "dynamics/articulated.h"
+#include "dynamics/aba.h"
+#include "dynamics/rnea.h"
+#include "dynamics/crba.h"
+#include "dynamics/kinematics.h"
+#include "dynamics/passive.h"
+#include "integrators/chart.h"
+#include "integrators/explicit.h"
+#include "integrators/joint_terms.h"
+#include "integrators/collocation.h"
+#include "integrators/newton_sweep.h"
+#include "integrators/position_step.h"
+#include "integrators/block_step.h"
+
+typedef struct {
+    aba_work aba;
+    rnea_work rnea;
+    crba_work crba;
+    pose *T;
+    twist *D;
+    block_state state;
+    block_work block;
+} guard_work;
+
+KERNEL void guard_all(const ctn_model *m, const ctn_batch_config *cfg, guard_work *w, const real *q, const real *v, real *out,
+                      double *const *H, block_counts *counts)
+{
+    aba(m, q, v, v, &w->aba, out);
+    rnea(m, q, v, v, &w->rnea, out);
+    crba(m, q, &w->crba, H, 1);
+    forward_kinematics(m, q, w->T, out, out);
+    link_twists(m, q, v, w->T, w->D, out);
+    link_jacobian(m, q, 0, w->T, out);
+    block_set(m, cfg, &w->state, &w->block, q, v);
+    block_step(m, cfg, &w->state, &w->block, v, 1, true, counts);
+    out[0] = block_velocity(m, cfg, &w->state, &w->block)[0];
+}

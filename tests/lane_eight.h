@@ -1,0 +1,78 @@
+/// Eight worlds in portable C: stands in for the AVX-512 lane where the CPU has none, so that kernels meet this width everywhere.
+#ifndef CATENA_LANE_H
+#define CATENA_LANE_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define LANES 8
+#define FN static inline __attribute__((always_inline, unused))
+#define KERNEL static
+#define KERNEL_DATA static const
+#define EACH for (int l = 0; l < LANES; l++)
+
+typedef double real __attribute__((vector_size(64)));
+typedef int64_t bits8 __attribute__((vector_size(64)));
+typedef uint64_t ubits8 __attribute__((vector_size(64)));
+typedef bits8 mask;
+
+FN real rset(double x) { return x - (real){0}; }
+FN real fmadd(real a, real b, real c)
+{
+    real d;
+    EACH d[l] = fma(a[l], b[l], c[l]);
+    return d;
+}
+FN real fnmadd(real a, real b, real c) { return fmadd(-a, b, c); }
+FN real root(real a)
+{
+    real d;
+    EACH d[l] = sqrt(a[l]);
+    return d;
+}
+FN mask lt(real a, real b) { return a < b; }
+FN mask le(real a, real b) { return a <= b; }
+FN mask gt(real a, real b) { return a > b; }
+FN mask both(mask a, mask b) { return a & b; }
+FN mask either(mask a, mask b) { return a | b; }
+FN mask not_(mask a) { return ~a; }
+FN mask none_of(void) { return (mask){0}; }
+FN bool any_of(mask a)
+{
+    bool r = false;
+    EACH r |= a[l] != 0;
+    return r;
+}
+FN bool all_of(mask a) { return !any_of(~a); }
+FN real sel(mask m, real a, real b) { return (real)(((bits8)a & m) | ((bits8)b & ~m)); }
+FN real magnitude(real a) { return (real)((bits8)a & INT64_MAX); }
+FN real negate(real a) { return (real)((bits8)a ^ INT64_MIN); }
+FN mask bit0(real a) { return -((bits8)a & 1); }
+FN real flip_by_bit1(real a, real b) { return (real)((ubits8)a ^ (((ubits8)b & 2) << 62)); }
+FN mask is_whole(real a)
+{
+    mask m;
+    EACH m[l] = -(int64_t)(a[l] == nearbyint(a[l]));
+    return m;
+}
+FN real lane_load(const double *p)
+{
+    real a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+FN void lane_store(double *p, real a) { memcpy(p, &a, sizeof a); }
+FN void lane_gather(real *dst, const double *const *row, int n)
+{
+    for (int j = 0; j < n; j++) EACH dst[j][l] = row[l][j];
+}
+FN void lane_scatter(double *const *row, int count, const real *src, int n)
+{
+    for (int j = 0; j < n; j++)
+        for (int l = 0; l < count; l++) row[l][j] = src[j][l];
+}
+#undef EACH
+
+#endif

@@ -1,0 +1,289 @@
+/// The position-based residual, its energy and its Newton sweep, against dense algebra that shares none of their shortcuts.
+///
+/// The dense Hessian follows the definition: with T = [R p; 0 1], M the 4x4 pseudo-inertia, G = (a M)/h^2 - g e4'M the link
+/// gradient and E_j the 4x4 generator of degree of freedom j,
+///     H_jk = sum over links l beyond k of  tr(E_j T M (E_k T)')/h^2 + theta tr(G'(E_j E_k T))     (j before k, mirrored)
+/// with the symmetric product inside a ball, plus the joints' own second derivatives.
+#include "tests/kernels.h"
+#include "tests/random_scene.h"
+
+#include <check.h>
+#include <lapacke.h>
+#include <stdio.h>
+
+typedef struct {
+    ctn_model *m;
+    block_state S;
+    block_work W;
+    void *state, *work;
+    rng r;
+    double h;
+} fixture;
+
+/// A random model in the middle of a step: state and rates random, the iterate `reach` times the predicted one.
+static fixture open_fixture(uint64_t seed, const random_options *o, double h, double reach)
+{
+    fixture f = {.m = random_model(seed, o), .r = {seed * 3 + 1}, .h = h};
+    const ctn_model *m = f.m;
+    f.state = aligned_alloc(64, state_size(m, CTN_COLLOCATION) + 64);
+    f.work = aligned_alloc(64, work_size(m, CTN_COLLOCATION) + 64);
+    f.S = open_state(m, CTN_COLLOCATION, f.state);
+    f.W = open_work(m, CTN_COLLOCATION, f.work);
+    double *q = malloc(((size_t)m->nq + 1) * sizeof *q), *v = malloc(((size_t)m->nv + 1) * sizeof *v);
+    random_state(m, &f.r, q, v);
+    ctn_batch_config cfg = {.method = CTN_COLLOCATION};
+    block_set(m, &cfg, &f.S, &f.W, q, v);
+    free(q), free(v);
+    solve *W = &f.W.po.W;
+    position_work *P = &f.W.po;
+    for (int k = 0; k < m->nv; k++) f.W.tau[k] = rng_uniform(&f.r, -1, 1);
+    W->in.q = f.S.q, W->in.rate = f.S.v, W->in.tau = seed % 3 ? f.W.tau : NULL, W->V = f.S.V;
+    start_poses(m, f.S.q, W->start);
+    set_step_size(W, h);
+    start_step(m, W);
+    for (int k = 0; k < m->nq; k++) P->x[k] = P->base[k] = f.S.q[k];
+    for (int k = 0; k < m->nv; k++) P->u[k] = P->base_u[k] = 0, P->d[k] = reach * h * f.S.v[k] + rng_uniform(&f.r, -0.1, 0.1) * reach;
+    move_iterate(m, P, 1, true);
+    evaluate(m, W);
+    residual(m, W);
+    return f;
+}
+
+static void close_fixture(fixture *f)
+{
+    ctn_model_free(f->m);
+    free(f->state), free(f->work);
+}
+
+/// Energy after moving the iterate by d [nv]; the iterate stays.
+static double energy_at(fixture *f, const double *d)
+{
+    const ctn_model *m = f->m;
+    position_work *P = &f->W.po;
+    double *x = malloc((size_t)(m->nq + 1) * sizeof *x), *u = malloc((size_t)(m->nv + 1) * sizeof *u);
+    memcpy(x, P->x, (size_t)m->nq * sizeof *x), memcpy(u, P->u, (size_t)m->nv * sizeof *u);
+    memcpy(P->base, x, (size_t)m->nq * sizeof *x), memcpy(P->base_u, u, (size_t)m->nv * sizeof *u);
+    memcpy(P->d, d, (size_t)m->nv * sizeof *d);
+    move_iterate(m, P, 1, true);
+    evaluate(m, &P->W);
+    const double E = P->W.E;
+    memcpy(P->x, x, (size_t)m->nq * sizeof *x), memcpy(P->u, u, (size_t)m->nv * sizeof *u);
+    free(x), free(u);
+    return E;
+}
+
+typedef struct {
+    double m[4][4];
+} mat4;
+
+static mat4 mul4(mat4 a, mat4 b)
+{
+    mat4 c = {{{0}}};
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++)
+            for (int k = 0; k < 4; k++) c.m[i][j] += a.m[i][k] * b.m[k][j];
+    return c;
+}
+
+static double trace_product(mat4 a, mat4 b)  // tr(a b')
+{
+    double s = 0;
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) s += a.m[i][j] * b.m[i][j];
+    return s;
+}
+
+static mat4 pose4(mat3 R, vec3 p, double corner)
+{
+    return (mat4){{{R.x.x, R.y.x, R.z.x, p.x}, {R.x.y, R.y.y, R.z.y, p.y}, {R.x.z, R.y.z, R.z.z, p.z}, {0, 0, 0, corner}}};
+}
+
+static bool beyond_body(const ctn_model *m, int body, int l)  // is l body or in its subtree
+{
+    for (; l >= 0; l = m->bodies[l].parent)
+        if (l == body) return true;
+    return false;
+}
+
+/// Generator of degree of freedom k of body i about the world origin.
+static mat4 generator(const ctn_body *b, mat3 R, vec3 p, int k)
+{
+    vec3 w = zero3(), v = zero3();
+    const vec3 e = vec(k == 0, k == 1, k == 2);
+    switch (b->kind) {
+    case JOINT_BALL: w = mul(R, e); break;
+    case JOINT_TRANSLATION: v = e; break;
+    case JOINT_PRISMATIC: v = R.z; break;
+    case JOINT_HELICAL: w = R.z, v = scale(R.z, b->pitch); break;
+    default: w = R.z;
+    }
+    v = add(v, cross(p, w));
+    return (mat4){{{0, -w.z, w.y, v.x}, {w.z, 0, -w.x, v.y}, {-w.y, w.x, 0, v.z}, {0, 0, 0, 0}}};
+}
+
+/// The dense Hessian [nv][nv] at the iterate.
+static double *dense_hessian(fixture *f, double theta)
+{
+    const ctn_model *m = f->m;
+    const solve *W = &f->W.po.W;
+    const int n = m->nv;
+    const double k2 = 1 / (f->h * f->h);
+    double *H = calloc((size_t)n * (size_t)n, sizeof *H);
+    pose *T0 = f->W.T;
+    body_poses(m, f->S.q, T0);
+    mat4 *T = calloc((size_t)m->nbody, sizeof *T), *G = calloc((size_t)m->nbody, sizeof *G), *M = calloc((size_t)m->nbody, sizeof *M);
+    vec3 *p = calloc((size_t)m->nbody, sizeof *p);
+    for (int l = 0; l < m->nbody; l++) {
+        const ctn_body *b = &m->bodies[l];
+        const rate_pose *V = &f->S.V[l];
+        p[l] = add(T0[l].p, W->body[l].dp);
+        T[l] = pose4(W->body[l].R, p[l], 1);
+        M[l] = (mat4){{{b->S[0], b->S[3], b->S[4], b->h[0]}, {b->S[3], b->S[1], b->S[5], b->h[1]}, {b->S[4], b->S[5], b->S[2], b->h[2]},
+                       {b->h[0], b->h[1], b->h[2], b->mass}}};
+        if (!(b->flags & BODY_MASS)) continue;
+        mat4 a = pose4(T0[l].R, T0[l].p, 0);
+        const mat4 v = pose4(V->R, V->p, 0);
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 4; j++) a.m[i][j] = T[l].m[i][j] - a.m[i][j] - f->h * v.m[i][j];
+        G[l] = mul4(a, M[l]);
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 4; j++) G[l].m[i][j] = G[l].m[i][j] * k2 - m->gravity[i] * M[l].m[3][j];
+    }
+    for (int i = 0; i < m->nbody; i++)
+        for (int j = i; j < m->nbody; j++) {
+            if (!beyond_body(m, i, j)) continue;
+            for (int a = 0; a < m->bodies[i].nv; a++)
+                for (int b = 0; b < m->bodies[j].nv; b++) {
+                    if (i == j && b < a) continue;
+                    const mat4 Ea = generator(&m->bodies[i], W->body[i].R, p[i], a), Eb = generator(&m->bodies[j], W->body[j].R, p[j], b);
+                    mat4 AB = mul4(Ea, Eb);
+                    if (i == j) {
+                        const mat4 BA = mul4(Eb, Ea);
+                        for (int k = 0; k < 16; k++) (&AB.m[0][0])[k] = 0.5 * ((&AB.m[0][0])[k] + (&BA.m[0][0])[k]);
+                    }
+                    double s = 0;
+                    for (int l = j; l < m->nbody; l++) {
+                        if (!beyond_body(m, j, l)) continue;
+                        s += k2 * trace_product(mul4(mul4(Ea, T[l]), M[l]), mul4(Eb, T[l])) + theta * trace_product(G[l], mul4(AB, T[l]));
+                    }
+                    const int u = m->bodies[i].vadr + a, v = m->bodies[j].vadr + b;
+                    H[u * n + v] = H[v * n + u] = s;
+                }
+        }
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        if (!has_terms(b, W->in.tau)) continue;
+        const sym3 k = W->terms[i].k;
+        const double K[3][3] = {{k.xx, k.xy, k.xz}, {k.xy, k.yy, k.yz}, {k.xz, k.yz, k.zz}};
+        for (int a = 0; a < b->nv; a++)
+            for (int c = 0; c < b->nv; c++) H[(b->vadr + a) * n + b->vadr + c] += b->nv == 1 ? k.xx : K[a][c];
+    }
+    free(T), free(G), free(M), free(p);
+    return H;
+}
+
+static double largest(const double *x, int n)
+{
+    double s = 0;
+    for (int k = 0; k < n; k++) s = fmax(s, fabs(x[k]));
+    return s;
+}
+
+/// Gradient and Hessian against differences of the energy.
+START_TEST(energy_residual_and_hessian_agree)
+{
+    FOR_SEEDS(seed, 40)
+    {
+        const random_options o = {.links = 1 + (int)(seed % 6), .passive = seed % 2, .joints = seed % 5 ? 0 : 1u << CTN_BALL};
+        fixture f = open_fixture(seed, &o, 0.05, 1);
+        const int n = f.m->nv;
+        double *r = malloc((size_t)(n + 1) * sizeof *r), *d = calloc((size_t)n + 1, sizeof *d), *H = dense_hessian(&f, 1);
+        memcpy(r, f.W.po.W.r, (size_t)n * sizeof *r);
+        const double size = largest(H, n * n);
+        for (int i = 0; i < n; i++) {
+            const double e = 1e-4;
+            double E[4];
+            for (int s = 0; s < 4; s++) d[i] = e * (s < 2 ? s - 2 : s - 1), E[s] = energy_at(&f, d);
+            d[i] = 0;
+            const double g = (8 * (E[2] - E[1]) - (E[3] - E[0])) / (12 * e);
+            ck_assert_msg(fabs(g - r[i]) < 1e-8 * size, "seed %llu: gradient %d: %.9g, by differences %.9g", (unsigned long long)seed, i, r[i], g);
+        }
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j <= i; j++) {
+                const double e = 1e-3;
+                double x = 0;
+                for (int s = 0; s < 4; s++) {
+                    memset(d, 0, (size_t)n * sizeof *d);
+                    d[i] += s & 1 ? e : -e, d[j] += s & 2 ? e : -e;
+                    x += (s == 0 || s == 3 ? 1 : -1) * energy_at(&f, d);
+                }
+                x /= 4 * e * e;
+                ck_assert_msg(fabs(x - H[i * n + j]) < 1e-5 * size, "seed %llu: H[%d][%d] = %.9g, by differences %.9g", (unsigned long long)seed,
+                              i, j, H[i * n + j], x);
+            }
+        free(r), free(d), free(H);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+/// The sweep against LAPACK; its pivots against a Cholesky factorisation.
+START_TEST(sweep_is_the_dense_newton_step)
+{
+    int definite = 0, indefinite = 0;
+    FOR_SEEDS(seed, 200)
+    {
+        static const int sizes[] = {1, 2, 3, 5, 8, 13, 21, 34};
+        const random_options o = {.links = sizes[seed % 8], .passive = seed % 2, .chain = seed % 7 == 0};
+        // half of them near the start of the step, where the Hessian is positive definite
+        fixture f = open_fixture(seed, &o, seed % 4 < 2 ? 0.01 : 0.1, seed % 4 < 2 ? 0.3 : 1.5);
+        const int n = f.m->nv;
+        const double theta = seed % 3 == 0 ? 0.5 : seed % 3 == 1 ? 1 : 0;
+        double *H = dense_hessian(&f, theta), *C = malloc((size_t)(n * n + 1) * sizeof *C), *x = malloc((size_t)(n + 1) * sizeof *x),
+               *d = malloc((size_t)(n + 1) * sizeof *d);
+        memcpy(C, H, (size_t)(n * n) * sizeof *C);
+        for (int k = 0; k < n; k++) x[k] = -f.W.po.W.r[k], d[k] = NAN;
+        const bool positive = n == 0 || LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'L', n, C, n) == 0;
+        const bool good = sweep_inward(f.m, &f.W.po.W, &f.W.po.sweep, theta);
+        ck_assert_msg(good == positive, "seed %llu: pivots say %d, Cholesky %d", (unsigned long long)seed, good, positive);
+        if (positive && n > 0) {
+            definite++;
+            sweep_outward(f.m, &f.W.po.W, &f.W.po.sweep, d);
+            // refined once, so that the oracle's own rounding stays below the tolerance
+            double *y = malloc((size_t)n * sizeof *y);
+            memcpy(y, x, (size_t)n * sizeof *y);
+            LAPACKE_dpotrs(LAPACK_ROW_MAJOR, 'L', n, 1, C, n, x, 1);
+            for (int i = 0; i < n; i++) {
+                long double s = y[i];
+                for (int j = 0; j < n; j++) s -= (long double)H[i * n + j] * x[j];
+                y[i] = (double)s;
+            }
+            LAPACKE_dpotrs(LAPACK_ROW_MAJOR, 'L', n, 1, C, n, y, 1);
+            double worst = 0;
+            for (int k = 0; k < n; k++) x[k] += y[k];
+            for (int k = 0; k < n; k++) worst = fmax(worst, fabs(d[k] - x[k]));
+            ck_assert_msg(worst <= 1e-10 * largest(x, n), "seed %llu: step off by %.3g of %.3g", (unsigned long long)seed, worst, largest(x, n));
+            free(y);
+        } else
+            indefinite += n > 0;
+        free(H), free(C), free(x), free(d);
+        close_fixture(&f);
+    }
+    if (!getenv("CTN_SEED")) ck_assert_msg(definite > 50 && indefinite > 20, "%d definite, %d indefinite cases", definite, indefinite);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("newton_sweep");
+    TCase *t = tcase_create("newton_sweep");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, energy_residual_and_hessian_agree);
+    tcase_add_test(t, sweep_is_the_dense_newton_step);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    const int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}

@@ -1,0 +1,769 @@
+/// Good scenes: what the reader makes of them, number by number. Errors are in scene_errors.c, mass properties in scene_mass.c.
+#include "sim/scene.h"
+#include "sim/config.h"
+#include "tests/scene_check.h"
+
+#include <locale.h>
+#include <stdlib.h>
+
+// ---- explicit links
+
+START_TEST(what_is_omitted)
+{
+    ctn_scene *const scene =
+        parse("catena: 1\nlinks:\n  - name: a\n    joint: revolute\n    mass: 2\n    inertia: [1, 2, 2.5, 0, 0, 0]\n"
+              "  - name: frame\n    parent: a\n");
+    ck_assert_str_eq(scene->path, "folder/t.yaml");
+    ck_assert_str_eq(ctn_scene_name(scene), "t");
+    ck_assert_str_eq(ctn_scene_warnings(scene), "");
+    ck_assert_double_eq(ctn_scene_duration(scene), -1);
+    EXACT(scene->gravity, 0, 0, -9.81);
+    ck_assert_int_eq(scene->nfile, 1);
+    ck_assert_str_eq(scene->files[0], "folder/t.yaml");
+    const ctn_batch_config cfg = ctn_scene_config(scene), standard = ctn_batch_config_default();
+    ck_assert_int_eq(cfg.method, standard.method);
+    ck_assert_double_eq(cfg.dt, standard.dt);
+    ck_assert_double_eq(cfg.tolerance, standard.tolerance);
+    ck_assert_int_eq(config_check(&cfg, 0), CTN_OK);
+    ck_assert_int_eq(scene->nlink, 2);
+    ck_assert_int_eq(scene->nq, 1);
+    ck_assert_int_eq(scene->nv, 1);
+
+    const scene_link *const a = &scene->links[0], *const frame = &scene->links[1];
+    ck_assert_str_eq(a->name, "a");
+    ck_assert_int_eq(a->parent, -1);
+    ck_assert_int_eq(a->line, 3);
+    ck_assert_int_eq(a->column, 5);
+    ck_assert_ptr_eq(a->file, scene->files[0]);
+    EXACT(a->position, 0, 0, 0);
+    EXACT(a->rotation, 1, 0, 0, 0);
+    ck_assert_int_eq(a->joint.type, CTN_REVOLUTE);
+    EXACT(a->joint.axis, 0, 0, 1);
+    ck_assert_double_eq(a->joint.damping[0] + a->joint.stiffness[0] + a->joint.rest[0] + a->joint.armature[0], 0);
+    ck_assert(!a->joint.limited[0]);
+    ck_assert(isnan(a->joint.limit_stiffness));
+    ck_assert_double_eq(a->joint.limit_damping, 0);
+    ck_assert_double_eq(a->joint.effort[0], INFINITY);
+    ck_assert_double_eq(a->joint.q0[0], 0);
+    ck_assert_double_eq(a->joint.v0[0], 0);
+    ck_assert_double_eq(a->mass, 2);
+    EXACT(a->com, 0, 0, 0);
+    EXACT(a->inertia, 1, 2, 2.5, 0, 0, 0);
+    ck_assert_int_eq(a->nshape, 0);
+
+    ck_assert_int_eq(frame->parent, 0);
+    ck_assert_int_eq(frame->joint.type, CTN_FIXED);
+    ck_assert_int_eq(frame->line, 7);
+    ck_assert_double_eq(frame->mass, 0);
+    EXACT(frame->inertia, 0, 0, 0, 0, 0, 0);
+    ctn_scene_free(scene);
+}
+END_TEST
+
+START_TEST(every_key)
+{
+    const char *const text =
+        "catena: 1\n"
+        "name: all of it\n"
+        "gravity: [1, -2.5, +.5e1]\n"
+        "duration: 1e1\n"
+        "integrator: {method: collocation, order: 2, solver: newton, dt: 5e-2, tolerance: 1e-12, max_iterations: 7, "
+        "max_halvings: 0}\n"
+        "links:\n"
+        "  - name: base\n"
+        "  - name: a\n"
+        "    parent: base\n"
+        "    position: [0.1, 0.2, -0.3]\n"
+        "    rotation: [0, 3, 0, 4]\n"
+        "    joint: {type: helical, axis: [0, 3, -4], pitch: -0.02, damping: 0.5, stiffness: [3], rest: 0.25, armature: 0.125,\n"
+        "            limits: [-3, 2.5], limit_stiffness: 100, limit_damping: 4, effort: 50, q0: 0.75, v0: [-1.5]}\n"
+        "    mass: 1.5\n"
+        "    com: [0.5, 0.25, 0]\n"
+        "    inertia: [0.02, 0.03, 0.04, 0.001, -0.002, 0.003]\n"
+        "    shapes:\n"
+        "      - {type: sphere, center: [1, 2, 3], radius: 0.5, density: 7}\n"
+        "      - {type: box, center: [4, 5, 6], size: [1, 2, 3], rotation: [0, 0, 0, 2], color: [1, 0.5, 0]}\n"
+        "      - {type: capsule, from: [1, 0, 0], to: [2, 0, 0], radius: 0.25}\n"
+        "      - {type: cylinder, from: [1, 0, 1], to: [2, 0, 1], radius: 0.125}\n"
+        "      - {type: ellipsoid, radii: [1, 2, 3], euler: [0, 0, 1.5]}\n";
+    ctn_scene *const scene = parse(text);
+    ck_assert_str_eq(ctn_scene_text(scene), text);
+    ck_assert_str_eq(ctn_scene_name(scene), "all of it");
+    ck_assert_str_eq(ctn_scene_warnings(scene), "");
+    ck_assert_double_eq(ctn_scene_duration(scene), 10);
+    EXACT(scene->gravity, 1, -2.5, 5);
+    const ctn_batch_config cfg = ctn_scene_config(scene);
+    ck_assert_int_eq(cfg.method, CTN_COLLOCATION);
+    ck_assert_int_eq(cfg.order, 2);
+    ck_assert_int_eq(cfg.solver, CTN_NEWTON);
+    ck_assert_double_eq(cfg.dt, 0.05);
+    ck_assert_double_eq(cfg.tolerance, 1e-12);
+    ck_assert_int_eq(cfg.max_iterations, 7);
+    ck_assert_int_eq(cfg.max_halvings, 0);
+
+    const scene_link *const a = &scene->links[1];
+    ck_assert_int_eq(a->parent, 0);
+    EXACT(a->position, 0.1, 0.2, -0.3);
+    EXACT(a->rotation, 0, 0.6, 0, 0.8);
+    const scene_joint *const j = &a->joint;
+    ck_assert_int_eq(j->type, CTN_HELICAL);
+    EXACT(j->axis, 0, 0.6, -0.8);
+    EXACT(&j->pitch, -0.02);
+    EXACT(j->damping, 0.5);
+    EXACT(j->stiffness, 3);
+    EXACT(j->rest, 0.25);
+    EXACT(j->armature, 0.125);
+    ck_assert(j->limited[0]);
+    EXACT(j->limits[0], -3, 2.5);
+    EXACT(&j->limit_stiffness, 100);
+    EXACT(&j->limit_damping, 4);
+    EXACT(j->effort, 50);
+    EXACT(j->q0, 0.75);
+    EXACT(j->v0, -1.5);
+    EXACT(&a->mass, 1.5);
+    EXACT(a->com, 0.5, 0.25, 0);
+    EXACT(a->inertia, 0.02, 0.03, 0.04, 0.001, -0.002, 0.003);
+
+    ck_assert_int_eq(a->nshape, 5);
+    const scene_shape *const s = a->shapes;
+    ck_assert_int_eq(s[0].type, SHAPE_SPHERE);
+    EXACT(s[0].center, 1, 2, 3);
+    EXACT(&s[0].radius, 0.5);
+    EXACT(&s[0].density, 7);
+    EXACT(s[0].color, 0.7, 0.7, 0.7);
+    ck_assert_int_eq(s[1].type, SHAPE_BOX);
+    EXACT(s[1].center, 4, 5, 6);
+    EXACT(s[1].size, 1, 2, 3);
+    EXACT(s[1].rotation, 0, 0, 0, 1);
+    EXACT(s[1].color, 1, 0.5, 0);
+    ck_assert(isnan(s[1].density));
+    ck_assert_int_eq(s[2].type, SHAPE_CAPSULE);
+    EXACT(s[2].from, 1, 0, 0);
+    EXACT(s[2].to, 2, 0, 0);
+    EXACT(&s[2].radius, 0.25);
+    ck_assert_int_eq(s[3].type, SHAPE_CYLINDER);
+    EXACT(s[3].from, 1, 0, 1);
+    EXACT(s[3].to, 2, 0, 1);
+    EXACT(&s[3].radius, 0.125);
+    ck_assert_int_eq(s[4].type, SHAPE_ELLIPSOID);
+    EXACT(s[4].size, 1, 2, 3);
+    NEAR(s[4].rotation, 1e-16, cos(0.75), 0, 0, sin(0.75));
+    ctn_scene_free(scene);
+}
+END_TEST
+
+START_TEST(joint_types)
+{
+    ctn_scene *const scene =
+        parse("catena: 1\nlinks:\n"
+              "  - {name: fixed, joint: fixed}\n"
+              "  - {name: revolute, joint: {type: revolute, q0: [0.5], limits: none}, " MASS "}\n"
+              "  - {name: prismatic, joint: {type: prismatic, axis: [2, 0, 0]}, " MASS "}\n"
+              "  - {name: helical, joint: {type: helical, pitch: 0}, " MASS "}\n"
+              "  - {name: universal, joint: {type: universal, axis2: [0, 1, 1], damping: 2, stiffness: [3, 4], rest: 0.5, "
+              "armature: [5, 6],\n"
+              "     limits: [[-1, 1], none], effort: [7, 8], q0: [0.1, 0.2], v0: [0.3, 0.4]}, " MASS "}\n"
+              "  - {name: ball, joint: {type: ball, damping: 2, stiffness: 3, rest: [0, -2, 0, 0], armature: 4, limits: 1.5, "
+              "effort: [1, 2, 3],\n"
+              "     q0: [3, 0, 0, 4], v0: [1, 2, 3]}, " MASS "}\n"
+              "  - {name: planar, joint: {type: planar, damping: [1, 2, 3], stiffness: 4, rest: [5, 6, 7], armature: 8,\n"
+              "     limits: [[-1, 1], [-2, 2], [-3, 3]], effort: 9, q0: [0.1, 0.2, 0.3], v0: [0.4, 0.5, 0.6]}, " MASS "}\n"
+              "  - {name: free, joint: {type: free, damping: [1, 2, 3, 4, 5, 6], q0: [1, 2, 3, 0, 0, 5, 0], v0: [1, 2, 3, 4, 5, "
+              "6]}, " MASS "}\n");
+    static const int nq[] = {0, 1, 1, 1, 2, 4, 3, 7}, nv[] = {0, 1, 1, 1, 2, 3, 3, 6};
+    for (int i = 0; i < 8; i++) {
+        ck_assert_int_eq(scene->links[i].joint.type, i);
+        ck_assert_str_eq(scene->links[i].name, joint_name((ctn_joint_type)i));
+        ck_assert_int_eq(joint_nq((ctn_joint_type)i), nq[i]);
+        ck_assert_int_eq(joint_nv((ctn_joint_type)i), nv[i]);
+    }
+    ck_assert_int_eq(scene->nq, 19);
+    ck_assert_int_eq(scene->nv, 17);
+    EXACT(scene->links[1].joint.q0, 0.5);
+    ck_assert(!scene->links[1].joint.limited[0]);
+    EXACT(scene->links[2].joint.axis, 1, 0, 0);
+
+    const scene_joint *const u = &scene->links[4].joint;
+    EXACT(u->axis, 0, 0, 1);
+    NEAR(u->axis2, 2e-16, 0, sqrt(0.5), sqrt(0.5));
+    EXACT(u->damping, 2, 2);
+    EXACT(u->stiffness, 3, 4);
+    EXACT(u->rest, 0.5, 0.5);
+    EXACT(u->armature, 5, 6);
+    ck_assert(u->limited[0] && !u->limited[1]);
+    EXACT(u->limits[0], -1, 1);
+    EXACT(u->effort, 7, 8);
+    EXACT(u->q0, 0.1, 0.2);
+    EXACT(u->v0, 0.3, 0.4);
+
+    const scene_joint *const b = &scene->links[5].joint;
+    EXACT(b->damping, 2, 2, 2);
+    EXACT(b->stiffness, 3, 3, 3);
+    EXACT(b->rest, 0, -1, 0, 0);
+    EXACT(b->armature, 4, 4, 4);
+    ck_assert(b->limited[0] && !b->limited[1] && !b->limited[2]);
+    EXACT(b->limits[0], 0, 1.5);
+    EXACT(b->effort, 1, 2, 3);
+    EXACT(b->q0, 0.6, 0, 0, 0.8);
+    EXACT(b->v0, 1, 2, 3);
+
+    const scene_joint *const p = &scene->links[6].joint;
+    EXACT(p->damping, 1, 2, 3);
+    EXACT(p->stiffness, 4, 4, 4);
+    EXACT(p->rest, 5, 6, 7);
+    EXACT(p->armature, 8, 8, 8);
+    EXACT(p->limits[0], -1, 1, -2, 2, -3, 3);
+    ck_assert(p->limited[0] && p->limited[1] && p->limited[2]);
+    EXACT(p->effort, 9, 9, 9);
+    EXACT(p->q0, 0.1, 0.2, 0.3);
+    EXACT(p->v0, 0.4, 0.5, 0.6);
+
+    const scene_joint *const f = &scene->links[7].joint;
+    EXACT(f->damping, 1, 2, 3, 4, 5, 6);
+    EXACT(f->q0, 1, 2, 3, 0, 0, 1, 0);
+    EXACT(f->v0, 1, 2, 3, 4, 5, 6);
+    ctn_scene_free(scene);
+
+    ctn_scene *const plain =
+        parse("catena: 1\nlinks:\n  - {name: b, joint: ball, " MASS "}\n  - {name: u, joint: universal, " MASS "}\n"
+              "  - {name: f, joint: {type: free, damping: 3}, " MASS "}\n");
+    EXACT(plain->links[0].joint.q0, 1, 0, 0, 0);
+    EXACT(plain->links[0].joint.rest, 1, 0, 0, 0);
+    EXACT(plain->links[1].joint.axis, 0, 0, 1);
+    EXACT(plain->links[1].joint.axis2, 1, 0, 0);
+    EXACT(plain->links[2].joint.damping, 3, 3, 3, 3, 3, 3);
+    EXACT(plain->links[2].joint.q0, 0, 0, 0, 1, 0, 0, 0);
+    ctn_scene_free(plain);
+}
+END_TEST
+
+/// Euler angles turn about fixed x, then y, then z; checked by turning vectors with rotation matrices.
+START_TEST(euler_angles)
+{
+    ctn_scene *const scene =
+        parse("catena: 1\nlinks:\n  - {name: a, euler: [0.3, -1.1, 2.2]}\n  - {name: b, euler: [0, 0, 1.5707963267948966]}\n");
+    const double *const q = scene->links[0].rotation;
+    const double w = q[0], x = q[1], y = q[2], z = q[3];
+    const double R[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
+                         2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+                         2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y)};
+    const double cx = cos(0.3), sx = sin(0.3), cy = cos(-1.1), sy = sin(-1.1), cz = cos(2.2), sz = sin(2.2);
+    NEAR(R, 1e-15, cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx, sz * cy, sz * sy * sx + cz * cx,
+         sz * sy * cx - cz * sx, -sy, cy * sx, cy * cx);
+    NEAR(scene->links[1].rotation, 2e-16, sqrt(0.5), 0, 0, sqrt(0.5));
+    ctn_scene_free(scene);
+}
+END_TEST
+
+START_TEST(numbers)
+{
+    static const struct {
+        const char *text;
+        double value;
+    } cases[] = {{"1e-9", 1e-9},
+                 {"1E3", 1000},
+                 {"1.e1", 10},
+                 {".5", 0.5},
+                 {"+7", 7},
+                 {"007", 7},
+                 {"1e+2", 100},
+                 {"5.", 5},
+                 {"1e-400", 0},
+                 {"0.1", 0.1},
+                 {"4.9e-324", 4.9e-324},
+                 {"1.7976931348623157e308", 1.7976931348623157e308},
+                 {"0.30000000000000004", 0.1 + 0.2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "catena: 1\nduration: %s\nlinks: [{name: a}]\n", cases[i].text);
+        ctn_scene *const scene = parse(text);
+        ck_assert_msg(ctn_scene_duration(scene) == cases[i].value, "%s: %.17g", cases[i].text, ctn_scene_duration(scene));
+        ctn_scene_free(scene);
+    }
+}
+END_TEST
+
+START_TEST(long_and_short_directions)
+{
+    ctn_scene *const scene = parse("catena: 1\nlinks:\n"
+                                   "  - {name: a, joint: {type: revolute, axis: [3e200, 0, 4e200]}, " MASS "}\n"
+                                   "  - {name: b, joint: {type: revolute, axis: [0, 1.7e308, 1.7e308]}, " MASS "}\n"
+                                   "  - {name: c, joint: {type: revolute, axis: [0, -3e-6, 4e-6]}, " MASS "}\n"
+                                   "  - {name: d, joint: {type: revolute, axis: [0, 1e-6, 0]}, " MASS "}\n");
+    NEAR(scene->links[0].joint.axis, 2e-16, 0.6, 0, 0.8);
+    NEAR(scene->links[1].joint.axis, 2e-16, 0, sqrt(0.5), sqrt(0.5));
+    NEAR(scene->links[2].joint.axis, 2e-16, 0, -0.6, 0.8);
+    EXACT(scene->links[3].joint.axis, 0, 1, 0);
+    ctn_scene_free(scene);
+}
+END_TEST
+
+/// A program may use decimal commas; scene files do not.
+START_TEST(decimal_comma)
+{
+    static const char *const locales[] = {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8", "da_DK.UTF-8"};
+    size_t i = 0;
+    while (i < sizeof locales / sizeof *locales && !setlocale(LC_NUMERIC, locales[i])) i++;
+    if (i == sizeof locales / sizeof *locales) {
+        printf("decimal_comma: skipped, this machine has no locale with a decimal comma\n");
+        return;
+    }
+    ctn_scene *const scene = parse("catena: 1\nduration: 1.5\nlinks: [{name: a}]\n");
+    ck_assert_double_eq(ctn_scene_duration(scene), 1.5);
+    ctn_scene_free(scene);
+    ctn_error err = {0};
+    const char *const bad = "catena: 1\nlinks: [{name: a, rotation: [1.5e-7, 0, 0, 0]}]\n";
+    ck_assert_ptr_null(ctn_scene_parse(bad, strlen(bad), "t", &err));
+    ck_assert_ptr_nonnull(strstr(err.message, "1.5e-07"));
+    char text[8];
+    snprintf(text, sizeof text, "%.1f", 0.5);
+    ck_assert_str_eq(text, "0,5");  // and the program keeps its own
+    setlocale(LC_NUMERIC, "C");
+}
+END_TEST
+
+START_TEST(free_joints)
+{
+    ctn_scene *const scene =
+        parse("catena: 1\nlinks:\n"
+              "  - {name: a, position: [1, 2, 3], rotation: [0, 0, 0, 1], joint: free, " MASS "}\n"
+              "  - {name: b, parent: world, position: [1, 2, 3], joint: {type: free, q0: [4, 5, 6, 0, 1, 0, 0]}, " MASS "}\n");
+    // the zero frame of a free joint is the world's
+    EXACT(scene->links[0].joint.q0, 1, 2, 3, 0, 0, 0, 1);
+    EXACT(scene->links[0].position, 0, 0, 0);
+    EXACT(scene->links[0].rotation, 1, 0, 0, 0);
+    EXACT(scene->links[1].joint.q0, 4, 5, 6, 0, 1, 0, 0);
+    EXACT(scene->links[1].position, 0, 0, 0);
+    ck_assert_str_eq(ctn_scene_warnings(scene),
+                     "folder/t.yaml:4:40: position: not used: `q0` gives the position of a free joint");
+    ctn_scene_free(scene);
+}
+END_TEST
+
+// ---- defaults
+
+START_TEST(defaults_apply_where_they_can)
+{
+    ctn_scene *const scene = parse("catena: 1\n"
+                                   "defaults:\n"
+                                   "  position: [0, 0, 1]\n"
+                                   "  rotation: [0, 1, 0, 0]\n"
+                                   "  mass: 3\n"
+                                   "  inertia: [1, 1, 1, 0, 0, 0]\n"
+                                   "  com: [1, 0, 0]\n"
+                                   "  joint: {type: revolute, axis: [0, 1, 0], damping: 0.5, limits: [-1, 1], effort: [1, 2], "
+                                   "q0: 0.25, pitch: 0.1, rest: 2}\n"
+                                   "links:\n"
+                                   "  - {name: a}\n"
+                                   "  - {name: b, position: [0, 0, 2], euler: [0, 0, 0], mass: 4, joint: {damping: 7}}\n"
+                                   "  - {name: c, joint: ball}\n"
+                                   "  - {name: d, joint: helical}\n"
+                                   "  - {name: e, joint: fixed}\n"
+                                   "  - {name: f, joint: {type: universal, axis2: [1, 0, 0]}}\n"
+                                   "  - {name: g, joint: {type: revolute, limits: none}}\n"
+                                   "  - {name: h, joint: free}\n");
+    ck_assert_str_eq(ctn_scene_warnings(scene), "");
+    const scene_link *const links = scene->links;
+    EXACT(links[0].position, 0, 0, 1);
+    EXACT(links[0].rotation, 0, 1, 0, 0);
+    EXACT(&links[0].mass, 3);
+    EXACT(links[0].com, 1, 0, 0);
+    ck_assert_int_eq(links[0].joint.type, CTN_REVOLUTE);
+    EXACT(links[0].joint.axis, 0, 1, 0);
+    EXACT(links[0].joint.damping, 0.5);
+    EXACT(links[0].joint.limits[0], -1, 1);
+    EXACT(links[0].joint.q0, 0.25);
+    EXACT(links[0].joint.rest, 2);
+    ck_assert_double_eq(links[0].joint.effort[0], INFINITY);  // two numbers are none for a revolute joint
+
+    EXACT(links[1].position, 0, 0, 2);
+    EXACT(links[1].rotation, 1, 0, 0, 0);
+    EXACT(&links[1].mass, 4);
+    ck_assert_int_eq(links[1].joint.type, CTN_REVOLUTE);
+    EXACT(links[1].joint.damping, 7);
+    EXACT(links[1].joint.axis, 0, 1, 0);
+
+    ck_assert_int_eq(links[2].joint.type, CTN_BALL);
+    EXACT(links[2].joint.damping, 0.5, 0.5, 0.5);
+    ck_assert(!links[2].joint.limited[0]);
+    EXACT(links[2].joint.q0, 1, 0, 0, 0);
+    EXACT(links[2].joint.rest, 1, 0, 0, 0);
+
+    ck_assert_int_eq(links[3].joint.type, CTN_HELICAL);
+    EXACT(&links[3].joint.pitch, 0.1);
+    ck_assert_int_eq(links[4].joint.type, CTN_FIXED);
+    EXACT(links[4].joint.damping, 0);
+    EXACT(links[5].joint.effort, 1, 2);
+    EXACT(links[5].joint.rest, 2, 2);
+    ck_assert(!links[5].joint.limited[0]);
+    ck_assert(!links[6].joint.limited[0]);
+    EXACT(links[7].joint.q0, 0, 0, 1, 0, 1, 0, 0);
+    EXACT(links[7].joint.damping, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5);
+    ctn_scene_free(scene);
+}
+END_TEST
+
+START_TEST(default_parent_and_pose)
+{
+    ctn_scene *const scene = parse("catena: 1\n"
+                                   "defaults: {parent: base, joint: {type: free, q0: [1, 2, 3, 1, 0, 0, 0]}}\n"
+                                   "links:\n"
+                                   "  - {name: first, joint: fixed}\n"
+                                   "  - {name: base, position: [5, 5, 5], " MASS "}\n"
+                                   "  - {name: arm, joint: ball, " MASS "}\n"
+                                   "  - {name: hand, parent: arm, joint: ball, " MASS "}\n"
+                                   "  - {name: other, parent: world, joint: ball, " MASS "}\n");
+    static const int parents[] = {-1, -1, 1, 2, -1};
+    for (int i = 0; i < 5; i++) ck_assert_int_eq(scene->links[i].parent, parents[i]);
+    EXACT(scene->links[1].joint.q0, 1, 2, 3, 1, 0, 0, 0);
+    ctn_scene_free(scene);
+}
+END_TEST
+
+// ---- generators
+
+/// The same bits in every field; the bytes between fields may differ.
+static void same_joints(const scene_joint *a, const scene_joint *b)
+{
+    ck_assert_int_eq(a->type, b->type);
+#define SAME(field) ck_assert_mem_eq(&a->field, &b->field, sizeof a->field)
+    SAME(axis);
+    SAME(axis2);
+    SAME(pitch);
+    SAME(damping);
+    SAME(stiffness);
+    SAME(rest);
+    SAME(armature);
+    SAME(limited);
+    SAME(limits);
+    SAME(limit_stiffness);
+    SAME(limit_damping);
+    SAME(effort);
+    SAME(q0);
+    SAME(v0);
+#undef SAME
+}
+
+/// Two scenes with the same links.
+static void same_links(const ctn_scene *a, const ctn_scene *b, double tolerance)
+{
+    ck_assert_int_eq(a->nlink, b->nlink);
+    ck_assert_int_eq(a->nq, b->nq);
+    ck_assert_int_eq(a->nv, b->nv);
+    for (int i = 0; i < a->nlink; i++) {
+        const scene_link *const x = &a->links[i], *const y = &b->links[i];
+        ck_assert_str_eq(x->name, y->name);
+        ck_assert_int_eq(x->parent, y->parent);
+        ck_assert_mem_eq(x->position, y->position, sizeof x->position);
+        ck_assert_mem_eq(x->rotation, y->rotation, sizeof x->rotation);
+        same_joints(&x->joint, &y->joint);
+        near(&x->mass, &y->mass, 1, tolerance * fabs(y->mass), "mass");
+        near(x->com, y->com, 3, tolerance * fabs(y->com[0]), "com");
+        near(x->inertia, y->inertia, 6, tolerance * fabs(y->inertia[1]), "inertia");
+    }
+}
+
+static ctn_scene *load_golden(const char *model, const char *file)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/tests/golden/%s/%s", CATENA_SOURCE_DIR, model, file);
+    ctn_error err = {0};
+    ctn_scene *const scene = ctn_scene_load(path, &err);
+    ck_assert_msg(scene != 0, "%s", err.message);
+    ck_assert_str_eq(ctn_scene_warnings(scene), "");
+    return scene;
+}
+
+START_TEST(chains_of_the_golden_models)
+{
+    ctn_scene *links = load_golden("chain10", "scene.yaml"), *chain = load_golden("chain10", "scene_chain.yaml");
+    same_links(chain, links, 0);
+    ctn_scene_free(links);
+    ctn_scene_free(chain);
+    links = load_golden("chain40", "scene.yaml"), chain = load_golden("chain40", "scene_chain.yaml");
+    same_links(chain, links, 4e-16);  // masses from shapes and density
+    ctn_scene_free(links);
+    ctn_scene_free(chain);
+}
+END_TEST
+
+/// The number after "name": in a JSON text.
+static int json_number(const char *json, const char *name)
+{
+    char key[32];
+    snprintf(key, sizeof key, "\"%s\":", name);
+    const char *const at = strstr(json, key);
+    ck_assert_msg(at != 0, "no %s", key);
+    return atoi(at + strlen(key));
+}
+
+START_TEST(sizes_of_the_golden_models)
+{
+    static const char *const models[] = {"ball5",          "binary-tree4",    "chain10",      "chain40",   "chain5",
+                                         "contact-chain3", "double-pendulum", "flying-tree5", "free-body", "helical-screws",
+                                         "humanoid",       "iiwa14",          "mixed-joints", "pendulum",  "prismatic-mix",
+                                         "spring-chain4",  "universal10"};
+    for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
+        ctn_scene *const scene = load_golden(models[k], "scene.yaml");
+        ck_assert_str_eq(ctn_scene_name(scene), models[k]);
+        char path[512];
+        snprintf(path, sizeof path, "%s/tests/golden/%s/dynamics.json", CATENA_SOURCE_DIR, models[k]);
+        FILE *const file = fopen(path, "r");
+        ck_assert_ptr_nonnull(file);
+        static char json[1 << 18];
+        json[fread(json, 1, sizeof json - 1, file)] = 0;
+        fclose(file);
+        ck_assert_int_eq(scene->nlink, json_number(json, "nlinks"));
+        ck_assert_int_eq(scene->nq, json_number(json, "nq"));
+        ck_assert_int_eq(scene->nv, json_number(json, "nv"));
+        const char *at = strstr(json, "\"links\"");
+        for (int i = 0; i < scene->nlink; i++) {  // names in order
+            char quoted[64];
+            snprintf(quoted, sizeof quoted, "\"%s\"", scene->links[i].name);
+            at = strstr(at, quoted);
+            ck_assert_msg(at != 0, "%s: %s", models[k], quoted);
+        }
+        ctn_scene_free(scene);
+    }
+}
+END_TEST
+
+START_TEST(chain)
+{
+    ctn_scene *const scene = parse(
+        "catena: 1\nlinks:\n  - {name: base}\n"
+        "  - chain: {name: c, count: 4, parent: base, position: [1, 2, 3], euler: [0, 0, 1], step: [0.5, 0, 0],\n"
+        "            joint: {type: universal, axis2: [0, 0, 1], q0: [0.5, 0.25]}, axes: [[0, 1, 0], [2, 0, 0], [0, 3, 4]],\n"
+        "            density: 1000, shapes: [{type: sphere, radius: 0.1}]}\n"
+        "  - chain: {name: d, count: 1, joint: free, parent: world, " MASS "}\n"
+        "  - {name: tip, parent: c.3}\n");
+    static const char *const names[] = {"base", "c.0", "c.1", "c.2", "c.3", "d.0", "tip"};
+    static const int parents[] = {-1, 0, 1, 2, 3, -1, 4};
+    ck_assert_int_eq(scene->nlink, 7);
+    for (int i = 0; i < 7; i++) {
+        ck_assert_str_eq(scene->links[i].name, names[i]);
+        ck_assert_int_eq(scene->links[i].parent, parents[i]);
+    }
+    EXACT(scene->links[1].position, 1, 2, 3);
+    NEAR(scene->links[1].rotation, 1e-16, cos(0.5), 0, 0, sin(0.5));
+    for (int i = 2; i <= 4; i++) {
+        EXACT(scene->links[i].position, 0.5, 0, 0);
+        EXACT(scene->links[i].rotation, 1, 0, 0, 0);
+        EXACT(scene->links[i].joint.q0, 0.5, 0.25);
+        ck_assert_int_eq(scene->links[i].line, 4);
+        ck_assert_int_eq(scene->links[i].nshape, 1);
+        EXACT(&scene->links[i].shapes->radius, 0.1);
+    }
+    EXACT(scene->links[1].joint.axis, 0, 1, 0);
+    EXACT(scene->links[2].joint.axis, 1, 0, 0);
+    EXACT(scene->links[3].joint.axis, 0, 0.6, 0.8);
+    EXACT(scene->links[4].joint.axis, 0, 1, 0);
+    EXACT(scene->links[4].joint.axis2, 0, 0, 1);
+    ctn_scene_free(scene);
+}
+END_TEST
+
+START_TEST(tree)
+{
+    ctn_scene *const scene =
+        parse("catena: 1\nlinks:\n  - {name: base}\n"
+              "  - tree: {name: t, depth: 3, branching: 4, parent: base, position: [0, 0, 7], step: [1, 2, 3], joint: revolute,\n"
+              "           axes: [[0, 0, 1], [0, 1, 0]], " MASS "}\n");
+    ck_assert_int_eq(scene->nlink, 1 + 1 + 4 + 16);
+    // preorder: t, t.0, t.0.0 ... t.0.3, t.1, t.1.0 ...
+    static const char *const names[] = {"base", "t", "t.0", "t.0.0", "t.0.1", "t.0.2", "t.0.3", "t.1", "t.1.0"};
+    static const int parents[] = {-1, 0, 1, 2, 2, 2, 2, 1, 7};
+    for (int i = 0; i < 9; i++) {
+        ck_assert_str_eq(scene->links[i].name, names[i]);
+        ck_assert_int_eq(scene->links[i].parent, parents[i]);
+    }
+    ck_assert_str_eq(scene->links[21].name, "t.3.3");
+    ck_assert_int_eq(scene->links[21].parent, 17);
+    ck_assert_str_eq(scene->links[17].name, "t.3");
+    EXACT(scene->links[1].position, 0, 0, 7);
+    // quarter turns about the parent's z, exactly
+    EXACT(scene->links[3].position, 1, 2, 3);
+    EXACT(scene->links[4].position, -2, 1, 3);
+    EXACT(scene->links[5].position, -1, -2, 3);
+    EXACT(scene->links[6].position, 2, -1, 3);
+    EXACT(scene->links[3].rotation, 1, 0, 0, 0);
+    NEAR(scene->links[4].rotation, 2e-16, sqrt(0.5), 0, 0, sqrt(0.5));
+    EXACT(scene->links[5].rotation, 0, 0, 0, 1);
+    NEAR(scene->links[6].rotation, 2e-16, -sqrt(0.5), 0, 0, sqrt(0.5));
+    for (int i = 1; i < 22; i++) EXACT(scene->links[i].joint.axis, 0, (i - 1) % 2, 1 - (i - 1) % 2);
+    ctn_scene_free(scene);
+
+    ctn_scene *const thirds =
+        parse("catena: 1\nlinks:\n  - tree: {name: t, depth: 2, branching: 3, step: [1, 0, 0], joint: ball, " MASS "}\n");
+    NEAR(thirds->links[2].position, 3e-16, -0.5, sqrt(0.75), 0);
+    NEAR(thirds->links[3].position, 5e-16, -0.5, -sqrt(0.75), 0);
+    NEAR(thirds->links[2].rotation, 2e-16, 0.5, 0, 0, sqrt(0.75));
+    NEAR(thirds->links[3].rotation, 5e-16, -0.5, 0, 0, sqrt(0.75));
+    ctn_scene_free(thirds);
+
+    // steps: the children where they say, not turned
+    ctn_scene *const listed = parse(
+        "catena: 1\nlinks:\n  - tree: {name: t, depth: 2, branching: 2, steps: [[1, 0, 0], [0, 2, 0]], joint: ball, " MASS "}\n");
+    EXACT(listed->links[1].position, 1, 0, 0);
+    EXACT(listed->links[2].position, 0, 2, 0);
+    EXACT(listed->links[2].rotation, 1, 0, 0, 0);
+    ctn_scene_free(listed);
+
+    ctn_scene *const root = parse("catena: 1\nlinks:\n  - tree: {name: t, depth: 1, branching: 5, joint: free, " MASS "}\n"
+                                  "  - tree: {name: s, depth: 127, branching: 1, step: [1, 0, 0], " MASS "}\n");
+    ck_assert_int_eq(root->nlink, 128);
+    ck_assert_uint_eq(strlen(root->links[127].name), 253);
+    ck_assert_int_eq(root->links[127].parent, 126);
+    ctn_scene_free(root);
+}
+END_TEST
+
+START_TEST(many_links)
+{
+    ctn_scene *const scene =
+        parse("catena: 1\nlinks:\n  - chain: {name: c, count: 999999, step: [1, 0, 0], joint: universal, density: 1000,\n"
+              "             shapes: [{type: sphere, radius: 0.1}]}\n  - {name: tip, parent: c.999998}\n");
+    ck_assert_int_eq(scene->nlink, 1000000);
+    ck_assert_int_eq(scene->nq, 1999998);
+    ck_assert_int_eq(scene->links[999999].parent, 999998);
+    ck_assert_str_eq(scene->links[999998].name, "c.999998");
+    ctn_scene_free(scene);
+}
+END_TEST
+
+// ---- initial state
+
+#define THREE                                                                                                                    \
+    "links:\n"                                                                                                                   \
+    "  - {name: a, joint: {type: revolute, q0: 0.5, v0: 0.25}, " MASS "}\n"                                                      \
+    "  - {name: b, joint: {type: ball, q0: [0, 1, 0, 0]}, " MASS "}\n"                                                           \
+    "  - {name: f, joint: free, " MASS "}\n"
+
+START_TEST(state)
+{
+    ctn_scene *scene =
+        parse("catena: 1\n" THREE "state:\n  q: [1, 0, 3, 4, 0, 5, 6, 7, 0, 0, 0, 2]\n  v: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n");
+    EXACT(scene->links[0].joint.q0, 1);
+    EXACT(scene->links[1].joint.q0, 0, 0.6, 0.8, 0);
+    EXACT(scene->links[2].joint.q0, 5, 6, 7, 0, 0, 0, 1);
+    EXACT(scene->links[0].joint.v0, 1);
+    EXACT(scene->links[1].joint.v0, 2, 3, 4);
+    EXACT(scene->links[2].joint.v0, 5, 6, 7, 8, 9, 10);
+    ck_assert_str_eq(ctn_scene_warnings(scene), "folder/t.yaml:3:43: joint.q0: not used: `state` gives q\n"
+                                                "folder/t.yaml:3:52: joint.v0: not used: `state` gives v\n"
+                                                "folder/t.yaml:4:39: joint.q0: not used: `state` gives q");
+    ctn_scene_free(scene);
+
+    // one of the two; the other is as the joints say
+    scene = parse("catena: 1\n" THREE "state: {v: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}\n");
+    EXACT(scene->links[0].joint.q0, 0.5);
+    EXACT(scene->links[1].joint.q0, 0, 1, 0, 0);
+    EXACT(scene->links[0].joint.v0, 1);
+    ck_assert_str_eq(ctn_scene_warnings(scene), "folder/t.yaml:3:52: joint.v0: not used: `state` gives v");
+    ctn_scene_free(scene);
+
+    // a default is there to be overridden; a chain says it once
+    scene = parse("catena: 1\ndefaults: {joint: {q0: 0.5}}\nlinks:\n  - {name: a, joint: revolute, " MASS "}\n"
+                  "  - chain: {name: c, count: 3, step: [1, 0, 0], joint: {type: revolute, v0: 1}, " MASS "}\n"
+                  "state: {q: [1, 2, 3, 4], v: [5, 6, 7, 8]}\n");
+    ck_assert_str_eq(ctn_scene_warnings(scene), "folder/t.yaml:5:77: chain.joint.v0: not used: `state` gives v");
+    EXACT(scene->links[3].joint.q0, 4);
+    EXACT(scene->links[3].joint.v0, 8);
+    ctn_scene_free(scene);
+
+    scene = parse("catena: 1\nlinks: [{name: a}]\nstate: {q: [], v: []}\n");
+    ctn_scene_free(scene);
+}
+END_TEST
+
+START_TEST(warnings)
+{
+    ctn_scene *const scene = parse("catena: 1\nlinks:\n"
+                                   "  - {name: a, joint: {type: revolute, limit_stiffness: 3}, density: 5, " MASS "}\n"
+                                   "  - {name: b, density: 5}\n"
+                                   "  - {name: c, density: 5, mass: 1, shapes: [{type: sphere, radius: 1}]}\n");
+    ck_assert_str_eq(ctn_scene_warnings(scene), "folder/t.yaml:3:56: joint.limit_stiffness: not used: the joint has no limits\n"
+                                                "folder/t.yaml:3:69: density: not used: the link has no shapes\n"
+                                                "folder/t.yaml:4:24: density: not used: the link has no shapes\n"
+                                                "folder/t.yaml:5:24: density: not used: `mass` is given");
+    ctn_scene_free(scene);
+}
+END_TEST
+
+START_TEST(names_of_scenes)
+{
+    static const char *const cases[][2] = {
+        {"arm.yaml", "arm"}, {"a/b.c/arm.v2.yaml", "arm.v2"}, {"a.b/arm", "arm"}, {".yaml", ".yaml"}, {"", ""}};
+    const char *const text = "\xef\xbb\xbf"
+                             "catena: 1\r\nlinks: [{name: a}]\r\n";  // as some editors write it
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ctn_scene *const scene = ctn_scene_parse(text, strlen(text), cases[i][0], 0);
+        ck_assert_ptr_nonnull(scene);
+        ck_assert_str_eq(ctn_scene_name(scene), cases[i][1]);
+        ck_assert_int_eq(scene->links[0].line, 2);
+        ck_assert_int_eq(scene->links[0].column, 9);
+        ctn_scene_free(scene);
+    }
+}
+END_TEST
+
+// ---- docs/scene.md
+
+START_TEST(documentation)
+{
+    FILE *const file = fopen(CATENA_SOURCE_DIR "/docs/scene.md", "r");
+    ck_assert_ptr_nonnull(file);
+    static char block[1 << 16];
+    char line[1024];
+    int number = 0, start = 0, blocks = 0;
+    bool inside = false;
+    while (fgets(line, sizeof line, file)) {
+        number++;
+        if (!inside && !strcmp(line, "```yaml\n")) {
+            inside = true, start = number, block[0] = 0;
+        } else if (inside && !strcmp(line, "```\n")) {
+            inside = false;
+            blocks++;
+            ctn_error err = {0};
+            ctn_scene *const scene = ctn_scene_parse(block, strlen(block), "docs/scene.md", &err);
+            ck_assert_msg(scene != 0, "the block that starts in line %d of docs/scene.md:\n%s", start, err.message);
+            ck_assert_msg(!*ctn_scene_warnings(scene), "line %d: %s", start, ctn_scene_warnings(scene));
+            ctn_scene_free(scene);
+        } else if (inside) {
+            ck_assert_uint_lt(strlen(block) + strlen(line), sizeof block);
+            strcat(block, line);
+        }
+    }
+    fclose(file);
+    ck_assert(!inside);
+    ck_assert_int_ge(blocks, 8);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *const suite = suite_create("scene");
+    TCase *const texts = tcase_create("texts");
+    tcase_set_timeout(texts, 120);
+    tcase_add_test(texts, what_is_omitted);
+    tcase_add_test(texts, every_key);
+    tcase_add_test(texts, joint_types);
+    tcase_add_test(texts, euler_angles);
+    tcase_add_test(texts, numbers);
+    tcase_add_test(texts, long_and_short_directions);
+    tcase_add_test(texts, decimal_comma);
+    tcase_add_test(texts, free_joints);
+    tcase_add_test(texts, defaults_apply_where_they_can);
+    tcase_add_test(texts, default_parent_and_pose);
+    tcase_add_test(texts, chains_of_the_golden_models);
+    tcase_add_test(texts, sizes_of_the_golden_models);
+    tcase_add_test(texts, chain);
+    tcase_add_test(texts, tree);
+    tcase_add_test(texts, many_links);
+    tcase_add_test(texts, state);
+    tcase_add_test(texts, warnings);
+    tcase_add_test(texts, names_of_scenes);
+    tcase_add_test(texts, documentation);
+    suite_add_tcase(suite, texts);
+    return run_suite(suite);
+}

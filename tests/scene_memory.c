@@ -1,0 +1,150 @@
+/// The reader when memory runs out: every single allocation fails once, and the reader says so and leaks nothing.
+/// Linked with --wrap, so that the library's own allocations come here; libyaml's do not, and those of the tests are let through.
+#include <catena/catena.h>
+#include <check.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *block, size_t size);
+void __real_free(void *block);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+void __wrap_free(void *block);
+
+static long allocations, failing = -1;  // which allocation fails, counted from 0
+static long blocks;                     // allocated and not freed
+static bool armed;                      // while the reader runs
+
+static bool fails(void) { return armed && allocations++ == failing; }
+
+void *__wrap_malloc(size_t size)
+{
+    void *const block = fails() ? 0 : __real_malloc(size);
+    blocks += armed && block;
+    return block;
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    void *const block = fails() ? 0 : __real_calloc(count, size);
+    blocks += armed && block;
+    return block;
+}
+
+void *__wrap_realloc(void *block, size_t size)
+{
+    void *const moved = fails() ? 0 : __real_realloc(block, size);
+    blocks += armed && !block && moved;
+    return moved;
+}
+
+void __wrap_free(void *block)
+{
+    blocks -= armed && block;
+    __real_free(block);
+}
+
+#define MASS "mass: 1, inertia: [1, 1, 1, 0, 0, 0]"
+
+/// Every kind of thing that is stored; included: the second file.
+static const char text[] =
+    "catena: 1\n"
+    "name: memory\n"
+    "defaults: {joint: {damping: 1}, shapes: [{type: sphere, radius: 1}]}\n"
+    "include: [{file: part.yaml, as: part}]\n"
+    "links:\n"
+    "  - {name: a, joint: {type: revolute, q0: 1}, density: 5}\n"
+    "  - chain: {name: c, count: 70, step: [1, 0, 0], joint: universal, axes: [[0, 1, 0], [0, 1, 1]], mass: 1}\n"
+    "  - tree: {name: t, depth: 3, branching: 2, step: [1, 0, 0], joint: {type: ball, q0: [1, 0, 0, 0]}, " MASS "}\n"
+    "state: {v: []}\n";
+static const char part[] = "catena: 1\nlinks:\n  - {name: p, joint: {type: free, v0: [0, 0, 0, 0, 0, 0]}, " MASS "}\n";
+
+static char folder[] = "/tmp/catena-scene-XXXXXX", main_path[64], part_path[64];
+
+static void write_file(const char *path, const char *content)
+{
+    FILE *const file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(content, file);
+    fclose(file);
+}
+
+static void make_files(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(main_path, sizeof main_path, "%s/main.yaml", folder);
+    snprintf(part_path, sizeof part_path, "%s/part.yaml", folder);
+}
+
+static void remove_files(void)
+{
+    remove(main_path);
+    remove(part_path);
+    rmdir(folder);
+    strcpy(folder + strlen(folder) - 6, "XXXXXX");
+}
+
+/// Loads the scene with each allocation failing in turn, and then without; returns how many there are.
+static long fail_each(ctn_status expected, const char *scene_text)
+{
+    write_file(main_path, scene_text);
+    write_file(part_path, part);
+    for (failing = 0;; failing++) {
+        ctn_error err = {0};
+        allocations = blocks = 0;
+        armed = true;
+        ctn_scene *const scene = ctn_scene_load(main_path, &err);
+        const bool loaded = scene, failed = allocations > failing;
+        ctn_scene_free(scene);
+        armed = false;
+        ck_assert_msg(blocks == 0, "allocation %ld failed: %ld blocks are not freed", failing, blocks);
+        if (failed) {
+            ck_assert_msg(!loaded && err.status == CTN_NO_MEMORY, "allocation %ld failed: %s", failing, err.message);
+            ck_assert_int_eq(err.count, 1);
+            ck_assert_str_eq(err.message, "out of memory while reading the scene");
+        } else {
+            ck_assert_msg(err.status == expected, "%s", err.message);
+            ck_assert(loaded == (expected == CTN_OK));
+            const long count = failing;
+            failing = -1;
+            return count;
+        }
+    }
+}
+
+START_TEST(good_scene)
+{
+    char good[1024];
+    snprintf(good, sizeof good, "%.*s", (int)(strstr(text, "state:") - text), text);
+    const long count = fail_each(CTN_OK, good);
+    ck_assert_int_ge(count, 100);  // names of links alone are more than 70
+}
+END_TEST
+
+START_TEST(bad_scene)
+{
+    ck_assert_int_ge(fail_each(CTN_BAD_SCENE, text), 100);  // v is too short
+}
+END_TEST
+
+int main(void)
+{
+    Suite *const suite = suite_create("scene memory");
+    TCase *const all = tcase_create("all");
+    tcase_set_timeout(all, 120);
+    tcase_add_checked_fixture(all, make_files, remove_files);
+    tcase_add_test(all, good_scene);
+    tcase_add_test(all, bad_scene);
+    suite_add_tcase(suite, all);
+    SRunner *const runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
