@@ -9,7 +9,9 @@ import numpy as np
 
 import states
 
-TOLERANCE = 1e-9  # agreement of the programs on the same states, relative to the largest entry of the result
+# agreement of the programs on the same states, relative to the largest entry of the result; found: 1e-14, but for ABA the condition of
+# the joint-space inertia magnifies rounding, to 4e-9 between MuJoCo and the others for 400 links in a chain
+TOLERANCE = {'aba': 1e-8, 'rnea': 1e-12, 'crba': 1e-12}
 CHAINS = ('chain7', 'chain10', 'chain20', 'chain40', 'chain100', 'chain400')
 MODELS = CHAINS + ('tree127', 'iiwa14', 'humanoid', 'talos', 'g1', 'go2', 'anymal')
 
@@ -33,23 +35,23 @@ def ns(cell):
 
 # Dynamics
 
-def results(bench, worker, model, algorithm, count):
+def results(bench, worker, model, algorithm, frames, count):
     """[count][nv] or [count][nv][nv] of the first states of a model, in catena's conventions; None if refused"""
     path = os.path.join(bench.folder, 'result')
-    if bench.ask(worker, 'eval', model, algorithm, count, path) is None:
+    if bench.ask(worker, 'eval', model, algorithm, *frames, count, path) is None:
         return None
     about = bench.models[model]
     out = np.fromfile(path).reshape((count, about['nv'], -1) if algorithm == 'crba' else (count, about['nv']))
-    if worker not in ('catena', 'mujoco'):
+    if frames:
         q, v, _, _ = states.load(os.path.join(bench.folder, model + '.states'))
         out = states.from_pinocchio(about['joints'], algorithm, q[:count], v[:count], out)
     return out
 
 
-def agreement(bench, worker, model, algorithm):
-    """largest difference from catena, relative to the largest entry; None if there is nothing to compare"""
+def agreement(bench, worker, model, algorithm, *frames):
+    """largest difference from catena, relative to the largest entry of a state; None if there is nothing to compare"""
     count = 8 if bench.models[model]['nv'] <= 127 else 4  # a lane block
-    ours, theirs = (results(bench, w, model, algorithm, count) for w in ('catena', worker))
+    ours, theirs = (results(bench, w, model, algorithm, f, count) for w, f in (('catena', ()), (worker, frames)))
     if ours is None or theirs is None:
         return None
     ours, theirs = ours.reshape(count, -1), theirs.reshape(count, -1)
@@ -69,15 +71,18 @@ def dynamics(bench):
     rows = [(m, a) for m in models for a in GOALS]
     singles = [dynamics_row(bench, batches, m, a) for m, a in rows]
     table = bench.table('single', 'Dynamics, ns a state: a single state a call', (
-        ('model', 9), ('nv', 4), ('algorithm', 9), ('catena', 8), ('pinocchio', 9), ('mujoco', 8), ('x pinocchio', 20), ('x mujoco', 8)))
+        ('model', 9), ('nv', 4), ('algorithm', 9), ('catena', 8), ('pinocchio', 9), ('mujoco', 8), ('x pinocchio', 20),
+        ('x mujoco', 8)))
     for (model, algorithm), cells in zip(rows, singles):
         if not cells or 'single' not in cells:
             continue
         ours, pin, mj = cells['single'], least(cells, 'pinocchio'), cells.get('mujoco')
         name = f'single {algorithm} of {model}'
         table.row((model, bench.models[model]['nv'], algorithm, ns(ours), ns(pin), ns(mj),
-                   bench.goal(name + ' / pinocchio', ratio(pin, ours), GOALS[algorithm][2]), bench.goal(name, ratio(mj, ours), None)),
-                  {'model': model, 'nv': bench.models[model]['nv'], 'algorithm': algorithm} | record(catena=ours, pinocchio=pin, mujoco=mj)
+                   bench.goal(name + ' / pinocchio', ratio(pin, ours), GOALS[algorithm][2]),
+                   bench.goal(name, ratio(mj, ours), None)),
+                  {'model': model, 'nv': bench.models[model]['nv'], 'algorithm': algorithm}
+                  | record(catena=ours, pinocchio=pin, mujoco=mj)
                   | {'ratio_pinocchio': ratio(pin, ours), 'ratio_mujoco': ratio(mj, ours), 'goal_pinocchio': GOALS[algorithm][2]})
 
 
@@ -98,20 +103,24 @@ def dynamics_row(bench, table, model, algorithm):
     size = 8 * nv * (nv if algorithm == 'crba' else 4)
     count = max(8, min(about['states'], 2 ** 21 // size) // 8 * 8)
 
-    requests = {'batch': ('catena', ('dynamics', model, algorithm, count)), 'single': ('catena', ('dynamics', model, algorithm, 1))}
-    peers = {w: agreement(bench, w, model, algorithm) for w in bench.workers if w != 'catena'}
-    for worker, error in peers.items():
-        if error is None:
+    requests = {'batch': ('catena', ('dynamics', model, algorithm, count)),
+                'single': ('catena', ('dynamics', model, algorithm, 1))}
+    errors = []
+    for worker in bench.workers:
+        if worker == 'catena':
             continue
-        if not error <= TOLERANCE:
-            bench.note(f'{name}: {worker} and catena differ by {error:.1e}: refused')
-            if worker.startswith('pinocchio'):
-                return None
-            continue
-        frames = ('-',) if worker == 'mujoco' else ('local',) if algorithm == 'rnea' else ('local', 'world')
-        for f in frames:
-            label = worker if f == '-' else f'{worker}/{f}'
-            requests[label] = (worker, ('dynamics', model, algorithm, f))
+        both = worker.startswith(('pinocchio', 'simd'))  # frames that it can work in
+        for frames in (('local',), ('world',))[:1 if algorithm == 'rnea' else 2] if both else ((),):
+            error = agreement(bench, worker, model, algorithm, *frames)
+            if error is None:
+                continue
+            errors.append(error)
+            label = '/'.join((worker, *frames))
+            if not error <= TOLERANCE[algorithm]:
+                bench.note(f'{name}: {label} and catena differ by {error:.1e}: not timed')
+                bench.goal(f'{name}, difference of catena from {label}', error, TOLERANCE[algorithm], most=True)
+            elif worker != 'before':
+                requests[label] = (worker, ('dynamics', model, algorithm, *(frames or '-')))
     cells = bench.measure(name, requests)
     ours, pin, simd, mj = cells.get('batch'), least(cells, 'pinocchio'), least(cells, 'simd'), cells.get('mujoco')
     if ours:
@@ -123,7 +132,7 @@ def dynamics_row(bench, table, model, algorithm):
                   | record(catena=ours, pinocchio=pin, simd=simd, mujoco=mj)
                   | {'ratio_pinocchio': ratio(pin, ours), 'ratio_simd': ratio(simd, ours), 'ratio_mujoco': ratio(mj, ours),
                      'goal_pinocchio': goal[0], 'goal_simd': goal[1],
-                     'difference': max((e for e in peers.values() if e is not None), default=None)})
+                     'difference': max(errors, default=None)})
     return cells
 
 
@@ -134,11 +143,12 @@ def step(bench):
     model, dt, steps = 'hinges10', 0.05, 100
     if not bench.wants('step', model):
         return
-    table = bench.table('step', f'One step of a chain of 10 hinges from 64 bent poses, us a step and world, mean of {steps} steps', (
+    table = bench.table('step', f'A chain of 10 hinges from bent poses, us a step and world, mean of {steps} steps', (
         ('program', 8), ('method', 14), ('worlds', 6), ('dt', 6), ('us', 8), ('ns a link', 9), ('goal', 22), ('iterations', 10),
         ('evaluations', 11), ('residual', 8), ('fallbacks', 9)))
     plan = [('catena', 'collocation', 64, dt), ('catena', 'collocation', 1, dt), ('catena', 'semi-implicit', 64, 1e-4),
-            ('catena', 'semi-implicit', 1, 1e-4), ('catena', 'rk4', 64, 1e-4), ('mujoco', 'euler', 1, 1e-4), ('mujoco', 'rk4', 1, 1e-4)]
+            ('catena', 'semi-implicit', 1, 1e-4), ('catena', 'rk4', 64, 1e-4), ('mujoco', 'euler', 1, 1e-4),
+            ('mujoco', 'rk4', 1, 1e-4)]
     cells = bench.measure(model, {case: (case[0], ('steps', model, *case[1:], steps)) for case in plan})
     for case, cell in cells.items():
         program, method, worlds, h = case
@@ -147,20 +157,21 @@ def step(bench):
         goal = bench.goal('collocation step of 10 hinges, us', us, 1.15, most=True) if case == plan[0] else '-'
         table.row((program, method, worlds, h, us, cell.min / 10, goal, work.get('iterations'), work.get('evaluations'),
                    work.get('residual'), work.get('fallbacks')),
-                  {'program': program, 'method': method, 'worlds': worlds, 'dt': h, 'step_us': us, 'step_median_us': cell.median / 1000}
-                  | work)
+                  {'program': program, 'method': method, 'worlds': worlds, 'dt': h, 'step_us': us,
+                   'step_median_us': cell.median / 1000} | work)
 
 
 # Ten seconds of a falling chain
 
 def tip_errors(path):
-    """distance of the tip from where it is at 0.5 s and at 1 s: MuJoCo's RK4 at 1e-5 s, and Pinocchio's accelerations within 5e-10 m"""
+    """distance of the tip from where it is at 0.5 s and at 1 s"""
+    # MuJoCo's RK4 at 1e-5 s; RK4 on Pinocchio's accelerations agrees within 5e-10 m
     exact = ((-0.335714438009, 1.243463523087, -1.228616812127), (0.490961740456, -1.681668144256, -0.951413421307))
     return [math.dist([path[f'{x}{k}'] for x in 'xyz'], exact[k]) for k in (0, 1)]
 
 
 def largest_step(bench, program, method, tip, duration, limit, good):
-    """The largest step of a ladder (10 % apart, then 2 %) whose path is `good`; smaller ones may fail again. None: none to 1e-5 s.
+    """The largest step of a ladder (10 % apart, then 2 %) whose path is `good`; smaller ones may fail again. None: none in it.
 
     Steps divide half a second. A failed path ends soon, so that going down from large steps is cheap.
     """
@@ -195,7 +206,7 @@ def swing(bench):
                 ('error', 'tip as near at 0.5 s and at 1 s as collocation at 0.05 s', 1.0, 1e300,
                  lambda p: p['survived'] and all(a <= b for a, b in zip(tip_errors(p), errors))))
     methods = (('catena', 'semi-implicit', 25), ('mujoco', 'euler', 50), ('catena', 'rk4', None), ('mujoco', 'rk4', None))
-    table = bench.table('swing', '10 rods, universal joints, released from rest in a horizontal arc; one world. Largest steps that ...', (
+    table = bench.table('swing', '10 rods released from rest in a horizontal arc; one world. Largest steps that ...', (
         ('program', 8), ('method', 14), ('criterion', 9), ('dt', 9), ('us a step', 9), ('ms for 10 s', 11), ('x collocation', 20),
         ('energy least', 12), ('most', 9), ('end', 9), ('tip off at 0.5 s', 16), ('at 1 s', 9)))
     for name, words, *_ in criteria:
@@ -230,8 +241,8 @@ def swing_row(bench, table, key, n, cell, path, against=None, goal=None):
     least, most, end = ((path[k] - path['start']) / span for k in ('least', 'most', 'end'))
     shown = bench.goal(f'10 s of swing10, {program} {method} / collocation', times, goal)
     table.row((program, method, name, dt, cell.min / 1000, total, shown, least, most, end, *tip_errors(path)),
-              {'program': program, 'method': method, 'criterion': name, 'dt': dt, 'step_us': cell.min / 1000, 'ms_for_10_s': total,
-               'ratio': times, 'goal': goal, 'energy_least': least, 'energy_most': most, 'energy_end': end}
+              {'program': program, 'method': method, 'criterion': name, 'dt': dt, 'step_us': cell.min / 1000,
+               'ms_for_10_s': total, 'ratio': times, 'goal': goal, 'energy_least': least, 'energy_most': most, 'energy_end': end}
               | dict(zip(('tip_error_0.5', 'tip_error_1'), tip_errors(path))))
 
 
@@ -284,9 +295,9 @@ def growth_row(bench, table, name, model, links, cells, dt, steps, goal=None):
     us, mj = cells[name].min / 1000, cells.get(f'{name}/mujoco')
     real_time, each = dt * 1e6 / us, us * 1000 / links
     shown = bench.goal(f'{name}, times real time', real_time, goal)
-    row = {'rope': name, 'links': links, 'step_us': us, 'step_median_us': cells[name].median / 1000, 'evaluations': work['evaluations'],
-           'iterations_max': work['iterations_max'], 'residual': work['residual'], 'fallbacks': work['fallbacks'],
-           'real_time_factor': real_time, 'mujoco_euler_us': mj and mj.min / 1000}
+    row = {'rope': name, 'links': links, 'step_us': us, 'step_median_us': cells[name].median / 1000,
+           'evaluations': work['evaluations'], 'iterations_max': work['iterations_max'], 'residual': work['residual'],
+           'fallbacks': work['fallbacks'], 'real_time_factor': real_time, 'mujoco_euler_us': mj and mj.min / 1000}
     table.row((name, links, us, each, work['evaluations'], each / work['evaluations'], shown, mj and mj.min / 1000), row)
     return row
 
@@ -300,10 +311,10 @@ def explicit(bench):
         models = models[:2]
     if not models:
         return
-    table = bench.table('explicit', 'Explicit steps, us a step and world (catena: one world, then a batch of 64)', (
+    table = bench.table('explicit', 'Explicit steps, us a step and world; catena: one world, then a batch of 64', (
         ('model', 9), ('nv', 4), ('semi-implicit', 13), ('batch', 8), ('mujoco euler', 12), ('implicitfast', 12), ('x euler', 8),
         ('batch', 8), ('rk4', 8), ('batch', 8), ('mujoco rk4', 10), ('x rk4', 8), ('batch', 8)))
-    dt, steps = 1e-4, 20
+    dt, steps = 1e-4, 50
     for model in models:
         plan = [('catena', m, w) for m in ('semi-implicit', 'rk4') for w in (1, 64)]
         plan += [('mujoco', m, 1) for m in ('euler', 'implicitfast', 'rk4')]

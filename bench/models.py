@@ -276,7 +276,8 @@ def write_mjcf(model, path):
         children.setdefault(l.parent, []).append(i)
     hinge = lambda axis: f'<joint type="hinge" axis="{numbers(axis)}"/>'
     lines = ['<mujoco>', '<compiler angle="radian" balanceinertia="false"/>',
-             '<option timestep="0.001"><flag contact="disable" constraint="disable" autoreset="disable"/></option>', '<worldbody>']
+             '<option timestep="0.001"><flag contact="disable" constraint="disable" autoreset="disable"/></option>',
+             '<worldbody>']
     todo = [(i, False) for i in reversed(children.get(-1, []))]
     while todo:
         i, close = todo.pop()

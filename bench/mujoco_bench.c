@@ -3,7 +3,7 @@
 ///     mujoco_bench MODELS
 ///     eval MODEL ALGORITHM STATES FILE                 results of the first STATES states into FILE
 ///     dynamics MODEL ALGORITHM - SECONDS               ns a state
-///     steps MODEL INTEGRATOR 1 DT STEPS SECONDS        ns a step, from the model's states
+///     steps MODEL INTEGRATOR 1 DT STEPS SECONDS        ns a step, from the model's first state
 ///     path MODEL INTEGRATOR DT DURATION LIMIT          untimed: energies, survival as in catena_bench.c, the site "tip"
 #include "bench.h"
 
@@ -15,7 +15,7 @@ static struct {
     char name[64];
     mjModel *model;
     mjData *data;
-    mjtNum *force;  // [nv] results of RNEA
+    mjtNum *force;  // [nv]
     bench_states states;
 } now;
 
@@ -50,25 +50,27 @@ static void set_state(int i)
     mju_copy(now.data->qvel, bench_row(s->v, i, s->nv), s->nv);
 }
 
-/// What of MuJoCo answers the same question: ABA: all of mj_forward, which factors the joint-space inertia; RNEA and CRBA: the
-/// stages that they need.
+/// What of MuJoCo answers the same question, stage by stage: less than mj_forward and mj_inverse do. It has no ABA, but factors the
+/// joint-space inertia.
 static void evaluate(bench_algorithm which, int i)
 {
     const mjModel *m = now.model;
     mjData *d = now.data;
     const bench_states *s = &now.states;
     set_state(i);
-    if (which == BENCH_ABA) {
-        mju_copy(d->qfrc_applied, bench_row(s->tau, i, s->nv), s->nv);
-        mj_forward(m, d);
-        return;
-    }
     mj_kinematics(m, d), mj_comPos(m, d);
-    if (which == BENCH_CRBA) {
-        mj_crb(m, d);
-    } else {
+    switch (which) {
+    case BENCH_ABA:
+        mj_makeM(m, d), mj_factorM(m, d);
+        mj_comVel(m, d), mj_rne(m, d, 0, now.force);
+        mju_sub(now.force, bench_row(s->tau, i, s->nv), now.force, s->nv);
+        mj_solveM(m, d, d->qacc, now.force, 1);
+        break;
+    case BENCH_RNEA:
         mju_copy(d->qacc, bench_row(s->a, i, s->nv), s->nv);
         mj_comVel(m, d), mj_rne(m, d, 1, now.force);
+        break;
+    default: mj_crb(m, d);
     }
 }
 
@@ -127,18 +129,17 @@ static int warnings(void)
     return n;
 }
 
-/// Stepping: every run starts again from the next state of the pool.
+/// Stepping: every run starts again from the first state.
 typedef struct {
-    int steps, at, warned;
+    int steps, lost;  // lost: warnings, such as of numbers that are not finite
 } march;
 
 static void prepare_march(void *self)
 {
     march *m = self;
-    m->warned += warnings();
+    m->lost += warnings();
     mj_resetData(now.model, now.data);
-    set_state(m->at);
-    if (++m->at == now.states.count) m->at = 0;
+    set_state(0);
 }
 
 static void run_march(void *self)
@@ -150,10 +151,10 @@ static void run_march(void *self)
 static void answer_steps(const char *integrator, double dt, int steps, double seconds)
 {
     if (!set_integrator(integrator, dt)) return;
-    march m = {steps, 0, 0};
+    march m = {steps, 0};
     mj_resetData(now.model, now.data);
     bench_time(&(bench_job){prepare_march, run_march, &m, steps}, seconds);
-    printf("warnings %d", m.warned + warnings());
+    printf("lost %d", m.lost + warnings());
 }
 
 /// Energy of the state as it is now; leaves the state alone.

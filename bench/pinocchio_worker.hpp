@@ -2,8 +2,10 @@
 /// library of the wheel, which is built for the plainest x86-64.
 ///
 ///     WORKER MODELS
-///     eval MODEL ALGORITHM STATES FILE             results of the first STATES states into FILE, in Pinocchio's conventions
-///     dynamics MODEL ALGORITHM local|world SECONDS ns a state; the frames that the algorithm works in
+///     eval MODEL ALGORITHM FRAMES STATES FILE    results of the first STATES states into FILE, in Pinocchio's conventions
+///     dynamics MODEL ALGORITHM FRAMES SECONDS    ns a state
+///
+/// FRAMES, that the algorithm works in: local or world.
 #pragma once
 #include "bench.h"
 
@@ -111,13 +113,13 @@ template <class Scalar, int lanes> struct Peer {
         }
     }
 
-    void eval(bench_algorithm which, size_t count, const char *path)
+    void eval(bench_algorithm which, Convention frames, size_t count, const char *path)
     {
         const int nv = model->nv;
         std::vector<double> out;
         for (size_t i = 0; i < count; i++) {
             const int l = int(i % lanes);
-            if (l == 0) evaluate(which, Convention::LOCAL, i / lanes);
+            if (l == 0) evaluate(which, frames, i / lanes);
             if (which == BENCH_CRBA)  // its upper triangle
                 for (int r = 0; r < nv; r++)
                     for (int c = 0; c < nv; c++) out.push_back(lane(data->M(r < c ? r : c, r < c ? c : r), l));
@@ -162,9 +164,10 @@ template <class Scalar, int lanes> struct Peer {
         Peer &p = the();
         if (n < 2 || !p.load(w[1])) return void(n < 2 && printf("error '%s': a model is missing", w[0]));
         const bench_algorithm which = n > 2 ? bench_algorithm_from(w[2]) : BENCH_ALGORITHMS;
-        if (n != 5 || which == BENCH_ALGORITHMS) printf("error request '%s' not understood", w[0]);
-        else if (!strcmp(w[0], "eval")) p.eval(which, size_t(atoi(w[3])), w[4]);
-        else p.dynamics(which, !strcmp(w[3], "world") ? Convention::WORLD : Convention::LOCAL, atof(w[4]));
+        const Convention frames = n > 3 && !strcmp(w[3], "world") ? Convention::WORLD : Convention::LOCAL;
+        if (!strcmp(w[0], "eval") && n == 6 && which != BENCH_ALGORITHMS) p.eval(which, frames, size_t(atoi(w[4])), w[5]);
+        else if (!strcmp(w[0], "dynamics") && n == 5 && which != BENCH_ALGORITHMS) p.dynamics(which, frames, atof(w[4]));
+        else printf("error request '%s' not understood", w[0]);
     }
 
     static int main(int argc, char **argv)

@@ -6,8 +6,6 @@ the rotation of the link:
 
     v = R v_P        dv/dt = R (dv_P/dt + w x v_P)        f = R f_P        H = T H_P T',  T = diag(R, 1)
 """
-import os
-
 import numpy as np
 
 NQ = {'revolute': 1, 'universal': 2, 'ball': 4, 'free': 7}
