@@ -12,6 +12,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from glob import glob
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -46,21 +47,31 @@ def output(*command):
         return ''
 
 
+def attempt(command):
+    try:
+        subprocess.run(command, capture_output=True, text=True, check=True)
+    except OSError as e:
+        raise Missing(f'{command[0]}: {e.strerror}')
+    except subprocess.CalledProcessError as e:
+        raise Missing(f'{shlex.join(command)} failed:\n{e.stdout[-2000:]}{e.stderr[:2000]}')
+
+
 def packages():
     """folder of the Python packages of this interpreter's environment"""
     return next((p for p in sys.path if p.endswith('site-packages')), '')
 
 
-def catena():
-    """CMake's release build with the default compiler"""
-    folder = os.path.join(BUILD, 'catena')
-    say('building catena')
-    for command in (['cmake', '-S', ROOT, '-B', folder, '-DCMAKE_BUILD_TYPE=Release', '-DCATENA_BENCH=ON', '-DCATENA_TESTS=OFF',
-                     '-DCATENA_WERROR=OFF'], ['cmake', '--build', folder, '--target', 'catena_bench']):
-        run = subprocess.run(command, capture_output=True, text=True)
-        if run.returncode:
-            raise Missing(f'{shlex.join(command)} failed:\n{run.stdout[-2000:]}{run.stderr[-2000:]}')
-    return os.path.join(folder, 'bench', 'catena_bench')
+def catena(tree, name):
+    """the library of a source tree by CMake's release build with the default compiler; the worker as a program of a user of it"""
+    folder = os.path.join(BUILD, name)
+    say(f'building {name}')
+    attempt(['cmake', '-S', tree, '-B', folder, '-DCMAKE_BUILD_TYPE=Release', '-DCATENA_TESTS=OFF', '-DCATENA_WERROR=OFF'])
+    attempt(['cmake', '--build', folder, '--target', 'catena', '--parallel', '2'])
+    include = os.path.join(tree, 'include')
+    command = ['cc', '-std=gnu11', '-O2', '-DNDEBUG', '-I' + include, os.path.join(HERE, 'catena_bench.c'), '-L' + folder,
+               '-lcatena', '-Wl,-rpath,' + folder, '-lm']
+    return compile_once(name + '_bench', command, [os.path.join(HERE, f) for f in ('catena_bench.c', 'bench.h')]
+                        + sorted(glob(os.path.join(include, 'catena', '*.h'))))
 
 
 def compile_once(name, command, sources):
@@ -74,9 +85,7 @@ def compile_once(name, command, sources):
     if os.path.exists(target) and os.path.exists(stamp) and open(stamp).read() == mark.hexdigest():
         return target
     say(f'building {name}')
-    run = subprocess.run(command + ['-o', target], capture_output=True, text=True)
-    if run.returncode:
-        raise Missing(f'{name} does not compile:\n{run.stderr[:2000]}')
+    attempt(command + ['-o', target])
     with open(stamp, 'w') as f:
         f.write(mark.hexdigest())
     return target
@@ -95,13 +104,14 @@ def overlay(include):
     path = os.path.join(folder, relative)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if not os.path.exists(path) or open(path).read() != text:
-        with open(path, 'w') as f:
+        with open(path + '.new', 'w') as f:
             f.write(text)
+        os.replace(path + '.new', path)  # a compiler may be reading it
     return folder
 
 
 def pinocchio(source, name, *flags):
-    """takes 1 to 3 minutes and 1.5 GB"""
+    """takes minutes and 1.5 GB"""
     include = os.path.join(packages(), 'cmeel.prefix', 'include')
     if not os.path.exists(os.path.join(include, 'pinocchio')):
         raise Missing('the Python package pin is not installed')
@@ -111,7 +121,8 @@ def pinocchio(source, name, *flags):
         raise Missing('clang++ is not installed')
     command = ['clang++', '-std=c++17', '-O3', '-march=native', '-DNDEBUG', '-w', *flags, *BOOST, '-isystem', overlay(include),
                '-isystem', include, '-isystem', '/usr/include/eigen3', os.path.join(HERE, source)]
-    return compile_once(name, command + ['-lmvec', '-lm'], [os.path.join(HERE, f) for f in (source, 'pinocchio_worker.hpp', 'bench.h')])
+    return compile_once(name, command + ['-lmvec', '-lm'],
+                        [os.path.join(HERE, f) for f in (source, 'pinocchio_worker.hpp', 'bench.h')])
 
 
 def mujoco():
@@ -136,9 +147,9 @@ def cpu():
     return name, [x for x in ('avx2', 'fma', 'avx512f', 'avx512dq') if x in flags]
 
 
-def workers():
-    """name: path of every worker that can be built, and reasons for the others"""
-    wanted = {'catena': catena, 'mujoco': mujoco,
+def workers(before=None):
+    """name: path of every worker that can be built, and reasons for the others; `before`: another source tree of catena"""
+    wanted = {'catena': lambda: catena(ROOT, 'catena'), 'mujoco': mujoco,
               'pinocchio': lambda: pinocchio('pinocchio_bench.cpp', 'pinocchio_bench'),
               'pinocchio-novec': lambda: pinocchio('pinocchio_bench.cpp', 'pinocchio_bench_novec', '-DEIGEN_DONT_VECTORIZE')}
     sets = cpu()[1]
@@ -146,28 +157,36 @@ def workers():
         wanted['simd4'] = lambda: pinocchio('pinocchio_simd.cpp', 'pinocchio_simd4', '-DLANES=4')
     if 'avx512f' in sets:
         wanted['simd8'] = lambda: pinocchio('pinocchio_simd.cpp', 'pinocchio_simd8', '-DLANES=8')
+    if before:
+        tree = os.path.abspath(before)
+        wanted['before'] = lambda: catena(tree, 'before-' + hashlib.sha256(tree.encode()).hexdigest()[:8])
     built, missing = {}, {}
-    for name, build in wanted.items():
-        try:
-            built[name] = build()
-        except Missing as e:
-            missing[name] = str(e)
+    with ThreadPoolExecutor(2) as two:  # a build of Pinocchio takes 1.5 GB
+        for name, made in [(name, two.submit(build)) for name, build in wanted.items()]:
+            try:
+                built[name] = made.result()
+            except Missing as e:
+                missing[name] = str(e)
     return built, missing
 
 
-def facts():
+def commit(tree):
+    changed = '+changes' if output('git', '-C', tree, 'status', '--porcelain', '--untracked-files=no') else ''
+    return (output('git', '-C', tree, 'rev-parse', '--short=12', 'HEAD') or 'unknown commit') + changed
+
+
+def facts(before=None):
     """what a reader of the results needs to know about how they came about"""
     cache = open(os.path.join(BUILD, 'catena', 'CMakeCache.txt')).read()
     value = lambda key: (re.search(rf'^{key}:\w+=(.*)$', cache, re.M) or [None, ''])[1]
     name, sets = cpu()
-    dirty = '+changes' if output('git', '-C', ROOT, 'status', '--porcelain', '--untracked-files=no') else ''
     installed = lambda package: glob(os.path.join(packages(), package + '-*.dist-info'))
     version = lambda package: re.search(r'-([0-9.]+)\.dist-info$', installed(package)[0])[1] if installed(package) else 'absent'
-    return {'device': f'{name}, {os.cpu_count()} cores, {" ".join(sets)}',
-            'catena': (output('git', '-C', ROOT, 'rev-parse', '--short=12', 'HEAD') or 'unknown commit') + dirty,
-            'catena compiler': f'{output(value("CMAKE_C_COMPILER"), "--version")}; {value("CMAKE_C_FLAGS_RELEASE")}',
-            'pinocchio': f'{version("pin")}; {output("clang++", "--version")}; -O3 -march=native -DNDEBUG',
-            'mujoco': f'{version("mujoco")}; library of its wheel'}
+    trees = {'catena': commit(ROOT)} | ({'before': commit(before)} if before else {})
+    return {'device': f'{name}, {os.cpu_count()} cores, {" ".join(sets)}'} | trees | {
+        'catena compiler': f'{output(value("CMAKE_C_COMPILER"), "--version")}; {value("CMAKE_C_FLAGS_RELEASE")}',
+        'pinocchio': f'{version("pin")}; {output("clang++", "--version")}; -O3 -march=native -DNDEBUG',
+        'mujoco': f'{version("mujoco")}; library of its wheel'}
 
 
 if __name__ == '__main__':

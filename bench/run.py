@@ -31,7 +31,8 @@ class Worker:
     def ask(self, *words):
         if self.process is None:
             pin = (lambda: os.sched_setaffinity(0, {self.core})) if hasattr(os, 'sched_setaffinity') else None
-            self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=pin)
+            self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                            preexec_fn=pin)
         try:
             self.process.stdin.write(' '.join('%.17g' % w if isinstance(w, float) else str(w) for w in words) + '\n')
             self.process.stdin.flush()
@@ -73,6 +74,7 @@ class Bench:
     rounds: int
     seconds: float
     only: list
+    before: list = field(default_factory=list)  # rows of compare
     goals: list = field(default_factory=list)  # (name, ratio or value, goal, reached)
     tables: dict = field(default_factory=dict)
     notes: list = field(default_factory=list)
@@ -89,6 +91,12 @@ class Bench:
 
     def measure(self, name, requests, seconds=None):
         """{label: (worker, words before the seconds)} to {label: Cell}, in rounds; each round starts with another label"""
+        if 'before' in self.workers:  # does whatever catena does, next to it
+            asked, requests = requests, {}
+            for label, (worker, words) in asked.items():
+                requests[label] = (worker, words)
+                if worker == 'catena':
+                    requests['before', label] = ('before', words)
         labels = [label for label, (worker, _) in requests.items() if worker in self.workers]
         replies = {label: [] for label in labels}
         for k in range(self.rounds):
@@ -96,12 +104,26 @@ class Bench:
             for label in labels[k % len(labels):] + labels[:k % len(labels)]:
                 worker, words = requests[label]
                 try:
-                    replies[label].append(self.workers[worker].numbers(*words, seconds or self.seconds))
+                    reply = self.workers[worker].numbers(*words, seconds or self.seconds)
+                    replies[label].append(reply)
+                    if reply.get('lost'):
+                        self.note(f'{name}: {worker}, {" ".join(map(str, words))}: numbers went wrong')
                 except Refused as e:
                     self.note(f'{name}: {e}')
         progress('')
+        for label, (worker, words) in requests.items():
+            if ('before', label) in replies:
+                self.compare(words, replies[label], replies.pop(('before', label)))
         return {label: Cell(label, min(r['min'] for r in got), statistics.median(r['median'] for r in got),
                             min(r['wall_min'] for r in got)) for label, got in replies.items() if got}
+
+    def compare(self, words, ours, before):
+        """a row of the table of --catena: least times, and the ratio in each round, in which both saw about the same machine"""
+        if len(ours) != self.rounds or len(before) != self.rounds:
+            return
+        ratios = sorted(b['min'] / o['min'] for o, b in zip(ours, before))
+        now, then = (min(r['min'] for r in got) for got in (ours, before))
+        self.before.append((' '.join(text(w) for w in words), now, then, then / now, statistics.median(ratios), ratios[0], ratios[-1]))
 
     def ask(self, worker, *words):
         """an untimed question; None if there is no such worker or it refuses"""
@@ -140,7 +162,8 @@ class Table:
 
     def row(self, cells, record):
         progress('')
-        line = '  '.join(c.ljust(w) if k == 0 else c.rjust(w) for k, (c, (_, w)) in enumerate(zip(map(text, cells), self.columns)))
+        shown = zip(map(text, cells), self.columns)
+        line = '  '.join(c.ljust(w) if k == 0 else c.rjust(w) for k, (c, (_, w)) in enumerate(shown))
         print(line.rstrip(), flush=True)
         self.rows.append(record)
         self.keys += [key for key in record if key not in self.keys]
@@ -175,15 +198,25 @@ def machine(facts):
 
 
 def arguments():
-    p = argparse.ArgumentParser(prog='tools/bench-peers', description='Measures catena beside Pinocchio and MuJoCo, in one run.')
+    p = argparse.ArgumentParser(prog='tools/bench-peers', description='Measures catena beside its peers, in one run.')
     p.add_argument('--quick', action='store_true', help='fewer models, shorter and fewer rounds: to see that it works')
     p.add_argument('--only', action='append', metavar='NAME', default=[],
                    help='a family (' + ', '.join(cases.FAMILIES) + ') or a model; may be repeated')
-    p.add_argument('--out', metavar='DIR', help='folder of the CSV files, default bench/results/<machine>')
+    p.add_argument('--out', metavar='DIR', help='folder of the CSV files, default bench/results/<machine> (quick, only, catena: '
+                   'build-bench/results)')
+    p.add_argument('--catena', metavar='TREE', help='another source tree of catena, to measure beside this one')
     p.add_argument('--rounds', type=int, help='rounds that all programs take turns in, default 7 (quick: 2)')
     p.add_argument('--seconds', type=float, help='time of one measurement in one round, default 0.1 (quick: 0.03)')
     p.add_argument('--core', type=int, help='the core to run on, default the last one')
     return p.parse_args()
+
+
+def before_table(bench):
+    """what --catena asked for: this tree beside another"""
+    table = bench.table('before', 'This catena beside the other one, ns; x: other / this, of the least times and by round', (
+        ('case', 52), ('this', 9), ('before', 9), ('x', 7), ('x median', 8), ('least', 7), ('most', 7)))
+    for row in bench.before:
+        table.row(row, dict(zip(('case', 'catena_ns', 'before_ns', 'ratio', 'ratio_median', 'ratio_least', 'ratio_most'), row)))
 
 
 def main():
@@ -192,16 +225,17 @@ def main():
     core = cores[-1] if args.core is None else args.core
     folder = os.path.join(build.BUILD, 'models')
     os.makedirs(folder, exist_ok=True)
-    built, missing = build.workers()
-    if 'catena' not in built:
-        sys.exit(missing['catena'])
+    built, missing = build.workers(args.catena)
+    for name in ('catena',) + ('before',) * bool(args.catena):
+        if name not in built:
+            sys.exit(missing[name])
     subprocess.run([sys.executable, os.path.join(build.HERE, 'models.py'), folder], check=True)
     with open(os.path.join(folder, 'models.json')) as f:
         models = json.load(f)
 
     bench = Bench({name: Worker(name, path, folder, core) for name, path in built.items()}, models, folder, args.quick,
                   args.rounds or (2 if args.quick else 7), args.seconds or (0.03 if args.quick else 0.1), args.only)
-    facts = build.facts() | {'date': datetime.date.today().isoformat(), 'core': core,
+    facts = build.facts(args.catena) | {'date': datetime.date.today().isoformat(), 'core': core,
                              'catena engine': bench.workers['catena'].ask('about', 'chain7')['engine'],
                              'rounds': f'{bench.rounds} of {bench.seconds} s', 'load at the start': '%.2f' % os.getloadavg()[0]}
     for key, value in facts.items():
@@ -211,12 +245,18 @@ def main():
     if os.getloadavg()[0] > 0.5:
         print('note: this machine is busy; take the figures on an idle one')
 
-    for name, family in cases.FAMILIES.items():
+    unknown = [name for name in args.only if name not in (*cases.FAMILIES, *models)]
+    if unknown:
+        sys.exit(f'--only: unknown {", ".join(unknown)}; families: {", ".join(cases.FAMILIES)}; models: {", ".join(models)}')
+    for family in cases.FAMILIES.values():
         family(bench)
+    if bench.before:
+        before_table(bench)
     for worker in bench.workers.values():
         worker.close()
 
-    out = args.out or os.path.join(build.HERE, 'results', machine(facts))
+    whole = not (args.quick or args.only or args.catena)
+    out = args.out or (os.path.join(build.HERE, 'results', machine(facts)) if whole else os.path.join(build.BUILD, 'results'))
     os.makedirs(out, exist_ok=True)
     for name, table in bench.tables.items():
         if table.rows:
