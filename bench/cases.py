@@ -9,8 +9,8 @@ import numpy as np
 
 import states
 
-# agreement of the programs on the same states, relative to the largest entry of the result; found: 1e-14, but for ABA the condition of
-# the joint-space inertia magnifies rounding, to 4e-9 between MuJoCo and the others for 400 links in a chain
+# agreement of the programs on the same states, relative to the largest entry of the result; found: 1e-14, but for ABA the condition
+# of the joint-space inertia magnifies rounding, to 4e-9 between MuJoCo and the others for 400 links in a chain
 TOLERANCE = {'aba': 1e-8, 'rnea': 1e-12, 'crba': 1e-12}
 CHAINS = ('chain7', 'chain10', 'chain20', 'chain40', 'chain100', 'chain400')
 MODELS = CHAINS + ('tree127', 'iiwa14', 'humanoid', 'talos', 'g1', 'go2', 'anymal')
