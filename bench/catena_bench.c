@@ -1,0 +1,242 @@
+/// The worker that measures catena, through its public header alone. run.py talks to it; bench/README.md explains the cases.
+///
+///     catena_bench MODELS
+///     about MODEL                                          version, engine
+///     eval MODEL ALGORITHM STATES FILE                     results of the first STATES states into FILE
+///     dynamics MODEL ALGORITHM COUNT SECONDS               ns a state, COUNT states a call
+///     steps MODEL METHOD WORLDS DT STEPS SECONDS           ns a step and world, from the model's first states
+///     work MODEL METHOD WORLDS DT STEPS                    untimed: iterations, evaluations, residual of such steps
+///     path MODEL METHOD DT DURATION LIMIT X Y Z            untimed, one world from the first state: energies, a point of the last
+///                                                          link, and whether it survived: finite, and the energy never above
+///                                                          the start by LIMIT times (energy at the start - at zero coordinates)
+#include "bench.h"
+
+#include <catena/catena.h>
+#include <math.h>
+
+/// The model that the last request named; the next one usually names it again.
+static struct {
+    const char *folder;
+    char name[64];
+    ctn_model *model;
+    ctn_dynamics *dynamics;
+    bench_states states;
+    double *out;  // [count][nv] or [count][nv][nv] of the largest request
+    size_t out_size;
+} now;
+
+static bool load(const char *name)
+{
+    if (!strcmp(now.name, name)) return true;
+    char path[1024];
+    ctn_error err = {0};
+    ctn_dynamics_free(now.dynamics), now.dynamics = NULL;
+    ctn_model_free(now.model), now.model = NULL;
+    now.name[0] = 0;
+    snprintf(path, sizeof path, "%s/%s.yaml", now.folder, name);
+    ctn_scene *scene = ctn_scene_load(path, &err);
+    if (scene) now.model = ctn_model_create(scene, &err);
+    ctn_scene_free(scene);
+    if (now.model) now.dynamics = ctn_dynamics_create(now.model, NULL, &err);
+    snprintf(path, sizeof path, "%s/%s.states", now.folder, name);
+    if (!now.dynamics) {
+        err.message[strcspn(err.message, "\n")] = 0;
+        printf("error %s", err.message);
+    } else if (!bench_states_load(&now.states, path)) {
+        printf("error %s: not read", path);
+    } else {
+        snprintf(now.name, sizeof now.name, "%s", name);
+    }
+    return now.name[0];
+}
+
+static double *room(size_t numbers)
+{
+    if (numbers > now.out_size) {
+        free(now.out);
+        now.out = malloc(numbers * sizeof *now.out);
+        now.out_size = now.out ? numbers : 0;
+    }
+    return now.out;
+}
+
+/// `count` states from state `at` on.
+static void evaluate(bench_algorithm which, int at, int count)
+{
+    const bench_states *s = &now.states;
+    const double *q = bench_row(s->q, at, s->nq), *v = bench_row(s->v, at, s->nv);
+    switch (which) {
+    case BENCH_ABA: ctn_aba(now.dynamics, count, q, v, bench_row(s->tau, at, s->nv), now.out); break;
+    case BENCH_RNEA: ctn_rnea(now.dynamics, count, q, v, bench_row(s->a, at, s->nv), now.out); break;
+    default: ctn_crba(now.dynamics, count, q, now.out); break;
+    }
+}
+
+static void answer_eval(bench_algorithm which, int count, const char *path)
+{
+    const size_t size = bench_size(which, now.states.nv) * (size_t)count;
+    if (!room(size)) return (void)printf("error out of memory");
+    evaluate(which, 0, count);
+    printf(bench_write(path, now.out, size) ? "ok states %d" : "error results not written (%d states)", count);
+}
+
+/// Dynamics: rotates over the pool of states, one call a run.
+typedef struct {
+    bench_algorithm which;
+    int count, at;
+} sweep;
+
+static void run_sweep(void *self)
+{
+    sweep *s = self;
+    evaluate(s->which, s->at, s->count);
+    bench_sink = now.out[0];
+    s->at += s->count;
+    if (s->at + s->count > now.states.count) s->at = 0;
+}
+
+static void answer_dynamics(bench_algorithm which, int count, double seconds)
+{
+    if (count < 1 || count > now.states.count || !room(bench_size(which, now.states.nv) * (size_t)count))
+        return (void)printf("error %d states of %d", count, now.states.count);
+    sweep s = {which, count, 0};
+    bench_time(&(bench_job){NULL, run_sweep, &s, count}, seconds);
+}
+
+static ctn_batch *make_batch(const char *method, int worlds, double dt)
+{
+    if (worlds < 1 || worlds > now.states.count) return printf("error %d worlds of %d states", worlds, now.states.count), NULL;
+    ctn_error err = {0};
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.worlds = worlds, cfg.dt = dt;
+    ctn_batch *batch = NULL;
+    if (ctn_method_from_name(method, &cfg.method, &err) == CTN_OK) batch = ctn_batch_create(now.model, &cfg, &err);
+    if (!batch) printf("error %s", err.message);
+    return batch;
+}
+
+/// Stepping: every run starts again from the first states, as what a step costs may depend on the state.
+typedef struct {
+    ctn_batch *batch;
+    int steps, lost;  // lost: runs in which a world was frozen
+} march;
+
+static void prepare_march(void *self)
+{
+    march *m = self;
+    ctn_batch_set_state(m->batch, now.states.q, now.states.v, 0, NULL);
+}
+
+static void run_march(void *self)
+{
+    march *m = self;
+    m->lost += ctn_batch_step(m->batch, m->steps, NULL, NULL) == CTN_FROZEN;
+}
+
+/// What those steps take of the solver: nothing is timed.
+static void answer_work(const char *method, int worlds, double dt, int steps)
+{
+    march m = {make_batch(method, worlds, dt), steps, 0};
+    if (!m.batch) return;
+    ctn_step_stats *stats = calloc((size_t)worlds, sizeof *stats), sum = {0};
+    prepare_march(&m);
+    ctn_batch_step(m.batch, steps, stats, NULL);
+    int frozen = 0;
+    for (int w = 0; w < worlds; w++) {
+        sum.iterations += stats[w].iterations, sum.evaluations += stats[w].evaluations, sum.fallbacks += stats[w].fallbacks;
+        if (stats[w].iterations_max > sum.iterations_max) sum.iterations_max = stats[w].iterations_max;
+        if (stats[w].residual > sum.residual) sum.residual = stats[w].residual;
+        frozen += stats[w].frozen != CTN_RUNNING;
+    }
+    const double all = (double)steps * worlds;
+    printf("ok iterations %.6g evaluations %.6g iterations_max %d residual %.3g fallbacks %ld frozen %d",
+           (double)sum.iterations / all, (double)sum.evaluations / all, sum.iterations_max, sum.residual, sum.fallbacks, frozen);
+    free(stats);
+    ctn_batch_free(m.batch);
+}
+
+static void answer_steps(const char *method, int worlds, double dt, int steps, double seconds)
+{
+    march m = {make_batch(method, worlds, dt), steps, 0};
+    if (!m.batch) return;
+    bench_time(&(bench_job){prepare_march, run_march, &m, (double)steps * worlds}, seconds);
+    printf("lost %d", m.lost);
+    ctn_batch_free(m.batch);
+}
+
+/// Point `x` of the last link's frame, in the world.
+static void last_point(const double *q, const double *x, double *point)
+{
+    const int links = ctn_model_nlink(now.model);
+    double *R = malloc((size_t)links * 12 * sizeof *R), *p = R + (size_t)links * 9;
+    ctn_forward_kinematics(now.dynamics, 1, q, R, p);
+    const double *Rl = R + (size_t)(links - 1) * 9, *pl = p + (size_t)(links - 1) * 3;
+    for (int i = 0; i < 3; i++) point[i] = pl[i] + Rl[3 * i] * x[0] + Rl[3 * i + 1] * x[1] + Rl[3 * i + 2] * x[2];
+    free(R);
+}
+
+/// Energy of the model at rest with all coordinates zero.
+static double energy_at_zero(void)
+{
+    double *zero = calloc((size_t)(now.states.nq + now.states.nv), sizeof *zero);
+    ctn_totals totals;
+    ctn_energy_momentum(now.dynamics, 1, zero, zero + now.states.nq, &totals);
+    free(zero);
+    return totals.potential;
+}
+
+static void answer_path(const char *method, double dt, double duration, double limit, const double *x)
+{
+    ctn_batch *batch = make_batch(method, 1, dt);
+    if (!batch) return;
+    const bench_states *s = &now.states;
+    ctn_batch_set_state(batch, s->q, s->v, 0, NULL);
+    double *q = malloc((size_t)s->nq * sizeof *q), tip[2][3] = {{NAN, NAN, NAN}, {NAN, NAN, NAN}};
+    double start = NAN, least = INFINITY, most = -INFINITY, end = NAN;
+    long fallbacks = 0;
+
+    // half seconds, so that a run that is lost ends soon; the point is taken after the first and the second
+    const double zero = energy_at_zero();
+    const long each = lround(0.5 / dt), parts = lround(duration / 0.5);
+    bool survived = true;
+    for (long k = 0; k < parts && survived; k++) {
+        ctn_step_stats stats;
+        ctn_batch_step(batch, (int)each, &stats, NULL);
+        if (k == 0) start = stats.energy_before;
+        least = fmin(least, stats.energy_min), most = fmax(most, stats.energy_max), end = stats.energy_after;
+        fallbacks += stats.fallbacks;
+        survived = !stats.frozen && isfinite(end) && most - start <= limit * (start - zero);
+        if (k < 2) ctn_batch_state(batch, q, NULL), last_point(q, x, tip[k]);
+    }
+    printf("ok survived %d start %.17g zero %.17g least %.17g most %.17g end %.17g fallbacks %ld ", survived, start, zero, least,
+           most, end, fallbacks);
+    printf("x0 %.17g y0 %.17g z0 %.17g x1 %.17g y1 %.17g z1 %.17g", tip[0][0], tip[0][1], tip[0][2], tip[1][0], tip[1][1],
+           tip[1][2]);
+    free(q);
+    ctn_batch_free(batch);
+}
+
+static void answer(int n, char **w)
+{
+    if (n < 2 || !load(w[1])) return (void)(n < 2 && printf("error '%s': a model is missing", w[0]));
+    const bench_algorithm which = n > 2 ? bench_algorithm_from(w[2]) : BENCH_ALGORITHMS;
+    if (!strcmp(w[0], "about")) printf("ok version %s engine %s", ctn_version(), ctn_dynamics_engine(now.dynamics));
+    else if (!strcmp(w[0], "eval") && n == 5 && which != BENCH_ALGORITHMS) answer_eval(which, atoi(w[3]), w[4]);
+    else if (!strcmp(w[0], "dynamics") && n == 5 && which != BENCH_ALGORITHMS) answer_dynamics(which, atoi(w[3]), atof(w[4]));
+    else if (!strcmp(w[0], "steps") && n == 7) answer_steps(w[2], atoi(w[3]), atof(w[4]), atoi(w[5]), atof(w[6]));
+    else if (!strcmp(w[0], "work") && n == 6) answer_work(w[2], atoi(w[3]), atof(w[4]), atoi(w[5]));
+    else if (!strcmp(w[0], "path") && n == 9)
+        answer_path(w[2], atof(w[3]), atof(w[4]), atof(w[5]), (double[3]){atof(w[6]), atof(w[7]), atof(w[8])});
+    else printf("error request '%s' not understood", w[0]);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2)
+        return fprintf(stderr, "usage: catena_bench MODELS, then requests as at the head of bench/catena_bench.c\n"), 2;
+    now.folder = argv[1];
+    bench_serve(answer);
+    ctn_dynamics_free(now.dynamics), ctn_model_free(now.model);
+    free(now.states.numbers), free(now.out);
+    return 0;
+}
