@@ -46,7 +46,7 @@ void print_summary(const run *r)
     if (r->wall > 0 && r->done) printf(", %.3g times real time", simulated(r) / r->wall);
     printf("\n");
     if (solves(r)) {
-        printf("iterations    mean %.3g, max %d a step; %ld shortened, %ld with less curvature\n", mean_iterations(&sum),
+        printf("iterations    mean %.3g, max %d a step; %ld shortened, %ld with curvature dropped\n", mean_iterations(&sum),
                sum.iterations_max, sum.line_search, sum.curvature);
         printf("residual      %.3g at most\n", sum.residual);
         printf("fallbacks     %ld steps halved, %ld substeps in all\n", sum.fallbacks, sum.substeps);

@@ -50,8 +50,7 @@ START_TEST(golden_steps)
         for (const cJSON *step = cJSON_GetObjectItem(run, "steps")->child; step; step = step->next, index++) {
             double *want_q = golden_numbers(step, "q", nq), *want_v = golden_numbers(step, "v", nv);
             const cJSON *other = cJSON_GetObjectItem(step, "other_solutions");
-            if (index == 0)
-                ck_assert(ctn_batch_set_state(b, want_q, want_v, 0, NULL) == CTN_OK);
+            if (index == 0) ck_assert(ctn_batch_set_state(b, want_q, want_v, 0, NULL) == CTN_OK);
             else {
                 ctn_step_stats stats;
                 ck_assert_int_eq(ctn_batch_step(b, 1, &stats, NULL), CTN_OK);
@@ -60,7 +59,8 @@ START_TEST(golden_steps)
                 ctn_forward_kinematics(dyn, 1, want_q, R[1], p[1]);
                 const double eR = relative_error(R[0], R[1], 9 * nl), ep = relative_error(p[0], p[1], 3 * nl),
                              ev = relative_error(v, want_v, nv);
-                ck_assert_msg(eR < 1e-8 && ep < 1e-8 && ev < 1e-8, "%s, dt %g, step %d: R %.3g p %.3g v %.3g", name, dt, index, eR, ep, ev);
+                ck_assert_msg(eR < 1e-8 && ep < 1e-8 && ev < 1e-8, "%s, dt %g, step %d: R %.3g p %.3g v %.3g", name, dt, index,
+                              eR, ep, ev);
                 double *tip = golden_numbers(step, "tip", 3);
                 ck_assert(relative_error(p[0] + 3 * (nl - 1), tip, 3) < 1e-8);
                 free(tip);
@@ -85,11 +85,12 @@ static ctn_model *swing(int n, double bend)
 {
     char *text = malloc(1000 + 40 * (size_t)n);
     const double l = 2.0 / n, mass = 1.0 / n, I = mass * (3 * 0.02 * 0.02 + l * l) / 12;
-    int at = sprintf(text,
-                     "catena: 1\nlinks:\n  - chain:\n      name: rod\n      count: %d\n      step: [0, 0, %.17g]\n"
-                     "      joint: {type: universal, axis: [1, 0, 0], axis2: [0, 1, 0]}\n      mass: %.17g\n      com: [0, 0, %.17g]\n"
-                     "      inertia: [%.17g, %.17g, %.17g, 0, 0, 0]\nstate:\n  q: [1.5707963267948966, 0",
-                     n, -l, mass, -l / 2, I, I, mass * 0.02 * 0.02 / 2);
+    int at =
+        sprintf(text,
+                "catena: 1\nlinks:\n  - chain:\n      name: rod\n      count: %d\n      step: [0, 0, %.17g]\n"
+                "      joint: {type: universal, axis: [1, 0, 0], axis2: [0, 1, 0]}\n      mass: %.17g\n      com: [0, 0, %.17g]\n"
+                "      inertia: [%.17g, %.17g, %.17g, 0, 0, 0]\nstate:\n  q: [1.5707963267948966, 0",
+                n, -l, mass, -l / 2, I, I, mass * 0.02 * 0.02 / 2);
     for (int i = 1; i < n; i++) at += sprintf(text + at, ", 0, %g", bend);
     sprintf(text + at, "]\n");
     ctn_model *m = model_of(text);
@@ -132,8 +133,8 @@ START_TEST(iterations)
         for (size_t k = 0; k < sizeof dts / sizeof *dts; k++) {
             const run_result r = run(m, dts[k], 3);
             ck_assert_msg(r.mean < (n == 10 ? 4 : 6) && r.given_up <= 2 && r.residual <= 1e-9 && r.rise < 1e-12,
-                          "%d links, dt %g: %.2f iterations, %ld halved, residual %.3g, rise %.3g", n, dts[k], r.mean, r.given_up, r.residual,
-                          r.rise);
+                          "%d links, dt %g: %.2f iterations, %ld halved, residual %.3g, rise %.3g", n, dts[k], r.mean, r.given_up,
+                          r.residual, r.rise);
         }
         ctn_model_free(m);
     }
@@ -165,7 +166,14 @@ typedef struct {
 static law open_law(const ctn_model *m, const double *q0, const double *v0, double h)
 {
     const size_t n = (size_t)ctn_model_nlink(m);
-    law L = {m, ctn_dynamics_create(m, "scalar", NULL), h, malloc(72 * n), malloc(24 * n), malloc(72 * n), malloc(24 * n), malloc(72 * n),
+    law L = {m,
+             ctn_dynamics_create(m, "scalar", NULL),
+             h,
+             malloc(72 * n),
+             malloc(24 * n),
+             malloc(72 * n),
+             malloc(24 * n),
+             malloc(72 * n),
              malloc(24 * n)};
     double *t = malloc(48 * n);
     ctn_forward_kinematics(L.dyn, 1, q0, L.R0, L.p0);
@@ -229,8 +237,8 @@ START_TEST(a_step_minimises)
         const random_options o = {.links = 2 + (int)(seed % 8)};
         ctn_model *m = random_model(seed, &o);
         const int nq = ctn_model_nq(m), nv = ctn_model_nv(m);
-        double *q = malloc((size_t)(nq + 1) * sizeof *q), *v = malloc((size_t)(nv + 1) * sizeof *v), *x = malloc((size_t)(nq + 1) * sizeof *x),
-               *y = malloc((size_t)(nq + 1) * sizeof *y);
+        double *q = malloc((size_t)(nq + 1) * sizeof *q), *v = malloc((size_t)(nv + 1) * sizeof *v),
+               *x = malloc((size_t)(nq + 1) * sizeof *x), *y = malloc((size_t)(nq + 1) * sizeof *y);
         rng r = {seed};
         random_state(m, &r, q, v);
         ctn_batch *b = open_batch(m, 0.05, 1e-12, 1);
@@ -252,7 +260,8 @@ START_TEST(a_step_minimises)
                 E[s] = energy_of_law(&L, y);
             }
             const double slope = (E[1] - E[0]) / (2 * e), bend = (E[0] + E[1] - 2 * E0) / (e * e);
-            ck_assert_msg(fabs(slope) < 1e-5 * (bend + 1) && bend > 0, "seed %llu: slope %.3g, curvature %.3g", (unsigned long long)seed, slope, bend);
+            ck_assert_msg(fabs(slope) < 1e-5 * (bend + 1) && bend > 0, "seed %llu: slope %.3g, curvature %.3g",
+                          (unsigned long long)seed, slope, bend);
         }
         ck_assert(E0 < start);
         close_law(&L);
@@ -266,9 +275,10 @@ END_TEST
 START_TEST(joint_terms_by_hand)
 {
     // J = 0.02 + 0.03 about the hinge; a disc: the rotational part of E is J (1 - cos) / h^2, its slope J sin / h^2
-    ctn_model *m = model_of("catena: 1\ngravity: [0, 0, 0]\nlinks:\n  - name: wheel\n"
-                            "    joint: {type: revolute, axis: [0, 0, 1], damping: 0.4, stiffness: 7, rest: 0.3, armature: 0.03, q0: 0.1, v0: 2}\n"
-                            "    mass: 1\n    inertia: [0.01, 0.01, 0.02, 0, 0, 0]\n");
+    ctn_model *m = model_of(
+        "catena: 1\ngravity: [0, 0, 0]\nlinks:\n  - name: wheel\n"
+        "    joint: {type: revolute, axis: [0, 0, 1], damping: 0.4, stiffness: 7, rest: 0.3, armature: 0.03, q0: 0.1, v0: 2}\n"
+        "    mass: 1\n    inertia: [0.01, 0.01, 0.02, 0, 0, 0]\n");
     const double h = 0.01, tau = 0.6;
     ctn_batch *b = open_batch(m, h, 1e-13, 1);
     ctn_batch_set_force(b, &tau);
@@ -281,7 +291,8 @@ START_TEST(joint_terms_by_hand)
             // r = d/dx sum 0.01 |R(x) - Y|^2 / (2 h^2) + joint terms
             const double Y[4] = {R[0] + h * V[0], R[1] + h * V[1], R[2] + h * V[2], R[3] + h * V[3]};
             const double dR[4] = {-sin(x), -cos(x), cos(x), -sin(x)}, ddR[4] = {-cos(x), sin(x), -sin(x), -cos(x)};
-            double g = 0.03 * (x - q - h * rate) / (h * h) + 0.4 * (x - q) / h + 7 * (x - 0.3) - tau, k = 0.03 / (h * h) + 0.4 / h + 7;
+            double g = 0.03 * (x - q - h * rate) / (h * h) + 0.4 * (x - q) / h + 7 * (x - 0.3) - tau,
+                   k = 0.03 / (h * h) + 0.4 / h + 7;
             for (int i = 0; i < 4; i++) {
                 const double Rx[4] = {cos(x), -sin(x), sin(x), cos(x)};
                 g += 0.01 * dR[i] * (Rx[i] - Y[i]) / (h * h);
@@ -322,8 +333,8 @@ START_TEST(momentum_in_free_flight)
         const double t = ctn_batch_time(b, 0), weight[3] = {0, 0, seed % 2 ? 0 : -9.81 * first.mass};
         for (int k = 0; k < 3; k++) {
             const double want = first.momentum_linear[k] + weight[k] * t;
-            ck_assert_msg(fabs(now.momentum_linear[k] - want) < 1e-8 * (first.mass + fabs(want)), "seed %llu: momentum %d: %.12g, %.12g",
-                          (unsigned long long)seed, k, now.momentum_linear[k], want);
+            ck_assert_msg(fabs(now.momentum_linear[k] - want) < 1e-8 * (first.mass + fabs(want)),
+                          "seed %llu: momentum %d: %.12g, %.12g", (unsigned long long)seed, k, now.momentum_linear[k], want);
         }
         ctn_batch_free(b), ctn_dynamics_free(dyn), ctn_model_free(m);
         free(q), free(v);
@@ -454,10 +465,11 @@ END_TEST
 /// A far world: a swinging chain 100 km away moves as at the origin.
 START_TEST(far_from_the_origin)
 {
-    static const char text[] = "catena: 1\nlinks:\n  - name: a\n    position: [%g, %g, %g]\n    joint: {type: ball}\n    mass: 1\n"
-                               "    com: [0.3, 0, 0]\n    inertia: [0.01, 0.02, 0.03, 0, 0, 0]\n"
-                               "  - name: b\n    parent: a\n    position: [0.6, 0, 0]\n    joint: {type: universal, axis: [0, 1, 0], axis2: [0, 0, 1]}\n"
-                               "    mass: 1\n    com: [0.3, 0, 0]\n    inertia: [0.01, 0.02, 0.03, 0, 0, 0]\n";
+    static const char text[] =
+        "catena: 1\nlinks:\n  - name: a\n    position: [%g, %g, %g]\n    joint: {type: ball}\n    mass: 1\n"
+        "    com: [0.3, 0, 0]\n    inertia: [0.01, 0.02, 0.03, 0, 0, 0]\n"
+        "  - name: b\n    parent: a\n    position: [0.6, 0, 0]\n    joint: {type: universal, axis: [0, 1, 0], axis2: [0, 0, 1]}\n"
+        "    mass: 1\n    com: [0.3, 0, 0]\n    inertia: [0.01, 0.02, 0.03, 0, 0, 0]\n";
     double q[2][6], v[2][5];
     for (int s = 0; s < 2; s++) {
         char here[1000];

@@ -65,8 +65,8 @@ START_TEST(golden_numbers_on_every_engine)
         }
         tried++;
         const size_t c = (size_t)count;
-        double *R = nans(c * 9 * (size_t)nl), *p = nans(c * 3 * (size_t)nl), *t = nans(c * 6 * (size_t)nl), *x = nans(c * (size_t)nv),
-               *H = nans(c * (size_t)nv * (size_t)nv), *J = nans(c * 6 * (size_t)nv);
+        double *R = nans(c * 9 * (size_t)nl), *p = nans(c * 3 * (size_t)nl), *t = nans(c * 6 * (size_t)nl),
+               *x = nans(c * (size_t)nv), *H = nans(c * (size_t)nv * (size_t)nv), *J = nans(c * 6 * (size_t)nv);
         ctn_forward_kinematics(d, count, q, R, p);
         check_field(name, engines[e], states, "R", R, 9 * nl);
         check_field(name, engines[e], states, "p", p, 3 * nl);
@@ -99,7 +99,8 @@ START_TEST(golden_numbers_on_every_engine)
                           {"tree_com", sum[s].com, 3}};
             for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
                 double *want = golden_numbers(state, fields[f].key, fields[f].n);
-                ck_assert_msg(relative_error(fields[f].got, want, fields[f].n) < 1e-12, "%s, state %d: %s", name, s, fields[f].key);
+                ck_assert_msg(relative_error(fields[f].got, want, fields[f].n) < 1e-12, "%s, state %d: %s", name, s,
+                              fields[f].key);
                 free(want);
             }
         }
@@ -188,8 +189,8 @@ START_TEST(crba_columns_are_inverse_dynamics)
             for (int k = 0; k < f.nv; k++) f.a[k] = k == j;
             ctn_rnea(f.d, 1, f.q, f.v, f.a, f.tau);
             for (int k = 0; k < f.nv; k++) {
-                ck_assert_msg(fabs(f.tau[k] - bias[k] - f.H[k * f.nv + j]) < 1e-11 * (scale + fabs(bias[k])), "seed %llu: H[%d][%d]",
-                              (unsigned long long)seed, k, j);
+                ck_assert_msg(fabs(f.tau[k] - bias[k] - f.H[k * f.nv + j]) < 1e-11 * (scale + fabs(bias[k])),
+                              "seed %llu: H[%d][%d]", (unsigned long long)seed, k, j);
                 ck_assert(f.H[k * f.nv + j] == f.H[j * f.nv + k]);
             }
         }
@@ -212,7 +213,8 @@ START_TEST(jacobian_gives_the_twist)
         for (int row = 0; row < 6; row++) {
             double x = 0, size = 1;
             for (int k = 0; k < f.nv; k++) x += J[row * f.nv + k] * f.v[k], size += fabs(J[row * f.nv + k] * f.v[k]);
-            ck_assert_msg(fabs(x - t[6 * link + row]) < 1e-13 * size, "seed %llu: link %d row %d", (unsigned long long)seed, link, row);
+            ck_assert_msg(fabs(x - t[6 * link + row]) < 1e-13 * size, "seed %llu: link %d row %d", (unsigned long long)seed, link,
+                          row);
         }
         free(J), free(t);
         close_fixture(&f);
@@ -271,7 +273,8 @@ START_TEST(power_balance)
             size = fmax(size, fabs(E[s]));
         }
         const double rate = (8 * (E[2] - E[1]) - (E[3] - E[0])) / (12 * e);
-        ck_assert_msg(fabs(rate - power) < 2e-5 * size, "seed %llu: dE/dt %.9g, power %.9g", (unsigned long long)seed, rate, power);
+        ck_assert_msg(fabs(rate - power) < 2e-5 * size, "seed %llu: dE/dt %.9g, power %.9g", (unsigned long long)seed, rate,
+                      power);
         free(passive), free(still), free(spring);
         close_fixture(&f);
     }
@@ -306,7 +309,8 @@ START_TEST(momentum_in_free_flight)
             const double l = (t[1].momentum_linear[k] - t[0].momentum_linear[k]) / (2 * e);
             const double h = (t[1].momentum_angular[k] - t[0].momentum_angular[k]) / (2 * e);
             ck_assert_msg(fabs(l - weight[k]) < 1e-6 * size, "seed %llu: linear %d", (unsigned long long)seed, k);
-            ck_assert_msg(fabs(h - moment[k]) < 1e-6 * size, "seed %llu: angular %d: %.9g %.9g", (unsigned long long)seed, k, h, moment[k]);
+            ck_assert_msg(fabs(h - moment[k]) < 1e-6 * size, "seed %llu: angular %d: %.9g %.9g", (unsigned long long)seed, k, h,
+                          moment[k]);
         }
         close_fixture(&f);
     }
@@ -357,20 +361,22 @@ END_TEST
 /// A rigid link split in two by a fixed joint is the same link.
 START_TEST(a_fixed_joint_changes_nothing)
 {
-    static const char whole[] = "catena: 1\nlinks:\n"
-                                "  - name: a\n    joint: {type: revolute, axis: [0, 1, 0]}\n    mass: 3\n    com: [0.2, 0.1, 0]\n"
-                                "    inertia: [0.105, 0.42, 0.525, -0.03, 0, 0]\n"
-                                "  - name: b\n    parent: a\n    position: [0.5, 0.1, 0]\n    joint: {type: revolute, axis: [0, 0, 1]}\n"
-                                "    mass: 1\n    com: [0.1, 0, 0]\n    inertia: [0.01, 0.02, 0.02, 0, 0, 0]\n";
+    static const char whole[] =
+        "catena: 1\nlinks:\n"
+        "  - name: a\n    joint: {type: revolute, axis: [0, 1, 0]}\n    mass: 3\n    com: [0.2, 0.1, 0]\n"
+        "    inertia: [0.105, 0.42, 0.525, -0.03, 0, 0]\n"
+        "  - name: b\n    parent: a\n    position: [0.5, 0.1, 0]\n    joint: {type: revolute, axis: [0, 0, 1]}\n"
+        "    mass: 1\n    com: [0.1, 0, 0]\n    inertia: [0.01, 0.02, 0.02, 0, 0, 0]\n";
     // 3 kg at (0.2, 0.1): 1 kg at the origin and 2 kg at (0.3, 0.15); inertias about their own centres of mass
-    static const char split[] = "catena: 1\nlinks:\n"
-                                "  - name: a\n    joint: {type: revolute, axis: [0, 1, 0]}\n    mass: 1\n    com: [0, 0, 0]\n"
-                                "    inertia: [0.04, 0.16, 0.2, 0, 0, 0]\n"
-                                "  - name: half\n    parent: a\n    position: [0.3, 0.15, 0]\n    euler: [0, 0, 1.5707963267948966]\n"
-                                "    joint: fixed\n    mass: 2\n    inertia: [0.2, 0.05, 0.25, 0, 0, 0]\n"
-                                "  - name: b\n    parent: half\n    position: [-0.05, -0.2, 0]\n    euler: [0, 0, -1.5707963267948966]\n"
-                                "    joint: {type: revolute, axis: [0, 0, 1]}\n"
-                                "    mass: 1\n    com: [0.1, 0, 0]\n    inertia: [0.01, 0.02, 0.02, 0, 0, 0]\n";
+    static const char split[] =
+        "catena: 1\nlinks:\n"
+        "  - name: a\n    joint: {type: revolute, axis: [0, 1, 0]}\n    mass: 1\n    com: [0, 0, 0]\n"
+        "    inertia: [0.04, 0.16, 0.2, 0, 0, 0]\n"
+        "  - name: half\n    parent: a\n    position: [0.3, 0.15, 0]\n    euler: [0, 0, 1.5707963267948966]\n"
+        "    joint: fixed\n    mass: 2\n    inertia: [0.2, 0.05, 0.25, 0, 0, 0]\n"
+        "  - name: b\n    parent: half\n    position: [-0.05, -0.2, 0]\n    euler: [0, 0, -1.5707963267948966]\n"
+        "    joint: {type: revolute, axis: [0, 0, 1]}\n"
+        "    mass: 1\n    com: [0.1, 0, 0]\n    inertia: [0.01, 0.02, 0.02, 0, 0, 0]\n";
     const char *texts[2] = {whole, split};
     double x[2][2];
     for (int s = 0; s < 2; s++) {

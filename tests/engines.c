@@ -32,7 +32,8 @@ static void world_state(const ctn_model *m, int w, double *q, double *v)
 }
 
 /// Hash of every world's trajectory in a batch of `worlds`: state, residual, energy and iterations every `every` steps.
-static uint64_t *trajectories(const ctn_model *m, const char *engine, ctn_method method, double dt, int worlds, int steps, int every)
+static uint64_t *trajectories(const ctn_model *m, const char *engine, ctn_method method, double dt, int worlds, int steps,
+                              int every)
 {
     const size_t nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m), W = (size_t)worlds;
     ctn_error err = {0};
@@ -108,7 +109,8 @@ START_TEST(other_lanes)
         const size_t n = engines[0]->flat_size(m, cfg.method);
         for (int e = 0; e < 3; e++) {
             const ctn_engine *g = engines[e];
-            void *state = aligned_alloc(64, g->state_size(m, cfg.method) + 64), *work = aligned_alloc(64, g->work_size(m, cfg.method) + 64);
+            void *state = aligned_alloc(64, g->state_size(m, cfg.method) + 64),
+                 *work = aligned_alloc(64, g->work_size(m, cfg.method) + 64);
             memset(state, 0, g->state_size(m, cfg.method)), memset(work, 0, g->work_size(m, cfg.method));
             x[e] = malloc(8 * n * sizeof *x[e]);
             for (int w = 0; w < 8; w += g->lanes) {
@@ -138,7 +140,8 @@ START_TEST(dynamics_calls)
     const random_options o = {.links = 12, .passive = true};
     ctn_model *m = random_model(100 + (uint64_t)_i, &o);
     const size_t nq = (size_t)m->nq, nv = (size_t)m->nv, count = 11, n = count * (nv * nv + 4 * nv);
-    double *q = malloc(count * nq * sizeof *q), *v = malloc(count * nv * sizeof *v), *want = malloc(n * sizeof *want), *got = malloc(n * sizeof *got);
+    double *q = malloc(count * nq * sizeof *q), *v = malloc(count * nv * sizeof *v), *want = malloc(n * sizeof *want),
+           *got = malloc(n * sizeof *got);
     for (size_t w = 0; w < count; w++) world_state(m, (int)w, q + w * nq, v + w * nv);
     const ctn_engine *engines[8] = {&engine_scalar, &engine_eight};
     int ne = 2;

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const golden_models[] = {"pendulum",    "double-pendulum", "chain5",       "chain10",      "chain40", "ball5",    "universal10",
-                                     "prismatic-mix", "free-body",     "flying-tree5", "binary-tree4", "mixed-joints", "helical-screws",
-                                     "iiwa14",      "humanoid",        "spring-chain4", "contact-chain3", NULL};
+const char *const golden_models[] = {
+    "pendulum",       "double-pendulum", "chain5",    "chain10",       "chain40",        "ball5",
+    "universal10",    "prismatic-mix",   "free-body", "flying-tree5",  "binary-tree4",   "mixed-joints",
+    "helical-screws", "iiwa14",          "humanoid",  "spring-chain4", "contact-chain3", NULL};
 
 cJSON *golden_json(const char *model, const char *file)
 {

@@ -38,8 +38,9 @@ typedef struct {
 
 static void quat_mul(const double *a, const double *b, double *c)
 {
-    const double r[4] = {a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3], a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
-                         a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1], a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]};
+    const double r[4] = {
+        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3], a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1], a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]};
     memcpy(c, r, sizeof r);
 }
 
@@ -87,7 +88,8 @@ static plan draw_link(rng *r, int i, const random_options *o)
     rng_quaternion(r, l.rotation);
     if (rng_below(r, 3) == 0) memcpy(l.rotation, (double[]){1, 0, 0, 0}, sizeof l.rotation);
     if (rng_below(r, 6) == 0) memset(l.position, 0, sizeof l.position);
-    if (l.joint == CTN_FREE) memset(l.position, 0, sizeof l.position), memcpy(l.rotation, (double[]){1, 0, 0, 0}, sizeof l.rotation);
+    if (l.joint == CTN_FREE)
+        memset(l.position, 0, sizeof l.position), memcpy(l.rotation, (double[]){1, 0, 0, 0}, sizeof l.rotation);
     unit_axis(r, l.axis);
     double dot;
     do {
@@ -153,19 +155,16 @@ static void put_joint(writer *w, const plan *l, const random_options *o)
         put(w, ", damping: %.17g", l->damping);
         if (l->joint != CTN_FREE) {
             put(w, ", stiffness: %.17g, armature: %.17g, ", l->stiffness, l->armature);
-            if (l->joint == CTN_BALL)
-                put_array(w, "rest", l->rest, 4);
-            else
-                put(w, "rest: %.17g", l->rest[0]);
+            if (l->joint == CTN_BALL) put_array(w, "rest", l->rest, 4);
+            else put(w, "rest: %.17g", l->rest[0]);
             if (l->limited) {
                 const double a = l->limit;
                 const int dofs = l->joint == CTN_UNIVERSAL ? 2 : l->joint == CTN_PLANAR ? 3 : 1;
-                if (l->joint == CTN_BALL)
-                    put(w, ", limits: %.17g", a);
-                else if (dofs == 1)
-                    put(w, ", limits: [%.17g, %.17g]", -a, a);
+                if (l->joint == CTN_BALL) put(w, ", limits: %.17g", a);
+                else if (dofs == 1) put(w, ", limits: [%.17g, %.17g]", -a, a);
                 else
-                    for (int k = 0; k < dofs; k++) put(w, "%s[%.17g, %.17g]%s", k ? ", " : ", limits: [", -a, a, k == dofs - 1 ? "]" : "");
+                    for (int k = 0; k < dofs; k++)
+                        put(w, "%s[%.17g, %.17g]%s", k ? ", " : ", limits: [", -a, a, k == dofs - 1 ? "]" : "");
                 put(w, ", limit_stiffness: 50, limit_damping: %.17g", l->damping);
             }
         }
@@ -245,7 +244,9 @@ void random_state(const ctn_model *m, rng *r, double *q, double *v)
             for (int i = 0; i < 3; i++) a[i] = rng_uniform(r, -0.5, 0.5);
             rng_quaternion(r, a + 3);
             break;
-        case CTN_PLANAR: a[0] = rng_uniform(r, -0.5, 0.5), a[1] = rng_uniform(r, -0.5, 0.5), a[2] = rng_uniform(r, -2.5, 2.5); break;
+        case CTN_PLANAR:
+            a[0] = rng_uniform(r, -0.5, 0.5), a[1] = rng_uniform(r, -0.5, 0.5), a[2] = rng_uniform(r, -2.5, 2.5);
+            break;
         default:
             for (int i = 0; i < k->nq; i++) a[i] = rng_uniform(r, -2.5, 2.5);
         }

@@ -17,17 +17,17 @@ int rng_below(rng *r, int n);
 void rng_quaternion(rng *r, double *q);
 
 typedef struct {
-    int links;              // number of links
-    bool floating;          // every tree starts with a free joint, and no other link hangs on the world
-    bool passive;           // dampers, springs, armature, limits
-    bool chain;             // every link hangs on the one before
+    int links;      // number of links
+    bool floating;  // every tree starts with a free joint, and no other link hangs on the world
+    bool passive;   // dampers, springs, armature, limits
+    bool chain;     // every link hangs on the one before
     bool no_gravity;
-    bool conservative;      // no dampers even if passive
-    bool smooth;            // no limits even if passive
-    unsigned joints;        // bit set of ctn_joint_type to draw from; 0: all
-    double shift[3];        // the world is moved: by this ...
-    double turn[4];         // ... after this rotation (unit quaternion w x y z; all zero: none)
-    bool reverse;           // siblings in another order, links renamed
+    bool conservative;  // no dampers even if passive
+    bool smooth;        // no limits even if passive
+    unsigned joints;    // bit set of ctn_joint_type to draw from; 0: all
+    double shift[3];    // the world is moved: by this ...
+    double turn[4];     // ... after this rotation (unit quaternion w x y z; all zero: none)
+    bool reverse;       // siblings in another order, links renamed
 } random_options;
 
 /// A scene text of `seed`; the caller frees it.
@@ -40,9 +40,9 @@ ctn_model *random_model(uint64_t seed, const random_options *options);
 void random_state(const ctn_model *m, rng *r, double *q, double *v);
 
 /// Seeds of a property test: CTN_SEED alone if set, else `count` from 1 on.
-#define FOR_SEEDS(seed, count)                                                                        \
-    for (uint64_t seed = getenv("CTN_SEED") ? strtoull(getenv("CTN_SEED"), NULL, 10) : 1,             \
-                  last_##seed = getenv("CTN_SEED") ? seed : (uint64_t)(count);                        \
+#define FOR_SEEDS(seed, count)                                                                                                   \
+    for (uint64_t seed = getenv("CTN_SEED") ? strtoull(getenv("CTN_SEED"), NULL, 10) : 1,                                        \
+                  last_##seed = getenv("CTN_SEED") ? seed : (uint64_t)(count);                                                   \
          seed <= last_##seed; seed++)
 
 #endif
