@@ -150,9 +150,9 @@ FN real joint_pivot(const ctn_body *b, int kind, vec3 z, vec3 Ua, vec3 Ul)
 
 /// L D L' of a symmetric 3x3 matrix, for joints of three degrees of freedom.
 typedef struct {
-    real i1, i2, i3;     // 1/d
+    real i1, i2, i3;  // 1/d
     real l21, l31, l32;
-    real least;          // the smallest pivot
+    real least;  // the smallest pivot
 } ldl3;
 
 FN ldl3 ldl_factor(sym3 S)

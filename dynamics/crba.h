@@ -1,56 +1,29 @@
-/// Joint-space inertia by the composite-rigid-body algorithm. [Featherstone 2008, ch. 6]
+/// Joint-space inertia by the composite-rigid-body algorithm, in world axes. [Featherstone 2008, ch. 6]
 ///
-/// Composites are summed in body axes, where turning an inertia back about z is cheap and their mass is a constant of the
-/// model; the columns F = I_c S are then carried towards the root in world axes, where every step is one cross product.
+/// Outwards: axes and offsets. Inwards: the composite of each subtree about its body's origin, and for every degree of freedom the
+/// wrench F = I_c S. The wrenches of a whole subtree are carried to the parent's origin in one loop over arrays, where their products
+/// with the parent's S are a row of H: no dependence from one to the next, and no walks along the tree.
 #ifndef CATENA_CRBA_H
 #define CATENA_CRBA_H
 
 typedef struct {
-    vec3 h;  // first moment
-    sym3 I;  // rotational inertia about the body's origin; body axes
+    vec3 h;  // first moment about the body's origin
+    sym3 I;  // rotational inertia about it
 } composite;
 
 typedef struct {
-    mat3 R;      // world axes
-    vec3 r;      // from the parent's origin to this one, world axes
-    real s, c;   // of the joint's angle
+    mat3 R;  // world axes
+    vec3 r;  // from the parent's origin to this one
 } crba_body;
 
-/// Scratch of one lane block. [nbody] each
+/// Scratch of one lane block. Degrees of freedom in the order of the bodies.
 typedef struct {
-    crba_body *body;
-    composite *sum;  // what children hand to forks
-    mat3 *R;         // of balls: body axes in the joint frame
+    crba_body *body;    // [nbody]
+    composite *sum;     // [nbody] what children hand to forks
+    real *n[3], *f[3];  // [nv] each: F by components, about the origin of the body at hand
+    real *row;          // [nv] of H
+    real *sorted;       // [nv] the same in the order of v
 } crba_work;
-
-/// S about z: R S R' for the turn (s, c).
-FN sym3 sym_about_z(sym3 S, real s, real c)
-{
-    const real half = (S.xx - S.yy) * rset(0.5), mean = (S.xx + S.yy) * rset(0.5);
-    const real c2 = fnmadd(s, s, c * c), s2 = rset(2) * s * c;
-    const real d = fnmadd(S.xy, s2, half * c2);
-    sym3 T;
-    T.xx = mean + d, T.yy = mean - d;
-    T.xy = fmadd(S.xy, c2, half * s2);
-    T.xz = fnmadd(S.yz, s, S.xz * c), T.yz = fmadd(S.xz, s, S.yz * c);
-    T.zz = S.zz;
-    return T;
-}
-
-/// S about x by the constant turn of the joint frame.
-FN sym3 sym_about_x(const ctn_body *b, sym3 S)
-{
-    const real c = rset(b->ca), s = rset(b->sa);
-    const real half = (S.yy - S.zz) * rset(0.5), mean = (S.yy + S.zz) * rset(0.5);
-    const real c2 = rset(b->ca * b->ca - b->sa * b->sa), s2 = rset(2 * b->sa * b->ca);
-    const real d = fnmadd(S.yz, s2, half * c2);
-    sym3 T;
-    T.yy = mean + d, T.zz = mean - d;
-    T.yz = fmadd(S.yz, c2, half * s2);
-    T.xy = fnmadd(S.xz, s, S.xy * c), T.xz = fmadd(S.xy, s, S.xz * c);
-    T.xx = S.xx;
-    return T;
-}
 
 /// The composite of mass m about an origin from which it stands off by r: h' = h + m r,
 /// I' = I + 2 (r.g) 1 - (r g' + g r') with g = h + m r / 2.
@@ -74,150 +47,183 @@ FN composite composite_add(composite a, composite b)
     return a;
 }
 
-KERNEL void crba_outward(const ctn_model *m, const real *q, crba_work *work)
+FN void crba_outward_body(const ctn_body *b, joint_form f, int i, const real *q, crba_body *body)
+{
+    const mat3 parent = f.flags & BODY_ROOT ? body[i].R : f.flags & BODY_NEXT ? body[i - 1].R : body[b->parent].R;
+    const mat3 R = body[i].R = body_axes(b, f, parent, q);
+    if (has_arm(f)) body[i].r = body_offset(b, f, parent, R.z, q);
+}
+
+KERNEL void crba_outward(const ctn_model *m, const real *q, crba_body *body)
 {
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
-        crba_body *s = &work->body[i];
-        const mat3 parent = b->flags & BODY_ROOT ? s->R : work->body[b->parent].R;
-        const mat3 P = joint_frame(b, parent);
-        switch (b->kind) {
-        case JOINT_REVOLUTE:
-        case JOINT_HELICAL:
-            joint_sincos(b, q[b->qadr], &s->s, &s->c);
-            s->R = turn_about_z(P, s->s, s->c);
-            break;
-        case JOINT_BALL:
-            work->R[i] = quat_rotation(quat_load(q + b->qadr));
-            s->R = mmul(P, work->R[i]);
-            break;
-        default: s->R = P;
-        }
-        s->r = body_offset(b, parent, s->R.z, q);
+        BY_FORM(b, f, crba_outward_body(b, f, i, q, body))
     }
 }
 
-/// The composite of a body, moved into the parent's axes and origin.
-FN composite composite_outof(const ctn_body *b, composite a, const real *q, real s, real c, const mat3 *R)
+/// Component k of the motion subspace: angular and linear part.
+FN void subspace_column(const ctn_body *b, joint_form f, mat3 R, int k, vec3 *angular, vec3 *linear)
 {
-    const real mass = rset(b->subtree_mass);
-    if (b->kind == JOINT_PRISMATIC || b->kind == JOINT_HELICAL) {
-        const real k = rset(b->kind == JOINT_HELICAL ? b->pitch : 1.0);
-        a = composite_shift(a, vec(rset(0), rset(0), k * q[b->qadr]), mass);
+    *angular = *linear = zero3();
+    switch (f.kind) {
+    case JOINT_BALL: *angular = k == 0 ? R.x : k == 1 ? R.y : R.z; break;
+    case JOINT_TRANSLATION: *linear = vec(rset(k == 0), rset(k == 1), rset(k == 2)); break;
+    case JOINT_PRISMATIC: *linear = R.z; break;
+    case JOINT_HELICAL: *angular = R.z, *linear = scale(R.z, rset(b->pitch)); break;
+    default: *angular = R.z;
     }
-    if (b->kind == JOINT_REVOLUTE || b->kind == JOINT_HELICAL) {
-        a.I = sym_about_z(a.I, s, c);
-        a.h = vec(fnmadd(a.h.y, s, a.h.x * c), fmadd(a.h.x, s, a.h.y * c), a.h.z);
-    } else if (b->kind == JOINT_BALL) {
-        a.I = turn(*R, a.I);
-        a.h = mul(*R, a.h);
-    }
-    if (b->flags & BODY_ABOUT_X)
-        a.I = sym_about_x(b, a.I);
-    else
-        a.I = turn(const33(b->C), a.I);
-    a.h = out_of_joint(b, a.h);
-    if (b->flags & BODY_OFFSET) a = composite_shift(a, const3(b->r0), mass);
-    return a;
 }
 
-/// Column k of I_c S in world axes.
-FN wrench composite_column(const ctn_body *b, composite a, mat3 R, int k)
+/// Column k of I_c S.
+FN wrench composite_column(const ctn_body *b, joint_form f, composite a, mat3 R, int k)
 {
-    const real o = rset(0), mass = rset(b->subtree_mass);
-    const vec3 h = a.h;
     wrench w;
-    if (b->kind == JOINT_TRANSLATION) {
-        w.f = vec(k == 0 ? mass : o, k == 1 ? mass : o, k == 2 ? mass : o);
-        w.n = k == 0 ? vec(o, h.z, negate(h.y)) : k == 1 ? vec(negate(h.z), o, h.x) : vec(h.y, negate(h.x), o);
+    if (f.kind == JOINT_REVOLUTE) {
+        w.f = cross(R.z, a.h), w.n = smul(a.I, R.z);
         return w;
     }
-    if (b->kind == JOINT_PRISMATIC) {
-        w.f = scale(R.z, mass);
-        w.n = add_scaled(scale(R.x, h.y), R.y, negate(h.x));
-        return w;
-    }
-    const int axis = b->kind == JOINT_BALL ? k : 2;
-    const vec3 n = axis == 0 ? vec(a.I.xx, a.I.xy, a.I.xz) : axis == 1 ? vec(a.I.xy, a.I.yy, a.I.yz) : vec(a.I.xz, a.I.yz, a.I.zz);
-    if (axis == 0)
-        w.f = sub_scaled(scale(R.z, h.y), R.y, h.z);  // R (e_k x h)
-    else if (axis == 1)
-        w.f = sub_scaled(scale(R.x, h.z), R.z, h.x);
-    else
-        w.f = sub_scaled(scale(R.y, h.x), R.x, h.y);
-    w.n = mul(R, n);
-    if (b->kind == JOINT_HELICAL) {
-        const vec3 s = scale(R.z, rset(b->pitch));
-        w.f = add_scaled(w.f, s, mass);
-        w.n = add_scaled(w.n, R.x, rset(b->pitch) * h.y);
-        w.n = sub_scaled(w.n, R.y, rset(b->pitch) * h.x);
-    }
+    vec3 s, l;
+    subspace_column(b, f, R, k, &s, &l);
+    w.f = cross_add(scale(l, rset(b->subtree_mass)), s, a.h);
+    w.n = cross_add(smul(a.I, s), a.h, l);
     return w;
 }
 
-/// Component k of S'w.
-FN real joint_component(const ctn_body *b, mat3 R, wrench w, int k)
+/// Columns do not depend on each other: in the scalar lane a compiler may take several at once.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+#define EACH_COLUMN _Pragma("GCC ivdep")
+#else
+#define EACH_COLUMN
+#endif
+
+/// Carries columns from .. to - 1 over the offset r, and writes their components along the axis z, S = (z, 0), into row.
+FN void carry_columns(const crba_work *work, int from, int to, vec3 r, vec3 z)
 {
-    switch (b->kind) {
-    case JOINT_BALL: return dot(k == 0 ? R.x : k == 1 ? R.y : R.z, w.n);
-    case JOINT_TRANSLATION: return k == 0 ? w.f.x : k == 1 ? w.f.y : w.f.z;
-    default: return joint_row(b, b->kind, R.z, w);
+    real *nx = work->n[0], *ny = work->n[1], *nz = work->n[2], *row = work->row;
+    const real *fx = work->f[0], *fy = work->f[1], *fz = work->f[2];
+    EACH_COLUMN
+    for (int k = from; k < to; k++) {
+        const vec3 n = cross_add(vec(nx[k], ny[k], nz[k]), r, vec(fx[k], fy[k], fz[k]));
+        nx[k] = n.x, ny[k] = n.y, nz[k] = n.z;
+        row[k] = dot(z, n);
     }
 }
 
-/// Writes x into entries (i, j) and (j, i) of the matrices of the first `count` lanes.
-FN void write_both(double *const *H, int count, size_t n, int i, int j, real x)
+/// Components of columns from .. to - 1 along S = (s, l), into row.
+FN void meet_columns(const crba_work *work, int from, int to, vec3 s, vec3 l)
 {
-    double lane[LANES] __attribute__((aligned(64)));
-    lane_store(lane, x);
-    for (int l = 0; l < count; l++) H[l][(size_t)i * n + (size_t)j] = H[l][(size_t)j * n + (size_t)i] = lane[l];
+    const real *nx = work->n[0], *ny = work->n[1], *nz = work->n[2], *fx = work->f[0], *fy = work->f[1], *fz = work->f[2];
+    real *row = work->row;
+    EACH_COLUMN
+    for (int k = from; k < to; k++) row[k] = dot_add(dot(s, vec(nx[k], ny[k], nz[k])), l, vec(fx[k], fy[k], fz[k]));
 }
 
-/// H[lane] [nv][nv], both triangles, of the first `count` lanes. Entries between bodies that do not hang on each other are not
-/// written: the caller clears them.
+/// The degree of freedom after the last one of b's subtree, in the order of the bodies.
+FN int subtree_end(const ctn_model *m, const ctn_body *b) { return b->end < m->nbody ? m->bodies[b->end].dof : m->nv; }
+
+/// Row `dof` (counted as the bodies stand) from the diagonal on, into the matrices of the first `count` lanes.
+KERNEL void crba_store(const ctn_model *m, const crba_work *work, int dof, int end, double *const *H, int count)
+{
+    const int n = m->nv, j = m->dof_adr[dof];
+    real *row = work->row;
+    if (!m->in_order) {
+        row = work->sorted;
+        for (int k = dof; k < end; k++) row[m->dof_adr[k]] = work->row[k];
+    }
+    // whole blocks of four where there are as many: what falls below the diagonal is written over by crba_mirror
+    const int at = n < 4 || j < n - 4 ? j : n - 4;
+    double *to[LANES];
+    for (int k = 0; k < LANES; k++) to[k] = H[k] + (size_t)j * (size_t)n + at;
+    lane_scatter(to, count, row + at, n - at);
+}
+
+/// Rows of body i. a: the composite of its subtree.
+FN void crba_rows(const ctn_model *m, const ctn_body *b, joint_form f, int i, crba_work *work, composite a, double *const *H,
+                  int count)
+{
+    const mat3 R = work->body[i].R;
+    const int first = b->dof, end = subtree_end(m, b);
+    for (int c = i + 1; c < b->end; c = m->bodies[c].end) {  // children
+        const ctn_body *d = &m->bodies[c];
+        if (has_arm(form_of(d))) carry_columns(work, d->dof, subtree_end(m, d), work->body[c].r, R.z);
+        else if (f.kind == JOINT_REVOLUTE) meet_columns(work, d->dof, subtree_end(m, d), R.z, zero3());
+    }
+    for (int k = 0; k < b->nv; k++) {
+        const wrench w = composite_column(b, f, a, R, k);
+        work->n[0][first + k] = w.n.x, work->n[1][first + k] = w.n.y, work->n[2][first + k] = w.n.z;
+        work->f[0][first + k] = w.f.x, work->f[1][first + k] = w.f.y, work->f[2][first + k] = w.f.z;
+        if (f.kind == JOINT_REVOLUTE) work->row[first] = dot(R.z, w.n);
+    }
+    for (int k = 0; k < b->nv; k++) {
+        if (f.kind != JOINT_REVOLUTE) {
+            vec3 angular, linear;
+            subspace_column(b, f, R, k, &angular, &linear);
+            meet_columns(work, first + k, end, angular, linear);
+        }
+        work->row[first + k] = work->row[first + k] + rset(b->armature);
+        crba_store(m, work, first + k, end, H, count);
+    }
+}
+
+/// One body of the pass inwards. next: the composite that the body after it hands on, then its own.
+FN void crba_inward_body(const ctn_model *m, const ctn_body *b, joint_form f, int i, crba_work *work, composite *next,
+                         double *const *H, int count)
+{
+    const crba_body *s = &work->body[i];
+    composite a = *next;
+    if (f.flags & BODY_LEAF) {
+        a.h = mul(s->R, const3(b->h)), a.I = turn(s->R, const_sym(b->I));
+        // what the body before it carries has nothing to do with the one after it
+        real *row = m->in_order ? work->row : work->sorted;
+        for (int k = m->in_order ? b->dof : 0; k < m->nv; k++) row[k] = rset(0);
+    } else {
+        if (f.flags & BODY_FORK) a = composite_add(a, work->sum[i]);
+        if (f.flags & BODY_MASS) {
+            a.h = add(a.h, mul(s->R, const3(b->h)));
+            a.I = sym_add(a.I, turn(s->R, const_sym(b->I)));
+        }
+    }
+    crba_rows(m, b, f, i, work, a, H, count);
+    if (f.flags & BODY_ROOT) return;
+    if (has_arm(f)) a = composite_shift(a, s->r, rset(b->subtree_mass));
+    if (f.flags & BODY_NEXT) *next = a;
+    else if (f.flags & BODY_LAST) work->sum[b->parent] = a;
+    else work->sum[b->parent] = composite_add(work->sum[b->parent], a);
+}
+
+/// What stands above the diagonal of H [n][n], also below it. Blocks of 4 x 4; the last ones overlap those before.
+FN void crba_mirror(double *H, size_t n)
+{
+    if (n < 4) {
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < i; j++) H[i * n + j] = H[j * n + i];
+        return;
+    }
+    const size_t rest = n / 4 * 4;  // the first row that no whole block has
+    for (size_t j = 0; j < n; j += 4) {
+        const size_t diagonal = j < rest ? j : n - 4;
+        lane_symmetric4(H + diagonal * n + diagonal, n);
+        for (size_t i = j + 4; i < rest; i += 4) lane_mirror4(H + i * n + j, H + j * n + i, n);
+        if (j < rest && j + 7 <= n) lane_mirror4(H + (n - 4) * n + j, H + j * n + n - 4, n);
+        else if (j < rest)
+            for (size_t i = rest; i < n; i++)
+                for (size_t k = j; k < j + 4; k++) H[i * n + k] = H[k * n + i];
+    }
+}
+
+/// H[lane] [nv][nv], symmetric, of the first `count` lanes.
 KERNEL void crba(const ctn_model *m, const real *q, crba_work *work, double *const *H, int count)
 {
-    const size_t n = (size_t)m->nv;
-    crba_outward(m, q, work);
-    composite c;  // from the subtree of the next body
-    c.h = zero3();
-    c.I.xx = c.I.yy = c.I.zz = c.I.xy = c.I.xz = c.I.yz = rset(0);
+    crba_outward(m, q, work->body);
+    composite next;
+    next.h = zero3();
+    next.I.xx = next.I.yy = next.I.zz = next.I.xy = next.I.xz = next.I.yz = rset(0);
     for (int i = m->nbody - 1; i >= 0; i--) {
         const ctn_body *b = &m->bodies[i];
-        const crba_body *s = &work->body[i];
-        composite a;
-        a.h = const3(b->h);
-        a.I = const_sym(b->I);
-        if (!(b->flags & BODY_LEAF)) {
-            a = composite_add(a, c);
-            if (b->flags & BODY_FORK) a = composite_add(a, work->sum[i]);
-        }
-        for (int k = 0; k < b->nv; k++) {
-            wrench w = composite_column(b, a, s->R, k);
-            for (int l = 0; l <= k; l++) {
-                real x = joint_component(b, s->R, w, l);
-                if (l == k) x = x + rset(b->armature);
-                write_both(H, count, n, b->vadr + k, b->vadr + l, x);
-            }
-            const ctn_body *d = b;
-            const crba_body *t = s;
-            while (!(d->flags & BODY_ROOT)) {
-                if (has_arm(d)) w = wrench_shift(w, t->r);
-                t = &work->body[d->parent];
-                d = &m->bodies[d->parent];
-                for (int l = 0; l < d->nv; l++)
-                    write_both(H, count, n, b->vadr + k, d->vadr + l, joint_component(d, t->R, w, l));
-            }
-        }
-        if (b->flags & BODY_ROOT) continue;
-        a = composite_outof(b, a, q, s->s, s->c, &work->R[i]);
-        if (b->flags & BODY_NEXT)
-            c = a;
-        else if (b->flags & BODY_LAST)
-            work->sum[b->parent] = a;
-        else
-            work->sum[b->parent] = composite_add(work->sum[b->parent], a);
+        BY_FORM(b, f, crba_inward_body(m, b, f, i, work, &next, H, count))
     }
+    for (int l = 0; l < count; l++) crba_mirror(H[l], (size_t)m->nv);
 }
 
 #endif

@@ -2,6 +2,54 @@
 #ifndef CATENA_JOINTS_H
 #define CATENA_JOINTS_H
 
+/// What a kernel does for one body depends on these: constants in the copies that are compiled for the forms of model.h.
+typedef struct {
+    int kind;        // joint_kind
+    unsigned flags;  // body_flag
+} joint_form;
+
+FN joint_form form_of(const ctn_body *b)
+{
+    joint_form f;
+    f.kind = b->kind, f.flags = b->flags;
+    return f;
+}
+FN joint_form form_revolute(unsigned flags)
+{
+    joint_form f;
+    f.kind = JOINT_REVOLUTE, f.flags = flags;
+    return f;
+}
+
+/// Does `statement`, in which `f` is the form of body b.
+#define BY_FORM(b, f, statement)                                                                                                 \
+    switch ((b)->form) {                                                                                                         \
+    case FORM_HINGE: {                                                                                                           \
+        const joint_form f = form_revolute(FORM_HINGE_FLAGS);                                                                    \
+        statement;                                                                                                               \
+        break;                                                                                                                   \
+    }                                                                                                                            \
+    case FORM_CROSS_FIRST: {                                                                                                     \
+        const joint_form f = form_revolute(FORM_CROSS_FIRST_FLAGS);                                                              \
+        statement;                                                                                                               \
+        break;                                                                                                                   \
+    }                                                                                                                            \
+    case FORM_CROSS_LAST: {                                                                                                      \
+        const joint_form f = form_revolute(FORM_CROSS_LAST_FLAGS);                                                               \
+        statement;                                                                                                               \
+        break;                                                                                                                   \
+    }                                                                                                                            \
+    case FORM_REVOLUTE: {                                                                                                        \
+        const joint_form f = form_revolute((b)->flags);                                                                          \
+        statement;                                                                                                               \
+        break;                                                                                                                   \
+    }                                                                                                                            \
+    default: {                                                                                                                   \
+        const joint_form f = form_of(b);                                                                                         \
+        statement;                                                                                                               \
+    }                                                                                                                            \
+    }
+
 /// Sine and cosine of the angle of a joint that turns about z, counted from the body's own x axis.
 FN void joint_sincos(const ctn_body *b, real q, real *s, real *c)
 {
@@ -19,10 +67,10 @@ FN mat3 turn_about_z(mat3 P, real s, real c)
 }
 
 /// World axes of the joint frame (before the joint moves), from those of the parent.
-FN mat3 joint_frame(const ctn_body *b, mat3 parent)
+FN mat3 joint_frame(const ctn_body *b, joint_form f, mat3 parent)
 {
-    if (b->flags & BODY_ROOT) return const33(b->C);
-    if (b->flags & BODY_ABOUT_X) {
+    if (f.flags & BODY_ROOT) return const33(b->C);
+    if (f.flags & BODY_ABOUT_X) {
         const real c = rset(b->ca), s = rset(b->sa);
         mat3 P;
         P.x = parent.x;
@@ -34,10 +82,10 @@ FN mat3 joint_frame(const ctn_body *b, mat3 parent)
 }
 
 /// World axes of the body, from those of the parent. q: the model's coordinates.
-FN mat3 body_axes(const ctn_body *b, mat3 parent, const real *q)
+FN mat3 body_axes(const ctn_body *b, joint_form f, mat3 parent, const real *q)
 {
-    const mat3 P = joint_frame(b, parent);
-    switch (b->kind) {
+    const mat3 P = joint_frame(b, f, parent);
+    switch (f.kind) {
     case JOINT_REVOLUTE:
     case JOINT_HELICAL: {
         real s, c;
@@ -50,22 +98,22 @@ FN mat3 body_axes(const ctn_body *b, mat3 parent, const real *q)
 }
 
 /// From the parent's origin to the body's, in world axes. z: the body's axis, after the joint.
-FN vec3 body_offset(const ctn_body *b, mat3 parent, vec3 z, const real *q)
+FN vec3 body_offset(const ctn_body *b, joint_form f, mat3 parent, vec3 z, const real *q)
 {
-    vec3 r = b->flags & BODY_ROOT ? const3(b->r0) : b->flags & BODY_OFFSET ? mul(parent, const3(b->r0)) : zero3();
-    if (b->kind == JOINT_PRISMATIC) r = add_scaled(r, z, q[b->qadr]);
-    if (b->kind == JOINT_HELICAL) r = add_scaled(r, z, rset(b->pitch) * q[b->qadr]);
-    if (b->kind == JOINT_TRANSLATION) r = add(r, vec(q[b->qadr], q[b->qadr + 1], q[b->qadr + 2]));
+    vec3 r = f.flags & BODY_ROOT ? const3(b->r0) : f.flags & BODY_OFFSET ? mul(parent, const3(b->r0)) : zero3();
+    if (f.kind == JOINT_PRISMATIC) r = add_scaled(r, z, q[b->qadr]);
+    if (f.kind == JOINT_HELICAL) r = add_scaled(r, z, rset(b->pitch) * q[b->qadr]);
+    if (f.kind == JOINT_TRANSLATION) r = add(r, vec(q[b->qadr], q[b->qadr + 1], q[b->qadr + 2]));
     return r;
 }
 
 /// Does the joint move its body's origin with respect to the parent's, or stand off it: must wrenches be shifted?
-FN bool has_arm(const ctn_body *b) { return (b->flags & BODY_OFFSET) || b->kind == JOINT_PRISMATIC || b->kind == JOINT_HELICAL; }
+FN bool has_arm(joint_form f) { return (f.flags & BODY_OFFSET) || f.kind == JOINT_PRISMATIC || f.kind == JOINT_HELICAL; }
 
 /// The joint's own angular velocity and velocity of the body's origin, in world axes: S v.
-FN vec3 joint_turn(const ctn_body *b, mat3 R, const real *v)
+FN vec3 joint_turn(const ctn_body *b, joint_form f, mat3 R, const real *v)
 {
-    switch (b->kind) {
+    switch (f.kind) {
     case JOINT_REVOLUTE:
     case JOINT_HELICAL: return scale(R.z, v[b->vadr]);
     case JOINT_BALL: return mul(R, vec(v[b->vadr], v[b->vadr + 1], v[b->vadr + 2]));
@@ -73,9 +121,9 @@ FN vec3 joint_turn(const ctn_body *b, mat3 R, const real *v)
     }
 }
 
-FN vec3 joint_slide(const ctn_body *b, mat3 R, const real *v)
+FN vec3 joint_slide(const ctn_body *b, joint_form f, mat3 R, const real *v)
 {
-    switch (b->kind) {
+    switch (f.kind) {
     case JOINT_PRISMATIC: return scale(R.z, v[b->vadr]);
     case JOINT_HELICAL: return scale(R.z, rset(b->pitch) * v[b->vadr]);
     case JOINT_TRANSLATION: return vec(v[b->vadr], v[b->vadr + 1], v[b->vadr + 2]);
@@ -83,7 +131,7 @@ FN vec3 joint_slide(const ctn_body *b, mat3 R, const real *v)
     }
 }
 
-FN bool turns(const ctn_body *b) { return b->kind == JOINT_REVOLUTE || b->kind == JOINT_HELICAL || b->kind == JOINT_BALL; }
-FN bool slides(const ctn_body *b) { return b->kind == JOINT_PRISMATIC || b->kind == JOINT_HELICAL || b->kind == JOINT_TRANSLATION; }
+FN bool turns(joint_form f) { return f.kind == JOINT_REVOLUTE || f.kind == JOINT_HELICAL || f.kind == JOINT_BALL; }
+FN bool slides(joint_form f) { return f.kind == JOINT_PRISMATIC || f.kind == JOINT_HELICAL || f.kind == JOINT_TRANSLATION; }
 
 #endif

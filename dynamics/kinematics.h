@@ -17,12 +17,12 @@ KERNEL void body_poses(const ctn_model *m, const real *q, pose *T)
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
         if (b->flags & BODY_ROOT) {
-            T[i].R = body_axes(b, T[i].R, q);
-            T[i].p = body_offset(b, T[i].R, T[i].R.z, q);
+            T[i].R = body_axes(b, form_of(b), T[i].R, q);
+            T[i].p = body_offset(b, form_of(b), T[i].R, T[i].R.z, q);
         } else {
             const pose *P = &T[b->parent];
-            T[i].R = body_axes(b, P->R, q);
-            T[i].p = add(P->p, body_offset(b, P->R, T[i].R.z, q));
+            T[i].R = body_axes(b, form_of(b), P->R, q);
+            T[i].p = add(P->p, body_offset(b, form_of(b), P->R, T[i].R.z, q));
         }
     }
 }
@@ -39,17 +39,11 @@ KERNEL void body_twists(const ctn_model *m, const pose *T, const real *v, twist 
             t.w = P->w;
             t.v = cross_add(P->v, P->w, sub(T[i].p, T[b->parent].p));
         }
-        V[i].w = add(t.w, joint_turn(b, T[i].R, v));
-        V[i].v = add(t.v, joint_slide(b, T[i].R, v));
+        V[i].w = add(t.w, joint_turn(b, form_of(b), T[i].R, v));
+        V[i].v = add(t.v, joint_slide(b, form_of(b), T[i].R, v));
     }
 }
 
-FN mat3 load33(const real *a)
-{
-    mat3 M;
-    M.x = vec(a[0], a[3], a[6]), M.y = vec(a[1], a[4], a[7]), M.z = vec(a[2], a[5], a[8]);
-    return M;
-}
 FN void store33(real *a, mat3 M)
 {
     a[0] = M.x.x, a[1] = M.y.x, a[2] = M.z.x;
@@ -118,7 +112,10 @@ KERNEL void link_jacobian(const ctn_model *m, const real *q, int link, pose *T, 
             case JOINT_BALL: w = k == 0 ? T[i].R.x : k == 1 ? T[i].R.y : T[i].R.z; break;
             case JOINT_TRANSLATION: u = unit; break;
             case JOINT_PRISMATIC: u = T[i].R.z; break;
-            case JOINT_HELICAL: u = scale(T[i].R.z, rset(b->pitch)); w = T[i].R.z; break;
+            case JOINT_HELICAL:
+                u = scale(T[i].R.z, rset(b->pitch));
+                w = T[i].R.z;
+                break;
             default: w = T[i].R.z;
             }
             u = cross_add(u, w, arm);
@@ -145,7 +142,7 @@ KERNEL void totals(const ctn_model *m, const real *q, const real *v, pose *T, tw
         const mat3 R = T[i].R;
         const vec3 w = V[i].w, u = V[i].v, c = mul(R, const3(b->h));
         const real mass = rset(b->mass);
-        const vec3 p = add(scale(u, mass), cross(w, c));                                              // linear momentum
+        const vec3 p = add(scale(u, mass), cross(w, c));                             // linear momentum
         const vec3 s = add(mul(R, smul(const_sym(b->I), tmul(R, w))), cross(c, u));  // about the body's origin
         kinetic = fmadd(rset(0.5), dot_add(dot(w, s), u, p), kinetic);
         moment = add(moment, add_scaled(c, T[i].p, mass));

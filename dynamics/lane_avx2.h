@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define LANES 4
@@ -39,42 +40,36 @@ FN real flip_by_bit1(real a, real b)
     return _mm256_xor_pd(a, _mm256_castsi256_pd(s));
 }
 
-FN mask is_whole(real a) { return _mm256_cmp_pd(a, _mm256_round_pd(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC), _CMP_EQ_OQ); }
+FN mask is_whole(real a)
+{
+    return _mm256_cmp_pd(a, _mm256_round_pd(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC), _CMP_EQ_OQ);
+}
 
 FN real lane_load(const double *p) { return _mm256_load_pd(p); }
 FN void lane_store(double *p, real a) { _mm256_store_pd(p, a); }
 
-FN void transpose4(__m256d *a, __m256d *b, __m256d *c, __m256d *d)
-{
-    const __m256d p = _mm256_unpacklo_pd(*a, *b), q = _mm256_unpackhi_pd(*a, *b), r = _mm256_unpacklo_pd(*c, *d),
-                  s = _mm256_unpackhi_pd(*c, *d);
-    *a = _mm256_permute2f128_pd(p, r, 0x20), *b = _mm256_permute2f128_pd(q, s, 0x20);
-    *c = _mm256_permute2f128_pd(p, r, 0x31), *d = _mm256_permute2f128_pd(q, s, 0x31);
-}
+#include "dynamics/transpose.h"
 
 /// dst [n] from the rows of LANES worlds, and back into the first `count` of them.
 FN void lane_gather(real *dst, const double *const *row, int n)
 {
-    int j = 0;
-    for (; j + 4 <= n; j += 4) {
-        __m256d a = _mm256_loadu_pd(row[0] + j), b = _mm256_loadu_pd(row[1] + j), c = _mm256_loadu_pd(row[2] + j),
-                d = _mm256_loadu_pd(row[3] + j);
-        transpose4(&a, &b, &c, &d);
-        dst[j] = a, dst[j + 1] = b, dst[j + 2] = c, dst[j + 3] = d;
+    for (int j = 0; j < n; j += 4) {
+        if (j + 4 > n) {
+            if (n < 4) break;
+            j = n - 4;  // some a second time
+        }
+        load_columns(row, j, &dst[j], &dst[j + 1], &dst[j + 2], &dst[j + 3]);
     }
-    for (; j < n; j++) dst[j] = _mm256_set_pd(row[3][j], row[2][j], row[1][j], row[0][j]);
+    for (int j = 0; j < n && n < 4; j++) dst[j] = _mm256_set_pd(row[3][j], row[2][j], row[1][j], row[0][j]);
 }
 FN void lane_scatter(double *const *row, int count, const real *src, int n)
 {
-    int j = 0;
-    if (count == 4)
-        for (; j + 4 <= n; j += 4) {
-            __m256d a = src[j], b = src[j + 1], c = src[j + 2], d = src[j + 3];
-            transpose4(&a, &b, &c, &d);
-            _mm256_storeu_pd(row[0] + j, a), _mm256_storeu_pd(row[1] + j, b);
-            _mm256_storeu_pd(row[2] + j, c), _mm256_storeu_pd(row[3] + j, d);
-        }
-    for (; j < n; j++)
+    const bool blocks = count == 4 && n >= 4;
+    for (int j = 0; j < n && blocks; j += 4) {
+        if (j + 4 > n) j = n - 4;  // some a second time
+        store_columns(row, j, src[j], src[j + 1], src[j + 2], src[j + 3]);
+    }
+    for (int j = 0; j < n && !blocks; j++)
         for (int l = 0; l < count; l++) row[l][j] = ((const double *)&src[j])[l];
 }
 

@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define LANES 8
@@ -39,20 +40,41 @@ FN real flip_by_bit1(real a, real b)
     return _mm512_xor_pd(a, _mm512_castsi512_pd(s));
 }
 
-FN mask is_whole(real a) { return _mm512_cmp_pd_mask(a, _mm512_roundscale_pd(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC), _CMP_EQ_OQ); }
+FN mask is_whole(real a)
+{
+    return _mm512_cmp_pd_mask(a, _mm512_roundscale_pd(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC), _CMP_EQ_OQ);
+}
 
 FN real lane_load(const double *p) { return _mm512_load_pd(p); }
 FN void lane_store(double *p, real a) { _mm512_store_pd(p, a); }
 
+#include "dynamics/transpose.h"
+
 /// dst [n] from the rows of LANES worlds, and back into the first `count` of them.
 FN void lane_gather(real *dst, const double *const *row, int n)
 {
-    for (int j = 0; j < n; j++)
+    int j = 0;
+    for (; j + 4 <= n; j += 4) {
+        __m256d lo[4], hi[4];
+        load_columns(row, j, &lo[0], &lo[1], &lo[2], &lo[3]);
+        load_columns(row + 4, j, &hi[0], &hi[1], &hi[2], &hi[3]);
+        for (int k = 0; k < 4; k++) dst[j + k] = _mm512_insertf64x4(_mm512_castpd256_pd512(lo[k]), hi[k], 1);
+    }
+    for (; j < n; j++)
         dst[j] = _mm512_set_pd(row[7][j], row[6][j], row[5][j], row[4][j], row[3][j], row[2][j], row[1][j], row[0][j]);
 }
 FN void lane_scatter(double *const *row, int count, const real *src, int n)
 {
-    for (int j = 0; j < n; j++)
+    int j = 0;
+    if (count == 8)
+        for (; j + 4 <= n; j += 4) {
+            const real a = src[j], b = src[j + 1], c = src[j + 2], d = src[j + 3];
+            store_columns(row, j, _mm512_castpd512_pd256(a), _mm512_castpd512_pd256(b), _mm512_castpd512_pd256(c),
+                          _mm512_castpd512_pd256(d));
+            store_columns(row + 4, j, _mm512_extractf64x4_pd(a, 1), _mm512_extractf64x4_pd(b, 1), _mm512_extractf64x4_pd(c, 1),
+                          _mm512_extractf64x4_pd(d, 1));
+        }
+    for (; j < n; j++)
         for (int l = 0; l < count; l++) row[l][j] = ((const double *)&src[j])[l];
 }
 

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -54,8 +55,8 @@ FN real real_of(int64_t i)
 }
 FN real magnitude(real a) { return real_of(bits_of(a) & INT64_MAX); }
 FN real negate(real a) { return real_of(bits_of(a) ^ INT64_MIN); }
-FN mask bit0(real a) { return bits_of(a) & 1; }                                                // of the mantissa
-FN real flip_by_bit1(real a, real b)  // -a where bit 1 of b is set
+FN mask bit0(real a) { return bits_of(a) & 1; }  // of the mantissa
+FN real flip_by_bit1(real a, real b)             // -a where bit 1 of b is set
 {
     return real_of(bits_of(a) ^ (int64_t)(((uint64_t)bits_of(b) & 2) << 62));
 }
@@ -74,6 +75,20 @@ FN void lane_scatter(double *const *row, int count, const real *src, int n)
 {
     if (count)
         for (int j = 0; j < n; j++) row[0][j] = src[j];
+}
+
+/// The 4 x 4 block at `to` becomes the transpose of the one at `from`; both in rows of n.
+FN void lane_mirror4(double *to, const double *from, size_t n)
+{
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) to[(size_t)i * n + (size_t)j] = from[(size_t)j * n + (size_t)i];
+}
+/// What stands above the diagonal of the 4 x 4 block at H, in rows of n, also below it.
+FN void lane_symmetric4(double *H, size_t n)
+{
+    H[n] = H[1];
+    H[2 * n] = H[2], H[2 * n + 1] = H[n + 2];
+    H[3 * n] = H[3], H[3 * n + 1] = H[n + 3], H[3 * n + 2] = H[2 * n + 3];
 }
 
 #endif

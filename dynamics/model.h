@@ -13,6 +13,8 @@
 
 #include <catena/model.h>
 
+#include <stdbool.h>
+
 /// Angles beyond this lose digits in the reduction to a quarter turn (trig.h); a world that goes there is frozen. rad
 #define CTN_MAX_ANGLE 1.0e6
 
@@ -25,65 +27,84 @@ typedef enum joint_kind {
 } joint_kind;
 
 enum body_flag {
-    BODY_ROOT = 1,        // hangs on the world
-    BODY_NEXT = 2,        // its parent is the body just before
-    BODY_LEAF = 4,        // no children
-    BODY_FORK = 8,        // has children besides the next body
-    BODY_LAST = 16,       // not NEXT, and the first to hand something to its parent on the way inwards
-    BODY_MASS = 32,       // mass properties are not zero
-    BODY_OFFSET = 64,     // origin off the parent's origin
-    BODY_ABOUT_X = 128,   // the joint frame is the parent's turned about x: use ca, sa
-    BODY_PASSIVE = 256,   // has damping, springs or limits
-    BODY_SPRING = 512,    // has springs or limits
-    BODY_ARMATURE = 1024, // has armature
+    BODY_ROOT = 1,         // hangs on the world
+    BODY_NEXT = 2,         // its parent is the body just before
+    BODY_LEAF = 4,         // no children
+    BODY_FORK = 8,         // has children besides the next body
+    BODY_LAST = 16,        // not NEXT, and the first to hand something to its parent on the way inwards
+    BODY_MASS = 32,        // mass properties are not zero
+    BODY_OFFSET = 64,      // origin off the parent's origin
+    BODY_ABOUT_X = 128,    // the joint frame is the parent's turned about x: use ca, sa
+    BODY_PASSIVE = 256,    // has damping, springs or limits
+    BODY_SPRING = 512,     // has springs or limits
+    BODY_ARMATURE = 1024,  // has armature
+};
+
+/// Bodies by the shape of their joint: kernels are compiled for each of these apart, so that they need not test flags (joints.h).
+typedef enum body_form {
+    FORM_HINGE,        // a hinge within a chain: revolute, flags FORM_HINGE_FLAGS, neither leaf nor fork
+    FORM_CROSS_FIRST,  // the first axis of a universal joint within a chain
+    FORM_CROSS_LAST,   // its second axis
+    FORM_REVOLUTE,     // other revolute joints
+    FORM_OTHER,
+} body_form;
+enum {
+    FORM_HINGE_FLAGS = BODY_NEXT | BODY_MASS | BODY_OFFSET | BODY_ABOUT_X,
+    FORM_CROSS_FIRST_FLAGS = BODY_NEXT | BODY_OFFSET | BODY_ABOUT_X,
+    FORM_CROSS_LAST_FLAGS = BODY_NEXT | BODY_MASS | BODY_ABOUT_X,
+    FORM_FLAGS =
+        BODY_ROOT | BODY_NEXT | BODY_LEAF | BODY_FORK | BODY_LAST | BODY_MASS | BODY_OFFSET | BODY_ABOUT_X,  // that count
 };
 
 typedef struct ctn_body {
-    int kind;    // joint_kind
-    int parent;  // body, -1: the world
-    int end;     // the body after the last one of its subtree
-    int qadr, vadr;
+    int kind;  // joint_kind
+    body_form form;
+    int parent;      // body, -1: the world
+    int end;         // the body after the last one of its subtree
+    int qadr, vadr;  // a parent's are before its children's
+    int dof;         // the first of its degrees of freedom, counted in the order of the bodies
     unsigned flags;
     int nv;
-    double ca, sa;        // BODY_ABOUT_X: cos and sin of the turn about the parent's x
-    double rest_angle;    // added to q of a joint about z ...
-    double quarter;       // ... and so many quarter turns, exactly
-    double r0[3];         // joint origin in the parent's frame, m
-    double C[9];          // joint frame in the parent's frame, row-major
-    double mass;          // kg
-    double subtree_mass;  // kg, of the body and all that hang on it
-    double h[3];          // first moment of mass, kg m
-    double S[6];          // second moment of mass about the origin, kg m^2: xx yy zz xy xz yz
-    double I[6];          // rotational inertia about the origin, kg m^2: xx yy zz xy xz yz
-    double pitch;         // helical, m/rad
-    double armature;      // kg m^2 or kg
-    double damping[3];    // N m s/rad or N s/m
-    double stiffness;     // N m/rad or N/m
-    double rest[4];       // rad or m; ball: quaternion
-    double limit[2];      // lo, hi; ball: 0, half angle of the cone about rest; +-infinity: none
-    double limit_k, limit_b;   // stiffness and damping of the limits
-    double extent;             // m, farthest mass of the subtree from this origin, whatever the coordinates
-    double force_scale[2];     // scales of a residual row (theory.md 3.3): m g L^r and m L^(1+r), r = 1 for rotations
+    double ca, sa;            // BODY_ABOUT_X: cos and sin of the turn about the parent's x
+    double rest_angle;        // added to q of a joint about z ...
+    double quarter;           // ... and so many quarter turns, exactly
+    double r0[3];             // joint origin in the parent's frame, m
+    double C[9];              // joint frame in the parent's frame, row-major
+    double mass;              // kg
+    double subtree_mass;      // kg, of the body and all that hang on it
+    double h[3];              // first moment of mass, kg m
+    double S[6];              // second moment of mass about the origin, kg m^2: xx yy zz xy xz yz
+    double I[6];              // rotational inertia about the origin, kg m^2: xx yy zz xy xz yz
+    double pitch;             // helical, m/rad
+    double armature;          // kg m^2 or kg
+    double damping[3];        // N m s/rad or N s/m
+    double stiffness;         // N m/rad or N/m
+    double rest[4];           // rad or m; ball: quaternion
+    double limit[2];          // lo, hi; ball: 0, half angle of the cone about rest; +-infinity: none
+    double limit_k, limit_b;  // stiffness and damping of the limits
+    double extent;            // m, farthest mass of the subtree from this origin, whatever the coordinates
+    double force_scale[2];    // scales of a residual row (theory.md 3.3): m g L^r and m L^(1+r), r = 1 for rotations
 } ctn_body;
 
 /// A link's frame in its body's frame.
 typedef struct ctn_frame {
-    int body;        // -1: the world
+    int body;  // -1: the world
     double R[9], p[3];
 } ctn_frame;
 
 struct ctn_model {
     int nbody, nlink, nq, nv;
-    ctn_body *bodies;    // [nbody]
-    ctn_frame *frames;   // [nlink]
-    ctn_link *links;     // [nlink], as the user sees them
+    ctn_body *bodies;   // [nbody]
+    ctn_frame *frames;  // [nlink]
+    ctn_link *links;    // [nlink], as the user sees them
+    int *dof_adr;       // [nv] index in v of the degrees of freedom in the order of the bodies
+    bool in_order;      // it is 0, 1, 2 ...
     double gravity[3];
-    double mass;         // of all links, kg
-    double *q0, *v0;     // [nq], [nv]
+    double mass;             // of all links, kg
+    double *q0, *v0;         // [nq], [nv]
     double fixed_moment[3];  // sum of mass * com of the links fixed to the world, kg m
-    double length;       // extent of the model, m
     char *name;
-    char *names;         // storage of the link names
+    char *names;  // storage of the link names
 };
 
 #endif

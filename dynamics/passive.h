@@ -61,8 +61,7 @@ KERNEL real passive_potential(const ctn_model *m, const real *q)
         if (b->kind == JOINT_BALL) {
             const vec3 a = ball_turn(b, q);
             x = root(dot(a, a)), d = beyond(x, b->limit);
-        } else
-            x = q[b->qadr] - rset(b->rest[0]), d = beyond(q[b->qadr], b->limit);
+        } else x = q[b->qadr] - rset(b->rest[0]), d = beyond(q[b->qadr], b->limit);
         E = fmadd(rset(0.5 * b->stiffness) * x, x, E);
         E = fmadd(rset(0.5 * b->limit_k) * d, d, E);
     }

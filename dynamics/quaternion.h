@@ -87,8 +87,14 @@ FN vec3 quat_log(quat a)
 /// c(t^2) = (1 - (t/2) cot(t/2)) / t^2 = sum |B_2n| t^(2n-2) / (2n)!, t = |u| < 2 pi. slope: dc/d(t^2), may be NULL.
 FN real chart_c(real t2, real *slope)
 {
-    static const double k[] = {1.0 / 12,       1.0 / 720,           1.0 / 30240,        1.0 / 1209600,
-                               1.0 / 47900160, 5.28419013868749e-10, 1.33825365306847e-11, 3.38968029632258e-13};
+    static const double k[] = {1.0 / 12,
+                               1.0 / 720,
+                               1.0 / 30240,
+                               1.0 / 1209600,
+                               1.0 / 47900160,
+                               5.28419013868749e-10,
+                               1.33825365306847e-11,
+                               3.38968029632258e-13};
     const mask near = lt(t2, rset(0.25));
     const real a = sel(near, rset(1), t2), t = root(a);
     real s, c;

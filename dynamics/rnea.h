@@ -20,17 +20,17 @@ typedef struct {
 } rnea_work;
 
 /// Turns a vector from the parent's axes into the joint frame, and back.
-FN vec3 into_joint(const ctn_body *b, vec3 a)
+FN vec3 into_joint(const ctn_body *b, joint_form f, vec3 a)
 {
-    if (b->flags & BODY_ABOUT_X) {
+    if (f.flags & BODY_ABOUT_X) {
         const real c = rset(b->ca), s = rset(b->sa);
         return vec(a.x, fmadd(a.z, s, a.y * c), fnmadd(a.y, s, a.z * c));
     }
     return tmul(const33(b->C), a);
 }
-FN vec3 out_of_joint(const ctn_body *b, vec3 a)
+FN vec3 out_of_joint(const ctn_body *b, joint_form f, vec3 a)
 {
-    if (b->flags & BODY_ABOUT_X) {
+    if (f.flags & BODY_ABOUT_X) {
         const real c = rset(b->ca), s = rset(b->sa);
         return vec(a.x, fnmadd(a.z, s, a.y * c), fmadd(a.y, s, a.z * c));
     }
@@ -38,23 +38,82 @@ FN vec3 out_of_joint(const ctn_body *b, vec3 a)
 }
 
 /// From the joint frame into body axes, and back. R: of a ball
-FN vec3 into_body(const ctn_body *b, vec3 a, real s, real c, const mat3 *R)
+FN vec3 into_body(joint_form f, vec3 a, real s, real c, const mat3 *R)
 {
-    switch (b->kind) {
+    switch (f.kind) {
     case JOINT_REVOLUTE:
     case JOINT_HELICAL: return vec(fmadd(a.y, s, a.x * c), fnmadd(a.x, s, a.y * c), a.z);
     case JOINT_BALL: return tmul(*R, a);
     default: return a;
     }
 }
-FN vec3 out_of_body(const ctn_body *b, vec3 a, real s, real c, const mat3 *R)
+FN vec3 out_of_body(joint_form f, vec3 a, real s, real c, const mat3 *R)
 {
-    switch (b->kind) {
+    switch (f.kind) {
     case JOINT_REVOLUTE:
     case JOINT_HELICAL: return vec(fnmadd(a.y, s, a.x * c), fmadd(a.x, s, a.y * c), a.z);
     case JOINT_BALL: return mul(*R, a);
     default: return a;
     }
+}
+
+/// One body of the pass outwards. M: the motion of the body before, then of this one; g: gravity, negated.
+FN void rnea_outward_body(const ctn_body *b, joint_form f, int i, vec3 g, const real *q, const real *v, const real *a,
+                          rnea_work *work, rnea_motion *motion)
+{
+    rnea_motion M = *motion;
+    rnea_body *s = &work->body[i];
+    const mat3 *R = &work->R[i];
+    const real *qj = q + b->qadr, *vj = v + b->vadr, *aj = a + b->vadr;
+    real sn = rset(0), cs = rset(0);
+    if (f.kind == JOINT_REVOLUTE || f.kind == JOINT_HELICAL) {
+        joint_sincos(b, qj[0], &sn, &cs);
+        s->s = sn, s->c = cs;
+    }
+    if (f.kind == JOINT_BALL) work->R[i] = quat_rotation(quat_load(qj));
+
+    // the parent's motion at this origin, in body axes
+    if (f.flags & BODY_ROOT) {
+        M.w = M.al = zero3();
+        M.a = into_body(f, into_joint(b, f, g), sn, cs, R);
+    } else {
+        if (!(f.flags & BODY_NEXT)) M = work->motion[b->parent];
+        if (f.flags & BODY_OFFSET) {
+            const vec3 r = const3(b->r0);
+            M.a = cross_add(cross_add(M.a, M.al, r), M.w, cross(M.w, r));
+        }
+        M.w = into_body(f, into_joint(b, f, M.w), sn, cs, R);
+        M.al = into_body(f, into_joint(b, f, M.al), sn, cs, R);
+        M.a = into_body(f, into_joint(b, f, M.a), sn, cs, R);
+    }
+    // what the joint adds
+    const real o = rset(0);
+    if (f.kind == JOINT_PRISMATIC || f.kind == JOINT_HELICAL) {
+        const real k = rset(f.kind == JOINT_HELICAL ? b->pitch : 1.0);
+        if (!(f.flags & BODY_ROOT)) {
+            const vec3 x = vec(o, o, k * qj[0]), u = vec(o, o, rset(2) * k * vj[0]);
+            M.a = cross_add(cross_add(M.a, M.al, x), M.w, add(cross(M.w, x), u));
+        }
+        M.a.z = fmadd(k, aj[0], M.a.z);
+    }
+    if (f.kind == JOINT_REVOLUTE || f.kind == JOINT_HELICAL) {
+        if (!(f.flags & BODY_ROOT)) M.al.x = fmadd(M.w.y, vj[0], M.al.x), M.al.y = fnmadd(M.w.x, vj[0], M.al.y);
+        M.al.z = M.al.z + aj[0];
+        M.w.z = M.w.z + vj[0];
+    } else if (f.kind == JOINT_BALL) {
+        const vec3 t = vec(vj[0], vj[1], vj[2]);
+        M.al = add(cross_add(M.al, M.w, t), vec(aj[0], aj[1], aj[2]));
+        M.w = add(M.w, t);
+    } else if (f.kind == JOINT_TRANSLATION) M.a = add(M.a, vec(aj[0], aj[1], aj[2]));
+
+    if (f.flags & BODY_MASS) {
+        const vec3 h = const3(b->h);
+        const sym3 I = const_sym(b->I);
+        s->w.f = cross_add(cross_add(scale(M.a, rset(b->mass)), M.al, h), M.w, cross(M.w, h));
+        s->w.n = cross_add(add(cross(h, M.a), smul(I, M.al)), M.w, smul(I, M.w));
+    }
+    if (f.flags & BODY_FORK) work->motion[i] = M;
+    *motion = M;
 }
 
 KERNEL void rnea_outward(const ctn_model *m, const real *q, const real *v, const real *a, rnea_work *work)
@@ -64,99 +123,54 @@ KERNEL void rnea_outward(const ctn_model *m, const real *q, const real *v, const
     const vec3 g = vec(rset(-m->gravity[0]), rset(-m->gravity[1]), rset(-m->gravity[2]));
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
-        rnea_body *s = &work->body[i];
-        const mat3 *R = &work->R[i];
-        const real *qj = q + b->qadr, *vj = v + b->vadr, *aj = a + b->vadr;
-        if (b->kind == JOINT_REVOLUTE || b->kind == JOINT_HELICAL) joint_sincos(b, qj[0], &s->s, &s->c);
-        if (b->kind == JOINT_BALL) work->R[i] = quat_rotation(quat_load(qj));
-
-        // the parent's motion at this origin, in body axes
-        if (b->flags & BODY_ROOT) {
-            M.w = M.al = zero3();
-            M.a = into_body(b, into_joint(b, g), s->s, s->c, R);
-        } else {
-            if (!(b->flags & BODY_NEXT)) M = work->motion[b->parent];
-            if (b->flags & BODY_OFFSET) {
-                const vec3 r = const3(b->r0);
-                M.a = cross_add(cross_add(M.a, M.al, r), M.w, cross(M.w, r));
-            }
-            M.w = into_body(b, into_joint(b, M.w), s->s, s->c, R);
-            M.al = into_body(b, into_joint(b, M.al), s->s, s->c, R);
-            M.a = into_body(b, into_joint(b, M.a), s->s, s->c, R);
-        }
-        // what the joint adds
-        const real o = rset(0);
-        if (b->kind == JOINT_PRISMATIC || b->kind == JOINT_HELICAL) {
-            const real k = rset(b->kind == JOINT_HELICAL ? b->pitch : 1.0);
-            if (!(b->flags & BODY_ROOT)) {
-                const vec3 x = vec(o, o, k * qj[0]), u = vec(o, o, rset(2) * k * vj[0]);
-                M.a = cross_add(cross_add(M.a, M.al, x), M.w, add(cross(M.w, x), u));
-            }
-            M.a.z = fmadd(k, aj[0], M.a.z);
-        }
-        if (b->kind == JOINT_REVOLUTE || b->kind == JOINT_HELICAL) {
-            if (!(b->flags & BODY_ROOT)) M.al.x = fmadd(M.w.y, vj[0], M.al.x), M.al.y = fnmadd(M.w.x, vj[0], M.al.y);
-            M.al.z = M.al.z + aj[0];
-            M.w.z = M.w.z + vj[0];
-        } else if (b->kind == JOINT_BALL) {
-            const vec3 t = vec(vj[0], vj[1], vj[2]);
-            M.al = add(cross_add(M.al, M.w, t), vec(aj[0], aj[1], aj[2]));
-            M.w = add(M.w, t);
-        } else if (b->kind == JOINT_TRANSLATION)
-            M.a = add(M.a, vec(aj[0], aj[1], aj[2]));
-
-        if (b->flags & BODY_MASS) {
-            const vec3 h = const3(b->h);
-            const sym3 I = const_sym(b->I);
-            s->w.f = cross_add(cross_add(scale(M.a, rset(b->mass)), M.al, h), M.w, cross(M.w, h));
-            s->w.n = cross_add(add(cross(h, M.a), smul(I, M.al)), M.w, smul(I, M.w));
-        }
-        if (b->flags & BODY_FORK) work->motion[i] = M;
+        BY_FORM(b, f, rnea_outward_body(b, f, i, g, q, v, a, work, &M))
     }
+}
+
+/// One body of the pass inwards. next: the wrench of the subtree of the body after it, then of its own.
+FN void rnea_inward_body(const ctn_body *b, joint_form f, int i, const real *q, const real *a, rnea_work *work, real *tau,
+                         wrench *next)
+{
+    const rnea_body *s = &work->body[i];
+    wrench w;
+    if (f.flags & BODY_LEAF) w = s->w;
+    else {
+        w = *next;
+        if (f.flags & BODY_FORK) w = wrench_add(w, work->hand[i]);
+        if (f.flags & BODY_MASS) w = wrench_add(w, s->w);
+    }
+    real *t = tau + b->vadr;
+    switch (f.kind) {
+    case JOINT_REVOLUTE: t[0] = w.n.z; break;
+    case JOINT_PRISMATIC: t[0] = w.f.z; break;
+    case JOINT_HELICAL: t[0] = fmadd(rset(b->pitch), w.f.z, w.n.z); break;
+    case JOINT_BALL: t[0] = w.n.x, t[1] = w.n.y, t[2] = w.n.z; break;
+    case JOINT_TRANSLATION: t[0] = w.f.x, t[1] = w.f.y, t[2] = w.f.z; break;
+    }
+    if (b->flags & BODY_ARMATURE)
+        for (int k = 0; k < b->nv; k++) t[k] = fmadd(rset(b->armature), a[b->vadr + k], t[k]);
+    if (f.flags & BODY_ROOT) return;
+
+    if (f.kind == JOINT_PRISMATIC || f.kind == JOINT_HELICAL) {
+        const real x = rset(f.kind == JOINT_HELICAL ? b->pitch : 1.0) * q[b->qadr];
+        w.n.x = fnmadd(x, w.f.y, w.n.x), w.n.y = fmadd(x, w.f.x, w.n.y);
+    }
+    const mat3 *R = &work->R[i];
+    const real sn = s->s, cs = s->c;
+    w.f = out_of_joint(b, f, out_of_body(f, w.f, sn, cs, R));
+    w.n = out_of_joint(b, f, out_of_body(f, w.n, sn, cs, R));
+    if (f.flags & BODY_OFFSET) w.n = cross_add(w.n, const3(b->r0), w.f);
+    if (f.flags & BODY_NEXT) *next = w;
+    else if (f.flags & BODY_LAST) work->hand[b->parent] = w;
+    else work->hand[b->parent] = wrench_add(work->hand[b->parent], w);
 }
 
 KERNEL void rnea_inward(const ctn_model *m, const real *q, const real *a, rnea_work *work, real *tau)
 {
-    wrench c = wrench_zero();  // from the subtree of the next body
+    wrench next = wrench_zero();
     for (int i = m->nbody - 1; i >= 0; i--) {
         const ctn_body *b = &m->bodies[i];
-        const rnea_body *s = &work->body[i];
-        wrench w;
-        if (b->flags & BODY_LEAF)
-            w = s->w;
-        else {
-            w = c;
-            if (b->flags & BODY_FORK) w = wrench_add(w, work->hand[i]);
-            if (b->flags & BODY_MASS) w = wrench_add(w, s->w);
-        }
-        real *t = tau + b->vadr;
-        const real *aj = a + b->vadr;
-        const real J = rset(b->armature);
-        switch (b->kind) {
-        case JOINT_REVOLUTE: t[0] = w.n.z; break;
-        case JOINT_PRISMATIC: t[0] = w.f.z; break;
-        case JOINT_HELICAL: t[0] = fmadd(rset(b->pitch), w.f.z, w.n.z); break;
-        case JOINT_BALL: t[0] = w.n.x, t[1] = w.n.y, t[2] = w.n.z; break;
-        case JOINT_TRANSLATION: t[0] = w.f.x, t[1] = w.f.y, t[2] = w.f.z; break;
-        }
-        if (b->flags & BODY_ARMATURE)
-            for (int k = 0; k < b->nv; k++) t[k] = fmadd(J, aj[k], t[k]);
-        if (b->flags & BODY_ROOT) continue;
-
-        if (b->kind == JOINT_PRISMATIC || b->kind == JOINT_HELICAL) {
-            const real x = rset(b->kind == JOINT_HELICAL ? b->pitch : 1.0) * q[b->qadr];
-            w.n.x = fnmadd(x, w.f.y, w.n.x), w.n.y = fmadd(x, w.f.x, w.n.y);
-        }
-        const mat3 *R = &work->R[i];
-        w.f = out_of_joint(b, out_of_body(b, w.f, s->s, s->c, R));
-        w.n = out_of_joint(b, out_of_body(b, w.n, s->s, s->c, R));
-        if (b->flags & BODY_OFFSET) w.n = cross_add(w.n, const3(b->r0), w.f);
-        if (b->flags & BODY_NEXT)
-            c = w;
-        else if (b->flags & BODY_LAST)
-            work->hand[b->parent] = w;
-        else
-            work->hand[b->parent] = wrench_add(work->hand[b->parent], w);
+        BY_FORM(b, f, rnea_inward_body(b, f, i, q, a, work, tau, &next))
     }
 }
 

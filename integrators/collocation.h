@@ -73,8 +73,8 @@ KERNEL void find_placements(const ctn_model *m, const real *q, placement *T)
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
         const mat3 parent = b->flags & BODY_ROOT ? T[i].R : T[b->parent].R;
-        T[i].R = body_axes(b, parent, q);
-        T[i].r = body_offset(b, parent, T[i].R.z, q);
+        T[i].R = body_axes(b, form_of(b), parent, q);
+        T[i].r = body_offset(b, form_of(b), parent, T[i].R.z, q);
     }
 }
 
@@ -111,7 +111,7 @@ FN real evaluate_body(const ctn_model *m, const ctn_body *b, int kind, solve *W,
     placement *T = &W->now[i];
     iterate_body *t = &W->body[i];
     const mat3 parent = root_body ? T->R : W->now[b->parent].R;
-    const mat3 P = joint_frame(b, parent);
+    const mat3 P = joint_frame(b, form_of(b), parent);
     mat3 R = P;
     if (kind == JOINT_REVOLUTE || kind == JOINT_HELICAL) {
         real sn, cs;
@@ -122,7 +122,7 @@ FN real evaluate_body(const ctn_model *m, const ctn_body *b, int kind, solve *W,
     vec3 dp = root_body ? zero3() : W->body[b->parent].dp;
     if (kind == JOINT_TRANSLATION) dp = vec(W->in.u[b->vadr], W->in.u[b->vadr + 1], W->in.u[b->vadr + 2]);
     else if (kind == JOINT_PRISMATIC || kind == JOINT_HELICAL || (b->flags & BODY_OFFSET)) {
-        T->r = body_offset(b, parent, R.z, x);
+        T->r = body_offset(b, form_of(b), parent, R.z, x);
         dp = add(dp, sub(T->r, s->r));
     }
     t->dp = dp;
@@ -201,7 +201,7 @@ KERNEL real residual(const ctn_model *m, solve *W)
         }
         if (b->flags & BODY_ROOT) continue;
         wrench *p = &W->sum[b->parent];
-        *p = wrench_add(*p, has_arm(b) ? wrench_shift(w, T->r) : w);
+        *p = wrench_add(*p, has_arm(form_of(b)) ? wrench_shift(w, T->r) : w);
     }
     return most;
 }

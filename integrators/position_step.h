@@ -153,7 +153,7 @@ KERNEL void commit_step(const ctn_model *m, position_state *S, position_work *P,
         }
         if (all) continue;
         k->R.x = sel3(where, t->R.x, k->R.x), k->R.y = sel3(where, t->R.y, k->R.y), k->R.z = sel3(where, t->R.z, k->R.z);
-        if (has_arm(b)) k->r = sel3(where, t->r, k->r);
+        if (has_arm(form_of(b))) k->r = sel3(where, t->r, k->r);
     }
     if (all) {
         placement *old = W->start;
@@ -201,9 +201,9 @@ KERNEL void nearest_velocity(const ctn_model *m, const position_state *S, aba_wo
         const ctn_body *b = &m->bodies[i];
         aba_rigid *s = &work->body[i].rigid;
         const mat3 parent = b->flags & BODY_ROOT ? work->motion[i].R : work->motion[b->parent].R;
-        const mat3 R = work->motion[i].R = body_axes(b, parent, S->q);
+        const mat3 R = work->motion[i].R = body_axes(b, form_of(b), parent, S->q);
         s->z = R.z;
-        s->r = body_offset(b, parent, R.z, S->q);
+        s->r = body_offset(b, form_of(b), parent, R.z, S->q);
         for (int k = b->vadr; k < b->vadr + b->nv; k++) force[k] = rset(b->armature) * S->rate[k];
         if (!(b->flags & BODY_MASS)) continue;
         const rate_pose *V = &S->V[i];

@@ -24,7 +24,8 @@ static mat mat_mul(mat a, mat b)
 {
     mat c;
     for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) c.m[3 * i + j] = a.m[3 * i] * b.m[j] + a.m[3 * i + 1] * b.m[3 + j] + a.m[3 * i + 2] * b.m[6 + j];
+        for (int j = 0; j < 3; j++)
+            c.m[3 * i + j] = a.m[3 * i] * b.m[j] + a.m[3 * i + 1] * b.m[3 + j] + a.m[3 * i + 2] * b.m[6 + j];
     return c;
 }
 
@@ -50,8 +51,8 @@ static ld vec_norm(vec a) { return sqrtl(a.x[0] * a.x[0] + a.x[1] * a.x[1] + a.x
 static mat mat_of_quaternion(const double *q)
 {
     const ld w = q[0], x = q[1], y = q[2], z = q[3], s = 2 / (w * w + x * x + y * y + z * z);
-    return (mat){{1 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y),     //
-                  s * (x * y + w * z), 1 - s * (x * x + z * z), s * (y * z - w * x),     //
+    return (mat){{1 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y),  //
+                  s * (x * y + w * z), 1 - s * (x * x + z * z), s * (y * z - w * x),  //
                   s * (x * z - w * y), s * (y * z + w * x), 1 - s * (x * x + y * y)}};
 }
 
@@ -78,7 +79,7 @@ static mat about_z(ld c, ld s) { return (mat){{c, -s, 0, s, c, 0, 0, 0, 1}}; }
 /// A body while the model is being made.
 typedef struct {
     int kind, parent, qadr, vadr, link;
-    mat C;    // joint frame in the parent's body frame
+    mat C;  // joint frame in the parent's body frame
     vec r0;
     ld mass;
     vec h;
@@ -115,7 +116,7 @@ static void joint_forces(draft *b, const scene_joint *j, int dof, int nv)
     for (int k = 0; k < nv; k++) o->damping[k] = j->damping[dof + k];
     o->limit[0] = -INFINITY, o->limit[1] = INFINITY;
     o->limit_k = j->limit_stiffness, o->limit_b = j->limit_damping;
-    if (j->type == CTN_FREE) return;
+    if (j->type == CTN_FREE || dof > 2) return;  // free joints have six degrees of freedom, but dampers alone
     o->stiffness = j->stiffness[dof], o->armature = j->armature[dof];
     if (b->kind == JOINT_BALL) {
         memcpy(o->rest, j->rest, sizeof o->rest);
@@ -141,7 +142,10 @@ static void add_joint(drafts *d, const scene_link *l, int link, int qadr, int va
     case CTN_REVOLUTE:
     case CTN_PRISMATIC:
     case CTN_HELICAL:
-        b = draft_add(d, j->type == CTN_REVOLUTE ? JOINT_REVOLUTE : j->type == CTN_PRISMATIC ? JOINT_PRISMATIC : JOINT_HELICAL,
+        b = draft_add(d,
+                      j->type == CTN_REVOLUTE    ? JOINT_REVOLUTE
+                      : j->type == CTN_PRISMATIC ? JOINT_PRISMATIC
+                                                 : JOINT_HELICAL,
                       on.body, mat_mul(zero, Q), at, qadr, vadr, link);
         b->out.pitch = j->pitch;
         joint_forces(b, j, 0, 1);
@@ -231,7 +235,6 @@ static bool depth_first(drafts *d, int *order)
 
 static bool turns_about_z(const draft *b) { return b->kind == JOINT_REVOLUTE || b->kind == JOINT_HELICAL; }
 
-
 /// (c, s) of an angle as quarter turns and a rest of at most an eighth turn.
 static void split_angle(ld c, ld s, double *quarter, double *rest)
 {
@@ -271,8 +274,7 @@ static void choose_axes(drafts *d, const int *order, const int *before)
                 if (o->flags & BODY_ABOUT_X) {
                     const ld t = c * pc - s * ps;
                     s = s * pc + c * ps, c = t;
-                } else
-                    b->C = mat_mul(b->C, about_z(pc, ps));
+                } else b->C = mat_mul(b->C, about_z(pc, ps));
             }
         }
         if (o->flags & BODY_ABOUT_X) split_angle(c, s, &o->quarter, &o->rest_angle);
@@ -312,6 +314,13 @@ static void finish_bodies(ctn_model *m, drafts *d, const int *order, const int *
         if (o->stiffness || isfinite(o->limit[0]) || isfinite(o->limit[1])) o->flags |= BODY_SPRING | BODY_PASSIVE;
         if (o->damping[0] || o->damping[1] || o->damping[2]) o->flags |= BODY_PASSIVE;
     }
+    m->in_order = true;
+    for (int i = 0, dof = 0; i < n; i++) {
+        ctn_body *o = &m->bodies[i];
+        o->dof = dof;
+        if (o->vadr != dof) m->in_order = false;
+        for (int k = 0; k < o->nv; k++) m->dof_adr[dof++] = o->vadr + k;
+    }
     // inwards: masses and extents of subtrees, forks
     for (int i = n - 1; i >= 0; i--) {
         ctn_body *o = &m->bodies[i];
@@ -332,7 +341,12 @@ static void finish_bodies(ctn_model *m, drafts *d, const int *order, const int *
     }
     for (int i = 0; i < n; i++) {
         ctn_body *o = &m->bodies[i];
-        if (o->extent > m->length) m->length = o->extent;
+        const unsigned flags = o->flags & FORM_FLAGS;
+        o->form = o->kind != JOINT_REVOLUTE         ? FORM_OTHER
+                  : flags == FORM_HINGE_FLAGS       ? FORM_HINGE
+                  : flags == FORM_CROSS_FIRST_FLAGS ? FORM_CROSS_FIRST
+                  : flags == FORM_CROSS_LAST_FLAGS  ? FORM_CROSS_LAST
+                                                    : FORM_REVOLUTE;
         const double L = o->extent > 0 ? o->extent : 1;
         const bool turn = o->kind == JOINT_REVOLUTE || o->kind == JOINT_HELICAL || o->kind == JOINT_BALL;
         o->force_scale[0] = o->subtree_mass * (double)g * (turn ? L : 1);
@@ -373,8 +387,8 @@ static ctn_status check_bodies(const ctn_model *m, const drafts *d, const int *o
     for (int i = 0; i < m->nbody; i++) {
         const scene_link *l = &scene->links[d->body[order[i]].link];
         if (m->bodies[i].subtree_mass > 0) continue;
-        return fail(err, CTN_BAD_SCENE, "%s:%d:%d: links: '%s' moves no mass: give it, or a link that hangs on it, a mass", l->file,
-                    l->line, l->column, l->name);
+        return fail(err, CTN_BAD_SCENE, "%s:%d:%d: links: '%s' moves no mass: give it, or a link that hangs on it, a mass",
+                    l->file, l->line, l->column, l->name);
     }
     return CTN_OK;
 }
@@ -391,11 +405,13 @@ ctn_model *ctn_model_create(const ctn_scene *scene, ctn_error *err)
     m->name = strdup(scene->name);
     m->links = calloc(links, sizeof *m->links);
     m->frames = calloc(links, sizeof *m->frames);
+    m->dof_adr = calloc((size_t)m->nv + 1, sizeof *m->dof_adr);
     m->q0 = calloc((size_t)m->nq + 1, sizeof *m->q0);
     m->v0 = calloc((size_t)m->nv + 1, sizeof *m->v0);
     d.body = calloc(3 * links, sizeof *d.body);
     d.link = calloc(links, sizeof *d.link);
-    if (!m->name || !m->links || !m->frames || !m->q0 || !m->v0 || !d.body || !d.link || !copy_links(m, scene)) goto no_memory;
+    if (!m->name || !m->links || !m->frames || !m->dof_adr || !m->q0 || !m->v0 || !d.body || !d.link || !copy_links(m, scene))
+        goto no_memory;
 
     for (int l = 0; l < scene->nlink; l++) {
         const scene_link *s = &scene->links[l];

@@ -67,7 +67,10 @@ static frame layout(const ctn_model *m, arena *a)
     a->used = common;
     f.crba.body = take(a, n, sizeof(crba_body));
     f.crba.sum = take(a, n, sizeof(composite));
-    f.crba.R = take(a, n, sizeof(mat3));
+    for (int k = 0; k < 3; k++) f.crba.n[k] = take(a, (size_t)m->nv, sizeof(real));
+    for (int k = 0; k < 3; k++) f.crba.f[k] = take(a, (size_t)m->nv, sizeof(real));
+    f.crba.row = take(a, (size_t)m->nv, sizeof(real));
+    f.crba.sorted = take(a, (size_t)m->nv, sizeof(real));
     most = a->used > most ? a->used : most;
     a->used = common;
     f.T = take(a, n, sizeof(pose));
@@ -156,11 +159,10 @@ static void run_crba(const ctn_model *m, void *scratch, int count, const double 
 {
     frame f = open_frame(m, scratch);
     const size_t n = (size_t)m->nv * (size_t)m->nv;
-    memset(H, 0, (size_t)count * n * sizeof *H);
     for (int c = 0; c < count; c += LANES) {
         double *out[LANES];
         const int lanes = count - c < LANES ? count - c : LANES;
-        for (int l = 0; l < lanes; l++) out[l] = H + (size_t)(c + l) * n;
+        for (int l = 0; l < LANES; l++) out[l] = H + (size_t)(l < lanes ? c + l : c) * n;
         gather(f.q, q, m->nq, c, count);
         crba(m, f.q, &f.crba, out, lanes);
     }

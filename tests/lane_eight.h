@@ -73,6 +73,15 @@ FN void lane_scatter(double *const *row, int count, const real *src, int n)
     for (int j = 0; j < n; j++)
         for (int l = 0; l < count; l++) row[l][j] = src[j][l];
 }
+FN void lane_mirror4(double *to, const double *from, size_t n)
+{
+    for (int i = 0; i < 16; i++) to[(size_t)(i / 4) * n + (size_t)(i % 4)] = from[(size_t)(i % 4) * n + (size_t)(i / 4)];
+}
+FN void lane_symmetric4(double *H, size_t n)
+{
+    for (size_t i = 0; i < 4; i++)
+        for (size_t j = 0; j < i; j++) H[i * n + j] = H[j * n + i];
+}
 #undef EACH
 
 #endif
