@@ -60,6 +60,9 @@ typedef struct {
     mask too_far;   // a ball's increment is ambiguous
 } solve;
 
+/// The larger of two numbers that are not negative; NaN if one is.
+FN real larger(real a, real b) { return sel(lt(a, b), b, fmadd(rset(0), b, a)); }
+
 FN void set_step_size(solve *W, real h)
 {
     W->in.h = h;
@@ -102,31 +105,32 @@ KERNEL void start_step(const ctn_model *m, solve *W)
     }
 }
 
-/// One body of evaluate(); kind is a constant in each call. Returns its energy.
-FN real evaluate_body(const ctn_model *m, const ctn_body *b, int kind, solve *W, int i)
+/// One body of evaluate(). Returns its energy.
+FN real evaluate_body(const ctn_model *m, const ctn_body *b, joint_form f, solve *W, int i)
 {
     const real *x = W->in.x, k2 = W->in.k2;
-    const bool root_body = b->flags & BODY_ROOT;
+    const bool root_body = f.flags & BODY_ROOT;
     const placement *s = &W->start[i];
     placement *T = &W->now[i];
     iterate_body *t = &W->body[i];
-    const mat3 parent = root_body ? T->R : W->now[b->parent].R;
-    const mat3 P = joint_frame(b, form_of(b), parent);
+    const int up = f.flags & BODY_NEXT ? i - 1 : b->parent;
+    const mat3 parent = root_body ? T->R : W->now[up].R;
+    const mat3 P = joint_frame(b, f, parent);
     mat3 R = P;
-    if (kind == JOINT_REVOLUTE || kind == JOINT_HELICAL) {
+    if (f.kind == JOINT_REVOLUTE || f.kind == JOINT_HELICAL) {
         real sn, cs;
         joint_sincos(b, x[b->qadr], &sn, &cs);
         R = turn_about_z(P, sn, cs);
-    } else if (kind == JOINT_BALL) R = mmul(P, quat_rotation(quat_load(x + b->qadr)));
+    } else if (f.kind == JOINT_BALL) R = mmul(P, quat_rotation(quat_load(x + b->qadr)));
     T->R = R;
-    vec3 dp = root_body ? zero3() : W->body[b->parent].dp;
-    if (kind == JOINT_TRANSLATION) dp = vec(W->in.u[b->vadr], W->in.u[b->vadr + 1], W->in.u[b->vadr + 2]);
-    else if (kind == JOINT_PRISMATIC || kind == JOINT_HELICAL || (b->flags & BODY_OFFSET)) {
-        T->r = body_offset(b, form_of(b), parent, R.z, x);
+    vec3 dp = root_body ? zero3() : W->body[up].dp;
+    if (f.kind == JOINT_TRANSLATION) dp = vec(W->in.u[b->vadr], W->in.u[b->vadr + 1], W->in.u[b->vadr + 2]);
+    else if (f.kind == JOINT_PRISMATIC || f.kind == JOINT_HELICAL || (f.flags & BODY_OFFSET)) {
+        T->r = body_offset(b, f, parent, R.z, x);
         dp = add(dp, sub(T->r, s->r));
     }
     t->dp = dp;
-    if (!(b->flags & BODY_MASS)) {
+    if (!(f.flags & BODY_MASS)) {
         t->w = wrench_zero();
         return rset(0);
     }
@@ -134,14 +138,14 @@ FN real evaluate_body(const ctn_model *m, const ctn_body *b, int kind, solve *W,
     const real mass = rset(b->mass), half = rset(-0.5);
     const vec3 g = const3(m->gravity), c = mul(R, const3(b->h)), e = sub(dp, k->e);
     const vec3 y = vec(fmadd(k2, e.x, negate(g.x)), fmadd(k2, e.y, negate(g.y)), fmadd(k2, e.z, negate(g.z)));
-    const vec3 ck = scale(c, k2), f = add_scaled(sub(ck, k->G), y, mass);
+    const vec3 ck = scale(c, k2), force = add_scaled(sub(ck, k->G), y, mass);
     mat3 K;
     K.x = sub_scaled(mul(R, k->Zt.x), c, y.x);
     K.y = sub_scaled(mul(R, k->Zt.y), c, y.y);
     K.z = sub_scaled(mul(R, k->Zt.z), c, y.z);
     t->w.n = vec(K.y.z - K.z.y, K.z.x - K.x.z, K.x.y - K.y.x);
-    t->w.f = f;
-    t->b = add_scaled(ck, f, half);
+    t->w.f = force;
+    t->b = add_scaled(ck, force, half);
     t->A.xx = K.y.y + K.z.z, t->A.yy = K.x.x + K.z.z, t->A.zz = K.x.x + K.y.y;
     t->A.xy = half * (K.y.x + K.x.y), t->A.xz = half * (K.z.x + K.x.z), t->A.yz = half * (K.z.y + K.y.z);
     const vec3 v = sub(scale(e, rset(0.5 * b->mass) * k2), k->G);
@@ -156,13 +160,7 @@ KERNEL void evaluate(const ctn_model *m, solve *W)
     W->too_far = none_of();
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
-        switch (b->kind) {
-        case JOINT_REVOLUTE: W->E = W->E + evaluate_body(m, b, JOINT_REVOLUTE, W, i); break;
-        case JOINT_PRISMATIC: W->E = W->E + evaluate_body(m, b, JOINT_PRISMATIC, W, i); break;
-        case JOINT_HELICAL: W->E = W->E + evaluate_body(m, b, JOINT_HELICAL, W, i); break;
-        case JOINT_BALL: W->E = W->E + evaluate_body(m, b, JOINT_BALL, W, i); break;
-        default: W->E = W->E + evaluate_body(m, b, JOINT_TRANSLATION, W, i);
-        }
+        BY_FORM(b, f, W->E = W->E + evaluate_body(m, b, f, W, i))
         if (!has_terms(b, W->in.tau)) continue;
         if (b->nv == 1) {
             const terms1 t = joint_terms1(b, &W->in);
@@ -176,32 +174,47 @@ KERNEL void evaluate(const ctn_model *m, solve *W)
     }
 }
 
+/// One body of residual(). next: the wrench that the body after it hands on, then what it hands on itself. Returns its largest row.
+FN real residual_body(const ctn_body *b, joint_form f, solve *W, int i, wrench *next)
+{
+    const placement *T = &W->now[i];
+    wrench w;
+    if (f.flags & BODY_LEAF) w = W->body[i].w;
+    else {
+        w = *next;
+        if (f.flags & BODY_MASS) w = wrench_add(w, W->body[i].w);
+        if (f.flags & BODY_FORK) w = wrench_add(w, W->sum[i]);
+    }
+    W->sum[i] = w;
+    real *r = W->r + b->vadr, most = rset(0);
+    if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) {
+        vec3 row = f.kind == JOINT_BALL ? tmul(T->R, w.n) : w.f;
+        if (has_terms(b, W->in.tau)) row = add(row, W->terms[i].g);
+        r[0] = row.x, r[1] = row.y, r[2] = row.z;
+        for (int k = 0; k < 3; k++) most = larger(most, magnitude(r[k]) * W->step[i].unit);
+    } else {
+        real row = joint_row(b, f.kind, T->R.z, w);
+        if (has_terms(b, W->in.tau)) row = row + W->terms[i].g.x;
+        r[0] = row;
+        most = magnitude(row) * W->step[i].unit;
+    }
+    if (f.flags & BODY_ROOT) return most;
+    if (has_arm(f)) w = wrench_shift(w, T->r);
+    if (f.flags & BODY_NEXT) *next = w;
+    else if (f.flags & BODY_LAST) W->sum[b->parent] = w;
+    else W->sum[b->parent] = wrench_add(W->sum[b->parent], w);
+    return most;
+}
+
 /// Sums the wrenches towards the root and forms the residual r [nv] (balls: body axes, the gradient by turns). Returns the
-/// largest row over its scale of force, max(m g, m L / h^2) of its subtree, times L for rotations.
+/// largest row over its scale of force, max(m g, m L / h^2) of its subtree, times L for rotations; NaN if one is.
 KERNEL real residual(const ctn_model *m, solve *W)
 {
     real most = rset(0);
-    for (int i = 0; i < m->nbody; i++) W->sum[i] = W->body[i].w;
+    wrench next = wrench_zero();
     for (int i = m->nbody - 1; i >= 0; i--) {
         const ctn_body *b = &m->bodies[i];
-        const placement *T = &W->now[i];
-        const wrench w = W->sum[i];
-        real *r = W->r + b->vadr;
-        if (b->nv == 1) {
-            r[0] = joint_row(b, b->kind, T->R.z, w);
-            if (has_terms(b, W->in.tau)) r[0] = r[0] + W->terms[i].g.x;
-        } else {
-            vec3 row = b->kind == JOINT_BALL ? tmul(T->R, w.n) : w.f;
-            if (has_terms(b, W->in.tau)) row = add(row, W->terms[i].g);
-            r[0] = row.x, r[1] = row.y, r[2] = row.z;
-        }
-        for (int k = 0; k < b->nv; k++) {
-            const real s = magnitude(r[k]) * W->step[i].unit;
-            most = sel(le(s, most), most, s);  // a NaN stays
-        }
-        if (b->flags & BODY_ROOT) continue;
-        wrench *p = &W->sum[b->parent];
-        *p = wrench_add(*p, has_arm(form_of(b)) ? wrench_shift(w, T->r) : w);
+        BY_FORM(b, f, most = larger(most, residual_body(b, f, W, i, &next)))
     }
     return most;
 }

@@ -47,10 +47,10 @@ typedef struct {
 } sweep_work;
 
 /// Adds S x* w / 2, (s, v) x* (n, f) = (s x n + v x f, s x f), to the column U of a joint of one degree of freedom.
-FN void add_cross_term(const ctn_body *b, int kind, vec3 z, wrench w, vec3 *Ua, vec3 *Ul)
+FN void add_cross_term(const ctn_body *b, joint_form f, vec3 z, wrench w, vec3 *Ua, vec3 *Ul)
 {
     const vec3 s = scale(z, rset(0.5));
-    switch (kind) {
+    switch (f.kind) {
     case JOINT_PRISMATIC: *Ua = cross_add(*Ua, s, w.f); break;
     case JOINT_HELICAL:
         *Ua = cross_add(cross_add(*Ua, s, w.n), scale(s, rset(b->pitch)), w.f);
@@ -72,29 +72,29 @@ FN void drop_curvature(const ctn_body *b, const solve *W, int i, real keep, sym3
 }
 
 /// Inertia, right-hand side and lost wrench of what hangs on body i, itself included.
-FN void sweep_gather(const ctn_body *b, const solve *W, const sweep_work *work, int i, bool dropping, const sweep_hand *next,
-                     inertia6 *P, wrench *p, wrench *lost)
+FN void sweep_gather(const ctn_body *b, joint_form f, const solve *W, const sweep_work *work, int i, bool dropping,
+                     const sweep_hand *next, inertia6 *P, wrench *p, wrench *lost)
 {
     const iterate_body *t = &W->body[i];
     sym3 A = t->A;
     vec3 h = t->b;
     *lost = wrench_zero();
-    if (dropping && (b->flags & BODY_MASS)) {
+    if (dropping && (f.flags & BODY_MASS)) {
         const real keep = work->keep[i];
         drop_curvature(b, W, i, keep, &A, &h);
         lost->n = scale(t->w.n, rset(1) - keep), lost->f = scale(t->w.f, rset(1) - keep);
     }
-    if (b->flags & BODY_LEAF) {
+    if (f.flags & BODY_LEAF) {
         *P = inertia_rigid(A, h, rset(b->mass) * W->in.k2);
         *p = wrench_zero();
     } else {
         *P = next->P, *p = next->p;
-        if (b->flags & BODY_MASS) *P = inertia_add_rigid(*P, A, h, rset(b->mass) * W->in.k2);
-        if (b->flags & BODY_FORK) *P = inertia_add(*P, work->hand[i].P), *p = wrench_add(*p, work->hand[i].p);
+        if (f.flags & BODY_MASS) *P = inertia_add_rigid(*P, A, h, rset(b->mass) * W->in.k2);
+        if (f.flags & BODY_FORK) *P = inertia_add(*P, work->hand[i].P), *p = wrench_add(*p, work->hand[i].p);
     }
     if (!dropping) return;
-    if (!(b->flags & BODY_LEAF)) *lost = wrench_add(*lost, next->lost);
-    if (b->flags & BODY_FORK) *lost = wrench_add(*lost, work->hand[i].lost);
+    if (!(f.flags & BODY_LEAF)) *lost = wrench_add(*lost, next->lost);
+    if (f.flags & BODY_FORK) *lost = wrench_add(*lost, work->hand[i].lost);
 }
 
 /// The wrench on body i that has curvature. Taken off the sum, it is the sum to the last bit in lanes that drop nothing.
@@ -105,31 +105,31 @@ FN wrench curved_wrench(const solve *W, int i, bool dropping, wrench lost)
     return w;
 }
 
-/// A joint of one degree of freedom; kind and dropping are constants in each call. Returns where its pivot is positive.
-FN mask sweep_inward1(const ctn_body *b, int kind, const solve *W, sweep_work *work, int i, bool dropping, const sweep_hand *next,
-                      sweep_hand *out)
+/// A joint of one degree of freedom; dropping is a constant in each call. Returns where its pivot is positive.
+FN mask sweep_inward1(const ctn_body *b, joint_form f, const solve *W, sweep_work *work, int i, bool dropping,
+                      const sweep_hand *next, sweep_hand *out)
 {
     const vec3 z = W->now[i].R.z, r = W->now[i].r;
     sweep_joint1 *s = &work->body[i].one;
     inertia6 P;
     wrench p, lost;
     vec3 Ua, Ul;
-    sweep_gather(b, W, work, i, dropping, next, &P, &p, &lost);
-    joint_column(b, kind, z, &P, &Ua, &Ul);
+    sweep_gather(b, f, W, work, i, dropping, next, &P, &p, &lost);
+    joint_column(b, f.kind, z, &P, &Ua, &Ul);
     // S'N = 0: the pivot needs no cross term
-    real D = kind == JOINT_PRISMATIC ? dot(z, Ul)
-             : kind == JOINT_HELICAL ? fmadd(rset(b->pitch), dot(z, Ul), dot(z, Ua))
-                                     : dot(z, Ua);
+    real D = f.kind == JOINT_PRISMATIC ? dot(z, Ul)
+             : f.kind == JOINT_HELICAL ? fmadd(rset(b->pitch), dot(z, Ul), dot(z, Ua))
+                                       : dot(z, Ua);
     if (has_terms(b, W->in.tau)) D = D + W->terms[i].k.xx;
     const mask good = gt(D, rset(0));
-    const real I = rset(1) / sel(good, D, rset(1)), u = joint_row(b, kind, z, p) + W->r[b->vadr];
-    if (!(b->flags & BODY_ROOT)) add_cross_term(b, kind, z, curved_wrench(W, i, dropping, lost), &Ua, &Ul);
+    const real I = rset(1) / sel(good, D, rset(1)), u = joint_row(b, f.kind, z, p) + W->r[b->vadr];
+    if (!(f.flags & BODY_ROOT)) add_cross_term(b, f, z, curved_wrench(W, i, dropping, lost), &Ua, &Ul);
     s->Ua = Ua, s->Ul = Ul, s->i = I, s->u = u;
-    if (b->flags & BODY_ROOT) return good;
+    if (f.flags & BODY_ROOT) return good;
     const real d = I * u;
     p.n = sub_scaled(p.n, Ua, d), p.f = sub_scaled(p.f, Ul, d);
     P = inertia_eliminate(P, Ua, Ul, I);
-    if (kind != JOINT_REVOLUTE || (b->flags & BODY_OFFSET)) {
+    if (has_arm(f)) {
         out->p = wrench_shift(p, r);
         out->P = inertia_shift(P, r);
         if (dropping) out->lost = wrench_shift(lost, r);
@@ -150,7 +150,7 @@ FN mask sweep_inward3(const ctn_body *b, const solve *W, sweep_work *work, int i
     sweep_joint3 *s = &work->body[i].three;
     inertia6 P;
     wrench p, lost;
-    sweep_gather(b, W, work, i, dropping, next, &P, &p, &lost);
+    sweep_gather(b, form_of(b), W, work, i, dropping, next, &P, &p, &lost);
     sym3 D = ball ? P.A : P.D;
     const vec3 row = vec(W->r[b->vadr], W->r[b->vadr + 1], W->r[b->vadr + 2]);
     if (has_terms(b, W->in.tau)) {
@@ -179,20 +179,11 @@ FN mask sweep_inward3(const ctn_body *b, const solve *W, sweep_work *work, int i
     return good;
 }
 
-/// Any body, for the rare sweep that drops curvature: speed does not count.
-FN mask sweep_inward_dropping(const ctn_body *b, const solve *W, sweep_work *work, int i, const sweep_hand *next, sweep_hand *out)
+FN mask sweep_inward_body(const ctn_body *b, joint_form f, const solve *W, sweep_work *work, int i, bool dropping,
+                          const sweep_hand *next, sweep_hand *out)
 {
-    return b->nv == 1 ? sweep_inward1(b, b->kind, W, work, i, true, next, out) : sweep_inward3(b, W, work, i, true, next, out);
-}
-
-FN mask sweep_inward_plain(const ctn_body *b, const solve *W, sweep_work *work, int i, const sweep_hand *next, sweep_hand *out)
-{
-    switch (b->kind) {
-    case JOINT_REVOLUTE: return sweep_inward1(b, JOINT_REVOLUTE, W, work, i, false, next, out);
-    case JOINT_PRISMATIC: return sweep_inward1(b, JOINT_PRISMATIC, W, work, i, false, next, out);
-    case JOINT_HELICAL: return sweep_inward1(b, JOINT_HELICAL, W, work, i, false, next, out);
-    default: return sweep_inward3(b, W, work, i, false, next, out);
-    }
+    if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) return sweep_inward3(b, W, work, i, dropping, next, out);
+    return sweep_inward1(b, f, W, work, i, dropping, next, out);
 }
 
 /// The sweep inwards at the iterate of W (after residual()), for the lanes `where`. Returns those that have a descent direction: all,
@@ -207,8 +198,9 @@ KERNEL mask sweep_inward(const ctn_model *m, const solve *W, sweep_work *work, m
     for (int i = m->nbody - 1; i >= 0; i--) {
         const ctn_body *b = &m->bodies[i];
         sweep_hand *out = b->flags & BODY_NEXT ? &next : b->flags & BODY_LAST ? &work->hand[b->parent] : &scratch;
-        const mask good =
-            dropping ? sweep_inward_dropping(b, W, work, i, &next, out) : sweep_inward_plain(b, W, work, i, &next, out);
+        mask good;
+        if (dropping) good = sweep_inward_body(b, form_of(b), W, work, i, true, &next, out);
+        else BY_FORM(b, f, good = sweep_inward_body(b, f, W, work, i, false, &next, f.flags & BODY_NEXT ? &next : out))
         const mask bad = both(where, not_(good));
         if (any_of(bad)) {
             if (!dropping)
@@ -235,30 +227,35 @@ KERNEL mask sweep_inward(const ctn_model *m, const solve *W, sweep_work *work, m
     return where;
 }
 
-/// One body of the sweep outwards; kind is a constant in each call. T: the twist of the parent, then of the body.
-FN void sweep_outward_body(const ctn_body *b, int kind, const solve *W, const sweep_body *s, int i, sweep_twist *T, real *d)
+/// One body of the sweep outwards. twist: of the body before, then of this one.
+FN void sweep_outward_body(const ctn_body *b, joint_form f, const solve *W, sweep_work *work, int i, sweep_twist *twist, real *d)
 {
     const placement *at = &W->now[i];
-    const bool root_body = b->flags & BODY_ROOT;
-    if (!root_body && (kind == JOINT_PRISMATIC || kind == JOINT_HELICAL || (b->flags & BODY_OFFSET)))
-        T->v = cross_add(T->v, T->w, at->r);
-    if (kind == JOINT_BALL || kind == JOINT_TRANSLATION) {
+    const sweep_body *s = &work->body[i];
+    const bool root_body = f.flags & BODY_ROOT;
+    sweep_twist T = *twist;
+    if (root_body) T.w = T.v = zero3();
+    else if (!(f.flags & BODY_NEXT)) T = work->twist[b->parent];
+    if (!root_body && has_arm(f)) T.v = cross_add(T.v, T.w, at->r);
+    if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) {
         vec3 y = s->three.u;
-        if (!root_body) y = add(y, mul_add(mul(s->three.G.Xa, T->w), s->three.G.Xl, T->v));
-        const vec3 e = kind == JOINT_BALL ? tmul(at->R, y) : y;
+        if (!root_body) y = add(y, mul_add(mul(s->three.G.Xa, T.w), s->three.G.Xl, T.v));
+        const vec3 e = f.kind == JOINT_BALL ? tmul(at->R, y) : y;
         d[b->vadr] = negate(e.x), d[b->vadr + 1] = negate(e.y), d[b->vadr + 2] = negate(e.z);
-        if (kind == JOINT_BALL) T->w = sub(T->w, y);
-        else T->v = sub(T->v, y);
-        return;
+        if (f.kind == JOINT_BALL) T.w = sub(T.w, y);
+        else T.v = sub(T.v, y);
+    } else {
+        const vec3 z = at->R.z;
+        real y = s->one.u;
+        if (!root_body) y = y + (dot(s->one.Ua, T.w) + dot(s->one.Ul, T.v));
+        y = negate(y * s->one.i);
+        d[b->vadr] = y;
+        if (f.kind != JOINT_PRISMATIC) T.w = add_scaled(T.w, z, y);
+        if (f.kind == JOINT_PRISMATIC) T.v = add_scaled(T.v, z, y);
+        if (f.kind == JOINT_HELICAL) T.v = add_scaled(T.v, z, rset(b->pitch) * y);
     }
-    const vec3 z = at->R.z;
-    real y = s->one.u;
-    if (!root_body) y = y + (dot(s->one.Ua, T->w) + dot(s->one.Ul, T->v));
-    y = negate(y * s->one.i);
-    d[b->vadr] = y;
-    if (kind != JOINT_PRISMATIC) T->w = add_scaled(T->w, z, y);
-    if (kind == JOINT_PRISMATIC) T->v = add_scaled(T->v, z, y);
-    if (kind == JOINT_HELICAL) T->v = add_scaled(T->v, z, rset(b->pitch) * y);
+    if (f.flags & BODY_FORK) work->twist[i] = T;
+    *twist = T;
 }
 
 /// The sweep outwards: d [nv], the Newton step in the coordinates of v (balls: body axes).
@@ -268,17 +265,7 @@ KERNEL void sweep_outward(const ctn_model *m, const solve *W, sweep_work *work, 
     T.w = T.v = zero3();
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
-        const sweep_body *s = &work->body[i];
-        if (b->flags & BODY_ROOT) T.w = T.v = zero3();
-        else if (!(b->flags & BODY_NEXT)) T = work->twist[b->parent];
-        switch (b->kind) {
-        case JOINT_REVOLUTE: sweep_outward_body(b, JOINT_REVOLUTE, W, s, i, &T, d); break;
-        case JOINT_PRISMATIC: sweep_outward_body(b, JOINT_PRISMATIC, W, s, i, &T, d); break;
-        case JOINT_HELICAL: sweep_outward_body(b, JOINT_HELICAL, W, s, i, &T, d); break;
-        case JOINT_BALL: sweep_outward_body(b, JOINT_BALL, W, s, i, &T, d); break;
-        default: sweep_outward_body(b, JOINT_TRANSLATION, W, s, i, &T, d);
-        }
-        if (b->flags & BODY_FORK) work->twist[i] = T;
+        BY_FORM(b, f, sweep_outward_body(b, f, W, work, i, &T, d))
     }
 }
 
