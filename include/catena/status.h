@@ -26,7 +26,8 @@ typedef enum ctn_status {
     CTN_UNAVAILABLE,   // a known feature that this version, build or machine does not have
     CTN_NO_MEMORY,
     CTN_IO,             // a file could not be read or written
-    CTN_NOT_CONVERGED,  // a step was carried out by a fallback, or its residual is above the tolerance: see the statistics
+    CTN_NOT_CONVERGED,  // a step was carried out by a fallback: see the statistics. A residual that is at rounding level, at most
+                        // 1e-10 and falling no more, counts as converged under a smaller tolerance; the statistics say it
     CTN_FROZEN,         // a world could not be stepped and rests at its last good state: see the statistics
 } ctn_status;
 
