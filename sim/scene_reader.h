@@ -22,6 +22,7 @@ enum {
     SCENE_MAX_INCLUDE_DEPTH = 16,
     SCENE_MAX_NAME = 255,  // bytes of a link's name
     SCENE_MAX_PROBLEMS = 20,
+    SCENE_MAX_OTHERS = 200,  // problems that are counted but not listed
 };
 
 // ---- errors and warnings: scene_error.c
@@ -36,6 +37,10 @@ typedef struct scene_problem {
 typedef struct scene_problems {
     scene_problem list[SCENE_MAX_PROBLEMS];
     int count;
+    struct {
+        int file, line, column;
+    } others[SCENE_MAX_OTHERS];  // places of those that found no room
+    int nother;
 } scene_problems;
 
 /// Where a link came from, for what can be checked only when all links are known.
@@ -140,7 +145,8 @@ void links_unknown(source *s);
 /// True when there is no use in reading on: the list of errors is full, or memory ran out.
 bool hopeless(const source *s);
 
-/// Sorts problems by file, line and column and writes them to `text`, one a line, as many as fit; returns how many.
+/// Sorts problems by file, line and column and writes them to `text`, one a line, as many as fit, and a line "... and N more" for
+/// others; returns how many are listed.
 int list_problems(scene_problems *problems, char *const *files, char *text, size_t size);
 
 /// A piece of a message: what a node holds ("'heavy'", "a list"), or a text cut and made printable.

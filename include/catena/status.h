@@ -34,7 +34,7 @@ typedef enum ctn_status {
 /// What went wrong, for people. Filled by the call that failed; a call that succeeds leaves it alone.
 typedef struct ctn_error {
     ctn_status status;
-    int count;           // how many problems `message` lists, one a line (scene files: up to 20)
+    int count;           // how many problems `message` lists, one a line (scene files: up to 20, then a line "... and N more")
     char message[8192];  // "file:line:column: key: ..." where there is a place; always terminated
 } ctn_error;
 
