@@ -205,7 +205,7 @@ bool joint_has_axis(ctn_joint_type type);
 /// Universal: the axes must not be parallel.
 bool check_axes(source *s, const node *at, const double axis[3], const double axis2[3]);
 
-// ---- shapes and mass: scene_shapes.c, scene_mass.c
+// ---- shapes and mass: scene_shapes.c, scene_mass.c, scene_inertia.c
 
 bool read_shapes(source *s, const node *n, scene_shape **shapes, int *nshape);
 
@@ -230,6 +230,9 @@ bool read_mass(source *s, const node *mapping, const node *const own[LINK_KEYS],
 
 /// Every moving link must move some mass: itself or below it. For the end, when all links are known.
 void check_moving_masses(reader *r);
+
+/// A joint that moves one rigid body alone must meet inertia in each of its directions, or have armature. After all other checks.
+void check_inertias(reader *r);
 
 // ---- links: scene_links.c, scene_generate.c
 
