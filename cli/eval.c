@@ -16,7 +16,7 @@ enum { BLOCK = 64 };
 typedef struct field {
     const char *name;
     size_t size;
-    double *values;  // [BLOCK][size]
+    double *values;  // [states in one go][size]
 } field;
 
 enum {
@@ -38,13 +38,15 @@ enum {
     FIELDS
 };
 
-static bool allocate(const ctn_model *model, field f[FIELDS])
+/// For as many states as are computed in one go: BLOCK, or `count` if that is less.
+static bool allocate(const ctn_model *model, int count, field f[FIELDS])
 {
+    const size_t states = count < BLOCK ? (size_t)count : (size_t)BLOCK;
     const size_t n = (size_t)ctn_model_nlink(model), nv = (size_t)ctn_model_nv(model);
     const size_t sizes[FIELDS] = {9 * n, 3 * n, 3 * n, 6 * n, nv * nv, nv, nv, nv, nv, 1, 1, 3, 3, 3, 6 * nv};
     bool ok = true;
     for (int i = 0; i < FIELDS; i++) {
-        f[i] = (field){state_outputs[i], sizes[i], malloc(BLOCK * sizes[i] * sizeof(double) + 1)};
+        f[i] = (field){state_outputs[i], sizes[i], malloc(states * sizes[i] * sizeof(double) + 1)};
         ok = ok && f[i].values;
     }
     return ok;
@@ -173,7 +175,7 @@ static int eval_main(const arguments *args)
     ctn_dynamics *const dyn = ctn_dynamics_create(s.model, args->value[OPT_ENGINE], &err);
     if (!dyn) status = status_error(&err, "");
     if (status == EXIT_OK) status = states_read(from, s.model, &in);
-    if (status == EXIT_OK && !allocate(s.model, f)) status = run_error("not enough memory");
+    if (status == EXIT_OK && !allocate(s.model, in.count, f)) status = run_error("not enough memory");
     if (status == EXIT_OK) status = write_all(&s, dyn, &in, f, to);
     for (int i = 0; i < FIELDS; i++) free(f[i].values);
     states_free(&in);

@@ -185,7 +185,7 @@ const command command_info = {
     .most = 1,
     .does = "Prints a scene's model, its initial state, and the method and engine a run would take.",
     .about = "Long tables are shortened; --all prints them whole, --json always does.\n",
-    .takes = TAKES_METHOD | TAKES(OPT_ALL) | TAKES(OPT_JSON) | TAKES(OPT_QUIET),
+    .takes = TAKES_METHOD | TAKES(OPT_ALL) | TAKES(OPT_JSON),
     .examples = "  catena info scenes/humanoid.yaml\n"
                 "  catena info scenes/rope1000.yaml --worlds 64 --json | jq .engine_reason\n",
     .main = info_main,

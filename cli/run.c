@@ -13,7 +13,8 @@ enum { MOST_SAMPLES = 2000 };  // of the plot: more than it has pixels across
 
 static volatile sig_atomic_t stop_asked;
 
-/// The first signal ends the run after the steps in progress, the second one the program.
+/// The first signal ends the run after the steps in progress, the second one the program. Calls that it interrupts go on: what
+/// is being written gets written.
 static void ask_to_stop(int signal)
 {
     (void)signal;
@@ -23,7 +24,7 @@ static void ask_to_stop(int signal)
 static void catch_signals(void)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction before;

@@ -96,6 +96,10 @@ static void replace_not_finite(char *text)
 static cJSON *parse(const char *path, char *text, int *status)
 {
     const char *end = NULL;
+    if (!text[strspn(text, " \t\r\n")]) {
+        *status = usage_error("%s: empty; expected an object with a list 'states', or a list of states", path);
+        return NULL;
+    }
     replace_not_finite(text);
     cJSON *const root = cJSON_ParseWithOpts(text, &end, 1);
     if (root) return root;
@@ -134,6 +138,9 @@ static void normalise(reading *r, int state, const ctn_model *model, double *q)
         const ctn_link *const link = ctn_model_link(model, l);
         if (link->joint != CTN_BALL && link->joint != CTN_FREE) continue;
         double *const x = q + link->qadr + link->nq - 4;
+        const double most = fmax(fmax(fabs(x[0]), fabs(x[1])), fmax(fabs(x[2]), fabs(x[3])));
+        if (most > 1e100)  // the squares might overflow
+            for (int k = 0; k < 4; k++) x[k] /= most;
         const double length = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3]);
         if (length < 1e-6) {
             if (complain(r)) usage_error("%s: state %d: q: the quaternion of link '%s' is zero", r->path, state, link->name);

@@ -15,7 +15,7 @@ typedef struct {
     double start;
     int64_t steps;
     double frozen_time;
-    ctn_freeze frozen;
+    int64_t frozen;  // ctn_freeze; no padding in here, as it is saved
 } clock_state;
 
 struct ctn_batch {
@@ -23,13 +23,40 @@ struct ctn_batch {
     const ctn_engine *engine;
     ctn_batch_config cfg;
     int blocks;
+    uint64_t constants;  // of the model, hashed
     size_t state_size;
-    char *states;        // [blocks][state_size]
+    char *states;  // [blocks][state_size]
     void *work;
     clock_state *clocks;  // [worlds]
-    double *tau;         // [worlds][nv]
+    double *tau;          // [worlds][nv]
     bool forced;
 };
+
+static uint64_t hash_numbers(uint64_t h, const double *x, int n)
+{
+    for (int k = 0; k < n; k++) {
+        uint64_t bits;
+        memcpy(&bits, &x[k], sizeof bits);
+        h = (h ^ bits) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 32;
+    }
+    return h;
+}
+
+/// A hash of all that a model's motion depends on: a saved state fits no other model.
+static uint64_t model_constants(const ctn_model *m)
+{
+    uint64_t h = hash_numbers(0xcbf29ce484222325u, m->gravity, 3);
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *o = &m->bodies[i];
+        const double n[] = {o->kind, o->parent, o->qadr,     o->vadr,      o->ca,      o->sa,      o->rest_angle, o->quarter,
+                            o->mass, o->pitch,  o->armature, o->stiffness, o->limit_k, o->limit_b, o->limit[0],   o->limit[1]};
+        h = hash_numbers(h, n, sizeof n / sizeof *n);
+        h = hash_numbers(h, o->r0, 3), h = hash_numbers(h, o->C, 9), h = hash_numbers(h, o->h, 3), h = hash_numbers(h, o->S, 6);
+        h = hash_numbers(h, o->I, 6), h = hash_numbers(h, o->damping, 3), h = hash_numbers(h, o->rest, 4);
+    }
+    return h;
+}
 
 static size_t round_up(size_t n) { return (n + 63) / 64 * 64 + 64; }
 
@@ -42,7 +69,8 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     if (!batch) goto no_memory;
     batch->model = model, batch->engine = engine, batch->cfg = *cfg;
     batch->cfg.engine = engine->name;
-    batch->blocks = (cfg->worlds + engine->lanes - 1) / engine->lanes;
+    batch->blocks = (cfg->worlds - 1) / engine->lanes + 1;
+    batch->constants = model_constants(model);
     batch->state_size = round_up(engine->state_size(model, cfg->method));
     batch->states = aligned_alloc(64, (size_t)batch->blocks * batch->state_size);
     batch->work = aligned_alloc(64, round_up(engine->work_size(model, cfg->method)));
@@ -73,8 +101,11 @@ void ctn_batch_free(ctn_batch *batch)
 
 const ctn_batch_config *ctn_batch_configuration(const ctn_batch *batch) { return &batch->cfg; }
 
+const ctn_model *ctn_batch_model(const ctn_batch *batch) { return batch->model; }
+
 double ctn_batch_time(const ctn_batch *batch, int world)
 {
+    if (world < 0 || world >= batch->cfg.worlds) return NAN;
     const clock_state *c = &batch->clocks[world];
     return c->frozen ? c->frozen_time : c->start + (double)c->steps * batch->cfg.dt;
 }
@@ -82,11 +113,8 @@ double ctn_batch_time(const ctn_batch *batch, int world)
 /// Rows of `array` [worlds][n] for the lanes of block b; lanes beyond the last world repeat it.
 static void rows(const ctn_batch *batch, int b, const double *array, int n, const double **row)
 {
-    const int lanes = batch->engine->lanes, last = batch->cfg.worlds - 1;
-    for (int l = 0; l < lanes; l++) {
-        const int w = b * lanes + l;
-        row[l] = array + (size_t)(w < last ? w : last) * (size_t)n;
-    }
+    const int lanes = batch->engine->lanes, first = b * lanes, more = batch->cfg.worlds - 1 - first;
+    for (int l = 0; l < lanes; l++) row[l] = array + ((size_t)first + (size_t)(l < more ? l : more)) * (size_t)n;
 }
 
 static int worlds_in(const ctn_batch *batch, int b)
@@ -99,11 +127,12 @@ ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ct
 {
     const int lanes = batch->engine->lanes;
     ctn_status status = CTN_OK;
+    if (steps < 0) return fail(err, CTN_BAD_ARGUMENT, "steps: expected 0 or more, found %d", steps);
     for (int b = 0; b < batch->blocks; b++) {
         const int count = worlds_in(batch, b), first = b * lanes;
         const double *tau[16];
         ctn_step_stats lane[16];
-        for (int l = 0; l < count; l++) lane[l].frozen = batch->clocks[first + l].frozen;
+        for (int l = 0; l < count; l++) lane[l].frozen = (ctn_freeze)batch->clocks[first + l].frozen;
         if (batch->forced) rows(batch, b, batch->tau, batch->model->nv, tau);
         batch->engine->step(batch->model, &batch->cfg, batch->states + (size_t)b * batch->state_size, batch->work,
                             batch->forced ? tau : NULL, steps, stats != NULL, count, lane);
@@ -116,7 +145,8 @@ ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ct
             }
             lane[l].frozen_time = c->frozen ? c->frozen_time : 0;
             if (c->frozen && status != CTN_FROZEN)
-                status = fail(err, CTN_FROZEN, "world %d is frozen at %.6g s: %s", first + l, c->frozen_time, ctn_freeze_text(c->frozen));
+                status = fail(err, CTN_FROZEN, "world %d is frozen at %.6g s: %s", first + l, c->frozen_time,
+                              ctn_freeze_text((ctn_freeze)c->frozen));
             else if (lane[l].fallbacks && status == CTN_OK)
                 status = fail(err, CTN_NOT_CONVERGED, "world %d: %ld steps had to be halved", first + l, lane[l].fallbacks);
             if (stats) stats[first + l] = lane[l];
@@ -132,11 +162,11 @@ void ctn_batch_state(ctn_batch *batch, double *q, double *v)
         const int count = worlds_in(batch, b);
         double *qr[16], *vr[16];
         for (int l = 0; l < lanes; l++) {
-            const size_t w = (size_t)(b * lanes + (l < count ? l : count - 1));
+            const size_t w = (size_t)(b * lanes) + (size_t)(l < count ? l : count - 1);
             qr[l] = q ? q + w * (size_t)nq : NULL, vr[l] = v ? v + w * (size_t)nv : NULL;
         }
-        batch->engine->get(batch->model, &batch->cfg, batch->states + (size_t)b * batch->state_size, batch->work, count, q ? qr : NULL,
-                           v ? vr : NULL);
+        batch->engine->get(batch->model, &batch->cfg, batch->states + (size_t)b * batch->state_size, batch->work, count,
+                           q ? qr : NULL, v ? vr : NULL);
     }
 }
 
@@ -152,8 +182,10 @@ static ctn_status check_state(const ctn_model *m, const double *q, const double 
                 return fail(err, CTN_BAD_ARGUMENT, "world %d: v[%d] of link '%s' is not finite", world, k->vadr + i, k->name);
         if (k->joint != CTN_BALL && k->joint != CTN_FREE) continue;
         const double *p = q + k->qadr + k->nq - 4;
-        if (sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]) < 1e-6)
-            return fail(err, CTN_BAD_ARGUMENT, "world %d: the quaternion of link '%s' is zero", world, k->name);
+        const double square = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3];
+        if (sqrt(square) < 1e-6 || !isfinite(square))
+            return fail(err, CTN_BAD_ARGUMENT, "world %d: the quaternion of link '%s' is %s", world, k->name,
+                        isfinite(square) ? "zero" : "too long to be normalised");
     }
     return CTN_OK;
 }
@@ -161,6 +193,7 @@ static ctn_status check_state(const ctn_model *m, const double *q, const double 
 ctn_status ctn_batch_set_state(ctn_batch *batch, const double *q, const double *v, double time, ctn_error *err)
 {
     const ctn_model *m = batch->model;
+    if (!isfinite(time)) return fail(err, CTN_BAD_ARGUMENT, "time: expected a finite number, found %g", time);
     for (int w = 0; w < batch->cfg.worlds; w++) {
         const ctn_status s = check_state(m, q + (size_t)w * (size_t)m->nq, v + (size_t)w * (size_t)m->nv, w, err);
         if (s != CTN_OK) return s;
@@ -181,17 +214,17 @@ void ctn_batch_set_force(ctn_batch *batch, const double *tau)
     if (tau) memcpy(batch->tau, tau, (size_t)batch->cfg.worlds * (size_t)batch->model->nv * sizeof *tau);
 }
 
-/// A saved state: this header, then the clocks, then flat_size doubles a world.
+/// A saved state: this header, then the clocks, then flat_size doubles a world. Nothing of it is padding.
 typedef struct {
     char magic[8];
     uint32_t version, method;
-    uint64_t worlds, numbers;
+    uint64_t worlds, numbers, model;
     double dt;
 } saved_header;
 
 static saved_header header_of(const ctn_batch *batch)
 {
-    saved_header h = {"catena", 1, (uint32_t)batch->cfg.method, (uint64_t)batch->cfg.worlds, 0, batch->cfg.dt};
+    saved_header h = {"catena", 2, (uint32_t)batch->cfg.method, (uint64_t)batch->cfg.worlds, 0, batch->constants, batch->cfg.dt};
     h.numbers = batch->engine->flat_size(batch->model, batch->cfg.method);
     return h;
 }
@@ -208,8 +241,8 @@ static void flatten_all(const ctn_batch *batch, bool load, double *numbers)
     const int lanes = batch->engine->lanes;
     const size_t n = batch->engine->flat_size(batch->model, batch->cfg.method);
     for (int w = 0; w < batch->cfg.worlds; w++)
-        batch->engine->flatten(batch->model, &batch->cfg, batch->states + (size_t)(w / lanes) * batch->state_size, w % lanes, load,
-                               numbers + (size_t)w * n);
+        batch->engine->flatten(batch->model, &batch->cfg, batch->states + (size_t)(w / lanes) * batch->state_size, w % lanes,
+                               load, numbers + (size_t)w * n);
 }
 
 void ctn_batch_save(const ctn_batch *batch, void *block)

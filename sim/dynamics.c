@@ -4,6 +4,7 @@
 #include "sim/status.h"
 
 #include <catena/dynamics.h>
+#include <math.h>
 #include <stdlib.h>
 
 struct ctn_dynamics {
@@ -41,45 +42,59 @@ static const ctn_engine *engine_for(const ctn_dynamics *dyn, int count) { return
 
 void ctn_forward_kinematics(ctn_dynamics *dyn, int count, const double *q, double *R, double *p)
 {
+    if (count < 1) return;
     engine_for(dyn, count)->forward_kinematics(dyn->model, dyn->scratch, count, q, R, p);
 }
 
 void ctn_link_twists(ctn_dynamics *dyn, int count, const double *q, const double *v, double *twist)
 {
+    if (count < 1) return;
     engine_for(dyn, count)->link_twists(dyn->model, dyn->scratch, count, q, v, twist);
 }
 
 void ctn_rnea(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *a, double *tau)
 {
+    if (count < 1) return;
     engine_for(dyn, count)->rnea(dyn->model, dyn->scratch, count, q, v, a, tau);
 }
 
 void ctn_bias(ctn_dynamics *dyn, int count, const double *q, const double *v, double *bias)
 {
+    if (count < 1) return;
     engine_for(dyn, count)->rnea(dyn->model, dyn->scratch, count, q, v, NULL, bias);
 }
 
 void ctn_passive(ctn_dynamics *dyn, int count, const double *q, const double *v, double *passive)
 {
+    if (count < 1) return;
     engine_for(dyn, count)->passive(dyn->model, dyn->scratch, count, q, v, passive);
 }
 
 void ctn_crba(ctn_dynamics *dyn, int count, const double *q, double *H)
 {
+    if (count < 1) return;
     engine_for(dyn, count)->crba(dyn->model, dyn->scratch, count, q, H);
 }
 
 void ctn_aba(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *tau, double *qdd)
 {
+    if (count < 1) return;
     engine_for(dyn, count)->aba(dyn->model, dyn->scratch, count, q, v, tau, qdd);
 }
 
 void ctn_jacobian(ctn_dynamics *dyn, int count, const double *q, int link, double *J)
 {
+    if (count < 1) return;
+    if (link < 0 || link >= dyn->model->nlink) {
+        const size_t n = (size_t)count * 6 * (size_t)dyn->model->nv;
+        for (size_t k = 0; k < n; k++) J[k] = NAN;
+        return;
+    }
     engine_for(dyn, count)->jacobian(dyn->model, dyn->scratch, count, q, link, J);
 }
 
 void ctn_energy_momentum(ctn_dynamics *dyn, int count, const double *q, const double *v, ctn_totals *totals)
 {
+    if (count < 1) return;
     engine_for(dyn, count)->totals(dyn->model, dyn->scratch, count, q, v, totals);
 }

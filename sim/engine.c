@@ -8,20 +8,15 @@
 
 const ctn_engine *const *engines_available(void)
 {
-    static const ctn_engine *list[4];
-    if (list[0]) return list;
-    int n = 1;
-    const ctn_engine *scalar = &engine_scalar;
 #ifdef CATENA_X86
+    static const ctn_engine *const with_avx512[] = {&engine_scalar_fma, &engine_avx2, &engine_avx512, NULL};
+    static const ctn_engine *const with_avx2[] = {&engine_scalar_fma, &engine_avx2, NULL};
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        scalar = &engine_scalar_fma;
-        list[n++] = &engine_avx2;
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) list[n++] = &engine_avx512;
-    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") ? with_avx512 : with_avx2;
 #endif
-    list[0] = scalar;
-    return list;
+    static const ctn_engine *const plain[] = {&engine_scalar, NULL};
+    return plain;
 }
 
 const ctn_engine *engine_find(const char *name, int count, ctn_error *err)
@@ -39,7 +34,8 @@ const ctn_engine *engine_find(const char *name, int count, ctn_error *err)
     static const char *const known[] = {"avx2", "avx512"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(known[i], name)) {
-            fail(err, CTN_UNAVAILABLE, "engine: '%s' needs instructions that this CPU does not have; take 'auto' or 'scalar'", name);
+            fail(err, CTN_UNAVAILABLE, "engine: '%s' needs instructions that this CPU does not have; take 'auto' or 'scalar'",
+                 name);
             return NULL;
         }
     fail(err, CTN_BAD_CONFIG, "engine: unknown '%s'; allowed are auto, scalar, avx2, avx512", name);
@@ -51,5 +47,6 @@ const char *engine_reason(const char *name, int count)
     if (name && strcmp(name, "auto")) return "asked for";
     const char *const environment = getenv("CTN_ENGINE");
     if (environment && *environment && strcmp(environment, "auto")) return "asked for by CTN_ENGINE";
-    return count > 1 ? "the widest that this CPU has, for several worlds" : "for one world as fast as a wide one, and starts sooner";
+    return count > 1 ? "the widest that this CPU has, for several worlds"
+                     : "for one world as fast as a wide one, and starts sooner";
 }

@@ -76,8 +76,13 @@ int make_room(int fd, uint64_t start, uint64_t bytes)
     struct stat info;
     // beyond the limit the calls below would send a signal that ends the program
     if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && start + bytes > limit.rlim_cur) return EFBIG;
-    if (!fallocate(fd, 0, (off_t)start, (off_t)bytes)) return 0;
-    if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
+    int failed;
+    do failed = fallocate(fd, 0, (off_t)start, (off_t)bytes) ? errno : 0;
+    while (failed == EINTR);  // a signal came in between
+    if (failed != EOPNOTSUPP && failed != ENOSYS) return failed;
     if (fstat(fd, &info)) return errno;
-    return (uint64_t)info.st_size >= start + bytes || !ftruncate(fd, (off_t)(start + bytes)) ? 0 : errno;
+    if ((uint64_t)info.st_size >= start + bytes) return 0;
+    do failed = ftruncate(fd, (off_t)(start + bytes)) ? errno : 0;
+    while (failed == EINTR);
+    return failed;
 }

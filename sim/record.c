@@ -196,6 +196,10 @@ ctn_recorder *ctn_recorder_create(const char *path, const ctn_scene *scene, cons
                                    : "flush_interval: expected a time (s), 0 or more");
         return NULL;
     }
+    if (model != ctn_batch_model(batch)) {
+        fail(err, CTN_BAD_ARGUMENT, "%s: the batch is of another model", path);
+        return NULL;
+    }
     const record_format *const format = format_of(path, err);
     ctn_recorder *const r = format ? calloc(1, sizeof *r) : NULL;
     if (!r) {

@@ -64,7 +64,7 @@ static void write_path(const node *n, const char *key, char *path, size_t size)
     if (key && used < size) snprintf(path + used, size - used, "%s%s", used ? "." : "", key);
 }
 
-static void add_problem(scene_problems *problems, scene_problem *new_one)
+static void add_problem(scene_problems *problems, const scene_problem *new_one)
 {
     for (int i = 0; i < problems->count; i++) {
         const scene_problem *const p = &problems->list[i];
@@ -72,14 +72,24 @@ static void add_problem(scene_problems *problems, scene_problem *new_one)
             !strcmp(p->text, new_one->text))
             return;  // a default or a generator says the same for each of its links
     }
-    problems->list[problems->count++] = *new_one;
+    if (problems->count < SCENE_MAX_PROBLEMS) {
+        problems->list[problems->count++] = *new_one;
+        return;
+    }
+    const int file = new_one->file, line = new_one->line, column = new_one->column;
+    for (int i = problems->nother - 1; i >= 0; i--)
+        if (problems->others[i].line == line && problems->others[i].column == column && problems->others[i].file == file) return;
+    if (problems->nother == SCENE_MAX_OTHERS) return;
+    problems->others[problems->nother].file = file;
+    problems->others[problems->nother].line = line;
+    problems->others[problems->nother++].column = column;
 }
 
 /// A problem at `at`; its text is the path of `n` and `key`, then the formatted message.
 static void report(source *s, scene_problems *problems, const node *at, ctn_status status, const node *n, const char *key,
                    const char *format, va_list args)
 {
-    if (s->quiet || problems->count == SCENE_MAX_PROBLEMS) return;
+    if (s->quiet) return;
     scene_problem p = {.file = s->file, .line = at->line, .column = at->column, .status = status};
     char path[160];
     write_path(n, key, path, sizeof path);
@@ -175,6 +185,7 @@ int list_problems(scene_problems *problems, char *const *files, char *text, size
         for (; j > 0 && stands_before(&p, &problems->list[j - 1]); j--) problems->list[j] = problems->list[j - 1];
         problems->list[j] = p;
     }
+    enum { TAIL = 80 };  // room for the last line
     size_t used = 0;
     int listed = 0;
     text[0] = 0;
@@ -182,12 +193,22 @@ int list_problems(scene_problems *problems, char *const *files, char *text, size
         const scene_problem *const p = &problems->list[listed];
         const int n =
             snprintf(text + used, size - used, "%s%s:%d:%d: %s", listed ? "\n" : "", files[p->file], p->line, p->column, p->text);
-        if ((size_t)n >= size - used && listed > 0) {
+        if ((size_t)n >= size - used - (listed > 0 ? TAIL : 0) && listed > 0) {
             text[used] = 0;  // no room for this one
             break;
         }
         used += (size_t)n;
         if (used >= size) return 1;  // a single one, cut
+        if (size - used <= TAIL) {
+            listed++;
+            break;
+        }
     }
+    // errors end the reading when the list is full; warnings do not
+    const bool stopped = problems->count == SCENE_MAX_PROBLEMS && problems->list[0].status != CTN_OK;
+    const int others = problems->count - listed + (stopped ? 0 : problems->nother);
+    const char *const end = stopped ? "; reading stopped here" : problems->nother == SCENE_MAX_OTHERS ? ", or still more" : "";
+    if (others) snprintf(text + used, size - used, "\n... and %d more%s", others, end);
+    else if (stopped) snprintf(text + used, size - used, "\n... and maybe more%s", end);
     return listed;
 }

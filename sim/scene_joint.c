@@ -268,10 +268,12 @@ bool read_joint(source *s, const node *link, const node *n, bool axes, scene_joi
     }
     reset_joint(joint, type);
     bool ok = true;
+    const node *effort = own[JOINT_KEY_EFFORT];
     for (int k = JOINT_KEY_TYPE + 1; k < JOINT_KEYS; k++) {
         if (!own[k]) {
             const bool applied = defaults[k] && try_key(s, defaults[k], k, type, joint);
             if (k == JOINT_KEY_Q0) *has_q0 = applied;
+            if (k == JOINT_KEY_EFFORT && applied) effort = defaults[k];
         } else if (taken_by[k] & BIT(type)) {
             ok = read_key(s, own[k], k, joint) && ok;
         } else {
@@ -290,5 +292,6 @@ bool read_joint(source *s, const node *link, const node *n, bool axes, scene_joi
     }
     if (ok && own[JOINT_KEY_LIMIT_STIFFNESS] && !joint->limited[0] && !joint->limited[1] && !joint->limited[2])
         warn(s, own[JOINT_KEY_LIMIT_STIFFNESS], "not used: the joint has no limits");
+    if (ok && effort) warn(s, effort, "not used in this version: joint forces are not limited");
     return ok;
 }

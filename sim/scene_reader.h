@@ -22,6 +22,7 @@ enum {
     SCENE_MAX_INCLUDE_DEPTH = 16,
     SCENE_MAX_NAME = 255,  // bytes of a link's name
     SCENE_MAX_PROBLEMS = 20,
+    SCENE_MAX_OTHERS = 200,  // problems that are counted but not listed
 };
 
 // ---- errors and warnings: scene_error.c
@@ -36,6 +37,10 @@ typedef struct scene_problem {
 typedef struct scene_problems {
     scene_problem list[SCENE_MAX_PROBLEMS];
     int count;
+    struct {
+        int file, line, column;
+    } others[SCENE_MAX_OTHERS];  // places of those that found no room
+    int nother;
 } scene_problems;
 
 /// Where a link came from, for what can be checked only when all links are known.
@@ -140,7 +145,8 @@ void links_unknown(source *s);
 /// True when there is no use in reading on: the list of errors is full, or memory ran out.
 bool hopeless(const source *s);
 
-/// Sorts problems by file, line and column and writes them to `text`, one a line, as many as fit; returns how many.
+/// Sorts problems by file, line and column and writes them to `text`, one a line, as many as fit, and a line "... and N more" for
+/// others; returns how many are listed.
 int list_problems(scene_problems *problems, char *const *files, char *text, size_t size);
 
 /// A piece of a message: what a node holds ("'heavy'", "a list"), or a text cut and made printable.
@@ -199,7 +205,7 @@ bool joint_has_axis(ctn_joint_type type);
 /// Universal: the axes must not be parallel.
 bool check_axes(source *s, const node *at, const double axis[3], const double axis2[3]);
 
-// ---- shapes and mass: scene_shapes.c, scene_mass.c
+// ---- shapes and mass: scene_shapes.c, scene_mass.c, scene_inertia.c
 
 bool read_shapes(source *s, const node *n, scene_shape **shapes, int *nshape);
 
@@ -224,6 +230,9 @@ bool read_mass(source *s, const node *mapping, const node *const own[LINK_KEYS],
 
 /// Every moving link must move some mass: itself or below it. For the end, when all links are known.
 void check_moving_masses(reader *r);
+
+/// A joint that moves one rigid body alone must meet inertia in each of its directions, or have armature. After all other checks.
+void check_inertias(reader *r);
 
 // ---- links: scene_links.c, scene_generate.c
 

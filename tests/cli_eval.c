@@ -162,7 +162,9 @@ END_TEST
 static const struct {
     const char *input, *err;  // what the error contains
 } bad[] = {
-    {"", "standard input:1:1: not JSON"},
+    {"", "standard input: empty; expected an object with a list 'states', or a list of states"},
+    {" \n\t", "standard input: empty"},
+    {"[{\"q\": [0, 0]},\n {\"q\": [0, 0 0]}]", "standard input:2:14: not JSON"},
     {"{\"states\": [\n  {\"q\": [0, 0],}]}", "standard input:2:"},
     {"[{\"q\": [0, 0]}] x", "not JSON"},
     {"3", "expected an object with a list 'states'"},

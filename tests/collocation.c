@@ -1,5 +1,6 @@
 /// Position-based steps of order 2: golden steps, the law they minimise, iteration counts, energy, fallbacks, saved states.
 #include "tests/golden.h"
+#include "tests/worse.h"
 #include "tests/random_scene.h"
 
 #include <check.h>
@@ -115,8 +116,8 @@ static run_result run(const ctn_model *m, double dt, double seconds)
         const ctn_status status = ctn_batch_step(b, 1, &stats, NULL);
         ck_assert_int_ne(status, CTN_FROZEN);
         r.mean += (double)stats.iterations / steps;
-        r.residual = fmax(r.residual, stats.residual);
-        r.rise = fmax(r.rise, (stats.energy_after - stats.energy_before) / 9.81);
+        r.residual = worse(r.residual, stats.residual);
+        r.rise = worse(r.rise, (stats.energy_after - stats.energy_before) / 9.81);
         r.given_up += stats.substeps - 1;
     }
     ck_assert(fabs(ctn_batch_time(b, 0) - steps * dt) < 1e-9);

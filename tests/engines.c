@@ -31,7 +31,15 @@ static void world_state(const ctn_model *m, int w, double *q, double *v)
     random_state(m, &r, q, v);
 }
 
-/// Hash of every world's trajectory in a batch of `worlds`: state, residual, energy and iterations every `every` steps.
+/// Joint forces on world w; odd worlds feel none, as a lane may.
+static void world_force(const ctn_model *m, int w, double *tau)
+{
+    rng r = {(uint64_t)w * 104729 + 11};
+    for (int k = 0; k < ctn_model_nv(m); k++) tau[k] = w % 2 ? 0 : rng_uniform(&r, -3, 3);
+}
+
+/// Hash of every world's trajectory in a batch of `worlds`: state, residual, energy and iterations every `every` steps. Forces
+/// act on it from the third part of the run on, other ones in the last part.
 static uint64_t *trajectories(const ctn_model *m, const char *engine, ctn_method method, double dt, int worlds, int steps,
                               int every)
 {
@@ -41,12 +49,15 @@ static uint64_t *trajectories(const ctn_model *m, const char *engine, ctn_method
     cfg.worlds = worlds, cfg.dt = dt, cfg.method = method, cfg.engine = engine;
     ctn_batch *b = ctn_batch_create(m, &cfg, &err);
     ck_assert_msg(b != NULL, "%s", err.message);
-    double *q = malloc((W * nq + 1) * sizeof *q), *v = malloc((W * nv + 1) * sizeof *v);
+    double *q = malloc((W * nq + 1) * sizeof *q), *v = malloc((W * nv + 1) * sizeof *v),
+           *tau = malloc((W * nv + 1) * sizeof *tau);
     uint64_t *h = malloc(W * sizeof *h);
     ctn_step_stats *stats = calloc(W, sizeof *stats);
     for (int w = 0; w < worlds; w++) world_state(m, w, q + (size_t)w * nq, v + (size_t)w * nv), h[w] = 0xcbf29ce484222325u;
     ck_assert(ctn_batch_set_state(b, q, v, 0, &err) == CTN_OK);
     for (int s = 0; s < steps; s += every) {
+        for (int w = 0; w < worlds; w++) world_force(m, s == steps - every ? w + 1 : w, tau + (size_t)w * nv);
+        ctn_batch_set_force(b, s < 2 * every ? NULL : tau);
         ctn_batch_step(b, every, stats, NULL);
         ctn_batch_state(b, q, v);
         for (size_t w = 0; w < W; w++) {
@@ -57,7 +68,7 @@ static uint64_t *trajectories(const ctn_model *m, const char *engine, ctn_method
             h[w] = (h[w] ^ (uint64_t)stats[w].iterations) * 0x100000001b3u;
         }
     }
-    free(q), free(v), free(stats);
+    free(q), free(v), free(tau), free(stats);
     ctn_batch_free(b);
     return h;
 }
@@ -101,8 +112,9 @@ START_TEST(other_lanes)
     ctn_model *m = random_model(7 + (uint64_t)_i, &o);
     const size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
     const ctn_engine *const engines[] = {engines_available()[0], &engine_scalar, &engine_eight};
-    double *q = malloc(8 * nq * sizeof *q), *v = malloc(8 * nv * sizeof *v), *x[3] = {0};
-    for (int w = 0; w < 8; w++) world_state(m, w, q + (size_t)w * nq, v + (size_t)w * nv);
+    double *q = malloc(8 * nq * sizeof *q), *v = malloc(8 * nv * sizeof *v), *tau = malloc(8 * nv * sizeof *tau), *x[3] = {0};
+    for (int w = 0; w < 8; w++)
+        world_state(m, w, q + (size_t)w * nq, v + (size_t)w * nv), world_force(m, w, tau + (size_t)w * nv);
     for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
         ctn_batch_config cfg = ctn_batch_config_default();
         cfg.dt = methods[k].dt, cfg.method = methods[k].method;
@@ -114,11 +126,13 @@ START_TEST(other_lanes)
             memset(state, 0, g->state_size(m, cfg.method)), memset(work, 0, g->work_size(m, cfg.method));
             x[e] = malloc(8 * n * sizeof *x[e]);
             for (int w = 0; w < 8; w += g->lanes) {
-                const double *qr[8], *vr[8];
+                const double *qr[8], *vr[8], *tr[8];
                 ctn_step_stats stats[8] = {{0}};
-                for (int l = 0; l < g->lanes; l++) qr[l] = q + (size_t)(w + l) * nq, vr[l] = v + (size_t)(w + l) * nv;
+                for (int l = 0; l < g->lanes; l++)
+                    qr[l] = q + (size_t)(w + l) * nq, vr[l] = v + (size_t)(w + l) * nv, tr[l] = tau + (size_t)(w + l) * nv;
                 g->set(m, &cfg, state, work, qr, vr);
-                g->step(m, &cfg, state, work, NULL, 50, true, g->lanes, stats);
+                g->step(m, &cfg, state, work, NULL, 25, true, g->lanes, stats);
+                g->step(m, &cfg, state, work, tr, 25, true, g->lanes, stats);
                 for (int l = 0; l < g->lanes; l++) g->flatten(m, &cfg, state, l, false, x[e] + (size_t)(w + l) * n);
             }
             free(state), free(work);
@@ -129,7 +143,7 @@ START_TEST(other_lanes)
         ck_assert_msg(sum == 0, "method %zu: not finite", k);  // equal NaNs would prove nothing
         for (int e = 0; e < 3; e++) free(x[e]);
     }
-    free(q), free(v);
+    free(q), free(v), free(tau);
     ctn_model_free(m);
 }
 END_TEST
@@ -139,27 +153,39 @@ START_TEST(dynamics_calls)
 {
     const random_options o = {.links = 12, .passive = true};
     ctn_model *m = random_model(100 + (uint64_t)_i, &o);
-    const size_t nq = (size_t)m->nq, nv = (size_t)m->nv, count = 11, n = count * (nv * nv + 4 * nv);
+    const size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nl = (size_t)m->nlink, sums = sizeof(ctn_totals) / sizeof(double);
+    const size_t count = 11, n = count * (nv * nv + 5 * nv + 18 * nl + 12 * nv + sums);
     double *q = malloc(count * nq * sizeof *q), *v = malloc(count * nv * sizeof *v), *want = malloc(n * sizeof *want),
            *got = malloc(n * sizeof *got);
-    for (size_t w = 0; w < count; w++) world_state(m, (int)w, q + w * nq, v + w * nv);
+    double *tau = malloc(count * nv * sizeof *tau);
+    for (size_t w = 0; w < count; w++) world_state(m, (int)w, q + w * nq, v + w * nv), world_force(m, (int)w, tau + w * nv);
     const ctn_engine *engines[8] = {&engine_scalar, &engine_eight};
     int ne = 2;
     for (const ctn_engine *const *l = engines_available(); *l; l++) engines[ne++] = *l;
     for (int e = 0; e < ne; e++) {
         const ctn_engine *g = engines[e];
         void *scratch = aligned_alloc(64, g->dynamics_size(m) + 64);
-        double *x = e ? got : want;
+        double *const all = e ? got : want, *x = all;
         const int c = (int)count;
-        g->crba(m, scratch, c, q, x);
-        g->aba(m, scratch, c, q, v, v, x + count * nv * nv);
-        g->rnea(m, scratch, c, q, v, v, x + count * nv * (nv + 1));
-        g->rnea(m, scratch, c, q, v, NULL, x + count * nv * (nv + 2));
-        g->passive(m, scratch, c, q, v, x + count * nv * (nv + 3));
+        for (size_t k = 0; k < n; k++) all[k] = NAN;
+        g->crba(m, scratch, c, q, x), x += count * nv * nv;
+        g->aba(m, scratch, c, q, v, tau, x), x += count * nv;
+        g->aba(m, scratch, c, q, v, NULL, x), x += count * nv;
+        g->rnea(m, scratch, c, q, v, v, x), x += count * nv;
+        g->rnea(m, scratch, c, q, v, NULL, x), x += count * nv;
+        g->passive(m, scratch, c, q, v, x), x += count * nv;
+        g->forward_kinematics(m, scratch, c, q, x, x + count * 9 * nl), x += count * 12 * nl;
+        g->link_twists(m, scratch, c, q, v, x), x += count * 6 * nl;
+        g->jacobian(m, scratch, c, q, 0, x), x += count * 6 * nv;
+        g->jacobian(m, scratch, c, q, (int)nl - 1, x), x += count * 6 * nv;
+        g->totals(m, scratch, c, q, v, (ctn_totals *)(void *)x), x += count * sums;
+        ck_assert(x == all + n);
         free(scratch);
+        for (size_t k = 0; k < n; k++)
+            ck_assert_msg(isfinite(all[k]), "engine %s (%d): number %zu is %g", g->name, e, k, all[k]);  // and all are written
         ck_assert_msg(!memcmp(got, want, e ? n * sizeof *got : 0), "engine %s (%d): other bits", g->name, e);
     }
-    free(q), free(v), free(want), free(got);
+    free(q), free(v), free(tau), free(want), free(got);
     ctn_model_free(m);
 }
 END_TEST

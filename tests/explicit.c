@@ -1,6 +1,7 @@
 /// Explicit methods: measured order of convergence against the exact motions of the golden trajectories, and their conservation.
 #include "tests/golden.h"
 #include "tests/random_scene.h"
+#include "tests/worse.h"
 
 #include <check.h>
 #include <math.h>
@@ -29,22 +30,31 @@ static double error_at(const char *model, ctn_method method, double dt, int inde
     ck_assert_int_eq(ctn_batch_step(b, (int)lrint(cJSON_GetObjectItem(last, "t")->valuedouble / dt), NULL, &err), CTN_OK);
     ctn_batch_state(b, q, v);
     double worst = 0;
-    for (int k = 0; k < nv; k++) worst = fmax(worst, fabs(v[k] - v1[k]));
+    for (int k = 0; k < nv; k++) worst = worse(worst, fabs(v[k] - v1[k]));
     for (int l = 0; l < ctn_model_nlink(m); l++) {  // quaternions have two signs
         const ctn_link *k = ctn_model_link(m, l);
         const int turn = k->joint == CTN_BALL ? 0 : k->joint == CTN_FREE ? 3 : k->nq;
         double plus = 0, minus = 0;
-        for (int i = 0; i < turn; i++) worst = fmax(worst, fabs(q[k->qadr + i] - q1[k->qadr + i]));
+        for (int i = 0; i < turn; i++) worst = worse(worst, fabs(q[k->qadr + i] - q1[k->qadr + i]));
         for (int i = turn; i < k->nq; i++) {
-            plus = fmax(plus, fabs(q[k->qadr + i] - q1[k->qadr + i]));
-            minus = fmax(minus, fabs(q[k->qadr + i] + q1[k->qadr + i]));
+            plus = worse(plus, fabs(q[k->qadr + i] - q1[k->qadr + i]));
+            minus = worse(minus, fabs(q[k->qadr + i] + q1[k->qadr + i]));
         }
-        worst = fmax(worst, fmin(plus, minus));
+        worst = worse(worst, plus < minus ? plus : minus);
     }
     free(q0), free(v0), free(q1), free(v1), free(q), free(v);
     ctn_batch_free(b), ctn_model_free(m), cJSON_Delete(json);
     return worst;
 }
+
+/// Comparisons must not lose a NaN among numbers.
+START_TEST(not_a_number_is_worst)
+{
+    ck_assert(isnan(relative_error((double[]){1, NAN, 3}, (double[]){1, 2, 3}, 3)));
+    ck_assert(isnan(relative_error((double[]){NAN, 2}, (double[]){1, 2}, 2)));
+    ck_assert(relative_error((double[]){1, 2, 3}, (double[]){1, 2, 4}, 3) == 0.25);
+}
+END_TEST
 
 /// Halving the step divides the error by 2^order.
 START_TEST(order_of_convergence)
@@ -136,6 +146,7 @@ int main(void)
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, order_of_convergence, 0, sizeof models / sizeof *models);
     tcase_add_loop_test(t, limit_of_rk4, 0, sizeof models / sizeof *models);
+    tcase_add_test(t, not_a_number_is_worst);
     tcase_add_test(t, steady_spin);
     tcase_add_test(t, energy_of_rk4);
     suite_add_tcase(s, t);

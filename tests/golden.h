@@ -16,7 +16,7 @@ ctn_model *golden_model(const char *model);
 /// A flat array, or a single number, of an object, as doubles; `n` must be its length. The caller frees it.
 double *golden_numbers(const cJSON *object, const char *key, int n);
 
-/// Largest |a - b| over the largest |b| (over 1 if b is zero).
+/// Largest |a - b| over the largest |b| (over 1 if b is zero); NaN if any of the differences is.
 double relative_error(const double *a, const double *b, int n);
 
 #endif

@@ -627,6 +627,13 @@ START_TEST(refused)
     ck_assert_int_ne(access("x.h5", F_OK), 0);
     ck_assert_ptr_null(ctn_recorder_create("x.dat", scene, model, batch, NULL, &err));
     ck_assert_int_eq(err.status, CTN_BAD_ARGUMENT);
+    ctn_scene *const other_scene = ctn_scene_load("part.yaml", &err);
+    ctn_model *const smaller = ctn_model_create(other_scene, &err);
+    ck_assert_ptr_null(ctn_recorder_create("x.h5", other_scene, smaller, batch, NULL, &err));
+    ck_assert_int_eq(err.status, CTN_BAD_ARGUMENT);
+    ck_assert_str_eq(err.message, "x.h5: the batch is of another model");
+    ck_assert_int_ne(access("x.h5", F_OK), 0);
+    ctn_model_free(smaller), ctn_scene_free(other_scene);
     ck_assert_ptr_null(ctn_recorder_create("no/x.h5", scene, model, batch, NULL, &err));
     ck_assert_int_eq(err.status, CTN_IO);
     ck_assert_str_eq(err.message, "no/x.h5: cannot be written: No such file or directory");

@@ -523,12 +523,31 @@ START_TEST(at_most_twenty)
     ck_assert_int_eq(err.count, 20);
     int lines = 1;
     for (const char *c = err.message; *c; c++) lines += *c == '\n';
-    ck_assert_int_eq(lines, 20);
+    ck_assert_int_eq(lines, 21);
+    ck_assert_str_eq(strrchr(err.message, '\n'), "\n... and maybe more; reading stopped here");
     for (int i = 0; i < 20; i++) {
         char words[32];
         snprintf(words, sizeof words, "wrong%d: unknown key", i);
         ck_assert(has_error(err.message, "t.yaml", 3 + i, i < 10 ? 16 : 17, words, false));
     }
+}
+END_TEST
+
+/// Warnings are counted on when their list is full, each of them once.
+START_TEST(at_most_twenty_warnings)
+{
+    static char text[65536];
+    strcpy(text, "catena: 1\ndefaults: {joint: {type: revolute, effort: 5}}\nlinks:\n");
+    for (int i = 0; i < 60; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "  - {name: a%d, density: 1, %s, " MASS "}\n", i,
+                 i < 30 ? "joint: {type: revolute, effort: 1}" : "joint: revolute");
+    ctn_scene *const scene = parse(text);
+    const char *const warnings = ctn_scene_warnings(scene);
+    int lines = 1;
+    for (const char *c = warnings; *c; c++) lines += *c == '\n';
+    ck_assert_int_eq(lines, 21);
+    ck_assert_str_eq(strrchr(warnings, '\n'), "\n... and 71 more");
+    ctn_scene_free(scene);
 }
 END_TEST
 
@@ -543,8 +562,9 @@ START_TEST(long_messages_are_cut_at_lines)
     ck_assert_ptr_null(ctn_scene_parse(text, strlen(text), name, &err));
     int lines = 1;
     for (const char *c = err.message; *c; c++) lines += *c == '\n';
-    ck_assert_int_eq(lines, err.count);
+    ck_assert_int_eq(lines, err.count + 1);
     ck_assert_int_eq(err.count, 6);  // of 1300 characters each
+    ck_assert_str_eq(strrchr(err.message, '\n'), "\n... and 14 more; reading stopped here");
     ck_assert(strstr(err.message, "shapes") != 0);
 
     // a single one that does not fit
@@ -607,6 +627,7 @@ int main(void)
     tcase_add_loop_test(texts, bad_texts, 0, (int)(sizeof cases / sizeof *cases));
     tcase_add_test(texts, statuses);
     tcase_add_test(texts, at_most_twenty);
+    tcase_add_test(texts, at_most_twenty_warnings);
     tcase_add_test(texts, long_messages_are_cut_at_lines);
     suite_add_tcase(suite, texts);
     TCase *const large = tcase_create("large");

@@ -227,6 +227,75 @@ START_TEST(without_mass)
 }
 END_TEST
 
+/// Joints that move one rigid body: where they would meet no inertia, and where they just do. `body` is the mass of link a, `also`
+/// more links.
+static const struct {
+    const char *joint, *body, *also, *about;  // about NULL: the scene is good
+} inertias[] = {
+#define POINT(com) "mass: 1, com: [" com "], inertia: [0, 0, 0, 0, 0, 0]"
+#define ROD(com) "mass: 1, com: [" com "], inertia: [1, 1, 0, 0, 0, 0]"  // along z
+#define FIXED(position, mass) "  - {name: b, parent: a, position: [" position "], " mass "}\n"
+    {"revolute", POINT("0, 0, 3"), "", "the joint's axis"},
+    {"revolute", POINT("1e-3, 0, 3"), "", NULL},
+    {"{type: revolute, armature: 1e-3}", POINT("0, 0, 3"), "", NULL},
+    {"{type: revolute, axis: [1, 2, 3]}", POINT("3, 6, 9"), "", "the joint's axis"},
+    {"{type: revolute, axis: [0.3, -2, 0.7]}", POINT("0.39, -2.6, 0.91"), "", "the joint's axis"},
+    {"revolute", ROD("0, 0, 1"), "", "the joint's axis"},
+    {"{type: revolute, axis: [1, 0, 0]}", ROD("0, 0, 0"), "", NULL},
+    {"revolute", POINT("0, 0, 3"), FIXED("0, 0, 1", POINT("0, 0, 1")), "the joint's axis"},
+    {"revolute", POINT("0, 0, 3"), FIXED("1, 0, 0", POINT("0, 0, 1")), NULL},
+    {"revolute", POINT("0, 0, 3"), FIXED("0, 1, 0", "euler: [1.5707963267948966, 0, 0], " POINT("0, 0, 1")), "the joint's axis"},
+    {"{type: revolute, axis: [1, 0, 0]}", "mass: 0", FIXED("0, 0, 0", "euler: [0, 1.5707963267948966, 0], " ROD("0, 0, 1")),
+     "the joint's axis"},
+    {"{type: revolute, axis: [1, 0, 0]}", "mass: 0", FIXED("0, 0, 0", "euler: [0.7, 0, 0], " ROD("0, 0, 1")), NULL},
+    {"revolute", POINT("0, 0, 3"), "  - {name: b, parent: a, position: [1, 0, 0], joint: revolute, " MASS "}\n", NULL},
+    {"{type: helical, pitch: 0}", POINT("0, 0, 3"), "", "the joint's axis"},
+    {"{type: helical, pitch: 0.1}", POINT("0, 0, 3"), "", NULL},
+    {"prismatic", POINT("0, 0, 0"), "", NULL},
+    {"{type: universal, axis: [1, 0, 0], axis2: [0, 1, 0]}", POINT("0, 2, 0"), "", "the joint's axis2"},
+    {"{type: universal, axis: [1, 0, 0], axis2: [0, 1, 0]}", POINT("0, 0, 2"), "", NULL},
+    {"{type: universal, axis: [1, 0, 0], axis2: [0, 1, 0], armature: [0, 1]}", POINT("0, 2, 0"), "", NULL},
+    {"ball", POINT("0.3, 0.4, 0.5"), "", "one of the axes through its origin"},
+    {"ball", ROD("0, 0, 0.5"), "", "one of the axes through its origin"},
+    {"ball", ROD("1e-3, 0, 0.5"), "", NULL},
+    {"{type: ball, armature: 1e-3}", POINT("0.3, 0.4, 0.5"), "", NULL},
+    {"ball", POINT("0.3, 0.4, 0.5"), FIXED("1, 0, 0", POINT("0, 0, 1")), NULL},
+    {"planar", POINT("1, 2, 3"), "", "the z axis through its centre of mass"},
+    {"{type: planar, armature: [0, 0, 1]}", POINT("1, 2, 3"), "", NULL},
+    {"planar", POINT("1, 2, 3"), FIXED("0, 0, 0", POINT("0, 0, 1")), NULL},
+    {"free", POINT("1, 2, 3"), "", "one of the axes through its centre of mass"},
+    {"free", ROD("1, 2, 3"), "", "one of the axes through its centre of mass"},
+    {"free", ROD("0, 0, 0"), FIXED("1e-3, 0, 0", POINT("0, 0, 1")), NULL},
+    {"fixed", POINT("0, 0, 0"), "", NULL},
+};
+
+/// Refused with a place, a name and a remedy; and what is not refused can be stepped.
+START_TEST(joints_meet_inertia)
+{
+    char text[1000], words[200];
+    ctn_error err = {0};
+    snprintf(text, sizeof text, LINKS "  - {name: a, joint: %s, %s}\n%s", inertias[_i].joint, inertias[_i].body,
+             inertias[_i].also);
+    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "t.yaml", &err);
+    if (inertias[_i].about) {
+        ck_assert_msg(!scene, "%s", text);
+        snprintf(words, sizeof words, "of link 'a' moves has none about %s, so", inertias[_i].about);
+        ck_assert_msg(has_error(err.message, "t.yaml", 3, 5, words, false), "%s\nin\n%s", err.message, text);
+        ck_assert_int_eq(strstr(err.message, "armature") != NULL, strcmp(inertias[_i].joint, "free") != 0);
+        return;
+    }
+    ck_assert_msg(scene != NULL, "%s\nin\n%s", err.message, text);
+    ctn_model *const model = ctn_model_create(scene, &err);
+    ck_assert_msg(model != NULL, "%s", err.message);
+    ctn_dynamics *const dyn = ctn_dynamics_create(model, "scalar", &err);
+    double q[7], v[6], a[6];
+    ctn_model_initial_state(model, q, v);
+    ctn_aba(dyn, 1, q, v, NULL, a);
+    for (int k = 0; k < ctn_model_nv(model); k++) ck_assert_msg(isfinite(a[k]), "%s", text);
+    ctn_dynamics_free(dyn), ctn_model_free(model), ctn_scene_free(scene);
+}
+END_TEST
+
 START_TEST(mass_from_defaults)
 {
     ctn_scene *scene =
@@ -331,6 +400,7 @@ int main(void)
     tcase_add_test(all, scaled_to_mass);
     tcase_add_test(all, com_wins);
     tcase_add_test(all, without_mass);
+    tcase_add_loop_test(all, joints_meet_inertia, 0, (int)(sizeof inertias / sizeof *inertias));
     tcase_add_test(all, mass_from_defaults);
     tcase_add_test(all, inertia_of_points);
     tcase_add_test(all, inertia_on_the_border);

@@ -95,8 +95,12 @@ CTN_API void ctn_batch_free(ctn_batch *batch);  // NULL is allowed
 /// The configuration in use; `engine` is the one that was chosen.
 CTN_API const ctn_batch_config *ctn_batch_configuration(const ctn_batch *batch);
 
-/// Advances every world by `steps` steps of dt. stats [worlds] may be NULL. Returns CTN_OK, CTN_NOT_CONVERGED if a world needed
-/// a fallback, CTN_FROZEN if one is frozen (now or before), with the first case in `err` (may be NULL). One call per batch at a time.
+/// The model that the batch was made of.
+CTN_API const ctn_model *ctn_batch_model(const ctn_batch *batch);
+
+/// Advances every world by `steps` >= 0 steps of dt. stats [worlds] may be NULL. Returns CTN_OK, CTN_NOT_CONVERGED if a world needed
+/// a fallback, CTN_FROZEN if one is frozen (now or before), with the first case in `err` (may be NULL); CTN_BAD_ARGUMENT for
+/// steps < 0, with nothing done. One call per batch at a time.
 CTN_API ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ctn_error *err);
 
 /// Coordinates q [worlds][nq] and velocities v [worlds][nv] now; either may be NULL. For position-based methods v is the joint
@@ -104,17 +108,19 @@ CTN_API ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *s
 CTN_API void ctn_batch_state(ctn_batch *batch, double *q, double *v);
 
 /// Starts all worlds anew from q [worlds][nq] and v [worlds][nv] at `time` (s); frozen worlds run again. Quaternions are
-/// normalised. Returns CTN_BAD_ARGUMENT for numbers that are not finite or a zero quaternion, and then changes nothing.
+/// normalised. Returns CTN_BAD_ARGUMENT for numbers that are not finite or quaternions of length zero or beyond 1e154, and then
+/// changes nothing.
 CTN_API ctn_status ctn_batch_set_state(ctn_batch *batch, const double *q, const double *v, double time, ctn_error *err);
 
 /// Joint forces tau [worlds][nv] (N m, N) that act from now on until changed; NULL: none.
 CTN_API void ctn_batch_set_force(ctn_batch *batch, const double *tau);
 
-/// Time of world `world`, s.
+/// Time of world `world` in 0 .. worlds-1, s; NaN outside.
 CTN_API double ctn_batch_time(const ctn_batch *batch, int world);
 
 /// The whole state of the batch, all that its future depends on besides model, configuration and force: a versioned block of
 /// ctn_batch_saved_size bytes. Restoring it into a batch of the same model and configuration continues with the same bits.
+/// ctn_batch_restore returns CTN_BAD_ARGUMENT, and changes nothing, if model, method, dt or worlds are others.
 CTN_API size_t ctn_batch_saved_size(const ctn_batch *batch);
 CTN_API void ctn_batch_save(const ctn_batch *batch, void *block);
 CTN_API ctn_status ctn_batch_restore(ctn_batch *batch, const void *block, size_t size, ctn_error *err);

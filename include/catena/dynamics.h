@@ -3,6 +3,7 @@
 /// Arrays are plain and row-major: q[count][nq], v[count][nv], ... in the order of the scene file. Vectors are in world axes
 /// and spatial vectors are (angular, linear), unless a comment says otherwise. Every engine and every `count` gives the same
 /// bits. Nothing is allocated by the calls; inputs and outputs must not overlap. Quaternions in q must have unit length.
+/// A `count` below 1 is no state: nothing is written.
 #ifndef CATENA_DYNAMICS_H
 #define CATENA_DYNAMICS_H
 
@@ -45,7 +46,7 @@ CTN_API void ctn_crba(ctn_dynamics *dyn, int count, const double *q, double *H);
 /// (no applied force); qdd [count][nv].
 CTN_API void ctn_aba(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *tau, double *qdd);
 
-/// Jacobian J [count][6][nv] of link `link`: its twist is J v.
+/// Jacobian J [count][6][nv] of link `link` in 0 .. nlink-1: its twist is J v. NaN for a link outside.
 CTN_API void ctn_jacobian(ctn_dynamics *dyn, int count, const double *q, int link, double *J);
 
 /// Sums over the whole model.

@@ -26,14 +26,15 @@ typedef enum ctn_status {
     CTN_UNAVAILABLE,   // a known feature that this version, build or machine does not have
     CTN_NO_MEMORY,
     CTN_IO,             // a file could not be read or written
-    CTN_NOT_CONVERGED,  // a step was carried out by a fallback, or its residual is above the tolerance: see the statistics
+    CTN_NOT_CONVERGED,  // a step was carried out by a fallback: see the statistics. A residual that is at rounding level, at most
+                        // 1e-10 and falling no more, counts as converged under a smaller tolerance; the statistics say it
     CTN_FROZEN,         // a world could not be stepped and rests at its last good state: see the statistics
 } ctn_status;
 
 /// What went wrong, for people. Filled by the call that failed; a call that succeeds leaves it alone.
 typedef struct ctn_error {
     ctn_status status;
-    int count;           // how many problems `message` lists, one a line (scene files: up to 20)
+    int count;           // how many problems `message` lists, one a line (scene files: up to 20, then a line "... and N more")
     char message[8192];  // "file:line:column: key: ..." where there is a place; always terminated
 } ctn_error;
 
