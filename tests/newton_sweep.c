@@ -6,6 +6,7 @@
 /// with the symmetric product inside a ball, plus the joints' own second derivatives.
 #include "tests/kernels.h"
 #include "tests/random_scene.h"
+#include "tests/worse.h"
 
 #include <check.h>
 #include <lapacke.h>
@@ -296,7 +297,7 @@ START_TEST(sweep_is_the_dense_newton_step)
         if (n > 0) LAPACKE_dpotrs(LAPACK_ROW_MAJOR, 'L', n, 1, C, n, y, 1);
         double worst = 0;
         for (int k = 0; k < n; k++) x[k] += y[k];
-        for (int k = 0; k < n; k++) worst = fmax(worst, fabs(d[k] - x[k]));
+        for (int k = 0; k < n; k++) worst = worse(worst, fabs(d[k] - x[k]));
         ck_assert_msg(worst <= 1e-10 * largest(x, n), "seed %llu: step off by %.3g of %.3g", (unsigned long long)seed, worst,
                       largest(x, n));
         free(H), free(C), free(x), free(d), free(y);
