@@ -16,6 +16,7 @@ typedef struct {
     aba_work aba;
     pose *T;
     twist *D;
+    vec3 *p;
     real *tau, *out;  // [nv], [nv]
 } block_work;
 
@@ -28,18 +29,19 @@ FN position_state as_position(const block_state *S)
     return p;
 }
 
+/// Energy of the state; for position-based methods the placements at it are in W->po.W.start.
 KERNEL real block_energy(const ctn_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
 {
     if (position_based(cfg->method)) {
         const position_state P = as_position(S);
-        return position_energy(m, &P, W->T);
+        return position_energy(m, &P, W->po.W.start, W->p);
     }
     real sums[11];
     totals(m, S->q, S->v, W->T, W->D, sums);
     return sums[0] + sums[1] + passive_potential(m, S->q);
 }
 
-/// Takes over q and v [nq], [nv] in the lanes `where`.
+/// Takes over q and v [nq], [nv].
 KERNEL void block_set(const ctn_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *q,
                       const real *v)
 {
@@ -87,16 +89,16 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
     block_counts *c = counts;
     c->steps = c->iterations = c->iterations_max = c->evaluations = c->line_search = c->curvature = zero;
     c->fallbacks = c->substeps = c->residual = c->part = zero;
-    c->energy_before = c->energy_after = c->energy_min = c->energy_max = energy ? block_energy(m, cfg, S, W) : zero;
     position_state P = as_position(S);
     if (position_based(cfg->method)) {
         W->po.W.in.q = S->q, W->po.W.in.rate = S->v, W->po.W.V = S->V, W->po.W.in.tau = tau;
         find_placements(m, S->q, W->po.W.start);
     }
+    c->energy_before = c->energy_after = c->energy_min = c->energy_max = energy ? block_energy(m, cfg, S, W) : zero;
     for (int n = 0; n < steps && any_of(active); n++) {
-        mask done, finite, far;
+        mask done;
         if (position_based(cfg->method)) {
-            position_counts k = {zero, zero, zero, zero, zero, zero, zero};
+            position_counts k = {zero, zero, zero, zero, zero, zero, zero, zero};
             real at;
             done = position_step(m, cfg, &P, active, &W->po, &k, &at);
             c->iterations = c->iterations + k.iterations;
@@ -107,17 +109,14 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
             c->substeps = c->substeps + k.substeps;
             c->residual = sel(gt(k.residual, c->residual), k.residual, c->residual);
             c->part = sel(both(active, not_(done)), at, c->part);
-            finite = config_valid(m, S->q, S->v, &far);
-            const real reason =
-                sel(far, rset(CTN_FREEZE_ANGLE), sel(finite, rset(CTN_FREEZE_NOT_CONVERGED), rset(CTN_FREEZE_NOT_FINITE)));
-            c->frozen = sel(both(active, not_(both(done, finite))), reason, c->frozen);
+            const real reason = sel(gt(k.far, zero), rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_CONVERGED));
+            c->frozen = sel(both(active, not_(done)), reason, c->frozen);
             c->steps = c->steps + sel(both(active, done), one, zero);
-            done = both(done, finite);
         } else {
             const real calls = rset(explicit_step(m, cfg->method, S->q, S->v, tau, cfg->dt, &W->ex));
             c->evaluations = c->evaluations + sel(active, calls, zero);
-            finite = config_valid(m, W->ex.x, W->ex.w, &far);
-            done = both(active, finite);
+            mask far;
+            done = both(active, config_valid(m, W->ex.x, W->ex.w, &far));
             for (int k = 0; k < m->nq; k++) S->q[k] = sel(done, W->ex.x[k], S->q[k]);
             for (int k = 0; k < m->nv; k++) S->v[k] = sel(done, W->ex.w[k], S->v[k]);
             const real reason = sel(far, rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_FINITE));

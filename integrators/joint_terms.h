@@ -18,6 +18,7 @@ typedef struct {
     real E;
     vec3 g;
     sym3 k;
+    sym3 safe;     // k without the curvature of the chart: never negative
     mask too_far;  // balls: increments near half a turn are ambiguous
 } terms3;
 
@@ -89,6 +90,7 @@ FN void add_turn_energy(terms3 *t, vec3 a_, vec3 g_, sym3 K)
     Dt.x = vec(D[0][0], D[0][1], D[0][2]), Dt.y = vec(D[1][0], D[1][1], D[1][2]), Dt.z = vec(D[2][0], D[2][1], D[2][2]);
     const sym3 M = turn(Dt, K);
     t->g = add(t->g, vec(Dg[0], Dg[1], Dg[2]));
+    t->safe = sym_add(t->safe, M);
     t->k.xx = t->k.xx + (M.xx + Q[0][0]), t->k.yy = t->k.yy + (M.yy + Q[1][1]), t->k.zz = t->k.zz + (M.zz + Q[2][2]);
     t->k.xy = t->k.xy + (M.xy + Q[1][0]), t->k.xz = t->k.xz + (M.xz + Q[2][0]), t->k.yz = t->k.yz + (M.yz + Q[2][1]);
 }
@@ -122,7 +124,7 @@ FN terms3 joint_terms3(const ctn_body *b, const terms_input *in)
     const vec3 tau = in->tau ? vec(in->tau[b->vadr], in->tau[b->vadr + 1], in->tau[b->vadr + 2]) : o;
     terms3 t;
     t.g = o;
-    t.k = sym_diagonal(rset(0), rset(0), rset(0));
+    t.k = t.safe = sym_diagonal(rset(0), rset(0), rset(0));
     t.too_far = ball ? gt(dot(u, u), rset(3.1 * 3.1)) : none_of();
 
     // along the increments: dampers, armature, applied force
@@ -133,7 +135,7 @@ FN terms3 joint_terms3(const ctn_body *b, const terms_input *in)
     t.E = rset(0.5) * fmadd(c.x * u.x, u.x, fmadd(c.y * u.y, u.y, fmadd(c.z * u.z, u.z, J * dot(a, a))));
     t.E = t.E - dot(tau, u);
     if (!ball) {
-        t.g = g, t.k = K;
+        t.g = g, t.k = t.safe = K;
         return t;
     }
     const bool spring = b->flags & BODY_SPRING;

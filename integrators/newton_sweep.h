@@ -60,14 +60,21 @@ FN void add_cross_term(const ctn_body *b, joint_form f, vec3 z, wrench w, vec3 *
     }
 }
 
+FN sym3 sel_sym(mask m, sym3 a, sym3 b)
+{
+    a.xx = sel(m, a.xx, b.xx), a.yy = sel(m, a.yy, b.yy), a.zz = sel(m, a.zz, b.zz);
+    a.xy = sel(m, a.xy, b.xy), a.xz = sel(m, a.xz, b.xz), a.yz = sel(m, a.yz, b.yz);
+    return a;
+}
+
 /// The rotational block and the first moment of one body, without curvature where keep is 0.
 FN void drop_curvature(const ctn_body *b, const solve *W, int i, real keep, sym3 *A, vec3 *h)
 {
     const mask kept = gt(keep, rset(0));
     const real k2 = W->in.k2;
-    const sym3 I = turn(W->now[i].R, const_sym(b->I));
-    A->xx = sel(kept, A->xx, k2 * I.xx), A->yy = sel(kept, A->yy, k2 * I.yy), A->zz = sel(kept, A->zz, k2 * I.zz);
-    A->xy = sel(kept, A->xy, k2 * I.xy), A->xz = sel(kept, A->xz, k2 * I.xz), A->yz = sel(kept, A->yz, k2 * I.yz);
+    sym3 I = turn(W->now[i].R, const_sym(b->I));
+    I.xx = k2 * I.xx, I.yy = k2 * I.yy, I.zz = k2 * I.zz, I.xy = k2 * I.xy, I.xz = k2 * I.xz, I.yz = k2 * I.yz;
+    *A = sel_sym(kept, *A, I);
     *h = sel3(kept, *h, scale(mul(W->now[i].R, const3(b->h)), k2));
 }
 
@@ -154,7 +161,8 @@ FN mask sweep_inward3(const ctn_body *b, const solve *W, sweep_work *work, int i
     sym3 D = ball ? P.A : P.D;
     const vec3 row = vec(W->r[b->vadr], W->r[b->vadr + 1], W->r[b->vadr + 2]);
     if (has_terms(b, W->in.tau)) {
-        const sym3 k = W->terms[i].k;
+        sym3 k = W->terms[i].k;
+        if (dropping) k = sel_sym(gt(work->keep[i], rset(0)), k, W->terms[i].safe);
         D = sym_add(D, ball ? turn(R, k) : k);
     }
     const ldl3 F = ldl_factor(D);

@@ -17,6 +17,7 @@ typedef struct {
 /// What happened, by lane.
 typedef struct {
     real iterations, evaluations, line_search, curvature, substeps, halvings, residual;
+    real far;  // 1: an angle went beyond CTN_MAX_ANGLE
 } position_counts;
 
 /// Scratch of one lane block.
@@ -172,7 +173,9 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
     mask running = active;
     while (any_of(running)) {
         set_step_size(&P->W, rset(cfg->dt) * part);
-        const mask ok = solve_step(m, S, cfg->tolerance, cfg->max_iterations, running, P, count);
+        mask far, ok = solve_step(m, S, cfg->tolerance, cfg->max_iterations, running, P, count);
+        ok = both(ok, config_valid(m, P->x, P->u, &far));
+        count->far = sel(both(running, far), one, count->far);
         const mask failed = both(running, not_(ok));
         // lanes at rest stand at the placements of their start
         if (any_of(ok)) commit_step(m, S, P, ok, !any_of(failed), le(one, part));
@@ -238,14 +241,16 @@ KERNEL void start_velocity(const ctn_model *m, const real *v, pose *T, twist *D,
     }
 }
 
-/// Energy of the state: sum tr(V M V') / 2, rotors, gravity, springs and limits. J
-KERNEL real position_energy(const ctn_model *m, const position_state *S, pose *T)
+/// Energy of the state: sum tr(V M V') / 2, rotors, gravity, springs and limits. J. at: placements at q; p [nbody]: scratch
+KERNEL real position_energy(const ctn_model *m, const position_state *S, const placement *at, vec3 *p)
 {
     real E = passive_potential(m, S->q);
-    body_poses(m, S->q, T);
     vec3 moment = const3(m->fixed_moment);
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
+        const mat3 R = at[i].R;
+        if (b->flags & BODY_ROOT) p[i] = body_offset(b, form_of(b), R, R.z, S->q);
+        else p[i] = has_arm(form_of(b)) ? add(p[b->parent], at[i].r) : p[b->parent];
         if (b->flags & BODY_ARMATURE)
             for (int k = b->vadr; k < b->vadr + b->nv; k++) E = fmadd(rset(0.5 * b->armature) * S->rate[k], S->rate[k], E);
         if (!(b->flags & BODY_MASS)) continue;
@@ -257,7 +262,7 @@ KERNEL real position_energy(const ctn_model *m, const position_state *S, pose *T
         t = fmadd(rset(2), dot(V->p, mul(V->R, c)), t);
         t = fmadd(rset(b->mass), dot(V->p, V->p), t);
         E = fmadd(rset(0.5), t, E);
-        moment = add(moment, add_scaled(mul(T[i].R, c), T[i].p, rset(b->mass)));
+        moment = add(moment, add_scaled(mul(R, c), p[i], rset(b->mass)));
     }
     return E - dot(const3(m->gravity), moment);
 }

@@ -244,6 +244,7 @@ static block_work layout_work(const ctn_model *m, ctn_method method, arena *a)
     w.out = take(a, nv, sizeof(real));
     w.T = take(a, n, sizeof(pose));
     w.D = take(a, n, sizeof(twist));
+    w.p = take(a, n, sizeof(vec3));
     if (position_based(method)) {
         position_work *p = &w.po;
         p->x = take(a, nq, sizeof(real));

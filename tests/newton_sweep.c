@@ -180,7 +180,7 @@ static double *dense_hessian(fixture *f, const double *keep)
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
         if (!has_terms(b, W->in.tau)) continue;
-        const sym3 k = W->terms[i].k;
+        const sym3 k = keep && keep[i] == 0 && b->nv == 3 ? W->terms[i].safe : W->terms[i].k;
         const double K[3][3] = {{k.xx, k.xy, k.xz}, {k.xy, k.yy, k.yz}, {k.xz, k.yz, k.zz}};
         for (int a = 0; a < b->nv; a++)
             for (int c = 0; c < b->nv; c++) H[(b->vadr + a) * n + b->vadr + c] += b->nv == 1 ? k.xx : K[a][c];
