@@ -99,6 +99,7 @@ struct ctn_model {
     ctn_link *links;    // [nlink], as the user sees them
     int *dof_adr;       // [nv] index in v of the degrees of freedom in the order of the bodies
     bool in_order;      // it is 0, 1, 2 ...
+    bool passive;       // a body is BODY_PASSIVE
     double gravity[3];
     double mass;             // of all links, kg
     double *q0, *v0;         // [nq], [nv]

@@ -17,19 +17,17 @@ FN vec3 ball_turn(const ctn_body *b, const real *q)
     return quat_log(quat_mul(quat_conjugate(rest), quat_normalised(quat_load(q + b->qadr))));
 }
 
-/// tau [nv] = -damping v - stiffness (q - rest) - limits, written for every joint.
+/// Adds -damping v - stiffness (q - rest) - limits to tau [nv].
 /// A ball's spring pulls with -k log(rest' R), the gradient of k/2 |log|^2; its limit is a cone of angles about rest.
-KERNEL void passive_forces(const ctn_model *m, const real *q, const real *v, real *tau)
+KERNEL void add_passive_forces(const ctn_model *m, const real *q, const real *v, real *tau)
 {
-    for (int i = 0; i < m->nbody; i++) {
+    for (int i = 0; i < m->nbody && m->passive; i++) {
         const ctn_body *b = &m->bodies[i];
-        real *t = tau + b->vadr;
-        const real *u = v + b->vadr;
-        for (int k = 0; k < b->nv; k++) t[k] = rset(0);
         if (!(b->flags & BODY_PASSIVE)) continue;
+        const real *u = v + b->vadr;
+        real t[3];
         for (int k = 0; k < b->nv; k++) t[k] = rset(-b->damping[k]) * u[k];
-        if (!(b->flags & BODY_SPRING)) continue;
-        if (b->kind == JOINT_BALL) {
+        if ((b->flags & BODY_SPRING) && b->kind == JOINT_BALL) {
             const vec3 a = ball_turn(b, q);
             const real angle = root(dot(a, a)), d = beyond(angle, b->limit);
             const mask out = gt(d, rset(0));
@@ -40,13 +38,14 @@ KERNEL void passive_forces(const ctn_model *m, const real *q, const real *v, rea
             t[0] = fnmadd(damp, n.x, fnmadd(k, a.x, t[0]));
             t[1] = fnmadd(damp, n.y, fnmadd(k, a.y, t[1]));
             t[2] = fnmadd(damp, n.z, fnmadd(k, a.z, t[2]));
-        } else {
+        } else if (b->flags & BODY_SPRING) {
             const real x = q[b->qadr], d = beyond(x, b->limit);
             const mask out = gt(magnitude(d), rset(0));
             t[0] = fnmadd(rset(b->stiffness), x - rset(b->rest[0]), t[0]);
             t[0] = fnmadd(rset(b->limit_k), d, t[0]);
             t[0] = fnmadd(sel(out, rset(b->limit_b), rset(0)), u[0], t[0]);
         }
+        for (int k = 0; k < b->nv; k++) tau[b->vadr + k] = tau[b->vadr + k] + t[k];
     }
 }
 

@@ -21,9 +21,8 @@ typedef struct {
 /// qdd at (q, v) with the joint forces tau (NULL: none).
 KERNEL void acceleration(const ctn_model *m, const real *q, const real *v, const real *tau, explicit_work *work, real *qdd)
 {
-    passive_forces(m, q, v, work->force);
-    if (tau)
-        for (int k = 0; k < m->nv; k++) work->force[k] = work->force[k] + tau[k];
+    for (int k = 0; k < m->nv; k++) work->force[k] = tau ? tau[k] : rset(0);
+    add_passive_forces(m, q, v, work->force);
     aba(m, q, v, work->force, &work->aba, qdd);
 }
 

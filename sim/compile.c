@@ -342,6 +342,7 @@ static void finish_bodies(ctn_model *m, drafts *d, const int *order, const int *
     for (int i = 0; i < n; i++) {
         ctn_body *o = &m->bodies[i];
         const unsigned flags = o->flags & FORM_FLAGS;
+        if (o->flags & BODY_PASSIVE) m->passive = true;
         o->form = o->kind != JOINT_REVOLUTE         ? FORM_OTHER
                   : flags == FORM_HINGE_FLAGS       ? FORM_HINGE
                   : flags == FORM_CROSS_FIRST_FLAGS ? FORM_CROSS_FIRST

@@ -150,7 +150,8 @@ static void run_passive(const ctn_model *m, void *scratch, int count, const doub
     for (int c = 0; c < count; c += LANES) {
         gather(f.q, q, m->nq, c, count);
         gather(f.v, v, m->nv, c, count);
-        passive_forces(m, f.q, f.v, f.x);
+        for (int k = 0; k < m->nv; k++) f.x[k] = rset(0);
+        add_passive_forces(m, f.q, f.v, f.x);
         scatter(tau, f.x, m->nv, c, count);
     }
 }
@@ -175,11 +176,9 @@ static void run_aba(const ctn_model *m, void *scratch, int count, const double *
     for (int c = 0; c < count; c += LANES) {
         gather(f.q, q, m->nq, c, count);
         gather(f.v, v, m->nv, c, count);
-        passive_forces(m, f.q, f.v, f.x);
-        if (tau) {
-            gather(f.t, tau, m->nv, c, count);
-            for (int k = 0; k < m->nv; k++) f.x[k] = f.x[k] + f.t[k];
-        }
+        if (tau) gather(f.x, tau, m->nv, c, count);
+        for (int k = 0; k < m->nv && !tau; k++) f.x[k] = rset(0);
+        add_passive_forces(m, f.q, f.v, f.x);
         aba(m, f.q, f.v, f.x, &f.aba, f.t);
         scatter(qdd, f.t, m->nv, c, count);
     }
