@@ -110,13 +110,25 @@ FN void carry_columns(const crba_work *work, int from, int to, vec3 r, vec3 z)
     }
 }
 
-/// Components of columns from .. to - 1 along S = (s, l), into row.
-FN void meet_columns(const crba_work *work, int from, int to, vec3 s, vec3 l)
+/// Components of columns from .. to - 1 along component k of S, into row.
+FN void meet_columns(const crba_work *work, const ctn_body *b, joint_form f, mat3 R, int k, int from, int to)
 {
     const real *nx = work->n[0], *ny = work->n[1], *nz = work->n[2], *fx = work->f[0], *fy = work->f[1], *fz = work->f[2];
     real *row = work->row;
+    vec3 s, l;
+    subspace_column(b, f, R, k, &s, &l);
+    if (f.kind == JOINT_TRANSLATION)
+        for (int c = from; c < to; c++) row[c] = work->f[k][c];
+    else if (f.kind == JOINT_PRISMATIC) {
+        EACH_COLUMN
+        for (int c = from; c < to; c++) row[c] = dot(l, vec(fx[c], fy[c], fz[c]));
+    } else {
+        EACH_COLUMN
+        for (int c = from; c < to; c++) row[c] = dot(s, vec(nx[c], ny[c], nz[c]));
+    }
+    if (f.kind != JOINT_HELICAL) return;
     EACH_COLUMN
-    for (int k = from; k < to; k++) row[k] = dot_add(dot(s, vec(nx[k], ny[k], nz[k])), l, vec(fx[k], fy[k], fz[k]));
+    for (int c = from; c < to; c++) row[c] = dot_add(row[c], l, vec(fx[c], fy[c], fz[c]));
 }
 
 /// The degree of freedom after the last one of b's subtree, in the order of the bodies.
@@ -147,7 +159,7 @@ FN void crba_rows(const ctn_model *m, const ctn_body *b, joint_form f, int i, cr
     for (int c = i + 1; c < b->end; c = m->bodies[c].end) {  // children
         const ctn_body *d = &m->bodies[c];
         if (has_arm(form_of(d))) carry_columns(work, d->dof, subtree_end(m, d), work->body[c].r, R.z);
-        else if (f.kind == JOINT_REVOLUTE) meet_columns(work, d->dof, subtree_end(m, d), R.z, zero3());
+        else if (f.kind == JOINT_REVOLUTE) meet_columns(work, b, f, R, 0, d->dof, subtree_end(m, d));
     }
     for (int k = 0; k < b->nv; k++) {
         const wrench w = composite_column(b, f, a, R, k);
@@ -156,11 +168,7 @@ FN void crba_rows(const ctn_model *m, const ctn_body *b, joint_form f, int i, cr
         if (f.kind == JOINT_REVOLUTE) work->row[first] = dot(R.z, w.n);
     }
     for (int k = 0; k < b->nv; k++) {
-        if (f.kind != JOINT_REVOLUTE) {
-            vec3 angular, linear;
-            subspace_column(b, f, R, k, &angular, &linear);
-            meet_columns(work, first + k, end, angular, linear);
-        }
+        if (f.kind != JOINT_REVOLUTE) meet_columns(work, b, f, R, k, first + k, end);
         work->row[first + k] = work->row[first + k] + rset(b->armature);
         crba_store(m, work, first + k, end, H, count);
     }
