@@ -95,6 +95,9 @@ static void report(source *s, scene_problems *problems, const node *at, ctn_stat
     write_path(n, key, path, sizeof path);
     const size_t used = *path ? (size_t)snprintf(p.text, sizeof p.text, "%s: ", path) : 0;
     vsnprintf(p.text + used, sizeof p.text - used, format, args);
+    // one line, whatever the words of the file that it quotes
+    for (char *c = p.text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
     add_problem(problems, &p);
 }
 
