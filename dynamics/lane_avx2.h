@@ -28,7 +28,6 @@ FN mask either(mask a, mask b) { return _mm256_or_pd(a, b); }
 FN mask not_(mask a) { return _mm256_xor_pd(a, _mm256_castsi256_pd(_mm256_set1_epi64x(-1))); }
 FN mask none_of(void) { return _mm256_setzero_pd(); }
 FN bool any_of(mask a) { return _mm256_movemask_pd(a) != 0; }
-FN bool all_of(mask a) { return _mm256_movemask_pd(a) == 15; }
 FN real sel(mask m, real a, real b) { return _mm256_blendv_pd(b, a, m); }
 
 FN real magnitude(real a) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a); }

@@ -28,7 +28,6 @@ FN mask either(mask a, mask b) { return a | b; }
 FN mask not_(mask a) { return (mask)~a; }
 FN mask none_of(void) { return 0; }
 FN bool any_of(mask a) { return a != 0; }
-FN bool all_of(mask a) { return a == 255; }
 FN real sel(mask m, real a, real b) { return _mm512_mask_blend_pd(m, b, a); }
 
 FN real magnitude(real a) { return _mm512_andnot_pd(_mm512_set1_pd(-0.0), a); }

@@ -38,7 +38,6 @@ FN mask either(mask a, mask b) { return a || b; }
 FN mask not_(mask a) { return !a; }
 FN mask none_of(void) { return false; }
 FN bool any_of(mask a) { return a; }
-FN bool all_of(mask a) { return a; }
 FN real sel(mask m, real a, real b) { return m ? a : b; }  // m ? a : b
 
 FN int64_t bits_of(real a)

@@ -82,8 +82,8 @@ typedef struct ctn_body {
     double rest[4];           // rad or m; ball: quaternion
     double limit[2];          // lo, hi; ball: 0, half angle of the cone about rest; +-infinity: none
     double limit_k, limit_b;  // stiffness and damping of the limits
-    double extent;            // m, farthest mass of the subtree from this origin, whatever the coordinates
-    double force_scale[2];    // scales of a residual row (theory.md 3.3): m g L^r and m L^(1+r), r = 1 for rotations
+    double extent;          // m, scale of the subtree: radii of gyration and offsets added up, strokes of sliding joints left out
+    double force_scale[2];  // scales of a residual row (theory.md 3.3): m g L^r and m L^(1+r), r = 1 for rotations
 } ctn_body;
 
 /// A link's frame in its body's frame.

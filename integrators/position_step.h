@@ -80,9 +80,11 @@ KERNEL mask solve_step(const ctn_model *m, const position_state *S, double toler
     while (any_of(running)) {
         evaluate(m, W);
         count->evaluations = count->evaluations + sel(running, one, zero);
-        // Armijo's condition with slack for rounding; a NaN is not below
+        // Armijo's condition with slack for rounding; a NaN is not below. From where the residual is small enough already, energies
+        // may differ by nothing but rounding
         const real bound = fmadd(rset(1e-12), magnitude(E), fmadd(rset(1e-4) * alpha, slope, E));
-        const mask below = both(le(magnitude(W->E), rset(1e300)), either(not_(based), le(W->E, bound)));
+        const mask lower = either(either(not_(based), le(before, rset(tolerance))), le(W->E, bound));
+        const mask below = both(le(magnitude(W->E), rset(1e300)), lower);
         const mask accepted = both(running, below), rejected = both(running, not_(below));
         mask need = accepted;
         if (any_of(accepted)) {

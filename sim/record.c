@@ -32,7 +32,7 @@ const record_member record_members[RECORD_MEMBERS] = {
     STAT(iterations_max, "1", MEMBER_INT, "most Newton iterations in one step since the record before"),
     STAT(evaluations, "1", MEMBER_LONG, "evaluations of the residual or of the acceleration since the record before"),
     STAT(line_search, "1", MEMBER_LONG, "Newton steps shortened since the record before"),
-    STAT(curvature, "1", MEMBER_LONG, "sweeps repeated with less curvature since the record before"),
+    STAT(curvature, "1", MEMBER_LONG, "Newton steps for which curvature was dropped since the record before"),
     STAT(fallbacks, "1", MEMBER_LONG, "steps halved at least once since the record before"),
     STAT(substeps, "1", MEMBER_LONG, "parts in which the steps since the record before were carried out"),
     STAT(residual, "1", MEMBER_REAL, "largest scaled residual at the end of a step since the record before"),

@@ -439,6 +439,28 @@ START_TEST(an_angle_that_runs_away_freezes)
 }
 END_TEST
 
+/// Free motion without any energy but rounding in it: nothing to solve, nothing to shorten.
+START_TEST(coasting_takes_one_newton_step)
+{
+    ctn_model *m =
+        model_of("catena: 1\ngravity: [0, 0, 0]\nlinks:\n"
+                 "  - {name: a, joint: {type: prismatic, axis: [0.3, 0.5, 0.81]}, mass: 0.7, inertia: [0, 0, 0, 0, 0, 0]}\n"
+                 "  - {name: b, parent: a, joint: {type: prismatic, axis: [1, 0.2, 0]}, mass: 0.3, inertia: [0, 0, 0, 0, 0, 0]}\n"
+                 "state: {q: [0.1, 0.3], v: [0.37, -0.11]}\n");
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = CTN_COLLOCATION, cfg.dt = 0.013;
+    ctn_batch *b = ctn_batch_create(m, &cfg, NULL);
+    ctn_step_stats s;
+    ck_assert_int_eq(ctn_batch_step(b, 1000, &s, NULL), CTN_OK);
+    ck_assert_int_eq(s.iterations, 1000);
+    ck_assert_int_eq(s.line_search, 0);
+    double q[2], v[2];
+    ctn_batch_state(b, q, v);
+    ck_assert(fabs(q[0] - (0.1 + 13 * 0.37)) < 1e-10 && fabs(q[1] - (0.3 - 13 * 0.11)) < 1e-10);
+    ctn_batch_free(b), ctn_model_free(m);
+}
+END_TEST
+
 /// One call of many steps, many calls of one, and a run that was saved and restored: the same bits.
 START_TEST(calls_and_saved_states)
 {
@@ -538,6 +560,7 @@ int main(void)
     tcase_add_test(t, halved_steps);
     tcase_add_test(t, a_world_that_blows_up_freezes);
     tcase_add_test(t, an_angle_that_runs_away_freezes);
+    tcase_add_test(t, coasting_takes_one_newton_step);
     tcase_add_test(t, calls_and_saved_states);
     tcase_add_test(t, far_from_the_origin);
     tcase_add_test(t, a_thousand_models);

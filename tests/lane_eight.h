@@ -45,7 +45,6 @@ FN bool any_of(mask a)
     EACH r |= a[l] != 0;
     return r;
 }
-FN bool all_of(mask a) { return !any_of(~a); }
 FN real sel(mask m, real a, real b) { return (real)(((bits8)a & m) | ((bits8)b & ~m)); }
 FN real magnitude(real a) { return (real)((bits8)a & INT64_MAX); }
 FN real negate(real a) { return (real)((bits8)a ^ INT64_MIN); }
