@@ -3,6 +3,7 @@
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/setup.h"
+#include "sim/config.h"
 #include "sim/engine.h"
 #include "sim/scene.h"
 
@@ -68,8 +69,6 @@ static void print_state(const ctn_model *m, const totals *t, bool all)
     }
 }
 
-static bool solves(const ctn_batch_config *cfg) { return cfg->method == CTN_COLLOCATION; }
-
 static void print_info(const setup *s, const totals *t, const ctn_engine *engine, bool all)
 {
     const ctn_model *const m = s->model;
@@ -81,9 +80,12 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
            nq == 1 ? "" : "s", nv, nv == 1 ? "" : "s", t->mass);
     printf("gravity    %g %g %g m/s2\n", t->gravity[0], t->gravity[1], t->gravity[2]);
     printf("method     %s, dt %g s", ctn_method_name(s->cfg.method), s->cfg.dt);
-    if (solves(&s->cfg))
-        printf(", order %d, solver %s, tolerance %g, max_iterations %d, max_halvings %d", s->cfg.order,
-               ctn_solver_name(s->cfg.solver), s->cfg.tolerance, s->cfg.max_iterations, s->cfg.max_halvings);
+    int value;
+    const char *const number = method_number(&s->cfg, &value);
+    if (number) printf(", %s %d", number, value);
+    if (ctn_method_is_implicit(s->cfg.method))
+        printf(", solver %s, tolerance %g, max_iterations %d, max_halvings %d", ctn_solver_name(s->cfg.solver), s->cfg.tolerance,
+               s->cfg.max_iterations, s->cfg.max_halvings);
     printf("\nduration   ");
     if (duration >= 0) printf("%g s\n", duration);
     else printf("not given\n");
@@ -128,8 +130,10 @@ static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
     cJSON *const method = json_object(root, "integrator");
     json_text(method, "method", ctn_method_name(s->cfg.method));
     json_number(method, "dt", s->cfg.dt);
-    if (solves(&s->cfg)) {
-        json_number(method, "order", s->cfg.order);
+    int value;
+    const char *const number = method_number(&s->cfg, &value);
+    if (number) json_number(method, number, value);
+    if (ctn_method_is_implicit(s->cfg.method)) {
         json_text(method, "solver", ctn_solver_name(s->cfg.solver));
         json_number(method, "tolerance", s->cfg.tolerance);
         json_number(method, "max_iterations", s->cfg.max_iterations);

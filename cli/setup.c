@@ -26,6 +26,7 @@ static int override_all(const arguments *args, ctn_batch_config *cfg)
         const char *field;
     } numbers[] = {{OPT_DT, "dt"},
                    {OPT_ORDER, "order"},
+                   {OPT_STAGES, "stages"},
                    {OPT_TOLERANCE, "tolerance"},
                    {OPT_MAX_ITERATIONS, "max_iterations"},
                    {OPT_MAX_HALVINGS, "max_halvings"},
@@ -34,13 +35,18 @@ static int override_all(const arguments *args, ctn_batch_config *cfg)
     bool ok = true, foreign = false;
     if (args->value[OPT_METHOD] && ctn_method_from_name(args->value[OPT_METHOD], &cfg->method, &err) != CTN_OK)
         usage_error("--method: %s", err.message), ok = false;
-    static const enum option_id of_solver[] = {OPT_ORDER, OPT_SOLVER, OPT_TOLERANCE, OPT_MAX_ITERATIONS, OPT_MAX_HALVINGS};
+    static const enum option_id of_solver[] = {OPT_SOLVER, OPT_TOLERANCE, OPT_MAX_ITERATIONS, OPT_MAX_HALVINGS};
+    int value;
+    const char *const number = method_number(cfg, &value);
     for (size_t i = 0; i < sizeof of_solver / sizeof *of_solver && ok; i++)
-        if (args->value[of_solver[i]] && cfg->method != CTN_COLLOCATION)
-            foreign = true, usage_error("%s belongs to the method collocation, not to %s", option_name(of_solver[i]),
+        if (args->value[of_solver[i]] && !ctn_method_is_implicit(cfg->method))
+            foreign = true, usage_error("%s belongs to the methods collocation and radau, not to %s", option_name(of_solver[i]),
                                         ctn_method_name(cfg->method));
+    if (ok && args->value[OPT_ORDER] && (!number || strcmp(number, "order")))
+        foreign = true, usage_error("--order belongs to the method collocation, not to %s", ctn_method_name(cfg->method));
+    if (ok && args->value[OPT_STAGES] && (!number || strcmp(number, "stages")))
+        foreign = true, usage_error("--stages belongs to the method radau, not to %s", ctn_method_name(cfg->method));
     if (foreign) return EXIT_USAGE;
-    if (args->value[OPT_STAGES]) usage_error("--stages is not available in this version"), ok = false;
     if (args->value[OPT_SOLVER] && ctn_solver_from_name(args->value[OPT_SOLVER], &cfg->solver, &err) != CTN_OK)
         usage_error("--solver: %s", err.message), ok = false;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

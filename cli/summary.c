@@ -1,6 +1,7 @@
 /// The summary of a run, for people and for programs.
 #include "cli/json.h"
 #include "cli/run.h"
+#include "sim/config.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@ static ctn_step_stats all_worlds(const run *r)
     return sum;
 }
 
-static bool solves(const run *r) { return r->s.cfg.method == CTN_COLLOCATION; }
+static bool solves(const run *r) { return ctn_method_is_implicit(r->s.cfg.method); }
 
 static double mean_iterations(const ctn_step_stats *t) { return t->steps ? (double)t->iterations / (double)t->steps : 0; }
 
@@ -40,7 +41,10 @@ void print_summary(const run *r)
     const ctn_step_stats sum = all_worlds(r), *const first = &r->total[0];
     printf("scene         %s (%s)\n", ctn_scene_name(r->s.scene), r->s.path);
     printf("method        %s, dt %g s", ctn_method_name(cfg->method), cfg->dt);
-    if (solves(r)) printf(", order %d, %s, tolerance %g", cfg->order, ctn_solver_name(cfg->solver), cfg->tolerance);
+    int value;
+    const char *const number = method_number(cfg, &value);
+    if (number) printf(", %s %d", number, value);
+    if (solves(r)) printf(", %s, tolerance %g", ctn_solver_name(cfg->solver), cfg->tolerance);
     printf("\nengine        %s, %d world%s\n", cfg->engine, cfg->worlds, cfg->worlds == 1 ? "" : "s");
     printf("steps         %ld, %.6g s simulated in %.3g s", r->done, simulated(r), r->wall);
     if (r->wall > 0 && r->done) printf(", %.3g times real time", simulated(r) / r->wall);
@@ -49,7 +53,8 @@ void print_summary(const run *r)
         printf("iterations    mean %.3g, max %d a step; %ld shortened, %ld with curvature dropped\n", mean_iterations(&sum),
                sum.iterations_max, sum.line_search, sum.curvature);
         printf("residual      %.3g at most\n", sum.residual);
-        printf("fallbacks     %ld steps halved, %ld substeps in all\n", sum.fallbacks, sum.substeps);
+        printf("fallbacks     %ld steps; %ld parts with fewer stages, %ld substeps in all\n", sum.fallbacks, sum.fewer_stages,
+               sum.substeps);
     }
     printf("energy        %.9g J at the start, %.9g J at the end, between %.9g and %.9g J%s\n", first->energy_before,
            first->energy_after, first->energy_min, first->energy_max, cfg->worlds > 1 ? " (world 0)" : "");
@@ -81,6 +86,7 @@ static void add_statistics(cJSON *to, const ctn_step_stats *t)
     json_number(to, "evaluations", (double)t->evaluations);
     json_number(to, "residual", t->residual);
     json_number(to, "fallbacks", (double)t->fallbacks);
+    json_number(to, "fewer_stages", (double)t->fewer_stages);
     json_number(to, "substeps", (double)t->substeps);
 }
 
@@ -103,8 +109,10 @@ int print_json_summary(const run *r)
     json_text(root, "scene", ctn_scene_name(r->s.scene));
     json_text(root, "file", r->s.path);
     json_text(root, "method", ctn_method_name(cfg->method));
+    int value;
+    const char *const number = method_number(cfg, &value);
+    if (number) json_number(root, number, value);
     if (solves(r)) {
-        json_number(root, "order", cfg->order);
         json_text(root, "solver", ctn_solver_name(cfg->solver));
         json_number(root, "tolerance", cfg->tolerance);
     }

@@ -4,38 +4,37 @@
 
 /// State of a lane block. Explicit methods: q, v. Position-based methods: q, joint rates in v, their gain, V.
 typedef struct {
-    real *q, *v;   // [nq], [nv]
-    real *gain;    // [nv], position-based methods
-    rate_pose *V;  // [nbody], position-based methods
+    real *q, *v;     // [nq], [nv]
+    real *gain;      // [nv], position-based methods
+    rate_pose *V;    // [nbody], position-based methods
+    real *old_rate;  // [nv], collocation of order > 2
+    rate_pose *old;  // [nbody], the same
+    real *created;   // [1], Radau of several stages
 } block_state;
 
 /// Scratch of a lane block.
 typedef struct {
     explicit_work ex;
-    position_work po;
-    aba_work aba;
+    ladder_work po;
     pose *T;
     twist *D;
-    vec3 *p;
     real *tau, *out;  // [nv], [nv]
 } block_work;
 
-FN bool position_based(ctn_method method) { return method == CTN_COLLOCATION; }
+FN bool position_based(ctn_method method) { return method == CTN_COLLOCATION || method == CTN_RADAU; }
 
 FN position_state as_position(const block_state *S)
 {
     position_state p;
-    p.q = S->q, p.rate = S->v, p.gain = S->gain, p.V = S->V;
+    p.q = S->q, p.rate = S->v, p.gain = S->gain, p.V = S->V, p.old_rate = S->old_rate, p.old = S->old;
+    p.created = S->created;
     return p;
 }
 
-/// Energy of the state; for position-based methods the placements at it are in W->po.W.start.
+/// Energy of the state; for position-based methods the placements at it are in W->po.one.W.start.
 KERNEL real block_energy(const ctn_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
 {
-    if (position_based(cfg->method)) {
-        const position_state P = as_position(S);
-        return position_energy(m, &P, W->po.W.start, W->p);
-    }
+    if (position_based(cfg->method)) { return position_energy(m, S->q, S->v, S->V, W->po.one.W.start, W->po.p); }
     real sums[11];
     totals(m, S->q, S->v, W->T, W->D, sums);
     return sums[0] + sums[1] + passive_potential(m, S->q);
@@ -55,6 +54,9 @@ KERNEL void block_set(const ctn_model *m, const ctn_batch_config *cfg, block_sta
     if (!position_based(cfg->method)) return;
     position_state P = as_position(S);
     start_velocity(m, v, W->T, W->D, &P);
+    for (int i = 0; i < m->nbody && S->old; i++) S->old[i] = S->V[i];
+    for (int k = 0; k < m->nv && S->old; k++) S->old_rate[k] = S->v[k];
+    if (S->created) S->created[0] = rset(0);
 }
 
 /// Velocities [nv] of the state.
@@ -62,13 +64,13 @@ KERNEL const real *block_velocity(const ctn_model *m, const ctn_batch_config *cf
 {
     if (!position_based(cfg->method)) return S->v;
     const position_state P = as_position(S);
-    nearest_velocity(m, &P, &W->aba, W->po.d, W->out);
+    nearest_velocity(m, &P, &W->po.aba, W->po.one.d, W->out);
     return W->out;
 }
 
 /// What happened in a call, by lane; as in ctn_step_stats.
 typedef struct {
-    real steps, iterations, iterations_max, evaluations, line_search, curvature, fallbacks, substeps, residual;
+    real steps, iterations, iterations_max, evaluations, line_search, curvature, fallbacks, fewer, substeps, residual;
     real energy_before, energy_after, energy_min, energy_max;
     real frozen, part;  // a ctn_freeze; completed part of the step in which the world froze
 } block_counts;
@@ -88,24 +90,26 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
     mask active = le(counts->frozen, zero);
     block_counts *c = counts;
     c->steps = c->iterations = c->iterations_max = c->evaluations = c->line_search = c->curvature = zero;
-    c->fallbacks = c->substeps = c->residual = c->part = zero;
+    c->fallbacks = c->fewer = c->substeps = c->residual = c->part = zero;
     position_state P = as_position(S);
     if (position_based(cfg->method)) {
-        W->po.W.in.q = S->q, W->po.W.in.rate = S->v, W->po.W.V = S->V, W->po.W.in.tau = tau;
-        find_placements(m, S->q, W->po.W.start);
+        solve *one = &W->po.one.W;
+        one->in.q = S->q, one->in.rate = S->v, one->V = S->V, one->in.tau = tau;
+        find_placements(m, S->q, one->start);
     }
     c->energy_before = c->energy_after = c->energy_min = c->energy_max = energy ? block_energy(m, cfg, S, W) : zero;
     for (int n = 0; n < steps && any_of(active); n++) {
         mask done;
         if (position_based(cfg->method)) {
-            position_counts k = {zero, zero, zero, zero, zero, zero, zero, zero};
+            position_counts k = {zero, zero, zero, zero, zero, zero, zero, zero, zero};
             real at;
             done = position_step(m, cfg, &P, active, &W->po, &k, &at);
             c->iterations = c->iterations + k.iterations;
             c->iterations_max = sel(gt(k.iterations, c->iterations_max), k.iterations, c->iterations_max);
             c->evaluations = c->evaluations + k.evaluations;
             c->line_search = c->line_search + k.line_search, c->curvature = c->curvature + k.curvature;
-            c->fallbacks = c->fallbacks + sel(gt(k.halvings, zero), one, zero);
+            c->fallbacks = c->fallbacks + sel(gt(k.halvings + k.fewer, zero), one, zero);
+            c->fewer = c->fewer + k.fewer;
             c->substeps = c->substeps + k.substeps;
             c->residual = sel(gt(k.residual, c->residual), k.residual, c->residual);
             c->part = sel(both(active, not_(done)), at, c->part);

@@ -116,6 +116,19 @@ FN vec3 ball_increment(const ctn_body *b, const real *q, const real *x)
     return quat_log(quat_mul(quat_conjugate(quat_load(q + b->qadr)), quat_load(x + b->qadr)));
 }
 
+/// Adds a ball's spring and limit, along the turn away from rest: spring k/2 |a|^2, limit k/2 (|a| - cone)^2.
+FN void add_ball_spring(terms3 *t, const ctn_body *b, const real *x)
+{
+    const vec3 s = ball_turn(b, x);
+    const real angle = root(dot(s, s)), d = beyond(angle, b->limit), k = rset(b->stiffness), kl = rset(b->limit_k);
+    const mask out = gt(d, rset(0));
+    const real i = rset(1) / sel(out, angle, rset(1)), p = sel(out, kl * d * i, rset(0));
+    sym3 L = sym_diagonal(k + p, k + p, k + p);
+    sym_add_dyad(&L, scale(s, i), sel(out, kl, rset(0)) - p);
+    add_turn_energy(t, s, scale(s, k + p), L);
+    t->E = fmadd(rset(0.5), fmadd(k, dot(s, s), kl * d * d), t->E);
+}
+
 FN terms3 joint_terms3(const ctn_body *b, const terms_input *in)
 {
     const bool ball = b->kind == JOINT_BALL;
@@ -151,17 +164,7 @@ FN terms3 joint_terms3(const ctn_body *b, const terms_input *in)
         t.E = fmadd(rset(0.5) * cl * nu, nu, t.E);
     }
     add_turn_energy(&t, u, g, K);
-    if (spring) {
-        // along the turn away from rest: spring k/2 |a|^2, limit k/2 (|a| - cone)^2
-        const vec3 s = ball_turn(b, in->x);
-        const real angle = root(dot(s, s)), d = beyond(angle, b->limit), k = rset(b->stiffness), kl = rset(b->limit_k);
-        const mask out = gt(d, rset(0));
-        const real i = rset(1) / sel(out, angle, rset(1)), p = sel(out, kl * d * i, rset(0));
-        sym3 L = sym_diagonal(k + p, k + p, k + p);
-        sym_add_dyad(&L, scale(s, i), sel(out, kl, rset(0)) - p);
-        add_turn_energy(&t, s, scale(s, k + p), L);
-        t.E = fmadd(rset(0.5), fmadd(k, dot(s, s), kl * d * d), t.E);
-    }
+    if (spring) add_ball_spring(&t, b, in->x);
     return t;
 }
 

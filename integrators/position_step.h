@@ -1,8 +1,8 @@
-/// One time step of the position-based method of order 2: predict, solve by Newton's method with line search, commit.
+/// One part of a time step with the position-based method of order 2: predict, solve by Newton's method with line search, commit; and
+/// what the state of a position-based method says: velocities, energy.
 ///
 /// All lanes run the same loop; what differs between them is selected: whether a Newton step is accepted, its length alpha, where
 /// its curvature is dropped, the size of the step. A lane that has converged waits with its iterate unchanged.
-/// If max_iterations do not suffice the step is halved, and doubled again where a half ends on the coarser grid.
 #ifndef CATENA_POSITION_STEP_H
 #define CATENA_POSITION_STEP_H
 
@@ -12,12 +12,17 @@ typedef struct {
     real *rate;    // [nv] joint rates: increments of the last step over its size
     real *gain;    // [nv] what the rates changed by in the last step, for the first guess of the next; 0 after halved steps
     rate_pose *V;  // [nbody] Euclidean velocities
+    // collocation of order > 2: rates since the last interior point of the last step, [nv], [nbody]; else NULL
+    real *old_rate;
+    rate_pose *old;
+    real *created;  // [1] J, several stages: energy that the method has created (lost: negative) since the start; else NULL
 } position_state;
 
 /// What happened, by lane.
 typedef struct {
     real iterations, evaluations, line_search, curvature, substeps, halvings, residual;
-    real far;  // 1: an angle went beyond CTN_MAX_ANGLE
+    real fewer;  // parts done with fewer stages than asked for
+    real far;    // 1: an angle went beyond CTN_MAX_ANGLE
 } position_counts;
 
 /// Scratch of one lane block.
@@ -83,7 +88,7 @@ KERNEL mask solve_step(const ctn_model *m, const position_state *S, double toler
         // Armijo's condition with slack for rounding; a NaN is not below. From where the residual is small enough already, energies
         // may differ by nothing but rounding
         const real bound = fmadd(rset(1e-12), magnitude(E), fmadd(rset(1e-4) * alpha, slope, E));
-        const mask lower = either(either(not_(based), le(before, rset(tolerance))), le(W->E, bound));
+        const mask lower = either(either(not_(based), le(before, rset(tolerance > 1e-10 ? tolerance : 1e-10))), le(W->E, bound));
         const mask below = both(le(magnitude(W->E), rset(1e300)), lower);
         const mask accepted = both(running, below), rejected = both(running, not_(below));
         mask need = accepted;
@@ -165,40 +170,6 @@ KERNEL void commit_step(const ctn_model *m, position_state *S, position_work *P,
     for (int j = 0; j < m->nq; j++) S->q[j] = sel(where, P->x[j], S->q[j]);
 }
 
-/// One step of size dt in the lanes `active`. Placements of the start are in W.start. Returns where it was completed; elsewhere the
-/// state is that of the last part that was, `at` (0..1) tells which.
-KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, position_state *S, mask active, position_work *P,
-                          position_counts *count, real *at)
-{
-    const real one = rset(1), zero = rset(0), half = rset(0.5);
-    real part = one, here = zero, row = zero;  // size of the next part, where it starts, halvings in a row
-    mask running = active;
-    while (any_of(running)) {
-        set_step_size(&P->W, rset(cfg->dt) * part);
-        mask far, ok = solve_step(m, S, cfg->tolerance, cfg->max_iterations, running, P, count);
-        ok = both(ok, config_valid(m, P->x, P->u, &far));
-        count->far = sel(both(running, far), one, count->far);
-        const mask failed = both(running, not_(ok));
-        // lanes at rest stand at the placements of their start
-        if (any_of(ok)) commit_step(m, S, P, ok, !any_of(failed), le(one, part));
-        count->residual = sel(both(ok, gt(P->residual, count->residual)), P->residual, count->residual);
-        count->substeps = count->substeps + sel(ok, one, zero);
-        here = here + sel(ok, part, zero);
-        count->halvings = count->halvings + sel(failed, one, zero);
-        if (any_of(failed))
-            for (int k = 0; k < m->nv; k++) S->gain[k] = sel(failed, zero, S->gain[k]);
-        row = sel(failed, row + one, row);
-        // after a part that ends on the grid of the next larger size, try that one again
-        const real doubled = part + part, cells = here / doubled;
-        const mask on_grid = both(ok, both(lt(part, one), is_whole(cells)));
-        part = sel(failed, half * part, sel(on_grid, doubled, part));
-        row = sel(on_grid, row - one, row);
-        running = both(running, both(lt(here, one), le(row, rset(cfg->max_halvings))));
-    }
-    *at = here;
-    return both(active, le(one, here));
-}
-
 /// Velocity v [nv] nearest, in the kinetic-energy norm, to what the method carries: H v = sum of S' [momentum of V] + J rate.
 KERNEL void nearest_velocity(const ctn_model *m, const position_state *S, aba_work *work, real *force, real *v)
 {
@@ -231,40 +202,51 @@ KERNEL void nearest_velocity(const ctn_model *m, const position_state *S, aba_wo
     aba_accelerate(m, work, v);
 }
 
+/// The Euclidean velocity of a body that moves rigidly.
+FN rate_pose rate_of_twist(const pose *T, const twist *D)
+{
+    rate_pose V;
+    V.R.x = cross(D->w, T->R.x), V.R.y = cross(D->w, T->R.y), V.R.z = cross(D->w, T->R.z);
+    V.p = D->v;
+    return V;
+}
+
 /// The state that starts from q and v: V = [w x R, velocity of the origin], rates = v.
 KERNEL void start_velocity(const ctn_model *m, const real *v, pose *T, twist *D, position_state *S)
 {
     body_poses(m, S->q, T);
     body_twists(m, T, v, D);
     for (int k = 0; k < m->nv; k++) S->rate[k] = v[k], S->gain[k] = rset(0);
-    for (int i = 0; i < m->nbody; i++) {
-        S->V[i].R.x = cross(D[i].w, T[i].R.x), S->V[i].R.y = cross(D[i].w, T[i].R.y), S->V[i].R.z = cross(D[i].w, T[i].R.z);
-        S->V[i].p = D[i].v;
-    }
+    for (int i = 0; i < m->nbody; i++) S->V[i] = rate_of_twist(&T[i], &D[i]);
 }
 
-/// Energy of the state: sum tr(V M V') / 2, rotors, gravity, springs and limits. J. at: placements at q; p [nbody]: scratch
-KERNEL real position_energy(const ctn_model *m, const position_state *S, const placement *at, vec3 *p)
+/// Twice the kinetic energy of a body with the Euclidean velocity V: tr(V M V').
+FN real twice_kinetic(const ctn_body *b, const rate_pose *V)
 {
-    real E = passive_potential(m, S->q);
+    const sym3 I = const_sym(b->S);
+    const vec3 c = const3(b->h);
+    const mat3 Vt = transposed(V->R);
+    real t = dot_add(dot_add(dot(Vt.x, smul(I, Vt.x)), Vt.y, smul(I, Vt.y)), Vt.z, smul(I, Vt.z));
+    t = fmadd(rset(2), dot(V->p, mul(V->R, c)), t);
+    return fmadd(rset(b->mass), dot(V->p, V->p), t);
+}
+
+/// Energy of q with these rates: sum tr(V M V') / 2, rotors, gravity, springs and limits. J. at: placements at q; p [nbody]: scratch
+KERNEL real position_energy(const ctn_model *m, const real *q, const real *rate, const rate_pose *velocity, const placement *at,
+                            vec3 *p)
+{
+    real E = passive_potential(m, q);
     vec3 moment = const3(m->fixed_moment);
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
         const mat3 R = at[i].R;
-        if (b->flags & BODY_ROOT) p[i] = body_offset(b, form_of(b), R, R.z, S->q);
+        if (b->flags & BODY_ROOT) p[i] = body_offset(b, form_of(b), R, R.z, q);
         else p[i] = has_arm(form_of(b)) ? add(p[b->parent], at[i].r) : p[b->parent];
         if (b->flags & BODY_ARMATURE)
-            for (int k = b->vadr; k < b->vadr + b->nv; k++) E = fmadd(rset(0.5 * b->armature) * S->rate[k], S->rate[k], E);
+            for (int k = b->vadr; k < b->vadr + b->nv; k++) E = fmadd(rset(0.5 * b->armature) * rate[k], rate[k], E);
         if (!(b->flags & BODY_MASS)) continue;
-        const rate_pose *V = &S->V[i];
-        const sym3 I = const_sym(b->S);
-        const vec3 c = const3(b->h);
-        const mat3 Vt = transposed(V->R);
-        real t = dot_add(dot_add(dot(Vt.x, smul(I, Vt.x)), Vt.y, smul(I, Vt.y)), Vt.z, smul(I, Vt.z));
-        t = fmadd(rset(2), dot(V->p, mul(V->R, c)), t);
-        t = fmadd(rset(b->mass), dot(V->p, V->p), t);
-        E = fmadd(rset(0.5), t, E);
-        moment = add(moment, add_scaled(mul(R, c), p[i], rset(b->mass)));
+        E = fmadd(rset(0.5), twice_kinetic(b, &velocity[i]), E);
+        moment = add(moment, add_scaled(mul(R, const3(b->h)), p[i], rset(b->mass)));
     }
     return E - dot(const3(m->gravity), moment);
 }

@@ -71,14 +71,14 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     batch->cfg.engine = engine->name;
     batch->blocks = (cfg->worlds - 1) / engine->lanes + 1;
     batch->constants = model_constants(model);
-    batch->state_size = round_up(engine->state_size(model, cfg->method));
+    batch->state_size = round_up(engine->state_size(model, cfg));
     batch->states = aligned_alloc(64, (size_t)batch->blocks * batch->state_size);
-    batch->work = aligned_alloc(64, round_up(engine->work_size(model, cfg->method)));
+    batch->work = aligned_alloc(64, round_up(engine->work_size(model, cfg)));
     batch->clocks = calloc((size_t)cfg->worlds, sizeof *batch->clocks);
     batch->tau = calloc((size_t)cfg->worlds * (size_t)model->nv + 1, sizeof *batch->tau);
     if (!batch->states || !batch->work || !batch->clocks || !batch->tau) goto no_memory;
     memset(batch->states, 0, (size_t)batch->blocks * batch->state_size);
-    memset(batch->work, 0, round_up(engine->work_size(model, cfg->method)));
+    memset(batch->work, 0, round_up(engine->work_size(model, cfg)));
     for (int b = 0; b < batch->blocks; b++) {
         const double *q[16], *v[16];
         for (int l = 0; l < engine->lanes; l++) q[l] = model->q0, v[l] = model->v0;
@@ -148,7 +148,8 @@ ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ct
                 status = fail(err, CTN_FROZEN, "world %d is frozen at %.6g s: %s", first + l, c->frozen_time,
                               ctn_freeze_text((ctn_freeze)c->frozen));
             else if (lane[l].fallbacks && status == CTN_OK)
-                status = fail(err, CTN_NOT_CONVERGED, "world %d: %ld steps had to be halved", first + l, lane[l].fallbacks);
+                status = fail(err, CTN_NOT_CONVERGED, "world %d: %ld steps needed fewer stages or halves", first + l,
+                              lane[l].fallbacks);
             if (stats) stats[first + l] = lane[l];
         }
     }
@@ -225,7 +226,7 @@ typedef struct {
 static saved_header header_of(const ctn_batch *batch)
 {
     saved_header h = {"catena", 2, (uint32_t)batch->cfg.method, (uint64_t)batch->cfg.worlds, 0, batch->constants, batch->cfg.dt};
-    h.numbers = batch->engine->flat_size(batch->model, batch->cfg.method);
+    h.numbers = batch->engine->flat_size(batch->model, &batch->cfg);
     return h;
 }
 
@@ -239,7 +240,7 @@ size_t ctn_batch_saved_size(const ctn_batch *batch)
 static void flatten_all(const ctn_batch *batch, bool load, double *numbers)
 {
     const int lanes = batch->engine->lanes;
-    const size_t n = batch->engine->flat_size(batch->model, batch->cfg.method);
+    const size_t n = batch->engine->flat_size(batch->model, &batch->cfg);
     for (int w = 0; w < batch->cfg.worlds; w++)
         batch->engine->flatten(batch->model, &batch->cfg, batch->states + (size_t)(w / lanes) * batch->state_size, w % lanes,
                                load, numbers + (size_t)w * n);

@@ -23,7 +23,7 @@ typedef struct choice {
 
 static const choice methods[] = {
     {"semi-implicit", CTN_SEMI_IMPLICIT}, {"euler", CTN_EULER}, {"rk2", CTN_RK2},       {"rk3", CTN_RK3},  {"rk4", CTN_RK4},
-    {"collocation", CTN_COLLOCATION},     {"radau", LATER},     {"variational", LATER}, {"dop853", LATER},
+    {"collocation", CTN_COLLOCATION},     {"radau", CTN_RADAU}, {"variational", LATER}, {"dop853", LATER},
 };
 
 static const choice solvers[] = {
@@ -43,7 +43,8 @@ typedef struct field {
 static const field fields[] = {
     {"worlds", offsetof(ctn_batch_config, worlds), true, 1, INT_MAX, "a whole number, 1 or more"},
     {"dt", offsetof(ctn_batch_config, dt), false, DBL_TRUE_MIN, DBL_MAX, "a positive time (s)"},
-    {"order", offsetof(ctn_batch_config, order), true, 2, 2, "2"},
+    {"order", offsetof(ctn_batch_config, order), true, 2, 6, "2, 3, 4, 5 or 6"},
+    {"stages", offsetof(ctn_batch_config, stages), true, 1, 4, "1, 2, 3 or 4"},
     {"tolerance", offsetof(ctn_batch_config, tolerance), false, DBL_TRUE_MIN, DBL_MAX, "a positive number"},
     {"max_iterations", offsetof(ctn_batch_config, max_iterations), true, 1, 1000000, "a whole number from 1 to 1000000"},
     {"max_halvings", offsetof(ctn_batch_config, max_halvings), true, 0, 30, "a whole number from 0 to 30"},
@@ -57,6 +58,7 @@ ctn_batch_config ctn_batch_config_default(void)
         .dt = 0.01,
         .method = CTN_SEMI_IMPLICIT,
         .order = 2,
+        .stages = 2,
         .solver = CTN_NEWTON,
         .tolerance = 1e-9,
         .max_iterations = 60,
@@ -98,6 +100,17 @@ static ctn_status choose(const char *what, const choice *choices, int n, const c
 
 const char *ctn_method_name(ctn_method method) { return choice_name(methods, COUNT(methods), (int)method); }
 
+const char *method_number(const ctn_batch_config *cfg, int *value)
+{
+    switch (cfg->method) {
+    case CTN_COLLOCATION: *value = cfg->order; return "order";
+    case CTN_RADAU: *value = cfg->stages; return "stages";
+    default: return NULL;
+    }
+}
+
+bool ctn_method_is_implicit(ctn_method method) { return method == CTN_COLLOCATION || method == CTN_RADAU; }
+
 const char *ctn_solver_name(ctn_solver solver) { return choice_name(solvers, COUNT(solvers), (int)solver); }
 
 ctn_status ctn_method_from_name(const char *name, ctn_method *method, ctn_error *err)
@@ -132,11 +145,7 @@ ctn_status config_set(ctn_batch_config *cfg, const char *name, double value, ctn
     const field *f = fields, *end = fields + COUNT(fields);
     while (f < end && strcmp(f->name, name)) f++;
     if (f == end) return fail(err, CTN_BAD_ARGUMENT, "a configuration has no number '%.40s'", name);
-    if (!in_range(f, value)) {
-        if (f->offset == offsetof(ctn_batch_config, order) && value > f->most && value == floor(value))
-            return fail(err, CTN_UNAVAILABLE, "order %g is not available in this version; expected %s", value, f->allowed);
-        return fail(err, CTN_BAD_CONFIG, "expected %s, found %g", f->allowed, value);
-    }
+    if (!in_range(f, value)) { return fail(err, CTN_BAD_CONFIG, "expected %s, found %g", f->allowed, value); }
     char *at = (char *)cfg + f->offset;
     if (f->whole) *(int *)at = (int)value;
     else *(double *)at = value;
@@ -152,6 +161,7 @@ ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err)
     for (int i = 0; i < COUNT(fields); i++) {
         const field *f = &fields[i];
         if (f->offset == offsetof(ctn_batch_config, order) && cfg->method != CTN_COLLOCATION) continue;
+        if (f->offset == offsetof(ctn_batch_config, stages) && cfg->method != CTN_RADAU) continue;
         const double value = field_value(cfg, f);
         if (!in_range(f, value)) return fail(err, CTN_BAD_CONFIG, "%s: expected %s, found %g", f->name, f->allowed, value);
     }

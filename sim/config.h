@@ -13,4 +13,7 @@ ctn_status config_set(ctn_batch_config *cfg, const char *field, double value, ct
 /// know the machine.
 ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err);
 
+/// The number that belongs to the configuration's method, by its name in scene files ("order", "stages"), with its value; NULL: none.
+const char *method_number(const ctn_batch_config *cfg, int *value);
+
 #endif

@@ -17,6 +17,12 @@
 #include "integrators/collocation.h"
 #include "integrators/newton_sweep.h"
 #include "integrators/position_step.h"
+#include "integrators/stage_tables.h"
+#include "integrators/stage_terms.h"
+#include "integrators/stage_residual.h"
+#include "integrators/stage_sweep.h"
+#include "integrators/stage_step.h"
+#include "integrators/step_ladder.h"
 #include "integrators/block_step.h"
 
 /// Memory handed out piece by piece; with base NULL it only counts.
@@ -212,15 +218,20 @@ static void run_totals(const ctn_model *m, void *scratch, int count, const doubl
     }
 }
 
-static block_state layout_state(const ctn_model *m, ctn_method method, arena *a)
+static block_state layout_state(const ctn_model *m, const ctn_batch_config *cfg, arena *a)
 {
     block_state S = {0};
     S.q = take(a, (size_t)m->nq, sizeof(real));
     S.v = take(a, (size_t)m->nv, sizeof(real));
-    if (position_based(method)) {
+    if (position_based(cfg->method)) {
         S.gain = take(a, (size_t)m->nv, sizeof(real));
         S.V = take(a, (size_t)m->nbody, sizeof(rate_pose));
     }
+    if (cfg->method == CTN_COLLOCATION && cfg->order > 2) {
+        S.old_rate = take(a, (size_t)m->nv, sizeof(real));
+        S.old = take(a, (size_t)m->nbody, sizeof(rate_pose));
+    }
+    if (cfg->method == CTN_RADAU && cfg->stages > 1) S.created = take(a, 1, sizeof(real));
     return S;
 }
 
@@ -235,7 +246,33 @@ static aba_work layout_aba(const ctn_model *m, arena *a)
     return w;
 }
 
-static block_work layout_work(const ctn_model *m, ctn_method method, arena *a)
+/// Scratch of the methods with `s` coupled stages.
+static stage_work layout_stages(const ctn_model *m, int s_, arena *a)
+{
+    const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv, s = (size_t)s_, w = 6 * s;
+    const size_t forks = (size_t)fork_depth(m);
+    stage_work g = {0};
+    g.x = take(a, s * nq, sizeof(real));
+    g.base = take(a, s * nq, sizeof(real));
+    g.u = take(a, s * nv, sizeof(real));
+    g.base_u = take(a, s * nv, sizeof(real));
+    g.d = take(a, s * nv, sizeof(real));
+    g.fresh = take(a, s * nv, sizeof(real));
+    g.rate = take(a, n, sizeof(rate_pose));
+    g.W.step = take(a, n, sizeof(stage_start));
+    g.W.body = take(a, n * s, sizeof(stage_body));
+    g.W.r = take(a, s * nv, sizeof(real));
+    g.W.K = take(a, nv * 3 * s * s, sizeof(real));
+    g.sweep.P = take(a, w * w, sizeof(real));
+    g.sweep.p = take(a, w, sizeof(real));
+    g.sweep.heap = take(a, forks * w * w, sizeof(real));
+    g.sweep.heap_p = take(a, forks * w, sizeof(real));
+    g.sweep.X = take(a, nv * s * (w + 1), sizeof(real));
+    g.sweep.twist = take(a, n * w, sizeof(real));
+    return g;
+}
+
+static block_work layout_work(const ctn_model *m, const ctn_batch_config *cfg, arena *a)
 {
     const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv;
     block_work w = {0};
@@ -243,9 +280,9 @@ static block_work layout_work(const ctn_model *m, ctn_method method, arena *a)
     w.out = take(a, nv, sizeof(real));
     w.T = take(a, n, sizeof(pose));
     w.D = take(a, n, sizeof(twist));
-    w.p = take(a, n, sizeof(vec3));
-    if (position_based(method)) {
-        position_work *p = &w.po;
+    if (position_based(cfg->method)) {
+        position_work *p = &w.po.one;
+        w.po.p = take(a, n, sizeof(vec3));
         p->x = take(a, nq, sizeof(real));
         p->u = take(a, nv, sizeof(real));
         p->base = take(a, nq, sizeof(real));
@@ -265,7 +302,9 @@ static block_work layout_work(const ctn_model *m, ctn_method method, arena *a)
         p->sweep.hand = take(a, n, sizeof(sweep_hand));
         p->sweep.twist = take(a, n, sizeof(sweep_twist));
         p->sweep.keep = take(a, n, sizeof(real));
-        w.aba = layout_aba(m, a);
+        if (stages_of(cfg) > 1) w.po.more = layout_stages(m, stages_of(cfg), a);
+        w.po.aba = layout_aba(m, a);
+        w.po.T = w.T, w.po.D = w.D;
     } else {
         explicit_work *e = &w.ex;
         e->x = take(a, nq, sizeof(real));
@@ -281,38 +320,38 @@ static block_work layout_work(const ctn_model *m, ctn_method method, arena *a)
     return w;
 }
 
-static size_t state_size(const ctn_model *m, ctn_method method)
+static size_t state_size(const ctn_model *m, const ctn_batch_config *cfg)
 {
     arena a = {NULL, 0};
-    layout_state(m, method, &a);
+    layout_state(m, cfg, &a);
     return a.used;
 }
 
-static size_t work_size(const ctn_model *m, ctn_method method)
+static size_t work_size(const ctn_model *m, const ctn_batch_config *cfg)
 {
     arena a = {NULL, 0};
-    layout_work(m, method, &a);
+    layout_work(m, cfg, &a);
     return a.used;
 }
 
-static block_state open_state(const ctn_model *m, ctn_method method, void *state)
+static block_state open_state(const ctn_model *m, const ctn_batch_config *cfg, void *state)
 {
     arena a = {(char *)state, 0};
-    return layout_state(m, method, &a);
+    return layout_state(m, cfg, &a);
 }
 
-static block_work open_work(const ctn_model *m, ctn_method method, void *work)
+static block_work open_work(const ctn_model *m, const ctn_batch_config *cfg, void *work)
 {
     arena a = {(char *)work, 0};
-    return layout_work(m, method, &a);
+    return layout_work(m, cfg, &a);
 }
 
 static void run_set(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *q,
                     const double *const *v)
 {
-    block_state S = open_state(m, cfg->method, state);
-    block_work W = open_work(m, cfg->method, work);
-    real *ql = position_based(cfg->method) ? W.po.x : W.ex.x;
+    block_state S = open_state(m, cfg, state);
+    block_work W = open_work(m, cfg, work);
+    real *ql = position_based(cfg->method) ? W.po.one.x : W.ex.x;
     lane_gather(ql, q, m->nq);
     lane_gather(W.tau, v, m->nv);
     block_set(m, cfg, &S, &W, ql, W.tau);
@@ -321,8 +360,8 @@ static void run_set(const ctn_model *m, const ctn_batch_config *cfg, void *state
 static void run_get(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, int count, double *const *q,
                     double *const *v)
 {
-    const block_state S = open_state(m, cfg->method, state);
-    block_work W = open_work(m, cfg->method, work);
+    const block_state S = open_state(m, cfg, state);
+    block_work W = open_work(m, cfg, work);
     if (q) lane_scatter(q, count, S.q, m->nq);
     if (v) lane_scatter(v, count, block_velocity(m, cfg, &S, &W), m->nv);
 }
@@ -330,8 +369,8 @@ static void run_get(const ctn_model *m, const ctn_batch_config *cfg, void *state
 static void run_step(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau,
                      int steps, bool energy, int count, ctn_step_stats *stats)
 {
-    block_state S = open_state(m, cfg->method, state);
-    block_work W = open_work(m, cfg->method, work);
+    block_state S = open_state(m, cfg, state);
+    block_work W = open_work(m, cfg, work);
     double lane[LANES] __attribute__((aligned(64))) = {0};
     block_counts c;
     if (tau) lane_gather(W.tau, tau, m->nv);
@@ -348,6 +387,7 @@ static void run_step(const ctn_model *m, const ctn_batch_config *cfg, void *stat
     PUT(line_search, line_search, long);
     PUT(curvature, curvature, long);
     PUT(fallbacks, fallbacks, long);
+    PUT(fewer_stages, fewer, long);
     PUT(substeps, substeps, long);
     PUT(residual, residual, double);
     PUT(energy_before, energy_before, double);
@@ -359,18 +399,33 @@ static void run_step(const ctn_model *m, const ctn_batch_config *cfg, void *stat
 #undef PUT
 }
 
-/// Numbers of one world's state as a flat array: q, v, gain, V.
-static size_t flat_size(const ctn_model *m, ctn_method method)
+/// The arrays that make up a state, with their sizes.
+enum { STATE_PARTS = 7 };
+static void state_parts(const ctn_model *m, const block_state *S, real **parts, size_t *sizes)
 {
-    return (size_t)m->nq + (size_t)m->nv + (position_based(method) ? (size_t)m->nv + 12 * (size_t)m->nbody : 0);
+    const size_t nv = (size_t)m->nv, nV = 12 * (size_t)m->nbody;
+    real *const part[STATE_PARTS] = {S->q, S->v, S->gain, (real *)S->V, S->old_rate, (real *)S->old, S->created};
+    const size_t size[STATE_PARTS] = {(size_t)m->nq,     nv, S->V ? nv : 0, S->V ? nV : 0, S->old ? nv : 0, S->old ? nV : 0,
+                                      S->created ? 1 : 0};
+    for (int p = 0; p < STATE_PARTS; p++) parts[p] = part[p], sizes[p] = size[p];
+}
+
+/// Numbers of one world's state as a flat array.
+static size_t flat_size(const ctn_model *m, const ctn_batch_config *cfg)
+{
+    return (size_t)m->nq + (size_t)m->nv * (position_based(cfg->method) ? 2 : 1) +
+           (position_based(cfg->method) ? 12 * (size_t)m->nbody : 0) +
+           (cfg->method == CTN_COLLOCATION && cfg->order > 2 ? (size_t)m->nv + 12 * (size_t)m->nbody : 0) +
+           (cfg->method == CTN_RADAU && cfg->stages > 1 ? 1 : 0);
 }
 
 static void run_flatten(const ctn_model *m, const ctn_batch_config *cfg, void *state, int l, bool load, double *flat)
 {
-    block_state S = open_state(m, cfg->method, state);
-    real *parts[] = {S.q, S.v, S.gain, (real *)S.V};
-    const size_t sizes[] = {(size_t)m->nq, (size_t)m->nv, S.V ? (size_t)m->nv : 0, S.V ? 12 * (size_t)m->nbody : 0};
-    for (int p = 0; p < 4; p++)
+    const block_state S = open_state(m, cfg, state);
+    real *parts[STATE_PARTS];
+    size_t sizes[STATE_PARTS];
+    state_parts(m, &S, parts, sizes);
+    for (int p = 0; p < STATE_PARTS; p++)
         for (size_t k = 0; k < sizes[p]; k++, flat++) {
             double *x = (double *)&parts[p][k] + l;
             if (load) *x = *flat;

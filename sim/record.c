@@ -1,6 +1,7 @@
 /// The recorder: gathers what a batch does, and hands it to the format that the file's ending asks for.
 #include "sim/record.h"
 
+#include "sim/config.h"
 #include "sim/scene.h"
 #include "sim/status.h"
 
@@ -33,7 +34,8 @@ const record_member record_members[RECORD_MEMBERS] = {
     STAT(evaluations, "1", MEMBER_LONG, "evaluations of the residual or of the acceleration since the record before"),
     STAT(line_search, "1", MEMBER_LONG, "Newton steps shortened since the record before"),
     STAT(curvature, "1", MEMBER_LONG, "Newton steps for which curvature was dropped since the record before"),
-    STAT(fallbacks, "1", MEMBER_LONG, "steps halved at least once since the record before"),
+    STAT(fallbacks, "1", MEMBER_LONG, "steps with fewer stages or in halves since the record before"),
+    STAT(fewer_stages, "1", MEMBER_LONG, "parts of steps with fewer stages since the record before"),
     STAT(substeps, "1", MEMBER_LONG, "parts in which the steps since the record before were carried out"),
     STAT(residual, "1", MEMBER_REAL, "largest scaled residual at the end of a step since the record before"),
     STAT(energy_before, "J", MEMBER_REAL, "energy that the method carries, at the record before"),
@@ -156,8 +158,10 @@ static void fill_head(record_head *head, const ctn_scene *scene, const ctn_model
     note_text(head, "engine", b->engine);
     note_text(head, "method", ctn_method_name(b->method));
     note_number(head, "dt", b->dt, false);
-    if (b->method == CTN_COLLOCATION) {
-        note_number(head, "order", b->order, true);
+    int value;
+    const char *const number = method_number(b, &value);
+    if (number) note_number(head, number, value, true);
+    if (ctn_method_is_implicit(b->method)) {
         note_text(head, "solver", ctn_solver_name(b->solver));
         note_number(head, "tolerance", b->tolerance, false);
         note_number(head, "max_iterations", b->max_iterations, true);

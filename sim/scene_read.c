@@ -99,9 +99,8 @@ static bool read_integrator(source *s, const node *n, ctn_batch_config *cfg)
         else ok = read_setting(s, v[ORDER], "order", cfg) && ok;
     }
     if (v[STAGES]) {
-        int stages;
         if (method && strcmp(method, "radau")) ok = bad_key(s, v[STAGES], "belongs to the method radau, not to %s", method);
-        else ok = read_whole(s, v[STAGES], 1, 20, &stages) && ok;
+        else ok = read_setting(s, v[STAGES], "stages", cfg) && ok;
     }
     if (v[SOLVER]) {
         const bool text = read_text(s, v[SOLVER], &solver);

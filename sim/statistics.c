@@ -23,6 +23,7 @@ void ctn_step_stats_add(ctn_step_stats *sum, const ctn_step_stats *next)
     sum->line_search += next->line_search;
     sum->curvature += next->curvature;
     sum->fallbacks += next->fallbacks;
+    sum->fewer_stages += next->fewer_stages;
     sum->substeps += next->substeps;
     sum->residual = larger(sum->residual, next->residual);
     sum->energy_after = next->energy_after;

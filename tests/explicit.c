@@ -11,42 +11,6 @@
 
 static const char *const models[] = {"double-pendulum", "chain5", "chain10", "ball5", "prismatic-mix", "flying-tree5"};
 
-/// Largest error of q and v at sample `index` when stepping with dt from the first sample.
-static double error_at(const char *model, ctn_method method, double dt, int index)
-{
-    cJSON *json = golden_json(model, "trajectory.json");
-    const cJSON *samples = cJSON_GetObjectItem(json, "samples");
-    ctn_model *m = golden_model(model);
-    const int nq = ctn_model_nq(m), nv = ctn_model_nv(m);
-    const cJSON *first = cJSON_GetArrayItem(samples, 0), *last = cJSON_GetArrayItem(samples, index);
-    double *q0 = golden_numbers(first, "q", nq), *v0 = golden_numbers(first, "v", nv), *q1 = golden_numbers(last, "q", nq),
-           *v1 = golden_numbers(last, "v", nv), *q = malloc((size_t)nq * sizeof *q), *v = malloc((size_t)nv * sizeof *v);
-    ctn_batch_config cfg = ctn_batch_config_default();
-    cfg.method = method, cfg.dt = dt;
-    ctn_error err = {0};
-    ctn_batch *b = ctn_batch_create(m, &cfg, &err);
-    ck_assert_msg(b != NULL, "%s", err.message);
-    ck_assert(ctn_batch_set_state(b, q0, v0, 0, &err) == CTN_OK);
-    ck_assert_int_eq(ctn_batch_step(b, (int)lrint(cJSON_GetObjectItem(last, "t")->valuedouble / dt), NULL, &err), CTN_OK);
-    ctn_batch_state(b, q, v);
-    double worst = 0;
-    for (int k = 0; k < nv; k++) worst = worse(worst, fabs(v[k] - v1[k]));
-    for (int l = 0; l < ctn_model_nlink(m); l++) {  // quaternions have two signs
-        const ctn_link *k = ctn_model_link(m, l);
-        const int turn = k->joint == CTN_BALL ? 0 : k->joint == CTN_FREE ? 3 : k->nq;
-        double plus = 0, minus = 0;
-        for (int i = 0; i < turn; i++) worst = worse(worst, fabs(q[k->qadr + i] - q1[k->qadr + i]));
-        for (int i = turn; i < k->nq; i++) {
-            plus = worse(plus, fabs(q[k->qadr + i] - q1[k->qadr + i]));
-            minus = worse(minus, fabs(q[k->qadr + i] + q1[k->qadr + i]));
-        }
-        worst = worse(worst, plus < minus ? plus : minus);
-    }
-    free(q0), free(v0), free(q1), free(v1), free(q), free(v);
-    ctn_batch_free(b), ctn_model_free(m), cJSON_Delete(json);
-    return worst;
-}
-
 /// Comparisons must not lose a NaN among numbers.
 START_TEST(not_a_number_is_worst)
 {
@@ -66,8 +30,11 @@ START_TEST(order_of_convergence)
                  {CTN_RK3, 1.25e-3, 3, 0.15},  {CTN_RK4, 2.5e-3, 4, 0.25},           {CTN_COLLOCATION, 1.25e-4, 1, 0.1}};
     const char *model = models[_i];
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        const double a = error_at(model, cases[c].method, cases[c].dt, 2),
-                     b = error_at(model, cases[c].method, cases[c].dt / 2, 2);
+        ctn_batch_config cfg = ctn_batch_config_default();
+        cfg.method = cases[c].method, cfg.dt = cases[c].dt;
+        const double a = golden_trajectory_error(model, &cfg, 2, true);
+        cfg.dt /= 2;
+        const double b = golden_trajectory_error(model, &cfg, 2, true);
         const double order = log2(a / b);
         ck_assert_msg(fabs(order - cases[c].order) < cases[c].slack, "%s, %s: order %.3f (errors %.3g, %.3g)", model,
                       ctn_method_name(cases[c].method), order, a, b);
@@ -78,7 +45,9 @@ END_TEST
 /// rk4 with small steps is as exact as doubles allow.
 START_TEST(limit_of_rk4)
 {
-    const double e = error_at(models[_i], CTN_RK4, 2.5e-5, 10);
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = CTN_RK4, cfg.dt = 2.5e-5;
+    const double e = golden_trajectory_error(models[_i], &cfg, 10, true);
     ck_assert_msg(e < 1e-9, "%s after 1 s: %.3g", models[_i], e);
 }
 END_TEST

@@ -22,6 +22,12 @@
 #include "integrators/collocation.h"
 #include "integrators/newton_sweep.h"
 #include "integrators/position_step.h"
+#include "integrators/stage_tables.h"
+#include "integrators/stage_terms.h"
+#include "integrators/stage_residual.h"
+#include "integrators/stage_sweep.h"
+#include "integrators/stage_step.h"
+#include "integrators/step_ladder.h"
 #include "integrators/block_step.h"
 
 typedef struct {

@@ -26,17 +26,18 @@ static fixture open_fixture(uint64_t seed, const random_options *o, double h, do
 {
     fixture f = {.m = random_model(seed, o), .r = {seed * 3 + 1}, .h = h};
     const ctn_model *m = f.m;
-    f.state = aligned_alloc(64, state_size(m, CTN_COLLOCATION) + 64);
-    f.work = aligned_alloc(64, work_size(m, CTN_COLLOCATION) + 64);
-    f.S = open_state(m, CTN_COLLOCATION, f.state);
-    f.W = open_work(m, CTN_COLLOCATION, f.work);
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = CTN_COLLOCATION;
+    f.state = aligned_alloc(64, state_size(m, &cfg) + 64);
+    f.work = aligned_alloc(64, work_size(m, &cfg) + 64);
+    f.S = open_state(m, &cfg, f.state);
+    f.W = open_work(m, &cfg, f.work);
     double *q = malloc(((size_t)m->nq + 1) * sizeof *q), *v = malloc(((size_t)m->nv + 1) * sizeof *v);
     random_state(m, &f.r, q, v);
-    ctn_batch_config cfg = {.method = CTN_COLLOCATION};
     block_set(m, &cfg, &f.S, &f.W, q, v);
     free(q), free(v);
-    solve *W = &f.W.po.W;
-    position_work *P = &f.W.po;
+    solve *W = &f.W.po.one.W;
+    position_work *P = &f.W.po.one;
     for (int k = 0; k < m->nv; k++) f.W.tau[k] = rng_uniform(&f.r, -1, 1);
     W->in.q = f.S.q, W->in.rate = f.S.v, W->in.tau = seed % 3 ? f.W.tau : NULL, W->V = f.S.V;
     find_placements(m, f.S.q, W->start);
@@ -61,7 +62,7 @@ static void close_fixture(fixture *f)
 static double energy_at(fixture *f, const double *d)
 {
     const ctn_model *m = f->m;
-    position_work *P = &f->W.po;
+    position_work *P = &f->W.po.one;
     double *x = malloc((size_t)(m->nq + 1) * sizeof *x), *u = malloc((size_t)(m->nv + 1) * sizeof *u);
     memcpy(x, P->x, (size_t)m->nq * sizeof *x), memcpy(u, P->u, (size_t)m->nv * sizeof *u);
     memcpy(P->base, x, (size_t)m->nq * sizeof *x), memcpy(P->base_u, u, (size_t)m->nv * sizeof *u);
@@ -127,7 +128,7 @@ static mat4 generator(const ctn_body *b, mat3 R, vec3 p, int k)
 static double *dense_hessian(fixture *f, const double *keep)
 {
     const ctn_model *m = f->m;
-    const solve *W = &f->W.po.W;
+    const solve *W = &f->W.po.one.W;
     const int n = m->nv;
     const double k2 = 1 / (f->h * f->h);
     double *H = calloc((size_t)n * (size_t)n, sizeof *H);
@@ -205,7 +206,7 @@ START_TEST(energy_residual_and_hessian_agree)
         fixture f = open_fixture(seed, &o, 0.05, 1);
         const int n = f.m->nv;
         double *r = malloc((size_t)(n + 1) * sizeof *r), *d = calloc((size_t)n + 1, sizeof *d), *H = dense_hessian(&f, NULL);
-        memcpy(r, f.W.po.W.r, (size_t)n * sizeof *r);
+        memcpy(r, f.W.po.one.W.r, (size_t)n * sizeof *r);
         const double size = largest(H, n * n);
         for (int i = 0; i < n; i++) {
             const double e = 1e-4;
@@ -266,16 +267,16 @@ START_TEST(sweep_is_the_dense_newton_step)
         double *H = dense_hessian(&f, NULL), *C = malloc((size_t)(n * n + 1) * sizeof *C),
                *x = malloc((size_t)(n + 1) * sizeof *x), *d = malloc((size_t)(n + 1) * sizeof *d),
                *y = malloc((size_t)(n + 1) * sizeof *y);
-        for (int k = 0; k < n; k++) y[k] = x[k] = -f.W.po.W.r[k], d[k] = NAN;
+        for (int k = 0; k < n; k++) y[k] = x[k] = -f.W.po.one.W.r[k], d[k] = NAN;
         const bool positive = cholesky(H, n, C);
         double dropped = 0;
-        const bool good = sweep_inward(f.m, &f.W.po.W, &f.W.po.sweep, true, &dropped);
+        const bool good = sweep_inward(f.m, &f.W.po.one.W, &f.W.po.one.sweep, true, &dropped);
         ck_assert_msg(good, "seed %llu: no descent direction", (unsigned long long)seed);
         ck_assert_msg((dropped == 0) == positive, "seed %llu: curvature dropped %g times, Cholesky says %d",
                       (unsigned long long)seed, dropped, positive);
         definite += positive && n > 0, indefinite += !positive;
         if (!positive) {
-            const double *keep = f.W.po.sweep.keep;
+            const double *keep = f.W.po.one.sweep.keep;
             check_dropped(f.m, keep, seed);
             for (int i = 0; i < f.m->nbody; i++)
                 if (keep[i] == 1) {
@@ -286,7 +287,7 @@ START_TEST(sweep_is_the_dense_newton_step)
             H = dense_hessian(&f, keep);
             ck_assert_msg(cholesky(H, n, C), "seed %llu: not positive definite after dropping", (unsigned long long)seed);
         }
-        sweep_outward(f.m, &f.W.po.W, &f.W.po.sweep, d);
+        sweep_outward(f.m, &f.W.po.one.W, &f.W.po.one.sweep, d);
         // refined once, so that the oracle's own rounding stays below the tolerance
         if (n > 0) LAPACKE_dpotrs(LAPACK_ROW_MAJOR, 'L', n, 1, C, n, x, 1);
         for (int i = 0; i < n; i++) {

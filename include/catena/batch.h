@@ -4,6 +4,8 @@
 
 #include <catena/model.h>
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -15,7 +17,8 @@ typedef enum ctn_method {
     CTN_RK2,            // explicit midpoint rule, order 2
     CTN_RK3,            // Kutta's third-order method
     CTN_RK4,            // the classical Runge-Kutta method, order 4
-    CTN_COLLOCATION,    // position-based collocation; `order` 2: first-order accurate, L-stable, any step size
+    CTN_COLLOCATION,    // position-based collocation of `order` K; 2: first-order accurate, L-stable, any step size
+    CTN_RADAU,          // position-based Radau IIA with `stages` s: order 2 s - 1, L-stable
 } ctn_method;
 
 /// How position-based methods solve their equations.
@@ -29,7 +32,8 @@ typedef struct ctn_batch_config {
     int worlds;          // >= 1, default 1
     double dt;           // s, > 0, default 0.01; larger: cheaper, less accurate
     ctn_method method;   // default CTN_SEMI_IMPLICIT
-    int order;           // collocation: 2, default 2
+    int order;           // collocation: 2 to 6, default 2; higher: more accurate, unstable at large steps from 3 on
+    int stages;          // radau: 1 to 4, default 2; more: more accurate at a higher cost a step
     ctn_solver solver;   // position-based methods, default CTN_NEWTON
     double tolerance;    // residual at which a solve stops, relative to each joint's scale of force (docs/integrators.md),
                          // > 0, default 1e-9; larger: fewer iterations, the steps' laws hold less exactly
@@ -47,6 +51,9 @@ CTN_API ctn_batch_config ctn_scene_config(const ctn_scene *scene);
 /// Names as in scene files ("semi-implicit", "newton"); NULL for a value out of range.
 CTN_API const char *ctn_method_name(ctn_method method);
 CTN_API const char *ctn_solver_name(ctn_solver solver);
+
+/// Whether a method solves equations in each step: solver, tolerance, max_iterations and max_halvings matter to it.
+CTN_API bool ctn_method_is_implicit(ctn_method method);
 
 /// Looks a name up; returns CTN_BAD_CONFIG with what is allowed, CTN_UNAVAILABLE for a method of a later version.
 CTN_API ctn_status ctn_method_from_name(const char *name, ctn_method *method, ctn_error *err);
@@ -68,7 +75,8 @@ typedef struct ctn_step_stats {
     long evaluations;               // of the residual (position-based) or of the acceleration (explicit)
     long line_search;               // times a Newton step was shortened
     long curvature;                 // Newton steps without the curvature of some subtree, as a pivot was not positive
-    long fallbacks;                 // steps that had to be halved at least once
+    long fallbacks;                 // steps that needed fewer stages or had to be halved
+    long fewer_stages;              // parts of steps that were done with fewer stages
     long substeps;                  // parts in which all steps were carried out; = steps if there was no fallback
     double residual;                // largest scaled residual at the end of a step (0 for explicit methods)
     double energy_before;           // J, before the call: kinetic + potential + springs

@@ -1,0 +1,207 @@
+/// The residual of a position-based step with several coupled stages, and what its Newton blocks are made of. (docs/theory.md 5)
+///
+/// At stage i the Euclidean acceleration of a body is a_i = (sum_j h_ij (T_j - T_k) - hV_i h V) / h^2, and the rows of its joint are
+/// S(q_i)' times the wrench of a_i M - g e4' M, summed over the subtree. With a_i = k_i T_i - Y_i, k_i = h_ii / h^2, the stage by
+/// itself is a step of order 2 (collocation.h) with k_i for 1/h^2: the same K, wrench and block. Stages meet in the cross inertias
+///
+///     h_ij / h^2 [tr Q - Q', [c_i]x; -[c_j]x, m],   Q = R_i S R_j',  c_i = R_i c   (row of stage i, column of stage j).
+#ifndef CATENA_STAGE_RESIDUAL_H
+#define CATENA_STAGE_RESIDUAL_H
+
+/// A body at one stage of the iterate.
+typedef struct {
+    placement T;
+    vec3 dp;   // p - p_k
+    mat3 W;    // S R'
+    vec3 c;    // R c, world axes
+    sym3 A;    // tr K - sym K
+    vec3 b;    // the first moment of the block: k_i c_i - f / 2
+    wrench w;  // of the body, then of its subtree; about the body's origin
+} stage_body;
+
+/// What a body keeps through a step, world axes.
+typedef struct {
+    mat3 W, WV;  // S R_k', h S V_R'
+    vec3 c, cV;  // R_k c, h V_R c
+    vec3 e;      // h V_p
+    real unit;   // 1 over the scale of force of its joint's rows
+} stage_start;
+
+/// Everything a solve with stages works on; stage by stage: x, u, r.
+typedef struct {
+    const stage_table *table;
+    stage_input in;
+    const rate_pose *V;      // [nbody] carried
+    const placement *start;  // [nbody] at q
+    stage_start *step;       // [nbody]
+    stage_body *body;        // [nbody][stages]
+    real *r;                 // [stages][nv] rows (balls: body axes)
+    real *K;                 // [nv][3 stages^2] derivatives of the joint terms: of a body from 3 s^2 times its `dof` on
+    mask too_far;            // a ball's increment is ambiguous
+} stages;
+
+/// R S in the shape that products with other rotations need: S R', by columns.
+FN mat3 turned_moment(const ctn_body *b, mat3 R)
+{
+    const sym3 S = const_sym(b->S);
+    const mat3 Rt = transposed(R);
+    mat3 W;
+    W.x = smul(S, Rt.x), W.y = smul(S, Rt.y), W.z = smul(S, Rt.z);
+    return W;
+}
+
+/// Constants of a step from the placements at its start, V and the step size h.
+KERNEL void start_stages(const ctn_model *m, stages *W, real h)
+{
+    W->in.h = h, W->in.inv_h = rset(1) / h;
+    W->in.k2 = W->in.inv_h * W->in.inv_h;
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        stage_start *s = &W->step[i];
+        const real weight = rset(b->force_scale[0]), inertia = rset(b->force_scale[1]) * W->in.k2;
+        s->unit = rset(1) / sel(gt(inertia, weight), inertia, weight);
+        if (!(b->flags & BODY_MASS)) continue;
+        const mat3 R = W->start[i].R;
+        mat3 V = W->V[i].R;
+        V.x = scale(V.x, h), V.y = scale(V.y, h), V.z = scale(V.z, h);
+        s->W = turned_moment(b, R), s->WV = turned_moment(b, V);
+        s->c = mul(R, const3(b->h)), s->cV = mul(V, const3(b->h));
+        s->e = scale(W->V[i].p, h);
+    }
+}
+
+FN mat3 mat3_add_scaled(mat3 A, mat3 B, real s)
+{
+    A.x = add_scaled(A.x, B.x, s), A.y = add_scaled(A.y, B.y, s), A.z = add_scaled(A.z, B.z, s);
+    return A;
+}
+
+/// Where body i is at stage a.
+FN void stage_place(const ctn_model *m, const ctn_body *b, stages *W, int s, int i, int a)
+{
+    stage_body *t = &W->body[i * s + a];
+    const stage_body *up = b->flags & BODY_ROOT ? t : &W->body[b->parent * s + a];
+    const real *x = W->in.x + a * m->nq;
+    const joint_form f = form_of(b);
+    const bool root_body = f.flags & BODY_ROOT;
+    const mat3 parent = up->T.R, R = body_axes(b, f, parent, x);
+    vec3 dp = root_body ? zero3() : up->dp;
+    t->T.R = R;
+    if (f.kind == JOINT_TRANSLATION) {
+        const real *u = W->in.u + a * m->nv + b->vadr;
+        dp = vec(u[0], u[1], u[2]);
+    } else if (has_arm(f)) {
+        t->T.r = body_offset(b, f, parent, R.z, x);
+        dp = add(dp, sub(t->T.r, W->start[i].r));
+    }
+    t->dp = dp;
+    if (!(f.flags & BODY_MASS)) return;
+    t->W = turned_moment(b, R);
+    t->c = mul(R, const3(b->h));
+}
+
+/// The body's own wrench and block at stage a, from its placements at all stages.
+FN void stage_wrench(const ctn_model *m, const ctn_body *b, stages *W, int s, int i, int a)
+{
+    const stage_table *t = W->table;
+    const stage_start *k = &W->step[i];
+    stage_body *o = &W->body[i * s], *at = o + a;
+    const real k2 = W->in.k2, hV = rset(t->hV[a]), mass = rset(b->mass), half = rset(-0.5);
+    // the acceleration times h^2: of the origin, of the first moment; Z' = S Y', without the stage's own part
+    vec3 y = scale(k->e, negate(hV)), ac = scale(k->cV, negate(hV));
+    mat3 Z;
+    Z.x = scale(k->WV.x, hV), Z.y = scale(k->WV.y, hV), Z.z = scale(k->WV.z, hV);
+    double sum = 0;
+    for (int l = 0; l < s; l++) {
+        const real h = rset(t->h[a][l]);
+        sum += t->h[a][l];
+        y = add_scaled(y, o[l].dp, h);
+        ac = add_scaled(ac, sub(o[l].c, k->c), h);
+        if (l != a) Z = mat3_add_scaled(Z, o[l].W, negate(h));
+    }
+    Z = mat3_add_scaled(Z, k->W, rset(sum));
+    const vec3 g = const3(m->gravity);
+    y = vec(fmadd(k2, y.x, negate(g.x)), fmadd(k2, y.y, negate(g.y)), fmadd(k2, y.z, negate(g.z)));
+    const vec3 force = add_scaled(scale(ac, k2), y, mass);
+    const mat3 R = at->T.R;
+    mat3 K;
+    K.x = sub_scaled(scale(mul(R, Z.x), k2), at->c, y.x);
+    K.y = sub_scaled(scale(mul(R, Z.y), k2), at->c, y.y);
+    K.z = sub_scaled(scale(mul(R, Z.z), k2), at->c, y.z);
+    at->w.n = vec(K.y.z - K.z.y, K.z.x - K.x.z, K.x.y - K.y.x);
+    at->w.f = force;
+    at->b = add_scaled(scale(at->c, rset(t->h[a][a]) * k2), force, half);
+    at->A.xx = K.y.y + K.z.z, at->A.yy = K.x.x + K.z.z, at->A.zz = K.x.x + K.y.y;
+    at->A.xy = half * (K.y.x + K.x.y), at->A.xz = half * (K.z.x + K.x.z), at->A.yz = half * (K.z.y + K.y.z);
+}
+
+/// Placements, own wrenches and blocks of every body at the iterate x, u.
+KERNEL void evaluate_stages(const ctn_model *m, stages *W)
+{
+    const int s = W->table->stages;
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        for (int a = 0; a < s; a++) stage_place(m, b, W, s, i, a);
+        for (int a = 0; a < s; a++)
+            if (b->flags & BODY_MASS) stage_wrench(m, b, W, s, i, a);
+            else W->body[i * s + a].w = wrench_zero();
+    }
+}
+
+/// Sums the wrenches towards the root, adds the joint terms and forms the rows r. Returns the largest row over its scale of force;
+/// *square: the sum of their squares. NaN if one is.
+KERNEL real stage_rows(const ctn_model *m, stages *W, real *square)
+{
+    const int s = W->table->stages;
+    real most = rset(0), sum = rset(0);
+    W->too_far = none_of();
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const ctn_body *b = &m->bodies[i];
+        const joint_form f = form_of(b);
+        const bool terms = has_terms(b, W->in.tau);
+        real *K = W->K + 3 * s * s * b->dof;
+        ball_stages B;
+        if (terms && f.kind == JOINT_BALL) {
+            B = ball_at_stages(m, b, s, &W->in);
+            W->too_far = either(W->too_far, B.too_far);
+        }
+        for (int a = 0; a < s; a++) {
+            const stage_body *t = &W->body[i * s + a];
+            real *r = W->r + a * m->nv + b->vadr;
+            if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) {
+                vec3 row = f.kind == JOINT_BALL ? tmul(t->T.R, t->w.n) : t->w.f;
+                r[0] = row.x, r[1] = row.y, r[2] = row.z;
+            } else r[0] = joint_row(b, f.kind, t->T.R.z, t->w);
+            if (terms && f.kind == JOINT_BALL) {
+                mat3 D[MOST_STAGES];
+                const vec3 g = stage_terms_ball(m, b, W->table, s, &W->in, &B, a, D);
+                r[0] = r[0] + g.x, r[1] = r[1] + g.y, r[2] = r[2] + g.z;
+                // K [3 s][3 s]: row 3 a + k, column 3 l + j
+                for (int l = 0; l < s; l++) {
+                    const vec3 column[3] = {D[l].x, D[l].y, D[l].z};
+                    for (int j = 0; j < 3; j++) {
+                        K[3 * s * (3 * a) + 3 * l + j] = column[j].x;
+                        K[3 * s * (3 * a + 1) + 3 * l + j] = column[j].y;
+                        K[3 * s * (3 * a + 2) + 3 * l + j] = column[j].z;
+                    }
+                }
+            } else if (terms) {
+                // K [nv s][s]: row nv a + k, derivatives by the same coordinate at stage l
+                for (int k = 0; k < b->nv; k++)
+                    r[k] = r[k] + stage_terms1(m, b, W->table, s, &W->in, a, k, K + s * (b->nv * a + k));
+            }
+            for (int k = 0; k < b->nv; k++) {
+                const real scaled = magnitude(r[k]) * W->step[i].unit;
+                most = larger(most, scaled);
+                sum = fmadd(scaled, scaled, sum);
+            }
+            if (f.flags & BODY_ROOT) continue;
+            stage_body *up = &W->body[b->parent * s + a];
+            up->w = wrench_add(up->w, has_arm(f) ? wrench_shift(t->w, t->T.r) : t->w);
+        }
+    }
+    *square = sum;
+    return most;
+}
+
+#endif

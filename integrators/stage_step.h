@@ -1,0 +1,257 @@
+/// One time step of a position-based method with several coupled stages: predict, solve by Newton's method with line search, accept,
+/// commit; else the same with fewer stages, down to one (position_step.h); else with half the step. (docs/theory.md 5.4)
+///
+/// All lanes run the same loops and select what differs. There is no energy to minimise with several stages: the line search asks the
+/// norm of the residual to fall. The equations of a large step can have several solutions, and some gain energy: those are refused.
+#ifndef CATENA_STAGE_STEP_H
+#define CATENA_STAGE_STEP_H
+
+enum { STAGE_ITERATIONS = 20 };  // a guess that needs more leads to no solution worth having
+
+/// Scratch of one lane block.
+typedef struct {
+    stages W;
+    stage_sweep sweep;
+    real *x, *u, *base, *base_u;  // [stages][nq], [stages][nv]: the iterate, and where the Newton step starts
+    real *d, *fresh;              // [stages][nv]: the Newton step, and the one that a sweep finds
+    real residual;                // at the solution
+    rate_pose *rate;              // [nbody] Euclidean rates at the end of the step that is being accepted
+} stage_work;
+
+/// x = base (+) alpha d in the lanes `where`; u follows.
+KERNEL void move_stages(const ctn_model *m, stage_work *P, real alpha, mask where)
+{
+    for (int a = 0; a < P->W.table->stages; a++) {
+        real *x = P->x + a * m->nq, *u = P->u + a * m->nv;
+        const real *base = P->base + a * m->nq, *base_u = P->base_u + a * m->nv, *d_ = P->d + a * m->nv;
+        for (int i = 0; i < m->nbody; i++) {
+            const ctn_body *b = &m->bodies[i];
+            const real *d = d_ + b->vadr;
+            if (b->kind == JOINT_BALL) {
+                const vec3 t = vec(alpha * d[0], alpha * d[1], alpha * d[2]);
+                real y[4];
+                quat_store(y, quat_normalised(quat_mul(quat_load(base + b->qadr), quat_exp(t))));
+                for (int k = 0; k < 4; k++) x[b->qadr + k] = sel(where, y[k], x[b->qadr + k]);
+            } else
+                for (int k = 0; k < b->nv; k++) {
+                    const int j = b->vadr + k;
+                    u[j] = sel(where, fmadd(alpha, d[k], base_u[j]), u[j]);
+                    x[b->qadr + k] = sel(where, P->W.in.q[b->qadr + k] + u[j], x[b->qadr + k]);
+                }
+        }
+    }
+}
+
+/// The first guess: joint rates that change as they did at the end of the step before; or a tree that stands `still`, which is better
+/// where light links whip around.
+KERNEL void predict_stages(const ctn_model *m, const position_state *S, stage_work *P, bool still, mask where)
+{
+    const int s = P->W.table->stages;
+    for (int a = 0; a < s; a++) {
+        const real t = rset(P->W.table->c[a]) * P->W.in.h, half = rset(0.5 * P->W.table->c[a]);
+        for (int k = 0; k < m->nq; k++) P->x[a * m->nq + k] = P->base[a * m->nq + k] = S->q[k];
+        for (int k = 0; k < m->nv; k++) {
+            P->u[a * m->nv + k] = P->base_u[a * m->nv + k] = rset(0);
+            P->d[a * m->nv + k] = rset(still ? 0 : 1) * t * fmadd(half, S->gain[k], S->rate[k]);
+        }
+    }
+    move_stages(m, P, rset(1), where);
+}
+
+/// Solves the step of the table's method from q, V in the lanes `active`, leaves the solution in P. Returns where it converged: as
+/// solve_step() (position_step.h), with the norm of the scaled rows in the place of the energy.
+KERNEL mask solve_stages(const ctn_model *m, const position_state *S, double tolerance, int max_iterations, bool still,
+                         mask active, stage_work *P, position_counts *count)
+{
+    stages *W = &P->W;
+    const int s = W->table->stages, most_iterations = max_iterations < STAGE_ITERATIONS ? max_iterations : STAGE_ITERATIONS;
+    const real one = rset(1), zero = rset(0);
+    predict_stages(m, S, P, still, active);
+    mask running = active, converged = none_of(), based = none_of();
+    real alpha = one, norm = zero, before = rset(1e300), iterations = zero;  // norm: squared, at `base`
+    while (any_of(running)) {
+        real square;
+        evaluate_stages(m, W);
+        const real most = stage_rows(m, W, &square);
+        count->evaluations = count->evaluations + sel(running, one, zero);
+        const real bound = fnmadd(rset(2e-4) * alpha, norm, norm);
+        const mask lower =
+            either(either(not_(based), le(before, rset(tolerance > 1e-10 ? tolerance : 1e-10))), le(square, bound));
+        const mask below = both(le(square, rset(1e300)), lower);
+        const mask accepted = both(running, below), rejected = both(running, not_(below));
+        const mask floor = both(le(most, rset(1e-10)), both(le(one, alpha), le(rset(0.5) * before, most)));
+        const mask done = both(both(accepted, le(one, iterations)), either(le(most, rset(tolerance)), floor));
+        converged = either(converged, both(done, not_(W->too_far)));
+        P->residual = sel(done, most, P->residual);
+        before = sel(accepted, most, before);
+        const mask need = both(accepted, both(not_(done), lt(iterations, rset(most_iterations))));
+        running = both(running, either(rejected, need));
+        if (any_of(need)) {
+            stage_newton(m, W, &P->sweep, P->fresh);
+            for (int k = 0; k < s * m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);
+            for (int k = 0; k < s * m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
+            for (int k = 0; k < s * m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
+            norm = sel(need, square, norm), alpha = sel(need, one, alpha);
+            based = either(based, need);
+            iterations = iterations + sel(need, one, zero);
+        }
+        if (any_of(rejected)) {
+            // to the minimum of the parabola through both squared norms and the slope -2 norm; to a tenth where there is no norm
+            count->line_search = count->line_search + sel(rejected, one, zero);
+            const real rise = square - norm + rset(2) * alpha * norm, fit = alpha * alpha * norm / rise;
+            const real half = rset(0.5) * alpha, tenth = rset(0.1) * alpha;
+            alpha = sel(rejected, sel(gt(fit, half), half, sel(gt(fit, tenth), fit, tenth)), alpha);
+            running = both(running, not_(both(rejected, either(not_(based), lt(alpha, rset(0.03))))));
+        }
+        move_stages(m, P, alpha, both(running, either(need, rejected)));
+    }
+    count->iterations = count->iterations + iterations;
+    return converged;
+}
+
+FN rate_pose rate_add_scaled(rate_pose V, rate_pose U, real s)
+{
+    V.R = mat3_add_scaled(V.R, U.R, s);
+    V.p = add_scaled(V.p, U.p, s);
+    return V;
+}
+
+/// What the carried rate of body i differs by from that of the polynomial through the stages, at the start of the step.
+FN rate_pose rate_defect(const stage_work *P, int i)
+{
+    const stages *W = &P->W;
+    const int s = W->table->stages;
+    const placement *start = &W->start[i];
+    rate_pose D = W->V[i];
+    for (int l = 0; l < s; l++) {
+        const stage_body *o = &W->body[i * s + l];
+        const real e = rset(-W->table->e[l]) * W->in.inv_h;
+        D.R.x = add_scaled(D.R.x, sub(o->T.R.x, start->R.x), e);
+        D.R.y = add_scaled(D.R.y, sub(o->T.R.y, start->R.y), e);
+        D.R.z = add_scaled(D.R.z, sub(o->T.R.z, start->R.z), e);
+        D.p = add_scaled(D.p, o->dp, e);
+    }
+    return D;
+}
+
+/// Euclidean rate of body i at the end of the step that P holds.
+FN rate_pose end_rate(const stage_work *P, int i)
+{
+    const stages *W = &P->W;
+    const stage_table *t = W->table;
+    const int s = t->stages;
+    const placement *start = &W->start[i];
+    rate_pose V;
+    V.R.x = V.R.y = V.R.z = V.p = zero3();
+    for (int l = 0; l < s; l++) {
+        const stage_body *o = &W->body[i * s + l];
+        const real d = rset(t->d[s - 1][l]) * W->in.inv_h;
+        V.R.x = add_scaled(V.R.x, sub(o->T.R.x, start->R.x), d);
+        V.R.y = add_scaled(V.R.y, sub(o->T.R.y, start->R.y), d);
+        V.R.z = add_scaled(V.R.z, sub(o->T.R.z, start->R.z), d);
+        V.p = add_scaled(V.p, o->dp, d);
+    }
+    if (t->old > 0) V = rate_add_scaled(V, W->V[i], rset(t->dV[s - 1]));
+    return V;
+}
+
+FN rate_pose sel_rate(mask m, rate_pose a, rate_pose b)
+{
+    a.R.x = sel3(m, a.R.x, b.R.x), a.R.y = sel3(m, a.R.y, b.R.y), a.R.z = sel3(m, a.R.z, b.R.z);
+    a.p = sel3(m, a.p, b.p);
+    return a;
+}
+
+/// Rate over the last part of the step, from its last interior stage to its end: what collocation carries.
+FN rate_pose last_secant(const stage_work *P, int i)
+{
+    const stages *W = &P->W;
+    const int s = W->table->stages;
+    const stage_body *a = &W->body[i * s + s - 2], *b = a + 1;
+    const real d = W->in.inv_h / rset(W->table->old);
+    rate_pose V;
+    V.R.x = scale(sub(b->T.R.x, a->T.R.x), d);
+    V.R.y = scale(sub(b->T.R.y, a->T.R.y), d);
+    V.R.z = scale(sub(b->T.R.z, a->T.R.z), d);
+    V.p = scale(sub(b->dp, a->dp), d);
+    return V;
+}
+
+/// What a joint's coordinates do at the end of a step, each [nv] of the joint: rate, h times its derivative, rate over the last part.
+typedef struct {
+    real rate[3], change[3], secant[3];
+} end_motion;
+
+FN end_motion end_motion_of(const ctn_model *m, const ctn_body *b, const stage_work *P)
+{
+    const stages *W = &P->W;
+    const stage_table *t = W->table;
+    const int s = t->stages, last = s - 1;
+    const real inv_h = W->in.inv_h;
+    end_motion e;
+    if (b->kind == JOINT_BALL) {
+        const ball_stages B = ball_at_stages(m, b, s, &W->in);
+        const vec3 V = vec(W->in.rate[b->vadr], W->in.rate[b->vadr + 1], W->in.rate[b->vadr + 2]);
+        const vec3 w = scale(quat_imaginary(ball_rate(t, s, &B, last, V, inv_h)), rset(2));
+        quat z2 = quat_pure(V, rset(-0.5 * t->hV[last]));  // h times the second derivative
+        for (int l = 0; l < s; l++) z2 = quat_add_scaled(z2, B.dz[l], rset(t->h[last][l]) * inv_h);
+        const vec3 dw = scale(quat_imaginary(quat_mul(quat_conjugate(B.z[last]), z2)), rset(2));
+        e.rate[0] = w.x, e.rate[1] = w.y, e.rate[2] = w.z, e.change[0] = dw.x, e.change[1] = dw.y, e.change[2] = dw.z;
+        if (t->old > 0) {
+            const vec3 u = scale(quat_log(quat_mul(quat_conjugate(B.z[last - 1]), B.z[last])), inv_h / rset(t->old));
+            e.secant[0] = u.x, e.secant[1] = u.y, e.secant[2] = u.z;
+        }
+        return e;
+    }
+    for (int k = 0; k < b->nv; k++) {
+        const int v = b->vadr + k;
+        e.rate[k] = rset(t->dV[last]) * W->in.rate[v], e.change[k] = rset(-t->hV[last]) * W->in.rate[v];
+        for (int l = 0; l < s; l++) {
+            const real u = P->u[l * m->nv + v] * inv_h;
+            e.rate[k] = fmadd(rset(t->d[last][l]), u, e.rate[k]);
+            e.change[k] = fmadd(rset(t->h[last][l]), u, e.change[k]);
+        }
+        if (t->old > 0) e.secant[k] = (P->u[last * m->nv + v] - P->u[(last - 1) * m->nv + v]) * inv_h / rset(t->old);
+    }
+    return e;
+}
+
+/// Joint rates at the end of the step that P holds, in P->fresh [nv].
+KERNEL const real *end_rates(const ctn_model *m, stage_work *P)
+{
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const end_motion e = end_motion_of(m, b, P);
+        for (int k = 0; k < b->nv; k++) P->fresh[b->vadr + k] = e.rate[k];
+    }
+    return P->fresh;
+}
+
+/// Makes the solution in P the state, in the lanes `where`.
+KERNEL void commit_stages(const ctn_model *m, position_state *S, stage_work *P, placement *start, mask where)
+{
+    const stages *W = &P->W;
+    const stage_table *t = W->table;
+    const int s = t->stages, last = s - 1;
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const end_motion j = end_motion_of(m, b, P);
+        for (int k = 0; k < b->nv; k++) {
+            const int v = b->vadr + k;
+            S->rate[v] = sel(where, j.rate[k], S->rate[v]);
+            S->gain[v] = sel(where, j.change[k], S->gain[v]);
+            if (t->old > 0) S->old_rate[v] = sel(where, j.secant[k], S->old_rate[v]);
+        }
+        const stage_body *e = &W->body[i * s + last];
+        if (b->flags & BODY_MASS) {
+            S->V[i] = sel_rate(where, P->rate[i], S->V[i]);
+            if (t->old > 0) S->old[i] = sel_rate(where, last_secant(P, i), S->old[i]);
+        }
+        placement *k = &start[i];
+        k->R.x = sel3(where, e->T.R.x, k->R.x), k->R.y = sel3(where, e->T.R.y, k->R.y), k->R.z = sel3(where, e->T.R.z, k->R.z);
+        if (has_arm(form_of(b))) k->r = sel3(where, e->T.r, k->r);
+    }
+    for (int j = 0; j < m->nq; j++) S->q[j] = sel(where, P->x[last * m->nq + j], S->q[j]);
+}
+
+#endif

@@ -1,0 +1,308 @@
+/// The exact Newton step of a position-based method with s coupled stages in O(N): one articulated-body sweep over twists of
+/// 6 s components, with blocks that are not symmetric. (docs/theory.md 5.2)
+///
+///     inwards    U = P S + N,  L = S'P + N',  D = S'P S + joint terms,  P' = P - U D^-1 L,  p' = p - U D^-1 (S'p + r)
+///     outwards   dq = -D^-1 (L d_parent + S'p + r),  d = d_parent + S dq
+///
+/// P maps the twists of a body at all stages to wrenches at all stages, world axes, its origin at each stage; S and N = S x* w / 2
+/// (newton_sweep.h) are block-diagonal by stages. D is factored with row exchanges: Radau's h_11 of two stages is zero.
+#ifndef CATENA_STAGE_SWEEP_H
+#define CATENA_STAGE_SWEEP_H
+
+enum { MOST_TWIST = 6 * MOST_STAGES, MOST_DOF = 3 * MOST_STAGES };
+
+/// Scratch of one lane block, sizes for s stages.
+typedef struct {
+    real *P, *p;          // [6 s][6 s], [6 s]: of what hangs on the body in hand
+    real *heap, *heap_p;  // [forks][6 s][6 s], [forks][6 s]: sums at forks, the innermost last; forks = fork_depth(m)
+    real *X;              // [nv][6 s + 1]: D^-1 L and D^-1 (S'p + r), by rows; [s] times so many, from s times `dof` on
+    real *twist;          // [nbody][6 s], written for forks
+} stage_sweep;
+
+/// How many forks can be open at a time on the way inwards.
+KERNEL int fork_depth(const ctn_model *m)
+{
+    int open = 0, most = 0;
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const unsigned flags = m->bodies[i].flags;
+        if (flags & BODY_FORK) open--;
+        if (flags & BODY_LAST) open++;
+        most = open > most ? open : most;
+    }
+    return most;
+}
+
+/// Turns M = [D | B], D [n][n], B [n][m], rows of n + m, into D^-1 B in the place of B. A lane whose D is singular gets numbers that are
+/// not finite.
+FN void solve_dense(real *M, int n, int m)
+{
+    const int w = n + m;
+    for (int k = 0; k < n; k++) {
+        for (int i = k + 1; i < n; i++) {  // the largest pivot moves up
+            const mask swap = gt(magnitude(M[w * i + k]), magnitude(M[w * k + k]));
+            for (int j = k; j < w; j++) {
+                const real a = M[w * k + j], b = M[w * i + j];
+                M[w * k + j] = sel(swap, b, a), M[w * i + j] = sel(swap, a, b);
+            }
+        }
+        const real inverse = rset(1) / M[w * k + k];
+        for (int j = k + 1; j < w; j++) M[w * k + j] = M[w * k + j] * inverse;
+        for (int i = k + 1; i < n; i++)
+            for (int j = k + 1; j < w; j++) M[w * i + j] = fnmadd(M[w * i + k], M[w * k + j], M[w * i + j]);
+    }
+    for (int k = n - 1; k > 0; k--)
+        for (int i = 0; i < k; i++)
+            for (int j = n; j < w; j++) M[w * i + j] = fnmadd(M[w * i + k], M[w * k + j], M[w * i + j]);
+}
+
+/// Column k of the motion subspace of a joint whose body has axes R: angular and linear part.
+FN twist joint_subspace(const ctn_body *b, int kind, mat3 R, int k)
+{
+    const vec3 e = vec(rset(k == 0), rset(k == 1), rset(k == 2));
+    twist S;
+    S.w = S.v = zero3();
+    switch (kind) {
+    case JOINT_BALL: S.w = k == 0 ? R.x : k == 1 ? R.y : R.z; break;
+    case JOINT_TRANSLATION: S.v = e; break;
+    case JOINT_PRISMATIC: S.v = R.z; break;
+    case JOINT_HELICAL: S.w = R.z, S.v = scale(R.z, rset(b->pitch)); break;
+    default: S.w = R.z;
+    }
+    return S;
+}
+
+/// Adds the blocks of body i itself to P.
+FN void add_stage_blocks(const ctn_body *b, const stages *W, int s, int i, real *P)
+{
+    const int w = 6 * s;
+    const stage_body *o = &W->body[i * s];
+    for (int a = 0; a < s; a++)
+        for (int l = 0; l < s; l++) {
+            real *at = P + w * 6 * a + 6 * l;
+            const real h = rset(W->table->h[a][l]) * W->in.k2, mass = h * rset(b->mass);
+            mat3 A;            // by rows
+            vec3 right, left;  // [right]x above, -[left]x below
+            if (a == l) {
+                const sym3 S = o[a].A;
+                A.x = vec(S.xx, S.xy, S.xz), A.y = vec(S.xy, S.yy, S.yz), A.z = vec(S.xz, S.yz, S.zz);
+                right = left = o[a].b;
+            } else {
+                const mat3 Q = mmul(o[a].T.R, o[l].W);  // tr Q - Q': its rows are the columns of -Q
+                const real tr = h * (Q.x.x + Q.y.y + Q.z.z), minus = negate(h);
+                A.x = scale(Q.x, minus), A.y = scale(Q.y, minus), A.z = scale(Q.z, minus);
+                A.x.x = A.x.x + tr, A.y.y = A.y.y + tr, A.z.z = A.z.z + tr;
+                right = scale(o[a].c, h), left = scale(o[l].c, h);
+            }
+            at[0] = at[0] + A.x.x, at[1] = at[1] + A.x.y, at[2] = at[2] + A.x.z;
+            at[4] = at[4] - right.z, at[5] = at[5] + right.y;
+            at[w] = at[w] + A.y.x, at[w + 1] = at[w + 1] + A.y.y, at[w + 2] = at[w + 2] + A.y.z;
+            at[w + 3] = at[w + 3] + right.z, at[w + 5] = at[w + 5] - right.x;
+            at[2 * w] = at[2 * w] + A.z.x, at[2 * w + 1] = at[2 * w + 1] + A.z.y, at[2 * w + 2] = at[2 * w + 2] + A.z.z;
+            at[2 * w + 3] = at[2 * w + 3] - right.y, at[2 * w + 4] = at[2 * w + 4] + right.x;
+            at[3 * w + 1] = at[3 * w + 1] + left.z, at[3 * w + 2] = at[3 * w + 2] - left.y, at[3 * w + 3] = at[3 * w + 3] + mass;
+            at[4 * w] = at[4 * w] - left.z, at[4 * w + 2] = at[4 * w + 2] + left.x, at[4 * w + 4] = at[4 * w + 4] + mass;
+            at[5 * w] = at[5 * w] + left.y, at[5 * w + 1] = at[5 * w + 1] - left.x, at[5 * w + 5] = at[5 * w + 5] + mass;
+        }
+}
+
+/// The same P and p about the parent's origin, from which the body's stands off by r_a at stage a.
+FN void shift_stages(const stages *W, int s, int i, real *P, real *p)
+{
+    const int w = 6 * s;
+    for (int a = 0; a < s; a++) {
+        const vec3 r = W->body[i * s + a].T.r;
+        real *top = P + w * 6 * a, *q = p + 6 * a;
+        for (int j = 0; j < w; j++) {  // moments: n + r x f
+            const vec3 f = vec(top[3 * w + j], top[4 * w + j], top[5 * w + j]);
+            const vec3 n = cross_add(vec(top[j], top[w + j], top[2 * w + j]), r, f);
+            top[j] = n.x, top[w + j] = n.y, top[2 * w + j] = n.z;
+        }
+        const vec3 n = cross_add(vec(q[0], q[1], q[2]), r, vec(q[3], q[4], q[5]));
+        q[0] = n.x, q[1] = n.y, q[2] = n.z;
+    }
+    for (int a = 0; a < s; a++) {
+        const vec3 r = W->body[i * s + a].T.r;
+        for (int j = 0; j < w; j++) {  // columns: v + w x r, so that row (n, f) of P becomes (n + r x f, f)
+            real *row = P + w * j + 6 * a;
+            const vec3 n = cross_add(vec(row[0], row[1], row[2]), r, vec(row[3], row[4], row[5]));
+            row[0] = n.x, row[1] = n.y, row[2] = n.z;
+        }
+    }
+}
+
+/// Eliminates the joint of body i, of n degrees of freedom, from P and p. What the sweep outwards needs goes to X.
+FN void eliminate_stages(const ctn_model *m, const ctn_body *b, int kind, int n, const stages *W, int s, int i, real *P, real *p,
+                         real *X)
+{
+    const int w = 6 * s, N = n * s, row = N + w + 1;
+    const bool root_body = b->flags & BODY_ROOT, turn = kind != JOINT_TRANSLATION && kind != JOINT_PRISMATIC;
+    const bool slide = kind == JOINT_TRANSLATION || kind == JOINT_PRISMATIC || kind == JOINT_HELICAL;
+    real U[MOST_TWIST * MOST_DOF], M[MOST_DOF * (MOST_DOF + MOST_TWIST + 1)];
+    for (int a = 0; a < s; a++)
+        for (int k = 0; k < n; k++) {
+            const twist S = joint_subspace(b, kind, W->body[i * s + a].T.R, k);
+            const int c = n * a + k;
+            real *M_ = M + row * c;
+            const real *top = P + w * 6 * a;
+            for (int j = 0; j < w; j++) {
+                const real *left = P + w * j + 6 * a;
+                real u = rset(0), l = rset(0);
+                if (turn) {
+                    u = dot(S.w, vec(left[0], left[1], left[2]));
+                    l = dot(S.w, vec(top[j], top[w + j], top[2 * w + j]));
+                }
+                if (slide) {
+                    u = dot_add(u, S.v, vec(left[3], left[4], left[5]));
+                    l = dot_add(l, S.v, vec(top[3 * w + j], top[4 * w + j], top[5 * w + j]));
+                }
+                U[N * j + c] = u, M_[N + j] = l;
+            }
+            real y = W->r[a * m->nv + b->vadr + k];
+            if (turn) y = dot_add(y, S.w, vec(p[6 * a], p[6 * a + 1], p[6 * a + 2]));
+            if (slide) y = dot_add(y, S.v, vec(p[6 * a + 3], p[6 * a + 4], p[6 * a + 5]));
+            M_[N + w] = y;
+        }
+    const real *K = W->K + 3 * s * s * b->dof;
+    for (int a = 0; a < s; a++)
+        for (int k = 0; k < n; k++) {
+            const twist S = joint_subspace(b, kind, W->body[i * s + a].T.R, k);
+            for (int c = 0; c < N; c++) {
+                real D = rset(0);
+                if (turn) D = dot(S.w, vec(U[N * (6 * a) + c], U[N * (6 * a + 1) + c], U[N * (6 * a + 2) + c]));
+                if (slide) D = dot_add(D, S.v, vec(U[N * (6 * a + 3) + c], U[N * (6 * a + 4) + c], U[N * (6 * a + 5) + c]));
+                M[row * (n * a + k) + c] = D;
+            }
+        }
+    if (has_terms(b, W->in.tau)) {
+        for (int c = 0; c < N; c++)
+            for (int j = 0; j < N; j++) {
+                if (kind == JOINT_BALL) M[row * c + j] = M[row * c + j] + K[N * c + j];
+                else if (c % n == j % n) M[row * c + j] = M[row * c + j] + K[s * c + j / n];
+            }
+    }
+    if (!root_body)
+        for (int a = 0; a < s; a++)
+            for (int k = 0; k < n; k++) {
+                const twist S = joint_subspace(b, kind, W->body[i * s + a].T.R, k);
+                const wrench t = W->body[i * s + a].w;
+                const vec3 hw = scale(S.w, rset(0.5)), hv = scale(S.v, rset(0.5));
+                vec3 angular = zero3(), linear = zero3();
+                if (turn) angular = cross(hw, t.n), linear = cross(hw, t.f);
+                if (slide) angular = cross_add(angular, hv, t.f);
+                const int c = n * a + k;
+                const real x[6] = {angular.x, angular.y, angular.z, linear.x, linear.y, linear.z};
+                for (int j = 0; j < 6; j++) {
+                    U[N * (6 * a + j) + c] = U[N * (6 * a + j) + c] + x[j];
+                    M[row * c + N + 6 * a + j] = M[row * c + N + 6 * a + j] + x[j];
+                }
+            }
+    solve_dense(M, N, w + 1);
+    for (int c = 0; c < N; c++)
+        for (int j = 0; j <= w; j++) X[(w + 1) * c + j] = M[row * c + N + j];
+    if (root_body) return;
+    for (int j = 0; j < w; j++)
+        for (int c = 0; c < N; c++) {
+            const real u = U[N * j + c];
+            const real *x = M + row * c + N;
+            for (int l = 0; l < w; l++) P[w * j + l] = fnmadd(u, x[l], P[w * j + l]);
+            p[j] = fnmadd(u, x[w], p[j]);
+        }
+}
+
+/// The sweep inwards for s stages (a constant in each call), after stage_rows().
+FN void stage_sweep_inward(const ctn_model *m, const stages *W, stage_sweep *work, int s)
+{
+    const int w = 6 * s;
+    int open = 0;
+    real *P = work->P, *p = work->p;
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const ctn_body *b = &m->bodies[i];
+        const joint_form f = form_of(b);
+        if (f.flags & BODY_LEAF) {
+            for (int j = 0; j < w * w; j++) P[j] = rset(0);
+            for (int j = 0; j < w; j++) p[j] = rset(0);
+        }
+        if (f.flags & BODY_FORK) {
+            open--;
+            const real *H = work->heap + open * w * w, *h = work->heap_p + open * w;
+            for (int j = 0; j < w * w; j++) P[j] = P[j] + H[j];
+            for (int j = 0; j < w; j++) p[j] = p[j] + h[j];
+        }
+        if (f.flags & BODY_MASS) add_stage_blocks(b, W, s, i, P);
+        real *X = work->X + b->dof * s * (w + 1);
+        if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) eliminate_stages(m, b, f.kind, 3, W, s, i, P, p, X);
+        else eliminate_stages(m, b, f.kind, 1, W, s, i, P, p, X);
+        if (f.flags & BODY_ROOT) continue;
+        if (has_arm(f)) shift_stages(W, s, i, P, p);
+        if (f.flags & BODY_NEXT) continue;
+        if (f.flags & BODY_LAST) {
+            real *H = work->heap + open * w * w, *h = work->heap_p + open * w;
+            open++;
+            for (int j = 0; j < w * w; j++) H[j] = P[j];
+            for (int j = 0; j < w; j++) h[j] = p[j];
+        } else {
+            real *H = work->heap + (open - 1) * w * w, *h = work->heap_p + (open - 1) * w;
+            for (int j = 0; j < w * w; j++) H[j] = H[j] + P[j];
+            for (int j = 0; j < w; j++) h[j] = h[j] + p[j];
+        }
+    }
+}
+
+/// The sweep outwards: d [s][nv], the Newton step in the coordinates of v (balls: body axes).
+FN void stage_sweep_outward(const ctn_model *m, const stages *W, stage_sweep *work, int s, real *d)
+{
+    const int w = 6 * s;
+    real T[MOST_TWIST];
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const joint_form f = form_of(b);
+        const int n = b->nv;
+        const real *X = work->X + b->dof * s * (w + 1);
+        if (!(f.flags & BODY_ROOT) && !(f.flags & BODY_NEXT))
+            for (int j = 0; j < w; j++) T[j] = work->twist[b->parent * w + j];
+        for (int a = 0; a < s; a++) {
+            real *t = T + 6 * a;
+            if (f.flags & BODY_ROOT)
+                for (int j = 0; j < 6; j++) t[j] = rset(0);
+            else if (has_arm(f)) {
+                const vec3 v = cross_add(vec(t[3], t[4], t[5]), vec(t[0], t[1], t[2]), W->body[i * s + a].T.r);
+                t[3] = v.x, t[4] = v.y, t[5] = v.z;
+            }
+        }
+        for (int a = 0; a < s; a++)
+            for (int k = 0; k < n; k++) {
+                const real *x = X + (w + 1) * (n * a + k);
+                real y = x[w];
+                for (int j = 0; j < w && !(f.flags & BODY_ROOT); j++) y = fmadd(x[j], T[j], y);
+                d[a * m->nv + b->vadr + k] = negate(y);
+            }
+        for (int a = 0; a < s; a++)
+            for (int k = 0; k < n; k++) {
+                const twist S = joint_subspace(b, f.kind, W->body[i * s + a].T.R, k);
+                const real y = d[a * m->nv + b->vadr + k];
+                real *t = T + 6 * a;
+                t[0] = fmadd(S.w.x, y, t[0]), t[1] = fmadd(S.w.y, y, t[1]), t[2] = fmadd(S.w.z, y, t[2]);
+                t[3] = fmadd(S.v.x, y, t[3]), t[4] = fmadd(S.v.y, y, t[4]), t[5] = fmadd(S.v.z, y, t[5]);
+            }
+        if (f.flags & BODY_FORK)
+            for (int j = 0; j < w; j++) work->twist[i * w + j] = T[j];
+    }
+}
+
+/// The Newton step d [stages][nv] at the iterate of W. In a lane where it cannot be computed it is not finite.
+KERNEL void stage_newton(const ctn_model *m, const stages *W, stage_sweep *work, real *d)
+{
+    switch (W->table->stages) {
+    case 2:
+        stage_sweep_inward(m, W, work, 2);
+        stage_sweep_outward(m, W, work, 2, d);
+        break;
+    case 3:
+        stage_sweep_inward(m, W, work, 3);
+        stage_sweep_outward(m, W, work, 3, d);
+        break;
+    default: stage_sweep_inward(m, W, work, W->table->stages); stage_sweep_outward(m, W, work, W->table->stages, d);
+    }
+}
+
+#endif

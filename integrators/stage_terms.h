@@ -1,0 +1,169 @@
+/// What joints add to a position-based step of several stages in their own coordinates: springs, limits, dampers, armature, applied
+/// forces at every stage. (docs/theory.md 5.3)
+///
+/// One degree of freedom, with the rate and the acceleration of stage_tables.h formed from q itself:
+///
+///     stiffness (q_i - rest) + limit (q_i - lo or hi) + damping rate_i + armature acceleration_i - tau
+///
+/// A ball does the same with its unit quaternion x, whose rate x' gives the angular velocity w = 2 Im(x* x') of the joint and whose
+/// acceleration x'' the torque 2 J Im(x* x'') of a rotor: both keep the order of the method, which increments of a chart would not.
+/// A limit's damper acts in steps that start beyond the limit.
+#ifndef CATENA_STAGE_TERMS_H
+#define CATENA_STAGE_TERMS_H
+
+/// What the terms depend on. Stages one after the other: x [stages][nq], u [stages][nv].
+typedef struct {
+    const real *q;      // [nq] at the start of the step
+    const real *rate;   // [nv] V of stage_tables.h in joint coordinates
+    const real *tau;    // [nv] applied; NULL: none
+    const real *x, *u;  // the iterate, and increments since the start of joints that are not balls
+    real h, inv_h, k2;  // step size, 1/h, 1/h^2
+} stage_input;
+
+/// Adds the terms of stage a of a joint without ball: row g of coordinate k, and derivatives by the coordinate at every stage, K [s].
+FN real stage_terms1(const ctn_model *m, const ctn_body *b, const stage_table *t, int s, const stage_input *in, int a, int k,
+                     real *K)
+{
+    const int v = b->vadr + k;
+    const real q0 = in->q[b->qadr + k], x = in->x[a * m->nq + b->qadr + k];
+    real g = rset(0), rate = rset(t->dV[a]) * in->rate[v], acceleration = rset(0);
+    real c = rset(0);
+    for (int l = 0; l < s; l++) {
+        const real u = in->u[l * m->nv + v];
+        rate = fmadd(rset(t->d[a][l]) * in->inv_h, u, rate);
+        acceleration = fmadd(rset(t->h[a][l]), u, acceleration);
+        K[l] = rset(0);
+    }
+    if (b->flags & BODY_PASSIVE) {
+        c = rset(b->damping[k]);
+        if (b->nv == 1) {
+            const real o = beyond(x, b->limit), was = beyond(q0, b->limit);
+            const mask out = gt(magnitude(o), rset(0)), was_out = gt(magnitude(was), rset(0));
+            c = c + sel(was_out, rset(b->limit_b), rset(0));
+            g = fmadd(rset(b->stiffness), x - rset(b->rest[0]), rset(b->limit_k) * o);
+            K[a] = rset(b->stiffness) + sel(out, rset(b->limit_k), rset(0));
+        }
+        g = fmadd(c, rate, g);
+    }
+    const real J = rset(b->armature) * in->k2;
+    acceleration = fnmadd(rset(t->hV[a]) * in->h, in->rate[v], acceleration);
+    g = fmadd(J, acceleration, g);
+    for (int l = 0; l < s; l++) K[l] = K[l] + fmadd(rset(t->d[a][l]), c * in->inv_h, rset(t->h[a][l]) * J);
+    if (in->tau) g = g - in->tau[v];
+    return g;
+}
+
+/// The unit quaternion y, or -y: on the side of x.
+FN quat quat_beside(quat y, quat x)
+{
+    const mask flip = lt(fmadd(y.z, x.z, fmadd(y.y, x.y, fmadd(y.x, x.x, y.w * x.w))), rset(0));
+    y.w = sel(flip, negate(y.w), y.w), y.x = sel(flip, negate(y.x), y.x);
+    y.y = sel(flip, negate(y.y), y.y), y.z = sel(flip, negate(y.z), y.z);
+    return y;
+}
+
+FN quat quat_add_scaled(quat a, quat b, real s)
+{
+    a.w = fmadd(b.w, s, a.w), a.x = fmadd(b.x, s, a.x), a.y = fmadd(b.y, s, a.y), a.z = fmadd(b.z, s, a.z);
+    return a;
+}
+
+FN quat quat_pure(vec3 v, real s)  // (0, s v)
+{
+    quat a;
+    a.w = rset(0), a.x = s * v.x, a.y = s * v.y, a.z = s * v.z;
+    return a;
+}
+
+/// A ball at all stages: its quaternion z_l = x_0* x_l as seen from the start of the step, and the increments z_l - 1.
+typedef struct {
+    quat z[MOST_STAGES], dz[MOST_STAGES];
+    mask too_far;  // an increment near half a turn or more is ambiguous
+} ball_stages;
+
+FN ball_stages ball_at_stages(const ctn_model *m, const ctn_body *b, int s, const stage_input *in)
+{
+    ball_stages B;
+    const quat start = quat_load(in->q + b->qadr);
+    B.too_far = none_of();
+    for (int l = 0; l < s; l++) {
+        const quat x = quat_beside(quat_load(in->x + l * m->nq + b->qadr), start);
+        const quat z = B.z[l] = quat_mul(quat_conjugate(start), x);
+        B.too_far = either(B.too_far, lt(z.w, rset(0.0208)));  // cos(3.1 / 2)
+        B.dz[l] = z;
+        // z.w - 1 without cancellation: -|Im|^2 / (1 + z.w)
+        const real im = fmadd(z.z, z.z, fmadd(z.y, z.y, z.x * z.x));
+        B.dz[l].w = negate(im / (rset(1) + z.w));
+    }
+    return B;
+}
+
+/// z_a* times the rate of z at stage a: its imaginary part is half the angular velocity in body axes. rate: V in body axes at the start.
+FN quat ball_rate(const stage_table *t, int s, const ball_stages *B, int a, vec3 rate, real inv_h)
+{
+    quat y = quat_pure(rate, rset(0.5 * t->dV[a]));
+    for (int l = 0; l < s; l++) y = quat_add_scaled(y, B->dz[l], rset(t->d[a][l]) * inv_h);
+    return quat_mul(quat_conjugate(B->z[a]), y);
+}
+
+FN vec3 quat_imaginary(quat a) { return vec(a.x, a.y, a.z); }
+
+/// The terms of stage a of a ball: torque in body axes, and derivatives K[l] by turns at stage l, as columns. On the diagonal the
+/// second derivative in the exponential chart, which is the derivative by turns less [torque]x / 2.
+FN vec3 stage_terms_ball(const ctn_model *m, const ctn_body *b, const stage_table *t, int s, const stage_input *in,
+                         const ball_stages *B, int a, mat3 *K)
+{
+    const vec3 rate = vec(in->rate[b->vadr], in->rate[b->vadr + 1], in->rate[b->vadr + 2]);
+    const real o = rset(0), J = rset(b->armature) * in->k2;
+    vec3 g = zero3();
+    // dampers: the torque is C w, with the limit's along the cone's normal at the start of the step
+    sym3 C = sym_diagonal(rset(b->damping[0]), rset(b->damping[1]), rset(b->damping[2]));
+    terms3 spring;
+    spring.g = zero3();
+    spring.k = spring.safe = sym_diagonal(o, o, o), spring.E = o;
+    if (b->flags & BODY_SPRING) {
+        const vec3 s0 = ball_turn(b, in->q);
+        const real angle = root(dot(s0, s0));
+        const mask was_out = gt(beyond(angle, b->limit), o);
+        sym_add_dyad(&C, scale(s0, rset(1) / sel(was_out, angle, rset(1))), sel(was_out, rset(b->limit_b), o));
+        add_ball_spring(&spring, b, in->x + a * m->nq);
+        g = spring.g;
+    }
+    const quat y = ball_rate(t, s, B, a, rate, in->inv_h);
+    const vec3 w = scale(quat_imaginary(y), rset(2)), damping = smul(C, w);
+    // armature: 2 J Im(z* z'')
+    quat z2 = quat_pure(rate, rset(-0.5 * t->hV[a]) * in->h);
+    for (int l = 0; l < s; l++) z2 = quat_add_scaled(z2, B->dz[l], rset(t->h[a][l]));
+    const quat y2 = quat_mul(quat_conjugate(B->z[a]), z2);
+    g = add_scaled(add(g, damping), quat_imaginary(y2), rset(2) * J);
+    for (int l = 0; l < s; l++) {
+        // a turn of stage l changes w by (p.w + [Im p]x) d/h, the armature's torque by J h times the same; p = z_a* z_l
+        const quat p = quat_mul(quat_conjugate(B->z[a]), B->z[l]);
+        const real d = rset(t->d[a][l]) * in->inv_h, j = rset(t->h[a][l]) * J;
+        mat3 P;
+        P.x = vec(p.w, p.z, negate(p.y)), P.y = vec(negate(p.z), p.w, p.x), P.z = vec(p.y, negate(p.x), p.w);
+        if (l == a) P.x = vec(rset(1), o, o), P.y = vec(o, rset(1), o), P.z = vec(o, o, rset(1));
+        K[l].x = add_scaled(scale(P.x, j), smul(C, P.x), d);
+        K[l].y = add_scaled(scale(P.y, j), smul(C, P.y), d);
+        K[l].z = add_scaled(scale(P.z, j), smul(C, P.z), d);
+    }
+    // turning stage a turns what w is seen from: C (-y.w + [w]x / 2) for the dampers, -J y2.w for armature; [w]x by columns
+    const vec3 half = scale(w, rset(0.5));
+    const real turn_back = negate(y.w);
+    vec3 tau = zero3();
+    if (in->tau) tau = vec(in->tau[b->vadr], in->tau[b->vadr + 1], in->tau[b->vadr + 2]);
+    const vec3 e = scale(sub(tau, damping), rset(0.5));  // less [damping - tau]x / 2
+    K[a].x = add(K[a].x, smul(C, vec(turn_back, half.z, negate(half.y))));
+    K[a].y = add(K[a].y, smul(C, vec(negate(half.z), turn_back, half.x)));
+    K[a].z = add(K[a].z, smul(C, vec(half.y, negate(half.x), turn_back)));
+    const real rotor = negate(J * y2.w);
+    K[a].x = add(K[a].x, vec(rotor, e.z, negate(e.y)));
+    K[a].y = add(K[a].y, vec(negate(e.z), rotor, e.x));
+    K[a].z = add(K[a].z, vec(e.y, negate(e.x), rotor));
+    K[a].x = add(K[a].x, vec(spring.k.xx, spring.k.xy, spring.k.xz));
+    K[a].y = add(K[a].y, vec(spring.k.xy, spring.k.yy, spring.k.yz));
+    K[a].z = add(K[a].z, vec(spring.k.xz, spring.k.yz, spring.k.zz));
+    return sub(g, tau);
+}
+
+#endif

@@ -1,0 +1,160 @@
+/// One time step of a position-based method, whatever happens: the method asked for; where it finds no solution, or one that gains
+/// energy, fewer stages; where even one stage finds none, the step in halves. Lanes go their own ways by selection.
+#ifndef CATENA_STEP_LADDER_H
+#define CATENA_STEP_LADDER_H
+
+/// Scratch of one lane block. stages is unused for methods of one stage.
+typedef struct {
+    position_work one;
+    stage_work more;
+    vec3 *p;  // [nbody]
+    aba_work aba;
+    pose *T;   // [nbody]
+    twist *D;  // [nbody]
+} ladder_work;
+
+/// How many stages the step of a configuration has: 1 is position_step.h.
+FN int stages_of(const ctn_batch_config *cfg) { return cfg->method == CTN_RADAU ? cfg->stages : cfg->order - 1; }
+
+/// The table to try after `failed` others; NULL: the method of order 2.
+FN const stage_table *ladder_rung(const ctn_batch_config *cfg, int failed)
+{
+    const stage_table *found = NULL;
+    if (cfg->method == CTN_RADAU) switch (cfg->stages - failed) {
+        case 2: found = &radau2; break;
+        case 3: found = &radau3; break;
+        case 4: found = &radau4; break;
+        default: break;
+        }
+    else if (!failed) switch (cfg->order) {
+        case 3: found = &collocation3; break;
+        case 4: found = &collocation4; break;
+        case 5: found = &collocation5; break;
+        case 6: found = &collocation6; break;
+        default: break;
+        }
+    return found;
+}
+
+/// Where the solution in P may be taken: it is finite, its angles are in range, and it does not gain energy from nothing. The equations
+/// of a large step can have several solutions, and some gain much. A gain, beyond the work of the applied forces, is taken
+/// for an error of the method while it is below a hundredth of the kinetic energy and below sqrt(K E), K the kinetic energy and E that
+/// of the rates' defect at the start of the step (its error estimate); and all gains and losses of a run together stay below
+/// the hundredth, too. E: energy at the start; *gain: of this step. (docs/theory.md 5.4)
+KERNEL mask accept_stages(const ctn_model *m, stage_work *P, const position_state *S, placement *end, vec3 *p, real E, real *gain,
+                          mask *far)
+{
+    const stages *W = &P->W;
+    const int s = W->table->stages, last = s - 1;
+    const real *x = P->x + last * m->nq, *u = P->u + last * m->nv;
+    const mask valid = config_valid(m, x, u, far);
+    for (int i = 0; i < m->nbody; i++) end[i] = W->body[i * s + last].T, P->rate[i] = end_rate(P, i);
+    *gain = rset(0);
+    if (W->table->old > 0) return valid;  // the paper's collocation has no law of energy to go by
+    real work = rset(0), kinetic = rset(0), defect = rset(0);
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        if (b->flags & BODY_MASS) {
+            const rate_pose D = rate_defect(P, i);
+            kinetic = fmadd(rset(0.5), twice_kinetic(b, &P->rate[i]), kinetic);
+            defect = fmadd(rset(0.5), twice_kinetic(b, &D), defect);
+        }
+        if (!W->in.tau) continue;
+        const real *tau = W->in.tau + b->vadr;
+        if (b->kind == JOINT_BALL) work = dot_add(work, ball_increment(b, W->in.q, x), vec(tau[0], tau[1], tau[2]));
+        else
+            for (int k = 0; k < b->nv; k++) work = fmadd(tau[k], u[b->vadr + k], work);
+    }
+    const real after = position_energy(m, x, end_rates(m, P), P->rate, end, p);
+    *gain = after - E - work;
+    const real hundredth = rset(0.01) * kinetic, error = root(kinetic * defect);
+    const real slack = rset(1e-11) * (magnitude(after) + (kinetic + magnitude(work)));
+    const mask step = le(*gain, slack + sel(lt(error, hundredth), error, hundredth));
+    const mask run = either(le(*gain, slack), le(S->created[0] + *gain, slack + hundredth));
+    return both(valid, both(step, run));
+}
+
+/// Makes V the Euclidean velocity of the rigid motion nearest to it, and the rates that motion's, in the lanes `where`: the chords that a
+/// step of one stage leaves behind are too short for methods of higher order to start from. The projection only takes energy away.
+KERNEL void project_rates(const ctn_model *m, position_state *S, ladder_work *P, mask where)
+{
+    nearest_velocity(m, S, &P->aba, P->one.d, P->one.fresh);
+    body_poses(m, S->q, P->T);
+    body_twists(m, P->T, P->one.fresh, P->D);
+    for (int k = 0; k < m->nv; k++) S->rate[k] = sel(where, P->one.fresh[k], S->rate[k]);
+    for (int i = 0; i < m->nbody; i++) S->V[i] = sel_rate(where, rate_of_twist(&P->T[i], &P->D[i]), S->V[i]);
+}
+
+/// One step of size dt in the lanes `active`. Placements of the start are in one.W.start. Returns where it was completed; elsewhere
+/// the state is that of the last part that was, `at` (0..1) tells which.
+KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, position_state *S, mask active, ladder_work *P,
+                          position_counts *count, real *at)
+{
+    const real one = rset(1), zero = rset(0), half = rset(0.5);
+    real part = one, here = zero, row = zero;  // size of the next part, where it starts, halvings in a row
+    mask running = active;
+    solve *W = &P->one.W;
+    while (any_of(running)) {
+        mask far, todo = running;
+        const stage_table *table;
+        set_step_size(W, rset(cfg->dt) * part);
+        const bool law = cfg->method == CTN_RADAU && cfg->stages > 1;  // of energy, to go by
+        const real E = law ? position_energy(m, S->q, S->rate, S->V, W->start, P->p) : zero;
+        for (int failed = 0; (table = ladder_rung(cfg, failed)) != NULL && any_of(todo); failed++) {
+            stages *G = &P->more.W;
+            G->table = table, G->start = W->start;
+            G->in.q = S->q, G->in.tau = W->in.tau, G->in.x = P->more.x, G->in.u = P->more.u;
+            G->V = table->old > 0 ? S->old : S->V;
+            G->in.rate = table->old > 0 ? S->old_rate : S->rate;
+            start_stages(m, G, W->in.h);
+            for (int still = 0; still < 2 && any_of(todo); still++) {
+                real gain;
+                mask ok = solve_stages(m, S, cfg->tolerance, cfg->max_iterations, still, todo, &P->more, count);
+                if (!any_of(ok)) continue;
+                ok = both(ok, accept_stages(m, &P->more, S, W->now, P->p, E, &gain, &far));
+                count->far = sel(both(todo, far), one, count->far);
+                commit_stages(m, S, &P->more, W->start, ok);
+                if (law) S->created[0] = S->created[0] + sel(ok, gain, zero);
+                count->residual = sel(both(ok, gt(P->more.residual, count->residual)), P->more.residual, count->residual);
+                if (failed) count->fewer = count->fewer + sel(ok, one, zero);
+                todo = both(todo, not_(ok));
+            }
+        }
+        if (any_of(todo)) {
+            mask ok = solve_step(m, S, cfg->tolerance, cfg->max_iterations, todo, &P->one, count);
+            ok = both(ok, config_valid(m, P->one.x, P->one.u, &far));
+            count->far = sel(both(todo, far), one, count->far);
+            // lanes at rest stand at the placements of their start
+            if (any_of(ok)) commit_step(m, S, &P->one, ok, !any_of(both(todo, not_(ok))), le(one, part));
+            count->residual = sel(both(ok, gt(P->one.residual, count->residual)), P->one.residual, count->residual);
+            if (stages_of(cfg) > 1) {
+                count->fewer = count->fewer + sel(ok, one, zero);
+                project_rates(m, S, P, ok);
+            }
+            if (law && any_of(ok)) {
+                const real after = position_energy(m, S->q, S->rate, S->V, W->start, P->p);
+                S->created[0] = S->created[0] + sel(ok, after - E, zero);
+            }
+            for (int i = 0; i < m->nbody && S->old; i++) S->old[i] = sel_rate(ok, S->V[i], S->old[i]);
+            for (int k = 0; k < m->nv && S->old; k++) S->old_rate[k] = sel(ok, S->rate[k], S->old_rate[k]);
+            todo = both(todo, not_(ok));
+        }
+        const mask ok = both(running, not_(todo));
+        count->substeps = count->substeps + sel(ok, one, zero);
+        here = here + sel(ok, part, zero);
+        count->halvings = count->halvings + sel(todo, one, zero);
+        if (any_of(todo))
+            for (int k = 0; k < m->nv; k++) S->gain[k] = sel(todo, zero, S->gain[k]);
+        row = sel(todo, row + one, row);
+        // after a part that ends on the grid of the next larger size, try that one again
+        const real doubled = part + part, cells = here / doubled;
+        const mask on_grid = both(ok, both(lt(part, one), is_whole(cells)));
+        part = sel(todo, half * part, sel(on_grid, doubled, part));
+        row = sel(on_grid, row - one, row);
+        running = both(running, both(lt(here, one), le(row, rset(cfg->max_halvings))));
+    }
+    *at = here;
+    return both(active, le(one, here));
+}
+
+#endif
