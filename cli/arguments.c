@@ -19,7 +19,7 @@ static const struct {
     [OPT_STEPS] = {"steps", 'n', "N", "make N steps"},
     [OPT_DURATION] = {"duration", 0, "S", "simulate S seconds (default: the scene's duration)"},
     [OPT_DT] = {"dt", 0, "S", "time step in seconds"},
-    [OPT_METHOD] = {"method", 'm', "NAME", "euler, semi-implicit, rk2, rk3, rk4 or collocation"},
+    [OPT_METHOD] = {"method", 'm', "NAME", "euler, semi-implicit, rk2, rk3, rk4, dop853 or collocation"},
     [OPT_ORDER] = {"order", 0, "K", "order of collocation: 2"},
     [OPT_STAGES] = {"stages", 0, "N", "stages of radau: not available in this version"},
     [OPT_SOLVER] = {"solver", 0, "NAME", "how collocation solves its equations: newton"},

@@ -113,7 +113,7 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
             c->frozen = sel(both(active, not_(done)), reason, c->frozen);
             c->steps = c->steps + sel(both(active, done), one, zero);
         } else {
-            const real calls = rset(explicit_step(m, cfg->method, S->q, S->v, tau, cfg->dt, &W->ex));
+            const real calls = rset(explicit_step(m, cfg->method, S->q, S->v, tau, rset(cfg->dt), &W->ex));
             c->evaluations = c->evaluations + sel(active, calls, zero);
             mask far;
             done = both(active, config_valid(m, W->ex.x, W->ex.w, &far));

@@ -22,8 +22,15 @@ typedef struct choice {
 } choice;
 
 static const choice methods[] = {
-    {"semi-implicit", CTN_SEMI_IMPLICIT}, {"euler", CTN_EULER}, {"rk2", CTN_RK2},       {"rk3", CTN_RK3},  {"rk4", CTN_RK4},
-    {"collocation", CTN_COLLOCATION},     {"radau", LATER},     {"variational", LATER}, {"dop853", LATER},
+    {"semi-implicit", CTN_SEMI_IMPLICIT},
+    {"euler", CTN_EULER},
+    {"rk2", CTN_RK2},
+    {"rk3", CTN_RK3},
+    {"rk4", CTN_RK4},
+    {"dop853", CTN_DOP853},
+    {"collocation", CTN_COLLOCATION},
+    {"radau", LATER},
+    {"variational", LATER},
 };
 
 static const choice solvers[] = {

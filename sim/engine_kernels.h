@@ -12,6 +12,7 @@
 #include "dynamics/kinematics.h"
 #include "dynamics/passive.h"
 #include "integrators/chart.h"
+#include "integrators/tableaux.h"
 #include "integrators/explicit.h"
 #include "integrators/joint_terms.h"
 #include "integrators/collocation.h"
@@ -272,7 +273,7 @@ static block_work layout_work(const ctn_model *m, ctn_method method, arena *a)
         e->w = take(a, nv, sizeof(real));
         e->u = take(a, nv, sizeof(real));
         e->force = take(a, nv, sizeof(real));
-        for (int s = 0; s < EXPLICIT_STAGES; s++) {
+        for (int s = 0; s < tableau_of(method)->stages; s++) {
             e->kq[s] = take(a, nv, sizeof(real));
             e->kv[s] = take(a, nv, sizeof(real));
         }

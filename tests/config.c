@@ -28,15 +28,15 @@ START_TEST(names)
     static const struct {
         ctn_method method;
         const char *name;
-    } methods[] = {{CTN_EULER, "euler"}, {CTN_SEMI_IMPLICIT, "semi-implicit"}, {CTN_RK2, "rk2"}, {CTN_RK3, "rk3"},
-                   {CTN_RK4, "rk4"},     {CTN_COLLOCATION, "collocation"}};
+    } methods[] = {{CTN_EULER, "euler"}, {CTN_SEMI_IMPLICIT, "semi-implicit"}, {CTN_RK2, "rk2"},      {CTN_RK3, "rk3"},
+                   {CTN_RK4, "rk4"},     {CTN_COLLOCATION, "collocation"},     {CTN_DOP853, "dop853"}};
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         ctn_method method = (ctn_method)77;
         ck_assert_str_eq(ctn_method_name(methods[i].method), methods[i].name);
         ck_assert_int_eq(ctn_method_from_name(methods[i].name, &method, 0), CTN_OK);
         ck_assert_int_eq(method, methods[i].method);
     }
-    ck_assert_ptr_null(ctn_method_name((ctn_method)6));
+    ck_assert_ptr_null(ctn_method_name((ctn_method)7));
     ck_assert_ptr_null(ctn_method_name((ctn_method)-1));
     ck_assert_str_eq(ctn_solver_name(CTN_NEWTON), "newton");
     ck_assert_ptr_null(ctn_solver_name((ctn_solver)1));
@@ -52,9 +52,8 @@ START_TEST(names_that_are_refused)
         const char *message;
     } cases[] = {
         {"radau", CTN_UNAVAILABLE,
-         "method 'radau' is not available in this version; allowed: semi-implicit, euler, rk2, rk3, rk4, collocation"},
+         "method 'radau' is not available in this version; allowed: semi-implicit, euler, rk2, rk3, rk4, dop853, collocation"},
         {"variational", CTN_UNAVAILABLE, "method 'variational' is not available in this version; "},
-        {"dop853", CTN_UNAVAILABLE, "method 'dop853' is not available in this version; "},
         {"RK4", CTN_BAD_CONFIG, "unknown method 'RK4'; did you mean 'rk4'? allowed: "},
         {"semi_implicit", CTN_BAD_CONFIG, "unknown method 'semi_implicit'; did you mean 'semi-implicit'? allowed: "},
         {"leapfrog", CTN_BAD_CONFIG, "unknown method 'leapfrog'; allowed: semi-implicit, "},

@@ -17,6 +17,7 @@
 #include "dynamics/kinematics.h"
 #include "dynamics/passive.h"
 #include "integrators/chart.h"
+#include "integrators/tableaux.h"
 #include "integrators/explicit.h"
 #include "integrators/joint_terms.h"
 #include "integrators/collocation.h"

@@ -16,6 +16,7 @@ typedef enum ctn_method {
     CTN_RK3,            // Kutta's third-order method
     CTN_RK4,            // the classical Runge-Kutta method, order 4
     CTN_COLLOCATION,    // position-based collocation; `order` 2: first-order accurate, L-stable, any step size
+    CTN_DOP853,         // Dormand and Prince's Runge-Kutta method of order 8
 } ctn_method;
 
 /// How position-based methods solve their equations.
