@@ -80,7 +80,9 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     printf("model      %d link%s, %d coordinate%s, %d degree%s of freedom, %.6g kg\n", nlink, nlink == 1 ? "" : "s", nq,
            nq == 1 ? "" : "s", nv, nv == 1 ? "" : "s", t->mass);
     printf("gravity    %g %g %g m/s2\n", t->gravity[0], t->gravity[1], t->gravity[2]);
-    printf("method     %s, dt %g s", ctn_method_name(s->cfg.method), s->cfg.dt);
+    printf("method     %s, ", ctn_method_name(s->cfg.method));
+    if (s->cfg.adaptive) printf("dt auto, interval %g s, tolerance %g", s->cfg.dt, s->cfg.error_tolerance);
+    else printf("dt %g s", s->cfg.dt);
     if (solves(&s->cfg))
         printf(", order %d, solver %s, tolerance %g, max_iterations %d, max_halvings %d", s->cfg.order,
                ctn_solver_name(s->cfg.solver), s->cfg.tolerance, s->cfg.max_iterations, s->cfg.max_halvings);
@@ -128,6 +130,8 @@ static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
     cJSON *const method = json_object(root, "integrator");
     json_text(method, "method", ctn_method_name(s->cfg.method));
     json_number(method, "dt", s->cfg.dt);
+    cJSON_AddBoolToObject(method, "adaptive", s->cfg.adaptive);
+    if (s->cfg.adaptive) json_number(method, "tolerance", s->cfg.error_tolerance);
     if (solves(&s->cfg)) {
         json_number(method, "order", s->cfg.order);
         json_text(method, "solver", ctn_solver_name(s->cfg.solver));

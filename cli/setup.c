@@ -19,32 +19,45 @@ static bool override_number(const arguments *args, enum option_id option, const 
     return false;
 }
 
+/// --dt, --interval and --tolerance, whose meaning depends on whether the step size is chosen by the program.
+static bool override_time_step(const arguments *args, ctn_batch_config *cfg)
+{
+    const bool automatic = args->value[OPT_DT] && !strcmp(args->value[OPT_DT], "auto");
+    bool ok = true;
+    if (automatic && !cfg->adaptive) cfg->dt = ctn_batch_config_default().dt;  // the scene's own is a step, not an interval
+    if (args->value[OPT_DT]) cfg->adaptive = automatic;
+    if (!automatic) ok = override_number(args, OPT_DT, "dt", cfg);
+    if (args->value[OPT_INTERVAL] && !cfg->adaptive) usage_error("--interval belongs to --dt auto"), ok = false;
+    else ok = override_number(args, OPT_INTERVAL, "dt", cfg) && ok;
+    return override_number(args, OPT_TOLERANCE, cfg->adaptive ? "error_tolerance" : "tolerance", cfg) && ok;
+}
+
 static int override_all(const arguments *args, ctn_batch_config *cfg)
 {
     static const struct {
         enum option_id option;
         const char *field;
-    } numbers[] = {{OPT_DT, "dt"},
-                   {OPT_ORDER, "order"},
-                   {OPT_TOLERANCE, "tolerance"},
-                   {OPT_MAX_ITERATIONS, "max_iterations"},
-                   {OPT_MAX_HALVINGS, "max_halvings"},
-                   {OPT_WORLDS, "worlds"}};
+    } numbers[] = {
+        {OPT_ORDER, "order"}, {OPT_MAX_ITERATIONS, "max_iterations"}, {OPT_MAX_HALVINGS, "max_halvings"}, {OPT_WORLDS, "worlds"}};
     ctn_error err;
     bool ok = true, foreign = false;
     if (args->value[OPT_METHOD] && ctn_method_from_name(args->value[OPT_METHOD], &cfg->method, &err) != CTN_OK)
         usage_error("--method: %s", err.message), ok = false;
+    const bool automatic = args->value[OPT_DT] ? !strcmp(args->value[OPT_DT], "auto") : cfg->adaptive;
     static const enum option_id of_solver[] = {OPT_ORDER, OPT_SOLVER, OPT_TOLERANCE, OPT_MAX_ITERATIONS, OPT_MAX_HALVINGS};
     for (size_t i = 0; i < sizeof of_solver / sizeof *of_solver && ok; i++)
-        if (args->value[of_solver[i]] && cfg->method != CTN_COLLOCATION)
-            foreign = true, usage_error("%s belongs to the method collocation, not to %s", option_name(of_solver[i]),
-                                        ctn_method_name(cfg->method));
+        if (args->value[of_solver[i]] && cfg->method != CTN_COLLOCATION && !(automatic && of_solver[i] == OPT_TOLERANCE))
+            foreign = true, usage_error("%s belongs to the method collocation%s, not to %s", option_name(of_solver[i]),
+                                        of_solver[i] == OPT_TOLERANCE ? " and to --dt auto" : "", ctn_method_name(cfg->method));
     if (foreign) return EXIT_USAGE;
     if (args->value[OPT_STAGES]) usage_error("--stages is not available in this version"), ok = false;
     if (args->value[OPT_SOLVER] && ctn_solver_from_name(args->value[OPT_SOLVER], &cfg->solver, &err) != CTN_OK)
         usage_error("--solver: %s", err.message), ok = false;
+    ok = override_time_step(args, cfg) && ok;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         ok = override_number(args, numbers[i].option, numbers[i].field, cfg) && ok;
+    if (ok && config_check_adaptive(cfg, &err) != CTN_OK)
+        usage_error("%s: %s", args->value[OPT_DT] ? "--dt" : "the scene's dt", err.message), ok = false;
     if (args->value[OPT_ENGINE]) cfg->engine = args->value[OPT_ENGINE];
     return ok ? EXIT_OK : EXIT_USAGE;
 }

@@ -39,7 +39,9 @@ void print_summary(const run *r)
     const ctn_batch_config *const cfg = ctn_batch_configuration(r->batch);
     const ctn_step_stats sum = all_worlds(r), *const first = &r->total[0];
     printf("scene         %s (%s)\n", ctn_scene_name(r->s.scene), r->s.path);
-    printf("method        %s, dt %g s", ctn_method_name(cfg->method), cfg->dt);
+    printf("method        %s, ", ctn_method_name(cfg->method));
+    if (cfg->adaptive) printf("dt auto, interval %g s, tolerance %g", cfg->dt, cfg->error_tolerance);
+    else printf("dt %g s", cfg->dt);
     if (solves(r)) printf(", order %d, %s, tolerance %g", cfg->order, ctn_solver_name(cfg->solver), cfg->tolerance);
     printf("\nengine        %s, %d world%s\n", cfg->engine, cfg->worlds, cfg->worlds == 1 ? "" : "s");
     printf("steps         %ld, %.6g s simulated in %.3g s", r->done, simulated(r), r->wall);
@@ -51,6 +53,7 @@ void print_summary(const run *r)
         printf("residual      %.3g at most\n", sum.residual);
         printf("fallbacks     %ld steps halved, %ld substeps in all\n", sum.fallbacks, sum.substeps);
     }
+    if (cfg->adaptive) printf("parts         %ld, and %ld rejected and repeated smaller\n", sum.substeps, sum.rejected);
     printf("energy        %.9g J at the start, %.9g J at the end, between %.9g and %.9g J%s\n", first->energy_before,
            first->energy_after, first->energy_min, first->energy_max, cfg->worlds > 1 ? " (world 0)" : "");
     printf("drift         %.3g J\n", first->energy_after - first->energy_before);
@@ -82,6 +85,7 @@ static void add_statistics(cJSON *to, const ctn_step_stats *t)
     json_number(to, "residual", t->residual);
     json_number(to, "fallbacks", (double)t->fallbacks);
     json_number(to, "substeps", (double)t->substeps);
+    json_number(to, "rejected", (double)t->rejected);
 }
 
 static void add_energy(cJSON *to, const ctn_step_stats *t)
@@ -109,6 +113,8 @@ int print_json_summary(const run *r)
         json_number(root, "tolerance", cfg->tolerance);
     }
     json_number(root, "dt", cfg->dt);
+    cJSON_AddBoolToObject(root, "adaptive", cfg->adaptive);
+    if (cfg->adaptive) json_number(root, "tolerance", cfg->error_tolerance);
     json_text(root, "engine", cfg->engine);
     json_number(root, "worlds", cfg->worlds);
     json_number(root, "steps", (double)r->done);

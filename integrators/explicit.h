@@ -6,9 +6,10 @@
 /// Scratch of one lane block.
 typedef struct {
     aba_work aba;
-    real *x, *w;                              // [nq], [nv]: configuration and velocity of a stage
-    real *u, *force;                          // [nv]; u: the increment from the start of the step to x
-    real *kq[MOST_STAGES], *kv[MOST_STAGES];  // [nv]: rates of u and of the velocity at each stage
+    real *x, *w;                            // [nq], [nv]: configuration and velocity of a stage
+    real *u, *force;                        // [nv]; u: the increment from the start of the step to x
+    real *kq[ALL_STAGES], *kv[ALL_STAGES];  // [nv]: rates of u and of the velocity at each stage
+    real *eq, *ev;                          // [nv]: estimated errors of u and of the velocity (dop853)
 } explicit_work;
 
 /// qdd at (q, v) with the joint forces tau (NULL: none).
@@ -22,7 +23,7 @@ KERNEL void acceleration(const ctn_model *m, const real *q, const real *v, const
 /// (x, w) in `work`: the state reached from (q, v) by h times the sum of the first n stages' rates with the weights c.
 KERNEL void advance(const ctn_model *m, int n, const double *c, const real *q, const real *v, real h, explicit_work *work)
 {
-    int used[MOST_STAGES], count = 0;  // most weights of the higher methods are zero
+    int used[ALL_STAGES], count = 0;  // most weights of the higher methods are zero
     for (int j = 0; j < n; j++)
         if (c[j] != 0) used[count++] = j;
     for (int k = 0; k < m->nv; k++) {

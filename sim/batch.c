@@ -30,6 +30,7 @@ struct ctn_batch {
     clock_state *clocks;  // [worlds]
     double *tau;          // [worlds][nv]
     bool forced;
+    bool fitted;  // the coefficients of ctn_batch_dense are those of the last step
 };
 
 static uint64_t hash_numbers(uint64_t h, const double *x, int n)
@@ -71,14 +72,14 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     batch->cfg.engine = engine->name;
     batch->blocks = (cfg->worlds - 1) / engine->lanes + 1;
     batch->constants = model_constants(model);
-    batch->state_size = round_up(engine->state_size(model, cfg->method));
+    batch->state_size = round_up(engine->state_size(model, cfg));
     batch->states = aligned_alloc(64, (size_t)batch->blocks * batch->state_size);
-    batch->work = aligned_alloc(64, round_up(engine->work_size(model, cfg->method)));
+    batch->work = aligned_alloc(64, round_up(engine->work_size(model, cfg)));
     batch->clocks = calloc((size_t)cfg->worlds, sizeof *batch->clocks);
     batch->tau = calloc((size_t)cfg->worlds * (size_t)model->nv + 1, sizeof *batch->tau);
     if (!batch->states || !batch->work || !batch->clocks || !batch->tau) goto no_memory;
     memset(batch->states, 0, (size_t)batch->blocks * batch->state_size);
-    memset(batch->work, 0, round_up(engine->work_size(model, cfg->method)));
+    memset(batch->work, 0, round_up(engine->work_size(model, cfg)));
     for (int b = 0; b < batch->blocks; b++) {
         const double *q[16], *v[16];
         for (int l = 0; l < engine->lanes; l++) q[l] = model->q0, v[l] = model->v0;
@@ -128,6 +129,7 @@ ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ct
     const int lanes = batch->engine->lanes;
     ctn_status status = CTN_OK;
     if (steps < 0) return fail(err, CTN_BAD_ARGUMENT, "steps: expected 0 or more, found %d", steps);
+    batch->fitted = false;
     for (int b = 0; b < batch->blocks; b++) {
         const int count = worlds_in(batch, b), first = b * lanes;
         const double *tau[16];
@@ -170,6 +172,28 @@ void ctn_batch_state(ctn_batch *batch, double *q, double *v)
     }
 }
 
+ctn_status ctn_batch_dense(ctn_batch *batch, double fraction, double *q, double *v, double *time, ctn_error *err)
+{
+    const int lanes = batch->engine->lanes, nq = batch->model->nq, nv = batch->model->nv;
+    if (!batch->cfg.dense)
+        return fail(err, CTN_BAD_ARGUMENT, "dense output: the batch was made without it; set `dense` in its configuration");
+    if (!(fraction >= 0 && fraction <= 1))
+        return fail(err, CTN_BAD_ARGUMENT, "fraction: expected a number from 0 to 1, found %g", fraction);
+    for (int b = 0; b < batch->blocks; b++) {
+        const int count = worlds_in(batch, b), first = b * lanes;
+        double *qr[16], *vr[16], size[16];
+        for (int l = 0; l < lanes; l++) {
+            const size_t w = (size_t)first + (size_t)(l < count ? l : count - 1);
+            qr[l] = q ? q + w * (size_t)nq : NULL, vr[l] = v ? v + w * (size_t)nv : NULL;
+        }
+        batch->engine->interpolate(batch->model, &batch->cfg, batch->states + (size_t)b * batch->state_size, batch->work,
+                                   fraction, !batch->fitted, count, q ? qr : NULL, v ? vr : NULL, size);
+        for (int l = 0; l < count && time; l++) time[first + l] = ctn_batch_time(batch, first + l) - (1 - fraction) * size[l];
+    }
+    batch->fitted = true;
+    return CTN_OK;
+}
+
 static ctn_status check_state(const ctn_model *m, const double *q, const double *v, int world, ctn_error *err)
 {
     for (int l = 0; l < m->nlink; l++) {
@@ -198,6 +222,7 @@ ctn_status ctn_batch_set_state(ctn_batch *batch, const double *q, const double *
         const ctn_status s = check_state(m, q + (size_t)w * (size_t)m->nq, v + (size_t)w * (size_t)m->nv, w, err);
         if (s != CTN_OK) return s;
     }
+    batch->fitted = false;
     for (int b = 0; b < batch->blocks; b++) {
         const double *qr[16], *vr[16];
         rows(batch, b, q, m->nq, qr);
@@ -224,8 +249,9 @@ typedef struct {
 
 static saved_header header_of(const ctn_batch *batch)
 {
-    saved_header h = {"catena", 2, (uint32_t)batch->cfg.method, (uint64_t)batch->cfg.worlds, 0, batch->constants, batch->cfg.dt};
-    h.numbers = batch->engine->flat_size(batch->model, batch->cfg.method);
+    const uint32_t method = (uint32_t)batch->cfg.method | (uint32_t)batch->cfg.adaptive << 16;
+    saved_header h = {"catena", 2, method, (uint64_t)batch->cfg.worlds, 0, batch->constants, batch->cfg.dt};
+    h.numbers = batch->engine->flat_size(batch->model, &batch->cfg);
     return h;
 }
 
@@ -239,7 +265,7 @@ size_t ctn_batch_saved_size(const ctn_batch *batch)
 static void flatten_all(const ctn_batch *batch, bool load, double *numbers)
 {
     const int lanes = batch->engine->lanes;
-    const size_t n = batch->engine->flat_size(batch->model, batch->cfg.method);
+    const size_t n = batch->engine->flat_size(batch->model, &batch->cfg);
     for (int w = 0; w < batch->cfg.worlds; w++)
         batch->engine->flatten(batch->model, &batch->cfg, batch->states + (size_t)(w / lanes) * batch->state_size, w % lanes,
                                load, numbers + (size_t)w * n);
@@ -262,6 +288,7 @@ ctn_status ctn_batch_restore(ctn_batch *batch, const void *block, size_t size, c
         return fail(err, CTN_BAD_ARGUMENT, "the saved state belongs to another model, method, step size or number of worlds");
     const char *at = (const char *)block + sizeof h;
     memcpy(batch->clocks, at, (size_t)h.worlds * sizeof *batch->clocks);
+    batch->fitted = false;
     flatten_all(batch, true, (double *)(void *)(uintptr_t)(at + (size_t)h.worlds * sizeof *batch->clocks));
     return CTN_OK;
 }

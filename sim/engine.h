@@ -24,8 +24,8 @@ typedef struct ctn_engine {
 
     // Stepping one lane block: `state` and `work` are state_size and work_size bytes, 64-byte aligned. q, v, tau: one row a lane,
     // `count` of them real worlds (inputs repeat a row for the others).
-    size_t (*state_size)(const ctn_model *m, ctn_method method);
-    size_t (*work_size)(const ctn_model *m, ctn_method method);
+    size_t (*state_size)(const ctn_model *m, const ctn_batch_config *cfg);
+    size_t (*work_size)(const ctn_model *m, const ctn_batch_config *cfg);
     void (*set)(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *q,
                 const double *const *v);
     void (*get)(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, int count, double *const *q,
@@ -33,8 +33,12 @@ typedef struct ctn_engine {
     // stats [count]: in: frozen; out: all, frozen_time as the part of the step that was completed
     void (*step)(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau, int steps,
                  bool energy, int count, ctn_step_stats *stats);
+    // the states at t (0 to 1) of the parts carried out last, and the sizes of these (s; 0: none yet). fit: since the last step these
+    // are the first. Needs cfg->dense
+    void (*interpolate)(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, double t, bool fit, int count,
+                        double *const *q, double *const *v, double *size);
     // one world's state as flat_size doubles, out of lane l or (load) into it
-    size_t (*flat_size)(const ctn_model *m, ctn_method method);
+    size_t (*flat_size)(const ctn_model *m, const ctn_batch_config *cfg);
     void (*flatten)(const ctn_model *m, const ctn_batch_config *cfg, void *state, int l, bool load, double *flat);
 } ctn_engine;
 

@@ -18,6 +18,9 @@
 #include "integrators/collocation.h"
 #include "integrators/newton_sweep.h"
 #include "integrators/position_step.h"
+#include "integrators/step_control.h"
+#include "integrators/interpolant.h"
+#include "integrators/adaptive_step.h"
 #include "integrators/block_step.h"
 
 /// Memory handed out piece by piece; with base NULL it only counts.
@@ -213,12 +216,23 @@ static void run_totals(const ctn_model *m, void *scratch, int count, const doubl
     }
 }
 
-static block_state layout_state(const ctn_model *m, ctn_method method, arena *a)
+static block_state layout_state(const ctn_model *m, const ctn_batch_config *cfg, arena *a)
 {
     block_state S = {0};
     S.q = take(a, (size_t)m->nq, sizeof(real));
     S.v = take(a, (size_t)m->nv, sizeof(real));
-    if (position_based(method)) {
+    if (cfg->adaptive) S.control = take(a, 1, sizeof(step_control));
+    if (cfg->dense) {
+        S.part.q = take(a, (size_t)m->nq, sizeof(real));
+        S.part.v = take(a, (size_t)m->nv, sizeof(real));
+        S.part.tau = take(a, (size_t)m->nv, sizeof(real));
+        S.part.size = take(a, 1, sizeof(real));
+        for (int c = 0; c < INTERPOLANT_TERMS; c++) {
+            S.part.cq[c] = take(a, (size_t)m->nv, sizeof(real));
+            S.part.cv[c] = take(a, (size_t)m->nv, sizeof(real));
+        }
+    }
+    if (position_based(cfg->method)) {
         S.gain = take(a, (size_t)m->nv, sizeof(real));
         S.V = take(a, (size_t)m->nbody, sizeof(rate_pose));
     }
@@ -236,7 +250,7 @@ static aba_work layout_aba(const ctn_model *m, arena *a)
     return w;
 }
 
-static block_work layout_work(const ctn_model *m, ctn_method method, arena *a)
+static block_work layout_work(const ctn_model *m, const ctn_batch_config *cfg, arena *a)
 {
     const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv;
     block_work w = {0};
@@ -245,7 +259,7 @@ static block_work layout_work(const ctn_model *m, ctn_method method, arena *a)
     w.T = take(a, n, sizeof(pose));
     w.D = take(a, n, sizeof(twist));
     w.p = take(a, n, sizeof(vec3));
-    if (position_based(method)) {
+    if (position_based(cfg->method)) {
         position_work *p = &w.po;
         p->x = take(a, nq, sizeof(real));
         p->u = take(a, nv, sizeof(real));
@@ -273,46 +287,50 @@ static block_work layout_work(const ctn_model *m, ctn_method method, arena *a)
         e->w = take(a, nv, sizeof(real));
         e->u = take(a, nv, sizeof(real));
         e->force = take(a, nv, sizeof(real));
-        for (int s = 0; s < tableau_of(method)->stages; s++) {
+        for (int s = 0; s < (cfg->dense ? ALL_STAGES : tableau_of(cfg->method)->stages); s++) {
             e->kq[s] = take(a, nv, sizeof(real));
             e->kv[s] = take(a, nv, sizeof(real));
+        }
+        if (cfg->adaptive) {
+            e->eq = take(a, nv, sizeof(real));
+            e->ev = take(a, nv, sizeof(real));
         }
         e->aba = layout_aba(m, a);
     }
     return w;
 }
 
-static size_t state_size(const ctn_model *m, ctn_method method)
+static size_t state_size(const ctn_model *m, const ctn_batch_config *cfg)
 {
     arena a = {NULL, 0};
-    layout_state(m, method, &a);
+    layout_state(m, cfg, &a);
     return a.used;
 }
 
-static size_t work_size(const ctn_model *m, ctn_method method)
+static size_t work_size(const ctn_model *m, const ctn_batch_config *cfg)
 {
     arena a = {NULL, 0};
-    layout_work(m, method, &a);
+    layout_work(m, cfg, &a);
     return a.used;
 }
 
-static block_state open_state(const ctn_model *m, ctn_method method, void *state)
+static block_state open_state(const ctn_model *m, const ctn_batch_config *cfg, void *state)
 {
     arena a = {(char *)state, 0};
-    return layout_state(m, method, &a);
+    return layout_state(m, cfg, &a);
 }
 
-static block_work open_work(const ctn_model *m, ctn_method method, void *work)
+static block_work open_work(const ctn_model *m, const ctn_batch_config *cfg, void *work)
 {
     arena a = {(char *)work, 0};
-    return layout_work(m, method, &a);
+    return layout_work(m, cfg, &a);
 }
 
 static void run_set(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *q,
                     const double *const *v)
 {
-    block_state S = open_state(m, cfg->method, state);
-    block_work W = open_work(m, cfg->method, work);
+    block_state S = open_state(m, cfg, state);
+    block_work W = open_work(m, cfg, work);
     real *ql = position_based(cfg->method) ? W.po.x : W.ex.x;
     lane_gather(ql, q, m->nq);
     lane_gather(W.tau, v, m->nv);
@@ -322,8 +340,8 @@ static void run_set(const ctn_model *m, const ctn_batch_config *cfg, void *state
 static void run_get(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, int count, double *const *q,
                     double *const *v)
 {
-    const block_state S = open_state(m, cfg->method, state);
-    block_work W = open_work(m, cfg->method, work);
+    const block_state S = open_state(m, cfg, state);
+    block_work W = open_work(m, cfg, work);
     if (q) lane_scatter(q, count, S.q, m->nq);
     if (v) lane_scatter(v, count, block_velocity(m, cfg, &S, &W), m->nv);
 }
@@ -331,8 +349,8 @@ static void run_get(const ctn_model *m, const ctn_batch_config *cfg, void *state
 static void run_step(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau,
                      int steps, bool energy, int count, ctn_step_stats *stats)
 {
-    block_state S = open_state(m, cfg->method, state);
-    block_work W = open_work(m, cfg->method, work);
+    block_state S = open_state(m, cfg, state);
+    block_work W = open_work(m, cfg, work);
     double lane[LANES] __attribute__((aligned(64))) = {0};
     block_counts c;
     if (tau) lane_gather(W.tau, tau, m->nv);
@@ -350,6 +368,7 @@ static void run_step(const ctn_model *m, const ctn_batch_config *cfg, void *stat
     PUT(curvature, curvature, long);
     PUT(fallbacks, fallbacks, long);
     PUT(substeps, substeps, long);
+    PUT(rejected, rejected, long);
     PUT(residual, residual, double);
     PUT(energy_before, energy_before, double);
     PUT(energy_after, energy_after, double);
@@ -360,23 +379,42 @@ static void run_step(const ctn_model *m, const ctn_batch_config *cfg, void *stat
 #undef PUT
 }
 
-/// Numbers of one world's state as a flat array: q, v, gain, V.
-static size_t flat_size(const ctn_model *m, ctn_method method)
+static void run_interpolate(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, double t, bool fit,
+                            int count, double *const *q, double *const *v, double *size)
 {
-    return (size_t)m->nq + (size_t)m->nv + (position_based(method) ? (size_t)m->nv + 12 * (size_t)m->nbody : 0);
+    block_state S = open_state(m, cfg, state);
+    block_work W = open_work(m, cfg, work);
+    double lane[LANES] __attribute__((aligned(64)));
+    block_interpolate(m, cfg, &S, &W, t, fit);
+    if (q) lane_scatter(q, count, W.ex.x, m->nq);
+    if (v) lane_scatter(v, count, W.ex.w, m->nv);
+    lane_store(lane, *S.part.size);
+    for (int l = 0; l < count; l++) size[l] = lane[l];
+}
+
+/// Numbers of one world's state as a flat array: q, v, the controller of adaptive steps, gain, V.
+static size_t flat_size(const ctn_model *m, const ctn_batch_config *cfg)
+{
+    return (size_t)m->nq + (size_t)m->nv + (cfg->adaptive ? 2 : 0) +
+           (position_based(cfg->method) ? (size_t)m->nv + 12 * (size_t)m->nbody : 0);
 }
 
 static void run_flatten(const ctn_model *m, const ctn_batch_config *cfg, void *state, int l, bool load, double *flat)
 {
-    block_state S = open_state(m, cfg->method, state);
-    real *parts[] = {S.q, S.v, S.gain, (real *)S.V};
-    const size_t sizes[] = {(size_t)m->nq, (size_t)m->nv, S.V ? (size_t)m->nv : 0, S.V ? 12 * (size_t)m->nbody : 0};
-    for (int p = 0; p < 4; p++)
+    block_state S = open_state(m, cfg, state);
+    real *parts[] = {S.q, S.v, (real *)S.control, S.gain, (real *)S.V};
+    const size_t sizes[] = {(size_t)m->nq, (size_t)m->nv, S.control ? 2 : 0, S.V ? (size_t)m->nv : 0,
+                            S.V ? 12 * (size_t)m->nbody : 0};
+    for (int p = 0; p < 5; p++)
         for (size_t k = 0; k < sizes[p]; k++, flat++) {
             double *x = (double *)&parts[p][k] + l;
             if (load) *x = *flat;
             else *flat = *x;
         }
+    if (!load || !cfg->dense) return;
+    for (int k = 0; k < m->nq; k++) ((double *)&S.part.q[k])[l] = ((double *)&S.q[k])[l];
+    for (int k = 0; k < m->nv; k++) ((double *)&S.part.v[k])[l] = ((double *)&S.v[k])[l];
+    ((double *)S.part.size)[l] = 0;
 }
 
 const ctn_engine ENGINE = {
@@ -396,6 +434,7 @@ const ctn_engine ENGINE = {
     .set = run_set,
     .get = run_get,
     .step = run_step,
+    .interpolate = run_interpolate,
     .flat_size = flat_size,
     .flatten = run_flatten,
 };

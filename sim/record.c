@@ -35,12 +35,14 @@ const record_member record_members[RECORD_MEMBERS] = {
     STAT(curvature, "1", MEMBER_LONG, "Newton steps for which curvature was dropped since the record before"),
     STAT(fallbacks, "1", MEMBER_LONG, "steps halved at least once since the record before"),
     STAT(substeps, "1", MEMBER_LONG, "parts in which the steps since the record before were carried out"),
+    STAT(rejected, "1", MEMBER_LONG, "parts repeated as their error was beyond the tolerance, since the record before"),
     STAT(residual, "1", MEMBER_REAL, "largest scaled residual at the end of a step since the record before"),
     STAT(energy_before, "J", MEMBER_REAL, "energy that the method carries, at the record before"),
     STAT(energy_after, "J", MEMBER_REAL, "energy that the method carries, now"),
     STAT(energy_min, "J", MEMBER_REAL, "least energy that the method carried since the record before"),
     STAT(energy_max, "J", MEMBER_REAL, "most energy that the method carried since the record before"),
-    STAT(frozen, "1", MEMBER_INT, "0 running; frozen as 1 not finite, 2 no step was found, 3 an angle beyond 1e6 rad"),
+    STAT(frozen, "1", MEMBER_INT,
+         "0 running; frozen as 1 not finite, 2 no step was found, 3 an angle beyond 1e6 rad, 4 steps too small"),
     STAT(frozen_time, "s", MEMBER_REAL, "time of the last good state if frozen, else 0"),
 };
 
@@ -156,6 +158,7 @@ static void fill_head(record_head *head, const ctn_scene *scene, const ctn_model
     note_text(head, "engine", b->engine);
     note_text(head, "method", ctn_method_name(b->method));
     note_number(head, "dt", b->dt, false);
+    if (b->adaptive) note_number(head, "error_tolerance", b->error_tolerance, false);
     if (b->method == CTN_COLLOCATION) {
         note_number(head, "order", b->order, true);
         note_text(head, "solver", ctn_solver_name(b->solver));

@@ -16,6 +16,8 @@ START_TEST(defaults)
     ck_assert_int_eq(cfg.order, 2);
     ck_assert_int_eq(cfg.solver, CTN_NEWTON);
     ck_assert_double_eq(cfg.tolerance, 1e-9);
+    ck_assert_double_eq(cfg.error_tolerance, 1e-6);
+    ck_assert(!cfg.adaptive && !cfg.dense);
     ck_assert_int_eq(cfg.max_iterations, 60);
     ck_assert_int_eq(cfg.max_halvings, 10);
     ck_assert_ptr_null(cfg.engine);
@@ -93,6 +95,8 @@ static const struct {
     {"dt", -0.01, CTN_BAD_CONFIG, "expected a positive time (s), found -0.01"},
     {"dt", INFINITY, CTN_BAD_CONFIG, "expected a positive time (s), found inf"},
     {"dt", NAN, CTN_BAD_CONFIG, "expected a positive time (s), found nan"},
+    {"error_tolerance", 1e-12, CTN_OK, 0},
+    {"error_tolerance", -1, CTN_BAD_CONFIG, "expected a positive number, found -1"},
     {"order", 2, CTN_OK, 0},
     {"order", 1, CTN_BAD_CONFIG, "expected 2, found 1"},
     {"order", 3, CTN_UNAVAILABLE, "order 3 is not available in this version; expected 2"},

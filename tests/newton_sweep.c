@@ -26,13 +26,13 @@ static fixture open_fixture(uint64_t seed, const random_options *o, double h, do
 {
     fixture f = {.m = random_model(seed, o), .r = {seed * 3 + 1}, .h = h};
     const ctn_model *m = f.m;
-    f.state = aligned_alloc(64, state_size(m, CTN_COLLOCATION) + 64);
-    f.work = aligned_alloc(64, work_size(m, CTN_COLLOCATION) + 64);
-    f.S = open_state(m, CTN_COLLOCATION, f.state);
-    f.W = open_work(m, CTN_COLLOCATION, f.work);
+    const ctn_batch_config cfg = {.method = CTN_COLLOCATION};
+    f.state = aligned_alloc(64, state_size(m, &cfg) + 64);
+    f.work = aligned_alloc(64, work_size(m, &cfg) + 64);
+    f.S = open_state(m, &cfg, f.state);
+    f.W = open_work(m, &cfg, f.work);
     double *q = malloc(((size_t)m->nq + 1) * sizeof *q), *v = malloc(((size_t)m->nv + 1) * sizeof *v);
     random_state(m, &f.r, q, v);
-    ctn_batch_config cfg = {.method = CTN_COLLOCATION};
     block_set(m, &cfg, &f.S, &f.W, q, v);
     free(q), free(v);
     solve *W = &f.W.po.W;

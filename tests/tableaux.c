@@ -45,9 +45,9 @@ static void plant(void)
 }
 
 /// The elementary weights of a tree at all stages, sum_j a_sj ... of its children multiplied; scale: the same of magnitudes, the
-/// unit of rounding errors. a: rows of MOST_STAGES.
-static void elementary_weights(int stages, const double (*a)[MOST_STAGES], long double (*phi)[MOST_STAGES],
-                               long double (*scale)[MOST_STAGES])
+/// unit of rounding errors. a: rows of ALL_STAGES.
+static void elementary_weights(int stages, const double (*a)[ALL_STAGES], long double (*phi)[ALL_STAGES],
+                               long double (*scale)[ALL_STAGES])
 {
     for (int t = 0; t < ntree; t++)
         for (int s = 0; s < stages; s++) {
@@ -62,7 +62,7 @@ static void elementary_weights(int stages, const double (*a)[MOST_STAGES], long 
         }
 }
 
-static long double phi[TREES][MOST_STAGES], scale[TREES][MOST_STAGES];
+static long double phi[TREES][ALL_STAGES], scale[TREES][ALL_STAGES];
 
 /// The order up to which weights b fulfil sum b phi(t) = target^order / gamma (all zero if target is zero), to 1e-14 of the sum of
 /// magnitudes.
@@ -79,8 +79,7 @@ static int order_of(int stages, const double *b, double target)
     return order;
 }
 
-/// The stages of `t` and, for dop853, those of its interpolant.
-static void set_stages(const tableau *t, double (*a)[MOST_STAGES])
+static void set_stages(const tableau *t, double (*a)[ALL_STAGES])
 {
     for (int s = 0; s < t->stages; s++)
         for (int j = 0; j < MOST_STAGES; j++) a[s][j] = t->a[s][j];
@@ -99,7 +98,7 @@ static const struct {
 /// Each method has its order, and not one more.
 START_TEST(order_conditions)
 {
-    double a[MOST_STAGES][MOST_STAGES] = {{0}};
+    double a[ALL_STAGES][ALL_STAGES] = {{0}};
     plant();
     set_stages(methods[_i].t, a);
     elementary_weights(methods[_i].t->stages, a, phi, scale);
@@ -124,12 +123,45 @@ START_TEST(nodes_of_dop853)
 }
 END_TEST
 
+/// The error estimates of dop853 are of order 5 and 3, its interpolant of order 7 at every t, and one at the end of the step of order 8.
+START_TEST(estimates_of_dop853)
+{
+    double a[ALL_STAGES][ALL_STAGES] = {{0}};
+    plant();
+    set_stages(&tableau_dop853, a);
+    for (int j = 0; j < 12; j++) a[12][j] = tableau_dop853.b[j];
+    for (int s = 0; s < 3; s++)
+        for (int j = 0; j < ALL_STAGES; j++) a[13 + s][j] = dop853_more[s][j];
+    elementary_weights(ALL_STAGES, (const double(*)[ALL_STAGES])a, phi, scale);
+    ck_assert_int_eq(order_of(12, dop853_error[0], 0), 5);
+    ck_assert_int_eq(order_of(12, dop853_error[1], 0), 3);
+    for (int n = 1; n <= 8; n++) {
+        const double t = n / 8., rest = 1 - t;
+        double b[ALL_STAGES];
+        for (int j = 0; j < ALL_STAGES; j++) {
+            const double c0 = j < 12 ? tableau_dop853.b[j] : 0, first = j == 0, last = j == 12;
+            const double c[INTERPOLANT_TERMS] = {c0,
+                                                 first - c0,
+                                                 2 * c0 - first - last,
+                                                 dop853_dense[0][j],
+                                                 dop853_dense[1][j],
+                                                 dop853_dense[2][j],
+                                                 dop853_dense[3][j]};
+            b[j] = 0;
+            for (int k = INTERPOLANT_TERMS - 1; k >= 0; k--) b[j] = (k % 2 ? rest : t) * (c[k] + b[j]);
+        }
+        ck_assert_msg(order_of(ALL_STAGES, b, t) == (n < 8 ? 7 : 8), "t = %g: order %d", t, order_of(ALL_STAGES, b, t));
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("tableaux");
     TCase *t = tcase_create("tableaux");
     tcase_add_loop_test(t, order_conditions, 0, sizeof methods / sizeof *methods);
     tcase_add_test(t, nodes_of_dop853);
+    tcase_add_test(t, estimates_of_dop853);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
