@@ -8,6 +8,7 @@ enum option_id {
     OPT_STEPS,
     OPT_DURATION,
     OPT_DT,
+    OPT_INTERVAL,
     OPT_METHOD,
     OPT_ORDER,
     OPT_STAGES,
@@ -31,8 +32,8 @@ enum option_id {
 #define TAKES(option) (1ul << (option))
 /// Options that override a scene's `integrator:` section and choose where it runs.
 #define TAKES_METHOD                                                                                                             \
-    (TAKES(OPT_DT) | TAKES(OPT_METHOD) | TAKES(OPT_ORDER) | TAKES(OPT_STAGES) | TAKES(OPT_SOLVER) | TAKES(OPT_TOLERANCE) |       \
-     TAKES(OPT_MAX_ITERATIONS) | TAKES(OPT_MAX_HALVINGS) | TAKES(OPT_ENGINE) | TAKES(OPT_WORLDS))
+    (TAKES(OPT_DT) | TAKES(OPT_INTERVAL) | TAKES(OPT_METHOD) | TAKES(OPT_ORDER) | TAKES(OPT_STAGES) | TAKES(OPT_SOLVER) |        \
+     TAKES(OPT_TOLERANCE) | TAKES(OPT_MAX_ITERATIONS) | TAKES(OPT_MAX_HALVINGS) | TAKES(OPT_ENGINE) | TAKES(OPT_WORLDS))
 
 typedef struct arguments {
     const char *command;         // "run"

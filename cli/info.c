@@ -79,7 +79,9 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     printf("model      %d link%s, %d coordinate%s, %d degree%s of freedom, %.6g kg\n", nlink, nlink == 1 ? "" : "s", nq,
            nq == 1 ? "" : "s", nv, nv == 1 ? "" : "s", t->mass);
     printf("gravity    %g %g %g m/s2\n", t->gravity[0], t->gravity[1], t->gravity[2]);
-    printf("method     %s, dt %g s", ctn_method_name(s->cfg.method), s->cfg.dt);
+    printf("method     %s, ", ctn_method_name(s->cfg.method));
+    if (s->cfg.adaptive) printf("dt auto, interval %g s, tolerance %g", s->cfg.dt, s->cfg.error_tolerance);
+    else printf("dt %g s", s->cfg.dt);
     int value;
     const char *const number = method_number(&s->cfg, &value);
     if (number) printf(", %s %d", number, value);
@@ -130,6 +132,8 @@ static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
     cJSON *const method = json_object(root, "integrator");
     json_text(method, "method", ctn_method_name(s->cfg.method));
     json_number(method, "dt", s->cfg.dt);
+    cJSON_AddBoolToObject(method, "adaptive", s->cfg.adaptive);
+    if (s->cfg.adaptive) json_number(method, "error_tolerance", s->cfg.error_tolerance);
     int value;
     const char *const number = method_number(&s->cfg, &value);
     if (number) json_number(method, number, value);

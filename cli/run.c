@@ -204,7 +204,10 @@ static bool report_frozen(const run *r)
             run_error("world %d is frozen at %.9g s: %s", w, t->frozen_time, ctn_freeze_text(t->frozen));
     }
     if (frozen > MOST) run_error("... and %d more worlds", frozen - MOST);
-    if (frozen && r->s.cfg.method != CTN_COLLOCATION)
+    if (frozen && r->s.cfg.adaptive)
+        run_error("%s made its parts as small as it may: try more than --tolerance %g, or --method collocation with a fixed --dt",
+                  ctn_method_name(r->s.cfg.method), r->s.cfg.error_tolerance);
+    else if (frozen && r->s.cfg.method != CTN_COLLOCATION)
         run_error("%s needs small steps: try less than --dt %g, or --method collocation", ctn_method_name(r->s.cfg.method),
                   r->s.cfg.dt);
     return frozen > 0;

@@ -19,15 +19,26 @@ static bool override_number(const arguments *args, enum option_id option, const 
     return false;
 }
 
+/// --dt, --interval and --tolerance, whose meaning depends on whether the step size is chosen by the program.
+static bool override_time_step(const arguments *args, ctn_batch_config *cfg)
+{
+    const bool automatic = args->value[OPT_DT] && !strcmp(args->value[OPT_DT], "auto");
+    bool ok = true;
+    if (automatic && !cfg->adaptive) cfg->dt = ctn_batch_config_default().dt;  // the scene's own is a step, not an interval
+    if (args->value[OPT_DT]) cfg->adaptive = automatic;
+    if (!automatic) ok = override_number(args, OPT_DT, "dt", cfg);
+    if (args->value[OPT_INTERVAL] && !cfg->adaptive) usage_error("--interval belongs to --dt auto"), ok = false;
+    else ok = override_number(args, OPT_INTERVAL, "dt", cfg) && ok;
+    return override_number(args, OPT_TOLERANCE, cfg->adaptive ? "error_tolerance" : "tolerance", cfg) && ok;
+}
+
 static int override_all(const arguments *args, ctn_batch_config *cfg)
 {
     static const struct {
         enum option_id option;
         const char *field;
-    } numbers[] = {{OPT_DT, "dt"},
-                   {OPT_ORDER, "order"},
+    } numbers[] = {{OPT_ORDER, "order"},
                    {OPT_STAGES, "stages"},
-                   {OPT_TOLERANCE, "tolerance"},
                    {OPT_MAX_ITERATIONS, "max_iterations"},
                    {OPT_MAX_HALVINGS, "max_halvings"},
                    {OPT_WORLDS, "worlds"}};
@@ -35,13 +46,15 @@ static int override_all(const arguments *args, ctn_batch_config *cfg)
     bool ok = true, foreign = false;
     if (args->value[OPT_METHOD] && ctn_method_from_name(args->value[OPT_METHOD], &cfg->method, &err) != CTN_OK)
         usage_error("--method: %s", err.message), ok = false;
+    const bool automatic = args->value[OPT_DT] ? !strcmp(args->value[OPT_DT], "auto") : cfg->adaptive;
     static const enum option_id of_solver[] = {OPT_SOLVER, OPT_TOLERANCE, OPT_MAX_ITERATIONS, OPT_MAX_HALVINGS};
     int value;
     const char *const number = method_number(cfg, &value);
     for (size_t i = 0; i < sizeof of_solver / sizeof *of_solver && ok; i++)
-        if (args->value[of_solver[i]] && !ctn_method_is_implicit(cfg->method))
-            foreign = true, usage_error("%s belongs to the methods collocation and radau, not to %s", option_name(of_solver[i]),
-                                        ctn_method_name(cfg->method));
+        if (args->value[of_solver[i]] && !ctn_method_is_implicit(cfg->method) && !(automatic && of_solver[i] == OPT_TOLERANCE))
+            foreign = true,
+            usage_error("%s belongs to implicit methods (collocation, radau)%s, not to %s", option_name(of_solver[i]),
+                        of_solver[i] == OPT_TOLERANCE ? " and to --dt auto" : "", ctn_method_name(cfg->method));
     if (ok && args->value[OPT_ORDER] && (!number || strcmp(number, "order")))
         foreign = true, usage_error("--order belongs to the method collocation, not to %s", ctn_method_name(cfg->method));
     if (ok && args->value[OPT_STAGES] && (!number || strcmp(number, "stages")))
@@ -49,8 +62,11 @@ static int override_all(const arguments *args, ctn_batch_config *cfg)
     if (foreign) return EXIT_USAGE;
     if (args->value[OPT_SOLVER] && ctn_solver_from_name(args->value[OPT_SOLVER], &cfg->solver, &err) != CTN_OK)
         usage_error("--solver: %s", err.message), ok = false;
+    ok = override_time_step(args, cfg) && ok;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         ok = override_number(args, numbers[i].option, numbers[i].field, cfg) && ok;
+    if (ok && config_check_adaptive(cfg, &err) != CTN_OK)
+        usage_error("%s: %s", args->value[OPT_DT] ? "--dt" : "the scene's dt", err.message), ok = false;
     if (args->value[OPT_ENGINE]) cfg->engine = args->value[OPT_ENGINE];
     return ok ? EXIT_OK : EXIT_USAGE;
 }

@@ -40,7 +40,9 @@ void print_summary(const run *r)
     const ctn_batch_config *const cfg = ctn_batch_configuration(r->batch);
     const ctn_step_stats sum = all_worlds(r), *const first = &r->total[0];
     printf("scene         %s (%s)\n", ctn_scene_name(r->s.scene), r->s.path);
-    printf("method        %s, dt %g s", ctn_method_name(cfg->method), cfg->dt);
+    printf("method        %s, ", ctn_method_name(cfg->method));
+    if (cfg->adaptive) printf("dt auto, interval %g s, tolerance %g", cfg->dt, cfg->error_tolerance);
+    else printf("dt %g s", cfg->dt);
     int value;
     const char *const number = method_number(cfg, &value);
     if (number) printf(", %s %d", number, value);
@@ -56,6 +58,7 @@ void print_summary(const run *r)
         printf("fallbacks     %ld steps; %ld parts with fewer stages, %ld substeps in all\n", sum.fallbacks, sum.fewer_stages,
                sum.substeps);
     }
+    if (cfg->adaptive) printf("parts         %ld, and %ld rejected and repeated smaller\n", sum.substeps, sum.rejected);
     printf("energy        %.9g J at the start, %.9g J at the end, between %.9g and %.9g J%s\n", first->energy_before,
            first->energy_after, first->energy_min, first->energy_max, cfg->worlds > 1 ? " (world 0)" : "");
     printf("drift         %.3g J\n", first->energy_after - first->energy_before);
@@ -88,6 +91,7 @@ static void add_statistics(cJSON *to, const ctn_step_stats *t)
     json_number(to, "fallbacks", (double)t->fallbacks);
     json_number(to, "fewer_stages", (double)t->fewer_stages);
     json_number(to, "substeps", (double)t->substeps);
+    json_number(to, "rejected", (double)t->rejected);
 }
 
 static void add_energy(cJSON *to, const ctn_step_stats *t)
@@ -117,6 +121,8 @@ int print_json_summary(const run *r)
         json_number(root, "tolerance", cfg->tolerance);
     }
     json_number(root, "dt", cfg->dt);
+    cJSON_AddBoolToObject(root, "adaptive", cfg->adaptive);
+    if (cfg->adaptive) json_number(root, "tolerance", cfg->error_tolerance);
     json_text(root, "engine", cfg->engine);
     json_number(root, "worlds", cfg->worlds);
     json_number(root, "steps", (double)r->done);

@@ -4,12 +4,14 @@
 
 /// State of a lane block. Explicit methods: q, v. Position-based methods: q, joint rates in v, their gain, V.
 typedef struct {
-    real *q, *v;     // [nq], [nv]
-    real *gain;      // [nv], position-based methods
-    rate_pose *V;    // [nbody], position-based methods
-    real *old_rate;  // [nv], collocation of order > 2
-    rate_pose *old;  // [nbody], the same
-    real *created;   // [1], Radau of several stages
+    real *q, *v;            // [nq], [nv]
+    step_control *control;  // adaptive steps, else NULL
+    interpolant part;       // dense output: the last part of a step; not a part of the state
+    real *gain;             // [nv], position-based methods
+    rate_pose *V;           // [nbody], position-based methods
+    real *old_rate;         // [nv], collocation of order > 2
+    rate_pose *old;         // [nbody], the same
+    real *created;          // [1], Radau of several stages
 } block_state;
 
 /// Scratch of a lane block.
@@ -51,6 +53,8 @@ KERNEL void block_set(const ctn_model *m, const ctn_batch_config *cfg, block_sta
             for (int k = 0; k < b->nv; k++) S->q[b->qadr + k] = q[b->qadr + k];
     }
     for (int k = 0; k < m->nv; k++) S->v[k] = v[k];
+    if (S->control) S->control->size = rset(0), S->control->error = rset(1);
+    if (cfg->dense) start_part(m, &S->part, S->q, S->v, NULL, rset(0), le(rset(0), rset(0)));
     if (!position_based(cfg->method)) return;
     position_state P = as_position(S);
     start_velocity(m, v, W->T, W->D, &P);
@@ -70,7 +74,7 @@ KERNEL const real *block_velocity(const ctn_model *m, const ctn_batch_config *cf
 
 /// What happened in a call, by lane; as in ctn_step_stats.
 typedef struct {
-    real steps, iterations, iterations_max, evaluations, line_search, curvature, fallbacks, fewer, substeps, residual;
+    real steps, iterations, iterations_max, evaluations, line_search, curvature, fallbacks, fewer, substeps, rejected, residual;
     real energy_before, energy_after, energy_min, energy_max;
     real frozen, part;  // a ctn_freeze; completed part of the step in which the world froze
 } block_counts;
@@ -90,7 +94,7 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
     mask active = le(counts->frozen, zero);
     block_counts *c = counts;
     c->steps = c->iterations = c->iterations_max = c->evaluations = c->line_search = c->curvature = zero;
-    c->fallbacks = c->fewer = c->substeps = c->residual = c->part = zero;
+    c->fallbacks = c->fewer = c->substeps = c->rejected = c->residual = c->part = zero;
     position_state P = as_position(S);
     if (position_based(cfg->method)) {
         solve *one = &W->po.one.W;
@@ -116,11 +120,21 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
             const real reason = sel(gt(k.far, zero), rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_CONVERGED));
             c->frozen = sel(both(active, not_(done)), reason, c->frozen);
             c->steps = c->steps + sel(both(active, done), one, zero);
+        } else if (cfg->adaptive) {
+            adaptive_counts k = {zero, zero, zero, zero};
+            real at;
+            done = adaptive_step(m, cfg, S->q, S->v, S->control, cfg->dense ? &S->part : NULL, tau, active, &W->ex, &k, &at);
+            c->evaluations = c->evaluations + k.evaluations;
+            c->substeps = c->substeps + k.parts, c->rejected = c->rejected + k.rejected;
+            c->part = sel(both(active, not_(done)), at, c->part);
+            c->frozen = sel(active, k.frozen, c->frozen);
+            c->steps = c->steps + sel(done, one, zero);
         } else {
-            const real calls = rset(explicit_step(m, cfg->method, S->q, S->v, tau, cfg->dt, &W->ex));
+            const real calls = rset(explicit_step(m, cfg->method, S->q, S->v, tau, rset(cfg->dt), &W->ex));
             c->evaluations = c->evaluations + sel(active, calls, zero);
             mask far;
             done = both(active, config_valid(m, W->ex.x, W->ex.w, &far));
+            if (cfg->dense) start_part(m, &S->part, S->q, S->v, tau, rset(cfg->dt), done);
             for (int k = 0; k < m->nq; k++) S->q[k] = sel(done, W->ex.x[k], S->q[k]);
             for (int k = 0; k < m->nv; k++) S->v[k] = sel(done, W->ex.w[k], S->v[k]);
             const real reason = sel(far, rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_FINITE));
@@ -130,6 +144,13 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
         if (energy) note_energy(c, block_energy(m, cfg, S, W), active);
         active = both(active, done);
     }
+}
+
+/// The state at t (0 to 1) of the part that was carried out last, into W->ex.x [nq] and W->ex.w [nv]. fit: find the coefficients first.
+KERNEL void block_interpolate(const ctn_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, double t, bool fit)
+{
+    if (fit) fit_explicit(m, cfg->method, &S->part, &W->ex);
+    interpolate(m, &S->part, rset(t), W->ex.u, W->ex.x, W->ex.w);
 }
 
 #endif

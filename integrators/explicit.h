@@ -1,21 +1,15 @@
-/// Explicit methods: Euler, semi-implicit Euler, and Runge-Kutta methods of order 2, 3, 4 on the manifold (Munthe-Kaas: the
+/// Explicit methods: Euler, semi-implicit Euler, and Runge-Kutta methods of order 2, 3, 4, 8 on the manifold (Munthe-Kaas: the
 /// stages' increments live in the chart at the start of the step). Forces: gravity, joint forces tau, dampers, springs, limits.
 #ifndef CATENA_EXPLICIT_H
 #define CATENA_EXPLICIT_H
 
-enum { EXPLICIT_STAGES = 4 };
-
-typedef struct {
-    int stages;
-    double a[EXPLICIT_STAGES][EXPLICIT_STAGES], b[EXPLICIT_STAGES];
-} tableau;
-
 /// Scratch of one lane block.
 typedef struct {
     aba_work aba;
-    real *x, *w;                                      // [nq], [nv]: configuration and velocity of a stage
-    real *u, *force;                                  // [nv]
-    real *kq[EXPLICIT_STAGES], *kv[EXPLICIT_STAGES];  // [nv]
+    real *x, *w;                            // [nq], [nv]: configuration and velocity of a stage
+    real *u, *force;                        // [nv]; u: the increment from the start of the step to x
+    real *kq[ALL_STAGES], *kv[ALL_STAGES];  // [nv]: rates of u and of the velocity at each stage
+    real *eq, *ev;                          // [nv]: estimated errors of u and of the velocity (dop853)
 } explicit_work;
 
 /// qdd at (q, v) with the joint forces tau (NULL: none).
@@ -26,56 +20,72 @@ KERNEL void acceleration(const ctn_model *m, const real *q, const real *v, const
     aba(m, q, v, work->force, &work->aba, qdd);
 }
 
-/// One step of a Runge-Kutta method from (q, v) to (x, w) in `work`.
-KERNEL void runge_kutta(const ctn_model *m, const tableau *t, const real *q, const real *v, const real *tau, double h,
-                        explicit_work *work)
+/// (x, w) in `work`: the state reached from (q, v) by h times the sum of the first n stages' rates with the weights c.
+KERNEL void advance(const ctn_model *m, int n, const double *c, const real *q, const real *v, real h, explicit_work *work)
 {
-    const int nv = m->nv;
-    for (int s = 0; s <= t->stages; s++) {
-        const double *a = s < t->stages ? t->a[s] : t->b;
-        const int n = s < t->stages ? s : t->stages;
-        for (int k = 0; k < nv; k++) {
-            real u = rset(0), w = rset(0);
-            for (int j = 0; j < n; j++) u = fmadd(rset(a[j]), work->kq[j][k], u), w = fmadd(rset(a[j]), work->kv[j][k], w);
-            work->u[k] = rset(h) * u;
-            work->w[k] = fmadd(rset(h), w, v[k]);
-        }
-        config_add(m, q, work->u, work->x);
-        if (s == t->stages) break;
-        chart_rate(m, work->u, work->w, work->kq[s]);
-        acceleration(m, work->x, work->w, tau, work, work->kv[s]);
-    }
-}
-
-/// Semi-implicit Euler: w = v + h qdd(q, v), x = q (+) h w.
-KERNEL void semi_implicit(const ctn_model *m, const real *q, const real *v, const real *tau, double h, explicit_work *work)
-{
-    acceleration(m, q, v, tau, work, work->kv[0]);
+    int used[ALL_STAGES], count = 0;  // most weights of the higher methods are zero
+    for (int j = 0; j < n; j++)
+        if (c[j] != 0) used[count++] = j;
     for (int k = 0; k < m->nv; k++) {
-        work->w[k] = fmadd(rset(h), work->kv[0][k], v[k]);
-        work->u[k] = rset(h) * work->w[k];
+        real u = rset(0), w = rset(0);
+        for (int i = 0; i < count; i++) {
+            const int j = used[i];
+            u = fmadd(rset(c[j]), work->kq[j][k], u), w = fmadd(rset(c[j]), work->kv[j][k], w);
+        }
+        work->u[k] = h * u;
+        work->w[k] = fmadd(h, w, v[k]);
     }
     config_add(m, q, work->u, work->x);
 }
 
-KERNEL_DATA tableau tableau_euler = {1, {{0}}, {1}};
-KERNEL_DATA tableau tableau_rk2 = {2, {{0}, {0.5}}, {0, 1}};
-KERNEL_DATA tableau tableau_rk3 = {3, {{0}, {0.5}, {-1, 2}}, {1.0 / 6, 2.0 / 3, 1.0 / 6}};
-KERNEL_DATA tableau tableau_rk4 = {4, {{0}, {0.5}, {0, 0.5}, {0, 0, 1}}, {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6}};
+/// The rates of stage s, at (x, w).
+KERNEL void stage_rates(const ctn_model *m, int s, const real *tau, explicit_work *work)
+{
+    chart_rate(m, work->u, work->w, work->kq[s]);
+    acceleration(m, work->x, work->w, tau, work, work->kv[s]);
+}
+
+/// One step of a Runge-Kutta method from (q, v) to (x, w) in `work`.
+KERNEL void runge_kutta(const ctn_model *m, const tableau *t, const real *q, const real *v, const real *tau, real h,
+                        explicit_work *work)
+{
+    for (int s = 0; s < t->stages; s++) {
+        advance(m, s, t->a[s], q, v, h, work);
+        stage_rates(m, s, tau, work);
+    }
+    advance(m, t->stages, t->b, q, v, h, work);
+}
+
+/// Semi-implicit Euler: w = v + h qdd(q, v), x = q (+) h w.
+KERNEL void semi_implicit(const ctn_model *m, const real *q, const real *v, const real *tau, real h, explicit_work *work)
+{
+    acceleration(m, q, v, tau, work, work->kv[0]);
+    for (int k = 0; k < m->nv; k++) {
+        work->w[k] = fmadd(h, work->kv[0][k], v[k]);
+        work->u[k] = h * work->w[k];
+    }
+    config_add(m, q, work->u, work->x);
+}
+
+/// The method's coefficients; of a method that has none, those of Euler.
+FN const tableau *tableau_of(ctn_method method)
+{
+    switch (method) {
+    case CTN_RK2: return &tableau_rk2;
+    case CTN_RK3: return &tableau_rk3;
+    case CTN_RK4: return &tableau_rk4;
+    case CTN_DOP853: return &tableau_dop853;
+    default: return &tableau_euler;
+    }
+}
 
 /// One step of an explicit method from (q, v) to (x, w) in `work`; returns the number of accelerations.
-KERNEL int explicit_step(const ctn_model *m, ctn_method method, const real *q, const real *v, const real *tau, double h,
+KERNEL int explicit_step(const ctn_model *m, ctn_method method, const real *q, const real *v, const real *tau, real h,
                          explicit_work *work)
 {
-    if (method == CTN_SEMI_IMPLICIT) {
-        semi_implicit(m, q, v, tau, h, work);
-        return 1;
-    }
-    const tableau *t = method == CTN_EULER ? &tableau_euler
-                       : method == CTN_RK2 ? &tableau_rk2
-                       : method == CTN_RK3 ? &tableau_rk3
-                                           : &tableau_rk4;
-    runge_kutta(m, t, q, v, tau, h, work);
+    const tableau *t = tableau_of(method);
+    if (method == CTN_SEMI_IMPLICIT) semi_implicit(m, q, v, tau, h, work);
+    else runge_kutta(m, t, q, v, tau, h, work);
     return t->stages;
 }
 

@@ -16,6 +16,10 @@ typedef struct {
 /// How many stages the step of a configuration has: 1 is position_step.h.
 FN int stages_of(const ctn_batch_config *cfg) { return cfg->method == CTN_RADAU ? cfg->stages : cfg->order - 1; }
 
+/// What the state holds besides q, rates, their gain and V: `old` and `old_rate`; `created`.
+FN bool carries_old(const ctn_batch_config *cfg) { return cfg->method == CTN_COLLOCATION && cfg->order > 2; }
+FN bool carries_energy(const ctn_batch_config *cfg) { return cfg->method == CTN_RADAU && cfg->stages > 1; }
+
 /// The table to try after `failed` others; NULL: the method of order 2.
 FN const stage_table *ladder_rung(const ctn_batch_config *cfg, int failed)
 {
@@ -98,7 +102,7 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
         mask far, todo = running;
         const stage_table *table;
         set_step_size(W, rset(cfg->dt) * part);
-        const bool law = cfg->method == CTN_RADAU && cfg->stages > 1;  // of energy, to go by
+        const bool law = carries_energy(cfg);  // of energy, to go by
         const real E = law ? position_energy(m, S->q, S->rate, S->V, W->start, P->p) : zero;
         for (int failed = 0; (table = ladder_rung(cfg, failed)) != NULL && any_of(todo); failed++) {
             stages *G = &P->more.W;

@@ -30,6 +30,7 @@ struct ctn_batch {
     clock_state *clocks;  // [worlds]
     double *tau;          // [worlds][nv]
     bool forced;
+    bool fitted;  // the coefficients of ctn_batch_dense are those of the last step
 };
 
 static uint64_t hash_numbers(uint64_t h, const double *x, int n)
@@ -128,6 +129,7 @@ ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ct
     const int lanes = batch->engine->lanes;
     ctn_status status = CTN_OK;
     if (steps < 0) return fail(err, CTN_BAD_ARGUMENT, "steps: expected 0 or more, found %d", steps);
+    batch->fitted = false;
     for (int b = 0; b < batch->blocks; b++) {
         const int count = worlds_in(batch, b), first = b * lanes;
         const double *tau[16];
@@ -171,6 +173,28 @@ void ctn_batch_state(ctn_batch *batch, double *q, double *v)
     }
 }
 
+ctn_status ctn_batch_dense(ctn_batch *batch, double fraction, double *q, double *v, double *time, ctn_error *err)
+{
+    const int lanes = batch->engine->lanes, nq = batch->model->nq, nv = batch->model->nv;
+    if (!batch->cfg.dense)
+        return fail(err, CTN_BAD_ARGUMENT, "dense output: the batch was made without it; set `dense` in its configuration");
+    if (!(fraction >= 0 && fraction <= 1))
+        return fail(err, CTN_BAD_ARGUMENT, "fraction: expected a number from 0 to 1, found %g", fraction);
+    for (int b = 0; b < batch->blocks; b++) {
+        const int count = worlds_in(batch, b), first = b * lanes;
+        double *qr[16], *vr[16], size[16];
+        for (int l = 0; l < lanes; l++) {
+            const size_t w = (size_t)first + (size_t)(l < count ? l : count - 1);
+            qr[l] = q ? q + w * (size_t)nq : NULL, vr[l] = v ? v + w * (size_t)nv : NULL;
+        }
+        batch->engine->interpolate(batch->model, &batch->cfg, batch->states + (size_t)b * batch->state_size, batch->work,
+                                   fraction, !batch->fitted, count, q ? qr : NULL, v ? vr : NULL, size);
+        for (int l = 0; l < count && time; l++) time[first + l] = ctn_batch_time(batch, first + l) - (1 - fraction) * size[l];
+    }
+    batch->fitted = true;
+    return CTN_OK;
+}
+
 static ctn_status check_state(const ctn_model *m, const double *q, const double *v, int world, ctn_error *err)
 {
     for (int l = 0; l < m->nlink; l++) {
@@ -199,6 +223,7 @@ ctn_status ctn_batch_set_state(ctn_batch *batch, const double *q, const double *
         const ctn_status s = check_state(m, q + (size_t)w * (size_t)m->nq, v + (size_t)w * (size_t)m->nv, w, err);
         if (s != CTN_OK) return s;
     }
+    batch->fitted = false;
     for (int b = 0; b < batch->blocks; b++) {
         const double *qr[16], *vr[16];
         rows(batch, b, q, m->nq, qr);
@@ -225,7 +250,8 @@ typedef struct {
 
 static saved_header header_of(const ctn_batch *batch)
 {
-    saved_header h = {"catena", 2, (uint32_t)batch->cfg.method, (uint64_t)batch->cfg.worlds, 0, batch->constants, batch->cfg.dt};
+    const uint32_t method = (uint32_t)batch->cfg.method | (uint32_t)batch->cfg.adaptive << 16;
+    saved_header h = {"catena", 2, method, (uint64_t)batch->cfg.worlds, 0, batch->constants, batch->cfg.dt};
     h.numbers = batch->engine->flat_size(batch->model, &batch->cfg);
     return h;
 }
@@ -263,6 +289,7 @@ ctn_status ctn_batch_restore(ctn_batch *batch, const void *block, size_t size, c
         return fail(err, CTN_BAD_ARGUMENT, "the saved state belongs to another model, method, step size or number of worlds");
     const char *at = (const char *)block + sizeof h;
     memcpy(batch->clocks, at, (size_t)h.worlds * sizeof *batch->clocks);
+    batch->fitted = false;
     flatten_all(batch, true, (double *)(void *)(uintptr_t)(at + (size_t)h.worlds * sizeof *batch->clocks));
     return CTN_OK;
 }

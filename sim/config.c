@@ -22,8 +22,15 @@ typedef struct choice {
 } choice;
 
 static const choice methods[] = {
-    {"semi-implicit", CTN_SEMI_IMPLICIT}, {"euler", CTN_EULER}, {"rk2", CTN_RK2},       {"rk3", CTN_RK3},  {"rk4", CTN_RK4},
-    {"collocation", CTN_COLLOCATION},     {"radau", CTN_RADAU}, {"variational", LATER}, {"dop853", LATER},
+    {"semi-implicit", CTN_SEMI_IMPLICIT},
+    {"euler", CTN_EULER},
+    {"rk2", CTN_RK2},
+    {"rk3", CTN_RK3},
+    {"rk4", CTN_RK4},
+    {"dop853", CTN_DOP853},
+    {"collocation", CTN_COLLOCATION},
+    {"radau", CTN_RADAU},
+    {"variational", LATER},
 };
 
 static const choice solvers[] = {
@@ -43,6 +50,7 @@ typedef struct field {
 static const field fields[] = {
     {"worlds", offsetof(ctn_batch_config, worlds), true, 1, INT_MAX, "a whole number, 1 or more"},
     {"dt", offsetof(ctn_batch_config, dt), false, DBL_TRUE_MIN, DBL_MAX, "a positive time (s)"},
+    {"error_tolerance", offsetof(ctn_batch_config, error_tolerance), false, DBL_TRUE_MIN, DBL_MAX, "a positive number"},
     {"order", offsetof(ctn_batch_config, order), true, 2, 6, "2, 3, 4, 5 or 6"},
     {"stages", offsetof(ctn_batch_config, stages), true, 1, 4, "1, 2, 3 or 4"},
     {"tolerance", offsetof(ctn_batch_config, tolerance), false, DBL_TRUE_MIN, DBL_MAX, "a positive number"},
@@ -60,6 +68,7 @@ ctn_batch_config ctn_batch_config_default(void)
         .order = 2,
         .stages = 2,
         .solver = CTN_NEWTON,
+        .error_tolerance = 1e-6,
         .tolerance = 1e-9,
         .max_iterations = 60,
         .max_halvings = 10,
@@ -129,6 +138,21 @@ ctn_status ctn_solver_from_name(const char *name, ctn_solver *solver, ctn_error 
     return status;
 }
 
+static bool estimates_error(ctn_method method) { return method == CTN_DOP853; }
+
+ctn_status config_check_adaptive(const ctn_batch_config *cfg, ctn_error *err)
+{
+    char names[200] = "";
+    if (!cfg->adaptive || estimates_error(cfg->method)) return CTN_OK;
+    for (int i = 0; i < COUNT(methods); i++) {
+        const size_t used = strlen(names);
+        if (methods[i].value != LATER && estimates_error((ctn_method)methods[i].value))
+            snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", methods[i].name);
+    }
+    return fail(err, CTN_BAD_CONFIG, "auto needs a method that estimates its error; %s does not; these do: %s",
+                ctn_method_name(cfg->method), names);
+}
+
 static bool in_range(const field *f, double value)
 {
     return value >= f->least && value <= f->most && (!f->whole || value == floor(value));
@@ -165,5 +189,10 @@ ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err)
         const double value = field_value(cfg, f);
         if (!in_range(f, value)) return fail(err, CTN_BAD_CONFIG, "%s: expected %s, found %g", f->name, f->allowed, value);
     }
+    ctn_error reason;
+    if (config_check_adaptive(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "dt: %s", reason.message);
+    if (cfg->dense && cfg->method == CTN_COLLOCATION)
+        return fail(err, CTN_UNAVAILABLE, "dense: output between the steps is not available for %s in this version",
+                    ctn_method_name(cfg->method));
     return CTN_OK;
 }

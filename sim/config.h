@@ -4,10 +4,13 @@
 
 #include <catena/batch.h>
 
-/// Sets the number called `field` ("dt", "order", "tolerance", "max_iterations", "max_halvings", "worlds") if `value` is in its
+/// Sets the number called `field` ("dt", "error_tolerance", "order", "tolerance", "max_iterations", "max_halvings", "worlds") if `value` is in its
 /// range. Otherwise changes nothing and returns CTN_BAD_CONFIG, or CTN_UNAVAILABLE for a value of a later version; the message says
 /// what is allowed and leaves the name of the field to the caller.
 ctn_status config_set(ctn_batch_config *cfg, const char *field, double value, ctn_error *err);
+
+/// CTN_BAD_CONFIG if steps are adaptive and the method does not estimate its error; the message goes after the name of the field.
+ctn_status config_check_adaptive(const ctn_batch_config *cfg, ctn_error *err);
 
 /// Checks a configuration before use: made by ctn_batch_config_default, every field in its range. `engine` is left to those who
 /// know the machine.

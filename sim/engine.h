@@ -33,6 +33,10 @@ typedef struct ctn_engine {
     // stats [count]: in: frozen; out: all, frozen_time as the part of the step that was completed
     void (*step)(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau, int steps,
                  bool energy, int count, ctn_step_stats *stats);
+    // the states at t (0 to 1) of the parts carried out last, and the sizes of these (s; 0: none yet). fit: since the last step these
+    // are the first. Needs cfg->dense
+    void (*interpolate)(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, double t, bool fit, int count,
+                        double *const *q, double *const *v, double *size);
     // one world's state as flat_size doubles, out of lane l or (load) into it
     size_t (*flat_size)(const ctn_model *m, const ctn_batch_config *cfg);
     void (*flatten)(const ctn_model *m, const ctn_batch_config *cfg, void *state, int l, bool load, double *flat);

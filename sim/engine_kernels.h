@@ -12,6 +12,7 @@
 #include "dynamics/kinematics.h"
 #include "dynamics/passive.h"
 #include "integrators/chart.h"
+#include "integrators/tableaux.h"
 #include "integrators/explicit.h"
 #include "integrators/joint_terms.h"
 #include "integrators/collocation.h"
@@ -23,6 +24,9 @@
 #include "integrators/stage_sweep.h"
 #include "integrators/stage_step.h"
 #include "integrators/step_ladder.h"
+#include "integrators/step_control.h"
+#include "integrators/interpolant.h"
+#include "integrators/adaptive_step.h"
 #include "integrators/block_step.h"
 
 /// Memory handed out piece by piece; with base NULL it only counts.
@@ -223,15 +227,26 @@ static block_state layout_state(const ctn_model *m, const ctn_batch_config *cfg,
     block_state S = {0};
     S.q = take(a, (size_t)m->nq, sizeof(real));
     S.v = take(a, (size_t)m->nv, sizeof(real));
+    if (cfg->adaptive) S.control = take(a, 1, sizeof(step_control));
+    if (cfg->dense) {
+        S.part.q = take(a, (size_t)m->nq, sizeof(real));
+        S.part.v = take(a, (size_t)m->nv, sizeof(real));
+        S.part.tau = take(a, (size_t)m->nv, sizeof(real));
+        S.part.size = take(a, 1, sizeof(real));
+        for (int c = 0; c < INTERPOLANT_TERMS; c++) {
+            S.part.cq[c] = take(a, (size_t)m->nv, sizeof(real));
+            S.part.cv[c] = take(a, (size_t)m->nv, sizeof(real));
+        }
+    }
     if (position_based(cfg->method)) {
         S.gain = take(a, (size_t)m->nv, sizeof(real));
         S.V = take(a, (size_t)m->nbody, sizeof(rate_pose));
     }
-    if (cfg->method == CTN_COLLOCATION && cfg->order > 2) {
+    if (carries_old(cfg)) {
         S.old_rate = take(a, (size_t)m->nv, sizeof(real));
         S.old = take(a, (size_t)m->nbody, sizeof(rate_pose));
     }
-    if (cfg->method == CTN_RADAU && cfg->stages > 1) S.created = take(a, 1, sizeof(real));
+    if (carries_energy(cfg)) S.created = take(a, 1, sizeof(real));
     return S;
 }
 
@@ -311,9 +326,13 @@ static block_work layout_work(const ctn_model *m, const ctn_batch_config *cfg, a
         e->w = take(a, nv, sizeof(real));
         e->u = take(a, nv, sizeof(real));
         e->force = take(a, nv, sizeof(real));
-        for (int s = 0; s < EXPLICIT_STAGES; s++) {
+        for (int s = 0; s < (cfg->dense ? ALL_STAGES : tableau_of(cfg->method)->stages); s++) {
             e->kq[s] = take(a, nv, sizeof(real));
             e->kv[s] = take(a, nv, sizeof(real));
+        }
+        if (cfg->adaptive) {
+            e->eq = take(a, nv, sizeof(real));
+            e->ev = take(a, nv, sizeof(real));
         }
         e->aba = layout_aba(m, a);
     }
@@ -389,6 +408,7 @@ static void run_step(const ctn_model *m, const ctn_batch_config *cfg, void *stat
     PUT(fallbacks, fallbacks, long);
     PUT(fewer_stages, fewer, long);
     PUT(substeps, substeps, long);
+    PUT(rejected, rejected, long);
     PUT(residual, residual, double);
     PUT(energy_before, energy_before, double);
     PUT(energy_after, energy_after, double);
@@ -399,38 +419,60 @@ static void run_step(const ctn_model *m, const ctn_batch_config *cfg, void *stat
 #undef PUT
 }
 
-/// The arrays that make up a state, with their sizes.
-enum { STATE_PARTS = 7 };
-static void state_parts(const ctn_model *m, const block_state *S, real **parts, size_t *sizes)
+static void run_interpolate(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, double t, bool fit,
+                            int count, double *const *q, double *const *v, double *size)
+{
+    block_state S = open_state(m, cfg, state);
+    block_work W = open_work(m, cfg, work);
+    double lane[LANES] __attribute__((aligned(64)));
+    block_interpolate(m, cfg, &S, &W, t, fit);
+    if (q) lane_scatter(q, count, W.ex.x, m->nq);
+    if (v) lane_scatter(v, count, W.ex.w, m->nv);
+    lane_store(lane, *S.part.size);
+    for (int l = 0; l < count; l++) size[l] = lane[l];
+}
+
+/// The arrays that make up a state, and how many numbers of a world each holds.
+enum { STATE_PARTS = 8 };
+typedef struct {
+    real *part[STATE_PARTS];
+    size_t size[STATE_PARTS];
+} state_parts;
+
+static state_parts parts_of(const ctn_model *m, const ctn_batch_config *cfg, const block_state *S)
 {
     const size_t nv = (size_t)m->nv, nV = 12 * (size_t)m->nbody;
-    real *const part[STATE_PARTS] = {S->q, S->v, S->gain, (real *)S->V, S->old_rate, (real *)S->old, S->created};
-    const size_t size[STATE_PARTS] = {(size_t)m->nq,     nv, S->V ? nv : 0, S->V ? nV : 0, S->old ? nv : 0, S->old ? nV : 0,
-                                      S->created ? 1 : 0};
-    for (int p = 0; p < STATE_PARTS; p++) parts[p] = part[p], sizes[p] = size[p];
+    const bool position = position_based(cfg->method), old = carries_old(cfg), created = carries_energy(cfg);
+    const state_parts p = {
+        {S->q, S->v, (real *)S->control, S->gain, (real *)S->V, S->old_rate, (real *)S->old, S->created},
+        {(size_t)m->nq, nv, cfg->adaptive ? 2 : 0, position ? nv : 0, position ? nV : 0, old ? nv : 0, old ? nV : 0, created}};
+    return p;
 }
 
 /// Numbers of one world's state as a flat array.
 static size_t flat_size(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    return (size_t)m->nq + (size_t)m->nv * (position_based(cfg->method) ? 2 : 1) +
-           (position_based(cfg->method) ? 12 * (size_t)m->nbody : 0) +
-           (cfg->method == CTN_COLLOCATION && cfg->order > 2 ? (size_t)m->nv + 12 * (size_t)m->nbody : 0) +
-           (cfg->method == CTN_RADAU && cfg->stages > 1 ? 1 : 0);
+    const block_state none = {0};
+    const state_parts s = parts_of(m, cfg, &none);
+    size_t n = 0;
+    for (int p = 0; p < STATE_PARTS; p++) n += s.size[p];
+    return n;
 }
 
 static void run_flatten(const ctn_model *m, const ctn_batch_config *cfg, void *state, int l, bool load, double *flat)
 {
     const block_state S = open_state(m, cfg, state);
-    real *parts[STATE_PARTS];
-    size_t sizes[STATE_PARTS];
-    state_parts(m, &S, parts, sizes);
+    const state_parts s = parts_of(m, cfg, &S);
     for (int p = 0; p < STATE_PARTS; p++)
-        for (size_t k = 0; k < sizes[p]; k++, flat++) {
-            double *x = (double *)&parts[p][k] + l;
+        for (size_t k = 0; k < s.size[p]; k++, flat++) {
+            double *x = (double *)&s.part[p][k] + l;
             if (load) *x = *flat;
             else *flat = *x;
         }
+    if (!load || !cfg->dense) return;
+    for (int k = 0; k < m->nq; k++) ((double *)&S.part.q[k])[l] = ((double *)&S.q[k])[l];
+    for (int k = 0; k < m->nv; k++) ((double *)&S.part.v[k])[l] = ((double *)&S.v[k])[l];
+    ((double *)S.part.size)[l] = 0;
 }
 
 const ctn_engine ENGINE = {
@@ -450,6 +492,7 @@ const ctn_engine ENGINE = {
     .set = run_set,
     .get = run_get,
     .step = run_step,
+    .interpolate = run_interpolate,
     .flat_size = flat_size,
     .flatten = run_flatten,
 };

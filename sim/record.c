@@ -37,12 +37,14 @@ const record_member record_members[RECORD_MEMBERS] = {
     STAT(fallbacks, "1", MEMBER_LONG, "steps with fewer stages or in halves since the record before"),
     STAT(fewer_stages, "1", MEMBER_LONG, "parts of steps with fewer stages since the record before"),
     STAT(substeps, "1", MEMBER_LONG, "parts in which the steps since the record before were carried out"),
+    STAT(rejected, "1", MEMBER_LONG, "parts repeated as their error was beyond the tolerance, since the record before"),
     STAT(residual, "1", MEMBER_REAL, "largest scaled residual at the end of a step since the record before"),
     STAT(energy_before, "J", MEMBER_REAL, "energy that the method carries, at the record before"),
     STAT(energy_after, "J", MEMBER_REAL, "energy that the method carries, now"),
     STAT(energy_min, "J", MEMBER_REAL, "least energy that the method carried since the record before"),
     STAT(energy_max, "J", MEMBER_REAL, "most energy that the method carried since the record before"),
-    STAT(frozen, "1", MEMBER_INT, "0 running; frozen as 1 not finite, 2 no step was found, 3 an angle beyond 1e6 rad"),
+    STAT(frozen, "1", MEMBER_INT,
+         "0 running; frozen as 1 not finite, 2 no step was found, 3 an angle beyond 1e6 rad, 4 steps too small"),
     STAT(frozen_time, "s", MEMBER_REAL, "time of the last good state if frozen, else 0"),
 };
 
@@ -158,6 +160,7 @@ static void fill_head(record_head *head, const ctn_scene *scene, const ctn_model
     note_text(head, "engine", b->engine);
     note_text(head, "method", ctn_method_name(b->method));
     note_number(head, "dt", b->dt, false);
+    if (b->adaptive) note_number(head, "error_tolerance", b->error_tolerance, false);
     int value;
     const char *const number = method_number(b, &value);
     if (number) note_number(head, number, value, true);

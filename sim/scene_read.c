@@ -75,12 +75,25 @@ static bool read_setting(source *s, const node *n, const char *field, ctn_batch_
     return status == CTN_OK || bad_status(s, n, status, e.message);
 }
 
+/// `dt`, a number or auto. method: the name in the scene, 0 if it is none.
+static bool read_time_step(source *s, const node *n, const char *method, ctn_batch_config *cfg)
+{
+    ctn_error e;
+    ctn_method known;
+    if (n->kind != NODE_SCALAR || strpbrk(n->text, "0123456789")) return read_setting(s, n, "dt", cfg);
+    if (!n->plain || strcmp(n->text, "auto")) return bad_value(s, n, "expected a number or auto, found %s", found(n).text);
+    cfg->adaptive = true;
+    if (!method || ctn_method_from_name(method, &known, 0) != CTN_OK) return true;  // the method is an error already
+    const ctn_status status = config_check_adaptive(cfg, &e);
+    return status == CTN_OK || bad_status(s, n, status, e.message);
+}
+
 static bool read_integrator(source *s, const node *n, ctn_batch_config *cfg)
 {
-    enum { METHOD, ORDER, STAGES, SOLVER, NUMBERS, KEYS = NUMBERS + 4 };
-    static const key keys[KEYS] = {{.name = "method"},         {.name = "order"},       {.name = "stages"},
-                                   {.name = "solver"},         {.name = "dt"},          {.name = "tolerance"},
-                                   {.name = "max_iterations"}, {.name = "max_halvings"}};
+    enum { METHOD, ORDER, STAGES, SOLVER, DT, TOLERANCE, INTERVAL, NUMBERS, KEYS = NUMBERS + 2 };
+    static const key keys[KEYS] = {
+        {.name = "method"},    {.name = "order"},    {.name = "stages"},         {.name = "solver"},      {.name = "dt"},
+        {.name = "tolerance"}, {.name = "interval"}, {.name = "max_iterations"}, {.name = "max_halvings"}};
     const node *v[KEYS];
     if (!read_keys(s, n, "an integrator", keys, KEYS, v)) return false;
     ctn_error e;
@@ -108,6 +121,10 @@ static bool read_integrator(source *s, const node *n, ctn_batch_config *cfg)
         if (status != CTN_OK) bad_status(s, v[SOLVER], status, e.message);
         ok = ok && text && status == CTN_OK;
     }
+    if (v[DT]) ok = read_time_step(s, v[DT], method, cfg) && ok;
+    if (v[TOLERANCE]) ok = read_setting(s, v[TOLERANCE], cfg->adaptive ? "error_tolerance" : "tolerance", cfg) && ok;
+    if (v[INTERVAL] && !cfg->adaptive) ok = bad_key(s, v[INTERVAL], "belongs to `dt: auto`");
+    else if (v[INTERVAL]) ok = read_setting(s, v[INTERVAL], "dt", cfg) && ok;
     for (int k = NUMBERS; k < KEYS; k++)
         if (v[k]) ok = read_setting(s, v[k], keys[k].name, cfg) && ok;
     return ok;

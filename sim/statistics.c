@@ -8,6 +8,7 @@ const char *ctn_freeze_text(ctn_freeze reason)
     case CTN_FREEZE_NOT_FINITE: return "its coordinates or velocities became infinite or undefined";
     case CTN_FREEZE_NOT_CONVERGED: return "no step was found, not even after halving it repeatedly";
     case CTN_FREEZE_ANGLE: return "a joint angle went beyond 1e6 rad";
+    case CTN_FREEZE_STEP: return "the step size that the tolerance asks for is too small";
     }
     return "unknown reason";
 }
@@ -25,6 +26,7 @@ void ctn_step_stats_add(ctn_step_stats *sum, const ctn_step_stats *next)
     sum->fallbacks += next->fallbacks;
     sum->fewer_stages += next->fewer_stages;
     sum->substeps += next->substeps;
+    sum->rejected += next->rejected;
     sum->residual = larger(sum->residual, next->residual);
     sum->energy_after = next->energy_after;
     sum->energy_min = -larger(-sum->energy_min, -next->energy_min);

@@ -198,6 +198,54 @@ START_TEST(all_shipped)
 }
 END_TEST
 
+/// Steps that choose their size: by option, and as a scene says, with what they took.
+START_TEST(adaptive)
+{
+    ctn_error err;
+    ctn_scene *const scene = ctn_scene_load(source(PENDULUM), &err);
+    ctn_model *const m = ctn_model_create(scene, &err);
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = CTN_DOP853, cfg.adaptive = true, cfg.dt = 0.5, cfg.error_tolerance = 1e-7;
+    ctn_batch *const b = ctn_batch_create(m, &cfg, &err);
+    double q[2], v[2];
+    ctn_step_stats s;
+    ck_assert_int_eq(ctn_batch_step(b, 10, &s, NULL), CTN_OK);
+    ctn_batch_state(b, q, v);
+    cJSON *j = catena_json(0, "run", source(PENDULUM), "--method", "dop853", "--dt", "auto", "--interval", "0.5", "--tolerance",
+                           "1e-7", "--duration", "5", "--json", "--out", "a.csv", NULL);
+    char *const text = slurp("a.csv", NULL);
+    ck_assert_ptr_nonnull(strstr(text, "\n# dt: 0.5\n# error_tolerance: 9.9999999999999995e-08\n"));
+    ck_assert_ptr_nonnull(strstr(text, ",stats.substeps,stats.rejected,stats.residual,"));
+    free(text);
+    same_numbers(member(j, "final.q"), q, 2), same_numbers(member(j, "final.v"), v, 2);
+    ck_assert_double_eq(number(j, "dt"), 0.5);
+    ck_assert_double_eq(number(j, "tolerance"), 1e-7);
+    ck_assert(cJSON_IsTrue(member(j, "adaptive")));
+    ck_assert_double_eq(number(j, "steps"), 10);
+    ck_assert_double_eq(number(j, "substeps"), (double)s.substeps);
+    ck_assert_double_eq(number(j, "rejected"), (double)s.rejected);
+    ck_assert_int_gt(s.rejected, 0);
+    cJSON_Delete(j);
+    j = catena_json(0, "info", source(PENDULUM), "--method", "dop853", "--dt", "auto", "--json", NULL);
+    ck_assert_double_eq(number(j, "integrator.dt"), 0.01);  // not the scene's, which is a step
+    ck_assert_double_eq(number(j, "integrator.tolerance"), 1e-6);
+    cJSON_Delete(j);
+    char parts[60];
+    snprintf(parts, sizeof parts, "parts         %ld, and %ld rejected", s.substeps, s.rejected);
+    outcome o = catena("run", source(PENDULUM), "--method", "dop853", "--dt", "auto", "--interval", "0.5", "--tolerance", "1e-7",
+                       "--duration", "5");
+    ck_assert_ptr_nonnull(strstr(o.out, "method        dop853, dt auto, interval 0.5 s, tolerance 1e-07"));
+    ck_assert_ptr_nonnull(strstr(o.out, parts));
+    outcome_free(&o);
+    o = catena("run", source(PENDULUM), "--method", "dop853", "--dt", "auto", "--tolerance", "1e-100");
+    ck_assert_int_eq(o.status, 1);
+    ck_assert_ptr_nonnull(strstr(o.err, "the step size that the tolerance asks for is too small"));
+    ck_assert_ptr_nonnull(strstr(o.err, "try more than --tolerance 1e-100"));
+    outcome_free(&o);
+    ctn_batch_free(b), ctn_model_free(m), ctn_scene_free(scene);
+}
+END_TEST
+
 /// A world that cannot go on: said why and when, exit status 1, and the recording is there.
 START_TEST(frozen)
 {
@@ -337,6 +385,7 @@ int main(void)
     tcase_add_test(all, summary);
     tcase_add_loop_test(all, shipped_scenes, 0, (int)(sizeof scenes / sizeof *scenes));
     tcase_add_test(all, all_shipped);
+    tcase_add_test(all, adaptive);
     tcase_add_test(all, frozen);
     tcase_add_loop_test(all, interrupted, 0, 2);
     tcase_add_loop_test(all, plot, 0, 3);

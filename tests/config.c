@@ -16,6 +16,8 @@ START_TEST(defaults)
     ck_assert_int_eq(cfg.order, 2);
     ck_assert_int_eq(cfg.solver, CTN_NEWTON);
     ck_assert_double_eq(cfg.tolerance, 1e-9);
+    ck_assert_double_eq(cfg.error_tolerance, 1e-6);
+    ck_assert(!cfg.adaptive && !cfg.dense);
     ck_assert_int_eq(cfg.max_iterations, 60);
     ck_assert_int_eq(cfg.max_halvings, 10);
     ck_assert_ptr_null(cfg.engine);
@@ -28,15 +30,15 @@ START_TEST(names)
     static const struct {
         ctn_method method;
         const char *name;
-    } methods[] = {{CTN_EULER, "euler"}, {CTN_SEMI_IMPLICIT, "semi-implicit"}, {CTN_RK2, "rk2"}, {CTN_RK3, "rk3"},
-                   {CTN_RK4, "rk4"},     {CTN_COLLOCATION, "collocation"}};
+    } methods[] = {{CTN_EULER, "euler"}, {CTN_SEMI_IMPLICIT, "semi-implicit"}, {CTN_RK2, "rk2"},      {CTN_RK3, "rk3"},
+                   {CTN_RK4, "rk4"},     {CTN_COLLOCATION, "collocation"},     {CTN_DOP853, "dop853"}};
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         ctn_method method = (ctn_method)77;
         ck_assert_str_eq(ctn_method_name(methods[i].method), methods[i].name);
         ck_assert_int_eq(ctn_method_from_name(methods[i].name, &method, 0), CTN_OK);
         ck_assert_int_eq(method, methods[i].method);
     }
-    ck_assert_ptr_null(ctn_method_name((ctn_method)6));
+    ck_assert_ptr_null(ctn_method_name((ctn_method)7));
     ck_assert_ptr_null(ctn_method_name((ctn_method)-1));
     ck_assert_str_eq(ctn_solver_name(CTN_NEWTON), "newton");
     ck_assert_ptr_null(ctn_solver_name((ctn_solver)1));
@@ -52,9 +54,8 @@ START_TEST(names_that_are_refused)
         const char *message;
     } cases[] = {
         {"radau", CTN_UNAVAILABLE,
-         "method 'radau' is not available in this version; allowed: semi-implicit, euler, rk2, rk3, rk4, collocation"},
+         "method 'radau' is not available in this version; allowed: semi-implicit, euler, rk2, rk3, rk4, dop853, collocation"},
         {"variational", CTN_UNAVAILABLE, "method 'variational' is not available in this version; "},
-        {"dop853", CTN_UNAVAILABLE, "method 'dop853' is not available in this version; "},
         {"RK4", CTN_BAD_CONFIG, "unknown method 'RK4'; did you mean 'rk4'? allowed: "},
         {"semi_implicit", CTN_BAD_CONFIG, "unknown method 'semi_implicit'; did you mean 'semi-implicit'? allowed: "},
         {"leapfrog", CTN_BAD_CONFIG, "unknown method 'leapfrog'; allowed: semi-implicit, "},
@@ -94,6 +95,8 @@ static const struct {
     {"dt", -0.01, CTN_BAD_CONFIG, "expected a positive time (s), found -0.01"},
     {"dt", INFINITY, CTN_BAD_CONFIG, "expected a positive time (s), found inf"},
     {"dt", NAN, CTN_BAD_CONFIG, "expected a positive time (s), found nan"},
+    {"error_tolerance", 1e-12, CTN_OK, 0},
+    {"error_tolerance", -1, CTN_BAD_CONFIG, "expected a positive number, found -1"},
     {"order", 2, CTN_OK, 0},
     {"order", 1, CTN_BAD_CONFIG, "expected 2, found 1"},
     {"order", 3, CTN_UNAVAILABLE, "order 3 is not available in this version; expected 2"},

@@ -40,13 +40,13 @@ static void world_force(const ctn_model *m, int w, double *tau)
 
 /// Hash of every world's trajectory in a batch of `worlds`: state, residual, energy and iterations every `every` steps. Forces
 /// act on it from the third part of the run on, other ones in the last part.
-static uint64_t *trajectories(const ctn_model *m, const char *engine, ctn_method method, double dt, int worlds, int steps,
-                              int every)
+static uint64_t *trajectories(const ctn_model *m, const char *engine, ctn_method method, double dt, bool adaptive, int worlds,
+                              int steps, int every)
 {
     const size_t nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m), W = (size_t)worlds;
     ctn_error err = {0};
     ctn_batch_config cfg = ctn_batch_config_default();
-    cfg.worlds = worlds, cfg.dt = dt, cfg.method = method, cfg.engine = engine;
+    cfg.worlds = worlds, cfg.dt = dt, cfg.adaptive = adaptive, cfg.method = method, cfg.engine = engine;
     ctn_batch *b = ctn_batch_create(m, &cfg, &err);
     ck_assert_msg(b != NULL, "%s", err.message);
     double *q = malloc((W * nq + 1) * sizeof *q), *v = malloc((W * nv + 1) * sizeof *v),
@@ -66,6 +66,7 @@ static uint64_t *trajectories(const ctn_model *m, const char *engine, ctn_method
             h[w] = hash_of(h[w], &stats[w].residual, 1);
             h[w] = hash_of(h[w], &stats[w].energy_after, 1);
             h[w] = (h[w] ^ (uint64_t)stats[w].iterations) * 0x100000001b3u;
+            h[w] = (h[w] ^ (uint64_t)(stats[w].substeps + 1000000 * stats[w].rejected)) * 0x100000001b3u;
         }
     }
     free(q), free(v), free(tau), free(stats);
@@ -76,9 +77,11 @@ static uint64_t *trajectories(const ctn_model *m, const char *engine, ctn_method
 static const struct {
     ctn_method method;
     double dt;
-} methods[] = {{CTN_SEMI_IMPLICIT, 1e-3}, {CTN_RK4, 2e-3}, {CTN_COLLOCATION, 0.02}, {CTN_COLLOCATION, 0.2}};
+    bool adaptive;  // each lane its own parts
+} methods[] = {{CTN_SEMI_IMPLICIT, 1e-3, false}, {CTN_RK4, 2e-3, false},         {CTN_DOP853, 4e-3, false},
+               {CTN_DOP853, 0.04, true},         {CTN_COLLOCATION, 0.02, false}, {CTN_COLLOCATION, 0.2, false}};
 
-/// Batches of 1, 3, 64 and 1000 worlds: 1000 steps (fewer under sanitizers) on every engine, the same bits for the worlds they share.
+/// Batches of 1, 3, 64 and 1000 worlds: 1000 steps (fewer under sanitizers, and of dop853) on every engine, the same bits for the worlds they share.
 START_TEST(batches)
 {
     static const int sizes[] = {1, 3, 64, 1000};
@@ -86,13 +89,15 @@ START_TEST(batches)
     ctn_model *m = random_model(40 + (uint64_t)_i, &o);
     const ctn_engine *const *list = engines_available();
     for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
-        uint64_t *first = NULL;  // of the largest batch on the last engine
+        uint64_t *first = NULL;                                                 // of the largest batch on the last engine
+        const int steps = methods[k].method == CTN_DOP853 ? STEPS / 5 : STEPS;  // of twelve accelerations and more
         int engines = 0;
         while (list[engines]) engines++;
         for (int e = engines - 1; e >= 0; e--)
             for (int s = 3; s >= 0; s--) {
                 if (s == 3 && e < engines - 1 && k != 1) continue;  // a thousand worlds on the narrower engines: one method
-                uint64_t *h = trajectories(m, list[e]->name, methods[k].method, methods[k].dt, sizes[s], STEPS, STEPS / 10);
+                uint64_t *h = trajectories(m, list[e]->name, methods[k].method, methods[k].dt, methods[k].adaptive, sizes[s],
+                                           steps, steps / 10);
                 if (!first) first = h;
                 for (int w = 0; w < sizes[s]; w++)
                     ck_assert_msg(h[w] == first[w], "%s, method %zu, world %d of %d: other bits", list[e]->name, k, w, sizes[s]);
@@ -117,13 +122,12 @@ START_TEST(other_lanes)
         world_state(m, w, q + (size_t)w * nq, v + (size_t)w * nv), world_force(m, w, tau + (size_t)w * nv);
     for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
         ctn_batch_config cfg = ctn_batch_config_default();
-        cfg.dt = methods[k].dt, cfg.method = methods[k].method;
-        const size_t n = engines[0]->flat_size(m, cfg.method);
+        cfg.dt = methods[k].dt, cfg.method = methods[k].method, cfg.adaptive = methods[k].adaptive;
+        const size_t n = engines[0]->flat_size(m, &cfg);
         for (int e = 0; e < 3; e++) {
             const ctn_engine *g = engines[e];
-            void *state = aligned_alloc(64, g->state_size(m, cfg.method) + 64),
-                 *work = aligned_alloc(64, g->work_size(m, cfg.method) + 64);
-            memset(state, 0, g->state_size(m, cfg.method)), memset(work, 0, g->work_size(m, cfg.method));
+            void *state = aligned_alloc(64, g->state_size(m, &cfg) + 64), *work = aligned_alloc(64, g->work_size(m, &cfg) + 64);
+            memset(state, 0, g->state_size(m, &cfg)), memset(work, 0, g->work_size(m, &cfg));
             x[e] = malloc(8 * n * sizeof *x[e]);
             for (int w = 0; w < 8; w += g->lanes) {
                 const double *qr[8], *vr[8], *tr[8];

@@ -52,6 +52,56 @@ START_TEST(limit_of_rk4)
 }
 END_TEST
 
+/// Halving the step of dop853 divides the error by 2^8 nearly; the steps are those between rounding and the first digits.
+START_TEST(order_of_dop853)
+{
+    static const double dt[] = {0.05, 0.025, 0.0125, 0.0125, 0.1, 0.1};
+    const double a = error_at(models[_i], CTN_DOP853, dt[_i], 2), b = error_at(models[_i], CTN_DOP853, dt[_i] / 2, 2);
+    ck_assert_msg(log2(a / b) > 7.5 && log2(a / b) < 10 && a < 1e-4, "%s: order %.3f (errors %.3g, %.3g)", models[_i],
+                  log2(a / b), a, b);
+    const double e = error_at(models[_i], CTN_DOP853, 6.25e-4, 10);
+    ck_assert_msg(e < 1e-11, "%s after 1 s: %.3g", models[_i], e);
+}
+END_TEST
+
+/// The same on random forests of all joints, beside steps an eighth as large.
+START_TEST(order_of_dop853_on_forests)
+{
+    double sum = 0;
+    int count = 0;
+    FOR_SEEDS(seed, 12)
+    {
+        const random_options o = {.links = 7, .passive = true, .smooth = true};
+        ctn_model *m = random_model(seed, &o);
+        const int nq = ctn_model_nq(m), nv = ctn_model_nv(m), n = nq + nv;
+        double *x[4], error[2];
+        for (int k = 0; k < 4; k++) x[k] = malloc((size_t)(n + 1) * sizeof *x[k]);
+        rng r = {seed};
+        random_state(m, &r, x[3], x[3] + nq);
+        for (int k = 0; k < 3; k++) {
+            static const int steps[] = {8, 16, 128};
+            ctn_batch_config cfg = ctn_batch_config_default();
+            cfg.method = CTN_DOP853, cfg.dt = 0.08 / steps[k];
+            ctn_batch *b = ctn_batch_create(m, &cfg, NULL);
+            ck_assert(ctn_batch_set_state(b, x[3], x[3] + nq, 0, NULL) == CTN_OK);
+            ck_assert_int_eq(ctn_batch_step(b, steps[k], NULL, NULL), CTN_OK);
+            ctn_batch_state(b, x[k], x[k] + nq);
+            ctn_batch_free(b);
+        }
+        for (int k = 0; k < 2; k++) error[k] = relative_error(x[k], x[2], n);
+        const double order = log2(error[0] / error[1]);
+        if (error[1] > 1e-13) {  // else rounding is a part of it
+            ck_assert_msg(order > 6, "seed %llu: order %.3f (errors %.3g, %.3g)", (unsigned long long)seed, order, error[0],
+                          error[1]);
+            sum += order, count++;
+        }
+        for (int k = 0; k < 4; k++) free(x[k]);
+        ctn_model_free(m);
+    }
+    ck_assert_msg(count < 4 || (sum / count > 7.5 && sum / count < 9), "order %.3f on average of %d", sum / count, count);
+}
+END_TEST
+
 /// A free body spinning about a principal axis: turned exactly, whatever the step.
 START_TEST(steady_spin)
 {
@@ -61,7 +111,7 @@ START_TEST(steady_spin)
     ctn_scene *scene = ctn_scene_parse(text, strlen(text), "top", &err);
     ck_assert_msg(scene != NULL, "%s", err.message);
     ctn_model *m = ctn_model_create(scene, &err);
-    static const ctn_method all[] = {CTN_EULER, CTN_SEMI_IMPLICIT, CTN_RK2, CTN_RK3, CTN_RK4};
+    static const ctn_method all[] = {CTN_EULER, CTN_SEMI_IMPLICIT, CTN_RK2, CTN_RK3, CTN_RK4, CTN_DOP853};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         ctn_batch_config cfg = ctn_batch_config_default();
         cfg.method = all[k], cfg.dt = 0.1;
@@ -115,6 +165,8 @@ int main(void)
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, order_of_convergence, 0, sizeof models / sizeof *models);
     tcase_add_loop_test(t, limit_of_rk4, 0, sizeof models / sizeof *models);
+    tcase_add_loop_test(t, order_of_dop853, 0, sizeof models / sizeof *models);
+    tcase_add_test(t, order_of_dop853_on_forests);
     tcase_add_test(t, not_a_number_is_worst);
     tcase_add_test(t, steady_spin);
     tcase_add_test(t, energy_of_rk4);

@@ -17,6 +17,7 @@
 #include "dynamics/kinematics.h"
 #include "dynamics/passive.h"
 #include "integrators/chart.h"
+#include "integrators/tableaux.h"
 #include "integrators/explicit.h"
 #include "integrators/joint_terms.h"
 #include "integrators/collocation.h"
@@ -28,6 +29,9 @@
 #include "integrators/stage_sweep.h"
 #include "integrators/stage_step.h"
 #include "integrators/step_ladder.h"
+#include "integrators/step_control.h"
+#include "integrators/interpolant.h"
+#include "integrators/adaptive_step.h"
 #include "integrators/block_step.h"
 
 typedef struct {
@@ -51,5 +55,6 @@ KERNEL void guard_all(const ctn_model *m, const ctn_batch_config *cfg, guard_wor
     link_jacobian(m, q, 0, w->T, out);
     block_set(m, cfg, &w->state, &w->block, q, v);
     block_step(m, cfg, &w->state, &w->block, v, 1, true, counts);
+    block_interpolate(m, cfg, &w->state, &w->block, 0.5, true);
     out[0] = block_velocity(m, cfg, &w->state, &w->block)[0];
 }

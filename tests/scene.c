@@ -60,6 +60,30 @@ START_TEST(what_is_omitted)
 }
 END_TEST
 
+/// `dt: auto` gives `tolerance` another meaning and another default.
+START_TEST(automatic_steps)
+{
+    static const char *const texts[] = {"{method: dop853, dt: auto}",
+                                        "{interval: 0.25, tolerance: 1e-5, dt: auto, method: dop853}",
+                                        "{method: dop853, dt: 0.5, tolerance: 1e-5}"};
+    static const double dt[] = {0.01, 0.25, 0.5}, error_tolerance[] = {1e-6, 1e-5, 1e-6}, tolerance[] = {1e-9, 1e-9, 1e-5};
+    for (int k = 0; k < 3; k++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "catena: 1\nintegrator: %s\nlinks:\n  - {name: a, joint: ball, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n",
+                 texts[k]);
+        ctn_scene *const scene = parse(text);
+        const ctn_batch_config cfg = ctn_scene_config(scene);
+        ck_assert_int_eq(cfg.method, CTN_DOP853);
+        ck_assert_int_eq(cfg.adaptive, k < 2);
+        ck_assert_double_eq(cfg.dt, dt[k]);
+        ck_assert_double_eq(cfg.error_tolerance, error_tolerance[k]);
+        ck_assert_double_eq(cfg.tolerance, tolerance[k]);
+        ctn_scene_free(scene);
+    }
+}
+END_TEST
+
 START_TEST(every_key)
 {
     const char *const text =
@@ -748,6 +772,7 @@ int main(void)
     TCase *const texts = tcase_create("texts");
     tcase_set_timeout(texts, 120);
     tcase_add_test(texts, what_is_omitted);
+    tcase_add_test(texts, automatic_steps);
     tcase_add_test(texts, every_key);
     tcase_add_test(texts, joint_types);
     tcase_add_test(texts, euler_angles);

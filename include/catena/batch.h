@@ -19,6 +19,7 @@ typedef enum ctn_method {
     CTN_RK4,            // the classical Runge-Kutta method, order 4
     CTN_COLLOCATION,    // position-based collocation of `order` K; 2: first-order accurate, L-stable, any step size
     CTN_RADAU,          // position-based Radau IIA with `stages` s: order 2 s - 1, L-stable
+    CTN_DOP853,         // Dormand and Prince's Runge-Kutta method of order 8
 } ctn_method;
 
 /// How position-based methods solve their equations.
@@ -28,19 +29,24 @@ typedef enum ctn_solver {
 
 /// Configuration of a batch. Start from ctn_batch_config_default() or ctn_scene_config(); a plain struct, copied in.
 typedef struct ctn_batch_config {
-    unsigned cookie;     // set by ctn_batch_config_default; catches an uninitialised struct
-    int worlds;          // >= 1, default 1
-    double dt;           // s, > 0, default 0.01; larger: cheaper, less accurate
-    ctn_method method;   // default CTN_SEMI_IMPLICIT
-    int order;           // collocation: 2 to 6, default 2; higher: more accurate, unstable at large steps from 3 on
-    int stages;          // radau: 1 to 4, default 2; more: more accurate at a higher cost a step
-    ctn_solver solver;   // position-based methods, default CTN_NEWTON
-    double tolerance;    // residual at which a solve stops, relative to each joint's scale of force (docs/integrators.md),
-                         // > 0, default 1e-9; larger: fewer iterations, the steps' laws hold less exactly
-    int max_iterations;  // Newton iterations before a step is halved, default 60
-    int max_halvings;    // how often a step may be halved in a row before its world freezes, default 10
-    const char *engine;  // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512".
-                         // Every engine gives the same bits.
+    unsigned cookie;  // set by ctn_batch_config_default; catches an uninitialised struct
+    int worlds;       // >= 1, default 1
+    double dt;        // s, > 0, default 0.01; larger: cheaper, less accurate. With `adaptive`: the interval of one step
+    bool adaptive;    // default false. true: each world makes its own parts of every step of dt, as large as error_tolerance
+                      // allows and ending with it; for methods that estimate their error (dop853)
+    double error_tolerance;  // of adaptive steps: error of a part, relative to each joint's own scale (docs/integrators.md), > 0,
+                             // default 1e-6; larger: fewer parts, less accurate
+    ctn_method method;       // default CTN_SEMI_IMPLICIT
+    int order;               // collocation: 2 to 6, default 2; higher: more accurate, unstable at large steps from 3 on
+    int stages;              // radau: 1 to 4, default 2; more: more accurate at a higher cost a step
+    ctn_solver solver;       // position-based methods, default CTN_NEWTON
+    double tolerance;        // residual at which a solve stops, relative to each joint's scale of force (docs/integrators.md),
+                             // > 0, default 1e-9; larger: fewer iterations, the steps' laws hold less exactly
+    int max_iterations;      // Newton iterations before a step is halved, default 60
+    int max_halvings;        // how often a step may be halved in a row before its world freezes, default 10
+    bool dense;              // default false. true: keep what ctn_batch_dense needs; not for position-based methods
+    const char *engine;      // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512".
+                             // Every engine gives the same bits.
 } ctn_batch_config;
 
 CTN_API ctn_batch_config ctn_batch_config_default(void);
@@ -65,6 +71,7 @@ typedef enum ctn_freeze {
     CTN_FREEZE_NOT_FINITE,     // accelerations, velocities or coordinates became infinite or NaN
     CTN_FREEZE_NOT_CONVERGED,  // no fallback found a step
     CTN_FREEZE_ANGLE,          // a joint angle left the range of sine and cosine (1e6 rad)
+    CTN_FREEZE_STEP,           // adaptive steps: a part would have to be smaller than 1e-12 of the step
 } ctn_freeze;
 
 /// What happened to one world in one call of ctn_batch_step.
@@ -77,7 +84,8 @@ typedef struct ctn_step_stats {
     long curvature;                 // Newton steps without the curvature of some subtree, as a pivot was not positive
     long fallbacks;                 // steps that needed fewer stages or had to be halved
     long fewer_stages;              // parts of steps that were done with fewer stages
-    long substeps;                  // parts in which all steps were carried out; = steps if there was no fallback
+    long substeps;                  // parts in which all steps were carried out; = steps if none was halved or adaptive
+    long rejected;                  // parts repeated because their error was beyond the tolerance
     double residual;                // largest scaled residual at the end of a step (0 for explicit methods)
     double energy_before;           // J, before the call: kinetic + potential + springs
     double energy_after;            // J, after it
@@ -115,6 +123,14 @@ CTN_API ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *s
 /// velocity nearest, in the kinetic-energy norm, to the link velocities that the method carries.
 CTN_API void ctn_batch_state(ctn_batch *batch, double *q, double *v);
 
+/// States within the part of a step that each world carried out last (its last step, unless steps are adaptive or halved), by the
+/// method's own interpolant: `fraction` 0 is the part's start, 1 its end, where the state is that of ctn_batch_state up to rounding. q
+/// [worlds][nq], v [worlds][nv], time [worlds] (s; those of adaptive worlds differ); any may be NULL. dop853 has an interpolant of
+/// order 7, the other methods the cubic of Hermite. The first call after a step makes its last part once more, to find the
+/// interpolant; further ones only evaluate it. Before the first step, and after ctn_batch_set_state or ctn_batch_restore, it is the
+/// state itself. Returns CTN_BAD_ARGUMENT for a fraction outside 0 .. 1, or a batch whose configuration lacks `dense`.
+CTN_API ctn_status ctn_batch_dense(ctn_batch *batch, double fraction, double *q, double *v, double *time, ctn_error *err);
+
 /// Starts all worlds anew from q [worlds][nq] and v [worlds][nv] at `time` (s); frozen worlds run again. Quaternions are
 /// normalised. Returns CTN_BAD_ARGUMENT for numbers that are not finite or quaternions of length zero or beyond 1e154, and then
 /// changes nothing.
@@ -128,7 +144,7 @@ CTN_API double ctn_batch_time(const ctn_batch *batch, int world);
 
 /// The whole state of the batch, all that its future depends on besides model, configuration and force: a versioned block of
 /// ctn_batch_saved_size bytes. Restoring it into a batch of the same model and configuration continues with the same bits.
-/// ctn_batch_restore returns CTN_BAD_ARGUMENT, and changes nothing, if model, method, dt or worlds are others.
+/// ctn_batch_restore returns CTN_BAD_ARGUMENT, and changes nothing, if model, method, dt, adaptive or worlds are others.
 CTN_API size_t ctn_batch_saved_size(const ctn_batch *batch);
 CTN_API void ctn_batch_save(const ctn_batch *batch, void *block);
 CTN_API ctn_status ctn_batch_restore(ctn_batch *batch, const void *block, size_t size, ctn_error *err);

@@ -1,0 +1,127 @@
+/// A step in parts whose sizes keep the error of each within the tolerance: `dt: auto`. Lanes choose their own sizes; one that has
+/// reached the end of the step waits.
+///
+/// The error of a part is measured by joint, in units that do not depend on the model's, and the largest one counts:
+///     coordinates   |e| / (s + |u|)                         u the increment in the part, s = 1 rad, or for joints that slide the
+///     velocities    |e| / (s max(rho, 0.01/h))              extent of all that hangs on them (m)
+/// rho is the largest rate |v|/s of any joint at both ends, so that velocities are measured beside the motion of the whole tree. The
+/// second bound of theirs is for trees at rest: there a velocity counts by the way that it goes in the part.
+#ifndef CATENA_ADAPTIVE_STEP_H
+#define CATENA_ADAPTIVE_STEP_H
+
+enum { DOP853_ERROR_ORDER = 8 };
+#define LEAST_PART 1e-12  // of a step; a world whose parts should be smaller is frozen
+
+/// What happened, by lane. frozen: why it cannot go on, a ctn_freeze.
+typedef struct {
+    real parts, rejected, evaluations, frozen;
+} adaptive_counts;
+
+/// The unit of a joint's coordinates: rad, or m.
+FN real joint_unit(const ctn_body *b)
+{
+    const bool slides = b->kind == JOINT_PRISMATIC || b->kind == JOINT_TRANSLATION;
+    return rset(slides && b->extent > 0 ? b->extent : 1);
+}
+
+/// Length of the joint's entries of x [nv].
+FN real joint_length(const ctn_body *b, const real *x)
+{
+    real sum = rset(0);
+    for (int k = b->vadr; k < b->vadr + b->nv; k++) sum = fmadd(x[k], x[k], sum);
+    return root(sum);
+}
+
+/// rho: the largest |v|/s of any joint. x [nv]
+KERNEL real largest_rate(const ctn_model *m, const real *x)
+{
+    real most = rset(0);
+    for (int i = 0; i < m->nbody; i++) most = larger(most, joint_length(&m->bodies[i], x) / joint_unit(&m->bodies[i]));
+    return most;
+}
+
+/// The error of a part of size h from velocities v to w by the increments u, as above; eq, ev [nv]: estimated errors of u and w. NaN
+/// or infinite if any of them is.
+KERNEL real error_norm(const ctn_model *m, real h, const real *u, const real *v, const real *w, const real *eq, const real *ev)
+{
+    const real rho = larger(larger(largest_rate(m, v), largest_rate(m, w)), rset(0.01) / h);
+    real most = rset(0);
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const real s = joint_unit(b);
+        most = larger(most, larger(joint_length(b, eq) / (s + joint_length(b, u)), joint_length(b, ev) / (s * rho)));
+    }
+    return most;
+}
+
+/// The error of the step from v that dop853 has left in `work`: its estimate of order 5, made smaller where that of order 3 says that
+/// the step is well within the range of convergence, so that it is of order 8. [Hairer, Norsett, Wanner, section II.10]
+KERNEL real dop853_norm(const ctn_model *m, real h, const real *v, explicit_work *work)
+{
+    real n[2];
+    for (int e = 0; e < 2; e++) {
+        for (int k = 0; k < m->nv; k++) {
+            real q = rset(0), w = rset(0);
+            for (int s = 0; s < EXPLICIT_STAGES; s++) {
+                const real c = rset(dop853_error[e][s]);
+                q = fmadd(c, work->kq[s][k], q), w = fmadd(c, work->kv[s][k], w);
+            }
+            work->eq[k] = h * q, work->ev[k] = h * w;
+        }
+        n[e] = error_norm(m, h, work->u, v, work->w, work->eq, work->ev);
+    }
+    const real scale = root(fmadd(n[0], n[0], rset(0.01) * n[1] * n[1]));
+    return sel(gt(scale, rset(0)), n[0] * (n[0] / scale), n[0]);
+}
+
+/// A size to begin with: in which velocities, or accelerations from rest, move no joint by more than the fraction of its unit that
+/// meets the tolerance with an error of this order; `most` for a tree at rest. accel [nv]
+KERNEL real first_size(const ctn_model *m, const real *v, const real *accel, double tolerance, double order, real most)
+{
+    const real rate = larger(largest_rate(m, v), root(largest_rate(m, accel)));
+    const real part = tolerance < 1 ? small_power(rset(tolerance), 1 / order) : rset(1);
+    return sel(gt(rate * most, part), larger(part / rate, rset(LEAST_PART) * most), most);
+}
+
+/// One step of cfg->dt in the lanes `active`, by dop853. Where it is not completed the state is that of the last part that was, and
+/// *at (0..1) tells which. part: takes note of the last one; may be NULL. Returns where it was completed.
+KERNEL mask adaptive_step(const ctn_model *m, const ctn_batch_config *cfg, real *q, real *v, step_control *control,
+                          interpolant *part, const real *tau, mask active, explicit_work *work, adaptive_counts *count, real *at)
+{
+    const real one = rset(1), zero = rset(0), end = rset(cfg->dt);
+    const mask fresh = both(active, le(control->size, zero));
+    mask running = active, repeated = none_of();
+    real here = zero;
+    if (any_of(fresh)) {
+        acceleration(m, q, v, tau, work, work->kv[0]);
+        count->evaluations = count->evaluations + sel(fresh, one, zero);
+        const real size = first_size(m, v, work->kv[0], cfg->error_tolerance, DOP853_ERROR_ORDER, end);
+        control->size = sel(fresh, size, control->size), control->error = sel(fresh, one, control->error);
+    }
+    while (any_of(running)) {
+        mask last, far;
+        const real h = fit_size(control->size, end - here, &last);
+        count->evaluations = count->evaluations + sel(running, rset(explicit_step(m, CTN_DOP853, q, v, tau, h, work)), zero);
+        const mask valid = config_valid(m, work->x, work->w, &far);
+        const real norm = sel(either(valid, far), dop853_norm(m, h, v, work), one / zero);
+        const real error = norm / rset(cfg->error_tolerance);
+        mask accepted = control_step(control, h, error, DOP853_ERROR_ORDER, running, repeated);
+        const mask rejected = both(running, not_(accepted));
+        far = both(accepted, far), accepted = both(accepted, not_(far));
+        if (part) start_part(m, part, q, v, tau, h, accepted);
+        for (int k = 0; k < m->nq; k++) q[k] = sel(accepted, work->x[k], q[k]);
+        for (int k = 0; k < m->nv; k++) v[k] = sel(accepted, work->w[k], v[k]);
+        here = sel(accepted, sel(last, end, here + h), here);
+        count->parts = count->parts + sel(accepted, one, zero);
+        count->rejected = count->rejected + sel(rejected, one, zero);
+        const mask tiny = both(both(running, not_(both(accepted, last))), lt(control->size, rset(LEAST_PART) * end));
+        const real reason = sel(le(norm * zero, zero), rset(CTN_FREEZE_STEP), rset(CTN_FREEZE_NOT_FINITE));
+        count->frozen = sel(far, rset(CTN_FREEZE_ANGLE), sel(tiny, reason, count->frozen));
+        repeated = rejected;
+        running = both(running, not_(either(either(far, tiny), both(accepted, last))));
+    }
+    *at = here / end;
+    return both(active, le(one, *at));
+}
+
+#endif

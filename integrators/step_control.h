@@ -1,0 +1,53 @@
+/// Step sizes from error estimates, by lane, for any method: a part of a step is repeated if its error is beyond the tolerance, and a
+/// proportional-integral controller proposes the size of the next one. [Hairer, Norsett, Wanner, Solving Ordinary Differential
+/// Equations I, section II.4; Gustafsson 1991]
+///
+/// An error is in units of the tolerance, and is taken to grow as h^order:
+///     accepted   h <- h min(6, max(1/5, 0.9 e^(-0.7/order) e_before^(0.4/order))),   at most h if the part had to be repeated
+///     rejected   h <- h min(0.9, max(1/5, 0.9 e^(-1/order)))
+#ifndef CATENA_STEP_CONTROL_H
+#define CATENA_STEP_CONTROL_H
+
+/// What a controller remembers from part to part and from step to step: a part of the state.
+typedef struct {
+    real size;   // s, proposed for the next part; 0: none yet
+    real error;  // of the last accepted part, at least 1e-4
+} step_control;
+
+/// x^a for x > 0 and 0 <= a < 1, a taken to 2^-12: the product of the roots x^(1/2), x^(1/4), ... that a is made of.
+FN real small_power(real x, double a)
+{
+    real y = rset(1);
+    for (int bit = 0; bit < 12; bit++) {
+        x = root(x), a += a;
+        if (a >= 1) y = y * x, a -= 1;
+    }
+    return y;
+}
+
+FN real between(real least, real x, real most) { return sel(lt(x, least), least, sel(gt(x, most), most, x)); }
+
+/// The size of the next part, `left` s before the end of the step: stretched by up to 5% to end there, or half of what is left if
+/// two parts reach it, so that no part is needlessly small. last: where it ends the step.
+FN real fit_size(real size, real left, mask *last)
+{
+    *last = le(left, rset(1.05) * size);
+    return sel(*last, left, sel(lt(left, size + size), rset(0.5) * left, size));
+}
+
+/// Learns from parts of size h with `error` (a NaN is beyond any tolerance) in the lanes `where`; repeated: those that were rejected
+/// just before. Returns where the part is accepted.
+FN mask control_step(step_control *c, real h, real error, double order, mask where, mask repeated)
+{
+    const real one = rset(1);
+    const mask within = le(error, one), accepted = both(where, within);
+    const real e = sel(le(error, rset(1e10)), sel(lt(error, rset(1e-10)), rset(1e-10), error), rset(1e10));
+    const real slow = rset(0.9) * small_power(c->error, 0.4 / order) / small_power(e, 0.7 / order);
+    const real grow = between(rset(0.2), slow, sel(repeated, one, rset(6)));
+    const real shrink = between(rset(0.2), rset(0.9) / small_power(e, 1 / order), rset(0.9));
+    c->size = sel(where, h * sel(within, grow, shrink), c->size);
+    c->error = sel(accepted, sel(lt(e, rset(1e-4)), rset(1e-4), e), c->error);
+    return accepted;
+}
+
+#endif
