@@ -17,7 +17,7 @@ METHODS = ('euler', 'semi-implicit', 'rk2', 'rk3', 'rk4', 'dop853',
 
 
 # one hue a family, in pictures
-COLOURS = {'euler': '#9ecae1', 'semi-implicit': '#6baed6', 'rk2': '#4292c6', 'rk3': '#2171b5', 'rk4': '#08306b', 'dop853': '#756bb1',
+COLOURS = {'euler': '#9edae5', 'semi-implicit': '#17becf', 'rk2': '#6baed6', 'rk3': '#2171b5', 'rk4': '#08306b', 'dop853': '#756bb1',
            'dop853,dt=auto': '#3f007d', 'collocation,order=2': '#fcae91', 'collocation,order=3': '#fb6a4a', 'collocation,order=4': '#de2d26',
            'collocation,order=5': '#a50f15', 'collocation,order=6': '#67000d', 'radau,stages=1': '#a1d99b', 'radau,stages=2': '#74c476',
            'radau,stages=3': '#31a354', 'radau,stages=4': '#006d2c', 'variational,order=2': '#fdae6b', 'variational,order=4': '#e6550d'}
