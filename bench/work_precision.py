@@ -31,8 +31,9 @@ class Case:
     batch: float     # a world in a batch of 64; None: no goal
 
 
+# 100 links are so sensitive that rounding alone moves the tip by centimetres after 1 s; after 0.6 s by less than 1e-8 m
 CASES = {'swing10': Case(lambda: motions.swing(10), 1.0, 2.5, 10), 'swing20': Case(lambda: motions.swing(20), 1.0, 2.5, 10),
-         'swing100': Case(lambda: motions.swing(100), 1.0, 10, 10), 'flying-tree5': Case(motions.flying_tree, 1.0, None, None),
+         'swing100': Case(lambda: motions.swing(100), 0.6, 10, 10), 'flying-tree5': Case(motions.flying_tree, 1.0, None, None),
          'iiwa-falling': Case(motions.falling_arm, 1.0, None, None), 'iiwa-stiff': Case(motions.stiff_arm, 0.5, 10, None),
          'rope200': Case(lambda: motions.rope(200), 1.0, 10, None)}
 QUICK = ('swing10', 'flying-tree5', 'iiwa-stiff')

@@ -13,8 +13,8 @@
 static const double first_dt = 0.5;                     // s: the sweep begins here
 static const double growth = 1.5;                       // of the number of steps from one run to the next
 static const double margin = 0.01;                      // how much finer than the error the reference is
-static const double most_steps = 1e6, most_work = 2e7;  // of a run in the sweep: steps, and steps times links
-static const long most_reference = 1 << 22;
+static const double most_steps = 3e5, most_work = 2e7;  // of a run in the sweep: steps, and steps times links
+static const long most_reference = 1 << 20;
 enum { STREAK = 3, REFINEMENTS = 4 };  // runs in a row that must meet the error; bisections of the step that does
 
 /// The parameters that make several methods of one; those that this version refuses are passed over.
