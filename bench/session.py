@@ -17,10 +17,14 @@ METHODS = ('euler', 'semi-implicit', 'rk2', 'rk3', 'rk4', 'dop853',
 
 
 # one hue a family, in pictures
-COLOURS = {'euler': '#9edae5', 'semi-implicit': '#17becf', 'rk2': '#6baed6', 'rk3': '#2171b5', 'rk4': '#08306b', 'dop853': '#756bb1',
-           'dop853,dt=auto': '#3f007d', 'collocation,order=2': '#fcae91', 'collocation,order=3': '#fb6a4a', 'collocation,order=4': '#de2d26',
-           'collocation,order=5': '#a50f15', 'collocation,order=6': '#67000d', 'radau,stages=1': '#a1d99b', 'radau,stages=2': '#74c476',
-           'radau,stages=3': '#31a354', 'radau,stages=4': '#006d2c', 'variational,order=2': '#fdae6b', 'variational,order=4': '#e6550d'}
+COLOURS = {
+    'euler': '#9edae5', 'semi-implicit': '#17becf', 'rk2': '#6baed6', 'rk3': '#2171b5', 'rk4': '#08306b',
+    'dop853': '#756bb1', 'dop853,dt=auto': '#3f007d',
+    'collocation,order=2': '#fcae91', 'collocation,order=3': '#fb6a4a', 'collocation,order=4': '#de2d26', 'collocation,order=5': '#a50f15',
+    'collocation,order=6': '#67000d',
+    'radau,stages=1': '#a1d99b', 'radau,stages=2': '#74c476', 'radau,stages=3': '#31a354', 'radau,stages=4': '#006d2c',
+    'radau,stages=2,dt=auto': '#b3de69', 'radau,stages=3,dt=auto': '#4d9221',
+    'variational,order=2': '#fdae6b', 'variational,order=4': '#e6550d'}
 
 
 def label(method):

@@ -18,7 +18,7 @@ import states
 
 LEVELS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # m
 MUJOCO = ('euler', 'implicitfast', 'rk4')
-AUTO = 'dop853,dt=auto'  # swept over its tolerance
+AUTO = ('dop853,dt=auto', 'radau,stages=2,dt=auto', 'radau,stages=3,dt=auto')  # swept over their tolerance
 PEERS = {'euler': '#b0b0b0', 'implicitfast': '#707070', 'rk4': 'black', 'DOP853': '#e7298a'}  # colours
 REFERENCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'references.json')
 
@@ -117,10 +117,10 @@ def make_references(s, names, limit):
 
 def settings(method, duration):
     """(method, dt, steps, tolerance) from coarse to fine"""
-    if method == AUTO:
+    if method in AUTO:
         for k in range(2, 27):
             tolerance = 10 ** (-k / 2)
-            yield f'{AUTO},tolerance={tolerance:.3g}', duration, 1, tolerance
+            yield f'{method},tolerance={tolerance:.3g}', duration, 1, tolerance
         return
     steps = math.ceil(duration / 0.2)
     while steps < 10 ** 8:
@@ -222,7 +222,8 @@ def picture(s, every):
 
     def style(k):
         program, method = methods[k]
-        look = f'lw 2 lc rgb "{session.COLOURS[method]}"' if program == 'catena' else f'lw 1.5 dt 2 lc rgb "{PEERS[method]}"'
+        colour = (session.COLOURS if program == 'catena' else PEERS)[method]
+        look = f'lw 2 lc rgb "{colour}"' if program == 'catena' else f'lw 1.5 dt 2 lc rgb "{colour}"'
         return f'with linespoints ps 0.5 pt {4 + k % 10} {look}'
 
     for at, (name, curves) in enumerate(every.items()):
@@ -262,9 +263,9 @@ def main():
     for name in names:
         case, end = CASES[name], np.array(references[name]['points'])
         s.load(case.model())
-        who = [('catena', m, w) for m in (*session.METHODS, AUTO) for w in (1, motions.WORLDS)] + [('mujoco', m, 1) for m in MUJOCO]
+        who = [('catena', m, w) for m in (*session.METHODS, *AUTO) for w in (1, motions.WORLDS)] + [('mujoco', m, 1) for m in MUJOCO]
         curves = {key: sweep(s, name, case, end, *key, args) for key in who
-                  if s.takes(key[0], name, f'{AUTO},tolerance=0.001' if key[1] == AUTO else key[1])}
+                  if s.takes(key[0], name, f'{key[1]},tolerance=0.001' if key[1] in AUTO else key[1])}
         for _ in range(args.rounds - 1):
             for points in curves.values():
                 again(s, name, case, points, args)

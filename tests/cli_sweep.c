@@ -59,7 +59,9 @@ START_TEST(largest)
         const double error = true_error(m, steps), above = true_error(m, fewer < steps ? fewer : steps - 1);
         const char *const name = member(m, "method")->valuestring;
         ck_assert_msg(error <= 2e-3, "%s: %g with %ld steps", name, error, steps);
-        ck_assert_msg(above > 2e-3, "%s: %g with less than %ld steps already", name, above, steps);
+        // the sweep begins with steps of 0.5 s, which may be good enough for a method of high order
+        const bool first = steps == (long)number(member(m, "runs")->child, "steps");
+        ck_assert_msg(first || above > 2e-3, "%s: %g with less than %ld steps already", name, above, steps);
         ck_assert_double_eq_tol(number(m, "largest.error"), error, 2e-5);
         ck_assert_double_eq_tol(number(m, "largest.dt"), duration / (double)steps, 1e-15);
     }
