@@ -131,6 +131,7 @@ def settings(method, duration):
 def sweep(s, name, case, end, program, method, worlds, args):
     """points of one method, from coarse to fine"""
     points, fine = [], 0
+    limit = args.limit * (4 if program == 'mujoco' else 2 if worlds > 1 else 1)
     for spec, dt, steps, tolerance in settings(method, case.duration):
         result, cpu = finish(s, program, name, spec, worlds, dt, steps, args.seconds)
         if result is None:
@@ -138,7 +139,7 @@ def sweep(s, name, case, end, program, method, worlds, args):
         error = distance(measured(s, name, result), end)
         points.append(Point(program, method, worlds, dt, tolerance, error, cpu / worlds / case.duration))
         fine = fine + 1 if error < LEVELS[-1] / 2 else 0
-        if fine == 2 or 1.5 * cpu > args.limit * math.sqrt(worlds):
+        if fine == 2 or 1.5 * cpu > limit:
             break
     return points
 
@@ -146,7 +147,8 @@ def sweep(s, name, case, end, program, method, worlds, args):
 def again(s, name, case, points, args):
     """measures the cost of points that can count once more, and keeps the least"""
     for p in points:
-        if p.program == 'scipy' or p.error > LEVELS[0] * 3:
+        run = p.cost * p.worlds * case.duration
+        if p.program == 'scipy' or p.error > LEVELS[0] * 3 or run > 2:  # a run of seconds has its noise averaged
             continue
         spec = p.method if p.tolerance is None else f'{p.method},tolerance={p.tolerance:.3g}'
         _, cpu = finish(s, p.program, name, spec, p.worlds, p.dt, round(case.duration / p.dt), args.seconds)
@@ -245,7 +247,8 @@ def main():
     p.add_argument('--references', action='store_true', help='compute bench/references.json anew (an hour), measure nothing')
     p.add_argument('--rounds', type=int, help='how often every cost is measured, default 3 (quick: 1)')
     p.add_argument('--seconds', type=float, help='repeat a run for so long, default 0.05 (quick: 0)')
-    p.add_argument('--limit', type=float, help='CPU s that one run may take, default 10 (quick: 0.2; references: 600)')
+    p.add_argument('--limit', type=float, help='CPU s that one run may take, default 10 (quick: 0.2; references: 600); '
+                   'a batch twice, MuJoCo four times as long')
     args = p.parse_args()
     s = session.Session(args)
     names = [name for name in s.wanted(CASES) if args.only or not args.quick or name in QUICK]
