@@ -9,6 +9,17 @@
 ///     path MODEL METHOD DT DURATION LIMIT X Y Z            untimed, one world from the first state: energies, a point of the last
 ///                                                          link, and whether it survived: finite, and the energy never above
 ///                                                          the start by LIMIT times (energy at the start - at zero coordinates)
+///     knows MODEL METHOD                                   whether the library has that method, and it takes that model
+///     finish MODEL METHOD WORLDS DT STEPS SECONDS X Y Z FILE
+///                                                          CPU time of such a run, the least in SECONDS; where its first world ends:
+///                                                          origins of all links and a point of the last one into FILE
+///     survive MODEL METHOD DT DURATION MOST CPU            one world until it dies: frozen, or its energy 100 MOST J above the start;
+///                                                          or until DURATION, or until it has taken CPU s; gained: when its energy
+///                                                          was MOST J above the start
+///     trace MODEL METHOD DT STEPS FILE                     a row a step: time, energy, iterations, residual; ends where it freezes
+///
+/// METHOD is a name with the keys of a scene's `integrator:` section behind it: collocation,order=2,tolerance=1e-12. With dt=auto
+/// DT is the interval.
 #include "bench.h"
 
 #include <catena/catena.h>
@@ -103,14 +114,37 @@ static void answer_dynamics(bench_algorithm which, int count, double seconds)
     bench_time(&(bench_job){NULL, run_sweep, &s, count}, seconds);
 }
 
+/// The configuration that the reader of scenes makes of METHOD, so that what it knows is what can be asked for.
+static bool configure(const char *method, double dt, ctn_batch_config *cfg)
+{
+    char text[512];
+    int n = snprintf(text, sizeof text,
+                     "catena: 1\nlinks:\n  - {name: a, joint: revolute, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"
+                     "integrator: {%s: %.17g, method: ",
+                     strstr(method, "dt=") ? "interval" : "dt", dt);
+    for (; *method && n < (int)sizeof text - 4; method++) {
+        if (*method == ',') text[n++] = ',', text[n++] = ' ';
+        else if (*method == '=') text[n++] = ':', text[n++] = ' ';
+        else text[n++] = *method;
+    }
+    text[n++] = '}';
+    ctn_error err = {0};
+    ctn_scene *scene = ctn_scene_parse(text, (size_t)n, "METHOD", &err);
+    err.message[strcspn(err.message, "\n")] = 0;
+    if (scene) *cfg = ctn_scene_config(scene);
+    else printf("error %s", err.message);
+    ctn_scene_free(scene);
+    return scene;
+}
+
 static ctn_batch *make_batch(const char *method, int worlds, double dt)
 {
     if (worlds < 1 || worlds > now.states.count) return printf("error %d worlds of %d states", worlds, now.states.count), NULL;
     ctn_error err = {0};
-    ctn_batch_config cfg = ctn_batch_config_default();
-    cfg.worlds = worlds, cfg.dt = dt;
-    ctn_batch *batch = NULL;
-    if (ctn_method_from_name(method, &cfg.method, &err) == CTN_OK) batch = ctn_batch_create(now.model, &cfg, &err);
+    ctn_batch_config cfg;
+    if (!configure(method, dt, &cfg)) return NULL;
+    cfg.worlds = worlds;
+    ctn_batch *batch = ctn_batch_create(now.model, &cfg, &err);
     if (!batch) printf("error %s", err.message);
     return batch;
 }
@@ -164,15 +198,106 @@ static void answer_steps(const char *method, int worlds, double dt, int steps, d
     ctn_batch_free(m.batch);
 }
 
+/// Origins of all links in the world, and point `x` of the last one behind them: [links + 1][3], to be freed.
+static double *points_at(const double *q, const double *x)
+{
+    const int links = ctn_model_nlink(now.model);
+    double *p = malloc((size_t)(links + 1) * 12 * sizeof *p), *R = p + (size_t)(links + 1) * 3;
+    ctn_forward_kinematics(now.dynamics, 1, q, R, p);
+    const double *Rl = R + (size_t)(links - 1) * 9, *pl = p + (size_t)(links - 1) * 3;
+    double *point = p + (size_t)links * 3;
+    for (int i = 0; i < 3; i++) point[i] = pl[i] + Rl[3 * i] * x[0] + Rl[3 * i + 1] * x[1] + Rl[3 * i + 2] * x[2];
+    return p;
+}
+
 /// Point `x` of the last link's frame, in the world.
 static void last_point(const double *q, const double *x, double *point)
 {
-    const int links = ctn_model_nlink(now.model);
-    double *R = malloc((size_t)links * 12 * sizeof *R), *p = R + (size_t)links * 9;
-    ctn_forward_kinematics(now.dynamics, 1, q, R, p);
-    const double *Rl = R + (size_t)(links - 1) * 9, *pl = p + (size_t)(links - 1) * 3;
-    for (int i = 0; i < 3; i++) point[i] = pl[i] + Rl[3 * i] * x[0] + Rl[3 * i + 1] * x[1] + Rl[3 * i + 2] * x[2];
-    free(R);
+    double *p = points_at(q, x);
+    memcpy(point, p + (size_t)ctn_model_nlink(now.model) * 3, 3 * sizeof *point);
+    free(p);
+}
+
+static void answer_knows(const char *method)
+{
+    ctn_batch *batch = make_batch(method, 1, 0.01);
+    if (batch) printf("ok engine %s", ctn_batch_configuration(batch)->engine);
+    ctn_batch_free(batch);
+}
+
+static void answer_finish(const char *method, int worlds, double dt, int steps, double seconds, const double *x, const char *path)
+{
+    march m = {make_batch(method, worlds, dt), steps, 0};
+    if (!m.batch) return;
+    const double end = bench_clock(CLOCK_MONOTONIC) + seconds;
+    double least = INFINITY;
+    do {
+        prepare_march(&m);
+        const double start = bench_clock(CLOCK_THREAD_CPUTIME_ID);
+        run_march(&m);
+        least = fmin(least, bench_clock(CLOCK_THREAD_CPUTIME_ID) - start);
+    } while (bench_clock(CLOCK_MONOTONIC) < end);
+    double *q = malloc((size_t)worlds * (size_t)now.states.nq * sizeof *q);
+    ctn_batch_state(m.batch, q, NULL);
+    double *points = points_at(q, x);
+    const bool written = bench_write(path, points, (size_t)(ctn_model_nlink(now.model) + 1) * 3);
+    printf(written ? "ok cpu %.9g frozen %d" : "error results not written (%g s, %d)", least, m.lost > 0);
+    free(points), free(q);
+    ctn_batch_free(m.batch);
+}
+
+static void answer_survive(const char *method, double dt, double duration, double most, double limit)
+{
+    ctn_batch *batch = make_batch(method, 1, dt);
+    if (!batch) return;
+    ctn_batch_set_state(batch, now.states.q, now.states.v, 0, NULL);
+    const long all = lround(duration / dt), each = lround(fmax(1, 0.1 / dt));
+    const double begin = bench_clock(CLOCK_THREAD_CPUTIME_ID);
+    ctn_step_stats sum, part;
+    ctn_batch_step(batch, 0, &sum, NULL);
+    const char *how = "yes";
+    double cpu = 0, gained = NAN;
+    while (sum.steps < all) {
+        ctn_batch_step(batch, (int)(all - sum.steps < each ? all - sum.steps : each), &part, NULL);
+        ctn_step_stats_add(&sum, &part);
+        cpu = bench_clock(CLOCK_THREAD_CPUTIME_ID) - begin;
+        if (isnan(gained) && sum.energy_max > sum.energy_before + most) gained = ctn_batch_time(batch, 0);
+        if (part.frozen) how = "frozen";
+        else if (!isfinite(sum.energy_after)) how = "nan";
+        else if (sum.energy_max > sum.energy_before + 100 * most) how = "energy";
+        if (strcmp(how, "yes")) break;
+        if (sum.steps < all && cpu > limit) {
+            how = "stopped";
+            break;
+        }
+    }
+    const double steps = fmax(1, (double)sum.steps);
+    printf("ok how %s time %.9g gained %.9g start %.17g most %.17g end %.17g cpu %.6g iterations %.6g iterations_max %d "
+           "fallbacks %ld "
+           "residual %.3g",
+           how, ctn_batch_time(batch, 0), gained, sum.energy_before, sum.energy_max, sum.energy_after, cpu,
+           (double)sum.iterations / steps, sum.iterations_max, sum.fallbacks, sum.residual);
+    ctn_batch_free(batch);
+}
+
+static void answer_trace(const char *method, double dt, int steps, const char *path)
+{
+    ctn_batch *batch = make_batch(method, 1, dt);
+    if (!batch) return;
+    ctn_batch_set_state(batch, now.states.q, now.states.v, 0, NULL);
+    double *rows = malloc(((size_t)steps + 1) * 4 * sizeof *rows);
+    ctn_step_stats s;
+    ctn_batch_step(batch, 0, &s, NULL);
+    int n = 0;
+    do {
+        double *row = rows + 4 * (size_t)n++;
+        row[0] = ctn_batch_time(batch, 0), row[1] = s.energy_after, row[2] = (double)s.iterations, row[3] = s.residual;
+        if (n <= steps) ctn_batch_step(batch, 1, &s, NULL);
+    } while (n <= steps && !s.frozen);
+    const bool written = bench_write(path, rows, (size_t)n * 4);
+    printf(written ? "ok rows %d" : "error %d rows not written", n);
+    free(rows);
+    ctn_batch_free(batch);
 }
 
 /// Energy of the model at rest with all coordinates zero.
@@ -227,6 +352,12 @@ static void answer(int n, char **w)
     else if (!strcmp(w[0], "work") && n == 6) answer_work(w[2], atoi(w[3]), atof(w[4]), atoi(w[5]));
     else if (!strcmp(w[0], "path") && n == 9)
         answer_path(w[2], atof(w[3]), atof(w[4]), atof(w[5]), (double[3]){atof(w[6]), atof(w[7]), atof(w[8])});
+    else if (!strcmp(w[0], "knows") && n == 3) answer_knows(w[2]);
+    else if (!strcmp(w[0], "finish") && n == 11)
+        answer_finish(w[2], atoi(w[3]), atof(w[4]), atoi(w[5]), atof(w[6]), (double[3]){atof(w[7]), atof(w[8]), atof(w[9])},
+                      w[10]);
+    else if (!strcmp(w[0], "survive") && n == 7) answer_survive(w[2], atof(w[3]), atof(w[4]), atof(w[5]), atof(w[6]));
+    else if (!strcmp(w[0], "trace") && n == 6) answer_trace(w[2], atof(w[3]), atoi(w[4]), w[5]);
     else printf("error request '%s' not understood", w[0]);
 }
 

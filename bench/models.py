@@ -33,13 +33,16 @@ class Link:
     mass: float = 0.0
     com: np.ndarray = field(default_factory=lambda: np.zeros(3))
     inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))  # about com
+    stiffness: float = 0.0  # of a spring towards the zero coordinate, and of a damper; one number for all freedoms
+    damping: float = 0.0
 
 
 @dataclass
 class Model:
     name: str
     links: list
-    start: np.ndarray = None  # [count][nq] to start from at rest; None: random states
+    start: np.ndarray = None  # [count][nq] to start from; None: random states
+    speed: np.ndarray = None  # [count][nv] to start with; None: at rest
     tip: np.ndarray = None    # a point of the last link
 
     @property
@@ -106,14 +109,14 @@ def tree(n):
 
 
 def depth_first(links):
-    """the same links so numbered that every subtree is a range, as Pinocchio and MuJoCo want it"""
+    """the same links so numbered that every subtree is a range, as Pinocchio and MuJoCo want it, and their old numbers"""
     order, todo = [], [i for i in reversed(range(len(links))) if links[i].parent < 0]
     while todo:
         at = todo.pop()
         order.append(at)
         todo += [i for i in reversed(range(len(links))) if links[i].parent == at]
     new = {old: k for k, old in enumerate(order)} | {-1: -1}
-    return [replace(links[i], parent=new[links[i].parent]) for i in order]
+    return [replace(links[i], parent=new[links[i].parent]) for i in order], order
 
 
 def golden(name):
@@ -135,7 +138,22 @@ def golden(name):
         place[l['name']] = (len(links), np.eye(3), np.zeros(3))
         links.append(Link(parent, joint['type'], vector(joint, 'axis', Z), vector(joint, 'axis2', X), R, p, l['mass'],
                           vector(l, 'com', (0, 0, 0)), inertia))
-    return Model(name, depth_first(links))
+    links, order = depth_first(links)
+    return Model(name, links, *golden_state(scene, links, order))
+
+
+def golden_state(scene, links, order):
+    """q and v, a row each, of a scene's `state`, for links in another order; nothing if it has none"""
+    if 'state' not in scene:
+        return ()
+    first = {}
+    for key, size in (('q', states.NQ), ('v', states.NV)):
+        old = [None] * len(links)
+        for k, i in enumerate(order):
+            old[i] = size[links[k].joint]
+        at = np.cumsum([0] + old)
+        first[key] = np.concatenate([scene['state'][key][at[i]:at[i + 1]] for i in order])[None, :]
+    return first['q'], first['v']
 
 
 def robot(name, urdf):
@@ -164,7 +182,7 @@ def rods(name, n, length, mass, radius, q):
     step = np.array([0, 0, -l])
     links = [Link(i - 1, 'universal', X, Y, p=step * (i > 0), mass=m, com=step / 2,
                   inertia=np.diag([across, across, m * radius * radius / 2])) for i in range(n)]
-    return Model(name, links, q[None, :], step)
+    return Model(name, links, q[None, :], tip=step)
 
 
 def bent(n, first, about_x, about_y):
@@ -253,10 +271,12 @@ def write_scene(model, path):
     bracket = lambda a: '[' + numbers(a).replace(' ', ', ') + ']'
     lines = ['catena: 1', f'name: {model.name}', 'links:']
     for i, l in enumerate(model.links):
-        axes = {'revolute': f', axis: {bracket(l.axis)}', 'universal': f', axis: {bracket(l.axis)}, axis2: {bracket(l.axis2)}'}
+        axes = {'revolute': f', axis: {bracket(l.axis)}', 'prismatic': f', axis: {bracket(l.axis)}',
+                'universal': f', axis: {bracket(l.axis)}, axis2: {bracket(l.axis2)}'}
+        forces = ''.join(f', {key}: {numbers(x)}' for key, x in (('stiffness', l.stiffness), ('damping', l.damping)) if x)
         lines += [f'  - name: link{i}', f'    parent: {"world" if l.parent < 0 else f"link{l.parent}"}',
                   f'    position: {bracket(l.p)}', f'    rotation: {bracket(quaternion(l.R))}',
-                  f'    joint: {{type: {l.joint}{axes.get(l.joint, "")}}}',
+                  f'    joint: {{type: {l.joint}{axes.get(l.joint, "")}{forces}}}',
                   f'    mass: {numbers(l.mass)}', f'    com: {bracket(l.com)}', f'    inertia: {bracket(upper(l.inertia))}']
     with open(path, 'w') as f:
         f.write('\n'.join(lines) + '\n')
@@ -274,7 +294,8 @@ def write_mjcf(model, path):
     children = {}
     for i, l in enumerate(model.links):
         children.setdefault(l.parent, []).append(i)
-    hinge = lambda axis: f'<joint type="hinge" axis="{numbers(axis)}"/>'
+    forces = lambda l: f' stiffness="{numbers(l.stiffness)}" damping="{numbers(l.damping)}"' if l.stiffness or l.damping else ''
+    hinge = lambda l, axis, kind='hinge': f'<joint type="{kind}" axis="{numbers(axis)}"{forces(l)}/>'
     lines = ['<mujoco>', '<compiler angle="radian" balanceinertia="false"/>',
              '<option timestep="0.001"><flag contact="disable" constraint="disable" autoreset="disable"/></option>',
              '<worldbody>']
@@ -286,8 +307,8 @@ def write_mjcf(model, path):
             continue
         l = model.links[i]
         lines.append(f'<body pos="{numbers(l.p)}" quat="{numbers(quaternion(l.R))}">')
-        lines.append({'free': '<freejoint/>', 'ball': '<joint type="ball"/>', 'revolute': hinge(l.axis),
-                      'universal': hinge(l.axis) + hinge(l.axis2)}[l.joint])
+        lines.append({'free': '<freejoint/>', 'ball': f'<joint type="ball"{forces(l)}/>', 'revolute': hinge(l, l.axis),
+                      'prismatic': hinge(l, l.axis, 'slide'), 'universal': hinge(l, l.axis) + hinge(l, l.axis2)}[l.joint])
         lines.append(f'<inertial pos="{numbers(l.com)}" mass="{numbers(l.mass)}" fullinertia="{numbers(upper(l.inertia))}"/>')
         if model.tip is not None and i == len(model.links) - 1:
             lines.append(f'<site name="tip" pos="{numbers(model.tip)}"/>')
@@ -297,20 +318,44 @@ def write_mjcf(model, path):
         f.write('\n'.join(lines + ['</worldbody>', '</mujoco>']) + '\n')
 
 
+def write_mjb(model, path):
+    """the model as MuJoCo compiles it from its own structures, for chains deeper than its XML reader accepts"""
+    import mujoco
+    spec = mujoco.MjSpec()
+    spec.compiler.degree, spec.compiler.balanceinertia, spec.memory = False, False, 1 << 31
+    for flag in ('CONTACT', 'CONSTRAINT', 'AUTORESET'):
+        spec.option.disableflags |= getattr(mujoco.mjtDisableBit, 'mjDSBL_' + flag)
+    bodies = []
+    for l in model.links:
+        parent = spec.worldbody if l.parent < 0 else bodies[l.parent]
+        body = parent.add_body(pos=l.p, quat=quaternion(l.R), mass=l.mass, ipos=l.com, fullinertia=upper(l.inertia), explicitinertial=True)
+        for axis in {'revolute': (l.axis,), 'universal': (l.axis, l.axis2)}[l.joint]:
+            body.add_joint(type=mujoco.mjtJoint.mjJNT_HINGE, axis=axis)
+        bodies.append(body)
+    if model.tip is not None:
+        bodies[-1].add_site(name='tip', pos=model.tip)
+    mujoco.mj_saveModel(spec.compile(), path)
+
+
+def write(model, folder):
+    """the files that catena and MuJoCo read, and the states; returns what models.json says of it"""
+    path = os.path.join(folder, model.name)
+    write_scene(model, path + '.yaml')
+    shallow = model.depth() <= DEEPEST_MJCF
+    if shallow:
+        write_mjcf(model, path + '.xml')
+    joints = [l.joint for l in model.links]
+    count = states.write(path, joints, model.nv, model.start, model.speed)
+    return {'joints': joints, 'nq': model.nq, 'nv': model.nv, 'states': count, 'mujoco': shallow,
+            'tip': None if model.tip is None else list(model.tip)}
+
+
 def main(folder):
     os.makedirs(folder, exist_ok=True)
     written = {}
     for model in all_models():
-        path = os.path.join(folder, model.name)
-        write_scene(model, path + '.yaml')
-        write_text(model, path + '.txt')
-        shallow = model.depth() <= DEEPEST_MJCF
-        if shallow:
-            write_mjcf(model, path + '.xml')
-        joints = [l.joint for l in model.links]
-        count = states.write(path, joints, model.nv, model.start)
-        written[model.name] = {'joints': joints, 'nq': model.nq, 'nv': model.nv, 'states': count, 'mujoco': shallow,
-                               'tip': None if model.tip is None else list(model.tip)}
+        written[model.name] = write(model, folder)
+        write_text(model, os.path.join(folder, model.name + '.txt'))
     with open(os.path.join(folder, 'models.json'), 'w') as f:
         json.dump(written, f)
 

@@ -5,10 +5,13 @@
 ///     dynamics MODEL ALGORITHM - SECONDS               ns a state
 ///     steps MODEL INTEGRATOR 1 DT STEPS SECONDS        ns a step, from the model's first state
 ///     path MODEL INTEGRATOR DT DURATION LIMIT          untimed: energies, survival as in catena_bench.c, the site "tip"
+///     finish MODEL INTEGRATOR 1 DT STEPS SECONDS - - - FILE
+///     survive MODEL INTEGRATOR DT DURATION MOST CPU    both as in catena_bench.c
 #include "bench.h"
 
 #include <math.h>
 #include <mujoco/mujoco.h>
+#include <unistd.h>
 
 static struct {
     const char *folder;
@@ -28,8 +31,9 @@ static bool load(const char *name)
     mj_deleteData(now.data), now.data = NULL;
     mj_deleteModel(now.model), now.model = NULL;
     now.name[0] = 0;
-    snprintf(path, sizeof path, "%s/%s.xml", now.folder, name);
-    now.model = mj_loadXML(path, NULL, err, sizeof err);
+    snprintf(path, sizeof path, "%s/%s.mjb", now.folder, name);  // of models too deep for the XML reader
+    if (!access(path, R_OK)) now.model = mj_loadModel(path, NULL);
+    else snprintf(path, sizeof path, "%s/%s.xml", now.folder, name), now.model = mj_loadXML(path, NULL, err, sizeof err);
     if (!now.model) {
         err[strcspn(err, "\n")] = 0;
         return printf("error %s: %s", path, err), false;
@@ -115,10 +119,20 @@ static bool set_integrator(const char *name, double dt)
     static const struct {
         const char *name;
         int integrator;
-    } known[] = {{"euler", mjINT_EULER}, {"rk4", mjINT_RK4}, {"implicit", mjINT_IMPLICIT}, {"implicitfast", mjINT_IMPLICITFAST}};
+    } known[] = {{"euler", mjINT_EULER},
+                 {"rk4", mjINT_RK4},
+                 {"implicit", mjINT_IMPLICIT},
+                 {"implicitfast", mjINT_IMPLICITFAST},
+                 {"discrete", mjINT_DISCRETE}};
     now.model->opt.timestep = dt;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (!strcmp(known[i].name, name)) return now.model->opt.integrator = known[i].integrator, true;
+        if (!strcmp(known[i].name, name)) {
+            now.model->opt.integrator = known[i].integrator;
+            // what `discrete` does for springs is part of its constraint solver
+            if (known[i].integrator == mjINT_DISCRETE) now.model->opt.disableflags &= ~mjDSBL_CONSTRAINT;
+            else now.model->opt.disableflags |= mjDSBL_CONSTRAINT;
+            return true;
+        }
     return printf("error unknown integrator '%s'", name), false;
 }
 
@@ -190,6 +204,60 @@ static void answer_path(const char *integrator, double dt, double duration, doub
            point[1][1], point[1][2]);
 }
 
+static void answer_finish(const char *integrator, double dt, int steps, double seconds, const char *path)
+{
+    if (!set_integrator(integrator, dt)) return;
+    march m = {steps, 0};
+    mj_resetData(now.model, now.data);
+    const double end = bench_clock(CLOCK_MONOTONIC) + seconds;
+    double least = INFINITY;
+    do {
+        prepare_march(&m);
+        const double start = bench_clock(CLOCK_THREAD_CPUTIME_ID);
+        run_march(&m);
+        least = fmin(least, bench_clock(CLOCK_THREAD_CPUTIME_ID) - start);
+    } while (bench_clock(CLOCK_MONOTONIC) < end);
+    const int lost = m.lost + warnings(), tip = mj_name2id(now.model, mjOBJ_SITE, "tip"), bodies = now.model->nbody;
+    mj_kinematics(now.model, now.data);
+    double *points = malloc((size_t)bodies * 3 * sizeof *points), *last = points + (size_t)(bodies - 1) * 3;
+    mju_copy(points, now.data->xpos + 3, 3 * (bodies - 1));  // body 0 is the world
+    mju_copy(last, tip >= 0 ? now.data->site_xpos + 3 * tip : now.data->xpos + 3 * (bodies - 1), 3);
+    const bool written = bench_write(path, points, (size_t)bodies * 3);
+    printf(written ? "ok cpu %.9g frozen %d" : "error results not written (%g s, %d)", least, lost > 0);
+    free(points);
+}
+
+/// Looks at the energy after every step; where that may count, the same steps are done again for the time that they take.
+static void answer_survive(const char *integrator, double dt, double duration, double most, double limit)
+{
+    if (!set_integrator(integrator, dt)) return;
+    mj_resetData(now.model, now.data);
+    set_state(0);
+    const double start = energy(), begin = bench_clock(CLOCK_THREAD_CPUTIME_ID);
+    double high = start, end = start, gained = NAN, cpu = 0;
+    const long all = lround(duration / dt);
+    long done = 0;
+    const char *how = "yes";
+    while (done < all && !strcmp(how, "yes")) {
+        mj_step(now.model, now.data), done++;
+        end = energy();
+        high = fmax(high, end);
+        how = !isfinite(end) || warnings() ? "nan" : end > start + 100 * most ? "energy" : how;
+        if (isnan(gained) && end > start + most) gained = (double)done * dt;
+        cpu = bench_clock(CLOCK_THREAD_CPUTIME_ID) - begin;
+        if (done < all && cpu > limit && !strcmp(how, "yes")) how = "stopped";
+    }
+    if (cpu < 2) {
+        march m = {(int)done, 0};
+        prepare_march(&m);
+        const double before = bench_clock(CLOCK_THREAD_CPUTIME_ID);
+        run_march(&m);
+        cpu = bench_clock(CLOCK_THREAD_CPUTIME_ID) - before;
+    }
+    printf("ok how %s time %.9g gained %.9g start %.17g most %.17g end %.17g cpu %.6g", how, (double)done * dt, gained, start,
+           high, end, cpu);
+}
+
 static void answer(int n, char **w)
 {
     if (n < 2 || !load(w[1])) return (void)(n < 2 && printf("error '%s': a model is missing", w[0]));
@@ -198,6 +266,8 @@ static void answer(int n, char **w)
     else if (!strcmp(w[0], "dynamics") && n == 5 && which != BENCH_ALGORITHMS) answer_dynamics(which, atof(w[4]));
     else if (!strcmp(w[0], "steps") && n == 7) answer_steps(w[2], atof(w[4]), atoi(w[5]), atof(w[6]));
     else if (!strcmp(w[0], "path") && n >= 6) answer_path(w[2], atof(w[3]), atof(w[4]), atof(w[5]));
+    else if (!strcmp(w[0], "finish") && n == 11) answer_finish(w[2], atof(w[4]), atoi(w[5]), atof(w[6]), w[10]);
+    else if (!strcmp(w[0], "survive") && n == 7) answer_survive(w[2], atof(w[3]), atof(w[4]), atof(w[5]), atof(w[6]));
     else printf("error request '%s' not understood", w[0]);
 }
 

@@ -8,8 +8,8 @@ the rotation of the link:
 """
 import numpy as np
 
-NQ = {'revolute': 1, 'universal': 2, 'ball': 4, 'free': 7}
-NV = {'revolute': 1, 'universal': 2, 'ball': 3, 'free': 6}
+NQ = {'revolute': 1, 'prismatic': 1, 'universal': 2, 'ball': 4, 'free': 7}
+NV = {'revolute': 1, 'prismatic': 1, 'universal': 2, 'ball': 3, 'free': 6}
 
 
 def layout(joints):
@@ -101,12 +101,13 @@ def load(path):
     return parts
 
 
-def write(path, joints, nv, start=None):
-    """PATH.states and PATH.pinocchio.states: random, or at rest at the rows of `start`; returns how many"""
+def write(path, joints, nv, start=None, speed=None):
+    """PATH.states and PATH.pinocchio.states: random, or the rows of `start` with those of `speed`, or at rest; returns how many"""
     if start is None:
         every = random(joints, nv, 256)
     else:
-        every = [start] + [np.zeros((len(start), nv))] * 3
+        none = np.zeros((len(start), nv))
+        every = [start, none if speed is None else speed, none, none]
     save(path + '.states', *every)
     save(path + '.pinocchio.states', *to_pinocchio(joints, *every))
     return len(every[0])

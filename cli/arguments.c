@@ -29,10 +29,12 @@ static const struct {
     [OPT_MAX_HALVINGS] = {"max-halvings", 0, "N", "halvings of a step before its world freezes"},
     [OPT_ENGINE] = {"engine", 0, "NAME", "auto, scalar, avx2 or avx512; all give the same bits"},
     [OPT_WORLDS] = {"worlds", 0, "N", "worlds side by side, all from the scene's initial state"},
+    [OPT_DT_SWEEP] = {"dt-sweep", 0, NULL, "find the largest time step of each method that meets --error"},
+    [OPT_ERROR] = {"error", 0, "E", "largest error of a link's origin at the end, in metres (default 0.001)"},
     [OPT_IN] = {"in", 'i', "FILE", "JSON file with the states; - reads standard input"},
     [OPT_OUT] = {"out", 'o', "FILE", NULL},
     [OPT_EVERY] = {"every", 0, "N", "record every N steps (default 1)"},
-    [OPT_PLOT] = {"plot", 0, "FILE", "draw the energies over time: .png, .svg or .pdf, by gnuplot"},
+    [OPT_PLOT] = {"plot", 0, "FILE", NULL},
     [OPT_ALL] = {"all", 'a', NULL, "print all links, however many"},
     [OPT_JSON] = {"json", 0, NULL, "print one JSON object on standard output instead of text"},
     [OPT_QUIET] = {"quiet", 'q', NULL, "print nothing but errors"},
@@ -54,7 +56,7 @@ void print_help(const command *cmd)
         char left[40], letter[8] = "    ";
         if (options[o].letter) snprintf(letter, sizeof letter, "-%c, ", options[o].letter);
         snprintf(left, sizeof left, "%s--%s %s", letter, options[o].name, options[o].arg ? options[o].arg : "");
-        printf("  %-26s%s\n", left, o == OPT_OUT ? cmd->out : options[o].help);
+        printf("  %-26s%s\n", left, o == OPT_OUT ? cmd->out : o == OPT_PLOT ? cmd->plot : options[o].help);
     }
     printf("\nexamples:\n%s", cmd->examples);
 }

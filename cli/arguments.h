@@ -18,6 +18,8 @@ enum option_id {
     OPT_MAX_HALVINGS,
     OPT_ENGINE,
     OPT_WORLDS,
+    OPT_DT_SWEEP,
+    OPT_ERROR,
     OPT_IN,
     OPT_OUT,
     OPT_EVERY,
@@ -53,6 +55,7 @@ typedef struct command {
     const char *about;    // what --help says after it
     unsigned long takes;  // TAKES(...) of its options
     const char *out;      // what --out is, to it
+    const char *plot;     // what --plot draws
     const char *examples;
     int (*main)(const arguments *args);  // an exit status
 } command;

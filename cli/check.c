@@ -1,5 +1,6 @@
-/// `catena check`: validates scene files.
+/// `catena check`: validates scene files, or finds the time steps that a scene can take.
 #include "cli/commands.h"
+#include "cli/dt_sweep.h"
 #include "cli/json.h"
 #include "cli/message.h"
 
@@ -38,6 +39,10 @@ static int check_file(const char *path, bool quiet, cJSON *results)
 
 static int check_main(const arguments *args)
 {
+    static const enum option_id of_sweep[] = {OPT_ERROR, OPT_DURATION, OPT_PLOT};
+    if (args->value[OPT_DT_SWEEP]) return dt_sweep_main(args);
+    for (size_t i = 0; i < sizeof of_sweep / sizeof *of_sweep; i++)
+        if (args->value[of_sweep[i]]) return usage_error("%s belongs to --dt-sweep", option_name(of_sweep[i]));
     cJSON *const results = args->value[OPT_JSON] ? cJSON_CreateArray() : NULL;
     int status = EXIT_OK;
     for (int i = 0; i < args->nfile; i++) {
@@ -55,9 +60,14 @@ const command command_check = {
     .least = 1,
     .most = INT_MAX,
     .does = "Validates scene files and prints every error and warning with its place.",
-    .about = "Exit status: 0 all are good, 2 one has errors.\n",
-    .takes = TAKES(OPT_JSON) | TAKES(OPT_QUIET),
+    .about = "With --dt-sweep: runs the scene by every method, in smaller and smaller steps, and prints the\n"
+             "largest step from which on all link origins end within --error of where they should be.\n"
+             "Exit status: 0 all are good; 1 --dt-sweep found no reference, or a file could not be written;\n"
+             "2 bad usage, or a scene has errors.\n",
+    .takes = TAKES(OPT_DT_SWEEP) | TAKES(OPT_ERROR) | TAKES(OPT_DURATION) | TAKES(OPT_PLOT) | TAKES(OPT_JSON) | TAKES(OPT_QUIET),
+    .plot = "draw errors over time steps: .png, .svg or .pdf, by gnuplot",
     .examples = "  catena check scenes/*.yaml\n"
-                "  catena check --json arm.yaml\n",
+                "  catena check --json arm.yaml\n"
+                "  catena check scenes/double-pendulum.yaml --dt-sweep --duration 2 --plot errors.png\n",
     .main = check_main,
 };

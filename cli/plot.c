@@ -1,11 +1,11 @@
-/// Energies over time, drawn by gnuplot through a pipe. The script carries its data with it, so that it can be kept and drawn
-/// later where gnuplot is missing or fails.
+/// Pictures drawn by gnuplot through a pipe. The script carries its data with it, so that it can be kept and drawn later where
+/// gnuplot is missing or fails.
+#include "cli/plot.h"
+
 #include "cli/message.h"
-#include "cli/run.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -53,8 +53,7 @@ int check_plot(const char *path)
     return EXIT_OK;
 }
 
-/// A text in gnuplot's single quotes.
-static void put_quoted(FILE *out, const char *text)
+void put_quoted(FILE *out, const char *text)
 {
     putc('\'', out);
     for (; *text; text++) {
@@ -62,40 +61,6 @@ static void put_quoted(FILE *out, const char *text)
         putc(*text, out);
     }
     putc('\'', out);
-}
-
-static void put_script(FILE *out, const run *r)
-{
-    const ctn_batch_config *const cfg = ctn_batch_configuration(r->batch);
-    const bool carried = cfg->method == CTN_COLLOCATION;
-    bool spring = false;
-    for (int i = 0; i < r->nsample; i++) spring = spring || r->samples[i].spring != 0;
-    fprintf(out, "$energy << EOD\n");
-    for (int i = 0; i < r->nsample; i++) {
-        const energy_sample *const e = &r->samples[i];
-        fprintf(out, "%.17g %.17g %.17g %.17g %.17g %.17g\n", e->time, e->kinetic, e->potential, e->spring,
-                e->kinetic + e->potential + e->spring, e->method);
-    }
-    fprintf(out, "EOD\n%s\nset output ", terminal_for(r->plot));
-    put_quoted(out, r->plot);
-    fprintf(out, "\nset title ");
-    char title[300];
-    snprintf(title, sizeof title, "%s: %s, dt %g s", ctn_scene_name(r->s.scene), ctn_method_name(cfg->method), cfg->dt);
-    put_quoted(out, title);
-    fprintf(
-        out,
-        " noenhanced\n"
-        "set multiplot layout 2,1\nset grid\nset key outside right top Left reverse\nset ylabel 'energy (J)'\nset format x ''\n"
-        "set lmargin 14\nset rmargin 24\n"
-        "plot $energy using 1:2 with lines lw 2 title 'kinetic', '' using 1:3 with lines lw 2 title 'potential'");
-    if (spring) fprintf(out, ", '' using 1:4 with lines lw 2 title 'springs'");
-    fprintf(out, ", '' using 1:5 with lines lw 2 lc rgb 'black' title 'total'");
-    if (carried) fprintf(out, ", '' using 1:6 with lines lw 2 dt 2 title 'of the method'");
-    const double start = r->nsample ? r->samples[0].method : 0;
-    fprintf(out,
-            "\nunset title\nset format x\nset xlabel 'time (s)'\nset ylabel 'change of energy (J)'\n"
-            "plot $energy using 1:($6 - (%.17g)) with lines lw 2 lc rgb 'black' title '%s'\nunset multiplot\nset output\n",
-            start, carried ? "of the method" : "total");
 }
 
 /// Feeds the script to gnuplot. Returns whether it drew something. Its standard output is where it draws when it cannot write
@@ -115,29 +80,35 @@ static bool feed(const char *script, size_t size, const char *path)
     return ok && !stat(path, &drawn) && drawn.st_size > 0;
 }
 
-int draw_plot(run *r)
+int draw_plot(const char *path, void (*put)(FILE *out, const void *what), const void *what, bool *drawn)
 {
     char *script = NULL;
     size_t size = 0;
     FILE *const text = open_memstream(&script, &size);
-    if (text) put_script(text, r);
+    if (text) {
+        fprintf(text, "%s\nset output ", terminal_for(path));
+        put_quoted(text, path);
+        putc('\n', text);
+        put(text, what);
+        fprintf(text, "set output\n");
+    }
     if (!text || fclose(text)) {
         free(script);
         return run_error("--plot: not enough memory");
     }
     const bool there = in_path("gnuplot");
-    r->drawn = there && feed(script, size, r->plot);
-    if (r->drawn) {
+    *drawn = there && feed(script, size, path);
+    if (*drawn) {
         free(script);
         return EXIT_OK;
     }
     char kept[4096];
-    snprintf(kept, sizeof kept, "%s.gnuplot", r->plot);
+    snprintf(kept, sizeof kept, "%s.gnuplot", path);
     errno = 0;
     FILE *const file = fopen(kept, "w");
     const bool lost = !file || (fwrite(script, 1, size, file) != size) | fclose(file);
     free(script);
-    if (lost) return run_error("--plot: neither %s could be drawn nor %s written: %s", r->plot, kept, strerror(errno));
+    if (lost) return run_error("--plot: neither %s could be drawn nor %s written: %s", path, kept, strerror(errno));
     return run_error("--plot: %s; its script and data are in %s: draw them with 'gnuplot %s'",
                      there ? "gnuplot failed" : "gnuplot is not installed", kept, kept);
 }

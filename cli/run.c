@@ -2,6 +2,7 @@
 #include "cli/run.h"
 #include "cli/commands.h"
 #include "cli/message.h"
+#include "cli/plot.h"
 
 #include <math.h>
 #include <signal.h>
@@ -231,7 +232,7 @@ static int step_and_report(const arguments *args, run *r)
 
     int status = r->lost || r->interrupted ? EXIT_RUN : EXIT_OK;
     ctn_batch_state(r->batch, r->q, r->v);
-    if (r->plot && draw_plot(r) != EXIT_OK) status = EXIT_RUN;
+    if (r->plot && draw_energies(r) != EXIT_OK) status = EXIT_RUN;
     if (args->value[OPT_JSON]) {
         if (print_json_summary(r) != EXIT_OK) status = EXIT_RUN;
     } else if (!quiet) print_summary(r);
@@ -264,6 +265,7 @@ const command command_run = {
     .takes = TAKES_METHOD | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_OUT) | TAKES(OPT_EVERY) | TAKES(OPT_PLOT) |
              TAKES(OPT_JSON) | TAKES(OPT_QUIET),
     .out = "record to FILE: .csv, .h5 or .hdf5",
+    .plot = "draw the energies over time: .png, .svg or .pdf, by gnuplot",
     .examples = "  catena run scenes/double-pendulum.yaml\n"
                 "  catena run scenes/chain40.yaml --dt 0.1 --duration 60 --plot energy.png\n"
                 "  catena run scenes/iiwa14.yaml --method rk4 --dt 0.001 --out arm.h5 --every 10\n"

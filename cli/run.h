@@ -38,12 +38,8 @@ typedef struct run {
 void print_summary(const run *r);
 int print_json_summary(const run *r);
 
-/// Whether `path` has an ending that gnuplot can draw and lies in a folder that can be written; otherwise an exit status with the
-/// error printed. A missing gnuplot is only warned of: the run goes on, and draw_plot keeps its data.
-int check_plot(const char *path);
-
-/// Draws the samples into r->plot. If that fails, writes gnuplot's script with the data beside it; returns an exit status.
-int draw_plot(run *r);
+/// Draws the samples into r->plot. If that fails, gnuplot's script with the data stays beside it; returns an exit status.
+int draw_energies(run *r);
 
 /// A bar on stderr if that is a terminal. Call it as often as you like.
 typedef struct progress {

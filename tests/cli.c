@@ -97,6 +97,15 @@ static const struct {
     {{"run", "SCENE", "-qn3", "--method=rk2"}, 0, NULL, NULL},
     {{"check", "SCENE"}, 0, "ok, 2 links, 2 degrees of freedom", NULL},
     {{"check", "SCENE", "--quiet"}, 0, NULL, NULL},
+    {{"check", "SCENE", "--error", "1"}, 2, NULL, "--error belongs to --dt-sweep"},
+    {{"check", "SCENE", "--plot", "x.png"}, 2, NULL, "--plot belongs to --dt-sweep"},
+    {{"check", "SCENE", "SCENE", "--dt-sweep"}, 2, NULL, "--dt-sweep takes one scene, found 2"},
+    {{"check", "SCENE", "--dt-sweep", "--error", "0"}, 2, NULL, "--error: expected a positive distance (m), found 0"},
+    {{"check", "SCENE", "--dt-sweep", "--error", "small"}, 2, NULL, "--error: expected a number, found 'small'"},
+    {{"check", "SCENE", "--dt-sweep", "--duration", "0"}, 2, NULL, "--duration: expected a positive time (s), found 0"},
+    {{"check", "SCENE", "--dt-sweep", "--duration", "1e6"}, 2, NULL, "1e+06 s are too long for 2 links"},
+    {{"check", "SCENE", "--dt-sweep", "--plot", "x.gif"}, 2, NULL, "should end in .png, .svg or .pdf"},
+    {{"check", "missing.yaml", "--dt-sweep"}, 2, NULL, "missing.yaml: cannot be read: No such file"},
     {{"check", "SCENE", "missing.yaml"}, 2, "ok, 2 links", "missing.yaml: cannot be read"},
 };
 

@@ -345,7 +345,7 @@ START_TEST(no_gnuplot)
     ck_assert_ptr_nonnull(strstr(err, "error: --plot: gnuplot is not installed; its script and data are in e.png.gnuplot"));
     ck_assert_double_eq(number(j, "recording.records"), 5002);
     double first[6], last[6];
-    const char *at = strchr(script, '\n') + 1, *const end = strstr(script, "\nEOD\n");
+    const char *at = strstr(script, "EOD\n") + 4, *const end = strstr(script, "\nEOD\n");
     ck_assert_ptr_nonnull(end);
     ck_assert_int_eq(sscanf(at, "%lf %lf %lf %lf %lf %lf", first, first + 1, first + 2, first + 3, first + 4, first + 5), 6);
     for (at = end; at[-1] != '\n'; at--) {}
