@@ -113,4 +113,12 @@ FN real chart_c(real t2, real *slope)
     return sel(near, series, value);
 }
 
+/// D w = w + u x w / 2 + c u x (u x w): the rate of u in exp([u]) that turns with w (body axes). D' w is that of -u, D a the change
+/// of log(R) = a by a turn of R, body axes.
+FN vec3 chart_velocity(vec3 u, vec3 w)
+{
+    const vec3 uw = cross(u, w);
+    return add_scaled(add_scaled(w, uw, rset(0.5)), cross(u, uw), chart_c(dot(u, u), NULL));
+}
+
 #endif

@@ -19,6 +19,10 @@ typedef struct ctn_engine {
     void (*passive)(const ctn_model *m, void *scratch, int count, const double *q, const double *v, double *tau);
     void (*crba)(const ctn_model *m, void *scratch, int count, const double *q, double *H);
     void (*aba)(const ctn_model *m, void *scratch, int count, const double *q, const double *v, const double *tau, double *qdd);
+    void (*rnea_derivatives)(const ctn_model *m, void *scratch, int count, const double *q, const double *v, const double *a,
+                             double *by_q, double *by_v, double *by_a);
+    void (*aba_derivatives)(const ctn_model *m, void *scratch, int count, const double *q, const double *v, const double *tau,
+                            double *by_q, double *by_v, double *by_tau);
     void (*jacobian)(const ctn_model *m, void *scratch, int count, const double *q, int link, double *J);
     void (*totals)(const ctn_model *m, void *scratch, int count, const double *q, const double *v, ctn_totals *totals);
 

@@ -11,6 +11,8 @@
 #include "dynamics/crba.h"
 #include "dynamics/kinematics.h"
 #include "dynamics/passive.h"
+#include "dynamics/tree_factor.h"
+#include "dynamics/derivatives.h"
 #include "integrators/chart.h"
 #include "integrators/explicit.h"
 #include "integrators/joint_terms.h"
@@ -40,7 +42,35 @@ typedef struct {
     crba_work crba;
     pose *T;
     twist *V;
+    id_work id;
+    tree_factors factors;
+    real *acceleration;  // [nv], for derivatives
 } frame;
+
+static id_work layout_id(const ctn_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody;
+    id_work w;
+    w.body = take(a, n, sizeof(id_body));
+    w.rigid = take(a, n, sizeof(composite));
+    w.flow = take(a, n, sizeof(id_flow));
+    w.V = take(a, n, sizeof(twist));
+    w.w = take(a, n, sizeof(wrench));
+    w.turn = take(a, n, sizeof(vec3));
+    return w;
+}
+
+static tree_factors layout_factors(const ctn_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody;
+    tree_factors f;
+    f.node = take(a, n, sizeof(tree_node));
+    f.pivot = take(a, n, sizeof(tree_pivot));
+    f.P = take(a, n, sizeof(inertia6));
+    f.p = take(a, n, sizeof(wrench));
+    f.d = take(a, n, sizeof(twist));
+    return f;
+}
 
 static frame layout(const ctn_model *m, arena *a)
 {
@@ -50,6 +80,7 @@ static frame layout(const ctn_model *m, arena *a)
     f.v = take(a, (size_t)m->nv, sizeof(real));
     f.t = take(a, (size_t)m->nv, sizeof(real));
     f.x = take(a, nx, sizeof(real));
+    f.acceleration = take(a, (size_t)m->nv, sizeof(real));
     // one kernel runs at a time: they share what follows
     const size_t common = a->used;
     size_t most = common;
@@ -75,6 +106,10 @@ static frame layout(const ctn_model *m, arena *a)
     a->used = common;
     f.T = take(a, n, sizeof(pose));
     f.V = take(a, n, sizeof(twist));
+    most = a->used > most ? a->used : most;
+    a->used = common;
+    f.id = layout_id(m, a);
+    f.factors = layout_factors(m, a);
     a->used = a->used > most ? a->used : most;
     return f;
 }
@@ -181,6 +216,50 @@ static void run_aba(const ctn_model *m, void *scratch, int count, const double *
         add_passive_forces(m, f.q, f.v, f.x);
         aba(m, f.q, f.v, f.x, &f.aba, f.t);
         scatter(qdd, f.t, m->nv, c, count);
+    }
+}
+
+/// The matrices [nv][nv] of the lanes from c on, out of M [count][nv][nv]; NULL if M is.
+FN double *const *matrices(double *M, size_t n, int c, int count, double **lane)
+{
+    for (int l = 0; l < LANES && M; l++) lane[l] = M + (size_t)(c + l < count ? c + l : c) * n * n;
+    return M ? lane : NULL;
+}
+
+static void run_rnea_derivatives(const ctn_model *m, void *scratch, int count, const double *q, const double *v, const double *a,
+                                 double *by_q, double *by_v, double *by_a)
+{
+    frame f = open_frame(m, scratch);
+    const size_t n = (size_t)m->nv;
+    for (int c = 0; c < count; c += LANES) {
+        double *Q[LANES], *V[LANES], *A[LANES];
+        const int lanes = count - c < LANES ? count - c : LANES;
+        gather(f.q, q, m->nq, c, count);
+        gather(f.v, v, m->nv, c, count);
+        gather(f.t, a, m->nv, c, count);
+        id_motion(m, f.q, f.v, f.t, &f.id);
+        id_matrices(m, &f.id, matrices(by_q, n, c, count, Q), matrices(by_v, n, c, count, V), matrices(by_a, n, c, count, A),
+                    lanes);
+    }
+}
+
+static void run_aba_derivatives(const ctn_model *m, void *scratch, int count, const double *q, const double *v, const double *tau,
+                                double *by_q, double *by_v, double *by_tau)
+{
+    frame f = open_frame(m, scratch);
+    const size_t n = (size_t)m->nv;
+    for (int c = 0; c < count; c += LANES) {
+        double *Q[LANES], *V[LANES], *T[LANES];
+        const int lanes = count - c < LANES ? count - c : LANES;
+        gather(f.q, q, m->nq, c, count);
+        gather(f.v, v, m->nv, c, count);
+        if (tau) gather(f.x, tau, m->nv, c, count);
+        for (int k = 0; k < m->nv && !tau; k++) f.x[k] = rset(0);
+        add_passive_forces(m, f.q, f.v, f.x);
+        aba(m, f.q, f.v, f.x, &f.aba, f.acceleration);
+        id_motion(m, f.q, f.v, f.acceleration, &f.id);
+        fd_matrices(m, f.q, f.v, &f.id, &f.factors, f.t, matrices(by_q, n, c, count, Q), matrices(by_v, n, c, count, V),
+                    matrices(by_tau, n, c, count, T), lanes);
     }
 }
 
@@ -388,6 +467,8 @@ const ctn_engine ENGINE = {
     .passive = run_passive,
     .crba = run_crba,
     .aba = run_aba,
+    .rnea_derivatives = run_rnea_derivatives,
+    .aba_derivatives = run_aba_derivatives,
     .jacobian = run_jacobian,
     .totals = run_totals,
     .state_size = state_size,

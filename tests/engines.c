@@ -154,7 +154,7 @@ START_TEST(dynamics_calls)
     const random_options o = {.links = 12, .passive = true};
     ctn_model *m = random_model(100 + (uint64_t)_i, &o);
     const size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nl = (size_t)m->nlink, sums = sizeof(ctn_totals) / sizeof(double);
-    const size_t count = 11, n = count * (nv * nv + 5 * nv + 18 * nl + 12 * nv + sums);
+    const size_t count = 11, n = count * (7 * nv * nv + 5 * nv + 18 * nl + 12 * nv + sums);
     double *q = malloc(count * nq * sizeof *q), *v = malloc(count * nv * sizeof *v), *want = malloc(n * sizeof *want),
            *got = malloc(n * sizeof *got);
     double *tau = malloc(count * nv * sizeof *tau);
@@ -174,6 +174,8 @@ START_TEST(dynamics_calls)
         g->rnea(m, scratch, c, q, v, v, x), x += count * nv;
         g->rnea(m, scratch, c, q, v, NULL, x), x += count * nv;
         g->passive(m, scratch, c, q, v, x), x += count * nv;
+        g->rnea_derivatives(m, scratch, c, q, v, tau, x, x + count * nv * nv, x + 2 * count * nv * nv), x += 3 * count * nv * nv;
+        g->aba_derivatives(m, scratch, c, q, v, tau, x, x + count * nv * nv, x + 2 * count * nv * nv), x += 3 * count * nv * nv;
         g->forward_kinematics(m, scratch, c, q, x, x + count * 9 * nl), x += count * 12 * nl;
         g->link_twists(m, scratch, c, q, v, x), x += count * 6 * nl;
         g->jacobian(m, scratch, c, q, 0, x), x += count * 6 * nv;

@@ -16,6 +16,8 @@
 #include "dynamics/crba.h"
 #include "dynamics/kinematics.h"
 #include "dynamics/passive.h"
+#include "dynamics/tree_factor.h"
+#include "dynamics/derivatives.h"
 #include "integrators/chart.h"
 #include "integrators/explicit.h"
 #include "integrators/joint_terms.h"
@@ -30,6 +32,8 @@ typedef struct {
     crba_work crba;
     pose *T;
     twist *D;
+    id_work id;
+    tree_factors factors;
     block_state state;
     block_work block;
 } guard_work;
@@ -43,6 +47,8 @@ KERNEL void guard_all(const ctn_model *m, const ctn_batch_config *cfg, guard_wor
     forward_kinematics(m, q, w->T, out, out);
     link_twists(m, q, v, w->T, w->D, out);
     link_jacobian(m, q, 0, w->T, out);
+    id_motion(m, q, v, v, &w->id);
+    fd_matrices(m, q, v, &w->id, &w->factors, out, H, H, H, 1);
     block_set(m, cfg, &w->state, &w->block, q, v);
     block_step(m, cfg, &w->state, &w->block, v, 1, true, counts);
     out[0] = block_velocity(m, cfg, &w->state, &w->block)[0];
