@@ -13,6 +13,7 @@
 #include "dynamics/passive.h"
 #include "dynamics/tree_factor.h"
 #include "dynamics/derivatives.h"
+#include "dynamics/pullback.h"
 #include "integrators/chart.h"
 #include "integrators/explicit.h"
 #include "integrators/joint_terms.h"
@@ -20,6 +21,9 @@
 #include "integrators/newton_sweep.h"
 #include "integrators/position_step.h"
 #include "integrators/block_step.h"
+#include "integrators/position_adjoint.h"
+#include "integrators/explicit_adjoint.h"
+#include "integrators/block_adjoint.h"
 
 /// Memory handed out piece by piece; with base NULL it only counts.
 typedef struct {
@@ -314,6 +318,36 @@ static aba_work layout_aba(const ctn_model *m, arena *a)
     return w;
 }
 
+static solve layout_solve(const ctn_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody;
+    solve W = {0};
+    W.r = take(a, (size_t)m->nv, sizeof(real));
+    W.start = take(a, n, sizeof(placement));
+    W.now = take(a, n, sizeof(placement));
+    W.step = take(a, n, sizeof(step_body));
+    W.body = take(a, n, sizeof(iterate_body));
+    W.sum = take(a, n, sizeof(wrench));
+    W.terms = take(a, n, sizeof(terms3));
+    return W;
+}
+
+static explicit_work layout_explicit(const ctn_model *m, arena *a)
+{
+    const size_t nv = (size_t)m->nv;
+    explicit_work e;
+    e.x = take(a, (size_t)m->nq, sizeof(real));
+    e.w = take(a, nv, sizeof(real));
+    e.u = take(a, nv, sizeof(real));
+    e.force = take(a, nv, sizeof(real));
+    for (int s = 0; s < EXPLICIT_STAGES; s++) {
+        e.kq[s] = take(a, nv, sizeof(real));
+        e.kv[s] = take(a, nv, sizeof(real));
+    }
+    e.aba = layout_aba(m, a);
+    return e;
+}
+
 static block_work layout_work(const ctn_model *m, ctn_method method, arena *a)
 {
     const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv;
@@ -331,32 +365,15 @@ static block_work layout_work(const ctn_model *m, ctn_method method, arena *a)
         p->base_u = take(a, nv, sizeof(real));
         p->d = take(a, nv, sizeof(real));
         p->fresh = take(a, nv, sizeof(real));
+        p->W = layout_solve(m, a);
         p->W.in.x = p->x;
         p->W.in.u = p->u;
-        p->W.r = take(a, nv, sizeof(real));
-        p->W.start = take(a, n, sizeof(placement));
-        p->W.now = take(a, n, sizeof(placement));
-        p->W.step = take(a, n, sizeof(step_body));
-        p->W.body = take(a, n, sizeof(iterate_body));
-        p->W.sum = take(a, n, sizeof(wrench));
-        p->W.terms = take(a, n, sizeof(terms3));
         p->sweep.body = take(a, n, sizeof(sweep_body));
         p->sweep.hand = take(a, n, sizeof(sweep_hand));
         p->sweep.twist = take(a, n, sizeof(sweep_twist));
         p->sweep.keep = take(a, n, sizeof(real));
         w.aba = layout_aba(m, a);
-    } else {
-        explicit_work *e = &w.ex;
-        e->x = take(a, nq, sizeof(real));
-        e->w = take(a, nv, sizeof(real));
-        e->u = take(a, nv, sizeof(real));
-        e->force = take(a, nv, sizeof(real));
-        for (int s = 0; s < EXPLICIT_STAGES; s++) {
-            e->kq[s] = take(a, nv, sizeof(real));
-            e->kv[s] = take(a, nv, sizeof(real));
-        }
-        e->aba = layout_aba(m, a);
-    }
+    } else w.ex = layout_explicit(m, a);
     return w;
 }
 
@@ -457,6 +474,8 @@ static void run_flatten(const ctn_model *m, const ctn_batch_config *cfg, void *s
         }
 }
 
+#include "sim/engine_adjoint.h"
+
 const ctn_engine ENGINE = {
     .name = ENGINE_NAME,
     .lanes = LANES,
@@ -478,4 +497,10 @@ const ctn_engine ENGINE = {
     .step = run_step,
     .flat_size = flat_size,
     .flatten = run_flatten,
+    .adjoint_size = adjoint_size,
+    .bar_size = bar_size,
+    .adjoint_prepare = run_adjoint_prepare,
+    .adjoint_step = run_adjoint_step,
+    .adjoint_start = run_adjoint_start,
+    .adjoint_output = run_adjoint_output,
 };

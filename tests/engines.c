@@ -118,11 +118,13 @@ START_TEST(other_lanes)
     for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
         ctn_batch_config cfg = ctn_batch_config_default();
         cfg.dt = methods[k].dt, cfg.method = methods[k].method;
-        const size_t n = engines[0]->flat_size(m, cfg.method);
+        const size_t flat = engines[0]->flat_size(m, cfg.method), bar = engines[0]->bar_size(m, cfg.method);
+        const size_t n = 2 * flat + 2 * bar + 3 * nv;
         for (int e = 0; e < 3; e++) {
             const ctn_engine *g = engines[e];
             void *state = aligned_alloc(64, g->state_size(m, cfg.method) + 64),
                  *work = aligned_alloc(64, g->work_size(m, cfg.method) + 64);
+            void *adjoint = aligned_alloc(64, g->adjoint_size(m, cfg.method) + 64);
             memset(state, 0, g->state_size(m, cfg.method)), memset(work, 0, g->work_size(m, cfg.method));
             x[e] = malloc(8 * n * sizeof *x[e]);
             for (int w = 0; w < 8; w += g->lanes) {
@@ -133,9 +135,25 @@ START_TEST(other_lanes)
                 g->set(m, &cfg, state, work, qr, vr);
                 g->step(m, &cfg, state, work, NULL, 25, true, g->lanes, stats);
                 g->step(m, &cfg, state, work, tr, 25, true, g->lanes, stats);
-                for (int l = 0; l < g->lanes; l++) g->flatten(m, &cfg, state, l, false, x[e] + (size_t)(w + l) * n);
+                // and one step back: before, after, gradients by the state after it, by that before it, by forces, q and v
+                double *at[6][8], *const all = x[e];
+                const size_t place[6] = {0, flat, 2 * flat, 2 * flat + bar, 2 * flat + 2 * bar, 2 * flat + 2 * bar + nv};
+                double *v_bar[8];
+                for (int l = 0; l < g->lanes; l++) {
+                    for (int k = 0; k < 6; k++) at[k][l] = all + (size_t)(w + l) * n + place[k];
+                    v_bar[l] = at[5][l] + nv;
+                    g->flatten(m, &cfg, state, l, false, at[0][l]);
+                }
+                g->step(m, &cfg, state, work, tr, 1, true, g->lanes, stats);
+                for (int l = 0; l < g->lanes; l++) g->flatten(m, &cfg, state, l, false, at[1][l]);
+#define ROWS(p) ((const double *const *)(p))
+                g->adjoint_output(m, &cfg, adjoint, g->lanes, ROWS(at[1]), tr, vr, at[2]);
+                g->adjoint_prepare(m, &cfg, adjoint, cfg.dt, ROWS(at[0]), ROWS(at[1]), tr);
+                g->adjoint_step(m, &cfg, adjoint, g->lanes, ROWS(at[2]), at[3], at[4]);
+                g->adjoint_start(m, &cfg, adjoint, g->lanes, ROWS(at[0]), vr, ROWS(at[3]), at[5], v_bar);
+#undef ROWS
             }
-            free(state), free(work);
+            free(state), free(work), free(adjoint);
             ck_assert_msg(!memcmp(x[e], x[0], 8 * n * sizeof *x[e]), "engine %d, method %zu: other bits", e, k);
         }
         double sum = 0;

@@ -18,6 +18,7 @@
 #include "dynamics/passive.h"
 #include "dynamics/tree_factor.h"
 #include "dynamics/derivatives.h"
+#include "dynamics/pullback.h"
 #include "integrators/chart.h"
 #include "integrators/explicit.h"
 #include "integrators/joint_terms.h"
@@ -25,6 +26,9 @@
 #include "integrators/newton_sweep.h"
 #include "integrators/position_step.h"
 #include "integrators/block_step.h"
+#include "integrators/position_adjoint.h"
+#include "integrators/explicit_adjoint.h"
+#include "integrators/block_adjoint.h"
 
 typedef struct {
     aba_work aba;
@@ -36,6 +40,7 @@ typedef struct {
     tree_factors factors;
     block_state state;
     block_work block;
+    adjoint_work adjoint;
 } guard_work;
 
 KERNEL void guard_all(const ctn_model *m, const ctn_batch_config *cfg, guard_work *w, const real *q, const real *v, real *out,
@@ -51,5 +56,9 @@ KERNEL void guard_all(const ctn_model *m, const ctn_batch_config *cfg, guard_wor
     fd_matrices(m, q, v, &w->id, &w->factors, out, H, H, H, 1);
     block_set(m, cfg, &w->state, &w->block, q, v);
     block_step(m, cfg, &w->state, &w->block, v, 1, true, counts);
+    adjoint_prepare(m, cfg, cfg->dt, &w->adjoint);
+    adjoint_step(m, cfg, &w->adjoint);
+    adjoint_start(m, cfg, v, &w->adjoint);
+    adjoint_output(m, cfg, &w->adjoint);
     out[0] = block_velocity(m, cfg, &w->state, &w->block)[0];
 }
