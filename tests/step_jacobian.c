@@ -327,6 +327,147 @@ START_TEST(gradients_of_runs)
 }
 END_TEST
 
+static ctn_model *parsed(const char *text)
+{
+    ctn_error err = {0};
+    ctn_scene *scene = ctn_scene_parse(text, strlen(text), "text.yaml", &err);
+    ctn_model *m = scene ? ctn_model_create(scene, &err) : NULL;
+    ck_assert_msg(m != NULL, "%s", err.message);
+    ctn_scene_free(scene);
+    return m;
+}
+
+static const char chain20[] = "catena: 1\n"
+                              "links:\n"
+                              "  - chain: {name: c, count: 20, step: [0.1, 0, 0], density: 1000,\n"
+                              "            joint: {type: universal, axis: [0, 1, 0], axis2: [0, 0, 1], damping: 0.001},\n"
+                              "            shapes: [{type: capsule, from: [0, 0, 0], to: [0.1, 0, 0], radius: 0.01}]}\n"
+                              "  - {name: tip, parent: c.19, position: [0.1, 0, 0]}\n";
+
+/// Where the tip of the chain is after all steps, along a direction.
+static double tip(fixture *f, ctn_dynamics *dyn, const double *q, const double *v, const double *tau, const double *along,
+                  double *end)
+{
+    ctn_error err = {0};
+    double R[9 * 21], p[3 * 21];
+    ck_assert_int_eq(ctn_rollout_run(f->r, q, v, tau, &err), CTN_OK);
+    ctn_rollout_state(f->r, f->steps, end, NULL, &err);
+    ctn_forward_kinematics(dyn, 1, end, R, p);
+    return along[0] * p[60] + along[1] * p[61] + along[2] * p[62];
+}
+
+/// The end point of a falling chain of 20 links after 100 steps, by its initial state and by the forces of every step.
+START_TEST(tip_of_a_chain)
+{
+    static const double dts[] = {0.01, 0.03, 0.001}, along[] = {0.3, -0.5, 0.8};
+    const ctn_method method = _i == 2 ? CTN_RK4 : CTN_COLLOCATION;
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = method, cfg.dt = dts[_i], cfg.tolerance = 1e-13;
+    fixture f = open_model(parsed(chain20), cfg, 100, 3);
+    const size_t nv = f.nv, K = 100;
+    ctn_dynamics *dyn = ctn_dynamics_create(f.m, NULL, NULL);
+    ctn_error err = {0};
+    rng r = {17};
+    for (size_t k = 0; k < nv; k++) f.q[k] = rng_uniform(&r, -0.2, 0.2), f.v[k] = rng_uniform(&r, -0.5, 0.5);
+    for (size_t k = 0; k < K * nv; k++) f.tau[k] *= 0.01;
+    double *J = numbers(6 * nv), *dq = numbers((K + 1) * nv), *g[3] = {numbers(nv), numbers(nv), numbers(K * nv)},
+           *end = numbers(f.nq);
+    tip(&f, dyn, f.q, f.v, f.tau, along, end);
+    ctn_jacobian(dyn, 1, end, 20, J);
+    for (size_t k = 0; k < nv; k++)
+        for (size_t c = 0; c < 3; c++) dq[K * nv + k] += along[c] * J[(3 + c) * nv + k];
+    ck_assert_int_eq(ctn_rollout_gradient(f.r, dq, NULL, g[0], g[1], g[2], &err), CTN_OK);
+    double *const inputs[] = {f.q, f.v, f.tau};
+    const size_t sizes[] = {nv, nv, K * nv};
+    for (int what = 0; what < 3; what++) {
+        const double size = largest(g[what], sizes[what]), e = 1e-5;
+        for (int trial = 0; trial < 25; trial++) {
+            const size_t k = (size_t)rng_below(&r, (int)sizes[what]);
+            const double x = inputs[what][k];
+            double y[STENCIL];
+            for (int s = 0; s < STENCIL; s++) {
+                inputs[what][k] = x + node(s) * e;
+                y[s] = tip(&f, dyn, f.q, f.v, f.tau, along, end);
+            }
+            inputs[what][k] = x;
+            ck_assert_msg(fabs(derivative(y, e) - g[what][k]) <= 1e-6 * size,
+                          "%s, dt %g, by %s[%zu]: %.12g, by differences %.12g (largest %.3g)", ctn_method_name(method), cfg.dt,
+                          (const char *[]){"q", "v", "tau"}[what], k, g[what][k], derivative(y, e), size);
+        }
+    }
+    free(J), free(dq), free(g[0]), free(g[1]), free(g[2]), free(end);
+    ctn_dynamics_free(dyn);
+    close_fixture(&f);
+}
+END_TEST
+
+/// Few iterations, large steps: some are halved, and taken part by part. The run is that of a batch, to the last bit.
+START_TEST(halved_steps)
+{
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = CTN_COLLOCATION, cfg.dt = 0.1, cfg.tolerance = 1e-12, cfg.max_iterations = 8;
+    fixture f = open_model(parsed(chain20), cfg, 12, 5);
+    for (size_t k = 0; k < f.nv; k++) f.q[k] *= 0.05, f.v[k] *= 0.05;
+    for (size_t k = 0; k < 12 * f.nv; k++) f.tau[k] *= 0.01;
+    ctn_error err = {0};
+    ck_assert_int_eq(ctn_rollout_run(f.r, f.q, f.v, f.tau, &err), CTN_NOT_CONVERGED);
+    ctn_batch *b = ctn_batch_create(f.m, &cfg, &err);
+    ctn_batch_set_state(b, f.q, f.v, 0, &err);
+    double *q[2] = {numbers(f.nq), numbers(f.nq)}, *v[2] = {numbers(f.nv), numbers(f.nv)};
+    long halved = 0, parts = 0;
+    for (int k = 0; k < 12; k++) {
+        ctn_step_stats stats;
+        ctn_batch_set_force(b, f.tau + (size_t)k * f.nv);
+        ctn_batch_step(b, 1, &stats, NULL);
+        halved += stats.fallbacks, parts += stats.substeps;
+        ctn_batch_state(b, q[0], v[0]);
+        ck_assert_int_eq(ctn_rollout_state(f.r, k + 1, q[1], v[1], &err), CTN_OK);
+        ck_assert_msg(!memcmp(q[0], q[1], f.nq * sizeof(double)) && !memcmp(v[0], v[1], f.nv * sizeof(double)),
+                      "step %d: other bits", k);
+    }
+    ck_assert_msg(halved > 1 && halved < 12 && parts > 12 + halved, "%ld steps of 12 were halved, %ld parts", halved, parts);
+    ctn_batch_free(b);
+    free(q[0]), free(q[1]), free(v[0]), free(v[1]);
+    check_gradient(&f, 5, CTN_NOT_CONVERGED, 1e-5, 1e-6);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(mistakes)
+{
+    ctn_error err = {0};
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = CTN_RK4, cfg.dt = 0.1;
+    fixture f = open_model(parsed(chain20), cfg, 50, 1);
+    double *A = numbers(f.n * f.n), *q = numbers(f.nq);
+    ck_assert_int_eq(ctn_rollout_gradient(f.r, NULL, NULL, A, NULL, NULL, &err), CTN_BAD_ARGUMENT);
+    ck_assert_msg(strstr(err.message, "ctn_rollout_run") != NULL, "%s", err.message);
+    // an explicit method in steps far too large: frozen, nothing to differentiate
+    ck_assert_int_eq(ctn_rollout_run(f.r, f.q, f.v, f.tau, &err), CTN_FROZEN);
+    ck_assert_int_eq(ctn_step_jacobian(f.r, 0, A, NULL, &err), CTN_BAD_ARGUMENT);
+    memcpy(q, f.q, f.nq * sizeof *q), q[3] = NAN;
+    ck_assert_int_eq(ctn_rollout_run(f.r, q, f.v, f.tau, &err), CTN_BAD_ARGUMENT);
+    f.tau[f.nv + 2] = INFINITY;
+    ck_assert_int_eq(ctn_rollout_run(f.r, f.q, f.v, f.tau, &err), CTN_BAD_ARGUMENT);
+    ck_assert_str_eq(err.message, "step 1: tau[2] is not finite");
+    ck_assert_ptr_null(ctn_rollout_create(f.m, &cfg, 0, &err));
+    ck_assert_str_eq(err.message, "steps: expected 1 or more, found 0");
+    cfg.worlds = 2;
+    ck_assert_ptr_null(ctn_rollout_create(f.m, &cfg, 1, &err));
+    ck_assert_int_eq(err.status, CTN_BAD_CONFIG);
+    cfg.worlds = 1, cfg.dt = 1e-4;
+    ctn_rollout *r = ctn_rollout_create(f.m, &cfg, 2, &err);
+    ck_assert_int_eq(ctn_rollout_run(r, f.q, f.v, NULL, &err), CTN_OK);
+    ck_assert_int_eq(ctn_step_jacobian(r, 2, A, NULL, &err), CTN_BAD_ARGUMENT);
+    ck_assert_str_eq(err.message, "step: expected 0 to 1, found 2");
+    ck_assert_int_eq(ctn_output_jacobian(r, -1, A, &err), CTN_BAD_ARGUMENT);
+    ck_assert_int_eq(ctn_rollout_state(r, 2, q, NULL, &err), CTN_OK);
+    ctn_rollout_free(r), ctn_rollout_free(NULL);
+    free(A), free(q);
+    close_fixture(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("step_jacobian");
@@ -334,6 +475,9 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, steps_against_differences, 0, sizeof methods / sizeof *methods);
     tcase_add_loop_test(t, gradients_of_runs, 0, sizeof methods / sizeof *methods);
+    tcase_add_loop_test(t, tip_of_a_chain, 0, 3);
+    tcase_add_test(t, halved_steps);
+    tcase_add_test(t, mistakes);
     tcase_add_test(t, start_and_output_against_differences);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
