@@ -182,8 +182,10 @@ ctn_status ctn_rollout_run(ctn_rollout *r, const double *q, const double *v, con
     const ctn_model *m = r->model;
     r->recorded = false;
     if (state_check(m, q, v, 0, err) != CTN_OK) return CTN_BAD_ARGUMENT;
-    for (int k = 0; k < r->steps * m->nv && tau; k++)
-        if (!isfinite(tau[k])) return fail(err, CTN_BAD_ARGUMENT, "step %d: tau[%d] is not finite", k / m->nv, k % m->nv);
+    for (int k = 0; k < r->steps && tau; k++)
+        for (int j = 0; j < m->nv; j++)
+            if (!isfinite(tau[(size_t)k * (size_t)m->nv + (size_t)j]))
+                return fail(err, CTN_BAD_ARGUMENT, "step %d: tau[%d] is not finite", k, j);
     r->forced = tau != NULL, r->used = 0;
     if (tau) memcpy(r->tau, tau, (size_t)r->steps * (size_t)m->nv * sizeof *tau);
     memcpy(r->v0, v, (size_t)m->nv * sizeof *v);
