@@ -6,7 +6,7 @@ static void put_energies(FILE *out, const void *what)
 {
     const run *const r = (const run *)what;
     const ctn_batch_config *const cfg = ctn_batch_configuration(r->batch);
-    const bool carried = cfg->method == CTN_COLLOCATION;
+    const bool carried = ctn_method_is_implicit(cfg->method);
     bool spring = false;
     for (int i = 0; i < r->nsample; i++) spring = spring || r->samples[i].spring != 0;
     fprintf(out, "$energy << EOD\n");

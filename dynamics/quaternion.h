@@ -113,4 +113,41 @@ FN real chart_c(real t2, real *slope)
     return sel(near, series, value);
 }
 
+/// D w = w + u x w / 2 + c u x (u x w): the rate of u in exp([u]) that turns with w (body axes). D' w is that of -u, D a the change
+/// of log(R) = a by a turn of R, body axes.
+FN vec3 chart_velocity(vec3 u, vec3 w)
+{
+    const vec3 uw = cross(u, w);
+    return add_scaled(add_scaled(w, uw, rset(0.5)), cross(u, uw), chart_c(dot(u, u), NULL));
+}
+
+/// The gradient by u of g.D(u)y, D as in chart_velocity.
+FN vec3 chart_slope(vec3 u, vec3 y, vec3 g)
+{
+    real slope;
+    const real u2 = dot(u, u), c = chart_c(u2, &slope), gu = dot(g, u), uy = dot(u, y), gy = dot(g, y);
+    const vec3 z = sub_scaled(add_scaled(scale(g, uy), y, gu), u, rset(2) * gy);
+    const real along_u = rset(2) * slope * fnmadd(gy, u2, gu * uy);
+    return add_scaled(add_scaled(scale(cross(y, g), rset(0.5)), z, c), u, along_u);
+}
+
+/// J' x, where exp([u + du]) = exp([u]) exp([J du]): the gradient by u of a scalar whose gradient by turns of exp([u]), body axes,
+/// is x. J is the inverse of D; J' = 1 + a [u] + b [u]^2, a = (1 - cos t)/t^2, b = (t - sin t)/t^3, t = |u|.
+FN vec3 exp_pullback(vec3 u, vec3 x)
+{
+    static const double factorial[] = {2, 24, 720, 40320, 3628800, 479001600, 87178291200};
+    const real t2 = dot(u, u);
+    const mask near = lt(t2, rset(0.25));
+    const real safe = sel(near, rset(1), t2), t = root(safe);
+    real s, c, a = rset(0), b = rset(0);
+    for (int n = 6; n >= 0; n--) {
+        a = fnmadd(t2, a, rset(1 / factorial[n]));
+        b = fnmadd(t2, b, rset(1 / (factorial[n] * (2 * n + 3))));
+    }
+    sincosr(t, &s, &c);
+    a = sel(near, a, (rset(1) - c) / safe), b = sel(near, b, (t - s) / (t * safe));
+    const vec3 ux = cross(u, x);
+    return add_scaled(add_scaled(x, ux, a), cross(u, ux), b);
+}
+
 #endif

@@ -24,8 +24,7 @@ KERNEL void chart_rate(const ctn_model *m, const real *u, const real *v, real *d
         const real *a = u + b->vadr, *w = v + b->vadr;
         real *d = du + b->vadr;
         if (b->kind == JOINT_BALL) {
-            const vec3 x = vec(a[0], a[1], a[2]), y = vec(w[0], w[1], w[2]), xy = cross(x, y);
-            const vec3 z = add_scaled(add_scaled(y, xy, rset(0.5)), cross(x, xy), chart_c(dot(x, x), NULL));
+            const vec3 z = chart_velocity(vec(a[0], a[1], a[2]), vec(w[0], w[1], w[2]));
             d[0] = z.x, d[1] = z.y, d[2] = z.z;
         } else
             for (int k = 0; k < b->nv; k++) d[k] = w[k];

@@ -2,6 +2,7 @@
 #include "dynamics/model.h"
 #include "sim/config.h"
 #include "sim/engine.h"
+#include "sim/model.h"
 #include "sim/status.h"
 
 #include <catena/batch.h>
@@ -195,32 +196,12 @@ ctn_status ctn_batch_dense(ctn_batch *batch, double fraction, double *q, double 
     return CTN_OK;
 }
 
-static ctn_status check_state(const ctn_model *m, const double *q, const double *v, int world, ctn_error *err)
-{
-    for (int l = 0; l < m->nlink; l++) {
-        const ctn_link *k = &m->links[l];
-        for (int i = 0; i < k->nq; i++)
-            if (!isfinite(q[k->qadr + i]))
-                return fail(err, CTN_BAD_ARGUMENT, "world %d: q[%d] of link '%s' is not finite", world, k->qadr + i, k->name);
-        for (int i = 0; i < k->nv; i++)
-            if (!isfinite(v[k->vadr + i]))
-                return fail(err, CTN_BAD_ARGUMENT, "world %d: v[%d] of link '%s' is not finite", world, k->vadr + i, k->name);
-        if (k->joint != CTN_BALL && k->joint != CTN_FREE) continue;
-        const double *p = q + k->qadr + k->nq - 4;
-        const double square = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3];
-        if (sqrt(square) < 1e-6 || !isfinite(square))
-            return fail(err, CTN_BAD_ARGUMENT, "world %d: the quaternion of link '%s' is %s", world, k->name,
-                        isfinite(square) ? "zero" : "too long to be normalised");
-    }
-    return CTN_OK;
-}
-
 ctn_status ctn_batch_set_state(ctn_batch *batch, const double *q, const double *v, double time, ctn_error *err)
 {
     const ctn_model *m = batch->model;
     if (!isfinite(time)) return fail(err, CTN_BAD_ARGUMENT, "time: expected a finite number, found %g", time);
     for (int w = 0; w < batch->cfg.worlds; w++) {
-        const ctn_status s = check_state(m, q + (size_t)w * (size_t)m->nq, v + (size_t)w * (size_t)m->nv, w, err);
+        const ctn_status s = state_check(m, q + (size_t)w * (size_t)m->nq, v + (size_t)w * (size_t)m->nv, w, err);
         if (s != CTN_OK) return s;
     }
     batch->fitted = false;

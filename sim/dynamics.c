@@ -82,6 +82,20 @@ void ctn_aba(ctn_dynamics *dyn, int count, const double *q, const double *v, con
     engine_for(dyn, count)->aba(dyn->model, dyn->scratch, count, q, v, tau, qdd);
 }
 
+void ctn_rnea_derivatives(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *a, double *dtau_dq,
+                          double *dtau_dv, double *dtau_da)
+{
+    if (count < 1) return;
+    engine_for(dyn, count)->rnea_derivatives(dyn->model, dyn->scratch, count, q, v, a, dtau_dq, dtau_dv, dtau_da);
+}
+
+void ctn_aba_derivatives(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *tau, double *dqdd_dq,
+                         double *dqdd_dv, double *dqdd_dtau)
+{
+    if (count < 1) return;
+    engine_for(dyn, count)->aba_derivatives(dyn->model, dyn->scratch, count, q, v, tau, dqdd_dq, dqdd_dv, dqdd_dtau);
+}
+
 void ctn_jacobian(ctn_dynamics *dyn, int count, const double *q, int link, double *J)
 {
     if (count < 1) return;

@@ -19,6 +19,10 @@ typedef struct ctn_engine {
     void (*passive)(const ctn_model *m, void *scratch, int count, const double *q, const double *v, double *tau);
     void (*crba)(const ctn_model *m, void *scratch, int count, const double *q, double *H);
     void (*aba)(const ctn_model *m, void *scratch, int count, const double *q, const double *v, const double *tau, double *qdd);
+    void (*rnea_derivatives)(const ctn_model *m, void *scratch, int count, const double *q, const double *v, const double *a,
+                             double *by_q, double *by_v, double *by_a);
+    void (*aba_derivatives)(const ctn_model *m, void *scratch, int count, const double *q, const double *v, const double *tau,
+                            double *by_q, double *by_v, double *by_tau);
     void (*jacobian)(const ctn_model *m, void *scratch, int count, const double *q, int link, double *J);
     void (*totals)(const ctn_model *m, void *scratch, int count, const double *q, const double *v, ctn_totals *totals);
 
@@ -40,6 +44,22 @@ typedef struct ctn_engine {
     // one world's state as flat_size doubles, out of lane l or (load) into it
     size_t (*flat_size)(const ctn_model *m, const ctn_batch_config *cfg);
     void (*flatten)(const ctn_model *m, const ctn_batch_config *cfg, void *state, int l, bool load, double *flat);
+
+    // Backwards through time. `work` is adjoint_size bytes, 64-byte aligned. States are flat, gradients by them of bar_size numbers
+    // (q in tangent coordinates, v or joint rates, V of the bodies with mass); one row a lane, `count` of them real worlds.
+    size_t (*adjoint_size)(const ctn_model *m, const ctn_batch_config *cfg);
+    size_t (*bar_size)(const ctn_model *m, const ctn_batch_config *cfg);
+    // the step of size h from `before` to `after` (not halved) under tau (NULL: none), for the calls of adjoint_step that follow
+    void (*adjoint_prepare)(const ctn_model *m, const ctn_batch_config *cfg, void *work, double h, const double *const *before,
+                            const double *const *after, const double *const *tau);
+    void (*adjoint_step)(const ctn_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *after_bar,
+                         double *const *before_bar, double *const *tau_bar);
+    // by the q and v [nv] from which `state` was set
+    void (*adjoint_start)(const ctn_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *state,
+                          const double *const *v, const double *const *state_bar, double *const *q_bar, double *const *v_bar);
+    // from q and v as `get` reads them
+    void (*adjoint_output)(const ctn_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *state,
+                           const double *const *q_bar, const double *const *v_bar, double *const *state_bar);
 } ctn_engine;
 
 extern const ctn_engine engine_scalar, engine_scalar_fma, engine_avx2, engine_avx512;

@@ -11,6 +11,9 @@
 #include "dynamics/crba.h"
 #include "dynamics/kinematics.h"
 #include "dynamics/passive.h"
+#include "dynamics/tree_factor.h"
+#include "dynamics/derivatives.h"
+#include "dynamics/pullback.h"
 #include "integrators/chart.h"
 #include "integrators/tableaux.h"
 #include "integrators/explicit.h"
@@ -28,6 +31,9 @@
 #include "integrators/interpolant.h"
 #include "integrators/adaptive_step.h"
 #include "integrators/block_step.h"
+#include "integrators/position_adjoint.h"
+#include "integrators/explicit_adjoint.h"
+#include "integrators/block_adjoint.h"
 
 /// Memory handed out piece by piece; with base NULL it only counts.
 typedef struct {
@@ -50,7 +56,35 @@ typedef struct {
     crba_work crba;
     pose *T;
     twist *V;
+    id_work id;
+    tree_factors factors;
+    real *acceleration;  // [nv], for derivatives
 } frame;
+
+static id_work layout_id(const ctn_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody;
+    id_work w;
+    w.body = take(a, n, sizeof(id_body));
+    w.rigid = take(a, n, sizeof(composite));
+    w.flow = take(a, n, sizeof(id_flow));
+    w.V = take(a, n, sizeof(twist));
+    w.w = take(a, n, sizeof(wrench));
+    w.turn = take(a, n, sizeof(vec3));
+    return w;
+}
+
+static tree_factors layout_factors(const ctn_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody;
+    tree_factors f;
+    f.node = take(a, n, sizeof(tree_node));
+    f.pivot = take(a, n, sizeof(tree_pivot));
+    f.P = take(a, n, sizeof(inertia6));
+    f.p = take(a, n, sizeof(wrench));
+    f.d = take(a, n, sizeof(twist));
+    return f;
+}
 
 static frame layout(const ctn_model *m, arena *a)
 {
@@ -60,6 +94,7 @@ static frame layout(const ctn_model *m, arena *a)
     f.v = take(a, (size_t)m->nv, sizeof(real));
     f.t = take(a, (size_t)m->nv, sizeof(real));
     f.x = take(a, nx, sizeof(real));
+    f.acceleration = take(a, (size_t)m->nv, sizeof(real));
     // one kernel runs at a time: they share what follows
     const size_t common = a->used;
     size_t most = common;
@@ -85,6 +120,10 @@ static frame layout(const ctn_model *m, arena *a)
     a->used = common;
     f.T = take(a, n, sizeof(pose));
     f.V = take(a, n, sizeof(twist));
+    most = a->used > most ? a->used : most;
+    a->used = common;
+    f.id = layout_id(m, a);
+    f.factors = layout_factors(m, a);
     a->used = a->used > most ? a->used : most;
     return f;
 }
@@ -194,6 +233,50 @@ static void run_aba(const ctn_model *m, void *scratch, int count, const double *
     }
 }
 
+/// The matrices [nv][nv] of the lanes from c on, out of M [count][nv][nv]; NULL if M is.
+FN double *const *matrices(double *M, size_t n, int c, int count, double **lane)
+{
+    for (int l = 0; l < LANES && M; l++) lane[l] = M + (size_t)(c + l < count ? c + l : c) * n * n;
+    return M ? lane : NULL;
+}
+
+static void run_rnea_derivatives(const ctn_model *m, void *scratch, int count, const double *q, const double *v, const double *a,
+                                 double *by_q, double *by_v, double *by_a)
+{
+    frame f = open_frame(m, scratch);
+    const size_t n = (size_t)m->nv;
+    for (int c = 0; c < count; c += LANES) {
+        double *Q[LANES], *V[LANES], *A[LANES];
+        const int lanes = count - c < LANES ? count - c : LANES;
+        gather(f.q, q, m->nq, c, count);
+        gather(f.v, v, m->nv, c, count);
+        gather(f.t, a, m->nv, c, count);
+        id_motion(m, f.q, f.v, f.t, &f.id);
+        id_matrices(m, &f.id, matrices(by_q, n, c, count, Q), matrices(by_v, n, c, count, V), matrices(by_a, n, c, count, A),
+                    lanes);
+    }
+}
+
+static void run_aba_derivatives(const ctn_model *m, void *scratch, int count, const double *q, const double *v, const double *tau,
+                                double *by_q, double *by_v, double *by_tau)
+{
+    frame f = open_frame(m, scratch);
+    const size_t n = (size_t)m->nv;
+    for (int c = 0; c < count; c += LANES) {
+        double *Q[LANES], *V[LANES], *T[LANES];
+        const int lanes = count - c < LANES ? count - c : LANES;
+        gather(f.q, q, m->nq, c, count);
+        gather(f.v, v, m->nv, c, count);
+        if (tau) gather(f.x, tau, m->nv, c, count);
+        for (int k = 0; k < m->nv && !tau; k++) f.x[k] = rset(0);
+        add_passive_forces(m, f.q, f.v, f.x);
+        aba(m, f.q, f.v, f.x, &f.aba, f.acceleration);
+        id_motion(m, f.q, f.v, f.acceleration, &f.id);
+        fd_matrices(m, f.q, f.v, &f.id, &f.factors, f.t, matrices(by_q, n, c, count, Q), matrices(by_v, n, c, count, V),
+                    matrices(by_tau, n, c, count, T), lanes);
+    }
+}
+
 static void run_jacobian(const ctn_model *m, void *scratch, int count, const double *q, int link, double *J)
 {
     const frame f = open_frame(m, scratch);
@@ -261,6 +344,40 @@ static aba_work layout_aba(const ctn_model *m, arena *a)
     return w;
 }
 
+static solve layout_solve(const ctn_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody;
+    solve W = {0};
+    W.r = take(a, (size_t)m->nv, sizeof(real));
+    W.start = take(a, n, sizeof(placement));
+    W.now = take(a, n, sizeof(placement));
+    W.step = take(a, n, sizeof(step_body));
+    W.body = take(a, n, sizeof(iterate_body));
+    W.sum = take(a, n, sizeof(wrench));
+    W.terms = take(a, n, sizeof(terms3));
+    return W;
+}
+
+static explicit_work layout_explicit(const ctn_model *m, const ctn_batch_config *cfg, arena *a)
+{
+    const size_t nv = (size_t)m->nv;
+    explicit_work e = {0};
+    e.x = take(a, (size_t)m->nq, sizeof(real));
+    e.w = take(a, nv, sizeof(real));
+    e.u = take(a, nv, sizeof(real));
+    e.force = take(a, nv, sizeof(real));
+    for (int s = 0; s < (cfg->dense ? ALL_STAGES : tableau_of(cfg->method)->stages); s++) {
+        e.kq[s] = take(a, nv, sizeof(real));
+        e.kv[s] = take(a, nv, sizeof(real));
+    }
+    if (cfg->adaptive) {
+        e.eq = take(a, nv, sizeof(real));
+        e.ev = take(a, nv, sizeof(real));
+    }
+    e.aba = layout_aba(m, a);
+    return e;
+}
+
 /// Scratch of the methods with `s` coupled stages.
 static stage_work layout_stages(const ctn_model *m, int s_, arena *a)
 {
@@ -304,15 +421,9 @@ static block_work layout_work(const ctn_model *m, const ctn_batch_config *cfg, a
         p->base_u = take(a, nv, sizeof(real));
         p->d = take(a, nv, sizeof(real));
         p->fresh = take(a, nv, sizeof(real));
+        p->W = layout_solve(m, a);
         p->W.in.x = p->x;
         p->W.in.u = p->u;
-        p->W.r = take(a, nv, sizeof(real));
-        p->W.start = take(a, n, sizeof(placement));
-        p->W.now = take(a, n, sizeof(placement));
-        p->W.step = take(a, n, sizeof(step_body));
-        p->W.body = take(a, n, sizeof(iterate_body));
-        p->W.sum = take(a, n, sizeof(wrench));
-        p->W.terms = take(a, n, sizeof(terms3));
         p->sweep.body = take(a, n, sizeof(sweep_body));
         p->sweep.hand = take(a, n, sizeof(sweep_hand));
         p->sweep.twist = take(a, n, sizeof(sweep_twist));
@@ -320,22 +431,7 @@ static block_work layout_work(const ctn_model *m, const ctn_batch_config *cfg, a
         if (stages_of(cfg) > 1) w.po.more = layout_stages(m, stages_of(cfg), a);
         w.po.aba = layout_aba(m, a);
         w.po.T = w.T, w.po.D = w.D;
-    } else {
-        explicit_work *e = &w.ex;
-        e->x = take(a, nq, sizeof(real));
-        e->w = take(a, nv, sizeof(real));
-        e->u = take(a, nv, sizeof(real));
-        e->force = take(a, nv, sizeof(real));
-        for (int s = 0; s < (cfg->dense ? ALL_STAGES : tableau_of(cfg->method)->stages); s++) {
-            e->kq[s] = take(a, nv, sizeof(real));
-            e->kv[s] = take(a, nv, sizeof(real));
-        }
-        if (cfg->adaptive) {
-            e->eq = take(a, nv, sizeof(real));
-            e->ev = take(a, nv, sizeof(real));
-        }
-        e->aba = layout_aba(m, a);
-    }
+    } else w.ex = layout_explicit(m, cfg, a);
     return w;
 }
 
@@ -475,6 +571,8 @@ static void run_flatten(const ctn_model *m, const ctn_batch_config *cfg, void *s
     ((double *)S.part.size)[l] = 0;
 }
 
+#include "sim/engine_adjoint.h"
+
 const ctn_engine ENGINE = {
     .name = ENGINE_NAME,
     .lanes = LANES,
@@ -485,6 +583,8 @@ const ctn_engine ENGINE = {
     .passive = run_passive,
     .crba = run_crba,
     .aba = run_aba,
+    .rnea_derivatives = run_rnea_derivatives,
+    .aba_derivatives = run_aba_derivatives,
     .jacobian = run_jacobian,
     .totals = run_totals,
     .state_size = state_size,
@@ -495,4 +595,10 @@ const ctn_engine ENGINE = {
     .interpolate = run_interpolate,
     .flat_size = flat_size,
     .flatten = run_flatten,
+    .adjoint_size = adjoint_size,
+    .bar_size = bar_size,
+    .adjoint_prepare = run_adjoint_prepare,
+    .adjoint_step = run_adjoint_step,
+    .adjoint_start = run_adjoint_start,
+    .adjoint_output = run_adjoint_output,
 };

@@ -1,6 +1,9 @@
 /// Questions about a model.
-#include "dynamics/model.h"
+#include "sim/model.h"
 
+#include "sim/status.h"
+
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,3 +34,23 @@ void ctn_model_initial_state(const ctn_model *m, double *q, double *v)
 }
 
 void ctn_model_gravity(const ctn_model *m, double *gravity) { memcpy(gravity, m->gravity, sizeof m->gravity); }
+
+ctn_status state_check(const ctn_model *m, const double *q, const double *v, int world, ctn_error *err)
+{
+    for (int l = 0; l < m->nlink; l++) {
+        const ctn_link *k = &m->links[l];
+        for (int i = 0; i < k->nq; i++)
+            if (!isfinite(q[k->qadr + i]))
+                return fail(err, CTN_BAD_ARGUMENT, "world %d: q[%d] of link '%s' is not finite", world, k->qadr + i, k->name);
+        for (int i = 0; i < k->nv; i++)
+            if (!isfinite(v[k->vadr + i]))
+                return fail(err, CTN_BAD_ARGUMENT, "world %d: v[%d] of link '%s' is not finite", world, k->vadr + i, k->name);
+        if (k->joint != CTN_BALL && k->joint != CTN_FREE) continue;
+        const double *p = q + k->qadr + k->nq - 4;
+        const double square = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3];
+        if (sqrt(square) < 1e-6 || !isfinite(square))
+            return fail(err, CTN_BAD_ARGUMENT, "world %d: the quaternion of link '%s' is %s", world, k->name,
+                        isfinite(square) ? "zero" : "too long to be normalised");
+    }
+    return CTN_OK;
+}

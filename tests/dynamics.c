@@ -1,6 +1,7 @@
 /// Kinematics and dynamics: against the golden numbers on every engine, and by their laws on random forests.
 #include "tests/golden.h"
 #include "tests/random_scene.h"
+#include "tests/tangent.h"
 
 #include <check.h>
 #include <math.h>
@@ -222,26 +223,6 @@ START_TEST(jacobian_gives_the_twist)
 }
 END_TEST
 
-/// q + e v, on the manifold.
-static void move(const ctn_model *m, const double *q, const double *v, double e, double *out)
-{
-    for (int l = 0; l < ctn_model_nlink(m); l++) {
-        const ctn_link *k = ctn_model_link(m, l);
-        const double *a = q + k->qadr, *w = v + k->vadr;
-        double *b = out + k->qadr;
-        const int plain = k->joint == CTN_BALL ? 0 : k->joint == CTN_FREE ? 3 : k->nv;
-        for (int i = 0; i < plain; i++) b[i] = a[i] + e * w[i];
-        if (k->joint != CTN_BALL && k->joint != CTN_FREE) continue;
-        const double *p = a + plain, *u = w + plain;
-        const double n = sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]) + 1e-300, s = sin(e * n / 2) / n, c = cos(e * n / 2);
-        const double d[4] = {c, s * u[0], s * u[1], s * u[2]};
-        b[plain] = p[0] * d[0] - p[1] * d[1] - p[2] * d[2] - p[3] * d[3];
-        b[plain + 1] = p[0] * d[1] + p[1] * d[0] + p[2] * d[3] - p[3] * d[2];
-        b[plain + 2] = p[0] * d[2] - p[1] * d[3] + p[2] * d[0] + p[3] * d[1];
-        b[plain + 3] = p[0] * d[3] + p[1] * d[2] - p[2] * d[1] + p[3] * d[0];
-    }
-}
-
 /// d/dt of energy = (tau + dampers) . v, by differences along the motion that forward dynamics gives.
 START_TEST(power_balance)
 {
@@ -266,7 +247,7 @@ START_TEST(power_balance)
             // second order in time: q(t) along v + a t / 2
             double w[512];
             for (int k = 0; k < f.nv; k++) w[k] = f.v[k] + 0.5 * at[s] * f.a[k], v[k] = f.v[k] + at[s] * f.a[k];
-            move(f.m, f.q, w, at[s], q);
+            tangent_move(f.m, f.q, w, at[s], q);
             ctn_totals t;
             ctn_energy_momentum(f.d, 1, q, v, &t);
             E[s] = t.kinetic + t.potential + t.spring;
@@ -298,7 +279,7 @@ START_TEST(momentum_in_free_flight)
             double q[1024], v[1024], w[1024];
             ck_assert(f.nq < 1024);
             for (int k = 0; k < f.nv; k++) w[k] = f.v[k] + 0.5 * d * f.a[k], v[k] = f.v[k] + d * f.a[k];
-            move(f.m, f.q, w, d, q);
+            tangent_move(f.m, f.q, w, d, q);
             ctn_energy_momentum(f.d, 1, q, v, &t[s]);
         }
         const double g = seed % 2 ? 0 : -9.81;

@@ -40,13 +40,11 @@ static void world_force(const ctn_model *m, int w, double *tau)
 
 /// Hash of every world's trajectory in a batch of `worlds`: state, residual, energy and iterations every `every` steps. Forces
 /// act on it from the third part of the run on, other ones in the last part.
-static uint64_t *trajectories(const ctn_model *m, const char *engine, ctn_method method, double dt, bool adaptive, int worlds,
-                              int steps, int every)
+static uint64_t *trajectories(const ctn_model *m, const char *engine, ctn_batch_config cfg, int worlds, int steps, int every)
 {
     const size_t nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m), W = (size_t)worlds;
     ctn_error err = {0};
-    ctn_batch_config cfg = ctn_batch_config_default();
-    cfg.worlds = worlds, cfg.dt = dt, cfg.adaptive = adaptive, cfg.method = method, cfg.engine = engine;
+    cfg.worlds = worlds, cfg.engine = engine;
     ctn_batch *b = ctn_batch_create(m, &cfg, &err);
     ck_assert_msg(b != NULL, "%s", err.message);
     double *q = malloc((W * nq + 1) * sizeof *q), *v = malloc((W * nv + 1) * sizeof *v),
@@ -77,11 +75,24 @@ static uint64_t *trajectories(const ctn_model *m, const char *engine, ctn_method
 static const struct {
     ctn_method method;
     double dt;
+    int number;     // order or stages; 0: the default
     bool adaptive;  // each lane its own parts
-} methods[] = {{CTN_SEMI_IMPLICIT, 1e-3, false}, {CTN_RK4, 2e-3, false},         {CTN_DOP853, 4e-3, false},
-               {CTN_DOP853, 0.04, true},         {CTN_COLLOCATION, 0.02, false}, {CTN_COLLOCATION, 0.2, false}};
+    int share;      // of the steps, one in so many: costly methods
+} methods[] = {{CTN_SEMI_IMPLICIT, 1e-3, 0, false, 1}, {CTN_RK4, 2e-3, 0, false, 1},          {CTN_DOP853, 4e-3, 0, false, 5},
+               {CTN_DOP853, 0.04, 0, true, 5},         {CTN_COLLOCATION, 0.02, 2, false, 1},  {CTN_COLLOCATION, 0.2, 2, false, 1},
+               {CTN_COLLOCATION, 2e-3, 3, false, 20},  {CTN_COLLOCATION, 2e-3, 6, false, 20}, {CTN_RADAU, 0.05, 1, false, 5},
+               {CTN_RADAU, 0.05, 2, false, 10},        {CTN_RADAU, 0.2, 3, false, 20},        {CTN_RADAU, 0.02, 4, false, 20}};
 
-/// Batches of 1, 3, 64 and 1000 worlds: 1000 steps (fewer under sanitizers, and of dop853) on every engine, the same bits for the worlds they share.
+static ctn_batch_config config_of(size_t k)
+{
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.dt = methods[k].dt, cfg.method = methods[k].method, cfg.adaptive = methods[k].adaptive;
+    if (methods[k].number) cfg.order = methods[k].method == CTN_RADAU ? cfg.order : methods[k].number;
+    if (methods[k].number) cfg.stages = methods[k].method == CTN_RADAU ? methods[k].number : cfg.stages;
+    return cfg;
+}
+
+/// Batches of 1, 3, 64 and 1000 worlds: 1000 steps (fewer under sanitizers, and of costly methods) on every engine, the same bits for the worlds they share.
 START_TEST(batches)
 {
     static const int sizes[] = {1, 3, 64, 1000};
@@ -89,15 +100,14 @@ START_TEST(batches)
     ctn_model *m = random_model(40 + (uint64_t)_i, &o);
     const ctn_engine *const *list = engines_available();
     for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
-        uint64_t *first = NULL;                                                 // of the largest batch on the last engine
-        const int steps = methods[k].method == CTN_DOP853 ? STEPS / 5 : STEPS;  // of twelve accelerations and more
+        uint64_t *first = NULL;  // of the largest batch on the last engine
+        const int steps = STEPS / methods[k].share < 10 ? 10 : STEPS / methods[k].share;
         int engines = 0;
         while (list[engines]) engines++;
         for (int e = engines - 1; e >= 0; e--)
             for (int s = 3; s >= 0; s--) {
                 if (s == 3 && e < engines - 1 && k != 1) continue;  // a thousand worlds on the narrower engines: one method
-                uint64_t *h = trajectories(m, list[e]->name, methods[k].method, methods[k].dt, methods[k].adaptive, sizes[s],
-                                           steps, steps / 10);
+                uint64_t *h = trajectories(m, list[e]->name, config_of(k), sizes[s], steps, steps / 10);
                 if (!first) first = h;
                 for (int w = 0; w < sizes[s]; w++)
                     ck_assert_msg(h[w] == first[w], "%s, method %zu, world %d of %d: other bits", list[e]->name, k, w, sizes[s]);
@@ -121,14 +131,16 @@ START_TEST(other_lanes)
     for (int w = 0; w < 8; w++)
         world_state(m, w, q + (size_t)w * nq, v + (size_t)w * nv), world_force(m, w, tau + (size_t)w * nv);
     for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
-        ctn_batch_config cfg = ctn_batch_config_default();
-        cfg.dt = methods[k].dt, cfg.method = methods[k].method, cfg.adaptive = methods[k].adaptive;
-        const size_t n = engines[0]->flat_size(m, &cfg);
+        const ctn_batch_config cfg = config_of(k);
+        const bool adjoint_too = !cfg.adaptive && cfg.method != CTN_RADAU && cfg.order == 2;
+        const size_t flat = engines[0]->flat_size(m, &cfg), bar = engines[0]->bar_size(m, &cfg);
+        const size_t n = 2 * flat + 2 * bar + 3 * nv;
         for (int e = 0; e < 3; e++) {
             const ctn_engine *g = engines[e];
             void *state = aligned_alloc(64, g->state_size(m, &cfg) + 64), *work = aligned_alloc(64, g->work_size(m, &cfg) + 64);
+            void *adjoint = aligned_alloc(64, g->adjoint_size(m, &cfg) + 64);
             memset(state, 0, g->state_size(m, &cfg)), memset(work, 0, g->work_size(m, &cfg));
-            x[e] = malloc(8 * n * sizeof *x[e]);
+            x[e] = calloc(8 * n, sizeof *x[e]);
             for (int w = 0; w < 8; w += g->lanes) {
                 const double *qr[8], *vr[8], *tr[8];
                 ctn_step_stats stats[8] = {{0}};
@@ -137,9 +149,26 @@ START_TEST(other_lanes)
                 g->set(m, &cfg, state, work, qr, vr);
                 g->step(m, &cfg, state, work, NULL, 25, true, g->lanes, stats);
                 g->step(m, &cfg, state, work, tr, 25, true, g->lanes, stats);
-                for (int l = 0; l < g->lanes; l++) g->flatten(m, &cfg, state, l, false, x[e] + (size_t)(w + l) * n);
+                // and one step back: before, after, gradients by the state after it, by that before it, by forces, q and v
+                double *at[6][8], *const all = x[e];
+                const size_t place[6] = {0, flat, 2 * flat, 2 * flat + bar, 2 * flat + 2 * bar, 2 * flat + 2 * bar + nv};
+                double *v_bar[8];
+                for (int l = 0; l < g->lanes; l++) {
+                    for (int k = 0; k < 6; k++) at[k][l] = all + (size_t)(w + l) * n + place[k];
+                    v_bar[l] = at[5][l] + nv;
+                    g->flatten(m, &cfg, state, l, false, at[0][l]);
+                }
+                g->step(m, &cfg, state, work, tr, 1, true, g->lanes, stats);
+                for (int l = 0; l < g->lanes; l++) g->flatten(m, &cfg, state, l, false, at[1][l]);
+#define ROWS(p) ((const double *const *)(p))
+                if (!adjoint_too) continue;
+                g->adjoint_output(m, &cfg, adjoint, g->lanes, ROWS(at[1]), tr, vr, at[2]);
+                g->adjoint_prepare(m, &cfg, adjoint, cfg.dt, ROWS(at[0]), ROWS(at[1]), tr);
+                g->adjoint_step(m, &cfg, adjoint, g->lanes, ROWS(at[2]), at[3], at[4]);
+                g->adjoint_start(m, &cfg, adjoint, g->lanes, ROWS(at[0]), vr, ROWS(at[3]), at[5], v_bar);
+#undef ROWS
             }
-            free(state), free(work);
+            free(state), free(work), free(adjoint);
             ck_assert_msg(!memcmp(x[e], x[0], 8 * n * sizeof *x[e]), "engine %d, method %zu: other bits", e, k);
         }
         double sum = 0;
@@ -158,7 +187,7 @@ START_TEST(dynamics_calls)
     const random_options o = {.links = 12, .passive = true};
     ctn_model *m = random_model(100 + (uint64_t)_i, &o);
     const size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nl = (size_t)m->nlink, sums = sizeof(ctn_totals) / sizeof(double);
-    const size_t count = 11, n = count * (nv * nv + 5 * nv + 18 * nl + 12 * nv + sums);
+    const size_t count = 11, n = count * (7 * nv * nv + 5 * nv + 18 * nl + 12 * nv + sums);
     double *q = malloc(count * nq * sizeof *q), *v = malloc(count * nv * sizeof *v), *want = malloc(n * sizeof *want),
            *got = malloc(n * sizeof *got);
     double *tau = malloc(count * nv * sizeof *tau);
@@ -178,6 +207,8 @@ START_TEST(dynamics_calls)
         g->rnea(m, scratch, c, q, v, v, x), x += count * nv;
         g->rnea(m, scratch, c, q, v, NULL, x), x += count * nv;
         g->passive(m, scratch, c, q, v, x), x += count * nv;
+        g->rnea_derivatives(m, scratch, c, q, v, tau, x, x + count * nv * nv, x + 2 * count * nv * nv), x += 3 * count * nv * nv;
+        g->aba_derivatives(m, scratch, c, q, v, tau, x, x + count * nv * nv, x + 2 * count * nv * nv), x += 3 * count * nv * nv;
         g->forward_kinematics(m, scratch, c, q, x, x + count * 9 * nl), x += count * 12 * nl;
         g->link_twists(m, scratch, c, q, v, x), x += count * 6 * nl;
         g->jacobian(m, scratch, c, q, 0, x), x += count * 6 * nv;

@@ -11,6 +11,14 @@
 
 static const char *const models[] = {"double-pendulum", "chain5", "chain10", "ball5", "prismatic-mix", "flying-tree5"};
 
+/// Largest error of q and v at sample `index` of a golden trajectory, with steps of dt.
+static double golden_error(const char *model, ctn_method method, double dt, int index)
+{
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = method, cfg.dt = dt;
+    return golden_trajectory_error(model, &cfg, index, true);
+}
+
 /// Comparisons must not lose a NaN among numbers.
 START_TEST(not_a_number_is_worst)
 {
@@ -30,11 +38,8 @@ START_TEST(order_of_convergence)
                  {CTN_RK3, 1.25e-3, 3, 0.15},  {CTN_RK4, 2.5e-3, 4, 0.25},           {CTN_COLLOCATION, 1.25e-4, 1, 0.1}};
     const char *model = models[_i];
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        ctn_batch_config cfg = ctn_batch_config_default();
-        cfg.method = cases[c].method, cfg.dt = cases[c].dt;
-        const double a = golden_trajectory_error(model, &cfg, 2, true);
-        cfg.dt /= 2;
-        const double b = golden_trajectory_error(model, &cfg, 2, true);
+        const double a = golden_error(model, cases[c].method, cases[c].dt, 2),
+                     b = golden_error(model, cases[c].method, cases[c].dt / 2, 2);
         const double order = log2(a / b);
         ck_assert_msg(fabs(order - cases[c].order) < cases[c].slack, "%s, %s: order %.3f (errors %.3g, %.3g)", model,
                       ctn_method_name(cases[c].method), order, a, b);
@@ -45,9 +50,7 @@ END_TEST
 /// rk4 with small steps is as exact as doubles allow.
 START_TEST(limit_of_rk4)
 {
-    ctn_batch_config cfg = ctn_batch_config_default();
-    cfg.method = CTN_RK4, cfg.dt = 2.5e-5;
-    const double e = golden_trajectory_error(models[_i], &cfg, 10, true);
+    const double e = golden_error(models[_i], CTN_RK4, 2.5e-5, 10);
     ck_assert_msg(e < 1e-9, "%s after 1 s: %.3g", models[_i], e);
 }
 END_TEST
@@ -56,10 +59,10 @@ END_TEST
 START_TEST(order_of_dop853)
 {
     static const double dt[] = {0.05, 0.025, 0.0125, 0.0125, 0.1, 0.1};
-    const double a = error_at(models[_i], CTN_DOP853, dt[_i], 2), b = error_at(models[_i], CTN_DOP853, dt[_i] / 2, 2);
+    const double a = golden_error(models[_i], CTN_DOP853, dt[_i], 2), b = golden_error(models[_i], CTN_DOP853, dt[_i] / 2, 2);
     ck_assert_msg(log2(a / b) > 7.5 && log2(a / b) < 10 && a < 1e-4, "%s: order %.3f (errors %.3g, %.3g)", models[_i],
                   log2(a / b), a, b);
-    const double e = error_at(models[_i], CTN_DOP853, 6.25e-4, 10);
+    const double e = golden_error(models[_i], CTN_DOP853, 6.25e-4, 10);
     ck_assert_msg(e < 1e-11, "%s after 1 s: %.3g", models[_i], e);
 }
 END_TEST

@@ -16,6 +16,9 @@
 #include "dynamics/crba.h"
 #include "dynamics/kinematics.h"
 #include "dynamics/passive.h"
+#include "dynamics/tree_factor.h"
+#include "dynamics/derivatives.h"
+#include "dynamics/pullback.h"
 #include "integrators/chart.h"
 #include "integrators/tableaux.h"
 #include "integrators/explicit.h"
@@ -33,6 +36,9 @@
 #include "integrators/interpolant.h"
 #include "integrators/adaptive_step.h"
 #include "integrators/block_step.h"
+#include "integrators/position_adjoint.h"
+#include "integrators/explicit_adjoint.h"
+#include "integrators/block_adjoint.h"
 
 typedef struct {
     aba_work aba;
@@ -40,8 +46,11 @@ typedef struct {
     crba_work crba;
     pose *T;
     twist *D;
+    id_work id;
+    tree_factors factors;
     block_state state;
     block_work block;
+    adjoint_work adjoint;
 } guard_work;
 
 KERNEL void guard_all(const ctn_model *m, const ctn_batch_config *cfg, guard_work *w, const real *q, const real *v, real *out,
@@ -53,8 +62,14 @@ KERNEL void guard_all(const ctn_model *m, const ctn_batch_config *cfg, guard_wor
     forward_kinematics(m, q, w->T, out, out);
     link_twists(m, q, v, w->T, w->D, out);
     link_jacobian(m, q, 0, w->T, out);
+    id_motion(m, q, v, v, &w->id);
+    fd_matrices(m, q, v, &w->id, &w->factors, out, H, H, H, 1);
     block_set(m, cfg, &w->state, &w->block, q, v);
     block_step(m, cfg, &w->state, &w->block, v, 1, true, counts);
     block_interpolate(m, cfg, &w->state, &w->block, 0.5, true);
+    adjoint_prepare(m, cfg, cfg->dt, &w->adjoint);
+    adjoint_step(m, cfg, &w->adjoint);
+    adjoint_start(m, cfg, v, &w->adjoint);
+    adjoint_output(m, cfg, &w->adjoint);
     out[0] = block_velocity(m, cfg, &w->state, &w->block)[0];
 }

@@ -3,6 +3,7 @@
 #define CATENA_CATENA_H
 
 #include <catena/batch.h>
+#include <catena/derivatives.h>
 #include <catena/dynamics.h>
 #include <catena/model.h>
 #include <catena/record.h>

@@ -46,6 +46,18 @@ CTN_API void ctn_crba(ctn_dynamics *dyn, int count, const double *q, double *H);
 /// (no applied force); qdd [count][nv].
 CTN_API void ctn_aba(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *tau, double *qdd);
 
+/// Derivatives of inverse dynamics (ctn_rnea: armature in it, passive forces not): dtau_dq, dtau_dv, dtau_da [count][nv][nv], row i
+/// that of tau[i]; each may be NULL. By q in tangent coordinates, laid out as v: a ball moves by q exp(delta), delta a turn in link
+/// axes, every other coordinate by addition. Analytic, O(links depth). N m or N per rad or m, and per their rates.
+CTN_API void ctn_rnea_derivatives(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *a,
+                                  double *dtau_dq, double *dtau_dv, double *dtau_da);
+
+/// Derivatives of forward dynamics (ctn_aba: with passive forces; tau may be NULL): dqdd_dq, dqdd_dv, dqdd_dtau [count][nv][nv], row
+/// i that of qdd[i]; each may be NULL. By q as above. dqdd_dtau is the inverse of the joint-space inertia. Analytic, one O(N) solve
+/// a column. Where a soft limit is just reached they are one-sided: those of the side where it does not act.
+CTN_API void ctn_aba_derivatives(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *tau,
+                                 double *dqdd_dq, double *dqdd_dv, double *dqdd_dtau);
+
 /// Jacobian J [count][6][nv] of link `link` in 0 .. nlink-1: its twist is J v. NaN for a link outside.
 CTN_API void ctn_jacobian(ctn_dynamics *dyn, int count, const double *q, int link, double *J);
 

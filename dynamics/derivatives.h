@@ -1,0 +1,328 @@
+/// Derivatives of inverse dynamics by q, v and a, in tangent coordinates: balls move by q exp(delta), body axes, everything else by
+/// addition. (docs/theory.md, "Derivatives")
+///
+/// A joint that moves by S dq carries its subtree along. Seen from the subtree nothing has happened but that the motion it is handed
+/// by the parent has changed: by a turn and its rates. A particle at r with velocity u then feels the extra acceleration
+///
+///     2 dw x u + dal x r + da
+///
+/// with one triple (dw, dal, da) for the whole subtree, and the subtree answers with the wrench
+///
+///     n = I dal + c x da + 2 (tr G - G') dw,   f = m da + dal x c + 2 dw x p,     G = sum of m r u',  p = sum of m u,
+///
+/// in which mass, first moment, inertia, G and p simply add up along the tree. A change of v does the same with another triple.
+#ifndef CATENA_DERIVATIVES_H
+#define CATENA_DERIVATIVES_H
+
+/// A body in motion, at its origin, world axes.
+typedef struct {
+    mat3 R;
+    vec3 r;           // from the parent's origin
+    twist V, Vp;      // of the body; of the parent at this origin, before the joint
+    vec3 al, a;       // acceleration less gravity
+    vec3 alp, ap;     // of the parent at this origin
+    composite rigid;  // first moment and inertia of the body
+    wrench w;         // of all that hangs on it
+} id_body;
+
+/// What a subtree is told to change by.
+typedef struct {
+    vec3 w, al, a;
+} id_change;
+
+/// Momentum of matter: sums of m r u' and of m u.
+typedef struct {
+    mat3 G;
+    vec3 p;
+} id_flow;
+
+/// Arrays [nbody] but column
+typedef struct {
+    id_body *body;
+    composite *rigid;  // of subtrees
+    id_flow *flow;     // of subtrees
+    twist *V;          // of the virtual motion
+    wrench *w;         // that it meets
+    vec3 *turn;        // and its share by the angular velocity
+} id_work;
+
+/// Second moment of mass from an inertia: tr I / 2 - I.
+FN sym3 second_moment(sym3 I)
+{
+    const real t = rset(0.5) * (I.xx + (I.yy + I.zz));
+    sym3 S;
+    S.xx = t - I.xx, S.yy = t - I.yy, S.zz = t - I.zz;
+    S.xy = negate(I.xy), S.xz = negate(I.xz), S.yz = negate(I.yz);
+    return S;
+}
+
+/// Motions of all bodies at (q, v, a), and the wrench that what hangs on each of them takes.
+KERNEL void id_motion(const ctn_model *m, const real *q, const real *v, const real *a, id_work *work)
+{
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const joint_form f = form_of(b);
+        id_body *s = &work->body[i];
+        const id_body *up = b->flags & BODY_ROOT ? s : &work->body[b->parent];
+        s->R = body_axes(b, f, up->R, q);
+        s->r = body_offset(b, f, up->R, s->R.z, q);
+        if (b->flags & BODY_ROOT) {
+            s->Vp.w = s->Vp.v = s->alp = zero3();
+            s->ap = vec(rset(-m->gravity[0]), rset(-m->gravity[1]), rset(-m->gravity[2]));
+        } else {
+            s->Vp.w = up->V.w, s->Vp.v = cross_add(up->V.v, up->V.w, s->r);
+            s->alp = up->al, s->ap = cross_add(cross_add(up->a, up->al, s->r), up->V.w, cross(up->V.w, s->r));
+        }
+        const vec3 t = joint_turn(b, f, s->R, v), l = joint_slide(b, f, s->R, v), w = s->Vp.w;
+        s->V.w = add(w, t), s->V.v = add(s->Vp.v, l);
+        s->al = add(cross_add(s->alp, w, t), joint_turn(b, f, s->R, a));
+        s->a = add(add_scaled(s->ap, cross(w, l), rset(2)), joint_slide(b, f, s->R, a));
+        s->w = wrench_zero();
+        if (!(b->flags & BODY_MASS)) continue;
+        const vec3 h = s->rigid.h = mul(s->R, const3(b->h));
+        const sym3 I = s->rigid.I = turn(s->R, const_sym(b->I));
+        s->w.f = cross_add(cross_add(scale(s->a, rset(b->mass)), s->al, h), s->V.w, cross(s->V.w, h));
+        s->w.n = cross_add(add(cross(h, s->a), smul(I, s->al)), s->V.w, smul(I, s->V.w));
+    }
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const ctn_body *b = &m->bodies[i];
+        if (b->flags & BODY_ROOT) continue;
+        work->body[b->parent].w = wrench_add(work->body[b->parent].w, wrench_shift(work->body[i].w, work->body[i].r));
+    }
+}
+
+/// What degree of freedom S = (s, l) of a joint tells its subtree when q changes by it.
+FN id_change change_by_q(const id_body *b, vec3 s, vec3 l)
+{
+    const vec3 w = b->Vp.w;
+    id_change x;
+    x.w = cross(w, s);
+    x.al = cross_add(cross(b->alp, s), w, x.w);
+    x.a = cross_add(cross_add(cross(b->ap, s), b->alp, l), w, cross(w, l));
+    x.a = sub_scaled(x.a, cross(x.w, b->Vp.v), rset(2));
+    return x;
+}
+
+/// ... and when v does.
+FN id_change change_by_v(const id_body *b, vec3 s, vec3 l)
+{
+    id_change x;
+    x.w = s;
+    x.al = cross(add(b->Vp.w, b->V.w), s);
+    x.a = scale(sub(cross(b->Vp.w, l), cross(s, b->V.v)), rset(2));
+    return x;
+}
+
+FN id_flow flow_of(const ctn_body *b, const id_body *s)
+{
+    const vec3 h = s->rigid.h, v = s->V.v, w = s->V.w;
+    const mat3 S = sym_full(second_moment(s->rigid.I));
+    id_flow F;  // G = h v' + S [w]', whose columns are S ([w]' e_k) = S (e_k x w)
+    F.p = add_scaled(cross(w, h), v, rset(b->mass));
+    F.G.x = add_scaled(sub(scale(S.y, negate(w.z)), scale(S.z, negate(w.y))), h, v.x);
+    F.G.y = add_scaled(sub(scale(S.z, negate(w.x)), scale(S.x, negate(w.z))), h, v.y);
+    F.G.z = add_scaled(sub(scale(S.x, negate(w.y)), scale(S.y, negate(w.x))), h, v.z);
+    return F;
+}
+
+FN id_flow flow_add(id_flow a, id_flow b)
+{
+    a.G.x = add(a.G.x, b.G.x), a.G.y = add(a.G.y, b.G.y), a.G.z = add(a.G.z, b.G.z), a.p = add(a.p, b.p);
+    return a;
+}
+
+FN id_flow flow_shift(id_flow a, vec3 r)
+{
+    a.G.x = add_scaled(a.G.x, r, a.p.x), a.G.y = add_scaled(a.G.y, r, a.p.y), a.G.z = add_scaled(a.G.z, r, a.p.z);
+    return a;
+}
+
+/// The wrench with which matter answers to a spatial acceleration.
+FN wrench rigid_wrench(composite c, real mass, vec3 al, vec3 a)
+{
+    wrench w;
+    w.n = cross_add(smul(c.I, al), c.h, a);
+    w.f = cross_add(scale(a, mass), al, c.h);
+    return w;
+}
+
+FN wrench answer(composite c, real mass, id_flow F, id_change x)
+{
+    wrench w = rigid_wrench(c, mass, x.al, x.a);
+    const real two = rset(2), trace = F.G.x.x + (F.G.y.y + F.G.z.z);
+    w.n = add_scaled(w.n, sub(scale(x.w, trace), tmul(F.G, x.w)), two);
+    w.f = add_scaled(w.f, cross(x.w, F.p), two);
+    return w;
+}
+
+FN real along(vec3 s, vec3 l, wrench w) { return dot_add(dot(s, w.n), l, w.f); }
+FN real virtual_power(id_change x, wrench w, vec3 turn) { return dot_add(dot_add(dot(x.al, w.n), x.a, w.f), x.w, turn); }
+
+/// Entry `at` of the matrices of the first `count` lanes; M NULL: none are wanted.
+FN void matrix_put(double *const *M, int count, size_t at, real x)
+{
+    double *entry[LANES];
+    if (!M) return;
+    for (int l = 0; l < LANES; l++) entry[l] = M[l] + at;
+    lane_scatter(entry, count, &x, 1);
+}
+FN real matrix_get(double *const *M, size_t at)
+{
+    const double *entry[LANES];
+    real x;
+    for (int l = 0; l < LANES; l++) entry[l] = M[l] + at;
+    lane_gather(&x, entry, 1);
+    return x;
+}
+FN void matrix_clear(double *const *M, int count, size_t size)
+{
+    for (int l = 0; l < count && M; l++)
+        for (size_t k = 0; k < size; k++) M[l][k] = 0;
+}
+
+/// The derivatives of tau = ID(q, v, a), after id_motion(): a matrix [nv][nv], row-major, for each of the first `count` lanes; each
+/// of the three may be NULL. Entries between joints of which neither moves the other are zero. O(N depth).
+KERNEL void id_matrices(const ctn_model *m, id_work *work, double *const *by_q, double *const *by_v, double *const *by_a,
+                        int count)
+{
+    const size_t n = (size_t)m->nv;
+    matrix_clear(by_q, count, n * n), matrix_clear(by_v, count, n * n), matrix_clear(by_a, count, n * n);
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const id_body *s = &work->body[i];
+        composite *c = &work->rigid[i];
+        id_flow *F = &work->flow[i];
+        if (b->flags & BODY_MASS) *c = s->rigid, *F = flow_of(b, s);
+        else {
+            c->h = F->G.x = F->G.y = F->G.z = F->p = zero3();
+            c->I.xx = c->I.yy = c->I.zz = c->I.xy = c->I.xz = c->I.yz = rset(0);
+        }
+    }
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const ctn_body *b = &m->bodies[i];
+        const id_body *s = &work->body[i];
+        const composite c = work->rigid[i];
+        const id_flow F = work->flow[i];
+        const real mass = rset(b->subtree_mass);
+        for (int k = 0; k < b->nv; k++) {
+            vec3 turn_axis, slide_axis;
+            subspace_column(b, form_of(b), s->R, k, &turn_axis, &slide_axis);
+            // column: the wrenches of this subtree by q, v and a of this degree of freedom
+            wrench q = answer(c, mass, F, change_by_q(s, turn_axis, slide_axis));
+            wrench v = answer(c, mass, F, change_by_v(s, turn_axis, slide_axis));
+            wrench a = rigid_wrench(c, mass, turn_axis, slide_axis);
+            // row: what this degree of freedom feels of changes further in, by the angular velocity: sum of 2 m u x (s x r + l)
+            const real trace = F.G.x.x + (F.G.y.y + F.G.z.z);
+            const vec3 spin = scale(cross_add(sub(scale(turn_axis, trace), mul(F.G, turn_axis)), F.p, slide_axis), rset(2));
+            const size_t col = (size_t)(b->vadr + k);
+            for (int j = i; j >= 0; j = m->bodies[j].parent) {
+                const ctn_body *d = &m->bodies[j];
+                const id_body *t = &work->body[j];
+                for (int e = 0; e < d->nv; e++) {
+                    const size_t row = (size_t)(d->vadr + e);
+                    vec3 w, l;
+                    subspace_column(d, form_of(d), t->R, e, &w, &l);
+                    real inertia = along(w, l, a);
+                    if (row == col) inertia = inertia + rset(b->armature);
+                    matrix_put(by_q, count, row * n + col, along(w, l, q));
+                    matrix_put(by_v, count, row * n + col, along(w, l, v));
+                    matrix_put(by_a, count, row * n + col, inertia), matrix_put(by_a, count, col * n + row, inertia);
+                    if (j == i) continue;
+                    matrix_put(by_q, count, col * n + row, virtual_power(change_by_q(t, w, l), a, spin));
+                    matrix_put(by_v, count, col * n + row, virtual_power(change_by_v(t, w, l), a, spin));
+                }
+                if (d->flags & BODY_ROOT) break;
+                // joints further in also see the subtree's wrench carried along; the joint itself does not, as it turns with it
+                if (j == i) q = wrench_add(q, carried(turn_axis, slide_axis, s->w));
+                q = wrench_shift(q, t->r), v = wrench_shift(v, t->r), a = wrench_shift(a, t->r);
+            }
+        }
+        if (b->flags & BODY_ROOT) continue;
+        work->rigid[b->parent] = composite_add(work->rigid[b->parent], composite_shift(c, s->r, mass));
+        work->flow[b->parent] = flow_add(work->flow[b->parent], flow_shift(F, s->r));
+    }
+}
+
+/// Adds to q_bar and v_bar [3] the gradients of sign y'f by q and v of one body's joint, f its passive force; y [3].
+FN void passive_pullback_body(const ctn_body *b, const real *q, const real *v, const real *y, real sign, real *q_bar, real *v_bar)
+{
+    const real *u = v + b->vadr;
+    for (int k = 0; k < b->nv; k++) v_bar[k] = fnmadd(sign * rset(b->damping[k]), y[k], v_bar[k]);
+    if (!(b->flags & BODY_SPRING)) return;
+    if (b->kind != JOINT_BALL) {
+        const mask out = gt(magnitude(beyond(q[b->qadr], b->limit)), rset(0));
+        q_bar[0] = fnmadd(sign * (rset(b->stiffness) + sel(out, rset(b->limit_k), rset(0))), y[0], q_bar[0]);
+        v_bar[0] = fnmadd(sign * sel(out, rset(b->limit_b), rset(0)), y[0], v_bar[0]);
+        return;
+    }
+    // -f = (k + p) a + b_l (n.u) n with a = log(rest' R), n = a/|a|, p = k_l d/|a|, d beyond the cone, where n and p are not 0
+    const vec3 a = ball_turn(b, q), e = scale(vec(y[0], y[1], y[2]), sign), w = vec(u[0], u[1], u[2]);
+    const real angle = root(dot(a, a)), d = beyond(angle, b->limit);
+    const mask out = gt(d, rset(0));
+    const real i = sel(out, rset(1) / sel(out, angle, rset(1)), rset(0)), p = rset(b->limit_k) * d * i;
+    const real kl = sel(out, rset(b->limit_k), rset(0)), bl = rset(b->limit_b);
+    const vec3 n = scale(a, i);
+    const vec3 turned = scale(add_scaled(scale(w, dot(n, e)), e, dot(n, w)), bl * i);  // by n, of the damper
+    vec3 g = add_scaled(scale(e, rset(b->stiffness) + p), n, (kl - p) * dot(n, e));
+    g = chart_velocity(vec(negate(a.x), negate(a.y), negate(a.z)), add(g, sub_scaled(turned, n, dot(n, turned))));  // D'
+    q_bar[0] = q_bar[0] - g.x, q_bar[1] = q_bar[1] - g.y, q_bar[2] = q_bar[2] - g.z;
+    const real s = bl * dot(n, e);
+    v_bar[0] = fnmadd(s, n.x, v_bar[0]), v_bar[1] = fnmadd(s, n.y, v_bar[1]), v_bar[2] = fnmadd(s, n.z, v_bar[2]);
+}
+
+/// Adds sign times the derivatives of the passive forces by q and v to matrices [nv][nv].
+KERNEL void passive_matrices(const ctn_model *m, const real *q, const real *v, real sign, double *const *by_q,
+                             double *const *by_v, int count)
+{
+    const size_t n = (size_t)m->nv;
+    for (int i = 0; i < m->nbody && m->passive; i++) {
+        const ctn_body *b = &m->bodies[i];
+        for (int row = 0; row < b->nv && (b->flags & BODY_PASSIVE); row++) {
+            real y[3], qr[3], vr[3];
+            for (int k = 0; k < 3; k++) y[k] = rset(k == row), qr[k] = vr[k] = rset(0);
+            passive_pullback_body(b, q, v, y, sign, qr, vr);
+            for (int k = 0; k < b->nv; k++) {
+                const size_t at = (size_t)(b->vadr + row) * n + (size_t)(b->vadr + k);
+                if (by_q) matrix_put(by_q, count, at, matrix_get(by_q, at) + qr[k]);
+                if (by_v) matrix_put(by_v, count, at, matrix_get(by_v, at) + vr[k]);
+            }
+        }
+    }
+}
+
+/// The joint-space inertia as a matrix to be factored, after id_motion().
+KERNEL void inertia_nodes(const ctn_model *m, const id_work *work, tree_node *node)
+{
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const id_body *s = &work->body[i];
+        tree_node *n = &node[i];
+        const real o = rset(0), J = rset(b->armature);
+        n->R = s->R, n->r = s->r, n->w = wrench_zero(), n->mass = rset(b->mass);
+        n->k.xx = n->k.yy = n->k.zz = J, n->k.xy = n->k.xz = n->k.yz = o;
+        n->A.xx = n->A.yy = n->A.zz = n->A.xy = n->A.xz = n->A.yz = o, n->h = zero3();
+        if (b->flags & BODY_MASS) n->A = s->rigid.I, n->h = s->rigid.h;
+    }
+}
+
+/// From the derivatives of ID(q, v, qdd) to those of forward dynamics, qdd by q, v and tau: -H^-1 of the former less those of the
+/// passive forces, and H^-1; column by column, each by an O(N) solve. After id_motion() with qdd. column [nv]: scratch
+KERNEL void fd_matrices(const ctn_model *m, const real *q, const real *v, id_work *work, tree_factors *F, real *column,
+                        double *const *by_q, double *const *by_v, double *const *by_tau, int count)
+{
+    const size_t n = (size_t)m->nv;
+    id_matrices(m, work, by_q, by_v, NULL, count);
+    passive_matrices(m, q, v, rset(-1), by_q, by_v, count);
+    inertia_nodes(m, work, F->node);
+    tree_factor(m, F);
+    for (size_t k = 0; k < n; k++)
+        for (int which = 0; which < 3; which++) {
+            double *const *M = which == 0 ? by_q : which == 1 ? by_v : by_tau;
+            if (!M) continue;
+            for (size_t j = 0; j < n; j++) column[j] = which == 2 ? rset(j == k) : negate(matrix_get(M, j * n + k));
+            tree_solve(m, F, column, column);
+            for (size_t j = 0; j < n; j++) matrix_put(M, count, j * n + k, column[j]);
+        }
+}
+
+#endif

@@ -1,0 +1,137 @@
+/// The adjoint of a step of an explicit method: gradients of a scalar by q, v and the joint forces before it, from those by q and v
+/// after it. The stages are taken backwards; each has the transposed chain
+///
+///     kv = FD(x, w, tau)   y = H^-1 kv_bar,  tau_bar += y,  x_bar, w_bar += -y'(dID - dpassive)
+///     kq = D(u) w          w_bar += D' kq_bar,  u_bar += d(kq_bar.D w)/du
+///     x = q (+) u          u_bar += J(u)' x_bar,  q_bar += R(u) x_bar                       (balls; else 1)
+///     u = h sum a kq,  w = v + h sum a kv
+///
+/// at the cost of a solve and two passes: O(N), whatever the number of degrees of freedom. (docs/theory.md 3)
+#ifndef CATENA_EXPLICIT_ADJOINT_H
+#define CATENA_EXPLICIT_ADJOINT_H
+
+/// A stage of the step: [nv], [nq], and [nbody].
+typedef struct {
+    real *u, *w, *x;
+    id_body *body;
+    tree_node *node;
+    tree_pivot *pivot;
+} adjoint_stage;
+
+/// Scratch of one lane block.
+typedef struct {
+    explicit_work ex;
+    adjoint_stage stage[EXPLICIT_STAGES];
+    real *end;                                        // [nv] increments of the whole step, in the chart at its start
+    id_work id;                                       // body: of the stage at hand
+    tree_factors F;                                   // node and pivot: likewise
+    real *x, *w, *y;                                  // [nv] gradients by a stage's configuration and velocity; a solution
+    real *u;                                          // [nv] gradient by a stage's increments
+    real *kq[EXPLICIT_STAGES], *kv[EXPLICIT_STAGES];  // [nv] gradients by a stage's rates
+} explicit_adjoint;
+
+/// x = q (+) u: adds to u_bar and q_bar what x_bar makes. [nv]
+KERNEL void config_pullback(const ctn_model *m, const real *u, const real *x_bar, real *u_bar, real *q_bar)
+{
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const int j = b->vadr;
+        if (b->kind == JOINT_BALL) {
+            const vec3 a = vec(u[j], u[j + 1], u[j + 2]), x = vec(x_bar[j], x_bar[j + 1], x_bar[j + 2]);
+            const vec3 g = exp_pullback(a, x), r = mul(quat_rotation(quat_exp(a)), x);
+            u_bar[j] = u_bar[j] + g.x, u_bar[j + 1] = u_bar[j + 1] + g.y, u_bar[j + 2] = u_bar[j + 2] + g.z;
+            q_bar[j] = q_bar[j] + r.x, q_bar[j + 1] = q_bar[j + 1] + r.y, q_bar[j + 2] = q_bar[j + 2] + r.z;
+        } else
+            for (int k = j; k < j + b->nv; k++) u_bar[k] = u_bar[k] + x_bar[k], q_bar[k] = q_bar[k] + x_bar[k];
+    }
+}
+
+/// kq = D(u) w: adds to u_bar and w_bar what k_bar makes. [nv]
+KERNEL void chart_pullback(const ctn_model *m, const real *u, const real *w, const real *k_bar, real *u_bar, real *w_bar)
+{
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const int j = b->vadr;
+        if (b->kind == JOINT_BALL) {
+            const vec3 a = vec(u[j], u[j + 1], u[j + 2]), g = vec(k_bar[j], k_bar[j + 1], k_bar[j + 2]);
+            const vec3 x = chart_slope(a, vec(w[j], w[j + 1], w[j + 2]), g);
+            const vec3 y = chart_velocity(vec(negate(a.x), negate(a.y), negate(a.z)), g);
+            u_bar[j] = u_bar[j] + x.x, u_bar[j + 1] = u_bar[j + 1] + x.y, u_bar[j + 2] = u_bar[j + 2] + x.z;
+            w_bar[j] = w_bar[j] + y.x, w_bar[j + 1] = w_bar[j + 1] + y.y, w_bar[j + 2] = w_bar[j + 2] + y.z;
+        } else
+            for (int k = j; k < j + b->nv; k++) w_bar[k] = w_bar[k] + k_bar[k];
+    }
+}
+
+/// The arrays of stage s take their places in the work space.
+FN void open_stage(explicit_adjoint *A, int s)
+{
+    A->id.body = A->stage[s].body, A->F.node = A->stage[s].node, A->F.pivot = A->stage[s].pivot;
+}
+
+/// Repeats the step of size h from (q, v) and factors the inertia at every stage.
+KERNEL void explicit_prepare(const ctn_model *m, ctn_method method, double h, const real *q, const real *v, const real *tau,
+                             explicit_adjoint *A)
+{
+    explicit_work *ex = &A->ex;
+    const int stages = explicit_step(m, method, q, v, tau, rset(h), ex);
+    for (int k = 0; k < m->nv; k++) A->end[k] = ex->u[k];
+    for (int s = 0; s < stages; s++) {
+        adjoint_stage *t = &A->stage[s];
+        if (method == CTN_SEMI_IMPLICIT) {
+            for (int k = 0; k < m->nq; k++) ex->x[k] = q[k];
+            for (int k = 0; k < m->nv; k++) ex->w[k] = v[k], ex->u[k] = rset(0);
+        } else advance(m, s, tableau_of(method)->a[s], q, v, rset(h), ex);
+        for (int k = 0; k < m->nq; k++) t->x[k] = ex->x[k];
+        for (int k = 0; k < m->nv; k++) t->w[k] = ex->w[k], t->u[k] = ex->u[k];
+        open_stage(A, s);
+        id_motion(m, t->x, t->w, ex->kv[s], &A->id);
+        inertia_nodes(m, &A->id, A->F.node);
+        tree_factor(m, &A->F);
+    }
+}
+
+/// kv = FD(x, w, tau) at stage s: gradients by x and w into A->x and A->w, that by tau added to tau_bar, from that by kv.
+KERNEL void acceleration_pullback(const ctn_model *m, explicit_adjoint *A, int s, const real *kv_bar, real *tau_bar)
+{
+    open_stage(A, s);
+    tree_solve(m, &A->F, kv_bar, A->y);
+    for (int k = 0; k < m->nv; k++) A->x[k] = A->w[k] = rset(0), tau_bar[k] = tau_bar[k] + A->y[k];
+    id_pullback(m, &A->id, A->y, rset(-1), A->x, A->w);
+    passive_pullback(m, A->stage[s].x, A->stage[s].w, A->y, rset(1), A->x, A->w);
+}
+
+/// After explicit_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.
+KERNEL void explicit_pullback(const ctn_model *m, ctn_method method, double h_, explicit_adjoint *A, const state_bar *after,
+                              const state_bar *before, real *tau_bar)
+{
+    const real h = rset(h_);
+    const int nv = m->nv;
+    for (int k = 0; k < nv; k++) A->u[k] = before->q[k] = rset(0), before->v[k] = after->v[k];
+    config_pullback(m, A->end, after->q, A->u, before->q);
+    if (method == CTN_SEMI_IMPLICIT) {  // w' = v + h FD(q, v), q' = q (+) h w'
+        for (int k = 0; k < nv; k++) before->v[k] = fmadd(h, A->u[k], before->v[k]), A->kv[0][k] = h * before->v[k];
+        acceleration_pullback(m, A, 0, A->kv[0], tau_bar);
+        for (int k = 0; k < nv; k++) before->q[k] = before->q[k] + A->x[k], before->v[k] = before->v[k] + A->w[k];
+        return;
+    }
+    const tableau *t = tableau_of(method);
+    for (int s = 0; s < t->stages; s++)
+        for (int k = 0; k < nv; k++) A->kq[s][k] = rset(t->b[s]) * h * A->u[k], A->kv[s][k] = rset(t->b[s]) * h * after->v[k];
+    for (int s = t->stages - 1; s >= 0; s--) {
+        const adjoint_stage *g = &A->stage[s];
+        acceleration_pullback(m, A, s, A->kv[s], tau_bar);
+        for (int k = 0; k < nv; k++) A->u[k] = rset(0);
+        chart_pullback(m, g->u, g->w, A->kq[s], A->u, A->w);
+        config_pullback(m, g->u, A->x, A->u, before->q);
+        for (int k = 0; k < nv; k++) {
+            before->v[k] = before->v[k] + A->w[k];
+            for (int j = 0; j < s; j++) {
+                const real a = rset(t->a[s][j]) * h;
+                A->kq[j][k] = fmadd(a, A->u[k], A->kq[j][k]), A->kv[j][k] = fmadd(a, A->w[k], A->kv[j][k]);
+            }
+        }
+    }
+}
+
+#endif

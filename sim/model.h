@@ -1,0 +1,11 @@
+/// Questions about a model that more than one file of sim/ asks.
+#ifndef CATENA_SIM_MODEL_H
+#define CATENA_SIM_MODEL_H
+
+#include "dynamics/model.h"
+
+/// Checks that a world can start from q [nq] and v [nv]: all finite, quaternions of a length that can be normalised. The message names
+/// the world.
+ctn_status state_check(const ctn_model *m, const double *q, const double *v, int world, ctn_error *err);
+
+#endif

@@ -1,0 +1,323 @@
+/// Recorded runs of one world, and their derivatives: the engine's adjoints of single steps, put together.
+#include "dynamics/model.h"
+#include "sim/config.h"
+#include "sim/engine.h"
+#include "sim/model.h"
+#include "sim/status.h"
+
+#include <catena/derivatives.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Steps are recorded in parts: one, or the ones in which a step was carried out that had to be halved.
+typedef struct {
+    int step;
+    double h;  // s
+} part;
+
+struct ctn_rollout {
+    const ctn_model *model;
+    const ctn_engine *engine;
+    ctn_batch_config cfg;
+    int steps;
+    void *state, *work, *adjoint;
+    size_t flat, bar;  // numbers of a state, of a gradient by it
+    bool recorded, forced;
+    double *tau;     // [steps][nv]
+    double *v0;      // [nv]
+    double *states;  // [parts + 1][flat]
+    part *parts;     // [capacity]
+    int used, capacity;
+    int *first;              // [steps + 1] the first part of a step
+    double *g[2], *t, *row;  // [bar], [bar], [nv], [2 nv]
+};
+
+static bool differentiable(const ctn_batch_config *cfg)
+{
+    switch (cfg->method) {
+    case CTN_EULER:
+    case CTN_SEMI_IMPLICIT:
+    case CTN_RK2:
+    case CTN_RK3:
+    case CTN_RK4:
+    case CTN_DOP853: return !cfg->adaptive;
+    case CTN_COLLOCATION: return cfg->order == 2;
+    default: return false;
+    }
+}
+
+static void *aligned(size_t size)
+{
+    const size_t n = (size + 63) / 64 * 64 + 64;
+    void *p = aligned_alloc(64, n);
+    if (p) memset(p, 0, n);
+    return p;
+}
+
+static double *numbers(size_t n) { return calloc(n + 1, sizeof(double)); }
+
+static bool make_room(ctn_rollout *r, int capacity)
+{
+    double *states = realloc(r->states, ((size_t)capacity + 1) * r->flat * sizeof *states + 8);
+    if (states) r->states = states;
+    part *parts = realloc(r->parts, (size_t)capacity * sizeof *parts);
+    if (parts) r->parts = parts;
+    if (!states || !parts) return false;
+    r->capacity = capacity;
+    return true;
+}
+
+ctn_rollout *ctn_rollout_create(const ctn_model *model, const ctn_batch_config *cfg, int steps, ctn_error *err)
+{
+    if (config_check(cfg, err) != CTN_OK) return NULL;
+    if (!differentiable(cfg)) {
+        fail(err, CTN_UNAVAILABLE,
+             "method: steps of '%s' have no derivatives in this version; those of euler, semi-implicit, rk2, rk3, rk4 and dop853 "
+             "with a "
+             "fixed step and of collocation of order 2 have",
+             ctn_method_name(cfg->method));
+        return NULL;
+    }
+    if (cfg->worlds != 1) {
+        fail(err, CTN_BAD_CONFIG, "worlds: expected 1, found %d; take a rollout for each world", cfg->worlds);
+        return NULL;
+    }
+    if (steps < 1) {
+        fail(err, CTN_BAD_ARGUMENT, "steps: expected 1 or more, found %d", steps);
+        return NULL;
+    }
+    const ctn_engine *engine = engine_find("scalar", 1, err);
+    ctn_rollout *r = calloc(1, sizeof *r);
+    if (!engine || !r) goto no_memory;
+    const size_t nv = (size_t)model->nv;
+    r->model = model, r->engine = engine, r->cfg = *cfg, r->steps = steps;
+    r->cfg.engine = engine->name;
+    r->flat = engine->flat_size(model, cfg), r->bar = engine->bar_size(model, cfg);
+    r->state = aligned(engine->state_size(model, cfg));
+    r->work = aligned(engine->work_size(model, cfg));
+    r->adjoint = aligned(engine->adjoint_size(model, cfg));
+    r->tau = numbers((size_t)steps * nv), r->v0 = numbers(nv), r->t = numbers(nv), r->row = numbers(2 * nv);
+    r->g[0] = numbers(r->bar), r->g[1] = numbers(r->bar);
+    r->first = calloc((size_t)steps + 1, sizeof *r->first);
+    if (!r->state || !r->work || !r->adjoint || !r->tau || !r->v0 || !r->t || !r->row || !r->g[0] || !r->g[1] || !r->first ||
+        !make_room(r, steps))
+        goto no_memory;
+    return r;
+
+no_memory:
+    ctn_rollout_free(r);
+    if (engine) fail(err, CTN_NO_MEMORY, "not enough memory to record %d steps", steps);
+    return NULL;
+}
+
+void ctn_rollout_free(ctn_rollout *r)
+{
+    if (!r) return;
+    free(r->state), free(r->work), free(r->adjoint), free(r->tau), free(r->v0), free(r->states), free(r->parts), free(r->first);
+    free(r->g[0]), free(r->g[1]), free(r->t), free(r->row);
+    free(r);
+}
+
+int ctn_rollout_state_size(const ctn_rollout *r) { return (int)r->bar; }
+
+static double *state_at(const ctn_rollout *r, int part) { return r->states + (size_t)part * r->flat; }
+static const double *force_at(const ctn_rollout *r, int step)
+{
+    return r->forced ? r->tau + (size_t)step * (size_t)r->model->nv : NULL;
+}
+
+/// Moves the world between the engine's state and a record.
+static void keep(ctn_rollout *r, double *flat) { r->engine->flatten(r->model, &r->cfg, r->state, 0, false, flat); }
+static void put_back(ctn_rollout *r, double *flat) { r->engine->flatten(r->model, &r->cfg, r->state, 0, true, flat); }
+
+/// The guess for the next solve does not outlive a halved step.
+static void forget_gain(ctn_rollout *r, double *flat)
+{
+    const size_t nv = (size_t)r->model->nv;
+    memset(flat + (size_t)r->model->nq + nv, 0, nv * sizeof *flat);
+    put_back(r, flat);
+}
+
+/// Records what the engine's state has become as the end of a part.
+static bool record(ctn_rollout *r, int step, double h)
+{
+    if (r->used == r->capacity && !make_room(r, 2 * r->capacity)) return false;
+    r->parts[r->used++] = (part){step, h};
+    keep(r, state_at(r, r->used));
+    return true;
+}
+
+static ctn_step_stats advance(ctn_rollout *r, const ctn_batch_config *cfg, int step)
+{
+    const double *tau = force_at(r, step);
+    ctn_step_stats stats = {0};
+    r->engine->step(r->model, cfg, r->state, r->work, tau ? &tau : NULL, 1, false, 1, &stats);
+    return stats;
+}
+
+/// A step that had to be halved, once more, part by part: as position_step() does it, so that every part ends where it ended there.
+static bool record_parts(ctn_rollout *r, int step)
+{
+    double size = 1, here = 0;
+    put_back(r, state_at(r, r->used));
+    while (here < 1) {
+        ctn_batch_config cfg = r->cfg;
+        cfg.dt = r->cfg.dt * size, cfg.max_halvings = 0;
+        if (!advance(r, &cfg, step).steps) {
+            size *= 0.5;
+            continue;
+        }
+        if (!record(r, step, cfg.dt)) return false;
+        here += size;
+        if (size < 1) {
+            forget_gain(r, state_at(r, r->used));
+            if (fmod(here, 2 * size) == 0) size *= 2;
+        }
+    }
+    return true;
+}
+
+ctn_status ctn_rollout_run(ctn_rollout *r, const double *q, const double *v, const double *tau, ctn_error *err)
+{
+    const ctn_model *m = r->model;
+    r->recorded = false;
+    if (state_check(m, q, v, 0, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    for (int k = 0; k < r->steps && tau; k++)
+        for (int j = 0; j < m->nv; j++)
+            if (!isfinite(tau[(size_t)k * (size_t)m->nv + (size_t)j]))
+                return fail(err, CTN_BAD_ARGUMENT, "step %d: tau[%d] is not finite", k, j);
+    r->forced = tau != NULL, r->used = 0;
+    if (tau) memcpy(r->tau, tau, (size_t)r->steps * (size_t)m->nv * sizeof *tau);
+    memcpy(r->v0, v, (size_t)m->nv * sizeof *v);
+    r->engine->set(m, &r->cfg, r->state, r->work, &q, &v);
+    keep(r, state_at(r, 0));
+    int halved = 0, first = -1;
+    for (int k = 0; k < r->steps; k++) {
+        r->first[k] = r->used;
+        const ctn_step_stats stats = advance(r, &r->cfg, k);
+        if (stats.frozen) return fail(err, CTN_FROZEN, "step %d: the world is frozen: %s", k, ctn_freeze_text(stats.frozen));
+        if (!(stats.fallbacks ? record_parts(r, k) : record(r, k, r->cfg.dt)))
+            return fail(err, CTN_NO_MEMORY, "not enough memory to record step %d", k);
+        if (stats.fallbacks && !halved++) first = k;
+    }
+    r->first[r->steps] = r->used;
+    r->recorded = true;
+    if (halved) return fail(err, CTN_NOT_CONVERGED, "%d steps had to be halved, step %d the first", halved, first);
+    return CTN_OK;
+}
+
+/// Is there a record, and `step` in 0 .. most?
+static ctn_status check_step(const ctn_rollout *r, int step, int most, ctn_error *err)
+{
+    if (!r->recorded) return fail(err, CTN_BAD_ARGUMENT, "nothing is recorded: call ctn_rollout_run first");
+    if (step < 0 || step > most) return fail(err, CTN_BAD_ARGUMENT, "step: expected 0 to %d, found %d", most, step);
+    return CTN_OK;
+}
+
+ctn_status ctn_rollout_state(ctn_rollout *r, int step, double *q, double *v, ctn_error *err)
+{
+    if (check_step(r, step, r->steps, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    put_back(r, state_at(r, r->first[step]));
+    r->engine->get(r->model, &r->cfg, r->state, r->work, 1, q ? &q : NULL, v ? &v : NULL);
+    return CTN_OK;
+}
+
+static void prepare(ctn_rollout *r, int p)
+{
+    const double *before = state_at(r, p), *after = state_at(r, p + 1), *tau = force_at(r, r->parts[p].step);
+    r->engine->adjoint_prepare(r->model, &r->cfg, r->adjoint, r->parts[p].h, &before, &after, tau ? &tau : NULL);
+}
+
+/// One row backwards through the part that was prepared: row [bar] in place, tau_bar [nv] (may be NULL) added to.
+static void pull(ctn_rollout *r, double *row, double *tau_bar)
+{
+    const double *after = r->g[1];
+    memcpy(r->g[1], row, r->bar * sizeof *row);
+    r->engine->adjoint_step(r->model, &r->cfg, r->adjoint, 1, &after, &row, &r->t);
+    for (int k = 0; k < r->model->nv && tau_bar; k++) tau_bar[k] += r->t[k];
+}
+
+/// Gradient `state` [bar] by the state at the end of part p-1, from those by its q and v.
+static void output(ctn_rollout *r, int p, const double *q_bar, const double *v_bar, double *state)
+{
+    const double *at = state_at(r, p);
+    r->engine->adjoint_output(r->model, &r->cfg, r->adjoint, 1, &at, &q_bar, &v_bar, &state);
+}
+
+static void start(ctn_rollout *r, const double *state, double *q_bar, double *v_bar)
+{
+    const double *at = r->states, *v = r->v0;
+    r->engine->adjoint_start(r->model, &r->cfg, r->adjoint, 1, &at, &v, &state, &q_bar, &v_bar);
+}
+
+ctn_status ctn_rollout_gradient(ctn_rollout *r, const double *dq, const double *dv, double *grad_q, double *grad_v,
+                                double *grad_tau, ctn_error *err)
+{
+    if (check_step(r, 0, 0, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    const size_t nv = (size_t)r->model->nv;
+    double *g = r->g[0];
+    memset(g, 0, r->bar * sizeof *g);
+    if (grad_tau) memset(grad_tau, 0, (size_t)r->steps * nv * sizeof *grad_tau);
+    for (int k = r->steps; k > 0; k--) {
+        bool any = false;
+        for (size_t j = 0; j < nv; j++) {
+            r->row[j] = dq ? dq[(size_t)k * nv + j] : 0, r->row[nv + j] = dv ? dv[(size_t)k * nv + j] : 0;
+            any = any || r->row[j] != 0 || r->row[nv + j] != 0;
+        }
+        if (any) {
+            output(r, r->first[k], r->row, r->row + nv, r->g[1]);
+            for (size_t j = 0; j < r->bar; j++) g[j] += r->g[1][j];
+        }
+        for (int p = r->first[k] - 1; p >= r->first[k - 1]; p--) {
+            prepare(r, p);
+            pull(r, g, grad_tau ? grad_tau + (size_t)(k - 1) * nv : NULL);
+        }
+    }
+    start(r, g, r->row, r->row + nv);
+    for (size_t j = 0; j < nv; j++) {
+        if (grad_q) grad_q[j] = r->row[j] + (dq ? dq[j] : 0);
+        if (grad_v) grad_v[j] = r->row[nv + j] + (dv ? dv[j] : 0);
+    }
+    return CTN_OK;
+}
+
+ctn_status ctn_step_jacobian(ctn_rollout *r, int step, double *A, double *B, ctn_error *err)
+{
+    if (check_step(r, step, r->steps - 1, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    const size_t n = r->bar, nv = (size_t)r->model->nv;
+    double *own = A ? NULL : numbers(n * n), *rows = A ? A : own;  // all rows go backwards together, part by part
+    if (!rows) return fail(err, CTN_NO_MEMORY, "not enough memory for a Jacobian of %zu rows", n);
+    for (size_t k = 0; k < n * n; k++) rows[k] = k % (n + 1) == 0;
+    if (B) memset(B, 0, n * nv * sizeof *B);
+    for (int p = r->first[step + 1] - 1; p >= r->first[step]; p--) {
+        prepare(r, p);
+        for (size_t i = 0; i < n; i++) pull(r, rows + i * n, B ? B + i * nv : NULL);
+    }
+    free(own);
+    return CTN_OK;
+}
+
+ctn_status ctn_start_jacobian(ctn_rollout *r, double *S, ctn_error *err)
+{
+    if (check_step(r, 0, 0, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    const size_t nv = (size_t)r->model->nv;
+    for (size_t i = 0; i < r->bar; i++) {
+        memset(r->g[0], 0, r->bar * sizeof(double));
+        r->g[0][i] = 1;
+        start(r, r->g[0], S + i * 2 * nv, S + i * 2 * nv + nv);
+    }
+    return CTN_OK;
+}
+
+ctn_status ctn_output_jacobian(ctn_rollout *r, int step, double *C, ctn_error *err)
+{
+    if (check_step(r, step, r->steps, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    const size_t nv = (size_t)r->model->nv;
+    for (size_t i = 0; i < 2 * nv; i++) {
+        memset(r->row, 0, 2 * nv * sizeof(double));
+        r->row[i] = 1;
+        output(r, r->first[step], r->row, r->row + nv, C + i * r->bar);
+    }
+    return CTN_OK;
+}

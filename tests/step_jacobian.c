@@ -1,0 +1,488 @@
+/// Derivatives of time steps: every Jacobian and gradient against differences of the steps themselves, on random forests of all joints.
+#include "sim/engine.h"
+#include "tests/random_scene.h"
+#include "tests/tangent.h"
+#include "tests/worse.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const ctn_method methods[] = {CTN_COLLOCATION, CTN_SEMI_IMPLICIT, CTN_EULER, CTN_RK2, CTN_RK3, CTN_RK4};
+
+static double *numbers(size_t n) { return calloc(n + 1, sizeof(double)); }
+
+/// A model, its steps, and room for one world of the engine.
+typedef struct {
+    ctn_model *m;
+    ctn_batch_config cfg;
+    const ctn_engine *engine;
+    void *state, *work;
+    size_t nq, nv, flat, n;
+    double *q, *v, *tau;  // tau [steps][nv]
+    int steps;
+    ctn_rollout *r;
+} fixture;
+
+static fixture open_model(ctn_model *m, ctn_batch_config cfg, int steps, uint64_t seed)
+{
+    fixture f = {.m = m, .cfg = cfg, .engine = engines_available()[0], .steps = steps};
+    ctn_error err = {0};
+    rng r = {seed ^ 0x57e9};
+    f.nq = (size_t)m->nq, f.nv = (size_t)m->nv;
+    f.flat = f.engine->flat_size(m, &f.cfg);
+    f.state = aligned_alloc(64, (f.engine->state_size(m, &f.cfg) + 127) / 64 * 64);
+    f.work = aligned_alloc(64, (f.engine->work_size(m, &f.cfg) + 127) / 64 * 64);
+    memset(f.state, 0, f.engine->state_size(m, &f.cfg)), memset(f.work, 0, f.engine->work_size(m, &f.cfg));
+    f.q = numbers(f.nq), f.v = numbers(f.nv), f.tau = numbers((size_t)steps * f.nv);
+    random_state(m, &r, f.q, f.v);
+    for (size_t k = 0; k < (size_t)steps * f.nv; k++) f.tau[k] = rng_uniform(&r, -2, 2);
+    f.r = ctn_rollout_create(m, &cfg, steps, &err);
+    ck_assert_msg(f.r != NULL, "%s", err.message);
+    f.n = (size_t)ctn_rollout_state_size(f.r);
+    return f;
+}
+
+static fixture open_fixture(uint64_t seed, const random_options *o, ctn_method method, double dt, int steps)
+{
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = method, cfg.dt = dt, cfg.tolerance = 1e-13;
+    return open_model(random_model(seed, o), cfg, steps, seed);
+}
+
+static void close_fixture(fixture *f)
+{
+    ctn_rollout_free(f->r);
+    ctn_model_free(f->m);
+    free(f->state), free(f->work), free(f->q), free(f->v), free(f->tau);
+}
+
+/// The flat state moved by e along the coordinates d [n]. Layout: q, v or rates, gain, V.
+static void state_move(const fixture *f, const double *from, const double *d, double e, double *to)
+{
+    memcpy(to, from, f->flat * sizeof *to);
+    tangent_move(f->m, from, d, e, to);
+    for (size_t k = 0; k < f->nv; k++) to[f->nq + k] += e * d[f->nv + k];
+    size_t at = 2 * f->nv;
+    for (int i = 0; i < f->m->nbody && f->flat > f->nq + f->nv; i++)
+        for (int k = 0; k < 12 && (f->m->bodies[i].flags & BODY_MASS); k++)
+            to[f->nq + 2 * f->nv + 12 * (size_t)i + (size_t)k] += e * d[at++];
+}
+
+/// Coordinates d [n] of the way from one flat state to another.
+static void state_between(const fixture *f, const double *from, const double *to, double *d)
+{
+    tangent_between(f->m, from, to, d);
+    for (size_t k = 0; k < f->nv; k++) d[f->nv + k] = to[f->nq + k] - from[f->nq + k];
+    size_t at = 2 * f->nv;
+    for (int i = 0; i < f->m->nbody && f->flat > f->nq + f->nv; i++)
+        for (int k = 0; k < 12 && (f->m->bodies[i].flags & BODY_MASS); k++) {
+            const size_t j = f->nq + 2 * f->nv + 12 * (size_t)i + (size_t)k;
+            d[at++] = to[j] - from[j];
+        }
+    ck_assert_uint_eq(at, f->n);
+}
+
+static void load(const fixture *f, const double *flat)
+{
+    double *copy = numbers(f->flat);
+    memcpy(copy, flat, f->flat * sizeof *copy);
+    f->engine->flatten(f->m, &f->cfg, f->state, 0, true, copy);
+    free(copy);
+}
+
+/// One step under tau from one flat state to the next. Returns whether it was done in one part.
+static bool step_flat(const fixture *f, const double *from, const double *tau, double *to)
+{
+    ctn_step_stats stats = {0};
+    load(f, from);
+    f->engine->step(f->m, &f->cfg, f->state, f->work, &tau, 1, false, 1, &stats);
+    f->engine->flatten(f->m, &f->cfg, f->state, 0, false, to);
+    return stats.steps == 1 && stats.substeps == 1;
+}
+
+static void start_flat(const fixture *f, const double *q, const double *v, double *to)
+{
+    f->engine->set(f->m, &f->cfg, f->state, f->work, &q, &v);
+    f->engine->flatten(f->m, &f->cfg, f->state, 0, false, to);
+}
+
+static void read_flat(const fixture *f, const double *from, double *q, double *v)
+{
+    load(f, from);
+    f->engine->get(f->m, &f->cfg, f->state, f->work, 1, &q, &v);
+}
+
+enum { STENCIL = 4 };
+/// Derivative of fourth order from values at -2, -1, 1, 2 times e.
+static double derivative(const double x[STENCIL], double e) { return (8 * (x[2] - x[1]) - (x[3] - x[0])) / (12 * e); }
+static double node(int s) { return s < 2 ? s - 2 : s - 1; }
+
+/// Compares column j of `analytic` [rows][columns] with differences: got[s] [rows], the outputs at the nodes.
+static double column_error(const double *analytic, size_t rows, size_t columns, size_t j, double *const *got, double e)
+{
+    double worst = 0;
+    for (size_t i = 0; i < rows; i++) {
+        const double x[STENCIL] = {got[0][i], got[1][i], got[2][i], got[3][i]};
+        worst = worse(worst, fabs(derivative(x, e) - analytic[i * columns + j]));
+    }
+    return worst;
+}
+
+static double largest(const double *x, size_t n)
+{
+    double s = 0;
+    for (size_t k = 0; k < n; k++) s = worse(s, fabs(x[k]));
+    return s;
+}
+
+/// A and B of the second of two steps, from a state in the midst of motion.
+START_TEST(steps_against_differences)
+{
+    const ctn_method method = methods[_i];
+    int tried = 0;
+    FOR_SEEDS(seed, 40)
+    {
+        const random_options o = {.links = 1 + (int)(seed % 6), .passive = seed % 4 != 0, .chain = seed % 3 == 0};
+        fixture f = open_fixture(seed, &o, method, method == CTN_COLLOCATION ? 0.03 : 0.005, 2);
+        const double e = 1e-4;
+        double *A = numbers(f.n * f.n), *B = numbers(f.n * f.nv), *one = numbers(f.flat), *from = numbers(f.flat),
+               *two = numbers(f.flat), *d = numbers(f.n), *tau = numbers(f.nv), *got[STENCIL], scale_b = 0;
+        for (int s = 0; s < STENCIL; s++) got[s] = numbers(f.n);
+        ctn_error err = {0};
+        start_flat(&f, f.q, f.v, one);
+        const bool whole = step_flat(&f, one, f.tau, from) && step_flat(&f, from, f.tau + f.nv, two);
+        if (!whole || f.nv == 0 || ctn_rollout_run(f.r, f.q, f.v, f.tau, &err) != CTN_OK) goto next;
+        tried++;
+        ck_assert_int_eq(ctn_step_jacobian(f.r, 1, A, B, &err), CTN_OK);
+        scale_b = largest(B, f.n * f.nv);
+        for (size_t j = 0; j < f.n + f.nv; j++) {
+            for (int s = 0; s < STENCIL; s++) {
+                memset(d, 0, f.n * sizeof *d), memcpy(tau, f.tau + f.nv, f.nv * sizeof *tau);
+                if (j < f.n) d[j] = 1;
+                else tau[j - f.n] += node(s) * e;
+                state_move(&f, from, d, node(s) * e, one);
+                ck_assert(step_flat(&f, one, tau, one));
+                state_between(&f, two, one, got[s]);
+            }
+            const double error = j < f.n ? column_error(A, f.n, f.n, j, got, e) : column_error(B, f.n, f.nv, j - f.n, got, e);
+            const double scale = j < f.n ? largest(A, f.n * f.n) : scale_b;
+            ck_assert_msg(error <= 1e-7 * scale + 1e-10, "seed %llu, %s: column %zu of %zu + %zu is off by %.3g of %.3g",
+                          (unsigned long long)seed, ctn_method_name(method), j, f.n, f.nv, error, scale);
+        }
+    next:
+        free(A), free(B), free(one), free(from), free(two), free(d), free(tau);
+        for (int s = 0; s < STENCIL; s++) free(got[s]);
+        close_fixture(&f);
+    }
+    if (!getenv("CTN_SEED")) ck_assert_int_ge(tried, 30);
+}
+END_TEST
+
+/// S: the state that starts from (q, v). C: (q, v) read from a state in the midst of motion.
+START_TEST(start_and_output_against_differences)
+{
+    FOR_SEEDS(seed, 40)
+    {
+        const random_options o = {.links = 1 + (int)(seed % 6), .passive = seed % 2, .chain = seed % 3 == 0};
+        fixture f = open_fixture(seed, &o, seed % 5 ? CTN_COLLOCATION : CTN_RK2, 0.01, 1);
+        const double e = 1e-3;
+        ctn_error err = {0};
+        double *S = numbers(f.n * 2 * f.nv), *C = numbers(f.n * 2 * f.nv), *base = numbers(f.flat), *flat = numbers(f.flat),
+               *d = numbers(f.n + 2 * f.nv), *q = numbers(f.nq), *v = numbers(f.nv), *q0 = numbers(f.nq), *v0 = numbers(f.nv),
+               *got[STENCIL];
+        for (int s = 0; s < STENCIL; s++) got[s] = numbers(f.n + 2 * f.nv);
+        ck_assert_int_eq(ctn_rollout_run(f.r, f.q, f.v, f.tau, &err), CTN_OK);
+        ck_assert_int_eq(ctn_start_jacobian(f.r, S, &err), CTN_OK);
+        ck_assert_int_eq(ctn_output_jacobian(f.r, 1, C, &err), CTN_OK);
+        start_flat(&f, f.q, f.v, base);
+        for (size_t j = 0; j < 2 * f.nv; j++) {
+            for (int s = 0; s < STENCIL; s++) {
+                memset(d, 0, 2 * f.nv * sizeof *d), d[j] = 1;
+                tangent_move(f.m, f.q, d, node(s) * e, q);
+                for (size_t k = 0; k < f.nv; k++) v[k] = f.v[k] + node(s) * e * d[f.nv + k];
+                start_flat(&f, q, v, flat);
+                state_between(&f, base, flat, got[s]);
+            }
+            const double error = column_error(S, f.n, 2 * f.nv, j, got, e);
+            ck_assert_msg(error <= 1e-9 * largest(S, f.n * 2 * f.nv), "seed %llu: column %zu of S is off by %.3g",
+                          (unsigned long long)seed, j, error);
+        }
+        ck_assert(step_flat(&f, base, f.tau, base));
+        read_flat(&f, base, q0, v0);
+        for (size_t j = 0; j < f.n; j++) {
+            for (int s = 0; s < STENCIL; s++) {
+                memset(d, 0, f.n * sizeof *d), d[j] = 1;
+                state_move(&f, base, d, node(s) * e, flat);
+                read_flat(&f, flat, q, v);
+                tangent_between(f.m, q0, q, got[s]);
+                for (size_t k = 0; k < f.nv; k++) got[s][f.nv + k] = v[k] - v0[k];
+            }
+            const double error = column_error(C, 2 * f.nv, f.n, j, got, e);
+            ck_assert_msg(error <= 1e-8 * largest(C, f.n * 2 * f.nv), "seed %llu: column %zu of C is off by %.3g",
+                          (unsigned long long)seed, j, error);
+        }
+        free(S), free(C), free(base), free(flat), free(d), free(q), free(v), free(q0), free(v0);
+        for (int s = 0; s < STENCIL; s++) free(got[s]);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+/// A scalar of a run: weights on q (as increments from `origin`) and v of every state.
+static double scalar(const fixture *f, double *const *origin, const double *dq, const double *dv)
+{
+    ctn_error err = {0};
+    double *q = numbers(f->nq), *v = numbers(f->nv), *u = numbers(f->nv), sum = 0;
+    for (int k = 0; k <= f->steps; k++) {
+        ck_assert_int_eq(ctn_rollout_state(f->r, k, q, v, &err), CTN_OK);
+        tangent_between(f->m, origin[k], q, u);
+        for (size_t j = 0; j < f->nv; j++) sum += dq[(size_t)k * f->nv + j] * u[j] + dv[(size_t)k * f->nv + j] * v[j];
+    }
+    free(q), free(v), free(u);
+    return sum;
+}
+
+/// The gradient of a run against differences along random directions of start and forces, and against the product of the Jacobians.
+static void check_gradient(fixture *f, uint64_t seed, ctn_status want, double tolerance, double e)
+{
+    const size_t nv = f->nv, n = f->n, K = (size_t)f->steps;
+    ctn_error err = {0};
+    rng r = {seed * 31 + 7};
+    double *dq = numbers((K + 1) * nv), *dv = numbers((K + 1) * nv), *gq = numbers(nv), *gv = numbers(nv), *gt = numbers(K * nv),
+           *u = numbers(nv), *q = numbers(f->nq), *v = numbers(nv), *tau = numbers(K * nv), *way = numbers((K + 2) * nv);
+    double **origin = calloc(K + 1, sizeof *origin);
+    ck_assert_int_eq(ctn_rollout_run(f->r, f->q, f->v, f->tau, &err), want);
+    for (size_t k = 0; k <= K; k++) {
+        origin[k] = numbers(f->nq);
+        ctn_rollout_state(f->r, (int)k, origin[k], NULL, &err);
+        for (size_t j = 0; j < nv && (k == K || k % 3 == 0); j++)
+            dq[k * nv + j] = rng_uniform(&r, -1, 1), dv[k * nv + j] = rng_uniform(&r, -0.1, 0.1);
+    }
+    ck_assert_int_eq(ctn_rollout_gradient(f->r, dq, dv, gq, gv, gt, &err), CTN_OK);
+
+    // the same by C A ... A S and the Bs, row by row backwards
+    double *A = numbers(n * n), *B = numbers(n * nv), *S = numbers(n * 2 * nv), *C = numbers(2 * nv * n), *g = numbers(n),
+           *h = numbers(n);
+    double *hq = numbers(nv), *hv = numbers(nv), *ht = numbers(K * nv);
+    for (size_t k = K; k > 0; k--) {
+        ctn_output_jacobian(f->r, (int)k, C, &err);
+        for (size_t i = 0; i < nv; i++)
+            for (size_t j = 0; j < n; j++) g[j] += dq[k * nv + i] * C[i * n + j] + dv[k * nv + i] * C[(nv + i) * n + j];
+        ctn_step_jacobian(f->r, (int)k - 1, A, B, &err);
+        memset(h, 0, n * sizeof *h);
+        for (size_t i = 0; i < n; i++) {
+            for (size_t j = 0; j < n; j++) h[j] += g[i] * A[i * n + j];
+            for (size_t j = 0; j < nv; j++) ht[(k - 1) * nv + j] += g[i] * B[i * nv + j];
+        }
+        memcpy(g, h, n * sizeof *g);
+    }
+    ctn_start_jacobian(f->r, S, &err);
+    for (size_t j = 0; j < nv; j++) {
+        hq[j] = dq[j], hv[j] = dv[j];
+        for (size_t i = 0; i < n; i++) hq[j] += g[i] * S[i * 2 * nv + j], hv[j] += g[i] * S[i * 2 * nv + nv + j];
+    }
+    const double size = largest(gq, nv) + largest(gv, nv) + largest(gt, K * nv);
+    for (size_t j = 0; j < nv; j++)
+        ck_assert_msg(fabs(hq[j] - gq[j]) + fabs(hv[j] - gv[j]) <= 1e-9 * size, "seed %llu: by the start, %zu",
+                      (unsigned long long)seed, j);
+    for (size_t j = 0; j < K * nv; j++)
+        ck_assert_msg(fabs(ht[j] - gt[j]) <= 1e-9 * size, "seed %llu: by the forces, %zu", (unsigned long long)seed, j);
+
+    for (int trial = 0; trial < 6; trial++) {  // q alone, v alone, forces alone, all
+        double x[STENCIL], slope = 0;
+        for (size_t j = 0; j < (K + 2) * nv; j++) {
+            const int what = j < nv ? 0 : j < 2 * nv ? 1 : 2;
+            way[j] = trial < 3 && what != trial ? 0 : rng_uniform(&r, -1, 1);
+            slope += way[j] * (what == 0 ? gq[j] : what == 1 ? gv[j - nv] : gt[j - 2 * nv]);
+        }
+        for (int s = 0; s < STENCIL; s++) {
+            tangent_move(f->m, f->q, way, node(s) * e, q);
+            for (size_t j = 0; j < nv; j++) v[j] = f->v[j] + node(s) * e * way[nv + j];
+            for (size_t j = 0; j < K * nv; j++) tau[j] = f->tau[j] + node(s) * e * way[2 * nv + j];
+            ck_assert_int_eq(ctn_rollout_run(f->r, q, v, tau, &err), want);
+            x[s] = scalar(f, origin, dq, dv);
+        }
+        const double d = derivative(x, e);
+        ck_assert_msg(fabs(d - slope) <= tolerance * (size + fabs(slope)),
+                      "seed %llu: slope %.12g, by differences %.12g (gradient %.3g)", (unsigned long long)seed, slope, d, size);
+    }
+    for (size_t k = 0; k <= K; k++) free(origin[k]);
+    free(origin), free(dq), free(dv), free(gq), free(gv), free(gt), free(u), free(q), free(v), free(tau), free(way);
+    free(A), free(B), free(S), free(C), free(g), free(h), free(hq), free(hv), free(ht);
+}
+
+START_TEST(gradients_of_runs)
+{
+    const ctn_method method = methods[_i];
+    FOR_SEEDS(seed, 20)
+    {
+        const random_options o = {.links = 1 + (int)(seed % 6), .passive = seed % 3 != 0, .smooth = true, .chain = seed % 2};
+        fixture f = open_fixture(seed, &o, method, method == CTN_COLLOCATION ? 0.02 : 0.002, 8);
+        if (f.nv > 0) check_gradient(&f, seed, CTN_OK, 1e-7, 1e-4);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+static ctn_model *parsed(const char *text)
+{
+    ctn_error err = {0};
+    ctn_scene *scene = ctn_scene_parse(text, strlen(text), "text.yaml", &err);
+    ctn_model *m = scene ? ctn_model_create(scene, &err) : NULL;
+    ck_assert_msg(m != NULL, "%s", err.message);
+    ctn_scene_free(scene);
+    return m;
+}
+
+static const char chain20[] = "catena: 1\n"
+                              "links:\n"
+                              "  - chain: {name: c, count: 20, step: [0.1, 0, 0], density: 1000,\n"
+                              "            joint: {type: universal, axis: [0, 1, 0], axis2: [0, 0, 1], damping: 0.001},\n"
+                              "            shapes: [{type: capsule, from: [0, 0, 0], to: [0.1, 0, 0], radius: 0.01}]}\n"
+                              "  - {name: tip, parent: c.19, position: [0.1, 0, 0]}\n";
+
+/// Where the tip of the chain is after all steps, along a direction.
+static double tip(fixture *f, ctn_dynamics *dyn, const double *q, const double *v, const double *tau, const double *along,
+                  double *end)
+{
+    ctn_error err = {0};
+    double R[9 * 21], p[3 * 21];
+    ck_assert_int_eq(ctn_rollout_run(f->r, q, v, tau, &err), CTN_OK);
+    ctn_rollout_state(f->r, f->steps, end, NULL, &err);
+    ctn_forward_kinematics(dyn, 1, end, R, p);
+    return along[0] * p[60] + along[1] * p[61] + along[2] * p[62];
+}
+
+/// The end point of a falling chain of 20 links after 100 steps, by its initial state and by the forces of every step.
+START_TEST(tip_of_a_chain)
+{
+    static const double dts[] = {0.01, 0.03, 0.001}, along[] = {0.3, -0.5, 0.8};
+    const ctn_method method = _i == 2 ? CTN_RK4 : CTN_COLLOCATION;
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = method, cfg.dt = dts[_i], cfg.tolerance = 1e-13;
+    fixture f = open_model(parsed(chain20), cfg, 100, 3);
+    const size_t nv = f.nv, K = 100;
+    ctn_dynamics *dyn = ctn_dynamics_create(f.m, NULL, NULL);
+    ctn_error err = {0};
+    rng r = {17};
+    for (size_t k = 0; k < nv; k++) f.q[k] = rng_uniform(&r, -0.2, 0.2), f.v[k] = rng_uniform(&r, -0.5, 0.5);
+    for (size_t k = 0; k < K * nv; k++) f.tau[k] *= 0.01;
+    double *J = numbers(6 * nv), *dq = numbers((K + 1) * nv), *g[3] = {numbers(nv), numbers(nv), numbers(K * nv)},
+           *end = numbers(f.nq);
+    tip(&f, dyn, f.q, f.v, f.tau, along, end);
+    ctn_jacobian(dyn, 1, end, 20, J);
+    for (size_t k = 0; k < nv; k++)
+        for (size_t c = 0; c < 3; c++) dq[K * nv + k] += along[c] * J[(3 + c) * nv + k];
+    ck_assert_int_eq(ctn_rollout_gradient(f.r, dq, NULL, g[0], g[1], g[2], &err), CTN_OK);
+    double *const inputs[] = {f.q, f.v, f.tau};
+    const size_t sizes[] = {nv, nv, K * nv};
+    for (int what = 0; what < 3; what++) {
+        const double size = largest(g[what], sizes[what]), e = 1e-5;
+        for (int trial = 0; trial < 25; trial++) {
+            const size_t k = (size_t)rng_below(&r, (int)sizes[what]);
+            const double x = inputs[what][k];
+            double y[STENCIL];
+            for (int s = 0; s < STENCIL; s++) {
+                inputs[what][k] = x + node(s) * e;
+                y[s] = tip(&f, dyn, f.q, f.v, f.tau, along, end);
+            }
+            inputs[what][k] = x;
+            ck_assert_msg(fabs(derivative(y, e) - g[what][k]) <= 1e-6 * size,
+                          "%s, dt %g, by %s[%zu]: %.12g, by differences %.12g (largest %.3g)", ctn_method_name(method), cfg.dt,
+                          (const char *[]){"q", "v", "tau"}[what], k, g[what][k], derivative(y, e), size);
+        }
+    }
+    free(J), free(dq), free(g[0]), free(g[1]), free(g[2]), free(end);
+    ctn_dynamics_free(dyn);
+    close_fixture(&f);
+}
+END_TEST
+
+/// Few iterations, large steps: some are halved, and taken part by part. The run is that of a batch, to the last bit.
+START_TEST(halved_steps)
+{
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = CTN_COLLOCATION, cfg.dt = 0.1, cfg.tolerance = 1e-12, cfg.max_iterations = 8;
+    fixture f = open_model(parsed(chain20), cfg, 12, 5);
+    for (size_t k = 0; k < f.nv; k++) f.q[k] *= 0.05, f.v[k] *= 0.05;
+    for (size_t k = 0; k < 12 * f.nv; k++) f.tau[k] *= 0.01;
+    ctn_error err = {0};
+    ck_assert_int_eq(ctn_rollout_run(f.r, f.q, f.v, f.tau, &err), CTN_NOT_CONVERGED);
+    ctn_batch *b = ctn_batch_create(f.m, &cfg, &err);
+    ctn_batch_set_state(b, f.q, f.v, 0, &err);
+    double *q[2] = {numbers(f.nq), numbers(f.nq)}, *v[2] = {numbers(f.nv), numbers(f.nv)};
+    long halved = 0, parts = 0;
+    for (int k = 0; k < 12; k++) {
+        ctn_step_stats stats;
+        ctn_batch_set_force(b, f.tau + (size_t)k * f.nv);
+        ctn_batch_step(b, 1, &stats, NULL);
+        halved += stats.fallbacks, parts += stats.substeps;
+        ctn_batch_state(b, q[0], v[0]);
+        ck_assert_int_eq(ctn_rollout_state(f.r, k + 1, q[1], v[1], &err), CTN_OK);
+        ck_assert_msg(!memcmp(q[0], q[1], f.nq * sizeof(double)) && !memcmp(v[0], v[1], f.nv * sizeof(double)),
+                      "step %d: other bits", k);
+    }
+    ck_assert_msg(halved > 1 && halved < 12 && parts > 12 + halved, "%ld steps of 12 were halved, %ld parts", halved, parts);
+    ctn_batch_free(b);
+    free(q[0]), free(q[1]), free(v[0]), free(v[1]);
+    check_gradient(&f, 5, CTN_NOT_CONVERGED, 1e-5, 1e-6);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(mistakes)
+{
+    ctn_error err = {0};
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = CTN_RK4, cfg.dt = 0.1;
+    fixture f = open_model(parsed(chain20), cfg, 50, 1);
+    double *A = numbers(f.n * f.n), *q = numbers(f.nq);
+    ck_assert_int_eq(ctn_rollout_gradient(f.r, NULL, NULL, A, NULL, NULL, &err), CTN_BAD_ARGUMENT);
+    ck_assert_msg(strstr(err.message, "ctn_rollout_run") != NULL, "%s", err.message);
+    // an explicit method in steps far too large: frozen, nothing to differentiate
+    ck_assert_int_eq(ctn_rollout_run(f.r, f.q, f.v, f.tau, &err), CTN_FROZEN);
+    ck_assert_int_eq(ctn_step_jacobian(f.r, 0, A, NULL, &err), CTN_BAD_ARGUMENT);
+    memcpy(q, f.q, f.nq * sizeof *q), q[3] = NAN;
+    ck_assert_int_eq(ctn_rollout_run(f.r, q, f.v, f.tau, &err), CTN_BAD_ARGUMENT);
+    f.tau[f.nv + 2] = INFINITY;
+    ck_assert_int_eq(ctn_rollout_run(f.r, f.q, f.v, f.tau, &err), CTN_BAD_ARGUMENT);
+    ck_assert_str_eq(err.message, "step 1: tau[2] is not finite");
+    ck_assert_ptr_null(ctn_rollout_create(f.m, &cfg, 0, &err));
+    ck_assert_str_eq(err.message, "steps: expected 1 or more, found 0");
+    cfg.worlds = 2;
+    ck_assert_ptr_null(ctn_rollout_create(f.m, &cfg, 1, &err));
+    ck_assert_int_eq(err.status, CTN_BAD_CONFIG);
+    cfg.worlds = 1, cfg.dt = 1e-4;
+    ctn_rollout *r = ctn_rollout_create(f.m, &cfg, 2, &err);
+    ck_assert_int_eq(ctn_rollout_run(r, f.q, f.v, NULL, &err), CTN_OK);
+    ck_assert_int_eq(ctn_step_jacobian(r, 2, A, NULL, &err), CTN_BAD_ARGUMENT);
+    ck_assert_str_eq(err.message, "step: expected 0 to 1, found 2");
+    ck_assert_int_eq(ctn_output_jacobian(r, -1, A, &err), CTN_BAD_ARGUMENT);
+    ck_assert_int_eq(ctn_rollout_state(r, 2, q, NULL, &err), CTN_OK);
+    ctn_rollout_free(r), ctn_rollout_free(NULL);
+    free(A), free(q);
+    close_fixture(&f);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("step_jacobian");
+    TCase *t = tcase_create("step_jacobian");
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, steps_against_differences, 0, sizeof methods / sizeof *methods);
+    tcase_add_loop_test(t, gradients_of_runs, 0, sizeof methods / sizeof *methods);
+    tcase_add_loop_test(t, tip_of_a_chain, 0, 3);
+    tcase_add_test(t, halved_steps);
+    tcase_add_test(t, mistakes);
+    tcase_add_test(t, start_and_output_against_differences);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    const int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
