@@ -3,6 +3,7 @@
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/setup.h"
+#include "sim/config.h"
 #include "sim/engine.h"
 #include "sim/scene.h"
 
@@ -68,7 +69,7 @@ static void print_state(const ctn_model *m, const totals *t, bool all)
     }
 }
 
-static bool solves(const ctn_batch_config *cfg) { return cfg->method == CTN_COLLOCATION; }
+static bool solves(const ctn_batch_config *cfg) { return config_solves(cfg->method); }
 
 static void print_info(const setup *s, const totals *t, const ctn_engine *engine, bool all)
 {

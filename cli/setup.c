@@ -36,8 +36,8 @@ static int override_all(const arguments *args, ctn_batch_config *cfg)
         usage_error("--method: %s", err.message), ok = false;
     static const enum option_id of_solver[] = {OPT_ORDER, OPT_SOLVER, OPT_TOLERANCE, OPT_MAX_ITERATIONS, OPT_MAX_HALVINGS};
     for (size_t i = 0; i < sizeof of_solver / sizeof *of_solver && ok; i++)
-        if (args->value[of_solver[i]] && cfg->method != CTN_COLLOCATION)
-            foreign = true, usage_error("%s belongs to the method collocation, not to %s", option_name(of_solver[i]),
+        if (args->value[of_solver[i]] && !config_solves(cfg->method))
+            foreign = true, usage_error("%s belongs to " CONFIG_SOLVING_METHODS ", not to %s", option_name(of_solver[i]),
                                         ctn_method_name(cfg->method));
     if (foreign) return EXIT_USAGE;
     if (args->value[OPT_STAGES]) usage_error("--stages is not available in this version"), ok = false;

@@ -1,6 +1,7 @@
 /// The summary of a run, for people and for programs.
 #include "cli/json.h"
 #include "cli/run.h"
+#include "sim/config.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@ static ctn_step_stats all_worlds(const run *r)
     return sum;
 }
 
-static bool solves(const run *r) { return r->s.cfg.method == CTN_COLLOCATION; }
+static bool solves(const run *r) { return config_solves(r->s.cfg.method); }
 
 static double mean_iterations(const ctn_step_stats *t) { return t->steps ? (double)t->iterations / (double)t->steps : 0; }
 

@@ -2,10 +2,12 @@
 #ifndef CATENA_BLOCK_STEP_H
 #define CATENA_BLOCK_STEP_H
 
-/// State of a lane block. Explicit methods: q, v. Position-based methods: q, joint rates in v, their gain, V.
+/// State of a lane block. Explicit methods: q, v. Position-based methods: q, joint rates in v, their gain, V. The variational method: q,
+/// momenta, joint rates in v, their gain.
 typedef struct {
     real *q, *v;   // [nq], [nv]
-    real *gain;    // [nv], position-based methods
+    real *gain;    // [nv], methods that solve equations
+    real *p;       // [nv], the variational method
     rate_pose *V;  // [nbody], position-based methods
 } block_state;
 
@@ -13,6 +15,7 @@ typedef struct {
 typedef struct {
     explicit_work ex;
     position_work po;
+    variational_work va;
     aba_work aba;
     pose *T;
     twist *D;
@@ -21,12 +24,31 @@ typedef struct {
 } block_work;
 
 FN bool position_based(ctn_method method) { return method == CTN_COLLOCATION; }
+FN bool solves_equations(ctn_method method) { return position_based(method) || method == CTN_VARIATIONAL; }
 
 FN position_state as_position(const block_state *S)
 {
     position_state p;
     p.q = S->q, p.rate = S->v, p.gain = S->gain, p.V = S->V;
     return p;
+}
+
+FN variational_state as_variational(const block_state *S)
+{
+    variational_state s;
+    s.q = S->q, s.p = S->p, s.rate = S->v, s.gain = S->gain;
+    return s;
+}
+
+/// Velocities [nv] of the state.
+KERNEL const real *block_velocity(const ctn_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
+{
+    if (cfg->method == CTN_VARIATIONAL) momentum_velocity(m, S->q, S->p, &W->aba, W->out);
+    else if (position_based(cfg->method)) {
+        const position_state P = as_position(S);
+        nearest_velocity(m, &P, &W->aba, W->po.d, W->out);
+    } else return S->v;
+    return W->out;
 }
 
 /// Energy of the state; for position-based methods the placements at it are in W->po.W.start.
@@ -37,7 +59,7 @@ KERNEL real block_energy(const ctn_model *m, const ctn_batch_config *cfg, const 
         return position_energy(m, &P, W->po.W.start, W->p);
     }
     real sums[11];
-    totals(m, S->q, S->v, W->T, W->D, sums);
+    totals(m, S->q, block_velocity(m, cfg, S, W), W->T, W->D, sums);
     return sums[0] + sums[1] + passive_potential(m, S->q);
 }
 
@@ -52,18 +74,15 @@ KERNEL void block_set(const ctn_model *m, const ctn_batch_config *cfg, block_sta
             for (int k = 0; k < b->nv; k++) S->q[b->qadr + k] = q[b->qadr + k];
     }
     for (int k = 0; k < m->nv; k++) S->v[k] = v[k];
+    if (cfg->method == CTN_VARIATIONAL) {
+        momentum_work sums;
+        sums.T = W->T, sums.V = W->D, sums.sum = W->va.W.sum;
+        joint_momentum(m, S->q, v, &sums, S->p);
+        for (int k = 0; k < m->nv; k++) S->gain[k] = rset(0);
+    }
     if (!position_based(cfg->method)) return;
     position_state P = as_position(S);
     start_velocity(m, v, W->T, W->D, &P);
-}
-
-/// Velocities [nv] of the state.
-KERNEL const real *block_velocity(const ctn_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
-{
-    if (!position_based(cfg->method)) return S->v;
-    const position_state P = as_position(S);
-    nearest_velocity(m, &P, &W->aba, W->po.d, W->out);
-    return W->out;
 }
 
 /// What happened in a call, by lane; as in ctn_step_stats.
@@ -90,6 +109,7 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
     c->steps = c->iterations = c->iterations_max = c->evaluations = c->line_search = c->curvature = zero;
     c->fallbacks = c->substeps = c->residual = c->part = zero;
     position_state P = as_position(S);
+    variational_state V = as_variational(S);
     if (position_based(cfg->method)) {
         W->po.W.in.q = S->q, W->po.W.in.rate = S->v, W->po.W.V = S->V, W->po.W.in.tau = tau;
         find_placements(m, S->q, W->po.W.start);
@@ -97,10 +117,11 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
     c->energy_before = c->energy_after = c->energy_min = c->energy_max = energy ? block_energy(m, cfg, S, W) : zero;
     for (int n = 0; n < steps && any_of(active); n++) {
         mask done;
-        if (position_based(cfg->method)) {
+        if (solves_equations(cfg->method)) {
             position_counts k = {zero, zero, zero, zero, zero, zero, zero, zero};
             real at;
-            done = position_step(m, cfg, &P, active, &W->po, &k, &at);
+            if (cfg->method == CTN_VARIATIONAL) done = variational_step(m, cfg, tau, &V, active, &W->va, &k, &at);
+            else done = position_step(m, cfg, &P, active, &W->po, &k, &at);
             c->iterations = c->iterations + k.iterations;
             c->iterations_max = sel(gt(k.iterations, c->iterations_max), k.iterations, c->iterations_max);
             c->evaluations = c->evaluations + k.evaluations;

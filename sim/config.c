@@ -22,8 +22,15 @@ typedef struct choice {
 } choice;
 
 static const choice methods[] = {
-    {"semi-implicit", CTN_SEMI_IMPLICIT}, {"euler", CTN_EULER}, {"rk2", CTN_RK2},       {"rk3", CTN_RK3},  {"rk4", CTN_RK4},
-    {"collocation", CTN_COLLOCATION},     {"radau", LATER},     {"variational", LATER}, {"dop853", LATER},
+    {"semi-implicit", CTN_SEMI_IMPLICIT},
+    {"euler", CTN_EULER},
+    {"rk2", CTN_RK2},
+    {"rk3", CTN_RK3},
+    {"rk4", CTN_RK4},
+    {"collocation", CTN_COLLOCATION},
+    {"radau", LATER},
+    {"variational", CTN_VARIATIONAL},
+    {"dop853", LATER},
 };
 
 static const choice solvers[] = {
@@ -35,19 +42,29 @@ static const choice solvers[] = {
 typedef struct field {
     const char *name;
     size_t offset;
-    bool whole;
+    int grid;  // 0: any number; else a whole one, from `least` on every so many
     double least, most;
     const char *allowed;
 } field;
 
 static const field fields[] = {
-    {"worlds", offsetof(ctn_batch_config, worlds), true, 1, INT_MAX, "a whole number, 1 or more"},
-    {"dt", offsetof(ctn_batch_config, dt), false, DBL_TRUE_MIN, DBL_MAX, "a positive time (s)"},
-    {"order", offsetof(ctn_batch_config, order), true, 2, 2, "2"},
-    {"tolerance", offsetof(ctn_batch_config, tolerance), false, DBL_TRUE_MIN, DBL_MAX, "a positive number"},
-    {"max_iterations", offsetof(ctn_batch_config, max_iterations), true, 1, 1000000, "a whole number from 1 to 1000000"},
-    {"max_halvings", offsetof(ctn_batch_config, max_halvings), true, 0, 30, "a whole number from 0 to 30"},
+    {"worlds", offsetof(ctn_batch_config, worlds), 1, 1, INT_MAX, "a whole number, 1 or more"},
+    {"dt", offsetof(ctn_batch_config, dt), 0, DBL_TRUE_MIN, DBL_MAX, "a positive time (s)"},
+    {"order", offsetof(ctn_batch_config, order), 1, 2, 2, "2"},
+    {"tolerance", offsetof(ctn_batch_config, tolerance), 0, DBL_TRUE_MIN, DBL_MAX, "a positive number"},
+    {"max_iterations", offsetof(ctn_batch_config, max_iterations), 1, 1, 1000000, "a whole number from 1 to 1000000"},
+    {"max_halvings", offsetof(ctn_batch_config, max_halvings), 1, 0, 30, "a whole number from 0 to 30"},
 };
+
+static const field variational_order = {"order", offsetof(ctn_batch_config, order), 2, 2, 4, "2 or 4"};
+
+/// The row of a field; orders depend on the method.
+static const field *row_for(const field *f, const ctn_batch_config *cfg)
+{
+    return f->offset == offsetof(ctn_batch_config, order) && cfg->method == CTN_VARIATIONAL ? &variational_order : f;
+}
+
+bool config_solves(ctn_method method) { return method == CTN_COLLOCATION || method == CTN_VARIATIONAL; }
 
 ctn_batch_config ctn_batch_config_default(void)
 {
@@ -118,13 +135,13 @@ ctn_status ctn_solver_from_name(const char *name, ctn_solver *solver, ctn_error 
 
 static bool in_range(const field *f, double value)
 {
-    return value >= f->least && value <= f->most && (!f->whole || value == floor(value));
+    return value >= f->least && value <= f->most && (!f->grid || fmod(value - f->least, f->grid) == 0);
 }
 
 static double field_value(const ctn_batch_config *cfg, const field *f)
 {
     const char *at = (const char *)cfg + f->offset;
-    return f->whole ? *(const int *)at : *(const double *)at;
+    return f->grid ? *(const int *)at : *(const double *)at;
 }
 
 ctn_status config_set(ctn_batch_config *cfg, const char *name, double value, ctn_error *err)
@@ -132,13 +149,14 @@ ctn_status config_set(ctn_batch_config *cfg, const char *name, double value, ctn
     const field *f = fields, *end = fields + COUNT(fields);
     while (f < end && strcmp(f->name, name)) f++;
     if (f == end) return fail(err, CTN_BAD_ARGUMENT, "a configuration has no number '%.40s'", name);
+    f = row_for(f, cfg);
     if (!in_range(f, value)) {
         if (f->offset == offsetof(ctn_batch_config, order) && value > f->most && value == floor(value))
             return fail(err, CTN_UNAVAILABLE, "order %g is not available in this version; expected %s", value, f->allowed);
         return fail(err, CTN_BAD_CONFIG, "expected %s, found %g", f->allowed, value);
     }
     char *at = (char *)cfg + f->offset;
-    if (f->whole) *(int *)at = (int)value;
+    if (f->grid) *(int *)at = (int)value;
     else *(double *)at = value;
     return CTN_OK;
 }
@@ -150,8 +168,8 @@ ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err)
     if (!ctn_method_name(cfg->method)) return fail(err, CTN_BAD_CONFIG, "method: unknown value %d", (int)cfg->method);
     if (!ctn_solver_name(cfg->solver)) return fail(err, CTN_BAD_CONFIG, "solver: unknown value %d", (int)cfg->solver);
     for (int i = 0; i < COUNT(fields); i++) {
-        const field *f = &fields[i];
-        if (f->offset == offsetof(ctn_batch_config, order) && cfg->method != CTN_COLLOCATION) continue;
+        const field *f = row_for(&fields[i], cfg);
+        if (f->offset == offsetof(ctn_batch_config, order) && !config_solves(cfg->method)) continue;
         const double value = field_value(cfg, f);
         if (!in_range(f, value)) return fail(err, CTN_BAD_CONFIG, "%s: expected %s, found %g", f->name, f->allowed, value);
     }

@@ -17,6 +17,10 @@
 #include "integrators/collocation.h"
 #include "integrators/newton_sweep.h"
 #include "integrators/position_step.h"
+#include "integrators/momentum.h"
+#include "integrators/variational.h"
+#include "integrators/variational_sweep.h"
+#include "integrators/variational_step.h"
 #include "integrators/block_step.h"
 
 /// Memory handed out piece by piece; with base NULL it only counts.
@@ -221,6 +225,10 @@ static block_state layout_state(const ctn_model *m, ctn_method method, arena *a)
         S.gain = take(a, (size_t)m->nv, sizeof(real));
         S.V = take(a, (size_t)m->nbody, sizeof(rate_pose));
     }
+    if (method == CTN_VARIATIONAL) {
+        S.gain = take(a, (size_t)m->nv, sizeof(real));
+        S.p = take(a, (size_t)m->nv, sizeof(real));
+    }
     return S;
 }
 
@@ -232,6 +240,23 @@ static aba_work layout_aba(const ctn_model *m, arena *a)
     w.motion = take(a, n, sizeof(aba_motion));
     w.hand = take(a, n, sizeof(aba_hand));
     w.accel = take(a, n, sizeof(aba_accel));
+    return w;
+}
+
+static variational_work layout_variational(const ctn_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv;
+    variational_work w = {0};
+    w.W.start = take(a, n, sizeof(chord_start));
+    w.W.body = take(a, n, sizeof(chord_body));
+    w.W.sum = take(a, n, sizeof(wrench));
+    w.sweep.joint = take(a, n, sizeof(chord_joint));
+    w.sweep.hand = take(a, n, sizeof(chord_hand));
+    w.sweep.twist = take(a, n, sizeof(sweep_twist));
+    real **const of_q[] = {&w.W.step, &w.base, &w.x, &w.saved.q};
+    real **const of_v[] = {&w.W.target, &w.W.r, &w.d, &w.fresh, &w.force, &w.momentum, &w.saved.p, &w.saved.rate, &w.saved.gain};
+    for (size_t k = 0; k < sizeof of_q / sizeof *of_q; k++) *of_q[k] = take(a, nq, sizeof(real));
+    for (size_t k = 0; k < sizeof of_v / sizeof *of_v; k++) *of_v[k] = take(a, nv, sizeof(real));
     return w;
 }
 
@@ -265,6 +290,9 @@ static block_work layout_work(const ctn_model *m, ctn_method method, arena *a)
         p->sweep.hand = take(a, n, sizeof(sweep_hand));
         p->sweep.twist = take(a, n, sizeof(sweep_twist));
         p->sweep.keep = take(a, n, sizeof(real));
+        w.aba = layout_aba(m, a);
+    } else if (method == CTN_VARIATIONAL) {
+        w.va = layout_variational(m, a);
         w.aba = layout_aba(m, a);
     } else {
         explicit_work *e = &w.ex;
@@ -312,7 +340,7 @@ static void run_set(const ctn_model *m, const ctn_batch_config *cfg, void *state
 {
     block_state S = open_state(m, cfg->method, state);
     block_work W = open_work(m, cfg->method, work);
-    real *ql = position_based(cfg->method) ? W.po.x : W.ex.x;
+    real *ql = position_based(cfg->method) ? W.po.x : cfg->method == CTN_VARIATIONAL ? W.va.x : W.ex.x;
     lane_gather(ql, q, m->nq);
     lane_gather(W.tau, v, m->nv);
     block_set(m, cfg, &S, &W, ql, W.tau);
@@ -359,18 +387,20 @@ static void run_step(const ctn_model *m, const ctn_batch_config *cfg, void *stat
 #undef PUT
 }
 
-/// Numbers of one world's state as a flat array: q, v, gain, V.
+/// Numbers of one world's state as a flat array: q, v, gain, V or p.
 static size_t flat_size(const ctn_model *m, ctn_method method)
 {
-    return (size_t)m->nq + (size_t)m->nv + (position_based(method) ? (size_t)m->nv + 12 * (size_t)m->nbody : 0);
+    const size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
+    return nq + nv + (position_based(method) ? nv + 12 * (size_t)m->nbody : method == CTN_VARIATIONAL ? 2 * nv : 0);
 }
 
 static void run_flatten(const ctn_model *m, const ctn_batch_config *cfg, void *state, int l, bool load, double *flat)
 {
     block_state S = open_state(m, cfg->method, state);
-    real *parts[] = {S.q, S.v, S.gain, (real *)S.V};
-    const size_t sizes[] = {(size_t)m->nq, (size_t)m->nv, S.V ? (size_t)m->nv : 0, S.V ? 12 * (size_t)m->nbody : 0};
-    for (int p = 0; p < 4; p++)
+    real *parts[] = {S.q, S.v, S.gain, (real *)S.V, S.p};
+    const size_t sizes[] = {(size_t)m->nq, (size_t)m->nv, S.gain ? (size_t)m->nv : 0, S.V ? 12 * (size_t)m->nbody : 0,
+                            S.p ? (size_t)m->nv : 0};
+    for (int p = 0; p < 5; p++)
         for (size_t k = 0; k < sizes[p]; k++, flat++) {
             double *x = (double *)&parts[p][k] + l;
             if (load) *x = *flat;

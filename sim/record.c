@@ -1,6 +1,7 @@
 /// The recorder: gathers what a batch does, and hands it to the format that the file's ending asks for.
 #include "sim/record.h"
 
+#include "sim/config.h"
 #include "sim/scene.h"
 #include "sim/status.h"
 
@@ -156,7 +157,7 @@ static void fill_head(record_head *head, const ctn_scene *scene, const ctn_model
     note_text(head, "engine", b->engine);
     note_text(head, "method", ctn_method_name(b->method));
     note_number(head, "dt", b->dt, false);
-    if (b->method == CTN_COLLOCATION) {
+    if (config_solves(b->method)) {
         note_number(head, "order", b->order, true);
         note_text(head, "solver", ctn_solver_name(b->solver));
         note_number(head, "tolerance", b->tolerance, false);

@@ -28,15 +28,20 @@ START_TEST(names)
     static const struct {
         ctn_method method;
         const char *name;
-    } methods[] = {{CTN_EULER, "euler"}, {CTN_SEMI_IMPLICIT, "semi-implicit"}, {CTN_RK2, "rk2"}, {CTN_RK3, "rk3"},
-                   {CTN_RK4, "rk4"},     {CTN_COLLOCATION, "collocation"}};
+    } methods[] = {{CTN_EULER, "euler"},
+                   {CTN_SEMI_IMPLICIT, "semi-implicit"},
+                   {CTN_RK2, "rk2"},
+                   {CTN_RK3, "rk3"},
+                   {CTN_RK4, "rk4"},
+                   {CTN_COLLOCATION, "collocation"},
+                   {CTN_VARIATIONAL, "variational"}};
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         ctn_method method = (ctn_method)77;
         ck_assert_str_eq(ctn_method_name(methods[i].method), methods[i].name);
         ck_assert_int_eq(ctn_method_from_name(methods[i].name, &method, 0), CTN_OK);
         ck_assert_int_eq(method, methods[i].method);
     }
-    ck_assert_ptr_null(ctn_method_name((ctn_method)6));
+    ck_assert_ptr_null(ctn_method_name((ctn_method)99));
     ck_assert_ptr_null(ctn_method_name((ctn_method)-1));
     ck_assert_str_eq(ctn_solver_name(CTN_NEWTON), "newton");
     ck_assert_ptr_null(ctn_solver_name((ctn_solver)1));
@@ -52,8 +57,8 @@ START_TEST(names_that_are_refused)
         const char *message;
     } cases[] = {
         {"radau", CTN_UNAVAILABLE,
-         "method 'radau' is not available in this version; allowed: semi-implicit, euler, rk2, rk3, rk4, collocation"},
-        {"variational", CTN_UNAVAILABLE, "method 'variational' is not available in this version; "},
+         "method 'radau' is not available in this version; allowed: semi-implicit, euler, rk2, rk3, rk4, collocation, "
+         "variational"},
         {"dop853", CTN_UNAVAILABLE, "method 'dop853' is not available in this version; "},
         {"RK4", CTN_BAD_CONFIG, "unknown method 'RK4'; did you mean 'rk4'? allowed: "},
         {"semi_implicit", CTN_BAD_CONFIG, "unknown method 'semi_implicit'; did you mean 'semi-implicit'? allowed: "},
@@ -172,6 +177,13 @@ START_TEST(set_and_check)
     bad.method = CTN_COLLOCATION;
     ck_assert_int_eq(config_check(&bad, &err), CTN_BAD_CONFIG);
     ck_assert_str_eq(err.message, "order: expected 2, found 5");
+    for (bad.method = CTN_VARIATIONAL, bad.order = 1; bad.order <= 5; bad.order++)
+        ck_assert_int_eq(config_check(&bad, &err), bad.order == 2 || bad.order == 4 ? CTN_OK : CTN_BAD_CONFIG);
+    ck_assert_str_eq(err.message, "order: expected 2 or 4, found 5");
+    ck_assert_int_eq(config_set(&bad, "order", 3, &err), CTN_BAD_CONFIG);
+    ck_assert_str_eq(err.message, "expected 2 or 4, found 3");
+    ck_assert_int_eq(config_set(&bad, "order", 6, &err), CTN_UNAVAILABLE);
+    ck_assert_str_eq(err.message, "order 6 is not available in this version; expected 2 or 4");
 }
 END_TEST
 

@@ -22,6 +22,10 @@
 #include "integrators/collocation.h"
 #include "integrators/newton_sweep.h"
 #include "integrators/position_step.h"
+#include "integrators/momentum.h"
+#include "integrators/variational.h"
+#include "integrators/variational_sweep.h"
+#include "integrators/variational_step.h"
 #include "integrators/block_step.h"
 
 typedef struct {

@@ -16,6 +16,7 @@ typedef enum ctn_method {
     CTN_RK3,            // Kutta's third-order method
     CTN_RK4,            // the classical Runge-Kutta method, order 4
     CTN_COLLOCATION,    // position-based collocation; `order` 2: first-order accurate, L-stable, any step size
+    CTN_VARIATIONAL,    // variational: symplectic, time-reversible, keeps momenta; `order` 2 or 4
 } ctn_method;
 
 /// How position-based methods solve their equations.
@@ -29,7 +30,7 @@ typedef struct ctn_batch_config {
     int worlds;          // >= 1, default 1
     double dt;           // s, > 0, default 0.01; larger: cheaper, less accurate
     ctn_method method;   // default CTN_SEMI_IMPLICIT
-    int order;           // collocation: 2, default 2
+    int order;           // collocation: 2; variational: 2 or 4 (no dampers); default 2
     ctn_solver solver;   // position-based methods, default CTN_NEWTON
     double tolerance;    // residual at which a solve stops, relative to each joint's scale of force (docs/integrators.md),
                          // > 0, default 1e-9; larger: fewer iterations, the steps' laws hold less exactly
