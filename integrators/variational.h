@@ -25,7 +25,7 @@ typedef struct {
     vec3 r, c;    // origin from the parent's; first moment
     real sn, cs;  // of the angle, joints about z
     sym3 drag;    // b in the coordinates of v; one degree of freedom: xx
-    real unit;    // 1 over the scale of momentum of its joint's rows
+    real unit;    // 1 over m L / h (m L^2 / h for turns), mass m and extent L of what hangs on its joint
 } chord_start;
 
 /// A body at the present iterate, and where that is seen from the start.
@@ -47,6 +47,7 @@ typedef struct {
     real *r;        // [nv] residual, N m s or N s
     real h, inv_h;  // s, 1/s; h may be negative
     real theta;     // share of the dampers' impulse that acts at the start, 1/2 .. 1
+    real scale;     // the largest momentum in those units: how far things move in a step
     real merit;     // sum of the squares of the scaled rows
     mask too_far;   // a ball turns by nearly half a turn or more
 } chord;
@@ -72,6 +73,7 @@ FN sym3 joint_drag(const ctn_body *b, const real *q)
 KERNEL void start_chord(const ctn_model *m, chord *W, const real *p, const real *force)
 {
     const real h = magnitude(W->h), half = rset(0.5) * W->h;
+    real scale = rset(0);
     for (int k = 0; k < m->nv; k++) W->target[k] = fmadd(half, force[k], p[k]);
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
@@ -85,9 +87,10 @@ KERNEL void start_chord(const ctn_model *m, chord *W, const real *p, const real 
             s->R = turn_about_z(P, s->sn, s->cs);
         } else if (f.kind == JOINT_BALL) s->R = mmul(P, quat_rotation(quat_load(W->q + b->qadr)));
         s->r = body_offset(b, f, parent, s->R.z, W->q);
-        const real weight = h * rset(b->force_scale[0]), inertia = rset(b->force_scale[1]) / h;
-        s->unit = rset(1) / sel(gt(inertia, weight), inertia, weight);
-        if (f.flags & BODY_PASSIVE) s->drag = joint_drag(b, W->q);
+        s->unit = h / rset(b->force_scale[1]);
+        scale = larger(scale, h * rset(b->force_scale[0]) * s->unit);
+        for (int k = b->vadr; k < b->vadr + b->nv; k++) scale = larger(scale, magnitude(W->target[k]) * s->unit);
+        if (b->flags & BODY_PASSIVE) s->drag = joint_drag(b, W->q);
         if (!(f.flags & BODY_MASS)) continue;
         const sym3 S = const_sym(b->S);
         const mat3 Rt = transposed(s->R);
@@ -95,6 +98,7 @@ KERNEL void start_chord(const ctn_model *m, chord *W, const real *p, const real 
         s->I = turn(s->R, S);
         s->Zt.x = smul(S, Rt.x), s->Zt.y = smul(S, Rt.y), s->Zt.z = smul(S, Rt.z);
     }
+    W->scale = sel(gt(scale, rset(0)), scale, rset(1));
 }
 
 FN mat3 mat_add(mat3 A, mat3 B)
@@ -212,8 +216,8 @@ FN real chord_residual_body(const ctn_body *b, joint_form f, chord *W, int i, wr
     return most;
 }
 
-/// Residual r = -D1 L - F0 - p0 at the iterate `step`, and its merit. Returns the largest row over its scale of momentum,
-/// max(h m g, m L / h) of its subtree, times L for rotations; NaN if one is.
+/// Residual r = -D1 L - F0 - p0 at the iterate `step`, and its merit. Returns the largest row, each in units of its subtree's m L / h
+/// (m L^2 / h for turns), over the largest momentum in these units; NaN if one is. Momenta are kept to this, whatever the step size.
 KERNEL real chord_residual(const ctn_model *m, chord *W)
 {
     real most = rset(0);
@@ -228,7 +232,7 @@ KERNEL real chord_residual(const ctn_model *m, chord *W)
         const ctn_body *b = &m->bodies[i];
         BY_FORM(b, f, most = larger(most, chord_residual_body(b, f, W, i, &next)))
     }
-    return most;
+    return most / W->scale;
 }
 
 /// p1 = D2 L + F1 [nv] at the iterate, which solves the equations. force [nv]: joint forces at q1, applied ones included.

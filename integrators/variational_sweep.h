@@ -195,7 +195,7 @@ FN mask chord_inward1(const ctn_body *b, joint_form f, const chord *W, chord_swe
     wrench column;
     column.n = a, column.f = l;
     real D = joint_row(b, f.kind, z0, column) + rset(b->armature);
-    if (f.flags & BODY_PASSIVE) D = fmadd(W->h * W->theta, W->start[i].drag.xx, D);
+    if (b->flags & BODY_PASSIVE) D = fmadd(W->h * W->theta, W->start[i].drag.xx, D);
     const mask good = gt(D, rset(0));
     s->i = rset(1) / sel(good, D, rset(1));
     s->u = fmadd(W->h, W->r[b->vadr], joint_row(b, f.kind, z0, *p));

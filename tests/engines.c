@@ -76,7 +76,8 @@ static uint64_t *trajectories(const ctn_model *m, const char *engine, ctn_method
 static const struct {
     ctn_method method;
     double dt;
-} methods[] = {{CTN_SEMI_IMPLICIT, 1e-3}, {CTN_RK4, 2e-3}, {CTN_COLLOCATION, 0.02}, {CTN_COLLOCATION, 0.2}};
+} methods[] = {{CTN_SEMI_IMPLICIT, 1e-3}, {CTN_RK4, 2e-3},          {CTN_COLLOCATION, 0.02},
+               {CTN_COLLOCATION, 0.2},    {CTN_VARIATIONAL, 0.005}, {CTN_VARIATIONAL, 0.05}};
 
 /// Batches of 1, 3, 64 and 1000 worlds: 1000 steps (fewer under sanitizers) on every engine, the same bits for the worlds they share.
 START_TEST(batches)
