@@ -1,8 +1,8 @@
 /// One time step of the variational method on the state (q, p): of order 2, or of order 4 as Yoshida's triple jump of three such steps.
 ///
 /// All lanes run the same loop, as in position_step.h; what differs between them is selected. Newton's method with a line search on the
-/// scaled residual solves for q1; where it does not converge, or a pivot is not positive, the whole step is halved, and doubled again
-/// where a half ends on the coarser grid.
+/// scaled residual solves for q1; where it does not converge, a pivot is not positive, or a joint turns too far, the whole step is halved,
+/// and doubled again where a half ends on the coarser grid.
 #ifndef CATENA_VARIATIONAL_STEP_H
 #define CATENA_VARIATIONAL_STEP_H
 
@@ -199,6 +199,18 @@ FN void copy_variational(const ctn_model *m, const variational_state *from, mask
     }
 }
 
+/// Where a joint turns by more than 0.35 rad: such steps say too little about the motion, and chains that whip would heat up by them.
+KERNEL mask turns_far(const ctn_model *m, const real *step)
+{
+    mask far = none_of();
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        if (about_z(b->kind)) far = either(far, gt(magnitude(step[b->qadr]), rset(0.35)));
+        if (b->kind == JOINT_BALL) far = either(far, lt(step[b->qadr], rset(0.9847265389049334)));  // cos(0.35 / 2)
+    }
+    return far;
+}
+
 /// All parts of one step of size dt * part, in the lanes `active`. Returns where they were solved; elsewhere the state is partly moved.
 KERNEL mask composed_step(const ctn_model *m, const ctn_batch_config *cfg, const real *tau, real part, variational_state *S,
                           mask active, variational_work *P, position_counts *count)
@@ -218,6 +230,7 @@ KERNEL mask composed_step(const ctn_model *m, const ctn_batch_config *cfg, const
         count->far = sel(both(ok, far), rset(1), count->far);
         ok = both(ok, valid);
         worst = sel(gt(P->residual, worst), P->residual, worst);
+        ok = both(ok, not_(turns_far(m, P->W.step)));
         if (any_of(ok)) commit_chord(m, S, tau, rset(spacing), le(rset(1), part), ok, P);
     }
     count->residual = sel(both(ok, gt(worst, count->residual)), worst, count->residual);

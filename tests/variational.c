@@ -1,5 +1,6 @@
 /// The variational method: its order, and the laws that make it one: momenta, reversibility, symplecticity, energy without drift.
 #include "dynamics/model.h"
+#include "sim/engine.h"
 #include "tests/random_scene.h"
 #include "tests/worse.h"
 
@@ -156,12 +157,12 @@ START_TEST(reversibility)
         random_state(m, &r, x, x + nq);
         for (int k = 0; k < nv; k++) x[nq + k] *= 0.3, tau[k] = rng_uniform(&r, -1, 1);
         const int order = seed % 2 ? 2 : 4;
-        advance(m, CTN_VARIATIONAL, order, 0.002, 50, tau, x, y);
+        advance(m, CTN_VARIATIONAL, order, 0.001, 50, tau, x, y);
         for (int k = 0; k < nv; k++) y[nq + k] = -y[nq + k];
-        advance(m, CTN_VARIATIONAL, order, 0.002, 50, tau, y, z);
+        advance(m, CTN_VARIATIONAL, order, 0.001, 50, tau, y, z);
         for (int k = 0; k < nv; k++) z[nq + k] = -z[nq + k];
         const double off = distance(x, z, nq + nv), away = distance(x, y, nq);
-        ck_assert_msg(off < 1e-9 && away > 1e-2, "seed %llu: off by %.3g after a way of %.3g", (unsigned long long)seed, off,
+        ck_assert_msg(off < 1e-9 && away > 3e-3, "seed %llu: off by %.3g after a way of %.3g", (unsigned long long)seed, off,
                       away);
         free(x), free(y), free(z), free(tau);
         ctn_model_free(m);
@@ -232,7 +233,7 @@ START_TEST(energy_does_not_drift)
                             "links:\n  - {name: upper}\n  - {name: lower, parent: upper, position: [1, 0, 0]}\n");
     ctn_error err;
     ctn_batch_config cfg = ctn_batch_config_default();
-    cfg.method = CTN_VARIATIONAL, cfg.order = _i ? 4 : 2, cfg.dt = 0.01, cfg.worlds = WORLDS;
+    cfg.method = CTN_VARIATIONAL, cfg.order = _i ? 4 : 2, cfg.dt = _i ? 0.005 : 0.01, cfg.worlds = WORLDS, cfg.tolerance = 1e-13;
     ctn_batch *b = ctn_batch_create(m, &cfg, &err);
     ck_assert_msg(b != NULL, "%s", err.message);
     double q[WORLDS][2], v[WORLDS][2], mean[WORLDS][BLOCKS] = {{0}}, band = 0, slopes = 0, squares = 0;
@@ -265,25 +266,46 @@ END_TEST
 
 // ---- solving
 
-/// Newton iterations a step of chains of 8 to 128 links, released from a bend: as many for all lengths.
+/// Newton iterations a step of chains of 8 to 128 links that swing from 60 degrees: about two, however long the chain.
 START_TEST(iterations)
 {
     for (int n = 8; n <= 128; n *= 2) {
         char text[600];
         snprintf(text, sizeof text,
-                 "catena: 1\nlinks:\n  - chain:\n      name: rod\n      count: %d\n      step: [0, 0, -0.1]\n"
-                 "      joint: {type: revolute, q0: 0.02}\n      axes: [[0, 1, 0], [1, 0, 0]]\n      mass: 0.1\n"
+                 "catena: 1\nlinks:\n  - chain:\n      name: rod\n      count: %d\n      euler: [0, 1.0471975511965976, 0]\n"
+                 "      step: [0, 0, -0.1]\n      joint: {type: revolute, axis: [0, 1, 0]}\n      mass: 0.1\n"
                  "      com: [0, 0, -0.05]\n      inertia: [1e-4, 1e-4, 1e-5, 0, 0, 0]\n",
                  n);
         ctn_model *m = model_of(text);
         ctn_batch *b = open_batch(m, CTN_VARIATIONAL, 2, 2e-3, 1e-9);
         ctn_step_stats stats;
         ck_assert_int_eq(ctn_batch_step(b, 1000, &stats, NULL), CTN_OK);
-        printf("%d links: %.3f iterations, energy %.4g %.4g\n", n, stats.iterations / 1000.0,
-               stats.energy_min - stats.energy_before, stats.energy_max - stats.energy_before);
-        ck_assert_msg(stats.iterations < 3 * 1000, "%d links: %.2f iterations a step", n, (double)stats.iterations / 1000);
+        ck_assert_msg(stats.iterations < 2.5 * 1000, "%d links: %.2f iterations a step", n, (double)stats.iterations / 1000);
         ctn_batch_free(b), ctn_model_free(m);
     }
+}
+END_TEST
+
+/// A wheel that turns by more than 0.35 rad a step: its steps are halved, and its momentum is kept. Slower, it needs none of that.
+START_TEST(fast_turns)
+{
+    ctn_model *m = model_of(
+        "catena: 1\nlinks:\n  - {name: wheel, joint: {type: revolute}, mass: 1, inertia: [0.01, 0.01, 0.02, 0, 0, 0]}\n");
+    for (int fast = 0; fast < 2; fast++) {
+        const double x[2] = {0, fast ? 60 : 30};
+        double y[2];
+        ctn_step_stats stats;
+        ctn_batch *b = open_batch(m, CTN_VARIATIONAL, 2, 0.01, 1e-13);
+        ck_assert_int_eq(ctn_batch_set_state(b, x, x + 1, 0, NULL), CTN_OK);
+        ck_assert_int_eq(ctn_batch_step(b, 100, &stats, NULL), fast ? CTN_NOT_CONVERGED : CTN_OK);
+        ctn_batch_state(b, y, y + 1);
+        const double h = fast ? 0.005 : 0.01;  // sin(u) = h v
+        ck_assert_msg(fabs(y[0] - asin(h * x[1]) / h) < 1e-9 && fabs(y[1] - x[1]) < 1e-10, "q %.12g, v %.12g", y[0], y[1]);
+        ck_assert_int_eq(stats.fallbacks, fast ? 100 : 0);
+        ck_assert_int_eq(stats.substeps, fast ? 200 : 100);
+        ctn_batch_free(b);
+    }
+    ctn_model_free(m);
 }
 END_TEST
 
@@ -302,7 +324,8 @@ START_TEST(stiff_dampers)
         double y[2];
         advance(m, CTN_VARIATIONAL, 2, 0.01, 1, NULL, x, y);
         const double want = 1e-3 / (1 + z + z * z / 2);
-        ck_assert_msg(y[1] > 0 && fabs(y[1] - want) < 1e-9 * want + 1e-14, "damping %g: %.9g, expected %.9g", damping[k], y[1], want);
+        ck_assert_msg(y[1] > 0 && fabs(y[1] - want) < 1e-9 * want + 1e-14, "damping %g: %.9g, expected %.9g", damping[k], y[1],
+                      want);
         ctn_model_free(m);
     }
     // a stiffly damped forest creeps in steps far beyond its time constants
@@ -317,8 +340,7 @@ START_TEST(stiff_dampers)
         rng r = {seed};
         random_state(m, &r, x, x + nq);
         advance(m, CTN_VARIATIONAL, 2, 0.02, 50, NULL, x, y);
-        printf("%g\n", distance(x, y, nq));
-        ck_assert_msg(distance(x, y, nq) < 0.1, "seed %llu: moved by %.3g", (unsigned long long)seed, distance(x, y, nq));
+        ck_assert_msg(distance(x, y, nq) < 0.05, "seed %llu: moved by %.3g", (unsigned long long)seed, distance(x, y, nq));
         free(x), free(y);
         ctn_model_free(m);
     }
@@ -361,6 +383,40 @@ START_TEST(order_4_takes_no_dampers)
 }
 END_TEST
 
+/// Order 4 gives the same bits on every engine, in steps of which some are halved in some worlds. (Order 2: tests/engines.c.)
+START_TEST(same_bits)
+{
+    enum { WORLDS = 11 };
+    const random_options o = {.links = 6, .passive = true, .conservative = true};
+    ctn_model *m = random_model(11 + (uint64_t)_i, &o);
+    const size_t nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m);
+    double *q = malloc(WORLDS * nq * sizeof *q), *v = malloc(WORLDS * nv * sizeof *v), *x[2][2];
+    ctn_step_stats stats[2][WORLDS];
+    rng r = {5};
+    for (size_t w = 0; w < WORLDS; w++) random_state(m, &r, q + w * nq, v + w * nv);
+    for (int k = 0; k < 2; k++) x[k][0] = malloc(WORLDS * nq * sizeof *q), x[k][1] = malloc(WORLDS * nv * sizeof *v);
+    int engines = 0;
+    for (const ctn_engine *const *e = engines_available(); *e; e++, engines++) {
+        const int k = engines > 0;
+        ctn_batch_config cfg = ctn_batch_config_default();
+        cfg.method = CTN_VARIATIONAL, cfg.order = 4, cfg.dt = 0.02, cfg.worlds = WORLDS, cfg.engine = (*e)->name;
+        ctn_batch *b = ctn_batch_create(m, &cfg, NULL);
+        ck_assert_int_eq(ctn_batch_set_state(b, q, v, 0, NULL), CTN_OK);
+        ctn_batch_step(b, 100, stats[k], NULL);
+        ctn_batch_state(b, x[k][0], x[k][1]);
+        ck_assert_msg(!memcmp(x[k][0], x[0][0], WORLDS * nq * sizeof *q) && !memcmp(x[k][1], x[0][1], WORLDS * nv * sizeof *v),
+                      "engine %s: other bits", (*e)->name);
+        ctn_batch_free(b);
+    }
+    long halved = 0, whole = 0;
+    for (int w = 0; w < WORLDS; w++) halved += stats[0][w].fallbacks, whole += stats[0][w].steps - stats[0][w].fallbacks;
+    ck_assert_msg(engines > 0 && halved > 0 && whole > 0, "%d engines, %ld steps halved, %ld whole", engines, halved, whole);
+    for (int k = 0; k < 2; k++) free(x[k][0]), free(x[k][1]);
+    free(q), free(v);
+    ctn_model_free(m);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("variational");
@@ -372,8 +428,10 @@ int main(void)
     tcase_add_test(t, symplecticity);
     tcase_add_loop_test(t, energy_does_not_drift, 0, 2);
     tcase_add_test(t, iterations);
+    tcase_add_test(t, fast_turns);
     tcase_add_test(t, stiff_dampers);
     tcase_add_test(t, order_4_takes_no_dampers);
+    tcase_add_loop_test(t, same_bits, 0, 2);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
