@@ -347,6 +347,26 @@ START_TEST(stiff_dampers)
 }
 END_TEST
 
+/// A saved state continues with the same bits.
+START_TEST(saved_state)
+{
+    const random_options o = {.links = 5, .passive = true};
+    ctn_model *m = random_model(3, &o);
+    const int nq = ctn_model_nq(m), nv = ctn_model_nv(m);
+    double *x = state_array(m), *y = state_array(m);
+    ctn_batch *b = open_batch(m, CTN_VARIATIONAL, 2, 0.005, 1e-9), *c = open_batch(m, CTN_VARIATIONAL, 2, 0.005, 1e-9);
+    void *block = malloc(ctn_batch_saved_size(b));
+    ctn_batch_step(b, 20, NULL, NULL);
+    ctn_batch_save(b, block);
+    ck_assert_int_eq(ctn_batch_restore(c, block, ctn_batch_saved_size(b), NULL), CTN_OK);
+    ctn_batch_step(b, 20, NULL, NULL), ctn_batch_step(c, 20, NULL, NULL);
+    ctn_batch_state(b, x, x + nq), ctn_batch_state(c, y, y + nq);
+    ck_assert_mem_eq(x, y, (size_t)(nq + nv) * sizeof *x);
+    free(x), free(y), free(block);
+    ctn_batch_free(b), ctn_batch_free(c), ctn_model_free(m);
+}
+END_TEST
+
 /// Dampers and order 4: refused before the first step, with the link and the way out.
 START_TEST(order_4_takes_no_dampers)
 {
@@ -431,6 +451,7 @@ int main(void)
     tcase_add_test(t, fast_turns);
     tcase_add_test(t, stiff_dampers);
     tcase_add_test(t, order_4_takes_no_dampers);
+    tcase_add_test(t, saved_state);
     tcase_add_loop_test(t, same_bits, 0, 2);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

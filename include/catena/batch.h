@@ -105,7 +105,8 @@ CTN_API const ctn_model *ctn_batch_model(const ctn_batch *batch);
 CTN_API ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ctn_error *err);
 
 /// Coordinates q [worlds][nq] and velocities v [worlds][nv] now; either may be NULL. For position-based methods v is the joint
-/// velocity nearest, in the kinetic-energy norm, to the link velocities that the method carries.
+/// velocity nearest, in the kinetic-energy norm, to the link velocities that the method carries; for the variational method the one of
+/// the joint momenta that it carries.
 CTN_API void ctn_batch_state(ctn_batch *batch, double *q, double *v);
 
 /// Starts all worlds anew from q [worlds][nq] and v [worlds][nv] at `time` (s); frozen worlds run again. Quaternions are
