@@ -52,11 +52,10 @@ static int override_all(const arguments *args, ctn_batch_config *cfg)
     const char *const number = method_number(cfg, &value);
     for (size_t i = 0; i < sizeof of_solver / sizeof *of_solver && ok; i++)
         if (args->value[of_solver[i]] && !ctn_method_is_implicit(cfg->method) && !(automatic && of_solver[i] == OPT_TOLERANCE))
-            foreign = true,
-            usage_error("%s belongs to implicit methods (collocation, radau)%s, not to %s", option_name(of_solver[i]),
-                        of_solver[i] == OPT_TOLERANCE ? " and to --dt auto" : "", ctn_method_name(cfg->method));
+            foreign = true, usage_error("%s belongs to " IMPLICIT_METHODS "%s, not to %s", option_name(of_solver[i]),
+                                        of_solver[i] == OPT_TOLERANCE ? " and to --dt auto" : "", ctn_method_name(cfg->method));
     if (ok && args->value[OPT_ORDER] && (!number || strcmp(number, "order")))
-        foreign = true, usage_error("--order belongs to the method collocation, not to %s", ctn_method_name(cfg->method));
+        foreign = true, usage_error("--order belongs to " METHODS_WITH_ORDER ", not to %s", ctn_method_name(cfg->method));
     if (ok && args->value[OPT_STAGES] && (!number || strcmp(number, "stages")))
         foreign = true, usage_error("--stages belongs to the method radau, not to %s", ctn_method_name(cfg->method));
     if (foreign) return EXIT_USAGE;

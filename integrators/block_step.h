@@ -2,12 +2,14 @@
 #ifndef CATENA_BLOCK_STEP_H
 #define CATENA_BLOCK_STEP_H
 
-/// State of a lane block. Explicit methods: q, v. Position-based methods: q, joint rates in v, their gain, V.
+/// State of a lane block. Explicit methods: q, v. Position-based methods: q, joint rates in v, their gain, V. The variational method: q,
+/// momenta, joint rates in v, their gain.
 typedef struct {
     real *q, *v;            // [nq], [nv]
     step_control *control;  // adaptive steps, else NULL
     interpolant part;       // dense output: the last part of a step; not a part of the state
-    real *gain;             // [nv], position-based methods
+    real *gain;             // [nv], methods that solve equations
+    real *p;                // [nv], the variational method
     rate_pose *V;           // [nbody], position-based methods
     real *old_rate;         // [nv], collocation of order > 2
     rate_pose *old;         // [nbody], the same
@@ -18,12 +20,14 @@ typedef struct {
 typedef struct {
     explicit_work ex;
     ladder_work po;
+    variational_work va;
     pose *T;
     twist *D;
     real *tau, *out;  // [nv], [nv]
 } block_work;
 
 FN bool position_based(ctn_method method) { return method == CTN_COLLOCATION || method == CTN_RADAU; }
+FN bool solves_equations(ctn_method method) { return position_based(method) || method == CTN_VARIATIONAL; }
 
 FN position_state as_position(const block_state *S)
 {
@@ -33,12 +37,30 @@ FN position_state as_position(const block_state *S)
     return p;
 }
 
+FN variational_state as_variational(const block_state *S)
+{
+    variational_state s;
+    s.q = S->q, s.p = S->p, s.rate = S->v, s.gain = S->gain;
+    return s;
+}
+
+/// Velocities [nv] of the state.
+KERNEL const real *block_velocity(const ctn_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
+{
+    if (cfg->method == CTN_VARIATIONAL) momentum_velocity(m, S->q, S->p, &W->po.aba, W->out);
+    else if (position_based(cfg->method)) {
+        const position_state P = as_position(S);
+        nearest_velocity(m, &P, &W->po.aba, W->po.one.d, W->out);
+    } else return S->v;
+    return W->out;
+}
+
 /// Energy of the state; for position-based methods the placements at it are in W->po.one.W.start.
 KERNEL real block_energy(const ctn_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
 {
     if (position_based(cfg->method)) { return position_energy(m, S->q, S->v, S->V, W->po.one.W.start, W->po.p); }
     real sums[11];
-    totals(m, S->q, S->v, W->T, W->D, sums);
+    totals(m, S->q, block_velocity(m, cfg, S, W), W->T, W->D, sums);
     return sums[0] + sums[1] + passive_potential(m, S->q);
 }
 
@@ -55,21 +77,18 @@ KERNEL void block_set(const ctn_model *m, const ctn_batch_config *cfg, block_sta
     for (int k = 0; k < m->nv; k++) S->v[k] = v[k];
     if (S->control) S->control->size = rset(0), S->control->error = rset(1);
     if (cfg->dense) start_part(m, &S->part, S->q, S->v, NULL, rset(0), le(rset(0), rset(0)));
+    if (cfg->method == CTN_VARIATIONAL) {
+        momentum_work sums;
+        sums.T = W->T, sums.V = W->D, sums.sum = W->va.W.sum;
+        joint_momentum(m, S->q, v, &sums, S->p);
+        for (int k = 0; k < m->nv; k++) S->gain[k] = rset(0);
+    }
     if (!position_based(cfg->method)) return;
     position_state P = as_position(S);
     start_velocity(m, v, W->T, W->D, &P);
     for (int i = 0; i < m->nbody && S->old; i++) S->old[i] = S->V[i];
     for (int k = 0; k < m->nv && S->old; k++) S->old_rate[k] = S->v[k];
     if (S->created) S->created[0] = rset(0);
-}
-
-/// Velocities [nv] of the state.
-KERNEL const real *block_velocity(const ctn_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
-{
-    if (!position_based(cfg->method)) return S->v;
-    const position_state P = as_position(S);
-    nearest_velocity(m, &P, &W->po.aba, W->po.one.d, W->out);
-    return W->out;
 }
 
 /// What happened in a call, by lane; as in ctn_step_stats.
@@ -96,6 +115,7 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
     c->steps = c->iterations = c->iterations_max = c->evaluations = c->line_search = c->curvature = zero;
     c->fallbacks = c->fewer = c->substeps = c->rejected = c->residual = c->part = zero;
     position_state P = as_position(S);
+    variational_state V = as_variational(S);
     if (position_based(cfg->method)) {
         solve *one = &W->po.one.W;
         one->in.q = S->q, one->in.rate = S->v, one->V = S->V, one->in.tau = tau;
@@ -104,10 +124,11 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
     c->energy_before = c->energy_after = c->energy_min = c->energy_max = energy ? block_energy(m, cfg, S, W) : zero;
     for (int n = 0; n < steps && any_of(active); n++) {
         mask done;
-        if (position_based(cfg->method)) {
+        if (solves_equations(cfg->method)) {
             position_counts k = {zero, zero, zero, zero, zero, zero, zero, zero, zero};
             real at;
-            done = position_step(m, cfg, &P, active, &W->po, &k, &at);
+            if (cfg->method == CTN_VARIATIONAL) done = variational_step(m, cfg, tau, &V, active, &W->va, &k, &at);
+            else done = position_step(m, cfg, &P, active, &W->po, &k, &at);
             c->iterations = c->iterations + k.iterations;
             c->iterations_max = sel(gt(k.iterations, c->iterations_max), k.iterations, c->iterations_max);
             c->evaluations = c->evaluations + k.evaluations;

@@ -14,23 +14,10 @@ enum { MOST_TWIST = 6 * MOST_STAGES, MOST_DOF = 3 * MOST_STAGES };
 /// Scratch of one lane block, sizes for s stages.
 typedef struct {
     real *P, *p;          // [6 s][6 s], [6 s]: of what hangs on the body in hand
-    real *heap, *heap_p;  // [forks][6 s][6 s], [forks][6 s]: sums at forks, the innermost last; forks = fork_depth(m)
+    real *heap, *heap_p;  // [forks][6 s][6 s], [forks][6 s]: sums at forks, the innermost last; forks: as many as can be open at a time
     real *X;              // [nv][6 s + 1]: D^-1 L and D^-1 (S'p + r), by rows; [s] times so many, from s times `dof` on
     real *twist;          // [nbody][6 s], written for forks
 } stage_sweep;
-
-/// How many forks can be open at a time on the way inwards.
-KERNEL int fork_depth(const ctn_model *m)
-{
-    int open = 0, most = 0;
-    for (int i = m->nbody - 1; i >= 0; i--) {
-        const unsigned flags = m->bodies[i].flags;
-        if (flags & BODY_FORK) open--;
-        if (flags & BODY_LAST) open++;
-        most = open > most ? open : most;
-    }
-    return most;
-}
 
 /// Turns M = [D | B], D [n][n], B [n][m], rows of n + m, into D^-1 B in the place of B. A lane whose D is singular gets numbers that are
 /// not finite.

@@ -60,11 +60,28 @@ static uint64_t model_constants(const ctn_model *m)
     return h;
 }
 
+/// The variational method of order 4 steps back in time on its way, where a damper would drive.
+static ctn_status check_undamped(const ctn_model *m, ctn_error *err)
+{
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const bool damped = b->damping[0] > 0 || b->damping[1] > 0 || b->damping[2] > 0;
+        if (!damped && b->limit_b <= 0) continue;
+        const ctn_link *k = m->links;
+        while (b->vadr < k->vadr || b->vadr >= k->vadr + k->nv) k++;
+        return fail(err, CTN_BAD_CONFIG,
+                    "order: the method variational takes no dampers at order 4, but the joint of link '%s' has %s; take order 2",
+                    k->name, damped ? "damping" : "limit_damping");
+    }
+    return CTN_OK;
+}
+
 static size_t round_up(size_t n) { return (n + 63) / 64 * 64 + 64; }
 
 ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err)
 {
     if (config_check(cfg, err) != CTN_OK) return NULL;
+    if (cfg->method == CTN_VARIATIONAL && cfg->order == 4 && check_undamped(model, err) != CTN_OK) return NULL;
     const ctn_engine *engine = engine_find(cfg->engine, cfg->worlds, err);
     if (!engine) return NULL;
     ctn_batch *batch = calloc(1, sizeof *batch);

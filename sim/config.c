@@ -30,7 +30,7 @@ static const choice methods[] = {
     {"dop853", CTN_DOP853},
     {"collocation", CTN_COLLOCATION},
     {"radau", CTN_RADAU},
-    {"variational", LATER},
+    {"variational", CTN_VARIATIONAL},
 };
 
 static const choice solvers[] = {
@@ -42,21 +42,29 @@ static const choice solvers[] = {
 typedef struct field {
     const char *name;
     size_t offset;
-    bool whole;
+    int grid;  // 0: any number; else a whole one, from `least` on every so many
     double least, most;
     const char *allowed;
 } field;
 
 static const field fields[] = {
-    {"worlds", offsetof(ctn_batch_config, worlds), true, 1, INT_MAX, "a whole number, 1 or more"},
-    {"dt", offsetof(ctn_batch_config, dt), false, DBL_TRUE_MIN, DBL_MAX, "a positive time (s)"},
-    {"error_tolerance", offsetof(ctn_batch_config, error_tolerance), false, DBL_TRUE_MIN, DBL_MAX, "a positive number"},
-    {"order", offsetof(ctn_batch_config, order), true, 2, 6, "2, 3, 4, 5 or 6"},
-    {"stages", offsetof(ctn_batch_config, stages), true, 1, 4, "1, 2, 3 or 4"},
-    {"tolerance", offsetof(ctn_batch_config, tolerance), false, DBL_TRUE_MIN, DBL_MAX, "a positive number"},
-    {"max_iterations", offsetof(ctn_batch_config, max_iterations), true, 1, 1000000, "a whole number from 1 to 1000000"},
-    {"max_halvings", offsetof(ctn_batch_config, max_halvings), true, 0, 30, "a whole number from 0 to 30"},
+    {"worlds", offsetof(ctn_batch_config, worlds), 1, 1, INT_MAX, "a whole number, 1 or more"},
+    {"dt", offsetof(ctn_batch_config, dt), 0, DBL_TRUE_MIN, DBL_MAX, "a positive time (s)"},
+    {"error_tolerance", offsetof(ctn_batch_config, error_tolerance), 0, DBL_TRUE_MIN, DBL_MAX, "a positive number"},
+    {"order", offsetof(ctn_batch_config, order), 1, 2, 6, "2, 3, 4, 5 or 6"},
+    {"stages", offsetof(ctn_batch_config, stages), 1, 1, 4, "1, 2, 3 or 4"},
+    {"tolerance", offsetof(ctn_batch_config, tolerance), 0, DBL_TRUE_MIN, DBL_MAX, "a positive number"},
+    {"max_iterations", offsetof(ctn_batch_config, max_iterations), 1, 1, 1000000, "a whole number from 1 to 1000000"},
+    {"max_halvings", offsetof(ctn_batch_config, max_halvings), 1, 0, 30, "a whole number from 0 to 30"},
 };
+
+static const field variational_order = {"order", offsetof(ctn_batch_config, order), 2, 2, 4, "2 or 4"};
+
+/// The row of a field; orders depend on the method.
+static const field *row_for(const field *f, const ctn_batch_config *cfg)
+{
+    return f->offset == offsetof(ctn_batch_config, order) && cfg->method == CTN_VARIATIONAL ? &variational_order : f;
+}
 
 ctn_batch_config ctn_batch_config_default(void)
 {
@@ -112,13 +120,17 @@ const char *ctn_method_name(ctn_method method) { return choice_name(methods, COU
 const char *method_number(const ctn_batch_config *cfg, int *value)
 {
     switch (cfg->method) {
-    case CTN_COLLOCATION: *value = cfg->order; return "order";
+    case CTN_COLLOCATION:
+    case CTN_VARIATIONAL: *value = cfg->order; return "order";
     case CTN_RADAU: *value = cfg->stages; return "stages";
     default: return NULL;
     }
 }
 
-bool ctn_method_is_implicit(ctn_method method) { return method == CTN_COLLOCATION || method == CTN_RADAU; }
+bool ctn_method_is_implicit(ctn_method method)
+{
+    return method == CTN_COLLOCATION || method == CTN_RADAU || method == CTN_VARIATIONAL;
+}
 
 const char *ctn_solver_name(ctn_solver solver) { return choice_name(solvers, COUNT(solvers), (int)solver); }
 
@@ -155,13 +167,13 @@ ctn_status config_check_adaptive(const ctn_batch_config *cfg, ctn_error *err)
 
 static bool in_range(const field *f, double value)
 {
-    return value >= f->least && value <= f->most && (!f->whole || value == floor(value));
+    return value >= f->least && value <= f->most && (!f->grid || fmod(value - f->least, f->grid) == 0);
 }
 
 static double field_value(const ctn_batch_config *cfg, const field *f)
 {
     const char *at = (const char *)cfg + f->offset;
-    return f->whole ? *(const int *)at : *(const double *)at;
+    return f->grid ? *(const int *)at : *(const double *)at;
 }
 
 ctn_status config_set(ctn_batch_config *cfg, const char *name, double value, ctn_error *err)
@@ -169,9 +181,10 @@ ctn_status config_set(ctn_batch_config *cfg, const char *name, double value, ctn
     const field *f = fields, *end = fields + COUNT(fields);
     while (f < end && strcmp(f->name, name)) f++;
     if (f == end) return fail(err, CTN_BAD_ARGUMENT, "a configuration has no number '%.40s'", name);
-    if (!in_range(f, value)) { return fail(err, CTN_BAD_CONFIG, "expected %s, found %g", f->allowed, value); }
+    f = row_for(f, cfg);
+    if (!in_range(f, value)) return fail(err, CTN_BAD_CONFIG, "expected %s, found %g", f->allowed, value);
     char *at = (char *)cfg + f->offset;
-    if (f->whole) *(int *)at = (int)value;
+    if (f->grid) *(int *)at = (int)value;
     else *(double *)at = value;
     return CTN_OK;
 }
@@ -183,15 +196,17 @@ ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err)
     if (!ctn_method_name(cfg->method)) return fail(err, CTN_BAD_CONFIG, "method: unknown value %d", (int)cfg->method);
     if (!ctn_solver_name(cfg->solver)) return fail(err, CTN_BAD_CONFIG, "solver: unknown value %d", (int)cfg->solver);
     for (int i = 0; i < COUNT(fields); i++) {
-        const field *f = &fields[i];
-        if (f->offset == offsetof(ctn_batch_config, order) && cfg->method != CTN_COLLOCATION) continue;
-        if (f->offset == offsetof(ctn_batch_config, stages) && cfg->method != CTN_RADAU) continue;
+        const field *f = row_for(&fields[i], cfg);
+        int number;
+        const char *const own = method_number(cfg, &number);
+        if (f->offset == offsetof(ctn_batch_config, order) && (!own || strcmp(own, "order"))) continue;
+        if (f->offset == offsetof(ctn_batch_config, stages) && (!own || strcmp(own, "stages"))) continue;
         const double value = field_value(cfg, f);
         if (!in_range(f, value)) return fail(err, CTN_BAD_CONFIG, "%s: expected %s, found %g", f->name, f->allowed, value);
     }
     ctn_error reason;
     if (config_check_adaptive(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "dt: %s", reason.message);
-    if (cfg->dense && cfg->method == CTN_COLLOCATION)
+    if (cfg->dense && ctn_method_is_implicit(cfg->method))
         return fail(err, CTN_UNAVAILABLE, "dense: output between the steps is not available for %s in this version",
                     ctn_method_name(cfg->method));
     return CTN_OK;

@@ -3,6 +3,7 @@
 #define CATENA_SIM_CONFIG_H
 
 #include <catena/batch.h>
+#include <stdbool.h>
 
 /// Sets the number called `field` ("dt", "error_tolerance", "order", "tolerance", "max_iterations", "max_halvings", "worlds") if `value` is in its
 /// range. Otherwise changes nothing and returns CTN_BAD_CONFIG, or CTN_UNAVAILABLE for a value of a later version; the message says
@@ -11,6 +12,10 @@ ctn_status config_set(ctn_batch_config *cfg, const char *field, double value, ct
 
 /// CTN_BAD_CONFIG if steps are adaptive and the method does not estimate its error; the message goes after the name of the field.
 ctn_status config_check_adaptive(const ctn_batch_config *cfg, ctn_error *err);
+
+/// For messages: the methods of ctn_method_is_implicit(), and those that have an `order`.
+#define IMPLICIT_METHODS "the methods collocation, radau and variational"
+#define METHODS_WITH_ORDER "the methods collocation and variational"
 
 /// Checks a configuration before use: made by ctn_batch_config_default, every field in its range. `engine` is left to those who
 /// know the machine.

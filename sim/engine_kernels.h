@@ -27,6 +27,10 @@
 #include "integrators/stage_sweep.h"
 #include "integrators/stage_step.h"
 #include "integrators/step_ladder.h"
+#include "integrators/momentum.h"
+#include "integrators/variational.h"
+#include "integrators/variational_sweep.h"
+#include "integrators/variational_step.h"
 #include "integrators/step_control.h"
 #include "integrators/interpolant.h"
 #include "integrators/adaptive_step.h"
@@ -330,6 +334,10 @@ static block_state layout_state(const ctn_model *m, const ctn_batch_config *cfg,
         S.old = take(a, (size_t)m->nbody, sizeof(rate_pose));
     }
     if (carries_energy(cfg)) S.created = take(a, 1, sizeof(real));
+    if (cfg->method == CTN_VARIATIONAL) {
+        S.gain = take(a, (size_t)m->nv, sizeof(real));
+        S.p = take(a, (size_t)m->nv, sizeof(real));
+    }
     return S;
 }
 
@@ -378,6 +386,19 @@ static explicit_work layout_explicit(const ctn_model *m, const ctn_batch_config 
     return e;
 }
 
+/// How many forks can be open at a time on the way inwards.
+static int fork_depth(const ctn_model *m)
+{
+    int open = 0, most = 0;
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const unsigned flags = m->bodies[i].flags;
+        if (flags & BODY_FORK) open--;
+        if (flags & BODY_LAST) open++;
+        most = open > most ? open : most;
+    }
+    return most;
+}
+
 /// Scratch of the methods with `s` coupled stages.
 static stage_work layout_stages(const ctn_model *m, int s_, arena *a)
 {
@@ -402,6 +423,23 @@ static stage_work layout_stages(const ctn_model *m, int s_, arena *a)
     g.sweep.X = take(a, nv * s * (w + 1), sizeof(real));
     g.sweep.twist = take(a, n * w, sizeof(real));
     return g;
+}
+
+static variational_work layout_variational(const ctn_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv;
+    variational_work w = {0};
+    w.W.start = take(a, n, sizeof(chord_start));
+    w.W.body = take(a, n, sizeof(chord_body));
+    w.W.sum = take(a, n, sizeof(wrench));
+    w.sweep.joint = take(a, n, sizeof(chord_joint));
+    w.sweep.hand = take(a, n, sizeof(chord_hand));
+    w.sweep.twist = take(a, n, sizeof(sweep_twist));
+    real **const of_q[] = {&w.W.step, &w.base, &w.x, &w.saved.q};
+    real **const of_v[] = {&w.W.target, &w.W.r, &w.d, &w.fresh, &w.force, &w.momentum, &w.saved.p, &w.saved.rate, &w.saved.gain};
+    for (size_t k = 0; k < sizeof of_q / sizeof *of_q; k++) *of_q[k] = take(a, nq, sizeof(real));
+    for (size_t k = 0; k < sizeof of_v / sizeof *of_v; k++) *of_v[k] = take(a, nv, sizeof(real));
+    return w;
 }
 
 static block_work layout_work(const ctn_model *m, const ctn_batch_config *cfg, arena *a)
@@ -431,6 +469,9 @@ static block_work layout_work(const ctn_model *m, const ctn_batch_config *cfg, a
         if (stages_of(cfg) > 1) w.po.more = layout_stages(m, stages_of(cfg), a);
         w.po.aba = layout_aba(m, a);
         w.po.T = w.T, w.po.D = w.D;
+    } else if (cfg->method == CTN_VARIATIONAL) {
+        w.va = layout_variational(m, a);
+        w.po.aba = layout_aba(m, a);
     } else w.ex = layout_explicit(m, cfg, a);
     return w;
 }
@@ -466,7 +507,7 @@ static void run_set(const ctn_model *m, const ctn_batch_config *cfg, void *state
 {
     block_state S = open_state(m, cfg, state);
     block_work W = open_work(m, cfg, work);
-    real *ql = position_based(cfg->method) ? W.po.one.x : W.ex.x;
+    real *ql = position_based(cfg->method) ? W.po.one.x : cfg->method == CTN_VARIATIONAL ? W.va.x : W.ex.x;
     lane_gather(ql, q, m->nq);
     lane_gather(W.tau, v, m->nv);
     block_set(m, cfg, &S, &W, ql, W.tau);
@@ -529,7 +570,7 @@ static void run_interpolate(const ctn_model *m, const ctn_batch_config *cfg, voi
 }
 
 /// The arrays that make up a state, and how many numbers of a world each holds.
-enum { STATE_PARTS = 8 };
+enum { STATE_PARTS = 9 };
 typedef struct {
     real *part[STATE_PARTS];
     size_t size[STATE_PARTS];
@@ -539,9 +580,10 @@ static state_parts parts_of(const ctn_model *m, const ctn_batch_config *cfg, con
 {
     const size_t nv = (size_t)m->nv, nV = 12 * (size_t)m->nbody;
     const bool position = position_based(cfg->method), old = carries_old(cfg), created = carries_energy(cfg);
-    const state_parts p = {
-        {S->q, S->v, (real *)S->control, S->gain, (real *)S->V, S->old_rate, (real *)S->old, S->created},
-        {(size_t)m->nq, nv, cfg->adaptive ? 2 : 0, position ? nv : 0, position ? nV : 0, old ? nv : 0, old ? nV : 0, created}};
+    const bool variational = cfg->method == CTN_VARIATIONAL;
+    const state_parts p = {{S->q, S->v, (real *)S->control, S->gain, (real *)S->V, S->old_rate, (real *)S->old, S->created, S->p},
+                           {(size_t)m->nq, nv, cfg->adaptive ? 2 : 0, position || variational ? nv : 0, position ? nV : 0,
+                            old ? nv : 0, old ? nV : 0, created, variational ? nv : 0}};
     return p;
 }
 

@@ -107,8 +107,8 @@ static bool read_integrator(source *s, const node *n, ctn_batch_config *cfg)
         if (status == CTN_BAD_CONFIG) method = 0;  // one of a later version has a name, and its keys can be checked
     }
     if (v[ORDER]) {
-        if (method && strcmp(method, "collocation"))
-            ok = bad_key(s, v[ORDER], "belongs to the method collocation, not to %s", method);
+        if (method && strcmp(method, "collocation") && strcmp(method, "variational"))
+            ok = bad_key(s, v[ORDER], "belongs to " METHODS_WITH_ORDER ", not to %s", method);
         else ok = read_setting(s, v[ORDER], "order", cfg) && ok;
     }
     if (v[STAGES]) {

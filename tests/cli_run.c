@@ -150,7 +150,7 @@ START_TEST(summary)
                                  "times real time",
                                  "iterations    mean ",
                                  "residual      ",
-                                 "fallbacks     0 steps halved, 20 substeps",
+                                 "fallbacks     0 steps; 0 parts with fewer stages, 20 substeps",
                                  "energy        0 J at the start",
                                  "drift         ",
                                  "final state   t = 0.2 s",
@@ -228,7 +228,7 @@ START_TEST(adaptive)
     cJSON_Delete(j);
     j = catena_json(0, "info", source(PENDULUM), "--method", "dop853", "--dt", "auto", "--json", NULL);
     ck_assert_double_eq(number(j, "integrator.dt"), 0.01);  // not the scene's, which is a step
-    ck_assert_double_eq(number(j, "integrator.tolerance"), 1e-6);
+    ck_assert_double_eq(number(j, "integrator.error_tolerance"), 1e-6);
     cJSON_Delete(j);
     char parts[60];
     snprintf(parts, sizeof parts, "parts         %ld, and %ld rejected", s.substeps, s.rejected);

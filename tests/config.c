@@ -30,15 +30,22 @@ START_TEST(names)
     static const struct {
         ctn_method method;
         const char *name;
-    } methods[] = {{CTN_EULER, "euler"}, {CTN_SEMI_IMPLICIT, "semi-implicit"}, {CTN_RK2, "rk2"},      {CTN_RK3, "rk3"},
-                   {CTN_RK4, "rk4"},     {CTN_COLLOCATION, "collocation"},     {CTN_DOP853, "dop853"}};
+    } methods[] = {{CTN_EULER, "euler"},
+                   {CTN_SEMI_IMPLICIT, "semi-implicit"},
+                   {CTN_RK2, "rk2"},
+                   {CTN_RK3, "rk3"},
+                   {CTN_RK4, "rk4"},
+                   {CTN_COLLOCATION, "collocation"},
+                   {CTN_DOP853, "dop853"},
+                   {CTN_RADAU, "radau"},
+                   {CTN_VARIATIONAL, "variational"}};
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         ctn_method method = (ctn_method)77;
         ck_assert_str_eq(ctn_method_name(methods[i].method), methods[i].name);
         ck_assert_int_eq(ctn_method_from_name(methods[i].name, &method, 0), CTN_OK);
         ck_assert_int_eq(method, methods[i].method);
     }
-    ck_assert_ptr_null(ctn_method_name((ctn_method)7));
+    ck_assert_ptr_null(ctn_method_name((ctn_method)999));
     ck_assert_ptr_null(ctn_method_name((ctn_method)-1));
     ck_assert_str_eq(ctn_solver_name(CTN_NEWTON), "newton");
     ck_assert_ptr_null(ctn_solver_name((ctn_solver)1));
@@ -53,12 +60,10 @@ START_TEST(names_that_are_refused)
         ctn_status status;
         const char *message;
     } cases[] = {
-        {"radau", CTN_UNAVAILABLE,
-         "method 'radau' is not available in this version; allowed: semi-implicit, euler, rk2, rk3, rk4, dop853, collocation"},
-        {"variational", CTN_UNAVAILABLE, "method 'variational' is not available in this version; "},
         {"RK4", CTN_BAD_CONFIG, "unknown method 'RK4'; did you mean 'rk4'? allowed: "},
         {"semi_implicit", CTN_BAD_CONFIG, "unknown method 'semi_implicit'; did you mean 'semi-implicit'? allowed: "},
-        {"leapfrog", CTN_BAD_CONFIG, "unknown method 'leapfrog'; allowed: semi-implicit, "},
+        {"leapfrog", CTN_BAD_CONFIG,
+         "unknown method 'leapfrog'; allowed: semi-implicit, euler, rk2, rk3, rk4, dop853, collocation, radau, variational"},
         {"", CTN_BAD_CONFIG, "unknown method ''; allowed: "},
         {0, CTN_BAD_CONFIG, "no method given; allowed: "},
     };
@@ -98,9 +103,13 @@ static const struct {
     {"error_tolerance", 1e-12, CTN_OK, 0},
     {"error_tolerance", -1, CTN_BAD_CONFIG, "expected a positive number, found -1"},
     {"order", 2, CTN_OK, 0},
-    {"order", 1, CTN_BAD_CONFIG, "expected 2, found 1"},
-    {"order", 3, CTN_UNAVAILABLE, "order 3 is not available in this version; expected 2"},
-    {"order", 2.5, CTN_BAD_CONFIG, "expected 2, found 2.5"},
+    {"order", 6, CTN_OK, 0},
+    {"order", 1, CTN_BAD_CONFIG, "expected 2, 3, 4, 5 or 6, found 1"},
+    {"order", 7, CTN_BAD_CONFIG, "expected 2, 3, 4, 5 or 6, found 7"},
+    {"order", 2.5, CTN_BAD_CONFIG, "expected 2, 3, 4, 5 or 6, found 2.5"},
+    {"stages", 4, CTN_OK, 0},
+    {"stages", 0, CTN_BAD_CONFIG, "expected 1, 2, 3 or 4, found 0"},
+    {"stages", 5, CTN_BAD_CONFIG, "expected 1, 2, 3 or 4, found 5"},
     {"tolerance", 1e-12, CTN_OK, 0},
     {"tolerance", 0, CTN_BAD_CONFIG, "expected a positive number, found 0"},
     {"max_iterations", 1, CTN_OK, 0},
@@ -162,19 +171,29 @@ START_TEST(set_and_check)
     ck_assert_int_eq(config_check(&bad, &err), CTN_BAD_CONFIG);
     bad = cfg, bad.tolerance = NAN;
     ck_assert_int_eq(config_check(&bad, &err), CTN_BAD_CONFIG);
-    bad = cfg, bad.method = (ctn_method)9;
+    bad = cfg, bad.method = (ctn_method)99;
     ck_assert_int_eq(config_check(&bad, &err), CTN_BAD_CONFIG);
-    ck_assert_str_eq(err.message, "method: unknown value 9");
+    ck_assert_str_eq(err.message, "method: unknown value 99");
     bad = cfg, bad.solver = (ctn_solver)4;
     ck_assert_int_eq(config_check(&bad, &err), CTN_BAD_CONFIG);
     ck_assert_str_eq(err.message, "solver: unknown value 4");
 
     // the order matters to the method that has one
-    bad = cfg, bad.order = 5;
+    bad = cfg, bad.order = 7, bad.stages = 9;
     ck_assert_int_eq(config_check(&bad, &err), CTN_OK);
     bad.method = CTN_COLLOCATION;
     ck_assert_int_eq(config_check(&bad, &err), CTN_BAD_CONFIG);
-    ck_assert_str_eq(err.message, "order: expected 2, found 5");
+    ck_assert_str_eq(err.message, "order: expected 2, 3, 4, 5 or 6, found 7");
+    bad.method = CTN_RADAU;
+    ck_assert_int_eq(config_check(&bad, &err), CTN_BAD_CONFIG);
+    ck_assert_str_eq(err.message, "stages: expected 1, 2, 3 or 4, found 9");
+    for (bad.method = CTN_VARIATIONAL, bad.order = 1; bad.order <= 5; bad.order++)
+        ck_assert_int_eq(config_check(&bad, &err), bad.order == 2 || bad.order == 4 ? CTN_OK : CTN_BAD_CONFIG);
+    ck_assert_str_eq(err.message, "order: expected 2 or 4, found 5");
+    ck_assert_int_eq(config_set(&bad, "order", 3, &err), CTN_BAD_CONFIG);
+    ck_assert_str_eq(err.message, "expected 2 or 4, found 3");
+    ck_assert_int_eq(config_set(&bad, "order", 6, &err), CTN_BAD_CONFIG);
+    ck_assert_str_eq(err.message, "expected 2 or 4, found 6");
 }
 END_TEST
 

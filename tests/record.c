@@ -136,6 +136,7 @@ static double kept(const char *name, int n, int w)
                  {"stats/line_search", (double)s->line_search},
                  {"stats/curvature", (double)s->curvature},
                  {"stats/fallbacks", (double)s->fallbacks},
+                 {"stats/fewer_stages", (double)s->fewer_stages},
                  {"stats/substeps", (double)s->substeps},
                  {"stats/rejected", (double)s->rejected},
                  {"stats/residual", s->residual},
@@ -151,11 +152,12 @@ static double kept(const char *name, int n, int w)
     return 0;
 }
 
-static const char *const members[] = {"energy/kinetic",    "energy/potential", "energy/spring",        "energy/energy",
-                                      "stats/steps",       "stats/iterations", "stats/iterations_max", "stats/evaluations",
-                                      "stats/line_search", "stats/curvature",  "stats/fallbacks",      "stats/substeps",
-                                      "stats/rejected",    "stats/residual",   "stats/energy_before",  "stats/energy_after",
-                                      "stats/energy_min",  "stats/energy_max", "stats/frozen",         "stats/frozen_time"};
+static const char *const members[] = {"energy/kinetic",     "energy/potential", "energy/spring",        "energy/energy",
+                                      "stats/steps",        "stats/iterations", "stats/iterations_max", "stats/evaluations",
+                                      "stats/line_search",  "stats/curvature",  "stats/fallbacks",      "stats/fewer_stages",
+                                      "stats/substeps",     "stats/rejected",   "stats/residual",       "stats/energy_before",
+                                      "stats/energy_after", "stats/energy_min", "stats/energy_max",     "stats/frozen",
+                                      "stats/frozen_time"};
 enum { MEMBERS = sizeof members / sizeof *members };
 
 /// The list above, and so both formats, has every member of ctn_step_stats: they are read from the header.

@@ -20,6 +20,7 @@ typedef enum ctn_method {
     CTN_COLLOCATION,    // position-based collocation of `order` K; 2: first-order accurate, L-stable, any step size
     CTN_RADAU,          // position-based Radau IIA with `stages` s: order 2 s - 1, L-stable
     CTN_DOP853,         // Dormand and Prince's Runge-Kutta method of order 8
+    CTN_VARIATIONAL,    // variational: symplectic, time-reversible, keeps momenta; `order` 2 or 4
 } ctn_method;
 
 /// How position-based methods solve their equations.
@@ -37,14 +38,15 @@ typedef struct ctn_batch_config {
     double error_tolerance;  // of adaptive steps: error of a part, relative to each joint's own scale (docs/integrators.md), > 0,
                              // default 1e-6; larger: fewer parts, less accurate
     ctn_method method;       // default CTN_SEMI_IMPLICIT
-    int order;               // collocation: 2 to 6, default 2; higher: more accurate, unstable at large steps from 3 on
+    int order;               // collocation: 2 to 6, from 3 on more accurate, but unstable at large steps; variational: 2 or 4 (no
+                             // dampers); default 2
     int stages;              // radau: 1 to 4, default 2; more: more accurate at a higher cost a step
-    ctn_solver solver;       // position-based methods, default CTN_NEWTON
+    ctn_solver solver;       // implicit methods, default CTN_NEWTON
     double tolerance;        // residual at which a solve stops, relative to each joint's scale of force (docs/integrators.md),
                              // > 0, default 1e-9; larger: fewer iterations, the steps' laws hold less exactly
     int max_iterations;      // Newton iterations before a step is halved, default 60
     int max_halvings;        // how often a step may be halved in a row before its world freezes, default 10
-    bool dense;              // default false. true: keep what ctn_batch_dense needs; not for position-based methods
+    bool dense;              // default false. true: keep what ctn_batch_dense needs; for explicit methods
     const char *engine;      // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512".
                              // Every engine gives the same bits.
 } ctn_batch_config;
@@ -120,7 +122,8 @@ CTN_API const ctn_model *ctn_batch_model(const ctn_batch *batch);
 CTN_API ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ctn_error *err);
 
 /// Coordinates q [worlds][nq] and velocities v [worlds][nv] now; either may be NULL. For position-based methods v is the joint
-/// velocity nearest, in the kinetic-energy norm, to the link velocities that the method carries.
+/// velocity nearest, in the kinetic-energy norm, to the link velocities that the method carries; for the variational method the one of
+/// the joint momenta that it carries.
 CTN_API void ctn_batch_state(ctn_batch *batch, double *q, double *v);
 
 /// States within the part of a step that each world carried out last (its last step, unless steps are adaptive or halved), by the

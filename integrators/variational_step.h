@@ -1,0 +1,268 @@
+/// One time step of the variational method on the state (q, p): of order 2, or of order 4 as Yoshida's triple jump of three such steps.
+///
+/// All lanes run the same loop, as in position_step.h; what differs between them is selected. Newton's method with a line search on the
+/// scaled residual solves for q1; where it does not converge, a pivot is not positive, or a joint turns too far, the whole step is halved,
+/// and doubled again where a half ends on the coarser grid.
+#ifndef CATENA_VARIATIONAL_STEP_H
+#define CATENA_VARIATIONAL_STEP_H
+
+/// State carried from step to step, of one lane block.
+typedef struct {
+    real *q;     // [nq]
+    real *p;     // [nv] joint momenta
+    real *rate;  // [nv] increments of the last part over its size, for the first guess of the next
+    real *gain;  // [nv] what the rates change by in one dt, likewise; 0 after halved steps
+} variational_state;
+
+/// Scratch of one lane block.
+typedef struct {
+    chord W;
+    chord_sweep sweep;
+    real *base, *d, *fresh;   // [nq], [nv], [nv]: where the Newton step starts, the step, the one that a sweep finds
+    real *x, *force;          // [nq], [nv]: q1, joint forces
+    real *momentum;           // [nv]: p1
+    variational_state saved;  // at the start of the step, to which a part that fails returns
+    real residual;            // at the solution
+} variational_work;
+
+enum { TRIPLE_JUMP = 3 };
+/// Yoshida's weights: two steps of 1 / (2 - 2^(1/3)) around one back in time. [Yoshida 1990]
+KERNEL_DATA double triple_jump[TRIPLE_JUMP] = {1.3512071919596576, -1.7024143839193153, 1.3512071919596576};
+KERNEL_DATA double single_step[1] = {1};
+
+/// step = base (+) alpha d in the lanes `where`.
+KERNEL void move_chord(const ctn_model *m, variational_work *P, real alpha, mask where)
+{
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const real *d = P->d + b->vadr, *base = P->base + b->qadr;
+        real y[4], *step = P->W.step + b->qadr;
+        if (b->kind == JOINT_BALL) {
+            const vec3 a = vec(alpha * d[0], alpha * d[1], alpha * d[2]);
+            quat_store(y, quat_normalised(quat_mul(quat_load(base), quat_exp(a))));
+        } else
+            for (int k = 0; k < b->nv; k++) y[k] = fmadd(alpha, d[k], base[k]);
+        for (int k = 0; k < (b->kind == JOINT_BALL ? 4 : b->nv); k++) step[k] = sel(where, y[k], step[k]);
+    }
+}
+
+/// base: no increments.
+KERNEL void rest_chord(const ctn_model *m, real *base)
+{
+    for (int k = 0; k < m->nq; k++) base[k] = rset(0);
+    for (int i = 0; i < m->nbody; i++)
+        if (m->bodies[i].kind == JOINT_BALL) base[m->bodies[i].qadr] = rset(1);
+}
+
+/// Joint forces at q, applied ones included: springs and limits. still [nv]: zeros
+KERNEL void joint_forces(const ctn_model *m, const real *q, const real *still, const real *tau, real *force)
+{
+    for (int k = 0; k < m->nv; k++) force[k] = tau ? tau[k] : rset(0);
+    add_passive_forces(m, q, still, force);
+}
+
+/// The share theta of the dampers' impulse that acts at the start: (1 + z) / (2 + z), z the largest b h / D, D the inertia that a
+/// damper meets. A single joint's momentum then changes by 1 / (1 + z + z^2/2), of the second order and without overshoot.
+KERNEL void share_damping(const ctn_model *m, variational_work *P)
+{
+    chord *W = &P->W;
+    real z = rset(0);
+    W->theta = rset(0);
+    for (int k = 0; k < m->nq; k++) W->step[k] = P->base[k];
+    chord_residual(m, W);
+    chord_inward(m, W, &P->sweep);
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        if (!(b->flags & BODY_PASSIVE)) continue;
+        const sym3 drag = W->start[i].drag;
+        const real most =
+            b->nv == 1 ? drag.xx * P->sweep.joint[i].one.i : (drag.xx + drag.yy + drag.zz) * P->sweep.joint[i].three.mobility;
+        z = larger(z, W->h * most);
+    }
+    W->theta = (rset(1) + z) / (rset(2) + z);
+}
+
+/// Solves one part of size h from (q, p) in the lanes `active`; leaves the solution in W. lead: how far the rates of the last part are
+/// behind those of this one, in dt. Returns where it converged: the residual is below the tolerance, or below 1e-10 and at rounding
+/// level, where it falls no more.
+KERNEL mask solve_chord(const ctn_model *m, const variational_state *S, const real *tau, real lead, double tolerance,
+                        int max_iterations, mask active, variational_work *P, position_counts *count)
+{
+    chord *W = &P->W;
+    const real one = rset(1), zero = rset(0);
+    for (int k = 0; k < m->nv; k++) P->d[k] = zero;
+    joint_forces(m, S->q, P->d, tau, P->force);
+    W->q = S->q;
+    start_chord(m, W, S->p, P->force);
+    rest_chord(m, P->base);
+    W->theta = rset(0.5);
+    if (m->passive) share_damping(m, P);
+
+    // predict: the rates change as they did
+    for (int k = 0; k < m->nv; k++) P->d[k] = W->h * fmadd(lead, S->gain[k], S->rate[k]);
+    move_chord(m, P, one, not_(none_of()));
+
+    mask running = active, converged = none_of(), based = none_of();  // based: `base` is an iterate with a merit
+    real alpha = one, merit = zero, iterations = zero, before = rset(1e300);
+    while (any_of(running)) {
+        const real res = chord_residual(m, W);
+        count->evaluations = count->evaluations + sel(running, one, zero);
+        // merit has the slope -2 merit along a Newton step; from where the residual is small enough already it may differ by rounding
+        const real bound = merit * fnmadd(rset(2e-4), alpha, one);
+        const mask lower = either(either(not_(based), le(before, larger(rset(tolerance), rset(1e-10)))), le(W->merit, bound));
+        const mask below = both(both(le(res, rset(1e150)), not_(W->too_far)), lower);  // a NaN is not below
+        const mask accepted = both(running, below), rejected = both(running, not_(below));
+        const mask floor = both(le(res, rset(1e-10)), both(le(one, alpha), le(rset(0.5) * before, res)));
+        // never the first guess itself: at small steps it meets the tolerance without any dynamics in it
+        const mask done = both(both(accepted, le(one, iterations)), either(le(res, rset(tolerance)), floor));
+        converged = either(converged, done);
+        P->residual = sel(done, res, P->residual);
+        before = sel(accepted, res, before);
+        mask need = both(accepted, both(not_(done), lt(iterations, rset(max_iterations))));
+        running = both(running, either(rejected, need));
+        if (any_of(need)) {
+            need = both(need, chord_inward(m, W, &P->sweep));
+            chord_outward(m, W, &P->sweep, P->fresh);
+            running = both(running, either(rejected, need));
+            for (int k = 0; k < m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);  // others may be shortening theirs
+            for (int k = 0; k < m->nq; k++) P->base[k] = sel(need, W->step[k], P->base[k]);
+            merit = sel(need, W->merit, merit), alpha = sel(need, one, alpha);
+            based = either(based, need);
+            iterations = iterations + sel(need, one, zero);
+        }
+        if (any_of(rejected)) {
+            // to the minimum of the parabola through both merits and the slope, to a half where there is none; without a merit to compare
+            // with, back to the start of the step
+            count->line_search = count->line_search + sel(rejected, one, zero);
+            const real fit = merit * alpha * alpha / fmadd(rset(2) * alpha - one, merit, W->merit);
+            const real half = rset(0.5) * alpha, tenth = rset(0.1) * alpha;
+            const real shorter = sel(lt(fit, half), sel(lt(tenth, fit), fit, tenth), half);
+            alpha = sel(rejected, sel(based, shorter, sel(gt(alpha, rset(0.5)), zero, rset(-1))), alpha);
+            running = both(running, not_(both(rejected, either(both(based, lt(alpha, rset(1e-6))), lt(alpha, zero)))));
+        }
+        move_chord(m, P, alpha, both(running, either(need, rejected)));
+    }
+    count->iterations = count->iterations + iterations;
+    return converged;
+}
+
+/// q1, the momenta and rates of the solution become the state in the lanes `where`. spacing: from the rates of the last part to these,
+/// in dt; whole: lanes whose step was not halved.
+KERNEL void commit_chord(const ctn_model *m, variational_state *S, const real *tau, real spacing, mask whole, mask where,
+                         variational_work *P)
+{
+    chord *W = &P->W;
+    const real s = rset(1) / spacing;
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const real *step = W->step + b->qadr;
+        real rate[3];
+        if (b->kind == JOINT_BALL) {
+            const vec3 u = scale(quat_log(quat_load(step)), W->inv_h);
+            rate[0] = u.x, rate[1] = u.y, rate[2] = u.z;
+        } else
+            for (int k = 0; k < b->nv; k++) rate[k] = step[k] * W->inv_h;
+        for (int k = 0; k < b->nv; k++) {
+            real *r = &S->rate[b->vadr + k], *g = &S->gain[b->vadr + k];
+            *g = sel(where, sel(whole, s * (rate[k] - *r), rset(0)), *g);
+            *r = sel(where, rate[k], *r);
+        }
+    }
+    for (int k = 0; k < m->nv; k++) P->d[k] = rset(0);
+    joint_forces(m, P->x, P->d, tau, P->force);
+    chord_momentum(m, W, W->sum, P->force, P->momentum);
+    for (int k = 0; k < m->nv; k++) S->p[k] = sel(where, P->momentum[k], S->p[k]);
+    for (int k = 0; k < m->nq; k++) S->q[k] = sel(where, P->x[k], S->q[k]);
+}
+
+/// x = q (+) step.
+KERNEL void end_of_chord(const ctn_model *m, const real *q, const real *step, real *x)
+{
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const real *a = q + b->qadr, *u = step + b->qadr;
+        real *y = x + b->qadr;
+        if (b->kind == JOINT_BALL) quat_store(y, quat_normalised(quat_mul(quat_load(a), quat_load(u))));
+        else
+            for (int k = 0; k < b->nv; k++) y[k] = a[k] + u[k];
+    }
+}
+
+/// to = from in the lanes `where`.
+FN void copy_variational(const ctn_model *m, const variational_state *from, mask where, variational_state *to)
+{
+    for (int k = 0; k < m->nq; k++) to->q[k] = sel(where, from->q[k], to->q[k]);
+    for (int k = 0; k < m->nv; k++) {
+        to->p[k] = sel(where, from->p[k], to->p[k]);
+        to->rate[k] = sel(where, from->rate[k], to->rate[k]);
+        to->gain[k] = sel(where, from->gain[k], to->gain[k]);
+    }
+}
+
+/// Where a joint turns by more than 0.35 rad: such steps say too little about the motion, and chains that whip would heat up by them.
+KERNEL mask turns_far(const ctn_model *m, const real *step)
+{
+    mask far = none_of();
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        if (about_z(b->kind)) far = either(far, gt(magnitude(step[b->qadr]), rset(0.35)));
+        if (b->kind == JOINT_BALL) far = either(far, lt(step[b->qadr], rset(0.9847265389049334)));  // cos(0.35 / 2)
+    }
+    return far;
+}
+
+/// All parts of one step of size dt * part, in the lanes `active`. Returns where they were solved; elsewhere the state is partly moved.
+KERNEL mask composed_step(const ctn_model *m, const ctn_batch_config *cfg, const real *tau, real part, variational_state *S,
+                          mask active, variational_work *P, position_counts *count)
+{
+    const int parts = cfg->order == 4 ? TRIPLE_JUMP : 1;
+    const double *weight = cfg->order == 4 ? triple_jump : single_step;
+    mask ok = active;
+    real worst = rset(0);
+    for (int k = 0; k < parts && any_of(ok); k++) {
+        const double spacing = 0.5 * (weight[k ? k - 1 : parts - 1] + weight[k]);
+        P->W.h = rset(cfg->dt * weight[k]) * part;
+        P->W.inv_h = rset(1) / P->W.h;
+        ok = solve_chord(m, S, tau, rset(spacing), cfg->tolerance, cfg->max_iterations, ok, P, count);
+        end_of_chord(m, S->q, P->W.step, P->x);
+        mask far;
+        const mask valid = config_valid(m, P->x, P->W.r, &far);
+        count->far = sel(both(ok, far), rset(1), count->far);
+        ok = both(ok, valid);
+        worst = sel(gt(P->residual, worst), P->residual, worst);
+        ok = both(ok, not_(turns_far(m, P->W.step)));
+        if (any_of(ok)) commit_chord(m, S, tau, rset(spacing), le(rset(1), part), ok, P);
+    }
+    count->residual = sel(both(ok, gt(worst, count->residual)), worst, count->residual);
+    return ok;
+}
+
+/// One step of size dt in the lanes `active`. Returns where it was completed; elsewhere the state is that of the last part that was,
+/// `at` (0..1) tells which.
+KERNEL mask variational_step(const ctn_model *m, const ctn_batch_config *cfg, const real *tau, variational_state *S, mask active,
+                             variational_work *P, position_counts *count, real *at)
+{
+    const real one = rset(1), zero = rset(0), half = rset(0.5);
+    real part = one, here = zero, row = zero;  // size of the next part, where it starts, halvings in a row
+    mask running = active;
+    while (any_of(running)) {
+        copy_variational(m, S, running, &P->saved);
+        const mask ok = composed_step(m, cfg, tau, part, S, running, P, count), failed = both(running, not_(ok));
+        copy_variational(m, &P->saved, failed, S);
+        count->substeps = count->substeps + sel(ok, one, zero);
+        here = here + sel(ok, part, zero);
+        count->halvings = count->halvings + sel(failed, one, zero);
+        for (int k = 0; k < m->nv; k++) S->gain[k] = sel(failed, zero, S->gain[k]);
+        row = sel(failed, row + one, row);
+        // after a part that ends on the grid of the next larger size, try that one again
+        const real doubled = part + part, cells = here / doubled;
+        const mask on_grid = both(ok, both(lt(part, one), is_whole(cells)));
+        part = sel(failed, half * part, sel(on_grid, doubled, part));
+        row = sel(on_grid, row - one, row);
+        running = both(running, both(lt(here, one), le(row, rset(cfg->max_halvings))));
+    }
+    *at = here;
+    return both(active, le(one, here));
+}
+
+#endif

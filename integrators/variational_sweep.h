@@ -1,0 +1,329 @@
+/// The exact Newton step of the variational method in O(N): an articulated-body sweep whose left subspaces are those at q0, where the
+/// equations are projected, and whose right ones are those at q1, where the unknowns move the bodies. (docs/theory.md 6.3)
+///
+///     inwards    D = SL' P SR + joint terms,  P' = P - P SR D^-1 SL' P,  p' = p - P SR D^-1 (SL' p + h r)
+///     outwards   dq = -D^-1 (SL' P d_parent + SL' p + h r),  d = d_parent + SR dq
+///
+/// P starts as the cross inertia of T(q0) M T(q1)'. It is not symmetric, and moves to the parent's origin by the offset at q0 on the
+/// left and the one at q1 on the right. Equations are multiplied by h, so that P is an inertia. A pivot that is not positive says that
+/// the step is too large: it is, for a single hinge, the cosine of the angle turned.
+#ifndef CATENA_VARIATIONAL_SWEEP_H
+#define CATENA_VARIATIONAL_SWEEP_H
+
+/// [A B; C D] maps a motion (angular, linear) at q1 to h times a change of momentum (moment, force) at q0.
+typedef struct {
+    mat3 A, B, C, D;
+} cross6;
+
+FN mat3 mat_sub(mat3 A, mat3 B)
+{
+    A.x = sub(A.x, B.x), A.y = sub(A.y, B.y), A.z = sub(A.z, B.z);
+    return A;
+}
+
+FN mat3 cross_columns(vec3 r, mat3 M)  // [r] M
+{
+    M.x = cross(r, M.x), M.y = cross(r, M.y), M.z = cross(r, M.z);
+    return M;
+}
+
+FN mat3 mat_diagonal(real x, real y, real z)
+{
+    const real o = rset(0);
+    mat3 M;
+    M.x = vec(x, o, o), M.y = vec(o, y, o), M.z = vec(o, o, z);
+    return M;
+}
+
+FN cross6 cross_zero(void)
+{
+    cross6 P;
+    P.A.x = P.A.y = P.A.z = zero3();
+    P.B = P.C = P.D = P.A;
+    return P;
+}
+
+FN cross6 cross_sum(cross6 P, cross6 Q)
+{
+    P.A = mat_add(P.A, Q.A), P.B = mat_add(P.B, Q.B), P.C = mat_add(P.C, Q.C), P.D = mat_add(P.D, Q.D);
+    return P;
+}
+
+/// P + cross inertia of a body: with X = R1 S R0' = I + K and first moments c0, c1: [tr X - X, [c0]; -[c1], m].
+FN cross6 cross_add_body(cross6 P, const ctn_body *b, const chord_start *s, const chord_body *t)
+{
+    const real m = rset(b->mass);
+    const mat3 X = mat_add(sym_full(s->I), t->K);
+    const vec3 c = s->c, d = mul(t->R, const3(b->h));
+    P.A.x = vec(P.A.x.x + (X.y.y + X.z.z), P.A.x.y - X.x.y, P.A.x.z - X.x.z);
+    P.A.y = vec(P.A.y.x - X.y.x, P.A.y.y + (X.x.x + X.z.z), P.A.y.z - X.y.z);
+    P.A.z = vec(P.A.z.x - X.z.x, P.A.z.y - X.z.y, P.A.z.z + (X.x.x + X.y.y));
+    P.B.x.y = P.B.x.y + c.z, P.B.x.z = P.B.x.z - c.y;
+    P.B.y.x = P.B.y.x - c.z, P.B.y.z = P.B.y.z + c.x;
+    P.B.z.x = P.B.z.x + c.y, P.B.z.y = P.B.z.y - c.x;
+    P.C.x.y = P.C.x.y - d.z, P.C.x.z = P.C.x.z + d.y;
+    P.C.y.x = P.C.y.x + d.z, P.C.y.z = P.C.y.z - d.x;
+    P.C.z.x = P.C.z.x - d.y, P.C.z.y = P.C.z.y + d.x;
+    P.D.x.x = P.D.x.x + m, P.D.y.y = P.D.y.y + m, P.D.z.z = P.D.z.z + m;
+    return P;
+}
+
+/// P about an origin from which the present one stands off by r at q0 (left) and by s at q1 (right):
+/// B' = B + [r]D, C' = C - D[s], A' = A + [r]C - B'[s].
+FN cross6 cross_shift(cross6 P, vec3 r, vec3 s)
+{
+    P.A = mat_add(P.A, cross_columns(r, P.C));
+    P.B = mat_add(P.B, cross_columns(r, P.D));
+    // M [s] = ([s]' M')' = -([s] M')'
+    P.A = mat_add(P.A, transposed(cross_columns(s, transposed(P.B))));
+    P.C = mat_add(P.C, transposed(cross_columns(s, transposed(P.D))));
+    return P;
+}
+
+/// P S of a joint of one degree of freedom with axis z, by its halves.
+FN void cross_column(const ctn_body *b, int kind, vec3 z, const cross6 *P, vec3 *a, vec3 *l)
+{
+    switch (kind) {
+    case JOINT_PRISMATIC: *a = mul(P->B, z), *l = mul(P->D, z); break;
+    case JOINT_HELICAL: {
+        const vec3 s = scale(z, rset(b->pitch));
+        *a = mul_add(mul(P->A, z), P->B, s), *l = mul_add(mul(P->C, z), P->D, s);
+        break;
+    }
+    default: *a = mul(P->A, z), *l = mul(P->C, z);
+    }
+}
+
+/// S' P, by its halves.
+FN void cross_row(const ctn_body *b, int kind, vec3 z, const cross6 *P, vec3 *a, vec3 *l)
+{
+    switch (kind) {
+    case JOINT_PRISMATIC: *a = tmul(P->C, z), *l = tmul(P->D, z); break;
+    case JOINT_HELICAL: {
+        const vec3 s = scale(z, rset(b->pitch));
+        *a = add(tmul(P->A, z), tmul(P->C, s)), *l = add(tmul(P->B, z), tmul(P->D, s));
+        break;
+    }
+    default: *a = tmul(P->A, z), *l = tmul(P->B, z);
+    }
+}
+
+FN mat3 sub_dyad(mat3 M, vec3 a, vec3 b)  // M - a b'
+{
+    M.x = sub_scaled(M.x, a, b.x), M.y = sub_scaled(M.y, a, b.y), M.z = sub_scaled(M.z, a, b.z);
+    return M;
+}
+
+/// L U of a 3x3 matrix without pivoting: its symmetric part is positive definite for steps that are not too large.
+typedef struct {
+    real i1, i2, i3;  // 1/d
+    real l21, l31, l32, u12, u13, u23;
+    real least;  // the smallest pivot
+} lu3;
+
+FN lu3 lu_factor(mat3 M)
+{
+    lu3 F;
+    F.i1 = rset(1) / M.x.x;
+    F.u12 = M.y.x, F.u13 = M.z.x;
+    F.l21 = M.x.y * F.i1, F.l31 = M.x.z * F.i1;
+    const real d2 = fnmadd(F.l21, F.u12, M.y.y);
+    F.i2 = rset(1) / d2;
+    F.u23 = fnmadd(F.l21, F.u13, M.z.y);
+    F.l32 = fnmadd(F.l31, F.u12, M.y.z) * F.i2;
+    const real d3 = fnmadd(F.l32, F.u23, fnmadd(F.l31, F.u13, M.z.z));
+    F.i3 = rset(1) / d3;
+    const real e = sel(lt(d2, M.x.x), d2, M.x.x);
+    F.least = sel(lt(d3, e), d3, e);
+    return F;
+}
+
+FN vec3 lu_solve(lu3 F, vec3 b)
+{
+    const real y = fnmadd(F.l21, b.x, b.y), z = fnmadd(F.l32, y, fnmadd(F.l31, b.x, b.z));
+    vec3 x;
+    x.z = z * F.i3;
+    x.y = fnmadd(F.u23, x.z, y) * F.i2;
+    x.x = fnmadd(F.u13, x.z, fnmadd(F.u12, x.y, b.x)) * F.i1;
+    return x;
+}
+
+FN mat3 lu_solve3(lu3 F, mat3 M)
+{
+    M.x = lu_solve(F, M.x), M.y = lu_solve(F, M.y), M.z = lu_solve(F, M.z);
+    return M;
+}
+
+/// What the sweep inwards leaves for the sweep outwards.
+typedef struct {
+    vec3 a, l;  // SL' P
+    real i, u;  // 1/D, SL'p + h r
+} chord_joint1;
+
+typedef struct {
+    mat3 a, l;      // D^-1 SL' P
+    vec3 u;         // D^-1 (SL'p + h r), world axes
+    real mobility;  // trace of D^-1
+} chord_joint3;
+
+typedef union {
+    chord_joint1 one;
+    chord_joint3 three;
+} chord_joint;
+
+/// What a subtree hands to its parent.
+typedef struct {
+    cross6 P;
+    wrench p;
+} chord_hand;
+
+/// Scratch of one lane block, arrays [nbody].
+typedef struct {
+    chord_joint *joint;
+    chord_hand *hand;    // sums at forks
+    sweep_twist *twist;  // written for forks
+} chord_sweep;
+
+/// A joint of one degree of freedom: P, p of its subtree become what it hands to its parent. Returns where the pivot is positive.
+FN mask chord_inward1(const ctn_body *b, joint_form f, const chord *W, chord_sweep *work, int i, cross6 *P, wrench *p)
+{
+    const vec3 z0 = W->start[i].R.z, z1 = W->body[i].R.z;
+    chord_joint1 *s = &work->joint[i].one;
+    vec3 a, l;
+    cross_column(b, f.kind, z1, P, &a, &l);
+    cross_row(b, f.kind, z0, P, &s->a, &s->l);
+    wrench column;
+    column.n = a, column.f = l;
+    real D = joint_row(b, f.kind, z0, column) + rset(b->armature);
+    if (b->flags & BODY_PASSIVE) D = fmadd(W->h * W->theta, W->start[i].drag.xx, D);
+    const mask good = gt(D, rset(0));
+    s->i = rset(1) / sel(good, D, rset(1));
+    s->u = fmadd(W->h, W->r[b->vadr], joint_row(b, f.kind, z0, *p));
+    if (f.flags & BODY_ROOT) return good;
+    const vec3 ai = scale(a, s->i), li = scale(l, s->i);
+    p->n = sub_scaled(p->n, ai, s->u), p->f = sub_scaled(p->f, li, s->u);
+    P->A = sub_dyad(P->A, ai, s->a), P->B = sub_dyad(P->B, ai, s->l);
+    P->C = sub_dyad(P->C, li, s->a), P->D = sub_dyad(P->D, li, s->l);
+    return good;
+}
+
+/// Change of h times the joint's own row by its motion, world axes: with e = (w, v) the quaternion of a ball's turn, its chord 2 v
+/// changes by w + [v].
+FN mat3 joint_stiffness3(const ctn_body *b, const chord *W, int i)
+{
+    sym3 k = sym_diagonal(rset(b->armature), rset(b->armature), rset(b->armature));
+    if (b->flags & BODY_PASSIVE) {
+        const sym3 drag = W->start[i].drag;
+        const real s = W->h * W->theta;
+        k.xx = fmadd(s, drag.xx, k.xx), k.yy = fmadd(s, drag.yy, k.yy), k.zz = fmadd(s, drag.zz, k.zz);
+        k.xy = s * drag.xy, k.xz = s * drag.xz, k.yz = s * drag.yz;
+    }
+    if (b->kind == JOINT_TRANSLATION) return sym_full(k);
+    const quat e = quat_load(W->step + b->qadr);
+    mat3 Q;  // (w + [v]) R1'
+    const mat3 Rt = transposed(W->body[i].R);
+    const vec3 v = vec(e.x, e.y, e.z);
+    Q.x = cross_add(scale(Rt.x, e.w), v, Rt.x);
+    Q.y = cross_add(scale(Rt.y, e.w), v, Rt.y);
+    Q.z = cross_add(scale(Rt.z, e.w), v, Rt.z);
+    return mmul(W->start[i].R, mmul(sym_full(k), Q));
+}
+
+/// A ball or a translation.
+FN mask chord_inward3(const ctn_body *b, const chord *W, chord_sweep *work, int i, cross6 *P, wrench *p)
+{
+    const bool ball = b->kind == JOINT_BALL;
+    chord_joint3 *s = &work->joint[i].three;
+    const vec3 r = vec(W->r[b->vadr], W->r[b->vadr + 1], W->r[b->vadr + 2]), row = scale(ball ? mul(W->start[i].R, r) : r, W->h);
+    mat3 D = ball ? P->A : P->D;
+    if (joint_resists(b)) D = mat_add(D, joint_stiffness3(b, W, i));
+    const lu3 F = lu_factor(D);
+    const real one = rset(1);
+    const mat3 inverse = lu_solve3(F, mat_diagonal(one, one, one));
+    s->mobility = inverse.x.x + inverse.y.y + inverse.z.z;
+    s->u = lu_solve(F, add(ball ? p->n : p->f, row));
+    const mask good = gt(F.least, rset(0));
+    if (b->flags & BODY_ROOT) return good;
+    s->a = lu_solve3(F, P->A), s->l = lu_solve3(F, P->B);
+    p->n = sub(p->n, mul(P->A, s->u)), p->f = sub(p->f, mul(P->C, s->u));
+    P->B = mat_sub(P->B, mmul(P->A, s->l));
+    P->A = mat_sub(P->A, mmul(P->A, s->a));
+    P->D = mat_sub(P->D, mmul(P->C, s->l));
+    P->C = mat_sub(P->C, mmul(P->C, s->a));
+    return good;
+}
+
+FN mask chord_inward_body(const ctn_body *b, joint_form f, const chord *W, chord_sweep *work, int i, chord_hand *next)
+{
+    cross6 P;
+    wrench p;
+    if (f.flags & BODY_LEAF) P = cross_zero(), p = wrench_zero();
+    else P = next->P, p = next->p;
+    if (f.flags & BODY_MASS) P = cross_add_body(P, b, &W->start[i], &W->body[i]);
+    if (f.flags & BODY_FORK) P = cross_sum(P, work->hand[i].P), p = wrench_add(p, work->hand[i].p);
+    mask good;
+    if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) good = chord_inward3(b, W, work, i, &P, &p);
+    else good = chord_inward1(b, f, W, work, i, &P, &p);
+    if (f.flags & BODY_ROOT) return good;
+    if (has_arm(f)) p = wrench_shift(p, W->start[i].r), P = cross_shift(P, W->start[i].r, W->body[i].r);
+    chord_hand *out = f.flags & BODY_NEXT ? next : &work->hand[b->parent];
+    if (!(f.flags & (BODY_NEXT | BODY_LAST))) P = cross_sum(out->P, P), p = wrench_add(out->p, p);
+    out->P = P, out->p = p;
+    return good;
+}
+
+/// The sweep inwards at the iterate of W (after chord_residual). Returns the lanes of which all pivots are positive.
+KERNEL mask chord_inward(const ctn_model *m, const chord *W, chord_sweep *work)
+{
+    chord_hand next;
+    next.P = cross_zero(), next.p = wrench_zero();
+    mask good = not_(none_of());
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const ctn_body *b = &m->bodies[i];
+        BY_FORM(b, f, good = both(good, chord_inward_body(b, f, W, work, i, &next)))
+    }
+    return good;
+}
+
+FN void chord_outward_body(const ctn_body *b, joint_form f, const chord *W, chord_sweep *work, int i, sweep_twist *twist, real *d)
+{
+    const chord_body *at = &W->body[i];
+    const chord_joint *s = &work->joint[i];
+    const bool root_body = f.flags & BODY_ROOT;
+    sweep_twist T = *twist;
+    if (root_body) T.w = T.v = zero3();
+    else if (!(f.flags & BODY_NEXT)) T = work->twist[b->parent];
+    if (!root_body && has_arm(f)) T.v = cross_add(T.v, T.w, at->r);
+    if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) {
+        vec3 y = s->three.u;
+        if (!root_body) y = add(y, mul_add(mul(s->three.a, T.w), s->three.l, T.v));
+        const vec3 e = f.kind == JOINT_BALL ? tmul(at->R, y) : y;
+        d[b->vadr] = negate(e.x), d[b->vadr + 1] = negate(e.y), d[b->vadr + 2] = negate(e.z);
+        if (f.kind == JOINT_BALL) T.w = sub(T.w, y);
+        else T.v = sub(T.v, y);
+    } else {
+        const vec3 z = at->R.z;
+        real y = s->one.u;
+        if (!root_body) y = y + (dot(s->one.a, T.w) + dot(s->one.l, T.v));
+        y = negate(y * s->one.i);
+        d[b->vadr] = y;
+        if (f.kind != JOINT_PRISMATIC) T.w = add_scaled(T.w, z, y);
+        if (f.kind == JOINT_PRISMATIC) T.v = add_scaled(T.v, z, y);
+        if (f.kind == JOINT_HELICAL) T.v = add_scaled(T.v, z, rset(b->pitch) * y);
+    }
+    if (f.flags & BODY_FORK) work->twist[i] = T;
+    *twist = T;
+}
+
+/// The sweep outwards: d [nv], the Newton step in the coordinates of v at q1 (balls: body axes).
+KERNEL void chord_outward(const ctn_model *m, const chord *W, chord_sweep *work, real *d)
+{
+    sweep_twist T;
+    T.w = T.v = zero3();
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        BY_FORM(b, f, chord_outward_body(b, f, W, work, i, &T, d))
+    }
+}
+
+#endif
