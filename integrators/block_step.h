@@ -13,6 +13,7 @@ typedef struct {
     rate_pose *V;           // [nbody], position-based methods
     real *old_rate;         // [nv], collocation of order > 2
     rate_pose *old;         // [nbody], the same
+    real *fresh;            // [1], the same
     real *created;          // [1], Radau of several stages
 } block_state;
 
@@ -33,7 +34,7 @@ FN position_state as_position(const block_state *S)
 {
     position_state p;
     p.q = S->q, p.rate = S->v, p.gain = S->gain, p.V = S->V, p.old_rate = S->old_rate, p.old = S->old;
-    p.created = S->created;
+    p.fresh = S->fresh, p.created = S->created;
     return p;
 }
 
@@ -86,8 +87,7 @@ KERNEL void block_set(const ctn_model *m, const ctn_batch_config *cfg, block_sta
     if (!position_based(cfg->method)) return;
     position_state P = as_position(S);
     start_velocity(m, v, W->T, W->D, &P);
-    for (int i = 0; i < m->nbody && S->old; i++) S->old[i] = S->V[i];
-    for (int k = 0; k < m->nv && S->old; k++) S->old_rate[k] = S->v[k];
+    if (S->fresh) S->fresh[0] = rset(1);
     if (S->created) S->created[0] = rset(0);
 }
 

@@ -15,6 +15,7 @@ typedef struct {
     // collocation of order > 2: rates since the last interior point of the last step, [nv], [nbody]; else NULL
     real *old_rate;
     rate_pose *old;
+    real *fresh;    // [1] the same: 1 where these rates are still to be found
     real *created;  // [1] J, several stages: energy that the method has created (lost: negative) since the start; else NULL
 } position_state;
 

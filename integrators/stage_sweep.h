@@ -13,10 +13,11 @@ enum { MOST_TWIST = 6 * MOST_STAGES, MOST_DOF = 3 * MOST_STAGES };
 
 /// Scratch of one lane block, sizes for s stages.
 typedef struct {
-    real *P, *p;          // [6 s][6 s], [6 s]: of what hangs on the body in hand
-    real *heap, *heap_p;  // [forks][6 s][6 s], [forks][6 s]: sums at forks, the innermost last; forks: as many as can be open at a time
-    real *X;              // [nv][6 s + 1]: D^-1 L and D^-1 (S'p + r), by rows; [s] times so many, from s times `dof` on
-    real *twist;          // [nbody][6 s], written for forks
+    real *P, *p;  // [6 s][6 s], [6 s]: of what hangs on the body in hand
+    real *heap,
+        *heap_p;  // [forks][6 s][6 s], [forks][6 s]: sums at forks, the innermost last; forks: as many as can be open at a time
+    real *X;      // [nv][6 s + 1]: D^-1 L and D^-1 (S'p + r), by rows; [s] times so many, from s times `dof` on
+    real *twist;  // [nbody][6 s], written for forks
 } stage_sweep;
 
 /// Turns M = [D | B], D [n][n], B [n][m], rows of n + m, into D^-1 B in the place of B. A lane whose D is singular gets numbers that are

@@ -89,6 +89,44 @@ KERNEL void project_rates(const ctn_model *m, position_state *S, ladder_work *P,
     for (int i = 0; i < m->nbody; i++) S->V[i] = sel_rate(where, rate_of_twist(&P->T[i], &P->D[i]), S->V[i]);
 }
 
+/// Where collocation of order > 2 starts, anew after a fallback or for the first time, it needs the point before the start: one step of
+/// Radau with 3 stages back in time, of size `old` h.
+KERNEL void start_old(const ctn_model *m, const ctn_batch_config *cfg, position_state *S, ladder_work *P, double old, mask where,
+                      position_counts *count)
+{
+    const mask fresh = both(where, gt(S->fresh[0], rset(0)));
+    if (!any_of(fresh)) return;
+    stage_work *Q = &P->more;
+    stages *G = &Q->W;
+    G->table = &radau3, G->V = S->V, G->in.rate = S->rate;
+    start_stages(m, G, rset(-old) * P->one.W.in.h);
+    const mask ok = solve_stages(m, S, cfg->tolerance, cfg->max_iterations, false, fresh, Q, count);
+    const int last = G->table->stages - 1;
+    const real inv_h = G->in.inv_h;
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const stage_body *e = &G->body[i * (last + 1) + last];
+        if (b->flags & BODY_MASS) {
+            const placement *s = &G->start[i];
+            rate_pose V;
+            V.R.x = scale(sub(e->T.R.x, s->R.x), inv_h), V.R.y = scale(sub(e->T.R.y, s->R.y), inv_h);
+            V.R.z = scale(sub(e->T.R.z, s->R.z), inv_h), V.p = scale(e->dp, inv_h);
+            S->old[i] = sel_rate(ok, V, sel_rate(fresh, S->V[i], S->old[i]));
+        }
+        real rate[3];
+        if (b->kind == JOINT_BALL) {
+            const vec3 u = scale(ball_increment(b, S->q, Q->x + last * m->nq), inv_h);
+            rate[0] = u.x, rate[1] = u.y, rate[2] = u.z;
+        } else
+            for (int k = 0; k < b->nv; k++) rate[k] = Q->u[last * m->nv + b->vadr + k] * inv_h;
+        for (int k = 0; k < b->nv; k++) {
+            real *r = &S->old_rate[b->vadr + k];
+            *r = sel(ok, rate[k], sel(fresh, S->rate[b->vadr + k], *r));
+        }
+    }
+    S->fresh[0] = sel(fresh, rset(0), S->fresh[0]);
+}
+
 /// One step of size dt in the lanes `active`. Placements of the start are in one.W.start. Returns where it was completed; elsewhere
 /// the state is that of the last part that was, `at` (0..1) tells which.
 KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, position_state *S, mask active, ladder_work *P,
@@ -106,8 +144,10 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
         const real E = law ? position_energy(m, S->q, S->rate, S->V, W->start, P->p) : zero;
         for (int failed = 0; (table = ladder_rung(cfg, failed)) != NULL && any_of(todo); failed++) {
             stages *G = &P->more.W;
-            G->table = table, G->start = W->start;
+            G->start = W->start;
             G->in.q = S->q, G->in.tau = W->in.tau, G->in.x = P->more.x, G->in.u = P->more.u;
+            if (table->old > 0) start_old(m, cfg, S, P, table->old, todo, count);
+            G->table = table;
             G->V = table->old > 0 ? S->old : S->V;
             G->in.rate = table->old > 0 ? S->old_rate : S->rate;
             start_stages(m, G, W->in.h);
@@ -139,8 +179,7 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
                 const real after = position_energy(m, S->q, S->rate, S->V, W->start, P->p);
                 S->created[0] = S->created[0] + sel(ok, after - E, zero);
             }
-            for (int i = 0; i < m->nbody && S->old; i++) S->old[i] = sel_rate(ok, S->V[i], S->old[i]);
-            for (int k = 0; k < m->nv && S->old; k++) S->old_rate[k] = sel(ok, S->rate[k], S->old_rate[k]);
+            if (S->fresh) S->fresh[0] = sel(ok, one, S->fresh[0]);
             todo = both(todo, not_(ok));
         }
         const mask ok = both(running, not_(todo));
@@ -155,6 +194,8 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
         const mask on_grid = both(ok, both(lt(part, one), is_whole(cells)));
         part = sel(todo, half * part, sel(on_grid, doubled, part));
         row = sel(on_grid, row - one, row);
+        if (S->fresh)
+            S->fresh[0] = sel(either(todo, on_grid), one, S->fresh[0]);  // the old point lies as far back as a part is long
         running = both(running, both(lt(here, one), le(row, rset(cfg->max_halvings))));
     }
     *at = here;

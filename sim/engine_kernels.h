@@ -332,6 +332,7 @@ static block_state layout_state(const ctn_model *m, const ctn_batch_config *cfg,
     if (carries_old(cfg)) {
         S.old_rate = take(a, (size_t)m->nv, sizeof(real));
         S.old = take(a, (size_t)m->nbody, sizeof(rate_pose));
+        S.fresh = take(a, 1, sizeof(real));
     }
     if (carries_energy(cfg)) S.created = take(a, 1, sizeof(real));
     if (cfg->method == CTN_VARIATIONAL) {
@@ -466,7 +467,8 @@ static block_work layout_work(const ctn_model *m, const ctn_batch_config *cfg, a
         p->sweep.hand = take(a, n, sizeof(sweep_hand));
         p->sweep.twist = take(a, n, sizeof(sweep_twist));
         p->sweep.keep = take(a, n, sizeof(real));
-        if (stages_of(cfg) > 1) w.po.more = layout_stages(m, stages_of(cfg), a);
+        if (stages_of(cfg) > 1)
+            w.po.more = layout_stages(m, carries_old(cfg) && stages_of(cfg) < 3 ? 3 : stages_of(cfg), a);  // start_old takes 3
         w.po.aba = layout_aba(m, a);
         w.po.T = w.T, w.po.D = w.D;
     } else if (cfg->method == CTN_VARIATIONAL) {
@@ -570,7 +572,7 @@ static void run_interpolate(const ctn_model *m, const ctn_batch_config *cfg, voi
 }
 
 /// The arrays that make up a state, and how many numbers of a world each holds.
-enum { STATE_PARTS = 9 };
+enum { STATE_PARTS = 10 };
 typedef struct {
     real *part[STATE_PARTS];
     size_t size[STATE_PARTS];
@@ -581,9 +583,10 @@ static state_parts parts_of(const ctn_model *m, const ctn_batch_config *cfg, con
     const size_t nv = (size_t)m->nv, nV = 12 * (size_t)m->nbody;
     const bool position = position_based(cfg->method), old = carries_old(cfg), created = carries_energy(cfg);
     const bool variational = cfg->method == CTN_VARIATIONAL;
-    const state_parts p = {{S->q, S->v, (real *)S->control, S->gain, (real *)S->V, S->old_rate, (real *)S->old, S->created, S->p},
-                           {(size_t)m->nq, nv, cfg->adaptive ? 2 : 0, position || variational ? nv : 0, position ? nV : 0,
-                            old ? nv : 0, old ? nV : 0, created, variational ? nv : 0}};
+    const state_parts p = {
+        {S->q, S->v, (real *)S->control, S->gain, (real *)S->V, S->old_rate, (real *)S->old, S->created, S->p, S->fresh},
+        {(size_t)m->nq, nv, cfg->adaptive ? 2 : 0, position || variational ? nv : 0, position ? nV : 0, old ? nv : 0,
+         old ? nV : 0, created, variational ? nv : 0, old}};
     return p;
 }
 

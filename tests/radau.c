@@ -27,20 +27,214 @@ START_TEST(golden_steps)
 }
 END_TEST
 
+/// Halving the step divides the error by 2^(2 s - 1). With 4 stages the error soon meets rounding: models that move fast only.
 START_TEST(order_of_convergence)
 {
-    static const char *const models[] = {"double-pendulum", "chain5", "ball5", "prismatic-mix", "flying-tree5"};
+    static const struct {
+        const char *model;
+        int most;  // stages
+    } cases[] = {{"double-pendulum", 4}, {"chain5", 3}, {"ball5", 4}, {"prismatic-mix", 3}, {"flying-tree5", 3}};
     static const double dt[] = {1.25e-4, 5e-3, 0.01, 0.02};
-    for (int s = 1; s <= 4; s++) {
+    for (int s = 1; s <= cases[_i].most; s++) {
         ctn_batch_config cfg = radau(s);
         cfg.tolerance = 1e-13;
         double e[2];
         for (int h = 0; h < 2; h++) {
             cfg.dt = dt[s - 1] / (1 << h);
-            e[h] = golden_trajectory_error(models[_i], &cfg, 2, true);
+            e[h] = golden_trajectory_error(cases[_i].model, &cfg, 2, true);
         }
-        printf("%s s=%d order %.3f (%.3g %.3g)\n", models[_i], s, log2(e[0] / e[1]), e[0], e[1]);
+        const double order = log2(e[0] / e[1]);
+        ck_assert_msg(order > 2 * s - 1.2 - (s == 4) && order < 2 * s + 1.2, "%s, %d stages: order %.3f (errors %.3g, %.3g)",
+                      cases[_i].model, s, order, e[0], e[1]);
     }
+}
+END_TEST
+
+/// State after `seconds` from a random one; the largest difference from `want`, if it is given (quaternions up to the sign).
+static double run_random(const ctn_model *m, ctn_batch_config cfg, uint64_t seed, double seconds, double *q, double *v,
+                         const double *want_q, const double *want_v)
+{
+    const int nq = ctn_model_nq(m), nv = ctn_model_nv(m);
+    rng r = {seed};
+    random_state(m, &r, q, v);
+    for (int k = 0; k < nv; k++) v[k] *= 0.3;
+    ctn_error err = {0};
+    ctn_batch *b = ctn_batch_create(m, &cfg, &err);
+    ck_assert_msg(b != NULL, "%s", err.message);
+    double *tau = malloc((size_t)(nv + 1) * sizeof *tau);
+    for (int k = 0; k < nv; k++) tau[k] = rng_uniform(&r, -1, 1);
+    ck_assert(ctn_batch_set_state(b, q, v, 0, NULL) == CTN_OK);
+    ctn_batch_set_force(b, tau);
+    const ctn_status status = ctn_batch_step(b, (int)lrint(seconds / cfg.dt), NULL, &err);
+    ck_assert_msg(status == CTN_OK, "seed %llu, dt %g: %s", (unsigned long long)seed, cfg.dt, err.message);
+    ctn_batch_state(b, q, v);
+    ctn_batch_free(b), free(tau);
+    if (!want_q) return 0;
+    double worst = 0;
+    for (int k = 0; k < nv; k++) worst = worse(worst, fabs(v[k] - want_v[k]));
+    for (int l = 0; l < ctn_model_nlink(m); l++) {
+        const ctn_link *k = ctn_model_link(m, l);
+        const int turn = k->joint == CTN_BALL ? 0 : k->joint == CTN_FREE ? 3 : k->nq;
+        double plus = 0, minus = 0;
+        for (int i = 0; i < turn; i++) worst = worse(worst, fabs(q[k->qadr + i] - want_q[k->qadr + i]));
+        for (int i = turn; i < k->nq; i++) {
+            plus = worse(plus, fabs(q[k->qadr + i] - want_q[k->qadr + i]));
+            minus = worse(minus, fabs(q[k->qadr + i] + want_q[k->qadr + i]));
+        }
+        worst = worse(worst, plus < minus ? plus : minus);
+    }
+    (void)nq;
+    return worst;
+}
+
+/// The order holds with springs, dampers and armature on every joint type, balls included, and applied forces. Compared with rk4 at
+/// small steps.
+START_TEST(order_with_joint_terms)
+{
+    static const double dt[] = {0, 0.01, 0.0125};
+    double mean[3] = {0};
+    int count = 0;
+    FOR_SEEDS(seed, 10)
+    {
+        const random_options o = {.links = 4, .passive = true, .smooth = true};
+        ctn_model *m = random_model(seed, &o);
+        const size_t nq = (size_t)ctn_model_nq(m) + 1, nv = (size_t)ctn_model_nv(m) + 1;
+        double *q = calloc(nq, 8), *v = calloc(nv, 8), *wq = calloc(nq, 8), *wv = calloc(nv, 8);
+        ctn_batch_config cfg = ctn_batch_config_default();
+        cfg.method = CTN_DOP853, cfg.dt = 0.1 / 512;
+        run_random(m, cfg, seed, 0.1, wq, wv, NULL, NULL);
+        for (int s = 2; s <= 3; s++) {
+            double e[2];
+            for (int h = 0; h < 2; h++) {
+                cfg = radau(s), cfg.dt = dt[s - 1] / (1 << h), cfg.tolerance = 1e-13;
+                e[h] = run_random(m, cfg, seed, 0.1, q, v, wq, wv);
+            }
+            mean[s - 1] += log2(e[0] / e[1]);
+        }
+        count++;
+        free(q), free(v), free(wq), free(wv), ctn_model_free(m);
+    }
+    for (int s = 2; s <= 3; s++)
+        ck_assert_msg(mean[s - 1] / count > 2 * s - 1.25, "%d stages: mean order %.3f", s, mean[s - 1] / count);
+}
+END_TEST
+
+/// The paper's collocation: order K - 1 in coordinates and velocities, at small steps. The flying tree soon meets rounding.
+START_TEST(order_of_collocation)
+{
+    static const double dt[] = {1.25e-4, 1e-3, 2e-3, 4e-3, 8e-3};
+    for (int K = 2; K <= 6; K++) {
+        ctn_batch_config cfg = ctn_batch_config_default();
+        cfg.method = CTN_COLLOCATION, cfg.order = K, cfg.tolerance = 1e-13;
+        double e[2];
+        for (int h = 0; h < 2; h++) {
+            cfg.dt = dt[K - 2] / (1 << h);
+            e[h] = golden_trajectory_error(_i ? "flying-tree5" : "double-pendulum", &cfg, 2, true);
+        }
+        const double order = log2(e[0] / e[1]);
+        ck_assert_msg((_i && K > 4) || fabs(order - (K - 1)) < 0.2, "K = %d: order %.3f (errors %.3g, %.3g)", K, order, e[0],
+                      e[1]);
+    }
+}
+END_TEST
+
+/// A free-flying tree of 5 links, 1 s at 0.1 s: its energy changes by less than 1e-3 with 2 stages, 2e-5 with 3.
+START_TEST(energy_in_free_flight)
+{
+    cJSON *json = golden_json("flying-tree5", "trajectory.json");
+    ctn_model *m = golden_model("flying-tree5");
+    const cJSON *first = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "samples"), 0);
+    double *q = golden_numbers(first, "q", ctn_model_nq(m)), *v = golden_numbers(first, "v", ctn_model_nv(m));
+    static const double most[] = {0, 0, 1e-3, 2e-5, 2e-6};
+    for (int s = 2; s <= 4; s++) {
+        ctn_batch_config cfg = radau(s);
+        cfg.dt = 0.1;
+        ctn_batch *b = ctn_batch_create(m, &cfg, NULL);
+        ctn_step_stats stats;
+        ck_assert(ctn_batch_set_state(b, q, v, 0, NULL) == CTN_OK);
+        ck_assert_int_eq(ctn_batch_step(b, 10, &stats, NULL), CTN_OK);
+        const double change = (stats.energy_after - stats.energy_before) / fabs(stats.energy_before);
+        ck_assert_msg(fabs(change) < most[s], "%d stages: energy changed by %.3g", s, change);
+        ctn_batch_free(b);
+    }
+    free(q), free(v), ctn_model_free(m), cJSON_Delete(json);
+}
+END_TEST
+
+static ctn_model *model_of(const char *text)
+{
+    ctn_error err = {0};
+    ctn_scene *scene = ctn_scene_parse(text, strlen(text), "text", &err);
+    ck_assert_msg(scene != NULL, "%s", err.message);
+    ctn_model *m = ctn_model_create(scene, &err);
+    ck_assert_msg(m != NULL, "%s", err.message);
+    ctn_scene_free(scene);
+    return m;
+}
+
+/// L-stability: a chain on springs of 1e8 N m/rad with dampers settles at once, in steps of 0.1 s, into the pose in which the springs
+/// carry its weight.
+START_TEST(stiff_springs)
+{
+    ctn_model *m = model_of("catena: 1\nlinks:\n  - chain:\n      name: rod\n      count: 5\n      step: [0.3, 0, 0]\n"
+                            "      joint: {type: revolute, axis: [0, 1, 0], stiffness: 1e8, damping: 1e4, rest: 0.2}\n"
+                            "      mass: 1\n      com: [0.15, 0, 0]\n      inertia: [0.01, 0.01, 0.01, 0, 0, 0]\n");
+    for (int s = 1; s <= 4; s++) {
+        ctn_batch_config cfg = radau(s);
+        cfg.dt = 0.1;
+        ctn_batch *b = ctn_batch_create(m, &cfg, NULL);
+        double q[5] = {0}, v[5] = {0};
+        ck_assert(ctn_batch_set_state(b, q, v, 0, NULL) == CTN_OK);
+        double before = INFINITY;
+        for (int k = 0; k < 60; k++) {
+            ck_assert_int_ne(ctn_batch_step(b, 1, NULL, NULL), CTN_FROZEN);
+            ctn_batch_state(b, q, v);
+            double away = 0;
+            for (int j = 0; j < 5; j++) away = worse(away, fabs(q[j] - 0.2));
+            ck_assert_msg(away <= before + 1e-6, "%d stages, step %d: moved away from rest, %.3g after %.3g", s, k, away, before);
+            before = away;
+        }
+        ck_assert_msg(before < 1e-6, "%d stages: %.3g rad from rest", s, before);
+        for (int j = 0; j < 5; j++) ck_assert_msg(fabs(v[j]) < 1e-6, "%d stages: still turns at %.3g", s, v[j]);
+        ctn_batch_free(b);
+    }
+    ctn_model_free(m);
+}
+END_TEST
+
+/// A chain that whips, in steps far beyond what resolves it: fallbacks are reported, no world freezes, energy never ends above its
+/// start (one stage: never rises).
+START_TEST(whips_survive)
+{
+    char text[4000];
+    int at = sprintf(text, "catena: 1\nlinks:\n  - chain:\n      name: rod\n      count: 10\n      step: [0, 0, -0.2]\n"
+                           "      joint: {type: universal, axis: [1, 0, 0], axis2: [0, 1, 0]}\n      mass: 0.1\n"
+                           "      com: [0, 0, -0.1]\n      inertia: [3.43e-4, 3.43e-4, 2e-5, 0, 0, 0]\n"
+                           "state:\n  q: [1.5707963267948966, 0");
+    for (int i = 1; i < 10; i++) at += sprintf(text + at, ", 0, 0.1");
+    sprintf(text + at, "]\n");
+    ctn_model *m = model_of(text);
+    static const double dt[] = {0.05, 0.1, 0.3};
+    for (int s = 1; s <= 4; s++) {
+        ctn_batch_config cfg = radau(s);
+        cfg.dt = dt[_i];
+        ctn_batch *b = ctn_batch_create(m, &cfg, NULL);
+        ctn_step_stats stats;
+        long fallbacks = 0, iterations = 0, steps = 0;
+        for (int k = 0; k < (int)(20 / dt[_i]); k++) {
+            const ctn_status status = ctn_batch_step(b, 1, &stats, NULL);
+            ck_assert_int_eq(status, stats.fallbacks ? CTN_NOT_CONVERGED : CTN_OK);
+            ck_assert_int_eq(stats.fallbacks, stats.fewer_stages || stats.substeps > 1);
+            ck_assert_msg(stats.energy_after < (s == 1 ? stats.energy_before + 1e-9 : 0.2),
+                          "%d stages, step %d: energy %.6g after %.6g", s, k, stats.energy_after, stats.energy_before);
+            fallbacks += stats.fallbacks, iterations += stats.iterations, steps++;
+        }
+        ck_assert_msg(s > 1 || fallbacks == 0, "%ld fallbacks of one stage", fallbacks);
+        ck_assert_msg(s != 2 || dt[_i] > 0.05 || (double)iterations / (double)steps <= 5, "%g iterations a step",
+                      (double)iterations / (double)steps);
+        ctn_batch_free(b);
+    }
+    ctn_model_free(m);
 }
 END_TEST
 
@@ -51,6 +245,11 @@ int main(void)
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, golden_steps, 0, 5);
     tcase_add_loop_test(t, order_of_convergence, 0, 5);
+    tcase_add_test(t, order_with_joint_terms);
+    tcase_add_loop_test(t, order_of_collocation, 0, 2);
+    tcase_add_test(t, energy_in_free_flight);
+    tcase_add_test(t, stiff_springs);
+    tcase_add_loop_test(t, whips_survive, 0, 3);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
