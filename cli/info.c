@@ -88,6 +88,8 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     if (ctn_method_is_implicit(s->cfg.method))
         printf(", solver %s, tolerance %g, max_iterations %d, max_halvings %d", ctn_solver_name(s->cfg.solver), s->cfg.tolerance,
                s->cfg.max_iterations, s->cfg.max_halvings);
+    const char *const limit = method_limit(&s->cfg);
+    if (limit) printf("\nstability  %s", limit);
     printf("\nduration   ");
     if (duration >= 0) printf("%g s\n", duration);
     else printf("not given\n");
@@ -143,6 +145,7 @@ static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
         json_number(method, "max_iterations", s->cfg.max_iterations);
         json_number(method, "max_halvings", s->cfg.max_halvings);
     }
+    if (method_limit(&s->cfg)) json_text(method, "stability", method_limit(&s->cfg));
     json_number(root, "duration", duration >= 0 ? duration : (double)NAN);
     cJSON *const engines = json_array(root, "engines");
     for (const ctn_engine *const *e = engines_available(); *e; e++) {

@@ -127,6 +127,16 @@ const char *method_number(const ctn_batch_config *cfg, int *value)
     }
 }
 
+const char *method_limit(const ctn_batch_config *cfg)
+{
+    static const char *const limits[] = {
+        [3] = "damps vibrations at every step, but large swings need fallbacks: radau is stabler",
+        [4] = "vibrations of w rad/s grow where w dt is within 0.03..3.2 or 6.0..6.9, up to 1.28 times a step",
+        [5] = "vibrations of w rad/s grow where w dt is within 0.17..6.8 or 9.9..12.5, up to 2.3 times a step",
+        [6] = "vibrations of w rad/s grow where w dt is within 3.1..11.1 or 14.9..20.1, up to 5.4 times a step"};
+    return cfg->method == CTN_COLLOCATION ? limits[cfg->order] : NULL;
+}
+
 bool ctn_method_is_implicit(ctn_method method)
 {
     return method == CTN_COLLOCATION || method == CTN_RADAU || method == CTN_VARIATIONAL;

@@ -13,6 +13,9 @@ ctn_status config_set(ctn_batch_config *cfg, const char *field, double value, ct
 /// CTN_BAD_CONFIG if steps are adaptive and the method does not estimate its error; the message goes after the name of the field.
 ctn_status config_check_adaptive(const ctn_batch_config *cfg, ctn_error *err);
 
+/// Where the configuration's method is not stable, in words; NULL: nothing to say. (docs/integrators.md)
+const char *method_limit(const ctn_batch_config *cfg);
+
 /// For messages: the methods of ctn_method_is_implicit(), and those that have an `order`.
 #define IMPLICIT_METHODS "the methods collocation, radau and variational"
 #define METHODS_WITH_ORDER "the methods collocation and variational"

@@ -231,7 +231,10 @@ START_TEST(info)
     ck_assert_double_eq(member(waist, "q")->child->valuedouble, 7);
     cJSON_Delete(one);
 
-    outcome o = catena("info", source("scenes/rope1000.yaml"));
+    outcome o = catena("info", source("scenes/rope1000.yaml"), "--method", "collocation", "--order", "4");
+    ck_assert_ptr_nonnull(strstr(o.out, "\nstability  vibrations of w rad/s grow where w dt is within 0.03..3.2 or 6.0..6.9, "));
+    outcome_free(&o);
+    o = catena("info", source("scenes/rope1000.yaml"));
     ck_assert_int_eq(o.status, 0);
     ck_assert_ptr_nonnull(strstr(o.out, "1000 links, 2000 coordinates, 2000 degrees of freedom, 1 kg"));
     ck_assert_ptr_nonnull(strstr(o.out, "... 960 more links"));
