@@ -371,6 +371,42 @@ START_TEST(full_disk)
 }
 END_TEST
 
+/// Every method steps every scene that is shipped, or says before the first step why the two do not go together.
+START_TEST(every_method_on_every_scene)
+{
+    static const char *const methods[][3] = {{"euler"},
+                                             {"semi-implicit"},
+                                             {"rk2"},
+                                             {"rk3"},
+                                             {"rk4"},
+                                             {"dop853"},
+                                             {"collocation", "--order", "2"},
+                                             {"collocation", "--order", "3"},
+                                             {"collocation", "--order", "4"},
+                                             {"collocation", "--order", "5"},
+                                             {"collocation", "--order", "6"},
+                                             {"radau", "--stages", "1"},
+                                             {"radau", "--stages", "2"},
+                                             {"radau", "--stages", "3"},
+                                             {"radau", "--stages", "4"},
+                                             {"variational", "--order", "2"},
+                                             {"variational", "--order", "4"}};
+    glob_t scenes;
+    ck_assert_int_eq(glob(source("scenes/*.yaml"), 0, NULL, &scenes), 0);
+    ck_assert_uint_ge(scenes.gl_pathc, 8);
+    for (size_t i = 0; i < scenes.gl_pathc; i++)
+        for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
+            const char *const *m = methods[k];
+            outcome o = m[1] ? catena("run", scenes.gl_pathv[i], "--dt", "1e-4", "--steps", "2", "--method", m[0], m[1], m[2])
+                             : catena("run", scenes.gl_pathv[i], "--dt", "1e-4", "--steps", "2", "--method", m[0]);
+            const bool refused = o.status == 2 && strstr(o.err, "damp") && !strcmp(m[0], "variational") && !strcmp(m[2], "4");
+            ck_assert_msg(o.status == 0 || refused, "%s, %s %s: %s", scenes.gl_pathv[i], m[0], m[1] ? m[2] : "", o.err);
+            outcome_free(&o);
+        }
+    globfree(&scenes);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("cli_run");
@@ -391,6 +427,7 @@ int main(void)
     tcase_add_loop_test(all, plot, 0, 3);
     tcase_add_test(all, no_gnuplot);
     tcase_add_test(all, full_disk);
+    tcase_add_test(all, every_method_on_every_scene);
     suite_add_tcase(suite, all);
     SRunner *const runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
