@@ -48,7 +48,7 @@ START_TEST(names)
     ck_assert_ptr_null(ctn_method_name((ctn_method)999));
     ck_assert_ptr_null(ctn_method_name((ctn_method)-1));
     ck_assert_str_eq(ctn_solver_name(CTN_NEWTON), "newton");
-    ck_assert_ptr_null(ctn_solver_name((ctn_solver)1));
+    ck_assert_ptr_null(ctn_solver_name((ctn_solver)3));
     ck_assert_ptr_null(ctn_solver_name((ctn_solver)-1));
 }
 END_TEST
