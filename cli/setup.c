@@ -66,6 +66,8 @@ static int override_all(const arguments *args, ctn_batch_config *cfg)
         ok = override_number(args, numbers[i].option, numbers[i].field, cfg) && ok;
     if (ok && config_check_adaptive(cfg, &err) != CTN_OK)
         usage_error("%s: %s", args->value[OPT_DT] ? "--dt" : "the scene's dt", err.message), ok = false;
+    if (ok && config_check_solver(cfg, &err) != CTN_OK)
+        usage_error("%s: %s", args->value[OPT_SOLVER] ? "--solver" : "the scene's solver", err.message), ok = false;
     if (args->value[OPT_ENGINE]) cfg->engine = args->value[OPT_ENGINE];
     return ok ? EXIT_OK : EXIT_USAGE;
 }

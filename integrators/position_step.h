@@ -57,6 +57,15 @@ KERNEL void move_iterate(const ctn_model *m, position_work *P, real alpha, mask 
     }
 }
 
+/// The first guess: joint rates that change as they did in the step before.
+KERNEL void predict_step(const ctn_model *m, const position_state *S, position_work *P, mask where)
+{
+    const real zero = rset(0), h = P->W.in.h;
+    for (int k = 0; k < m->nq; k++) P->x[k] = P->base[k] = S->q[k];
+    for (int k = 0; k < m->nv; k++) P->u[k] = P->base_u[k] = zero, P->d[k] = h * (S->rate[k] + S->gain[k]);
+    move_iterate(m, P, rset(1), where);
+}
+
 /// The step from `base` along d, in the lanes `need`. Returns those in which d is a descent direction.
 KERNEL mask newton_direction(const ctn_model *m, mask need, position_work *P, position_counts *count)
 {
@@ -74,12 +83,7 @@ KERNEL mask solve_step(const ctn_model *m, const position_state *S, double toler
     solve *W = &P->W;
     const real one = rset(1), zero = rset(0);
     start_step(m, W);
-
-    // predict: the rates change as they did
-    for (int k = 0; k < m->nq; k++) P->x[k] = P->base[k] = S->q[k];
-    for (int k = 0; k < m->nv; k++) P->u[k] = P->base_u[k] = zero, P->d[k] = W->in.h * (S->rate[k] + S->gain[k]);
-    move_iterate(m, P, one, active);
-
+    predict_step(m, S, P, active);
     mask running = active, converged = none_of();
     mask based = none_of();  // `base` is an iterate with energy E, and slope E' along d
     real alpha = one, E = zero, slope = zero, iterations = zero, before = rset(1e300);

@@ -7,6 +7,7 @@
 typedef struct {
     position_work one;
     stage_work more;
+    solver_work solver;
     vec3 *p;  // [nbody]
     aba_work aba;
     pose *T;   // [nbody]
@@ -153,7 +154,7 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
             start_stages(m, G, W->in.h);
             for (int still = 0; still < 2 && any_of(todo); still++) {
                 real gain;
-                mask ok = solve_stages(m, S, cfg->tolerance, cfg->max_iterations, still, todo, &P->more, count);
+                mask ok = solve_stages_by(m, cfg, S, still, todo, &P->one, &P->more, &P->solver, &P->aba, count);
                 if (!any_of(ok)) continue;
                 ok = both(ok, accept_stages(m, &P->more, S, W->now, P->p, E, &gain, &far));
                 count->far = sel(both(todo, far), one, count->far);
@@ -165,7 +166,7 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
             }
         }
         if (any_of(todo)) {
-            mask ok = solve_step(m, S, cfg->tolerance, cfg->max_iterations, todo, &P->one, count);
+            mask ok = solve_step_by(m, cfg, S, todo, &P->one, &P->solver, &P->aba, count);
             ok = both(ok, config_valid(m, P->one.x, P->one.u, &far));
             count->far = sel(both(todo, far), one, count->far);
             // lanes at rest stand at the placements of their start

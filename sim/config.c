@@ -13,7 +13,6 @@
 #include <string.h>
 
 #define COOKIE 0xca7e4a01u
-#define LATER (-1)  // known by name, not built in this version
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
 typedef struct choice {
@@ -35,8 +34,8 @@ static const choice methods[] = {
 
 static const choice solvers[] = {
     {"newton", CTN_NEWTON},
-    {"lm", LATER},
-    {"lbfgs", LATER},
+    {"lm", CTN_LM},
+    {"lbfgs", CTN_LBFGS},
 };
 
 typedef struct field {
@@ -86,11 +85,11 @@ ctn_batch_config ctn_batch_config_default(void)
 static const char *choice_name(const choice *choices, int n, int value)
 {
     for (int i = 0; i < n; i++)
-        if (choices[i].value == value && value != LATER) return choices[i].name;
+        if (choices[i].value == value) return choices[i].name;
     return 0;
 }
 
-/// Finds `name` among choices [n]; the message of a failure lists those of this version.
+/// Finds `name` among choices [n]; the message of a failure lists them all.
 static ctn_status choose(const char *what, const choice *choices, int n, const char *name, int *value, ctn_error *err)
 {
     enum { MOST = COUNT(methods) };
@@ -98,15 +97,12 @@ static ctn_status choose(const char *what, const choice *choices, int n, const c
     char allowed[200] = "";
     for (int i = 0; i < n; i++) {
         names[i] = choices[i].name;
-        if (choices[i].value == LATER) continue;
         const size_t used = strlen(allowed);
         snprintf(allowed + used, sizeof allowed - used, "%s%s", used ? ", " : "", choices[i].name);
     }
     if (!name) return fail(err, CTN_BAD_CONFIG, "no %s given; allowed: %s", what, allowed);
     for (int i = 0; i < n; i++) {
         if (strcmp(name, choices[i].name)) continue;
-        if (choices[i].value == LATER)
-            return fail(err, CTN_UNAVAILABLE, "%s '%s' is not available in this version; allowed: %s", what, name, allowed);
         *value = choices[i].value;
         return CTN_OK;
     }
@@ -168,11 +164,18 @@ ctn_status config_check_adaptive(const ctn_batch_config *cfg, ctn_error *err)
     if (!cfg->adaptive || estimates_error(cfg->method)) return CTN_OK;
     for (int i = 0; i < COUNT(methods); i++) {
         const size_t used = strlen(names);
-        if (methods[i].value != LATER && estimates_error((ctn_method)methods[i].value))
+        if (estimates_error((ctn_method)methods[i].value))
             snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", methods[i].name);
     }
     return fail(err, CTN_BAD_CONFIG, "auto needs a method that estimates its error; %s does not; these do: %s",
                 ctn_method_name(cfg->method), names);
+}
+
+ctn_status config_check_solver(const ctn_batch_config *cfg, ctn_error *err)
+{
+    if (cfg->method != CTN_VARIATIONAL || cfg->solver == CTN_NEWTON) return CTN_OK;
+    return fail(err, CTN_BAD_CONFIG, "%s is for the methods collocation and radau; variational has newton alone",
+                ctn_solver_name(cfg->solver));
 }
 
 static bool in_range(const field *f, double value)
@@ -216,6 +219,7 @@ ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err)
     }
     ctn_error reason;
     if (config_check_adaptive(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "dt: %s", reason.message);
+    if (config_check_solver(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "solver: %s", reason.message);
     if (cfg->dense && ctn_method_is_implicit(cfg->method))
         return fail(err, CTN_UNAVAILABLE, "dense: output between the steps is not available for %s in this version",
                     ctn_method_name(cfg->method));

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 /// Sets the number called `field` ("dt", "error_tolerance", "order", "tolerance", "max_iterations", "max_halvings", "worlds") if `value` is in its
-/// range. Otherwise changes nothing and returns CTN_BAD_CONFIG, or CTN_UNAVAILABLE for a value of a later version; the message says
-/// what is allowed and leaves the name of the field to the caller.
+/// range. Otherwise changes nothing and returns CTN_BAD_CONFIG; the message says what is allowed and leaves the name of the field to
+/// the caller.
 ctn_status config_set(ctn_batch_config *cfg, const char *field, double value, ctn_error *err);
 
 /// CTN_BAD_CONFIG if steps are adaptive and the method does not estimate its error; the message goes after the name of the field.
@@ -15,6 +15,8 @@ ctn_status config_check_adaptive(const ctn_batch_config *cfg, ctn_error *err);
 
 /// Where the configuration's method is not stable, in words; NULL: nothing to say. (docs/integrators.md)
 const char *method_limit(const ctn_batch_config *cfg);
+/// CTN_BAD_CONFIG if the method has no such solver; the message goes after the name of the field.
+ctn_status config_check_solver(const ctn_batch_config *cfg, ctn_error *err);
 
 /// For messages: the methods of ctn_method_is_implicit(), and those that have an `order`.
 #define IMPLICIT_METHODS "the methods collocation, radau and variational"

@@ -26,6 +26,11 @@
 #include "integrators/stage_residual.h"
 #include "integrators/stage_sweep.h"
 #include "integrators/stage_step.h"
+#include "integrators/jacobian_product.h"
+#include "integrators/objective.h"
+#include "integrators/levenberg_marquardt.h"
+#include "integrators/lbfgs.h"
+#include "integrators/solvers.h"
 #include "integrators/step_ladder.h"
 #include "integrators/momentum.h"
 #include "integrators/variational.h"
@@ -426,6 +431,31 @@ static stage_work layout_stages(const ctn_model *m, int s_, arena *a)
     return g;
 }
 
+/// Scratch of the solvers besides newton's, for up to `s` stages.
+static solver_work layout_solver(const ctn_model *m, ctn_solver solver, int s, arena *a)
+{
+    const size_t bodies = (size_t)m->nbody * (size_t)s, n = (size_t)m->nv * (size_t)s, triangle = n * (n + 1) / 2;
+    solver_work w = {0};
+    w.objective.product.e = take(a, bodies, sizeof(twist));
+    w.objective.product.d = take(a, bodies, sizeof(twist));
+    w.objective.product.p = take(a, bodies, sizeof(wrench));
+    w.objective.weighted = take(a, n, sizeof(real));
+    if (solver == CTN_LM) {
+        w.lm.normal = take(a, triangle, sizeof(real));
+        w.lm.factor = take(a, triangle, sizeof(real));
+        real **const rows[] = {&w.lm.g, &w.lm.y, &w.lm.z};
+        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = take(a, n, sizeof(real));
+    } else {
+        w.lbfgs.s = take(a, LBFGS_MEMORY * n, sizeof(real));
+        w.lbfgs.y = take(a, LBFGS_MEMORY * n, sizeof(real));
+        w.lbfgs.between = take(a, (size_t)s * (size_t)s, sizeof(real));
+        w.lbfgs.rho = take(a, LBFGS_MEMORY, sizeof(real));
+        real **const rows[] = {&w.lbfgs.g, &w.lbfgs.base_g, &w.lbfgs.fresh, &w.lbfgs.mixed};
+        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = take(a, n, sizeof(real));
+    }
+    return w;
+}
+
 static variational_work layout_variational(const ctn_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv;
@@ -469,6 +499,7 @@ static block_work layout_work(const ctn_model *m, const ctn_batch_config *cfg, a
         p->sweep.keep = take(a, n, sizeof(real));
         if (stages_of(cfg) > 1)
             w.po.more = layout_stages(m, carries_old(cfg) && stages_of(cfg) < 3 ? 3 : stages_of(cfg), a);  // start_old takes 3
+        if (cfg->solver != CTN_NEWTON) w.po.solver = layout_solver(m, cfg->solver, stages_of(cfg), a);
         w.po.aba = layout_aba(m, a);
         w.po.T = w.T, w.po.D = w.D;
     } else if (cfg->method == CTN_VARIATIONAL) {

@@ -104,7 +104,7 @@ static bool read_integrator(source *s, const node *n, ctn_batch_config *cfg)
         ok = read_text(s, v[METHOD], &method);
         if (ok) status = ctn_method_from_name(method, &cfg->method, &e);
         if (ok && status != CTN_OK) ok = bad_status(s, v[METHOD], status, e.message);
-        if (status == CTN_BAD_CONFIG) method = 0;  // one of a later version has a name, and its keys can be checked
+        if (status == CTN_BAD_CONFIG) method = 0;
     }
     if (v[ORDER]) {
         if (method && strcmp(method, "collocation") && strcmp(method, "variational"))
@@ -117,7 +117,8 @@ static bool read_integrator(source *s, const node *n, ctn_batch_config *cfg)
     }
     if (v[SOLVER]) {
         const bool text = read_text(s, v[SOLVER], &solver);
-        const ctn_status status = text ? ctn_solver_from_name(solver, &cfg->solver, &e) : CTN_OK;
+        ctn_status status = text ? ctn_solver_from_name(solver, &cfg->solver, &e) : CTN_OK;
+        if (status == CTN_OK && text && method) status = config_check_solver(cfg, &e);
         if (status != CTN_OK) bad_status(s, v[SOLVER], status, e.message);
         ok = ok && text && status == CTN_OK;
     }

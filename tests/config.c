@@ -48,7 +48,7 @@ START_TEST(names)
     ck_assert_ptr_null(ctn_method_name((ctn_method)999));
     ck_assert_ptr_null(ctn_method_name((ctn_method)-1));
     ck_assert_str_eq(ctn_solver_name(CTN_NEWTON), "newton");
-    ck_assert_ptr_null(ctn_solver_name((ctn_solver)1));
+    ck_assert_ptr_null(ctn_solver_name((ctn_solver)3));
     ck_assert_ptr_null(ctn_solver_name((ctn_solver)-1));
 }
 END_TEST
@@ -78,10 +78,12 @@ START_TEST(names_that_are_refused)
     }
     ctn_solver solver = CTN_NEWTON;
     ctn_error err;
-    ck_assert_int_eq(ctn_solver_from_name("lbfgs", &solver, &err), CTN_UNAVAILABLE);
-    ck_assert_str_eq(err.message, "solver 'lbfgs' is not available in this version; allowed: newton");
+    ck_assert_int_eq(ctn_solver_from_name("lbfgs", &solver, &err), CTN_OK);
+    ck_assert_int_eq(solver, CTN_LBFGS);
+    ck_assert_int_eq(ctn_solver_from_name("lm", &solver, &err), CTN_OK);
+    ck_assert_int_eq(solver, CTN_LM);
     ck_assert_int_eq(ctn_solver_from_name("newtons", &solver, &err), CTN_BAD_CONFIG);
-    ck_assert_str_eq(err.message, "unknown solver 'newtons'; did you mean 'newton'? allowed: newton");
+    ck_assert_str_eq(err.message, "unknown solver 'newtons'; did you mean 'newton'? allowed: newton, lm, lbfgs");
     ck_assert_int_eq(ctn_solver_from_name("newton", &solver, 0), CTN_OK);
 }
 END_TEST

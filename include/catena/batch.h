@@ -26,6 +26,8 @@ typedef enum ctn_method {
 /// How position-based methods solve their equations.
 typedef enum ctn_solver {
     CTN_NEWTON,  // exact Newton step by an O(N) sweep, with line search
+    CTN_LM,      // Levenberg-Marquardt with dense normal equations, O(N^3); collocation and radau
+    CTN_LBFGS,   // quasi-Newton of limited memory, O(N) a step of many; collocation and radau
 } ctn_solver;
 
 /// Configuration of a batch. Start from ctn_batch_config_default() or ctn_scene_config(); a plain struct, copied in.
@@ -44,7 +46,7 @@ typedef struct ctn_batch_config {
     ctn_solver solver;       // implicit methods, default CTN_NEWTON
     double tolerance;        // residual at which a solve stops, relative to each joint's scale of force (docs/integrators.md),
                              // > 0, default 1e-9; larger: fewer iterations, the steps' laws hold less exactly
-    int max_iterations;      // Newton iterations before a step is halved, default 60
+    int max_iterations;      // before a step is halved, default 60; lbfgs makes up to 50 times as many
     int max_halvings;        // how often a step may be halved in a row before its world freezes, default 10
     bool dense;              // default false. true: keep what ctn_batch_dense needs; for explicit methods
     const char *engine;      // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512".
@@ -63,7 +65,7 @@ CTN_API const char *ctn_solver_name(ctn_solver solver);
 /// Whether a method solves equations in each step: solver, tolerance, max_iterations and max_halvings matter to it.
 CTN_API bool ctn_method_is_implicit(ctn_method method);
 
-/// Looks a name up; returns CTN_BAD_CONFIG with what is allowed, CTN_UNAVAILABLE for a method of a later version.
+/// Looks a name up; returns CTN_BAD_CONFIG with what is allowed.
 CTN_API ctn_status ctn_method_from_name(const char *name, ctn_method *method, ctn_error *err);
 CTN_API ctn_status ctn_solver_from_name(const char *name, ctn_solver *solver, ctn_error *err);
 

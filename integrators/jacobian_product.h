@@ -1,0 +1,166 @@
+/// The Jacobian of the rows of a position-based step times a vector, and its transpose, in O(N). (docs/theory.md 4.3, 5.2)
+///
+/// J is the matrix that the Newton sweeps factor (newton_sweep.h, stage_sweep.h); a vector y of joint increments passes it in two passes:
+///
+///     outwards   e = d_parent,  d = e + S y
+///     inwards    p = P d + sum of the children's,  J y = S'(p + N~ e) + K y,  to the parent: p + N y
+///
+/// P are the body's own blocks, N y = (S y) x* w / 2 and S'N~ e = N'e with w the wrench of the subtree. Of several stages only the factors
+/// h_ij of the cross inertias and K tell J' from J; with one stage J is the Hessian of the energy. Rows of balls are gradients by turns, whose
+/// derivative is J + [r]x / 2.
+#ifndef CATENA_JACOBIAN_PRODUCT_H
+#define CATENA_JACOBIAN_PRODUCT_H
+
+/// Scratch of one lane block, arrays [nbody][stages].
+typedef struct {
+    twist *e, *d;
+    wrench *p;
+} product_work;
+
+/// S y, world axes.
+FN twist joint_twist(const ctn_body *b, mat3 R, const real *y)
+{
+    twist D;
+    D.w = D.v = zero3();
+    switch (b->kind) {
+    case JOINT_BALL: D.w = mul(R, vec(y[0], y[1], y[2])); break;
+    case JOINT_TRANSLATION: D.v = vec(y[0], y[1], y[2]); break;
+    case JOINT_PRISMATIC: D.v = scale(R.z, y[0]); break;
+    case JOINT_HELICAL: D.w = scale(R.z, y[0]), D.v = scale(R.z, rset(b->pitch) * y[0]); break;
+    default: D.w = scale(R.z, y[0]);
+    }
+    return D;
+}
+
+/// S'w.
+FN void joint_rows(const ctn_body *b, mat3 R, wrench w, real *r)
+{
+    if (b->kind == JOINT_BALL || b->kind == JOINT_TRANSLATION) {
+        const vec3 row = b->kind == JOINT_BALL ? tmul(R, w.n) : w.f;
+        r[0] = row.x, r[1] = row.y, r[2] = row.z;
+    } else r[0] = joint_row(b, b->kind, R.z, w);
+}
+
+/// Twists of a body under the increments y of its joint: e without them, d with them. up: d of the parent.
+FN void twist_outward(const ctn_body *b, const placement *T, const twist *up, const real *y, twist *e, twist *d)
+{
+    e->w = e->v = zero3();
+    if (!(b->flags & BODY_ROOT)) {
+        *e = *up;
+        if (has_arm(form_of(b))) e->v = cross_add(e->v, e->w, T->r);
+    }
+    *d = joint_twist(b, T->R, y);
+    d->w = add(d->w, e->w), d->v = add(d->v, e->v);
+}
+
+/// Rows of a joint but K y, and p [stage] to the parent's, about its origin. w: wrench of the subtree; up: p of the parent.
+FN void product_inward(const ctn_body *b, const placement *T, wrench w, twist e, wrench p, const real *y, real *r, wrench *up)
+{
+    if (!(b->flags & BODY_ROOT)) {
+        const real half = rset(0.5);
+        wrench N;  // N~ e
+        N.n = scale(cross_add(cross(w.n, e.w), w.f, e.v), half), N.f = scale(cross(w.f, e.w), half);
+        joint_rows(b, T->R, wrench_add(p, N), r);
+        const twist s = joint_twist(b, T->R, y);
+        N.n = scale(cross_add(cross(s.w, w.n), s.v, w.f), half), N.f = scale(cross(s.w, w.f), half);
+        p = wrench_add(p, N);
+        *up = wrench_add(*up, has_arm(form_of(b)) ? wrench_shift(p, T->r) : p);
+    } else joint_rows(b, T->R, p, r);
+}
+
+/// [A, [b]x; -[b]x, m] d.
+FN wrench block_times(sym3 A, vec3 b, real mass, twist d)
+{
+    wrench p;
+    p.n = cross_add(smul(A, d.w), b, d.v);
+    p.f = cross_add(scale(d.v, mass), d.w, b);
+    return p;
+}
+
+/// out = J y of the step of order 2, after residual(). y, out [nv]
+KERNEL void step_product(const ctn_model *m, const solve *W, const real *y, product_work *work, real *out)
+{
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const iterate_body *t = &W->body[i];
+        twist_outward(b, &W->now[i], b->flags & BODY_ROOT ? NULL : &work->d[b->parent], y + b->vadr, &work->e[i], &work->d[i]);
+        work->p[i] = wrench_zero();
+        if (b->flags & BODY_MASS) work->p[i] = block_times(t->A, t->b, rset(b->mass) * W->in.k2, work->d[i]);
+    }
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const ctn_body *b = &m->bodies[i];
+        const real *u = y + b->vadr;
+        real *r = out + b->vadr;
+        product_inward(b, &W->now[i], W->sum[i], work->e[i], work->p[i], u, r, b->flags & BODY_ROOT ? NULL : &work->p[b->parent]);
+        if (!has_terms(b, W->in.tau)) continue;
+        if (b->nv == 1) r[0] = fmadd(W->terms[i].k.xx, u[0], r[0]);
+        else {
+            const vec3 k = smul(W->terms[i].k, vec(u[0], u[1], u[2]));
+            r[0] = r[0] + k.x, r[1] = r[1] + k.y, r[2] = r[2] + k.z;
+        }
+    }
+}
+
+/// Wrench on body i at stage a that its twists at all stages make; transposed: with the blocks of J'.
+FN wrench stage_blocks_times(const ctn_body *b, const stages *W, int i, int a, bool transposed, const twist *d)
+{
+    const stage_table *t = W->table;
+    const int s = t->stages;
+    const stage_body *o = &W->body[i * s];
+    const real mass = rset(b->mass) * W->in.k2;
+    wrench p = block_times(o[a].A, o[a].b, rset(t->h[a][a]) * mass, d[a]);
+    for (int l = 0; l < s; l++) {
+        if (l == a) continue;
+        const real h = rset(transposed ? t->h[l][a] : t->h[a][l]) * W->in.k2;
+        const mat3 Q = mmul(o[a].T.R, o[l].W);
+        const vec3 turned = sub(scale(d[l].w, Q.x.x + Q.y.y + Q.z.z), tmul(Q, d[l].w));
+        p.n = add_scaled(p.n, cross_add(turned, o[a].c, d[l].v), h);
+        p.f = add_scaled(p.f, cross_add(scale(d[l].v, rset(b->mass)), d[l].w, o[l].c), h);
+    }
+    return p;
+}
+
+/// out += K y of joint i at stage a, or K'y.
+FN void stage_terms_times(const ctn_model *m, const ctn_body *b, const stages *W, int a, bool transposed, const real *y,
+                          real *out)
+{
+    const int s = W->table->stages, n = b->nv;
+    const real *K = W->K + 3 * s * s * b->dof;
+    for (int l = 0; l < s; l++)
+        for (int k = 0; k < n; k++)
+            for (int j = 0; j < n; j++) {
+                const int row = n * (transposed ? l : a), column = transposed ? a : l;
+                const real u = y[l * m->nv + b->vadr + j];
+                real *r = &out[a * m->nv + b->vadr + k];
+                if (b->kind == JOINT_BALL)
+                    *r = fmadd(transposed ? K[3 * s * (row + j) + 3 * column + k] : K[3 * s * (row + k) + 3 * column + j], u, *r);
+                else if (j == k) *r = fmadd(K[s * (row + k) + column], u, *r);
+            }
+}
+
+/// out = J y of the step with stages, or J'y, after stage_rows(). y, out [stages][nv]
+KERNEL void stage_product(const ctn_model *m, const stages *W, bool transposed, const real *y, product_work *work, real *out)
+{
+    const int s = W->table->stages;
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        for (int a = 0; a < s; a++)
+            twist_outward(b, &W->body[i * s + a].T, b->flags & BODY_ROOT ? NULL : &work->d[b->parent * s + a],
+                          y + a * m->nv + b->vadr, &work->e[i * s + a], &work->d[i * s + a]);
+        for (int a = 0; a < s; a++)
+            if (b->flags & BODY_MASS) work->p[i * s + a] = stage_blocks_times(b, W, i, a, transposed, work->d + i * s);
+            else work->p[i * s + a] = wrench_zero();
+    }
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const ctn_body *b = &m->bodies[i];
+        for (int a = 0; a < s; a++) {
+            const stage_body *o = &W->body[i * s + a];
+            const int at = a * m->nv + b->vadr;
+            product_inward(b, &o->T, o->w, work->e[i * s + a], work->p[i * s + a], y + at, out + at,
+                           b->flags & BODY_ROOT ? NULL : &work->p[b->parent * s + a]);
+            if (has_terms(b, W->in.tau)) stage_terms_times(m, b, W, a, transposed, y, out);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,42 @@
+/// The solvers of a position-based step by name: newton (position_step.h, stage_step.h), lm, lbfgs. All solve for the same rows from the
+/// same first guess, to the same tolerance.
+#ifndef CATENA_SOLVERS_H
+#define CATENA_SOLVERS_H
+
+/// Scratch of one lane block of the solvers besides newton's.
+typedef struct {
+    objective_work objective;
+    lm_work lm;
+    lbfgs_work lbfgs;
+} solver_work;
+
+/// lm or lbfgs from the iterate in `one`, or in `more` if that is not NULL.
+KERNEL mask minimise(const ctn_model *m, const ctn_batch_config *cfg, mask active, position_work *one, stage_work *more,
+                     solver_work *W, aba_work *aba, position_counts *count)
+{
+    const objective F = objective_of(m, one, more, &W->objective, aba, cfg->solver == CTN_LBFGS);
+    real *at = more ? &more->residual : &one->residual;
+    if (cfg->solver == CTN_LM) return solve_lm(m, &F, &W->lm, cfg->tolerance, cfg->max_iterations, active, count, at);
+    return solve_lbfgs(m, &F, &W->lbfgs, cfg->tolerance, cfg->max_iterations, active, count, at);
+}
+
+/// solve_step() with the solver of the configuration.
+KERNEL mask solve_step_by(const ctn_model *m, const ctn_batch_config *cfg, const position_state *S, mask active, position_work *P,
+                          solver_work *W, aba_work *aba, position_counts *count)
+{
+    if (cfg->solver == CTN_NEWTON) return solve_step(m, S, cfg->tolerance, cfg->max_iterations, active, P, count);
+    start_step(m, &P->W);
+    predict_step(m, S, P, active);
+    return minimise(m, cfg, active, P, NULL, W, aba, count);
+}
+
+/// solve_stages() with the solver of the configuration.
+KERNEL mask solve_stages_by(const ctn_model *m, const ctn_batch_config *cfg, const position_state *S, bool still, mask active,
+                            position_work *one, stage_work *P, solver_work *W, aba_work *aba, position_counts *count)
+{
+    if (cfg->solver == CTN_NEWTON) return solve_stages(m, S, cfg->tolerance, cfg->max_iterations, still, active, P, count);
+    predict_stages(m, S, P, still, active);
+    return minimise(m, cfg, active, one, P, W, aba, count);
+}
+
+#endif
