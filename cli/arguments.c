@@ -18,7 +18,7 @@ static const struct {
 } options[OPTIONS] = {
     [OPT_STEPS] = {"steps", 'n', "N", "make N steps"},
     [OPT_DURATION] = {"duration", 0, "S", "simulate S seconds (default: the scene's duration)"},
-    [OPT_DT] = {"dt", 0, "S", "time step in seconds, or auto: parts as large as --tolerance allows"},
+    [OPT_DT] = {"dt", 0, "S", "time step in seconds, or auto: parts as large as --tolerance allows (dop853, radau)"},
     [OPT_INTERVAL] = {"interval", 0, "S", "with --dt auto: length of a step, which is made in parts (0.01)"},
     [OPT_METHOD] = {"method", 'm', "NAME", "euler, semi-implicit, rk2, rk3, rk4, dop853, collocation, radau or variational"},
     [OPT_ORDER] = {"order", 0, "K", "order of collocation: 2 to 6; of variational: 2 or 4"},

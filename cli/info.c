@@ -86,8 +86,8 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     const char *const number = method_number(&s->cfg, &value);
     if (number) printf(", %s %d", number, value);
     if (ctn_method_is_implicit(s->cfg.method))
-        printf(", solver %s, tolerance %g, max_iterations %d, max_halvings %d", ctn_solver_name(s->cfg.solver), s->cfg.tolerance,
-               s->cfg.max_iterations, s->cfg.max_halvings);
+        printf(", solver %s%s %g, max_iterations %d, max_halvings %d", ctn_solver_name(s->cfg.solver),
+               s->cfg.adaptive ? " to" : ", tolerance", s->cfg.tolerance, s->cfg.max_iterations, s->cfg.max_halvings);
     const char *const limit = method_limit(&s->cfg);
     if (limit) printf("\nstability  %s", limit);
     printf("\nduration   ");

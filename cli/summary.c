@@ -46,7 +46,8 @@ void print_summary(const run *r)
     int value;
     const char *const number = method_number(cfg, &value);
     if (number) printf(", %s %d", number, value);
-    if (solves(r)) printf(", %s, tolerance %g", ctn_solver_name(cfg->solver), cfg->tolerance);
+    if (solves(r)) printf(", %s", ctn_solver_name(cfg->solver));
+    if (solves(r)) printf(cfg->adaptive ? " to %g" : ", tolerance %g", cfg->tolerance);
     printf("\nengine        %s, %d world%s\n", cfg->engine, cfg->worlds, cfg->worlds == 1 ? "" : "s");
     printf("steps         %ld, %.6g s simulated in %.3g s", r->done, simulated(r), r->wall);
     if (r->wall > 0 && r->done) printf(", %.3g times real time", simulated(r) / r->wall);
@@ -118,7 +119,7 @@ int print_json_summary(const run *r)
     if (number) json_number(root, number, value);
     if (solves(r)) {
         json_text(root, "solver", ctn_solver_name(cfg->solver));
-        json_number(root, "tolerance", cfg->tolerance);
+        json_number(root, cfg->adaptive ? "solver_tolerance" : "tolerance", cfg->tolerance);
     }
     json_number(root, "dt", cfg->dt);
     cJSON_AddBoolToObject(root, "adaptive", cfg->adaptive);

@@ -40,6 +40,14 @@ KERNEL real largest_rate(const ctn_model *m, const real *x)
     return most;
 }
 
+/// The error e of a joint's coordinates after the increment u, as above; each [nv] of the joint.
+FN real coordinate_error(const ctn_body *b, const real *u, const real *e)
+{
+    real length = rset(0), sum = rset(0);
+    for (int k = 0; k < b->nv; k++) length = fmadd(u[k], u[k], length), sum = fmadd(e[k], e[k], sum);
+    return root(sum) / (joint_unit(b) + root(length));
+}
+
 /// The error of a part of size h from velocities v to w by the increments u, as above; eq, ev [nv]: estimated errors of u and w. NaN
 /// or infinite if any of them is.
 KERNEL real error_norm(const ctn_model *m, real h, const real *u, const real *v, const real *w, const real *eq, const real *ev)
@@ -48,8 +56,8 @@ KERNEL real error_norm(const ctn_model *m, real h, const real *u, const real *v,
     real most = rset(0);
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
-        const real s = joint_unit(b);
-        most = larger(most, larger(joint_length(b, eq) / (s + joint_length(b, u)), joint_length(b, ev) / (s * rho)));
+        const real q = coordinate_error(b, u + b->vadr, eq + b->vadr);
+        most = larger(most, larger(q, joint_length(b, ev) / (joint_unit(b) * rho)));
     }
     return most;
 }

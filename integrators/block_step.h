@@ -116,6 +116,7 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
     c->fallbacks = c->fewer = c->substeps = c->rejected = c->residual = c->part = zero;
     position_state P = as_position(S);
     variational_state V = as_variational(S);
+    interpolant *const dense = cfg->dense ? &S->part : NULL;
     if (position_based(cfg->method)) {
         solve *one = &W->po.one.W;
         one->in.q = S->q, one->in.rate = S->v, one->V = S->V, one->in.tau = tau;
@@ -126,9 +127,13 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
         mask done;
         if (solves_equations(cfg->method)) {
             position_counts k = {zero, zero, zero, zero, zero, zero, zero, zero, zero};
-            real at;
+            real at, frozen = zero;
             if (cfg->method == CTN_VARIATIONAL) done = variational_step(m, cfg, tau, &V, active, &W->va, &k, &at);
-            else done = position_step(m, cfg, &P, active, &W->po, &k, &at);
+            else if (cfg->adaptive) {
+                adaptive_counts parts = {zero, zero, zero, zero};
+                done = adaptive_stages(m, cfg, &P, S->control, dense, active, &W->po, &k, &parts, &at);
+                c->rejected = c->rejected + parts.rejected, frozen = parts.frozen;
+            } else done = position_step(m, cfg, &P, dense, active, &W->po, &k, &at);
             c->iterations = c->iterations + k.iterations;
             c->iterations_max = sel(gt(k.iterations, c->iterations_max), k.iterations, c->iterations_max);
             c->evaluations = c->evaluations + k.evaluations;
@@ -138,13 +143,14 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
             c->substeps = c->substeps + k.substeps;
             c->residual = sel(gt(k.residual, c->residual), k.residual, c->residual);
             c->part = sel(both(active, not_(done)), at, c->part);
-            const real reason = sel(gt(k.far, zero), rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_CONVERGED));
+            const real fallen = sel(gt(k.far, zero), rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_CONVERGED));
+            const real reason = sel(gt(frozen, zero), frozen, fallen);
             c->frozen = sel(both(active, not_(done)), reason, c->frozen);
             c->steps = c->steps + sel(both(active, done), one, zero);
         } else if (cfg->adaptive) {
             adaptive_counts k = {zero, zero, zero, zero};
             real at;
-            done = adaptive_step(m, cfg, S->q, S->v, S->control, cfg->dense ? &S->part : NULL, tau, active, &W->ex, &k, &at);
+            done = adaptive_step(m, cfg, S->q, S->v, S->control, dense, tau, active, &W->ex, &k, &at);
             c->evaluations = c->evaluations + k.evaluations;
             c->substeps = c->substeps + k.parts, c->rejected = c->rejected + k.rejected;
             c->part = sel(both(active, not_(done)), at, c->part);
@@ -155,7 +161,7 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
             c->evaluations = c->evaluations + sel(active, calls, zero);
             mask far;
             done = both(active, config_valid(m, W->ex.x, W->ex.w, &far));
-            if (cfg->dense) start_part(m, &S->part, S->q, S->v, tau, rset(cfg->dt), done);
+            if (dense) start_part(m, dense, S->q, S->v, tau, rset(cfg->dt), done);
             for (int k = 0; k < m->nq; k++) S->q[k] = sel(done, W->ex.x[k], S->q[k]);
             for (int k = 0; k < m->nv; k++) S->v[k] = sel(done, W->ex.w[k], S->v[k]);
             const real reason = sel(far, rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_FINITE));
@@ -167,11 +173,14 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
     }
 }
 
-/// The state at t (0 to 1) of the part that was carried out last, into W->ex.x [nq] and W->ex.w [nv]. fit: find the coefficients first.
-KERNEL void block_interpolate(const ctn_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, double t, bool fit)
+/// The state at t (0 to 1) of the part that was carried out last, into x [nq] and w [nv]. fit: find the coefficients first.
+KERNEL void block_interpolate(const ctn_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, double t, bool fit,
+                              real *x, real *w)
 {
-    if (fit) fit_explicit(m, cfg->method, &S->part, &W->ex);
-    interpolate(m, &S->part, rset(t), W->ex.u, W->ex.x, W->ex.w);
+    const bool position = position_based(cfg->method);
+    if (fit && position) keep_still(m, &S->part);
+    else if (fit) fit_explicit(m, cfg->method, &S->part, &W->ex);
+    interpolate(m, &S->part, rset(t), position ? W->po.one.u : W->ex.u, x, w);
 }
 
 #endif

@@ -136,6 +136,16 @@ KERNEL mask solve_step(const ctn_model *m, const position_state *S, double toler
     return converged;
 }
 
+/// The increment of a joint from q in the chart there, to the iterate in P; u [nv] of the joint.
+FN void joint_increment(const ctn_body *b, const real *q, const position_work *P, real *u)
+{
+    if (b->kind == JOINT_BALL) {
+        const vec3 turn = ball_increment(b, q, P->x);
+        u[0] = turn.x, u[1] = turn.y, u[2] = turn.z;
+    } else
+        for (int k = 0; k < b->nv; k++) u[k] = P->u[b->vadr + k];
+}
+
 /// Makes the solution of solve_step the state, in the lanes `where`. all: no other lane has moved. whole: lanes whose step
 /// was not halved.
 KERNEL void commit_step(const ctn_model *m, position_state *S, position_work *P, mask where, bool all, mask whole)
@@ -146,16 +156,13 @@ KERNEL void commit_step(const ctn_model *m, position_state *S, position_work *P,
         const ctn_body *b = &m->bodies[i];
         const placement *t = &W->now[i];
         placement *k = &W->start[i];
-        real rate[3];
-        if (b->kind == JOINT_BALL) {
-            const vec3 u = scale(ball_increment(b, S->q, P->x), s);
-            rate[0] = u.x, rate[1] = u.y, rate[2] = u.z;
-        } else
-            for (int j = 0; j < b->nv; j++) rate[j] = P->u[b->vadr + j] * s;
+        real u[3];
+        joint_increment(b, S->q, P, u);
         for (int j = 0; j < b->nv; j++) {
             real *r = &S->rate[b->vadr + j], *g = &S->gain[b->vadr + j];
-            *g = sel(where, sel(whole, rate[j] - *r, rset(0)), *g);
-            *r = sel(where, rate[j], *r);
+            const real rate = u[j] * s;
+            *g = sel(where, sel(whole, rate - *r, rset(0)), *g);
+            *r = sel(where, rate, *r);
         }
         if (b->flags & BODY_MASS) {
             rate_pose *V = &S->V[i];

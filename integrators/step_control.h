@@ -14,7 +14,7 @@ typedef struct {
     real error;  // of the last accepted part, at least 1e-4
 } step_control;
 
-/// x^a for x > 0 and 0 <= a < 1, a taken to 2^-12: the product of the roots x^(1/2), x^(1/4), ... that a is made of.
+/// x^a for x > 0 and 0 <= a <= 1, a taken to 2^-12: the product of the roots x^(1/2), x^(1/4), ... that a is made of.
 FN real small_power(real x, double a)
 {
     real y = rset(1);

@@ -19,7 +19,7 @@ FN int stages_of(const ctn_batch_config *cfg) { return cfg->method == CTN_RADAU 
 
 /// What the state holds besides q, rates, their gain and V: `old` and `old_rate`; `created`.
 FN bool carries_old(const ctn_batch_config *cfg) { return cfg->method == CTN_COLLOCATION && cfg->order > 2; }
-FN bool carries_energy(const ctn_batch_config *cfg) { return cfg->method == CTN_RADAU && cfg->stages > 1; }
+FN bool carries_energy(const ctn_batch_config *cfg) { return cfg->method == CTN_RADAU && cfg->stages > 1 && !cfg->adaptive; }
 
 /// The table to try after `failed` others; NULL: the method of order 2.
 FN const stage_table *ladder_rung(const ctn_batch_config *cfg, int failed)
@@ -39,6 +39,18 @@ FN const stage_table *ladder_rung(const ctn_batch_config *cfg, int failed)
         default: break;
         }
     return found;
+}
+
+/// Gets the solve with the stages of a table ready, from the state at a step whose size is set.
+FN void enter_rung(const ctn_model *m, const stage_table *table, const position_state *S, ladder_work *P)
+{
+    const solve *W = &P->one.W;
+    stages *G = &P->more.W;
+    G->table = table, G->start = W->start;
+    G->in.q = S->q, G->in.tau = W->in.tau, G->in.x = P->more.x, G->in.u = P->more.u;
+    G->V = table->old > 0 ? S->old : S->V;
+    G->in.rate = table->old > 0 ? S->old_rate : S->rate;
+    start_stages(m, G, W->in.h);
 }
 
 /// Where the solution in P may be taken: it is finite, its angles are in range, and it does not gain energy from nothing. The equations
@@ -99,7 +111,7 @@ KERNEL void start_old(const ctn_model *m, const ctn_batch_config *cfg, position_
     if (!any_of(fresh)) return;
     stage_work *Q = &P->more;
     stages *G = &Q->W;
-    G->table = &radau3, G->V = S->V, G->in.rate = S->rate;
+    enter_rung(m, &radau3, S, P);
     start_stages(m, G, rset(-old) * P->one.W.in.h);
     const mask ok = solve_stages(m, S, cfg->tolerance, cfg->max_iterations, false, fresh, Q, count);
     const int last = G->table->stages - 1;
@@ -129,9 +141,9 @@ KERNEL void start_old(const ctn_model *m, const ctn_batch_config *cfg, position_
 }
 
 /// One step of size dt in the lanes `active`. Placements of the start are in one.W.start. Returns where it was completed; elsewhere
-/// the state is that of the last part that was, `at` (0..1) tells which.
-KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, position_state *S, mask active, ladder_work *P,
-                          position_counts *count, real *at)
+/// the state is that of the last part that was, `at` (0..1) tells which. dense: takes note of the last part; may be NULL.
+KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, position_state *S, interpolant *dense, mask active,
+                          ladder_work *P, position_counts *count, real *at)
 {
     const real one = rset(1), zero = rset(0), half = rset(0.5);
     real part = one, here = zero, row = zero;  // size of the next part, where it starts, halvings in a row
@@ -144,20 +156,15 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
         const bool law = carries_energy(cfg);  // of energy, to go by
         const real E = law ? position_energy(m, S->q, S->rate, S->V, W->start, P->p) : zero;
         for (int failed = 0; (table = ladder_rung(cfg, failed)) != NULL && any_of(todo); failed++) {
-            stages *G = &P->more.W;
-            G->start = W->start;
-            G->in.q = S->q, G->in.tau = W->in.tau, G->in.x = P->more.x, G->in.u = P->more.u;
             if (table->old > 0) start_old(m, cfg, S, P, table->old, todo, count);
-            G->table = table;
-            G->V = table->old > 0 ? S->old : S->V;
-            G->in.rate = table->old > 0 ? S->old_rate : S->rate;
-            start_stages(m, G, W->in.h);
+            enter_rung(m, table, S, P);
             for (int still = 0; still < 2 && any_of(todo); still++) {
                 real gain;
                 mask ok = solve_stages_by(m, cfg, S, still, todo, &P->one, &P->more, &P->solver, &P->aba, count);
                 if (!any_of(ok)) continue;
                 ok = both(ok, accept_stages(m, &P->more, S, W->now, P->p, E, &gain, &far));
                 count->far = sel(both(todo, far), one, count->far);
+                if (dense) keep_stages(m, dense, S, &P->more, ok);
                 commit_stages(m, S, &P->more, W->start, ok);
                 if (law) S->created[0] = S->created[0] + sel(ok, gain, zero);
                 count->residual = sel(both(ok, gt(P->more.residual, count->residual)), P->more.residual, count->residual);
@@ -169,6 +176,7 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
             mask ok = solve_step_by(m, cfg, S, todo, &P->one, &P->solver, &P->aba, count);
             ok = both(ok, config_valid(m, P->one.x, P->one.u, &far));
             count->far = sel(both(todo, far), one, count->far);
+            if (dense) keep_stage(m, dense, S, &P->one, ok);
             // lanes at rest stand at the placements of their start
             if (any_of(ok)) commit_step(m, S, &P->one, ok, !any_of(both(todo, not_(ok))), le(one, part));
             count->residual = sel(both(ok, gt(P->one.residual, count->residual)), P->one.residual, count->residual);

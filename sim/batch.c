@@ -88,6 +88,8 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     if (!batch) goto no_memory;
     batch->model = model, batch->engine = engine, batch->cfg = *cfg;
     batch->cfg.engine = engine->name;
+    // what a solve leaves over acts as an impulse, over all parts to come: small beside the error that a part may have
+    if (cfg->adaptive) batch->cfg.tolerance = fmin(cfg->tolerance, 1e-6 * cfg->error_tolerance);
     batch->blocks = (cfg->worlds - 1) / engine->lanes + 1;
     batch->constants = model_constants(model);
     batch->state_size = round_up(engine->state_size(model, cfg));

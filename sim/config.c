@@ -156,7 +156,7 @@ ctn_status ctn_solver_from_name(const char *name, ctn_solver *solver, ctn_error 
     return status;
 }
 
-static bool estimates_error(ctn_method method) { return method == CTN_DOP853; }
+static bool estimates_error(ctn_method method) { return method == CTN_DOP853 || method == CTN_RADAU; }
 
 ctn_status config_check_adaptive(const ctn_batch_config *cfg, ctn_error *err)
 {
@@ -220,7 +220,7 @@ ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err)
     ctn_error reason;
     if (config_check_adaptive(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "dt: %s", reason.message);
     if (config_check_solver(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "solver: %s", reason.message);
-    if (cfg->dense && ctn_method_is_implicit(cfg->method))
+    if (cfg->dense && cfg->method == CTN_VARIATIONAL)
         return fail(err, CTN_UNAVAILABLE, "dense: output between the steps is not available for %s in this version",
                     ctn_method_name(cfg->method));
     return CTN_OK;

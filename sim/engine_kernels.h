@@ -31,14 +31,16 @@
 #include "integrators/levenberg_marquardt.h"
 #include "integrators/lbfgs.h"
 #include "integrators/solvers.h"
+#include "integrators/interpolant.h"
+#include "integrators/stage_dense.h"
 #include "integrators/step_ladder.h"
 #include "integrators/momentum.h"
 #include "integrators/variational.h"
 #include "integrators/variational_sweep.h"
 #include "integrators/variational_step.h"
 #include "integrators/step_control.h"
-#include "integrators/interpolant.h"
 #include "integrators/adaptive_step.h"
+#include "integrators/stage_adaptive.h"
 #include "integrators/block_step.h"
 #include "integrators/position_adjoint.h"
 #include "integrators/explicit_adjoint.h"
@@ -595,9 +597,11 @@ static void run_interpolate(const ctn_model *m, const ctn_batch_config *cfg, voi
     block_state S = open_state(m, cfg, state);
     block_work W = open_work(m, cfg, work);
     double lane[LANES] __attribute__((aligned(64)));
-    block_interpolate(m, cfg, &S, &W, t, fit);
-    if (q) lane_scatter(q, count, W.ex.x, m->nq);
-    if (v) lane_scatter(v, count, W.ex.w, m->nv);
+    const bool position = position_based(cfg->method);
+    real *const x = position ? W.po.one.x : W.ex.x, *const w = position ? W.po.one.d : W.ex.w;
+    block_interpolate(m, cfg, &S, &W, t, fit, x, w);
+    if (q) lane_scatter(q, count, x, m->nq);
+    if (v) lane_scatter(v, count, w, m->nv);
     lane_store(lane, *S.part.size);
     for (int l = 0; l < count; l++) size[l] = lane[l];
 }

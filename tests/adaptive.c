@@ -286,7 +286,7 @@ END_TEST
 
 START_TEST(refusals)
 {
-    static const ctn_method none[] = {CTN_EULER, CTN_SEMI_IMPLICIT, CTN_RK2, CTN_RK3, CTN_RK4, CTN_COLLOCATION};
+    static const ctn_method none[] = {CTN_EULER, CTN_SEMI_IMPLICIT, CTN_RK2, CTN_RK3, CTN_RK4, CTN_COLLOCATION, CTN_VARIATIONAL};
     ctn_model *const m = compile(pendulum);
     ctn_error err;
     for (size_t k = 0; k < sizeof none / sizeof *none; k++) {
@@ -301,10 +301,10 @@ START_TEST(refusals)
                       err.message);
     }
     ctn_batch_config cfg = ctn_batch_config_default();
-    cfg.method = CTN_COLLOCATION, cfg.dense = true;
+    cfg.method = CTN_VARIATIONAL, cfg.dense = true;
     ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
     ck_assert_int_eq(err.status, CTN_UNAVAILABLE);
-    ck_assert_str_eq(err.message, "dense: output between the steps is not available for collocation in this version");
+    ck_assert_str_eq(err.message, "dense: output between the steps is not available for variational in this version");
     cfg.method = CTN_RK4, cfg.dense = false;
     ctn_batch *b = ctn_batch_create(m, &cfg, &err);
     double q = 7;

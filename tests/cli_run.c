@@ -230,6 +230,13 @@ START_TEST(adaptive)
     ck_assert_double_eq(number(j, "integrator.dt"), 0.01);  // not the scene's, which is a step
     ck_assert_double_eq(number(j, "integrator.error_tolerance"), 1e-6);
     cJSON_Delete(j);
+    j = catena_json(0, "run", source(PENDULUM), "--method", "radau", "--stages", "3", "--dt", "auto", "--interval", "0.5",
+                    "--tolerance", "1e-7", "--duration", "5", "--json", NULL);
+    ck_assert(cJSON_IsTrue(member(j, "adaptive")) && number(j, "stages") == 3);
+    ck_assert_double_eq(number(j, "tolerance"), 1e-7);
+    ck_assert_double_eq(number(j, "solver_tolerance"), 1e-6 * 1e-7);
+    for (int k = 0; k < 2; k++) ck_assert_double_eq_tol(cJSON_GetArrayItem(member(j, "final.q"), k)->valuedouble, q[k], 1e-4);
+    cJSON_Delete(j);
     char parts[60];
     snprintf(parts, sizeof parts, "parts         %ld, and %ld rejected", s.substeps, s.rejected);
     outcome o = catena("run", source(PENDULUM), "--method", "dop853", "--dt", "auto", "--interval", "0.5", "--tolerance", "1e-7",

@@ -36,14 +36,16 @@
 #include "integrators/levenberg_marquardt.h"
 #include "integrators/lbfgs.h"
 #include "integrators/solvers.h"
+#include "integrators/interpolant.h"
+#include "integrators/stage_dense.h"
 #include "integrators/step_ladder.h"
 #include "integrators/momentum.h"
 #include "integrators/variational.h"
 #include "integrators/variational_sweep.h"
 #include "integrators/variational_step.h"
 #include "integrators/step_control.h"
-#include "integrators/interpolant.h"
 #include "integrators/adaptive_step.h"
+#include "integrators/stage_adaptive.h"
 #include "integrators/block_step.h"
 #include "integrators/position_adjoint.h"
 #include "integrators/explicit_adjoint.h"
@@ -75,7 +77,7 @@ KERNEL void guard_all(const ctn_model *m, const ctn_batch_config *cfg, guard_wor
     fd_matrices(m, q, v, &w->id, &w->factors, out, H, H, H, 1);
     block_set(m, cfg, &w->state, &w->block, q, v);
     block_step(m, cfg, &w->state, &w->block, v, 1, true, counts);
-    block_interpolate(m, cfg, &w->state, &w->block, 0.5, true);
+    block_interpolate(m, cfg, &w->state, &w->block, 0.5, true, out, out);
     adjoint_prepare(m, cfg, cfg->dt, &w->adjoint);
     adjoint_step(m, cfg, &w->adjoint);
     adjoint_start(m, cfg, v, &w->adjoint);

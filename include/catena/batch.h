@@ -36,7 +36,7 @@ typedef struct ctn_batch_config {
     int worlds;       // >= 1, default 1
     double dt;        // s, > 0, default 0.01; larger: cheaper, less accurate. With `adaptive`: the interval of one step
     bool adaptive;    // default false. true: each world makes its own parts of every step of dt, as large as error_tolerance
-                      // allows and ending with it; for methods that estimate their error (dop853)
+                      // allows and ending with it; for methods that estimate their error (dop853, radau)
     double error_tolerance;  // of adaptive steps: error of a part, relative to each joint's own scale (docs/integrators.md), > 0,
                              // default 1e-6; larger: fewer parts, less accurate
     ctn_method method;       // default CTN_SEMI_IMPLICIT
@@ -45,10 +45,11 @@ typedef struct ctn_batch_config {
     int stages;              // radau: 1 to 4, default 2; more: more accurate at a higher cost a step
     ctn_solver solver;       // implicit methods, default CTN_NEWTON
     double tolerance;        // residual at which a solve stops, relative to each joint's scale of force (docs/integrators.md),
-                             // > 0, default 1e-9; larger: fewer iterations, the steps' laws hold less exactly
+                             // > 0, default 1e-9; larger: fewer iterations, the steps' laws hold less exactly. With `adaptive`
+                             // a batch makes it at most a millionth of error_tolerance
     int max_iterations;      // before a step is halved, default 60; lbfgs makes up to 50 times as many
     int max_halvings;        // how often a step may be halved in a row before its world freezes, default 10
-    bool dense;              // default false. true: keep what ctn_batch_dense needs; for explicit methods
+    bool dense;              // default false. true: keep what ctn_batch_dense needs; for all methods but variational
     const char *engine;      // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512".
                              // Every engine gives the same bits.
 } ctn_batch_config;
@@ -89,7 +90,7 @@ typedef struct ctn_step_stats {
     long fallbacks;                 // steps that needed fewer stages or had to be halved
     long fewer_stages;              // parts of steps that were done with fewer stages
     long substeps;                  // parts in which all steps were carried out; = steps if none was halved or adaptive
-    long rejected;                  // parts repeated because their error was beyond the tolerance
+    long rejected;                  // parts repeated because their error was beyond the tolerance, or (radau) their solve failed
     double residual;                // largest scaled residual at the end of a step (0 for explicit methods)
     double energy_before;           // J, before the call: kinetic + potential + springs
     double energy_after;            // J, after it
@@ -131,9 +132,11 @@ CTN_API void ctn_batch_state(ctn_batch *batch, double *q, double *v);
 /// States within the part of a step that each world carried out last (its last step, unless steps are adaptive or halved), by the
 /// method's own interpolant: `fraction` 0 is the part's start, 1 its end, where the state is that of ctn_batch_state up to rounding. q
 /// [worlds][nq], v [worlds][nv], time [worlds] (s; those of adaptive worlds differ); any may be NULL. dop853 has an interpolant of
-/// order 7, the other methods the cubic of Hermite. The first call after a step makes its last part once more, to find the
-/// interpolant; further ones only evaluate it. Before the first step, and after ctn_batch_set_state or ctn_batch_restore, it is the
-/// state itself. Returns CTN_BAD_ARGUMENT for a fraction outside 0 .. 1, or a batch whose configuration lacks `dense`.
+/// order 7, other explicit methods the cubic of Hermite, position-based methods the polynomials through their s stages (errors of
+/// order s + 1, in velocities s; these are at both ends the joint rates that the method carries, which differ from those of
+/// ctn_batch_state by its error). The first call after a step of an explicit method makes its last part once more, to find the
+/// interpolant; further ones only evaluate it. Before the first step, and after ctn_batch_set_state or ctn_batch_restore, it is the state itself. Returns
+/// CTN_BAD_ARGUMENT for a fraction outside 0 .. 1, or a batch whose configuration lacks `dense`.
 CTN_API ctn_status ctn_batch_dense(ctn_batch *batch, double fraction, double *q, double *v, double *time, ctn_error *err);
 
 /// Starts all worlds anew from q [worlds][nq] and v [worlds][nv] at `time` (s); frozen worlds run again. Quaternions are

@@ -1,0 +1,130 @@
+/// `dt: auto` for Radau IIA of s stages: a step in parts whose sizes keep the error of each within the tolerance.
+///
+/// The polynomial P through the start of a part and its stages leaves the start with another rate than the state has. The defect
+///
+///     e = c_1 h (rate_k - P'(0)/h)                       one stage: h rate_k - u
+///
+/// is of the order s + 1 in h, and stays small however stiff forces are, as both rates are those of the smooth motion. [Hairer, Wanner,
+/// Solving Ordinary Differential Equations II, section IV.8] The ends of parts are more accurate than that, of order 2 s - 1 over a
+/// motion: the defect is compared with K tolerance^p, p = (s+1)/(2s-1), which makes the error of a motion proportional to the tolerance,
+/// and K, measured over swinging trees, comparable to it. With one stage p is 1, and errors of parts add up. Coordinates are measured,
+/// in the units of adaptive_step.h; velocities are not, as these methods are to step over fast vibrations.
+///
+/// A part whose equations are not solved is repeated smaller, too: it never falls back on fewer stages. The estimate takes the place of
+/// the law of energy (step_ladder.h) as well: a solution that gains energy from nothing does not leave with the rate that the state has.
+#ifndef CATENA_STAGE_ADAPTIVE_H
+#define CATENA_STAGE_ADAPTIVE_H
+
+KERNEL_DATA double stage_tolerance[4] = {0.1, 0.25, 0.125, 0.15};  // K of s stages
+
+/// What the largest defect of a joint may be with s stages.
+FN real defect_tolerance(int s, double tolerance)
+{
+    const real t = rset(tolerance), K = rset(stage_tolerance[s - 1]);
+    return K * small_power(t, s > 1 ? (s + 1) / (2. * s - 1) : 1);
+}
+
+/// The defect of the part that P holds, as above; the largest of any joint.
+KERNEL real part_defect(const ctn_model *m, const stage_table *t, const position_state *S, const ladder_work *P)
+{
+    const real h = P->one.W.in.h;
+    const real c = rset(t ? t->c[0] : 1);
+    real most = rset(0);
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        real u[3], e[3], w[3];
+        ball_stages B;
+        for (int k = 0; k < b->nv; k++) e[k] = h * S->rate[b->vadr + k];
+        if (!t) joint_increment(b, S->q, &P->one, u);
+        else if (b->kind == JOINT_BALL) B = ball_at_stages(m, b, t->stages, &P->more.W.in);
+        for (int a = 0; a < (t ? t->stages : 1); a++) {
+            if (t) stage_motion(m, b, &P->more, &B, a, u, w);
+            for (int k = 0; k < b->nv; k++) e[k] = fnmadd(rset(t ? t->e[a] : 1), u[k], e[k]);
+        }
+        for (int k = 0; k < b->nv; k++) e[k] = c * e[k];
+        most = larger(most, coordinate_error(b, u, e));
+    }
+    return most;
+}
+
+/// Makes the part that P holds the state in the lanes `where`. all: no other lane has moved.
+KERNEL void commit_part(const ctn_model *m, const stage_table *t, position_state *S, ladder_work *P, interpolant *part,
+                        mask where, bool all, position_counts *count)
+{
+    const real residual = t ? P->more.residual : P->one.residual;
+    if (t) {
+        if (part) keep_stages(m, part, S, &P->more, where);
+        commit_stages(m, S, &P->more, P->one.W.start, where);
+    } else {
+        if (part) keep_stage(m, part, S, &P->one, where);
+        commit_step(m, S, &P->one, where, all, where);
+    }
+    count->residual = sel(both(where, gt(residual, count->residual)), residual, count->residual);
+    count->substeps = count->substeps + sel(where, rset(1), rset(0));
+}
+
+/// Solves one part of the size that is set, with all its stages, in the lanes `active`. Returns where that was done, and the
+/// coordinates are valid; *far as of config_valid.
+KERNEL mask solve_part(const ctn_model *m, const ctn_batch_config *cfg, const stage_table *t, const position_state *S,
+                       mask active, ladder_work *P, position_counts *count, mask *far)
+{
+    mask ok;
+    if (t) {
+        const int last = t->stages - 1;
+        enter_rung(m, t, S, P);
+        ok = solve_stages_by(m, cfg, S, false, active, &P->one, &P->more, &P->solver, &P->aba, count);
+        for (int i = 0; i < m->nbody; i++) P->more.rate[i] = end_rate(&P->more, i);
+        return both(ok, config_valid(m, P->more.x + last * m->nq, P->more.u + last * m->nv, far));
+    }
+    ok = solve_step_by(m, cfg, S, active, &P->one, &P->solver, &P->aba, count);
+    return both(ok, config_valid(m, P->one.x, P->one.u, far));
+}
+
+/// One step of cfg->dt in the lanes `active`, by Radau IIA with cfg->stages stages. Where it is not completed the state is that of the
+/// last part that was, and *at (0..1) tells which. control: sizes; part: takes note of the last part, may be NULL; rejected and frozen
+/// of `count` are set. Placements of the start are in P->one.W.start. Returns where it was completed.
+KERNEL mask adaptive_stages(const ctn_model *m, const ctn_batch_config *cfg, position_state *S, step_control *control,
+                            interpolant *part, mask active, ladder_work *P, position_counts *count, adaptive_counts *parts,
+                            real *at)
+{
+    const int s = cfg->stages;
+    const stage_table *t = ladder_rung(cfg, 0);
+    const real one = rset(1), zero = rset(0), end = rset(cfg->dt), allowed = defect_tolerance(s, cfg->error_tolerance);
+    const mask fresh = both(active, le(control->size, zero));
+    mask running = active, repeated = none_of();
+    real here = zero;
+    if (any_of(fresh)) {
+        real *force = P->one.d, *accel = P->one.fresh;
+        for (int k = 0; k < m->nv; k++) force[k] = P->one.W.in.tau ? P->one.W.in.tau[k] : zero;
+        add_passive_forces(m, S->q, S->rate, force);
+        aba(m, S->q, S->rate, force, &P->aba, accel);
+        const real size = first_size(m, S->rate, accel, cfg->error_tolerance, s > 1 ? 2 * s - 1 : 2, end);
+        control->size = sel(fresh, size, control->size), control->error = sel(fresh, one, control->error);
+    }
+    while (any_of(running)) {
+        mask last, far;
+        const real h = fit_size(control->size, end - here, &last), shrunk = h / control->size;
+        // the gain (position_step.h) is that of a part of the size that is proposed
+        for (int k = 0; k < m->nv; k++) S->gain[k] = sel(running, shrunk * S->gain[k], S->gain[k]);
+        set_step_size(&P->one.W, h);
+        const mask solved = solve_part(m, cfg, t, S, running, P, count, &far);
+        const real error = sel(either(solved, far), part_defect(m, t, S, P) / allowed, one / zero);
+        mask accepted = control_step(control, h, error, s + 1, running, repeated);
+        const mask rejected = both(running, not_(accepted));
+        far = both(accepted, far), accepted = both(accepted, not_(far));
+        if (any_of(accepted)) commit_part(m, t, S, P, part, accepted, !any_of(both(running, not_(accepted))), count);
+        const real grown = control->size / h;
+        for (int k = 0; k < m->nv; k++) S->gain[k] = sel(running, grown * S->gain[k], S->gain[k]);
+        here = sel(accepted, sel(last, end, here + h), here);
+        parts->rejected = parts->rejected + sel(rejected, one, zero);
+        const mask tiny = both(both(running, not_(both(accepted, last))), lt(control->size, rset(LEAST_PART) * end));
+        const real reason = sel(solved, rset(CTN_FREEZE_STEP), rset(CTN_FREEZE_NOT_CONVERGED));
+        parts->frozen = sel(far, rset(CTN_FREEZE_ANGLE), sel(tiny, reason, parts->frozen));
+        repeated = rejected;
+        running = both(running, not_(either(either(far, tiny), both(accepted, last))));
+    }
+    *at = here / end;
+    return both(active, le(one, *at));
+}
+
+#endif

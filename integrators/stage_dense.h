@@ -1,0 +1,81 @@
+/// Dense output of the position-based methods: as a part is carried out, the coefficients of its motion (interpolant.h).
+///
+/// Coordinates follow the polynomial through the start of the part and its stages, in the chart at the start; velocities the one through
+/// the joint rates there. Both are of degree s with s stages; errors are of order s + 1, as those of the stages, and of order s.
+#ifndef CATENA_STAGE_DENSE_H
+#define CATENA_STAGE_DENSE_H
+
+/// The increment of a joint from the start of the part to stage a, in the chart at the start, and its rates at the stage; each [nv]
+/// of the joint. B: a ball at all stages.
+FN void stage_motion(const ctn_model *m, const ctn_body *b, const stage_work *P, const ball_stages *B, int a, real *u, real *w)
+{
+    const stage_input *in = &P->W.in;
+    const stage_table *t = P->W.table;
+    if (b->kind == JOINT_BALL) {
+        const real *r = in->rate + b->vadr;
+        const vec3 turn = quat_log(B->z[a]);
+        const vec3 rate = quat_imaginary(ball_rate(t, t->stages, B, a, vec(r[0], r[1], r[2]), in->inv_h));
+        u[0] = turn.x, u[1] = turn.y, u[2] = turn.z;
+        w[0] = rset(2) * rate.x, w[1] = rset(2) * rate.y, w[2] = rset(2) * rate.z;
+    } else
+        for (int k = 0; k < b->nv; k++) {
+            const int v = b->vadr + k;
+            u[k] = P->u[a * m->nv + v], w[k] = rset(t->dV[a]) * in->rate[v];
+            for (int l = 0; l < t->stages; l++) w[k] = fmadd(rset(t->d[a][l]) * in->inv_h, P->u[l * m->nv + v], w[k]);
+        }
+}
+
+/// Takes note of the part whose solution is in P and whose start still in S, in the lanes `where`.
+KERNEL void keep_stages(const ctn_model *m, interpolant *I, const position_state *S, const stage_work *P, mask where)
+{
+    const stage_table *t = P->W.table;
+    start_part(m, I, S->q, S->rate, NULL, P->W.in.h, where);
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        real u[MOST_STAGES][3], w[MOST_STAGES][3];
+        ball_stages B;
+        if (b->kind == JOINT_BALL) B = ball_at_stages(m, b, t->stages, &P->W.in);
+        for (int a = 0; a < t->stages; a++) stage_motion(m, b, P, &B, a, u[a], w[a]);
+        for (int c = 0; c < INTERPOLANT_TERMS; c++)
+            for (int k = 0; k < b->nv; k++) {
+                const int v = b->vadr + k;
+                real q = rset(0), r = rset(0);
+                for (int a = 0; a < t->stages && c < t->stages; a++) {
+                    const real d = rset(t->dense[c][a]);
+                    q = fmadd(d, u[a][k], q), r = fmadd(d, w[a][k] - S->rate[v], r);
+                }
+                I->cq[c][v] = sel(where, q, I->cq[c][v]), I->cv[c][v] = sel(where, r, I->cv[c][v]);
+            }
+    }
+}
+
+/// The same for a part of one stage (position_step.h): a straight line in the chart.
+KERNEL void keep_stage(const ctn_model *m, interpolant *I, const position_state *S, const position_work *P, mask where)
+{
+    start_part(m, I, S->q, S->rate, NULL, P->W.in.h, where);
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        real u[3];
+        joint_increment(b, S->q, P, u);
+        for (int k = 0; k < b->nv; k++) {
+            const int v = b->vadr + k;
+            for (int c = 0; c < INTERPOLANT_TERMS; c++) {
+                real q = rset(0), r = rset(0);
+                if (c == 0) q = u[k], r = fmadd(u[k], P->W.in.inv_h, negate(S->rate[v]));
+                I->cq[c][v] = sel(where, q, I->cq[c][v]), I->cv[c][v] = sel(where, r, I->cv[c][v]);
+            }
+        }
+    }
+}
+
+/// Before the first part, and after a state was set: the motion stays where it is.
+KERNEL void keep_still(const ctn_model *m, interpolant *I)
+{
+    const mask still = le(*I->size, rset(0));
+    for (int c = 0; c < INTERPOLANT_TERMS; c++)
+        for (int k = 0; k < m->nv; k++) {
+            I->cq[c][k] = sel(still, rset(0), I->cq[c][k]), I->cv[c][k] = sel(still, rset(0), I->cv[c][k]);
+        }
+}
+
+#endif
