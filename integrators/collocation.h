@@ -174,17 +174,31 @@ KERNEL void evaluate(const ctn_model *m, solve *W)
     }
 }
 
+/// The wrench of body i's subtree: its own, and what is handed on by the next body and, at forks, by others into sum [nbody].
+FN wrench gather_wrench(joint_form f, wrench own, const wrench *next, const wrench *sum, int i)
+{
+    if (f.flags & BODY_LEAF) return own;
+    wrench w = *next;
+    if (f.flags & BODY_MASS) w = wrench_add(w, own);
+    if (f.flags & BODY_FORK) w = wrench_add(w, sum[i]);
+    return w;
+}
+
+/// Hands a subtree's wrench on to its parent, whose origin stands off by -*r.
+FN void hand_wrench(const ctn_body *b, joint_form f, wrench w, const vec3 *r, wrench *next, wrench *sum)
+{
+    if (f.flags & BODY_ROOT) return;
+    if (has_arm(f)) w = wrench_shift(w, *r);
+    if (f.flags & BODY_NEXT) *next = w;
+    else if (f.flags & BODY_LAST) sum[b->parent] = w;
+    else sum[b->parent] = wrench_add(sum[b->parent], w);
+}
+
 /// One body of residual(). next: the wrench that the body after it hands on, then what it hands on itself. Returns its largest row.
 FN real residual_body(const ctn_body *b, joint_form f, solve *W, int i, wrench *next)
 {
     const placement *T = &W->now[i];
-    wrench w;
-    if (f.flags & BODY_LEAF) w = W->body[i].w;
-    else {
-        w = *next;
-        if (f.flags & BODY_MASS) w = wrench_add(w, W->body[i].w);
-        if (f.flags & BODY_FORK) w = wrench_add(w, W->sum[i]);
-    }
+    const wrench w = gather_wrench(f, W->body[i].w, next, W->sum, i);
     W->sum[i] = w;
     real *r = W->r + b->vadr, most = rset(0);
     if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) {
@@ -198,11 +212,7 @@ FN real residual_body(const ctn_body *b, joint_form f, solve *W, int i, wrench *
         r[0] = row;
         most = magnitude(row) * W->step[i].unit;
     }
-    if (f.flags & BODY_ROOT) return most;
-    if (has_arm(f)) w = wrench_shift(w, T->r);
-    if (f.flags & BODY_NEXT) *next = w;
-    else if (f.flags & BODY_LAST) W->sum[b->parent] = w;
-    else W->sum[b->parent] = wrench_add(W->sum[b->parent], w);
+    hand_wrench(b, f, w, &T->r, next, W->sum);
     return most;
 }
 

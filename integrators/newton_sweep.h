@@ -12,7 +12,7 @@
 
 enum { SWEEP_RESTARTS = 16 };  // of a lane; then all its curvature is dropped, so that the cost stays linear
 
-/// What the sweep inwards leaves for the sweep outwards.
+/// What a sweep inwards leaves for the sweep outwards (where left and right subspaces differ, U' is the left row).
 typedef struct {
     vec3 Ua, Ul;
     real i, u;  // 1/D, S'p + r
@@ -235,25 +235,25 @@ KERNEL mask sweep_inward(const ctn_model *m, const solve *W, sweep_work *work, m
     return where;
 }
 
-/// One body of the sweep outwards. twist: of the body before, then of this one.
-FN void sweep_outward_body(const ctn_body *b, joint_form f, const solve *W, sweep_work *work, int i, sweep_twist *twist, real *d)
+/// One body of a sweep outwards, at axes *R and *r from its parent's origin, from what the sweep inwards left in *s. twist: of the body
+/// before, then of this one; kept: of forks.
+FN void sweep_outward_body(const ctn_body *b, joint_form f, const mat3 *R, const vec3 *r, const sweep_body *s, sweep_twist *kept,
+                           int i, sweep_twist *twist, real *d)
 {
-    const placement *at = &W->now[i];
-    const sweep_body *s = &work->body[i];
     const bool root_body = f.flags & BODY_ROOT;
     sweep_twist T = *twist;
     if (root_body) T.w = T.v = zero3();
-    else if (!(f.flags & BODY_NEXT)) T = work->twist[b->parent];
-    if (!root_body && has_arm(f)) T.v = cross_add(T.v, T.w, at->r);
+    else if (!(f.flags & BODY_NEXT)) T = kept[b->parent];
+    if (!root_body && has_arm(f)) T.v = cross_add(T.v, T.w, *r);
     if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) {
         vec3 y = s->three.u;
         if (!root_body) y = add(y, mul_add(mul(s->three.G.Xa, T.w), s->three.G.Xl, T.v));
-        const vec3 e = f.kind == JOINT_BALL ? tmul(at->R, y) : y;
+        const vec3 e = f.kind == JOINT_BALL ? tmul(*R, y) : y;
         d[b->vadr] = negate(e.x), d[b->vadr + 1] = negate(e.y), d[b->vadr + 2] = negate(e.z);
         if (f.kind == JOINT_BALL) T.w = sub(T.w, y);
         else T.v = sub(T.v, y);
     } else {
-        const vec3 z = at->R.z;
+        const vec3 z = R->z;
         real y = s->one.u;
         if (!root_body) y = y + (dot(s->one.Ua, T.w) + dot(s->one.Ul, T.v));
         y = negate(y * s->one.i);
@@ -262,7 +262,7 @@ FN void sweep_outward_body(const ctn_body *b, joint_form f, const solve *W, swee
         if (f.kind == JOINT_PRISMATIC) T.v = add_scaled(T.v, z, y);
         if (f.kind == JOINT_HELICAL) T.v = add_scaled(T.v, z, rset(b->pitch) * y);
     }
-    if (f.flags & BODY_FORK) work->twist[i] = T;
+    if (f.flags & BODY_FORK) kept[i] = T;
     *twist = T;
 }
 
@@ -273,7 +273,8 @@ KERNEL void sweep_outward(const ctn_model *m, const solve *W, sweep_work *work, 
     T.w = T.v = zero3();
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
-        BY_FORM(b, f, sweep_outward_body(b, f, W, work, i, &T, d))
+        const placement *at = &W->now[i];
+        BY_FORM(b, f, sweep_outward_body(b, f, &at->R, &at->r, &work->body[i], work->twist, i, &T, d))
     }
 }
 

@@ -146,6 +146,22 @@ FN void joint_increment(const ctn_body *b, const real *q, const position_work *P
         for (int k = 0; k < b->nv; k++) u[k] = P->u[b->vadr + k];
 }
 
+/// The mean Euclidean rate of a body on the way from axes A to B, its origin by dp, in the time 1/s.
+FN rate_pose chord_rate(mat3 A, mat3 B, vec3 dp, real s)
+{
+    rate_pose V;
+    V.R.x = scale(sub(B.x, A.x), s), V.R.y = scale(sub(B.y, A.y), s), V.R.z = scale(sub(B.z, A.z), s);
+    V.p = scale(dp, s);
+    return V;
+}
+
+FN rate_pose sel_rate(mask m, rate_pose a, rate_pose b)
+{
+    a.R.x = sel3(m, a.R.x, b.R.x), a.R.y = sel3(m, a.R.y, b.R.y), a.R.z = sel3(m, a.R.z, b.R.z);
+    a.p = sel3(m, a.p, b.p);
+    return a;
+}
+
 /// Makes the solution of solve_step the state, in the lanes `where`. all: no other lane has moved. whole: lanes whose step
 /// was not halved.
 KERNEL void commit_step(const ctn_model *m, position_state *S, position_work *P, mask where, bool all, mask whole)
@@ -166,10 +182,7 @@ KERNEL void commit_step(const ctn_model *m, position_state *S, position_work *P,
         }
         if (b->flags & BODY_MASS) {
             rate_pose *V = &S->V[i];
-            V->R.x = sel3(where, scale(sub(t->R.x, k->R.x), s), V->R.x);
-            V->R.y = sel3(where, scale(sub(t->R.y, k->R.y), s), V->R.y);
-            V->R.z = sel3(where, scale(sub(t->R.z, k->R.z), s), V->R.z);
-            V->p = sel3(where, scale(W->body[i].dp, s), V->p);
+            *V = sel_rate(where, chord_rate(k->R, t->R, W->body[i].dp, s), *V);
         }
         if (all) continue;
         k->R.x = sel3(where, t->R.x, k->R.x), k->R.y = sel3(where, t->R.y, k->R.y), k->R.z = sel3(where, t->R.z, k->R.z);

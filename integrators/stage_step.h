@@ -109,57 +109,37 @@ KERNEL mask solve_stages(const ctn_model *m, const position_state *S, double tol
     return converged;
 }
 
-FN rate_pose rate_add_scaled(rate_pose V, rate_pose U, real s)
-{
-    V.R = mat3_add_scaled(V.R, U.R, s);
-    V.p = add_scaled(V.p, U.p, s);
-    return V;
-}
-
-/// What the carried rate of body i differs by from that of the polynomial through the stages, at the start of the step.
-FN rate_pose rate_defect(const stage_work *P, int i)
+/// V + the sum of weights [stages] times what body i has moved by at each stage, over h.
+FN rate_pose add_stage_rates(rate_pose V, const stage_work *P, int i, const double *weights, double sign)
 {
     const stages *W = &P->W;
     const int s = W->table->stages;
     const placement *start = &W->start[i];
-    rate_pose D = W->V[i];
     for (int l = 0; l < s; l++) {
         const stage_body *o = &W->body[i * s + l];
-        const real e = rset(-W->table->e[l]) * W->in.inv_h;
-        D.R.x = add_scaled(D.R.x, sub(o->T.R.x, start->R.x), e);
-        D.R.y = add_scaled(D.R.y, sub(o->T.R.y, start->R.y), e);
-        D.R.z = add_scaled(D.R.z, sub(o->T.R.z, start->R.z), e);
-        D.p = add_scaled(D.p, o->dp, e);
-    }
-    return D;
-}
-
-/// Euclidean rate of body i at the end of the step that P holds.
-FN rate_pose end_rate(const stage_work *P, int i)
-{
-    const stages *W = &P->W;
-    const stage_table *t = W->table;
-    const int s = t->stages;
-    const placement *start = &W->start[i];
-    rate_pose V;
-    V.R.x = V.R.y = V.R.z = V.p = zero3();
-    for (int l = 0; l < s; l++) {
-        const stage_body *o = &W->body[i * s + l];
-        const real d = rset(t->d[s - 1][l]) * W->in.inv_h;
+        const real d = rset(sign * weights[l]) * W->in.inv_h;
         V.R.x = add_scaled(V.R.x, sub(o->T.R.x, start->R.x), d);
         V.R.y = add_scaled(V.R.y, sub(o->T.R.y, start->R.y), d);
         V.R.z = add_scaled(V.R.z, sub(o->T.R.z, start->R.z), d);
         V.p = add_scaled(V.p, o->dp, d);
     }
-    if (t->old > 0) V = rate_add_scaled(V, W->V[i], rset(t->dV[s - 1]));
     return V;
 }
 
-FN rate_pose sel_rate(mask m, rate_pose a, rate_pose b)
+/// What the carried rate of body i differs by from that of the polynomial through the stages, at the start of the step.
+FN rate_pose rate_defect(const stage_work *P, int i) { return add_stage_rates(P->W.V[i], P, i, P->W.table->e, -1); }
+
+/// Euclidean rate of body i at the end of the step that P holds.
+FN rate_pose end_rate(const stage_work *P, int i)
 {
-    a.R.x = sel3(m, a.R.x, b.R.x), a.R.y = sel3(m, a.R.y, b.R.y), a.R.z = sel3(m, a.R.z, b.R.z);
-    a.p = sel3(m, a.p, b.p);
-    return a;
+    const stage_table *t = P->W.table;
+    rate_pose V;
+    V.R.x = V.R.y = V.R.z = V.p = zero3();
+    if (t->old > 0) {
+        const real d = rset(t->dV[t->stages - 1]);
+        V.R = mat3_add_scaled(V.R, P->W.V[i].R, d), V.p = scale(P->W.V[i].p, d);
+    }
+    return add_stage_rates(V, P, i, t->d[t->stages - 1], 1);
 }
 
 /// Rate over the last part of the step, from its last interior stage to its end: what collocation carries.
@@ -169,12 +149,7 @@ FN rate_pose last_secant(const stage_work *P, int i)
     const int s = W->table->stages;
     const stage_body *a = &W->body[i * s + s - 2], *b = a + 1;
     const real d = W->in.inv_h / rset(W->table->old);
-    rate_pose V;
-    V.R.x = scale(sub(b->T.R.x, a->T.R.x), d);
-    V.R.y = scale(sub(b->T.R.y, a->T.R.y), d);
-    V.R.z = scale(sub(b->T.R.z, a->T.R.z), d);
-    V.p = scale(sub(b->dp, a->dp), d);
-    return V;
+    return chord_rate(a->T.R, b->T.R, sub(b->dp, a->dp), d);
 }
 
 /// What a joint's coordinates do at the end of a step, each [nv] of the joint: rate, h times its derivative, rate over the last part.

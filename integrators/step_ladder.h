@@ -53,6 +53,20 @@ FN void enter_rung(const ctn_model *m, const stage_table *table, const position_
     start_stages(m, G, W->in.h);
 }
 
+/// Work of the joint forces tau (NULL: none) on the way from q to x, by the increments u where joints are not balls.
+KERNEL real applied_work(const ctn_model *m, const real *tau, const real *q, const real *x, const real *u)
+{
+    real work = rset(0);
+    for (int i = 0; i < m->nbody && tau; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const real *f = tau + b->vadr;
+        if (b->kind == JOINT_BALL) work = dot_add(work, ball_increment(b, q, x), vec(f[0], f[1], f[2]));
+        else
+            for (int k = 0; k < b->nv; k++) work = fmadd(f[k], u[b->vadr + k], work);
+    }
+    return work;
+}
+
 /// Where the solution in P may be taken: it is finite, its angles are in range, and it does not gain energy from nothing. The equations
 /// of a large step can have several solutions, and some gain much. A gain, beyond the work of the applied forces, is taken
 /// for an error of the method while it is below a hundredth of the kinetic energy and below sqrt(K E), K the kinetic energy and E that
@@ -68,21 +82,15 @@ KERNEL mask accept_stages(const ctn_model *m, stage_work *P, const position_stat
     for (int i = 0; i < m->nbody; i++) end[i] = W->body[i * s + last].T, P->rate[i] = end_rate(P, i);
     *gain = rset(0);
     if (W->table->old > 0) return valid;  // the paper's collocation has no law of energy to go by
-    real work = rset(0), kinetic = rset(0), defect = rset(0);
+    real kinetic = rset(0), defect = rset(0);
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
-        if (b->flags & BODY_MASS) {
-            const rate_pose D = rate_defect(P, i);
-            kinetic = fmadd(rset(0.5), twice_kinetic(b, &P->rate[i]), kinetic);
-            defect = fmadd(rset(0.5), twice_kinetic(b, &D), defect);
-        }
-        if (!W->in.tau) continue;
-        const real *tau = W->in.tau + b->vadr;
-        if (b->kind == JOINT_BALL) work = dot_add(work, ball_increment(b, W->in.q, x), vec(tau[0], tau[1], tau[2]));
-        else
-            for (int k = 0; k < b->nv; k++) work = fmadd(tau[k], u[b->vadr + k], work);
+        if (!(b->flags & BODY_MASS)) continue;
+        const rate_pose D = rate_defect(P, i);
+        kinetic = fmadd(rset(0.5), twice_kinetic(b, &P->rate[i]), kinetic);
+        defect = fmadd(rset(0.5), twice_kinetic(b, &D), defect);
     }
-    const real after = position_energy(m, x, end_rates(m, P), P->rate, end, p);
+    const real work = applied_work(m, W->in.tau, W->in.q, x, u), after = position_energy(m, x, end_rates(m, P), P->rate, end, p);
     *gain = after - E - work;
     const real hundredth = rset(0.01) * kinetic, error = root(kinetic * defect);
     const real slack = rset(1e-11) * (magnitude(after) + (kinetic + magnitude(work)));
@@ -120,10 +128,7 @@ KERNEL void start_old(const ctn_model *m, const ctn_batch_config *cfg, position_
         const ctn_body *b = &m->bodies[i];
         const stage_body *e = &G->body[i * (last + 1) + last];
         if (b->flags & BODY_MASS) {
-            const placement *s = &G->start[i];
-            rate_pose V;
-            V.R.x = scale(sub(e->T.R.x, s->R.x), inv_h), V.R.y = scale(sub(e->T.R.y, s->R.y), inv_h);
-            V.R.z = scale(sub(e->T.R.z, s->R.z), inv_h), V.p = scale(e->dp, inv_h);
+            const rate_pose V = chord_rate(G->start[i].R, e->T.R, e->dp, inv_h);
             S->old[i] = sel_rate(ok, V, sel_rate(fresh, S->V[i], S->old[i]));
         }
         real rate[3];
@@ -145,14 +150,14 @@ KERNEL void start_old(const ctn_model *m, const ctn_batch_config *cfg, position_
 KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, position_state *S, interpolant *dense, mask active,
                           ladder_work *P, position_counts *count, real *at)
 {
-    const real one = rset(1), zero = rset(0), half = rset(0.5);
-    real part = one, here = zero, row = zero;  // size of the next part, where it starts, halvings in a row
+    const real one = rset(1), zero = rset(0);
+    halving H = whole_step();
     mask running = active;
     solve *W = &P->one.W;
     while (any_of(running)) {
         mask far, todo = running;
         const stage_table *table;
-        set_step_size(W, rset(cfg->dt) * part);
+        set_step_size(W, rset(cfg->dt) * H.size);
         const bool law = carries_energy(cfg);  // of energy, to go by
         const real E = law ? position_energy(m, S->q, S->rate, S->V, W->start, P->p) : zero;
         for (int failed = 0; (table = ladder_rung(cfg, failed)) != NULL && any_of(todo); failed++) {
@@ -178,7 +183,7 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
             count->far = sel(both(todo, far), one, count->far);
             if (dense) keep_stage(m, dense, S, &P->one, ok);
             // lanes at rest stand at the placements of their start
-            if (any_of(ok)) commit_step(m, S, &P->one, ok, !any_of(both(todo, not_(ok))), le(one, part));
+            if (any_of(ok)) commit_step(m, S, &P->one, ok, !any_of(both(todo, not_(ok))), le(one, H.size));
             count->residual = sel(both(ok, gt(P->one.residual, count->residual)), P->one.residual, count->residual);
             if (stages_of(cfg) > 1) {
                 count->fewer = count->fewer + sel(ok, one, zero);
@@ -193,22 +198,15 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
         }
         const mask ok = both(running, not_(todo));
         count->substeps = count->substeps + sel(ok, one, zero);
-        here = here + sel(ok, part, zero);
         count->halvings = count->halvings + sel(todo, one, zero);
         if (any_of(todo))
             for (int k = 0; k < m->nv; k++) S->gain[k] = sel(todo, zero, S->gain[k]);
-        row = sel(todo, row + one, row);
-        // after a part that ends on the grid of the next larger size, try that one again
-        const real doubled = part + part, cells = here / doubled;
-        const mask on_grid = both(ok, both(lt(part, one), is_whole(cells)));
-        part = sel(todo, half * part, sel(on_grid, doubled, part));
-        row = sel(on_grid, row - one, row);
-        if (S->fresh)
-            S->fresh[0] = sel(either(todo, on_grid), one, S->fresh[0]);  // the old point lies as far back as a part is long
-        running = both(running, both(lt(here, one), le(row, rset(cfg->max_halvings))));
+        mask resized;
+        running = next_part(&H, ok, todo, cfg->max_halvings, &resized);
+        if (S->fresh) S->fresh[0] = sel(resized, one, S->fresh[0]);  // the old point lies as far back as a part is long
     }
-    *at = here;
-    return both(active, le(one, here));
+    *at = H.here;
+    return both(active, le(one, H.here));
 }
 
 #endif

@@ -190,13 +190,7 @@ FN vec3 joint_impulse(const ctn_body *b, const chord *W, int i, real share)
 FN real chord_residual_body(const ctn_body *b, joint_form f, chord *W, int i, wrench *next)
 {
     const chord_start *s = &W->start[i];
-    wrench w;
-    if (f.flags & BODY_LEAF) w = W->body[i].w;
-    else {
-        w = *next;
-        if (f.flags & BODY_MASS) w = wrench_add(w, W->body[i].w);
-        if (f.flags & BODY_FORK) w = wrench_add(w, W->sum[i]);
-    }
+    const wrench w = gather_wrench(f, W->body[i].w, next, W->sum, i);
     vec3 row = f.kind == JOINT_BALL          ? tmul(s->R, w.n)
                : f.kind == JOINT_TRANSLATION ? w.f
                                              : vec(joint_row(b, f.kind, s->R.z, w), rset(0), rset(0));
@@ -208,11 +202,7 @@ FN real chord_residual_body(const ctn_body *b, joint_form f, chord *W, int i, wr
         W->merit = fmadd(scaled, scaled, W->merit);
         most = larger(most, scaled);
     }
-    if (f.flags & BODY_ROOT) return most;
-    if (has_arm(f)) w = wrench_shift(w, s->r);
-    if (f.flags & BODY_NEXT) *next = w;
-    else if (f.flags & BODY_LAST) W->sum[b->parent] = w;
-    else W->sum[b->parent] = wrench_add(W->sum[b->parent], w);
+    hand_wrench(b, f, w, &s->r, next, W->sum);
     return most;
 }
 

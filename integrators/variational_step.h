@@ -76,7 +76,7 @@ KERNEL void share_damping(const ctn_model *m, variational_work *P)
         if (!(b->flags & BODY_PASSIVE)) continue;
         const sym3 drag = W->start[i].drag;
         const real most =
-            b->nv == 1 ? drag.xx * P->sweep.joint[i].one.i : (drag.xx + drag.yy + drag.zz) * P->sweep.joint[i].three.mobility;
+            b->nv == 1 ? drag.xx * P->sweep.joint[i].out.one.i : (drag.xx + drag.yy + drag.zz) * P->sweep.joint[i].mobility;
         z = larger(z, W->h * most);
     }
     W->theta = (rset(1) + z) / (rset(2) + z);
@@ -242,27 +242,20 @@ KERNEL mask composed_step(const ctn_model *m, const ctn_batch_config *cfg, const
 KERNEL mask variational_step(const ctn_model *m, const ctn_batch_config *cfg, const real *tau, variational_state *S, mask active,
                              variational_work *P, position_counts *count, real *at)
 {
-    const real one = rset(1), zero = rset(0), half = rset(0.5);
-    real part = one, here = zero, row = zero;  // size of the next part, where it starts, halvings in a row
-    mask running = active;
+    const real one = rset(1), zero = rset(0);
+    halving H = whole_step();
+    mask running = active, resized;
     while (any_of(running)) {
         copy_variational(m, S, running, &P->saved);
-        const mask ok = composed_step(m, cfg, tau, part, S, running, P, count), failed = both(running, not_(ok));
+        const mask ok = composed_step(m, cfg, tau, H.size, S, running, P, count), failed = both(running, not_(ok));
         copy_variational(m, &P->saved, failed, S);
         count->substeps = count->substeps + sel(ok, one, zero);
-        here = here + sel(ok, part, zero);
         count->halvings = count->halvings + sel(failed, one, zero);
         for (int k = 0; k < m->nv; k++) S->gain[k] = sel(failed, zero, S->gain[k]);
-        row = sel(failed, row + one, row);
-        // after a part that ends on the grid of the next larger size, try that one again
-        const real doubled = part + part, cells = here / doubled;
-        const mask on_grid = both(ok, both(lt(part, one), is_whole(cells)));
-        part = sel(failed, half * part, sel(on_grid, doubled, part));
-        row = sel(on_grid, row - one, row);
-        running = both(running, both(lt(here, one), le(row, rset(cfg->max_halvings))));
+        running = next_part(&H, ok, failed, cfg->max_halvings, &resized);
     }
-    *at = here;
-    return both(active, le(one, here));
+    *at = H.here;
+    return both(active, le(one, H.here));
 }
 
 #endif

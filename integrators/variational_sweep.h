@@ -154,21 +154,10 @@ FN mat3 lu_solve3(lu3 F, mat3 M)
     return M;
 }
 
-/// What the sweep inwards leaves for the sweep outwards.
+/// What the sweep inwards leaves: U' is SL' P, u is SL'p + h r.
 typedef struct {
-    vec3 a, l;  // SL' P
-    real i, u;  // 1/D, SL'p + h r
-} chord_joint1;
-
-typedef struct {
-    mat3 a, l;      // D^-1 SL' P
-    vec3 u;         // D^-1 (SL'p + h r), world axes
-    real mobility;  // trace of D^-1
-} chord_joint3;
-
-typedef union {
-    chord_joint1 one;
-    chord_joint3 three;
+    sweep_body out;
+    real mobility;  // of three degrees of freedom: trace of D^-1
 } chord_joint;
 
 /// What a subtree hands to its parent.
@@ -188,10 +177,10 @@ typedef struct {
 FN mask chord_inward1(const ctn_body *b, joint_form f, const chord *W, chord_sweep *work, int i, cross6 *P, wrench *p)
 {
     const vec3 z0 = W->start[i].R.z, z1 = W->body[i].R.z;
-    chord_joint1 *s = &work->joint[i].one;
+    sweep_joint1 *s = &work->joint[i].out.one;
     vec3 a, l;
     cross_column(b, f.kind, z1, P, &a, &l);
-    cross_row(b, f.kind, z0, P, &s->a, &s->l);
+    cross_row(b, f.kind, z0, P, &s->Ua, &s->Ul);
     wrench column;
     column.n = a, column.f = l;
     real D = joint_row(b, f.kind, z0, column) + rset(b->armature);
@@ -202,8 +191,8 @@ FN mask chord_inward1(const ctn_body *b, joint_form f, const chord *W, chord_swe
     if (f.flags & BODY_ROOT) return good;
     const vec3 ai = scale(a, s->i), li = scale(l, s->i);
     p->n = sub_scaled(p->n, ai, s->u), p->f = sub_scaled(p->f, li, s->u);
-    P->A = sub_dyad(P->A, ai, s->a), P->B = sub_dyad(P->B, ai, s->l);
-    P->C = sub_dyad(P->C, li, s->a), P->D = sub_dyad(P->D, li, s->l);
+    P->A = sub_dyad(P->A, ai, s->Ua), P->B = sub_dyad(P->B, ai, s->Ul);
+    P->C = sub_dyad(P->C, li, s->Ua), P->D = sub_dyad(P->D, li, s->Ul);
     return good;
 }
 
@@ -233,23 +222,23 @@ FN mat3 joint_stiffness3(const ctn_body *b, const chord *W, int i)
 FN mask chord_inward3(const ctn_body *b, const chord *W, chord_sweep *work, int i, cross6 *P, wrench *p)
 {
     const bool ball = b->kind == JOINT_BALL;
-    chord_joint3 *s = &work->joint[i].three;
+    sweep_joint3 *s = &work->joint[i].out.three;
     const vec3 r = vec(W->r[b->vadr], W->r[b->vadr + 1], W->r[b->vadr + 2]), row = scale(ball ? mul(W->start[i].R, r) : r, W->h);
     mat3 D = ball ? P->A : P->D;
     if (joint_resists(b)) D = mat_add(D, joint_stiffness3(b, W, i));
     const lu3 F = lu_factor(D);
     const real one = rset(1);
     const mat3 inverse = lu_solve3(F, mat_diagonal(one, one, one));
-    s->mobility = inverse.x.x + inverse.y.y + inverse.z.z;
+    work->joint[i].mobility = inverse.x.x + inverse.y.y + inverse.z.z;
     s->u = lu_solve(F, add(ball ? p->n : p->f, row));
     const mask good = gt(F.least, rset(0));
     if (b->flags & BODY_ROOT) return good;
-    s->a = lu_solve3(F, P->A), s->l = lu_solve3(F, P->B);
+    s->G.Xa = lu_solve3(F, P->A), s->G.Xl = lu_solve3(F, P->B);
     p->n = sub(p->n, mul(P->A, s->u)), p->f = sub(p->f, mul(P->C, s->u));
-    P->B = mat_sub(P->B, mmul(P->A, s->l));
-    P->A = mat_sub(P->A, mmul(P->A, s->a));
-    P->D = mat_sub(P->D, mmul(P->C, s->l));
-    P->C = mat_sub(P->C, mmul(P->C, s->a));
+    P->B = mat_sub(P->B, mmul(P->A, s->G.Xl));
+    P->A = mat_sub(P->A, mmul(P->A, s->G.Xa));
+    P->D = mat_sub(P->D, mmul(P->C, s->G.Xl));
+    P->C = mat_sub(P->C, mmul(P->C, s->G.Xa));
     return good;
 }
 
@@ -285,36 +274,6 @@ KERNEL mask chord_inward(const ctn_model *m, const chord *W, chord_sweep *work)
     return good;
 }
 
-FN void chord_outward_body(const ctn_body *b, joint_form f, const chord *W, chord_sweep *work, int i, sweep_twist *twist, real *d)
-{
-    const chord_body *at = &W->body[i];
-    const chord_joint *s = &work->joint[i];
-    const bool root_body = f.flags & BODY_ROOT;
-    sweep_twist T = *twist;
-    if (root_body) T.w = T.v = zero3();
-    else if (!(f.flags & BODY_NEXT)) T = work->twist[b->parent];
-    if (!root_body && has_arm(f)) T.v = cross_add(T.v, T.w, at->r);
-    if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) {
-        vec3 y = s->three.u;
-        if (!root_body) y = add(y, mul_add(mul(s->three.a, T.w), s->three.l, T.v));
-        const vec3 e = f.kind == JOINT_BALL ? tmul(at->R, y) : y;
-        d[b->vadr] = negate(e.x), d[b->vadr + 1] = negate(e.y), d[b->vadr + 2] = negate(e.z);
-        if (f.kind == JOINT_BALL) T.w = sub(T.w, y);
-        else T.v = sub(T.v, y);
-    } else {
-        const vec3 z = at->R.z;
-        real y = s->one.u;
-        if (!root_body) y = y + (dot(s->one.a, T.w) + dot(s->one.l, T.v));
-        y = negate(y * s->one.i);
-        d[b->vadr] = y;
-        if (f.kind != JOINT_PRISMATIC) T.w = add_scaled(T.w, z, y);
-        if (f.kind == JOINT_PRISMATIC) T.v = add_scaled(T.v, z, y);
-        if (f.kind == JOINT_HELICAL) T.v = add_scaled(T.v, z, rset(b->pitch) * y);
-    }
-    if (f.flags & BODY_FORK) work->twist[i] = T;
-    *twist = T;
-}
-
 /// The sweep outwards: d [nv], the Newton step in the coordinates of v at q1 (balls: body axes).
 KERNEL void chord_outward(const ctn_model *m, const chord *W, chord_sweep *work, real *d)
 {
@@ -322,7 +281,8 @@ KERNEL void chord_outward(const ctn_model *m, const chord *W, chord_sweep *work,
     T.w = T.v = zero3();
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
-        BY_FORM(b, f, chord_outward_body(b, f, W, work, i, &T, d))
+        const chord_body *at = &W->body[i];
+        BY_FORM(b, f, sweep_outward_body(b, f, &at->R, &at->r, &work->joint[i].out, work->twist, i, &T, d))
     }
 }
 

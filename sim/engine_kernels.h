@@ -20,6 +20,7 @@
 #include "integrators/joint_terms.h"
 #include "integrators/collocation.h"
 #include "integrators/newton_sweep.h"
+#include "integrators/halving.h"
 #include "integrators/position_step.h"
 #include "integrators/stage_tables.h"
 #include "integrators/stage_terms.h"
@@ -72,6 +73,17 @@ typedef struct {
     real *acceleration;  // [nv], for derivatives
 } frame;
 
+static aba_work layout_aba(const ctn_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody;
+    aba_work w;
+    w.body = take(a, n, sizeof(aba_body));
+    w.motion = take(a, n, sizeof(aba_motion));
+    w.hand = take(a, n, sizeof(aba_hand));
+    w.accel = take(a, n, sizeof(aba_accel));
+    return w;
+}
+
 static id_work layout_id(const ctn_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody;
@@ -109,10 +121,7 @@ static frame layout(const ctn_model *m, arena *a)
     // one kernel runs at a time: they share what follows
     const size_t common = a->used;
     size_t most = common;
-    f.aba.body = take(a, n, sizeof(aba_body));
-    f.aba.motion = take(a, n, sizeof(aba_motion));
-    f.aba.hand = take(a, n, sizeof(aba_hand));
-    f.aba.accel = take(a, n, sizeof(aba_accel));
+    f.aba = layout_aba(m, a);
     most = a->used > most ? a->used : most;
     a->used = common;
     f.rnea.body = take(a, n, sizeof(rnea_body));
@@ -347,17 +356,6 @@ static block_state layout_state(const ctn_model *m, const ctn_batch_config *cfg,
         S.p = take(a, (size_t)m->nv, sizeof(real));
     }
     return S;
-}
-
-static aba_work layout_aba(const ctn_model *m, arena *a)
-{
-    const size_t n = (size_t)m->nbody;
-    aba_work w;
-    w.body = take(a, n, sizeof(aba_body));
-    w.motion = take(a, n, sizeof(aba_motion));
-    w.hand = take(a, n, sizeof(aba_hand));
-    w.accel = take(a, n, sizeof(aba_accel));
-    return w;
 }
 
 static solve layout_solve(const ctn_model *m, arena *a)

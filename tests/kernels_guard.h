@@ -25,6 +25,7 @@
 #include "integrators/joint_terms.h"
 #include "integrators/collocation.h"
 #include "integrators/newton_sweep.h"
+#include "integrators/halving.h"
 #include "integrators/position_step.h"
 #include "integrators/stage_tables.h"
 #include "integrators/stage_terms.h"
