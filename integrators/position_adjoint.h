@@ -252,8 +252,7 @@ KERNEL void position_pullback(const ctn_model *m, position_adjoint *A, const sta
         A->load[i] = wrench_zero();
         if (b->flags & BODY_MASS) {
             const rate_pose P = times_mass(b, moved_by(A->motion[i], W->now[i].R)), L = after->V[k];
-            rate_pose zero;
-            zero.R.x = zero.R.y = zero.R.z = zero.p = zero3();
+            const rate_pose zero = zero_rate();
             A->load[i] = wrench_on(W->start[i].R, columns_add_scaled(columns_add_scaled(zero, P, W->in.k2), L, negate(inv_h)));
             before->V[k++] = columns_add_scaled(zero, P, inv_h);
         }

@@ -66,6 +66,19 @@ KERNEL void predict_step(const ctn_model *m, const position_state *S, position_w
     move_iterate(m, P, rset(1), where);
 }
 
+/// The share of the Newton step d [nv] that is tried first: 1, or less where a joint would turn by more than half a turn. Energies are
+/// periodic in angles: near a singular matrix a step of thousands of turns may end as low as any other.
+KERNEL real first_share(const ctn_model *m, const real *d)
+{
+    real most = rset(3.1);
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        if (b->kind == JOINT_PRISMATIC || b->kind == JOINT_TRANSLATION) continue;
+        for (int k = 0; k < b->nv; k++) most = larger(most, magnitude(d[b->vadr + k]));
+    }
+    return sel(le(most, rset(3.1)), rset(1), rset(3.1) / most);
+}
+
 /// The step from `base` along d, in the lanes `need`. Returns those in which d is a descent direction.
 KERNEL mask newton_direction(const ctn_model *m, mask need, position_work *P, position_counts *count)
 {
@@ -116,7 +129,7 @@ KERNEL mask solve_step(const ctn_model *m, const position_state *S, double toler
             for (int k = 0; k < m->nv; k++) g = fmadd(W->r[k], P->d[k], g);
             for (int k = 0; k < m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
             for (int k = 0; k < m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
-            E = sel(need, W->E, E), slope = sel(need, g, slope), alpha = sel(need, one, alpha);
+            E = sel(need, W->E, E), slope = sel(need, g, slope), alpha = sel(need, first_share(m, P->d), alpha);
             based = either(based, need);
             iterations = iterations + sel(need, one, zero);
         }
@@ -152,6 +165,13 @@ FN rate_pose chord_rate(mat3 A, mat3 B, vec3 dp, real s)
     rate_pose V;
     V.R.x = scale(sub(B.x, A.x), s), V.R.y = scale(sub(B.y, A.y), s), V.R.z = scale(sub(B.z, A.z), s);
     V.p = scale(dp, s);
+    return V;
+}
+
+FN rate_pose zero_rate(void)
+{
+    rate_pose V;
+    V.R.x = V.R.y = V.R.z = V.p = zero3();
     return V;
 }
 

@@ -91,7 +91,12 @@ KERNEL mask solve_stages(const ctn_model *m, const position_state *S, double tol
             for (int k = 0; k < s * m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);
             for (int k = 0; k < s * m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
             for (int k = 0; k < s * m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
-            norm = sel(need, square, norm), alpha = sel(need, one, alpha);
+            real share = one;
+            for (int a = 0; a < s; a++) {
+                const real stage = first_share(m, P->d + a * m->nv);
+                share = sel(lt(stage, share), stage, share);
+            }
+            norm = sel(need, square, norm), alpha = sel(need, share, alpha);
             based = either(based, need);
             iterations = iterations + sel(need, one, zero);
         }
@@ -133,8 +138,7 @@ FN rate_pose rate_defect(const stage_work *P, int i) { return add_stage_rates(P-
 FN rate_pose end_rate(const stage_work *P, int i)
 {
     const stage_table *t = P->W.table;
-    rate_pose V;
-    V.R.x = V.R.y = V.R.z = V.p = zero3();
+    rate_pose V = zero_rate();
     if (t->old > 0) {
         const real d = rset(t->dV[t->stages - 1]);
         V.R = mat3_add_scaled(V.R, P->W.V[i].R, d), V.p = scale(P->W.V[i].p, d);

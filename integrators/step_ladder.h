@@ -100,7 +100,8 @@ KERNEL mask accept_stages(const ctn_model *m, stage_work *P, const position_stat
 }
 
 /// Makes V the Euclidean velocity of the rigid motion nearest to it, and the rates that motion's, in the lanes `where`: the chords that a
-/// step of one stage leaves behind are too short for methods of higher order to start from. The projection only takes energy away.
+/// step of one stage leaves behind are too short for methods of higher order to start from, and for parts of other sizes. The
+/// projection only takes energy away.
 KERNEL void project_rates(const ctn_model *m, position_state *S, ladder_work *P, mask where)
 {
     nearest_velocity(m, S, &P->aba, P->one.d, P->one.fresh);
@@ -182,6 +183,7 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
             ok = both(ok, config_valid(m, P->one.x, P->one.u, &far));
             count->far = sel(both(todo, far), one, count->far);
             if (dense) keep_stage(m, dense, S, &P->one, ok);
+            const real work = law ? applied_work(m, W->in.tau, S->q, P->one.x, P->one.u) : zero;
             // lanes at rest stand at the placements of their start
             if (any_of(ok)) commit_step(m, S, &P->one, ok, !any_of(both(todo, not_(ok))), le(one, H.size));
             count->residual = sel(both(ok, gt(P->one.residual, count->residual)), P->one.residual, count->residual);
@@ -191,7 +193,7 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
             }
             if (law && any_of(ok)) {
                 const real after = position_energy(m, S->q, S->rate, S->V, W->start, P->p);
-                S->created[0] = S->created[0] + sel(ok, after - E, zero);
+                S->created[0] = S->created[0] + sel(ok, after - E - work, zero);
             }
             if (S->fresh) S->fresh[0] = sel(ok, one, S->fresh[0]);
             todo = both(todo, not_(ok));
@@ -203,7 +205,10 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
             for (int k = 0; k < m->nv; k++) S->gain[k] = sel(todo, zero, S->gain[k]);
         mask resized;
         running = next_part(&H, ok, todo, cfg->max_halvings, &resized);
-        if (S->fresh) S->fresh[0] = sel(resized, one, S->fresh[0]);  // the old point lies as far back as a part is long
+        // what the last part leaves behind fits its size: the chords of one stage, and how far back the old point lies
+        resized = both(resized, either(running, le(one, H.here)));
+        if (stages_of(cfg) == 1 && any_of(resized)) project_rates(m, S, P, resized);
+        if (S->fresh) S->fresh[0] = sel(resized, one, S->fresh[0]);
     }
     *at = H.here;
     return both(active, le(one, H.here));

@@ -555,6 +555,14 @@ static void run_get(const ctn_model *m, const ctn_batch_config *cfg, void *state
     if (v) lane_scatter(v, count, block_velocity(m, cfg, &S, &W), m->nv);
 }
 
+static void run_project(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work)
+{
+    const block_state S = open_state(m, cfg, state);
+    block_work W = open_work(m, cfg, work);
+    position_state P = as_position(&S);
+    project_rates(m, &P, &W.po, le(rset(0), rset(0)));
+}
+
 static void run_step(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau,
                      int steps, bool energy, int count, ctn_step_stats *stats)
 {
@@ -669,6 +677,7 @@ const ctn_engine ENGINE = {
     .work_size = work_size,
     .set = run_set,
     .get = run_get,
+    .project = run_project,
     .step = run_step,
     .interpolate = run_interpolate,
     .flat_size = flat_size,

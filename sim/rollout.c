@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Steps are recorded in parts: one, or the ones in which a step was carried out that had to be halved.
+/// Steps are recorded in parts: one, or the ones in which a step was carried out that had to be halved, and what lies between them.
 typedef struct {
     int step;
-    double h;  // s
+    double h;  // s; 0: the rates were projected, for a part of another size
 } part;
 
 struct ctn_rollout {
@@ -131,14 +131,6 @@ static const double *force_at(const ctn_rollout *r, int step)
 static void keep(ctn_rollout *r, double *flat) { r->engine->flatten(r->model, &r->cfg, r->state, 0, false, flat); }
 static void put_back(ctn_rollout *r, double *flat) { r->engine->flatten(r->model, &r->cfg, r->state, 0, true, flat); }
 
-/// The guess for the next solve does not outlive a halved step.
-static void forget_gain(ctn_rollout *r, double *flat)
-{
-    const size_t nv = (size_t)r->model->nv;
-    memset(flat + (size_t)r->model->nq + nv, 0, nv * sizeof *flat);
-    put_back(r, flat);
-}
-
 /// Records what the engine's state has become as the end of a part.
 static bool record(ctn_rollout *r, int step, double h)
 {
@@ -156,6 +148,21 @@ static ctn_step_stats advance(ctn_rollout *r, const ctn_batch_config *cfg, int s
     return stats;
 }
 
+/// The guess for the next solve does not outlive a halved step.
+static void forget_gain(ctn_rollout *r, double *flat)
+{
+    const size_t nv = (size_t)r->model->nv;
+    memset(flat + (size_t)r->model->nq + nv, 0, nv * sizeof *flat);
+    put_back(r, flat);
+}
+
+/// The rates between parts of different sizes.
+static bool record_projection(ctn_rollout *r, int step)
+{
+    r->engine->project(r->model, &r->cfg, r->state, r->work);
+    return record(r, step, 0);
+}
+
 /// A step that had to be halved, once more, part by part: as position_step() does it, so that every part ends where it ended there.
 static bool record_parts(ctn_rollout *r, int step)
 {
@@ -166,13 +173,17 @@ static bool record_parts(ctn_rollout *r, int step)
         cfg.dt = r->cfg.dt * size, cfg.max_halvings = 0;
         if (!advance(r, &cfg, step).steps) {
             size *= 0.5;
+            if (!record_projection(r, step)) return false;
             continue;
         }
         if (!record(r, step, cfg.dt)) return false;
         here += size;
         if (size < 1) {
             forget_gain(r, state_at(r, r->used));
-            if (fmod(here, 2 * size) == 0) size *= 2;
+            if (fmod(here, 2 * size) == 0) {
+                size *= 2;
+                if (!record_projection(r, step)) return false;
+            }
         }
     }
     return true;

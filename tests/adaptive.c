@@ -1,6 +1,7 @@
 /// `dt: auto` and dense output: errors beside exact motions, counts, units, saved states, freezing; the order of interpolants.
 #include "tests/golden.h"
 #include "tests/random_scene.h"
+#include "tests/text_model.h"
 #include "tests/worse.h"
 
 #include <check.h>
@@ -10,17 +11,6 @@
 #include <string.h>
 
 static const char *const models[] = {"double-pendulum", "chain5", "chain10", "ball5", "prismatic-mix", "flying-tree5"};
-
-static ctn_model *compile(const char *text)
-{
-    ctn_error err = {0};
-    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "t.yaml", &err);
-    ck_assert_msg(scene != NULL, "%s", err.message);
-    ctn_model *const m = ctn_model_create(scene, &err);
-    ck_assert_msg(m != NULL, "%s", err.message);
-    ctn_scene_free(scene);
-    return m;
-}
 
 /// dop853 with adaptive steps, or with fixed ones if tolerance is 0.
 static ctn_batch *open_batch(const ctn_model *m, int worlds, double dt, double tolerance)
@@ -66,20 +56,12 @@ static void close_motion(motion *t)
 static double error_of(const motion *t, double tolerance, ctn_step_stats *stats)
 {
     ctn_batch *const b = open_batch(t->m, 1, 0.5, tolerance);
-    double *const q = malloc((size_t)t->nq * sizeof *q), worst = 0;
+    double *const q = malloc((size_t)t->nq * sizeof *q);
     ck_assert(ctn_batch_set_state(b, t->q[0], t->v[0], 0, NULL) == CTN_OK);
     ck_assert_int_eq(ctn_batch_step(b, 2, stats, NULL), CTN_OK);
     ck_assert(ctn_batch_time(b, 0) == 1);
     ctn_batch_state(b, q, NULL);
-    for (int l = 0; l < ctn_model_nlink(t->m); l++) {  // quaternions have two signs
-        const ctn_link *const k = ctn_model_link(t->m, l);
-        double plus = 0, minus = 0;
-        for (int i = k->qadr; i < k->qadr + k->nq; i++) {
-            const bool turn = (k->joint == CTN_BALL || k->joint == CTN_FREE) && i >= k->qadr + k->nq - 4;
-            plus = worse(plus, fabs(q[i] - t->q[1][i])), minus = worse(minus, fabs(turn ? q[i] + t->q[1][i] : q[i] - t->q[1][i]));
-        }
-        worst = worse(worst, plus < minus ? plus : minus);
-    }
+    const double worst = coordinate_distance(t->m, q, t->q[1]);
     free(q);
     ctn_batch_free(b);
     return worst;
@@ -115,7 +97,7 @@ START_TEST(stiff_springs)
                  "catena: 1\ngravity: [0, 0, 0]\nlinks:\n  - {name: a, joint: {type: revolute, stiffness: %g, q0: 0.5}, mass: 1, "
                  "inertia: [1, 1, 1, 0, 0, 0]}\n",
                  100 * pow(100, k));
-        ctn_model *const m = compile(text);
+        ctn_model *const m = model_of(text);
         ctn_batch *const b = open_batch(m, 1, 1, 1e-8);
         ctn_step_stats s;
         ck_assert_int_eq(ctn_batch_step(b, 1, &s, NULL), CTN_OK);
@@ -128,7 +110,7 @@ START_TEST(stiff_springs)
     }
     for (int k = 0; k < 2; k++)
         ck_assert_msg(parts[k + 1] > 8 * parts[k] && parts[k + 1] < 12 * parts[k], "%ld, then %ld parts", parts[k], parts[k + 1]);
-    ctn_model *const m = compile("catena: 1\nlinks:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0], limits: [-1, 1], "
+    ctn_model *const m = model_of("catena: 1\nlinks:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0], limits: [-1, 1], "
                                  "limit_stiffness: 1e5}, mass: 1, com: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}\n");
     ctn_batch *const b = open_batch(m, 1, 1, 1e-8);
     ctn_step_stats s;
@@ -160,7 +142,7 @@ START_TEST(units)
             0.5 * M * L * L, 0.25 * M * L * L);
         char *const one = strstr(text, "0, 1]}, mass");  // the spin about z, in the unit of time
         ck_assert_ptr_nonnull(one);
-        ctn_model *const m = compile(text);
+        ctn_model *const m = model_of(text);
         ctn_batch *const b = open_batch(m, 1, 4 * T, 1e-7);
         double q[6], v[5];
         ctn_batch_state(b, q, v);
@@ -234,7 +216,7 @@ static const char pendulum[] =
 /// A world that cannot go on is frozen at its last good state, with the reason.
 START_TEST(freezing)
 {
-    ctn_model *const m = compile(pendulum);
+    ctn_model *const m = model_of(pendulum);
     double q = 0.1, v = 0.2;
     const double bad = NAN;
     ctn_step_stats s;
@@ -270,7 +252,7 @@ END_TEST
 /// A tree at rest: nothing to measure an error by, and long parts all the same.
 START_TEST(at_rest)
 {
-    ctn_model *const m = compile(pendulum);
+    ctn_model *const m = model_of(pendulum);
     ctn_batch *const b = open_batch(m, 1, 100, 1e-10);
     double q = 1.5707963267948966, v = 0;  // hangs
     ctn_step_stats s;
@@ -287,7 +269,7 @@ END_TEST
 START_TEST(refusals)
 {
     static const ctn_method none[] = {CTN_EULER, CTN_SEMI_IMPLICIT, CTN_RK2, CTN_RK3, CTN_RK4, CTN_COLLOCATION, CTN_VARIATIONAL};
-    ctn_model *const m = compile(pendulum);
+    ctn_model *const m = model_of(pendulum);
     ctn_error err;
     for (size_t k = 0; k < sizeof none / sizeof *none; k++) {
         ctn_batch_config cfg = ctn_batch_config_default();

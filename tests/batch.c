@@ -1,4 +1,6 @@
 /// Arguments that are out of range, in the calls on batches and dynamics; saved states of other models.
+#include "tests/text_model.h"
+
 #include <catena/catena.h>
 #include <check.h>
 #include <limits.h>
@@ -8,17 +10,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-static ctn_model *compile(const char *text)
-{
-    ctn_error err = {0};
-    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "t.yaml", &err);
-    ck_assert_msg(scene != NULL, "%s", err.message);
-    ctn_model *const m = ctn_model_create(scene, &err);
-    ck_assert_msg(m != NULL, "%s", err.message);
-    ctn_scene_free(scene);
-    return m;
-}
-
 /// A ball with `more` in its joint.
 static ctn_model *ball(const char *more, double mass)
 {
@@ -27,7 +18,7 @@ static ctn_model *ball(const char *more, double mass)
              "catena: 1\nlinks:\n  - {name: top, joint: {type: ball%s}, mass: %.17g, com: [0, 0.1, -0.3], "
              "inertia: [0.1, 0.1, 0.1, 0, 0, 0]}\n",
              more, mass);
-    return compile(text);
+    return model_of(text);
 }
 
 static ctn_batch *open_batch(const ctn_model *m, ctn_method method, int worlds)

@@ -1,4 +1,5 @@
 #include "tests/golden.h"
+#include "tests/text_model.h"
 #include "tests/worse.h"
 
 #include <check.h>
@@ -87,17 +88,7 @@ double golden_trajectory_error(const char *model, const ctn_batch_config *cfg, i
     ctn_batch_state(b, q, v);
     double worst = 0;
     for (int k = 0; k < nv && velocities; k++) worst = worse(worst, fabs(v[k] - v1[k]));
-    for (int l = 0; l < ctn_model_nlink(m); l++) {  // quaternions have two signs
-        const ctn_link *k = ctn_model_link(m, l);
-        const int turn = k->joint == CTN_BALL ? 0 : k->joint == CTN_FREE ? 3 : k->nq;
-        double plus = 0, minus = 0;
-        for (int i = 0; i < turn; i++) worst = worse(worst, fabs(q[k->qadr + i] - q1[k->qadr + i]));
-        for (int i = turn; i < k->nq; i++) {
-            plus = worse(plus, fabs(q[k->qadr + i] - q1[k->qadr + i]));
-            minus = worse(minus, fabs(q[k->qadr + i] + q1[k->qadr + i]));
-        }
-        worst = worse(worst, plus < minus ? plus : minus);
-    }
+    worst = worse(worst, coordinate_distance(m, q, q1));
     free(q0), free(v0), free(q1), free(v1), free(q), free(v);
     ctn_batch_free(b), ctn_model_free(m), cJSON_Delete(json);
     return worst;

@@ -2,6 +2,7 @@
 /// the order of what lies between the steps.
 #include "tests/golden.h"
 #include "tests/random_scene.h"
+#include "tests/text_model.h"
 #include "tests/worse.h"
 
 #include <check.h>
@@ -12,17 +13,6 @@
 
 static const char *const models[] = {"double-pendulum", "chain5", "chain10", "ball5", "prismatic-mix", "flying-tree5"};
 enum { MODELS = sizeof models / sizeof *models };
-
-static ctn_model *compile(const char *text)
-{
-    ctn_error err = {0};
-    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "t.yaml", &err);
-    ck_assert_msg(scene != NULL, "%s", err.message);
-    ctn_model *const m = ctn_model_create(scene, &err);
-    ck_assert_msg(m != NULL, "%s", err.message);
-    ctn_scene_free(scene);
-    return m;
-}
 
 static ctn_batch *open_batch(const ctn_model *m, const ctn_batch_config *cfg)
 {
@@ -55,22 +45,6 @@ static void exact(const ctn_model *m, const double *start, double time, double *
     ctn_batch_free(b);
 }
 
-/// Largest difference of coordinates x and y [nq]; quaternions have two signs.
-static double distance(const ctn_model *m, const double *x, const double *y)
-{
-    double worst = 0;
-    for (int l = 0; l < ctn_model_nlink(m); l++) {
-        const ctn_link *const k = ctn_model_link(m, l);
-        double plus = 0, minus = 0;
-        for (int i = k->qadr; i < k->qadr + k->nq; i++) {
-            const bool turn = (k->joint == CTN_BALL || k->joint == CTN_FREE) && i >= k->qadr + k->nq - 4;
-            plus = worse(plus, fabs(x[i] - y[i])), minus = worse(minus, fabs(turn ? x[i] + y[i] : x[i] - y[i]));
-        }
-        worst = worse(worst, plus < minus ? plus : minus);
-    }
-    return worst;
-}
-
 // ---- the tolerance
 
 /// Error after 1 s of a golden trajectory, in intervals of 0.5 s.
@@ -88,7 +62,7 @@ static double golden_error(const char *model, const ctn_batch_config *cfg, ctn_s
     ck_assert_int_eq(ctn_batch_step(b, 2, stats, NULL), CTN_OK);
     ck_assert(ctn_batch_time(b, 0) == 1);
     ctn_batch_state(b, q, NULL);
-    const double e = distance(m, q, want);
+    const double e = coordinate_distance(m, q, want);
     free(q), free(v), free(want);
     cJSON_Delete(json), ctn_batch_free(b), ctn_model_free(m);
     return e;
@@ -152,7 +126,7 @@ static ctn_model *stiff_chain(double stiffness)
         else *to++ = *p++;
     }
     *to = 0;
-    return compile(full);
+    return model_of(full);
 }
 
 /// Springs and dampers that settle within 10 ms are followed for their first moments; then parts are as long at a stiffness of 1e8 as
@@ -184,7 +158,7 @@ END_TEST
 /// An end stop is met by repeating parts. Velocities are not held to the tolerance there: energy is kept to a percent only.
 START_TEST(rejected_parts)
 {
-    ctn_model *const m = compile("catena: 1\nlinks:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0], limits: [-1, 1], "
+    ctn_model *const m = model_of("catena: 1\nlinks:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0], limits: [-1, 1], "
                                  "limit_stiffness: 1e5}, mass: 1, com: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}\n");
     const ctn_batch_config cfg = automatic(3, 1, 1e-8);
     ctn_batch *const b = open_batch(m, &cfg);
@@ -200,7 +174,7 @@ END_TEST
 START_TEST(freezing)
 {
     ctn_model *const m =
-        compile("catena: 1\nlinks:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, com: [0.5, 0, "
+        model_of("catena: 1\nlinks:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, com: [0.5, 0, "
                 "0], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}\n");
     for (int stages = 1; stages <= 4; stages++) {
         const double bad = NAN;
@@ -322,7 +296,7 @@ START_TEST(order_of_interpolants)
             ck_assert_int_eq(ctn_batch_dense(b, f / 8., x, x + nq, &time, NULL), CTN_OK);
             ck_assert_double_eq_tol(time, (steps - 1 + f / 8.) * cfg.dt, 1e-14);
             exact(m, start, time, want);
-            error[0][h] = worse(error[0][h], distance(m, x, want));
+            error[0][h] = worse(error[0][h], coordinate_distance(m, x, want));
             error[1][h] = worse(error[1][h], relative_error(x + nq, want + nq, n - nq));
         }
         ctn_batch_free(b);
@@ -415,7 +389,7 @@ START_TEST(interpolants_of_parts)
         ck_assert_int_eq(ctn_batch_dense(b, f / 8., x, x + nq, &time, NULL), CTN_OK);
         ck_assert(f ? time > 0.2 && time <= 0.4 : time < 0.399);
         exact(m, start, time, want);
-        const double q = distance(m, x, want), v = relative_error(x + nq, want + nq, n - nq);
+        const double q = coordinate_distance(m, x, want), v = relative_error(x + nq, want + nq, n - nq);
         ck_assert_msg(q < 1e-5 && v < 1e-4, "%s at %g s: %.3g, %.3g", models[_i], time, q, v);
     }
     free(start), free(x), free(want);

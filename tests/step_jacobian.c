@@ -2,6 +2,7 @@
 #include "sim/engine.h"
 #include "tests/random_scene.h"
 #include "tests/tangent.h"
+#include "tests/text_model.h"
 #include "tests/worse.h"
 
 #include <check.h>
@@ -327,16 +328,6 @@ START_TEST(gradients_of_runs)
 }
 END_TEST
 
-static ctn_model *parsed(const char *text)
-{
-    ctn_error err = {0};
-    ctn_scene *scene = ctn_scene_parse(text, strlen(text), "text.yaml", &err);
-    ctn_model *m = scene ? ctn_model_create(scene, &err) : NULL;
-    ck_assert_msg(m != NULL, "%s", err.message);
-    ctn_scene_free(scene);
-    return m;
-}
-
 static const char chain20[] = "catena: 1\n"
                               "links:\n"
                               "  - chain: {name: c, count: 20, step: [0.1, 0, 0], density: 1000,\n"
@@ -363,7 +354,7 @@ START_TEST(tip_of_a_chain)
     const ctn_method method = _i == 2 ? CTN_RK4 : CTN_COLLOCATION;
     ctn_batch_config cfg = ctn_batch_config_default();
     cfg.method = method, cfg.dt = dts[_i], cfg.tolerance = 1e-13;
-    fixture f = open_model(parsed(chain20), cfg, 100, 3);
+    fixture f = open_model(model_of(chain20), cfg, 100, 3);
     const size_t nv = f.nv, K = 100;
     ctn_dynamics *dyn = ctn_dynamics_create(f.m, NULL, NULL);
     ctn_error err = {0};
@@ -406,7 +397,7 @@ START_TEST(halved_steps)
 {
     ctn_batch_config cfg = ctn_batch_config_default();
     cfg.method = CTN_COLLOCATION, cfg.dt = 0.1, cfg.tolerance = 1e-12, cfg.max_iterations = 8;
-    fixture f = open_model(parsed(chain20), cfg, 12, 5);
+    fixture f = open_model(model_of(chain20), cfg, 12, 6);
     for (size_t k = 0; k < f.nv; k++) f.q[k] *= 0.05, f.v[k] *= 0.05;
     for (size_t k = 0; k < 12 * f.nv; k++) f.tau[k] *= 0.01;
     ctn_error err = {0};
@@ -438,7 +429,7 @@ START_TEST(mistakes)
     ctn_error err = {0};
     ctn_batch_config cfg = ctn_batch_config_default();
     cfg.method = CTN_RK4, cfg.dt = 0.1;
-    fixture f = open_model(parsed(chain20), cfg, 50, 1);
+    fixture f = open_model(model_of(chain20), cfg, 50, 1);
     double *A = numbers(f.n * f.n), *q = numbers(f.nq);
     ck_assert_int_eq(ctn_rollout_gradient(f.r, NULL, NULL, A, NULL, NULL, &err), CTN_BAD_ARGUMENT);
     ck_assert_msg(strstr(err.message, "ctn_rollout_run") != NULL, "%s", err.message);

@@ -2,6 +2,7 @@
 #include "dynamics/model.h"
 #include "sim/engine.h"
 #include "tests/random_scene.h"
+#include "tests/text_model.h"
 #include "tests/worse.h"
 
 #include <check.h>
@@ -82,17 +83,6 @@ START_TEST(order_of_convergence)
     }
 }
 END_TEST
-
-static ctn_model *model_of(const char *text)
-{
-    ctn_error err = {0};
-    ctn_scene *scene = ctn_scene_parse(text, strlen(text), "text", &err);
-    ck_assert_msg(scene != NULL, "%s", err.message);
-    ctn_model *m = ctn_model_create(scene, &err);
-    ck_assert_msg(m != NULL, "%s", err.message);
-    ctn_scene_free(scene);
-    return m;
-}
 
 // ---- momenta
 

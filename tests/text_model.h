@@ -1,0 +1,13 @@
+/// Models from the text of a scene, and how far apart two of their configurations are.
+#ifndef CATENA_TESTS_TEXT_MODEL_H
+#define CATENA_TESTS_TEXT_MODEL_H
+
+#include <catena/catena.h>
+
+/// The model of a scene. Fails the test, with the scene's error, if there is none. Free with ctn_model_free().
+ctn_model *model_of(const char *text);
+
+/// Largest difference of the coordinates x and y [nq]; quaternions up to their sign, which means nothing.
+double coordinate_distance(const ctn_model *m, const double *x, const double *y);
+
+#endif
