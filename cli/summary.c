@@ -63,6 +63,8 @@ void print_summary(const run *r)
     printf("energy        %.9g J at the start, %.9g J at the end, between %.9g and %.9g J%s\n", first->energy_before,
            first->energy_after, first->energy_min, first->energy_max, cfg->worlds > 1 ? " (world 0)" : "");
     printf("drift         %.3g J\n", first->energy_after - first->energy_before);
+    printf("balance       work %.3g J, dissipated %.3g J, created by the method %.3g J\n", first->work, first->dissipated,
+           first->created);
     printf("final state   t = %.9g s%s\n", ctn_batch_time(r->batch, 0), cfg->worlds > 1 ? " (world 0)" : "");
     print_vector("q", r->q, ctn_model_nq(r->s.model));
     print_vector("v", r->v, ctn_model_nv(r->s.model));
@@ -95,6 +97,13 @@ static void add_statistics(cJSON *to, const ctn_step_stats *t)
     json_number(to, "rejected", (double)t->rejected);
 }
 
+static void add_range(cJSON *to, const char *key, double initial, double final)
+{
+    cJSON *const range = json_object(to, key);
+    json_number(range, "initial", initial);
+    json_number(range, "final", final);
+}
+
 static void add_energy(cJSON *to, const ctn_step_stats *t)
 {
     cJSON *const energy = json_object(to, "energy");
@@ -103,6 +112,12 @@ static void add_energy(cJSON *to, const ctn_step_stats *t)
     json_number(energy, "min", t->energy_min);
     json_number(energy, "max", t->energy_max);
     json_number(energy, "drift", t->energy_after - t->energy_before);
+    json_number(energy, "work", t->work);
+    json_number(energy, "dissipated", t->dissipated);
+    json_number(energy, "created", t->created);
+    add_range(energy, "kinetic", t->kinetic_before, t->kinetic_after);
+    add_range(energy, "potential", t->potential_before, t->potential_after);
+    add_range(energy, "spring", t->spring_before, t->spring_after);
 }
 
 int print_json_summary(const run *r)

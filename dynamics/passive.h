@@ -49,6 +49,21 @@ KERNEL void add_passive_forces(const ctn_model *m, const real *q, const real *v,
     }
 }
 
+/// What the dampers of a joint at q multiply its rates with; one degree of freedom: xx. A limit's damper acts beyond the limit.
+FN sym3 joint_drag(const ctn_body *b, const real *q)
+{
+    sym3 drag = sym_diagonal(rset(b->damping[0]), rset(b->damping[1]), rset(b->damping[2]));
+    if (!(b->flags & BODY_SPRING)) return drag;
+    if (b->kind == JOINT_BALL) {  // along the cone's normal
+        const vec3 s = ball_turn(b, q);
+        const real angle = root(dot(s, s));
+        const mask out = gt(beyond(angle, b->limit), rset(0));
+        const vec3 n = scale(s, rset(1) / sel(out, angle, rset(1)));
+        sym_add_dyad(&drag, n, sel(out, rset(b->limit_b), rset(0)));
+    } else drag.xx = drag.xx + sel(gt(magnitude(beyond(q[b->qadr], b->limit)), rset(0)), rset(b->limit_b), rset(0));
+    return drag;
+}
+
 /// Potential of springs and limits, J.
 KERNEL real passive_potential(const ctn_model *m, const real *q)
 {

@@ -77,6 +77,19 @@ FN vec3 smul(sym3 S, vec3 a)
     return vec(fmadd(S.xz, a.z, fmadd(S.xy, a.y, S.xx * a.x)), fmadd(S.yz, a.z, fmadd(S.yy, a.y, S.xy * a.x)),
                fmadd(S.zz, a.z, fmadd(S.yz, a.y, S.xz * a.x)));
 }
+FN sym3 sym_diagonal(real x, real y, real z)
+{
+    sym3 S;
+    S.xx = x, S.yy = y, S.zz = z;
+    S.xy = S.xz = S.yz = rset(0);
+    return S;
+}
+FN void sym_add_dyad(sym3 *S, vec3 n, real s)  // S += s n n'
+{
+    const vec3 m = scale(n, s);
+    S->xx = fmadd(m.x, n.x, S->xx), S->yy = fmadd(m.y, n.y, S->yy), S->zz = fmadd(m.z, n.z, S->zz);
+    S->xy = fmadd(m.x, n.y, S->xy), S->xz = fmadd(m.x, n.z, S->xz), S->yz = fmadd(m.y, n.z, S->yz);
+}
 /// R S R': a symmetric matrix turned into other axes
 FN sym3 turn(mat3 R, sym3 S)
 {

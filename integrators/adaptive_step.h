@@ -15,6 +15,7 @@ enum { DOP853_ERROR_ORDER = 8 };
 /// What happened, by lane. frozen: why it cannot go on, a ctn_freeze.
 typedef struct {
     real parts, rejected, evaluations, frozen;
+    energy_flow flow;
 } adaptive_counts;
 
 /// The unit of a joint's coordinates: rad, or m.
@@ -117,6 +118,7 @@ KERNEL mask adaptive_step(const ctn_model *m, const ctn_batch_config *cfg, real 
         const mask rejected = both(running, not_(accepted));
         far = both(accepted, far), accepted = both(accepted, not_(far));
         if (part) start_part(m, part, q, v, tau, h, accepted);
+        if (work->flows) add_flow(&count->flow, work->flow, accepted);
         for (int k = 0; k < m->nq; k++) q[k] = sel(accepted, work->x[k], q[k]);
         for (int k = 0; k < m->nv; k++) v[k] = sel(accepted, work->w[k], v[k]);
         here = sel(accepted, sel(last, end, here + h), here);

@@ -14,7 +14,7 @@ typedef struct {
     real *old_rate;         // [nv], collocation of order > 2
     rate_pose *old;         // [nbody], the same
     real *fresh;            // [1], the same
-    real *created;          // [1], Radau of several stages
+    real *created;          // [2], Radau of several stages
 } block_state;
 
 /// Scratch of a lane block.
@@ -57,12 +57,14 @@ KERNEL const real *block_velocity(const ctn_model *m, const ctn_batch_config *cf
 }
 
 /// Energy of the state; for position-based methods the placements at it are in W->po.one.W.start.
-KERNEL real block_energy(const ctn_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
+KERNEL energy_parts block_energy(const ctn_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
 {
     if (position_based(cfg->method)) { return position_energy(m, S->q, S->v, S->V, W->po.one.W.start, W->po.p); }
     real sums[11];
+    energy_parts E;
     totals(m, S->q, block_velocity(m, cfg, S, W), W->T, W->D, sums);
-    return sums[0] + sums[1] + passive_potential(m, S->q);
+    E.kinetic = sums[0], E.potential = sums[1], E.spring = passive_potential(m, S->q);
+    return E;
 }
 
 /// Takes over q and v [nq], [nv].
@@ -88,24 +90,29 @@ KERNEL void block_set(const ctn_model *m, const ctn_batch_config *cfg, block_sta
     position_state P = as_position(S);
     start_velocity(m, v, W->T, W->D, &P);
     if (S->fresh) S->fresh[0] = rset(1);
-    if (S->created) S->created[0] = rset(0);
+    if (S->created) S->created[0] = S->created[1] = rset(0);
 }
 
 /// What happened in a call, by lane; as in ctn_step_stats.
 typedef struct {
     real steps, iterations, iterations_max, evaluations, line_search, curvature, fallbacks, fewer, substeps, rejected, residual;
-    real energy_before, energy_after, energy_min, energy_max;
+    energy_parts before, after;
+    energy_flow flow;
+    real energy_min, energy_max;
     real frozen, part;  // a ctn_freeze; completed part of the step in which the world froze
 } block_counts;
 
-FN void note_energy(block_counts *c, real E, mask where)
+FN void note_energy(block_counts *c, energy_parts now, mask where)
 {
-    c->energy_after = sel(where, E, c->energy_after);
+    const real E = energy_sum(now);
+    c->after.kinetic = sel(where, now.kinetic, c->after.kinetic);
+    c->after.potential = sel(where, now.potential, c->after.potential);
+    c->after.spring = sel(where, now.spring, c->after.spring);
     c->energy_min = sel(both(where, lt(E, c->energy_min)), E, c->energy_min);
     c->energy_max = sel(both(where, gt(E, c->energy_max)), E, c->energy_max);
 }
 
-/// `steps` steps of the lanes that are not frozen (counts->frozen says which are). energy: track it, which costs a pass a step.
+/// `steps` steps of the lanes that are not frozen (counts->frozen says which are). energy: keep its ledger, which costs a pass a step.
 KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau, int steps,
                        bool energy, block_counts *counts)
 {
@@ -122,15 +129,19 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
         one->in.q = S->q, one->in.rate = S->v, one->V = S->V, one->in.tau = tau;
         find_placements(m, S->q, one->start);
     }
-    c->energy_before = c->energy_after = c->energy_min = c->energy_max = energy ? block_energy(m, cfg, S, W) : zero;
+    c->before.kinetic = c->before.potential = c->before.spring = zero;
+    if (energy) c->before = block_energy(m, cfg, S, W);
+    c->after = c->before, c->flow = no_flow();
+    c->energy_min = c->energy_max = energy_sum(c->before);
+    W->ex.flows = energy;
     for (int n = 0; n < steps && any_of(active); n++) {
         mask done;
         if (solves_equations(cfg->method)) {
-            position_counts k = {zero, zero, zero, zero, zero, zero, zero, zero, zero};
+            position_counts k = {zero, zero, zero, zero, zero, zero, zero, zero, zero, energy ? &c->flow : NULL};
             real at, frozen = zero;
             if (cfg->method == CTN_VARIATIONAL) done = variational_step(m, cfg, tau, &V, active, &W->va, &k, &at);
             else if (cfg->adaptive) {
-                adaptive_counts parts = {zero, zero, zero, zero};
+                adaptive_counts parts = {zero, zero, zero, zero, no_flow()};
                 done = adaptive_stages(m, cfg, &P, S->control, dense, active, &W->po, &k, &parts, &at);
                 c->rejected = c->rejected + parts.rejected, frozen = parts.frozen;
             } else done = position_step(m, cfg, &P, dense, active, &W->po, &k, &at);
@@ -148,11 +159,12 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
             c->frozen = sel(both(active, not_(done)), reason, c->frozen);
             c->steps = c->steps + sel(both(active, done), one, zero);
         } else if (cfg->adaptive) {
-            adaptive_counts k = {zero, zero, zero, zero};
+            adaptive_counts k = {zero, zero, zero, zero, no_flow()};
             real at;
             done = adaptive_step(m, cfg, S->q, S->v, S->control, dense, tau, active, &W->ex, &k, &at);
             c->evaluations = c->evaluations + k.evaluations;
             c->substeps = c->substeps + k.parts, c->rejected = c->rejected + k.rejected;
+            add_flow(&c->flow, k.flow, active);
             c->part = sel(both(active, not_(done)), at, c->part);
             c->frozen = sel(active, k.frozen, c->frozen);
             c->steps = c->steps + sel(done, one, zero);
@@ -162,6 +174,7 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
             mask far;
             done = both(active, config_valid(m, W->ex.x, W->ex.w, &far));
             if (dense) start_part(m, dense, S->q, S->v, tau, rset(cfg->dt), done);
+            if (energy) add_flow(&c->flow, W->ex.flow, done);
             for (int k = 0; k < m->nq; k++) S->q[k] = sel(done, W->ex.x[k], S->q[k]);
             for (int k = 0; k < m->nv; k++) S->v[k] = sel(done, W->ex.w[k], S->v[k]);
             const real reason = sel(far, rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_FINITE));

@@ -10,6 +10,8 @@ typedef struct {
     real *u, *force;                        // [nv]; u: the increment from the start of the step to x
     real *kq[ALL_STAGES], *kv[ALL_STAGES];  // [nv]: rates of u and of the velocity at each stage
     real *eq, *ev;                          // [nv]: estimated errors of u and of the velocity (dop853)
+    bool flows;                             // find `flow`, too: what passes through the forces in the step
+    energy_flow flow;
 } explicit_work;
 
 /// qdd at (q, v) with the joint forces tau (NULL: none).
@@ -52,11 +54,12 @@ KERNEL void runge_kutta(const ctn_model *m, const tableau *t, const real *q, con
     for (int s = 0; s < t->stages; s++) {
         advance(m, s, t->a[s], q, v, h, work);
         stage_rates(m, s, tau, work);
+        if (work->flows && t->b[s] != 0) add_flow_at(&work->flow, m, work->x, tau, work->w, rset(t->b[s]) * h);
     }
     advance(m, t->stages, t->b, q, v, h, work);
 }
 
-/// Semi-implicit Euler: w = v + h qdd(q, v), x = q (+) h w.
+/// Semi-implicit Euler: w = v + h qdd(q, v), x = q (+) h w. Forces act along the way h w.
 KERNEL void semi_implicit(const ctn_model *m, const real *q, const real *v, const real *tau, real h, explicit_work *work)
 {
     acceleration(m, q, v, tau, work, work->kv[0]);
@@ -64,6 +67,7 @@ KERNEL void semi_implicit(const ctn_model *m, const real *q, const real *v, cons
         work->w[k] = fmadd(h, work->kv[0][k], v[k]);
         work->u[k] = h * work->w[k];
     }
+    if (work->flows) add_flow_at(&work->flow, m, q, tau, work->w, h);
     config_add(m, q, work->u, work->x);
 }
 
@@ -84,6 +88,7 @@ KERNEL int explicit_step(const ctn_model *m, ctn_method method, const real *q, c
                          explicit_work *work)
 {
     const tableau *t = tableau_of(method);
+    work->flow = no_flow();
     if (method == CTN_SEMI_IMPLICIT) semi_implicit(m, q, v, tau, h, work);
     else runge_kutta(m, t, q, v, tau, h, work);
     return t->stages;

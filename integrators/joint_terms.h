@@ -95,21 +95,6 @@ FN void add_turn_energy(terms3 *t, vec3 a_, vec3 g_, sym3 K)
     t->k.xy = t->k.xy + (M.xy + Q[1][0]), t->k.xz = t->k.xz + (M.xz + Q[2][0]), t->k.yz = t->k.yz + (M.yz + Q[2][1]);
 }
 
-FN sym3 sym_diagonal(real x, real y, real z)
-{
-    sym3 S;
-    S.xx = x, S.yy = y, S.zz = z;
-    S.xy = S.xz = S.yz = rset(0);
-    return S;
-}
-
-FN void sym_add_dyad(sym3 *S, vec3 n, real s)  // S += s n n'
-{
-    const vec3 m = scale(n, s);
-    S->xx = fmadd(m.x, n.x, S->xx), S->yy = fmadd(m.y, n.y, S->yy), S->zz = fmadd(m.z, n.z, S->zz);
-    S->xy = fmadd(m.x, n.y, S->xy), S->xz = fmadd(m.x, n.z, S->xz), S->yz = fmadd(m.y, n.z, S->yz);
-}
-
 /// The increments of a ball since the start of the step, body axes.
 FN vec3 ball_increment(const ctn_body *b, const real *q, const real *x)
 {

@@ -15,15 +15,17 @@ typedef struct {
     // collocation of order > 2: rates since the last interior point of the last step, [nv], [nbody]; else NULL
     real *old_rate;
     rate_pose *old;
-    real *fresh;    // [1] the same: 1 where these rates are still to be found
-    real *created;  // [1] J, several stages: energy that the method has created (lost: negative) since the start; else NULL
+    real *fresh;  // [1] the same: 1 where these rates are still to be found
+    real *
+        created;  // [2] J, several stages: what the method has created (lost: negative) and dampers have taken since the start; else NULL
 } position_state;
 
 /// What happened, by lane.
 typedef struct {
     real iterations, evaluations, line_search, curvature, substeps, halvings, residual;
-    real fewer;  // parts done with fewer stages than asked for
-    real far;    // 1: an angle went beyond CTN_MAX_ANGLE
+    real fewer;         // parts done with fewer stages than asked for
+    real far;           // 1: an angle went beyond CTN_MAX_ANGLE
+    energy_flow *flow;  // NULL: not asked for
 } position_counts;
 
 /// Scratch of one lane block.
@@ -276,24 +278,28 @@ FN real twice_kinetic(const ctn_body *b, const rate_pose *V)
     return fmadd(rset(b->mass), dot(V->p, V->p), t);
 }
 
-/// Energy of q with these rates: sum tr(V M V') / 2, rotors, gravity, springs and limits. J. at: placements at q; p [nbody]: scratch
-KERNEL real position_energy(const ctn_model *m, const real *q, const real *rate, const rate_pose *velocity, const placement *at,
-                            vec3 *p)
+/// Energy of q with these rates: sum tr(V M V') / 2 and rotors; gravity; springs and limits. at: placements at q; p [nbody]: scratch
+KERNEL energy_parts position_energy(const ctn_model *m, const real *q, const real *rate, const rate_pose *velocity,
+                                    const placement *at, vec3 *p)
 {
-    real E = passive_potential(m, q);
+    energy_parts E;
     vec3 moment = const3(m->fixed_moment);
+    E.kinetic = rset(0);
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
         const mat3 R = at[i].R;
         if (b->flags & BODY_ROOT) p[i] = body_offset(b, form_of(b), R, R.z, q);
         else p[i] = has_arm(form_of(b)) ? add(p[b->parent], at[i].r) : p[b->parent];
         if (b->flags & BODY_ARMATURE)
-            for (int k = b->vadr; k < b->vadr + b->nv; k++) E = fmadd(rset(0.5 * b->armature) * rate[k], rate[k], E);
+            for (int k = b->vadr; k < b->vadr + b->nv; k++)
+                E.kinetic = fmadd(rset(0.5 * b->armature) * rate[k], rate[k], E.kinetic);
         if (!(b->flags & BODY_MASS)) continue;
-        E = fmadd(rset(0.5), twice_kinetic(b, &velocity[i]), E);
+        E.kinetic = fmadd(rset(0.5), twice_kinetic(b, &velocity[i]), E.kinetic);
         moment = add(moment, add_scaled(mul(R, const3(b->h)), p[i], rset(b->mass)));
     }
-    return E - dot(const3(m->gravity), moment);
+    E.potential = negate(dot(const3(m->gravity), moment));
+    E.spring = passive_potential(m, q);
+    return E;
 }
 
 #endif

@@ -52,6 +52,7 @@ KERNEL void commit_part(const ctn_model *m, const stage_table *t, position_state
                         mask where, bool all, position_counts *count)
 {
     const real residual = t ? P->more.residual : P->one.residual;
+    if (count->flow) add_flow(count->flow, t ? stages_flow(m, &P->more) : step_flow(m, &P->one), where);
     if (t) {
         if (part) keep_stages(m, part, S, &P->more, where);
         commit_stages(m, S, &P->more, P->one.W.start, where);

@@ -53,27 +53,13 @@ FN void enter_rung(const ctn_model *m, const stage_table *table, const position_
     start_stages(m, G, W->in.h);
 }
 
-/// Work of the joint forces tau (NULL: none) on the way from q to x, by the increments u where joints are not balls.
-KERNEL real applied_work(const ctn_model *m, const real *tau, const real *q, const real *x, const real *u)
-{
-    real work = rset(0);
-    for (int i = 0; i < m->nbody && tau; i++) {
-        const ctn_body *b = &m->bodies[i];
-        const real *f = tau + b->vadr;
-        if (b->kind == JOINT_BALL) work = dot_add(work, ball_increment(b, q, x), vec(f[0], f[1], f[2]));
-        else
-            for (int k = 0; k < b->nv; k++) work = fmadd(f[k], u[b->vadr + k], work);
-    }
-    return work;
-}
-
 /// Where the solution in P may be taken: it is finite, its angles are in range, and it does not gain energy from nothing. The equations
-/// of a large step can have several solutions, and some gain much. A gain, beyond the work of the applied forces, is taken
+/// of a large step can have several solutions, and some gain much. A rise, beyond the work of the applied forces, is taken
 /// for an error of the method while it is below a hundredth of the kinetic energy and below sqrt(K E), K the kinetic energy and E that
-/// of the rates' defect at the start of the step (its error estimate); and all gains and losses of a run together stay below
-/// the hundredth, too. E: energy at the start; *gain: of this step. (docs/theory.md 5.4)
-KERNEL mask accept_stages(const ctn_model *m, stage_work *P, const position_state *S, placement *end, vec3 *p, real E, real *gain,
-                          mask *far)
+/// of the rates' defect at the start of the step (its error estimate); and all rises and losses of a run together stay below
+/// the hundredth, too. before: energy at the start; F: flow of the step; *gain: what it creates (energy.h). (docs/theory.md 5.4)
+KERNEL mask accept_stages(const ctn_model *m, stage_work *P, const position_state *S, placement *end, vec3 *p,
+                          energy_parts before, energy_flow F, real *gain, mask *far)
 {
     const stages *W = &P->W;
     const int s = W->table->stages, last = s - 1;
@@ -90,13 +76,21 @@ KERNEL mask accept_stages(const ctn_model *m, stage_work *P, const position_stat
         kinetic = fmadd(rset(0.5), twice_kinetic(b, &P->rate[i]), kinetic);
         defect = fmadd(rset(0.5), twice_kinetic(b, &D), defect);
     }
-    const real work = applied_work(m, W->in.tau, W->in.q, x, u), after = position_energy(m, x, end_rates(m, P), P->rate, end, p);
-    *gain = after - E - work;
+    const energy_parts after = position_energy(m, x, end_rates(m, P), P->rate, end, p);
+    *gain = energy_created(before, after, F);
+    const real rise = *gain - F.dissipated, risen = S->created[0] - S->created[1];
     const real hundredth = rset(0.01) * kinetic, error = root(kinetic * defect);
-    const real slack = rset(1e-11) * (magnitude(after) + (kinetic + magnitude(work)));
-    const mask step = le(*gain, slack + sel(lt(error, hundredth), error, hundredth));
-    const mask run = either(le(*gain, slack), le(S->created[0] + *gain, slack + hundredth));
+    const real slack = rset(1e-11) * (magnitude(energy_sum(after)) + (kinetic + magnitude(F.work)));
+    const mask step = le(rise, slack + sel(lt(error, hundredth), error, hundredth));
+    const mask run = either(le(rise, slack), le(risen + rise, slack + hundredth));
     return both(valid, both(step, run));
+}
+
+/// Adds a step to what the state remembers of the run.
+FN void note_created(position_state *S, real created, energy_flow F, mask where)
+{
+    S->created[0] = S->created[0] + sel(where, created, rset(0));
+    S->created[1] = S->created[1] + sel(where, F.dissipated, rset(0));
 }
 
 /// Makes V the Euclidean velocity of the rigid motion nearest to it, and the rates that motion's, in the lanes `where`: the chords that a
@@ -159,8 +153,10 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
         mask far, todo = running;
         const stage_table *table;
         set_step_size(W, rset(cfg->dt) * H.size);
-        const bool law = carries_energy(cfg);  // of energy, to go by
-        const real E = law ? position_energy(m, S->q, S->rate, S->V, W->start, P->p) : zero;
+        const bool law = carries_energy(cfg), flows = law || count->flow;  // law: of energy, to go by
+        energy_parts before = {zero, zero, zero};
+        if (law) before = position_energy(m, S->q, S->rate, S->V, W->start, P->p);
+        energy_flow flow = no_flow();
         for (int failed = 0; (table = ladder_rung(cfg, failed)) != NULL && any_of(todo); failed++) {
             if (table->old > 0) start_old(m, cfg, S, P, table->old, todo, count);
             enter_rung(m, table, S, P);
@@ -168,11 +164,13 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
                 real gain;
                 mask ok = solve_stages_by(m, cfg, S, still, todo, &P->one, &P->more, &P->solver, &P->aba, count);
                 if (!any_of(ok)) continue;
-                ok = both(ok, accept_stages(m, &P->more, S, W->now, P->p, E, &gain, &far));
+                if (flows) flow = stages_flow(m, &P->more);
+                ok = both(ok, accept_stages(m, &P->more, S, W->now, P->p, before, flow, &gain, &far));
                 count->far = sel(both(todo, far), one, count->far);
                 if (dense) keep_stages(m, dense, S, &P->more, ok);
                 commit_stages(m, S, &P->more, W->start, ok);
-                if (law) S->created[0] = S->created[0] + sel(ok, gain, zero);
+                if (law) note_created(S, gain, flow, ok);
+                if (count->flow) add_flow(count->flow, flow, ok);
                 count->residual = sel(both(ok, gt(P->more.residual, count->residual)), P->more.residual, count->residual);
                 if (failed) count->fewer = count->fewer + sel(ok, one, zero);
                 todo = both(todo, not_(ok));
@@ -183,7 +181,8 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
             ok = both(ok, config_valid(m, P->one.x, P->one.u, &far));
             count->far = sel(both(todo, far), one, count->far);
             if (dense) keep_stage(m, dense, S, &P->one, ok);
-            const real work = law ? applied_work(m, W->in.tau, S->q, P->one.x, P->one.u) : zero;
+            if (flows) flow = step_flow(m, &P->one);
+            if (count->flow) add_flow(count->flow, flow, ok);
             // lanes at rest stand at the placements of their start
             if (any_of(ok)) commit_step(m, S, &P->one, ok, !any_of(both(todo, not_(ok))), le(one, H.size));
             count->residual = sel(both(ok, gt(P->one.residual, count->residual)), P->one.residual, count->residual);
@@ -192,8 +191,8 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
                 project_rates(m, S, P, ok);
             }
             if (law && any_of(ok)) {
-                const real after = position_energy(m, S->q, S->rate, S->V, W->start, P->p);
-                S->created[0] = S->created[0] + sel(ok, after - E - work, zero);
+                const energy_parts after = position_energy(m, S->q, S->rate, S->V, W->start, P->p);
+                note_created(S, energy_created(before, after, flow), flow, ok);
             }
             if (S->fresh) S->fresh[0] = sel(ok, one, S->fresh[0]);
             todo = both(todo, not_(ok));

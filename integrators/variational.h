@@ -24,7 +24,7 @@ typedef struct {
     sym3 I;       // R S R'
     vec3 r, c;    // origin from the parent's; first moment
     real sn, cs;  // of the angle, joints about z
-    sym3 drag;    // b in the coordinates of v; one degree of freedom: xx
+    sym3 drag;    // joint_drag() at q0: a limit's damper acts in steps that start beyond the limit
     real unit;    // 1 over m L / h (m L^2 / h for turns), mass m and extent L of what hangs on its joint
 } chord_start;
 
@@ -53,21 +53,6 @@ typedef struct {
 } chord;
 
 FN bool about_z(int kind) { return kind == JOINT_REVOLUTE || kind == JOINT_HELICAL; }
-
-/// Damping at the start of a step; a limit's damper acts in steps that start beyond the limit.
-FN sym3 joint_drag(const ctn_body *b, const real *q)
-{
-    sym3 drag = sym_diagonal(rset(b->damping[0]), rset(b->damping[1]), rset(b->damping[2]));
-    if (!(b->flags & BODY_SPRING)) return drag;
-    if (b->kind == JOINT_BALL) {  // along the cone's normal
-        const vec3 s = ball_turn(b, q);
-        const real angle = root(dot(s, s));
-        const mask out = gt(beyond(angle, b->limit), rset(0));
-        const vec3 n = scale(s, rset(1) / sel(out, angle, rset(1)));
-        sym_add_dyad(&drag, n, sel(out, rset(b->limit_b), rset(0)));
-    } else drag.xx = drag.xx + sel(gt(magnitude(beyond(q[b->qadr], b->limit)), rset(0)), rset(b->limit_b), rset(0));
-    return drag;
-}
 
 /// What stays through a step from q: placements, scales, dampers. force [nv]: joint forces at q, applied ones included.
 KERNEL void start_chord(const ctn_model *m, chord *W, const real *p, const real *force)

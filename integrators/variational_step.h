@@ -147,12 +147,13 @@ KERNEL mask solve_chord(const ctn_model *m, const variational_state *S, const re
 }
 
 /// q1, the momenta and rates of the solution become the state in the lanes `where`. spacing: from the rates of the last part to these,
-/// in dt; whole: lanes whose step was not halved.
+/// in dt; whole: lanes whose step was not halved. Adds to *flow what passes through the forces along the increments; NULL: not asked for.
 KERNEL void commit_chord(const ctn_model *m, variational_state *S, const real *tau, real spacing, mask whole, mask where,
-                         variational_work *P)
+                         variational_work *P, energy_flow *flow)
 {
     chord *W = &P->W;
     const real s = rset(1) / spacing;
+    energy_flow F = no_flow();
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
         const real *step = W->step + b->qadr;
@@ -162,12 +163,14 @@ KERNEL void commit_chord(const ctn_model *m, variational_state *S, const real *t
             rate[0] = u.x, rate[1] = u.y, rate[2] = u.z;
         } else
             for (int k = 0; k < b->nv; k++) rate[k] = step[k] * W->inv_h;
+        if (flow && has_flow(b, tau)) add_joint_flow(&F, b, S->q, tau, rate, W->h);
         for (int k = 0; k < b->nv; k++) {
             real *r = &S->rate[b->vadr + k], *g = &S->gain[b->vadr + k];
             *g = sel(where, sel(whole, s * (rate[k] - *r), rset(0)), *g);
             *r = sel(where, rate[k], *r);
         }
     }
+    if (flow) add_flow(flow, F, where);
     for (int k = 0; k < m->nv; k++) P->d[k] = rset(0);
     joint_forces(m, P->x, P->d, tau, P->force);
     chord_momentum(m, W, W->sum, P->force, P->momentum);
@@ -219,6 +222,7 @@ KERNEL mask composed_step(const ctn_model *m, const ctn_batch_config *cfg, const
     const double *weight = cfg->order == 4 ? triple_jump : single_step;
     mask ok = active;
     real worst = rset(0);
+    energy_flow flow = no_flow();
     for (int k = 0; k < parts && any_of(ok); k++) {
         const double spacing = 0.5 * (weight[k ? k - 1 : parts - 1] + weight[k]);
         P->W.h = rset(cfg->dt * weight[k]) * part;
@@ -231,9 +235,10 @@ KERNEL mask composed_step(const ctn_model *m, const ctn_batch_config *cfg, const
         ok = both(ok, valid);
         worst = sel(gt(P->residual, worst), P->residual, worst);
         ok = both(ok, not_(turns_far(m, P->W.step)));
-        if (any_of(ok)) commit_chord(m, S, tau, rset(spacing), le(rset(1), part), ok, P);
+        if (any_of(ok)) commit_chord(m, S, tau, rset(spacing), le(rset(1), part), ok, P, count->flow ? &flow : NULL);
     }
     count->residual = sel(both(ok, gt(worst, count->residual)), worst, count->residual);
+    if (count->flow) add_flow(count->flow, flow, ok);
     return ok;
 }
 

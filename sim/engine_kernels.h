@@ -15,6 +15,7 @@
 #include "dynamics/derivatives.h"
 #include "dynamics/pullback.h"
 #include "integrators/chart.h"
+#include "integrators/energy.h"
 #include "integrators/tableaux.h"
 #include "integrators/explicit.h"
 #include "integrators/joint_terms.h"
@@ -34,6 +35,7 @@
 #include "integrators/solvers.h"
 #include "integrators/interpolant.h"
 #include "integrators/stage_dense.h"
+#include "integrators/position_flow.h"
 #include "integrators/step_ladder.h"
 #include "integrators/momentum.h"
 #include "integrators/variational.h"
@@ -350,7 +352,7 @@ static block_state layout_state(const ctn_model *m, const ctn_batch_config *cfg,
         S.old = take(a, (size_t)m->nbody, sizeof(rate_pose));
         S.fresh = take(a, 1, sizeof(real));
     }
-    if (carries_energy(cfg)) S.created = take(a, 1, sizeof(real));
+    if (carries_energy(cfg)) S.created = take(a, 2, sizeof(real));
     if (cfg->method == CTN_VARIATIONAL) {
         S.gain = take(a, (size_t)m->nv, sizeof(real));
         S.p = take(a, (size_t)m->nv, sizeof(real));
@@ -575,25 +577,34 @@ static void run_step(const ctn_model *m, const ctn_batch_config *cfg, void *stat
     c.frozen = lane_load(lane);
     block_step(m, cfg, &S, &W, tau ? W.tau : NULL, steps, energy, &c);
 #define PUT(field, source, type)                                                                                                 \
-    lane_store(lane, c.source);                                                                                                  \
+    lane_store(lane, source);                                                                                                    \
     for (int l = 0; l < count; l++) stats[l].field = (type)lane[l]
-    PUT(steps, steps, long);
-    PUT(iterations, iterations, long);
-    PUT(iterations_max, iterations_max, int);
-    PUT(evaluations, evaluations, long);
-    PUT(line_search, line_search, long);
-    PUT(curvature, curvature, long);
-    PUT(fallbacks, fallbacks, long);
-    PUT(fewer_stages, fewer, long);
-    PUT(substeps, substeps, long);
-    PUT(rejected, rejected, long);
-    PUT(residual, residual, double);
-    PUT(energy_before, energy_before, double);
-    PUT(energy_after, energy_after, double);
-    PUT(energy_min, energy_min, double);
-    PUT(energy_max, energy_max, double);
-    PUT(frozen, frozen, ctn_freeze);
-    PUT(frozen_time, part, double);
+    PUT(steps, c.steps, long);
+    PUT(iterations, c.iterations, long);
+    PUT(iterations_max, c.iterations_max, int);
+    PUT(evaluations, c.evaluations, long);
+    PUT(line_search, c.line_search, long);
+    PUT(curvature, c.curvature, long);
+    PUT(fallbacks, c.fallbacks, long);
+    PUT(fewer_stages, c.fewer, long);
+    PUT(substeps, c.substeps, long);
+    PUT(rejected, c.rejected, long);
+    PUT(residual, c.residual, double);
+    PUT(kinetic_before, c.before.kinetic, double);
+    PUT(kinetic_after, c.after.kinetic, double);
+    PUT(potential_before, c.before.potential, double);
+    PUT(potential_after, c.after.potential, double);
+    PUT(spring_before, c.before.spring, double);
+    PUT(spring_after, c.after.spring, double);
+    PUT(work, c.flow.work, double);
+    PUT(dissipated, c.flow.dissipated, double);
+    PUT(created, energy_created(c.before, c.after, c.flow), double);
+    PUT(energy_before, energy_sum(c.before), double);
+    PUT(energy_after, energy_sum(c.after), double);
+    PUT(energy_min, c.energy_min, double);
+    PUT(energy_max, c.energy_max, double);
+    PUT(frozen, c.frozen, ctn_freeze);
+    PUT(frozen_time, c.part, double);
 #undef PUT
 }
 
@@ -627,7 +638,7 @@ static state_parts parts_of(const ctn_model *m, const ctn_batch_config *cfg, con
     const state_parts p = {
         {S->q, S->v, (real *)S->control, S->gain, (real *)S->V, S->old_rate, (real *)S->old, S->created, S->p, S->fresh},
         {(size_t)m->nq, nv, cfg->adaptive ? 2 : 0, position || variational ? nv : 0, position ? nV : 0, old ? nv : 0,
-         old ? nV : 0, created, variational ? nv : 0, old}};
+         old ? nV : 0, created ? 2 : 0, variational ? nv : 0, old}};
     return p;
 }
 

@@ -20,7 +20,7 @@ typedef struct record_member {
     size_t offset;
 } record_member;
 
-enum { RECORD_MEMBERS = 21 };
+enum { RECORD_MEMBERS = 30 };
 extern const record_member record_members[RECORD_MEMBERS];
 
 enum { POSE_NUMBERS = 7 };  // position x y z, quaternion w x y z, as q of a free joint

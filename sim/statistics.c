@@ -31,6 +31,12 @@ void ctn_step_stats_add(ctn_step_stats *sum, const ctn_step_stats *next)
     sum->energy_after = next->energy_after;
     sum->energy_min = -larger(-sum->energy_min, -next->energy_min);
     sum->energy_max = larger(sum->energy_max, next->energy_max);
+    sum->kinetic_after = next->kinetic_after;
+    sum->potential_after = next->potential_after;
+    sum->spring_after = next->spring_after;
+    sum->work += next->work;
+    sum->dissipated += next->dissipated;
+    sum->created += next->created;
     sum->frozen = next->frozen;
     sum->frozen_time = next->frozen_time;
 }

@@ -65,6 +65,13 @@ START_TEST(json)
     ck_assert_double_eq(number(j, "energy.min"), s.energy_min);
     ck_assert_double_eq(number(j, "energy.max"), s.energy_max);
     ck_assert_double_eq(number(j, "energy.drift"), s.energy_after - s.energy_before);
+    ck_assert_double_eq(number(j, "energy.work"), 0);
+    ck_assert_double_eq(number(j, "energy.dissipated"), 0);
+    ck_assert_double_eq(number(j, "energy.kinetic.initial"), s.kinetic_before);
+    ck_assert_double_eq(number(j, "energy.kinetic.final"), s.kinetic_after);
+    ck_assert_double_eq(number(j, "energy.potential.final"), s.potential_after);
+    ck_assert_double_eq(number(j, "energy.spring.final"), s.spring_after);
+    ck_assert_double_eq_tol(number(j, "energy.created"), s.created, 1e-12);
     ck_assert_double_eq(number(j, "iterations.mean"), (double)s.iterations / 41);
     ck_assert_double_eq(number(j, "iterations.max"), s.iterations_max);
     ck_assert_int_gt(s.iterations_max, 0);

@@ -63,6 +63,7 @@ static uint64_t *trajectories(const ctn_model *m, const char *engine, ctn_batch_
             h[w] = hash_of(h[w], v + w * nv, nv);
             h[w] = hash_of(h[w], &stats[w].residual, 1);
             h[w] = hash_of(h[w], &stats[w].energy_after, 1);
+            h[w] = hash_of(h[w], (double[]){stats[w].work, stats[w].dissipated, stats[w].created}, 3);
             h[w] = (h[w] ^ (uint64_t)stats[w].iterations) * 0x100000001b3u;
             h[w] = (h[w] ^ (uint64_t)(stats[w].substeps + 1000000 * stats[w].rejected)) * 0x100000001b3u;
         }

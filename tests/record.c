@@ -144,6 +144,15 @@ static double kept(const char *name, int n, int w)
                  {"stats/energy_after", s->energy_after},
                  {"stats/energy_min", s->energy_min},
                  {"stats/energy_max", s->energy_max},
+                 {"stats/kinetic_before", s->kinetic_before},
+                 {"stats/kinetic_after", s->kinetic_after},
+                 {"stats/potential_before", s->potential_before},
+                 {"stats/potential_after", s->potential_after},
+                 {"stats/spring_before", s->spring_before},
+                 {"stats/spring_after", s->spring_after},
+                 {"stats/work", s->work},
+                 {"stats/dissipated", s->dissipated},
+                 {"stats/created", s->created},
                  {"stats/frozen", s->frozen},
                  {"stats/frozen_time", s->frozen_time}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -152,12 +161,13 @@ static double kept(const char *name, int n, int w)
     return 0;
 }
 
-static const char *const members[] = {"energy/kinetic",     "energy/potential", "energy/spring",        "energy/energy",
-                                      "stats/steps",        "stats/iterations", "stats/iterations_max", "stats/evaluations",
-                                      "stats/line_search",  "stats/curvature",  "stats/fallbacks",      "stats/fewer_stages",
-                                      "stats/substeps",     "stats/rejected",   "stats/residual",       "stats/energy_before",
-                                      "stats/energy_after", "stats/energy_min", "stats/energy_max",     "stats/frozen",
-                                      "stats/frozen_time"};
+static const char *const members[] = {
+    "energy/kinetic",      "energy/potential",       "energy/spring",         "energy/energy",       "stats/steps",
+    "stats/iterations",    "stats/iterations_max",   "stats/evaluations",     "stats/line_search",   "stats/curvature",
+    "stats/fallbacks",     "stats/fewer_stages",     "stats/substeps",        "stats/rejected",      "stats/residual",
+    "stats/energy_before", "stats/energy_after",     "stats/energy_min",      "stats/energy_max",    "stats/kinetic_before",
+    "stats/kinetic_after", "stats/potential_before", "stats/potential_after", "stats/spring_before", "stats/spring_after",
+    "stats/work",          "stats/dissipated",       "stats/created",         "stats/frozen",        "stats/frozen_time"};
 enum { MEMBERS = sizeof members / sizeof *members };
 
 /// The list above, and so both formats, has every member of ctn_step_stats: they are read from the header.

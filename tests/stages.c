@@ -40,6 +40,9 @@ START_TEST(tables_are_exact_for_polynomials)
         }
         if (t->old == 0) ck_assert(fabsl(weighted(t, t->e, n) - (n == 1)) < 2e-15L * 20);
     }
+    // integrals: Radau's nodes are good for degree 2 s - 2, Legendre's s - 1 ones for 2 s - 3
+    for (int n = 0; n <= 2 * t->stages - (t->old > 0 ? 3 : 2); n++)
+        ck_assert_msg(fabsl(weighted(t, t->b, n) - 1.0L / (n + 1)) < 1e-15L, "table %d: integral of degree %d", _i, n);
 }
 END_TEST
 

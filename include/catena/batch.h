@@ -95,8 +95,14 @@ typedef struct ctn_step_stats {
     double energy_before;           // J, before the call: kinetic + potential + springs
     double energy_after;            // J, after it
     double energy_min, energy_max;  // J, over the steps of this call, its start included
-    ctn_freeze frozen;              // CTN_RUNNING: still going
-    double frozen_time;             // s, of the last good state, if frozen
+    double kinetic_before, kinetic_after;      // J, parts of energy_before and energy_after: rotors included
+    double potential_before, potential_after;  // J, of gravity, zero at the world origin
+    double spring_before, spring_after;        // J, of springs and soft limits
+    double work;                               // J, put in by the joint forces of ctn_batch_set_force
+    double dissipated;                         // J, taken out by the dampers of joints and limits
+    double created;      // J, by the numerics (lost: negative): energy_after - energy_before - work + dissipated
+    ctn_freeze frozen;   // CTN_RUNNING: still going
+    double frozen_time;  // s, of the last good state, if frozen
 } ctn_step_stats;
 
 /// A sentence about why a world is frozen; "it still runs" for CTN_RUNNING. Never NULL.

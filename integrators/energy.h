@@ -1,0 +1,70 @@
+/// The ledger of energy: what a state has, and what passes through the forces of a step.
+///
+///     E_after - E_before = work - dissipated + created
+///
+/// Work of the applied joint forces and what dampers take out are sums over a step's own points of evaluation: weights w_i h of the
+/// method times tau.v_i and v_i'D v_i. So they are integrals to the method's order, and `created`, which is what the numerics add
+/// (or lose: negative), goes to zero with it. (docs/theory.md 8)
+#ifndef CATENA_ENERGY_H
+#define CATENA_ENERGY_H
+
+/// Energy of a state, J.
+typedef struct {
+    real kinetic, potential, spring;  // rotors included; gravity; springs and limits
+} energy_parts;
+
+/// What has passed through forces, J.
+typedef struct {
+    real work, dissipated;
+} energy_flow;
+
+FN real energy_sum(energy_parts E) { return E.kinetic + E.potential + E.spring; }
+
+FN energy_flow no_flow(void)
+{
+    energy_flow F;
+    F.work = F.dissipated = rset(0);
+    return F;
+}
+
+FN void add_flow(energy_flow *sum, energy_flow part, mask where)
+{
+    sum->work = sum->work + sel(where, part.work, rset(0));
+    sum->dissipated = sum->dissipated + sel(where, part.dissipated, rset(0));
+}
+
+/// What numerics create on the way from energies `before` to `after`; the differences first, as levels may be far from zero.
+FN real energy_created(energy_parts before, energy_parts after, energy_flow F)
+{
+    const real change = (after.kinetic - before.kinetic) + (after.potential - before.potential) + (after.spring - before.spring);
+    return change - F.work + F.dissipated;
+}
+
+FN bool has_flow(const ctn_body *b, const real *tau) { return (b->flags & BODY_PASSIVE) || tau; }
+
+/// Adds what passes through a joint in the time dt (s) at the rates w [nv of the joint]: tau (NULL: none), and dampers as at q.
+FN void add_joint_flow(energy_flow *F, const ctn_body *b, const real *q, const real *tau, const real *w, real dt)
+{
+    real power = rset(0);
+    for (int k = 0; k < b->nv && tau; k++) power = fmadd(tau[b->vadr + k], w[k], power);
+    F->work = fmadd(dt, power, F->work);
+    if (!(b->flags & BODY_PASSIVE)) return;
+    const sym3 drag = joint_drag(b, q);
+    if (b->nv == 1) power = drag.xx * w[0] * w[0];
+    else {
+        const vec3 rate = vec(w[0], w[1], w[2]);
+        power = dot(rate, smul(drag, rate));
+    }
+    F->dissipated = fmadd(dt, power, F->dissipated);
+}
+
+/// The same for all joints. w [nv]
+KERNEL void add_flow_at(energy_flow *F, const ctn_model *m, const real *q, const real *tau, const real *w, real dt)
+{
+    for (int i = 0; i < m->nbody && (m->passive || tau); i++) {
+        const ctn_body *b = &m->bodies[i];
+        if (has_flow(b, tau)) add_joint_flow(F, b, q, tau, w + b->vadr, dt);
+    }
+}
+
+#endif

@@ -1,0 +1,45 @@
+/// What passes through the forces of a position-based part (energy.h), while its solution stands beside its start.
+#ifndef CATENA_POSITION_FLOW_H
+#define CATENA_POSITION_FLOW_H
+
+/// One stage: along the increment, at the mean rates, where the damper's term has its force b u / h.
+KERNEL energy_flow step_flow(const ctn_model *m, const position_work *P)
+{
+    const terms_input *in = &P->W.in;
+    energy_flow F = no_flow();
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        real u[3];
+        if (!has_flow(b, in->tau)) continue;
+        joint_increment(b, in->q, P, u);
+        for (int k = 0; k < b->nv; k++) u[k] = u[k] * in->inv_h;
+        add_joint_flow(&F, b, in->q, in->tau, u, in->h);
+    }
+    return F;
+}
+
+/// Several stages: by the quadrature over them; the work on joints that are not balls is tau times the increment.
+KERNEL energy_flow stages_flow(const ctn_model *m, const stage_work *P)
+{
+    const stage_table *t = P->W.table;
+    const stage_input *in = &P->W.in;
+    energy_flow F = no_flow();
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const bool ball = b->kind == JOINT_BALL;
+        const real *u = P->u + (t->stages - 1) * m->nv, *tau = ball ? in->tau : NULL;
+        real turn[3], w[3];
+        ball_stages B;
+        for (int k = b->vadr; k < b->vadr + b->nv && in->tau && !ball; k++) F.work = fmadd(in->tau[k], u[k], F.work);
+        if (!has_flow(b, tau)) continue;
+        if (ball) B = ball_at_stages(m, b, t->stages, in);
+        for (int a = 0; a < t->stages; a++) {
+            if (t->b[a] == 0) continue;
+            stage_motion(m, b, P, &B, a, turn, w);
+            add_joint_flow(&F, b, in->q, tau, w, rset(t->b[a]) * in->h);
+        }
+    }
+    return F;
+}
+
+#endif
