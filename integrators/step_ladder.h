@@ -111,12 +111,12 @@ KERNEL void project_rates(const ctn_model *m, position_state *S, ladder_work *P,
 }
 
 /// Where collocation of order > 2 starts, anew after a fallback or for the first time, it needs the point before the start: one step of
-/// Radau with 3 stages back in time, of size `old` h.
-KERNEL void start_old(const ctn_model *m, const ctn_batch_config *cfg, position_state *S, ladder_work *P, double old, mask where,
+/// Radau with 3 stages back in time, of size `old` h. Returns where that was found; else the rates carried stand in for it.
+KERNEL mask start_old(const ctn_model *m, const ctn_batch_config *cfg, position_state *S, ladder_work *P, double old, mask where,
                       position_counts *count)
 {
     const mask fresh = both(where, gt(S->fresh[0], rset(0)));
-    if (!any_of(fresh)) return;
+    if (!any_of(fresh)) return fresh;
     stage_work *Q = &P->more;
     stages *G = &Q->W;
     enter_rung(m, &radau3, S, P);
@@ -143,6 +143,7 @@ KERNEL void start_old(const ctn_model *m, const ctn_batch_config *cfg, position_
         }
     }
     S->fresh[0] = sel(fresh, rset(0), S->fresh[0]);
+    return ok;
 }
 
 /// One step of size dt in the lanes `active`. Placements of the start are in one.W.start. Returns where it was completed; elsewhere
