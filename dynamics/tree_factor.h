@@ -92,30 +92,9 @@ KERNEL void tree_factor(const ctn_model *m, tree_factors *F)
     }
 }
 
-/// x with H x = b. b, x [nv], may be the same.
-KERNEL void tree_solve(const ctn_model *m, tree_factors *F, const real *b_, real *x_)
+/// The half of a solve that goes outwards: x [nv] <- x - D^-1 U' d, d <- d + S x. In: D^-1 u, of balls in world axes.
+KERNEL void tree_outward(const ctn_model *m, tree_factors *F, real *x_)
 {
-    for (int i = 0; i < m->nbody; i++) F->p[i] = wrench_zero();
-    for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
-        const tree_node *n = &F->node[i];
-        const tree_pivot *s = &F->pivot[i];
-        wrench p = F->p[i];
-        if (b->nv == 3) {
-            const bool ball = b->kind == JOINT_BALL;
-            const vec3 t = vec(b_[b->vadr], b_[b->vadr + 1], b_[b->vadr + 2]);
-            const vec3 u = ball ? sub(mul(n->R, t), p.n) : sub(t, p.f), y = ldl_solve(s->three.D, u);
-            x_[b->vadr] = y.x, x_[b->vadr + 1] = y.y, x_[b->vadr + 2] = y.z;
-            if (b->flags & BODY_ROOT) continue;
-            p.n = add(p.n, tmul(s->three.G.Xa, u)), p.f = add(p.f, tmul(s->three.G.Xl, u));
-        } else {
-            const real y = (b_[b->vadr] - joint_row(b, b->kind, n->R.z, p)) * s->one.i;
-            x_[b->vadr] = y;
-            if (b->flags & BODY_ROOT) continue;
-            p.n = add_scaled(p.n, s->one.Ua, y), p.f = add_scaled(p.f, s->one.Ul, y);
-        }
-        F->p[b->parent] = wrench_add(F->p[b->parent], wrench_shift(p, n->r));
-    }
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
         const tree_node *n = &F->node[i];
@@ -144,6 +123,33 @@ KERNEL void tree_solve(const ctn_model *m, tree_factors *F, const real *b_, real
         }
         F->d[i] = d;
     }
+}
+
+/// x with H x = b. b, x [nv], may be the same.
+KERNEL void tree_solve(const ctn_model *m, tree_factors *F, const real *b_, real *x_)
+{
+    for (int i = 0; i < m->nbody; i++) F->p[i] = wrench_zero();
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const ctn_body *b = &m->bodies[i];
+        const tree_node *n = &F->node[i];
+        const tree_pivot *s = &F->pivot[i];
+        wrench p = F->p[i];
+        if (b->nv == 3) {
+            const bool ball = b->kind == JOINT_BALL;
+            const vec3 t = vec(b_[b->vadr], b_[b->vadr + 1], b_[b->vadr + 2]);
+            const vec3 u = ball ? sub(mul(n->R, t), p.n) : sub(t, p.f), y = ldl_solve(s->three.D, u);
+            x_[b->vadr] = y.x, x_[b->vadr + 1] = y.y, x_[b->vadr + 2] = y.z;
+            if (b->flags & BODY_ROOT) continue;
+            p.n = add(p.n, tmul(s->three.G.Xa, u)), p.f = add(p.f, tmul(s->three.G.Xl, u));
+        } else {
+            const real y = (b_[b->vadr] - joint_row(b, b->kind, n->R.z, p)) * s->one.i;
+            x_[b->vadr] = y;
+            if (b->flags & BODY_ROOT) continue;
+            p.n = add_scaled(p.n, s->one.Ua, y), p.f = add_scaled(p.f, s->one.Ul, y);
+        }
+        F->p[b->parent] = wrench_add(F->p[b->parent], wrench_shift(p, n->r));
+    }
+    tree_outward(m, F, x_);
 }
 
 #endif

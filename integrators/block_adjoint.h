@@ -4,65 +4,83 @@
 #ifndef CATENA_BLOCK_ADJOINT_H
 #define CATENA_BLOCK_ADJOINT_H
 
-/// Scratch of a lane block; of the one kind of methods or the other.
+/// Scratch of a lane block; of one kind of methods or the others.
 typedef struct {
-    position_adjoint po;
+    ladder_adjoint po;
+    variational_adjoint va;
     explicit_adjoint ex;
+    velocity_adjoint ve;
     block_state before, after;
     state_bar before_bar, after_bar;
     real *tau, *tau_bar, *q_bar, *v_bar;  // [nv]
     double h;                             // size of the step at hand
 } adjoint_work;
 
-/// Makes ready for adjoint_step() of the step of size h from W->before to W->after under W->tau; 0: of project_rates().
-KERNEL void adjoint_prepare(const ctn_model *m, const ctn_batch_config *cfg, double h, adjoint_work *W)
+/// In how many ways a step may have been carried out.
+FN int adjoint_ways(const ctn_batch_config *cfg) { return position_based(cfg->method) ? ladder_ways(cfg) : 1; }
+
+/// Makes ready for adjoint_step() of the step of size h from W->before to W->after under W->tau, if it was carried out in the way
+/// `way`: returns the lanes of which it was. h = 0: of project_rates().
+KERNEL mask adjoint_prepare(const ctn_model *m, const ctn_batch_config *cfg, double h, int way, adjoint_work *W)
 {
     W->h = h;
-    if (h == 0) return;
+    if (h == 0) return not_(none_of());
     if (position_based(cfg->method)) {
-        const position_state before = as_position(&W->before), after = as_position(&W->after);
-        position_prepare(m, rset(h), &before, &after, W->tau, &W->po);
-    } else explicit_prepare(m, cfg->method, h, W->before.q, W->before.v, W->tau, &W->ex);
+        position_state before = as_position(&W->before);
+        const position_state after = as_position(&W->after);
+        return ladder_prepare(m, cfg, rset(h), way, &before, &after, W->tau, &W->po);
+    }
+    if (cfg->method == CTN_VARIATIONAL) {
+        const variational_state before = as_variational(&W->before);
+        return variational_prepare(m, cfg, rset(h), &before, W->after.q, W->tau, &W->va);
+    }
+    explicit_prepare(m, cfg->method, h, W->before.q, W->before.v, W->tau, &W->ex);
+    return not_(none_of());
 }
 
 /// Of project_rates(): the nearest velocity is read from W->before, and W->after starts from it.
 KERNEL void adjoint_project(const ctn_model *m, adjoint_work *W)
 {
     const position_state before = as_position(&W->before);
-    for (int k = 0; k < m->nv; k++) W->q_bar[k] = W->v_bar[k] = W->before_bar.q[k] = W->before_bar.v[k] = rset(0);
-    for (int k = 0; k < masses_of(m); k++) W->before_bar.V[k] = zero_rate();
-    position_start_pullback(m, W->after.q, W->after.v, &W->after_bar, &W->po, W->q_bar, W->v_bar);
-    position_output_pullback(m, &before, W->q_bar, W->v_bar, &W->po, &W->before_bar);
+    for (int k = 0; k < m->nv; k++) W->q_bar[k] = W->v_bar[k] = rset(0);
+    clear_bar(m, &W->before_bar);
+    position_start_pullback(m, W->after.q, W->after.v, &W->after_bar, &W->ve, W->q_bar, W->v_bar);
+    position_output_pullback(m, &before, W->q_bar, W->v_bar, &W->ve, &W->before_bar);
 }
 
 /// W->before_bar from W->after_bar; adds to W->tau_bar.
 KERNEL void adjoint_step(const ctn_model *m, const ctn_batch_config *cfg, adjoint_work *W)
 {
+    const state_bar *after = &W->after_bar, *before = &W->before_bar;
+    const position_state S = as_position(&W->after);
     if (W->h == 0) adjoint_project(m, W);
-    else if (position_based(cfg->method)) position_pullback(m, &W->po, &W->after_bar, &W->before_bar, W->tau_bar);
-    else explicit_pullback(m, cfg->method, W->h, &W->ex, &W->after_bar, &W->before_bar, W->tau_bar);
+    else if (position_based(cfg->method)) ladder_pullback(m, &W->po, &S, after, before, W->tau_bar);
+    else if (cfg->method == CTN_VARIATIONAL) variational_pullback(m, cfg, &W->va, after, before, W->tau_bar);
+    else explicit_pullback(m, cfg->method, W->h, &W->ex, after, before, W->tau_bar);
 }
 
 /// W->q_bar and W->v_bar, by the q and v from which W->before has started, from W->before_bar. v [nv]: those velocities.
 KERNEL void adjoint_start(const ctn_model *m, const ctn_batch_config *cfg, const real *v, adjoint_work *W)
 {
-    if (position_based(cfg->method)) {
-        for (int k = 0; k < m->nv; k++) W->q_bar[k] = W->v_bar[k] = rset(0);
-        position_start_pullback(m, W->before.q, v, &W->before_bar, &W->po, W->q_bar, W->v_bar);
-    } else
-        for (int k = 0; k < m->nv; k++) W->q_bar[k] = W->before_bar.q[k], W->v_bar[k] = W->before_bar.v[k];
+    const state_bar *bar = &W->before_bar;
+    for (int k = 0; k < m->nv; k++) W->q_bar[k] = W->v_bar[k] = rset(0);
+    if (position_based(cfg->method)) position_start_pullback(m, W->before.q, v, bar, &W->ve, W->q_bar, W->v_bar);
+    else if (cfg->method == CTN_VARIATIONAL) momentum_start_pullback(m, W->before.q, v, bar, &W->ve, W->q_bar, W->v_bar);
+    else
+        for (int k = 0; k < m->nv; k++) W->q_bar[k] = bar->q[k], W->v_bar[k] = bar->v[k];
 }
 
 /// Adds to W->after_bar what W->q_bar and W->v_bar make, which are by q and v as read from W->after.
 KERNEL void adjoint_output(const ctn_model *m, const ctn_batch_config *cfg, adjoint_work *W)
 {
-    if (position_based(cfg->method)) {
-        const position_state S = as_position(&W->after);
-        position_output_pullback(m, &S, W->q_bar, W->v_bar, &W->po, &W->after_bar);
-    } else
+    const state_bar *bar = &W->after_bar;
+    const position_state S = as_position(&W->after);
+    if (position_based(cfg->method)) position_output_pullback(m, &S, W->q_bar, W->v_bar, &W->ve, bar);
+    else if (cfg->method == CTN_VARIATIONAL) momentum_output_pullback(m, S.q, W->after.p, W->q_bar, W->v_bar, &W->ve, bar);
+    else
         for (int k = 0; k < m->nv; k++) {
-            W->after_bar.q[k] = W->after_bar.q[k] + W->q_bar[k];
-            W->after_bar.v[k] = W->after_bar.v[k] + W->v_bar[k];
+            bar->q[k] = bar->q[k] + W->q_bar[k];
+            bar->v[k] = bar->v[k] + W->v_bar[k];
         }
 }
 

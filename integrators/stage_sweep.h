@@ -18,6 +18,8 @@ typedef struct {
         *heap_p;  // [forks][6 s][6 s], [forks][6 s]: sums at forks, the innermost last; forks: as many as can be open at a time
     real *X;      // [nv][6 s + 1]: D^-1 L and D^-1 (S'p + r), by rows; [s] times so many, from s times `dof` on
     real *twist;  // [nbody][6 s], written for forks
+    // kept by stage_factor() for any number of right-hand sides, [nv][6 s^2] and [nv][3 s^2]: U [6 s][dof s] and D^-1 [dof s][dof s]
+    real *U, *inverse;
 } stage_sweep;
 
 /// Turns M = [D | B], D [n][n], B [n][m], rows of n + m, into D^-1 B in the place of B. A lane whose D is singular gets numbers that are
@@ -118,14 +120,16 @@ FN void shift_stages(const stages *W, int s, int i, real *P, real *p)
     }
 }
 
-/// Eliminates the joint of body i, of n degrees of freedom, from P and p. What the sweep outwards needs goes to X.
-FN void eliminate_stages(const ctn_model *m, const ctn_body *b, int kind, int n, const stages *W, int s, int i, real *P, real *p,
-                         real *X)
+/// Eliminates the joint of body i, of n degrees of freedom, from P and p. What the sweep outwards needs goes to X; keep: U and D^-1 are
+/// kept, too.
+FN void eliminate_stages(const ctn_model *m, const ctn_body *b, int kind, int n, const stages *W, int s, int i, bool keep,
+                         stage_sweep *work)
 {
-    const int w = 6 * s, N = n * s, row = N + w + 1;
+    const int w = 6 * s, N = n * s, row = N + w + 1 + (keep ? N : 0);
+    real *P = work->P, *p = work->p, *X = work->X + b->dof * s * (w + 1);
     const bool root_body = b->flags & BODY_ROOT, turn = kind != JOINT_TRANSLATION && kind != JOINT_PRISMATIC;
     const bool slide = kind == JOINT_TRANSLATION || kind == JOINT_PRISMATIC || kind == JOINT_HELICAL;
-    real U[MOST_TWIST * MOST_DOF], M[MOST_DOF * (MOST_DOF + MOST_TWIST + 1)];
+    real U[MOST_TWIST * MOST_DOF], M[MOST_DOF * (2 * MOST_DOF + MOST_TWIST + 1)];
     for (int a = 0; a < s; a++)
         for (int k = 0; k < n; k++) {
             const twist S = joint_subspace(b, kind, W->body[i * s + a].T.R, k);
@@ -184,9 +188,17 @@ FN void eliminate_stages(const ctn_model *m, const ctn_body *b, int kind, int n,
                     M[row * c + N + 6 * a + j] = M[row * c + N + 6 * a + j] + x[j];
                 }
             }
-    solve_dense(M, N, w + 1);
+    for (int c = 0; c < N && keep; c++)
+        for (int j = 0; j < N; j++) M[row * c + N + w + 1 + j] = rset(c == j);
+    solve_dense(M, N, row - N);
     for (int c = 0; c < N; c++)
         for (int j = 0; j <= w; j++) X[(w + 1) * c + j] = M[row * c + N + j];
+    if (keep) {
+        real *kept = work->U + b->dof * s * w, *inverse = work->inverse + 3 * s * s * b->dof;
+        for (int j = 0; j < w * N; j++) kept[j] = U[j];
+        for (int c = 0; c < N; c++)
+            for (int j = 0; j < N; j++) inverse[N * c + j] = M[row * c + N + w + 1 + j];
+    }
     if (root_body) return;
     for (int j = 0; j < w; j++)
         for (int c = 0; c < N; c++) {
@@ -197,8 +209,8 @@ FN void eliminate_stages(const ctn_model *m, const ctn_body *b, int kind, int n,
         }
 }
 
-/// The sweep inwards for s stages (a constant in each call), after stage_rows().
-FN void stage_sweep_inward(const ctn_model *m, const stages *W, stage_sweep *work, int s)
+/// The sweep inwards for s stages (s, keep: constants in each call), after stage_rows().
+FN void stage_sweep_inward(const ctn_model *m, const stages *W, stage_sweep *work, int s, bool keep)
 {
     const int w = 6 * s;
     int open = 0;
@@ -217,9 +229,8 @@ FN void stage_sweep_inward(const ctn_model *m, const stages *W, stage_sweep *wor
             for (int j = 0; j < w; j++) p[j] = p[j] + h[j];
         }
         if (f.flags & BODY_MASS) add_stage_blocks(b, W, s, i, P);
-        real *X = work->X + b->dof * s * (w + 1);
-        if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) eliminate_stages(m, b, f.kind, 3, W, s, i, P, p, X);
-        else eliminate_stages(m, b, f.kind, 1, W, s, i, P, p, X);
+        if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) eliminate_stages(m, b, f.kind, 3, W, s, i, keep, work);
+        else eliminate_stages(m, b, f.kind, 1, W, s, i, keep, work);
         if (f.flags & BODY_ROOT) continue;
         if (has_arm(f)) shift_stages(W, s, i, P, p);
         if (f.flags & BODY_NEXT) continue;
@@ -282,14 +293,80 @@ KERNEL void stage_newton(const ctn_model *m, const stages *W, stage_sweep *work,
 {
     switch (W->table->stages) {
     case 2:
-        stage_sweep_inward(m, W, work, 2);
+        stage_sweep_inward(m, W, work, 2, false);
         stage_sweep_outward(m, W, work, 2, d);
         break;
     case 3:
-        stage_sweep_inward(m, W, work, 3);
+        stage_sweep_inward(m, W, work, 3, false);
         stage_sweep_outward(m, W, work, 3, d);
         break;
-    default: stage_sweep_inward(m, W, work, W->table->stages); stage_sweep_outward(m, W, work, W->table->stages, d);
+    default: stage_sweep_inward(m, W, work, W->table->stages, false); stage_sweep_outward(m, W, work, W->table->stages, d);
+    }
+}
+
+/// Keeps the factors of the matrix J of the Newton step at the iterate of W, for stage_solve_transposed().
+KERNEL void stage_factor(const ctn_model *m, const stages *W, stage_sweep *work)
+{
+    stage_sweep_inward(m, W, work, W->table->stages, true);
+}
+
+/// y with J'y = b, after stage_factor(); both [stages][nv]. J' has the factors of J with U and L' exchanged:
+///
+///     inwards    g = b - S'p,  p' = p + (D^-1 L)' g        outwards   y = D^-T (g - U'd_parent),  d = d_parent + S y
+KERNEL void stage_solve_transposed(const ctn_model *m, const stages *W, stage_sweep *work, const real *b_, real *y_)
+{
+    const int s = W->table->stages, w = 6 * s;
+    real g[MOST_DOF];
+    for (int j = 0; j < m->nbody * w; j++) work->twist[j] = rset(0);  // p
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const ctn_body *b = &m->bodies[i];
+        const int n = b->nv, N = n * s;
+        const real *X = work->X + b->dof * s * (w + 1);
+        real *p = work->twist + i * w;
+        for (int c = 0; c < N; c++) {
+            const int a = c / n, at = a * m->nv + b->vadr + c % n;
+            const twist S = joint_subspace(b, b->kind, W->body[i * s + a].T.R, c % n);
+            const vec3 f = vec(p[6 * a], p[6 * a + 1], p[6 * a + 2]), l = vec(p[6 * a + 3], p[6 * a + 4], p[6 * a + 5]);
+            g[c] = y_[at] = dot_sub(dot_sub(b_[at], S.w, f), S.v, l);
+        }
+        if (b->flags & BODY_ROOT) continue;
+        for (int c = 0; c < N; c++)
+            for (int j = 0; j < w; j++) p[j] = fmadd(X[(w + 1) * c + j], g[c], p[j]);
+        for (int a = 0; a < s; a++) {
+            wrench t;
+            t.n = vec(p[6 * a], p[6 * a + 1], p[6 * a + 2]), t.f = vec(p[6 * a + 3], p[6 * a + 4], p[6 * a + 5]);
+            if (has_arm(form_of(b))) t = wrench_shift(t, W->body[i * s + a].T.r);
+            const real six[6] = {t.n.x, t.n.y, t.n.z, t.f.x, t.f.y, t.f.z};
+            real *up = work->twist + b->parent * w + 6 * a;
+            for (int j = 0; j < 6; j++) up[j] = up[j] + six[j];
+        }
+    }
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const int n = b->nv, N = n * s;
+        const real *U = work->U + b->dof * s * w, *inverse = work->inverse + 3 * s * s * b->dof;
+        real *d = work->twist + i * w;
+        for (int c = 0; c < N; c++) g[c] = y_[(c / n) * m->nv + b->vadr + c % n];
+        for (int a = 0; a < s; a++) {
+            for (int j = 0; j < 6 && (b->flags & BODY_ROOT); j++) d[6 * a + j] = rset(0);
+            if (b->flags & BODY_ROOT) continue;
+            const real *up = work->twist + b->parent * w + 6 * a;
+            for (int j = 0; j < 6; j++) d[6 * a + j] = up[j];
+            if (!has_arm(form_of(b))) continue;
+            const vec3 r = W->body[i * s + a].T.r, v = cross_add(vec(up[3], up[4], up[5]), vec(up[0], up[1], up[2]), r);
+            d[6 * a + 3] = v.x, d[6 * a + 4] = v.y, d[6 * a + 5] = v.z;
+        }
+        for (int j = 0; j < w && !(b->flags & BODY_ROOT); j++)
+            for (int c = 0; c < N; c++) g[c] = fnmadd(U[N * j + c], d[j], g[c]);
+        for (int c = 0; c < N; c++) {
+            const int a = c / n;
+            real y = rset(0), *t = d + 6 * a;
+            for (int k = 0; k < N; k++) y = fmadd(inverse[N * k + c], g[k], y);
+            y_[a * m->nv + b->vadr + c % n] = y;
+            const twist S = joint_subspace(b, b->kind, W->body[i * s + a].T.R, c % n);
+            t[0] = fmadd(S.w.x, y, t[0]), t[1] = fmadd(S.w.y, y, t[1]), t[2] = fmadd(S.w.z, y, t[2]);
+            t[3] = fmadd(S.v.x, y, t[3]), t[4] = fmadd(S.v.y, y, t[4]), t[5] = fmadd(S.v.z, y, t[5]);
+        }
     }
 }
 

@@ -106,12 +106,12 @@ KERNEL void project_rates(const ctn_model *m, position_state *S, ladder_work *P,
 }
 
 /// Where collocation of order > 2 starts, anew after a fallback or for the first time, it needs the point before the start: one step of
-/// Radau with 3 stages back in time, of size `old` h.
-KERNEL void start_old(const ctn_model *m, const ctn_batch_config *cfg, position_state *S, ladder_work *P, double old, mask where,
+/// Radau with 3 stages back in time, of size `old` h. Returns where that was found; else the rates carried stand in for it.
+KERNEL mask start_old(const ctn_model *m, const ctn_batch_config *cfg, position_state *S, ladder_work *P, double old, mask where,
                       position_counts *count)
 {
     const mask fresh = both(where, gt(S->fresh[0], rset(0)));
-    if (!any_of(fresh)) return;
+    if (!any_of(fresh)) return fresh;
     stage_work *Q = &P->more;
     stages *G = &Q->W;
     enter_rung(m, &radau3, S, P);
@@ -138,6 +138,7 @@ KERNEL void start_old(const ctn_model *m, const ctn_batch_config *cfg, position_
         }
     }
     S->fresh[0] = sel(fresh, rset(0), S->fresh[0]);
+    return ok;
 }
 
 /// One step of size dt in the lanes `active`. Placements of the start are in one.W.start. Returns where it was completed; elsewhere
@@ -205,8 +206,8 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
         mask resized;
         running = next_part(&H, ok, todo, cfg->max_halvings, &resized);
         // what the last part leaves behind fits its size: the chords of one stage, and how far back the old point lies
-        resized = both(resized, either(running, le(one, H.here)));
-        if (stages_of(cfg) == 1 && any_of(resized)) project_rates(m, S, P, resized);
+        const mask rigid = both(resized, either(running, le(one, H.here)));
+        if (stages_of(cfg) == 1 && any_of(rigid)) project_rates(m, S, P, rigid);
         if (S->fresh) S->fresh[0] = sel(resized, one, S->fresh[0]);
     }
     *at = H.here;

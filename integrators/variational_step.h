@@ -147,9 +147,9 @@ KERNEL mask solve_chord(const ctn_model *m, const variational_state *S, const re
 }
 
 /// q1, the momenta and rates of the solution become the state in the lanes `where`. spacing: from the rates of the last part to these,
-/// in dt; whole: lanes whose step was not halved. Adds to *flow what passes through the forces along the increments; NULL: not asked for.
-KERNEL void commit_chord(const ctn_model *m, variational_state *S, const real *tau, real spacing, mask whole, mask where,
-                         variational_work *P, energy_flow *flow)
+/// in dt. Adds to *flow what passes through the forces along the increments; NULL: not asked for.
+KERNEL void commit_chord(const ctn_model *m, variational_state *S, const real *tau, real spacing, mask where, variational_work *P,
+                         energy_flow *flow)
 {
     chord *W = &P->W;
     const real s = rset(1) / spacing;
@@ -166,7 +166,7 @@ KERNEL void commit_chord(const ctn_model *m, variational_state *S, const real *t
         if (flow && has_flow(b, tau)) add_joint_flow(&F, b, S->q, tau, rate, W->h);
         for (int k = 0; k < b->nv; k++) {
             real *r = &S->rate[b->vadr + k], *g = &S->gain[b->vadr + k];
-            *g = sel(where, sel(whole, s * (rate[k] - *r), rset(0)), *g);
+            *g = sel(where, s * (rate[k] - *r), *g);
             *r = sel(where, rate[k], *r);
         }
     }
@@ -235,7 +235,7 @@ KERNEL mask composed_step(const ctn_model *m, const ctn_batch_config *cfg, const
         ok = both(ok, valid);
         worst = sel(gt(P->residual, worst), P->residual, worst);
         ok = both(ok, not_(turns_far(m, P->W.step)));
-        if (any_of(ok)) commit_chord(m, S, tau, rset(spacing), le(rset(1), part), ok, P, count->flow ? &flow : NULL);
+        if (any_of(ok)) commit_chord(m, S, tau, rset(spacing), ok, P, count->flow ? &flow : NULL);
     }
     count->residual = sel(both(ok, gt(worst, count->residual)), worst, count->residual);
     if (count->flow) add_flow(count->flow, flow, ok);
@@ -256,7 +256,8 @@ KERNEL mask variational_step(const ctn_model *m, const ctn_batch_config *cfg, co
         copy_variational(m, &P->saved, failed, S);
         count->substeps = count->substeps + sel(ok, one, zero);
         count->halvings = count->halvings + sel(failed, one, zero);
-        for (int k = 0; k < m->nv; k++) S->gain[k] = sel(failed, zero, S->gain[k]);
+        const mask halved = either(failed, both(ok, lt(H.size, one)));
+        for (int k = 0; k < m->nv; k++) S->gain[k] = sel(halved, zero, S->gain[k]);
         running = next_part(&H, ok, failed, cfg->max_halvings, &resized);
     }
     *at = H.here;

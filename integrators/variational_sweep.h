@@ -166,21 +166,34 @@ typedef struct {
     wrench p;
 } chord_hand;
 
+/// What chord_factor() keeps besides: P SR by its halves, and of three degrees of freedom D^-1.
+typedef union {
+    struct {
+        vec3 a, l;
+    } one;
+    struct {
+        mat3 a, l, inverse;
+    } three;
+} chord_column;
+
 /// Scratch of one lane block, arrays [nbody].
 typedef struct {
     chord_joint *joint;
     chord_hand *hand;    // sums at forks
     sweep_twist *twist;  // written for forks
+    chord_column *column;
 } chord_sweep;
 
-/// A joint of one degree of freedom: P, p of its subtree become what it hands to its parent. Returns where the pivot is positive.
-FN mask chord_inward1(const ctn_body *b, joint_form f, const chord *W, chord_sweep *work, int i, cross6 *P, wrench *p)
+/// A joint of one degree of freedom: P, p of its subtree become what it hands to its parent. keep: a constant in each call, for
+/// chord_factor(). Returns where the pivot is positive.
+FN mask chord_inward1(const ctn_body *b, joint_form f, const chord *W, chord_sweep *work, int i, bool keep, cross6 *P, wrench *p)
 {
     const vec3 z0 = W->start[i].R.z, z1 = W->body[i].R.z;
     sweep_joint1 *s = &work->joint[i].out.one;
     vec3 a, l;
     cross_column(b, f.kind, z1, P, &a, &l);
     cross_row(b, f.kind, z0, P, &s->Ua, &s->Ul);
+    if (keep) work->column[i].one.a = a, work->column[i].one.l = l;
     wrench column;
     column.n = a, column.f = l;
     real D = joint_row(b, f.kind, z0, column) + rset(b->armature);
@@ -219,7 +232,7 @@ FN mat3 joint_stiffness3(const ctn_body *b, const chord *W, int i)
 }
 
 /// A ball or a translation.
-FN mask chord_inward3(const ctn_body *b, const chord *W, chord_sweep *work, int i, cross6 *P, wrench *p)
+FN mask chord_inward3(const ctn_body *b, const chord *W, chord_sweep *work, int i, bool keep, cross6 *P, wrench *p)
 {
     const bool ball = b->kind == JOINT_BALL;
     sweep_joint3 *s = &work->joint[i].out.three;
@@ -230,6 +243,7 @@ FN mask chord_inward3(const ctn_body *b, const chord *W, chord_sweep *work, int 
     const real one = rset(1);
     const mat3 inverse = lu_solve3(F, mat_diagonal(one, one, one));
     work->joint[i].mobility = inverse.x.x + inverse.y.y + inverse.z.z;
+    if (keep) work->column[i].three.a = P->A, work->column[i].three.l = P->C, work->column[i].three.inverse = inverse;
     s->u = lu_solve(F, add(ball ? p->n : p->f, row));
     const mask good = gt(F.least, rset(0));
     if (b->flags & BODY_ROOT) return good;
@@ -242,7 +256,7 @@ FN mask chord_inward3(const ctn_body *b, const chord *W, chord_sweep *work, int 
     return good;
 }
 
-FN mask chord_inward_body(const ctn_body *b, joint_form f, const chord *W, chord_sweep *work, int i, chord_hand *next)
+FN mask chord_inward_body(const ctn_body *b, joint_form f, const chord *W, chord_sweep *work, int i, bool keep, chord_hand *next)
 {
     cross6 P;
     wrench p;
@@ -251,8 +265,8 @@ FN mask chord_inward_body(const ctn_body *b, joint_form f, const chord *W, chord
     if (f.flags & BODY_MASS) P = cross_add_body(P, b, &W->start[i], &W->body[i]);
     if (f.flags & BODY_FORK) P = cross_sum(P, work->hand[i].P), p = wrench_add(p, work->hand[i].p);
     mask good;
-    if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) good = chord_inward3(b, W, work, i, &P, &p);
-    else good = chord_inward1(b, f, W, work, i, &P, &p);
+    if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) good = chord_inward3(b, W, work, i, keep, &P, &p);
+    else good = chord_inward1(b, f, W, work, i, keep, &P, &p);
     if (f.flags & BODY_ROOT) return good;
     if (has_arm(f)) p = wrench_shift(p, W->start[i].r), P = cross_shift(P, W->start[i].r, W->body[i].r);
     chord_hand *out = f.flags & BODY_NEXT ? next : &work->hand[b->parent];
@@ -269,7 +283,7 @@ KERNEL mask chord_inward(const ctn_model *m, const chord *W, chord_sweep *work)
     mask good = not_(none_of());
     for (int i = m->nbody - 1; i >= 0; i--) {
         const ctn_body *b = &m->bodies[i];
-        BY_FORM(b, f, good = both(good, chord_inward_body(b, f, W, work, i, &next)))
+        BY_FORM(b, f, good = both(good, chord_inward_body(b, f, W, work, i, false, &next)))
     }
     return good;
 }
@@ -283,6 +297,75 @@ KERNEL void chord_outward(const ctn_model *m, const chord *W, chord_sweep *work,
         const ctn_body *b = &m->bodies[i];
         const chord_body *at = &W->body[i];
         BY_FORM(b, f, sweep_outward_body(b, f, &at->R, &at->r, &work->joint[i].out, work->twist, i, &T, d))
+    }
+}
+
+/// Keeps the factors of h J, J the matrix of the Newton step at the iterate of W, for chord_solve_transposed().
+KERNEL void chord_factor(const ctn_model *m, const chord *W, chord_sweep *work)
+{
+    chord_hand next;
+    next.P = cross_zero(), next.p = wrench_zero();
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const ctn_body *b = &m->bodies[i];
+        chord_inward_body(b, form_of(b), W, work, i, true, &next);
+    }
+}
+
+/// y with J'y = b, after chord_factor(); both [nv], b by motions at q1, y at q0. J' has the subspaces exchanged, and so its sweep:
+///
+///     inwards    g = h b - SR'p,  p' = p + (D^-1 SL'P)' g        outwards   y = D^-T (g - (P SR)' d_parent),  d = d_parent + SL y
+///
+/// with p about the origins at q1, d at those at q0. load, motion [nbody]: scratch.
+KERNEL void chord_solve_transposed(const ctn_model *m, const chord *W, const chord_sweep *work, const real *b_, wrench *load,
+                                   twist *motion, real *y_)
+{
+    for (int i = 0; i < m->nbody; i++) load[i] = wrench_zero();
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const ctn_body *b = &m->bodies[i];
+        const mat3 R = W->body[i].R;
+        const sweep_body *s = &work->joint[i].out;
+        const int j = b->vadr;
+        wrench p = load[i];
+        if (b->nv == 3) {
+            const vec3 c = scale(vec(b_[j], b_[j + 1], b_[j + 2]), W->h);
+            const vec3 g = b->kind == JOINT_BALL ? sub(mul(R, c), p.n) : sub(c, p.f);  // world axes
+            y_[j] = g.x, y_[j + 1] = g.y, y_[j + 2] = g.z;
+            if (b->flags & BODY_ROOT) continue;
+            p.n = add(p.n, tmul(s->three.G.Xa, g)), p.f = add(p.f, tmul(s->three.G.Xl, g));
+        } else {
+            const real g = y_[j] = fmadd(W->h, b_[j], negate(joint_row(b, b->kind, R.z, p)));
+            if (b->flags & BODY_ROOT) continue;
+            p.n = add_scaled(p.n, s->one.Ua, s->one.i * g), p.f = add_scaled(p.f, s->one.Ul, s->one.i * g);
+        }
+        load[b->parent] = wrench_add(load[b->parent], has_arm(form_of(b)) ? wrench_shift(p, W->body[i].r) : p);
+    }
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const bool root_body = b->flags & BODY_ROOT;
+        const mat3 R = W->start[i].R;
+        const chord_column *k = &work->column[i];
+        real *y = y_ + b->vadr;
+        twist d;
+        d.w = d.v = zero3();
+        if (!root_body) {
+            d = motion[b->parent];
+            if (has_arm(form_of(b))) d.v = cross_add(d.v, d.w, W->start[i].r);
+        }
+        if (b->nv == 3) {
+            vec3 g = vec(y[0], y[1], y[2]);
+            if (!root_body) g = sub(g, add(tmul(k->three.a, d.w), tmul(k->three.l, d.v)));
+            const vec3 x = tmul(k->three.inverse, g), e = b->kind == JOINT_BALL ? tmul(R, x) : x;
+            y[0] = e.x, y[1] = e.y, y[2] = e.z;
+            if (b->kind == JOINT_BALL) d.w = add(d.w, x);
+            else d.v = add(d.v, x);
+        } else {
+            if (!root_body) y[0] = dot_sub(dot_sub(y[0], k->one.a, d.w), k->one.l, d.v);
+            y[0] = y[0] * work->joint[i].out.one.i;
+            if (b->kind != JOINT_PRISMATIC) d.w = add_scaled(d.w, R.z, y[0]);
+            if (b->kind == JOINT_PRISMATIC) d.v = add_scaled(d.v, R.z, y[0]);
+            if (b->kind == JOINT_HELICAL) d.v = add_scaled(d.v, R.z, rset(b->pitch) * y[0]);
+        }
+        motion[i] = d;
     }
 }
 

@@ -48,12 +48,14 @@ typedef struct ctn_engine {
     void (*flatten)(const ctn_model *m, const ctn_batch_config *cfg, void *state, int l, bool load, double *flat);
 
     // Backwards through time. `work` is adjoint_size bytes, 64-byte aligned. States are flat, gradients by them of bar_size numbers
-    // (q in tangent coordinates, v or joint rates, V of the bodies with mass); one row a lane, `count` of them real worlds.
+    // (as in catena/derivatives.h); one row a lane, `count` of them real worlds.
     size_t (*adjoint_size)(const ctn_model *m, const ctn_batch_config *cfg);
     size_t (*bar_size)(const ctn_model *m, const ctn_batch_config *cfg);
-    // the step of size h from `before` to `after` (not halved) under tau (NULL: none), for the calls of adjoint_step that follow
-    void (*adjoint_prepare)(const ctn_model *m, const ctn_batch_config *cfg, void *work, double h, const double *const *before,
-                            const double *const *after, const double *const *tau);
+    // the step of size h from `before` to `after` (not halved) under tau (NULL: none), for the calls of adjoint_step that follow.
+    // false: it was not carried out in the way `way`, 0 .. adjoint_ways - 1
+    int (*adjoint_ways)(const ctn_batch_config *cfg);
+    bool (*adjoint_prepare)(const ctn_model *m, const ctn_batch_config *cfg, void *work, double h, int way,
+                            const double *const *before, const double *const *after, const double *const *tau);
     void (*adjoint_step)(const ctn_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *after_bar,
                          double *const *before_bar, double *const *tau_bar);
     // by the q and v [nv] from which `state` was set

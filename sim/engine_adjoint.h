@@ -1,17 +1,21 @@
 /// The part of every engine that goes backwards through time: integrators/block_adjoint.h, and the way from plain arrays into lanes
 /// and back. Included by engine_kernels.h.
 
-/// Numbers of a gradient by the state of one world: q, v or rates, then V.
+/// Numbers of a gradient by the state of one world: q, v or what stands for it, then V, and what is carried of an old point.
 static size_t bar_size(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    return 2 * (size_t)m->nv + (position_based(cfg->method) ? 12 * (size_t)masses_of(m) : 0);
+    const size_t nv = (size_t)m->nv, nV = position_based(cfg->method) ? 12 * (size_t)masses_of(m) : 0;
+    return 2 * nv + nV + (carries_old(cfg) ? nv + nV : 0);
 }
 
 static state_bar layout_bar(const ctn_model *m, const ctn_batch_config *cfg, arena *a)
 {
     real *x = take(a, bar_size(m, cfg), sizeof(real));
-    state_bar bar = {x, x, NULL};
-    if (x) bar.v = x + m->nv, bar.V = (rate_pose *)(x + 2 * m->nv);
+    state_bar bar = {x, x, NULL, NULL, NULL};
+    if (!x) return bar;
+    const size_t nv = (size_t)m->nv, nV = 12 * (size_t)masses_of(m);
+    bar.v = x + nv, bar.V = (rate_pose *)(x + 2 * nv);
+    if (carries_old(cfg)) bar.old_rate = x + 2 * nv + nV, bar.old = (rate_pose *)(x + 3 * nv + nV);
     return bar;
 }
 
@@ -28,9 +32,93 @@ static adjoint_stage layout_stage(const ctn_model *m, arena *a)
     return s;
 }
 
+static pose_work layout_pose(const ctn_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody;
+    pose_work w;
+    w.motion = take(a, n, sizeof(twist));
+    w.load = take(a, n, sizeof(wrench));
+    w.moment = take(a, n, sizeof(vec3));
+    return w;
+}
+
+static velocity_adjoint layout_velocity(const ctn_model *m, arena *a)
+{
+    const size_t nv = (size_t)m->nv;
+    velocity_adjoint w;
+    w.T = take(a, (size_t)m->nbody, sizeof(placement));
+    w.F = layout_factors(m, a);
+    w.W = layout_pose(m, a);
+    w.M = take(a, (size_t)m->nbody, sizeof(rate_pose));
+    w.b = take(a, nv, sizeof(real));
+    w.v = take(a, nv, sizeof(real));
+    w.y = take(a, nv, sizeof(real));
+    return w;
+}
+
+static stage_adjoint layout_stage_adjoint(const ctn_model *m, int s_, arena *a)
+{
+    const size_t n = (size_t)m->nbody, nv = (size_t)m->nv, s = (size_t)s_;
+    stage_adjoint w;
+    w.P = layout_stages(m, s_, a);
+    w.P.sweep.U = take(a, nv * 6 * s * s, sizeof(real));
+    w.P.sweep.inverse = take(a, nv * 3 * s * s, sizeof(real));
+    w.at = take(a, s * n, sizeof(placement));
+    w.Q = layout_pose(m, a);
+    w.M = take(a, n, sizeof(rate_pose));
+    w.b = take(a, s * nv, sizeof(real));
+    w.y = take(a, s * nv, sizeof(real));
+    return w;
+}
+
+static ladder_adjoint layout_ladder(const ctn_model *m, const ctn_batch_config *cfg, velocity_adjoint ve, arena *a)
+{
+    const size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
+    ladder_adjoint w = {0};
+    w.one.W = layout_solve(m, a);
+    w.one.F = layout_factors(m, a);
+    w.one.P = layout_pose(m, a);
+    w.one.x = take(a, nq, sizeof(real));
+    real **const vectors[] = {&w.one.u, &w.one.y, &w.one.b, &w.q_bar, &w.v_bar, &w.tau_bar};
+    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = take(a, nv, sizeof(real));
+    w.again = layout_work(m, cfg, a).po;
+    w.projection = ve;
+    const block_state chord = layout_state(m, cfg, a);
+    w.chord = as_position(&chord);
+    w.chord_bar = layout_bar(m, cfg, a);
+    if (stages_of(cfg) > 1) w.more = layout_stage_adjoint(m, stages_of(cfg), a);
+    if (carries_old(cfg)) w.first = layout_stage_adjoint(m, 3, a), w.fresh_bar = layout_bar(m, cfg, a);
+    return w;
+}
+
+static variational_adjoint layout_variational_adjoint(const ctn_model *m, const ctn_batch_config *cfg, velocity_adjoint ve,
+                                                      arena *a)
+{
+    const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv;
+    variational_adjoint w = {0};
+    w.work = layout_variational(m, a);
+    const block_state now = layout_state(m, cfg, a);
+    w.now = as_variational(&now);
+    for (int k = 0; k < (cfg->order == 4 ? TRIPLE_JUMP : 1); k++) {
+        const variational_work part = layout_variational(m, a);
+        w.part[k].W = part.W, w.part[k].sweep = part.sweep;
+        w.part[k].sweep.column = take(a, n, sizeof(chord_column));
+        w.part[k].q0 = take(a, nq, sizeof(real));
+        w.part[k].q1 = take(a, nq, sizeof(real));
+    }
+    for (int k = 0; k < 2; k++) w.T[k] = take(a, n, sizeof(placement));
+    w.G = take(a, n, sizeof(rate_pose));
+    w.M = take(a, n, sizeof(rate_pose));
+    w.P = layout_pose(m, a);
+    w.mobility = ve;
+    real **const vectors[] = {&w.still, &w.sink, &w.q, &w.p, &w.b, &w.y};
+    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = take(a, nv, sizeof(real));
+    return w;
+}
+
 static adjoint_work layout_adjoint(const ctn_model *m, const ctn_batch_config *cfg, arena *a)
 {
-    const size_t n = (size_t)m->nbody, nv = (size_t)m->nv;
+    const size_t nv = (size_t)m->nv;
     adjoint_work w = {0};
     w.before = layout_state(m, cfg, a);
     w.after = layout_state(m, cfg, a);
@@ -38,19 +126,10 @@ static adjoint_work layout_adjoint(const ctn_model *m, const ctn_batch_config *c
     w.after_bar = layout_bar(m, cfg, a);
     real **const vectors[] = {&w.tau, &w.tau_bar, &w.q_bar, &w.v_bar};
     for (int k = 0; k < 4; k++) *vectors[k] = take(a, nv, sizeof(real));
-    if (position_based(cfg->method)) {
-        position_adjoint *p = &w.po;
-        p->W = layout_solve(m, a);
-        p->F = layout_factors(m, a);
-        p->motion = take(a, n, sizeof(twist));
-        p->load = take(a, n, sizeof(wrench));
-        p->moment = take(a, n, sizeof(vec3));
-        p->M = take(a, n, sizeof(rate_pose));
-        p->x = take(a, (size_t)m->nq, sizeof(real));
-        p->u = take(a, nv, sizeof(real));
-        p->y = take(a, nv, sizeof(real));
-        p->b = take(a, nv, sizeof(real));
-        p->v = take(a, nv, sizeof(real));
+    if (solves_equations(cfg->method)) {
+        w.ve = layout_velocity(m, a);
+        if (cfg->method == CTN_VARIATIONAL) w.va = layout_variational_adjoint(m, cfg, w.ve, a);
+        else w.po = layout_ladder(m, cfg, w.ve, a);
         return w;
     }
     explicit_adjoint *e = &w.ex;
@@ -82,31 +161,31 @@ static size_t adjoint_size(const ctn_model *m, const ctn_batch_config *cfg)
 }
 
 /// Flat states of the lanes (as run_flatten makes them) into S.
-static void gather_state(const ctn_model *m, const double *const *flat, const block_state *S)
+static void gather_state(const ctn_model *m, const ctn_batch_config *cfg, const double *const *flat, const block_state *S)
 {
-    real *const parts[] = {S->q, S->v, S->gain, (real *)S->V};
-    const int sizes[] = {m->nq, m->nv, S->V ? m->nv : 0, S->V ? 12 * m->nbody : 0};
-    int at = 0;
-    for (int p = 0; p < 4; at += sizes[p++]) {
+    const state_parts s = parts_of(m, cfg, S);
+    size_t at = 0;
+    for (int p = 0; p < STATE_PARTS; at += s.size[p++]) {
         const double *row[LANES];
         for (int l = 0; l < LANES; l++) row[l] = flat[l] + at;
-        lane_gather(parts[p], row, sizes[p]);
+        lane_gather(s.part[p], row, (int)s.size[p]);
     }
 }
 
-static void run_adjoint_prepare(const ctn_model *m, const ctn_batch_config *cfg, void *work, double h,
+static bool run_adjoint_prepare(const ctn_model *m, const ctn_batch_config *cfg, void *work, double h, int way,
                                 const double *const *before, const double *const *after, const double *const *tau)
 {
     arena a = {(char *)work, 0};
     adjoint_work *W = take(&a, 1, sizeof *W);
     *W = layout_adjoint(m, cfg, &a);
     real *const forces = W->tau;
-    gather_state(m, before, &W->before);
-    gather_state(m, after, &W->after);
+    gather_state(m, cfg, before, &W->before);
+    gather_state(m, cfg, after, &W->after);
     if (tau) lane_gather(forces, tau, m->nv);
     else W->tau = NULL;
-    adjoint_prepare(m, cfg, h, W);
+    const mask made = adjoint_prepare(m, cfg, h, way, W);
     W->tau = forces;
+    return !any_of(not_(made));
 }
 
 static void run_adjoint_step(const ctn_model *m, const ctn_batch_config *cfg, void *work, int count,
@@ -127,7 +206,7 @@ static void run_adjoint_start(const ctn_model *m, const ctn_batch_config *cfg, v
     arena a = {(char *)work, 0};
     adjoint_work *W = take(&a, 1, sizeof *W);
     *W = layout_adjoint(m, cfg, &a);
-    gather_state(m, state, &W->before);
+    gather_state(m, cfg, state, &W->before);
     lane_gather(W->before_bar.q, state_bar, (int)bar_size(m, cfg));
     lane_gather(W->tau, v, m->nv);
     adjoint_start(m, cfg, W->tau, W);
@@ -142,7 +221,7 @@ static void run_adjoint_output(const ctn_model *m, const ctn_batch_config *cfg, 
     adjoint_work *W = take(&a, 1, sizeof *W);
     *W = layout_adjoint(m, cfg, &a);
     const int n = (int)bar_size(m, cfg);
-    gather_state(m, state, &W->after);
+    gather_state(m, cfg, state, &W->after);
     for (int k = 0; k < n; k++) W->after_bar.q[k] = rset(0);
     lane_gather(W->q_bar, q_bar, m->nv);
     lane_gather(W->v_bar, v_bar, m->nv);

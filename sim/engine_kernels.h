@@ -45,7 +45,12 @@
 #include "integrators/adaptive_step.h"
 #include "integrators/stage_adaptive.h"
 #include "integrators/block_step.h"
+#include "integrators/pose_pullback.h"
+#include "integrators/velocity_adjoint.h"
 #include "integrators/position_adjoint.h"
+#include "integrators/stage_adjoint.h"
+#include "integrators/ladder_adjoint.h"
+#include "integrators/variational_adjoint.h"
 #include "integrators/explicit_adjoint.h"
 #include "integrators/block_adjoint.h"
 
@@ -695,6 +700,7 @@ const ctn_engine ENGINE = {
     .flatten = run_flatten,
     .adjoint_size = adjoint_size,
     .bar_size = bar_size,
+    .adjoint_ways = adjoint_ways,
     .adjoint_prepare = run_adjoint_prepare,
     .adjoint_step = run_adjoint_step,
     .adjoint_start = run_adjoint_start,

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Steps are recorded in parts: one, or the ones in which a step was carried out that had to be halved, and what lies between them.
+/// Steps are recorded in parts: one, or those in which a step was carried out that had to be halved, and what lies between them.
 typedef struct {
     int step;
     double h;  // s; 0: the rates were projected, for a part of another size
@@ -27,25 +27,12 @@ struct ctn_rollout {
     double *tau;     // [steps][nv]
     double *v0;      // [nv]
     double *states;  // [parts + 1][flat]
+    double *end;     // [flat]
     part *parts;     // [capacity]
     int used, capacity;
     int *first;              // [steps + 1] the first part of a step
     double *g[2], *t, *row;  // [bar], [bar], [nv], [2 nv]
 };
-
-static bool differentiable(const ctn_batch_config *cfg)
-{
-    switch (cfg->method) {
-    case CTN_EULER:
-    case CTN_SEMI_IMPLICIT:
-    case CTN_RK2:
-    case CTN_RK3:
-    case CTN_RK4:
-    case CTN_DOP853: return !cfg->adaptive;
-    case CTN_COLLOCATION: return cfg->order == 2;
-    default: return false;
-    }
-}
 
 static void *aligned(size_t size)
 {
@@ -71,12 +58,9 @@ static bool make_room(ctn_rollout *r, int capacity)
 ctn_rollout *ctn_rollout_create(const ctn_model *model, const ctn_batch_config *cfg, int steps, ctn_error *err)
 {
     if (config_check(cfg, err) != CTN_OK) return NULL;
-    if (!differentiable(cfg)) {
+    if (cfg->adaptive) {
         fail(err, CTN_UNAVAILABLE,
-             "method: steps of '%s' have no derivatives in this version; those of euler, semi-implicit, rk2, rk3, rk4 and dop853 "
-             "with a "
-             "fixed step and of collocation of order 2 have",
-             ctn_method_name(cfg->method));
+             "dt: steps that choose their size (auto) have no derivatives in this version; give dt in seconds");
         return NULL;
     }
     if (cfg->worlds != 1) {
@@ -98,10 +82,10 @@ ctn_rollout *ctn_rollout_create(const ctn_model *model, const ctn_batch_config *
     r->work = aligned(engine->work_size(model, cfg));
     r->adjoint = aligned(engine->adjoint_size(model, cfg));
     r->tau = numbers((size_t)steps * nv), r->v0 = numbers(nv), r->t = numbers(nv), r->row = numbers(2 * nv);
-    r->g[0] = numbers(r->bar), r->g[1] = numbers(r->bar);
+    r->g[0] = numbers(r->bar), r->g[1] = numbers(r->bar), r->end = numbers(r->flat);
     r->first = calloc((size_t)steps + 1, sizeof *r->first);
-    if (!r->state || !r->work || !r->adjoint || !r->tau || !r->v0 || !r->t || !r->row || !r->g[0] || !r->g[1] || !r->first ||
-        !make_room(r, steps))
+    if (!r->state || !r->work || !r->adjoint || !r->tau || !r->v0 || !r->t || !r->row || !r->g[0] || !r->g[1] || !r->end ||
+        !r->first || !make_room(r, steps))
         goto no_memory;
     return r;
 
@@ -115,7 +99,7 @@ void ctn_rollout_free(ctn_rollout *r)
 {
     if (!r) return;
     free(r->state), free(r->work), free(r->adjoint), free(r->tau), free(r->v0), free(r->states), free(r->parts), free(r->first);
-    free(r->g[0]), free(r->g[1]), free(r->t), free(r->row);
+    free(r->g[0]), free(r->g[1]), free(r->t), free(r->row), free(r->end);
     free(r);
 }
 
@@ -148,45 +132,73 @@ static ctn_step_stats advance(ctn_rollout *r, const ctn_batch_config *cfg, int s
     return stats;
 }
 
-/// The guess for the next solve does not outlive a halved step.
-static void forget_gain(ctn_rollout *r, double *flat)
+/// Makes ready to go backwards through part p. The way in which it was carried out; -1: it cannot be found again.
+static int prepare(ctn_rollout *r, int p)
 {
-    const size_t nv = (size_t)r->model->nv;
-    memset(flat + (size_t)r->model->nq + nv, 0, nv * sizeof *flat);
-    put_back(r, flat);
+    const double *before = state_at(r, p), *after = state_at(r, p + 1), *tau = force_at(r, r->parts[p].step);
+    const int ways = r->engine->adjoint_ways(&r->cfg);
+    for (int k = 0; k < ways; k++)
+        if (r->engine->adjoint_prepare(r->model, &r->cfg, r->adjoint, r->parts[p].h, k, &before, &after, tau ? &tau : NULL))
+            return k;
+    return -1;
 }
 
-/// The rates between parts of different sizes.
+/// How many stages a position-based method has; 0: it is another one.
+static int stages(const ctn_batch_config *cfg)
+{
+    return cfg->method == CTN_RADAU ? cfg->stages : cfg->method == CTN_COLLOCATION ? cfg->order - 1 : 0;
+}
+
+/// The rates of a method of one stage between parts of different sizes.
 static bool record_projection(ctn_rollout *r, int step)
 {
+    if (stages(&r->cfg) != 1) return true;
     r->engine->project(r->model, &r->cfg, r->state, r->work);
     return record(r, step, 0);
 }
 
-/// A step that had to be halved, once more, part by part: as position_step() does it, so that every part ends where it ended there.
-static bool record_parts(ctn_rollout *r, int step)
+/// What position_step() and variational_step() do to the state between two parts of a step: one that is halved leaves no guess for the next
+/// solve (with several stages, only one that came down to a single stage), and where sizes change there is no old point.
+static void between_parts(ctn_rollout *r, bool resized, const ctn_step_stats *stats)
+{
+    double *flat = state_at(r, r->used);
+    const size_t nv = (size_t)r->model->nv;
+    const bool single =
+        stages(&r->cfg) < 2 || (stats->fewer_stages && prepare(r, r->used - 1) == r->engine->adjoint_ways(&r->cfg) - 1);
+    if (single) memset(flat + (size_t)r->model->nq + nv, 0, nv * sizeof *flat);
+    if (resized && r->cfg.method == CTN_COLLOCATION && r->cfg.order > 2) flat[r->flat - 1] = 1;
+    put_back(r, flat);
+}
+
+/// A step that fell back, once more, part by part: as the engine does it, so that every part ends where it ended there. false: no memory,
+/// or (*lost) the parts do not lead there.
+static bool record_parts(ctn_rollout *r, int step, bool *lost)
 {
     double size = 1, here = 0;
+    *lost = true;
+    keep(r, r->end);
     put_back(r, state_at(r, r->used));
     while (here < 1) {
         ctn_batch_config cfg = r->cfg;
         cfg.dt = r->cfg.dt * size, cfg.max_halvings = 0;
-        if (!advance(r, &cfg, step).steps) {
+        const ctn_step_stats stats = advance(r, &cfg, step);
+        if (!stats.steps) {
+            if (size < 1e-12) return false;
             size *= 0.5;
-            if (!record_projection(r, step)) return false;
+            keep(r, state_at(r, r->used));  // without a guess, now
+            if (!record_projection(r, step)) return *lost = false;
             continue;
         }
-        if (!record(r, step, cfg.dt)) return false;
+        if (!record(r, step, cfg.dt)) return *lost = false;
         here += size;
         if (size < 1) {
-            forget_gain(r, state_at(r, r->used));
-            if (fmod(here, 2 * size) == 0) {
-                size *= 2;
-                if (!record_projection(r, step)) return false;
-            }
+            const bool grows = fmod(here, 2 * size) == 0;
+            between_parts(r, grows, &stats);
+            if (grows) size *= 2;
+            if (grows && !record_projection(r, step)) return *lost = false;
         }
     }
-    return true;
+    return !memcmp(r->end, state_at(r, r->used), r->flat * sizeof *r->end);
 }
 
 ctn_status ctn_rollout_run(ctn_rollout *r, const double *q, const double *v, const double *tau, ctn_error *err)
@@ -203,18 +215,21 @@ ctn_status ctn_rollout_run(ctn_rollout *r, const double *q, const double *v, con
     memcpy(r->v0, v, (size_t)m->nv * sizeof *v);
     r->engine->set(m, &r->cfg, r->state, r->work, &q, &v);
     keep(r, state_at(r, 0));
-    int halved = 0, first = -1;
+    int fallen = 0, first = -1;
     for (int k = 0; k < r->steps; k++) {
         r->first[k] = r->used;
         const ctn_step_stats stats = advance(r, &r->cfg, k);
         if (stats.frozen) return fail(err, CTN_FROZEN, "step %d: the world is frozen: %s", k, ctn_freeze_text(stats.frozen));
-        if (!(stats.fallbacks ? record_parts(r, k) : record(r, k, r->cfg.dt)))
-            return fail(err, CTN_NO_MEMORY, "not enough memory to record step %d", k);
-        if (stats.fallbacks && !halved++) first = k;
+        bool lost = false;
+        if (stats.fallbacks ? record_parts(r, k, &lost) : record(r, k, r->cfg.dt)) {
+            if (stats.fallbacks && !fallen++) first = k;
+        } else if (lost)
+            return fail(err, CTN_UNAVAILABLE, "step %d: carried out in parts that cannot be recorded: take a smaller dt", k);
+        else return fail(err, CTN_NO_MEMORY, "not enough memory to record step %d", k);
     }
     r->first[r->steps] = r->used;
     r->recorded = true;
-    if (halved) return fail(err, CTN_NOT_CONVERGED, "%d steps had to be halved, step %d the first", halved, first);
+    if (fallen) return fail(err, CTN_NOT_CONVERGED, "%d steps needed fewer stages or halves, step %d the first", fallen, first);
     return CTN_OK;
 }
 
@@ -234,10 +249,10 @@ ctn_status ctn_rollout_state(ctn_rollout *r, int step, double *q, double *v, ctn
     return CTN_OK;
 }
 
-static void prepare(ctn_rollout *r, int p)
+static ctn_status lost_way(const ctn_rollout *r, int p, ctn_error *err)
 {
-    const double *before = state_at(r, p), *after = state_at(r, p + 1), *tau = force_at(r, r->parts[p].step);
-    r->engine->adjoint_prepare(r->model, &r->cfg, r->adjoint, r->parts[p].h, &before, &after, tau ? &tau : NULL);
+    return fail(err, CTN_UNAVAILABLE, "step %d: its solution was not found again, so it has no derivative: take a smaller dt",
+                r->parts[p].step);
 }
 
 /// One row backwards through the part that was prepared: row [bar] in place, tau_bar [nv] (may be NULL) added to.
@@ -281,7 +296,7 @@ ctn_status ctn_rollout_gradient(ctn_rollout *r, const double *dq, const double *
             for (size_t j = 0; j < r->bar; j++) g[j] += r->g[1][j];
         }
         for (int p = r->first[k] - 1; p >= r->first[k - 1]; p--) {
-            prepare(r, p);
+            if (prepare(r, p) < 0) return lost_way(r, p, err);
             pull(r, g, grad_tau ? grad_tau + (size_t)(k - 1) * nv : NULL);
         }
     }
@@ -301,12 +316,13 @@ ctn_status ctn_step_jacobian(ctn_rollout *r, int step, double *A, double *B, ctn
     if (!rows) return fail(err, CTN_NO_MEMORY, "not enough memory for a Jacobian of %zu rows", n);
     for (size_t k = 0; k < n * n; k++) rows[k] = k % (n + 1) == 0;
     if (B) memset(B, 0, n * nv * sizeof *B);
-    for (int p = r->first[step + 1] - 1; p >= r->first[step]; p--) {
-        prepare(r, p);
-        for (size_t i = 0; i < n; i++) pull(r, rows + i * n, B ? B + i * nv : NULL);
+    ctn_status status = CTN_OK;
+    for (int p = r->first[step + 1] - 1; p >= r->first[step] && status == CTN_OK; p--) {
+        if (prepare(r, p) < 0) status = lost_way(r, p, err);
+        for (size_t i = 0; i < n && status == CTN_OK; i++) pull(r, rows + i * n, B ? B + i * nv : NULL);
     }
     free(own);
-    return CTN_OK;
+    return status;
 }
 
 ctn_status ctn_start_jacobian(ctn_rollout *r, double *S, ctn_error *err)

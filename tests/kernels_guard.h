@@ -50,7 +50,12 @@
 #include "integrators/adaptive_step.h"
 #include "integrators/stage_adaptive.h"
 #include "integrators/block_step.h"
+#include "integrators/pose_pullback.h"
+#include "integrators/velocity_adjoint.h"
 #include "integrators/position_adjoint.h"
+#include "integrators/stage_adjoint.h"
+#include "integrators/ladder_adjoint.h"
+#include "integrators/variational_adjoint.h"
 #include "integrators/explicit_adjoint.h"
 #include "integrators/block_adjoint.h"
 
@@ -81,7 +86,7 @@ KERNEL void guard_all(const ctn_model *m, const ctn_batch_config *cfg, guard_wor
     block_set(m, cfg, &w->state, &w->block, q, v);
     block_step(m, cfg, &w->state, &w->block, v, 1, true, counts);
     block_interpolate(m, cfg, &w->state, &w->block, 0.5, true, out, out);
-    adjoint_prepare(m, cfg, cfg->dt, &w->adjoint);
+    adjoint_prepare(m, cfg, cfg->dt, 0, &w->adjoint);
     adjoint_step(m, cfg, &w->adjoint);
     adjoint_start(m, cfg, v, &w->adjoint);
     adjoint_output(m, cfg, &w->adjoint);

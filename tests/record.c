@@ -170,6 +170,14 @@ static const char *const members[] = {
     "stats/work",          "stats/dissipated",       "stats/created",         "stats/frozen",        "stats/frozen_time"};
 enum { MEMBERS = sizeof members / sizeof *members };
 
+static const char *unit_of(const char *member)
+{
+    static const char *const joules[] = {"energy", "kinetic", "potential", "spring", "work", "dissipated", "created"};
+    for (size_t i = 0; i < sizeof joules / sizeof *joules; i++)
+        if (strstr(member, joules[i])) return "J";
+    return strstr(member, "time") ? "s" : "1";
+}
+
 /// The list above, and so both formats, has every member of ctn_step_stats: they are read from the header.
 START_TEST(every_statistic)
 {
@@ -427,10 +435,7 @@ START_TEST(hdf5)
         double *const x = with_shape(file, members[i], 2, shape_q);
         for (int k = 0; k < RECORDS * WORLDS; k++) ck_assert_double_eq(x[k], kept(members[i], k / WORLDS, k % WORLDS));
         const hid_t id = H5Dopen2(file, members[i], H5P_DEFAULT);
-        check_attribute(id, "unit",
-                        !strncmp(members[i], "energy", 6) || strstr(members[i], "/energy") ? "J"
-                        : strstr(members[i], "time")                                       ? "s"
-                                                                                           : "1");
+        check_attribute(id, "unit", unit_of(members[i]));
         H5Dclose(id);
         free(x);
     }
@@ -684,7 +689,7 @@ START_TEST(nothing_moves)
 }
 END_TEST
 
-/// Sums of statistics are those of one long call.
+/// Sums of statistics are those of one long call; the flows of energy up to rounding.
 START_TEST(sums)
 {
     ctn_step_stats parts[4][WORLDS], whole[WORLDS];
@@ -698,7 +703,11 @@ START_TEST(sums)
         ctn_step_stats sum = parts[0][w];
         for (int k = 1; k < 4; k++) ctn_step_stats_add(&sum, &parts[k][w]);
         stats[0][w] = whole[w], stats[1][w] = sum;
-        for (int i = 4; i < MEMBERS; i++) ck_assert_msg(kept(members[i], 0, w) == kept(members[i], 1, w), "%s", members[i]);
+        for (int i = 4; i < MEMBERS; i++) {
+            const bool flow = strstr("stats/work stats/dissipated stats/created", members[i]) != NULL;
+            const double a = kept(members[i], 0, w), b = kept(members[i], 1, w), most = flow ? 1e-11 : 0;
+            ck_assert_msg(fabs(a - b) <= most, "%s: %.17g, %.17g", members[i], a, b);
+        }
     }
     free(saved);
 }

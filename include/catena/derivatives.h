@@ -2,11 +2,12 @@
 ///
 /// Coordinates are tangent ones, laid out as v: a ball moves by q exp(delta), delta a turn in link axes, every other coordinate by
 /// addition. The *state* that a method carries from step to step has ctn_rollout_state_size() coordinates: q and v for explicit
-/// methods; for position-based ones q, the joint rates, and for every body that has mass, in the model's order, the four columns of its
-/// Euclidean velocity V = d[R p]/dt, world axes. (The guess for the next solve, which batches save too, has no influence.)
+/// methods; q and the joint momenta for the variational one; for position-based ones q, the joint rates, and for every body that has mass,
+/// in the model's order, the four columns of its Euclidean velocity V = d[R p]/dt, world axes; for collocation of order > 2 then the same
+/// of the rates since the last interior point of the last step. (The guess for the next solve, which batches save too, has no influence.)
 ///
 /// Derivatives are exact to the tolerance to which steps were solved: take a small one, 1e-12. Where a soft limit is just reached they
-/// are those of one side. Steps that had to be halved are differentiated part by part.
+/// are those of one side. Steps that had to be halved, or fell back on fewer stages, are differentiated part by part, as they were made.
 #ifndef CATENA_DERIVATIVES_OF_STEPS_H
 #define CATENA_DERIVATIVES_OF_STEPS_H
 
@@ -19,14 +20,15 @@ extern "C" {
 typedef struct ctn_rollout ctn_rollout;
 
 /// Space for a run of `steps` >= 1 steps of one world; `model` must outlive it. cfg: as for a batch, with worlds 1; the scalar engine
-/// is used, whose bits are those of every other. NULL on error: CTN_UNAVAILABLE for methods that have no derivatives in this version.
+/// is used, whose bits are those of every other. NULL on error: CTN_UNAVAILABLE for steps that choose their size (dt: auto).
 /// One thread at a time may use it.
 CTN_API ctn_rollout *ctn_rollout_create(const ctn_model *model, const ctn_batch_config *cfg, int steps, ctn_error *err);
 CTN_API void ctn_rollout_free(ctn_rollout *rollout);  // NULL is allowed
 
 /// Runs all steps from q [nq] and v [nv], with the joint forces tau [steps][nv] (NULL: none), and records them. As a batch would, to the last
-/// bit. Returns CTN_OK; CTN_NOT_CONVERGED if steps were halved, and all are recorded; CTN_FROZEN if the world froze, CTN_BAD_ARGUMENT
-/// for numbers that are not finite, CTN_NO_MEMORY: nothing is recorded then.
+/// bit. Returns CTN_OK; CTN_NOT_CONVERGED if steps needed fewer stages or halves, and all are recorded; CTN_FROZEN if the world froze,
+/// CTN_BAD_ARGUMENT for numbers that are not finite, CTN_NO_MEMORY, CTN_UNAVAILABLE if a step fell back in a way that cannot be recorded:
+/// nothing is recorded then.
 CTN_API ctn_status ctn_rollout_run(ctn_rollout *rollout, const double *q, const double *v, const double *tau, ctn_error *err);
 
 /// Coordinates q [nq] and velocities v [nv] after `step` steps, 0 .. steps, as ctn_batch_state gives them; either may be NULL.
@@ -35,8 +37,9 @@ CTN_API ctn_status ctn_rollout_state(ctn_rollout *rollout, int step, double *q, 
 
 /// Gradients of a scalar, given its gradients by the states: dq, dv [steps + 1][nv] by q and v after 0 .. steps steps, q in tangent
 /// coordinates (NULL: all zero). Into grad_q, grad_v [nv], by the q and v of the start, and grad_tau [steps][nv]; each may be NULL.
-/// Backwards through the run, one factorisation and one solve a step: O(links steps), about the time of the run itself.
-/// CTN_BAD_ARGUMENT if nothing is recorded.
+/// Backwards through the run, one factorisation and one solve a step: O(links steps), of the order of the time of the run itself. Steps of
+/// several stages and variational ones are made once more, to find their stages again. CTN_BAD_ARGUMENT if nothing is recorded;
+/// CTN_UNAVAILABLE if a step is not found again, so that it has no derivative (this and the Jacobians of steps).
 CTN_API ctn_status ctn_rollout_gradient(ctn_rollout *rollout, const double *dq, const double *dv, double *grad_q, double *grad_v,
                                         double *grad_tau, ctn_error *err);
 

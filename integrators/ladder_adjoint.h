@@ -1,0 +1,153 @@
+/// The adjoint of a step of a position-based method as it was carried out: with the stages asked for, or on a rung of the ladder below.
+/// (step_ladder.h; docs/theory.md 5.5)
+///
+/// The state after a step does not tell its stages, nor on which rung it was made. The step is made once more, from one guess with the
+/// stages of one rung at a time, until it ends bit by bit where it ended before: no other solution is taken for it.
+#ifndef CATENA_LADDER_ADJOINT_H
+#define CATENA_LADDER_ADJOINT_H
+
+/// Scratch of one lane block.
+typedef struct {
+    position_adjoint one;
+    stage_adjoint more, first;  // the stages; the step back in time to the old point of collocation
+    velocity_adjoint projection;
+    ladder_work again;
+    position_state chord;  // after a step of one stage, before its rates were made those of a rigid motion
+    state_bar chord_bar, fresh_bar;
+    real *q_bar, *v_bar, *tau_bar;  // [nv]
+    mask fresh, found;              // lanes that look for their old point, and those that have found it
+    bool staged, projected;         // which of these the step at hand is
+} ladder_adjoint;
+
+/// How many rungs of several stages there are, and ways to make a step: two guesses on each of these, and one stage.
+FN int ladder_rungs(const ctn_batch_config *cfg) { return carries_old(cfg) ? 1 : stages_of(cfg) - 1; }
+FN int ladder_ways(const ctn_batch_config *cfg) { return 2 * ladder_rungs(cfg) + 1; }
+
+FN mask same_numbers(const real *a, const real *b, int n)
+{
+    mask same = not_(none_of());
+    for (int k = 0; k < n; k++) same = both(same, le(magnitude(a[k] - b[k]), rset(0)));
+    return same;
+}
+
+/// What one stage leaves behind before its rates are projected.
+KERNEL void keep_chord(const ctn_model *m, const position_state *before, ladder_adjoint *A)
+{
+    position_state *S = &A->chord;
+    for (int k = 0; k < m->nq; k++) S->q[k] = before->q[k];
+    for (int k = 0; k < m->nv; k++) S->rate[k] = before->rate[k], S->gain[k] = rset(0);
+    for (int i = 0; i < m->nbody; i++) S->V[i] = before->V[i];
+    commit_step(m, S, &A->again.one, not_(none_of()), false, none_of());
+    find_placements(m, before->q, A->again.one.W.start);  // which have moved on
+}
+
+/// Makes the step of size h from `before` once more in one way, 0 .. ladder_ways() - 1, and factors its Jacobian. Returns where it ends
+/// at `after`. May change before->old.
+KERNEL mask ladder_prepare(const ctn_model *m, const ctn_batch_config *cfg, real h, int way, position_state *before,
+                           const position_state *after, const real *tau, ladder_adjoint *A)
+{
+    ladder_work *L = &A->again;
+    solve *W = &L->one.W;
+    const mask all = not_(none_of());
+    const real zero = rset(0);
+    position_counts count = {zero, zero, zero, zero, zero, zero, zero, zero, zero, NULL};
+    const int rungs = ladder_rungs(cfg);
+    A->fresh = A->found = none_of();
+    A->staged = way < 2 * rungs, A->projected = false;
+    if (stages_of(cfg) == 1) {  // the state tells the whole step
+        for (int k = 0; k < m->nv; k++) A->v_bar[k] = h * after->rate[k];
+        const real most = position_prepare(m, h, before, after->q, A->v_bar, tau, &A->one);
+        return le(most, rset(cfg->tolerance > 1e-8 ? 10 * cfg->tolerance : 1e-7));
+    }
+    W->in.q = before->q, W->in.rate = before->rate, W->in.tau = tau, W->V = before->V;
+    set_step_size(W, h);
+    find_placements(m, before->q, W->start);
+    if (carries_old(cfg)) {
+        A->fresh = gt(before->fresh[0], zero);
+        L->more = A->first.P;
+        A->found = start_old(m, cfg, before, L, ladder_rung(cfg, 0)->old, all, &count);
+        A->first.P = L->more;
+        if (any_of(A->found)) stage_prepare(m, &A->first);
+    }
+    if (A->staged) {
+        L->more = A->more.P;
+        enter_rung(m, ladder_rung(cfg, way / 2), before, L);
+        const mask ok = solve_stages_by(m, cfg, before, way % 2, all, &L->one, &L->more, &L->solver, &L->aba, &count);
+        A->more.P = L->more;
+        stage_prepare(m, &A->more);
+        return both(ok, same_numbers(L->more.x + (L->more.W.table->stages - 1) * m->nq, after->q, m->nq));
+    }
+    A->projected = true;
+    const mask ok = solve_step_by(m, cfg, before, all, &L->one, &L->solver, &L->aba, &count);
+    position_prepare(m, h, before, L->one.x, L->one.u, tau, &A->one);
+    keep_chord(m, before, A);
+    return both(ok, same_numbers(A->chord.q, after->q, m->nq));
+}
+
+FN void clear_bar(const ctn_model *m, const state_bar *bar)
+{
+    for (int k = 0; k < m->nv; k++) bar->q[k] = bar->v[k] = rset(0);
+    for (int k = 0; k < masses_of(m); k++) bar->V[k] = columns_zero();
+}
+
+/// A step of one stage whose rates were projected: q' and the velocities nearest to the chords, from which the state then starts anew.
+KERNEL void projected_pullback(const ctn_model *m, ladder_adjoint *A, const position_state *after, const state_bar *after_bar,
+                               const state_bar *before_bar, real *tau_bar)
+{
+    for (int k = 0; k < m->nv; k++) A->q_bar[k] = A->v_bar[k] = rset(0);
+    clear_bar(m, &A->chord_bar);
+    position_start_pullback(m, after->q, after->rate, after_bar, &A->projection, A->q_bar, A->v_bar);
+    position_output_pullback(m, &A->chord, A->q_bar, A->v_bar, &A->projection, &A->chord_bar);
+    position_pullback(m, &A->one, &A->chord_bar, before_bar, tau_bar);
+}
+
+/// Gradients by the old point, in before_bar, are by q, V and rates where that point was found from these.
+KERNEL void fresh_pullback(const ctn_model *m, ladder_adjoint *A, const state_bar *before_bar, real *tau_bar)
+{
+    const real zero = rset(0);
+    const state_bar *add = &A->fresh_bar;
+    clear_bar(m, add);
+    for (int k = 0; k < m->nv; k++) A->tau_bar[k] = zero;
+    if (any_of(A->found)) {
+        stage_bar bar;
+        bar.q = add->q, bar.rate = add->v, bar.V = add->V, bar.tau = A->tau_bar;
+        old_pullback(m, &A->first, before_bar->old_rate, before_bar->old, &bar);
+    }
+    for (int k = 0; k < m->nv; k++) {
+        real *old = &before_bar->old_rate[k];
+        before_bar->q[k] = before_bar->q[k] + sel(A->found, add->q[k], zero);
+        before_bar->v[k] = before_bar->v[k] + sel(A->found, add->v[k], sel(A->fresh, *old, zero));
+        tau_bar[k] = tau_bar[k] + sel(A->found, A->tau_bar[k], zero);
+        *old = sel(A->fresh, zero, *old);
+    }
+    for (int k = 0; k < masses_of(m); k++) {
+        rate_pose *old = &before_bar->old[k];
+        const rate_pose x = sel_rate(A->found, add->V[k], sel_rate(A->fresh, *old, columns_zero()));
+        before_bar->V[k] = columns_add_scaled(before_bar->V[k], x, rset(1));
+        *old = sel_rate(A->fresh, columns_zero(), *old);
+    }
+}
+
+/// After ladder_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.
+KERNEL void ladder_pullback(const ctn_model *m, ladder_adjoint *A, const position_state *after, const state_bar *after_bar,
+                            const state_bar *before_bar, real *tau_bar)
+{
+    const bool old = before_bar->old != NULL;
+    if (A->staged) {
+        stage_bar bar;
+        bar.q = before_bar->q, bar.tau = tau_bar;
+        bar.rate = old ? before_bar->old_rate : before_bar->v, bar.V = old ? before_bar->old : before_bar->V;
+        clear_bar(m, before_bar);
+        for (int k = 0; k < m->nv && old; k++) bar.rate[k] = rset(0);
+        for (int k = 0; k < masses_of(m) && old; k++) bar.V[k] = columns_zero();
+        stage_pullback(m, &A->more, after_bar, &bar);
+    } else {
+        if (A->projected) projected_pullback(m, A, after, after_bar, before_bar, tau_bar);
+        else position_pullback(m, &A->one, after_bar, before_bar, tau_bar);
+        for (int k = 0; k < m->nv && old; k++) before_bar->old_rate[k] = after_bar->old_rate[k];
+        for (int k = 0; k < masses_of(m) && old; k++) before_bar->old[k] = after_bar->old[k];
+    }
+    if (old) fresh_pullback(m, A, before_bar, tau_bar);
+}
+
+#endif

@@ -1,0 +1,155 @@
+/// Gradients by poses of bodies, and by the rates of poses, taken back to the joints: what the adjoints of steps have in common.
+///
+/// A gradient X by the columns of a pose T = [R p] acts as the wrench w with <X, [xi]T> = w.xi, and is summed inwards like any other.
+#ifndef CATENA_POSE_PULLBACK_H
+#define CATENA_POSE_PULLBACK_H
+
+/// Gradient by a state, in tangent coordinates of q. Explicit methods: q and v. Variational ones: q and the momenta in v. Position-based
+/// ones: v stands for the joint rates, and V for the four columns of each body that has mass, in the order of the bodies; collocation of
+/// order > 2: the same of the rates since the old point; else NULL.
+typedef struct {
+    real *q, *v;   // [nv]
+    rate_pose *V;  // [bodies with mass]
+    real *old_rate;
+    rate_pose *old;
+} state_bar;
+
+/// Scratch of one lane block, [nbody].
+typedef struct {
+    twist *motion;
+    wrench *load;
+    vec3 *moment;
+} pose_work;
+
+/// Bodies with mass, which have columns V.
+FN int masses_of(const ctn_model *m)
+{
+    int n = 0;
+    for (int i = 0; i < m->nbody; i++) n += (m->bodies[i].flags & BODY_MASS) != 0;
+    return n;
+}
+
+/// [xi] T: how a pose changes that moves with a twist.
+FN rate_pose moved_by(twist t, mat3 R)
+{
+    rate_pose d;
+    d.R.x = cross(t.w, R.x), d.R.y = cross(t.w, R.y), d.R.z = cross(t.w, R.z), d.p = t.v;
+    return d;
+}
+
+/// X M with the pseudo-inertia M of a body: momentum of the columns X.
+FN rate_pose times_mass(const ctn_body *b, rate_pose X)
+{
+    const sym3 S = const_sym(b->S);
+    const vec3 c = const3(b->h);
+    rate_pose Y;
+    Y.R.x = add_scaled(mul(X.R, vec(S.xx, S.xy, S.xz)), X.p, c.x);
+    Y.R.y = add_scaled(mul(X.R, vec(S.xy, S.yy, S.yz)), X.p, c.y);
+    Y.R.z = add_scaled(mul(X.R, vec(S.xz, S.yz, S.zz)), X.p, c.z);
+    Y.p = add_scaled(mul(X.R, c), X.p, rset(b->mass));
+    return Y;
+}
+
+FN rate_pose columns_zero(void)
+{
+    rate_pose X;
+    X.R.x = X.R.y = X.R.z = X.p = zero3();
+    return X;
+}
+
+FN rate_pose columns_add_scaled(rate_pose a, rate_pose b, real s)
+{
+    a.R.x = add_scaled(a.R.x, b.R.x, s), a.R.y = add_scaled(a.R.y, b.R.y, s), a.R.z = add_scaled(a.R.z, b.R.z, s);
+    a.p = add_scaled(a.p, b.p, s);
+    return a;
+}
+
+/// The wrench w with <X, [xi]T> = w.xi.
+FN wrench wrench_on(mat3 R, rate_pose X)
+{
+    wrench w;
+    w.n = cross_add(cross_add(cross(R.x, X.R.x), R.y, X.R.y), R.z, X.R.z), w.f = X.p;
+    return w;
+}
+
+FN vec3 offset_of(const ctn_body *b, const placement *T) { return has_arm(form_of(b)) ? T->r : zero3(); }
+
+/// Twists of the bodies at T when the joints move with v.
+KERNEL void joint_twists(const ctn_model *m, const placement *T, const real *v, twist *V)
+{
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const joint_form f = form_of(b);
+        twist t;
+        t.w = joint_turn(b, f, T[i].R, v), t.v = joint_slide(b, f, T[i].R, v);
+        if (!(f.flags & BODY_ROOT)) {
+            const twist *up = &V[b->parent];
+            t.w = add(t.w, up->w), t.v = add(t.v, cross_add(up->v, up->w, offset_of(b, &T[i])));
+        }
+        V[i] = t;
+    }
+}
+
+/// Adds S_j' (sum over what hangs on j of w) to b [nv]. w becomes the sums.
+KERNEL void add_joint_rows(const ctn_model *m, const placement *T, wrench *w, real *b_)
+{
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const ctn_body *b = &m->bodies[i];
+        for (int k = 0; k < b->nv; k++) {
+            vec3 s, l;
+            subspace_column(b, form_of(b), T[i].R, k, &s, &l);
+            b_[b->vadr + k] = b_[b->vadr + k] + along(s, l, w[i]);
+        }
+        if (!(b->flags & BODY_ROOT)) w[b->parent] = wrench_add(w[b->parent], wrench_shift(w[i], offset_of(b, &T[i])));
+    }
+}
+
+/// Adds to b [nv] the joint rows of the gradients s X by the poses at T. X: columns of the bodies with mass.
+KERNEL void add_pose_rows(const ctn_model *m, const placement *T, const rate_pose *X, real s, pose_work *A, real *b)
+{
+    for (int i = 0, k = 0; i < m->nbody; i++) {
+        A->load[i] = wrench_zero();
+        if (!(m->bodies[i].flags & BODY_MASS)) continue;
+        const wrench w = wrench_on(T[i].R, X[k++]);
+        A->load[i].n = scale(w.n, s), A->load[i].f = scale(w.f, s);
+    }
+    add_joint_rows(m, T, A->load, b);
+}
+
+/// Adds the gradients of sign sum <L, [xi]T> by q and v (v_bar may be NULL), where the bodies at T = T(q) move with the joint
+/// velocities v. L: columns of the bodies with mass. A joint that moves carries along the part of the motion beyond it:
+/// d([xi]T) = [S][xi]T + [xi_p x S]T.
+KERNEL void rate_pullback(const ctn_model *m, const placement *T, const real *v, const rate_pose *L, real sign, pose_work *A,
+                          real *q_bar, real *v_bar)
+{
+    joint_twists(m, T, v, A->motion);
+    for (int i = 0, k = 0; i < m->nbody; i++) {
+        A->load[i] = wrench_zero(), A->moment[i] = zero3();
+        if (!(m->bodies[i].flags & BODY_MASS)) continue;
+        const rate_pose X = L[k++], V = moved_by(A->motion[i], T[i].R);
+        A->load[i] = wrench_on(T[i].R, X);
+        A->moment[i] = add(wrench_on(V.R, X).n, cross(V.p, X.p));
+    }
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const ctn_body *b = &m->bodies[i];
+        const wrench w = A->load[i];
+        const vec3 r = offset_of(b, &T[i]);
+        const bool root_body = b->flags & BODY_ROOT;
+        twist up;
+        up.w = up.v = zero3();
+        if (!root_body) up.w = A->motion[b->parent].w, up.v = cross_add(A->motion[b->parent].v, up.w, r);
+        for (int k = 0; k < b->nv; k++) {
+            vec3 s, l;
+            subspace_column(b, form_of(b), T[i].R, k, &s, &l);
+            const real g = dot_add(dot_add(dot(s, A->moment[i]), cross(up.w, s), w.n), cross_add(cross(up.w, l), up.v, s), w.f);
+            const int j = b->vadr + k;
+            q_bar[j] = fmadd(sign, g, q_bar[j]);
+            if (v_bar) v_bar[j] = fmadd(sign, along(s, l, w), v_bar[j]);
+        }
+        if (root_body) continue;
+        A->load[b->parent] = wrench_add(A->load[b->parent], wrench_shift(w, r));
+        A->moment[b->parent] = add(A->moment[b->parent], A->moment[i]);
+    }
+}
+
+#endif

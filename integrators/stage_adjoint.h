@@ -1,0 +1,211 @@
+/// The adjoint of a position-based step of several coupled stages: gradients by what it starts from, and by the joint forces, from those
+/// by what it ends with. (docs/theory.md 5.5)
+///
+/// The stages x_l of the step have rows r(x; q, V, rate, tau) = 0, all of them together. With J = dr/dx, which the Newton sweep factors,
+///
+///     x_bar = what q' = x_s, V' = sum d_sl (T_l - T_k)/h + dV_s V and the joint rates make,   J'y = x_bar,   every other bar -= (dr/d.)' y.
+///
+/// y is a virtual motion of every stage: y'r = sum_a <a_a M, [xi_a]T_a> + joint terms, and a_a = (sum_l h_al (T_l - T_k) - hV_a h V)/h^2
+/// makes the derivatives by T_k and V inner products with Q_a = [xi_a]T_a M / h^2. One factorisation, and two passes and a solve for
+/// every gradient: O(N).
+#ifndef CATENA_STAGE_ADJOINT_H
+#define CATENA_STAGE_ADJOINT_H
+
+/// Scratch of one lane block.
+typedef struct {
+    stage_work P;   // the step, its solution and the factors of J there
+    placement *at;  // [stages][nbody]
+    pose_work Q;
+    rate_pose *M;  // [bodies with mass]
+    real *b, *y;   // [stages][nv]
+} stage_adjoint;
+
+/// Gradients by what a step starts from: configuration, rates of joints and of poses, joint forces.
+typedef struct {
+    real *q, *rate;  // [nv]
+    rate_pose *V;    // [bodies with mass]
+    real *tau;       // [nv]
+} stage_bar;
+
+/// Factors J at the solution in P.
+KERNEL void stage_prepare(const ctn_model *m, stage_adjoint *A)
+{
+    stages *W = &A->P.W;
+    const int s = W->table->stages;
+    real square;
+    evaluate_stages(m, W);
+    stage_rows(m, W, &square);
+    stage_factor(m, W, &A->P.sweep);
+    for (int i = 0; i < m->nbody; i++)
+        for (int a = 0; a < s; a++) A->at[a * m->nbody + i] = W->body[i * s + a].T;
+}
+
+/// Gradients of g.w for the rate w = 2 Im(z_a* Y), Y = (0, v rate / 2) + sum_l d_l (z_l - 1), of a ball: by turns of the start, by the rate
+/// in the chart there, and added to by_x [stages][nv] (NULL: not wanted) by turns of the stages.
+FN void ball_rate_pullback(const ctn_model *m, const ball_stages *B, int s, int a, const double *d, real scale_d, real v,
+                           vec3 rate, vec3 g, vec3 *by_q, vec3 *by_rate, real *by_x)
+{
+    const quat pure = quat_pure(g, rset(1)), zg = quat_mul(B->z[a], pure);  // z_a (0, g)
+    quat start = quat_pure(rate, rset(0.5) * v), Y = start;
+    for (int l = 0; l < s; l++) {
+        const real dl = rset(d[l]) * scale_d;
+        start.w = start.w - dl, Y = quat_add_scaled(Y, B->dz[l], dl);
+        if (by_x) add3(by_x + l * m->nv, scale(quat_imaginary(quat_mul(quat_conjugate(B->z[l]), zg)), dl));
+    }
+    *by_q = quat_imaginary(quat_mul(zg, quat_conjugate(start)));  // turning the start turns what the z_l are seen from
+    *by_rate = scale(quat_imaginary(zg), v);
+    if (!by_x) return;
+    const vec3 own = quat_imaginary(quat_mul(pure, quat_mul(quat_conjugate(Y), B->z[a])));  // (0, g) (z_a* Y)*
+    add3(by_x + a * m->nv, vec(negate(own.x), negate(own.y), negate(own.z)));
+}
+
+/// Adds to the gradients by the stages, A->b, and by q what those by the rates sum_l weight_l (T_l - T_k)/h of poses, and of joints that are
+/// not balls, make.
+KERNEL void weighted_pullback(const ctn_model *m, stage_adjoint *A, const double *weight, const real *rate, const rate_pose *V,
+                              real *q_bar)
+{
+    const stages *W = &A->P.W;
+    const int s = W->table->stages;
+    double sum = 0;
+    for (int l = 0; l < s; l++) sum += weight[l];
+    for (int l = -1; l < s; l++) {  // -1: the start
+        const double at = l < 0 ? -sum : weight[l];
+        const real d = rset(at) * W->in.inv_h;
+        real *b_ = l < 0 ? q_bar : A->b + l * m->nv;
+        if (at == 0) continue;
+        add_pose_rows(m, l < 0 ? W->start : A->at + l * m->nbody, V, d, &A->Q, b_);
+        for (int i = 0; i < m->nbody; i++) {
+            const ctn_body *b = &m->bodies[i];
+            for (int k = b->vadr; k < b->vadr + b->nv && b->kind != JOINT_BALL; k++) b_[k] = fmadd(d, rate[k], b_[k]);
+        }
+    }
+}
+
+/// What the terms of stage a of a joint without ball give for y: gradients of -y'r. (stage_terms.h)
+FN void stage_terms1_pullback(const ctn_body *b, const stages *W, int a, const real *y, const stage_bar *bar)
+{
+    const stage_table *t = W->table;
+    double d = 0, h = 0;
+    for (int l = 0; l < t->stages; l++) d += t->d[a][l], h += t->h[a][l];
+    const bool limited = b->nv == 1 && (b->flags & BODY_PASSIVE);
+    const mask out = limited ? gt(magnitude(beyond(W->in.q[b->qadr], b->limit)), rset(0)) : none_of();
+    const real J = rset(b->armature) * W->in.inv_h;
+    for (int k = 0; k < b->nv; k++) {
+        const int v = b->vadr + k;
+        const real c = rset(b->damping[k]) + sel(out, rset(b->limit_b), rset(0));
+        bar->q[v] = fmadd(fmadd(rset(d), c, rset(h) * J) * W->in.inv_h, y[k], bar->q[v]);
+        bar->rate[v] = fmadd(fmadd(rset(t->hV[a]), J, negate(rset(t->dV[a]) * c)), y[k], bar->rate[v]);
+        bar->tau[v] = bar->tau[v] + y[k];
+    }
+}
+
+/// The same of a ball: its torque C w + J z less the force, w = 2 Im(z_a* z_a') with the table's rate, z with its acceleration.
+FN void stage_ball_pullback(const ctn_model *m, const ctn_body *b, const stages *W, const ball_stages *B, int a, const real *y_,
+                            const stage_bar *bar)
+{
+    const stage_table *t = W->table;
+    const int s = t->stages, j = b->vadr;
+    const vec3 y = vec(y_[0], y_[1], y_[2]), rate = vec(W->in.rate[j], W->in.rate[j + 1], W->in.rate[j + 2]),
+               c = const3(b->damping);
+    const cone_damper k = cone_at(b, W->in.q);
+    const vec3 Cy = add_scaled(vec(c.x * y.x, c.y * y.y, c.z * y.z), k.n, k.c * dot(k.n, y));
+    const vec3 w = scale(quat_imaginary(ball_rate(t, s, B, a, rate, W->in.inv_h)), rset(2));
+    vec3 by_q[2], by_rate[2];
+    ball_rate_pullback(m, B, s, a, t->d[a], W->in.inv_h, rset(t->dV[a]), rate, Cy, &by_q[0], &by_rate[0], NULL);
+    ball_rate_pullback(m, B, s, a, t->h[a], rset(1), rset(-t->hV[a]) * W->in.h, rate, scale(y, rset(b->armature) * W->in.k2),
+                       &by_q[1], &by_rate[1], NULL);
+    const vec3 q = add(add(by_q[0], by_q[1]), cone_pullback(k, w, y)), r = add(by_rate[0], by_rate[1]);
+    add3(bar->q + j, scale(q, rset(-1)));
+    add3(bar->rate + j, scale(r, rset(-1)));
+    add3(bar->tau + j, y);
+}
+
+/// From the gradients by the stages, A->b, those by what the step starts from, added to `bar`.
+KERNEL void rows_pullback(const ctn_model *m, stage_adjoint *A, const stage_bar *bar)
+{
+    const stages *W = &A->P.W;
+    const stage_table *t = W->table;
+    const int s = t->stages;
+    stage_solve_transposed(m, W, &A->P.sweep, A->b, A->y);
+    for (int a = 0; a < s; a++) {
+        const placement *T = A->at + a * m->nbody;
+        double h = 0;
+        for (int l = 0; l < s; l++) h += t->h[a][l];
+        joint_twists(m, T, A->y + a * m->nv, A->Q.motion);
+        for (int i = 0, k = 0; i < m->nbody; i++) {
+            const ctn_body *b = &m->bodies[i];
+            if (!(b->flags & BODY_MASS)) continue;
+            A->M[k] = times_mass(b, moved_by(A->Q.motion[i], T[i].R));
+            bar->V[k] = columns_add_scaled(bar->V[k], A->M[k], rset(t->hV[a]) * W->in.inv_h);
+            k++;
+        }
+        add_pose_rows(m, W->start, A->M, rset(h) * W->in.k2, &A->Q, bar->q);
+    }
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const real *y = A->y + b->vadr;
+        if (b->kind == JOINT_BALL) {
+            const ball_stages B = ball_at_stages(m, b, s, &W->in);
+            for (int a = 0; a < s; a++) stage_ball_pullback(m, b, W, &B, a, y + a * m->nv, bar);
+        } else
+            for (int a = 0; a < s; a++) stage_terms1_pullback(b, W, a, y + a * m->nv, bar);
+    }
+}
+
+/// After stage_prepare(): added to `bar`, the gradients by what the step starts from, from those by the state after it.
+KERNEL void stage_pullback(const ctn_model *m, stage_adjoint *A, const state_bar *after, const stage_bar *bar)
+{
+    const stages *W = &A->P.W;
+    const stage_table *t = W->table;
+    const int s = t->stages, last = s - 1;
+    real *const end = A->b + last * m->nv;
+    for (int k = 0; k < last * m->nv; k++) A->b[k] = rset(0);
+    for (int k = 0; k < m->nv; k++) end[k] = after->q[k];
+    weighted_pullback(m, A, t->d[last], after->v, after->V, bar->q);
+    double secant[MOST_STAGES] = {0};
+    if (t->old > 0) {
+        secant[last] = 1 / t->old, secant[last - 1] = -1 / t->old;
+        weighted_pullback(m, A, secant, after->old_rate, after->old, bar->q);
+    }
+    const real dV = rset(t->dV[last]);
+    for (int i = 0, k = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const int j = b->vadr;
+        if (b->flags & BODY_MASS) bar->V[k] = columns_add_scaled(bar->V[k], after->V[k], dV), k++;
+        if (b->kind == JOINT_BALL) {
+            const ball_stages B = ball_at_stages(m, b, s, &W->in);
+            const vec3 rate = vec(W->in.rate[j], W->in.rate[j + 1], W->in.rate[j + 2]),
+                       g = vec(after->v[j], after->v[j + 1], after->v[j + 2]);
+            vec3 by_q, by_rate;
+            ball_rate_pullback(m, &B, s, last, t->d[last], W->in.inv_h, dV, rate, g, &by_q, &by_rate, A->b + j);
+            add3(bar->q + j, by_q), add3(bar->rate + j, by_rate);
+            if (!(t->old > 0)) continue;
+            const vec3 l =
+                scale(vec(after->old_rate[j], after->old_rate[j + 1], after->old_rate[j + 2]), rset(1 / t->old) * W->in.inv_h);
+            log_pullback(quat_log(quat_mul(quat_conjugate(B.z[last - 1]), B.z[last])), l, end + j, end - m->nv + j);
+        } else
+            for (int e = j; e < j + b->nv; e++) bar->rate[e] = fmadd(dV, after->v[e], bar->rate[e]);
+    }
+    rows_pullback(m, A, bar);
+}
+
+/// The same for the step back in time that gives collocation its old point: from gradients by the rates since that point.
+KERNEL void old_pullback(const ctn_model *m, stage_adjoint *A, const real *old_rate, const rate_pose *old, const stage_bar *bar)
+{
+    const stages *W = &A->P.W;
+    const int s = W->table->stages, last = s - 1;
+    double chord[MOST_STAGES] = {0};
+    chord[last] = 1;
+    for (int k = 0; k < s * m->nv; k++) A->b[k] = rset(0);
+    weighted_pullback(m, A, chord, old_rate, old, bar->q);
+    for (int i = 0; i < m->nbody; i++) {
+        const int j = m->bodies[i].vadr;
+        if (m->bodies[i].kind != JOINT_BALL) continue;
+        const vec3 l = scale(vec(old_rate[j], old_rate[j + 1], old_rate[j + 2]), W->in.inv_h);
+        const vec3 u = ball_increment(&m->bodies[i], W->in.q, W->in.x + last * m->nq);
+        log_pullback(u, l, A->b + last * m->nv + j, bar->q + j);
+    }
+    rows_pullback(m, A, bar);
+}
+
+#endif
