@@ -87,7 +87,7 @@ KERNEL mask ladder_prepare(const ctn_model *m, const ctn_batch_config *cfg, real
 FN void clear_bar(const ctn_model *m, const state_bar *bar)
 {
     for (int k = 0; k < m->nv; k++) bar->q[k] = bar->v[k] = rset(0);
-    for (int k = 0; k < masses_of(m); k++) bar->V[k] = columns_zero();
+    for (int k = 0; k < masses_of(m); k++) bar->V[k] = zero_rate();
 }
 
 /// A step of one stage whose rates were projected: q' and the velocities nearest to the chords, from which the state then starts anew.
@@ -122,9 +122,9 @@ KERNEL void fresh_pullback(const ctn_model *m, ladder_adjoint *A, const state_ba
     }
     for (int k = 0; k < masses_of(m); k++) {
         rate_pose *old = &before_bar->old[k];
-        const rate_pose x = sel_rate(A->found, add->V[k], sel_rate(A->fresh, *old, columns_zero()));
+        const rate_pose x = sel_rate(A->found, add->V[k], sel_rate(A->fresh, *old, zero_rate()));
         before_bar->V[k] = columns_add_scaled(before_bar->V[k], x, rset(1));
-        *old = sel_rate(A->fresh, columns_zero(), *old);
+        *old = sel_rate(A->fresh, zero_rate(), *old);
     }
 }
 
@@ -139,7 +139,7 @@ KERNEL void ladder_pullback(const ctn_model *m, ladder_adjoint *A, const positio
         bar.rate = old ? before_bar->old_rate : before_bar->v, bar.V = old ? before_bar->old : before_bar->V;
         clear_bar(m, before_bar);
         for (int k = 0; k < m->nv && old; k++) bar.rate[k] = rset(0);
-        for (int k = 0; k < masses_of(m) && old; k++) bar.V[k] = columns_zero();
+        for (int k = 0; k < masses_of(m) && old; k++) bar.V[k] = zero_rate();
         stage_pullback(m, &A->more, after_bar, &bar);
     } else {
         if (A->projected) projected_pullback(m, A, after, after_bar, before_bar, tau_bar);

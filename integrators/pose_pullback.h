@@ -50,13 +50,6 @@ FN rate_pose times_mass(const ctn_body *b, rate_pose X)
     return Y;
 }
 
-FN rate_pose columns_zero(void)
-{
-    rate_pose X;
-    X.R.x = X.R.y = X.R.z = X.p = zero3();
-    return X;
-}
-
 FN rate_pose columns_add_scaled(rate_pose a, rate_pose b, real s)
 {
     a.R.x = add_scaled(a.R.x, b.R.x, s), a.R.y = add_scaled(a.R.y, b.R.y, s), a.R.z = add_scaled(a.R.z, b.R.z, s);

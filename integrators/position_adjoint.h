@@ -150,7 +150,7 @@ KERNEL void position_pullback(const ctn_model *m, position_adjoint *A, const sta
         const int j = b->vadr;
         if (b->flags & BODY_MASS) {
             const rate_pose P = times_mass(b, moved_by(A->P.motion[i], W->now[i].R));
-            before->V[k++] = columns_add_scaled(columns_zero(), P, inv_h);
+            before->V[k++] = columns_add_scaled(zero_rate(), P, inv_h);
         }
         if (b->kind == JOINT_BALL) ball_pullback(b, W, A->y + j, before->q + j, before->v + j, tau_bar + j);
         else plain_pullback(b, W, A->y + j, before->q + j, before->v + j, tau_bar + j);

@@ -66,7 +66,7 @@ KERNEL void chord_virtual(const ctn_model *m, const placement *T, const real *v,
     for (int i = 0, k = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
         if (!(b->flags & BODY_MASS)) continue;
-        A->M[k++] = columns_add_scaled(columns_zero(), times_mass(b, moved_by(A->P.motion[i], T[i].R)), s);
+        A->M[k++] = columns_add_scaled(zero_rate(), times_mass(b, moved_by(A->P.motion[i], T[i].R)), s);
     }
 }
 
