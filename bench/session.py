@@ -122,9 +122,13 @@ class Session:
         self.tables[name] = Table(title, columns)
         return self.tables[name]
 
-    def save(self):
+    def keep(self):
+        """what is known so far: a run that is killed leaves it"""
         for name, table in self.tables.items():
             table.save(os.path.join(self.out, name), self.facts)
+
+    def save(self):
+        self.keep()
         for worker in self.workers.values():
             worker.close()
         print(f'\nfigures in {os.path.relpath(self.out)}, pictures in {os.path.relpath(self.pictures)}')

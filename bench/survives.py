@@ -68,6 +68,7 @@ def main():
         s.load(case.model())
         for dt in case.steps:
             measure(s, table, name, case, dt, args.cpu or (1 if args.quick else 120))
+            s.keep()
     s.save()
 
 

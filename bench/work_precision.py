@@ -276,7 +276,8 @@ def main():
         report(table, name, case, curves)
         every[name] = curves
         records += [{'case': name} | vars(point) for points in curves.values() for point in points]
-    session.write_csv(os.path.join(s.out, 'work_precision_runs.csv'), records, s.facts)
+        session.write_csv(os.path.join(s.out, 'work_precision_runs.csv'), records, s.facts)
+        s.keep()
     picture(s, every)
     s.save()
 
