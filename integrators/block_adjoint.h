@@ -38,23 +38,15 @@ KERNEL mask adjoint_prepare(const ctn_model *m, const ctn_batch_config *cfg, dou
     return not_(none_of());
 }
 
-/// Of project_rates(): the nearest velocity is read from W->before, and W->after starts from it.
-KERNEL void adjoint_project(const ctn_model *m, adjoint_work *W)
-{
-    const position_state before = as_position(&W->before);
-    for (int k = 0; k < m->nv; k++) W->q_bar[k] = W->v_bar[k] = rset(0);
-    clear_bar(m, &W->before_bar);
-    position_start_pullback(m, W->after.q, W->after.v, &W->after_bar, &W->ve, W->q_bar, W->v_bar);
-    position_output_pullback(m, &before, W->q_bar, W->v_bar, &W->ve, &W->before_bar);
-}
-
 /// W->before_bar from W->after_bar; adds to W->tau_bar.
 KERNEL void adjoint_step(const ctn_model *m, const ctn_batch_config *cfg, adjoint_work *W)
 {
     const state_bar *after = &W->after_bar, *before = &W->before_bar;
     const position_state S = as_position(&W->after);
-    if (W->h == 0) adjoint_project(m, W);
-    else if (position_based(cfg->method)) ladder_pullback(m, &W->po, &S, after, before, W->tau_bar);
+    if (W->h == 0) {
+        const position_state start = as_position(&W->before);
+        projection_pullback(m, &start, &S, after, &W->ve, W->q_bar, W->v_bar, before);
+    } else if (position_based(cfg->method)) ladder_pullback(m, &W->po, &S, after, before, W->tau_bar);
     else if (cfg->method == CTN_VARIATIONAL) variational_pullback(m, cfg, &W->va, after, before, W->tau_bar);
     else explicit_pullback(m, cfg->method, W->h, &W->ex, after, before, W->tau_bar);
 }

@@ -90,14 +90,22 @@ FN void clear_bar(const ctn_model *m, const state_bar *bar)
     for (int k = 0; k < masses_of(m); k++) bar->V[k] = zero_rate();
 }
 
+/// Of project_rates(): the velocity nearest to what `before` carries is read, and `after` starts from it.
+KERNEL void projection_pullback(const ctn_model *m, const position_state *before, const position_state *after,
+                                const state_bar *after_bar, velocity_adjoint *A, real *q_bar, real *v_bar,
+                                const state_bar *before_bar)
+{
+    for (int k = 0; k < m->nv; k++) q_bar[k] = v_bar[k] = rset(0);
+    clear_bar(m, before_bar);
+    position_start_pullback(m, after->q, after->rate, after_bar, A, q_bar, v_bar);
+    position_output_pullback(m, before, q_bar, v_bar, A, before_bar);
+}
+
 /// A step of one stage whose rates were projected: q' and the velocities nearest to the chords, from which the state then starts anew.
 KERNEL void projected_pullback(const ctn_model *m, ladder_adjoint *A, const position_state *after, const state_bar *after_bar,
                                const state_bar *before_bar, real *tau_bar)
 {
-    for (int k = 0; k < m->nv; k++) A->q_bar[k] = A->v_bar[k] = rset(0);
-    clear_bar(m, &A->chord_bar);
-    position_start_pullback(m, after->q, after->rate, after_bar, &A->projection, A->q_bar, A->v_bar);
-    position_output_pullback(m, &A->chord, A->q_bar, A->v_bar, &A->projection, &A->chord_bar);
+    projection_pullback(m, &A->chord, after, after_bar, &A->projection, A->q_bar, A->v_bar, &A->chord_bar);
     position_pullback(m, &A->one, &A->chord_bar, before_bar, tau_bar);
 }
 
