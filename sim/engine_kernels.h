@@ -1,5 +1,6 @@
 /// The body of every engine: kernels over the lane that the including file has chosen, and the way from plain arrays into
-/// lanes and back. The includer defines ENGINE (the table's name) and ENGINE_NAME.
+/// lanes and back. The includer defines ENGINE (the table's name) and ENGINE_NAME; ENGINE_LINKAGE where nobody but itself uses the table:
+/// kernels that it does not call cost no compiling then.
 #include "sim/engine.h"
 #include "dynamics/spatial.h"
 #include "dynamics/trig.h"
@@ -675,7 +676,10 @@ static void run_flatten(const ctn_model *m, const ctn_batch_config *cfg, void *s
 
 #include "sim/engine_adjoint.h"
 
-const ctn_engine ENGINE = {
+#ifndef ENGINE_LINKAGE
+#define ENGINE_LINKAGE
+#endif
+ENGINE_LINKAGE const ctn_engine ENGINE = {
     .name = ENGINE_NAME,
     .lanes = LANES,
     .dynamics_size = dynamics_size,

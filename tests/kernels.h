@@ -6,6 +6,7 @@
 
 #define ENGINE engine_test
 #define ENGINE_NAME "test"
+#define ENGINE_LINKAGE static __attribute__((unused))
 #include "sim/engine_kernels.h"
 
 #endif
