@@ -256,17 +256,14 @@ FN void passive_pullback_body(const ctn_body *b, const real *q, const real *v, c
         return;
     }
     // -f = (k + p) a + b_l (n.u) n with a = log(rest' R), n = a/|a|, p = k_l d/|a|, d beyond the cone, where n and p are not 0
-    const vec3 a = ball_turn(b, q), e = scale(vec(y[0], y[1], y[2]), sign), w = vec(u[0], u[1], u[2]);
-    const real angle = root(dot(a, a)), d = beyond(angle, b->limit);
-    const mask out = gt(d, rset(0));
-    const real i = sel(out, rset(1) / sel(out, angle, rset(1)), rset(0)), p = rset(b->limit_k) * d * i;
-    const real kl = sel(out, rset(b->limit_k), rset(0)), bl = rset(b->limit_b);
-    const vec3 n = scale(a, i);
-    const vec3 turned = scale(add_scaled(scale(w, dot(n, e)), e, dot(n, w)), bl * i);  // by n, of the damper
-    vec3 g = add_scaled(scale(e, rset(b->stiffness) + p), n, (kl - p) * dot(n, e));
+    const cone_limit cone = cone_at(b, q);
+    const vec3 a = cone.s, n = cone.n, e = scale(vec(y[0], y[1], y[2]), sign), w = vec(u[0], u[1], u[2]);
+    const real p = cone.k * cone.d * cone.i;
+    const vec3 turned = scale(add_scaled(scale(w, dot(n, e)), e, dot(n, w)), cone.c * cone.i);  // by n, of the damper
+    vec3 g = add_scaled(scale(e, rset(b->stiffness) + p), n, (cone.k - p) * dot(n, e));
     g = chart_velocity(vec(negate(a.x), negate(a.y), negate(a.z)), add(g, sub_scaled(turned, n, dot(n, turned))));  // D'
     q_bar[0] = q_bar[0] - g.x, q_bar[1] = q_bar[1] - g.y, q_bar[2] = q_bar[2] - g.z;
-    const real s = bl * dot(n, e);
+    const real s = cone.c * dot(n, e);
     v_bar[0] = fnmadd(s, n.x, v_bar[0]), v_bar[1] = fnmadd(s, n.y, v_bar[1]), v_bar[2] = fnmadd(s, n.z, v_bar[2]);
 }
 

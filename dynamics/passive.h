@@ -17,6 +17,26 @@ FN vec3 ball_turn(const ctn_body *b, const real *q)
     return quat_log(quat_mul(quat_conjugate(rest), quat_normalised(quat_load(q + b->qadr))));
 }
 
+/// The limit of a ball with BODY_SPRING at q: a cone about rest.
+typedef struct {
+    vec3 s, n;  // the turn away from rest; beyond the cone s / |s|, its normal
+    real i, d;  // beyond the cone 1 / |s|; how far beyond, rad
+    real k, c;  // stiffness and damper of the limit: 0 within
+} cone_limit;
+
+FN cone_limit cone_at(const ctn_body *b, const real *q)
+{
+    cone_limit cone;
+    cone.s = ball_turn(b, q);
+    const real angle = root(dot(cone.s, cone.s)), none = rset(0);
+    cone.d = beyond(angle, b->limit);
+    const mask out = gt(cone.d, none);
+    cone.i = rset(1) / sel(out, angle, rset(1));
+    cone.n = scale(cone.s, cone.i);
+    cone.k = sel(out, rset(b->limit_k), none), cone.c = sel(out, rset(b->limit_b), none);
+    return cone;
+}
+
 /// Adds -damping v - stiffness (q - rest) - limits to tau [nv].
 /// A ball's spring pulls with -k log(rest' R), the gradient of k/2 |log|^2; its limit is a cone of angles about rest.
 KERNEL void add_passive_forces(const ctn_model *m, const real *q, const real *v, real *tau)
@@ -28,13 +48,10 @@ KERNEL void add_passive_forces(const ctn_model *m, const real *q, const real *v,
         real t[3];
         for (int k = 0; k < b->nv; k++) t[k] = rset(-b->damping[k]) * u[k];
         if ((b->flags & BODY_SPRING) && b->kind == JOINT_BALL) {
-            const vec3 a = ball_turn(b, q);
-            const real angle = root(dot(a, a)), d = beyond(angle, b->limit);
-            const mask out = gt(d, rset(0));
-            const real safe = sel(out, angle, rset(1));
-            const real k = fmadd(rset(b->limit_k), d / safe, rset(b->stiffness));
-            const vec3 w = vec(u[0], u[1], u[2]), n = scale(a, rset(1) / safe);
-            const real damp = sel(out, rset(b->limit_b) * dot(n, w), rset(0));  // along the cone's normal
+            const cone_limit cone = cone_at(b, q);
+            const vec3 a = cone.s, n = cone.n;
+            const real k = fmadd(cone.k * cone.d, cone.i, rset(b->stiffness));
+            const real damp = cone.c * dot(n, vec(u[0], u[1], u[2]));  // along the cone's normal
             t[0] = fnmadd(damp, n.x, fnmadd(k, a.x, t[0]));
             t[1] = fnmadd(damp, n.y, fnmadd(k, a.y, t[1]));
             t[2] = fnmadd(damp, n.z, fnmadd(k, a.z, t[2]));
@@ -55,11 +72,8 @@ FN sym3 joint_drag(const ctn_body *b, const real *q)
     sym3 drag = sym_diagonal(rset(b->damping[0]), rset(b->damping[1]), rset(b->damping[2]));
     if (!(b->flags & BODY_SPRING)) return drag;
     if (b->kind == JOINT_BALL) {  // along the cone's normal
-        const vec3 s = ball_turn(b, q);
-        const real angle = root(dot(s, s));
-        const mask out = gt(beyond(angle, b->limit), rset(0));
-        const vec3 n = scale(s, rset(1) / sel(out, angle, rset(1)));
-        sym_add_dyad(&drag, n, sel(out, rset(b->limit_b), rset(0)));
+        const cone_limit cone = cone_at(b, q);
+        sym_add_dyad(&drag, cone.n, cone.c);
     } else drag.xx = drag.xx + sel(gt(magnitude(beyond(q[b->qadr], b->limit)), rset(0)), rset(b->limit_b), rset(0));
     return drag;
 }

@@ -137,7 +137,8 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
     for (int n = 0; n < steps && any_of(active); n++) {
         mask done;
         if (solves_equations(cfg->method)) {
-            position_counts k = {zero, zero, zero, zero, zero, zero, zero, zero, zero, energy ? &c->flow : NULL};
+            position_counts k = no_counts();
+            if (energy) k.flow = &c->flow;
             real at, frozen = zero;
             if (cfg->method == CTN_VARIATIONAL) done = variational_step(m, cfg, tau, &V, active, &W->va, &k, &at);
             else if (cfg->adaptive) {

@@ -104,14 +104,13 @@ FN vec3 ball_increment(const ctn_body *b, const real *q, const real *x)
 /// Adds a ball's spring and limit, along the turn away from rest: spring k/2 |a|^2, limit k/2 (|a| - cone)^2.
 FN void add_ball_spring(terms3 *t, const ctn_body *b, const real *x)
 {
-    const vec3 s = ball_turn(b, x);
-    const real angle = root(dot(s, s)), d = beyond(angle, b->limit), k = rset(b->stiffness), kl = rset(b->limit_k);
-    const mask out = gt(d, rset(0));
-    const real i = rset(1) / sel(out, angle, rset(1)), p = sel(out, kl * d * i, rset(0));
+    const cone_limit cone = cone_at(b, x);
+    const vec3 s = cone.s;
+    const real k = rset(b->stiffness), p = cone.k * cone.d * cone.i;
     sym3 L = sym_diagonal(k + p, k + p, k + p);
-    sym_add_dyad(&L, scale(s, i), sel(out, kl, rset(0)) - p);
+    sym_add_dyad(&L, cone.n, cone.k - p);
     add_turn_energy(t, s, scale(s, k + p), L);
-    t->E = fmadd(rset(0.5), fmadd(k, dot(s, s), kl * d * d), t->E);
+    t->E = fmadd(rset(0.5), fmadd(k, dot(s, s), cone.k * cone.d * cone.d), t->E);
 }
 
 FN terms3 joint_terms3(const ctn_body *b, const terms_input *in)
@@ -139,13 +138,10 @@ FN terms3 joint_terms3(const ctn_body *b, const terms_input *in)
     const bool spring = b->flags & BODY_SPRING;
     if (spring) {
         // the limit's damper, along the cone's normal at the start of the step
-        const vec3 s = ball_turn(b, in->q);
-        const real angle = root(dot(s, s));
-        const mask was_out = gt(beyond(angle, b->limit), rset(0));
-        const vec3 n = scale(s, rset(1) / sel(was_out, angle, rset(1)));
-        const real cl = sel(was_out, rset(b->limit_b), rset(0)) * in->inv_h, nu = dot(n, u);
-        g = add_scaled(g, n, cl * nu);
-        sym_add_dyad(&K, n, cl);
+        const cone_limit was = cone_at(b, in->q);
+        const real cl = was.c * in->inv_h, nu = dot(was.n, u);
+        g = add_scaled(g, was.n, cl * nu);
+        sym_add_dyad(&K, was.n, cl);
         t.E = fmadd(rset(0.5) * cl * nu, nu, t.E);
     }
     add_turn_energy(&t, u, g, K);

@@ -50,7 +50,7 @@ KERNEL mask ladder_prepare(const ctn_model *m, const ctn_batch_config *cfg, real
     solve *W = &L->one.W;
     const mask all = not_(none_of());
     const real zero = rset(0);
-    position_counts count = {zero, zero, zero, zero, zero, zero, zero, zero, zero, NULL};
+    position_counts count = no_counts();
     const int rungs = ladder_rungs(cfg);
     A->fresh = A->found = none_of();
     A->staged = way < 2 * rungs, A->projected = false;

@@ -45,33 +45,12 @@ KERNEL real position_prepare(const ctn_model *m, real h, const position_state *b
     return most;
 }
 
-/// The limit's damper of a ball at the start of a step, along the cone's normal n there, n = s / |s|, s the turn away from rest.
-typedef struct {
-    vec3 s, n;
-    real i, c;  // 1/|s|; the damper, 0 within the limit
-} cone_damper;
-
-FN cone_damper cone_at(const ctn_body *b, const real *q)
-{
-    cone_damper k;
-    k.s = k.n = zero3(), k.i = k.c = rset(0);
-    if (!(b->flags & BODY_SPRING)) return k;
-    k.s = ball_turn(b, q);
-    const real angle = root(dot(k.s, k.s));
-    const mask out = gt(beyond(angle, b->limit), rset(0));
-    k.i = rset(1) / sel(out, angle, rset(1)), k.c = sel(out, rset(b->limit_b), rset(0));
-    k.n = scale(k.s, k.i);
-    return k;
-}
-
-/// The gradient by turns of the start of c (n.u)(n.y).
-FN vec3 cone_pullback(cone_damper k, vec3 u, vec3 y)
+/// The gradient by turns of the start of c (n.u)(n.y), of the limit's damper there.
+FN vec3 cone_pullback(cone_limit k, vec3 u, vec3 y)
 {
     const vec3 by_n = scale(add_scaled(scale(y, dot(k.n, u)), u, dot(k.n, y)), k.c * k.i);
     return chart_velocity(vec(negate(k.s.x), negate(k.s.y), negate(k.s.z)), sub_scaled(by_n, k.n, dot(k.n, by_n)));
 }
-
-FN void add3(real *a, vec3 b) { a[0] = a[0] + b.x, a[1] = a[1] + b.y, a[2] = a[2] + b.z; }
 
 /// Adds to `to` and `from` [3] the gradients by turns of x and q of l.u, u = log(q' x).
 FN void log_pullback(vec3 u, vec3 l, real *to, real *from)
@@ -93,13 +72,17 @@ FN void ball_pullback(const ctn_body *b, const solve *W, const real *y_, real *q
     const vec3 c = scale(const3(b->damping), in->inv_h), a = sub_scaled(u, rate, in->h);
     const real J = rset(b->armature) * in->k2;
     vec3 g = sub(vec(fmadd(c.x, u.x, J * a.x), fmadd(c.y, u.y, J * a.y), fmadd(c.z, u.z, J * a.z)), tau);
-    const cone_damper k = cone_at(b, in->q);
-    const real cl = k.c * in->inv_h;
-    g = add_scaled(g, k.n, cl * dot(k.n, u));
-    vec3 z = add_scaled(vec((c.x + J) * y.x, (c.y + J) * y.y, (c.z + J) * y.z), k.n, cl * dot(k.n, y));
+    vec3 z = vec((c.x + J) * y.x, (c.y + J) * y.y, (c.z + J) * y.z), by_cone = zero3();
+    if (b->flags & BODY_SPRING) {
+        const cone_limit k = cone_at(b, in->q);
+        const real cl = k.c * in->inv_h;
+        g = add_scaled(g, k.n, cl * dot(k.n, u));
+        z = add_scaled(z, k.n, cl * dot(k.n, y));
+        by_cone = cone_pullback(k, u, y);
+    }
     // du = -D' dq
     z = add(z, chart_slope(u, vec(y_[0], y_[1], y_[2]), g));
-    add3(q_bar, sub_scaled(chart_velocity(u, z), cone_pullback(k, u, y), in->inv_h));
+    add3(q_bar, sub_scaled(chart_velocity(u, z), by_cone, in->inv_h));
     add3(rate_bar, scale(y, J * in->h));
     add3(tau_bar, y);
 }
@@ -107,12 +90,10 @@ FN void ball_pullback(const ctn_body *b, const solve *W, const real *y_, real *q
 /// The same for other joints, where u = x - q in every coordinate.
 FN void plain_pullback(const ctn_body *b, const solve *W, const real *y, real *q_bar, real *rate_bar, real *tau_bar)
 {
-    const mask out =
-        b->nv == 1 && (b->flags & BODY_SPRING) ? gt(magnitude(beyond(W->in.q[b->qadr], b->limit)), rset(0)) : none_of();
-    const real J = rset(b->armature) * W->in.k2;
+    const sym3 drag = joint_drag(b, W->in.q);
+    const real c[3] = {drag.xx, drag.yy, drag.zz}, J = rset(b->armature) * W->in.k2;
     for (int k = 0; k < b->nv; k++) {
-        const real c = (rset(b->damping[k]) + sel(out, rset(b->limit_b), rset(0))) * W->in.inv_h;
-        q_bar[k] = fmadd(c + J, y[k], q_bar[k]);
+        q_bar[k] = fmadd(fmadd(c[k], W->in.inv_h, J), y[k], q_bar[k]);
         rate_bar[k] = fmadd(J * W->in.h, y[k], rate_bar[k]);
         tau_bar[k] = tau_bar[k] + y[k];
     }

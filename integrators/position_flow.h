@@ -32,7 +32,7 @@ KERNEL energy_flow stages_flow(const ctn_model *m, const stage_work *P)
         ball_stages B;
         for (int k = b->vadr; k < b->vadr + b->nv && in->tau && !ball; k++) F.work = fmadd(in->tau[k], u[k], F.work);
         if (!has_flow(b, tau)) continue;
-        if (ball) B = ball_at_stages(m, b, t->stages, in);
+        if (ball) B = ball_at_stages(m, b, t, in);
         for (int a = 0; a < t->stages; a++) {
             if (t->b[a] == 0) continue;
             stage_motion(m, b, P, &B, a, turn, w);

@@ -16,8 +16,8 @@ typedef struct {
     real *old_rate;
     rate_pose *old;
     real *fresh;  // [1] the same: 1 where these rates are still to be found
-    real *
-        created;  // [2] J, several stages: what the method has created (lost: negative) and dampers have taken since the start; else NULL
+    // [2] J, several stages: what the method has created (lost: negative) and dampers have taken since the start; else NULL
+    real *created;
 } position_state;
 
 /// What happened, by lane.
@@ -27,6 +27,13 @@ typedef struct {
     real far;           // 1: an angle went beyond CTN_MAX_ANGLE
     energy_flow *flow;  // NULL: not asked for
 } position_counts;
+
+FN position_counts no_counts(void)
+{
+    const real o = rset(0);
+    const position_counts none = {o, o, o, o, o, o, o, o, o, NULL};
+    return none;
+}
 
 /// Scratch of one lane block.
 typedef struct {

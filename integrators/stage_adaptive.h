@@ -36,7 +36,7 @@ KERNEL real part_defect(const ctn_model *m, const stage_table *t, const position
         ball_stages B;
         for (int k = 0; k < b->nv; k++) e[k] = h * S->rate[b->vadr + k];
         if (!t) joint_increment(b, S->q, &P->one, u);
-        else if (b->kind == JOINT_BALL) B = ball_at_stages(m, b, t->stages, &P->more.W.in);
+        else if (b->kind == JOINT_BALL) B = ball_at_stages(m, b, t, &P->more.W.in);
         for (int a = 0; a < (t ? t->stages : 1); a++) {
             if (t) stage_motion(m, b, &P->more, &B, a, u, w);
             for (int k = 0; k < b->nv; k++) e[k] = fnmadd(rset(t ? t->e[a] : 1), u[k], e[k]);

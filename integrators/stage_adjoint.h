@@ -40,20 +40,22 @@ KERNEL void stage_prepare(const ctn_model *m, stage_adjoint *A)
         for (int a = 0; a < s; a++) A->at[a * m->nbody + i] = W->body[i * s + a].T;
 }
 
-/// Gradients of g.w for the rate w = 2 Im(z_a* Y), Y = (0, v rate / 2) + sum_l d_l (z_l - 1), of a ball: by turns of the start, by the rate
-/// in the chart there, and added to by_x [stages][nv] (NULL: not wanted) by turns of the stages.
-FN void ball_rate_pullback(const ctn_model *m, const ball_stages *B, int s, int a, const double *d, real scale_d, real v,
-                           vec3 rate, vec3 g, vec3 *by_q, vec3 *by_rate, real *by_x)
+/// Gradients of g.w for the rate w = 2 Im(z_a* Y), Y = v V + sum_l d_l (z_l - 1), of a ball: by turns of the start, by the rate that
+/// is carried, and added to by_x [stages][nv] (NULL: not wanted) by turns of the stages.
+FN void ball_rate_pullback(const ctn_model *m, const stage_table *t, const ball_stages *B, int a, const double *d, real scale_d,
+                           real v, vec3 g, vec3 *by_q, vec3 *by_rate, real *by_x)
 {
     const quat pure = quat_pure(g, rset(1)), zg = quat_mul(B->z[a], pure);  // z_a (0, g)
-    quat start = quat_pure(rate, rset(0.5) * v), Y = start;
-    for (int l = 0; l < s; l++) {
+    const quat Y = ball_sum(t, B, v, d, scale_d);
+    quat start;
+    start.w = v * B->V.w, start.x = v * B->V.x, start.y = v * B->V.y, start.z = v * B->V.z;
+    for (int l = 0; l < t->stages; l++) {
         const real dl = rset(d[l]) * scale_d;
-        start.w = start.w - dl, Y = quat_add_scaled(Y, B->dz[l], dl);
+        start.w = start.w - dl;
         if (by_x) add3(by_x + l * m->nv, scale(quat_imaginary(quat_mul(quat_conjugate(B->z[l]), zg)), dl));
     }
     *by_q = quat_imaginary(quat_mul(zg, quat_conjugate(start)));  // turning the start turns what the z_l are seen from
-    *by_rate = scale(quat_imaginary(zg), v);
+    *by_rate = scale(add_scaled(quat_imaginary(zg), B->slope, zg.w), v);
     if (!by_x) return;
     const vec3 own = quat_imaginary(quat_mul(pure, quat_mul(quat_conjugate(Y), B->z[a])));  // (0, g) (z_a* Y)*
     add3(by_x + a * m->nv, vec(negate(own.x), negate(own.y), negate(own.z)));
@@ -87,14 +89,12 @@ FN void stage_terms1_pullback(const ctn_body *b, const stages *W, int a, const r
     const stage_table *t = W->table;
     double d = 0, h = 0;
     for (int l = 0; l < t->stages; l++) d += t->d[a][l], h += t->h[a][l];
-    const bool limited = b->nv == 1 && (b->flags & BODY_PASSIVE);
-    const mask out = limited ? gt(magnitude(beyond(W->in.q[b->qadr], b->limit)), rset(0)) : none_of();
-    const real J = rset(b->armature) * W->in.inv_h;
+    const sym3 drag = joint_drag(b, W->in.q);
+    const real c[3] = {drag.xx, drag.yy, drag.zz}, J = rset(b->armature) * W->in.inv_h;
     for (int k = 0; k < b->nv; k++) {
         const int v = b->vadr + k;
-        const real c = rset(b->damping[k]) + sel(out, rset(b->limit_b), rset(0));
-        bar->q[v] = fmadd(fmadd(rset(d), c, rset(h) * J) * W->in.inv_h, y[k], bar->q[v]);
-        bar->rate[v] = fmadd(fmadd(rset(t->hV[a]), J, negate(rset(t->dV[a]) * c)), y[k], bar->rate[v]);
+        bar->q[v] = fmadd(fmadd(rset(d), c[k], rset(h) * J) * W->in.inv_h, y[k], bar->q[v]);
+        bar->rate[v] = fmadd(fmadd(rset(t->hV[a]), J, negate(rset(t->dV[a]) * c[k])), y[k], bar->rate[v]);
         bar->tau[v] = bar->tau[v] + y[k];
     }
 }
@@ -104,17 +104,17 @@ FN void stage_ball_pullback(const ctn_model *m, const ctn_body *b, const stages 
                             const stage_bar *bar)
 {
     const stage_table *t = W->table;
-    const int s = t->stages, j = b->vadr;
-    const vec3 y = vec(y_[0], y_[1], y_[2]), rate = vec(W->in.rate[j], W->in.rate[j + 1], W->in.rate[j + 2]),
-               c = const3(b->damping);
-    const cone_damper k = cone_at(b, W->in.q);
-    const vec3 Cy = add_scaled(vec(c.x * y.x, c.y * y.y, c.z * y.z), k.n, k.c * dot(k.n, y));
-    const vec3 w = scale(quat_imaginary(ball_rate(t, s, B, a, rate, W->in.inv_h)), rset(2));
+    const int j = b->vadr;
+    const vec3 y = vec(y_[0], y_[1], y_[2]);
+    const vec3 Cy = smul(joint_drag(b, W->in.q), y);
+    const vec3 w = scale(quat_imaginary(ball_rate(t, B, a, W->in.inv_h)), rset(2));
     vec3 by_q[2], by_rate[2];
-    ball_rate_pullback(m, B, s, a, t->d[a], W->in.inv_h, rset(t->dV[a]), rate, Cy, &by_q[0], &by_rate[0], NULL);
-    ball_rate_pullback(m, B, s, a, t->h[a], rset(1), rset(-t->hV[a]) * W->in.h, rate, scale(y, rset(b->armature) * W->in.k2),
-                       &by_q[1], &by_rate[1], NULL);
-    const vec3 q = add(add(by_q[0], by_q[1]), cone_pullback(k, w, y)), r = add(by_rate[0], by_rate[1]);
+    ball_rate_pullback(m, t, B, a, t->d[a], W->in.inv_h, rset(t->dV[a]), Cy, &by_q[0], &by_rate[0], NULL);
+    ball_rate_pullback(m, t, B, a, t->h[a], rset(1), rset(-t->hV[a]) * W->in.h, scale(y, rset(b->armature) * W->in.k2), &by_q[1],
+                       &by_rate[1], NULL);
+    const vec3 r = add(by_rate[0], by_rate[1]);
+    vec3 q = add(by_q[0], by_q[1]);
+    if (b->flags & BODY_SPRING) q = add(q, cone_pullback(cone_at(b, W->in.q), w, y));
     add3(bar->q + j, scale(q, rset(-1)));
     add3(bar->rate + j, scale(r, rset(-1)));
     add3(bar->tau + j, y);
@@ -145,7 +145,7 @@ KERNEL void rows_pullback(const ctn_model *m, stage_adjoint *A, const stage_bar 
         const ctn_body *b = &m->bodies[i];
         const real *y = A->y + b->vadr;
         if (b->kind == JOINT_BALL) {
-            const ball_stages B = ball_at_stages(m, b, s, &W->in);
+            const ball_stages B = ball_at_stages(m, b, t, &W->in);
             for (int a = 0; a < s; a++) stage_ball_pullback(m, b, W, &B, a, y + a * m->nv, bar);
         } else
             for (int a = 0; a < s; a++) stage_terms1_pullback(b, W, a, y + a * m->nv, bar);
@@ -173,16 +173,17 @@ KERNEL void stage_pullback(const ctn_model *m, stage_adjoint *A, const state_bar
         const int j = b->vadr;
         if (b->flags & BODY_MASS) bar->V[k] = columns_add_scaled(bar->V[k], after->V[k], dV), k++;
         if (b->kind == JOINT_BALL) {
-            const ball_stages B = ball_at_stages(m, b, s, &W->in);
-            const vec3 rate = vec(W->in.rate[j], W->in.rate[j + 1], W->in.rate[j + 2]),
-                       g = vec(after->v[j], after->v[j + 1], after->v[j + 2]);
+            const ball_stages B = ball_at_stages(m, b, t, &W->in);
+            const vec3 g = vec(after->v[j], after->v[j + 1], after->v[j + 2]);
             vec3 by_q, by_rate;
-            ball_rate_pullback(m, &B, s, last, t->d[last], W->in.inv_h, dV, rate, g, &by_q, &by_rate, A->b + j);
+            quat p;
+            ball_rate_pullback(m, t, &B, last, t->d[last], W->in.inv_h, dV, g, &by_q, &by_rate, A->b + j);
             add3(bar->q + j, by_q), add3(bar->rate + j, by_rate);
             if (!(t->old > 0)) continue;
             const vec3 l =
                 scale(vec(after->old_rate[j], after->old_rate[j + 1], after->old_rate[j + 2]), rset(1 / t->old) * W->in.inv_h);
-            log_pullback(quat_log(quat_mul(quat_conjugate(B.z[last - 1]), B.z[last])), l, end + j, end - m->nv + j);
+            ball_chord(B.z[last - 1], B.z[last], &p);
+            ball_chord_pullback(p, l, end + j, end - m->nv + j);
         } else
             for (int e = j; e < j + b->nv; e++) bar->rate[e] = fmadd(dV, after->v[e], bar->rate[e]);
     }
@@ -202,8 +203,10 @@ KERNEL void old_pullback(const ctn_model *m, stage_adjoint *A, const real *old_r
         const int j = m->bodies[i].vadr;
         if (m->bodies[i].kind != JOINT_BALL) continue;
         const vec3 l = scale(vec(old_rate[j], old_rate[j + 1], old_rate[j + 2]), W->in.inv_h);
-        const vec3 u = ball_increment(&m->bodies[i], W->in.q, W->in.x + last * m->nq);
-        log_pullback(u, l, A->b + last * m->nv + j, bar->q + j);
+        const int at = m->bodies[i].qadr;
+        quat p;
+        ball_chord(quat_load(W->in.q + at), quat_load(W->in.x + last * m->nq + at), &p);
+        ball_chord_pullback(p, l, A->b + last * m->nv + j, bar->q + j);
     }
     rows_pullback(m, A, bar);
 }

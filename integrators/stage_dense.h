@@ -12,9 +12,7 @@ FN void stage_motion(const ctn_model *m, const ctn_body *b, const stage_work *P,
     const stage_input *in = &P->W.in;
     const stage_table *t = P->W.table;
     if (b->kind == JOINT_BALL) {
-        const real *r = in->rate + b->vadr;
-        const vec3 turn = quat_log(B->z[a]);
-        const vec3 rate = quat_imaginary(ball_rate(t, t->stages, B, a, vec(r[0], r[1], r[2]), in->inv_h));
+        const vec3 turn = quat_log(B->z[a]), rate = quat_imaginary(ball_rate(t, B, a, in->inv_h));
         u[0] = turn.x, u[1] = turn.y, u[2] = turn.z;
         w[0] = rset(2) * rate.x, w[1] = rset(2) * rate.y, w[2] = rset(2) * rate.z;
     } else
@@ -34,7 +32,7 @@ KERNEL void keep_stages(const ctn_model *m, interpolant *I, const position_state
         const ctn_body *b = &m->bodies[i];
         real u[MOST_STAGES][3], w[MOST_STAGES][3];
         ball_stages B;
-        if (b->kind == JOINT_BALL) B = ball_at_stages(m, b, t->stages, &P->W.in);
+        if (b->kind == JOINT_BALL) B = ball_at_stages(m, b, t, &P->W.in);
         for (int a = 0; a < t->stages; a++) stage_motion(m, b, P, &B, a, u[a], w[a]);
         for (int c = 0; c < INTERPOLANT_TERMS; c++)
             for (int k = 0; k < b->nv; k++) {

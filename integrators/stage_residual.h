@@ -162,7 +162,7 @@ KERNEL real stage_rows(const ctn_model *m, stages *W, real *square)
         real *K = W->K + 3 * s * s * b->dof;
         ball_stages B;
         if (terms && f.kind == JOINT_BALL) {
-            B = ball_at_stages(m, b, s, &W->in);
+            B = ball_at_stages(m, b, W->table, &W->in);
             W->too_far = either(W->too_far, B.too_far);
         }
         for (int a = 0; a < s; a++) {
@@ -174,7 +174,7 @@ KERNEL real stage_rows(const ctn_model *m, stages *W, real *square)
             } else r[0] = joint_row(b, f.kind, t->T.R.z, t->w);
             if (terms && f.kind == JOINT_BALL) {
                 mat3 D[MOST_STAGES];
-                const vec3 g = stage_terms_ball(m, b, W->table, s, &W->in, &B, a, D);
+                const vec3 g = stage_terms_ball(m, b, W->table, &W->in, &B, a, D);
                 r[0] = r[0] + g.x, r[1] = r[1] + g.y, r[2] = r[2] + g.z;
                 // K [3 s][3 s]: row 3 a + k, column 3 l + j
                 for (int l = 0; l < s; l++) {

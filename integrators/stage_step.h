@@ -164,15 +164,13 @@ FN end_motion end_motion_of(const ctn_model *m, const ctn_body *b, const stage_w
     const real inv_h = W->in.inv_h;
     end_motion e;
     if (b->kind == JOINT_BALL) {
-        const ball_stages B = ball_at_stages(m, b, s, &W->in);
-        const vec3 V = vec(W->in.rate[b->vadr], W->in.rate[b->vadr + 1], W->in.rate[b->vadr + 2]);
-        const vec3 w = scale(quat_imaginary(ball_rate(t, s, &B, last, V, inv_h)), rset(2));
-        quat z2 = quat_pure(V, rset(-0.5 * t->hV[last]));  // h times the second derivative
-        for (int l = 0; l < s; l++) z2 = quat_add_scaled(z2, B.dz[l], rset(t->h[last][l]) * inv_h);
-        const vec3 dw = scale(quat_imaginary(quat_mul(quat_conjugate(B.z[last]), z2)), rset(2));
+        const ball_stages B = ball_at_stages(m, b, t, &W->in);
+        const vec3 w = scale(quat_imaginary(ball_rate(t, &B, last, inv_h)), rset(2));
+        const vec3 dw = scale(quat_imaginary(ball_acceleration(t, &B, last, W->in.h)), rset(2) * inv_h);
         e.rate[0] = w.x, e.rate[1] = w.y, e.rate[2] = w.z, e.change[0] = dw.x, e.change[1] = dw.y, e.change[2] = dw.z;
         if (t->old > 0) {
-            const vec3 u = scale(quat_log(quat_mul(quat_conjugate(B.z[last - 1]), B.z[last])), inv_h / rset(t->old));
+            quat p;
+            const vec3 u = scale(ball_chord(B.z[last - 1], B.z[last], &p), inv_h / rset(t->old));
             e.secant[0] = u.x, e.secant[1] = u.y, e.secant[2] = u.z;
         }
         return e;

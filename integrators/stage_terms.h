@@ -75,18 +75,45 @@ FN quat quat_pure(vec3 v, real s)  // (0, s v)
     return a;
 }
 
-/// A ball at all stages: its quaternion z_l = x_0* x_l as seen from the start of the step, and the increments z_l - 1.
+FN vec3 quat_imaginary(quat a) { return vec(a.x, a.y, a.z); }
+
+/// A ball at all stages: its quaternion z_l = x_0* x_l as seen from the start of the step, and the increments z_l - 1; and its V.
 typedef struct {
-    quat z[MOST_STAGES], dz[MOST_STAGES];
+    quat z[MOST_STAGES], dz[MOST_STAGES], V;
+    vec3 slope;    // of 2 V.w by the rate that is carried
     mask too_far;  // an increment near half a turn or more is ambiguous
 } ball_stages;
 
-FN ball_stages ball_at_stages(const ctn_model *m, const ctn_body *b, int s, const stage_input *in)
+/// Twice the imaginary part of the turn p that leads from one unit quaternion to another, and p.
+FN vec3 ball_chord(quat from, quat to, quat *p)
+{
+    quat one;
+    one.w = rset(1), one.x = one.y = one.z = rset(0);
+    *p = quat_beside(quat_mul(quat_conjugate(from), to), one);
+    return scale(quat_imaginary(*p), rset(2));
+}
+
+/// V of a ball, with twice its imaginary part carried as `rate`: of Radau, the derivative (0, rate / 2) of z at the start of the step; of
+/// collocation the secant (1 - z_old) / (old h), whose real part a unit quaternion z_old has from its imaginary part.
+FN void set_ball_rate(const stage_table *t, const stage_input *in, vec3 rate, ball_stages *B)
+{
+    B->V = quat_pure(rate, rset(0.5)), B->slope = zero3();
+    if (!(t->old > 0)) return;
+    const real step = rset(0.5 * t->old) * in->h, c2 = fnmadd(step * step, dot(rate, rate), rset(1));
+    const mask real_turn = gt(c2, rset(0));  // beyond, where rates of long steps stand in for the secant
+    const real c = root(sel(real_turn, c2, rset(0)));
+    B->V.w = rset(0.5) * sel(real_turn, step * dot(rate, rate) / (rset(1) + c), rset(1) / step);
+    B->slope = scale(rate, sel(real_turn, step / sel(real_turn, c, rset(1)), rset(0)));
+}
+
+FN ball_stages ball_at_stages(const ctn_model *m, const ctn_body *b, const stage_table *t, const stage_input *in)
 {
     ball_stages B;
     const quat start = quat_load(in->q + b->qadr);
+    const int j = b->vadr;
     B.too_far = none_of();
-    for (int l = 0; l < s; l++) {
+    set_ball_rate(t, in, vec(in->rate[j], in->rate[j + 1], in->rate[j + 2]), &B);
+    for (int l = 0; l < t->stages; l++) {
         const quat x = quat_beside(quat_load(in->x + l * m->nq + b->qadr), start);
         const quat z = B.z[l] = quat_mul(quat_conjugate(start), x);
         B.too_far = either(B.too_far, lt(z.w, rset(0.0208)));  // cos(3.1 / 2)
@@ -98,45 +125,49 @@ FN ball_stages ball_at_stages(const ctn_model *m, const ctn_body *b, int s, cons
     return B;
 }
 
-/// z_a* times the rate of z at stage a: its imaginary part is half the angular velocity in body axes. rate: V in body axes at the start.
-FN quat ball_rate(const stage_table *t, int s, const ball_stages *B, int a, vec3 rate, real inv_h)
+/// V times v and the increments times weights [stages] and s, summed.
+FN quat ball_sum(const stage_table *t, const ball_stages *B, real v, const double *weights, real s)
 {
-    quat y = quat_pure(rate, rset(0.5 * t->dV[a]));
-    for (int l = 0; l < s; l++) y = quat_add_scaled(y, B->dz[l], rset(t->d[a][l]) * inv_h);
-    return quat_mul(quat_conjugate(B->z[a]), y);
+    quat y;
+    y.w = v * B->V.w, y.x = v * B->V.x, y.y = v * B->V.y, y.z = v * B->V.z;
+    for (int l = 0; l < t->stages; l++) y = quat_add_scaled(y, B->dz[l], rset(weights[l]) * s);
+    return y;
 }
 
-FN vec3 quat_imaginary(quat a) { return vec(a.x, a.y, a.z); }
+/// z_a* times the rate of z at stage a: its imaginary part is half the angular velocity in body axes.
+FN quat ball_rate(const stage_table *t, const ball_stages *B, int a, real inv_h)
+{
+    return quat_mul(quat_conjugate(B->z[a]), ball_sum(t, B, rset(t->dV[a]), t->d[a], inv_h));
+}
+
+/// z_a* times h^2 times the second derivative of z at stage a.
+FN quat ball_acceleration(const stage_table *t, const ball_stages *B, int a, real h)
+{
+    return quat_mul(quat_conjugate(B->z[a]), ball_sum(t, B, rset(-t->hV[a]) * h, t->h[a], rset(1)));
+}
 
 /// The terms of stage a of a ball: torque in body axes, and derivatives K[l] by turns at stage l, as columns. On the diagonal the
 /// second derivative in the exponential chart, which is the derivative by turns less [torque]x / 2.
-FN vec3 stage_terms_ball(const ctn_model *m, const ctn_body *b, const stage_table *t, int s, const stage_input *in,
+FN vec3 stage_terms_ball(const ctn_model *m, const ctn_body *b, const stage_table *t, const stage_input *in,
                          const ball_stages *B, int a, mat3 *K)
 {
-    const vec3 rate = vec(in->rate[b->vadr], in->rate[b->vadr + 1], in->rate[b->vadr + 2]);
     const real o = rset(0), J = rset(b->armature) * in->k2;
     vec3 g = zero3();
     // dampers: the torque is C w, with the limit's along the cone's normal at the start of the step
-    sym3 C = sym_diagonal(rset(b->damping[0]), rset(b->damping[1]), rset(b->damping[2]));
+    const sym3 C = joint_drag(b, in->q);
     terms3 spring;
     spring.g = zero3();
     spring.k = spring.safe = sym_diagonal(o, o, o), spring.E = o;
     if (b->flags & BODY_SPRING) {
-        const vec3 s0 = ball_turn(b, in->q);
-        const real angle = root(dot(s0, s0));
-        const mask was_out = gt(beyond(angle, b->limit), o);
-        sym_add_dyad(&C, scale(s0, rset(1) / sel(was_out, angle, rset(1))), sel(was_out, rset(b->limit_b), o));
         add_ball_spring(&spring, b, in->x + a * m->nq);
         g = spring.g;
     }
-    const quat y = ball_rate(t, s, B, a, rate, in->inv_h);
+    const quat y = ball_rate(t, B, a, in->inv_h);
     const vec3 w = scale(quat_imaginary(y), rset(2)), damping = smul(C, w);
     // armature: 2 J Im(z* z'')
-    quat z2 = quat_pure(rate, rset(-0.5 * t->hV[a]) * in->h);
-    for (int l = 0; l < s; l++) z2 = quat_add_scaled(z2, B->dz[l], rset(t->h[a][l]));
-    const quat y2 = quat_mul(quat_conjugate(B->z[a]), z2);
+    const quat y2 = ball_acceleration(t, B, a, in->h);
     g = add_scaled(add(g, damping), quat_imaginary(y2), rset(2) * J);
-    for (int l = 0; l < s; l++) {
+    for (int l = 0; l < t->stages; l++) {
         // a turn of stage l changes w by (p.w + [Im p]x) d/h, the armature's torque by J h times the same; p = z_a* z_l
         const quat p = quat_mul(quat_conjugate(B->z[a]), B->z[l]);
         const real d = rset(t->d[a][l]) * in->inv_h, j = rset(t->h[a][l]) * J;

@@ -128,7 +128,9 @@ KERNEL mask start_old(const ctn_model *m, const ctn_batch_config *cfg, position_
         }
         real rate[3];
         if (b->kind == JOINT_BALL) {
-            const vec3 u = scale(ball_increment(b, S->q, Q->x + last * m->nq), inv_h);
+            quat p;
+            const quat from = quat_load(S->q + b->qadr), to = quat_load(Q->x + last * m->nq + b->qadr);
+            const vec3 u = scale(ball_chord(from, to, &p), inv_h);
             rate[0] = u.x, rate[1] = u.y, rate[2] = u.z;
         } else
             for (int k = 0; k < b->nv; k++) rate[k] = Q->u[last * m->nv + b->vadr + k] * inv_h;

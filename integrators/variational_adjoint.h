@@ -38,7 +38,7 @@ KERNEL mask variational_prepare(const ctn_model *m, const ctn_batch_config *cfg,
     const double *weight = cfg->order == 4 ? triple_jump : single_step;
     variational_work *P = &A->work;
     const real zero = rset(0);
-    position_counts count = {zero, zero, zero, zero, zero, zero, zero, zero, zero, NULL};
+    position_counts count = no_counts();
     mask ok = not_(none_of());
     copy_variational(m, before, ok, &A->now);
     for (int k = 0; k < parts; k++) {
@@ -102,18 +102,15 @@ FN vec3 resisted(const ctn_body *b, const chord *W, int i, real share, vec3 v)
     return b->flags & BODY_PASSIVE ? add_scaled(rotor, smul(W->start[i].drag, v), share) : rotor;
 }
 
-/// Adds the gradients of g.a, a the chord of the joint, by its motion at q1 and at q0; either may be NULL. Of a ball's quaternion (w, v), a = 2 v
-/// changes by w + [v], and by -(w - [v]).
+/// Adds the gradients of g.a, a the chord of the joint, by its motion at q1 (NULL: not wanted) and at q0.
 FN void joint_chord_pullback(const ctn_body *b, const chord *W, vec3 g, real *by_q1, real *by_q0)
 {
-    vec3 x = g, y = g;
     if (b->kind == JOINT_BALL) {
-        const quat e = quat_load(W->step + b->qadr);
-        const vec3 c = cross(g, vec(e.x, e.y, e.z));
-        x = add_scaled(c, g, e.w), y = sub(scale(g, e.w), c);
+        ball_chord_pullback(quat_load(W->step + b->qadr), g, by_q1 ? by_q1 + b->vadr : NULL, by_q0 + b->vadr);
+        return;
     }
-    if (by_q1) add_joint_vector(b, by_q1, x);
-    if (by_q0) add_joint_vector(b, by_q0, scale(y, rset(-1)));
+    if (by_q1) add_joint_vector(b, by_q1, g);
+    add_joint_vector(b, by_q0, scale(g, rset(-1)));
 }
 
 /// How the share theta of the dampers changes with q: adds theta_bar dtheta/dq to q_bar. theta = (1 + z)/(2 + z), z = h b / D the largest of
@@ -200,7 +197,7 @@ KERNEL void chord_pullback(const ctn_model *m, const chord_part *part, const rea
         joint_chord_pullback(b, W, scale(resisted(b, W, i, W->theta, y), rset(-1)), NULL, q0_bar);
         if (!(b->flags & BODY_PASSIVE)) continue;
         theta_bar = dot_add(theta_bar, sub(p, y), smul(W->start[i].drag, a));
-        if (b->kind == JOINT_BALL) {
+        if (b->kind == JOINT_BALL && (b->flags & BODY_SPRING)) {
             const vec3 both_ends = sub_scaled(scale(p, late), y, W->theta);
             add_joint_vector(b, q0_bar, cone_pullback(cone_at(b, part->q0), a, both_ends));
         }

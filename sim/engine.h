@@ -34,8 +34,8 @@ typedef struct ctn_engine {
                 const double *const *v);
     void (*get)(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, int count, double *const *q,
                 double *const *v);
-    // makes the carried rates rigid, as between the parts of a halved step; position-based methods of one stage
-    void (*project)(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work);
+    // makes the carried rates rigid, as between the parts of a halved step. false: only position-based methods of one stage do
+    bool (*project)(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work);
     // stats [count]: in: frozen; out: all, frozen_time as the part of the step that was completed
     void (*step)(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau, int steps,
                  bool energy, int count, ctn_step_stats *stats);

@@ -143,18 +143,10 @@ static int prepare(ctn_rollout *r, int p)
     return -1;
 }
 
-/// How many stages a position-based method has; 0: it is another one.
-static int stages(const ctn_batch_config *cfg)
-{
-    return cfg->method == CTN_RADAU ? cfg->stages : cfg->method == CTN_COLLOCATION ? cfg->order - 1 : 0;
-}
-
-/// The rates of a method of one stage between parts of different sizes.
+/// The rates of a method of one stage between parts of different sizes; nothing for others.
 static bool record_projection(ctn_rollout *r, int step)
 {
-    if (stages(&r->cfg) != 1) return true;
-    r->engine->project(r->model, &r->cfg, r->state, r->work);
-    return record(r, step, 0);
+    return !r->engine->project(r->model, &r->cfg, r->state, r->work) || record(r, step, 0);
 }
 
 /// What position_step() and variational_step() do to the state between two parts of a step: one that is halved leaves no guess for the next
@@ -163,8 +155,8 @@ static void between_parts(ctn_rollout *r, bool resized, const ctn_step_stats *st
 {
     double *flat = state_at(r, r->used);
     const size_t nv = (size_t)r->model->nv;
-    const bool single =
-        stages(&r->cfg) < 2 || (stats->fewer_stages && prepare(r, r->used - 1) == r->engine->adjoint_ways(&r->cfg) - 1);
+    const int ways = r->engine->adjoint_ways(&r->cfg);  // one stage is the last of them
+    const bool single = ways == 1 || (stats->fewer_stages && prepare(r, r->used - 1) == ways - 1);
     if (single) memset(flat + (size_t)r->model->nq + nv, 0, nv * sizeof *flat);
     if (resized && r->cfg.method == CTN_COLLOCATION && r->cfg.order > 2) flat[r->flat - 1] = 1;
     put_back(r, flat);

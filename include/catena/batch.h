@@ -141,8 +141,8 @@ CTN_API void ctn_batch_state(ctn_batch *batch, double *q, double *v);
 /// order 7, other explicit methods the cubic of Hermite, position-based methods the polynomials through their s stages (errors of
 /// order s + 1, in velocities s; these are at both ends the joint rates that the method carries, which differ from those of
 /// ctn_batch_state by its error). The first call after a step of an explicit method makes its last part once more, to find the
-/// interpolant; further ones only evaluate it. Before the first step, and after ctn_batch_set_state or ctn_batch_restore, it is the state itself. Returns
-/// CTN_BAD_ARGUMENT for a fraction outside 0 .. 1, or a batch whose configuration lacks `dense`.
+/// interpolant; further ones only evaluate it. Before the first step, and after ctn_batch_set_state or ctn_batch_restore, it is the
+/// state itself. Returns CTN_BAD_ARGUMENT for a fraction outside 0 .. 1, or a batch whose configuration lacks `dense`.
 CTN_API ctn_status ctn_batch_dense(ctn_batch *batch, double fraction, double *q, double *v, double *time, ctn_error *err);
 
 /// Starts all worlds anew from q [worlds][nq] and v [worlds][nv] at `time` (s); frozen worlds run again. Quaternions are
