@@ -148,8 +148,8 @@ FN quat ball_acceleration(const stage_table *t, const ball_stages *B, int a, rea
 
 /// The terms of stage a of a ball: torque in body axes, and derivatives K[l] by turns at stage l, as columns. On the diagonal the
 /// second derivative in the exponential chart, which is the derivative by turns less [torque]x / 2.
-FN vec3 stage_terms_ball(const ctn_model *m, const ctn_body *b, const stage_table *t, const stage_input *in,
-                         const ball_stages *B, int a, mat3 *K)
+FN vec3 stage_terms_ball(const ctn_model *m, const ctn_body *b, const stage_table *t, const stage_input *in, const ball_stages *B,
+                         int a, mat3 *K)
 {
     const real o = rset(0), J = rset(b->armature) * in->k2;
     vec3 g = zero3();

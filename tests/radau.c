@@ -113,7 +113,8 @@ START_TEST(order_with_joint_terms)
     }
     for (int c = 0; c < CASES; c++)
         ck_assert_msg(count[c] > 5 && fabs(mean[c] / count[c] - cases[c].order) < 0.2, "%s %d: mean order %.3f in %d cases",
-                      cases[c].radau ? "radau" : "collocation", cases[c].radau + cases[c].collocation, mean[c] / count[c], count[c]);
+                      cases[c].radau ? "radau" : "collocation", cases[c].radau + cases[c].collocation, mean[c] / count[c],
+                      count[c]);
 }
 END_TEST
 
@@ -246,8 +247,8 @@ START_TEST(created_energy)
         ctn_batch_state(b, q[0], NULL);
         ctn_step_stats stats;
         ctn_batch_step(b, 60, &stats, NULL);
-        ck_assert_msg(stats.fewer_stages > 3 && stats.substeps > stats.steps && !stats.frozen, "%d stages: %ld parts, %ld with fewer stages",
-                      s, (long)stats.substeps, (long)stats.fewer_stages);
+        ck_assert_msg(stats.fewer_stages > 3 && stats.substeps > stats.steps && !stats.frozen,
+                      "%d stages: %ld parts, %ld with fewer stages", s, (long)stats.substeps, (long)stats.fewer_stages);
         ctn_batch_state(b, q[1], NULL);
         double work = 0;
         for (int k = 0; k < 20; k++) work += tau[k] * (q[1][k] - q[0][k]);
@@ -257,8 +258,8 @@ START_TEST(created_energy)
         double created;
         memcpy(&created, saved + size - 2 * sizeof created, sizeof created);
         const double gained = stats.energy_after - stats.energy_before - work;
-        ck_assert_msg(fabs(work) > 1e-3 && fabs(created - gained) < 1e-10, "%d stages: %.12g created, but %.12g gained beyond work of %g", s,
-                      created, gained, work);
+        ck_assert_msg(fabs(work) > 1e-3 && fabs(created - gained) < 1e-10,
+                      "%d stages: %.12g created, but %.12g gained beyond work of %g", s, created, gained, work);
         free(saved);
         ctn_batch_free(b);
     }
