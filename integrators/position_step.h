@@ -75,15 +75,16 @@ KERNEL void predict_step(const ctn_model *m, const position_state *S, position_w
     move_iterate(m, P, rset(1), where);
 }
 
-/// The share of the Newton step d [nv] that is tried first: 1, or less where a joint would turn by more than half a turn. Energies are
-/// periodic in angles: near a singular matrix a step of thousands of turns may end as low as any other.
-KERNEL real first_share(const ctn_model *m, const real *d)
+/// The share of the Newton step d [stages][nv] that is tried first: 1, or less where a joint would turn by more than half a turn. Energies
+/// and residuals are periodic in angles: near a singular matrix a step of thousands of turns may end as low as any other.
+KERNEL real first_share(const ctn_model *m, const real *d, int stages)
 {
     real most = rset(3.1);
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
         if (b->kind == JOINT_PRISMATIC || b->kind == JOINT_TRANSLATION) continue;
-        for (int k = 0; k < b->nv; k++) most = larger(most, magnitude(d[b->vadr + k]));
+        for (int a = 0; a < stages; a++)
+            for (int k = 0; k < b->nv; k++) most = larger(most, magnitude(d[a * m->nv + b->vadr + k]));
     }
     return sel(le(most, rset(3.1)), rset(1), rset(3.1) / most);
 }
@@ -138,7 +139,7 @@ KERNEL mask solve_step(const ctn_model *m, const position_state *S, double toler
             for (int k = 0; k < m->nv; k++) g = fmadd(W->r[k], P->d[k], g);
             for (int k = 0; k < m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
             for (int k = 0; k < m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
-            E = sel(need, W->E, E), slope = sel(need, g, slope), alpha = sel(need, first_share(m, P->d), alpha);
+            E = sel(need, W->E, E), slope = sel(need, g, slope), alpha = sel(need, first_share(m, P->d, 1), alpha);
             based = either(based, need);
             iterations = iterations + sel(need, one, zero);
         }

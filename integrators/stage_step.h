@@ -91,7 +91,7 @@ KERNEL mask solve_stages(const ctn_model *m, const position_state *S, double tol
             for (int k = 0; k < s * m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);
             for (int k = 0; k < s * m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
             for (int k = 0; k < s * m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
-            norm = sel(need, square, norm), alpha = sel(need, one, alpha);
+            norm = sel(need, square, norm), alpha = sel(need, first_share(m, P->d, s), alpha);
             based = either(based, need);
             iterations = iterations + sel(need, one, zero);
         }
