@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Draws figures 2 and 3 of Pan and Manocha 2018 ("Time integrating articulated body dynamics using position-based collocation methods")
-with catena's methods, on the same axes; called by bench/figures.
+with catena's methods, on the same axes but for logarithmic iterations and times; called by bench/figures.
 
 Their chain is 10, 40 or 100 links with two degrees of freedom each that swing down; here it is 2 m long and released straight from the
 horizontal. Each picture position-based-NAME.png has its numbers in a CSV file beside it.
@@ -16,6 +16,7 @@ SOLVERS = ('newton', 'lm', 'lbfgs')
 PAPER = {'newton': '#de2d26', 'lm': '#2171b5', 'lbfgs': '#31a354'}  # colours
 SIZES = (10, 15, 20, 25, 30, 35, 40)
 STEPS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)
+SECOND = 1.024  # s, a multiple of all of these
 
 
 class Figures:
@@ -37,10 +38,10 @@ class Figures:
         reply = self.s.ask('catena', 'trace', name, method, dt, round(self.duration / dt), path)
         return np.fromfile(path).reshape(-1, 4) if reply else np.empty((0, 4))
 
-    def cost(self, name, method, dt):
-        """CPU s of the whole motion; None where the world froze"""
+    def cost(self, name, method, dt, duration):
+        """CPU s of `duration` s of motion; None where the world froze"""
         path = os.path.join(self.s.folder, 'end')
-        reply = self.s.ask('catena', 'finish', name, method, 1, dt, round(self.duration / dt), self.seconds, 0.0, 0.0, 0.0, path)
+        reply = self.s.ask('catena', 'finish', name, method, 1, dt, round(duration / dt), self.seconds, 0.0, 0.0, 0.0, path)
         return reply['cpu'] if reply and not reply['frozen'] else None
 
     def save(self, name, records, script, blocks):
@@ -65,7 +66,7 @@ class Figures:
         name, blocks, plots, records = self.chain(10), {}, [], []
         for k, method in enumerate(self.known(name, ('semi-implicit', 'collocation,order=2'))):
             for dt in (1e-4, 2e-4, 5e-4, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05):
-                records.append({'method': method, 'dt': dt, 'cpu_s': self.cost(name, method, dt), 'simulated_s': self.duration})
+                records.append({'method': method, 'dt': dt, 'cpu_s': self.cost(name, method, dt, self.duration), 'simulated_s': self.duration})
             blocks[f'm{k}'] = [(r['dt'], r['cpu_s']) for r in records if r['method'] == method and r['cpu_s']]
             plots.append(f'$m{k} with linespoints lw 2 pt 7 lc rgb "{session.COLOURS[method]}" title "{session.label(method)}"')
         self.save('2c', records, f'set grid\nset logscale xy\nset title "10 links, {self.duration:g} s (curves end where worlds freeze)"\n'
@@ -85,34 +86,34 @@ class Figures:
             below.append(f'$m{k} using 1:3 {look}')
             records += [{'solver': solver, 'time': t, 'iterations': n, 'residual': r} for t, _, n, r in rows]
         self.save(figure, records, 'set multiplot layout 2,1\nset grid\nset lmargin 12\n'
-                  f'set title "{links} links, dt {dt:g} s"\nset ylabel "iterations a step"\nset yrange [0:*]\nplot ' + ', '.join(plots)
-                  + '\nunset title\nset xlabel "time (s)"\nset ylabel "residual"\nset yrange [*:*]\nset logscale y\nplot ' + ', '.join(below)
+                  f'set title "{links} links, dt {dt:g} s"\nset ylabel "iterations a step"\nset logscale y\nset yrange [1:*]\nplot ' + ', '.join(plots)
+                  + '\nunset title\nset xlabel "time (s)"\nset ylabel "residual"\nset yrange [*:*]\nplot ' + ', '.join(below)
                   + '\nunset multiplot', blocks)
 
     def step_times(self, figure, cases, axis, title):
-        """3c, 3d: mean time of a step; `cases`: (x, links, dt)"""
+        """3c, 3d: mean time of a step over the first second (lbfgs takes seconds a step later); `cases`: (x, links, dt)"""
         blocks, plots, records = {}, [], []
         for solver in SOLVERS:
             for order in (2, 3):
                 rows, method = [], f'collocation,order={order},solver={solver}'
                 for x, links, dt in cases:
                     name = self.chain(links)
-                    cost = self.cost(name, method, dt) if self.s.takes('catena', name, method) else None
+                    cost = self.cost(name, method, dt, SECOND) if self.s.takes('catena', name, method) else None
                     if cost:
-                        rows.append((x, 1e6 * cost * dt / self.duration))
+                        rows.append((x, 1e6 * cost / round(SECOND / dt)))
                         records.append({'solver': solver, 'order': order, 'links': links, 'dt': dt, 'step_us': rows[-1][1]})
                 if rows:
                     blocks[f'{solver}{order}'] = rows
                     dash = 1 if order == 2 else 2
                     plots.append(f'${solver}{order} with linespoints lw 2 pt 7 dt {dash} lc rgb "{PAPER[solver]}" title "{solver}, order {order}"')
-        self.save(figure, records, f'set grid\nset title "{title}"\nset xlabel "{axis}"\nset ylabel "CPU time a step (us)"\nset yrange [0:*]\n'
+        self.save(figure, records, f'set grid\nset title "{title}"\nset xlabel "{axis}"\nset ylabel "CPU time a step (us)"\nset logscale y\n'
                   'set key top left\n' + ('set logscale x\n' if axis.startswith('time') else '') + 'plot ' + ', '.join(plots), blocks)
 
 
 def main():
     args = session.parser('figures', __doc__.split('\n')[0].lstrip()).parse_args()
     s = session.Session(args, peers=())
-    f = Figures(s, 1.024 if args.quick else 10.0, 0.0 if args.quick else 0.5)
+    f = Figures(s, SECOND if args.quick else 10.0, 0.0 if args.quick else 0.5)
     drawn = {
         '2a': lambda: f.energies('2a', 10, ('euler', 'semi-implicit', 'rk2', 'collocation,order=2', 'collocation,order=3')),
         '2b': lambda: f.energies('2b', 100, ('euler', 'semi-implicit', 'rk2', 'rk3', 'collocation,order=2', 'collocation,order=3')),

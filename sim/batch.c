@@ -251,7 +251,7 @@ typedef struct {
 static saved_header header_of(const ctn_batch *batch)
 {
     const uint32_t method = (uint32_t)batch->cfg.method | (uint32_t)batch->cfg.adaptive << 16;
-    saved_header h = {"catena", 2, method, (uint64_t)batch->cfg.worlds, 0, batch->constants, batch->cfg.dt};
+    saved_header h = {"catena", 3, method, (uint64_t)batch->cfg.worlds, 0, batch->constants, batch->cfg.dt};
     h.numbers = batch->engine->flat_size(batch->model, &batch->cfg);
     return h;
 }
