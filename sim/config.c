@@ -49,7 +49,8 @@ typedef struct field {
 static const field fields[] = {
     {"worlds", offsetof(ctn_batch_config, worlds), 1, 1, INT_MAX, "a whole number, 1 or more"},
     {"dt", offsetof(ctn_batch_config, dt), 0, DBL_TRUE_MIN, DBL_MAX, "a positive time (s)"},
-    {"error_tolerance", offsetof(ctn_batch_config, error_tolerance), 0, DBL_TRUE_MIN, DBL_MAX, "a positive number"},
+    // below, rounding would be taken for errors, and parts made ever smaller
+    {"error_tolerance", offsetof(ctn_batch_config, error_tolerance), 0, 1e-15, DBL_MAX, "a number, 1e-15 or more"},
     {"order", offsetof(ctn_batch_config, order), 1, 2, 6, "2, 3, 4, 5 or 6"},
     {"stages", offsetof(ctn_batch_config, stages), 1, 1, 4, "1, 2, 3 or 4"},
     {"tolerance", offsetof(ctn_batch_config, tolerance), 0, DBL_TRUE_MIN, DBL_MAX, "a positive number"},

@@ -68,7 +68,7 @@ static const struct {
     {{"run", "SCENE", "--method", "dop853", "--dt", "auto", "--tolerance", "0"},
      2,
      NULL,
-     "--tolerance: expected a positive number, found 0"},
+     "--tolerance: expected a number, 1e-15 or more, found 0"},
     {{"run", "SCENE", "--max-iterations", "9"},
      2,
      NULL,

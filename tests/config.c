@@ -103,7 +103,7 @@ static const struct {
     {"dt", INFINITY, CTN_BAD_CONFIG, "expected a positive time (s), found inf"},
     {"dt", NAN, CTN_BAD_CONFIG, "expected a positive time (s), found nan"},
     {"error_tolerance", 1e-12, CTN_OK, 0},
-    {"error_tolerance", -1, CTN_BAD_CONFIG, "expected a positive number, found -1"},
+    {"error_tolerance", 1e-30, CTN_BAD_CONFIG, "expected a number, 1e-15 or more, found 1e-30"},
     {"order", 2, CTN_OK, 0},
     {"order", 6, CTN_OK, 0},
     {"order", 1, CTN_BAD_CONFIG, "expected 2, 3, 4, 5 or 6, found 1"},

@@ -37,8 +37,8 @@ typedef struct ctn_batch_config {
     double dt;        // s, > 0, default 0.01; larger: cheaper, less accurate. With `adaptive`: the interval of one step
     bool adaptive;    // default false. true: each world makes its own parts of every step of dt, as large as error_tolerance
                       // allows and ending with it; for methods that estimate their error (dop853, radau)
-    double error_tolerance;  // of adaptive steps: error of a part, relative to each joint's own scale (docs/integrators.md), > 0,
-                             // default 1e-6; larger: fewer parts, less accurate
+    double error_tolerance;  // of adaptive steps: error of a part, relative to each joint's own scale (docs/integrators.md),
+                             // at least 1e-15, default 1e-6; larger: fewer parts, less accurate
     ctn_method method;       // default CTN_SEMI_IMPLICIT
     int order;               // collocation: 2 to 6, from 3 on more accurate, but unstable at large steps; variational: 2 or 4 (no
                              // dampers); default 2
