@@ -18,11 +18,14 @@ enum option_id {
     OPT_MAX_HALVINGS,
     OPT_ENGINE,
     OPT_WORLDS,
+    OPT_THREADS,
     OPT_DT_SWEEP,
     OPT_ERROR,
     OPT_IN,
     OPT_OUT,
     OPT_EVERY,
+    OPT_STRIDE,
+    OPT_SEED,
     OPT_PLOT,
     OPT_ALL,
     OPT_JSON,
@@ -35,7 +38,8 @@ enum option_id {
 /// Options that override a scene's `integrator:` section and choose where it runs.
 #define TAKES_METHOD                                                                                                             \
     (TAKES(OPT_DT) | TAKES(OPT_INTERVAL) | TAKES(OPT_METHOD) | TAKES(OPT_ORDER) | TAKES(OPT_STAGES) | TAKES(OPT_SOLVER) |        \
-     TAKES(OPT_TOLERANCE) | TAKES(OPT_MAX_ITERATIONS) | TAKES(OPT_MAX_HALVINGS) | TAKES(OPT_ENGINE) | TAKES(OPT_WORLDS))
+     TAKES(OPT_TOLERANCE) | TAKES(OPT_MAX_ITERATIONS) | TAKES(OPT_MAX_HALVINGS) | TAKES(OPT_ENGINE) | TAKES(OPT_WORLDS) |       \
+     TAKES(OPT_THREADS))
 
 typedef struct arguments {
     const char *command;         // "run"

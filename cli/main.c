@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const command *const commands[] = {&command_run, &command_info, &command_eval, &command_check};
+static const command *const commands[] = {&command_run, &command_info, &command_eval, &command_check, &command_rollout};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const command *find(const char *name)

@@ -2,70 +2,15 @@
 #include "cli/run.h"
 #include "cli/commands.h"
 #include "cli/message.h"
+#include "cli/plan.h"
 #include "cli/plot.h"
 
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_SAMPLES = 2000 };  // of the plot: more than it has pixels across
-
-static volatile sig_atomic_t stop_asked;
-
-/// The first signal ends the run after the steps in progress, the second one the program. Calls that it interrupts go on: what
-/// is being written gets written.
-static void ask_to_stop(int signal)
-{
-    (void)signal;
-    stop_asked = 1;
-}
-
-static void catch_signals(void)
-{
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        struct sigaction before;
-        sigaction(signals[i], NULL, &before);
-        if (before.sa_handler != SIG_IGN) sigaction(signals[i], &action, NULL);  // nohup means it
-    }
-}
-
-/// How many steps: --steps, --duration or the scene's duration, whichever comes first in this order.
-static int plan_steps(const arguments *args, run *r)
-{
-    const double most = 9e15;  // whole numbers of a double
-    double duration = ctn_scene_duration(r->s.scene);
-    if (args->value[OPT_STEPS] && args->value[OPT_DURATION]) return usage_error("--steps and --duration: give one of them");
-    if (args->value[OPT_STEPS]) return whole_option(args, OPT_STEPS, 0, (long)most, &r->steps) ? EXIT_OK : EXIT_USAGE;
-    if (!number_option(args, OPT_DURATION, &duration)) return EXIT_USAGE;
-    if (args->value[OPT_DURATION] && !(duration >= 0))
-        return usage_error("--duration: expected a time (s), 0 or more, found %s", args->value[OPT_DURATION]);
-    if (duration < 0) return usage_error("how long? give --steps or --duration, or write 'duration:' into %s", r->s.path);
-    // as many steps as reach the end; one that is nearly whole is not rounded up by an error in the last digits
-    const double steps = ceil(duration / r->s.cfg.dt * (1 - 1e-12) - 1e-9);
-    if (!(steps <= most)) return usage_error("a duration of %g s is too many steps of %g s", duration, r->s.cfg.dt);
-    r->steps = (long)fmax(steps, 0);
-    return EXIT_OK;
-}
-
-/// The command line, to be noted in the recording; a text to free.
-static char *command_line(const arguments *args)
-{
-    size_t size = sizeof "catena";
-    for (int i = 0; i < args->nword; i++) size += strlen(args->words[i]) + 3;
-    char *const line = malloc(size);
-    if (!line) return NULL;
-    strcpy(line, "catena");
-    for (int i = 0; i < args->nword; i++) {
-        const char *const quote = strpbrk(args->words[i], " \t\n*?\\\"$&;|<>()") || !*args->words[i] ? "'" : "";
-        sprintf(line + strlen(line), " %s%s%s", quote, args->words[i], quote);
-    }
-    return line;
-}
 
 static int open_recording(const arguments *args, run *r)
 {
@@ -98,7 +43,7 @@ static int open_run(const arguments *args, run *r)
     r->out = args->value[OPT_OUT], r->plot = args->value[OPT_PLOT], r->every = 1;
     if (!whole_option(args, OPT_EVERY, 1, 1000000000, &r->every)) return EXIT_USAGE;
     if (args->value[OPT_EVERY] && !r->out) return usage_error("--every says how often to record; give --out FILE with it");
-    if ((status = plan_steps(args, r)) != EXIT_OK) return status;
+    if ((status = plan_steps(args, &r->s, &r->steps)) != EXIT_OK) return status;
     if (r->plot && (status = check_plot(r->plot)) != EXIT_OK) return status;
     r->batch = ctn_batch_create(r->s.model, &r->s.cfg, &err);
     if (!r->batch) return status_error(&err, "");
@@ -164,7 +109,7 @@ static void step_all(run *r, ctn_step_stats *part, progress *bar)
     memcpy(r->since, r->total, (size_t)r->s.cfg.worlds * sizeof *r->since);
     record(r);
     sample(r);
-    while (r->done < r->steps && running && !r->lost && !(r->interrupted = stop_asked)) {
+    while (r->done < r->steps && running && !r->lost && !(r->interrupted = stop_asked())) {
         const long left = r->steps - r->done, to_record = r->recorder ? r->every - r->done % r->every : left,
                    to_sample = r->plot ? r->stride - r->done % r->stride : left;
         long n = chunk < left ? chunk : left;
@@ -185,7 +130,7 @@ static void step_all(run *r, ctn_step_stats *part, progress *bar)
             flushed = after;
         }
         if (sampled) sample(r);
-        progress_show(bar, r);
+        progress_show(bar, "step", r->done, r->steps);
     }
     if (!recorded) record(r);  // the last state always
     if (!sampled) sample(r);

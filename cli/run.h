@@ -2,6 +2,7 @@
 #ifndef CATENA_CLI_RUN_H
 #define CATENA_CLI_RUN_H
 
+#include "cli/progress.h"
 #include "cli/setup.h"
 
 /// Energies of world 0 at one time, for the plot. J
@@ -40,18 +41,5 @@ int print_json_summary(const run *r);
 
 /// Draws the samples into r->plot. If that fails, gnuplot's script with the data stays beside it; returns an exit status.
 int draw_energies(run *r);
-
-/// A bar on stderr if that is a terminal. Call it as often as you like.
-typedef struct progress {
-    bool shown;
-    double started, drawn;  // s, wall time
-} progress;
-
-progress progress_start(bool quiet);
-void progress_show(progress *p, const run *r);
-void progress_end(progress *p);
-
-/// s, from some start.
-double wall_clock(void);
 
 #endif

@@ -41,7 +41,8 @@ static int override_all(const arguments *args, ctn_batch_config *cfg)
                    {OPT_STAGES, "stages"},
                    {OPT_MAX_ITERATIONS, "max_iterations"},
                    {OPT_MAX_HALVINGS, "max_halvings"},
-                   {OPT_WORLDS, "worlds"}};
+                   {OPT_WORLDS, "worlds"},
+                   {OPT_THREADS, "threads"}};
     ctn_error err;
     bool ok = true, foreign = false;
     if (args->value[OPT_METHOD] && ctn_method_from_name(args->value[OPT_METHOD], &cfg->method, &err) != CTN_OK)
@@ -79,6 +80,7 @@ int setup_open(const arguments *args, setup *s)
     s->scene = ctn_scene_load(s->path, &err);
     if (!s->scene) return status_error(&err, "");
     s->cfg = ctn_scene_config(s->scene);
+    s->cfg.threads = 0;
     int status = override_all(args, &s->cfg);
     if (status == EXIT_OK) s->model = ctn_model_create(s->scene, &err);
     if (status == EXIT_OK && !s->model) status = status_error(&err, "");

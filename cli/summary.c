@@ -48,7 +48,9 @@ void print_summary(const run *r)
     if (number) printf(", %s %d", number, value);
     if (solves(r)) printf(", %s", ctn_solver_name(cfg->solver));
     if (solves(r)) printf(cfg->adaptive ? " to %g" : ", tolerance %g", cfg->tolerance);
-    printf("\nengine        %s, %d world%s\n", cfg->engine, cfg->worlds, cfg->worlds == 1 ? "" : "s");
+    printf("\nengine        %s, %d world%s", cfg->engine, cfg->worlds, cfg->worlds == 1 ? "" : "s");
+    if (cfg->worlds > 1) printf(", %d thread%s", cfg->threads, cfg->threads == 1 ? "" : "s");
+    printf("\n");
     printf("steps         %ld, %.6g s simulated in %.3g s", r->done, simulated(r), r->wall);
     if (r->wall > 0 && r->done) printf(", %.3g times real time", simulated(r) / r->wall);
     printf("\n");
@@ -141,6 +143,7 @@ int print_json_summary(const run *r)
     if (cfg->adaptive) json_number(root, "tolerance", cfg->error_tolerance);
     json_text(root, "engine", cfg->engine);
     json_number(root, "worlds", cfg->worlds);
+    json_number(root, "threads", cfg->threads);
     json_number(root, "steps", (double)r->done);
     json_number(root, "steps_asked", (double)r->steps);
     cJSON_AddBoolToObject(root, "interrupted", r->interrupted);

@@ -3,6 +3,7 @@
 #include "sim/config.h"
 #include "sim/engine.h"
 #include "sim/model.h"
+#include "sim/pool.h"
 #include "sim/status.h"
 
 #include <catena/batch.h>
@@ -19,6 +20,12 @@ typedef struct {
     int64_t frozen;  // ctn_freeze; no padding in here, as it is saved
 } clock_state;
 
+/// What came out of a step of one block: the first world that is frozen, and the first that needed fallbacks; -1: none.
+typedef struct {
+    int frozen, fallen;
+    long fallbacks;  // of the latter
+} outcome;
+
 struct ctn_batch {
     const ctn_model *model;
     const ctn_engine *engine;
@@ -27,7 +34,10 @@ struct ctn_batch {
     uint64_t constants;  // of the model, hashed
     size_t state_size;
     char *states;  // [blocks][state_size]
-    void *work;
+    pool *pool;
+    size_t work_size;
+    char *work;           // [threads][work_size]
+    outcome *outcomes;    // [blocks]
     clock_state *clocks;  // [worlds]
     double *tau;          // [worlds][nv]
     bool forced;
@@ -78,6 +88,18 @@ static ctn_status check_undamped(const ctn_model *m, ctn_error *err)
 
 static size_t round_up(size_t n) { return (n + 63) / 64 * 64 + 64; }
 
+static void *state_of(const ctn_batch *batch, int block) { return batch->states + (size_t)block * batch->state_size; }
+static void *work_of(const ctn_batch *batch, int thread) { return batch->work + (size_t)thread * batch->work_size; }
+
+/// All jobs of the pool are blocks.
+static void start_block(void *batch_, int thread, int b)
+{
+    ctn_batch *batch = batch_;
+    const double *q[16], *v[16];
+    for (int l = 0; l < batch->engine->lanes; l++) q[l] = batch->model->q0, v[l] = batch->model->v0;
+    batch->engine->set(batch->model, &batch->cfg, state_of(batch, b), work_of(batch, thread), q, v);
+}
+
 ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err)
 {
     if (config_check(cfg, err) != CTN_OK) return NULL;
@@ -93,30 +115,33 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     batch->blocks = (cfg->worlds - 1) / engine->lanes + 1;
     batch->constants = model_constants(model);
     batch->state_size = round_up(engine->state_size(model, cfg));
+    if (!cfg->threads) batch->cfg.threads = pool_cpus();
+    if (batch->cfg.threads > batch->blocks) batch->cfg.threads = batch->blocks;
+    const size_t threads = (size_t)batch->cfg.threads;
     batch->states = aligned_alloc(64, (size_t)batch->blocks * batch->state_size);
-    batch->work = aligned_alloc(64, round_up(engine->work_size(model, cfg)));
+    batch->work_size = round_up(engine->work_size(model, cfg));
+    batch->work = aligned_alloc(64, threads * batch->work_size);
+    batch->pool = pool_create(batch->cfg.threads);
+    batch->outcomes = calloc((size_t)batch->blocks, sizeof *batch->outcomes);
     batch->clocks = calloc((size_t)cfg->worlds, sizeof *batch->clocks);
     batch->tau = calloc((size_t)cfg->worlds * (size_t)model->nv + 1, sizeof *batch->tau);
-    if (!batch->states || !batch->work || !batch->clocks || !batch->tau) goto no_memory;
+    if (!batch->states || !batch->work || !batch->pool || !batch->outcomes || !batch->clocks || !batch->tau) goto no_memory;
     memset(batch->states, 0, (size_t)batch->blocks * batch->state_size);
-    memset(batch->work, 0, round_up(engine->work_size(model, cfg)));
-    for (int b = 0; b < batch->blocks; b++) {
-        const double *q[16], *v[16];
-        for (int l = 0; l < engine->lanes; l++) q[l] = model->q0, v[l] = model->v0;
-        engine->set(model, &batch->cfg, batch->states + (size_t)b * batch->state_size, batch->work, q, v);
-    }
+    memset(batch->work, 0, threads * batch->work_size);
+    pool_run(batch->pool, batch->blocks, start_block, batch);
     return batch;
 
 no_memory:
     ctn_batch_free(batch);
-    fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds", cfg->worlds);
+    fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds on %d threads", cfg->worlds, cfg->threads);
     return NULL;
 }
 
 void ctn_batch_free(ctn_batch *batch)
 {
     if (!batch) return;
-    free(batch->states), free(batch->work), free(batch->clocks), free(batch->tau);
+    pool_free(batch->pool);
+    free(batch->states), free(batch->work), free(batch->outcomes), free(batch->clocks), free(batch->tau);
     free(batch);
 }
 
@@ -144,75 +169,129 @@ static int worlds_in(const ctn_batch *batch, int b)
     return left < lanes ? left : lanes;
 }
 
+typedef struct {
+    ctn_batch *batch;
+    int steps;
+    ctn_step_stats *stats;  // [worlds]; NULL: not asked for
+} stepping;
+
+static void step_block(void *context, int thread, int b)
+{
+    const stepping *job = context;
+    ctn_batch *batch = job->batch;
+    const int count = worlds_in(batch, b), first = b * batch->engine->lanes;
+    outcome *out = &batch->outcomes[b];
+    const double *tau[16];
+    ctn_step_stats lane[16];
+    for (int l = 0; l < count; l++) lane[l].frozen = (ctn_freeze)batch->clocks[first + l].frozen;
+    if (batch->forced) rows(batch, b, batch->tau, batch->model->nv, tau);
+    batch->engine->step(batch->model, &batch->cfg, state_of(batch, b), work_of(batch, thread), batch->forced ? tau : NULL,
+                        job->steps, job->stats != NULL, count, lane);
+    out->frozen = out->fallen = -1;
+    for (int l = 0; l < count; l++) {
+        clock_state *c = &batch->clocks[first + l];
+        c->steps += lane[l].steps;
+        if (lane[l].frozen && !c->frozen) {
+            c->frozen = lane[l].frozen;
+            c->frozen_time = c->start + ((double)c->steps + lane[l].frozen_time) * batch->cfg.dt;
+        }
+        lane[l].frozen_time = c->frozen ? c->frozen_time : 0;
+        if (c->frozen && out->frozen < 0) out->frozen = first + l;
+        if (lane[l].fallbacks && out->fallen < 0) out->fallen = first + l, out->fallbacks = lane[l].fallbacks;
+        if (job->stats) job->stats[first + l] = lane[l];
+    }
+}
+
 ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ctn_error *err)
 {
-    const int lanes = batch->engine->lanes;
-    ctn_status status = CTN_OK;
+    const outcome *fallen = NULL;
     if (steps < 0) return fail(err, CTN_BAD_ARGUMENT, "steps: expected 0 or more, found %d", steps);
     batch->fitted = false;
-    for (int b = 0; b < batch->blocks; b++) {
-        const int count = worlds_in(batch, b), first = b * lanes;
-        const double *tau[16];
-        ctn_step_stats lane[16];
-        for (int l = 0; l < count; l++) lane[l].frozen = (ctn_freeze)batch->clocks[first + l].frozen;
-        if (batch->forced) rows(batch, b, batch->tau, batch->model->nv, tau);
-        batch->engine->step(batch->model, &batch->cfg, batch->states + (size_t)b * batch->state_size, batch->work,
-                            batch->forced ? tau : NULL, steps, stats != NULL, count, lane);
-        for (int l = 0; l < count; l++) {
-            clock_state *c = &batch->clocks[first + l];
-            c->steps += lane[l].steps;
-            if (lane[l].frozen && !c->frozen) {
-                c->frozen = lane[l].frozen;
-                c->frozen_time = c->start + ((double)c->steps + lane[l].frozen_time) * batch->cfg.dt;
-            }
-            lane[l].frozen_time = c->frozen ? c->frozen_time : 0;
-            if (c->frozen && status != CTN_FROZEN)
-                status = fail(err, CTN_FROZEN, "world %d is frozen at %.6g s: %s", first + l, c->frozen_time,
-                              ctn_freeze_text((ctn_freeze)c->frozen));
-            else if (lane[l].fallbacks && status == CTN_OK)
-                status = fail(err, CTN_NOT_CONVERGED, "world %d: %ld steps needed fewer stages or halves", first + l,
-                              lane[l].fallbacks);
-            if (stats) stats[first + l] = lane[l];
+    pool_run(batch->pool, batch->blocks, step_block, &(stepping){batch, steps, stats});
+    for (const outcome *o = batch->outcomes; o < batch->outcomes + batch->blocks; o++) {
+        if (o->frozen >= 0) {
+            const clock_state *c = &batch->clocks[o->frozen];
+            return fail(err, CTN_FROZEN, "world %d is frozen at %.6g s: %s", o->frozen, c->frozen_time,
+                        ctn_freeze_text((ctn_freeze)c->frozen));
         }
+        if (o->fallen >= 0 && !fallen) fallen = o;
     }
-    return status;
+    if (!fallen) return CTN_OK;
+    return fail(err, CTN_NOT_CONVERGED, "world %d: %ld steps needed fewer stages or halves", fallen->fallen, fallen->fallbacks);
+}
+
+typedef struct {
+    ctn_batch *batch;
+    double *q, *v;  // [worlds][nq], [worlds][nv]; either may be NULL
+} reading;
+
+/// Rows of arrays of states for the lanes of block b to be written to; lanes beyond the last world repeat it.
+static void state_rows(const ctn_batch *batch, int b, double *q, double *v, double **qr, double **vr)
+{
+    const int lanes = batch->engine->lanes, count = worlds_in(batch, b);
+    for (int l = 0; l < lanes; l++) {
+        const size_t w = (size_t)(b * lanes) + (size_t)(l < count ? l : count - 1);
+        qr[l] = q ? q + w * (size_t)batch->model->nq : NULL, vr[l] = v ? v + w * (size_t)batch->model->nv : NULL;
+    }
+}
+
+static void read_block(void *context, int thread, int b)
+{
+    const reading *job = context;
+    ctn_batch *batch = job->batch;
+    double *q[16], *v[16];
+    state_rows(batch, b, job->q, job->v, q, v);
+    batch->engine->get(batch->model, &batch->cfg, state_of(batch, b), work_of(batch, thread), worlds_in(batch, b),
+                       job->q ? q : NULL, job->v ? v : NULL);
 }
 
 void ctn_batch_state(ctn_batch *batch, double *q, double *v)
 {
-    const int lanes = batch->engine->lanes, nq = batch->model->nq, nv = batch->model->nv;
-    for (int b = 0; b < batch->blocks; b++) {
-        const int count = worlds_in(batch, b);
-        double *qr[16], *vr[16];
-        for (int l = 0; l < lanes; l++) {
-            const size_t w = (size_t)(b * lanes) + (size_t)(l < count ? l : count - 1);
-            qr[l] = q ? q + w * (size_t)nq : NULL, vr[l] = v ? v + w * (size_t)nv : NULL;
-        }
-        batch->engine->get(batch->model, &batch->cfg, batch->states + (size_t)b * batch->state_size, batch->work, count,
-                           q ? qr : NULL, v ? vr : NULL);
-    }
+    pool_run(batch->pool, batch->blocks, read_block, &(reading){batch, q, v});
+}
+
+typedef struct {
+    reading to;
+    double fraction, *time;  // [worlds]; may be NULL
+} interpolation;
+
+static void interpolate_block(void *context, int thread, int b)
+{
+    const interpolation *job = context;
+    ctn_batch *batch = job->to.batch;
+    const int count = worlds_in(batch, b), first = b * batch->engine->lanes;
+    double *q[16], *v[16], size[16];
+    state_rows(batch, b, job->to.q, job->to.v, q, v);
+    batch->engine->interpolate(batch->model, &batch->cfg, state_of(batch, b), work_of(batch, thread), job->fraction,
+                               !batch->fitted, count, job->to.q ? q : NULL, job->to.v ? v : NULL, size);
+    for (int l = 0; l < count && job->time; l++)
+        job->time[first + l] = ctn_batch_time(batch, first + l) - (1 - job->fraction) * size[l];
 }
 
 ctn_status ctn_batch_dense(ctn_batch *batch, double fraction, double *q, double *v, double *time, ctn_error *err)
 {
-    const int lanes = batch->engine->lanes, nq = batch->model->nq, nv = batch->model->nv;
     if (!batch->cfg.dense)
         return fail(err, CTN_BAD_ARGUMENT, "dense output: the batch was made without it; set `dense` in its configuration");
     if (!(fraction >= 0 && fraction <= 1))
         return fail(err, CTN_BAD_ARGUMENT, "fraction: expected a number from 0 to 1, found %g", fraction);
-    for (int b = 0; b < batch->blocks; b++) {
-        const int count = worlds_in(batch, b), first = b * lanes;
-        double *qr[16], *vr[16], size[16];
-        for (int l = 0; l < lanes; l++) {
-            const size_t w = (size_t)first + (size_t)(l < count ? l : count - 1);
-            qr[l] = q ? q + w * (size_t)nq : NULL, vr[l] = v ? v + w * (size_t)nv : NULL;
-        }
-        batch->engine->interpolate(batch->model, &batch->cfg, batch->states + (size_t)b * batch->state_size, batch->work,
-                                   fraction, !batch->fitted, count, q ? qr : NULL, v ? vr : NULL, size);
-        for (int l = 0; l < count && time; l++) time[first + l] = ctn_batch_time(batch, first + l) - (1 - fraction) * size[l];
-    }
+    pool_run(batch->pool, batch->blocks, interpolate_block, &(interpolation){{batch, q, v}, fraction, time});
     batch->fitted = true;
     return CTN_OK;
+}
+
+typedef struct {
+    ctn_batch *batch;
+    const double *q, *v;
+} setting;
+
+static void set_block(void *context, int thread, int b)
+{
+    const setting *job = context;
+    ctn_batch *batch = job->batch;
+    const double *q[16], *v[16];
+    rows(batch, b, job->q, batch->model->nq, q);
+    rows(batch, b, job->v, batch->model->nv, v);
+    batch->engine->set(batch->model, &batch->cfg, state_of(batch, b), work_of(batch, thread), q, v);
 }
 
 ctn_status ctn_batch_set_state(ctn_batch *batch, const double *q, const double *v, double time, ctn_error *err)
@@ -224,12 +303,7 @@ ctn_status ctn_batch_set_state(ctn_batch *batch, const double *q, const double *
         if (s != CTN_OK) return s;
     }
     batch->fitted = false;
-    for (int b = 0; b < batch->blocks; b++) {
-        const double *qr[16], *vr[16];
-        rows(batch, b, q, m->nq, qr);
-        rows(batch, b, v, m->nv, vr);
-        batch->engine->set(m, &batch->cfg, batch->states + (size_t)b * batch->state_size, batch->work, qr, vr);
-    }
+    pool_run(batch->pool, batch->blocks, set_block, &(setting){batch, q, v});
     for (int w = 0; w < batch->cfg.worlds; w++) batch->clocks[w] = (clock_state){.start = time};
     return CTN_OK;
 }
@@ -268,8 +342,7 @@ static void flatten_all(const ctn_batch *batch, bool load, double *numbers)
     const int lanes = batch->engine->lanes;
     const size_t n = batch->engine->flat_size(batch->model, &batch->cfg);
     for (int w = 0; w < batch->cfg.worlds; w++)
-        batch->engine->flatten(batch->model, &batch->cfg, batch->states + (size_t)(w / lanes) * batch->state_size, w % lanes,
-                               load, numbers + (size_t)w * n);
+        batch->engine->flatten(batch->model, &batch->cfg, state_of(batch, w / lanes), w % lanes, load, numbers + (size_t)w * n);
 }
 
 void ctn_batch_save(const ctn_batch *batch, void *block)

@@ -48,6 +48,7 @@ typedef struct field {
 
 static const field fields[] = {
     {"worlds", offsetof(ctn_batch_config, worlds), 1, 1, INT_MAX, "a whole number, 1 or more"},
+    {"threads", offsetof(ctn_batch_config, threads), 1, 0, 1024, "a whole number from 0 to 1024"},
     {"dt", offsetof(ctn_batch_config, dt), 0, DBL_TRUE_MIN, DBL_MAX, "a positive time (s)"},
     // below, rounding would be taken for errors, and parts made ever smaller
     {"error_tolerance", offsetof(ctn_batch_config, error_tolerance), 0, 1e-15, DBL_MAX, "a number, 1e-15 or more"},
@@ -71,6 +72,7 @@ ctn_batch_config ctn_batch_config_default(void)
     return (ctn_batch_config){
         .cookie = COOKIE,
         .worlds = 1,
+        .threads = 1,
         .dt = 0.01,
         .method = CTN_SEMI_IMPLICIT,
         .order = 2,

@@ -146,17 +146,23 @@ static void note_number(record_head *head, const char *name, double number, bool
     head->notes[head->nnote++] = (record_note){.name = name, .numbers = {number}, .count = 1, .whole = whole};
 }
 
-static void fill_head(record_head *head, const ctn_scene *scene, const ctn_model *model, ctn_batch *batch,
-                      const ctn_record_config *cfg, const char *started)
+/// What the files of recordings and of rollouts have in common.
+static void fill_head(record_head *head, const char *format, const ctn_scene *scene, ctn_batch *batch, const char *command,
+                      int64_t worlds)
 {
     const ctn_batch_config *const b = ctn_batch_configuration(batch);
+    const ctn_model *const model = ctn_batch_model(batch);
+    const time_t now = time(NULL);
+    struct tm local;
+    localtime_r(&now, &local);
     *head = (record_head){.scene = scene, .model = model, .worlds = b->worlds};
+    strftime(head->started, sizeof head->started, "%Y-%m-%dT%H:%M:%S%z", &local);
     head->nq = ctn_model_nq(model), head->nv = ctn_model_nv(model), head->nlink = ctn_model_nlink(model);
-    note_text(head, "format", "catena recording");
+    note_text(head, "format", format);
     note_number(head, "format_version", 1, true);
     note_text(head, "catena_version", ctn_version());
-    note_text(head, "started", started);
-    if (cfg->command) note_text(head, "command", cfg->command);
+    note_text(head, "started", head->started);
+    if (command) note_text(head, "command", command);
     note_text(head, "scene", ctn_scene_name(scene));
     note_text(head, "scene_file", scene->path);
     note_number(head, "nlink", head->nlink, true);
@@ -165,7 +171,7 @@ static void fill_head(record_head *head, const ctn_scene *scene, const ctn_model
     record_note gravity = {.name = "gravity", .count = 3};
     ctn_model_gravity(model, gravity.numbers);
     head->notes[head->nnote++] = gravity;
-    note_number(head, "worlds", b->worlds, true);
+    note_number(head, "worlds", (double)worlds, true);
     note_text(head, "engine", b->engine);
     note_text(head, "method", ctn_method_name(b->method));
     note_number(head, "dt", b->dt, false);
@@ -179,7 +185,13 @@ static void fill_head(record_head *head, const ctn_scene *scene, const ctn_model
         note_number(head, "max_iterations", b->max_iterations, true);
         note_number(head, "max_halvings", b->max_halvings, true);
     }
-    note_number(head, "every", cfg->every, true);
+}
+
+void record_head_rollout(record_head *head, const ctn_scene *scene, ctn_batch *batch, const char *command, uint64_t seed,
+                         int64_t worlds)
+{
+    fill_head(head, "catena rollout", scene, batch, command, worlds);
+    note_number(head, "seed", (double)seed, true);
 }
 
 // ---- the recorder
@@ -237,13 +249,9 @@ ctn_recorder *ctn_recorder_create(const char *path, const ctn_scene *scene, cons
         fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
     else r->dyn = ctn_dynamics_create(model, b->engine, err);
     if (r->dyn) {
-        char started[40];
-        const time_t now = time(NULL);
-        struct tm local;
-        localtime_r(&now, &local);
-        strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%S%z", &local);
         record_head head;
-        fill_head(&head, scene, model, batch, cfg, started);
+        fill_head(&head, "catena recording", scene, batch, cfg->command, b->worlds);
+        note_number(&head, "every", cfg->every, true);
         r->file = format->open(path, &head, err);
     }
     if (r->file) return r;

@@ -6,6 +6,7 @@
 #include <catena/dynamics.h>
 #include <catena/record.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /// The numbers of one world in one record, besides time, q, v and link poses.
 typedef struct record_world {
@@ -41,9 +42,14 @@ typedef struct record_head {
     const ctn_scene *scene;
     const ctn_model *model;
     int worlds, nq, nv, nlink;
+    char started[32];  // the time of day
     record_note notes[RECORD_NOTES];
     int nnote;
 } record_head;
+
+/// Fills the head of a file of `catena rollout`; `batch` is one that makes its worlds. Texts belong to their givers.
+void record_head_rollout(record_head *head, const ctn_scene *scene, ctn_batch *batch, const char *command, uint64_t seed,
+                         int64_t worlds);
 
 /// One record of all worlds. The arrays belong to the recorder.
 typedef struct record_row {

@@ -49,6 +49,12 @@ typedef struct scene_link {
     const char *file;  // owned by the scene
 } scene_link;
 
+/// How a number is drawn, to be added to that of the scene's initial state.
+typedef struct scene_spread {
+    enum { SPREAD_NONE, SPREAD_UNIFORM, SPREAD_NORMAL } kind;
+    double a, b;  // uniform: from a to b; normal: mean, standard deviation
+} scene_spread;
+
 struct ctn_scene {
     char *path;  // as given, the name in messages
     char *name;
@@ -58,7 +64,9 @@ struct ctn_scene {
     ctn_batch_config config;  // the `integrator:` section over the defaults
     scene_link *links;
     int nlink, nq, nv;
-    char **files;  // every file read, [0] = path
+    int seed;                           // of `sample:`
+    scene_spread *spread_q, *spread_v;  // [nlink], every degree of freedom of a joint alike; NULL: there is no such section
+    char **files;                       // every file read, [0] = path
     char **texts;  // what they said
     int nfile;
 };

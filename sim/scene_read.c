@@ -12,15 +12,16 @@
 
 enum { FORMAT_VERSION = 1 };
 
-enum top_key { TOP_CATENA, TOP_NAME, TOP_GRAVITY, TOP_DEFAULTS, TOP_INCLUDE, TOP_LINKS, TOP_INTEGRATOR, TOP_DURATION, TOP_STATE };
+enum top_key { TOP_CATENA, TOP_NAME, TOP_GRAVITY, TOP_DEFAULTS, TOP_INCLUDE, TOP_LINKS, TOP_INTEGRATOR, TOP_DURATION, TOP_STATE, TOP_SAMPLE };
 
 static const key top_keys[] = {
     [TOP_CATENA] = {.name = "catena"},         [TOP_NAME] = {.name = "name"},         [TOP_GRAVITY] = {.name = "gravity"},
     [TOP_DEFAULTS] = {.name = "defaults"},     [TOP_INCLUDE] = {.name = "include"},   [TOP_LINKS] = {.name = "links"},
     [TOP_INTEGRATOR] = {.name = "integrator"}, [TOP_DURATION] = {.name = "duration"}, [TOP_STATE] = {.name = "state"},
+    [TOP_SAMPLE] = {.name = "sample"},
     {.name = "urdf", .later = true},           {.name = "ground", .later = true},     {.name = "contact", .later = true},
     {.name = "obstacles", .later = true},      {.name = "fluid", .later = true},      {.name = "motors", .later = true},
-    {.name = "sensors", .later = true},        {.name = "sample", .later = true},     {.name = "record", .later = true},
+    {.name = "sensors", .later = true},        {.name = "record", .later = true},
     {.name = "camera", .later = true},         {.name = "controller", .later = true}, {.name = "search", .later = true},
 };
 enum { TOP_KEYS = sizeof top_keys / sizeof *top_keys };
@@ -211,6 +212,7 @@ bool read_source(source *s, const char *text, size_t length)
         else ok = missing_key(s, root, "links", "missing; a scene has links, of its own or of an included file");
     }
     if (v[TOP_STATE]) ok = read_state(s, v[TOP_STATE]) && ok;
+    if (v[TOP_SAMPLE]) ok = read_sample(s, v[TOP_SAMPLE]) && ok;
     return ok && s->r->errors.count == errors;
 }
 
@@ -357,6 +359,7 @@ void ctn_scene_free(ctn_scene *scene)
     free(scene->path);
     free(scene->name);
     free(scene->warnings);
+    free(scene->spread_q), free(scene->spread_v);
     free(scene);
 }
 

@@ -272,6 +272,9 @@ bool read_include(source *s, const node *n);
 /// Reads `state:` into the joints of the file's links, those of its includes too.
 bool read_state(source *s, const node *n);
 
+/// Reads `sample:`, when all links are known.
+bool read_sample(source *s, const node *n);
+
 /// Reads a whole file into the scene. s->file and s->includer are set.
 bool read_source(source *s, const char *text, size_t length);
 

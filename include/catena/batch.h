@@ -50,6 +50,8 @@ typedef struct ctn_batch_config {
     int max_iterations;      // before a step is halved, default 60; lbfgs makes up to 50 times as many
     int max_halvings;        // how often a step may be halved in a row before its world freezes, default 10
     bool dense;              // default false. true: keep what ctn_batch_dense needs; for all methods but variational
+    int threads;             // that step the worlds, 0 to 1024, default 1; 0: one for each CPU that the process may use. Every
+                             // number gives the same bits
     const char *engine;      // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512".
                              // Every engine gives the same bits.
 } ctn_batch_config;
@@ -119,7 +121,7 @@ typedef struct ctn_batch ctn_batch;
 CTN_API ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err);
 CTN_API void ctn_batch_free(ctn_batch *batch);  // NULL is allowed
 
-/// The configuration in use; `engine` is the one that was chosen.
+/// The configuration in use; `engine` is the one that was chosen, `threads` how many there are: no more than lane blocks.
 CTN_API const ctn_batch_config *ctn_batch_configuration(const ctn_batch *batch);
 
 /// The model that the batch was made of.

@@ -7,6 +7,7 @@
 #include <catena/dynamics.h>
 #include <catena/model.h>
 #include <catena/record.h>
+#include <catena/sample.h>
 #include <catena/scene.h>
 #include <catena/status.h>
 

@@ -1,0 +1,26 @@
+/// Initial states of many worlds, drawn as the `sample:` section of a scene says.
+#ifndef CATENA_SAMPLE_H
+#define CATENA_SAMPLE_H
+
+#include <catena/model.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Whether the scene has a `sample:` section, and its seed: 0 if it gives none.
+CTN_API bool ctn_scene_is_sampled(const ctn_scene *scene);
+CTN_API uint64_t ctn_scene_seed(const ctn_scene *scene);
+
+/// The initial state of world `world` >= 0: that of the scene, q [nq] and v [nv], moved by what is drawn for each degree of freedom
+/// (quaternions are turned in body axes); without a `sample:` section the scene's own. `model` is compiled from `scene`. Numbers come
+/// from a counter (Random123's Philox): they depend on seed, world and link alone, not on how many worlds there are, nor on their order.
+CTN_API void ctn_sample_state(const ctn_scene *scene, const ctn_model *model, uint64_t seed, int64_t world, double *q, double *v);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,161 @@
+/// Threads: the pool does every job once, and a batch has the same bits, statistics and messages on any number of them.
+#include "sim/pool.h"
+#include "tests/random_scene.h"
+
+#include <catena/catena.h>
+#include <check.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { JOBS = 1000 };
+
+typedef struct {
+    atomic_int done[JOBS];
+    atomic_int inside[8];  // jobs in progress, by thread
+    atomic_bool crowded;
+    int offset;
+} tally;
+
+static void count_job(void *context, int thread, int job)
+{
+    tally *t = context;
+    if (atomic_fetch_add(&t->inside[thread], 1)) atomic_store(&t->crowded, true);
+    atomic_fetch_add(&t->done[job + t->offset], 1);
+    atomic_fetch_sub(&t->inside[thread], 1);
+}
+
+/// Lists of every length, one after the other on the same threads.
+START_TEST(every_job_once)
+{
+    for (int threads = 1; threads <= 8; threads++) {
+        pool *p = pool_create(threads);
+        ck_assert_ptr_nonnull(p);
+        ck_assert_int_eq(pool_threads(p), threads);
+        tally *t = calloc(1, sizeof *t);
+        for (int jobs = 0; t->offset + jobs <= JOBS; jobs++) {
+            pool_run(p, jobs, count_job, t);
+            t->offset += jobs;
+        }
+        for (int k = 0; k < JOBS; k++) ck_assert_int_eq(atomic_load(&t->done[k]), k < t->offset);
+        ck_assert(!atomic_load(&t->crowded));
+        pool_free(p);
+        free(t);
+    }
+}
+END_TEST
+
+START_TEST(cpus_are_counted) { ck_assert_int_ge(pool_cpus(), 1); }
+END_TEST
+
+enum { WORLDS = 37 };
+
+/// Everything that a run leaves behind.
+typedef struct {
+    void *saved;
+    size_t size;
+    double *q, *v;
+    ctn_step_stats stats[WORLDS];
+    ctn_status status;
+    ctn_error err;
+} remains;
+
+static void free_remains(remains *r) { free(r->saved), free(r->q), free(r->v); }
+
+/// 20 steps of 37 worlds that start from different states.
+static remains run(const ctn_model *m, ctn_batch_config cfg, int threads, uint64_t seed)
+{
+    remains r = {0};
+    const size_t nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m);
+    ctn_error err = {0};
+    cfg.worlds = WORLDS, cfg.threads = threads;
+    ctn_batch *b = ctn_batch_create(m, &cfg, &err);
+    ck_assert_msg(b != NULL, "%s", err.message);
+    r.q = calloc(WORLDS * nq + 1, sizeof *r.q), r.v = calloc(WORLDS * nv + 1, sizeof *r.v);
+    rng random = {seed};
+    for (size_t w = 0; w < WORLDS; w++) random_state(m, &random, r.q + w * nq, r.v + w * nv);
+    ck_assert_int_eq(ctn_batch_set_state(b, r.q, r.v, 0, &err), CTN_OK);
+    r.status = ctn_batch_step(b, 20, r.stats, &r.err);
+    ctn_batch_state(b, r.q, r.v);
+    r.size = ctn_batch_saved_size(b);
+    r.saved = malloc(r.size);
+    ctn_batch_save(b, r.saved);
+    ctn_batch_free(b);
+    return r;
+}
+
+/// Of every method, at a step where some worlds need fallbacks or freeze.
+START_TEST(same_bits_on_any_number)
+{
+    static const ctn_method methods[] = {CTN_SEMI_IMPLICIT, CTN_RK4, CTN_COLLOCATION, CTN_RADAU, CTN_VARIATIONAL};
+    const ctn_method method = methods[_i];
+    FOR_SEEDS(seed, 4)
+    {
+        const random_options o = {.links = 2 + (int)(seed % 5), .passive = seed % 2};
+        ctn_model *m = random_model(seed, &o);
+        ctn_batch_config cfg = ctn_batch_config_default();
+        cfg.method = method, cfg.dt = 0.02;
+        const remains one = run(m, cfg, 1, seed);
+        for (int threads = 2; threads <= 8; threads++) {
+            remains many = run(m, cfg, threads, seed);
+            ck_assert_int_eq(many.status, one.status);
+            ck_assert_str_eq(many.err.message, one.err.message);
+            ck_assert_msg(!memcmp(many.saved, one.saved, one.size), "seed %llu, %s: %d threads", (unsigned long long)seed,
+                          ctn_method_name(method), threads);
+            ck_assert(!memcmp(many.q, one.q, WORLDS * (size_t)ctn_model_nq(m) * sizeof *one.q));
+            ck_assert(!memcmp(many.v, one.v, WORLDS * (size_t)ctn_model_nv(m) * sizeof *one.v));
+            for (int w = 0; w < WORLDS; w++) {
+                ck_assert_int_eq(many.stats[w].iterations, one.stats[w].iterations);
+                ck_assert_int_eq(many.stats[w].frozen, one.stats[w].frozen);
+                ck_assert(many.stats[w].energy_after == one.stats[w].energy_after);
+            }
+            free_remains(&many);
+        }
+        remains last = one;
+        free_remains(&last);
+        ctn_model_free(m);
+    }
+}
+END_TEST
+
+/// No more threads than blocks; 0 takes those of the machine; out of range is refused.
+START_TEST(configuration)
+{
+    const random_options o = {.links = 3};
+    ctn_model *m = random_model(1, &o);
+    ctn_batch_config cfg = ctn_batch_config_default();
+    ctn_error err = {0};
+    cfg.threads = 8, cfg.engine = "scalar";
+    for (int worlds = 1; worlds < 12; worlds++) {
+        cfg.worlds = worlds;
+        ctn_batch *b = ctn_batch_create(m, &cfg, &err);
+        ck_assert_int_eq(ctn_batch_configuration(b)->threads, worlds < 8 ? worlds : 8);
+        ctn_batch_free(b);
+    }
+    cfg.worlds = 4096, cfg.threads = 0;
+    ctn_batch *b = ctn_batch_create(m, &cfg, &err);
+    ck_assert_int_eq(ctn_batch_configuration(b)->threads, pool_cpus());
+    ctn_batch_free(b);
+    cfg.threads = -1;
+    ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
+    ck_assert_str_eq(err.message, "threads: expected a whole number from 0 to 1024, found -1");
+    ctn_model_free(m);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("threads");
+    TCase *c = tcase_create("threads");
+    tcase_set_timeout(c, 300);
+    tcase_add_test(c, every_job_once);
+    tcase_add_test(c, cpus_are_counted);
+    tcase_add_loop_test(c, same_bits_on_any_number, 0, 5);
+    tcase_add_test(c, configuration);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    const int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
