@@ -153,7 +153,11 @@ static bool report_frozen(const run *r)
     if (frozen && r->s.cfg.adaptive)
         run_error("%s made its parts as small as it may: try more than --tolerance %g, or --method collocation with a fixed --dt",
                   ctn_method_name(r->s.cfg.method), r->s.cfg.error_tolerance);
-    else if (frozen && !ctn_method_is_implicit(r->s.cfg.method))
+    else if (frozen && r->s.cfg.method == CTN_VARIATIONAL)
+        run_error("variational steps must resolve the motion: try less than --dt %g, or --method collocation", r->s.cfg.dt);
+    else if (frozen && ctn_method_is_implicit(r->s.cfg.method))
+        run_error("try less than --dt %g, or more than --max-halvings %d", r->s.cfg.dt, r->s.cfg.max_halvings);
+    else if (frozen)
         run_error("%s needs small steps: try less than --dt %g, or --method collocation", ctn_method_name(r->s.cfg.method),
                   r->s.cfg.dt);
     return frozen > 0;

@@ -90,7 +90,7 @@ static const struct {
      2,
      NULL,
      "--max-halvings: expected a whole number from 0"},
-    {{"run", "SCENE", "--worlds", "0"}, 2, NULL, "--worlds: expected a whole number, 1 or more, found 0"},
+    {{"run", "SCENE", "--worlds", "0"}, 2, NULL, "--worlds: expected a whole number from 1 to 2147483647, found 0"},
     {{"run", "SCENE", "--engine", "abacus"}, 2, NULL, "engine: unknown 'abacus'"},
     {{"run", "SCENE", "--steps", "-1"}, 2, NULL, "--steps: expected a whole number, 0 or more, found -1"},
     {{"run", "SCENE", "--steps", "1.5"}, 2, NULL, "--steps: expected a whole number, 0 or more, found 1.5"},
