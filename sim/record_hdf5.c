@@ -11,6 +11,7 @@
 /// Records are gathered in memory and written many at once: a call into HDF5 costs as much as many steps of a small model.
 #include "sim/record_hdf5.h"
 
+#include "sim/hdf5_errors.h"
 #include "sim/hdf5_superblock.h"
 #include "sim/scene.h"
 #include "sim/status.h"
@@ -49,52 +50,24 @@ typedef struct hdf5 {
     haddr_t end;              // of the file after the last flush
     size_t unflushed;         // bytes given to HDF5 since then
     bool incomplete;          // a call failed: records are missing
-    char reason[200];         // of its first failure
+    hdf5_errors errors;
 } hdf5;
 
 // ---- errors
 
-/// The innermost entry of the error stack says what happened; of those about files only the system's words are for people.
-static herr_t take_reason(unsigned depth, const H5E_error2_t *entry, void *data)
+/// After hdf5_quiet(&f->errors) and calls into HDF5.
+static ctn_status end_call(hdf5 *f, bool ok, ctn_error *err)
 {
-    hdf5 *const f = data;
-    const char *text = entry->desc, *const words = strstr(text, "error message = '");
-    if (depth > 0 || *f->reason) return 0;
-    if (words) text = words + strlen("error message = '");
-    const size_t length = words ? strcspn(text, "'") : strlen(text);
-    snprintf(f->reason, sizeof f->reason, "%.*s", (int)length, text);
-    return 0;
-}
-
-/// HDF5 calls this when one of its functions fails.
-static herr_t note_reason(hid_t stack, void *data) { return H5Ewalk2(stack, H5E_WALK_UPWARD, take_reason, data); }
-
-typedef struct handler {
-    H5E_auto2_t function;
-    void *data;
-} handler;
-
-/// Between these two, errors of HDF5 are noted in f->reason, and not printed.
-static handler begin_call(hdf5 *f)
-{
-    handler before;
-    *f->reason = 0;
-    H5Eget_auto2(H5E_DEFAULT, &before.function, &before.data);
-    H5Eset_auto2(H5E_DEFAULT, note_reason, f);
-    return before;
-}
-
-static ctn_status end_call(hdf5 *f, handler before, bool ok, ctn_error *err)
-{
-    H5Eset_auto2(H5E_DEFAULT, before.function, before.data);
+    hdf5_loud(&f->errors);
     if (ok) return CTN_OK;
     f->incomplete = true;
-    return fail(err, CTN_IO, "%s: cannot be written: %s", f->path, *f->reason ? f->reason : "unknown error of HDF5");
+    return fail(err, CTN_IO, "%s: cannot be written: %s", f->path,
+                *f->errors.reason ? f->errors.reason : "unknown error of HDF5");
 }
 
 static bool system_failed(hdf5 *f, int reason)
 {
-    snprintf(f->reason, sizeof f->reason, "%s", strerror(reason));
+    snprintf(f->errors.reason, sizeof f->errors.reason, "%s", strerror(reason));
     return false;
 }
 
@@ -231,8 +204,8 @@ static bool flush_all(hdf5 *f)
 static ctn_status hdf5_flush(void *file, ctn_error *err)
 {
     hdf5 *const f = file;
-    const handler before = begin_call(f);
-    return end_call(f, before, flush_all(f), err);
+    hdf5_quiet(&f->errors);
+    return end_call(f, flush_all(f), err);
 }
 
 static void free_hdf5(hdf5 *f)
@@ -258,12 +231,12 @@ static bool close_all(hdf5 *f)
 static ctn_status hdf5_close(void *file, ctn_error *err)
 {
     hdf5 *const f = file;
-    const handler before = begin_call(f);
+    hdf5_quiet(&f->errors);
     const signed char yes = 1;
     bool ok = flush_all(f);
     if (ok && !f->incomplete) ok = H5Dwrite(f->finished, H5T_NATIVE_SCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, &yes) >= 0;
     ok = close_all(f) && ok;
-    const ctn_status status = end_call(f, before, ok, err);
+    const ctn_status status = end_call(f, ok, err);
     free_hdf5(f);
     return status;
 }
@@ -275,7 +248,7 @@ static bool lock_file(hdf5 *f)
     int tries = 100;
     while (flock(f->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
         if (!--tries || nanosleep(&pause, NULL)) {
-            snprintf(f->reason, sizeof f->reason, "another program has it open");
+            snprintf(f->errors.reason, sizeof f->errors.reason, "another program has it open");
             return false;
         }
     return true;  // or there are no locks on this file system
@@ -322,10 +295,10 @@ static void *hdf5_open(const char *path, const record_head *head, ctn_error *err
         return NULL;
     }
     f->file = f->finished = f->time.id = -1, f->fd = -1;
-    const handler before = begin_call(f);
+    hdf5_quiet(&f->errors);
     const bool begun = begin(f, head), ok = begun && allocate(f);
     if (!ok) close_all(f);
-    end_call(f, before, begun, err);
+    end_call(f, begun, err);
     if (ok) return f;
     if (begun) fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
     free_hdf5(f);
@@ -342,8 +315,8 @@ static ctn_status hdf5_add(void *file, const record_row *row, ctn_error *err)
 {
     hdf5 *const f = file;
     if (f->waiting == f->rows || f->times == TIMES) {
-        const handler before = begin_call(f);
-        const ctn_status status = end_call(f, before, f->times == TIMES ? flush_all(f) : append_waiting(f), err);
+        hdf5_quiet(&f->errors);
+        const ctn_status status = end_call(f, f->times == TIMES ? flush_all(f) : append_waiting(f), err);
         if (status != CTN_OK) return status;
     }
     const void *const arrays[3] = {row->q, row->v, row->pose};

@@ -1,6 +1,7 @@
 /// The file of `catena rollout`.
 #include "sim/trajectories.h"
 
+#include "sim/hdf5_errors.h"
 #include "sim/record_hdf5.h"
 #include "sim/status.h"
 
@@ -44,28 +45,16 @@ struct trajectories {
     char *path;
     hid_t file;
     array q, v, status, totals[TOTALS];
-    char reason[200];  // of the first failure
+    hdf5_errors errors;
 };
 
-// ---- errors
-
-static herr_t take_reason(unsigned depth, const H5E_error2_t *entry, void *data)
+/// After hdf5_quiet(&t->errors) and calls into HDF5.
+static ctn_status end_call(trajectories *t, bool ok, ctn_error *err)
 {
-    trajectories *const t = data;
-    if (depth == 0 && !*t->reason) snprintf(t->reason, sizeof t->reason, "%s", entry->desc);
-    return 0;
-}
-
-static herr_t note_reason(hid_t stack, void *data) { return H5Ewalk2(stack, H5E_WALK_UPWARD, take_reason, data); }
-
-/// Errors of HDF5 are noted, and not printed, until quiet_end().
-static void quiet_begin(trajectories *t) { H5Eset_auto2(H5E_DEFAULT, note_reason, t); }
-
-static ctn_status quiet_end(trajectories *t, bool ok, ctn_error *err)
-{
-    H5Eset_auto2(H5E_DEFAULT, (H5E_auto2_t)H5Eprint2, NULL);
+    hdf5_loud(&t->errors);
     if (ok) return CTN_OK;
-    return fail(err, CTN_IO, "%s: cannot be written: %s", t->path, *t->reason ? t->reason : "unknown error of HDF5");
+    return fail(err, CTN_IO, "%s: cannot be written: %s", t->path,
+                *t->errors.reason ? t->errors.reason : "unknown error of HDF5");
 }
 
 // ---- arrays
@@ -165,9 +154,9 @@ trajectories *trajectories_create(const char *path, const trajectories_head *hea
         record_head about;
         close(fd);
         record_head_rollout(&about, head->scene, head->batch, head->command, head->seed, head->worlds);
-        quiet_begin(t);
+        hdf5_quiet(&t->errors);
         t->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-        if (quiet_end(t, t->file >= 0 && put_head(t->file, &about) && create_all(t, head, &about), err) == CTN_OK) return t;
+        if (end_call(t, t->file >= 0 && put_head(t->file, &about) && create_all(t, head, &about), err) == CTN_OK) return t;
     }
     close_all(t);
     free(t->path), free(t);
@@ -183,7 +172,7 @@ ctn_status trajectories_put(trajectories *t, int64_t first, int count, const dou
         free(status), free(column);
         return fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", t->path);
     }
-    quiet_begin(t);
+    hdf5_quiet(&t->errors);
     bool ok = put_rows(&t->q, H5T_NATIVE_DOUBLE, first, count, q) && put_rows(&t->v, H5T_NATIVE_DOUBLE, first, count, v);
     for (int k = 0; k < TOTALS && ok; k++) {
         const size_t size = totals[k].type == WHOLE ? sizeof(long) : sizeof(double);
@@ -194,14 +183,14 @@ ctn_status trajectories_put(trajectories *t, int64_t first, int count, const dou
     ok = ok && put_rows(&t->status, H5T_NATIVE_INT, first, count, status);  // last: who reads it has the rest
     ok = ok && H5Fflush(t->file, H5F_SCOPE_GLOBAL) >= 0;
     free(status), free(column);
-    return quiet_end(t, ok, err);
+    return end_call(t, ok, err);
 }
 
 ctn_status trajectories_close(trajectories *t, ctn_error *err)
 {
     if (!t) return CTN_OK;
-    quiet_begin(t);
-    const ctn_status status = quiet_end(t, close_all(t), err);
+    hdf5_quiet(&t->errors);
+    const ctn_status status = end_call(t, close_all(t), err);
     free(t->path), free(t);
     return status;
 }

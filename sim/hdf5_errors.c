@@ -1,0 +1,29 @@
+/// The innermost entry of HDF5's error stack says what happened.
+#include "sim/hdf5_errors.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/// Of errors about files only the system's words are for people.
+static herr_t take_reason(unsigned depth, const H5E_error2_t *entry, void *data)
+{
+    hdf5_errors *const e = data;
+    const char *text = entry->desc, *const words = strstr(text, "error message = '");
+    if (depth > 0 || *e->reason) return 0;
+    if (words) text = words + strlen("error message = '");
+    const size_t length = words ? strcspn(text, "'") : strlen(text);
+    snprintf(e->reason, sizeof e->reason, "%.*s", (int)length, text);
+    return 0;
+}
+
+/// HDF5 calls this when one of its functions fails.
+static herr_t note_reason(hid_t stack, void *data) { return H5Ewalk2(stack, H5E_WALK_UPWARD, take_reason, data); }
+
+void hdf5_quiet(hdf5_errors *e)
+{
+    *e->reason = 0;
+    H5Eget_auto2(H5E_DEFAULT, &e->before, &e->before_data);
+    H5Eset_auto2(H5E_DEFAULT, note_reason, e);
+}
+
+void hdf5_loud(const hdf5_errors *e) { H5Eset_auto2(H5E_DEFAULT, e->before, e->before_data); }
