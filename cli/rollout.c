@@ -19,7 +19,9 @@ typedef struct {
     const char *out;
     uint64_t seed;
     long worlds, done, steps, stride, frozen, fallen;
-    int times, block;  // states of a world; worlds at a time
+    int times, block;    // states of a world; worlds at a time
+    int threads;         // that step a block
+    const char *engine;  // likewise
     ctn_batch *batch;
     trajectories *file;
     double *q, *v;                 // [block][times][nq], [block][times][nv]
@@ -103,6 +105,8 @@ static int open_rollout(const arguments *args, rollout *r)
     r->total = malloc(n * sizeof *r->total), r->part = malloc(n * sizeof *r->part);
     if (!r->q || !r->v || !r->row_q || !r->row_v || !r->total || !r->part) return run_error("not enough memory");
     if ((status = make_batch(r, r->block)) != EXIT_OK) return status;
+    const ctn_batch_config *const cfg = ctn_batch_configuration(r->batch);
+    r->threads = cfg->threads, r->engine = cfg->engine;
     return open_file(args, r);
 }
 
@@ -175,15 +179,14 @@ static int make_all(rollout *r, bool quiet)
 
 static void print_rollout(const rollout *r)
 {
-    const ctn_batch_config *const cfg = ctn_batch_configuration(r->batch);
     const double steps = (double)r->done * (double)r->steps;
     printf("scene         %s (%s)\n", ctn_scene_name(r->s.scene), r->s.path);
     printf("worlds        %ld of %ld, seed %llu, %d at a time on %d thread%s, engine %s\n", r->done, r->worlds,
-           (unsigned long long)r->seed, r->block, cfg->threads, cfg->threads == 1 ? "" : "s", cfg->engine);
-    printf("steps         %ld of %g s each, %d states kept\n", r->steps, cfg->dt, r->times);
+           (unsigned long long)r->seed, r->block, r->threads, r->threads == 1 ? "" : "s", r->engine);
+    printf("steps         %ld of %g s each, %d states kept\n", r->steps, r->s.cfg.dt, r->times);
     printf("time          %.3g s: %.4g worlds/s, %.4g steps/s\n", r->wall, (double)r->done / fmax(r->wall, 1e-9),
            steps / fmax(r->wall, 1e-9));
-    printf("worlds with fallbacks %ld, frozen %ld\n", r->fallen, r->frozen);
+    printf("of these      %ld with fallbacks, %ld frozen\n", r->fallen, r->frozen);
     printf("file          %s\n", r->out);
 }
 
