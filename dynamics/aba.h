@@ -54,14 +54,14 @@ typedef struct {
 } aba_work;
 
 /// One body of the pass outwards. motion: of the body before, then of this one.
-FN void aba_outward_body(const ctn_model *m, const ctn_body *b, joint_form f, int i, const real *q, const real *v, aba_work *work,
+FN void aba_outward_body(const lane_model *m, const lane_body *b, joint_form f, int i, const real *q, const real *v, aba_work *work,
                          aba_motion *motion)
 {
     aba_motion M = *motion;
     aba_rigid *s = &work->body[i].rigid;
     if (f.flags & BODY_ROOT) {
         M.w = M.al = zero3();
-        M.a = vec(rset(-m->gravity[0]), rset(-m->gravity[1]), rset(-m->gravity[2]));
+        M.a = vec(negate(m->gravity[0]), negate(m->gravity[1]), negate(m->gravity[2]));
     } else if (!(f.flags & BODY_NEXT)) M = work->motion[b->parent];
 
     const mat3 R = body_axes(b, f, M.R, q);
@@ -77,47 +77,47 @@ FN void aba_outward_body(const ctn_model *m, const ctn_body *b, joint_form f, in
     s->z = R.z;
     if (has_arm(f) || (f.flags & BODY_ROOT)) s->r = r;
     if (f.flags & BODY_MASS) {
-        const vec3 h = mul(R, const3(b->h));
-        const sym3 A = turn(R, const_sym(b->I));
+        const vec3 h = mul(R, load3(b->h));
+        const sym3 A = turn(R, load_sym(b->I));
         s->h = h;
         s->A = A;
-        s->w.f = cross_add(cross_add(scale(M.a, rset(b->mass)), M.al, h), M.w, cross(M.w, h));
+        s->w.f = cross_add(cross_add(scale(M.a, b->mass), M.al, h), M.w, cross(M.w, h));
         s->w.n = cross_add(add(cross(h, M.a), smul(A, M.al)), M.w, smul(A, M.w));
     }
     if ((f.flags & BODY_FORK) || f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) work->motion[i] = M;
     *motion = M;
 }
 
-KERNEL void aba_outward(const ctn_model *m, const real *q, const real *v, aba_work *work)
+KERNEL void aba_outward(const lane_model *m, const real *q, const real *v, aba_work *work)
 {
     aba_motion M;
     M.R.x = M.R.y = M.R.z = M.w = M.al = M.a = zero3();
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         BY_FORM(b, f, aba_outward_body(m, b, f, i, q, v, work, &M))
     }
 }
 
 /// What hangs on body i, itself included.
-FN void gather_subtree(const ctn_body *b, joint_form f, const aba_rigid *s, const aba_hand *next, const aba_hand *fork,
+FN void gather_subtree(const lane_body *b, joint_form f, const aba_rigid *s, const aba_hand *next, const aba_hand *fork,
                        inertia6 *P, wrench *w)
 {
     if (f.flags & BODY_LEAF) {
-        *P = inertia_rigid(s->A, s->h, rset(b->mass));
+        *P = inertia_rigid(s->A, s->h, b->mass);
         *w = s->w;
         return;
     }
     *P = next->P;
     *w = next->w;
     if (f.flags & BODY_MASS) {
-        *P = inertia_add_rigid(*P, s->A, s->h, rset(b->mass));
+        *P = inertia_add_rigid(*P, s->A, s->h, b->mass);
         *w = wrench_add(*w, s->w);
     }
     if (f.flags & BODY_FORK) *P = inertia_add(*P, fork->P), *w = wrench_add(*w, fork->w);
 }
 
 /// A body whose joint has one degree of freedom.
-FN void aba_inward1(const ctn_body *b, joint_form f, const real *tau, aba_body *s, aba_hand *next, aba_hand *fork, int i,
+FN void aba_inward1(const lane_body *b, joint_form f, const real *tau, aba_body *s, aba_hand *next, aba_hand *fork, int i,
                     aba_hand *out)
 {
     const vec3 z = s->rigid.z, r = s->rigid.r;
@@ -139,7 +139,7 @@ FN void aba_inward1(const ctn_body *b, joint_form f, const real *tau, aba_body *
 }
 
 /// A ball or a translation.
-FN void aba_inward3(const ctn_body *b, const real *tau, const aba_motion *M, aba_body *s, aba_hand *next, aba_hand *fork, int i,
+FN void aba_inward3(const lane_body *b, const real *tau, const aba_motion *M, aba_body *s, aba_hand *next, aba_hand *fork, int i,
                     aba_hand *out)
 {
     const bool ball = b->kind == JOINT_BALL;
@@ -148,7 +148,7 @@ FN void aba_inward3(const ctn_body *b, const real *tau, const aba_motion *M, aba
     wrench w;
     gather_subtree(b, form_of(b), &s->rigid, next, &fork[i], &P, &w);
     sym3 D = ball ? P.A : P.D;
-    const real J = rset(b->armature);
+    const real J = b->armature;
     D.xx = D.xx + J, D.yy = D.yy + J, D.zz = D.zz + J;
     const ldl3 F = ldl_factor(D);
     const vec3 u = ldl_solve(F, ball ? sub(mul(M->R, t), w.n) : sub(t, w.f));
@@ -164,7 +164,7 @@ FN void aba_inward3(const ctn_body *b, const real *tau, const aba_motion *M, aba
 }
 
 /// One body of the pass inwards. next: what the body after it hands on, then what it hands on.
-FN void aba_inward_body(const ctn_body *b, joint_form f, int i, const real *tau, aba_work *work, aba_hand *next)
+FN void aba_inward_body(const lane_body *b, joint_form f, int i, const real *tau, aba_work *work, aba_hand *next)
 {
     aba_body *s = &work->body[i];
     aba_hand scratch, *out = f.flags & BODY_NEXT ? next : f.flags & BODY_LAST ? &work->hand[b->parent] : &scratch;
@@ -176,19 +176,19 @@ FN void aba_inward_body(const ctn_body *b, joint_form f, int i, const real *tau,
     }
 }
 
-KERNEL void aba_inward(const ctn_model *m, const real *tau, aba_work *work)
+KERNEL void aba_inward(const lane_model *m, const real *tau, aba_work *work)
 {
     aba_hand next;
     next.P = inertia_zero(), next.w = wrench_zero();
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         BY_FORM(b, f, aba_inward_body(b, f, i, tau, work, &next))
     }
 }
 
 /// One body of the second pass outwards: x = D^-1 (u - U' d). accel: d, the acceleration that the joints up to the parent add, then up
 /// to this one.
-FN void aba_accelerate_body(const ctn_body *b, joint_form f, int i, aba_work *work, aba_accel *accel, real *x)
+FN void aba_accelerate_body(const lane_body *b, joint_form f, int i, aba_work *work, aba_accel *accel, real *x)
 {
     const aba_body *s = &work->body[i];
     aba_accel d = *accel;
@@ -218,18 +218,18 @@ FN void aba_accelerate_body(const ctn_body *b, joint_form f, int i, aba_work *wo
     *accel = d;
 }
 
-KERNEL void aba_accelerate(const ctn_model *m, aba_work *work, real *x)
+KERNEL void aba_accelerate(const lane_model *m, aba_work *work, real *x)
 {
     aba_accel d;
     d.al = d.a = zero3();
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         BY_FORM(b, f, aba_accelerate_body(b, f, i, work, &d, x))
     }
 }
 
 /// qdd with H qdd = tau - c(q, v).
-KERNEL void aba(const ctn_model *m, const real *q, const real *v, const real *tau, aba_work *work, real *qdd)
+KERNEL void aba(const lane_model *m, const real *q, const real *v, const real *tau, aba_work *work, real *qdd)
 {
     aba_outward(m, q, v, work);
     aba_inward(m, tau, work);

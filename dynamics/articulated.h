@@ -113,7 +113,7 @@ FN inertia6 inertia_shift(inertia6 P, vec3 r)
 }
 
 /// S'w of a joint of one degree of freedom. kind: b->kind, as a constant where speed counts; so below.
-FN real joint_row(const ctn_body *b, int kind, vec3 z, wrench w)
+FN real joint_row(const lane_body *b, int kind, vec3 z, wrench w)
 {
     switch (kind) {
     case JOINT_PRISMATIC: return dot(z, w.f);
@@ -123,7 +123,7 @@ FN real joint_row(const ctn_body *b, int kind, vec3 z, wrench w)
 }
 
 /// P S for a joint of one degree of freedom.
-FN void joint_column(const ctn_body *b, int kind, vec3 z, const inertia6 *P, vec3 *Ua, vec3 *Ul)
+FN void joint_column(const lane_body *b, int kind, vec3 z, const inertia6 *P, vec3 *Ua, vec3 *Ul)
 {
     switch (kind) {
     case JOINT_PRISMATIC: *Ua = mul(P->B, z), *Ul = smul(P->D, z); break;
@@ -138,9 +138,9 @@ FN void joint_column(const ctn_body *b, int kind, vec3 z, const inertia6 *P, vec
 }
 
 /// S'U for a joint of one degree of freedom, armature included.
-FN real joint_pivot(const ctn_body *b, int kind, vec3 z, vec3 Ua, vec3 Ul)
+FN real joint_pivot(const lane_body *b, int kind, vec3 z, vec3 Ua, vec3 Ul)
 {
-    const real J = rset(b->armature);
+    const real J = b->armature;
     switch (kind) {
     case JOINT_PRISMATIC: return dot_add(J, z, Ul);
     case JOINT_HELICAL: return fmadd(rset(b->pitch), dot(z, Ul), dot_add(J, z, Ua));

@@ -47,23 +47,23 @@ FN composite composite_add(composite a, composite b)
     return a;
 }
 
-FN void crba_outward_body(const ctn_body *b, joint_form f, int i, const real *q, crba_body *body)
+FN void crba_outward_body(const lane_body *b, joint_form f, int i, const real *q, crba_body *body)
 {
     const mat3 parent = f.flags & BODY_ROOT ? body[i].R : f.flags & BODY_NEXT ? body[i - 1].R : body[b->parent].R;
     const mat3 R = body[i].R = body_axes(b, f, parent, q);
     if (has_arm(f)) body[i].r = body_offset(b, f, parent, R.z, q);
 }
 
-KERNEL void crba_outward(const ctn_model *m, const real *q, crba_body *body)
+KERNEL void crba_outward(const lane_model *m, const real *q, crba_body *body)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         BY_FORM(b, f, crba_outward_body(b, f, i, q, body))
     }
 }
 
 /// Component k of the motion subspace: angular and linear part.
-FN void subspace_column(const ctn_body *b, joint_form f, mat3 R, int k, vec3 *angular, vec3 *linear)
+FN void subspace_column(const lane_body *b, joint_form f, mat3 R, int k, vec3 *angular, vec3 *linear)
 {
     *angular = *linear = zero3();
     switch (f.kind) {
@@ -76,7 +76,7 @@ FN void subspace_column(const ctn_body *b, joint_form f, mat3 R, int k, vec3 *an
 }
 
 /// Column k of I_c S.
-FN wrench composite_column(const ctn_body *b, joint_form f, composite a, mat3 R, int k)
+FN wrench composite_column(const lane_body *b, joint_form f, composite a, mat3 R, int k)
 {
     wrench w;
     if (f.kind == JOINT_REVOLUTE) {
@@ -85,7 +85,7 @@ FN wrench composite_column(const ctn_body *b, joint_form f, composite a, mat3 R,
     }
     vec3 s, l;
     subspace_column(b, f, R, k, &s, &l);
-    w.f = cross_add(scale(l, rset(b->subtree_mass)), s, a.h);
+    w.f = cross_add(scale(l, b->subtree_mass), s, a.h);
     w.n = cross_add(smul(a.I, s), a.h, l);
     return w;
 }
@@ -111,7 +111,7 @@ FN void carry_columns(const crba_work *work, int from, int to, vec3 r, vec3 z)
 }
 
 /// Components of columns from .. to - 1 along component k of S, into row.
-FN void meet_columns(const crba_work *work, const ctn_body *b, joint_form f, mat3 R, int k, int from, int to)
+FN void meet_columns(const crba_work *work, const lane_body *b, joint_form f, mat3 R, int k, int from, int to)
 {
     const real *nx = work->n[0], *ny = work->n[1], *nz = work->n[2], *fx = work->f[0], *fy = work->f[1], *fz = work->f[2];
     real *row = work->row;
@@ -132,10 +132,10 @@ FN void meet_columns(const crba_work *work, const ctn_body *b, joint_form f, mat
 }
 
 /// The degree of freedom after the last one of b's subtree, in the order of the bodies.
-FN int subtree_end(const ctn_model *m, const ctn_body *b) { return b->end < m->nbody ? m->bodies[b->end].dof : m->nv; }
+FN int subtree_end(const lane_model *m, const lane_body *b) { return b->end < m->nbody ? m->bodies[b->end].dof : m->nv; }
 
 /// Row `dof` (counted as the bodies stand) from the diagonal on, into the matrices of the first `count` lanes.
-KERNEL void crba_store(const ctn_model *m, const crba_work *work, int dof, int end, double *const *H, int count)
+KERNEL void crba_store(const lane_model *m, const crba_work *work, int dof, int end, double *const *H, int count)
 {
     const int n = m->nv, j = m->dof_adr[dof];
     real *row = work->row;
@@ -151,13 +151,13 @@ KERNEL void crba_store(const ctn_model *m, const crba_work *work, int dof, int e
 }
 
 /// Rows of body i. a: the composite of its subtree.
-FN void crba_rows(const ctn_model *m, const ctn_body *b, joint_form f, int i, crba_work *work, composite a, double *const *H,
+FN void crba_rows(const lane_model *m, const lane_body *b, joint_form f, int i, crba_work *work, composite a, double *const *H,
                   int count)
 {
     const mat3 R = work->body[i].R;
     const int first = b->dof, end = subtree_end(m, b);
     for (int c = i + 1; c < b->end; c = m->bodies[c].end) {  // children
-        const ctn_body *d = &m->bodies[c];
+        const lane_body *d = &m->bodies[c];
         if (has_arm(form_of(d))) carry_columns(work, d->dof, subtree_end(m, d), work->body[c].r, R.z);
         else if (f.kind == JOINT_REVOLUTE) meet_columns(work, b, f, R, 0, d->dof, subtree_end(m, d));
     }
@@ -169,32 +169,32 @@ FN void crba_rows(const ctn_model *m, const ctn_body *b, joint_form f, int i, cr
     }
     for (int k = 0; k < b->nv; k++) {
         if (f.kind != JOINT_REVOLUTE) meet_columns(work, b, f, R, k, first + k, end);
-        work->row[first + k] = work->row[first + k] + rset(b->armature);
+        work->row[first + k] = work->row[first + k] + b->armature;
         crba_store(m, work, first + k, end, H, count);
     }
 }
 
 /// One body of the pass inwards. next: the composite that the body after it hands on, then its own.
-FN void crba_inward_body(const ctn_model *m, const ctn_body *b, joint_form f, int i, crba_work *work, composite *next,
+FN void crba_inward_body(const lane_model *m, const lane_body *b, joint_form f, int i, crba_work *work, composite *next,
                          double *const *H, int count)
 {
     const crba_body *s = &work->body[i];
     composite a = *next;
     if (f.flags & BODY_LEAF) {
-        a.h = mul(s->R, const3(b->h)), a.I = turn(s->R, const_sym(b->I));
+        a.h = mul(s->R, load3(b->h)), a.I = turn(s->R, load_sym(b->I));
         // what the body before it carries has nothing to do with the one after it
         real *row = m->in_order ? work->row : work->sorted;
         for (int k = m->in_order ? b->dof : 0; k < m->nv; k++) row[k] = rset(0);
     } else {
         if (f.flags & BODY_FORK) a = composite_add(a, work->sum[i]);
         if (f.flags & BODY_MASS) {
-            a.h = add(a.h, mul(s->R, const3(b->h)));
-            a.I = sym_add(a.I, turn(s->R, const_sym(b->I)));
+            a.h = add(a.h, mul(s->R, load3(b->h)));
+            a.I = sym_add(a.I, turn(s->R, load_sym(b->I)));
         }
     }
     crba_rows(m, b, f, i, work, a, H, count);
     if (f.flags & BODY_ROOT) return;
-    if (has_arm(f)) a = composite_shift(a, s->r, rset(b->subtree_mass));
+    if (has_arm(f)) a = composite_shift(a, s->r, b->subtree_mass);
     if (f.flags & BODY_NEXT) *next = a;
     else if (f.flags & BODY_LAST) work->sum[b->parent] = a;
     else work->sum[b->parent] = composite_add(work->sum[b->parent], a);
@@ -221,14 +221,14 @@ FN void crba_mirror(double *H, size_t n)
 }
 
 /// H[lane] [nv][nv], symmetric, of the first `count` lanes.
-KERNEL void crba(const ctn_model *m, const real *q, crba_work *work, double *const *H, int count)
+KERNEL void crba(const lane_model *m, const real *q, crba_work *work, double *const *H, int count)
 {
     crba_outward(m, q, work->body);
     composite next;
     next.h = zero3();
     next.I.xx = next.I.yy = next.I.zz = next.I.xy = next.I.xz = next.I.yz = rset(0);
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         BY_FORM(b, f, crba_inward_body(m, b, f, i, work, &next, H, count))
     }
     for (int l = 0; l < count; l++) crba_mirror(H[l], (size_t)m->nv);

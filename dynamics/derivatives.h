@@ -57,10 +57,10 @@ FN sym3 second_moment(sym3 I)
 }
 
 /// Motions of all bodies at (q, v, a), and the wrench that what hangs on each of them takes.
-KERNEL void id_motion(const ctn_model *m, const real *q, const real *v, const real *a, id_work *work)
+KERNEL void id_motion(const lane_model *m, const real *q, const real *v, const real *a, id_work *work)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const joint_form f = form_of(b);
         id_body *s = &work->body[i];
         const id_body *up = b->flags & BODY_ROOT ? s : &work->body[b->parent];
@@ -68,7 +68,7 @@ KERNEL void id_motion(const ctn_model *m, const real *q, const real *v, const re
         s->r = body_offset(b, f, up->R, s->R.z, q);
         if (b->flags & BODY_ROOT) {
             s->Vp.w = s->Vp.v = s->alp = zero3();
-            s->ap = vec(rset(-m->gravity[0]), rset(-m->gravity[1]), rset(-m->gravity[2]));
+            s->ap = vec(negate(m->gravity[0]), negate(m->gravity[1]), negate(m->gravity[2]));
         } else {
             s->Vp.w = up->V.w, s->Vp.v = cross_add(up->V.v, up->V.w, s->r);
             s->alp = up->al, s->ap = cross_add(cross_add(up->a, up->al, s->r), up->V.w, cross(up->V.w, s->r));
@@ -79,13 +79,13 @@ KERNEL void id_motion(const ctn_model *m, const real *q, const real *v, const re
         s->a = add(add_scaled(s->ap, cross(w, l), rset(2)), joint_slide(b, f, s->R, a));
         s->w = wrench_zero();
         if (!(b->flags & BODY_MASS)) continue;
-        const vec3 h = s->rigid.h = mul(s->R, const3(b->h));
-        const sym3 I = s->rigid.I = turn(s->R, const_sym(b->I));
-        s->w.f = cross_add(cross_add(scale(s->a, rset(b->mass)), s->al, h), s->V.w, cross(s->V.w, h));
+        const vec3 h = s->rigid.h = mul(s->R, load3(b->h));
+        const sym3 I = s->rigid.I = turn(s->R, load_sym(b->I));
+        s->w.f = cross_add(cross_add(scale(s->a, b->mass), s->al, h), s->V.w, cross(s->V.w, h));
         s->w.n = cross_add(add(cross(h, s->a), smul(I, s->al)), s->V.w, smul(I, s->V.w));
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         if (b->flags & BODY_ROOT) continue;
         work->body[b->parent].w = wrench_add(work->body[b->parent].w, wrench_shift(work->body[i].w, work->body[i].r));
     }
@@ -113,12 +113,12 @@ FN id_change change_by_v(const id_body *b, vec3 s, vec3 l)
     return x;
 }
 
-FN id_flow flow_of(const ctn_body *b, const id_body *s)
+FN id_flow flow_of(const lane_body *b, const id_body *s)
 {
     const vec3 h = s->rigid.h, v = s->V.v, w = s->V.w;
     const mat3 S = sym_full(second_moment(s->rigid.I));
     id_flow F;  // G = h v' + S [w]', whose columns are S ([w]' e_k) = S (e_k x w)
-    F.p = add_scaled(cross(w, h), v, rset(b->mass));
+    F.p = add_scaled(cross(w, h), v, b->mass);
     F.G.x = add_scaled(sub(scale(S.y, negate(w.z)), scale(S.z, negate(w.y))), h, v.x);
     F.G.y = add_scaled(sub(scale(S.z, negate(w.x)), scale(S.x, negate(w.z))), h, v.y);
     F.G.z = add_scaled(sub(scale(S.x, negate(w.y)), scale(S.y, negate(w.x))), h, v.z);
@@ -182,13 +182,13 @@ FN void matrix_clear(double *const *M, int count, size_t size)
 
 /// The derivatives of tau = ID(q, v, a), after id_motion(): a matrix [nv][nv], row-major, for each of the first `count` lanes; each
 /// of the three may be NULL. Entries between joints of which neither moves the other are zero. O(N depth).
-KERNEL void id_matrices(const ctn_model *m, id_work *work, double *const *by_q, double *const *by_v, double *const *by_a,
+KERNEL void id_matrices(const lane_model *m, id_work *work, double *const *by_q, double *const *by_v, double *const *by_a,
                         int count)
 {
     const size_t n = (size_t)m->nv;
     matrix_clear(by_q, count, n * n), matrix_clear(by_v, count, n * n), matrix_clear(by_a, count, n * n);
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const id_body *s = &work->body[i];
         composite *c = &work->rigid[i];
         id_flow *F = &work->flow[i];
@@ -199,11 +199,11 @@ KERNEL void id_matrices(const ctn_model *m, id_work *work, double *const *by_q, 
         }
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const id_body *s = &work->body[i];
         const composite c = work->rigid[i];
         const id_flow F = work->flow[i];
-        const real mass = rset(b->subtree_mass);
+        const real mass = b->subtree_mass;
         for (int k = 0; k < b->nv; k++) {
             vec3 turn_axis, slide_axis;
             subspace_column(b, form_of(b), s->R, k, &turn_axis, &slide_axis);
@@ -216,14 +216,14 @@ KERNEL void id_matrices(const ctn_model *m, id_work *work, double *const *by_q, 
             const vec3 spin = scale(cross_add(sub(scale(turn_axis, trace), mul(F.G, turn_axis)), F.p, slide_axis), rset(2));
             const size_t col = (size_t)(b->vadr + k);
             for (int j = i; j >= 0; j = m->bodies[j].parent) {
-                const ctn_body *d = &m->bodies[j];
+                const lane_body *d = &m->bodies[j];
                 const id_body *t = &work->body[j];
                 for (int e = 0; e < d->nv; e++) {
                     const size_t row = (size_t)(d->vadr + e);
                     vec3 w, l;
                     subspace_column(d, form_of(d), t->R, e, &w, &l);
                     real inertia = along(w, l, a);
-                    if (row == col) inertia = inertia + rset(b->armature);
+                    if (row == col) inertia = inertia + b->armature;
                     matrix_put(by_q, count, row * n + col, along(w, l, q));
                     matrix_put(by_v, count, row * n + col, along(w, l, v));
                     matrix_put(by_a, count, row * n + col, inertia), matrix_put(by_a, count, col * n + row, inertia);
@@ -244,15 +244,15 @@ KERNEL void id_matrices(const ctn_model *m, id_work *work, double *const *by_q, 
 }
 
 /// Adds to q_bar and v_bar [3] the gradients of sign y'f by q and v of one body's joint, f its passive force; y [3].
-FN void passive_pullback_body(const ctn_body *b, const real *q, const real *v, const real *y, real sign, real *q_bar, real *v_bar)
+FN void passive_pullback_body(const lane_body *b, const real *q, const real *v, const real *y, real sign, real *q_bar, real *v_bar)
 {
     const real *u = v + b->vadr;
-    for (int k = 0; k < b->nv; k++) v_bar[k] = fnmadd(sign * rset(b->damping[k]), y[k], v_bar[k]);
+    for (int k = 0; k < b->nv; k++) v_bar[k] = fnmadd(sign * b->damping[k], y[k], v_bar[k]);
     if (!(b->flags & BODY_SPRING)) return;
     if (b->kind != JOINT_BALL) {
         const mask out = gt(magnitude(beyond(q[b->qadr], b->limit)), rset(0));
-        q_bar[0] = fnmadd(sign * (rset(b->stiffness) + sel(out, rset(b->limit_k), rset(0))), y[0], q_bar[0]);
-        v_bar[0] = fnmadd(sign * sel(out, rset(b->limit_b), rset(0)), y[0], v_bar[0]);
+        q_bar[0] = fnmadd(sign * (b->stiffness + sel(out, b->limit_k, rset(0))), y[0], q_bar[0]);
+        v_bar[0] = fnmadd(sign * sel(out, b->limit_b, rset(0)), y[0], v_bar[0]);
         return;
     }
     // -f = (k + p) a + b_l (n.u) n with a = log(rest' R), n = a/|a|, p = k_l d/|a|, d beyond the cone, where n and p are not 0
@@ -260,7 +260,7 @@ FN void passive_pullback_body(const ctn_body *b, const real *q, const real *v, c
     const vec3 a = cone.s, n = cone.n, e = scale(vec(y[0], y[1], y[2]), sign), w = vec(u[0], u[1], u[2]);
     const real p = cone.k * cone.d * cone.i;
     const vec3 turned = scale(add_scaled(scale(w, dot(n, e)), e, dot(n, w)), cone.c * cone.i);  // by n, of the damper
-    vec3 g = add_scaled(scale(e, rset(b->stiffness) + p), n, (cone.k - p) * dot(n, e));
+    vec3 g = add_scaled(scale(e, b->stiffness + p), n, (cone.k - p) * dot(n, e));
     g = chart_velocity(vec(negate(a.x), negate(a.y), negate(a.z)), add(g, sub_scaled(turned, n, dot(n, turned))));  // D'
     q_bar[0] = q_bar[0] - g.x, q_bar[1] = q_bar[1] - g.y, q_bar[2] = q_bar[2] - g.z;
     const real s = cone.c * dot(n, e);
@@ -268,12 +268,12 @@ FN void passive_pullback_body(const ctn_body *b, const real *q, const real *v, c
 }
 
 /// Adds sign times the derivatives of the passive forces by q and v to matrices [nv][nv].
-KERNEL void passive_matrices(const ctn_model *m, const real *q, const real *v, real sign, double *const *by_q,
+KERNEL void passive_matrices(const lane_model *m, const real *q, const real *v, real sign, double *const *by_q,
                              double *const *by_v, int count)
 {
     const size_t n = (size_t)m->nv;
     for (int i = 0; i < m->nbody && m->passive; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         for (int row = 0; row < b->nv && (b->flags & BODY_PASSIVE); row++) {
             real y[3], qr[3], vr[3];
             for (int k = 0; k < 3; k++) y[k] = rset(k == row), qr[k] = vr[k] = rset(0);
@@ -288,14 +288,14 @@ KERNEL void passive_matrices(const ctn_model *m, const real *q, const real *v, r
 }
 
 /// The joint-space inertia as a matrix to be factored, after id_motion().
-KERNEL void inertia_nodes(const ctn_model *m, const id_work *work, tree_node *node)
+KERNEL void inertia_nodes(const lane_model *m, const id_work *work, tree_node *node)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const id_body *s = &work->body[i];
         tree_node *n = &node[i];
-        const real o = rset(0), J = rset(b->armature);
-        n->R = s->R, n->r = s->r, n->w = wrench_zero(), n->mass = rset(b->mass);
+        const real o = rset(0), J = b->armature;
+        n->R = s->R, n->r = s->r, n->w = wrench_zero(), n->mass = b->mass;
         n->k.xx = n->k.yy = n->k.zz = J, n->k.xy = n->k.xz = n->k.yz = o;
         n->A.xx = n->A.yy = n->A.zz = n->A.xy = n->A.xz = n->A.yz = o, n->h = zero3();
         if (b->flags & BODY_MASS) n->A = s->rigid.I, n->h = s->rigid.h;
@@ -304,7 +304,7 @@ KERNEL void inertia_nodes(const ctn_model *m, const id_work *work, tree_node *no
 
 /// From the derivatives of ID(q, v, qdd) to those of forward dynamics, qdd by q, v and tau: -H^-1 of the former less those of the
 /// passive forces, and H^-1; column by column, each by an O(N) solve. After id_motion() with qdd. column [nv]: scratch
-KERNEL void fd_matrices(const ctn_model *m, const real *q, const real *v, id_work *work, tree_factors *F, real *column,
+KERNEL void fd_matrices(const lane_model *m, const real *q, const real *v, id_work *work, tree_factors *F, real *column,
                         double *const *by_q, double *const *by_v, double *const *by_tau, int count)
 {
     const size_t n = (size_t)m->nv;

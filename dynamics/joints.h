@@ -8,7 +8,7 @@ typedef struct {
     unsigned flags;  // body_flag
 } joint_form;
 
-FN joint_form form_of(const ctn_body *b)
+FN joint_form form_of(const lane_body *b)
 {
     joint_form f;
     f.kind = b->kind, f.flags = b->flags;
@@ -51,7 +51,7 @@ FN joint_form form_revolute(unsigned flags)
     }
 
 /// Sine and cosine of the angle of a joint that turns about z, counted from the body's own x axis.
-FN void joint_sincos(const ctn_body *b, real q, real *s, real *c)
+FN void joint_sincos(const lane_body *b, real q, real *s, real *c)
 {
     sincos_quarters(q + rset(b->rest_angle), rset(b->quarter), s, c);
 }
@@ -67,7 +67,7 @@ FN mat3 turn_about_z(mat3 P, real s, real c)
 }
 
 /// World axes of the joint frame (before the joint moves), from those of the parent.
-FN mat3 joint_frame(const ctn_body *b, joint_form f, mat3 parent)
+FN mat3 joint_frame(const lane_body *b, joint_form f, mat3 parent)
 {
     if (f.flags & BODY_ROOT) return const33(b->C);
     if (f.flags & BODY_ABOUT_X) {
@@ -82,7 +82,7 @@ FN mat3 joint_frame(const ctn_body *b, joint_form f, mat3 parent)
 }
 
 /// World axes of the body, from those of the parent. q: the model's coordinates.
-FN mat3 body_axes(const ctn_body *b, joint_form f, mat3 parent, const real *q)
+FN mat3 body_axes(const lane_body *b, joint_form f, mat3 parent, const real *q)
 {
     const mat3 P = joint_frame(b, f, parent);
     switch (f.kind) {
@@ -98,7 +98,7 @@ FN mat3 body_axes(const ctn_body *b, joint_form f, mat3 parent, const real *q)
 }
 
 /// From the parent's origin to the body's, in world axes. z: the body's axis, after the joint.
-FN vec3 body_offset(const ctn_body *b, joint_form f, mat3 parent, vec3 z, const real *q)
+FN vec3 body_offset(const lane_body *b, joint_form f, mat3 parent, vec3 z, const real *q)
 {
     vec3 r = f.flags & BODY_ROOT ? const3(b->r0) : f.flags & BODY_OFFSET ? mul(parent, const3(b->r0)) : zero3();
     if (f.kind == JOINT_PRISMATIC) r = add_scaled(r, z, q[b->qadr]);
@@ -111,7 +111,7 @@ FN vec3 body_offset(const ctn_body *b, joint_form f, mat3 parent, vec3 z, const 
 FN bool has_arm(joint_form f) { return (f.flags & BODY_OFFSET) || f.kind == JOINT_PRISMATIC || f.kind == JOINT_HELICAL; }
 
 /// The joint's own angular velocity and velocity of the body's origin, in world axes: S v.
-FN vec3 joint_turn(const ctn_body *b, joint_form f, mat3 R, const real *v)
+FN vec3 joint_turn(const lane_body *b, joint_form f, mat3 R, const real *v)
 {
     switch (f.kind) {
     case JOINT_REVOLUTE:
@@ -121,7 +121,7 @@ FN vec3 joint_turn(const ctn_body *b, joint_form f, mat3 R, const real *v)
     }
 }
 
-FN vec3 joint_slide(const ctn_body *b, joint_form f, mat3 R, const real *v)
+FN vec3 joint_slide(const lane_body *b, joint_form f, mat3 R, const real *v)
 {
     switch (f.kind) {
     case JOINT_PRISMATIC: return scale(R.z, v[b->vadr]);

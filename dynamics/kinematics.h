@@ -12,10 +12,10 @@ typedef struct {
 } twist;
 
 /// World axes and origin of every body, by the forward recursion. T [nbody]
-KERNEL void body_poses(const ctn_model *m, const real *q, pose *T)
+KERNEL void body_poses(const lane_model *m, const real *q, pose *T)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         if (b->flags & BODY_ROOT) {
             T[i].R = body_axes(b, form_of(b), T[i].R, q);
             T[i].p = body_offset(b, form_of(b), T[i].R, T[i].R.z, q);
@@ -28,10 +28,10 @@ KERNEL void body_poses(const ctn_model *m, const real *q, pose *T)
 }
 
 /// Twists of every body at its origin. V [nbody]
-KERNEL void body_twists(const ctn_model *m, const pose *T, const real *v, twist *V)
+KERNEL void body_twists(const lane_model *m, const pose *T, const real *v, twist *V)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         twist t;
         t.w = t.v = zero3();
         if (!(b->flags & BODY_ROOT)) {
@@ -52,7 +52,7 @@ FN void store33(real *a, mat3 M)
 }
 FN void store3(real *a, vec3 v) { a[0] = v.x, a[1] = v.y, a[2] = v.z; }
 
-FN pose link_pose(const ctn_model *m, int link, const pose *T)
+FN pose link_pose(const lane_model *m, int link, const pose *T)
 {
     const ctn_frame *F = &m->frames[link];
     pose L;
@@ -66,7 +66,7 @@ FN pose link_pose(const ctn_model *m, int link, const pose *T)
 }
 
 /// R [nlink][9] row-major, p [nlink][3] of the links. T [nbody]: scratch
-KERNEL void forward_kinematics(const ctn_model *m, const real *q, pose *T, real *R, real *p)
+KERNEL void forward_kinematics(const lane_model *m, const real *q, pose *T, real *R, real *p)
 {
     body_poses(m, q, T);
     for (int l = 0; l < m->nlink; l++) {
@@ -77,7 +77,7 @@ KERNEL void forward_kinematics(const ctn_model *m, const real *q, pose *T, real 
 }
 
 /// t [nlink][6] of the links. T, V [nbody]: scratch
-KERNEL void link_twists(const ctn_model *m, const real *q, const real *v, pose *T, twist *V, real *t)
+KERNEL void link_twists(const lane_model *m, const real *q, const real *v, pose *T, twist *V, real *t)
 {
     body_poses(m, q, T);
     body_twists(m, T, v, V);
@@ -94,7 +94,7 @@ KERNEL void link_twists(const ctn_model *m, const real *q, const real *v, pose *
 }
 
 /// J [6][nv] of a link: column j is S_j at the link's origin for joints on the way to the world, else zero. T [nbody]: scratch
-KERNEL void link_jacobian(const ctn_model *m, const real *q, int link, pose *T, real *J)
+KERNEL void link_jacobian(const lane_model *m, const real *q, int link, pose *T, real *J)
 {
     const int n = m->nv;
     body_poses(m, q, T);
@@ -102,7 +102,7 @@ KERNEL void link_jacobian(const ctn_model *m, const real *q, int link, pose *T, 
     if (m->frames[link].body < 0) return;
     const vec3 p = link_pose(m, link, T).p;
     for (int i = m->frames[link].body; i >= 0; i = m->bodies[i].parent) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const vec3 arm = sub(p, T[i].p);
         for (int k = 0; k < b->nv; k++) {
             const real one = rset(1), o = rset(0);
@@ -128,33 +128,33 @@ KERNEL void link_jacobian(const ctn_model *m, const real *q, int link, pose *T, 
 
 /// Sums over the model: kinetic (rotors of armature too), potential of gravity, linear momentum [3], angular momentum [3]
 /// about the world origin, centre of mass [3]: sums [11]. Bodies in their order. T, V [nbody]: scratch
-KERNEL void totals(const ctn_model *m, const real *q, const real *v, pose *T, twist *V, real *sums)
+KERNEL void totals(const lane_model *m, const real *q, const real *v, pose *T, twist *V, real *sums)
 {
     body_poses(m, q, T);
     body_twists(m, T, v, V);
     real kinetic = rset(0);
-    vec3 moment = const3(m->fixed_moment), l = zero3(), h = zero3();
+    vec3 moment = load3(m->fixed_moment), l = zero3(), h = zero3();
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         if (b->flags & BODY_ARMATURE)
-            for (int k = 0; k < b->nv; k++) kinetic = fmadd(rset(0.5 * b->armature) * v[b->vadr + k], v[b->vadr + k], kinetic);
+            for (int k = 0; k < b->nv; k++) kinetic = fmadd(rset(0.5) * b->armature * v[b->vadr + k], v[b->vadr + k], kinetic);
         if (!(b->flags & BODY_MASS)) continue;
         const mat3 R = T[i].R;
-        const vec3 w = V[i].w, u = V[i].v, c = mul(R, const3(b->h));
-        const real mass = rset(b->mass);
+        const vec3 w = V[i].w, u = V[i].v, c = mul(R, load3(b->h));
+        const real mass = b->mass;
         const vec3 p = add(scale(u, mass), cross(w, c));                             // linear momentum
-        const vec3 s = add(mul(R, smul(const_sym(b->I), tmul(R, w))), cross(c, u));  // about the body's origin
+        const vec3 s = add(mul(R, smul(load_sym(b->I), tmul(R, w))), cross(c, u));  // about the body's origin
         kinetic = fmadd(rset(0.5), dot_add(dot(w, s), u, p), kinetic);
         moment = add(moment, add_scaled(c, T[i].p, mass));
         l = add(l, p);
         h = add(h, cross_add(s, T[i].p, p));
     }
-    const vec3 g = const3(m->gravity);
+    const vec3 g = load3(m->gravity);
     sums[0] = kinetic;
     sums[1] = negate(dot(g, moment));
     store3(sums + 2, l);
     store3(sums + 5, h);
-    store3(sums + 8, scale(moment, rset(m->mass > 0 ? 1 / m->mass : 0)));
+    store3(sums + 8, scale(moment, sel(gt(m->mass, rset(0)), rset(1) / m->mass, rset(0))));
 }
 
 #endif

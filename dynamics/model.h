@@ -1,4 +1,4 @@
-/// The compiled model: what every kernel reads and none writes. Built by sim/compile.c.
+/// The compiled model, built by sim/compile.c. Kernels read it with the constants of each lane's world in it (lane_model.h).
 ///
 /// A *body* is one elementary joint with the rigid mass that moves behind it. Joints of several degrees of freedom are runs of
 /// elementary ones: universal = two revolutes, planar = two prismatics and a revolute, free = translation and ball; the bodies
@@ -56,34 +56,47 @@ enum {
         BODY_ROOT | BODY_NEXT | BODY_LEAF | BODY_FORK | BODY_LAST | BODY_MASS | BODY_OFFSET | BODY_ABOUT_X,  // that count
 };
 
+/// How a body is joined to the tree: the same in every world.
+#define BODY_STRUCTURE                                                                                                           \
+    int kind; /* joint_kind */                                                                                                   \
+    body_form form;                                                                                                              \
+    int parent;     /* body, -1: the world */                                                                                    \
+    int end;        /* the body after the last one of its subtree */                                                             \
+    int qadr, vadr; /* a parent's are before its children's */                                                                   \
+    int dof;        /* the first of its degrees of freedom, counted in the order of the bodies */                                \
+    unsigned flags;                                                                                                              \
+    int nv;                                                                                                                      \
+    double ca, sa;     /* BODY_ABOUT_X: cos and sin of the turn about the parent's x */                                          \
+    double rest_angle; /* added to q of a joint about z ... */                                                                   \
+    double quarter;    /* ... and so many quarter turns, exactly */                                                              \
+    double r0[3];      /* joint origin in the parent's frame, m */                                                               \
+    double C[9];       /* joint frame in the parent's frame, row-major */                                                        \
+    double pitch;      /* helical, m/rad */                                                                                      \
+    double extent;     /* m, scale of the subtree: radii of gyration and offsets added up, strokes of sliding joints left out */
+
+/// What may differ from world to world (catena/parameters.h), as numbers of the type `number`: double here, a lane in lane_model.h.
+#define BODY_CONSTANTS(number)                                                                                                   \
+    number mass;              /* kg */                                                                                           \
+    number subtree_mass;      /* kg, of the body and all that hang on it */                                                      \
+    number h[3];              /* first moment of mass, kg m */                                                                   \
+    number S[6];              /* second moment of mass about the origin, kg m^2: xx yy zz xy xz yz */                            \
+    number I[6];              /* rotational inertia about the origin, kg m^2: xx yy zz xy xz yz */                               \
+    number armature;          /* kg m^2 or kg */                                                                                 \
+    number damping[3];        /* N m s/rad or N s/m */                                                                           \
+    number stiffness;         /* N m/rad or N/m */                                                                               \
+    number rest[4];           /* rad or m; ball: quaternion */                                                                   \
+    number limit[2];          /* lo, hi; ball: 0, half angle of the cone about rest; +-infinity: none */                         \
+    number limit_k, limit_b;  /* stiffness and damping of the limits */                                                          \
+    number force_scale[2];    /* scales of a residual row (theory.md 3.3): m g L^r and m L^(1+r), r = 1 for rotations */
+
+typedef struct body_constants {
+    BODY_CONSTANTS(double)
+} body_constants;
+enum { BODY_NUMBERS = sizeof(body_constants) / sizeof(double) };
+
 typedef struct ctn_body {
-    int kind;  // joint_kind
-    body_form form;
-    int parent;      // body, -1: the world
-    int end;         // the body after the last one of its subtree
-    int qadr, vadr;  // a parent's are before its children's
-    int dof;         // the first of its degrees of freedom, counted in the order of the bodies
-    unsigned flags;
-    int nv;
-    double ca, sa;            // BODY_ABOUT_X: cos and sin of the turn about the parent's x
-    double rest_angle;        // added to q of a joint about z ...
-    double quarter;           // ... and so many quarter turns, exactly
-    double r0[3];             // joint origin in the parent's frame, m
-    double C[9];              // joint frame in the parent's frame, row-major
-    double mass;              // kg
-    double subtree_mass;      // kg, of the body and all that hang on it
-    double h[3];              // first moment of mass, kg m
-    double S[6];              // second moment of mass about the origin, kg m^2: xx yy zz xy xz yz
-    double I[6];              // rotational inertia about the origin, kg m^2: xx yy zz xy xz yz
-    double pitch;             // helical, m/rad
-    double armature;          // kg m^2 or kg
-    double damping[3];        // N m s/rad or N s/m
-    double stiffness;         // N m/rad or N/m
-    double rest[4];           // rad or m; ball: quaternion
-    double limit[2];          // lo, hi; ball: 0, half angle of the cone about rest; +-infinity: none
-    double limit_k, limit_b;  // stiffness and damping of the limits
-    double extent;          // m, scale of the subtree: radii of gyration and offsets added up, strokes of sliding joints left out
-    double force_scale[2];  // scales of a residual row (theory.md 3.3): m g L^r and m L^(1+r), r = 1 for rotations
+    BODY_STRUCTURE
+    BODY_CONSTANTS(double)
 } ctn_body;
 
 /// A link's frame in its body's frame.

@@ -4,10 +4,10 @@
 
 /// Adds to q_bar and v_bar [nv] the gradients of sign lambda'ID by q and v, after id_motion(): one pass outwards with the virtual
 /// motion of velocities lambda, one inwards with what it meets. O(N).
-KERNEL void id_pullback(const ctn_model *m, id_work *work, const real *lambda, real sign, real *q_bar, real *v_bar)
+KERNEL void id_pullback(const lane_model *m, id_work *work, const real *lambda, real sign, real *q_bar, real *v_bar)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const joint_form f = form_of(b);
         const id_body *s = &work->body[i];
         twist V;
@@ -20,12 +20,12 @@ KERNEL void id_pullback(const ctn_model *m, id_work *work, const real *lambda, r
         if (!(b->flags & BODY_MASS)) continue;
         // the sum of 2 m u x y over particles with velocities u, and y in the virtual motion
         const vec3 h = s->rigid.h, w = s->V.w;
-        const wrench I = work->w[i] = rigid_wrench(s->rigid, rset(b->mass), V.w, V.v);
+        const wrench I = work->w[i] = rigid_wrench(s->rigid, b->mass, V.w, V.v);
         const vec3 t = add(cross_add(cross(s->V.v, I.f), cross(w, h), V.v), smul(second_moment(s->rigid.I), cross(w, V.w)));
         work->turn[i] = scale(t, rset(2));
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const id_body *s = &work->body[i];
         const wrench w = work->w[i];
         const vec3 spin = work->turn[i];
@@ -49,10 +49,10 @@ KERNEL void id_pullback(const ctn_model *m, id_work *work, const real *lambda, r
 }
 
 /// Adds to q_bar and v_bar the gradients of sign y'f, f the passive forces. y, q_bar, v_bar [nv].
-KERNEL void passive_pullback(const ctn_model *m, const real *q, const real *v, const real *y, real sign, real *q_bar, real *v_bar)
+KERNEL void passive_pullback(const lane_model *m, const real *q, const real *v, const real *y, real sign, real *q_bar, real *v_bar)
 {
     for (int i = 0; i < m->nbody && m->passive; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         if (b->flags & BODY_PASSIVE) passive_pullback_body(b, q, v, y + b->vadr, sign, q_bar + b->vadr, v_bar + b->vadr);
     }
 }

@@ -20,7 +20,7 @@ typedef struct {
 } rnea_work;
 
 /// Turns a vector from the parent's axes into the joint frame, and back.
-FN vec3 into_joint(const ctn_body *b, joint_form f, vec3 a)
+FN vec3 into_joint(const lane_body *b, joint_form f, vec3 a)
 {
     if (f.flags & BODY_ABOUT_X) {
         const real c = rset(b->ca), s = rset(b->sa);
@@ -28,7 +28,7 @@ FN vec3 into_joint(const ctn_body *b, joint_form f, vec3 a)
     }
     return tmul(const33(b->C), a);
 }
-FN vec3 out_of_joint(const ctn_body *b, joint_form f, vec3 a)
+FN vec3 out_of_joint(const lane_body *b, joint_form f, vec3 a)
 {
     if (f.flags & BODY_ABOUT_X) {
         const real c = rset(b->ca), s = rset(b->sa);
@@ -58,7 +58,7 @@ FN vec3 out_of_body(joint_form f, vec3 a, real s, real c, const mat3 *R)
 }
 
 /// One body of the pass outwards. M: the motion of the body before, then of this one; g: gravity, negated.
-FN void rnea_outward_body(const ctn_body *b, joint_form f, int i, vec3 g, const real *q, const real *v, const real *a,
+FN void rnea_outward_body(const lane_body *b, joint_form f, int i, vec3 g, const real *q, const real *v, const real *a,
                           rnea_work *work, rnea_motion *motion)
 {
     rnea_motion M = *motion;
@@ -107,28 +107,28 @@ FN void rnea_outward_body(const ctn_body *b, joint_form f, int i, vec3 g, const 
     } else if (f.kind == JOINT_TRANSLATION) M.a = add(M.a, vec(aj[0], aj[1], aj[2]));
 
     if (f.flags & BODY_MASS) {
-        const vec3 h = const3(b->h);
-        const sym3 I = const_sym(b->I);
-        s->w.f = cross_add(cross_add(scale(M.a, rset(b->mass)), M.al, h), M.w, cross(M.w, h));
+        const vec3 h = load3(b->h);
+        const sym3 I = load_sym(b->I);
+        s->w.f = cross_add(cross_add(scale(M.a, b->mass), M.al, h), M.w, cross(M.w, h));
         s->w.n = cross_add(add(cross(h, M.a), smul(I, M.al)), M.w, smul(I, M.w));
     }
     if (f.flags & BODY_FORK) work->motion[i] = M;
     *motion = M;
 }
 
-KERNEL void rnea_outward(const ctn_model *m, const real *q, const real *v, const real *a, rnea_work *work)
+KERNEL void rnea_outward(const lane_model *m, const real *q, const real *v, const real *a, rnea_work *work)
 {
     rnea_motion M;
     M.w = M.al = M.a = zero3();
-    const vec3 g = vec(rset(-m->gravity[0]), rset(-m->gravity[1]), rset(-m->gravity[2]));
+    const vec3 g = vec(negate(m->gravity[0]), negate(m->gravity[1]), negate(m->gravity[2]));
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         BY_FORM(b, f, rnea_outward_body(b, f, i, g, q, v, a, work, &M))
     }
 }
 
 /// One body of the pass inwards. next: the wrench of the subtree of the body after it, then of its own.
-FN void rnea_inward_body(const ctn_body *b, joint_form f, int i, const real *q, const real *a, rnea_work *work, real *tau,
+FN void rnea_inward_body(const lane_body *b, joint_form f, int i, const real *q, const real *a, rnea_work *work, real *tau,
                          wrench *next)
 {
     const rnea_body *s = &work->body[i];
@@ -148,7 +148,7 @@ FN void rnea_inward_body(const ctn_body *b, joint_form f, int i, const real *q, 
     case JOINT_TRANSLATION: t[0] = w.f.x, t[1] = w.f.y, t[2] = w.f.z; break;
     }
     if (b->flags & BODY_ARMATURE)
-        for (int k = 0; k < b->nv; k++) t[k] = fmadd(rset(b->armature), a[b->vadr + k], t[k]);
+        for (int k = 0; k < b->nv; k++) t[k] = fmadd(b->armature, a[b->vadr + k], t[k]);
     if (f.flags & BODY_ROOT) return;
 
     if (f.kind == JOINT_PRISMATIC || f.kind == JOINT_HELICAL) {
@@ -165,17 +165,17 @@ FN void rnea_inward_body(const ctn_body *b, joint_form f, int i, const real *q, 
     else work->hand[b->parent] = wrench_add(work->hand[b->parent], w);
 }
 
-KERNEL void rnea_inward(const ctn_model *m, const real *q, const real *a, rnea_work *work, real *tau)
+KERNEL void rnea_inward(const lane_model *m, const real *q, const real *a, rnea_work *work, real *tau)
 {
     wrench next = wrench_zero();
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         BY_FORM(b, f, rnea_inward_body(b, f, i, q, a, work, tau, &next))
     }
 }
 
 /// tau = H a + c(q, v)
-KERNEL void rnea(const ctn_model *m, const real *q, const real *v, const real *a, rnea_work *work, real *tau)
+KERNEL void rnea(const lane_model *m, const real *q, const real *v, const real *a, rnea_work *work, real *tau)
 {
     rnea_outward(m, q, v, a, work);
     rnea_inward(m, q, a, work, tau);

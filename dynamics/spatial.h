@@ -21,6 +21,7 @@ FN vec3 vec(real x, real y, real z)
 }
 FN vec3 zero3(void) { return vec(rset(0), rset(0), rset(0)); }
 FN vec3 const3(const double *c) { return vec(rset(c[0]), rset(c[1]), rset(c[2])); }
+FN vec3 load3(const real *c) { return vec(c[0], c[1], c[2]); }
 FN vec3 add(vec3 a, vec3 b) { return vec(a.x + b.x, a.y + b.y, a.z + b.z); }
 FN vec3 sub(vec3 a, vec3 b) { return vec(a.x - b.x, a.y - b.y, a.z - b.z); }
 FN vec3 scale(vec3 a, real s) { return vec(a.x * s, a.y * s, a.z * s); }
@@ -66,10 +67,10 @@ FN mat3 const33(const double *c)
     R.z = vec(rset(c[2]), rset(c[5]), rset(c[8]));
     return R;
 }
-FN sym3 const_sym(const double *c)
+FN sym3 load_sym(const real *c)
 {
     sym3 S;
-    S.xx = rset(c[0]), S.yy = rset(c[1]), S.zz = rset(c[2]), S.xy = rset(c[3]), S.xz = rset(c[4]), S.yz = rset(c[5]);
+    S.xx = c[0], S.yy = c[1], S.zz = c[2], S.xy = c[3], S.xz = c[4], S.yz = c[5];
     return S;
 }
 FN vec3 smul(sym3 S, vec3 a)

@@ -52,7 +52,7 @@ FN wrench carried(vec3 s, vec3 l, wrench w)
     return x;
 }
 
-FN void tree_factor3(const ctn_body *b, const tree_node *n, inertia6 *P, tree_pivot3 *s)
+FN void tree_factor3(const lane_body *b, const tree_node *n, inertia6 *P, tree_pivot3 *s)
 {
     const bool ball = b->kind == JOINT_BALL;
     s->D = ldl_factor(sym_add(ball ? P->A : P->D, ball ? turn(n->R, n->k) : n->k));
@@ -68,7 +68,7 @@ FN void tree_factor3(const ctn_body *b, const tree_node *n, inertia6 *P, tree_pi
     *P = inertia_eliminate3(*P, Ua, Ul, s->G);
 }
 
-FN void tree_factor1(const ctn_body *b, const tree_node *n, inertia6 *P, tree_pivot1 *s)
+FN void tree_factor1(const lane_body *b, const tree_node *n, inertia6 *P, tree_pivot1 *s)
 {
     vec3 turn_axis, slide_axis;
     subspace_column(b, form_of(b), n->R, 0, &turn_axis, &slide_axis);
@@ -81,11 +81,11 @@ FN void tree_factor1(const ctn_body *b, const tree_node *n, inertia6 *P, tree_pi
 }
 
 /// Factors the matrix that F->node describes.
-KERNEL void tree_factor(const ctn_model *m, tree_factors *F)
+KERNEL void tree_factor(const lane_model *m, tree_factors *F)
 {
     for (int i = 0; i < m->nbody; i++) F->P[i] = inertia_rigid(F->node[i].A, F->node[i].h, F->node[i].mass);
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         if (b->nv == 3) tree_factor3(b, &F->node[i], &F->P[i], &F->pivot[i].three);
         else tree_factor1(b, &F->node[i], &F->P[i], &F->pivot[i].one);
         if (!(b->flags & BODY_ROOT)) F->P[b->parent] = inertia_add(F->P[b->parent], inertia_shift(F->P[i], F->node[i].r));
@@ -93,10 +93,10 @@ KERNEL void tree_factor(const ctn_model *m, tree_factors *F)
 }
 
 /// The half of a solve that goes outwards: x [nv] <- x - D^-1 U' d, d <- d + S x. In: D^-1 u, of balls in world axes.
-KERNEL void tree_outward(const ctn_model *m, tree_factors *F, real *x_)
+KERNEL void tree_outward(const lane_model *m, tree_factors *F, real *x_)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const tree_node *n = &F->node[i];
         const tree_pivot *s = &F->pivot[i];
         const bool root_body = b->flags & BODY_ROOT;
@@ -126,11 +126,11 @@ KERNEL void tree_outward(const ctn_model *m, tree_factors *F, real *x_)
 }
 
 /// x with H x = b. b, x [nv], may be the same.
-KERNEL void tree_solve(const ctn_model *m, tree_factors *F, const real *b_, real *x_)
+KERNEL void tree_solve(const lane_model *m, tree_factors *F, const real *b_, real *x_)
 {
     for (int i = 0; i < m->nbody; i++) F->p[i] = wrench_zero();
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const tree_node *n = &F->node[i];
         const tree_pivot *s = &F->pivot[i];
         wrench p = F->p[i];

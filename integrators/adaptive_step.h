@@ -19,14 +19,14 @@ typedef struct {
 } adaptive_counts;
 
 /// The unit of a joint's coordinates: rad, or m.
-FN real joint_unit(const ctn_body *b)
+FN real joint_unit(const lane_body *b)
 {
     const bool slides = b->kind == JOINT_PRISMATIC || b->kind == JOINT_TRANSLATION;
     return rset(slides && b->extent > 0 ? b->extent : 1);
 }
 
 /// Length of the joint's entries of x [nv].
-FN real joint_length(const ctn_body *b, const real *x)
+FN real joint_length(const lane_body *b, const real *x)
 {
     real sum = rset(0);
     for (int k = b->vadr; k < b->vadr + b->nv; k++) sum = fmadd(x[k], x[k], sum);
@@ -34,7 +34,7 @@ FN real joint_length(const ctn_body *b, const real *x)
 }
 
 /// rho: the largest |v|/s of any joint. x [nv]
-KERNEL real largest_rate(const ctn_model *m, const real *x)
+KERNEL real largest_rate(const lane_model *m, const real *x)
 {
     real most = rset(0);
     for (int i = 0; i < m->nbody; i++) most = larger(most, joint_length(&m->bodies[i], x) / joint_unit(&m->bodies[i]));
@@ -42,7 +42,7 @@ KERNEL real largest_rate(const ctn_model *m, const real *x)
 }
 
 /// The error e of a joint's coordinates after the increment u, as above; each [nv] of the joint.
-FN real coordinate_error(const ctn_body *b, const real *u, const real *e)
+FN real coordinate_error(const lane_body *b, const real *u, const real *e)
 {
     real length = rset(0), sum = rset(0);
     for (int k = 0; k < b->nv; k++) length = fmadd(u[k], u[k], length), sum = fmadd(e[k], e[k], sum);
@@ -51,12 +51,12 @@ FN real coordinate_error(const ctn_body *b, const real *u, const real *e)
 
 /// The error of a part of size h from velocities v to w by the increments u, as above; eq, ev [nv]: estimated errors of u and w. NaN
 /// or infinite if any of them is.
-KERNEL real error_norm(const ctn_model *m, real h, const real *u, const real *v, const real *w, const real *eq, const real *ev)
+KERNEL real error_norm(const lane_model *m, real h, const real *u, const real *v, const real *w, const real *eq, const real *ev)
 {
     const real rho = larger(larger(largest_rate(m, v), largest_rate(m, w)), rset(0.01) / h);
     real most = rset(0);
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const real q = coordinate_error(b, u + b->vadr, eq + b->vadr);
         most = larger(most, larger(q, joint_length(b, ev) / (joint_unit(b) * rho)));
     }
@@ -65,7 +65,7 @@ KERNEL real error_norm(const ctn_model *m, real h, const real *u, const real *v,
 
 /// The error of the step from v that dop853 has left in `work`: its estimate of order 5, made smaller where that of order 3 says that
 /// the step is well within the range of convergence, so that it is of order 8. [Hairer, Norsett, Wanner, section II.10]
-KERNEL real dop853_norm(const ctn_model *m, real h, const real *v, explicit_work *work)
+KERNEL real dop853_norm(const lane_model *m, real h, const real *v, explicit_work *work)
 {
     real n[2];
     for (int e = 0; e < 2; e++) {
@@ -85,19 +85,19 @@ KERNEL real dop853_norm(const ctn_model *m, real h, const real *v, explicit_work
 
 /// A size to begin with: in which velocities, or accelerations from rest, move no joint by more than the fraction of its unit that
 /// meets the tolerance with an error of this order; `most` for a tree at rest. accel [nv]
-KERNEL real first_size(const ctn_model *m, const real *v, const real *accel, double tolerance, double order, real most)
+KERNEL real first_size(const lane_model *m, const real *v, const real *accel, double tolerance, double order, real most)
 {
     const real rate = larger(largest_rate(m, v), root(largest_rate(m, accel)));
     const real part = tolerance < 1 ? small_power(rset(tolerance), 1 / order) : rset(1);
     return sel(gt(rate * most, part), larger(part / rate, rset(LEAST_PART) * most), most);
 }
 
-/// One step of cfg->dt in the lanes `active`, by dop853. Where it is not completed the state is that of the last part that was, and
+/// One step of m->dt in the lanes `active`, by dop853. Where it is not completed the state is that of the last part that was, and
 /// *at (0..1) tells which. part: takes note of the last one; may be NULL. Returns where it was completed.
-KERNEL mask adaptive_step(const ctn_model *m, const ctn_batch_config *cfg, real *q, real *v, step_control *control,
+KERNEL mask adaptive_step(const lane_model *m, const ctn_batch_config *cfg, real *q, real *v, step_control *control,
                           interpolant *part, const real *tau, mask active, explicit_work *work, adaptive_counts *count, real *at)
 {
-    const real one = rset(1), zero = rset(0), end = rset(cfg->dt);
+    const real one = rset(1), zero = rset(0), end = m->dt;
     const mask fresh = both(active, le(control->size, zero));
     mask running = active, repeated = none_of();
     real here = zero;

@@ -21,7 +21,7 @@ FN int adjoint_ways(const ctn_batch_config *cfg) { return position_based(cfg->me
 
 /// Makes ready for adjoint_step() of the step of size h from W->before to W->after under W->tau, if it was carried out in the way
 /// `way`: returns the lanes of which it was. h = 0: of project_rates().
-KERNEL mask adjoint_prepare(const ctn_model *m, const ctn_batch_config *cfg, double h, int way, adjoint_work *W)
+KERNEL mask adjoint_prepare(const lane_model *m, const ctn_batch_config *cfg, double h, int way, adjoint_work *W)
 {
     W->h = h;
     if (h == 0) return not_(none_of());
@@ -39,7 +39,7 @@ KERNEL mask adjoint_prepare(const ctn_model *m, const ctn_batch_config *cfg, dou
 }
 
 /// W->before_bar from W->after_bar; adds to W->tau_bar.
-KERNEL void adjoint_step(const ctn_model *m, const ctn_batch_config *cfg, adjoint_work *W)
+KERNEL void adjoint_step(const lane_model *m, const ctn_batch_config *cfg, adjoint_work *W)
 {
     const state_bar *after = &W->after_bar, *before = &W->before_bar;
     const position_state S = as_position(&W->after);
@@ -52,7 +52,7 @@ KERNEL void adjoint_step(const ctn_model *m, const ctn_batch_config *cfg, adjoin
 }
 
 /// W->q_bar and W->v_bar, by the q and v from which W->before has started, from W->before_bar. v [nv]: those velocities.
-KERNEL void adjoint_start(const ctn_model *m, const ctn_batch_config *cfg, const real *v, adjoint_work *W)
+KERNEL void adjoint_start(const lane_model *m, const ctn_batch_config *cfg, const real *v, adjoint_work *W)
 {
     const state_bar *bar = &W->before_bar;
     for (int k = 0; k < m->nv; k++) W->q_bar[k] = W->v_bar[k] = rset(0);
@@ -63,7 +63,7 @@ KERNEL void adjoint_start(const ctn_model *m, const ctn_batch_config *cfg, const
 }
 
 /// Adds to W->after_bar what W->q_bar and W->v_bar make, which are by q and v as read from W->after.
-KERNEL void adjoint_output(const ctn_model *m, const ctn_batch_config *cfg, adjoint_work *W)
+KERNEL void adjoint_output(const lane_model *m, const ctn_batch_config *cfg, adjoint_work *W)
 {
     const state_bar *bar = &W->after_bar;
     const position_state S = as_position(&W->after);

@@ -46,7 +46,7 @@ FN variational_state as_variational(const block_state *S)
 }
 
 /// Velocities [nv] of the state.
-KERNEL const real *block_velocity(const ctn_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
+KERNEL const real *block_velocity(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
 {
     if (cfg->method == CTN_VARIATIONAL) momentum_velocity(m, S->q, S->p, &W->po.aba, W->out);
     else if (position_based(cfg->method)) {
@@ -57,7 +57,7 @@ KERNEL const real *block_velocity(const ctn_model *m, const ctn_batch_config *cf
 }
 
 /// Energy of the state; for position-based methods the placements at it are in W->po.one.W.start.
-KERNEL energy_parts block_energy(const ctn_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
+KERNEL energy_parts block_energy(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
 {
     if (position_based(cfg->method)) { return position_energy(m, S->q, S->v, S->V, W->po.one.W.start, W->po.p); }
     real sums[11];
@@ -68,11 +68,11 @@ KERNEL energy_parts block_energy(const ctn_model *m, const ctn_batch_config *cfg
 }
 
 /// Takes over q and v [nq], [nv].
-KERNEL void block_set(const ctn_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *q,
+KERNEL void block_set(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *q,
                       const real *v)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         if (b->kind == JOINT_BALL) quat_store(S->q + b->qadr, quat_normalised(quat_load(q + b->qadr)));
         else
             for (int k = 0; k < b->nv; k++) S->q[b->qadr + k] = q[b->qadr + k];
@@ -113,7 +113,7 @@ FN void note_energy(block_counts *c, energy_parts now, mask where)
 }
 
 /// `steps` steps of the lanes that are not frozen (counts->frozen says which are). energy: keep its ledger, which costs a pass a step.
-KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau, int steps,
+KERNEL void block_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau, int steps,
                        bool energy, block_counts *counts)
 {
     const real one = rset(1), zero = rset(0);
@@ -170,11 +170,11 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
             c->frozen = sel(active, k.frozen, c->frozen);
             c->steps = c->steps + sel(done, one, zero);
         } else {
-            const real calls = rset(explicit_step(m, cfg->method, S->q, S->v, tau, rset(cfg->dt), &W->ex));
+            const real calls = rset(explicit_step(m, cfg->method, S->q, S->v, tau, m->dt, &W->ex));
             c->evaluations = c->evaluations + sel(active, calls, zero);
             mask far;
             done = both(active, config_valid(m, W->ex.x, W->ex.w, &far));
-            if (dense) start_part(m, dense, S->q, S->v, tau, rset(cfg->dt), done);
+            if (dense) start_part(m, dense, S->q, S->v, tau, m->dt, done);
             if (energy) add_flow(&c->flow, W->ex.flow, done);
             for (int k = 0; k < m->nq; k++) S->q[k] = sel(done, W->ex.x[k], S->q[k]);
             for (int k = 0; k < m->nv; k++) S->v[k] = sel(done, W->ex.w[k], S->v[k]);
@@ -188,7 +188,7 @@ KERNEL void block_step(const ctn_model *m, const ctn_batch_config *cfg, block_st
 }
 
 /// The state at t (0 to 1) of the part that was carried out last, into x [nq] and w [nv]. fit: find the coefficients first.
-KERNEL void block_interpolate(const ctn_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, double t, bool fit,
+KERNEL void block_interpolate(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, double t, bool fit,
                               real *x, real *w)
 {
     const bool position = position_based(cfg->method);

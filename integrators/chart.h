@@ -4,10 +4,10 @@
 #define CATENA_CHART_H
 
 /// x = q (+) u. q, x [nq]; u [nv]. x may be q.
-KERNEL void config_add(const ctn_model *m, const real *q, const real *u, real *x)
+KERNEL void config_add(const lane_model *m, const real *q, const real *u, real *x)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const real *a = q + b->qadr, *d = u + b->vadr;
         real *y = x + b->qadr;
         if (b->kind == JOINT_BALL) quat_store(y, quat_normalised(quat_mul(quat_load(a), quat_exp(vec(d[0], d[1], d[2])))));
@@ -17,10 +17,10 @@ KERNEL void config_add(const ctn_model *m, const real *q, const real *u, real *x
 }
 
 /// The rate of the chart's coordinates: du/dt of q (+) u while the joints move with v. u, v, du [nv].
-KERNEL void chart_rate(const ctn_model *m, const real *u, const real *v, real *du)
+KERNEL void chart_rate(const lane_model *m, const real *u, const real *v, real *du)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const real *a = u + b->vadr, *w = v + b->vadr;
         real *d = du + b->vadr;
         if (b->kind == JOINT_BALL) {
@@ -32,13 +32,13 @@ KERNEL void chart_rate(const ctn_model *m, const real *u, const real *v, real *d
 }
 
 /// Where all coordinates are finite and no angle is beyond CTN_MAX_ANGLE; `far` tells the latter from the former.
-KERNEL mask config_valid(const ctn_model *m, const real *q, const real *v, mask *far)
+KERNEL mask config_valid(const lane_model *m, const real *q, const real *v, mask *far)
 {
     real zero = rset(0), most = rset(0);
     for (int k = 0; k < m->nq; k++) zero = fmadd(q[k], rset(0), zero);
     for (int k = 0; k < m->nv; k++) zero = fmadd(v[k], rset(0), zero);
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         if (b->kind != JOINT_REVOLUTE && b->kind != JOINT_HELICAL) continue;
         const real a = magnitude(q[b->qadr]);
         most = sel(gt(a, most), a, most);

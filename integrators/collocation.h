@@ -71,10 +71,10 @@ FN void set_step_size(solve *W, real h)
 }
 
 /// Placements at q: the ones that evaluate() finds at the end of a step, bit by bit.
-KERNEL void find_placements(const ctn_model *m, const real *q, placement *T)
+KERNEL void find_placements(const lane_model *m, const real *q, placement *T)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const mat3 parent = b->flags & BODY_ROOT ? T[i].R : T[b->parent].R;
         T[i].R = body_axes(b, form_of(b), parent, q);
         T[i].r = body_offset(b, form_of(b), parent, T[i].R.z, q);
@@ -82,23 +82,23 @@ KERNEL void find_placements(const ctn_model *m, const real *q, placement *T)
 }
 
 /// Constants of a step from the placements at its start, V and the step size.
-KERNEL void start_step(const ctn_model *m, solve *W)
+KERNEL void start_step(const lane_model *m, solve *W)
 {
     const real h = W->in.h, k2 = W->in.k2;
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         step_body *s = &W->step[i];
-        const real weight = rset(b->force_scale[0]), inertia = rset(b->force_scale[1]) * k2;
+        const real weight = b->force_scale[0], inertia = b->force_scale[1] * k2;
         s->unit = rset(1) / sel(gt(inertia, weight), inertia, weight);
         if (!(b->flags & BODY_MASS)) continue;
         const mat3 R = W->start[i].R;
         const rate_pose *V = &W->V[i];
-        const sym3 S = const_sym(b->S);
+        const sym3 S = load_sym(b->S);
         mat3 Y;
         Y.x = scale(add_scaled(R.x, V->R.x, h), k2);
         Y.y = scale(add_scaled(R.y, V->R.y, h), k2);
         Y.z = scale(add_scaled(R.z, V->R.z, h), k2);
-        s->G = mul(Y, const3(b->h));
+        s->G = mul(Y, load3(b->h));
         const mat3 Yt = transposed(Y);
         s->Zt.x = smul(S, Yt.x), s->Zt.y = smul(S, Yt.y), s->Zt.z = smul(S, Yt.z);
         s->e = scale(V->p, h);
@@ -106,7 +106,7 @@ KERNEL void start_step(const ctn_model *m, solve *W)
 }
 
 /// One body of evaluate(). Returns its energy.
-FN real evaluate_body(const ctn_model *m, const ctn_body *b, joint_form f, solve *W, int i)
+FN real evaluate_body(const lane_model *m, const lane_body *b, joint_form f, solve *W, int i)
 {
     const real *x = W->in.x, k2 = W->in.k2;
     const bool root_body = f.flags & BODY_ROOT;
@@ -135,8 +135,8 @@ FN real evaluate_body(const ctn_model *m, const ctn_body *b, joint_form f, solve
         return rset(0);
     }
     const step_body *k = &W->step[i];
-    const real mass = rset(b->mass), half = rset(-0.5);
-    const vec3 g = const3(m->gravity), c = mul(R, const3(b->h)), e = sub(dp, k->e);
+    const real mass = b->mass, half = rset(-0.5);
+    const vec3 g = load3(m->gravity), c = mul(R, load3(b->h)), e = sub(dp, k->e);
     const vec3 y = vec(fmadd(k2, e.x, negate(g.x)), fmadd(k2, e.y, negate(g.y)), fmadd(k2, e.z, negate(g.z)));
     const vec3 ck = scale(c, k2), force = add_scaled(sub(ck, k->G), y, mass);
     mat3 K;
@@ -148,18 +148,18 @@ FN real evaluate_body(const ctn_model *m, const ctn_body *b, joint_form f, solve
     t->b = add_scaled(ck, force, half);
     t->A.xx = K.y.y + K.z.z, t->A.yy = K.x.x + K.z.z, t->A.zz = K.x.x + K.y.y;
     t->A.xy = half * (K.y.x + K.x.y), t->A.xz = half * (K.z.x + K.x.z), t->A.yz = half * (K.z.y + K.y.z);
-    const vec3 v = sub(scale(e, rset(0.5 * b->mass) * k2), k->G);
+    const vec3 v = sub(scale(e, rset(0.5) * b->mass * k2), k->G);
     const real E = dot_add(negate(K.x.x + t->A.xx), e, v);
     return fnmadd(mass, dot(g, dp), E);
 }
 
 /// Placements, energy, own wrench and Newton block of every body at the iterate x, and the joints' own terms.
-KERNEL void evaluate(const ctn_model *m, solve *W)
+KERNEL void evaluate(const lane_model *m, solve *W)
 {
     W->E = rset(0);
     W->too_far = none_of();
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         BY_FORM(b, f, W->E = W->E + evaluate_body(m, b, f, W, i))
         if (!has_terms(b, W->in.tau)) continue;
         if (b->nv == 1) {
@@ -185,7 +185,7 @@ FN wrench gather_wrench(joint_form f, wrench own, const wrench *next, const wren
 }
 
 /// Hands a subtree's wrench on to its parent, whose origin stands off by -*r.
-FN void hand_wrench(const ctn_body *b, joint_form f, wrench w, const vec3 *r, wrench *next, wrench *sum)
+FN void hand_wrench(const lane_body *b, joint_form f, wrench w, const vec3 *r, wrench *next, wrench *sum)
 {
     if (f.flags & BODY_ROOT) return;
     if (has_arm(f)) w = wrench_shift(w, *r);
@@ -195,7 +195,7 @@ FN void hand_wrench(const ctn_body *b, joint_form f, wrench w, const vec3 *r, wr
 }
 
 /// One body of residual(). next: the wrench that the body after it hands on, then what it hands on itself. Returns its largest row.
-FN real residual_body(const ctn_body *b, joint_form f, solve *W, int i, wrench *next)
+FN real residual_body(const lane_body *b, joint_form f, solve *W, int i, wrench *next)
 {
     const placement *T = &W->now[i];
     const wrench w = gather_wrench(f, W->body[i].w, next, W->sum, i);
@@ -218,12 +218,12 @@ FN real residual_body(const ctn_body *b, joint_form f, solve *W, int i, wrench *
 
 /// Sums the wrenches towards the root and forms the residual r [nv] (balls: body axes, the gradient by turns). Returns the
 /// largest row over its scale of force, max(m g, m L / h^2) of its subtree, times L for rotations; NaN if one is.
-KERNEL real residual(const ctn_model *m, solve *W)
+KERNEL real residual(const lane_model *m, solve *W)
 {
     real most = rset(0);
     wrench next = wrench_zero();
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         BY_FORM(b, f, most = larger(most, residual_body(b, f, W, i, &next)))
     }
     return most;

@@ -40,10 +40,10 @@ FN real energy_created(energy_parts before, energy_parts after, energy_flow F)
     return change - F.work + F.dissipated;
 }
 
-FN bool has_flow(const ctn_body *b, const real *tau) { return (b->flags & BODY_PASSIVE) || tau; }
+FN bool has_flow(const lane_body *b, const real *tau) { return (b->flags & BODY_PASSIVE) || tau; }
 
 /// Adds what passes through a joint in the time dt (s) at the rates w [nv of the joint]: tau (NULL: none), and dampers as at q.
-FN void add_joint_flow(energy_flow *F, const ctn_body *b, const real *q, const real *tau, const real *w, real dt)
+FN void add_joint_flow(energy_flow *F, const lane_body *b, const real *q, const real *tau, const real *w, real dt)
 {
     real power = rset(0);
     for (int k = 0; k < b->nv && tau; k++) power = fmadd(tau[b->vadr + k], w[k], power);
@@ -59,10 +59,10 @@ FN void add_joint_flow(energy_flow *F, const ctn_body *b, const real *q, const r
 }
 
 /// The same for all joints. w [nv]
-KERNEL void add_flow_at(energy_flow *F, const ctn_model *m, const real *q, const real *tau, const real *w, real dt)
+KERNEL void add_flow_at(energy_flow *F, const lane_model *m, const real *q, const real *tau, const real *w, real dt)
 {
     for (int i = 0; i < m->nbody && (m->passive || tau); i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         if (has_flow(b, tau)) add_joint_flow(F, b, q, tau, w + b->vadr, dt);
     }
 }

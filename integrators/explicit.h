@@ -15,7 +15,7 @@ typedef struct {
 } explicit_work;
 
 /// qdd at (q, v) with the joint forces tau (NULL: none).
-KERNEL void acceleration(const ctn_model *m, const real *q, const real *v, const real *tau, explicit_work *work, real *qdd)
+KERNEL void acceleration(const lane_model *m, const real *q, const real *v, const real *tau, explicit_work *work, real *qdd)
 {
     for (int k = 0; k < m->nv; k++) work->force[k] = tau ? tau[k] : rset(0);
     add_passive_forces(m, q, v, work->force);
@@ -23,7 +23,7 @@ KERNEL void acceleration(const ctn_model *m, const real *q, const real *v, const
 }
 
 /// (x, w) in `work`: the state reached from (q, v) by h times the sum of the first n stages' rates with the weights c.
-KERNEL void advance(const ctn_model *m, int n, const double *c, const real *q, const real *v, real h, explicit_work *work)
+KERNEL void advance(const lane_model *m, int n, const double *c, const real *q, const real *v, real h, explicit_work *work)
 {
     int used[ALL_STAGES], count = 0;  // most weights of the higher methods are zero
     for (int j = 0; j < n; j++)
@@ -41,14 +41,14 @@ KERNEL void advance(const ctn_model *m, int n, const double *c, const real *q, c
 }
 
 /// The rates of stage s, at (x, w).
-KERNEL void stage_rates(const ctn_model *m, int s, const real *tau, explicit_work *work)
+KERNEL void stage_rates(const lane_model *m, int s, const real *tau, explicit_work *work)
 {
     chart_rate(m, work->u, work->w, work->kq[s]);
     acceleration(m, work->x, work->w, tau, work, work->kv[s]);
 }
 
 /// One step of a Runge-Kutta method from (q, v) to (x, w) in `work`.
-KERNEL void runge_kutta(const ctn_model *m, const tableau *t, const real *q, const real *v, const real *tau, real h,
+KERNEL void runge_kutta(const lane_model *m, const tableau *t, const real *q, const real *v, const real *tau, real h,
                         explicit_work *work)
 {
     for (int s = 0; s < t->stages; s++) {
@@ -60,7 +60,7 @@ KERNEL void runge_kutta(const ctn_model *m, const tableau *t, const real *q, con
 }
 
 /// Semi-implicit Euler: w = v + h qdd(q, v), x = q (+) h w. Forces act along the way h w.
-KERNEL void semi_implicit(const ctn_model *m, const real *q, const real *v, const real *tau, real h, explicit_work *work)
+KERNEL void semi_implicit(const lane_model *m, const real *q, const real *v, const real *tau, real h, explicit_work *work)
 {
     acceleration(m, q, v, tau, work, work->kv[0]);
     for (int k = 0; k < m->nv; k++) {
@@ -84,7 +84,7 @@ FN const tableau *tableau_of(ctn_method method)
 }
 
 /// One step of an explicit method from (q, v) to (x, w) in `work`; returns the number of accelerations.
-KERNEL int explicit_step(const ctn_model *m, ctn_method method, const real *q, const real *v, const real *tau, real h,
+KERNEL int explicit_step(const lane_model *m, ctn_method method, const real *q, const real *v, const real *tau, real h,
                          explicit_work *work)
 {
     const tableau *t = tableau_of(method);

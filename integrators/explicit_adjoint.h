@@ -31,10 +31,10 @@ typedef struct {
 } explicit_adjoint;
 
 /// x = q (+) u: adds to u_bar and q_bar what x_bar makes. [nv]
-KERNEL void config_pullback(const ctn_model *m, const real *u, const real *x_bar, real *u_bar, real *q_bar)
+KERNEL void config_pullback(const lane_model *m, const real *u, const real *x_bar, real *u_bar, real *q_bar)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const int j = b->vadr;
         if (b->kind == JOINT_BALL) {
             const vec3 a = vec(u[j], u[j + 1], u[j + 2]), x = vec(x_bar[j], x_bar[j + 1], x_bar[j + 2]);
@@ -47,10 +47,10 @@ KERNEL void config_pullback(const ctn_model *m, const real *u, const real *x_bar
 }
 
 /// kq = D(u) w: adds to u_bar and w_bar what k_bar makes. [nv]
-KERNEL void chart_pullback(const ctn_model *m, const real *u, const real *w, const real *k_bar, real *u_bar, real *w_bar)
+KERNEL void chart_pullback(const lane_model *m, const real *u, const real *w, const real *k_bar, real *u_bar, real *w_bar)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const int j = b->vadr;
         if (b->kind == JOINT_BALL) {
             const vec3 a = vec(u[j], u[j + 1], u[j + 2]), g = vec(k_bar[j], k_bar[j + 1], k_bar[j + 2]);
@@ -70,7 +70,7 @@ FN void open_stage(explicit_adjoint *A, int s)
 }
 
 /// Repeats the step of size h from (q, v) and factors the inertia at every stage.
-KERNEL void explicit_prepare(const ctn_model *m, ctn_method method, double h, const real *q, const real *v, const real *tau,
+KERNEL void explicit_prepare(const lane_model *m, ctn_method method, double h, const real *q, const real *v, const real *tau,
                              explicit_adjoint *A)
 {
     explicit_work *ex = &A->ex;
@@ -92,7 +92,7 @@ KERNEL void explicit_prepare(const ctn_model *m, ctn_method method, double h, co
 }
 
 /// kv = FD(x, w, tau) at stage s: gradients by x and w into A->x and A->w, that by tau added to tau_bar, from that by kv.
-KERNEL void acceleration_pullback(const ctn_model *m, explicit_adjoint *A, int s, const real *kv_bar, real *tau_bar)
+KERNEL void acceleration_pullback(const lane_model *m, explicit_adjoint *A, int s, const real *kv_bar, real *tau_bar)
 {
     open_stage(A, s);
     tree_solve(m, &A->F, kv_bar, A->y);
@@ -102,7 +102,7 @@ KERNEL void acceleration_pullback(const ctn_model *m, explicit_adjoint *A, int s
 }
 
 /// After explicit_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.
-KERNEL void explicit_pullback(const ctn_model *m, ctn_method method, double h_, explicit_adjoint *A, const state_bar *after,
+KERNEL void explicit_pullback(const lane_model *m, ctn_method method, double h_, explicit_adjoint *A, const state_bar *after,
                               const state_bar *before, real *tau_bar)
 {
     const real h = rset(h_);

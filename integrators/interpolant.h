@@ -15,7 +15,7 @@ typedef struct {
 } interpolant;
 
 /// Notes that a part of size h starts at q, v under the force tau (NULL: none) in the lanes `where`.
-KERNEL void start_part(const ctn_model *m, interpolant *I, const real *q, const real *v, const real *tau, real h, mask where)
+KERNEL void start_part(const lane_model *m, interpolant *I, const real *q, const real *v, const real *tau, real h, mask where)
 {
     for (int k = 0; k < m->nq; k++) I->q[k] = sel(where, q[k], I->q[k]);
     for (int k = 0; k < m->nv; k++) {
@@ -26,7 +26,7 @@ KERNEL void start_part(const ctn_model *m, interpolant *I, const real *q, const 
 }
 
 /// Coefficients of an explicit method, by making its part once more: all lanes, the same bits.
-KERNEL void fit_explicit(const ctn_model *m, ctn_method method, interpolant *I, explicit_work *work)
+KERNEL void fit_explicit(const lane_model *m, ctn_method method, interpolant *I, explicit_work *work)
 {
     const int end = explicit_step(m, method, I->q, I->v, I->tau, *I->size, work);
     const real h = *I->size, two = rset(2);
@@ -54,7 +54,7 @@ KERNEL void fit_explicit(const ctn_model *m, ctn_method method, interpolant *I, 
 }
 
 /// The state at t (0 to 1) of the part into x [nq], w [nv]; u [nv] is scratch.
-KERNEL void interpolate(const ctn_model *m, const interpolant *I, real t, real *u, real *x, real *w)
+KERNEL void interpolate(const lane_model *m, const interpolant *I, real t, real *u, real *x, real *w)
 {
     const real rest = rset(1) - t;
     for (int k = 0; k < m->nv; k++) {

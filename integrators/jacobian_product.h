@@ -18,7 +18,7 @@ typedef struct {
 } product_work;
 
 /// S y, world axes.
-FN twist joint_twist(const ctn_body *b, mat3 R, const real *y)
+FN twist joint_twist(const lane_body *b, mat3 R, const real *y)
 {
     twist D;
     D.w = D.v = zero3();
@@ -33,7 +33,7 @@ FN twist joint_twist(const ctn_body *b, mat3 R, const real *y)
 }
 
 /// S'w.
-FN void joint_rows(const ctn_body *b, mat3 R, wrench w, real *r)
+FN void joint_rows(const lane_body *b, mat3 R, wrench w, real *r)
 {
     if (b->kind == JOINT_BALL || b->kind == JOINT_TRANSLATION) {
         const vec3 row = b->kind == JOINT_BALL ? tmul(R, w.n) : w.f;
@@ -42,7 +42,7 @@ FN void joint_rows(const ctn_body *b, mat3 R, wrench w, real *r)
 }
 
 /// Twists of a body under the increments y of its joint: e without them, d with them. up: d of the parent.
-FN void twist_outward(const ctn_body *b, const placement *T, const twist *up, const real *y, twist *e, twist *d)
+FN void twist_outward(const lane_body *b, const placement *T, const twist *up, const real *y, twist *e, twist *d)
 {
     e->w = e->v = zero3();
     if (!(b->flags & BODY_ROOT)) {
@@ -54,7 +54,7 @@ FN void twist_outward(const ctn_body *b, const placement *T, const twist *up, co
 }
 
 /// Rows of a joint but K y, and p [stage] to the parent's, about its origin. w: wrench of the subtree; up: p of the parent.
-FN void product_inward(const ctn_body *b, const placement *T, wrench w, twist e, wrench p, const real *y, real *r, wrench *up)
+FN void product_inward(const lane_body *b, const placement *T, wrench w, twist e, wrench p, const real *y, real *r, wrench *up)
 {
     if (!(b->flags & BODY_ROOT)) {
         const real half = rset(0.5);
@@ -78,17 +78,17 @@ FN wrench block_times(sym3 A, vec3 b, real mass, twist d)
 }
 
 /// out = J y of the step of order 2, after residual(). y, out [nv]
-KERNEL void step_product(const ctn_model *m, const solve *W, const real *y, product_work *work, real *out)
+KERNEL void step_product(const lane_model *m, const solve *W, const real *y, product_work *work, real *out)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const iterate_body *t = &W->body[i];
         twist_outward(b, &W->now[i], b->flags & BODY_ROOT ? NULL : &work->d[b->parent], y + b->vadr, &work->e[i], &work->d[i]);
         work->p[i] = wrench_zero();
-        if (b->flags & BODY_MASS) work->p[i] = block_times(t->A, t->b, rset(b->mass) * W->in.k2, work->d[i]);
+        if (b->flags & BODY_MASS) work->p[i] = block_times(t->A, t->b, b->mass * W->in.k2, work->d[i]);
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const real *u = y + b->vadr;
         real *r = out + b->vadr;
         product_inward(b, &W->now[i], W->sum[i], work->e[i], work->p[i], u, r, b->flags & BODY_ROOT ? NULL : &work->p[b->parent]);
@@ -102,12 +102,12 @@ KERNEL void step_product(const ctn_model *m, const solve *W, const real *y, prod
 }
 
 /// Wrench on body i at stage a that its twists at all stages make; transposed: with the blocks of J'.
-FN wrench stage_blocks_times(const ctn_body *b, const stages *W, int i, int a, bool transposed, const twist *d)
+FN wrench stage_blocks_times(const lane_body *b, const stages *W, int i, int a, bool transposed, const twist *d)
 {
     const stage_table *t = W->table;
     const int s = t->stages;
     const stage_body *o = &W->body[i * s];
-    const real mass = rset(b->mass) * W->in.k2;
+    const real mass = b->mass * W->in.k2;
     wrench p = block_times(o[a].A, o[a].b, rset(t->h[a][a]) * mass, d[a]);
     for (int l = 0; l < s; l++) {
         if (l == a) continue;
@@ -115,13 +115,13 @@ FN wrench stage_blocks_times(const ctn_body *b, const stages *W, int i, int a, b
         const mat3 Q = mmul(o[a].T.R, o[l].W);
         const vec3 turned = sub(scale(d[l].w, Q.x.x + Q.y.y + Q.z.z), tmul(Q, d[l].w));
         p.n = add_scaled(p.n, cross_add(turned, o[a].c, d[l].v), h);
-        p.f = add_scaled(p.f, cross_add(scale(d[l].v, rset(b->mass)), d[l].w, o[l].c), h);
+        p.f = add_scaled(p.f, cross_add(scale(d[l].v, b->mass), d[l].w, o[l].c), h);
     }
     return p;
 }
 
 /// out += K y of joint i at stage a, or K'y.
-FN void stage_terms_times(const ctn_model *m, const ctn_body *b, const stages *W, int a, bool transposed, const real *y,
+FN void stage_terms_times(const lane_model *m, const lane_body *b, const stages *W, int a, bool transposed, const real *y,
                           real *out)
 {
     const int s = W->table->stages, n = b->nv;
@@ -139,11 +139,11 @@ FN void stage_terms_times(const ctn_model *m, const ctn_body *b, const stages *W
 }
 
 /// out = J y of the step with stages, or J'y, after stage_rows(). y, out [stages][nv]
-KERNEL void stage_product(const ctn_model *m, const stages *W, bool transposed, const real *y, product_work *work, real *out)
+KERNEL void stage_product(const lane_model *m, const stages *W, bool transposed, const real *y, product_work *work, real *out)
 {
     const int s = W->table->stages;
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         for (int a = 0; a < s; a++)
             twist_outward(b, &W->body[i * s + a].T, b->flags & BODY_ROOT ? NULL : &work->d[b->parent * s + a],
                           y + a * m->nv + b->vadr, &work->e[i * s + a], &work->d[i * s + a]);
@@ -152,7 +152,7 @@ KERNEL void stage_product(const ctn_model *m, const stages *W, bool transposed, 
             else work->p[i * s + a] = wrench_zero();
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         for (int a = 0; a < s; a++) {
             const stage_body *o = &W->body[i * s + a];
             const int at = a * m->nv + b->vadr;

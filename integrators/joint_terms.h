@@ -28,23 +28,23 @@ typedef struct {
     real h, inv_h, k2;                   // step size, 1/h, 1/h^2
 } terms_input;
 
-FN bool has_terms(const ctn_body *b, const real *tau) { return (b->flags & (BODY_PASSIVE | BODY_ARMATURE)) || tau; }
+FN bool has_terms(const lane_body *b, const real *tau) { return (b->flags & (BODY_PASSIVE | BODY_ARMATURE)) || tau; }
 
-FN terms1 joint_terms1(const ctn_body *b, const terms_input *in)
+FN terms1 joint_terms1(const lane_body *b, const terms_input *in)
 {
     const real x = in->x[b->qadr], u = in->u[b->vadr];
     terms1 t;
     t.E = t.g = t.k = rset(0);
     if (b->flags & BODY_PASSIVE) {
-        const real k = rset(b->stiffness), kl = rset(b->limit_k), d = x - rset(b->rest[0]), o = beyond(x, b->limit);
+        const real k = b->stiffness, kl = b->limit_k, d = x - b->rest[0], o = beyond(x, b->limit);
         const mask out = gt(magnitude(o), rset(0)), was_out = gt(magnitude(beyond(in->q[b->qadr], b->limit)), rset(0));
-        const real c = (rset(b->damping[0]) + sel(was_out, rset(b->limit_b), rset(0))) * in->inv_h;
+        const real c = (b->damping[0] + sel(was_out, b->limit_b, rset(0))) * in->inv_h;
         t.k = k + (sel(out, kl, rset(0)) + c);
         t.g = fmadd(k, d, fmadd(kl, o, c * u));
         t.E = rset(0.5) * fmadd(k * d, d, fmadd(kl * o, o, c * u * u));
     }
     if (b->flags & BODY_ARMATURE) {
-        const real J = rset(b->armature) * in->k2, a = fnmadd(in->h, in->rate[b->vadr], u);
+        const real J = b->armature * in->k2, a = fnmadd(in->h, in->rate[b->vadr], u);
         t.k = t.k + J;
         t.g = fmadd(J, a, t.g);
         t.E = fmadd(rset(0.5) * J * a, a, t.E);
@@ -96,24 +96,24 @@ FN void add_turn_energy(terms3 *t, vec3 a_, vec3 g_, sym3 K)
 }
 
 /// The increments of a ball since the start of the step, body axes.
-FN vec3 ball_increment(const ctn_body *b, const real *q, const real *x)
+FN vec3 ball_increment(const lane_body *b, const real *q, const real *x)
 {
     return quat_log(quat_mul(quat_conjugate(quat_load(q + b->qadr)), quat_load(x + b->qadr)));
 }
 
 /// Adds a ball's spring and limit, along the turn away from rest: spring k/2 |a|^2, limit k/2 (|a| - cone)^2.
-FN void add_ball_spring(terms3 *t, const ctn_body *b, const real *x)
+FN void add_ball_spring(terms3 *t, const lane_body *b, const real *x)
 {
     const cone_limit cone = cone_at(b, x);
     const vec3 s = cone.s;
-    const real k = rset(b->stiffness), p = cone.k * cone.d * cone.i;
+    const real k = b->stiffness, p = cone.k * cone.d * cone.i;
     sym3 L = sym_diagonal(k + p, k + p, k + p);
     sym_add_dyad(&L, cone.n, cone.k - p);
     add_turn_energy(t, s, scale(s, k + p), L);
     t->E = fmadd(rset(0.5), fmadd(k, dot(s, s), cone.k * cone.d * cone.d), t->E);
 }
 
-FN terms3 joint_terms3(const ctn_body *b, const terms_input *in)
+FN terms3 joint_terms3(const lane_body *b, const terms_input *in)
 {
     const bool ball = b->kind == JOINT_BALL;
     const vec3 o = zero3(), rate = vec(in->rate[b->vadr], in->rate[b->vadr + 1], in->rate[b->vadr + 2]);
@@ -125,8 +125,8 @@ FN terms3 joint_terms3(const ctn_body *b, const terms_input *in)
     t.too_far = ball ? gt(dot(u, u), rset(3.1 * 3.1)) : none_of();
 
     // along the increments: dampers, armature, applied force
-    const vec3 c = scale(const3(b->damping), in->inv_h), a = sub_scaled(u, rate, in->h);
-    const real J = rset(b->armature) * in->k2;
+    const vec3 c = scale(load3(b->damping), in->inv_h), a = sub_scaled(u, rate, in->h);
+    const real J = b->armature * in->k2;
     vec3 g = sub(vec(fmadd(c.x, u.x, J * a.x), fmadd(c.y, u.y, J * a.y), fmadd(c.z, u.z, J * a.z)), tau);
     sym3 K = sym_diagonal(c.x + J, c.y + J, c.z + J);
     t.E = rset(0.5) * fmadd(c.x * u.x, u.x, fmadd(c.y * u.y, u.y, fmadd(c.z * u.z, u.z, J * dot(a, a))));

@@ -31,7 +31,7 @@ FN mask same_numbers(const real *a, const real *b, int n)
 }
 
 /// What one stage leaves behind before its rates are projected.
-KERNEL void keep_chord(const ctn_model *m, const position_state *before, ladder_adjoint *A)
+KERNEL void keep_chord(const lane_model *m, const position_state *before, ladder_adjoint *A)
 {
     position_state *S = &A->chord;
     for (int k = 0; k < m->nq; k++) S->q[k] = before->q[k];
@@ -43,7 +43,7 @@ KERNEL void keep_chord(const ctn_model *m, const position_state *before, ladder_
 
 /// Makes the step of size h from `before` once more in one way, 0 .. ladder_ways() - 1, and factors its Jacobian. Returns where it ends
 /// at `after`. May change before->old.
-KERNEL mask ladder_prepare(const ctn_model *m, const ctn_batch_config *cfg, real h, int way, position_state *before,
+KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, real h, int way, position_state *before,
                            const position_state *after, const real *tau, ladder_adjoint *A)
 {
     ladder_work *L = &A->again;
@@ -84,14 +84,14 @@ KERNEL mask ladder_prepare(const ctn_model *m, const ctn_batch_config *cfg, real
     return both(ok, same_numbers(A->chord.q, after->q, m->nq));
 }
 
-FN void clear_bar(const ctn_model *m, const state_bar *bar)
+FN void clear_bar(const lane_model *m, const state_bar *bar)
 {
     for (int k = 0; k < m->nv; k++) bar->q[k] = bar->v[k] = rset(0);
     for (int k = 0; k < masses_of(m); k++) bar->V[k] = zero_rate();
 }
 
 /// Of project_rates(): the velocity nearest to what `before` carries is read, and `after` starts from it.
-KERNEL void projection_pullback(const ctn_model *m, const position_state *before, const position_state *after,
+KERNEL void projection_pullback(const lane_model *m, const position_state *before, const position_state *after,
                                 const state_bar *after_bar, velocity_adjoint *A, real *q_bar, real *v_bar,
                                 const state_bar *before_bar)
 {
@@ -102,7 +102,7 @@ KERNEL void projection_pullback(const ctn_model *m, const position_state *before
 }
 
 /// A step of one stage whose rates were projected: q' and the velocities nearest to the chords, from which the state then starts anew.
-KERNEL void projected_pullback(const ctn_model *m, ladder_adjoint *A, const position_state *after, const state_bar *after_bar,
+KERNEL void projected_pullback(const lane_model *m, ladder_adjoint *A, const position_state *after, const state_bar *after_bar,
                                const state_bar *before_bar, real *tau_bar)
 {
     projection_pullback(m, &A->chord, after, after_bar, &A->projection, A->q_bar, A->v_bar, &A->chord_bar);
@@ -110,7 +110,7 @@ KERNEL void projected_pullback(const ctn_model *m, ladder_adjoint *A, const posi
 }
 
 /// Gradients by the old point, in before_bar, are by q, V and rates where that point was found from these.
-KERNEL void fresh_pullback(const ctn_model *m, ladder_adjoint *A, const state_bar *before_bar, real *tau_bar)
+KERNEL void fresh_pullback(const lane_model *m, ladder_adjoint *A, const state_bar *before_bar, real *tau_bar)
 {
     const real zero = rset(0);
     const state_bar *add = &A->fresh_bar;
@@ -137,7 +137,7 @@ KERNEL void fresh_pullback(const ctn_model *m, ladder_adjoint *A, const state_ba
 }
 
 /// After ladder_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.
-KERNEL void ladder_pullback(const ctn_model *m, ladder_adjoint *A, const position_state *after, const state_bar *after_bar,
+KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const position_state *after, const state_bar *after_bar,
                             const state_bar *before_bar, real *tau_bar)
 {
     const bool old = before_bar->old != NULL;

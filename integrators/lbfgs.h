@@ -44,7 +44,7 @@ KERNEL void lbfgs_start(const objective *F, lbfgs_work *W)
 }
 
 /// d [n] <- start matrix d.
-KERNEL void lbfgs_start_times(const ctn_model *m, const objective *F, lbfgs_work *W, real *d)
+KERNEL void lbfgs_start_times(const lane_model *m, const objective *F, lbfgs_work *W, real *d)
 {
     const int nv = m->nv, s = F->more ? F->more->W.table->stages : 1;
     for (int a = 0; a < s; a++)
@@ -69,7 +69,7 @@ KERNEL void lbfgs_remember(lbfgs_work *W, int n, const real *d, real alpha, mask
 }
 
 /// d = -(inverse Hessian) g: two loops over the memory.
-KERNEL void lbfgs_direction(const ctn_model *m, const objective *F, lbfgs_work *W, real *d)
+KERNEL void lbfgs_direction(const lane_model *m, const objective *F, lbfgs_work *W, real *d)
 {
     const int n = F->n;
     real a[LBFGS_MEMORY];
@@ -88,7 +88,7 @@ KERNEL void lbfgs_direction(const ctn_model *m, const objective *F, lbfgs_work *
 
 /// Minimises f from the iterate of F, in the lanes `active`. Returns where it converged, as solve_step() (position_step.h) does; *at: the
 /// residual there. Trials beyond the first of each iteration count as line search.
-KERNEL mask solve_lbfgs(const ctn_model *m, const objective *F, lbfgs_work *W, double tolerance, int max_iterations, mask active,
+KERNEL mask solve_lbfgs(const lane_model *m, const objective *F, lbfgs_work *W, double tolerance, int max_iterations, mask active,
                         position_counts *count, real *at)
 {
     const real one = rset(1), zero = rset(0), most_iterations = rset((double)LBFGS_SHARE * max_iterations), far = rset(1e300);

@@ -18,7 +18,7 @@ typedef struct {
 FN size_t triangle_row(int i) { return (size_t)i * ((size_t)i + 1) / 2; }
 
 /// Normal matrix and gradient at the iterate, in the lanes `where`.
-KERNEL void lm_linearise(const ctn_model *m, const objective *F, lm_work *W, mask where)
+KERNEL void lm_linearise(const lane_model *m, const objective *F, lm_work *W, mask where)
 {
     const int n = F->n;
     objective_gradient(m, F, W->z);
@@ -62,7 +62,7 @@ KERNEL void lm_direction(lm_work *W, int n, real lambda, real *d)
 
 /// Solves for r = 0 from the iterate of F, in the lanes `active`. Returns where it converged, as solve_step() (position_step.h) does;
 /// *at: the residual there. A step that is taken back counts as a line search.
-KERNEL mask solve_lm(const ctn_model *m, const objective *F, lm_work *W, double tolerance, int max_iterations, mask active,
+KERNEL mask solve_lm(const lane_model *m, const objective *F, lm_work *W, double tolerance, int max_iterations, mask active,
                      position_counts *count, real *at)
 {
     const real one = rset(1), zero = rset(0), tenth = rset(0.1);

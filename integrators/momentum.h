@@ -11,7 +11,7 @@ typedef struct {
 } momentum_work;
 
 /// S'w of a body's joint into the rows of p [nv]. R: axes of the body.
-FN void momentum_rows(const ctn_body *b, mat3 R, wrench w, real *p)
+FN void momentum_rows(const lane_body *b, mat3 R, wrench w, real *p)
 {
     if (b->kind == JOINT_BALL || b->kind == JOINT_TRANSLATION) {
         const vec3 row = b->kind == JOINT_BALL ? tmul(R, w.n) : w.f;
@@ -20,7 +20,7 @@ FN void momentum_rows(const ctn_body *b, mat3 R, wrench w, real *p)
 }
 
 /// p = H(q) v: the momenta of all bodies, summed towards the root and projected on the joints.
-KERNEL void joint_momentum(const ctn_model *m, const real *q, const real *v, momentum_work *work, real *p)
+KERNEL void joint_momentum(const lane_model *m, const real *q, const real *v, momentum_work *work, real *p)
 {
     const pose *T = work->T;
     const twist *V = work->V;
@@ -28,32 +28,32 @@ KERNEL void joint_momentum(const ctn_model *m, const real *q, const real *v, mom
     body_poses(m, q, work->T);
     body_twists(m, T, v, work->V);
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
-        const vec3 c = mul(T[i].R, const3(b->h));
-        sum[i].f = cross_add(scale(V[i].v, rset(b->mass)), V[i].w, c);
-        sum[i].n = cross_add(mul(T[i].R, smul(const_sym(b->I), tmul(T[i].R, V[i].w))), c, V[i].v);
+        const lane_body *b = &m->bodies[i];
+        const vec3 c = mul(T[i].R, load3(b->h));
+        sum[i].f = cross_add(scale(V[i].v, b->mass), V[i].w, c);
+        sum[i].n = cross_add(mul(T[i].R, smul(load_sym(b->I), tmul(T[i].R, V[i].w))), c, V[i].v);
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         momentum_rows(b, T[i].R, sum[i], p);
-        for (int k = b->vadr; k < b->vadr + b->nv; k++) p[k] = fmadd(rset(b->armature), v[k], p[k]);
+        for (int k = b->vadr; k < b->vadr + b->nv; k++) p[k] = fmadd(b->armature, v[k], p[k]);
         if (b->flags & BODY_ROOT) continue;
         sum[b->parent] = wrench_add(sum[b->parent], wrench_shift(sum[i], sub(T[i].p, T[b->parent].p)));
     }
 }
 
 /// H(q) v = p: forward dynamics of bodies at rest without weight, with the momenta for forces.
-KERNEL void momentum_velocity(const ctn_model *m, const real *q, const real *p, aba_work *work, real *v)
+KERNEL void momentum_velocity(const lane_model *m, const real *q, const real *p, aba_work *work, real *v)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         aba_rigid *s = &work->body[i].rigid;
         const mat3 parent = b->flags & BODY_ROOT ? work->motion[i].R : work->motion[b->parent].R;
         const mat3 R = work->motion[i].R = body_axes(b, form_of(b), parent, q);
         s->z = R.z;
         s->r = body_offset(b, form_of(b), parent, R.z, q);
-        s->h = mul(R, const3(b->h));
-        s->A = turn(R, const_sym(b->I));
+        s->h = mul(R, load3(b->h));
+        s->A = turn(R, load_sym(b->I));
         s->w = wrench_zero();
     }
     aba_inward(m, p, work);

@@ -47,7 +47,7 @@ typedef struct {
 } sweep_work;
 
 /// Adds S x* w / 2, (s, v) x* (n, f) = (s x n + v x f, s x f), to the column U of a joint of one degree of freedom.
-FN void add_cross_term(const ctn_body *b, joint_form f, vec3 z, wrench w, vec3 *Ua, vec3 *Ul)
+FN void add_cross_term(const lane_body *b, joint_form f, vec3 z, wrench w, vec3 *Ua, vec3 *Ul)
 {
     const vec3 s = scale(z, rset(0.5));
     switch (f.kind) {
@@ -68,18 +68,18 @@ FN sym3 sel_sym(mask m, sym3 a, sym3 b)
 }
 
 /// The rotational block and the first moment of one body, without curvature where keep is 0.
-FN void drop_curvature(const ctn_body *b, const solve *W, int i, real keep, sym3 *A, vec3 *h)
+FN void drop_curvature(const lane_body *b, const solve *W, int i, real keep, sym3 *A, vec3 *h)
 {
     const mask kept = gt(keep, rset(0));
     const real k2 = W->in.k2;
-    sym3 I = turn(W->now[i].R, const_sym(b->I));
+    sym3 I = turn(W->now[i].R, load_sym(b->I));
     I.xx = k2 * I.xx, I.yy = k2 * I.yy, I.zz = k2 * I.zz, I.xy = k2 * I.xy, I.xz = k2 * I.xz, I.yz = k2 * I.yz;
     *A = sel_sym(kept, *A, I);
-    *h = sel3(kept, *h, scale(mul(W->now[i].R, const3(b->h)), k2));
+    *h = sel3(kept, *h, scale(mul(W->now[i].R, load3(b->h)), k2));
 }
 
 /// Inertia, right-hand side and lost wrench of what hangs on body i, itself included.
-FN void sweep_gather(const ctn_body *b, joint_form f, const solve *W, const sweep_work *work, int i, bool dropping,
+FN void sweep_gather(const lane_body *b, joint_form f, const solve *W, const sweep_work *work, int i, bool dropping,
                      const sweep_hand *next, inertia6 *P, wrench *p, wrench *lost)
 {
     const iterate_body *t = &W->body[i];
@@ -92,11 +92,11 @@ FN void sweep_gather(const ctn_body *b, joint_form f, const solve *W, const swee
         lost->n = scale(t->w.n, rset(1) - keep), lost->f = scale(t->w.f, rset(1) - keep);
     }
     if (f.flags & BODY_LEAF) {
-        *P = inertia_rigid(A, h, rset(b->mass) * W->in.k2);
+        *P = inertia_rigid(A, h, b->mass * W->in.k2);
         *p = wrench_zero();
     } else {
         *P = next->P, *p = next->p;
-        if (f.flags & BODY_MASS) *P = inertia_add_rigid(*P, A, h, rset(b->mass) * W->in.k2);
+        if (f.flags & BODY_MASS) *P = inertia_add_rigid(*P, A, h, b->mass * W->in.k2);
         if (f.flags & BODY_FORK) *P = inertia_add(*P, work->hand[i].P), *p = wrench_add(*p, work->hand[i].p);
     }
     if (!dropping) return;
@@ -113,7 +113,7 @@ FN wrench curved_wrench(const solve *W, int i, bool dropping, wrench lost)
 }
 
 /// A joint of one degree of freedom; dropping is a constant in each call. Returns where its pivot is positive.
-FN mask sweep_inward1(const ctn_body *b, joint_form f, const solve *W, sweep_work *work, int i, bool dropping,
+FN mask sweep_inward1(const lane_body *b, joint_form f, const solve *W, sweep_work *work, int i, bool dropping,
                       const sweep_hand *next, sweep_hand *out)
 {
     const vec3 z = W->now[i].R.z, r = W->now[i].r;
@@ -148,7 +148,7 @@ FN mask sweep_inward1(const ctn_body *b, joint_form f, const solve *W, sweep_wor
 }
 
 /// A ball or a translation.
-FN mask sweep_inward3(const ctn_body *b, const solve *W, sweep_work *work, int i, bool dropping, const sweep_hand *next,
+FN mask sweep_inward3(const lane_body *b, const solve *W, sweep_work *work, int i, bool dropping, const sweep_hand *next,
                       sweep_hand *out)
 {
     const bool ball = b->kind == JOINT_BALL;
@@ -187,7 +187,7 @@ FN mask sweep_inward3(const ctn_body *b, const solve *W, sweep_work *work, int i
     return good;
 }
 
-FN mask sweep_inward_body(const ctn_body *b, joint_form f, const solve *W, sweep_work *work, int i, bool dropping,
+FN mask sweep_inward_body(const lane_body *b, joint_form f, const solve *W, sweep_work *work, int i, bool dropping,
                           const sweep_hand *next, sweep_hand *out)
 {
     if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) return sweep_inward3(b, W, work, i, dropping, next, out);
@@ -197,14 +197,14 @@ FN mask sweep_inward_body(const ctn_body *b, joint_form f, const solve *W, sweep
 /// The sweep inwards at the iterate of W (after residual()), for the lanes `where`. Returns those that have a descent direction: all,
 /// but where something is not finite. Lanes in which curvature was dropped are counted in *dropped. What happens in a lane does not
 /// depend on the others.
-KERNEL mask sweep_inward(const ctn_model *m, const solve *W, sweep_work *work, mask where, real *dropped)
+KERNEL mask sweep_inward(const lane_model *m, const solve *W, sweep_work *work, mask where, real *dropped)
 {
     real left = rset(SWEEP_RESTARTS);
     bool dropping = false;
     sweep_hand next, scratch;
     next.P = inertia_zero(), next.p = next.lost = wrench_zero();
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         sweep_hand *out = b->flags & BODY_NEXT ? &next : b->flags & BODY_LAST ? &work->hand[b->parent] : &scratch;
         mask good;
         if (dropping) good = sweep_inward_body(b, form_of(b), W, work, i, true, &next, out);
@@ -237,7 +237,7 @@ KERNEL mask sweep_inward(const ctn_model *m, const solve *W, sweep_work *work, m
 
 /// One body of a sweep outwards, at axes *R and *r from its parent's origin, from what the sweep inwards left in *s. twist: of the body
 /// before, then of this one; kept: of forks.
-FN void sweep_outward_body(const ctn_body *b, joint_form f, const mat3 *R, const vec3 *r, const sweep_body *s, sweep_twist *kept,
+FN void sweep_outward_body(const lane_body *b, joint_form f, const mat3 *R, const vec3 *r, const sweep_body *s, sweep_twist *kept,
                            int i, sweep_twist *twist, real *d)
 {
     const bool root_body = f.flags & BODY_ROOT;
@@ -267,12 +267,12 @@ FN void sweep_outward_body(const ctn_body *b, joint_form f, const mat3 *R, const
 }
 
 /// The sweep outwards: d [nv], the Newton step in the coordinates of v (balls: body axes).
-KERNEL void sweep_outward(const ctn_model *m, const solve *W, sweep_work *work, real *d)
+KERNEL void sweep_outward(const lane_model *m, const solve *W, sweep_work *work, real *d)
 {
     sweep_twist T;
     T.w = T.v = zero3();
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const placement *at = &W->now[i];
         BY_FORM(b, f, sweep_outward_body(b, f, &at->R, &at->r, &work->body[i], work->twist, i, &T, d))
     }

@@ -36,7 +36,7 @@ typedef struct {
 } objective_value;
 
 /// more: NULL for the step of order 2.
-FN objective objective_of(const ctn_model *m, position_work *one, stage_work *more, objective_work *work, aba_work *aba,
+FN objective objective_of(const lane_model *m, position_work *one, stage_work *more, objective_work *work, aba_work *aba,
                           bool energy)
 {
     objective F;
@@ -50,17 +50,17 @@ FN objective objective_of(const ctn_model *m, position_work *one, stage_work *mo
 }
 
 /// v [nv] = H^-1 force, at the start of the step. (aba.h)
-KERNEL void inverse_inertia_times(const ctn_model *m, const objective *F, const real *force, real *v)
+KERNEL void inverse_inertia_times(const lane_model *m, const objective *F, const real *force, real *v)
 {
     const solve *W = &F->one->W;
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         aba_rigid *s = &F->aba->body[i].rigid;
         const mat3 R = F->aba->motion[i].R = W->start[i].R, parent = b->flags & BODY_ROOT ? R : W->start[b->parent].R;
         s->z = R.z;
         s->r = body_offset(b, form_of(b), parent, R.z, W->in.q);
-        s->h = mul(R, const3(b->h));
-        s->A = turn(R, const_sym(b->I));
+        s->h = mul(R, load3(b->h));
+        s->A = turn(R, load_sym(b->I));
         s->w = wrench_zero();
     }
     aba_inward(m, force, F->aba);
@@ -68,7 +68,7 @@ KERNEL void inverse_inertia_times(const ctn_model *m, const objective *F, const 
 }
 
 /// out = M r, stage by stage. r, out [n]
-KERNEL void metric_times(const ctn_model *m, const objective *F, const real *r, real *out)
+KERNEL void metric_times(const lane_model *m, const objective *F, const real *r, real *out)
 {
     const real h = F->one->W.in.h;
     for (int a = 0; a < F->n; a += m->nv) inverse_inertia_times(m, F, r + a, out + a);
@@ -83,7 +83,7 @@ FN real dot_rows(int n, const real *a, const real *b)
 }
 
 /// Value and rows at the iterate.
-KERNEL objective_value objective_at(const ctn_model *m, const objective *F)
+KERNEL objective_value objective_at(const lane_model *m, const objective *F)
 {
     objective_value v;
     if (F->more) {
@@ -103,14 +103,14 @@ KERNEL objective_value objective_at(const ctn_model *m, const objective *F)
 }
 
 /// out = J y or J'y at the iterate. y, out [n]
-KERNEL void objective_product(const ctn_model *m, const objective *F, bool transposed, const real *y, real *out)
+KERNEL void objective_product(const lane_model *m, const objective *F, bool transposed, const real *y, real *out)
 {
     if (F->more) stage_product(m, &F->more->W, transposed, y, F->product, out);
     else step_product(m, &F->one->W, y, F->product, out);
 }
 
 /// Gradient g [n] at the iterate, after objective_at(): J_turn' M r, with the derivative J + [r]x / 2 of a ball's rows by its own turns.
-KERNEL void objective_gradient(const ctn_model *m, const objective *F, real *g)
+KERNEL void objective_gradient(const lane_model *m, const objective *F, real *g)
 {
     if (F->energy) {
         for (int k = 0; k < F->n; k++) g[k] = F->r[k];
@@ -129,7 +129,7 @@ KERNEL void objective_gradient(const ctn_model *m, const objective *F, real *g)
 }
 
 /// x = base (+) alpha d in the lanes `where`.
-KERNEL void objective_move(const ctn_model *m, const objective *F, real alpha, mask where)
+KERNEL void objective_move(const lane_model *m, const objective *F, real alpha, mask where)
 {
     if (F->more) move_stages(m, F->more, alpha, where);
     else move_iterate(m, F->one, alpha, where);

@@ -22,7 +22,7 @@ typedef struct {
 } pose_work;
 
 /// Bodies with mass, which have columns V.
-FN int masses_of(const ctn_model *m)
+FN int masses_of(const lane_model *m)
 {
     int n = 0;
     for (int i = 0; i < m->nbody; i++) n += (m->bodies[i].flags & BODY_MASS) != 0;
@@ -49,15 +49,15 @@ FN rate_pose moved_by(twist t, mat3 R)
 }
 
 /// X M with the pseudo-inertia M of a body: momentum of the columns X.
-FN rate_pose times_mass(const ctn_body *b, rate_pose X)
+FN rate_pose times_mass(const lane_body *b, rate_pose X)
 {
-    const sym3 S = const_sym(b->S);
-    const vec3 c = const3(b->h);
+    const sym3 S = load_sym(b->S);
+    const vec3 c = load3(b->h);
     rate_pose Y;
     Y.R.x = add_scaled(mul(X.R, vec(S.xx, S.xy, S.xz)), X.p, c.x);
     Y.R.y = add_scaled(mul(X.R, vec(S.xy, S.yy, S.yz)), X.p, c.y);
     Y.R.z = add_scaled(mul(X.R, vec(S.xz, S.yz, S.zz)), X.p, c.z);
-    Y.p = add_scaled(mul(X.R, c), X.p, rset(b->mass));
+    Y.p = add_scaled(mul(X.R, c), X.p, b->mass);
     return Y;
 }
 
@@ -76,13 +76,13 @@ FN wrench wrench_on(mat3 R, rate_pose X)
     return w;
 }
 
-FN vec3 offset_of(const ctn_body *b, const placement *T) { return has_arm(form_of(b)) ? T->r : zero3(); }
+FN vec3 offset_of(const lane_body *b, const placement *T) { return has_arm(form_of(b)) ? T->r : zero3(); }
 
 /// Twists of the bodies at T when the joints move with v.
-KERNEL void joint_twists(const ctn_model *m, const placement *T, const real *v, twist *V)
+KERNEL void joint_twists(const lane_model *m, const placement *T, const real *v, twist *V)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const joint_form f = form_of(b);
         twist t;
         t.w = joint_turn(b, f, T[i].R, v), t.v = joint_slide(b, f, T[i].R, v);
@@ -95,10 +95,10 @@ KERNEL void joint_twists(const ctn_model *m, const placement *T, const real *v, 
 }
 
 /// Adds S_j' (sum over what hangs on j of w) to b [nv]. w becomes the sums.
-KERNEL void add_joint_rows(const ctn_model *m, const placement *T, wrench *w, real *b_)
+KERNEL void add_joint_rows(const lane_model *m, const placement *T, wrench *w, real *b_)
 {
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         for (int k = 0; k < b->nv; k++) {
             vec3 s, l;
             subspace_column(b, form_of(b), T[i].R, k, &s, &l);
@@ -109,7 +109,7 @@ KERNEL void add_joint_rows(const ctn_model *m, const placement *T, wrench *w, re
 }
 
 /// Adds to b [nv] the joint rows of the gradients s X by the poses at T. X: columns of the bodies with mass.
-KERNEL void add_pose_rows(const ctn_model *m, const placement *T, const rate_pose *X, real s, pose_work *A, real *b)
+KERNEL void add_pose_rows(const lane_model *m, const placement *T, const rate_pose *X, real s, pose_work *A, real *b)
 {
     for (int i = 0, k = 0; i < m->nbody; i++) {
         A->load[i] = wrench_zero();
@@ -123,7 +123,7 @@ KERNEL void add_pose_rows(const ctn_model *m, const placement *T, const rate_pos
 /// Adds the gradients of sign sum <L, [xi]T> by q and v (v_bar may be NULL), where the bodies at T = T(q) move with the joint
 /// velocities v. L: columns of the bodies with mass. A joint that moves carries along the part of the motion beyond it:
 /// d([xi]T) = [S][xi]T + [xi_p x S]T.
-KERNEL void rate_pullback(const ctn_model *m, const placement *T, const real *v, const rate_pose *L, real sign, pose_work *A,
+KERNEL void rate_pullback(const lane_model *m, const placement *T, const real *v, const rate_pose *L, real sign, pose_work *A,
                           real *q_bar, real *v_bar)
 {
     joint_twists(m, T, v, A->motion);
@@ -135,7 +135,7 @@ KERNEL void rate_pullback(const ctn_model *m, const placement *T, const real *v,
         A->moment[i] = add(wrench_on(V.R, X).n, cross(V.p, X.p));
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const wrench w = A->load[i];
         const vec3 r = offset_of(b, &T[i]);
         const bool root_body = b->flags & BODY_ROOT;

@@ -20,7 +20,7 @@ typedef struct {
 
 /// Factors the Newton matrix at the end x of the step of size h from `before`, by the increments u of joints that are not balls. Returns
 /// the residual there.
-KERNEL real position_prepare(const ctn_model *m, real h, const position_state *before, const real *x, const real *u,
+KERNEL real position_prepare(const lane_model *m, real h, const position_state *before, const real *x, const real *u,
                              const real *tau, position_adjoint *A)
 {
     solve *W = &A->W;
@@ -34,10 +34,10 @@ KERNEL real position_prepare(const ctn_model *m, real h, const position_state *b
     const real most = residual(m, W);
     const sym3 zero = sym_diagonal(rset(0), rset(0), rset(0));
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const bool massive = b->flags & BODY_MASS;
         tree_node *n = &A->F.node[i];
-        n->R = W->now[i].R, n->r = offset_of(b, &W->now[i]), n->w = W->sum[i], n->mass = rset(b->mass) * W->in.k2;
+        n->R = W->now[i].R, n->r = offset_of(b, &W->now[i]), n->w = W->sum[i], n->mass = b->mass * W->in.k2;
         n->A = massive ? W->body[i].A : zero, n->h = massive ? W->body[i].b : zero3();
         n->k = has_terms(b, tau) ? W->terms[i].k : zero;
     }
@@ -62,15 +62,15 @@ FN void log_pullback(vec3 u, vec3 l, real *to, real *from)
 
 /// What the terms of a ball give for y: gradients by q, rate and tau of y'D(u)'g(u), with u = log(q' x) and
 /// g = C u / h + (limit's damper) + J (u - h rate)/h^2 - tau; negated. (joint_terms.h)
-FN void ball_pullback(const ctn_body *b, const solve *W, const real *y_, real *q_bar, real *rate_bar, real *tau_bar)
+FN void ball_pullback(const lane_body *b, const solve *W, const real *y_, real *q_bar, real *rate_bar, real *tau_bar)
 {
     const terms_input *in = &W->in;
     const int j = b->vadr;
     const vec3 u = ball_increment(b, in->q, in->x), rate = vec(in->rate[j], in->rate[j + 1], in->rate[j + 2]);
     const vec3 tau = in->tau ? vec(in->tau[j], in->tau[j + 1], in->tau[j + 2]) : zero3();
     const vec3 y = chart_velocity(u, vec(y_[0], y_[1], y_[2]));  // D y
-    const vec3 c = scale(const3(b->damping), in->inv_h), a = sub_scaled(u, rate, in->h);
-    const real J = rset(b->armature) * in->k2;
+    const vec3 c = scale(load3(b->damping), in->inv_h), a = sub_scaled(u, rate, in->h);
+    const real J = b->armature * in->k2;
     vec3 g = sub(vec(fmadd(c.x, u.x, J * a.x), fmadd(c.y, u.y, J * a.y), fmadd(c.z, u.z, J * a.z)), tau);
     vec3 z = vec((c.x + J) * y.x, (c.y + J) * y.y, (c.z + J) * y.z), by_cone = zero3();
     if (b->flags & BODY_SPRING) {
@@ -88,10 +88,10 @@ FN void ball_pullback(const ctn_body *b, const solve *W, const real *y_, real *q
 }
 
 /// The same for other joints, where u = x - q in every coordinate.
-FN void plain_pullback(const ctn_body *b, const solve *W, const real *y, real *q_bar, real *rate_bar, real *tau_bar)
+FN void plain_pullback(const lane_body *b, const solve *W, const real *y, real *q_bar, real *rate_bar, real *tau_bar)
 {
     const sym3 drag = joint_drag(b, W->in.q);
-    const real c[3] = {drag.xx, drag.yy, drag.zz}, J = rset(b->armature) * W->in.k2;
+    const real c[3] = {drag.xx, drag.yy, drag.zz}, J = b->armature * W->in.k2;
     for (int k = 0; k < b->nv; k++) {
         q_bar[k] = fmadd(fmadd(c[k], W->in.inv_h, J), y[k], q_bar[k]);
         rate_bar[k] = fmadd(J * W->in.h, y[k], rate_bar[k]);
@@ -100,7 +100,7 @@ FN void plain_pullback(const ctn_body *b, const solve *W, const real *y, real *q
 }
 
 /// After position_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.
-KERNEL void position_pullback(const ctn_model *m, position_adjoint *A, const state_bar *after, const state_bar *before,
+KERNEL void position_pullback(const lane_model *m, position_adjoint *A, const state_bar *after, const state_bar *before,
                               real *tau_bar)
 {
     const solve *W = &A->W;
@@ -110,7 +110,7 @@ KERNEL void position_pullback(const ctn_model *m, position_adjoint *A, const sta
     add_pose_rows(m, W->now, after->V, inv_h, &A->P, A->b);
     add_pose_rows(m, W->start, after->V, negate(inv_h), &A->P, before->q);
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const int j = b->vadr;
         const real *rate = after->v + j;
         if (b->kind == JOINT_BALL) {
@@ -127,7 +127,7 @@ KERNEL void position_pullback(const ctn_model *m, position_adjoint *A, const sta
     // a = T - T_k - h V: by V, h Q with Q = [xi]T M / h^2; by T_k, Q
     joint_twists(m, W->now, A->y, A->P.motion);
     for (int i = 0, k = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const int j = b->vadr;
         if (b->flags & BODY_MASS) {
             const rate_pose P = times_mass(b, moved_by(A->P.motion[i], W->now[i].R));

@@ -3,12 +3,12 @@
 #define CATENA_POSITION_FLOW_H
 
 /// One stage: along the increment, at the mean rates, where the damper's term has its force b u / h.
-KERNEL energy_flow step_flow(const ctn_model *m, const position_work *P)
+KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
 {
     const terms_input *in = &P->W.in;
     energy_flow F = no_flow();
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         real u[3];
         if (!has_flow(b, in->tau)) continue;
         joint_increment(b, in->q, P, u);
@@ -19,13 +19,13 @@ KERNEL energy_flow step_flow(const ctn_model *m, const position_work *P)
 }
 
 /// Several stages: by the quadrature over them; the work on joints that are not balls is tau times the increment.
-KERNEL energy_flow stages_flow(const ctn_model *m, const stage_work *P)
+KERNEL energy_flow stages_flow(const lane_model *m, const stage_work *P)
 {
     const stage_table *t = P->W.table;
     const stage_input *in = &P->W.in;
     energy_flow F = no_flow();
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const bool ball = b->kind == JOINT_BALL;
         const real *u = P->u + (t->stages - 1) * m->nv, *tau = ball ? in->tau : NULL;
         real turn[3], w[3];

@@ -46,11 +46,11 @@ typedef struct {
 } position_work;
 
 /// x = base (+) alpha d in the lanes `where`; u follows.
-KERNEL void move_iterate(const ctn_model *m, position_work *P, real alpha, mask where)
+KERNEL void move_iterate(const lane_model *m, position_work *P, real alpha, mask where)
 {
     real *x = P->x, *u = P->u;
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const real *d = P->d + b->vadr;
         if (b->kind == JOINT_BALL) {
             const vec3 a = vec(alpha * d[0], alpha * d[1], alpha * d[2]);
@@ -67,7 +67,7 @@ KERNEL void move_iterate(const ctn_model *m, position_work *P, real alpha, mask 
 }
 
 /// The first guess: joint rates that change as they did in the step before.
-KERNEL void predict_step(const ctn_model *m, const position_state *S, position_work *P, mask where)
+KERNEL void predict_step(const lane_model *m, const position_state *S, position_work *P, mask where)
 {
     const real zero = rset(0), h = P->W.in.h;
     for (int k = 0; k < m->nq; k++) P->x[k] = P->base[k] = S->q[k];
@@ -77,11 +77,11 @@ KERNEL void predict_step(const ctn_model *m, const position_state *S, position_w
 
 /// The share of the Newton step d [stages][nv] that is tried first: 1, or less where a joint would turn by more than half a turn. Energies
 /// and residuals are periodic in angles: near a singular matrix a step of thousands of turns may end as low as any other.
-KERNEL real first_share(const ctn_model *m, const real *d, int stages)
+KERNEL real first_share(const lane_model *m, const real *d, int stages)
 {
     real most = rset(3.1);
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         if (b->kind == JOINT_PRISMATIC || b->kind == JOINT_TRANSLATION) continue;
         for (int a = 0; a < stages; a++)
             for (int k = 0; k < b->nv; k++) most = larger(most, magnitude(d[a * m->nv + b->vadr + k]));
@@ -90,7 +90,7 @@ KERNEL real first_share(const ctn_model *m, const real *d, int stages)
 }
 
 /// The step from `base` along d, in the lanes `need`. Returns those in which d is a descent direction.
-KERNEL mask newton_direction(const ctn_model *m, mask need, position_work *P, position_counts *count)
+KERNEL mask newton_direction(const lane_model *m, mask need, position_work *P, position_counts *count)
 {
     need = sweep_inward(m, &P->W, &P->sweep, need, &count->curvature);
     sweep_outward(m, &P->W, &P->sweep, P->fresh);
@@ -100,7 +100,7 @@ KERNEL mask newton_direction(const ctn_model *m, mask need, position_work *P, po
 
 /// Solves one step from q, V in the lanes `active`, whose size is already set; leaves the solution in W. Returns where it
 /// converged: the residual is below the tolerance, or below 1e-10 and at rounding level, where it falls no more.
-KERNEL mask solve_step(const ctn_model *m, const position_state *S, double tolerance, int max_iterations, mask active,
+KERNEL mask solve_step(const lane_model *m, const position_state *S, double tolerance, int max_iterations, mask active,
                        position_work *P, position_counts *count)
 {
     solve *W = &P->W;
@@ -160,7 +160,7 @@ KERNEL mask solve_step(const ctn_model *m, const position_state *S, double toler
 }
 
 /// The increment of a joint from q in the chart there, to the iterate in P; u [nv] of the joint.
-FN void joint_increment(const ctn_body *b, const real *q, const position_work *P, real *u)
+FN void joint_increment(const lane_body *b, const real *q, const position_work *P, real *u)
 {
     if (b->kind == JOINT_BALL) {
         const vec3 turn = ball_increment(b, q, P->x);
@@ -194,12 +194,12 @@ FN rate_pose sel_rate(mask m, rate_pose a, rate_pose b)
 
 /// Makes the solution of solve_step the state, in the lanes `where`. all: no other lane has moved. whole: lanes whose step
 /// was not halved.
-KERNEL void commit_step(const ctn_model *m, position_state *S, position_work *P, mask where, bool all, mask whole)
+KERNEL void commit_step(const lane_model *m, position_state *S, position_work *P, mask where, bool all, mask whole)
 {
     solve *W = &P->W;
     const real s = W->in.inv_h;
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const placement *t = &W->now[i];
         placement *k = &W->start[i];
         real u[3];
@@ -226,30 +226,30 @@ KERNEL void commit_step(const ctn_model *m, position_state *S, position_work *P,
 }
 
 /// Velocity v [nv] nearest, in the kinetic-energy norm, to what the method carries: H v = sum of S' [momentum of V] + J rate.
-KERNEL void nearest_velocity(const ctn_model *m, const position_state *S, aba_work *work, real *force, real *v)
+KERNEL void nearest_velocity(const lane_model *m, const position_state *S, aba_work *work, real *force, real *v)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         aba_rigid *s = &work->body[i].rigid;
         const mat3 parent = b->flags & BODY_ROOT ? work->motion[i].R : work->motion[b->parent].R;
         const mat3 R = work->motion[i].R = body_axes(b, form_of(b), parent, S->q);
         s->z = R.z;
         s->r = body_offset(b, form_of(b), parent, R.z, S->q);
-        for (int k = b->vadr; k < b->vadr + b->nv; k++) force[k] = rset(b->armature) * S->rate[k];
+        for (int k = b->vadr; k < b->vadr + b->nv; k++) force[k] = b->armature * S->rate[k];
         if (!(b->flags & BODY_MASS)) continue;
         const rate_pose *V = &S->V[i];
-        const vec3 c = const3(b->h), h = mul(R, c);
+        const vec3 c = load3(b->h), h = mul(R, c);
         s->h = h;
-        s->A = turn(R, const_sym(b->I));
+        s->A = turn(R, load_sym(b->I));
         // momentum matrix (V M): columns of rotation G = V_R S + V_p c', last column V_R c + m V_p
-        const sym3 I = const_sym(b->S);
+        const sym3 I = load_sym(b->S);
         const mat3 Vt = transposed(V->R);
         mat3 Gt;  // by columns: the rows of G
         Gt.x = add_scaled(smul(I, Vt.x), c, V->p.x), Gt.y = add_scaled(smul(I, Vt.y), c, V->p.y),
         Gt.z = add_scaled(smul(I, Vt.z), c, V->p.z);
         const vec3 ax = mul(R, Gt.x), ay = mul(R, Gt.y), az = mul(R, Gt.z);  // columns of R G'
         s->w.n = vec(az.y - ay.z, ax.z - az.x, ay.x - ax.y);
-        s->w.f = add_scaled(mul(V->R, c), V->p, rset(b->mass));
+        s->w.f = add_scaled(mul(V->R, c), V->p, b->mass);
         s->w.n = vec(negate(s->w.n.x), negate(s->w.n.y), negate(s->w.n.z));
         s->w.f = vec(negate(s->w.f.x), negate(s->w.f.y), negate(s->w.f.z));
     }
@@ -267,7 +267,7 @@ FN rate_pose rate_of_twist(const pose *T, const twist *D)
 }
 
 /// The state that starts from q and v: V = [w x R, velocity of the origin], rates = v.
-KERNEL void start_velocity(const ctn_model *m, const real *v, pose *T, twist *D, position_state *S)
+KERNEL void start_velocity(const lane_model *m, const real *v, pose *T, twist *D, position_state *S)
 {
     body_poses(m, S->q, T);
     body_twists(m, T, v, D);
@@ -276,36 +276,36 @@ KERNEL void start_velocity(const ctn_model *m, const real *v, pose *T, twist *D,
 }
 
 /// Twice the kinetic energy of a body with the Euclidean velocity V: tr(V M V').
-FN real twice_kinetic(const ctn_body *b, const rate_pose *V)
+FN real twice_kinetic(const lane_body *b, const rate_pose *V)
 {
-    const sym3 I = const_sym(b->S);
-    const vec3 c = const3(b->h);
+    const sym3 I = load_sym(b->S);
+    const vec3 c = load3(b->h);
     const mat3 Vt = transposed(V->R);
     real t = dot_add(dot_add(dot(Vt.x, smul(I, Vt.x)), Vt.y, smul(I, Vt.y)), Vt.z, smul(I, Vt.z));
     t = fmadd(rset(2), dot(V->p, mul(V->R, c)), t);
-    return fmadd(rset(b->mass), dot(V->p, V->p), t);
+    return fmadd(b->mass, dot(V->p, V->p), t);
 }
 
 /// Energy of q with these rates: sum tr(V M V') / 2 and rotors; gravity; springs and limits. at: placements at q; p [nbody]: scratch
-KERNEL energy_parts position_energy(const ctn_model *m, const real *q, const real *rate, const rate_pose *velocity,
+KERNEL energy_parts position_energy(const lane_model *m, const real *q, const real *rate, const rate_pose *velocity,
                                     const placement *at, vec3 *p)
 {
     energy_parts E;
-    vec3 moment = const3(m->fixed_moment);
+    vec3 moment = load3(m->fixed_moment);
     E.kinetic = rset(0);
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const mat3 R = at[i].R;
         if (b->flags & BODY_ROOT) p[i] = body_offset(b, form_of(b), R, R.z, q);
         else p[i] = has_arm(form_of(b)) ? add(p[b->parent], at[i].r) : p[b->parent];
         if (b->flags & BODY_ARMATURE)
             for (int k = b->vadr; k < b->vadr + b->nv; k++)
-                E.kinetic = fmadd(rset(0.5 * b->armature) * rate[k], rate[k], E.kinetic);
+                E.kinetic = fmadd(rset(0.5) * b->armature * rate[k], rate[k], E.kinetic);
         if (!(b->flags & BODY_MASS)) continue;
         E.kinetic = fmadd(rset(0.5), twice_kinetic(b, &velocity[i]), E.kinetic);
-        moment = add(moment, add_scaled(mul(R, const3(b->h)), p[i], rset(b->mass)));
+        moment = add(moment, add_scaled(mul(R, load3(b->h)), p[i], b->mass));
     }
-    E.potential = negate(dot(const3(m->gravity), moment));
+    E.potential = negate(dot(load3(m->gravity), moment));
     E.spring = passive_potential(m, q);
     return E;
 }

@@ -11,7 +11,7 @@ typedef struct {
 } solver_work;
 
 /// lm or lbfgs from the iterate in `one`, or in `more` if that is not NULL.
-KERNEL mask minimise(const ctn_model *m, const ctn_batch_config *cfg, mask active, position_work *one, stage_work *more,
+KERNEL mask minimise(const lane_model *m, const ctn_batch_config *cfg, mask active, position_work *one, stage_work *more,
                      solver_work *W, aba_work *aba, position_counts *count)
 {
     const objective F = objective_of(m, one, more, &W->objective, aba, cfg->solver == CTN_LBFGS);
@@ -21,7 +21,7 @@ KERNEL mask minimise(const ctn_model *m, const ctn_batch_config *cfg, mask activ
 }
 
 /// solve_step() with the solver of the configuration.
-KERNEL mask solve_step_by(const ctn_model *m, const ctn_batch_config *cfg, const position_state *S, mask active, position_work *P,
+KERNEL mask solve_step_by(const lane_model *m, const ctn_batch_config *cfg, const position_state *S, mask active, position_work *P,
                           solver_work *W, aba_work *aba, position_counts *count)
 {
     if (cfg->solver == CTN_NEWTON) return solve_step(m, S, cfg->tolerance, cfg->max_iterations, active, P, count);
@@ -31,7 +31,7 @@ KERNEL mask solve_step_by(const ctn_model *m, const ctn_batch_config *cfg, const
 }
 
 /// solve_stages() with the solver of the configuration.
-KERNEL mask solve_stages_by(const ctn_model *m, const ctn_batch_config *cfg, const position_state *S, bool still, mask active,
+KERNEL mask solve_stages_by(const lane_model *m, const ctn_batch_config *cfg, const position_state *S, bool still, mask active,
                             position_work *one, stage_work *P, solver_work *W, aba_work *aba, position_counts *count)
 {
     if (cfg->solver == CTN_NEWTON) return solve_stages(m, S, cfg->tolerance, cfg->max_iterations, still, active, P, count);

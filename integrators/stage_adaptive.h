@@ -25,13 +25,13 @@ FN real defect_tolerance(int s, double tolerance)
 }
 
 /// The defect of the part that P holds, as above; the largest of any joint.
-KERNEL real part_defect(const ctn_model *m, const stage_table *t, const position_state *S, const ladder_work *P)
+KERNEL real part_defect(const lane_model *m, const stage_table *t, const position_state *S, const ladder_work *P)
 {
     const real h = P->one.W.in.h;
     const real c = rset(t ? t->c[0] : 1);
     real most = rset(0);
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         real u[3], e[3], w[3];
         ball_stages B;
         for (int k = 0; k < b->nv; k++) e[k] = h * S->rate[b->vadr + k];
@@ -48,7 +48,7 @@ KERNEL real part_defect(const ctn_model *m, const stage_table *t, const position
 }
 
 /// Makes the part that P holds the state in the lanes `where`. all: no other lane has moved.
-KERNEL void commit_part(const ctn_model *m, const stage_table *t, position_state *S, ladder_work *P, interpolant *part,
+KERNEL void commit_part(const lane_model *m, const stage_table *t, position_state *S, ladder_work *P, interpolant *part,
                         mask where, bool all, position_counts *count)
 {
     const real residual = t ? P->more.residual : P->one.residual;
@@ -66,7 +66,7 @@ KERNEL void commit_part(const ctn_model *m, const stage_table *t, position_state
 
 /// Solves one part of the size that is set, with all its stages, in the lanes `active`. Returns where that was done, and the
 /// coordinates are valid; *far as of config_valid.
-KERNEL mask solve_part(const ctn_model *m, const ctn_batch_config *cfg, const stage_table *t, const position_state *S,
+KERNEL mask solve_part(const lane_model *m, const ctn_batch_config *cfg, const stage_table *t, const position_state *S,
                        mask active, ladder_work *P, position_counts *count, mask *far)
 {
     mask ok;
@@ -81,16 +81,16 @@ KERNEL mask solve_part(const ctn_model *m, const ctn_batch_config *cfg, const st
     return both(ok, config_valid(m, P->one.x, P->one.u, far));
 }
 
-/// One step of cfg->dt in the lanes `active`, by Radau IIA with cfg->stages stages. Where it is not completed the state is that of the
+/// One step of m->dt in the lanes `active`, by Radau IIA with cfg->stages stages. Where it is not completed the state is that of the
 /// last part that was, and *at (0..1) tells which. control: sizes; part: takes note of the last part, may be NULL; rejected and frozen
 /// of `count` are set. Placements of the start are in P->one.W.start. Returns where it was completed.
-KERNEL mask adaptive_stages(const ctn_model *m, const ctn_batch_config *cfg, position_state *S, step_control *control,
+KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, position_state *S, step_control *control,
                             interpolant *part, mask active, ladder_work *P, position_counts *count, adaptive_counts *parts,
                             real *at)
 {
     const int s = cfg->stages;
     const stage_table *t = ladder_rung(cfg, 0);
-    const real one = rset(1), zero = rset(0), end = rset(cfg->dt), allowed = defect_tolerance(s, cfg->error_tolerance);
+    const real one = rset(1), zero = rset(0), end = m->dt, allowed = defect_tolerance(s, cfg->error_tolerance);
     const mask fresh = both(active, le(control->size, zero));
     mask running = active, repeated = none_of();
     real here = zero;

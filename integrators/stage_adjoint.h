@@ -28,7 +28,7 @@ typedef struct {
 } stage_bar;
 
 /// Factors J at the solution in P.
-KERNEL void stage_prepare(const ctn_model *m, stage_adjoint *A)
+KERNEL void stage_prepare(const lane_model *m, stage_adjoint *A)
 {
     stages *W = &A->P.W;
     const int s = W->table->stages;
@@ -42,7 +42,7 @@ KERNEL void stage_prepare(const ctn_model *m, stage_adjoint *A)
 
 /// Gradients of g.w for the rate w = 2 Im(z_a* Y), Y = v V + sum_l d_l (z_l - 1), of a ball: by turns of the start, by the rate that
 /// is carried, and added to by_x [stages][nv] (NULL: not wanted) by turns of the stages.
-FN void ball_rate_pullback(const ctn_model *m, const stage_table *t, const ball_stages *B, int a, const double *d, real scale_d,
+FN void ball_rate_pullback(const lane_model *m, const stage_table *t, const ball_stages *B, int a, const double *d, real scale_d,
                            real v, vec3 g, vec3 *by_q, vec3 *by_rate, real *by_x)
 {
     const quat pure = quat_pure(g, rset(1)), zg = quat_mul(B->z[a], pure);  // z_a (0, g)
@@ -63,7 +63,7 @@ FN void ball_rate_pullback(const ctn_model *m, const stage_table *t, const ball_
 
 /// Adds to the gradients by the stages, A->b, and by q what those by the rates sum_l weight_l (T_l - T_k)/h of poses, and of joints that are
 /// not balls, make.
-KERNEL void weighted_pullback(const ctn_model *m, stage_adjoint *A, const double *weight, const real *rate, const rate_pose *V,
+KERNEL void weighted_pullback(const lane_model *m, stage_adjoint *A, const double *weight, const real *rate, const rate_pose *V,
                               real *q_bar)
 {
     const stages *W = &A->P.W;
@@ -77,20 +77,20 @@ KERNEL void weighted_pullback(const ctn_model *m, stage_adjoint *A, const double
         if (at == 0) continue;
         add_pose_rows(m, l < 0 ? W->start : A->at + l * m->nbody, V, d, &A->Q, b_);
         for (int i = 0; i < m->nbody; i++) {
-            const ctn_body *b = &m->bodies[i];
+            const lane_body *b = &m->bodies[i];
             for (int k = b->vadr; k < b->vadr + b->nv && b->kind != JOINT_BALL; k++) b_[k] = fmadd(d, rate[k], b_[k]);
         }
     }
 }
 
 /// What the terms of stage a of a joint without ball give for y: gradients of -y'r. (stage_terms.h)
-FN void stage_terms1_pullback(const ctn_body *b, const stages *W, int a, const real *y, const stage_bar *bar)
+FN void stage_terms1_pullback(const lane_body *b, const stages *W, int a, const real *y, const stage_bar *bar)
 {
     const stage_table *t = W->table;
     double d = 0, h = 0;
     for (int l = 0; l < t->stages; l++) d += t->d[a][l], h += t->h[a][l];
     const sym3 drag = joint_drag(b, W->in.q);
-    const real c[3] = {drag.xx, drag.yy, drag.zz}, J = rset(b->armature) * W->in.inv_h;
+    const real c[3] = {drag.xx, drag.yy, drag.zz}, J = b->armature * W->in.inv_h;
     for (int k = 0; k < b->nv; k++) {
         const int v = b->vadr + k;
         bar->q[v] = fmadd(fmadd(rset(d), c[k], rset(h) * J) * W->in.inv_h, y[k], bar->q[v]);
@@ -100,7 +100,7 @@ FN void stage_terms1_pullback(const ctn_body *b, const stages *W, int a, const r
 }
 
 /// The same of a ball: its torque C w + J z less the force, w = 2 Im(z_a* z_a') with the table's rate, z with its acceleration.
-FN void stage_ball_pullback(const ctn_model *m, const ctn_body *b, const stages *W, const ball_stages *B, int a, const real *y_,
+FN void stage_ball_pullback(const lane_model *m, const lane_body *b, const stages *W, const ball_stages *B, int a, const real *y_,
                             const stage_bar *bar)
 {
     const stage_table *t = W->table;
@@ -110,7 +110,7 @@ FN void stage_ball_pullback(const ctn_model *m, const ctn_body *b, const stages 
     const vec3 w = scale(quat_imaginary(ball_rate(t, B, a, W->in.inv_h)), rset(2));
     vec3 by_q[2], by_rate[2];
     ball_rate_pullback(m, t, B, a, t->d[a], W->in.inv_h, rset(t->dV[a]), Cy, &by_q[0], &by_rate[0], NULL);
-    ball_rate_pullback(m, t, B, a, t->h[a], rset(1), rset(-t->hV[a]) * W->in.h, scale(y, rset(b->armature) * W->in.k2), &by_q[1],
+    ball_rate_pullback(m, t, B, a, t->h[a], rset(1), rset(-t->hV[a]) * W->in.h, scale(y, b->armature * W->in.k2), &by_q[1],
                        &by_rate[1], NULL);
     const vec3 r = add(by_rate[0], by_rate[1]);
     vec3 q = add(by_q[0], by_q[1]);
@@ -121,7 +121,7 @@ FN void stage_ball_pullback(const ctn_model *m, const ctn_body *b, const stages 
 }
 
 /// From the gradients by the stages, A->b, those by what the step starts from, added to `bar`.
-KERNEL void rows_pullback(const ctn_model *m, stage_adjoint *A, const stage_bar *bar)
+KERNEL void rows_pullback(const lane_model *m, stage_adjoint *A, const stage_bar *bar)
 {
     const stages *W = &A->P.W;
     const stage_table *t = W->table;
@@ -133,7 +133,7 @@ KERNEL void rows_pullback(const ctn_model *m, stage_adjoint *A, const stage_bar 
         for (int l = 0; l < s; l++) h += t->h[a][l];
         joint_twists(m, T, A->y + a * m->nv, A->Q.motion);
         for (int i = 0, k = 0; i < m->nbody; i++) {
-            const ctn_body *b = &m->bodies[i];
+            const lane_body *b = &m->bodies[i];
             if (!(b->flags & BODY_MASS)) continue;
             A->M[k] = times_mass(b, moved_by(A->Q.motion[i], T[i].R));
             bar->V[k] = columns_add_scaled(bar->V[k], A->M[k], rset(t->hV[a]) * W->in.inv_h);
@@ -142,7 +142,7 @@ KERNEL void rows_pullback(const ctn_model *m, stage_adjoint *A, const stage_bar 
         add_pose_rows(m, W->start, A->M, rset(h) * W->in.k2, &A->Q, bar->q);
     }
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const real *y = A->y + b->vadr;
         if (b->kind == JOINT_BALL) {
             const ball_stages B = ball_at_stages(m, b, t, &W->in);
@@ -153,7 +153,7 @@ KERNEL void rows_pullback(const ctn_model *m, stage_adjoint *A, const stage_bar 
 }
 
 /// After stage_prepare(): added to `bar`, the gradients by what the step starts from, from those by the state after it.
-KERNEL void stage_pullback(const ctn_model *m, stage_adjoint *A, const state_bar *after, const stage_bar *bar)
+KERNEL void stage_pullback(const lane_model *m, stage_adjoint *A, const state_bar *after, const stage_bar *bar)
 {
     const stages *W = &A->P.W;
     const stage_table *t = W->table;
@@ -169,7 +169,7 @@ KERNEL void stage_pullback(const ctn_model *m, stage_adjoint *A, const state_bar
     }
     const real dV = rset(t->dV[last]);
     for (int i = 0, k = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const int j = b->vadr;
         if (b->flags & BODY_MASS) bar->V[k] = columns_add_scaled(bar->V[k], after->V[k], dV), k++;
         if (b->kind == JOINT_BALL) {
@@ -191,7 +191,7 @@ KERNEL void stage_pullback(const ctn_model *m, stage_adjoint *A, const state_bar
 }
 
 /// The same for the step back in time that gives collocation its old point: from gradients by the rates since that point.
-KERNEL void old_pullback(const ctn_model *m, stage_adjoint *A, const real *old_rate, const rate_pose *old, const stage_bar *bar)
+KERNEL void old_pullback(const lane_model *m, stage_adjoint *A, const real *old_rate, const rate_pose *old, const stage_bar *bar)
 {
     const stages *W = &A->P.W;
     const int s = W->table->stages, last = s - 1;

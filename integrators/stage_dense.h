@@ -7,7 +7,7 @@
 
 /// The increment of a joint from the start of the part to stage a, in the chart at the start, and its rates at the stage; each [nv]
 /// of the joint. B: a ball at all stages.
-FN void stage_motion(const ctn_model *m, const ctn_body *b, const stage_work *P, const ball_stages *B, int a, real *u, real *w)
+FN void stage_motion(const lane_model *m, const lane_body *b, const stage_work *P, const ball_stages *B, int a, real *u, real *w)
 {
     const stage_input *in = &P->W.in;
     const stage_table *t = P->W.table;
@@ -24,12 +24,12 @@ FN void stage_motion(const ctn_model *m, const ctn_body *b, const stage_work *P,
 }
 
 /// Takes note of the part whose solution is in P and whose start still in S, in the lanes `where`.
-KERNEL void keep_stages(const ctn_model *m, interpolant *I, const position_state *S, const stage_work *P, mask where)
+KERNEL void keep_stages(const lane_model *m, interpolant *I, const position_state *S, const stage_work *P, mask where)
 {
     const stage_table *t = P->W.table;
     start_part(m, I, S->q, S->rate, NULL, P->W.in.h, where);
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         real u[MOST_STAGES][3], w[MOST_STAGES][3];
         ball_stages B;
         if (b->kind == JOINT_BALL) B = ball_at_stages(m, b, t, &P->W.in);
@@ -48,11 +48,11 @@ KERNEL void keep_stages(const ctn_model *m, interpolant *I, const position_state
 }
 
 /// The same for a part of one stage (position_step.h): a straight line in the chart.
-KERNEL void keep_stage(const ctn_model *m, interpolant *I, const position_state *S, const position_work *P, mask where)
+KERNEL void keep_stage(const lane_model *m, interpolant *I, const position_state *S, const position_work *P, mask where)
 {
     start_part(m, I, S->q, S->rate, NULL, P->W.in.h, where);
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         real u[3];
         joint_increment(b, S->q, P, u);
         for (int k = 0; k < b->nv; k++) {
@@ -67,7 +67,7 @@ KERNEL void keep_stage(const ctn_model *m, interpolant *I, const position_state 
 }
 
 /// Before the first part, and after a state was set: the motion stays where it is.
-KERNEL void keep_still(const ctn_model *m, interpolant *I)
+KERNEL void keep_still(const lane_model *m, interpolant *I)
 {
     const mask still = le(*I->size, rset(0));
     for (int c = 0; c < INTERPOLANT_TERMS; c++)

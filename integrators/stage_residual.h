@@ -41,9 +41,9 @@ typedef struct {
 } stages;
 
 /// R S in the shape that products with other rotations need: S R', by columns.
-FN mat3 turned_moment(const ctn_body *b, mat3 R)
+FN mat3 turned_moment(const lane_body *b, mat3 R)
 {
-    const sym3 S = const_sym(b->S);
+    const sym3 S = load_sym(b->S);
     const mat3 Rt = transposed(R);
     mat3 W;
     W.x = smul(S, Rt.x), W.y = smul(S, Rt.y), W.z = smul(S, Rt.z);
@@ -51,21 +51,21 @@ FN mat3 turned_moment(const ctn_body *b, mat3 R)
 }
 
 /// Constants of a step from the placements at its start, V and the step size h.
-KERNEL void start_stages(const ctn_model *m, stages *W, real h)
+KERNEL void start_stages(const lane_model *m, stages *W, real h)
 {
     W->in.h = h, W->in.inv_h = rset(1) / h;
     W->in.k2 = W->in.inv_h * W->in.inv_h;
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         stage_start *s = &W->step[i];
-        const real weight = rset(b->force_scale[0]), inertia = rset(b->force_scale[1]) * W->in.k2;
+        const real weight = b->force_scale[0], inertia = b->force_scale[1] * W->in.k2;
         s->unit = rset(1) / sel(gt(inertia, weight), inertia, weight);
         if (!(b->flags & BODY_MASS)) continue;
         const mat3 R = W->start[i].R;
         mat3 V = W->V[i].R;
         V.x = scale(V.x, h), V.y = scale(V.y, h), V.z = scale(V.z, h);
         s->W = turned_moment(b, R), s->WV = turned_moment(b, V);
-        s->c = mul(R, const3(b->h)), s->cV = mul(V, const3(b->h));
+        s->c = mul(R, load3(b->h)), s->cV = mul(V, load3(b->h));
         s->e = scale(W->V[i].p, h);
     }
 }
@@ -77,7 +77,7 @@ FN mat3 mat3_add_scaled(mat3 A, mat3 B, real s)
 }
 
 /// Where body i is at stage a.
-FN void stage_place(const ctn_model *m, const ctn_body *b, stages *W, int s, int i, int a)
+FN void stage_place(const lane_model *m, const lane_body *b, stages *W, int s, int i, int a)
 {
     stage_body *t = &W->body[i * s + a];
     const stage_body *up = b->flags & BODY_ROOT ? t : &W->body[b->parent * s + a];
@@ -97,16 +97,16 @@ FN void stage_place(const ctn_model *m, const ctn_body *b, stages *W, int s, int
     t->dp = dp;
     if (!(f.flags & BODY_MASS)) return;
     t->W = turned_moment(b, R);
-    t->c = mul(R, const3(b->h));
+    t->c = mul(R, load3(b->h));
 }
 
 /// The body's own wrench and block at stage a, from its placements at all stages.
-FN void stage_wrench(const ctn_model *m, const ctn_body *b, stages *W, int s, int i, int a)
+FN void stage_wrench(const lane_model *m, const lane_body *b, stages *W, int s, int i, int a)
 {
     const stage_table *t = W->table;
     const stage_start *k = &W->step[i];
     stage_body *o = &W->body[i * s], *at = o + a;
-    const real k2 = W->in.k2, hV = rset(t->hV[a]), mass = rset(b->mass), half = rset(-0.5);
+    const real k2 = W->in.k2, hV = rset(t->hV[a]), mass = b->mass, half = rset(-0.5);
     // the acceleration times h^2: of the origin, of the first moment; Z' = S Y', without the stage's own part
     vec3 y = scale(k->e, negate(hV)), ac = scale(k->cV, negate(hV));
     mat3 Z;
@@ -120,7 +120,7 @@ FN void stage_wrench(const ctn_model *m, const ctn_body *b, stages *W, int s, in
         if (l != a) Z = mat3_add_scaled(Z, o[l].W, negate(h));
     }
     Z = mat3_add_scaled(Z, k->W, rset(sum));
-    const vec3 g = const3(m->gravity);
+    const vec3 g = load3(m->gravity);
     y = vec(fmadd(k2, y.x, negate(g.x)), fmadd(k2, y.y, negate(g.y)), fmadd(k2, y.z, negate(g.z)));
     const vec3 force = add_scaled(scale(ac, k2), y, mass);
     const mat3 R = at->T.R;
@@ -136,11 +136,11 @@ FN void stage_wrench(const ctn_model *m, const ctn_body *b, stages *W, int s, in
 }
 
 /// Placements, own wrenches and blocks of every body at the iterate x, u.
-KERNEL void evaluate_stages(const ctn_model *m, stages *W)
+KERNEL void evaluate_stages(const lane_model *m, stages *W)
 {
     const int s = W->table->stages;
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         for (int a = 0; a < s; a++) stage_place(m, b, W, s, i, a);
         for (int a = 0; a < s; a++)
             if (b->flags & BODY_MASS) stage_wrench(m, b, W, s, i, a);
@@ -150,13 +150,13 @@ KERNEL void evaluate_stages(const ctn_model *m, stages *W)
 
 /// Sums the wrenches towards the root, adds the joint terms and forms the rows r. Returns the largest row over its scale of force;
 /// *square: the sum of their squares. NaN if one is.
-KERNEL real stage_rows(const ctn_model *m, stages *W, real *square)
+KERNEL real stage_rows(const lane_model *m, stages *W, real *square)
 {
     const int s = W->table->stages;
     real most = rset(0), sum = rset(0);
     W->too_far = none_of();
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const joint_form f = form_of(b);
         const bool terms = has_terms(b, W->in.tau);
         real *K = W->K + 3 * s * s * b->dof;

@@ -19,13 +19,13 @@ typedef struct {
 } stage_work;
 
 /// x = base (+) alpha d in the lanes `where`; u follows.
-KERNEL void move_stages(const ctn_model *m, stage_work *P, real alpha, mask where)
+KERNEL void move_stages(const lane_model *m, stage_work *P, real alpha, mask where)
 {
     for (int a = 0; a < P->W.table->stages; a++) {
         real *x = P->x + a * m->nq, *u = P->u + a * m->nv;
         const real *base = P->base + a * m->nq, *base_u = P->base_u + a * m->nv, *d_ = P->d + a * m->nv;
         for (int i = 0; i < m->nbody; i++) {
-            const ctn_body *b = &m->bodies[i];
+            const lane_body *b = &m->bodies[i];
             const real *d = d_ + b->vadr;
             if (b->kind == JOINT_BALL) {
                 const vec3 t = vec(alpha * d[0], alpha * d[1], alpha * d[2]);
@@ -44,7 +44,7 @@ KERNEL void move_stages(const ctn_model *m, stage_work *P, real alpha, mask wher
 
 /// The first guess: joint rates that change as they did at the end of the step before; or a tree that stands `still`, which is better
 /// where light links whip around.
-KERNEL void predict_stages(const ctn_model *m, const position_state *S, stage_work *P, bool still, mask where)
+KERNEL void predict_stages(const lane_model *m, const position_state *S, stage_work *P, bool still, mask where)
 {
     const int s = P->W.table->stages;
     for (int a = 0; a < s; a++) {
@@ -60,7 +60,7 @@ KERNEL void predict_stages(const ctn_model *m, const position_state *S, stage_wo
 
 /// Solves the step of the table's method from q, V in the lanes `active`, leaves the solution in P. Returns where it converged: as
 /// solve_step() (position_step.h), with the norm of the scaled rows in the place of the energy.
-KERNEL mask solve_stages(const ctn_model *m, const position_state *S, double tolerance, int max_iterations, bool still,
+KERNEL mask solve_stages(const lane_model *m, const position_state *S, double tolerance, int max_iterations, bool still,
                          mask active, stage_work *P, position_counts *count)
 {
     stages *W = &P->W;
@@ -156,7 +156,7 @@ typedef struct {
     real rate[3], change[3], secant[3];
 } end_motion;
 
-FN end_motion end_motion_of(const ctn_model *m, const ctn_body *b, const stage_work *P)
+FN end_motion end_motion_of(const lane_model *m, const lane_body *b, const stage_work *P)
 {
     const stages *W = &P->W;
     const stage_table *t = W->table;
@@ -189,10 +189,10 @@ FN end_motion end_motion_of(const ctn_model *m, const ctn_body *b, const stage_w
 }
 
 /// Joint rates at the end of the step that P holds, in P->fresh [nv].
-KERNEL const real *end_rates(const ctn_model *m, stage_work *P)
+KERNEL const real *end_rates(const lane_model *m, stage_work *P)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const end_motion e = end_motion_of(m, b, P);
         for (int k = 0; k < b->nv; k++) P->fresh[b->vadr + k] = e.rate[k];
     }
@@ -200,13 +200,13 @@ KERNEL const real *end_rates(const ctn_model *m, stage_work *P)
 }
 
 /// Makes the solution in P the state, in the lanes `where`.
-KERNEL void commit_stages(const ctn_model *m, position_state *S, stage_work *P, placement *start, mask where)
+KERNEL void commit_stages(const lane_model *m, position_state *S, stage_work *P, placement *start, mask where)
 {
     const stages *W = &P->W;
     const stage_table *t = W->table;
     const int s = t->stages, last = s - 1;
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const end_motion j = end_motion_of(m, b, P);
         for (int k = 0; k < b->nv; k++) {
             const int v = b->vadr + k;

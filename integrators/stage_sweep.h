@@ -46,7 +46,7 @@ FN void solve_dense(real *M, int n, int m)
 }
 
 /// Column k of the motion subspace of a joint whose body has axes R: angular and linear part.
-FN twist joint_subspace(const ctn_body *b, int kind, mat3 R, int k)
+FN twist joint_subspace(const lane_body *b, int kind, mat3 R, int k)
 {
     const vec3 e = vec(rset(k == 0), rset(k == 1), rset(k == 2));
     twist S;
@@ -62,14 +62,14 @@ FN twist joint_subspace(const ctn_body *b, int kind, mat3 R, int k)
 }
 
 /// Adds the blocks of body i itself to P.
-FN void add_stage_blocks(const ctn_body *b, const stages *W, int s, int i, real *P)
+FN void add_stage_blocks(const lane_body *b, const stages *W, int s, int i, real *P)
 {
     const int w = 6 * s;
     const stage_body *o = &W->body[i * s];
     for (int a = 0; a < s; a++)
         for (int l = 0; l < s; l++) {
             real *at = P + w * 6 * a + 6 * l;
-            const real h = rset(W->table->h[a][l]) * W->in.k2, mass = h * rset(b->mass);
+            const real h = rset(W->table->h[a][l]) * W->in.k2, mass = h * b->mass;
             mat3 A;            // by rows
             vec3 right, left;  // [right]x above, -[left]x below
             if (a == l) {
@@ -122,7 +122,7 @@ FN void shift_stages(const stages *W, int s, int i, real *P, real *p)
 
 /// Eliminates the joint of body i, of n degrees of freedom, from P and p. What the sweep outwards needs goes to X; keep: U and D^-1 are
 /// kept, too.
-FN void eliminate_stages(const ctn_model *m, const ctn_body *b, int kind, int n, const stages *W, int s, int i, bool keep,
+FN void eliminate_stages(const lane_model *m, const lane_body *b, int kind, int n, const stages *W, int s, int i, bool keep,
                          stage_sweep *work)
 {
     const int w = 6 * s, N = n * s, row = N + w + 1 + (keep ? N : 0);
@@ -210,13 +210,13 @@ FN void eliminate_stages(const ctn_model *m, const ctn_body *b, int kind, int n,
 }
 
 /// The sweep inwards for s stages (s, keep: constants in each call), after stage_rows().
-FN void stage_sweep_inward(const ctn_model *m, const stages *W, stage_sweep *work, int s, bool keep)
+FN void stage_sweep_inward(const lane_model *m, const stages *W, stage_sweep *work, int s, bool keep)
 {
     const int w = 6 * s;
     int open = 0;
     real *P = work->P, *p = work->p;
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const joint_form f = form_of(b);
         if (f.flags & BODY_LEAF) {
             for (int j = 0; j < w * w; j++) P[j] = rset(0);
@@ -248,12 +248,12 @@ FN void stage_sweep_inward(const ctn_model *m, const stages *W, stage_sweep *wor
 }
 
 /// The sweep outwards: d [s][nv], the Newton step in the coordinates of v (balls: body axes).
-FN void stage_sweep_outward(const ctn_model *m, const stages *W, stage_sweep *work, int s, real *d)
+FN void stage_sweep_outward(const lane_model *m, const stages *W, stage_sweep *work, int s, real *d)
 {
     const int w = 6 * s;
     real T[MOST_TWIST];
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const joint_form f = form_of(b);
         const int n = b->nv;
         const real *X = work->X + b->dof * s * (w + 1);
@@ -289,7 +289,7 @@ FN void stage_sweep_outward(const ctn_model *m, const stages *W, stage_sweep *wo
 }
 
 /// The Newton step d [stages][nv] at the iterate of W. In a lane where it cannot be computed it is not finite.
-KERNEL void stage_newton(const ctn_model *m, const stages *W, stage_sweep *work, real *d)
+KERNEL void stage_newton(const lane_model *m, const stages *W, stage_sweep *work, real *d)
 {
     switch (W->table->stages) {
     case 2:
@@ -305,7 +305,7 @@ KERNEL void stage_newton(const ctn_model *m, const stages *W, stage_sweep *work,
 }
 
 /// Keeps the factors of the matrix J of the Newton step at the iterate of W, for stage_solve_transposed().
-KERNEL void stage_factor(const ctn_model *m, const stages *W, stage_sweep *work)
+KERNEL void stage_factor(const lane_model *m, const stages *W, stage_sweep *work)
 {
     stage_sweep_inward(m, W, work, W->table->stages, true);
 }
@@ -313,13 +313,13 @@ KERNEL void stage_factor(const ctn_model *m, const stages *W, stage_sweep *work)
 /// y with J'y = b, after stage_factor(); both [stages][nv]. J' has the factors of J with U and L' exchanged:
 ///
 ///     inwards    g = b - S'p,  p' = p + (D^-1 L)' g        outwards   y = D^-T (g - U'd_parent),  d = d_parent + S y
-KERNEL void stage_solve_transposed(const ctn_model *m, const stages *W, stage_sweep *work, const real *b_, real *y_)
+KERNEL void stage_solve_transposed(const lane_model *m, const stages *W, stage_sweep *work, const real *b_, real *y_)
 {
     const int s = W->table->stages, w = 6 * s;
     real g[MOST_DOF];
     for (int j = 0; j < m->nbody * w; j++) work->twist[j] = rset(0);  // p
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const int n = b->nv, N = n * s;
         const real *X = work->X + b->dof * s * (w + 1);
         real *p = work->twist + i * w;
@@ -342,7 +342,7 @@ KERNEL void stage_solve_transposed(const ctn_model *m, const stages *W, stage_sw
         }
     }
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const int n = b->nv, N = n * s;
         const real *U = work->U + b->dof * s * w, *inverse = work->inverse + 3 * s * s * b->dof;
         real *d = work->twist + i * w;

@@ -21,7 +21,7 @@ typedef struct {
 } stage_input;
 
 /// Adds the terms of stage a of a joint without ball: row g of coordinate k, and derivatives by the coordinate at every stage, K [s].
-FN real stage_terms1(const ctn_model *m, const ctn_body *b, const stage_table *t, int s, const stage_input *in, int a, int k,
+FN real stage_terms1(const lane_model *m, const lane_body *b, const stage_table *t, int s, const stage_input *in, int a, int k,
                      real *K)
 {
     const int v = b->vadr + k;
@@ -35,17 +35,17 @@ FN real stage_terms1(const ctn_model *m, const ctn_body *b, const stage_table *t
         K[l] = rset(0);
     }
     if (b->flags & BODY_PASSIVE) {
-        c = rset(b->damping[k]);
+        c = b->damping[k];
         if (b->nv == 1) {
             const real o = beyond(x, b->limit), was = beyond(q0, b->limit);
             const mask out = gt(magnitude(o), rset(0)), was_out = gt(magnitude(was), rset(0));
-            c = c + sel(was_out, rset(b->limit_b), rset(0));
-            g = fmadd(rset(b->stiffness), x - rset(b->rest[0]), rset(b->limit_k) * o);
-            K[a] = rset(b->stiffness) + sel(out, rset(b->limit_k), rset(0));
+            c = c + sel(was_out, b->limit_b, rset(0));
+            g = fmadd(b->stiffness, x - b->rest[0], b->limit_k * o);
+            K[a] = b->stiffness + sel(out, b->limit_k, rset(0));
         }
         g = fmadd(c, rate, g);
     }
-    const real J = rset(b->armature) * in->k2;
+    const real J = b->armature * in->k2;
     acceleration = fnmadd(rset(t->hV[a]) * in->h, in->rate[v], acceleration);
     g = fmadd(J, acceleration, g);
     for (int l = 0; l < s; l++) K[l] = K[l] + fmadd(rset(t->d[a][l]), c * in->inv_h, rset(t->h[a][l]) * J);
@@ -106,7 +106,7 @@ FN void set_ball_rate(const stage_table *t, const stage_input *in, vec3 rate, ba
     B->slope = scale(rate, sel(real_turn, step / sel(real_turn, c, rset(1)), rset(0)));
 }
 
-FN ball_stages ball_at_stages(const ctn_model *m, const ctn_body *b, const stage_table *t, const stage_input *in)
+FN ball_stages ball_at_stages(const lane_model *m, const lane_body *b, const stage_table *t, const stage_input *in)
 {
     ball_stages B;
     const quat start = quat_load(in->q + b->qadr);
@@ -148,10 +148,10 @@ FN quat ball_acceleration(const stage_table *t, const ball_stages *B, int a, rea
 
 /// The terms of stage a of a ball: torque in body axes, and derivatives K[l] by turns at stage l, as columns. On the diagonal the
 /// second derivative in the exponential chart, which is the derivative by turns less [torque]x / 2.
-FN vec3 stage_terms_ball(const ctn_model *m, const ctn_body *b, const stage_table *t, const stage_input *in, const ball_stages *B,
+FN vec3 stage_terms_ball(const lane_model *m, const lane_body *b, const stage_table *t, const stage_input *in, const ball_stages *B,
                          int a, mat3 *K)
 {
-    const real o = rset(0), J = rset(b->armature) * in->k2;
+    const real o = rset(0), J = b->armature * in->k2;
     vec3 g = zero3();
     // dampers: the torque is C w, with the limit's along the cone's normal at the start of the step
     const sym3 C = joint_drag(b, in->q);

@@ -42,7 +42,7 @@ FN const stage_table *ladder_rung(const ctn_batch_config *cfg, int failed)
 }
 
 /// Gets the solve with the stages of a table ready, from the state at a step whose size is set.
-FN void enter_rung(const ctn_model *m, const stage_table *table, const position_state *S, ladder_work *P)
+FN void enter_rung(const lane_model *m, const stage_table *table, const position_state *S, ladder_work *P)
 {
     const solve *W = &P->one.W;
     stages *G = &P->more.W;
@@ -55,20 +55,20 @@ FN void enter_rung(const ctn_model *m, const stage_table *table, const position_
 
 /// Kinetic energy of the rates V, J, of free trees about their centre of mass: how fast one travels as a whole, or has been falling, is no
 /// scale for errors of its motion.
-KERNEL real internal_kinetic(const ctn_model *m, const rate_pose *V)
+KERNEL real internal_kinetic(const lane_model *m, const rate_pose *V)
 {
     real sum = rset(0);
     vec3 momentum = zero3();
     int end = 0;  // of the free tree in hand
-    double mass = 0;
+    real mass = rset(1);
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         if ((b->flags & BODY_ROOT) && b->kind == JOINT_TRANSLATION) end = b->end, mass = b->subtree_mass, momentum = zero3();
         if (b->flags & BODY_MASS) {
             sum = fmadd(rset(0.5), twice_kinetic(b, &V[i]), sum);
-            if (i < end) momentum = add(momentum, add_scaled(mul(V[i].R, const3(b->h)), V[i].p, rset(b->mass)));
+            if (i < end) momentum = add(momentum, add_scaled(mul(V[i].R, load3(b->h)), V[i].p, b->mass));
         }
-        if (i == end - 1) sum = fnmadd(rset(0.5 / mass), dot(momentum, momentum), sum);
+        if (i == end - 1) sum = fnmadd(rset(0.5) / mass, dot(momentum, momentum), sum);
     }
     return larger(sum, rset(0));
 }
@@ -78,7 +78,7 @@ KERNEL real internal_kinetic(const ctn_model *m, const rate_pose *V)
 /// for an error of the method while it is below a hundredth of K and below sqrt(K E), K the internal kinetic energy and E that
 /// of the rates' defect at the start of the step (its error estimate); and all rises and losses of a run together stay below
 /// the hundredth, too. What the solve's tolerance leaves over is no rise. before: energy at the start; F: flow of the step; *gain: what it creates (energy.h). (docs/theory.md 5.4)
-KERNEL mask accept_stages(const ctn_model *m, stage_work *P, const position_state *S, placement *end, vec3 *p, double tolerance,
+KERNEL mask accept_stages(const lane_model *m, stage_work *P, const position_state *S, placement *end, vec3 *p, double tolerance,
                           energy_parts before, energy_flow F, real *gain, mask *far)
 {
     const stages *W = &P->W;
@@ -91,7 +91,7 @@ KERNEL mask accept_stages(const ctn_model *m, stage_work *P, const position_stat
     const real kinetic = internal_kinetic(m, P->rate);
     real defect = rset(0);
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         if (!(b->flags & BODY_MASS)) continue;
         const rate_pose D = rate_defect(P, i);
         defect = fmadd(rset(0.5), twice_kinetic(b, &D), defect);
@@ -117,7 +117,7 @@ FN void note_created(position_state *S, real created, energy_flow F, mask where)
 /// Makes V the Euclidean velocity of the rigid motion nearest to it, and the rates that motion's, in the lanes `where`: the chords that a
 /// step of one stage leaves behind are too short for methods of higher order to start from, and for parts of other sizes. The
 /// projection only takes energy away.
-KERNEL void project_rates(const ctn_model *m, position_state *S, ladder_work *P, mask where)
+KERNEL void project_rates(const lane_model *m, position_state *S, ladder_work *P, mask where)
 {
     nearest_velocity(m, S, &P->aba, P->one.d, P->one.fresh);
     body_poses(m, S->q, P->T);
@@ -128,7 +128,7 @@ KERNEL void project_rates(const ctn_model *m, position_state *S, ladder_work *P,
 
 /// Where collocation of order > 2 starts, anew after a fallback or for the first time, it needs the point before the start: one step of
 /// Radau with 3 stages back in time, of size `old` h. Returns where that was found; else the rates carried stand in for it.
-KERNEL mask start_old(const ctn_model *m, const ctn_batch_config *cfg, position_state *S, ladder_work *P, double old, mask where,
+KERNEL mask start_old(const lane_model *m, const ctn_batch_config *cfg, position_state *S, ladder_work *P, double old, mask where,
                       position_counts *count)
 {
     const mask fresh = both(where, gt(S->fresh[0], rset(0)));
@@ -141,7 +141,7 @@ KERNEL mask start_old(const ctn_model *m, const ctn_batch_config *cfg, position_
     const int last = G->table->stages - 1;
     const real inv_h = G->in.inv_h;
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const stage_body *e = &G->body[i * (last + 1) + last];
         if (b->flags & BODY_MASS) {
             const rate_pose V = chord_rate(G->start[i].R, e->T.R, e->dp, inv_h);
@@ -166,7 +166,7 @@ KERNEL mask start_old(const ctn_model *m, const ctn_batch_config *cfg, position_
 
 /// One step of size dt in the lanes `active`. Placements of the start are in one.W.start. Returns where it was completed; elsewhere
 /// the state is that of the last part that was, `at` (0..1) tells which. dense: takes note of the last part; may be NULL.
-KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, position_state *S, interpolant *dense, mask active,
+KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, position_state *S, interpolant *dense, mask active,
                           ladder_work *P, position_counts *count, real *at)
 {
     const real one = rset(1), zero = rset(0);
@@ -176,7 +176,7 @@ KERNEL mask position_step(const ctn_model *m, const ctn_batch_config *cfg, posit
     while (any_of(running)) {
         mask far, todo = running;
         const stage_table *table;
-        set_step_size(W, rset(cfg->dt) * H.size);
+        set_step_size(W, m->dt * H.size);
         const bool law = carries_energy(cfg), flows = law || count->flow;  // law: of energy, to go by
         energy_parts before = {zero, zero, zero};
         if (law) before = position_energy(m, S->q, S->rate, S->V, W->start, P->p);

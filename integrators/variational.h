@@ -55,13 +55,13 @@ typedef struct {
 FN bool about_z(int kind) { return kind == JOINT_REVOLUTE || kind == JOINT_HELICAL; }
 
 /// What stays through a step from q: placements, scales, dampers. force [nv]: joint forces at q, applied ones included.
-KERNEL void start_chord(const ctn_model *m, chord *W, const real *p, const real *force)
+KERNEL void start_chord(const lane_model *m, chord *W, const real *p, const real *force)
 {
     const real h = magnitude(W->h), half = rset(0.5) * W->h;
     real scale = rset(0);
     for (int k = 0; k < m->nv; k++) W->target[k] = fmadd(half, force[k], p[k]);
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const joint_form f = form_of(b);
         chord_start *s = &W->start[i];
         const mat3 parent = f.flags & BODY_ROOT ? s->R : W->start[b->parent].R;
@@ -72,14 +72,14 @@ KERNEL void start_chord(const ctn_model *m, chord *W, const real *p, const real 
             s->R = turn_about_z(P, s->sn, s->cs);
         } else if (f.kind == JOINT_BALL) s->R = mmul(P, quat_rotation(quat_load(W->q + b->qadr)));
         s->r = body_offset(b, f, parent, s->R.z, W->q);
-        s->unit = h / rset(b->force_scale[1]);
-        scale = larger(scale, h * rset(b->force_scale[0]) * s->unit);
+        s->unit = h / b->force_scale[1];
+        scale = larger(scale, h * b->force_scale[0] * s->unit);
         for (int k = b->vadr; k < b->vadr + b->nv; k++) scale = larger(scale, magnitude(W->target[k]) * s->unit);
         if (b->flags & BODY_PASSIVE) s->drag = joint_drag(b, W->q);
         if (!(f.flags & BODY_MASS)) continue;
-        const sym3 S = const_sym(b->S);
+        const sym3 S = load_sym(b->S);
         const mat3 Rt = transposed(s->R);
-        s->c = mul(s->R, const3(b->h));
+        s->c = mul(s->R, load3(b->h));
         s->I = turn(s->R, S);
         s->Zt.x = smul(S, Rt.x), s->Zt.y = smul(S, Rt.y), s->Zt.z = smul(S, Rt.z);
     }
@@ -105,7 +105,7 @@ FN mat3 add_turned(mat3 A, mat3 Y, quat e)
 }
 
 /// One body at the iterate.
-FN void chord_body_at(const ctn_model *m, const ctn_body *b, joint_form f, chord *W, int i)
+FN void chord_body_at(const lane_model *m, const lane_body *b, joint_form f, chord *W, int i)
 {
     const chord_start *s = &W->start[i];
     chord_body *t = &W->body[i];
@@ -145,15 +145,15 @@ FN void chord_body_at(const ctn_model *m, const ctn_body *b, joint_form f, chord
 
     t->w = wrench_zero();
     if (!(f.flags & BODY_MASS)) return;
-    const real mass = rset(b->mass), k = W->inv_h;
-    const vec3 y = sub_scaled(scale(t->dp, k), const3(m->gravity), rset(0.5) * W->h);
+    const real mass = b->mass, k = W->inv_h;
+    const vec3 y = sub_scaled(scale(t->dp, k), load3(m->gravity), rset(0.5) * W->h);
     t->K.x = mul(t->dR, s->Zt.x), t->K.y = mul(t->dR, s->Zt.y), t->K.z = mul(t->dR, s->Zt.z);
     t->w.n = cross_add(scale(vec(t->K.y.z - t->K.z.y, t->K.z.x - t->K.x.z, t->K.x.y - t->K.y.x), k), s->c, y);
-    t->w.f = add_scaled(scale(mul(t->dR, const3(b->h)), k), y, mass);
+    t->w.f = add_scaled(scale(mul(t->dR, load3(b->h)), k), y, mass);
 }
 
 /// The chord of a joint's own motion: of one degree of freedom in x; balls: body axes, the same at q0 and q1.
-FN vec3 joint_chord(const ctn_body *b, const chord *W)
+FN vec3 joint_chord(const lane_body *b, const chord *W)
 {
     const real *step = W->step + b->qadr;
     if (b->kind == JOINT_BALL) return scale(vec(step[1], step[2], step[3]), rset(2));
@@ -161,18 +161,18 @@ FN vec3 joint_chord(const ctn_body *b, const chord *W)
     return vec(step[0], rset(0), rset(0));
 }
 
-FN bool joint_resists(const ctn_body *b) { return b->flags & (BODY_PASSIVE | BODY_ARMATURE); }
+FN bool joint_resists(const lane_body *b) { return b->flags & (BODY_PASSIVE | BODY_ARMATURE); }
 
 /// Momentum of the rotor and `share` of the damper's impulse.
-FN vec3 joint_impulse(const ctn_body *b, const chord *W, int i, real share)
+FN vec3 joint_impulse(const lane_body *b, const chord *W, int i, real share)
 {
     const vec3 a = joint_chord(b, W);
-    const vec3 rotor = scale(a, rset(b->armature) * W->inv_h);
+    const vec3 rotor = scale(a, b->armature * W->inv_h);
     return b->flags & BODY_PASSIVE ? add_scaled(rotor, smul(W->start[i].drag, a), share) : rotor;
 }
 
 /// One body of residual: hands the wrench on to its parent. Returns its largest scaled row.
-FN real chord_residual_body(const ctn_body *b, joint_form f, chord *W, int i, wrench *next)
+FN real chord_residual_body(const lane_body *b, joint_form f, chord *W, int i, wrench *next)
 {
     const chord_start *s = &W->start[i];
     const wrench w = gather_wrench(f, W->body[i].w, next, W->sum, i);
@@ -193,39 +193,39 @@ FN real chord_residual_body(const ctn_body *b, joint_form f, chord *W, int i, wr
 
 /// Residual r = -D1 L - F0 - p0 at the iterate `step`, and its merit. Returns the largest row, each in units of its subtree's m L / h
 /// (m L^2 / h for turns), over the largest momentum in these units; NaN if one is. Momenta are kept to this, whatever the step size.
-KERNEL real chord_residual(const ctn_model *m, chord *W)
+KERNEL real chord_residual(const lane_model *m, chord *W)
 {
     real most = rset(0);
     wrench next = wrench_zero();
     W->merit = rset(0);
     W->too_far = none_of();
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         BY_FORM(b, f, chord_body_at(m, b, f, W, i))
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         BY_FORM(b, f, most = larger(most, chord_residual_body(b, f, W, i, &next)))
     }
     return most / W->scale;
 }
 
 /// p1 = D2 L + F1 [nv] at the iterate, which solves the equations. force [nv]: joint forces at q1, applied ones included.
-KERNEL void chord_momentum(const ctn_model *m, const chord *W, wrench *sum, const real *force, real *p)
+KERNEL void chord_momentum(const lane_model *m, const chord *W, wrench *sum, const real *force, real *p)
 {
     const real k = W->inv_h, half = rset(0.5) * W->h;
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const chord_body *t = &W->body[i];
         sum[i] = wrench_zero();
         if (!(b->flags & BODY_MASS)) continue;
-        const vec3 y = add_scaled(scale(t->dp, k), const3(m->gravity), half), dc = mul(t->dR, const3(b->h));
+        const vec3 y = add_scaled(scale(t->dp, k), load3(m->gravity), half), dc = mul(t->dR, load3(b->h));
         sum[i].n = scale(vec(t->K.y.z - t->K.z.y, t->K.z.x - t->K.x.z, t->K.x.y - t->K.y.x), k);
         sum[i].n = cross_add(sum[i].n, add(W->start[i].c, dc), y);
-        sum[i].f = add_scaled(scale(dc, k), y, rset(b->mass));
+        sum[i].f = add_scaled(scale(dc, k), y, b->mass);
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         momentum_rows(b, W->body[i].R, sum[i], p);
         if (joint_resists(b)) {
             const vec3 a = joint_impulse(b, W, i, W->theta - rset(1));

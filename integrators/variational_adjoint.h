@@ -31,7 +31,7 @@ typedef struct {
 } variational_adjoint;
 
 /// Makes the step of size h from `before` once more, and factors J of every part. Returns where it ends at q.
-KERNEL mask variational_prepare(const ctn_model *m, const ctn_batch_config *cfg, real h, const variational_state *before,
+KERNEL mask variational_prepare(const lane_model *m, const ctn_batch_config *cfg, real h, const variational_state *before,
                                 const real *q, const real *tau, variational_adjoint *A)
 {
     const int parts = cfg->order == 4 ? TRIPLE_JUMP : 1;
@@ -60,50 +60,50 @@ KERNEL mask variational_prepare(const ctn_model *m, const ctn_batch_config *cfg,
 }
 
 /// M = s [xi_v]T M of the bodies with mass.
-KERNEL void chord_virtual(const ctn_model *m, const placement *T, const real *v, real s, variational_adjoint *A)
+KERNEL void chord_virtual(const lane_model *m, const placement *T, const real *v, real s, variational_adjoint *A)
 {
     joint_twists(m, T, v, A->P.motion);
     for (int i = 0, k = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         if (!(b->flags & BODY_MASS)) continue;
         A->M[k++] = columns_add_scaled(zero_rate(), times_mass(b, moved_by(A->P.motion[i], T[i].R)), s);
     }
 }
 
 /// G = (dT/h + share h g e4') M.
-KERNEL void chord_momenta(const ctn_model *m, const chord *W, double share, variational_adjoint *A)
+KERNEL void chord_momenta(const lane_model *m, const chord *W, double share, variational_adjoint *A)
 {
     for (int i = 0, k = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const chord_body *t = &W->body[i];
         if (!(b->flags & BODY_MASS)) continue;
         rate_pose X;
         X.R.x = scale(t->dR.x, W->inv_h), X.R.y = scale(t->dR.y, W->inv_h), X.R.z = scale(t->dR.z, W->inv_h);
-        X.p = add_scaled(scale(t->dp, W->inv_h), const3(m->gravity), rset(share) * W->h);
+        X.p = add_scaled(scale(t->dp, W->inv_h), load3(m->gravity), rset(share) * W->h);
         A->G[k++] = times_mass(b, X);
     }
 }
 
-FN vec3 joint_vector(const ctn_body *b, const real *v)
+FN vec3 joint_vector(const lane_body *b, const real *v)
 {
     return b->nv == 3 ? vec(v[b->vadr], v[b->vadr + 1], v[b->vadr + 2]) : vec(v[b->vadr], rset(0), rset(0));
 }
 
-FN void add_joint_vector(const ctn_body *b, real *v, vec3 x)
+FN void add_joint_vector(const lane_body *b, real *v, vec3 x)
 {
     if (b->nv == 3) add3(v + b->vadr, x);
     else v[b->vadr] = v[b->vadr] + x.x;
 }
 
 /// Momentum of the rotor and `share` of the damper's impulse for the chord v.
-FN vec3 resisted(const ctn_body *b, const chord *W, int i, real share, vec3 v)
+FN vec3 resisted(const lane_body *b, const chord *W, int i, real share, vec3 v)
 {
-    const vec3 rotor = scale(v, rset(b->armature) * W->inv_h);
+    const vec3 rotor = scale(v, b->armature * W->inv_h);
     return b->flags & BODY_PASSIVE ? add_scaled(rotor, smul(W->start[i].drag, v), share) : rotor;
 }
 
 /// Adds the gradients of g.a, a the chord of the joint, by its motion at q1 (NULL: not wanted) and at q0.
-FN void joint_chord_pullback(const ctn_body *b, const chord *W, vec3 g, real *by_q1, real *by_q0)
+FN void joint_chord_pullback(const lane_body *b, const chord *W, vec3 g, real *by_q1, real *by_q0)
 {
     if (b->kind == JOINT_BALL) {
         ball_chord_pullback(quat_load(W->step + b->qadr), g, by_q1 ? by_q1 + b->vadr : NULL, by_q0 + b->vadr);
@@ -115,7 +115,7 @@ FN void joint_chord_pullback(const ctn_body *b, const chord *W, vec3 g, real *by
 
 /// How the share theta of the dampers changes with q: adds theta_bar dtheta/dq to q_bar. theta = (1 + z)/(2 + z), z = h b / D the largest of
 /// any joint; 1/D = y'H y is what the joint and those beyond it do, H y, when it is pushed by 1 while those further in stand still.
-KERNEL void share_pullback(const ctn_model *m, const chord_part *part, real theta_bar, velocity_adjoint *A, rate_pose *M,
+KERNEL void share_pullback(const lane_model *m, const chord_part *part, real theta_bar, velocity_adjoint *A, rate_pose *M,
                            real *q_bar)
 {
     const chord *W = &part->W;
@@ -125,7 +125,7 @@ KERNEL void share_pullback(const ctn_model *m, const chord_part *part, real thet
     for (int pass = 0; pass < 2; pass++) {  // find the largest, then the first joint that has it
         mask taken = none_of();
         for (int i = 0; i < m->nbody; i++) {
-            const ctn_body *b = &m->bodies[i];
+            const lane_body *b = &m->bodies[i];
             const tree_pivot *s = &A->F.pivot[i];
             if (!(b->flags & BODY_PASSIVE)) continue;
             const sym3 drag = W->start[i].drag;
@@ -159,7 +159,7 @@ KERNEL void share_pullback(const ctn_model *m, const chord_part *part, real thet
 }
 
 /// One part: gradients by q0 and p0 from those by q1 and p1; adds to tau_bar.
-KERNEL void chord_pullback(const ctn_model *m, const chord_part *part, const real *q1_bar, const real *p1_bar,
+KERNEL void chord_pullback(const lane_model *m, const chord_part *part, const real *q1_bar, const real *p1_bar,
                            variational_adjoint *A, real *q0_bar, real *p0_bar, real *tau_bar)
 {
     const chord *W = &part->W;
@@ -178,7 +178,7 @@ KERNEL void chord_pullback(const ctn_model *m, const chord_part *part, const rea
     add_pose_rows(m, A->T[0], A->M, rset(-1), &A->P, q0_bar);
     rate_pullback(m, A->T[1], p1_bar, A->G, rset(1), &A->P, A->b, NULL);
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         if (joint_resists(b)) joint_chord_pullback(b, W, resisted(b, W, i, late, joint_vector(b, p1_bar)), A->b, q0_bar);
     }
     passive_pullback(m, part->q1, A->still, p1_bar, half, A->b, A->sink);
@@ -191,7 +191,7 @@ KERNEL void chord_pullback(const ctn_model *m, const chord_part *part, const rea
     add_pose_rows(m, A->T[0], A->M, rset(1), &A->P, q0_bar);
     rate_pullback(m, A->T[0], A->y, A->G, rset(-1), &A->P, q0_bar, NULL);
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         if (!joint_resists(b)) continue;
         const vec3 y = joint_vector(b, A->y), p = joint_vector(b, p1_bar), a = joint_chord(b, W);
         joint_chord_pullback(b, W, scale(resisted(b, W, i, W->theta, y), rset(-1)), NULL, q0_bar);
@@ -208,7 +208,7 @@ KERNEL void chord_pullback(const ctn_model *m, const chord_part *part, const rea
 }
 
 /// After variational_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.
-KERNEL void variational_pullback(const ctn_model *m, const ctn_batch_config *cfg, variational_adjoint *A, const state_bar *after,
+KERNEL void variational_pullback(const lane_model *m, const ctn_batch_config *cfg, variational_adjoint *A, const state_bar *after,
                                  const state_bar *before, real *tau_bar)
 {
     for (int k = 0; k < m->nv; k++) A->q[k] = after->q[k], A->p[k] = after->v[k], A->still[k] = A->sink[k] = rset(0);

@@ -31,10 +31,10 @@ KERNEL_DATA double triple_jump[TRIPLE_JUMP] = {1.3512071919596576, -1.7024143839
 KERNEL_DATA double single_step[1] = {1};
 
 /// step = base (+) alpha d in the lanes `where`.
-KERNEL void move_chord(const ctn_model *m, variational_work *P, real alpha, mask where)
+KERNEL void move_chord(const lane_model *m, variational_work *P, real alpha, mask where)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const real *d = P->d + b->vadr, *base = P->base + b->qadr;
         real y[4], *step = P->W.step + b->qadr;
         if (b->kind == JOINT_BALL) {
@@ -47,7 +47,7 @@ KERNEL void move_chord(const ctn_model *m, variational_work *P, real alpha, mask
 }
 
 /// base: no increments.
-KERNEL void rest_chord(const ctn_model *m, real *base)
+KERNEL void rest_chord(const lane_model *m, real *base)
 {
     for (int k = 0; k < m->nq; k++) base[k] = rset(0);
     for (int i = 0; i < m->nbody; i++)
@@ -55,7 +55,7 @@ KERNEL void rest_chord(const ctn_model *m, real *base)
 }
 
 /// Joint forces at q, applied ones included: springs and limits. still [nv]: zeros
-KERNEL void joint_forces(const ctn_model *m, const real *q, const real *still, const real *tau, real *force)
+KERNEL void joint_forces(const lane_model *m, const real *q, const real *still, const real *tau, real *force)
 {
     for (int k = 0; k < m->nv; k++) force[k] = tau ? tau[k] : rset(0);
     add_passive_forces(m, q, still, force);
@@ -63,7 +63,7 @@ KERNEL void joint_forces(const ctn_model *m, const real *q, const real *still, c
 
 /// The share theta of the dampers' impulse that acts at the start: (1 + z) / (2 + z), z the largest b h / D, D the inertia that a
 /// damper meets. A single joint's momentum then changes by 1 / (1 + z + z^2/2), of the second order and without overshoot.
-KERNEL void share_damping(const ctn_model *m, variational_work *P)
+KERNEL void share_damping(const lane_model *m, variational_work *P)
 {
     chord *W = &P->W;
     real z = rset(0);
@@ -72,7 +72,7 @@ KERNEL void share_damping(const ctn_model *m, variational_work *P)
     chord_residual(m, W);
     chord_inward(m, W, &P->sweep);
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         if (!(b->flags & BODY_PASSIVE)) continue;
         const sym3 drag = W->start[i].drag;
         const real most =
@@ -85,7 +85,7 @@ KERNEL void share_damping(const ctn_model *m, variational_work *P)
 /// Solves one part of size h from (q, p) in the lanes `active`; leaves the solution in W. lead: how far the rates of the last part are
 /// behind those of this one, in dt. Returns where it converged: the residual is below the tolerance, or below 1e-10 and at rounding
 /// level, where it falls no more.
-KERNEL mask solve_chord(const ctn_model *m, const variational_state *S, const real *tau, real lead, double tolerance,
+KERNEL mask solve_chord(const lane_model *m, const variational_state *S, const real *tau, real lead, double tolerance,
                         int max_iterations, mask active, variational_work *P, position_counts *count)
 {
     chord *W = &P->W;
@@ -148,14 +148,14 @@ KERNEL mask solve_chord(const ctn_model *m, const variational_state *S, const re
 
 /// q1, the momenta and rates of the solution become the state in the lanes `where`. spacing: from the rates of the last part to these,
 /// in dt. Adds to *flow what passes through the forces along the increments; NULL: not asked for.
-KERNEL void commit_chord(const ctn_model *m, variational_state *S, const real *tau, real spacing, mask where, variational_work *P,
+KERNEL void commit_chord(const lane_model *m, variational_state *S, const real *tau, real spacing, mask where, variational_work *P,
                          energy_flow *flow)
 {
     chord *W = &P->W;
     const real s = rset(1) / spacing;
     energy_flow F = no_flow();
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const real *step = W->step + b->qadr;
         real rate[3];
         if (b->kind == JOINT_BALL) {
@@ -179,10 +179,10 @@ KERNEL void commit_chord(const ctn_model *m, variational_state *S, const real *t
 }
 
 /// x = q (+) step.
-KERNEL void end_of_chord(const ctn_model *m, const real *q, const real *step, real *x)
+KERNEL void end_of_chord(const lane_model *m, const real *q, const real *step, real *x)
 {
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const real *a = q + b->qadr, *u = step + b->qadr;
         real *y = x + b->qadr;
         if (b->kind == JOINT_BALL) quat_store(y, quat_normalised(quat_mul(quat_load(a), quat_load(u))));
@@ -192,7 +192,7 @@ KERNEL void end_of_chord(const ctn_model *m, const real *q, const real *step, re
 }
 
 /// to = from in the lanes `where`.
-FN void copy_variational(const ctn_model *m, const variational_state *from, mask where, variational_state *to)
+FN void copy_variational(const lane_model *m, const variational_state *from, mask where, variational_state *to)
 {
     for (int k = 0; k < m->nq; k++) to->q[k] = sel(where, from->q[k], to->q[k]);
     for (int k = 0; k < m->nv; k++) {
@@ -203,11 +203,11 @@ FN void copy_variational(const ctn_model *m, const variational_state *from, mask
 }
 
 /// Where a joint turns by more than 0.35 rad: such steps say too little about the motion, and chains that whip would heat up by them.
-KERNEL mask turns_far(const ctn_model *m, const real *step)
+KERNEL mask turns_far(const lane_model *m, const real *step)
 {
     mask far = none_of();
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         if (about_z(b->kind)) far = either(far, gt(magnitude(step[b->qadr]), rset(0.35)));
         if (b->kind == JOINT_BALL) far = either(far, lt(step[b->qadr], rset(0.9847265389049334)));  // cos(0.35 / 2)
     }
@@ -215,7 +215,7 @@ KERNEL mask turns_far(const ctn_model *m, const real *step)
 }
 
 /// All parts of one step of size dt * part, in the lanes `active`. Returns where they were solved; elsewhere the state is partly moved.
-KERNEL mask composed_step(const ctn_model *m, const ctn_batch_config *cfg, const real *tau, real part, variational_state *S,
+KERNEL mask composed_step(const lane_model *m, const ctn_batch_config *cfg, const real *tau, real part, variational_state *S,
                           mask active, variational_work *P, position_counts *count)
 {
     const int parts = cfg->order == 4 ? TRIPLE_JUMP : 1;
@@ -225,7 +225,7 @@ KERNEL mask composed_step(const ctn_model *m, const ctn_batch_config *cfg, const
     energy_flow flow = no_flow();
     for (int k = 0; k < parts && any_of(ok); k++) {
         const double spacing = 0.5 * (weight[k ? k - 1 : parts - 1] + weight[k]);
-        P->W.h = rset(cfg->dt * weight[k]) * part;
+        P->W.h = m->dt * rset(weight[k]) * part;
         P->W.inv_h = rset(1) / P->W.h;
         ok = solve_chord(m, S, tau, rset(spacing), cfg->tolerance, cfg->max_iterations, ok, P, count);
         end_of_chord(m, S->q, P->W.step, P->x);
@@ -244,7 +244,7 @@ KERNEL mask composed_step(const ctn_model *m, const ctn_batch_config *cfg, const
 
 /// One step of size dt in the lanes `active`. Returns where it was completed; elsewhere the state is that of the last part that was,
 /// `at` (0..1) tells which.
-KERNEL mask variational_step(const ctn_model *m, const ctn_batch_config *cfg, const real *tau, variational_state *S, mask active,
+KERNEL mask variational_step(const lane_model *m, const ctn_batch_config *cfg, const real *tau, variational_state *S, mask active,
                              variational_work *P, position_counts *count, real *at)
 {
     const real one = rset(1), zero = rset(0);

@@ -50,11 +50,11 @@ FN cross6 cross_sum(cross6 P, cross6 Q)
 }
 
 /// P + cross inertia of a body: with X = R1 S R0' = I + K and first moments c0, c1: [tr X - X, [c0]; -[c1], m].
-FN cross6 cross_add_body(cross6 P, const ctn_body *b, const chord_start *s, const chord_body *t)
+FN cross6 cross_add_body(cross6 P, const lane_body *b, const chord_start *s, const chord_body *t)
 {
-    const real m = rset(b->mass);
+    const real m = b->mass;
     const mat3 X = mat_add(sym_full(s->I), t->K);
-    const vec3 c = s->c, d = mul(t->R, const3(b->h));
+    const vec3 c = s->c, d = mul(t->R, load3(b->h));
     P.A.x = vec(P.A.x.x + (X.y.y + X.z.z), P.A.x.y - X.x.y, P.A.x.z - X.x.z);
     P.A.y = vec(P.A.y.x - X.y.x, P.A.y.y + (X.x.x + X.z.z), P.A.y.z - X.y.z);
     P.A.z = vec(P.A.z.x - X.z.x, P.A.z.y - X.z.y, P.A.z.z + (X.x.x + X.y.y));
@@ -81,7 +81,7 @@ FN cross6 cross_shift(cross6 P, vec3 r, vec3 s)
 }
 
 /// P S of a joint of one degree of freedom with axis z, by its halves.
-FN void cross_column(const ctn_body *b, int kind, vec3 z, const cross6 *P, vec3 *a, vec3 *l)
+FN void cross_column(const lane_body *b, int kind, vec3 z, const cross6 *P, vec3 *a, vec3 *l)
 {
     switch (kind) {
     case JOINT_PRISMATIC: *a = mul(P->B, z), *l = mul(P->D, z); break;
@@ -95,7 +95,7 @@ FN void cross_column(const ctn_body *b, int kind, vec3 z, const cross6 *P, vec3 
 }
 
 /// S' P, by its halves.
-FN void cross_row(const ctn_body *b, int kind, vec3 z, const cross6 *P, vec3 *a, vec3 *l)
+FN void cross_row(const lane_body *b, int kind, vec3 z, const cross6 *P, vec3 *a, vec3 *l)
 {
     switch (kind) {
     case JOINT_PRISMATIC: *a = tmul(P->C, z), *l = tmul(P->D, z); break;
@@ -186,7 +186,7 @@ typedef struct {
 
 /// A joint of one degree of freedom: P, p of its subtree become what it hands to its parent. keep: a constant in each call, for
 /// chord_factor(). Returns where the pivot is positive.
-FN mask chord_inward1(const ctn_body *b, joint_form f, const chord *W, chord_sweep *work, int i, bool keep, cross6 *P, wrench *p)
+FN mask chord_inward1(const lane_body *b, joint_form f, const chord *W, chord_sweep *work, int i, bool keep, cross6 *P, wrench *p)
 {
     const vec3 z0 = W->start[i].R.z, z1 = W->body[i].R.z;
     sweep_joint1 *s = &work->joint[i].out.one;
@@ -196,7 +196,7 @@ FN mask chord_inward1(const ctn_body *b, joint_form f, const chord *W, chord_swe
     if (keep) work->column[i].one.a = a, work->column[i].one.l = l;
     wrench column;
     column.n = a, column.f = l;
-    real D = joint_row(b, f.kind, z0, column) + rset(b->armature);
+    real D = joint_row(b, f.kind, z0, column) + b->armature;
     if (b->flags & BODY_PASSIVE) D = fmadd(W->h * W->theta, W->start[i].drag.xx, D);
     const mask good = gt(D, rset(0));
     s->i = rset(1) / sel(good, D, rset(1));
@@ -211,9 +211,9 @@ FN mask chord_inward1(const ctn_body *b, joint_form f, const chord *W, chord_swe
 
 /// Change of h times the joint's own row by its motion, world axes: with e = (w, v) the quaternion of a ball's turn, its chord 2 v
 /// changes by w + [v].
-FN mat3 joint_stiffness3(const ctn_body *b, const chord *W, int i)
+FN mat3 joint_stiffness3(const lane_body *b, const chord *W, int i)
 {
-    sym3 k = sym_diagonal(rset(b->armature), rset(b->armature), rset(b->armature));
+    sym3 k = sym_diagonal(b->armature, b->armature, b->armature);
     if (b->flags & BODY_PASSIVE) {
         const sym3 drag = W->start[i].drag;
         const real s = W->h * W->theta;
@@ -232,7 +232,7 @@ FN mat3 joint_stiffness3(const ctn_body *b, const chord *W, int i)
 }
 
 /// A ball or a translation.
-FN mask chord_inward3(const ctn_body *b, const chord *W, chord_sweep *work, int i, bool keep, cross6 *P, wrench *p)
+FN mask chord_inward3(const lane_body *b, const chord *W, chord_sweep *work, int i, bool keep, cross6 *P, wrench *p)
 {
     const bool ball = b->kind == JOINT_BALL;
     sweep_joint3 *s = &work->joint[i].out.three;
@@ -256,7 +256,7 @@ FN mask chord_inward3(const ctn_body *b, const chord *W, chord_sweep *work, int 
     return good;
 }
 
-FN mask chord_inward_body(const ctn_body *b, joint_form f, const chord *W, chord_sweep *work, int i, bool keep, chord_hand *next)
+FN mask chord_inward_body(const lane_body *b, joint_form f, const chord *W, chord_sweep *work, int i, bool keep, chord_hand *next)
 {
     cross6 P;
     wrench p;
@@ -276,37 +276,37 @@ FN mask chord_inward_body(const ctn_body *b, joint_form f, const chord *W, chord
 }
 
 /// The sweep inwards at the iterate of W (after chord_residual). Returns the lanes of which all pivots are positive.
-KERNEL mask chord_inward(const ctn_model *m, const chord *W, chord_sweep *work)
+KERNEL mask chord_inward(const lane_model *m, const chord *W, chord_sweep *work)
 {
     chord_hand next;
     next.P = cross_zero(), next.p = wrench_zero();
     mask good = not_(none_of());
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         BY_FORM(b, f, good = both(good, chord_inward_body(b, f, W, work, i, false, &next)))
     }
     return good;
 }
 
 /// The sweep outwards: d [nv], the Newton step in the coordinates of v at q1 (balls: body axes).
-KERNEL void chord_outward(const ctn_model *m, const chord *W, chord_sweep *work, real *d)
+KERNEL void chord_outward(const lane_model *m, const chord *W, chord_sweep *work, real *d)
 {
     sweep_twist T;
     T.w = T.v = zero3();
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const chord_body *at = &W->body[i];
         BY_FORM(b, f, sweep_outward_body(b, f, &at->R, &at->r, &work->joint[i].out, work->twist, i, &T, d))
     }
 }
 
 /// Keeps the factors of h J, J the matrix of the Newton step at the iterate of W, for chord_solve_transposed().
-KERNEL void chord_factor(const ctn_model *m, const chord *W, chord_sweep *work)
+KERNEL void chord_factor(const lane_model *m, const chord *W, chord_sweep *work)
 {
     chord_hand next;
     next.P = cross_zero(), next.p = wrench_zero();
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         chord_inward_body(b, form_of(b), W, work, i, true, &next);
     }
 }
@@ -316,12 +316,12 @@ KERNEL void chord_factor(const ctn_model *m, const chord *W, chord_sweep *work)
 ///     inwards    g = h b - SR'p,  p' = p + (D^-1 SL'P)' g        outwards   y = D^-T (g - (P SR)' d_parent),  d = d_parent + SL y
 ///
 /// with p about the origins at q1, d at those at q0. load, motion [nbody]: scratch.
-KERNEL void chord_solve_transposed(const ctn_model *m, const chord *W, const chord_sweep *work, const real *b_, wrench *load,
+KERNEL void chord_solve_transposed(const lane_model *m, const chord *W, const chord_sweep *work, const real *b_, wrench *load,
                                    twist *motion, real *y_)
 {
     for (int i = 0; i < m->nbody; i++) load[i] = wrench_zero();
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const mat3 R = W->body[i].R;
         const sweep_body *s = &work->joint[i].out;
         const int j = b->vadr;
@@ -340,7 +340,7 @@ KERNEL void chord_solve_transposed(const ctn_model *m, const chord *W, const cho
         load[b->parent] = wrench_add(load[b->parent], has_arm(form_of(b)) ? wrench_shift(p, W->body[i].r) : p);
     }
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const bool root_body = b->flags & BODY_ROOT;
         const mat3 R = W->start[i].R;
         const chord_column *k = &work->column[i];

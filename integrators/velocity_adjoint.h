@@ -18,7 +18,7 @@ typedef struct {
 } velocity_adjoint;
 
 /// L = [xi_v]T M of the bodies with mass.
-KERNEL void body_momenta(const ctn_model *m, const real *v, velocity_adjoint *A, rate_pose *L)
+KERNEL void body_momenta(const lane_model *m, const real *v, velocity_adjoint *A, rate_pose *L)
 {
     joint_twists(m, A->T, v, A->W.motion);
     for (int i = 0, k = 0; i < m->nbody; i++)
@@ -26,23 +26,23 @@ KERNEL void body_momenta(const ctn_model *m, const real *v, velocity_adjoint *A,
 }
 
 /// Factors the joint-space inertia at q.
-KERNEL void factor_inertia(const ctn_model *m, const real *q, velocity_adjoint *A)
+KERNEL void factor_inertia(const lane_model *m, const real *q, velocity_adjoint *A)
 {
     find_placements(m, q, A->T);
     const sym3 zero = sym_diagonal(rset(0), rset(0), rset(0));
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
-        const real J = rset(b->armature);
+        const lane_body *b = &m->bodies[i];
+        const real J = b->armature;
         tree_node *n = &A->F.node[i];
-        n->R = A->T[i].R, n->r = offset_of(b, &A->T[i]), n->w = wrench_zero(), n->mass = rset(b->mass);
+        n->R = A->T[i].R, n->r = offset_of(b, &A->T[i]), n->w = wrench_zero(), n->mass = b->mass;
         n->A = zero, n->h = zero3(), n->k = sym_diagonal(J, J, J);
-        if (b->flags & BODY_MASS) n->A = turn(n->R, const_sym(b->I)), n->h = mul(n->R, const3(b->h));
+        if (b->flags & BODY_MASS) n->A = turn(n->R, load_sym(b->I)), n->h = mul(n->R, load3(b->h));
     }
     tree_factor(m, &A->F);
 }
 
 /// From the gradient by the state that starts from (q, v), V = [xi]T and rates v, to those by q and v: added to q_bar, v_bar [nv].
-KERNEL void position_start_pullback(const ctn_model *m, const real *q, const real *v, const state_bar *state, velocity_adjoint *A,
+KERNEL void position_start_pullback(const lane_model *m, const real *q, const real *v, const state_bar *state, velocity_adjoint *A,
                                     real *q_bar, real *v_bar)
 {
     find_placements(m, q, A->T);
@@ -52,13 +52,13 @@ KERNEL void position_start_pullback(const ctn_model *m, const real *q, const rea
 
 /// Adds to the gradient by a state what those by its q and v, q_bar and v_bar [nv], make: v is the velocity nearest to V,
 /// H v = S'[momentum of V] + J rate, and with y = H^-1 v_bar the scalar changes by sum <(V - [xi_v]T) M, [xi_y]T> + ...
-KERNEL void position_output_pullback(const ctn_model *m, const position_state *S, const real *q_bar, const real *v_bar,
+KERNEL void position_output_pullback(const lane_model *m, const position_state *S, const real *q_bar, const real *v_bar,
                                      velocity_adjoint *A, const state_bar *state)
 {
     factor_inertia(m, S->q, A);
     for (int i = 0, k = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
-        for (int e = b->vadr; e < b->vadr + b->nv; e++) A->b[e] = rset(b->armature) * S->rate[e];
+        const lane_body *b = &m->bodies[i];
+        for (int e = b->vadr; e < b->vadr + b->nv; e++) A->b[e] = b->armature * S->rate[e];
         if (b->flags & BODY_MASS) A->M[k++] = times_mass(b, S->V[i]);
     }
     add_pose_rows(m, A->T, A->M, rset(1), &A->W, A->b);
@@ -68,7 +68,7 @@ KERNEL void position_output_pullback(const ctn_model *m, const position_state *S
 
     joint_twists(m, A->T, A->v, A->W.motion);
     for (int i = 0, k = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         if (!(b->flags & BODY_MASS)) continue;
         A->M[k] = columns_add_scaled(A->M[k], times_mass(b, moved_by(A->W.motion[i], A->T[i].R)), rset(-1));
         k++;
@@ -76,8 +76,8 @@ KERNEL void position_output_pullback(const ctn_model *m, const position_state *S
     rate_pullback(m, A->T, A->y, A->M, rset(1), &A->W, state->q, NULL);
     body_momenta(m, A->y, A, A->M);
     for (int i = 0, k = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
-        for (int e = b->vadr; e < b->vadr + b->nv; e++) state->v[e] = fmadd(rset(b->armature), A->y[e], state->v[e]);
+        const lane_body *b = &m->bodies[i];
+        for (int e = b->vadr; e < b->vadr + b->nv; e++) state->v[e] = fmadd(b->armature, A->y[e], state->v[e]);
         if (!(b->flags & BODY_MASS)) continue;
         state->V[k] = columns_add_scaled(state->V[k], A->M[k], rset(1));
         k++;
@@ -86,14 +86,14 @@ KERNEL void position_output_pullback(const ctn_model *m, const position_state *S
 }
 
 /// From the gradient by the state that starts from (q, v), p = H v, to those by q and v: added to q_bar, v_bar [nv].
-KERNEL void momentum_start_pullback(const ctn_model *m, const real *q, const real *v, const state_bar *state, velocity_adjoint *A,
+KERNEL void momentum_start_pullback(const lane_model *m, const real *q, const real *v, const state_bar *state, velocity_adjoint *A,
                                     real *q_bar, real *v_bar)
 {
     find_placements(m, q, A->T);
     for (int i = 0; i < m->nbody; i++)
         for (int k = m->bodies[i].vadr; k < m->bodies[i].vadr + m->bodies[i].nv; k++) {
             q_bar[k] = q_bar[k] + state->q[k];
-            v_bar[k] = fmadd(rset(m->bodies[i].armature), state->v[k], v_bar[k]);
+            v_bar[k] = fmadd(m->bodies[i].armature, state->v[k], v_bar[k]);
         }
     body_momenta(m, state->v, A, A->M);
     rate_pullback(m, A->T, v, A->M, rset(1), &A->W, q_bar, v_bar);
@@ -102,7 +102,7 @@ KERNEL void momentum_start_pullback(const ctn_model *m, const real *q, const rea
 }
 
 /// Adds to the gradient by a state (q, p) what those by its q and v = H^-1 p, q_bar and v_bar [nv], make.
-KERNEL void momentum_output_pullback(const ctn_model *m, const real *q, const real *p, const real *q_bar, const real *v_bar,
+KERNEL void momentum_output_pullback(const lane_model *m, const real *q, const real *p, const real *q_bar, const real *v_bar,
                                      velocity_adjoint *A, const state_bar *state)
 {
     factor_inertia(m, q, A);

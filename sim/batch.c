@@ -29,6 +29,7 @@ typedef struct {
 struct ctn_batch {
     const ctn_model *model;
     const ctn_engine *engine;
+    lane_model *lanes;  // of all blocks
     ctn_batch_config cfg;
     int blocks;
     uint64_t constants;  // of the model, hashed
@@ -97,7 +98,7 @@ static void start_block(void *batch_, int thread, int b)
     ctn_batch *batch = batch_;
     const double *q[16], *v[16];
     for (int l = 0; l < batch->engine->lanes; l++) q[l] = batch->model->q0, v[l] = batch->model->v0;
-    batch->engine->set(batch->model, &batch->cfg, state_of(batch, b), work_of(batch, thread), q, v);
+    batch->engine->set(batch->lanes, &batch->cfg, state_of(batch, b), work_of(batch, thread), q, v);
 }
 
 ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err)
@@ -112,14 +113,16 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     batch->cfg.engine = engine->name;
     // what a solve leaves over acts as an impulse, over all parts to come: small beside the error that a part may have
     if (cfg->adaptive) batch->cfg.tolerance = fmin(cfg->tolerance, 1e-6 * cfg->error_tolerance);
+    batch->lanes = engine_model(engine, model, cfg->dt);
+    if (!batch->lanes) goto no_memory;
     batch->blocks = (cfg->worlds - 1) / engine->lanes + 1;
     batch->constants = model_constants(model);
-    batch->state_size = round_up(engine->state_size(model, cfg));
+    batch->state_size = round_up(engine->state_size(batch->lanes, cfg));
     if (!cfg->threads) batch->cfg.threads = pool_cpus();
     if (batch->cfg.threads > batch->blocks) batch->cfg.threads = batch->blocks;
     const size_t threads = (size_t)batch->cfg.threads;
     batch->states = aligned_alloc(64, (size_t)batch->blocks * batch->state_size);
-    batch->work_size = round_up(engine->work_size(model, cfg));
+    batch->work_size = round_up(engine->work_size(batch->lanes, cfg));
     batch->work = aligned_alloc(64, threads * batch->work_size);
     batch->pool = pool_create(batch->cfg.threads);
     batch->outcomes = calloc((size_t)batch->blocks, sizeof *batch->outcomes);
@@ -141,7 +144,7 @@ void ctn_batch_free(ctn_batch *batch)
 {
     if (!batch) return;
     pool_free(batch->pool);
-    free(batch->states), free(batch->work), free(batch->outcomes), free(batch->clocks), free(batch->tau);
+    free(batch->lanes), free(batch->states), free(batch->work), free(batch->outcomes), free(batch->clocks), free(batch->tau);
     free(batch);
 }
 
@@ -185,7 +188,7 @@ static void step_block(void *context, int thread, int b)
     ctn_step_stats lane[16];
     for (int l = 0; l < count; l++) lane[l].frozen = (ctn_freeze)batch->clocks[first + l].frozen;
     if (batch->forced) rows(batch, b, batch->tau, batch->model->nv, tau);
-    batch->engine->step(batch->model, &batch->cfg, state_of(batch, b), work_of(batch, thread), batch->forced ? tau : NULL,
+    batch->engine->step(batch->lanes, &batch->cfg, state_of(batch, b), work_of(batch, thread), batch->forced ? tau : NULL,
                         job->steps, job->stats != NULL, count, lane);
     out->frozen = out->fallen = -1;
     for (int l = 0; l < count; l++) {
@@ -241,7 +244,7 @@ static void read_block(void *context, int thread, int b)
     ctn_batch *batch = job->batch;
     double *q[16], *v[16];
     state_rows(batch, b, job->q, job->v, q, v);
-    batch->engine->get(batch->model, &batch->cfg, state_of(batch, b), work_of(batch, thread), worlds_in(batch, b),
+    batch->engine->get(batch->lanes, &batch->cfg, state_of(batch, b), work_of(batch, thread), worlds_in(batch, b),
                        job->q ? q : NULL, job->v ? v : NULL);
 }
 
@@ -262,7 +265,7 @@ static void interpolate_block(void *context, int thread, int b)
     const int count = worlds_in(batch, b), first = b * batch->engine->lanes;
     double *q[16], *v[16], size[16];
     state_rows(batch, b, job->to.q, job->to.v, q, v);
-    batch->engine->interpolate(batch->model, &batch->cfg, state_of(batch, b), work_of(batch, thread), job->fraction,
+    batch->engine->interpolate(batch->lanes, &batch->cfg, state_of(batch, b), work_of(batch, thread), job->fraction,
                                !batch->fitted, count, job->to.q ? q : NULL, job->to.v ? v : NULL, size);
     for (int l = 0; l < count && job->time; l++)
         job->time[first + l] = ctn_batch_time(batch, first + l) - (1 - job->fraction) * size[l];
@@ -291,7 +294,7 @@ static void set_block(void *context, int thread, int b)
     const double *q[16], *v[16];
     rows(batch, b, job->q, batch->model->nq, q);
     rows(batch, b, job->v, batch->model->nv, v);
-    batch->engine->set(batch->model, &batch->cfg, state_of(batch, b), work_of(batch, thread), q, v);
+    batch->engine->set(batch->lanes, &batch->cfg, state_of(batch, b), work_of(batch, thread), q, v);
 }
 
 ctn_status ctn_batch_set_state(ctn_batch *batch, const double *q, const double *v, double time, ctn_error *err)
@@ -326,7 +329,7 @@ static saved_header header_of(const ctn_batch *batch)
 {
     const uint32_t method = (uint32_t)batch->cfg.method | (uint32_t)batch->cfg.adaptive << 16;
     saved_header h = {"catena", 3, method, (uint64_t)batch->cfg.worlds, 0, batch->constants, batch->cfg.dt};
-    h.numbers = batch->engine->flat_size(batch->model, &batch->cfg);
+    h.numbers = batch->engine->flat_size(batch->lanes, &batch->cfg);
     return h;
 }
 
@@ -340,9 +343,9 @@ size_t ctn_batch_saved_size(const ctn_batch *batch)
 static void flatten_all(const ctn_batch *batch, bool load, double *numbers)
 {
     const int lanes = batch->engine->lanes;
-    const size_t n = batch->engine->flat_size(batch->model, &batch->cfg);
+    const size_t n = batch->engine->flat_size(batch->lanes, &batch->cfg);
     for (int w = 0; w < batch->cfg.worlds; w++)
-        batch->engine->flatten(batch->model, &batch->cfg, state_of(batch, w / lanes), w % lanes, load, numbers + (size_t)w * n);
+        batch->engine->flatten(batch->lanes, &batch->cfg, state_of(batch, w / lanes), w % lanes, load, numbers + (size_t)w * n);
 }
 
 void ctn_batch_save(const ctn_batch *batch, void *block)

@@ -2,6 +2,7 @@
 /// sorted depth first with the heaviest subtree first, and frames are turned to suit the kernels (dynamics/model.h says how).
 #include "dynamics/model.h"
 
+#include "sim/model.h"
 #include "sim/scene.h"
 #include "sim/status.h"
 
@@ -350,8 +351,7 @@ static void finish_bodies(ctn_model *m, drafts *d, const int *order, const int *
                                                     : FORM_REVOLUTE;
         const double L = o->extent > 0 ? o->extent : 1;
         const bool turn = o->kind == JOINT_REVOLUTE || o->kind == JOINT_HELICAL || o->kind == JOINT_BALL;
-        o->force_scale[0] = o->subtree_mass * (double)g * (turn ? L : 1);
-        o->force_scale[1] = o->subtree_mass * L * (turn ? L : 1) + o->armature * (turn ? 1 : L);
+        body_force_scales(o, m->gravity);
         // limits default to a thousand times what the subtree's weight can do over its extent
         if (isnan(o->limit_k)) o->limit_k = 1000 * o->subtree_mass * (double)(g > 0 ? g : 9.81L) * (turn ? L : 1 / L);
     }

@@ -10,6 +10,7 @@
 struct ctn_dynamics {
     const ctn_model *model;
     const ctn_engine *one, *many;  // for one state, for several
+    lane_model *lane, *lanes;      // in the lanes of these
     void *scratch;
 };
 
@@ -17,83 +18,87 @@ ctn_dynamics *ctn_dynamics_create(const ctn_model *model, const char *engine, ct
 {
     const ctn_engine *one = engine_find(engine, 1, err), *many = engine_find(engine, 2, err);
     if (!one || !many) return NULL;
-    ctn_dynamics *dyn = malloc(sizeof *dyn);
-    const size_t a = one->dynamics_size(model), b = many->dynamics_size(model);
-    void *scratch = aligned_alloc(64, (a > b ? a : b) + 64);
-    if (!dyn || !scratch) {
-        free(dyn), free(scratch);
-        fail(err, CTN_NO_MEMORY, "not enough memory for the work space of the dynamics");
-        return NULL;
+    ctn_dynamics *const dyn = malloc(sizeof *dyn);
+    if (dyn) {
+        *dyn = (ctn_dynamics){.model = model, .one = one, .many = many};
+        dyn->lane = engine_model(one, model, 0), dyn->lanes = engine_model(many, model, 0);
     }
-    *dyn = (ctn_dynamics){model, one, many, scratch};
-    return dyn;
+    if (dyn && dyn->lane && dyn->lanes) {
+        const size_t a = one->dynamics_size(dyn->lane), b = many->dynamics_size(dyn->lanes);
+        dyn->scratch = aligned_alloc(64, (a > b ? a : b) + 64);
+        if (dyn->scratch) return dyn;
+    }
+    ctn_dynamics_free(dyn);
+    fail(err, CTN_NO_MEMORY, "not enough memory for the work space of the dynamics");
+    return NULL;
 }
 
 void ctn_dynamics_free(ctn_dynamics *dyn)
 {
     if (!dyn) return;
-    free(dyn->scratch);
+    free(dyn->lane), free(dyn->lanes), free(dyn->scratch);
     free(dyn);
 }
 
 const char *ctn_dynamics_engine(const ctn_dynamics *dyn) { return dyn->many->name; }
 
 static const ctn_engine *engine_for(const ctn_dynamics *dyn, int count) { return count > 1 ? dyn->many : dyn->one; }
+static const lane_model *model_for(const ctn_dynamics *dyn, int count) { return count > 1 ? dyn->lanes : dyn->lane; }
 
 void ctn_forward_kinematics(ctn_dynamics *dyn, int count, const double *q, double *R, double *p)
 {
     if (count < 1) return;
-    engine_for(dyn, count)->forward_kinematics(dyn->model, dyn->scratch, count, q, R, p);
+    engine_for(dyn, count)->forward_kinematics(model_for(dyn, count), dyn->scratch, count, q, R, p);
 }
 
 void ctn_link_twists(ctn_dynamics *dyn, int count, const double *q, const double *v, double *twist)
 {
     if (count < 1) return;
-    engine_for(dyn, count)->link_twists(dyn->model, dyn->scratch, count, q, v, twist);
+    engine_for(dyn, count)->link_twists(model_for(dyn, count), dyn->scratch, count, q, v, twist);
 }
 
 void ctn_rnea(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *a, double *tau)
 {
     if (count < 1) return;
-    engine_for(dyn, count)->rnea(dyn->model, dyn->scratch, count, q, v, a, tau);
+    engine_for(dyn, count)->rnea(model_for(dyn, count), dyn->scratch, count, q, v, a, tau);
 }
 
 void ctn_bias(ctn_dynamics *dyn, int count, const double *q, const double *v, double *bias)
 {
     if (count < 1) return;
-    engine_for(dyn, count)->rnea(dyn->model, dyn->scratch, count, q, v, NULL, bias);
+    engine_for(dyn, count)->rnea(model_for(dyn, count), dyn->scratch, count, q, v, NULL, bias);
 }
 
 void ctn_passive(ctn_dynamics *dyn, int count, const double *q, const double *v, double *passive)
 {
     if (count < 1) return;
-    engine_for(dyn, count)->passive(dyn->model, dyn->scratch, count, q, v, passive);
+    engine_for(dyn, count)->passive(model_for(dyn, count), dyn->scratch, count, q, v, passive);
 }
 
 void ctn_crba(ctn_dynamics *dyn, int count, const double *q, double *H)
 {
     if (count < 1) return;
-    engine_for(dyn, count)->crba(dyn->model, dyn->scratch, count, q, H);
+    engine_for(dyn, count)->crba(model_for(dyn, count), dyn->scratch, count, q, H);
 }
 
 void ctn_aba(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *tau, double *qdd)
 {
     if (count < 1) return;
-    engine_for(dyn, count)->aba(dyn->model, dyn->scratch, count, q, v, tau, qdd);
+    engine_for(dyn, count)->aba(model_for(dyn, count), dyn->scratch, count, q, v, tau, qdd);
 }
 
 void ctn_rnea_derivatives(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *a, double *dtau_dq,
                           double *dtau_dv, double *dtau_da)
 {
     if (count < 1) return;
-    engine_for(dyn, count)->rnea_derivatives(dyn->model, dyn->scratch, count, q, v, a, dtau_dq, dtau_dv, dtau_da);
+    engine_for(dyn, count)->rnea_derivatives(model_for(dyn, count), dyn->scratch, count, q, v, a, dtau_dq, dtau_dv, dtau_da);
 }
 
 void ctn_aba_derivatives(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *tau, double *dqdd_dq,
                          double *dqdd_dv, double *dqdd_dtau)
 {
     if (count < 1) return;
-    engine_for(dyn, count)->aba_derivatives(dyn->model, dyn->scratch, count, q, v, tau, dqdd_dq, dqdd_dv, dqdd_dtau);
+    engine_for(dyn, count)->aba_derivatives(model_for(dyn, count), dyn->scratch, count, q, v, tau, dqdd_dq, dqdd_dv, dqdd_dtau);
 }
 
 void ctn_jacobian(ctn_dynamics *dyn, int count, const double *q, int link, double *J)
@@ -104,11 +109,11 @@ void ctn_jacobian(ctn_dynamics *dyn, int count, const double *q, int link, doubl
         for (size_t k = 0; k < n; k++) J[k] = NAN;
         return;
     }
-    engine_for(dyn, count)->jacobian(dyn->model, dyn->scratch, count, q, link, J);
+    engine_for(dyn, count)->jacobian(model_for(dyn, count), dyn->scratch, count, q, link, J);
 }
 
 void ctn_energy_momentum(ctn_dynamics *dyn, int count, const double *q, const double *v, ctn_totals *totals)
 {
     if (count < 1) return;
-    engine_for(dyn, count)->totals(dyn->model, dyn->scratch, count, q, v, totals);
+    engine_for(dyn, count)->totals(model_for(dyn, count), dyn->scratch, count, q, v, totals);
 }

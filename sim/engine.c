@@ -42,6 +42,16 @@ const ctn_engine *engine_find(const char *name, int count, ctn_error *err)
     return NULL;
 }
 
+lane_model *engine_model(const ctn_engine *engine, const ctn_model *m, double dt)
+{
+    const ctn_model *of[16];
+    double steps[16];
+    lane_model *const to = aligned_alloc(64, engine->model_size(m));
+    for (int l = 0; l < engine->lanes; l++) of[l] = m, steps[l] = dt;
+    if (to) engine->model_load(of, steps, to);
+    return to;
+}
+
 const char *engine_reason(const char *name, int count)
 {
     if (name && strcmp(name, "auto")) return "asked for";

@@ -2,13 +2,13 @@
 /// and back. Included by engine_kernels.h.
 
 /// Numbers of a gradient by the state of one world: q, v or what stands for it, then V, and what is carried of an old point.
-static size_t bar_size(const ctn_model *m, const ctn_batch_config *cfg)
+static size_t bar_size(const lane_model *m, const ctn_batch_config *cfg)
 {
     const size_t nv = (size_t)m->nv, nV = position_based(cfg->method) ? 12 * (size_t)masses_of(m) : 0;
     return 2 * nv + nV + (carries_old(cfg) ? nv + nV : 0);
 }
 
-static state_bar layout_bar(const ctn_model *m, const ctn_batch_config *cfg, arena *a)
+static state_bar layout_bar(const lane_model *m, const ctn_batch_config *cfg, arena *a)
 {
     real *x = take(a, bar_size(m, cfg), sizeof(real));
     state_bar bar = {x, x, NULL, NULL, NULL};
@@ -19,7 +19,7 @@ static state_bar layout_bar(const ctn_model *m, const ctn_batch_config *cfg, are
     return bar;
 }
 
-static adjoint_stage layout_stage(const ctn_model *m, arena *a)
+static adjoint_stage layout_stage(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody, nv = (size_t)m->nv;
     adjoint_stage s;
@@ -32,7 +32,7 @@ static adjoint_stage layout_stage(const ctn_model *m, arena *a)
     return s;
 }
 
-static pose_work layout_pose(const ctn_model *m, arena *a)
+static pose_work layout_pose(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody;
     pose_work w;
@@ -42,7 +42,7 @@ static pose_work layout_pose(const ctn_model *m, arena *a)
     return w;
 }
 
-static velocity_adjoint layout_velocity(const ctn_model *m, arena *a)
+static velocity_adjoint layout_velocity(const lane_model *m, arena *a)
 {
     const size_t nv = (size_t)m->nv;
     velocity_adjoint w;
@@ -56,7 +56,7 @@ static velocity_adjoint layout_velocity(const ctn_model *m, arena *a)
     return w;
 }
 
-static stage_adjoint layout_stage_adjoint(const ctn_model *m, int s_, arena *a)
+static stage_adjoint layout_stage_adjoint(const lane_model *m, int s_, arena *a)
 {
     const size_t n = (size_t)m->nbody, nv = (size_t)m->nv, s = (size_t)s_;
     stage_adjoint w;
@@ -71,7 +71,7 @@ static stage_adjoint layout_stage_adjoint(const ctn_model *m, int s_, arena *a)
     return w;
 }
 
-static ladder_adjoint layout_ladder(const ctn_model *m, const ctn_batch_config *cfg, velocity_adjoint ve, arena *a)
+static ladder_adjoint layout_ladder(const lane_model *m, const ctn_batch_config *cfg, velocity_adjoint ve, arena *a)
 {
     const size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
     ladder_adjoint w = {0};
@@ -91,7 +91,7 @@ static ladder_adjoint layout_ladder(const ctn_model *m, const ctn_batch_config *
     return w;
 }
 
-static variational_adjoint layout_variational_adjoint(const ctn_model *m, const ctn_batch_config *cfg, velocity_adjoint ve,
+static variational_adjoint layout_variational_adjoint(const lane_model *m, const ctn_batch_config *cfg, velocity_adjoint ve,
                                                       arena *a)
 {
     const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv;
@@ -116,7 +116,7 @@ static variational_adjoint layout_variational_adjoint(const ctn_model *m, const 
     return w;
 }
 
-static adjoint_work layout_adjoint(const ctn_model *m, const ctn_batch_config *cfg, arena *a)
+static adjoint_work layout_adjoint(const lane_model *m, const ctn_batch_config *cfg, arena *a)
 {
     const size_t nv = (size_t)m->nv;
     adjoint_work w = {0};
@@ -152,7 +152,7 @@ static adjoint_work layout_adjoint(const ctn_model *m, const ctn_batch_config *c
 /// The work space of `adjoint`: its layout, kept at its front from one call to the next, and the arrays behind it.
 static adjoint_work *open_adjoint(void *work) { return work; }
 
-static size_t adjoint_size(const ctn_model *m, const ctn_batch_config *cfg)
+static size_t adjoint_size(const lane_model *m, const ctn_batch_config *cfg)
 {
     arena a = {NULL, 0};
     take(&a, 1, sizeof(adjoint_work));
@@ -161,7 +161,7 @@ static size_t adjoint_size(const ctn_model *m, const ctn_batch_config *cfg)
 }
 
 /// Flat states of the lanes (as run_flatten makes them) into S.
-static void gather_state(const ctn_model *m, const ctn_batch_config *cfg, const double *const *flat, const block_state *S)
+static void gather_state(const lane_model *m, const ctn_batch_config *cfg, const double *const *flat, const block_state *S)
 {
     const state_parts s = parts_of(m, cfg, S);
     size_t at = 0;
@@ -172,7 +172,7 @@ static void gather_state(const ctn_model *m, const ctn_batch_config *cfg, const 
     }
 }
 
-static bool run_adjoint_prepare(const ctn_model *m, const ctn_batch_config *cfg, void *work, double h, int way,
+static bool run_adjoint_prepare(const lane_model *m, const ctn_batch_config *cfg, void *work, double h, int way,
                                 const double *const *before, const double *const *after, const double *const *tau)
 {
     arena a = {(char *)work, 0};
@@ -188,7 +188,7 @@ static bool run_adjoint_prepare(const ctn_model *m, const ctn_batch_config *cfg,
     return !any_of(not_(made));
 }
 
-static void run_adjoint_step(const ctn_model *m, const ctn_batch_config *cfg, void *work, int count,
+static void run_adjoint_step(const lane_model *m, const ctn_batch_config *cfg, void *work, int count,
                              const double *const *after_bar, double *const *before_bar, double *const *tau_bar)
 {
     adjoint_work *W = open_adjoint(work);
@@ -200,7 +200,7 @@ static void run_adjoint_step(const ctn_model *m, const ctn_batch_config *cfg, vo
     lane_scatter(tau_bar, count, W->tau_bar, m->nv);
 }
 
-static void run_adjoint_start(const ctn_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *state,
+static void run_adjoint_start(const lane_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *state,
                               const double *const *v, const double *const *state_bar, double *const *q_bar, double *const *v_bar)
 {
     arena a = {(char *)work, 0};
@@ -214,7 +214,7 @@ static void run_adjoint_start(const ctn_model *m, const ctn_batch_config *cfg, v
     lane_scatter(v_bar, count, W->v_bar, m->nv);
 }
 
-static void run_adjoint_output(const ctn_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *state,
+static void run_adjoint_output(const lane_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *state,
                                const double *const *q_bar, const double *const *v_bar, double *const *state_bar)
 {
     arena a = {(char *)work, 0};

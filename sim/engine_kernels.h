@@ -2,6 +2,7 @@
 /// lanes and back. The includer defines ENGINE (the table's name) and ENGINE_NAME; ENGINE_LINKAGE where nobody but itself uses the table:
 /// kernels that it does not call cost no compiling then.
 #include "sim/engine.h"
+#include "dynamics/lane_model.h"
 #include "dynamics/spatial.h"
 #include "dynamics/trig.h"
 #include "dynamics/quaternion.h"
@@ -71,7 +72,47 @@ FN void scatter(double *dst, const real *src, int n, int c, int count)
     lane_scatter(row, count - c < LANES ? count - c : LANES, src, n);
 }
 
-static void run_forward_kinematics(const ctn_model *m, void *scratch, int count, const double *q, double *R, double *p)
+/// Number k of every lane's world, at `number` in its model.
+FN real numbers(const double *const *number, size_t k)
+{
+    double lane[LANES] __attribute__((aligned(64)));
+    for (int l = 0; l < LANES; l++) lane[l] = number[l][k];
+    return lane_load(lane);
+}
+
+static void model_step_size(lane_model *m, const double *dt)
+{
+    const double *of[LANES];
+    for (int l = 0; l < LANES; l++) of[l] = dt + l;
+    m->dt = numbers(of, 0);
+}
+
+static void model_load(const ctn_model *const *m, const double *dt, lane_model *to)
+{
+    const ctn_model *const first = m[0];
+    const double *of[LANES];
+    arena a = {(char *)to, 0};
+    layout_model(first, &a);
+    lane_body *const bodies = to->bodies;
+    to->nbody = first->nbody, to->nlink = first->nlink, to->nq = first->nq, to->nv = first->nv;
+    to->frames = first->frames, to->dof_adr = first->dof_adr, to->in_order = first->in_order, to->passive = first->passive;
+    model_step_size(to, dt);
+    for (int k = 0; k < 3; k++) {
+        for (int l = 0; l < LANES; l++) of[l] = m[l]->gravity;
+        to->gravity[k] = numbers(of, (size_t)k);
+        for (int l = 0; l < LANES; l++) of[l] = m[l]->fixed_moment;
+        to->fixed_moment[k] = numbers(of, (size_t)k);
+    }
+    for (int l = 0; l < LANES; l++) of[l] = &m[l]->mass;
+    to->mass = numbers(of, 0);
+    for (int i = 0; i < first->nbody; i++) {
+        memcpy(&bodies[i], &first->bodies[i], offsetof(ctn_body, mass));
+        for (int l = 0; l < LANES; l++) of[l] = &m[l]->bodies[i].mass;
+        for (size_t k = 0; k < BODY_NUMBERS; k++) (&bodies[i].mass)[k] = numbers(of, k);
+    }
+}
+
+static void run_forward_kinematics(const lane_model *m, void *scratch, int count, const double *q, double *R, double *p)
 {
     const frame f = open_frame(m, scratch);
     real *Rl = f.x, *pl = f.x + 9 * m->nlink;
@@ -83,7 +124,7 @@ static void run_forward_kinematics(const ctn_model *m, void *scratch, int count,
     }
 }
 
-static void run_link_twists(const ctn_model *m, void *scratch, int count, const double *q, const double *v, double *t)
+static void run_link_twists(const lane_model *m, void *scratch, int count, const double *q, const double *v, double *t)
 {
     const frame f = open_frame(m, scratch);
     for (int c = 0; c < count; c += LANES) {
@@ -94,7 +135,7 @@ static void run_link_twists(const ctn_model *m, void *scratch, int count, const 
     }
 }
 
-static void run_rnea(const ctn_model *m, void *scratch, int count, const double *q, const double *v, const double *a, double *tau)
+static void run_rnea(const lane_model *m, void *scratch, int count, const double *q, const double *v, const double *a, double *tau)
 {
     frame f = open_frame(m, scratch);
     if (!a)
@@ -108,7 +149,7 @@ static void run_rnea(const ctn_model *m, void *scratch, int count, const double 
     }
 }
 
-static void run_passive(const ctn_model *m, void *scratch, int count, const double *q, const double *v, double *tau)
+static void run_passive(const lane_model *m, void *scratch, int count, const double *q, const double *v, double *tau)
 {
     const frame f = open_frame(m, scratch);
     for (int c = 0; c < count; c += LANES) {
@@ -120,7 +161,7 @@ static void run_passive(const ctn_model *m, void *scratch, int count, const doub
     }
 }
 
-static void run_crba(const ctn_model *m, void *scratch, int count, const double *q, double *H)
+static void run_crba(const lane_model *m, void *scratch, int count, const double *q, double *H)
 {
     frame f = open_frame(m, scratch);
     const size_t n = (size_t)m->nv * (size_t)m->nv;
@@ -133,7 +174,7 @@ static void run_crba(const ctn_model *m, void *scratch, int count, const double 
     }
 }
 
-static void run_aba(const ctn_model *m, void *scratch, int count, const double *q, const double *v, const double *tau,
+static void run_aba(const lane_model *m, void *scratch, int count, const double *q, const double *v, const double *tau,
                     double *qdd)
 {
     frame f = open_frame(m, scratch);
@@ -155,7 +196,7 @@ FN double *const *matrices(double *M, size_t n, int c, int count, double **lane)
     return M ? lane : NULL;
 }
 
-static void run_rnea_derivatives(const ctn_model *m, void *scratch, int count, const double *q, const double *v, const double *a,
+static void run_rnea_derivatives(const lane_model *m, void *scratch, int count, const double *q, const double *v, const double *a,
                                  double *by_q, double *by_v, double *by_a)
 {
     frame f = open_frame(m, scratch);
@@ -172,7 +213,7 @@ static void run_rnea_derivatives(const ctn_model *m, void *scratch, int count, c
     }
 }
 
-static void run_aba_derivatives(const ctn_model *m, void *scratch, int count, const double *q, const double *v, const double *tau,
+static void run_aba_derivatives(const lane_model *m, void *scratch, int count, const double *q, const double *v, const double *tau,
                                 double *by_q, double *by_v, double *by_tau)
 {
     frame f = open_frame(m, scratch);
@@ -192,7 +233,7 @@ static void run_aba_derivatives(const ctn_model *m, void *scratch, int count, co
     }
 }
 
-static void run_jacobian(const ctn_model *m, void *scratch, int count, const double *q, int link, double *J)
+static void run_jacobian(const lane_model *m, void *scratch, int count, const double *q, int link, double *J)
 {
     const frame f = open_frame(m, scratch);
     for (int c = 0; c < count; c += LANES) {
@@ -202,7 +243,7 @@ static void run_jacobian(const ctn_model *m, void *scratch, int count, const dou
     }
 }
 
-static void run_totals(const ctn_model *m, void *scratch, int count, const double *q, const double *v, ctn_totals *out)
+static void run_totals(const lane_model *m, void *scratch, int count, const double *q, const double *v, ctn_totals *out)
 {
     const frame f = open_frame(m, scratch);
     for (int c = 0; c < count; c += LANES) {
@@ -214,13 +255,13 @@ static void run_totals(const ctn_model *m, void *scratch, int count, const doubl
             double s[12];
             for (int k = 0; k < 12; k++) s[k] = ((const double *)&f.x[k])[l];
             ctn_totals *t = &out[c + l];
-            t->kinetic = s[0], t->potential = s[1], t->spring = s[11], t->mass = m->mass;
+            t->kinetic = s[0], t->potential = s[1], t->spring = s[11], t->mass = ((const double *)&m->mass)[l];
             for (int k = 0; k < 3; k++) t->momentum_linear[k] = s[2 + k], t->momentum_angular[k] = s[5 + k], t->com[k] = s[8 + k];
         }
     }
 }
 
-static void run_set(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *q,
+static void run_set(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *q,
                     const double *const *v)
 {
     block_state S = open_state(m, cfg, state);
@@ -231,7 +272,7 @@ static void run_set(const ctn_model *m, const ctn_batch_config *cfg, void *state
     block_set(m, cfg, &S, &W, ql, W.tau);
 }
 
-static void run_get(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, int count, double *const *q,
+static void run_get(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, int count, double *const *q,
                     double *const *v)
 {
     const block_state S = open_state(m, cfg, state);
@@ -240,7 +281,7 @@ static void run_get(const ctn_model *m, const ctn_batch_config *cfg, void *state
     if (v) lane_scatter(v, count, block_velocity(m, cfg, &S, &W), m->nv);
 }
 
-static bool run_project(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work)
+static bool run_project(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work)
 {
     if (!position_based(cfg->method) || stages_of(cfg) > 1) return false;
     const block_state S = open_state(m, cfg, state);
@@ -250,7 +291,7 @@ static bool run_project(const ctn_model *m, const ctn_batch_config *cfg, void *s
     return true;
 }
 
-static void run_step(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau,
+static void run_step(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau,
                      int steps, bool energy, int count, ctn_step_stats *stats)
 {
     block_state S = open_state(m, cfg, state);
@@ -293,7 +334,7 @@ static void run_step(const ctn_model *m, const ctn_batch_config *cfg, void *stat
 #undef PUT
 }
 
-static void run_interpolate(const ctn_model *m, const ctn_batch_config *cfg, void *state, void *work, double t, bool fit,
+static void run_interpolate(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, double t, bool fit,
                             int count, double *const *q, double *const *v, double *size)
 {
     block_state S = open_state(m, cfg, state);
@@ -308,7 +349,7 @@ static void run_interpolate(const ctn_model *m, const ctn_batch_config *cfg, voi
     for (int l = 0; l < count; l++) size[l] = lane[l];
 }
 
-static void run_flatten(const ctn_model *m, const ctn_batch_config *cfg, void *state, int l, bool load, double *flat)
+static void run_flatten(const lane_model *m, const ctn_batch_config *cfg, void *state, int l, bool load, double *flat)
 {
     const block_state S = open_state(m, cfg, state);
     const state_parts s = parts_of(m, cfg, &S);
@@ -332,6 +373,9 @@ static void run_flatten(const ctn_model *m, const ctn_batch_config *cfg, void *s
 ENGINE_LINKAGE const ctn_engine ENGINE = {
     .name = ENGINE_NAME,
     .lanes = LANES,
+    .model_size = model_size,
+    .model_load = model_load,
+    .model_step_size = model_step_size,
     .dynamics_size = dynamics_size,
     .forward_kinematics = run_forward_kinematics,
     .link_twists = run_link_twists,

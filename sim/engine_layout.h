@@ -16,6 +16,21 @@ static void *take(arena *a, size_t count, size_t size)
     return p;
 }
 
+static lane_model *layout_model(const ctn_model *m, arena *a)
+{
+    lane_model *const to = (lane_model *)take(a, 1, sizeof *to);
+    lane_body *const bodies = (lane_body *)take(a, (size_t)m->nbody, sizeof(lane_body));
+    if (to) to->bodies = bodies;
+    return to;
+}
+
+static size_t model_size(const ctn_model *m)
+{
+    arena a = {NULL, 0};
+    layout_model(m, &a);
+    return a.used;
+}
+
 /// Everything that one lane block of any kernel needs.
 typedef struct {
     real *q, *v, *t, *x;  // [nq], [nv], [nv], [max(12 nlink, 6 nv, 11)]
@@ -29,7 +44,7 @@ typedef struct {
     real *acceleration;  // [nv], for derivatives
 } frame;
 
-static aba_work layout_aba(const ctn_model *m, arena *a)
+static aba_work layout_aba(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody;
     aba_work w;
@@ -40,7 +55,7 @@ static aba_work layout_aba(const ctn_model *m, arena *a)
     return w;
 }
 
-static id_work layout_id(const ctn_model *m, arena *a)
+static id_work layout_id(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody;
     id_work w;
@@ -53,7 +68,7 @@ static id_work layout_id(const ctn_model *m, arena *a)
     return w;
 }
 
-static tree_factors layout_factors(const ctn_model *m, arena *a)
+static tree_factors layout_factors(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody;
     tree_factors f;
@@ -65,7 +80,7 @@ static tree_factors layout_factors(const ctn_model *m, arena *a)
     return f;
 }
 
-static frame layout(const ctn_model *m, arena *a)
+static frame layout(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody, nx = (size_t)(12 * m->nlink > 6 * m->nv ? 12 * m->nlink : 6 * m->nv) + 12;
     frame f;
@@ -104,20 +119,20 @@ static frame layout(const ctn_model *m, arena *a)
     return f;
 }
 
-static size_t dynamics_size(const ctn_model *m)
+static size_t dynamics_size(const lane_model *m)
 {
     arena a = {NULL, 0};
     layout(m, &a);
     return a.used;
 }
 
-static frame open_frame(const ctn_model *m, void *scratch)
+static frame open_frame(const lane_model *m, void *scratch)
 {
     arena a = {(char *)scratch, 0};
     return layout(m, &a);
 }
 
-static block_state layout_state(const ctn_model *m, const ctn_batch_config *cfg, arena *a)
+static block_state layout_state(const lane_model *m, const ctn_batch_config *cfg, arena *a)
 {
     block_state S = {0};
     S.q = take(a, (size_t)m->nq, sizeof(real));
@@ -150,7 +165,7 @@ static block_state layout_state(const ctn_model *m, const ctn_batch_config *cfg,
     return S;
 }
 
-static solve layout_solve(const ctn_model *m, arena *a)
+static solve layout_solve(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody;
     solve W = {0};
@@ -164,7 +179,7 @@ static solve layout_solve(const ctn_model *m, arena *a)
     return W;
 }
 
-static explicit_work layout_explicit(const ctn_model *m, const ctn_batch_config *cfg, arena *a)
+static explicit_work layout_explicit(const lane_model *m, const ctn_batch_config *cfg, arena *a)
 {
     const size_t nv = (size_t)m->nv;
     explicit_work e = {0};
@@ -185,7 +200,7 @@ static explicit_work layout_explicit(const ctn_model *m, const ctn_batch_config 
 }
 
 /// How many forks can be open at a time on the way inwards.
-static int fork_depth(const ctn_model *m)
+static int fork_depth(const lane_model *m)
 {
     int open = 0, most = 0;
     for (int i = m->nbody - 1; i >= 0; i--) {
@@ -198,7 +213,7 @@ static int fork_depth(const ctn_model *m)
 }
 
 /// Scratch of the methods with `s` coupled stages.
-static stage_work layout_stages(const ctn_model *m, int s_, arena *a)
+static stage_work layout_stages(const lane_model *m, int s_, arena *a)
 {
     const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv, s = (size_t)s_, w = 6 * s;
     const size_t forks = (size_t)fork_depth(m);
@@ -224,7 +239,7 @@ static stage_work layout_stages(const ctn_model *m, int s_, arena *a)
 }
 
 /// Scratch of the solvers besides newton's, for up to `s` stages.
-static solver_work layout_solver(const ctn_model *m, ctn_solver solver, int s, arena *a)
+static solver_work layout_solver(const lane_model *m, ctn_solver solver, int s, arena *a)
 {
     const size_t bodies = (size_t)m->nbody * (size_t)s, n = (size_t)m->nv * (size_t)s, triangle = n * (n + 1) / 2;
     solver_work w = {0};
@@ -248,7 +263,7 @@ static solver_work layout_solver(const ctn_model *m, ctn_solver solver, int s, a
     return w;
 }
 
-static variational_work layout_variational(const ctn_model *m, arena *a)
+static variational_work layout_variational(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv;
     variational_work w = {0};
@@ -265,7 +280,7 @@ static variational_work layout_variational(const ctn_model *m, arena *a)
     return w;
 }
 
-static block_work layout_work(const ctn_model *m, const ctn_batch_config *cfg, arena *a)
+static block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, arena *a)
 {
     const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv;
     block_work w = {0};
@@ -301,27 +316,27 @@ static block_work layout_work(const ctn_model *m, const ctn_batch_config *cfg, a
     return w;
 }
 
-static size_t state_size(const ctn_model *m, const ctn_batch_config *cfg)
+static size_t state_size(const lane_model *m, const ctn_batch_config *cfg)
 {
     arena a = {NULL, 0};
     layout_state(m, cfg, &a);
     return a.used;
 }
 
-static size_t work_size(const ctn_model *m, const ctn_batch_config *cfg)
+static size_t work_size(const lane_model *m, const ctn_batch_config *cfg)
 {
     arena a = {NULL, 0};
     layout_work(m, cfg, &a);
     return a.used;
 }
 
-static block_state open_state(const ctn_model *m, const ctn_batch_config *cfg, void *state)
+static block_state open_state(const lane_model *m, const ctn_batch_config *cfg, void *state)
 {
     arena a = {(char *)state, 0};
     return layout_state(m, cfg, &a);
 }
 
-static block_work open_work(const ctn_model *m, const ctn_batch_config *cfg, void *work)
+static block_work open_work(const lane_model *m, const ctn_batch_config *cfg, void *work)
 {
     arena a = {(char *)work, 0};
     return layout_work(m, cfg, &a);
@@ -334,7 +349,7 @@ typedef struct {
     size_t size[STATE_PARTS];
 } state_parts;
 
-static state_parts parts_of(const ctn_model *m, const ctn_batch_config *cfg, const block_state *S)
+static state_parts parts_of(const lane_model *m, const ctn_batch_config *cfg, const block_state *S)
 {
     const size_t nv = (size_t)m->nv, nV = 12 * (size_t)m->nbody;
     const bool position = position_based(cfg->method), old = carries_old(cfg), created = carries_energy(cfg);
@@ -347,7 +362,7 @@ static state_parts parts_of(const ctn_model *m, const ctn_batch_config *cfg, con
 }
 
 /// Numbers of one world's state as a flat array.
-static size_t flat_size(const ctn_model *m, const ctn_batch_config *cfg)
+static size_t flat_size(const lane_model *m, const ctn_batch_config *cfg)
 {
     const block_state none = {0};
     const state_parts s = parts_of(m, cfg, &none);

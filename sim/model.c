@@ -54,3 +54,12 @@ ctn_status state_check(const ctn_model *m, const double *q, const double *v, int
     }
     return CTN_OK;
 }
+
+void body_force_scales(ctn_body *b, const double *gravity)
+{
+    const long double x = gravity[0], y = gravity[1], z = gravity[2];
+    const double g = (double)sqrtl(x * x + y * y + z * z), L = b->extent > 0 ? b->extent : 1;
+    const bool turns = b->kind == JOINT_REVOLUTE || b->kind == JOINT_HELICAL || b->kind == JOINT_BALL;
+    b->force_scale[0] = b->subtree_mass * g * (turns ? L : 1);
+    b->force_scale[1] = b->subtree_mass * L * (turns ? L : 1) + b->armature * (turns ? 1 : L);
+}

@@ -18,6 +18,7 @@ typedef struct {
 
 struct ctn_rollout {
     const ctn_model *model;
+    lane_model *lanes;
     const ctn_engine *engine;
     ctn_batch_config cfg;
     int steps;
@@ -77,10 +78,12 @@ ctn_rollout *ctn_rollout_create(const ctn_model *model, const ctn_batch_config *
     const size_t nv = (size_t)model->nv;
     r->model = model, r->engine = engine, r->cfg = *cfg, r->steps = steps;
     r->cfg.engine = engine->name;
-    r->flat = engine->flat_size(model, cfg), r->bar = engine->bar_size(model, cfg);
-    r->state = aligned(engine->state_size(model, cfg));
-    r->work = aligned(engine->work_size(model, cfg));
-    r->adjoint = aligned(engine->adjoint_size(model, cfg));
+    r->lanes = engine_model(engine, model, cfg->dt);
+    if (!r->lanes) goto no_memory;
+    r->flat = engine->flat_size(r->lanes, cfg), r->bar = engine->bar_size(r->lanes, cfg);
+    r->state = aligned(engine->state_size(r->lanes, cfg));
+    r->work = aligned(engine->work_size(r->lanes, cfg));
+    r->adjoint = aligned(engine->adjoint_size(r->lanes, cfg));
     r->tau = numbers((size_t)steps * nv), r->v0 = numbers(nv), r->t = numbers(nv), r->row = numbers(2 * nv);
     r->g[0] = numbers(r->bar), r->g[1] = numbers(r->bar), r->end = numbers(r->flat);
     r->first = calloc((size_t)steps + 1, sizeof *r->first);
@@ -98,8 +101,8 @@ no_memory:
 void ctn_rollout_free(ctn_rollout *r)
 {
     if (!r) return;
-    free(r->state), free(r->work), free(r->adjoint), free(r->tau), free(r->v0), free(r->states), free(r->parts), free(r->first);
-    free(r->g[0]), free(r->g[1]), free(r->t), free(r->row), free(r->end);
+    free(r->lanes), free(r->state), free(r->work), free(r->adjoint), free(r->tau), free(r->v0), free(r->states), free(r->parts);
+    free(r->first), free(r->g[0]), free(r->g[1]), free(r->t), free(r->row), free(r->end);
     free(r);
 }
 
@@ -112,8 +115,8 @@ static const double *force_at(const ctn_rollout *r, int step)
 }
 
 /// Moves the world between the engine's state and a record.
-static void keep(ctn_rollout *r, double *flat) { r->engine->flatten(r->model, &r->cfg, r->state, 0, false, flat); }
-static void put_back(ctn_rollout *r, double *flat) { r->engine->flatten(r->model, &r->cfg, r->state, 0, true, flat); }
+static void keep(ctn_rollout *r, double *flat) { r->engine->flatten(r->lanes, &r->cfg, r->state, 0, false, flat); }
+static void put_back(ctn_rollout *r, double *flat) { r->engine->flatten(r->lanes, &r->cfg, r->state, 0, true, flat); }
 
 /// Records what the engine's state has become as the end of a part.
 static bool record(ctn_rollout *r, int step, double h)
@@ -124,11 +127,13 @@ static bool record(ctn_rollout *r, int step, double h)
     return true;
 }
 
-static ctn_step_stats advance(ctn_rollout *r, const ctn_batch_config *cfg, int step)
+/// A step of size dt.
+static ctn_step_stats advance(ctn_rollout *r, const ctn_batch_config *cfg, double dt, int step)
 {
     const double *tau = force_at(r, step);
     ctn_step_stats stats = {0};
-    r->engine->step(r->model, cfg, r->state, r->work, tau ? &tau : NULL, 1, false, 1, &stats);
+    r->engine->model_step_size(r->lanes, &dt);
+    r->engine->step(r->lanes, cfg, r->state, r->work, tau ? &tau : NULL, 1, false, 1, &stats);
     return stats;
 }
 
@@ -138,7 +143,7 @@ static int prepare(ctn_rollout *r, int p)
     const double *before = state_at(r, p), *after = state_at(r, p + 1), *tau = force_at(r, r->parts[p].step);
     const int ways = r->engine->adjoint_ways(&r->cfg);
     for (int k = 0; k < ways; k++)
-        if (r->engine->adjoint_prepare(r->model, &r->cfg, r->adjoint, r->parts[p].h, k, &before, &after, tau ? &tau : NULL))
+        if (r->engine->adjoint_prepare(r->lanes, &r->cfg, r->adjoint, r->parts[p].h, k, &before, &after, tau ? &tau : NULL))
             return k;
     return -1;
 }
@@ -146,7 +151,7 @@ static int prepare(ctn_rollout *r, int p)
 /// The rates of a method of one stage between parts of different sizes; nothing for others.
 static bool record_projection(ctn_rollout *r, int step)
 {
-    return !r->engine->project(r->model, &r->cfg, r->state, r->work) || record(r, step, 0);
+    return !r->engine->project(r->lanes, &r->cfg, r->state, r->work) || record(r, step, 0);
 }
 
 /// What position_step() and variational_step() do to the state between two parts of a step: one that is halved leaves no guess for the next
@@ -172,8 +177,9 @@ static bool record_parts(ctn_rollout *r, int step, bool *lost)
     put_back(r, state_at(r, r->used));
     while (here < 1) {
         ctn_batch_config cfg = r->cfg;
-        cfg.dt = r->cfg.dt * size, cfg.max_halvings = 0;
-        const ctn_step_stats stats = advance(r, &cfg, step);
+        const double dt = r->cfg.dt * size;
+        cfg.max_halvings = 0;
+        const ctn_step_stats stats = advance(r, &cfg, dt, step);
         if (!stats.steps) {
             if (size < 1e-12) return false;
             size *= 0.5;
@@ -181,7 +187,7 @@ static bool record_parts(ctn_rollout *r, int step, bool *lost)
             if (!record_projection(r, step)) return *lost = false;
             continue;
         }
-        if (!record(r, step, cfg.dt)) return *lost = false;
+        if (!record(r, step, dt)) return *lost = false;
         here += size;
         if (size < 1) {
             const bool grows = fmod(here, 2 * size) == 0;
@@ -205,12 +211,12 @@ ctn_status ctn_rollout_run(ctn_rollout *r, const double *q, const double *v, con
     r->forced = tau != NULL, r->used = 0;
     if (tau) memcpy(r->tau, tau, (size_t)r->steps * (size_t)m->nv * sizeof *tau);
     memcpy(r->v0, v, (size_t)m->nv * sizeof *v);
-    r->engine->set(m, &r->cfg, r->state, r->work, &q, &v);
+    r->engine->set(r->lanes, &r->cfg, r->state, r->work, &q, &v);
     keep(r, state_at(r, 0));
     int fallen = 0, first = -1;
     for (int k = 0; k < r->steps; k++) {
         r->first[k] = r->used;
-        const ctn_step_stats stats = advance(r, &r->cfg, k);
+        const ctn_step_stats stats = advance(r, &r->cfg, r->cfg.dt, k);
         if (stats.frozen) return fail(err, CTN_FROZEN, "step %d: the world is frozen: %s", k, ctn_freeze_text(stats.frozen));
         bool lost = false;
         if (stats.fallbacks ? record_parts(r, k, &lost) : record(r, k, r->cfg.dt)) {
@@ -237,7 +243,7 @@ ctn_status ctn_rollout_state(ctn_rollout *r, int step, double *q, double *v, ctn
 {
     if (check_step(r, step, r->steps, err) != CTN_OK) return CTN_BAD_ARGUMENT;
     put_back(r, state_at(r, r->first[step]));
-    r->engine->get(r->model, &r->cfg, r->state, r->work, 1, q ? &q : NULL, v ? &v : NULL);
+    r->engine->get(r->lanes, &r->cfg, r->state, r->work, 1, q ? &q : NULL, v ? &v : NULL);
     return CTN_OK;
 }
 
@@ -252,7 +258,7 @@ static void pull(ctn_rollout *r, double *row, double *tau_bar)
 {
     const double *after = r->g[1];
     memcpy(r->g[1], row, r->bar * sizeof *row);
-    r->engine->adjoint_step(r->model, &r->cfg, r->adjoint, 1, &after, &row, &r->t);
+    r->engine->adjoint_step(r->lanes, &r->cfg, r->adjoint, 1, &after, &row, &r->t);
     for (int k = 0; k < r->model->nv && tau_bar; k++) tau_bar[k] += r->t[k];
 }
 
@@ -260,13 +266,13 @@ static void pull(ctn_rollout *r, double *row, double *tau_bar)
 static void output(ctn_rollout *r, int p, const double *q_bar, const double *v_bar, double *state)
 {
     const double *at = state_at(r, p);
-    r->engine->adjoint_output(r->model, &r->cfg, r->adjoint, 1, &at, &q_bar, &v_bar, &state);
+    r->engine->adjoint_output(r->lanes, &r->cfg, r->adjoint, 1, &at, &q_bar, &v_bar, &state);
 }
 
 static void start(ctn_rollout *r, const double *state, double *q_bar, double *v_bar)
 {
     const double *at = r->states, *v = r->v0;
-    r->engine->adjoint_start(r->model, &r->cfg, r->adjoint, 1, &at, &v, &state, &q_bar, &v_bar);
+    r->engine->adjoint_start(r->lanes, &r->cfg, r->adjoint, 1, &at, &v, &state, &q_bar, &v_bar);
 }
 
 ctn_status ctn_rollout_gradient(ctn_rollout *r, const double *dq, const double *dv, double *grad_q, double *grad_v,

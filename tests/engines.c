@@ -137,22 +137,25 @@ START_TEST(other_lanes)
     for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
         const ctn_batch_config cfg = config_of(k);
         const int steps = methods[k].share > 1 ? 4 : 25;
-        const size_t flat = engines[0]->flat_size(m, &cfg), bar = engines[0]->bar_size(m, &cfg);
+        lane_model *first = engine_model(engines[0], m, cfg.dt);
+        const size_t flat = engines[0]->flat_size(first, &cfg), bar = engines[0]->bar_size(first, &cfg);
+        free(first);
         const size_t n = 2 * flat + 2 * bar + 3 * nv;
         for (int e = 0; e < 3; e++) {
             const ctn_engine *g = engines[e];
-            void *state = aligned_alloc(64, g->state_size(m, &cfg) + 64), *work = aligned_alloc(64, g->work_size(m, &cfg) + 64);
-            void *adjoint = aligned_alloc(64, g->adjoint_size(m, &cfg) + 64);
-            memset(state, 0, g->state_size(m, &cfg)), memset(work, 0, g->work_size(m, &cfg));
+            lane_model *lanes = engine_model(g, m, cfg.dt);
+            void *state = aligned_alloc(64, g->state_size(lanes, &cfg) + 64), *work = aligned_alloc(64, g->work_size(lanes, &cfg) + 64);
+            void *adjoint = aligned_alloc(64, g->adjoint_size(lanes, &cfg) + 64);
+            memset(state, 0, g->state_size(lanes, &cfg)), memset(work, 0, g->work_size(lanes, &cfg));
             x[e] = calloc(8 * n, sizeof *x[e]);
             for (int w = 0; w < 8; w += g->lanes) {
                 const double *qr[8], *vr[8], *tr[8];
                 ctn_step_stats stats[8] = {{0}};
                 for (int l = 0; l < g->lanes; l++)
                     qr[l] = q + (size_t)(w + l) * nq, vr[l] = v + (size_t)(w + l) * nv, tr[l] = tau + (size_t)(w + l) * nv;
-                g->set(m, &cfg, state, work, qr, vr);
-                g->step(m, &cfg, state, work, NULL, steps, true, g->lanes, stats);
-                g->step(m, &cfg, state, work, tr, steps, true, g->lanes, stats);
+                g->set(lanes, &cfg, state, work, qr, vr);
+                g->step(lanes, &cfg, state, work, NULL, steps, true, g->lanes, stats);
+                g->step(lanes, &cfg, state, work, tr, steps, true, g->lanes, stats);
                 // and one step back: before, after, gradients by the state after it, by that before it, by forces, q and v
                 double *at[6][8], *const all = x[e];
                 const size_t place[6] = {0, flat, 2 * flat, 2 * flat + bar, 2 * flat + 2 * bar, 2 * flat + 2 * bar + nv};
@@ -160,20 +163,20 @@ START_TEST(other_lanes)
                 for (int l = 0; l < g->lanes; l++) {
                     for (int k = 0; k < 6; k++) at[k][l] = all + (size_t)(w + l) * n + place[k];
                     v_bar[l] = at[5][l] + nv;
-                    g->flatten(m, &cfg, state, l, false, at[0][l]);
+                    g->flatten(lanes, &cfg, state, l, false, at[0][l]);
                 }
-                g->step(m, &cfg, state, work, tr, 1, true, g->lanes, stats);
-                for (int l = 0; l < g->lanes; l++) g->flatten(m, &cfg, state, l, false, at[1][l]);
+                g->step(lanes, &cfg, state, work, tr, 1, true, g->lanes, stats);
+                for (int l = 0; l < g->lanes; l++) g->flatten(lanes, &cfg, state, l, false, at[1][l]);
 #define ROWS(p) ((const double *const *)(p))
                 if (cfg.adaptive) continue;
-                g->adjoint_output(m, &cfg, adjoint, g->lanes, ROWS(at[1]), tr, vr, at[2]);
-                g->adjoint_prepare(m, &cfg, adjoint, cfg.dt, _i % 2 ? g->adjoint_ways(&cfg) - 1 : 0, ROWS(at[0]), ROWS(at[1]),
+                g->adjoint_output(lanes, &cfg, adjoint, g->lanes, ROWS(at[1]), tr, vr, at[2]);
+                g->adjoint_prepare(lanes, &cfg, adjoint, cfg.dt, _i % 2 ? g->adjoint_ways(&cfg) - 1 : 0, ROWS(at[0]), ROWS(at[1]),
                                    tr);
-                g->adjoint_step(m, &cfg, adjoint, g->lanes, ROWS(at[2]), at[3], at[4]);
-                g->adjoint_start(m, &cfg, adjoint, g->lanes, ROWS(at[0]), vr, ROWS(at[3]), at[5], v_bar);
+                g->adjoint_step(lanes, &cfg, adjoint, g->lanes, ROWS(at[2]), at[3], at[4]);
+                g->adjoint_start(lanes, &cfg, adjoint, g->lanes, ROWS(at[0]), vr, ROWS(at[3]), at[5], v_bar);
 #undef ROWS
             }
-            free(state), free(work), free(adjoint);
+            free(state), free(work), free(adjoint), free(lanes);
             ck_assert_msg(!memcmp(x[e], x[0], 8 * n * sizeof *x[e]), "engine %d, method %zu: other bits", e, k);
         }
         double sum = 0;
@@ -202,25 +205,26 @@ START_TEST(dynamics_calls)
     for (const ctn_engine *const *l = engines_available(); *l; l++) engines[ne++] = *l;
     for (int e = 0; e < ne; e++) {
         const ctn_engine *g = engines[e];
-        void *scratch = aligned_alloc(64, g->dynamics_size(m) + 64);
+        lane_model *lanes = engine_model(g, m, 0);
+        void *scratch = aligned_alloc(64, g->dynamics_size(lanes) + 64);
         double *const all = e ? got : want, *x = all;
         const int c = (int)count;
         for (size_t k = 0; k < n; k++) all[k] = NAN;
-        g->crba(m, scratch, c, q, x), x += count * nv * nv;
-        g->aba(m, scratch, c, q, v, tau, x), x += count * nv;
-        g->aba(m, scratch, c, q, v, NULL, x), x += count * nv;
-        g->rnea(m, scratch, c, q, v, v, x), x += count * nv;
-        g->rnea(m, scratch, c, q, v, NULL, x), x += count * nv;
-        g->passive(m, scratch, c, q, v, x), x += count * nv;
-        g->rnea_derivatives(m, scratch, c, q, v, tau, x, x + count * nv * nv, x + 2 * count * nv * nv), x += 3 * count * nv * nv;
-        g->aba_derivatives(m, scratch, c, q, v, tau, x, x + count * nv * nv, x + 2 * count * nv * nv), x += 3 * count * nv * nv;
-        g->forward_kinematics(m, scratch, c, q, x, x + count * 9 * nl), x += count * 12 * nl;
-        g->link_twists(m, scratch, c, q, v, x), x += count * 6 * nl;
-        g->jacobian(m, scratch, c, q, 0, x), x += count * 6 * nv;
-        g->jacobian(m, scratch, c, q, (int)nl - 1, x), x += count * 6 * nv;
-        g->totals(m, scratch, c, q, v, (ctn_totals *)(void *)x), x += count * sums;
+        g->crba(lanes, scratch, c, q, x), x += count * nv * nv;
+        g->aba(lanes, scratch, c, q, v, tau, x), x += count * nv;
+        g->aba(lanes, scratch, c, q, v, NULL, x), x += count * nv;
+        g->rnea(lanes, scratch, c, q, v, v, x), x += count * nv;
+        g->rnea(lanes, scratch, c, q, v, NULL, x), x += count * nv;
+        g->passive(lanes, scratch, c, q, v, x), x += count * nv;
+        g->rnea_derivatives(lanes, scratch, c, q, v, tau, x, x + count * nv * nv, x + 2 * count * nv * nv), x += 3 * count * nv * nv;
+        g->aba_derivatives(lanes, scratch, c, q, v, tau, x, x + count * nv * nv, x + 2 * count * nv * nv), x += 3 * count * nv * nv;
+        g->forward_kinematics(lanes, scratch, c, q, x, x + count * 9 * nl), x += count * 12 * nl;
+        g->link_twists(lanes, scratch, c, q, v, x), x += count * 6 * nl;
+        g->jacobian(lanes, scratch, c, q, 0, x), x += count * 6 * nv;
+        g->jacobian(lanes, scratch, c, q, (int)nl - 1, x), x += count * 6 * nv;
+        g->totals(lanes, scratch, c, q, v, (ctn_totals *)(void *)x), x += count * sums;
         ck_assert(x == all + n);
-        free(scratch);
+        free(scratch), free(lanes);
         for (size_t k = 0; k < n; k++)
             ck_assert_msg(isfinite(all[k]), "engine %s (%d): number %zu is %g", g->name, e, k, all[k]);  // and all are written
         ck_assert_msg(!memcmp(got, want, e ? n * sizeof *got : 0), "engine %s (%d): other bits", g->name, e);

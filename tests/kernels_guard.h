@@ -2,7 +2,7 @@
 /// common part of these languages.
 #include "dynamics/lane_scalar.h"
 
-#include "dynamics/model.h"
+#include "dynamics/lane_model.h"
 
 #include <catena/batch.h>
 
@@ -72,7 +72,7 @@ typedef struct {
     adjoint_work adjoint;
 } guard_work;
 
-KERNEL void guard_all(const ctn_model *m, const ctn_batch_config *cfg, guard_work *w, const real *q, const real *v, real *out,
+KERNEL void guard_all(const lane_model *m, const ctn_batch_config *cfg, guard_work *w, const real *q, const real *v, real *out,
                       double *const *H, block_counts *counts)
 {
     aba(m, q, v, v, &w->aba, out);

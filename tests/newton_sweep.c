@@ -13,7 +13,8 @@
 #include <stdio.h>
 
 typedef struct {
-    ctn_model *m;
+    ctn_model *model;
+    lane_model *m;
     block_state S;
     block_work W;
     void *state, *work;
@@ -24,8 +25,8 @@ typedef struct {
 /// A random model in the middle of a step: state and rates random, the iterate `reach` times the predicted one.
 static fixture open_fixture(uint64_t seed, const random_options *o, double h, double reach)
 {
-    fixture f = {.m = random_model(seed, o), .r = {seed * 3 + 1}, .h = h};
-    const ctn_model *m = f.m;
+    fixture f = {.model = random_model(seed, o), .r = {seed * 3 + 1}, .h = h};
+    const lane_model *m = f.m = scalar_lanes(f.model);
     ctn_batch_config cfg = ctn_batch_config_default();
     cfg.method = CTN_COLLOCATION;
     f.state = aligned_alloc(64, state_size(m, &cfg) + 64);
@@ -33,7 +34,7 @@ static fixture open_fixture(uint64_t seed, const random_options *o, double h, do
     f.S = open_state(m, &cfg, f.state);
     f.W = open_work(m, &cfg, f.work);
     double *q = malloc(((size_t)m->nq + 1) * sizeof *q), *v = malloc(((size_t)m->nv + 1) * sizeof *v);
-    random_state(m, &f.r, q, v);
+    random_state(f.model, &f.r, q, v);
     block_set(m, &cfg, &f.S, &f.W, q, v);
     free(q), free(v);
     solve *W = &f.W.po.one.W;
@@ -54,14 +55,14 @@ static fixture open_fixture(uint64_t seed, const random_options *o, double h, do
 
 static void close_fixture(fixture *f)
 {
-    ctn_model_free(f->m);
+    free(f->m), ctn_model_free(f->model);
     free(f->state), free(f->work);
 }
 
 /// Energy after moving the iterate by d [nv]; the iterate stays.
 static double energy_at(fixture *f, const double *d)
 {
-    const ctn_model *m = f->m;
+    const lane_model *m = f->m;
     position_work *P = &f->W.po.one;
     double *x = malloc((size_t)(m->nq + 1) * sizeof *x), *u = malloc((size_t)(m->nv + 1) * sizeof *u);
     memcpy(x, P->x, (size_t)m->nq * sizeof *x), memcpy(u, P->u, (size_t)m->nv * sizeof *u);
@@ -101,7 +102,7 @@ static mat4 pose4(mat3 R, vec3 p, double corner)
     return (mat4){{{R.x.x, R.y.x, R.z.x, p.x}, {R.x.y, R.y.y, R.z.y, p.y}, {R.x.z, R.y.z, R.z.z, p.z}, {0, 0, 0, corner}}};
 }
 
-static bool beyond_body(const ctn_model *m, int body, int l)  // is l body or in its subtree
+static bool beyond_body(const lane_model *m, int body, int l)  // is l body or in its subtree
 {
     for (; l >= 0; l = m->bodies[l].parent)
         if (l == body) return true;
@@ -109,7 +110,7 @@ static bool beyond_body(const ctn_model *m, int body, int l)  // is l body or in
 }
 
 /// Generator of degree of freedom k of body i about the world origin.
-static mat4 generator(const ctn_body *b, mat3 R, vec3 p, int k)
+static mat4 generator(const lane_body *b, mat3 R, vec3 p, int k)
 {
     vec3 w = zero3(), v = zero3();
     const vec3 e = vec(k == 0, k == 1, k == 2);
@@ -127,7 +128,7 @@ static mat4 generator(const ctn_body *b, mat3 R, vec3 p, int k)
 /// The dense Hessian [nv][nv] at the iterate. keep [nbody]: 1 with the curvature of the body, 0 without; NULL: all with.
 static double *dense_hessian(fixture *f, const double *keep)
 {
-    const ctn_model *m = f->m;
+    const lane_model *m = f->m;
     const solve *W = &f->W.po.one.W;
     const int n = m->nv;
     const double k2 = 1 / (f->h * f->h);
@@ -138,7 +139,7 @@ static double *dense_hessian(fixture *f, const double *keep)
          *M = calloc((size_t)m->nbody, sizeof *M);
     vec3 *p = calloc((size_t)m->nbody, sizeof *p);
     for (int l = 0; l < m->nbody; l++) {
-        const ctn_body *b = &m->bodies[l];
+        const lane_body *b = &m->bodies[l];
         const rate_pose *V = &f->S.V[l];
         p[l] = add(T0[l].p, W->body[l].dp);
         T[l] = pose4(W->now[l].R, p[l], 1);
@@ -179,7 +180,7 @@ static double *dense_hessian(fixture *f, const double *keep)
                 }
         }
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         if (!has_terms(b, W->in.tau)) continue;
         const sym3 k = keep && keep[i] == 0 && b->nv == 3 ? W->terms[i].safe : W->terms[i].k;
         const double K[3][3] = {{k.xx, k.xy, k.xz}, {k.xy, k.yy, k.yz}, {k.xz, k.yz, k.zz}};
@@ -243,7 +244,7 @@ static bool cholesky(const double *H, int n, double *C)
 }
 
 /// Curvature is dropped in whole subtrees or not at all.
-static void check_dropped(const ctn_model *m, const double *keep, unsigned long long seed)
+static void check_dropped(const lane_model *m, const double *keep, unsigned long long seed)
 {
     for (int i = 0; i < m->nbody; i++) {
         ck_assert_msg(keep[i] == 0 || keep[i] == 1, "seed %llu: body %d keeps %g of its curvature", seed, i, keep[i]);

@@ -17,7 +17,8 @@ static const stage_table *const tables[] = {NULL,          &radau2,       &radau
 enum { TABLES = sizeof tables / sizeof *tables };
 
 typedef struct {
-    ctn_model *m;
+    ctn_model *model;
+    lane_model *m;
     ctn_batch_config cfg;
     block_state S;
     block_work W;
@@ -29,8 +30,8 @@ typedef struct {
 /// A random model in the middle of a solve: state and rates random, the iterate somewhere near.
 static void open_fixture(fixture *at, uint64_t seed, const random_options *o, const stage_table *t, bool energy)
 {
-    fixture f = {.m = random_model(seed, o), .cfg = ctn_batch_config_default(), .r = {seed * 3 + 1}};
-    const ctn_model *m = f.m;
+    fixture f = {.model = random_model(seed, o), .cfg = ctn_batch_config_default(), .r = {seed * 3 + 1}};
+    const lane_model *m = f.m = scalar_lanes(f.model);
     f.cfg.solver = energy ? CTN_LBFGS : CTN_LM;
     f.cfg.method = t && t->old == 0 ? CTN_RADAU : CTN_COLLOCATION;
     if (t && t->old == 0) f.cfg.stages = t->stages;
@@ -38,7 +39,7 @@ static void open_fixture(fixture *at, uint64_t seed, const random_options *o, co
     f.state = aligned_alloc(64, state_size(m, &f.cfg) + 64), f.work = aligned_alloc(64, work_size(m, &f.cfg) + 64);
     f.S = open_state(m, &f.cfg, f.state), f.W = open_work(m, &f.cfg, f.work);
     double q[MOST_ROWS], v[MOST_ROWS];
-    random_state(m, &f.r, q, v);
+    random_state(f.model, &f.r, q, v);
     block_set(m, &f.cfg, &f.S, &f.W, q, v);
     for (int k = 0; k < m->nv; k++) f.W.tau[k] = rng_uniform(&f.r, -1, 1), f.S.gain[k] = rng_uniform(&f.r, -1, 1);
     position_work *P = &f.W.po.one;
@@ -68,7 +69,7 @@ static void open_fixture(fixture *at, uint64_t seed, const random_options *o, co
 
 static void close_fixture(fixture *f)
 {
-    ctn_model_free(f->m);
+    free(f->m), ctn_model_free(f->model);
     free(f->state), free(f->work);
 }
 
@@ -82,7 +83,7 @@ START_TEST(products_agree_with_the_sweeps)
         const random_options o = {.links = 8, .passive = seed % 4 != 0, .floating = seed % 5 == 0};
         fixture f;
         open_fixture(&f, seed, &o, t, false);
-        const ctn_model *m = f.m;
+        const lane_model *m = f.m;
         const int n = f.F.n;
         double y[MOST_ROWS], z[MOST_ROWS], Jy[MOST_ROWS], Jz[MOST_ROWS], d[MOST_ROWS], dropped = 0;
         objective_at(m, &f.F);

@@ -85,7 +85,8 @@ START_TEST(nodes)
 END_TEST
 
 typedef struct {
-    ctn_model *m;
+    ctn_model *model;
+    lane_model *m;
     block_state S;
     block_work W;
     void *state, *work;
@@ -95,8 +96,8 @@ typedef struct {
 /// A random model in the middle of a solve: state and rates random, the iterate somewhere near.
 static fixture open_fixture(uint64_t seed, const random_options *o, const stage_table *t, double h)
 {
-    fixture f = {.m = random_model(seed, o), .r = {seed * 3 + 1}};
-    const ctn_model *m = f.m;
+    fixture f = {.model = random_model(seed, o), .r = {seed * 3 + 1}};
+    const lane_model *m = f.m = scalar_lanes(f.model);
     ctn_batch_config cfg = ctn_batch_config_default();
     if (t->old > 0) cfg.method = CTN_COLLOCATION, cfg.order = t->stages + 1;
     else cfg.method = CTN_RADAU, cfg.stages = t->stages;
@@ -105,7 +106,7 @@ static fixture open_fixture(uint64_t seed, const random_options *o, const stage_
     f.S = open_state(m, &cfg, f.state);
     f.W = open_work(m, &cfg, f.work);
     double *q = malloc(((size_t)m->nq + 1) * sizeof *q), *v = malloc(((size_t)m->nv + 1) * sizeof *v);
-    random_state(m, &f.r, q, v);
+    random_state(f.model, &f.r, q, v);
     block_set(m, &cfg, &f.S, &f.W, q, v);
     free(q), free(v);
     for (int k = 0; k < m->nv; k++) f.W.tau[k] = rng_uniform(&f.r, -1, 1), f.S.gain[k] = rng_uniform(&f.r, -1, 1);
@@ -127,7 +128,7 @@ static fixture open_fixture(uint64_t seed, const random_options *o, const stage_
 
 static void close_fixture(fixture *f)
 {
-    ctn_model_free(f->m);
+    free(f->m), ctn_model_free(f->model);
     free(f->state), free(f->work);
 }
 
@@ -156,7 +157,7 @@ START_TEST(newton_step_is_exact)
         const random_options o = {.links = 5, .passive = true, .smooth = seed % 2, .floating = seed % 4 == 0};
         fixture f = open_fixture(seed, &o, t, 0.01);
         stage_work *P = &f.W.po.more;
-        const ctn_model *m = f.m;
+        const lane_model *m = f.m;
         const int n = t->stages * m->nv;
         double *d = calloc((size_t)n, sizeof *d), *r0 = calloc((size_t)n, sizeof *d), *r1 = calloc((size_t)n, sizeof *d),
                *r2 = calloc((size_t)n, sizeof *d), *e = calloc((size_t)n, sizeof *d);

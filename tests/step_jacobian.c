@@ -33,6 +33,7 @@ typedef struct {
     ctn_model *m;
     ctn_batch_config cfg;
     const ctn_engine *engine;
+    lane_model *lanes;
     void *state, *work;
     size_t nq, nv, flat, n;
     size_t *place;        // [n] where a coordinate of the state, from the nv-th on, is in its flat form
@@ -65,11 +66,12 @@ static fixture open_model(ctn_model *m, ctn_batch_config cfg, int steps, uint64_
     fixture f = {.m = m, .cfg = cfg, .engine = engines_available()[0], .steps = steps};
     ctn_error err = {0};
     rng r = {seed ^ 0x57e9};
+    f.lanes = engine_model(f.engine, m, cfg.dt);
     f.nq = (size_t)m->nq, f.nv = (size_t)m->nv;
-    f.flat = f.engine->flat_size(m, &f.cfg);
-    f.state = aligned_alloc(64, (f.engine->state_size(m, &f.cfg) + 127) / 64 * 64);
-    f.work = aligned_alloc(64, (f.engine->work_size(m, &f.cfg) + 127) / 64 * 64);
-    memset(f.state, 0, f.engine->state_size(m, &f.cfg)), memset(f.work, 0, f.engine->work_size(m, &f.cfg));
+    f.flat = f.engine->flat_size(f.lanes, &f.cfg);
+    f.state = aligned_alloc(64, (f.engine->state_size(f.lanes, &f.cfg) + 127) / 64 * 64);
+    f.work = aligned_alloc(64, (f.engine->work_size(f.lanes, &f.cfg) + 127) / 64 * 64);
+    memset(f.state, 0, f.engine->state_size(f.lanes, &f.cfg)), memset(f.work, 0, f.engine->work_size(f.lanes, &f.cfg));
     f.q = numbers(f.nq), f.v = numbers(f.nv), f.tau = numbers((size_t)steps * f.nv);
     random_state(m, &r, f.q, f.v);
     for (size_t k = 0; k < (size_t)steps * f.nv; k++) f.tau[k] = rng_uniform(&r, -2, 2);
@@ -99,6 +101,7 @@ static fixture open_fixture(uint64_t seed, random_options o, tested t, double dt
 static void close_fixture(fixture *f)
 {
     ctn_rollout_free(f->r);
+    free(f->lanes);
     ctn_model_free(f->m);
     free(f->state), free(f->work), free(f->q), free(f->v), free(f->tau), free(f->place);
 }
@@ -122,7 +125,7 @@ static void load(const fixture *f, const double *flat)
 {
     double *copy = numbers(f->flat);
     memcpy(copy, flat, f->flat * sizeof *copy);
-    f->engine->flatten(f->m, &f->cfg, f->state, 0, true, copy);
+    f->engine->flatten(f->lanes, &f->cfg, f->state, 0, true, copy);
     free(copy);
 }
 
@@ -131,21 +134,21 @@ static bool step_flat(const fixture *f, const double *from, const double *tau, d
 {
     ctn_step_stats stats = {0};
     load(f, from);
-    f->engine->step(f->m, &f->cfg, f->state, f->work, &tau, 1, false, 1, &stats);
-    f->engine->flatten(f->m, &f->cfg, f->state, 0, false, to);
+    f->engine->step(f->lanes, &f->cfg, f->state, f->work, &tau, 1, false, 1, &stats);
+    f->engine->flatten(f->lanes, &f->cfg, f->state, 0, false, to);
     return stats.steps == 1 && stats.substeps == 1 && stats.fewer_stages == 0;
 }
 
 static void start_flat(const fixture *f, const double *q, const double *v, double *to)
 {
-    f->engine->set(f->m, &f->cfg, f->state, f->work, &q, &v);
-    f->engine->flatten(f->m, &f->cfg, f->state, 0, false, to);
+    f->engine->set(f->lanes, &f->cfg, f->state, f->work, &q, &v);
+    f->engine->flatten(f->lanes, &f->cfg, f->state, 0, false, to);
 }
 
 static void read_flat(const fixture *f, const double *from, double *q, double *v)
 {
     load(f, from);
-    f->engine->get(f->m, &f->cfg, f->state, f->work, 1, &q, &v);
+    f->engine->get(f->lanes, &f->cfg, f->state, f->work, 1, &q, &v);
 }
 
 enum { STENCIL = 4 };
@@ -522,17 +525,17 @@ START_TEST(another_end)
     const tested t = methods[_i];
     const random_options o = {.links = 5, .passive = true};
     fixture f = open_fixture(3, o, t, t.dt[1], 1);
-    void *work = aligned_alloc(64, (f.engine->adjoint_size(f.m, &f.cfg) + 127) / 64 * 64);
+    void *work = aligned_alloc(64, (f.engine->adjoint_size(f.lanes, &f.cfg) + 127) / 64 * 64);
     double *from = numbers(f.flat), *to = numbers(f.flat);
     const double *at[2] = {from, to}, *tau = f.tau;
     const int ways = f.engine->adjoint_ways(&f.cfg);
     start_flat(&f, f.q, f.v, from);
     ck_assert(step_flat(&f, from, f.tau, to));
-    ck_assert(f.engine->adjoint_prepare(f.m, &f.cfg, work, f.cfg.dt, 0, &at[0], &at[1], &tau));
+    ck_assert(f.engine->adjoint_prepare(f.lanes, &f.cfg, work, f.cfg.dt, 0, &at[0], &at[1], &tau));
     to[0] = nextafter(to[0], 10);
     const bool solved_again = ways > 2 || t.method == CTN_VARIATIONAL;  // else the state tells the whole step
     for (int k = 0; k < ways && solved_again; k++)
-        ck_assert(!f.engine->adjoint_prepare(f.m, &f.cfg, work, f.cfg.dt, k, &at[0], &at[1], &tau));
+        ck_assert(!f.engine->adjoint_prepare(f.lanes, &f.cfg, work, f.cfg.dt, k, &at[0], &at[1], &tau));
     free(work), free(from), free(to);
     close_fixture(&f);
 }

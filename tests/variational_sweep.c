@@ -9,7 +9,8 @@
 #include <stdio.h>
 
 typedef struct {
-    ctn_model *m;
+    ctn_model *model;
+    lane_model *m;
     block_work W;
     void *work;
     double *q, *p, *force, *still;
@@ -20,8 +21,8 @@ static const ctn_batch_config variational = {.method = CTN_VARIATIONAL};
 /// A random model in the middle of a step from a random state. h may be negative.
 static fixture open_fixture(uint64_t seed, const random_options *o, double h, double reach)
 {
-    fixture f = {.m = random_model(seed, o)};
-    const ctn_model *m = f.m;
+    fixture f = {.model = random_model(seed, o)};
+    const lane_model *m = f.m = scalar_lanes(f.model);
     rng r = {seed * 3 + 1};
     const size_t nq = (size_t)m->nq + 1, nv = (size_t)m->nv + 1;
     f.work = aligned_alloc(64, work_size(m, &variational) + 64);
@@ -31,7 +32,7 @@ static fixture open_fixture(uint64_t seed, const random_options *o, double h, do
     double *v = calloc(nv, sizeof *v);
     variational_work *P = &f.W.va;
     chord *W = &P->W;
-    random_state(m, &r, f.q, v);
+    random_state(f.model, &r, f.q, v);
     for (int k = 0; k < m->nv; k++) f.p[k] = rng_uniform(&r, -1, 1), f.force[k] = rng_uniform(&r, -1, 1);
     W->q = f.q, W->h = h, W->inv_h = 1 / h, W->theta = o->conservative ? 0.5 : rng_uniform(&r, 0.5, 1);
     start_chord(m, W, f.p, f.force);
@@ -45,21 +46,21 @@ static fixture open_fixture(uint64_t seed, const random_options *o, double h, do
 
 static void close_fixture(fixture *f)
 {
-    ctn_model_free(f->m);
+    free(f->m), ctn_model_free(f->model);
     free(f->work), free(f->q), free(f->p), free(f->force), free(f->still);
 }
 
 /// L(q0, q1) by its definition, without springs and limits, whose forces the equations take at q0 and q1.
 static double lagrangian(fixture *f, const double *q0, const double *q1)
 {
-    const ctn_model *m = f->m;
+    const lane_model *m = f->m;
     const double h = f->W.va.W.h;
     pose *T = malloc(2 * ((size_t)m->nbody + 1) * sizeof *T), *T1 = T + m->nbody;
     body_poses(m, q0, T);
     body_poses(m, q1, T1);
     double L = 0;
     for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
+        const lane_body *b = &m->bodies[i];
         const double M[4][4] = {{b->S[0], b->S[3], b->S[4], b->h[0]},
                                 {b->S[3], b->S[1], b->S[5], b->h[1]},
                                 {b->S[4], b->S[5], b->S[2], b->h[2]},
@@ -70,7 +71,7 @@ static double lagrangian(fixture *f, const double *q0, const double *q1)
             for (int k = 0; k < 4; k++) L += M[j][k] * dot(column[j], column[k]) / (2 * h);
         const pose *end[] = {&T[i], &T1[i]};
         for (int e = 0; e < 2; e++)  // -U = sum m g.com
-            L += h / 2 * dot(const3(m->gravity), add_scaled(mul(end[e]->R, const3(b->h)), end[e]->p, b->mass));
+            L += h / 2 * dot(load3(m->gravity), add_scaled(mul(end[e]->R, load3(b->h)), end[e]->p, b->mass));
         if (b->kind == JOINT_BALL) {
             double d = 0;
             for (int k = 0; k < 4; k++) d += pow(q1[b->qadr + k] - q0[b->qadr + k], 2);
@@ -85,7 +86,7 @@ static double lagrangian(fixture *f, const double *q0, const double *q1)
 /// The derivative of L by degree of freedom k of q0 (end 0) or q1 (end 1), by differences of the fourth order.
 static double slope(fixture *f, const double *q1, int end, int k)
 {
-    const ctn_model *m = f->m;
+    const lane_model *m = f->m;
     const double e = 1e-3, weight[] = {1, -8, 8, -1}, at[] = {-2, -1, 1, 2};
     double s = 0, *x = malloc((size_t)m->nq * sizeof *x), *u = calloc((size_t)m->nv, sizeof *u);
     for (int i = 0; i < 4; i++) {
@@ -103,7 +104,7 @@ static void damping_impulse(const fixture *f, double *out)
     const chord *W = &f->W.va.W;
     memset(out, 0, (size_t)f->m->nv * sizeof *out);
     for (int i = 0; i < f->m->nbody; i++) {
-        const ctn_body *b = &f->m->bodies[i];
+        const lane_body *b = &f->m->bodies[i];
         if (!(b->flags & BODY_PASSIVE)) continue;
         const vec3 a = smul(W->start[i].drag, joint_chord(b, W));
         const double rows[3] = {a.x, a.y, a.z};
@@ -119,7 +120,7 @@ START_TEST(equations_are_those_of_the_lagrangian)
         const random_options o = {.links = 1 + (int)(seed % 6), .passive = seed % 2, .conservative = seed % 4 == 1};
         const double h = seed % 4 == 1 ? -0.03 : 0.02;
         fixture f = open_fixture(seed, &o, h, 0.1);
-        const ctn_model *m = f.m;
+        const lane_model *m = f.m;
         const chord *W = &f.W.va.W;
         double *x = calloc((size_t)m->nq + 1, sizeof *x), *drag = calloc((size_t)m->nv + 1, sizeof *x),
                *p1 = calloc((size_t)m->nv + 1, sizeof *x), size = 1;
@@ -144,7 +145,7 @@ END_TEST
 /// d r / d q1 [nv][nv] in the chart at the iterate, by differences of the fourth order.
 static double *dense_matrix(fixture *f)
 {
-    const ctn_model *m = f->m;
+    const lane_model *m = f->m;
     const size_t n = (size_t)m->nv, nq = (size_t)m->nq;
     const double e = 1e-3, weight[] = {1, -8, 8, -1}, at[] = {-2, -1, 1, 2};
     variational_work *P = &f->W.va;
@@ -198,15 +199,16 @@ START_TEST(momenta)
     FOR_SEEDS(seed, 30)
     {
         const random_options o = {.links = 1 + (int)(seed % 12), .passive = seed % 2};
-        ctn_model *m = random_model(seed, &o);
+        ctn_model *model = random_model(seed, &o);
+        lane_model *m = scalar_lanes(model);
         const size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
         double *q = calloc(nq + 1, 8), *v = calloc(nv + 1, 8), *H = calloc(nv * nv + 1, 8), *p = calloc(nv + 1, 8),
                *u = calloc(nv + 1, 8);
         void *work = aligned_alloc(64, work_size(m, &variational) + 64);
         block_work W = open_work(m, &variational, work);
         rng r = {seed};
-        random_state(m, &r, q, v);
-        ctn_dynamics *dyn = ctn_dynamics_create(m, NULL, NULL);
+        random_state(model, &r, q, v);
+        ctn_dynamics *dyn = ctn_dynamics_create(model, NULL, NULL);
         ctn_crba(dyn, 1, q, H);
         momentum_work sums = {W.T, W.D, W.va.W.sum};
         joint_momentum(m, q, v, &sums, p);
@@ -219,7 +221,7 @@ START_TEST(momenta)
             ck_assert_msg(fabs(u[i] - v[i]) < 1e-9 * (1 + fabs(v[i])), "seed %llu: v[%zu]", (unsigned long long)seed, i);
         }
         free(q), free(v), free(H), free(p), free(u), free(work);
-        ctn_dynamics_free(dyn), ctn_model_free(m);
+        ctn_dynamics_free(dyn), free(m), ctn_model_free(model);
     }
 }
 END_TEST

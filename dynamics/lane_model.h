@@ -1,0 +1,25 @@
+/// The model as kernels read it: structure and frames of dynamics/model.h, and in each lane the constants of its own world. Worlds that
+/// have no parameters of their own share one.
+#ifndef CATENA_LANE_MODEL_H
+#define CATENA_LANE_MODEL_H
+
+#include "dynamics/model.h"
+
+typedef struct lane_body {
+    BODY_STRUCTURE
+    BODY_CONSTANTS(real)
+} lane_body;
+
+struct lane_model {
+    int nbody, nlink, nq, nv;
+    lane_body *bodies;        // [nbody]
+    const ctn_frame *frames;  // [nlink]
+    const int *dof_adr;       // [nv]
+    bool in_order, passive;
+    real dt;                  // s, of a step
+    real gravity[3];          // m/s^2
+    real mass;                // kg, of all links
+    real fixed_moment[3];     // kg m, of the links fixed to the world
+};
+
+#endif
