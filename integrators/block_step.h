@@ -96,6 +96,7 @@ KERNEL void block_set(const lane_model *m, const ctn_batch_config *cfg, block_st
 /// What happened in a call, by lane; as in ctn_step_stats.
 typedef struct {
     real steps, iterations, iterations_max, evaluations, line_search, curvature, fallbacks, fewer, substeps, rejected, residual;
+    real passes;  // of solvers, the same in all lanes
     energy_parts before, after;
     energy_flow flow;
     real energy_min, energy_max;
@@ -112,76 +113,131 @@ FN void note_energy(block_counts *c, energy_parts now, mask where)
     c->energy_max = sel(both(where, gt(E, c->energy_max)), E, c->energy_max);
 }
 
-/// `steps` steps of the lanes that are not frozen (counts->frozen says which are). energy: keep its ledger, which costs a pass a step.
-KERNEL void block_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau, int steps,
-                       bool energy, block_counts *counts)
+/// Nothing has happened in the lanes `where` since the state in S, energies kept if asked for.
+KERNEL void begin_counts(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W, bool energy,
+                         mask where, block_counts *c)
+{
+    const real zero = rset(0);
+    energy_parts E;
+    real *const sums[] = {&c->steps,  &c->iterations, &c->iterations_max, &c->evaluations, &c->line_search, &c->curvature, &c->fallbacks,
+                          &c->fewer,  &c->substeps,   &c->rejected,       &c->residual,    &c->part,        &c->flow.work, &c->flow.dissipated};
+    for (int k = 0; k < (int)(sizeof sums / sizeof *sums); k++) *sums[k] = sel(where, zero, *sums[k]);
+    E.kinetic = E.potential = E.spring = zero;
+    if (energy) E = block_energy(m, cfg, S, W);
+    const real sum = energy_sum(E);
+    c->before.kinetic = sel(where, E.kinetic, c->before.kinetic), c->after.kinetic = sel(where, E.kinetic, c->after.kinetic);
+    c->before.potential = sel(where, E.potential, c->before.potential), c->after.potential = sel(where, E.potential, c->after.potential);
+    c->before.spring = sel(where, E.spring, c->before.spring), c->after.spring = sel(where, E.spring, c->after.spring);
+    c->energy_min = sel(where, sum, c->energy_min), c->energy_max = sel(where, sum, c->energy_max);
+}
+
+/// What the kernels of position-based methods need to know of a block that is about to be stepped.
+FN void enter_block(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W, const real *tau)
+{
+    if (!position_based(cfg->method)) return;
+    solve *one = &W->po.one.W;
+    one->in.q = S->q, one->in.rate = S->v, one->V = S->V, one->in.tau = tau;
+    find_placements(m, S->q, one->start);
+}
+
+/// Adds a step of a method that solves equations, in the lanes `where`; `done` of these completed it.
+FN void count_step(block_counts *c, const position_counts *k, mask where, mask done)
 {
     const real one = rset(1), zero = rset(0);
-    mask active = le(counts->frozen, zero);
-    block_counts *c = counts;
-    c->steps = c->iterations = c->iterations_max = c->evaluations = c->line_search = c->curvature = zero;
-    c->fallbacks = c->fewer = c->substeps = c->rejected = c->residual = c->part = zero;
+    c->iterations = c->iterations + sel(where, k->iterations, zero);
+    c->iterations_max = sel(both(where, gt(k->iterations, c->iterations_max)), k->iterations, c->iterations_max);
+    c->evaluations = c->evaluations + sel(where, k->evaluations, zero);
+    c->line_search = c->line_search + sel(where, k->line_search, zero), c->curvature = c->curvature + sel(where, k->curvature, zero);
+    c->fallbacks = c->fallbacks + sel(both(where, gt(k->halvings + k->fewer, zero)), one, zero);
+    c->fewer = c->fewer + sel(where, k->fewer, zero);
+    c->substeps = c->substeps + sel(where, k->substeps, zero);
+    c->residual = sel(both(where, gt(k->residual, c->residual)), k->residual, c->residual);
+    c->steps = c->steps + sel(done, one, zero);
+}
+
+/// The lanes `where` are frozen after the part `at` of a step, for `frozen` (a ctn_freeze), or, if that is 0, for what the counts say.
+FN void freeze_lanes(block_counts *c, const position_counts *k, real frozen, real at, mask where)
+{
+    const real fallen = sel(gt(k->far, rset(0)), rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_CONVERGED));
+    c->part = sel(where, at, c->part);
+    c->frozen = sel(where, sel(gt(frozen, rset(0)), frozen, fallen), c->frozen);
+}
+
+/// One step of a method that solves equations, in the lanes `active`. Returns those that completed it.
+FN mask implicit_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau, bool energy,
+                      mask active, block_counts *c)
+{
+    const real zero = rset(0);
+    position_counts k = no_counts();
+    energy_flow flow = no_flow();
+    if (energy) k.flow = &flow;
+    real at, frozen = zero;
+    mask done;
     position_state P = as_position(S);
     variational_state V = as_variational(S);
     interpolant *const dense = cfg->dense ? &S->part : NULL;
-    if (position_based(cfg->method)) {
-        solve *one = &W->po.one.W;
-        one->in.q = S->q, one->in.rate = S->v, one->V = S->V, one->in.tau = tau;
-        find_placements(m, S->q, one->start);
+    if (cfg->method == CTN_VARIATIONAL) done = variational_step(m, cfg, tau, &V, active, &W->va, &k, &at);
+    else if (cfg->adaptive) {
+        adaptive_counts parts = {zero, zero, zero, zero, no_flow()};
+        done = adaptive_stages(m, cfg, &P, S->control, dense, active, &W->po, &k, &parts, &at);
+        c->rejected = c->rejected + parts.rejected, frozen = parts.frozen;
+    } else done = position_step(m, cfg, &P, dense, false, active, &W->po, &k, &at);
+    count_step(c, &k, active, both(active, done));
+    add_flow(&c->flow, flow, active);
+    c->passes = c->passes + rset((double)k.passes);
+    freeze_lanes(c, &k, frozen, at, both(active, not_(done)));
+    return done;
+}
+
+/// One step of an explicit method, likewise.
+FN mask forward_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau, bool energy,
+                     mask active, block_counts *c)
+{
+    const real one = rset(1), zero = rset(0);
+    interpolant *const dense = cfg->dense ? &S->part : NULL;
+    mask done;
+    if (cfg->adaptive) {
+        adaptive_counts k = {zero, zero, zero, zero, no_flow()};
+        real at;
+        done = adaptive_step(m, cfg, S->q, S->v, S->control, dense, tau, active, &W->ex, &k, &at);
+        c->evaluations = c->evaluations + k.evaluations;
+        c->substeps = c->substeps + k.parts, c->rejected = c->rejected + k.rejected;
+        add_flow(&c->flow, k.flow, active);
+        c->part = sel(both(active, not_(done)), at, c->part);
+        c->frozen = sel(active, k.frozen, c->frozen);
+        c->steps = c->steps + sel(done, one, zero);
+    } else {
+        const real calls = rset(explicit_step(m, cfg->method, S->q, S->v, tau, m->dt, &W->ex));
+        c->evaluations = c->evaluations + sel(active, calls, zero);
+        mask far;
+        done = both(active, config_valid(m, W->ex.x, W->ex.w, &far));
+        if (dense) start_part(m, dense, S->q, S->v, tau, m->dt, done);
+        if (energy) add_flow(&c->flow, W->ex.flow, done);
+        for (int k = 0; k < m->nq; k++) S->q[k] = sel(done, W->ex.x[k], S->q[k]);
+        for (int k = 0; k < m->nv; k++) S->v[k] = sel(done, W->ex.w[k], S->v[k]);
+        const real reason = sel(far, rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_FINITE));
+        c->frozen = sel(both(active, not_(done)), reason, c->frozen);
+        c->steps = c->steps + sel(done, one, zero), c->substeps = c->substeps + sel(done, one, zero);
     }
-    c->before.kinetic = c->before.potential = c->before.spring = zero;
-    if (energy) c->before = block_energy(m, cfg, S, W);
-    c->after = c->before, c->flow = no_flow();
-    c->energy_min = c->energy_max = energy_sum(c->before);
+    return done;
+}
+
+/// As many steps as `horizon` says, up to `steps`, of the lanes that are not frozen (counts->frozen says which are). energy: keep its ledger,
+/// which costs a pass a step.
+KERNEL void block_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau, real horizon,
+                       int steps, bool energy, block_counts *counts)
+{
+    block_counts *c = counts;
+    mask active = le(c->frozen, rset(0));
+    enter_block(m, cfg, S, W, tau);
+    begin_counts(m, cfg, S, W, energy, not_(none_of()), c);
+    c->passes = rset(0);
     W->ex.flows = energy;
-    for (int n = 0; n < steps && any_of(active); n++) {
-        mask done;
-        if (solves_equations(cfg->method)) {
-            position_counts k = no_counts();
-            if (energy) k.flow = &c->flow;
-            real at, frozen = zero;
-            if (cfg->method == CTN_VARIATIONAL) done = variational_step(m, cfg, tau, &V, active, &W->va, &k, &at);
-            else if (cfg->adaptive) {
-                adaptive_counts parts = {zero, zero, zero, zero, no_flow()};
-                done = adaptive_stages(m, cfg, &P, S->control, dense, active, &W->po, &k, &parts, &at);
-                c->rejected = c->rejected + parts.rejected, frozen = parts.frozen;
-            } else done = position_step(m, cfg, &P, dense, active, &W->po, &k, &at);
-            c->iterations = c->iterations + k.iterations;
-            c->iterations_max = sel(gt(k.iterations, c->iterations_max), k.iterations, c->iterations_max);
-            c->evaluations = c->evaluations + k.evaluations;
-            c->line_search = c->line_search + k.line_search, c->curvature = c->curvature + k.curvature;
-            c->fallbacks = c->fallbacks + sel(gt(k.halvings + k.fewer, zero), one, zero);
-            c->fewer = c->fewer + k.fewer;
-            c->substeps = c->substeps + k.substeps;
-            c->residual = sel(gt(k.residual, c->residual), k.residual, c->residual);
-            c->part = sel(both(active, not_(done)), at, c->part);
-            const real fallen = sel(gt(k.far, zero), rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_CONVERGED));
-            const real reason = sel(gt(frozen, zero), frozen, fallen);
-            c->frozen = sel(both(active, not_(done)), reason, c->frozen);
-            c->steps = c->steps + sel(both(active, done), one, zero);
-        } else if (cfg->adaptive) {
-            adaptive_counts k = {zero, zero, zero, zero, no_flow()};
-            real at;
-            done = adaptive_step(m, cfg, S->q, S->v, S->control, dense, tau, active, &W->ex, &k, &at);
-            c->evaluations = c->evaluations + k.evaluations;
-            c->substeps = c->substeps + k.parts, c->rejected = c->rejected + k.rejected;
-            add_flow(&c->flow, k.flow, active);
-            c->part = sel(both(active, not_(done)), at, c->part);
-            c->frozen = sel(active, k.frozen, c->frozen);
-            c->steps = c->steps + sel(done, one, zero);
-        } else {
-            const real calls = rset(explicit_step(m, cfg->method, S->q, S->v, tau, m->dt, &W->ex));
-            c->evaluations = c->evaluations + sel(active, calls, zero);
-            mask far;
-            done = both(active, config_valid(m, W->ex.x, W->ex.w, &far));
-            if (dense) start_part(m, dense, S->q, S->v, tau, m->dt, done);
-            if (energy) add_flow(&c->flow, W->ex.flow, done);
-            for (int k = 0; k < m->nq; k++) S->q[k] = sel(done, W->ex.x[k], S->q[k]);
-            for (int k = 0; k < m->nv; k++) S->v[k] = sel(done, W->ex.w[k], S->v[k]);
-            const real reason = sel(far, rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_FINITE));
-            c->frozen = sel(both(active, not_(done)), reason, c->frozen);
-            c->steps = c->steps + sel(done, one, zero), c->substeps = c->substeps + sel(done, one, zero);
-        }
+    for (int n = 0; n < steps; n++) {
+        active = both(active, lt(rset(n), horizon));
+        if (!any_of(active)) break;
+        const mask done = solves_equations(cfg->method) ? implicit_step(m, cfg, S, W, tau, energy, active, c)
+                                                        : forward_step(m, cfg, S, W, tau, energy, active, c);
         if (energy) note_energy(c, block_energy(m, cfg, S, W), active);
         active = both(active, done);
     }

@@ -99,7 +99,7 @@ KERNEL mask solve_lbfgs(const lane_model *m, const objective *F, lbfgs_work *W, 
     while (any_of(running)) {
         const objective_value v = objective_at(m, F);
         objective_gradient(m, F, W->g);
-        count->evaluations = count->evaluations + sel(running, one, zero);
+        count->evaluations = count->evaluations + sel(running, one, zero), count->passes++;
         const real slope = dot_rows(n, W->g, F->d), rounding = rset(1e-12) * magnitude(f0);
         const mask finite = both(le(magnitude(v.f), far), le(magnitude(slope), far));
         const mask even = either(le(v.f, f0 + rounding), le(before, rset(tolerance > 1e-10 ? tolerance : 1e-10)));

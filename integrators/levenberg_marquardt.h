@@ -71,7 +71,7 @@ KERNEL mask solve_lm(const lane_model *m, const objective *F, lm_work *W, double
     real restarted = zero;
     while (any_of(running)) {
         const objective_value v = objective_at(m, F);
-        count->evaluations = count->evaluations + sel(running, one, zero);
+        count->evaluations = count->evaluations + sel(running, one, zero), count->passes++;
         const mask lower = either(either(not_(based), le(before, rset(tolerance > 1e-10 ? tolerance : 1e-10))), lt(v.f, f0));
         const mask below = both(le(v.f, rset(1e300)), lower);
         const mask accepted = both(running, below), rejected = both(running, not_(below));

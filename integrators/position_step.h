@@ -26,12 +26,13 @@ typedef struct {
     real fewer;         // parts done with fewer stages than asked for
     real far;           // 1: an angle went beyond CTN_MAX_ANGLE
     energy_flow *flow;  // NULL: not asked for
+    long passes;        // evaluations of all lanes together
 } position_counts;
 
 FN position_counts no_counts(void)
 {
     const real o = rset(0);
-    const position_counts none = {o, o, o, o, o, o, o, o, o, NULL};
+    const position_counts none = {o, o, o, o, o, o, o, o, o, NULL, 0};
     return none;
 }
 
@@ -66,12 +67,16 @@ KERNEL void move_iterate(const lane_model *m, position_work *P, real alpha, mask
     }
 }
 
-/// The first guess: joint rates that change as they did in the step before.
-KERNEL void predict_step(const lane_model *m, const position_state *S, position_work *P, mask where)
+/// The first guess in the lanes `where`: joint rates that change as they did in the step before. The lanes `rest` begin at the start of the
+/// step, `where` among them.
+KERNEL void predict_step(const lane_model *m, const position_state *S, position_work *P, mask rest, mask where)
 {
     const real zero = rset(0), h = P->W.in.h;
-    for (int k = 0; k < m->nq; k++) P->x[k] = P->base[k] = S->q[k];
-    for (int k = 0; k < m->nv; k++) P->u[k] = P->base_u[k] = zero, P->d[k] = h * (S->rate[k] + S->gain[k]);
+    for (int k = 0; k < m->nq; k++) P->x[k] = sel(rest, S->q[k], P->x[k]), P->base[k] = sel(rest, S->q[k], P->base[k]);
+    for (int k = 0; k < m->nv; k++) {
+        P->u[k] = sel(rest, zero, P->u[k]), P->base_u[k] = sel(rest, zero, P->base_u[k]);
+        P->d[k] = sel(rest, h * (S->rate[k] + S->gain[k]), P->d[k]);
+    }
     move_iterate(m, P, rset(1), where);
 }
 
@@ -98,65 +103,99 @@ KERNEL mask newton_direction(const lane_model *m, mask need, position_work *P, p
     return need;
 }
 
+/// A solve by Newton's method in progress, by lane. before: the residual of the iterate before.
+typedef struct {
+    mask running, converged;
+    mask based;     // `base` is an iterate with energy (several stages: squared norm of the residual) E, and slope E' along d
+    real alpha, E, slope, iterations, before;
+} newton_progress;
+
+/// The lanes `where` begin.
+FN void begin_newton(newton_progress *N, mask where)
+{
+    const real one = rset(1), zero = rset(0);
+    N->running = either(N->running, where);
+    N->converged = both(N->converged, not_(where)), N->based = both(N->based, not_(where));
+    N->alpha = sel(where, one, N->alpha), N->E = sel(where, zero, N->E), N->slope = sel(where, zero, N->slope);
+    N->iterations = sel(where, zero, N->iterations), N->before = sel(where, rset(1e300), N->before);
+}
+
+FN newton_progress no_newton(void)
+{
+    newton_progress N;
+    N.running = N.converged = N.based = none_of();
+    N.alpha = N.E = N.slope = N.iterations = N.before = rset(0);
+    return N;
+}
+
+/// One iteration in the lanes that run: evaluates the iterate, and finds the next one, or that it is the solution. A lane that stops
+/// leaves its last iterate, as evaluated, in W.
+KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iterations, newton_progress *N, position_work *P,
+                        position_counts *count)
+{
+    solve *W = &P->W;
+    const real one = rset(1), zero = rset(0);
+    mask running = N->running, converged = N->converged, based = N->based;
+    real alpha = N->alpha, E = N->E, slope = N->slope, iterations = N->iterations, before = N->before;
+    evaluate(m, W);
+    count->evaluations = count->evaluations + sel(running, one, zero), count->passes++;
+    // Armijo's condition with slack for rounding; a NaN is not below. From where the residual is small enough already, energies
+    // may differ by nothing but rounding
+    const real bound = fmadd(rset(1e-12), magnitude(E), fmadd(rset(1e-4) * alpha, slope, E));
+    const mask lower = either(either(not_(based), le(before, rset(tolerance > 1e-10 ? tolerance : 1e-10))), le(W->E, bound));
+    const mask below = both(le(magnitude(W->E), rset(1e300)), lower);
+    const mask accepted = both(running, below), rejected = both(running, not_(below));
+    mask need = accepted;
+    if (any_of(accepted)) {
+        const real res = residual(m, W);
+        const mask floor = both(le(res, rset(1e-10)), both(le(one, alpha), le(rset(0.5) * before, res)));
+        // never the first guess itself: at small steps it meets the tolerance without any dynamics in it
+        const mask done = both(both(accepted, le(one, iterations)), either(le(res, rset(tolerance)), floor));
+        converged = either(converged, both(done, not_(W->too_far)));
+        P->residual = sel(done, res, P->residual);
+        before = sel(accepted, res, before);
+        need = both(accepted, both(not_(done), lt(iterations, rset(max_iterations))));
+        running = both(running, either(rejected, need));
+    }
+    if (any_of(need)) {
+        const mask ok = newton_direction(m, need, P, count);
+        running = both(running, either(rejected, ok));
+        need = ok;
+        real g = zero;
+        for (int k = 0; k < m->nv; k++) g = fmadd(W->r[k], P->d[k], g);
+        for (int k = 0; k < m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
+        for (int k = 0; k < m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
+        E = sel(need, W->E, E), slope = sel(need, g, slope), alpha = sel(need, first_share(m, P->d, 1), alpha);
+        based = either(based, need);
+        iterations = iterations + sel(need, one, zero);
+    }
+    if (any_of(rejected)) {
+        // shorter; without an energy to compare with, back to the start of the step
+        count->line_search = count->line_search + sel(rejected, one, zero);
+        // to the minimum of the parabola through both energies and the slope; to a half where E is not finite
+        const real rise = fnmadd(alpha, slope, W->E - E), fit = rset(-0.5) * slope * alpha * alpha / rise;
+        const real half = rset(0.5) * alpha, tenth = rset(0.1) * alpha;
+        const real shorter = sel(lt(fit, half), sel(lt(tenth, fit), fit, tenth), half);
+        alpha = sel(rejected, sel(based, shorter, sel(gt(alpha, rset(0.5)), zero, rset(-1))), alpha);
+        running = both(running, not_(both(rejected, either(both(based, lt(alpha, rset(1e-9))), lt(alpha, zero)))));
+    }
+    move_iterate(m, P, alpha, both(running, either(need, rejected)));
+    N->running = running, N->converged = converged, N->based = based;
+    N->alpha = alpha, N->E = E, N->slope = slope, N->iterations = iterations, N->before = before;
+}
+
 /// Solves one step from q, V in the lanes `active`, whose size is already set; leaves the solution in W. Returns where it
 /// converged: the residual is below the tolerance, or below 1e-10 and at rounding level, where it falls no more.
 KERNEL mask solve_step(const lane_model *m, const position_state *S, double tolerance, int max_iterations, mask active,
                        position_work *P, position_counts *count)
 {
-    solve *W = &P->W;
-    const real one = rset(1), zero = rset(0);
-    start_step(m, W);
-    predict_step(m, S, P, active);
-    mask running = active, converged = none_of();
-    mask based = none_of();  // `base` is an iterate with energy E, and slope E' along d
-    real alpha = one, E = zero, slope = zero, iterations = zero, before = rset(1e300);
-    while (any_of(running)) {
-        evaluate(m, W);
-        count->evaluations = count->evaluations + sel(running, one, zero);
-        // Armijo's condition with slack for rounding; a NaN is not below. From where the residual is small enough already, energies
-        // may differ by nothing but rounding
-        const real bound = fmadd(rset(1e-12), magnitude(E), fmadd(rset(1e-4) * alpha, slope, E));
-        const mask lower = either(either(not_(based), le(before, rset(tolerance > 1e-10 ? tolerance : 1e-10))), le(W->E, bound));
-        const mask below = both(le(magnitude(W->E), rset(1e300)), lower);
-        const mask accepted = both(running, below), rejected = both(running, not_(below));
-        mask need = accepted;
-        if (any_of(accepted)) {
-            const real res = residual(m, W);
-            const mask floor = both(le(res, rset(1e-10)), both(le(one, alpha), le(rset(0.5) * before, res)));
-            // never the first guess itself: at small steps it meets the tolerance without any dynamics in it
-            const mask done = both(both(accepted, le(one, iterations)), either(le(res, rset(tolerance)), floor));
-            converged = either(converged, both(done, not_(W->too_far)));
-            P->residual = sel(done, res, P->residual);
-            before = sel(accepted, res, before);
-            need = both(accepted, both(not_(done), lt(iterations, rset(max_iterations))));
-            running = both(running, either(rejected, need));
-        }
-        if (any_of(need)) {
-            const mask ok = newton_direction(m, need, P, count);
-            running = both(running, either(rejected, ok));
-            need = ok;
-            real g = zero;
-            for (int k = 0; k < m->nv; k++) g = fmadd(W->r[k], P->d[k], g);
-            for (int k = 0; k < m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
-            for (int k = 0; k < m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
-            E = sel(need, W->E, E), slope = sel(need, g, slope), alpha = sel(need, first_share(m, P->d, 1), alpha);
-            based = either(based, need);
-            iterations = iterations + sel(need, one, zero);
-        }
-        if (any_of(rejected)) {
-            // shorter; without an energy to compare with, back to the start of the step
-            count->line_search = count->line_search + sel(rejected, one, zero);
-            // to the minimum of the parabola through both energies and the slope; to a half where E is not finite
-            const real rise = fnmadd(alpha, slope, W->E - E), fit = rset(-0.5) * slope * alpha * alpha / rise;
-            const real half = rset(0.5) * alpha, tenth = rset(0.1) * alpha;
-            const real shorter = sel(lt(fit, half), sel(lt(tenth, fit), fit, tenth), half);
-            alpha = sel(rejected, sel(based, shorter, sel(gt(alpha, rset(0.5)), zero, rset(-1))), alpha);
-            running = both(running, not_(both(rejected, either(both(based, lt(alpha, rset(1e-9))), lt(alpha, zero)))));
-        }
-        move_iterate(m, P, alpha, both(running, either(need, rejected)));
-    }
-    count->iterations = count->iterations + iterations;
-    return converged;
+    newton_progress N = no_newton();
+    start_step(m, &P->W);
+    predict_step(m, S, P, not_(none_of()), active);
+    begin_newton(&N, active);
+    while (any_of(N.running)) newton_pass(m, tolerance, max_iterations, &N, P, count);
+    count->iterations = count->iterations + N.iterations;
+    return N.converged;
 }
 
 /// The increment of a joint from q in the chart there, to the iterate in P; u [nv] of the joint.

@@ -26,7 +26,7 @@ KERNEL mask solve_step_by(const lane_model *m, const ctn_batch_config *cfg, cons
 {
     if (cfg->solver == CTN_NEWTON) return solve_step(m, S, cfg->tolerance, cfg->max_iterations, active, P, count);
     start_step(m, &P->W);
-    predict_step(m, S, P, active);
+    predict_step(m, S, P, not_(none_of()), active);
     return minimise(m, cfg, active, P, NULL, W, aba, count);
 }
 
@@ -35,7 +35,7 @@ KERNEL mask solve_stages_by(const lane_model *m, const ctn_batch_config *cfg, co
                             position_work *one, stage_work *P, solver_work *W, aba_work *aba, position_counts *count)
 {
     if (cfg->solver == CTN_NEWTON) return solve_stages(m, S, cfg->tolerance, cfg->max_iterations, still, active, P, count);
-    predict_stages(m, S, P, still, active);
+    predict_stages(m, S, P, still, not_(none_of()), active);
     return minimise(m, cfg, active, one, P, W, aba, count);
 }
 

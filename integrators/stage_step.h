@@ -42,71 +42,81 @@ KERNEL void move_stages(const lane_model *m, stage_work *P, real alpha, mask whe
     }
 }
 
-/// The first guess: joint rates that change as they did at the end of the step before; or a tree that stands `still`, which is better
-/// where light links whip around.
-KERNEL void predict_stages(const lane_model *m, const position_state *S, stage_work *P, bool still, mask where)
+/// The first guess in the lanes `where`: joint rates that change as they did at the end of the step before; or a tree that stands `still`,
+/// which is better where light links whip around. The lanes `rest` begin at the start of the step, `where` among them.
+KERNEL void predict_stages(const lane_model *m, const position_state *S, stage_work *P, bool still, mask rest, mask where)
 {
     const int s = P->W.table->stages;
     for (int a = 0; a < s; a++) {
         const real t = rset(P->W.table->c[a]) * P->W.in.h, half = rset(0.5 * P->W.table->c[a]);
-        for (int k = 0; k < m->nq; k++) P->x[a * m->nq + k] = P->base[a * m->nq + k] = S->q[k];
+        real *x = P->x + a * m->nq, *u = P->u + a * m->nv, *d = P->d + a * m->nv;
+        real *base = P->base + a * m->nq, *base_u = P->base_u + a * m->nv;
+        for (int k = 0; k < m->nq; k++) x[k] = sel(rest, S->q[k], x[k]), base[k] = sel(rest, S->q[k], base[k]);
         for (int k = 0; k < m->nv; k++) {
-            P->u[a * m->nv + k] = P->base_u[a * m->nv + k] = rset(0);
-            P->d[a * m->nv + k] = rset(still ? 0 : 1) * t * fmadd(half, S->gain[k], S->rate[k]);
+            u[k] = sel(rest, rset(0), u[k]), base_u[k] = sel(rest, rset(0), base_u[k]);
+            d[k] = sel(rest, rset(still ? 0 : 1) * t * fmadd(half, S->gain[k], S->rate[k]), d[k]);
         }
     }
     move_stages(m, P, rset(1), where);
 }
 
-/// Solves the step of the table's method from q, V in the lanes `active`, leaves the solution in P. Returns where it converged: as
-/// solve_step() (position_step.h), with the norm of the scaled rows in the place of the energy.
-KERNEL mask solve_stages(const lane_model *m, const position_state *S, double tolerance, int max_iterations, bool still,
-                         mask active, stage_work *P, position_counts *count)
+/// One iteration, as newton_pass() (position_step.h), with the norm of the scaled rows in the place of the energy.
+KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations, newton_progress *N, stage_work *P,
+                       position_counts *count)
 {
     stages *W = &P->W;
     const int s = W->table->stages, most_iterations = max_iterations < STAGE_ITERATIONS ? max_iterations : STAGE_ITERATIONS;
     const real one = rset(1), zero = rset(0);
-    predict_stages(m, S, P, still, active);
-    mask running = active, converged = none_of(), based = none_of();
-    real alpha = one, norm = zero, before = rset(1e300), iterations = zero;  // norm: squared, at `base`
-    while (any_of(running)) {
-        real square;
-        evaluate_stages(m, W);
-        const real most = stage_rows(m, W, &square);
-        count->evaluations = count->evaluations + sel(running, one, zero);
-        const real bound = fnmadd(rset(2e-4) * alpha, norm, norm);
-        const mask lower =
-            either(either(not_(based), le(before, rset(tolerance > 1e-10 ? tolerance : 1e-10))), le(square, bound));
-        const mask below = both(le(square, rset(1e300)), lower);
-        const mask accepted = both(running, below), rejected = both(running, not_(below));
-        const mask floor = both(le(most, rset(1e-10)), both(le(one, alpha), le(rset(0.5) * before, most)));
-        const mask done = both(both(accepted, le(one, iterations)), either(le(most, rset(tolerance)), floor));
-        converged = either(converged, both(done, not_(W->too_far)));
-        P->residual = sel(done, most, P->residual);
-        before = sel(accepted, most, before);
-        const mask need = both(accepted, both(not_(done), lt(iterations, rset(most_iterations))));
-        running = both(running, either(rejected, need));
-        if (any_of(need)) {
-            stage_newton(m, W, &P->sweep, P->fresh);
-            for (int k = 0; k < s * m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);
-            for (int k = 0; k < s * m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
-            for (int k = 0; k < s * m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
-            norm = sel(need, square, norm), alpha = sel(need, first_share(m, P->d, s), alpha);
-            based = either(based, need);
-            iterations = iterations + sel(need, one, zero);
-        }
-        if (any_of(rejected)) {
-            // to the minimum of the parabola through both squared norms and the slope -2 norm; to a tenth where there is no norm
-            count->line_search = count->line_search + sel(rejected, one, zero);
-            const real rise = square - norm + rset(2) * alpha * norm, fit = alpha * alpha * norm / rise;
-            const real half = rset(0.5) * alpha, tenth = rset(0.1) * alpha;
-            alpha = sel(rejected, sel(gt(fit, half), half, sel(gt(fit, tenth), fit, tenth)), alpha);
-            running = both(running, not_(both(rejected, either(not_(based), lt(alpha, rset(0.03))))));
-        }
-        move_stages(m, P, alpha, both(running, either(need, rejected)));
+    mask running = N->running, converged = N->converged, based = N->based;
+    real alpha = N->alpha, norm = N->E, iterations = N->iterations, before = N->before;
+    real square;
+    evaluate_stages(m, W);
+    const real most = stage_rows(m, W, &square);
+    count->evaluations = count->evaluations + sel(running, one, zero), count->passes++;
+    const real bound = fnmadd(rset(2e-4) * alpha, norm, norm);
+    const mask lower =
+        either(either(not_(based), le(before, rset(tolerance > 1e-10 ? tolerance : 1e-10))), le(square, bound));
+    const mask below = both(le(square, rset(1e300)), lower);
+    const mask accepted = both(running, below), rejected = both(running, not_(below));
+    const mask floor = both(le(most, rset(1e-10)), both(le(one, alpha), le(rset(0.5) * before, most)));
+    const mask done = both(both(accepted, le(one, iterations)), either(le(most, rset(tolerance)), floor));
+    converged = either(converged, both(done, not_(W->too_far)));
+    P->residual = sel(done, most, P->residual);
+    before = sel(accepted, most, before);
+    const mask need = both(accepted, both(not_(done), lt(iterations, rset(most_iterations))));
+    running = both(running, either(rejected, need));
+    if (any_of(need)) {
+        stage_newton(m, W, &P->sweep, P->fresh);
+        for (int k = 0; k < s * m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);
+        for (int k = 0; k < s * m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
+        for (int k = 0; k < s * m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
+        norm = sel(need, square, norm), alpha = sel(need, first_share(m, P->d, s), alpha);
+        based = either(based, need);
+        iterations = iterations + sel(need, one, zero);
     }
-    count->iterations = count->iterations + iterations;
-    return converged;
+    if (any_of(rejected)) {
+        // to the minimum of the parabola through both squared norms and the slope -2 norm; to a tenth where there is no norm
+        count->line_search = count->line_search + sel(rejected, one, zero);
+        const real rise = square - norm + rset(2) * alpha * norm, fit = alpha * alpha * norm / rise;
+        const real half = rset(0.5) * alpha, tenth = rset(0.1) * alpha;
+        alpha = sel(rejected, sel(gt(fit, half), half, sel(gt(fit, tenth), fit, tenth)), alpha);
+        running = both(running, not_(both(rejected, either(not_(based), lt(alpha, rset(0.03))))));
+    }
+    move_stages(m, P, alpha, both(running, either(need, rejected)));
+    N->running = running, N->converged = converged, N->based = based;
+    N->alpha = alpha, N->E = norm, N->iterations = iterations, N->before = before;
+}
+
+/// Solves the step of the table's method from q, V in the lanes `active`, leaves the solution in P. Returns where it converged.
+KERNEL mask solve_stages(const lane_model *m, const position_state *S, double tolerance, int max_iterations, bool still,
+                         mask active, stage_work *P, position_counts *count)
+{
+    newton_progress N = no_newton();
+    predict_stages(m, S, P, still, not_(none_of()), active);
+    begin_newton(&N, active);
+    while (any_of(N.running)) stage_pass(m, tolerance, max_iterations, &N, P, count);
+    count->iterations = count->iterations + N.iterations;
+    return N.converged;
 }
 
 /// V + the sum of weights [stages] times what body i has moved by at each stage, over h.

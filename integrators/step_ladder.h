@@ -165,9 +165,10 @@ KERNEL mask start_old(const lane_model *m, const ctn_batch_config *cfg, position
 }
 
 /// One step of size dt in the lanes `active`. Placements of the start are in one.W.start. Returns where it was completed; elsewhere
-/// the state is that of the last part that was, `at` (0..1) tells which. dense: takes note of the last part; may be NULL.
-KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, position_state *S, interpolant *dense, mask active,
-                          ladder_work *P, position_counts *count, real *at)
+/// the state is that of the last part that was, `at` (0..1) tells which. dense: takes note of the last part; may be NULL. tried: the first
+/// guess for the whole step has failed in all these lanes already (lane_run.h).
+KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, position_state *S, interpolant *dense, bool tried,
+                          mask active, ladder_work *P, position_counts *count, real *at)
 {
     const real one = rset(1), zero = rset(0);
     halving H = whole_step();
@@ -184,13 +185,15 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
         for (int failed = 0; (table = ladder_rung(cfg, failed)) != NULL && any_of(todo); failed++) {
             if (table->old > 0) start_old(m, cfg, S, P, table->old, todo, count);
             enter_rung(m, table, S, P);
-            for (int still = 0; still < 2 && any_of(todo); still++) {
+            for (int still = tried && !failed; still < 2 && any_of(todo); still++) {
                 real gain;
                 mask ok = solve_stages_by(m, cfg, S, still, todo, &P->one, &P->more, &P->solver, &P->aba, count);
                 if (!any_of(ok)) continue;
                 if (flows) flow = stages_flow(m, &P->more);
+                const mask solved = ok;
                 ok = both(ok, accept_stages(m, &P->more, S, W->now, P->p, cfg->tolerance, before, flow, &gain, &far));
-                count->far = sel(both(todo, far), one, count->far);
+                far = both(far, solved);
+                count->far = sel(far, one, count->far);
                 if (dense) keep_stages(m, dense, S, &P->more, ok);
                 commit_stages(m, S, &P->more, W->start, ok);
                 if (law) note_created(S, gain, flow, ok);
@@ -201,7 +204,8 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
             }
         }
         if (any_of(todo)) {
-            mask ok = solve_step_by(m, cfg, S, todo, &P->one, &P->solver, &P->aba, count);
+            mask ok = none_of();
+            if (!tried || stages_of(cfg) > 1) ok = solve_step_by(m, cfg, S, todo, &P->one, &P->solver, &P->aba, count);
             ok = both(ok, config_valid(m, P->one.x, P->one.u, &far));
             count->far = sel(both(todo, far), one, count->far);
             if (dense) keep_stage(m, dense, S, &P->one, ok);
@@ -221,6 +225,7 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
             if (S->fresh) S->fresh[0] = sel(ok, one, S->fresh[0]);
             todo = both(todo, not_(ok));
         }
+        tried = false;
         const mask ok = both(running, not_(todo));
         count->substeps = count->substeps + sel(ok, one, zero);
         count->halvings = count->halvings + sel(todo, one, zero);

@@ -106,7 +106,7 @@ KERNEL mask solve_chord(const lane_model *m, const variational_state *S, const r
     real alpha = one, merit = zero, iterations = zero, before = rset(1e300);
     while (any_of(running)) {
         const real res = chord_residual(m, W);
-        count->evaluations = count->evaluations + sel(running, one, zero);
+        count->evaluations = count->evaluations + sel(running, one, zero), count->passes++;
         // merit has the slope -2 merit along a Newton step; from where the residual is small enough already it may differ by rounding
         const real bound = merit * fnmadd(rset(2e-4), alpha, one);
         const mask lower = either(either(not_(based), le(before, larger(rset(tolerance), rset(1e-10)))), le(W->merit, bound));

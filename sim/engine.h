@@ -11,6 +11,30 @@
 /// A model in the lanes of one engine (dynamics/lane_model.h).
 typedef struct lane_model lane_model;
 
+/// How much of the work of solvers was of use: evaluations of all lanes, and those of lanes whose world needed them.
+typedef struct {
+    double passes, used;
+} engine_use;
+
+/// A world that waits for a lane, and where it lives.
+typedef struct {
+    int world;
+    void *home;               // its block's state ...
+    const lane_model *model;  // ... and model
+    int lane;                 // in these
+    int steps;                // to make
+    const double *tau;        // forces of its first step, NULL: none
+    size_t stride;            // numbers from there to those of the next step
+    ctn_step_stats stats;     // in: frozen; out: all, as `step` fills them
+} engine_world;
+
+/// Where the lanes of an engine get worlds from, and hand them back to when these have made their steps.
+typedef struct engine_queue {
+    bool (*take)(struct engine_queue *queue, engine_world *world);  // false: there is none any more
+    void (*put)(struct engine_queue *queue, engine_world *world);
+    bool energy;
+} engine_queue;
+
 /// `count` states in plain row-major arrays; `scratch` is dynamics_size bytes, 64-byte aligned. As in catena/dynamics.h.
 typedef struct ctn_engine {
     const char *name;
@@ -44,9 +68,15 @@ typedef struct ctn_engine {
                 double *const *v);
     // makes the carried rates rigid, as between the parts of a halved step. false: only position-based methods of one stage do
     bool (*project)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work);
-    // stats [count]: in: frozen; out: all, frozen_time as the part of the step that was completed
-    void (*step)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau, int steps,
-                 bool energy, int count, ctn_step_stats *stats);
+    // steps [count], of each world. stats [count]: in: frozen; out: all, frozen_time as the part of the step that was completed. Adds
+    // to *use
+    void (*step)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau,
+                 const int *steps, bool energy, int count, ctn_step_stats *stats, engine_use *use);
+    // whether lanes can be in different iterations of different steps with this configuration; then, all worlds of a queue, in a block
+    // `state` of the caller's. own: a model of the caller's, if the models of the worlds are not all `m`; else NULL
+    bool (*iterates)(const ctn_batch_config *cfg);
+    void (*run)(const lane_model *m, lane_model *own, const ctn_batch_config *cfg, void *state, void *work, engine_queue *queue,
+                engine_use *use);
     // the states at t (0 to 1) of the parts carried out last, and the sizes of these (s; 0: none yet). fit: since the last step these
     // are the first. Needs cfg->dense
     void (*interpolate)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, double t, bool fit, int count,

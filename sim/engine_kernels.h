@@ -47,6 +47,7 @@
 #include "integrators/adaptive_step.h"
 #include "integrators/stage_adaptive.h"
 #include "integrators/block_step.h"
+#include "integrators/lane_run.h"
 #include "integrators/pose_pullback.h"
 #include "integrators/velocity_adjoint.h"
 #include "integrators/position_adjoint.h"
@@ -92,7 +93,7 @@ static void model_load(const ctn_model *const *m, const double *dt, lane_model *
     const ctn_model *const first = m[0];
     const double *of[LANES];
     arena a = {(char *)to, 0};
-    layout_model(first, &a);
+    layout_model(first->nbody, &a);
     lane_body *const bodies = to->bodies;
     to->nbody = first->nbody, to->nlink = first->nlink, to->nq = first->nq, to->nv = first->nv;
     to->frames = first->frames, to->dof_adr = first->dof_adr, to->in_order = first->in_order, to->passive = first->passive;
@@ -110,6 +111,17 @@ static void model_load(const ctn_model *const *m, const double *dt, lane_model *
         for (int l = 0; l < LANES; l++) of[l] = &m[l]->bodies[i].mass;
         for (size_t k = 0; k < BODY_NUMBERS; k++) (&bodies[i].mass)[k] = numbers(of, k);
     }
+}
+
+/// All but the constants, so that lanes of `to`, model_size bytes, can be filled one by one.
+static void copy_structure(const lane_model *from, lane_model *to)
+{
+    arena a = {(char *)to, 0};
+    layout_model(from->nbody, &a);
+    lane_body *const bodies = to->bodies;
+    memcpy(bodies, from->bodies, (size_t)from->nbody * sizeof *bodies);
+    *to = *from;
+    to->bodies = bodies;
 }
 
 static void run_forward_kinematics(const lane_model *m, void *scratch, int count, const double *q, double *R, double *p)
@@ -291,48 +303,65 @@ static bool run_project(const lane_model *m, const ctn_batch_config *cfg, void *
     return true;
 }
 
+/// What happened in lane l.
+static void lane_stats(const block_counts *c, int l, ctn_step_stats *s)
+{
+    const real created = energy_created(c->before, c->after, c->flow), before = energy_sum(c->before), after = energy_sum(c->after);
+#define LANE(x) (((const double *)&(x))[l])
+    memset(s, 0, sizeof *s);  // padding, too
+    s->steps = (long)LANE(c->steps);
+    s->iterations = (long)LANE(c->iterations);
+    s->iterations_max = (int)LANE(c->iterations_max);
+    s->evaluations = (long)LANE(c->evaluations);
+    s->line_search = (long)LANE(c->line_search);
+    s->curvature = (long)LANE(c->curvature);
+    s->fallbacks = (long)LANE(c->fallbacks);
+    s->fewer_stages = (long)LANE(c->fewer);
+    s->substeps = (long)LANE(c->substeps);
+    s->rejected = (long)LANE(c->rejected);
+    s->residual = LANE(c->residual);
+    s->energy_before = LANE(before);
+    s->energy_after = LANE(after);
+    s->energy_min = LANE(c->energy_min);
+    s->energy_max = LANE(c->energy_max);
+    s->kinetic_before = LANE(c->before.kinetic);
+    s->kinetic_after = LANE(c->after.kinetic);
+    s->potential_before = LANE(c->before.potential);
+    s->potential_after = LANE(c->after.potential);
+    s->spring_before = LANE(c->before.spring);
+    s->spring_after = LANE(c->after.spring);
+    s->work = LANE(c->flow.work);
+    s->dissipated = LANE(c->flow.dissipated);
+    s->created = LANE(created);
+    s->frozen = (ctn_freeze)LANE(c->frozen);
+    s->frozen_time = LANE(c->part);
+#undef LANE
+}
+
 static void run_step(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau,
-                     int steps, bool energy, int count, ctn_step_stats *stats)
+                     const int *steps, bool energy, int count, ctn_step_stats *stats, engine_use *use)
 {
     block_state S = open_state(m, cfg, state);
     block_work W = open_work(m, cfg, work);
-    double lane[LANES] __attribute__((aligned(64))) = {0};
+    double frozen[LANES] __attribute__((aligned(64))), horizon[LANES] __attribute__((aligned(64)));
     block_counts c;
+    int most = 0;
+    memset(&c, 0, sizeof c);
     if (tau) lane_gather(W.tau, tau, m->nv);
-    for (int l = 0; l < LANES; l++) lane[l] = l < count ? stats[l].frozen : CTN_FREEZE_NOT_FINITE;
-    c.frozen = lane_load(lane);
-    block_step(m, cfg, &S, &W, tau ? W.tau : NULL, steps, energy, &c);
-#define PUT(field, source, type)                                                                                                 \
-    lane_store(lane, source);                                                                                                    \
-    for (int l = 0; l < count; l++) stats[l].field = (type)lane[l]
-    PUT(steps, c.steps, long);
-    PUT(iterations, c.iterations, long);
-    PUT(iterations_max, c.iterations_max, int);
-    PUT(evaluations, c.evaluations, long);
-    PUT(line_search, c.line_search, long);
-    PUT(curvature, c.curvature, long);
-    PUT(fallbacks, c.fallbacks, long);
-    PUT(fewer_stages, c.fewer, long);
-    PUT(substeps, c.substeps, long);
-    PUT(rejected, c.rejected, long);
-    PUT(residual, c.residual, double);
-    PUT(kinetic_before, c.before.kinetic, double);
-    PUT(kinetic_after, c.after.kinetic, double);
-    PUT(potential_before, c.before.potential, double);
-    PUT(potential_after, c.after.potential, double);
-    PUT(spring_before, c.before.spring, double);
-    PUT(spring_after, c.after.spring, double);
-    PUT(work, c.flow.work, double);
-    PUT(dissipated, c.flow.dissipated, double);
-    PUT(created, energy_created(c.before, c.after, c.flow), double);
-    PUT(energy_before, energy_sum(c.before), double);
-    PUT(energy_after, energy_sum(c.after), double);
-    PUT(energy_min, c.energy_min, double);
-    PUT(energy_max, c.energy_max, double);
-    PUT(frozen, c.frozen, ctn_freeze);
-    PUT(frozen_time, c.part, double);
-#undef PUT
+    for (int l = 0; l < LANES; l++) {
+        frozen[l] = l < count ? stats[l].frozen : CTN_FREEZE_NOT_FINITE, horizon[l] = l < count ? steps[l] : 0;
+        if (l < count && steps[l] > most) most = steps[l];
+    }
+    c.frozen = lane_load(frozen);
+    block_step(m, cfg, &S, &W, tau ? W.tau : NULL, lane_load(horizon), most, energy, &c);
+    for (int l = 0; l < count; l++) {
+        lane_stats(&c, l, &stats[l]);
+        if (solves_equations(cfg->method)) use->used += (double)stats[l].evaluations;
+    }
+    use->passes += ((const double *)&c.passes)[0] * LANES;
 }
+
+#include "sim/engine_run.h"
 
 static void run_interpolate(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, double t, bool fit,
                             int count, double *const *q, double *const *v, double *size)
@@ -393,6 +422,8 @@ ENGINE_LINKAGE const ctn_engine ENGINE = {
     .get = run_get,
     .project = run_project,
     .step = run_step,
+    .iterates = run_iterates,
+    .run = run_worlds,
     .interpolate = run_interpolate,
     .flat_size = flat_size,
     .flatten = run_flatten,

@@ -16,10 +16,10 @@ static void *take(arena *a, size_t count, size_t size)
     return p;
 }
 
-static lane_model *layout_model(const ctn_model *m, arena *a)
+static lane_model *layout_model(int nbody, arena *a)
 {
     lane_model *const to = (lane_model *)take(a, 1, sizeof *to);
-    lane_body *const bodies = (lane_body *)take(a, (size_t)m->nbody, sizeof(lane_body));
+    lane_body *const bodies = (lane_body *)take(a, (size_t)nbody, sizeof(lane_body));
     if (to) to->bodies = bodies;
     return to;
 }
@@ -27,7 +27,7 @@ static lane_model *layout_model(const ctn_model *m, arena *a)
 static size_t model_size(const ctn_model *m)
 {
     arena a = {NULL, 0};
-    layout_model(m, &a);
+    layout_model(m->nbody, &a);
     return a.used;
 }
 

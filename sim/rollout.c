@@ -133,7 +133,8 @@ static ctn_step_stats advance(ctn_rollout *r, const ctn_batch_config *cfg, doubl
     const double *tau = force_at(r, step);
     ctn_step_stats stats = {0};
     r->engine->model_step_size(r->lanes, &dt);
-    r->engine->step(r->lanes, cfg, r->state, r->work, tau ? &tau : NULL, 1, false, 1, &stats);
+    engine_use use = {0};
+    r->engine->step(r->lanes, cfg, r->state, r->work, tau ? &tau : NULL, &(int){1}, false, 1, &stats, &use);
     return stats;
 }
 

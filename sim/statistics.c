@@ -36,7 +36,9 @@ void ctn_step_stats_add(ctn_step_stats *sum, const ctn_step_stats *next)
     sum->spring_after = next->spring_after;
     sum->work += next->work;
     sum->dissipated += next->dissipated;
-    sum->created += next->created;
+    // as in one call with all these steps, to the last bit (integrators/energy.h)
+    sum->created = (sum->kinetic_after - sum->kinetic_before) + (sum->potential_after - sum->potential_before) +
+                   (sum->spring_after - sum->spring_before) - sum->work + sum->dissipated;
     sum->frozen = next->frozen;
     sum->frozen_time = next->frozen_time;
 }

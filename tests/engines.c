@@ -136,7 +136,7 @@ START_TEST(other_lanes)
         world_state(m, w, q + (size_t)w * nq, v + (size_t)w * nv), world_force(m, w, tau + (size_t)w * nv);
     for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
         const ctn_batch_config cfg = config_of(k);
-        const int steps = methods[k].share > 1 ? 4 : 25;
+        const int s = methods[k].share > 1 ? 4 : 25, many[8] = {s, s, s, s, s, s, s, s}, one[8] = {1, 1, 1, 1, 1, 1, 1, 1};
         lane_model *first = engine_model(engines[0], m, cfg.dt);
         const size_t flat = engines[0]->flat_size(first, &cfg), bar = engines[0]->bar_size(first, &cfg);
         free(first);
@@ -151,11 +151,12 @@ START_TEST(other_lanes)
             for (int w = 0; w < 8; w += g->lanes) {
                 const double *qr[8], *vr[8], *tr[8];
                 ctn_step_stats stats[8] = {{0}};
+                engine_use use = {0};
                 for (int l = 0; l < g->lanes; l++)
                     qr[l] = q + (size_t)(w + l) * nq, vr[l] = v + (size_t)(w + l) * nv, tr[l] = tau + (size_t)(w + l) * nv;
                 g->set(lanes, &cfg, state, work, qr, vr);
-                g->step(lanes, &cfg, state, work, NULL, steps, true, g->lanes, stats);
-                g->step(lanes, &cfg, state, work, tr, steps, true, g->lanes, stats);
+                g->step(lanes, &cfg, state, work, NULL, many, true, g->lanes, stats, &use);
+                g->step(lanes, &cfg, state, work, tr, many, true, g->lanes, stats, &use);
                 // and one step back: before, after, gradients by the state after it, by that before it, by forces, q and v
                 double *at[6][8], *const all = x[e];
                 const size_t place[6] = {0, flat, 2 * flat, 2 * flat + bar, 2 * flat + 2 * bar, 2 * flat + 2 * bar + nv};
@@ -165,7 +166,7 @@ START_TEST(other_lanes)
                     v_bar[l] = at[5][l] + nv;
                     g->flatten(lanes, &cfg, state, l, false, at[0][l]);
                 }
-                g->step(lanes, &cfg, state, work, tr, 1, true, g->lanes, stats);
+                g->step(lanes, &cfg, state, work, tr, one, true, g->lanes, stats, &use);
                 for (int l = 0; l < g->lanes; l++) g->flatten(lanes, &cfg, state, l, false, at[1][l]);
 #define ROWS(p) ((const double *const *)(p))
                 if (cfg.adaptive) continue;

@@ -50,6 +50,7 @@
 #include "integrators/adaptive_step.h"
 #include "integrators/stage_adaptive.h"
 #include "integrators/block_step.h"
+#include "integrators/lane_run.h"
 #include "integrators/pose_pullback.h"
 #include "integrators/velocity_adjoint.h"
 #include "integrators/position_adjoint.h"
@@ -70,6 +71,7 @@ typedef struct {
     block_state state;
     block_work block;
     adjoint_work adjoint;
+    lane_run run;
 } guard_work;
 
 KERNEL void guard_all(const lane_model *m, const ctn_batch_config *cfg, guard_work *w, const real *q, const real *v, real *out,
@@ -84,7 +86,10 @@ KERNEL void guard_all(const lane_model *m, const ctn_batch_config *cfg, guard_wo
     id_motion(m, q, v, v, &w->id);
     fd_matrices(m, q, v, &w->id, &w->factors, out, H, H, H, 1);
     block_set(m, cfg, &w->state, &w->block, q, v);
-    block_step(m, cfg, &w->state, &w->block, v, 1, true, counts);
+    block_step(m, cfg, &w->state, &w->block, v, rset(1), 1, true, counts);
+    open_lanes(&w->run);
+    enter_lanes(m, cfg, &w->state, &w->block, v, true, w->run.busy, &w->run);
+    w->run.busy = tick_lanes(m, cfg, &w->state, &w->block, true, &w->run);
     block_interpolate(m, cfg, &w->state, &w->block, 0.5, true, out, out);
     adjoint_prepare(m, cfg, cfg->dt, 0, &w->adjoint);
     adjoint_step(m, cfg, &w->adjoint);

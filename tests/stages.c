@@ -117,7 +117,7 @@ static fixture open_fixture(uint64_t seed, const random_options *o, const stage_
     W->table = t, W->start = f.W.po.one.W.start, W->V = f.S.V;
     W->in.q = f.S.q, W->in.rate = f.S.v, W->in.tau = seed % 3 ? f.W.tau : NULL, W->in.x = P->x, W->in.u = P->u;
     start_stages(m, W, h);
-    predict_stages(m, &S, P, false, true);
+    predict_stages(m, &S, P, false, true, true);
     for (int k = 0; k < t->stages * m->nq; k++) P->base[k] = P->x[k];
     for (int k = 0; k < t->stages * m->nv; k++) P->base_u[k] = P->u[k], P->d[k] = rng_uniform(&f.r, -0.1, 0.1);
     move_stages(m, P, 1, true);

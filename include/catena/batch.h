@@ -2,7 +2,7 @@
 #ifndef CATENA_BATCH_H
 #define CATENA_BATCH_H
 
-#include <catena/model.h>
+#include <catena/parameters.h>
 
 #include <stdbool.h>
 
@@ -30,6 +30,12 @@ typedef enum ctn_solver {
     CTN_LBFGS,   // quasi-Newton of limited memory, O(N) a step of many; collocation and radau
 } ctn_solver;
 
+/// In which order worlds that are solved side by side advance. Every order gives the same bits.
+typedef enum ctn_schedule {
+    CTN_BY_ITERATION,  // each on its own: one that has solved its step begins the next one, one that is done makes room for another
+    CTN_BY_STEP,       // each step of some worlds together: all wait for the one with the most iterations
+} ctn_schedule;
+
 /// Configuration of a batch. Start from ctn_batch_config_default() or ctn_scene_config(); a plain struct, copied in.
 typedef struct ctn_batch_config {
     unsigned cookie;  // set by ctn_batch_config_default; catches an uninitialised struct
@@ -52,6 +58,9 @@ typedef struct ctn_batch_config {
     bool dense;              // default false. true: keep what ctn_batch_dense needs; for all methods but variational
     int threads;             // that step the worlds, 0 to 1024, default 1; 0: one for each CPU that the process may use. Every
                              // number gives the same bits
+    ctn_schedule schedule;   // of calls with several steps, default CTN_BY_ITERATION
+    const ctn_parameter *parameters;  // [parameter_count], which parameters worlds have of their own (ctn_batch_set_parameters); default
+    int parameter_count;              // none. A batch copies the list
     const char *engine;      // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512".
                              // Every engine gives the same bits.
 } ctn_batch_config;
@@ -126,6 +135,39 @@ CTN_API const ctn_batch_config *ctn_batch_configuration(const ctn_batch *batch);
 
 /// The model that the batch was made of.
 CTN_API const ctn_model *ctn_batch_model(const ctn_batch *batch);
+
+/// Parameters of each world, values [worlds][parameter_count], in the order of the configuration's list; before the first call those of the
+/// model. Limits keep the stiffness that the scene's masses give them unless limit_stiffness is one. A world's state stays what it is,
+/// momenta of the variational method included: set the state anew after other masses. Returns CTN_BAD_ARGUMENT for values that a world
+/// cannot have, and then changes nothing.
+CTN_API ctn_status ctn_batch_set_parameters(ctn_batch *batch, const double *values, ctn_error *err);
+
+/// Energies, momenta and masses of all worlds now, each with its own parameters: totals [worlds] (catena/dynamics.h).
+struct ctn_totals;
+CTN_API void ctn_batch_totals(ctn_batch *batch, struct ctn_totals *totals);
+
+/// Memory that grows with the number of worlds, in bytes.
+CTN_API size_t ctn_batch_bytes(const ctn_batch *batch);
+
+/// Joint forces for the step that begins: tau [count][nv] (N m, N), for worlds first .. first + count - 1 at time [count] (s), which are
+/// at q [count][nq] and v [count][nv]. Called for some worlds at a time, by the threads of the batch, at the same time for others.
+typedef void (*ctn_control)(void *context, int first, int count, const double *time, const double *q, const double *v, double *tau);
+
+/// What a call of ctn_batch_run does. Zero is a good start.
+typedef struct ctn_run {
+    int steps;             // >= 0, of each world
+    const int *horizon;    // [worlds]: steps of each world instead, 0 .. steps; NULL: `steps` for all
+    const double *force;   // [worlds][steps][nv] (N m, N): joint forces of each step of each world, or NULL
+    ctn_control control;   // asked for them before every step, or NULL
+    void *context;         // of control
+} ctn_run;
+
+/// Steps with forces of their own (with neither table nor control: those of ctn_batch_set_force). Otherwise as ctn_batch_step.
+CTN_API ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *stats, ctn_error *err);
+
+/// How much of the work of the last call was of use, 0 to 1: worlds are solved some at a time side by side (4 with avx2), and where one is
+/// done before the others its place is idle. 1 if there was nothing to iterate.
+CTN_API double ctn_batch_occupancy(const ctn_batch *batch);
 
 /// Advances every world by `steps` >= 0 steps of dt. stats [worlds] may be NULL. Returns CTN_OK, CTN_NOT_CONVERGED if a world needed
 /// a fallback, CTN_FROZEN if one is frozen (now or before), with the first case in `err` (may be NULL); CTN_BAD_ARGUMENT for

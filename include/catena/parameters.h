@@ -1,0 +1,42 @@
+/// Parameters of a model that can differ from world to world.
+#ifndef CATENA_PARAMETERS_H
+#define CATENA_PARAMETERS_H
+
+#include <catena/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum ctn_parameter_kind {
+    CTN_GRAVITY,          // a component, m/s^2
+    CTN_MASS_SCALE,       // of a link, > 0: mass and inertia are those of the scene times this
+    CTN_ARMATURE,         // of a link's joint, >= 0, every degree of freedom alike: kg m^2 or kg; not of free joints
+    CTN_DAMPING,          // likewise: N m s/rad or N s/m; of free joints, too
+    CTN_STIFFNESS,        // likewise: N m/rad or N/m; not of free joints
+    CTN_REST,             // where springs are at rest, rad or m; not of ball and free joints
+    CTN_LIMIT_LOWER,      // rad or m, -infinity: none; not of ball and free joints
+    CTN_LIMIT_UPPER,      // rad or m, infinity: none; ball: half the angle of the cone, 0 to pi, infinity: none; not of free joints
+    CTN_LIMIT_STIFFNESS,  // N m/rad or N/m, >= 0; not of free joints
+    CTN_LIMIT_DAMPING,    // N m s/rad or N s/m, >= 0; not of free joints
+    CTN_TIME_STEP,        // dt of the world, s, > 0
+} ctn_parameter_kind;
+
+/// One number.
+typedef struct ctn_parameter {
+    ctn_parameter_kind kind;
+    int index;  // gravity: component 0 .. 2 (x, y, z); time_step: 0; else the link
+} ctn_parameter;
+
+/// "gravity", "mass_scale", "armature", "damping", "stiffness", "rest", "limit_lower", "limit_upper", "limit_stiffness",
+/// "limit_damping" or "time_step"; NULL for a value out of range.
+CTN_API const char *ctn_parameter_name(ctn_parameter_kind kind);
+
+/// What the model has for a parameter; 1 for mass scales; the first degree of freedom's where there are several. Returns
+/// CTN_BAD_ARGUMENT if the parameter does not belong to the model (or is time_step, which is the configuration's).
+CTN_API ctn_status ctn_model_parameter(const ctn_model *model, ctn_parameter parameter, double *value, ctn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

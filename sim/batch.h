@@ -1,0 +1,80 @@
+/// What the files that make up a batch share: its worlds in lane blocks, and where everything of a block lies.
+#ifndef CATENA_SIM_BATCH_H
+#define CATENA_SIM_BATCH_H
+
+#include "sim/engine.h"
+#include "sim/parameters.h"
+#include "sim/pool.h"
+
+#include <catena/batch.h>
+#include <stdint.h>
+
+enum { MOST_LANES = 16 };
+
+/// The clock of one world: time = start + steps * dt, without drift.
+typedef struct {
+    double start;
+    int64_t steps;
+    double frozen_time;
+    int64_t frozen;  // ctn_freeze; no padding in here, as it is saved
+} clock_state;
+
+struct ctn_batch {
+    const ctn_model *model;
+    const ctn_engine *engine;
+    ctn_batch_config cfg;
+    int blocks;
+    uint64_t constants;  // of the model, hashed
+    size_t state_size, work_size, model_size;  // bytes of a block, of a thread, of a block
+    char *models;  // [blocks][model_size] lane_model; of a single block if worlds have no parameters of their own: all share it
+    char *states;  // [blocks][state_size]
+    pool *pool;
+    char *work;           // [threads][work_size]
+    double *rows;         // [threads][MOST_LANES][nq + 3 nv + 1]: states and forces of a block as plain rows
+    long *fallbacks;      // [worlds], of the last call
+    engine_use *use;      // [threads], likewise
+    char *lane_states;    // [threads][state_size]: the worlds that a thread advances, if they go by iteration
+    char *lane_models;    // [threads][model_size], likewise, if they have parameters of their own
+    clock_state *clocks;  // [worlds]
+    double *tau;          // [worlds][nv]
+    bool forced;
+    bool fitted;  // the coefficients of ctn_batch_dense are those of the last step
+    parameters *parameters;  // NULL: worlds have none of their own
+    double *values;          // [worlds][parameters], likewise
+    double *dt;              // [worlds], likewise
+    ctn_model *variant[MOST_LANES];  // likewise; of the lanes of the block in hand
+};
+
+/// A hash of all that a model's motion depends on: a saved state fits no other model.
+uint64_t model_constants(const ctn_model *m);
+
+/// Whether steps of the batch are scheduled by iteration.
+static inline bool by_iteration(const ctn_batch *batch)
+{
+    return batch->cfg.schedule == CTN_BY_ITERATION && batch->engine->lanes > 1 && batch->engine->iterates(&batch->cfg);
+}
+
+static inline lane_model *lanes_of(const ctn_batch *batch, int block)
+{
+    return (lane_model *)(void *)(batch->models + (batch->parameters ? (size_t)block * batch->model_size : 0));
+}
+
+static inline void *state_of(const ctn_batch *batch, int block) { return batch->states + (size_t)block * batch->state_size; }
+static inline void *work_of(const ctn_batch *batch, int thread) { return batch->work + (size_t)thread * batch->work_size; }
+static inline double dt_of(const ctn_batch *batch, int world) { return batch->dt ? batch->dt[world] : batch->cfg.dt; }
+
+/// How many worlds are in the block: the last one may have idle lanes.
+static inline int worlds_in(const ctn_batch *batch, int block)
+{
+    const int lanes = batch->engine->lanes, left = batch->cfg.worlds - block * lanes;
+    return left < lanes ? left : lanes;
+}
+
+/// Rows of `array` [worlds][n] for the lanes of a block; lanes beyond the last world repeat it.
+static inline void rows_of(const ctn_batch *batch, int block, const double *array, int n, const double **row)
+{
+    const int lanes = batch->engine->lanes, first = block * lanes, more = batch->cfg.worlds - 1 - first;
+    for (int l = 0; l < lanes; l++) row[l] = array + ((size_t)first + (size_t)(l < more ? l : more)) * (size_t)n;
+}
+
+#endif

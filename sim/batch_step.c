@@ -1,0 +1,193 @@
+/// Stepping batches: blocks of worlds step by step, or worlds one by one through the lanes of each thread, iteration by iteration.
+#include "sim/batch.h"
+#include "sim/status.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/// A call of ctn_batch_run in progress.
+typedef struct {
+    ctn_batch *batch;
+    ctn_run run;
+    ctn_step_stats *stats;  // [worlds]; NULL: not asked for
+    atomic_int next;        // world to be taken up, by iteration
+} stepping;
+
+static int horizon_of(const stepping *job, int world) { return job->run.horizon ? job->run.horizon[world] : job->run.steps; }
+
+/// A world is done, as its statistics say: time goes on, and stops where it froze.
+static void finish_world(const stepping *job, int world, ctn_step_stats *s)
+{
+    ctn_batch *const batch = job->batch;
+    clock_state *const c = &batch->clocks[world];
+    c->steps += s->steps;
+    if (s->frozen && !c->frozen) {
+        c->frozen = s->frozen;
+        c->frozen_time = c->start + ((double)c->steps + s->frozen_time) * dt_of(batch, world);
+    }
+    s->frozen_time = c->frozen ? c->frozen_time : 0;
+    batch->fallbacks[world] = s->fallbacks;
+    if (job->stats) job->stats[world] = *s;
+}
+
+// ---- step by step
+
+/// Asks the caller's function for the forces on the worlds of a block, `steps` after the call began.
+static const double *control_block(const stepping *job, int thread, int b, int step)
+{
+    ctn_batch *const batch = job->batch;
+    const size_t nq = (size_t)batch->model->nq, nv = (size_t)batch->model->nv;
+    const int count = worlds_in(batch, b), lanes = batch->engine->lanes, first = b * lanes;
+    double *const q = batch->rows + (size_t)thread * MOST_LANES * (nq + 3 * nv + 1), *const v = q + MOST_LANES * nq,
+                  *const tau = v + MOST_LANES * nv, *const time = tau + MOST_LANES * nv;
+    double *qr[MOST_LANES], *vr[MOST_LANES];
+    for (int l = 0; l < lanes; l++) qr[l] = q + (size_t)l * nq, vr[l] = v + (size_t)l * nv;
+    batch->engine->get(lanes_of(batch, b), &batch->cfg, state_of(batch, b), work_of(batch, thread), count, qr, vr);
+    for (int l = 0; l < count; l++)
+        time[l] = batch->clocks[first + l].frozen ? ctn_batch_time(batch, first + l)
+                                                  : ctn_batch_time(batch, first + l) + step * dt_of(batch, first + l);
+    memset(tau, 0, (size_t)count * nv * sizeof *tau);
+    job->run.control(job->run.context, first, count, time, q, v, tau);
+    return tau;
+}
+
+/// Up to `count` steps of a block from step `at` of the call on; adds to total [lanes]. Lanes that have reached their horizon rest.
+static void advance_block(const stepping *job, int thread, int b, int at, int count, ctn_step_stats *total)
+{
+    ctn_batch *const batch = job->batch;
+    const int lanes = batch->engine->lanes, worlds = worlds_in(batch, b), first = b * lanes;
+    const size_t nv = (size_t)batch->model->nv;
+    const double *tau[MOST_LANES];
+    ctn_step_stats part[MOST_LANES];
+    int steps[MOST_LANES];
+    bool forced = batch->forced;
+    if (job->run.control) {
+        const double *const rows = control_block(job, thread, b, at);
+        for (int l = 0; l < lanes; l++) tau[l] = rows + (size_t)(l < worlds ? l : worlds - 1) * nv;
+        forced = true;
+    } else if (job->run.force) {
+        for (int l = 0; l < lanes; l++) {
+            const size_t w = (size_t)(first + (l < worlds ? l : worlds - 1));
+            tau[l] = job->run.force + (w * (size_t)job->run.steps + (size_t)at) * nv;
+        }
+        forced = true;
+    } else if (forced) rows_of(batch, b, batch->tau, batch->model->nv, tau);
+    for (int l = 0; l < worlds; l++) {
+        const int left = horizon_of(job, first + l) - at;
+        steps[l] = left < 0 ? 0 : left < count ? left : count;
+        part[l].frozen = at ? total[l].frozen : (ctn_freeze)batch->clocks[first + l].frozen;
+    }
+    batch->engine->step(lanes_of(batch, b), &batch->cfg, state_of(batch, b), work_of(batch, thread), forced ? tau : NULL, steps,
+                        job->stats != NULL, worlds, part, &batch->use[thread]);
+    for (int l = 0; l < worlds; l++) {
+        if (!at) total[l] = part[l];
+        else if (!total[l].frozen) ctn_step_stats_add(&total[l], &part[l]);
+    }
+}
+
+static void step_block(void *context, int thread, int b)
+{
+    const stepping *const job = context;
+    const int worlds = worlds_in(job->batch, b), first = b * job->batch->engine->lanes;
+    ctn_step_stats total[MOST_LANES];
+    int most = 0;
+    for (int l = 0; l < worlds; l++) most = horizon_of(job, first + l) > most ? horizon_of(job, first + l) : most;
+    const int at_once = job->run.control || job->run.force || !most ? 1 : most;
+    for (int k = 0; k == 0 || k < most; k += at_once) advance_block(job, thread, b, k, at_once, total);
+    for (int l = 0; l < worlds; l++) finish_world(job, first + l, &total[l]);
+}
+
+// ---- iteration by iteration
+
+typedef struct {
+    engine_queue queue;  // first: the engine knows this part
+    stepping *job;
+} thread_queue;
+
+/// The next world that nobody has taken up.
+static bool take_world(engine_queue *queue, engine_world *w)
+{
+    stepping *const job = ((thread_queue *)(void *)queue)->job;
+    ctn_batch *const batch = job->batch;
+    const int lanes = batch->engine->lanes, world = atomic_fetch_add(&job->next, 1);
+    if (world >= batch->cfg.worlds) return false;
+    const size_t nv = (size_t)batch->model->nv;
+    *w = (engine_world){.world = world,
+                        .home = state_of(batch, world / lanes),
+                        .model = lanes_of(batch, world / lanes),
+                        .lane = world % lanes,
+                        .steps = horizon_of(job, world)};
+    w->stats.frozen = (ctn_freeze)batch->clocks[world].frozen;
+    if (job->run.force) w->tau = job->run.force + (size_t)world * (size_t)job->run.steps * nv, w->stride = nv;
+    else if (batch->forced) w->tau = batch->tau + (size_t)world * nv;
+    return true;
+}
+
+static void put_world(engine_queue *queue, engine_world *w)
+{
+    finish_world(((thread_queue *)(void *)queue)->job, w->world, &w->stats);
+}
+
+/// Advances worlds until none is left.
+static void step_worlds(void *context, int job_thread, int k)
+{
+    (void)k;
+    stepping *const job = context;
+    ctn_batch *const batch = job->batch;
+    const size_t thread = (size_t)job_thread;
+    lane_model *const own = batch->parameters ? (lane_model *)(void *)(batch->lane_models + thread * batch->model_size) : NULL;
+    thread_queue q = {{take_world, put_world, job->stats != NULL}, job};
+    batch->engine->run(lanes_of(batch, 0), own, &batch->cfg, batch->lane_states + thread * batch->state_size,
+                       work_of(batch, job_thread), &q.queue, &batch->use[thread]);
+}
+
+// ---- calls
+
+static ctn_status check_run(const ctn_batch *batch, const ctn_run *run, ctn_error *err)
+{
+    if (run->steps < 0) return fail(err, CTN_BAD_ARGUMENT, "steps: expected 0 or more, found %d", run->steps);
+    for (int w = 0; w < batch->cfg.worlds && run->horizon; w++)
+        if (run->horizon[w] < 0 || run->horizon[w] > run->steps)
+            return fail(err, CTN_BAD_ARGUMENT, "horizon of world %d: expected 0 to %d steps, found %d", w, run->steps, run->horizon[w]);
+    if (run->force && run->control) return fail(err, CTN_BAD_ARGUMENT, "forces: give a table or a control, not both");
+    return CTN_OK;
+}
+
+ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *stats, ctn_error *err)
+{
+    if (check_run(batch, run, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    stepping job = {.batch = batch, .run = *run, .stats = stats};
+    batch->fitted = false;
+    memset(batch->use, 0, (size_t)batch->cfg.threads * sizeof *batch->use);
+    atomic_store(&job.next, 0);
+    if (by_iteration(batch) && run->steps > 1 && !run->control) pool_run(batch->pool, batch->cfg.threads, step_worlds, &job);
+    else pool_run(batch->pool, batch->blocks, step_block, &job);
+    int fallen = -1;
+    for (int w = 0; w < batch->cfg.worlds; w++) {
+        const clock_state *const c = &batch->clocks[w];
+        if (c->frozen)
+            return fail(err, CTN_FROZEN, "world %d is frozen at %.6g s: %s", w, c->frozen_time, ctn_freeze_text((ctn_freeze)c->frozen));
+        if (batch->fallbacks[w] && fallen < 0) fallen = w;
+    }
+    if (fallen < 0) return CTN_OK;
+    return fail(err, CTN_NOT_CONVERGED, "world %d: %ld steps needed fewer stages or halves", fallen, batch->fallbacks[fallen]);
+}
+
+ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ctn_error *err)
+{
+    return ctn_batch_run(batch, &(ctn_run){.steps = steps}, stats, err);
+}
+
+void ctn_batch_set_force(ctn_batch *batch, const double *tau)
+{
+    batch->forced = tau != NULL;
+    if (tau) memcpy(batch->tau, tau, (size_t)batch->cfg.worlds * (size_t)batch->model->nv * sizeof *tau);
+}
+
+double ctn_batch_occupancy(const ctn_batch *batch)
+{
+    double passes = 0, used = 0;
+    for (int t = 0; t < batch->cfg.threads; t++) passes += batch->use[t].passes, used += batch->use[t].used;
+    return passes > 0 ? used / passes : 1;
+}

@@ -1,0 +1,342 @@
+/// Worlds of a batch, each with parameters, a horizon and forces of its own: every one is, to the last bit and with all its statistics, what
+/// it is alone, whichever way the batch is scheduled, on any engine, number of threads and lane.
+#include "sim/engine.h"
+#include "tests/random_scene.h"
+#include "tests/worse.h"
+
+#include <catena/catena.h>
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORLDS = 11, STEPS = 9, MOST_PARAMETERS = 64 };
+
+/// Methods. At steps of 0.1 s few iterations are allowed, so that some fall back.
+static const struct {
+    ctn_method method;
+    int number;  // order or stages
+    double dt;
+} methods[] = {
+    {CTN_COLLOCATION, 2, 0.1}, {CTN_COLLOCATION, 2, 0.02}, {CTN_RADAU, 1, 0.1},       {CTN_RADAU, 2, 0.1},
+    {CTN_RADAU, 3, 0.05},      {CTN_COLLOCATION, 4, 0.01}, {CTN_VARIATIONAL, 2, 0.01}, {CTN_SEMI_IMPLICIT, 0, 0.002},
+    {CTN_RK4, 0, 0.005},       {CTN_DOP853, 0, 0.005},
+};
+enum { METHODS = sizeof methods / sizeof *methods };
+
+/// What worlds differ in, of a random model: one of each kind that it has, for some links.
+static int choose_parameters(const ctn_model *m, ctn_parameter *list)
+{
+    int n = 0;
+    list[n++] = (ctn_parameter){CTN_GRAVITY, 2}, list[n++] = (ctn_parameter){CTN_TIME_STEP, 0};
+    for (int l = 0; l < ctn_model_nlink(m); l++)
+        for (int k = CTN_MASS_SCALE; k <= CTN_LIMIT_DAMPING && n < MOST_PARAMETERS; k++) {
+            const ctn_parameter p = {(ctn_parameter_kind)k, l};
+            double value;
+            if ((l + k) % 3 == 0 && ctn_model_parameter(m, p, &value, NULL) == CTN_OK) list[n++] = p;
+        }
+    return n;
+}
+
+static double draw_parameter(rng *r, ctn_parameter p, double dt)
+{
+    switch (p.kind) {
+    case CTN_GRAVITY: return rng_uniform(r, -12, -2);
+    case CTN_TIME_STEP: return dt * rng_uniform(r, 0.5, 1);
+    case CTN_MASS_SCALE: return rng_uniform(r, 0.5, 2);
+    case CTN_LIMIT_LOWER: return rng_uniform(r, -3, -0.5);
+    case CTN_LIMIT_UPPER: return rng_uniform(r, 0.5, 3);
+    case CTN_REST: return rng_uniform(r, -1, 1);
+    case CTN_LIMIT_STIFFNESS: return rng_uniform(r, 10, 100);
+    default: return rng_uniform(r, 0, 0.5);
+    }
+}
+
+/// A batch of WORLDS worlds and all that they differ in.
+typedef struct {
+    ctn_model *m;
+    ctn_batch_config cfg;
+    ctn_parameter list[MOST_PARAMETERS];
+    size_t nq, nv;
+    double *values, *q, *v, *force;  // [WORLDS] rows
+    int horizon[WORLDS];
+} worlds;
+
+static worlds open_worlds(uint64_t seed, int method, bool own)
+{
+    const random_options o = {.links = 4 + (int)(seed % 4), .passive = methods[method].method != CTN_VARIATIONAL};
+    worlds f = {.m = random_model(seed, &o), .cfg = ctn_batch_config_default()};
+    rng r = {seed * 7 + 1};
+    f.nq = (size_t)ctn_model_nq(f.m), f.nv = (size_t)ctn_model_nv(f.m);
+    f.cfg.worlds = WORLDS, f.cfg.method = methods[method].method, f.cfg.dt = methods[method].dt;
+    f.cfg.order = f.cfg.stages = methods[method].number ? methods[method].number : 2;
+    if (f.cfg.dt >= 0.1) f.cfg.max_iterations = 4;
+    if (own) f.cfg.parameter_count = choose_parameters(f.m, f.list);
+    const size_t n = (size_t)f.cfg.parameter_count;
+    f.values = calloc(WORLDS * n + 1, sizeof *f.values), f.q = calloc(WORLDS * f.nq, sizeof *f.q);
+    f.v = calloc(WORLDS * f.nv, sizeof *f.v), f.force = calloc(WORLDS * STEPS * f.nv, sizeof *f.force);
+    for (size_t w = 0; w < WORLDS; w++) {
+        for (size_t k = 0; k < n; k++) f.values[w * n + k] = draw_parameter(&r, f.list[k], f.cfg.dt);
+        random_state(f.m, &r, f.q + w * f.nq, f.v + w * f.nv);
+        f.horizon[w] = (int)(w * 5 % (STEPS + 1));
+    }
+    for (size_t k = 0; k < WORLDS * STEPS * f.nv; k++) f.force[k] = rng_uniform(&r, -2, 2);
+    return f;
+}
+
+static void close_worlds(worlds *f)
+{
+    free(f->values), free(f->q), free(f->v), free(f->force);
+    ctn_model_free(f->m);
+}
+
+/// What is left of a world: its state and statistics.
+typedef struct {
+    ctn_step_stats stats;
+    double *saved;  // all that its future depends on
+    size_t size;
+    double time;
+} ending;
+
+/// Runs worlds first .. first + count - 1, with a horizon for each or not, with a table of forces, forces that are held or none.
+static void run(const worlds *f, ctn_batch_config cfg, int first, int count, int forces, bool horizon, ending *end)
+{
+    ctn_error err = {0};
+    const size_t w = (size_t)first, n = (size_t)cfg.parameter_count;
+    cfg.worlds = count, cfg.parameters = f->list;
+    ctn_batch *b = ctn_batch_create(f->m, &cfg, &err);
+    ck_assert_msg(b != NULL, "%s", err.message);
+    if (n) ck_assert_msg(ctn_batch_set_parameters(b, f->values + w * n, &err) == CTN_OK, "%s", err.message);
+    ck_assert_msg(ctn_batch_set_state(b, f->q + w * f->nq, f->v + w * f->nv, 0.25, &err) == CTN_OK, "%s", err.message);
+    if (forces == 2) ctn_batch_set_force(b, f->force + w * f->nv);
+    ctn_run what = {.steps = STEPS, .horizon = horizon ? f->horizon + first : NULL};
+    if (forces == 1) what.force = f->force + w * STEPS * f->nv;
+    ctn_step_stats *stats = calloc((size_t)count, sizeof *stats);
+    ctn_batch_run(b, &what, stats, &err);
+    const size_t size = ctn_batch_saved_size(b);
+    char *saved = malloc(size);
+    ctn_batch_save(b, saved);
+    // header, clocks, numbers: those of each world at the end
+    const size_t numbers = (size - 48) / (size_t)count - 32;
+    for (int k = 0; k < count; k++) {
+        end[k] = (ending){.stats = stats[k], .size = numbers, .time = ctn_batch_time(b, k)};
+        end[k].saved = malloc(numbers);
+        memcpy(end[k].saved, saved + size - (size_t)(count - k) * numbers, numbers);
+    }
+    free(saved), free(stats);
+    ctn_batch_free(b);
+}
+
+static void same_ending(const ending *got, const ending *want, int method, int w, const char *how)
+{
+    ck_assert_msg(!memcmp(&got->stats, &want->stats, sizeof got->stats), "method %d, world %d, %s: other statistics", method, w, how);
+    ck_assert_msg(got->size == want->size && !memcmp(got->saved, want->saved, got->size), "method %d, world %d, %s: other bits",
+                  method, w, how);
+    ck_assert_msg(got->time == want->time, "method %d, world %d, %s: other time", method, w, how);
+}
+
+/// The loop: forces in three ways, with parameters and horizons or without.
+START_TEST(worlds_are_alone)
+{
+    static const struct {
+        const char *engine;
+        ctn_schedule schedule;
+        int threads;
+    } ways[] = {{"scalar", CTN_BY_STEP, 1},  {"auto", CTN_BY_STEP, 1}, {"auto", CTN_BY_ITERATION, 1},
+                {"auto", CTN_BY_ITERATION, 3}, {"auto", CTN_BY_STEP, 2}};
+    long fallbacks = 0, unequal = 0;
+    for (int variant = 0; variant < 6; variant++) {
+        worlds f = open_worlds(100 + (uint64_t)(_i * 6 + variant), _i, variant % 2);
+        ending alone[WORLDS], got[WORLDS];
+        for (int w = 0; w < WORLDS; w++) {
+            ctn_batch_config cfg = f.cfg;
+            cfg.engine = "scalar";
+            run(&f, cfg, w, 1, variant % 3, variant >= 2, &alone[w]);
+            fallbacks += alone[w].stats.fallbacks;
+            unequal += alone[w].stats.iterations != alone[0].stats.iterations;
+            ck_assert_int_eq(alone[w].stats.steps, alone[w].stats.frozen ? alone[w].stats.steps : variant >= 2 ? f.horizon[w] : STEPS);
+        }
+        for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+            char how[80];
+            ctn_batch_config cfg = f.cfg;
+            cfg.engine = ways[k].engine, cfg.schedule = ways[k].schedule, cfg.threads = ways[k].threads;
+            snprintf(how, sizeof how, "variant %d, engine %s, schedule %d, %d threads", variant, ways[k].engine, (int)ways[k].schedule,
+                     ways[k].threads);
+            run(&f, cfg, 0, WORLDS, variant % 3, variant >= 2, got);
+            for (int w = 0; w < WORLDS; w++) same_ending(&got[w], &alone[w], _i, w, how), free(got[w].saved);
+        }
+        for (int w = 0; w < WORLDS; w++) free(alone[w].saved);
+        close_worlds(&f);
+    }
+    if (methods[_i].dt >= 0.1) ck_assert_msg(fallbacks > 0, "method %d: no step fell back: nothing is tested there", _i);
+    if (ctn_method_is_implicit(methods[_i].method)) ck_assert_msg(unequal > 0, "method %d: all worlds iterate alike", _i);
+}
+END_TEST
+
+/// A force that depends on the state, asked for step by step, is the table of what it said.
+typedef struct {
+    size_t nq, nv;
+    double *said;  // [WORLDS][STEPS][nv]
+    double dt;
+} steering;
+
+static void steer(void *context, int first, int count, const double *time, const double *q, const double *v, double *tau)
+{
+    steering *s = context;
+    for (int w = 0; w < count; w++) {
+        const long step = lrint((time[w] - 0.25) / s->dt);
+        double *said = s->said + ((size_t)(first + w) * STEPS + (size_t)step) * s->nv;
+        for (size_t k = 0; k < s->nv; k++)
+            said[k] = tau[(size_t)w * s->nv + k] = -v[(size_t)w * s->nv + k] + 0.1 * q[(size_t)w * s->nq + k] + first + w;
+    }
+}
+
+START_TEST(control_is_the_table_it_makes)
+{
+    worlds f = open_worlds(31, _i, false);
+    steering s = {f.nq, f.nv, calloc(WORLDS * STEPS * f.nv, sizeof(double)), f.cfg.dt};
+    ctn_error err = {0};
+    double *q[2], *v[2];
+    for (int k = 0; k < 2; k++) {
+        ctn_batch *b = ctn_batch_create(f.m, &f.cfg, &err);
+        ck_assert_msg(b != NULL, "%s", err.message);
+        ctn_batch_set_state(b, f.q, f.v, 0.25, &err);
+        const ctn_run what = {.steps = STEPS, .control = k ? NULL : steer, .context = &s, .force = k ? s.said : NULL};
+        const ctn_status status = ctn_batch_run(b, &what, NULL, &err);
+        ck_assert_msg(status == CTN_OK || status == CTN_NOT_CONVERGED, "%s", err.message);
+        q[k] = calloc(WORLDS * f.nq, sizeof(double)), v[k] = calloc(WORLDS * f.nv, sizeof(double));
+        ctn_batch_state(b, q[k], v[k]);
+        ctn_batch_free(b);
+    }
+    ck_assert(!memcmp(q[0], q[1], WORLDS * f.nq * sizeof(double)) && !memcmp(v[0], v[1], WORLDS * f.nv * sizeof(double)));
+    for (int k = 0; k < 2; k++) free(q[k]), free(v[k]);
+    free(s.said);
+    close_worlds(&f);
+}
+END_TEST
+
+/// The values that the model has are no change; other ones are what the same model with these numbers written into it does.
+START_TEST(parameters_are_those_of_scenes)
+{
+    for (int method = 0; method < METHODS; method++) {
+        worlds f = open_worlds(57 + (uint64_t)method, method, true);
+        ctn_error err = {0};
+        ending with, without;
+        const size_t n = (size_t)f.cfg.parameter_count;
+        for (size_t k = 0; k < n; k++) {
+            if (f.list[k].kind == CTN_TIME_STEP) f.values[k] = f.cfg.dt;
+            else ck_assert_msg(ctn_model_parameter(f.m, f.list[k], &f.values[k], &err) == CTN_OK, "%s", err.message);
+            if (f.list[k].kind == CTN_MASS_SCALE) ck_assert(f.values[k] == 1);
+        }
+        ctn_batch_config cfg = f.cfg;
+        run(&f, cfg, 0, 1, 1, false, &with);
+        cfg.parameter_count = 0;
+        run(&f, cfg, 0, 1, 1, false, &without);
+        // springs of no stiffness that are looked at may turn a -0 to 0
+        double difference = 0;
+        for (size_t k = 0; k < with.size / sizeof(double); k++) difference = worse(difference, fabs(with.saved[k] - without.saved[k]));
+        ck_assert_msg(difference < 1e-13, "method %d: off by %g", method, difference);
+        free(with.saved), free(without.saved);
+        close_worlds(&f);
+    }
+}
+END_TEST
+
+START_TEST(totals_are_of_each_world)
+{
+    worlds f = open_worlds(77, 0, true);
+    ctn_error err = {0};
+    ctn_totals totals[WORLDS];
+    ctn_step_stats stats[WORLDS];
+    double values[WORLDS * MOST_PARAMETERS];
+    const size_t n = (size_t)f.cfg.parameter_count;
+    f.cfg.parameters = f.list, f.cfg.method = CTN_RK4;
+    ctn_batch *b = ctn_batch_create(f.m, &f.cfg, &err);
+    ck_assert_msg(b != NULL, "%s", err.message);
+    memcpy(values, f.values, WORLDS * n * sizeof *values);
+    for (size_t k = 0; k < WORLDS * n; k++)
+        if (f.list[k % n].kind == CTN_MASS_SCALE) values[k] = 1;
+    ctn_batch_set_parameters(b, values, &err);
+    ctn_batch_set_state(b, f.q, f.v, 0, &err);
+    ctn_batch_totals(b, totals);
+    const double mass = totals[0].mass;
+    for (size_t k = 0; k < WORLDS * n; k++)
+        if (f.list[k % n].kind == CTN_MASS_SCALE) values[k] = 1 + (double)(k / n);
+    ck_assert_msg(ctn_batch_set_parameters(b, values, &err) == CTN_OK, "%s", err.message);
+    ctn_batch_totals(b, totals);
+    ctn_batch_step(b, 0, stats, &err);
+    double scaled = 0;
+    for (size_t k = 0; k < n; k++)
+        if (f.list[k].kind == CTN_MASS_SCALE) scaled += ctn_model_link(f.m, f.list[k].index)->mass;
+    ck_assert(scaled > 0);
+    for (int w = 0; w < WORLDS; w++) {
+        ck_assert_msg(fabs(totals[w].mass - (mass + w * scaled)) < 1e-12 * totals[w].mass, "world %d: %g kg", w, totals[w].mass);
+        ck_assert(fabs(totals[w].kinetic - stats[w].kinetic_before) <= 1e-12 * (1 + totals[w].kinetic));
+        ck_assert(fabs(totals[w].spring - stats[w].spring_before) <= 1e-12 * (1 + totals[w].spring));
+    }
+    ctn_batch_free(b);
+    close_worlds(&f);
+}
+END_TEST
+
+START_TEST(what_is_refused)
+{
+    worlds f = open_worlds(100, 0, true);
+    ctn_error err = {0};
+    const size_t n = (size_t)f.cfg.parameter_count;
+    ctn_parameter list[2] = {{CTN_MASS_SCALE, 99}};
+    ctn_batch_config cfg = f.cfg;
+    cfg.parameters = list, cfg.parameter_count = 1;
+    ck_assert_ptr_null(ctn_batch_create(f.m, &cfg, &err));
+    ck_assert_msg(strstr(err.message, "parameters: mass_scale of link 99: there are links 0 to "), "%s", err.message);
+    list[0] = list[1] = (ctn_parameter){CTN_GRAVITY, 1}, cfg.parameter_count = 2;
+    ck_assert_ptr_null(ctn_batch_create(f.m, &cfg, &err));
+    ck_assert_str_eq(err.message, "parameters: gravity 1 is given twice");
+    list[0].index = 3;
+    ck_assert_ptr_null(ctn_batch_create(f.m, &cfg, &err));
+    ck_assert_str_eq(err.message, "parameters: gravity has the indices 0 to 2, found 3");
+
+    f.cfg.parameters = f.list;
+    ctn_batch *b = ctn_batch_create(f.m, &f.cfg, &err);
+    ck_assert_msg(b != NULL, "%s", err.message);
+    for (size_t k = 0; k < n; k++) {
+        if (f.list[k].kind != CTN_MASS_SCALE) continue;
+        f.values[2 * n + k] = 0;
+        ck_assert_int_eq(ctn_batch_set_parameters(b, f.values, &err), CTN_BAD_ARGUMENT);
+        ck_assert_msg(strstr(err.message, "world 2: mass_scale of link '") && strstr(err.message, "expected a positive number, found 0"),
+                      "%s", err.message);
+        break;
+    }
+    ctn_run what = {.steps = 3, .force = f.force, .control = steer};
+    ck_assert_int_eq(ctn_batch_run(b, &what, NULL, &err), CTN_BAD_ARGUMENT);
+    ck_assert_str_eq(err.message, "forces: give a table or a control, not both");
+    what = (ctn_run){.steps = 3, .horizon = f.horizon};
+    ck_assert_int_eq(ctn_batch_run(b, &what, NULL, &err), CTN_BAD_ARGUMENT);
+    ck_assert_str_eq(err.message, "horizon of world 1: expected 0 to 3 steps, found 5");
+    ctn_batch_free(b);
+    cfg = ctn_batch_config_default();
+    b = ctn_batch_create(f.m, &cfg, &err);
+    ck_assert_int_eq(ctn_batch_set_parameters(b, f.values, &err), CTN_BAD_ARGUMENT);
+    ctn_batch_free(b);
+    close_worlds(&f);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("worlds");
+    TCase *t = tcase_create("worlds");
+    tcase_set_timeout(t, 300);
+    tcase_add_loop_test(t, worlds_are_alone, 0, METHODS);
+    tcase_add_loop_test(t, control_is_the_table_it_makes, 1, METHODS);
+    tcase_add_test(t, parameters_are_those_of_scenes);
+    tcase_add_test(t, totals_are_of_each_world);
+    tcase_add_test(t, what_is_refused);
+    suite_add_tcase(s, t);
+    SRunner *runner = srunner_create(s);
+    srunner_run_all(runner, CK_ENV);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
