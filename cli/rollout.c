@@ -91,6 +91,10 @@ static int open_rollout(const arguments *args, rollout *r)
     r->seed = (uint64_t)seed;
     if (!ctn_scene_is_sampled(r->s.scene) && !args->value[OPT_QUIET])
         warning("%s has no `sample:` section: all worlds start from the same state", r->s.path);
+    const int64_t points = ctn_scene_grid(r->s.scene);
+    if (r->worlds % points && !args->value[OPT_QUIET])
+        warning("the grids of %s have %lld points: %ld worlds do not end with the last of them", r->s.path, (long long)points,
+                r->worlds);
     const long times = (r->steps + r->stride - 1) / r->stride + 1;
     if (times > 100000000) return usage_error("%ld states of each world are too many; give a larger --stride", times);
     r->times = (int)times;
@@ -134,7 +138,8 @@ static bool make_worlds(rollout *r, int count)
 {
     const size_t nq = (size_t)ctn_model_nq(r->s.model), nv = (size_t)ctn_model_nv(r->s.model);
     for (int w = 0; w < count; w++)
-        ctn_sample_state(r->s.scene, r->s.model, r->seed, r->done + w, r->row_q + (size_t)w * nq, r->row_v + (size_t)w * nv);
+        ctn_sample_state(r->s.scene, r->s.model, r->seed, r->done + w, r->worlds, r->row_q + (size_t)w * nq,
+                         r->row_v + (size_t)w * nv);
     ctn_batch_set_state(r->batch, r->row_q, r->row_v, 0, NULL);
     ctn_batch_step(r->batch, 0, r->total, NULL);
     keep_states(r, count, 0);

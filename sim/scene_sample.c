@@ -1,25 +1,36 @@
 /// `sample:`, how the initial states of many worlds spread about the scene's own.
 #include "sim/scene_reader.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_UNIFORM, KEY_NORMAL, SPREAD_KEYS };
-
-/// {uniform: [lo, hi]} or {normal: [mean, standard deviation]}
+/// {uniform: [lo, hi]}, {normal: [mean, standard deviation]}, {latin: [lo, hi]} or {grid: [lo, hi, number of values]}
 static bool read_spread(source *s, const node *n, scene_spread *spread)
 {
-    static const key keys[SPREAD_KEYS] = {{.name = "uniform"}, {.name = "normal"}};
-    const node *v[SPREAD_KEYS];
-    double x[2];
-    if (!read_keys(s, n, "a distribution", keys, SPREAD_KEYS, v)) return false;
-    if (!v[KEY_UNIFORM] == !v[KEY_NORMAL])
-        return bad_value(s, n, "expected one distribution: {uniform: [lo, hi]} or {normal: [mean, standard deviation]}");
-    const node *const given = v[KEY_UNIFORM] ? v[KEY_UNIFORM] : v[KEY_NORMAL];
-    if (!read_vector(s, given, 2, ANY_SIGN, x)) return false;
-    if (v[KEY_UNIFORM] && x[0] > x[1]) return bad_value(s, given, "expected [lo, hi] with lo <= hi, found [%g, %g]", x[0], x[1]);
-    if (v[KEY_NORMAL] && x[1] < 0) return bad_value(s, given->child->next, "expected a standard deviation >= 0, found %g", x[1]);
-    *spread = (scene_spread){v[KEY_UNIFORM] ? SPREAD_UNIFORM : SPREAD_NORMAL, x[0], x[1]};
+    enum { UNIFORM, NORMAL, LATIN, GRID, KEYS };
+    static const key keys[KEYS] = {{.name = "uniform"}, {.name = "normal"}, {.name = "latin"}, {.name = "grid"}};
+    const node *v[KEYS];
+    double x[3];
+    int kind = 0, given = 0, values = 1;
+    if (!read_keys(s, n, "a distribution", keys, KEYS, v)) return false;
+    for (int k = 0; k < KEYS; k++)
+        if (v[k]) kind = k, given++;
+    if (given != 1)
+        return bad_value(s, n,
+                         "expected one distribution: {uniform: [lo, hi]} or {normal: [mean, standard deviation]} or "
+                         "{latin: [lo, hi]} or {grid: [lo, hi, number of values]}");
+    if (!read_vector(s, v[kind], kind == GRID ? 3 : 2, ANY_SIGN, x)) return false;
+    if (kind == GRID && !read_whole(s, v[kind]->child->next->next, 1, INT_MAX, &values)) return false;
+    if (kind == NORMAL && x[1] < 0)
+        return bad_value(s, v[kind]->child->next, "expected a standard deviation >= 0, found %g", x[1]);
+    if (kind == GRID && x[0] > x[1])
+        return bad_value(s, v[kind], "expected [lo, hi, number of values] with lo <= hi, found [%g, %g, %d]", x[0], x[1], values);
+    if (kind != NORMAL && x[0] > x[1])
+        return bad_value(s, v[kind], "expected [lo, hi] with lo <= hi, found [%g, %g]", x[0], x[1]);
+    static const int kinds[KEYS] = {SPREAD_UNIFORM, SPREAD_NORMAL, SPREAD_LATIN, SPREAD_GRID};
+    *spread = (scene_spread){
+        .kind = kinds[kind], .values = values, .a = x[0], .b = x[1], .place = (int64_t)n->line << 32 | (unsigned)n->column};
     return true;
 }
 
@@ -45,7 +56,8 @@ static bool read_spreads(source *s, const node *n, scene_spread *spread)
             given[i] = value;
             const bool good = read_spread(s, value, &one);
             for (int k = 0; k < links && good; k++)
-                if (k == i || (i == links && !given[k])) spread[k] = one;
+                if ((k == i || (i == links && !given[k])) && joint_nv(scene->links[s->first_link + k].joint.type))
+                    spread[k] = one;
             ok = ok && good;
         }
     }
@@ -53,24 +65,79 @@ static bool read_spreads(source *s, const node *n, scene_spread *spread)
     return ok;
 }
 
+// ---- grids
+
+/// A grid of one entry of a section: that of `dofs` numbers.
+typedef struct {
+    scene_spread *spread;
+    int dofs;
+} grid;
+
+/// In the order of the file; of one distribution for all links, in that of the links.
+static int compare_grids(const void *a, const void *b)
+{
+    const scene_spread *const x = ((const grid *)a)->spread, *const y = ((const grid *)b)->spread;
+    if (x->place != y->place) return x->place < y->place ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/// All grids together are one of as many dimensions: says how many worlds apart the values of each follow each other.
+static bool number_grids(source *s, const node *n, scene_spread *const spread[SAMPLES], int64_t *points)
+{
+    const int64_t most = (int64_t)1 << 53;
+    const scene_link *const links = s->r->scene->links + s->first_link;
+    const int nlink = s->r->scene->nlink - s->first_link;
+    grid *grids = NULL;
+    size_t count = 0;
+    for (int pass = 0; pass < 2; pass++) {  // counts them, then notes them
+        count = 0;
+        for (int k = 0; k < SAMPLES; k++)
+            for (int l = 0; l < nlink && spread[k]; l++) {
+                if (spread[k][l].kind != SPREAD_GRID) continue;
+                if (grids) grids[count] = (grid){&spread[k][l], joint_nv(links[l].joint.type)};
+                count++;
+            }
+        if (!count) return true;
+        if (!grids) grids = malloc(count * sizeof *grids);
+        if (!grids) return out_of_memory(s);
+    }
+    qsort(grids, count, sizeof *grids, compare_grids);
+    bool ok = true;
+    for (size_t k = 0; k < count; k++) {
+        grids[k].spread->stride = *points;
+        for (int i = 0; i < grids[k].dofs && ok; i++) {
+            ok = *points <= most / grids[k].spread->values;
+            if (ok) *points *= grids[k].spread->values;
+        }
+    }
+    free(grids);
+    return ok || bad_value(s, n, "all grids together have more than 2^53 points; make fewer of them, or draw some by latin");
+}
+
 bool read_sample(source *s, const node *n)
 {
-    enum { SEED, Q, V, KEYS };
-    static const key keys[KEYS] = {[SEED] = {.name = "seed"}, [Q] = {.name = "q"}, [V] = {.name = "v"}};
+    enum { SEED = SAMPLES, KEYS };
+    static const key keys[KEYS] = {[SAMPLE_Q] = {.name = "q"}, [SAMPLE_V] = {.name = "v"}, [SEED] = {.name = "seed"}};
     const node *v[KEYS];
     if (!read_keys(s, n, "a sample", keys, KEYS, v)) return false;
-    const size_t links = (size_t)(s->r->scene->nlink - s->first_link);
+    ctn_scene *const scene = s->r->scene;
+    const size_t links = (size_t)(scene->nlink - s->first_link);
+    scene_spread *spread[SAMPLES] = {NULL};
     int seed = 0;
-    scene_spread *const q = calloc(links + 1, sizeof *q), *const w = calloc(links + 1, sizeof *w);
-    bool ok = q && w;
-    if (!ok) out_of_memory(s);
-    if (ok && v[SEED]) ok = read_whole(s, v[SEED], 0, 2147483647, &seed);
-    if (q && v[Q]) ok = read_spreads(s, v[Q], q) && ok;
-    if (w && v[V]) ok = read_spreads(s, v[V], w) && ok;
+    int64_t points = 1;
+    bool ok = true;
+    if (v[SEED]) ok = read_whole(s, v[SEED], 0, 2147483647, &seed);
+    for (int k = 0; k < SAMPLES; k++) {
+        if (!v[k]) continue;
+        spread[k] = calloc(links + 1, sizeof *spread[k]);
+        ok = (spread[k] ? read_spreads(s, v[k], spread[k]) : out_of_memory(s)) && ok;
+    }
+    ok = ok && number_grids(s, n, spread, &points);
     if (!ok || s->includer) {  // only the scene itself decides
-        free(q), free(w);
+        for (int k = 0; k < SAMPLES; k++) free(spread[k]);
         return ok;
     }
-    s->r->scene->seed = seed, s->r->scene->spread_q = q, s->r->scene->spread_v = w;
+    scene->sampled = true, scene->seed = seed, scene->grid = points;
+    memcpy(scene->spread, spread, sizeof spread);
     return true;
 }

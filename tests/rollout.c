@@ -96,7 +96,7 @@ START_TEST(a_world_is_the_same_in_any_company)
     size_t n;
     double *q = numbers("a.h5", "q", &n), *v = numbers("a.h5", "v", NULL), *time = numbers("a.h5", "time", NULL);
     ck_assert_uint_eq(n, WORLDS * TIMES * nq);
-    ctn_sample_state(scene, model, ctn_scene_seed(scene), 12, x, w);
+    ctn_sample_state(scene, model, ctn_scene_seed(scene), 12, WORLDS, x, w);
     ck_assert_int_eq(ctn_batch_set_state(b, x, w, 0, NULL), CTN_OK);
     for (int k = 0; k < TIMES; k++) {
         ctn_batch_state(b, x, w);
@@ -122,7 +122,7 @@ START_TEST(what_is_drawn)
     ck_assert_uint_eq(ctn_scene_seed(scene), 5);
     const ctn_link *head = ctn_model_link(model, 1), *arm = ctn_model_link(model, 3);
     for (int64_t w = 0; w < WORLDS; w++) {
-        ctn_sample_state(scene, model, 5, w, q, v);
+        ctn_sample_state(scene, model, 5, w, WORLDS, q, v);
         const double x[4] = {q[0] - start_q[0], q[arm->qadr], q[arm->qadr + 1], v[head->vadr + 2]};
         for (int k = 0; k < 4; k++) sum[k] += x[k], square[k] += x[k] * x[k];
         product += (x[1] - 0.3) * (x[2] - 0.3);
@@ -139,10 +139,10 @@ START_TEST(what_is_drawn)
     }
     ck_assert_msg(fabs(product / WORLDS) < 5 * 0.01 / 200, "degrees of freedom are drawn together: %g", product / WORLDS);
     double *other = calloc(nq, sizeof *q);
-    ctn_sample_state(scene, model, 5, 3, q, v);
-    ctn_sample_state(scene, model, 6, 3, other, v);
+    ctn_sample_state(scene, model, 5, 3, WORLDS, q, v);
+    ctn_sample_state(scene, model, 6, 3, WORLDS, other, v);
     ck_assert(memcmp(q, other, nq * sizeof *q));
-    ctn_sample_state(scene, model, 5, 3, other, v);
+    ctn_sample_state(scene, model, 5, 3, WORLDS, other, v);
     ck_assert(!memcmp(q, other, nq * sizeof *q));
     free(q), free(v), free(start_q), free(start_v), free(other);
 }

@@ -38,7 +38,7 @@ START_TEST(bad_files)
         rows++;
     }
     fclose(table);
-    ck_assert_int_eq(rows, 37);
+    ck_assert_int_eq(rows, 39);
 }
 END_TEST
 
@@ -146,6 +146,13 @@ static const struct {
     {TOP("sample: {q: {a: ^{uniform: [0, 1], normal: [0, 1]}, all: {uniform: ^[1, 0]}}}"),
      {"expected one distribution", "expected [lo, hi] with lo <= hi, found [1, 0]"}},
     {TOP("sample: {v: {a: {normal: [0, ^-1]}}}"), {"expected a standard deviation >= 0, found -1"}},
+    {TOP("sample: {q: {a: {latin: ^[1, 0]}}, v: {a: {grid: ^[1, 0, 3]}}}"),
+     {"sample.q.a.latin: expected [lo, hi] with lo <= hi, found [1, 0]",
+      "sample.v.a.grid: expected [lo, hi, number of values] with lo <= hi, found [1, 0, 3]"}},
+    {TOP("sample: {q: {a: {grid: ^[0, 1]}}, v: {a: {grid: [0, 1, ^0]}}}"),
+     {"sample.q.a.grid: expected 3 numbers, found 2", "sample.v.a.grid[2]: expected a whole number, 1 or more, found '0'"}},
+    {TOP("sample: ^{q: {a: {grid: [0, 1, 2000000000]}}, v: {a: {grid: [0, 1, 10000000]}}}"),
+     {"sample: all grids together have more than 2^53 points"}},
     {TOP("^camera: {}\n^controller: {}\n^search: {}\n^urdf: {file: a.urdf}"),
      {"camera: not available in this version", "controller: not available in this version",
       "search: not available in this version", "urdf: not available in this version"}},
