@@ -26,6 +26,7 @@ typedef struct {
     trajectories *file;
     double *q, *v;                 // [block][times][nq], [block][times][nv]
     double *row_q, *row_v;         // [block][nq], [block][nv]
+    double *tau;                   // [block][nv]: joint forces
     ctn_step_stats *total, *part;  // [block]
     double wall;
 } rollout;
@@ -106,8 +107,9 @@ static int open_rollout(const arguments *args, rollout *r)
     const size_t n = (size_t)r->block, t = (size_t)times;
     r->q = malloc(n * t * nq * sizeof *r->q + 1), r->v = malloc(n * t * nv * sizeof *r->v + 1);
     r->row_q = malloc(n * nq * sizeof *r->row_q + 1), r->row_v = malloc(n * nv * sizeof *r->row_v + 1);
+    r->tau = malloc(n * nv * sizeof *r->tau + 1);
     r->total = malloc(n * sizeof *r->total), r->part = malloc(n * sizeof *r->part);
-    if (!r->q || !r->v || !r->row_q || !r->row_v || !r->total || !r->part) return run_error("not enough memory");
+    if (!r->q || !r->v || !r->row_q || !r->row_v || !r->tau || !r->total || !r->part) return run_error("not enough memory");
     if ((status = make_batch(r, r->block)) != EXIT_OK) return status;
     const ctn_batch_config *const cfg = ctn_batch_configuration(r->batch);
     r->threads = cfg->threads, r->engine = cfg->engine;
@@ -118,7 +120,7 @@ static void close_rollout(rollout *r)
 {
     trajectories_close(r->file, NULL);
     ctn_batch_free(r->batch);
-    free(r->q), free(r->v), free(r->row_q), free(r->row_v), free(r->total), free(r->part);
+    free(r->q), free(r->v), free(r->row_q), free(r->row_v), free(r->tau), free(r->total), free(r->part);
     setup_close(&r->s);
 }
 
@@ -137,9 +139,13 @@ static void keep_states(rollout *r, int count, int k)
 static bool make_worlds(rollout *r, int count)
 {
     const size_t nq = (size_t)ctn_model_nq(r->s.model), nv = (size_t)ctn_model_nv(r->s.model);
-    for (int w = 0; w < count; w++)
-        ctn_sample_state(r->s.scene, r->s.model, r->seed, r->done + w, r->worlds, r->row_q + (size_t)w * nq,
-                         r->row_v + (size_t)w * nv);
+    bool forced = false;
+    for (int w = 0; w < count; w++) {
+        const size_t row = (size_t)w;
+        ctn_sample_state(r->s.scene, r->s.model, r->seed, r->done + w, r->worlds, r->row_q + row * nq, r->row_v + row * nv);
+        forced = ctn_sample_force(r->s.scene, r->s.model, r->seed, r->done + w, r->worlds, r->tau + row * nv);
+    }
+    ctn_batch_set_force(r->batch, forced ? r->tau : NULL);
     ctn_batch_set_state(r->batch, r->row_q, r->row_v, 0, NULL);
     ctn_batch_step(r->batch, 0, r->total, NULL);
     keep_states(r, count, 0);

@@ -1,10 +1,11 @@
-/// Random initial states. [Salmon, Moraes, Dror, Shaw 2011: Parallel random numbers: as easy as 1, 2, 3]
+/// Random initial states and joint forces. [Salmon, Moraes, Dror, Shaw 2011: Parallel random numbers: as easy as 1, 2, 3]
 #include "dynamics/model.h"
 #include "sim/scene.h"
 
 #include <Random123/philox.h>
 #include <catena/sample.h>
 #include <math.h>
+#include <string.h>
 
 /// What the numbers of a world depend on.
 typedef struct {
@@ -116,4 +117,12 @@ void ctn_sample_state(const ctn_scene *scene, const ctn_model *model, uint64_t s
         for (int i = 0; i < slides; i++) q[k->qadr + i] += d[i];
         if (turns) turn(q + k->qadr + slides, d + slides);
     }
+}
+
+bool ctn_sample_force(const ctn_scene *scene, const ctn_model *model, uint64_t seed, int64_t world, int64_t worlds, double *tau)
+{
+    const origin o = {seed, world, worlds};
+    memset(tau, 0, (size_t)model->nv * sizeof *tau);
+    for (int l = 0; l < scene->nlink; l++) draw_joint(scene, &model->links[l], l, &o, SAMPLE_FORCE, tau + model->links[l].vadr);
+    return scene->spread[SAMPLE_FORCE] != NULL;
 }

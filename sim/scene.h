@@ -50,8 +50,8 @@ typedef struct scene_link {
     const char *file;  // owned by the scene
 } scene_link;
 
-/// What `sample:` draws numbers for, each to be added to what the scene says.
-typedef enum sample_of { SAMPLE_Q, SAMPLE_V, SAMPLES } sample_of;
+/// What `sample:` draws numbers for.
+typedef enum sample_of { SAMPLE_Q, SAMPLE_V, SAMPLE_FORCE, SAMPLES } sample_of;
 
 /// How a number is drawn.
 typedef struct scene_spread {

@@ -1,4 +1,4 @@
-/// `sample:`, how the initial states of many worlds spread about the scene's own.
+/// `sample:`, how many worlds differ: their initial states, the forces on their joints.
 #include "sim/scene_reader.h"
 
 #include <limits.h>
@@ -34,7 +34,7 @@ static bool read_spread(source *s, const node *n, scene_spread *spread)
     return true;
 }
 
-/// `q` or `v`: distributions by the names of links, and for `all` others. spread [links of the file]
+/// `q`, `v` or `force`: distributions by the names of links, and for `all` others. spread [links of the file]
 static bool read_spreads(source *s, const node *n, scene_spread *spread)
 {
     const ctn_scene *const scene = s->r->scene;
@@ -117,7 +117,8 @@ static bool number_grids(source *s, const node *n, scene_spread *const spread[SA
 bool read_sample(source *s, const node *n)
 {
     enum { SEED = SAMPLES, KEYS };
-    static const key keys[KEYS] = {[SAMPLE_Q] = {.name = "q"}, [SAMPLE_V] = {.name = "v"}, [SEED] = {.name = "seed"}};
+    static const key keys[KEYS] = {
+        [SAMPLE_Q] = {.name = "q"}, [SAMPLE_V] = {.name = "v"}, [SAMPLE_FORCE] = {.name = "force"}, [SEED] = {.name = "seed"}};
     const node *v[KEYS];
     if (!read_keys(s, n, "a sample", keys, KEYS, v)) return false;
     ctn_scene *const scene = s->r->scene;

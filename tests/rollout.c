@@ -148,6 +148,36 @@ START_TEST(what_is_drawn)
 }
 END_TEST
 
+/// Sampled joint forces act on a world all along: it goes as in a batch of one with the same force.
+START_TEST(forces_act)
+{
+    enum { STEPS = 10, WORLDS = 5 };
+    char text[sizeof scene_text + 100];
+    ctn_error err;
+    snprintf(text, sizeof text, "%s  force: {all: {uniform: [-3, 3]}}\n", scene_text);
+    spit("forced.yaml", text);
+    outcome o = catena("rollout", "forced.yaml", "--worlds", "5", "--steps", "10", "--stride", "10", "--out", "f.h5");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    double *end = numbers("f.h5", "q", NULL), *q = calloc(nq, sizeof *q), *v = calloc(nv, sizeof *v), *tau = calloc(nv, sizeof *tau);
+    ctn_scene *const forced = ctn_scene_load("forced.yaml", &err);
+    const ctn_batch_config cfg = ctn_scene_config(scene);
+    for (int w = 0; w < WORLDS; w++) {
+        ctn_batch *const b = ctn_batch_create(model, &cfg, NULL);
+        ctn_sample_state(forced, model, 5, w, WORLDS, q, v);
+        ck_assert(ctn_sample_force(forced, model, 5, w, WORLDS, tau));
+        ctn_batch_set_state(b, q, v, 0, NULL);
+        ctn_batch_set_force(b, tau);
+        ctn_batch_step(b, STEPS, NULL, NULL);
+        ctn_batch_state(b, q, NULL);
+        ck_assert(!memcmp(q, end + (2 * (size_t)w + 1) * nq, nq * sizeof *q));
+        ctn_batch_free(b);
+    }
+    free(end), free(q), free(v), free(tau);
+    ctn_scene_free(forced);
+}
+END_TEST
+
 /// A signal: the worlds that are done are in the file, the others are marked.
 START_TEST(interrupted)
 {
@@ -225,6 +255,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, a_world_is_the_same_in_any_company);
     tcase_add_test(c, what_is_drawn);
+    tcase_add_test(c, forces_act);
     tcase_add_test(c, interrupted);
     tcase_add_test(c, frozen);
     tcase_add_loop_test(c, mistakes_are_named, 0, MISTAKES);

@@ -148,6 +148,28 @@ START_TEST(grids_are_complete)
 }
 END_TEST
 
+// ---- joint forces
+
+/// Zero where nothing is drawn; the numbers are neither those of q nor of v, and grids of forces count with the others.
+START_TEST(forces)
+{
+    double tau[DOFS], q[DOFS], v[DOFS];
+    sample("  q: {all: {uniform: [-1, 1]}}\n  v: {all: {uniform: [-1, 1]}}\n");
+    ck_assert(!ctn_sample_force(scene, model, 0, 0, 1, tau));
+    for (int k = 0; k < DOFS; k++) ck_assert_double_eq(tau[k], 0);
+    sample("  q: {all: {uniform: [-1, 1]}}\n  v: {all: {uniform: [-1, 1]}, c: {grid: [0, 1, 2]}}\n"
+           "  force: {b: {uniform: [-1, 1]}, c: {grid: [-2, 2, 3]}}\n");
+    ck_assert_int_eq(ctn_scene_grid(scene), 6);
+    for (int w = 0; w < 12; w++) {
+        ck_assert(ctn_sample_force(scene, model, 9, w, 12, tau));
+        ctn_sample_state(scene, model, 9, w, 12, q, v);
+        ck_assert_double_eq(tau[0], 0);
+        ck_assert_double_eq(tau[3], 2 * (w / 2 % 3) - 2);
+        for (int k = 1; k < 3; k++) ck_assert(fabs(tau[k]) < 1 && tau[k] != q[k] && tau[k] != v[k] && tau[k] != tau[3 - k]);
+    }
+}
+END_TEST
+
 // ---- random numbers
 
 /// Numbers of a world are the same whatever the order of worlds; of how many there are only strata depend.
@@ -201,6 +223,7 @@ int main(void)
     tcase_add_test(c, orders_are_alike);
     tcase_add_test(c, dimensions_are_unrelated);
     tcase_add_test(c, grids_are_complete);
+    tcase_add_test(c, forces);
     tcase_add_test(c, worlds_are_independent);
     tcase_add_test(c, random_numbers_stay);
     suite_add_tcase(s, c);

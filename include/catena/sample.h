@@ -1,4 +1,4 @@
-/// Initial states of many worlds, drawn as the `sample:` section of a scene says.
+/// Initial states of many worlds, and joint forces on them, drawn as the `sample:` section of a scene says.
 #ifndef CATENA_SAMPLE_H
 #define CATENA_SAMPLE_H
 
@@ -24,6 +24,11 @@ CTN_API int64_t ctn_scene_grid(const ctn_scene *scene);
 /// how many there are, but for Latin hypercubes, whose strata `worlds` decides. Takes no memory, whatever `worlds` is.
 CTN_API void ctn_sample_state(const ctn_scene *scene, const ctn_model *model, uint64_t seed, int64_t world, int64_t worlds,
                               double *q, double *v);
+
+/// The joint forces tau [nv] (N m, N) that act on world `world` of 0 .. worlds - 1 all along, for ctn_batch_set_force: zero where nothing is
+/// drawn. False if the section draws none at all. Arguments as above.
+CTN_API bool ctn_sample_force(const ctn_scene *scene, const ctn_model *model, uint64_t seed, int64_t world, int64_t worlds,
+                              double *tau);
 
 #ifdef __cplusplus
 }
