@@ -90,6 +90,8 @@ static int open_rollout(const arguments *args, rollout *r)
     if (!whole_option(args, OPT_SEED, 0, 9007199254740992, &seed)) return EXIT_USAGE;
     if ((status = plan_steps(args, &r->s, &r->steps)) != EXIT_OK) return status;
     r->seed = (uint64_t)seed;
+    if (ctn_scene_parameters(r->s.scene, r->s.model, NULL))
+        return usage_error("%s: sample.parameters: worlds cannot have parameters of their own yet; leave them out", r->s.path);
     if (!ctn_scene_is_sampled(r->s.scene) && !args->value[OPT_QUIET])
         warning("%s has no `sample:` section: all worlds start from the same state", r->s.path);
     const int64_t points = ctn_scene_grid(r->s.scene);

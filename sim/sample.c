@@ -1,4 +1,4 @@
-/// Random initial states and joint forces. [Salmon, Moraes, Dror, Shaw 2011: Parallel random numbers: as easy as 1, 2, 3]
+/// Random initial states, joint forces and parameters. [Salmon, Moraes, Dror, Shaw 2011: Parallel random numbers: as easy as 1, 2, 3]
 #include "dynamics/model.h"
 #include "sim/scene.h"
 
@@ -125,4 +125,32 @@ bool ctn_sample_force(const ctn_scene *scene, const ctn_model *model, uint64_t s
     memset(tau, 0, (size_t)model->nv * sizeof *tau);
     for (int l = 0; l < scene->nlink; l++) draw_joint(scene, &model->links[l], l, &o, SAMPLE_FORCE, tau + model->links[l].vadr);
     return scene->spread[SAMPLE_FORCE] != NULL;
+}
+
+int ctn_scene_parameters(const ctn_scene *scene, const ctn_model *model, ctn_parameter *list)
+{
+    int count = 0;
+    for (int kind = CTN_GRAVITY; kind <= CTN_LIMIT_DAMPING; kind++) {
+        const scene_spread *const s = scene->spread[SAMPLE_PARAMETER + kind];
+        const int slots = kind == CTN_GRAVITY ? 3 : model->nlink;
+        for (int i = 0; s && i < slots; i++) {
+            if (!s[i].kind) continue;
+            if (list) list[count] = (ctn_parameter){(ctn_parameter_kind)kind, i};
+            count++;
+        }
+    }
+    return count;
+}
+
+void ctn_sample_parameters(const ctn_scene *scene, const ctn_model *model, uint64_t seed, int64_t world, int64_t worlds,
+                           double *values)
+{
+    const origin o = {seed, world, worlds};
+    for (int kind = CTN_GRAVITY; kind <= CTN_LIMIT_DAMPING; kind++) {
+        const sample_of what = (sample_of)(SAMPLE_PARAMETER + kind);
+        const scene_spread *const s = scene->spread[what];
+        const int slots = kind == CTN_GRAVITY ? 3 : model->nlink;
+        for (int i = 0; s && i < slots; i++)
+            if (s[i].kind) *values++ = draw(&s[i], &o, i, 0, what);
+    }
 }

@@ -5,6 +5,7 @@
 
 #include <catena/batch.h>
 #include <catena/model.h>
+#include <catena/parameters.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -50,8 +51,14 @@ typedef struct scene_link {
     const char *file;  // owned by the scene
 } scene_link;
 
-/// What `sample:` draws numbers for.
-typedef enum sample_of { SAMPLE_Q, SAMPLE_V, SAMPLE_FORCE, SAMPLES } sample_of;
+/// What `sample:` draws numbers for; a kind of parameters is SAMPLE_PARAMETER + ctn_parameter_kind.
+typedef enum sample_of {
+    SAMPLE_Q,
+    SAMPLE_V,
+    SAMPLE_FORCE,
+    SAMPLE_PARAMETER,
+    SAMPLES = SAMPLE_PARAMETER + CTN_LIMIT_DAMPING + 1
+} sample_of;
 
 /// How a number is drawn.
 typedef struct scene_spread {
@@ -73,7 +80,7 @@ struct ctn_scene {
     int nlink, nq, nv;
     bool sampled;                   // there is a section `sample:`
     int seed;                       // of it
-    scene_spread *spread[SAMPLES];  // [nlink], every degree of freedom of a joint alike; NULL: nothing is drawn
+    scene_spread *spread[SAMPLES];  // [nlink], every degree of freedom of a joint alike; gravity [3]; NULL: nothing is drawn
     int64_t grid;                   // worlds after which the grids start again, 1 without
     char **files;                   // every file read, [0] = path
     char **texts;                   // what they said

@@ -1,7 +1,8 @@
-/// `sample:`, how many worlds differ: their initial states, the forces on their joints.
+/// `sample:`, how many worlds differ: their initial states, the forces on their joints, their parameters.
 #include "sim/scene_reader.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,8 +35,46 @@ static bool read_spread(source *s, const node *n, scene_spread *spread)
     return true;
 }
 
-/// `q`, `v` or `force`: distributions by the names of links, and for `all` others. spread [links of the file]
-static bool read_spreads(source *s, const node *n, scene_spread *spread)
+// ---- what is drawn
+
+enum { PARAMETERS = SAMPLES - SAMPLE_PARAMETER };
+
+/// What there is to say against drawing `what` for a link with this joint; NULL: nothing.
+static const char *objection(sample_of what, const scene_joint *j)
+{
+    const bool limited = j->limited[0] || j->limited[1] || j->limited[2];
+    if (what == SAMPLE_PARAMETER + CTN_MASS_SCALE) return NULL;
+    if (j->type == CTN_FIXED) return "the joint of this link is fixed: there is nothing to draw";
+    if (what < SAMPLE_PARAMETER || what == SAMPLE_PARAMETER + CTN_DAMPING) return NULL;
+    if (j->type == CTN_FREE) return "the joint of this link is free: of a joint's parameters it has damping alone";
+    if (j->type == CTN_BALL && what == SAMPLE_PARAMETER + CTN_REST)
+        return "the joint of this link is a ball: its rest is no number";
+    if (j->type == CTN_BALL && what == SAMPLE_PARAMETER + CTN_LIMIT_LOWER)
+        return "the joint of this link is a ball: it has no lower limit";
+    if (what >= SAMPLE_PARAMETER + CTN_LIMIT_LOWER && !limited) return "the joint of this link has no limits";
+    return NULL;
+}
+
+/// Whether a distribution of a parameter gives numbers that a link with this joint can have. Those of a normal one that go astray are
+/// found when they are drawn; here its mean must be possible.
+static bool check_range(source *s, const node *n, sample_of what, const scene_joint *j, const scene_spread *spread)
+{
+    static const number_sign signs[SAMPLES] = {
+        [SAMPLE_PARAMETER + CTN_MASS_SCALE] = POSITIVE,      [SAMPLE_PARAMETER + CTN_ARMATURE] = NOT_NEGATIVE,
+        [SAMPLE_PARAMETER + CTN_DAMPING] = NOT_NEGATIVE,     [SAMPLE_PARAMETER + CTN_STIFFNESS] = NOT_NEGATIVE,
+        [SAMPLE_PARAMETER + CTN_LIMIT_STIFFNESS] = POSITIVE, [SAMPLE_PARAMETER + CTN_LIMIT_DAMPING] = NOT_NEGATIVE};
+    const bool cone = j->type == CTN_BALL && what == SAMPLE_PARAMETER + CTN_LIMIT_UPPER;
+    const double most = spread->kind == SPREAD_NORMAL ? spread->a : spread->b;
+    if (cone && !(spread->a > 0 && most <= M_PI))
+        return bad_value(s, n, "expected angles in (0, pi], as it is a ball joint, found %g to %g", spread->a, most);
+    const bool bad = signs[what] == POSITIVE ? spread->a <= 0 : signs[what] == NOT_NEGATIVE && spread->a < 0;
+    if (!bad) return true;
+    return bad_value(s, n, "expected numbers %s 0, found %g as their %s", signs[what] == POSITIVE ? ">" : ">=", spread->a,
+                     spread->kind == SPREAD_NORMAL ? "mean" : "least");
+}
+
+/// Distributions by the names of links, and for `all` others. spread [links of the file]
+static bool read_spreads(source *s, const node *n, sample_of what, scene_spread *spread)
 {
     const ctn_scene *const scene = s->r->scene;
     const int links = scene->nlink - s->first_link;
@@ -49,19 +88,60 @@ static bool read_spreads(source *s, const node *n, scene_spread *spread)
         scene_spread one;
         if (link < 0) {
             if (s->r->names_known) ok = bad_key(s, value, "no link is called '%s'", printable(name).text);
-        } else if (given[i]) ok = bad_key(s, value, "given twice; first in line %d", given[i]->key->line);
-        else if (link < scene->nlink && !joint_nv(scene->links[link].joint.type))
-            ok = bad_key(s, value, "the joint of this link is fixed: there is nothing to draw");
+            continue;
+        }
+        const char *const against = link < scene->nlink ? objection(what, &scene->links[link].joint) : NULL;
+        if (given[i]) ok = bad_key(s, value, "given twice; first in line %d", given[i]->key->line);
+        else if (against) ok = bad_key(s, value, "%s", against);
         else {
             given[i] = value;
-            const bool good = read_spread(s, value, &one);
-            for (int k = 0; k < links && good; k++)
-                if ((k == i || (i == links && !given[k])) && joint_nv(scene->links[s->first_link + k].joint.type))
-                    spread[k] = one;
+            bool good = read_spread(s, value, &one);
+            for (int k = 0; k < links && good; k++) {
+                const scene_joint *const joint = &scene->links[s->first_link + k].joint;
+                if ((k != i && (i != links || given[k])) || objection(what, joint)) continue;
+                good = check_range(s, value, what, joint, &one);
+                spread[k] = one;
+            }
             ok = ok && good;
         }
     }
     free(given);
+    return ok;
+}
+
+static bool read_gravity(source *s, const node *n, scene_spread spread[3])
+{
+    static const key keys[3] = {{.name = "x"}, {.name = "y"}, {.name = "z"}};
+    const node *v[3];
+    if (!read_keys(s, n, "a gravity", keys, 3, v)) return false;
+    bool ok = true;
+    for (int k = 0; k < 3; k++)
+        if (v[k]) ok = read_spread(s, v[k], &spread[k]) && ok;
+    return ok;
+}
+
+/// How many things `what` may be drawn for.
+static int slots(const source *s, sample_of what)
+{
+    return what == SAMPLE_PARAMETER + CTN_GRAVITY ? 3 : s->r->scene->nlink - s->first_link;
+}
+
+static bool read_section(source *s, const node *n, sample_of what, scene_spread **spread)
+{
+    *spread = calloc((size_t)slots(s, what) + 1, sizeof **spread);
+    if (!*spread) return out_of_memory(s);
+    return what == SAMPLE_PARAMETER + CTN_GRAVITY ? read_gravity(s, n, *spread) : read_spreads(s, n, what, *spread);
+}
+
+static bool read_parameters(source *s, const node *n, scene_spread *spread[PARAMETERS])
+{
+    key keys[PARAMETERS] = {{0}};
+    const node *v[PARAMETERS];
+    for (int k = 0; k < PARAMETERS; k++) keys[k].name = ctn_parameter_name((ctn_parameter_kind)k);
+    if (!read_keys(s, n, "parameters", keys, PARAMETERS, v)) return false;
+    bool ok = true;
+    for (int k = 0; k < PARAMETERS; k++)
+        if (v[k]) ok = read_section(s, v[k], (sample_of)(SAMPLE_PARAMETER + k), &spread[k]) && ok;
     return ok;
 }
 
@@ -86,15 +166,14 @@ static bool number_grids(source *s, const node *n, scene_spread *const spread[SA
 {
     const int64_t most = (int64_t)1 << 53;
     const scene_link *const links = s->r->scene->links + s->first_link;
-    const int nlink = s->r->scene->nlink - s->first_link;
     grid *grids = NULL;
     size_t count = 0;
     for (int pass = 0; pass < 2; pass++) {  // counts them, then notes them
         count = 0;
         for (int k = 0; k < SAMPLES; k++)
-            for (int l = 0; l < nlink && spread[k]; l++) {
+            for (int l = 0; spread[k] && l < slots(s, (sample_of)k); l++) {
                 if (spread[k][l].kind != SPREAD_GRID) continue;
-                if (grids) grids[count] = (grid){&spread[k][l], joint_nv(links[l].joint.type)};
+                if (grids) grids[count] = (grid){&spread[k][l], k < SAMPLE_PARAMETER ? joint_nv(links[l].joint.type) : 1};
                 count++;
             }
         if (!count) return true;
@@ -116,23 +195,23 @@ static bool number_grids(source *s, const node *n, scene_spread *const spread[SA
 
 bool read_sample(source *s, const node *n)
 {
-    enum { SEED = SAMPLES, KEYS };
-    static const key keys[KEYS] = {
-        [SAMPLE_Q] = {.name = "q"}, [SAMPLE_V] = {.name = "v"}, [SAMPLE_FORCE] = {.name = "force"}, [SEED] = {.name = "seed"}};
+    enum { SEED = SAMPLE_PARAMETER + 1, KEYS };
+    static const key keys[KEYS] = {[SAMPLE_Q] = {.name = "q"},
+                                   [SAMPLE_V] = {.name = "v"},
+                                   [SAMPLE_FORCE] = {.name = "force"},
+                                   [SAMPLE_PARAMETER] = {.name = "parameters"},
+                                   [SEED] = {.name = "seed"}};
     const node *v[KEYS];
     if (!read_keys(s, n, "a sample", keys, KEYS, v)) return false;
     ctn_scene *const scene = s->r->scene;
-    const size_t links = (size_t)(scene->nlink - s->first_link);
     scene_spread *spread[SAMPLES] = {NULL};
     int seed = 0;
     int64_t points = 1;
     bool ok = true;
     if (v[SEED]) ok = read_whole(s, v[SEED], 0, 2147483647, &seed);
-    for (int k = 0; k < SAMPLES; k++) {
-        if (!v[k]) continue;
-        spread[k] = calloc(links + 1, sizeof *spread[k]);
-        ok = (spread[k] ? read_spreads(s, v[k], spread[k]) : out_of_memory(s)) && ok;
-    }
+    for (int k = 0; k < SAMPLE_PARAMETER; k++)
+        if (v[k]) ok = read_section(s, v[k], (sample_of)k, &spread[k]) && ok;
+    if (v[SAMPLE_PARAMETER]) ok = read_parameters(s, v[SAMPLE_PARAMETER], spread + SAMPLE_PARAMETER) && ok;
     ok = ok && number_grids(s, n, spread, &points);
     if (!ok || s->includer) {  // only the scene itself decides
         for (int k = 0; k < SAMPLES; k++) free(spread[k]);

@@ -170,6 +170,67 @@ START_TEST(forces)
 }
 END_TEST
 
+// ---- parameters
+
+/// What there is to draw for: `all` stands for the links that have the parameter and are not named; in the order of kinds and links.
+START_TEST(parameters_are_listed)
+{
+    static const ctn_parameter want[] = {{CTN_GRAVITY, 2},    {CTN_MASS_SCALE, 0}, {CTN_MASS_SCALE, 1}, {CTN_MASS_SCALE, 2},
+                                         {CTN_MASS_SCALE, 3}, {CTN_ARMATURE, 0},   {CTN_ARMATURE, 2},   {CTN_ARMATURE, 3},
+                                         {CTN_DAMPING, 2},    {CTN_LIMIT_UPPER, 3}};
+    enum { COUNT = sizeof want / sizeof *want };
+    ctn_parameter list[COUNT + 1];
+    double values[COUNT + 1];
+    sample("  parameters:\n"
+           "    limit_upper: {all: {uniform: [6, 7]}}\n"
+           "    gravity: {z: {grid: [-10, -9, 3]}}\n"
+           "    damping: {b: {normal: [0.5, 0]}}\n"
+           "    mass_scale: {plate: {uniform: [2, 3]}, all: {uniform: [1, 1.5]}}\n"
+           "    armature: {all: {latin: [4, 5]}}\n");
+    ck_assert_int_eq(ctn_scene_parameters(scene, model, NULL), COUNT);
+    ck_assert_int_eq(ctn_scene_parameters(scene, model, list), COUNT);
+    for (int k = 0; k < COUNT; k++)
+        ck_assert_msg(list[k].kind == want[k].kind && list[k].index == want[k].index, "%d: %s %d", k,
+                      ctn_parameter_name(list[k].kind), list[k].index);
+    static const double least[COUNT] = {-10, 1, 2, 1, 1, 4, 4, 4, 0.5, 6}, most[COUNT] = {-9, 1.5, 3, 1.5, 1.5, 5, 5, 5, 0.5, 7};
+    for (int w = 0; w < 30; w++) {
+        values[COUNT] = 77;
+        ctn_sample_parameters(scene, model, 1, w, 30, values);
+        ck_assert_double_eq(values[0], -10 + 0.5 * (w % 3));
+        for (int k = 0; k < COUNT; k++) {
+            ck_assert(values[k] >= least[k] && values[k] <= most[k]);
+            for (int i = 1; i < k && k != 8; i++)
+                ck_assert(fmod(values[k], 0.5) != fmod(values[i], 0.5));  // numbers of their own
+        }
+        ck_assert_double_eq(values[COUNT], 77);
+    }
+    sample("  q: {all: {uniform: [0, 1]}}\n");
+    ck_assert_int_eq(ctn_scene_parameters(scene, model, NULL), 0);
+    ck_assert_str_eq(ctn_parameter_name(CTN_LIMIT_DAMPING), "limit_damping");
+    ck_assert_ptr_null(ctn_parameter_name((ctn_parameter_kind)(CTN_LIMIT_DAMPING + 1)));
+}
+END_TEST
+
+/// Parameters have numbers of their own, a Latin hypercube too, and their grids count with the others.
+START_TEST(parameters_are_drawn_apart)
+{
+    double x[4];
+    sample("  q: {a: {grid: [0, 1, 2]}}\n  parameters: {mass_scale: {all: {latin: [1, 2]}}, gravity: {x: {grid: [0, 3, 4]}}}\n");
+    ck_assert_int_eq(ctn_scene_grid(scene), 8);
+    bool hit[4][8] = {{0}};
+    for (int w = 0; w < 8; w++) {
+        double values[5];
+        ctn_sample_parameters(scene, model, 1, w, 8, values);
+        ck_assert_double_eq(values[0], w / 2);
+        ck_assert_double_eq(drawn(1, w, 8, 0), w % 2);
+        for (int k = 0; k < 4; k++) hit[k][(int)(8 * (values[k + 1] - 1))] = true;
+        if (w == 0) memcpy(x, values + 1, sizeof x);
+    }
+    for (int k = 0; k < 32; k++) ck_assert(hit[k / 8][k % 8]);
+    ck_assert(x[0] != x[1] && x[1] != x[2] && x[2] != x[3]);
+}
+END_TEST
+
 // ---- random numbers
 
 /// Numbers of a world are the same whatever the order of worlds; of how many there are only strata depend.
@@ -224,6 +285,8 @@ int main(void)
     tcase_add_test(c, dimensions_are_unrelated);
     tcase_add_test(c, grids_are_complete);
     tcase_add_test(c, forces);
+    tcase_add_test(c, parameters_are_listed);
+    tcase_add_test(c, parameters_are_drawn_apart);
     tcase_add_test(c, worlds_are_independent);
     tcase_add_test(c, random_numbers_stay);
     suite_add_tcase(s, c);

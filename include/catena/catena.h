@@ -6,6 +6,7 @@
 #include <catena/derivatives.h>
 #include <catena/dynamics.h>
 #include <catena/model.h>
+#include <catena/parameters.h>
 #include <catena/record.h>
 #include <catena/sample.h>
 #include <catena/scene.h>

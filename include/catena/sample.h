@@ -1,8 +1,9 @@
-/// Initial states of many worlds, and joint forces on them, drawn as the `sample:` section of a scene says.
+/// Initial states of many worlds, joint forces on them and their parameters, drawn as the `sample:` section of a scene says.
 #ifndef CATENA_SAMPLE_H
 #define CATENA_SAMPLE_H
 
 #include <catena/model.h>
+#include <catena/parameters.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,6 +30,14 @@ CTN_API void ctn_sample_state(const ctn_scene *scene, const ctn_model *model, ui
 /// drawn. False if the section draws none at all. Arguments as above.
 CTN_API bool ctn_sample_force(const ctn_scene *scene, const ctn_model *model, uint64_t seed, int64_t world, int64_t worlds,
                               double *tau);
+
+/// The parameters that the section draws, by kind and then by index, into `list` (NULL: none); returns how many there are.
+CTN_API int ctn_scene_parameters(const ctn_scene *scene, const ctn_model *model, ctn_parameter *list);
+
+/// Their values in world `world` of 0 .. worlds - 1, in the same order, into `values` [as many]: these are the parameters themselves, not
+/// to be added to the scene's. Normal distributions can give values that the parameter cannot have. Arguments as above.
+CTN_API void ctn_sample_parameters(const ctn_scene *scene, const ctn_model *model, uint64_t seed, int64_t world, int64_t worlds,
+                                   double *values);
 
 #ifdef __cplusplus
 }
