@@ -37,6 +37,8 @@ static const struct {
     [OPT_EVERY] = {"every", 0, "N", "record every N steps (default 1)"},
     [OPT_STRIDE] = {"stride", 0, "N", "write the state every N steps (default 1)"},
     [OPT_SEED] = {"seed", 0, "N", "of the random numbers (default: that of the scene's sample section, or 0)"},
+    [OPT_STARTS] = {"starts", 0, "FILE", "initial states of the worlds: .csv, or .h5 with q and v, also of an earlier rollout"},
+    [OPT_CONTROLS] = {"controls", 0, "FILE", "joint forces by step: .csv, or .h5 with tau, also by world"},
     [OPT_PLOT] = {"plot", 0, "FILE", NULL},
     [OPT_ALL] = {"all", 'a', NULL, "print all links, however many"},
     [OPT_JSON] = {"json", 0, NULL, "print one JSON object on standard output instead of text"},

@@ -26,6 +26,8 @@ enum option_id {
     OPT_EVERY,
     OPT_STRIDE,
     OPT_SEED,
+    OPT_STARTS,
+    OPT_CONTROLS,
     OPT_PLOT,
     OPT_ALL,
     OPT_JSON,

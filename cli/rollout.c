@@ -1,8 +1,11 @@
 /// `catena rollout`: many worlds from sampled initial states into one file, some of them at a time.
 #include "cli/commands.h"
+#include "cli/controls.h"
 #include "cli/message.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
+#include "cli/starts.h"
+#include "sim/scene.h"
 #include "sim/trajectories.h"
 
 #include <catena/catena.h>
@@ -11,12 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 enum { BLOCK_BYTES = 64 << 20, BLOCK_WORLDS = 4096 };  // of states in memory; worlds at a time at most
 
 typedef struct {
     setup s;
     const char *out;
+    starts *starts;      // NULL: none
+    controls *controls;  // NULL: none
     uint64_t seed;
     long worlds, done, steps, stride, frozen, fallen;
     int times, block;    // states of a world; worlds at a time
@@ -53,6 +59,8 @@ static int open_file(const arguments *args, rollout *r)
                                       &(trajectories_head){.scene = r->s.scene,
                                                            .batch = r->batch,
                                                            .command = line,
+                                                           .starts = args->value[OPT_STARTS],
+                                                           .controls = args->value[OPT_CONTROLS],
                                                            .seed = r->seed,
                                                            .worlds = r->worlds,
                                                            .times = r->times,
@@ -64,6 +72,30 @@ static int open_file(const arguments *args, rollout *r)
     if (r->file) return EXIT_OK;
     status_error(&err, "");
     return EXIT_RUN;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/// Opens the files of initial states and of joint forces; they say how many worlds there are if --worlds does not.
+static int open_inputs(const arguments *args, rollout *r)
+{
+    static const enum option_id inputs[] = {OPT_STARTS, OPT_CONTROLS};
+    const char *const start = args->value[OPT_STARTS], *const control = args->value[OPT_CONTROLS];
+    int64_t worlds = args->value[OPT_WORLDS] ? r->worlds : 0;
+    int status = EXIT_OK;
+    for (int k = 0; k < 2; k++)
+        if (args->value[inputs[k]] && same_file(args->value[inputs[k]], r->out))
+            return usage_error("--out: %s is the file of %s, and would be lost", r->out, option_name(inputs[k]));
+    if (start) status = starts_open(start, r->s.model, &worlds, &r->starts);
+    if (control && status == EXIT_OK) status = controls_open(control, r->s.model, &worlds, r->steps, &r->controls);
+    if (worlds) r->worlds = (long)worlds;
+    if (r->controls && r->s.scene->spread[SAMPLE_FORCE])
+        return usage_error("--controls: the scene draws joint forces too, by `force` of its `sample`; leave one of them out");
+    return status;
 }
 
 static int make_batch(rollout *r, int worlds)
@@ -92,7 +124,8 @@ static int open_rollout(const arguments *args, rollout *r)
     r->seed = (uint64_t)seed;
     if (ctn_scene_parameters(r->s.scene, r->s.model, NULL))
         return usage_error("%s: sample.parameters: worlds cannot have parameters of their own yet; leave them out", r->s.path);
-    if (!ctn_scene_is_sampled(r->s.scene) && !args->value[OPT_QUIET])
+    if ((status = open_inputs(args, r)) != EXIT_OK) return status;
+    if (!ctn_scene_is_sampled(r->s.scene) && !r->starts && !args->value[OPT_QUIET])
         warning("%s has no `sample:` section: all worlds start from the same state", r->s.path);
     const int64_t points = ctn_scene_grid(r->s.scene);
     if (r->worlds % points && !args->value[OPT_QUIET])
@@ -121,6 +154,7 @@ static int open_rollout(const arguments *args, rollout *r)
 static void close_rollout(rollout *r)
 {
     trajectories_close(r->file, NULL);
+    starts_close(r->starts), controls_close(r->controls);
     ctn_batch_free(r->batch);
     free(r->q), free(r->v), free(r->row_q), free(r->row_v), free(r->tau), free(r->total), free(r->part);
     setup_close(&r->s);
@@ -137,9 +171,10 @@ static void keep_states(rollout *r, int count, int k)
     }
 }
 
-/// Makes worlds r->done .. + count - 1 from beginning to end. Returns false if a signal came in between.
-static bool make_worlds(rollout *r, int count)
+/// Puts worlds r->done .. + count - 1 to their starts, as drawn or out of the file. Returns an exit status.
+static int start_worlds(rollout *r, int count)
 {
+    ctn_error err;
     const size_t nq = (size_t)ctn_model_nq(r->s.model), nv = (size_t)ctn_model_nv(r->s.model);
     bool forced = false;
     for (int w = 0; w < count; w++) {
@@ -147,23 +182,38 @@ static bool make_worlds(rollout *r, int count)
         ctn_sample_state(r->s.scene, r->s.model, r->seed, r->done + w, r->worlds, r->row_q + row * nq, r->row_v + row * nv);
         forced = ctn_sample_force(r->s.scene, r->s.model, r->seed, r->done + w, r->worlds, r->tau + row * nv);
     }
+    const int status = r->starts ? starts_read(r->starts, r->done, count, r->row_q, r->row_v) : EXIT_OK;
+    if (status != EXIT_OK) return status;
     ctn_batch_set_force(r->batch, forced ? r->tau : NULL);
-    ctn_batch_set_state(r->batch, r->row_q, r->row_v, 0, NULL);
+    if (ctn_batch_set_state(r->batch, r->row_q, r->row_v, 0, &err) == CTN_OK) return EXIT_OK;
+    return usage_error("%s: sample: of the worlds from %ld on, %s", r->s.path, r->done, err.message);
+}
+
+/// Makes these worlds from beginning to end; `whole` becomes false if a signal comes in between. Returns an exit status.
+static int make_worlds(rollout *r, int count, bool *whole)
+{
     ctn_batch_step(r->batch, 0, r->total, NULL);
     keep_states(r, count, 0);
     for (int k = 1; k < r->times; k++) {
-        if (stop_asked()) return false;
-        ctn_batch_step(r->batch, steps_after(r, k - 1), r->part, NULL);
+        int status = EXIT_OK;
+        *whole = !stop_asked();
+        if (!*whole) return EXIT_OK;
+        if (r->controls)
+            status =
+                controls_step(r->controls, r->batch, r->done, count, (long)(k - 1) * r->stride, steps_after(r, k - 1), r->part);
+        else ctn_batch_step(r->batch, steps_after(r, k - 1), r->part, NULL);
+        if (status != EXIT_OK) return status;
         for (int w = 0; w < count; w++) ctn_step_stats_add(&r->total[w], &r->part[w]);
         keep_states(r, count, k);
     }
     for (int w = 0; w < count; w++) r->frozen += r->total[w].frozen != CTN_RUNNING, r->fallen += r->total[w].fallbacks > 0;
-    return true;
+    return EXIT_OK;
 }
 
 static int make_all(rollout *r, bool quiet)
 {
     ctn_error err;
+    bool whole = true;
     int status = EXIT_OK;
     progress bar = progress_start(quiet);
     const double start = wall_clock();
@@ -172,7 +222,9 @@ static int make_all(rollout *r, bool quiet)
         const long left = r->worlds - r->done;
         const int count = (int)(left < r->block ? left : r->block);
         if (count < r->s.cfg.worlds) status = make_batch(r, count);
-        if (status != EXIT_OK || !make_worlds(r, count)) break;
+        if (status == EXIT_OK) status = start_worlds(r, count);
+        if (status == EXIT_OK) status = make_worlds(r, count, &whole);
+        if (status != EXIT_OK || !whole) break;
         if (trajectories_put(r->file, r->done, count, r->q, r->v, r->total, &err) != CTN_OK) {
             status_error(&err, "");
             status = EXIT_RUN;
@@ -228,15 +280,17 @@ const command command_rollout = {
     .most = 1,
     .does = "Steps many worlds from sampled initial states into one file.",
     .about = "World i starts from what the scene's `sample:` section draws for it: it is the same whatever\n"
-             "other worlds there are, on any engine and number of threads. The file has arrays\n"
+             "other worlds there are, on any engine and number of threads. --starts and --controls take\n"
+             "initial states and joint forces from files instead. The file that it writes has arrays\n"
              "[world][time][...]; docs/rollouts.md says how to read it.\n"
              "Ctrl-C ends the run in good order: the file keeps the worlds that are done.\n"
              "Exit status: 0 success; 1 a world froze, the run was interrupted, or the file could not be\n"
              "written; 2 bad usage or a bad scene.\n",
-    .takes = TAKES_METHOD | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_STRIDE) | TAKES(OPT_SEED) | TAKES(OPT_OUT) |
-             TAKES(OPT_QUIET),
+    .takes = TAKES_METHOD | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_STRIDE) | TAKES(OPT_SEED) | TAKES(OPT_STARTS) |
+             TAKES(OPT_CONTROLS) | TAKES(OPT_OUT) | TAKES(OPT_QUIET),
     .out = "the file: .h5 or .hdf5",
     .examples = "  catena rollout scenes/chain10-sampled.yaml --worlds 1000 --out chains.h5\n"
-                "  catena rollout scenes/chain10-sampled.yaml --worlds 1000 --stride 10 --seed 7 --out chains.h5\n",
+                "  catena rollout scenes/chain10-sampled.yaml --worlds 1000 --stride 10 --seed 7 --out chains.h5\n"
+                "  catena rollout scenes/chain10-sampled.yaml --starts chains.h5 --controls forces.h5 --out more.h5\n",
     .main = rollout_main,
 };
