@@ -5,6 +5,7 @@
 #include "cli/tables.h"
 #include "sim/hdf5_table.h"
 #include "sim/model.h"
+#include "sim/record.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,28 @@ static ctn_status read_csv(starts *s, int64_t first, int count, double *q, doubl
 
 // ---- HDF5
 
+/// A file that names its coordinates, as that of a rollout does, must have those of the scene.
+static int check_names(const starts *s, const hdf5_table *t)
+{
+    int64_t count;
+    size_t width;
+    char *const texts = hdf5_table_texts(t, "model/q_name", &count, &width), name[280];
+    int status = EXIT_OK;
+    for (int l = 0; texts && l < ctn_model_nlink(s->model) && status == EXIT_OK; l++) {
+        const ctn_link *const link = ctn_model_link(s->model, l);
+        for (int i = 0; i < link->nq && link->qadr + i < count && status == EXIT_OK; i++) {
+            const char *const found = texts + (size_t)(link->qadr + i) * width;
+            coordinate_name(link, i, name, sizeof name);
+            if (strlen(name) > width || strncmp(name, found, width))
+                status = usage_error("%s: is of another scene: its coordinate %d is called '%.*s', here it is '%s'; take a file "
+                                     "without model/q_name if these are the same",
+                                     s->path, link->qadr + i, (int)width, found, name);
+        }
+    }
+    free(texts);
+    return status;
+}
+
 static int open_hdf5(starts *s)
 {
     ctn_error err;
@@ -83,7 +106,7 @@ static int open_hdf5(starts *s)
         if (t && hdf5_table_rank(t) == 3 && hdf5_table_size(t, 1) == 0)
             return usage_error("%s: %s has no states: its second dimension is 0", s->path, k ? "v" : "q");
     }
-    return EXIT_OK;
+    return check_names(s, any);
 }
 
 /// The last states of some worlds.

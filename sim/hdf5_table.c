@@ -107,6 +107,26 @@ bool hdf5_table_format(const hdf5_table *t, const char *format)
     return !strcmp(text, format);
 }
 
+char *hdf5_table_texts(const hdf5_table *t, const char *name, int64_t *count, size_t *width)
+{
+    char *texts = NULL;
+    hdf5_errors errors;
+    hdf5_quiet(&errors);
+    const hid_t set = H5Dopen2(t->file, name, H5P_DEFAULT);
+    if (set >= 0) {
+        const hid_t type = H5Dget_type(set), space = H5Dget_space(set);
+        *count = (int64_t)H5Sget_simple_extent_npoints(space), *width = H5Tget_size(type);
+        if (H5Tget_class(type) == H5T_STRING && !H5Tis_variable_str(type) && *count > 0) texts = malloc((size_t)*count * *width);
+        if (texts && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts) < 0) {
+            free(texts);
+            texts = NULL;
+        }
+        H5Tclose(type), H5Sclose(space), H5Dclose(set);
+    }
+    hdf5_loud(&errors);
+    return texts;
+}
+
 ctn_status hdf5_table_read(hdf5_table *t, const int64_t *start, const int64_t *count, double *x, ctn_error *err)
 {
     hsize_t from[TABLE_RANK], block[TABLE_RANK], numbers = 1;

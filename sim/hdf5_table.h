@@ -4,6 +4,7 @@
 
 #include <catena/status.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { TABLE_RANK = 3 };
@@ -21,6 +22,10 @@ int64_t hdf5_table_size(const hdf5_table *t, int dimension);
 
 /// Whether the file is of a format by its attribute `format`, "catena recording".
 bool hdf5_table_format(const hdf5_table *t, const char *format);
+
+/// The texts of fixed length in a dataset of the same file, "model/q_name": [*count][*width], filled up with NULs, to be freed. NULL: there
+/// are none of this kind.
+char *hdf5_table_texts(const hdf5_table *t, const char *name, int64_t *count, size_t *width);
 
 /// Numbers from start [rank] on, count [rank] of them in each dimension, into x. CTN_IO if they cannot be read, CTN_BAD_ARGUMENT with
 /// the place of the first one that is not finite.

@@ -262,7 +262,14 @@ static void write_inputs(void)
     FILE *const forced = fopen("forced.yaml", "a");
     fputs("sample: {force: {cart: {uniform: [0, 1]}}}\n", forced);
     fclose(forced);
-    outcome o = catena("run", "scene.yaml", "--steps", "2", "--worlds", "3", "--out", "run.h5");
+    char other[sizeof scene_text];
+    strcpy(other, scene_text);
+    memcpy(strstr(other, "name: head"), "name: tail", 10);
+    spit("other.yaml", other);
+    outcome o = catena("rollout", "other.yaml", "--steps", "2", "--out", "other-scene.h5", "--quiet");
+    ck_assert_int_eq(o.status, 0);
+    outcome_free(&o);
+    o = catena("run", "scene.yaml", "--steps", "2", "--worlds", "3", "--out", "run.h5");
     ck_assert_int_eq(o.status, 0);
     outcome_free(&o);
 }
@@ -283,6 +290,8 @@ static const struct {
     {{"--starts", "timeless.h5"}, "timeless.h5: q has no states: its second dimension is 0"},
     {{"--starts", "nan.h5"}, "nan.h5: q[1][2] is not a finite number, but nan"},
     {{"--starts", "zero.h5"}, "zero.h5: world 0: the quaternion of link 'head' is zero"},
+    {{"--starts", "other-scene.h5"},
+     "other-scene.h5: is of another scene: its coordinate 3 is called 'q.tail.qw', here it is 'q.head.qw'; take a file without"},
     {{"--starts", "run.h5"},
      "run.h5: is a recording of `catena run`, whose arrays are [record][world]; take the file of a rollout"},
     {{"--starts", "nan.h5", "--worlds", "4"}, "--worlds: nan.h5 has the states of 3 worlds, fewer than 4"},
