@@ -131,6 +131,9 @@ int starts_read(starts *s, int64_t first, int count, double *q, double *v)
         status = read_hdf5(s->q, first, count, q, &err);
         if (status == CTN_OK) status = read_hdf5(s->v, first, count, v, &err);
     }
+    if (status == CTN_BAD_ARGUMENT && !s->csv)
+        return usage_error("%s; worlds of a rollout that were not run have no states: take fewer --worlds, or make them first",
+                           err.message);
     if (status != CTN_OK) return status_error(&err, "");
     for (size_t w = 0; w < (size_t)count; w++)
         if (state_check(s->model, q + w * s->nq, v + w * s->nv, (int)(first + (int64_t)w), &err) != CTN_OK)
