@@ -16,7 +16,7 @@ static const char scene_text[] =
     "catena: 1\n"
     "links:\n"
     "  - {name: cart, joint: {type: prismatic, axis: [1, 0, 0], v0: 0.5}, " BODY "}\n"
-    "  - {name: 'arm, left', parent: cart, joint: {type: universal, q0: [0.3, 0.2]}, " BODY "}\n"
+    "  - {name: 'arm, \"left\"', parent: cart, joint: {type: universal, q0: [0.3, 0.2]}, " BODY "}\n"
     "  - {name: head, parent: cart, position: [0, 0, 1], joint: {type: ball, v0: [1, 2, 3]}, " BODY "}\n"
     "integrator: {method: semi-implicit, dt: 0.01}\n";
 enum { NQ = 7, NV = 6 };  // cart, arm 1 and 2, head
@@ -116,8 +116,9 @@ START_TEST(states_of_both_formats)
     put_numbers("s.h5", "q", 2, (hsize_t[]){WORLDS, NQ}, q);
     put_numbers("s.h5", "v", 2, (hsize_t[]){WORLDS, NV}, v);
     FILE *const csv = fopen("s.csv", "w");
-    fprintf(csv, "\xef\xbb\xbf# drawn by hand\r\n\r\nv.cart, \"v.arm, left.1\" ,\"v.arm, left.2\",v.head.wx,v.head.wy,v.head.wz,"
-                 "q.head.qz,q.head.qy,q.head.qx,q.head.qw,\"q.arm, left.2\",\"q.arm, left.1\",q.cart\r\n");
+    fprintf(csv, "\xef\xbb\xbf# drawn by hand\r\n\r\nv.cart, \"v.arm, \"\"left\"\".1\" ,\"v.arm, "
+                 "\"\"left\"\".2\",v.head.wx,v.head.wy,v.head.wz,"
+                 "q.head.qz,q.head.qy,q.head.qx,q.head.qw,\"q.arm, \"\"left\"\".2\",\"q.arm, \"\"left\"\".1\",q.cart\r\n");
     for (int w = 0; w < WORLDS; w++) {
         for (int i = 0; i < NV; i++) fprintf(csv, "%.17g,", v[w * NV + i]);
         for (int i = NQ - 1; i >= 0; i--) fprintf(csv, " %.17g%s", q[w * NQ + i], i ? "," : w % 2 ? "\n# between\n" : "\r\n");
@@ -200,7 +201,7 @@ START_TEST(forces_of_steps)
     double *const tau = calloc(STEPS * NV, sizeof *tau);
     double q[2 * NQ], v[2 * NV];
     FILE *const csv = fopen("c.csv", "w");
-    fprintf(csv, "tau.head.wz,\"tau.arm, left.2\"\n");
+    fprintf(csv, "tau.head.wz,\"tau.arm, \"\"left\"\".2\"\n");
     for (int k = 0; k < STEPS; k++) {
         tau[k * NV + 5] = 0.01 * sin(0.1 * k), tau[k * NV + 2] = cos(0.03 * k);
         fprintf(csv, "%.17g,%.17g\n", tau[k * NV + 5], tau[k * NV + 2]);
