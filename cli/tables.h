@@ -12,8 +12,8 @@ int table_format(const char *path, enum option_id option, bool *csv);
 
 typedef enum table_columns { STATE_COLUMNS, FORCE_COLUMNS } table_columns;
 
-/// Opens a CSV file whose columns are called as in recordings: those of q, then those of v; or those of joint forces, as v but with tau.
-/// Returns an exit status.
+/// Opens a CSV file whose columns are called as in recordings: those of q, then those of v; or those of joint forces, as v but
+/// with tau. Returns an exit status.
 int table_open_csv(const char *path, const ctn_model *model, table_columns columns, csv_table **t);
 
 #endif

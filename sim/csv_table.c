@@ -47,7 +47,8 @@ static bool next_line(csv_table *t)
     return false;
 }
 
-/// Takes the field at *at, unquoted, in place, and moves on to the one after it; *at NULL: it was the last. NULL: a quote is not closed.
+/// Takes the field at *at, unquoted, in place, and moves on to the one after it; *at NULL: it was the last. NULL: a quote is not
+/// closed.
 static char *next_field(char **at)
 {
     char *in = *at + strspn(*at, " \t"), *const field = in;

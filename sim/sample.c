@@ -1,4 +1,5 @@
-/// Random initial states, joint forces and parameters. [Salmon, Moraes, Dror, Shaw 2011: Parallel random numbers: as easy as 1, 2, 3]
+/// Random initial states, joint forces and parameters. [Salmon, Moraes, Dror, Shaw 2011: Parallel random numbers: as easy as 1,
+/// 2, 3]
 #include "dynamics/model.h"
 #include "sim/scene.h"
 

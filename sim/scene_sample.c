@@ -55,8 +55,8 @@ static const char *objection(sample_of what, const scene_joint *j)
     return NULL;
 }
 
-/// Whether a distribution of a parameter gives numbers that a link with this joint can have. Those of a normal one that go astray are
-/// found when they are drawn; here its mean must be possible.
+/// Whether a distribution of a parameter gives numbers that a link with this joint can have. Those of a normal one that go astray
+/// are found when they are drawn; here its mean must be possible.
 static bool check_range(source *s, const node *n, sample_of what, const scene_joint *j, const scene_spread *spread)
 {
     static const number_sign signs[SAMPLES] = {

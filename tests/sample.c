@@ -121,8 +121,8 @@ END_TEST
 
 // ---- grids
 
-/// Every combination once: the first one that the file names varies fastest, then the others; those of one joint in the order of its
-/// degrees of freedom. Then all over again.
+/// Every combination once: the first one that the file names varies fastest, then the others; those of one joint in the order of
+/// its degrees of freedom. Then all over again.
 START_TEST(grids_are_complete)
 {
     enum { POINTS = 2 * 3 * 3 * 4 };
@@ -172,7 +172,8 @@ END_TEST
 
 // ---- parameters
 
-/// What there is to draw for: `all` stands for the links that have the parameter and are not named; in the order of kinds and links.
+/// What there is to draw for: `all` stands for the links that have the parameter and are not named; in the order of kinds and
+/// links.
 START_TEST(parameters_are_listed)
 {
     static const ctn_parameter want[] = {{CTN_GRAVITY, 2},    {CTN_MASS_SCALE, 0}, {CTN_MASS_SCALE, 1}, {CTN_MASS_SCALE, 2},
