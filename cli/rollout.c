@@ -1,8 +1,11 @@
 /// `catena rollout`: many worlds from sampled initial states into one file, some of them at a time.
 #include "cli/commands.h"
+#include "cli/controls.h"
 #include "cli/message.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
+#include "cli/starts.h"
+#include "sim/scene.h"
 #include "sim/trajectories.h"
 
 #include <catena/catena.h>
@@ -11,12 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 enum { BLOCK_BYTES = 64 << 20, BLOCK_WORLDS = 4096 };  // of states in memory; worlds at a time at most
 
 typedef struct {
     setup s;
     const char *out;
+    starts *starts;      // NULL: none
+    controls *controls;  // NULL: none
     uint64_t seed;
     long worlds, done, steps, stride, frozen, fallen;
     int times, block;    // states of a world; worlds at a time
@@ -26,8 +32,12 @@ typedef struct {
     trajectories *file;
     double *q, *v;                 // [block][times][nq], [block][times][nv]
     double *row_q, *row_v;         // [block][nq], [block][nv]
+    double *tau;                   // [block][nv]: joint forces
+    ctn_parameter *parameters;     // that worlds have of their own
+    double *values;                // [block][parameters]
     ctn_step_stats *total, *part;  // [block]
-    double wall;
+    double wall, occupancy;  // s; of the lanes, summed over `calls`
+    long calls;
 } rollout;
 
 /// Steps from state k of a world to the next one.
@@ -52,6 +62,8 @@ static int open_file(const arguments *args, rollout *r)
                                       &(trajectories_head){.scene = r->s.scene,
                                                            .batch = r->batch,
                                                            .command = line,
+                                                           .starts = args->value[OPT_STARTS],
+                                                           .controls = args->value[OPT_CONTROLS],
                                                            .seed = r->seed,
                                                            .worlds = r->worlds,
                                                            .times = r->times,
@@ -63,6 +75,30 @@ static int open_file(const arguments *args, rollout *r)
     if (r->file) return EXIT_OK;
     status_error(&err, "");
     return EXIT_RUN;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/// Opens the files of initial states and of joint forces; they say how many worlds there are if --worlds does not.
+static int open_inputs(const arguments *args, rollout *r)
+{
+    static const enum option_id inputs[] = {OPT_STARTS, OPT_CONTROLS};
+    const char *const start = args->value[OPT_STARTS], *const control = args->value[OPT_CONTROLS];
+    int64_t worlds = args->value[OPT_WORLDS] ? r->worlds : 0;
+    int status = EXIT_OK;
+    for (int k = 0; k < 2; k++)
+        if (args->value[inputs[k]] && same_file(args->value[inputs[k]], r->out))
+            return usage_error("--out: %s is the file of %s, and would be lost", r->out, option_name(inputs[k]));
+    if (start) status = starts_open(start, r->s.model, &worlds, &r->starts);
+    if (control && status == EXIT_OK) status = controls_open(control, r->s.model, &worlds, r->steps, &r->controls);
+    if (worlds) r->worlds = (long)worlds;
+    if (r->controls && r->s.scene->spread[SAMPLE_FORCE])
+        return usage_error("--controls: the scene draws joint forces too, by `force` of its `sample`; leave one of them out");
+    return status;
 }
 
 static int make_batch(rollout *r, int worlds)
@@ -86,11 +122,20 @@ static int open_rollout(const arguments *args, rollout *r)
     if (!dot || (strcasecmp(dot, ".h5") && strcasecmp(dot, ".hdf5")))
         return usage_error("--out: a rollout ends in .h5 or .hdf5, found %s", r->out);
     if (!whole_option(args, OPT_STRIDE, 1, 1000000000, &r->stride)) return EXIT_USAGE;
+    const char *const schedule = args->value[OPT_SCHEDULE];
+    if (schedule && strcmp(schedule, "iteration") && strcmp(schedule, "step"))
+        return usage_error("--schedule: expected iteration or step, found %s", schedule);
+    if (schedule && !strcmp(schedule, "step")) r->s.cfg.schedule = CTN_BY_STEP;
     if (!whole_option(args, OPT_SEED, 0, 9007199254740992, &seed)) return EXIT_USAGE;
     if ((status = plan_steps(args, &r->s, &r->steps)) != EXIT_OK) return status;
     r->seed = (uint64_t)seed;
-    if (!ctn_scene_is_sampled(r->s.scene) && !args->value[OPT_QUIET])
+    if ((status = open_inputs(args, r)) != EXIT_OK) return status;
+    if (!ctn_scene_is_sampled(r->s.scene) && !r->starts && !args->value[OPT_QUIET])
         warning("%s has no `sample:` section: all worlds start from the same state", r->s.path);
+    const int64_t points = ctn_scene_grid(r->s.scene);
+    if (r->worlds % points && !args->value[OPT_QUIET])
+        warning("the grids of %s have %lld points: %ld worlds do not end with the last of them", r->s.path, (long long)points,
+                r->worlds);
     const long times = (r->steps + r->stride - 1) / r->stride + 1;
     if (times > 100000000) return usage_error("%ld states of each world are too many; give a larger --stride", times);
     r->times = (int)times;
@@ -102,8 +147,15 @@ static int open_rollout(const arguments *args, rollout *r)
     const size_t n = (size_t)r->block, t = (size_t)times;
     r->q = malloc(n * t * nq * sizeof *r->q + 1), r->v = malloc(n * t * nv * sizeof *r->v + 1);
     r->row_q = malloc(n * nq * sizeof *r->row_q + 1), r->row_v = malloc(n * nv * sizeof *r->row_v + 1);
+    r->tau = malloc(n * nv * sizeof *r->tau + 1);
     r->total = malloc(n * sizeof *r->total), r->part = malloc(n * sizeof *r->part);
-    if (!r->q || !r->v || !r->row_q || !r->row_v || !r->total || !r->part) return run_error("not enough memory");
+    if (!r->q || !r->v || !r->row_q || !r->row_v || !r->tau || !r->total || !r->part) return run_error("not enough memory");
+    r->s.cfg.parameter_count = ctn_scene_parameters(r->s.scene, r->s.model, NULL);
+    const size_t own = (size_t)r->s.cfg.parameter_count;
+    r->parameters = malloc(own * sizeof *r->parameters + 1), r->values = malloc(n * own * sizeof *r->values + 1);
+    if (!r->parameters || !r->values) return run_error("not enough memory");
+    ctn_scene_parameters(r->s.scene, r->s.model, r->parameters);
+    r->s.cfg.parameters = r->parameters;
     if ((status = make_batch(r, r->block)) != EXIT_OK) return status;
     const ctn_batch_config *const cfg = ctn_batch_configuration(r->batch);
     r->threads = cfg->threads, r->engine = cfg->engine;
@@ -113,8 +165,10 @@ static int open_rollout(const arguments *args, rollout *r)
 static void close_rollout(rollout *r)
 {
     trajectories_close(r->file, NULL);
+    starts_close(r->starts), controls_close(r->controls);
     ctn_batch_free(r->batch);
-    free(r->q), free(r->v), free(r->row_q), free(r->row_v), free(r->total), free(r->part);
+    free(r->q), free(r->v), free(r->row_q), free(r->row_v), free(r->tau), free(r->total), free(r->part);
+    free(r->parameters), free(r->values);
     setup_close(&r->s);
 }
 
@@ -129,28 +183,53 @@ static void keep_states(rollout *r, int count, int k)
     }
 }
 
-/// Makes worlds r->done .. + count - 1 from beginning to end. Returns false if a signal came in between.
-static bool make_worlds(rollout *r, int count)
+/// Puts worlds r->done .. + count - 1 to their starts, as drawn or out of the file. Returns an exit status.
+static int start_worlds(rollout *r, int count)
 {
-    const size_t nq = (size_t)ctn_model_nq(r->s.model), nv = (size_t)ctn_model_nv(r->s.model);
-    for (int w = 0; w < count; w++)
-        ctn_sample_state(r->s.scene, r->s.model, r->seed, r->done + w, r->row_q + (size_t)w * nq, r->row_v + (size_t)w * nv);
-    ctn_batch_set_state(r->batch, r->row_q, r->row_v, 0, NULL);
+    ctn_error err;
+    const size_t nq = (size_t)ctn_model_nq(r->s.model), nv = (size_t)ctn_model_nv(r->s.model), own = (size_t)r->s.cfg.parameter_count;
+    bool forced = false;
+    for (int w = 0; w < count; w++) {
+        const size_t row = (size_t)w;
+        ctn_sample_state(r->s.scene, r->s.model, r->seed, r->done + w, r->worlds, r->row_q + row * nq, r->row_v + row * nv);
+        forced = ctn_sample_force(r->s.scene, r->s.model, r->seed, r->done + w, r->worlds, r->tau + row * nv);
+        ctn_sample_parameters(r->s.scene, r->s.model, r->seed, r->done + w, r->worlds, r->values + row * own);
+    }
+    const int status = r->starts ? starts_read(r->starts, r->done, count, r->row_q, r->row_v) : EXIT_OK;
+    if (status != EXIT_OK) return status;
+    ctn_batch_set_force(r->batch, forced ? r->tau : NULL);
+    if ((!own || ctn_batch_set_parameters(r->batch, r->values, &err) == CTN_OK) &&
+        ctn_batch_set_state(r->batch, r->row_q, r->row_v, 0, &err) == CTN_OK)
+        return EXIT_OK;
+    return usage_error("%s: sample: of the worlds from %ld on, %s", r->s.path, r->done, err.message);
+}
+
+/// Makes these worlds from beginning to end; `whole` becomes false if a signal comes in between. Returns an exit status.
+static int make_worlds(rollout *r, int count, bool *whole)
+{
     ctn_batch_step(r->batch, 0, r->total, NULL);
     keep_states(r, count, 0);
     for (int k = 1; k < r->times; k++) {
-        if (stop_asked()) return false;
-        ctn_batch_step(r->batch, steps_after(r, k - 1), r->part, NULL);
+        int status = EXIT_OK;
+        *whole = !stop_asked();
+        if (!*whole) return EXIT_OK;
+        if (r->controls)
+            status =
+                controls_step(r->controls, r->batch, r->done, count, (long)(k - 1) * r->stride, steps_after(r, k - 1), r->part);
+        else ctn_batch_step(r->batch, steps_after(r, k - 1), r->part, NULL);
+        if (status != EXIT_OK) return status;
+        r->occupancy += ctn_batch_occupancy(r->batch), r->calls++;
         for (int w = 0; w < count; w++) ctn_step_stats_add(&r->total[w], &r->part[w]);
         keep_states(r, count, k);
     }
     for (int w = 0; w < count; w++) r->frozen += r->total[w].frozen != CTN_RUNNING, r->fallen += r->total[w].fallbacks > 0;
-    return true;
+    return EXIT_OK;
 }
 
 static int make_all(rollout *r, bool quiet)
 {
     ctn_error err;
+    bool whole = true;
     int status = EXIT_OK;
     progress bar = progress_start(quiet);
     const double start = wall_clock();
@@ -159,7 +238,9 @@ static int make_all(rollout *r, bool quiet)
         const long left = r->worlds - r->done;
         const int count = (int)(left < r->block ? left : r->block);
         if (count < r->s.cfg.worlds) status = make_batch(r, count);
-        if (status != EXIT_OK || !make_worlds(r, count)) break;
+        if (status == EXIT_OK) status = start_worlds(r, count);
+        if (status == EXIT_OK) status = make_worlds(r, count, &whole);
+        if (status != EXIT_OK || !whole) break;
         if (trajectories_put(r->file, r->done, count, r->q, r->v, r->total, &err) != CTN_OK) {
             status_error(&err, "");
             status = EXIT_RUN;
@@ -186,6 +267,8 @@ static void print_rollout(const rollout *r)
     printf("steps         %ld of %g s each, %d states kept\n", r->steps, r->s.cfg.dt, r->times);
     printf("time          %.3g s: %.4g worlds/s, %.4g steps/s\n", r->wall, (double)r->done / fmax(r->wall, 1e-9),
            steps / fmax(r->wall, 1e-9));
+    if (ctn_method_is_implicit(r->s.cfg.method) && r->calls)
+        printf("lanes         %.0f %% of their iterations were of use\n", 100 * r->occupancy / (double)r->calls);
     printf("of these      %ld with fallbacks, %ld frozen\n", r->fallen, r->frozen);
     printf("file          %s\n", r->out);
 }
@@ -215,15 +298,17 @@ const command command_rollout = {
     .most = 1,
     .does = "Steps many worlds from sampled initial states into one file.",
     .about = "World i starts from what the scene's `sample:` section draws for it: it is the same whatever\n"
-             "other worlds there are, on any engine and number of threads. The file has arrays\n"
+             "other worlds there are, on any engine and number of threads. --starts and --controls take\n"
+             "initial states and joint forces from files instead. The file that it writes has arrays\n"
              "[world][time][...]; docs/rollouts.md says how to read it.\n"
              "Ctrl-C ends the run in good order: the file keeps the worlds that are done.\n"
              "Exit status: 0 success; 1 a world froze, the run was interrupted, or the file could not be\n"
              "written; 2 bad usage or a bad scene.\n",
-    .takes = TAKES_METHOD | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_STRIDE) | TAKES(OPT_SEED) | TAKES(OPT_OUT) |
-             TAKES(OPT_QUIET),
+    .takes = TAKES_METHOD | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_STRIDE) | TAKES(OPT_SEED) | TAKES(OPT_SCHEDULE) | TAKES(OPT_STARTS) |
+             TAKES(OPT_CONTROLS) | TAKES(OPT_OUT) | TAKES(OPT_QUIET),
     .out = "the file: .h5 or .hdf5",
     .examples = "  catena rollout scenes/chain10-sampled.yaml --worlds 1000 --out chains.h5\n"
-                "  catena rollout scenes/chain10-sampled.yaml --worlds 1000 --stride 10 --seed 7 --out chains.h5\n",
+                "  catena rollout scenes/chain10-sampled.yaml --worlds 1000 --stride 10 --seed 7 --out chains.h5\n"
+                "  catena rollout scenes/chain10-sampled.yaml --starts chains.h5 --controls forces.h5 --out more.h5\n",
     .main = rollout_main,
 };

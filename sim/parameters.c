@@ -64,10 +64,7 @@ static ctn_status check_parameter(const ctn_model *m, ctn_parameter p, ctn_error
     if (p.index < 0 || p.index >= m->nlink)
         return fail(err, CTN_BAD_CONFIG, "parameters: %s of link %d: there are links 0 to %d", k->name, p.index, m->nlink - 1);
     const ctn_link *const l = &m->links[p.index];
-    if (p.kind == CTN_MASS_SCALE) {
-        if (l->mass > 0) return CTN_OK;
-        return fail(err, CTN_BAD_CONFIG, "parameters: link '%s' has no mass to be scaled", l->name);
-    }
+    if (p.kind == CTN_MASS_SCALE) return CTN_OK;
     if (l->joint == CTN_FIXED || (l->joint == CTN_BALL && !k->ball) || (l->joint == CTN_FREE && !k->free))
         return fail(err, CTN_BAD_CONFIG, "parameters: the joint of link '%s' has no %s", l->name, k->name);
     return CTN_OK;

@@ -188,10 +188,12 @@ static void fill_head(record_head *head, const char *format, const ctn_scene *sc
 }
 
 void record_head_rollout(record_head *head, const ctn_scene *scene, ctn_batch *batch, const char *command, uint64_t seed,
-                         int64_t worlds)
+                         int64_t worlds, const char *starts, const char *controls)
 {
     fill_head(head, "catena rollout", scene, batch, command, worlds);
     note_number(head, "seed", (double)seed, true);
+    if (starts) note_text(head, "starts", starts);
+    if (controls) note_text(head, "controls", controls);
 }
 
 // ---- the recorder

@@ -35,7 +35,7 @@ typedef struct record_note {
     bool whole;  // the number is an integer
 } record_note;
 
-enum { RECORD_NOTES = 24 };
+enum { RECORD_NOTES = 32 };
 
 /// All that is known when a file is opened.
 typedef struct record_head {
@@ -47,9 +47,10 @@ typedef struct record_head {
     int nnote;
 } record_head;
 
-/// Fills the head of a file of `catena rollout`; `batch` is one that makes its worlds. Texts belong to their givers.
+/// Fills the head of a file of `catena rollout`; `batch` is one that makes its worlds, `starts` the file of their initial states,
+/// `controls` that of the forces on them (NULL: none). Texts belong to their givers.
 void record_head_rollout(record_head *head, const ctn_scene *scene, ctn_batch *batch, const char *command, uint64_t seed,
-                         int64_t worlds);
+                         int64_t worlds, const char *starts, const char *controls);
 
 /// One record of all worlds. The arrays belong to the recorder.
 typedef struct record_row {

@@ -5,7 +5,9 @@
 
 #include <catena/batch.h>
 #include <catena/model.h>
+#include <catena/parameters.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef enum scene_shape_type { SHAPE_SPHERE, SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_ELLIPSOID } scene_shape_type;
 
@@ -49,10 +51,22 @@ typedef struct scene_link {
     const char *file;  // owned by the scene
 } scene_link;
 
-/// How a number is drawn, to be added to that of the scene's initial state.
+/// What `sample:` draws numbers for; a kind of parameters is SAMPLE_PARAMETER + ctn_parameter_kind.
+typedef enum sample_of {
+    SAMPLE_Q,
+    SAMPLE_V,
+    SAMPLE_FORCE,
+    SAMPLE_PARAMETER,
+    SAMPLES = SAMPLE_PARAMETER + CTN_LIMIT_DAMPING + 1
+} sample_of;
+
+/// How a number is drawn.
 typedef struct scene_spread {
-    enum { SPREAD_NONE, SPREAD_UNIFORM, SPREAD_NORMAL } kind;
-    double a, b;  // uniform: from a to b; normal: mean, standard deviation
+    enum { SPREAD_NONE, SPREAD_UNIFORM, SPREAD_NORMAL, SPREAD_LATIN, SPREAD_GRID } kind;
+    int values;      // of a grid
+    double a, b;     // normal: mean, standard deviation; others: from a to b
+    int64_t place;   // where the file says it: grids vary in this order
+    int64_t stride;  // of a grid: worlds from one value to the next; the first degree of freedom's, the others follow
 } scene_spread;
 
 struct ctn_scene {
@@ -64,10 +78,12 @@ struct ctn_scene {
     ctn_batch_config config;  // the `integrator:` section over the defaults
     scene_link *links;
     int nlink, nq, nv;
-    int seed;                           // of `sample:`
-    scene_spread *spread_q, *spread_v;  // [nlink], every degree of freedom of a joint alike; NULL: there is no such section
-    char **files;                       // every file read, [0] = path
-    char **texts;  // what they said
+    bool sampled;                   // there is a section `sample:`
+    int seed;                       // of it
+    scene_spread *spread[SAMPLES];  // [nlink], every degree of freedom of a joint alike; gravity [3]; NULL: nothing is drawn
+    int64_t grid;                   // worlds after which the grids start again, 1 without
+    char **files;                   // every file read, [0] = path
+    char **texts;                   // what they said
     int nfile;
 };
 

@@ -236,6 +236,7 @@ static bool start_scene(reader *r, const char *name, const char *text, size_t le
     }
     scene->gravity[2] = -9.81;
     scene->duration = -1;
+    scene->grid = 1;
     scene->config = ctn_batch_config_default();
     scene->path = reader_copy(r, name, strlen(name));
     return scene->path && add_file(r, name, text, length) == 0;
@@ -359,7 +360,7 @@ void ctn_scene_free(ctn_scene *scene)
     free(scene->path);
     free(scene->name);
     free(scene->warnings);
-    free(scene->spread_q), free(scene->spread_v);
+    for (int k = 0; k < SAMPLES; k++) free(scene->spread[k]);
     free(scene);
 }
 

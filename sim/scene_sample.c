@@ -1,30 +1,80 @@
-/// `sample:`, how the initial states of many worlds spread about the scene's own.
+/// `sample:`, how many worlds differ: their initial states, the forces on their joints, their parameters.
 #include "sim/scene_reader.h"
 
+#include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_UNIFORM, KEY_NORMAL, SPREAD_KEYS };
-
-/// {uniform: [lo, hi]} or {normal: [mean, standard deviation]}
+/// {uniform: [lo, hi]}, {normal: [mean, standard deviation]}, {latin: [lo, hi]} or {grid: [lo, hi, number of values]}
 static bool read_spread(source *s, const node *n, scene_spread *spread)
 {
-    static const key keys[SPREAD_KEYS] = {{.name = "uniform"}, {.name = "normal"}};
-    const node *v[SPREAD_KEYS];
-    double x[2];
-    if (!read_keys(s, n, "a distribution", keys, SPREAD_KEYS, v)) return false;
-    if (!v[KEY_UNIFORM] == !v[KEY_NORMAL])
-        return bad_value(s, n, "expected one distribution: {uniform: [lo, hi]} or {normal: [mean, standard deviation]}");
-    const node *const given = v[KEY_UNIFORM] ? v[KEY_UNIFORM] : v[KEY_NORMAL];
-    if (!read_vector(s, given, 2, ANY_SIGN, x)) return false;
-    if (v[KEY_UNIFORM] && x[0] > x[1]) return bad_value(s, given, "expected [lo, hi] with lo <= hi, found [%g, %g]", x[0], x[1]);
-    if (v[KEY_NORMAL] && x[1] < 0) return bad_value(s, given->child->next, "expected a standard deviation >= 0, found %g", x[1]);
-    *spread = (scene_spread){v[KEY_UNIFORM] ? SPREAD_UNIFORM : SPREAD_NORMAL, x[0], x[1]};
+    enum { UNIFORM, NORMAL, LATIN, GRID, KEYS };
+    static const key keys[KEYS] = {{.name = "uniform"}, {.name = "normal"}, {.name = "latin"}, {.name = "grid"}};
+    const node *v[KEYS];
+    double x[3];
+    int kind = 0, given = 0, values = 1;
+    if (!read_keys(s, n, "a distribution", keys, KEYS, v)) return false;
+    for (int k = 0; k < KEYS; k++)
+        if (v[k]) kind = k, given++;
+    if (given != 1)
+        return bad_value(s, n,
+                         "expected one distribution: {uniform: [lo, hi]} or {normal: [mean, standard deviation]} or "
+                         "{latin: [lo, hi]} or {grid: [lo, hi, number of values]}");
+    if (!read_vector(s, v[kind], kind == GRID ? 3 : 2, ANY_SIGN, x)) return false;
+    if (kind == GRID && !read_whole(s, v[kind]->child->next->next, 1, INT_MAX, &values)) return false;
+    if (kind == NORMAL && x[1] < 0)
+        return bad_value(s, v[kind]->child->next, "expected a standard deviation >= 0, found %g", x[1]);
+    if (kind == GRID && x[0] > x[1])
+        return bad_value(s, v[kind], "expected [lo, hi, number of values] with lo <= hi, found [%g, %g, %d]", x[0], x[1], values);
+    if (kind != NORMAL && x[0] > x[1])
+        return bad_value(s, v[kind], "expected [lo, hi] with lo <= hi, found [%g, %g]", x[0], x[1]);
+    static const int kinds[KEYS] = {SPREAD_UNIFORM, SPREAD_NORMAL, SPREAD_LATIN, SPREAD_GRID};
+    *spread = (scene_spread){
+        .kind = kinds[kind], .values = values, .a = x[0], .b = x[1], .place = (int64_t)n->line << 32 | (unsigned)n->column};
     return true;
 }
 
-/// `q` or `v`: distributions by the names of links, and for `all` others. spread [links of the file]
-static bool read_spreads(source *s, const node *n, scene_spread *spread)
+// ---- what is drawn
+
+enum { PARAMETERS = SAMPLES - SAMPLE_PARAMETER };
+
+/// What there is to say against drawing `what` for a link with this joint; NULL: nothing.
+static const char *objection(sample_of what, const scene_joint *j)
+{
+    const bool limited = j->limited[0] || j->limited[1] || j->limited[2];
+    if (what == SAMPLE_PARAMETER + CTN_MASS_SCALE) return NULL;
+    if (j->type == CTN_FIXED) return "the joint of this link is fixed: there is nothing to draw";
+    if (what < SAMPLE_PARAMETER || what == SAMPLE_PARAMETER + CTN_DAMPING) return NULL;
+    if (j->type == CTN_FREE) return "the joint of this link is free: of a joint's parameters it has damping alone";
+    if (j->type == CTN_BALL && what == SAMPLE_PARAMETER + CTN_REST)
+        return "the joint of this link is a ball: its rest is no number";
+    if (j->type == CTN_BALL && what == SAMPLE_PARAMETER + CTN_LIMIT_LOWER)
+        return "the joint of this link is a ball: it has no lower limit";
+    if (what >= SAMPLE_PARAMETER + CTN_LIMIT_LOWER && !limited) return "the joint of this link has no limits";
+    return NULL;
+}
+
+/// Whether a distribution of a parameter gives numbers that a link with this joint can have. Those of a normal one that go astray
+/// are found when they are drawn; here its mean must be possible.
+static bool check_range(source *s, const node *n, sample_of what, const scene_joint *j, const scene_spread *spread)
+{
+    static const number_sign signs[SAMPLES] = {
+        [SAMPLE_PARAMETER + CTN_MASS_SCALE] = POSITIVE,      [SAMPLE_PARAMETER + CTN_ARMATURE] = NOT_NEGATIVE,
+        [SAMPLE_PARAMETER + CTN_DAMPING] = NOT_NEGATIVE,     [SAMPLE_PARAMETER + CTN_STIFFNESS] = NOT_NEGATIVE,
+        [SAMPLE_PARAMETER + CTN_LIMIT_STIFFNESS] = POSITIVE, [SAMPLE_PARAMETER + CTN_LIMIT_DAMPING] = NOT_NEGATIVE};
+    const bool cone = j->type == CTN_BALL && what == SAMPLE_PARAMETER + CTN_LIMIT_UPPER;
+    const double most = spread->kind == SPREAD_NORMAL ? spread->a : spread->b;
+    if (cone && !(spread->a > 0 && most <= M_PI))
+        return bad_value(s, n, "expected angles in (0, pi], as it is a ball joint, found %g to %g", spread->a, most);
+    const bool bad = signs[what] == POSITIVE ? spread->a <= 0 : signs[what] == NOT_NEGATIVE && spread->a < 0;
+    if (!bad) return true;
+    return bad_value(s, n, "expected numbers %s 0, found %g as their %s", signs[what] == POSITIVE ? ">" : ">=", spread->a,
+                     spread->kind == SPREAD_NORMAL ? "mean" : "least");
+}
+
+/// Distributions by the names of links, and for `all` others. spread [links of the file]
+static bool read_spreads(source *s, const node *n, sample_of what, scene_spread *spread)
 {
     const ctn_scene *const scene = s->r->scene;
     const int links = scene->nlink - s->first_link;
@@ -38,14 +88,20 @@ static bool read_spreads(source *s, const node *n, scene_spread *spread)
         scene_spread one;
         if (link < 0) {
             if (s->r->names_known) ok = bad_key(s, value, "no link is called '%s'", printable(name).text);
-        } else if (given[i]) ok = bad_key(s, value, "given twice; first in line %d", given[i]->key->line);
-        else if (link < scene->nlink && !joint_nv(scene->links[link].joint.type))
-            ok = bad_key(s, value, "the joint of this link is fixed: there is nothing to draw");
+            continue;
+        }
+        const char *const against = link < scene->nlink ? objection(what, &scene->links[link].joint) : NULL;
+        if (given[i]) ok = bad_key(s, value, "given twice; first in line %d", given[i]->key->line);
+        else if (against) ok = bad_key(s, value, "%s", against);
         else {
             given[i] = value;
-            const bool good = read_spread(s, value, &one);
-            for (int k = 0; k < links && good; k++)
-                if (k == i || (i == links && !given[k])) spread[k] = one;
+            bool good = read_spread(s, value, &one);
+            for (int k = 0; k < links && good; k++) {
+                const scene_joint *const joint = &scene->links[s->first_link + k].joint;
+                if ((k != i && (i != links || given[k])) || objection(what, joint)) continue;
+                good = check_range(s, value, what, joint, &one);
+                spread[k] = one;
+            }
             ok = ok && good;
         }
     }
@@ -53,24 +109,115 @@ static bool read_spreads(source *s, const node *n, scene_spread *spread)
     return ok;
 }
 
+static bool read_gravity(source *s, const node *n, scene_spread spread[3])
+{
+    static const key keys[3] = {{.name = "x"}, {.name = "y"}, {.name = "z"}};
+    const node *v[3];
+    if (!read_keys(s, n, "a gravity", keys, 3, v)) return false;
+    bool ok = true;
+    for (int k = 0; k < 3; k++)
+        if (v[k]) ok = read_spread(s, v[k], &spread[k]) && ok;
+    return ok;
+}
+
+/// How many things `what` may be drawn for.
+static int slots(const source *s, sample_of what)
+{
+    return what == SAMPLE_PARAMETER + CTN_GRAVITY ? 3 : s->r->scene->nlink - s->first_link;
+}
+
+static bool read_section(source *s, const node *n, sample_of what, scene_spread **spread)
+{
+    *spread = calloc((size_t)slots(s, what) + 1, sizeof **spread);
+    if (!*spread) return out_of_memory(s);
+    return what == SAMPLE_PARAMETER + CTN_GRAVITY ? read_gravity(s, n, *spread) : read_spreads(s, n, what, *spread);
+}
+
+static bool read_parameters(source *s, const node *n, scene_spread *spread[PARAMETERS])
+{
+    key keys[PARAMETERS] = {{0}};
+    const node *v[PARAMETERS];
+    for (int k = 0; k < PARAMETERS; k++) keys[k].name = ctn_parameter_name((ctn_parameter_kind)k);
+    if (!read_keys(s, n, "parameters", keys, PARAMETERS, v)) return false;
+    bool ok = true;
+    for (int k = 0; k < PARAMETERS; k++)
+        if (v[k]) ok = read_section(s, v[k], (sample_of)(SAMPLE_PARAMETER + k), &spread[k]) && ok;
+    return ok;
+}
+
+// ---- grids
+
+/// A grid of one entry of a section: that of `dofs` numbers.
+typedef struct {
+    scene_spread *spread;
+    int dofs;
+} grid;
+
+/// In the order of the file; of one distribution for all links, in that of the links.
+static int compare_grids(const void *a, const void *b)
+{
+    const scene_spread *const x = ((const grid *)a)->spread, *const y = ((const grid *)b)->spread;
+    if (x->place != y->place) return x->place < y->place ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/// All grids together are one of as many dimensions: says how many worlds apart the values of each follow each other.
+static bool number_grids(source *s, const node *n, scene_spread *const spread[SAMPLES], int64_t *points)
+{
+    const int64_t most = (int64_t)1 << 53;
+    const scene_link *const links = s->r->scene->links + s->first_link;
+    grid *grids = NULL;
+    size_t count = 0;
+    for (int pass = 0; pass < 2; pass++) {  // counts them, then notes them
+        count = 0;
+        for (int k = 0; k < SAMPLES; k++)
+            for (int l = 0; spread[k] && l < slots(s, (sample_of)k); l++) {
+                if (spread[k][l].kind != SPREAD_GRID) continue;
+                if (grids) grids[count] = (grid){&spread[k][l], k < SAMPLE_PARAMETER ? joint_nv(links[l].joint.type) : 1};
+                count++;
+            }
+        if (!count) return true;
+        if (!grids) grids = malloc(count * sizeof *grids);
+        if (!grids) return out_of_memory(s);
+    }
+    qsort(grids, count, sizeof *grids, compare_grids);
+    bool ok = true;
+    for (size_t k = 0; k < count; k++) {
+        grids[k].spread->stride = *points;
+        for (int i = 0; i < grids[k].dofs && ok; i++) {
+            ok = *points <= most / grids[k].spread->values;
+            if (ok) *points *= grids[k].spread->values;
+        }
+    }
+    free(grids);
+    return ok || bad_value(s, n, "all grids together have more than 2^53 points; make fewer of them, or draw some by latin");
+}
+
 bool read_sample(source *s, const node *n)
 {
-    enum { SEED, Q, V, KEYS };
-    static const key keys[KEYS] = {[SEED] = {.name = "seed"}, [Q] = {.name = "q"}, [V] = {.name = "v"}};
+    enum { SEED = SAMPLE_PARAMETER + 1, KEYS };
+    static const key keys[KEYS] = {[SAMPLE_Q] = {.name = "q"},
+                                   [SAMPLE_V] = {.name = "v"},
+                                   [SAMPLE_FORCE] = {.name = "force"},
+                                   [SAMPLE_PARAMETER] = {.name = "parameters"},
+                                   [SEED] = {.name = "seed"}};
     const node *v[KEYS];
     if (!read_keys(s, n, "a sample", keys, KEYS, v)) return false;
-    const size_t links = (size_t)(s->r->scene->nlink - s->first_link);
+    ctn_scene *const scene = s->r->scene;
+    scene_spread *spread[SAMPLES] = {NULL};
     int seed = 0;
-    scene_spread *const q = calloc(links + 1, sizeof *q), *const w = calloc(links + 1, sizeof *w);
-    bool ok = q && w;
-    if (!ok) out_of_memory(s);
-    if (ok && v[SEED]) ok = read_whole(s, v[SEED], 0, 2147483647, &seed);
-    if (q && v[Q]) ok = read_spreads(s, v[Q], q) && ok;
-    if (w && v[V]) ok = read_spreads(s, v[V], w) && ok;
+    int64_t points = 1;
+    bool ok = true;
+    if (v[SEED]) ok = read_whole(s, v[SEED], 0, 2147483647, &seed);
+    for (int k = 0; k < SAMPLE_PARAMETER; k++)
+        if (v[k]) ok = read_section(s, v[k], (sample_of)k, &spread[k]) && ok;
+    if (v[SAMPLE_PARAMETER]) ok = read_parameters(s, v[SAMPLE_PARAMETER], spread + SAMPLE_PARAMETER) && ok;
+    ok = ok && number_grids(s, n, spread, &points);
     if (!ok || s->includer) {  // only the scene itself decides
-        free(q), free(w);
+        for (int k = 0; k < SAMPLES; k++) free(spread[k]);
         return ok;
     }
-    s->r->scene->seed = seed, s->r->scene->spread_q = q, s->r->scene->spread_v = w;
+    scene->sampled = true, scene->seed = seed, scene->grid = points;
+    memcpy(scene->spread, spread, sizeof spread);
     return true;
 }

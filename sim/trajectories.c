@@ -153,7 +153,8 @@ trajectories *trajectories_create(const char *path, const trajectories_head *hea
     else {
         record_head about;
         close(fd);
-        record_head_rollout(&about, head->scene, head->batch, head->command, head->seed, head->worlds);
+        record_head_rollout(&about, head->scene, head->batch, head->command, head->seed, head->worlds, head->starts,
+                            head->controls);
         hdf5_quiet(&t->errors);
         t->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
         if (end_call(t, t->file >= 0 && put_head(t->file, &about) && create_all(t, head, &about), err) == CTN_OK) return t;

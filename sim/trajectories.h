@@ -11,8 +11,9 @@ typedef struct trajectories trajectories;
 /// What a file is about; texts are copied into it.
 typedef struct trajectories_head {
     const ctn_scene *scene;
-    ctn_batch *batch;     // one that makes the worlds: its model and configuration
-    const char *command;  // NULL: none
+    ctn_batch *batch;               // one that makes the worlds: its model and configuration
+    const char *command;            // NULL: none
+    const char *starts, *controls;  // files of their initial states and of the forces on them, NULL: none
     uint64_t seed;
     int64_t worlds;
     int times;           // states of each world

@@ -1,9 +1,9 @@
 /// `catena rollout`: world i against a batch of one, over numbers of worlds, threads and engines; what is drawn; interrupted runs, errors.
 #include "tests/command.h"
+#include "tests/hdf5_file.h"
 
 #include <catena/catena.h>
 #include <check.h>
-#include <hdf5.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -50,21 +50,6 @@ static void teardown(void)
     leave_scratch();
 }
 
-/// The numbers of a dataset, to be freed; `count` (may be NULL) receives how many there are.
-static double *numbers(const char *path, const char *name, size_t *count)
-{
-    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    ck_assert_msg(file >= 0, "%s cannot be opened", path);
-    const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
-    ck_assert_msg(set >= 0, "%s has no %s", path, name);
-    const size_t n = (size_t)H5Sget_simple_extent_npoints(space);
-    double *x = malloc((n + 1) * sizeof *x);
-    ck_assert(H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0);
-    H5Sclose(space), H5Dclose(set), H5Fclose(file);
-    if (count) *count = n;
-    return x;
-}
-
 static void same_start(const char *a, const char *b, const char *name)
 {
     size_t n, m;
@@ -96,7 +81,7 @@ START_TEST(a_world_is_the_same_in_any_company)
     size_t n;
     double *q = numbers("a.h5", "q", &n), *v = numbers("a.h5", "v", NULL), *time = numbers("a.h5", "time", NULL);
     ck_assert_uint_eq(n, WORLDS * TIMES * nq);
-    ctn_sample_state(scene, model, ctn_scene_seed(scene), 12, x, w);
+    ctn_sample_state(scene, model, ctn_scene_seed(scene), 12, WORLDS, x, w);
     ck_assert_int_eq(ctn_batch_set_state(b, x, w, 0, NULL), CTN_OK);
     for (int k = 0; k < TIMES; k++) {
         ctn_batch_state(b, x, w);
@@ -122,7 +107,7 @@ START_TEST(what_is_drawn)
     ck_assert_uint_eq(ctn_scene_seed(scene), 5);
     const ctn_link *head = ctn_model_link(model, 1), *arm = ctn_model_link(model, 3);
     for (int64_t w = 0; w < WORLDS; w++) {
-        ctn_sample_state(scene, model, 5, w, q, v);
+        ctn_sample_state(scene, model, 5, w, WORLDS, q, v);
         const double x[4] = {q[0] - start_q[0], q[arm->qadr], q[arm->qadr + 1], v[head->vadr + 2]};
         for (int k = 0; k < 4; k++) sum[k] += x[k], square[k] += x[k] * x[k];
         product += (x[1] - 0.3) * (x[2] - 0.3);
@@ -139,12 +124,42 @@ START_TEST(what_is_drawn)
     }
     ck_assert_msg(fabs(product / WORLDS) < 5 * 0.01 / 200, "degrees of freedom are drawn together: %g", product / WORLDS);
     double *other = calloc(nq, sizeof *q);
-    ctn_sample_state(scene, model, 5, 3, q, v);
-    ctn_sample_state(scene, model, 6, 3, other, v);
+    ctn_sample_state(scene, model, 5, 3, WORLDS, q, v);
+    ctn_sample_state(scene, model, 6, 3, WORLDS, other, v);
     ck_assert(memcmp(q, other, nq * sizeof *q));
-    ctn_sample_state(scene, model, 5, 3, other, v);
+    ctn_sample_state(scene, model, 5, 3, WORLDS, other, v);
     ck_assert(!memcmp(q, other, nq * sizeof *q));
     free(q), free(v), free(start_q), free(start_v), free(other);
+}
+END_TEST
+
+/// Sampled joint forces act on a world all along: it goes as in a batch of one with the same force.
+START_TEST(forces_act)
+{
+    enum { STEPS = 10, WORLDS = 5 };
+    char text[sizeof scene_text + 100];
+    ctn_error err;
+    snprintf(text, sizeof text, "%s  force: {all: {uniform: [-3, 3]}}\n", scene_text);
+    spit("forced.yaml", text);
+    outcome o = catena("rollout", "forced.yaml", "--worlds", "5", "--steps", "10", "--stride", "10", "--out", "f.h5");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    double *end = numbers("f.h5", "q", NULL), *q = calloc(nq, sizeof *q), *v = calloc(nv, sizeof *v), *tau = calloc(nv, sizeof *tau);
+    ctn_scene *const forced = ctn_scene_load("forced.yaml", &err);
+    const ctn_batch_config cfg = ctn_scene_config(scene);
+    for (int w = 0; w < WORLDS; w++) {
+        ctn_batch *const b = ctn_batch_create(model, &cfg, NULL);
+        ctn_sample_state(forced, model, 5, w, WORLDS, q, v);
+        ck_assert(ctn_sample_force(forced, model, 5, w, WORLDS, tau));
+        ctn_batch_set_state(b, q, v, 0, NULL);
+        ctn_batch_set_force(b, tau);
+        ctn_batch_step(b, STEPS, NULL, NULL);
+        ctn_batch_state(b, q, NULL);
+        ck_assert(!memcmp(q, end + (2 * (size_t)w + 1) * nq, nq * sizeof *q));
+        ctn_batch_free(b);
+    }
+    free(end), free(q), free(v), free(tau);
+    ctn_scene_free(forced);
 }
 END_TEST
 
@@ -225,6 +240,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, a_world_is_the_same_in_any_company);
     tcase_add_test(c, what_is_drawn);
+    tcase_add_test(c, forces_act);
     tcase_add_test(c, interrupted);
     tcase_add_test(c, frozen);
     tcase_add_loop_test(c, mistakes_are_named, 0, MISTAKES);

@@ -38,7 +38,7 @@ START_TEST(bad_files)
         rows++;
     }
     fclose(table);
-    ck_assert_int_eq(rows, 37);
+    ck_assert_int_eq(rows, 41);
 }
 END_TEST
 
@@ -146,6 +146,30 @@ static const struct {
     {TOP("sample: {q: {a: ^{uniform: [0, 1], normal: [0, 1]}, all: {uniform: ^[1, 0]}}}"),
      {"expected one distribution", "expected [lo, hi] with lo <= hi, found [1, 0]"}},
     {TOP("sample: {v: {a: {normal: [0, ^-1]}}}"), {"expected a standard deviation >= 0, found -1"}},
+    {TOP("sample: {q: {a: {latin: ^[1, 0]}}, v: {a: {grid: ^[1, 0, 3]}}}"),
+     {"sample.q.a.latin: expected [lo, hi] with lo <= hi, found [1, 0]",
+      "sample.v.a.grid: expected [lo, hi, number of values] with lo <= hi, found [1, 0, 3]"}},
+    {TOP("sample: {q: {a: {grid: ^[0, 1]}}, v: {a: {grid: [0, 1, ^0]}}}"),
+     {"sample.q.a.grid: expected 3 numbers, found 2", "sample.v.a.grid[2]: expected a whole number, 1 or more, found '0'"}},
+    {TOP("sample: ^{q: {a: {grid: [0, 1, 2000000000]}}, v: {a: {grid: [0, 1, 10000000]}}}"),
+     {"sample: all grids together have more than 2^53 points"}},
+    {TOP("sample: {parameters: {^weight: {}, gravity: {^w: {uniform: [0, 1]}, z: ^3}}}"),
+     {"sample.parameters.weight: unknown key; parameters has: gravity, mass_scale, armature, damping, stiffness, rest",
+      "sample.parameters.gravity.w: unknown key", "sample.parameters.gravity.z: expected a distribution as a mapping"}},
+    {TOP("sample: {parameters: {mass_scale: {a: ^{uniform: [0, 1]}}, damping: {all: ^{latin: [-1, 1]}}}}"),
+     {"sample.parameters.mass_scale.a: expected numbers > 0, found 0 as their least",
+      "sample.parameters.damping.all: expected numbers >= 0, found -1 as their least"}},
+    {TOP("sample: {parameters: {stiffness: {a: ^{normal: [-1, 3]}}, limit_upper: {^a: {uniform: [0, 1]}}, rest: {^b: {}}}}"),
+     {"sample.parameters.stiffness.a: expected numbers >= 0, found -1 as their mean",
+      "sample.parameters.limit_upper.a: the joint of this link has no limits", "sample.parameters.rest.b: no link is called 'b'"}},
+    {LINKS "  - {name: a, joint: free, " MASS "}\n  - {name: b, parent: a, joint: fixed}\n"
+           "sample: {parameters: {armature: {^a: {uniform: [0, 1]}}, damping: {^b: {uniform: [0, 1]}}, limit_damping: {^a: {}}}}\n",
+     {"armature.a: the joint of this link is free: of a joint's parameters it has damping alone",
+      "damping.b: the joint of this link is fixed", "limit_damping.a: the joint of this link is free"}},
+    {JOINT("{type: ball, limits: 1}") "sample: {parameters: {rest: {^a: {}}, limit_lower: {^a: {}}, limit_upper: {a: ^{grid: [1, 4, 3]}}}}\n",
+     {"rest.a: the joint of this link is a ball: its rest is no number",
+      "limit_lower.a: the joint of this link is a ball: it has no lower limit",
+      "limit_upper.a: expected angles in (0, pi], as it is a ball joint, found 1 to 4"}},
     {TOP("^camera: {}\n^controller: {}\n^search: {}\n^urdf: {file: a.urdf}"),
      {"camera: not available in this version", "controller: not available in this version",
       "search: not available in this version", "urdf: not available in this version"}},

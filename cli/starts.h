@@ -1,0 +1,21 @@
+/// Initial states of worlds from a file: `catena rollout --starts`.
+#ifndef CATENA_CLI_STARTS_H
+#define CATENA_CLI_STARTS_H
+
+#include <catena/model.h>
+#include <stdint.h>
+
+typedef struct starts starts;
+
+/// Opens a CSV file, a line a world with columns named as in recordings, or an HDF5 file with `q` and `v`, also that of an
+/// earlier rollout, whose last states these are then. *worlds is how many of them are wanted, 0: all; receives how many there
+/// are. They are all checked here. Returns an exit status, with the errors printed. `model` must outlive it.
+int starts_open(const char *path, const ctn_model *model, int64_t *worlds, starts **s);
+
+/// Puts the states of worlds first .. first + count - 1 over q [count][nq] and v [count][nv]; what the file does not have stays
+/// as it is. Returns an exit status.
+int starts_read(starts *s, int64_t first, int count, double *q, double *v);
+
+void starts_close(starts *s);  // NULL is allowed
+
+#endif

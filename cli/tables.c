@@ -1,0 +1,42 @@
+/// What --starts and --controls have in common.
+#include "cli/tables.h"
+
+#include "cli/message.h"
+#include "sim/record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+int table_format(const char *path, enum option_id option, bool *csv)
+{
+    const char *const dot = strrchr(path, '.');
+    *csv = dot && !strcasecmp(dot, ".csv");
+    if (*csv || (dot && (!strcasecmp(dot, ".h5") || !strcasecmp(dot, ".hdf5")))) return EXIT_OK;
+    return usage_error("%s: expected a file that ends in .csv, .h5 or .hdf5, found %s", option_name(option), path);
+}
+
+int table_open_csv(const char *path, const ctn_model *model, table_columns columns, csv_table **t)
+{
+    enum { WIDEST = 280 };  // a link's name and what stands about it
+    ctn_error err;
+    const int nq = columns == STATE_COLUMNS ? ctn_model_nq(model) : 0, count = nq + ctn_model_nv(model);
+    char(*const text)[WIDEST] = malloc((size_t)count * sizeof *text + 1), velocity[WIDEST];
+    const char **const names = malloc((size_t)count * sizeof *names + 1);
+    const bool memory = text && names;
+    for (int l = 0; memory && l < ctn_model_nlink(model); l++) {
+        const ctn_link *const link = ctn_model_link(model, l);
+        for (int i = 0; nq && i < link->nq; i++) coordinate_name(link, i, text[link->qadr + i], WIDEST);
+        for (int i = 0; i < link->nv; i++) {
+            velocity_name(link, i, velocity, sizeof velocity);
+            snprintf(text[nq + link->vadr + i], WIDEST, "%s%.*s", columns == STATE_COLUMNS ? "v" : "tau", WIDEST - 4,
+                     velocity + 1);
+        }
+    }
+    for (int k = 0; memory && k < count; k++) names[k] = text[k];
+    *t = memory ? csv_table_open(path, names, count, &err) : NULL;
+    free(text), free(names);
+    if (!memory) return run_error("not enough memory");
+    return *t ? EXIT_OK : status_error(&err, "");
+}
