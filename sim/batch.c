@@ -92,9 +92,11 @@ static bool open_blocks(ctn_batch *batch)
     batch->fallbacks = calloc(worlds, sizeof *batch->fallbacks);
     batch->use = calloc(threads, sizeof *batch->use);
     if (by_iteration(batch)) {
-        batch->lane_states = aligned_alloc(64, threads * batch->state_size);
-        batch->lane_models = aligned_alloc(64, threads * batch->model_size);
-        if (!batch->lane_states || !batch->lane_models) return false;
+        batch->lane_states = aligned_alloc(64, 2 * threads * batch->state_size);
+        batch->lane_models = aligned_alloc(64, 2 * threads * batch->model_size);
+        batch->lane_work = aligned_alloc(64, threads * batch->work_size);
+        if (!batch->lane_states || !batch->lane_models || !batch->lane_work) return false;
+        memset(batch->lane_work, 0, threads * batch->work_size);
     }
     batch->clocks = calloc(worlds, sizeof *batch->clocks);
     batch->tau = calloc(worlds * (size_t)m->nv + 1, sizeof *batch->tau);
@@ -140,6 +142,7 @@ void ctn_batch_free(ctn_batch *batch)
     for (int l = 0; l < MOST_LANES; l++) free(batch->variant[l]);
     free(batch->models), free(batch->states), free(batch->work), free(batch->rows), free(batch->fallbacks), free(batch->clocks);
     free(batch->tau), free(batch->values), free(batch->dt), free(batch->use), free(batch->lane_states), free(batch->lane_models);
+    free(batch->lane_work);
     free(batch);
 }
 

@@ -33,8 +33,9 @@ struct ctn_batch {
     double *rows;         // [threads][MOST_LANES][nq + 3 nv + 1]: states and forces of a block as plain rows
     long *fallbacks;      // [worlds], of the last call
     engine_use *use;      // [threads], likewise
-    char *lane_states;    // [threads][state_size]: the worlds that a thread advances, if they go by iteration
-    char *lane_models;    // [threads][model_size], likewise, if they have parameters of their own
+    char *lane_states;    // [threads][2][state_size]: the worlds that a thread advances, if they go by iteration; those on the ladder
+    char *lane_models;    // [threads][2][model_size], likewise, if they have parameters of their own
+    char *lane_work;      // [threads][work_size], likewise, for the ladder
     clock_state *clocks;  // [worlds]
     double *tau;          // [worlds][nv]
     bool forced;
