@@ -6,11 +6,12 @@
 #include "sim/pool.h"
 #include "sim/status.h"
 
-#include <catena/batch.h>
+#include <catena/hash.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 /// The clock of one world: time = start + steps * dt, without drift.
 typedef struct {
@@ -37,6 +38,7 @@ struct ctn_batch {
     pool *pool;
     size_t work_size;
     char *work;           // [threads][work_size]
+    double *flat;         // [threads][flat_size]
     outcome *outcomes;    // [blocks]
     clock_state *clocks;  // [worlds]
     double *tau;          // [worlds][nv]
@@ -121,11 +123,12 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     batch->states = aligned_alloc(64, (size_t)batch->blocks * batch->state_size);
     batch->work_size = round_up(engine->work_size(model, cfg));
     batch->work = aligned_alloc(64, threads * batch->work_size);
+    batch->flat = calloc(threads * engine->flat_size(model, cfg) + 1, sizeof *batch->flat);
     batch->pool = pool_create(batch->cfg.threads);
     batch->outcomes = calloc((size_t)batch->blocks, sizeof *batch->outcomes);
     batch->clocks = calloc((size_t)cfg->worlds, sizeof *batch->clocks);
     batch->tau = calloc((size_t)cfg->worlds * (size_t)model->nv + 1, sizeof *batch->tau);
-    if (!batch->states || !batch->work || !batch->pool || !batch->outcomes || !batch->clocks || !batch->tau) goto no_memory;
+    if (!batch->states || !batch->work || !batch->flat || !batch->pool || !batch->outcomes || !batch->clocks || !batch->tau) goto no_memory;
     memset(batch->states, 0, (size_t)batch->blocks * batch->state_size);
     memset(batch->work, 0, threads * batch->work_size);
     pool_run(batch->pool, batch->blocks, start_block, batch);
@@ -141,7 +144,7 @@ void ctn_batch_free(ctn_batch *batch)
 {
     if (!batch) return;
     pool_free(batch->pool);
-    free(batch->states), free(batch->work), free(batch->outcomes), free(batch->clocks), free(batch->tau);
+    free(batch->states), free(batch->work), free(batch->flat), free(batch->outcomes), free(batch->clocks), free(batch->tau);
     free(batch);
 }
 
@@ -365,4 +368,28 @@ ctn_status ctn_batch_restore(ctn_batch *batch, const void *block, size_t size, c
     batch->fitted = false;
     flatten_all(batch, true, (double *)(void *)(uintptr_t)(at + (size_t)h.worlds * sizeof *batch->clocks));
     return CTN_OK;
+}
+
+typedef struct {
+    const ctn_batch *batch;
+    uint64_t *hash;  // [worlds]
+} hashing;
+
+static void hash_block(void *context, int thread, int b)
+{
+    const hashing *job = context;
+    const ctn_batch *batch = job->batch;
+    const int count = worlds_in(batch, b), first = b * batch->engine->lanes;
+    const size_t n = batch->engine->flat_size(batch->model, &batch->cfg);
+    double *const flat = batch->flat + (size_t)thread * n;
+    for (int l = 0; l < count; l++) {
+        const XXH64_hash_t clock = XXH3_64bits(&batch->clocks[first + l], sizeof *batch->clocks);
+        batch->engine->flatten(batch->model, &batch->cfg, state_of(batch, b), l, false, flat);
+        job->hash[first + l] = XXH3_64bits_withSeed(flat, n * sizeof *flat, clock);
+    }
+}
+
+void ctn_batch_hashes(const ctn_batch *batch, uint64_t *hash)
+{
+    pool_run(batch->pool, batch->blocks, hash_block, &(hashing){batch, hash});
 }
