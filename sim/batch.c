@@ -128,7 +128,8 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     batch->outcomes = calloc((size_t)batch->blocks, sizeof *batch->outcomes);
     batch->clocks = calloc((size_t)cfg->worlds, sizeof *batch->clocks);
     batch->tau = calloc((size_t)cfg->worlds * (size_t)model->nv + 1, sizeof *batch->tau);
-    if (!batch->states || !batch->work || !batch->flat || !batch->pool || !batch->outcomes || !batch->clocks || !batch->tau) goto no_memory;
+    if (!batch->states || !batch->work || !batch->flat || !batch->pool || !batch->outcomes || !batch->clocks || !batch->tau)
+        goto no_memory;
     memset(batch->states, 0, (size_t)batch->blocks * batch->state_size);
     memset(batch->work, 0, threads * batch->work_size);
     pool_run(batch->pool, batch->blocks, start_block, batch);

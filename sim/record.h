@@ -3,7 +3,8 @@
 #ifndef CATENA_SIM_RECORD_H
 #define CATENA_SIM_RECORD_H
 
-#include <catena/dynamics.h>
+#include "sim/quantities.h"
+
 #include <catena/record.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,8 +24,6 @@ typedef struct record_member {
 
 enum { RECORD_MEMBERS = 30 };
 extern const record_member record_members[RECORD_MEMBERS];
-
-enum { POSE_NUMBERS = 7 };  // position x y z, quaternion w x y z, as q of a free joint
 
 /// Something that a file says about itself: an attribute of HDF5, a header line of CSV.
 typedef struct record_note {
