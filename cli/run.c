@@ -103,7 +103,7 @@ static void step_all(run *r, ctn_step_stats *part, progress *bar)
 {
     const double start = wall_clock();
     double flushed = start;
-    long chunk = 1;  // steps at a time: few enough to look up often, so many that looking costs nothing
+    long piece = 1;  // steps at a time
     bool running = true, recorded = true, sampled = true;
     ctn_batch_step(r->batch, 0, r->total, NULL);
     memcpy(r->since, r->total, (size_t)r->s.cfg.worlds * sizeof *r->since);
@@ -112,14 +112,13 @@ static void step_all(run *r, ctn_step_stats *part, progress *bar)
     while (r->done < r->steps && running && !r->lost && !(r->interrupted = stop_asked())) {
         const long left = r->steps - r->done, to_record = r->recorder ? r->every - r->done % r->every : left,
                    to_sample = r->plot ? r->stride - r->done % r->stride : left;
-        long n = chunk < left ? chunk : left;
+        long n = piece < left ? piece : left;
         n = to_record < n ? to_record : n;
         n = to_sample < n ? to_sample : n;
         const double before = wall_clock();
         ctn_batch_step(r->batch, (int)n, part, NULL);
         const double after = wall_clock();
-        if (after - before > 0.05 && chunk > 1) chunk /= 2;
-        else if (n == chunk && after - before < 0.02 && chunk < 1 << 20) chunk *= 2;
+        piece = next_piece(piece, n, after - before);
         running = sum_up(r, part, recorded);
         r->done += n;
         recorded = n == to_record, sampled = n == to_sample;

@@ -13,6 +13,13 @@
 static const char *const names[] = {"q", "v", "energy", "pose"};  // of the bits of `keep`
 enum { NAMES = sizeof names / sizeof *names };
 
+size_t quantities_width(const ctn_model *m, unsigned keep)
+{
+    const int nq = ctn_model_nq(m), nv = ctn_model_nv(m), pose = POSE_NUMBERS * ctn_model_nlink(m);
+    return (size_t)((keep & KEEP_Q ? nq : 0) + (keep & KEEP_V ? nv : 0) + (keep & KEEP_ENERGY ? 4 : 0) +
+                    (keep & KEEP_POSE ? pose : 0));
+}
+
 static void *numbers(size_t count) { return calloc(count + 1, sizeof(double)); }
 
 static void list_one(quantities *x, quantity one)

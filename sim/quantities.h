@@ -39,6 +39,9 @@ typedef struct quantities {
 ctn_status quantities_open(quantities *x, ctn_batch *batch, unsigned keep, ctn_error *err);
 void quantities_close(quantities *x);
 
+/// Numbers of one world in all of those in `keep` together.
+size_t quantities_width(const ctn_model *model, unsigned keep);
+
 /// Computes them for the states of the batch as they are now.
 void quantities_update(quantities *x);
 

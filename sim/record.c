@@ -4,6 +4,7 @@
 #include "sim/config.h"
 #include "sim/scene.h"
 #include "sim/status.h"
+#include "sim/trajectories.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <strings.h>
 #include <time.h>
 
+#define HASH_NAME "XXH3-64"
 #define COOKIE 0xca7e4a02u
 
 #define ENERGY(member, about)                                                                                                    \
@@ -185,11 +187,21 @@ static void fill_head(record_head *head, const char *format, const ctn_scene *sc
     }
 }
 
-void record_head_rollout(record_head *head, const ctn_scene *scene, ctn_batch *batch, const char *command, uint64_t seed,
-                         int64_t worlds)
+void record_head_rollout(record_head *head, const trajectories_head *about)
 {
-    fill_head(head, "catena rollout", scene, batch, command, worlds);
-    note_number(head, "seed", (double)seed, true);
+    fill_head(head, "catena rollout", about->scene, about->batch, about->command, about->worlds);
+    note_number(head, "seed", (double)about->seed, true);
+    note_number(head, "steps", (double)about->steps, true);
+    note_number(head, "stride", (double)about->stride, true);
+    keep_to_text(about->keep, head->keep);
+    note_text(head, "keep", head->keep);
+    if (about->hashes) note_text(head, "hash", HASH_NAME);
+}
+
+void record_head_recording(record_head *head, const ctn_scene *scene, ctn_batch *batch, const ctn_record_config *cfg)
+{
+    fill_head(head, "catena recording", scene, batch, cfg->command, ctn_batch_configuration(batch)->worlds);
+    note_number(head, "every", cfg->every, true);
 }
 
 // ---- the recorder
@@ -239,8 +251,7 @@ ctn_recorder *ctn_recorder_create(const char *path, const ctn_scene *scene, cons
     if (!r->world) fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
     else if (quantities_open(&r->now, batch, KEEP_ALL, err) == CTN_OK) {
         record_head head;
-        fill_head(&head, "catena recording", scene, batch, cfg->command, b->worlds);
-        note_number(&head, "every", cfg->every, true);
+        record_head_recording(&head, scene, batch, cfg);
         r->file = format->open(path, &head, err);
     }
     if (r->file) return r;

@@ -34,21 +34,23 @@ typedef struct record_note {
     bool whole;  // the number is an integer
 } record_note;
 
-enum { RECORD_NOTES = 24 };
+enum { RECORD_NOTES = 32 };
 
 /// All that is known when a file is opened.
 typedef struct record_head {
     const ctn_scene *scene;
     const ctn_model *model;
     int worlds, nq, nv, nlink;
-    char started[32];  // the time of day
+    char started[32];      // the time of day
+    char keep[KEEP_TEXT];  // of a rollout
     record_note notes[RECORD_NOTES];
     int nnote;
 } record_head;
 
-/// Fills the head of a file of `catena rollout`; `batch` is one that makes its worlds. Texts belong to their givers.
-void record_head_rollout(record_head *head, const ctn_scene *scene, ctn_batch *batch, const char *command, uint64_t seed,
-                         int64_t worlds);
+/// Fill the heads of the files of `catena rollout` and of recordings. Texts belong to their givers.
+struct trajectories_head;
+void record_head_rollout(record_head *head, const struct trajectories_head *about);
+void record_head_recording(record_head *head, const ctn_scene *scene, ctn_batch *batch, const ctn_record_config *cfg);
 
 /// One record of all worlds. The arrays belong to the recorder.
 typedef struct record_row {
