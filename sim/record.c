@@ -6,6 +6,7 @@
 #include "sim/status.h"
 #include "sim/trajectories.h"
 
+#include <catena/hash.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,6 @@
 #include <strings.h>
 #include <time.h>
 
-#define HASH_NAME "XXH3-64"
 #define COOKIE 0xca7e4a02u
 
 #define ENERGY(member, about)                                                                                                    \
@@ -66,6 +66,7 @@ struct ctn_recorder {
     int worlds;
     quantities now;
     record_world *world;
+    uint64_t *hash;                  // [worlds]; NULL: not asked for
     double flush_interval, flushed;  // s; wall time of the last flush, negative: none yet
     long count;
     bool failed;
@@ -189,7 +190,7 @@ static void fill_head(record_head *head, const char *format, const ctn_scene *sc
 
 void record_head_rollout(record_head *head, const trajectories_head *about)
 {
-    fill_head(head, "catena rollout", about->scene, about->batch, about->command, about->worlds);
+    fill_head(head, ROLLOUT_FORMAT, about->scene, about->batch, about->command, about->worlds);
     note_number(head, "seed", (double)about->seed, true);
     note_number(head, "steps", (double)about->steps, true);
     note_number(head, "stride", (double)about->stride, true);
@@ -200,8 +201,10 @@ void record_head_rollout(record_head *head, const trajectories_head *about)
 
 void record_head_recording(record_head *head, const ctn_scene *scene, ctn_batch *batch, const ctn_record_config *cfg)
 {
-    fill_head(head, "catena recording", scene, batch, cfg->command, ctn_batch_configuration(batch)->worlds);
+    fill_head(head, RECORDING_FORMAT, scene, batch, cfg->command, ctn_batch_configuration(batch)->worlds);
     note_number(head, "every", cfg->every, true);
+    head->hashes = cfg->hashes;
+    if (cfg->hashes) note_text(head, "hash", HASH_NAME);
 }
 
 // ---- the recorder
@@ -218,7 +221,7 @@ static const record_format *format_of(const char *path, ctn_error *err)
 static void free_recorder(ctn_recorder *r)
 {
     quantities_close(&r->now);
-    free(r->world);
+    free(r->world), free(r->hash);
     free(r);
 }
 
@@ -239,6 +242,10 @@ ctn_recorder *ctn_recorder_create(const char *path, const ctn_scene *scene, cons
         return NULL;
     }
     const record_format *const format = format_of(path, err);
+    if (format && cfg->hashes && !format->hash) {
+        fail(err, CTN_BAD_CONFIG, "%s: hashes go into recordings that end in .h5 or .hdf5", path);
+        return NULL;
+    }
     ctn_recorder *const r = format ? calloc(1, sizeof *r) : NULL;
     if (!r) {
         if (format) fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
@@ -248,7 +255,8 @@ ctn_recorder *ctn_recorder_create(const char *path, const ctn_scene *scene, cons
     r->format = format, r->batch = batch, r->worlds = b->worlds;
     r->flush_interval = cfg->flush_interval, r->flushed = -1;
     r->world = calloc((size_t)b->worlds, sizeof *r->world);
-    if (!r->world) fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
+    if (cfg->hashes) r->hash = calloc((size_t)b->worlds, sizeof *r->hash);
+    if (!r->world || (cfg->hashes && !r->hash)) fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
     else if (quantities_open(&r->now, batch, KEEP_ALL, err) == CTN_OK) {
         record_head head;
         record_head_recording(&head, scene, batch, cfg);
@@ -283,6 +291,14 @@ ctn_status ctn_recorder_add(ctn_recorder *r, const ctn_step_stats *stats, ctn_er
     if (status != CTN_OK) return broken(r, status, err);
     r->count++;
     return r->flushed < 0 || wall_time() - r->flushed >= r->flush_interval ? ctn_recorder_flush(r, err) : CTN_OK;
+}
+
+ctn_status ctn_recorder_hash(ctn_recorder *r, ctn_error *err)
+{
+    if (!r->hash) return fail(err, CTN_BAD_ARGUMENT, "the recording was opened without `hashes`");
+    if (r->failed) return broken(r, r->error.status, err);
+    ctn_batch_hashes(r->batch, r->hash);
+    return broken(r, r->format->hash(r->file, r->hash, &r->error), err);
 }
 
 ctn_status ctn_recorder_flush(ctn_recorder *r, ctn_error *err)

@@ -34,6 +34,9 @@ typedef struct record_note {
     bool whole;  // the number is an integer
 } record_note;
 
+#define RECORDING_FORMAT "catena recording"
+#define ROLLOUT_FORMAT "catena rollout"
+#define HASH_NAME "XXH3-64"
 enum { RECORD_NOTES = 32 };
 
 /// All that is known when a file is opened.
@@ -41,6 +44,7 @@ typedef struct record_head {
     const ctn_scene *scene;
     const ctn_model *model;
     int worlds, nq, nv, nlink;
+    bool hashes;
     char started[32];      // the time of day
     char keep[KEEP_TEXT];  // of a rollout
     record_note notes[RECORD_NOTES];
@@ -64,6 +68,7 @@ typedef struct record_row {
 typedef struct record_format {
     void *(*open)(const char *path, const record_head *head, ctn_error *err);
     ctn_status (*add)(void *file, const record_row *row, ctn_error *err);
+    ctn_status (*hash)(void *file, const uint64_t *hash, ctn_error *err);  // [worlds]; NULL: has no room for them
     ctn_status (*flush)(void *file, ctn_error *err);
     ctn_status (*close)(void *file, ctn_error *err);
 } record_format;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define BUFFER_BYTES ((size_t)4 << 20)  // of records before they go to HDF5
+#define HASH_BYTES ((size_t)256 << 10)  // of hashes, likewise
 #define CHUNK_BYTES ((size_t)32 << 10)  // of a chunk of several records; small, as a short run fills one of each dataset
 #define PART_BYTES ((size_t)1 << 20)    // of a chunk if one record is larger: what HDF5 keeps in memory of a dataset
 enum { MOST_ROWS = 1024, TIMES = 16384, SETS = 3 + RECORD_MEMBERS, MOST_RANK = 4 };
@@ -31,11 +32,12 @@ typedef struct growing {
 typedef struct hdf5 {
     swmr_file to;
     hid_t finished;
-    growing sets[SETS], time;
-    int nset, rows, waiting;  // records of a buffer, those in it
-    int times;                // times in their buffer
-    size_t row, chunks;       // bytes of a record of all sets, of a chunk of each
-    bool incomplete;          // a call failed: records are missing
+    growing sets[SETS], time, hash;  // hash [step][world], id -1: not asked for
+    int nset, rows, waiting;         // records of a buffer, those in it
+    int times;                       // times in their buffer
+    int hash_rows, hashes;           // steps of the buffer of hashes, those in it
+    size_t row, chunks;              // bytes of a record of all sets, of a chunk of each
+    bool incomplete;                 // a call failed: records are missing
 } hdf5;
 
 // ---- errors
@@ -95,6 +97,9 @@ static bool create_all(hdf5 *f, const record_head *head)
         ok = create_growing(f, g++, m->name, types[m->type][0], types[m->type][1], 2, q, m->unit, m->about);
     }
     f->nset = (int)(g - f->sets);
+    if (ok && head->hashes)
+        ok = create_growing(f, &f->hash, "hash", H5T_STD_U64LE, H5T_NATIVE_UINT64, 2, q, "1",
+                            "XXH3 (64 bits) of all that a world's future depends on, after every step [step][world]");
     return ok;
 }
 
@@ -110,6 +115,12 @@ static bool allocate(hdf5 *f)
         if (!g->buffer) return false;
     }
     f->time.buffer = malloc(TIMES * sizeof(double));
+    if (f->hash.id >= 0) {
+        f->chunks += f->hash.chunk;
+        f->hash_rows = (int)(HASH_BYTES / f->hash.row) + 1;
+        f->hash.buffer = malloc((size_t)f->hash_rows * f->hash.row);
+        if (!f->hash.buffer) return false;
+    }
     return f->time.buffer != NULL;
 }
 
@@ -143,10 +154,18 @@ static bool append_waiting(hdf5 *f)
     return ok && count == waiting;
 }
 
+static bool append_hashes(hdf5 *f)
+{
+    const int count = f->hashes;
+    f->hashes = 0;
+    return !count || (swmr_reserve(&f->to, (size_t)count * f->hash.row, f->chunks) && append(f, &f->hash, count));
+}
+
 /// What fits is written, also when something does not.
 static bool flush_all(hdf5 *f)
 {
     bool ok = append_waiting(f);
+    ok = append_hashes(f) && ok;
     ok = swmr_flush(&f->to) && ok;
     const int times = f->times;
     f->times = 0;
@@ -166,7 +185,7 @@ static ctn_status hdf5_flush(void *file, ctn_error *err)
 static void free_hdf5(hdf5 *f)
 {
     for (int i = 0; i < f->nset; i++) free(f->sets[i].buffer);
-    free(f->time.buffer);
+    free(f->time.buffer), free(f->hash.buffer);
     swmr_free(&f->to);
     free(f);
 }
@@ -177,6 +196,7 @@ static bool close_all(hdf5 *f)
     bool ok = true;
     for (int i = 0; i < f->nset; i++) ok = (f->sets[i].id < 0 || H5Dclose(f->sets[i].id) >= 0) && ok;
     if (f->time.id >= 0) ok = H5Dclose(f->time.id) >= 0 && ok;
+    if (f->hash.id >= 0) ok = H5Dclose(f->hash.id) >= 0 && ok;
     if (f->finished >= 0) ok = H5Dclose(f->finished) >= 0 && ok;
     return swmr_close(&f->to) && ok;
 }
@@ -214,7 +234,7 @@ static void *hdf5_open(const char *path, const record_head *head, ctn_error *err
         fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
         return NULL;
     }
-    f->finished = f->time.id = -1;
+    f->finished = f->time.id = f->hash.id = -1;
     swmr_call(&f->to);
     const bool begun = begin(f, head), ok = begun && allocate(f);
     if (!ok) close_all(f);
@@ -251,4 +271,13 @@ static ctn_status hdf5_add(void *file, const record_row *row, ctn_error *err)
     return CTN_OK;
 }
 
-const record_format record_hdf5 = {hdf5_open, hdf5_add, hdf5_flush, hdf5_close};
+static ctn_status hdf5_hash(void *file, const uint64_t *hash, ctn_error *err)
+{
+    hdf5 *const f = file;
+    memcpy(f->hash.buffer + (size_t)f->hashes++ * f->hash.row, hash, f->hash.row);
+    if (f->hashes < f->hash_rows) return CTN_OK;
+    swmr_call(&f->to);
+    return end_call(f, append_hashes(f), err);
+}
+
+const record_format record_hdf5 = {hdf5_open, hdf5_add, hdf5_hash, hdf5_flush, hdf5_close};

@@ -67,9 +67,18 @@ struct ctn_scene {
     int seed;                           // of `sample:`
     scene_spread *spread_q, *spread_v;  // [nlink], every degree of freedom of a joint alike; NULL: there is no such section
     char **files;                       // every file read, [0] = path
-    char **texts;  // what they said
+    char **texts;                       // what they said
     int nfile;
 };
+
+/// The files of a scene and what they said, as ctn_scene has them.
+typedef struct scene_texts {
+    int count;
+    char **files, **texts;
+} scene_texts;
+
+/// Reads a scene as ctn_scene_load does, from what its files said once: the disk is not looked at.
+ctn_scene *scene_from_texts(const scene_texts *from, ctn_error *err);
 
 /// Number of coordinates and of degrees of freedom of a joint type.
 int joint_nq(ctn_joint_type type);
