@@ -1,9 +1,9 @@
 /// `catena rollout`: world i against a batch of one, over numbers of worlds, threads and engines; what is drawn; interrupted runs, errors.
 #include "tests/command.h"
+#include "tests/datasets.h"
 
 #include <catena/catena.h>
 #include <check.h>
-#include <hdf5.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -48,21 +48,6 @@ static void teardown(void)
 {
     ctn_model_free(model), ctn_scene_free(scene);
     leave_scratch();
-}
-
-/// The numbers of a dataset, to be freed; `count` (may be NULL) receives how many there are.
-static double *numbers(const char *path, const char *name, size_t *count)
-{
-    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    ck_assert_msg(file >= 0, "%s cannot be opened", path);
-    const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
-    ck_assert_msg(set >= 0, "%s has no %s", path, name);
-    const size_t n = (size_t)H5Sget_simple_extent_npoints(space);
-    double *x = malloc((n + 1) * sizeof *x);
-    ck_assert(H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0);
-    H5Sclose(space), H5Dclose(set), H5Fclose(file);
-    if (count) *count = n;
-    return x;
 }
 
 static void same_start(const char *a, const char *b, const char *name)
