@@ -166,6 +166,7 @@ static void print_replay(const replay *p)
     const rollout *const r = &p->r;
     const long unfinished = p->from.rollout ? p->from.cfg.worlds - r->worlds : 0;
     printf("scene         %s (%s), as in %s\n", ctn_scene_name(r->s.scene), p->from.rollout ? "rollout" : "run", p->from.path);
+    printf("made          %s by catena %s\n", p->from.started, p->from.version);
     printf("method        %s, dt %g s\n", ctn_method_name(r->s.cfg.method), r->s.cfg.dt);
     if (unfinished) printf("unfinished    the file has %ld of %d worlds\n", r->worlds, p->from.cfg.worlds);
     if (!p->from.rollout && !p->from.finished)

@@ -21,7 +21,7 @@ typedef struct recorded {
     bool rollout;              // arrays are [world][time]; else [record][world]
     ctn_scene *scene;          // the caller's to free
     ctn_batch_config cfg;      // what changes the motion, and `worlds`, at most INT_MAX
-    char *version, *started;   // of catena; when
+    char *version, *started;   // of the catena that made it; when
     long seed, steps, stride;  // of a rollout
     long every;                // of a run
     bool finished;             // a run: its end is in the file
