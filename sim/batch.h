@@ -30,6 +30,7 @@ struct ctn_batch {
     char *states;  // [blocks][state_size]
     pool *pool;
     char *work;           // [threads][work_size]
+    double *flat;         // [threads][flat_size]: a world's state
     double *rows;         // [threads][MOST_LANES][nq + 3 nv + 1]: states and forces of a block as plain rows
     long *fallbacks;      // [worlds], of the last call
     engine_use *use;      // [threads], likewise

@@ -1,8 +1,10 @@
-/// Saved states of batches.
+/// States of batches as blocks of bytes: saved and restored, hashed.
 #include "sim/batch.h"
 #include "sim/status.h"
 
+#include <catena/hash.h>
 #include <string.h>
+#include <xxhash.h>
 
 static uint64_t hash_numbers(uint64_t h, const double *x, int n)
 {
@@ -80,4 +82,28 @@ ctn_status ctn_batch_restore(ctn_batch *batch, const void *block, size_t size, c
     batch->fitted = false;
     flatten_all(batch, true, (double *)(void *)(uintptr_t)(at + (size_t)h.worlds * sizeof *batch->clocks));
     return CTN_OK;
+}
+
+typedef struct {
+    const ctn_batch *batch;
+    uint64_t *hash;  // [worlds]
+} hashing;
+
+static void hash_block(void *context, int thread, int b)
+{
+    const hashing *job = context;
+    const ctn_batch *batch = job->batch;
+    const int count = worlds_in(batch, b), first = b * batch->engine->lanes;
+    const size_t n = batch->engine->flat_size(lanes_of(batch, 0), &batch->cfg);
+    double *const flat = batch->flat + (size_t)thread * n;
+    for (int l = 0; l < count; l++) {
+        const XXH64_hash_t clock = XXH3_64bits(&batch->clocks[first + l], sizeof *batch->clocks);
+        batch->engine->flatten(lanes_of(batch, b), &batch->cfg, state_of(batch, b), l, false, flat);
+        job->hash[first + l] = XXH3_64bits_withSeed(flat, n * sizeof *flat, clock);
+    }
+}
+
+void ctn_batch_hashes(const ctn_batch *batch, uint64_t *hash)
+{
+    pool_run(batch->pool, batch->blocks, hash_block, &(hashing){batch, hash});
 }

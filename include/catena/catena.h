@@ -5,6 +5,7 @@
 #include <catena/batch.h>
 #include <catena/derivatives.h>
 #include <catena/dynamics.h>
+#include <catena/hash.h>
 #include <catena/model.h>
 #include <catena/parameters.h>
 #include <catena/record.h>
