@@ -109,7 +109,7 @@ FN mask take_solutions(const lane_model *m, const ctn_batch_config *cfg, positio
         if (law) note_created(P, gain, flow, ok);
     } else {
         ok = both(solved, config_valid(m, L->one.x, L->one.u, &far));
-        commit_step(m, P, &L->one, ok, false, ok);
+        commit_step(m, P, &L->one, ok, !any_of(both(R->busy, not_(ok))), ok);
     }
     const real residual = staged ? L->more.residual : L->one.residual;
     k->far = sel(both(staged ? solved : stopped, far), rset(1), k->far);
