@@ -7,7 +7,7 @@
 ///     steps MODEL METHOD WORLDS DT STEPS SECONDS           ns a step and world, from the model's first states
 ///     many MODEL METHOD WORLDS THREADS SCHEDULE DT STEPS SECONDS
 ///                                                          wall time of such steps, the least in SECONDS; worlds beyond the
-///                                                          model's states take these again; SCHEDULE: iteration, step
+///                                                          model's states take these again; SCHEDULE: auto, iteration, step
 ///     work MODEL METHOD WORLDS DT STEPS                    untimed: iterations, evaluations, residual of such steps
 ///     path MODEL METHOD DT DURATION LIMIT X Y Z            untimed, one world from the first state: energies, a point of the last
 ///                                                          link, and whether it survived: finite, and the energy never above
@@ -207,7 +207,7 @@ static void answer_many(const char *method, int worlds, int threads, const char 
     ctn_batch_config cfg;
     if (!configure(method, dt, &cfg)) return;
     cfg.worlds = worlds, cfg.threads = threads;
-    if (!strcmp(schedule, "step")) cfg.schedule = CTN_BY_STEP;
+    cfg.schedule = !strcmp(schedule, "step") ? CTN_BY_STEP : !strcmp(schedule, "iteration") ? CTN_BY_ITERATION : CTN_SCHEDULE_AUTO;
     ctn_batch *batch = ctn_batch_create(now.model, &cfg, &err);
     if (!batch) return (void)printf("error %s", err.message);
     const size_t nq = (size_t)now.states.nq, nv = (size_t)now.states.nv, n = (size_t)worlds;

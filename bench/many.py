@@ -54,7 +54,7 @@ class Mujoco:
 
 class Many:
     def __init__(self, s):
-        self.s, self.seconds, self.rounds = s, 0.1 if s.args.quick else 1.0, 1 if s.args.quick else 3
+        self.s, self.seconds, self.rounds = s, 0.1 if s.args.quick else 0.3, 1 if s.args.quick else 3
         path = s.workers['catena'].command[0]
         self.worker = Worker('catena', path, s.folder, None)
         try:
@@ -63,7 +63,7 @@ class Many:
             self.mujoco = None
             s.note(f'mujoco is left out: {e}')
 
-    def ask(self, name, method, worlds, threads, dt, steps, schedule='iteration'):
+    def ask(self, name, method, worlds, threads, dt, steps, schedule='auto'):
         return self.worker.numbers('many', name, method, worlds, threads, schedule, dt, steps, self.seconds)
 
     def equal_steps(self):

@@ -30,7 +30,7 @@ static const struct {
     [OPT_ENGINE] = {"engine", 0, "NAME", "auto, scalar, avx2 or avx512; all give the same bits"},
     [OPT_WORLDS] = {"worlds", 0, "N", "worlds side by side, all from the scene's initial state"},
     [OPT_THREADS] = {"threads", 0, "N", "threads that step the worlds (default: one a CPU); all numbers give the same bits"},
-    [OPT_SCHEDULE] = {"schedule", 0, "NAME", "iteration: worlds solved side by side go on alone (default); step: each step together"},
+    [OPT_SCHEDULE] = {"schedule", 0, "NAME", "iteration: worlds solved side by side go on alone; step: together; auto (default)"},
     [OPT_DT_SWEEP] = {"dt-sweep", 0, NULL, "find the largest time step of each method that meets --error"},
     [OPT_ERROR] = {"error", 0, "E", "largest error of a link's origin at the end, in metres (default 0.001)"},
     [OPT_IN] = {"in", 'i', "FILE", "JSON file with the states; - reads standard input"},

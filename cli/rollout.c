@@ -115,6 +115,7 @@ int prepare_worlds(rollout *r)
     if (!ok) return run_error("not enough memory");
     const ctn_batch_config *const cfg = ctn_batch_configuration(r->batch);
     r->threads = cfg->threads, r->engine = cfg->engine;
+    r->bytes = (double)ctn_batch_bytes(r->batch) / r->block;
     return EXIT_OK;
 }
 
@@ -133,9 +134,11 @@ static int open_rollout(const arguments *args, rollout *r)
         return usage_error("--out: a rollout ends in .h5 or .hdf5, found %s", r->out);
     if (!whole_option(args, OPT_STRIDE, 1, 1000000000, &r->stride)) return EXIT_USAGE;
     const char *const schedule = args->value[OPT_SCHEDULE];
-    if (schedule && strcmp(schedule, "iteration") && strcmp(schedule, "step"))
-        return usage_error("--schedule: expected iteration or step, found %s", schedule);
-    if (schedule && !strcmp(schedule, "step")) r->s.cfg.schedule = CTN_BY_STEP;
+    static const char *const schedules[] = {"auto", "iteration", "step"};  // as in ctn_schedule
+    int by = 0;
+    while (schedule && by < 3 && strcmp(schedule, schedules[by])) by++;
+    if (by == 3) return usage_error("--schedule: expected auto, iteration or step, found %s", schedule);
+    r->s.cfg.schedule = (ctn_schedule)by;
     if (!whole_option(args, OPT_SEED, 0, 9007199254740992, &seed)) return EXIT_USAGE;
     if (keep && keep_from_text(keep, &r->keep, &err) != CTN_OK) return status_error(&err, "--keep: ");
     if ((status = plan_steps(args, &r->s, &r->steps)) != EXIT_OK) return status;
@@ -288,6 +291,8 @@ static void print_rollout(const rollout *r)
     printf("worlds        %ld of %ld, seed %llu, %d at a time on %d thread%s, engine %s\n", r->done, r->worlds,
            (unsigned long long)r->seed, r->block, r->threads, r->threads == 1 ? "" : "s", r->engine);
     if (r->before.count) printf("resumed       after %ld worlds\n", (long)r->before.count);
+    printf("memory        %.3g kB a world to step it, %.3g kB for what is kept\n", r->bytes / 1000,
+           (double)r->times * (double)quantities_width(r->s.model, r->keep) * sizeof(double) / 1000);
     printf("steps         %ld of %g s each, %d states kept\n", r->steps, r->s.cfg.dt, r->times);
     printf("time          %.3g s: %.4g worlds/s, %.4g steps/s\n", r->wall, made / fmax(r->wall, 1e-9),
            steps / fmax(r->wall, 1e-9));

@@ -33,6 +33,7 @@ typedef struct rollout {
     ctn_step_stats *total, *part;  // [block]
     long piece;                    // steps at a time
     double wall, occupancy;        // s; of the lanes, summed over `calls`
+    double bytes;                  // of a world in memory
     long calls;
 } rollout;
 

@@ -211,7 +211,7 @@ ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err)
         return fail(err, CTN_BAD_CONFIG, "the configuration was not initialised; start from ctn_batch_config_default()");
     if (!ctn_method_name(cfg->method)) return fail(err, CTN_BAD_CONFIG, "method: unknown value %d", (int)cfg->method);
     if (!ctn_solver_name(cfg->solver)) return fail(err, CTN_BAD_CONFIG, "solver: unknown value %d", (int)cfg->solver);
-    if (cfg->schedule != CTN_BY_ITERATION && cfg->schedule != CTN_BY_STEP)
+    if ((unsigned)cfg->schedule > CTN_BY_STEP)
         return fail(err, CTN_BAD_CONFIG, "schedule: unknown value %d", (int)cfg->schedule);
     if (cfg->parameter_count < 0 || (cfg->parameter_count && !cfg->parameters))
         return fail(err, CTN_BAD_CONFIG, "parameters: expected a list, found %d of none", cfg->parameter_count);

@@ -32,8 +32,9 @@ typedef enum ctn_solver {
 
 /// In which order worlds that are solved side by side advance. Every order gives the same bits.
 typedef enum ctn_schedule {
-    CTN_BY_ITERATION,  // each on its own: one that has solved its step begins the next one, one that is done makes room for another
-    CTN_BY_STEP,       // each step of some worlds together: all wait for the one with the most iterations
+    CTN_SCHEDULE_AUTO,  // by iteration for radau of several stages, else by step (docs/performance.md)
+    CTN_BY_ITERATION,   // radau, collocation of order 2 with newton: each on its own: one that has solved its step begins the next one, one that is done makes room for another
+    CTN_BY_STEP,        // each step of some worlds together: all wait for the one with the most iterations
 } ctn_schedule;
 
 /// Configuration of a batch. Start from ctn_batch_config_default() or ctn_scene_config(); a plain struct, copied in.
@@ -58,7 +59,7 @@ typedef struct ctn_batch_config {
     bool dense;              // default false. true: keep what ctn_batch_dense needs; for all methods but variational
     int threads;             // that step the worlds, 0 to 1024, default 1; 0: one for each CPU that the process may use. Every
                              // number gives the same bits
-    ctn_schedule schedule;   // of calls with several steps, default CTN_BY_ITERATION
+    ctn_schedule schedule;   // of calls with several steps, default CTN_SCHEDULE_AUTO
     const ctn_parameter *parameters;  // [parameter_count], which parameters worlds have of their own (ctn_batch_set_parameters); default
     int parameter_count;              // none. A batch copies the list
     const char *engine;      // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512".
