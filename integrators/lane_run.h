@@ -2,13 +2,11 @@
 /// a lane that has found its solution commits it and begins the next step while its neighbours still iterate. What happens to a lane is,
 /// to the last bit, what position_step() does.
 ///
-/// Beginning and committing steps costs about as much as an iteration, for whole blocks: lanes that have stopped wait for others until
-/// the waiting has cost twice as much (PATIENCE). A step whose first guess fails is parked: its world leaves the lane, and goes down the ladder
+/// Beginning and committing steps costs about as much as an iteration of one stage, for whole blocks: lanes that have stopped wait for others
+/// until the waiting has cost as much as one iteration, or two of one stage. A step whose first guess fails is parked: its world leaves the lane, and goes down the ladder
 /// (down_ladder) together with others.
 #ifndef CATENA_LANE_RUN_H
 #define CATENA_LANE_RUN_H
-
-enum { PATIENCE = 2 };
 
 typedef struct {
     block_counts counts;   // of each lane's world, since it came
@@ -143,8 +141,9 @@ KERNEL mask tick_lanes(const lane_model *m, const ctn_batch_config *cfg, block_s
     else newton_pass(m, cfg->tolerance, cfg->max_iterations, &R->N, &L->one, &R->step);
     const mask stopped = R->stopped = either(R->stopped, both(solving, not_(R->N.running)));
     if (!any_of(stopped)) return stopped;
+    const int patience = stages_of(cfg) > 1 ? 1 : 2;
     R->waited += count_of(stopped);
-    if (any_of(R->N.running) && R->waited <= PATIENCE * count_of(R->busy)) return none_of();
+    if (any_of(R->N.running) && R->waited <= patience * count_of(R->busy)) return none_of();
     R->waited = 0, R->stopped = none_of();
     R->step.iterations = R->step.iterations + sel(stopped, R->N.iterations, rset(0));
     const mask done = take_solutions(m, cfg, &P, L, R, stopped);

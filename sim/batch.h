@@ -50,12 +50,12 @@ struct ctn_batch {
 /// A hash of all that a model's motion depends on: a saved state fits no other model.
 uint64_t model_constants(const ctn_model *m);
 
-/// Whether steps of the batch are scheduled by iteration. One stage takes two or three iterations, and what a lane wins by going on alone it
-/// loses by committing alone; with several stages counts differ more.
+/// Whether steps of the batch are scheduled by iteration. Worlds with one time step take about as many iterations, and what a lane wins by
+/// going on alone it loses by committing alone; with time steps of their own, and several stages, counts differ more.
 static inline bool by_iteration(const ctn_batch *batch)
 {
     const ctn_batch_config *const cfg = &batch->cfg;
-    const bool pays = cfg->method == CTN_RADAU && cfg->stages > 1;
+    const bool pays = cfg->method == CTN_RADAU && cfg->stages > 1 && parameters_have(batch->parameters, CTN_TIME_STEP);
     return (cfg->schedule == CTN_BY_ITERATION || (cfg->schedule == CTN_SCHEDULE_AUTO && pays)) && batch->engine->lanes > 1 &&
            batch->engine->iterates(cfg);
 }

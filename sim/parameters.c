@@ -143,6 +143,13 @@ void parameters_free(parameters *p)
     free(p);
 }
 
+bool parameters_have(const parameters *p, ctn_parameter_kind kind)
+{
+    for (int k = 0; p && k < p->count; k++)
+        if (p->list[k].kind == kind) return true;
+    return false;
+}
+
 int parameters_count(const parameters *p) { return p->count; }
 const ctn_parameter *parameters_list(const parameters *p) { return p->list; }
 

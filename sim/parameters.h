@@ -12,6 +12,9 @@ typedef struct parameters parameters;
 parameters *parameters_create(const ctn_model *m, const ctn_parameter *list, int count, ctn_error *err);
 void parameters_free(parameters *p);  // NULL is allowed
 
+/// Whether a parameter of that kind is one of them. `p` may be NULL.
+bool parameters_have(const parameters *p, ctn_parameter_kind kind);
+
 int parameters_count(const parameters *p);
 const ctn_parameter *parameters_list(const parameters *p);
 
