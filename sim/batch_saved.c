@@ -54,10 +54,15 @@ size_t ctn_batch_saved_size(const ctn_batch *batch)
 /// Copies all worlds between the blocks and `numbers` [worlds][flat_size].
 static void flatten_all(const ctn_batch *batch, bool load, double *numbers)
 {
+    if (batch->device) {
+        batch_device_flatten(batch, load, numbers);
+        return;
+    }
     const int lanes = batch->engine->lanes;
     const size_t n = batch->engine->flat_size(lanes_of(batch, 0), &batch->cfg);
     for (int w = 0; w < batch->cfg.worlds; w++)
-        batch->engine->flatten(lanes_of(batch, 0), &batch->cfg, state_of(batch, w / lanes), w % lanes, load, numbers + (size_t)w * n);
+        batch->engine->flatten(lanes_of(batch, 0), &batch->cfg, state_of(batch, w / lanes), w % lanes, load,
+                               numbers + (size_t)w * n);
 }
 
 void ctn_batch_save(const ctn_batch *batch, void *block)
