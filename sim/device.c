@@ -21,7 +21,7 @@ bool device_asked(const char *name)
 /// What has been opened, once for the process.
 static struct {
     const ctn_device *device;
-    char why[512];  // there is none
+    char why[512];  // there is none, in words; else empty
 } opened;
 
 static const ctn_device *table_of(void *library)
@@ -30,7 +30,11 @@ static const ctn_device *table_of(void *library)
     if (!device) snprintf(opened.why, sizeof opened.why, PLUGIN " has no engine in it");
     else if (device->layout != DEVICE_LAYOUT)
         snprintf(opened.why, sizeof opened.why, PLUGIN " belongs to another version of catena");
-    else return device;
+    else {
+        ctn_error found;
+        if (device->find(&found) == CTN_OK) return device;
+        snprintf(opened.why, sizeof opened.why, "%.500s", found.message);
+    }
     dlclose(library);
     return NULL;
 }
@@ -62,12 +66,16 @@ static void open_plugin(void)
     else snprintf(opened.why, sizeof opened.why, "needs " PLUGIN " beside the library: it is built where CMake finds nvcc");
 }
 
-const ctn_device *device_find(ctn_error *err)
+const char *device_missing(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    ctn_error found = {0};
     pthread_once(&once, open_plugin);
-    if (opened.device && opened.device->find(&found) == CTN_OK) return opened.device;
-    fail(err, CTN_UNAVAILABLE, "engine: 'cuda' %s; take 'auto'", opened.device ? found.message : opened.why);
-    return NULL;
+    return opened.device ? NULL : opened.why;
+}
+
+const ctn_device *device_find(ctn_error *err)
+{
+    const char *const why = device_missing();
+    if (why) fail(err, CTN_UNAVAILABLE, "engine: 'cuda' %s; take 'auto'", why);
+    return opened.device;
 }

@@ -52,6 +52,9 @@ typedef struct ctn_device {
 /// Whether `name` (NULL or "auto": CTN_ENGINE) is that of a device's engine.
 bool device_asked(const char *name);
 
+/// Why there is no device, in words that go on after its name: "needs ..."; NULL: there is one.
+const char *device_missing(void);
+
 /// The device called cuda: what the file CTN_CUDA_LIBRARY, or libcatena-cuda.so beside the library, says that there is. NULL with
 /// CTN_UNAVAILABLE in `err`.
 const ctn_device *device_find(ctn_error *err);

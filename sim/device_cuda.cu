@@ -5,7 +5,6 @@
 #include "sim/status.h"
 
 #include <cuda_runtime.h>
-#include <new>
 
 #define MACHINE_NAME "cuda"
 enum { MACHINE_SCRATCH = 256 * 1024, THREADS = 32 };  // of a block: a warp, so that few worlds are spread over all processors
@@ -26,8 +25,9 @@ static const char *machine_error() { return cudaGetErrorString(last_error); }
 static ctn_status machine_find(ctn_error *err)
 {
     int count = 0;
-    if (good(cudaGetDeviceCount(&count)) && count > 0) return CTN_OK;
-    return fail(err, CTN_UNAVAILABLE, "needs an NVIDIA GPU and its driver (%s)", count ? machine_error() : "no GPU is visible");
+    if (!good(cudaGetDeviceCount(&count)))
+        return fail(err, CTN_UNAVAILABLE, "needs an NVIDIA GPU and its driver (%s)", machine_error());
+    return count ? CTN_OK : fail(err, CTN_UNAVAILABLE, "needs an NVIDIA GPU (none is visible)");
 }
 
 static void *machine_allocate(size_t size)

@@ -99,7 +99,7 @@ static void close_worlds(device_worlds *d)
                            d->frozen};
     for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) machine_free(owned[k]);
     free(d->constants), free(d->words);
-    delete d;
+    free(d);
 }
 
 /// The device's model, and how large things of this model and method are.
@@ -126,7 +126,7 @@ static ctn_status measure(device_worlds *d, const ctn_model *m, bool own, ctn_er
 
 static device_worlds *open_worlds(const ctn_model *m, const ctn_batch_config *cfg, bool own, ctn_error *err)
 {
-    device_worlds *const d = new (std::nothrow) device_worlds();
+    device_worlds *const d = (device_worlds *)calloc(1, sizeof(device_worlds));
     if (!d) {
         fail(err, CTN_NO_MEMORY, "not enough memory for the worlds of engine '" MACHINE_NAME "'");
         return NULL;

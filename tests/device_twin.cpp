@@ -5,7 +5,6 @@
 #include "sim/status.h"
 
 #include <map>
-#include <new>
 #include <stdlib.h>
 
 #define MACHINE_NAME "cuda"
