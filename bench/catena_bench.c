@@ -5,6 +5,9 @@
 ///     eval MODEL ALGORITHM STATES FILE                     results of the first STATES states into FILE
 ///     dynamics MODEL ALGORITHM COUNT SECONDS               ns a state, COUNT states a call
 ///     steps MODEL METHOD WORLDS DT STEPS SECONDS           ns a step and world, from the model's first states
+///     many MODEL METHOD WORLDS THREADS SCHEDULE DT STEPS SECONDS
+///                                                          wall time of such steps, the least in SECONDS; worlds beyond the
+///                                                          model's states take these again; SCHEDULE: iteration, step
 ///     work MODEL METHOD WORLDS DT STEPS                    untimed: iterations, evaluations, residual of such steps
 ///     path MODEL METHOD DT DURATION LIMIT X Y Z            untimed, one world from the first state: energies, a point of the last
 ///                                                          link, and whether it survived: finite, and the energy never above
@@ -198,6 +201,44 @@ static void answer_steps(const char *method, int worlds, double dt, int steps, d
     ctn_batch_free(m.batch);
 }
 
+static void answer_many(const char *method, int worlds, int threads, const char *schedule, double dt, int steps, double seconds)
+{
+    ctn_error err = {0};
+    ctn_batch_config cfg;
+    if (!configure(method, dt, &cfg)) return;
+    cfg.worlds = worlds, cfg.threads = threads;
+    if (!strcmp(schedule, "step")) cfg.schedule = CTN_BY_STEP;
+    ctn_batch *batch = ctn_batch_create(now.model, &cfg, &err);
+    if (!batch) return (void)printf("error %s", err.message);
+    const size_t nq = (size_t)now.states.nq, nv = (size_t)now.states.nv, n = (size_t)worlds;
+    double *q = malloc(n * nq * sizeof *q), *v = malloc(n * nv * sizeof *v);
+    for (size_t w = 0; w < n; w++) {
+        const size_t from = w % (size_t)now.states.count;
+        memcpy(q + w * nq, now.states.q + from * nq, nq * sizeof *q), memcpy(v + w * nv, now.states.v + from * nv, nv * sizeof *v);
+    }
+    ctn_step_stats *stats = calloc(n, sizeof *stats);
+    const double end = bench_clock(CLOCK_MONOTONIC) + seconds;
+    double least = INFINITY, occupancy = 0;
+    do {
+        ctn_batch_set_state(batch, q, v, 0, NULL);
+        const double start = bench_clock(CLOCK_MONOTONIC);
+        ctn_batch_step(batch, steps, NULL, NULL);
+        least = fmin(least, bench_clock(CLOCK_MONOTONIC) - start);
+        occupancy = ctn_batch_occupancy(batch);
+    } while (bench_clock(CLOCK_MONOTONIC) < end);
+    ctn_batch_set_state(batch, q, v, 0, NULL);
+    ctn_batch_step(batch, steps, stats, NULL);
+    long iterations = 0, fallbacks = 0;
+    int frozen = 0;
+    for (size_t w = 0; w < n; w++)
+        iterations += stats[w].iterations, fallbacks += stats[w].fallbacks, frozen += stats[w].frozen != CTN_RUNNING;
+    printf("ok wall %.9g threads %d occupancy %.4g iterations %.6g fallbacks %ld frozen %d bytes %.6g", least,
+           ctn_batch_configuration(batch)->threads, occupancy, (double)iterations / ((double)steps * worlds), fallbacks, frozen,
+           (double)ctn_batch_bytes(batch) / worlds);
+    free(q), free(v), free(stats);
+    ctn_batch_free(batch);
+}
+
 /// Origins of all links in the world, and point `x` of the last one behind them: [links + 1][3], to be freed.
 static double *points_at(const double *q, const double *x)
 {
@@ -349,6 +390,8 @@ static void answer(int n, char **w)
     else if (!strcmp(w[0], "eval") && n == 5 && which != BENCH_ALGORITHMS) answer_eval(which, atoi(w[3]), w[4]);
     else if (!strcmp(w[0], "dynamics") && n == 5 && which != BENCH_ALGORITHMS) answer_dynamics(which, atoi(w[3]), atof(w[4]));
     else if (!strcmp(w[0], "steps") && n == 7) answer_steps(w[2], atoi(w[3]), atof(w[4]), atoi(w[5]), atof(w[6]));
+    else if (!strcmp(w[0], "many") && n == 9)
+        answer_many(w[2], atoi(w[3]), atoi(w[4]), w[5], atof(w[6]), atoi(w[7]), atof(w[8]));
     else if (!strcmp(w[0], "work") && n == 6) answer_work(w[2], atoi(w[3]), atof(w[4]), atoi(w[5]));
     else if (!strcmp(w[0], "path") && n == 9)
         answer_path(w[2], atof(w[3]), atof(w[4]), atof(w[5]), (double[3]){atof(w[6]), atof(w[7]), atof(w[8])});

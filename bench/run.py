@@ -23,14 +23,15 @@ class Refused(Exception):
 
 
 class Worker:
-    """a program that answers one line for one line, pinned to one core"""
+    """a program that answers one line for one line, pinned to one core (None: to none)"""
 
     def __init__(self, name, path, models, core):
         self.name, self.command, self.core, self.process = name, [path, models], core, None
 
     def ask(self, *words):
         if self.process is None:
-            pin = (lambda: os.sched_setaffinity(0, {self.core})) if hasattr(os, 'sched_setaffinity') else None
+            pinned = self.core is not None and hasattr(os, 'sched_setaffinity')
+            pin = (lambda: os.sched_setaffinity(0, {self.core})) if pinned else None
             self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                             preexec_fn=pin)
         try:

@@ -29,6 +29,10 @@ enum option_id {
     OPT_SEED,
     OPT_STARTS,
     OPT_CONTROLS,
+    OPT_KEEP,
+    OPT_HASH,
+    OPT_RESUME,
+    OPT_VERIFY,
     OPT_PLOT,
     OPT_ALL,
     OPT_JSON,
@@ -41,7 +45,7 @@ enum option_id {
 /// Options that override a scene's `integrator:` section and choose where it runs.
 #define TAKES_METHOD                                                                                                             \
     (TAKES(OPT_DT) | TAKES(OPT_INTERVAL) | TAKES(OPT_METHOD) | TAKES(OPT_ORDER) | TAKES(OPT_STAGES) | TAKES(OPT_SOLVER) |        \
-     TAKES(OPT_TOLERANCE) | TAKES(OPT_MAX_ITERATIONS) | TAKES(OPT_MAX_HALVINGS) | TAKES(OPT_ENGINE) | TAKES(OPT_WORLDS) |       \
+     TAKES(OPT_TOLERANCE) | TAKES(OPT_MAX_ITERATIONS) | TAKES(OPT_MAX_HALVINGS) | TAKES(OPT_ENGINE) | TAKES(OPT_WORLDS) |        \
      TAKES(OPT_THREADS))
 
 typedef struct arguments {

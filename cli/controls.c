@@ -98,6 +98,8 @@ int controls_step(controls *c, ctn_batch *batch, int64_t first, int count, long 
     return EXIT_OK;
 }
 
+const char *controls_path(const controls *c) { return c->path; }
+
 void controls_close(controls *c)
 {
     if (!c) return;

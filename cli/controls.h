@@ -17,6 +17,8 @@ int controls_open(const char *path, const ctn_model *model, int64_t *worlds, lon
 /// stats [count] receives what happened. Returns an exit status; after an error the batch is somewhere in between.
 int controls_step(controls *c, ctn_batch *batch, int64_t first, int count, long from, int steps, ctn_step_stats *stats);
 
+const char *controls_path(const controls *c);  // as given
+
 void controls_close(controls *c);  // NULL is allowed
 
 #endif

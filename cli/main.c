@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const command *const commands[] = {&command_run, &command_info, &command_eval, &command_check, &command_rollout};
+static const command *const commands[] = {&command_run,  &command_rollout, &command_replay,
+                                          &command_info, &command_eval,    &command_check};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const command *find(const char *name)

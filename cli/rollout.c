@@ -1,80 +1,53 @@
 /// `catena rollout`: many worlds from sampled initial states into one file, some of them at a time.
+#include "cli/rollout.h"
 #include "cli/commands.h"
-#include "cli/controls.h"
 #include "cli/message.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
-#include "cli/starts.h"
 #include "sim/scene.h"
-#include "sim/trajectories.h"
 
 #include <catena/catena.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { BLOCK_BYTES = 64 << 20, BLOCK_WORLDS = 4096 };  // of states in memory; worlds at a time at most
 
-typedef struct {
-    setup s;
-    const char *out;
-    starts *starts;      // NULL: none
-    controls *controls;  // NULL: none
-    uint64_t seed;
-    long worlds, done, steps, stride, frozen, fallen;
-    int times, block;    // states of a world; worlds at a time
-    int threads;         // that step a block
-    const char *engine;  // likewise
-    ctn_batch *batch;
-    trajectories *file;
-    double *q, *v;                 // [block][times][nq], [block][times][nv]
-    double *row_q, *row_v;         // [block][nq], [block][nv]
-    double *tau;                   // [block][nv]: joint forces
-    ctn_parameter *parameters;     // that worlds have of their own
-    double *values;                // [block][parameters]
-    ctn_step_stats *total, *part;  // [block]
-    double wall, occupancy;  // s; of the lanes, summed over `calls`
-    long calls;
-} rollout;
-
-/// Steps from state k of a world to the next one.
-static int steps_after(const rollout *r, int k)
+trajectories_head rollout_head(const rollout *r, const char *command)
 {
-    const long left = r->steps - (long)k * r->stride;
-    return (int)(left < r->stride ? left : r->stride);
+    return (trajectories_head){.scene = r->s.scene,
+                               .batch = r->batch,
+                               .command = command,
+                               .starts = r->starts ? starts_path(r->starts) : NULL,
+                               .controls = r->controls ? controls_path(r->controls) : NULL,
+                               .seed = r->seed,
+                               .worlds = r->worlds,
+                               .steps = r->steps,
+                               .stride = r->stride,
+                               .keep = r->keep,
+                               .kept = &r->now,
+                               .hashes = r->hashes,
+                               .times = r->times,
+                               .block = r->block};
 }
 
 static int open_file(const arguments *args, rollout *r)
 {
     ctn_error err;
-    double *const time = malloc((size_t)r->times * sizeof *time);
     char *const line = command_line(args);
-    if (time) {
-        time[0] = 0;
-        for (int k = 1; k < r->times; k++) {
-            const long step = (long)k * r->stride;
-            time[k] = (double)(step < r->steps ? step : r->steps) * r->s.cfg.dt;
-        }
-        r->file = trajectories_create(r->out,
-                                      &(trajectories_head){.scene = r->s.scene,
-                                                           .batch = r->batch,
-                                                           .command = line,
-                                                           .starts = args->value[OPT_STARTS],
-                                                           .controls = args->value[OPT_CONTROLS],
-                                                           .seed = r->seed,
-                                                           .worlds = r->worlds,
-                                                           .times = r->times,
-                                                           .time = time},
-                                      &err);
-    }
-    free(time), free(line);
-    if (!time) return run_error("not enough memory");
+    const trajectories_head head = rollout_head(r, line);
+    if (args->value[OPT_RESUME] && !access(r->out, F_OK)) r->file = trajectories_resume(r->out, &head, &r->before, &err);
+    else r->file = trajectories_create(r->out, &head, &err);
+    free(line);
+    r->done = r->before.count, r->frozen = r->before.frozen, r->fallen = r->before.fallen;
     if (r->file) return EXIT_OK;
-    status_error(&err, "");
-    return EXIT_RUN;
+    const int status = status_error(&err, "");
+    return err.status == CTN_IO ? EXIT_RUN : status;
 }
 
 static bool same_file(const char *a, const char *b)
@@ -104,20 +77,57 @@ static int open_inputs(const arguments *args, rollout *r)
 static int make_batch(rollout *r, int worlds)
 {
     ctn_error err;
+    quantities_close(&r->now);
     ctn_batch_free(r->batch);
     r->s.cfg.worlds = worlds;
     r->batch = ctn_batch_create(r->s.model, &r->s.cfg, &err);
-    return r->batch ? EXIT_OK : status_error(&err, "");
+    if (!r->batch || quantities_open(&r->now, r->batch, r->keep, &err) != CTN_OK) return status_error(&err, "");
+    return EXIT_OK;
+}
+
+int prepare_worlds(rollout *r)
+{
+    const long times = (r->steps + r->stride - 1) / r->stride + 1;
+    if (times > 100000000) return usage_error("%ld states of each world are too many; give a larger --stride", times);
+    if (r->hashes && r->steps > 100000000)
+        return usage_error("%ld hashes of each world are too many; leave out --hash", r->steps);
+    r->times = (int)times, r->piece = 1;
+    const size_t nq = (size_t)ctn_model_nq(r->s.model), nv = (size_t)ctn_model_nv(r->s.model), hashes = (size_t)r->steps + 1,
+                 numbers = (size_t)times * (quantities_width(r->s.model, r->keep) + 1) + (r->hashes ? hashes : 0);
+    const size_t room = BLOCK_BYTES / (numbers * sizeof(double));
+    long block = room < 1 ? 1 : room > BLOCK_WORLDS ? BLOCK_WORLDS : (long)room;
+    r->block = (int)(block < r->worlds ? block : r->worlds);
+    const size_t n = (size_t)r->block, t = (size_t)times;
+    r->s.cfg.parameter_count = ctn_scene_parameters(r->s.scene, r->s.model, NULL);
+    const size_t own = (size_t)r->s.cfg.parameter_count;
+    r->parameters = malloc(own * sizeof *r->parameters + 1), r->values = malloc(n * own * sizeof *r->values + 1);
+    if (!r->parameters || !r->values) return run_error("not enough memory");
+    ctn_scene_parameters(r->s.scene, r->s.model, r->parameters);
+    r->s.cfg.parameters = r->parameters;
+    const int status = make_batch(r, r->block);
+    if (status != EXIT_OK) return status;
+    r->tau = malloc(n * nv * sizeof *r->tau + 1), r->row_q = malloc(n * nq * sizeof *r->row_q + 1), r->row_v = malloc(n * nv * sizeof *r->row_v + 1);
+    r->total = malloc(n * sizeof *r->total), r->part = malloc(n * sizeof *r->part);
+    bool ok = r->row_q && r->row_v && r->tau && r->total && r->part;
+    for (int k = 0; k < r->now.count && ok; k++)
+        ok = (r->states[k] = malloc(n * t * r->now.list[k].width * sizeof *r->states[k] + 1)) != NULL;
+    if (ok && r->hashes) ok = (r->hash = malloc(n * hashes * sizeof *r->hash)) && (r->row_hash = malloc(n * sizeof *r->row_hash));
+    if (!ok) return run_error("not enough memory");
+    const ctn_batch_config *const cfg = ctn_batch_configuration(r->batch);
+    r->threads = cfg->threads, r->engine = cfg->engine;
+    return EXIT_OK;
 }
 
 /// Everything before the first world. close_rollout is due in any case.
 static int open_rollout(const arguments *args, rollout *r)
 {
+    ctn_error err;
     int status = setup_open(args, &r->s);
     if (status != EXIT_OK) return status;
     long seed = (long)ctn_scene_seed(r->s.scene);
     r->out = args->value[OPT_OUT], r->stride = 1, r->worlds = r->s.cfg.worlds;
-    const char *const dot = r->out ? strrchr(r->out, '.') : NULL;
+    r->keep = KEEP_Q | KEEP_V, r->hashes = args->value[OPT_HASH] != NULL;
+    const char *const dot = r->out ? strrchr(r->out, '.') : NULL, *const keep = args->value[OPT_KEEP];
     if (!r->out) return usage_error("--out is missing: the file that the worlds go to, .h5 or .hdf5");
     if (!dot || (strcasecmp(dot, ".h5") && strcasecmp(dot, ".hdf5")))
         return usage_error("--out: a rollout ends in .h5 or .hdf5, found %s", r->out);
@@ -127,60 +137,52 @@ static int open_rollout(const arguments *args, rollout *r)
         return usage_error("--schedule: expected iteration or step, found %s", schedule);
     if (schedule && !strcmp(schedule, "step")) r->s.cfg.schedule = CTN_BY_STEP;
     if (!whole_option(args, OPT_SEED, 0, 9007199254740992, &seed)) return EXIT_USAGE;
+    if (keep && keep_from_text(keep, &r->keep, &err) != CTN_OK) return status_error(&err, "--keep: ");
     if ((status = plan_steps(args, &r->s, &r->steps)) != EXIT_OK) return status;
     r->seed = (uint64_t)seed;
     if ((status = open_inputs(args, r)) != EXIT_OK) return status;
+    r->all = r->worlds;
     if (!ctn_scene_is_sampled(r->s.scene) && !r->starts && !args->value[OPT_QUIET])
         warning("%s has no `sample:` section: all worlds start from the same state", r->s.path);
     const int64_t points = ctn_scene_grid(r->s.scene);
     if (r->worlds % points && !args->value[OPT_QUIET])
         warning("the grids of %s have %lld points: %ld worlds do not end with the last of them", r->s.path, (long long)points,
                 r->worlds);
-    const long times = (r->steps + r->stride - 1) / r->stride + 1;
-    if (times > 100000000) return usage_error("%ld states of each world are too many; give a larger --stride", times);
-    r->times = (int)times;
-    const size_t nq = (size_t)ctn_model_nq(r->s.model), nv = (size_t)ctn_model_nv(r->s.model),
-                 world = (size_t)times * (nq + nv + 1) * sizeof(double);
-    const size_t room = BLOCK_BYTES / world;
-    long block = room < 1 ? 1 : room > BLOCK_WORLDS ? BLOCK_WORLDS : (long)room;
-    r->block = (int)(block < r->worlds ? block : r->worlds);
-    const size_t n = (size_t)r->block, t = (size_t)times;
-    r->q = malloc(n * t * nq * sizeof *r->q + 1), r->v = malloc(n * t * nv * sizeof *r->v + 1);
-    r->row_q = malloc(n * nq * sizeof *r->row_q + 1), r->row_v = malloc(n * nv * sizeof *r->row_v + 1);
-    r->tau = malloc(n * nv * sizeof *r->tau + 1);
-    r->total = malloc(n * sizeof *r->total), r->part = malloc(n * sizeof *r->part);
-    if (!r->q || !r->v || !r->row_q || !r->row_v || !r->tau || !r->total || !r->part) return run_error("not enough memory");
-    r->s.cfg.parameter_count = ctn_scene_parameters(r->s.scene, r->s.model, NULL);
-    const size_t own = (size_t)r->s.cfg.parameter_count;
-    r->parameters = malloc(own * sizeof *r->parameters + 1), r->values = malloc(n * own * sizeof *r->values + 1);
-    if (!r->parameters || !r->values) return run_error("not enough memory");
-    ctn_scene_parameters(r->s.scene, r->s.model, r->parameters);
-    r->s.cfg.parameters = r->parameters;
-    if ((status = make_batch(r, r->block)) != EXIT_OK) return status;
-    const ctn_batch_config *const cfg = ctn_batch_configuration(r->batch);
-    r->threads = cfg->threads, r->engine = cfg->engine;
+    if ((status = prepare_worlds(r)) != EXIT_OK) return status;
     return open_file(args, r);
 }
 
-static void close_rollout(rollout *r)
+void close_rollout(rollout *r)
 {
     trajectories_close(r->file, NULL);
     starts_close(r->starts), controls_close(r->controls);
+    quantities_close(&r->now);
     ctn_batch_free(r->batch);
-    free(r->q), free(r->v), free(r->row_q), free(r->row_v), free(r->tau), free(r->total), free(r->part);
-    free(r->parameters), free(r->values);
+    for (int k = 0; k < QUANTITIES; k++) free(r->states[k]);
+    free(r->hash), free(r->row_hash), free(r->row_q), free(r->row_v), free(r->total), free(r->part);
+    free(r->tau), free(r->parameters), free(r->values);
     setup_close(&r->s);
 }
 
 /// The states of `count` worlds, as they are now, become their state k.
 static void keep_states(rollout *r, int count, int k)
 {
-    const size_t nq = (size_t)ctn_model_nq(r->s.model), nv = (size_t)ctn_model_nv(r->s.model), t = (size_t)r->times;
-    ctn_batch_state(r->batch, r->row_q, r->row_v);
-    for (size_t w = 0; w < (size_t)count; w++) {
-        memcpy(r->q + (w * t + (size_t)k) * nq, r->row_q + w * nq, nq * sizeof *r->q);
-        memcpy(r->v + (w * t + (size_t)k) * nv, r->row_v + w * nv, nv * sizeof *r->v);
+    const size_t t = (size_t)r->times;
+    quantities_update(&r->now);
+    for (int i = 0; i < r->now.count; i++) {
+        const quantity *const x = &r->now.list[i];
+        for (size_t w = 0; w < (size_t)count; w++)
+            memcpy(r->states[i] + (w * t + (size_t)k) * x->width, x->now + w * x->width, x->width * sizeof *x->now);
     }
+}
+
+/// Their hashes, as they are now, become those of the state after `step`.
+static void keep_hashes(rollout *r, int count, long step)
+{
+    const size_t hashes = (size_t)r->steps + 1;
+    if (!r->hash) return;
+    ctn_batch_hashes(r->batch, r->row_hash);
+    for (size_t w = 0; w < (size_t)count; w++) r->hash[w * hashes + (size_t)step] = r->row_hash[w];
 }
 
 /// Puts worlds r->done .. + count - 1 to their starts, as drawn or out of the file. Returns an exit status.
@@ -191,9 +193,9 @@ static int start_worlds(rollout *r, int count)
     bool forced = false;
     for (int w = 0; w < count; w++) {
         const size_t row = (size_t)w;
-        ctn_sample_state(r->s.scene, r->s.model, r->seed, r->done + w, r->worlds, r->row_q + row * nq, r->row_v + row * nv);
-        forced = ctn_sample_force(r->s.scene, r->s.model, r->seed, r->done + w, r->worlds, r->tau + row * nv);
-        ctn_sample_parameters(r->s.scene, r->s.model, r->seed, r->done + w, r->worlds, r->values + row * own);
+        ctn_sample_state(r->s.scene, r->s.model, r->seed, r->done + w, r->all, r->row_q + row * nq, r->row_v + row * nv);
+        forced = ctn_sample_force(r->s.scene, r->s.model, r->seed, r->done + w, r->all, r->tau + row * nv);
+        ctn_sample_parameters(r->s.scene, r->s.model, r->seed, r->done + w, r->all, r->values + row * own);
     }
     const int status = r->starts ? starts_read(r->starts, r->done, count, r->row_q, r->row_v) : EXIT_OK;
     if (status != EXIT_OK) return status;
@@ -204,44 +206,65 @@ static int start_worlds(rollout *r, int count)
     return usage_error("%s: sample: of the worlds from %ld on, %s", r->s.path, r->done, err.message);
 }
 
-/// Makes these worlds from beginning to end; `whole` becomes false if a signal comes in between. Returns an exit status.
-static int make_worlds(rollout *r, int count, bool *whole)
+/// Steps from state k - 1 to state k, some at a time, to look for signals between: then `whole` becomes false. Returns an exit status.
+static int make_steps(rollout *r, int count, int k, bool *whole)
 {
-    ctn_batch_step(r->batch, 0, r->total, NULL);
-    keep_states(r, count, 0);
-    for (int k = 1; k < r->times; k++) {
+    const trajectories_head head = rollout_head(r, NULL);
+    const long end = trajectories_step(&head, k);
+    for (long step = trajectories_step(&head, k - 1); step < end;) {
+        if (!(*whole = !stop_asked())) return EXIT_OK;
+        const long left = end - step, n = r->hash ? 1 : r->piece < left ? r->piece : left;
+        const double before = wall_clock();
         int status = EXIT_OK;
-        *whole = !stop_asked();
-        if (!*whole) return EXIT_OK;
-        if (r->controls)
-            status =
-                controls_step(r->controls, r->batch, r->done, count, (long)(k - 1) * r->stride, steps_after(r, k - 1), r->part);
-        else ctn_batch_step(r->batch, steps_after(r, k - 1), r->part, NULL);
+        if (r->controls) status = controls_step(r->controls, r->batch, r->done, count, step, (int)n, r->part);
+        else ctn_batch_step(r->batch, (int)n, r->part, NULL);
         if (status != EXIT_OK) return status;
+        r->piece = next_piece(r->piece, n, wall_clock() - before);
         r->occupancy += ctn_batch_occupancy(r->batch), r->calls++;
         for (int w = 0; w < count; w++) ctn_step_stats_add(&r->total[w], &r->part[w]);
+        step += n;
+        keep_hashes(r, count, step);
+    }
+    return EXIT_OK;
+}
+
+int make_worlds(rollout *r, int count, bool *whole)
+{
+    int status = start_worlds(r, count);
+    if (status != EXIT_OK) return status;
+    *whole = true;
+    ctn_batch_step(r->batch, 0, r->total, NULL);
+    keep_states(r, count, 0);
+    keep_hashes(r, count, 0);
+    for (int k = 1; k < r->times; k++) {
+        status = make_steps(r, count, k, whole);
+        if (status != EXIT_OK || !*whole) return status;
         keep_states(r, count, k);
     }
     for (int w = 0; w < count; w++) r->frozen += r->total[w].frozen != CTN_RUNNING, r->fallen += r->total[w].fallbacks > 0;
     return EXIT_OK;
 }
 
+int next_block(rollout *r, int *count)
+{
+    const long left = r->worlds - r->done;
+    *count = (int)(left < r->block ? left : r->block);
+    return *count == r->s.cfg.worlds ? EXIT_OK : make_batch(r, *count);
+}
+
 static int make_all(rollout *r, bool quiet)
 {
     ctn_error err;
-    bool whole = true;
-    int status = EXIT_OK;
+    int status = EXIT_OK, count;
+    bool whole;
     progress bar = progress_start(quiet);
     const double start = wall_clock();
     catch_signals();
     while (r->done < r->worlds && status == EXIT_OK) {
-        const long left = r->worlds - r->done;
-        const int count = (int)(left < r->block ? left : r->block);
-        if (count < r->s.cfg.worlds) status = make_batch(r, count);
-        if (status == EXIT_OK) status = start_worlds(r, count);
+        status = next_block(r, &count);
         if (status == EXIT_OK) status = make_worlds(r, count, &whole);
         if (status != EXIT_OK || !whole) break;
-        if (trajectories_put(r->file, r->done, count, r->q, r->v, r->total, &err) != CTN_OK) {
+        if (trajectories_put(r->file, r->done, count, r->states, r->hash, r->total, &err) != CTN_OK) {
             status_error(&err, "");
             status = EXIT_RUN;
         } else r->done += count;
@@ -260,12 +283,13 @@ static int make_all(rollout *r, bool quiet)
 
 static void print_rollout(const rollout *r)
 {
-    const double steps = (double)r->done * (double)r->steps;
+    const double made = (double)(r->done - r->before.count), steps = made * (double)r->steps;
     printf("scene         %s (%s)\n", ctn_scene_name(r->s.scene), r->s.path);
     printf("worlds        %ld of %ld, seed %llu, %d at a time on %d thread%s, engine %s\n", r->done, r->worlds,
            (unsigned long long)r->seed, r->block, r->threads, r->threads == 1 ? "" : "s", r->engine);
+    if (r->before.count) printf("resumed       after %ld worlds\n", (long)r->before.count);
     printf("steps         %ld of %g s each, %d states kept\n", r->steps, r->s.cfg.dt, r->times);
-    printf("time          %.3g s: %.4g worlds/s, %.4g steps/s\n", r->wall, (double)r->done / fmax(r->wall, 1e-9),
+    printf("time          %.3g s: %.4g worlds/s, %.4g steps/s\n", r->wall, made / fmax(r->wall, 1e-9),
            steps / fmax(r->wall, 1e-9));
     if (ctn_method_is_implicit(r->s.cfg.method) && r->calls)
         printf("lanes         %.0f %% of their iterations were of use\n", 100 * r->occupancy / (double)r->calls);
@@ -277,6 +301,7 @@ static int rollout_main(const arguments *args)
 {
     rollout r = {0};
     const bool quiet = args->value[OPT_QUIET] != NULL;
+    signal(SIGXFSZ, SIG_IGN);  // a file at its size limit is then an error of writing like others
     int status = open_rollout(args, &r);
     if (status == EXIT_OK) {
         status = make_all(&r, quiet);
@@ -301,14 +326,17 @@ const command command_rollout = {
              "other worlds there are, on any engine and number of threads. --starts and --controls take\n"
              "initial states and joint forces from files instead. The file that it writes has arrays\n"
              "[world][time][...]; docs/rollouts.md says how to read it.\n"
-             "Ctrl-C ends the run in good order: the file keeps the worlds that are done.\n"
+             "Ctrl-C ends the run in good order: the file keeps the worlds that are done, even of a run that is\n"
+             "killed, and --resume makes the others.\n"
              "Exit status: 0 success; 1 a world froze, the run was interrupted, or the file could not be\n"
              "written; 2 bad usage or a bad scene.\n",
-    .takes = TAKES_METHOD | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_STRIDE) | TAKES(OPT_SEED) | TAKES(OPT_SCHEDULE) | TAKES(OPT_STARTS) |
-             TAKES(OPT_CONTROLS) | TAKES(OPT_OUT) | TAKES(OPT_QUIET),
+    .takes = TAKES_METHOD | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_STRIDE) | TAKES(OPT_SEED) | TAKES(OPT_KEEP) |
+             TAKES(OPT_SCHEDULE) | TAKES(OPT_STARTS) | TAKES(OPT_CONTROLS) |
+             TAKES(OPT_HASH) | TAKES(OPT_RESUME) | TAKES(OPT_OUT) | TAKES(OPT_QUIET),
     .out = "the file: .h5 or .hdf5",
     .examples = "  catena rollout scenes/chain10-sampled.yaml --worlds 1000 --out chains.h5\n"
                 "  catena rollout scenes/chain10-sampled.yaml --worlds 1000 --stride 10 --seed 7 --out chains.h5\n"
-                "  catena rollout scenes/chain10-sampled.yaml --starts chains.h5 --controls forces.h5 --out more.h5\n",
+                "  catena rollout scenes/chain10-sampled.yaml --starts chains.h5 --controls forces.h5 --out more.h5\n"
+                "  catena rollout scenes/chain10-sampled.yaml --worlds 1000 --keep q,pose --hash --resume --out chains.h5\n",
     .main = rollout_main,
 };

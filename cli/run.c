@@ -17,7 +17,7 @@ static int open_recording(const arguments *args, run *r)
     ctn_error err;
     ctn_record_config cfg = ctn_record_config_default();
     char *const line = command_line(args);
-    cfg.every = (int)r->every, cfg.command = line;
+    cfg.every = (int)r->every, cfg.command = line, cfg.hashes = r->hashes;
     r->recorder = ctn_recorder_create(r->out, r->s.scene, r->s.model, r->batch, &cfg, &err);
     free(line);
     if (r->recorder) return EXIT_OK;
@@ -43,6 +43,8 @@ static int open_run(const arguments *args, run *r)
     r->out = args->value[OPT_OUT], r->plot = args->value[OPT_PLOT], r->every = 1;
     if (!whole_option(args, OPT_EVERY, 1, 1000000000, &r->every)) return EXIT_USAGE;
     if (args->value[OPT_EVERY] && !r->out) return usage_error("--every says how often to record; give --out FILE with it");
+    r->hashes = args->value[OPT_HASH] != NULL;
+    if (r->hashes && !r->out) return usage_error("--hash goes into a recording; give --out FILE.h5 with it");
     if ((status = plan_steps(args, &r->s, &r->steps)) != EXIT_OK) return status;
     if (r->plot && (status = check_plot(r->plot)) != EXIT_OK) return status;
     r->batch = ctn_batch_create(r->s.model, &r->s.cfg, &err);
@@ -75,6 +77,12 @@ static void record(run *r)
     if (r->recorder && !r->lost) check_recording(r, ctn_recorder_add(r->recorder, r->since, &err), &err);
 }
 
+static void hash(run *r)
+{
+    ctn_error err;
+    if (r->hashes && !r->lost) check_recording(r, ctn_recorder_hash(r->recorder, &err), &err);
+}
+
 static void sample(run *r)
 {
     ctn_totals t;
@@ -103,25 +111,26 @@ static void step_all(run *r, ctn_step_stats *part, progress *bar)
 {
     const double start = wall_clock();
     double flushed = start;
-    long chunk = 1;  // steps at a time: few enough to look up often, so many that looking costs nothing
+    long piece = 1;  // steps at a time
     bool running = true, recorded = true, sampled = true;
     ctn_batch_step(r->batch, 0, r->total, NULL);
     memcpy(r->since, r->total, (size_t)r->s.cfg.worlds * sizeof *r->since);
     record(r);
+    hash(r);
     sample(r);
     while (r->done < r->steps && running && !r->lost && !(r->interrupted = stop_asked())) {
         const long left = r->steps - r->done, to_record = r->recorder ? r->every - r->done % r->every : left,
                    to_sample = r->plot ? r->stride - r->done % r->stride : left;
-        long n = chunk < left ? chunk : left;
+        long n = r->hashes ? 1 : piece < left ? piece : left;
         n = to_record < n ? to_record : n;
         n = to_sample < n ? to_sample : n;
         const double before = wall_clock();
         ctn_batch_step(r->batch, (int)n, part, NULL);
         const double after = wall_clock();
-        if (after - before > 0.05 && chunk > 1) chunk /= 2;
-        else if (n == chunk && after - before < 0.02 && chunk < 1 << 20) chunk *= 2;
+        piece = next_piece(piece, n, after - before);
         running = sum_up(r, part, recorded);
         r->done += n;
+        hash(r);
         recorded = n == to_record, sampled = n == to_sample;
         if (recorded) record(r);
         else if (r->recorder && after - flushed > 0.5) {
@@ -211,8 +220,8 @@ const command command_run = {
              "Ctrl-C ends the run in good order: the recording is closed and the summary printed.\n"
              "Exit status: 0 success; 1 a world froze, the run was interrupted, or a file could not be\n"
              "written; 2 bad usage or a bad scene.\n",
-    .takes = TAKES_METHOD | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_OUT) | TAKES(OPT_EVERY) | TAKES(OPT_PLOT) |
-             TAKES(OPT_JSON) | TAKES(OPT_QUIET),
+    .takes = TAKES_METHOD | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_OUT) | TAKES(OPT_EVERY) | TAKES(OPT_HASH) |
+             TAKES(OPT_PLOT) | TAKES(OPT_JSON) | TAKES(OPT_QUIET),
     .out = "record to FILE: .csv, .h5 or .hdf5",
     .plot = "draw the energies over time: .png, .svg or .pdf, by gnuplot",
     .examples = "  catena run scenes/double-pendulum.yaml\n"

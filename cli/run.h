@@ -22,6 +22,7 @@ typedef struct run {
     const char *out;  // NULL: none
     ctn_recorder *recorder;
     long every, records;
+    bool hashes;            // of every step
     ctn_step_stats *since;  // [worlds], since the last record
     bool lost;              // the recording failed
 

@@ -176,6 +176,8 @@ int starts_open(const char *path, const ctn_model *model, int64_t *worlds, start
     return check_all(s);
 }
 
+const char *starts_path(const starts *s) { return s->path; }
+
 void starts_close(starts *s)
 {
     if (!s) return;

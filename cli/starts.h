@@ -16,6 +16,8 @@ int starts_open(const char *path, const ctn_model *model, int64_t *worlds, start
 /// as it is. Returns an exit status.
 int starts_read(starts *s, int64_t first, int count, double *q, double *v);
 
+const char *starts_path(const starts *s);  // as given
+
 void starts_close(starts *s);  // NULL is allowed
 
 #endif

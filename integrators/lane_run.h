@@ -2,19 +2,24 @@
 /// a lane that has found its solution commits it and begins the next step while its neighbours still iterate. What happens to a lane is,
 /// to the last bit, what position_step() does.
 ///
-/// A step whose first guess fails is parked: no lane begins another step, and when all have stopped, the parked ones go down the ladder
-/// together.
+/// Beginning and committing steps costs about as much as an iteration, for whole blocks: lanes that have stopped wait for others until
+/// the waiting has cost twice as much (PATIENCE). A step whose first guess fails is parked: its world leaves the lane, and goes down the ladder
+/// (down_ladder) together with others.
 #ifndef CATENA_LANE_RUN_H
 #define CATENA_LANE_RUN_H
+
+enum { PATIENCE = 2 };
 
 typedef struct {
     block_counts counts;   // of each lane's world, since it came
     mask busy;             // lanes whose world has steps to make
-    mask parked;           // of these: whose step needs the ladder
+    mask stopped;          // of these: whose solve has come to its end, and waits for others
+    mask parked;           // whose step needs the ladder; not busy
     newton_progress N;     // of those that are solving
     position_counts step;  // of the step in hand
     energy_flow flow;      // likewise
     energy_parts before;   // of its start, methods with a law of energy
+    int waited;            // passes that stopped lanes have waited, together
 } lane_run;
 
 /// The methods whose lanes need not be in step.
@@ -22,6 +27,15 @@ FN bool runs_by_iteration(const ctn_batch_config *cfg)
 {
     const bool one = cfg->method == CTN_COLLOCATION && cfg->order == 2;
     return (one || cfg->method == CTN_RADAU) && cfg->solver == CTN_NEWTON && !cfg->adaptive && !cfg->dense;
+}
+
+FN int count_of(mask where)
+{
+    double lane[LANES] __attribute__((aligned(64)));
+    int count = 0;
+    lane_store(lane, sel(where, rset(1), rset(0)));
+    for (int l = 0; l < LANES; l++) count += lane[l] > 0;
+    return count;
 }
 
 FN energy_parts sel_energy(mask where, energy_parts a, energy_parts b)
@@ -44,7 +58,8 @@ FN void clear_step(lane_run *R, mask where)
 KERNEL void open_lanes(lane_run *R)
 {
     R->counts.frozen = R->counts.passes = rset(0);
-    R->busy = R->parked = none_of();
+    R->busy = R->stopped = R->parked = none_of();
+    R->waited = 0;
     R->N = no_newton();
     R->step = no_counts();
     R->flow = no_flow();
@@ -77,9 +92,11 @@ FN void begin_steps(const lane_model *m, const ctn_batch_config *cfg, const posi
     begin_newton(&R->N, where);
 }
 
-/// Makes solutions the state, in the lanes `solved`, as position_step() does. Returns where they may be taken.
-FN mask take_solutions(const lane_model *m, const ctn_batch_config *cfg, position_state *P, ladder_work *L, lane_run *R, mask solved)
+/// Makes solutions the state, in those of the lanes `stopped` that have one, as position_step() does. Returns where they may be taken.
+FN mask take_solutions(const lane_model *m, const ctn_batch_config *cfg, position_state *P, ladder_work *L, lane_run *R,
+                       mask stopped)
 {
+    const mask solved = both(stopped, R->N.converged);
     const bool staged = stages_of(cfg) > 1, law = carries_energy(cfg);
     position_counts *k = &R->step;
     energy_flow flow = no_flow();
@@ -92,50 +109,62 @@ FN mask take_solutions(const lane_model *m, const ctn_batch_config *cfg, positio
         if (law) note_created(P, gain, flow, ok);
     } else {
         ok = both(solved, config_valid(m, L->one.x, L->one.u, &far));
-        commit_step(m, P, &L->one, ok, false, ok);
+        commit_step(m, P, &L->one, ok, !any_of(both(R->busy, not_(ok))), ok);
     }
     const real residual = staged ? L->more.residual : L->one.residual;
-    k->far = sel(both(solved, far), rset(1), k->far);
+    k->far = sel(both(staged ? solved : stopped, far), rset(1), k->far);
     if (k->flow) add_flow(k->flow, flow, ok);
     k->residual = sel(both(ok, gt(residual, k->residual)), residual, k->residual);
     k->substeps = k->substeps + sel(ok, rset(1), rset(0));
     return ok;
 }
 
-/// Advances all busy lanes by an iteration. Returns those that have come to the end of a step, or are frozen: counts.frozen.
-KERNEL mask tick_lanes(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, bool energy, lane_run *R)
+/// The steps of the lanes `ended` are over; `done` of them were completed.
+FN void end_steps(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, bool energy, lane_run *R,
+                  mask ended, mask done)
 {
-    ladder_work *L = &W->po;
-    position_state P = as_position(S);
-    const mask fresh = both(R->busy, not_(either(R->N.running, R->parked)));
-    mask ended, done;
-    if (any_of(fresh) && !any_of(R->parked)) begin_steps(m, cfg, &P, L, R, fresh);
-    const mask solving = R->N.running;
-    if (any_of(solving)) {
-        if (stages_of(cfg) > 1) stage_pass(m, cfg->tolerance, cfg->max_iterations, &R->N, &L->more, &R->step);
-        else newton_pass(m, cfg->tolerance, cfg->max_iterations, &R->N, &L->one, &R->step);
-        const mask stopped = both(solving, not_(R->N.running));
-        if (!any_of(stopped)) return stopped;
-        R->step.iterations = R->step.iterations + sel(stopped, R->N.iterations, rset(0));
-        // one stage: an angle out of range is noted also where there is no solution
-        const mask solved = both(stopped, R->N.converged);
-        done = ended = none_of();
-        if (any_of(solved) || stages_of(cfg) == 1) done = ended = take_solutions(m, cfg, &P, L, R, solved);
-        R->parked = either(R->parked, both(stopped, not_(done)));
-        if (!any_of(ended)) return ended;
-    } else {
-        real at;
-        ended = R->parked;
-        done = position_step(m, cfg, &P, NULL, true, ended, L, &R->step, &at);
-        freeze_lanes(&R->counts, &R->step, rset(0), at, both(ended, not_(done)));
-        R->parked = none_of();
-    }
+    if (!any_of(ended)) return;
     count_step(&R->counts, &R->step, ended, done);
     add_flow(&R->counts.flow, R->flow, ended);
     clear_step(R, ended);
     if (energy) note_energy(&R->counts, block_energy(m, cfg, S, W), ended);
     R->busy = both(R->busy, not_(both(ended, not_(done))));
-    return ended;
+}
+
+/// Advances all busy lanes by an iteration. Returns those that have come to the end of a step.
+KERNEL mask tick_lanes(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, bool energy, lane_run *R)
+{
+    ladder_work *L = &W->po;
+    position_state P = as_position(S);
+    const mask fresh = both(R->busy, not_(either(R->N.running, R->stopped)));
+    if (any_of(fresh)) begin_steps(m, cfg, &P, L, R, fresh);
+    const mask solving = R->N.running;
+    if (stages_of(cfg) > 1) stage_pass(m, cfg->tolerance, cfg->max_iterations, &R->N, &L->more, &R->step);
+    else newton_pass(m, cfg->tolerance, cfg->max_iterations, &R->N, &L->one, &R->step);
+    const mask stopped = R->stopped = either(R->stopped, both(solving, not_(R->N.running)));
+    if (!any_of(stopped)) return stopped;
+    R->waited += count_of(stopped);
+    if (any_of(R->N.running) && R->waited <= PATIENCE * count_of(R->busy)) return none_of();
+    R->waited = 0, R->stopped = none_of();
+    R->step.iterations = R->step.iterations + sel(stopped, R->N.iterations, rset(0));
+    const mask done = take_solutions(m, cfg, &P, L, R, stopped);
+    R->parked = both(stopped, not_(done));
+    R->busy = both(R->busy, not_(R->parked));
+    end_steps(m, cfg, S, W, energy, R, done, done);
+    return done;
+}
+
+/// The steps in which the lanes `where` were parked, by the ladder: completed, or their worlds are frozen. No other lane has a world.
+KERNEL void down_ladder(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau, bool energy,
+                        mask where, lane_run *R)
+{
+    position_state P = as_position(S);
+    real at;
+    enter_block(m, cfg, S, W, tau);
+    R->step.flow = energy ? &R->flow : NULL;
+    const mask done = position_step(m, cfg, &P, NULL, true, where, &W->po, &R->step, &at);
+    freeze_lanes(&R->counts, &R->step, rset(0), at, both(where, not_(done)));
+    end_steps(m, cfg, S, W, energy, R, where, done);
 }
 
 #endif

@@ -205,9 +205,11 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
         }
         if (any_of(todo)) {
             mask ok = none_of();
-            if (!tried || stages_of(cfg) > 1) ok = solve_step_by(m, cfg, S, todo, &P->one, &P->solver, &P->aba, count);
-            ok = both(ok, config_valid(m, P->one.x, P->one.u, &far));
-            count->far = sel(both(todo, far), one, count->far);
+            if (!tried || stages_of(cfg) > 1) {
+                ok = solve_step_by(m, cfg, S, todo, &P->one, &P->solver, &P->aba, count);
+                ok = both(ok, config_valid(m, P->one.x, P->one.u, &far));
+                count->far = sel(both(todo, far), one, count->far);
+            }
             if (dense) keep_stage(m, dense, S, &P->one, ok);
             if (flows) flow = step_flow(m, &P->one);
             if (count->flow) add_flow(count->flow, flow, ok);

@@ -94,18 +94,21 @@ static bool open_blocks(ctn_batch *batch)
     batch->work_size = round_up(step > dynamics ? step : dynamics);
     batch->states = aligned_alloc(64, blocks * batch->state_size);
     batch->work = aligned_alloc(64, threads * batch->work_size);
+    batch->flat = calloc(threads * engine->flat_size(lanes, &batch->cfg) + 1, sizeof *batch->flat);
     batch->rows = calloc(threads * MOST_LANES * (size_t)(m->nq + 3 * m->nv + 1), sizeof *batch->rows);
     batch->pool = pool_create(batch->cfg.threads);
     batch->fallbacks = calloc(worlds, sizeof *batch->fallbacks);
     batch->use = calloc(threads, sizeof *batch->use);
     if (by_iteration(batch)) {
-        batch->lane_states = aligned_alloc(64, threads * batch->state_size);
-        batch->lane_models = aligned_alloc(64, threads * batch->model_size);
-        if (!batch->lane_states || !batch->lane_models) return false;
+        batch->lane_states = aligned_alloc(64, 2 * threads * batch->state_size);
+        batch->lane_models = aligned_alloc(64, 2 * threads * batch->model_size);
+        batch->lane_work = aligned_alloc(64, threads * batch->work_size);
+        if (!batch->lane_states || !batch->lane_models || !batch->lane_work) return false;
+        memset(batch->lane_work, 0, threads * batch->work_size);
     }
     batch->clocks = calloc(worlds, sizeof *batch->clocks);
     batch->tau = calloc(worlds * (size_t)m->nv + 1, sizeof *batch->tau);
-    if (!batch->states || !batch->work || !batch->rows || !batch->pool || !batch->fallbacks || !batch->use || !batch->clocks ||
+    if (!batch->states || !batch->work || !batch->flat || !batch->rows || !batch->pool || !batch->fallbacks || !batch->use || !batch->clocks ||
         !batch->tau)
         return false;
     memset(batch->states, 0, blocks * batch->state_size);
@@ -160,8 +163,9 @@ void ctn_batch_free(ctn_batch *batch)
     pool_free(batch->pool);
     parameters_free(batch->parameters);
     for (int l = 0; l < MOST_LANES; l++) free(batch->variant[l]);
-    free(batch->models), free(batch->states), free(batch->work), free(batch->rows), free(batch->fallbacks), free(batch->clocks);
+    free(batch->flat), free(batch->models), free(batch->states), free(batch->work), free(batch->rows), free(batch->fallbacks), free(batch->clocks);
     free(batch->tau), free(batch->values), free(batch->dt), free(batch->use), free(batch->lane_states), free(batch->lane_models);
+    free(batch->lane_work);
     free(batch);
 }
 

@@ -31,11 +31,13 @@ struct ctn_batch {
     char *states;  // [blocks][state_size]
     pool *pool;
     char *work;           // [threads][work_size]
+    double *flat;         // [threads][flat_size]: a world's state; [DEVICE_CHUNK][flat_size] on a device
     double *rows;         // [threads][MOST_LANES][nq + 3 nv + 1]: states and forces of a block as plain rows
     long *fallbacks;      // [worlds], of the last call
     engine_use *use;      // [threads], likewise
-    char *lane_states;    // [threads][state_size]: the worlds that a thread advances, if they go by iteration
-    char *lane_models;    // [threads][model_size], likewise, if they have parameters of their own
+    char *lane_states;    // [threads][2][state_size]: the worlds that a thread advances, if they go by iteration; those on the ladder
+    char *lane_models;    // [threads][2][model_size], likewise, if they have parameters of their own
+    char *lane_work;      // [threads][work_size], likewise, for the ladder
     clock_state *clocks;  // [worlds]
     double *tau;          // [worlds][nv]
     bool forced;
@@ -52,6 +54,8 @@ struct ctn_batch {
     ctn_error *device_error;       // of a call that could not return it
 };
 
+enum { DEVICE_CHUNK = 1024 };  // worlds whose states are looked at on the CPU at a time
+
 /// What follows is for batches on a device (sim/batch_device.c). Memory, without parameters or states; false: none, or see `err`.
 bool batch_device_open(ctn_batch *batch, ctn_error *err);
 bool batch_device_start(ctn_batch *batch, ctn_error *err);  // all worlds at the start of the model
@@ -60,7 +64,7 @@ ctn_status batch_device_parameters(ctn_batch *batch, ctn_error *err);  // of all
 ctn_status batch_device_set(ctn_batch *batch, const double *q, const double *v, ctn_error *err);
 void batch_device_state(ctn_batch *batch, double *q, double *v);
 void batch_device_totals(ctn_batch *batch, ctn_totals *totals);
-void batch_device_flatten(const ctn_batch *batch, bool load, double *flat);
+void batch_device_flatten(const ctn_batch *batch, int first, int count, bool load, double *flat);  // as the device's
 void batch_device_force(ctn_batch *batch, const double *tau);
 /// Into `device_stats`, with frozen_time as the part of the step that was completed; all of them, or what clocks need.
 ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_error *err);

@@ -52,6 +52,8 @@ bool batch_device_open(ctn_batch *batch, ctn_error *err)
     if (!batch->models || !batch->clocks || !batch->fallbacks || !batch->use || !batch->device_stats || !batch->device_error)
         return false;
     engine->model_load(&batch->model, &batch->cfg.dt, lanes_of(batch, 0));
+    batch->flat = malloc(DEVICE_CHUNK * (engine->flat_size(lanes_of(batch, 0), &batch->cfg) + 1) * sizeof *batch->flat);
+    if (!batch->flat) return false;
     if (batch->parameters) open_with_parameters(batch, err);
     else batch->on_device = batch->device->open(batch->model, &batch->cfg, false, err);
     return batch->on_device != NULL;
@@ -108,12 +110,12 @@ void batch_device_totals(ctn_batch *batch, ctn_totals *totals)
         undefined((double *)totals, (size_t)batch->cfg.worlds * sizeof *totals / sizeof(double));
 }
 
-void batch_device_flatten(const ctn_batch *batch, bool load, double *flat)
+void batch_device_flatten(const ctn_batch *batch, int first, int count, bool load, double *flat)
 {
     ctn_error err;
     const size_t n = batch->engine->flat_size(lanes_of(batch, 0), &batch->cfg);
-    if (note_failure(batch, batch->device->flatten(batch->on_device, load, flat, &err), &err) && !load)
-        undefined(flat, (size_t)batch->cfg.worlds * n);
+    if (note_failure(batch, batch->device->flatten(batch->on_device, first, count, load, flat, &err), &err) && !load)
+        undefined(flat, (size_t)count * n);
 }
 
 void batch_device_force(ctn_batch *batch, const double *tau)

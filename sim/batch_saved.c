@@ -1,8 +1,10 @@
-/// Saved states of batches.
+/// States of batches as blocks of bytes: saved and restored, hashed.
 #include "sim/batch.h"
 #include "sim/status.h"
 
+#include <catena/hash.h>
 #include <string.h>
+#include <xxhash.h>
 
 static uint64_t hash_numbers(uint64_t h, const double *x, int n)
 {
@@ -55,7 +57,7 @@ size_t ctn_batch_saved_size(const ctn_batch *batch)
 static void flatten_all(const ctn_batch *batch, bool load, double *numbers)
 {
     if (batch->device) {
-        batch_device_flatten(batch, load, numbers);
+        batch_device_flatten(batch, 0, batch->cfg.worlds, load, numbers);
         return;
     }
     const int lanes = batch->engine->lanes;
@@ -85,4 +87,44 @@ ctn_status ctn_batch_restore(ctn_batch *batch, const void *block, size_t size, c
     batch->fitted = false;
     flatten_all(batch, true, (double *)(void *)(uintptr_t)(at + (size_t)h.worlds * sizeof *batch->clocks));
     return CTN_OK;
+}
+
+typedef struct {
+    const ctn_batch *batch;
+    uint64_t *hash;  // [worlds]
+} hashing;
+
+static uint64_t hash_world(const ctn_batch *batch, int world, const double *flat, size_t n)
+{
+    const XXH64_hash_t clock = XXH3_64bits(&batch->clocks[world], sizeof *batch->clocks);
+    return XXH3_64bits_withSeed(flat, n * sizeof *flat, clock);
+}
+
+static void hash_block(void *context, int thread, int b)
+{
+    const hashing *job = context;
+    const ctn_batch *batch = job->batch;
+    const int count = worlds_in(batch, b), first = b * batch->engine->lanes;
+    const size_t n = batch->engine->flat_size(lanes_of(batch, 0), &batch->cfg);
+    double *const flat = batch->flat + (size_t)thread * n;
+    for (int l = 0; l < count; l++) {
+        batch->engine->flatten(lanes_of(batch, b), &batch->cfg, state_of(batch, b), l, false, flat);
+        job->hash[first + l] = hash_world(batch, first + l, flat, n);
+    }
+}
+
+static void hash_on_device(const ctn_batch *batch, uint64_t *hash)
+{
+    const size_t n = batch->engine->flat_size(lanes_of(batch, 0), &batch->cfg);
+    for (int first = 0; first < batch->cfg.worlds; first += DEVICE_CHUNK) {
+        const int left = batch->cfg.worlds - first, count = left < DEVICE_CHUNK ? left : DEVICE_CHUNK;
+        batch_device_flatten(batch, first, count, false, batch->flat);
+        for (int w = 0; w < count; w++) hash[first + w] = hash_world(batch, first + w, batch->flat + (size_t)w * n, n);
+    }
+}
+
+void ctn_batch_hashes(const ctn_batch *batch, uint64_t *hash)
+{
+    if (batch->device) hash_on_device(batch, hash);
+    else pool_run(batch->pool, batch->blocks, hash_block, &(hashing){batch, hash});
 }

@@ -136,10 +136,14 @@ static void step_worlds(void *context, int job_thread, int k)
     stepping *const job = context;
     ctn_batch *const batch = job->batch;
     const size_t thread = (size_t)job_thread;
-    lane_model *const own = batch->parameters ? (lane_model *)(void *)(batch->lane_models + thread * batch->model_size) : NULL;
+    lane_model *own[2];
+    void *state[2], *work[2] = {work_of(batch, job_thread), batch->lane_work + thread * batch->work_size};
+    for (size_t i = 0; i < 2; i++) {
+        own[i] = (lane_model *)(void *)(batch->lane_models + (2 * thread + i) * batch->model_size);
+        state[i] = batch->lane_states + (2 * thread + i) * batch->state_size;
+    }
     thread_queue q = {{take_world, put_world, job->stats != NULL}, job};
-    batch->engine->run(lanes_of(batch, 0), own, &batch->cfg, batch->lane_states + thread * batch->state_size,
-                       work_of(batch, job_thread), &q.queue, &batch->use[thread]);
+    batch->engine->run(lanes_of(batch, 0), batch->parameters ? own : NULL, &batch->cfg, state, work, &q.queue, &batch->use[thread]);
 }
 
 // ---- calls

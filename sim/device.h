@@ -36,7 +36,8 @@ typedef struct ctn_device {
     // steps, fallbacks, frozen and frozen_time
     ctn_status (*step)(device_worlds *d, const ctn_run *run, bool all, ctn_step_stats *stats, ctn_error *err);
     ctn_status (*totals)(device_worlds *d, ctn_totals *totals, ctn_error *err);
-    ctn_status (*flatten)(device_worlds *d, bool load, double *flat, ctn_error *err);  // as ctn_engine's
+    // the states of worlds first .. first + count - 1, as ctn_engine's: flat [count][flat_size]
+    ctn_status (*flatten)(device_worlds *d, int first, int count, bool load, double *flat, ctn_error *err);
     // memory of the caller's on the device
     void *(*allocate)(device_worlds *d, size_t bytes, ctn_error *err);
     void (*release)(device_worlds *d, void *memory);

@@ -290,18 +290,19 @@ static ctn_status sum_worlds(device_worlds *d, ctn_totals *totals, ctn_error *er
     return status;
 }
 
-/// One number of all worlds at a time: the device has them side by side.
-static ctn_status flatten_worlds(device_worlds *d, bool load, double *flat, ctn_error *err)
+/// One number of all these worlds at a time: the device has them side by side.
+static ctn_status flatten_worlds(device_worlds *d, int first, int count, bool load, double *flat, ctn_error *err)
 {
-    const size_t W = d->worlds, n = d->size.flat;
+    const size_t n = d->size.flat, size = (size_t)count * sizeof *flat;
     double *const column = (double *)(void *)d->words;
     for (size_t k = 0; k < n; k++) {
-        if (!load && !copy_out(d, column, d->job.states + k * W, W * sizeof *column)) return lost(err);
-        for (size_t w = 0; w < W; w++) {
+        double *const there = d->job.states + k * d->worlds + first;
+        if (!load && !copy_out(d, column, there, size)) return lost(err);
+        for (size_t w = 0; w < (size_t)count; w++) {
             if (load) column[w] = flat[w * n + k];
             else flat[w * n + k] = column[w];
         }
-        if (load && !copy_in(d, d->job.states + k * W, column, W * sizeof *column, ON_HOST)) return lost(err);
+        if (load && !copy_in(d, there, column, size, ON_HOST)) return lost(err);
     }
     return CTN_OK;
 }

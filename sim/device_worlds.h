@@ -89,13 +89,22 @@ FN void load_force(const device_job *job, const lane_model *m, int world, int st
 KERNEL void step_by_iteration(const device_job *job, const lane_model *m, int world, int count, block_state *S, block_work *W,
                               block_counts *c)
 {
+    const ctn_batch_config *const cfg = &job->cfg;
+    const real *const tau = job->tau ? W->tau : NULL;
     lane_run R;
     open_lanes(&R);
     R.counts = *c;
-    enter_lanes(m, &job->cfg, S, W, job->tau ? W->tau : NULL, job->energy, not_(none_of()), &R);
-    for (int n = 0; n < count && any_of(R.busy);)
-        if (any_of(tick_lanes(m, &job->cfg, S, W, job->energy, &R)) && ++n < count && job->table)
-            load_force(job, m, world, n, W->tau);
+    enter_lanes(m, cfg, S, W, tau, job->energy, not_(none_of()), &R);
+    for (int n = 0; n < count && any_of(R.busy);) {
+        mask stepped = tick_lanes(m, cfg, S, W, job->energy, &R);
+        if (any_of(R.parked)) {
+            stepped = R.parked, R.parked = none_of();
+            down_ladder(m, cfg, S, W, tau, job->energy, stepped, &R);
+            enter_lanes(m, cfg, S, W, tau, job->energy, none_of(), &R);
+            R.busy = le(R.counts.frozen, rset(0));
+        }
+        if (any_of(stepped) && ++n < count && job->table) load_force(job, m, world, n, W->tau);
+    }
     *c = R.counts;
 }
 

@@ -72,11 +72,11 @@ typedef struct ctn_engine {
     // to *use
     void (*step)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau,
                  const int *steps, bool energy, int count, ctn_step_stats *stats, engine_use *use);
-    // whether lanes can be in different iterations of different steps with this configuration; then, all worlds of a queue, in a block
-    // `state` of the caller's. own: a model of the caller's, if the models of the worlds are not all `m`; else NULL
+    // whether lanes can be in different iterations of different steps with this configuration; then, all worlds of a queue. state, work
+    // [2]: of the caller's. own [2]: models of the caller's, if those of the worlds are not all `m`; else NULL
     bool (*iterates)(const ctn_batch_config *cfg);
-    void (*run)(const lane_model *m, lane_model *own, const ctn_batch_config *cfg, void *state, void *work, engine_queue *queue,
-                engine_use *use);
+    void (*run)(const lane_model *m, lane_model *const *own, const ctn_batch_config *cfg, void *const *state, void *const *work,
+                engine_queue *queue, engine_use *use);
     // the states at t (0 to 1) of the parts carried out last, and the sizes of these (s; 0: none yet). fit: since the last step these
     // are the first. Needs cfg->dense
     void (*interpolate)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, double t, bool fit, int count,

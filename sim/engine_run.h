@@ -30,10 +30,22 @@ static void copy_state_lane(const state_parts *from, int f, const state_parts *t
         for (size_t k = 0; k < from->size[p]; k++) set_lane(&to->part[p][k], t, lane_of(&from->part[p][k], f));
 }
 
+/// What is kept of a world between lanes: all its counts so far, and those of the step in which it was parked.
+enum {
+    COUNT_NUMBERS = sizeof(block_counts) / sizeof(real),
+    STEP_NUMBERS = offsetof(position_counts, flow) / sizeof(real),
+    FLOW_NUMBERS = sizeof(energy_flow) / sizeof(real),
+};
+typedef struct {
+    engine_world world;
+    double counts[COUNT_NUMBERS], step[STEP_NUMBERS], flow[FLOW_NUMBERS];
+} engine_parked;
+
 /// The lanes of one thread.
 typedef struct {
     const ctn_batch_config *cfg;
-    lane_model *own;  // NULL: all worlds share one
+    const lane_model *m;
+    lane_model *own;  // NULL: all worlds share m
     block_state S;
     block_work W;
     lane_run R;
@@ -41,85 +53,166 @@ typedef struct {
     bool held[LANES];   // a world is in the lane
     bool rests[LANES];  // it has no steps to make
     bool forced;
+    engine_parked parked[LANES], back[4 * LANES];  // worlds for the ladder, and those that have come from it
+    int nparked, nback;
 } engine_lanes;
 
-static void load_world(engine_lanes *E, const lane_model *m, int l)
+static const lane_model *models_of(const engine_lanes *E) { return E->own ? E->own : E->m; }
+
+/// Lane l takes the world's state, model and forces from where it lives.
+static void load_world(engine_lanes *E, const engine_world *w, int l)
 {
-    engine_world *const w = &E->world[l];
-    const block_state home = open_state(m, E->cfg, w->home);
-    const state_parts from = parts_of(m, E->cfg, &home), to = parts_of(m, E->cfg, &E->S);
+    const block_state home = open_state(E->m, E->cfg, w->home);
+    const state_parts from = parts_of(E->m, E->cfg, &home), to = parts_of(E->m, E->cfg, &E->S);
+    E->world[l] = *w;
     copy_state_lane(&from, w->lane, &to, l);
     if (E->own) copy_model_lane(w->model, w->lane, E->own, l);
-    E->rests[l] = !w->steps;
-    set_lane(&E->R.counts.frozen, l, E->rests[l] ? CTN_FREEZE_NOT_FINITE : w->stats.frozen);
-    for (int k = 0; k < m->nv && w->tau; k++) set_lane(&E->W.tau[k], l, w->tau[k]);
-    E->held[l] = true;
+    for (int k = 0; k < E->m->nv && w->tau; k++) set_lane(&E->W.tau[k], l, w->tau[k]);
+    E->forced = w->tau != NULL;
 }
 
-static void store_world(engine_lanes *E, const lane_model *m, int l)
+static void store_state(engine_lanes *E, int l)
+{
+    const engine_world *const w = &E->world[l];
+    const block_state home = open_state(E->m, E->cfg, w->home);
+    const state_parts from = parts_of(E->m, E->cfg, &E->S), to = parts_of(E->m, E->cfg, &home);
+    copy_state_lane(&from, l, &to, w->lane);
+}
+
+static void save_counts(const lane_run *R, int l, engine_parked *p)
+{
+    for (int k = 0; k < COUNT_NUMBERS; k++) p->counts[k] = lane_of((const real *)&R->counts + k, l);
+    for (int k = 0; k < STEP_NUMBERS; k++) p->step[k] = lane_of((const real *)&R->step + k, l);
+    for (int k = 0; k < FLOW_NUMBERS; k++) p->flow[k] = lane_of((const real *)&R->flow + k, l);
+}
+
+static void load_counts(lane_run *R, int l, const engine_parked *p)
+{
+    for (int k = 0; k < COUNT_NUMBERS; k++) set_lane((real *)&R->counts + k, l, p->counts[k]);
+    for (int k = 0; k < STEP_NUMBERS; k++) set_lane((real *)&R->step + k, l, p->step[k]);
+    for (int k = 0; k < FLOW_NUMBERS; k++) set_lane((real *)&R->flow + k, l, p->flow[k]);
+}
+
+/// The world in lane l, whose steps are made or which is frozen, goes home for good.
+static void finish_lane(engine_lanes *E, int l, engine_queue *queue, engine_use *use)
 {
     engine_world *const w = &E->world[l];
-    const block_state home = open_state(m, E->cfg, w->home);
-    const state_parts from = parts_of(m, E->cfg, &E->S), to = parts_of(m, E->cfg, &home);
-    copy_state_lane(&from, l, &to, w->lane);
+    store_state(E, l);
     if (E->rests[l]) set_lane(&E->R.counts.frozen, l, w->stats.frozen);
     lane_stats(&E->R.counts, l, &w->stats);
+    use->used += (double)w->stats.evaluations;
+    queue->put(queue, w);
     E->held[l] = false;
+}
+
+/// A step of the world is over: false if it was the last one, or the world is frozen; else its forces are those of the next.
+static bool next_step(engine_lanes *E, int l)
+{
+    engine_world *const w = &E->world[l];
+    w->steps--;
+    if (lane_of(&E->R.counts.frozen, l) > 0 || !w->steps) return false;
+    w->tau += w->stride;
+    for (int k = 0; k < E->m->nv && w->stride; k++) set_lane(&E->W.tau[k], l, w->tau[k]);
+    return true;
+}
+
+/// All parked worlds, in lanes of their own: they go down the ladder, and wait for a lane again.
+static void ladder_block(engine_lanes *main, engine_lanes *E, engine_queue *queue, engine_use *use)
+{
+    bool where[LANES] = {false};
+    if (!main->nparked) return;
+    open_lanes(&E->R);
+    for (int l = 0; l < LANES; l++) {
+        const engine_parked *const p = &main->parked[l < main->nparked ? l : 0];  // lanes without a world: numbers to work with
+        load_world(E, &p->world, l);
+        load_counts(&E->R, l, p);
+        where[l] = E->held[l] = l < main->nparked;
+        E->rests[l] = false;
+    }
+    down_ladder(models_of(E), E->cfg, &E->S, &E->W, E->forced ? E->W.tau : NULL, queue->energy, lanes_where(where), &E->R);
+    for (int l = 0; l < main->nparked; l++)
+        if (next_step(E, l)) {
+            engine_parked *const p = &main->back[main->nback++];
+            store_state(E, l);
+            save_counts(&E->R, l, p);
+            p->world = E->world[l];
+        } else finish_lane(E, l, queue, use);
+    main->nparked = 0;
+    use->passes += (double)E->R.step.passes * LANES;
 }
 
 static bool run_iterates(const ctn_batch_config *cfg) { return runs_by_iteration(cfg); }
 
-static void run_worlds(const lane_model *m, lane_model *own, const ctn_batch_config *cfg, void *state, void *work,
+/// Puts worlds into idle lanes. Returns whether any lane has one.
+static bool fill_lanes(engine_lanes *E, engine_queue *queue, bool *more, bool *begun, bool *came)
+{
+    bool returned[LANES] = {false}, any = false, held = false;
+    for (int l = 0; l < LANES; l++) {
+        engine_world w;
+        came[l] = false;
+        if (!E->held[l] && E->nback) {
+            const engine_parked *const p = &E->back[--E->nback];
+            load_world(E, &p->world, l);
+            load_counts(&E->R, l, p);
+            E->held[l] = returned[l] = any = true, E->rests[l] = false;
+        } else if (!E->held[l] && *more && (*more = queue->take(queue, &w))) {
+            for (int k = 0; k < LANES && !*begun; k++) load_world(E, &w, k);  // lanes without a world: numbers to work with
+            load_world(E, &w, l);
+            E->rests[l] = !w.steps;
+            set_lane(&E->R.counts.frozen, l, E->rests[l] ? CTN_FREEZE_NOT_FINITE : w.stats.frozen);
+            *begun = E->held[l] = came[l] = any = true;
+        }
+        held = held || E->held[l];
+    }
+    if (any) {
+        enter_lanes(models_of(E), E->cfg, &E->S, &E->W, E->forced ? E->W.tau : NULL, queue->energy, lanes_where(came), &E->R);
+        E->R.busy = either(E->R.busy, lanes_where(returned));
+    }
+    return held;
+}
+
+static void open_engine_lanes(engine_lanes *E, const lane_model *m, lane_model *own, const ctn_batch_config *cfg, void *state, void *work)
+{
+    memset(E, 0, sizeof *E);
+    E->cfg = cfg, E->m = m, E->own = own, E->S = open_state(m, cfg, state), E->W = open_work(m, cfg, work);
+    if (own) copy_structure(m, own);
+    open_lanes(&E->R);
+}
+
+static void run_worlds(const lane_model *m, lane_model *const *own, const ctn_batch_config *cfg, void *const *state, void *const *work,
                        engine_queue *queue, engine_use *use)
 {
-    engine_lanes E;
-    bool more = true, begun = false;
-    memset(&E, 0, sizeof E);
-    E.cfg = cfg, E.own = own, E.S = open_state(m, cfg, state), E.W = open_work(m, cfg, work);
-    if (own) copy_structure(m, own);
-    open_lanes(&E.R);
+    engine_lanes E, ladder;
+    bool more = true, begun = false, came[LANES];
+    open_engine_lanes(&E, m, own ? own[0] : NULL, cfg, state[0], work[0]);
+    open_engine_lanes(&ladder, m, own ? own[1] : NULL, cfg, state[1], work[1]);
     for (;;) {
-        bool came[LANES] = {false}, any = false;
-        for (int l = 0; l < LANES && more; l++) {
-            if (E.held[l]) continue;
-            if (!(more = queue->take(queue, &E.world[l]))) break;
-            if (!begun)  // lanes without a world have the first one's numbers to work with
-                for (int k = 1; k < LANES; k++) E.world[k] = E.world[0], load_world(&E, m, k), E.held[k] = false;
-            begun = came[l] = any = true;
-            load_world(&E, m, l);
-            E.forced = E.world[l].tau != NULL;
+        if (!fill_lanes(&E, queue, &more, &begun, came)) {
+            if (!E.nparked) break;
+            ladder_block(&E, &ladder, queue, use);
+            continue;
         }
-        const lane_model *const models = own ? own : m;
-        if (any)
-            enter_lanes(models, cfg, &E.S, &E.W, E.forced ? E.W.tau : NULL, queue->energy, lanes_where(came), &E.R);
-        bool ended[LANES], idle = true;
-        for (int l = 0; l < LANES; l++) ended[l] = came[l] && lane_of(&E.R.counts.frozen, l) > 0, idle = idle && !E.held[l];
-        if (idle) break;
-        const mask busy = E.R.busy;
-        if (any_of(busy)) {
-            const mask stepped = tick_lanes(models, cfg, &E.S, &E.W, queue->energy, &E.R);
-            double lane[LANES] __attribute__((aligned(64)));
-            lane_store(lane, sel(stepped, rset(1), rset(0)));
-            for (int l = 0; l < LANES; l++) {
-                engine_world *const w = &E.world[l];
-                if (lane[l] == 0) continue;
-                w->steps--;
-                if (lane_of(&E.R.counts.frozen, l) > 0 || !w->steps) ended[l] = true;
-                else if (w->stride) {
-                    w->tau += w->stride;
-                    for (int k = 0; k < m->nv; k++) set_lane(&E.W.tau[k], l, w->tau[k]);
-                }
+        double stepped[LANES] __attribute__((aligned(64))) = {0}, parked[LANES] __attribute__((aligned(64))) = {0};
+        if (any_of(E.R.busy)) {
+            lane_store(stepped, sel(tick_lanes(models_of(&E), cfg, &E.S, &E.W, queue->energy, &E.R), rset(1), rset(0)));
+            lane_store(parked, sel(E.R.parked, rset(1), rset(0)));
+            E.R.parked = none_of();
+        }
+        bool leaves[LANES] = {false}, any = false;
+        for (int l = 0; l < LANES; l++) {
+            if (parked[l] > 0) {
+                engine_parked *const p = &E.parked[E.nparked++];
+                save_counts(&E.R, l, p);
+                p->world = E.world[l];
+                store_state(&E, l);
+                E.held[l] = false;
+                if (E.nparked == LANES) ladder_block(&E, &ladder, queue, use);
+            } else if ((stepped[l] > 0 && !next_step(&E, l)) || (came[l] && lane_of(&E.R.counts.frozen, l) > 0)) {
+                finish_lane(&E, l, queue, use);
+                leaves[l] = any = true;
             }
         }
-        bool leaves = false;
-        for (int l = 0; l < LANES; l++) {
-            if (!ended[l]) continue;
-            store_world(&E, m, l);
-            use->used += (double)E.world[l].stats.evaluations;
-            queue->put(queue, &E.world[l]);
-            leaves = true;
-        }
-        if (leaves) E.R.busy = both(E.R.busy, not_(lanes_where(ended)));
+        if (any) E.R.busy = both(E.R.busy, not_(lanes_where(leaves)));
     }
     use->passes += (double)E.R.step.passes * LANES;
 }

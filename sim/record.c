@@ -4,7 +4,9 @@
 #include "sim/config.h"
 #include "sim/scene.h"
 #include "sim/status.h"
+#include "sim/trajectories.h"
 
+#include <catena/hash.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,11 +63,10 @@ struct ctn_recorder {
     const record_format *format;
     void *file;
     ctn_batch *batch;
-    ctn_dynamics *dyn;
-    int worlds, nlink;
-    double *q, *v, *R, *p, *pose;
-    ctn_totals *totals;
+    int worlds;
+    quantities now;
     record_world *world;
+    uint64_t *hash;                  // [worlds]; NULL: not asked for
     double flush_interval, flushed;  // s; wall time of the last flush, negative: none yet
     long count;
     bool failed;
@@ -187,13 +188,25 @@ static void fill_head(record_head *head, const char *format, const ctn_scene *sc
     }
 }
 
-void record_head_rollout(record_head *head, const ctn_scene *scene, ctn_batch *batch, const char *command, uint64_t seed,
-                         int64_t worlds, const char *starts, const char *controls)
+void record_head_rollout(record_head *head, const trajectories_head *about)
 {
-    fill_head(head, "catena rollout", scene, batch, command, worlds);
-    note_number(head, "seed", (double)seed, true);
-    if (starts) note_text(head, "starts", starts);
-    if (controls) note_text(head, "controls", controls);
+    fill_head(head, ROLLOUT_FORMAT, about->scene, about->batch, about->command, about->worlds);
+    note_number(head, "seed", (double)about->seed, true);
+    note_number(head, "steps", (double)about->steps, true);
+    note_number(head, "stride", (double)about->stride, true);
+    keep_to_text(about->keep, head->keep);
+    note_text(head, "keep", head->keep);
+    if (about->hashes) note_text(head, "hash", HASH_NAME);
+    if (about->starts) note_text(head, "starts", about->starts);
+    if (about->controls) note_text(head, "controls", about->controls);
+}
+
+void record_head_recording(record_head *head, const ctn_scene *scene, ctn_batch *batch, const ctn_record_config *cfg)
+{
+    fill_head(head, RECORDING_FORMAT, scene, batch, cfg->command, ctn_batch_configuration(batch)->worlds);
+    note_number(head, "every", cfg->every, true);
+    head->hashes = cfg->hashes;
+    if (cfg->hashes) note_text(head, "hash", HASH_NAME);
 }
 
 // ---- the recorder
@@ -209,8 +222,8 @@ static const record_format *format_of(const char *path, ctn_error *err)
 
 static void free_recorder(ctn_recorder *r)
 {
-    ctn_dynamics_free(r->dyn);
-    free(r->q), free(r->v), free(r->R), free(r->p), free(r->pose), free(r->totals), free(r->world);
+    quantities_close(&r->now);
+    free(r->world), free(r->hash);
     free(r);
 }
 
@@ -231,52 +244,29 @@ ctn_recorder *ctn_recorder_create(const char *path, const ctn_scene *scene, cons
         return NULL;
     }
     const record_format *const format = format_of(path, err);
+    if (format && cfg->hashes && !format->hash) {
+        fail(err, CTN_BAD_CONFIG, "%s: hashes go into recordings that end in .h5 or .hdf5", path);
+        return NULL;
+    }
     ctn_recorder *const r = format ? calloc(1, sizeof *r) : NULL;
     if (!r) {
         if (format) fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
         return NULL;
     }
     const ctn_batch_config *const b = ctn_batch_configuration(batch);
-    const size_t worlds = (size_t)b->worlds, links = worlds * (size_t)ctn_model_nlink(model);
-    r->format = format, r->batch = batch, r->worlds = b->worlds, r->nlink = ctn_model_nlink(model);
+    r->format = format, r->batch = batch, r->worlds = b->worlds;
     r->flush_interval = cfg->flush_interval, r->flushed = -1;
-    r->q = calloc(worlds * (size_t)ctn_model_nq(model) + 1, sizeof *r->q);
-    r->v = calloc(worlds * (size_t)ctn_model_nv(model) + 1, sizeof *r->v);
-    r->R = calloc(9 * links + 1, sizeof *r->R);
-    r->p = calloc(3 * links + 1, sizeof *r->p);
-    r->pose = calloc(POSE_NUMBERS * links + 1, sizeof *r->pose);
-    r->totals = calloc(worlds, sizeof *r->totals);
-    r->world = calloc(worlds, sizeof *r->world);
-    if (!r->q || !r->v || !r->R || !r->p || !r->pose || !r->totals || !r->world)
-        fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
-    else r->dyn = ctn_dynamics_create(model, b->engine, err);
-    if (r->dyn) {
+    r->world = calloc((size_t)b->worlds, sizeof *r->world);
+    if (cfg->hashes) r->hash = calloc((size_t)b->worlds, sizeof *r->hash);
+    if (!r->world || (cfg->hashes && !r->hash)) fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
+    else if (quantities_open(&r->now, batch, KEEP_ALL, err) == CTN_OK) {
         record_head head;
-        fill_head(&head, "catena recording", scene, batch, cfg->command, b->worlds);
-        note_number(&head, "every", cfg->every, true);
+        record_head_recording(&head, scene, batch, cfg);
         r->file = format->open(path, &head, err);
     }
     if (r->file) return r;
     free_recorder(r);
     return NULL;
-}
-
-/// Quaternion w x y z of the rotation R, w >= 0, from its largest component (Shepperd 1978): no root of a small difference.
-static void quaternion_of(const double R[9], double q[4])
-{
-    const double trace = R[0] + R[4] + R[8], squares[4] = {trace, R[0], R[4], R[8]};
-    int most = 0;
-    for (int k = 1; k < 4; k++)
-        if (squares[k] > squares[most]) most = k;
-    const double c[4][4] = {
-        {1 + trace, R[7] - R[5], R[2] - R[6], R[3] - R[1]},
-        {R[7] - R[5], 1 + R[0] - R[4] - R[8], R[1] + R[3], R[2] + R[6]},
-        {R[2] - R[6], R[1] + R[3], 1 + R[4] - R[0] - R[8], R[5] + R[7]},
-        {R[3] - R[1], R[2] + R[6], R[5] + R[7], 1 + R[8] - R[0] - R[4]},
-    };
-    const double *const row = c[most];
-    const double norm = sqrt(row[0] * row[0] + row[1] * row[1] + row[2] * row[2] + row[3] * row[3]);
-    for (int k = 0; k < 4; k++) q[k] = row[k] / (row[0] < 0 ? -norm : norm) + 0.0;  // no negative zeros
 }
 
 /// Passes a failure on and remembers it: a file with a hole must not grow on.
@@ -290,25 +280,27 @@ static ctn_status broken(ctn_recorder *r, ctn_status status, ctn_error *err)
 ctn_status ctn_recorder_add(ctn_recorder *r, const ctn_step_stats *stats, ctn_error *err)
 {
     if (r->failed) return broken(r, r->error.status, err);
-    ctn_batch_state(r->batch, r->q, r->v);
-    ctn_forward_kinematics(r->dyn, r->worlds, r->q, r->R, r->p);
-    ctn_energy_momentum(r->dyn, r->worlds, r->q, r->v, r->totals);
-    for (size_t l = 0; l < (size_t)r->worlds * (size_t)r->nlink; l++) {
-        double *const pose = r->pose + POSE_NUMBERS * l;
-        memcpy(pose, r->p + 3 * l, 3 * sizeof *pose);
-        quaternion_of(r->R + 9 * l, pose + 3);
-    }
+    quantities_update(&r->now);
     double now = ctn_batch_time(r->batch, 0);
     for (int w = 0; w < r->worlds; w++) {
-        const ctn_totals *const t = &r->totals[w];
-        r->world[w] = (record_world){t->kinetic, t->potential, t->spring, t->kinetic + t->potential + t->spring, stats[w]};
+        const double *const energy = r->now.energy + w;
+        const size_t next = (size_t)r->worlds;
+        r->world[w] = (record_world){energy[0], energy[next], energy[2 * next], energy[3 * next], stats[w]};
         now = fmax(now, ctn_batch_time(r->batch, w));
     }
-    const record_row row = {now, r->q, r->v, r->pose, r->world};
+    const record_row row = {now, r->now.q, r->now.v, r->now.pose, r->world};
     const ctn_status status = r->format->add(r->file, &row, &r->error);
     if (status != CTN_OK) return broken(r, status, err);
     r->count++;
     return r->flushed < 0 || wall_time() - r->flushed >= r->flush_interval ? ctn_recorder_flush(r, err) : CTN_OK;
+}
+
+ctn_status ctn_recorder_hash(ctn_recorder *r, ctn_error *err)
+{
+    if (!r->hash) return fail(err, CTN_BAD_ARGUMENT, "the recording was opened without `hashes`");
+    if (r->failed) return broken(r, r->error.status, err);
+    ctn_batch_hashes(r->batch, r->hash);
+    return broken(r, r->format->hash(r->file, r->hash, &r->error), err);
 }
 
 ctn_status ctn_recorder_flush(ctn_recorder *r, ctn_error *err)

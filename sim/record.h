@@ -3,7 +3,8 @@
 #ifndef CATENA_SIM_RECORD_H
 #define CATENA_SIM_RECORD_H
 
-#include <catena/dynamics.h>
+#include "sim/quantities.h"
+
 #include <catena/record.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,8 +25,6 @@ typedef struct record_member {
 enum { RECORD_MEMBERS = 30 };
 extern const record_member record_members[RECORD_MEMBERS];
 
-enum { POSE_NUMBERS = 7 };  // position x y z, quaternion w x y z, as q of a free joint
-
 /// Something that a file says about itself: an attribute of HDF5, a header line of CSV.
 typedef struct record_note {
     const char *name;
@@ -35,6 +34,9 @@ typedef struct record_note {
     bool whole;  // the number is an integer
 } record_note;
 
+#define RECORDING_FORMAT "catena recording"
+#define ROLLOUT_FORMAT "catena rollout"
+#define HASH_NAME "XXH3-64"
 enum { RECORD_NOTES = 32 };
 
 /// All that is known when a file is opened.
@@ -42,15 +44,17 @@ typedef struct record_head {
     const ctn_scene *scene;
     const ctn_model *model;
     int worlds, nq, nv, nlink;
-    char started[32];  // the time of day
+    bool hashes;
+    char started[32];      // the time of day
+    char keep[KEEP_TEXT];  // of a rollout
     record_note notes[RECORD_NOTES];
     int nnote;
 } record_head;
 
-/// Fills the head of a file of `catena rollout`; `batch` is one that makes its worlds, `starts` the file of their initial states,
-/// `controls` that of the forces on them (NULL: none). Texts belong to their givers.
-void record_head_rollout(record_head *head, const ctn_scene *scene, ctn_batch *batch, const char *command, uint64_t seed,
-                         int64_t worlds, const char *starts, const char *controls);
+/// Fill the heads of the files of `catena rollout` and of recordings. Texts belong to their givers.
+struct trajectories_head;
+void record_head_rollout(record_head *head, const struct trajectories_head *about);
+void record_head_recording(record_head *head, const ctn_scene *scene, ctn_batch *batch, const ctn_record_config *cfg);
 
 /// One record of all worlds. The arrays belong to the recorder.
 typedef struct record_row {
@@ -64,6 +68,7 @@ typedef struct record_row {
 typedef struct record_format {
     void *(*open)(const char *path, const record_head *head, ctn_error *err);
     ctn_status (*add)(void *file, const record_row *row, ctn_error *err);
+    ctn_status (*hash)(void *file, const uint64_t *hash, ctn_error *err);  // [worlds]; NULL: has no room for them
     ctn_status (*flush)(void *file, ctn_error *err);
     ctn_status (*close)(void *file, ctn_error *err);
 } record_format;

@@ -183,4 +183,4 @@ static ctn_status csv_add(void *file, const record_row *row, ctn_error *err)
     return status;
 }
 
-const record_format record_csv = {csv_open, csv_add, csv_flush, csv_close};
+const record_format record_csv = {csv_open, csv_add, NULL, csv_flush, csv_close};

@@ -1,31 +1,21 @@
 /// Recordings as HDF5: everything about the run first, then datasets that grow by one entry a record.
 ///
-/// A program that is killed leaves a file that opens, with all records up to the last flush: the file is written in HDF5's SWMR
-/// mode (single writer, multiple readers), in which the order of writes keeps it sound at any time; new objects and attributes
-/// are not allowed then, so all are made before. `time` grows last, once the rest is with the operating system: who reads
-/// entries 0 .. len(time) - 1 of any dataset reads whole records. sim/hdf5_superblock.c opens the file to ordinary readers.
-///
-/// Room on the disk is reserved before HDF5 is given anything to write. A full disk is so an error at a moment when the file is
-/// whole and can be closed; HDF5 itself, once it holds what it cannot write, never gets rid of it.
+/// A program that is killed leaves a file with all records up to the last flush (sim/hdf5_swmr.h). `time` grows last, once the
+/// rest is with the operating system: who reads entries 0 .. len(time) - 1 of any dataset reads whole records.
 ///
 /// Records are gathered in memory and written many at once: a call into HDF5 costs as much as many steps of a small model.
 #include "sim/record_hdf5.h"
 
-#include "sim/hdf5_errors.h"
-#include "sim/hdf5_superblock.h"
+#include "sim/hdf5_swmr.h"
 #include "sim/scene.h"
 #include "sim/status.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <time.h>
-#include <unistd.h>
 
 #define BUFFER_BYTES ((size_t)4 << 20)  // of records before they go to HDF5
+#define HASH_BYTES ((size_t)256 << 10)  // of hashes, likewise
 #define CHUNK_BYTES ((size_t)32 << 10)  // of a chunk of several records; small, as a short run fills one of each dataset
 #define PART_BYTES ((size_t)1 << 20)    // of a chunk if one record is larger: what HDF5 keeps in memory of a dataset
 enum { MOST_ROWS = 1024, TIMES = 16384, SETS = 3 + RECORD_MEMBERS, MOST_RANK = 4 };
@@ -40,35 +30,23 @@ typedef struct growing {
 } growing;
 
 typedef struct hdf5 {
-    char *path;
-    hid_t file, finished;
-    int fd;  // the same file, for its superblock, its lock and its room
-    growing sets[SETS], time;
-    int nset, rows, waiting;  // records of a buffer, those in it
-    int times;                // times in their buffer
-    size_t row, chunks;       // bytes of a record of all sets, of a chunk of each
-    haddr_t end;              // of the file after the last flush
-    size_t unflushed;         // bytes given to HDF5 since then
-    bool incomplete;          // a call failed: records are missing
-    hdf5_errors errors;
+    swmr_file to;
+    hid_t finished;
+    growing sets[SETS], time, hash;  // hash [step][world], id -1: not asked for
+    int nset, rows, waiting;         // records of a buffer, those in it
+    int times;                       // times in their buffer
+    int hash_rows, hashes;           // steps of the buffer of hashes, those in it
+    size_t row, chunks;              // bytes of a record of all sets, of a chunk of each
+    bool incomplete;                 // a call failed: records are missing
 } hdf5;
 
 // ---- errors
 
-/// After hdf5_quiet(&f->errors) and calls into HDF5.
+/// After swmr_call(&f->to) and calls into HDF5.
 static ctn_status end_call(hdf5 *f, bool ok, ctn_error *err)
 {
-    hdf5_loud(&f->errors);
-    if (ok) return CTN_OK;
-    f->incomplete = true;
-    return fail(err, CTN_IO, "%s: cannot be written: %s", f->path,
-                *f->errors.reason ? f->errors.reason : "unknown error of HDF5");
-}
-
-static bool system_failed(hdf5 *f, int reason)
-{
-    snprintf(f->errors.reason, sizeof f->errors.reason, "%s", strerror(reason));
-    return false;
+    if (!ok) f->incomplete = true;
+    return swmr_end_call(&f->to, ok, err);
 }
 
 // ---- datasets that grow
@@ -94,7 +72,7 @@ static bool create_growing(hdf5 *f, growing *g, const char *name, hid_t file_typ
                 links = H5Pcreate(H5P_LINK_CREATE);
     H5Pset_chunk(list, rank, chunk);
     H5Pset_create_intermediate_group(links, 1);
-    g->id = H5Dcreate2(f->file, name, file_type, space, links, list, H5P_DEFAULT);
+    g->id = H5Dcreate2(f->to.id, name, file_type, space, links, list, H5P_DEFAULT);
     H5Sclose(space), H5Pclose(list), H5Pclose(links);
     return g->id >= 0 && put_text_attribute(g->id, "unit", unit) && put_text_attribute(g->id, "about", about);
 }
@@ -119,6 +97,9 @@ static bool create_all(hdf5 *f, const record_head *head)
         ok = create_growing(f, g++, m->name, types[m->type][0], types[m->type][1], 2, q, m->unit, m->about);
     }
     f->nset = (int)(g - f->sets);
+    if (ok && head->hashes)
+        ok = create_growing(f, &f->hash, "hash", H5T_STD_U64LE, H5T_NATIVE_UINT64, 2, q, "1",
+                            "XXH3 (64 bits) of all that a world's future depends on, after every step [step][world]");
     return ok;
 }
 
@@ -134,17 +115,13 @@ static bool allocate(hdf5 *f)
         if (!g->buffer) return false;
     }
     f->time.buffer = malloc(TIMES * sizeof(double));
+    if (f->hash.id >= 0) {
+        f->chunks += f->hash.chunk;
+        f->hash_rows = (int)(HASH_BYTES / f->hash.row) + 1;
+        f->hash.buffer = malloc((size_t)f->hash_rows * f->hash.row);
+        if (!f->hash.buffer) return false;
+    }
     return f->time.buffer != NULL;
-}
-
-/// Makes room for `more` bytes of records beyond those that HDF5 has already, or says why there is none. Room that is not used
-/// goes back with the next flush.
-static bool reserve(hdf5 *f, size_t more)
-{
-    // chunks are allocated whole; what else HDF5 writes, indices above all, is far less than the records
-    const uint64_t data = f->unflushed + more, room = data + data / 4 + f->chunks + (1 << 20);
-    const int reason = make_room(f->fd, f->end, room);
-    return reason ? system_failed(f, reason) : true;
 }
 
 /// Appends `count` records of the buffer.
@@ -154,7 +131,7 @@ static bool append(hdf5 *f, growing *g, int count)
     memcpy(block, g->dims, sizeof block);
     block[0] = (hsize_t)count;
     g->dims[0] += (hsize_t)count;
-    f->unflushed += (size_t)count * g->row;
+    f->to.unflushed += (size_t)count * g->row;
     if (H5Dset_extent(g->id, g->dims) < 0) return false;
     if (!g->row) return true;
     const hid_t file = H5Dget_space(g->id), memory = H5Screate_simple(g->rank, block, NULL);
@@ -170,33 +147,30 @@ static bool append_waiting(hdf5 *f)
     const int waiting = f->waiting;
     int count = waiting;
     bool ok = true;
-    while (count && !reserve(f, (size_t)count * f->row)) count /= 2;
+    while (count && !swmr_reserve(&f->to, (size_t)count * f->row, f->chunks)) count /= 2;
     f->times -= waiting - count;
     f->waiting = 0;
     for (int i = 0; i < f->nset && ok && count; i++) ok = append(f, &f->sets[i], count);
     return ok && count == waiting;
 }
 
-/// Flushes the file in such a way that ordinary readers find it sound, whenever the program is killed: before the flush starts,
-/// the superblock tells of all the room that was reserved for it, and of the right size afterwards.
-static bool flush_file(hdf5 *f)
+static bool append_hashes(hdf5 *f)
 {
-    superblock_open_to_readers(f->fd, 0);
-    if (H5Fflush(f->file, H5F_SCOPE_GLOBAL) < 0 || H5Fget_eoa(f->file, &f->end) < 0) return false;
-    superblock_open_to_readers(f->fd, f->end);
-    f->unflushed = 0;
-    return true;
+    const int count = f->hashes;
+    f->hashes = 0;
+    return !count || (swmr_reserve(&f->to, (size_t)count * f->hash.row, f->chunks) && append(f, &f->hash, count));
 }
 
 /// What fits is written, also when something does not.
 static bool flush_all(hdf5 *f)
 {
     bool ok = append_waiting(f);
-    ok = flush_file(f) && ok;
+    ok = append_hashes(f) && ok;
+    ok = swmr_flush(&f->to) && ok;
     const int times = f->times;
     f->times = 0;
     if (!times) return ok;
-    return reserve(f, (size_t)times * f->time.row) && append(f, &f->time, times) && flush_file(f) && ok;
+    return swmr_reserve(&f->to, (size_t)times * f->time.row, f->chunks) && append(f, &f->time, times) && swmr_flush(&f->to) && ok;
 }
 
 // ---- the format
@@ -204,16 +178,15 @@ static bool flush_all(hdf5 *f)
 static ctn_status hdf5_flush(void *file, ctn_error *err)
 {
     hdf5 *const f = file;
-    hdf5_quiet(&f->errors);
+    swmr_call(&f->to);
     return end_call(f, flush_all(f), err);
 }
 
 static void free_hdf5(hdf5 *f)
 {
     for (int i = 0; i < f->nset; i++) free(f->sets[i].buffer);
-    free(f->time.buffer);
-    if (f->fd >= 0) close(f->fd);
-    free(f->path);
+    free(f->time.buffer), free(f->hash.buffer);
+    swmr_free(&f->to);
     free(f);
 }
 
@@ -223,15 +196,15 @@ static bool close_all(hdf5 *f)
     bool ok = true;
     for (int i = 0; i < f->nset; i++) ok = (f->sets[i].id < 0 || H5Dclose(f->sets[i].id) >= 0) && ok;
     if (f->time.id >= 0) ok = H5Dclose(f->time.id) >= 0 && ok;
+    if (f->hash.id >= 0) ok = H5Dclose(f->hash.id) >= 0 && ok;
     if (f->finished >= 0) ok = H5Dclose(f->finished) >= 0 && ok;
-    if (f->file >= 0) ok = H5Fclose(f->file) >= 0 && ok;
-    return ok;
+    return swmr_close(&f->to) && ok;
 }
 
 static ctn_status hdf5_close(void *file, ctn_error *err)
 {
     hdf5 *const f = file;
-    hdf5_quiet(&f->errors);
+    swmr_call(&f->to);
     const signed char yes = 1;
     bool ok = flush_all(f);
     if (ok && !f->incomplete) ok = H5Dwrite(f->finished, H5T_NATIVE_SCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, &yes) >= 0;
@@ -241,61 +214,28 @@ static ctn_status hdf5_close(void *file, ctn_error *err)
     return status;
 }
 
-/// Locks the file for us alone. Who reads it now may be about to let go: readers that wait for the file look again and again.
-static bool lock_file(hdf5 *f)
-{
-    const struct timespec pause = {0, 10000000};
-    int tries = 100;
-    while (flock(f->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-        if (!--tries || nanosleep(&pause, NULL)) {
-            snprintf(f->errors.reason, sizeof f->errors.reason, "another program has it open");
-            return false;
-        }
-    return true;  // or there are no locks on this file system
-}
-
-/// Makes sure that the file can be made and that its beginning has room, which HDF5 would find out too late; and empties it.
-static bool try_file(hdf5 *f, const record_head *head)
-{
-    f->fd = open(f->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (f->fd < 0) return system_failed(f, errno);
-    if (!lock_file(f)) return false;
-    int reason = ftruncate(f->fd, 0) ? errno : 0;
-    if (!reason) reason = make_room(f->fd, 0, head_size(head));
-    return reason ? system_failed(f, reason) : true;
-}
-
 /// All of the file but its records.
 static bool begin(hdf5 *f, const record_head *head)
 {
-    if (!try_file(f, head)) return false;
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    H5Pset_file_locking(access, 0, 1);                               // the lock is ours
-    H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);  // the first format with SWMR, read by all since 1.10
-    f->file = H5Fcreate(f->path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    H5Pclose(access);
     const signed char no = 0;
-    if (f->file < 0 || make_room(f->fd, 0, head_size(head)) || !put_head(f->file, head) || !create_all(f, head)) return false;
-    f->finished = put_dataset(f->file, "finished", H5T_STD_I8LE, H5T_NATIVE_SCHAR, 0, NULL, &no);
+    if (!swmr_create(&f->to, head_size(head)) || !put_head(f->to.id, head) || !create_all(f, head)) return false;
+    f->finished = put_dataset(f->to.id, "finished", H5T_STD_I8LE, H5T_NATIVE_SCHAR, 0, NULL, &no);
     if (f->finished < 0 ||
         !put_text_attribute(f->finished, "about", "1: whole and closed; 0: still being written, or the end is missing"))
         return false;
-    if (H5Fstart_swmr_write(f->file) < 0) return false;  // it gives up its lock
-    flock(f->fd, LOCK_SH | LOCK_NB);                     // ours keeps other writers out, not readers
-    return flush_file(f);
+    return swmr_start(&f->to);
 }
 
 static void *hdf5_open(const char *path, const record_head *head, ctn_error *err)
 {
     hdf5 *const f = calloc(1, sizeof *f);
-    if (f) f->path = strdup(path);
-    if (!f || !f->path) {
+    if (!f || !swmr_prepare(&f->to, path)) {
         free(f);
         fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
         return NULL;
     }
-    f->file = f->finished = f->time.id = -1, f->fd = -1;
-    hdf5_quiet(&f->errors);
+    f->finished = f->time.id = f->hash.id = -1;
+    swmr_call(&f->to);
     const bool begun = begin(f, head), ok = begun && allocate(f);
     if (!ok) close_all(f);
     end_call(f, begun, err);
@@ -315,7 +255,7 @@ static ctn_status hdf5_add(void *file, const record_row *row, ctn_error *err)
 {
     hdf5 *const f = file;
     if (f->waiting == f->rows || f->times == TIMES) {
-        hdf5_quiet(&f->errors);
+        swmr_call(&f->to);
         const ctn_status status = end_call(f, f->times == TIMES ? flush_all(f) : append_waiting(f), err);
         if (status != CTN_OK) return status;
     }
@@ -331,4 +271,13 @@ static ctn_status hdf5_add(void *file, const record_row *row, ctn_error *err)
     return CTN_OK;
 }
 
-const record_format record_hdf5 = {hdf5_open, hdf5_add, hdf5_flush, hdf5_close};
+static ctn_status hdf5_hash(void *file, const uint64_t *hash, ctn_error *err)
+{
+    hdf5 *const f = file;
+    memcpy(f->hash.buffer + (size_t)f->hashes++ * f->hash.row, hash, f->hash.row);
+    if (f->hashes < f->hash_rows) return CTN_OK;
+    swmr_call(&f->to);
+    return end_call(f, append_hashes(f), err);
+}
+
+const record_format record_hdf5 = {hdf5_open, hdf5_add, hdf5_hash, hdf5_flush, hdf5_close};

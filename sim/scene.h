@@ -87,6 +87,15 @@ struct ctn_scene {
     int nfile;
 };
 
+/// The files of a scene and what they said, as ctn_scene has them.
+typedef struct scene_texts {
+    int count;
+    char **files, **texts;
+} scene_texts;
+
+/// Reads a scene as ctn_scene_load does, from what its files said once: the disk is not looked at.
+ctn_scene *scene_from_texts(const scene_texts *from, ctn_error *err);
+
 /// Number of coordinates and of degrees of freedom of a joint type.
 int joint_nq(ctn_joint_type type);
 int joint_nv(ctn_joint_type type);

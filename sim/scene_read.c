@@ -281,8 +281,9 @@ static void free_reader(reader *r)
     free(r);
 }
 
-/// The scene of a text. device, inode: its file, 0 if there is none.
-static ctn_scene *read_scene(const char *text, size_t length, const char *name, dev_t device, ino_t inode, ctn_error *err)
+/// The scene of a text. device, inode: its file, 0 if there is none. from: those that it includes, NULL: on the disk.
+static ctn_scene *read_scene(const char *text, size_t length, const char *name, dev_t device, ino_t inode,
+                             const scene_texts *from, ctn_error *err)
 {
     // numbers are read and printed with a decimal point, whatever the program's locale
     const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -293,6 +294,7 @@ static ctn_scene *read_scene(const char *text, size_t length, const char *name, 
         return 0;
     }
     const locale_t before = uselocale(c);
+    r->from = from;
     source s = {.r = r, .prefix = "", .device = device, .inode = inode};
     const bool ok = start_scene(r, name, text, length) && read_source(&s, text, length);
     check_moving_masses(r);
@@ -323,7 +325,12 @@ ctn_scene *ctn_scene_parse(const char *text, size_t length, const char *name, ct
     }
     struct stat info = {0};
     if (stat(name, &info)) info = (struct stat){0};  // a text without a file cannot be included by others
-    return read_scene(text, length, name, info.st_dev, info.st_ino, err);
+    return read_scene(text, length, name, info.st_dev, info.st_ino, NULL, err);
+}
+
+ctn_scene *scene_from_texts(const scene_texts *from, ctn_error *err)
+{
+    return read_scene(from->texts[0], strlen(from->texts[0]), from->files[0], 0, 0, from, err);
 }
 
 ctn_scene *ctn_scene_load(const char *path, ctn_error *err)

@@ -71,7 +71,8 @@ typedef struct reader {
     given_state *given;
     int ngiven, given_capacity;
     long nshape, bytes, nodes;
-    document **documents;  // [scene->nfile], kept until all is read: origins point into them
+    const scene_texts *from;  // what included files say; NULL: what they say on the disk
+    document **documents;     // [scene->nfile], kept until all is read: origins point into them
 } reader;
 
 enum link_key {

@@ -1,26 +1,29 @@
-/// The file of `catena rollout`.
+/// The file of `catena rollout`. It survives its writer (sim/hdf5_swmr.h): worlds go to the operating system first, and only then
+/// their entries of `status`, so that these never promise too much.
 #include "sim/trajectories.h"
 
-#include "sim/hdf5_errors.h"
+#include "sim/hdf5_read.h"
+#include "sim/hdf5_swmr.h"
 #include "sim/record_hdf5.h"
 #include "sim/status.h"
 
 #include <catena/catena.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define CHUNK_BYTES ((size_t)256 << 10)  // before compression
 
-enum { MOST_RANK = 3 };
+enum { MOST_RANK = 2 + QUANTITY_RANK };
 
+/// An array [world][...] of the file.
 typedef struct {
-    hid_t id;
+    const char *name, *unit, *about;
+    hid_t id, type, memory;  // type: in the file; memory: here
+    const void *fill;        // where nothing is written; NULL: 0
     int rank;
     hsize_t dims[MOST_RANK];
+    size_t row, chunk;  // bytes of a world, of a chunk
 } array;
 
 /// Of a world, besides its states.
@@ -39,159 +42,264 @@ static const total totals[] = {
     {"energy_after", "J", "the same at the end", REAL, OF(energy_after)},
     {"frozen_time", "s", "of the last good state of a frozen world, else 0", REAL, OF(frozen_time)},
 };
-enum { TOTALS = sizeof totals / sizeof *totals };
+enum { TOTALS = sizeof totals / sizeof *totals, FALLBACKS = 2, ARRAYS = QUANTITIES + TOTALS + 2 };
 
 struct trajectories {
-    char *path;
-    hid_t file;
-    array q, v, status, totals[TOTALS];
-    hdf5_errors errors;
+    swmr_file to;
+    array arrays[ARRAYS];  // the quantities first
+    int narray, kept;
+    array *totals, *status, *hash;  // hash NULL: not asked for
 };
 
-/// After hdf5_quiet(&t->errors) and calls into HDF5.
-static ctn_status end_call(trajectories *t, bool ok, ctn_error *err)
+int64_t trajectories_step(const trajectories_head *head, int k)
 {
-    hdf5_loud(&t->errors);
-    if (ok) return CTN_OK;
-    return fail(err, CTN_IO, "%s: cannot be written: %s", t->path,
-                *t->errors.reason ? t->errors.reason : "unknown error of HDF5");
+    const int64_t step = (int64_t)k * head->stride;
+    return step < head->steps ? step : head->steps;
 }
 
 // ---- arrays
 
-/// An array [worlds][...] of the file, whose chunks hold some whole worlds, or parts of one. fill: where nothing is written.
-static bool create_array(trajectories *t, array *a, const char *name, hid_t type, int rank, const hsize_t *dims, const void *fill,
-                         const char *unit, const char *about)
+static array *add_array(trajectories *t, array a)
 {
-    hsize_t chunk[MOST_RANK] = {1};
-    size_t bytes = H5Tget_size(type);
-    *a = (array){.id = -1, .rank = rank};
-    for (int d = rank - 1; d >= 0; d--) {
-        a->dims[d] = dims[d];
-        const size_t room = CHUNK_BYTES / bytes;
-        chunk[d] = dims[d] < room ? dims[d] : room ? room : 1;
-        if (!chunk[d]) chunk[d] = 1;
-        bytes *= chunk[d];
-    }
-    const hid_t space = H5Screate_simple(rank, dims, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
-    bool empty = false;
-    for (int d = 0; d < rank; d++) empty = empty || !dims[d];
-    if (!empty) H5Pset_chunk(list, rank, chunk), H5Pset_shuffle(list), H5Pset_deflate(list, 1);
-    if (fill) H5Pset_fill_value(list, type, fill);
-    a->id = H5Dcreate2(t->file, name, type, space, H5P_DEFAULT, list, H5P_DEFAULT);
-    H5Sclose(space), H5Pclose(list);
-    return a->id >= 0 && put_text_attribute(a->id, "unit", unit) && put_text_attribute(a->id, "about", about);
+    a.id = -1, a.row = H5Tget_size(a.type);
+    for (int d = 1; d < a.rank; d++) a.row *= a.dims[d];
+    t->arrays[t->narray] = a;
+    return &t->arrays[t->narray++];
 }
 
-/// Rows first .. first + count - 1.
-static bool put_rows(const array *a, hid_t type, int64_t first, int count, const void *data)
+/// What arrays there are.
+static void describe(trajectories *t, const trajectories_head *head)
+{
+    static const int not_run = -1;
+    static const double nan = __builtin_nan("");
+    const hsize_t worlds = (hsize_t)head->worlds;
+    const hid_t f64 = H5T_IEEE_F64LE, real = H5T_NATIVE_DOUBLE, i64 = H5T_STD_I64LE, whole = H5T_NATIVE_LONG;
+    for (int k = 0; k < head->kept->count; k++) {
+        const quantity *const q = &head->kept->list[k];
+        array a = {q->name, q->unit, q->about, .type = f64, .memory = real, .fill = &nan, .rank = 2 + q->rank};
+        a.dims[0] = worlds, a.dims[1] = (hsize_t)head->times;
+        for (int d = 0; d < q->rank; d++) a.dims[2 + d] = (hsize_t)q->dims[d];
+        add_array(t, a);
+    }
+    t->kept = t->narray;
+    for (int k = 0; k < TOTALS; k++) {
+        const total *const m = &totals[k];
+        array *const a = add_array(t, (array){m->name, m->unit, m->about, .rank = 1, .dims = {worlds},
+                                              .type = m->type == WHOLE ? i64 : f64, .memory = m->type == WHOLE ? whole : real});
+        if (!k) t->totals = a;
+    }
+    if (head->hashes)
+        t->hash = add_array(t, (array){"hash", "1", "XXH3 (64 bits) of all that a world's future depends on, after every step",
+                                       .rank = 2, .dims = {worlds, (hsize_t)head->steps + 1}, .type = H5T_STD_U64LE,
+                                       .memory = H5T_NATIVE_UINT64});
+    t->status =
+        add_array(t, (array){"status", "1",
+                             "0: the world ran to its end; 1 to 4: why it is frozen (not finite, no step found, angle out "
+                             "of range, step too small); -1: not run yet",
+                             .rank = 1, .dims = {worlds}, .type = H5T_STD_I32LE, .memory = H5T_NATIVE_INT, .fill = &not_run});
+}
+
+/// Makes an array whose chunks hold some whole worlds, at most `block` of them, or parts of one.
+static bool create_array(hid_t file, array *a, int block)
+{
+    hsize_t chunk[MOST_RANK] = {1}, most[MOST_RANK];
+    a->chunk = H5Tget_size(a->type);
+    for (int d = a->rank - 1; d >= 0; d--) {
+        const hsize_t room = CHUNK_BYTES / a->chunk, wanted = d || a->dims[0] < (hsize_t)block ? a->dims[d] : (hsize_t)block;
+        chunk[d] = wanted < room ? wanted : room ? room : 1;
+        most[d] = a->dims[d];
+        a->chunk *= chunk[d] ? chunk[d] : 1;
+    }
+    const hid_t list = H5Pcreate(H5P_DATASET_CREATE), links = H5Pcreate(H5P_LINK_CREATE);
+    if (a->row) {                 // else there is nothing in it
+        most[0] = H5S_UNLIMITED;  // of several kinds of index, arrays that may grow get the one for SWMR
+        H5Pset_chunk(list, a->rank, chunk), H5Pset_shuffle(list), H5Pset_deflate(list, 1);
+    }
+    if (a->fill) H5Pset_fill_value(list, a->memory, a->fill);
+    H5Pset_create_intermediate_group(links, 1);
+    const hid_t space = H5Screate_simple(a->rank, a->dims, most);
+    a->id = H5Dcreate2(file, a->name, a->type, space, links, list, H5P_DEFAULT);
+    H5Sclose(space), H5Pclose(list), H5Pclose(links);
+    return a->id >= 0 && put_text_attribute(a->id, "unit", a->unit) && put_text_attribute(a->id, "about", a->about);
+}
+
+/// Opens an array that is there, of the same shape.
+static bool open_array(hid_t file, array *a)
+{
+    hsize_t dims[MOST_RANK];
+    a->id = H5Dopen2(file, a->name, H5P_DEFAULT);
+    if (a->id < 0) return false;
+    const hid_t space = H5Dget_space(a->id), list = H5Dget_create_plist(a->id);
+    bool same = H5Sget_simple_extent_ndims(space) == a->rank && H5Sget_simple_extent_dims(space, dims, NULL) == a->rank &&
+                !memcmp(dims, a->dims, (size_t)a->rank * sizeof *dims);
+    a->chunk = H5Tget_size(a->type);
+    if (same && a->row) same = H5Pget_chunk(list, a->rank, dims) == a->rank;
+    for (int d = 0; d < a->rank && same && a->row; d++) a->chunk *= dims[d];
+    H5Sclose(space), H5Pclose(list);
+    return same;
+}
+
+/// Worlds first .. first + count - 1.
+static bool put_rows(trajectories *t, const array *a, int64_t first, int count, const void *data)
 {
     hsize_t start[MOST_RANK] = {(hsize_t)first}, block[MOST_RANK];
     memcpy(block, a->dims, sizeof block);
     block[0] = (hsize_t)count;
-    for (int d = 0; d < a->rank; d++)
-        if (!block[d]) return true;
+    if (!a->row) return true;
+    t->to.unflushed += (size_t)count * a->row;
     const hid_t file = H5Dget_space(a->id), memory = H5Screate_simple(a->rank, block, NULL);
     const bool ok = H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, block, NULL) >= 0 &&
-                    H5Dwrite(a->id, type, memory, file, H5P_DEFAULT, data) >= 0;
+                    H5Dwrite(a->id, a->memory, memory, file, H5P_DEFAULT, data) >= 0;
     H5Sclose(file), H5Sclose(memory);
     return ok;
 }
 
-static bool create_all(trajectories *t, const trajectories_head *head, const record_head *about)
+// ---- opening and closing
+
+static bool put_times(hid_t file, const trajectories_head *head)
 {
-    const hsize_t w = (hsize_t)head->worlds, n = (hsize_t)head->times, q[] = {w, n, (hsize_t)about->nq},
-                  v[] = {w, n, (hsize_t)about->nv};
-    const int not_run = -1;
-    const double nan = __builtin_nan("");
-    const hid_t time = put_dataset(t->file, "time", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &n, head->time);
-    bool ok =
-        time >= 0 && put_text_attribute(time, "unit", "s") && put_text_attribute(time, "about", "of the states of every world");
-    if (time >= 0) H5Dclose(time);
-    ok = ok && create_array(t, &t->q, "q", H5T_IEEE_F64LE, 3, q, &nan, "model/q_unit", "joint coordinates [world][time][nq]") &&
-         create_array(t, &t->v, "v", H5T_IEEE_F64LE, 3, v, &nan, "model/v_unit", "joint velocities [world][time][nv]") &&
-         create_array(
-             t, &t->status, "status", H5T_STD_I32LE, 1, &w, &not_run, "1",
-             "0: the world ran to its end; 1 to 4: why it is frozen (not finite, no step found, angle out of range, step too "
-             "small); -1: not run yet");
-    for (int k = 0; k < TOTALS && ok; k++) {
-        const total *m = &totals[k];
-        ok = create_array(t, &t->totals[k], m->name, m->type == WHOLE ? H5T_STD_I64LE : H5T_IEEE_F64LE, 1, &w, NULL, m->unit,
-                          m->about);
-    }
+    const hsize_t n = (hsize_t)head->times;
+    const double dt = ctn_batch_configuration(head->batch)->dt;
+    double *const time = malloc(n * sizeof *time);
+    if (!time) return false;
+    for (int k = 0; k < head->times; k++) time[k] = (double)trajectories_step(head, k) * dt;
+    const hid_t set = put_dataset(file, "time", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &n, time);
+    free(time);
+    const bool ok =
+        set >= 0 && put_text_attribute(set, "unit", "s") && put_text_attribute(set, "about", "of the states of every world");
+    if (set >= 0) H5Dclose(set);
     return ok;
 }
 
-static void close_array(array *a)
+static bool create_all(trajectories *t, const trajectories_head *head)
 {
-    if (a->id >= 0) H5Dclose(a->id);
-    a->id = -1;
+    record_head about;
+    record_head_rollout(&about, head);
+    const size_t times = (size_t)head->times * sizeof(double);
+    bool ok = swmr_create(&t->to, head_size(&about) + times) && put_head(t->to.id, &about) && put_times(t->to.id, head);
+    for (int k = 0; k < t->narray && ok; k++) ok = create_array(t->to.id, &t->arrays[k], head->block);
+    return ok && swmr_start(&t->to);
+}
+
+static trajectories *prepare(const char *path, const trajectories_head *head, ctn_error *err)
+{
+    trajectories *const t = calloc(1, sizeof *t);
+    if (t && swmr_prepare(&t->to, path)) {
+        describe(t, head);
+        return t;
+    }
+    free(t);
+    fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
+    return NULL;
 }
 
 static bool close_all(trajectories *t)
 {
-    close_array(&t->q), close_array(&t->v), close_array(&t->status);
-    for (int k = 0; k < TOTALS; k++) close_array(&t->totals[k]);
-    const bool ok = t->file < 0 || H5Fclose(t->file) >= 0;
-    t->file = -1;
-    return ok;
+    for (int k = 0; k < t->narray; k++)
+        if (t->arrays[k].id >= 0) H5Dclose(t->arrays[k].id);
+    return swmr_close(&t->to);
+}
+
+/// After swmr_call and the calls that made `t` ready, or not.
+static trajectories *end_opening(trajectories *t, bool ok, ctn_error *err)
+{
+    if (!ok) close_all(t);
+    if (swmr_end_call(&t->to, ok, err) == CTN_OK) return t;
+    swmr_free(&t->to), free(t);
+    return NULL;
 }
 
 trajectories *trajectories_create(const char *path, const trajectories_head *head, ctn_error *err)
 {
-    trajectories *t = calloc(1, sizeof *t);
-    if (t) t->path = strdup(path);
-    if (!t || !t->path) {
-        free(t);
-        fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
-        return NULL;
-    }
-    t->file = t->q.id = t->v.id = t->status.id = -1;
-    for (int k = 0; k < TOTALS; k++) t->totals[k].id = -1;
-    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);  // the system's words are for people, those of HDF5 are not
-    if (fd < 0) fail(err, CTN_IO, "%s: cannot be written: %s", path, strerror(errno));
-    else {
-        record_head about;
-        close(fd);
-        record_head_rollout(&about, head->scene, head->batch, head->command, head->seed, head->worlds, head->starts,
-                            head->controls);
-        hdf5_quiet(&t->errors);
-        t->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-        if (end_call(t, t->file >= 0 && put_head(t->file, &about) && create_all(t, head, &about), err) == CTN_OK) return t;
-    }
-    close_all(t);
-    free(t->path), free(t);
-    return NULL;
-}
-
-ctn_status trajectories_put(trajectories *t, int64_t first, int count, const double *q, const double *v,
-                            const ctn_step_stats *stats, ctn_error *err)
-{
-    int *const status = malloc((size_t)count * sizeof *status + 1);
-    char *const column = malloc((size_t)count * sizeof(double) + 1);
-    if (!status || !column) {
-        free(status), free(column);
-        return fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", t->path);
-    }
-    hdf5_quiet(&t->errors);
-    bool ok = put_rows(&t->q, H5T_NATIVE_DOUBLE, first, count, q) && put_rows(&t->v, H5T_NATIVE_DOUBLE, first, count, v);
-    for (int k = 0; k < TOTALS && ok; k++) {
-        const size_t size = totals[k].type == WHOLE ? sizeof(long) : sizeof(double);
-        for (int w = 0; w < count; w++) memcpy(column + (size_t)w * size, (const char *)&stats[w] + totals[k].offset, size);
-        ok = put_rows(&t->totals[k], totals[k].type == WHOLE ? H5T_NATIVE_LONG : H5T_NATIVE_DOUBLE, first, count, column);
-    }
-    for (int w = 0; w < count; w++) status[w] = (int)stats[w].frozen;
-    ok = ok && put_rows(&t->status, H5T_NATIVE_INT, first, count, status);  // last: who reads it has the rest
-    ok = ok && H5Fflush(t->file, H5F_SCOPE_GLOBAL) >= 0;
-    free(status), free(column);
-    return end_call(t, ok, err);
+    trajectories *const t = prepare(path, head, err);
+    if (!t) return NULL;
+    swmr_call(&t->to);
+    return end_opening(t, create_all(t, head), err);
 }
 
 ctn_status trajectories_close(trajectories *t, ctn_error *err)
 {
     if (!t) return CTN_OK;
-    hdf5_quiet(&t->errors);
-    const ctn_status status = end_call(t, close_all(t), err);
-    free(t->path), free(t);
+    swmr_call(&t->to);
+    const ctn_status status = swmr_end_call(&t->to, close_all(t), err);
+    swmr_free(&t->to), free(t);
     return status;
+}
+
+// ---- going on with a file
+
+/// Nothing is written before it is known that the file is that of this rollout.
+static ctn_status check_file(trajectories *t, const trajectories_head *head, ctn_error *err)
+{
+    static const char *const apart[] = {"started", "command", "engine", "scene_file", NULL};
+    record_head about;
+    char before[300];
+    record_head_rollout(&about, head);
+    snprintf(before, sizeof before, "%.250s: cannot be resumed: ", t->to.path);
+    swmr_call(&t->to);
+    const hid_t file = open_to_read(t->to.path);
+    hdf5_loud(&t->to.errors);
+    if (file < 0) return fail(err, CTN_IO, "%s%s; start anew without --resume", before, t->to.errors.reason);
+    const ctn_status status = compare_head(file, &about, apart, before, err);
+    H5Fclose(file);
+    return status;
+}
+
+/// The worlds that are done are the first ones: they are made in order.
+static bool count_done(trajectories *t, trajectories_done *done)
+{
+    const size_t worlds = (size_t)t->status->dims[0];
+    int *const status = malloc(worlds * sizeof *status);
+    long *const fallbacks = malloc(worlds * sizeof *fallbacks);
+    const bool ok = status && fallbacks && H5Dread(t->status->id, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, status) >= 0 &&
+                    H5Dread(t->totals[FALLBACKS].id, H5T_NATIVE_LONG, H5S_ALL, H5S_ALL, H5P_DEFAULT, fallbacks) >= 0;
+    *done = (trajectories_done){0};
+    for (size_t w = 0; w < worlds && ok && status[w] >= 0; w++)
+        done->count++, done->frozen += status[w] != CTN_RUNNING, done->fallen += fallbacks[w] > 0;
+    free(status), free(fallbacks);
+    return ok;
+}
+
+trajectories *trajectories_resume(const char *path, const trajectories_head *head, trajectories_done *done, ctn_error *err)
+{
+    trajectories *const t = prepare(path, head, err);
+    if (!t) return NULL;
+    if (check_file(t, head, err) != CTN_OK) {
+        swmr_free(&t->to), free(t);
+        return NULL;
+    }
+    swmr_call(&t->to);
+    bool ok = swmr_reopen(&t->to);
+    for (int k = 0; k < t->narray && ok; k++) ok = open_array(t->to.id, &t->arrays[k]);
+    return end_opening(t, ok && count_done(t, done), err);
+}
+
+// ---- worlds
+
+/// One total of `count` worlds.
+static bool put_total(trajectories *t, int k, int64_t first, int count, const ctn_step_stats *stats, char *column)
+{
+    const size_t size = totals[k].type == WHOLE ? sizeof(long) : sizeof(double);
+    for (int w = 0; w < count; w++) memcpy(column + (size_t)w * size, (const char *)&stats[w] + totals[k].offset, size);
+    return put_rows(t, &t->totals[k], first, count, column);
+}
+
+ctn_status trajectories_put(trajectories *t, int64_t first, int count, double *const *states, const uint64_t *hash,
+                            const ctn_step_stats *stats, ctn_error *err)
+{
+    char *const column = malloc((size_t)count * sizeof(double) + 1);
+    if (!column) return fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", t->to.path);
+    size_t bytes = 0, chunks = 0;
+    for (int k = 0; k < t->narray; k++) bytes += (size_t)count * t->arrays[k].row, chunks += 2 * t->arrays[k].chunk;
+    swmr_call(&t->to);
+    bool ok = swmr_reserve(&t->to, bytes, chunks);
+    for (int k = 0; k < t->kept && ok; k++) ok = put_rows(t, &t->arrays[k], first, count, states[k]);
+    for (int k = 0; k < TOTALS && ok; k++) ok = put_total(t, k, first, count, stats, column);
+    if (ok && t->hash) ok = put_rows(t, t->hash, first, count, hash);
+    ok = ok && swmr_flush(&t->to) && swmr_reserve(&t->to, (size_t)count * t->status->row, t->status->chunk);
+    int *const status = (int *)(void *)column;
+    for (int w = 0; w < count; w++) status[w] = (int)stats[w].frozen;
+    ok = ok && put_rows(t, t->status, first, count, status) && swmr_flush(&t->to);
+    free(column);
+    return swmr_end_call(&t->to, ok, err);
 }

@@ -3,7 +3,8 @@
 #ifndef CATENA_SIM_TRAJECTORIES_H
 #define CATENA_SIM_TRAJECTORIES_H
 
-#include <catena/batch.h>
+#include "sim/quantities.h"
+
 #include <stdint.h>
 
 typedef struct trajectories trajectories;
@@ -15,16 +16,32 @@ typedef struct trajectories_head {
     const char *command;            // NULL: none
     const char *starts, *controls;  // files of their initial states and of the forces on them, NULL: none
     uint64_t seed;
-    int64_t worlds;
-    int times;           // states of each world
-    const double *time;  // [times] s
+    int64_t worlds, steps, stride;
+    unsigned keep;           // quantities of each state
+    const quantities *kept;  // the same, with their shapes
+    bool hashes;             // of every step
+    int times;               // states of each world: one every `stride` steps, and the last one
+    int block;               // worlds at a time, mostly
 } trajectories_head;
+
+/// The step after which state k of a world was taken.
+int64_t trajectories_step(const trajectories_head *head, int k);
 
 /// Makes the file anew. NULL on error: CTN_IO with its name, CTN_NO_MEMORY.
 trajectories *trajectories_create(const char *path, const trajectories_head *head, ctn_error *err);
 
-/// Writes `count` worlds from `first` on: q [count][times][nq], v [count][times][nv], stats [count] of their whole runs.
-ctn_status trajectories_put(trajectories *t, int64_t first, int count, const double *q, const double *v,
+/// The worlds that a file has: 0 .. count - 1, of these frozen, and with fallbacks.
+typedef struct trajectories_done {
+    int64_t count, frozen, fallen;
+} trajectories_done;
+
+/// Opens a file that trajectories_create made, to go on after `done`, whatever has become of its writer. NULL on error:
+/// CTN_BAD_ARGUMENT if it was made with another head, by what differs; CTN_IO, CTN_NO_MEMORY.
+trajectories *trajectories_resume(const char *path, const trajectories_head *head, trajectories_done *done, ctn_error *err);
+
+/// Writes `count` worlds from `first` on: states [quantities][count][times][width], hash [count][steps + 1] (NULL: not asked for),
+/// stats [count] of their whole runs. When it returns they are with the operating system, and only then `status` says so.
+ctn_status trajectories_put(trajectories *t, int64_t first, int count, double *const *states, const uint64_t *hash,
                             const ctn_step_stats *stats, ctn_error *err);
 
 /// Frees it, also on error. NULL is allowed.

@@ -81,6 +81,7 @@ static void same_batches(ctn_batch *got, ctn_batch *want, int method, const char
     const ctn_model *const m = ctn_batch_model(got);
     const size_t nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m), size = ctn_batch_saved_size(want);
     ck_assert_uint_eq(ctn_batch_saved_size(got), size);
+    uint64_t hash[2][WORLDS];
     char *const saved[] = {malloc(size), malloc(size)};
     double *const x[] = {malloc(WORLDS * (nq + nv) * sizeof(double)), malloc(WORLDS * (nq + nv) * sizeof(double))};
     ctn_totals totals[2][WORLDS];
@@ -89,8 +90,10 @@ static void same_batches(ctn_batch *got, ctn_batch *want, int method, const char
         ctn_batch_save(of[k], saved[k]);
         ctn_batch_state(of[k], x[k], x[k] + WORLDS * nq);
         ctn_batch_totals(of[k], totals[k]);
+        ctn_batch_hashes(of[k], hash[k]);
     }
     same(saved[0], saved[1], size, method, what);
+    if (!memcmp(saved[0], saved[1], size)) ck_assert(!memcmp(hash[0], hash[1], sizeof hash[0]));
     same(x[0], x[1], WORLDS * (nq + nv) * sizeof(double), method, what);
     same(totals[0], totals[1], sizeof totals[0], method, what);
     for (int w = 0; w < WORLDS; w++) ck_assert(ctn_batch_time(got, w) == ctn_batch_time(want, w));

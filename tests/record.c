@@ -642,6 +642,12 @@ START_TEST(refused)
     cfg = ctn_record_config_default(), cfg.flush_interval = NAN;
     ck_assert_ptr_null(ctn_recorder_create("x.h5", scene, model, batch, &cfg, &err));
     ck_assert_ptr_nonnull(strstr(err.message, "flush_interval: "));
+    cfg = ctn_record_config_default(), cfg.hashes = true;
+    ck_assert_ptr_null(ctn_recorder_create("x.csv", scene, model, batch, &cfg, &err));
+    ck_assert_str_eq(err.message, "x.csv: hashes go into recordings that end in .h5 or .hdf5");
+    ctn_recorder *const without = ctn_recorder_create("without.h5", scene, model, batch, NULL, &err);
+    ck_assert_int_eq(ctn_recorder_hash(without, &err), CTN_BAD_ARGUMENT);
+    ck_assert_int_eq(ctn_recorder_close(without, &err), CTN_OK);
     ck_assert_int_ne(access("x.h5", F_OK), 0);
     ck_assert_ptr_null(ctn_recorder_create("x.dat", scene, model, batch, NULL, &err));
     ck_assert_int_eq(err.status, CTN_BAD_ARGUMENT);

@@ -1,4 +1,5 @@
-"""Recordings through h5py, as docs/recording.md tells people to read them: of a run that ended, and of runs that were killed.
+"""Recordings through h5py, as docs/recording.md tells people to read them: of a run that ended, and of runs that were killed; and a
+rollout, read along and killed.
 
     recording.py CATENA SCENE RECORDING.MD
 
@@ -75,6 +76,36 @@ for k in range(4):
     except OSError as e:
         print(e)
 assert ordinary >= 3, ordinary
+
+# a rollout: a reader that stays sees worlds come, whole ones; they are there after a kill too
+writer = subprocess.Popen([catena, "rollout", scene, "--worlds", "1000000", "--steps", "4", "--stride", "2", "--hash", "--quiet", "--out", "w.h5"],
+                          stderr=subprocess.DEVNULL)
+f = None
+while f is None:
+    assert writer.poll() is None
+    try:
+        f = h5py.File("w.h5", "r", swmr=True)
+    except OSError:
+        time.sleep(0.02)
+seen = 0
+for k in range(3):
+    while True:
+        assert writer.poll() is None
+        f["status"].refresh()
+        done = int((f["status"][:] >= 0).sum())
+        if done > seen:
+            break
+        time.sleep(0.02)
+    for name in ("q", "v", "hash"):
+        f[name].refresh()
+    assert np.isfinite(f["q"][seen:done]).all() and np.isfinite(f["v"][seen:done]).all() and (f["hash"][seen:done] != 0).all()
+    seen = done
+f.close()
+writer.send_signal(signal.SIGKILL)
+assert writer.wait() == -signal.SIGKILL
+with h5py.File("w.h5", "r", swmr=True) as f:
+    done = int((f["status"][:] >= 0).sum())
+    assert seen <= done < 1000000 and np.isfinite(f["q"][:done]).all()
 
 # the page's example runs as it stands
 example = open(page).read().split("```python\n")[1].split("```")[0]

@@ -1,6 +1,6 @@
 /// `catena rollout`: world i against a batch of one, over numbers of worlds, threads and engines; what is drawn; interrupted runs, errors.
 #include "tests/command.h"
-#include "tests/hdf5_file.h"
+#include "tests/datasets.h"
 
 #include <catena/catena.h>
 #include <check.h>

@@ -1,6 +1,6 @@
 /// `catena rollout --starts --controls`: states and joint forces out of files against batches of one; errors of such files.
 #include "tests/command.h"
-#include "tests/hdf5_file.h"
+#include "tests/datasets.h"
 
 #include <catena/catena.h>
 #include <check.h>

@@ -6,6 +6,7 @@
 #include <catena/derivatives.h>
 #include <catena/device.h>
 #include <catena/dynamics.h>
+#include <catena/hash.h>
 #include <catena/model.h>
 #include <catena/parameters.h>
 #include <catena/record.h>

@@ -16,6 +16,7 @@ typedef struct ctn_record_config {
     const char *command;    // the command line or program behind the run, noted in the file; NULL (default): none
     double flush_interval;  // s of wall time, >= 0, default 0.5: a killed program loses at most so much (CSV: nothing);
                             // 0: after every record, which costs more
+    bool hashes;            // room for ctn_recorder_hash, default false; HDF5 only
 } ctn_record_config;
 
 CTN_API ctn_record_config ctn_record_config_default(void);
@@ -25,7 +26,7 @@ typedef struct ctn_recorder ctn_recorder;
 /// Opens `path`, which ends in .csv, .h5 or .hdf5 (an existing file is replaced), and writes what it says about scene, model and
 /// batch; no record yet. `model` is ctn_batch_model(batch), and `scene` the one that it was compiled from. `model` and `batch`
 /// must outlive the recorder, `scene` and `cfg` (NULL: the defaults) may go. NULL on error: CTN_BAD_ARGUMENT for another ending or
-/// another model, CTN_IO with the file's name. All memory is allocated here. HDF5 is not safe for threads: all recorders into .h5
+/// another model, CTN_BAD_CONFIG, CTN_IO with the file's name. All memory is allocated here. HDF5 is not safe for threads: all recorders into .h5
 /// files of a program belong to one thread at a time.
 CTN_API ctn_recorder *ctn_recorder_create(const char *path, const ctn_scene *scene, const ctn_model *model, ctn_batch *batch,
                                           const ctn_record_config *cfg, ctn_error *err);
@@ -34,6 +35,10 @@ CTN_API ctn_recorder *ctn_recorder_create(const char *path, const ctn_scene *sce
 /// happened since the record before. For the first record, ctn_batch_step with 0 steps gives them.
 /// CTN_IO if the file cannot be written; every later call then fails in the same way.
 CTN_API ctn_status ctn_recorder_add(ctn_recorder *recorder, const ctn_step_stats *stats, ctn_error *err);
+
+/// Adds a hash of every world as it is now (catena/hash.h). For a file that `catena replay` verifies step by step: once before the
+/// first step, and after each. CTN_BAD_ARGUMENT unless the configuration asked for `hashes`; CTN_IO as ctn_recorder_add.
+CTN_API ctn_status ctn_recorder_hash(ctn_recorder *recorder, ctn_error *err);
 
 /// Hands all records to the operating system now; ctn_recorder_add does so by itself once flush_interval has passed.
 CTN_API ctn_status ctn_recorder_flush(ctn_recorder *recorder, ctn_error *err);

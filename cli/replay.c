@@ -1,0 +1,247 @@
+/// `catena replay`: makes the worlds of a recording again, from nothing but the file, and compares them.
+#include "cli/replay.h"
+#include "cli/commands.h"
+#include "cli/message.h"
+#include "cli/plan.h"
+#include "sim/record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- differences
+
+/// Makes `d` the place, unless it is an earlier one. Returns whether it is.
+static bool note_place(replay *p, difference *d, long world, long step)
+{
+    p->differs[world] = true;
+    if (d->found && (d->step < step || (d->step == step && d->world <= world))) return false;
+    *d = (difference){.found = true, .world = world, .step = step};
+    return true;
+}
+
+void compare_state(replay *p, const quantity *what, long world, long step, const double *was, const double *is)
+{
+    size_t k = 0;
+    if (!memcmp(was, is, what->width * sizeof *was)) return;
+    while (!memcmp(&was[k], &is[k], sizeof *was)) k++;
+    if (note_place(p, &p->state, world, step))
+        p->state.what = what, p->state.entry = k, p->state.was = was[k], p->state.is = is[k];
+}
+
+void compare_hash(replay *p, long world, long step, uint64_t was, uint64_t is)
+{
+    if (was != is && note_place(p, &p->hash, world, step)) p->hash.hash_was = was, p->hash.hash_is = is;
+}
+
+/// The name of a number of a state: "link 'arm': q.arm.1".
+static void number_name(const replay *p, const difference *d, char *text, size_t size)
+{
+    static const char *const of_pose[POSE_NUMBERS] = {"x", "y", "z", "qw", "qx", "qy", "qz"};
+    const ctn_model *const m = p->r.s.model;
+    const int entry = (int)d->entry;
+    char name[300];
+    snprintf(text, size, "%s", d->what->name);
+    for (int l = 0; l < ctn_model_nlink(m); l++) {
+        const ctn_link *const k = ctn_model_link(m, l);
+        if (!strcmp(d->what->name, "q") && entry >= k->qadr && entry < k->qadr + k->nq)
+            coordinate_name(k, entry - k->qadr, name, sizeof name);
+        else if (!strcmp(d->what->name, "v") && entry >= k->vadr && entry < k->vadr + k->nv)
+            velocity_name(k, entry - k->vadr, name, sizeof name);
+        else if (!strcmp(d->what->name, "pose") && entry / POSE_NUMBERS == l)
+            snprintf(name, sizeof name, "pose.%s.%s", k->name, of_pose[entry % POSE_NUMBERS]);
+        else continue;
+        snprintf(text, size, "link '%s': %s", k->name, name);
+    }
+}
+
+/// Prints where the worlds differ. Returns an exit status.
+static int report(const replay *p)
+{
+    const difference *const h = &p->hash, *const s = &p->state;
+    const double dt = p->r.s.cfg.dt;
+    char name[600];
+    long count = 0;
+    for (long w = 0; w < p->from.cfg.worlds; w++) count += p->differs[w];
+    if (!count) return EXIT_OK;
+    if (h->found)
+        run_error("world %ld differs at step %ld (%.9g s): its hash is %016llx in the file and %016llx now", h->world, h->step,
+                  (double)h->step * dt, (unsigned long long)h->hash_was, (unsigned long long)h->hash_is);
+    if (s->found) {
+        number_name(p, s, name, sizeof name);
+        run_error("world %ld differs at step %ld (%.9g s), %s is %.17g in the file and %.17g now", s->world, s->step,
+                  (double)s->step * dt, name, s->was, s->is);
+    } else run_error("all states that the file has are the same");
+    if (strcmp(p->from.version, ctn_version()))
+        run_error("the file was made by catena %s, and this is %s", p->from.version, ctn_version());
+    return run_error("%ld of %ld worlds differ", count, p->worlds);
+}
+
+// ---- rollouts
+
+/// Compares the worlds that have just been made.
+static ctn_status compare_worlds(replay *p, int count, double *row, uint64_t *hashes, ctn_error *err)
+{
+    rollout *const r = &p->r;
+    const trajectories_head head = rollout_head(r, NULL);
+    const size_t times = (size_t)r->times, steps = (size_t)r->steps + 1;
+    ctn_status status = CTN_OK;
+    for (int w = 0; w < count; w++) {
+        const long world = r->done + w;
+        for (int i = 0; i < r->now.count && status == CTN_OK; i++) {
+            const quantity *const x = &r->now.list[i];
+            const double *const is = r->states[i] + (size_t)w * times * x->width;
+            status = recorded_rows(&p->from, x->name, H5T_NATIVE_DOUBLE, world, 1, times * x->width, row, err);
+            for (size_t k = 0; k < times && status == CTN_OK; k++)
+                compare_state(p, x, world, trajectories_step(&head, (int)k), row + k * x->width, is + k * x->width);
+        }
+        if (!r->hash || status != CTN_OK) continue;
+        status = recorded_rows(&p->from, "hash", H5T_NATIVE_UINT64, world, 1, steps, hashes, err);
+        for (size_t k = 0; k < steps && status == CTN_OK; k++)
+            compare_hash(p, world, (long)k, hashes[k], r->hash[(size_t)w * steps + k]);
+    }
+    return status;
+}
+
+static int make_all(replay *p, double *row, uint64_t *hashes)
+{
+    rollout *const r = &p->r;
+    ctn_error err;
+    int count;
+    while (r->done < r->worlds) {
+        const int status = next_block(r, &count);
+        if (status != EXIT_OK) return status;
+        bool whole;
+        const int made = make_worlds(r, count, &whole);
+        if (made != EXIT_OK) return made;
+        if (!whole) {
+            p->interrupted = true;
+            break;
+        }
+        if (p->verify && compare_worlds(p, count, row, hashes, &err) != CTN_OK) return status_error(&err, "");
+        r->done += count;
+        progress_show(&p->bar, "world", r->done, r->worlds);
+    }
+    p->worlds = r->done;
+    return EXIT_OK;
+}
+
+/// The worlds of a file that are done: the first ones.
+static ctn_status count_worlds(replay *p, ctn_error *err)
+{
+    const long worlds = p->r.worlds;
+    int *const status = malloc((size_t)worlds * sizeof *status);
+    if (!status) return run_error("not enough memory"), CTN_NO_MEMORY;
+    const ctn_status read = recorded_rows(&p->from, "status", H5T_NATIVE_INT, 0, worlds, 1, status, err);
+    p->r.worlds = 0;
+    while (read == CTN_OK && p->r.worlds < worlds && status[p->r.worlds] >= 0) p->r.worlds++;
+    free(status);
+    return read;
+}
+
+static int replay_rollout(replay *p)
+{
+    rollout *const r = &p->r;
+    ctn_error err;
+    record_head head;
+    r->seed = (uint64_t)p->from.seed, r->all = r->worlds = r->s.cfg.worlds, r->steps = p->from.steps, r->stride = p->from.stride;
+    r->keep = p->from.keep, r->hashes = p->from.hashes;
+    int64_t worlds = r->worlds;
+    int status = EXIT_OK;
+    if (p->from.starts) status = starts_open(p->from.starts, r->s.model, &worlds, &r->starts);
+    if (p->from.controls && status == EXIT_OK)
+        status = controls_open(p->from.controls, r->s.model, &worlds, r->steps, &r->controls);
+    if (status == EXIT_OK) status = prepare_worlds(r);
+    if (status != EXIT_OK) return status;
+    const trajectories_head about = rollout_head(r, NULL);
+    record_head_rollout(&head, &about);
+    if (recorded_compare(&p->from, &head, &err) != CTN_OK || count_worlds(p, &err) != CTN_OK) return status_error(&err, "");
+    size_t widest = 1;
+    for (int i = 0; i < r->now.count; i++) widest = r->now.list[i].width > widest ? r->now.list[i].width : widest;
+    double *const row = malloc((size_t)r->times * widest * sizeof *row);
+    uint64_t *const hashes = malloc(((size_t)r->steps + 1) * sizeof *hashes);
+    status = row && hashes ? make_all(p, row, hashes) : run_error("not enough memory");
+    free(row), free(hashes);
+    p->steps = r->steps, p->states = r->times, p->hashes = r->hashes ? r->steps + 1 : 0;
+    return status;
+}
+
+// ---- the command
+
+static void print_replay(const replay *p)
+{
+    const rollout *const r = &p->r;
+    const long unfinished = p->from.rollout ? p->from.cfg.worlds - r->worlds : 0;
+    printf("scene         %s (%s), as in %s\n", ctn_scene_name(r->s.scene), p->from.rollout ? "rollout" : "run", p->from.path);
+    printf("made          %s by catena %s\n", p->from.started, p->from.version);
+    printf("method        %s, dt %g s\n", ctn_method_name(r->s.cfg.method), r->s.cfg.dt);
+    if (unfinished) printf("unfinished    the file has %ld of %d worlds\n", r->worlds, p->from.cfg.worlds);
+    if (!p->from.rollout && !p->from.finished)
+        printf("unfinished    the end is missing in the file: it has %ld records\n", p->states);
+    printf("replayed      %ld worlds, %ld steps each, in %.3g s on %d thread%s, engine %s\n", p->worlds, p->steps, r->wall,
+           r->threads, r->threads == 1 ? "" : "s", r->engine);
+}
+
+static int open_replay(const arguments *args, replay *p)
+{
+    ctn_error err;
+    rollout *const r = &p->r;
+    long threads = 0;
+    p->verify = args->value[OPT_VERIFY] != NULL;
+    if (!whole_option(args, OPT_THREADS, 0, 1024, &threads)) return EXIT_USAGE;
+    const ctn_status opened = recorded_open(&p->from, args->files[0], &err);
+    r->s = (setup){.path = p->from.path, .scene = p->from.scene, .cfg = p->from.cfg};
+    if (opened != CTN_OK) return status_error(&err, "");
+    r->s.cfg.engine = args->value[OPT_ENGINE], r->s.cfg.threads = (int)threads;
+    r->s.model = ctn_model_create(r->s.scene, &err);
+    if (!r->s.model) return status_error(&err, "");
+    p->differs = calloc((size_t)r->s.cfg.worlds, sizeof *p->differs);
+    return p->differs ? EXIT_OK : run_error("not enough memory");
+}
+
+static int replay_main(const arguments *args)
+{
+    replay p = {.from = {.file = -1}};
+    const bool quiet = args->value[OPT_QUIET] != NULL;
+    int status = open_replay(args, &p);
+    if (status == EXIT_OK) {
+        p.bar = progress_start(quiet);
+        const double start = wall_clock();
+        catch_signals();
+        status = p.from.rollout ? replay_rollout(&p) : replay_recording(&p);
+        p.r.wall = wall_clock() - start;
+        progress_end(&p.bar);
+    }
+    if (status == EXIT_OK) {
+        if (!quiet) print_replay(&p);
+        if (p.verify) status = report(&p);
+        if (p.interrupted) status = run_error("interrupted after %ld worlds and %ld steps", p.worlds, p.steps);
+        else if (p.verify && !p.worlds) status = run_error("%s: there is nothing to compare: no world is done", p.from.path);
+        else if (p.verify && status == EXIT_OK && !quiet)
+            printf("identical: %ld worlds, %ld steps (%ld states%s of each)\n", p.worlds, p.steps, p.states,
+                   p.hashes ? " and the hashes of all steps" : "");
+        fflush(stdout);
+    }
+    free(p.differs);
+    close_rollout(&p.r);
+    recorded_close(&p.from);
+    return status;
+}
+
+const command command_replay = {
+    .name = "replay",
+    .files = "FILE",
+    .least = 1,
+    .most = 1,
+    .does = "Makes the worlds of a recording again, and compares them with it.",
+    .about = "FILE comes from `catena run` or `catena rollout`, .h5 or .hdf5. The scene, its includes, method and\n"
+             "options are taken out of the file, not from the disk; files of --starts and --controls are read again.\n"
+             "With --verify all that the file has is compared to the last bit: q and v of runs, whatever was kept of rollouts, and hashes if it has them.\n"
+             "Exit status: 0 success, with --verify: identical; 1 something differs, or the run was interrupted;\n"
+             "2 bad usage or a file that cannot be replayed.\n",
+    .takes = TAKES(OPT_VERIFY) | TAKES(OPT_ENGINE) | TAKES(OPT_THREADS) | TAKES(OPT_QUIET),
+    .examples = "  catena replay chains.h5 --verify\n"
+                "  catena replay arm.h5 --verify --engine scalar --threads 1\n",
+    .main = replay_main,
+};

@@ -1,0 +1,53 @@
+/// Worlds made from beginning to end, a block of them at a time: what `catena rollout` writes and `catena replay` compares.
+#ifndef CATENA_CLI_ROLLOUT_H
+#define CATENA_CLI_ROLLOUT_H
+
+#include "cli/controls.h"
+#include "cli/setup.h"
+#include "cli/starts.h"
+#include "sim/trajectories.h"
+
+typedef struct rollout {
+    setup s;
+    uint64_t seed;
+    long worlds, steps, stride;
+    long all;  // worlds of the whole rollout: draws depend on it
+    unsigned keep;
+    bool hashes;
+    const char *out;
+    starts *starts;      // NULL: none
+    controls *controls;  // NULL: none
+    trajectories *file;
+    trajectories_done before;  // worlds that the file had already
+    long done, frozen, fallen;
+    int times, block;    // states of a world; worlds at a time
+    int threads;         // that step a block
+    const char *engine;  // likewise
+    ctn_batch *batch;
+    quantities now;                // of the batch
+    double *states[QUANTITIES];    // [block][times][width]
+    uint64_t *hash, *row_hash;     // [block][steps + 1], [block]; NULL: not asked for
+    double *row_q, *row_v, *tau;   // [block][nq], [block][nv], [block][nv]: joint forces
+    ctn_parameter *parameters;     // that worlds have of their own
+    double *values;                // [block][parameters]
+    ctn_step_stats *total, *part;  // [block]
+    long piece;                    // steps at a time
+    double wall, occupancy;        // s; of the lanes, summed over `calls`
+    long calls;
+} rollout;
+
+/// Makes room for the worlds that `s` to `hashes` describe, and the batch for them. Returns an exit status; close_rollout is due
+/// in any case.
+int prepare_worlds(rollout *r);
+void close_rollout(rollout *r);
+
+/// What the file of this rollout is about.
+trajectories_head rollout_head(const rollout *r, const char *command);
+
+/// Worlds of the next block: r->done .. + *count - 1. Returns an exit status.
+int next_block(rollout *r, int *count);
+
+/// Makes them from beginning to end; `whole` becomes false if a signal comes in between. Returns an exit status.
+int make_worlds(rollout *r, int count, bool *whole);
+
+#endif

@@ -1,0 +1,123 @@
+/// The one way in which HDF5 files are written here.
+#include "sim/hdf5_swmr.h"
+
+#include "sim/hdf5_superblock.h"
+#include "sim/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+bool swmr_prepare(swmr_file *f, const char *path)
+{
+    *f = (swmr_file){.path = strdup(path), .id = -1, .fd = -1};
+    return f->path != NULL;
+}
+
+void swmr_free(swmr_file *f)
+{
+    if (f->fd >= 0) close(f->fd);
+    free(f->path);
+}
+
+void swmr_call(swmr_file *f) { hdf5_quiet(&f->errors); }
+
+ctn_status swmr_end_call(swmr_file *f, bool ok, ctn_error *err)
+{
+    hdf5_loud(&f->errors);
+    if (ok) return CTN_OK;
+    return fail(err, CTN_IO, "%s: cannot be written: %s", f->path,
+                *f->errors.reason ? f->errors.reason : "unknown error of HDF5");
+}
+
+static bool failed(swmr_file *f, const char *reason)
+{
+    snprintf(f->errors.reason, sizeof f->errors.reason, "%s", reason);
+    return false;
+}
+
+/// Opens the file at f->fd and locks it for us alone. Who reads it now may be about to let go: readers that wait for the file look
+/// again and again.
+static bool open_locked(swmr_file *f, int flags)
+{
+    const struct timespec pause = {0, 10000000};
+    int tries = 100;
+    f->fd = open(f->path, O_RDWR | O_CLOEXEC | flags, 0666);
+    if (f->fd < 0) return failed(f, strerror(errno));
+    while (flock(f->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+        if (!--tries || nanosleep(&pause, NULL)) return failed(f, "another program has it open");
+    return true;  // or there are no locks on this file system
+}
+
+static hid_t access_list(void)
+{
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_file_locking(access, 0, 1);                               // the lock is ours
+    H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);  // the first format with SWMR, read by all since 1.10
+    return access;
+}
+
+bool swmr_create(swmr_file *f, size_t head)
+{
+    if (!open_locked(f, O_CREAT)) return false;
+    if (ftruncate(f->fd, 0)) return failed(f, strerror(errno));
+    int reason = make_room(f->fd, 0, head);  // HDF5 would find out too late
+    if (reason) return failed(f, strerror(reason));
+    const hid_t access = access_list();
+    f->id = H5Fcreate(f->path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    H5Pclose(access);
+    if (f->id < 0) return false;
+    reason = make_room(f->fd, 0, head);  // H5Fcreate gave it back
+    return reason ? failed(f, strerror(reason)) : true;
+}
+
+/// Others may read, but not write: HDF5 has given up its lock.
+static bool share(swmr_file *f)
+{
+    flock(f->fd, LOCK_SH | LOCK_NB);
+    return swmr_flush(f);
+}
+
+bool swmr_start(swmr_file *f) { return H5Fstart_swmr_write(f->id) >= 0 && share(f); }
+
+bool swmr_reopen(swmr_file *f)
+{
+    if (!open_locked(f, 0)) return false;
+    superblock_open_to_readers(f->fd, 0);  // a killed writer may have left its mark, and things beyond the end that it last told
+    const hid_t access = access_list();
+    f->id = H5Fopen(f->path, H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, access);
+    H5Pclose(access);
+    return f->id >= 0 && share(f);
+}
+
+bool swmr_reserve(swmr_file *f, size_t more, size_t chunks)
+{
+    // chunks are allocated whole; what else HDF5 writes, indices above all, is far less than the data
+    const uint64_t data = f->unflushed + more, room = data + data / 4 + chunks + (1 << 20);
+    const int reason = make_room(f->fd, f->end, room);
+    if (reason) return failed(f, strerror(reason));
+    superblock_open_to_readers(f->fd, 0);  // HDF5 may write before it is told to flush
+    return true;
+}
+
+/// Before the flush starts, the superblock tells of all the room that was reserved for it, and of the right size afterwards.
+bool swmr_flush(swmr_file *f)
+{
+    superblock_open_to_readers(f->fd, 0);
+    if (H5Fflush(f->id, H5F_SCOPE_GLOBAL) < 0 || H5Fget_eoa(f->id, &f->end) < 0) return false;
+    superblock_open_to_readers(f->fd, f->end);
+    f->unflushed = 0;
+    return true;
+}
+
+bool swmr_close(swmr_file *f)
+{
+    const bool ok = f->id < 0 || H5Fclose(f->id) >= 0;
+    f->id = -1;
+    return ok;
+}

@@ -1,0 +1,55 @@
+/// Quantities of the worlds of a batch that recordings and rollouts keep, under the names that their files give them.
+#ifndef CATENA_SIM_QUANTITIES_H
+#define CATENA_SIM_QUANTITIES_H
+
+#include <catena/batch.h>
+#include <catena/dynamics.h>
+
+/// What to keep, a sum of these. KEEP_ENERGY: of q and v, by kind.
+enum { KEEP_Q = 1, KEEP_V = 2, KEEP_ENERGY = 4, KEEP_POSE = 8, KEEP_ALL = 15 };
+
+enum {
+    POSE_NUMBERS = 7,  // position x y z (m), quaternion w x y z, w >= 0; as q of a free joint
+    QUANTITIES = 7,    // at most
+    QUANTITY_RANK = 2,
+};
+
+/// One of them: `width` numbers a world, in `rank` dimensions.
+typedef struct quantity {
+    const char *name, *unit, *about;  // name: "q", "energy/kinetic"
+    int rank, dims[QUANTITY_RANK];
+    size_t width;
+    double *now;  // [worlds][width]
+} quantity;
+
+typedef struct quantities {
+    quantity list[QUANTITIES];
+    int count;
+    ctn_batch *batch;
+    int worlds, nlink;
+    ctn_dynamics *dyn;
+    double *q, *v;         // [worlds][nq], [worlds][nv]
+    double *R, *p, *pose;  // [worlds][nlink][9], [3], [POSE_NUMBERS]; NULL: not kept
+    ctn_totals *totals;    // [worlds]; NULL: energies are not kept
+    double *energy;        // [4][worlds], in the order of `list`: kinetic, potential, spring, and their sum; J
+} quantities;
+
+/// Allocates all that is needed for those in `keep` of all worlds of a batch, which must outlive it. quantities_close is due in
+/// any case. CTN_NO_MEMORY.
+ctn_status quantities_open(quantities *x, ctn_batch *batch, unsigned keep, ctn_error *err);
+void quantities_close(quantities *x);
+
+/// Numbers of one world in all of those in `keep` together.
+size_t quantities_width(const ctn_model *model, unsigned keep);
+
+/// Computes them for the states of the batch as they are now.
+void quantities_update(quantities *x);
+
+/// Reads a list like "q,v,energy". CTN_BAD_ARGUMENT with what is allowed.
+ctn_status keep_from_text(const char *text, unsigned *keep, ctn_error *err);
+
+/// The same list in the order of the constants, into `text`.
+enum { KEEP_TEXT = 32 };
+void keep_to_text(unsigned keep, char text[KEEP_TEXT]);
+
+#endif

@@ -1,0 +1,27 @@
+/// Datasets of files that the command wrote.
+#ifndef CATENA_TESTS_DATASETS_H
+#define CATENA_TESTS_DATASETS_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/// The numbers of a dataset, to be freed; `count` (may be NULL) receives how many there are. The file may be one that is being
+/// written, or whose writer was killed.
+double *numbers(const char *path, const char *name, size_t *count);
+
+/// Its bytes as they are in the file.
+void *raw(const char *path, const char *name, size_t *size);
+
+bool has_dataset(const char *path, const char *name);
+
+/// Fails the test unless the two files have the same datasets with the same bytes.
+void same_datasets(const char *a, const char *b);
+
+/// Replaces one number of 8 bytes of a dataset, counted over all of it, by the next larger one, or sets one of 4 bytes to -1.
+void spoil(const char *path, const char *name, size_t at);
+
+/// Writes a dataset of numbers [dims ...] into a file, which it makes if it is not there.
+void put_numbers(const char *path, const char *name, int rank, const hsize_t *dims, const double *x);
+
+#endif
