@@ -4,6 +4,7 @@
 #include "cli/message.h"
 #include "cli/setup.h"
 #include "sim/config.h"
+#include "sim/device.h"
 #include "sim/engine.h"
 #include "sim/scene.h"
 
@@ -96,8 +97,10 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     printf("engines   ");
     for (const ctn_engine *const *e = engines_available(); *e; e++)
         printf(" %s (%d lane%s)", (*e)->name, (*e)->lanes, (*e)->lanes > 1 ? "s" : "");
-    printf("\nengine     %s for %d world%s: %s\n", engine->name, s->cfg.worlds, s->cfg.worlds > 1 ? "s" : "",
-           engine_reason(s->cfg.engine, s->cfg.worlds));
+    if (!device_missing()) printf(" cuda (GPU)");
+    else printf("\nno engine  cuda %s", device_missing());
+    printf("\nengine     %s for %d world%s: %s\n", device_asked(s->cfg.engine) ? "cuda" : engine->name, s->cfg.worlds,
+           s->cfg.worlds > 1 ? "s" : "", engine_reason(s->cfg.engine, s->cfg.worlds));
     print_links(m, all);
     print_state(m, t, all);
 }
@@ -153,7 +156,10 @@ static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
         json_text(one, "name", (*e)->name);
         json_number(one, "lanes", (*e)->lanes);
     }
-    json_text(root, "engine", engine->name);
+    cJSON *const gpu = json_object(root, "cuda");
+    cJSON_AddBoolToObject(gpu, "available", !device_missing());
+    if (device_missing()) json_text(gpu, "reason", device_missing());
+    json_text(root, "engine", device_asked(s->cfg.engine) ? "cuda" : engine->name);
     json_text(root, "engine_reason", engine_reason(s->cfg.engine, s->cfg.worlds));
     json_number(root, "worlds", s->cfg.worlds);
     cJSON *const links = json_array(root, "links");

@@ -13,8 +13,8 @@
 
 #define LANES 1
 #ifdef __CUDACC__
-#define FN static __device__ __forceinline__  // small functions
-#define KERNEL static __device__              // the passes they make up
+#define FN static __device__ __forceinline__   // small functions
+#define KERNEL static __device__ __noinline__  // the passes they make up; inlined in each other they take half an hour to compile
 #define KERNEL_DATA static __device__ const
 #else
 #define FN static inline __attribute__((always_inline, unused))

@@ -14,9 +14,10 @@ static ctn_status check_undamped(const ctn_model *m, const ctn_batch_config *cfg
 {
     for (int k = 0; k < cfg->parameter_count; k++)
         if (cfg->parameters[k].kind == CTN_DAMPING || cfg->parameters[k].kind == CTN_LIMIT_DAMPING)
-            return fail(err, CTN_BAD_CONFIG,
-                        "order: the method variational takes no dampers at order 4, but %s is one of the parameters; take order 2",
-                        ctn_parameter_name(cfg->parameters[k].kind));
+            return fail(
+                err, CTN_BAD_CONFIG,
+                "order: the method variational takes no dampers at order 4, but %s is one of the parameters; take order 2",
+                ctn_parameter_name(cfg->parameters[k].kind));
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *b = &m->bodies[i];
         const bool damped = b->damping[0] > 0 || b->damping[1] > 0 || b->damping[2] > 0;
@@ -55,8 +56,15 @@ static void load_parameters(ctn_batch *batch, int block)
     batch->engine->model_load(model, dt, lanes_of(batch, block));
 }
 
-/// The parameters that worlds have of their own, at first those of the model. false: no memory.
-static bool open_parameters(ctn_batch *batch)
+static ctn_status load_all_parameters(ctn_batch *batch, ctn_error *err)
+{
+    if (batch->device) return batch_device_parameters(batch, err);
+    for (int b = 0; b < batch->blocks; b++) load_parameters(batch, b);
+    return CTN_OK;
+}
+
+/// The parameters that worlds have of their own, at first those of the model. false: no memory, or see `err`.
+static bool open_parameters(ctn_batch *batch, ctn_error *err)
 {
     const size_t n = (size_t)batch->cfg.parameter_count, worlds = (size_t)batch->cfg.worlds;
     batch->values = malloc(worlds * n * sizeof *batch->values), batch->dt = malloc(worlds * sizeof *batch->dt);
@@ -64,8 +72,7 @@ static bool open_parameters(ctn_batch *batch)
         if (!(batch->variant[l] = parameters_variant(batch->parameters))) return false;
     if (!batch->values || !batch->dt) return false;
     for (size_t w = 0; w < worlds; w++) parameters_of_model(batch->parameters, batch->cfg.dt, batch->values + w * n);
-    for (int b = 0; b < batch->blocks; b++) load_parameters(batch, b);
-    return true;
+    return load_all_parameters(batch, err) == CTN_OK;
 }
 
 /// Memory for everything, and the worlds at their start. false: there is not enough.
@@ -80,7 +87,7 @@ static bool open_blocks(ctn_batch *batch)
     if (!batch->models) return false;
     for (int l = 0; l < engine->lanes; l++) of[l] = m, dt[l] = batch->cfg.dt;
     if (!batch->parameters) engine->model_load(of, dt, lanes_of(batch, 0));
-    else if (!open_parameters(batch)) return false;
+    else if (!open_parameters(batch, NULL)) return false;
     const lane_model *const lanes = lanes_of(batch, 0);
     const size_t step = engine->work_size(lanes, &batch->cfg), dynamics = engine->dynamics_size(lanes);
     batch->state_size = round_up(engine->state_size(lanes, &batch->cfg));
@@ -110,34 +117,49 @@ static bool open_blocks(ctn_batch *batch)
     return true;
 }
 
+static bool open_on_device(ctn_batch *batch, ctn_error *err)
+{
+    return batch_device_open(batch, err) && (!batch->parameters || open_parameters(batch, err)) && batch_device_start(batch, err);
+}
+
 ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err)
 {
     if (config_check(cfg, err) != CTN_OK) return NULL;
     if (cfg->method == CTN_VARIATIONAL && cfg->order == 4 && check_undamped(model, cfg, err) != CTN_OK) return NULL;
+    const bool on_device = device_asked(cfg->engine);
+    if (on_device && cfg->dense) {
+        fail(err, CTN_UNAVAILABLE, "dense: the engine 'cuda' has no dense output; take 'auto'");
+        return NULL;
+    }
     const ctn_engine *const engine = engine_find(cfg->engine, cfg->worlds, err);
-    parameters *const own = engine && cfg->parameter_count ? parameters_create(model, cfg->parameters, cfg->parameter_count, err) : NULL;
+    parameters *const own =
+        engine && cfg->parameter_count ? parameters_create(model, cfg->parameters, cfg->parameter_count, err) : NULL;
     if (!engine || (cfg->parameter_count && !own)) return NULL;
     ctn_batch *const batch = calloc(1, sizeof *batch);
     if (batch) {
         batch->model = model, batch->engine = engine, batch->cfg = *cfg, batch->parameters = own;
-        batch->cfg.engine = engine->name;
+        batch->device = on_device ? device_find(err) : NULL;
+        batch->cfg.engine = batch->device ? batch->device->name : engine->name;
         batch->cfg.parameters = own ? parameters_list(own) : NULL;
         // what a solve leaves over acts as an impulse, over all parts to come: small beside the error that a part may have
         if (cfg->adaptive) batch->cfg.tolerance = fmin(cfg->tolerance, 1e-6 * cfg->error_tolerance);
-        batch->blocks = (cfg->worlds - 1) / engine->lanes + 1;
+        batch->blocks = batch->device ? 0 : (cfg->worlds - 1) / engine->lanes + 1;
         batch->constants = model_constants(model);
         if (!cfg->threads) batch->cfg.threads = pool_cpus();
-        if (batch->cfg.threads > batch->blocks) batch->cfg.threads = batch->blocks;
-        if (open_blocks(batch)) return batch;
+        if (batch->cfg.threads > batch->blocks) batch->cfg.threads = batch->device ? 1 : batch->blocks;
     } else parameters_free(own);
+    ctn_error why;
+    fail(&why, CTN_NO_MEMORY, "not enough memory for %d worlds on %d threads", cfg->worlds, cfg->threads);
+    if (batch && (batch->device ? open_on_device(batch, &why) : open_blocks(batch))) return batch;
     ctn_batch_free(batch);
-    fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds on %d threads", cfg->worlds, cfg->threads);
+    if (err) *err = why;
     return NULL;
 }
 
 void ctn_batch_free(ctn_batch *batch)
 {
     if (!batch) return;
+    if (batch->device) batch_device_close(batch);
     pool_free(batch->pool);
     parameters_free(batch->parameters);
     for (int l = 0; l < MOST_LANES; l++) free(batch->variant[l]);
@@ -161,9 +183,11 @@ double ctn_batch_time(const ctn_batch *batch, int world)
 size_t ctn_batch_bytes(const ctn_batch *batch)
 {
     const size_t worlds = (size_t)batch->cfg.worlds, blocks = (size_t)batch->blocks;
-    const size_t world = sizeof *batch->clocks + sizeof *batch->fallbacks + (size_t)batch->model->nv * sizeof *batch->tau +
+    const size_t world = sizeof *batch->clocks + (batch->device ? sizeof *batch->device_stats : 0) + sizeof *batch->fallbacks +
+                         (size_t)batch->model->nv * sizeof *batch->tau +
                          (size_t)batch->cfg.parameter_count * sizeof *batch->values + (batch->dt ? sizeof *batch->dt : 0);
-    return worlds * world + blocks * (batch->state_size + (batch->parameters ? batch->model_size : 0));
+    return worlds * world + (batch->device ? batch->device->bytes(batch->on_device) : 0) +
+           blocks * (batch->state_size + (batch->parameters ? batch->model_size : 0));
 }
 
 ctn_status ctn_batch_set_parameters(ctn_batch *batch, const double *values, ctn_error *err)
@@ -178,9 +202,8 @@ ctn_status ctn_batch_set_parameters(ctn_batch *batch, const double *values, ctn_
         c->start = ctn_batch_time(batch, (int)(k / n)), c->steps = 0;  // no world jumps in time
     }
     memcpy(batch->values, values, worlds * n * sizeof *values);
-    for (int b = 0; b < batch->blocks; b++) load_parameters(batch, b);
     batch->fitted = false;
-    return CTN_OK;
+    return load_all_parameters(batch, err);
 }
 
 typedef struct {
@@ -210,7 +233,8 @@ static void read_block(void *context, int thread, int b)
 
 void ctn_batch_state(ctn_batch *batch, double *q, double *v)
 {
-    pool_run(batch->pool, batch->blocks, read_block, &(reading){batch, q, v});
+    if (batch->device) batch_device_state(batch, q, v);
+    else pool_run(batch->pool, batch->blocks, read_block, &(reading){batch, q, v});
 }
 
 typedef struct {
@@ -266,7 +290,10 @@ ctn_status ctn_batch_set_state(ctn_batch *batch, const double *q, const double *
         if (s != CTN_OK) return s;
     }
     batch->fitted = false;
-    pool_run(batch->pool, batch->blocks, set_block, &(setting){batch, q, v});
+    if (batch->device) {
+        const ctn_status s = batch_device_set(batch, q, v, err);
+        if (s != CTN_OK) return s;
+    } else pool_run(batch->pool, batch->blocks, set_block, &(setting){batch, q, v});
     for (int w = 0; w < batch->cfg.worlds; w++) batch->clocks[w] = (clock_state){.start = time};
     return CTN_OK;
 }
@@ -291,5 +318,6 @@ static void sum_block(void *context, int thread, int b)
 
 void ctn_batch_totals(ctn_batch *batch, ctn_totals *totals)
 {
-    pool_run(batch->pool, batch->blocks, sum_block, &(summing){batch, totals});
+    if (batch->device) batch_device_totals(batch, totals);
+    else pool_run(batch->pool, batch->blocks, sum_block, &(summing){batch, totals});
 }

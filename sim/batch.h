@@ -2,6 +2,7 @@
 #ifndef CATENA_SIM_BATCH_H
 #define CATENA_SIM_BATCH_H
 
+#include "sim/device.h"
 #include "sim/engine.h"
 #include "sim/parameters.h"
 #include "sim/pool.h"
@@ -24,13 +25,13 @@ struct ctn_batch {
     const ctn_engine *engine;
     ctn_batch_config cfg;
     int blocks;
-    uint64_t constants;  // of the model, hashed
+    uint64_t constants;                        // of the model, hashed
     size_t state_size, work_size, model_size;  // bytes of a block, of a thread, of a block
     char *models;  // [blocks][model_size] lane_model; of a single block if worlds have no parameters of their own: all share it
     char *states;  // [blocks][state_size]
     pool *pool;
     char *work;           // [threads][work_size]
-    double *flat;         // [threads][flat_size]: a world's state
+    double *flat;         // [threads][flat_size]: a world's state; [DEVICE_CHUNK][flat_size] on a device
     double *rows;         // [threads][MOST_LANES][nq + 3 nv + 1]: states and forces of a block as plain rows
     long *fallbacks;      // [worlds], of the last call
     engine_use *use;      // [threads], likewise
@@ -40,12 +41,33 @@ struct ctn_batch {
     clock_state *clocks;  // [worlds]
     double *tau;          // [worlds][nv]
     bool forced;
-    bool fitted;  // the coefficients of ctn_batch_dense are those of the last step
-    parameters *parameters;  // NULL: worlds have none of their own
-    double *values;          // [worlds][parameters], likewise
-    double *dt;              // [worlds], likewise
+    bool fitted;                     // the coefficients of ctn_batch_dense are those of the last step
+    parameters *parameters;          // NULL: worlds have none of their own
+    double *values;                  // [worlds][parameters], likewise
+    double *dt;                      // [worlds], likewise
     ctn_model *variant[MOST_LANES];  // likewise; of the lanes of the block in hand
+    const ctn_device *device;        // NULL: the worlds are in `states`; else there are no blocks, and `engine` is the scalar one
+    device_worlds *on_device;
+    ctn_step_stats *device_stats;  // [worlds], of the last call
+    ctn_step_stats *device_parts;  // [worlds], of one step; NULL before the first call with a control
+    int *device_horizon;           // likewise
+    ctn_error *device_error;       // of a call that could not return it
 };
+
+enum { DEVICE_CHUNK = 1024 };  // worlds whose states are looked at on the CPU at a time
+
+/// What follows is for batches on a device (sim/batch_device.c). Memory, without parameters or states; false: none, or see `err`.
+bool batch_device_open(ctn_batch *batch, ctn_error *err);
+bool batch_device_start(ctn_batch *batch, ctn_error *err);  // all worlds at the start of the model
+void batch_device_close(ctn_batch *batch);
+ctn_status batch_device_parameters(ctn_batch *batch, ctn_error *err);  // of all worlds, from `values`
+ctn_status batch_device_set(ctn_batch *batch, const double *q, const double *v, ctn_error *err);
+void batch_device_state(ctn_batch *batch, double *q, double *v);
+void batch_device_totals(ctn_batch *batch, ctn_totals *totals);
+void batch_device_flatten(const ctn_batch *batch, int first, int count, bool load, double *flat);  // as the device's
+void batch_device_force(ctn_batch *batch, const double *tau);
+/// Into `device_stats`, with frozen_time as the part of the step that was completed; all of them, or what clocks need.
+ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_error *err);
 
 /// A hash of all that a model's motion depends on: a saved state fits no other model.
 uint64_t model_constants(const ctn_model *m);

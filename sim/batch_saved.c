@@ -56,10 +56,15 @@ size_t ctn_batch_saved_size(const ctn_batch *batch)
 /// Copies all worlds between the blocks and `numbers` [worlds][flat_size].
 static void flatten_all(const ctn_batch *batch, bool load, double *numbers)
 {
+    if (batch->device) {
+        batch_device_flatten(batch, 0, batch->cfg.worlds, load, numbers);
+        return;
+    }
     const int lanes = batch->engine->lanes;
     const size_t n = batch->engine->flat_size(lanes_of(batch, 0), &batch->cfg);
     for (int w = 0; w < batch->cfg.worlds; w++)
-        batch->engine->flatten(lanes_of(batch, 0), &batch->cfg, state_of(batch, w / lanes), w % lanes, load, numbers + (size_t)w * n);
+        batch->engine->flatten(lanes_of(batch, 0), &batch->cfg, state_of(batch, w / lanes), w % lanes, load,
+                               numbers + (size_t)w * n);
 }
 
 void ctn_batch_save(const ctn_batch *batch, void *block)
@@ -89,6 +94,12 @@ typedef struct {
     uint64_t *hash;  // [worlds]
 } hashing;
 
+static uint64_t hash_world(const ctn_batch *batch, int world, const double *flat, size_t n)
+{
+    const XXH64_hash_t clock = XXH3_64bits(&batch->clocks[world], sizeof *batch->clocks);
+    return XXH3_64bits_withSeed(flat, n * sizeof *flat, clock);
+}
+
 static void hash_block(void *context, int thread, int b)
 {
     const hashing *job = context;
@@ -97,13 +108,23 @@ static void hash_block(void *context, int thread, int b)
     const size_t n = batch->engine->flat_size(lanes_of(batch, 0), &batch->cfg);
     double *const flat = batch->flat + (size_t)thread * n;
     for (int l = 0; l < count; l++) {
-        const XXH64_hash_t clock = XXH3_64bits(&batch->clocks[first + l], sizeof *batch->clocks);
         batch->engine->flatten(lanes_of(batch, b), &batch->cfg, state_of(batch, b), l, false, flat);
-        job->hash[first + l] = XXH3_64bits_withSeed(flat, n * sizeof *flat, clock);
+        job->hash[first + l] = hash_world(batch, first + l, flat, n);
+    }
+}
+
+static void hash_on_device(const ctn_batch *batch, uint64_t *hash)
+{
+    const size_t n = batch->engine->flat_size(lanes_of(batch, 0), &batch->cfg);
+    for (int first = 0; first < batch->cfg.worlds; first += DEVICE_CHUNK) {
+        const int left = batch->cfg.worlds - first, count = left < DEVICE_CHUNK ? left : DEVICE_CHUNK;
+        batch_device_flatten(batch, first, count, false, batch->flat);
+        for (int w = 0; w < count; w++) hash[first + w] = hash_world(batch, first + w, batch->flat + (size_t)w * n, n);
     }
 }
 
 void ctn_batch_hashes(const ctn_batch *batch, uint64_t *hash)
 {
-    pool_run(batch->pool, batch->blocks, hash_block, &(hashing){batch, hash});
+    if (batch->device) hash_on_device(batch, hash);
+    else pool_run(batch->pool, batch->blocks, hash_block, &(hashing){batch, hash});
 }

@@ -165,7 +165,12 @@ ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *s
     batch->fitted = false;
     memset(batch->use, 0, (size_t)batch->cfg.threads * sizeof *batch->use);
     atomic_store(&job.next, 0);
-    if (by_iteration(batch) && run->steps > 1 && !run->control) pool_run(batch->pool, batch->cfg.threads, step_worlds, &job);
+    if (batch->device) {
+        const ctn_status status = batch_device_run(batch, run, stats != NULL, err);
+        if (status != CTN_OK) return status;
+        for (int w = 0; w < batch->cfg.worlds; w++) finish_world(&job, w, &batch->device_stats[w]);
+    } else if (by_iteration(batch) && run->steps > 1 && !run->control)
+        pool_run(batch->pool, batch->cfg.threads, step_worlds, &job);
     else pool_run(batch->pool, batch->blocks, step_block, &job);
     int fallen = -1;
     for (int w = 0; w < batch->cfg.worlds; w++) {
@@ -186,7 +191,8 @@ ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ct
 void ctn_batch_set_force(ctn_batch *batch, const double *tau)
 {
     batch->forced = tau != NULL;
-    if (tau) memcpy(batch->tau, tau, (size_t)batch->cfg.worlds * (size_t)batch->model->nv * sizeof *tau);
+    if (batch->device) batch_device_force(batch, tau);
+    else if (tau) memcpy(batch->tau, tau, (size_t)batch->cfg.worlds * (size_t)batch->model->nv * sizeof *tau);
 }
 
 double ctn_batch_occupancy(const ctn_batch *batch)

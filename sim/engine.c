@@ -1,6 +1,7 @@
 /// Which engines there are, and which one to take.
 #include "sim/engine.h"
 
+#include "sim/device.h"
 #include "sim/status.h"
 
 #include <stdlib.h>
@@ -29,6 +30,7 @@ const ctn_engine *engine_find(const char *name, int count, ctn_error *err)
             for (; *list; list++) best = *list;
         return best;
     }
+    if (device_asked(name)) return device_find(err) ? *list : NULL;
     for (; *list; list++)
         if (!strcmp((*list)->name, name)) return *list;
     static const char *const known[] = {"avx2", "avx512"};
@@ -38,7 +40,7 @@ const ctn_engine *engine_find(const char *name, int count, ctn_error *err)
                  name);
             return NULL;
         }
-    fail(err, CTN_BAD_CONFIG, "engine: unknown '%s'; allowed are auto, scalar, avx2, avx512", name);
+    fail(err, CTN_BAD_CONFIG, "engine: unknown '%s'; allowed are auto, scalar, avx2, avx512, cuda", name);
     return NULL;
 }
 

@@ -110,7 +110,7 @@ extern const ctn_engine engine_scalar, engine_scalar_fma, engine_avx2, engine_av
 lane_model *engine_model(const ctn_engine *engine, const ctn_model *m, double dt);
 
 /// The engine called `name` (NULL or "auto": CTN_ENGINE if set, else the best one for `count` states at a time), or NULL with
-/// CTN_BAD_CONFIG or CTN_UNAVAILABLE in `err`.
+/// CTN_BAD_CONFIG or CTN_UNAVAILABLE in `err`. Of an engine on a device (sim/device.h) the one that does its work on the CPU.
 const ctn_engine *engine_find(const char *name, int count, ctn_error *err);
 
 /// Why engine_find takes the engine that it takes for `name` and `count`, in words.

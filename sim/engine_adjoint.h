@@ -10,7 +10,7 @@ static size_t bar_size(const lane_model *m, const ctn_batch_config *cfg)
 
 static state_bar layout_bar(const lane_model *m, const ctn_batch_config *cfg, arena *a)
 {
-    real *x = take(a, bar_size(m, cfg), sizeof(real));
+    real *x = TAKE(a, bar_size(m, cfg), real);
     state_bar bar = {x, x, NULL, NULL, NULL};
     if (!x) return bar;
     const size_t nv = (size_t)m->nv, nV = 12 * (size_t)masses_of(m);
@@ -23,12 +23,12 @@ static adjoint_stage layout_stage(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody, nv = (size_t)m->nv;
     adjoint_stage s;
-    s.u = take(a, nv, sizeof(real));
-    s.w = take(a, nv, sizeof(real));
-    s.x = take(a, (size_t)m->nq, sizeof(real));
-    s.body = take(a, n, sizeof(id_body));
-    s.node = take(a, n, sizeof(tree_node));
-    s.pivot = take(a, n, sizeof(tree_pivot));
+    s.u = TAKE(a, nv, real);
+    s.w = TAKE(a, nv, real);
+    s.x = TAKE(a, (size_t)m->nq, real);
+    s.body = TAKE(a, n, id_body);
+    s.node = TAKE(a, n, tree_node);
+    s.pivot = TAKE(a, n, tree_pivot);
     return s;
 }
 
@@ -36,9 +36,9 @@ static pose_work layout_pose(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody;
     pose_work w;
-    w.motion = take(a, n, sizeof(twist));
-    w.load = take(a, n, sizeof(wrench));
-    w.moment = take(a, n, sizeof(vec3));
+    w.motion = TAKE(a, n, twist);
+    w.load = TAKE(a, n, wrench);
+    w.moment = TAKE(a, n, vec3);
     return w;
 }
 
@@ -46,13 +46,13 @@ static velocity_adjoint layout_velocity(const lane_model *m, arena *a)
 {
     const size_t nv = (size_t)m->nv;
     velocity_adjoint w;
-    w.T = take(a, (size_t)m->nbody, sizeof(placement));
+    w.T = TAKE(a, (size_t)m->nbody, placement);
     w.F = layout_factors(m, a);
     w.W = layout_pose(m, a);
-    w.M = take(a, (size_t)m->nbody, sizeof(rate_pose));
-    w.b = take(a, nv, sizeof(real));
-    w.v = take(a, nv, sizeof(real));
-    w.y = take(a, nv, sizeof(real));
+    w.M = TAKE(a, (size_t)m->nbody, rate_pose);
+    w.b = TAKE(a, nv, real);
+    w.v = TAKE(a, nv, real);
+    w.y = TAKE(a, nv, real);
     return w;
 }
 
@@ -61,13 +61,13 @@ static stage_adjoint layout_stage_adjoint(const lane_model *m, int s_, arena *a)
     const size_t n = (size_t)m->nbody, nv = (size_t)m->nv, s = (size_t)s_;
     stage_adjoint w;
     w.P = layout_stages(m, s_, a);
-    w.P.sweep.U = take(a, nv * 6 * s * s, sizeof(real));
-    w.P.sweep.inverse = take(a, nv * 3 * s * s, sizeof(real));
-    w.at = take(a, s * n, sizeof(placement));
+    w.P.sweep.U = TAKE(a, nv * 6 * s * s, real);
+    w.P.sweep.inverse = TAKE(a, nv * 3 * s * s, real);
+    w.at = TAKE(a, s * n, placement);
     w.Q = layout_pose(m, a);
-    w.M = take(a, n, sizeof(rate_pose));
-    w.b = take(a, s * nv, sizeof(real));
-    w.y = take(a, s * nv, sizeof(real));
+    w.M = TAKE(a, n, rate_pose);
+    w.b = TAKE(a, s * nv, real);
+    w.y = TAKE(a, s * nv, real);
     return w;
 }
 
@@ -78,9 +78,9 @@ static ladder_adjoint layout_ladder(const lane_model *m, const ctn_batch_config 
     w.one.W = layout_solve(m, a);
     w.one.F = layout_factors(m, a);
     w.one.P = layout_pose(m, a);
-    w.one.x = take(a, nq, sizeof(real));
+    w.one.x = TAKE(a, nq, real);
     real **const vectors[] = {&w.one.u, &w.one.y, &w.one.b, &w.q_bar, &w.v_bar, &w.tau_bar};
-    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = take(a, nv, sizeof(real));
+    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = TAKE(a, nv, real);
     w.again = layout_work(m, cfg, a).po;
     w.projection = ve;
     const block_state chord = layout_state(m, cfg, a);
@@ -102,17 +102,17 @@ static variational_adjoint layout_variational_adjoint(const lane_model *m, const
     for (int k = 0; k < (cfg->order == 4 ? TRIPLE_JUMP : 1); k++) {
         const variational_work part = layout_variational(m, a);
         w.part[k].W = part.W, w.part[k].sweep = part.sweep;
-        w.part[k].sweep.column = take(a, n, sizeof(chord_column));
-        w.part[k].q0 = take(a, nq, sizeof(real));
-        w.part[k].q1 = take(a, nq, sizeof(real));
+        w.part[k].sweep.column = TAKE(a, n, chord_column);
+        w.part[k].q0 = TAKE(a, nq, real);
+        w.part[k].q1 = TAKE(a, nq, real);
     }
-    for (int k = 0; k < 2; k++) w.T[k] = take(a, n, sizeof(placement));
-    w.G = take(a, n, sizeof(rate_pose));
-    w.M = take(a, n, sizeof(rate_pose));
+    for (int k = 0; k < 2; k++) w.T[k] = TAKE(a, n, placement);
+    w.G = TAKE(a, n, rate_pose);
+    w.M = TAKE(a, n, rate_pose);
     w.P = layout_pose(m, a);
     w.mobility = ve;
     real **const vectors[] = {&w.still, &w.sink, &w.q, &w.p, &w.b, &w.y};
-    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = take(a, nv, sizeof(real));
+    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = TAKE(a, nv, real);
     return w;
 }
 
@@ -125,7 +125,7 @@ static adjoint_work layout_adjoint(const lane_model *m, const ctn_batch_config *
     w.before_bar = layout_bar(m, cfg, a);
     w.after_bar = layout_bar(m, cfg, a);
     real **const vectors[] = {&w.tau, &w.tau_bar, &w.q_bar, &w.v_bar};
-    for (int k = 0; k < 4; k++) *vectors[k] = take(a, nv, sizeof(real));
+    for (int k = 0; k < 4; k++) *vectors[k] = TAKE(a, nv, real);
     if (solves_equations(cfg->method)) {
         w.ve = layout_velocity(m, a);
         if (cfg->method == CTN_VARIATIONAL) w.va = layout_variational_adjoint(m, cfg, w.ve, a);
@@ -134,17 +134,17 @@ static adjoint_work layout_adjoint(const lane_model *m, const ctn_batch_config *
     }
     explicit_adjoint *e = &w.ex;
     e->ex = layout_explicit(m, cfg, a);
-    e->end = take(a, nv, sizeof(real));
+    e->end = TAKE(a, nv, real);
     e->id = layout_id(m, a);
     e->F = layout_factors(m, a);
-    e->x = take(a, nv, sizeof(real));
-    e->w = take(a, nv, sizeof(real));
-    e->y = take(a, nv, sizeof(real));
-    e->u = take(a, nv, sizeof(real));
+    e->x = TAKE(a, nv, real);
+    e->w = TAKE(a, nv, real);
+    e->y = TAKE(a, nv, real);
+    e->u = TAKE(a, nv, real);
     for (int s = 0; s < tableau_of(cfg->method)->stages; s++) {
         e->stage[s] = layout_stage(m, a);
-        e->kq[s] = take(a, nv, sizeof(real));
-        e->kv[s] = take(a, nv, sizeof(real));
+        e->kq[s] = TAKE(a, nv, real);
+        e->kv[s] = TAKE(a, nv, real);
     }
     return w;
 }
@@ -155,7 +155,7 @@ static adjoint_work *open_adjoint(void *work) { return work; }
 static size_t adjoint_size(const lane_model *m, const ctn_batch_config *cfg)
 {
     arena a = {NULL, 0};
-    take(&a, 1, sizeof(adjoint_work));
+    TAKE(&a, 1, adjoint_work);
     layout_adjoint(m, cfg, &a);
     return a.used;
 }
@@ -176,7 +176,7 @@ static bool run_adjoint_prepare(const lane_model *m, const ctn_batch_config *cfg
                                 const double *const *before, const double *const *after, const double *const *tau)
 {
     arena a = {(char *)work, 0};
-    adjoint_work *W = take(&a, 1, sizeof *W);
+    adjoint_work *W = TAKE(&a, 1, adjoint_work);
     *W = layout_adjoint(m, cfg, &a);
     real *const forces = W->tau;
     gather_state(m, cfg, before, &W->before);
@@ -204,7 +204,7 @@ static void run_adjoint_start(const lane_model *m, const ctn_batch_config *cfg, 
                               const double *const *v, const double *const *state_bar, double *const *q_bar, double *const *v_bar)
 {
     arena a = {(char *)work, 0};
-    adjoint_work *W = take(&a, 1, sizeof *W);
+    adjoint_work *W = TAKE(&a, 1, adjoint_work);
     *W = layout_adjoint(m, cfg, &a);
     gather_state(m, cfg, state, &W->before);
     lane_gather(W->before_bar.q, state_bar, (int)bar_size(m, cfg));
@@ -218,7 +218,7 @@ static void run_adjoint_output(const lane_model *m, const ctn_batch_config *cfg,
                                const double *const *q_bar, const double *const *v_bar, double *const *state_bar)
 {
     arena a = {(char *)work, 0};
-    adjoint_work *W = take(&a, 1, sizeof *W);
+    adjoint_work *W = TAKE(&a, 1, adjoint_work);
     *W = layout_adjoint(m, cfg, &a);
     const int n = (int)bar_size(m, cfg);
     gather_state(m, cfg, state, &W->after);

@@ -2,61 +2,10 @@
 /// lanes and back. The includer defines ENGINE (the table's name) and ENGINE_NAME; ENGINE_LINKAGE where nobody but itself uses the table:
 /// kernels that it does not call cost no compiling then.
 #include "sim/engine.h"
-#include "dynamics/lane_model.h"
-#include "dynamics/spatial.h"
-#include "dynamics/trig.h"
-#include "dynamics/quaternion.h"
-#include "dynamics/joints.h"
-#include "dynamics/articulated.h"
-#include "dynamics/aba.h"
-#include "dynamics/rnea.h"
-#include "dynamics/crba.h"
-#include "dynamics/kinematics.h"
-#include "dynamics/passive.h"
-#include "dynamics/tree_factor.h"
-#include "dynamics/derivatives.h"
-#include "dynamics/pullback.h"
-#include "integrators/chart.h"
-#include "integrators/energy.h"
-#include "integrators/tableaux.h"
-#include "integrators/explicit.h"
-#include "integrators/joint_terms.h"
-#include "integrators/collocation.h"
-#include "integrators/newton_sweep.h"
-#include "integrators/halving.h"
-#include "integrators/position_step.h"
-#include "integrators/stage_tables.h"
-#include "integrators/stage_terms.h"
-#include "integrators/stage_residual.h"
-#include "integrators/stage_sweep.h"
-#include "integrators/stage_step.h"
-#include "integrators/jacobian_product.h"
-#include "integrators/objective.h"
-#include "integrators/levenberg_marquardt.h"
-#include "integrators/lbfgs.h"
-#include "integrators/solvers.h"
-#include "integrators/interpolant.h"
-#include "integrators/stage_dense.h"
-#include "integrators/position_flow.h"
-#include "integrators/step_ladder.h"
-#include "integrators/momentum.h"
-#include "integrators/variational.h"
-#include "integrators/variational_sweep.h"
-#include "integrators/variational_step.h"
-#include "integrators/step_control.h"
-#include "integrators/adaptive_step.h"
-#include "integrators/stage_adaptive.h"
-#include "integrators/block_step.h"
-#include "integrators/lane_run.h"
-#include "integrators/pose_pullback.h"
-#include "integrators/velocity_adjoint.h"
-#include "integrators/position_adjoint.h"
-#include "integrators/stage_adjoint.h"
-#include "integrators/ladder_adjoint.h"
-#include "integrators/variational_adjoint.h"
-#include "integrators/explicit_adjoint.h"
-#include "integrators/block_adjoint.h"
+#include "sim/kernels.h"
 #include "sim/engine_layout.h"
+#include "sim/engine_model.h"
+#include "sim/engine_stats.h"
 
 /// Rows c .. c + LANES - 1 of array [count][n] into lanes; lanes beyond the last row repeat it.
 FN void gather(real *dst, const double *src, int n, int c, int count)
@@ -71,57 +20,6 @@ FN void scatter(double *dst, const real *src, int n, int c, int count)
     double *row[LANES];
     for (int l = 0; l < LANES; l++) row[l] = dst + (size_t)(c + l < count ? c + l : count - 1) * (size_t)n;
     lane_scatter(row, count - c < LANES ? count - c : LANES, src, n);
-}
-
-/// Number k of every lane's world, at `number` in its model.
-FN real numbers(const double *const *number, size_t k)
-{
-    double lane[LANES] __attribute__((aligned(64)));
-    for (int l = 0; l < LANES; l++) lane[l] = number[l][k];
-    return lane_load(lane);
-}
-
-static void model_step_size(lane_model *m, const double *dt)
-{
-    const double *of[LANES];
-    for (int l = 0; l < LANES; l++) of[l] = dt + l;
-    m->dt = numbers(of, 0);
-}
-
-static void model_load(const ctn_model *const *m, const double *dt, lane_model *to)
-{
-    const ctn_model *const first = m[0];
-    const double *of[LANES];
-    arena a = {(char *)to, 0};
-    layout_model(first->nbody, &a);
-    lane_body *const bodies = to->bodies;
-    to->nbody = first->nbody, to->nlink = first->nlink, to->nq = first->nq, to->nv = first->nv;
-    to->frames = first->frames, to->dof_adr = first->dof_adr, to->in_order = first->in_order, to->passive = first->passive;
-    model_step_size(to, dt);
-    for (int k = 0; k < 3; k++) {
-        for (int l = 0; l < LANES; l++) of[l] = m[l]->gravity;
-        to->gravity[k] = numbers(of, (size_t)k);
-        for (int l = 0; l < LANES; l++) of[l] = m[l]->fixed_moment;
-        to->fixed_moment[k] = numbers(of, (size_t)k);
-    }
-    for (int l = 0; l < LANES; l++) of[l] = &m[l]->mass;
-    to->mass = numbers(of, 0);
-    for (int i = 0; i < first->nbody; i++) {
-        memcpy(&bodies[i], &first->bodies[i], offsetof(ctn_body, mass));
-        for (int l = 0; l < LANES; l++) of[l] = &m[l]->bodies[i].mass;
-        for (size_t k = 0; k < BODY_NUMBERS; k++) (&bodies[i].mass)[k] = numbers(of, k);
-    }
-}
-
-/// All but the constants, so that lanes of `to`, model_size bytes, can be filled one by one.
-static void copy_structure(const lane_model *from, lane_model *to)
-{
-    arena a = {(char *)to, 0};
-    layout_model(from->nbody, &a);
-    lane_body *const bodies = to->bodies;
-    memcpy(bodies, from->bodies, (size_t)from->nbody * sizeof *bodies);
-    *to = *from;
-    to->bodies = bodies;
 }
 
 static void run_forward_kinematics(const lane_model *m, void *scratch, int count, const double *q, double *R, double *p)
@@ -263,13 +161,7 @@ static void run_totals(const lane_model *m, void *scratch, int count, const doub
         gather(f.v, v, m->nv, c, count);
         totals(m, f.q, f.v, f.T, f.V, f.x);
         f.x[11] = passive_potential(m, f.q);
-        for (int l = 0; l < LANES && c + l < count; l++) {
-            double s[12];
-            for (int k = 0; k < 12; k++) s[k] = ((const double *)&f.x[k])[l];
-            ctn_totals *t = &out[c + l];
-            t->kinetic = s[0], t->potential = s[1], t->spring = s[11], t->mass = ((const double *)&m->mass)[l];
-            for (int k = 0; k < 3; k++) t->momentum_linear[k] = s[2 + k], t->momentum_angular[k] = s[5 + k], t->com[k] = s[8 + k];
-        }
+        for (int l = 0; l < LANES && c + l < count; l++) lane_totals(m, f.x, l, &out[c + l]);
     }
 }
 
@@ -301,41 +193,6 @@ static bool run_project(const lane_model *m, const ctn_batch_config *cfg, void *
     position_state P = as_position(&S);
     project_rates(m, &P, &W.po, le(rset(0), rset(0)));
     return true;
-}
-
-/// What happened in lane l.
-static void lane_stats(const block_counts *c, int l, ctn_step_stats *s)
-{
-    const real created = energy_created(c->before, c->after, c->flow), before = energy_sum(c->before), after = energy_sum(c->after);
-#define LANE(x) (((const double *)&(x))[l])
-    memset(s, 0, sizeof *s);  // padding, too
-    s->steps = (long)LANE(c->steps);
-    s->iterations = (long)LANE(c->iterations);
-    s->iterations_max = (int)LANE(c->iterations_max);
-    s->evaluations = (long)LANE(c->evaluations);
-    s->line_search = (long)LANE(c->line_search);
-    s->curvature = (long)LANE(c->curvature);
-    s->fallbacks = (long)LANE(c->fallbacks);
-    s->fewer_stages = (long)LANE(c->fewer);
-    s->substeps = (long)LANE(c->substeps);
-    s->rejected = (long)LANE(c->rejected);
-    s->residual = LANE(c->residual);
-    s->energy_before = LANE(before);
-    s->energy_after = LANE(after);
-    s->energy_min = LANE(c->energy_min);
-    s->energy_max = LANE(c->energy_max);
-    s->kinetic_before = LANE(c->before.kinetic);
-    s->kinetic_after = LANE(c->after.kinetic);
-    s->potential_before = LANE(c->before.potential);
-    s->potential_after = LANE(c->after.potential);
-    s->spring_before = LANE(c->before.spring);
-    s->spring_after = LANE(c->after.spring);
-    s->work = LANE(c->flow.work);
-    s->dissipated = LANE(c->flow.dissipated);
-    s->created = LANE(created);
-    s->frozen = (ctn_freeze)LANE(c->frozen);
-    s->frozen_time = LANE(c->part);
-#undef LANE
 }
 
 static void run_step(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau,

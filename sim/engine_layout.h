@@ -9,22 +9,24 @@ typedef struct {
     size_t used;
 } arena;
 
-static void *take(arena *a, size_t count, size_t size)
+FN void *take(arena *a, size_t count, size_t size)
 {
     void *p = a->base ? a->base + a->used : NULL;
     a->used += (count * size + 63) / 64 * 64;
     return p;
 }
+/// `count` things of a type.
+#define TAKE(a, count, type) ((type *)take(a, count, sizeof(type)))
 
-static lane_model *layout_model(int nbody, arena *a)
+KERNEL lane_model *layout_model(int nbody, arena *a)
 {
-    lane_model *const to = (lane_model *)take(a, 1, sizeof *to);
-    lane_body *const bodies = (lane_body *)take(a, (size_t)nbody, sizeof(lane_body));
+    lane_model *const to = TAKE(a, 1, lane_model);
+    lane_body *const bodies = TAKE(a, (size_t)nbody, lane_body);
     if (to) to->bodies = bodies;
     return to;
 }
 
-static size_t model_size(const ctn_model *m)
+KERNEL size_t model_size(const ctn_model *m)
 {
     arena a = {NULL, 0};
     layout_model(m->nbody, &a);
@@ -44,73 +46,73 @@ typedef struct {
     real *acceleration;  // [nv], for derivatives
 } frame;
 
-static aba_work layout_aba(const lane_model *m, arena *a)
+KERNEL aba_work layout_aba(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody;
     aba_work w;
-    w.body = take(a, n, sizeof(aba_body));
-    w.motion = take(a, n, sizeof(aba_motion));
-    w.hand = take(a, n, sizeof(aba_hand));
-    w.accel = take(a, n, sizeof(aba_accel));
+    w.body = TAKE(a, n, aba_body);
+    w.motion = TAKE(a, n, aba_motion);
+    w.hand = TAKE(a, n, aba_hand);
+    w.accel = TAKE(a, n, aba_accel);
     return w;
 }
 
-static id_work layout_id(const lane_model *m, arena *a)
+KERNEL id_work layout_id(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody;
     id_work w;
-    w.body = take(a, n, sizeof(id_body));
-    w.rigid = take(a, n, sizeof(composite));
-    w.flow = take(a, n, sizeof(id_flow));
-    w.V = take(a, n, sizeof(twist));
-    w.w = take(a, n, sizeof(wrench));
-    w.turn = take(a, n, sizeof(vec3));
+    w.body = TAKE(a, n, id_body);
+    w.rigid = TAKE(a, n, composite);
+    w.flow = TAKE(a, n, id_flow);
+    w.V = TAKE(a, n, twist);
+    w.w = TAKE(a, n, wrench);
+    w.turn = TAKE(a, n, vec3);
     return w;
 }
 
-static tree_factors layout_factors(const lane_model *m, arena *a)
+KERNEL tree_factors layout_factors(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody;
     tree_factors f;
-    f.node = take(a, n, sizeof(tree_node));
-    f.pivot = take(a, n, sizeof(tree_pivot));
-    f.P = take(a, n, sizeof(inertia6));
-    f.p = take(a, n, sizeof(wrench));
-    f.d = take(a, n, sizeof(twist));
+    f.node = TAKE(a, n, tree_node);
+    f.pivot = TAKE(a, n, tree_pivot);
+    f.P = TAKE(a, n, inertia6);
+    f.p = TAKE(a, n, wrench);
+    f.d = TAKE(a, n, twist);
     return f;
 }
 
-static frame layout(const lane_model *m, arena *a)
+KERNEL frame layout(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody, nx = (size_t)(12 * m->nlink > 6 * m->nv ? 12 * m->nlink : 6 * m->nv) + 12;
     frame f;
-    f.q = take(a, (size_t)m->nq, sizeof(real));
-    f.v = take(a, (size_t)m->nv, sizeof(real));
-    f.t = take(a, (size_t)m->nv, sizeof(real));
-    f.x = take(a, nx, sizeof(real));
-    f.acceleration = take(a, (size_t)m->nv, sizeof(real));
+    f.q = TAKE(a, (size_t)m->nq, real);
+    f.v = TAKE(a, (size_t)m->nv, real);
+    f.t = TAKE(a, (size_t)m->nv, real);
+    f.x = TAKE(a, nx, real);
+    f.acceleration = TAKE(a, (size_t)m->nv, real);
     // one kernel runs at a time: they share what follows
     const size_t common = a->used;
     size_t most = common;
     f.aba = layout_aba(m, a);
     most = a->used > most ? a->used : most;
     a->used = common;
-    f.rnea.body = take(a, n, sizeof(rnea_body));
-    f.rnea.motion = take(a, n, sizeof(rnea_motion));
-    f.rnea.R = take(a, n, sizeof(mat3));
-    f.rnea.hand = take(a, n, sizeof(wrench));
+    f.rnea.body = TAKE(a, n, rnea_body);
+    f.rnea.motion = TAKE(a, n, rnea_motion);
+    f.rnea.R = TAKE(a, n, mat3);
+    f.rnea.hand = TAKE(a, n, wrench);
     most = a->used > most ? a->used : most;
     a->used = common;
-    f.crba.body = take(a, n, sizeof(crba_body));
-    f.crba.sum = take(a, n, sizeof(composite));
-    for (int k = 0; k < 3; k++) f.crba.n[k] = take(a, (size_t)m->nv, sizeof(real));
-    for (int k = 0; k < 3; k++) f.crba.f[k] = take(a, (size_t)m->nv, sizeof(real));
-    f.crba.row = take(a, (size_t)m->nv, sizeof(real));
-    f.crba.sorted = take(a, (size_t)m->nv, sizeof(real));
+    f.crba.body = TAKE(a, n, crba_body);
+    f.crba.sum = TAKE(a, n, composite);
+    for (int k = 0; k < 3; k++) f.crba.n[k] = TAKE(a, (size_t)m->nv, real);
+    for (int k = 0; k < 3; k++) f.crba.f[k] = TAKE(a, (size_t)m->nv, real);
+    f.crba.row = TAKE(a, (size_t)m->nv, real);
+    f.crba.sorted = TAKE(a, (size_t)m->nv, real);
     most = a->used > most ? a->used : most;
     a->used = common;
-    f.T = take(a, n, sizeof(pose));
-    f.V = take(a, n, sizeof(twist));
+    f.T = TAKE(a, n, pose);
+    f.V = TAKE(a, n, twist);
     most = a->used > most ? a->used : most;
     a->used = common;
     f.id = layout_id(m, a);
@@ -119,88 +121,88 @@ static frame layout(const lane_model *m, arena *a)
     return f;
 }
 
-static size_t dynamics_size(const lane_model *m)
+KERNEL size_t dynamics_size(const lane_model *m)
 {
     arena a = {NULL, 0};
     layout(m, &a);
     return a.used;
 }
 
-static frame open_frame(const lane_model *m, void *scratch)
+KERNEL frame open_frame(const lane_model *m, void *scratch)
 {
     arena a = {(char *)scratch, 0};
     return layout(m, &a);
 }
 
-static block_state layout_state(const lane_model *m, const ctn_batch_config *cfg, arena *a)
+KERNEL block_state layout_state(const lane_model *m, const ctn_batch_config *cfg, arena *a)
 {
     block_state S = {0};
-    S.q = take(a, (size_t)m->nq, sizeof(real));
-    S.v = take(a, (size_t)m->nv, sizeof(real));
-    if (cfg->adaptive) S.control = take(a, 1, sizeof(step_control));
+    S.q = TAKE(a, (size_t)m->nq, real);
+    S.v = TAKE(a, (size_t)m->nv, real);
+    if (cfg->adaptive) S.control = TAKE(a, 1, step_control);
     if (cfg->dense) {
-        S.part.q = take(a, (size_t)m->nq, sizeof(real));
-        S.part.v = take(a, (size_t)m->nv, sizeof(real));
-        S.part.tau = take(a, (size_t)m->nv, sizeof(real));
-        S.part.size = take(a, 1, sizeof(real));
+        S.part.q = TAKE(a, (size_t)m->nq, real);
+        S.part.v = TAKE(a, (size_t)m->nv, real);
+        S.part.tau = TAKE(a, (size_t)m->nv, real);
+        S.part.size = TAKE(a, 1, real);
         for (int c = 0; c < INTERPOLANT_TERMS; c++) {
-            S.part.cq[c] = take(a, (size_t)m->nv, sizeof(real));
-            S.part.cv[c] = take(a, (size_t)m->nv, sizeof(real));
+            S.part.cq[c] = TAKE(a, (size_t)m->nv, real);
+            S.part.cv[c] = TAKE(a, (size_t)m->nv, real);
         }
     }
     if (position_based(cfg->method)) {
-        S.gain = take(a, (size_t)m->nv, sizeof(real));
-        S.V = take(a, (size_t)m->nbody, sizeof(rate_pose));
+        S.gain = TAKE(a, (size_t)m->nv, real);
+        S.V = TAKE(a, (size_t)m->nbody, rate_pose);
     }
     if (carries_old(cfg)) {
-        S.old_rate = take(a, (size_t)m->nv, sizeof(real));
-        S.old = take(a, (size_t)m->nbody, sizeof(rate_pose));
-        S.fresh = take(a, 1, sizeof(real));
+        S.old_rate = TAKE(a, (size_t)m->nv, real);
+        S.old = TAKE(a, (size_t)m->nbody, rate_pose);
+        S.fresh = TAKE(a, 1, real);
     }
-    if (carries_energy(cfg)) S.created = take(a, 2, sizeof(real));
+    if (carries_energy(cfg)) S.created = TAKE(a, 2, real);
     if (cfg->method == CTN_VARIATIONAL) {
-        S.gain = take(a, (size_t)m->nv, sizeof(real));
-        S.p = take(a, (size_t)m->nv, sizeof(real));
+        S.gain = TAKE(a, (size_t)m->nv, real);
+        S.p = TAKE(a, (size_t)m->nv, real);
     }
     return S;
 }
 
-static solve layout_solve(const lane_model *m, arena *a)
+KERNEL solve layout_solve(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody;
     solve W = {0};
-    W.r = take(a, (size_t)m->nv, sizeof(real));
-    W.start = take(a, n, sizeof(placement));
-    W.now = take(a, n, sizeof(placement));
-    W.step = take(a, n, sizeof(step_body));
-    W.body = take(a, n, sizeof(iterate_body));
-    W.sum = take(a, n, sizeof(wrench));
-    W.terms = take(a, n, sizeof(terms3));
+    W.r = TAKE(a, (size_t)m->nv, real);
+    W.start = TAKE(a, n, placement);
+    W.now = TAKE(a, n, placement);
+    W.step = TAKE(a, n, step_body);
+    W.body = TAKE(a, n, iterate_body);
+    W.sum = TAKE(a, n, wrench);
+    W.terms = TAKE(a, n, terms3);
     return W;
 }
 
-static explicit_work layout_explicit(const lane_model *m, const ctn_batch_config *cfg, arena *a)
+KERNEL explicit_work layout_explicit(const lane_model *m, const ctn_batch_config *cfg, arena *a)
 {
     const size_t nv = (size_t)m->nv;
     explicit_work e = {0};
-    e.x = take(a, (size_t)m->nq, sizeof(real));
-    e.w = take(a, nv, sizeof(real));
-    e.u = take(a, nv, sizeof(real));
-    e.force = take(a, nv, sizeof(real));
+    e.x = TAKE(a, (size_t)m->nq, real);
+    e.w = TAKE(a, nv, real);
+    e.u = TAKE(a, nv, real);
+    e.force = TAKE(a, nv, real);
     for (int s = 0; s < (cfg->dense ? ALL_STAGES : tableau_of(cfg->method)->stages); s++) {
-        e.kq[s] = take(a, nv, sizeof(real));
-        e.kv[s] = take(a, nv, sizeof(real));
+        e.kq[s] = TAKE(a, nv, real);
+        e.kv[s] = TAKE(a, nv, real);
     }
     if (cfg->adaptive) {
-        e.eq = take(a, nv, sizeof(real));
-        e.ev = take(a, nv, sizeof(real));
+        e.eq = TAKE(a, nv, real);
+        e.ev = TAKE(a, nv, real);
     }
     e.aba = layout_aba(m, a);
     return e;
 }
 
 /// How many forks can be open at a time on the way inwards.
-static int fork_depth(const lane_model *m)
+KERNEL int fork_depth(const lane_model *m)
 {
     int open = 0, most = 0;
     for (int i = m->nbody - 1; i >= 0; i--) {
@@ -213,97 +215,97 @@ static int fork_depth(const lane_model *m)
 }
 
 /// Scratch of the methods with `s` coupled stages.
-static stage_work layout_stages(const lane_model *m, int s_, arena *a)
+KERNEL stage_work layout_stages(const lane_model *m, int s_, arena *a)
 {
     const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv, s = (size_t)s_, w = 6 * s;
     const size_t forks = (size_t)fork_depth(m);
     stage_work g = {0};
-    g.x = take(a, s * nq, sizeof(real));
-    g.base = take(a, s * nq, sizeof(real));
-    g.u = take(a, s * nv, sizeof(real));
-    g.base_u = take(a, s * nv, sizeof(real));
-    g.d = take(a, s * nv, sizeof(real));
-    g.fresh = take(a, s * nv, sizeof(real));
-    g.rate = take(a, n, sizeof(rate_pose));
-    g.W.step = take(a, n, sizeof(stage_start));
-    g.W.body = take(a, n * s, sizeof(stage_body));
-    g.W.r = take(a, s * nv, sizeof(real));
-    g.W.K = take(a, nv * 3 * s * s, sizeof(real));
-    g.sweep.P = take(a, w * w, sizeof(real));
-    g.sweep.p = take(a, w, sizeof(real));
-    g.sweep.heap = take(a, forks * w * w, sizeof(real));
-    g.sweep.heap_p = take(a, forks * w, sizeof(real));
-    g.sweep.X = take(a, nv * s * (w + 1), sizeof(real));
-    g.sweep.twist = take(a, n * w, sizeof(real));
+    g.x = TAKE(a, s * nq, real);
+    g.base = TAKE(a, s * nq, real);
+    g.u = TAKE(a, s * nv, real);
+    g.base_u = TAKE(a, s * nv, real);
+    g.d = TAKE(a, s * nv, real);
+    g.fresh = TAKE(a, s * nv, real);
+    g.rate = TAKE(a, n, rate_pose);
+    g.W.step = TAKE(a, n, stage_start);
+    g.W.body = TAKE(a, n * s, stage_body);
+    g.W.r = TAKE(a, s * nv, real);
+    g.W.K = TAKE(a, nv * 3 * s * s, real);
+    g.sweep.P = TAKE(a, w * w, real);
+    g.sweep.p = TAKE(a, w, real);
+    g.sweep.heap = TAKE(a, forks * w * w, real);
+    g.sweep.heap_p = TAKE(a, forks * w, real);
+    g.sweep.X = TAKE(a, nv * s * (w + 1), real);
+    g.sweep.twist = TAKE(a, n * w, real);
     return g;
 }
 
 /// Scratch of the solvers besides newton's, for up to `s` stages.
-static solver_work layout_solver(const lane_model *m, ctn_solver solver, int s, arena *a)
+KERNEL solver_work layout_solver(const lane_model *m, ctn_solver solver, int s, arena *a)
 {
     const size_t bodies = (size_t)m->nbody * (size_t)s, n = (size_t)m->nv * (size_t)s, triangle = n * (n + 1) / 2;
     solver_work w = {0};
-    w.objective.product.e = take(a, bodies, sizeof(twist));
-    w.objective.product.d = take(a, bodies, sizeof(twist));
-    w.objective.product.p = take(a, bodies, sizeof(wrench));
-    w.objective.weighted = take(a, n, sizeof(real));
+    w.objective.product.e = TAKE(a, bodies, twist);
+    w.objective.product.d = TAKE(a, bodies, twist);
+    w.objective.product.p = TAKE(a, bodies, wrench);
+    w.objective.weighted = TAKE(a, n, real);
     if (solver == CTN_LM) {
-        w.lm.normal = take(a, triangle, sizeof(real));
-        w.lm.factor = take(a, triangle, sizeof(real));
+        w.lm.normal = TAKE(a, triangle, real);
+        w.lm.factor = TAKE(a, triangle, real);
         real **const rows[] = {&w.lm.g, &w.lm.y, &w.lm.z};
-        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = take(a, n, sizeof(real));
+        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = TAKE(a, n, real);
     } else {
-        w.lbfgs.s = take(a, LBFGS_MEMORY * n, sizeof(real));
-        w.lbfgs.y = take(a, LBFGS_MEMORY * n, sizeof(real));
-        w.lbfgs.between = take(a, (size_t)s * (size_t)s, sizeof(real));
-        w.lbfgs.rho = take(a, LBFGS_MEMORY, sizeof(real));
+        w.lbfgs.s = TAKE(a, LBFGS_MEMORY * n, real);
+        w.lbfgs.y = TAKE(a, LBFGS_MEMORY * n, real);
+        w.lbfgs.between = TAKE(a, (size_t)s * (size_t)s, real);
+        w.lbfgs.rho = TAKE(a, LBFGS_MEMORY, real);
         real **const rows[] = {&w.lbfgs.g, &w.lbfgs.base_g, &w.lbfgs.fresh, &w.lbfgs.mixed};
-        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = take(a, n, sizeof(real));
+        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = TAKE(a, n, real);
     }
     return w;
 }
 
-static variational_work layout_variational(const lane_model *m, arena *a)
+KERNEL variational_work layout_variational(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv;
     variational_work w = {0};
-    w.W.start = take(a, n, sizeof(chord_start));
-    w.W.body = take(a, n, sizeof(chord_body));
-    w.W.sum = take(a, n, sizeof(wrench));
-    w.sweep.joint = take(a, n, sizeof(chord_joint));
-    w.sweep.hand = take(a, n, sizeof(chord_hand));
-    w.sweep.twist = take(a, n, sizeof(sweep_twist));
+    w.W.start = TAKE(a, n, chord_start);
+    w.W.body = TAKE(a, n, chord_body);
+    w.W.sum = TAKE(a, n, wrench);
+    w.sweep.joint = TAKE(a, n, chord_joint);
+    w.sweep.hand = TAKE(a, n, chord_hand);
+    w.sweep.twist = TAKE(a, n, sweep_twist);
     real **const of_q[] = {&w.W.step, &w.base, &w.x, &w.saved.q};
     real **const of_v[] = {&w.W.target, &w.W.r, &w.d, &w.fresh, &w.force, &w.momentum, &w.saved.p, &w.saved.rate, &w.saved.gain};
-    for (size_t k = 0; k < sizeof of_q / sizeof *of_q; k++) *of_q[k] = take(a, nq, sizeof(real));
-    for (size_t k = 0; k < sizeof of_v / sizeof *of_v; k++) *of_v[k] = take(a, nv, sizeof(real));
+    for (size_t k = 0; k < sizeof of_q / sizeof *of_q; k++) *of_q[k] = TAKE(a, nq, real);
+    for (size_t k = 0; k < sizeof of_v / sizeof *of_v; k++) *of_v[k] = TAKE(a, nv, real);
     return w;
 }
 
-static block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, arena *a)
+KERNEL block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, arena *a)
 {
     const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv;
     block_work w = {0};
-    w.tau = take(a, nv, sizeof(real));
-    w.out = take(a, nv, sizeof(real));
-    w.T = take(a, n, sizeof(pose));
-    w.D = take(a, n, sizeof(twist));
+    w.tau = TAKE(a, nv, real);
+    w.out = TAKE(a, nv, real);
+    w.T = TAKE(a, n, pose);
+    w.D = TAKE(a, n, twist);
     if (position_based(cfg->method)) {
         position_work *p = &w.po.one;
-        w.po.p = take(a, n, sizeof(vec3));
-        p->x = take(a, nq, sizeof(real));
-        p->u = take(a, nv, sizeof(real));
-        p->base = take(a, nq, sizeof(real));
-        p->base_u = take(a, nv, sizeof(real));
-        p->d = take(a, nv, sizeof(real));
-        p->fresh = take(a, nv, sizeof(real));
+        w.po.p = TAKE(a, n, vec3);
+        p->x = TAKE(a, nq, real);
+        p->u = TAKE(a, nv, real);
+        p->base = TAKE(a, nq, real);
+        p->base_u = TAKE(a, nv, real);
+        p->d = TAKE(a, nv, real);
+        p->fresh = TAKE(a, nv, real);
         p->W = layout_solve(m, a);
         p->W.in.x = p->x;
         p->W.in.u = p->u;
-        p->sweep.body = take(a, n, sizeof(sweep_body));
-        p->sweep.hand = take(a, n, sizeof(sweep_hand));
-        p->sweep.twist = take(a, n, sizeof(sweep_twist));
-        p->sweep.keep = take(a, n, sizeof(real));
+        p->sweep.body = TAKE(a, n, sweep_body);
+        p->sweep.hand = TAKE(a, n, sweep_hand);
+        p->sweep.twist = TAKE(a, n, sweep_twist);
+        p->sweep.keep = TAKE(a, n, real);
         if (stages_of(cfg) > 1)
             w.po.more = layout_stages(m, carries_old(cfg) && stages_of(cfg) < 3 ? 3 : stages_of(cfg), a);  // start_old takes 3
         if (cfg->solver != CTN_NEWTON) w.po.solver = layout_solver(m, cfg->solver, stages_of(cfg), a);
@@ -316,27 +318,27 @@ static block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, 
     return w;
 }
 
-static size_t state_size(const lane_model *m, const ctn_batch_config *cfg)
+KERNEL size_t state_size(const lane_model *m, const ctn_batch_config *cfg)
 {
     arena a = {NULL, 0};
     layout_state(m, cfg, &a);
     return a.used;
 }
 
-static size_t work_size(const lane_model *m, const ctn_batch_config *cfg)
+KERNEL size_t work_size(const lane_model *m, const ctn_batch_config *cfg)
 {
     arena a = {NULL, 0};
     layout_work(m, cfg, &a);
     return a.used;
 }
 
-static block_state open_state(const lane_model *m, const ctn_batch_config *cfg, void *state)
+KERNEL block_state open_state(const lane_model *m, const ctn_batch_config *cfg, void *state)
 {
     arena a = {(char *)state, 0};
     return layout_state(m, cfg, &a);
 }
 
-static block_work open_work(const lane_model *m, const ctn_batch_config *cfg, void *work)
+KERNEL block_work open_work(const lane_model *m, const ctn_batch_config *cfg, void *work)
 {
     arena a = {(char *)work, 0};
     return layout_work(m, cfg, &a);
@@ -349,20 +351,20 @@ typedef struct {
     size_t size[STATE_PARTS];
 } state_parts;
 
-static state_parts parts_of(const lane_model *m, const ctn_batch_config *cfg, const block_state *S)
+KERNEL state_parts parts_of(const lane_model *m, const ctn_batch_config *cfg, const block_state *S)
 {
     const size_t nv = (size_t)m->nv, nV = 12 * (size_t)m->nbody;
     const bool position = position_based(cfg->method), old = carries_old(cfg), created = carries_energy(cfg);
     const bool variational = cfg->method == CTN_VARIATIONAL;
     const state_parts p = {
         {S->q, S->v, (real *)S->control, S->gain, (real *)S->V, S->old_rate, (real *)S->old, S->created, S->p, S->fresh},
-        {(size_t)m->nq, nv, cfg->adaptive ? 2 : 0, position || variational ? nv : 0, position ? nV : 0, old ? nv : 0,
-         old ? nV : 0, created ? 2 : 0, variational ? nv : 0, old}};
+        {(size_t)m->nq, nv, (size_t)(cfg->adaptive ? 2 : 0), position || variational ? nv : 0, position ? nV : 0, old ? nv : 0,
+         old ? nV : 0, (size_t)(created ? 2 : 0), variational ? nv : 0, old}};
     return p;
 }
 
 /// Numbers of one world's state as a flat array.
-static size_t flat_size(const lane_model *m, const ctn_batch_config *cfg)
+KERNEL size_t flat_size(const lane_model *m, const ctn_batch_config *cfg)
 {
     const block_state none = {0};
     const state_parts s = parts_of(m, cfg, &none);

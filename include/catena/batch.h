@@ -62,7 +62,7 @@ typedef struct ctn_batch_config {
     ctn_schedule schedule;   // of calls with several steps, default CTN_SCHEDULE_AUTO
     const ctn_parameter *parameters;  // [parameter_count], which parameters worlds have of their own (ctn_batch_set_parameters); default
     int parameter_count;              // none. A batch copies the list
-    const char *engine;      // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512".
+    const char *engine;      // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512"; "cuda".
                              // Every engine gives the same bits.
 } ctn_batch_config;
 

@@ -4,6 +4,7 @@
 
 #include <catena/batch.h>
 #include <catena/derivatives.h>
+#include <catena/device.h>
 #include <catena/dynamics.h>
 #include <catena/hash.h>
 #include <catena/model.h>

@@ -1,0 +1,56 @@
+/// Models of worlds in the lanes of an engine. Included by engine_kernels.h.
+#ifndef CATENA_ENGINE_MODEL_H
+#define CATENA_ENGINE_MODEL_H
+
+/// Number k of every lane's world, at `number` in its model.
+FN real numbers(const double *const *number, size_t k)
+{
+    double lane[LANES] __attribute__((aligned(64)));
+    for (int l = 0; l < LANES; l++) lane[l] = number[l][k];
+    return lane_load(lane);
+}
+
+KERNEL void model_step_size(lane_model *m, const double *dt)
+{
+    const double *of[LANES];
+    for (int l = 0; l < LANES; l++) of[l] = dt + l;
+    m->dt = numbers(of, 0);
+}
+
+KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *to)
+{
+    const ctn_model *const first = m[0];
+    const double *of[LANES];
+    arena a = {(char *)to, 0};
+    layout_model(first->nbody, &a);
+    lane_body *const bodies = to->bodies;
+    to->nbody = first->nbody, to->nlink = first->nlink, to->nq = first->nq, to->nv = first->nv;
+    to->frames = first->frames, to->dof_adr = first->dof_adr, to->in_order = first->in_order, to->passive = first->passive;
+    model_step_size(to, dt);
+    for (int k = 0; k < 3; k++) {
+        for (int l = 0; l < LANES; l++) of[l] = m[l]->gravity;
+        to->gravity[k] = numbers(of, (size_t)k);
+        for (int l = 0; l < LANES; l++) of[l] = m[l]->fixed_moment;
+        to->fixed_moment[k] = numbers(of, (size_t)k);
+    }
+    for (int l = 0; l < LANES; l++) of[l] = &m[l]->mass;
+    to->mass = numbers(of, 0);
+    for (int i = 0; i < first->nbody; i++) {
+        memcpy(&bodies[i], &first->bodies[i], offsetof(ctn_body, mass));
+        for (int l = 0; l < LANES; l++) of[l] = &m[l]->bodies[i].mass;
+        for (size_t k = 0; k < BODY_NUMBERS; k++) (&bodies[i].mass)[k] = numbers(of, k);
+    }
+}
+
+/// All but the constants, so that lanes of `to`, model_size bytes, can be filled one by one.
+KERNEL void copy_structure(const lane_model *from, lane_model *to)
+{
+    arena a = {(char *)to, 0};
+    layout_model(from->nbody, &a);
+    lane_body *const bodies = to->bodies;
+    memcpy(bodies, from->bodies, (size_t)from->nbody * sizeof *bodies);
+    *to = *from;
+    to->bodies = bodies;
+}
+
+#endif

@@ -1,0 +1,68 @@
+// The GPU's engine on the CPU: the code of its threads compiled as C++17, memory from malloc, a launch as a loop over the worlds. Scratch
+// memory is full of NaNs at first, as a GPU's is of anything.
+#include "dynamics/lane_scalar.h"
+#include "sim/device_worlds.h"
+#include "sim/status.h"
+
+#include <map>
+#include <stdlib.h>
+
+#define MACHINE_NAME "cuda"
+enum { MACHINE_SCRATCH = 256 * 1024 };
+enum copy_kind { TO_DEVICE, FROM_DEVICE, WITHIN_DEVICE };
+
+/// Sizes by address.
+static std::map<const char *, size_t> &allocated()
+{
+    static std::map<const char *, size_t> all;
+    return all;
+}
+
+static ctn_status machine_find(ctn_error *) { return CTN_OK; }
+static const char *machine_error() { return "the twin was given a world too large for it"; }
+
+static void *machine_allocate(size_t size)
+{
+    void *const p = aligned_alloc(64, (size + 63) / 64 * 64);
+    memset(p, 0xff, size);
+    allocated()[(char *)p] = size;
+    return p;
+}
+
+static void machine_free(void *p)
+{
+    allocated().erase((char *)p);
+    free(p);
+}
+
+static bool machine_knows(const void *p)
+{
+    auto after = allocated().upper_bound((const char *)p);
+    return after != allocated().begin() && (const char *)p < (--after)->first + after->second;
+}
+
+static bool machine_copy(void *to, const void *from, size_t size, copy_kind, void *)
+{
+    memcpy(to, from, size);
+    return true;
+}
+
+static bool machine_zero(void *to, size_t size)
+{
+    memset(to, 0, size);
+    return true;
+}
+
+static bool machine_launch(const device_job *job, size_t scratch, void *)
+{
+    if (scratch > MACHINE_SCRATCH) return false;
+    char *const memory = (char *)aligned_alloc(64, (scratch + 127) / 64 * 64);
+    for (int w = 0; w < job->worlds; w++) {
+        memset(memory, 0xff, scratch);
+        run_world(job, w, memory);
+    }
+    free(memory);
+    return true;
+}
+
+#include "sim/device_table.h"
