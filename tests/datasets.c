@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <hdf5.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,23 @@ void *raw(const char *path, const char *name, size_t *size)
     void *const data = read_all(file, name, -1, &n, size);
     H5Fclose(file);
     return data;
+}
+
+size_t worlds_done(const char *file)
+{
+    size_t n, done = 0;
+    double *const status = numbers(file, "status", &n);
+    for (size_t w = 0; w < n; w++) done += status[w] >= 0;
+    free(status);
+    return done;
+}
+
+void wait_for_worlds(const char *file, size_t worlds, pid_t pid)
+{
+    while (access(file, R_OK) || worlds_done(file) <= worlds) {
+        ck_assert_msg(!kill(pid, 0), "ended too soon");
+        nanosleep(&(struct timespec){0, 2000000}, NULL);
+    }
 }
 
 bool has_dataset(const char *path, const char *name)
