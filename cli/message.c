@@ -7,12 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
+static const char *speaker;
+
+void messages_from(const char *who) { speaker = who; }
+
 static void tag(const char *word, const char *colour)
 {
     const char *const no = getenv("NO_COLOR"), *const term = getenv("TERM");
     const int plain = (no && *no) || !isatty(STDERR_FILENO) || !term || !strcmp(term, "dumb");
     if (plain) fprintf(stderr, "%s: ", word);
     else fprintf(stderr, "\033[1;%sm%s:\033[0m ", colour, word);
+    if (speaker) fprintf(stderr, "%s: ", speaker);
 }
 
 static void say(const char *word, const char *colour, const char *format, va_list args)

@@ -4,6 +4,7 @@
 #include "cli/message.h"
 #include "cli/plan.h"
 #include "sim/record.h"
+#include "sim/status.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -104,12 +105,21 @@ static ctn_status compare_worlds(replay *p, int count, double *row, uint64_t *ha
     return status;
 }
 
+/// The next worlds that the file has: r->done .. r->end - 1. False: there are no more.
+static bool find_worlds(replay *p)
+{
+    rollout *const r = &p->r;
+    while (r->done < r->all && p->status[r->done] < 0) r->done++;
+    for (r->end = r->done; r->end < r->all && p->status[r->end] >= 0;) r->end++;
+    return r->done < r->end;
+}
+
 static int make_all(replay *p, double *row, uint64_t *hashes)
 {
     rollout *const r = &p->r;
     ctn_error err;
     int count;
-    while (r->done < r->worlds) {
+    while (find_worlds(p)) {
         const int status = next_block(r, &count);
         if (status != EXIT_OK) return status;
         bool whole;
@@ -120,23 +130,20 @@ static int make_all(replay *p, double *row, uint64_t *hashes)
             break;
         }
         if (p->verify && compare_worlds(p, count, row, hashes, &err) != CTN_OK) return status_error(&err, "");
-        r->done += count;
-        progress_show(&p->bar, "world", r->done, r->worlds);
+        r->done += count, p->worlds += count;
+        progress_show(&p->bar, "world", p->worlds, p->there);
     }
-    p->worlds = r->done;
     return EXIT_OK;
 }
 
-/// The worlds of a file that are done: the first ones.
+/// The worlds of a file that are done: those at the beginning of what each process had to do.
 static ctn_status count_worlds(replay *p, ctn_error *err)
 {
-    const long worlds = p->r.worlds;
-    int *const status = malloc((size_t)worlds * sizeof *status);
-    if (!status) return run_error("not enough memory"), CTN_NO_MEMORY;
-    const ctn_status read = recorded_rows(&p->from, "status", H5T_NATIVE_INT, 0, worlds, 1, status, err);
-    p->r.worlds = 0;
-    while (read == CTN_OK && p->r.worlds < worlds && status[p->r.worlds] >= 0) p->r.worlds++;
-    free(status);
+    const long worlds = p->r.all;
+    p->status = malloc((size_t)worlds * sizeof *p->status);
+    if (!p->status) return fail(err, CTN_NO_MEMORY, "not enough memory");
+    const ctn_status read = recorded_rows(&p->from, "status", H5T_NATIVE_INT, 0, worlds, 1, p->status, err);
+    for (long w = 0; w < worlds && read == CTN_OK; w++) p->there += p->status[w] >= 0;
     return read;
 }
 
@@ -145,9 +152,9 @@ static int replay_rollout(replay *p)
     rollout *const r = &p->r;
     ctn_error err;
     record_head head;
-    r->seed = (uint64_t)p->from.seed, r->all = r->worlds = r->s.cfg.worlds, r->steps = p->from.steps, r->stride = p->from.stride;
+    r->seed = (uint64_t)p->from.seed, r->all = r->end = r->s.cfg.worlds, r->steps = p->from.steps, r->stride = p->from.stride;
     r->keep = p->from.keep, r->hashes = p->from.hashes;
-    int64_t worlds = r->worlds;
+    int64_t worlds = r->all;
     int status = EXIT_OK;
     if (p->from.starts) status = starts_open(p->from.starts, r->s.model, &worlds, &r->starts);
     if (p->from.controls && status == EXIT_OK)
@@ -172,11 +179,11 @@ static int replay_rollout(replay *p)
 static void print_replay(const replay *p)
 {
     const rollout *const r = &p->r;
-    const long unfinished = p->from.rollout ? p->from.cfg.worlds - r->worlds : 0;
+    const long unfinished = p->from.rollout ? p->from.cfg.worlds - p->there : 0;
     printf("scene         %s (%s), as in %s\n", ctn_scene_name(r->s.scene), p->from.rollout ? "rollout" : "run", p->from.path);
     printf("made          %s by catena %s\n", p->from.started, p->from.version);
     printf("method        %s, dt %g s\n", ctn_method_name(r->s.cfg.method), r->s.cfg.dt);
-    if (unfinished) printf("unfinished    the file has %ld of %d worlds\n", r->worlds, p->from.cfg.worlds);
+    if (unfinished) printf("unfinished    the file has %ld of %d worlds\n", p->there, p->from.cfg.worlds);
     if (!p->from.rollout && !p->from.finished)
         printf("unfinished    the end is missing in the file: it has %ld records\n", p->states);
     printf("replayed      %ld worlds, %ld steps each, in %.3g s on %d thread%s, engine %s\n", p->worlds, p->steps, r->wall,
@@ -223,7 +230,7 @@ static int replay_main(const arguments *args)
                    p.hashes ? " and the hashes of all steps" : "");
         fflush(stdout);
     }
-    free(p.differs);
+    free(p.status), free(p.differs);
     close_rollout(&p.r);
     recorded_close(&p.from);
     return status;

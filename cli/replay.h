@@ -21,7 +21,9 @@ typedef struct replay {
     rollout r;    // the worlds again
     bool verify;  // compare them
     difference state, hash;
+    int *status;                         // [worlds] of a rollout: as in the file
     bool *differs;                       // [worlds]
+    long there;                          // worlds of a rollout that the file has
     long worlds, steps, states, hashes;  // made and compared: worlds, steps of each, states and hashes of each
     progress bar;
     bool interrupted;

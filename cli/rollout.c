@@ -26,7 +26,11 @@ trajectories_head rollout_head(const rollout *r, const char *command)
                                .starts = r->starts ? starts_path(r->starts) : NULL,
                                .controls = r->controls ? controls_path(r->controls) : NULL,
                                .seed = r->seed,
-                               .worlds = r->worlds,
+                               .worlds = r->all,
+                               .first = r->first,
+                               .end = r->end,
+                               .rank = r->ranks.rank,
+                               .ranks = r->ranks.count,
                                .steps = r->steps,
                                .stride = r->stride,
                                .keep = r->keep,
@@ -36,18 +40,39 @@ trajectories_head rollout_head(const rollout *r, const char *command)
                                .block = r->block};
 }
 
+/// Prints why a file cannot be written. Returns an exit status.
+static int file_error(const ctn_error *err)
+{
+    const int status = status_error(err, "");
+    return err->status == CTN_IO ? EXIT_RUN : status;
+}
+
 static int open_file(const arguments *args, rollout *r)
 {
     ctn_error err;
     char *const line = command_line(args);
     const trajectories_head head = rollout_head(r, line);
-    if (args->value[OPT_RESUME] && !access(r->out, F_OK)) r->file = trajectories_resume(r->out, &head, &r->before, &err);
-    else r->file = trajectories_create(r->out, &head, &err);
+    const bool resume = args->value[OPT_RESUME] != NULL, over = resume && r->ranks.count > 1 && !access(r->out, F_OK);
+    trajectories_done before = {0};
+    if (!over || trajectories_check_joined(r->out, &err) == CTN_OK) {
+        if (resume && !access(r->path, F_OK)) r->file = trajectories_resume(r->path, &head, &before, &err);
+        else r->file = trajectories_create(r->path, &head, &err);
+    }
     free(line);
-    r->done = r->before.count, r->frozen = r->before.frozen, r->fallen = r->before.fallen;
-    if (r->file) return EXIT_OK;
-    const int status = status_error(&err, "");
-    return err.status == CTN_IO ? EXIT_RUN : status;
+    r->done = r->first + before.count;
+    r->own = (tally){.done = before.count, .before = before.count, .frozen = before.frozen, .fallen = before.fallen};
+    return r->file ? EXIT_OK : file_error(&err);
+}
+
+/// The file over those of all ranks.
+static int join_files(const arguments *args, const rollout *r)
+{
+    ctn_error err;
+    char *const line = command_line(args);
+    const trajectories_head head = rollout_head(r, line);
+    const ctn_status status = trajectories_join(r->out, &head, &err);
+    free(line);
+    return status == CTN_OK ? EXIT_OK : file_error(&err);
 }
 
 static bool same_file(const char *a, const char *b)
@@ -56,19 +81,34 @@ static bool same_file(const char *a, const char *b)
     return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/// An input may not be a file that is written, by this process or another one.
+static int check_kept(const rollout *r, const char *input, const char *option)
+{
+    const int files = r->ranks.count > 1 ? r->ranks.count : 0;
+    for (int k = -1; k < files; k++) {
+        char *const path = k < 0 ? strdup(r->out) : trajectories_path(r->out, k);
+        if (!path) return run_error("not enough memory");
+        const bool lost = same_file(input, path);
+        if (lost) usage_error("--out: %s is the file of %s, and would be lost", path, option);
+        free(path);
+        if (lost) return EXIT_USAGE;
+    }
+    return EXIT_OK;
+}
+
 /// Opens the files of initial states and of joint forces; they say how many worlds there are if --worlds does not.
 static int open_inputs(const arguments *args, rollout *r)
 {
     static const enum option_id inputs[] = {OPT_STARTS, OPT_CONTROLS};
     const char *const start = args->value[OPT_STARTS], *const control = args->value[OPT_CONTROLS];
-    int64_t worlds = args->value[OPT_WORLDS] ? r->worlds : 0;
+    int64_t worlds = args->value[OPT_WORLDS] ? r->all : 0;
     int status = EXIT_OK;
     for (int k = 0; k < 2; k++)
-        if (args->value[inputs[k]] && same_file(args->value[inputs[k]], r->out))
-            return usage_error("--out: %s is the file of %s, and would be lost", r->out, option_name(inputs[k]));
+        if (args->value[inputs[k]] && (status = check_kept(r, args->value[inputs[k]], option_name(inputs[k]))) != EXIT_OK)
+            return status;
     if (start) status = starts_open(start, r->s.model, &worlds, &r->starts);
     if (control && status == EXIT_OK) status = controls_open(control, r->s.model, &worlds, r->steps, &r->controls);
-    if (worlds) r->worlds = (long)worlds;
+    if (worlds) r->all = (long)worlds;
     if (r->controls && r->s.scene->spread[SAMPLE_FORCE])
         return usage_error("--controls: the scene draws joint forces too, by `force` of its `sample`; leave one of them out");
     return status;
@@ -95,8 +135,8 @@ int prepare_worlds(rollout *r)
     const size_t nq = (size_t)ctn_model_nq(r->s.model), nv = (size_t)ctn_model_nv(r->s.model), hashes = (size_t)r->steps + 1,
                  numbers = (size_t)times * (quantities_width(r->s.model, r->keep) + 1) + (r->hashes ? hashes : 0);
     const size_t room = BLOCK_BYTES / (numbers * sizeof(double));
-    long block = room < 1 ? 1 : room > BLOCK_WORLDS ? BLOCK_WORLDS : (long)room;
-    r->block = (int)(block < r->worlds ? block : r->worlds);
+    const long block = room < 1 ? 1 : room > BLOCK_WORLDS ? BLOCK_WORLDS : (long)room, worlds = r->end - r->first;
+    r->block = (int)(block < worlds ? block : worlds);
     const size_t n = (size_t)r->block, t = (size_t)times;
     r->s.cfg.parameter_count = ctn_scene_parameters(r->s.scene, r->s.model, NULL);
     const size_t own = (size_t)r->s.cfg.parameter_count;
@@ -126,13 +166,15 @@ static int open_rollout(const arguments *args, rollout *r)
     int status = setup_open(args, &r->s);
     if (status != EXIT_OK) return status;
     long seed = (long)ctn_scene_seed(r->s.scene);
-    r->out = args->value[OPT_OUT], r->stride = 1, r->worlds = r->s.cfg.worlds;
+    r->out = args->value[OPT_OUT], r->stride = 1, r->all = r->s.cfg.worlds;
     r->keep = KEEP_Q | KEEP_V, r->hashes = args->value[OPT_HASH] != NULL;
     const char *const dot = r->out ? strrchr(r->out, '.') : NULL, *const keep = args->value[OPT_KEEP];
     if (!r->out) return usage_error("--out is missing: the file that the worlds go to, .h5 or .hdf5");
     if (!dot || (strcasecmp(dot, ".h5") && strcasecmp(dot, ".hdf5")))
         return usage_error("--out: a rollout ends in .h5 or .hdf5, found %s", r->out);
     if (!whole_option(args, OPT_STRIDE, 1, 1000000000, &r->stride)) return EXIT_USAGE;
+    r->path = r->ranks.count > 1 ? trajectories_path(r->out, r->ranks.rank) : strdup(r->out);
+    if (!r->path) return run_error("not enough memory");
     const char *const schedule = args->value[OPT_SCHEDULE];
     static const char *const schedules[] = {"auto", "iteration", "step"};  // as in ctn_schedule
     int by = 0;
@@ -144,13 +186,16 @@ static int open_rollout(const arguments *args, rollout *r)
     if ((status = plan_steps(args, &r->s, &r->steps)) != EXIT_OK) return status;
     r->seed = (uint64_t)seed;
     if ((status = open_inputs(args, r)) != EXIT_OK) return status;
-    r->all = r->worlds;
+    if (r->ranks.count > r->all)
+        return usage_error("--worlds: %ld worlds are too few for %d processes; let mpirun start fewer", r->all, r->ranks.count);
+    r->first = trajectories_first(r->all, r->ranks.rank, r->ranks.count);
+    r->end = trajectories_first(r->all, r->ranks.rank + 1, r->ranks.count);
     if (!ctn_scene_is_sampled(r->s.scene) && !r->starts && !args->value[OPT_QUIET])
         warning("%s has no `sample:` section: all worlds start from the same state", r->s.path);
     const int64_t points = ctn_scene_grid(r->s.scene);
-    if (r->worlds % points && !args->value[OPT_QUIET])
+    if (r->all % points && !args->value[OPT_QUIET])
         warning("the grids of %s have %lld points: %ld worlds do not end with the last of them", r->s.path, (long long)points,
-                r->worlds);
+                r->all);
     if ((status = prepare_worlds(r)) != EXIT_OK) return status;
     return open_file(args, r);
 }
@@ -163,7 +208,7 @@ void close_rollout(rollout *r)
     ctn_batch_free(r->batch);
     for (int k = 0; k < QUANTITIES; k++) free(r->states[k]);
     free(r->hash), free(r->row_hash), free(r->row_q), free(r->row_v), free(r->total), free(r->part);
-    free(r->tau), free(r->parameters), free(r->values);
+    free(r->tau), free(r->parameters), free(r->values), free(r->path);
     setup_close(&r->s);
 }
 
@@ -215,7 +260,8 @@ static int make_steps(rollout *r, int count, int k, bool *whole)
     const trajectories_head head = rollout_head(r, NULL);
     const long end = trajectories_step(&head, k);
     for (long step = trajectories_step(&head, k - 1); step < end;) {
-        if (!(*whole = !stop_asked())) return EXIT_OK;
+        ranks_share(&r->ranks, &r->own, &r->sum);
+        if (!(*whole = !stop_asked() && !r->sum.status)) return EXIT_OK;
         const long left = end - step, n = r->hash ? 1 : r->piece < left ? r->piece : left;
         const double before = wall_clock();
         int status = EXIT_OK;
@@ -223,7 +269,7 @@ static int make_steps(rollout *r, int count, int k, bool *whole)
         else ctn_batch_step(r->batch, (int)n, r->part, NULL);
         if (status != EXIT_OK) return status;
         r->piece = next_piece(r->piece, n, wall_clock() - before);
-        r->occupancy += ctn_batch_occupancy(r->batch), r->calls++;
+        r->own.occupancy += ctn_batch_occupancy(r->batch), r->own.calls++;
         for (int w = 0; w < count; w++) ctn_step_stats_add(&r->total[w], &r->part[w]);
         step += n;
         keep_hashes(r, count, step);
@@ -244,13 +290,14 @@ int make_worlds(rollout *r, int count, bool *whole)
         if (status != EXIT_OK || !*whole) return status;
         keep_states(r, count, k);
     }
-    for (int w = 0; w < count; w++) r->frozen += r->total[w].frozen != CTN_RUNNING, r->fallen += r->total[w].fallbacks > 0;
+    for (int w = 0; w < count; w++)
+        r->own.frozen += r->total[w].frozen != CTN_RUNNING, r->own.fallen += r->total[w].fallbacks > 0;
     return EXIT_OK;
 }
 
 int next_block(rollout *r, int *count)
 {
-    const long left = r->worlds - r->done;
+    const long left = r->end - r->done;
     *count = (int)(left < r->block ? left : r->block);
     return *count == r->s.cfg.worlds ? EXIT_OK : make_batch(r, *count);
 }
@@ -263,61 +310,95 @@ static int make_all(rollout *r, bool quiet)
     progress bar = progress_start(quiet);
     const double start = wall_clock();
     catch_signals();
-    while (r->done < r->worlds && status == EXIT_OK) {
+    while (r->done < r->end && status == EXIT_OK) {
         status = next_block(r, &count);
         if (status == EXIT_OK) status = make_worlds(r, count, &whole);
         if (status != EXIT_OK || !whole) break;
         if (trajectories_put(r->file, r->done, count, r->states, r->hash, r->total, &err) != CTN_OK) {
             status_error(&err, "");
             status = EXIT_RUN;
-        } else r->done += count;
-        progress_show(&bar, "world", r->done, r->worlds);
+        } else r->done += count, r->own.done += count;
+        ranks_share(&r->ranks, &r->own, &r->sum);
+        progress_show(&bar, "world", r->sum.done, r->all);
     }
-    progress_end(&bar);
-    r->wall = wall_clock() - start;
     const ctn_status closed = trajectories_close(r->file, &err);
     r->file = NULL;
     if (closed != CTN_OK && status == EXIT_OK) {
         status_error(&err, "");
         status = EXIT_RUN;
     }
-    return status;
+    r->own.interrupted = r->done < r->end && stop_asked(), r->own.ended = 1;
+    r->own.status = r->own.interrupted ? EXIT_RUN : status;
+    while (!ranks_share(&r->ranks, &r->own, &r->sum)) progress_show(&bar, "world", r->sum.done, r->all);
+    progress_end(&bar);
+    r->wall = wall_clock() - start;
+    return (int)r->sum.status;
 }
 
 static void print_rollout(const rollout *r)
 {
-    const double made = (double)(r->done - r->before.count), steps = made * (double)r->steps;
+    const tally *const t = &r->sum;
+    const double made = (double)(t->done - t->before), steps = made * (double)r->steps;
     printf("scene         %s (%s)\n", ctn_scene_name(r->s.scene), r->s.path);
-    printf("worlds        %ld of %ld, seed %llu, %d at a time on %d thread%s, engine %s\n", r->done, r->worlds,
+    printf("worlds        %ld of %ld, seed %llu, %d at a time on %d thread%s, engine %s\n", t->done, r->all,
            (unsigned long long)r->seed, r->block, r->threads, r->threads == 1 ? "" : "s", r->engine);
-    if (r->before.count) printf("resumed       after %ld worlds\n", (long)r->before.count);
+    if (r->ranks.count > 1) printf("processes     %d, of which the first wrote %s\n", r->ranks.count, r->path);
+    if (t->before) printf("resumed       after %ld worlds\n", t->before);
     printf("memory        %.3g kB a world to step it, %.3g kB for what is kept\n", r->bytes / 1000,
            (double)r->times * (double)quantities_width(r->s.model, r->keep) * sizeof(double) / 1000);
     printf("steps         %ld of %g s each, %d states kept\n", r->steps, r->s.cfg.dt, r->times);
     printf("time          %.3g s: %.4g worlds/s, %.4g steps/s\n", r->wall, made / fmax(r->wall, 1e-9),
            steps / fmax(r->wall, 1e-9));
-    if (ctn_method_is_implicit(r->s.cfg.method) && r->calls)
-        printf("lanes         %.0f %% of their iterations were of use\n", 100 * r->occupancy / (double)r->calls);
-    printf("of these      %ld with fallbacks, %ld frozen\n", r->fallen, r->frozen);
+    if (ctn_method_is_implicit(r->s.cfg.method) && t->calls)
+        printf("lanes         %.0f %% of their iterations were of use\n", 100 * t->occupancy / (double)t->calls);
+    printf("of these      %ld with fallbacks, %ld frozen\n", t->fallen, t->frozen);
     printf("file          %s\n", r->out);
+}
+
+/// What is said in the end, by rank 0 for all. Returns an exit status.
+static int report(const rollout *r, int status, bool quiet)
+{
+    const tally *const t = &r->sum;
+    if (r->ranks.rank) return t->frozen ? EXIT_RUN : status;
+    if (!quiet) print_rollout(r);
+    fflush(stdout);
+    if (t->frozen)
+        status = run_error("%ld of %ld worlds are frozen; `status` in %s says which, and why", t->frozen, t->done, r->out);
+    if (t->interrupted) status = run_error("interrupted after %ld of %ld worlds; the file has these", t->done, r->all);
+    return status;
+}
+
+/// Opens and makes what is this rank's, `who` in messages.
+static int share_rollout(const arguments *args, rollout *r, const char *who)
+{
+    int status = EXIT_OK;
+    if (r->ranks.rank) messages_from(who);
+    for (int turn = 0; turn < 2 && status == EXIT_OK; turn++) {  // rank 0 first: what is wrong for all is said once
+        if (turn == (r->ranks.rank > 0)) status = open_rollout(args, r);
+        status = ranks_worst(&r->ranks, status);
+    }
+    if (status != EXIT_OK) return status;
+    if (r->ranks.count > 1 && !r->ranks.rank) status = join_files(args, r);
+    status = ranks_worst(&r->ranks, status);
+    if (status != EXIT_OK) return status;
+    messages_from(r->ranks.count > 1 ? who : NULL);
+    status = make_all(r, args->value[OPT_QUIET] != NULL);
+    if (!r->ranks.rank) messages_from(NULL);
+    return report(r, status, args->value[OPT_QUIET] != NULL);
 }
 
 static int rollout_main(const arguments *args)
 {
     rollout r = {0};
-    const bool quiet = args->value[OPT_QUIET] != NULL;
+    arguments own = *args;
+    char who[32];
     signal(SIGXFSZ, SIG_IGN);  // a file at its size limit is then an error of writing like others
-    int status = open_rollout(args, &r);
-    if (status == EXIT_OK) {
-        status = make_all(&r, quiet);
-        if (!quiet) print_rollout(&r);
-        fflush(stdout);
-        if (r.frozen)
-            status = run_error("%ld of %ld worlds are frozen; `status` in %s says which, and why", r.frozen, r.done, r.out);
-        if (r.done < r.worlds && stop_asked())
-            status = run_error("interrupted after %ld of %ld worlds; the file has these", r.done, r.worlds);
-    }
+    int status = ranks_open(&r.ranks);
+    if (r.ranks.rank) own.value[OPT_QUIET] = "";
+    snprintf(who, sizeof who, "rank %d", r.ranks.rank);
+    if (status == EXIT_OK) status = share_rollout(&own, &r, who);
     close_rollout(&r);
+    ranks_close(&r.ranks);
     return status;
 }
 
@@ -332,7 +413,8 @@ const command command_rollout = {
              "initial states and joint forces from files instead. The file that it writes has arrays\n"
              "[world][time][...]; docs/rollouts.md says how to read it.\n"
              "Ctrl-C ends the run in good order: the file keeps the worlds that are done, even of a run that is\n"
-             "killed, and --resume makes the others.\n"
+             "killed, and --resume makes the others. Processes that mpirun starts (of catena-mpi) share the\n"
+             "worlds, each with a file of its own, and the file given shows them as one.\n"
              "Exit status: 0 success; 1 a world froze, the run was interrupted, or the file could not be\n"
              "written; 2 bad usage or a bad scene.\n",
     .takes = TAKES_METHOD | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_STRIDE) | TAKES(OPT_SEED) | TAKES(OPT_KEEP) |

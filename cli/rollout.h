@@ -3,6 +3,7 @@
 #define CATENA_CLI_ROLLOUT_H
 
 #include "cli/controls.h"
+#include "cli/ranks.h"
 #include "cli/setup.h"
 #include "cli/starts.h"
 #include "sim/trajectories.h"
@@ -10,16 +11,19 @@
 typedef struct rollout {
     setup s;
     uint64_t seed;
-    long worlds, steps, stride;
-    long all;  // worlds of the whole rollout: draws depend on it
+    long all;         // worlds of the whole rollout: draws depend on it
+    long first, end;  // those that are made here: first .. end - 1
+    long steps, stride;
     unsigned keep;
     bool hashes;
     const char *out;
+    char *path;          // where the worlds made here go: `out`, or a file of this rank's own
     starts *starts;      // NULL: none
     controls *controls;  // NULL: none
     trajectories *file;
-    trajectories_done before;  // worlds that the file had already
-    long done, frozen, fallen;
+    long done;           // the next world
+    ranks ranks;         // the processes that make the others
+    tally own, sum;      // what is done here, and by all
     int times, block;    // states of a world; worlds at a time
     int threads;         // that step a block
     const char *engine;  // likewise
@@ -32,9 +36,8 @@ typedef struct rollout {
     double *values;                // [block][parameters]
     ctn_step_stats *total, *part;  // [block]
     long piece;                    // steps at a time
-    double wall, occupancy;        // s; of the lanes, summed over `calls`
+    double wall;                   // s
     double bytes;                  // of a world in memory
-    long calls;
 } rollout;
 
 /// Makes room for the worlds that `s` to `hashes` describe, and the batch for them. Returns an exit status; close_rollout is due
@@ -48,7 +51,8 @@ trajectories_head rollout_head(const rollout *r, const char *command);
 /// Worlds of the next block: r->done .. + *count - 1. Returns an exit status.
 int next_block(rollout *r, int *count);
 
-/// Makes them from beginning to end; `whole` becomes false if a signal comes in between. Returns an exit status.
+/// Makes them from beginning to end; `whole` becomes false if a signal comes in between, or another process fails. Returns an exit
+/// status.
 int make_worlds(rollout *r, int count, bool *whole);
 
 #endif

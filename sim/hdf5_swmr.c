@@ -121,3 +121,17 @@ bool swmr_close(swmr_file *f)
     f->id = -1;
     return ok;
 }
+
+bool swmr_rename(swmr_file *f, const char *path)
+{
+    swmr_file there;
+    if (!swmr_prepare(&there, path)) return failed(f, "not enough memory");
+    bool ok = access(path, F_OK) || open_locked(&there, 0);
+    if (!ok) failed(f, there.errors.reason);
+    else if (rename(f->path, path)) ok = failed(f, strerror(errno));
+    if (!ok) remove(f->path);
+    char *const name = f->path;
+    f->path = there.path, there.path = name;  // errors are about `path`
+    swmr_free(&there);
+    return ok;
+}

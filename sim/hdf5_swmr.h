@@ -53,4 +53,8 @@ bool swmr_flush(swmr_file *f);
 /// Closes it, after all objects in it; false if that lost something. Not open: true.
 bool swmr_close(swmr_file *f);
 
+/// Calls it `path` after swmr_close, and replaces a file of that name; if another program has that one open, which is an error, the
+/// file is removed.
+bool swmr_rename(swmr_file *f, const char *path);
+
 #endif

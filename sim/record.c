@@ -199,6 +199,7 @@ void record_head_rollout(record_head *head, const trajectories_head *about)
     if (about->hashes) note_text(head, "hash", HASH_NAME);
     if (about->starts) note_text(head, "starts", about->starts);
     if (about->controls) note_text(head, "controls", about->controls);
+    if (about->ranks > 1) note_number(head, "rank", about->rank, true), note_number(head, "ranks", about->ranks, true);
 }
 
 void record_head_recording(record_head *head, const ctn_scene *scene, ctn_batch *batch, const ctn_record_config *cfg)

@@ -161,7 +161,7 @@ void recorded_close(recorded *r)
 
 ctn_status recorded_compare(recorded *r, const record_head *head, ctn_error *err)
 {
-    static const char *const apart[] = {"started", "command", "engine", "catena_version", NULL};
+    static const char *const apart[] = {"started", "command", "engine", "catena_version", "rank", "ranks", NULL};
     char before[300];
     snprintf(before, sizeof before, "%.250s: cannot be replayed: ", r->path);
     return compare_head(r->file, head, apart, before, err);

@@ -1,4 +1,4 @@
-/// The file of `catena rollout`. It survives its writer (sim/hdf5_swmr.h): worlds go to the operating system first, and only then
+/// The files of `catena rollout`. They survive its writer (sim/hdf5_swmr.h): worlds go to the operating system first, and only then
 /// their entries of `status`, so that these never promise too much.
 #include "sim/trajectories.h"
 
@@ -49,6 +49,7 @@ struct trajectories {
     array arrays[ARRAYS];  // the quantities first
     int narray, kept;
     array *totals, *status, *hash;  // hash NULL: not asked for
+    int64_t first, end;             // the worlds that it gets
 };
 
 int64_t trajectories_step(const trajectories_head *head, int k)
@@ -99,6 +100,17 @@ static void describe(trajectories *t, const trajectories_head *head)
                              .rank = 1, .dims = {worlds}, .type = H5T_STD_I32LE, .memory = H5T_NATIVE_INT, .fill = &not_run});
 }
 
+/// Makes an array, laid out as `list` says, which can grow to `most` (NULL: not at all).
+static bool create_as(hid_t file, array *a, hid_t list, const hsize_t *most)
+{
+    const hid_t links = H5Pcreate(H5P_LINK_CREATE), space = H5Screate_simple(a->rank, a->dims, most);
+    if (a->fill) H5Pset_fill_value(list, a->memory, a->fill);
+    H5Pset_create_intermediate_group(links, 1);
+    a->id = H5Dcreate2(file, a->name, a->type, space, links, list, H5P_DEFAULT);
+    H5Sclose(space), H5Pclose(links);
+    return a->id >= 0 && put_text_attribute(a->id, "unit", a->unit) && put_text_attribute(a->id, "about", a->about);
+}
+
 /// Makes an array whose chunks hold some whole worlds, at most `block` of them, or parts of one.
 static bool create_array(hid_t file, array *a, int block)
 {
@@ -110,17 +122,14 @@ static bool create_array(hid_t file, array *a, int block)
         most[d] = a->dims[d];
         a->chunk *= chunk[d] ? chunk[d] : 1;
     }
-    const hid_t list = H5Pcreate(H5P_DATASET_CREATE), links = H5Pcreate(H5P_LINK_CREATE);
+    const hid_t list = H5Pcreate(H5P_DATASET_CREATE);
     if (a->row) {                 // else there is nothing in it
         most[0] = H5S_UNLIMITED;  // of several kinds of index, arrays that may grow get the one for SWMR
         H5Pset_chunk(list, a->rank, chunk), H5Pset_shuffle(list), H5Pset_deflate(list, 1);
     }
-    if (a->fill) H5Pset_fill_value(list, a->memory, a->fill);
-    H5Pset_create_intermediate_group(links, 1);
-    const hid_t space = H5Screate_simple(a->rank, a->dims, most);
-    a->id = H5Dcreate2(file, a->name, a->type, space, links, list, H5P_DEFAULT);
-    H5Sclose(space), H5Pclose(list), H5Pclose(links);
-    return a->id >= 0 && put_text_attribute(a->id, "unit", a->unit) && put_text_attribute(a->id, "about", a->about);
+    const bool ok = create_as(file, a, list, most);
+    H5Pclose(list);
+    return ok;
 }
 
 /// Opens an array that is there, of the same shape.
@@ -186,6 +195,7 @@ static trajectories *prepare(const char *path, const trajectories_head *head, ct
     trajectories *const t = calloc(1, sizeof *t);
     if (t && swmr_prepare(&t->to, path)) {
         describe(t, head);
+        t->first = head->first, t->end = head->end;
         return t;
     }
     free(t);
@@ -226,6 +236,116 @@ ctn_status trajectories_close(trajectories *t, ctn_error *err)
     return status;
 }
 
+// ---- a file over those of several processes
+
+int64_t trajectories_first(int64_t worlds, int rank, int ranks) { return worlds * rank / ranks; }
+
+char *trajectories_path(const char *path, int rank)
+{
+    const size_t size = strlen(path) + 16;
+    const char *const dot = strrchr(path, '.');
+    char *const own = malloc(size);
+    if (own) snprintf(own, size, "%.*s.%d%s", (int)(dot - path), path, rank, dot);
+    return own;
+}
+
+/// That file's name as HDF5 takes it for the source of virtual datasets: sought in the folder of the file that has them; % is %%.
+static char *source_name(const char *path, int rank)
+{
+    char *const own = trajectories_path(path, rank), *const name = own ? malloc(2 * strlen(own) + 1) : NULL;
+    if (name) {
+        const char *const slash = strrchr(own, '/');
+        char *to = name;
+        for (const char *from = slash ? slash + 1 : own; *from; from++) {
+            if (*from == '%') *to++ = '%';
+            *to++ = *from;
+        }
+        *to = 0;
+    }
+    free(own);
+    return name;
+}
+
+/// Makes an array whose worlds are those of the ranks' files.
+static bool join_array(hid_t file, array *a, const char *path, int ranks)
+{
+    const hid_t list = H5Pcreate(H5P_DATASET_CREATE), part = H5Screate_simple(a->rank, a->dims, NULL);
+    hsize_t start[MOST_RANK] = {0}, block[MOST_RANK];
+    memcpy(block, a->dims, sizeof block);
+    bool ok = true;
+    for (int k = 0; k < ranks && a->row && ok; k++) {
+        char *const name = source_name(path, k);
+        start[0] = (hsize_t)trajectories_first((int64_t)a->dims[0], k, ranks);
+        block[0] = (hsize_t)trajectories_first((int64_t)a->dims[0], k + 1, ranks) - start[0];
+        ok = name && H5Sselect_hyperslab(part, H5S_SELECT_SET, start, NULL, block, NULL) >= 0 &&
+             H5Pset_virtual(list, part, name, a->name, part) >= 0;
+        free(name);
+    }
+    ok = ok && create_as(file, a, list, NULL);
+    H5Sclose(part), H5Pclose(list);
+    return ok;
+}
+
+static bool join_all(trajectories *t, const trajectories_head *head, const char *path)
+{
+    record_head about;
+    trajectories_head all = *head;
+    all.ranks = 0;  // what it says about itself is what a file of all worlds says
+    record_head_rollout(&about, &all);
+    const size_t times = (size_t)head->times * sizeof(double), sources = (size_t)head->ranks * ARRAYS * (strlen(path) + 256);
+    bool ok = swmr_create(&t->to, head_size(&about) + times + sources) && put_head(t->to.id, &about) && put_times(t->to.id, head);
+    for (int k = 0; k < t->narray && ok; k++) ok = join_array(t->to.id, &t->arrays[k], path, head->ranks);
+    return ok && swmr_flush(&t->to);
+}
+
+ctn_status trajectories_join(const char *path, const trajectories_head *head, ctn_error *err)
+{
+    const size_t size = strlen(path) + sizeof ".new";
+    char *const made = malloc(size);  // becomes `path` when it is whole
+    if (made) snprintf(made, size, "%s.new", path);
+    trajectories *const t = made ? prepare(made, head, err) : NULL;
+    ctn_status status = CTN_OK;
+    if (!t) status = fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
+    else {
+        swmr_call(&t->to);
+        const bool joined = join_all(t, head, path), closed = close_all(t), whole = joined && closed;
+        if (!whole) remove(made);
+        status = swmr_end_call(&t->to, whole && swmr_rename(&t->to, path), err);
+        swmr_free(&t->to), free(t);
+    }
+    free(made);
+    return status;
+}
+
+/// From how many files the worlds of a file come; 0: they are in it.
+static int joined_files(hid_t file)
+{
+    size_t count = 0;
+    const hid_t set = H5Lexists(file, "status", H5P_DEFAULT) > 0 ? H5Dopen2(file, "status", H5P_DEFAULT) : -1;
+    if (set < 0) return 0;
+    const hid_t list = H5Dget_create_plist(set);
+    if (H5Pget_layout(list) == H5D_VIRTUAL) H5Pget_virtual_count(list, &count);
+    H5Pclose(list), H5Dclose(set);
+    return (int)count;
+}
+
+ctn_status trajectories_check_joined(const char *path, ctn_error *err)
+{
+    ctn_status status = CTN_OK;
+    hdf5_errors errors;
+    hdf5_quiet(&errors);
+    const hid_t file = open_to_read(path);
+    if (file < 0) status = fail(err, CTN_IO, "%s: cannot be resumed: %s; start anew without --resume", path, errors.reason);
+    else if (!joined_files(file))
+        status = fail(err, CTN_BAD_ARGUMENT,
+                      "%s: cannot be resumed by several processes: it has the worlds of one; resume it without mpirun, or start "
+                      "anew without --resume",
+                      path);
+    if (file >= 0) H5Fclose(file);
+    hdf5_loud(&errors);
+    return status;
+}
+
 // ---- going on with a file
 
 /// Nothing is written before it is known that the file is that of this rollout.
@@ -240,19 +360,23 @@ static ctn_status check_file(trajectories *t, const trajectories_head *head, ctn
     const hid_t file = open_to_read(t->to.path);
     hdf5_loud(&t->to.errors);
     if (file < 0) return fail(err, CTN_IO, "%s%s; start anew without --resume", before, t->to.errors.reason);
-    const ctn_status status = compare_head(file, &about, apart, before, err);
+    const int ranks = joined_files(file);
+    const ctn_status status =
+        ranks ? fail(err, CTN_BAD_ARGUMENT, "%sits worlds are in the files of %d processes; resume it by mpirun -n %d", before,
+                     ranks, ranks)
+              : compare_head(file, &about, apart, before, err);
     H5Fclose(file);
     return status;
 }
 
-/// The worlds that are done are the first ones: they are made in order.
+/// The worlds that are done are the first of the file's: they are made in order.
 static bool count_done(trajectories *t, trajectories_done *done)
 {
-    const size_t worlds = (size_t)t->status->dims[0];
+    const size_t worlds = (size_t)(t->end - t->first);
     int *const status = malloc(worlds * sizeof *status);
     long *const fallbacks = malloc(worlds * sizeof *fallbacks);
-    const bool ok = status && fallbacks && H5Dread(t->status->id, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, status) >= 0 &&
-                    H5Dread(t->totals[FALLBACKS].id, H5T_NATIVE_LONG, H5S_ALL, H5S_ALL, H5P_DEFAULT, fallbacks) >= 0;
+    const bool ok = status && fallbacks && get_rows(t->status->id, H5T_NATIVE_INT, t->first, (int64_t)worlds, status) &&
+                    get_rows(t->totals[FALLBACKS].id, H5T_NATIVE_LONG, t->first, (int64_t)worlds, fallbacks);
     *done = (trajectories_done){0};
     for (size_t w = 0; w < worlds && ok && status[w] >= 0; w++)
         done->count++, done->frozen += status[w] != CTN_RUNNING, done->fallen += fallbacks[w] > 0;

@@ -17,6 +17,8 @@ typedef struct trajectories_head {
     const char *starts, *controls;  // files of their initial states and of the forces on them, NULL: none
     uint64_t seed;
     int64_t worlds, steps, stride;
+    int64_t first, end;      // the worlds that go into this file: first .. end - 1; it has room for all
+    int rank, ranks;         // of the processes that share the worlds, the one that writes it; ranks <= 1: one makes all
     unsigned keep;           // quantities of each state
     const quantities *kept;  // the same, with their shapes
     bool hashes;             // of every step
@@ -30,13 +32,13 @@ int64_t trajectories_step(const trajectories_head *head, int k);
 /// Makes the file anew. NULL on error: CTN_IO with its name, CTN_NO_MEMORY.
 trajectories *trajectories_create(const char *path, const trajectories_head *head, ctn_error *err);
 
-/// The worlds that a file has: 0 .. count - 1, of these frozen, and with fallbacks.
+/// The worlds that a file has: head->first and those after it, of these frozen, and with fallbacks.
 typedef struct trajectories_done {
     int64_t count, frozen, fallen;
 } trajectories_done;
 
 /// Opens a file that trajectories_create made, to go on after `done`, whatever has become of its writer. NULL on error:
-/// CTN_BAD_ARGUMENT if it was made with another head, by what differs; CTN_IO, CTN_NO_MEMORY.
+/// CTN_BAD_ARGUMENT if it was made with another head, by what differs, or by trajectories_join; CTN_IO, CTN_NO_MEMORY.
 trajectories *trajectories_resume(const char *path, const trajectories_head *head, trajectories_done *done, ctn_error *err);
 
 /// Writes `count` worlds from `first` on: states [quantities][count][times][width], hash [count][steps + 1] (NULL: not asked for),
@@ -46,5 +48,19 @@ ctn_status trajectories_put(trajectories *t, int64_t first, int count, double *c
 
 /// Frees it, also on error. NULL is allowed.
 ctn_status trajectories_close(trajectories *t, ctn_error *err);
+
+// A rollout of several processes: rank r of `ranks` makes worlds trajectories_first(worlds, r, ranks) up to those of rank r + 1.
+
+int64_t trajectories_first(int64_t worlds, int rank, int ranks);
+
+/// The file of one rank, "chains.2.h5" for "chains.h5"; to be freed. NULL: no memory.
+char *trajectories_path(const char *path, int rank);
+
+/// Makes the file that shows the worlds of all ranks of `head` as one, by virtual datasets over their files in the same folder,
+/// which need not be there yet. A file of this name is replaced, whole. CTN_IO, CTN_NO_MEMORY.
+ctn_status trajectories_join(const char *path, const trajectories_head *head, ctn_error *err);
+
+/// CTN_BAD_ARGUMENT if the file at `path` has worlds of its own, which trajectories_join would take away; CTN_IO if it is no HDF5.
+ctn_status trajectories_check_joined(const char *path, ctn_error *err);
 
 #endif

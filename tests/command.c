@@ -81,15 +81,19 @@ static void redirect(const char *path, int flags, int to)
 pid_t catena_start(const char *const *args)
 {
     const char *words[MOST] = {CATENA_BINARY};
-    int n = 1;
-    while (*args && n < MOST - 1) words[n++] = *args++;
+    for (int n = 1; *args && n < MOST - 1;) words[n++] = *args++;
+    return program_start(words);
+}
+
+pid_t program_start(const char *const *words)
+{
     const pid_t pid = fork();
     ck_assert_int_ge(pid, 0);
     if (pid) return pid;
     redirect(access("in", R_OK) ? "/dev/null" : "in", O_RDONLY, 0);
     redirect("out", O_WRONLY | O_CREAT | O_TRUNC, 1);
     redirect("err", O_WRONLY | O_CREAT | O_TRUNC, 2);
-    execv(CATENA_BINARY, (char **)words);
+    execv(words[0], (char **)words);
     _exit(127);
 }
 

@@ -22,6 +22,9 @@ void outcome_free(outcome *o);
 pid_t catena_start(const char *const *args);
 outcome catena_wait(pid_t pid);
 
+/// Starts another program in the same way: its path, its arguments, NULL.
+pid_t program_start(const char *const *words);
+
 /// Runs it, expects exit status `status` and one JSON object on standard output; to be freed.
 cJSON *catena_json(int status, const char *first, ...) __attribute__((sentinel));
 

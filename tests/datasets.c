@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,6 +52,24 @@ void *raw(const char *path, const char *name, size_t *size)
     void *const data = read_all(file, name, -1, &n, size);
     H5Fclose(file);
     return data;
+}
+
+size_t worlds_done(const char *file)
+{
+    size_t n, done = 0;
+    double *const status = numbers(file, "status", &n);
+    for (size_t w = 0; w < n; w++) done += status[w] >= 0;
+    free(status);
+    return done;
+}
+
+void wait_for_worlds(const char *file, size_t worlds, pid_t pid)
+{
+    siginfo_t ended = {0};  // si_pid stays 0 while it runs
+    while (access(file, R_OK) || worlds_done(file) <= worlds) {
+        ck_assert_msg(!waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG | WNOWAIT) && !ended.si_pid, "ended too soon");
+        nanosleep(&(struct timespec){0, 2000000}, NULL);
+    }
 }
 
 bool has_dataset(const char *path, const char *name)

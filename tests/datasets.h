@@ -5,6 +5,7 @@
 #include <hdf5.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /// The numbers of a dataset, to be freed; `count` (may be NULL) receives how many there are. The file may be one that is being
 /// written, or whose writer was killed.
@@ -12,6 +13,10 @@ double *numbers(const char *path, const char *name, size_t *count);
 
 /// Its bytes as they are in the file.
 void *raw(const char *path, const char *name, size_t *size);
+
+/// Worlds that the file of a rollout says are done; and waits until those are more than `worlds`, while `pid` writes it.
+size_t worlds_done(const char *file);
+void wait_for_worlds(const char *file, size_t worlds, pid_t pid);
 
 bool has_dataset(const char *path, const char *name);
 

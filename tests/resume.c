@@ -52,25 +52,6 @@ static void expect(int status, const char *says, const char *file, const char *c
     outcome_free(&o);
 }
 
-/// Worlds that a file says are done.
-static size_t worlds_done(const char *file)
-{
-    size_t n, done = 0;
-    double *const status = numbers(file, "status", &n);
-    for (size_t w = 0; w < n; w++) done += status[w] >= 0;
-    free(status);
-    return done;
-}
-
-/// Waits until the file that `pid` writes has more than `worlds`.
-static void wait_for_worlds(const char *file, size_t worlds, pid_t pid)
-{
-    while (access(file, R_OK) || worlds_done(file) <= worlds) {
-        ck_assert_msg(!kill(pid, 0), "ended too soon");
-        nanosleep(&(struct timespec){0, 2000000}, NULL);
-    }
-}
-
 #define MANY "--worlds", "30000", "--steps", "30", "--stride", "10", "--hash", "--keep", "q,v,energy,pose"
 
 /// Killed at any time, the file has the worlds that it says, and a run that goes on ends with the bits of one that was let alone.

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char scene_text[] =
     "catena: 1\n"
@@ -232,6 +233,23 @@ START_TEST(mistakes_are_named)
 }
 END_TEST
 
+/// Processes started by mpirun would all write the same file: `catena` does not let them.
+START_TEST(started_by_mpirun)
+{
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+    const char *const args[] = {"rollout", "scene.yaml", "--steps", "1", "--worlds", "2", "--out", "m.h5", "--quiet", NULL};
+    for (int k = 0; k < 4; k++) {
+        setenv(sizes[k % 2], k < 2 ? "2" : "1", 1);
+        outcome o = catena_wait(catena_start(args));
+        unsetenv(sizes[k % 2]);
+        ck_assert_int_eq(o.status, k < 2 ? 2 : 0);
+        ck_assert_int_eq(access("m.h5", F_OK), k < 2 ? -1 : 0);
+        ck_assert_msg(k >= 2 || (strstr(o.err, "error: built without MPI; ") && strstr(o.err, sizes[k])), "%s", o.err);
+        outcome_free(&o);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("rollout");
@@ -244,6 +262,7 @@ int main(void)
     tcase_add_test(c, interrupted);
     tcase_add_test(c, frozen);
     tcase_add_loop_test(c, mistakes_are_named, 0, MISTAKES);
+    tcase_add_test(c, started_by_mpirun);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);
