@@ -174,7 +174,18 @@ END_TEST
 
 // ---- kills, signals, failures
 
-/// Waits until those who wrote the files of two ranks are gone: they notice by themselves that mpirun is.
+/// Kills mpirun and the ranks, which would go on until they notice that it is gone.
+static void kill_all(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    char *const children = slurp(path, NULL), *at = children, *end;
+    for (long child; (child = strtol(at, &end, 10)) > 0; at = end) kill((pid_t)child, SIGKILL);
+    kill(pid, SIGKILL);
+    free(children);
+}
+
+/// Waits until those who wrote the files of two ranks are gone.
 static void wait_for_locks(void)
 {
     static const char *const files[] = {"r.0.h5", "r.1.h5"};
@@ -195,7 +206,7 @@ START_TEST(killed)
     expect(0, "", 0, "whole.h5", whole);
     const pid_t pid = start(2, "r.h5", resumed);
     wait_for_worlds("r.h5", 0, pid);
-    kill(pid, SIGKILL);
+    kill_all(pid);
     outcome o = catena_wait(pid);
     ck_assert_int_eq(o.status, 128 + SIGKILL);
     outcome_free(&o);
