@@ -33,12 +33,12 @@ typedef struct {
 
 #define MOST 1.7976931348623157e308
 static const kind kinds[] = {
-    [CTN_GRAVITY] = {"gravity", -MOST, MOST},
+    [CTN_GRAVITY] = {.name = "gravity", .least = -MOST, .most = MOST},
     [CTN_MASS_SCALE] = {"mass_scale", 0, MOST, .above = true},
     [CTN_ARMATURE] = {"armature", 0, MOST, .ball = true, .flags = BODY_ARMATURE},
     [CTN_DAMPING] = {"damping", 0, MOST, .ball = true, .free = true, .flags = BODY_PASSIVE},
     [CTN_STIFFNESS] = {"stiffness", 0, MOST, .ball = true, .flags = BODY_PASSIVE | BODY_SPRING},
-    [CTN_REST] = {"rest", -MOST, MOST},
+    [CTN_REST] = {.name = "rest", .least = -MOST, .most = MOST},
     [CTN_LIMIT_LOWER] = {"limit_lower", -INFINITY, MOST, .flags = BODY_PASSIVE | BODY_SPRING},
     [CTN_LIMIT_UPPER] = {"limit_upper", -MOST, INFINITY, .ball = true, .flags = BODY_PASSIVE | BODY_SPRING},
     [CTN_LIMIT_STIFFNESS] = {"limit_stiffness", 0, MOST, .ball = true},
