@@ -165,7 +165,7 @@ static int compare_grids(const void *a, const void *b)
 static bool number_grids(source *s, const node *n, scene_spread *const spread[SAMPLES], int64_t *points)
 {
     const int64_t most = (int64_t)1 << 53;
-    const scene_link *const links = s->r->scene->links + s->first_link;
+    const scene_link *const links = s->r->scene->links;  // NULL where there are none
     grid *grids = NULL;
     size_t count = 0;
     for (int pass = 0; pass < 2; pass++) {  // counts them, then notes them
@@ -173,7 +173,9 @@ static bool number_grids(source *s, const node *n, scene_spread *const spread[SA
         for (int k = 0; k < SAMPLES; k++)
             for (int l = 0; spread[k] && l < slots(s, (sample_of)k); l++) {
                 if (spread[k][l].kind != SPREAD_GRID) continue;
-                if (grids) grids[count] = (grid){&spread[k][l], k < SAMPLE_PARAMETER ? joint_nv(links[l].joint.type) : 1};
+                if (grids)
+                    grids[count] =
+                        (grid){&spread[k][l], k < SAMPLE_PARAMETER ? joint_nv(links[s->first_link + l].joint.type) : 1};
                 count++;
             }
         if (!count) return true;
