@@ -13,7 +13,7 @@ typedef struct ranks {
 /// How far a process is, or all together.
 typedef struct tally {
     long done, before, frozen, fallen;  // worlds, `before` of them out of the file
-    double occupancy;                   // of the lanes, summed over `calls`
+    double occupancy;                   // of the lanes, summed over `calls` in which they iterated
     long calls;
     long status;       // the worst exit status of those that have failed
     long interrupted;  // how many were asked to stop

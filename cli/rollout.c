@@ -146,7 +146,8 @@ int prepare_worlds(rollout *r)
     r->s.cfg.parameters = r->parameters;
     const int status = make_batch(r, r->block);
     if (status != EXIT_OK) return status;
-    r->tau = malloc(n * nv * sizeof *r->tau + 1), r->row_q = malloc(n * nq * sizeof *r->row_q + 1), r->row_v = malloc(n * nv * sizeof *r->row_v + 1);
+    r->tau = malloc(n * nv * sizeof *r->tau + 1), r->row_q = malloc(n * nq * sizeof *r->row_q + 1),
+    r->row_v = malloc(n * nv * sizeof *r->row_v + 1);
     r->total = malloc(n * sizeof *r->total), r->part = malloc(n * sizeof *r->part);
     bool ok = r->row_q && r->row_v && r->tau && r->total && r->part;
     for (int k = 0; k < r->now.count && ok; k++)
@@ -237,7 +238,8 @@ static void keep_hashes(rollout *r, int count, long step)
 static int start_worlds(rollout *r, int count)
 {
     ctn_error err;
-    const size_t nq = (size_t)ctn_model_nq(r->s.model), nv = (size_t)ctn_model_nv(r->s.model), own = (size_t)r->s.cfg.parameter_count;
+    const size_t nq = (size_t)ctn_model_nq(r->s.model), nv = (size_t)ctn_model_nv(r->s.model),
+                 own = (size_t)r->s.cfg.parameter_count;
     bool forced = false;
     for (int w = 0; w < count; w++) {
         const size_t row = (size_t)w;
@@ -269,7 +271,8 @@ static int make_steps(rollout *r, int count, int k, bool *whole)
         else ctn_batch_step(r->batch, (int)n, r->part, NULL);
         if (status != EXIT_OK) return status;
         r->piece = next_piece(r->piece, n, wall_clock() - before);
-        r->own.occupancy += ctn_batch_occupancy(r->batch), r->own.calls++;
+        const double occupancy = ctn_batch_occupancy(r->batch);
+        if (isfinite(occupancy)) r->own.occupancy += occupancy, r->own.calls++;
         for (int w = 0; w < count; w++) ctn_step_stats_add(&r->total[w], &r->part[w]);
         step += n;
         keep_hashes(r, count, step);
@@ -349,8 +352,7 @@ static void print_rollout(const rollout *r)
     printf("steps         %ld of %g s each, %d states kept\n", r->steps, r->s.cfg.dt, r->times);
     printf("time          %.3g s: %.4g worlds/s, %.4g steps/s\n", r->wall, made / fmax(r->wall, 1e-9),
            steps / fmax(r->wall, 1e-9));
-    if (ctn_method_is_implicit(r->s.cfg.method) && t->calls)
-        printf("lanes         %.0f %% of their iterations were of use\n", 100 * t->occupancy / (double)t->calls);
+    if (t->calls) printf("lanes         %.0f %% of their iterations were of use\n", 100 * t->occupancy / (double)t->calls);
     printf("of these      %ld with fallbacks, %ld frozen\n", t->fallen, t->frozen);
     printf("file          %s\n", r->out);
 }
@@ -418,8 +420,8 @@ const command command_rollout = {
              "Exit status: 0 success; 1 a world froze, the run was interrupted, or the file could not be\n"
              "written; 2 bad usage or a bad scene.\n",
     .takes = TAKES_METHOD | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_STRIDE) | TAKES(OPT_SEED) | TAKES(OPT_KEEP) |
-             TAKES(OPT_SCHEDULE) | TAKES(OPT_STARTS) | TAKES(OPT_CONTROLS) |
-             TAKES(OPT_HASH) | TAKES(OPT_RESUME) | TAKES(OPT_OUT) | TAKES(OPT_QUIET),
+             TAKES(OPT_SCHEDULE) | TAKES(OPT_STARTS) | TAKES(OPT_CONTROLS) | TAKES(OPT_HASH) | TAKES(OPT_RESUME) |
+             TAKES(OPT_OUT) | TAKES(OPT_QUIET),
     .out = "the file: .h5 or .hdf5",
     .examples = "  catena rollout scenes/chain10-sampled.yaml --worlds 1000 --out chains.h5\n"
                 "  catena rollout scenes/chain10-sampled.yaml --worlds 1000 --stride 10 --seed 7 --out chains.h5\n"

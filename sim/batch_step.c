@@ -199,5 +199,5 @@ double ctn_batch_occupancy(const ctn_batch *batch)
 {
     double passes = 0, used = 0;
     for (int t = 0; t < batch->cfg.threads; t++) passes += batch->use[t].passes, used += batch->use[t].used;
-    return passes > 0 ? used / passes : 1;
+    return passes > 0 ? used / passes : NAN;
 }

@@ -167,7 +167,7 @@ typedef struct ctn_run {
 CTN_API ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *stats, ctn_error *err);
 
 /// How much of the work of the last call was of use, 0 to 1: worlds are solved some at a time side by side (4 with avx2), and where one is
-/// done before the others its place is idle. 1 if there was nothing to iterate.
+/// done before the others its place is idle. NaN if nothing was iterated, and on a GPU, where it is not measured.
 CTN_API double ctn_batch_occupancy(const ctn_batch *batch);
 
 /// Advances every world by `steps` >= 0 steps of dt. stats [worlds] may be NULL. Returns CTN_OK, CTN_NOT_CONVERGED if a world needed

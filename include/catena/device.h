@@ -1,6 +1,6 @@
 /// Batches on a GPU (`engine` "cuda" in their configuration): states and forces in its memory, for programs that work on the same GPU and
 /// need not copy them to the CPU and back. All other calls of catena/batch.h work as ever, and copy; ctn_batch_dense is not available, and
-/// ctn_batch_occupancy is 1. Where a call that returns nothing fails on the GPU, it writes NaN, and the next one that returns a status
+/// ctn_batch_occupancy is NaN. Where a call that returns nothing fails on the GPU, it writes NaN, and the next one that returns a status
 /// says why.
 ///
 /// The GPU is the one that is the calling thread's current device when the batch is made; it must be so in later calls. Pointers here are into the device's memory. Arrays are row-major with a row for each world, as on the CPU, of doubles. Every call is
