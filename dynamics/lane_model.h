@@ -16,10 +16,8 @@ struct lane_model {
     const ctn_frame *frames;  // [nlink]
     const int *dof_adr;       // [nv]
     bool in_order, passive;
-    real dt;                  // s, of a step
-    real gravity[3];          // m/s^2
-    real mass;                // kg, of all links
-    real fixed_moment[3];     // kg m, of the links fixed to the world
+    real dt;  // s, of a step
+    WORLD_CONSTANTS(real)
 };
 
 #endif

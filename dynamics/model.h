@@ -76,18 +76,29 @@ enum {
 
 /// What may differ from world to world (catena/parameters.h), as numbers of the type `number`: double here, a lane in lane_model.h.
 #define BODY_CONSTANTS(number)                                                                                                   \
-    number mass;              /* kg */                                                                                           \
-    number subtree_mass;      /* kg, of the body and all that hang on it */                                                      \
-    number h[3];              /* first moment of mass, kg m */                                                                   \
-    number S[6];              /* second moment of mass about the origin, kg m^2: xx yy zz xy xz yz */                            \
-    number I[6];              /* rotational inertia about the origin, kg m^2: xx yy zz xy xz yz */                               \
-    number armature;          /* kg m^2 or kg */                                                                                 \
-    number damping[3];        /* N m s/rad or N s/m */                                                                           \
-    number stiffness;         /* N m/rad or N/m */                                                                               \
-    number rest[4];           /* rad or m; ball: quaternion */                                                                   \
-    number limit[2];          /* lo, hi; ball: 0, half angle of the cone about rest; +-infinity: none */                         \
-    number limit_k, limit_b;  /* stiffness and damping of the limits */                                                          \
-    number force_scale[2];    /* scales of a residual row (theory.md 3.3): m g L^r and m L^(1+r), r = 1 for rotations */
+    number mass;             /* kg */                                                                                            \
+    number subtree_mass;     /* kg, of the body and all that hang on it */                                                       \
+    number h[3];             /* first moment of mass, kg m */                                                                    \
+    number S[6];             /* second moment of mass about the origin, kg m^2: xx yy zz xy xz yz */                             \
+    number I[6];             /* rotational inertia about the origin, kg m^2: xx yy zz xy xz yz */                                \
+    number armature;         /* kg m^2 or kg */                                                                                  \
+    number damping[3];       /* N m s/rad or N s/m */                                                                            \
+    number stiffness;        /* N m/rad or N/m */                                                                                \
+    number rest[4];          /* rad or m; ball: quaternion */                                                                    \
+    number limit[2];         /* lo, hi; ball: 0, half angle of the cone about rest; +-infinity: none */                          \
+    number limit_k, limit_b; /* stiffness and damping of the limits */                                                           \
+    number force_scale[2];   /* scales of a residual row (theory.md 3.3): m g L^r and m L^(1+r), r = 1 for rotations */
+
+/// Likewise, of the model as a whole.
+#define WORLD_CONSTANTS(number)                                                                                                  \
+    number mass;            /* kg, of all links */                                                                               \
+    number gravity[3];      /* m/s^2 */                                                                                          \
+    number fixed_moment[3]; /* sum of mass * com of the links fixed to the world, kg m */
+
+typedef struct world_constants {
+    WORLD_CONSTANTS(double)
+} world_constants;
+enum { WORLD_NUMBERS = sizeof(world_constants) / sizeof(double) };
 
 typedef struct body_constants {
     BODY_CONSTANTS(double)
@@ -113,10 +124,8 @@ struct ctn_model {
     int *dof_adr;       // [nv] index in v of the degrees of freedom in the order of the bodies
     bool in_order;      // it is 0, 1, 2 ...
     bool passive;       // a body is BODY_PASSIVE
-    double gravity[3];
-    double mass;             // of all links, kg
-    double *q0, *v0;         // [nq], [nv]
-    double fixed_moment[3];  // sum of mass * com of the links fixed to the world, kg m
+    WORLD_CONSTANTS(double)
+    double *q0, *v0;  // [nq], [nv]
     char *name;
     char *names;  // storage of the link names
 };

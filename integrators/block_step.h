@@ -119,14 +119,16 @@ KERNEL void begin_counts(const lane_model *m, const ctn_batch_config *cfg, const
 {
     const real zero = rset(0);
     energy_parts E;
-    real *const sums[] = {&c->steps,  &c->iterations, &c->iterations_max, &c->evaluations, &c->line_search, &c->curvature, &c->fallbacks,
-                          &c->fewer,  &c->substeps,   &c->rejected,       &c->residual,    &c->part,        &c->flow.work, &c->flow.dissipated};
+    real *const sums[] = {&c->steps,     &c->iterations, &c->iterations_max, &c->evaluations,    &c->line_search,
+                          &c->curvature, &c->fallbacks,  &c->fewer,          &c->substeps,       &c->rejected,
+                          &c->residual,  &c->part,       &c->flow.work,      &c->flow.dissipated};
     for (int k = 0; k < (int)(sizeof sums / sizeof *sums); k++) *sums[k] = sel(where, zero, *sums[k]);
     E.kinetic = E.potential = E.spring = zero;
     if (energy) E = block_energy(m, cfg, S, W);
     const real sum = energy_sum(E);
     c->before.kinetic = sel(where, E.kinetic, c->before.kinetic), c->after.kinetic = sel(where, E.kinetic, c->after.kinetic);
-    c->before.potential = sel(where, E.potential, c->before.potential), c->after.potential = sel(where, E.potential, c->after.potential);
+    c->before.potential = sel(where, E.potential, c->before.potential),
+    c->after.potential = sel(where, E.potential, c->after.potential);
     c->before.spring = sel(where, E.spring, c->before.spring), c->after.spring = sel(where, E.spring, c->after.spring);
     c->energy_min = sel(where, sum, c->energy_min), c->energy_max = sel(where, sum, c->energy_max);
 }
@@ -147,7 +149,8 @@ FN void count_step(block_counts *c, const position_counts *k, mask where, mask d
     c->iterations = c->iterations + sel(where, k->iterations, zero);
     c->iterations_max = sel(both(where, gt(k->iterations, c->iterations_max)), k->iterations, c->iterations_max);
     c->evaluations = c->evaluations + sel(where, k->evaluations, zero);
-    c->line_search = c->line_search + sel(where, k->line_search, zero), c->curvature = c->curvature + sel(where, k->curvature, zero);
+    c->line_search = c->line_search + sel(where, k->line_search, zero),
+    c->curvature = c->curvature + sel(where, k->curvature, zero);
     c->fallbacks = c->fallbacks + sel(both(where, gt(k->halvings + k->fewer, zero)), one, zero);
     c->fewer = c->fewer + sel(where, k->fewer, zero);
     c->substeps = c->substeps + sel(where, k->substeps, zero);
@@ -164,8 +167,8 @@ FN void freeze_lanes(block_counts *c, const position_counts *k, real frozen, rea
 }
 
 /// One step of a method that solves equations, in the lanes `active`. Returns those that completed it.
-FN mask implicit_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau, bool energy,
-                      mask active, block_counts *c)
+FN mask implicit_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau,
+                      bool energy, mask active, block_counts *c)
 {
     const real zero = rset(0);
     position_counts k = no_counts();
@@ -190,8 +193,8 @@ FN mask implicit_step(const lane_model *m, const ctn_batch_config *cfg, block_st
 }
 
 /// One step of an explicit method, likewise.
-FN mask forward_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau, bool energy,
-                     mask active, block_counts *c)
+FN mask forward_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau,
+                     bool energy, mask active, block_counts *c)
 {
     const real one = rset(1), zero = rset(0);
     interpolant *const dense = cfg->dense ? &S->part : NULL;
@@ -222,24 +225,36 @@ FN mask forward_step(const lane_model *m, const ctn_batch_config *cfg, block_sta
     return done;
 }
 
-/// As many steps as `horizon` says, up to `steps`, of the lanes that are not frozen (counts->frozen says which are). energy: keep its ledger,
-/// which costs a pass a step.
-KERNEL void block_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau, real horizon,
-                       int steps, bool energy, block_counts *counts)
+/// A call is about to step the block: nothing has happened yet. Returns the lanes that are not frozen (counts->frozen says which are).
+KERNEL mask begin_block(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W, const real *tau,
+                        bool energy, block_counts *c)
 {
-    block_counts *c = counts;
-    mask active = le(c->frozen, rset(0));
     enter_block(m, cfg, S, W, tau);
     begin_counts(m, cfg, S, W, energy, not_(none_of()), c);
     c->passes = rset(0);
     W->ex.flows = energy;
+    return le(c->frozen, rset(0));
+}
+
+/// One step of the lanes `active`. Returns those that completed it.
+FN mask one_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau, bool energy,
+                 mask active, block_counts *c)
+{
+    const mask done = solves_equations(cfg->method) ? implicit_step(m, cfg, S, W, tau, energy, active, c)
+                                                    : forward_step(m, cfg, S, W, tau, energy, active, c);
+    if (energy) note_energy(c, block_energy(m, cfg, S, W), active);
+    return both(active, done);
+}
+
+/// As many steps as `horizon` says, up to `steps`, of the lanes that are not frozen. energy: keep its ledger, which costs a pass a step.
+KERNEL void block_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau,
+                       real horizon, int steps, bool energy, block_counts *counts)
+{
+    mask active = begin_block(m, cfg, S, W, tau, energy, counts);
     for (int n = 0; n < steps; n++) {
         active = both(active, lt(rset(n), horizon));
         if (!any_of(active)) break;
-        const mask done = solves_equations(cfg->method) ? implicit_step(m, cfg, S, W, tau, energy, active, c)
-                                                        : forward_step(m, cfg, S, W, tau, energy, active, c);
-        if (energy) note_energy(c, block_energy(m, cfg, S, W), active);
-        active = both(active, done);
+        active = one_step(m, cfg, S, W, tau, energy, active, counts);
     }
 }
 

@@ -95,7 +95,7 @@ static bool open_blocks(ctn_batch *batch)
     batch->states = aligned_alloc(64, blocks * batch->state_size);
     batch->work = aligned_alloc(64, threads * batch->work_size);
     batch->flat = calloc(threads * engine->flat_size(lanes, &batch->cfg) + 1, sizeof *batch->flat);
-    batch->rows = calloc(threads * MOST_LANES * (size_t)(m->nq + 3 * m->nv + 1), sizeof *batch->rows);
+    batch->rows = calloc(threads * MOST_LANES * row_size(m), sizeof *batch->rows);
     batch->pool = pool_create(batch->cfg.threads);
     batch->fallbacks = calloc(worlds, sizeof *batch->fallbacks);
     batch->use = calloc(threads, sizeof *batch->use);
@@ -108,8 +108,8 @@ static bool open_blocks(ctn_batch *batch)
     }
     batch->clocks = calloc(worlds, sizeof *batch->clocks);
     batch->tau = calloc(worlds * (size_t)m->nv + 1, sizeof *batch->tau);
-    if (!batch->states || !batch->work || !batch->flat || !batch->rows || !batch->pool || !batch->fallbacks || !batch->use || !batch->clocks ||
-        !batch->tau)
+    if (!batch->states || !batch->work || !batch->flat || !batch->rows || !batch->pool || !batch->fallbacks || !batch->use ||
+        !batch->clocks || !batch->tau)
         return false;
     memset(batch->states, 0, blocks * batch->state_size);
     memset(batch->work, 0, threads * batch->work_size);
@@ -163,7 +163,8 @@ void ctn_batch_free(ctn_batch *batch)
     pool_free(batch->pool);
     parameters_free(batch->parameters);
     for (int l = 0; l < MOST_LANES; l++) free(batch->variant[l]);
-    free(batch->flat), free(batch->models), free(batch->states), free(batch->work), free(batch->rows), free(batch->fallbacks), free(batch->clocks);
+    free(batch->flat), free(batch->models), free(batch->states), free(batch->work), free(batch->rows), free(batch->fallbacks),
+        free(batch->clocks);
     free(batch->tau), free(batch->values), free(batch->dt), free(batch->use), free(batch->lane_states), free(batch->lane_models);
     free(batch->lane_work);
     free(batch);
@@ -298,6 +299,15 @@ ctn_status ctn_batch_set_state(ctn_batch *batch, const double *q, const double *
     return CTN_OK;
 }
 
+world_rows block_rows(const ctn_batch *batch, int thread, int b)
+{
+    const world_rows rows = rows_at(batch, batch->rows + (size_t)thread * MOST_LANES * row_size(batch->model), MOST_LANES);
+    double *q[MOST_LANES], *v[MOST_LANES];
+    for (int l = 0; l < batch->engine->lanes; l++) q[l] = rows.q + l * batch->model->nq, v[l] = rows.v + l * batch->model->nv;
+    batch->engine->get(lanes_of(batch, b), &batch->cfg, state_of(batch, b), work_of(batch, thread), worlds_in(batch, b), q, v);
+    return rows;
+}
+
 typedef struct {
     ctn_batch *batch;
     ctn_totals *totals;  // [worlds]
@@ -307,13 +317,9 @@ static void sum_block(void *context, int thread, int b)
 {
     const summing *const job = context;
     ctn_batch *const batch = job->batch;
-    const size_t nq = (size_t)batch->model->nq, nv = (size_t)batch->model->nv;
-    const int count = worlds_in(batch, b);
-    double *const q = batch->rows + (size_t)thread * MOST_LANES * (nq + 3 * nv + 1), *const v = q + MOST_LANES * nq;
-    double *qr[MOST_LANES], *vr[MOST_LANES];
-    for (int l = 0; l < batch->engine->lanes; l++) qr[l] = q + (size_t)l * nq, vr[l] = v + (size_t)l * nv;
-    batch->engine->get(lanes_of(batch, b), &batch->cfg, state_of(batch, b), work_of(batch, thread), count, qr, vr);
-    batch->engine->totals(lanes_of(batch, b), work_of(batch, thread), count, q, v, job->totals + b * batch->engine->lanes);
+    const world_rows rows = block_rows(batch, thread, b);
+    batch->engine->totals(lanes_of(batch, b), work_of(batch, thread), worlds_in(batch, b), rows.q, rows.v,
+                          job->totals + b * batch->engine->lanes);
 }
 
 void ctn_batch_totals(ctn_batch *batch, ctn_totals *totals)

@@ -10,8 +10,6 @@
 #include <catena/batch.h>
 #include <stdint.h>
 
-enum { MOST_LANES = 16 };
-
 /// The clock of one world: time = start + steps * dt, without drift.
 typedef struct {
     double start;
@@ -30,12 +28,13 @@ struct ctn_batch {
     char *models;  // [blocks][model_size] lane_model; of a single block if worlds have no parameters of their own: all share it
     char *states;  // [blocks][state_size]
     pool *pool;
-    char *work;           // [threads][work_size]
-    double *flat;         // [threads][flat_size]: a world's state; [DEVICE_CHUNK][flat_size] on a device
-    double *rows;         // [threads][MOST_LANES][nq + 3 nv + 1]: states and forces of a block as plain rows
-    long *fallbacks;      // [worlds], of the last call
-    engine_use *use;      // [threads], likewise
-    char *lane_states;    // [threads][2][state_size]: the worlds that a thread advances, if they go by iteration; those on the ladder
+    char *work;       // [threads][work_size]
+    double *flat;     // [threads][flat_size]: a world's state; [DEVICE_CHUNK][flat_size] on a device
+    double *rows;     // [threads][MOST_LANES], or on a device [worlds], rows of world_rows
+    long *fallbacks;  // [worlds], of the last call
+    engine_use *use;  // [threads], likewise
+    char *
+        lane_states;  // [threads][2][state_size]: the worlds that a thread advances, if they go by iteration; those on the ladder
     char *lane_models;    // [threads][2][model_size], likewise, if they have parameters of their own
     char *lane_work;      // [threads][work_size], likewise, for the ladder
     clock_state *clocks;  // [worlds]
@@ -87,9 +86,33 @@ static inline lane_model *lanes_of(const ctn_batch *batch, int block)
     return (lane_model *)(void *)(batch->models + (batch->parameters ? (size_t)block * batch->model_size : 0));
 }
 
+/// States, forces and times of some worlds as plain rows.
+typedef struct {
+    double *q, *v, *tau, *time;  // [worlds][nq], [worlds][nv], [worlds][nv], [worlds]
+} world_rows;
+
+static inline size_t row_size(const ctn_model *m) { return (size_t)(m->nq + 2 * m->nv + 1); }
+
+/// Those of `worlds` worlds, at `rows`.
+static inline world_rows rows_at(const ctn_batch *batch, double *rows, size_t worlds)
+{
+    const size_t nq = (size_t)batch->model->nq, nv = (size_t)batch->model->nv;
+    double *const v = rows + worlds * nq, *const tau = v + worlds * nv;
+    return (world_rows){rows, v, tau, tau + worlds * nv};
+}
+
+/// The rows of a thread, with the states of block b in q and v (sim/batch.c).
+world_rows block_rows(const ctn_batch *batch, int thread, int b);
+
 static inline void *state_of(const ctn_batch *batch, int block) { return batch->states + (size_t)block * batch->state_size; }
 static inline void *work_of(const ctn_batch *batch, int thread) { return batch->work + (size_t)thread * batch->work_size; }
 static inline double dt_of(const ctn_batch *batch, int world) { return batch->dt ? batch->dt[world] : batch->cfg.dt; }
+
+/// The world's time `steps` steps on in a call; that of a frozen one stands still.
+static inline double time_after(const ctn_batch *batch, int world, int steps)
+{
+    return ctn_batch_time(batch, world) + (batch->clocks[world].frozen ? 0 : steps * dt_of(batch, world));
+}
 
 /// How many worlds are in the block: the last one may have idle lanes.
 static inline int worlds_in(const ctn_batch *batch, int block)

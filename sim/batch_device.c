@@ -129,8 +129,8 @@ void batch_device_force(ctn_batch *batch, const double *tau)
 /// What a call with a control needs, kept for the next one. false: no memory.
 static bool open_control(ctn_batch *batch)
 {
-    const size_t worlds = (size_t)batch->cfg.worlds, row = (size_t)(batch->model->nq + 2 * batch->model->nv + 1);
-    if (!batch->rows) batch->rows = calloc(worlds * row, sizeof *batch->rows);
+    const size_t worlds = (size_t)batch->cfg.worlds;
+    if (!batch->rows) batch->rows = calloc(worlds * row_size(batch->model), sizeof *batch->rows);
     if (!batch->device_parts) batch->device_parts = calloc(worlds, sizeof *batch->device_parts);
     if (!batch->device_horizon) batch->device_horizon = calloc(worlds, sizeof *batch->device_horizon);
     return batch->rows && batch->device_parts && batch->device_horizon;
@@ -139,19 +139,19 @@ static bool open_control(ctn_batch *batch)
 /// Step `at` of a call with a control; adds to the statistics.
 static ctn_status control_step(ctn_batch *batch, const ctn_run *run, int at, bool all, ctn_error *err)
 {
-    const size_t worlds = (size_t)batch->cfg.worlds, nq = (size_t)batch->model->nq, nv = (size_t)batch->model->nv;
-    double *const q = batch->rows, *const v = q + worlds * nq, *const tau = v + worlds * nv, *const time = tau + worlds * nv;
+    const size_t worlds = (size_t)batch->cfg.worlds;
+    const world_rows rows = rows_at(batch, batch->rows, worlds);
     ctn_step_stats *const total = batch->device_stats, *const part = at ? batch->device_parts : total;
-    ctn_status status = batch->device->get(batch->on_device, q, v, ON_HOST, err);
+    ctn_status status = batch->device->get(batch->on_device, rows.q, rows.v, ON_HOST, err);
     if (status != CTN_OK) return status;
     for (int w = 0; w < batch->cfg.worlds; w++) {
-        time[w] = ctn_batch_time(batch, w) + (batch->clocks[w].frozen ? 0 : at * dt_of(batch, w));
+        rows.time[w] = time_after(batch, w, at);
         batch->device_horizon[w] = at < (run->horizon ? run->horizon[w] : run->steps);
         part[w].frozen = total[w].frozen;
     }
-    memset(tau, 0, worlds * nv * sizeof *tau);
-    run->control(run->context, 0, batch->cfg.worlds, time, q, v, tau);
-    const ctn_run one = {.steps = 1, .horizon = batch->device_horizon, .force = tau};
+    memset(rows.tau, 0, worlds * (size_t)batch->model->nv * sizeof *rows.tau);
+    run->control(run->context, 0, batch->cfg.worlds, rows.time, rows.q, rows.v, rows.tau);
+    const ctn_run one = {.steps = 1, .horizon = batch->device_horizon, .force = rows.tau};
     status = batch->device->step(batch->on_device, &one, all, part, err);
     for (size_t w = 0; w < worlds && at; w++)
         if (!total[w].frozen) ctn_step_stats_add(&total[w], &part[w]);

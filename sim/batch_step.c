@@ -37,19 +37,12 @@ static void finish_world(const stepping *job, int world, ctn_step_stats *s)
 static const double *control_block(const stepping *job, int thread, int b, int step)
 {
     ctn_batch *const batch = job->batch;
-    const size_t nq = (size_t)batch->model->nq, nv = (size_t)batch->model->nv;
-    const int count = worlds_in(batch, b), lanes = batch->engine->lanes, first = b * lanes;
-    double *const q = batch->rows + (size_t)thread * MOST_LANES * (nq + 3 * nv + 1), *const v = q + MOST_LANES * nq,
-                  *const tau = v + MOST_LANES * nv, *const time = tau + MOST_LANES * nv;
-    double *qr[MOST_LANES], *vr[MOST_LANES];
-    for (int l = 0; l < lanes; l++) qr[l] = q + (size_t)l * nq, vr[l] = v + (size_t)l * nv;
-    batch->engine->get(lanes_of(batch, b), &batch->cfg, state_of(batch, b), work_of(batch, thread), count, qr, vr);
-    for (int l = 0; l < count; l++)
-        time[l] = batch->clocks[first + l].frozen ? ctn_batch_time(batch, first + l)
-                                                  : ctn_batch_time(batch, first + l) + step * dt_of(batch, first + l);
-    memset(tau, 0, (size_t)count * nv * sizeof *tau);
-    job->run.control(job->run.context, first, count, time, q, v, tau);
-    return tau;
+    const int count = worlds_in(batch, b), first = b * batch->engine->lanes;
+    const world_rows rows = block_rows(batch, thread, b);
+    for (int l = 0; l < count; l++) rows.time[l] = time_after(batch, first + l, step);
+    memset(rows.tau, 0, (size_t)count * (size_t)batch->model->nv * sizeof *rows.tau);
+    job->run.control(job->run.context, first, count, rows.time, rows.q, rows.v, rows.tau);
+    return rows.tau;
 }
 
 /// Up to `count` steps of a block from step `at` of the call on; adds to total [lanes]. Lanes that have reached their horizon rest.
@@ -143,7 +136,8 @@ static void step_worlds(void *context, int job_thread, int k)
         state[i] = batch->lane_states + (2 * thread + i) * batch->state_size;
     }
     thread_queue q = {{take_world, put_world, job->stats != NULL}, job};
-    batch->engine->run(lanes_of(batch, 0), batch->parameters ? own : NULL, &batch->cfg, state, work, &q.queue, &batch->use[thread]);
+    batch->engine->run(lanes_of(batch, 0), batch->parameters ? own : NULL, &batch->cfg, state, work, &q.queue,
+                       &batch->use[thread]);
 }
 
 // ---- calls
@@ -153,7 +147,8 @@ static ctn_status check_run(const ctn_batch *batch, const ctn_run *run, ctn_erro
     if (run->steps < 0) return fail(err, CTN_BAD_ARGUMENT, "steps: expected 0 or more, found %d", run->steps);
     for (int w = 0; w < batch->cfg.worlds && run->horizon; w++)
         if (run->horizon[w] < 0 || run->horizon[w] > run->steps)
-            return fail(err, CTN_BAD_ARGUMENT, "horizon of world %d: expected 0 to %d steps, found %d", w, run->steps, run->horizon[w]);
+            return fail(err, CTN_BAD_ARGUMENT, "horizon of world %d: expected 0 to %d steps, found %d", w, run->steps,
+                        run->horizon[w]);
     if (run->force && run->control) return fail(err, CTN_BAD_ARGUMENT, "forces: give a table or a control, not both");
     return CTN_OK;
 }
@@ -176,7 +171,8 @@ ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *s
     for (int w = 0; w < batch->cfg.worlds; w++) {
         const clock_state *const c = &batch->clocks[w];
         if (c->frozen)
-            return fail(err, CTN_FROZEN, "world %d is frozen at %.6g s: %s", w, c->frozen_time, ctn_freeze_text((ctn_freeze)c->frozen));
+            return fail(err, CTN_FROZEN, "world %d is frozen at %.6g s: %s", w, c->frozen_time,
+                        ctn_freeze_text((ctn_freeze)c->frozen));
         if (batch->fallbacks[w] && fallen < 0) fallen = w;
     }
     if (fallen < 0) return CTN_OK;

@@ -135,7 +135,7 @@ static device_worlds *open_worlds(const ctn_model *m, const ctn_batch_config *cf
     d->job.cfg = *cfg, d->job.worlds = cfg->worlds;
     const size_t W = d->worlds, number = sizeof(double);
     bool ok = measure(d, m, own, err) == CTN_OK;
-    if (own) d->constant_count = 8 + (size_t)m->nbody * BODY_NUMBERS;
+    if (own) d->constant_count = 1 + WORLD_NUMBERS + (size_t)m->nbody * BODY_NUMBERS;
     const struct {
         void *to;  // a pointer
         size_t size;
@@ -174,9 +174,8 @@ static void use_stream(device_worlds *d, void *stream) { d->stream = stream; }
 static void pack_constants(device_worlds *d, int world, const ctn_model *m, double dt)
 {
     double *x = d->constants + world;
-    const double first[] = {
-        dt, m->mass, m->gravity[0], m->gravity[1], m->gravity[2], m->fixed_moment[0], m->fixed_moment[1], m->fixed_moment[2]};
-    for (size_t k = 0; k < sizeof first / sizeof *first; k++, x += d->worlds) *x = first[k];
+    *x = dt, x += d->worlds;
+    for (int k = 0; k < (int)WORLD_NUMBERS; k++, x += d->worlds) *x = (&m->mass)[k];
     for (int i = 0; i < m->nbody; i++)
         for (int k = 0; k < (int)BODY_NUMBERS; k++, x += d->worlds) *x = (&m->bodies[i].mass)[k];
 }

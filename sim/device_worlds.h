@@ -54,15 +54,8 @@ KERNEL void load_constants(const device_job *job, int world, lane_model *m)
 {
     const double *x = job->constants + world;
     const size_t next = (size_t)job->worlds;
-    real *const first[] = {&m->dt,
-                           &m->mass,
-                           &m->gravity[0],
-                           &m->gravity[1],
-                           &m->gravity[2],
-                           &m->fixed_moment[0],
-                           &m->fixed_moment[1],
-                           &m->fixed_moment[2]};
-    for (int k = 0; k < (int)(sizeof first / sizeof *first); k++, x += next) *first[k] = lane_load(x);
+    m->dt = lane_load(x), x += next;
+    for (int k = 0; k < (int)WORLD_NUMBERS; k++, x += next) (&m->mass)[k] = lane_load(x);
     for (int i = 0; i < m->nbody; i++)
         for (int k = 0; k < (int)BODY_NUMBERS; k++, x += next) (&m->bodies[i].mass)[k] = lane_load(x);
 }
@@ -108,22 +101,16 @@ KERNEL void step_by_iteration(const device_job *job, const lane_model *m, int wo
     *c = R.counts;
 }
 
-/// The same step by step; as block_step(), with forces that may change.
+/// The same step by step; as block_step(), with forces that change.
 KERNEL void step_by_step(const device_job *job, const lane_model *m, int world, int count, block_state *S, block_work *W,
                          block_counts *c)
 {
     const ctn_batch_config *const cfg = &job->cfg;
     const real *const tau = job->tau ? W->tau : NULL;
-    mask active = le(c->frozen, rset(0));
-    enter_block(m, cfg, S, W, tau);
-    begin_counts(m, cfg, S, W, job->energy, not_(none_of()), c);
-    W->ex.flows = job->energy;
+    mask active = begin_block(m, cfg, S, W, tau, job->energy, c);
     for (int n = 0; n < count && any_of(active); n++) {
         if (n && job->table) load_force(job, m, world, n, W->tau);
-        const mask done = solves_equations(cfg->method) ? implicit_step(m, cfg, S, W, tau, job->energy, active, c)
-                                                        : forward_step(m, cfg, S, W, tau, job->energy, active, c);
-        if (job->energy) note_energy(c, block_energy(m, cfg, S, W), active);
-        active = both(active, done);
+        active = one_step(m, cfg, S, W, tau, job->energy, active, c);
     }
 }
 
@@ -136,7 +123,7 @@ FN void step_world(const device_job *job, const lane_model *m, int world, block_
     memset(&c, 0, sizeof c);
     c.frozen = rset(job->frozen[world]);
     if (job->tau && job->steps) load_force(job, m, world, 0, W->tau);
-    if (runs_by_iteration(&job->cfg) && job->cfg.schedule == CTN_BY_ITERATION) step_by_iteration(job, m, world, count, S, W, &c);
+    if (runs_by_iteration(&job->cfg) && job->cfg.schedule != CTN_BY_STEP) step_by_iteration(job, m, world, count, S, W, &c);
     else step_by_step(job, m, world, count, S, W, &c);
     lane_stats(&c, 0, &stats);
     memcpy(word, &stats, sizeof word);

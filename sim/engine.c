@@ -46,8 +46,8 @@ const ctn_engine *engine_find(const char *name, int count, ctn_error *err)
 
 lane_model *engine_model(const ctn_engine *engine, const ctn_model *m, double dt)
 {
-    const ctn_model *of[16];
-    double steps[16];
+    const ctn_model *of[MOST_LANES];
+    double steps[MOST_LANES];
     lane_model *const to = aligned_alloc(64, engine->model_size(m));
     for (int l = 0; l < engine->lanes; l++) of[l] = m, steps[l] = dt;
     if (to) engine->model_load(of, steps, to);

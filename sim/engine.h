@@ -8,6 +8,8 @@
 #include <catena/dynamics.h>
 #include <stdbool.h>
 
+enum { MOST_LANES = 16 };  // of any engine
+
 /// A model in the lanes of one engine (dynamics/lane_model.h).
 typedef struct lane_model lane_model;
 

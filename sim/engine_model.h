@@ -27,14 +27,8 @@ KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *
     to->nbody = first->nbody, to->nlink = first->nlink, to->nq = first->nq, to->nv = first->nv;
     to->frames = first->frames, to->dof_adr = first->dof_adr, to->in_order = first->in_order, to->passive = first->passive;
     model_step_size(to, dt);
-    for (int k = 0; k < 3; k++) {
-        for (int l = 0; l < LANES; l++) of[l] = m[l]->gravity;
-        to->gravity[k] = numbers(of, (size_t)k);
-        for (int l = 0; l < LANES; l++) of[l] = m[l]->fixed_moment;
-        to->fixed_moment[k] = numbers(of, (size_t)k);
-    }
     for (int l = 0; l < LANES; l++) of[l] = &m[l]->mass;
-    to->mass = numbers(of, 0);
+    for (size_t k = 0; k < WORLD_NUMBERS; k++) (&to->mass)[k] = numbers(of, k);
     for (int i = 0; i < first->nbody; i++) {
         memcpy(&bodies[i], &first->bodies[i], offsetof(ctn_body, mass));
         for (int l = 0; l < LANES; l++) of[l] = &m[l]->bodies[i].mass;

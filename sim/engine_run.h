@@ -15,11 +15,8 @@ FN mask lanes_where(const bool *where)
 /// A world's constants from one lane to another.
 static void copy_model_lane(const lane_model *from, int f, lane_model *to, int t)
 {
-    set_lane(&to->dt, t, lane_of(&from->dt, f)), set_lane(&to->mass, t, lane_of(&from->mass, f));
-    for (int k = 0; k < 3; k++) {
-        set_lane(&to->gravity[k], t, lane_of(&from->gravity[k], f));
-        set_lane(&to->fixed_moment[k], t, lane_of(&from->fixed_moment[k], f));
-    }
+    set_lane(&to->dt, t, lane_of(&from->dt, f));
+    for (int k = 0; k < WORLD_NUMBERS; k++) set_lane(&to->mass + k, t, lane_of(&from->mass + k, f));
     for (int i = 0; i < from->nbody; i++)
         for (int k = 0; k < BODY_NUMBERS; k++) set_lane(&to->bodies[i].mass + k, t, lane_of(&from->bodies[i].mass + k, f));
 }
@@ -171,7 +168,8 @@ static bool fill_lanes(engine_lanes *E, engine_queue *queue, bool *more, bool *b
     return held;
 }
 
-static void open_engine_lanes(engine_lanes *E, const lane_model *m, lane_model *own, const ctn_batch_config *cfg, void *state, void *work)
+static void open_engine_lanes(engine_lanes *E, const lane_model *m, lane_model *own, const ctn_batch_config *cfg, void *state,
+                              void *work)
 {
     memset(E, 0, sizeof *E);
     E->cfg = cfg, E->m = m, E->own = own, E->S = open_state(m, cfg, state), E->W = open_work(m, cfg, work);
@@ -179,8 +177,8 @@ static void open_engine_lanes(engine_lanes *E, const lane_model *m, lane_model *
     open_lanes(&E->R);
 }
 
-static void run_worlds(const lane_model *m, lane_model *const *own, const ctn_batch_config *cfg, void *const *state, void *const *work,
-                       engine_queue *queue, engine_use *use)
+static void run_worlds(const lane_model *m, lane_model *const *own, const ctn_batch_config *cfg, void *const *state,
+                       void *const *work, engine_queue *queue, engine_use *use)
 {
     engine_lanes E, ladder;
     bool more = true, begun = false, came[LANES];
