@@ -1,6 +1,7 @@
 /// Recordings against the batch that they record: CSV read as text, HDF5 through its own library; killed writers, full disks.
 #define _GNU_SOURCE
 #include "tests/command.h"
+#include "tests/suite.h"
 
 #include <catena/catena.h>
 #include <check.h>
@@ -738,9 +739,5 @@ int main(void)
     tcase_add_loop_test(all, nothing_moves, 0, 2);
     tcase_add_test(all, sums);
     suite_add_tcase(suite, all);
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

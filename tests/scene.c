@@ -2,6 +2,7 @@
 #include "sim/scene.h"
 #include "sim/config.h"
 #include "tests/scene_check.h"
+#include "tests/suite.h"
 
 #include <locale.h>
 #include <stdlib.h>

@@ -55,13 +55,4 @@ static inline bool has_error(const char *message, const char *file, int line, in
     return false;
 }
 
-static inline int run_suite(Suite *suite)
-{
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
-}
-
 #endif

@@ -1,5 +1,6 @@
 /// Bad scenes: every error at its place, with its key and what is allowed, all of them in one go and nothing besides.
 #include "tests/scene_check.h"
+#include "tests/suite.h"
 
 #include <stdlib.h>
 
