@@ -13,6 +13,7 @@
 #define MASS "mass: 1, inertia: [1, 1, 1, 0, 0, 0]"
 #define A "  - {name: a, joint: revolute, " MASS "}\n"
 #define LINKS "catena: 1\nlinks:\n"
+#define TOP(text) LINKS A text "\n"
 
 static inline ctn_scene *parse(const char *text)
 {
