@@ -1,6 +1,7 @@
 /// `dt: auto` and dense output: errors beside exact motions, counts, units, saved states, freezing; the order of interpolants.
 #include "tests/golden.h"
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 #include "tests/text_model.h"
 #include "tests/worse.h"
 
@@ -438,9 +439,5 @@ int main(void)
     tcase_add_loop_test(t, ends_of_interpolants, 0, sizeof dense_methods / sizeof *dense_methods);
     tcase_add_loop_test(t, interpolants_of_parts, 0, sizeof models / sizeof *models);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

@@ -1,4 +1,5 @@
 /// Arguments that are out of range, in the calls on batches and dynamics; saved states of other models.
+#include "tests/suite.h"
 #include "tests/text_model.h"
 
 #include <catena/catena.h>
@@ -176,9 +177,5 @@ int main(void)
     tcase_add_loop_test(t, saved_state_of_another_model, 0, 2);
     tcase_add_test(t, dynamics_out_of_range);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

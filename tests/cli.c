@@ -1,5 +1,6 @@
 /// The command line: help, versions, usage errors with suggestions, exit statuses, `info` and `check`.
 #include "tests/command.h"
+#include "tests/suite.h"
 
 #include <catena/catena.h>
 #include <check.h>
@@ -285,9 +286,5 @@ int main(void)
     tcase_add_test(all, info);
     tcase_add_test(all, info_engine);
     suite_add_tcase(suite, all);
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /// `catena eval` against the golden files, and its complaints about bad states.
 #include "tests/command.h"
 #include "tests/golden.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -251,9 +252,5 @@ int main(void)
     tcase_add_loop_test(all, bad_states, 0, (int)(sizeof bad / sizeof *bad));
     tcase_add_test(all, more_errors);
     suite_add_tcase(suite, all);
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /// `catena run`: its numbers against the library's, its summary, recordings, plots, signals and exit statuses.
 #include "tests/command.h"
+#include "tests/suite.h"
 
 #include <catena/catena.h>
 #include <check.h>
@@ -448,9 +449,5 @@ int main(void)
     tcase_add_test(all, full_disk);
     tcase_add_test(all, every_method_on_every_scene);
     suite_add_tcase(suite, all);
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /// `catena check --dt-sweep` against closed forms: a mass on a spring, whose motion is a cosine.
 #include "tests/command.h"
+#include "tests/suite.h"
 
 #include <catena/catena.h>
 #include <check.h>
@@ -197,9 +198,5 @@ int main(void)
     tcase_add_test(all, plot);
     tcase_add_test(all, drawn);
     suite_add_tcase(suite, all);
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

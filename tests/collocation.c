@@ -1,6 +1,7 @@
 /// Position-based steps of order 2: golden steps, the law they minimise, iteration counts, energy, fallbacks, saved states.
 #include "tests/golden.h"
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 #include "tests/text_model.h"
 #include "tests/worse.h"
 
@@ -537,9 +538,5 @@ int main(void)
     tcase_add_test(t, a_thousand_models);
     tcase_add_test(t, nothing_winds_up);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

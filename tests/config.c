@@ -1,6 +1,7 @@
 /// Names of methods and solvers, ranges of a configuration, and the nearest name of a misspelt one.
 #include "sim/config.h"
 #include "sim/suggest.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <limits.h>
@@ -244,9 +245,5 @@ int main(void)
     tcase_add_test(all, distances);
     tcase_add_test(all, nearest);
     suite_add_tcase(suite, all);
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -23,15 +23,28 @@ static hid_t open_file(const char *path)
     return file;
 }
 
-static void *read_all(hid_t file, const char *name, hid_t as, size_t *count, size_t *size)
+static void *read_set(hid_t set, hid_t as, size_t *count, size_t *size)
 {
-    const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set), own = H5Dget_type(set);
-    ck_assert_msg(set >= 0, "there is no %s", name);
-    const hid_t type = as >= 0 ? as : own;
+    const hid_t space = H5Dget_space(set), own = H5Dget_type(set), type = as >= 0 ? as : own;
     *count = (size_t)H5Sget_simple_extent_npoints(space), *size = *count * H5Tget_size(type);
     void *const data = malloc(*size + 1);
     ck_assert(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
-    H5Tclose(own), H5Sclose(space), H5Dclose(set);
+    H5Tclose(own), H5Sclose(space);
+    return data;
+}
+
+static hid_t open_set(hid_t file, const char *name)
+{
+    const hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
+    ck_assert_msg(set >= 0, "there is no %s", name);
+    return set;
+}
+
+static void *read_all(hid_t file, const char *name, hid_t as, size_t *count, size_t *size)
+{
+    const hid_t set = open_set(file, name);
+    void *const data = read_set(set, as, count, size);
+    H5Dclose(set);
     return data;
 }
 
@@ -42,6 +55,25 @@ double *numbers(const char *path, const char *name, size_t *count)
     double *const x = read_all(file, name, H5T_NATIVE_DOUBLE, &n, &size);
     H5Fclose(file);
     if (count) *count = n;
+    return x;
+}
+
+double *numbers_in(hid_t file, const char *name, int rank, hsize_t *dims)
+{
+    size_t n, size;
+    const hid_t set = open_set(file, name), space = H5Dget_space(set);
+    ck_assert_int_eq(H5Sget_simple_extent_ndims(space), rank);
+    H5Sget_simple_extent_dims(space, dims, NULL);
+    double *const x = read_set(set, H5T_NATIVE_DOUBLE, &n, &size);
+    H5Sclose(space), H5Dclose(set);
+    return x;
+}
+
+double *numbers_of_shape(hid_t file, const char *name, int rank, const hsize_t *dims)
+{
+    hsize_t found[H5S_MAX_RANK];
+    double *const x = numbers_in(file, name, rank, found);
+    for (int d = 0; d < rank; d++) ck_assert_msg(found[d] == dims[d], "%s: dimension %d is %d", name, d, (int)found[d]);
     return x;
 }
 

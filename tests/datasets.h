@@ -1,4 +1,4 @@
-/// Datasets of files that the command wrote.
+/// Datasets of files that catena wrote.
 #ifndef CATENA_TESTS_DATASETS_H
 #define CATENA_TESTS_DATASETS_H
 
@@ -13,6 +13,11 @@ double *numbers(const char *path, const char *name, size_t *count);
 
 /// Its bytes as they are in the file.
 void *raw(const char *path, const char *name, size_t *size);
+
+/// The numbers of a dataset in an open file, which must have `rank` dimensions: the first writes them to dims [rank], the second
+/// expects them to be those. To be freed.
+double *numbers_in(hid_t file, const char *name, int rank, hsize_t *dims);
+double *numbers_of_shape(hid_t file, const char *name, int rank, const hsize_t *dims);
 
 /// Worlds that the file of a rollout says are done; and waits until those are more than `worlds`, while `pid` writes it.
 size_t worlds_done(const char *file);

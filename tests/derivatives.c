@@ -1,5 +1,6 @@
 /// Derivatives of inverse and forward dynamics: against differences on random forests of all joints, and against each other.
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 #include "tests/tangent.h"
 #include "tests/worse.h"
 
@@ -180,9 +181,5 @@ int main(void)
     tcase_add_test(t, matrices_one_by_one);
     tcase_add_test(t, inertia_and_its_inverse);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

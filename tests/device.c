@@ -2,6 +2,7 @@
 /// and forces in its memory; what it refuses. (tests/worlds.c and other tests of batches run on it, too.)
 #include "sim/device.h"
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 #include "tests/text_model.h"
 
 #include <catena/catena.h>
@@ -263,15 +264,6 @@ START_TEST(missing)
     ctn_batch_free(b), ctn_model_free(m);
 }
 END_TEST
-
-static int run_suite(Suite *s)
-{
-    SRunner *const runner = srunner_create(s);
-    srunner_run_all(runner, CK_ENV);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed;
-}
 
 /// Whether there is a device. Found out by a process of its own: CUDA does not work in children of one that has used it.
 static bool is_there(void)

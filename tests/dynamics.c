@@ -1,6 +1,7 @@
 /// Kinematics and dynamics: against the golden numbers on every engine, and by their laws on random forests.
 #include "tests/golden.h"
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 #include "tests/tangent.h"
 
 #include <check.h>
@@ -390,9 +391,5 @@ int main(void)
     tcase_add_test(t, invariance);
     tcase_add_test(t, a_fixed_joint_changes_nothing);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

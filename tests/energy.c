@@ -1,5 +1,6 @@
 /// The ledger of energy: energy_after - energy_before = work - dissipated + created, for every method.
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 #include "tests/worse.h"
 
 #include <check.h>
@@ -401,9 +402,5 @@ int main(void)
     tcase_add_loop_test(t, fallbacks, 0, 3);
     tcase_add_loop_test(t, frozen, 0, 6);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

@@ -2,6 +2,7 @@
 #include "sim/engine.h"
 #include "tests/golden.h"
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -244,9 +245,5 @@ int main(void)
     tcase_add_loop_test(t, other_lanes, 0, 4);
     tcase_add_loop_test(t, dynamics_calls, 0, 6);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

@@ -1,6 +1,7 @@
 /// Explicit methods: measured order of convergence against the exact motions of the golden trajectories, and their conservation.
 #include "tests/golden.h"
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 #include "tests/worse.h"
 
 #include <check.h>
@@ -174,9 +175,5 @@ int main(void)
     tcase_add_test(t, steady_spin);
     tcase_add_test(t, energy_of_rk4);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

@@ -2,6 +2,7 @@
 /// otherwise.
 #include "sim/engine.h"
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 
 #include <catena/catena.h>
 #include <check.h>
@@ -135,9 +136,5 @@ int main(void)
     tcase_add_loop_test(all, restored, 0, METHODS);
     tcase_add_loop_test(all, other_future_other_hash, 0, METHODS);
     suite_add_tcase(suite, all);
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

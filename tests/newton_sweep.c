@@ -6,6 +6,7 @@
 /// with the symmetric product inside a ball, plus the joints' own second derivatives.
 #include "tests/kernels.h"
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 #include "tests/worse.h"
 
 #include <check.h>
@@ -319,9 +320,5 @@ int main(void)
     tcase_add_test(t, energy_residual_and_hessian_agree);
     tcase_add_test(t, sweep_is_the_dense_newton_step);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

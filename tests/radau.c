@@ -1,6 +1,7 @@
 /// Position-based Radau IIA: golden steps, measured orders, energy, L-stability, fallbacks.
 #include "tests/golden.h"
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 #include "tests/text_model.h"
 #include "tests/worse.h"
 
@@ -334,9 +335,5 @@ int main(void)
     tcase_add_test(t, falling_makes_no_room_for_errors);
     tcase_add_test(t, created_energy);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

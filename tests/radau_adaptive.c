@@ -2,6 +2,7 @@
 /// the order of what lies between the steps.
 #include "tests/golden.h"
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 #include "tests/text_model.h"
 #include "tests/worse.h"
 
@@ -407,9 +408,5 @@ int main(void)
     tcase_add_loop_test(t, ends_of_interpolants, 0, DENSE_METHODS);
     tcase_add_loop_test(t, interpolants_of_parts, 0, MODELS);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

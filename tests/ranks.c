@@ -1,6 +1,7 @@
 /// `catena-mpi rollout` by several processes: the file over theirs against that of one process; kills, failures, resuming.
 #include "tests/command.h"
 #include "tests/datasets.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -334,9 +335,5 @@ int main(void)
     tcase_add_test(all, frozen);
     tcase_add_test(all, resumed_by_others);
     suite_add_tcase(suite, all);
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

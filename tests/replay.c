@@ -1,6 +1,7 @@
 /// `catena replay`: runs and rollouts made again from their files alone; what differs is found, and what cannot be replayed is said.
 #include "tests/command.h"
 #include "tests/datasets.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <hdf5.h>
@@ -256,9 +257,5 @@ int main(void)
     tcase_add_test(all, cannot_be_replayed);
     tcase_add_test(all, options_that_do_not_fit);
     suite_add_tcase(suite, all);
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

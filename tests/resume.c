@@ -1,6 +1,7 @@
 /// What becomes of rollouts that are killed, interrupted, or run out of disk, and how they go on; what they keep.
 #include "tests/command.h"
 #include "tests/datasets.h"
+#include "tests/suite.h"
 
 #include <catena/catena.h>
 #include <check.h>
@@ -275,9 +276,5 @@ int main(void)
     tcase_add_test(all, kept_quantities);
     tcase_add_test(all, hashes_of_every_step);
     suite_add_tcase(suite, all);
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /// `catena rollout`: world i against a batch of one, over numbers of worlds, threads and engines; what is drawn; interrupted runs, errors.
 #include "tests/command.h"
 #include "tests/datasets.h"
+#include "tests/suite.h"
 
 #include <catena/catena.h>
 #include <check.h>
@@ -264,9 +265,5 @@ int main(void)
     tcase_add_loop_test(c, mistakes_are_named, 0, MISTAKES);
     tcase_add_test(c, started_by_mpirun);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s);
 }

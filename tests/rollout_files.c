@@ -1,6 +1,7 @@
 /// `catena rollout --starts --controls`: states and joint forces out of files against batches of one; errors of such files.
 #include "tests/command.h"
 #include "tests/datasets.h"
+#include "tests/suite.h"
 
 #include <catena/catena.h>
 #include <check.h>
@@ -354,9 +355,5 @@ int main(void)
     tcase_add_test(c, forces_of_steps);
     tcase_add_test(c, mistakes_are_named);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s);
 }

@@ -1,4 +1,6 @@
 /// What `sample:` draws: strata of Latin hypercubes, grids, and random numbers that stay as they are for good.
+#include "tests/suite.h"
+
 #include <catena/catena.h>
 #include <Random123/philox.h>
 #include <check.h>
@@ -291,9 +293,5 @@ int main(void)
     tcase_add_test(c, worlds_are_independent);
     tcase_add_test(c, random_numbers_stay);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s);
 }

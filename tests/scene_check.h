@@ -13,6 +13,7 @@
 #define MASS "mass: 1, inertia: [1, 1, 1, 0, 0, 0]"
 #define A "  - {name: a, joint: revolute, " MASS "}\n"
 #define LINKS "catena: 1\nlinks:\n"
+#define TOP(text) LINKS A text "\n"
 
 static inline ctn_scene *parse(const char *text)
 {
@@ -53,15 +54,6 @@ static inline bool has_error(const char *message, const char *file, int line, in
         if (any_case ? contains_any_case(rest, words) : strstr(rest, words) != 0) return true;
     }
     return false;
-}
-
-static inline int run_suite(Suite *suite)
-{
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
 }
 
 #endif

@@ -1,6 +1,7 @@
 /// Included files: where their links come in, how they are named and placed, and their errors, which name the file.
 #include "sim/scene.h"
 #include "tests/scene_check.h"
+#include "tests/suite.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

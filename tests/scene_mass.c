@@ -2,6 +2,7 @@
 /// and which inertias are possible.
 #include "sim/scene_reader.h"
 #include "tests/scene_check.h"
+#include "tests/suite.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,7 @@
 /// The reader when memory runs out: every single allocation fails once, and the reader says so and leaks nothing.
 /// Linked with --wrap, so that the library's own allocations come here; libyaml's do not, and those of the tests are let through.
+#include "tests/suite.h"
+
 #include <catena/catena.h>
 #include <check.h>
 #include <stdbool.h>
@@ -143,9 +145,5 @@ int main(void)
     tcase_add_test(all, good_scene);
     tcase_add_test(all, bad_scene);
     suite_add_tcase(suite, all);
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include "tests/golden.h"
 #include "tests/kernels.h"
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 #include "tests/worse.h"
 
 #include <check.h>
@@ -254,9 +255,5 @@ int main(void)
     tcase_add_loop_test(t, same_steps_of_golden_models, 0, SCHEMES);
     tcase_add_loop_test(t, same_steps_of_random_trees, 0, SCHEMES);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

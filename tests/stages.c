@@ -1,6 +1,7 @@
 /// Position-based methods with several coupled stages, seen from inside: their coefficients, their Newton step, their joint terms.
 #include "tests/kernels.h"
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 #include "tests/worse.h"
 
 #include <check.h>
@@ -196,9 +197,5 @@ int main(void)
     tcase_add_loop_test(t, nodes, 0, TABLES);
     tcase_add_loop_test(t, newton_step_is_exact, 0, TABLES);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

@@ -1,6 +1,7 @@
 /// Derivatives of time steps: every Jacobian and gradient against differences of the steps themselves, on random forests of all joints.
 #include "sim/engine.h"
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 #include "tests/tangent.h"
 #include "tests/text_model.h"
 #include "tests/worse.h"
@@ -592,9 +593,5 @@ int main(void)
     tcase_add_test(t, mistakes);
     tcase_add_test(t, start_and_output_against_differences);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

@@ -3,6 +3,7 @@
 #include "dynamics/lane_scalar.h"
 
 #include "integrators/tableaux.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -163,9 +164,5 @@ int main(void)
     tcase_add_test(t, nodes_of_dop853);
     tcase_add_test(t, estimates_of_dop853);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

@@ -1,6 +1,7 @@
 /// Threads: the pool does every job once, and a batch has the same bits, statistics and messages on any number of them.
 #include "sim/pool.h"
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 
 #include <catena/catena.h>
 #include <check.h>
@@ -153,9 +154,5 @@ int main(void)
     tcase_add_loop_test(c, same_bits_on_any_number, 0, 5);
     tcase_add_test(c, configuration);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s);
 }

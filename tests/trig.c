@@ -1,6 +1,7 @@
 /// The elementary functions against long double, and the exponential chart against its definition.
 #include "tests/kernels.h"
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 #include "tests/worse.h"
 
 #include <check.h>
@@ -155,9 +156,5 @@ int main(void)
     tcase_add_test(t, chart_coefficient);
     tcase_add_test(t, chart_rate_of_turns);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

@@ -2,6 +2,7 @@
 #include "dynamics/model.h"
 #include "sim/engine.h"
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 #include "tests/text_model.h"
 #include "tests/worse.h"
 
@@ -444,9 +445,5 @@ int main(void)
     tcase_add_test(t, saved_state);
     tcase_add_loop_test(t, same_bits, 0, 2);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

@@ -2,6 +2,7 @@
 /// definition; the Newton sweep against differences of the equations and LAPACK.
 #include "tests/kernels.h"
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 #include "tests/worse.h"
 
 #include <check.h>
@@ -235,9 +236,5 @@ int main(void)
     tcase_add_test(t, sweep_is_the_dense_newton_step);
     tcase_add_test(t, momenta);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s);
 }

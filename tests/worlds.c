@@ -2,6 +2,7 @@
 /// it is alone, whichever way the batch is scheduled, on any engine, number of threads and lane.
 #include "sim/engine.h"
 #include "tests/random_scene.h"
+#include "tests/suite.h"
 #include "tests/worse.h"
 
 #include <catena/catena.h>
@@ -334,9 +335,5 @@ int main(void)
     tcase_add_test(t, totals_are_of_each_world);
     tcase_add_test(t, what_is_refused);
     suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_ENV);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(s);
 }
