@@ -4,7 +4,6 @@
 #include "cli/message.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
-#include "sim/scene.h"
 
 #include <catena/catena.h>
 #include <math.h>
@@ -109,7 +108,7 @@ static int open_inputs(const arguments *args, rollout *r)
     if (start) status = starts_open(start, r->s.model, &worlds, &r->starts);
     if (control && status == EXIT_OK) status = controls_open(control, r->s.model, &worlds, r->steps, &r->controls);
     if (worlds) r->all = (long)worlds;
-    if (r->controls && r->s.scene->spread[SAMPLE_FORCE])
+    if (r->controls && ctn_scene_has_force(r->s.scene))
         return usage_error("--controls: the scene draws joint forces too, by `force` of its `sample`; leave one of them out");
     return status;
 }

@@ -120,12 +120,14 @@ void ctn_sample_state(const ctn_scene *scene, const ctn_model *model, uint64_t s
     }
 }
 
+bool ctn_scene_has_force(const ctn_scene *scene) { return scene->spread[SAMPLE_FORCE] != NULL; }
+
 bool ctn_sample_force(const ctn_scene *scene, const ctn_model *model, uint64_t seed, int64_t world, int64_t worlds, double *tau)
 {
     const origin o = {seed, world, worlds};
     memset(tau, 0, (size_t)model->nv * sizeof *tau);
     for (int l = 0; l < scene->nlink; l++) draw_joint(scene, &model->links[l], l, &o, SAMPLE_FORCE, tau + model->links[l].vadr);
-    return scene->spread[SAMPLE_FORCE] != NULL;
+    return ctn_scene_has_force(scene);
 }
 
 /// The parameters that are drawn, by kind and then by index, into `list`, and those of a world into `values`; either may be NULL.
