@@ -209,7 +209,7 @@ static void answer_many(const char *method, int worlds, int threads, const char 
     ctn_batch_config cfg;
     if (!configure(method, dt, &cfg)) return;
     cfg.worlds = worlds, cfg.threads = threads;
-    cfg.schedule = !strcmp(schedule, "step") ? CTN_BY_STEP : !strcmp(schedule, "iteration") ? CTN_BY_ITERATION : CTN_SCHEDULE_AUTO;
+    if (ctn_schedule_from_name(schedule, &cfg.schedule, &err) != CTN_OK) return (void)printf("error %s", err.message);
     const ctn_parameter time_step = {CTN_TIME_STEP, 0};
     if (share != 1) cfg.parameters = &time_step, cfg.parameter_count = 1;
     ctn_batch *batch = ctn_batch_create(now.model, &cfg, &err);

@@ -46,7 +46,7 @@ enum option_id {
 #define TAKES_METHOD                                                                                                             \
     (TAKES(OPT_DT) | TAKES(OPT_INTERVAL) | TAKES(OPT_METHOD) | TAKES(OPT_ORDER) | TAKES(OPT_STAGES) | TAKES(OPT_SOLVER) |        \
      TAKES(OPT_TOLERANCE) | TAKES(OPT_MAX_ITERATIONS) | TAKES(OPT_MAX_HALVINGS) | TAKES(OPT_ENGINE) | TAKES(OPT_WORLDS) |        \
-     TAKES(OPT_THREADS))
+     TAKES(OPT_THREADS) | TAKES(OPT_SCHEDULE))
 
 typedef struct arguments {
     const char *command;         // "run"

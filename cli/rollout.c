@@ -4,7 +4,6 @@
 #include "cli/message.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
-#include "sim/scene.h"
 
 #include <catena/catena.h>
 #include <math.h>
@@ -109,7 +108,7 @@ static int open_inputs(const arguments *args, rollout *r)
     if (start) status = starts_open(start, r->s.model, &worlds, &r->starts);
     if (control && status == EXIT_OK) status = controls_open(control, r->s.model, &worlds, r->steps, &r->controls);
     if (worlds) r->all = (long)worlds;
-    if (r->controls && r->s.scene->spread[SAMPLE_FORCE])
+    if (r->controls && ctn_scene_has_force(r->s.scene))
         return usage_error("--controls: the scene draws joint forces too, by `force` of its `sample`; leave one of them out");
     return status;
 }
@@ -176,12 +175,6 @@ static int open_rollout(const arguments *args, rollout *r)
     if (!whole_option(args, OPT_STRIDE, 1, 1000000000, &r->stride)) return EXIT_USAGE;
     r->path = r->ranks.count > 1 ? trajectories_path(r->out, r->ranks.rank) : strdup(r->out);
     if (!r->path) return run_error("not enough memory");
-    const char *const schedule = args->value[OPT_SCHEDULE];
-    static const char *const schedules[] = {"auto", "iteration", "step"};  // as in ctn_schedule
-    int by = 0;
-    while (schedule && by < 3 && strcmp(schedule, schedules[by])) by++;
-    if (by == 3) return usage_error("--schedule: expected auto, iteration or step, found %s", schedule);
-    r->s.cfg.schedule = (ctn_schedule)by;
     if (!whole_option(args, OPT_SEED, 0, 9007199254740992, &seed)) return EXIT_USAGE;
     if (keep && keep_from_text(keep, &r->keep, &err) != CTN_OK) return status_error(&err, "--keep: ");
     if ((status = plan_steps(args, &r->s, &r->steps)) != EXIT_OK) return status;
@@ -420,8 +413,7 @@ const command command_rollout = {
              "Exit status: 0 success; 1 a world froze, the run was interrupted, or the file could not be\n"
              "written; 2 bad usage or a bad scene.\n",
     .takes = TAKES_METHOD | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_STRIDE) | TAKES(OPT_SEED) | TAKES(OPT_KEEP) |
-             TAKES(OPT_SCHEDULE) | TAKES(OPT_STARTS) | TAKES(OPT_CONTROLS) | TAKES(OPT_HASH) | TAKES(OPT_RESUME) |
-             TAKES(OPT_OUT) | TAKES(OPT_QUIET),
+             TAKES(OPT_STARTS) | TAKES(OPT_CONTROLS) | TAKES(OPT_HASH) | TAKES(OPT_RESUME) | TAKES(OPT_OUT) | TAKES(OPT_QUIET),
     .out = "the file: .h5 or .hdf5",
     .examples = "  catena rollout scenes/chain10-sampled.yaml --worlds 1000 --out chains.h5\n"
                 "  catena rollout scenes/chain10-sampled.yaml --worlds 1000 --stride 10 --seed 7 --out chains.h5\n"

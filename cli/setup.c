@@ -62,6 +62,8 @@ static int override_all(const arguments *args, ctn_batch_config *cfg)
     if (foreign) return EXIT_USAGE;
     if (args->value[OPT_SOLVER] && ctn_solver_from_name(args->value[OPT_SOLVER], &cfg->solver, &err) != CTN_OK)
         usage_error("--solver: %s", err.message), ok = false;
+    if (args->value[OPT_SCHEDULE] && ctn_schedule_from_name(args->value[OPT_SCHEDULE], &cfg->schedule, &err) != CTN_OK)
+        usage_error("--schedule: %s", err.message), ok = false;
     ok = override_time_step(args, cfg) && ok;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         ok = override_number(args, numbers[i].option, numbers[i].field, cfg) && ok;

@@ -1,4 +1,4 @@
-/// Names of methods and solvers, ranges and defaults of a batch's configuration.
+/// Names of methods, solvers and schedules, ranges and defaults of a batch's configuration.
 #include "sim/config.h"
 
 #include "sim/status.h"
@@ -36,6 +36,12 @@ static const choice solvers[] = {
     {"newton", CTN_NEWTON},
     {"lm", CTN_LM},
     {"lbfgs", CTN_LBFGS},
+};
+
+static const choice schedules[] = {
+    {"auto", CTN_SCHEDULE_AUTO},
+    {"iteration", CTN_BY_ITERATION},
+    {"step", CTN_BY_STEP},
 };
 
 typedef struct field {
@@ -143,6 +149,8 @@ bool ctn_method_is_implicit(ctn_method method)
 
 const char *ctn_solver_name(ctn_solver solver) { return choice_name(solvers, COUNT(solvers), (int)solver); }
 
+const char *ctn_schedule_name(ctn_schedule schedule) { return choice_name(schedules, COUNT(schedules), (int)schedule); }
+
 ctn_status ctn_method_from_name(const char *name, ctn_method *method, ctn_error *err)
 {
     int value;
@@ -156,6 +164,14 @@ ctn_status ctn_solver_from_name(const char *name, ctn_solver *solver, ctn_error 
     int value;
     const ctn_status status = choose("solver", solvers, COUNT(solvers), name, &value, err);
     if (status == CTN_OK) *solver = (ctn_solver)value;
+    return status;
+}
+
+ctn_status ctn_schedule_from_name(const char *name, ctn_schedule *schedule, ctn_error *err)
+{
+    int value;
+    const ctn_status status = choose("schedule", schedules, COUNT(schedules), name, &value, err);
+    if (status == CTN_OK) *schedule = (ctn_schedule)value;
     return status;
 }
 
@@ -211,8 +227,7 @@ ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err)
         return fail(err, CTN_BAD_CONFIG, "the configuration was not initialised; start from ctn_batch_config_default()");
     if (!ctn_method_name(cfg->method)) return fail(err, CTN_BAD_CONFIG, "method: unknown value %d", (int)cfg->method);
     if (!ctn_solver_name(cfg->solver)) return fail(err, CTN_BAD_CONFIG, "solver: unknown value %d", (int)cfg->solver);
-    if ((unsigned)cfg->schedule > CTN_BY_STEP)
-        return fail(err, CTN_BAD_CONFIG, "schedule: unknown value %d", (int)cfg->schedule);
+    if (!ctn_schedule_name(cfg->schedule)) return fail(err, CTN_BAD_CONFIG, "schedule: unknown value %d", (int)cfg->schedule);
     if (cfg->parameter_count < 0 || (cfg->parameter_count && !cfg->parameters))
         return fail(err, CTN_BAD_CONFIG, "parameters: expected a list, found %d of none", cfg->parameter_count);
     for (int i = 0; i < COUNT(fields); i++) {

@@ -1,4 +1,4 @@
-/// Configurations: the one table of methods, solvers and ranges behind scene files, the command line and C.
+/// Configurations: the one table of methods, solvers, schedules and ranges behind scene files, the command line and C.
 #ifndef CATENA_SIM_CONFIG_H
 #define CATENA_SIM_CONFIG_H
 

@@ -10,7 +10,9 @@
 
 hid_t open_to_read(const char *path)
 {
-    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT);
+    hid_t file;
+    H5E_BEGIN_TRY { file = H5Fopen(path, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT); }
+    H5E_END_TRY;  // what there is to say, the second try says
     return file >= 0 ? file : H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
 }
 
@@ -65,17 +67,17 @@ char *dataset_text(hid_t at, const char *name)
     return text;
 }
 
-bool get_rows(hid_t set, hid_t type, int64_t first, int64_t count, void *data)
+bool get_block(hid_t set, hid_t type, int rank, const int64_t *start, const int64_t *count, void *data)
 {
     enum { MOST_RANK = 8 };
-    hsize_t start[MOST_RANK] = {(hsize_t)first}, block[MOST_RANK];
+    hsize_t from[MOST_RANK] = {0}, block[MOST_RANK];
     const hid_t file = H5Dget_space(set);
-    const int rank = H5Sget_simple_extent_ndims(file);
-    bool ok = rank > 0 && rank <= MOST_RANK && H5Sget_simple_extent_dims(file, block, NULL) == rank;
+    const int all = H5Sget_simple_extent_ndims(file);
+    bool ok = all >= rank && all <= MOST_RANK && H5Sget_simple_extent_dims(file, block, NULL) == all;
     if (ok) {
-        block[0] = (hsize_t)count;
-        const hid_t memory = H5Screate_simple(rank, block, NULL);
-        ok = !H5Sget_simple_extent_npoints(memory) || (H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, block, NULL) >= 0 &&
+        for (int d = 0; d < rank; d++) from[d] = (hsize_t)start[d], block[d] = (hsize_t)count[d];
+        const hid_t memory = H5Screate_simple(all, block, NULL);
+        ok = !H5Sget_simple_extent_npoints(memory) || (H5Sselect_hyperslab(file, H5S_SELECT_SET, from, NULL, block, NULL) >= 0 &&
                                                        H5Dread(set, type, memory, file, H5P_DEFAULT, data) >= 0);
         H5Sclose(memory);
     }

@@ -16,8 +16,8 @@ char *attribute_text(hid_t at, const char *name);
 /// The text of a dataset that is one text, to be freed; NULL as above.
 char *dataset_text(hid_t at, const char *name);
 
-/// Entries first .. first + count - 1 of the first dimension of a dataset.
-bool get_rows(hid_t set, hid_t type, int64_t first, int64_t count, void *data);
+/// A block of a dataset: entries start .. start + count - 1 in each of its first `rank` dimensions, all of the others.
+bool get_block(hid_t set, hid_t type, int rank, const int64_t *start, const int64_t *count, void *data);
 
 /// Whether the file was made by a run that `head` is about too: the same attributes, but for those in `apart` (up to NULL), and
 /// texts of the scene. If not, CTN_BAD_ARGUMENT with what differs, after `before`.

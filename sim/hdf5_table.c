@@ -2,6 +2,7 @@
 #include "sim/hdf5_table.h"
 
 #include "sim/hdf5_errors.h"
+#include "sim/hdf5_read.h"
 #include "sim/status.h"
 
 #include <errno.h>
@@ -72,7 +73,7 @@ ctn_status hdf5_table_open(const char *path, const char *name, int width, const 
     else {
         close(fd);
         hdf5_quiet(&errors);
-        t->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+        t->file = open_to_read(path);
         const htri_t there = t->file < 0 ? -1 : H5Lexists(t->file, name, H5P_DEFAULT);
         if (there > 0) t->set = H5Dopen2(t->file, name, H5P_DEFAULT);
         if (t->file < 0)
@@ -93,18 +94,13 @@ int64_t hdf5_table_size(const hdf5_table *t, int dimension) { return (int64_t)t-
 
 bool hdf5_table_format(const hdf5_table *t, const char *format)
 {
-    char text[64] = "";
     hdf5_errors errors;
     hdf5_quiet(&errors);
-    const hid_t id = H5Aexists(t->file, "format") > 0 ? H5Aopen(t->file, "format", H5P_DEFAULT) : -1;
-    if (id >= 0) {
-        const hid_t type = H5Aget_type(id);
-        const bool fits = H5Tget_class(type) == H5T_STRING && !H5Tis_variable_str(type) && H5Tget_size(type) < sizeof text;
-        if (fits && H5Aread(id, type, text) < 0) *text = 0;
-        H5Tclose(type), H5Aclose(id);
-    }
+    char *const text = attribute_text(t->file, "format");
     hdf5_loud(&errors);
-    return !strcmp(text, format);
+    const bool same = text && !strcmp(text, format);
+    free(text);
+    return same;
 }
 
 char *hdf5_table_texts(const hdf5_table *t, const char *name, int64_t *count, size_t *width)
@@ -129,23 +125,19 @@ char *hdf5_table_texts(const hdf5_table *t, const char *name, int64_t *count, si
 
 ctn_status hdf5_table_read(hdf5_table *t, const int64_t *start, const int64_t *count, double *x, ctn_error *err)
 {
-    hsize_t from[TABLE_RANK], block[TABLE_RANK], numbers = 1;
-    for (int d = 0; d < t->rank; d++) from[d] = (hsize_t)start[d], block[d] = (hsize_t)count[d], numbers *= block[d];
-    if (!numbers) return CTN_OK;
+    int64_t numbers = 1;
+    for (int d = 0; d < t->rank; d++) numbers *= count[d];
     hdf5_errors errors;
     hdf5_quiet(&errors);
-    const hid_t file = H5Dget_space(t->set), memory = H5Screate_simple(t->rank, block, NULL);
-    const bool ok = H5Sselect_hyperslab(file, H5S_SELECT_SET, from, NULL, block, NULL) >= 0 &&
-                    H5Dread(t->set, H5T_NATIVE_DOUBLE, memory, file, H5P_DEFAULT, x) >= 0;
-    H5Sclose(file), H5Sclose(memory);
+    const bool ok = get_block(t->set, H5T_NATIVE_DOUBLE, t->rank, start, count, x);
     hdf5_loud(&errors);
     if (!ok) return cannot_read(t, &errors, err);
-    for (hsize_t k = 0; k < numbers; k++) {
+    for (int64_t k = 0; k < numbers; k++) {
         if (isfinite(x[k])) continue;
         char place[80];
         hdf5_table at = *t;
-        hsize_t rest = k;
-        for (int d = t->rank - 1; d >= 0; d--) at.dims[d] = from[d] + rest % block[d], rest /= block[d];
+        int64_t rest = k;
+        for (int d = t->rank - 1; d >= 0; d--) at.dims[d] = (hsize_t)(start[d] + rest % count[d]), rest /= count[d];
         dimensions(&at, t->rank, place, sizeof place);
         return fail(err, CTN_BAD_ARGUMENT, "%s: %s%s is not a finite number, but %g", t->path, t->name, place, x[k]);
     }

@@ -1,7 +1,8 @@
-/// What can differ from world to world: which parameters a model has, what they may be, and the constants that follow from them.
+/// What can differ from world to world: which parameters a model has, and the constants that follow from them.
 #include "sim/parameters.h"
 
 #include "sim/model.h"
+#include "sim/parameter_kinds.h"
 #include "sim/status.h"
 
 #include <math.h>
@@ -23,51 +24,44 @@ struct parameters {
     share *share;  // [count], of mass scales
 };
 
-typedef struct {
-    const char *name;
-    double least, most;  // of a value
-    bool above;          // and not `least` itself
-    bool ball, free;     // whether these joints have one
-    unsigned flags;      // of the bodies that may come to have it
-} kind;
-
-#define MOST 1.7976931348623157e308
-static const kind kinds[] = {
-    [CTN_GRAVITY] = {.name = "gravity", .least = -MOST, .most = MOST},
-    [CTN_MASS_SCALE] = {"mass_scale", 0, MOST, .above = true},
-    [CTN_ARMATURE] = {"armature", 0, MOST, .ball = true, .flags = BODY_ARMATURE},
-    [CTN_DAMPING] = {"damping", 0, MOST, .ball = true, .free = true, .flags = BODY_PASSIVE},
-    [CTN_STIFFNESS] = {"stiffness", 0, MOST, .ball = true, .flags = BODY_PASSIVE | BODY_SPRING},
-    [CTN_REST] = {.name = "rest", .least = -MOST, .most = MOST},
-    [CTN_LIMIT_LOWER] = {"limit_lower", -INFINITY, MOST, .flags = BODY_PASSIVE | BODY_SPRING},
-    [CTN_LIMIT_UPPER] = {"limit_upper", -MOST, INFINITY, .ball = true, .flags = BODY_PASSIVE | BODY_SPRING},
-    [CTN_LIMIT_STIFFNESS] = {"limit_stiffness", 0, MOST, .ball = true},
-    [CTN_LIMIT_DAMPING] = {"limit_damping", 0, MOST, .ball = true},
-    [CTN_TIME_STEP] = {"time_step", 0, MOST, .above = true},
+/// Of the bodies that may come to have it.
+static const unsigned flags[] = {
+    [CTN_ARMATURE] = BODY_ARMATURE,
+    [CTN_DAMPING] = BODY_PASSIVE,
+    [CTN_STIFFNESS] = BODY_PASSIVE | BODY_SPRING,
+    [CTN_LIMIT_LOWER] = BODY_PASSIVE | BODY_SPRING,
+    [CTN_LIMIT_UPPER] = BODY_PASSIVE | BODY_SPRING,
+    [CTN_TIME_STEP] = 0,
 };
-enum { KINDS = sizeof kinds / sizeof *kinds };
-
-const char *ctn_parameter_name(ctn_parameter_kind k) { return (unsigned)k < KINDS ? kinds[k].name : NULL; }
 
 static bool of_link(ctn_parameter p) { return p.kind != CTN_GRAVITY && p.kind != CTN_TIME_STEP; }
+
+/// Whether a body is one of those that make up a link's joint.
+static bool of_joint(const ctn_body *b, const ctn_link *l) { return b->vadr >= l->vadr && b->vadr < l->vadr + l->nv; }
+
+static bool is_limited(const ctn_model *m, const ctn_link *l)
+{
+    for (const ctn_body *b = m->bodies; b < m->bodies + m->nbody; b++)
+        if (of_joint(b, l) && (isfinite(b->limit[0]) || isfinite(b->limit[1]))) return true;
+    return false;
+}
 
 /// Whether the model has such a parameter.
 static ctn_status check_parameter(const ctn_model *m, ctn_parameter p, ctn_error *err)
 {
-    if ((unsigned)p.kind >= KINDS) return fail(err, CTN_BAD_CONFIG, "parameters: there is no kind %d", (int)p.kind);
-    const kind *const k = &kinds[p.kind];
+    const char *const name = ctn_parameter_name(p.kind);
+    if (!name) return fail(err, CTN_BAD_CONFIG, "parameters: there is no kind %d", (int)p.kind);
     if (!of_link(p)) {
         const int most = p.kind == CTN_GRAVITY ? 2 : 0;
         if (p.index >= 0 && p.index <= most) return CTN_OK;
-        return fail(err, CTN_BAD_CONFIG, "parameters: %s has the indices 0 to %d, found %d", k->name, most, p.index);
+        return fail(err, CTN_BAD_CONFIG, "parameters: %s has the indices 0 to %d, found %d", name, most, p.index);
     }
     if (p.index < 0 || p.index >= m->nlink)
-        return fail(err, CTN_BAD_CONFIG, "parameters: %s of link %d: there are links 0 to %d", k->name, p.index, m->nlink - 1);
+        return fail(err, CTN_BAD_CONFIG, "parameters: %s of link %d: there are links 0 to %d", name, p.index, m->nlink - 1);
     const ctn_link *const l = &m->links[p.index];
-    if (p.kind == CTN_MASS_SCALE) return CTN_OK;
-    if (l->joint == CTN_FIXED || (l->joint == CTN_BALL && !k->ball) || (l->joint == CTN_FREE && !k->free))
-        return fail(err, CTN_BAD_CONFIG, "parameters: the joint of link '%s' has no %s", l->name, k->name);
-    return CTN_OK;
+    const char *const against = parameter_objection(p.kind, l->joint, is_limited(m, l));
+    if (!against) return CTN_OK;
+    return fail(err, CTN_BAD_CONFIG, "parameters: %s of link '%s': the joint %s", name, l->name, against);
 }
 
 /// The link's mass, and its moments about the body's origin.
@@ -101,7 +95,7 @@ parameters *parameters_create(const ctn_model *m, const ctn_parameter *list, int
         if (check_parameter(m, list[k], err) != CTN_OK) return NULL;
         for (int j = 0; j < k; j++)
             if (list[j].kind == list[k].kind && list[j].index == list[k].index) {
-                fail(err, CTN_BAD_CONFIG, "parameters: %s %d is given twice", kinds[list[k].kind].name, list[k].index);
+                fail(err, CTN_BAD_CONFIG, "parameters: %s %d is given twice", ctn_parameter_name(list[k].kind), list[k].index);
                 return NULL;
             }
     }
@@ -127,10 +121,9 @@ parameters *parameters_create(const ctn_model *m, const ctn_parameter *list, int
         if (list[k].kind == CTN_MASS_SCALE) p->share[k] = share_of(m, list[k].index);
         if (!of_link(list[k]) || list[k].kind == CTN_MASS_SCALE) continue;
         const ctn_link *const l = &m->links[list[k].index];
-        for (int i = p->body[list[k].index], end = l->vadr + l->nv; i < m->nbody && m->bodies[i].vadr < end; i++) {
-            if (m->bodies[i].vadr < l->vadr) break;
-            p->declared.bodies[i].flags |= kinds[list[k].kind].flags;
-            if (kinds[list[k].kind].flags & BODY_PASSIVE) p->declared.passive = true;
+        for (int i = p->body[list[k].index]; i < m->nbody && of_joint(&m->bodies[i], l); i++) {
+            p->declared.bodies[i].flags |= flags[list[k].kind];
+            if (flags[list[k].kind] & BODY_PASSIVE) p->declared.passive = true;
         }
     }
     return p;
@@ -193,37 +186,39 @@ void parameters_of_model(const parameters *p, double dt, double *values)
         else ctn_model_parameter(p->model, p->list[k], &values[k], NULL);
 }
 
-/// The limits that a world's joint of `link` will have.
-static void limits_of(const parameters *p, const double *values, int link, double *limit)
+/// Whether the limits that a world's joint of `link` will have leave something between them.
+static ctn_status check_limits(const parameters *p, const double *values, int link, int world, ctn_error *err)
 {
-    memcpy(limit, p->model->bodies[p->body[link]].limit, 2 * sizeof *limit);
-    for (int k = 0; k < p->count; k++)
-        if (p->list[k].index == link && p->list[k].kind == CTN_LIMIT_LOWER) limit[0] = values[k];
-        else if (p->list[k].index == link && p->list[k].kind == CTN_LIMIT_UPPER) limit[1] = values[k];
+    const ctn_link *const l = &p->model->links[link];
+    for (int i = p->body[link]; i < p->model->nbody && of_joint(&p->model->bodies[i], l); i++) {
+        double limit[2] = {p->model->bodies[i].limit[0], p->model->bodies[i].limit[1]};
+        for (int k = 0; k < p->count; k++)
+            if (p->list[k].index == link && p->list[k].kind == CTN_LIMIT_LOWER) limit[0] = values[k];
+            else if (p->list[k].index == link && p->list[k].kind == CTN_LIMIT_UPPER) limit[1] = values[k];
+        if (!(limit[0] < limit[1]))
+            return fail(err, CTN_BAD_ARGUMENT,
+                        "world %d: the limits of link '%s' are [%g, %g]: the lower one is not below the upper one", world,
+                        l->name, limit[0], limit[1]);
+    }
+    return CTN_OK;
 }
 
 ctn_status parameters_check(const parameters *p, const double *values, int world, ctn_error *err)
 {
     for (int k = 0; k < p->count; k++) {
         const ctn_parameter c = p->list[k];
-        const kind *const d = &kinds[c.kind];
         const ctn_link *const l = of_link(c) ? &p->model->links[c.index] : NULL;
-        const char *const of = l ? " of link '" : "", *const name = l ? l->name : "", *const end = l ? "'" : "";
-        const bool cone = c.kind == CTN_LIMIT_UPPER && l->joint == CTN_BALL;
-        const double x = values[k], least = cone ? 0 : d->least, most = cone ? 3.14159265358979323846 : d->most;
-        if ((!(x >= least && x <= most) && !(cone && x == INFINITY)) || (d->above && x == least))
-            return fail(err, CTN_BAD_ARGUMENT, "world %d: %s%s%s%s: expected %s, found %g", world, d->name, of, name, end,
-                        cone         ? "half an angle from 0 to pi, or infinity"
-                        : d->above   ? "a positive number"
-                        : least == 0 ? "0 or more"
-                                     : "a finite number",
-                        x);
+        const parameter_range range = parameter_values(c.kind, l ? l->joint : CTN_FIXED);
+        if (!parameter_allows(&range, values[k]))
+            return fail(err, CTN_BAD_ARGUMENT, "world %d: %s%s%s%s: expected %s%s, found %g", world, ctn_parameter_name(c.kind),
+                        l ? " of link '" : "", l ? l->name : "", l ? "'" : "", range.allowed,
+                        range.unlimited > 0   ? ", or infinity"
+                        : range.unlimited < 0 ? ", or -infinity"
+                                              : "",
+                        values[k]);
         if (c.kind != CTN_LIMIT_LOWER && c.kind != CTN_LIMIT_UPPER) continue;
-        double limit[2];
-        limits_of(p, values, c.index, limit);
-        if (limit[0] > limit[1])
-            return fail(err, CTN_BAD_ARGUMENT, "world %d: the limits%s%s%s are [%g, %g]: the lower one is above the upper one", world,
-                        of, name, end, limit[0], limit[1]);
+        const ctn_status status = check_limits(p, values, c.index, world, err);
+        if (status != CTN_OK) return status;
     }
     return CTN_OK;
 }
@@ -262,7 +257,7 @@ void parameters_apply(const parameters *p, const double *values, ctn_model *v, d
             for (int i = s->body; i >= 0; i = v->bodies[i].parent) v->bodies[i].subtree_mass += more * s->mass;
         } else {
             const ctn_link *const l = &v->links[c.index];
-            for (int i = p->body[c.index]; i < v->nbody && v->bodies[i].vadr - l->vadr < l->nv && v->bodies[i].vadr >= l->vadr; i++)
+            for (int i = p->body[c.index]; i < v->nbody && of_joint(&v->bodies[i], l); i++)
                 for (int d = 0; d < (c.kind == CTN_DAMPING ? v->bodies[i].nv : 1); d++) place(&v->bodies[i], c.kind)[d] = x;
         }
     }

@@ -203,7 +203,7 @@ ctn_status recorded_rows(recorded *r, const char *name, hid_t type, int64_t firs
     hdf5_quiet(&r->errors);
     const recorded_set *const s = find_set(r, name);
     const bool fits = s->id >= 0 && s->width == width && first + count <= s->count,
-               ok = fits && get_rows(s->id, type, first, count, data);
+               ok = fits && get_block(s->id, type, 1, &first, &count, data);
     hdf5_loud(&r->errors);
     if (ok) return CTN_OK;
     if (!fits) return fail(err, CTN_BAD_ARGUMENT, "%s: `%s` is not there, or has another shape", r->path, name);

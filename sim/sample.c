@@ -120,38 +120,42 @@ void ctn_sample_state(const ctn_scene *scene, const ctn_model *model, uint64_t s
     }
 }
 
+bool ctn_scene_has_force(const ctn_scene *scene) { return scene->spread[SAMPLE_FORCE] != NULL; }
+
 bool ctn_sample_force(const ctn_scene *scene, const ctn_model *model, uint64_t seed, int64_t world, int64_t worlds, double *tau)
 {
     const origin o = {seed, world, worlds};
     memset(tau, 0, (size_t)model->nv * sizeof *tau);
     for (int l = 0; l < scene->nlink; l++) draw_joint(scene, &model->links[l], l, &o, SAMPLE_FORCE, tau + model->links[l].vadr);
-    return scene->spread[SAMPLE_FORCE] != NULL;
+    return ctn_scene_has_force(scene);
 }
 
-int ctn_scene_parameters(const ctn_scene *scene, const ctn_model *model, ctn_parameter *list)
+/// The parameters that are drawn, by kind and then by index, into `list`, and those of a world into `values`; either may be NULL.
+/// Returns how many there are.
+static int each_parameter(const ctn_scene *scene, const ctn_model *model, const origin *o, ctn_parameter *list, double *values)
 {
     int count = 0;
     for (int kind = CTN_GRAVITY; kind <= CTN_LIMIT_DAMPING; kind++) {
-        const scene_spread *const s = scene->spread[SAMPLE_PARAMETER + kind];
+        const sample_of what = (sample_of)(SAMPLE_PARAMETER + kind);
+        const scene_spread *const s = scene->spread[what];
         const int slots = kind == CTN_GRAVITY ? 3 : model->nlink;
         for (int i = 0; s && i < slots; i++) {
             if (!s[i].kind) continue;
             if (list) list[count] = (ctn_parameter){(ctn_parameter_kind)kind, i};
+            if (values) values[count] = draw(&s[i], o, i, 0, what);
             count++;
         }
     }
     return count;
 }
 
+int ctn_scene_parameters(const ctn_scene *scene, const ctn_model *model, ctn_parameter *list)
+{
+    return each_parameter(scene, model, NULL, list, NULL);
+}
+
 void ctn_sample_parameters(const ctn_scene *scene, const ctn_model *model, uint64_t seed, int64_t world, int64_t worlds,
                            double *values)
 {
-    const origin o = {seed, world, worlds};
-    for (int kind = CTN_GRAVITY; kind <= CTN_LIMIT_DAMPING; kind++) {
-        const sample_of what = (sample_of)(SAMPLE_PARAMETER + kind);
-        const scene_spread *const s = scene->spread[what];
-        const int slots = kind == CTN_GRAVITY ? 3 : model->nlink;
-        for (int i = 0; s && i < slots; i++)
-            if (s[i].kind) *values++ = draw(&s[i], &o, i, 0, what);
-    }
+    each_parameter(scene, model, &(origin){seed, world, worlds}, NULL, values);
 }

@@ -1,4 +1,5 @@
 /// `sample:`, how many worlds differ: their initial states, the forces on their joints, their parameters.
+#include "sim/parameter_kinds.h"
 #include "sim/scene_reader.h"
 
 #include <limits.h>
@@ -39,38 +40,26 @@ static bool read_spread(source *s, const node *n, scene_spread *spread)
 
 enum { PARAMETERS = SAMPLES - SAMPLE_PARAMETER };
 
-/// What there is to say against drawing `what` for a link with this joint; NULL: nothing.
+/// What there is to say against drawing `what` for a link with this joint, after "the joint of this link"; NULL: nothing.
 static const char *objection(sample_of what, const scene_joint *j)
 {
+    if (what < SAMPLE_PARAMETER) return j->type == CTN_FIXED ? "is fixed: there is nothing to draw" : NULL;
     const bool limited = j->limited[0] || j->limited[1] || j->limited[2];
-    if (what == SAMPLE_PARAMETER + CTN_MASS_SCALE) return NULL;
-    if (j->type == CTN_FIXED) return "the joint of this link is fixed: there is nothing to draw";
-    if (what < SAMPLE_PARAMETER || what == SAMPLE_PARAMETER + CTN_DAMPING) return NULL;
-    if (j->type == CTN_FREE) return "the joint of this link is free: of a joint's parameters it has damping alone";
-    if (j->type == CTN_BALL && what == SAMPLE_PARAMETER + CTN_REST)
-        return "the joint of this link is a ball: its rest is no number";
-    if (j->type == CTN_BALL && what == SAMPLE_PARAMETER + CTN_LIMIT_LOWER)
-        return "the joint of this link is a ball: it has no lower limit";
-    if (what >= SAMPLE_PARAMETER + CTN_LIMIT_LOWER && !limited) return "the joint of this link has no limits";
-    return NULL;
+    return parameter_objection((ctn_parameter_kind)(what - SAMPLE_PARAMETER), j->type, limited);
 }
 
 /// Whether a distribution of a parameter gives numbers that a link with this joint can have. Those of a normal one that go astray
 /// are found when they are drawn; here its mean must be possible.
 static bool check_range(source *s, const node *n, sample_of what, const scene_joint *j, const scene_spread *spread)
 {
-    static const number_sign signs[SAMPLES] = {
-        [SAMPLE_PARAMETER + CTN_MASS_SCALE] = POSITIVE,      [SAMPLE_PARAMETER + CTN_ARMATURE] = NOT_NEGATIVE,
-        [SAMPLE_PARAMETER + CTN_DAMPING] = NOT_NEGATIVE,     [SAMPLE_PARAMETER + CTN_STIFFNESS] = NOT_NEGATIVE,
-        [SAMPLE_PARAMETER + CTN_LIMIT_STIFFNESS] = POSITIVE, [SAMPLE_PARAMETER + CTN_LIMIT_DAMPING] = NOT_NEGATIVE};
-    const bool cone = j->type == CTN_BALL && what == SAMPLE_PARAMETER + CTN_LIMIT_UPPER;
-    const double most = spread->kind == SPREAD_NORMAL ? spread->a : spread->b;
-    if (cone && !(spread->a > 0 && most <= M_PI))
-        return bad_value(s, n, "expected angles in (0, pi], as it is a ball joint, found %g to %g", spread->a, most);
-    const bool bad = signs[what] == POSITIVE ? spread->a <= 0 : signs[what] == NOT_NEGATIVE && spread->a < 0;
-    if (!bad) return true;
-    return bad_value(s, n, "expected numbers %s 0, found %g as their %s", signs[what] == POSITIVE ? ">" : ">=", spread->a,
-                     spread->kind == SPREAD_NORMAL ? "mean" : "least");
+    if (what < SAMPLE_PARAMETER) return true;
+    const parameter_range range = parameter_values((ctn_parameter_kind)(what - SAMPLE_PARAMETER), j->type);
+    const bool normal = spread->kind == SPREAD_NORMAL;
+    if (!parameter_allows(&range, spread->a))
+        return bad_value(s, n, "expected %s, found %g as the %s", range.allowed, spread->a, normal ? "mean" : "least");
+    if (!normal && !parameter_allows(&range, spread->b))
+        return bad_value(s, n, "expected %s, found %g as the largest", range.allowed, spread->b);
+    return true;
 }
 
 /// Distributions by the names of links, and for `all` others. spread [links of the file]
@@ -92,7 +81,7 @@ static bool read_spreads(source *s, const node *n, sample_of what, scene_spread 
         }
         const char *const against = link < scene->nlink ? objection(what, &scene->links[link].joint) : NULL;
         if (given[i]) ok = bad_key(s, value, "given twice; first in line %d", given[i]->key->line);
-        else if (against) ok = bad_key(s, value, "%s", against);
+        else if (against) ok = bad_key(s, value, "the joint of this link %s", against);
         else {
             given[i] = value;
             bool good = read_spread(s, value, &one);

@@ -372,11 +372,12 @@ static ctn_status check_file(trajectories *t, const trajectories_head *head, ctn
 /// The worlds that are done are the first of the file's: they are made in order.
 static bool count_done(trajectories *t, trajectories_done *done)
 {
-    const size_t worlds = (size_t)(t->end - t->first);
+    const int64_t own = t->end - t->first;
+    const size_t worlds = (size_t)own;
     int *const status = malloc(worlds * sizeof *status);
     long *const fallbacks = malloc(worlds * sizeof *fallbacks);
-    const bool ok = status && fallbacks && get_rows(t->status->id, H5T_NATIVE_INT, t->first, (int64_t)worlds, status) &&
-                    get_rows(t->totals[FALLBACKS].id, H5T_NATIVE_LONG, t->first, (int64_t)worlds, fallbacks);
+    const bool ok = status && fallbacks && get_block(t->status->id, H5T_NATIVE_INT, 1, &t->first, &own, status) &&
+                    get_block(t->totals[FALLBACKS].id, H5T_NATIVE_LONG, 1, &t->first, &own, fallbacks);
     *done = (trajectories_done){0};
     for (size_t w = 0; w < worlds && ok && status[w] >= 0; w++)
         done->count++, done->frozen += status[w] != CTN_RUNNING, done->fallen += fallbacks[w] > 0;

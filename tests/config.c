@@ -1,4 +1,4 @@
-/// Names of methods and solvers, ranges of a configuration, and the nearest name of a misspelt one.
+/// Names of methods, solvers and schedules, ranges of a configuration, and the nearest name of a misspelt one.
 #include "sim/config.h"
 #include "sim/suggest.h"
 #include "tests/suite.h"
@@ -51,6 +51,15 @@ START_TEST(names)
     ck_assert_str_eq(ctn_solver_name(CTN_NEWTON), "newton");
     ck_assert_ptr_null(ctn_solver_name((ctn_solver)3));
     ck_assert_ptr_null(ctn_solver_name((ctn_solver)-1));
+    static const char *const schedules[] = {"auto", "iteration", "step"};  // in the order of ctn_schedule
+    for (int i = 0; i < 3; i++) {
+        ctn_schedule schedule = (ctn_schedule)77;
+        ck_assert_str_eq(ctn_schedule_name((ctn_schedule)i), schedules[i]);
+        ck_assert_int_eq(ctn_schedule_from_name(schedules[i], &schedule, 0), CTN_OK);
+        ck_assert_int_eq(schedule, i);
+    }
+    ck_assert_ptr_null(ctn_schedule_name((ctn_schedule)3));
+    ck_assert_ptr_null(ctn_schedule_name((ctn_schedule)-1));
 }
 END_TEST
 
@@ -86,6 +95,10 @@ START_TEST(names_that_are_refused)
     ck_assert_int_eq(ctn_solver_from_name("newtons", &solver, &err), CTN_BAD_CONFIG);
     ck_assert_str_eq(err.message, "unknown solver 'newtons'; did you mean 'newton'? allowed: newton, lm, lbfgs");
     ck_assert_int_eq(ctn_solver_from_name("newton", &solver, 0), CTN_OK);
+    ctn_schedule schedule = CTN_BY_STEP;
+    ck_assert_int_eq(ctn_schedule_from_name("iterations", &schedule, &err), CTN_BAD_CONFIG);
+    ck_assert_str_eq(err.message, "unknown schedule 'iterations'; did you mean 'iteration'? allowed: auto, iteration, step");
+    ck_assert_int_eq(schedule, CTN_BY_STEP);
 }
 END_TEST
 

@@ -6,10 +6,13 @@
 #include <catena/catena.h>
 #include <check.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define BODY "mass: 1, com: [0.1, 0.2, 0], inertia: [0.1, 0.12, 0.13, 0, 0, 0]"
 
@@ -161,6 +164,49 @@ START_TEST(some_columns)
     check_ends("a.h5", WORLDS, 1, q, v, NULL, false);
     ctn_scene_free(sampled);
     free(q), free(v);
+}
+END_TEST
+
+/// Writes datasets in SWMR mode, and is killed with the file open, marked as being written.
+static void write_and_die(const char *path, size_t worlds, const double *q, const double *tau)
+{
+    const pid_t pid = fork();
+    if (!pid) {
+        const hid_t list = H5Pcreate(H5P_FILE_ACCESS);
+        H5Pset_libver_bounds(list, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+        const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, list),
+                    states = H5Screate_simple(2, (hsize_t[]){worlds, NQ}, NULL),
+                    forces = H5Screate_simple(3, (hsize_t[]){worlds, 1, NV}, NULL),
+                    a = H5Dcreate2(file, "q", H5T_IEEE_F64LE, states, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                    b = H5Dcreate2(file, "tau", H5T_IEEE_F64LE, forces, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        if (H5Fstart_swmr_write(file) < 0) _exit(1);
+        H5Dwrite(a, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, q);
+        H5Dwrite(b, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, tau);
+        H5Fflush(file, H5F_SCOPE_GLOBAL);
+        raise(SIGKILL);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+/// The worlds that a killed writer finished are starts, and forces, like others; those that it did not are named.
+START_TEST(left_by_a_killed_writer)
+{
+    enum { WORLDS = 3 };
+    double q[WORLDS * NQ], v[WORLDS * NV], tau[WORLDS * NV], x[NQ];
+    make_states(WORLDS, q, v);
+    for (int k = 0; k < WORLDS * NV; k++) tau[k] = k;
+    q[2 * NQ] = NAN;
+    write_and_die("k.h5", WORLDS, q, tau);
+    for (size_t w = 0; w < WORLDS; w++) ctn_model_initial_state(model, x, v + w * NV);
+    rollout("a.h5", "--starts", "k.h5", "--controls", "k.h5", "--steps", "1", "--worlds", "2", NULL);
+    check_ends("a.h5", 2, 1, q, v, tau, true);
+    outcome o = catena("rollout", "scene.yaml", "--starts", "k.h5", "--steps", "1", "--out", "b.h5");
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_msg(strstr(o.err, "k.h5: q[2][0] is not a finite number, but nan; worlds of a rollout that were not run") != NULL,
+                  "%s", o.err);
+    outcome_free(&o);
 }
 END_TEST
 
@@ -351,6 +397,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, states_of_both_formats);
     tcase_add_test(c, some_columns);
+    tcase_add_test(c, left_by_a_killed_writer);
     tcase_add_test(c, forces_by_world);
     tcase_add_test(c, forces_of_steps);
     tcase_add_test(c, mistakes_are_named);

@@ -157,10 +157,12 @@ START_TEST(forces)
 {
     double tau[DOFS], q[DOFS], v[DOFS];
     sample("  q: {all: {uniform: [-1, 1]}}\n  v: {all: {uniform: [-1, 1]}}\n");
+    ck_assert(!ctn_scene_has_force(scene));
     ck_assert(!ctn_sample_force(scene, model, 0, 0, 1, tau));
     for (int k = 0; k < DOFS; k++) ck_assert_double_eq(tau[k], 0);
     sample("  q: {all: {uniform: [-1, 1]}}\n  v: {all: {uniform: [-1, 1]}, c: {grid: [0, 1, 2]}}\n"
            "  force: {b: {uniform: [-1, 1]}, c: {grid: [-2, 2, 3]}}\n");
+    ck_assert(ctn_scene_has_force(scene));
     ck_assert_int_eq(ctn_scene_grid(scene), 6);
     for (int w = 0; w < 12; w++) {
         ck_assert(ctn_sample_force(scene, model, 9, w, 12, tau));

@@ -3,6 +3,7 @@
 #include "sim/engine.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
+#include "tests/text_model.h"
 #include "tests/worse.h"
 
 #include <catena/catena.h>
@@ -324,6 +325,88 @@ START_TEST(what_is_refused)
 }
 END_TEST
 
+#define LINK "mass: 1, com: [0, 0, -0.5], inertia: [0.1, 0.1, 0.1, 0, 0, 0]"
+static const char joints[] = "catena: 1\n"
+                             "links:\n"
+                             "  - {name: base, joint: fixed, " LINK "}\n"
+                             "  - {name: hinge, joint: {type: revolute, axis: [0, 1, 0]}, " LINK "}\n"
+                             "  - {name: rail, joint: {type: prismatic, limits: [-1, 1]}, " LINK "}\n"
+                             "  - {name: fork, joint: {type: universal, limits: [none, [-1, 1]]}, " LINK "}\n"
+                             "  - {name: head, joint: {type: ball, limits: 1}, " LINK "}\n"
+                             "  - {name: body, joint: free, " LINK "}\n";
+enum { BASE, HINGE, RAIL, FORK, HEAD, BODY };
+
+static const struct {
+    ctn_parameter of;
+    const char *says;
+} not_there[] = {
+    {{CTN_DAMPING, BASE}, "damping of link 'base': the joint is fixed: it has no parameters"},
+    {{CTN_LIMIT_UPPER, HINGE}, "limit_upper of link 'hinge': the joint has no limits; give it `limits` in the scene"},
+    {{CTN_LIMIT_STIFFNESS, HINGE}, "limit_stiffness of link 'hinge': the joint has no limits; give it `limits` in the scene"},
+    {{CTN_REST, HEAD}, "rest of link 'head': the joint is a ball: its rest is no number"},
+    {{CTN_LIMIT_LOWER, HEAD}, "limit_lower of link 'head': the joint is a ball: it has no lower limit"},
+    {{CTN_ARMATURE, BODY}, "armature of link 'body': the joint is free: of a joint's parameters it has damping alone"},
+};
+
+static const struct {
+    ctn_parameter of;
+    double value;
+    const char *says;  // NULL: it may be that
+} edges[] = {
+    {{CTN_GRAVITY, 0}, INFINITY, "gravity: expected a finite number, found inf"},
+    {{CTN_MASS_SCALE, BASE}, 0, "mass_scale of link 'base': expected a positive number, found 0"},
+    {{CTN_ARMATURE, HINGE}, 0, NULL},
+    {{CTN_ARMATURE, HINGE}, -1e-300, "armature of link 'hinge': expected a number >= 0, found -1e-300"},
+    {{CTN_DAMPING, BODY}, INFINITY, "damping of link 'body': expected a number >= 0, found inf"},
+    {{CTN_REST, HINGE}, NAN, "rest of link 'hinge': expected a finite number, found nan"},
+    {{CTN_LIMIT_LOWER, RAIL}, -INFINITY, NULL},
+    {{CTN_LIMIT_LOWER, RAIL}, INFINITY, "limit_lower of link 'rail': expected a finite number, or -infinity, found inf"},
+    {{CTN_LIMIT_LOWER, RAIL}, 1, "the limits of link 'rail' are [1, 1]: the lower one is not below the upper one"},
+    {{CTN_LIMIT_LOWER, FORK}, 0.5, NULL},
+    {{CTN_LIMIT_LOWER, FORK}, 2, "the limits of link 'fork' are [2, 1]: the lower one is not below the upper one"},
+    {{CTN_LIMIT_UPPER, RAIL}, INFINITY, NULL},
+    {{CTN_LIMIT_UPPER, HEAD}, INFINITY, NULL},
+    {{CTN_LIMIT_UPPER, HEAD}, 3.14159265358979323846, NULL},
+    {{CTN_LIMIT_UPPER, HEAD},
+     3.1416,
+     "limit_upper of link 'head': expected an angle in (0, pi] for a ball joint, or infinity, found 3.1416"},
+    {{CTN_LIMIT_UPPER, HEAD},
+     0,
+     "limit_upper of link 'head': expected an angle in (0, pi] for a ball joint, or infinity, found 0"},
+    {{CTN_LIMIT_STIFFNESS, FORK}, 0, "limit_stiffness of link 'fork': expected a positive number, found 0"},
+    {{CTN_LIMIT_DAMPING, FORK}, 0, NULL},
+    {{CTN_TIME_STEP, 0}, 0, "time_step: expected a positive number, found 0"},
+};
+
+/// Which joint has which parameter, and the edges of what it may be.
+START_TEST(rules_of_parameters)
+{
+    ctn_error err = {0};
+    ctn_model *const m = model_of(joints);
+    ctn_batch_config cfg = ctn_batch_config_default();
+    for (size_t k = 0; k < sizeof not_there / sizeof *not_there; k++) {
+        char says[200];
+        snprintf(says, sizeof says, "parameters: %s", not_there[k].says);
+        cfg.parameters = &not_there[k].of, cfg.parameter_count = 1;
+        ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
+        ck_assert_str_eq(err.message, says);
+    }
+    for (size_t k = 0; k < sizeof edges / sizeof *edges; k++) {
+        char says[200];
+        snprintf(says, sizeof says, "world 0: %s", edges[k].says ? edges[k].says : "");
+        cfg.parameters = &edges[k].of, cfg.parameter_count = 1;
+        ctn_batch *const b = ctn_batch_create(m, &cfg, &err);
+        ck_assert_msg(b != NULL, "%s", err.message);
+        const ctn_status status = ctn_batch_set_parameters(b, &edges[k].value, &err);
+        ck_assert_msg(status == (edges[k].says ? CTN_BAD_ARGUMENT : CTN_OK), "%s, %g: status %d",
+                      ctn_parameter_name(edges[k].of.kind), edges[k].value, (int)status);
+        if (edges[k].says) ck_assert_str_eq(err.message, says);
+        ctn_batch_free(b);
+    }
+    ctn_model_free(m);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("worlds");
@@ -334,6 +417,7 @@ int main(void)
     tcase_add_test(t, parameters_are_those_of_scenes);
     tcase_add_test(t, totals_are_of_each_world);
     tcase_add_test(t, what_is_refused);
+    tcase_add_test(t, rules_of_parameters);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -71,9 +71,10 @@ CTN_API ctn_batch_config ctn_batch_config_default(void);
 /// The scene's `integrator:` section over the defaults.
 CTN_API ctn_batch_config ctn_scene_config(const ctn_scene *scene);
 
-/// Names as in scene files ("semi-implicit", "newton"); NULL for a value out of range.
+/// Names as in scene files and on the command line ("semi-implicit", "newton", "iteration"); NULL for a value out of range.
 CTN_API const char *ctn_method_name(ctn_method method);
 CTN_API const char *ctn_solver_name(ctn_solver solver);
+CTN_API const char *ctn_schedule_name(ctn_schedule schedule);
 
 /// Whether a method solves equations in each step: solver, tolerance, max_iterations and max_halvings matter to it.
 CTN_API bool ctn_method_is_implicit(ctn_method method);
@@ -81,6 +82,7 @@ CTN_API bool ctn_method_is_implicit(ctn_method method);
 /// Looks a name up; returns CTN_BAD_CONFIG with what is allowed.
 CTN_API ctn_status ctn_method_from_name(const char *name, ctn_method *method, ctn_error *err);
 CTN_API ctn_status ctn_solver_from_name(const char *name, ctn_solver *solver, ctn_error *err);
+CTN_API ctn_status ctn_schedule_from_name(const char *name, ctn_schedule *schedule, ctn_error *err);
 
 /// Why a world does not move any more.
 typedef enum ctn_freeze {

@@ -15,10 +15,10 @@ typedef enum ctn_parameter_kind {
     CTN_DAMPING,          // likewise: N m s/rad or N s/m; of free joints, too
     CTN_STIFFNESS,        // likewise: N m/rad or N/m; not of free joints
     CTN_REST,             // where springs are at rest, rad or m; not of ball and free joints
-    CTN_LIMIT_LOWER,      // rad or m, -infinity: none; not of ball and free joints
-    CTN_LIMIT_UPPER,      // rad or m, infinity: none; ball: half the angle of the cone, 0 to pi, infinity: none; not of free joints
-    CTN_LIMIT_STIFFNESS,  // N m/rad or N/m, >= 0; not of free joints
-    CTN_LIMIT_DAMPING,    // N m s/rad or N s/m, >= 0; not of free joints
+    CTN_LIMIT_LOWER,      // of joints with `limits` in the scene, as the next three; rad or m, -infinity: none; not of balls
+    CTN_LIMIT_UPPER,      // above the lower one, rad or m, infinity: none; ball: half the angle of the cone, in (0, pi]
+    CTN_LIMIT_STIFFNESS,  // N m/rad or N/m, > 0
+    CTN_LIMIT_DAMPING,    // N m s/rad or N s/m, >= 0
     CTN_TIME_STEP,        // dt of the world, s, > 0
 } ctn_parameter_kind;
 

@@ -27,6 +27,9 @@ CTN_API int64_t ctn_scene_grid(const ctn_scene *scene);
 CTN_API void ctn_sample_state(const ctn_scene *scene, const ctn_model *model, uint64_t seed, int64_t world, int64_t worlds,
                               double *q, double *v);
 
+/// Whether the section draws joint forces.
+CTN_API bool ctn_scene_has_force(const ctn_scene *scene);
+
 /// The joint forces tau [nv] (N m, N) that act on world `world` of 0 .. worlds - 1 all along, for ctn_batch_set_force: zero where
 /// nothing is drawn. False if the section draws none at all. Arguments as above.
 CTN_API bool ctn_sample_force(const ctn_scene *scene, const ctn_model *model, uint64_t seed, int64_t world, int64_t worlds,
