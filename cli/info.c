@@ -97,10 +97,13 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     printf("engines   ");
     for (const ctn_engine *const *e = engines_available(); *e; e++)
         printf(" %s (%d lane%s)", (*e)->name, (*e)->lanes, (*e)->lanes > 1 ? "s" : "");
-    if (!device_missing()) printf(" cuda (GPU)");
-    else printf("\nno engine  cuda %s", device_missing());
-    printf("\nengine     %s for %d world%s: %s\n", device_asked(s->cfg.engine) ? "cuda" : engine->name, s->cfg.worlds,
-           s->cfg.worlds > 1 ? "s" : "", engine_reason(s->cfg.engine, s->cfg.worlds));
+    for (const char *const *d = device_names; *d; d++)
+        if (!device_missing(*d)) printf(" %s (GPU)", *d);
+    for (const char *const *d = device_names; *d; d++)
+        if (device_missing(*d)) printf("\nno engine  %s %s", *d, device_missing(*d));
+    const char *const device = device_asked(s->cfg.engine);
+    printf("\nengine     %s for %d world%s: %s\n", device ? device : engine->name, s->cfg.worlds, s->cfg.worlds > 1 ? "s" : "",
+           engine_reason(s->cfg.engine, s->cfg.worlds));
     print_links(m, all);
     print_state(m, t, all);
 }
@@ -156,10 +159,13 @@ static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
         json_text(one, "name", (*e)->name);
         json_number(one, "lanes", (*e)->lanes);
     }
-    cJSON *const gpu = json_object(root, "cuda");
-    cJSON_AddBoolToObject(gpu, "available", !device_missing());
-    if (device_missing()) json_text(gpu, "reason", device_missing());
-    json_text(root, "engine", device_asked(s->cfg.engine) ? "cuda" : engine->name);
+    for (const char *const *d = device_names; *d; d++) {
+        cJSON *const gpu = json_object(root, *d);
+        cJSON_AddBoolToObject(gpu, "available", !device_missing(*d));
+        if (device_missing(*d)) json_text(gpu, "reason", device_missing(*d));
+    }
+    const char *const device = device_asked(s->cfg.engine);
+    json_text(root, "engine", device ? device : engine->name);
     json_text(root, "engine_reason", engine_reason(s->cfg.engine, s->cfg.worlds));
     json_number(root, "worlds", s->cfg.worlds);
     cJSON *const links = json_array(root, "links");

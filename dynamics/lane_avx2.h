@@ -13,6 +13,7 @@
 #define KERNEL_DATA static const
 
 typedef __m256d real;
+typedef double lane_number;  // what a real is made of
 typedef __m256d mask;  // all bits of a lane set, or none; bit0 sets the sign bit alone, which is the one that counts
 
 FN real rset(double x) { return _mm256_set1_pd(x); }

@@ -13,6 +13,7 @@
 #define KERNEL_DATA static const
 
 typedef __m512d real;
+typedef double lane_number;  // what a real is made of
 typedef __mmask8 mask;
 
 FN real rset(double x) { return _mm512_set1_pd(x); }

@@ -1,4 +1,4 @@
-/// The scalar lane: real = double, one world. Compiled as C11, C++17 and CUDA C++; the other lane headers offer the same names.
+/// The scalar lane: real = double (float with CATENA_FLOAT), one world. Compiled as C11, C++17 and CUDA C++; the other lane headers offer the same names.
 ///
 /// Kernels use only these names and + - * / on `real`, which round as IEEE 754 says in every lane, so that each world's
 /// bits do not depend on the lane (docs/architecture.md). fmadd rounds once everywhere: without -mfma the C library does it.
@@ -22,13 +22,24 @@
 #define KERNEL_DATA static const
 #endif
 
+#ifdef CATENA_FLOAT
+typedef float real;
+typedef int32_t real_bits;
+#define ALL_BUT_SIGN INT32_MAX
+#define OF_REAL(function) function##f
+#else
 typedef double real;
+typedef int64_t real_bits;
+#define ALL_BUT_SIGN INT64_MAX
+#define OF_REAL(function) function
+#endif
+typedef real lane_number;  // what a real is made of
 typedef bool mask;
 
-FN real rset(double x) { return x; }
-FN real fmadd(real a, real b, real c) { return fma(a, b, c); }    // a b + c, rounded once
-FN real fnmadd(real a, real b, real c) { return fma(-a, b, c); }  // c - a b, rounded once
-FN real root(real a) { return sqrt(a); }
+FN real rset(double x) { return (real)x; }
+FN real fmadd(real a, real b, real c) { return OF_REAL(fma)(a, b, c); }    // a b + c, rounded once
+FN real fnmadd(real a, real b, real c) { return OF_REAL(fma)(-a, b, c); }  // c - a b, rounded once
+FN real root(real a) { return OF_REAL(sqrt)(a); }
 
 FN mask lt(real a, real b) { return a < b; }
 FN mask le(real a, real b) { return a <= b; }
@@ -40,35 +51,35 @@ FN mask none_of(void) { return false; }
 FN bool any_of(mask a) { return a; }
 FN real sel(mask m, real a, real b) { return m ? a : b; }  // m ? a : b
 
-FN int64_t bits_of(real a)
+FN real_bits bits_of(real a)
 {
-    int64_t i;
+    real_bits i;
     memcpy(&i, &a, sizeof i);
     return i;
 }
-FN real real_of(int64_t i)
+FN real real_of(real_bits i)
 {
     real a;
     memcpy(&a, &i, sizeof a);
     return a;
 }
-FN real magnitude(real a) { return real_of(bits_of(a) & INT64_MAX); }
-FN real negate(real a) { return real_of(bits_of(a) ^ INT64_MIN); }
+FN real magnitude(real a) { return real_of(bits_of(a) & ALL_BUT_SIGN); }
+FN real negate(real a) { return real_of(bits_of(a) ^ ~ALL_BUT_SIGN); }
 FN mask bit0(real a) { return bits_of(a) & 1; }  // of the mantissa
 FN real flip_by_bit1(real a, real b)             // -a where bit 1 of b is set
 {
-    return real_of(bits_of(a) ^ (int64_t)(((uint64_t)bits_of(b) & 2) << 62));
+    return real_of(bits_of(a) ^ (real_bits)((uint64_t)(bits_of(b) & 2) << (8 * sizeof(real) - 2)));
 }
 
-FN mask is_whole(real a) { return a == nearbyint(a); }
+FN mask is_whole(real a) { return a == OF_REAL(nearbyint)(a); }
 
-FN real lane_load(const double *p) { return *p; }
+FN real lane_load(const double *p) { return (real)*p; }
 FN void lane_store(double *p, real a) { *p = a; }
 
 /// dst [n] from the rows of LANES worlds, and back into the first `count` of them.
 FN void lane_gather(real *dst, const double *const *row, int n)
 {
-    for (int j = 0; j < n; j++) dst[j] = row[0][j];
+    for (int j = 0; j < n; j++) dst[j] = (real)row[0][j];
 }
 FN void lane_scatter(double *const *row, int count, const real *src, int n)
 {

@@ -2,14 +2,14 @@
 #ifndef CATENA_TRIG_H
 #define CATENA_TRIG_H
 
-/// sin and cos of x + quarter * pi/2, quarter a small integer. |x| <= CTN_MAX_ANGLE. Within 1 ulp for |x| <= pi/4 and within
+/// sin and cos of x + quarter * pi/2, quarter a small integer. |x| <= REAL_MAX_ANGLE. Within 1 ulp for |x| <= pi/4 and within
 /// 2^-52 absolute beyond: the reduction by two parts of pi/2 (Cody and Waite; the first difference is exact) rounds once.
 FN void sincos_quarters(real x, real quarter, real *s, real *c)
 {
-    const real magic = rset(6755399441055744.0);  // 1.5 * 2^52: adding it leaves the nearest integer in the low bits
+    const real magic = rset(NEAREST_WHOLE);
     const real k = fmadd(x, rset(6.36619772367581382e-01), magic), n = k - magic;
-    real r = fnmadd(n, rset(1.57079632679489656), x);
-    r = fnmadd(n, rset(6.12323399573676604e-17), r);
+    real r = fnmadd(n, rset(HALF_PI), x);
+    r = fnmadd(n, rset(HALF_PI_REST), r);
     const real z = r * r;
 
     real p = rset(1.58962301923555778e-10);

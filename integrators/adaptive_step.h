@@ -10,7 +10,6 @@
 #define CATENA_ADAPTIVE_STEP_H
 
 enum { DOP853_ERROR_ORDER = 8 };
-#define LEAST_PART 1e-12  // of a step; a world whose parts should be smaller is frozen
 
 /// What happened, by lane. frozen: why it cannot go on, a ctn_freeze.
 typedef struct {

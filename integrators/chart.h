@@ -31,7 +31,7 @@ KERNEL void chart_rate(const lane_model *m, const real *u, const real *v, real *
     }
 }
 
-/// Where all coordinates are finite and no angle is beyond CTN_MAX_ANGLE; `far` tells the latter from the former.
+/// Where all coordinates are finite and no angle is beyond REAL_MAX_ANGLE; `far` tells the latter from the former.
 KERNEL mask config_valid(const lane_model *m, const real *q, const real *v, mask *far)
 {
     real zero = rset(0), most = rset(0);
@@ -43,7 +43,7 @@ KERNEL mask config_valid(const lane_model *m, const real *q, const real *v, mask
         const real a = magnitude(q[b->qadr]);
         most = sel(gt(a, most), a, most);
     }
-    *far = gt(most, rset(CTN_MAX_ANGLE));
+    *far = gt(most, rset(REAL_MAX_ANGLE));
     return both(le(zero, rset(0)), not_(*far));  // NaN is not <= 0
 }
 

@@ -91,7 +91,7 @@ KERNEL void lbfgs_direction(const lane_model *m, const objective *F, lbfgs_work 
 KERNEL mask solve_lbfgs(const lane_model *m, const objective *F, lbfgs_work *W, double tolerance, int max_iterations, mask active,
                         position_counts *count, real *at)
 {
-    const real one = rset(1), zero = rset(0), most_iterations = rset((double)LBFGS_SHARE * max_iterations), far = rset(1e300);
+    const real one = rset(1), zero = rset(0), most_iterations = rset((double)LBFGS_SHARE * max_iterations), far = rset(NOT_REACHED);
     const int n = F->n;
     mask running = active, converged = none_of(), based = none_of();
     real f0 = zero, slope0 = zero, alpha = one, lo = zero, hi = far, trials = zero, iterations = zero, before = far;
@@ -100,9 +100,9 @@ KERNEL mask solve_lbfgs(const lane_model *m, const objective *F, lbfgs_work *W, 
         const objective_value v = objective_at(m, F);
         objective_gradient(m, F, W->g);
         count->evaluations = count->evaluations + sel(running, one, zero), count->passes++;
-        const real slope = dot_rows(n, W->g, F->d), rounding = rset(1e-12) * magnitude(f0);
+        const real slope = dot_rows(n, W->g, F->d), rounding = rset(ENERGY_ROUNDING) * magnitude(f0);
         const mask finite = both(le(magnitude(v.f), far), le(magnitude(slope), far));
-        const mask even = either(le(v.f, f0 + rounding), le(before, rset(tolerance > 1e-10 ? tolerance : 1e-10)));
+        const mask even = either(le(v.f, f0 + rounding), le(before, rset(tolerance > SOLVE_FLOOR ? tolerance : SOLVE_FLOOR)));
         const mask armijo = le(v.f, fmadd(rset(1e-4) * alpha, slope0, f0));
         const mask low = either(armijo, both(even, le(slope, rset(-0.9998) * slope0)));
         const mask flat = le(rset(0.9) * slope0, slope);
@@ -111,7 +111,7 @@ KERNEL mask solve_lbfgs(const lane_model *m, const objective *F, lbfgs_work *W, 
         // no trial is low: rounding says so, and the residual cannot fall any more
         const mask tired = both(both(running, based), le(rset(LBFGS_TRIALS), trials));
         const mask accepted = both(running, both(finite, wolfe)), rejected = both(running, not_(accepted));
-        const mask floor = both(tired, both(finite, le(v.most, rset(1e-10))));
+        const mask floor = both(tired, both(finite, le(v.most, rset(SOLVE_FLOOR))));
         const mask done = either(floor, both(both(accepted, le(one, iterations)), le(v.most, rset(tolerance))));
         converged = either(converged, both(done, not_(v.too_far)));
         *at = sel(done, v.most, *at);

@@ -67,15 +67,15 @@ KERNEL mask solve_lm(const lane_model *m, const objective *F, lm_work *W, double
 {
     const real one = rset(1), zero = rset(0), tenth = rset(0.1);
     mask running = active, converged = none_of(), based = none_of();
-    real f0 = zero, before = rset(1e300), iterations = zero, lambda = rset(1e-4);
+    real f0 = zero, before = rset(NOT_REACHED), iterations = zero, lambda = rset(1e-4);
     real restarted = zero;
     while (any_of(running)) {
         const objective_value v = objective_at(m, F);
         count->evaluations = count->evaluations + sel(running, one, zero), count->passes++;
-        const mask lower = either(either(not_(based), le(before, rset(tolerance > 1e-10 ? tolerance : 1e-10))), lt(v.f, f0));
-        const mask below = both(le(v.f, rset(1e300)), lower);
+        const mask lower = either(either(not_(based), le(before, rset(tolerance > SOLVE_FLOOR ? tolerance : SOLVE_FLOOR))), lt(v.f, f0));
+        const mask below = both(le(v.f, rset(NOT_REACHED)), lower);
         const mask accepted = both(running, below), rejected = both(running, not_(below));
-        const mask floor = both(le(v.most, rset(1e-10)), le(rset(0.5) * before, v.most));
+        const mask floor = both(le(v.most, rset(SOLVE_FLOOR)), le(rset(0.5) * before, v.most));
         const mask done = both(both(accepted, le(one, iterations)), either(le(v.most, rset(tolerance)), floor));
         converged = either(converged, both(done, not_(v.too_far)));
         *at = sel(done, v.most, *at);

@@ -24,7 +24,7 @@ typedef struct {
 typedef struct {
     real iterations, evaluations, line_search, curvature, substeps, halvings, residual;
     real fewer;         // parts done with fewer stages than asked for
-    real far;           // 1: an angle went beyond CTN_MAX_ANGLE
+    real far;           // 1: an angle went beyond REAL_MAX_ANGLE
     energy_flow *flow;  // NULL: not asked for
     long passes;        // evaluations of all lanes together
 } position_counts;
@@ -117,7 +117,7 @@ FN void begin_newton(newton_progress *N, mask where)
     N->running = either(N->running, where);
     N->converged = both(N->converged, not_(where)), N->based = both(N->based, not_(where));
     N->alpha = sel(where, one, N->alpha), N->E = sel(where, zero, N->E), N->slope = sel(where, zero, N->slope);
-    N->iterations = sel(where, zero, N->iterations), N->before = sel(where, rset(1e300), N->before);
+    N->iterations = sel(where, zero, N->iterations), N->before = sel(where, rset(NOT_REACHED), N->before);
 }
 
 FN newton_progress no_newton(void)
@@ -141,14 +141,14 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
     count->evaluations = count->evaluations + sel(running, one, zero), count->passes++;
     // Armijo's condition with slack for rounding; a NaN is not below. From where the residual is small enough already, energies
     // may differ by nothing but rounding
-    const real bound = fmadd(rset(1e-12), magnitude(E), fmadd(rset(1e-4) * alpha, slope, E));
-    const mask lower = either(either(not_(based), le(before, rset(tolerance > 1e-10 ? tolerance : 1e-10))), le(W->E, bound));
-    const mask below = both(le(magnitude(W->E), rset(1e300)), lower);
+    const real bound = fmadd(rset(ENERGY_ROUNDING), magnitude(E), fmadd(rset(1e-4) * alpha, slope, E));
+    const mask lower = either(either(not_(based), le(before, rset(tolerance > SOLVE_FLOOR ? tolerance : SOLVE_FLOOR))), le(W->E, bound));
+    const mask below = both(le(magnitude(W->E), rset(NOT_REACHED)), lower);
     const mask accepted = both(running, below), rejected = both(running, not_(below));
     mask need = accepted;
     if (any_of(accepted)) {
         const real res = residual(m, W);
-        const mask floor = both(le(res, rset(1e-10)), both(le(one, alpha), le(rset(0.5) * before, res)));
+        const mask floor = both(le(res, rset(SOLVE_FLOOR)), both(le(one, alpha), le(rset(0.5) * before, res)));
         // never the first guess itself: at small steps it meets the tolerance without any dynamics in it
         const mask done = both(both(accepted, le(one, iterations)), either(le(res, rset(tolerance)), floor));
         converged = either(converged, both(done, not_(W->too_far)));
@@ -185,7 +185,7 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
 }
 
 /// Solves one step from q, V in the lanes `active`, whose size is already set; leaves the solution in W. Returns where it
-/// converged: the residual is below the tolerance, or below 1e-10 and at rounding level, where it falls no more.
+/// converged: the residual is below the tolerance, or below SOLVE_FLOOR and at rounding level, where it falls no more.
 KERNEL mask solve_step(const lane_model *m, const position_state *S, double tolerance, int max_iterations, mask active,
                        position_work *P, position_counts *count)
 {

@@ -75,10 +75,10 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
     count->evaluations = count->evaluations + sel(running, one, zero), count->passes++;
     const real bound = fnmadd(rset(2e-4) * alpha, norm, norm);
     const mask lower =
-        either(either(not_(based), le(before, rset(tolerance > 1e-10 ? tolerance : 1e-10))), le(square, bound));
-    const mask below = both(le(square, rset(1e300)), lower);
+        either(either(not_(based), le(before, rset(tolerance > SOLVE_FLOOR ? tolerance : SOLVE_FLOOR))), le(square, bound));
+    const mask below = both(le(square, rset(NOT_REACHED)), lower);
     const mask accepted = both(running, below), rejected = both(running, not_(below));
-    const mask floor = both(le(most, rset(1e-10)), both(le(one, alpha), le(rset(0.5) * before, most)));
+    const mask floor = both(le(most, rset(SOLVE_FLOOR)), both(le(one, alpha), le(rset(0.5) * before, most)));
     const mask done = both(both(accepted, le(one, iterations)), either(le(most, rset(tolerance)), floor));
     converged = either(converged, both(done, not_(W->too_far)));
     P->residual = sel(done, most, P->residual);

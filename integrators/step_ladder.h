@@ -100,7 +100,7 @@ KERNEL mask accept_stages(const lane_model *m, stage_work *P, const position_sta
     *gain = energy_created(before, after, F);
     const real rise = *gain - F.dissipated, risen = S->created[0] - S->created[1];
     const real hundredth = rset(0.01) * kinetic, error = root(kinetic * defect);
-    const real rounding = rset(1e-11) * (magnitude(energy_sum(after)) + (after.kinetic + magnitude(F.work)));
+    const real rounding = rset(10 * ENERGY_ROUNDING) * (magnitude(energy_sum(after)) + (after.kinetic + magnitude(F.work)));
     const real slack = fmadd(rset(40 * tolerance), kinetic, rounding);
     const mask step = le(rise, slack + sel(lt(error, hundredth), error, hundredth));
     const mask run = either(le(rise, slack), le(risen + rise, slack + hundredth));

@@ -83,7 +83,7 @@ KERNEL void share_damping(const lane_model *m, variational_work *P)
 }
 
 /// Solves one part of size h from (q, p) in the lanes `active`; leaves the solution in W. lead: how far the rates of the last part are
-/// behind those of this one, in dt. Returns where it converged: the residual is below the tolerance, or below 1e-10 and at rounding
+/// behind those of this one, in dt. Returns where it converged: the residual is below the tolerance, or below SOLVE_FLOOR and at rounding
 /// level, where it falls no more.
 KERNEL mask solve_chord(const lane_model *m, const variational_state *S, const real *tau, real lead, double tolerance,
                         int max_iterations, mask active, variational_work *P, position_counts *count)
@@ -103,16 +103,16 @@ KERNEL mask solve_chord(const lane_model *m, const variational_state *S, const r
     move_chord(m, P, one, not_(none_of()));
 
     mask running = active, converged = none_of(), based = none_of();  // based: `base` is an iterate with a merit
-    real alpha = one, merit = zero, iterations = zero, before = rset(1e300);
+    real alpha = one, merit = zero, iterations = zero, before = rset(NOT_REACHED);
     while (any_of(running)) {
         const real res = chord_residual(m, W);
         count->evaluations = count->evaluations + sel(running, one, zero), count->passes++;
         // merit has the slope -2 merit along a Newton step; from where the residual is small enough already it may differ by rounding
         const real bound = merit * fnmadd(rset(2e-4), alpha, one);
-        const mask lower = either(either(not_(based), le(before, larger(rset(tolerance), rset(1e-10)))), le(W->merit, bound));
-        const mask below = both(both(le(res, rset(1e150)), not_(W->too_far)), lower);  // a NaN is not below
+        const mask lower = either(either(not_(based), le(before, rset(tolerance > SOLVE_FLOOR ? tolerance : SOLVE_FLOOR))), le(W->merit, bound));
+        const mask below = both(both(le(res * res, rset(NOT_REACHED)), not_(W->too_far)), lower);  // a NaN is not below
         const mask accepted = both(running, below), rejected = both(running, not_(below));
-        const mask floor = both(le(res, rset(1e-10)), both(le(one, alpha), le(rset(0.5) * before, res)));
+        const mask floor = both(le(res, rset(SOLVE_FLOOR)), both(le(one, alpha), le(rset(0.5) * before, res)));
         // never the first guess itself: at small steps it meets the tolerance without any dynamics in it
         const mask done = both(both(accepted, le(one, iterations)), either(le(res, rset(tolerance)), floor));
         converged = either(converged, done);

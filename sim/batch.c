@@ -126,23 +126,29 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
 {
     if (config_check(cfg, err) != CTN_OK) return NULL;
     if (cfg->method == CTN_VARIATIONAL && cfg->order == 4 && check_undamped(model, cfg, err) != CTN_OK) return NULL;
-    const bool on_device = device_asked(cfg->engine);
+    const char *const on_device = device_asked(cfg->engine);
     if (on_device && cfg->dense) {
-        fail(err, CTN_UNAVAILABLE, "dense: the engine 'cuda' has no dense output; take 'auto'");
+        fail(err, CTN_UNAVAILABLE, "dense: the engine '%s' has no dense output; take 'auto'", on_device);
         return NULL;
     }
     const ctn_engine *const engine = engine_find(cfg->engine, cfg->worlds, err);
+    if (engine && on_device && cfg->adaptive && cfg->error_tolerance < device_find(on_device, err)->least_error) {
+        fail(err, CTN_BAD_CONFIG, "error_tolerance: the engine '%s' works with %g or more, found %g", on_device,
+             device_find(on_device, err)->least_error, cfg->error_tolerance);
+        return NULL;
+    }
     parameters *const own =
         engine && cfg->parameter_count ? parameters_create(model, cfg->parameters, cfg->parameter_count, err) : NULL;
     if (!engine || (cfg->parameter_count && !own)) return NULL;
     ctn_batch *const batch = calloc(1, sizeof *batch);
     if (batch) {
         batch->model = model, batch->engine = engine, batch->cfg = *cfg, batch->parameters = own;
-        batch->device = on_device ? device_find(err) : NULL;
+        batch->device = on_device ? device_find(on_device, err) : NULL;
         batch->cfg.engine = batch->device ? batch->device->name : engine->name;
         batch->cfg.parameters = own ? parameters_list(own) : NULL;
         // what a solve leaves over acts as an impulse, over all parts to come: small beside the error that a part may have
         if (cfg->adaptive) batch->cfg.tolerance = fmin(cfg->tolerance, 1e-6 * cfg->error_tolerance);
+        if (batch->device) batch->cfg.tolerance = fmax(batch->cfg.tolerance, batch->device->least_tolerance);
         batch->blocks = batch->device ? 0 : (cfg->worlds - 1) / engine->lanes + 1;
         batch->constants = model_constants(model);
         if (!cfg->threads) batch->cfg.threads = pool_cpus();

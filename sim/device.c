@@ -10,72 +10,94 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLUGIN "libcatena-cuda.so"
-
-bool device_asked(const char *name)
-{
-    if (!name || !strcmp(name, "auto")) name = getenv("CTN_ENGINE");
-    return name && !strcmp(name, "cuda");
-}
-
-/// What has been opened, once for the process.
+/// What there may be, and what has been opened, once for the process.
+enum { CUDA, CUDA_FLOAT, DEVICES };
+const char *const device_names[] = {[CUDA] = "cuda", [CUDA_FLOAT] = "cuda-float", [DEVICES] = NULL};
 static struct {
+    const char *const file, *const variable, *const built;
+    bool tried;
     const ctn_device *device;
     char why[512];  // there is none, in words; else empty
-} opened;
+} opened[] = {
+    [CUDA] = {.file = "libcatena-cuda.so", .variable = "CTN_CUDA_LIBRARY", .built = "where CMake finds nvcc"},
+    [CUDA_FLOAT] = {.file = "libcatena-cuda-float.so",
+                    .variable = "CTN_CUDA_FLOAT_LIBRARY",
+                    .built = "by -DCATENA_CUDA_FLOAT=ON where CMake finds nvcc"},
+};
 
-static const ctn_device *table_of(void *library)
+const char *device_asked(const char *name)
 {
+    if (!name || !strcmp(name, "auto")) name = getenv("CTN_ENGINE");
+    for (int k = 0; k < DEVICES && name; k++)
+        if (!strcmp(name, device_names[k])) return device_names[k];
+    return NULL;
+}
+
+static const ctn_device *table_of(int k, void *library)
+{
+    char *const why = opened[k].why;
     const ctn_device *const device = dlsym(library, "catena_device");
-    if (!device) snprintf(opened.why, sizeof opened.why, PLUGIN " has no engine in it");
-    else if (device->layout != DEVICE_LAYOUT)
-        snprintf(opened.why, sizeof opened.why, PLUGIN " belongs to another version of catena");
+    if (!device) snprintf(why, sizeof opened->why, "has no engine in %s", opened[k].file);
+    else if (device->layout != DEVICE_LAYOUT || strcmp(device->name, device_names[k]) != 0)
+        snprintf(why, sizeof opened->why, "does not fit: %s belongs to another version of catena", opened[k].file);
     else {
         ctn_error found;
         if (device->find(&found) == CTN_OK) return device;
-        snprintf(opened.why, sizeof opened.why, "%.500s", found.message);
+        snprintf(why, sizeof opened->why, "%.500s", found.message);
     }
     dlclose(library);
     return NULL;
 }
 
 /// Opens the file beside the one that this code is in, in the library folder of its installation, or wherever the system looks.
-static void open_plugin(void)
+static void open_plugin(int k)
 {
-    const char *const asked = getenv("CTN_CUDA_LIBRARY");
+    const char *const file = opened[k].file, *const asked = getenv(opened[k].variable);
     if (asked && *asked) {
         void *const library = dlopen(asked, RTLD_NOW | RTLD_LOCAL);
-        if (library) opened.device = table_of(library);
-        else snprintf(opened.why, sizeof opened.why, "CTN_CUDA_LIBRARY: %s", dlerror());
+        if (library) opened[k].device = table_of(k, library);
+        else snprintf(opened[k].why, sizeof opened->why, "cannot be opened: %s: %s", opened[k].variable, dlerror());
         return;
     }
     Dl_info here;
     void *library = NULL;
-    if (dladdr(&opened, &here) && here.dli_fname) {
+    if (dladdr(opened, &here) && here.dli_fname) {
         static const char *const folders[] = {"", "../" CATENA_LIBDIR "/"};
         const char *const slash = strrchr(here.dli_fname, '/');
         const int length = slash ? (int)(slash - here.dli_fname) + 1 : 0;
-        for (size_t k = 0; k < sizeof folders / sizeof *folders && !library; k++) {
+        for (size_t f = 0; f < sizeof folders / sizeof *folders && !library; f++) {
             char path[4096];
-            const int used = snprintf(path, sizeof path, "%.*s%s" PLUGIN, length, here.dli_fname, folders[k]);
+            const int used = snprintf(path, sizeof path, "%.*s%s%s", length, here.dli_fname, folders[f], file);
             if (length && used < (int)sizeof path) library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         }
     }
-    if (!library) library = dlopen(PLUGIN, RTLD_NOW | RTLD_LOCAL);
-    if (library) opened.device = table_of(library);
-    else snprintf(opened.why, sizeof opened.why, "needs " PLUGIN " beside the library: it is built where CMake finds nvcc");
+    if (!library) library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (library) opened[k].device = table_of(k, library);
+    else snprintf(opened[k].why, sizeof opened->why, "needs %s beside the library: it is built %s", file, opened[k].built);
 }
 
-const char *device_missing(void)
+/// Where `name` stands in `opened`, which tells then what there is.
+static int look_up(const char *name)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, open_plugin);
-    return opened.device ? NULL : opened.why;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    int k = 0;
+    while (strcmp(device_names[k], name) != 0) k++;
+    pthread_mutex_lock(&lock);
+    if (!opened[k].tried) open_plugin(k);
+    opened[k].tried = true;
+    pthread_mutex_unlock(&lock);
+    return k;
 }
 
-const ctn_device *device_find(ctn_error *err)
+const char *device_missing(const char *name)
 {
-    const char *const why = device_missing();
-    if (why) fail(err, CTN_UNAVAILABLE, "engine: 'cuda' %s; take 'auto'", why);
-    return opened.device;
+    const int k = look_up(name);
+    return opened[k].device ? NULL : opened[k].why;
+}
+
+const ctn_device *device_find(const char *name, ctn_error *err)
+{
+    const char *const why = device_missing(name);
+    if (why) fail(err, CTN_UNAVAILABLE, "engine: '%s' %s; take 'auto'", name, why);
+    return opened[look_up(name)].device;
 }

@@ -20,6 +20,8 @@ typedef enum device_place { ON_HOST, ON_DEVICE } device_place;
 typedef struct ctn_device {
     uint64_t layout;                     // DEVICE_LAYOUT of the sources that it was built from
     const char *name;                    // of the engine
+    double least_tolerance;              // of a solve: below it there is only rounding
+    double least_error;                  // tolerance of adaptive steps, likewise
     ctn_status (*find)(ctn_error *err);  // CTN_UNAVAILABLE: there is none to run on
     // worlds of a checked configuration, without a state; NULL on error. `own`: constants differ from world to world
     device_worlds *(*open)(const ctn_model *m, const ctn_batch_config *cfg, bool own, ctn_error *err);
@@ -47,17 +49,20 @@ typedef struct ctn_device {
 
 /// What the library and a device's code must have in common.
 #define DEVICE_LAYOUT                                                                                                            \
-    (1 + 1000 * ((uint64_t)sizeof(ctn_batch_config) +                                                                            \
+    (2 + 1000 * ((uint64_t)sizeof(ctn_batch_config) +                                                                            \
                  1000 * (sizeof(ctn_step_stats) + 1000 * (sizeof(ctn_body) + 1000 * sizeof(ctn_run)))))
 
-/// Whether `name` (NULL or "auto": CTN_ENGINE) is that of a device's engine.
-bool device_asked(const char *name);
+/// The engines of devices, in a NULL-terminated list.
+extern const char *const device_names[];
 
-/// Why there is no device, in words that go on after its name: "needs ..."; NULL: there is one.
-const char *device_missing(void);
+/// The name in that list which `name` (NULL or "auto": CTN_ENGINE) asks for, or NULL.
+const char *device_asked(const char *name);
 
-/// The device called cuda: what the file CTN_CUDA_LIBRARY, or libcatena-cuda.so beside the library, says that there is. NULL with
-/// CTN_UNAVAILABLE in `err`.
-const ctn_device *device_find(ctn_error *err);
+/// Why there is no device of this name, in words that go on after it: "needs ..."; NULL: there is one.
+const char *device_missing(const char *name);
+
+/// The device called cuda: what the file CTN_CUDA_LIBRARY, or libcatena-cuda.so beside the library, says that there is; likewise
+/// cuda-float, CTN_CUDA_FLOAT_LIBRARY, libcatena-cuda-float.so. NULL with CTN_UNAVAILABLE in `err`.
+const ctn_device *device_find(const char *name, ctn_error *err);
 
 #endif

@@ -1,4 +1,5 @@
 // The engine "cuda": one thread a world, a launch for all steps of a call. Contraction is off (-fmad=false): the same bits as on the CPU.
+// With CATENA_FLOAT the engine "cuda-float", the same in single precision.
 // A library of its own, with the CUDA runtime in it; without a driver, machine_find() says so.
 #include "dynamics/lane_scalar.h"
 #include "sim/device_worlds.h"
@@ -6,7 +7,11 @@
 
 #include <cuda_runtime.h>
 
+#ifdef CATENA_FLOAT
+#define MACHINE_NAME "cuda-float"
+#else
 #define MACHINE_NAME "cuda"
+#endif
 enum { MACHINE_SCRATCH = 256 * 1024, THREADS = 32 };  // of a block: a warp, so that few worlds are spread over all processors
 enum copy_kind { TO_DEVICE, FROM_DEVICE, WITHIN_DEVICE };
 

@@ -21,7 +21,7 @@ struct device_worlds {
     device_sizes size;
     size_t worlds, nq, nv, scratch;
     void *stream;
-    double *constants;  // on the host, packed for the device
+    real *constants;  // on the host, packed for the device
     size_t constant_count;
     double *rows;   // [worlds][nq + nv], on the device as all that follows
     double *force;  // [worlds][nv]
@@ -133,28 +133,28 @@ static device_worlds *open_worlds(const ctn_model *m, const ctn_batch_config *cf
     }
     d->worlds = (size_t)cfg->worlds, d->nq = (size_t)m->nq, d->nv = (size_t)m->nv;
     d->job.cfg = *cfg, d->job.worlds = cfg->worlds;
-    const size_t W = d->worlds, number = sizeof(double);
+    const size_t W = d->worlds, number = sizeof(double), held = sizeof(real);
     bool ok = measure(d, m, own, err) == CTN_OK;
     if (own) d->constant_count = 1 + WORLD_NUMBERS + (size_t)m->nbody * BODY_NUMBERS;
     const struct {
         void *to;  // a pointer
         size_t size;
-    } memory[] = {{&d->job.states, W * d->size.flat * number},
+    } memory[] = {{&d->job.states, W * d->size.flat * held},
                   {&d->job.stats, W * sizeof(ctn_step_stats)},
                   {&d->rows, W * (d->nq + d->nv) * number},
                   {&d->force, W * d->nv * number},
                   {&d->horizon, W * sizeof(int)},
                   {&d->frozen, W * sizeof(int)},
-                  {&d->job.constants, W * d->constant_count * number}};
+                  {&d->job.constants, W * d->constant_count * held}};
     for (size_t k = 0; k < sizeof memory / sizeof *memory && ok; k++) {
         void *const p = memory[k].size ? allocate(d, memory[k].size, err) : NULL;
         memcpy(memory[k].to, &p, sizeof p);
         ok = p || !memory[k].size;
     }
-    if (ok && !machine_zero(d->job.states, W * d->size.flat * number)) lost(err), ok = false;
+    if (ok && !machine_zero(d->job.states, W * d->size.flat * held)) lost(err), ok = false;
     if (ok) {
         d->words = (uint64_t *)malloc(W * sizeof *d->words);
-        if (own) d->constants = (double *)malloc(W * d->constant_count * number);
+        if (own) d->constants = (real *)malloc(W * d->constant_count * held);
         ok = d->words && (!own || d->constants);
         if (!ok) fail(err, CTN_NO_MEMORY, "not enough memory for %zu worlds", W);
     }
@@ -165,7 +165,7 @@ static device_worlds *open_worlds(const ctn_model *m, const ctn_batch_config *cf
 
 static size_t bytes_of(const device_worlds *d)
 {
-    return d->bytes + d->worlds * (sizeof *d->words + d->constant_count * sizeof(double));
+    return d->bytes + d->worlds * (sizeof *d->words + d->constant_count * sizeof(real));
 }
 
 static void use_stream(device_worlds *d, void *stream) { d->stream = stream; }
@@ -173,16 +173,16 @@ static void use_stream(device_worlds *d, void *stream) { d->stream = stream; }
 /// In the order of load_constants().
 static void pack_constants(device_worlds *d, int world, const ctn_model *m, double dt)
 {
-    double *x = d->constants + world;
-    *x = dt, x += d->worlds;
-    for (int k = 0; k < (int)WORLD_NUMBERS; k++, x += d->worlds) *x = (&m->mass)[k];
+    real *x = d->constants + world;
+    *x = (real)dt, x += d->worlds;
+    for (int k = 0; k < (int)WORLD_NUMBERS; k++, x += d->worlds) *x = (real)(&m->mass)[k];
     for (int i = 0; i < m->nbody; i++)
-        for (int k = 0; k < (int)BODY_NUMBERS; k++, x += d->worlds) *x = (&m->bodies[i].mass)[k];
+        for (int k = 0; k < (int)BODY_NUMBERS; k++, x += d->worlds) *x = (real)(&m->bodies[i].mass)[k];
 }
 
 static ctn_status send_constants(device_worlds *d, ctn_error *err)
 {
-    const size_t size = d->worlds * d->constant_count * sizeof(double);
+    const size_t size = d->worlds * d->constant_count * sizeof(real);
     return copy_in(d, (void *)d->job.constants, d->constants, size, ON_HOST) ? CTN_OK : lost(err);
 }
 
@@ -292,13 +292,13 @@ static ctn_status sum_worlds(device_worlds *d, ctn_totals *totals, ctn_error *er
 /// One number of all these worlds at a time: the device has them side by side.
 static ctn_status flatten_worlds(device_worlds *d, int first, int count, bool load, double *flat, ctn_error *err)
 {
-    const size_t n = d->size.flat, size = (size_t)count * sizeof *flat;
-    double *const column = (double *)(void *)d->words;
+    const size_t n = d->size.flat, size = (size_t)count * sizeof(real);
+    real *const column = (real *)(void *)d->words;
     for (size_t k = 0; k < n; k++) {
-        double *const there = d->job.states + k * d->worlds + first;
+        real *const there = d->job.states + k * d->worlds + first;
         if (!load && !copy_out(d, column, there, size)) return lost(err);
         for (size_t w = 0; w < (size_t)count; w++) {
-            if (load) column[w] = flat[w * n + k];
+            if (load) column[w] = (real)flat[w * n + k];
             else flat[w * n + k] = column[w];
         }
         if (load && !copy_in(d, there, column, size, ON_HOST)) return lost(err);
@@ -323,8 +323,8 @@ static ctn_status copy_for_caller(device_worlds *d, void *to, const void *from, 
 
 extern "C" __attribute__((visibility("default"))) const ctn_device catena_device;
 extern "C" const ctn_device catena_device = {
-    DEVICE_LAYOUT, MACHINE_NAME,   machine_find,   open_worlds,         close_worlds, bytes_of,
-    use_stream,    pack_constants, send_constants, set_worlds,          get_worlds,   set_force,
-    step_worlds,   sum_worlds,     flatten_worlds, allocate_for_caller, release,      copy_for_caller};
+    DEVICE_LAYOUT, MACHINE_NAME, LEAST_TOLERANCE, LEAST_ERROR,         machine_find, open_worlds,    close_worlds,
+    bytes_of,      use_stream,   pack_constants,  send_constants,      set_worlds,   get_worlds,     set_force,
+    step_worlds,   sum_worlds,   flatten_worlds,  allocate_for_caller, release,      copy_for_caller};
 
 #endif

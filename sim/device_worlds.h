@@ -34,10 +34,10 @@ typedef struct {
     device_sizes *sizes;      // TASK_MEASURE: out
     const ctn_model *source;  // bodies, frames and dof_adr, too
     lane_model *model;
-    const double *constants;  // [numbers][worlds], in the order of load_constants; NULL: all worlds have those of the model
-    double *states;           // [flat][worlds]
-    double *q, *v;            // [worlds][nq], [worlds][nv]; TASK_GET: either may be NULL
-    const double *tau;        // [worlds][nv], or a table: [worlds][steps][nv]; NULL: none
+    const real *constants;  // [numbers][worlds], in the order of load_constants; NULL: all worlds have those of the model
+    real *states;           // [flat][worlds]
+    double *q, *v;          // [worlds][nq], [worlds][nv]; TASK_GET: either may be NULL
+    const double *tau;      // [worlds][nv], or a table: [worlds][steps][nv]; NULL: none
     bool table;
     int steps;
     const int *horizon;  // [worlds]
@@ -52,23 +52,23 @@ enum { STATS_WORDS = sizeof(ctn_step_stats) / sizeof(uint64_t) };
 /// A world's constants, one after the other as device_table.h packs them.
 KERNEL void load_constants(const device_job *job, int world, lane_model *m)
 {
-    const double *x = job->constants + world;
+    const real *x = job->constants + world;
     const size_t next = (size_t)job->worlds;
-    m->dt = lane_load(x), x += next;
-    for (int k = 0; k < (int)WORLD_NUMBERS; k++, x += next) (&m->mass)[k] = lane_load(x);
+    m->dt = *x, x += next;
+    for (int k = 0; k < (int)WORLD_NUMBERS; k++, x += next) (&m->mass)[k] = *x;
     for (int i = 0; i < m->nbody; i++)
-        for (int k = 0; k < (int)BODY_NUMBERS; k++, x += next) (&m->bodies[i].mass)[k] = lane_load(x);
+        for (int k = 0; k < (int)BODY_NUMBERS; k++, x += next) (&m->bodies[i].mass)[k] = *x;
 }
 
 /// Moves a world's state between the device's memory and S.
 KERNEL void move_state(const device_job *job, const lane_model *m, int world, bool load, const block_state *S)
 {
     const state_parts s = parts_of(m, &job->cfg, S);
-    double *x = job->states + world;
+    real *x = job->states + world;
     for (int p = 0; p < STATE_PARTS; p++)
         for (size_t k = 0; k < s.size[p]; k++, x += job->worlds) {
-            if (load) s.part[p][k] = lane_load(x);
-            else lane_store(x, s.part[p][k]);
+            if (load) s.part[p][k] = *x;
+            else *x = s.part[p][k];
         }
 }
 

@@ -30,7 +30,7 @@ const ctn_engine *engine_find(const char *name, int count, ctn_error *err)
             for (; *list; list++) best = *list;
         return best;
     }
-    if (device_asked(name)) return device_find(err) ? *list : NULL;
+    if (device_asked(name)) return device_find(name, err) ? *list : NULL;
     for (; *list; list++)
         if (!strcmp((*list)->name, name)) return *list;
     static const char *const known[] = {"avx2", "avx512"};
@@ -40,7 +40,7 @@ const ctn_engine *engine_find(const char *name, int count, ctn_error *err)
                  name);
             return NULL;
         }
-    fail(err, CTN_BAD_CONFIG, "engine: unknown '%s'; allowed are auto, scalar, avx2, avx512, cuda", name);
+    fail(err, CTN_BAD_CONFIG, "engine: unknown '%s'; allowed are auto, scalar, avx2, avx512, cuda, cuda-float", name);
     return NULL;
 }
 

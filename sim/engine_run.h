@@ -2,8 +2,8 @@
 #ifndef CATENA_ENGINE_RUN_H
 #define CATENA_ENGINE_RUN_H
 
-FN void set_lane(real *x, int l, double value) { ((double *)x)[l] = value; }
-FN double lane_of(const real *x, int l) { return ((const double *)x)[l]; }
+FN void set_lane(real *x, int l, double value) { ((lane_number *)x)[l] = value; }
+FN double lane_of(const real *x, int l) { return ((const lane_number *)x)[l]; }
 
 FN mask lanes_where(const bool *where)
 {

@@ -7,7 +7,7 @@ KERNEL void lane_stats(const block_counts *c, int l, ctn_step_stats *s)
 {
     const real created = energy_created(c->before, c->after, c->flow), before = energy_sum(c->before),
                after = energy_sum(c->after);
-#define LANE(x) (((const double *)&(x))[l])
+#define LANE(x) ((double)((const lane_number *)&(x))[l])
     memset(s, 0, sizeof *s);  // padding, too
     s->steps = (long)LANE(c->steps);
     s->iterations = (long)LANE(c->iterations);
@@ -42,8 +42,8 @@ KERNEL void lane_stats(const block_counts *c, int l, ctn_step_stats *s)
 KERNEL void lane_totals(const lane_model *m, const real *sums, int l, ctn_totals *t)
 {
     double s[12];
-    for (int k = 0; k < 12; k++) s[k] = ((const double *)&sums[k])[l];
-    t->kinetic = s[0], t->potential = s[1], t->spring = s[11], t->mass = ((const double *)&m->mass)[l];
+    for (int k = 0; k < 12; k++) s[k] = ((const lane_number *)&sums[k])[l];
+    t->kinetic = s[0], t->potential = s[1], t->spring = s[11], t->mass = ((const lane_number *)&m->mass)[l];
     for (int k = 0; k < 3; k++) t->momentum_linear[k] = s[2 + k], t->momentum_angular[k] = s[5 + k], t->com[k] = s[8 + k];
 }
 

@@ -3,6 +3,7 @@
 #define CATENA_KERNELS_H
 
 #include "dynamics/lane_model.h"
+#include "dynamics/precision.h"
 
 #include <catena/batch.h>
 

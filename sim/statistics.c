@@ -7,7 +7,7 @@ const char *ctn_freeze_text(ctn_freeze reason)
     case CTN_RUNNING: return "it still runs";
     case CTN_FREEZE_NOT_FINITE: return "its coordinates or velocities became infinite or undefined";
     case CTN_FREEZE_NOT_CONVERGED: return "no step was found, not even after halving it repeatedly";
-    case CTN_FREEZE_ANGLE: return "a joint angle went beyond 1e6 rad";
+    case CTN_FREEZE_ANGLE: return "a joint angle went beyond 1e6 rad (1e4 in single precision)";
     case CTN_FREEZE_STEP: return "the step size that the tolerance asks for is too small";
     }
     return "unknown reason";

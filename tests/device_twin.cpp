@@ -7,7 +7,11 @@
 #include <map>
 #include <stdlib.h>
 
+#ifdef CATENA_FLOAT
+#define MACHINE_NAME "cuda-float"
+#else
 #define MACHINE_NAME "cuda"
+#endif
 enum { MACHINE_SCRATCH = 256 * 1024 };
 enum copy_kind { TO_DEVICE, FROM_DEVICE, WITHIN_DEVICE };
 

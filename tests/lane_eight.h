@@ -14,6 +14,7 @@
 #define EACH for (int l = 0; l < LANES; l++)
 
 typedef double real __attribute__((vector_size(64)));
+typedef double lane_number;
 typedef int64_t bits8 __attribute__((vector_size(64)));
 typedef uint64_t ubits8 __attribute__((vector_size(64)));
 typedef bits8 mask;

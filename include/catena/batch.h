@@ -53,7 +53,7 @@ typedef struct ctn_batch_config {
     ctn_solver solver;       // implicit methods, default CTN_NEWTON
     double tolerance;        // residual at which a solve stops, relative to each joint's scale of force (docs/integrators.md),
                              // > 0, default 1e-9; larger: fewer iterations, the steps' laws hold less exactly. With `adaptive`
-                             // a batch makes it at most a millionth of error_tolerance
+                             // a batch makes it at most a millionth of error_tolerance; engine cuda-float at least 2e-6
     int max_iterations;      // before a step is halved, default 60; lbfgs makes up to 50 times as many
     int max_halvings;        // how often a step may be halved in a row before its world freezes, default 10
     bool dense;              // default false. true: keep what ctn_batch_dense needs; for all methods but variational
@@ -63,7 +63,7 @@ typedef struct ctn_batch_config {
     const ctn_parameter *parameters;  // [parameter_count], which parameters worlds have of their own (ctn_batch_set_parameters); default
     int parameter_count;              // none. A batch copies the list
     const char *engine;      // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512"; "cuda".
-                             // Every engine gives the same bits.
+                             // These give the same bits; "cuda-float" works in single precision (docs/batches.md)
 } ctn_batch_config;
 
 CTN_API ctn_batch_config ctn_batch_config_default(void);
