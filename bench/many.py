@@ -19,6 +19,8 @@ EQUAL = {'semi-implicit': 'euler', 'rk4': 'rk4'}  # the same method by both name
 GOAL = {'chain10': 7, 'chain20': 7, 'chain40': 7, 'humanoid': 7, 'chain100': 20}
 DT = 2e-4  # s, equal steps: small enough that nothing is lost
 SIZES = (5, 10, 15, 20, 25, 30, 35, 40)
+GRID = (0.02, 0.016, 0.012, 0.01, 0.008, 0.006, 0.004, 0.002, 0.001, 5e-4, 2e-4)  # s, MuJoCo's steps to try
+LONG = 60.0  # s, that it must survive
 COUNTS = (4, 10, 30, 100, 300, 1000, 3000, 10000)
 
 
@@ -50,6 +52,22 @@ class Mujoco:
             began = time.perf_counter()
             r.rollout(self.model, data, start, nstep=steps, state=out)
             return time.perf_counter() - began if np.isfinite(out).all() else None
+
+
+    def survives(self, seconds, gain):
+        """whether the first state, stepped for so long, never has more energy than that (J) above its start"""
+        mj = self.mujoco
+        self.model.opt.enableflags |= int(mj.mjtEnableBit.mjENBL_ENERGY)
+        data = mj.MjData(self.model)
+        data.qpos[:], data.qvel[:] = self.q[0], self.v[0]
+        mj.mj_forward(self.model, data)
+        most = sum(data.energy) + gain
+        for _ in range(round(seconds / self.model.opt.timestep)):
+            mj.mj_step(self.model, data)
+            if not sum(data.energy) <= most:
+                break
+        self.model.opt.enableflags ^= int(mj.mjtEnableBit.mjENBL_ENERGY)
+        return bool(sum(data.energy) <= most)
 
 
 class Many:
@@ -97,6 +115,40 @@ class Many:
                    '-' if lost else f'{ratio:.1f}', f'{GOAL[model.name]}' + ('' if lost else ' ok' if ratio >= GOAL[model.name] else ' missed')),
                   {'model': model.name, 'method': method, 'worlds': worlds, 'threads': threads, 'dt': DT, 'steps': steps,
                    'catena': rate, 'mujoco': theirs_rate, 'ratio': ratio, 'bytes': reply['bytes']})
+
+    def largest(self):
+        """simulated time, each at the largest step that keeps it alive"""
+        table = self.s.table('many-largest', 'Simulated seconds of all worlds a second, 256 worlds for 10 s from the horizontal, each at its largest step', (
+            'links', 'threads', 'mujoco', 'dt (s)', 'seconds/s', 'catena', 'dt (s)', 'seconds/s', 'catena/mujoco', 'goal'))
+        worlds, duration = (16, 1.0) if self.s.args.quick else (256, 10.0)
+        if not self.mujoco:
+            return
+        for model in (motions.straight(10), motions.straight(20)):
+            name, gain = self.put(model), 0.1 * motions.reach(model)
+            found = []  # (dynamics a second, method, step)
+            for theirs, calls in (('euler', 1), ('rk4', 4)):
+                for dt in GRID:
+                    self.mujoco.load(name, theirs, dt)
+                    if self.mujoco.survives(1.0 if self.s.args.quick else LONG, gain):
+                        found.append((calls / dt, theirs, dt))
+                        break
+            _, theirs, peer_dt = min(found)
+            self.mujoco.load(name, theirs, peer_dt)
+            for threads in sorted({1, THREADS}):
+                rates = {}
+                for _ in range(self.rounds):
+                    wall = self.mujoco.wall(worlds, threads, round(duration / peer_dt))
+                    rates[theirs] = max(rates.get(theirs, 0), worlds * duration / wall if wall else 0)
+                    for dt in (0.05, 0.1):
+                        reply = self.ask(name, 'collocation,order=2', worlds, threads, dt, round(duration / dt))
+                        rates[dt] = max(rates.get(dt, 0), worlds * duration / reply['wall'])
+                        if reply['frozen']:
+                            self.s.note(f'{name}, collocation at {dt:g} s: {reply["frozen"]:.0f} worlds froze')
+                for dt in (0.05, 0.1):
+                    ratio = rates[dt] / rates[theirs]
+                    table.row((len(model.links), threads, theirs, f'{peer_dt:g}', f'{rates[theirs]:.3g}', 'collocation 2', f'{dt:g}', f'{rates[dt]:.3g}', f'{ratio:.1f}',
+                               '40 ' + ('ok' if ratio >= 40 else 'missed')),
+                              {'model': name, 'threads': threads, 'mujoco': theirs, 'mujoco_dt': peer_dt, 'mujoco_rate': rates[theirs], 'dt': dt, 'rate': rates[dt], 'ratio': ratio})
 
     def threads(self):
         """all threads against one"""
@@ -178,7 +230,7 @@ unset multiplot
 def main():
     s = session.Session(session.parser('many', __doc__.split('\n')[0]).parse_args(), peers=())
     m = Many(s)
-    parts = {'steps': m.equal_steps, 'threads': m.threads, 'schedules': m.schedules, 'trajectories': m.trajectories}
+    parts = {'steps': m.equal_steps, 'largest': m.largest, 'threads': m.threads, 'schedules': m.schedules, 'trajectories': m.trajectories}
     for name in s.wanted(parts):
         parts[name]()
     m.worker.close()
