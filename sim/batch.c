@@ -103,7 +103,8 @@ static bool open_blocks(ctn_batch *batch)
         batch->lane_states = aligned_alloc(64, 2 * threads * batch->state_size);
         batch->lane_models = aligned_alloc(64, 2 * threads * batch->model_size);
         batch->lane_work = aligned_alloc(64, threads * batch->work_size);
-        if (!batch->lane_states || !batch->lane_models || !batch->lane_work) return false;
+        batch->queue = calloc(worlds, sizeof *batch->queue), batch->cost = calloc(worlds, sizeof *batch->cost);
+        if (!batch->lane_states || !batch->lane_models || !batch->lane_work || !batch->queue || !batch->cost) return false;
         memset(batch->lane_work, 0, threads * batch->work_size);
     }
     batch->clocks = calloc(worlds, sizeof *batch->clocks);
@@ -172,7 +173,7 @@ void ctn_batch_free(ctn_batch *batch)
     free(batch->flat), free(batch->models), free(batch->states), free(batch->work), free(batch->rows), free(batch->fallbacks),
         free(batch->clocks);
     free(batch->tau), free(batch->values), free(batch->dt), free(batch->use), free(batch->lane_states), free(batch->lane_models);
-    free(batch->lane_work);
+    free(batch->lane_work), free(batch->queue), free(batch->cost);
     free(batch);
 }
 
@@ -192,7 +193,8 @@ size_t ctn_batch_bytes(const ctn_batch *batch)
     const size_t worlds = (size_t)batch->cfg.worlds, blocks = (size_t)batch->blocks;
     const size_t world = sizeof *batch->clocks + (batch->device ? sizeof *batch->device_stats : 0) + sizeof *batch->fallbacks +
                          (size_t)batch->model->nv * sizeof *batch->tau +
-                         (size_t)batch->cfg.parameter_count * sizeof *batch->values + (batch->dt ? sizeof *batch->dt : 0);
+                         (size_t)batch->cfg.parameter_count * sizeof *batch->values + (batch->dt ? sizeof *batch->dt : 0) +
+                         (batch->queue ? sizeof *batch->queue + sizeof *batch->cost : 0);
     return worlds * world + (batch->device ? batch->device->bytes(batch->on_device) : 0) +
            blocks * (batch->state_size + (batch->parameters ? batch->model_size : 0));
 }

@@ -18,6 +18,12 @@ typedef struct {
     int64_t frozen;  // ctn_freeze; no padding in here, as it is saved
 } clock_state;
 
+/// What a step of a world is likely to cost.
+typedef struct {
+    float evaluations, dt;
+    int world;
+} world_cost;
+
 struct ctn_batch {
     const ctn_model *model;
     const ctn_engine *engine;
@@ -37,6 +43,8 @@ struct ctn_batch {
         lane_states;  // [threads][2][state_size]: the worlds that a thread advances, if they go by iteration; those on the ladder
     char *lane_models;    // [threads][2][model_size], likewise, if they have parameters of their own
     char *lane_work;      // [threads][work_size], likewise, for the ladder
+    world_cost *queue;    // [worlds], likewise: in the order in which threads take them up
+    float *cost;          // [worlds], likewise: evaluations a step in the last call; 0 before the first one
     clock_state *clocks;  // [worlds]
     double *tau;          // [worlds][nv]
     bool forced;
@@ -72,11 +80,11 @@ ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_
 uint64_t model_constants(const ctn_model *m);
 
 /// Whether steps of the batch are scheduled by iteration. Worlds with one time step take about as many iterations, and what a lane wins by
-/// going on alone it loses by committing alone; with time steps of their own, and several stages, counts differ more.
+/// going on alone it loses by committing alone; with time steps of their own they differ, in a way that is known before.
 static inline bool by_iteration(const ctn_batch *batch)
 {
     const ctn_batch_config *const cfg = &batch->cfg;
-    const bool pays = cfg->method == CTN_RADAU && cfg->stages > 1 && parameters_have(batch->parameters, CTN_TIME_STEP);
+    const bool pays = parameters_have(batch->parameters, CTN_TIME_STEP);
     return (cfg->schedule == CTN_BY_ITERATION || (cfg->schedule == CTN_SCHEDULE_AUTO && pays)) && batch->engine->lanes > 1 &&
            batch->engine->iterates(cfg);
 }

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 /// A call of ctn_batch_run in progress.
@@ -28,6 +29,7 @@ static void finish_world(const stepping *job, int world, ctn_step_stats *s)
     }
     s->frozen_time = c->frozen ? c->frozen_time : 0;
     batch->fallbacks[world] = s->fallbacks;
+    if (batch->cost && s->steps) batch->cost[world] = (float)s->evaluations / (float)s->steps;
     if (job->stats) job->stats[world] = *s;
 }
 
@@ -98,13 +100,31 @@ typedef struct {
     stepping *job;
 } thread_queue;
 
+/// The dearest first; of worlds alike those with the longest steps.
+static int compare_costs(const void *a_, const void *b_)
+{
+    const world_cost *const a = a_, *const b = b_;
+    if (a->evaluations != b->evaluations) return a->evaluations > b->evaluations ? -1 : 1;
+    if (a->dt != b->dt) return a->dt > b->dt ? -1 : 1;
+    return a->world - b->world;
+}
+
+/// Worlds that cost alike, as far as one knows, come after each other: lanes beside each other then end their steps together, and the
+/// last worlds that threads take up are the cheap ones.
+static void order_worlds(ctn_batch *batch)
+{
+    for (int w = 0; w < batch->cfg.worlds; w++) batch->queue[w] = (world_cost){batch->cost[w], (float)dt_of(batch, w), w};
+    qsort(batch->queue, (size_t)batch->cfg.worlds, sizeof *batch->queue, compare_costs);
+}
+
 /// The next world that nobody has taken up.
 static bool take_world(engine_queue *queue, engine_world *w)
 {
     stepping *const job = ((thread_queue *)(void *)queue)->job;
     ctn_batch *const batch = job->batch;
-    const int lanes = batch->engine->lanes, world = atomic_fetch_add(&job->next, 1);
-    if (world >= batch->cfg.worlds) return false;
+    const int lanes = batch->engine->lanes, next = atomic_fetch_add(&job->next, 1);
+    if (next >= batch->cfg.worlds) return false;
+    const int world = batch->queue[next].world;
     const size_t nv = (size_t)batch->model->nv;
     *w = (engine_world){.world = world,
                         .home = state_of(batch, world / lanes),
@@ -164,9 +184,10 @@ ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *s
         const ctn_status status = batch_device_run(batch, run, stats != NULL, err);
         if (status != CTN_OK) return status;
         for (int w = 0; w < batch->cfg.worlds; w++) finish_world(&job, w, &batch->device_stats[w]);
-    } else if (by_iteration(batch) && run->steps > 1 && !run->control)
+    } else if (by_iteration(batch) && run->steps > 1 && !run->control) {
+        order_worlds(batch);
         pool_run(batch->pool, batch->cfg.threads, step_worlds, &job);
-    else pool_run(batch->pool, batch->blocks, step_block, &job);
+    } else pool_run(batch->pool, batch->blocks, step_block, &job);
     int fallen = -1;
     for (int w = 0; w < batch->cfg.worlds; w++) {
         const clock_state *const c = &batch->clocks[w];

@@ -108,7 +108,7 @@ static bool next_step(engine_lanes *E, int l)
     engine_world *const w = &E->world[l];
     w->steps--;
     if (lane_of(&E->R.counts.frozen, l) > 0 || !w->steps) return false;
-    w->tau += w->stride;
+    if (w->stride) w->tau += w->stride;
     for (int k = 0; k < E->m->nv && w->stride; k++) set_lane(&E->W.tau[k], l, w->tau[k]);
     return true;
 }

@@ -138,6 +138,34 @@ static void same_ending(const ending *got, const ending *want, int method, int w
     ck_assert_msg(got->time == want->time, "method %d, world %d, %s: other time", method, w, how);
 }
 
+/// Worlds whose steps cost the more the longer they are, in every order: by iteration, lanes beside each other have worlds alike. They wait
+/// for each other if they are taken up as they come, or in step.
+START_TEST(like_beside_like)
+{
+    worlds f = open_worlds(5, 0, false);
+    const ctn_parameter own = {CTN_TIME_STEP, 0};
+    enum { MANY = 8 * WORLDS };
+    double dt[MANY], use[2], *const q = calloc(MANY * f.nq, sizeof *q), *const v = calloc(MANY * f.nv, sizeof *v);
+    for (size_t w = 0; w < MANY; w++) {
+        dt[w] = w % 4 == 1 ? 0.1 : 1e-4;
+        memcpy(q + w * f.nq, f.q + w % WORLDS * f.nq, f.nq * sizeof *q), memcpy(v + w * f.nv, f.v + w % WORLDS * f.nv, f.nv * sizeof *v);
+    }
+    for (int k = 0; k < 2; k++) {
+        ctn_batch_config cfg = f.cfg;
+        cfg.method = CTN_RADAU, cfg.stages = 2, cfg.parameters = &own, cfg.parameter_count = 1;
+        cfg.worlds = MANY, cfg.schedule = k ? CTN_BY_ITERATION : CTN_BY_STEP;
+        ctn_batch *const b = ctn_batch_create(f.m, &cfg, NULL);
+        ck_assert_int_eq(ctn_batch_set_parameters(b, dt, NULL), CTN_OK);
+        ctn_batch_set_state(b, q, v, 0, NULL);
+        ctn_batch_step(b, 20, NULL, NULL);
+        use[k] = ctn_batch_occupancy(b);
+        ctn_batch_free(b);
+    }
+    free(q), free(v), close_worlds(&f);
+    ck_assert_msg(isnan(use[0]) || use[0] > 0.99 || use[1] > use[0] + 0.2, "%g of the iterations of use, by step %g", use[1], use[0]);
+}
+END_TEST
+
 /// The loop: forces in three ways, with parameters and horizons or without.
 START_TEST(worlds_are_alone)
 {
@@ -415,6 +443,7 @@ int main(void)
     tcase_add_loop_test(t, worlds_are_alone, 0, METHODS);
     tcase_add_loop_test(t, control_is_the_table_it_makes, 1, METHODS);
     tcase_add_test(t, parameters_are_those_of_scenes);
+    tcase_add_test(t, like_beside_like);
     tcase_add_test(t, totals_are_of_each_world);
     tcase_add_test(t, what_is_refused);
     tcase_add_test(t, rules_of_parameters);

@@ -32,7 +32,7 @@ typedef enum ctn_solver {
 
 /// In which order worlds that are solved side by side advance. Every order gives the same bits.
 typedef enum ctn_schedule {
-    CTN_SCHEDULE_AUTO,  // by iteration for radau of several stages in worlds with time steps of their own, else by step
+    CTN_SCHEDULE_AUTO,  // by iteration where worlds have time steps of their own, else by step
     CTN_BY_ITERATION,   // radau, collocation of order 2 with newton: each on its own: one that has solved its step begins the next one, one that is done makes room for another
     CTN_BY_STEP,        // each step of some worlds together: all wait for the one with the most iterations
 } ctn_schedule;
