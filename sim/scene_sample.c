@@ -62,38 +62,40 @@ static bool check_range(source *s, const node *n, sample_of what, const scene_jo
     return true;
 }
 
-/// Distributions by the names of links, and for `all` others. spread [links of the file]
-static bool read_spreads(source *s, const node *n, sample_of what, scene_spread *spread)
+/// The distribution of one entry, for its link or, `all`, for those that have no other. `given` [links + 1] notes who has one.
+static bool read_entry(source *s, const node *value, sample_of what, const node **given, scene_spread *spread)
 {
     const ctn_scene *const scene = s->r->scene;
+    const char *const name = value->key->text;
     const int links = scene->nlink - s->first_link;
+    const int link = strcmp(name, "all") ? find_link(s, name) : scene->nlink, i = link - s->first_link;
+    scene_spread one;
+    if (link < 0) return !s->r->names_known || bad_key(s, value, "no link is called '%s'", printable(name).text);
+    if (given[i]) return bad_key(s, value, "given twice; first in line %d", given[i]->key->line);
+    const char *const against = link < scene->nlink ? objection(what, &scene->links[link].joint) : NULL;
+    if (against) return bad_key(s, value, "the joint of this link %s", against);
+    given[i] = value;
+    if (!read_spread(s, value, &one)) return false;
+    for (int k = 0; k < links; k++) {
+        const scene_joint *const joint = &scene->links[s->first_link + k].joint;
+        if ((k != i && (i != links || given[k])) || objection(what, joint)) continue;
+        if (!check_range(s, value, what, joint, &one)) return false;
+        spread[k] = one;
+    }
+    return true;
+}
+
+/// Distributions by the names of links, and for `all` others, wherever that stands. spread [links of the file]
+static bool read_spreads(source *s, const node *n, sample_of what, scene_spread *spread)
+{
+    const int links = s->r->scene->nlink - s->first_link;
     if (n->kind != NODE_MAPPING) return bad_value(s, n, "expected distributions by names of links, found %s", found(n).text);
     const node **const given = calloc((size_t)links + 1, sizeof *given);  // [links]: of `all`
     if (!given) return out_of_memory(s);
     bool ok = true;
-    for (const node *value = n->child; value && !hopeless(s); value = value->next) {
-        const char *const name = value->key->text;
-        const int link = strcmp(name, "all") ? find_link(s, name) : scene->nlink, i = link - s->first_link;
-        scene_spread one;
-        if (link < 0) {
-            if (s->r->names_known) ok = bad_key(s, value, "no link is called '%s'", printable(name).text);
-            continue;
-        }
-        const char *const against = link < scene->nlink ? objection(what, &scene->links[link].joint) : NULL;
-        if (given[i]) ok = bad_key(s, value, "given twice; first in line %d", given[i]->key->line);
-        else if (against) ok = bad_key(s, value, "the joint of this link %s", against);
-        else {
-            given[i] = value;
-            bool good = read_spread(s, value, &one);
-            for (int k = 0; k < links && good; k++) {
-                const scene_joint *const joint = &scene->links[s->first_link + k].joint;
-                if ((k != i && (i != links || given[k])) || objection(what, joint)) continue;
-                good = check_range(s, value, what, joint, &one);
-                spread[k] = one;
-            }
-            ok = ok && good;
-        }
-    }
+    for (int others = 0; others < 2; others++)  // those with a name first
+        for (const node *value = n->child; value && !hopeless(s); value = value->next)
+            if ((strcmp(value->key->text, "all") == 0) == (others == 1)) ok = read_entry(s, value, what, given, spread) && ok;
     free(given);
     return ok;
 }

@@ -216,6 +216,34 @@ START_TEST(parameters_are_listed)
 }
 END_TEST
 
+/// `all` is for the links that are not named, wherever it stands: here 4 rad suit the hinge alone.
+START_TEST(all_is_for_the_others)
+{
+    static const char text[] =
+        "catena: 1\nlinks:\n"
+        "  - {name: a, joint: {type: revolute, axis: [0, 0, 1], limits: [-1, 5]}, mass: 1, com: [1, 0, 0], inertia: [1, 1, 1, 0, "
+        "0, 0]}\n"
+        "  - {name: b, parent: a, joint: {type: ball, limits: 2}, mass: 1, com: [1, 0, 0], inertia: [1, 1, 1, 0, 0, 0]}\n"
+        "sample: {parameters: {limit_upper: {";
+    static const char *const orders[] = {"all: {uniform: [4, 4]}, b: {uniform: [1, 1]}",
+                                         "b: {uniform: [1, 1]}, all: {uniform: [4, 4]}"};
+    for (int k = 0; k < 2; k++) {
+        char whole[1000];
+        double values[2];
+        ctn_error err;
+        snprintf(whole, sizeof whole, "%s%s}}}\n", text, orders[k]);
+        scene = ctn_scene_parse(whole, strlen(whole), "t.yaml", &err);
+        ck_assert_msg(scene != NULL, "%s", err.message);
+        model = ctn_model_create(scene, &err);
+        ck_assert_int_eq(ctn_scene_parameters(scene, model, NULL), 2);
+        ctn_sample_parameters(scene, model, 1, 0, 1, values);
+        ck_assert_double_eq(values[0], 4);
+        ck_assert_double_eq(values[1], 1);
+        teardown();
+    }
+}
+END_TEST
+
 /// Parameters have numbers of their own, a Latin hypercube too, and their grids count with the others.
 START_TEST(parameters_are_drawn_apart)
 {
@@ -291,6 +319,7 @@ int main(void)
     tcase_add_test(c, grids_are_complete);
     tcase_add_test(c, forces);
     tcase_add_test(c, parameters_are_listed);
+    tcase_add_test(c, all_is_for_the_others);
     tcase_add_test(c, parameters_are_drawn_apart);
     tcase_add_test(c, worlds_are_independent);
     tcase_add_test(c, random_numbers_stay);
