@@ -164,15 +164,14 @@ ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_
     ctn_status status = failed_before(batch, err);
     if (status != CTN_OK) return status;
     for (int w = 0; w < batch->cfg.worlds; w++) batch->device_stats[w].frozen = (ctn_freeze)batch->clocks[w].frozen;
-    if (!run->control) status = batch->device->step(batch->on_device, run, all, batch->device_stats, &why);
+    int most = run->horizon ? 0 : run->steps;
+    for (int w = 0; w < batch->cfg.worlds && run->horizon; w++) most = run->horizon[w] > most ? run->horizon[w] : most;
+    if (!most) status = batch->device->step(batch->on_device, &(ctn_run){.steps = 0}, all, batch->device_stats, &why);
+    else if (!run->control) status = batch->device->step(batch->on_device, run, all, batch->device_stats, &why);
     else if (!open_control(batch))
         status = fail(&why, CTN_NO_MEMORY, "not enough memory for the control of %d worlds", batch->cfg.worlds);
-    else {
-        int most = 0;
-        for (int w = 0; w < batch->cfg.worlds && run->horizon; w++) most = run->horizon[w] > most ? run->horizon[w] : most;
-        if (!run->horizon) most = run->steps;
-        for (int k = 0; (!k || k < most) && status == CTN_OK; k++) status = control_step(batch, run, k, all, &why);
-    }
+    else
+        for (int k = 0; k < most && status == CTN_OK; k++) status = control_step(batch, run, k, all, &why);
     if (status == CTN_UNAVAILABLE) note_failure(batch, status, &why);
     return status == CTN_OK ? CTN_OK : fail(err, status, "%s", why.message);
 }

@@ -47,7 +47,8 @@ static const double *control_block(const stepping *job, int thread, int b, int s
     return rows.tau;
 }
 
-/// Up to `count` steps of a block from step `at` of the call on; adds to total [lanes]. Lanes that have reached their horizon rest.
+/// Up to `count` steps of a block from step `at` of the call on; adds to total [lanes]. Lanes that have reached their horizon rest. 0 steps:
+/// statistics alone; then there are no forces to be read or asked for.
 static void advance_block(const stepping *job, int thread, int b, int at, int count, ctn_step_stats *total)
 {
     ctn_batch *const batch = job->batch;
@@ -57,11 +58,11 @@ static void advance_block(const stepping *job, int thread, int b, int at, int co
     ctn_step_stats part[MOST_LANES];
     int steps[MOST_LANES];
     bool forced = batch->forced;
-    if (job->run.control) {
+    if (count && job->run.control) {
         const double *const rows = control_block(job, thread, b, at);
         for (int l = 0; l < lanes; l++) tau[l] = rows + (size_t)(l < worlds ? l : worlds - 1) * nv;
         forced = true;
-    } else if (job->run.force) {
+    } else if (count && job->run.force) {
         for (int l = 0; l < lanes; l++) {
             const size_t w = (size_t)(first + (l < worlds ? l : worlds - 1));
             tau[l] = job->run.force + (w * (size_t)job->run.steps + (size_t)at) * nv;
@@ -88,8 +89,10 @@ static void step_block(void *context, int thread, int b)
     ctn_step_stats total[MOST_LANES];
     int most = 0;
     for (int l = 0; l < worlds; l++) most = horizon_of(job, first + l) > most ? horizon_of(job, first + l) : most;
-    const int at_once = job->run.control || job->run.force || !most ? 1 : most;
-    for (int k = 0; k == 0 || k < most; k += at_once) advance_block(job, thread, b, k, at_once, total);
+    const int at_once = most && (job->run.control || job->run.force) ? 1 : most;
+    int k = 0;
+    do advance_block(job, thread, b, k, at_once, total);
+    while ((k += at_once) < most);
     for (int l = 0; l < worlds; l++) finish_world(job, first + l, &total[l]);
 }
 

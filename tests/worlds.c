@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { WORLDS = 11, STEPS = 9, MOST_PARAMETERS = 64 };
 
@@ -246,6 +247,35 @@ START_TEST(control_is_the_table_it_makes)
 }
 END_TEST
 
+/// Statistics of no steps: nobody is asked for forces, and a table has no row to be read.
+static void never(void *context, int first, int count, const double *time, const double *q, const double *v, double *tau)
+{
+    (void)context, (void)time, (void)q, (void)v, (void)tau;
+    ck_abort_msg("%d worlds from %d on are asked for forces", count, first);
+}
+
+START_TEST(no_steps_no_forces)
+{
+    worlds f = open_worlds(31, _i, false);
+    static const int horizon[WORLDS];
+    const size_t page = 4096;  // what follows it may not be read
+    char *const pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert(pages != MAP_FAILED && !mprotect(pages + page, page, PROT_NONE));
+    const double *const empty = (double *)(void *)(pages + page);
+    const ctn_run runs[] = {{.steps = 0}, {.steps = 0, .force = empty}, {.steps = 0, .control = never}, {.steps = 4, .horizon = horizon, .control = never}};
+    ctn_batch *const b = ctn_batch_create(f.m, &f.cfg, NULL);
+    ctn_step_stats stats[4][WORLDS];
+    ctn_batch_set_state(b, f.q, f.v, 0.25, NULL);
+    for (int k = 0; k < 4; k++) {
+        ck_assert_int_eq(ctn_batch_run(b, &runs[k], stats[k], NULL), CTN_OK);
+        ck_assert_mem_eq(stats[k], stats[0], sizeof stats[0]);
+    }
+    ck_assert(stats[0][WORLDS - 1].kinetic_before > 0 && ctn_batch_time(b, 0) == 0.25);
+    ctn_batch_free(b), close_worlds(&f);
+    munmap(pages, 2 * page);
+}
+END_TEST
+
 /// The values that the model has are no change; other ones are what the same model with these numbers written into it does.
 START_TEST(parameters_are_those_of_scenes)
 {
@@ -442,6 +472,7 @@ int main(void)
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, worlds_are_alone, 0, METHODS);
     tcase_add_loop_test(t, control_is_the_table_it_makes, 1, METHODS);
+    tcase_add_loop_test(t, no_steps_no_forces, 0, METHODS);
     tcase_add_test(t, parameters_are_those_of_scenes);
     tcase_add_test(t, like_beside_like);
     tcase_add_test(t, totals_are_of_each_world);
