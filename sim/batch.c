@@ -56,7 +56,7 @@ static void load_parameters(ctn_batch *batch, int block)
     batch->engine->model_load(model, dt, lanes_of(batch, block));
 }
 
-static ctn_status load_all_parameters(ctn_batch *batch, ctn_error *err)
+ctn_status batch_load_parameters(ctn_batch *batch, ctn_error *err)
 {
     if (batch->device) return batch_device_parameters(batch, err);
     for (int b = 0; b < batch->blocks; b++) load_parameters(batch, b);
@@ -72,7 +72,7 @@ static bool open_parameters(ctn_batch *batch, ctn_error *err)
         if (!(batch->variant[l] = parameters_variant(batch->parameters))) return false;
     if (!batch->values || !batch->dt) return false;
     for (size_t w = 0; w < worlds; w++) parameters_of_model(batch->parameters, batch->cfg.dt, batch->values + w * n);
-    return load_all_parameters(batch, err) == CTN_OK;
+    return batch_load_parameters(batch, err) == CTN_OK;
 }
 
 /// Memory for everything, and the worlds at their start. false: there is not enough.
@@ -212,7 +212,7 @@ ctn_status ctn_batch_set_parameters(ctn_batch *batch, const double *values, ctn_
     }
     memcpy(batch->values, values, worlds * n * sizeof *values);
     batch->fitted = false;
-    return load_all_parameters(batch, err);
+    return batch_load_parameters(batch, err);
 }
 
 typedef struct {

@@ -109,6 +109,9 @@ static inline world_rows rows_at(const ctn_batch *batch, double *rows, size_t wo
     return (world_rows){rows, v, tau, tau + worlds * nv};
 }
 
+/// Makes the constants of all worlds those of their `values` (sim/batch.c).
+ctn_status batch_load_parameters(ctn_batch *batch, ctn_error *err);
+
 /// The rows of a thread, with the states of block b in q and v (sim/batch.c).
 world_rows block_rows(const ctn_batch *batch, int thread, int b);
 

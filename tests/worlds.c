@@ -120,8 +120,9 @@ static void run(const worlds *f, ctn_batch_config cfg, int first, int count, int
     const size_t size = ctn_batch_saved_size(b);
     char *saved = malloc(size);
     ctn_batch_save(b, saved);
-    // header, clocks, numbers: those of each world at the end
-    const size_t numbers = (size - 48) / (size_t)count - 32;
+    uint64_t numbers;  // of each world: the last of what is saved, their count in its head
+    memcpy(&numbers, saved + 24, sizeof numbers);
+    numbers *= sizeof(double);
     for (int k = 0; k < count; k++) {
         end[k] = (ending){.stats = stats[k], .size = numbers, .time = ctn_batch_time(b, k)};
         end[k].saved = malloc(numbers);
@@ -303,6 +304,80 @@ START_TEST(parameters_are_those_of_scenes)
 }
 END_TEST
 
+/// A saved state brings its parameters along, and with them its time, into the batch that it comes from and into a new one.
+START_TEST(saved_with_parameters)
+{
+    worlds f = open_worlds(91, _i, true);
+    ctn_error err = {0};
+    const size_t n = (size_t)f.cfg.parameter_count;
+    f.cfg.parameters = f.list;
+    ctn_batch *b[2];
+    for (int k = 0; k < 2; k++) {
+        b[k] = ctn_batch_create(f.m, &f.cfg, &err);
+        ck_assert_msg(b[k] != NULL, "%s", err.message);
+    }
+    const size_t size = ctn_batch_saved_size(b[0]);
+    char *const saved = malloc(size), *const again = malloc(size);
+    uint64_t hash[2][WORLDS];
+    ctn_step_stats stats[3][WORLDS];
+    double time[WORLDS];
+    ck_assert_int_eq(ctn_batch_set_parameters(b[0], f.values, &err), CTN_OK);
+    ctn_batch_set_state(b[0], f.q, f.v, 0.25, NULL);
+    ctn_batch_step(b[0], 3, NULL, NULL);
+    ctn_batch_save(b[0], saved);
+    ctn_batch_hashes(b[0], hash[0]);
+    for (int w = 0; w < WORLDS; w++) time[w] = ctn_batch_time(b[0], w);
+    ctn_batch_step(b[0], 3, stats[0], NULL);
+    for (size_t k = 0; k < WORLDS * n; k++) f.values[k] *= f.list[k % n].kind == CTN_TIME_STEP ? 2 : 1;
+    ck_assert_int_eq(ctn_batch_set_parameters(b[0], f.values, &err), CTN_OK);
+    for (int k = 0; k < 2; k++) {
+        ck_assert_msg(ctn_batch_restore(b[k], saved, size, &err) == CTN_OK, "%s", err.message);
+        ctn_batch_save(b[k], again), ctn_batch_hashes(b[k], hash[1]);
+        ck_assert_mem_eq(saved, again, size);
+        ck_assert_mem_eq(hash[0], hash[1], sizeof hash[0]);
+        for (int w = 0; w < WORLDS; w++) ck_assert(ctn_batch_time(b[k], w) == time[w]);
+        ctn_batch_step(b[k], 3, stats[1 + k], NULL);
+        ck_assert_mem_eq(stats[0], stats[1 + k], sizeof stats[0]);
+    }
+    ctn_batch_free(b[1]);
+
+    // a hash is of the parameters, too
+    ctn_batch_hashes(b[0], hash[0]);
+    for (size_t k = 0; k < n; k++) f.values[4 * n + k] = f.list[k].kind == CTN_GRAVITY ? -3 : f.values[4 * n + k];
+    for (size_t k = 0; k < WORLDS * n; k++) f.values[k] /= f.list[k % n].kind == CTN_TIME_STEP ? 2 : 1;
+    ctn_batch_set_parameters(b[0], f.values, NULL), ctn_batch_hashes(b[0], hash[1]);
+    for (int w = 0; w < WORLDS; w++) ck_assert((hash[0][w] == hash[1][w]) == (w != 4));
+
+    // refused, and nothing changed: values that a world cannot have, and other configurations
+    ctn_batch_save(b[0], saved), ctn_batch_hashes(b[0], hash[0]);
+    uint64_t numbers;
+    memcpy(&numbers, saved + 24, sizeof numbers);
+    memcpy(again, saved, size);
+    memset(again + size - WORLDS * ((size_t)numbers + n) * sizeof(double), 0xff, sizeof(double));
+    ck_assert_int_eq(ctn_batch_restore(b[0], again, size, &err), CTN_BAD_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(err.message, "world 0: gravity: expected a finite number"));
+    ctn_batch_hashes(b[0], hash[1]);
+    ck_assert_mem_eq(hash[0], hash[1], sizeof hash[0]);
+    const ctn_parameter first = f.list[0];
+    for (int k = 0; k < 3; k++) {
+        ctn_batch_config cfg = f.cfg;
+        if (k == 0) f.list[0].index = 1;
+        if (k == 1) cfg.parameter_count = 0;
+        if (k == 2 && cfg.method == CTN_RADAU) cfg.stages = cfg.stages % 4 + 1;
+        else if (k == 2 && cfg.method == CTN_COLLOCATION) cfg.order = cfg.order % 6 + 1 + (cfg.order == 6);
+        else if (k == 2) continue;
+        ctn_batch *const other = ctn_batch_create(f.m, &cfg, &err);
+        ck_assert_msg(other != NULL, "%s", err.message);
+        ck_assert_int_eq(ctn_batch_restore(other, saved, size, &err), CTN_BAD_ARGUMENT);
+        ck_assert_ptr_nonnull(strstr(err.message, "list of parameters"));
+        ctn_batch_free(other);
+        f.list[0] = first;
+    }
+    free(saved), free(again);
+    ctn_batch_free(b[0]), close_worlds(&f);
+}
+END_TEST
+
 START_TEST(totals_are_of_each_world)
 {
     worlds f = open_worlds(77, 0, true);
@@ -473,6 +548,7 @@ int main(void)
     tcase_add_loop_test(t, worlds_are_alone, 0, METHODS);
     tcase_add_loop_test(t, control_is_the_table_it_makes, 1, METHODS);
     tcase_add_loop_test(t, no_steps_no_forces, 0, METHODS);
+    tcase_add_loop_test(t, saved_with_parameters, 0, METHODS);
     tcase_add_test(t, parameters_are_those_of_scenes);
     tcase_add_test(t, like_beside_like);
     tcase_add_test(t, totals_are_of_each_world);

@@ -33,8 +33,8 @@ typedef enum ctn_solver {
 /// In which order worlds that are solved side by side advance. Every order gives the same bits.
 typedef enum ctn_schedule {
     CTN_SCHEDULE_AUTO,  // by iteration where worlds have time steps of their own, else by step
-    CTN_BY_ITERATION,   // radau, collocation of order 2 with newton: each on its own: one that has solved its step begins the next one, one that is done makes room for another
-    CTN_BY_STEP,        // each step of some worlds together: all wait for the one with the most iterations
+    CTN_BY_ITERATION,  // radau, collocation of order 2 with newton: each on its own: one that has solved its step begins the next one, one that is done makes room for another
+    CTN_BY_STEP,       // each step of some worlds together: all wait for the one with the most iterations
 } ctn_schedule;
 
 /// Configuration of a batch. Start from ctn_batch_config_default() or ctn_scene_config(); a plain struct, copied in.
@@ -60,10 +60,12 @@ typedef struct ctn_batch_config {
     int threads;             // that step the worlds, 0 to 1024, default 1; 0: one for each CPU that the process may use. Every
                              // number gives the same bits
     ctn_schedule schedule;   // of calls with several steps, default CTN_SCHEDULE_AUTO
-    const ctn_parameter *parameters;  // [parameter_count], which parameters worlds have of their own (ctn_batch_set_parameters); default
-    int parameter_count;              // none. A batch copies the list
-    const char *engine;      // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512"; "cuda".
-                             // These give the same bits; "cuda-float" works in single precision (docs/batches.md)
+    const ctn_parameter
+        *parameters;      // [parameter_count], which parameters worlds have of their own (ctn_batch_set_parameters); default
+    int parameter_count;  // none. A batch copies the list
+    const char
+        *engine;  // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512"; "cuda".
+                  // These give the same bits; "cuda-float" works in single precision (docs/batches.md)
 } ctn_batch_config;
 
 CTN_API ctn_batch_config ctn_batch_config_default(void);
@@ -154,15 +156,16 @@ CTN_API size_t ctn_batch_bytes(const ctn_batch *batch);
 
 /// Joint forces for the step that begins: tau [count][nv] (N m, N), for worlds first .. first + count - 1 at time [count] (s), which are
 /// at q [count][nq] and v [count][nv]. Called for some worlds at a time, by the threads of the batch, at the same time for others.
-typedef void (*ctn_control)(void *context, int first, int count, const double *time, const double *q, const double *v, double *tau);
+typedef void (*ctn_control)(void *context, int first, int count, const double *time, const double *q, const double *v,
+                            double *tau);
 
 /// What a call of ctn_batch_run does. Zero is a good start.
 typedef struct ctn_run {
-    int steps;             // >= 0, of each world
-    const int *horizon;    // [worlds]: steps of each world instead, 0 .. steps; NULL: `steps` for all
-    const double *force;   // [worlds][steps][nv] (N m, N): joint forces of each step of each world, or NULL
-    ctn_control control;   // asked for them before every step, or NULL
-    void *context;         // of control
+    int steps;            // >= 0, of each world
+    const int *horizon;   // [worlds]: steps of each world instead, 0 .. steps; NULL: `steps` for all
+    const double *force;  // [worlds][steps][nv] (N m, N): joint forces of each step of each world, or NULL
+    ctn_control control;  // asked for them before every step, or NULL
+    void *context;        // of control
 } ctn_run;
 
 /// Steps with forces of their own (with neither table nor control: those of ctn_batch_set_force). Otherwise as ctn_batch_step.
@@ -203,9 +206,10 @@ CTN_API void ctn_batch_set_force(ctn_batch *batch, const double *tau);
 /// Time of world `world` in 0 .. worlds-1, s; NaN outside.
 CTN_API double ctn_batch_time(const ctn_batch *batch, int world);
 
-/// The whole state of the batch, all that its future depends on besides model, configuration and force: a versioned block of
-/// ctn_batch_saved_size bytes. Restoring it into a batch of the same model and configuration continues with the same bits.
-/// ctn_batch_restore returns CTN_BAD_ARGUMENT, and changes nothing, if model, method, dt, adaptive or worlds are others.
+/// The whole state of the batch, all that its future depends on besides model, configuration and force: clocks, the parameters that
+/// worlds have of their own, what the method carries. A versioned block of ctn_batch_saved_size bytes. Restoring it into a batch of the
+/// same model and configuration continues at the same times with the same bits. ctn_batch_restore returns CTN_BAD_ARGUMENT, and changes
+/// nothing, if model, method, its order or stages, dt, adaptive, the list of parameters or worlds are others.
 CTN_API size_t ctn_batch_saved_size(const ctn_batch *batch);
 CTN_API void ctn_batch_save(const ctn_batch *batch, void *block);
 CTN_API ctn_status ctn_batch_restore(ctn_batch *batch, const void *block, size_t size, ctn_error *err);
