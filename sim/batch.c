@@ -199,22 +199,6 @@ size_t ctn_batch_bytes(const ctn_batch *batch)
            blocks * (batch->state_size + (batch->parameters ? batch->model_size : 0));
 }
 
-ctn_status ctn_batch_set_parameters(ctn_batch *batch, const double *values, ctn_error *err)
-{
-    const size_t n = (size_t)batch->cfg.parameter_count, worlds = (size_t)batch->cfg.worlds;
-    if (!n) return fail(err, CTN_BAD_ARGUMENT, "parameters: the batch was made without; list them in its configuration");
-    for (size_t w = 0; w < worlds; w++)
-        if (parameters_check(batch->parameters, values + w * n, (int)w, err) != CTN_OK) return CTN_BAD_ARGUMENT;
-    for (size_t k = 0; k < worlds * n; k++) {
-        clock_state *const c = &batch->clocks[k / n];
-        if (batch->cfg.parameters[k % n].kind != CTN_TIME_STEP || values[k] == batch->dt[k / n]) continue;
-        c->start = ctn_batch_time(batch, (int)(k / n)), c->steps = 0;  // no world jumps in time
-    }
-    memcpy(batch->values, values, worlds * n * sizeof *values);
-    batch->fitted = false;
-    return batch_load_parameters(batch, err);
-}
-
 typedef struct {
     ctn_batch *batch;
     double *q, *v;  // [worlds][nq], [worlds][nv]; either may be NULL
@@ -273,6 +257,30 @@ ctn_status ctn_batch_dense(ctn_batch *batch, double fraction, double *q, double 
     pool_run(batch->pool, batch->blocks, interpolate_block, &(interpolation){{batch, q, v}, fraction, time});
     batch->fitted = true;
     return CTN_OK;
+}
+
+/// Finds the interpolants of the parts carried out last, with the constants that these were made with, before there are others.
+static void fit(ctn_batch *batch)
+{
+    if (!batch->cfg.dense || batch->fitted) return;
+    pool_run(batch->pool, batch->blocks, interpolate_block, &(interpolation){{batch, NULL, NULL}, 1, NULL});
+    batch->fitted = true;
+}
+
+ctn_status ctn_batch_set_parameters(ctn_batch *batch, const double *values, ctn_error *err)
+{
+    const size_t n = (size_t)batch->cfg.parameter_count, worlds = (size_t)batch->cfg.worlds;
+    if (!n) return fail(err, CTN_BAD_ARGUMENT, "parameters: the batch was made without; list them in its configuration");
+    for (size_t w = 0; w < worlds; w++)
+        if (parameters_check(batch->parameters, values + w * n, (int)w, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    for (size_t k = 0; k < worlds * n; k++) {
+        clock_state *const c = &batch->clocks[k / n];
+        if (batch->cfg.parameters[k % n].kind != CTN_TIME_STEP || values[k] == batch->dt[k / n]) continue;
+        c->start = ctn_batch_time(batch, (int)(k / n)), c->steps = 0;  // no world jumps in time
+    }
+    fit(batch);
+    memcpy(batch->values, values, worlds * n * sizeof *values);
+    return batch_load_parameters(batch, err);
 }
 
 typedef struct {

@@ -378,6 +378,30 @@ START_TEST(saved_with_parameters)
 }
 END_TEST
 
+/// Dense output is that of the part that was carried out, with the parameters that it was carried out with.
+START_TEST(dense_before_other_parameters)
+{
+    worlds f = open_worlds(57, _i, true);
+    const size_t n = (size_t)f.cfg.parameter_count, size = WORLDS * (f.nq + f.nv);
+    double *const x[2] = {calloc(size, sizeof(double)), calloc(size, sizeof(double))}, time[2][WORLDS];
+    f.cfg.parameters = f.list, f.cfg.dense = true;
+    for (int k = 0; k < 2; k++) {
+        ctn_batch *const b = ctn_batch_create(f.m, &f.cfg, NULL);
+        ck_assert(b && ctn_batch_set_parameters(b, f.values, NULL) == CTN_OK);
+        ctn_batch_set_state(b, f.q, f.v, 0.25, NULL);
+        ctn_batch_step(b, 2, NULL, NULL);
+        double *const other = malloc(WORLDS * n * sizeof *other);
+        for (size_t i = 0; i < WORLDS * n; i++) other[i] = f.values[i] * (f.list[i % n].kind <= CTN_MASS_SCALE ? 3 : 1);
+        if (k) ck_assert_int_eq(ctn_batch_set_parameters(b, other, NULL), CTN_OK);
+        ck_assert_int_eq(ctn_batch_dense(b, 0.4, x[k], x[k] + WORLDS * f.nq, time[k], NULL), CTN_OK);
+        free(other), ctn_batch_free(b);
+    }
+    ck_assert_mem_eq(x[0], x[1], size * sizeof(double));
+    for (int w = 0; w < WORLDS; w++) ck_assert(fabs(time[0][w] - time[1][w]) < 1e-15);
+    free(x[0]), free(x[1]), close_worlds(&f);
+}
+END_TEST
+
 START_TEST(totals_are_of_each_world)
 {
     worlds f = open_worlds(77, 0, true);
@@ -549,6 +573,9 @@ int main(void)
     tcase_add_loop_test(t, control_is_the_table_it_makes, 1, METHODS);
     tcase_add_loop_test(t, no_steps_no_forces, 0, METHODS);
     tcase_add_loop_test(t, saved_with_parameters, 0, METHODS);
+    const char *const engine = getenv("CTN_ENGINE");
+    for (int k = 0; k < METHODS && (!engine || !strstr(engine, "cuda")); k++)
+        if (methods[k].method != CTN_VARIATIONAL) tcase_add_loop_test(t, dense_before_other_parameters, k, k + 1);
     tcase_add_test(t, parameters_are_those_of_scenes);
     tcase_add_test(t, like_beside_like);
     tcase_add_test(t, totals_are_of_each_world);
