@@ -9,28 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// The variational method of order 4 steps back in time on its way, where a damper would drive.
-static ctn_status check_undamped(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
-{
-    for (int k = 0; k < cfg->parameter_count; k++)
-        if (cfg->parameters[k].kind == CTN_DAMPING || cfg->parameters[k].kind == CTN_LIMIT_DAMPING)
-            return fail(
-                err, CTN_BAD_CONFIG,
-                "order: the method variational takes no dampers at order 4, but %s is one of the parameters; take order 2",
-                ctn_parameter_name(cfg->parameters[k].kind));
-    for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
-        const bool damped = b->damping[0] > 0 || b->damping[1] > 0 || b->damping[2] > 0;
-        if (!damped && b->limit_b <= 0) continue;
-        const ctn_link *k = m->links;
-        while (b->vadr < k->vadr || b->vadr >= k->vadr + k->nv) k++;
-        return fail(err, CTN_BAD_CONFIG,
-                    "order: the method variational takes no dampers at order 4, but the joint of link '%s' has %s; take order 2",
-                    k->name, damped ? "damping" : "limit_damping");
-    }
-    return CTN_OK;
-}
-
 static size_t round_up(size_t n) { return (n + 63) / 64 * 64 + 64; }
 
 static void start_block(void *batch_, int thread, int b)
@@ -126,7 +104,7 @@ static bool open_on_device(ctn_batch *batch, ctn_error *err)
 ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err)
 {
     if (config_check(cfg, err) != CTN_OK) return NULL;
-    if (cfg->method == CTN_VARIATIONAL && cfg->order == 4 && check_undamped(model, cfg, err) != CTN_OK) return NULL;
+    if (config_check_model(cfg, model, err) != CTN_OK) return NULL;
     const char *const on_device = device_asked(cfg->engine);
     if (on_device && cfg->dense) {
         fail(err, CTN_UNAVAILABLE, "dense: the engine '%s' has no dense output; take 'auto'", on_device);
