@@ -84,6 +84,7 @@ static bool open_blocks(ctn_batch *batch)
         batch->queue = calloc(worlds, sizeof *batch->queue), batch->cost = calloc(worlds, sizeof *batch->cost);
         if (!batch->lane_states || !batch->lane_models || !batch->lane_work || !batch->queue || !batch->cost) return false;
         memset(batch->lane_work, 0, threads * batch->work_size);
+        for (int w = 0; w < batch->cfg.worlds; w++) batch->queue[w].world = w;
     }
     batch->clocks = calloc(worlds, sizeof *batch->clocks);
     batch->tau = calloc(worlds * (size_t)m->nv + 1, sizeof *batch->tau);

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 /// A call of ctn_batch_run in progress.
@@ -103,21 +102,46 @@ typedef struct {
     stepping *job;
 } thread_queue;
 
-/// The dearest first; of worlds alike those with the longest steps.
-static int compare_costs(const void *a_, const void *b_)
+/// Whether `a` is to be taken up before `b`: the dearest first; of worlds alike those with the longest steps.
+static bool goes_before(const world_cost *a, const world_cost *b)
 {
-    const world_cost *const a = a_, *const b = b_;
-    if (a->evaluations != b->evaluations) return a->evaluations > b->evaluations ? -1 : 1;
-    if (a->dt != b->dt) return a->dt > b->dt ? -1 : 1;
-    return a->world - b->world;
+    if (a->evaluations != b->evaluations) return a->evaluations > b->evaluations;
+    if (a->dt != b->dt) return a->dt > b->dt;
+    return a->world < b->world;
+}
+
+/// Makes [root, end) a heap, the last to be taken up on top, of which all but the root is one.
+static void sift_down(world_cost *x, size_t root, size_t end)
+{
+    const world_cost sifted = x[root];
+    for (size_t child; (child = 2 * root + 1) < end; root = child) {
+        if (child + 1 < end && goes_before(&x[child], &x[child + 1])) child++;
+        if (!goes_before(&sifted, &x[child])) break;
+        x[root] = x[child];
+    }
+    x[root] = sifted;
 }
 
 /// Worlds that cost alike, as far as one knows, come after each other: lanes beside each other then end their steps together, and the
-/// last worlds that threads take up are the cheap ones.
+/// last worlds that threads take up are the cheap ones. In place, as stepping allocates nothing; starts from the last call's order, which is
+/// often that of this one.
 static void order_worlds(ctn_batch *batch)
 {
-    for (int w = 0; w < batch->cfg.worlds; w++) batch->queue[w] = (world_cost){batch->cost[w], (float)dt_of(batch, w), w};
-    qsort(batch->queue, (size_t)batch->cfg.worlds, sizeof *batch->queue, compare_costs);
+    const size_t n = (size_t)batch->cfg.worlds;
+    world_cost *const x = batch->queue;
+    bool ordered = true;
+    for (size_t k = 0; k < n; k++) {
+        const int w = x[k].world;
+        x[k] = (world_cost){batch->cost[w], (float)dt_of(batch, w), w};
+        ordered = ordered && (!k || goes_before(&x[k - 1], &x[k]));
+    }
+    if (ordered) return;
+    for (size_t k = n / 2; k-- > 0;) sift_down(x, k, n);
+    for (size_t end = n; --end > 0;) {
+        const world_cost last = x[0];
+        x[0] = x[end], x[end] = last;
+        sift_down(x, 0, end);
+    }
 }
 
 /// The next world that nobody has taken up.
