@@ -163,8 +163,7 @@ const ctn_model *ctn_batch_model(const ctn_batch *batch) { return batch->model; 
 double ctn_batch_time(const ctn_batch *batch, int world)
 {
     if (world < 0 || world >= batch->cfg.worlds) return NAN;
-    const clock_state *const c = &batch->clocks[world];
-    return c->frozen ? c->frozen_time : c->start + (double)c->steps * dt_of(batch, world);
+    return time_after(batch, world, NULL);
 }
 
 size_t ctn_batch_bytes(const ctn_batch *batch)

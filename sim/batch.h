@@ -119,10 +119,14 @@ static inline void *state_of(const ctn_batch *batch, int block) { return batch->
 static inline void *work_of(const ctn_batch *batch, int thread) { return batch->work + (size_t)thread * batch->work_size; }
 static inline double dt_of(const ctn_batch *batch, int world) { return batch->dt ? batch->dt[world] : batch->cfg.dt; }
 
-/// The world's time `steps` steps on in a call; that of a frozen one stands still.
-static inline double time_after(const ctn_batch *batch, int world, int steps)
+/// The world's time after `made`, what it has done so far in a call (NULL: nothing): the bits that ctn_batch_time has there. That of a
+/// frozen world stands still.
+static inline double time_after(const ctn_batch *batch, int world, const ctn_step_stats *made)
 {
-    return ctn_batch_time(batch, world) + (batch->clocks[world].frozen ? 0 : steps * dt_of(batch, world));
+    const clock_state *const c = &batch->clocks[world];
+    if (c->frozen) return c->frozen_time;
+    const double steps = (double)(c->steps + (made ? made->steps : 0));
+    return c->start + (steps + (made && made->frozen ? made->frozen_time : 0)) * dt_of(batch, world);
 }
 
 /// How many worlds are in the block: the last one may have idle lanes.

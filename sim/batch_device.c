@@ -145,7 +145,7 @@ static ctn_status control_step(ctn_batch *batch, const ctn_run *run, int at, boo
     ctn_status status = batch->device->get(batch->on_device, rows.q, rows.v, ON_HOST, err);
     if (status != CTN_OK) return status;
     for (int w = 0; w < batch->cfg.worlds; w++) {
-        rows.time[w] = time_after(batch, w, at);
+        rows.time[w] = time_after(batch, w, at ? &total[w] : NULL);
         batch->device_horizon[w] = at < (run->horizon ? run->horizon[w] : run->steps);
         part[w].frozen = total[w].frozen;
     }

@@ -21,11 +21,8 @@ static void finish_world(const stepping *job, int world, ctn_step_stats *s)
 {
     ctn_batch *const batch = job->batch;
     clock_state *const c = &batch->clocks[world];
+    if (s->frozen && !c->frozen) c->frozen_time = time_after(batch, world, s), c->frozen = s->frozen;
     c->steps += s->steps;
-    if (s->frozen && !c->frozen) {
-        c->frozen = s->frozen;
-        c->frozen_time = c->start + ((double)c->steps + s->frozen_time) * dt_of(batch, world);
-    }
     s->frozen_time = c->frozen ? c->frozen_time : 0;
     batch->fallbacks[world] = s->fallbacks;
     if (batch->cost && s->steps) batch->cost[world] = (float)s->evaluations / (float)s->steps;
@@ -34,13 +31,13 @@ static void finish_world(const stepping *job, int world, ctn_step_stats *s)
 
 // ---- step by step
 
-/// Asks the caller's function for the forces on the worlds of a block, `steps` after the call began.
-static const double *control_block(const stepping *job, int thread, int b, int step)
+/// Asks the caller's function for the forces on the worlds of a block, after `made` [worlds] in this call; NULL: it begins.
+static const double *control_block(const stepping *job, int thread, int b, const ctn_step_stats *made)
 {
     ctn_batch *const batch = job->batch;
     const int count = worlds_in(batch, b), first = b * batch->engine->lanes;
     const world_rows rows = block_rows(batch, thread, b);
-    for (int l = 0; l < count; l++) rows.time[l] = time_after(batch, first + l, step);
+    for (int l = 0; l < count; l++) rows.time[l] = time_after(batch, first + l, made ? &made[l] : NULL);
     memset(rows.tau, 0, (size_t)count * (size_t)batch->model->nv * sizeof *rows.tau);
     job->run.control(job->run.context, first, count, rows.time, rows.q, rows.v, rows.tau);
     return rows.tau;
@@ -58,7 +55,7 @@ static void advance_block(const stepping *job, int thread, int b, int at, int co
     int steps[MOST_LANES];
     bool forced = batch->forced;
     if (count && job->run.control) {
-        const double *const rows = control_block(job, thread, b, at);
+        const double *const rows = control_block(job, thread, b, at ? total : NULL);
         for (int l = 0; l < lanes; l++) tau[l] = rows + (size_t)(l < worlds ? l : worlds - 1) * nv;
         forced = true;
     } else if (count && job->run.force) {

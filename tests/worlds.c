@@ -248,6 +248,57 @@ START_TEST(control_is_the_table_it_makes)
 }
 END_TEST
 
+/// The times at which a control is asked: those that ctn_batch_time has at that step, however steps are put into calls, and the last one of a
+/// world that is past its horizon or frozen.
+typedef struct {
+    double asked[WORLDS][STEPS];
+    int calls[WORLDS], thrown;  // world that is to freeze in its third step
+    size_t nv;
+} asking;
+
+static void ask(void *context, int first, int count, const double *time, const double *q, const double *v, double *tau)
+{
+    (void)q, (void)v;
+    asking *const a = context;
+    for (int w = 0; w < count; w++) {
+        const int k = a->calls[first + w]++;
+        a->asked[first + w][k] = time[w];
+        if (first + w == a->thrown && k >= 2) tau[(size_t)w * a->nv] = NAN;
+    }
+}
+
+START_TEST(times_of_a_control)
+{
+    static const int groups[][3] = {{STEPS, 0, 0}, {4, 5, 0}, {1, 1, STEPS - 2}};
+    worlds f = open_worlds(31, _i, false);
+    int horizon[WORLDS];
+    for (int w = 0; w < WORLDS; w++) horizon[w] = w % 3 == 1 ? 4 : STEPS;
+    for (int g = 0; g < 4; g++) {
+        asking a = {.thrown = g == 3 ? 5 : -1, .nv = f.nv}, other = a;
+        double want[WORLDS][STEPS + 1];
+        ctn_batch *const b = ctn_batch_create(f.m, &f.cfg, NULL), *const by_one = ctn_batch_create(f.m, &f.cfg, NULL);
+        ctn_batch_set_state(b, f.q, f.v, 0.3, NULL), ctn_batch_set_state(by_one, f.q, f.v, 0.3, NULL);
+        for (int k = 0; k <= STEPS; k++) {
+            for (int w = 0; w < WORLDS; w++) want[w][k] = ctn_batch_time(by_one, w);
+            if (k < STEPS) ctn_batch_run(by_one, &(ctn_run){.steps = 1, .control = ask, .context = &other}, NULL, NULL);
+        }
+        for (int k = 0; k < 3 && g < 3; k++)
+            if (groups[g][k]) ctn_batch_run(b, &(ctn_run){.steps = groups[g][k], .control = ask, .context = &a}, NULL, NULL);
+        if (g == 3) ctn_batch_run(b, &(ctn_run){.steps = STEPS, .horizon = horizon, .control = ask, .context = &a}, NULL, NULL);
+        for (int w = 0; w < WORLDS; w++) {
+            for (int k = 0; k < a.calls[w]; k++) {
+                const double time = want[w][g == 3 && k > horizon[w] ? horizon[w] : k];
+                ck_assert_msg(a.asked[w][k] == time, "calls %d, world %d, step %d: asked at %.17g, not %.17g", g, w, k, a.asked[w][k], time);
+            }
+            ck_assert(ctn_batch_time(b, w) == want[w][g == 3 ? horizon[w] : STEPS]);
+        }
+        if (g == 3) ck_assert(want[5][STEPS] == want[5][3] && want[5][STEPS] < want[3][STEPS]);
+        ctn_batch_free(b), ctn_batch_free(by_one);
+    }
+    close_worlds(&f);
+}
+END_TEST
+
 /// Statistics of no steps: nobody is asked for forces, and a table has no row to be read.
 static void never(void *context, int first, int count, const double *time, const double *q, const double *v, double *tau)
 {
@@ -571,6 +622,7 @@ int main(void)
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, worlds_are_alone, 0, METHODS);
     tcase_add_loop_test(t, control_is_the_table_it_makes, 1, METHODS);
+    tcase_add_loop_test(t, times_of_a_control, 0, METHODS);
     tcase_add_loop_test(t, no_steps_no_forces, 0, METHODS);
     tcase_add_loop_test(t, saved_with_parameters, 0, METHODS);
     const char *const engine = getenv("CTN_ENGINE");
