@@ -108,7 +108,7 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     if (config_check_model(cfg, model, err) != CTN_OK) return NULL;
     const char *const on_device = device_asked(cfg->engine);
     if (on_device && cfg->dense) {
-        fail(err, CTN_UNAVAILABLE, "dense: the engine '%s' has no dense output; take 'auto'", on_device);
+        fail(err, CTN_UNAVAILABLE, "dense: the engine '%s' has no dense output; take 'scalar' or 'avx2'", on_device);
         return NULL;
     }
     const ctn_engine *const engine = engine_find(cfg->engine, cfg->worlds, err);

@@ -72,6 +72,9 @@ ctn_status batch_device_set(ctn_batch *batch, const double *q, const double *v, 
 void batch_device_state(ctn_batch *batch, double *q, double *v);
 void batch_device_totals(ctn_batch *batch, ctn_totals *totals);
 void batch_device_flatten(const ctn_batch *batch, int first, int count, bool load, double *flat);  // as the device's
+ctn_status batch_device_load(ctn_batch *batch, double *flat, ctn_error *err);                      // as with load, all worlds
+/// A failure that no call has told yet. CTN_UNAVAILABLE: the device is lost, and every call says so.
+ctn_status batch_device_failed(const ctn_batch *batch, ctn_error *err);
 void batch_device_force(ctn_batch *batch, const double *tau);
 /// Into `device_stats`, with frozen_time as the part of the step that was completed; all of them, or what clocks need.
 ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_error *err);

@@ -10,7 +10,8 @@
 /// A failure that a call cannot return: the next call that can says it.
 static bool note_failure(const ctn_batch *batch, ctn_status status, const ctn_error *err)
 {
-    if (status != CTN_OK && batch->device_error->status == CTN_OK) *batch->device_error = *err;
+    const ctn_status noted = batch->device_error->status;
+    if (status != CTN_OK && (noted == CTN_OK || (status == CTN_UNAVAILABLE && noted != status))) *batch->device_error = *err;
     return status != CTN_OK;
 }
 
@@ -19,10 +20,11 @@ static void undefined(double *x, size_t n)
     for (size_t k = 0; k < n && x; k++) x[k] = NAN;
 }
 
-static ctn_status failed_before(const ctn_batch *batch, ctn_error *err)
+ctn_status batch_device_failed(const ctn_batch *batch, ctn_error *err)
 {
-    const ctn_error *const e = batch->device_error;
-    return e->status == CTN_OK ? CTN_OK : fail(err, e->status, "%s", e->message);
+    const ctn_error e = *batch->device_error;
+    if (e.status != CTN_UNAVAILABLE) *batch->device_error = (ctn_error){.status = CTN_OK};  // told now, and over
+    return e.status == CTN_OK ? CTN_OK : fail(err, e.status, "%s", e.message);
 }
 
 /// Worlds with parameters of their own may have springs that the model has not: that is structure.
@@ -118,6 +120,14 @@ void batch_device_flatten(const ctn_batch *batch, int first, int count, bool loa
         undefined(flat, (size_t)count * n);
 }
 
+ctn_status batch_device_load(ctn_batch *batch, double *flat, ctn_error *err)
+{
+    ctn_error why;
+    const ctn_status status = batch->device->flatten(batch->on_device, 0, batch->cfg.worlds, true, flat, &why);
+    if (!note_failure(batch, status, &why)) return CTN_OK;
+    return fail(err, status, "%s", why.message);
+}
+
 void batch_device_force(ctn_batch *batch, const double *tau)
 {
     ctn_error err;
@@ -161,7 +171,7 @@ static ctn_status control_step(ctn_batch *batch, const ctn_run *run, int at, boo
 ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_error *err)
 {
     ctn_error why;
-    ctn_status status = failed_before(batch, err);
+    ctn_status status = batch_device_failed(batch, err);
     if (status != CTN_OK) return status;
     for (int w = 0; w < batch->cfg.worlds; w++) batch->device_stats[w].frozen = (ctn_freeze)batch->clocks[w].frozen;
     int most = run->horizon ? 0 : run->steps;
@@ -181,7 +191,7 @@ ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_
 /// CTN_UNAVAILABLE if the batch has no device, or it has failed.
 static ctn_status need_device(const ctn_batch *batch, ctn_error *err)
 {
-    if (batch->device) return failed_before(batch, err);
+    if (batch->device) return batch_device_failed(batch, err);
     return fail(err, CTN_UNAVAILABLE,
                 "the engine '%s' has no memory of its own; make the batch with engine 'cuda', or take the calls of "
                 "catena/batch.h",

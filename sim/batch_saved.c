@@ -106,14 +106,17 @@ ctn_status ctn_batch_restore(ctn_batch *batch, const void *block_, size_t size, 
     const double *const values = (const double *)(const void *)values_at(block, &h);
     for (size_t w = 0; w < worlds && n; w++)
         if (parameters_check(batch->parameters, values + w * n, (int)w, err) != CTN_OK) return CTN_BAD_ARGUMENT;
-    if (n) {
+    double *const numbers = (double *)(void *)numbers_at(block, &h);
+    ctn_status status = batch->device ? batch_device_failed(batch, err) : CTN_OK;
+    if (status == CTN_OK && batch->device) status = batch_device_load(batch, numbers, err);
+    else if (status == CTN_OK) flatten_all(batch, true, numbers);
+    if (status == CTN_OK && n) {
         memcpy(batch->values, values, worlds * n * sizeof *values);
-        const ctn_status status = batch_load_parameters(batch, err);
-        if (status != CTN_OK) return status;
+        status = batch_load_parameters(batch, err);
     }
+    if (status != CTN_OK) return status;
     memcpy(batch->clocks, clocks_at(block), worlds * sizeof *batch->clocks);
     batch->fitted = false;
-    flatten_all(batch, true, (double *)(void *)numbers_at(block, &h));
     return CTN_OK;
 }
 
