@@ -186,9 +186,14 @@ static void step_worlds(void *context, int job_thread, int k)
 
 // ---- calls
 
+enum { MOST_STEPS_OF_FLOATS = 1 << 24 };  // a device in single precision, which has a least tolerance, counts them in 24 bits
+
 static ctn_status check_run(const ctn_batch *batch, const ctn_run *run, ctn_error *err)
 {
     if (run->steps < 0) return fail(err, CTN_BAD_ARGUMENT, "steps: expected 0 or more, found %d", run->steps);
+    if (batch->device && batch->device->least_tolerance > 0 && run->steps > MOST_STEPS_OF_FLOATS)
+        return fail(err, CTN_BAD_ARGUMENT, "steps: the engine '%s' counts up to %d a call, found %d", batch->device->name,
+                    MOST_STEPS_OF_FLOATS, run->steps);
     for (int w = 0; w < batch->cfg.worlds && run->horizon; w++)
         if (run->horizon[w] < 0 || run->horizon[w] > run->steps)
             return fail(err, CTN_BAD_ARGUMENT, "horizon of world %d: expected 0 to %d steps, found %d", w, run->steps,

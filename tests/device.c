@@ -284,6 +284,9 @@ START_TEST(failures)
         ck_assert(ctn_batch_time(b, 0) == time && time > 0);
         ck_assert_int_eq(ctn_batch_step(b, 1, NULL, &err), CTN_UNAVAILABLE);
     }
+    failing.least_tolerance = 2e-6;  // counts in single precision
+    ck_assert_int_eq(ctn_batch_step(b, (1 << 24) + 1, NULL, &err), CTN_BAD_ARGUMENT);
+    ck_assert_str_eq(err.message, "steps: the engine 'cuda' counts up to 16777216 a call, found 16777217");
     b->device = real_one;
     free(saved), ctn_batch_free(b), ctn_model_free(m);
 }

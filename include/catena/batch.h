@@ -156,6 +156,7 @@ CTN_API size_t ctn_batch_bytes(const ctn_batch *batch);
 
 /// Joint forces for the step that begins: tau [count][nv] (N m, N), for worlds first .. first + count - 1 at time [count] (s), which are
 /// at q [count][nq] and v [count][nv]. Called for some worlds at a time, by the threads of the batch, at the same time for others.
+/// A world that is frozen, or has made all its steps, may be among them, at the state and time where it stands; its forces are not used.
 typedef void (*ctn_control)(void *context, int first, int count, const double *time, const double *q, const double *v,
                             double *tau);
 
@@ -177,7 +178,9 @@ CTN_API double ctn_batch_occupancy(const ctn_batch *batch);
 
 /// Advances every world by `steps` >= 0 steps of dt. stats [worlds] may be NULL. Returns CTN_OK, CTN_NOT_CONVERGED if a world needed
 /// a fallback, CTN_FROZEN if one is frozen (now or before), with the first case in `err` (may be NULL); CTN_BAD_ARGUMENT for
-/// steps < 0, with nothing done. One call per batch at a time.
+/// steps < 0 (cuda-float: or more than 2^24), with nothing done. On a GPU also CTN_NO_MEMORY, if a table of forces or what a control needs
+/// does not fit into memory, with nothing done, and CTN_UNAVAILABLE, if the GPU fails, after which the batch is of no more use; stats are
+/// not written then. One call per batch at a time.
 CTN_API ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ctn_error *err);
 
 /// Coordinates q [worlds][nq] and velocities v [worlds][nv] now; either may be NULL. For position-based methods v is the joint
@@ -192,7 +195,8 @@ CTN_API void ctn_batch_state(ctn_batch *batch, double *q, double *v);
 /// order s + 1, in velocities s; these are at both ends the joint rates that the method carries, which differ from those of
 /// ctn_batch_state by its error). The first call after a step of an explicit method makes its last part once more, to find the
 /// interpolant; further ones only evaluate it. Before the first step, and after ctn_batch_set_state or ctn_batch_restore, it is the
-/// state itself. Returns CTN_BAD_ARGUMENT for a fraction outside 0 .. 1, or a batch whose configuration lacks `dense`.
+/// state itself; ctn_batch_set_parameters does not change it. Returns CTN_BAD_ARGUMENT for a fraction outside 0 .. 1, or a batch whose
+/// configuration lacks `dense`.
 CTN_API ctn_status ctn_batch_dense(ctn_batch *batch, double fraction, double *q, double *v, double *time, ctn_error *err);
 
 /// Starts all worlds anew from q [worlds][nq] and v [worlds][nv] at `time` (s); frozen worlds run again. Quaternions are
