@@ -9,28 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// The variational method of order 4 steps back in time on its way, where a damper would drive.
-static ctn_status check_undamped(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
-{
-    for (int k = 0; k < cfg->parameter_count; k++)
-        if (cfg->parameters[k].kind == CTN_DAMPING || cfg->parameters[k].kind == CTN_LIMIT_DAMPING)
-            return fail(
-                err, CTN_BAD_CONFIG,
-                "order: the method variational takes no dampers at order 4, but %s is one of the parameters; take order 2",
-                ctn_parameter_name(cfg->parameters[k].kind));
-    for (int i = 0; i < m->nbody; i++) {
-        const ctn_body *b = &m->bodies[i];
-        const bool damped = b->damping[0] > 0 || b->damping[1] > 0 || b->damping[2] > 0;
-        if (!damped && b->limit_b <= 0) continue;
-        const ctn_link *k = m->links;
-        while (b->vadr < k->vadr || b->vadr >= k->vadr + k->nv) k++;
-        return fail(err, CTN_BAD_CONFIG,
-                    "order: the method variational takes no dampers at order 4, but the joint of link '%s' has %s; take order 2",
-                    k->name, damped ? "damping" : "limit_damping");
-    }
-    return CTN_OK;
-}
-
 static size_t round_up(size_t n) { return (n + 63) / 64 * 64 + 64; }
 
 static void start_block(void *batch_, int thread, int b)
@@ -56,7 +34,7 @@ static void load_parameters(ctn_batch *batch, int block)
     batch->engine->model_load(model, dt, lanes_of(batch, block));
 }
 
-static ctn_status load_all_parameters(ctn_batch *batch, ctn_error *err)
+ctn_status batch_load_parameters(ctn_batch *batch, ctn_error *err)
 {
     if (batch->device) return batch_device_parameters(batch, err);
     for (int b = 0; b < batch->blocks; b++) load_parameters(batch, b);
@@ -72,7 +50,7 @@ static bool open_parameters(ctn_batch *batch, ctn_error *err)
         if (!(batch->variant[l] = parameters_variant(batch->parameters))) return false;
     if (!batch->values || !batch->dt) return false;
     for (size_t w = 0; w < worlds; w++) parameters_of_model(batch->parameters, batch->cfg.dt, batch->values + w * n);
-    return load_all_parameters(batch, err) == CTN_OK;
+    return batch_load_parameters(batch, err) == CTN_OK;
 }
 
 /// Memory for everything, and the worlds at their start. false: there is not enough.
@@ -106,6 +84,7 @@ static bool open_blocks(ctn_batch *batch)
         batch->queue = calloc(worlds, sizeof *batch->queue), batch->cost = calloc(worlds, sizeof *batch->cost);
         if (!batch->lane_states || !batch->lane_models || !batch->lane_work || !batch->queue || !batch->cost) return false;
         memset(batch->lane_work, 0, threads * batch->work_size);
+        for (int w = 0; w < batch->cfg.worlds; w++) batch->queue[w].world = w;
     }
     batch->clocks = calloc(worlds, sizeof *batch->clocks);
     batch->tau = calloc(worlds * (size_t)m->nv + 1, sizeof *batch->tau);
@@ -126,10 +105,10 @@ static bool open_on_device(ctn_batch *batch, ctn_error *err)
 ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err)
 {
     if (config_check(cfg, err) != CTN_OK) return NULL;
-    if (cfg->method == CTN_VARIATIONAL && cfg->order == 4 && check_undamped(model, cfg, err) != CTN_OK) return NULL;
+    if (config_check_model(cfg, model, err) != CTN_OK) return NULL;
     const char *const on_device = device_asked(cfg->engine);
     if (on_device && cfg->dense) {
-        fail(err, CTN_UNAVAILABLE, "dense: the engine '%s' has no dense output; take 'auto'", on_device);
+        fail(err, CTN_UNAVAILABLE, "dense: the engine '%s' has no dense output; take 'scalar' or 'avx2'", on_device);
         return NULL;
     }
     const ctn_engine *const engine = engine_find(cfg->engine, cfg->worlds, err);
@@ -184,8 +163,7 @@ const ctn_model *ctn_batch_model(const ctn_batch *batch) { return batch->model; 
 double ctn_batch_time(const ctn_batch *batch, int world)
 {
     if (world < 0 || world >= batch->cfg.worlds) return NAN;
-    const clock_state *const c = &batch->clocks[world];
-    return c->frozen ? c->frozen_time : c->start + (double)c->steps * dt_of(batch, world);
+    return time_after(batch, world, NULL);
 }
 
 size_t ctn_batch_bytes(const ctn_batch *batch)
@@ -197,22 +175,6 @@ size_t ctn_batch_bytes(const ctn_batch *batch)
                          (batch->queue ? sizeof *batch->queue + sizeof *batch->cost : 0);
     return worlds * world + (batch->device ? batch->device->bytes(batch->on_device) : 0) +
            blocks * (batch->state_size + (batch->parameters ? batch->model_size : 0));
-}
-
-ctn_status ctn_batch_set_parameters(ctn_batch *batch, const double *values, ctn_error *err)
-{
-    const size_t n = (size_t)batch->cfg.parameter_count, worlds = (size_t)batch->cfg.worlds;
-    if (!n) return fail(err, CTN_BAD_ARGUMENT, "parameters: the batch was made without; list them in its configuration");
-    for (size_t w = 0; w < worlds; w++)
-        if (parameters_check(batch->parameters, values + w * n, (int)w, err) != CTN_OK) return CTN_BAD_ARGUMENT;
-    for (size_t k = 0; k < worlds * n; k++) {
-        clock_state *const c = &batch->clocks[k / n];
-        if (batch->cfg.parameters[k % n].kind != CTN_TIME_STEP || values[k] == batch->dt[k / n]) continue;
-        c->start = ctn_batch_time(batch, (int)(k / n)), c->steps = 0;  // no world jumps in time
-    }
-    memcpy(batch->values, values, worlds * n * sizeof *values);
-    batch->fitted = false;
-    return load_all_parameters(batch, err);
 }
 
 typedef struct {
@@ -273,6 +235,30 @@ ctn_status ctn_batch_dense(ctn_batch *batch, double fraction, double *q, double 
     pool_run(batch->pool, batch->blocks, interpolate_block, &(interpolation){{batch, q, v}, fraction, time});
     batch->fitted = true;
     return CTN_OK;
+}
+
+/// Finds the interpolants of the parts carried out last, with the constants that these were made with, before there are others.
+static void fit(ctn_batch *batch)
+{
+    if (!batch->cfg.dense || batch->fitted) return;
+    pool_run(batch->pool, batch->blocks, interpolate_block, &(interpolation){{batch, NULL, NULL}, 1, NULL});
+    batch->fitted = true;
+}
+
+ctn_status ctn_batch_set_parameters(ctn_batch *batch, const double *values, ctn_error *err)
+{
+    const size_t n = (size_t)batch->cfg.parameter_count, worlds = (size_t)batch->cfg.worlds;
+    if (!n) return fail(err, CTN_BAD_ARGUMENT, "parameters: the batch was made without; list them in its configuration");
+    for (size_t w = 0; w < worlds; w++)
+        if (parameters_check(batch->parameters, values + w * n, (int)w, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    for (size_t k = 0; k < worlds * n; k++) {
+        clock_state *const c = &batch->clocks[k / n];
+        if (batch->cfg.parameters[k % n].kind != CTN_TIME_STEP || values[k] == batch->dt[k / n]) continue;
+        c->start = ctn_batch_time(batch, (int)(k / n)), c->steps = 0;  // no world jumps in time
+    }
+    fit(batch);
+    memcpy(batch->values, values, worlds * n * sizeof *values);
+    return batch_load_parameters(batch, err);
 }
 
 typedef struct {

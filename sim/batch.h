@@ -72,6 +72,9 @@ ctn_status batch_device_set(ctn_batch *batch, const double *q, const double *v, 
 void batch_device_state(ctn_batch *batch, double *q, double *v);
 void batch_device_totals(ctn_batch *batch, ctn_totals *totals);
 void batch_device_flatten(const ctn_batch *batch, int first, int count, bool load, double *flat);  // as the device's
+ctn_status batch_device_load(ctn_batch *batch, double *flat, ctn_error *err);                      // as with load, all worlds
+/// A failure that no call has told yet. CTN_UNAVAILABLE: the device is lost, and every call says so.
+ctn_status batch_device_failed(const ctn_batch *batch, ctn_error *err);
 void batch_device_force(ctn_batch *batch, const double *tau);
 /// Into `device_stats`, with frozen_time as the part of the step that was completed; all of them, or what clocks need.
 ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_error *err);
@@ -109,6 +112,9 @@ static inline world_rows rows_at(const ctn_batch *batch, double *rows, size_t wo
     return (world_rows){rows, v, tau, tau + worlds * nv};
 }
 
+/// Makes the constants of all worlds those of their `values` (sim/batch.c).
+ctn_status batch_load_parameters(ctn_batch *batch, ctn_error *err);
+
 /// The rows of a thread, with the states of block b in q and v (sim/batch.c).
 world_rows block_rows(const ctn_batch *batch, int thread, int b);
 
@@ -116,10 +122,14 @@ static inline void *state_of(const ctn_batch *batch, int block) { return batch->
 static inline void *work_of(const ctn_batch *batch, int thread) { return batch->work + (size_t)thread * batch->work_size; }
 static inline double dt_of(const ctn_batch *batch, int world) { return batch->dt ? batch->dt[world] : batch->cfg.dt; }
 
-/// The world's time `steps` steps on in a call; that of a frozen one stands still.
-static inline double time_after(const ctn_batch *batch, int world, int steps)
+/// The world's time after `made`, what it has done so far in a call (NULL: nothing): the bits that ctn_batch_time has there. That of a
+/// frozen world stands still.
+static inline double time_after(const ctn_batch *batch, int world, const ctn_step_stats *made)
 {
-    return ctn_batch_time(batch, world) + (batch->clocks[world].frozen ? 0 : steps * dt_of(batch, world));
+    const clock_state *const c = &batch->clocks[world];
+    if (c->frozen) return c->frozen_time;
+    const double steps = (double)(c->steps + (made ? made->steps : 0));
+    return c->start + (steps + (made && made->frozen ? made->frozen_time : 0)) * dt_of(batch, world);
 }
 
 /// How many worlds are in the block: the last one may have idle lanes.

@@ -10,7 +10,8 @@
 /// A failure that a call cannot return: the next call that can says it.
 static bool note_failure(const ctn_batch *batch, ctn_status status, const ctn_error *err)
 {
-    if (status != CTN_OK && batch->device_error->status == CTN_OK) *batch->device_error = *err;
+    const ctn_status noted = batch->device_error->status;
+    if (status != CTN_OK && (noted == CTN_OK || (status == CTN_UNAVAILABLE && noted != status))) *batch->device_error = *err;
     return status != CTN_OK;
 }
 
@@ -19,10 +20,11 @@ static void undefined(double *x, size_t n)
     for (size_t k = 0; k < n && x; k++) x[k] = NAN;
 }
 
-static ctn_status failed_before(const ctn_batch *batch, ctn_error *err)
+ctn_status batch_device_failed(const ctn_batch *batch, ctn_error *err)
 {
-    const ctn_error *const e = batch->device_error;
-    return e->status == CTN_OK ? CTN_OK : fail(err, e->status, "%s", e->message);
+    const ctn_error e = *batch->device_error;
+    if (e.status != CTN_UNAVAILABLE) *batch->device_error = (ctn_error){.status = CTN_OK};  // told now, and over
+    return e.status == CTN_OK ? CTN_OK : fail(err, e.status, "%s", e.message);
 }
 
 /// Worlds with parameters of their own may have springs that the model has not: that is structure.
@@ -118,6 +120,14 @@ void batch_device_flatten(const ctn_batch *batch, int first, int count, bool loa
         undefined(flat, (size_t)count * n);
 }
 
+ctn_status batch_device_load(ctn_batch *batch, double *flat, ctn_error *err)
+{
+    ctn_error why;
+    const ctn_status status = batch->device->flatten(batch->on_device, 0, batch->cfg.worlds, true, flat, &why);
+    if (!note_failure(batch, status, &why)) return CTN_OK;
+    return fail(err, status, "%s", why.message);
+}
+
 void batch_device_force(ctn_batch *batch, const double *tau)
 {
     ctn_error err;
@@ -145,7 +155,7 @@ static ctn_status control_step(ctn_batch *batch, const ctn_run *run, int at, boo
     ctn_status status = batch->device->get(batch->on_device, rows.q, rows.v, ON_HOST, err);
     if (status != CTN_OK) return status;
     for (int w = 0; w < batch->cfg.worlds; w++) {
-        rows.time[w] = time_after(batch, w, at);
+        rows.time[w] = time_after(batch, w, at ? &total[w] : NULL);
         batch->device_horizon[w] = at < (run->horizon ? run->horizon[w] : run->steps);
         part[w].frozen = total[w].frozen;
     }
@@ -161,18 +171,17 @@ static ctn_status control_step(ctn_batch *batch, const ctn_run *run, int at, boo
 ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_error *err)
 {
     ctn_error why;
-    ctn_status status = failed_before(batch, err);
+    ctn_status status = batch_device_failed(batch, err);
     if (status != CTN_OK) return status;
     for (int w = 0; w < batch->cfg.worlds; w++) batch->device_stats[w].frozen = (ctn_freeze)batch->clocks[w].frozen;
-    if (!run->control) status = batch->device->step(batch->on_device, run, all, batch->device_stats, &why);
+    int most = run->horizon ? 0 : run->steps;
+    for (int w = 0; w < batch->cfg.worlds && run->horizon; w++) most = run->horizon[w] > most ? run->horizon[w] : most;
+    if (!most) status = batch->device->step(batch->on_device, &(ctn_run){.steps = 0}, all, batch->device_stats, &why);
+    else if (!run->control) status = batch->device->step(batch->on_device, run, all, batch->device_stats, &why);
     else if (!open_control(batch))
         status = fail(&why, CTN_NO_MEMORY, "not enough memory for the control of %d worlds", batch->cfg.worlds);
-    else {
-        int most = 0;
-        for (int w = 0; w < batch->cfg.worlds && run->horizon; w++) most = run->horizon[w] > most ? run->horizon[w] : most;
-        if (!run->horizon) most = run->steps;
-        for (int k = 0; (!k || k < most) && status == CTN_OK; k++) status = control_step(batch, run, k, all, &why);
-    }
+    else
+        for (int k = 0; k < most && status == CTN_OK; k++) status = control_step(batch, run, k, all, &why);
     if (status == CTN_UNAVAILABLE) note_failure(batch, status, &why);
     return status == CTN_OK ? CTN_OK : fail(err, status, "%s", why.message);
 }
@@ -182,7 +191,7 @@ ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_
 /// CTN_UNAVAILABLE if the batch has no device, or it has failed.
 static ctn_status need_device(const ctn_batch *batch, ctn_error *err)
 {
-    if (batch->device) return failed_before(batch, err);
+    if (batch->device) return batch_device_failed(batch, err);
     return fail(err, CTN_UNAVAILABLE,
                 "the engine '%s' has no memory of its own; make the batch with engine 'cuda', or take the calls of "
                 "catena/batch.h",

@@ -1,5 +1,6 @@
 /// States of batches as blocks of bytes: saved and restored, hashed.
 #include "sim/batch.h"
+#include "sim/config.h"
 #include "sim/status.h"
 
 #include <catena/hash.h>
@@ -31,26 +32,43 @@ uint64_t model_constants(const ctn_model *m)
     return h;
 }
 
-/// A saved state: this header, then the clocks, then flat_size doubles a world. Nothing of it is padding.
+/// A saved state: this header, then the clocks, then the values of the parameters [worlds][n], then flat_size doubles a world. Nothing of
+/// it is padding.
 typedef struct {
     char magic[8];
     uint32_t version, method;
     uint64_t worlds, numbers, model;
     double dt;
+    uint32_t number, parameters;  // order or stages; n
+    uint64_t list;                // of the parameters, hashed
 } saved_header;
 
 static saved_header header_of(const ctn_batch *batch)
 {
-    const uint32_t method = (uint32_t)batch->cfg.method | (uint32_t)batch->cfg.adaptive << 16;
-    saved_header h = {"catena", 3, method, (uint64_t)batch->cfg.worlds, 0, batch->constants, batch->cfg.dt};
-    h.numbers = batch->engine->flat_size(lanes_of(batch, 0), &batch->cfg);
+    const ctn_batch_config *const cfg = &batch->cfg;
+    const uint32_t method = (uint32_t)cfg->method | (uint32_t)cfg->adaptive << 16;
+    saved_header h = {"catena", 4, method, (uint64_t)cfg->worlds, 0, batch->constants, cfg->dt, 0, 0, 0};
+    int number = 0;
+    method_number(cfg, &number);
+    h.numbers = batch->engine->flat_size(lanes_of(batch, 0), cfg);
+    h.number = (uint32_t)number, h.parameters = (uint32_t)cfg->parameter_count;
+    for (int k = 0; k < cfg->parameter_count; k++)
+        h.list = hash_numbers(h.list, (double[]){cfg->parameters[k].kind, cfg->parameters[k].index}, 2);
     return h;
+}
+
+/// Where its parts lie.
+static char *clocks_at(char *block) { return block + sizeof(saved_header); }
+static char *values_at(char *block, const saved_header *h) { return clocks_at(block) + (size_t)h->worlds * sizeof(clock_state); }
+static char *numbers_at(char *block, const saved_header *h)
+{
+    return values_at(block, h) + (size_t)h->worlds * h->parameters * sizeof(double);
 }
 
 size_t ctn_batch_saved_size(const ctn_batch *batch)
 {
     const saved_header h = header_of(batch);
-    return sizeof h + (size_t)h.worlds * (sizeof(clock_state) + (size_t)h.numbers * sizeof(double));
+    return sizeof h + (size_t)h.worlds * (sizeof(clock_state) + ((size_t)h.parameters + (size_t)h.numbers) * sizeof(double));
 }
 
 /// Copies all worlds between the blocks and `numbers` [worlds][flat_size].
@@ -70,22 +88,35 @@ static void flatten_all(const ctn_batch *batch, bool load, double *numbers)
 void ctn_batch_save(const ctn_batch *batch, void *block)
 {
     const saved_header h = header_of(batch);
-    char *at = block;
-    memcpy(at, &h, sizeof h);
-    at += sizeof h;
-    memcpy(at, batch->clocks, (size_t)h.worlds * sizeof *batch->clocks);
-    flatten_all(batch, false, (double *)(void *)(at + (size_t)h.worlds * sizeof *batch->clocks));
+    const size_t worlds = (size_t)h.worlds;
+    memcpy(block, &h, sizeof h);
+    memcpy(clocks_at(block), batch->clocks, worlds * sizeof *batch->clocks);
+    if (h.parameters) memcpy(values_at(block, &h), batch->values, worlds * h.parameters * sizeof *batch->values);
+    flatten_all(batch, false, (double *)(void *)numbers_at(block, &h));
 }
 
-ctn_status ctn_batch_restore(ctn_batch *batch, const void *block, size_t size, ctn_error *err)
+ctn_status ctn_batch_restore(ctn_batch *batch, const void *block_, size_t size, ctn_error *err)
 {
     const saved_header h = header_of(batch);
+    char *const block = (char *)(uintptr_t)block_;  // read only
     if (size != ctn_batch_saved_size(batch) || memcmp(block, &h, sizeof h))
-        return fail(err, CTN_BAD_ARGUMENT, "the saved state belongs to another model, method, step size or number of worlds");
-    const char *at = (const char *)block + sizeof h;
-    memcpy(batch->clocks, at, (size_t)h.worlds * sizeof *batch->clocks);
+        return fail(err, CTN_BAD_ARGUMENT,
+                    "the saved state belongs to another model, method, step size, list of parameters or number of worlds");
+    const size_t worlds = (size_t)h.worlds, n = h.parameters;
+    const double *const values = (const double *)(const void *)values_at(block, &h);
+    for (size_t w = 0; w < worlds && n; w++)
+        if (parameters_check(batch->parameters, values + w * n, (int)w, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    double *const numbers = (double *)(void *)numbers_at(block, &h);
+    ctn_status status = batch->device ? batch_device_failed(batch, err) : CTN_OK;
+    if (status == CTN_OK && batch->device) status = batch_device_load(batch, numbers, err);
+    else if (status == CTN_OK) flatten_all(batch, true, numbers);
+    if (status == CTN_OK && n) {
+        memcpy(batch->values, values, worlds * n * sizeof *values);
+        status = batch_load_parameters(batch, err);
+    }
+    if (status != CTN_OK) return status;
+    memcpy(batch->clocks, clocks_at(block), worlds * sizeof *batch->clocks);
     batch->fitted = false;
-    flatten_all(batch, true, (double *)(void *)(uintptr_t)(at + (size_t)h.worlds * sizeof *batch->clocks));
     return CTN_OK;
 }
 
@@ -96,8 +127,10 @@ typedef struct {
 
 static uint64_t hash_world(const ctn_batch *batch, int world, const double *flat, size_t n)
 {
-    const XXH64_hash_t clock = XXH3_64bits(&batch->clocks[world], sizeof *batch->clocks);
-    return XXH3_64bits_withSeed(flat, n * sizeof *flat, clock);
+    const size_t own = (size_t)batch->cfg.parameter_count;
+    XXH64_hash_t h = XXH3_64bits(&batch->clocks[world], sizeof *batch->clocks);
+    if (own) h = XXH3_64bits_withSeed(batch->values + (size_t)world * own, own * sizeof *batch->values, h);
+    return XXH3_64bits_withSeed(flat, n * sizeof *flat, h);
 }
 
 static void hash_block(void *context, int thread, int b)

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 /// A call of ctn_batch_run in progress.
@@ -22,11 +21,8 @@ static void finish_world(const stepping *job, int world, ctn_step_stats *s)
 {
     ctn_batch *const batch = job->batch;
     clock_state *const c = &batch->clocks[world];
+    if (s->frozen && !c->frozen) c->frozen_time = time_after(batch, world, s), c->frozen = s->frozen;
     c->steps += s->steps;
-    if (s->frozen && !c->frozen) {
-        c->frozen = s->frozen;
-        c->frozen_time = c->start + ((double)c->steps + s->frozen_time) * dt_of(batch, world);
-    }
     s->frozen_time = c->frozen ? c->frozen_time : 0;
     batch->fallbacks[world] = s->fallbacks;
     if (batch->cost && s->steps) batch->cost[world] = (float)s->evaluations / (float)s->steps;
@@ -35,19 +31,20 @@ static void finish_world(const stepping *job, int world, ctn_step_stats *s)
 
 // ---- step by step
 
-/// Asks the caller's function for the forces on the worlds of a block, `steps` after the call began.
-static const double *control_block(const stepping *job, int thread, int b, int step)
+/// Asks the caller's function for the forces on the worlds of a block, after `made` [worlds] in this call; NULL: it begins.
+static const double *control_block(const stepping *job, int thread, int b, const ctn_step_stats *made)
 {
     ctn_batch *const batch = job->batch;
     const int count = worlds_in(batch, b), first = b * batch->engine->lanes;
     const world_rows rows = block_rows(batch, thread, b);
-    for (int l = 0; l < count; l++) rows.time[l] = time_after(batch, first + l, step);
+    for (int l = 0; l < count; l++) rows.time[l] = time_after(batch, first + l, made ? &made[l] : NULL);
     memset(rows.tau, 0, (size_t)count * (size_t)batch->model->nv * sizeof *rows.tau);
     job->run.control(job->run.context, first, count, rows.time, rows.q, rows.v, rows.tau);
     return rows.tau;
 }
 
-/// Up to `count` steps of a block from step `at` of the call on; adds to total [lanes]. Lanes that have reached their horizon rest.
+/// Up to `count` steps of a block from step `at` of the call on; adds to total [lanes]. Lanes that have reached their horizon rest. 0 steps:
+/// statistics alone; then there are no forces to be read or asked for.
 static void advance_block(const stepping *job, int thread, int b, int at, int count, ctn_step_stats *total)
 {
     ctn_batch *const batch = job->batch;
@@ -57,11 +54,11 @@ static void advance_block(const stepping *job, int thread, int b, int at, int co
     ctn_step_stats part[MOST_LANES];
     int steps[MOST_LANES];
     bool forced = batch->forced;
-    if (job->run.control) {
-        const double *const rows = control_block(job, thread, b, at);
+    if (count && job->run.control) {
+        const double *const rows = control_block(job, thread, b, at ? total : NULL);
         for (int l = 0; l < lanes; l++) tau[l] = rows + (size_t)(l < worlds ? l : worlds - 1) * nv;
         forced = true;
-    } else if (job->run.force) {
+    } else if (count && job->run.force) {
         for (int l = 0; l < lanes; l++) {
             const size_t w = (size_t)(first + (l < worlds ? l : worlds - 1));
             tau[l] = job->run.force + (w * (size_t)job->run.steps + (size_t)at) * nv;
@@ -88,8 +85,10 @@ static void step_block(void *context, int thread, int b)
     ctn_step_stats total[MOST_LANES];
     int most = 0;
     for (int l = 0; l < worlds; l++) most = horizon_of(job, first + l) > most ? horizon_of(job, first + l) : most;
-    const int at_once = job->run.control || job->run.force || !most ? 1 : most;
-    for (int k = 0; k == 0 || k < most; k += at_once) advance_block(job, thread, b, k, at_once, total);
+    const int at_once = most && (job->run.control || job->run.force) ? 1 : most;
+    int k = 0;
+    do advance_block(job, thread, b, k, at_once, total);
+    while ((k += at_once) < most);
     for (int l = 0; l < worlds; l++) finish_world(job, first + l, &total[l]);
 }
 
@@ -100,21 +99,46 @@ typedef struct {
     stepping *job;
 } thread_queue;
 
-/// The dearest first; of worlds alike those with the longest steps.
-static int compare_costs(const void *a_, const void *b_)
+/// Whether `a` is to be taken up before `b`: the dearest first; of worlds alike those with the longest steps.
+static bool goes_before(const world_cost *a, const world_cost *b)
 {
-    const world_cost *const a = a_, *const b = b_;
-    if (a->evaluations != b->evaluations) return a->evaluations > b->evaluations ? -1 : 1;
-    if (a->dt != b->dt) return a->dt > b->dt ? -1 : 1;
-    return a->world - b->world;
+    if (a->evaluations != b->evaluations) return a->evaluations > b->evaluations;
+    if (a->dt != b->dt) return a->dt > b->dt;
+    return a->world < b->world;
+}
+
+/// Makes [root, end) a heap, the last to be taken up on top, of which all but the root is one.
+static void sift_down(world_cost *x, size_t root, size_t end)
+{
+    const world_cost sifted = x[root];
+    for (size_t child; (child = 2 * root + 1) < end; root = child) {
+        if (child + 1 < end && goes_before(&x[child], &x[child + 1])) child++;
+        if (!goes_before(&sifted, &x[child])) break;
+        x[root] = x[child];
+    }
+    x[root] = sifted;
 }
 
 /// Worlds that cost alike, as far as one knows, come after each other: lanes beside each other then end their steps together, and the
-/// last worlds that threads take up are the cheap ones.
+/// last worlds that threads take up are the cheap ones. In place, as stepping allocates nothing; starts from the last call's order, which is
+/// often that of this one.
 static void order_worlds(ctn_batch *batch)
 {
-    for (int w = 0; w < batch->cfg.worlds; w++) batch->queue[w] = (world_cost){batch->cost[w], (float)dt_of(batch, w), w};
-    qsort(batch->queue, (size_t)batch->cfg.worlds, sizeof *batch->queue, compare_costs);
+    const size_t n = (size_t)batch->cfg.worlds;
+    world_cost *const x = batch->queue;
+    bool ordered = true;
+    for (size_t k = 0; k < n; k++) {
+        const int w = x[k].world;
+        x[k] = (world_cost){batch->cost[w], (float)dt_of(batch, w), w};
+        ordered = ordered && (!k || goes_before(&x[k - 1], &x[k]));
+    }
+    if (ordered) return;
+    for (size_t k = n / 2; k-- > 0;) sift_down(x, k, n);
+    for (size_t end = n; --end > 0;) {
+        const world_cost last = x[0];
+        x[0] = x[end], x[end] = last;
+        sift_down(x, 0, end);
+    }
 }
 
 /// The next world that nobody has taken up.
@@ -162,9 +186,14 @@ static void step_worlds(void *context, int job_thread, int k)
 
 // ---- calls
 
+enum { MOST_STEPS_OF_FLOATS = 1 << 24 };  // a device in single precision, which has a least tolerance, counts them in 24 bits
+
 static ctn_status check_run(const ctn_batch *batch, const ctn_run *run, ctn_error *err)
 {
     if (run->steps < 0) return fail(err, CTN_BAD_ARGUMENT, "steps: expected 0 or more, found %d", run->steps);
+    if (batch->device && batch->device->least_tolerance > 0 && run->steps > MOST_STEPS_OF_FLOATS)
+        return fail(err, CTN_BAD_ARGUMENT, "steps: the engine '%s' counts up to %d a call, found %d", batch->device->name,
+                    MOST_STEPS_OF_FLOATS, run->steps);
     for (int w = 0; w < batch->cfg.worlds && run->horizon; w++)
         if (run->horizon[w] < 0 || run->horizon[w] > run->steps)
             return fail(err, CTN_BAD_ARGUMENT, "horizon of world %d: expected 0 to %d steps, found %d", w, run->steps,

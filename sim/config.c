@@ -1,6 +1,8 @@
 /// Names of methods, solvers and schedules, ranges and defaults of a batch's configuration.
 #include "sim/config.h"
 
+#include "dynamics/model.h"
+
 #include "sim/status.h"
 #include "sim/suggest.h"
 
@@ -246,4 +248,31 @@ ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err)
         return fail(err, CTN_UNAVAILABLE, "dense: output between the steps is not available for %s in this version",
                     ctn_method_name(cfg->method));
     return CTN_OK;
+}
+
+/// The variational method of order 4 steps back in time on its way, where a damper would drive.
+static ctn_status check_undamped(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
+{
+    for (int k = 0; k < cfg->parameter_count; k++)
+        if (cfg->parameters[k].kind == CTN_DAMPING || cfg->parameters[k].kind == CTN_LIMIT_DAMPING)
+            return fail(
+                err, CTN_BAD_CONFIG,
+                "order: the method variational takes no dampers at order 4, but %s is one of the parameters; take order 2",
+                ctn_parameter_name(cfg->parameters[k].kind));
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const bool damped = b->damping[0] > 0 || b->damping[1] > 0 || b->damping[2] > 0;
+        if (!damped && b->limit_b <= 0) continue;
+        const ctn_link *k = m->links;
+        while (b->vadr < k->vadr || b->vadr >= k->vadr + k->nv) k++;
+        return fail(err, CTN_BAD_CONFIG,
+                    "order: the method variational takes no dampers at order 4, but the joint of link '%s' has %s; take order 2",
+                    k->name, damped ? "damping" : "limit_damping");
+    }
+    return CTN_OK;
+}
+
+ctn_status config_check_model(const ctn_batch_config *cfg, const ctn_model *m, ctn_error *err)
+{
+    return cfg->method == CTN_VARIATIONAL && cfg->order == 4 ? check_undamped(m, cfg, err) : CTN_OK;
 }

@@ -26,6 +26,9 @@ ctn_status config_check_solver(const ctn_batch_config *cfg, ctn_error *err);
 /// know the machine.
 ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err);
 
+/// CTN_BAD_CONFIG if the configuration, which has been checked, is not for this model: dampers where the method takes none.
+ctn_status config_check_model(const ctn_batch_config *cfg, const ctn_model *m, ctn_error *err);
+
 /// The number that belongs to the configuration's method, by its name in scene files ("order", "stages"), with its value; NULL: none.
 const char *method_number(const ctn_batch_config *cfg, int *value);
 

@@ -58,7 +58,7 @@ static bool make_room(ctn_rollout *r, int capacity)
 
 ctn_rollout *ctn_rollout_create(const ctn_model *model, const ctn_batch_config *cfg, int steps, ctn_error *err)
 {
-    if (config_check(cfg, err) != CTN_OK) return NULL;
+    if (config_check(cfg, err) != CTN_OK || config_check_model(cfg, model, err) != CTN_OK) return NULL;
     if (cfg->adaptive) {
         fail(err, CTN_UNAVAILABLE,
              "dt: steps that choose their size (auto) have no derivatives in this version; give dt in seconds");

@@ -132,6 +132,25 @@ START_TEST(saved_state_of_another_model)
 }
 END_TEST
 
+/// What a batch refuses a recording of one refuses, too, in the same words.
+START_TEST(no_dampers_at_order_4)
+{
+    static const char *const more[] = {", damping: 0.1", ", limits: 1, limit_damping: 0.1", ""};
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = CTN_VARIATIONAL, cfg.order = 4;
+    for (int k = 0; k < 3; k++) {
+        ctn_model *const m = ball(more[k], 1);
+        ctn_error err[2] = {{0}, {0}};
+        ctn_batch *const b = ctn_batch_create(m, &cfg, &err[0]);
+        ctn_rollout *const r = ctn_rollout_create(m, &cfg, 2, &err[1]);
+        ck_assert(!b == (k < 2) && !r == (k < 2));
+        ck_assert_int_eq(err[1].status, k < 2 ? CTN_BAD_CONFIG : CTN_OK);
+        ck_assert_str_eq(err[0].message, err[1].message);
+        ctn_batch_free(b), ctn_rollout_free(r), ctn_model_free(m);
+    }
+}
+END_TEST
+
 /// No states: nothing is read or written. A link that is not there has no Jacobian.
 START_TEST(dynamics_out_of_range)
 {
@@ -175,6 +194,7 @@ int main(void)
     tcase_add_loop_test(t, bad_arguments, 0, 2);
     tcase_add_test(t, too_many_worlds);
     tcase_add_loop_test(t, saved_state_of_another_model, 0, 2);
+    tcase_add_test(t, no_dampers_at_order_4);
     tcase_add_test(t, dynamics_out_of_range);
     suite_add_tcase(s, t);
     return run_suite(s);

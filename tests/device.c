@@ -1,5 +1,6 @@
 /// The engine "cuda": the bits of the CPU's, on a GPU or, where CTN_CUDA_LIBRARY names it, through its twin (tests/device_twin.cpp); states
 /// and forces in its memory; what it refuses. (tests/worlds.c and other tests of batches run on it, too.)
+#include "sim/batch.h"
 #include "sim/device.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
@@ -223,7 +224,7 @@ START_TEST(limits)
     cfg = config_of(1, "cuda"), cfg.dense = true;
     ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
     ck_assert_int_eq(err.status, CTN_UNAVAILABLE);
-    ck_assert_str_eq(err.message, "dense: the engine 'cuda' has no dense output; take 'auto'");
+    ck_assert_str_eq(err.message, "dense: the engine 'cuda' has no dense output; take 'scalar' or 'avx2'");
     ctn_model_free(m);
 
     const random_options o = {.links = 3};
@@ -238,6 +239,56 @@ START_TEST(limits)
     const size_t more = ctn_batch_bytes(b) - bytes;
     ck_assert_msg(more > WORLDS * ctn_batch_saved_size(b) / (2 * WORLDS + 1), "%zu bytes for %d worlds more", more, WORLDS);
     ctn_batch_free(b), ctn_model_free(small);
+}
+END_TEST
+
+static ctn_status no_totals(device_worlds *d, ctn_totals *totals, ctn_error *err)
+{
+    (void)d, (void)totals;
+    snprintf(err->message, sizeof err->message, "no totals");
+    return err->status = CTN_NO_MEMORY;
+}
+
+static ctn_status no_states(device_worlds *d, int first, int count, bool load, double *flat, ctn_error *err)
+{
+    (void)d, (void)first, (void)count, (void)load, (void)flat;
+    snprintf(err->message, sizeof err->message, "no states");
+    return err->status = CTN_UNAVAILABLE;
+}
+
+/// Failures are told once, by the next call that can, but for a device that is lost; what is lost does not take up a saved state.
+START_TEST(failures)
+{
+    ctn_model *const m = random_model(3, &(random_options){.links = 3});
+    const ctn_batch_config cfg = config_of(1, "cuda");
+    ctn_batch *const b = batch_of(m, &cfg);
+    const ctn_device *const real_one = b->device;
+    ctn_device failing = *real_one;
+    failing.totals = no_totals, failing.flatten = no_states;
+    ctn_error err = {0};
+    ctn_totals totals[WORLDS];
+    const size_t size = ctn_batch_saved_size(b);
+    char *const saved = malloc(size);
+    ctn_batch_save(b, saved);
+    ck_assert_int_eq(ctn_batch_step(b, 5, NULL, &err), CTN_OK);
+    const double time = ctn_batch_time(b, 0);
+    b->device = &failing;
+    ctn_batch_totals(b, totals);
+    ck_assert_double_nan(totals[WORLDS - 1].kinetic);
+    ck_assert_int_eq(ctn_batch_step(b, 1, NULL, &err), CTN_NO_MEMORY);
+    ck_assert_str_eq(err.message, "no totals");
+    ck_assert_int_eq(ctn_batch_step(b, 0, NULL, &err), CTN_OK);
+    for (int k = 0; k < 2; k++) {
+        ck_assert_int_eq(ctn_batch_restore(b, saved, size, &err), CTN_UNAVAILABLE);
+        ck_assert_str_eq(err.message, "no states");
+        ck_assert(ctn_batch_time(b, 0) == time && time > 0);
+        ck_assert_int_eq(ctn_batch_step(b, 1, NULL, &err), CTN_UNAVAILABLE);
+    }
+    failing.least_tolerance = 2e-6;  // counts in single precision
+    ck_assert_int_eq(ctn_batch_step(b, (1 << 24) + 1, NULL, &err), CTN_BAD_ARGUMENT);
+    ck_assert_str_eq(err.message, "steps: the engine 'cuda' counts up to 16777216 a call, found 16777217");
+    b->device = real_one;
+    free(saved), ctn_batch_free(b), ctn_model_free(m);
 }
 END_TEST
 
@@ -290,6 +341,7 @@ int main(void)
     tcase_add_loop_test(t, bits_are_the_cpu_s, 0, METHODS);
     tcase_add_test(t, device_memory);
     tcase_add_test(t, limits);
+    tcase_add_test(t, failures);
     suite_add_tcase(s, t);
     const int failed = run_suite(none);  // before anything has looked for the device
     if (is_there()) return failed + run_suite(s) != 0;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { WORLDS = 11, STEPS = 9, MOST_PARAMETERS = 64 };
 
@@ -119,8 +120,9 @@ static void run(const worlds *f, ctn_batch_config cfg, int first, int count, int
     const size_t size = ctn_batch_saved_size(b);
     char *saved = malloc(size);
     ctn_batch_save(b, saved);
-    // header, clocks, numbers: those of each world at the end
-    const size_t numbers = (size - 48) / (size_t)count - 32;
+    uint64_t numbers;  // of each world: the last of what is saved, their count in its head
+    memcpy(&numbers, saved + 24, sizeof numbers);
+    numbers *= sizeof(double);
     for (int k = 0; k < count; k++) {
         end[k] = (ending){.stats = stats[k], .size = numbers, .time = ctn_batch_time(b, k)};
         end[k].saved = malloc(numbers);
@@ -246,6 +248,86 @@ START_TEST(control_is_the_table_it_makes)
 }
 END_TEST
 
+/// The times at which a control is asked: those that ctn_batch_time has at that step, however steps are put into calls, and the last one of a
+/// world that is past its horizon or frozen.
+typedef struct {
+    double asked[WORLDS][STEPS];
+    int calls[WORLDS], thrown;  // world that is to freeze in its third step
+    size_t nv;
+} asking;
+
+static void ask(void *context, int first, int count, const double *time, const double *q, const double *v, double *tau)
+{
+    (void)q, (void)v;
+    asking *const a = context;
+    for (int w = 0; w < count; w++) {
+        const int k = a->calls[first + w]++;
+        a->asked[first + w][k] = time[w];
+        if (first + w == a->thrown && k >= 2) tau[(size_t)w * a->nv] = NAN;
+    }
+}
+
+START_TEST(times_of_a_control)
+{
+    static const int groups[][3] = {{STEPS, 0, 0}, {4, 5, 0}, {1, 1, STEPS - 2}};
+    worlds f = open_worlds(31, _i, false);
+    int horizon[WORLDS];
+    for (int w = 0; w < WORLDS; w++) horizon[w] = w % 3 == 1 ? 4 : STEPS;
+    for (int g = 0; g < 4; g++) {
+        asking a = {.thrown = g == 3 ? 5 : -1, .nv = f.nv}, other = a;
+        double want[WORLDS][STEPS + 1];
+        ctn_batch *const b = ctn_batch_create(f.m, &f.cfg, NULL), *const by_one = ctn_batch_create(f.m, &f.cfg, NULL);
+        ctn_batch_set_state(b, f.q, f.v, 0.3, NULL), ctn_batch_set_state(by_one, f.q, f.v, 0.3, NULL);
+        for (int k = 0; k <= STEPS; k++) {
+            for (int w = 0; w < WORLDS; w++) want[w][k] = ctn_batch_time(by_one, w);
+            if (k < STEPS) ctn_batch_run(by_one, &(ctn_run){.steps = 1, .control = ask, .context = &other}, NULL, NULL);
+        }
+        for (int k = 0; k < 3 && g < 3; k++)
+            if (groups[g][k]) ctn_batch_run(b, &(ctn_run){.steps = groups[g][k], .control = ask, .context = &a}, NULL, NULL);
+        if (g == 3) ctn_batch_run(b, &(ctn_run){.steps = STEPS, .horizon = horizon, .control = ask, .context = &a}, NULL, NULL);
+        for (int w = 0; w < WORLDS; w++) {
+            for (int k = 0; k < a.calls[w]; k++) {
+                const double time = want[w][g == 3 && k > horizon[w] ? horizon[w] : k];
+                ck_assert_msg(a.asked[w][k] == time, "calls %d, world %d, step %d: asked at %.17g, not %.17g", g, w, k, a.asked[w][k], time);
+            }
+            ck_assert(ctn_batch_time(b, w) == want[w][g == 3 ? horizon[w] : STEPS]);
+        }
+        if (g == 3) ck_assert(want[5][STEPS] == want[5][3] && want[5][STEPS] < want[3][STEPS]);
+        ctn_batch_free(b), ctn_batch_free(by_one);
+    }
+    close_worlds(&f);
+}
+END_TEST
+
+/// Statistics of no steps: nobody is asked for forces, and a table has no row to be read.
+static void never(void *context, int first, int count, const double *time, const double *q, const double *v, double *tau)
+{
+    (void)context, (void)time, (void)q, (void)v, (void)tau;
+    ck_abort_msg("%d worlds from %d on are asked for forces", count, first);
+}
+
+START_TEST(no_steps_no_forces)
+{
+    worlds f = open_worlds(31, _i, false);
+    static const int horizon[WORLDS];
+    const size_t page = 4096;  // what follows it may not be read
+    char *const pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert(pages != MAP_FAILED && !mprotect(pages + page, page, PROT_NONE));
+    const double *const empty = (double *)(void *)(pages + page);
+    const ctn_run runs[] = {{.steps = 0}, {.steps = 0, .force = empty}, {.steps = 0, .control = never}, {.steps = 4, .horizon = horizon, .control = never}};
+    ctn_batch *const b = ctn_batch_create(f.m, &f.cfg, NULL);
+    ctn_step_stats stats[4][WORLDS];
+    ctn_batch_set_state(b, f.q, f.v, 0.25, NULL);
+    for (int k = 0; k < 4; k++) {
+        ck_assert_int_eq(ctn_batch_run(b, &runs[k], stats[k], NULL), CTN_OK);
+        ck_assert_mem_eq(stats[k], stats[0], sizeof stats[0]);
+    }
+    ck_assert(stats[0][WORLDS - 1].kinetic_before > 0 && ctn_batch_time(b, 0) == 0.25);
+    ctn_batch_free(b), close_worlds(&f);
+    munmap(pages, 2 * page);
+}
+END_TEST
+
 /// The values that the model has are no change; other ones are what the same model with these numbers written into it does.
 START_TEST(parameters_are_those_of_scenes)
 {
@@ -270,6 +352,104 @@ START_TEST(parameters_are_those_of_scenes)
         free(with.saved), free(without.saved);
         close_worlds(&f);
     }
+}
+END_TEST
+
+/// A saved state brings its parameters along, and with them its time, into the batch that it comes from and into a new one.
+START_TEST(saved_with_parameters)
+{
+    worlds f = open_worlds(91, _i, true);
+    ctn_error err = {0};
+    const size_t n = (size_t)f.cfg.parameter_count;
+    f.cfg.parameters = f.list;
+    ctn_batch *b[2];
+    for (int k = 0; k < 2; k++) {
+        b[k] = ctn_batch_create(f.m, &f.cfg, &err);
+        ck_assert_msg(b[k] != NULL, "%s", err.message);
+    }
+    const size_t size = ctn_batch_saved_size(b[0]);
+    char *const saved = malloc(size), *const again = malloc(size);
+    uint64_t hash[2][WORLDS];
+    ctn_step_stats stats[3][WORLDS];
+    double time[WORLDS];
+    ck_assert_int_eq(ctn_batch_set_parameters(b[0], f.values, &err), CTN_OK);
+    ctn_batch_set_state(b[0], f.q, f.v, 0.25, NULL);
+    ctn_batch_step(b[0], 3, NULL, NULL);
+    ctn_batch_save(b[0], saved);
+    ctn_batch_hashes(b[0], hash[0]);
+    for (int w = 0; w < WORLDS; w++) time[w] = ctn_batch_time(b[0], w);
+    ctn_batch_step(b[0], 3, stats[0], NULL);
+    for (size_t k = 0; k < WORLDS * n; k++) f.values[k] *= f.list[k % n].kind == CTN_TIME_STEP ? 2 : 1;
+    ck_assert_int_eq(ctn_batch_set_parameters(b[0], f.values, &err), CTN_OK);
+    for (int k = 0; k < 2; k++) {
+        ck_assert_msg(ctn_batch_restore(b[k], saved, size, &err) == CTN_OK, "%s", err.message);
+        ctn_batch_save(b[k], again), ctn_batch_hashes(b[k], hash[1]);
+        ck_assert_mem_eq(saved, again, size);
+        ck_assert_mem_eq(hash[0], hash[1], sizeof hash[0]);
+        for (int w = 0; w < WORLDS; w++) ck_assert(ctn_batch_time(b[k], w) == time[w]);
+        ctn_batch_step(b[k], 3, stats[1 + k], NULL);
+        ck_assert_mem_eq(stats[0], stats[1 + k], sizeof stats[0]);
+    }
+    ctn_batch_free(b[1]);
+
+    // a hash is of the parameters, too
+    ctn_batch_hashes(b[0], hash[0]);
+    for (size_t k = 0; k < n; k++) f.values[4 * n + k] = f.list[k].kind == CTN_GRAVITY ? -3 : f.values[4 * n + k];
+    for (size_t k = 0; k < WORLDS * n; k++) f.values[k] /= f.list[k % n].kind == CTN_TIME_STEP ? 2 : 1;
+    ctn_batch_set_parameters(b[0], f.values, NULL), ctn_batch_hashes(b[0], hash[1]);
+    for (int w = 0; w < WORLDS; w++) ck_assert((hash[0][w] == hash[1][w]) == (w != 4));
+
+    // refused, and nothing changed: values that a world cannot have, and other configurations
+    ctn_batch_save(b[0], saved), ctn_batch_hashes(b[0], hash[0]);
+    uint64_t numbers;
+    memcpy(&numbers, saved + 24, sizeof numbers);
+    memcpy(again, saved, size);
+    memset(again + size - WORLDS * ((size_t)numbers + n) * sizeof(double), 0xff, sizeof(double));
+    ck_assert_int_eq(ctn_batch_restore(b[0], again, size, &err), CTN_BAD_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(err.message, "world 0: gravity: expected a finite number"));
+    ctn_batch_hashes(b[0], hash[1]);
+    ck_assert_mem_eq(hash[0], hash[1], sizeof hash[0]);
+    const ctn_parameter first = f.list[0];
+    for (int k = 0; k < 3; k++) {
+        ctn_batch_config cfg = f.cfg;
+        if (k == 0) f.list[0].index = 1;
+        if (k == 1) cfg.parameter_count = 0;
+        if (k == 2 && cfg.method == CTN_RADAU) cfg.stages = cfg.stages % 4 + 1;
+        else if (k == 2 && cfg.method == CTN_COLLOCATION) cfg.order = cfg.order % 6 + 1 + (cfg.order == 6);
+        else if (k == 2) continue;
+        ctn_batch *const other = ctn_batch_create(f.m, &cfg, &err);
+        ck_assert_msg(other != NULL, "%s", err.message);
+        ck_assert_int_eq(ctn_batch_restore(other, saved, size, &err), CTN_BAD_ARGUMENT);
+        ck_assert_ptr_nonnull(strstr(err.message, "list of parameters"));
+        ctn_batch_free(other);
+        f.list[0] = first;
+    }
+    free(saved), free(again);
+    ctn_batch_free(b[0]), close_worlds(&f);
+}
+END_TEST
+
+/// Dense output is that of the part that was carried out, with the parameters that it was carried out with.
+START_TEST(dense_before_other_parameters)
+{
+    worlds f = open_worlds(57, _i, true);
+    const size_t n = (size_t)f.cfg.parameter_count, size = WORLDS * (f.nq + f.nv);
+    double *const x[2] = {calloc(size, sizeof(double)), calloc(size, sizeof(double))}, time[2][WORLDS];
+    f.cfg.parameters = f.list, f.cfg.dense = true;
+    for (int k = 0; k < 2; k++) {
+        ctn_batch *const b = ctn_batch_create(f.m, &f.cfg, NULL);
+        ck_assert(b && ctn_batch_set_parameters(b, f.values, NULL) == CTN_OK);
+        ctn_batch_set_state(b, f.q, f.v, 0.25, NULL);
+        ctn_batch_step(b, 2, NULL, NULL);
+        double *const other = malloc(WORLDS * n * sizeof *other);
+        for (size_t i = 0; i < WORLDS * n; i++) other[i] = f.values[i] * (f.list[i % n].kind <= CTN_MASS_SCALE ? 3 : 1);
+        if (k) ck_assert_int_eq(ctn_batch_set_parameters(b, other, NULL), CTN_OK);
+        ck_assert_int_eq(ctn_batch_dense(b, 0.4, x[k], x[k] + WORLDS * f.nq, time[k], NULL), CTN_OK);
+        free(other), ctn_batch_free(b);
+    }
+    ck_assert_mem_eq(x[0], x[1], size * sizeof(double));
+    for (int w = 0; w < WORLDS; w++) ck_assert(fabs(time[0][w] - time[1][w]) < 1e-15);
+    free(x[0]), free(x[1]), close_worlds(&f);
 }
 END_TEST
 
@@ -442,6 +622,12 @@ int main(void)
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, worlds_are_alone, 0, METHODS);
     tcase_add_loop_test(t, control_is_the_table_it_makes, 1, METHODS);
+    tcase_add_loop_test(t, times_of_a_control, 0, METHODS);
+    tcase_add_loop_test(t, no_steps_no_forces, 0, METHODS);
+    tcase_add_loop_test(t, saved_with_parameters, 0, METHODS);
+    const char *const engine = getenv("CTN_ENGINE");
+    for (int k = 0; k < METHODS && (!engine || !strstr(engine, "cuda")); k++)
+        if (methods[k].method != CTN_VARIATIONAL) tcase_add_loop_test(t, dense_before_other_parameters, k, k + 1);
     tcase_add_test(t, parameters_are_those_of_scenes);
     tcase_add_test(t, like_beside_like);
     tcase_add_test(t, totals_are_of_each_world);

@@ -33,8 +33,8 @@ typedef enum ctn_solver {
 /// In which order worlds that are solved side by side advance. Every order gives the same bits.
 typedef enum ctn_schedule {
     CTN_SCHEDULE_AUTO,  // by iteration where worlds have time steps of their own, else by step
-    CTN_BY_ITERATION,   // radau, collocation of order 2 with newton: each on its own: one that has solved its step begins the next one, one that is done makes room for another
-    CTN_BY_STEP,        // each step of some worlds together: all wait for the one with the most iterations
+    CTN_BY_ITERATION,  // radau, collocation of order 2 with newton: each on its own: one that has solved its step begins the next one, one that is done makes room for another
+    CTN_BY_STEP,       // each step of some worlds together: all wait for the one with the most iterations
 } ctn_schedule;
 
 /// Configuration of a batch. Start from ctn_batch_config_default() or ctn_scene_config(); a plain struct, copied in.
@@ -60,10 +60,12 @@ typedef struct ctn_batch_config {
     int threads;             // that step the worlds, 0 to 1024, default 1; 0: one for each CPU that the process may use. Every
                              // number gives the same bits
     ctn_schedule schedule;   // of calls with several steps, default CTN_SCHEDULE_AUTO
-    const ctn_parameter *parameters;  // [parameter_count], which parameters worlds have of their own (ctn_batch_set_parameters); default
-    int parameter_count;              // none. A batch copies the list
-    const char *engine;      // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512"; "cuda".
-                             // These give the same bits; "cuda-float" works in single precision (docs/batches.md)
+    const ctn_parameter
+        *parameters;      // [parameter_count], which parameters worlds have of their own (ctn_batch_set_parameters); default
+    int parameter_count;  // none. A batch copies the list
+    const char
+        *engine;  // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512"; "cuda".
+                  // These give the same bits; "cuda-float" works in single precision (docs/batches.md)
 } ctn_batch_config;
 
 CTN_API ctn_batch_config ctn_batch_config_default(void);
@@ -154,15 +156,17 @@ CTN_API size_t ctn_batch_bytes(const ctn_batch *batch);
 
 /// Joint forces for the step that begins: tau [count][nv] (N m, N), for worlds first .. first + count - 1 at time [count] (s), which are
 /// at q [count][nq] and v [count][nv]. Called for some worlds at a time, by the threads of the batch, at the same time for others.
-typedef void (*ctn_control)(void *context, int first, int count, const double *time, const double *q, const double *v, double *tau);
+/// A world that is frozen, or has made all its steps, may be among them, at the state and time where it stands; its forces are not used.
+typedef void (*ctn_control)(void *context, int first, int count, const double *time, const double *q, const double *v,
+                            double *tau);
 
 /// What a call of ctn_batch_run does. Zero is a good start.
 typedef struct ctn_run {
-    int steps;             // >= 0, of each world
-    const int *horizon;    // [worlds]: steps of each world instead, 0 .. steps; NULL: `steps` for all
-    const double *force;   // [worlds][steps][nv] (N m, N): joint forces of each step of each world, or NULL
-    ctn_control control;   // asked for them before every step, or NULL
-    void *context;         // of control
+    int steps;            // >= 0, of each world
+    const int *horizon;   // [worlds]: steps of each world instead, 0 .. steps; NULL: `steps` for all
+    const double *force;  // [worlds][steps][nv] (N m, N): joint forces of each step of each world, or NULL
+    ctn_control control;  // asked for them before every step, or NULL
+    void *context;        // of control
 } ctn_run;
 
 /// Steps with forces of their own (with neither table nor control: those of ctn_batch_set_force). Otherwise as ctn_batch_step.
@@ -174,7 +178,9 @@ CTN_API double ctn_batch_occupancy(const ctn_batch *batch);
 
 /// Advances every world by `steps` >= 0 steps of dt. stats [worlds] may be NULL. Returns CTN_OK, CTN_NOT_CONVERGED if a world needed
 /// a fallback, CTN_FROZEN if one is frozen (now or before), with the first case in `err` (may be NULL); CTN_BAD_ARGUMENT for
-/// steps < 0, with nothing done. One call per batch at a time.
+/// steps < 0 (cuda-float: or more than 2^24), with nothing done. On a GPU also CTN_NO_MEMORY, if a table of forces or what a control needs
+/// does not fit into memory, with nothing done, and CTN_UNAVAILABLE, if the GPU fails, after which the batch is of no more use; stats are
+/// not written then. One call per batch at a time.
 CTN_API ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ctn_error *err);
 
 /// Coordinates q [worlds][nq] and velocities v [worlds][nv] now; either may be NULL. For position-based methods v is the joint
@@ -189,7 +195,8 @@ CTN_API void ctn_batch_state(ctn_batch *batch, double *q, double *v);
 /// order s + 1, in velocities s; these are at both ends the joint rates that the method carries, which differ from those of
 /// ctn_batch_state by its error). The first call after a step of an explicit method makes its last part once more, to find the
 /// interpolant; further ones only evaluate it. Before the first step, and after ctn_batch_set_state or ctn_batch_restore, it is the
-/// state itself. Returns CTN_BAD_ARGUMENT for a fraction outside 0 .. 1, or a batch whose configuration lacks `dense`.
+/// state itself; ctn_batch_set_parameters does not change it. Returns CTN_BAD_ARGUMENT for a fraction outside 0 .. 1, or a batch whose
+/// configuration lacks `dense`.
 CTN_API ctn_status ctn_batch_dense(ctn_batch *batch, double fraction, double *q, double *v, double *time, ctn_error *err);
 
 /// Starts all worlds anew from q [worlds][nq] and v [worlds][nv] at `time` (s); frozen worlds run again. Quaternions are
@@ -203,9 +210,10 @@ CTN_API void ctn_batch_set_force(ctn_batch *batch, const double *tau);
 /// Time of world `world` in 0 .. worlds-1, s; NaN outside.
 CTN_API double ctn_batch_time(const ctn_batch *batch, int world);
 
-/// The whole state of the batch, all that its future depends on besides model, configuration and force: a versioned block of
-/// ctn_batch_saved_size bytes. Restoring it into a batch of the same model and configuration continues with the same bits.
-/// ctn_batch_restore returns CTN_BAD_ARGUMENT, and changes nothing, if model, method, dt, adaptive or worlds are others.
+/// The whole state of the batch, all that its future depends on besides model, configuration and force: clocks, the parameters that
+/// worlds have of their own, what the method carries. A versioned block of ctn_batch_saved_size bytes. Restoring it into a batch of the
+/// same model and configuration continues at the same times with the same bits. ctn_batch_restore returns CTN_BAD_ARGUMENT, and changes
+/// nothing, if model, method, its order or stages, dt, adaptive, the list of parameters or worlds are others.
 CTN_API size_t ctn_batch_saved_size(const ctn_batch *batch);
 CTN_API void ctn_batch_save(const ctn_batch *batch, void *block);
 CTN_API ctn_status ctn_batch_restore(ctn_batch *batch, const void *block, size_t size, ctn_error *err);
