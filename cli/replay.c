@@ -244,8 +244,10 @@ const command command_replay = {
     .does = "Makes the worlds of a recording again, and compares them with it.",
     .about = "FILE comes from `catena run` or `catena rollout`, .h5 or .hdf5. The scene, its includes, method and\n"
              "options are taken out of the file, not from the disk; files of --starts and --controls are read again.\n"
-             "With --verify all that the file has is compared to the last bit: q and v of runs, whatever was kept of rollouts, and hashes if it has them.\n"
-             "Exit status: 0 success, with --verify: identical; 1 something differs, or the run was interrupted;\n"
+             "With --verify all that the file has is compared to the last bit: q and v of runs, whatever was kept of rollouts, "
+             "and hashes if it has them.\n"
+             "Exit status: 0 success, with --verify: identical; 1 something differs, the run was interrupted, or the\n"
+             "engine failed;\n"
              "2 bad usage or a file that cannot be replayed.\n",
     .takes = TAKES(OPT_VERIFY) | TAKES(OPT_ENGINE) | TAKES(OPT_THREADS) | TAKES(OPT_QUIET),
     .examples = "  catena replay chains.h5 --verify\n"

@@ -27,6 +27,7 @@ typedef struct replay {
     long worlds, steps, states, hashes;  // made and compared: worlds, steps of each, states and hashes of each
     progress bar;
     bool interrupted;
+    bool failed;  // the engine did, which has been said
 } replay;
 
 /// Compare `was`, what the file says about the state or hash of a world after `step`, with `is`, and note the earliest difference.
