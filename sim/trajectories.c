@@ -221,10 +221,14 @@ static trajectories *end_opening(trajectories *t, bool ok, ctn_error *err)
 
 trajectories *trajectories_create(const char *path, const trajectories_head *head, ctn_error *err)
 {
-    trajectories *const t = prepare(path, head, err);
+    char *const made = swmr_new_name(path);  // becomes `path` when it is sound: one that is half made could not be resumed
+    trajectories *const t = made ? prepare(made, head, err) : NULL;
+    if (!made) fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
+    free(made);
     if (!t) return NULL;
     swmr_call(&t->to);
-    return end_opening(t, create_all(t, head), err);
+    const bool whole = create_all(t, head);
+    return end_opening(t, swmr_rename(&t->to, path, whole), err);
 }
 
 ctn_status trajectories_close(trajectories *t, ctn_error *err)
@@ -300,17 +304,14 @@ static bool join_all(trajectories *t, const trajectories_head *head, const char 
 
 ctn_status trajectories_join(const char *path, const trajectories_head *head, ctn_error *err)
 {
-    const size_t size = strlen(path) + sizeof ".new";
-    char *const made = malloc(size);  // becomes `path` when it is whole
-    if (made) snprintf(made, size, "%s.new", path);
+    char *const made = swmr_new_name(path);  // becomes `path` when it is whole
     trajectories *const t = made ? prepare(made, head, err) : NULL;
     ctn_status status = CTN_OK;
     if (!t) status = fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
     else {
         swmr_call(&t->to);
-        const bool joined = join_all(t, head, path), closed = close_all(t), whole = joined && closed;
-        if (!whole) remove(made);
-        status = swmr_end_call(&t->to, whole && swmr_rename(&t->to, path), err);
+        const bool joined = join_all(t, head, path), closed = close_all(t);
+        status = swmr_end_call(&t->to, swmr_rename(&t->to, path, joined && closed), err);
         swmr_free(&t->to), free(t);
     }
     free(made);

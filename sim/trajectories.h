@@ -29,7 +29,7 @@ typedef struct trajectories_head {
 /// The step after which state k of a world was taken.
 int64_t trajectories_step(const trajectories_head *head, int k);
 
-/// Makes the file anew. NULL on error: CTN_IO with its name, CTN_NO_MEMORY.
+/// Makes the file anew, as "PATH.new" until it is sound. NULL on error: CTN_IO with its name, CTN_NO_MEMORY.
 trajectories *trajectories_create(const char *path, const trajectories_head *head, ctn_error *err);
 
 /// The worlds that a file has: head->first and those after it, of these frozen, and with fallbacks.
