@@ -74,6 +74,9 @@ static int report(const replay *p)
         run_error("world %ld differs at step %ld (%.9g s), %s is %.17g in the file and %.17g now", s->world, s->step,
                   (double)s->step * dt, name, s->was, s->is);
     } else run_error("all states that the file has are the same");
+    if (p->from.engine && engines_differ(p->from.engine, p->r.engine))
+        run_error("the file was made by engine %s, and %s gives other bits; take --engine %s", p->from.engine, p->r.engine,
+                  p->from.engine);
     if (strcmp(p->from.version, ctn_version()))
         run_error("the file was made by catena %s, and this is %s", p->from.version, ctn_version());
     return run_error("%ld of %ld worlds differ", count, p->worlds);
@@ -200,7 +203,9 @@ static int open_replay(const arguments *args, replay *p)
     const ctn_status opened = recorded_open(&p->from, args->files[0], &err);
     r->s = (setup){.path = p->from.path, .scene = p->from.scene, .cfg = p->from.cfg};
     if (opened != CTN_OK) return status_error(&err, "");
-    r->s.cfg.engine = args->value[OPT_ENGINE], r->s.cfg.threads = (int)threads;
+    r->s.cfg.engine = args->value[OPT_ENGINE];
+    if (!r->s.cfg.engine && p->from.engine && engines_differ(p->from.engine, "scalar")) r->s.cfg.engine = p->from.engine;
+    r->s.cfg.threads = (int)threads;
     r->s.model = ctn_model_create(r->s.scene, &err);
     if (!r->s.model) return status_error(&err, "");
     p->differs = calloc((size_t)r->s.cfg.worlds, sizeof *p->differs);
@@ -244,6 +249,7 @@ const command command_replay = {
     .does = "Makes the worlds of a recording again, and compares them with it.",
     .about = "FILE comes from `catena run` or `catena rollout`, .h5 or .hdf5. The scene, its includes, method and\n"
              "options are taken out of the file, not from the disk; files of --starts and --controls are read again.\n"
+             "All engines give the same bits but cuda-float, which is taken for files that it made.\n"
              "With --verify all that the file has is compared to the last bit: q and v of runs, whatever was kept of rollouts, "
              "and hashes if it has them.\n"
              "Exit status: 0 success, with --verify: identical; 1 something differs, the run was interrupted, or the\n"

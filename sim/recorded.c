@@ -132,6 +132,7 @@ static ctn_status read_all(recorded *r, ctn_error *err)
     free(format), free(version);
     if (!ours) return fail(err, CTN_BAD_ARGUMENT, "%s: is no recording of catena run or catena rollout", r->path);
     r->version = attribute_text(r->file, "catena_version"), r->started = attribute_text(r->file, "started");
+    r->engine = attribute_text(r->file, "engine");
     if (!r->version || !r->started) return lacks(r, "catena_version", err);
     ctn_status status = read_config(r, err);
     if (status == CTN_OK) status = read_extent(r, err);
@@ -155,7 +156,7 @@ void recorded_close(recorded *r)
     for (int k = 0; k < r->nset; k++)
         if (r->sets[k].id >= 0) H5Dclose(r->sets[k].id);
     if (r->file >= 0) H5Fclose(r->file);
-    free(r->path), free(r->version), free(r->started), free(r->starts), free(r->controls);
+    free(r->path), free(r->version), free(r->started), free(r->engine), free(r->starts), free(r->controls);
     *r = (recorded){.file = -1};
 }
 

@@ -23,6 +23,7 @@ typedef struct recorded {
     ctn_batch_config cfg;      // what changes the motion, and `worlds`, at most INT_MAX
     char *starts, *controls;   // of a rollout: files of initial states and forces, NULL: none
     char *version, *started;   // of the catena that made it; when
+    char *engine;              // that made it, NULL: not said
     long seed, steps, stride;  // of a rollout
     long every;                // of a run
     bool finished;             // a run: its end is in the file

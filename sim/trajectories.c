@@ -349,6 +349,21 @@ ctn_status trajectories_check_joined(const char *path, ctn_error *err)
 
 // ---- going on with a file
 
+/// Engines may take turns unless their bits differ.
+static ctn_status check_engine(hid_t file, const char *now, const char *before, ctn_error *err)
+{
+    char *const was = attribute_text(file, "engine");
+    const bool differ = was && engines_differ(was, now);
+    const ctn_status status =
+        differ ? fail(err, CTN_BAD_ARGUMENT,
+                      "%sits worlds were made by engine %s, and %s gives other bits; resume it with --engine %s, or start anew "
+                      "without --resume",
+                      before, was, now, was)
+               : CTN_OK;
+    free(was);
+    return status;
+}
+
 /// Nothing is written before it is known that the file is that of this rollout.
 static ctn_status check_file(trajectories *t, const trajectories_head *head, ctn_error *err)
 {
@@ -362,10 +377,11 @@ static ctn_status check_file(trajectories *t, const trajectories_head *head, ctn
     hdf5_loud(&t->to.errors);
     if (file < 0) return fail(err, CTN_IO, "%s%s; start anew without --resume", before, t->to.errors.reason);
     const int ranks = joined_files(file);
-    const ctn_status status =
+    ctn_status status =
         ranks ? fail(err, CTN_BAD_ARGUMENT, "%sits worlds are in the files of %d processes; resume it by mpirun -n %d", before,
                      ranks, ranks)
               : compare_head(file, &about, apart, before, err);
+    if (status == CTN_OK) status = check_engine(file, ctn_batch_configuration(head->batch)->engine, before, err);
     H5Fclose(file);
     return status;
 }

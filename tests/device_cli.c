@@ -126,6 +126,35 @@ START_TEST(others_fail)
 }
 END_TEST
 
+/// Worlds in single precision and in double precision do not go into one file; a file that has the former is replayed in it.
+START_TEST(single_precision)
+{
+    static const char *const single[] = {ROLLOUT, "--resume", "--out", "f.h5", "--engine", "cuda-float", NULL};
+    static const char *const twice[] = {ROLLOUT, "--resume", "--out", "f.h5", "--engine", "scalar", NULL};
+    static const char *const other[] = {ROLLOUT, "--resume", "--out", "d.h5", "--engine", "cuda-float", NULL};
+    static const char *const both[] = {ROLLOUT, "--resume", "--out", "d.h5", "--engine", "scalar", NULL};
+    static const char *const run[] = {"run", "scene.yaml", "--steps", "20", "--out", "r.h5", "--engine", "cuda-float", NULL};
+    static const char *const same[] = {"replay", "f.h5", "--verify", NULL}, *const of_run[] = {"replay", "r.h5", "--verify",
+                                                                                               NULL};
+    static const char *const differs[] = {"replay", "f.h5", "--verify", "--engine", "scalar", NULL};
+    expect(-1, 0, "", single);
+    expect(-1, 0, "", run);
+    expect(-1, 0, "", both);
+    spoil("f.h5", "status", 2), spoil("d.h5", "status", 2);
+    expect(-1, 2,
+           "f.h5: cannot be resumed: its worlds were made by engine cuda-float, and scalar gives other bits; resume it with "
+           "--engine cuda-float, or start anew",
+           twice);
+    expect(-1, 2, "d.h5: cannot be resumed: its worlds were made by engine scalar, and cuda-float gives other bits", other);
+    ck_assert_uint_eq(worlds_done("f.h5"), 2);
+    expect(-1, 0, "", single);
+    ck_assert_uint_eq(worlds_done("f.h5"), 3);
+    expect(-1, 0, "", same);
+    expect(-1, 0, "", of_run);
+    expect(-1, 1, "the file was made by engine cuda-float, and scalar gives other bits; take --engine cuda-float", differs);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("device_cli");
@@ -135,6 +164,7 @@ int main(void)
     tcase_add_loop_test(all, rollout_fails, 0, 2);
     tcase_add_test(all, run_fails);
     tcase_add_test(all, others_fail);
+    tcase_add_test(all, single_precision);
     suite_add_tcase(suite, all);
     return run_suite(suite);
 }
