@@ -11,6 +11,7 @@ typedef struct difference {
     bool found;
     long world, step;
     const quantity *what;  // of states
+    const char *name;      // of totals: the dataset
     size_t entry;          // of its numbers
     double was, is;
     uint64_t hash_was, hash_is;  // of hashes
@@ -20,7 +21,8 @@ typedef struct replay {
     recorded from;
     rollout r;    // the worlds again
     bool verify;  // compare them
-    difference state, hash;
+    difference state, hash, total;
+    bool time_differs;                   // of a rollout: `time`
     int *status;                         // [worlds] of a rollout: as in the file
     bool *differs;                       // [worlds]
     long there;                          // worlds of a rollout that the file has

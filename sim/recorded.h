@@ -29,7 +29,7 @@ typedef struct recorded {
     bool finished;             // a run: its end is in the file
     unsigned keep;             // datasets of states
     bool hashes;
-    recorded_set sets[16];  // those that were asked for: HDF5 keeps chunks unpacked while they are open
+    recorded_set sets[24];  // those that were asked for: HDF5 keeps chunks unpacked while they are open
     int nset;
 } recorded;
 

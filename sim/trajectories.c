@@ -58,6 +58,18 @@ int64_t trajectories_step(const trajectories_head *head, int k)
     return step < head->steps ? step : head->steps;
 }
 
+double trajectories_total(const ctn_step_stats *stats, int k, const char **name)
+{
+    _Static_assert(TRAJECTORIES_TOTALS == TOTALS + 1, "status comes last");
+    *name = k < TOTALS ? totals[k].name : "status";
+    if (k == TOTALS) return (double)stats->frozen;
+    const char *const at = (const char *)stats + totals[k].offset;
+    double real;
+    long whole;
+    memcpy(&real, at, sizeof real), memcpy(&whole, at, sizeof whole);
+    return totals[k].type == WHOLE ? (double)whole : real;
+}
+
 // ---- arrays
 
 static array *add_array(trajectories *t, array a)
