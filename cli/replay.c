@@ -194,6 +194,7 @@ static int replay_rollout(replay *p)
     r->keep = p->from.keep, r->hashes = p->from.hashes;
     int64_t worlds = r->all;
     int status = EXIT_OK;
+    if (p->verify && recorded_check_parts(&p->from, &err) != CTN_OK) return run_error("%s", err.message);
     if (p->from.starts) status = starts_open(p->from.starts, r->s.model, &worlds, &r->starts);
     if (p->from.controls && status == EXIT_OK)
         status = controls_open(p->from.controls, r->s.model, &worlds, r->steps, &r->controls);

@@ -168,6 +168,56 @@ ctn_status recorded_compare(recorded *r, const record_head *head, ctn_error *err
     return compare_head(r->file, head, apart, before, err);
 }
 
+/// The path of source `k` of virtual datasets laid out as `list` says, beside the file itself; to be freed. NULL: no memory.
+static char *part_path(const recorded *r, hid_t list, size_t k)
+{
+    const ssize_t length = H5Pget_virtual_filename(list, k, NULL, 0);
+    const size_t name = length > 0 ? (size_t)length + 1 : 1;
+    const char *const slash = strrchr(r->path, '/');
+    const size_t folder = slash ? (size_t)(slash - r->path) + 1 : 0;
+    char *const path = malloc(folder + name);
+    if (!path) return NULL;
+    memcpy(path, r->path, folder);
+    path[folder] = 0;
+    if (length > 0) H5Pget_virtual_filename(list, k, path + folder, name);
+    char *to = path + folder;
+    for (const char *from = to; *from; from++) {
+        if (*from == '%' && from[1] == '%') from++;  // that is how it is written there
+        *to++ = *from;
+    }
+    *to = 0;
+    return path;
+}
+
+static ctn_status check_part(recorded *r, hid_t list, size_t k, ctn_error *err)
+{
+    char *const path = part_path(r, list, k);
+    if (!path) return fail(err, CTN_NO_MEMORY, "%s: not enough memory to read it", r->path);
+    *r->errors.reason = 0;
+    const hid_t file = open_to_read(path);
+    const ctn_status status = file >= 0 ? CTN_OK
+                                        : fail(err, CTN_IO, "%s: some of its worlds are in %s, which cannot be read: %s", r->path,
+                                               path, r->errors.reason);
+    if (file >= 0) H5Fclose(file);
+    free(path);
+    return status;
+}
+
+ctn_status recorded_check_parts(recorded *r, ctn_error *err)
+{
+    ctn_status status = CTN_OK;
+    size_t count = 0;
+    hdf5_quiet(&r->errors);
+    const hid_t set = H5Lexists(r->file, "status", H5P_DEFAULT) > 0 ? H5Dopen2(r->file, "status", H5P_DEFAULT) : -1;
+    const hid_t list = set >= 0 ? H5Dget_create_plist(set) : -1;
+    if (list >= 0 && H5Pget_layout(list) == H5D_VIRTUAL) H5Pget_virtual_count(list, &count);
+    for (size_t k = 0; k < count && status == CTN_OK; k++) status = check_part(r, list, k, err);
+    if (list >= 0) H5Pclose(list);
+    if (set >= 0) H5Dclose(set);
+    hdf5_loud(&r->errors);
+    return status;
+}
+
 /// A dataset by its name.
 static const recorded_set *find_set(recorded *r, const char *name)
 {

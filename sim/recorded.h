@@ -41,6 +41,9 @@ void recorded_close(recorded *r);
 /// CTN_BAD_ARGUMENT unless the file says the same about itself as `head`, that of a run which repeats it.
 ctn_status recorded_compare(recorded *r, const record_head *head, ctn_error *err);
 
+/// CTN_IO, with its name, if a file is missing or cannot be opened that worlds of this one are in, which trajectories_join made.
+ctn_status recorded_check_parts(recorded *r, ctn_error *err);
+
 /// Entries of the first dimension of a dataset, 0 if there is none. `name`, here and below, lasts as long as the file is open.
 int64_t recorded_count(recorded *r, const char *name);
 
