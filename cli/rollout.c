@@ -4,6 +4,7 @@
 #include "cli/message.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
+#include "sim/pool.h"
 
 #include <catena/catena.h>
 #include <math.h>
@@ -15,7 +16,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BLOCK_BYTES = 64 << 20, BLOCK_WORLDS = 4096 };  // of states in memory; worlds at a time at most
+// Of states in memory, and worlds, at a time at most; but as many worlds for each thread as engines are wide, if these need no more than
+// MOST_BYTES.
+enum { BLOCK_BYTES = 64 << 20, BLOCK_WORLDS = 4096, THREAD_WORLDS = 8, MOST_BYTES = 1 << 30 };
+
+/// Worlds at a time if each needs so many bytes.
+static long block_of(size_t bytes, int threads)
+{
+    const size_t least = (size_t)THREAD_WORLDS * (size_t)(threads ? threads : pool_cpus()), most = MOST_BYTES / bytes;
+    size_t room = BLOCK_BYTES / bytes;
+    if (room > BLOCK_WORLDS) room = BLOCK_WORLDS;
+    if (room < least) room = least < most ? least : most;
+    return room < 1 ? 1 : (long)room;
+}
 
 trajectories_head rollout_head(const rollout *r, const char *command)
 {
@@ -133,8 +146,7 @@ int prepare_worlds(rollout *r)
     r->times = (int)times, r->piece = 1;
     const size_t nq = (size_t)ctn_model_nq(r->s.model), nv = (size_t)ctn_model_nv(r->s.model), hashes = (size_t)r->steps + 1,
                  numbers = (size_t)times * (quantities_width(r->s.model, r->keep) + 1) + (r->hashes ? hashes : 0);
-    const size_t room = BLOCK_BYTES / (numbers * sizeof(double));
-    const long block = room < 1 ? 1 : room > BLOCK_WORLDS ? BLOCK_WORLDS : (long)room, worlds = r->end - r->first;
+    const long block = block_of(numbers * sizeof(double), r->s.cfg.threads), worlds = r->end - r->first;
     r->block = (int)(block < worlds ? block : worlds);
     const size_t n = (size_t)r->block, t = (size_t)times;
     r->s.cfg.parameter_count = ctn_scene_parameters(r->s.scene, r->s.model, NULL);
