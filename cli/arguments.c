@@ -28,7 +28,7 @@ static const struct {
     [OPT_MAX_ITERATIONS] = {"max-iterations", 0, "N", "iterations before a step is halved (lbfgs: 50 for each of these)"},
     [OPT_MAX_HALVINGS] = {"max-halvings", 0, "N", "halvings of a step before its world freezes"},
     [OPT_ENGINE] = {"engine", 0, "NAME", "auto, scalar, avx2, avx512, cuda: all the same bits; cuda-float"},
-    [OPT_WORLDS] = {"worlds", 0, "N", "worlds side by side, all from the scene's initial state"},
+    [OPT_WORLDS] = {"worlds", 0, "N", "how many worlds"},
     [OPT_THREADS] = {"threads", 0, "N", "threads that step the worlds (default: one a CPU); all numbers give the same bits"},
     [OPT_SCHEDULE] = {"schedule", 0, "NAME", "iteration: worlds solved side by side go on alone; step: together; auto (default)"},
     [OPT_DT_SWEEP] = {"dt-sweep", 0, NULL, "find the largest time step of each method that meets --error"},

@@ -76,7 +76,7 @@ static bool make_room(controls *c, int count)
     const size_t n = (size_t)count, step = n * c->nv * sizeof *c->table + 1;
     free(c->table), free(c->part);
     c->count = count, c->room = step < BLOCK_BYTES ? (int)(BLOCK_BYTES / step) : 1;
-    c->table = malloc((size_t)c->room * step), c->part = malloc(n * sizeof *c->part);
+    c->table = malloc((size_t)c->room * step), c->part = calloc(n, sizeof *c->part);
     if (c->table && c->part) return true;
     c->count = 0;
     return false;
@@ -86,16 +86,17 @@ int controls_step(controls *c, ctn_batch *batch, int64_t first, int count, long 
 {
     ctn_error err;
     if (!make_room(c, count)) return run_error("not enough memory");
-    ctn_batch_step(batch, 0, stats, NULL);
-    for (int done = 0; done < steps;) {
+    int outcome = step_outcome(ctn_batch_step(batch, 0, stats, &err), &err);
+    for (int done = 0; done < steps && outcome == EXIT_OK;) {
         const int some = steps - done < c->room ? steps - done : c->room;
         const ctn_status status = read_steps(c, first, count, from + done, some, &err);
         if (status != CTN_OK) return status_error(&err, "");
-        ctn_batch_run(batch, &(ctn_run){.steps = some, .force = c->table}, c->part, NULL);
-        for (int w = 0; w < count; w++) ctn_step_stats_add(&stats[w], &c->part[w]);
+        const ctn_run run = {.steps = some, .force = c->table};
+        outcome = step_outcome(ctn_batch_run(batch, &run, c->part, &err), &err);
+        for (int w = 0; w < count && outcome == EXIT_OK; w++) ctn_step_stats_add(&stats[w], &c->part[w]);
         done += some;
     }
-    return EXIT_OK;
+    return outcome;
 }
 
 const char *controls_path(const controls *c) { return c->path; }

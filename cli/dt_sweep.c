@@ -33,10 +33,13 @@ static int run_over(dt_sweep *d, const ctn_batch_config *method, long steps, dou
     cfg.dt = d->duration / (double)steps;
     ctn_batch *const batch = ctn_batch_create(d->s.model, &cfg, &err);
     if (!batch) return status_error(&err, "");
-    for (long done = 0; done < steps && !stats.frozen; done += stats.steps)
-        ctn_batch_step(batch, (int)(steps - done < 1000 ? steps - done : 1000), &stats, NULL);
+    int outcome = EXIT_OK;
+    for (long done = 0; done < steps && !stats.frozen && outcome == EXIT_OK; done += stats.steps)
+        outcome = step_outcome(ctn_batch_step(batch, (int)(steps - done < 1000 ? steps - done : 1000), &stats, &err), &err);
     ctn_batch_state(batch, d->q, NULL);
+    if (outcome == EXIT_OK) outcome = step_outcome(ctn_batch_step(batch, 0, NULL, &err), &err);  // was the state read?
     ctn_batch_free(batch);
+    if (outcome != EXIT_OK) return outcome;
     const int n = 3 * ctn_model_nlink(d->s.model);
     ctn_forward_kinematics(d->dyn, 1, d->q, d->R, p);
     for (int i = 0; i < n && stats.frozen; i++) p[i] = NAN;

@@ -61,6 +61,13 @@ int status_error(const ctn_error *err, const char *before)
     return err->status == CTN_NO_MEMORY ? EXIT_RUN : EXIT_USAGE;
 }
 
+int step_outcome(ctn_status status, const ctn_error *err)
+{
+    if (status == CTN_OK || status == CTN_NOT_CONVERGED || status == CTN_FROZEN) return EXIT_OK;
+    say_lines("error", "31", "", err->message);
+    return EXIT_RUN;
+}
+
 void warn_lines(const char *text) { say_lines("warning", "33", "", text); }
 
 void warning(const char *format, ...)

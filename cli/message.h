@@ -18,6 +18,10 @@ int run_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /// Prints each line of the message after "error: " and `before`. Returns EXIT_RUN if memory ran out, else EXIT_USAGE.
 int status_error(const ctn_error *err, const char *before);
 
+/// What ctn_batch_step or ctn_batch_run returned, as an exit status: EXIT_OK unless the engine failed, as a GPU may, which is printed. Worlds
+/// that froze or needed a fallback are no failure of it; after one, the statistics and states of that call are not to be used.
+int step_outcome(ctn_status status, const ctn_error *err);
+
 /// Prints each line of `text` after "warning: ".
 void warn_lines(const char *text);
 void warning(const char *format, ...) __attribute__((format(printf, 1, 2)));

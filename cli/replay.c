@@ -60,12 +60,13 @@ static void number_name(const replay *p, const difference *d, char *text, size_t
 /// Prints where the worlds differ. Returns an exit status.
 static int report(const replay *p)
 {
-    const difference *const h = &p->hash, *const s = &p->state;
+    const difference *const h = &p->hash, *const s = &p->state, *const t = &p->total;
     const double dt = p->r.s.cfg.dt;
     char name[600];
     long count = 0;
     for (long w = 0; w < p->from.cfg.worlds; w++) count += p->differs[w];
-    if (!count) return EXIT_OK;
+    if (p->time_differs) run_error("`time` in the file is not when its states were taken");
+    if (!count) return p->time_differs ? EXIT_RUN : EXIT_OK;
     if (h->found)
         run_error("world %ld differs at step %ld (%.9g s): its hash is %016llx in the file and %016llx now", h->world, h->step,
                   (double)h->step * dt, (unsigned long long)h->hash_was, (unsigned long long)h->hash_is);
@@ -74,6 +75,10 @@ static int report(const replay *p)
         run_error("world %ld differs at step %ld (%.9g s), %s is %.17g in the file and %.17g now", s->world, s->step,
                   (double)s->step * dt, name, s->was, s->is);
     } else run_error("all states that the file has are the same");
+    if (t->found) run_error("world %ld differs: its `%s` is %.17g in the file and %.17g now", t->world, t->name, t->was, t->is);
+    if (p->from.engine && engines_differ(p->from.engine, p->r.engine))
+        run_error("the file was made by engine %s, and %s gives other bits; take --engine %s", p->from.engine, p->r.engine,
+                  p->from.engine);
     if (strcmp(p->from.version, ctn_version()))
         run_error("the file was made by catena %s, and this is %s", p->from.version, ctn_version());
     return run_error("%ld of %ld worlds differ", count, p->worlds);
@@ -81,13 +86,45 @@ static int report(const replay *p)
 
 // ---- rollouts
 
+/// Compares what the file has of each world besides its states, of the worlds that have just been made.
+static ctn_status compare_totals(replay *p, int count, ctn_error *err)
+{
+    const rollout *const r = &p->r;
+    ctn_status status = CTN_OK;
+    for (int k = 0; k < TRAJECTORIES_TOTALS; k++) {
+        const char *name;
+        trajectories_total(r->total, k, &name);
+        if (!recorded_count(&p->from, name)) continue;
+        for (int w = 0; w < count && status == CTN_OK; w++) {
+            const double is = trajectories_total(&r->total[w], k, &name);
+            double was;
+            status = recorded_rows(&p->from, name, H5T_NATIVE_DOUBLE, r->done + w, 1, 1, &was, err);
+            if (status != CTN_OK || !memcmp(&was, &is, sizeof was) || !note_place(p, &p->total, r->done + w, 0)) continue;
+            p->total.name = name, p->total.was = was, p->total.is = is;
+        }
+    }
+    return status;
+}
+
+/// Compares the times of all worlds' states.
+static ctn_status compare_times(replay *p, double *row, ctn_error *err)
+{
+    const rollout *const r = &p->r;
+    const trajectories_head head = rollout_head(r, NULL);
+    if (!recorded_count(&p->from, "time")) return CTN_OK;
+    const ctn_status status = recorded_rows(&p->from, "time", H5T_NATIVE_DOUBLE, 0, r->times, 1, row, err);
+    for (int k = 0; k < r->times && status == CTN_OK; k++)
+        if (row[k] != (double)trajectories_step(&head, k) * r->s.cfg.dt) p->time_differs = true;
+    return status;
+}
+
 /// Compares the worlds that have just been made.
 static ctn_status compare_worlds(replay *p, int count, double *row, uint64_t *hashes, ctn_error *err)
 {
     rollout *const r = &p->r;
     const trajectories_head head = rollout_head(r, NULL);
     const size_t times = (size_t)r->times, steps = (size_t)r->steps + 1;
-    ctn_status status = CTN_OK;
+    ctn_status status = compare_totals(p, count, err);
     for (int w = 0; w < count; w++) {
         const long world = r->done + w;
         for (int i = 0; i < r->now.count && status == CTN_OK; i++) {
@@ -119,6 +156,7 @@ static int make_all(replay *p, double *row, uint64_t *hashes)
     rollout *const r = &p->r;
     ctn_error err;
     int count;
+    if (p->verify && compare_times(p, row, &err) != CTN_OK) return status_error(&err, "");
     while (find_worlds(p)) {
         const int status = next_block(r, &count);
         if (status != EXIT_OK) return status;
@@ -156,6 +194,7 @@ static int replay_rollout(replay *p)
     r->keep = p->from.keep, r->hashes = p->from.hashes;
     int64_t worlds = r->all;
     int status = EXIT_OK;
+    if (p->verify && recorded_check_parts(&p->from, &err) != CTN_OK) return run_error("%s", err.message);
     if (p->from.starts) status = starts_open(p->from.starts, r->s.model, &worlds, &r->starts);
     if (p->from.controls && status == EXIT_OK)
         status = controls_open(p->from.controls, r->s.model, &worlds, r->steps, &r->controls);
@@ -200,7 +239,9 @@ static int open_replay(const arguments *args, replay *p)
     const ctn_status opened = recorded_open(&p->from, args->files[0], &err);
     r->s = (setup){.path = p->from.path, .scene = p->from.scene, .cfg = p->from.cfg};
     if (opened != CTN_OK) return status_error(&err, "");
-    r->s.cfg.engine = args->value[OPT_ENGINE], r->s.cfg.threads = (int)threads;
+    r->s.cfg.engine = args->value[OPT_ENGINE];
+    if (!r->s.cfg.engine && p->from.engine && engines_differ(p->from.engine, "scalar")) r->s.cfg.engine = p->from.engine;
+    r->s.cfg.threads = (int)threads;
     r->s.model = ctn_model_create(r->s.scene, &err);
     if (!r->s.model) return status_error(&err, "");
     p->differs = calloc((size_t)r->s.cfg.worlds, sizeof *p->differs);
@@ -244,8 +285,11 @@ const command command_replay = {
     .does = "Makes the worlds of a recording again, and compares them with it.",
     .about = "FILE comes from `catena run` or `catena rollout`, .h5 or .hdf5. The scene, its includes, method and\n"
              "options are taken out of the file, not from the disk; files of --starts and --controls are read again.\n"
-             "With --verify all that the file has is compared to the last bit: q and v of runs, whatever was kept of rollouts, and hashes if it has them.\n"
-             "Exit status: 0 success, with --verify: identical; 1 something differs, or the run was interrupted;\n"
+             "All engines give the same bits but cuda-float, which is taken for files that it made.\n"
+             "With --verify what the file has is compared to the last bit: q and v of runs, whatever was kept of\n"
+             "rollouts and what they say of each world, times, and hashes if it has them.\n"
+             "Exit status: 0 success, with --verify: identical; 1 something differs, the run was interrupted, or the\n"
+             "engine failed;\n"
              "2 bad usage or a file that cannot be replayed.\n",
     .takes = TAKES(OPT_VERIFY) | TAKES(OPT_ENGINE) | TAKES(OPT_THREADS) | TAKES(OPT_QUIET),
     .examples = "  catena replay chains.h5 --verify\n"

@@ -11,6 +11,7 @@ typedef struct difference {
     bool found;
     long world, step;
     const quantity *what;  // of states
+    const char *name;      // of totals: the dataset
     size_t entry;          // of its numbers
     double was, is;
     uint64_t hash_was, hash_is;  // of hashes
@@ -20,13 +21,15 @@ typedef struct replay {
     recorded from;
     rollout r;    // the worlds again
     bool verify;  // compare them
-    difference state, hash;
+    difference state, hash, total;
+    bool time_differs;                   // of a rollout: `time`
     int *status;                         // [worlds] of a rollout: as in the file
     bool *differs;                       // [worlds]
     long there;                          // worlds of a rollout that the file has
     long worlds, steps, states, hashes;  // made and compared: worlds, steps of each, states and hashes of each
     progress bar;
     bool interrupted;
+    bool failed;  // the engine did, which has been said
 } replay;
 
 /// Compare `was`, what the file says about the state or hash of a world after `step`, with `is`, and note the earliest difference.

@@ -65,7 +65,8 @@ static ctn_status make_steps(replay *p, record_rows *x, long steps, ctn_error *e
     for (long left = steps; left && status == CTN_OK && !(p->interrupted = stop_asked());) {
         const long n = x->hashes ? 1 : p->r.piece < left ? p->r.piece : left;
         const double before = wall_clock();
-        ctn_batch_step(p->r.batch, (int)n, NULL, NULL);
+        status = ctn_batch_step(p->r.batch, (int)n, NULL, err);
+        if ((p->failed = step_outcome(status, err) != EXIT_OK)) return status;
         p->r.piece = next_piece(p->r.piece, n, wall_clock() - before);
         p->steps += n, left -= n;
         status = compare_hashes(p, x, err);
@@ -85,7 +86,10 @@ static ctn_status make_records(replay *p, record_rows *x, ctn_error *err)
         p->states++;
         progress_show(&p->bar, "record", k + 1, x->records);
     }
-    return status;
+    if (status != CTN_OK) return status;
+    const ctn_status last = ctn_batch_step(p->r.batch, 0, NULL, err);  // says whether reading states failed, too
+    p->failed = step_outcome(last, err) != EXIT_OK;
+    return p->failed ? last : CTN_OK;
 }
 
 static ctn_status open_batch(replay *p, ctn_error *err)
@@ -116,7 +120,7 @@ int replay_recording(replay *p)
     x.was = malloc(worlds * sizeof *x.was), x.is = malloc(worlds * sizeof *x.is);
     int status = EXIT_OK;
     if (!x.states || !x.steps || !x.frozen || !x.was || !x.is) status = run_error("not enough memory");
-    else if (make_records(p, &x, &err) != CTN_OK) status = status_error(&err, "");
+    else if (make_records(p, &x, &err) != CTN_OK) status = p->failed ? EXIT_RUN : status_error(&err, "");
     if (x.records) p->worlds = r->s.cfg.worlds;
     free(x.states), free(x.steps), free(x.frozen), free(x.was), free(x.is);
     return status;

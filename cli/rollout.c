@@ -4,6 +4,7 @@
 #include "cli/message.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
+#include "sim/pool.h"
 
 #include <catena/catena.h>
 #include <math.h>
@@ -15,7 +16,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BLOCK_BYTES = 64 << 20, BLOCK_WORLDS = 4096 };  // of states in memory; worlds at a time at most
+// Of states in memory, and worlds, at a time at most; but as many worlds for each thread as engines are wide, if these need no more than
+// MOST_BYTES.
+enum { BLOCK_BYTES = 64 << 20, BLOCK_WORLDS = 4096, THREAD_WORLDS = 8, MOST_BYTES = 1 << 30 };
+
+/// Worlds at a time if each needs so many bytes.
+static long block_of(size_t bytes, int threads)
+{
+    const size_t least = (size_t)THREAD_WORLDS * (size_t)(threads ? threads : pool_cpus()), most = MOST_BYTES / bytes;
+    size_t room = BLOCK_BYTES / bytes;
+    if (room > BLOCK_WORLDS) room = BLOCK_WORLDS;
+    if (room < least) room = least < most ? least : most;
+    return room < 1 ? 1 : (long)room;
+}
 
 trajectories_head rollout_head(const rollout *r, const char *command)
 {
@@ -133,8 +146,7 @@ int prepare_worlds(rollout *r)
     r->times = (int)times, r->piece = 1;
     const size_t nq = (size_t)ctn_model_nq(r->s.model), nv = (size_t)ctn_model_nv(r->s.model), hashes = (size_t)r->steps + 1,
                  numbers = (size_t)times * (quantities_width(r->s.model, r->keep) + 1) + (r->hashes ? hashes : 0);
-    const size_t room = BLOCK_BYTES / (numbers * sizeof(double));
-    const long block = room < 1 ? 1 : room > BLOCK_WORLDS ? BLOCK_WORLDS : (long)room, worlds = r->end - r->first;
+    const long block = block_of(numbers * sizeof(double), r->s.cfg.threads), worlds = r->end - r->first;
     r->block = (int)(block < worlds ? block : worlds);
     const size_t n = (size_t)r->block, t = (size_t)times;
     r->s.cfg.parameter_count = ctn_scene_parameters(r->s.scene, r->s.model, NULL);
@@ -147,7 +159,7 @@ int prepare_worlds(rollout *r)
     if (status != EXIT_OK) return status;
     r->tau = malloc(n * nv * sizeof *r->tau + 1), r->row_q = malloc(n * nq * sizeof *r->row_q + 1),
     r->row_v = malloc(n * nv * sizeof *r->row_v + 1);
-    r->total = malloc(n * sizeof *r->total), r->part = malloc(n * sizeof *r->part);
+    r->total = calloc(n, sizeof *r->total), r->part = calloc(n, sizeof *r->part);
     bool ok = r->row_q && r->row_v && r->tau && r->total && r->part;
     for (int k = 0; k < r->now.count && ok; k++)
         ok = (r->states[k] = malloc(n * t * r->now.list[k].width * sizeof *r->states[k] + 1)) != NULL;
@@ -243,9 +255,9 @@ static int start_worlds(rollout *r, int count)
     const int status = r->starts ? starts_read(r->starts, r->done, count, r->row_q, r->row_v) : EXIT_OK;
     if (status != EXIT_OK) return status;
     ctn_batch_set_force(r->batch, forced ? r->tau : NULL);
-    if ((!own || ctn_batch_set_parameters(r->batch, r->values, &err) == CTN_OK) &&
-        ctn_batch_set_state(r->batch, r->row_q, r->row_v, 0, &err) == CTN_OK)
-        return EXIT_OK;
+    ctn_status set = own ? ctn_batch_set_parameters(r->batch, r->values, &err) : CTN_OK;
+    if (set == CTN_OK) set = ctn_batch_set_state(r->batch, r->row_q, r->row_v, 0, &err);
+    if (set != CTN_BAD_ARGUMENT) return step_outcome(set, &err);
     return usage_error("%s: sample: of the worlds from %ld on, %s", r->s.path, r->done, err.message);
 }
 
@@ -259,9 +271,10 @@ static int make_steps(rollout *r, int count, int k, bool *whole)
         if (!(*whole = !stop_asked() && !r->sum.status)) return EXIT_OK;
         const long left = end - step, n = r->hash ? 1 : r->piece < left ? r->piece : left;
         const double before = wall_clock();
-        int status = EXIT_OK;
+        int status;
+        ctn_error err;
         if (r->controls) status = controls_step(r->controls, r->batch, r->done, count, step, (int)n, r->part);
-        else ctn_batch_step(r->batch, (int)n, r->part, NULL);
+        else status = step_outcome(ctn_batch_step(r->batch, (int)n, r->part, &err), &err);
         if (status != EXIT_OK) return status;
         r->piece = next_piece(r->piece, n, wall_clock() - before);
         const double occupancy = ctn_batch_occupancy(r->batch);
@@ -275,10 +288,12 @@ static int make_steps(rollout *r, int count, int k, bool *whole)
 
 int make_worlds(rollout *r, int count, bool *whole)
 {
+    ctn_error err;
     int status = start_worlds(r, count);
     if (status != EXIT_OK) return status;
     *whole = true;
-    ctn_batch_step(r->batch, 0, r->total, NULL);
+    status = step_outcome(ctn_batch_step(r->batch, 0, r->total, &err), &err);
+    if (status != EXIT_OK) return status;
     keep_states(r, count, 0);
     keep_hashes(r, count, 0);
     for (int k = 1; k < r->times; k++) {
@@ -286,6 +301,8 @@ int make_worlds(rollout *r, int count, bool *whole)
         if (status != EXIT_OK || !*whole) return status;
         keep_states(r, count, k);
     }
+    status = step_outcome(ctn_batch_step(r->batch, 0, NULL, &err), &err);  // says whether reading the states failed, too
+    if (status != EXIT_OK) return status;
     for (int w = 0; w < count; w++)
         r->own.frozen += r->total[w].frozen != CTN_RUNNING, r->own.fallen += r->total[w].fallbacks > 0;
     return EXIT_OK;
@@ -410,8 +427,8 @@ const command command_rollout = {
              "Ctrl-C ends the run in good order: the file keeps the worlds that are done, even of a run that is\n"
              "killed, and --resume makes the others. Processes that mpirun starts (of catena-mpi) share the\n"
              "worlds, each with a file of its own, and the file given shows them as one.\n"
-             "Exit status: 0 success; 1 a world froze, the run was interrupted, or the file could not be\n"
-             "written; 2 bad usage or a bad scene.\n",
+             "Exit status: 0 success; 1 a world froze, the run was interrupted, the engine failed, or the file\n"
+             "could not be written; 2 bad usage or a bad scene.\n",
     .takes = TAKES_METHOD | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_STRIDE) | TAKES(OPT_SEED) | TAKES(OPT_KEEP) |
              TAKES(OPT_STARTS) | TAKES(OPT_CONTROLS) | TAKES(OPT_HASH) | TAKES(OPT_RESUME) | TAKES(OPT_OUT) | TAKES(OPT_QUIET),
     .out = "the file: .h5 or .hdf5",

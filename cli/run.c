@@ -63,12 +63,12 @@ static int open_run(const arguments *args, run *r)
     return r->out ? open_recording(args, r) : EXIT_OK;
 }
 
-/// Notes a failure of the recording, which ends the run: its rest would be lost.
+/// Notes a failure of the recording, or of the engine that it reads, which ends the run: its rest would be lost.
 static void check_recording(run *r, ctn_status status, const ctn_error *err)
 {
     if (status == CTN_OK || r->lost) return;
     status_error(err, "");
-    r->lost = true;
+    r->lost = true, r->failed = status == CTN_UNAVAILABLE;
 }
 
 static void record(run *r)
@@ -106,14 +106,22 @@ static bool sum_up(run *r, const ctn_step_stats *part, bool fresh)
     return running;
 }
 
-/// Steps until the end, a signal, a failed recording, or the last world freezes. `part` [worlds].
+/// Makes steps; false if the engine fails, which ends the run.
+static bool make_steps(run *r, long n, ctn_step_stats *stats)
+{
+    ctn_error err;
+    r->failed = step_outcome(ctn_batch_step(r->batch, (int)n, stats, &err), &err) != EXIT_OK;
+    return !r->failed;
+}
+
+/// Steps until the end, a signal, a failed recording, a failed engine, or the last world freezes. `part` [worlds].
 static void step_all(run *r, ctn_step_stats *part, progress *bar)
 {
     const double start = wall_clock();
     double flushed = start;
     long piece = 1;  // steps at a time
     bool running = true, recorded = true, sampled = true;
-    ctn_batch_step(r->batch, 0, r->total, NULL);
+    if (!make_steps(r, 0, r->total)) return;
     memcpy(r->since, r->total, (size_t)r->s.cfg.worlds * sizeof *r->since);
     record(r);
     hash(r);
@@ -125,7 +133,7 @@ static void step_all(run *r, ctn_step_stats *part, progress *bar)
         n = to_record < n ? to_record : n;
         n = to_sample < n ? to_sample : n;
         const double before = wall_clock();
-        ctn_batch_step(r->batch, (int)n, part, NULL);
+        if (!make_steps(r, n, part)) return;
         const double after = wall_clock();
         piece = next_piece(piece, n, after - before);
         running = sum_up(r, part, recorded);
@@ -188,8 +196,11 @@ static int step_and_report(const arguments *args, run *r)
     r->recorder = NULL;
     check_recording(r, closed, &err);
 
-    int status = r->lost || r->interrupted ? EXIT_RUN : EXIT_OK;
     ctn_batch_state(r->batch, r->q, r->v);
+    if (r->failed || !make_steps(r, 0, NULL))  // the latter says whether reading states failed
+        return run_error("the run ends after %ld of %ld steps%s", r->done, r->steps,
+                         r->out ? "; the recording has what came before" : "");
+    int status = r->lost || r->interrupted ? EXIT_RUN : EXIT_OK;
     if (r->plot && draw_energies(r) != EXIT_OK) status = EXIT_RUN;
     if (args->value[OPT_JSON]) {
         if (print_json_summary(r) != EXIT_OK) status = EXIT_RUN;
@@ -218,8 +229,8 @@ const command command_run = {
     .does = "Steps a scene, prints a summary, and records or draws what happens.",
     .about = "Options override what the scene says. All worlds start from the scene's initial state.\n"
              "Ctrl-C ends the run in good order: the recording is closed and the summary printed.\n"
-             "Exit status: 0 success; 1 a world froze, the run was interrupted, or a file could not be\n"
-             "written; 2 bad usage or a bad scene.\n",
+             "Exit status: 0 success; 1 a world froze, the run was interrupted, the engine failed, or a file\n"
+             "could not be written; 2 bad usage or a bad scene.\n",
     .takes = TAKES_METHOD | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_OUT) | TAKES(OPT_EVERY) | TAKES(OPT_HASH) |
              TAKES(OPT_PLOT) | TAKES(OPT_JSON) | TAKES(OPT_QUIET),
     .out = "record to FILE: .csv, .h5 or .hdf5",

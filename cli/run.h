@@ -16,6 +16,7 @@ typedef struct run {
     long steps, done;  // asked for, made
     double wall;       // s, of the loop
     bool interrupted;
+    bool failed;            // the engine did, in the middle: states and statistics are not known any more
     ctn_step_stats *total;  // [worlds], of all steps
 
     // recording

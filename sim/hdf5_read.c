@@ -87,6 +87,12 @@ bool get_block(hid_t set, hid_t type, int rank, const int64_t *start, const int6
 
 // ---- the same head
 
+bool engines_differ(const char *a, const char *b)
+{
+    static const char single[] = "cuda-float";
+    return !strcmp(a, single) != !strcmp(b, single);
+}
+
 typedef struct comparison {
     const record_head *head;
     const char *const *apart;

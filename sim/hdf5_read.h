@@ -23,4 +23,7 @@ bool get_block(hid_t set, hid_t type, int rank, const int64_t *start, const int6
 /// texts of the scene. If not, CTN_BAD_ARGUMENT with what differs, after `before`.
 ctn_status compare_head(hid_t file, const record_head *head, const char *const *apart, const char *before, ctn_error *err);
 
+/// Whether worlds of engine `a` have other bits than those of `b`: one of them alone works in single precision.
+bool engines_differ(const char *a, const char *b);
+
 #endif

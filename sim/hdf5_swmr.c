@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,17 +42,30 @@ static bool failed(swmr_file *f, const char *reason)
     return false;
 }
 
-/// Opens the file at f->fd and locks it for us alone. Who reads it now may be about to let go: readers that wait for the file look
-/// again and again.
+/// Whether f->fd is still the file of that name: who had it before may have renamed it.
+static bool is_at_path(const swmr_file *f)
+{
+    struct stat here, there;
+    return !fstat(f->fd, &here) && !stat(f->path, &there) && here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+/// Opens the file at f->fd, -1 on failure, and locks it for us alone. Who reads it now may be about to let go: readers that wait for the
+/// file look again and again.
 static bool open_locked(swmr_file *f, int flags)
 {
     const struct timespec pause = {0, 10000000};
-    int tries = 100;
-    f->fd = open(f->path, O_RDWR | O_CLOEXEC | flags, 0666);
-    if (f->fd < 0) return failed(f, strerror(errno));
-    while (flock(f->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-        if (!--tries || nanosleep(&pause, NULL)) return failed(f, "another program has it open");
-    return true;  // or there are no locks on this file system
+    const char *reason = NULL;
+    for (int tries = 100; !reason; tries--) {
+        f->fd = open(f->path, O_RDWR | O_CLOEXEC | flags, 0666);
+        if (f->fd < 0) return failed(f, strerror(errno));
+        const bool locked =
+            !flock(f->fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK;  // or there are no locks on this file system
+        if (locked && is_at_path(f)) return true;
+        close(f->fd);
+        f->fd = -1;
+        if (tries <= 1 || nanosleep(&pause, NULL)) reason = "another program has it open";
+    }
+    return failed(f, reason);
 }
 
 static hid_t access_list(void)
@@ -122,14 +136,22 @@ bool swmr_close(swmr_file *f)
     return ok;
 }
 
-bool swmr_rename(swmr_file *f, const char *path)
+char *swmr_new_name(const char *path)
+{
+    const size_t size = strlen(path) + sizeof ".new";
+    char *const made = malloc(size);
+    if (made) snprintf(made, size, "%s.new", path);
+    return made;
+}
+
+bool swmr_rename(swmr_file *f, const char *path, bool whole)
 {
     swmr_file there;
     if (!swmr_prepare(&there, path)) return failed(f, "not enough memory");
-    bool ok = access(path, F_OK) || open_locked(&there, 0);
-    if (!ok) failed(f, there.errors.reason);
-    else if (rename(f->path, path)) ok = failed(f, strerror(errno));
-    if (!ok) remove(f->path);
+    bool ok = whole && (access(path, F_OK) || open_locked(&there, 0));
+    if (whole && !ok) failed(f, there.errors.reason);
+    else if (ok && rename(f->path, path)) ok = failed(f, strerror(errno));
+    if (!ok && f->fd >= 0) remove(f->path);  // without fd it is another program's
     char *const name = f->path;
     f->path = there.path, there.path = name;  // errors are about `path`
     swmr_free(&there);

@@ -53,8 +53,11 @@ bool swmr_flush(swmr_file *f);
 /// Closes it, after all objects in it; false if that lost something. Not open: true.
 bool swmr_close(swmr_file *f);
 
-/// Calls it `path` after swmr_close, and replaces a file of that name; if another program has that one open, which is an error, the
-/// file is removed.
-bool swmr_rename(swmr_file *f, const char *path);
+/// The name under which a file that is to be called `path` is made; to be freed. NULL: no memory.
+char *swmr_new_name(const char *path);
+
+/// Calls it `path`, after swmr_start or swmr_close, and replaces a file of that name; if another program has that one open, which is an
+/// error, the file is removed. It is also removed unless it is `whole`, and then only called `path` in messages. Returns whether it is there.
+bool swmr_rename(swmr_file *f, const char *path, bool whole);
 
 #endif

@@ -1,6 +1,7 @@
 /// The recorder: gathers what a batch does, and hands it to the format that the file's ending asks for.
 #include "sim/record.h"
 
+#include "sim/batch.h"
 #include "sim/config.h"
 #include "sim/scene.h"
 #include "sim/status.h"
@@ -278,10 +279,19 @@ static ctn_status broken(ctn_recorder *r, ctn_status status, ctn_error *err)
     return status;
 }
 
+/// Why what has just been read from the batch is not there, if it is not: its device failed.
+static ctn_status check_device(const ctn_recorder *r, ctn_error *err)
+{
+    const ctn_error *const e = r->batch->device_error;
+    return !e || e->status == CTN_OK ? CTN_OK : fail(err, e->status, "%s", e->message);
+}
+
 ctn_status ctn_recorder_add(ctn_recorder *r, const ctn_step_stats *stats, ctn_error *err)
 {
     if (r->failed) return broken(r, r->error.status, err);
     quantities_update(&r->now);
+    ctn_status status = check_device(r, err);
+    if (status != CTN_OK) return status;
     double now = ctn_batch_time(r->batch, 0);
     for (int w = 0; w < r->worlds; w++) {
         const double *const energy = r->now.energy + w;
@@ -290,7 +300,7 @@ ctn_status ctn_recorder_add(ctn_recorder *r, const ctn_step_stats *stats, ctn_er
         now = fmax(now, ctn_batch_time(r->batch, w));
     }
     const record_row row = {now, r->now.q, r->now.v, r->now.pose, r->world};
-    const ctn_status status = r->format->add(r->file, &row, &r->error);
+    status = r->format->add(r->file, &row, &r->error);
     if (status != CTN_OK) return broken(r, status, err);
     r->count++;
     return r->flushed < 0 || wall_time() - r->flushed >= r->flush_interval ? ctn_recorder_flush(r, err) : CTN_OK;
@@ -301,6 +311,8 @@ ctn_status ctn_recorder_hash(ctn_recorder *r, ctn_error *err)
     if (!r->hash) return fail(err, CTN_BAD_ARGUMENT, "the recording was opened without `hashes`");
     if (r->failed) return broken(r, r->error.status, err);
     ctn_batch_hashes(r->batch, r->hash);
+    const ctn_status status = check_device(r, err);
+    if (status != CTN_OK) return status;
     return broken(r, r->format->hash(r->file, r->hash, &r->error), err);
 }
 

@@ -132,6 +132,7 @@ static ctn_status read_all(recorded *r, ctn_error *err)
     free(format), free(version);
     if (!ours) return fail(err, CTN_BAD_ARGUMENT, "%s: is no recording of catena run or catena rollout", r->path);
     r->version = attribute_text(r->file, "catena_version"), r->started = attribute_text(r->file, "started");
+    r->engine = attribute_text(r->file, "engine");
     if (!r->version || !r->started) return lacks(r, "catena_version", err);
     ctn_status status = read_config(r, err);
     if (status == CTN_OK) status = read_extent(r, err);
@@ -155,7 +156,7 @@ void recorded_close(recorded *r)
     for (int k = 0; k < r->nset; k++)
         if (r->sets[k].id >= 0) H5Dclose(r->sets[k].id);
     if (r->file >= 0) H5Fclose(r->file);
-    free(r->path), free(r->version), free(r->started), free(r->starts), free(r->controls);
+    free(r->path), free(r->version), free(r->started), free(r->engine), free(r->starts), free(r->controls);
     *r = (recorded){.file = -1};
 }
 
@@ -165,6 +166,56 @@ ctn_status recorded_compare(recorded *r, const record_head *head, ctn_error *err
     char before[300];
     snprintf(before, sizeof before, "%.250s: cannot be replayed: ", r->path);
     return compare_head(r->file, head, apart, before, err);
+}
+
+/// The path of source `k` of virtual datasets laid out as `list` says, beside the file itself; to be freed. NULL: no memory.
+static char *part_path(const recorded *r, hid_t list, size_t k)
+{
+    const ssize_t length = H5Pget_virtual_filename(list, k, NULL, 0);
+    const size_t name = length > 0 ? (size_t)length + 1 : 1;
+    const char *const slash = strrchr(r->path, '/');
+    const size_t folder = slash ? (size_t)(slash - r->path) + 1 : 0;
+    char *const path = malloc(folder + name);
+    if (!path) return NULL;
+    memcpy(path, r->path, folder);
+    path[folder] = 0;
+    if (length > 0) H5Pget_virtual_filename(list, k, path + folder, name);
+    char *to = path + folder;
+    for (const char *from = to; *from; from++) {
+        if (*from == '%' && from[1] == '%') from++;  // that is how it is written there
+        *to++ = *from;
+    }
+    *to = 0;
+    return path;
+}
+
+static ctn_status check_part(recorded *r, hid_t list, size_t k, ctn_error *err)
+{
+    char *const path = part_path(r, list, k);
+    if (!path) return fail(err, CTN_NO_MEMORY, "%s: not enough memory to read it", r->path);
+    *r->errors.reason = 0;
+    const hid_t file = open_to_read(path);
+    const ctn_status status = file >= 0 ? CTN_OK
+                                        : fail(err, CTN_IO, "%s: some of its worlds are in %s, which cannot be read: %s", r->path,
+                                               path, r->errors.reason);
+    if (file >= 0) H5Fclose(file);
+    free(path);
+    return status;
+}
+
+ctn_status recorded_check_parts(recorded *r, ctn_error *err)
+{
+    ctn_status status = CTN_OK;
+    size_t count = 0;
+    hdf5_quiet(&r->errors);
+    const hid_t set = H5Lexists(r->file, "status", H5P_DEFAULT) > 0 ? H5Dopen2(r->file, "status", H5P_DEFAULT) : -1;
+    const hid_t list = set >= 0 ? H5Dget_create_plist(set) : -1;
+    if (list >= 0 && H5Pget_layout(list) == H5D_VIRTUAL) H5Pget_virtual_count(list, &count);
+    for (size_t k = 0; k < count && status == CTN_OK; k++) status = check_part(r, list, k, err);
+    if (list >= 0) H5Pclose(list);
+    if (set >= 0) H5Dclose(set);
+    hdf5_loud(&r->errors);
+    return status;
 }
 
 /// A dataset by its name.

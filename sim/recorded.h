@@ -23,12 +23,13 @@ typedef struct recorded {
     ctn_batch_config cfg;      // what changes the motion, and `worlds`, at most INT_MAX
     char *starts, *controls;   // of a rollout: files of initial states and forces, NULL: none
     char *version, *started;   // of the catena that made it; when
+    char *engine;              // that made it, NULL: not said
     long seed, steps, stride;  // of a rollout
     long every;                // of a run
     bool finished;             // a run: its end is in the file
     unsigned keep;             // datasets of states
     bool hashes;
-    recorded_set sets[16];  // those that were asked for: HDF5 keeps chunks unpacked while they are open
+    recorded_set sets[24];  // those that were asked for: HDF5 keeps chunks unpacked while they are open
     int nset;
 } recorded;
 
@@ -39,6 +40,9 @@ void recorded_close(recorded *r);
 
 /// CTN_BAD_ARGUMENT unless the file says the same about itself as `head`, that of a run which repeats it.
 ctn_status recorded_compare(recorded *r, const record_head *head, ctn_error *err);
+
+/// CTN_IO, with its name, if a file is missing or cannot be opened that worlds of this one are in, which trajectories_join made.
+ctn_status recorded_check_parts(recorded *r, ctn_error *err);
 
 /// Entries of the first dimension of a dataset, 0 if there is none. `name`, here and below, lasts as long as the file is open.
 int64_t recorded_count(recorded *r, const char *name);

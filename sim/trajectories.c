@@ -58,6 +58,18 @@ int64_t trajectories_step(const trajectories_head *head, int k)
     return step < head->steps ? step : head->steps;
 }
 
+double trajectories_total(const ctn_step_stats *stats, int k, const char **name)
+{
+    _Static_assert(TRAJECTORIES_TOTALS == TOTALS + 1, "status comes last");
+    *name = k < TOTALS ? totals[k].name : "status";
+    if (k == TOTALS) return (double)stats->frozen;
+    const char *const at = (const char *)stats + totals[k].offset;
+    double real;
+    long whole;
+    memcpy(&real, at, sizeof real), memcpy(&whole, at, sizeof whole);
+    return totals[k].type == WHOLE ? (double)whole : real;
+}
+
 // ---- arrays
 
 static array *add_array(trajectories *t, array a)
@@ -221,10 +233,14 @@ static trajectories *end_opening(trajectories *t, bool ok, ctn_error *err)
 
 trajectories *trajectories_create(const char *path, const trajectories_head *head, ctn_error *err)
 {
-    trajectories *const t = prepare(path, head, err);
+    char *const made = swmr_new_name(path);  // becomes `path` when it is sound: one that is half made could not be resumed
+    trajectories *const t = made ? prepare(made, head, err) : NULL;
+    if (!made) fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
+    free(made);
     if (!t) return NULL;
     swmr_call(&t->to);
-    return end_opening(t, create_all(t, head), err);
+    const bool whole = create_all(t, head);
+    return end_opening(t, swmr_rename(&t->to, path, whole), err);
 }
 
 ctn_status trajectories_close(trajectories *t, ctn_error *err)
@@ -300,17 +316,14 @@ static bool join_all(trajectories *t, const trajectories_head *head, const char 
 
 ctn_status trajectories_join(const char *path, const trajectories_head *head, ctn_error *err)
 {
-    const size_t size = strlen(path) + sizeof ".new";
-    char *const made = malloc(size);  // becomes `path` when it is whole
-    if (made) snprintf(made, size, "%s.new", path);
+    char *const made = swmr_new_name(path);  // becomes `path` when it is whole
     trajectories *const t = made ? prepare(made, head, err) : NULL;
     ctn_status status = CTN_OK;
     if (!t) status = fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
     else {
         swmr_call(&t->to);
-        const bool joined = join_all(t, head, path), closed = close_all(t), whole = joined && closed;
-        if (!whole) remove(made);
-        status = swmr_end_call(&t->to, whole && swmr_rename(&t->to, path), err);
+        const bool joined = join_all(t, head, path), closed = close_all(t);
+        status = swmr_end_call(&t->to, swmr_rename(&t->to, path, joined && closed), err);
         swmr_free(&t->to), free(t);
     }
     free(made);
@@ -348,6 +361,21 @@ ctn_status trajectories_check_joined(const char *path, ctn_error *err)
 
 // ---- going on with a file
 
+/// Engines may take turns unless their bits differ.
+static ctn_status check_engine(hid_t file, const char *now, const char *before, ctn_error *err)
+{
+    char *const was = attribute_text(file, "engine");
+    const bool differ = was && engines_differ(was, now);
+    const ctn_status status =
+        differ ? fail(err, CTN_BAD_ARGUMENT,
+                      "%sits worlds were made by engine %s, and %s gives other bits; resume it with --engine %s, or start anew "
+                      "without --resume",
+                      before, was, now, was)
+               : CTN_OK;
+    free(was);
+    return status;
+}
+
 /// Nothing is written before it is known that the file is that of this rollout.
 static ctn_status check_file(trajectories *t, const trajectories_head *head, ctn_error *err)
 {
@@ -361,10 +389,11 @@ static ctn_status check_file(trajectories *t, const trajectories_head *head, ctn
     hdf5_loud(&t->to.errors);
     if (file < 0) return fail(err, CTN_IO, "%s%s; start anew without --resume", before, t->to.errors.reason);
     const int ranks = joined_files(file);
-    const ctn_status status =
+    ctn_status status =
         ranks ? fail(err, CTN_BAD_ARGUMENT, "%sits worlds are in the files of %d processes; resume it by mpirun -n %d", before,
                      ranks, ranks)
               : compare_head(file, &about, apart, before, err);
+    if (status == CTN_OK) status = check_engine(file, ctn_batch_configuration(head->batch)->engine, before, err);
     H5Fclose(file);
     return status;
 }

@@ -29,7 +29,12 @@ typedef struct trajectories_head {
 /// The step after which state k of a world was taken.
 int64_t trajectories_step(const trajectories_head *head, int k);
 
-/// Makes the file anew. NULL on error: CTN_IO with its name, CTN_NO_MEMORY.
+/// What a file has of each world besides its states, as a number (whole ones exactly, up to 2^53): from 0 to TRAJECTORIES_TOTALS - 1, the
+/// last of which is `status`. `name` receives the dataset's.
+enum { TRAJECTORIES_TOTALS = 7 };
+double trajectories_total(const ctn_step_stats *stats, int k, const char **name);
+
+/// Makes the file anew, as "PATH.new" until it is sound. NULL on error: CTN_IO with its name, CTN_NO_MEMORY.
 trajectories *trajectories_create(const char *path, const trajectories_head *head, ctn_error *err);
 
 /// The worlds that a file has: head->first and those after it, of these frozen, and with fallbacks.

@@ -120,6 +120,32 @@ START_TEST(rollout_differs)
 }
 END_TEST
 
+/// So do totals, `status` and times.
+START_TEST(totals_differ)
+{
+    static const char *const names[] = {"steps", "iterations", "fallbacks", "energy_before", "energy_after", "frozen_time"};
+    static const char *const options[] = {"--worlds", "9", "--steps", "5", NULL};
+    char says[100];
+    for (int k = 0; k < 6; k++) {
+        rollout(options);
+        spoil("f.h5", names[k], 4);
+        snprintf(says, sizeof says, "error: world 4 differs: its `%s` is ", names[k]);
+        verify("f.h5", 1, says);
+        verify("f.h5", 1, "all states that the file has are the same");
+        verify("f.h5", 1, "1 of 9 worlds differ");
+    }
+    rollout(options);
+    spoil("f.h5", "time", 3);
+    verify("f.h5", 1, "`time` in the file is not when its states were taken");
+    rollout(options);
+    const hid_t file = H5Fopen("f.h5", H5F_ACC_RDWR, H5P_DEFAULT), set = H5Dopen2(file, "status", H5P_DEFAULT);
+    int status[9] = {0, 0, 2};
+    H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, status);
+    H5Dclose(set), H5Fclose(file);
+    verify("f.h5", 1, "error: world 2 differs: its `status` is 2 in the file and 0 now");
+}
+END_TEST
+
 START_TEST(run_differs)
 {
     enum { NQ = 24, WORLDS = 3 };
@@ -218,7 +244,7 @@ START_TEST(cannot_be_replayed)
     verify("f.h5", 2, "f.h5: `status` is not there, or has another shape");
     rollout(options);
     change_attribute("steps", &(double){9});
-    verify("f.h5", 2, "f.h5: `q` is not there, or has another shape");
+    verify("f.h5", 2, "f.h5: `time` is not there, or has another shape");
     rollout(options);
     change_attribute("dt", &(double){-1});
     verify("f.h5", 2, "f.h5: its attribute `dt`: expected a positive time (s), found -1");
@@ -251,6 +277,7 @@ int main(void)
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_loop_test(all, identical, 0, 2 * METHODS);
     tcase_add_test(all, rollout_differs);
+    tcase_add_test(all, totals_differ);
     tcase_add_test(all, run_differs);
     tcase_add_test(all, frozen);
     tcase_add_test(all, unfinished);

@@ -146,7 +146,8 @@ START_TEST(forces_act)
     outcome o = catena("rollout", "forced.yaml", "--worlds", "5", "--steps", "10", "--stride", "10", "--out", "f.h5");
     ck_assert_msg(o.status == 0, "%s", o.err);
     outcome_free(&o);
-    double *end = numbers("f.h5", "q", NULL), *q = calloc(nq, sizeof *q), *v = calloc(nv, sizeof *v), *tau = calloc(nv, sizeof *tau);
+    double *end = numbers("f.h5", "q", NULL), *q = calloc(nq, sizeof *q), *v = calloc(nv, sizeof *v),
+           *tau = calloc(nv, sizeof *tau);
     ctn_scene *const forced = ctn_scene_load("forced.yaml", &err);
     const ctn_batch_config cfg = ctn_scene_config(scene);
     for (int w = 0; w < WORLDS; w++) {
@@ -251,6 +252,23 @@ START_TEST(started_by_mpirun)
 }
 END_TEST
 
+/// Threads and lanes have worlds to step however long the trajectories are, up to a limit. (All freeze soon: what counts is the room.)
+START_TEST(long_trajectories)
+{
+    static const struct {
+        const char *steps, *says;
+    } runs[] = {{"300", "20 at a time on 2 threads"}, {"10000", "16 at a time on 2 threads"}};
+    for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
+        outcome o = catena("rollout", "scene.yaml", "--worlds", "20", "--threads", "2", "--engine", "scalar", "--method", "euler",
+                           "--dt", "50", "--steps", runs[k].steps, "--keep", "q,v,energy,pose", "--out", "l.h5");
+        ck_assert_int_eq(o.status, 1);
+        ck_assert_msg(strstr(o.out, runs[k].says) != NULL, "expected '%s', found '%s'", runs[k].says, o.out);
+        ck_assert_msg(strstr(o.err, "20 of 20 worlds are frozen") != NULL, "%s", o.err);
+        outcome_free(&o);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("rollout");
@@ -264,6 +282,7 @@ int main(void)
     tcase_add_test(c, frozen);
     tcase_add_loop_test(c, mistakes_are_named, 0, MISTAKES);
     tcase_add_test(c, started_by_mpirun);
+    tcase_add_test(c, long_trajectories);
     suite_add_tcase(s, c);
     return run_suite(s);
 }
