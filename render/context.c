@@ -87,8 +87,7 @@ static void close_egl(render_context *c)
 {
     if (c->display != EGL_NO_DISPLAY) {
         eglMakeCurrent(c->display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
-        if (c->egl != EGL_NO_CONTEXT) eglDestroyContext(c->display, c->egl);
-        eglTerminate(c->display);
+        if (c->egl != EGL_NO_CONTEXT) eglDestroyContext(c->display, c->egl);  // the display is the process's: others may use it
     }
     c->display = EGL_NO_DISPLAY, c->egl = EGL_NO_CONTEXT;
 }
