@@ -49,6 +49,7 @@ static const struct {
     [OPT_FROM] = {"from", 0, "S", "time of the first picture in seconds (default 0)"},
     [OPT_TO] = {"to", 0, "S", "time of the last one (default: the scene's duration)"},
     [OPT_CAMERA] = {"camera", 0, "A,E[,D]", "where from: azimuth, elevation in degrees, distance in metres"},
+    [OPT_WORLD] = {"world", 0, "N", "which world of a recording, from 0 on (default 0)"},
     [OPT_PLOT] = {"plot", 0, "FILE", NULL},
     [OPT_ALL] = {"all", 'a', NULL, "print all links, however many"},
     [OPT_JSON] = {"json", 0, NULL, "print one JSON object on standard output instead of text"},

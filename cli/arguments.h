@@ -38,6 +38,7 @@ enum option_id {
     OPT_FROM,
     OPT_TO,
     OPT_CAMERA,
+    OPT_WORLD,
     OPT_PLOT,
     OPT_ALL,
     OPT_JSON,

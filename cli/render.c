@@ -1,12 +1,13 @@
 /// `catena render`: pictures and movies of a scene, without a window.
 #include "cli/commands.h"
+#include "cli/frames.h"
 #include "cli/message.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
-#include "render/between.h"
 #include "render/context.h"
 #include "render/pictures.h"
 #include "render/renderer.h"
+#include "sim/status.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,8 +15,7 @@
 #include <string.h>
 
 typedef struct {
-    setup s;
-    ctn_batch *batch;
+    frames of;
     ctn_dynamics *dyn;
     render_context *context;
     renderer *renderer;
@@ -26,9 +26,8 @@ typedef struct {
     render_camera camera;
     int width, height;
     double fps, from, to;
-    ctn_totals start;                   // of the scene's initial state
-    double *q, *v, *R, *p;              // the state to be drawn, and its poses
-    double *q0, *v0, *q1, *v1, t0, t1;  // states around it, if the method has no dense output
+    ctn_totals start;  // of the first state
+    double *R, *p;     // poses of the state to be drawn
     uint8_t *rgb;
     long count;
 } rendering;
@@ -52,7 +51,7 @@ static int read_size(const arguments *args, rendering *r)
 
 static int read_times(const arguments *args, rendering *r)
 {
-    const double duration = ctn_scene_duration(r->s.scene);
+    const double duration = r->of.end;
     r->fps = 30, r->from = 0;
     if (!number_option(args, OPT_FPS, &r->fps) || !number_option(args, OPT_FROM, &r->from)) return EXIT_USAGE;
     if (!(r->fps > 0 && r->fps <= 1000)) return bad_text(OPT_FPS, "a number above 0, at most 1000", args->value[OPT_FPS]);
@@ -92,22 +91,17 @@ static void close_rendering(rendering *r)
     scene_shapes_free(r->shapes);
     instance_list_free(&r->bodies);
     ctn_dynamics_free(r->dyn);
-    ctn_batch_free(r->batch);
-    free(r->q), free(r->v), free(r->R), free(r->p), free(r->q0), free(r->v0), free(r->q1), free(r->v1), free(r->rgb);
-    setup_close(&r->s);
+    free(r->R), free(r->p), free(r->rgb);
+    frames_close(&r->of);
 }
 
 static int open_memory(rendering *r)
 {
-    const size_t nq = (size_t)ctn_model_nq(r->s.model) + 1, nv = (size_t)ctn_model_nv(r->s.model) + 1,
-                 n = (size_t)ctn_model_nlink(r->s.model) + 1;
-    double **const rows[] = {&r->q, &r->q0, &r->q1, &r->v, &r->v0, &r->v1};
+    const size_t n = (size_t)ctn_model_nlink(r->of.s.model) + 1;
     r->rgb = malloc(3 * (size_t)r->width * (size_t)r->height);
     r->R = calloc(9 * n, sizeof *r->R), r->p = calloc(3 * n, sizeof *r->p);
-    bool ok = r->rgb && r->R && r->p;
-    for (int k = 0; k < 6; k++) ok = (*rows[k] = calloc(k < 3 ? nq : nv, sizeof **rows[k])) && ok;
-    r->shapes = scene_shapes_create(r->s.scene, r->s.model);
-    return ok && r->shapes ? EXIT_OK : run_error("not enough memory");
+    r->shapes = scene_shapes_create(r->of.s.scene, r->of.s.model);
+    return r->rgb && r->R && r->p && r->shapes ? EXIT_OK : run_error("not enough memory");
 }
 
 /// Everything before the first picture. Returns an exit status; close_rendering is due in any case.
@@ -115,17 +109,13 @@ static int open_rendering(const arguments *args, rendering *r)
 {
     ctn_error err;
     if (!args->value[OPT_OUT]) return usage_error("--out is missing: picture.png, frames/%%04d.png, movie.mp4, .webm or .gif");
-    int status = setup_open(args, &r->s);
+    int status = frames_open(args, &r->of);
     if (status != EXIT_OK) return status;
     if ((status = read_size(args, r)) != EXIT_OK || (status = read_times(args, r)) != EXIT_OK) return status;
-    r->s.cfg.worlds = 1;
-    r->s.cfg.dense = !r->s.cfg.adaptive && r->s.cfg.method != CTN_VARIATIONAL;
-    if (!(r->batch = ctn_batch_create(r->s.model, &r->s.cfg, &err))) return status_error(&err, "");
-    if (!(r->dyn = ctn_dynamics_create(r->s.model, "scalar", &err))) return status_error(&err, "");
+    if (!(r->dyn = ctn_dynamics_create(r->of.s.model, "scalar", &err))) return status_error(&err, "");
     if ((status = open_memory(r)) != EXIT_OK) return status;
-    ctn_batch_state(r->batch, r->q1, r->v1);
-    ctn_forward_kinematics(r->dyn, 1, r->q1, r->R, r->p);
-    ctn_energy_momentum(r->dyn, 1, r->q1, r->v1, &r->start);
+    ctn_forward_kinematics(r->dyn, 1, r->of.q1, r->R, r->p);
+    ctn_energy_momentum(r->dyn, 1, r->of.q1, r->of.v1, &r->start);
     r->extent = scene_shapes_extent(r->shapes, r->R, r->p);
     r->camera = camera_around(r->extent.center, r->extent.radius, (double)r->width / r->height);
     if ((status = read_camera(args, r)) != EXIT_OK) return status;
@@ -136,49 +126,22 @@ static int open_rendering(const arguments *args, rendering *r)
     return err.status == CTN_BAD_ARGUMENT ? status : EXIT_RUN;
 }
 
-/// Steps until the time t lies within the last step. false: the world is frozen.
-static bool reach(rendering *r, double t)
-{
-    while (r->t1 < t - 1e-9 * r->s.cfg.dt) {
-        double *const q = r->q0, *const v = r->v0;
-        r->q0 = r->q1, r->v0 = r->v1, r->q1 = q, r->v1 = v, r->t0 = r->t1;
-        const ctn_status status = ctn_batch_step(r->batch, 1, NULL, NULL);
-        r->t1 = ctn_batch_time(r->batch, 0);
-        ctn_batch_state(r->batch, r->q1, r->v1);
-        if (status == CTN_FROZEN) return false;
-    }
-    return true;
-}
-
-/// The state at t, t0 <= t <= t1, into q and v: by the method's dense output or, where it has none, between the steps.
-static void state_at(rendering *r, double t)
-{
-    const double share = r->t1 > r->t0 ? fmin((t - r->t0) / (r->t1 - r->t0), 1) : 1;
-    ctn_error err;
-    if (share >= 1 || r->t1 <= 0) {
-        memcpy(r->q, r->q1, (size_t)ctn_model_nq(r->s.model) * sizeof *r->q),
-            memcpy(r->v, r->v1, (size_t)ctn_model_nv(r->s.model) * sizeof *r->v);
-        return;
-    }
-    if (r->s.cfg.dense && ctn_batch_dense(r->batch, share, r->q, r->v, NULL, &err) == CTN_OK) return;
-    state_between(r->s.model, r->t1 - r->t0, r->q0, r->v0, r->q1, r->v1, share, r->q);
-}
-
 /// Where free trees have gone since the start, the camera goes, too.
 static void follow(rendering *r)
 {
     ctn_totals now;
     if (!r->extent.travels) return;
-    ctn_energy_momentum(r->dyn, 1, r->q, r->v, &now);
+    ctn_energy_momentum(r->dyn, 1, r->of.q, r->of.v, &now);
     for (int k = 0; k < 3; k++) r->camera.target[k] = r->extent.center[k] + now.com[k] - r->start.com[k];
 }
 
 static ctn_status draw(rendering *r, ctn_error *err)
 {
     scenery around = {.radius = r->extent.radius, .floor = r->extent.floor};
-    ctn_forward_kinematics(r->dyn, 1, r->q, r->R, r->p);
+    ctn_forward_kinematics(r->dyn, 1, r->of.q, r->R, r->p);
     instance_list_clear(&r->bodies);
-    if (!scene_shapes_place(r->shapes, r->R, r->p, &r->bodies)) return err->status = CTN_NO_MEMORY;
+    if (!scene_shapes_place(r->shapes, r->R, r->p, &r->bodies))
+        return fail(err, CTN_NO_MEMORY, "not enough memory for %d links", ctn_model_nlink(r->of.s.model));
     follow(r);
     memcpy(around.center, r->camera.target, sizeof around.center);
     const ctn_status status = renderer_draw(r->renderer, &r->bodies, &r->camera, &around, r->rgb, err);
@@ -190,19 +153,16 @@ static int render_all(rendering *r, bool quiet)
     const long all = (long)floor((r->to - r->from) * r->fps + 1e-9) + 1;
     progress bar = progress_start(quiet);
     ctn_error err = {0};
-    bool frozen = false, interrupted = false;
+    bool interrupted = false;
     ctn_status status = CTN_OK;
     catch_signals();
-    for (; r->count < all && status == CTN_OK && !frozen && !(interrupted = stop_asked()); r->count++) {
+    for (; r->count < all && status == CTN_OK && !(interrupted = stop_asked()); r->count++) {
         const double t = r->from + (double)r->count / r->fps;
-        if ((frozen = !reach(r, t))) break;
-        state_at(r, t);
-        if ((status = draw(r, &err)) != CTN_OK) break;
+        if ((status = frames_at(&r->of, t, &err)) != CTN_OK || (status = draw(r, &err)) != CTN_OK) break;
         progress_show(&bar, "picture", r->count + 1, all);
     }
     progress_end(&bar);
     if (status != CTN_OK) return status_error(&err, ""), EXIT_RUN;
-    if (frozen) return run_error("the world is frozen at %.6g s: the pictures end there", r->t1);
     if (interrupted) return run_error("interrupted after %ld of %ld pictures", r->count, all);
     return EXIT_OK;
 }
@@ -230,20 +190,22 @@ static int render_main(const arguments *args)
 
 const command command_render = {
     .name = "render",
-    .files = "SCENE",
+    .files = "SCENE|RECORDING",
     .least = 1,
     .most = 1,
-    .does = "Draws a scene as it moves: a picture, a series of them, or a movie. Needs no display.",
-    .about = "Pictures are taken at exact times, whatever the time step. OpenGL 3.3 comes from EGL (a GPU, or Mesa\n"
+    .does = "Draws a scene or a recording as it moves: pictures or a movie. Needs no display.",
+    .about = "Of a recording of catena run or rollout (.h5) one world is drawn; options of methods are for scenes.\n"
+             "Pictures are taken at exact times, whatever the time step. OpenGL 3.3 comes from EGL (a GPU, or Mesa\n"
              "on the CPU) or OSMesa; CTN_GL=egl or osmesa takes one of them. Movies need ffmpeg. Ctrl-C ends in\n"
              "good order: what is written can be played.\n"
              "Exit status: 0 success; 1 the world froze, it was interrupted, or something could not be drawn or\n"
              "written; 2 bad usage or a bad scene.\n",
     .takes = (TAKES_METHOD & ~TAKES(OPT_WORLDS) & ~TAKES(OPT_THREADS) & ~TAKES(OPT_SCHEDULE)) | TAKES(OPT_OUT) | TAKES(OPT_SIZE) |
-             TAKES(OPT_FPS) | TAKES(OPT_FROM) | TAKES(OPT_TO) | TAKES(OPT_CAMERA) | TAKES(OPT_QUIET),
+             TAKES(OPT_FPS) | TAKES(OPT_FROM) | TAKES(OPT_TO) | TAKES(OPT_CAMERA) | TAKES(OPT_WORLD) | TAKES(OPT_QUIET),
     .out = "picture.png; frames/%04d.png; movie.mp4, .webm or .gif",
     .examples = "  catena render scenes/chain10.yaml --from 0.5 --out chain.png\n"
                 "  catena render scenes/humanoid.yaml --out jump.mp4 --size 640x360 --fps 60\n"
-                "  catena render scenes/chain40.yaml --to 2 --out frames/%04d.png --camera 30,20\n",
+                "  catena render scenes/chain40.yaml --to 2 --out frames/%04d.png --camera 30,20\n"
+                "  catena render chains.h5 --world 7 --out chain7.mp4\n",
     .main = render_main,
 };

@@ -52,6 +52,44 @@ START_TEST(exact_times)
 }
 END_TEST
 
+/// A recording shows what the scene does; a rollout's worlds differ.
+START_TEST(recordings)
+{
+    static const char *const wanted[] = {"run.h5", "chains.h5"};
+    outcome o = catena("run", source("scenes/double-pendulum.yaml"), "--duration", "0.5", "--out", "run.h5", "-q");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    o = catena("rollout", source("scenes/chain10-sampled.yaml"), "--worlds", "3", "--steps", "20", "--out", "chains.h5", "-q");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    const char *const files[][4] = {{source("scenes/double-pendulum.yaml"), "0.3", "0", "a.png"},
+                                    {wanted[0], "0.3", "0", "b.png"},
+                                    {wanted[1], "0.15", "0", "c.png"},
+                                    {wanted[1], "0.15", "2", "d.png"}};
+    size_t size[4];
+    char *data[4];
+    for (int k = 0; k < 4; k++) {
+        const char *const *w = files[k];
+        o = catena_with(NULL, "render", w[0], "--from", w[1], "--out", w[3], "--size", "160x120", "-q", k ? "--world" : NULL,
+                        w[2], NULL);
+        ck_assert_msg(o.status == 0, "%s", o.err);
+        outcome_free(&o);
+        data[k] = slurp(w[3], &size[k]);
+    }
+    ck_assert(size[0] == size[1] && !memcmp(data[0], data[1], size[0]));
+    ck_assert(size[2] != size[3] || memcmp(data[2], data[3], size[2]) != 0);
+    for (int k = 0; k < 4; k++) free(data[k]);
+    o = catena("render", "chains.h5", "--out", "e.png", "--world", "3");
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_msg(strstr(o.err, "--world: chains.h5 has 3 worlds, from 0 on, found 3"), "%s", o.err);
+    outcome_free(&o);
+    o = catena("render", "chains.h5", "--out", "e.png", "--dt", "0.1");
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_msg(strstr(o.err, "--dt is for scenes; chains.h5 is drawn as it was recorded"), "%s", o.err);
+    outcome_free(&o);
+}
+END_TEST
+
 START_TEST(movie)
 {
     if (system("ffmpeg -version >/dev/null 2>&1")) {
@@ -139,6 +177,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, one_picture);
     tcase_add_test(t, exact_times);
+    tcase_add_test(t, recordings);
     tcase_add_test(t, movie);
     tcase_add_loop_test(t, refusals, 0, REFUSED);
     tcase_add_test(t, missing);
