@@ -11,6 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STB_IMAGE_IMPLEMENTATION
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function"
+#include <stb/stb_image.h>
+#pragma GCC diagnostic pop
+
 enum { WIDTH = 320, HEIGHT = 200, PIXELS = WIDTH * HEIGHT };
 
 static const char *const scenes[] = {"chain10",  "chain40",     "chain100", "rope1000",        "double-pendulum",
@@ -138,6 +144,53 @@ START_TEST(same_picture)
 }
 END_TEST
 
+// ---- against stored pictures
+
+enum { CELL = 4, ROWS = HEIGHT / CELL, COLUMNS = WIDTH / CELL, NUMBERS = 3 * ROWS * COLUMNS };
+
+/// Means of cells of CELL x CELL pixels: renderers may draw edges a little apart.
+static void shrink(const uint8_t *rgb, uint8_t *cells)
+{
+    for (int row = 0; row < ROWS; row++)
+        for (int column = 0; column < COLUMNS; column++)
+            for (int c = 0; c < 3; c++) {
+                int sum = 0;
+                for (int y = 0; y < CELL; y++)
+                    for (int x = 0; x < CELL; x++) sum += rgb[3 * ((row * CELL + y) * WIDTH + column * CELL + x) + c];
+                *cells++ = (uint8_t)((sum + CELL * CELL / 2) / (CELL * CELL));
+            }
+}
+
+/// CTN_WRITE_PICTURES=1 stores what is drawn now; look at it before you commit it.
+START_TEST(like_the_stored_one)
+{
+    static uint8_t rgb[3 * PIXELS], is[NUMBERS];
+    char path[300];
+    view v = open_view(scenes[_i]);
+    ctn_error err;
+    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, rgb, &err), CTN_OK);
+    close_view(&v);
+    shrink(rgb, is);
+    snprintf(path, sizeof path, CATENA_SOURCE_DIR "/tests/pictures/%s.png", scenes[_i]);
+    if (getenv("CTN_WRITE_PICTURES")) {
+        pictures *out;
+        ck_assert_int_eq(pictures_open(path, COLUMNS, ROWS, 1, &out, &err), CTN_OK);
+        ck_assert_int_eq(pictures_add(out, is, &err), CTN_OK);
+        pictures_close(out, NULL);
+    }
+    int width, height, channels, most = 0;
+    double mean = 0;
+    uint8_t *const was = stbi_load(path, &width, &height, &channels, 3);
+    ck_assert_msg(was && width == COLUMNS && height == ROWS, "%s: %s", path, was ? "of another size" : stbi_failure_reason());
+    for (int k = 0; k < NUMBERS; k++) {
+        const int differ = abs(is[k] - was[k]);
+        most = differ > most ? differ : most, mean += (double)differ / NUMBERS;
+    }
+    ck_assert_msg(most < 24 && mean < 1, "%s: cells differ by up to %d of 255, by %.2f on average", path, most, mean);
+    stbi_image_free(was);
+}
+END_TEST
+
 int main(void)
 {
     ctn_error err;
@@ -154,6 +207,7 @@ int main(void)
     tcase_add_unchecked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, every_link_is_seen, 0, SCENES);
     tcase_add_loop_test(t, same_picture, 0, SCENES);
+    tcase_add_loop_test(t, like_the_stored_one, 0, SCENES);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
