@@ -6,8 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const command *const commands[] = {&command_run,  &command_rollout, &command_replay,
-                                          &command_info, &command_eval,    &command_check};
+static const command *const commands[] = {
+    &command_run,  &command_rollout, &command_replay,
+#ifdef CATENA_RENDER
+    &command_render,
+#endif
+    &command_info, &command_eval,    &command_check,
+};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const command *find(const char *name)

@@ -1,0 +1,35 @@
+/// Hermite's polynomial [Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.6] and slerp [Shoemake 1985].
+#include "render/between.h"
+
+#include <math.h>
+
+static double hermite(double h, double q0, double v0, double q1, double v1, double s)
+{
+    const double d = q1 - q0;
+    return q0 + s * d + s * (s - 1) * ((1 - 2 * s) * d + (s - 1) * h * v0 + s * h * v1);
+}
+
+static void great_circle(const double *a, const double *b, double s, double *q)
+{
+    double dot = 0, n = 0;
+    for (int k = 0; k < 4; k++) dot += a[k] * b[k];
+    const double sign = dot < 0 ? -1 : 1, angle = acos(fmin(fabs(dot), 1));
+    const double x = angle > 1e-6 ? sin((1 - s) * angle) / sin(angle) : 1 - s,
+                 y = sign * (angle > 1e-6 ? sin(s * angle) / sin(angle) : s);
+    for (int k = 0; k < 4; k++) q[k] = x * a[k] + y * b[k], n += q[k] * q[k];
+    for (int k = 0; k < 4; k++) q[k] /= sqrt(n);
+}
+
+void state_between(const ctn_model *model, double h, const double *q0, const double *v0, const double *q1, const double *v1,
+                   double s, double *q)
+{
+    for (int i = 0; i < ctn_model_nlink(model); i++) {
+        const ctn_link *const l = ctn_model_link(model, i);
+        const int quaternion = l->joint == CTN_BALL   ? 0
+                               : l->joint == CTN_FREE ? 3
+                                                      : l->nq;  // its place in the joint's coordinates
+        for (int k = 0; k < quaternion; k++)
+            q[l->qadr + k] = hermite(h, q0[l->qadr + k], v0[l->vadr + k], q1[l->qadr + k], v1[l->vadr + k], s);
+        if (quaternion < l->nq) great_circle(q0 + l->qadr + quaternion, q1 + l->qadr + quaternion, s, q + l->qadr + quaternion);
+    }
+}

@@ -1,0 +1,89 @@
+/// Views and projections. [OpenGL 3.3 core specification, 2.14; Akenine-Moller et al., Real-Time Rendering, chapter 4]
+#include "render/camera.h"
+
+#include <math.h>
+
+static void cross(const double *a, const double *b, double *c)
+{
+    c[0] = a[1] * b[2] - a[2] * b[1], c[1] = a[2] * b[0] - a[0] * b[2], c[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+static double dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+static void normalise(double *a)
+{
+    const double n = sqrt(dot(a, a));
+    for (int k = 0; k < 3; k++) a[k] /= n;
+}
+
+/// Rows right, up, back of the frame that looks along -back, whose up is as near to z as can be.
+static void look(const double *back, double rows[3][3])
+{
+    const double z[3] = {0, 0, 1}, x[3] = {1, 0, 0};
+    for (int k = 0; k < 3; k++) rows[2][k] = back[k];
+    normalise(rows[2]);
+    cross(fabs(rows[2][2]) < 0.9999 ? z : x, rows[2], rows[0]);
+    normalise(rows[0]);
+    cross(rows[2], rows[0], rows[1]);
+}
+
+/// clip = projection * (rows * (x - eye))
+static matrix4 combine(double projection[4][4], double rows[3][3], const double *eye)
+{
+    double view[4][4] = {{0}};
+    matrix4 m;
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) view[i][j] = rows[i][j];
+        view[i][3] = -dot(rows[i], eye);
+    }
+    view[3][3] = 1;
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) {
+            double sum = 0;
+            for (int k = 0; k < 4; k++) sum += projection[i][k] * view[k][j];
+            m.m[4 * j + i] = (float)sum;
+        }
+    return m;
+}
+
+static void away(const render_camera *c, double *back)
+{
+    back[0] = cos(c->elevation) * cos(c->azimuth), back[1] = cos(c->elevation) * sin(c->azimuth), back[2] = sin(c->elevation);
+}
+
+render_camera camera_around(const double *center, double radius, double aspect)
+{
+    render_camera c = {.azimuth = -1.25, .elevation = 0.25, .field = 0.6};
+    const double across = aspect < 1 ? atan(tan(c.field / 2) * aspect) : c.field / 2;
+    for (int k = 0; k < 3; k++) c.target[k] = center[k];
+    c.distance = radius / sin(across);
+    return c;
+}
+
+void camera_position(const render_camera *c, double *eye)
+{
+    away(c, eye);
+    for (int k = 0; k < 3; k++) eye[k] = c->target[k] + c->distance * eye[k];
+}
+
+double camera_pixel(const render_camera *c, int height) { return 2 * tan(c->field / 2) / height; }
+
+matrix4 camera_matrix(const render_camera *c, double aspect)
+{
+    double back[3], rows[3][3], eye[3];
+    const double f = 1 / tan(c->field / 2), near = 0.02 * c->distance, far = 50 * c->distance;
+    double projection[4][4] = {
+        {f / aspect, 0, 0, 0}, {0, f, 0, 0}, {0, 0, (far + near) / (near - far), 2 * far * near / (near - far)}, {0, 0, -1, 0}};
+    away(c, back);
+    look(back, rows);
+    camera_position(c, eye);
+    return combine(projection, rows, eye);
+}
+
+matrix4 light_matrix(const double *direction, const double *center, double radius)
+{
+    const double back[3] = {-direction[0], -direction[1], -direction[2]}, s = 1 / radius;
+    double rows[3][3], projection[4][4] = {{s, 0, 0, 0}, {0, s, 0, 0}, {0, 0, -s, 0}, {0, 0, 0, 1}};
+    look(back, rows);
+    return combine(projection, rows, center);
+}

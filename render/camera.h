@@ -1,0 +1,31 @@
+/// Where pictures are taken from.
+#ifndef CATENA_RENDER_CAMERA_H
+#define CATENA_RENDER_CAMERA_H
+
+/// Looks at `target` from `distance` m, `azimuth` rad about z from x, `elevation` rad above the horizontal.
+typedef struct render_camera {
+    double target[3], distance, azimuth, elevation;
+    double field;  // rad, of view, vertical
+} render_camera;
+
+/// Column-major 4 x 4 matrices, as OpenGL has them.
+typedef struct matrix4 {
+    float m[16];
+} matrix4;
+
+/// A camera from the side that has the ball of `radius` about `center` just in sight in a picture of width / height `aspect`.
+render_camera camera_around(const double *center, double radius, double aspect);
+
+/// Where it stands, m.
+void camera_position(const render_camera *c, double *eye);
+
+/// Size of a pixel at distance 1 in a picture of `height`.
+double camera_pixel(const render_camera *c, int height);
+
+/// World to clip coordinates.
+matrix4 camera_matrix(const render_camera *c, double aspect);
+
+/// World to clip coordinates of light that falls along `direction` on the ball of `radius` about `center`.
+matrix4 light_matrix(const double *direction, const double *center, double radius);
+
+#endif

@@ -1,0 +1,224 @@
+/// Shapes of a scene as stretched unit bodies, and where their links put them.
+#include "render/instances.h"
+
+#include "sim/scene.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// A shape in the frame of its link.
+typedef struct {
+    mesh_kind kind;
+    int link;
+    double rotation[9], position[3], scale[3], half;
+    float color[3];
+} placed_shape;
+
+struct scene_shapes {
+    placed_shape *shapes;
+    size_t count;
+    int links;
+    double *reach;  // [links] m, how far a link's tree can be from the link's origin
+    int *parents;   // [links]
+    bool *free;     // [links] hangs on a free joint
+    double up[3];   // against gravity
+    double bones;   // m, radius of the rods of links without shapes
+};
+
+static void quaternion_matrix(const double *q, double *R)
+{
+    const double w = q[0], x = q[1], y = q[2], z = q[3];
+    const double m[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
+                         2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+                         2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y)};
+    memcpy(R, m, sizeof m);
+}
+
+static double length(const double *a) { return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]); }
+
+/// A rotation whose z axis is that of the segment; its middle and half its length.
+static void along(const double *from, const double *to, placed_shape *s)
+{
+    double d[3];
+    for (int k = 0; k < 3; k++) d[k] = to[k] - from[k], s->position[k] = (from[k] + to[k]) / 2;
+    const double n = length(d);
+    s->half = n / 2;
+    const double z[3] = {n > 0 ? d[0] / n : 0, n > 0 ? d[1] / n : 0, n > 0 ? d[2] / n : 1};
+    const int least = fabs(z[0]) < fabs(z[1]) ? (fabs(z[0]) < fabs(z[2]) ? 0 : 2) : (fabs(z[1]) < fabs(z[2]) ? 1 : 2);
+    double x[3] = {-z[least] * z[0], -z[least] * z[1], -z[least] * z[2]};
+    x[least] += 1;
+    const double m = length(x);
+    for (int k = 0; k < 3; k++) x[k] /= m;
+    const double y[3] = {z[1] * x[2] - z[2] * x[1], z[2] * x[0] - z[0] * x[2], z[0] * x[1] - z[1] * x[0]};
+    for (int k = 0; k < 3; k++) s->rotation[3 * k] = x[k], s->rotation[3 * k + 1] = y[k], s->rotation[3 * k + 2] = z[k];
+}
+
+static placed_shape place_shape(const scene_shape *from, int link)
+{
+    placed_shape s = {.link = link, .color = {(float)from->color[0], (float)from->color[1], (float)from->color[2]}};
+    const bool round = from->type == SHAPE_CAPSULE || from->type == SHAPE_CYLINDER;
+    static const mesh_kind kinds[] = {[SHAPE_SPHERE] = MESH_BALL,
+                                      [SHAPE_BOX] = MESH_BOX,
+                                      [SHAPE_CAPSULE] = MESH_CAPSULE,
+                                      [SHAPE_CYLINDER] = MESH_CYLINDER,
+                                      [SHAPE_ELLIPSOID] = MESH_BALL};
+    s.kind = kinds[from->type];
+    if (round) along(from->from, from->to, &s);
+    else {
+        static const double none[4] = {1, 0, 0, 0};
+        quaternion_matrix(from->type == SHAPE_SPHERE ? none : from->rotation, s.rotation);
+        memcpy(s.position, from->center, sizeof s.position);
+    }
+    for (int k = 0; k < 3; k++)
+        s.scale[k] = from->type == SHAPE_BOX ? from->size[k] / 2 : from->type == SHAPE_ELLIPSOID ? from->size[k] : from->radius;
+    return s;
+}
+
+/// Farthest point of the shape from the origin of its link, at most.
+static double shape_reach(const placed_shape *s)
+{
+    const double most = s->kind == MESH_BOX ? length(s->scale) : fmax(s->scale[0], fmax(s->scale[1], s->scale[2]));
+    return length(s->position) + s->half + most;
+}
+
+/// A rod in a link without shapes, from its origin to `to`; neighbours differ in colour.
+static placed_shape rod(const double *to, double radius, int link)
+{
+    static const double paint[][3] = {{0.90, 0.56, 0.25}, {0.35, 0.62, 0.82}, {0.85, 0.80, 0.45},
+                                      {0.55, 0.72, 0.45}, {0.80, 0.45, 0.50}, {0.62, 0.55, 0.80}};
+    const double *const color = paint[(size_t)link % (sizeof paint / sizeof *paint)];
+    const scene_shape bone = {
+        .type = SHAPE_CAPSULE, .to = {to[0], to[1], to[2]}, .radius = radius, .color = {color[0], color[1], color[2]}};
+    return place_shape(&bone, link);
+}
+
+/// Lengths of the tree that a link carries, beginning at its leaves.
+static void find_reaches(scene_shapes *s, const ctn_scene *scene)
+{
+    for (size_t k = 0; k < s->count; k++)
+        s->reach[s->shapes[k].link] = fmax(s->reach[s->shapes[k].link], shape_reach(&s->shapes[k]));
+    for (int i = s->links - 1; i >= 0; i--) {
+        const scene_link *const l = &scene->links[i];
+        const bool slides = l->joint.type == CTN_PRISMATIC || l->joint.type == CTN_PLANAR;
+        s->reach[i] = fmax(s->reach[i], length(l->com));
+        if (l->parent >= 0)
+            s->reach[l->parent] = fmax(s->reach[l->parent], length(l->position) + s->reach[i] * (slides ? 1.5 : 1));
+    }
+}
+
+scene_shapes *scene_shapes_create(const ctn_scene *scene, const ctn_model *model)
+{
+    scene_shapes *const s = calloc(1, sizeof *s);
+    size_t room = 1;
+    if (!s) return NULL;
+    s->links = scene->nlink;
+    for (int i = 0; i < s->links; i++) room += (size_t)scene->links[i].nshape + 2;  // and two rods
+    s->shapes = calloc(room, sizeof *s->shapes), s->reach = calloc((size_t)s->links + 1, sizeof *s->reach);
+    s->parents = calloc((size_t)s->links + 1, sizeof *s->parents), s->free = calloc((size_t)s->links + 1, sizeof *s->free);
+    if (!s->shapes || !s->reach || !s->parents || !s->free) {
+        scene_shapes_free(s);
+        return NULL;
+    }
+    double g[3], size = 0;
+    ctn_model_gravity(model, g);
+    for (int k = 0; k < 3; k++) s->up[k] = length(g) > 0 ? -g[k] / length(g) : k == 2;
+    for (int i = 0; i < s->links; i++) {
+        const scene_link *const l = &scene->links[i];
+        s->parents[i] = l->parent, s->free[i] = l->joint.type == CTN_FREE;
+        for (int k = 0; k < l->nshape; k++) s->shapes[s->count++] = place_shape(&l->shapes[k], i);
+    }
+    find_reaches(s, scene);
+    for (int i = 0; i < s->links; i++) size = fmax(size, s->reach[i]);
+    s->bones = size > 0 ? 0.02 * size : 0.01;
+    for (int i = 0; i < s->links; i++) {  // a link without shapes: to where its children are, or about its centre of mass
+        const scene_link *const l = &scene->links[i];
+        if (l->parent >= 0 && !scene->links[l->parent].nshape && length(l->position) > 0)
+            s->shapes[s->count++] = rod(l->position, s->bones, l->parent);
+        if (!l->nshape && l->mass > 0) s->shapes[s->count++] = rod(l->com, s->bones, i);
+    }
+    return s;
+}
+
+void scene_shapes_free(scene_shapes *s)
+{
+    if (!s) return;
+    free(s->shapes), free(s->reach), free(s->parents), free(s->free);
+    free(s);
+}
+
+scene_extent scene_shapes_extent(const scene_shapes *s, const double *R, const double *p)
+{
+    scene_extent e = {.radius = 0};
+    int roots = 0;
+    for (int i = 0; i < s->links; i++) {
+        if (s->parents[i] >= 0) continue;
+        roots++, e.travels = e.travels || s->free[i];
+        for (int k = 0; k < 3; k++) e.center[k] += p[3 * i + k];
+    }
+    for (int k = 0; k < 3 && roots; k++) e.center[k] /= roots;
+    for (int i = 0; i < s->links; i++) {
+        if (s->parents[i] >= 0) continue;
+        const double d[3] = {p[3 * i] - e.center[0], p[3 * i + 1] - e.center[1], p[3 * i + 2] - e.center[2]};
+        e.radius = fmax(e.radius, length(d) + s->reach[i]);
+    }
+    if (e.radius <= 0) e.radius = 1;
+    e.floor = e.center[2] - 1.02 * e.radius;
+    if (!e.travels) return e;
+    double from[3] = {INFINITY, INFINITY, INFINITY}, to[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (size_t n = 0; n < s->count; n++) {  // what is drawn of free trees is about where it is
+        const placed_shape *const shape = &s->shapes[n];
+        const double *const Rl = R + 9 * (size_t)shape->link, most = shape_reach(shape) - length(shape->position);
+        for (int i = 0; i < 3; i++) {
+            double at = p[3 * shape->link + i];
+            for (int k = 0; k < 3; k++) at += Rl[3 * i + k] * shape->position[k];
+            from[i] = fmin(from[i], at - most), to[i] = fmax(to[i], at + most);
+        }
+    }
+    if (!s->count) return e;
+    const double d[3] = {to[0] - from[0], to[1] - from[1], to[2] - from[2]};
+    for (int k = 0; k < 3; k++) e.center[k] = (from[k] + to[k]) / 2;
+    e.radius = 0.65 * length(d), e.floor = from[2] - 0.02 * e.radius;
+    return e;
+}
+
+static bool add(instance_list *list, mesh_kind kind, const render_instance *x)
+{
+    if (list->count[kind] == list->room[kind]) {
+        const size_t room = list->room[kind] ? 2 * list->room[kind] : 64;
+        render_instance *const more = realloc(list->of[kind], room * sizeof *more);
+        if (!more) return false;
+        list->of[kind] = more, list->room[kind] = room;
+    }
+    list->of[kind][list->count[kind]++] = *x;
+    return true;
+}
+
+bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p, instance_list *list)
+{
+    for (size_t n = 0; n < s->count; n++) {
+        const placed_shape *const shape = &s->shapes[n];
+        const double *const Rl = R + 9 * (size_t)shape->link, *const pl = p + 3 * (size_t)shape->link;
+        render_instance x = {.half = (float)shape->half, .id = (uint32_t)shape->link + 1};
+        for (int i = 0; i < 3; i++) {
+            double at = pl[i];
+            for (int k = 0; k < 3; k++) at += Rl[3 * i + k] * shape->position[k];
+            x.position[i] = (float)at, x.scale[i] = (float)shape->scale[i], x.color[i] = shape->color[i];
+            for (int j = 0; j < 3; j++) {
+                double sum = 0;
+                for (int k = 0; k < 3; k++) sum += Rl[3 * i + k] * shape->rotation[3 * k + j];
+                x.rotation[3 * i + j] = (float)sum;
+            }
+        }
+        if (!add(list, shape->kind, &x)) return false;
+    }
+    return true;
+}
+
+void instance_list_clear(instance_list *list) { memset(list->count, 0, sizeof list->count); }
+
+void instance_list_free(instance_list *list)
+{
+    for (int k = 0; k < MESHES; k++) free(list->of[k]);
+    memset(list, 0, sizeof *list);
+}

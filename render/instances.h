@@ -1,0 +1,52 @@
+/// What a picture of a scene is made of: bodies of four kinds, each moved, stretched and coloured.
+#ifndef CATENA_RENDER_INSTANCES_H
+#define CATENA_RENDER_INSTANCES_H
+
+#include <catena/model.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/// Unit bodies: ball of radius 1, box of half lengths 1, cylinder of radius 1 along z; the round ends of a capsule are a ball cut at z = 0.
+typedef enum mesh_kind { MESH_BALL, MESH_BOX, MESH_CYLINDER, MESH_CAPSULE, MESHES } mesh_kind;
+
+/// A point p of the unit body stands at rotation (scale p +- half z) + position: + above, - below the cut.
+typedef struct render_instance {
+    float rotation[9];  // row-major
+    float position[3];  // m
+    float scale[3];     // m
+    float half;         // m, of capsules and cylinders: half the length of the axis
+    float color[3];     // 0 to 1, sRGB
+    uint32_t id;        // link + 1
+} render_instance;
+
+typedef struct instance_list {
+    render_instance *of[MESHES];
+    size_t count[MESHES], room[MESHES];
+} instance_list;
+
+/// How large the scene is, from its state at the start.
+typedef struct scene_extent {
+    double center[3], radius;  // m, of a ball that the scene fills, or will as far as one can know; free trees: at the start
+    double floor;              // m, height of the ground to draw: under all that can be reached, or under free trees at the start
+    bool travels;              // a tree hangs on a free joint: the camera follows the centre of mass
+} scene_extent;
+
+/// What is drawn of a scene, apart from where it is.
+typedef struct scene_shapes scene_shapes;
+
+/// The shapes of all links of `scene`, which must be that of `model`; both may go. A link without shapes is drawn as rods from its origin to
+/// those of its children. NULL: no memory.
+scene_shapes *scene_shapes_create(const ctn_scene *scene, const ctn_model *model);
+void scene_shapes_free(scene_shapes *s);  // NULL is allowed
+
+/// The extent at poses R [links][9], p [links][3] of the links.
+scene_extent scene_shapes_extent(const scene_shapes *s, const double *R, const double *p);
+
+/// Puts the shapes at these poses into `list`, after what is in it; false: no memory.
+bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p, instance_list *list);
+
+void instance_list_clear(instance_list *list);
+void instance_list_free(instance_list *list);
+
+#endif

@@ -1,0 +1,199 @@
+/// PNG files by stb_image_write, movies through a pipe to ffmpeg.
+#define _GNU_SOURCE  // pipe2
+#include "render/pictures.h"
+
+#include "sim/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STB_IMAGE_WRITE_IMPLEMENTATION
+#define STB_IMAGE_WRITE_STATIC
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#include <stb/stb_image_write.h>
+#pragma GCC diagnostic pop
+
+struct pictures {
+    char *path;
+    int width, height;
+    long count;
+    bool numbered;
+    pid_t ffmpeg;  // 0: PNG files
+    int pipe;
+    bool failed;
+};
+
+static bool ends_in(const char *path, const char *end)
+{
+    const size_t n = strlen(path), m = strlen(end);
+    return n >= m && !strcmp(path + n - m, end);
+}
+
+/// "%d", "%04d": where it begins, and how many digits it wants and characters it takes.
+static const char *find_number(const char *path, int *digits, size_t *length)
+{
+    for (const char *p = path; (p = strchr(p, '%')); p++) {
+        const char *const first = p + 1;
+        const size_t n = strspn(first, "0123456789");
+        if (first[n] != 'd' || n > 2 || (n && *first != '0')) continue;
+        *digits = n ? atoi(first) : 1, *length = n + 2;
+        return p;
+    }
+    return NULL;
+}
+
+static bool has_number(const char *path)
+{
+    int digits;
+    size_t length;
+    return find_number(path, &digits, &length) != NULL;
+}
+
+bool pictures_single(const char *path) { return ends_in(path, ".png") && !has_number(path); }
+
+/// ffmpeg's arguments by the ending of the movie's name.
+static const char *const *codec_of(const char *path)
+{
+    static const char *const mp4[] = {"-c:v",      "libx264",
+                                      "-pix_fmt",  "yuv420p",
+                                      "-crf",      "18",
+                                      "-vf",       "pad=ceil(iw/2)*2:ceil(ih/2)*2",
+                                      "-movflags", "+frag_keyframe+empty_moov",
+                                      NULL};
+    static const char *const webm[] = {"-c:v", "libvpx-vp9", "-crf", "30", "-b:v", "0", NULL};
+    static const char *const gif[] = {"-vf", "split[a][b];[a]palettegen[p];[b][p]paletteuse", NULL};
+    return ends_in(path, ".mp4") ? mp4 : ends_in(path, ".webm") ? webm : ends_in(path, ".gif") ? gif : NULL;
+}
+
+static ctn_status open_movie(pictures *p, double fps, ctn_error *err)
+{
+    enum { MOST = 40 };
+    char size[32], rate[32];
+    const char *args[MOST] = {"ffmpeg", "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt",
+                              "rgb24",  "-s", size,        "-r",    rate, "-i",       "-"};
+    int n = 14, ends[2];
+    snprintf(size, sizeof size, "%dx%d", p->width, p->height), snprintf(rate, sizeof rate, "%.9g", fps);
+    for (const char *const *c = codec_of(p->path); *c; c++) args[n++] = *c;
+    args[n++] = p->path;
+    const int file = open(p->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);  // the system's words are for people, ffmpeg's are not
+    if (file < 0) return fail(err, CTN_IO, "%s: cannot be written: %s", p->path, strerror(errno));
+    close(file);
+    if (pipe2(ends, O_CLOEXEC)) return fail(err, CTN_IO, "no pipe to ffmpeg: %s", strerror(errno));
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_init(&actions), posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_adddup2(&actions, ends[0], 0);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // Ctrl-C is for us: the movie is finished then
+    extern char **environ;
+    const int failure = posix_spawnp(&p->ffmpeg, "ffmpeg", &actions, &attributes, (char *const *)(uintptr_t)args, environ);
+    posix_spawn_file_actions_destroy(&actions), posix_spawnattr_destroy(&attributes);
+    close(ends[0]);
+    p->pipe = ends[1];
+    if (!failure) return CTN_OK;
+    p->ffmpeg = 0;
+    close(p->pipe);
+    remove(p->path);
+    return fail(err, CTN_UNAVAILABLE,
+                "%s: movies are made by ffmpeg, which cannot be started (%s); install it, or write PNG files: frames/%%04d.png",
+                p->path, strerror(failure));
+}
+
+ctn_status pictures_open(const char *path, int width, int height, double fps, pictures **out, ctn_error *err)
+{
+    *out = NULL;
+    if (!ends_in(path, ".png") && !codec_of(path))
+        return fail(err, CTN_BAD_ARGUMENT, "%s: unknown ending; allowed: .png, frames/%%04d.png, .mp4, .webm, .gif", path);
+    pictures *const p = calloc(1, sizeof *p);
+    if (p) p->path = strdup(path);
+    if (!p || !p->path) {
+        free(p);
+        return fail(err, CTN_NO_MEMORY, "%s: not enough memory", path);
+    }
+    p->width = width, p->height = height, p->numbered = has_number(path);
+    signal(SIGPIPE, SIG_IGN);  // an ffmpeg that ends is an error of writing
+    const ctn_status status = codec_of(path) ? open_movie(p, fps, err) : CTN_OK;
+    if (status == CTN_OK) *out = p;
+    else free(p->path), free(p);
+    return status;
+}
+
+// ---- pictures
+
+typedef struct {
+    FILE *file;
+    bool ok;
+} png_file;
+
+static void write_part(void *context, void *data, int size)
+{
+    png_file *const png = context;
+    png->ok = png->ok && fwrite(data, 1, (size_t)size, png->file) == (size_t)size;
+}
+
+static ctn_status write_png(const pictures *p, const char *path, const uint8_t *rgb, ctn_error *err)
+{
+    png_file png = {fopen(path, "wbe"), true};
+    if (!png.file) return fail(err, CTN_IO, "%s: cannot be written: %s", path, strerror(errno));
+    const bool made = stbi_write_png_to_func(write_part, &png, p->width, p->height, 3, rgb, 3 * p->width);
+    const bool closed = fclose(png.file) == 0;
+    return made && png.ok && closed ? CTN_OK : fail(err, CTN_IO, "%s: cannot be written: %s", path, strerror(errno));
+}
+
+/// The name of picture number `count`.
+static ctn_status write_numbered(pictures *p, const uint8_t *rgb, ctn_error *err)
+{
+    char path[4096];
+    int digits = 0;
+    size_t length = 0;
+    const char *const number = find_number(p->path, &digits, &length);
+    if (!number) return write_png(p, p->path, rgb, err);
+    const int used =
+        snprintf(path, sizeof path, "%.*s%0*ld%s", (int)(number - p->path), p->path, digits, p->count, number + length);
+    if (used >= (int)sizeof path) return fail(err, CTN_IO, "%s: the name is too long", p->path);
+    return write_png(p, path, rgb, err);
+}
+
+static ctn_status write_frame(pictures *p, const uint8_t *rgb, ctn_error *err)
+{
+    size_t left = 3 * (size_t)p->width * (size_t)p->height;
+    while (left) {
+        const ssize_t n = write(p->pipe, rgb, left);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return fail(err, CTN_IO, "%s: ffmpeg has ended after %ld pictures", p->path, p->count);
+        rgb += n, left -= (size_t)n;
+    }
+    return CTN_OK;
+}
+
+ctn_status pictures_add(pictures *p, const uint8_t *rgb, ctn_error *err)
+{
+    const ctn_status status = p->ffmpeg ? write_frame(p, rgb, err) : write_numbered(p, rgb, err);
+    p->failed = p->failed || status != CTN_OK;
+    if (status == CTN_OK) p->count++;
+    return status;
+}
+
+ctn_status pictures_close(pictures *p, ctn_error *err)
+{
+    ctn_status status = CTN_OK;
+    if (!p) return CTN_OK;
+    if (p->ffmpeg) {
+        int how = 0;
+        close(p->pipe);
+        while (waitpid(p->ffmpeg, &how, 0) < 0 && errno == EINTR) continue;
+        if (!p->failed && (!WIFEXITED(how) || WEXITSTATUS(how)))
+            status = fail(err, CTN_IO, "%s: ffmpeg failed after %ld pictures", p->path, p->count);
+    }
+    free(p->path), free(p);
+    return status;
+}

@@ -1,0 +1,369 @@
+/// The passes of a picture: shadows as the sun sees them; sky, ground and bodies into a buffer of several samples a pixel; one sample out.
+#include "render/renderer.h"
+
+#include "render/meshes.h"
+#include "render/shaders.h"
+#include "sim/status.h"
+
+#include <glad/gl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHADOW_SIZE = 2048, SAMPLES_A_PIXEL = 4 };
+
+typedef enum pass { PASS_SHADOW, PASS_IDS, PASS_BODIES, PASS_GROUND, PASS_SKY, PASSES } pass;
+
+struct renderer {
+    int width, height;
+    GLuint program[PASSES], vao[MESHES], vertices[MESHES], indices[MESHES], instances[MESHES], empty_vao;
+    GLsizei index_count[MESHES];
+    size_t room[MESHES];  // bytes of `instances`
+    GLuint shadow_map, shadow_frame;
+    GLuint frame, color, depth;      // several samples
+    GLuint flat_frame, flat_color;   // one sample
+    GLuint id_frame, ids, id_depth;  // likewise, of numbers; made when first asked for
+};
+
+static const double sun[3] = {0.35, -0.45, 0.82};  // towards it; normalised when used
+
+// ---- programs
+
+static GLuint compile(GLenum kind, const char *text, const char *name, ctn_error *err)
+{
+    const GLuint shader = glCreateShader(kind);
+    GLint good = 0;
+    glShaderSource(shader, 1, &text, NULL);
+    glCompileShader(shader);
+    glGetShaderiv(shader, GL_COMPILE_STATUS, &good);
+    if (good) return shader;
+    char log[300] = "";
+    glGetShaderInfoLog(shader, sizeof log, NULL, log);
+    glDeleteShader(shader);
+    fail(err, CTN_UNAVAILABLE, "OpenGL refuses the shader '%s': %s", name, log);
+    return 0;
+}
+
+static GLuint link_program(const char *vertex, const char *fragment, const char *name, ctn_error *err)
+{
+    const GLuint v = compile(GL_VERTEX_SHADER, vertex, name, err), f = v ? compile(GL_FRAGMENT_SHADER, fragment, name, err) : 0;
+    GLuint program = 0;
+    GLint good = 0;
+    if (v && f) {
+        program = glCreateProgram();
+        glAttachShader(program, v), glAttachShader(program, f);
+        glLinkProgram(program);
+        glGetProgramiv(program, GL_LINK_STATUS, &good);
+        if (!good) {
+            char log[300] = "";
+            glGetProgramInfoLog(program, sizeof log, NULL, log);
+            glDeleteProgram(program);
+            program = 0;
+            fail(err, CTN_UNAVAILABLE, "OpenGL cannot link the shader '%s': %s", name, log);
+        }
+    }
+    glDeleteShader(v), glDeleteShader(f);
+    return program;
+}
+
+static bool make_programs(renderer *r, ctn_error *err)
+{
+    static const struct {
+        const char *vertex, *fragment, *name;
+    } of[PASSES] = {[PASS_SHADOW] = {shadow_vertex, shadow_fragment, "shadow"},
+                    [PASS_IDS] = {id_vertex, id_fragment, "ids"},
+                    [PASS_BODIES] = {body_vertex, body_fragment, "bodies"},
+                    [PASS_GROUND] = {ground_vertex, ground_fragment, "ground"},
+                    [PASS_SKY] = {sky_vertex, sky_fragment, "sky"}};
+    for (int k = 0; k < PASSES; k++)
+        if (!(r->program[k] = link_program(of[k].vertex, of[k].fragment, of[k].name, err))) return false;
+    return true;
+}
+
+// ---- bodies
+
+static void attribute(GLuint place, int size, size_t stride, size_t offset, GLuint divisor)
+{
+    glEnableVertexAttribArray(place);
+    glVertexAttribPointer(place, size, GL_FLOAT, GL_FALSE, (GLsizei)stride, (const void *)offset);
+    glVertexAttribDivisor(place, divisor);
+}
+
+static bool make_mesh(renderer *r, mesh_kind kind)
+{
+    mesh m = mesh_create(kind);
+    if (!m.vertices) return false;
+    glBindVertexArray(r->vao[kind]);
+    glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, r->indices[kind]);
+    glBufferData(GL_ELEMENT_ARRAY_BUFFER, (GLsizeiptr)(m.nindex * sizeof *m.indices), m.indices, GL_STATIC_DRAW);
+    glBindBuffer(GL_ARRAY_BUFFER, r->vertices[kind]);
+    glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)(m.nvertex * sizeof *m.vertices), m.vertices, GL_STATIC_DRAW);
+    attribute(0, 3, sizeof *m.vertices, offsetof(mesh_vertex, position), 0);
+    attribute(1, 3, sizeof *m.vertices, offsetof(mesh_vertex, normal), 0);
+    attribute(2, 1, sizeof *m.vertices, offsetof(mesh_vertex, side), 0);
+    glBindBuffer(GL_ARRAY_BUFFER, r->instances[kind]);
+    const size_t stride = sizeof(render_instance);
+    for (GLuint row = 0; row < 3; row++) attribute(3 + row, 3, stride, offsetof(render_instance, rotation) + 12 * row, 1);
+    attribute(6, 3, stride, offsetof(render_instance, position), 1), attribute(7, 3, stride, offsetof(render_instance, scale), 1);
+    attribute(8, 1, stride, offsetof(render_instance, half), 1), attribute(9, 3, stride, offsetof(render_instance, color), 1);
+    glEnableVertexAttribArray(10);
+    glVertexAttribIPointer(10, 1, GL_UNSIGNED_INT, (GLsizei)stride, (const void *)offsetof(render_instance, id));
+    glVertexAttribDivisor(10, 1);
+    r->index_count[kind] = (GLsizei)m.nindex;
+    mesh_free(&m);
+    return true;
+}
+
+static void send_bodies(renderer *r, const instance_list *bodies)
+{
+    for (int k = 0; k < MESHES; k++) {
+        const size_t size = bodies->count[k] * sizeof(render_instance);
+        if (!size) continue;
+        glBindBuffer(GL_ARRAY_BUFFER, r->instances[k]);
+        if (size > r->room[k]) r->room[k] = size;
+        glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)r->room[k], NULL,
+                     GL_STREAM_DRAW);  // a fresh one: the last picture may still be drawn
+        glBufferSubData(GL_ARRAY_BUFFER, 0, (GLsizeiptr)size, bodies->of[k]);
+    }
+}
+
+static void draw_bodies(const renderer *r, const instance_list *bodies)
+{
+    for (int k = 0; k < MESHES; k++) {
+        if (!bodies->count[k]) continue;
+        glBindVertexArray(r->vao[k]);
+        glDrawElementsInstanced(GL_TRIANGLES, r->index_count[k], GL_UNSIGNED_SHORT, NULL, (GLsizei)bodies->count[k]);
+    }
+}
+
+// ---- framebuffers
+
+static bool complete(const char *what, ctn_error *err)
+{
+    const GLenum status = glCheckFramebufferStatus(GL_FRAMEBUFFER);
+    if (status == GL_FRAMEBUFFER_COMPLETE) return true;
+    fail(err, CTN_UNAVAILABLE, "OpenGL refuses the framebuffer for %s (0x%x)", what, status);
+    return false;
+}
+
+static GLuint renderbuffer(int samples, GLenum format, int width, int height, GLenum attach)
+{
+    GLuint buffer;
+    glGenRenderbuffers(1, &buffer);
+    glBindRenderbuffer(GL_RENDERBUFFER, buffer);
+    glRenderbufferStorageMultisample(GL_RENDERBUFFER, samples, format, width, height);
+    glFramebufferRenderbuffer(GL_FRAMEBUFFER, attach, GL_RENDERBUFFER, buffer);
+    return buffer;
+}
+
+static GLuint framebuffer(void)
+{
+    GLuint frame;
+    glGenFramebuffers(1, &frame);
+    glBindFramebuffer(GL_FRAMEBUFFER, frame);
+    return frame;
+}
+
+static bool make_frames(renderer *r, ctn_error *err)
+{
+    GLint most = 1;
+    glGetIntegerv(GL_MAX_SAMPLES, &most);
+    const int samples = most < SAMPLES_A_PIXEL ? most : SAMPLES_A_PIXEL;
+    r->frame = framebuffer();
+    r->color = renderbuffer(samples, GL_RGBA8, r->width, r->height, GL_COLOR_ATTACHMENT0);
+    r->depth = renderbuffer(samples, GL_DEPTH_COMPONENT24, r->width, r->height, GL_DEPTH_ATTACHMENT);
+    if (!complete("pictures", err)) return false;
+    r->flat_frame = framebuffer();
+    r->flat_color = renderbuffer(0, GL_RGBA8, r->width, r->height, GL_COLOR_ATTACHMENT0);
+    if (!complete("finished pictures", err)) return false;
+
+    r->shadow_frame = framebuffer();
+    glGenTextures(1, &r->shadow_map);
+    glBindTexture(GL_TEXTURE_2D, r->shadow_map);
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_DEPTH_COMPONENT24, SHADOW_SIZE, SHADOW_SIZE, 0, GL_DEPTH_COMPONENT, GL_UNSIGNED_INT, NULL);
+    static const GLint settings[][2] = {{GL_TEXTURE_MIN_FILTER, GL_LINEAR},
+                                        {GL_TEXTURE_MAG_FILTER, GL_LINEAR},
+                                        {GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE},
+                                        {GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE},
+                                        {GL_TEXTURE_COMPARE_MODE, GL_COMPARE_REF_TO_TEXTURE},
+                                        {GL_TEXTURE_COMPARE_FUNC, GL_LEQUAL}};
+    for (size_t k = 0; k < sizeof settings / sizeof *settings; k++)
+        glTexParameteri(GL_TEXTURE_2D, (GLenum)settings[k][0], settings[k][1]);
+    glFramebufferTexture2D(GL_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_TEXTURE_2D, r->shadow_map, 0);
+    glDrawBuffer(GL_NONE);
+    glReadBuffer(GL_NONE);
+    return complete("shadows", err);
+}
+
+renderer *renderer_create(int width, int height, ctn_error *err)
+{
+    GLint most = 0;
+    glGetIntegerv(GL_MAX_RENDERBUFFER_SIZE, &most);
+    if (width > most || height > most) {
+        fail(err, CTN_BAD_ARGUMENT, "size: expected at most %dx%d with this OpenGL, found %dx%d", most, most, width, height);
+        return NULL;
+    }
+    renderer *const r = calloc(1, sizeof *r);
+    if (!r) {
+        fail(err, CTN_NO_MEMORY, "not enough memory for a renderer");
+        return NULL;
+    }
+    r->width = width, r->height = height;
+    glGenVertexArrays(MESHES, r->vao), glGenVertexArrays(1, &r->empty_vao);
+    glGenBuffers(MESHES, r->vertices), glGenBuffers(MESHES, r->indices), glGenBuffers(MESHES, r->instances);
+    bool ok = make_programs(r, err) && make_frames(r, err);
+    for (int k = 0; k < MESHES && ok; k++)
+        if (!(ok = make_mesh(r, (mesh_kind)k))) fail(err, CTN_NO_MEMORY, "not enough memory for a renderer");
+    if (ok) return r;
+    renderer_free(r);
+    return NULL;
+}
+
+void renderer_free(renderer *r)
+{
+    if (!r) return;
+    const GLuint frames[] = {r->frame, r->flat_frame, r->shadow_frame, r->id_frame};
+    const GLuint buffers[] = {r->color, r->depth, r->flat_color, r->ids, r->id_depth};
+    for (int k = 0; k < PASSES; k++) glDeleteProgram(r->program[k]);
+    glDeleteFramebuffers(4, frames), glDeleteRenderbuffers(5, buffers), glDeleteTextures(1, &r->shadow_map);
+    glDeleteVertexArrays(MESHES, r->vao), glDeleteVertexArrays(1, &r->empty_vao);
+    glDeleteBuffers(MESHES, r->vertices), glDeleteBuffers(MESHES, r->indices), glDeleteBuffers(MESHES, r->instances);
+    free(r);
+}
+
+// ---- pictures
+
+static void set_matrix(GLuint program, const char *name, const matrix4 *m)
+{
+    glUniformMatrix4fv(glGetUniformLocation(program, name), 1, GL_FALSE, m->m);
+}
+
+static void set_vector(GLuint program, const char *name, const double *x)
+{
+    glUniform3f(glGetUniformLocation(program, name), (float)x[0], (float)x[1], (float)x[2]);
+}
+
+static void set_number(GLuint program, const char *name, double x) { glUniform1f(glGetUniformLocation(program, name), (float)x); }
+
+/// The largest of 1, 10, 100 ... of which some fit into the scene.
+static double cell_size(double radius) { return pow(10, floor(log10(radius)) - 1) * 2; }
+
+/// Of a ball about the center with the bodies and, in the direction in which light falls, their shadows in it.
+static double shadow_radius(const scenery *around, const double *to_sun)
+{
+    const double drop = fmax(around->center[2] - around->floor, 0) / to_sun[2];  // m, along the light
+    return fmax(1.05 * around->radius, fmin(drop + around->radius, 8 * around->radius));
+}
+
+static void draw_shadows(const renderer *r, const instance_list *bodies, const matrix4 *light, double radius)
+{
+    glBindFramebuffer(GL_FRAMEBUFFER, r->shadow_frame);
+    glViewport(0, 0, SHADOW_SIZE, SHADOW_SIZE);
+    glClear(GL_DEPTH_BUFFER_BIT);
+    glUseProgram(r->program[PASS_SHADOW]);
+    set_matrix(r->program[PASS_SHADOW], "to_clip", light),
+        set_number(r->program[PASS_SHADOW], "pixel", 1.0 / SHADOW_SIZE * radius);
+    draw_bodies(r, bodies);
+}
+
+static void set_light(GLuint program, const matrix4 *clip, const matrix4 *light, const double *to_sun, const double *eye)
+{
+    glUseProgram(program);
+    set_matrix(program, "to_clip", clip), set_matrix(program, "to_light", light);
+    set_vector(program, "sun", to_sun), set_vector(program, "eye", eye);
+    set_number(program, "texel", 1.0 / SHADOW_SIZE);
+    glUniform1i(glGetUniformLocation(program, "shadow"), 0);
+}
+
+static void draw_surroundings(const renderer *r, const render_camera *camera, const scenery *around)
+{
+    const GLuint ground = r->program[PASS_GROUND], sky = r->program[PASS_SKY];
+    glBindVertexArray(r->empty_vao);
+    glUseProgram(sky);
+    set_number(sky, "tilt", 0.15 - 0.9 * camera->elevation);
+    glDisable(GL_DEPTH_TEST);
+    glDrawArrays(GL_TRIANGLES, 0, 3);
+    glEnable(GL_DEPTH_TEST);
+    glUseProgram(ground);
+    glUniform4f(glGetUniformLocation(ground, "ground"), (float)camera->target[0], (float)camera->target[1], (float)around->floor,
+                (float)(12 * camera->distance));
+    set_number(ground, "cell", cell_size(around->radius));
+    glDisable(GL_CULL_FACE);
+    glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+    glEnable(GL_CULL_FACE);
+}
+
+static void flip(void *picture, size_t row, int height, void *spare)
+{
+    char *const p = picture;
+    for (int i = 0, j = height - 1; i < j; i++, j--) {
+        memcpy(spare, p + (size_t)i * row, row);
+        memcpy(p + (size_t)i * row, p + (size_t)j * row, row);
+        memcpy(p + (size_t)j * row, spare, row);
+    }
+}
+
+/// Reads what is bound for reading, the top row first.
+static ctn_status read_pixels(const renderer *r, GLenum format, GLenum type, size_t row, void *picture, ctn_error *err)
+{
+    void *const spare = malloc(row);
+    if (!spare) return fail(err, CTN_NO_MEMORY, "not enough memory for a row of a picture");
+    glPixelStorei(GL_PACK_ALIGNMENT, 1);
+    glReadPixels(0, 0, r->width, r->height, format, type, picture);
+    flip(picture, row, r->height, spare);
+    free(spare);
+    const GLenum error = glGetError();
+    return error ? fail(err, CTN_UNAVAILABLE, "OpenGL reports error 0x%x: the picture is lost", error) : CTN_OK;
+}
+
+ctn_status renderer_draw(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around,
+                         uint8_t *rgb, ctn_error *err)
+{
+    const double n = sqrt(sun[0] * sun[0] + sun[1] * sun[1] + sun[2] * sun[2]);
+    const double to_sun[3] = {sun[0] / n, sun[1] / n, sun[2] / n}, falls[3] = {-to_sun[0], -to_sun[1], -to_sun[2]};
+    const double radius = shadow_radius(around, to_sun);
+    const matrix4 clip = camera_matrix(camera, (double)r->width / r->height), light = light_matrix(falls, around->center, radius);
+    double eye[3];
+    camera_position(camera, eye);
+    send_bodies(r, bodies);
+    glEnable(GL_DEPTH_TEST), glEnable(GL_CULL_FACE), glDisable(GL_BLEND);
+    draw_shadows(r, bodies, &light, radius);
+    glBindFramebuffer(GL_FRAMEBUFFER, r->frame);
+    glViewport(0, 0, r->width, r->height);
+    glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
+    glActiveTexture(GL_TEXTURE0);
+    glBindTexture(GL_TEXTURE_2D, r->shadow_map);
+    set_light(r->program[PASS_GROUND], &clip, &light, to_sun, eye);
+    draw_surroundings(r, camera, around);
+    set_light(r->program[PASS_BODIES], &clip, &light, to_sun, eye);
+    set_number(r->program[PASS_BODIES], "pixel", camera_pixel(camera, r->height));
+    draw_bodies(r, bodies);
+    glBindFramebuffer(GL_READ_FRAMEBUFFER, r->frame), glBindFramebuffer(GL_DRAW_FRAMEBUFFER, r->flat_frame);
+    glBlitFramebuffer(0, 0, r->width, r->height, 0, 0, r->width, r->height, GL_COLOR_BUFFER_BIT, GL_NEAREST);
+    glBindFramebuffer(GL_FRAMEBUFFER, r->flat_frame);
+    return read_pixels(r, GL_RGB, GL_UNSIGNED_BYTE, 3 * (size_t)r->width, rgb, err);
+}
+
+ctn_status renderer_ids(renderer *r, const instance_list *bodies, const render_camera *camera, uint32_t *ids, ctn_error *err)
+{
+    const matrix4 clip = camera_matrix(camera, (double)r->width / r->height);
+    static const GLuint none[4] = {0};
+    if (!r->id_frame) {
+        r->id_frame = framebuffer();
+        r->ids = renderbuffer(0, GL_R32UI, r->width, r->height, GL_COLOR_ATTACHMENT0);
+        r->id_depth = renderbuffer(0, GL_DEPTH_COMPONENT24, r->width, r->height, GL_DEPTH_ATTACHMENT);
+        if (!complete("ids", err)) return CTN_UNAVAILABLE;
+    }
+    send_bodies(r, bodies);
+    glBindFramebuffer(GL_FRAMEBUFFER, r->id_frame);
+    glViewport(0, 0, r->width, r->height);
+    glEnable(GL_DEPTH_TEST), glEnable(GL_CULL_FACE);
+    glClear(GL_DEPTH_BUFFER_BIT);
+    glClearBufferuiv(GL_COLOR, 0, none);
+    glUseProgram(r->program[PASS_IDS]);
+    set_matrix(r->program[PASS_IDS], "to_clip", &clip),
+        set_number(r->program[PASS_IDS], "pixel", camera_pixel(camera, r->height));
+    draw_bodies(r, bodies);
+    return read_pixels(r, GL_RED_INTEGER, GL_UNSIGNED_INT, 4 * (size_t)r->width, ids, err);
+}

@@ -1,0 +1,84 @@
+/// GLSL of the passes of renderer.c.
+#ifndef CATENA_RENDER_SHADERS_H
+#define CATENA_RENDER_SHADERS_H
+
+/// Unit bodies to where their instances are (instances.h), at least as thick as can be seen: `pixel` is the size of one at distance 1.
+#define GLSL_BODY                                                                                                                \
+    "#version 330 core\n"                                                                                                        \
+    "layout(location = 0) in vec3 vertex; layout(location = 1) in vec3 normal; layout(location = 2) in float side;\n"            \
+    "layout(location = 3) in vec3 row0; layout(location = 4) in vec3 row1; layout(location = 5) in vec3 row2;\n"                 \
+    "layout(location = 6) in vec3 position; layout(location = 7) in vec3 scale; layout(location = 8) in float half_length;\n"    \
+    "layout(location = 9) in vec3 colour; layout(location = 10) in uint id;\n"                                                   \
+    "uniform mat4 to_clip, to_light; uniform float pixel;\n"                                                                     \
+    "vec3 turn(vec3 x) { return vec3(dot(row0, x), dot(row1, x), dot(row2, x)); }\n"                                             \
+    "vec3 thick() { return max(scale, vec3(0.8 * pixel * max((to_clip * vec4(position, 1)).w, 0))); }\n"                         \
+    "vec3 place() { return turn(thick() * vertex + vec3(0, 0, side * half_length)) + position; }\n"
+
+static const char shadow_vertex[] = GLSL_BODY "void main() { gl_Position = to_clip * vec4(place(), 1); }\n";
+static const char shadow_fragment[] = "#version 330 core\nvoid main() { }\n";
+
+static const char id_vertex[] = GLSL_BODY "flat out uint which;\n"
+                                          "void main() { gl_Position = to_clip * vec4(place(), 1); which = id; }\n";
+static const char id_fragment[] = "#version 330 core\nflat in uint which;\nout uint result;\nvoid main() { result = which; }\n";
+
+/// Light from above and from a sun whose shadow is in `shadow`: the share of it that reaches a point.
+#define GLSL_LIGHT                                                                                                               \
+    "#version 330 core\n"                                                                                                        \
+    "uniform sampler2DShadow shadow; uniform vec3 sun, eye; uniform float texel;\n"                                              \
+    "const vec3 horizon = vec3(0.80, 0.85, 0.90);\n"                                                                             \
+    "float lit(vec4 at, float slope) {\n"                                                                                        \
+    "    vec3 p = at.xyz * 0.5 + 0.5;\n"                                                                                         \
+    "    p.z -= 0.0008 + 0.0025 * clamp(1 - slope, 0, 1);\n"                                                                     \
+    "    if (any(lessThan(p, vec3(0))) || any(greaterThan(p, vec3(1)))) return 1.0;\n"                                           \
+    "    float sum = 0;\n"                                                                                                       \
+    "    for (int i = -1; i <= 1; i++) for (int j = -1; j <= 1; j++) sum += texture(shadow, p + vec3(i, j, 0) * texel);\n"       \
+    "    return sum / 9;\n"                                                                                                      \
+    "}\n"                                                                                                                        \
+    "vec4 seen(vec3 linear) { return vec4(pow(linear, vec3(1 / 2.2)), 1); }\n"
+
+static const char body_vertex[] = GLSL_BODY "out vec3 at, up; out vec4 in_light; flat out vec3 paint;\n"
+                                            "void main() {\n"
+                                            "    at = place(); up = turn(normal / thick()); paint = pow(colour, vec3(2.2));\n"
+                                            "    in_light = to_light * vec4(at, 1); gl_Position = to_clip * vec4(at, 1);\n"
+                                            "}\n";
+static const char body_fragment[] =
+    GLSL_LIGHT "in vec3 at, up; in vec4 in_light; flat in vec3 paint;\nout vec4 result;\n"
+               "void main() {\n"
+               "    vec3 n = normalize(up), to_eye = normalize(eye - at);\n"
+               "    float face = dot(n, sun), share = face > 0 ? lit(in_light, face) : 0;\n"
+               "    vec3 ambient = mix(vec3(0.22, 0.20, 0.18), vec3(0.42, 0.45, 0.50), 0.5 + 0.5 * n.z);\n"
+               "    float shine = pow(max(dot(n, normalize(sun + to_eye)), 0), 40) * 0.25;\n"
+               "    result = seen(paint * (ambient + 0.85 * max(face, 0) * share) + shine * share);\n"
+               "}\n";
+
+/// The ground: a square about the point below the target, with a grid of one and of ten cells, that fades into the horizon.
+static const char ground_vertex[] =
+    "#version 330 core\nuniform mat4 to_clip, to_light; uniform vec4 ground;\nout vec3 at; out vec4 in_light;\n"
+    "void main() {\n"
+    "    vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1) * 2 - 1;\n"
+    "    at = vec3(ground.xy + corner * ground.w, ground.z);\n"
+    "    in_light = to_light * vec4(at, 1); gl_Position = to_clip * vec4(at, 1);\n"
+    "}\n";
+static const char ground_fragment[] =
+    GLSL_LIGHT "in vec3 at; in vec4 in_light;\nuniform vec4 ground; uniform float cell;\nout vec4 result;\n"
+               "float grid(float size, float width) {\n"
+               "    vec2 x = at.xy / size, w = fwidth(x), d = abs(fract(x - 0.5) - 0.5);\n"
+               "    vec2 line = 1 - smoothstep(vec2(width) * w, vec2(width + 1) * w, d);\n"
+               "    return max(line.x, line.y) * clamp(0.35 / max(w.x, w.y) - 0.4, 0, 1);\n"
+               "}\n"
+               "void main() {\n"
+               "    float lines = max(0.35 * grid(cell, 0.3), 0.6 * grid(10 * cell, 0.6));\n"
+               "    vec3 floor_colour = mix(vec3(0.40, 0.43, 0.46), vec3(0.20, 0.23, 0.27), lines);\n"
+               "    float share = lit(in_light, sun.z);\n"
+               "    float far = smoothstep(0.25, 1.0, length(at.xy - ground.xy) / ground.w);\n"
+               "    result = seen(mix(floor_colour * (0.45 + 0.55 * share), horizon, far));\n"
+               "}\n";
+
+static const char sky_vertex[] =
+    "#version 330 core\nout vec2 corner;\n"
+    "void main() { corner = vec2(gl_VertexID == 1 ? 3 : -1, gl_VertexID == 2 ? 3 : -1); gl_Position = vec4(corner, 1, 1); }\n";
+static const char sky_fragment[] =
+    GLSL_LIGHT "in vec2 corner;\nuniform float tilt;\nout vec4 result;\n"
+               "void main() { result = seen(mix(horizon, vec3(0.45, 0.60, 0.80), clamp(tilt + 0.35 * corner.y, 0, 1))); }\n";
+
+#endif

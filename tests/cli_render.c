@@ -1,0 +1,186 @@
+/// `catena render`: files of the right size and number at exact times, movies that can be read, and what it says when something is missing.
+#include "render/context.h"
+#include "tests/command.h"
+#include "tests/suite.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/// Width and height out of a PNG file's head. [PNG specification, 11.2.2]
+static void png_size(const char *path, int *width, int *height)
+{
+    size_t size;
+    unsigned char *const data = (unsigned char *)slurp(path, &size);
+    ck_assert_msg(size > 100 && !memcmp(data, "\x89PNG\r\n\x1a\n", 8), "%s is no PNG file", path);
+    *width = data[18] << 8 | data[19], *height = data[22] << 8 | data[23];
+    free(data);
+}
+
+START_TEST(one_picture)
+{
+    outcome o = catena("render", source("scenes/double-pendulum.yaml"), "--from", "0.25", "--out", "a.png", "--size", "120x75");
+    int width, height;
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    ck_assert_msg(strstr(o.out, "a.png: 1 picture of 120x75 by "), "%s", o.out);
+    png_size("a.png", &width, &height);
+    ck_assert(width == 120 && height == 75);
+    outcome_free(&o);
+}
+END_TEST
+
+/// A picture depends on its time alone, not on which others are made, nor, where steps end there, on those between.
+START_TEST(exact_times)
+{
+    const char *const scene = source("scenes/double-pendulum.yaml");
+    outcome o =
+        catena("render", scene, "--from", "0.1", "--to", "0.5", "--fps", "10", "--out", "f%02d.png", "--size", "80x60", "-q");
+    ck_assert_msg(o.status == 0 && !*o.out, "%s%s", o.out, o.err);
+    outcome_free(&o);
+    ck_assert(access("f00.png", R_OK) == 0 && access("f04.png", R_OK) == 0 && access("f05.png", R_OK) != 0);
+    o = catena("render", scene, "--from", "0.3", "--out", "b.png", "--size", "80x60", "-q");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    size_t size[3];
+    char *const data[] = {slurp("f02.png", &size[0]), slurp("b.png", &size[1]), slurp("f03.png", &size[2])};
+    ck_assert(size[0] == size[1] && !memcmp(data[0], data[1], size[0]));
+    ck_assert(size[0] != size[2] || memcmp(data[0], data[2], size[0]) != 0);
+    for (int k = 0; k < 3; k++) free(data[k]);
+}
+END_TEST
+
+/// A recording shows what the scene does; a rollout's worlds differ.
+START_TEST(recordings)
+{
+    static const char *const wanted[] = {"run.h5", "chains.h5"};
+    outcome o = catena("run", source("scenes/double-pendulum.yaml"), "--duration", "0.5", "--out", "run.h5", "-q");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    o = catena("rollout", source("scenes/chain10-sampled.yaml"), "--worlds", "3", "--steps", "20", "--out", "chains.h5", "-q");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    const char *const files[][4] = {{source("scenes/double-pendulum.yaml"), "0.3", "0", "a.png"},
+                                    {wanted[0], "0.3", "0", "b.png"},
+                                    {wanted[1], "0.15", "0", "c.png"},
+                                    {wanted[1], "0.15", "2", "d.png"}};
+    size_t size[4];
+    char *data[4];
+    for (int k = 0; k < 4; k++) {
+        const char *const *w = files[k];
+        o = catena_with(NULL, "render", w[0], "--from", w[1], "--out", w[3], "--size", "160x120", "-q", k ? "--world" : NULL,
+                        w[2], NULL);
+        ck_assert_msg(o.status == 0, "%s", o.err);
+        outcome_free(&o);
+        data[k] = slurp(w[3], &size[k]);
+    }
+    ck_assert(size[0] == size[1] && !memcmp(data[0], data[1], size[0]));
+    ck_assert(size[2] != size[3] || memcmp(data[2], data[3], size[2]) != 0);
+    for (int k = 0; k < 4; k++) free(data[k]);
+    o = catena("render", "chains.h5", "--out", "e.png", "--world", "3");
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_msg(strstr(o.err, "--world: chains.h5 has 3 worlds, from 0 on, found 3"), "%s", o.err);
+    outcome_free(&o);
+    o = catena("render", "chains.h5", "--out", "e.png", "--dt", "0.1");
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_msg(strstr(o.err, "--dt is for scenes; chains.h5 is drawn as it was recorded"), "%s", o.err);
+    outcome_free(&o);
+}
+END_TEST
+
+START_TEST(movie)
+{
+    if (system("ffmpeg -version >/dev/null 2>&1")) {
+        printf("cli_render: movies skipped: no ffmpeg\n");
+        return;
+    }
+    outcome o = catena("render", source("scenes/double-pendulum.yaml"), "--to", "0.4", "--fps", "25", "--out", "m.mp4", "--size",
+                       "81x61");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    ck_assert_msg(strstr(o.out, "m.mp4: 11 pictures of 81x61"), "%s", o.out);
+    outcome_free(&o);
+    ck_assert_int_eq(system("ffmpeg -loglevel error -i m.mp4 out%02d.png"), 0);
+    ck_assert(access("out11.png", R_OK) == 0 && access("out12.png", R_OK) != 0);
+}
+END_TEST
+
+static const struct {
+    const char *words[8];
+    int status;
+    const char *says;
+} refused[] = {
+    {{"--size", "64x48"}, 2, "--out is missing: picture.png, frames/%04d.png, movie.mp4, .webm or .gif"},
+    {{"--out", "a.jpg"}, 2, "a.jpg: unknown ending; allowed: .png, frames/%04d.png, .mp4, .webm, .gif"},
+    {{"--out", "a.png", "--size", "64"}, 2, "--size: expected WIDTHxHEIGHT in pixels like 640x360, each 1 to 16384, found '64'"},
+    {{"--out", "a.png", "--to", "1"}, 2, "--to: a.png is one picture, of the time --from; number the files: frame%04d.png"},
+    {{"--out", "a%d.png", "--from", "2", "--to", "1"}, 2, "--to: expected a number of seconds, 2 (--from) or more, found 1"},
+    {{"--out", "a.png", "--camera", "10,100"}, 2, "--camera: expected AZIMUTH,ELEVATION in degrees"},
+    {{"--out", "nowhere/a.png", "--size", "64x48"}, 1, "nowhere/a.png: cannot be written: No such file or directory"},
+    {{"--out", "nowhere/a.mp4", "--size", "64x48"}, 1, "nowhere/a.mp4: cannot be written: No such file or directory"},
+};
+enum { REFUSED = sizeof refused / sizeof *refused };
+
+START_TEST(refusals)
+{
+    const char *const *w = refused[_i].words;
+    outcome o = catena_with(NULL, "render", source("scenes/double-pendulum.yaml"), w[0], w[1], w[2], w[3], w[4], w[5], NULL);
+    ck_assert_int_eq(o.status, refused[_i].status);
+    ck_assert_msg(strstr(o.err, refused[_i].says), "%s", o.err);
+    outcome_free(&o);
+}
+END_TEST
+
+/// Without ffmpeg, without OpenGL.
+START_TEST(missing)
+{
+    const char *const scene = source("scenes/double-pendulum.yaml");
+    char *const path = strdup(getenv("PATH") ? getenv("PATH") : "");
+    setenv("PATH", "/nowhere", 1);
+    outcome o = catena("render", scene, "--out", "a.mp4", "--size", "64x48");
+    setenv("PATH", path, 1);
+    free(path);
+    ck_assert_int_eq(o.status, 1);
+    ck_assert_msg(strstr(o.err, "a.mp4: movies are made by ffmpeg, which cannot be started"), "%s", o.err);
+    outcome_free(&o);
+    setenv("CTN_GL", "vulkan", 1);
+    o = catena("render", scene, "--out", "a.png");
+    unsetenv("CTN_GL");
+    ck_assert_int_eq(o.status, 1);
+    ck_assert_msg(strstr(o.err, "CTN_GL: expected egl or osmesa, found 'vulkan'"), "%s", o.err);
+    outcome_free(&o);
+}
+END_TEST
+
+/// Whether there is OpenGL, found out by a process of its own: drivers leave threads behind.
+static bool is_there(void)
+{
+    int status = 1;
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child > 0) waitpid(child, &status, 0);
+    if (child) return status == 0;
+    ctn_error err;
+    if (context_create(&err)) _exit(0);
+    printf("cli_render: skipped: %s\n", err.message);
+    fflush(stdout);
+    _exit(1);
+}
+
+int main(void)
+{
+    if (!is_there()) return 77;
+    Suite *const s = suite_create("cli render");
+    TCase *const t = tcase_create("cli render");
+    tcase_add_checked_fixture(t, enter_scratch, leave_scratch);
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, one_picture);
+    tcase_add_test(t, exact_times);
+    tcase_add_test(t, recordings);
+    tcase_add_test(t, movie);
+    tcase_add_loop_test(t, refusals, 0, REFUSED);
+    tcase_add_test(t, missing);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}

@@ -1,0 +1,213 @@
+/// Pictures of the shipped scenes: they show every link, are the same every time, and do not change what they show.
+#include "render/context.h"
+#include "render/pictures.h"
+#include "render/renderer.h"
+#include "tests/suite.h"
+
+#include <catena/catena.h>
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STB_IMAGE_IMPLEMENTATION
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function"
+#include <stb/stb_image.h>
+#pragma GCC diagnostic pop
+
+enum { WIDTH = 320, HEIGHT = 200, PIXELS = WIDTH * HEIGHT };
+
+static const char *const scenes[] = {"chain10",  "chain40",     "chain100", "rope1000",        "double-pendulum",
+                                     "humanoid", "flying-tree", "iiwa14",   "chain10-sampled", "chain10-randomised"};
+enum { SCENES = sizeof scenes / sizeof *scenes };
+
+static render_context *context;
+static renderer *pen;
+
+static void setup(void)
+{
+    ctn_error err;
+    context = context_create(&err);
+    ck_assert_msg(context != NULL, "%s", err.message);
+    pen = renderer_create(WIDTH, HEIGHT, &err);
+    ck_assert_msg(pen != NULL, "%s", err.message);
+}
+
+static void teardown(void)
+{
+    renderer_free(pen);
+    context_free(context);
+}
+
+/// A scene in its initial state, as instances.
+typedef struct {
+    ctn_scene *scene;
+    ctn_model *model;
+    scene_shapes *shapes;
+    instance_list bodies;
+    scene_extent extent;
+    render_camera camera;
+    scenery around;
+} view;
+
+static view open_view(const char *name)
+{
+    char path[300];
+    ctn_error err;
+    view v = {0};
+    snprintf(path, sizeof path, CATENA_SOURCE_DIR "/scenes/%s.yaml", name);
+    v.scene = ctn_scene_load(path, &err);
+    ck_assert_msg(v.scene != NULL, "%s", err.message);
+    v.model = ctn_model_create(v.scene, &err);
+    v.shapes = scene_shapes_create(v.scene, v.model);
+    const size_t n = (size_t)ctn_model_nlink(v.model), nq = (size_t)ctn_model_nq(v.model), nv = (size_t)ctn_model_nv(v.model);
+    double *const q = malloc((nq + nv) * sizeof *q), *const R = malloc(12 * n * sizeof *R), *const p = R + 9 * n;
+    ctn_dynamics *const d = ctn_dynamics_create(v.model, "scalar", &err);
+    ctn_model_initial_state(v.model, q, q + nq);
+    ctn_forward_kinematics(d, 1, q, R, p);
+    v.extent = scene_shapes_extent(v.shapes, R, p);
+    v.camera = camera_around(v.extent.center, v.extent.radius, (double)WIDTH / HEIGHT);
+    v.around = (scenery){.radius = v.extent.radius, .floor = v.extent.floor};
+    memcpy(v.around.center, v.extent.center, sizeof v.around.center);
+    ck_assert(scene_shapes_place(v.shapes, R, p, &v.bodies));
+    ctn_dynamics_free(d);
+    free(q), free(R);
+    return v;
+}
+
+static void close_view(view *v)
+{
+    instance_list_free(&v->bodies);
+    scene_shapes_free(v->shapes);
+    ctn_model_free(v->model);
+    ctn_scene_free(v->scene);
+}
+
+/// From some sides and near enough, as a link of a long chain is smaller than a pixel from afar; of long chains some links.
+START_TEST(every_link_is_seen)
+{
+    view v = open_view(scenes[_i]);
+    ctn_error err;
+    const size_t links = (size_t)ctn_model_nlink(v.model);
+    const size_t stride = links / 20 + 1;
+    bool *const drawn = calloc(links + 1, 1), *const seen = calloc(links + 1, 1);
+    uint32_t *const ids = malloc(PIXELS * sizeof *ids);
+    for (int k = 0; k < MESHES; k++)
+        for (size_t n = 0; n < v.bodies.count[k]; n += stride) drawn[v.bodies.of[k][n].id] = true;
+    size_t covered = 0;
+    ck_assert_int_eq(renderer_ids(pen, &v.bodies, &v.camera, ids, &err), CTN_OK);
+    for (int n = 0; n < PIXELS; n++) covered += ids[n] > 0;
+    ck_assert_msg(covered > 10 && covered < PIXELS / 2, "%s covers %zu of %d pixels", scenes[_i], covered, PIXELS);
+    for (int k = 0; k < MESHES; k++)
+        for (size_t n = 0; n < v.bodies.count[k]; n += stride) {
+            const render_instance *const x = &v.bodies.of[k][n];
+            render_camera near = v.camera;
+            for (int side = 0; side < 6 && !seen[x->id]; side++) {
+                for (int i = 0; i < 3; i++) near.target[i] = x->position[i];
+                near.distance = 6 * (x->half + fmaxf(x->scale[0], fmaxf(x->scale[1], x->scale[2])));
+                near.azimuth = side * 1.1, near.elevation = side % 2 ? 0.6 : -0.6;
+                ck_assert_int_eq(renderer_ids(pen, &v.bodies, &near, ids, &err), CTN_OK);
+                for (int m = 0; m < PIXELS; m++) {
+                    ck_assert_uint_le(ids[m], links);
+                    seen[ids[m]] = true;
+                }
+            }
+        }
+    for (size_t k = 1; k <= links; k++)
+        ck_assert_msg(seen[k] || !drawn[k], "%s: link '%s' is not seen", scenes[_i], ctn_model_link(v.model, (int)k - 1)->name);
+    free(drawn), free(seen), free(ids), close_view(&v);
+}
+END_TEST
+
+/// The same picture every time, also by another renderer, and one that has more in it than sky and ground.
+START_TEST(same_picture)
+{
+    view v = open_view(scenes[_i]);
+    const instance_list nothing = {0};
+    ctn_error err;
+    uint8_t *const rgb[3] = {malloc(3 * PIXELS), malloc(3 * PIXELS), malloc(3 * PIXELS)};
+    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, rgb[0], &err), CTN_OK);
+    ck_assert_int_eq(renderer_draw(pen, &nothing, &v.camera, &v.around, rgb[1], &err), CTN_OK);
+    long differ = 0;
+    for (int k = 0; k < 3 * PIXELS; k++) differ += abs(rgb[0][k] - rgb[1][k]) > 8;
+    ck_assert_msg(differ > 30, "%s: only %ld bytes differ from the empty ground", scenes[_i], differ);
+    renderer *const other = renderer_create(WIDTH, HEIGHT, &err);
+    ck_assert_int_eq(renderer_draw(other, &v.bodies, &v.camera, &v.around, rgb[2], &err), CTN_OK);
+    ck_assert(!memcmp(rgb[0], rgb[2], 3 * PIXELS));
+    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, rgb[1], &err), CTN_OK);
+    ck_assert(!memcmp(rgb[0], rgb[1], 3 * PIXELS));
+    renderer_free(other);
+    for (int k = 0; k < 3; k++) free(rgb[k]);
+    close_view(&v);
+}
+END_TEST
+
+// ---- against stored pictures
+
+enum { CELL = 4, ROWS = HEIGHT / CELL, COLUMNS = WIDTH / CELL, NUMBERS = 3 * ROWS * COLUMNS };
+
+/// Means of cells of CELL x CELL pixels: renderers may draw edges a little apart.
+static void shrink(const uint8_t *rgb, uint8_t *cells)
+{
+    for (int row = 0; row < ROWS; row++)
+        for (int column = 0; column < COLUMNS; column++)
+            for (int c = 0; c < 3; c++) {
+                int sum = 0;
+                for (int y = 0; y < CELL; y++)
+                    for (int x = 0; x < CELL; x++) sum += rgb[3 * ((row * CELL + y) * WIDTH + column * CELL + x) + c];
+                *cells++ = (uint8_t)((sum + CELL * CELL / 2) / (CELL * CELL));
+            }
+}
+
+/// CTN_WRITE_PICTURES=1 stores what is drawn now; look at it before you commit it.
+START_TEST(like_the_stored_one)
+{
+    static uint8_t rgb[3 * PIXELS], is[NUMBERS];
+    char path[300];
+    view v = open_view(scenes[_i]);
+    ctn_error err;
+    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, rgb, &err), CTN_OK);
+    close_view(&v);
+    shrink(rgb, is);
+    snprintf(path, sizeof path, CATENA_SOURCE_DIR "/tests/pictures/%s.png", scenes[_i]);
+    if (getenv("CTN_WRITE_PICTURES")) {
+        pictures *out;
+        ck_assert_int_eq(pictures_open(path, COLUMNS, ROWS, 1, &out, &err), CTN_OK);
+        ck_assert_int_eq(pictures_add(out, is, &err), CTN_OK);
+        pictures_close(out, NULL);
+    }
+    int width, height, channels, most = 0;
+    double mean = 0;
+    uint8_t *const was = stbi_load(path, &width, &height, &channels, 3);
+    ck_assert_msg(was && width == COLUMNS && height == ROWS, "%s: %s", path, was ? "of another size" : stbi_failure_reason());
+    for (int k = 0; k < NUMBERS; k++) {
+        const int differ = abs(is[k] - was[k]);
+        most = differ > most ? differ : most, mean += (double)differ / NUMBERS;
+    }
+    ck_assert_msg(most < 24 && mean < 1, "%s: cells differ by up to %d of 255, by %.2f on average", path, most, mean);
+    stbi_image_free(was);
+}
+END_TEST
+
+int main(void)
+{
+    ctn_error err;
+    render_context *const there = context_create(&err);
+    if (!there) {
+        printf("pictures: skipped: %s\n", err.message);
+        return 77;
+    }
+    printf("pictures: by %s\n", context_name(there));
+    context_free(there);
+    Suite *const s = suite_create("pictures");
+    TCase *const t = tcase_create("pictures");
+    tcase_set_timeout(t, 300);
+    tcase_add_unchecked_fixture(t, setup, teardown);
+    tcase_add_loop_test(t, every_link_is_seen, 0, SCENES);
+    tcase_add_loop_test(t, same_picture, 0, SCENES);
+    tcase_add_loop_test(t, like_the_stored_one, 0, SCENES);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
