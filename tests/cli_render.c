@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /// Width and height out of a PNG file's head. [PNG specification, 11.2.2]
@@ -153,24 +152,11 @@ START_TEST(missing)
 }
 END_TEST
 
-/// Whether there is OpenGL, found out by a process of its own: drivers leave threads behind.
-static bool is_there(void)
-{
-    int status = 1;
-    fflush(stdout);
-    const pid_t child = fork();
-    if (child > 0) waitpid(child, &status, 0);
-    if (child) return status == 0;
-    ctn_error err;
-    if (context_create(&err)) _exit(0);
-    printf("cli_render: skipped: %s\n", err.message);
-    fflush(stdout);
-    _exit(1);
-}
+static bool is_there(ctn_error *err) { return context_create(err) != NULL; }
 
 int main(void)
 {
-    if (!is_there()) return 77;
+    if (!machine_has("cli_render", is_there)) return EXIT_SKIPPED;
     Suite *const s = suite_create("cli render");
     TCase *const t = tcase_create("cli render");
     tcase_add_checked_fixture(t, enter_scratch, leave_scratch);

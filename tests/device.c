@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { WORLDS = 19 };
 
@@ -316,20 +314,7 @@ START_TEST(missing)
 }
 END_TEST
 
-/// Whether there is a device. Found out by a process of its own: CUDA does not work in children of one that has used it.
-static bool is_there(void)
-{
-    int status = 1;
-    fflush(stdout);
-    const pid_t child = fork();
-    if (child > 0) waitpid(child, &status, 0);
-    if (child) return status == 0;
-    ctn_error err;
-    if (device_find("cuda", &err)) _exit(0);
-    printf("device: skipped: %s\n", err.message);
-    fflush(stdout);
-    _exit(1);
-}
+static bool is_there(ctn_error *err) { return device_find("cuda", err) != NULL; }
 
 int main(void)
 {
@@ -344,6 +329,6 @@ int main(void)
     tcase_add_test(t, failures);
     suite_add_tcase(s, t);
     const int failed = run_suite(none);  // before anything has looked for the device
-    if (is_there()) return failed + run_suite(s) != 0;
-    return failed ? 1 : 77;
+    if (machine_has("device", is_there)) return failed + run_suite(s) != 0;
+    return failed ? 1 : EXIT_SKIPPED;
 }

@@ -158,13 +158,11 @@ START_TEST(limits)
 }
 END_TEST
 
+static bool is_there(ctn_error *err) { return device_find("cuda-float", err) != NULL; }
+
 int main(void)
 {
-    ctn_error err;
-    if (!device_find("cuda-float", &err)) {
-        printf("device_float: skipped: %s\n", err.message);
-        return 77;
-    }
+    if (!machine_has("device_float", is_there)) return EXIT_SKIPPED;
     Suite *const s = suite_create("device, float");
     TCase *const t = tcase_create("device, float");
     tcase_set_timeout(t, 300);

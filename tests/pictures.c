@@ -191,16 +191,11 @@ START_TEST(like_the_stored_one)
 }
 END_TEST
 
+static bool is_there(ctn_error *err) { return context_create(err) != NULL; }
+
 int main(void)
 {
-    ctn_error err;
-    render_context *const there = context_create(&err);
-    if (!there) {
-        printf("pictures: skipped: %s\n", err.message);
-        return 77;
-    }
-    printf("pictures: by %s\n", context_name(there));
-    context_free(there);
+    if (!machine_has("pictures", is_there)) return EXIT_SKIPPED;
     Suite *const s = suite_create("pictures");
     TCase *const t = tcase_create("pictures");
     tcase_set_timeout(t, 300);
