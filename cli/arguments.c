@@ -50,6 +50,7 @@ static const struct {
     [OPT_TO] = {"to", 0, "S", "time of the last one (default: the scene's duration)"},
     [OPT_CAMERA] = {"camera", 0, "A,E[,D]", "where from: azimuth, elevation in degrees, distance in metres"},
     [OPT_WORLD] = {"world", 0, "N", "which world of a recording, from 0 on (default 0)"},
+    [OPT_SHEET] = {"sheet", 0, "CxR", "one picture of C x R pictures from --from to --to, row by row"},
     [OPT_PLOT] = {"plot", 0, "FILE", NULL},
     [OPT_ALL] = {"all", 'a', NULL, "print all links, however many"},
     [OPT_JSON] = {"json", 0, NULL, "print one JSON object on standard output instead of text"},

@@ -39,6 +39,7 @@ enum option_id {
     OPT_TO,
     OPT_CAMERA,
     OPT_WORLD,
+    OPT_SHEET,
     OPT_PLOT,
     OPT_ALL,
     OPT_JSON,

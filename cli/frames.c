@@ -3,6 +3,7 @@
 
 #include "cli/message.h"
 #include "render/between.h"
+#include "sim/device.h"
 #include "sim/status.h"
 
 #include <math.h>
@@ -35,7 +36,7 @@ static int open_scene(const arguments *args, frames *f)
     if (status != EXIT_OK) return status;
     f->end = ctn_scene_duration(f->s.scene);
     f->s.cfg.worlds = 1;
-    f->s.cfg.dense = !f->s.cfg.adaptive && f->s.cfg.method != CTN_VARIATIONAL;
+    f->s.cfg.dense = !f->s.cfg.adaptive && f->s.cfg.method != CTN_VARIATIONAL && !device_asked(f->s.cfg.engine);
     if (!(f->batch = ctn_batch_create(f->s.model, &f->s.cfg, &err))) return status_error(&err, "");
     if ((status = open_states(f)) != EXIT_OK) return status;
     ctn_batch_state(f->batch, f->q1, f->v1);

@@ -24,11 +24,11 @@ typedef struct {
     instance_list bodies;
     scene_extent extent;
     render_camera camera;
-    int width, height;
+    int width, height, columns, rows;  // of what is written, in pixels and in pictures
     double fps, from, to;
-    ctn_totals start;  // of the first state
-    double *R, *p;     // poses of the state to be drawn
-    uint8_t *rgb;
+    ctn_totals start;     // of the first state
+    double *R, *p;        // poses of the state to be drawn
+    uint8_t *rgb, *cell;  // what is written; one picture of a sheet
     long count;
 } rendering;
 
@@ -49,6 +49,23 @@ static int read_size(const arguments *args, rendering *r)
     return EXIT_OK;
 }
 
+/// How many pictures across and down make up what is written.
+static int read_sheet(const arguments *args, rendering *r)
+{
+    const char *const text = args->value[OPT_SHEET];
+    int end = 0;
+    r->columns = r->rows = 1;
+    if (!text) return EXIT_OK;
+    if (sscanf(text, "%dx%d%n", &r->columns, &r->rows, &end) < 2 || text[end] || r->columns < 1 || r->rows < 1 ||
+        r->columns > r->width || r->rows > r->height)
+        return bad_text(OPT_SHEET, "COLUMNSxROWS like 4x3, no more than there are pixels", text);
+    if (!pictures_single(args->value[OPT_OUT]))
+        return usage_error("--sheet makes one picture; give --out NAME.png, not %s", args->value[OPT_OUT]);
+    if (args->value[OPT_FPS])
+        return usage_error("--sheet: its pictures are evenly spread from --from to --to; --fps is for movies");
+    return EXIT_OK;
+}
+
 static int read_times(const arguments *args, rendering *r)
 {
     const double duration = r->of.end;
@@ -56,7 +73,8 @@ static int read_times(const arguments *args, rendering *r)
     if (!number_option(args, OPT_FPS, &r->fps) || !number_option(args, OPT_FROM, &r->from)) return EXIT_USAGE;
     if (!(r->fps > 0 && r->fps <= 1000)) return bad_text(OPT_FPS, "a number above 0, at most 1000", args->value[OPT_FPS]);
     if (!(r->from >= 0) || !isfinite(r->from)) return bad_text(OPT_FROM, "a number of seconds, 0 or more", args->value[OPT_FROM]);
-    const bool single = pictures_single(args->value[OPT_OUT]);
+    const long cells = (long)r->columns * r->rows;
+    const bool single = cells == 1 && pictures_single(args->value[OPT_OUT]);
     r->to = single ? r->from : duration;
     if (!number_option(args, OPT_TO, &r->to)) return EXIT_USAGE;
     if (args->value[OPT_TO] && single)
@@ -64,6 +82,8 @@ static int read_times(const arguments *args, rendering *r)
     if (!single && duration < 0 && !args->value[OPT_TO]) return usage_error("the scene has no duration; say --to S");
     if (!(r->to >= r->from) || !isfinite(r->to))
         return usage_error("--to: expected a number of seconds, %g (--from) or more, found %g", r->from, r->to);
+    if (cells > 1 && r->to <= r->from) return usage_error("--sheet: its pictures need a span; give --to more than %g", r->from);
+    if (cells > 1) r->fps = (double)(cells - 1) / (r->to - r->from);
     return EXIT_OK;
 }
 
@@ -91,17 +111,17 @@ static void close_rendering(rendering *r)
     scene_shapes_free(r->shapes);
     instance_list_free(&r->bodies);
     ctn_dynamics_free(r->dyn);
-    free(r->R), free(r->p), free(r->rgb);
+    free(r->R), free(r->p), free(r->rgb), free(r->cell);
     frames_close(&r->of);
 }
 
 static int open_memory(rendering *r)
 {
     const size_t n = (size_t)ctn_model_nlink(r->of.s.model) + 1;
-    r->rgb = malloc(3 * (size_t)r->width * (size_t)r->height);
+    r->rgb = calloc(3 * (size_t)r->width, (size_t)r->height), r->cell = malloc(3 * (size_t)r->width * (size_t)r->height);
     r->R = calloc(9 * n, sizeof *r->R), r->p = calloc(3 * n, sizeof *r->p);
     r->shapes = scene_shapes_create(r->of.s.scene, r->of.s.model);
-    return r->rgb && r->R && r->p && r->shapes ? EXIT_OK : run_error("not enough memory");
+    return r->rgb && r->cell && r->R && r->p && r->shapes ? EXIT_OK : run_error("not enough memory");
 }
 
 /// Everything before the first picture. Returns an exit status; close_rendering is due in any case.
@@ -111,15 +131,18 @@ static int open_rendering(const arguments *args, rendering *r)
     if (!args->value[OPT_OUT]) return usage_error("--out is missing: picture.png, frames/%%04d.png, movie.mp4, .webm or .gif");
     int status = frames_open(args, &r->of);
     if (status != EXIT_OK) return status;
-    if ((status = read_size(args, r)) != EXIT_OK || (status = read_times(args, r)) != EXIT_OK) return status;
+    if ((status = read_size(args, r)) != EXIT_OK || (status = read_sheet(args, r)) != EXIT_OK ||
+        (status = read_times(args, r)) != EXIT_OK)
+        return status;
+    const int width = r->width / r->columns, height = r->height / r->rows;
     if (!(r->dyn = ctn_dynamics_create(r->of.s.model, "scalar", &err))) return status_error(&err, "");
     if ((status = open_memory(r)) != EXIT_OK) return status;
     ctn_forward_kinematics(r->dyn, 1, r->of.q1, r->R, r->p);
     ctn_energy_momentum(r->dyn, 1, r->of.q1, r->of.v1, &r->start);
     r->extent = scene_shapes_extent(r->shapes, r->R, r->p);
-    r->camera = camera_around(r->extent.center, r->extent.radius, (double)r->width / r->height);
+    r->camera = camera_around(r->extent.center, r->extent.radius, (double)width / height);
     if ((status = read_camera(args, r)) != EXIT_OK) return status;
-    if (!(r->context = context_create(&err)) || !(r->renderer = renderer_create(r->width, r->height, &err)))
+    if (!(r->context = context_create(&err)) || !(r->renderer = renderer_create(width, height, &err)))
         return status_error(&err, ""), EXIT_RUN;
     if (pictures_open(args->value[OPT_OUT], r->width, r->height, r->fps, &r->out, &err) == CTN_OK) return EXIT_OK;
     status = status_error(&err, "");
@@ -135,6 +158,17 @@ static void follow(rendering *r)
     for (int k = 0; k < 3; k++) r->camera.target[k] = r->extent.center[k] + now.com[k] - r->start.com[k];
 }
 
+/// The picture in `cell` goes to its place on the sheet; a whole sheet is written.
+static ctn_status put(rendering *r, ctn_error *err)
+{
+    const long place = r->count % ((long)r->columns * r->rows);
+    const size_t width = (size_t)(r->width / r->columns), height = (size_t)(r->height / r->rows);
+    const size_t left = (size_t)(place % r->columns) * width, top = (size_t)(place / r->columns) * height;
+    for (size_t row = 0; row < height; row++)
+        memcpy(r->rgb + 3 * ((top + row) * (size_t)r->width + left), r->cell + 3 * row * width, 3 * width);
+    return place == (long)r->columns * r->rows - 1 ? pictures_add(r->out, r->rgb, err) : CTN_OK;
+}
+
 static ctn_status draw(rendering *r, ctn_error *err)
 {
     scenery around = {.radius = r->extent.radius, .floor = r->extent.floor};
@@ -144,13 +178,13 @@ static ctn_status draw(rendering *r, ctn_error *err)
         return fail(err, CTN_NO_MEMORY, "not enough memory for %d links", ctn_model_nlink(r->of.s.model));
     follow(r);
     memcpy(around.center, r->camera.target, sizeof around.center);
-    const ctn_status status = renderer_draw(r->renderer, &r->bodies, &r->camera, &around, r->rgb, err);
-    return status == CTN_OK ? pictures_add(r->out, r->rgb, err) : status;
+    const ctn_status status = renderer_draw(r->renderer, &r->bodies, &r->camera, &around, r->cell, err);
+    return status == CTN_OK ? put(r, err) : status;
 }
 
 static int render_all(rendering *r, bool quiet)
 {
-    const long all = (long)floor((r->to - r->from) * r->fps + 1e-9) + 1;
+    const long cells = (long)r->columns * r->rows, all = cells > 1 ? cells : (long)floor((r->to - r->from) * r->fps + 1e-9) + 1;
     progress bar = progress_start(quiet);
     ctn_error err = {0};
     bool interrupted = false;
@@ -179,8 +213,8 @@ static int render_main(const arguments *args)
         if (pictures_close(r.out, &err) != CTN_OK) status_error(&err, ""), status = EXIT_RUN;
         const double wall = wall_clock() - start, span = r.count > 1 ? (double)(r.count - 1) / r.fps : 0;
         if (!quiet && r.count) {
-            printf("%s: %ld picture%s of %dx%d by %s\n", args->value[OPT_OUT], r.count, r.count == 1 ? "" : "s", r.width,
-                   r.height, context_name(r.context));
+            printf("%s: %ld picture%s %s %dx%d by %s\n", args->value[OPT_OUT], r.count, r.count == 1 ? "" : "s",
+                   r.columns * r.rows > 1 ? "on one of" : "of", r.width, r.height, context_name(r.context));
             if (span > 0) printf("time          %.3g s for %g s of motion: %.3g times real time\n", wall, span, span / wall);
         }
     }
@@ -201,11 +235,13 @@ const command command_render = {
              "Exit status: 0 success; 1 the world froze, it was interrupted, or something could not be drawn or\n"
              "written; 2 bad usage or a bad scene.\n",
     .takes = (TAKES_METHOD & ~TAKES(OPT_WORLDS) & ~TAKES(OPT_THREADS) & ~TAKES(OPT_SCHEDULE)) | TAKES(OPT_OUT) | TAKES(OPT_SIZE) |
-             TAKES(OPT_FPS) | TAKES(OPT_FROM) | TAKES(OPT_TO) | TAKES(OPT_CAMERA) | TAKES(OPT_WORLD) | TAKES(OPT_QUIET),
+             TAKES(OPT_FPS) | TAKES(OPT_FROM) | TAKES(OPT_TO) | TAKES(OPT_CAMERA) | TAKES(OPT_WORLD) | TAKES(OPT_SHEET) |
+             TAKES(OPT_QUIET),
     .out = "picture.png; frames/%04d.png; movie.mp4, .webm or .gif",
     .examples = "  catena render scenes/chain10.yaml --from 0.5 --out chain.png\n"
                 "  catena render scenes/humanoid.yaml --out jump.mp4 --size 640x360 --fps 60\n"
                 "  catena render scenes/chain40.yaml --to 2 --out frames/%04d.png --camera 30,20\n"
+                "  catena render scenes/chain10.yaml --sheet 4x3 --to 2 --out sheet.png\n"
                 "  catena render chains.h5 --world 7 --out chain7.mp4\n",
     .main = render_main,
 };

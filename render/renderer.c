@@ -289,9 +289,9 @@ static void draw_surroundings(const renderer *r, const render_camera *camera, co
     glUniform4f(glGetUniformLocation(ground, "ground"), (float)camera->target[0], (float)camera->target[1], (float)around->floor,
                 (float)(12 * camera->distance));
     set_number(ground, "cell", cell_size(around->radius));
-    glDisable(GL_CULL_FACE);
+    glDisable(GL_CULL_FACE), glDepthMask(GL_FALSE);  // nothing collides with it: what falls through is not hidden
     glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
-    glEnable(GL_CULL_FACE);
+    glEnable(GL_CULL_FACE), glDepthMask(GL_TRUE);
 }
 
 static void flip(void *picture, size_t row, int height, void *spare)

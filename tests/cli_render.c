@@ -51,6 +51,30 @@ START_TEST(exact_times)
 }
 END_TEST
 
+/// A sheet has the pictures in it that one by one are files.
+START_TEST(sheet)
+{
+    const char *const scene = source("scenes/double-pendulum.yaml");
+    size_t size[2];
+    outcome o = catena("render", scene, "--to", "0.3", "--sheet", "2x2", "--out", "s.png", "--size", "160x120");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    ck_assert_msg(strstr(o.out, "s.png: 4 pictures on one of 160x120 by "), "%s", o.out);
+    outcome_free(&o);
+    o = catena("render", scene, "--from", "0.2", "--out", "one.png", "--size", "80x60", "-q");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    ck_assert_int_eq(system("ffmpeg -version >/dev/null 2>&1 || exit 9; ffmpeg -loglevel error -i s.png -vf crop=80:60:0:60 -f "
+                            "rawvideo -pix_fmt rgb24 s.raw && "
+                            "ffmpeg -loglevel error -i one.png -f rawvideo -pix_fmt rgb24 one.raw") &
+                         ~0x900,
+                     0);
+    if (access("one.raw", R_OK) != 0) return;  // no ffmpeg to look into them
+    char *const a = slurp("s.raw", &size[0]), *const b = slurp("one.raw", &size[1]);
+    ck_assert(size[0] == size[1] && size[0] == 3 * 80 * 60 && !memcmp(a, b, size[0]));
+    free(a), free(b);
+}
+END_TEST
+
 /// A recording shows what the scene does; a rollout's worlds differ.
 START_TEST(recordings)
 {
@@ -116,6 +140,8 @@ static const struct {
     {{"--out", "a.png", "--to", "1"}, 2, "--to: a.png is one picture, of the time --from; number the files: frame%04d.png"},
     {{"--out", "a%d.png", "--from", "2", "--to", "1"}, 2, "--to: expected a number of seconds, 2 (--from) or more, found 1"},
     {{"--out", "a.png", "--camera", "10,100"}, 2, "--camera: expected AZIMUTH,ELEVATION in degrees"},
+    {{"--out", "a.mp4", "--sheet", "2x2"}, 2, "--sheet makes one picture; give --out NAME.png, not a.mp4"},
+    {{"--out", "a.png", "--sheet", "2x"}, 2, "--sheet: expected COLUMNSxROWS like 4x3"},
     {{"--out", "nowhere/a.png", "--size", "64x48"}, 1, "nowhere/a.png: cannot be written: No such file or directory"},
     {{"--out", "nowhere/a.mp4", "--size", "64x48"}, 1, "nowhere/a.mp4: cannot be written: No such file or directory"},
 };
@@ -163,6 +189,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, one_picture);
     tcase_add_test(t, exact_times);
+    tcase_add_test(t, sheet);
     tcase_add_test(t, recordings);
     tcase_add_test(t, movie);
     tcase_add_loop_test(t, refusals, 0, REFUSED);
