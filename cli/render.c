@@ -224,11 +224,12 @@ static int render_main(const arguments *args)
 
 const command command_render = {
     .name = "render",
-    .files = "SCENE|RECORDING",
+    .files = "FILE",
     .least = 1,
     .most = 1,
     .does = "Draws a scene or a recording as it moves: pictures or a movie. Needs no display.",
-    .about = "Of a recording of catena run or rollout (.h5) one world is drawn; options of methods are for scenes.\n"
+    .about = "FILE is a scene, or a recording (.h5) of catena run or rollout, of which one world is drawn;\n"
+             "options of methods are for scenes.\n"
              "Pictures are taken at exact times, whatever the time step. OpenGL 3.3 comes from EGL (a GPU, or Mesa\n"
              "on the CPU) or OSMesa; CTN_GL=egl or osmesa takes one of them. Movies need ffmpeg. Ctrl-C ends in\n"
              "good order: what is written can be played.\n"
