@@ -54,12 +54,6 @@ static ctn_status step(frames *f, ctn_error *err)
 
 // ---- a recording
 
-static bool is_recording(const char *path)
-{
-    const char *const dot = strrchr(path, '.');
-    return dot && (!strcmp(dot, ".h5") || !strcmp(dot, ".hdf5"));
-}
-
 /// Record k, into q1 and v1.
 static ctn_status read_record(frames *f, int64_t k, ctn_error *err)
 {
@@ -129,7 +123,7 @@ int frames_open(const arguments *args, frames *f)
 {
     *f = (frames){.from = {.file = -1}, .world = 0};
     if (!whole_option(args, OPT_WORLD, 0, 2147483647, &f->world)) return EXIT_USAGE;
-    const bool recording = is_recording(args->files[0]);
+    const bool recording = named_hdf5(args->files[0]);
     if (!recording && args->value[OPT_WORLD])
         return usage_error("--world chooses one of a recording; %s is a scene", args->files[0]);
     return recording ? open_recording(args, f) : open_scene(args, f);
@@ -148,7 +142,7 @@ ctn_status frames_at(frames *f, double t, ctn_error *err)
 {
     const double slack = 1e-9 * f->s.cfg.dt;
     while (f->t1 < t - slack) {
-        if (f->recording && f->next >= f->count) break;
+        if (f->recording && f->next >= f->count) return fail(err, CTN_BAD_ARGUMENT, "%s: ends at %g s", f->from.path, f->t1);
         if (f->recording) swap(f);
         const ctn_status status = f->recording ? read_record(f, f->next++, err) : step(f, err);
         if (status != CTN_OK) return status;

@@ -26,7 +26,7 @@ int frames_open(const arguments *args, frames *f);
 void frames_close(frames *f);
 
 /// The state at t (s), which is not before the last one asked for, into q and v. CTN_FROZEN: there is none, as the world froze before;
-/// CTN_IO.
+/// CTN_BAD_ARGUMENT: the recording ends before; CTN_IO; what ctn_batch_step returns.
 ctn_status frames_at(frames *f, double t, ctn_error *err);
 
 #endif

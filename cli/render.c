@@ -82,6 +82,8 @@ static int read_times(const arguments *args, rendering *r)
     if (!single && duration < 0 && !args->value[OPT_TO]) return usage_error("the scene has no duration; say --to S");
     if (!(r->to >= r->from) || !isfinite(r->to))
         return usage_error("--to: expected a number of seconds, %g (--from) or more, found %g", r->from, r->to);
+    if (r->of.recording && r->to > duration)
+        return usage_error("%s: the recording ends at %g s, found %g", option_name(single ? OPT_FROM : OPT_TO), duration, r->to);
     if (cells > 1 && r->to <= r->from) return usage_error("--sheet: its pictures need a span; give --to more than %g", r->from);
     if (cells > 1) r->fps = (double)(cells - 1) / (r->to - r->from);
     return EXIT_OK;
@@ -191,7 +193,7 @@ static int render_all(rendering *r, bool quiet)
     ctn_status status = CTN_OK;
     catch_signals();
     for (; r->count < all && status == CTN_OK && !(interrupted = stop_asked()); r->count++) {
-        const double t = r->from + (double)r->count / r->fps;
+        const double t = fmin(r->from + (double)r->count / r->fps, r->to);
         if ((status = frames_at(&r->of, t, &err)) != CTN_OK || (status = draw(r, &err)) != CTN_OK) break;
         progress_show(&bar, "picture", r->count + 1, all);
     }

@@ -4,6 +4,7 @@
 #include "cli/message.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
+#include "sim/record.h"
 #include "sim/pool.h"
 
 #include <catena/catena.h>
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -180,9 +180,9 @@ static int open_rollout(const arguments *args, rollout *r)
     long seed = (long)ctn_scene_seed(r->s.scene);
     r->out = args->value[OPT_OUT], r->stride = 1, r->all = r->s.cfg.worlds;
     r->keep = KEEP_Q | KEEP_V, r->hashes = args->value[OPT_HASH] != NULL;
-    const char *const dot = r->out ? strrchr(r->out, '.') : NULL, *const keep = args->value[OPT_KEEP];
+    const char *const keep = args->value[OPT_KEEP];
     if (!r->out) return usage_error("--out is missing: the file that the worlds go to, .h5 or .hdf5");
-    if (!dot || (strcasecmp(dot, ".h5") && strcasecmp(dot, ".hdf5")))
+    if (!named_hdf5(r->out))
         return usage_error("--out: a rollout ends in .h5 or .hdf5, found %s", r->out);
     if (!whole_option(args, OPT_STRIDE, 1, 1000000000, &r->stride)) return EXIT_USAGE;
     r->path = r->ranks.count > 1 ? trajectories_path(r->out, r->ranks.rank) : strdup(r->out);

@@ -13,7 +13,7 @@ int table_format(const char *path, enum option_id option, bool *csv)
 {
     const char *const dot = strrchr(path, '.');
     *csv = dot && !strcasecmp(dot, ".csv");
-    if (*csv || (dot && (!strcasecmp(dot, ".h5") || !strcasecmp(dot, ".hdf5")))) return EXIT_OK;
+    if (*csv || named_hdf5(path)) return EXIT_OK;
     return usage_error("%s: expected a file that ends in .csv, .h5 or .hdf5, found %s", option_name(option), path);
 }
 

@@ -39,8 +39,7 @@ struct ctn_batch {
     double *rows;     // [threads][MOST_LANES], or on a device [worlds], rows of world_rows
     long *fallbacks;  // [worlds], of the last call
     engine_use *use;  // [threads], likewise
-    char *
-        lane_states;  // [threads][2][state_size]: the worlds that a thread advances, if they go by iteration; those on the ladder
+    char *lane_states;    // [threads][2][state_size]: worlds that a thread advances, if by iteration; those on the ladder
     char *lane_models;    // [threads][2][model_size], likewise, if they have parameters of their own
     char *lane_work;      // [threads][work_size], likewise, for the ladder
     world_cost *queue;    // [worlds], likewise: in the order in which threads take them up

@@ -213,11 +213,17 @@ void record_head_recording(record_head *head, const ctn_scene *scene, ctn_batch 
 
 // ---- the recorder
 
+bool named_hdf5(const char *path)
+{
+    const char *const dot = strrchr(path, '.');
+    return dot && (!strcasecmp(dot, ".h5") || !strcasecmp(dot, ".hdf5"));
+}
+
 static const record_format *format_of(const char *path, ctn_error *err)
 {
     const char *const dot = strrchr(path, '.');
     if (dot && !strcasecmp(dot, ".csv")) return &record_csv;
-    if (dot && (!strcasecmp(dot, ".h5") || !strcasecmp(dot, ".hdf5"))) return &record_hdf5;
+    if (named_hdf5(path)) return &record_hdf5;
     fail(err, CTN_BAD_ARGUMENT, "%s: a recording ends in .csv, .h5 or .hdf5", path);
     return NULL;
 }
@@ -282,8 +288,7 @@ static ctn_status broken(ctn_recorder *r, ctn_status status, ctn_error *err)
 /// Why what has just been read from the batch is not there, if it is not: its device failed.
 static ctn_status check_device(const ctn_recorder *r, ctn_error *err)
 {
-    const ctn_error *const e = r->batch->device_error;
-    return !e || e->status == CTN_OK ? CTN_OK : fail(err, e->status, "%s", e->message);
+    return r->batch->device ? batch_device_failed(r->batch, err) : CTN_OK;
 }
 
 ctn_status ctn_recorder_add(ctn_recorder *r, const ctn_step_stats *stats, ctn_error *err)

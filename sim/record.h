@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/// Whether a file is one of HDF5, by the ending of its name.
+bool named_hdf5(const char *path);
+
 /// The numbers of one world in one record, besides time, q, v and link poses.
 typedef struct record_world {
     double kinetic, potential, spring, energy;  // J, of q and v

@@ -106,6 +106,10 @@ START_TEST(recordings)
     ck_assert_int_eq(o.status, 2);
     ck_assert_msg(strstr(o.err, "--world: chains.h5 has 3 worlds, from 0 on, found 3"), "%s", o.err);
     outcome_free(&o);
+    o = catena("render", "chains.h5", "--out", "e.png", "--from", "0.5");
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_msg(strstr(o.err, "--from: the recording ends at 0.4 s, found 0.5"), "%s", o.err);
+    outcome_free(&o);
     o = catena("render", "chains.h5", "--out", "e.png", "--dt", "0.1");
     ck_assert_int_eq(o.status, 2);
     ck_assert_msg(strstr(o.err, "--dt is for scenes; chains.h5 is drawn as it was recorded"), "%s", o.err);

@@ -33,8 +33,9 @@ typedef enum ctn_solver {
 /// In which order worlds that are solved side by side advance. Every order gives the same bits.
 typedef enum ctn_schedule {
     CTN_SCHEDULE_AUTO,  // by iteration where worlds have time steps of their own, else by step
-    CTN_BY_ITERATION,  // radau, collocation of order 2 with newton: each on its own: one that has solved its step begins the next one, one that is done makes room for another
-    CTN_BY_STEP,       // each step of some worlds together: all wait for the one with the most iterations
+    CTN_BY_ITERATION,   // each on its own: one that has solved its step begins the next one, one that is done makes room for
+                        // another; radau and collocation of order 2, with newton
+    CTN_BY_STEP,        // each step of some worlds together: all wait for the one with the most iterations
 } ctn_schedule;
 
 /// Configuration of a batch. Start from ctn_batch_config_default() or ctn_scene_config(); a plain struct, copied in.
@@ -60,12 +61,10 @@ typedef struct ctn_batch_config {
     int threads;             // that step the worlds, 0 to 1024, default 1; 0: one for each CPU that the process may use. Every
                              // number gives the same bits
     ctn_schedule schedule;   // of calls with several steps, default CTN_SCHEDULE_AUTO
-    const ctn_parameter
-        *parameters;      // [parameter_count], which parameters worlds have of their own (ctn_batch_set_parameters); default
-    int parameter_count;  // none. A batch copies the list
-    const char
-        *engine;  // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512"; "cuda".
-                  // These give the same bits; "cuda-float" works in single precision (docs/batches.md)
+    const ctn_parameter *parameters;  // [parameter_count], what worlds have of their own (ctn_batch_set_parameters), copied;
+    int parameter_count;              // default 0
+    const char *engine;      // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512",
+                             // "cuda": all the same bits; "cuda-float": in single precision (docs/batches.md)
 } ctn_batch_config;
 
 CTN_API ctn_batch_config ctn_batch_config_default(void);

@@ -3,8 +3,9 @@
 /// ctn_batch_occupancy is NaN. Where a call that returns nothing fails on the GPU, it writes NaN, and the next one that returns a status
 /// says why.
 ///
-/// The GPU is the one that is the calling thread's current device when the batch is made; it must be so in later calls. Pointers here are into the device's memory. Arrays are row-major with a row for each world, as on the CPU, of doubles. Every call is
-/// done when it returns. Returns CTN_UNAVAILABLE for a batch on another engine, or when the GPU fails; then the batch is of no more use.
+/// The GPU is the one that is the calling thread's current device when the batch is made; it must be so in later calls. Pointers here are
+/// into the device's memory. Arrays are row-major with a row for each world, as on the CPU, of doubles, with engine "cuda-float", too. Every
+/// call is done when it returns. Returns CTN_UNAVAILABLE for a batch on another engine, or when the GPU fails; then the batch is of no more use.
 #ifndef CATENA_DEVICE_H
 #define CATENA_DEVICE_H
 

@@ -16,7 +16,8 @@ extern "C" {
 typedef struct ctn_dynamics ctn_dynamics;
 
 /// Work space for the calls below; `model` must outlive it. `engine`: "auto" or NULL (the CTN_ENGINE environment variable if
-/// set, else the widest one that this CPU has), "scalar", "avx2", "avx512"; with "cuda" the CPU, too. NULL on error. One thread at a time may use it.
+/// set, else the widest one that this CPU has), "scalar", "avx2", "avx512"; with "cuda" the CPU, too. NULL on error. One thread at a
+/// time may use it.
 CTN_API ctn_dynamics *ctn_dynamics_create(const ctn_model *model, const char *engine, ctn_error *err);
 CTN_API void ctn_dynamics_free(ctn_dynamics *dyn);  // NULL is allowed
 

@@ -33,7 +33,8 @@ CTN_API ctn_recorder *ctn_recorder_create(const char *path, const ctn_scene *sce
 
 /// Adds a record of the batch as it is now: time, q, v, link poses and energies of every world, and stats [worlds], what
 /// happened since the record before. For the first record, ctn_batch_step with 0 steps gives them.
-/// CTN_IO if the file cannot be written; every later call then fails in the same way.
+/// CTN_IO if the file cannot be written; every later call then fails in the same way. CTN_UNAVAILABLE, CTN_NO_MEMORY if a GPU
+/// has failed to give the state; nothing is added then.
 CTN_API ctn_status ctn_recorder_add(ctn_recorder *recorder, const ctn_step_stats *stats, ctn_error *err);
 
 /// Adds a hash of every world as it is now (catena/hash.h). For a file that `catena replay` verifies step by step: once before the
