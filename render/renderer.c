@@ -165,6 +165,7 @@ static GLuint framebuffer(void)
     return frame;
 }
 
+/// What pictures of the renderer's size are drawn into.
 static bool make_frames(renderer *r, ctn_error *err)
 {
     GLint most = 1;
@@ -176,8 +177,19 @@ static bool make_frames(renderer *r, ctn_error *err)
     if (!complete("pictures", err)) return false;
     r->flat_frame = framebuffer();
     r->flat_color = renderbuffer(0, GL_RGBA8, r->width, r->height, GL_COLOR_ATTACHMENT0);
-    if (!complete("finished pictures", err)) return false;
+    return complete("finished pictures", err);
+}
 
+static void free_frames(renderer *r)
+{
+    const GLuint frames[] = {r->frame, r->flat_frame, r->id_frame};
+    const GLuint buffers[] = {r->color, r->depth, r->flat_color, r->ids, r->id_depth};
+    glDeleteFramebuffers(3, frames), glDeleteRenderbuffers(5, buffers);
+    r->frame = r->flat_frame = r->id_frame = r->color = r->depth = r->flat_color = r->ids = r->id_depth = 0;
+}
+
+static bool make_shadow_map(renderer *r, ctn_error *err)
+{
     r->shadow_frame = framebuffer();
     glGenTextures(1, &r->shadow_map);
     glBindTexture(GL_TEXTURE_2D, r->shadow_map);
@@ -196,23 +208,28 @@ static bool make_frames(renderer *r, ctn_error *err)
     return complete("shadows", err);
 }
 
-renderer *renderer_create(int width, int height, ctn_error *err)
+ctn_status renderer_resize(renderer *r, int width, int height, ctn_error *err)
 {
     GLint most = 0;
     glGetIntegerv(GL_MAX_RENDERBUFFER_SIZE, &most);
-    if (width > most || height > most) {
-        fail(err, CTN_BAD_ARGUMENT, "size: expected at most %dx%d with this OpenGL, found %dx%d", most, most, width, height);
-        return NULL;
-    }
+    if (width > most || height > most)
+        return fail(err, CTN_BAD_ARGUMENT, "size: expected at most %dx%d with this OpenGL, found %dx%d", most, most, width,
+                    height);
+    free_frames(r);
+    r->width = width, r->height = height;
+    return make_frames(r, err) ? CTN_OK : CTN_UNAVAILABLE;
+}
+
+renderer *renderer_create(int width, int height, ctn_error *err)
+{
     renderer *const r = calloc(1, sizeof *r);
     if (!r) {
         fail(err, CTN_NO_MEMORY, "not enough memory for a renderer");
         return NULL;
     }
-    r->width = width, r->height = height;
     glGenVertexArrays(MESHES, r->vao), glGenVertexArrays(1, &r->empty_vao);
     glGenBuffers(MESHES, r->vertices), glGenBuffers(MESHES, r->indices), glGenBuffers(MESHES, r->instances);
-    bool ok = make_programs(r, err) && make_frames(r, err);
+    bool ok = make_programs(r, err) && make_shadow_map(r, err) && renderer_resize(r, width, height, err) == CTN_OK;
     for (int k = 0; k < MESHES && ok; k++)
         if (!(ok = make_mesh(r, (mesh_kind)k))) fail(err, CTN_NO_MEMORY, "not enough memory for a renderer");
     if (ok) return r;
@@ -223,10 +240,9 @@ renderer *renderer_create(int width, int height, ctn_error *err)
 void renderer_free(renderer *r)
 {
     if (!r) return;
-    const GLuint frames[] = {r->frame, r->flat_frame, r->shadow_frame, r->id_frame};
-    const GLuint buffers[] = {r->color, r->depth, r->flat_color, r->ids, r->id_depth};
     for (int k = 0; k < PASSES; k++) glDeleteProgram(r->program[k]);
-    glDeleteFramebuffers(4, frames), glDeleteRenderbuffers(5, buffers), glDeleteTextures(1, &r->shadow_map);
+    free_frames(r);
+    glDeleteFramebuffers(1, &r->shadow_frame), glDeleteTextures(1, &r->shadow_map);
     glDeleteVertexArrays(MESHES, r->vao), glDeleteVertexArrays(1, &r->empty_vao);
     glDeleteBuffers(MESHES, r->vertices), glDeleteBuffers(MESHES, r->indices), glDeleteBuffers(MESHES, r->instances);
     free(r);
@@ -317,8 +333,7 @@ static ctn_status read_pixels(const renderer *r, GLenum format, GLenum type, siz
     return error ? fail(err, CTN_UNAVAILABLE, "OpenGL reports error 0x%x: the picture is lost", error) : CTN_OK;
 }
 
-ctn_status renderer_draw(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around,
-                         uint8_t *rgb, ctn_error *err)
+void renderer_paint(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around)
 {
     const double n = sqrt(sun[0] * sun[0] + sun[1] * sun[1] + sun[2] * sun[2]);
     const double to_sun[3] = {sun[0] / n, sun[1] / n, sun[2] / n}, falls[3] = {-to_sun[0], -to_sun[1], -to_sun[2]};
@@ -341,8 +356,26 @@ ctn_status renderer_draw(renderer *r, const instance_list *bodies, const render_
     draw_bodies(r, bodies);
     glBindFramebuffer(GL_READ_FRAMEBUFFER, r->frame), glBindFramebuffer(GL_DRAW_FRAMEBUFFER, r->flat_frame);
     glBlitFramebuffer(0, 0, r->width, r->height, 0, 0, r->width, r->height, GL_COLOR_BUFFER_BIT, GL_NEAREST);
+}
+
+ctn_status renderer_read(const renderer *r, uint8_t *rgb, ctn_error *err)
+{
     glBindFramebuffer(GL_FRAMEBUFFER, r->flat_frame);
     return read_pixels(r, GL_RGB, GL_UNSIGNED_BYTE, 3 * (size_t)r->width, rgb, err);
+}
+
+void renderer_show(const renderer *r)
+{
+    glBindFramebuffer(GL_READ_FRAMEBUFFER, r->flat_frame), glBindFramebuffer(GL_DRAW_FRAMEBUFFER, 0);
+    glBlitFramebuffer(0, 0, r->width, r->height, 0, 0, r->width, r->height, GL_COLOR_BUFFER_BIT, GL_NEAREST);
+    glBindFramebuffer(GL_FRAMEBUFFER, 0);
+}
+
+ctn_status renderer_draw(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around,
+                         uint8_t *rgb, ctn_error *err)
+{
+    renderer_paint(r, bodies, camera, around);
+    return renderer_read(r, rgb, err);
 }
 
 ctn_status renderer_ids(renderer *r, const instance_list *bodies, const render_camera *camera, uint32_t *ids, ctn_error *err)

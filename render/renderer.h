@@ -18,8 +18,18 @@ typedef struct scenery {
 renderer *renderer_create(int width, int height, ctn_error *err);
 void renderer_free(renderer *r);  // NULL is allowed; with the context that it was made in
 
-/// Draws a picture into `rgb` [height][width][3], the top row first. CTN_UNAVAILABLE if OpenGL reports an error, a lost context among
-/// them.
+/// Pictures are of another size from now on. CTN_BAD_ARGUMENT: larger than this OpenGL can draw, with nothing changed; CTN_UNAVAILABLE.
+ctn_status renderer_resize(renderer *r, int width, int height, ctn_error *err);
+
+/// Draws a picture that stays in the renderer until the next one.
+void renderer_paint(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around);
+
+/// The picture painted last: into `rgb` [height][width][3], the top row first; CTN_UNAVAILABLE if OpenGL reports an error, a lost context
+/// among them. And into the window whose context is current, which has its size.
+ctn_status renderer_read(const renderer *r, uint8_t *rgb, ctn_error *err);
+void renderer_show(const renderer *r);
+
+/// renderer_paint and renderer_read.
 ctn_status renderer_draw(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around,
                          uint8_t *rgb, ctn_error *err);
 
