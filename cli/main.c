@@ -11,6 +11,9 @@ static const command *const commands[] = {
 #ifdef CATENA_RENDER
     &command_render,
 #endif
+#ifdef CATENA_VIEWER
+    &command_view,
+#endif
     &command_info, &command_eval,    &command_check,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -75,15 +75,20 @@ static int override_all(const arguments *args, ctn_batch_config *cfg)
     return ok ? EXIT_OK : EXIT_USAGE;
 }
 
+int setup_configure(const arguments *args, const ctn_scene *scene, ctn_batch_config *cfg)
+{
+    *cfg = ctn_scene_config(scene);
+    cfg->threads = 0;
+    return override_all(args, cfg);
+}
+
 int setup_open(const arguments *args, setup *s)
 {
     ctn_error err;
     *s = (setup){.path = args->files[0]};
     s->scene = ctn_scene_load(s->path, &err);
     if (!s->scene) return status_error(&err, "");
-    s->cfg = ctn_scene_config(s->scene);
-    s->cfg.threads = 0;
-    int status = override_all(args, &s->cfg);
+    int status = setup_configure(args, s->scene, &s->cfg);
     if (status == EXIT_OK) s->model = ctn_model_create(s->scene, &err);
     if (status == EXIT_OK && !s->model) status = status_error(&err, "");
     if (status == EXIT_OK && !args->value[OPT_QUIET]) warn_lines(ctn_scene_warnings(s->scene));

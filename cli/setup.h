@@ -16,6 +16,9 @@ typedef struct setup {
 /// Reads the scene args->files[0], compiles it and applies the options. Returns EXIT_OK, or an exit status with the errors
 /// printed; then nothing needs to be freed.
 int setup_open(const arguments *args, setup *s);
+
+/// The scene's configuration with the options applied. Returns EXIT_OK, or an exit status with the errors printed.
+int setup_configure(const arguments *args, const ctn_scene *scene, ctn_batch_config *cfg);
 void setup_close(setup *s);
 
 #endif

@@ -60,6 +60,29 @@ render_camera camera_around(const double *center, double radius, double aspect)
     return c;
 }
 
+/// A ball that touches the plane through the camera at the angle a from its axis: (distance - z) sin a - |x| cos a = radius.
+void camera_fit(render_camera *c, const double *centers, int count, double radius, double aspect)
+{
+    const double half[2] = {atan(tan(c->field / 2) * aspect), c->field / 2};
+    double back[3], rows[3][3];
+    away(c, back);
+    look(back, rows);
+    c->distance = 0;
+    for (int n = 0; n < count; n++) {
+        const double d[3] = {centers[3 * n] - c->target[0], centers[3 * n + 1] - c->target[1], centers[3 * n + 2] - c->target[2]};
+        for (int k = 0; k < 2; k++)
+            c->distance = fmax(c->distance, dot(rows[2], d) + (radius + fabs(dot(rows[k], d)) * cos(half[k])) / sin(half[k]));
+    }
+}
+
+void camera_pan(render_camera *c, double right, double up)
+{
+    double back[3], rows[3][3];
+    away(c, back);
+    look(back, rows);
+    for (int k = 0; k < 3; k++) c->target[k] -= c->distance * (right * rows[0][k] + up * rows[1][k]);
+}
+
 void camera_position(const render_camera *c, double *eye)
 {
     away(c, eye);
@@ -86,4 +109,19 @@ matrix4 light_matrix(const double *direction, const double *center, double radiu
     double rows[3][3], projection[4][4] = {{s, 0, 0, 0}, {0, s, 0, 0}, {0, 0, -s, 0}, {0, 0, 0, 1}};
     look(back, rows);
     return combine(projection, rows, center);
+}
+
+/// Three planes of homogeneous coordinates meet there: x (row 3) - row 0 = 0 and so on, by Cramer's rule.
+void camera_unproject(const matrix4 *to_clip, double x, double y, double z, double *point)
+{
+    const double at[3] = {x, y, z};
+    double plane[3][3], offset[3], across[3][3];
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) plane[i][j] = at[i] * to_clip->m[4 * j + 3] - to_clip->m[4 * j + i];
+        offset[i] = to_clip->m[12 + i] - at[i] * to_clip->m[15];
+    }
+    for (int i = 0; i < 3; i++) cross(plane[(i + 1) % 3], plane[(i + 2) % 3], across[i]);
+    const double volume = dot(plane[0], across[0]);
+    for (int k = 0; k < 3; k++)
+        point[k] = (offset[0] * across[0][k] + offset[1] * across[1][k] + offset[2] * across[2][k]) / volume;
 }

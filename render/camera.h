@@ -16,6 +16,12 @@ typedef struct matrix4 {
 /// A camera from the side that has the ball of `radius` about `center` just in sight in a picture of width / height `aspect`.
 render_camera camera_around(const double *center, double radius, double aspect);
 
+/// Puts it as far away as it must be to have the balls of `radius` about centers [count][3] in sight.
+void camera_fit(render_camera *c, const double *centers, int count, double radius, double aspect);
+
+/// Moves the camera and what it looks at across the picture: `right` and `up` are what it sees move, at distance 1.
+void camera_pan(render_camera *c, double right, double up);
+
 /// Where it stands, m.
 void camera_position(const render_camera *c, double *eye);
 
@@ -27,5 +33,8 @@ matrix4 camera_matrix(const render_camera *c, double aspect);
 
 /// World to clip coordinates of light that falls along `direction` on the ball of `radius` about `center`.
 matrix4 light_matrix(const double *direction, const double *center, double radius);
+
+/// The point that `to_clip`, a camera_matrix, puts at x, y, z, each -1 to 1: from left to right, from below upwards, from near to far.
+void camera_unproject(const matrix4 *to_clip, double x, double y, double z, double *point);
 
 #endif

@@ -320,6 +320,14 @@ static void flip(void *picture, size_t row, int height, void *spare)
     }
 }
 
+ctn_status renderer_check(ctn_error *err)
+{
+    enum { CONTEXT_LOST = 0x0507 };  // of OpenGL 4.5
+    const GLenum error = glGetError();
+    if (error == CONTEXT_LOST) return fail(err, CTN_UNAVAILABLE, "the OpenGL context is lost: the driver was reset");
+    return error ? fail(err, CTN_UNAVAILABLE, "OpenGL reports error 0x%x: the picture is lost", error) : CTN_OK;
+}
+
 /// Reads what is bound for reading, the top row first.
 static ctn_status read_pixels(const renderer *r, GLenum format, GLenum type, size_t row, void *picture, ctn_error *err)
 {
@@ -329,8 +337,7 @@ static ctn_status read_pixels(const renderer *r, GLenum format, GLenum type, siz
     glReadPixels(0, 0, r->width, r->height, format, type, picture);
     flip(picture, row, r->height, spare);
     free(spare);
-    const GLenum error = glGetError();
-    return error ? fail(err, CTN_UNAVAILABLE, "OpenGL reports error 0x%x: the picture is lost", error) : CTN_OK;
+    return renderer_check(err);
 }
 
 void renderer_paint(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around)
@@ -364,6 +371,12 @@ ctn_status renderer_read(const renderer *r, uint8_t *rgb, ctn_error *err)
     return read_pixels(r, GL_RGB, GL_UNSIGNED_BYTE, 3 * (size_t)r->width, rgb, err);
 }
 
+ctn_status renderer_read_window(const renderer *r, uint8_t *rgb, ctn_error *err)
+{
+    glBindFramebuffer(GL_FRAMEBUFFER, 0);
+    return read_pixels(r, GL_RGB, GL_UNSIGNED_BYTE, 3 * (size_t)r->width, rgb, err);
+}
+
 void renderer_show(const renderer *r)
 {
     glBindFramebuffer(GL_READ_FRAMEBUFFER, r->flat_frame), glBindFramebuffer(GL_DRAW_FRAMEBUFFER, 0);
@@ -378,7 +391,8 @@ ctn_status renderer_draw(renderer *r, const instance_list *bodies, const render_
     return renderer_read(r, rgb, err);
 }
 
-ctn_status renderer_ids(renderer *r, const instance_list *bodies, const render_camera *camera, uint32_t *ids, ctn_error *err)
+/// Draws ids of the bodies and how far they are away.
+static ctn_status draw_ids(renderer *r, const instance_list *bodies, const render_camera *camera, ctn_error *err)
 {
     const matrix4 clip = camera_matrix(camera, (double)r->width / r->height);
     static const GLuint none[4] = {0};
@@ -398,5 +412,26 @@ ctn_status renderer_ids(renderer *r, const instance_list *bodies, const render_c
     set_matrix(r->program[PASS_IDS], "to_clip", &clip),
         set_number(r->program[PASS_IDS], "pixel", camera_pixel(camera, r->height));
     draw_bodies(r, bodies);
-    return read_pixels(r, GL_RED_INTEGER, GL_UNSIGNED_INT, 4 * (size_t)r->width, ids, err);
+    return CTN_OK;
+}
+
+ctn_status renderer_ids(renderer *r, const instance_list *bodies, const render_camera *camera, uint32_t *ids, ctn_error *err)
+{
+    const ctn_status status = draw_ids(r, bodies, camera, err);
+    return status == CTN_OK ? read_pixels(r, GL_RED_INTEGER, GL_UNSIGNED_INT, 4 * (size_t)r->width, ids, err) : status;
+}
+
+ctn_status renderer_pick(renderer *r, const instance_list *bodies, const render_camera *camera, int x, int y, uint32_t *id,
+                         double *depth, ctn_error *err)
+{
+    GLfloat away = 1;
+    *id = 0;
+    glEnable(GL_SCISSOR_TEST), glScissor(x, r->height - 1 - y, 1, 1);
+    const ctn_status status = draw_ids(r, bodies, camera, err);
+    glDisable(GL_SCISSOR_TEST);
+    if (status != CTN_OK) return status;
+    glReadPixels(x, r->height - 1 - y, 1, 1, GL_RED_INTEGER, GL_UNSIGNED_INT, id);
+    glReadPixels(x, r->height - 1 - y, 1, 1, GL_DEPTH_COMPONENT, GL_FLOAT, &away);
+    *depth = 2 * (double)away - 1;
+    return renderer_check(err);
 }

@@ -29,11 +29,21 @@ void renderer_paint(renderer *r, const instance_list *bodies, const render_camer
 ctn_status renderer_read(const renderer *r, uint8_t *rgb, ctn_error *err);
 void renderer_show(const renderer *r);
 
+/// As renderer_read, what the window shows, with what else was drawn into it.
+ctn_status renderer_read_window(const renderer *r, uint8_t *rgb, ctn_error *err);
+
+/// CTN_UNAVAILABLE if OpenGL has reported an error, a lost context among them.
+ctn_status renderer_check(ctn_error *err);
+
 /// renderer_paint and renderer_read.
 ctn_status renderer_draw(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around,
                          uint8_t *rgb, ctn_error *err);
 
 /// The id of the body seen at each pixel, 0: none, into ids [height][width], the top row first.
 ctn_status renderer_ids(renderer *r, const instance_list *bodies, const render_camera *camera, uint32_t *ids, ctn_error *err);
+
+/// The id of the body seen at pixel x, y, counted from the upper left corner, 0: none, and how far away it is: z of camera_unproject.
+ctn_status renderer_pick(renderer *r, const instance_list *bodies, const render_camera *camera, int x, int y, uint32_t *id,
+                         double *depth, ctn_error *err);
 
 #endif

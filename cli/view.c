@@ -1,0 +1,107 @@
+/// `catena view`: a window in which a scene runs.
+#include "cli/commands.h"
+#include "cli/message.h"
+#include "cli/setup.h"
+#include "render/viewer.h"
+#include "sim/config.h"
+#include "sim/record.h"
+#include "sim/status.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// METHOD[:NUMBER][@DT] over the configuration in `cfg`: NUMBER is the method's order or stages.
+static bool read_way(const char *text, ctn_batch_config *cfg, ctn_error *err)
+{
+    char method[40];
+    ctn_error reason;
+    const size_t length = strcspn(text, ":@");
+    const char *rest = text + length;
+    snprintf(method, sizeof method, "%.*s", (int)length, text);
+    if (ctn_method_from_name(method, &cfg->method, &reason) != CTN_OK)
+        return fail(err, CTN_BAD_CONFIG, "--compare: %s", reason.message), false;
+    int number;
+    const char *const field = method_number(cfg, &number);
+    for (; *rest; rest += strcspn(rest + 1, ":@") + 1) {
+        char *end;
+        const double value = strtod(rest + 1, &end);
+        const char *const sets = *rest == '@' ? "dt" : field;
+        if (end == rest + 1 || !strchr(":@", *end))
+            return fail(err, CTN_BAD_CONFIG, "--compare: expected METHOD[:NUMBER][@DT] like radau:2@0.05, found '%s'", text),
+                   false;
+        if (!sets)
+            return fail(err, CTN_BAD_CONFIG, "--compare: %s has neither order nor stages, found '%s'", method, text), false;
+        if (config_set(cfg, sets, value, &reason) != CTN_OK)
+            return fail(err, CTN_BAD_CONFIG, "--compare: %s: %s: %s", text, sets, reason.message), false;
+    }
+    if (config_check_adaptive(cfg, &reason) != CTN_OK || config_check_solver(cfg, &reason) != CTN_OK)
+        return fail(err, CTN_BAD_CONFIG, "--compare: %s: %s", text, reason.message), false;
+    return true;
+}
+
+/// The methods of --compare, each over what scene and options say; without it these alone.
+static bool configure(void *context, const ctn_scene *scene, ctn_batch_config *cfg, int *runs, ctn_error *err)
+{
+    const arguments *const args = context;
+    ctn_batch_config first;
+    *runs = 1;
+    if (setup_configure(args, scene, &first) != EXIT_OK)
+        return fail(err, CTN_BAD_CONFIG, "the options do not go with this scene: see the terminal"), false;
+    cfg[0] = first;
+    if (!args->value[OPT_COMPARE]) return true;
+    *runs = 0;
+    for (const char *at = args->value[OPT_COMPARE]; *at; at += *at == ',') {
+        char text[80];
+        const size_t length = strcspn(at, ",");
+        if (length == 0 || length >= sizeof text || *runs == PLAYER_RUNS)
+            return fail(err, CTN_BAD_CONFIG, "--compare: expected 1 to %d methods, separated by commas, found '%s'", PLAYER_RUNS,
+                        args->value[OPT_COMPARE]),
+                   false;
+        snprintf(text, sizeof text, "%.*s", (int)length, at);
+        cfg[*runs] = first;
+        if (!read_way(text, &cfg[(*runs)++], err)) return false;
+        at += length;
+    }
+    return true;
+}
+
+static int view_main(const arguments *args)
+{
+    ctn_error err;
+    viewer_config config = {
+        .path = args->files[0], .width = 1280, .height = 800, .speed = 1, .configure = configure, .context = (void *)args};
+    int end = 0;
+    const char *const size = args->value[OPT_SIZE];
+    if (size && (sscanf(size, "%dx%d%n", &config.width, &config.height, &end) < 2 || size[end] || config.width < 64 ||
+                 config.height < 64 || config.width > 16384 || config.height > 16384))
+        return usage_error("--size: expected WIDTHxHEIGHT in pixels like 1280x800, each 64 to 16384, found '%s'", size);
+    if (!number_option(args, OPT_SPEED, &config.speed)) return EXIT_USAGE;
+    if (!(config.speed >= 1.0 / 64 && config.speed <= 16))
+        return usage_error("--speed: expected a number from 1/64 (slow motion) to 16, found '%s'", args->value[OPT_SPEED]);
+    config.paused = args->value[OPT_PAUSED] != NULL;
+    if (view(&config, &err) == CTN_OK) return EXIT_OK;
+    const int status = status_error(&err, "");
+    return err.status == CTN_UNAVAILABLE ? EXIT_RUN : status;
+}
+
+const command command_view = {
+    .name = "view",
+    .files = "SCENE",
+    .least = 1,
+    .most = 1,
+    .does = "Shows a scene in a window as it moves: look around, pull at links, change methods while it runs.",
+    .about = "F1 in the window lists keys and what the mouse does. The scene is read again when its file is saved, errors are "
+             "shown in\n"
+             "the window. Watching changes no bit of the motion. --compare runs several methods in step: METHOD[:NUMBER][@DT] "
+             "each, NUMBER\n"
+             "its order or stages. Several worlds start as the scene's sample section says.\n"
+             "Exit status: 0 the window was closed; 1 no display, or OpenGL fails; 2 bad usage or a bad scene.\n",
+    .takes = (TAKES_METHOD & ~TAKES(OPT_SCHEDULE)) | TAKES(OPT_COMPARE) | TAKES(OPT_SPEED) | TAKES(OPT_PAUSED) | TAKES(OPT_SIZE) |
+             TAKES(OPT_QUIET),
+    .examples = "  catena view scenes/chain10.yaml\n"
+                "  catena view scenes/humanoid.yaml --speed 0.25 --paused\n"
+                "  catena view scenes/chain40.yaml --compare rk4@0.001,radau:2@0.05,collocation@0.05\n",
+    .main = view_main,
+};

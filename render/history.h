@@ -1,0 +1,33 @@
+/// What a batch has been through: the states after its last steps, to be drawn between, plotted, and gone back to.
+#ifndef CATENA_RENDER_HISTORY_H
+#define CATENA_RENDER_HISTORY_H
+
+#include <catena/batch.h>
+
+typedef struct history history;
+
+/// Of one step, in the first world.
+typedef struct history_step {
+    double time;     // s, after it
+    double energy;   // J
+    int iterations;  // of Newton
+    ctn_freeze frozen;
+} history_step;
+
+/// For the batch as it is now, which is the first entry. Keeps as many steps as fit into `bytes`, but at least two. NULL: no memory.
+history *history_create(ctn_batch *batch, size_t bytes);
+void history_free(history *h);  // NULL is allowed
+
+/// The batch made a step, with these statistics of its first world. The oldest entry is forgotten where there is no room.
+void history_add(history *h, ctn_batch *batch, const ctn_step_stats *stats);
+
+int history_count(const history *h);
+const history_step *history_entry(const history *h, int k);  // 0: the oldest
+
+/// Puts q [worlds][nq] and v [worlds][nv] of time t, or of the entry nearest to it where there is none beyond.
+void history_state(const history *h, double t, double *q, double *v);
+
+/// Forgets the newest entry and puts the batch back to the one before; false, and nothing is done, if that is forgotten.
+bool history_back(history *h, ctn_batch *batch);
+
+#endif

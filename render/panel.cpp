@@ -1,0 +1,277 @@
+/// Widgets. All that is C++ of the viewer is here.
+#include "render/panel.h"
+
+extern "C" {
+#include "sim/config.h"
+}
+
+#include <backends/imgui_impl_glfw.h>
+#include <backends/imgui_impl_opengl3.h>
+#include <imgui.h>
+#include <math.h>
+#include <stdio.h>
+
+bool panel_create(void *glfw_window, double scale)
+{
+    IMGUI_CHECKVERSION();
+    ImGui::CreateContext();
+    ImGui::StyleColorsDark();
+    ImGui::GetIO().IniFilename = nullptr;
+    ImGui::GetIO().FontGlobalScale = (float)scale;
+    ImGui::GetStyle().ScaleAllSizes((float)scale);
+    ImGui::GetStyle().WindowRounding = 4, ImGui::GetStyle().Colors[ImGuiCol_WindowBg].w = 0.85f;
+    return ImGui_ImplGlfw_InitForOpenGL((GLFWwindow *)glfw_window, true) && ImGui_ImplOpenGL3_Init("#version 330 core");
+}
+
+void panel_free(void)
+{
+    if (!ImGui::GetCurrentContext()) return;
+    ImGui_ImplOpenGL3_Shutdown(), ImGui_ImplGlfw_Shutdown();
+    ImGui::DestroyContext();
+}
+
+bool panel_wants_mouse(void) { return ImGui::GetIO().WantCaptureMouse; }
+bool panel_wants_keys(void) { return ImGui::GetIO().WantTextInput; }
+
+/// An input of numbers that is taken when it is finished.
+static bool number(const char *label, double *x, const char *format)
+{
+    double typed = *x;
+    ImGui::InputDouble(label, &typed, 0, 0, format);
+    if (!ImGui::IsItemDeactivatedAfterEdit() || typed == *x) return false;
+    *x = typed;
+    return true;
+}
+
+// ---- the clock
+
+static void draw_clock(panel_state *s)
+{
+    const player_view *const v = s->view;
+    if (ImGui::Button(v->running ? "Pause" : "Run", ImVec2(ImGui::GetFontSize() * 4, 0))) s->play = true;
+    ImGui::SameLine();
+    if (ImGui::Button("<")) s->back = true;
+    ImGui::SameLine();
+    if (ImGui::Button(">")) s->forward = true;
+    ImGui::SameLine();
+    if (ImGui::Button("Reset")) s->reset = true;
+    ImGui::SameLine();
+    ImGui::Text("%.3f s", v->time);
+    float exponent = (float)log2(s->speed);
+    char text[40];
+    snprintf(text, sizeof text, s->speed < 1 ? "1/%.3g of real time" : "%.3g x real time",
+             s->speed < 1 ? 1 / s->speed : s->speed);
+    if (ImGui::SliderFloat("speed", &exponent, -6, 4, text)) s->speed = exp2(round(exponent)), s->set_speed = true;
+    if (s->recorded) {
+        float at = (float)v->time;
+        if (ImGui::SliderFloat("time", &at, (float)s->first, (float)s->last, "%.3f s")) s->seek = true, s->time = at;
+    }
+    if (v->late) ImGui::TextColored(ImVec4(1, 0.7f, 0.3f, 1), "steps take longer than they last: the clock is slowed down");
+}
+
+// ---- methods
+
+static bool choose(const char *label, int *value, const char *(*name)(int))
+{
+    bool changed = false;
+    if (!ImGui::BeginCombo(label, name(*value))) return false;
+    for (int k = 0; name(k); k++)
+        if (ImGui::Selectable(name(k), k == *value)) changed = k != *value, *value = k;
+    ImGui::EndCombo();
+    return changed;
+}
+
+static const char *method_name(int k) { return ctn_method_name((ctn_method)k); }
+static const char *solver_name(int k) { return ctn_solver_name((ctn_solver)k); }
+
+static void draw_method(panel_state *s)
+{
+    if (s->recorded || !ImGui::CollapsingHeader("Method", ImGuiTreeNodeFlags_DefaultOpen)) return;
+    if (s->runs > 1 && ImGui::BeginCombo("of", s->name[s->run])) {
+        for (int k = 0; k < s->runs; k++) {
+            ImGui::PushID(k);
+            if (ImGui::Selectable(s->name[k], k == s->run)) s->run = k;
+            ImGui::PopID();
+        }
+        ImGui::EndCombo();
+    }
+    ctn_batch_config c = s->view->run[s->run].cfg;
+    int method = c.method, solver = c.solver;
+    bool changed = choose("integrator", &method, method_name);
+    c.method = (ctn_method)method;
+    int shown;
+    const char *const with = method_number(&c, &shown);
+    if (with && ImGui::SliderInt(with, &shown, with[0] == 's' ? 1 : 2, with[0] == 's' ? 4 : 6)) {
+        (with[0] == 's' ? c.stages : c.order) = shown;
+        changed = true;
+    }
+    if (ImGui::Checkbox("dt auto", &c.adaptive)) changed = true;
+    changed = number(c.adaptive ? "interval (s)" : "dt (s)", &c.dt, "%.6g") || changed;
+    float exponent = (float)log10(c.dt);
+    ImGui::SliderFloat("##dt", &exponent, -4, 0, "10^%.2f s");
+    if (ImGui::IsItemDeactivatedAfterEdit()) c.dt = pow(10, exponent), changed = true;
+    if (c.adaptive) changed = number("error tolerance", &c.error_tolerance, "%.1e") || changed;
+    if (ctn_method_is_implicit(c.method)) {
+        changed = choose("solver", &solver, solver_name) || changed;
+        c.solver = (ctn_solver)solver;
+        if (!c.adaptive) changed = number("tolerance", &c.tolerance, "%.1e") || changed;
+    }
+    if (changed) s->cfg = c, s->configure = true;
+    if (s->view->trouble[0])
+        ImGui::TextColored(ImVec4(1, 0.5f, 0.4f, 1), "not changed:"), ImGui::TextWrapped("%s", s->view->trouble);
+}
+
+// ---- plots
+
+/// The newest values, with the range that they have.
+static void draw_plot(const char *label, const char *name, const float *row, int count, const char *format)
+{
+    float low = row[0], high = row[0];
+    char text[120], now[40];
+    for (int k = 1; k < count; k++) low = fminf(low, row[k]), high = fmaxf(high, row[k]);
+    snprintf(now, sizeof now, format, (double)row[count - 1]);
+    snprintf(text, sizeof text, "%s %s", name, now);
+    if (!(high > low)) low -= 1, high += 1;
+    ImGui::PlotLines(label, row, count, 0, text, low, high, ImVec2(0, 3 * ImGui::GetFontSize()));
+}
+
+static void draw_plots(const panel_state *s)
+{
+    if (!ImGui::CollapsingHeader("Plots", ImGuiTreeNodeFlags_DefaultOpen)) return;
+    for (int k = 0; k < s->runs; k++) {
+        const player_run *const r = &s->view->run[k];
+        if (s->runs > 1) ImGui::TextUnformatted(s->name[k]);
+        if (r->frozen != CTN_RUNNING)
+            ImGui::TextColored(ImVec4(1, 0.5f, 0.4f, 1), "frozen at %.4g s:", r->time),
+                ImGui::TextWrapped("%s", ctn_freeze_text(r->frozen));
+        if (!r->plotted) continue;
+        ImGui::PushID(k);
+        draw_plot("J", "energy", r->plot_energy, r->plotted, "%.6g");
+        if (ctn_method_is_implicit(r->cfg.method)) draw_plot("a step", "iterations", r->plot_iterations, r->plotted, "%.0f");
+        if (!s->recorded) draw_plot("x", "real-time factor", r->plot_real_time, r->plotted, "%.3g");
+        if (!s->recorded) ImGui::Text("%ld steps, %ld with fallbacks; energy %+.3g J", r->steps, r->fallbacks, r->change);
+        ImGui::PopID();
+    }
+    ImGui::Text("%.0f pictures a second", s->frames);
+}
+
+// ---- what can be changed
+
+static void parameter(panel_state *s, panel_value value, void *context, ctn_parameter_kind kind, int index, const char *label,
+                      double least, double most)
+{
+    double now;
+    if (!value(context, ctn_parameter{kind, index}, &now) || s->recorded) return;
+    float x = (float)now;
+    if (!ImGui::SliderFloat(label, &x, (float)fmin(least, now), (float)fmax(most, now), "%.4g")) return;
+    s->set_parameter = true, s->parameter = ctn_parameter{kind, index}, s->value = x;
+}
+
+static void draw_world(panel_state *s, panel_value value, void *context)
+{
+    static const char *const axes[] = {"gravity x", "gravity y", "gravity z"};
+    if (s->recorded || !ImGui::CollapsingHeader("World")) return;
+    for (int k = 0; k < 3; k++) parameter(s, value, context, CTN_GRAVITY, k, axes[k], -20, 20);
+}
+
+static void draw_link(panel_state *s, panel_value value, void *context)
+{
+    const panel_link *const at = &s->selected;
+    if (at->link < 0) return;
+    const ctn_link *const l = ctn_model_link(s->model, at->link);
+    if (!ImGui::CollapsingHeader("Link", ImGuiTreeNodeFlags_DefaultOpen)) return;
+    ImGui::Text("%s%s", l->name, at->pulled ? " (pulled)" : "");
+    ImGui::Text("mass      %.4g kg", l->mass);
+    ImGui::Text("position  %.3f %.3f %.3f m", at->position[0], at->position[1], at->position[2]);
+    ImGui::Text("velocity  %.3f %.3f %.3f m/s", at->twist[3], at->twist[4], at->twist[5]);
+    ImGui::Text("angular   %.3f %.3f %.3f rad/s", at->twist[0], at->twist[1], at->twist[2]);
+    for (int k = 0; k < l->nq; k++) ImGui::Text(k < l->nv ? "q %8.4f   v %8.4f" : "q %8.4f", at->q[k], k < l->nv ? at->v[k] : 0);
+    if (s->recorded) return;
+    for (int k = 0; k < l->nv; k++) {
+        char label[40];
+        float x = (float)s->force[l->vadr + k];
+        const float most = (float)fmax(20 * l->mass, 1);
+        snprintf(label, sizeof label, l->nv > 1 ? "joint force %d" : "joint force", k);
+        if (ImGui::SliderFloat(label, &x, -most, most, "%.3g")) s->set_force = true, s->dof = l->vadr + k, s->value = x;
+    }
+    parameter(s, value, context, CTN_REST, at->link, "spring's rest", -3.2, 3.2);
+    parameter(s, value, context, CTN_STIFFNESS, at->link, "stiffness", 0, 100);
+    parameter(s, value, context, CTN_DAMPING, at->link, "damping", 0, 10);
+    parameter(s, value, context, CTN_MASS_SCALE, at->link, "mass, times", 0.1, 10);
+}
+
+// ---- over the picture
+
+static void draw_message(const char *id, const char *title, const char *text, float top)
+{
+    const ImGuiViewport *const port = ImGui::GetMainViewport();
+    ImGui::SetNextWindowPos(ImVec2(port->Size.x / 2, top), ImGuiCond_Always, ImVec2(0.5f, 0));
+    ImGui::SetNextWindowSizeConstraints(ImVec2(0, 0), ImVec2(port->Size.x * 0.6f, port->Size.y));
+    ImGui::Begin(id, nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoInputs |
+                     ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoFocusOnAppearing);
+    if (title) ImGui::TextColored(ImVec4(1, 0.5f, 0.4f, 1), "%s", title);
+    ImGui::TextUnformatted(text);
+    ImGui::End();
+}
+
+static void draw_help(panel_state *s)
+{
+    static const char *const rows[][2] = {{"left mouse", "orbit; click: select a link"},
+                                          {"right mouse, shift + left", "pan"},
+                                          {"wheel", "zoom"},
+                                          {"ctrl + left mouse", "pull at a link"},
+                                          {"space", "run, pause"},
+                                          {"right, left arrow", "one step, one step back (shift: ten)"},
+                                          {"R", "reset to the beginning"},
+                                          {"[  ]", "slower, faster"},
+                                          {",  .", "half, twice the time step"},
+                                          {"M", "next integrator"},
+                                          {"C", "look at all of it again"},
+                                          {"T", "follow what travels or the selected link, or not"},
+                                          {"O", "runs over each other or side by side"},
+                                          {"F1", "this list"},
+                                          {"F2", "panel"},
+                                          {"F5", "read the scene again (it is also read when its file is saved)"},
+                                          {"F9", "begin or end a movie"},
+                                          {"F11", "full screen"},
+                                          {"F12", "picture (shift: with the panel)"},
+                                          {"escape", "select nothing, close the list"},
+                                          {"ctrl + Q", "quit"},
+                                          {"a scene file dropped here", "opens it"}};
+    ImGui::SetNextWindowPos(ImGui::GetMainViewport()->GetCenter(), ImGuiCond_Appearing, ImVec2(0.5f, 0.5f));
+    ImGui::Begin("Keys and mouse", &s->help, ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoCollapse);
+    if (ImGui::BeginTable("keys", 2)) {
+        for (const auto &row : rows) {
+            ImGui::TableNextColumn(), ImGui::TextUnformatted(row[0]);
+            ImGui::TableNextColumn(), ImGui::TextUnformatted(row[1]);
+        }
+        ImGui::EndTable();
+    }
+    ImGui::End();
+}
+
+void panel_draw(panel_state *s, panel_value value, void *context)
+{
+    ImGui_ImplOpenGL3_NewFrame(), ImGui_ImplGlfw_NewFrame();
+    ImGui::NewFrame();
+    const float unit = ImGui::GetFontSize(), height = ImGui::GetMainViewport()->Size.y;
+    if (s->open) {
+        ImGui::SetNextWindowPos(ImVec2(unit / 2, unit / 2), ImGuiCond_Once);
+        ImGui::SetNextWindowSizeConstraints(ImVec2(22 * unit, 0), ImVec2(22 * unit, height - unit));
+        ImGui::Begin(s->scene, &s->open, ImGuiWindowFlags_AlwaysAutoResize);
+        ImGui::PushItemWidth(-7 * unit);
+        draw_clock(s);
+        draw_method(s);
+        draw_plots(s);
+        draw_world(s, value, context);
+        draw_link(s, value, context);
+        ImGui::PopItemWidth();
+        ImGui::End();
+    }
+    if (s->help) draw_help(s);
+    if (s->trouble[0]) draw_message("trouble", "The scene's file has errors; what it was before runs on:", s->trouble, unit);
+    if (s->notice[0]) draw_message("notice", nullptr, s->notice, height - 3 * unit);
+    ImGui::Render();
+    ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+}

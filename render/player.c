@@ -1,0 +1,479 @@
+/// The thread that steps, and the orders that it takes between steps.
+#include "render/player.h"
+
+#include "sim/config.h"
+#include "sim/status.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_SET = 256 };                                // parameters that can be set
+static const size_t history_bytes = (size_t)256 << 20;  // of all runs
+
+typedef struct {
+    ctn_batch *batch;
+    history *past;
+    player_run about;
+    double begin_energy;          // J
+    double rate_time, rate_wall;  // s, simulated and spent on it of late
+    ctn_batch_config wanted;
+    bool change;  // `wanted` is to be
+} run;
+
+struct player {
+    const ctn_scene *scene;
+    const ctn_model *model;
+    size_t nq, nv, worlds;
+    int runs;
+    run run[PLAYER_RUNS];
+    pull *puller;
+    double *q, *v, *tau, *start_q, *start_v, *sampled_force;  // the thread's: [worlds][...]
+    bool forced;                                              // some joint force is drawn or set
+    ctn_parameter *list;                                      // that worlds have of their own: those drawn, then those set
+    double *set;                                              // values of `list`; NAN: as drawn
+    int nlist, ndrawn;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t order;
+    // under `lock`
+    bool started, stop, running, late, reset;
+    int steps;                            // to be made or taken back
+    double goal;                          // s, that the step in hand leads to, negative: there is none
+    double speed, from_time, from_clock;  // the clock shows from_time + speed * (now - from_clock)
+    ctn_parameter edit[MOST_SET];         // to be set,
+    double value[MOST_SET];               // to these values
+    int edits;
+    double *force;  // [nv], set
+    pull_at pulled;
+    bool pulls;
+    int pulled_run, pulled_world;
+    char trouble[400];
+};
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double last_time(const run *r) { return r->about.time; }
+
+/// Where the last of the runs is that still move; infinity: none does.
+static double earliest(const player *p)
+{
+    double t = INFINITY;
+    for (int k = 0; k < p->runs; k++)
+        if (!p->run[k].about.stands) t = fmin(t, last_time(&p->run[k]));
+    return t;
+}
+
+// ---- the beginning of a run
+
+/// The values of p->list in all worlds.
+static bool set_parameters(const player *p, ctn_batch *batch, ctn_error *err)
+{
+    if (!p->nlist) return true;
+    double *const values = malloc(p->worlds * (size_t)p->nlist * sizeof *values), *const drawn = malloc(((size_t)p->ndrawn + 1) *
+                                                                                                        sizeof *drawn);
+    bool ok = values && drawn;
+    if (!ok) fail(err, CTN_NO_MEMORY, "not enough memory for parameters");
+    for (size_t w = 0; w < p->worlds && ok; w++) {
+        if (p->ndrawn) ctn_sample_parameters(p->scene, p->model, ctn_scene_seed(p->scene), (int64_t)w, (int64_t)p->worlds, drawn);
+        for (int k = 0; k < p->nlist; k++) values[w * (size_t)p->nlist + (size_t)k] = isnan(p->set[k]) ? drawn[k] : p->set[k];
+    }
+    ok = ok && ctn_batch_set_parameters(batch, values, err) == CTN_OK;
+    free(values), free(drawn);
+    return ok;
+}
+
+/// A batch of this configuration at state q, v.
+static ctn_batch *make_batch(const player *p, const ctn_batch_config *cfg, const double *q, const double *v, double time,
+                             ctn_error *err)
+{
+    ctn_batch_config with = *cfg;
+    with.worlds = (int)p->worlds, with.dense = false;
+    with.parameters = p->nlist ? p->list : NULL, with.parameter_count = p->nlist;
+    ctn_batch *const batch = ctn_batch_create(p->model, &with, err);
+    if (batch && set_parameters(p, batch, err) && ctn_batch_set_state(batch, q, v, time, err) == CTN_OK) return batch;
+    ctn_batch_free(batch);
+    return NULL;
+}
+
+/// `batch` takes the place of the run's, with a history that begins now.
+static bool take_batch(const player *p, run *r, ctn_batch *batch, ctn_error *err)
+{
+    history *const past = history_create(batch, history_bytes / (size_t)p->runs);
+    if (!past) return fail(err, CTN_NO_MEMORY, "not enough memory for %zu worlds", p->worlds), false;
+    ctn_batch_free(r->batch), history_free(r->past);
+    r->batch = batch, r->past = past;
+    const history_step *const first = history_entry(past, 0);
+    r->about = (player_run){.cfg = *ctn_batch_configuration(batch), .time = first->time, .energy = first->energy};
+    r->begin_energy = first->energy, r->rate_time = r->rate_wall = 0;
+    return true;
+}
+
+static bool begin(player *p, run *r, const ctn_batch_config *cfg, ctn_error *err)
+{
+    ctn_batch *const batch = make_batch(p, cfg, p->start_q, p->start_v, 0, err);
+    if (batch && take_batch(p, r, batch, err)) return true;
+    ctn_batch_free(batch);
+    return false;
+}
+
+// ---- orders, carried out between steps with the lock held
+
+static void complain(player *p, const ctn_error *err) { snprintf(p->trouble, sizeof p->trouble, "%.390s", err->message); }
+
+static void restart_clock(player *p)
+{
+    const double t = earliest(p);
+    p->from_time = isfinite(t) ? t : last_time(&p->run[0]), p->from_clock = now();
+}
+
+/// Goes on as `cfg` says from where the run is; false, with nothing changed, if that is refused.
+static bool change_run(player *p, run *r, const ctn_batch_config *cfg, ctn_error *err)
+{
+    const long steps = r->about.steps, fallbacks = r->about.fallbacks;
+    ctn_batch_state(r->batch, p->q, p->v);
+    ctn_batch *const batch = make_batch(p, cfg, p->q, p->v, last_time(r), err);
+    if (!batch || !take_batch(p, r, batch, err)) return ctn_batch_free(batch), false;
+    r->about.steps = steps, r->about.fallbacks = fallbacks;
+    return true;
+}
+
+/// All runs have another value of a parameter, or none: then the first one has refused it.
+static void edit(player *p, ctn_parameter parameter, double value)
+{
+    ctn_error err;
+    int at = 0;
+    while (at < p->nlist && (p->list[at].kind != parameter.kind || p->list[at].index != parameter.index)) at++;
+    const bool fresh = at == p->nlist;
+    if (fresh && at == p->ndrawn + MOST_SET) return (void)snprintf(p->trouble, sizeof p->trouble, "too many parameters are set");
+    const double before = fresh ? NAN : p->set[at];
+    p->list[at] = parameter, p->set[at] = value, p->nlist += fresh;
+    bool ok = true;
+    for (int k = 0; k < p->runs && ok; k++)
+        ok = fresh ? change_run(p, &p->run[k], &p->run[k].about.cfg, &err) : set_parameters(p, p->run[k].batch, &err);
+    if (ok) return;
+    p->set[at] = before, p->nlist -= fresh;
+    complain(p, &err);
+}
+
+static void carry_out(player *p)
+{
+    ctn_error err;
+    for (int k = 0; k < p->edits; k++) edit(p, p->edit[k], p->value[k]);
+    for (int k = 0; k < p->runs; k++) {
+        run *const r = &p->run[k];
+        const ctn_batch_config cfg = r->change ? r->wanted : r->about.cfg;
+        const bool ok = p->reset ? begin(p, r, &cfg, &err) : !r->change || change_run(p, r, &cfg, &err);
+        if (!ok) complain(p, &err);
+        if (!ok && p->reset && !begin(p, r, &r->about.cfg, &err)) complain(p, &err);
+        r->change = false;
+    }
+    if (p->reset) restart_clock(p);
+    p->edits = 0, p->reset = false;
+}
+
+/// All runs back to before the last step of the first one.
+static void step_back(player *p)
+{
+    const double to = history_count(p->run[0].past) > 1 ? history_entry(p->run[0].past, history_count(p->run[0].past) - 2)->time
+                                                        : history_entry(p->run[0].past, 0)->time;
+    for (int k = 0; k < p->runs; k++) {
+        run *const r = &p->run[k];
+        while (last_time(r) > to + 1e-9 * r->about.cfg.dt && history_back(r->past, r->batch)) {
+            const history_step *const last = history_entry(r->past, history_count(r->past) - 1);
+            r->about.time = last->time, r->about.energy = last->energy, r->about.frozen = last->frozen, r->about.steps--;
+            r->about.change = last->energy - r->begin_energy, r->about.stands = false;
+            if (r->about.plotted) r->about.plotted--;
+            set_parameters(p, r->batch, NULL);  // they stay what they are
+        }
+    }
+}
+
+// ---- steps
+
+static void plot(float *row, int count, double x)
+{
+    if (count == PLAYER_PLOT) memmove(row, row + 1, (PLAYER_PLOT - 1) * sizeof *row), count--;
+    row[count] = (float)x;
+}
+
+static void note_step(run *r, const ctn_step_stats *stats, size_t worlds, double wall)
+{
+    player_run *const a = &r->about;
+    size_t standing = 0;
+    for (size_t w = 0; w < worlds; w++) {
+        if (stats[w].fallbacks) a->fallbacks++;
+        if (stats[w].frozen == CTN_RUNNING) continue;
+        if (a->frozen == CTN_RUNNING) a->frozen = stats[w].frozen;
+        standing++;
+    }
+    if ((a->stands = standing == worlds)) return;
+    history_add(r->past, r->batch, stats);
+    const history_step *const last = history_entry(r->past, history_count(r->past) - 1);
+    const double h = last->time - a->time;
+    a->time = last->time, a->energy = last->energy, a->steps++, a->change = last->energy - r->begin_energy;
+    r->rate_time = 0.9 * r->rate_time + h, r->rate_wall = 0.9 * r->rate_wall + wall;
+    a->real_time = r->rate_wall > 0 ? r->rate_time / r->rate_wall : 0;
+    plot(a->plot_energy, a->plotted, a->energy), plot(a->plot_iterations, a->plotted, last->iterations);
+    plot(a->plot_real_time, a->plotted, a->real_time);
+    if (a->plotted < PLAYER_PLOT) a->plotted++;
+}
+
+/// Joint forces of the coming step: false if there are none.
+static bool joint_forces(player *p, const run *r)
+{
+    const bool pulled = p->pulls && &p->run[p->pulled_run] == r;
+    if (!p->forced && !pulled) return false;
+    for (size_t w = 0; w < p->worlds; w++)
+        for (size_t i = 0; i < p->nv; i++)
+            p->tau[w * p->nv + i] = p->force[i] + (p->sampled_force ? p->sampled_force[w * p->nv + i] : 0);
+    if (!pulled) return true;
+    ctn_batch_state(r->batch, p->q, p->v);
+    const size_t w = (size_t)p->pulled_world;
+    pull_force(p->puller, &p->pulled, r->about.cfg.dt, p->q + w * p->nq, p->v + w * p->nv, p->tau + w * p->nv);
+    return true;
+}
+
+/// One step, without the lock, which is held before and after.
+static void step(player *p, run *r, ctn_step_stats *stats)
+{
+    ctn_error err;
+    ctn_batch_set_force(r->batch, joint_forces(p, r) ? p->tau : NULL);
+    pthread_mutex_unlock(&p->lock);
+    const double begun = now();
+    const ctn_status status = ctn_batch_step(r->batch, 1, stats, &err);
+    const double wall = now() - begun;
+    pthread_mutex_lock(&p->lock);
+    if (status == CTN_OK || status == CTN_NOT_CONVERGED || status == CTN_FROZEN) note_step(r, stats, p->worlds, wall);
+    else complain(p, &err), r->about.stands = true;  // its engine failed
+}
+
+/// Whether a run that moves has not reached `time`; makes a step of it.
+static bool step_towards(player *p, double time, ctn_step_stats *stats)
+{
+    bool stepped = false;
+    for (int k = 0; k < p->runs; k++) {
+        run *const r = &p->run[k];
+        if (r->about.stands || last_time(r) > time - 1e-9 * r->about.cfg.dt) continue;
+        step(p, r, stats);
+        stepped = true;
+    }
+    return stepped;
+}
+
+/// Waits until an order comes, at most `seconds`.
+static void wait_order(player *p, double seconds)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    const double until = (double)t.tv_nsec * 1e-9 + fmin(seconds, 1);
+    t.tv_sec += (time_t)floor(until), t.tv_nsec = (long)((until - floor(until)) * 1e9);
+    pthread_cond_timedwait(&p->order, &p->lock, &t);
+}
+
+static void *play(void *argument)
+{
+    player *const p = argument;
+    ctn_step_stats *const stats = calloc(p->worlds, sizeof *stats);
+    pthread_mutex_lock(&p->lock);
+    while (!p->stop && stats) {
+        carry_out(p);
+        if (p->steps < 0) p->steps++, step_back(p), restart_clock(p), p->goal = -1;
+        else if (p->steps > 0) {
+            if (p->goal < 0) p->goal = last_time(&p->run[0]) + p->run[0].about.cfg.dt;
+            if (!step_towards(p, p->goal, stats)) p->steps -= p->steps > 0, p->goal = -1;
+        } else if (!p->running) wait_order(p, 1);
+        else {
+            const double clock = p->from_time + p->speed * (now() - p->from_clock);
+            const bool stepped = step_towards(p, clock, stats);
+            const double lag = p->from_time + p->speed * (now() - p->from_clock) - earliest(p);
+            p->late = stepped && lag > 0.25 * p->speed;
+            if (p->late) restart_clock(p);  // it does not try to make up for what it could not do in time
+            if (!stepped) wait_order(p, fmax((earliest(p) - clock) / p->speed, 1e-3));
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+    free(stats);
+    return NULL;
+}
+
+// ---- the whole
+
+static bool open_memory(player *p)
+{
+    const size_t w = p->worlds;
+    p->q = calloc(w * p->nq + 1, sizeof *p->q), p->start_q = calloc(w * p->nq + 1, sizeof *p->q);
+    p->v = calloc(w * p->nv + 1, sizeof *p->v), p->start_v = calloc(w * p->nv + 1, sizeof *p->v);
+    p->tau = calloc(w * p->nv + 1, sizeof *p->tau), p->force = calloc(p->nv + 1, sizeof *p->force);
+    p->puller = pull_create(p->model);
+    return p->q && p->start_q && p->v && p->start_v && p->tau && p->force && p->puller;
+}
+
+/// Initial states, forces and the list of parameters, as `catena rollout` draws them if there are several worlds.
+static bool draw_starts(player *p)
+{
+    const bool drawn = p->worlds > 1 && ctn_scene_is_sampled(p->scene);
+    const uint64_t seed = ctn_scene_seed(p->scene);
+    const int64_t worlds = (int64_t)p->worlds;
+    p->ndrawn = drawn ? ctn_scene_parameters(p->scene, p->model, NULL) : 0;
+    p->list = calloc((size_t)p->ndrawn + MOST_SET, sizeof *p->list),
+    p->set = calloc((size_t)p->ndrawn + MOST_SET, sizeof *p->set);
+    if (!p->list || !p->set) return false;
+    for (size_t w = 0; w < p->worlds; w++) {
+        double *const q = p->start_q + w * p->nq, *const v = p->start_v + w * p->nv;
+        if (drawn) ctn_sample_state(p->scene, p->model, seed, (int64_t)w, worlds, q, v);
+        else ctn_model_initial_state(p->model, q, v);
+    }
+    if (!drawn) return true;
+    ctn_scene_parameters(p->scene, p->model, p->list);
+    p->nlist = p->ndrawn;
+    for (int k = 0; k < p->nlist; k++) p->set[k] = NAN;
+    if (!ctn_scene_has_force(p->scene)) return true;
+    if (!(p->sampled_force = calloc(p->worlds * p->nv + 1, sizeof *p->sampled_force))) return false;
+    for (size_t w = 0; w < p->worlds; w++)
+        ctn_sample_force(p->scene, p->model, seed, (int64_t)w, worlds, p->sampled_force + w * p->nv);
+    p->forced = true;
+    return true;
+}
+
+static bool start_thread(player *p)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&p->lock, NULL), pthread_cond_init(&p->order, &attributes);
+    pthread_condattr_destroy(&attributes);
+    p->started = !pthread_create(&p->thread, NULL, play, p);
+    return p->started;
+}
+
+player *player_create(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, int runs, ctn_error *err)
+{
+    player *const p = calloc(1, sizeof *p);
+    fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds", cfg->worlds);
+    if (!p) return NULL;
+    p->scene = scene, p->model = model, p->worlds = (size_t)cfg->worlds, p->runs = runs, p->speed = 1, p->goal = -1;
+    p->nq = (size_t)ctn_model_nq(model), p->nv = (size_t)ctn_model_nv(model);
+    bool ok = open_memory(p) && draw_starts(p);
+    for (int k = 0; k < runs && ok; k++) ok = begin(p, &p->run[k], &cfg[k], err);
+    if (ok && start_thread(p)) return p;
+    player_free(p);
+    return NULL;
+}
+
+void player_free(player *p)
+{
+    if (!p) return;
+    if (p->started) {
+        pthread_mutex_lock(&p->lock);
+        p->stop = true;
+        pthread_cond_signal(&p->order);
+        pthread_mutex_unlock(&p->lock);
+        pthread_join(p->thread, NULL);
+        pthread_mutex_destroy(&p->lock), pthread_cond_destroy(&p->order);
+    }
+    for (int k = 0; k < p->runs; k++) ctn_batch_free(p->run[k].batch), history_free(p->run[k].past);
+    pull_free(p->puller);
+    free(p->q), free(p->v), free(p->tau), free(p->start_q), free(p->start_v), free(p->sampled_force), free(p->force),
+        free(p->list), free(p->set);
+    free(p);
+}
+
+void player_run_name(const ctn_batch_config *cfg, char *name, size_t size)
+{
+    int number = 0;
+    char with[16] = "";
+    if (method_number(cfg, &number)) snprintf(with, sizeof with, " %d", number);
+    snprintf(name, size, "%s%s, dt %s%g s", ctn_method_name(cfg->method), with, cfg->adaptive ? "auto, " : "", cfg->dt);
+}
+
+bool player_view_create(const player *p, player_view *view)
+{
+    *view = (player_view){.q = calloc((size_t)p->runs * p->worlds * p->nq + 1, sizeof *view->q),
+                          .v = calloc((size_t)p->runs * p->worlds * p->nv + 1, sizeof *view->v)};
+    return view->q && view->v;
+}
+
+void player_view_free(player_view *view)
+{
+    free(view->q), free(view->v);
+    view->q = view->v = NULL;
+}
+
+void player_look(player *p, player_view *view)
+{
+    pthread_mutex_lock(&p->lock);
+    const double clock = p->from_time + p->speed * (now() - p->from_clock);
+    const double reached = earliest(p);
+    view->time = p->running && isfinite(reached) ? fmin(clock, reached) : last_time(&p->run[0]);
+    view->running = p->running, view->late = p->running && p->late;
+    memcpy(view->trouble, p->trouble, sizeof view->trouble);
+    for (int k = 0; k < p->runs; k++) {
+        view->run[k] = p->run[k].about;
+        history_state(p->run[k].past, view->time, view->q + (size_t)k * p->worlds * p->nq,
+                      view->v + (size_t)k * p->worlds * p->nv);
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+// ---- orders, taken from another thread
+
+#define ORDER(p, ...)                                                                                                            \
+    do {                                                                                                                         \
+        pthread_mutex_lock(&(p)->lock);                                                                                          \
+        __VA_ARGS__;                                                                                                             \
+        pthread_cond_signal(&(p)->order);                                                                                        \
+        pthread_mutex_unlock(&(p)->lock);                                                                                        \
+    } while (0)
+
+void player_run_on(player *p, bool running) { ORDER(p, p->running = running, restart_clock(p)); }
+
+void player_speed(player *p, double times)
+{
+    ORDER(p, if (p->running) p->from_time += p->speed * (now() - p->from_clock); p->from_clock = now(); p->speed = times);
+}
+
+void player_steps(player *p, int steps) { ORDER(p, p->running = false, p->steps += steps); }
+
+void player_reset(player *p) { ORDER(p, p->reset = true, p->steps = 0, p->goal = -1, p->trouble[0] = 0); }
+
+void player_configure(player *p, int run, const ctn_batch_config *cfg)
+{
+    ORDER(p, p->run[run].wanted = *cfg, p->run[run].wanted.threads = p->run[run].about.cfg.threads,
+          p->run[run].wanted.engine = p->run[run].about.cfg.engine, p->run[run].change = true, p->trouble[0] = 0);
+}
+
+ctn_batch_config player_configuration(player *p, int run)
+{
+    pthread_mutex_lock(&p->lock);
+    const ctn_batch_config cfg = p->run[run].change ? p->run[run].wanted : p->run[run].about.cfg;
+    pthread_mutex_unlock(&p->lock);
+    return cfg;
+}
+
+void player_set_force(player *p, int dof, double tau) { ORDER(p, p->force[dof] = tau, p->forced = p->forced || tau != 0); }
+
+/// Several values of one parameter that come between two steps are one.
+void player_set_parameter(player *p, ctn_parameter parameter, double value)
+{
+    pthread_mutex_lock(&p->lock);
+    int k = 0;
+    while (k < p->edits && (p->edit[k].kind != parameter.kind || p->edit[k].index != parameter.index)) k++;
+    if (k < MOST_SET) p->edit[k] = parameter, p->value[k] = value, p->edits += k == p->edits;
+    p->trouble[0] = 0;
+    pthread_cond_signal(&p->order);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void player_set_pull(player *p, int run, int world, const pull_at *at)
+{
+    ORDER(p, p->pulls = at != NULL; if (at) p->pulled = *at, p->pulled_run = run, p->pulled_world = world);
+}

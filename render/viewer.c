@@ -1,0 +1,229 @@
+/// The window of `catena view`: what is shown in it, the loop that draws, and what its panel asks for.
+#include "render/viewer_state.h"
+#include "sim/status.h"
+
+#define GLFW_INCLUDE_NONE
+#include <GLFW/glfw3.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void viewer_notice(viewer *v, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(v->notice, sizeof v->notice, format, arguments);
+    va_end(arguments);
+    v->notice_until = glfwGetTime() + 4;
+}
+
+// ---- the scene
+
+void viewer_look_at_all(viewer *v)
+{
+    const double aspect = (double)v->width / v->height;
+    v->camera = camera_around(v->stage->extent.center, v->stage->extent.radius, aspect);
+    stage_fit(v->stage, &v->camera, aspect);
+}
+
+/// Puts the scene at `path` in the place of the one that is shown.
+static bool take_scene(viewer *v, const char *path, ctn_error *err)
+{
+    stage *const s = stage_open(path, v->config->configure, v->config->context, err);
+    if (!s) return false;
+    double *const force = calloc((size_t)s->nv + 1, sizeof *force);
+    if (!force) return stage_free(s), fail(err, CTN_NO_MEMORY, "not enough memory for %s", path), false;
+    stage_free(v->stage), free(v->panel.force);
+    v->stage = s, v->panel.force = force, v->nset = 0, v->hand.pulls = false, v->trouble[0] = 0;
+    if (v->selected.link >= s->links || v->selected.run >= s->runs || v->selected.world >= s->worlds) v->selected.link = -1;
+    s->overlaid = v->panel.overlaid;
+    player_speed(s->player, v->panel.speed);
+    return true;
+}
+
+void viewer_open(viewer *v, const char *path)
+{
+    ctn_error err;
+    const bool same = !strcmp(path, v->path), running = v->stage->view.running;
+    if (!take_scene(v, path, &err)) return (void)snprintf(v->trouble, sizeof v->trouble, "%s", err.message);
+    if (!same) snprintf(v->path, sizeof v->path, "%s", path), v->selected.link = -1, viewer_look_at_all(v);
+    viewer_notice(v, "%.250s: opened%s", v->path, same ? " again" : "");
+    player_run_on(v->stage->player, running);
+}
+
+/// A scene that was saved is opened again; one with errors once a second, as they may be in files that the last good one did not include.
+static void watch_files(viewer *v)
+{
+    const double now = glfwGetTime(), since = now - v->looked;
+    if (since < 0.25) return;
+    const bool changed = stage_changed(v->stage);
+    if (changed || (v->trouble[0] && since > 1)) viewer_open(v, v->path);
+    if (changed || !v->trouble[0] || since > 1) v->looked = now;
+}
+
+// ---- what the panel asks for
+
+static bool value_of(void *context, ctn_parameter parameter, double *value)
+{
+    const viewer *const v = context;
+    for (int k = 0; k < v->nset; k++)
+        if (v->set[k].kind == parameter.kind && v->set[k].index == parameter.index) return *value = v->value[k], true;
+    return ctn_model_parameter(v->stage->model, parameter, value, NULL) == CTN_OK;
+}
+
+static void remember(viewer *v, ctn_parameter parameter, double value)
+{
+    int k = 0;
+    while (k < v->nset && (v->set[k].kind != parameter.kind || v->set[k].index != parameter.index)) k++;
+    if (k == MOST_VALUES) return viewer_notice(v, "too many parameters are set");
+    v->set[k] = parameter, v->value[k] = value, v->nset += k == v->nset;
+    player_set_parameter(v->stage->player, parameter, value);
+}
+
+static void obey_panel(viewer *v)
+{
+    panel_state *const a = &v->panel;
+    player *const p = v->stage->player;
+    if (a->play) player_run_on(p, !v->stage->view.running);
+    if (a->forward) player_steps(p, 1);
+    if (a->back) player_steps(p, -1);
+    if (a->reset) player_reset(p);
+    if (a->set_speed) player_speed(p, a->speed);
+    if (a->configure) player_configure(p, a->run, &a->cfg);
+    if (a->set_parameter) remember(v, a->parameter, a->value);
+    if (a->set_force) a->force[a->dof] = a->value, player_set_force(p, a->dof, a->value);
+    a->play = a->forward = a->back = a->reset = a->configure = a->set_parameter = a->set_force = a->set_speed = a->seek = false;
+}
+
+static void fill_panel(viewer *v)
+{
+    static char names[PLAYER_RUNS][80];
+    panel_state *const a = &v->panel;
+    const stage *const s = v->stage;
+    a->scene = ctn_scene_name(s->scene), a->trouble = v->trouble, a->notice = glfwGetTime() < v->notice_until ? v->notice : "";
+    a->model = s->model, a->view = &s->view, a->runs = s->runs, a->worlds = s->worlds, a->filming = v->film.out;
+    if (a->run >= s->runs) a->run = 0;
+    for (int k = 0; k < s->runs; k++) {
+        player_run_name(&s->view.run[k].cfg, names[k], sizeof names[k]);
+        a->name[k] = names[k];
+    }
+    a->selected.link = v->selected.link;
+    if (v->selected.link < 0) return;
+    const ctn_link *const l = ctn_model_link(s->model, v->selected.link);
+    const size_t world = (size_t)v->selected.run * (size_t)s->worlds + (size_t)v->selected.world;
+    double shift[3];
+    stage_place(s, v->selected.run, v->selected.world, shift);
+    for (int k = 0; k < 3; k++) a->selected.position[k] = s->p[3 * stage_pose(s, v->selected) + (size_t)k] - shift[k];
+    stage_twist(s, v->selected, a->selected.twist);
+    a->selected.q = s->view.q + world * (size_t)s->nq + l->qadr, a->selected.v = s->view.v + world * (size_t)s->nv + l->vadr;
+    a->selected.pulled = v->hand.pulls;
+}
+
+// ---- a picture
+
+/// The camera goes with the selected link, or with the centre of mass of what travels.
+static void follow(viewer *v)
+{
+    const stage *const s = v->stage;
+    const double *const at = v->selected.link >= 0 ? s->p + 3 * stage_pose(s, v->selected) : s->com;
+    for (int k = 0; k < 3; k++) {
+        if (v->follows) v->camera.target[k] += at[k] - v->followed[k];
+        v->followed[k] = at[k];
+    }
+}
+
+static void show_title(viewer *v)
+{
+    char title[400];
+    const player_view *const view = &v->stage->view;
+    int n = snprintf(title, sizeof title, "catena: %.60s, %.3f s%s", ctn_scene_name(v->stage->scene), view->time,
+                     view->running ? "" : ", paused");
+    for (int k = 0; k < v->stage->runs && n < (int)sizeof title - 160; k++)
+        n += snprintf(title + n, sizeof title - (size_t)n, ", %s", v->panel.name[k]);
+    if (v->selected.link >= 0)
+        n += snprintf(title + n, sizeof title - (size_t)n, ", %.40s selected",
+                      ctn_model_link(v->stage->model, v->selected.link)->name);
+    if (v->trouble[0]) snprintf(title + n, sizeof title - (size_t)n, ", the file has errors");
+    window_set_title(v->window, title);
+}
+
+static ctn_status draw(viewer *v, ctn_error *err)
+{
+    stage *const s = v->stage;
+    if (!stage_look(s)) return fail(err, CTN_NO_MEMORY, "not enough memory for a picture");
+    follow(v);
+    if (v->selected.link >= 0) stage_mark(s, v->selected);
+    scenery around = {.radius = s->extent.radius, .floor = s->extent.floor};
+    memcpy(around.center, s->extent.center, sizeof around.center);
+    renderer_paint(v->renderer, &s->bodies, &v->camera, &around);
+    renderer_show(v->renderer);
+    viewer_feed_film(v);
+    fill_panel(v);
+    panel_draw(&v->panel, value_of, v);
+    show_title(v);
+    return renderer_check(err);
+}
+
+/// The renderer's pictures have the window's size.
+static ctn_status fit(viewer *v, ctn_error *err)
+{
+    int width, height;
+    window_size(v->window, &width, &height);
+    if ((width == v->width && height == v->height) || !width || !height) return CTN_OK;
+    v->width = width, v->height = height;
+    return renderer_resize(v->renderer, width, height, err);
+}
+
+static ctn_status loop(viewer *v, ctn_error *err)
+{
+    window_events events;
+    ctn_status status = CTN_OK;
+    double drawn = glfwGetTime();
+    for (double wait = 0; status == CTN_OK && window_poll(v->window, wait, &events);) {
+        int width, height;
+        window_size(v->window, &width, &height);
+        watch_files(v);
+        wait = width && height ? 0 : 0.1;  // there is nothing to draw while it is minimised; the scene runs on
+        if ((status = fit(v, err)) != CTN_OK) break;
+        viewer_input(v, &events);
+        if (!width || !height) continue;
+        status = draw(v, err);
+        window_swap(v->window);
+        obey_panel(v);
+        const double now = glfwGetTime(), took = fmax(now - drawn, 1e-6);
+        drawn = now;
+        v->panel.frames += 0.1 * (1 / took - v->panel.frames);
+        wait = fmax(1.0 / 60 - took, 0);  // where the display does not hold it up
+    }
+    return status;
+}
+
+ctn_status view(const viewer_config *config, ctn_error *err)
+{
+    viewer v = {.config = config,
+                .selected = {.link = -1},
+                .panel = {.open = true, .speed = config->speed, .overlaid = config->overlaid}};
+    snprintf(v.path, sizeof v.path, "%s", config->path);
+    ctn_status status = CTN_UNAVAILABLE;
+    bool panel = false;
+    if (!take_scene(&v, config->path, err)) status = err->status;
+    else if ((v.window = window_create("catena", config->width, config->height, err)) &&
+             (v.renderer = renderer_create(16, 16, err))) {
+        panel = panel_create(window_handle(v.window), window_scale(v.window));
+        if (!panel) fail(err, CTN_UNAVAILABLE, "the panel cannot be drawn with this OpenGL");
+        else if ((status = fit(&v, err)) == CTN_OK) {
+            viewer_look_at_all(&v);
+            player_run_on(v.stage->player, !config->paused);
+            status = loop(&v, err);
+        }
+    }
+    viewer_end_film(&v);
+    if (panel) panel_free();
+    renderer_free(v.renderer);
+    window_free(v.window);
+    stage_free(v.stage);
+    free(v.panel.force), free(v.rgb);
+    return status;
+}

@@ -1,0 +1,20 @@
+/// The window of `catena view`.
+#ifndef CATENA_RENDER_VIEWER_H
+#define CATENA_RENDER_VIEWER_H
+
+#include "render/stage.h"
+
+/// What to show, and how it begins.
+typedef struct viewer_config {
+    const char *path;  // a scene
+    int width, height;
+    bool paused, overlaid;
+    double speed;               // of the clock, times real time
+    stage_configure configure;  // for the scene and for those that are opened later
+    void *context;
+} viewer_config;
+
+/// Opens the window and returns when it is closed. As stage_open; CTN_UNAVAILABLE without a display or where OpenGL fails.
+ctn_status view(const viewer_config *config, ctn_error *err);
+
+#endif

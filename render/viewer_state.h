@@ -1,0 +1,70 @@
+/// The window's state, shared by the files viewer*.c.
+#ifndef CATENA_RENDER_VIEWER_STATE_H
+#define CATENA_RENDER_VIEWER_STATE_H
+
+#include "render/camera.h"
+#include "render/panel.h"
+#include "render/pictures.h"
+#include "render/renderer.h"
+#include "render/viewer.h"
+#include "render/window.h"
+
+enum { MOST_VALUES = 256 };
+
+/// What mouse and keys are at.
+typedef struct viewer_hand {
+    bool orbits, pans, pulls, moved;  // what the mouse does while it is held
+    double x, y;                      // where it was
+    pull_at pull;
+    double depth;  // z of camera_unproject, of the point that is pulled
+} viewer_hand;
+
+/// A movie that is being made.
+typedef struct viewer_film {
+    pictures *out;  // NULL: none
+    char path[300];
+    int width, height;
+    double next;  // s, by the clock: when a picture is due
+} viewer_film;
+
+typedef struct viewer {
+    const viewer_config *config;
+    char path[1024];  // of the scene that is shown
+    window *window;
+    renderer *renderer;
+    stage *stage;
+    panel_state panel;
+    int width, height;  // pixels
+    render_camera camera;
+    bool follows;        // the camera goes with what it looks at
+    double followed[3];  // m, where that was
+    stage_body selected;
+    viewer_hand hand;
+    viewer_film film;
+    uint8_t *rgb;
+    ctn_parameter set[MOST_VALUES];  // that the panel has set
+    double value[MOST_VALUES];
+    int nset;
+    char notice[300], trouble[8192];
+    double notice_until, looked;  // s: until when it is shown; when files were looked at
+} viewer;
+
+/// Something to be read for some seconds.
+void viewer_notice(viewer *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/// Shows the scene at `path` from its beginning; if it has errors, these, and what was shown goes on.
+void viewer_open(viewer *v, const char *path);
+
+/// The camera where it sees everything.
+void viewer_look_at_all(viewer *v);
+
+/// What mouse and keys ask for. (viewer_input.c)
+void viewer_input(viewer *v, const window_events *events);
+
+/// Writes what is seen to a file; begins or ends a movie; adds to it what is due by the clock. (viewer_film.c)
+void viewer_take_picture(viewer *v, bool with_panel);
+void viewer_toggle_film(viewer *v);
+void viewer_feed_film(viewer *v);
+void viewer_end_film(viewer *v);
+
+#endif

@@ -1,0 +1,336 @@
+/// The viewer's thread: watched or not it gives the bits of a batch, goes back and forth, takes changes while it runs; its hand pulls as a
+/// spring does.
+#include "render/player.h"
+#include "tests/suite.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST = 200 };
+
+static ctn_scene *scene;
+static ctn_model *model;
+static player *playing;
+static player_view seen;
+static size_t nq, nv;
+
+static void open_scene(const char *name)
+{
+    char path[300];
+    ctn_error err;
+    snprintf(path, sizeof path, CATENA_SOURCE_DIR "/scenes/%s.yaml", name);
+    scene = ctn_scene_load(path, &err);
+    ck_assert_msg(scene != NULL, "%s", err.message);
+    ck_assert((model = ctn_model_create(scene, &err)) != NULL);
+    nq = (size_t)ctn_model_nq(model), nv = (size_t)ctn_model_nv(model);
+}
+
+static ctn_batch_config method(ctn_method m, double dt)
+{
+    ctn_batch_config cfg = ctn_scene_config(scene);
+    cfg.method = m, cfg.dt = dt;
+    return cfg;
+}
+
+static void play(const ctn_batch_config *cfg, int runs)
+{
+    ctn_error err;
+    playing = player_create(scene, model, cfg, runs, &err);
+    ck_assert_msg(playing != NULL, "%s", err.message);
+    ck_assert(player_view_create(playing, &seen));
+    player_look(playing, &seen);
+}
+
+static void teardown(void)
+{
+    player_free(playing);
+    player_view_free(&seen);
+    ctn_model_free(model);
+    ctn_scene_free(scene);
+    playing = NULL, model = NULL, scene = NULL;
+}
+
+/// Looks all the time until the first run has made `steps` steps since its beginning.
+static void wait_steps(long steps)
+{
+    do {
+        player_look(playing, &seen);
+        ck_assert_msg(!seen.run[0].stands, "%s", ctn_freeze_text(seen.run[0].frozen));
+    } while (seen.run[0].steps != steps);
+}
+
+/// The state of a batch of this configuration after `steps` steps, with constant joint forces or none.
+static void direct(const ctn_batch_config *cfg, int steps, const double *tau, double *q, double *v)
+{
+    ctn_error err;
+    ctn_batch *const batch = ctn_batch_create(model, cfg, &err);
+    ck_assert_msg(batch != NULL, "%s", err.message);
+    ctn_batch_set_force(batch, tau);
+    ck_assert_int_le(ctn_batch_step(batch, steps, NULL, &err), CTN_NOT_CONVERGED);
+    ctn_batch_state(batch, q, v);
+    ctn_batch_free(batch);
+}
+
+static void same_bits(const double *a, const double *b, size_t n, const char *what)
+{
+    for (size_t k = 0; k < n; k++)
+        ck_assert_msg(!memcmp(&a[k], &b[k], sizeof *a), "%s[%zu]: %.17g, not %.17g", what, k, a[k], b[k]);
+}
+
+static void same_as_direct(const ctn_batch_config *cfg, int steps, const double *tau)
+{
+    double q[MOST], v[MOST];
+    direct(cfg, steps, tau, q, v);
+    same_bits(seen.q, q, nq, "q"), same_bits(seen.v, v, nv, "v");
+}
+
+START_TEST(watching_changes_no_bit)
+{
+    static const ctn_method methods[] = {CTN_RK4, CTN_COLLOCATION, CTN_RADAU, CTN_VARIATIONAL};
+    open_scene("chain10");
+    const ctn_batch_config cfg = method(methods[_i], 0.005);
+    play(&cfg, 1);
+    player_steps(playing, 60);
+    wait_steps(60);
+    same_as_direct(&cfg, 60, NULL);
+    teardown();
+}
+END_TEST
+
+START_TEST(goes_back_and_forth)
+{
+    open_scene("double-pendulum");
+    const ctn_batch_config cfg = method(CTN_RADAU, 0.02);
+    play(&cfg, 1);
+    player_steps(playing, 30);
+    wait_steps(30);
+    player_steps(playing, -12);
+    wait_steps(18);
+    ck_assert_double_eq_tol(seen.time, 18 * 0.02, 1e-12);
+    same_as_direct(&cfg, 18, NULL);
+    player_steps(playing, 22);
+    wait_steps(40);
+    same_as_direct(&cfg, 40, NULL);
+    player_reset(playing);
+    wait_steps(0);
+    same_as_direct(&cfg, 0, NULL);
+    player_steps(playing, -3);  // there is nothing before the beginning
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    player_look(playing, &seen);
+    same_as_direct(&cfg, 0, NULL);
+    ck_assert_int_eq(seen.run[0].steps, 0);
+    teardown();
+}
+END_TEST
+
+/// Runs with other methods and time steps, in step with the first one, are where they would be alone.
+START_TEST(runs_keep_step)
+{
+    open_scene("chain10");
+    ctn_batch_config cfg[3] = {method(CTN_COLLOCATION, 0.01), method(CTN_RK4, 0.002), method(CTN_RADAU, 0.04)};
+    double q[MOST], v[MOST];
+    play(cfg, 3);
+    player_steps(playing, 20);
+    wait_steps(20);
+    for (int k = 0; k < 3; k++) {
+        const int steps = (int)lround(0.2 / cfg[k].dt);
+        while (seen.run[1].steps < 100 || seen.run[2].steps < 5) player_look(playing, &seen);
+        ck_assert_int_eq(seen.run[k].steps, steps);
+        direct(&cfg[k], steps, NULL, q, v);
+        same_bits(seen.q + (size_t)k * nq, q, nq, "q"), same_bits(seen.v + (size_t)k * nv, v, nv, "v");
+    }
+    teardown();
+}
+END_TEST
+
+START_TEST(changes_while_it_runs)
+{
+    double q[MOST], v[MOST];
+    ctn_error err;
+    open_scene("chain10");
+    const ctn_batch_config cfg = method(CTN_COLLOCATION, 0.01), then = method(CTN_RK4, 0.002);
+    play(&cfg, 1);
+    player_steps(playing, 10);
+    wait_steps(10);
+    player_configure(playing, 0, &then);
+    player_steps(playing, 5);
+    wait_steps(15);
+    ck_assert_int_eq(seen.run[0].cfg.method, CTN_RK4);
+    ck_assert_double_eq_tol(seen.time, 0.11, 1e-12);
+    direct(&cfg, 10, NULL, q, v);
+    ctn_batch *const batch = ctn_batch_create(model, &then, &err);
+    ck_assert_int_eq(ctn_batch_set_state(batch, q, v, 0.1, &err), CTN_OK);
+    ctn_batch_step(batch, 5, NULL, NULL);
+    ctn_batch_state(batch, q, v);
+    ctn_batch_free(batch);
+    same_bits(seen.q, q, nq, "q"), same_bits(seen.v, v, nv, "v");
+    ctn_batch_config bad = then;
+    bad.dt = -1;
+    player_configure(playing, 0, &bad);
+    while (!seen.trouble[0]) player_look(playing, &seen);
+    ck_assert_msg(strstr(seen.trouble, "dt"), "%s", seen.trouble);
+    player_steps(playing, 1);
+    wait_steps(16);
+    ck_assert_double_eq(seen.run[0].cfg.dt, 0.002);
+    ck_assert_double_eq_tol(seen.time, 0.112, 1e-12);
+    teardown();
+}
+END_TEST
+
+/// A link that hangs on a hinge alone, under gravity that is changed, falls as fast as that says; a parameter that does not fit is refused.
+START_TEST(parameters)
+{
+    open_scene("chain10");
+    ctn_batch_config cfg = method(CTN_RK4, 0.001);
+    play(&cfg, 1);
+    for (int k = 0; k < 3; k++) player_set_parameter(playing, (ctn_parameter){CTN_GRAVITY, k}, 0);
+    player_set_parameter(playing, (ctn_parameter){CTN_MASS_SCALE, 2}, -1);
+    while (!seen.trouble[0]) player_look(playing, &seen);
+    ck_assert_msg(strstr(seen.trouble, "mass_scale"), "%s", seen.trouble);
+    player_steps(playing, 50);
+    wait_steps(50);
+    double q[MOST], v[MOST];
+    ctn_model_initial_state(model, q, v);
+    for (size_t k = 0; k < nv; k++) ck_assert_msg(fabs(seen.v[k]) < 1e-12 && v[k] == 0, "without gravity nothing moves");
+    player_set_parameter(playing, (ctn_parameter){CTN_GRAVITY, 2}, -9.81);
+    player_steps(playing, -20);
+    player_steps(playing, 20);
+    player_steps(playing, 10);
+    do player_look(playing, &seen);
+    while (seen.run[0].steps != 60 || fabs(seen.time - 0.06) > 1e-9);
+    double most = 0;
+    for (size_t k = 0; k < nv; k++) most = fmax(most, fabs(seen.v[k]));
+    ck_assert_double_gt(most, 1e-3);
+    teardown();
+}
+END_TEST
+
+START_TEST(joint_forces)
+{
+    double tau[MOST] = {0};
+    open_scene("double-pendulum");
+    const ctn_batch_config cfg = method(CTN_RK4, 0.005);
+    play(&cfg, 1);
+    tau[1] = 0.7;
+    player_set_force(playing, 1, 0.7);
+    player_steps(playing, 40);
+    wait_steps(40);
+    same_as_direct(&cfg, 40, tau);
+    teardown();
+}
+END_TEST
+
+/// The clock goes on while it runs and not otherwise; states between steps lie between theirs.
+START_TEST(clock_goes_on)
+{
+    open_scene("chain10");
+    const ctn_batch_config cfg = method(CTN_COLLOCATION, 0.05);
+    play(&cfg, 1);
+    player_speed(playing, 4);
+    player_run_on(playing, true);
+    double last = 0;
+    bool between = false;
+    do {
+        player_look(playing, &seen);
+        ck_assert_double_ge(seen.time, last);
+        ck_assert_double_le(seen.time, seen.run[0].time + 1e-12);
+        between = between || fabs(seen.time - round(seen.time / cfg.dt) * cfg.dt) > 0.1 * cfg.dt;
+        last = seen.time;
+    } while (seen.time < 1);
+    ck_assert(between);
+    player_run_on(playing, false);
+    player_look(playing, &seen);
+    const double stopped = seen.time;
+    const struct timespec nap = {.tv_nsec = 50000000};
+    nanosleep(&nap, NULL);
+    player_look(playing, &seen);
+    ck_assert_double_eq_tol(seen.time, stopped, cfg.dt + 1e-9);  // a step may have been under way
+    teardown();
+}
+END_TEST
+
+/// Where a point of a link is.
+static void point_at(ctn_dynamics *dyn, const double *q, const pull_at *at, double *x)
+{
+    double R[64 * 9], p[64 * 3];
+    ctn_forward_kinematics(dyn, 1, q, R, p);
+    for (int i = 0; i < 3; i++) {
+        x[i] = p[3 * at->link + i];
+        for (int k = 0; k < 3; k++) x[i] += R[9 * at->link + 3 * i + k] * at->point[k];
+    }
+}
+
+/// Virtual work: for each degree of freedom, the joint force of a pull is the force at the point times the way that the point goes, which is
+/// found by differences. The root's are free: the first three joint forces are the force itself.
+START_TEST(pull_is_a_force_at_a_point)
+{
+    open_scene("humanoid");
+    const double h = 1e-6;
+    const pull_at at = {.link = 7, .point = {0.1, -0.05, 0.2}, .target = {0.3, -0.2, 0.5}};
+    double q[MOST], v[MOST] = {0}, tau[MOST] = {0}, before[3], after[3];
+    int compared = 0;
+    ck_assert_int_lt(ctn_model_nlink(model), 64);
+    ctn_model_initial_state(model, q, NULL);
+    pull *const hand = pull_create(model);
+    ctn_dynamics *const dyn = ctn_dynamics_create(model, "scalar", NULL);
+    pull_force(hand, &at, 0.01, q, v, tau);
+    point_at(dyn, q, &at, before);
+    for (int link = 1; link < ctn_model_nlink(model); link++) {
+        const ctn_link *const l = ctn_model_link(model, link);
+        for (int k = 0; k < l->nv && l->nq == l->nv; k++, compared++) {
+            double work = 0;
+            const double kept = q[l->qadr + k];
+            q[l->qadr + k] = kept - h, point_at(dyn, q, &at, before);
+            q[l->qadr + k] = kept + h, point_at(dyn, q, &at, after);
+            q[l->qadr + k] = kept;
+            for (int i = 0; i < 3; i++) work += tau[i] * (after[i] - before[i]) / (2 * h);
+            ck_assert_msg(fabs(tau[l->vadr + k] - work) < 1e-6 * fabs(tau[0]), "%s: %g, not %g", l->name, tau[l->vadr + k], work);
+        }
+    }
+    ck_assert_int_gt(compared, 5);
+    ctn_dynamics_free(dyn);
+    pull_free(hand);
+    teardown();
+}
+END_TEST
+
+/// Held long enough, without gravity, the point is where it is pulled to, whatever the method and its step.
+START_TEST(pull_arrives)
+{
+    static const double steps[] = {0.002, 0.02, 0.1};
+    open_scene("chain10");
+    ctn_batch_config cfg = method(CTN_RADAU, steps[_i]);
+    double reached[3];
+    play(&cfg, 1);
+    for (int k = 0; k < 3; k++) player_set_parameter(playing, (ctn_parameter){CTN_GRAVITY, k}, 0);
+    const pull_at at = {.link = 9, .point = {0, 0, 0}, .target = {0.2, 0.1, -0.1}};
+    player_set_pull(playing, 0, 0, &at);
+    const int n = (int)lround(40 / cfg.dt);
+    player_steps(playing, n);
+    wait_steps(n);
+    ctn_dynamics *const dyn = ctn_dynamics_create(model, "scalar", NULL);
+    point_at(dyn, seen.q, &at, reached);
+    ctn_dynamics_free(dyn);
+    for (int i = 0; i < 3; i++) ck_assert_double_eq_tol(reached[i], at.target[i], 0.03);
+    teardown();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *const suite = suite_create("player");
+    TCase *const t = tcase_create("player");
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, watching_changes_no_bit, 0, 4);
+    tcase_add_test(t, goes_back_and_forth);
+    tcase_add_test(t, runs_keep_step);
+    tcase_add_test(t, changes_while_it_runs);
+    tcase_add_test(t, parameters);
+    tcase_add_test(t, joint_forces);
+    tcase_add_test(t, clock_goes_on);
+    tcase_add_test(t, pull_is_a_force_at_a_point);
+    tcase_add_loop_test(t, pull_arrives, 0, 3);
+    suite_add_tcase(suite, t);
+    return run_suite(suite);
+}

@@ -1,0 +1,282 @@
+"""The window of catena view, driven by keys and mouse under a display of its own.
+usage: viewer.py CATENA SOURCE_DIR    exit status 77: Xvfb or xdotool is missing"""
+import os, shutil, struct, subprocess, sys, tempfile, time, zlib
+
+catena, source = sys.argv[1:3]
+for program in "Xvfb", "xdotool":
+    if not shutil.which(program):
+        print("viewer: skipped: there is no", program)
+        sys.exit(77)
+
+
+class Display:
+    """An X server without a screen."""
+    def __init__(self):
+        ready, write = os.pipe()
+        self.server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x1024x24"], pass_fds=[write],
+                                       stderr=subprocess.DEVNULL)
+        os.close(write)
+        self.name = ":" + os.read(ready, 20).decode().strip()
+
+    def close(self):
+        self.server.terminate()
+        self.server.wait()
+
+
+def wait_for(what, seen, seconds=60):
+    end = time.time() + seconds
+    while not (result := seen()):
+        assert time.time() < end, f"{what}: did not happen"
+        time.sleep(0.02)
+    return result
+
+
+class Window:
+    def __init__(self, display, folder, *words):
+        self.folder = folder
+        self.environment = dict(os.environ, DISPLAY=display.name, LIBGL_ALWAYS_SOFTWARE="1", CTN_GL_DEBUG="1")
+        self.process = subprocess.Popen([catena, "view", *words], cwd=folder, env=self.environment, stderr=subprocess.PIPE, text=True)
+        self.id = wait_for("the window", lambda: self.x("search", "--onlyvisible", "--name", "^catena: ", check=False).split()[-1:])[0]
+
+    def x(self, *words, check=True):
+        assert self.process.poll() is None, self.process.stderr.read()
+        done = subprocess.run(["xdotool", *words], env=self.environment, capture_output=True, text=True)
+        assert not check or done.returncode == 0, (words, done.stderr)
+        return done.stdout
+
+    def title(self):
+        return self.x("getwindowname", self.id).strip()
+
+    def key(self, *keys):
+        self.x("key", "--window", self.id, *keys)
+
+    def mouse(self, *words):
+        self.x(*[self.id if w == "WINDOW" else str(w) for w in words])
+
+    def catch_up(self):
+        """Waits until all that was done so far has been seen by the window, which is paused: a step and back come after it."""
+        before = self.title().split(", ")[1]
+        self.key("Right")
+        wait_for("a step", lambda: self.title().split(", ")[1] != before)
+        self.key("Left")
+        wait_for("a step back", lambda: self.title().split(", ")[1] == before)
+
+    def move(self, x, y):
+        self.mouse("mousemove", "--window", "WINDOW", x, y)
+        self.catch_up()
+
+    def wait_title(self, *parts):
+        return wait_for(f"title with {parts} (it is '{self.title()}')", lambda: all(p in (t := self.title()) for p in parts) and t)
+
+    def picture(self, key="F12"):
+        before = set(os.listdir(self.folder))
+        self.key(key)
+        name = wait_for("a picture", lambda: [n for n in os.listdir(self.folder) if n.endswith(".png") and n not in before])[0]
+        path = os.path.join(self.folder, name)
+        wait_for("its end", lambda: open(path, "rb").read().endswith(b"IEND\xaeB`\x82"))
+        return read_png(path)
+
+    def close(self):
+        self.key("ctrl+q")
+        status = self.process.wait(60)
+        error = self.process.stderr.read()
+        assert status == 0 and error == "", (status, error)
+
+
+def read_png(path):
+    """Width, height, rows of bytes r g b of an 8-bit RGB file."""
+    data = open(path, "rb").read()
+    at, packed = 8, b""
+    while at < len(data):
+        size, kind = struct.unpack(">I4s", data[at:at + 8])
+        body = data[at + 8:at + 8 + size]
+        if kind == b"IHDR":
+            width, height, depth, color = struct.unpack(">IIBB", body[:10])
+            assert (depth, color) == (8, 2)
+        if kind == b"IDAT":
+            packed += body
+        at += 12 + size
+    raw, rows, above = zlib.decompress(packed), [], bytearray(3 * width)
+    for y in range(height):
+        method, row = raw[y * (3 * width + 1)], bytearray(raw[y * (3 * width + 1) + 1:(y + 1) * (3 * width + 1)])
+        for i in range(3 * width):
+            a, b, c = row[i - 3] if i > 2 else 0, above[i], above[i - 3] if i > 2 else 0
+            if method == 1:
+                row[i] = row[i] + a & 255
+            elif method == 2:
+                row[i] = row[i] + b & 255
+            elif method == 3:
+                row[i] = row[i] + (a + b) // 2 & 255
+            elif method == 4:
+                p = a + b - c
+                pa, pb, pc = abs(p - a), abs(p - b), abs(p - c)
+                row[i] = row[i] + (a if pa <= pb and pa <= pc else b if pb <= pc else c) & 255
+        rows.append(bytes(row))
+        above = row
+    return width, height, rows
+
+
+def differing(a, b):
+    """Pixels x, y that differ clearly."""
+    assert a[:2] == b[:2]
+    return [(x, y) for y in range(a[1]) if a[2][y] != b[2][y] for x in range(a[0])
+            if max(abs(p - q) for p, q in zip(a[2][y][3 * x:3 * x + 3], b[2][y][3 * x:3 * x + 3])) > 24]
+
+
+def clock(w):
+    """A scene that starts paused, goes step by step, and runs."""
+    w.wait_title("chain10, 0.000 s, paused", "dt 0.01 s")
+    w.key("Right")
+    w.wait_title("0.010 s, paused")
+    w.key("shift+Right")
+    w.wait_title("0.110 s, paused")
+    w.key("Left")
+    w.wait_title("0.100 s, paused")
+    w.key("space")
+    wait_for("running", lambda: "paused" not in w.title())
+    first = w.title()
+    wait_for("another time", lambda: w.title() != first)
+    w.key("space")
+    w.wait_title("paused")
+    w.key("r")
+    w.wait_title("0.000 s, paused")
+
+
+def look_and_pull(w):
+    """Orbit, pan and zoom change the picture; a pull changes the motion, and what is let go moves as before."""
+    w.key("F2")  # away with the panel
+    still = w.picture()
+    assert still[:2] == (400, 300)
+    assert len(set(still[2])) > 100, "the picture is blank"
+    w.key("shift+Right", "shift+Right")
+    w.wait_title("0.200 s")
+    free = w.picture()
+    moved = differing(still, free)
+    assert moved, "nothing moves"
+    for x, y in moved[::max(len(moved) // 40, 1)]:  # the chain is among what has changed, with its shadow
+        w.move(x, y)
+        w.mouse("click", 1)
+        w.catch_up()
+        if "selected" in w.title():
+            break
+    w.wait_title("rod.", "selected")
+    selected = w.picture()
+    assert differing(selected, free), "what is selected does not look so"
+    w.mouse("keydown", "ctrl")
+    w.mouse("mousedown", 1)
+    w.move(x + 60, y - 80)
+    w.move(x + 80, y - 100)
+    w.key("ctrl+shift+Right", "ctrl+shift+Right")
+    w.wait_title("0.400 s")
+    pulled = w.picture("ctrl+F12")
+    w.mouse("mouseup", 1)
+    w.mouse("keyup", "ctrl")
+    w.key("r")
+    w.wait_title("0.000 s")
+    for _ in range(4):
+        w.key("shift+Right")
+    w.wait_title("0.400 s")
+    let_go = w.picture()
+    assert len(differing(pulled, let_go)) > 20, "the pull moved nothing"
+    w.key("Escape", "r")
+    w.wait_title("0.000 s")
+    wait_for("nothing selected", lambda: "selected" not in w.title())
+    assert w.picture() == still, "the same state gives another picture"
+    for button, name in (1, "orbit"), (3, "pan"):
+        before = w.picture()
+        w.move(250, 60)
+        w.mouse("mousedown", button)
+        w.move(280, 70)
+        w.move(310, 90)
+        w.mouse("mouseup", button)
+        w.catch_up()
+        assert len(differing(before, w.picture())) > 1000, name
+    before = w.picture()
+    w.mouse("click", 4)
+    w.catch_up()
+    assert len(differing(before, w.picture())) > 1000, "zoom"
+    w.key("c")
+    w.catch_up()
+    assert w.picture() == still, "the view of everything is another one"
+
+
+def change(w):
+    """Time step and integrator change while it runs."""
+    w.key("space")
+    wait_for("running", lambda: "paused" not in w.title())
+    w.key("period")
+    w.wait_title("dt 0.02 s")
+    w.key("comma", "comma")
+    w.wait_title("dt 0.005 s")
+    name = w.title().split(" s, ")[1]
+    w.key("m")
+    wait_for("another method", lambda: w.title().split(" s, ")[1] != name)
+    w.key("space")
+    w.wait_title("paused")
+
+
+def reload(w, path):
+    """A scene saved with an error: the error is told, the old scene runs on; saved again, it is another one."""
+    text = open(path).read()
+    open(path, "w").write(text.replace("links:", "lynx:", 1))
+    w.wait_title("the file has errors")
+    w.key("r", "Right")
+    w.wait_title("0.005 s, paused", "the file has errors")
+    w.picture("shift+F12")
+    open(path, "w").write(text.replace("name: chain10", "name: renamed", 1))
+    w.wait_title("renamed, 0.000 s")
+    assert "errors" not in w.title()
+
+
+def size(w):
+    w.mouse("windowsize", "WINDOW", 500, 300)
+    wait_for("another size", lambda: w.picture()[:2] == (500, 300))
+    w.mouse("windowunmap", "WINDOW")
+    time.sleep(0.3)  # there is nothing to be seen of it
+    w.mouse("windowmap", "WINDOW")
+    w.mouse("windowfocus", "WINDOW")
+    w.catch_up()
+    assert w.picture()[:2] == (500, 300)
+    for key in "F1", "F1", "F2", "F2":
+        w.key(key)
+
+
+def movie(w, folder):
+    if not shutil.which("ffprobe"):
+        return
+    w.key("F9", "space")
+    time.sleep(1)
+    w.key("F9")
+    path = os.path.join(folder, "renamed-0001.mp4")
+    wait_for("a movie", lambda: os.path.exists(path))
+    time.sleep(0.5)
+    frames = subprocess.run(["ffprobe", "-v", "error", "-count_frames", "-show_entries", "stream=nb_read_frames", "-of", "csv=p=0", path],
+                            capture_output=True, text=True)
+    assert frames.returncode == 0 and int(frames.stdout.strip().strip(",")) > 3, (frames.stdout, frames.stderr)
+
+
+def main():
+    display = Display()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "chain10.yaml")
+            shutil.copy(os.path.join(source, "scenes", "chain10.yaml"), path)
+            w = Window(display, folder, "chain10.yaml", "--paused", "--size", "400x300", "--method", "collocation", "--dt", "0.01")
+            clock(w)
+            look_and_pull(w)
+            change(w)
+            reload(w, path)
+            size(w)
+            movie(w, folder)
+            w.close()
+            w = Window(display, folder, "chain10.yaml", "--paused", "--compare", "rk4@0.001,radau:3@0.05,collocation", "--size", "600x300")
+            w.wait_title("rk4, dt 0.001 s, radau 3, dt 0.05 s, collocation 2, dt")
+            apart = w.picture()
+            w.key("o")
+            wait_for("runs over each other", lambda: len(differing(apart, w.picture())) > 100)
+            w.close()
+    finally:
+        display.close()
+
+
+main()
