@@ -1,6 +1,6 @@
 /// Pictures drawn by gnuplot through a pipe. The script carries its data with it, so that it can be kept and drawn later where
 /// gnuplot is missing or fails.
-#include "cli/plot.h"
+#include "cli/gnuplot.h"
 
 #include "cli/message.h"
 
@@ -13,19 +13,34 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/// gnuplot's command for the ending of `path`, or NULL. pngcairo has smooth lines and dashes, but is not in every gnuplot.
-static const char *terminal_for(const char *path)
+enum { PDF_INCH = 120 };  // pixels
+
+typedef enum picture_kind { PNG, SVG, PDF, KINDS } picture_kind;
+
+/// By the ending of the file; KINDS: none.
+static picture_kind kind_of(const char *path)
 {
-    static const struct {
-        const char *ending, *command;
-    } known[] = {{".png", "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) set terminal pngcairo size 1200,900; "
-                          "else set terminal png size 1200,900"},
-                 {".svg", "set terminal svg size 1200,900"},
-                 {".pdf", "set terminal pdfcairo size 10,7.5"}};
+    static const char *const endings[KINDS] = {[PNG] = ".png", [SVG] = ".svg", [PDF] = ".pdf"};
     const char *const dot = strrchr(path, '.');
-    for (size_t i = 0; i < sizeof known / sizeof *known && dot; i++)
-        if (!strcasecmp(dot, known[i].ending)) return known[i].command;
-    return NULL;
+    picture_kind k = PNG;
+    while (k < KINDS && (!dot || strcasecmp(dot, endings[k]))) k++;
+    return k;
+}
+
+/// gnuplot's command for the file. pngcairo has smooth lines and dashes, but is not in every gnuplot.
+static void put_terminal(FILE *out, const plot_file *to)
+{
+    const int w = to->width, h = to->height;
+    switch (kind_of(to->path)) {
+    case PNG:
+        fprintf(out,
+                "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) set terminal pngcairo size %d,%d; "
+                "else set terminal png size %d,%d\n",
+                w, h, w, h);
+        break;
+    case SVG: fprintf(out, "set terminal svg size %d,%d\n", w, h); break;
+    default: fprintf(out, "set terminal pdfcairo size %.9g,%.9g\n", (double)w / PDF_INCH, (double)h / PDF_INCH); break;
+    }
 }
 
 /// Whether a program of this name stands in PATH.
@@ -42,14 +57,20 @@ static bool in_path(const char *program)
     return false;
 }
 
-int check_plot(const char *path)
+plot_file plot_option(const arguments *args)
 {
-    if (!terminal_for(path)) return usage_error("--plot: '%s' should end in .png, .svg or .pdf", path);
-    const char *const slash = strrchr(path, '/');
+    return (plot_file){.option = OPT_PLOT, .path = args->value[OPT_PLOT], .width = 1200, .height = 900};
+}
+
+int check_plot(const plot_file *to)
+{
+    const char *const path = to->path, *const option = option_name(to->option), *const slash = strrchr(path, '/');
+    if (kind_of(path) == KINDS) return usage_error("%s: '%s' should end in .png, .svg or .pdf", option, path);
     char folder[4096] = ".";
     if (slash) snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
     if (access(folder, W_OK | X_OK)) return run_error("%s: cannot be written: %s", path, strerror(errno));
-    if (!in_path("gnuplot")) warning("--plot: gnuplot is not installed; its script and data will be kept in %s.gnuplot", path);
+    if (!in_path("gnuplot"))
+        warning("%s: gnuplot is not installed; its script and data will be kept in %s.gnuplot", option, path);
     return EXIT_OK;
 }
 
@@ -80,13 +101,15 @@ static bool feed(const char *script, size_t size, const char *path)
     return ok && !stat(path, &drawn) && drawn.st_size > 0;
 }
 
-int draw_plot(const char *path, void (*put)(FILE *out, const void *what), const void *what, bool *drawn)
+int draw_plot(const plot_file *to, void (*put)(FILE *out, const void *what), const void *what, bool *drawn)
 {
+    const char *const path = to->path, *const option = option_name(to->option);
     char *script = NULL;
     size_t size = 0;
     FILE *const text = open_memstream(&script, &size);
     if (text) {
-        fprintf(text, "%s\nset output ", terminal_for(path));
+        put_terminal(text, to);
+        fprintf(text, "set output ");
         put_quoted(text, path);
         putc('\n', text);
         put(text, what);
@@ -94,7 +117,7 @@ int draw_plot(const char *path, void (*put)(FILE *out, const void *what), const 
     }
     if (!text || fclose(text)) {
         free(script);
-        return run_error("--plot: not enough memory");
+        return run_error("%s: not enough memory", option);
     }
     const bool there = in_path("gnuplot");
     *drawn = there && feed(script, size, path);
@@ -108,7 +131,7 @@ int draw_plot(const char *path, void (*put)(FILE *out, const void *what), const 
     FILE *const file = fopen(kept, "w");
     const bool lost = !file || (fwrite(script, 1, size, file) != size) | fclose(file);
     free(script);
-    if (lost) return run_error("--plot: neither %s could be drawn nor %s written: %s", path, kept, strerror(errno));
-    return run_error("--plot: %s; its script and data are in %s: draw them with 'gnuplot %s'",
+    if (lost) return run_error("%s: neither %s could be drawn nor %s written: %s", option, path, kept, strerror(errno));
+    return run_error("%s: %s; its script and data are in %s: draw them with 'gnuplot %s'", option,
                      there ? "gnuplot failed" : "gnuplot is not installed", kept, kept);
 }
