@@ -4,6 +4,7 @@
 
 #include "cli/arguments.h"
 
-extern const command command_run, command_eval, command_info, command_check, command_rollout, command_replay, command_render;
+extern const command command_run, command_eval, command_info, command_check, command_rollout, command_replay, command_render,
+    command_plot;
 
 #endif
