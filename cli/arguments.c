@@ -44,12 +44,13 @@ static const struct {
     [OPT_HASH] = {"hash", 0, NULL, "write a hash of every world's state after every step"},
     [OPT_RESUME] = {"resume", 0, NULL, "go on with --out where a run of the same command line ended or was killed"},
     [OPT_VERIFY] = {"verify", 0, NULL, "compare with the file, to the last bit"},
-    [OPT_SIZE] = {"size", 0, "WxH", "pixels of a picture (default 1280x720)"},
+    [OPT_Y] = {"y", 'y', "LIST", "what to draw, separated by commas (default energy)"},
+    [OPT_SIZE] = {"size", 0, "WxH", "pixels of a picture (default 1280x720; of a plot as its panels need)"},
     [OPT_FPS] = {"fps", 0, "N", "pictures a second (default 30)"},
-    [OPT_FROM] = {"from", 0, "S", "time of the first picture in seconds (default 0)"},
-    [OPT_TO] = {"to", 0, "S", "time of the last one (default: the scene's duration)"},
+    [OPT_FROM] = {"from", 0, "S", "time of the first picture, or where a plot begins, in seconds (default 0)"},
+    [OPT_TO] = {"to", 0, "S", "time of the last one, or where it ends (default: the scene's duration, or the recording's)"},
     [OPT_CAMERA] = {"camera", 0, "A,E[,D]", "where from: azimuth, elevation in degrees, distance in metres"},
-    [OPT_WORLD] = {"world", 0, "N", "which world of a recording, from 0 on (default 0)"},
+    [OPT_WORLD] = {"world", 0, "N", "which world of a recording, from 0 on (default 0; of a plot: all)"},
     [OPT_SHEET] = {"sheet", 0, "CxR", "one picture of C x R pictures from --from to --to, row by row"},
     [OPT_COMPARE] = {"compare", 0, "LIST", "methods to run in step, as rk4@0.001,radau:2@0.05"},
     [OPT_SPEED] = {"speed", 0, "X", "of the clock, times real time (default 1; below: slow motion)"},
@@ -161,4 +162,16 @@ bool whole_option(const arguments *args, enum option_id option, long least, long
     }
     *value = (long)number;
     return true;
+}
+
+bool size_option(const arguments *args, int *width, int *height)
+{
+    const char *const text = args->value[OPT_SIZE];
+    int end = 0;
+    if (!text) return true;
+    if (sscanf(text, "%dx%d%n", width, height, &end) == 2 && !text[end] && *width >= 1 && *height >= 1 && *width <= 16384 &&
+        *height <= 16384)
+        return true;
+    usage_error("%s: expected WIDTHxHEIGHT in pixels like 640x360, each 1 to 16384, found '%s'", option_name(OPT_SIZE), text);
+    return false;
 }

@@ -33,6 +33,7 @@ enum option_id {
     OPT_HASH,
     OPT_RESUME,
     OPT_VERIFY,
+    OPT_Y,
     OPT_SIZE,
     OPT_FPS,
     OPT_FROM,
@@ -92,6 +93,9 @@ bool number_option(const arguments *args, enum option_id option, double *value);
 
 /// The same for a whole number from `least` to `most`.
 bool whole_option(const arguments *args, enum option_id option, long least, long most, long *value);
+
+/// The pixels of --size, "640x360", likewise.
+bool size_option(const arguments *args, int *width, int *height);
 
 /// "--dt"
 const char *option_name(enum option_id option);

@@ -2,7 +2,6 @@
 #include "cli/dt_sweep.h"
 
 #include "cli/message.h"
-#include "cli/plot.h"
 #include "cli/run.h"
 #include "sim/config.h"
 
@@ -169,7 +168,7 @@ static int open_sweep(const arguments *args, dt_sweep *d)
     if (args->nfile > 1) return usage_error("--dt-sweep takes one scene, found %d", args->nfile);
     int status = setup_open(args, &d->s);
     if (status != EXIT_OK) return status;
-    d->duration = ctn_scene_duration(d->s.scene), d->error = 1e-3, d->plot = args->value[OPT_PLOT];
+    d->duration = ctn_scene_duration(d->s.scene), d->error = 1e-3, d->plot = plot_option(args);
     if (!number_option(args, OPT_DURATION, &d->duration) || !number_option(args, OPT_ERROR, &d->error)) return EXIT_USAGE;
     if (args->value[OPT_DURATION] && !(d->duration > 0 && isfinite(d->duration)))
         return usage_error("--duration: expected a positive time (s), found %s", args->value[OPT_DURATION]);
@@ -180,7 +179,7 @@ static int open_sweep(const arguments *args, dt_sweep *d)
     if (d->duration > longest)
         return usage_error("--dt-sweep: %g s are too long for %d links, which leave time for %g s; give --duration", d->duration,
                            ctn_model_nlink(d->s.model), longest);
-    if (d->plot && (status = check_plot(d->plot)) != EXIT_OK) return status;
+    if (d->plot.path && (status = check_plot(&d->plot)) != EXIT_OK) return status;
     const size_t n = (size_t)ctn_model_nlink(d->s.model);
     d->q = calloc((size_t)ctn_model_nq(d->s.model) + 1, sizeof *d->q);
     d->R = calloc(9 * n, sizeof *d->R), d->p = calloc(3 * n, sizeof *d->p);
@@ -203,7 +202,7 @@ int dt_sweep_main(const arguments *args)
         status = sweep(d, &d->methods[k]);
         if (status == EXIT_OK && !json && !quiet) print_sweep_row(&d->methods[k]);
     }
-    if (status == EXIT_OK && d->plot) status = draw_sweep(d);
+    if (status == EXIT_OK && d->plot.path) status = draw_sweep(d);
     if (json && d->nmethod) status = print_json_sweep(d) == EXIT_OK ? status : EXIT_RUN;
     ctn_dynamics_free(d->dyn);
     setup_close(&d->s);

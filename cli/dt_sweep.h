@@ -2,6 +2,7 @@
 #ifndef CATENA_CLI_DT_SWEEP_H
 #define CATENA_CLI_DT_SWEEP_H
 
+#include "cli/gnuplot.h"
 #include "cli/setup.h"
 
 /// One run over the whole duration. `error`: the largest distance of a link's origin from the reference at the end, m; infinite
@@ -38,7 +39,7 @@ typedef struct dt_sweep {
 
     sweep_method methods[SWEEP_METHODS];
     int nmethod;
-    const char *plot;  // NULL: none
+    plot_file plot;  // path NULL: none
     bool drawn;
 } dt_sweep;
 

@@ -1,7 +1,7 @@
 /// What a sweep of time steps found: as a table, as JSON, as a picture.
 #include "cli/dt_sweep.h"
 #include "cli/json.h"
-#include "cli/plot.h"
+#include "cli/gnuplot.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -69,7 +69,7 @@ int print_json_sweep(const dt_sweep *d)
         cJSON *const runs = json_array(one, "runs");
         for (int i = 0; i < m->npoint; i++) add_point(json_object(runs, NULL), &m->points[i]);
     }
-    if (d->drawn) json_text(root, "plot", d->plot);
+    if (d->drawn) json_text(root, "plot", d->plot.path);
     return json_print(root);
 }
 
@@ -97,4 +97,4 @@ static void put_errors(FILE *out, const void *what)
     fprintf(out, "\n");
 }
 
-int draw_sweep(dt_sweep *d) { return draw_plot(d->plot, put_errors, d, &d->drawn); }
+int draw_sweep(dt_sweep *d) { return draw_plot(&d->plot, put_errors, d, &d->drawn); }

@@ -1,5 +1,5 @@
 /// The picture of `catena run --plot`: energies over time, and how the total changes.
-#include "cli/plot.h"
+#include "cli/gnuplot.h"
 #include "cli/run.h"
 
 static void put_energies(FILE *out, const void *what)
@@ -35,4 +35,4 @@ static void put_energies(FILE *out, const void *what)
             start, carried ? "of the method" : "total");
 }
 
-int draw_energies(run *r) { return draw_plot(r->plot, put_energies, r, &r->drawn); }
+int draw_energies(run *r) { return draw_plot(&r->plot, put_energies, r, &r->drawn); }

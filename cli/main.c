@@ -7,14 +7,14 @@
 #include <string.h>
 
 static const command *const commands[] = {
-    &command_run,  &command_rollout, &command_replay,
+    &command_run,    &command_rollout, &command_replay,
 #ifdef CATENA_RENDER
     &command_render,
 #endif
 #ifdef CATENA_VIEWER
     &command_view,
 #endif
-    &command_info, &command_eval,    &command_check,
+    &command_plot, &command_info,    &command_eval,   &command_check,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -1,19 +1,36 @@
-/// Pictures drawn by gnuplot.
+/// What the files of `catena plot` share.
 #ifndef CATENA_CLI_PLOT_H
 #define CATENA_CLI_PLOT_H
 
-#include <stdbool.h>
-#include <stdio.h>
+#include "cli/curve.h"
+#include "cli/gnuplot.h"
 
-/// Whether `path` has an ending that gnuplot can draw and lies in a folder that can be written; otherwise an exit status with the
-/// error printed. A missing gnuplot is only warned of: the run goes on, and draw_plot keeps its data.
-int check_plot(const char *path);
+/// A pair of axes, with all that is drawn between them.
+typedef struct panel {
+    char label[SERIES_NAME];
+    const char *unit;
+    curve *curves;  // [count], to be freed
+    int count;
+    bool given;        // low and high, by the user
+    bool logarithmic;  // the axis of the quantity
+    double low, high;  // ends of that axis
+} panel;
 
-/// Draws into `path` what `put` writes of `what`: gnuplot's commands and data but for terminal and output. If that fails, `drawn`
-/// is false and the script stays beside it; returns an exit status.
-int draw_plot(const char *path, void (*put)(FILE *out, const void *what), const void *what, bool *drawn);
+typedef struct plot {
+    plot_file out;
+    timeline *files;     // [nfile]
+    const char **names;  // [nfile]: without the folder that all have in common
+    int nfile;
+    panel *panels;  // [npanel], from top to bottom
+    int npanel;
+    bool bands;          // some curves are quantiles
+    double from, until;  // s: ends of the axis of time
+} plot;
 
-/// A text in gnuplot's single quotes.
-void put_quoted(FILE *out, const char *text);
+/// Whether the picture is large enough for its panels; makes one that suits them if its height is 0. Returns an exit status.
+int size_plot(plot *p);
+
+/// gnuplot's commands and data for a whole plot.
+void put_plot(FILE *out, const void *what);
 
 #endif

@@ -37,18 +37,6 @@ static int bad_text(enum option_id option, const char *expected, const char *fou
     return usage_error("%s: expected %s, found '%s'", option_name(option), expected, found);
 }
 
-static int read_size(const arguments *args, rendering *r)
-{
-    const char *const text = args->value[OPT_SIZE];
-    int end = 0;
-    r->width = 1280, r->height = 720;
-    if (!text) return EXIT_OK;
-    if (sscanf(text, "%dx%d%n", &r->width, &r->height, &end) < 2 || text[end] || r->width < 1 || r->height < 1 ||
-        r->width > 16384 || r->height > 16384)
-        return bad_text(OPT_SIZE, "WIDTHxHEIGHT in pixels like 640x360, each 1 to 16384", text);
-    return EXIT_OK;
-}
-
 /// How many pictures across and down make up what is written.
 static int read_sheet(const arguments *args, rendering *r)
 {
@@ -133,9 +121,9 @@ static int open_rendering(const arguments *args, rendering *r)
     if (!args->value[OPT_OUT]) return usage_error("--out is missing: picture.png, frames/%%04d.png, movie.mp4, .webm or .gif");
     int status = frames_open(args, &r->of);
     if (status != EXIT_OK) return status;
-    if ((status = read_size(args, r)) != EXIT_OK || (status = read_sheet(args, r)) != EXIT_OK ||
-        (status = read_times(args, r)) != EXIT_OK)
-        return status;
+    r->width = 1280, r->height = 720;
+    if (!size_option(args, &r->width, &r->height)) return EXIT_USAGE;
+    if ((status = read_sheet(args, r)) != EXIT_OK || (status = read_times(args, r)) != EXIT_OK) return status;
     const int width = r->width / r->columns, height = r->height / r->rows;
     if (!(r->dyn = ctn_dynamics_create(r->of.s.model, "scalar", &err))) return status_error(&err, "");
     if ((status = open_memory(r)) != EXIT_OK) return status;

@@ -3,7 +3,6 @@
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/plan.h"
-#include "cli/plot.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -40,13 +39,13 @@ static int open_run(const arguments *args, run *r)
     ctn_error err;
     int status = setup_open(args, &r->s);
     if (status != EXIT_OK) return status;
-    r->out = args->value[OPT_OUT], r->plot = args->value[OPT_PLOT], r->every = 1;
+    r->out = args->value[OPT_OUT], r->plot = plot_option(args), r->every = 1;
     if (!whole_option(args, OPT_EVERY, 1, 1000000000, &r->every)) return EXIT_USAGE;
     if (args->value[OPT_EVERY] && !r->out) return usage_error("--every says how often to record; give --out FILE with it");
     r->hashes = args->value[OPT_HASH] != NULL;
     if (r->hashes && !r->out) return usage_error("--hash goes into a recording; give --out FILE.h5 with it");
     if ((status = plan_steps(args, &r->s, &r->steps)) != EXIT_OK) return status;
-    if (r->plot && (status = check_plot(r->plot)) != EXIT_OK) return status;
+    if (r->plot.path && (status = check_plot(&r->plot)) != EXIT_OK) return status;
     r->batch = ctn_batch_create(r->s.model, &r->s.cfg, &err);
     if (!r->batch) return status_error(&err, "");
     const size_t worlds = (size_t)r->s.cfg.worlds;
@@ -86,7 +85,7 @@ static void hash(run *r)
 static void sample(run *r)
 {
     ctn_totals t;
-    if (!r->plot || r->nsample > MOST_SAMPLES) return;
+    if (!r->plot.path || r->nsample > MOST_SAMPLES) return;
     ctn_batch_state(r->batch, r->q, r->v);
     ctn_energy_momentum(r->dyn, 1, r->q, r->v, &t);
     r->samples[r->nsample++] =
@@ -128,7 +127,7 @@ static void step_all(run *r, ctn_step_stats *part, progress *bar)
     sample(r);
     while (r->done < r->steps && running && !r->lost && !(r->interrupted = stop_asked())) {
         const long left = r->steps - r->done, to_record = r->recorder ? r->every - r->done % r->every : left,
-                   to_sample = r->plot ? r->stride - r->done % r->stride : left;
+                   to_sample = r->plot.path ? r->stride - r->done % r->stride : left;
         long n = r->hashes ? 1 : piece < left ? piece : left;
         n = to_record < n ? to_record : n;
         n = to_sample < n ? to_sample : n;
@@ -201,7 +200,7 @@ static int step_and_report(const arguments *args, run *r)
         return run_error("the run ends after %ld of %ld steps%s", r->done, r->steps,
                          r->out ? "; the recording has what came before" : "");
     int status = r->lost || r->interrupted ? EXIT_RUN : EXIT_OK;
-    if (r->plot && draw_energies(r) != EXIT_OK) status = EXIT_RUN;
+    if (r->plot.path && draw_energies(r) != EXIT_OK) status = EXIT_RUN;
     if (args->value[OPT_JSON]) {
         if (print_json_summary(r) != EXIT_OK) status = EXIT_RUN;
     } else if (!quiet) print_summary(r);

@@ -2,6 +2,7 @@
 #ifndef CATENA_CLI_RUN_H
 #define CATENA_CLI_RUN_H
 
+#include "cli/gnuplot.h"
 #include "cli/progress.h"
 #include "cli/setup.h"
 
@@ -28,7 +29,7 @@ typedef struct run {
     bool lost;              // the recording failed
 
     // plot
-    const char *plot;  // NULL: none
+    plot_file plot;  // path NULL: none
     bool drawn;
     ctn_dynamics *dyn;
     double *q, *v;  // [worlds][nq], [worlds][nv]
@@ -41,7 +42,7 @@ typedef struct run {
 void print_summary(const run *r);
 int print_json_summary(const run *r);
 
-/// Draws the samples into r->plot. If that fails, gnuplot's script with the data stays beside it; returns an exit status.
+/// Draws the samples into the file r->plot. If that fails, gnuplot's script with the data stays beside it; returns an exit status.
 int draw_energies(run *r);
 
 #endif

@@ -71,7 +71,7 @@ void print_summary(const run *r)
     print_vector("q", r->q, ctn_model_nq(r->s.model));
     print_vector("v", r->v, ctn_model_nv(r->s.model));
     if (r->out) printf("recording     %s, %ld records%s\n", r->out, r->records, r->lost ? ", not all of them written" : "");
-    if (r->drawn) printf("plot          %s\n", r->plot);
+    if (r->drawn) printf("plot          %s\n", r->plot.path);
 }
 
 static void add_state(cJSON *to, const run *r, int world)
@@ -178,6 +178,6 @@ int print_json_summary(const run *r)
         json_number(recording, "records", (double)r->records);
         cJSON_AddBoolToObject(recording, "complete", !r->lost);
     }
-    if (r->drawn) json_text(root, "plot", r->plot);
+    if (r->drawn) json_text(root, "plot", r->plot.path);
     return json_print(root);
 }

@@ -72,11 +72,7 @@ static int view_main(const arguments *args)
     ctn_error err;
     viewer_config config = {
         .path = args->files[0], .width = 1280, .height = 800, .speed = 1, .configure = configure, .context = (void *)args};
-    int end = 0;
-    const char *const size = args->value[OPT_SIZE];
-    if (size && (sscanf(size, "%dx%d%n", &config.width, &config.height, &end) < 2 || size[end] || config.width < 64 ||
-                 config.height < 64 || config.width > 16384 || config.height > 16384))
-        return usage_error("--size: expected WIDTHxHEIGHT in pixels like 1280x800, each 64 to 16384, found '%s'", size);
+    if (!size_option(args, &config.width, &config.height)) return EXIT_USAGE;
     if (!number_option(args, OPT_SPEED, &config.speed)) return EXIT_USAGE;
     if (!(config.speed >= 1.0 / 64 && config.speed <= 16))
         return usage_error("--speed: expected a number from 1/64 (slow motion) to 16, found '%s'", args->value[OPT_SPEED]);

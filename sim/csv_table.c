@@ -47,9 +47,7 @@ static bool next_line(csv_table *t)
     return false;
 }
 
-/// Takes the field at *at, unquoted, in place, and moves on to the one after it; *at NULL: it was the last. NULL: a quote is not
-/// closed.
-static char *next_field(char **at)
+char *csv_field(char **at)
 {
     char *in = *at + strspn(*at, " \t"), *const field = in;
     char *out = field;
@@ -108,7 +106,7 @@ static ctn_status read_header(csv_table *t, const char *const *names, ctn_error 
                                    : fail(err, CTN_BAD_ARGUMENT, "%s: is empty; expected a line of column names, such as '%s'",
                                           t->path, t->names ? names[0] : "");
     for (char *at = t->text; status == CTN_OK && at;) {
-        const char *const field = next_field(&at);
+        const char *const field = csv_field(&at);
         if (field) status = add_column(t, names, sorted, field, err);
         else status = fail(err, CTN_BAD_ARGUMENT, "%s:%ld: a quote that is not closed, or has text behind it", t->path, t->line);
     }
@@ -125,7 +123,7 @@ static ctn_status read_row(csv_table *t, double *x, ctn_error *err)
     char *at = t->text;
     int k = 0;
     for (; at && k < t->columns; k++) {
-        const char *const field = next_field(&at);
+        const char *const field = csv_field(&at);
         char *end = NULL;
         const double number = field ? strtod(field, &end) : NAN;
         if (!field || end == field || *end || !isfinite(number))

@@ -23,6 +23,10 @@ bool csv_table_has(const csv_table *t, int k);
 /// `first` follows the rows read before.
 ctn_status csv_table_read(csv_table *t, int64_t first, int rows, double *x, ctn_error *err);
 
+/// Takes the field at *at, unquoted, in place, and moves on to the one after it; *at NULL: it was the last. NULL: a quote is not
+/// closed, or has text behind it.
+char *csv_field(char **at);
+
 void csv_table_close(csv_table *t);  // NULL is allowed
 
 #endif

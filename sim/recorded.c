@@ -260,3 +260,15 @@ ctn_status recorded_rows(recorded *r, const char *name, hid_t type, int64_t firs
     if (!fits) return fail(err, CTN_BAD_ARGUMENT, "%s: `%s` is not there, or has another shape", r->path, name);
     return fail(err, CTN_IO, "%s: `%s` cannot be read: %s", r->path, name, r->errors.reason);
 }
+
+ctn_status recorded_block(recorded *r, const char *name, int rank, const int64_t *start, const int64_t *count, double *data,
+                          ctn_error *err)
+{
+    hdf5_quiet(&r->errors);
+    const recorded_set *const s = find_set(r, name);
+    const bool ok = s->id >= 0 && get_block(s->id, H5T_NATIVE_DOUBLE, rank, start, count, data);
+    hdf5_loud(&r->errors);
+    if (ok) return CTN_OK;
+    if (s->id < 0) return fail(err, CTN_BAD_ARGUMENT, "%s: `%s` is not there", r->path, name);
+    return fail(err, CTN_IO, "%s: `%s` cannot be read: %s", r->path, name, r->errors.reason);
+}

@@ -14,6 +14,8 @@ typedef struct recorded_set {
     size_t width;
 } recorded_set;
 
+enum { RECORDED_SETS = 48 };  // at least as many as a file has
+
 typedef struct recorded {
     char *path;
     hid_t file;
@@ -29,7 +31,7 @@ typedef struct recorded {
     bool finished;             // a run: its end is in the file
     unsigned keep;             // datasets of states
     bool hashes;
-    recorded_set sets[24];  // those that were asked for: HDF5 keeps chunks unpacked while they are open
+    recorded_set sets[RECORDED_SETS];  // those that were asked for: HDF5 keeps chunks unpacked while they are open
     int nset;
 } recorded;
 
@@ -51,5 +53,10 @@ int64_t recorded_count(recorded *r, const char *name);
 /// entries have another width.
 ctn_status recorded_rows(recorded *r, const char *name, hid_t type, int64_t first, int64_t count, size_t width, void *data,
                          ctn_error *err);
+
+/// Numbers start .. start + count - 1 in each of the first `rank` dimensions of a dataset, all of the others, as doubles. CTN_IO;
+/// CTN_BAD_ARGUMENT if there is no such dataset.
+ctn_status recorded_block(recorded *r, const char *name, int rank, const int64_t *start, const int64_t *count, double *data,
+                          ctn_error *err);
 
 #endif

@@ -144,7 +144,7 @@ START_TEST(usage)
 }
 END_TEST
 
-static const char *const commands[] = {"run", "info", "eval", "check"};
+static const char *const commands[] = {"run", "plot", "info", "eval", "check"};
 
 /// Every option that --help tells of is in docs/cli.md, and every command has examples.
 START_TEST(help_and_docs)
