@@ -180,7 +180,7 @@ static ctn_status draw(rendering *r, ctn_error *err)
         return fail(err, CTN_NO_MEMORY, "not enough memory for %d links", ctn_model_nlink(r->of.s.model));
     follow(r);
     memcpy(around.center, r->camera.target, sizeof around.center);
-    const ctn_status status = renderer_draw(r->renderer, &r->bodies, &r->camera, &around, r->cell, err);
+    const ctn_status status = renderer_draw(r->renderer, &r->bodies, &r->camera, &around, NULL, r->cell, err);
     return status == CTN_OK ? put(r, err) : status;
 }
 

@@ -1,4 +1,5 @@
-/// The passes of a picture: shadows as the sun sees them; sky, ground and bodies into a buffer of several samples a pixel; one sample out.
+/// The passes of a picture: shadows as the sun sees them; sky, ground, bodies and lines into a buffer of several samples a pixel; one sample
+/// out, and text onto it.
 #include "render/renderer.h"
 
 #include "render/meshes.h"
@@ -25,6 +26,9 @@ struct renderer {
     GLuint frame, color, depth;      // several samples
     GLuint flat_frame, flat_color;   // one sample
     GLuint id_frame, ids, id_depth;  // likewise, of numbers; made when first asked for
+    line_pen *lines;
+    text_pen *text;
+    bool letters_missing;
 };
 
 static const double sun[3] = {0.35, -0.45, 0.82};  // towards it; normalised when used
@@ -191,6 +195,7 @@ renderer *renderer_create(int width, int height, ctn_error *err)
     bool ok = make_programs(r, err) && make_shadow_map(r, err) && renderer_resize(r, width, height, err) == CTN_OK;
     for (int k = 0; k < MESHES && ok; k++)
         if (!(ok = make_mesh(r, (mesh_kind)k))) fail(err, CTN_NO_MEMORY, "not enough memory for a renderer");
+    ok = ok && (r->lines = line_pen_create(err)) && (r->text = text_pen_create(err));
     if (ok) return r;
     renderer_free(r);
     return NULL;
@@ -201,6 +206,7 @@ void renderer_free(renderer *r)
     if (!r) return;
     for (int k = 0; k < PASSES; k++) glDeleteProgram(r->program[k]);
     free_frames(r);
+    line_pen_free(r->lines), text_pen_free(r->text);
     glDeleteFramebuffers(1, &r->shadow_frame), glDeleteTextures(1, &r->shadow_map);
     glDeleteVertexArrays(MESHES, r->vao), glDeleteVertexArrays(1, &r->empty_vao);
     glDeleteBuffers(MESHES, r->vertices), glDeleteBuffers(MESHES, r->indices), glDeleteBuffers(MESHES, r->instances);
@@ -280,7 +286,8 @@ static ctn_status read_pixels(const renderer *r, GLenum format, GLenum type, siz
     return error ? fail(err, CTN_UNAVAILABLE, "OpenGL reports error 0x%x: the picture is lost", error) : CTN_OK;
 }
 
-void renderer_paint(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around)
+void renderer_paint(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around,
+                    const overlay *over)
 {
     const double n = sqrt(sun[0] * sun[0] + sun[1] * sun[1] + sun[2] * sun[2]);
     const double to_sun[3] = {sun[0] / n, sun[1] / n, sun[2] / n}, falls[3] = {-to_sun[0], -to_sun[1], -to_sun[2]};
@@ -301,12 +308,15 @@ void renderer_paint(renderer *r, const instance_list *bodies, const render_camer
     set_light(r->program[PASS_BODIES], &clip, &light, to_sun, eye);
     program_number(r->program[PASS_BODIES], "pixel", camera_pixel(camera, r->height));
     draw_bodies(r, bodies);
+    if (over && over->lines) line_pen_draw(r->lines, over->lines, &clip, r->width, r->height);
     glBindFramebuffer(GL_READ_FRAMEBUFFER, r->frame), glBindFramebuffer(GL_DRAW_FRAMEBUFFER, r->flat_frame);
     glBlitFramebuffer(0, 0, r->width, r->height, 0, 0, r->width, r->height, GL_COLOR_BUFFER_BIT, GL_NEAREST);
+    r->letters_missing = over && over->labels && !text_pen_draw(r->text, over->labels, &clip, r->width, r->height);
 }
 
 ctn_status renderer_read(const renderer *r, uint8_t *rgb, ctn_error *err)
 {
+    if (r->letters_missing) return fail(err, CTN_NO_MEMORY, "not enough memory for the letters of a picture");
     glBindFramebuffer(GL_FRAMEBUFFER, r->flat_frame);
     return read_pixels(r, GL_RGB, GL_UNSIGNED_BYTE, 3 * (size_t)r->width, rgb, err);
 }
@@ -319,9 +329,9 @@ void renderer_show(const renderer *r)
 }
 
 ctn_status renderer_draw(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around,
-                         uint8_t *rgb, ctn_error *err)
+                         const overlay *over, uint8_t *rgb, ctn_error *err)
 {
-    renderer_paint(r, bodies, camera, around);
+    renderer_paint(r, bodies, camera, around, over);
     return renderer_read(r, rgb, err);
 }
 

@@ -128,15 +128,15 @@ START_TEST(same_picture)
     const instance_list nothing = {0};
     ctn_error err;
     uint8_t *const rgb[3] = {malloc(3 * PIXELS), malloc(3 * PIXELS), malloc(3 * PIXELS)};
-    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, rgb[0], &err), CTN_OK);
-    ck_assert_int_eq(renderer_draw(pen, &nothing, &v.camera, &v.around, rgb[1], &err), CTN_OK);
+    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, NULL, rgb[0], &err), CTN_OK);
+    ck_assert_int_eq(renderer_draw(pen, &nothing, &v.camera, &v.around, NULL, rgb[1], &err), CTN_OK);
     long differ = 0;
     for (int k = 0; k < 3 * PIXELS; k++) differ += abs(rgb[0][k] - rgb[1][k]) > 8;
     ck_assert_msg(differ > 30, "%s: only %ld bytes differ from the empty ground", scenes[_i], differ);
     renderer *const other = renderer_create(WIDTH, HEIGHT, &err);
-    ck_assert_int_eq(renderer_draw(other, &v.bodies, &v.camera, &v.around, rgb[2], &err), CTN_OK);
+    ck_assert_int_eq(renderer_draw(other, &v.bodies, &v.camera, &v.around, NULL, rgb[2], &err), CTN_OK);
     ck_assert(!memcmp(rgb[0], rgb[2], 3 * PIXELS));
-    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, rgb[1], &err), CTN_OK);
+    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, NULL, rgb[1], &err), CTN_OK);
     ck_assert(!memcmp(rgb[0], rgb[1], 3 * PIXELS));
     renderer_free(other);
     for (int k = 0; k < 3; k++) free(rgb[k]);
@@ -168,7 +168,7 @@ START_TEST(like_the_stored_one)
     char path[300];
     view v = open_view(scenes[_i]);
     ctn_error err;
-    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, rgb, &err), CTN_OK);
+    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, NULL, rgb, &err), CTN_OK);
     close_view(&v);
     shrink(rgb, is);
     snprintf(path, sizeof path, CATENA_SOURCE_DIR "/tests/pictures/%s.png", scenes[_i]);
