@@ -176,7 +176,7 @@ static ctn_status draw(rendering *r, ctn_error *err)
     scenery around = {.radius = r->extent.radius, .floor = r->extent.floor};
     ctn_forward_kinematics(r->dyn, 1, r->of.q, r->R, r->p);
     instance_list_clear(&r->bodies);
-    if (!scene_shapes_place(r->shapes, r->R, r->p, &r->bodies))
+    if (!scene_shapes_place(r->shapes, r->R, r->p, 0, NULL, &r->bodies))
         return fail(err, CTN_NO_MEMORY, "not enough memory for %d links", ctn_model_nlink(r->of.s.model));
     follow(r);
     memcpy(around.center, r->camera.target, sizeof around.center);

@@ -2,6 +2,7 @@
 #include "render/context.h"
 #include "render/pictures.h"
 #include "render/renderer.h"
+#include "tests/gl_debug.h"
 #include "tests/suite.h"
 
 #include <catena/catena.h>
@@ -31,6 +32,7 @@ static void setup(void)
     ctn_error err;
     context = context_create(&err);
     ck_assert_msg(context != NULL, "%s", err.message);
+    gl_watch();
     pen = renderer_create(WIDTH, HEIGHT, &err);
     ck_assert_msg(pen != NULL, "%s", err.message);
 }
@@ -71,7 +73,7 @@ static view open_view(const char *name)
     v.camera = camera_around(v.extent.center, v.extent.radius, (double)WIDTH / HEIGHT);
     v.around = (scenery){.radius = v.extent.radius, .floor = v.extent.floor};
     memcpy(v.around.center, v.extent.center, sizeof v.around.center);
-    ck_assert(scene_shapes_place(v.shapes, R, p, &v.bodies));
+    ck_assert(scene_shapes_place(v.shapes, R, p, 0, NULL, &v.bodies));
     ctn_dynamics_free(d);
     free(q), free(R);
     return v;
@@ -191,6 +193,10 @@ START_TEST(like_the_stored_one)
 }
 END_TEST
 
+/// What KHR_debug has said of all that was drawn before.
+START_TEST(opengl_has_no_complaints) { ck_assert_msg(gl_errors == 0, "OpenGL reports %ld errors", gl_errors); }
+END_TEST
+
 static bool is_there(ctn_error *err) { return context_create(err) != NULL; }
 
 int main(void)
@@ -203,6 +209,7 @@ int main(void)
     tcase_add_loop_test(t, every_link_is_seen, 0, SCENES);
     tcase_add_loop_test(t, same_picture, 0, SCENES);
     tcase_add_loop_test(t, like_the_stored_one, 0, SCENES);
+    tcase_add_test(t, opengl_has_no_complaints);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
