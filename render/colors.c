@@ -54,10 +54,10 @@ bool legend_place(const char *title, double most, int width, int height, float s
     const float margin = size, bar = 0.8f * size, high = fminf(9 * size, 0.5f * (float)height);
     const float x = (float)width - margin - bar / 2, low = (float)height - margin - 0.5f * size, top = low - high;
     line_point points[PARTS + 1];
-    const line_point frame[2] = {{{x, top - 1, 0}, bar + 2, {0.05f, 0.06f, 0.08f, 0.8f}, LINE_ON_PICTURE},
-                                 {{x, low + 1, 0}, bar + 2, {0.05f, 0.06f, 0.08f, 0.8f}, LINE_ON_PICTURE}};
+    const line_point frame[2] = {{{x, top - 1, 0}, bar + 2, {0.05f, 0.06f, 0.08f, 0.8f}, 0, LINE_ON_PICTURE},
+                                 {{x, low + 1, 0}, bar + 2, {0.05f, 0.06f, 0.08f, 0.8f}, 0, LINE_ON_PICTURE}};
     for (int k = 0; k <= PARTS; k++) {
-        points[k] = (line_point){{x, low - high * (float)k / PARTS, 0}, bar, {0, 0, 0, 1}, LINE_ON_PICTURE};
+        points[k] = (line_point){{x, low - high * (float)k / PARTS, 0}, bar, {0, 0, 0, 1}, 0, LINE_ON_PICTURE};
         color_scale((double)k / PARTS, points[k].color);
     }
     if (!line_list_add(lines, frame, 2) || !line_list_add(lines, points, PARTS + 1)) return false;

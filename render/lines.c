@@ -41,6 +41,7 @@ static const char line_vertex[] =
     "layout(location = 0) in vec3 before; layout(location = 1) in vec3 from; layout(location = 2) in float from_width;\n"
     "layout(location = 3) in vec4 from_colour; layout(location = 4) in float hidden; layout(location = 5) in vec3 to;\n"
     "layout(location = 6) in float to_width; layout(location = 7) in vec4 to_colour; layout(location = 8) in vec3 after;\n"
+    "layout(location = 9) in float thickness;\n"
     "uniform mat4 to_clip; uniform vec2 size; uniform bool behind;\n"
     "out vec2 at; out float half_width; out vec4 paint;\n"
     "vec4 place(vec3 x) {\n"
@@ -59,13 +60,17 @@ static const char line_vertex[] =
     "    float share = end ? t1 : t0;\n"
     "    vec4 here = mix(a, b, share);\n"
     "    vec2 p = pixel(here), along = pixel(mix(a, b, t1)) - pixel(mix(a, b, t0)), turn = end ? pixel(c) - p : p - pixel(c);\n"
+    "    float magnified = length(vec3(to_clip[0].y, to_clip[1].y, to_clip[2].y));\n"
     "    bool disc = from == to;\n"
     "    vec2 d = length(along) > 1e-4 ? normalize(along) : vec2(1, 0), normal = vec2(-d.y, d.x), offset = normal;\n"
     "    if (!disc && seen(c) > 0 && length(turn) > 1e-3) {\n"
     "        vec2 e = normalize(turn), middle = normal + vec2(-e.y, e.x);\n"
     "        if (dot(d, e) > 0.5) offset = middle / dot(middle, normal);\n"
     "    }\n"
-    "    half_width = 0.5 * mix(from_width, to_width, share);\n"
+    "    float width = mix(from_width, to_width, share);\n"
+    "    if (thickness > 0) width = min(width, thickness * 0.5 * size.y * magnified / here.w * width / max(from_width, "
+    "to_width));\n"
+    "    half_width = 0.5 * width;\n"
     "    float reach = half_width + 1;\n"
     "    at = vec2(side * reach, disc ? (end ? reach : -reach) : 0);\n"
     "    p += side * reach * offset + at.y * d;\n"
@@ -98,6 +103,7 @@ line_pen *line_pen_create(ctn_error *err)
     program_input(0, 3, n, POSITION, 1);
     program_input(1, 3, n, n + POSITION, 1), program_input(2, 1, n, n + WIDTH, 1), program_input(3, 4, n, n + COLOR, 1);
     program_input(4, 1, n, n + offsetof(line_point, hidden), 1);
+    program_input(9, 1, n, n + offsetof(line_point, thickness), 1);
     program_input(5, 3, n, 2 * n + POSITION, 1), program_input(6, 1, n, 2 * n + WIDTH, 1);
     program_input(7, 4, n, 2 * n + COLOR, 1);
     program_input(8, 3, n, 3 * n + POSITION, 1);

@@ -8,11 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/// A point of a line. Position, width and color vary from one point to the next; `hidden` is the first one's.
+/// A point of a line. Position, width and color vary from one point to the next; `hidden` and `thickness` are the first one's.
 typedef struct line_point {
     float position[3];  // m; on the picture: pixels from its left and from its upper edge, 0
     float width;        // pixels, > 0
     float color[4];     // 0 to 1, sRGB; opacity
+    float thickness;    // m: no wider than this, so that it shrinks when it is far away; 0: as wide everywhere
     float hidden;       // share of the opacity where bodies are in front: 0 hides it, 1 draws it over them. LINE_ON_PICTURE
 } line_point;
 

@@ -34,7 +34,7 @@ struct marks {
 
 // ---- what is marked
 
-/// How large marks of a link may be: half the way to the next joint.
+/// Marks of a link go half the way to the next joint, or are small where there is none.
 static void find_sizes(marks *m, const ctn_scene *scene, double radius)
 {
     for (int i = 0; i < m->nlink; i++) {
@@ -47,7 +47,8 @@ static void find_sizes(marks *m, const ctn_scene *scene, double radius)
         if (l->parent >= 0)
             m->links[l->parent].size = fmax(m->links[l->parent].size, sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]));
     }
-    for (int i = 0; i < m->nlink; i++) m->links[i].size = fmin(fmax(0.5 * m->links[i].size, 0.02 * radius), 0.15 * radius);
+    for (int i = 0; i < m->nlink; i++)
+        m->links[i].size = m->links[i].size > 0 ? fmin(0.5 * m->links[i].size, 0.15 * radius) : 0.03 * radius;
 }
 
 /// The trails asked for, or those of the links without children.
@@ -163,31 +164,36 @@ static bool place_trail(const marks *m, int world, int track, double t, const fl
         if (age > m->seconds || age < 0) continue;
         const float fresh = (float)(1 - age / m->seconds);
         const float *const x = k < m->count[w] ? m->points + 3 * ((w * (size_t)m->tracks + (size_t)track) * room + at) : end;
-        line[n++] = (line_point){{x[0], x[1], x[2]}, 1 + 1.5f * fresh, {rgb[0], rgb[1], rgb[2], 0.95f * fresh}, 0.35f};
+        line[n++] = (line_point){{x[0], x[1], x[2]}, 1 + 1.5f * fresh, {rgb[0], rgb[1], rgb[2], 0.95f * fresh}, 0, 0.35f};
     }
     return n < 2 || line_list_add(lines, line, n);
 }
 
 // ---- marks
 
+#define STROKE 0.13  // of the size of a mark: its lines are no thicker
+
 /// Where marks are drawn, and how.
 typedef struct {
     line_list *lines;
     bool ok;
-    float color[3], width, hidden;
+    float color[3], width;
+    double size;  // m, of the mark: what is far away gets thin lines; 0: no
 } brush;
 
 static const float turning[3] = {1.0f, 0.72f, 0.15f}, sliding[3] = {0.25f, 0.85f, 0.95f};
 static const float red_green_blue[3][3] = {{0.92f, 0.22f, 0.20f}, {0.25f, 0.78f, 0.28f}, {0.28f, 0.48f, 1.0f}};
 
-static brush brush_of(line_list *lines, const float *color, float width)
+static brush brush_of(line_list *lines, const float *color, float width, double size)
 {
-    return (brush){lines, true, {color[0], color[1], color[2]}, width, 1};
+    return (brush){lines, true, {color[0], color[1], color[2]}, width, size};
 }
 
-static line_point point_at(const brush *b, const double *x, float width)
+/// Drawn over the bodies.
+static line_point point_at(const brush *b, const double *x, float width, double share)
 {
-    return (line_point){{(float)x[0], (float)x[1], (float)x[2]}, width, {b->color[0], b->color[1], b->color[2], 1}, b->hidden};
+    const float rgb[3] = {b->color[0], b->color[1], b->color[2]}, thickness = (float)(share * b->size);
+    return (line_point){{(float)x[0], (float)x[1], (float)x[2]}, width, {rgb[0], rgb[1], rgb[2], 1}, thickness, 1};
 }
 
 static void stroke(brush *b, const line_point *points, size_t count) { b->ok = b->ok && line_list_add(b->lines, points, count); }
@@ -200,14 +206,14 @@ static void along(const double *o, double s, const double *a, double *x)
 
 static void segment(brush *b, const double *from, const double *to)
 {
-    const line_point points[2] = {point_at(b, from, b->width), point_at(b, to, b->width)};
+    const line_point points[2] = {point_at(b, from, b->width, STROKE), point_at(b, to, b->width, STROKE)};
     stroke(b, points, 2);
 }
 
 /// The point of an arrow, from its base.
 static void arrow_head(brush *b, const double *base, const double *point)
 {
-    const line_point points[2] = {point_at(b, base, 4 * b->width), point_at(b, point, 0.3f)};
+    const line_point points[2] = {point_at(b, base, 4 * b->width, 4 * STROKE), point_at(b, point, 0.3f, 4 * STROKE)};
     stroke(b, points, 2);
 }
 
@@ -224,7 +230,7 @@ static void arrow(brush *b, const double *from, const double *to, double head)
 
 static void disc(brush *b, const double *at, float width)
 {
-    const line_point point = point_at(b, at, width);
+    const line_point point = point_at(b, at, width, 0);
     stroke(b, &point, 1);
 }
 
@@ -253,7 +259,7 @@ static void screw(brush *b, const double *o, const double *axis, double radius, 
         for (int i = 0; i < 3; i++)
             x[i] = o[i] + radius * (cos(a) * u[i] + sin(a) * v[i]) + climb * ((double)k / PARTS - 0.5) * axis[i];
         if (k == parts) memcpy(before, x, sizeof x);
-        points[k] = point_at(b, x, b->width);
+        points[k] = point_at(b, x, b->width, STROKE);
     }
     stroke(b, points, (size_t)parts + 1);
     if (head) arrow_head(b, before, x);
@@ -287,7 +293,7 @@ static bool place_joint(const marks *m, int i, const double *R, const double *p,
     const double *const o = p + 3 * (size_t)i, *const Ri = R + 9 * (size_t)i;
     static const double x[3] = {1, 0, 0}, y[3] = {0, 1, 0}, z[3] = {0, 0, 1};
     const double *const unit[3] = {x, y, z};
-    brush turn = brush_of(lines, turning, 1.8f), slide = brush_of(lines, sliding, 1.8f);
+    brush turn = brush_of(lines, turning, 1.8f, l->size), slide = brush_of(lines, sliding, 1.8f, l->size);
     double a[3], b[3], zero[9];  // zero: rotation of the frame that the joint starts from
     for (int k = 0; k < 9; k++) zero[k] = l->rotation[k];
     if (l->parent >= 0)
@@ -328,7 +334,7 @@ static bool place_frame(const marks *m, int i, const double *R, const double *p,
     for (int k = 0; k < 3; k++) {
         const double axis[3] = {R[9 * i + k], R[9 * i + 3 + k], R[9 * i + 6 + k]};
         double end[3];
-        brush b = brush_of(lines, red_green_blue[k], 2.5f);
+        brush b = brush_of(lines, red_green_blue[k], 2.5f, m->links[i].size);
         along(p + 3 * i, m->links[i].size, axis, end);
         arrow(&b, p + 3 * i, end, 0.2 * m->links[i].size);
         ok = ok && b.ok;
@@ -339,7 +345,7 @@ static bool place_frame(const marks *m, int i, const double *R, const double *p,
 static bool place_com(const double *com, line_list *lines)
 {
     static const float black[3] = {0.05f, 0.05f, 0.06f}, white[3] = {1, 1, 1};
-    brush dark = brush_of(lines, black, 1), bright = brush_of(lines, white, 1);
+    brush dark = brush_of(lines, black, 1, 0), bright = brush_of(lines, white, 1, 0);
     disc(&dark, com, 13), disc(&bright, com, 9.5f), disc(&dark, com, 4.5f);
     return dark.ok && bright.ok;
 }

@@ -80,7 +80,7 @@ static const float magenta[3] = {1, 0, 1};
 
 static line_point point(double x, double y, double z, float width, float hidden)
 {
-    return (line_point){{(float)x, (float)y, (float)z}, width, {1, 0, 1, 1}, hidden};
+    return (line_point){{(float)x, (float)y, (float)z}, width, {1, 0, 1, 1}, 0, hidden};
 }
 
 // ---- lines
