@@ -31,7 +31,7 @@ int caption_decimals(const frames *f, ctn_dynamics *dyn, double radius)
     return digits < 0 ? 0 : digits > 9 ? 9 : (int)digits;
 }
 
-float caption_size(int height) { return fmaxf(11, roundf((float)height / 40)); }
+float caption_size(int width, int height) { return fmaxf(11, roundf(fminf((float)height / 40, (float)width / 48))); }
 
 /// Appends to a text as printf does; what is beyond its end is cut off.
 static void write_line(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -69,10 +69,9 @@ static void write_iterations(const frames *f, char *text, size_t size)
     else write_line(text, size, "%.1f iterations, at most %d\n", mean, most);
 }
 
-bool caption_place(const caption *c, const frames *f, ctn_dynamics *dyn, double t, int height, label_list *labels)
+bool caption_place(const caption *c, const frames *f, ctn_dynamics *dyn, double t, float size, label_list *labels)
 {
     char text[1000] = "";
-    const float size = caption_size(height);
     label corner = {.position = {0.9f * size, 0.7f * size, 0}, .size = size, .color = {1, 1, 1}};
     if (c->title) {
         label title = corner;

@@ -14,10 +14,10 @@ typedef struct caption {
 /// How many decimals energies of the states in `f` and of motions of `radius` m need for five digits.
 int caption_decimals(const frames *f, ctn_dynamics *dyn, double radius);
 
-/// Writes it for the states at t that are in `f`, as large as suits pictures of `height`. False: no memory.
-bool caption_place(const caption *c, const frames *f, ctn_dynamics *dyn, double t, int height, label_list *labels);
+/// Writes it for the states at t that are in `f`, in letters of `size` pixels. False: no memory.
+bool caption_place(const caption *c, const frames *f, ctn_dynamics *dyn, double t, float size, label_list *labels);
 
-/// The size of its letters, pixels.
-float caption_size(int height);
+/// The size that suits pictures of width x height.
+float caption_size(int width, int height);
 
 #endif

@@ -154,8 +154,10 @@ static ctn_status read_record(frames *f, int64_t k, ctn_error *err)
             const double *const row = recorded_state(f, of[i].all, w, k, n);
             for (size_t j = 0; j < n && !f->frozen[w]; j++) {
                 if (isfinite(row[j])) continue;
-                if (f->worlds == 1 || !k)
-                    return fail(err, CTN_FROZEN, "world %ld has no state at %g s", (long)(f->first + w), f->t1);
+                const long world = (long)f->first + w;
+                if (f->worlds == 1) return fail(err, CTN_FROZEN, "world %ld has no state at %g s", world, f->t1);
+                if (!k && w) return fail(err, CTN_FROZEN, "world %ld has no state yet; --worlds %d leaves it out", world, w);
+                if (!k) return fail(err, CTN_FROZEN, "world %ld has no state yet; choose another --world", world);
                 freeze(f, w);
             }
             memcpy(of[i].to + (size_t)w * n, f->frozen[w] ? of[i].before + (size_t)w * n : row, n * sizeof(double));

@@ -4,6 +4,7 @@
 #include "cli/message.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int sampled_open(sampled *x, setup *s, int worlds)
 {
@@ -22,7 +23,7 @@ int sampled_open(sampled *x, setup *s, int worlds)
 void sampled_close(sampled *x)
 {
     free(x->parameters), free(x->values), free(x->q), free(x->v), free(x->tau);
-    *x = (sampled){NULL};
+    memset(x, 0, sizeof *x);
 }
 
 int sampled_start(sampled *x, const setup *s, uint64_t seed, int64_t all, int64_t first, int count, starts *from,

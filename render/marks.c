@@ -335,7 +335,7 @@ static bool place_frame(const marks *m, int i, const double *R, const double *p,
         const double axis[3] = {R[9 * i + k], R[9 * i + 3 + k], R[9 * i + 6 + k]};
         double end[3];
         brush b = brush_of(lines, red_green_blue[k], 2.5f, m->links[i].size);
-        along(p + 3 * i, m->links[i].size, axis, end);
+        along(p + 3 * i, 0.8 * m->links[i].size, axis, end);  // axes of joints stand out
         arrow(&b, p + 3 * i, end, 0.2 * m->links[i].size);
         ok = ok && b.ok;
     }
@@ -360,8 +360,8 @@ bool marks_place(const marks *m, int world, double t, const double *R, const dou
         track_point(m, k, R, p, com, end);
         ok = place_trail(m, world, k, t, end, trail, lines);
     }
-    for (int i = 0; i < m->nlink && ok && show & SHOW_FRAMES; i++) ok = place_frame(m, i, R, p, lines);
     for (int i = 0; i < m->nlink && ok && show & SHOW_AXES; i++) ok = place_joint(m, i, R, p, lines);
+    for (int i = 0; i < m->nlink && ok && show & SHOW_FRAMES; i++) ok = place_frame(m, i, R, p, lines);
     for (int i = 0; i < m->nlink && ok && show & SHOW_NAMES; i++) {
         const double *const o = p + 3 * (size_t)i;
         const label name = {.in_space = true,

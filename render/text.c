@@ -102,7 +102,7 @@ struct text_pen {
     size_t glyph_count, glyph_room;
     uint8_t *atlas;  // [height][ATLAS_WIDTH][2]: the letter, its shade
     int height, most, shelf, shelf_height, end;
-    bool changed, lost;
+    bool changed;  // the texture is not what OpenGL has
     text_quad *quads;
     size_t quad_count, quad_room;
 };

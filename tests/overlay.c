@@ -118,6 +118,14 @@ START_TEST(lines_are_where_they_should_be)
         const double a = k * 0.785398, ca = cos(a), sa = sin(a);
         ck_assert(differs(rgb, x + 4 * ca, y + 4 * sa, magenta) < 3 && !changed(x + 7.6 * ca, y + 7.6 * sa));
     }
+    line_list_clear(&lines);
+    line_point thin[2] = {point(-1, 0, 1, 30, 0), point(1, 0, 1, 30, 0)};  // 5 cm, of 64.6 pixels a metre in the middle
+    const double middle[3] = {0, 0, 1};
+    thin[0].thickness = thin[1].thickness = 0.05f;
+    ck_assert(line_list_add(&lines, thin, 2));
+    draw(NULL, &lines, NULL);
+    project(middle, &x, &y);
+    ck_assert(differs(rgb, x, y, magenta) < 3 && changed(x, y + 1.2) && !changed(x, y + 4) && !changed(x, y - 4));
     line_list_free(&lines);
 }
 END_TEST
