@@ -37,7 +37,7 @@ typedef struct stage {
 int stage_open(const arguments *args, frames *f, stage *s);
 void stage_close(stage *s);
 
-/// The most kinetic energy that a link has in the states that are in `f`, J; a second one of what stage_open was given.
+/// The most kinetic energy that a link has in the states that are in `f`, J. `f` may be another one of the same file and worlds.
 double stage_energy(stage *s, const frames *f);
 
 /// Goes on to the states at t, which is not before the last one, noting trails on the way, and puts all that is in a picture of width x height

@@ -55,6 +55,28 @@ START_TEST(exact_times)
 }
 END_TEST
 
+/// Just after a step begins the picture is that of its beginning, also where the step was made in halves, of which dense output has the last.
+START_TEST(halved_steps)
+{
+    const char *const scene = source("scenes/chain10.yaml");
+    outcome o = catena("run", scene, "--dt", "0.2", "--max-iterations", "4", "--duration", "1");
+    ck_assert_msg(strstr(o.out, "substeps in all"), "%s", o.out);
+    outcome_free(&o);
+    for (int k = 0; k < 5; k++) {
+        char at[2][20];
+        size_t size[2];
+        char *data[2];
+        for (int j = 0; j < 2; j++) {
+            snprintf(at[j], sizeof at[j], "%.10f", 0.2 * k + 1e-9 * j);
+            data[j] = RENDER(scene, "a.png", &size[j], "--dt", "0.2", "--max-iterations", "4", "--colors", "link", "--from",
+                             at[j], "--out", "a.png");
+        }
+        ck_assert_msg(same(data[0], size[0], data[1], size[1]), "at %s s", at[0]);
+        free(data[0]), free(data[1]);
+    }
+}
+END_TEST
+
 /// Colours are of the scene, or not; the scale of energies is the same in all pictures of a movie, and can be given.
 START_TEST(colors)
 {
@@ -102,6 +124,8 @@ START_TEST(worlds)
     char *const others = RENDER("chains.h5", "c.png", &n, "--worlds", "2", "--world", "2", "--from", "0.2", "--out", "c.png");
     ck_assert(!same(some, m, others, n));
     free(some), free(others), free(pictures[0]), free(pictures[1]);
+    free(RENDER(scene, "e.png", &n, "--worlds", "1000", "--from", "0.04", "--show", "com,text", "--colors", "energy", "--out",
+                "e.png"));
     free(RENDER(source("scenes/chain10-randomised.yaml"), "d.png", &n, "--worlds", "all", "--from", "0.1", "--show",
                 "text,com,trail", "--colors", "energy", "--out", "d.png"));
 }
@@ -216,6 +240,7 @@ int main(void)
     tcase_add_checked_fixture(t, enter_scratch, leave_scratch);
     tcase_set_timeout(t, 120);
     tcase_add_test(t, exact_times);
+    tcase_add_test(t, halved_steps);
     tcase_add_test(t, colors);
     tcase_add_test(t, worlds);
     tcase_add_test(t, worlds_of_a_run);
