@@ -6,6 +6,7 @@
 #include "sim/device.h"
 #include "sim/status.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +17,11 @@ static size_t nv_of(const frames *f) { return (size_t)ctn_model_nv(f->s.model); 
 static int open_states(frames *f)
 {
     double **const rows[] = {&f->q, &f->q0, &f->q1, &f->v, &f->v0, &f->v1};
-    bool ok = true;
-    for (int k = 0; k < 6; k++) ok = (*rows[k] = calloc((k < 3 ? nq_of(f) : nv_of(f)) + 1, sizeof **rows[k])) && ok;
-    return ok ? EXIT_OK : run_error("not enough memory");
+    const size_t n = (size_t)f->worlds;
+    bool ok = (f->frozen = calloc(n, sizeof *f->frozen)) && (f->stats = calloc(n, sizeof *f->stats)) &&
+              (f->time = calloc(n, sizeof *f->time));
+    for (int k = 0; k < 6; k++) ok = (*rows[k] = calloc(n * (k < 3 ? nq_of(f) : nv_of(f)) + 1, sizeof **rows[k])) && ok;
+    return ok ? EXIT_OK : run_error("not enough memory for %d worlds", f->worlds);
 }
 
 static void swap(frames *f)
@@ -27,18 +30,83 @@ static void swap(frames *f)
     f->q0 = f->q1, f->v0 = f->v1, f->q1 = q, f->v1 = v, f->t0 = f->t1;
 }
 
+static void freeze(frames *f, int world)
+{
+    if (!f->frozen[world]) f->frozen[world] = true, f->frozen_count++;
+}
+
+/// The masses that worlds have of their own, if these are drawn.
+static int find_masses(frames *f)
+{
+    const int count = ctn_scene_parameters(f->s.scene, f->s.model, NULL), n = ctn_model_nlink(f->s.model);
+    bool drawn = false;
+    f->own = count > 0;
+    if (!f->own) return EXIT_OK;
+    ctn_parameter *const list = malloc((size_t)count * sizeof *list);
+    double *const values = malloc((size_t)count * sizeof *values);
+    f->mass_scale = malloc((size_t)f->worlds * (size_t)n * sizeof *f->mass_scale + 1);
+    const bool ok = list && values && f->mass_scale;
+    if (ok) ctn_scene_parameters(f->s.scene, f->s.model, list);
+    for (int w = 0; w < f->worlds && ok; w++) {
+        double *const scale = f->mass_scale + (size_t)w * (size_t)n;
+        ctn_sample_parameters(f->s.scene, f->s.model, f->seed, f->first + w, f->all, values);
+        for (int i = 0; i < n; i++) scale[i] = 1;
+        for (int k = 0; k < count; k++)
+            if (list[k].kind == CTN_MASS_SCALE) scale[list[k].index] = values[k], drawn = true;
+    }
+    free(list), free(values);
+    if (ok && !drawn) free(f->mass_scale), f->mass_scale = NULL;
+    return ok ? EXIT_OK : run_error("not enough memory for %d worlds", f->worlds);
+}
+
+/// How many worlds --worlds asks for, of `all` if it is that word; 0: it is not given. Returns an exit status.
+static int read_worlds(const arguments *args, long all, long *worlds)
+{
+    const char *const text = args->value[OPT_WORLDS];
+    *worlds = 0;
+    if (!text) return EXIT_OK;
+    if (strcmp(text, "all") == 0) *worlds = all;
+    else if (!isdigit((unsigned char)*text))
+        return usage_error("--worlds: expected a whole number, 1 or more, or all, found '%s'", text);
+    else if (!whole_option(args, OPT_WORLDS, 1, 2147483647, worlds)) return EXIT_USAGE;
+    return EXIT_OK;
+}
+
 // ---- a scene
+
+/// Puts the worlds that --worlds asks for to where the scene's `sample` section draws them.
+static int draw_worlds(const arguments *args, frames *f)
+{
+    ctn_error err;
+    if (!ctn_scene_is_sampled(f->s.scene) && f->worlds > 1 && !args->value[OPT_QUIET])
+        warning("%s has no `sample:` section: all worlds start from the same state", f->s.path);
+    int status = sampled_open(&f->drawn, &f->s, f->worlds);
+    if (status == EXIT_OK) status = find_masses(f);
+    if (status != EXIT_OK) return status;
+    if (!(f->batch = ctn_batch_create(f->s.model, &f->s.cfg, &err))) return status_error(&err, "");
+    return sampled_start(&f->drawn, &f->s, f->seed, f->all, f->first, f->worlds, NULL, f->batch);
+}
 
 static int open_scene(const arguments *args, frames *f)
 {
     ctn_error err;
-    int status = setup_open(args, &f->s);
+    arguments own = *args;
+    own.value[OPT_WORLDS] = NULL;  // it may be a word
+    int status = setup_open(&own, &f->s);
     if (status != EXIT_OK) return status;
-    f->end = ctn_scene_duration(f->s.scene);
-    f->s.cfg.worlds = 1;
+    const int64_t grid = ctn_scene_grid(f->s.scene);
+    long worlds, seed = (long)ctn_scene_seed(f->s.scene);
+    if ((status = read_worlds(args, grid <= 2147483647 ? (long)grid : 2147483647, &worlds)) != EXIT_OK) return status;
+    if (!whole_option(args, OPT_SEED, 0, 9007199254740992, &seed)) return EXIT_USAGE;
+    if (worlds == 1 && !isdigit((unsigned char)*args->value[OPT_WORLDS]))
+        return usage_error("--worlds: %s has no grids in a `sample` section that say how many are all; give a number", f->s.path);
+    if (!worlds && args->value[OPT_SEED]) return usage_error("--seed is for the worlds that --worlds draws");
+    f->end = ctn_scene_duration(f->s.scene), f->seed = (uint64_t)seed;
+    f->all = f->worlds = f->s.cfg.worlds = worlds ? (int)worlds : 1;
     f->s.cfg.dense = !f->s.cfg.adaptive && f->s.cfg.method != CTN_VARIATIONAL && !device_asked(f->s.cfg.engine);
-    if (!(f->batch = ctn_batch_create(f->s.model, &f->s.cfg, &err))) return status_error(&err, "");
-    if ((status = open_states(f)) != EXIT_OK) return status;
+    if (worlds) status = draw_worlds(args, f);
+    else if (!(f->batch = ctn_batch_create(f->s.model, &f->s.cfg, &err))) status = status_error(&err, "");
+    if (status != EXIT_OK || (status = open_states(f)) != EXIT_OK) return status;
     ctn_batch_state(f->batch, f->q1, f->v1);
     return EXIT_OK;
 }
@@ -46,47 +114,85 @@ static int open_scene(const arguments *args, frames *f)
 static ctn_status step(frames *f, ctn_error *err)
 {
     swap(f);
-    const ctn_status status = ctn_batch_step(f->batch, 1, NULL, err);
-    f->t1 = ctn_batch_time(f->batch, 0);
+    const ctn_status status = ctn_batch_step(f->batch, 1, f->stats, err);
+    for (int w = 0; w < f->worlds && status == CTN_FROZEN; w++)
+        if (f->stats[w].frozen != CTN_RUNNING) freeze(f, w);
+    for (int w = f->worlds - 1; w >= 0; w--)
+        if (!f->frozen[w]) f->t1 = ctn_batch_time(f->batch, w);
     ctn_batch_state(f->batch, f->q1, f->v1);
-    return status == CTN_NOT_CONVERGED ? CTN_OK : status;
+    const bool lasting = status == CTN_FROZEN && f->frozen_count < f->worlds;
+    return status == CTN_NOT_CONVERGED || lasting ? CTN_OK : status;
 }
 
 // ---- a recording
 
-/// Record k, into q1 and v1.
+/// World w of the window as record k has it.
+static const double *recorded_state(const frames *f, const double *all, int w, int64_t k, size_t n)
+{
+    return all ? all + ((size_t)w * (size_t)f->count + (size_t)k) * n : f->rows + (size_t)(f->first + w) * n;
+}
+
+/// Record k, into q1 and v1. A world without a state there is frozen: it stays where it was.
 static ctn_status read_record(frames *f, int64_t k, ctn_error *err)
 {
-    const size_t worlds = (size_t)f->s.cfg.worlds, w = (size_t)f->world;
     const struct {
         const char *name;
         double *to;
-        const double *all;
+        const double *before, *all;
         size_t n;
-    } of[] = {{"q", f->q1, f->all_q, nq_of(f)}, {"v", f->v1, f->all_v, nv_of(f)}};
+    } of[] = {{"q", f->q1, f->q0, f->all_q, nq_of(f)}, {"v", f->v1, f->v0, f->all_v, nv_of(f)}};
     f->t1 = f->times[k];
     for (int i = 0; i < 2; i++) {
         const size_t n = of[i].n;
         if (!n) continue;
         if (!of[i].all) {
-            const ctn_status status = recorded_rows(&f->from, of[i].name, H5T_NATIVE_DOUBLE, k, 1, worlds * n, f->rows, err);
+            const ctn_status status =
+                recorded_rows(&f->from, of[i].name, H5T_NATIVE_DOUBLE, k, 1, (size_t)f->all * n, f->rows, err);
             if (status != CTN_OK) return status;
         }
-        memcpy(of[i].to, of[i].all ? of[i].all + (size_t)k * n : f->rows + w * n, n * sizeof(double));
-        for (size_t j = 0; j < n; j++)
-            if (!isfinite(of[i].to[j])) return fail(err, CTN_FROZEN, "world %ld has no state at %g s", f->world, f->t1);
+        for (int w = 0; w < f->worlds; w++) {
+            const double *const row = recorded_state(f, of[i].all, w, k, n);
+            for (size_t j = 0; j < n && !f->frozen[w]; j++) {
+                if (isfinite(row[j])) continue;
+                const long world = (long)f->first + w;
+                if (f->worlds == 1) return fail(err, CTN_FROZEN, "world %ld has no state at %g s", world, f->t1);
+                if (!k && w) return fail(err, CTN_FROZEN, "world %ld has no state yet; --worlds %d leaves it out", world, w);
+                if (!k) return fail(err, CTN_FROZEN, "world %ld has no state yet; choose another --world", world);
+                freeze(f, w);
+            }
+            memcpy(of[i].to + (size_t)w * n, f->frozen[w] ? of[i].before + (size_t)w * n : row, n * sizeof(double));
+        }
     }
-    return CTN_OK;
+    return f->frozen_count < f->worlds ? CTN_OK : fail(err, CTN_FROZEN, "no world has a state at %g s", f->t1);
 }
 
-static ctn_status read_world(frames *f, ctn_error *err)
+static ctn_status read_trajectories(frames *f, ctn_error *err)
 {
-    const size_t n = (size_t)f->count;
-    f->all_q = malloc((n * nq_of(f) + 1) * sizeof *f->all_q), f->all_v = malloc((n * nv_of(f) + 1) * sizeof *f->all_v);
-    if (!f->all_q || !f->all_v) return fail(err, CTN_NO_MEMORY, "%s: not enough memory for world %ld", f->from.path, f->world);
-    ctn_status status = recorded_rows(&f->from, "q", H5T_NATIVE_DOUBLE, f->world, 1, n * nq_of(f), f->all_q, err);
-    if (status == CTN_OK) status = recorded_rows(&f->from, "v", H5T_NATIVE_DOUBLE, f->world, 1, n * nv_of(f), f->all_v, err);
+    const size_t n = (size_t)f->count, worlds = (size_t)f->worlds;
+    f->all_q = malloc((worlds * n * nq_of(f) + 1) * sizeof *f->all_q);
+    f->all_v = malloc((worlds * n * nv_of(f) + 1) * sizeof *f->all_v);
+    if (!f->all_q || !f->all_v)
+        return fail(err, CTN_NO_MEMORY, "%s: not enough memory for the states of %d worlds", f->from.path, f->worlds);
+    const int64_t count = f->worlds;
+    ctn_status status = recorded_rows(&f->from, "q", H5T_NATIVE_DOUBLE, f->first, count, n * nq_of(f), f->all_q, err);
+    if (status == CTN_OK) status = recorded_rows(&f->from, "v", H5T_NATIVE_DOUBLE, f->first, count, n * nv_of(f), f->all_v, err);
     return status;
+}
+
+/// Which worlds of the file.
+static int read_window(const arguments *args, frames *f)
+{
+    long worlds;
+    f->all = f->s.cfg.worlds;
+    if (f->first >= f->all)
+        return usage_error("--world: %s has %d worlds, from 0 on, found %ld", args->files[0], (int)f->all, (long)f->first);
+    const int status = read_worlds(args, (long)(f->all - f->first), &worlds);
+    if (status != EXIT_OK) return status;
+    if (worlds > f->all - f->first)
+        return usage_error("--worlds: %s has %d worlds from --world %ld on, found %ld", args->files[0], (int)(f->all - f->first),
+                           (long)f->first, worlds);
+    f->worlds = worlds ? (int)worlds : 1;
+    return EXIT_OK;
 }
 
 static int open_recording(const arguments *args, frames *f)
@@ -94,24 +200,24 @@ static int open_recording(const arguments *args, frames *f)
     ctn_error err;
     f->recording = true;
     for (int o = 0; o < OPTIONS; o++)
-        if (TAKES_METHOD & TAKES(o) && args->value[o])
+        if ((TAKES_METHOD | TAKES(OPT_SEED)) & ~TAKES(OPT_WORLDS) & TAKES(o) && args->value[o])
             return usage_error("%s is for scenes; %s is drawn as it was recorded", option_name((enum option_id)o),
                                args->files[0]);
     const ctn_status opened = recorded_open(&f->from, args->files[0], &err);
     f->s = (setup){.path = args->files[0], .scene = f->from.scene, .cfg = f->from.cfg};
     if (opened != CTN_OK) return status_error(&err, "");
     if (!(f->s.model = ctn_model_create(f->s.scene, &err))) return status_error(&err, "");
-    if (f->world >= f->s.cfg.worlds)
-        return usage_error("--world: %s has %d worlds, from 0 on, found %ld", args->files[0], f->s.cfg.worlds, f->world);
-    f->count = recorded_count(&f->from, "time");
+    int status = read_window(args, f);
+    if (status != EXIT_OK) return status;
+    f->count = recorded_count(&f->from, "time"), f->seed = (uint64_t)f->from.seed;
     if (!f->count) return usage_error("%s: has no record yet", args->files[0]);
-    const size_t most = (size_t)f->s.cfg.worlds * (nq_of(f) > nv_of(f) ? nq_of(f) : nv_of(f)) + 1;
+    const size_t most = (size_t)f->all * (nq_of(f) > nv_of(f) ? nq_of(f) : nv_of(f)) + 1;
     f->times = malloc((size_t)f->count * sizeof *f->times), f->rows = f->from.rollout ? NULL : malloc(most * sizeof *f->rows);
     if (!f->times || (!f->rows && !f->from.rollout)) return run_error("not enough memory");
-    const int status = open_states(f);
-    if (status != EXIT_OK) return status;
+    if ((status = open_states(f)) != EXIT_OK) return status;
+    if (f->from.rollout && (status = find_masses(f)) != EXIT_OK) return status;
     if (recorded_rows(&f->from, "time", H5T_NATIVE_DOUBLE, 0, f->count, 1, f->times, &err) != CTN_OK ||
-        (f->from.rollout && read_world(f, &err) != CTN_OK) || read_record(f, 0, &err) != CTN_OK)
+        (f->from.rollout && read_trajectories(f, &err) != CTN_OK) || read_record(f, 0, &err) != CTN_OK)
         return status_error(&err, ""), EXIT_RUN;
     f->next = 1, f->t0 = f->t1, f->end = f->times[f->count - 1];
     return EXIT_OK;
@@ -121,8 +227,10 @@ static int open_recording(const arguments *args, frames *f)
 
 int frames_open(const arguments *args, frames *f)
 {
-    *f = (frames){.from = {.file = -1}, .world = 0};
-    if (!whole_option(args, OPT_WORLD, 0, 2147483647, &f->world)) return EXIT_USAGE;
+    *f = (frames){.from = {.file = -1}};
+    long world = 0;
+    if (!whole_option(args, OPT_WORLD, 0, 2147483647, &world)) return EXIT_USAGE;
+    f->first = world;
     const bool recording = named_hdf5(args->files[0]);
     if (!recording && args->value[OPT_WORLD])
         return usage_error("--world chooses one of a recording; %s is a scene", args->files[0]);
@@ -132,7 +240,9 @@ int frames_open(const arguments *args, frames *f)
 void frames_close(frames *f)
 {
     ctn_batch_free(f->batch);
+    sampled_close(&f->drawn);
     free(f->q), free(f->v), free(f->q0), free(f->v0), free(f->q1), free(f->v1);
+    free(f->frozen), free(f->stats), free(f->time), free(f->mass_scale);
     free(f->times), free(f->rows), free(f->all_q), free(f->all_v);
     if (f->recording) recorded_close(&f->from);
     setup_close(&f->s);
@@ -148,10 +258,19 @@ ctn_status frames_at(frames *f, double t, ctn_error *err)
         if (status != CTN_OK) return status;
     }
     const double h = f->t1 - f->t0, share = h > 0 ? (t - f->t0) / h : 1;
-    if (share >= 1 - 1e-9) memcpy(f->q, f->q1, nq_of(f) * sizeof *f->q), memcpy(f->v, f->v1, nv_of(f) * sizeof *f->v);
-    else if (!f->s.cfg.dense || f->recording || ctn_batch_dense(f->batch, share, f->q, f->v, NULL, err) != CTN_OK) {
-        state_between(f->s.model, h, f->q0, f->v0, f->q1, f->v1, share, f->q);
-        for (size_t k = 0; k < nv_of(f); k++) f->v[k] = f->v0[k] + share * (f->v1[k] - f->v0[k]);
+    const size_t nq = nq_of(f), nv = nv_of(f), worlds = (size_t)f->worlds;
+    const bool between = share < 1 - 1e-9;
+    const bool dense =
+        between && f->s.cfg.dense && !f->recording && ctn_batch_dense(f->batch, share, f->q, f->v, f->time, err) == CTN_OK;
+    for (size_t w = 0; w < worlds; w++) {
+        const double *const q1 = f->q1 + w * nq, *const v0 = f->v0 + w * nv, *const v1 = f->v1 + w * nv;
+        if (dense && !f->frozen[w] && fabs(f->time[w] - t) <= 1e-6 * h) continue;  // else its step was halved
+        if (!between || f->frozen[w]) {
+            memcpy(f->q + w * nq, q1, nq * sizeof *q1), memcpy(f->v + w * nv, v1, nv * sizeof *v1);
+            continue;
+        }
+        state_between(f->s.model, h, f->q0 + w * nq, v0, q1, v1, share, f->q + w * nq);
+        for (size_t k = 0; k < nv; k++) f->v[w * nv + k] = v0[k] + share * (v1[k] - v0[k]);
     }
     return CTN_OK;
 }

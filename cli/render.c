@@ -4,6 +4,7 @@
 #include "cli/message.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
+#include "cli/stage.h"
 #include "render/context.h"
 #include "render/pictures.h"
 #include "render/renderer.h"
@@ -16,18 +17,14 @@
 
 typedef struct {
     frames of;
-    ctn_dynamics *dyn;
+    stage stage;
     render_context *context;
     renderer *renderer;
     pictures *out;
-    scene_shapes *shapes;
-    instance_list bodies;
-    scene_extent extent;
     render_camera camera;
+    double target[3];                  // m, where it looks at the start
     int width, height, columns, rows;  // of what is written, in pixels and in pictures
     double fps, from, to;
-    ctn_totals start;     // of the first state
-    double *R, *p;        // poses of the state to be drawn
     uint8_t *rgb, *cell;  // what is written; one picture of a sheet
     long count;
 } rendering;
@@ -94,24 +91,33 @@ static int read_camera(const arguments *args, rendering *r)
     return EXIT_OK;
 }
 
+/// Of a grid of worlds: from above.
+static int place_camera(const arguments *args, rendering *r, double aspect)
+{
+    const stage *const s = &r->stage;
+    r->camera = camera_around(s->whole.center, s->whole.radius, aspect);
+    const double ball = r->camera.distance;
+    const bool grid = s->layout == LAYOUT_GRID && r->of.worlds > 1;
+    if (grid) r->camera.azimuth = -1.5707963267948966, r->camera.elevation = 0.65;
+    const int status = read_camera(args, r);
+    if (grid && r->camera.distance == ball) layout_look(s->layout, &s->one, r->of.worlds, aspect, &r->camera);
+    memcpy(r->target, r->camera.target, sizeof r->target);
+    return status;
+}
+
 static void close_rendering(rendering *r)
 {
     renderer_free(r->renderer);
     context_free(r->context);
-    scene_shapes_free(r->shapes);
-    instance_list_free(&r->bodies);
-    ctn_dynamics_free(r->dyn);
-    free(r->R), free(r->p), free(r->rgb), free(r->cell);
+    stage_close(&r->stage);
+    free(r->rgb), free(r->cell);
     frames_close(&r->of);
 }
 
 static int open_memory(rendering *r)
 {
-    const size_t n = (size_t)ctn_model_nlink(r->of.s.model) + 1;
     r->rgb = calloc(3 * (size_t)r->width, (size_t)r->height), r->cell = malloc(3 * (size_t)r->width * (size_t)r->height);
-    r->R = calloc(9 * n, sizeof *r->R), r->p = calloc(3 * n, sizeof *r->p);
-    r->shapes = scene_shapes_create(r->of.s.scene, r->of.s.model);
-    return r->rgb && r->cell && r->R && r->p && r->shapes ? EXIT_OK : run_error("not enough memory");
+    return r->rgb && r->cell ? EXIT_OK : run_error("not enough memory");
 }
 
 /// Everything before the first picture. Returns an exit status; close_rendering is due in any case.
@@ -125,27 +131,14 @@ static int open_rendering(const arguments *args, rendering *r)
     if (!size_option(args, &r->width, &r->height)) return EXIT_USAGE;
     if ((status = read_sheet(args, r)) != EXIT_OK || (status = read_times(args, r)) != EXIT_OK) return status;
     const int width = r->width / r->columns, height = r->height / r->rows;
-    if (!(r->dyn = ctn_dynamics_create(r->of.s.model, "scalar", &err))) return status_error(&err, "");
-    if ((status = open_memory(r)) != EXIT_OK) return status;
-    ctn_forward_kinematics(r->dyn, 1, r->of.q1, r->R, r->p);
-    ctn_energy_momentum(r->dyn, 1, r->of.q1, r->of.v1, &r->start);
-    r->extent = scene_shapes_extent(r->shapes, r->R, r->p);
-    r->camera = camera_around(r->extent.center, r->extent.radius, (double)width / height);
-    if ((status = read_camera(args, r)) != EXIT_OK) return status;
+    if ((status = open_memory(r)) != EXIT_OK || (status = stage_open(args, &r->of, &r->stage)) != EXIT_OK ||
+        (status = place_camera(args, r, (double)width / height)) != EXIT_OK)
+        return status;
     if (!(r->context = context_create(&err)) || !(r->renderer = renderer_create(width, height, &err)))
         return status_error(&err, ""), EXIT_RUN;
     if (pictures_open(args->value[OPT_OUT], r->width, r->height, r->fps, &r->out, &err) == CTN_OK) return EXIT_OK;
     status = status_error(&err, "");
     return err.status == CTN_BAD_ARGUMENT ? status : EXIT_RUN;
-}
-
-/// Where free trees have gone since the start, the camera goes, too.
-static void follow(rendering *r)
-{
-    ctn_totals now;
-    if (!r->extent.travels) return;
-    ctn_energy_momentum(r->dyn, 1, r->of.q, r->of.v, &now);
-    for (int k = 0; k < 3; k++) r->camera.target[k] = r->extent.center[k] + now.com[k] - r->start.com[k];
 }
 
 /// The picture in `cell` goes to its place on the sheet; a whole sheet is written.
@@ -159,35 +152,68 @@ static ctn_status put(rendering *r, ctn_error *err)
     return place == (long)r->columns * r->rows - 1 ? pictures_add(r->out, r->rgb, err) : CTN_OK;
 }
 
-static ctn_status draw(rendering *r, ctn_error *err)
+static ctn_status draw(rendering *r, double t, ctn_error *err)
 {
-    scenery around = {.radius = r->extent.radius, .floor = r->extent.floor};
-    ctn_forward_kinematics(r->dyn, 1, r->of.q, r->R, r->p);
-    instance_list_clear(&r->bodies);
-    if (!scene_shapes_place(r->shapes, r->R, r->p, &r->bodies))
-        return fail(err, CTN_NO_MEMORY, "not enough memory for %d links", ctn_model_nlink(r->of.s.model));
-    follow(r);
-    memcpy(around.center, r->camera.target, sizeof around.center);
-    const ctn_status status = renderer_draw(r->renderer, &r->bodies, &r->camera, &around, r->cell, err);
+    stage *const s = &r->stage;
+    scenery around = {.radius = s->whole.radius, .floor = s->whole.floor};
+    const overlay over = {&s->lines, &s->labels};
+    ctn_status status = stage_place(s, t, r->width / r->columns, r->height / r->rows, err);
+    if (status != CTN_OK) return status;
+    for (int k = 0; k < 3 && s->whole.travels; k++)  // where free trees have gone since the start, the camera goes, too
+        r->camera.target[k] = r->target[k] + s->now[k] - s->start[k];
+    for (int k = 0; k < 3; k++) around.center[k] = s->whole.center[k] + r->camera.target[k] - r->target[k];
+    status = renderer_draw(r->renderer, &s->bodies, &r->camera, &around, &over, r->cell, err);
     return status == CTN_OK ? put(r, err) : status;
+}
+
+static long picture_count(const rendering *r)
+{
+    const long cells = (long)r->columns * r->rows;
+    return cells > 1 ? cells : (long)floor((r->to - r->from) * r->fps + 1e-9) + 1;
+}
+
+static double picture_time(const rendering *r, long k) { return fmin(r->from + (double)k / r->fps, r->to); }
+
+/// The end of the scale of energies, so that a colour means the same in all pictures: the motion is gone through once before. Returns an exit
+/// status.
+static int find_scale(const arguments *args, rendering *r)
+{
+    const long all = picture_count(r);
+    arguments quiet = *args;
+    frames f;
+    ctn_error err = {0};
+    if (r->stage.colors != COLORS_ENERGY || r->stage.most_energy > 0) return EXIT_OK;
+    quiet.value[OPT_QUIET] = "";  // warnings have been given
+    int status = frames_open(&quiet, &f);
+    progress bar = progress_start(args->value[OPT_QUIET] != NULL);
+    double most = 0;
+    for (long k = 0; k < all && status == EXIT_OK && !stop_asked(); k++) {
+        if (frames_at(&f, picture_time(r, k), &err) != CTN_OK) status_error(&err, ""), status = EXIT_RUN;
+        else most = fmax(most, stage_energy(&r->stage, &f));
+        progress_show(&bar, "energy", k + 1, all);
+    }
+    progress_end(&bar);
+    frames_close(&f);
+    r->stage.most_energy = most;
+    return status;
 }
 
 static int render_all(rendering *r, bool quiet)
 {
-    const long cells = (long)r->columns * r->rows, all = cells > 1 ? cells : (long)floor((r->to - r->from) * r->fps + 1e-9) + 1;
+    const long all = picture_count(r);
     progress bar = progress_start(quiet);
     ctn_error err = {0};
     bool interrupted = false;
     ctn_status status = CTN_OK;
-    catch_signals();
     for (; r->count < all && status == CTN_OK && !(interrupted = stop_asked()); r->count++) {
-        const double t = fmin(r->from + (double)r->count / r->fps, r->to);
-        if ((status = frames_at(&r->of, t, &err)) != CTN_OK || (status = draw(r, &err)) != CTN_OK) break;
+        if ((status = draw(r, picture_time(r, r->count), &err)) != CTN_OK) break;
         progress_show(&bar, "picture", r->count + 1, all);
     }
     progress_end(&bar);
     if (status != CTN_OK) return status_error(&err, ""), EXIT_RUN;
     if (interrupted) return run_error("interrupted after %ld of %ld pictures", r->count, all);
+    if (r->of.frozen_count && !quiet)
+        warning("%d of %d worlds are frozen at the end: they are grey, where they stopped", r->of.frozen_count, r->of.worlds);
     return EXIT_OK;
 }
 
@@ -199,7 +225,9 @@ static int render_main(const arguments *args)
     int status = open_rendering(args, &r);
     if (status == EXIT_OK) {
         const double start = wall_clock();
-        status = render_all(&r, quiet);
+        catch_signals();
+        status = find_scale(args, &r);
+        if (status == EXIT_OK) status = render_all(&r, quiet);
         if (pictures_close(r.out, &err) != CTN_OK) status_error(&err, ""), status = EXIT_RUN;
         const double wall = wall_clock() - start, span = r.count > 1 ? (double)(r.count - 1) / r.fps : 0;
         if (!quiet && r.count) {
@@ -218,21 +246,24 @@ const command command_render = {
     .least = 1,
     .most = 1,
     .does = "Draws a scene or a recording as it moves: pictures or a movie. Needs no display.",
-    .about = "FILE is a scene, or a recording (.h5) of catena run or rollout, of which one world is drawn;\n"
-             "options of methods are for scenes.\n"
+    .about = "FILE is a scene, or a recording (.h5) of catena run or rollout; options of methods are for scenes.\n"
+             "One world is drawn; --worlds N: so many, of a scene as catena rollout starts them; --worlds all: of a\n"
+             "recording all, of a scene as many as its grids have points.\n"
              "Pictures are taken at exact times, whatever the time step. OpenGL 3.3 comes from EGL (a GPU, or Mesa\n"
              "on the CPU) or OSMesa; CTN_GL=egl or osmesa takes one of them. Movies need ffmpeg. Ctrl-C ends in\n"
              "good order: what is written can be played.\n"
              "Exit status: 0 success; 1 the world froze, it was interrupted, or something could not be drawn or\n"
              "written; 2 bad usage or a bad scene.\n",
-    .takes = (TAKES_METHOD & ~TAKES(OPT_WORLDS) & ~TAKES(OPT_THREADS) & ~TAKES(OPT_SCHEDULE)) | TAKES(OPT_OUT) | TAKES(OPT_SIZE) |
-             TAKES(OPT_FPS) | TAKES(OPT_FROM) | TAKES(OPT_TO) | TAKES(OPT_CAMERA) | TAKES(OPT_WORLD) | TAKES(OPT_SHEET) |
-             TAKES(OPT_QUIET),
+    .takes = (TAKES_METHOD & ~TAKES(OPT_THREADS) & ~TAKES(OPT_SCHEDULE)) | TAKES(OPT_SEED) | TAKES(OPT_SHOW) | TAKES(OPT_TRAIL) |
+             TAKES(OPT_TITLE) | TAKES(OPT_COLORS) | TAKES(OPT_LAYOUT) | TAKES(OPT_OUT) | TAKES(OPT_SIZE) | TAKES(OPT_FPS) |
+             TAKES(OPT_FROM) | TAKES(OPT_TO) | TAKES(OPT_CAMERA) | TAKES(OPT_WORLD) | TAKES(OPT_SHEET) | TAKES(OPT_QUIET),
     .out = "picture.png; frames/%04d.png; movie.mp4, .webm or .gif",
     .examples = "  catena render scenes/chain10.yaml --from 0.5 --out chain.png\n"
                 "  catena render scenes/humanoid.yaml --out jump.mp4 --size 640x360 --fps 60\n"
                 "  catena render scenes/chain40.yaml --to 2 --out frames/%04d.png --camera 30,20\n"
                 "  catena render scenes/chain10.yaml --sheet 4x3 --to 2 --out sheet.png\n"
-                "  catena render chains.h5 --world 7 --out chain7.mp4\n",
+                "  catena render chains.h5 --world 7 --out chain7.mp4\n"
+                "  catena render scenes/iiwa14.yaml --show axes,trail:iiwa_link_7,text --colors energy --out arm.mp4\n"
+                "  catena render scenes/chain10-sampled.yaml --worlds 60 --layout overlay --colors world --out fan.mp4\n",
     .main = render_main,
 };

@@ -144,23 +144,16 @@ int prepare_worlds(rollout *r)
     if (r->hashes && r->steps > 100000000)
         return usage_error("%ld hashes of each world are too many; leave out --hash", r->steps);
     r->times = (int)times, r->piece = 1;
-    const size_t nq = (size_t)ctn_model_nq(r->s.model), nv = (size_t)ctn_model_nv(r->s.model), hashes = (size_t)r->steps + 1,
+    const size_t hashes = (size_t)r->steps + 1,
                  numbers = (size_t)times * (quantities_width(r->s.model, r->keep) + 1) + (r->hashes ? hashes : 0);
     const long block = block_of(numbers * sizeof(double), r->s.cfg.threads), worlds = r->end - r->first;
     r->block = (int)(block < worlds ? block : worlds);
     const size_t n = (size_t)r->block, t = (size_t)times;
-    r->s.cfg.parameter_count = ctn_scene_parameters(r->s.scene, r->s.model, NULL);
-    const size_t own = (size_t)r->s.cfg.parameter_count;
-    r->parameters = malloc(own * sizeof *r->parameters + 1), r->values = malloc(n * own * sizeof *r->values + 1);
-    if (!r->parameters || !r->values) return run_error("not enough memory");
-    ctn_scene_parameters(r->s.scene, r->s.model, r->parameters);
-    r->s.cfg.parameters = r->parameters;
-    const int status = make_batch(r, r->block);
+    int status = sampled_open(&r->drawn, &r->s, r->block);
+    if (status == EXIT_OK) status = make_batch(r, r->block);
     if (status != EXIT_OK) return status;
-    r->tau = malloc(n * nv * sizeof *r->tau + 1), r->row_q = malloc(n * nq * sizeof *r->row_q + 1),
-    r->row_v = malloc(n * nv * sizeof *r->row_v + 1);
     r->total = calloc(n, sizeof *r->total), r->part = calloc(n, sizeof *r->part);
-    bool ok = r->row_q && r->row_v && r->tau && r->total && r->part;
+    bool ok = r->total && r->part;
     for (int k = 0; k < r->now.count && ok; k++)
         ok = (r->states[k] = malloc(n * t * r->now.list[k].width * sizeof *r->states[k] + 1)) != NULL;
     if (ok && r->hashes) ok = (r->hash = malloc(n * hashes * sizeof *r->hash)) && (r->row_hash = malloc(n * sizeof *r->row_hash));
@@ -182,8 +175,7 @@ static int open_rollout(const arguments *args, rollout *r)
     r->keep = KEEP_Q | KEEP_V, r->hashes = args->value[OPT_HASH] != NULL;
     const char *const keep = args->value[OPT_KEEP];
     if (!r->out) return usage_error("--out is missing: the file that the worlds go to, .h5 or .hdf5");
-    if (!named_hdf5(r->out))
-        return usage_error("--out: a rollout ends in .h5 or .hdf5, found %s", r->out);
+    if (!named_hdf5(r->out)) return usage_error("--out: a rollout ends in .h5 or .hdf5, found %s", r->out);
     if (!whole_option(args, OPT_STRIDE, 1, 1000000000, &r->stride)) return EXIT_USAGE;
     r->path = r->ranks.count > 1 ? trajectories_path(r->out, r->ranks.rank) : strdup(r->out);
     if (!r->path) return run_error("not enough memory");
@@ -213,8 +205,8 @@ void close_rollout(rollout *r)
     quantities_close(&r->now);
     ctn_batch_free(r->batch);
     for (int k = 0; k < QUANTITIES; k++) free(r->states[k]);
-    free(r->hash), free(r->row_hash), free(r->row_q), free(r->row_v), free(r->total), free(r->part);
-    free(r->tau), free(r->parameters), free(r->values), free(r->path);
+    free(r->hash), free(r->row_hash), free(r->total), free(r->part), free(r->path);
+    sampled_close(&r->drawn);
     setup_close(&r->s);
 }
 
@@ -237,28 +229,6 @@ static void keep_hashes(rollout *r, int count, long step)
     if (!r->hash) return;
     ctn_batch_hashes(r->batch, r->row_hash);
     for (size_t w = 0; w < (size_t)count; w++) r->hash[w * hashes + (size_t)step] = r->row_hash[w];
-}
-
-/// Puts worlds r->done .. + count - 1 to their starts, as drawn or out of the file. Returns an exit status.
-static int start_worlds(rollout *r, int count)
-{
-    ctn_error err;
-    const size_t nq = (size_t)ctn_model_nq(r->s.model), nv = (size_t)ctn_model_nv(r->s.model),
-                 own = (size_t)r->s.cfg.parameter_count;
-    bool forced = false;
-    for (int w = 0; w < count; w++) {
-        const size_t row = (size_t)w;
-        ctn_sample_state(r->s.scene, r->s.model, r->seed, r->done + w, r->all, r->row_q + row * nq, r->row_v + row * nv);
-        forced = ctn_sample_force(r->s.scene, r->s.model, r->seed, r->done + w, r->all, r->tau + row * nv);
-        ctn_sample_parameters(r->s.scene, r->s.model, r->seed, r->done + w, r->all, r->values + row * own);
-    }
-    const int status = r->starts ? starts_read(r->starts, r->done, count, r->row_q, r->row_v) : EXIT_OK;
-    if (status != EXIT_OK) return status;
-    ctn_batch_set_force(r->batch, forced ? r->tau : NULL);
-    ctn_status set = own ? ctn_batch_set_parameters(r->batch, r->values, &err) : CTN_OK;
-    if (set == CTN_OK) set = ctn_batch_set_state(r->batch, r->row_q, r->row_v, 0, &err);
-    if (set != CTN_BAD_ARGUMENT) return step_outcome(set, &err);
-    return usage_error("%s: sample: of the worlds from %ld on, %s", r->s.path, r->done, err.message);
 }
 
 /// Steps from state k - 1 to state k, some at a time, to look for signals between: then `whole` becomes false. Returns an exit status.
@@ -289,7 +259,7 @@ static int make_steps(rollout *r, int count, int k, bool *whole)
 int make_worlds(rollout *r, int count, bool *whole)
 {
     ctn_error err;
-    int status = start_worlds(r, count);
+    int status = sampled_start(&r->drawn, &r->s, r->seed, r->all, r->done, count, r->starts, r->batch);
     if (status != EXIT_OK) return status;
     *whole = true;
     status = step_outcome(ctn_batch_step(r->batch, 0, r->total, &err), &err);

@@ -4,6 +4,7 @@
 
 #include "cli/controls.h"
 #include "cli/ranks.h"
+#include "cli/sampled.h"
 #include "cli/setup.h"
 #include "cli/starts.h"
 #include "sim/trajectories.h"
@@ -31,9 +32,7 @@ typedef struct rollout {
     quantities now;                // of the batch
     double *states[QUANTITIES];    // [block][times][width]
     uint64_t *hash, *row_hash;     // [block][steps + 1], [block]; NULL: not asked for
-    double *row_q, *row_v, *tau;   // [block][nq], [block][nv], [block][nv]: joint forces
-    ctn_parameter *parameters;     // that worlds have of their own
-    double *values;                // [block][parameters]
+    sampled drawn;                 // of the block
     ctn_step_stats *total, *part;  // [block]
     long piece;                    // steps at a time
     double wall;                   // s

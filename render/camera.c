@@ -60,21 +60,6 @@ render_camera camera_around(const double *center, double radius, double aspect)
     return c;
 }
 
-/// A ball that touches the plane through the camera at the angle a from its axis: (distance - z) sin a - |x| cos a = radius.
-void camera_fit(render_camera *c, const double *centers, int count, double radius, double aspect)
-{
-    const double half[2] = {atan(tan(c->field / 2) * aspect), c->field / 2};
-    double back[3], rows[3][3];
-    away(c, back);
-    look(back, rows);
-    c->distance = 0;
-    for (int n = 0; n < count; n++) {
-        const double d[3] = {centers[3 * n] - c->target[0], centers[3 * n + 1] - c->target[1], centers[3 * n + 2] - c->target[2]};
-        for (int k = 0; k < 2; k++)
-            c->distance = fmax(c->distance, dot(rows[2], d) + (radius + fabs(dot(rows[k], d)) * cos(half[k])) / sin(half[k]));
-    }
-}
-
 void camera_pan(render_camera *c, double right, double up)
 {
     double back[3], rows[3][3];

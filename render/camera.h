@@ -16,9 +16,6 @@ typedef struct matrix4 {
 /// A camera from the side that has the ball of `radius` about `center` just in sight in a picture of width / height `aspect`.
 render_camera camera_around(const double *center, double radius, double aspect);
 
-/// Puts it as far away as it must be to have the balls of `radius` about centers [count][3] in sight.
-void camera_fit(render_camera *c, const double *centers, int count, double radius, double aspect);
-
 /// Moves the camera and what it looks at across the picture: `right` and `up` are what it sees move, at distance 1.
 void camera_pan(render_camera *c, double right, double up);
 

@@ -1,6 +1,7 @@
 /// Shapes of a scene as stretched unit bodies, and where their links put them.
 #include "render/instances.h"
 
+#include "render/colors.h"
 #include "sim/scene.h"
 
 #include <math.h>
@@ -26,7 +27,7 @@ struct scene_shapes {
     double bones;   // m, radius of the rods of links without shapes
 };
 
-static void quaternion_matrix(const double *q, double *R)
+void quaternion_matrix(const double *q, double *R)
 {
     const double w = q[0], x = q[1], y = q[2], z = q[3];
     const double m[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
@@ -85,9 +86,8 @@ static double shape_reach(const placed_shape *s)
 /// A rod in a link without shapes, from its origin to `to`; neighbours differ in colour.
 static placed_shape rod(const double *to, double radius, int link)
 {
-    static const double paint[][3] = {{0.90, 0.56, 0.25}, {0.35, 0.62, 0.82}, {0.85, 0.80, 0.45},
-                                      {0.55, 0.72, 0.45}, {0.80, 0.45, 0.50}, {0.62, 0.55, 0.80}};
-    const double *const color = paint[(size_t)link % (sizeof paint / sizeof *paint)];
+    float color[3];
+    color_palette(link, color);
     const scene_shape bone = {
         .type = SHAPE_CAPSULE, .to = {to[0], to[1], to[2]}, .radius = radius, .color = {color[0], color[1], color[2]}};
     return place_shape(&bone, link);
@@ -194,16 +194,18 @@ static bool add(instance_list *list, mesh_kind kind, const render_instance *x)
     return true;
 }
 
-bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p, instance_list *list)
+bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p, uint32_t world, const float (*colors)[3],
+                        instance_list *list)
 {
     for (size_t n = 0; n < s->count; n++) {
         const placed_shape *const shape = &s->shapes[n];
         const double *const Rl = R + 9 * (size_t)shape->link, *const pl = p + 3 * (size_t)shape->link;
-        render_instance x = {.half = (float)shape->half, .id = (uint32_t)shape->link + 1};
+        render_instance x = {.half = (float)shape->half, .id = world * (uint32_t)s->links + (uint32_t)shape->link + 1};
+        memcpy(x.color, colors ? colors[shape->link] : shape->color, sizeof x.color);
         for (int i = 0; i < 3; i++) {
             double at = pl[i];
             for (int k = 0; k < 3; k++) at += Rl[3 * i + k] * shape->position[k];
-            x.position[i] = (float)at, x.scale[i] = (float)shape->scale[i], x.color[i] = shape->color[i];
+            x.position[i] = (float)at, x.scale[i] = (float)shape->scale[i];
             for (int j = 0; j < 3; j++) {
                 double sum = 0;
                 for (int k = 0; k < 3; k++) sum += Rl[3 * i + k] * shape->rotation[3 * k + j];

@@ -17,7 +17,7 @@ typedef struct render_instance {
     float scale[3];     // m
     float half;         // m, of capsules and cylinders: half the length of the axis
     float color[3];     // 0 to 1, sRGB
-    uint32_t id;        // link + 1
+    uint32_t id;        // world * links + link + 1
 } render_instance;
 
 typedef struct instance_list {
@@ -43,8 +43,13 @@ void scene_shapes_free(scene_shapes *s);  // NULL is allowed
 /// The extent at poses R [links][9], p [links][3] of the links.
 scene_extent scene_shapes_extent(const scene_shapes *s, const double *R, const double *p);
 
-/// Puts the shapes at these poses into `list`, after what is in it; false: no memory.
-bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p, instance_list *list);
+/// Puts the shapes at these poses into `list`, after what is in it, as those of world number `world`; colors [links], NULL: the scene's.
+/// False: no memory.
+bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p, uint32_t world, const float (*colors)[3],
+                        instance_list *list);
+
+/// The rotation R [9] (row-major) of a unit quaternion w x y z.
+void quaternion_matrix(const double *q, double *R);
 
 void instance_list_clear(instance_list *list);
 void instance_list_free(instance_list *list);

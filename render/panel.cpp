@@ -2,6 +2,7 @@
 #include "render/panel.h"
 
 extern "C" {
+#include "render/marks.h"
 #include "sim/config.h"
 }
 
@@ -200,6 +201,22 @@ static void draw_link(panel_state *s, panel_value value, void *context)
     parameter(s, value, context, CTN_MASS_SCALE, at->link, "mass, times", 0.1, 10);
 }
 
+static void draw_marks(panel_state *s)
+{
+    static const struct {
+        const char *label;
+        unsigned bit;
+    } marks[] = {{"joint axes", SHOW_AXES},
+                 {"frames", SHOW_FRAMES},
+                 {"centre of mass", SHOW_COM},
+                 {"trails", SHOW_TRAILS},
+                 {"names", SHOW_NAMES}};
+    if (!ImGui::CollapsingHeader("Picture")) return;
+    for (const auto &mark : marks) ImGui::CheckboxFlags(mark.label, &s->show, mark.bit);
+    ImGui::Combo("colours", &s->colors, "of the scene\0by link\0by kinetic energy\0by run and world\0");
+    if (s->runs > 1) ImGui::Checkbox("runs over each other", &s->overlaid);
+}
+
 // ---- over the picture
 
 static void draw_message(const char *id, const char *title, const char *text, float top)
@@ -230,6 +247,8 @@ static void draw_help(panel_state *s)
                                           {"C", "look at all of it again"},
                                           {"T", "follow what travels or the selected link, or not"},
                                           {"O", "runs over each other or side by side"},
+                                          {"A F B P N", "axes of joints, frames, centre of mass, trails, names"},
+                                          {"K", "other colours"},
                                           {"F1", "this list"},
                                           {"F2", "panel"},
                                           {"F5", "read the scene again (it is also read when its file is saved)"},
@@ -265,6 +284,7 @@ void panel_draw(panel_state *s, panel_value value, void *context)
         draw_method(s);
         draw_plots(s);
         draw_world(s, value, context);
+        draw_marks(s);
         draw_link(s, value, context);
         ImGui::PopItemWidth();
         ImGui::End();

@@ -33,6 +33,8 @@ typedef struct panel_state {
     bool open, help;  // the panel, the list of keys
     double speed;     // of the clock, times real time
     int run;          // whose configuration is shown
+    unsigned show;    // marks_show
+    int colors;       // arena_colors
     bool overlaid;    // runs are drawn over each other, not side by side
     double *force;    // [nv], joint forces that are set
 

@@ -1,7 +1,9 @@
-/// The passes of a picture: shadows as the sun sees them; sky, ground and bodies into a buffer of several samples a pixel; one sample out.
+/// The passes of a picture: shadows as the sun sees them; sky, ground, bodies and lines into a buffer of several samples a pixel; one sample
+/// out, and text onto it.
 #include "render/renderer.h"
 
 #include "render/meshes.h"
+#include "render/programs.h"
 #include "render/shaders.h"
 #include "sim/status.h"
 
@@ -24,48 +26,14 @@ struct renderer {
     GLuint frame, color, depth;      // several samples
     GLuint flat_frame, flat_color;   // one sample
     GLuint id_frame, ids, id_depth;  // likewise, of numbers; made when first asked for
+    line_pen *lines;
+    text_pen *text;
+    bool letters_missing;
 };
 
 static const double sun[3] = {0.35, -0.45, 0.82};  // towards it; normalised when used
 
 // ---- programs
-
-static GLuint compile(GLenum kind, const char *text, const char *name, ctn_error *err)
-{
-    const GLuint shader = glCreateShader(kind);
-    GLint good = 0;
-    glShaderSource(shader, 1, &text, NULL);
-    glCompileShader(shader);
-    glGetShaderiv(shader, GL_COMPILE_STATUS, &good);
-    if (good) return shader;
-    char log[300] = "";
-    glGetShaderInfoLog(shader, sizeof log, NULL, log);
-    glDeleteShader(shader);
-    fail(err, CTN_UNAVAILABLE, "OpenGL refuses the shader '%s': %s", name, log);
-    return 0;
-}
-
-static GLuint link_program(const char *vertex, const char *fragment, const char *name, ctn_error *err)
-{
-    const GLuint v = compile(GL_VERTEX_SHADER, vertex, name, err), f = v ? compile(GL_FRAGMENT_SHADER, fragment, name, err) : 0;
-    GLuint program = 0;
-    GLint good = 0;
-    if (v && f) {
-        program = glCreateProgram();
-        glAttachShader(program, v), glAttachShader(program, f);
-        glLinkProgram(program);
-        glGetProgramiv(program, GL_LINK_STATUS, &good);
-        if (!good) {
-            char log[300] = "";
-            glGetProgramInfoLog(program, sizeof log, NULL, log);
-            glDeleteProgram(program);
-            program = 0;
-            fail(err, CTN_UNAVAILABLE, "OpenGL cannot link the shader '%s': %s", name, log);
-        }
-    }
-    glDeleteShader(v), glDeleteShader(f);
-    return program;
-}
 
 static bool make_programs(renderer *r, ctn_error *err)
 {
@@ -77,18 +45,11 @@ static bool make_programs(renderer *r, ctn_error *err)
                     [PASS_GROUND] = {ground_vertex, ground_fragment, "ground"},
                     [PASS_SKY] = {sky_vertex, sky_fragment, "sky"}};
     for (int k = 0; k < PASSES; k++)
-        if (!(r->program[k] = link_program(of[k].vertex, of[k].fragment, of[k].name, err))) return false;
+        if (!(r->program[k] = program_link(of[k].vertex, of[k].fragment, of[k].name, err))) return false;
     return true;
 }
 
 // ---- bodies
-
-static void attribute(GLuint place, int size, size_t stride, size_t offset, GLuint divisor)
-{
-    glEnableVertexAttribArray(place);
-    glVertexAttribPointer(place, size, GL_FLOAT, GL_FALSE, (GLsizei)stride, (const void *)offset);
-    glVertexAttribDivisor(place, divisor);
-}
 
 static bool make_mesh(renderer *r, mesh_kind kind)
 {
@@ -99,14 +60,16 @@ static bool make_mesh(renderer *r, mesh_kind kind)
     glBufferData(GL_ELEMENT_ARRAY_BUFFER, (GLsizeiptr)(m.nindex * sizeof *m.indices), m.indices, GL_STATIC_DRAW);
     glBindBuffer(GL_ARRAY_BUFFER, r->vertices[kind]);
     glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)(m.nvertex * sizeof *m.vertices), m.vertices, GL_STATIC_DRAW);
-    attribute(0, 3, sizeof *m.vertices, offsetof(mesh_vertex, position), 0);
-    attribute(1, 3, sizeof *m.vertices, offsetof(mesh_vertex, normal), 0);
-    attribute(2, 1, sizeof *m.vertices, offsetof(mesh_vertex, side), 0);
+    program_input(0, 3, sizeof *m.vertices, offsetof(mesh_vertex, position), 0);
+    program_input(1, 3, sizeof *m.vertices, offsetof(mesh_vertex, normal), 0);
+    program_input(2, 1, sizeof *m.vertices, offsetof(mesh_vertex, side), 0);
     glBindBuffer(GL_ARRAY_BUFFER, r->instances[kind]);
     const size_t stride = sizeof(render_instance);
-    for (GLuint row = 0; row < 3; row++) attribute(3 + row, 3, stride, offsetof(render_instance, rotation) + 12 * row, 1);
-    attribute(6, 3, stride, offsetof(render_instance, position), 1), attribute(7, 3, stride, offsetof(render_instance, scale), 1);
-    attribute(8, 1, stride, offsetof(render_instance, half), 1), attribute(9, 3, stride, offsetof(render_instance, color), 1);
+    for (GLuint row = 0; row < 3; row++) program_input(3 + row, 3, stride, offsetof(render_instance, rotation) + 12 * row, 1);
+    program_input(6, 3, stride, offsetof(render_instance, position), 1),
+        program_input(7, 3, stride, offsetof(render_instance, scale), 1);
+    program_input(8, 1, stride, offsetof(render_instance, half), 1),
+        program_input(9, 3, stride, offsetof(render_instance, color), 1);
     glEnableVertexAttribArray(10);
     glVertexAttribIPointer(10, 1, GL_UNSIGNED_INT, (GLsizei)stride, (const void *)offsetof(render_instance, id));
     glVertexAttribDivisor(10, 1);
@@ -232,6 +195,7 @@ renderer *renderer_create(int width, int height, ctn_error *err)
     bool ok = make_programs(r, err) && make_shadow_map(r, err) && renderer_resize(r, width, height, err) == CTN_OK;
     for (int k = 0; k < MESHES && ok; k++)
         if (!(ok = make_mesh(r, (mesh_kind)k))) fail(err, CTN_NO_MEMORY, "not enough memory for a renderer");
+    ok = ok && (r->lines = line_pen_create(err)) && (r->text = text_pen_create(err));
     if (ok) return r;
     renderer_free(r);
     return NULL;
@@ -242,6 +206,7 @@ void renderer_free(renderer *r)
     if (!r) return;
     for (int k = 0; k < PASSES; k++) glDeleteProgram(r->program[k]);
     free_frames(r);
+    line_pen_free(r->lines), text_pen_free(r->text);
     glDeleteFramebuffers(1, &r->shadow_frame), glDeleteTextures(1, &r->shadow_map);
     glDeleteVertexArrays(MESHES, r->vao), glDeleteVertexArrays(1, &r->empty_vao);
     glDeleteBuffers(MESHES, r->vertices), glDeleteBuffers(MESHES, r->indices), glDeleteBuffers(MESHES, r->instances);
@@ -249,18 +214,6 @@ void renderer_free(renderer *r)
 }
 
 // ---- pictures
-
-static void set_matrix(GLuint program, const char *name, const matrix4 *m)
-{
-    glUniformMatrix4fv(glGetUniformLocation(program, name), 1, GL_FALSE, m->m);
-}
-
-static void set_vector(GLuint program, const char *name, const double *x)
-{
-    glUniform3f(glGetUniformLocation(program, name), (float)x[0], (float)x[1], (float)x[2]);
-}
-
-static void set_number(GLuint program, const char *name, double x) { glUniform1f(glGetUniformLocation(program, name), (float)x); }
 
 /// The largest of 1, 10, 100 ... of which some fit into the scene.
 static double cell_size(double radius) { return pow(10, floor(log10(radius)) - 1) * 2; }
@@ -278,17 +231,17 @@ static void draw_shadows(const renderer *r, const instance_list *bodies, const m
     glViewport(0, 0, SHADOW_SIZE, SHADOW_SIZE);
     glClear(GL_DEPTH_BUFFER_BIT);
     glUseProgram(r->program[PASS_SHADOW]);
-    set_matrix(r->program[PASS_SHADOW], "to_clip", light),
-        set_number(r->program[PASS_SHADOW], "pixel", 1.0 / SHADOW_SIZE * radius);
+    program_matrix(r->program[PASS_SHADOW], "to_clip", light),
+        program_number(r->program[PASS_SHADOW], "pixel", 1.0 / SHADOW_SIZE * radius);
     draw_bodies(r, bodies);
 }
 
 static void set_light(GLuint program, const matrix4 *clip, const matrix4 *light, const double *to_sun, const double *eye)
 {
     glUseProgram(program);
-    set_matrix(program, "to_clip", clip), set_matrix(program, "to_light", light);
-    set_vector(program, "sun", to_sun), set_vector(program, "eye", eye);
-    set_number(program, "texel", 1.0 / SHADOW_SIZE);
+    program_matrix(program, "to_clip", clip), program_matrix(program, "to_light", light);
+    program_vector(program, "sun", to_sun), program_vector(program, "eye", eye);
+    program_number(program, "texel", 1.0 / SHADOW_SIZE);
     glUniform1i(glGetUniformLocation(program, "shadow"), 0);
 }
 
@@ -297,14 +250,14 @@ static void draw_surroundings(const renderer *r, const render_camera *camera, co
     const GLuint ground = r->program[PASS_GROUND], sky = r->program[PASS_SKY];
     glBindVertexArray(r->empty_vao);
     glUseProgram(sky);
-    set_number(sky, "tilt", 0.15 - 0.9 * camera->elevation);
+    program_number(sky, "tilt", 0.15 - 0.9 * camera->elevation);
     glDisable(GL_DEPTH_TEST);
     glDrawArrays(GL_TRIANGLES, 0, 3);
     glEnable(GL_DEPTH_TEST);
     glUseProgram(ground);
     glUniform4f(glGetUniformLocation(ground, "ground"), (float)camera->target[0], (float)camera->target[1], (float)around->floor,
                 (float)(12 * camera->distance));
-    set_number(ground, "cell", cell_size(around->radius));
+    program_number(ground, "cell", cell_size(around->radius));
     glDisable(GL_CULL_FACE), glDepthMask(GL_FALSE);  // nothing collides with it: what falls through is not hidden
     glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
     glEnable(GL_CULL_FACE), glDepthMask(GL_TRUE);
@@ -340,7 +293,8 @@ static ctn_status read_pixels(const renderer *r, GLenum format, GLenum type, siz
     return renderer_check(err);
 }
 
-void renderer_paint(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around)
+void renderer_paint(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around,
+                    const overlay *over)
 {
     const double n = sqrt(sun[0] * sun[0] + sun[1] * sun[1] + sun[2] * sun[2]);
     const double to_sun[3] = {sun[0] / n, sun[1] / n, sun[2] / n}, falls[3] = {-to_sun[0], -to_sun[1], -to_sun[2]};
@@ -359,14 +313,17 @@ void renderer_paint(renderer *r, const instance_list *bodies, const render_camer
     set_light(r->program[PASS_GROUND], &clip, &light, to_sun, eye);
     draw_surroundings(r, camera, around);
     set_light(r->program[PASS_BODIES], &clip, &light, to_sun, eye);
-    set_number(r->program[PASS_BODIES], "pixel", camera_pixel(camera, r->height));
+    program_number(r->program[PASS_BODIES], "pixel", camera_pixel(camera, r->height));
     draw_bodies(r, bodies);
+    if (over && over->lines) line_pen_draw(r->lines, over->lines, &clip, r->width, r->height);
     glBindFramebuffer(GL_READ_FRAMEBUFFER, r->frame), glBindFramebuffer(GL_DRAW_FRAMEBUFFER, r->flat_frame);
     glBlitFramebuffer(0, 0, r->width, r->height, 0, 0, r->width, r->height, GL_COLOR_BUFFER_BIT, GL_NEAREST);
+    r->letters_missing = over && over->labels && !text_pen_draw(r->text, over->labels, &clip, r->width, r->height);
 }
 
 ctn_status renderer_read(const renderer *r, uint8_t *rgb, ctn_error *err)
 {
+    if (r->letters_missing) return fail(err, CTN_NO_MEMORY, "not enough memory for the letters of a picture");
     glBindFramebuffer(GL_FRAMEBUFFER, r->flat_frame);
     return read_pixels(r, GL_RGB, GL_UNSIGNED_BYTE, 3 * (size_t)r->width, rgb, err);
 }
@@ -385,9 +342,9 @@ void renderer_show(const renderer *r)
 }
 
 ctn_status renderer_draw(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around,
-                         uint8_t *rgb, ctn_error *err)
+                         const overlay *over, uint8_t *rgb, ctn_error *err)
 {
-    renderer_paint(r, bodies, camera, around);
+    renderer_paint(r, bodies, camera, around, over);
     return renderer_read(r, rgb, err);
 }
 
@@ -409,8 +366,8 @@ static ctn_status draw_ids(renderer *r, const instance_list *bodies, const rende
     glClear(GL_DEPTH_BUFFER_BIT);
     glClearBufferuiv(GL_COLOR, 0, none);
     glUseProgram(r->program[PASS_IDS]);
-    set_matrix(r->program[PASS_IDS], "to_clip", &clip),
-        set_number(r->program[PASS_IDS], "pixel", camera_pixel(camera, r->height));
+    program_matrix(r->program[PASS_IDS], "to_clip", &clip),
+        program_number(r->program[PASS_IDS], "pixel", camera_pixel(camera, r->height));
     draw_bodies(r, bodies);
     return CTN_OK;
 }

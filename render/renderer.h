@@ -4,6 +4,8 @@
 
 #include "render/camera.h"
 #include "render/instances.h"
+#include "render/lines.h"
+#include "render/text.h"
 
 typedef struct renderer renderer;
 
@@ -13,6 +15,12 @@ typedef struct scenery {
     double floor;              // m, height of the ground
 } scenery;
 
+/// What is drawn over and about the bodies; NULL: nothing.
+typedef struct overlay {
+    const line_list *lines;
+    const label_list *labels;
+} overlay;
+
 /// Pictures of width x height pixels, at least 1 x 1. NULL: CTN_UNAVAILABLE (the driver refuses a shader or a framebuffer, in words),
 /// CTN_NO_MEMORY.
 renderer *renderer_create(int width, int height, ctn_error *err);
@@ -21,11 +29,12 @@ void renderer_free(renderer *r);  // NULL is allowed; with the context that it w
 /// Pictures are of another size from now on. CTN_BAD_ARGUMENT: larger than this OpenGL can draw, with nothing changed; CTN_UNAVAILABLE.
 ctn_status renderer_resize(renderer *r, int width, int height, ctn_error *err);
 
-/// Draws a picture that stays in the renderer until the next one.
-void renderer_paint(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around);
+/// Draws a picture that stays in the renderer until the next one; `over` may be NULL.
+void renderer_paint(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around,
+                    const overlay *over);
 
 /// The picture painted last: into `rgb` [height][width][3], the top row first; CTN_UNAVAILABLE if OpenGL reports an error, a lost context
-/// among them. And into the window whose context is current, which has its size.
+/// among them; CTN_NO_MEMORY if letters are missing in it. And into the window whose context is current, which has its size.
 ctn_status renderer_read(const renderer *r, uint8_t *rgb, ctn_error *err);
 void renderer_show(const renderer *r);
 
@@ -37,7 +46,7 @@ ctn_status renderer_check(ctn_error *err);
 
 /// renderer_paint and renderer_read.
 ctn_status renderer_draw(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around,
-                         uint8_t *rgb, ctn_error *err);
+                         const overlay *over, uint8_t *rgb, ctn_error *err);
 
 /// The id of the body seen at each pixel, 0: none, into ids [height][width], the top row first.
 ctn_status renderer_ids(renderer *r, const instance_list *bodies, const render_camera *camera, uint32_t *ids, ctn_error *err);

@@ -21,36 +21,35 @@ void viewer_notice(viewer *v, const char *format, ...)
 
 // ---- the scene
 
-void viewer_look_at_all(viewer *v)
-{
-    const double aspect = (double)v->width / v->height;
-    v->camera = camera_around(v->stage->extent.center, v->stage->extent.radius, aspect);
-    stage_fit(v->stage, &v->camera, aspect);
-}
+void viewer_look_at_all(viewer *v) { v->camera = arena_camera(v->arena, (double)v->width / v->height); }
 
 /// Puts the scene at `path` in the place of the one that is shown.
 static bool take_scene(viewer *v, const char *path, ctn_error *err)
 {
-    stage *const s = stage_open(path, v->config->configure, v->config->context, err);
+    arena *const s = arena_open(path, v->config->configure, v->config->context, err);
     if (!s) return false;
     double *const force = calloc((size_t)s->nv + 1, sizeof *force);
-    if (!force) return stage_free(s), fail(err, CTN_NO_MEMORY, "not enough memory for %s", path), false;
-    stage_free(v->stage), free(v->panel.force);
-    v->stage = s, v->panel.force = force, v->nset = 0, v->hand.pulls = false, v->trouble[0] = 0;
+    if (!force) return arena_free(s), fail(err, CTN_NO_MEMORY, "not enough memory for %s", path), false;
+    arena_free(v->arena), free(v->panel.force);
+    v->arena = s, v->panel.force = force, v->nset = 0, v->hand.pulls = false, v->trouble[0] = 0;
     if (v->selected.link >= s->links || v->selected.run >= s->runs || v->selected.world >= s->worlds) v->selected.link = -1;
-    s->overlaid = v->panel.overlaid;
-    player_speed(s->player, v->panel.speed);
+    s->overlaid = v->panel.overlaid, s->show = v->panel.show, s->colors = (arena_colors)v->panel.colors;
+    arena_speed(s, v->panel.speed);
     return true;
 }
 
 void viewer_open(viewer *v, const char *path)
 {
     ctn_error err;
-    const bool same = !strcmp(path, v->path), running = v->stage->view.running;
-    if (!take_scene(v, path, &err)) return (void)snprintf(v->trouble, sizeof v->trouble, "%s", err.message);
+    const bool same = !strcmp(path, v->path), running = v->arena->view.running;
+    if (!take_scene(v, path, &err)) {
+        snprintf(v->trouble, sizeof v->trouble, "%s", err.message);
+        v->again = same;
+        return;
+    }
     if (!same) snprintf(v->path, sizeof v->path, "%s", path), v->selected.link = -1, viewer_look_at_all(v);
     viewer_notice(v, "%.250s: opened%s", v->path, same ? " again" : "");
-    player_run_on(v->stage->player, running);
+    arena_run_on(v->arena, running);
 }
 
 /// A scene that was saved is opened again; one with errors once a second, as they may be in files that the last good one did not include.
@@ -58,8 +57,8 @@ static void watch_files(viewer *v)
 {
     const double now = glfwGetTime(), since = now - v->looked;
     if (since < 0.25) return;
-    const bool changed = stage_changed(v->stage);
-    if (changed || (v->trouble[0] && since > 1)) viewer_open(v, v->path);
+    const bool changed = arena_changed(v->arena);
+    if (changed || (v->trouble[0] && v->again && since > 1)) viewer_open(v, v->path);
     if (changed || !v->trouble[0] || since > 1) v->looked = now;
 }
 
@@ -70,7 +69,7 @@ static bool value_of(void *context, ctn_parameter parameter, double *value)
     const viewer *const v = context;
     for (int k = 0; k < v->nset; k++)
         if (v->set[k].kind == parameter.kind && v->set[k].index == parameter.index) return *value = v->value[k], true;
-    return ctn_model_parameter(v->stage->model, parameter, value, NULL) == CTN_OK;
+    return ctn_model_parameter(v->arena->model, parameter, value, NULL) == CTN_OK;
 }
 
 static void remember(viewer *v, ctn_parameter parameter, double value)
@@ -79,18 +78,20 @@ static void remember(viewer *v, ctn_parameter parameter, double value)
     while (k < v->nset && (v->set[k].kind != parameter.kind || v->set[k].index != parameter.index)) k++;
     if (k == MOST_VALUES) return viewer_notice(v, "too many parameters are set");
     v->set[k] = parameter, v->value[k] = value, v->nset += k == v->nset;
-    player_set_parameter(v->stage->player, parameter, value);
+    player_set_parameter(v->arena->player, parameter, value);
 }
 
 static void obey_panel(viewer *v)
 {
     panel_state *const a = &v->panel;
-    player *const p = v->stage->player;
-    if (a->play) player_run_on(p, !v->stage->view.running);
-    if (a->forward) player_steps(p, 1);
-    if (a->back) player_steps(p, -1);
-    if (a->reset) player_reset(p);
-    if (a->set_speed) player_speed(p, a->speed);
+    player *const p = v->arena->player;
+    if (a->play) arena_run_on(v->arena, !v->arena->view.running);
+    if (a->forward) arena_steps(v->arena, 1);
+    if (a->back) arena_steps(v->arena, -1);
+    if (a->reset) arena_reset(v->arena);
+    if (a->set_speed) arena_speed(v->arena, a->speed);
+    if (a->seek) arena_seek(v->arena, a->time);
+    v->arena->show = a->show, v->arena->colors = (arena_colors)a->colors, v->arena->overlaid = a->overlaid;
     if (a->configure) player_configure(p, a->run, &a->cfg);
     if (a->set_parameter) remember(v, a->parameter, a->value);
     if (a->set_force) a->force[a->dof] = a->value, player_set_force(p, a->dof, a->value);
@@ -101,9 +102,12 @@ static void fill_panel(viewer *v)
 {
     static char names[PLAYER_RUNS][80];
     panel_state *const a = &v->panel;
-    const stage *const s = v->stage;
+    const arena *const s = v->arena;
     a->scene = ctn_scene_name(s->scene), a->trouble = v->trouble, a->notice = glfwGetTime() < v->notice_until ? v->notice : "";
-    a->model = s->model, a->view = &s->view, a->runs = s->runs, a->worlds = s->worlds, a->filming = v->film.out;
+    a->model = s->model, a->view = &s->view, a->runs = s->runs, a->worlds = s->worlds, a->filming = v->film.out,
+    a->show = s->show, a->colors = (int)s->colors, a->overlaid = s->overlaid;
+    a->recorded = s->film;
+    if (s->film) film_range(s->film, &a->first, &a->last);
     if (a->run >= s->runs) a->run = 0;
     for (int k = 0; k < s->runs; k++) {
         player_run_name(&s->view.run[k].cfg, names[k], sizeof names[k]);
@@ -114,9 +118,9 @@ static void fill_panel(viewer *v)
     const ctn_link *const l = ctn_model_link(s->model, v->selected.link);
     const size_t world = (size_t)v->selected.run * (size_t)s->worlds + (size_t)v->selected.world;
     double shift[3];
-    stage_place(s, v->selected.run, v->selected.world, shift);
-    for (int k = 0; k < 3; k++) a->selected.position[k] = s->p[3 * stage_pose(s, v->selected) + (size_t)k] - shift[k];
-    stage_twist(s, v->selected, a->selected.twist);
+    arena_place(s, v->selected.run, v->selected.world, shift);
+    for (int k = 0; k < 3; k++) a->selected.position[k] = s->p[3 * arena_pose(s, v->selected) + (size_t)k] - shift[k];
+    arena_twist(s, v->selected, a->selected.twist);
     a->selected.q = s->view.q + world * (size_t)s->nq + l->qadr, a->selected.v = s->view.v + world * (size_t)s->nv + l->vadr;
     a->selected.pulled = v->hand.pulls;
 }
@@ -126,8 +130,8 @@ static void fill_panel(viewer *v)
 /// The camera goes with the selected link, or with the centre of mass of what travels.
 static void follow(viewer *v)
 {
-    const stage *const s = v->stage;
-    const double *const at = v->selected.link >= 0 ? s->p + 3 * stage_pose(s, v->selected) : s->com;
+    const arena *const s = v->arena;
+    const double *const at = v->selected.link >= 0 ? s->p + 3 * arena_pose(s, v->selected) : s->com;
     for (int k = 0; k < 3; k++) {
         if (v->follows) v->camera.target[k] += at[k] - v->followed[k];
         v->followed[k] = at[k];
@@ -137,27 +141,28 @@ static void follow(viewer *v)
 static void show_title(viewer *v)
 {
     char title[400];
-    const player_view *const view = &v->stage->view;
-    int n = snprintf(title, sizeof title, "catena: %.60s, %.3f s%s", ctn_scene_name(v->stage->scene), view->time,
+    const player_view *const view = &v->arena->view;
+    int n = snprintf(title, sizeof title, "catena: %.60s, %.3f s%s", ctn_scene_name(v->arena->scene), view->time,
                      view->running ? "" : ", paused");
-    for (int k = 0; k < v->stage->runs && n < (int)sizeof title - 160; k++)
+    for (int k = 0; k < v->arena->runs && n < (int)sizeof title - 160; k++)
         n += snprintf(title + n, sizeof title - (size_t)n, ", %s", v->panel.name[k]);
     if (v->selected.link >= 0)
         n += snprintf(title + n, sizeof title - (size_t)n, ", %.40s selected",
-                      ctn_model_link(v->stage->model, v->selected.link)->name);
+                      ctn_model_link(v->arena->model, v->selected.link)->name);
     if (v->trouble[0]) snprintf(title + n, sizeof title - (size_t)n, ", the file has errors");
     window_set_title(v->window, title);
 }
 
 static ctn_status draw(viewer *v, ctn_error *err)
 {
-    stage *const s = v->stage;
-    if (!stage_look(s)) return fail(err, CTN_NO_MEMORY, "not enough memory for a picture");
+    arena *const s = v->arena;
+    const ctn_status status = arena_look(s, err);
+    if (status != CTN_OK) return status;
     follow(v);
-    if (v->selected.link >= 0) stage_mark(s, v->selected);
+    if (v->selected.link >= 0) arena_mark(s, v->selected);
     scenery around = {.radius = s->extent.radius, .floor = s->extent.floor};
     memcpy(around.center, s->extent.center, sizeof around.center);
-    renderer_paint(v->renderer, &s->bodies, &v->camera, &around);
+    renderer_paint(v->renderer, &s->bodies, &v->camera, &around, &(overlay){&s->lines, &s->labels});
     renderer_show(v->renderer);
     viewer_feed_film(v);
     fill_panel(v);
@@ -215,7 +220,7 @@ ctn_status view(const viewer_config *config, ctn_error *err)
         if (!panel) fail(err, CTN_UNAVAILABLE, "the panel cannot be drawn with this OpenGL");
         else if ((status = fit(&v, err)) == CTN_OK) {
             viewer_look_at_all(&v);
-            player_run_on(v.stage->player, !config->paused);
+            arena_run_on(v.arena, !config->paused);
             status = loop(&v, err);
         }
     }
@@ -223,7 +228,7 @@ ctn_status view(const viewer_config *config, ctn_error *err)
     if (panel) panel_free();
     renderer_free(v.renderer);
     window_free(v.window);
-    stage_free(v.stage);
+    arena_free(v.arena);
     free(v.panel.force), free(v.rgb);
     return status;
 }

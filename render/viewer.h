@@ -2,7 +2,7 @@
 #ifndef CATENA_RENDER_VIEWER_H
 #define CATENA_RENDER_VIEWER_H
 
-#include "render/stage.h"
+#include "render/arena.h"
 
 /// What to show, and how it begins.
 typedef struct viewer_config {
@@ -10,11 +10,11 @@ typedef struct viewer_config {
     int width, height;
     bool paused, overlaid;
     double speed;               // of the clock, times real time
-    stage_configure configure;  // for the scene and for those that are opened later
+    arena_configure configure;  // for the scene and for those that are opened later
     void *context;
 } viewer_config;
 
-/// Opens the window and returns when it is closed. As stage_open; CTN_UNAVAILABLE without a display or where OpenGL fails.
+/// Opens the window and returns when it is closed. As arena_open; CTN_UNAVAILABLE without a display or where OpenGL fails.
 ctn_status view(const viewer_config *config, ctn_error *err);
 
 #endif

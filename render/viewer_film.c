@@ -14,7 +14,7 @@ enum { FILM_RATE = 30 };
 static void free_name(const viewer *v, const char *ending, char *name, size_t size)
 {
     for (int k = 1; k < 100000; k++) {
-        snprintf(name, size, "%s-%04d.%s", ctn_scene_name(v->stage->scene), k, ending);
+        snprintf(name, size, "%s-%04d.%s", ctn_scene_name(v->arena->scene), k, ending);
         if (access(name, F_OK)) return;
     }
 }

@@ -14,12 +14,12 @@ static void clip_place(const viewer *v, double x, double y, double *at)
     at[0] = 2 * (x + 0.5) / v->width - 1, at[1] = 1 - 2 * (y + 0.5) / v->height;
 }
 
-static stage_body body_at(viewer *v, double x, double y, double *depth)
+static arena_body body_at(viewer *v, double x, double y, double *depth)
 {
     uint32_t id = 0;
     const bool inside = x >= 0 && y >= 0 && x < v->width && y < v->height;
-    if (!inside || renderer_pick(v->renderer, &v->stage->bodies, &v->camera, (int)x, (int)y, &id, depth, NULL) != CTN_OK) id = 0;
-    return stage_find(v->stage, id);
+    if (!inside || renderer_pick(v->renderer, &v->arena->bodies, &v->camera, (int)x, (int)y, &id, depth, NULL) != CTN_OK) id = 0;
+    return arena_find(v->arena, id);
 }
 
 static void mouse_point(const viewer *v, double x, double y, double *point)
@@ -32,10 +32,11 @@ static void mouse_point(const viewer *v, double x, double y, double *point)
 
 static void begin_pull(viewer *v, const window_events *e)
 {
-    const stage *const s = v->stage;
-    const stage_body body = body_at(v, e->press_x, e->press_y, &v->hand.depth);
+    const arena *const s = v->arena;
+    if (s->film) return viewer_notice(v, "a recording cannot be pulled at");
+    const arena_body body = body_at(v, e->press_x, e->press_y, &v->hand.depth);
     if (body.link < 0) return;
-    const double *const R = s->R + 9 * stage_pose(s, body), *const p = s->p + 3 * stage_pose(s, body);
+    const double *const R = s->R + 9 * arena_pose(s, body), *const p = s->p + 3 * arena_pose(s, body);
     double at[3];
     v->selected = body, v->hand.pulls = true, v->hand.pull.link = body.link;
     mouse_point(v, e->press_x, e->press_y, at);
@@ -50,14 +51,14 @@ static void move_pull(viewer *v, const window_events *e)
 {
     double at[3], shift[3];
     mouse_point(v, e->x, e->y, at);
-    stage_place(v->stage, v->selected.run, v->selected.world, shift);
+    arena_place(v->arena, v->selected.run, v->selected.world, shift);
     for (int k = 0; k < 3; k++) v->hand.pull.target[k] = at[k] - shift[k];
-    player_set_pull(v->stage->player, v->selected.run, v->selected.world, &v->hand.pull);
+    player_set_pull(v->arena->player, v->selected.run, v->selected.world, &v->hand.pull);
 }
 
 static void end_pull(viewer *v)
 {
-    if (v->hand.pulls) player_set_pull(v->stage->player, 0, 0, NULL);
+    if (v->hand.pulls) player_set_pull(v->arena->player, 0, 0, NULL);
     v->hand.pulls = false;
 }
 
@@ -97,12 +98,10 @@ static void use_mouse(viewer *v, const window_events *e)
 
 // ---- keys
 
-static void step_by(viewer *v, int steps) { player_steps(v->stage->player, steps); }
-
 static void change_speed(viewer *v, double times)
 {
     v->panel.speed = fmin(fmax(v->panel.speed * times, 1.0 / 64), 16);
-    player_speed(v->stage->player, v->panel.speed);
+    arena_speed(v->arena, v->panel.speed);
     viewer_notice(v, v->panel.speed < 1 ? "1/%g of real time" : "%g times real time",
                   v->panel.speed < 1 ? 1 / v->panel.speed : v->panel.speed);
 }
@@ -110,22 +109,23 @@ static void change_speed(viewer *v, double times)
 /// Another configuration of the run that the panel shows.
 static void change_method(viewer *v, double times_dt, int next)
 {
-    ctn_batch_config cfg = player_configuration(v->stage->player, v->panel.run);
+    if (v->arena->film) return viewer_notice(v, "a recording is shown as it is");
+    ctn_batch_config cfg = player_configuration(v->arena->player, v->panel.run);
     cfg.dt *= times_dt;
     cfg.method = (ctn_method)(cfg.method + next);
     if (!ctn_method_name(cfg.method)) cfg.method = (ctn_method)0;
-    player_configure(v->stage->player, v->panel.run, &cfg);
+    player_configure(v->arena->player, v->panel.run, &cfg);
 }
 
 static void use_key(viewer *v, int key, unsigned with)
 {
-    player *const p = v->stage->player;
+    arena *const a = v->arena;
     const int steps = with & WITH_SHIFT ? 10 : 1;
     switch (key) {
-    case GLFW_KEY_SPACE: player_run_on(p, !v->stage->view.running); break;
-    case GLFW_KEY_RIGHT: step_by(v, steps); break;
-    case GLFW_KEY_LEFT: step_by(v, -steps); break;
-    case GLFW_KEY_R: player_reset(p); break;
+    case GLFW_KEY_SPACE: arena_run_on(a, !a->view.running); break;
+    case GLFW_KEY_RIGHT: arena_steps(a, steps); break;
+    case GLFW_KEY_LEFT: arena_steps(a, -steps); break;
+    case GLFW_KEY_R: arena_reset(a); break;
     case GLFW_KEY_LEFT_BRACKET: change_speed(v, 0.5); break;
     case GLFW_KEY_RIGHT_BRACKET: change_speed(v, 2); break;
     case GLFW_KEY_COMMA: change_method(v, 0.5, 0); break;
@@ -136,7 +136,16 @@ static void use_key(viewer *v, int key, unsigned with)
         v->follows = !v->follows;
         viewer_notice(v, v->follows ? "the camera follows" : "the camera stays");
         break;
-    case GLFW_KEY_O: v->panel.overlaid = v->stage->overlaid = !v->stage->overlaid; break;
+    case GLFW_KEY_O: a->overlaid = v->panel.overlaid = !a->overlaid; break;
+    case GLFW_KEY_A: a->show ^= SHOW_AXES; break;
+    case GLFW_KEY_F: a->show ^= SHOW_FRAMES; break;
+    case GLFW_KEY_B: a->show ^= SHOW_COM; break;
+    case GLFW_KEY_P:
+        a->show ^= SHOW_TRAILS;
+        marks_clear_trails(a->marks);
+        break;
+    case GLFW_KEY_N: a->show ^= SHOW_NAMES; break;
+    case GLFW_KEY_K: a->colors = (arena_colors)((a->colors + 1) % PAINTS); break;
     case GLFW_KEY_F1: v->panel.help = !v->panel.help; break;
     case GLFW_KEY_F2: v->panel.open = !v->panel.open; break;
     case GLFW_KEY_F5: viewer_open(v, v->path); break;

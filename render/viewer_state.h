@@ -32,13 +32,13 @@ typedef struct viewer {
     char path[1024];  // of the scene that is shown
     window *window;
     renderer *renderer;
-    stage *stage;
+    arena *arena;
     panel_state panel;
     int width, height;  // pixels
     render_camera camera;
     bool follows;        // the camera goes with what it looks at
     double followed[3];  // m, where that was
-    stage_body selected;
+    arena_body selected;
     viewer_hand hand;
     viewer_film film;
     uint8_t *rgb;
@@ -46,6 +46,7 @@ typedef struct viewer {
     double value[MOST_VALUES];
     int nset;
     char notice[300], trouble[8192];
+    bool again;                   // `trouble` is of the scene that is shown: it may be mended any moment
     double notice_until, looked;  // s: until when it is shown; when files were looked at
 } viewer;
 

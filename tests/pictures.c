@@ -2,6 +2,7 @@
 #include "render/context.h"
 #include "render/pictures.h"
 #include "render/renderer.h"
+#include "tests/gl_debug.h"
 #include "tests/suite.h"
 
 #include <catena/catena.h>
@@ -31,6 +32,7 @@ static void setup(void)
     ctn_error err;
     context = context_create(&err);
     ck_assert_msg(context != NULL, "%s", err.message);
+    gl_watch();
     pen = renderer_create(WIDTH, HEIGHT, &err);
     ck_assert_msg(pen != NULL, "%s", err.message);
 }
@@ -71,7 +73,7 @@ static view open_view(const char *name)
     v.camera = camera_around(v.extent.center, v.extent.radius, (double)WIDTH / HEIGHT);
     v.around = (scenery){.radius = v.extent.radius, .floor = v.extent.floor};
     memcpy(v.around.center, v.extent.center, sizeof v.around.center);
-    ck_assert(scene_shapes_place(v.shapes, R, p, &v.bodies));
+    ck_assert(scene_shapes_place(v.shapes, R, p, 0, NULL, &v.bodies));
     ctn_dynamics_free(d);
     free(q), free(R);
     return v;
@@ -128,15 +130,15 @@ START_TEST(same_picture)
     const instance_list nothing = {0};
     ctn_error err;
     uint8_t *const rgb[3] = {malloc(3 * PIXELS), malloc(3 * PIXELS), malloc(3 * PIXELS)};
-    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, rgb[0], &err), CTN_OK);
-    ck_assert_int_eq(renderer_draw(pen, &nothing, &v.camera, &v.around, rgb[1], &err), CTN_OK);
+    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, NULL, rgb[0], &err), CTN_OK);
+    ck_assert_int_eq(renderer_draw(pen, &nothing, &v.camera, &v.around, NULL, rgb[1], &err), CTN_OK);
     long differ = 0;
     for (int k = 0; k < 3 * PIXELS; k++) differ += abs(rgb[0][k] - rgb[1][k]) > 8;
     ck_assert_msg(differ > 30, "%s: only %ld bytes differ from the empty ground", scenes[_i], differ);
     renderer *const other = renderer_create(WIDTH, HEIGHT, &err);
-    ck_assert_int_eq(renderer_draw(other, &v.bodies, &v.camera, &v.around, rgb[2], &err), CTN_OK);
+    ck_assert_int_eq(renderer_draw(other, &v.bodies, &v.camera, &v.around, NULL, rgb[2], &err), CTN_OK);
     ck_assert(!memcmp(rgb[0], rgb[2], 3 * PIXELS));
-    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, rgb[1], &err), CTN_OK);
+    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, NULL, rgb[1], &err), CTN_OK);
     ck_assert(!memcmp(rgb[0], rgb[1], 3 * PIXELS));
     renderer_free(other);
     for (int k = 0; k < 3; k++) free(rgb[k]);
@@ -168,7 +170,7 @@ START_TEST(like_the_stored_one)
     char path[300];
     view v = open_view(scenes[_i]);
     ctn_error err;
-    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, rgb, &err), CTN_OK);
+    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, NULL, rgb, &err), CTN_OK);
     close_view(&v);
     shrink(rgb, is);
     snprintf(path, sizeof path, CATENA_SOURCE_DIR "/tests/pictures/%s.png", scenes[_i]);
@@ -191,6 +193,10 @@ START_TEST(like_the_stored_one)
 }
 END_TEST
 
+/// What KHR_debug has said of all that was drawn before.
+START_TEST(opengl_has_no_complaints) { ck_assert_msg(gl_errors == 0, "OpenGL reports %ld errors", gl_errors); }
+END_TEST
+
 static bool is_there(ctn_error *err) { return context_create(err) != NULL; }
 
 int main(void)
@@ -203,6 +209,7 @@ int main(void)
     tcase_add_loop_test(t, every_link_is_seen, 0, SCENES);
     tcase_add_loop_test(t, same_picture, 0, SCENES);
     tcase_add_loop_test(t, like_the_stored_one, 0, SCENES);
+    tcase_add_test(t, opengl_has_no_complaints);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -16,7 +16,8 @@ class Display:
         self.server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x1024x24"], pass_fds=[write],
                                        stderr=subprocess.DEVNULL)
         os.close(write)
-        self.name = ":" + os.read(ready, 20).decode().strip()
+        with os.fdopen(ready) as number:
+            self.name = ":" + number.readline().strip()
 
     def close(self):
         self.server.terminate()

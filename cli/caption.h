@@ -1,0 +1,23 @@
+/// What is written in the corner of a picture: the time, how it was computed, energy.
+#ifndef CATENA_CLI_CAPTION_H
+#define CATENA_CLI_CAPTION_H
+
+#include "cli/frames.h"
+#include "render/text.h"
+
+typedef struct caption {
+    const char *title;  // NULL: none
+    bool text;          // all below it
+    int decimals;       // of energies, the same in all pictures
+} caption;
+
+/// How many decimals energies of the states in `f` and of motions of `radius` m need for five digits.
+int caption_decimals(const frames *f, ctn_dynamics *dyn, double radius);
+
+/// Writes it for the states at t that are in `f`, in letters of `size` pixels. False: no memory.
+bool caption_place(const caption *c, const frames *f, ctn_dynamics *dyn, double t, float size, label_list *labels);
+
+/// The size that suits pictures of width x height.
+float caption_size(int width, int height);
+
+#endif

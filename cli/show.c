@@ -1,0 +1,102 @@
+/// The list of --show: words, and trails of points, whose links are known by their names.
+#include "cli/show.h"
+
+#include "cli/message.h"
+#include "sim/suggest.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const words[] = {"axes", "frames", "com", "trail", "names", "text"};
+static const unsigned shows[] = {SHOW_AXES, SHOW_FRAMES, SHOW_COM, SHOW_TRAILS, SHOW_NAMES, SHOW_TEXT};
+enum { WORDS = sizeof words / sizeof *words };
+#define ALL_WORDS "axes, frames, com, trail, trail:LINK, trail:LINK:x,y,z, names, text"
+
+/// The link whose name `text` begins with, to where a colon, a comma or the end follows; the longest, as names may have colons. Moves `text`.
+static int named_link(const ctn_model *model, const char **text)
+{
+    int best = -1;
+    size_t length = 0;
+    for (int i = 0; i < ctn_model_nlink(model); i++) {
+        const char *const name = ctn_model_link(model, i)->name;
+        const size_t n = strlen(name);
+        if (n > length && !strncmp(*text, name, n) && strchr(":,", (*text)[n])) best = i, length = n;
+    }
+    *text += length;
+    return best;
+}
+
+static int unknown_link(const ctn_model *model, const char *text)
+{
+    char word[256];
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(text, ":,"), text);
+    const int n = ctn_model_nlink(model);
+    const char **const names = malloc(((size_t)n + 1) * sizeof *names);
+    for (int i = 0; i < n && names; i++) names[i] = ctn_model_link(model, i)->name;
+    const char *const meant = names ? nearest_name(word, names, n) : NULL;
+    free(names);
+    if (meant) return usage_error("--show: trail: there is no link '%s'; did you mean '%s'?", word, meant);
+    return usage_error("--show: trail: there is no link '%s'; catena info lists them", word);
+}
+
+/// LINK or LINK:x,y,z; moves `text` behind it.
+static int read_trail(const ctn_model *model, const char **text, shown *s)
+{
+    const char *const from = *text;
+    trail_point t = {.link = named_link(model, text)};
+    if (t.link < 0) return unknown_link(model, from);
+    if (**text == ':') {
+        int end = 0;
+        if (sscanf(*text, ":%lf,%lf,%lf%n", &t.at[0], &t.at[1], &t.at[2], &end) < 3 || !strchr(",", (*text)[end]) ||
+            !isfinite(t.at[0]) || !isfinite(t.at[1]) || !isfinite(t.at[2]))
+            return usage_error(
+                "--show: trail: expected three numbers x,y,z (m, in the frame of the link) after '%s:', found '%s'",
+                ctn_model_link(model, t.link)->name, *text + 1);
+        *text += end;
+    }
+    trail_point *const trails = realloc(s->trails, ((size_t)s->trail_count + 1) * sizeof *trails);
+    if (!trails) return run_error("not enough memory");
+    s->trails = trails, s->trails[s->trail_count++] = t;
+    return EXIT_OK;
+}
+
+static int read_list(const char *text, const ctn_model *model, shown *s)
+{
+    for (;;) {
+        char word[40];
+        const size_t n = strcspn(text, ":,");
+        int which = 0;
+        snprintf(word, sizeof word, "%.*s", (int)n, text);
+        while (which < WORDS && strcmp(word, words[which]) != 0) which++;
+        if (which == WORDS) {
+            const char *const meant = nearest_name(word, words, WORDS);
+            if (meant) return usage_error("--show: unknown word '%s'; did you mean '%s'?", word, meant);
+            return usage_error("--show: expected a list of " ALL_WORDS ", found '%s'", word);
+        }
+        s->what |= shows[which], text += n;
+        if (*text == ':' && shows[which] != SHOW_TRAILS) return usage_error("--show: '%s' takes nothing after a colon", word);
+        if (*text == ':') {
+            text++;
+            const int status = read_trail(model, &text, s);
+            if (status != EXIT_OK) return status;
+        }
+        if (!*text) return EXIT_OK;
+        text++;
+    }
+}
+
+int show_read(const arguments *args, const ctn_model *model, shown *s)
+{
+    *s = (shown){.seconds = 2, .title = args->value[OPT_TITLE]};
+    if (!number_option(args, OPT_TRAIL, &s->seconds)) return EXIT_USAGE;
+    if (!(s->seconds > 0) || !isfinite(s->seconds))
+        return usage_error("--trail: expected a number of seconds above 0, found %s", args->value[OPT_TRAIL]);
+    const int status = args->value[OPT_SHOW] ? read_list(args->value[OPT_SHOW], model, s) : EXIT_OK;
+    if (status == EXIT_OK && args->value[OPT_TRAIL] && !(s->what & (SHOW_TRAILS | SHOW_COM)))
+        return usage_error("--trail is how long trails last; give --show with trail or com, too");
+    return status;
+}
+
+void show_close(shown *s) { free(s->trails); }

@@ -1,0 +1,20 @@
+/// What `catena render` shows beside the bodies: --show, --trail, --title.
+#ifndef CATENA_CLI_SHOW_H
+#define CATENA_CLI_SHOW_H
+
+#include "cli/arguments.h"
+#include "render/marks.h"
+
+typedef struct shown {
+    unsigned what;        // a sum of marks_show
+    trail_point *trails;  // [trail_count]; NULL: none was chosen
+    int trail_count;
+    double seconds;     // that trails last
+    const char *title;  // NULL: none
+} shown;
+
+/// Reads the options. Returns an exit status with errors printed; show_close is due in any case.
+int show_read(const arguments *args, const ctn_model *model, shown *s);
+void show_close(shown *s);
+
+#endif

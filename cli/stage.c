@@ -1,0 +1,228 @@
+/// World by world: poses, colours, marks.
+#include "cli/stage.h"
+
+#include "cli/message.h"
+#include "render/colors.h"
+#include "sim/status.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_NUMBERS = 100 };  // worlds whose numbers are written
+
+static int links_of(const stage *s) { return ctn_model_nlink(s->of->s.model); }
+
+static const double *mass_scale(const stage *s, const frames *f, int world)
+{
+    return f->mass_scale ? f->mass_scale + (size_t)world * (size_t)links_of(s) : NULL;
+}
+
+/// Poses of a world of `f`, moved to its place, and its centre of mass there.
+static void find_poses(stage *s, const frames *f, int world, double *com)
+{
+    const double *const scale = mass_scale(s, f, world);
+    double offset[3], mass = 0;
+    ctn_forward_kinematics(s->dyn, 1, f->q + (size_t)world * (size_t)ctn_model_nq(f->s.model), s->R, s->p);
+    layout_offset(s->layout, &s->one, world, f->worlds, offset);
+    com[0] = com[1] = com[2] = 0;
+    for (int i = 0; i < links_of(s); i++) {
+        const ctn_link *const l = ctn_model_link(f->s.model, i);
+        const double m = l->mass * (scale ? scale[i] : 1);
+        double *const p = s->p + 3 * (size_t)i;
+        mass += m;
+        for (int k = 0; k < 3; k++) {
+            const double *const row = s->R + 9 * (size_t)i + 3 * k;
+            p[k] += offset[k];
+            com[k] += m * (p[k] + row[0] * l->com[0] + row[1] * l->com[1] + row[2] * l->com[2]);
+        }
+    }
+    for (int k = 0; k < 3; k++) com[k] = mass > 0 ? com[k] / mass : offset[k];
+}
+
+static void find_energies(stage *s, const frames *f, int world)
+{
+    const size_t w = (size_t)world;
+    const double *const q = f->q + w * (size_t)ctn_model_nq(f->s.model), *const v = f->v + w * (size_t)ctn_model_nv(f->s.model);
+    ctn_forward_kinematics(s->dyn, 1, q, s->R, s->p);
+    ctn_link_twists(s->dyn, 1, q, v, s->twist);
+    link_energies(f->s.model, mass_scale(s, f, world), s->R, s->twist, s->energy);
+}
+
+double stage_energy(stage *s, const frames *f)
+{
+    double most = 0;
+    for (int w = 0; w < f->worlds; w++) {
+        find_energies(s, f, w);
+        for (int i = 0; i < links_of(s); i++) most = fmax(most, s->energy[i]);
+    }
+    return most;
+}
+
+// ---- opening
+
+static int read_colors(const arguments *args, stage *s)
+{
+    static const char *const names[] = {
+        [COLORS_SCENE] = "scene", [COLORS_LINK] = "link", [COLORS_ENERGY] = "energy", [COLORS_WORLD] = "world"};
+    const char *const text = args->value[OPT_COLORS];
+    if (!text) return EXIT_OK;
+    for (int k = 0; k < 4; k++)
+        if (!strcmp(text, names[k])) return s->colors = (coloring)k, EXIT_OK;
+    int end = 0;
+    s->colors = COLORS_ENERGY;
+    if (sscanf(text, "energy:%lf%n", &s->most_energy, &end) == 1 && !text[end] && s->most_energy > 0 && isfinite(s->most_energy))
+        return EXIT_OK;
+    return usage_error("--colors: expected scene, link, energy, energy:MAX (J, above 0) or world, found '%s'", text);
+}
+
+static int read_layout(const arguments *args, stage *s)
+{
+    const char *const text = args->value[OPT_LAYOUT];
+    s->layout = LAYOUT_GRID;
+    if (!text || !strcmp(text, "grid")) return EXIT_OK;
+    s->layout = LAYOUT_OVERLAY;
+    return strcmp(text, "overlay") == 0 ? EXIT_OK : usage_error("--layout: expected grid or overlay, found '%s'", text);
+}
+
+/// The extent of all worlds, and where their centres of mass are on average.
+static int find_extent(stage *s)
+{
+    const frames *const f = s->of;
+    scene_extent *const of = malloc((size_t)f->worlds * sizeof *of);
+    if (!of) return run_error("not enough memory for %d worlds", f->worlds);
+    const world_layout layout = s->layout;
+    s->layout = LAYOUT_OVERLAY;  // places are not known yet
+    for (int w = 0; w < f->worlds; w++) {
+        double com[3];
+        find_poses(s, f, w, com);
+        of[w] = scene_shapes_extent(s->shapes, s->R, s->p);
+        for (int k = 0; k < 3; k++) s->start[k] += com[k] / f->worlds;
+    }
+    s->layout = layout;
+    s->one = layout_union(of, f->worlds), s->whole = layout_extent(layout, &s->one, f->worlds);
+    free(of);
+    return EXIT_OK;
+}
+
+int stage_open(const arguments *args, frames *f, stage *s)
+{
+    ctn_error err;
+    *s = (stage){.of = f};
+    const size_t n = (size_t)links_of(s) + 1;
+    int status;
+    if ((status = show_read(args, f->s.model, &s->show)) != EXIT_OK || (status = read_colors(args, s)) != EXIT_OK ||
+        (status = read_layout(args, s)) != EXIT_OK)
+        return status;
+    if ((double)f->worlds * (double)links_of(s) > 4294967294.0)
+        return usage_error("--worlds: %d worlds of %d links are more bodies than can be told apart", f->worlds, links_of(s));
+    if (!(s->dyn = ctn_dynamics_create(f->s.model, "scalar", &err))) return status_error(&err, "");
+    s->R = calloc(9 * n, sizeof *s->R), s->p = calloc(3 * n, sizeof *s->p), s->twist = calloc(6 * n, sizeof *s->twist);
+    s->energy = calloc(n, sizeof *s->energy), s->paint = calloc(n, sizeof *s->paint);
+    s->shapes = scene_shapes_create(f->s.scene, f->s.model);
+    if (!s->R || !s->p || !s->twist || !s->energy || !s->paint || !s->shapes) return run_error("not enough memory");
+    ctn_error first;
+    if (frames_at(f, 0, &first) != CTN_OK) return status_error(&first, ""), EXIT_RUN;
+    if ((status = find_extent(s)) != EXIT_OK) return status;
+    s->caption = (caption){.title = s->show.title, .text = s->show.what & SHOW_TEXT};
+    s->caption.decimals = caption_decimals(f, s->dyn, s->one.radius);
+    if (!(s->show.what & ~(unsigned)SHOW_TEXT)) return EXIT_OK;
+    const marks_config cfg = {.worlds = f->worlds,
+                              .radius = s->one.radius,
+                              .trails = s->show.trails,
+                              .trail_count = s->show.trail_count,
+                              .seconds = s->show.seconds};
+    s->marks = marks_create(f->s.scene, f->s.model, &cfg);
+    return s->marks ? EXIT_OK : run_error("not enough memory for the marks of %d worlds", f->worlds);
+}
+
+void stage_close(stage *s)
+{
+    ctn_dynamics_free(s->dyn);
+    scene_shapes_free(s->shapes), marks_free(s->marks), show_close(&s->show);
+    instance_list_free(&s->bodies), line_list_free(&s->lines), label_list_free(&s->labels);
+    free(s->R), free(s->p), free(s->twist), free(s->energy), free(s->paint);
+}
+
+// ---- a picture
+
+/// Trails have points at whole multiples of marks_trail_step, whichever pictures are made.
+static ctn_status note_trails(stage *s, double t, ctn_error *err)
+{
+    if (!s->marks || !(s->show.what & (SHOW_TRAILS | SHOW_COM))) return CTN_OK;
+    const double step = marks_trail_step(s->marks);
+    const int64_t oldest = (int64_t)ceil((t - s->show.seconds) / step);
+    for (int64_t k = s->noted > oldest ? s->noted : oldest > 0 ? oldest : 0; (double)k * step <= t; k++) {
+        const ctn_status status = frames_at(s->of, (double)k * step, err);
+        if (status != CTN_OK) return status;
+        for (int w = 0; w < s->of->worlds; w++) {
+            double com[3];
+            find_poses(s, s->of, w, com);
+            marks_note(s->marks, w, (double)k * step, s->R, s->p, com);
+        }
+        s->noted = k + 1;
+    }
+    return CTN_OK;
+}
+
+/// Colours of the links of a world; NULL: those of the scene.
+static const float (*find_paint(stage *s, int world))[3]
+{
+    static const float grey[3] = {0.5f, 0.5f, 0.5f};
+    const bool frozen = s->of->frozen[world] && s->of->worlds > 1;
+    if (s->colors == COLORS_SCENE && !frozen) return NULL;
+    if (s->colors == COLORS_ENERGY && !frozen) find_energies(s, s->of, world);
+    for (int i = 0; i < links_of(s); i++) {
+        if (frozen) memcpy(s->paint[i], grey, sizeof grey);
+        else if (s->colors == COLORS_LINK) color_palette(i, s->paint[i]);
+        else if (s->colors == COLORS_WORLD) color_hue((double)world / s->of->worlds, s->paint[i]);
+        else color_scale(s->most_energy > 0 ? s->energy[i] / s->most_energy : 0, s->paint[i]);
+    }
+    return (const float(*)[3])s->paint;
+}
+
+/// The number of a world above its place on the grid: where trees hang, or above those that are free.
+static bool place_number(stage *s, int world)
+{
+    double at[3];
+    layout_offset(s->layout, &s->one, world, s->of->worlds, at);
+    for (int k = 0; k < 3; k++) at[k] += s->one.center[k];
+    at[2] += (s->one.travels ? 0.6 : 0.15) * s->one.radius;
+    const label number = {.in_space = true,
+                          .position = {(float)at[0], (float)at[1], (float)at[2]},
+                          .align = {0.5f, 1},
+                          .size = 14,
+                          .color = {1, 1, 1}};
+    return label_list_add(&s->labels, &number, "%ld", (long)(s->of->first + world));
+}
+
+static bool place_world(stage *s, int world, double t)
+{
+    double com[3];
+    const float(*const paint)[3] = find_paint(s, world);
+    const float *const trail = s->colors == COLORS_WORLD ? s->paint[0] : NULL;
+    find_poses(s, s->of, world, com);
+    for (int k = 0; k < 3; k++) s->now[k] += com[k] / s->of->worlds;
+    if (!scene_shapes_place(s->shapes, s->R, s->p, (uint32_t)world, paint, &s->bodies)) return false;
+    if (s->marks && !marks_place(s->marks, world, t, s->R, s->p, com, s->show.what, trail, &s->lines, &s->labels)) return false;
+    const bool numbered =
+        s->show.what & SHOW_TEXT && s->layout == LAYOUT_GRID && s->of->worlds > 1 && s->of->worlds <= MOST_NUMBERS;
+    return !numbered || place_number(s, world);
+}
+
+ctn_status stage_place(stage *s, double t, int width, int height, ctn_error *err)
+{
+    ctn_status status = note_trails(s, t, err);
+    if (status == CTN_OK) status = frames_at(s->of, t, err);
+    if (status != CTN_OK) return status;
+    instance_list_clear(&s->bodies), line_list_clear(&s->lines), label_list_clear(&s->labels);
+    s->now[0] = s->now[1] = s->now[2] = 0;
+    const float size = caption_size(width, height);
+    bool ok = true;
+    for (int w = 0; w < s->of->worlds && ok; w++) ok = place_world(s, w, t);
+    ok = ok && caption_place(&s->caption, s->of, s->dyn, t, size, &s->labels);
+    if (s->colors == COLORS_ENERGY && s->caption.text)
+        ok = ok && legend_place("kinetic energy of links, J", s->most_energy, width, height, size, &s->lines, &s->labels);
+    return ok ? CTN_OK : fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds of %d links", s->of->worlds, links_of(s));
+}

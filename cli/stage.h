@@ -1,0 +1,47 @@
+/// All that stands in a picture of some worlds: bodies in their colours, marks and texts.
+#ifndef CATENA_CLI_STAGE_H
+#define CATENA_CLI_STAGE_H
+
+#include "cli/caption.h"
+#include "cli/frames.h"
+#include "cli/show.h"
+#include "render/instances.h"
+#include "render/layout.h"
+
+typedef enum coloring { COLORS_SCENE, COLORS_LINK, COLORS_ENERGY, COLORS_WORLD } coloring;
+
+typedef struct stage {
+    frames *of;
+    ctn_dynamics *dyn;
+    scene_extent one, whole;  // of one world, of all at their places
+    world_layout layout;
+    coloring colors;
+    double most_energy;    // J, of a link: the end of the scale; 0: not known yet
+    instance_list bodies;  // what the last stage_place put there
+    line_list lines;
+    label_list labels;
+    shown show;
+    caption caption;
+    scene_shapes *shapes;
+    marks *marks;     // NULL: none
+    int64_t noted;    // trails have the points before this one
+    double start[3];  // m, centre of mass at the start, mean over the worlds
+    double now[3];    // likewise, last
+    double *R, *p;    // [links][9], [links][3] of one world
+    double *twist, *energy;
+    float (*paint)[3];  // [links]
+} stage;
+
+/// Reads the options, and makes room for the worlds of `f`, which is at its first states and must outlive it. Returns an exit status with errors
+/// printed; stage_close is due in any case.
+int stage_open(const arguments *args, frames *f, stage *s);
+void stage_close(stage *s);
+
+/// The most kinetic energy that a link has in the states that are in `f`, J. `f` may be another one of the same file and worlds.
+double stage_energy(stage *s, const frames *f);
+
+/// Goes on to the states at t, which is not before the last one, noting trails on the way, and puts all that is in a picture of width x height
+/// into bodies, lines and labels. What frames_at returns, CTN_NO_MEMORY.
+ctn_status stage_place(stage *s, double t, int width, int height, ctn_error *err);
+
+#endif

@@ -1,0 +1,284 @@
+/// World by world of each run: poses at their place, colours, marks.
+#include "render/arena.h"
+
+#include "render/colors.h"
+#include "sim/record.h"
+#include "sim/scene.h"
+#include "sim/status.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/// When a file was written, and which one it is: editors put new ones in place of the old.
+struct file_stamp {
+    struct timespec written;
+    off_t size;
+    ino_t file;
+};
+
+static struct file_stamp stamp(const char *path)
+{
+    struct stat of;
+    return stat(path, &of) ? (struct file_stamp){.size = -1} : (struct file_stamp){of.st_mtim, of.st_size, of.st_ino};
+}
+
+// ---- opening
+
+static bool open_scene(arena *a, const char *path, arena_configure configure, void *context, ctn_error *err)
+{
+    ctn_batch_config cfg[PLAYER_RUNS];
+    if (!(a->scene = a->own_scene = ctn_scene_load(path, err)) || !configure(context, a->scene, cfg, &a->runs, err) ||
+        !(a->model = a->own_model = ctn_model_create(a->scene, err)) ||
+        !(a->player = player_create(a->scene, a->model, cfg, a->runs, err)))
+        return false;
+    a->worlds = cfg->worlds;
+    a->stamps = calloc((size_t)a->scene->nfile, sizeof *a->stamps);
+    for (int k = 0; k < a->scene->nfile && a->stamps; k++) a->stamps[k] = stamp(a->scene->files[k]);
+    if (a->stamps && player_view_create(a->player, &a->view)) return true;
+    return fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds of %s", a->worlds, path), false;
+}
+
+static bool open_film(arena *a, const char *path, ctn_error *err)
+{
+    if (!(a->film = film_open(path, err))) return false;
+    a->scene = film_scene(a->film), a->model = film_model(a->film), a->worlds = film_worlds(a->film), a->runs = 1;
+    if (film_view_create(a->film, &a->view)) return true;
+    return fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds of %s", a->worlds, path), false;
+}
+
+static bool open_memory(arena *a)
+{
+    const size_t links = (size_t)a->links + 1, poses = (size_t)a->runs * (size_t)a->worlds * links;
+    a->R = calloc(9 * poses, sizeof *a->R), a->p = calloc(3 * poses, sizeof *a->p);
+    a->twists = calloc(6 * links, sizeof *a->twists), a->energy = calloc(links, sizeof *a->energy);
+    a->paint = calloc(links, sizeof *a->paint);
+    a->shapes = scene_shapes_create(a->scene, a->model);
+    return a->R && a->p && a->twists && a->energy && a->paint && a->shapes;
+}
+
+static ctn_status take_view(arena *a, ctn_error *err)
+{
+    if (a->film) return film_look(a->film, &a->view, err);
+    player_look(a->player, &a->view);
+    return CTN_OK;
+}
+
+static bool open_marks(arena *a)
+{
+    ctn_totals totals;
+    ctn_forward_kinematics(a->dyn, 1, a->view.q, a->R, a->p);
+    ctn_energy_momentum(a->dyn, 1, a->view.q, a->view.v, &totals);
+    memcpy(a->start_com, totals.com, sizeof a->start_com);
+    a->one = scene_shapes_extent(a->shapes, a->R, a->p);
+    const marks_config cfg = {.worlds = a->runs * a->worlds, .radius = a->one.radius, .seconds = 2};
+    return (a->marks = marks_create(a->scene, a->model, &cfg)) != NULL;
+}
+
+arena *arena_open(const char *path, arena_configure configure, void *context, ctn_error *err)
+{
+    arena *const a = calloc(1, sizeof *a);
+    if (!a) return fail(err, CTN_NO_MEMORY, "not enough memory for %s", path), NULL;
+    bool ok = named_hdf5(path) ? open_film(a, path, err) : open_scene(a, path, configure, context, err);
+    if (ok) {
+        a->links = ctn_model_nlink(a->model), a->nq = ctn_model_nq(a->model), a->nv = ctn_model_nv(a->model);
+        ok = (a->dyn = ctn_dynamics_create(a->model, NULL, err)) != NULL;
+    }
+    if (ok && !open_memory(a)) ok = false, fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds of %s", a->worlds, path);
+    ok = ok && take_view(a, err) == CTN_OK;
+    if (ok && !open_marks(a)) ok = false, fail(err, CTN_NO_MEMORY, "not enough memory for the marks of %d worlds", a->worlds);
+    if (ok) return a;
+    arena_free(a);
+    return NULL;
+}
+
+void arena_free(arena *a)
+{
+    if (!a) return;
+    player_free(a->player);
+    player_view_free(&a->view);
+    instance_list_free(&a->bodies), line_list_free(&a->lines), label_list_free(&a->labels);
+    scene_shapes_free(a->shapes), marks_free(a->marks);
+    ctn_dynamics_free(a->dyn);
+    ctn_model_free(a->own_model), ctn_scene_free(a->own_scene);
+    film_free(a->film);
+    free(a->R), free(a->p), free(a->twists), free(a->energy), free(a->paint), free(a->stamps);
+    free(a);
+}
+
+// ---- places
+
+static int number_of(const arena *a, int run, int world) { return run * a->worlds + world; }
+
+/// Runs over each other leave the grid to the worlds.
+static int places(const arena *a) { return a->overlaid ? a->worlds : a->runs * a->worlds; }
+static world_layout layout_of(const arena *a) { return places(a) > 1 ? LAYOUT_GRID : LAYOUT_OVERLAY; }
+
+void arena_place(const arena *a, int run, int world, double *shift)
+{
+    layout_offset(layout_of(a), &a->one, a->overlaid ? world : number_of(a, run, world), places(a), shift);
+}
+
+render_camera arena_camera(const arena *a, double aspect)
+{
+    render_camera c = camera_around(a->extent.center, a->extent.radius, aspect);
+    layout_look(layout_of(a), &a->one, places(a), aspect, &c);
+    return c;
+}
+
+size_t arena_pose(const arena *a, arena_body b)
+{
+    return (size_t)number_of(a, b.run, b.world) * (size_t)a->links + (size_t)b.link;
+}
+
+arena_body arena_find(const arena *a, uint32_t id)
+{
+    if (!id || (size_t)id > (size_t)a->runs * (size_t)a->worlds * (size_t)a->links) return (arena_body){.link = -1};
+    const int n = (int)id - 1, world = n / a->links;
+    return (arena_body){world / a->worlds, world % a->worlds, n % a->links};
+}
+
+static const double *state_q(const arena *a, int run, int world)
+{
+    return a->view.q + (size_t)number_of(a, run, world) * (size_t)a->nq;
+}
+
+static const double *state_v(const arena *a, int run, int world)
+{
+    return a->view.v + (size_t)number_of(a, run, world) * (size_t)a->nv;
+}
+
+void arena_twist(const arena *a, arena_body b, double *twist)
+{
+    ctn_link_twists(a->dyn, 1, state_q(a, b.run, b.world), state_v(a, b.run, b.world), a->twists);
+    memcpy(twist, a->twists + 6 * (size_t)b.link, 6 * sizeof *twist);
+}
+
+// ---- a picture
+
+/// Colours of the links of a world; NULL: those of the scene.
+static const float (*find_paint(arena *a, int run, int world))[3]
+{
+    const size_t first = arena_pose(a, (arena_body){run, world, 0});
+    if (a->colors == PAINT_SCENE) return NULL;
+    if (a->colors == PAINT_ENERGY) {
+        ctn_link_twists(a->dyn, 1, state_q(a, run, world), state_v(a, run, world), a->twists);
+        link_energies(a->model, NULL, a->R + 9 * first, a->twists, a->energy);
+        for (int i = 0; i < a->links; i++) a->most_energy = fmax(a->most_energy, a->energy[i]);
+    }
+    for (int i = 0; i < a->links; i++) {
+        if (a->colors == PAINT_LINK) color_palette(i, a->paint[i]);
+        else if (a->colors == PAINT_ENERGY) color_scale(a->most_energy > 0 ? a->energy[i] / a->most_energy : 0, a->paint[i]);
+        else color_hue((double)number_of(a, run, world) / (a->runs * a->worlds), a->paint[i]);
+    }
+    return (const float(*)[3])a->paint;
+}
+
+/// Poses of a world, moved to its place, into R and p; its centre of mass there.
+static void find_poses(arena *a, int run, int world, double *com)
+{
+    const size_t first = arena_pose(a, (arena_body){run, world, 0});
+    double shift[3], mass = 0;
+    arena_place(a, run, world, shift);
+    ctn_forward_kinematics(a->dyn, 1, state_q(a, run, world), a->R + 9 * first, a->p + 3 * first);
+    com[0] = com[1] = com[2] = 0;
+    for (int i = 0; i < a->links; i++) {
+        const ctn_link *const l = ctn_model_link(a->model, i);
+        double *const p = a->p + 3 * (first + (size_t)i);
+        mass += l->mass;
+        for (int k = 0; k < 3; k++) {
+            const double *const row = a->R + 9 * (first + (size_t)i) + 3 * k;
+            p[k] += shift[k];
+            com[k] += l->mass * (p[k] + row[0] * l->com[0] + row[1] * l->com[1] + row[2] * l->com[2]);
+        }
+    }
+    for (int k = 0; k < 3 && mass > 0; k++) com[k] /= mass;
+}
+
+static bool place_world(arena *a, int run, int world)
+{
+    const size_t first = arena_pose(a, (arena_body){run, world, 0});
+    const int number = number_of(a, run, world);
+    double com[3];
+    find_poses(a, run, world, com);
+    if (!number) memcpy(a->com, com, sizeof com);
+    const float(*const paint)[3] = find_paint(a, run, world);
+    if (!scene_shapes_place(a->shapes, a->R + 9 * first, a->p + 3 * first, (uint32_t)number, paint, &a->bodies)) return false;
+    if (!(a->show & (SHOW_AXES | SHOW_FRAMES | SHOW_COM | SHOW_TRAILS | SHOW_NAMES))) return true;
+    const double t = a->view.time;
+    marks_note(a->marks, number, t, a->R + 9 * first, a->p + 3 * first, com);
+    return marks_place(a->marks, number, t, a->R + 9 * first, a->p + 3 * first, com, a->show,
+                       a->colors == PAINT_RUN ? a->paint[0] : NULL, &a->lines, &a->labels);
+}
+
+ctn_status arena_look(arena *a, ctn_error *err)
+{
+    const ctn_status status = take_view(a, err);
+    if (status != CTN_OK) return status;
+    instance_list_clear(&a->bodies), line_list_clear(&a->lines), label_list_clear(&a->labels);
+    bool ok = true;
+    for (int n = 0; n < a->runs * a->worlds && ok; n++) ok = place_world(a, n / a->worlds, n % a->worlds);
+    a->extent = layout_extent(layout_of(a), &a->one, places(a));
+    double shift[3];
+    arena_place(a, 0, 0, shift);
+    for (int k = 0; k < 3 && a->one.travels; k++) a->extent.center[k] += a->com[k] - shift[k] - a->start_com[k];
+    return ok ? CTN_OK : fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds of %d links", a->runs * a->worlds, a->links);
+}
+
+void arena_mark(arena *a, arena_body b)
+{
+    const uint32_t id = (uint32_t)arena_pose(a, b) + 1;
+    for (int k = 0; k < MESHES; k++)
+        for (size_t n = 0; n < a->bodies.count[k]; n++)
+            for (int c = 0; c < 3 && a->bodies.of[k][n].id == id; c++)
+                a->bodies.of[k][n].color[c] = 0.35f * a->bodies.of[k][n].color[c] + (c < 2 ? 0.65f : 0.1f);
+}
+
+bool arena_changed(arena *a)
+{
+    bool changed = false;
+    for (int k = 0; a->stamps && k < a->scene->nfile; k++) {
+        const struct file_stamp now = stamp(a->scene->files[k]), then = a->stamps[k];
+        if (now.size < 0) continue;  // between two forms of it
+        if (now.size == then.size && now.file == then.file && now.written.tv_sec == then.written.tv_sec &&
+            now.written.tv_nsec == then.written.tv_nsec)
+            continue;
+        a->stamps[k] = now, changed = true;
+    }
+    return changed;
+}
+
+// ---- the clock
+
+void arena_run_on(arena *a, bool running)
+{
+    if (a->film) film_run_on(a->film, running);
+    else player_run_on(a->player, running);
+}
+
+void arena_speed(arena *a, double times)
+{
+    if (a->film) film_speed(a->film, times);
+    else player_speed(a->player, times);
+}
+
+void arena_steps(arena *a, int steps)
+{
+    if (a->film) film_steps(a->film, steps);
+    else player_steps(a->player, steps);
+}
+
+void arena_reset(arena *a)
+{
+    double first, last;
+    marks_clear_trails(a->marks);
+    if (!a->film) return player_reset(a->player);
+    film_range(a->film, &first, &last);
+    film_seek(a->film, first);
+}
+
+void arena_seek(arena *a, double time)
+{
+    if (a->film) film_seek(a->film, time);
+}

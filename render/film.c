@@ -1,0 +1,214 @@
+/// Records around the time that is shown, read when they are needed; of a rollout, whose worlds lie one after the other, all of them.
+#include "render/film.h"
+
+#include "render/between.h"
+#include "sim/recorded.h"
+#include "sim/status.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct film {
+    recorded from;
+    ctn_model *model;
+    size_t nq, nv, worlds;
+    int64_t count;          // records
+    double *times;          // [count], s
+    double *q[2], *v[2];    // [worlds][nq], [worlds][nv] of records held[0], held[1], of a run
+    int64_t held[2];        // negative: none
+    double *all_q, *all_v;  // [worlds][count][...], of a rollout
+    float energy[PLAYER_PLOT], iterations[PLAYER_PLOT];
+    int plotted;
+    bool running;
+    double speed, from_time, from_clock;
+};
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/// Where the clock stands, within the recording.
+static double clock_time(const film *f)
+{
+    const double t = f->running ? f->from_time + f->speed * (now() - f->from_clock) : f->from_time;
+    return fmin(fmax(t, f->times[0]), f->times[f->count - 1]);
+}
+
+// ---- what the file has
+
+/// A sample of a dataset of the first world, evenly spread over the records of a run.
+static bool read_plot(film *f, const char *name, float *row)
+{
+    double *const all = malloc(f->worlds * sizeof *all);
+    bool ok = all && recorded_count(&f->from, name) >= f->count;
+    for (int k = 0; k < f->plotted && ok; k++) {
+        const int64_t at = f->plotted > 1 ? (f->count - 1) * k / (f->plotted - 1) : 0;
+        ok = recorded_rows(&f->from, name, H5T_NATIVE_DOUBLE, at, 1, f->worlds, all, NULL) == CTN_OK;
+        row[k] = (float)all[0];
+    }
+    free(all);
+    return ok;
+}
+
+static ctn_status open_states(film *f, ctn_error *err)
+{
+    const size_t records = (size_t)f->count, q = f->worlds * f->nq, v = f->worlds * f->nv;
+    f->held[0] = f->held[1] = -1;
+    if (f->from.rollout) {
+        f->all_q = malloc((records * q + 1) * sizeof *f->all_q), f->all_v = malloc((records * v + 1) * sizeof *f->all_v);
+        if (!f->all_q || !f->all_v)
+            return fail(err, CTN_NO_MEMORY, "%s: not enough memory for the states of %zu worlds", f->from.path, f->worlds);
+        ctn_status status =
+            recorded_rows(&f->from, "q", H5T_NATIVE_DOUBLE, 0, (int64_t)f->worlds, records * f->nq, f->all_q, err);
+        if (status == CTN_OK && f->nv)
+            status = recorded_rows(&f->from, "v", H5T_NATIVE_DOUBLE, 0, (int64_t)f->worlds, records * f->nv, f->all_v, err);
+        return status;
+    }
+    for (int k = 0; k < 2; k++) {
+        f->q[k] = calloc(q + 1, sizeof **f->q), f->v[k] = calloc(v + 1, sizeof **f->v);
+        if (!f->q[k] || !f->v[k])
+            return fail(err, CTN_NO_MEMORY, "%s: not enough memory for %zu worlds", f->from.path, f->worlds);
+    }
+    f->plotted = f->count < PLAYER_PLOT ? (int)f->count : PLAYER_PLOT;
+    if (!read_plot(f, "stats/energy_after", f->energy) || !read_plot(f, "stats/iterations", f->iterations)) f->plotted = 0;
+    return CTN_OK;
+}
+
+film *film_open(const char *path, ctn_error *err)
+{
+    film *const f = calloc(1, sizeof *f);
+    if (!f) return fail(err, CTN_NO_MEMORY, "not enough memory for %s", path), NULL;
+    ctn_status status = recorded_open(&f->from, path, err);
+    if (status == CTN_OK && !(f->model = ctn_model_create(f->from.scene, err))) status = CTN_BAD_SCENE;
+    if (status == CTN_OK && !(f->count = recorded_count(&f->from, "time")))
+        status = fail(err, CTN_BAD_ARGUMENT, "%s: has no record yet", path);
+    if (status == CTN_OK) {
+        f->nq = (size_t)ctn_model_nq(f->model), f->nv = (size_t)ctn_model_nv(f->model), f->worlds = (size_t)f->from.cfg.worlds;
+        f->times = malloc((size_t)f->count * sizeof *f->times), f->speed = 1;
+        status = f->times ? recorded_rows(&f->from, "time", H5T_NATIVE_DOUBLE, 0, f->count, 1, f->times, err)
+                          : fail(err, CTN_NO_MEMORY, "not enough memory for %s", path);
+    }
+    if (status == CTN_OK) f->from_time = f->times[0], status = open_states(f, err);
+    if (status == CTN_OK) return f;
+    film_free(f);
+    return NULL;
+}
+
+void film_free(film *f)
+{
+    if (!f) return;
+    for (int k = 0; k < 2; k++) free(f->q[k]), free(f->v[k]);
+    free(f->times), free(f->all_q), free(f->all_v);
+    ctn_model_free(f->model);
+    ctn_scene_free(f->from.scene);
+    recorded_close(&f->from);
+    free(f);
+}
+
+const ctn_scene *film_scene(const film *f) { return f->from.scene; }
+const ctn_model *film_model(const film *f) { return f->model; }
+int film_worlds(const film *f) { return (int)f->worlds; }
+void film_range(const film *f, double *first, double *last) { *first = f->times[0], *last = f->times[f->count - 1]; }
+
+bool film_view_create(const film *f, player_view *view)
+{
+    *view =
+        (player_view){.q = calloc(f->worlds * f->nq + 1, sizeof *view->q), .v = calloc(f->worlds * f->nv + 1, sizeof *view->v)};
+    return view->q && view->v;
+}
+
+// ---- looking
+
+/// Record k of a run into one of the two places, not into that of `other`; which one.
+static ctn_status hold(film *f, int64_t k, int64_t other, int *at, ctn_error *err)
+{
+    *at = f->held[0] == k || (f->held[1] != k && f->held[0] != other) ? 0 : 1;
+    if (f->held[*at] == k) return CTN_OK;
+    f->held[*at] = -1;
+    ctn_status status = recorded_rows(&f->from, "q", H5T_NATIVE_DOUBLE, k, 1, f->worlds * f->nq, f->q[*at], err);
+    if (status == CTN_OK && f->nv)
+        status = recorded_rows(&f->from, "v", H5T_NATIVE_DOUBLE, k, 1, f->worlds * f->nv, f->v[*at], err);
+    if (status == CTN_OK) f->held[*at] = k;
+    return status;
+}
+
+static int64_t record_before(const film *f, double t)
+{
+    int64_t low = 0, high = f->count;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (f->times[middle] <= t + 1e-12) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+static bool is_state(const double *x, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        if (!isfinite(x[k])) return false;
+    return true;
+}
+
+ctn_status film_look(film *f, player_view *view, ctn_error *err)
+{
+    const double t = clock_time(f);
+    const int64_t k = record_before(f, t), next = k + 1 < f->count ? k + 1 : k;
+    const double span = f->times[next] - f->times[k], share = span > 0 ? (t - f->times[k]) / span : 0;
+    int a = 0, b = 0;
+    if (!f->from.rollout) {
+        ctn_status status = hold(f, k, next, &a, err);
+        if (status == CTN_OK) status = hold(f, next, k, &b, err);
+        if (status != CTN_OK) return status;
+    }
+    for (size_t w = 0; w < f->worlds; w++) {
+        const size_t at = w * (size_t)f->count + (size_t)k, after = at + (size_t)(next - k);
+        const double *const q0 = f->from.rollout ? f->all_q + at * f->nq : f->q[a] + w * f->nq;
+        const double *const q1 = f->from.rollout ? f->all_q + after * f->nq : f->q[b] + w * f->nq;
+        const double *const v0 = f->from.rollout ? f->all_v + at * f->nv : f->v[a] + w * f->nv;
+        const double *const v1 = f->from.rollout ? f->all_v + after * f->nv : f->v[b] + w * f->nv;
+        if (!is_state(q0, f->nq) || !is_state(q1, f->nq) || !is_state(v0, f->nv) || !is_state(v1, f->nv)) continue;
+        if (share > 0) state_between(f->model, span, q0, v0, q1, v1, share, view->q + w * f->nq);
+        else memcpy(view->q + w * f->nq, q0, f->nq * sizeof *q0);
+        for (size_t i = 0; i < f->nv; i++) view->v[w * f->nv + i] = v0[i] + share * (v1[i] - v0[i]);
+    }
+    view->time = t, view->running = f->running && t < f->times[f->count - 1], view->late = false;
+    player_run *const r = &view->run[0];
+    r->cfg = f->from.cfg, r->time = t, r->steps = (long)k, r->plotted = f->plotted;
+    memcpy(r->plot_energy, f->energy, sizeof r->plot_energy),
+        memcpy(r->plot_iterations, f->iterations, sizeof r->plot_iterations);
+    return CTN_OK;
+}
+
+// ---- the clock
+
+void film_seek(film *f, double time) { f->from_time = time, f->from_clock = now(); }
+
+void film_run_on(film *f, bool running)
+{
+    double t = clock_time(f);
+    if (running && t >= f->times[f->count - 1]) t = f->times[0];  // once more
+    f->running = running;
+    film_seek(f, t);
+}
+
+void film_speed(film *f, double times)
+{
+    film_seek(f, clock_time(f));
+    f->speed = times;
+}
+
+void film_steps(film *f, int records)
+{
+    const double t = clock_time(f);
+    int64_t k = record_before(f, t);
+    if (records < 0 && f->times[k] < t - 1e-12) k++;  // back to the one before first
+    k += records;
+    f->running = false;
+    film_seek(f, f->times[k < 0 ? 0 : k >= f->count ? f->count - 1 : k]);
+}

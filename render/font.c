@@ -1,0 +1,11 @@
+/// Puts the file CATENA_FONT into the program.
+#include "render/font.h"
+
+__asm__(".section .rodata\n"
+        ".balign 16\n"
+        ".global font_file\n"
+        ".hidden font_file\n"
+        "font_file:\n"
+        ".incbin \"" CATENA_FONT "\"\n"
+        ".byte 0\n"
+        ".text\n");

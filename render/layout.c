@@ -1,0 +1,59 @@
+/// Grids of balls on the ground, and the cone of sight that they fit into.
+#include "render/layout.h"
+
+#include <math.h>
+
+scene_extent layout_union(const scene_extent *of, int worlds)
+{
+    scene_extent all = {.floor = INFINITY};
+    for (int w = 0; w < worlds; w++) {
+        for (int k = 0; k < 3; k++) all.center[k] += of[w].center[k] / worlds;
+        all.floor = fmin(all.floor, of[w].floor), all.travels = all.travels || of[w].travels;
+    }
+    for (int w = 0; w < worlds; w++) {
+        const double *const a = of[w].center, *const b = all.center;
+        const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+        all.radius = fmax(all.radius, sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) + of[w].radius);
+    }
+    return all;
+}
+
+static int columns_of(int worlds) { return worlds <= 3 ? worlds : (int)ceil(sqrt(worlds)); }
+
+void layout_offset(world_layout layout, const scene_extent *one, int world, int worlds, double *offset)
+{
+    offset[0] = offset[1] = offset[2] = 0;
+    if (layout == LAYOUT_OVERLAY) return;
+    const int columns = columns_of(worlds), rows = (worlds + columns - 1) / columns;
+    const double apart = 2.05 * one->radius;
+    offset[0] = apart * (world % columns - 0.5 * (columns - 1)), offset[1] = apart * (0.5 * (rows - 1) - world / columns);
+}
+
+scene_extent layout_extent(world_layout layout, const scene_extent *one, int worlds)
+{
+    scene_extent all = *one;
+    for (int w = 0; w < worlds; w++) {
+        double x[3];
+        layout_offset(layout, one, w, worlds, x);
+        all.radius = fmax(all.radius, hypot(x[0], x[1]) + one->radius);
+    }
+    return all;
+}
+
+void layout_look(world_layout layout, const scene_extent *one, int worlds, double aspect, render_camera *c)
+{
+    const double up = c->field / 2, aside = atan(tan(up) * aspect);
+    const double sa = sin(c->azimuth), ca = cos(c->azimuth), se = sin(c->elevation), ce = cos(c->elevation);
+    double beside = 0, above = -INFINITY, below = -INFINITY;  // m, how far away each pair of planes wants the camera
+    for (int w = 0; w < worlds; w++) {
+        double x[3];
+        layout_offset(layout, one, w, worlds, x);
+        const double right = -sa * x[0] + ca * x[1], high = -se * (ca * x[0] + sa * x[1]), near = ce * (ca * x[0] + sa * x[1]);
+        beside = fmax(beside, near + (one->radius + fabs(right) * cos(aside)) / sin(aside));
+        above = fmax(above, near + (one->radius + high * cos(up)) / sin(up));
+        below = fmax(below, near + (one->radius - high * cos(up)) / sin(up));
+    }
+    const double move = 0.5 * (above - below) * tan(up), axis[3] = {-se * ca, -se * sa, ce};
+    for (int k = 0; k < 3; k++) c->target[k] += move * axis[k];
+    c->distance = fmax(beside, 0.5 * (above + below));
+}
