@@ -46,11 +46,9 @@ int add_file(reader *r, const char *path, const char *text, size_t length)
 {
     ctn_scene *const scene = r->scene;
     const size_t count = (size_t)scene->nfile + 1;
-    char **const files = realloc(scene->files, count * sizeof *files);
+    scene_file *const files = realloc(scene->files, count * sizeof *files);
     if (files) scene->files = files;
-    char **const texts = files ? realloc(scene->texts, count * sizeof *texts) : 0;
-    if (texts) scene->texts = texts;
-    document **const documents = texts ? realloc(r->documents, count * sizeof(document *)) : 0;
+    document **const documents = files ? realloc(r->documents, count * sizeof(document *)) : 0;
     if (documents) r->documents = documents;
     else r->no_memory = true;
     char *const name = documents ? reader_copy(r, path, strlen(path)) : 0, *const copy = name ? reader_copy(r, text, length) : 0;
@@ -59,8 +57,7 @@ int add_file(reader *r, const char *path, const char *text, size_t length)
         return -1;
     }
     r->documents[scene->nfile] = 0;
-    files[scene->nfile] = name;
-    texts[scene->nfile] = copy;
+    files[scene->nfile] = (scene_file){.path = name, .text = copy, .length = length};
     return scene->nfile++;
 }
 
@@ -281,9 +278,9 @@ static void free_reader(reader *r)
     free(r);
 }
 
-/// The scene of a text. device, inode: its file, 0 if there is none. from: those that it includes, NULL: on the disk.
+/// The scene of a text. device, inode: its file, 0 if there is none. from [nfrom]: what its files said; NULL: those on the disk.
 static ctn_scene *read_scene(const char *text, size_t length, const char *name, dev_t device, ino_t inode,
-                             const scene_texts *from, ctn_error *err)
+                             const scene_file *from, int nfrom, ctn_error *err)
 {
     // numbers are read and printed with a decimal point, whatever the program's locale
     const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -294,7 +291,7 @@ static ctn_scene *read_scene(const char *text, size_t length, const char *name, 
         return 0;
     }
     const locale_t before = uselocale(c);
-    r->from = from;
+    r->from = from, r->nfrom = nfrom;
     source s = {.r = r, .prefix = "", .device = device, .inode = inode};
     const bool ok = start_scene(r, name, text, length) && read_source(&s, text, length);
     check_moving_masses(r);
@@ -325,12 +322,12 @@ ctn_scene *ctn_scene_parse(const char *text, size_t length, const char *name, ct
     }
     struct stat info = {0};
     if (stat(name, &info)) info = (struct stat){0};  // a text without a file cannot be included by others
-    return read_scene(text, length, name, info.st_dev, info.st_ino, NULL, err);
+    return read_scene(text, length, name, info.st_dev, info.st_ino, NULL, 0, err);
 }
 
-ctn_scene *scene_from_texts(const scene_texts *from, ctn_error *err)
+ctn_scene *scene_from_files(const scene_file *files, int count, ctn_error *err)
 {
-    return read_scene(from->texts[0], strlen(from->texts[0]), from->files[0], 0, 0, from, err);
+    return read_scene(files[0].text, files[0].length, files[0].path, 0, 0, files, count, err);
 }
 
 ctn_scene *ctn_scene_load(const char *path, ctn_error *err)
@@ -360,10 +357,11 @@ void ctn_scene_free(ctn_scene *scene)
         // links of a generator stand together and share their shapes
         if (i == 0 || scene->links[i].shapes != scene->links[i - 1].shapes) free(scene->links[i].shapes);
     }
-    for (int i = 0; i < scene->nfile; i++) free(scene->files[i]), free(scene->texts[i]);
+    for (int i = 0; i < scene->nfile; i++) free(scene->files[i].path), free(scene->files[i].text);
     free(scene->links);
     free(scene->files);
-    free(scene->texts);
+    for (int i = 0; i < scene->nmesh; i++) mesh_clear(&scene->meshes[i]->surface), free(scene->meshes[i]);
+    free(scene->meshes);
     free(scene->path);
     free(scene->name);
     free(scene->warnings);
@@ -373,7 +371,7 @@ void ctn_scene_free(ctn_scene *scene)
 
 const char *ctn_scene_name(const ctn_scene *scene) { return scene->name; }
 
-const char *ctn_scene_text(const ctn_scene *scene) { return scene->texts[0]; }
+const char *ctn_scene_text(const ctn_scene *scene) { return scene->files[0].text; }
 
 const char *ctn_scene_warnings(const ctn_scene *scene) { return scene->warnings; }
 

@@ -18,7 +18,7 @@ START_TEST(what_is_omitted)
     ck_assert_double_eq(ctn_scene_duration(scene), -1);
     EXACT(scene->gravity, 0, 0, -9.81);
     ck_assert_int_eq(scene->nfile, 1);
-    ck_assert_str_eq(scene->files[0], "folder/t.yaml");
+    ck_assert_str_eq(scene->files[0].path, "folder/t.yaml");
     const ctn_batch_config cfg = ctn_scene_config(scene), standard = ctn_batch_config_default();
     ck_assert_int_eq(cfg.method, standard.method);
     ck_assert_double_eq(cfg.dt, standard.dt);
@@ -33,7 +33,7 @@ START_TEST(what_is_omitted)
     ck_assert_int_eq(a->parent, -1);
     ck_assert_int_eq(a->line, 3);
     ck_assert_int_eq(a->column, 5);
-    ck_assert_ptr_eq(a->file, scene->files[0]);
+    ck_assert_ptr_eq(a->file, scene->files[0].path);
     EXACT(a->position, 0, 0, 0);
     EXACT(a->rotation, 1, 0, 0, 0);
     ck_assert_int_eq(a->joint.type, CTN_REVOLUTE);

@@ -104,7 +104,7 @@ START_TEST(include_tree)
     snprintf(path, sizeof path, "%s/parts/hand.yaml", folder);
     ck_assert_str_eq(scene->links[1].file, path);
     ck_assert_int_eq(scene->links[1].line, 3);
-    ck_assert_str_eq(scene->links[7].file, scene->files[0]);
+    ck_assert_str_eq(scene->links[7].file, scene->files[0].path);
     ck_assert_int_eq(scene->links[7].line, 4);
     ctn_scene_free(scene);
 }
