@@ -146,6 +146,9 @@ static int open_rendering(const arguments *args, rendering *r)
     if ((status = read_camera(args, r)) != EXIT_OK) return status;
     if (!(r->context = context_create(&err)) || !(r->renderer = renderer_create(width, height, &err)))
         return status_error(&err, ""), EXIT_RUN;
+    int meshes;
+    const mesh *const mesh_list = scene_shapes_meshes(r->shapes, &meshes);
+    if (renderer_set_meshes(r->renderer, mesh_list, meshes, &err) != CTN_OK) return status_error(&err, ""), EXIT_RUN;
     if (pictures_open(args->value[OPT_OUT], r->width, r->height, r->fps, &r->out, &err) == CTN_OK) return EXIT_OK;
     status = status_error(&err, "");
     return err.status == CTN_BAD_ARGUMENT ? status : EXIT_RUN;

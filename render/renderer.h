@@ -18,6 +18,12 @@ typedef struct scenery {
 renderer *renderer_create(int width, int height, ctn_error *err);
 void renderer_free(renderer *r);  // NULL is allowed; with the context that it was made in
 
+/// The scene's own kinds of body, as scene_shapes_meshes has them, in place of those it had; copied. CTN_NO_MEMORY.
+ctn_status renderer_set_meshes(renderer *r, const mesh *meshes, int count, ctn_error *err);
+
+/// How many triangles the bodies of the last picture had, without their shadows.
+size_t renderer_triangles(const renderer *r);
+
 /// Draws a picture into `rgb` [height][width][3], the top row first. CTN_UNAVAILABLE if OpenGL reports an error, a lost context among
 /// them.
 ctn_status renderer_draw(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around,
