@@ -59,12 +59,8 @@ static placed_shape place_shape(const scene_shape *from, int link)
 {
     placed_shape s = {.link = link, .color = {(float)from->color[0], (float)from->color[1], (float)from->color[2]}};
     const bool round = from->type == SHAPE_CAPSULE || from->type == SHAPE_CYLINDER;
-    static const int kinds[] = {[SHAPE_SPHERE] = MESH_BALL,
-                                [SHAPE_BOX] = MESH_BOX,
-                                [SHAPE_CAPSULE] = MESH_CAPSULE,
-                                [SHAPE_CYLINDER] = MESH_CYLINDER,
-                                [SHAPE_ELLIPSOID] = MESH_BALL,
-                                [SHAPE_MESH] = MESHES};
+    static const int kinds[] = {[SHAPE_SPHERE] = MESH_BALL,       [SHAPE_BOX] = MESH_BOX,        [SHAPE_CAPSULE] = MESH_CAPSULE,
+                                [SHAPE_CYLINDER] = MESH_CYLINDER, [SHAPE_ELLIPSOID] = MESH_BALL, [SHAPE_MESH] = MESHES};
     s.kind = kinds[from->type];
     if (round) along(from->from, from->to, &s);
     else {
@@ -125,7 +121,8 @@ static void find_reaches(scene_shapes *s, const ctn_scene *scene)
 static bool make_meshes(scene_shapes *s, const ctn_scene *scene)
 {
     const size_t n = (size_t)scene->nmesh + 1;
-    s->meshes = calloc(n, sizeof *s->meshes), s->middles = calloc(n, sizeof *s->middles), s->halves = calloc(n, sizeof *s->halves);
+    s->meshes = calloc(n, sizeof *s->meshes), s->middles = calloc(n, sizeof *s->middles),
+    s->halves = calloc(n, sizeof *s->halves);
     bool ok = s->meshes && s->middles && s->halves;
     for (; s->nmesh < scene->nmesh && ok; s->nmesh++) {
         mesh *const m = &s->meshes[s->nmesh];

@@ -169,13 +169,22 @@ size_t renderer_triangles(const renderer *r)
     return sum;
 }
 
-/// How many pixels the radius of an instance has, where it is nearest to the camera.
-static double radius_in_pixels(const render_instance *x, const matrix4 *clip, double pixel)
+/// From where pictures are taken, and how large a pixel is at distance 1.
+typedef struct sight {
+    double eye[3], pixel;
+    matrix4 clip;
+} sight;
+
+/// How many pixels the radius of an instance has, where it is nearest to the camera. What is out of sight may have a shadow there: it counts as
+/// seen from the side.
+static double radius_in_pixels(const render_instance *x, const sight *from)
 {
-    const double radius = fmaxf(x->scale[0], fmaxf(x->scale[1], x->scale[2])), half = x->half;
-    const float *const p = x->position, *const m = clip->m;
-    const double depth = m[3] * p[0] + m[7] * p[1] + m[11] * p[2] + m[15] - radius - half;
-    return depth > 0 ? radius / (depth * pixel) : INFINITY;
+    const float *const p = x->position, *const m = from->clip.m;
+    const double radius = fmaxf(x->scale[0], fmaxf(x->scale[1], x->scale[2])),
+                 depth = m[3] * p[0] + m[7] * p[1] + m[11] * p[2] + m[15];
+    const double d[3] = {p[0] - from->eye[0], p[1] - from->eye[1], p[2] - from->eye[2]};
+    const double near = fmax(depth, 0.2 * sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])) - radius - x->half;
+    return near > 0 ? radius / (near * from->pixel) : INFINITY;
 }
 
 static bool grow_sorted(renderer *r, size_t count)
@@ -189,11 +198,14 @@ static bool grow_sorted(renderer *r, size_t count)
 }
 
 /// The instances of one kind to the buffers of their levels.
-static void send_kind(renderer *r, int kind, const render_instance *all, size_t count, const matrix4 *clip, double pixel)
+static void send_kind(renderer *r, int kind, const render_instance *all, size_t count, const sight *from)
 {
     size_t next[MESH_LEVELS] = {0};
     body *const of = r->bodies + kind * MESH_LEVELS;
-    for (size_t n = 0; n < count; n++) next[r->levels[n] = (uint8_t)mesh_level((mesh_kind)kind, radius_in_pixels(&all[n], clip, pixel))]++;
+    for (size_t n = 0; n < count; n++) {
+        r->levels[n] = (uint8_t)mesh_level((mesh_kind)kind, radius_in_pixels(&all[n], from));
+        next[r->levels[n]]++;
+    }
     for (size_t k = 0, start = 0; k < MESH_LEVELS; k++) of[k].count = next[k], next[k] = start, start += of[k].count;
     for (size_t n = 0; n < count; n++) r->sorted[next[r->levels[n]]++] = all[n];
     for (size_t k = 0; k < MESH_LEVELS; k++) {
@@ -201,19 +213,29 @@ static void send_kind(renderer *r, int kind, const render_instance *all, size_t 
         if (!size) continue;
         glBindBuffer(GL_ARRAY_BUFFER, of[k].instances);
         if (size > of[k].room) of[k].room = size;
-        glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)of[k].room, NULL, GL_STREAM_DRAW);  // a fresh one: the last picture may still be drawn
+        glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)of[k].room, NULL,
+                     GL_STREAM_DRAW);  // a fresh one: the last picture may still be drawn
         glBufferSubData(GL_ARRAY_BUFFER, 0, (GLsizeiptr)size, r->sorted + (next[k] - of[k].count));
     }
 }
 
-static ctn_status send_bodies(renderer *r, const instance_list *bodies, const matrix4 *clip, double pixel, ctn_error *err)
+static sight sight_of(const renderer *r, const render_camera *camera)
+{
+    sight s = {.pixel = camera_pixel(camera, r->height), .clip = camera_matrix(camera, (double)r->width / r->height)};
+    camera_position(camera, s.eye);
+    return s;
+}
+
+static ctn_status send_bodies(renderer *r, const instance_list *bodies, const sight *from, ctn_error *err)
 {
     for (int k = 0; k < r->kinds * MESH_LEVELS; k++) r->bodies[k].count = 0;
     for (int k = 0; k < bodies->kinds; k++) {
         if (!bodies->count[k]) continue;
-        if (k >= r->kinds) return fail(err, CTN_BAD_ARGUMENT, "the renderer has no mesh %d: renderer_set_meshes is missing", k - MESHES);
-        if (!grow_sorted(r, bodies->count[k])) return fail(err, CTN_NO_MEMORY, "not enough memory for %zu bodies", bodies->count[k]);
-        send_kind(r, k, bodies->of[k], bodies->count[k], clip, pixel);
+        if (k >= r->kinds)
+            return fail(err, CTN_BAD_ARGUMENT, "the renderer has no mesh %d: renderer_set_meshes is missing", k - MESHES);
+        if (!grow_sorted(r, bodies->count[k]))
+            return fail(err, CTN_NO_MEMORY, "not enough memory for %zu bodies", bodies->count[k]);
+        send_kind(r, k, bodies->of[k], bodies->count[k], from);
     }
     return CTN_OK;
 }
@@ -413,10 +435,9 @@ ctn_status renderer_draw(renderer *r, const instance_list *bodies, const render_
     const double n = sqrt(sun[0] * sun[0] + sun[1] * sun[1] + sun[2] * sun[2]);
     const double to_sun[3] = {sun[0] / n, sun[1] / n, sun[2] / n}, falls[3] = {-to_sun[0], -to_sun[1], -to_sun[2]};
     const double radius = shadow_radius(around, to_sun);
-    const matrix4 clip = camera_matrix(camera, (double)r->width / r->height), light = light_matrix(falls, around->center, radius);
-    double eye[3];
-    camera_position(camera, eye);
-    const ctn_status sent = send_bodies(r, bodies, &clip, camera_pixel(camera, r->height), err);
+    const matrix4 light = light_matrix(falls, around->center, radius);
+    const sight from = sight_of(r, camera);
+    const ctn_status sent = send_bodies(r, bodies, &from, err);
     if (sent != CTN_OK) return sent;
     glEnable(GL_DEPTH_TEST), glEnable(GL_CULL_FACE), glDisable(GL_BLEND);
     draw_shadows(r, &light, radius);
@@ -425,10 +446,10 @@ ctn_status renderer_draw(renderer *r, const instance_list *bodies, const render_
     glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
     glActiveTexture(GL_TEXTURE0);
     glBindTexture(GL_TEXTURE_2D, r->shadow_map);
-    set_light(r->program[PASS_GROUND], &clip, &light, to_sun, eye);
+    set_light(r->program[PASS_GROUND], &from.clip, &light, to_sun, from.eye);
     draw_surroundings(r, camera, around);
-    set_light(r->program[PASS_BODIES], &clip, &light, to_sun, eye);
-    set_number(r->program[PASS_BODIES], "pixel", camera_pixel(camera, r->height));
+    set_light(r->program[PASS_BODIES], &from.clip, &light, to_sun, from.eye);
+    set_number(r->program[PASS_BODIES], "pixel", from.pixel);
     draw_bodies(r);
     glBindFramebuffer(GL_READ_FRAMEBUFFER, r->frame), glBindFramebuffer(GL_DRAW_FRAMEBUFFER, r->flat_frame);
     glBlitFramebuffer(0, 0, r->width, r->height, 0, 0, r->width, r->height, GL_COLOR_BUFFER_BIT, GL_NEAREST);
@@ -438,7 +459,7 @@ ctn_status renderer_draw(renderer *r, const instance_list *bodies, const render_
 
 ctn_status renderer_ids(renderer *r, const instance_list *bodies, const render_camera *camera, uint32_t *ids, ctn_error *err)
 {
-    const matrix4 clip = camera_matrix(camera, (double)r->width / r->height);
+    const sight from = sight_of(r, camera);
     static const GLuint none[4] = {0};
     if (!r->id_frame) {
         r->id_frame = framebuffer();
@@ -446,7 +467,7 @@ ctn_status renderer_ids(renderer *r, const instance_list *bodies, const render_c
         r->id_depth = renderbuffer(0, GL_DEPTH_COMPONENT24, r->width, r->height, GL_DEPTH_ATTACHMENT);
         if (!complete("ids", err)) return CTN_UNAVAILABLE;
     }
-    const ctn_status sent = send_bodies(r, bodies, &clip, camera_pixel(camera, r->height), err);
+    const ctn_status sent = send_bodies(r, bodies, &from, err);
     if (sent != CTN_OK) return sent;
     glBindFramebuffer(GL_FRAMEBUFFER, r->id_frame);
     glViewport(0, 0, r->width, r->height);
@@ -454,8 +475,7 @@ ctn_status renderer_ids(renderer *r, const instance_list *bodies, const render_c
     glClear(GL_DEPTH_BUFFER_BIT);
     glClearBufferuiv(GL_COLOR, 0, none);
     glUseProgram(r->program[PASS_IDS]);
-    set_matrix(r->program[PASS_IDS], "to_clip", &clip),
-        set_number(r->program[PASS_IDS], "pixel", camera_pixel(camera, r->height));
+    set_matrix(r->program[PASS_IDS], "to_clip", &from.clip), set_number(r->program[PASS_IDS], "pixel", from.pixel);
     draw_bodies(r);
     return read_pixels(r, GL_RED_INTEGER, GL_UNSIGNED_INT, 4 * (size_t)r->width, ids, err);
 }

@@ -15,7 +15,7 @@ enum { MOST_CORNERS = 1000 };  // of a face
 typedef struct reading {
     mesh_surface *m;
     int vertex_room, triangle_room;
-    const char *at, *end, *line_start;
+    const char *start, *at, *end, *line_start;
     int line;
     mesh_problem *problem;
 } reading;
@@ -24,6 +24,8 @@ __attribute__((format(printf, 3, 4))) static ctn_status bad(reading *r, const ch
 {
     va_list args;
     va_start(args, format);
+    while (r->line_start > at)  // a line that was gone on with
+        for (r->line--, r->line_start--; r->line_start > r->start && r->line_start[-1] != '\n';) r->line_start--;
     r->problem->line = r->line, r->problem->column = (int)(at - r->line_start) + 1;
     vsnprintf(r->problem->text, sizeof r->problem->text, format, args);
     va_end(args);
@@ -61,7 +63,10 @@ static void next_line(reading *r)
     if (newline) r->line++, r->line_start = r->at;
 }
 
-static bool is(word w, const char *name) { return (size_t)w.length == strlen(name) && !strncasecmp(w.at, name, (size_t)w.length); }
+static bool is(word w, const char *name)
+{
+    return (size_t)w.length == strlen(name) && !strncasecmp(w.at, name, (size_t)w.length);
+}
 
 static int shown(word w) { return w.length < 40 ? w.length : 40; }
 
@@ -74,7 +79,7 @@ static ctn_status read_place(reading *r, word of, double x[3])
         if (!next_word(r, &w)) return bad(r, of.at, "expected 3 numbers after %.*s, found %d", shown(of), of.at, k);
         snprintf(text, sizeof text, "%.*s", w.length < 63 ? w.length : 63, w.at);
         x[k] = strtod(text, &end);
-        if (w.length > 63 || *end || !isfinite(x[k]) || strpbrk(text, "xX"))
+        if (w.length > 63 || end != text + w.length || !isfinite(x[k]) || strpbrk(text, "xX"))
             return bad(r, w.at, "expected a finite number, found '%.*s'", shown(w), w.at);
     }
     return CTN_OK;
@@ -116,7 +121,7 @@ static ctn_status read_corner(reading *r, word w, int *corner)
     char *end;
     const long number = strtol(w.at, &end, 10), n = r->m->nvertex;
     bool good = end > w.at && (*w.at == '-' || (*w.at >= '0' && *w.at <= '9'));
-    while (end < w.at + w.length && strchr("/-0123456789", *end)) end++;
+    while (end < w.at + w.length && *end && strchr("/-0123456789", *end)) end++;
     good = good && end == w.at + w.length;
     if (!good || number == 0 || number > n || number < -n)
         return bad(r, w.at, "expected one of the %ld vertices above, from 1 on or from -1 back, found '%.*s'", n, shown(w), w.at);
@@ -194,8 +199,8 @@ static ctn_status read_stl_text(reading *r)
         } else if (ends && corners != 3) status = bad(r, w.at, "expected 3 vertices in a facet, found %d", corners);
         else if (ends) status = add_facet(r, w.at);
         else if (!facet && !is(w, "solid") && !is(w, "outer") && !is(w, "endfacet") && !is(w, "endsolid"))
-            status = bad(r, w.at, "unknown word '%.*s'; expected solid, facet, outer, vertex, endloop, endfacet or endsolid", shown(w),
-                         w.at);
+            status = bad(r, w.at, "unknown word '%.*s'; expected solid, facet, outer, vertex, endloop, endfacet or endsolid",
+                         shown(w), w.at);
         if (facet && corners) status = bad(r, w.at, "the facet before it has no endloop");
         if (ends) corners = 0;
         ended = is(w, "endsolid");
@@ -238,8 +243,8 @@ static ctn_status read_stl(reading *r, size_t length)
     if (length == STL_HEAD + (size_t)count * STL_TRIANGLE) return read_stl_numbers(r, count);  // some begin with `solid`, too
     const char *const start = r->at + strspn(r->at, " \t\r\n");
     if (!strncasecmp(start, "solid", strlen("solid"))) return read_stl_text(r);
-    return bad(r, r->at, "neither a text that begins with `solid` nor the 84 + 50 x %u bytes of %u triangles; found %zu bytes", count,
-               count, length);
+    return bad(r, r->at, "neither a text that begins with `solid` nor the 84 + 50 x %u bytes of %u triangles; found %zu bytes",
+               count, count, length);
 }
 
 // ---- either
@@ -255,7 +260,7 @@ bool mesh_format_of(const char *path, mesh_format *format)
 
 ctn_status mesh_read(mesh_surface *m, mesh_format format, const char *bytes, size_t length, mesh_problem *problem)
 {
-    reading r = {.m = m, .at = bytes, .end = bytes + length, .line_start = bytes, .line = 1, .problem = problem};
+    reading r = {.m = m, .start = bytes, .at = bytes, .end = bytes + length, .line_start = bytes, .line = 1, .problem = problem};
     *m = (mesh_surface){0};
     ctn_status status = format == MESH_OBJ ? read_obj(&r) : read_stl(&r, length);
     if (status == CTN_OK) status = mesh_close(m);

@@ -23,7 +23,8 @@ static ctn_status weld(mesh_surface *m)
 {
     size_t size = 64;
     while (size < 2 * (size_t)m->nvertex) size *= 2;
-    int *const slots = calloc(size, sizeof *slots), *const now = malloc(((size_t)m->nvertex + 1) * sizeof *now);  // slots: place + 1
+    int *const slots = calloc(size, sizeof *slots), *const now =
+                                                        malloc(((size_t)m->nvertex + 1) * sizeof *now);  // slots: place + 1
     int places = 0;
     for (int i = 0; i < m->nvertex && slots && now; i++) {
         for (int k = 0; k < 3; k++) m->vertices[i][k] += 0.0;  // -0 is 0
@@ -124,8 +125,7 @@ ctn_status mesh_close(mesh_surface *m)
     if (open)
         snprintf(m->flaw, sizeof m->flaw, "is not closed: %d side%s of its triangles %s no neighbour", open, open > 1 ? "s" : "",
                  open > 1 ? "have" : "has");
-    else if (turned)
-        snprintf(m->flaw, sizeof m->flaw, "has neighbours that face opposite ways, at %d of its sides", turned);
+    else if (turned) snprintf(m->flaw, sizeof m->flaw, "has neighbours that face opposite ways, at %d of its sides", turned);
     else if (m->volume < -rounding)
         snprintf(m->flaw, sizeof m->flaw, "is inside out: its triangles are clockwise seen from outside");
     else if (!(m->volume > rounding)) snprintf(m->flaw, sizeof m->flaw, "encloses no volume");

@@ -210,9 +210,9 @@ static bool check_mesh(source *s, const node *shape, const scene_mesh *mesh, con
                              : inertia_possible(p->inertia, e) ? NULL
                                                                : "is inside out in parts";
     return !flaw || bad_value(s, file,
-                              "the surface %s, so that it has no mass; mend the file, or give the link `mass` and `inertia`, or "
+                              "the surface of %s %s, so that it has no mass; mend it, or give the link `mass` and `inertia`, or "
                               "this shape `density: 0`",
-                              flaw);
+                              found(file).text, flaw);
 }
 
 typedef enum shapes_sum { SHAPES_SUMMED, SHAPES_NO_DENSITY, SHAPES_BAD } shapes_sum;
