@@ -48,7 +48,7 @@ static const struct {
     [OPT_FPS] = {"fps", 0, "N", "pictures a second (default 30)"},
     [OPT_FROM] = {"from", 0, "S", "time of the first picture in seconds (default 0)"},
     [OPT_TO] = {"to", 0, "S", "time of the last one (default: the scene's duration)"},
-    [OPT_CAMERA] = {"camera", 0, "A,E[,D]", "where from: azimuth, elevation in degrees, distance in metres"},
+    [OPT_CAMERA] = {"camera", 0, "C", "where from: a camera of the scene, or AZIMUTH,ELEVATION[,DISTANCE] (degrees, m)"},
     [OPT_WORLD] = {"world", 0, "N", "which world of a recording, from 0 on (default 0)"},
     [OPT_SHEET] = {"sheet", 0, "CxR", "one picture of C x R pictures from --from to --to, row by row"},
     [OPT_PLOT] = {"plot", 0, "FILE", NULL},

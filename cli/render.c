@@ -5,6 +5,7 @@
 #include "cli/plan.h"
 #include "cli/progress.h"
 #include "render/context.h"
+#include "render/mount.h"
 #include "render/pictures.h"
 #include "render/renderer.h"
 #include "sim/status.h"
@@ -23,7 +24,7 @@ typedef struct {
     scene_shapes *shapes;
     instance_list bodies;
     scene_extent extent;
-    render_camera camera;
+    camera_mount camera;
     int width, height, columns, rows;  // of what is written, in pixels and in pictures
     double fps, from, to;
     ctn_totals start;     // of the first state
@@ -89,20 +90,46 @@ static int read_times(const arguments *args, rendering *r)
     return EXIT_OK;
 }
 
-/// Azimuth and elevation in degrees, and perhaps the distance in metres.
+/// The names of the scene's cameras, after "or one of the scene's: "; cut where they are too many.
+static void list_cameras(const ctn_scene *scene, char *text, size_t size)
+{
+    size_t used = 0;
+    *text = 0;
+    for (int k = 0; k < scene->ncamera && used < size; k++)
+        if (scene->cameras[k].name)
+            used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                     used ? ", " : ", or one of the scene's: ", scene->cameras[k].name);
+}
+
+/// A camera of the scene by its name, or azimuth and elevation in degrees and perhaps the distance in metres. Without: the scene's first.
 static int read_camera(const arguments *args, rendering *r)
 {
+    const ctn_scene *const scene = r->of.s.scene;
     const char *const text = args->value[OPT_CAMERA];
+    const camera_orbit standard =
+        camera_around(r->extent.center, r->extent.radius, (double)(r->width / r->columns) / (r->height / r->rows));
     double azimuth, elevation, distance;
     int end = 0, all = 0;
+    r->camera = camera_mount_of(!text && scene->ncamera ? scene->cameras : NULL, &standard, r->extent.radius);
     if (!text) return EXIT_OK;
+    for (int k = 0; k < scene->ncamera; k++)
+        if (scene->cameras[k].name && !strcmp(scene->cameras[k].name, text)) {
+            r->camera = camera_mount_of(&scene->cameras[k], &standard, r->extent.radius);
+            return EXIT_OK;
+        }
     const int n = sscanf(text, "%lf,%lf%n,%lf%n", &azimuth, &elevation, &end, &distance, &all);
     if (n < 2 || text[n == 3 ? all : end] || !isfinite(azimuth) || !(fabs(elevation) <= 90) ||
-        (n == 3 && !(distance > 0 && isfinite(distance))))
-        return bad_text(OPT_CAMERA, "AZIMUTH,ELEVATION in degrees, elevation -90 to 90, and perhaps ,DISTANCE in metres", text);
+        (n == 3 && !(distance > 0 && isfinite(distance)))) {
+        char names[200];
+        list_cameras(scene, names, sizeof names);
+        return usage_error(
+            "--camera: expected AZIMUTH,ELEVATION in degrees, elevation -90 to 90, and perhaps ,DISTANCE in metres%s; "
+            "found '%s'",
+            names, text);
+    }
     const double degree = 3.14159265358979323846 / 180;
-    r->camera.azimuth = azimuth * degree, r->camera.elevation = elevation * degree;
-    if (n == 3) r->camera.distance = distance;
+    r->camera.orbit.azimuth = azimuth * degree, r->camera.orbit.elevation = elevation * degree;
+    if (n == 3) r->camera.orbit.distance = distance;
     return EXIT_OK;
 }
 
@@ -142,7 +169,6 @@ static int open_rendering(const arguments *args, rendering *r)
     ctn_forward_kinematics(r->dyn, 1, r->of.q1, r->R, r->p);
     ctn_energy_momentum(r->dyn, 1, r->of.q1, r->of.v1, &r->start);
     r->extent = scene_shapes_extent(r->shapes, r->R, r->p);
-    r->camera = camera_around(r->extent.center, r->extent.radius, (double)width / height);
     if ((status = read_camera(args, r)) != EXIT_OK) return status;
     if (!(r->context = context_create(&err)) || !(r->renderer = renderer_create(width, height, &err)))
         return status_error(&err, ""), EXIT_RUN;
@@ -154,13 +180,14 @@ static int open_rendering(const arguments *args, rendering *r)
     return err.status == CTN_BAD_ARGUMENT ? status : EXIT_RUN;
 }
 
-/// Where free trees have gone since the start, the camera goes, too.
-static void follow(rendering *r)
+/// The middle of the scene: it goes where free trees have gone since the start.
+static void find_middle(rendering *r, double *middle)
 {
     ctn_totals now;
+    memcpy(middle, r->extent.center, sizeof r->extent.center);
     if (!r->extent.travels) return;
     ctn_energy_momentum(r->dyn, 1, r->of.q, r->of.v, &now);
-    for (int k = 0; k < 3; k++) r->camera.target[k] = r->extent.center[k] + now.com[k] - r->start.com[k];
+    for (int k = 0; k < 3; k++) middle[k] += now.com[k] - r->start.com[k];
 }
 
 /// The picture in `cell` goes to its place on the sheet; a whole sheet is written.
@@ -174,16 +201,16 @@ static ctn_status put(rendering *r, ctn_error *err)
     return place == (long)r->columns * r->rows - 1 ? pictures_add(r->out, r->rgb, err) : CTN_OK;
 }
 
-static ctn_status draw(rendering *r, ctn_error *err)
+static ctn_status draw(rendering *r, double t, ctn_error *err)
 {
     scenery around = {.radius = r->extent.radius, .floor = r->extent.floor};
     ctn_forward_kinematics(r->dyn, 1, r->of.q, r->R, r->p);
     instance_list_clear(&r->bodies);
     if (!scene_shapes_place(r->shapes, r->R, r->p, &r->bodies))
         return fail(err, CTN_NO_MEMORY, "not enough memory for %d links", ctn_model_nlink(r->of.s.model));
-    follow(r);
-    memcpy(around.center, r->camera.target, sizeof around.center);
-    const ctn_status status = renderer_draw(r->renderer, &r->bodies, &r->camera, &around, r->cell, err);
+    find_middle(r, around.center);
+    const render_camera camera = camera_mount_at(&r->camera, r->R, r->p, around.center, t);
+    const ctn_status status = renderer_draw(r->renderer, &r->bodies, &camera, &around, r->cell, err);
     return status == CTN_OK ? put(r, err) : status;
 }
 
@@ -197,7 +224,7 @@ static int render_all(rendering *r, bool quiet)
     catch_signals();
     for (; r->count < all && status == CTN_OK && !(interrupted = stop_asked()); r->count++) {
         const double t = fmin(r->from + (double)r->count / r->fps, r->to);
-        if ((status = frames_at(&r->of, t, &err)) != CTN_OK || (status = draw(r, &err)) != CTN_OK) break;
+        if ((status = frames_at(&r->of, t, &err)) != CTN_OK || (status = draw(r, t, &err)) != CTN_OK) break;
         progress_show(&bar, "picture", r->count + 1, all);
     }
     progress_end(&bar);
@@ -247,6 +274,7 @@ const command command_render = {
     .examples = "  catena render scenes/chain10.yaml --from 0.5 --out chain.png\n"
                 "  catena render scenes/humanoid.yaml --out jump.mp4 --size 640x360 --fps 60\n"
                 "  catena render scenes/chain40.yaml --to 2 --out frames/%04d.png --camera 30,20\n"
+                "  catena render scenes/humanoid.yaml --camera eyes --out jump.mp4\n"
                 "  catena render scenes/chain10.yaml --sheet 4x3 --to 2 --out sheet.png\n"
                 "  catena render chains.h5 --world 7 --out chain7.mp4\n",
     .main = render_main,

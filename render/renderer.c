@@ -171,7 +171,8 @@ size_t renderer_triangles(const renderer *r)
 
 /// From where pictures are taken, and how large a pixel is at distance 1.
 typedef struct sight {
-    double eye[3], pixel;
+    const double *eye;
+    double pixel;
     matrix4 clip;
 } sight;
 
@@ -221,9 +222,7 @@ static void send_kind(renderer *r, int kind, const render_instance *all, size_t 
 
 static sight sight_of(const renderer *r, const render_camera *camera)
 {
-    sight s = {.pixel = camera_pixel(camera, r->height), .clip = camera_matrix(camera, (double)r->width / r->height)};
-    camera_position(camera, s.eye);
-    return s;
+    return (sight){camera->eye, camera_pixel(camera, r->height), camera_matrix(camera, (double)r->width / r->height)};
 }
 
 static ctn_status send_bodies(renderer *r, const instance_list *bodies, const sight *from, ctn_error *err)
@@ -393,13 +392,19 @@ static void draw_surroundings(const renderer *r, const render_camera *camera, co
     const GLuint ground = r->program[PASS_GROUND], sky = r->program[PASS_SKY];
     glBindVertexArray(r->empty_vao);
     glUseProgram(sky);
-    set_number(sky, "tilt", 0.15 - 0.9 * camera->elevation);
+    double axes[3][3], distance = 0;
+    camera_axes(camera, axes);
+    for (int k = 0; k < 3; k++) distance += (camera->eye[k] - camera->target[k]) * axes[2][k];
+    const double level = hypot(axes[0][2], axes[1][2]), aspect = (double)r->width / r->height;  // 0: it looks straight up or down
+    set_number(sky, "tilt", 0.15 - 0.9 * asin(axes[2][2]));
+    glUniform2f(glGetUniformLocation(sky, "rise"), (float)(level > 0 ? aspect * axes[0][2] / level : 0),
+                (float)(level > 0 ? axes[1][2] / level : 1));
     glDisable(GL_DEPTH_TEST);
     glDrawArrays(GL_TRIANGLES, 0, 3);
     glEnable(GL_DEPTH_TEST);
     glUseProgram(ground);
     glUniform4f(glGetUniformLocation(ground, "ground"), (float)camera->target[0], (float)camera->target[1], (float)around->floor,
-                (float)(12 * camera->distance));
+                (float)(12 * distance));
     set_number(ground, "cell", cell_size(around->radius));
     glDisable(GL_CULL_FACE), glDepthMask(GL_FALSE);  // nothing collides with it: what falls through is not hidden
     glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);

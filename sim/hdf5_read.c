@@ -153,8 +153,9 @@ static bool compare_texts(hid_t file, comparison *c)
         free(was);
         if (same) continue;
         if (i == scene->nfile) snprintf(c->differs, sizeof c->differs, "the scene in the file includes more files");
-        else snprintf(c->differs, sizeof c->differs, "%.100s says something else than the scene in the file",
-                      scene->files[i].path);
+        else
+            snprintf(c->differs, sizeof c->differs, "%.100s says something else than the scene in the file",
+                     scene->files[i].path);
         return false;
     }
     return true;

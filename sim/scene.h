@@ -29,13 +29,13 @@ typedef struct scene_mesh {
 
 typedef struct scene_shape {
     scene_shape_type type;
-    double center[3];       // sphere, box, ellipsoid; mesh: where its file's origin is; link frame, m
-    double rotation[4];     // box, ellipsoid, mesh: unit quaternion w x y z
-    double size[3];         // box: full lengths; ellipsoid: radii; mesh: m for each unit of its file
-    double from[3], to[3];  // capsule, cylinder: the ends of the axis
-    double radius;          // sphere, capsule, cylinder
-    double density;         // kg/m^3, NAN: the link's
-    double color[3];        // 0..1
+    double center[3];        // sphere, box, ellipsoid; mesh: where its file's origin is; link frame, m
+    double rotation[4];      // box, ellipsoid, mesh: unit quaternion w x y z
+    double size[3];          // box: full lengths; ellipsoid: radii; mesh: m for each unit of its file
+    double from[3], to[3];   // capsule, cylinder: the ends of the axis
+    double radius;           // sphere, capsule, cylinder
+    double density;          // kg/m^3, NAN: the link's
+    double color[3];         // 0..1
     const scene_mesh *mesh;  // owned by the scene
 } scene_shape;
 
@@ -86,6 +86,20 @@ typedef struct scene_spread {
     int64_t stride;  // of a grid: worlds from one value to the next; the first degree of freedom's, the others follow
 } scene_spread;
 
+typedef enum scene_camera_type { CAMERA_ORBIT, CAMERA_TRACK, CAMERA_FIRST_PERSON } scene_camera_type;
+
+/// Where pictures are taken from. NAN: not given.
+typedef struct scene_camera {
+    char *name;  // NULL: none
+    scene_camera_type type;
+    int link;          // -1: none. orbit: what it looks at; track: what it follows; first-person: what it is on
+    double target[3];  // orbit without a link: world, m; [0] NAN: the middle of the scene
+    double azimuth, elevation, distance;  // orbit, track: from there to the camera; rad, m
+    double smooth;                        // track: s, by which it lags behind
+    double position[3], look[3], up[3];   // first-person: link frame; m, unit vectors
+    double field;                         // rad, of view, vertical
+} scene_camera;
+
 /// A file that a scene was read from.
 typedef struct scene_file {
     char *path, *text;
@@ -110,6 +124,8 @@ struct ctn_scene {
     int nfile;
     scene_mesh **meshes;  // in the order in which shapes name them
     int nmesh;
+    scene_camera *cameras;
+    int ncamera;
 };
 
 /// Reads a scene as ctn_scene_load does, from what its files [count] said once, as ctn_scene has them: the disk is not looked at.
@@ -119,5 +135,8 @@ ctn_scene *scene_from_files(const scene_file *files, int count, ctn_error *err);
 int joint_nq(ctn_joint_type type);
 int joint_nv(ctn_joint_type type);
 const char *joint_name(ctn_joint_type type);
+
+/// "orbit", "track" or "first-person".
+const char *camera_type_name(scene_camera_type type);
 
 #endif

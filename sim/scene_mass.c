@@ -60,7 +60,8 @@ static mass_properties mesh_mass(const scene_shape *shape, double density)
     const mesh_surface *const m = &shape->mesh->surface;
     const double *const s = shape->size, *const S = m->second, scale = density * s[0] * s[1] * s[2];
     const double x = scale * s[0] * s[0] * S[0], y = scale * s[1] * s[1] * S[1], z = scale * s[2] * s[2] * S[2];
-    const double J[6] = {y + z, x + z, x + y, -scale * s[0] * s[1] * S[3], -scale * s[0] * s[2] * S[4], -scale * s[1] * s[2] * S[5]};
+    const double J[6] = {
+        y + z, x + z, x + y, -scale * s[0] * s[1] * S[3], -scale * s[0] * s[2] * S[4], -scale * s[1] * s[2] * S[5]};
     mass_properties p = {.mass = scale * m->volume};
     for (int k = 0; k < 3; k++) p.com[k] = s[k] * m->center[k];
     rotate(shape->rotation, p.com, p.com);
@@ -206,7 +207,7 @@ static bool check_mesh(source *s, const node *shape, const scene_mesh *mesh, con
     const node *file = shape->child;
     double e[3];
     while (strcmp(file->key->text, "file")) file = file->next;
-    const char *const flaw = *mesh->surface.flaw             ? mesh->surface.flaw
+    const char *const flaw = *mesh->surface.flaw               ? mesh->surface.flaw
                              : inertia_possible(p->inertia, e) ? NULL
                                                                : "is inside out in parts";
     return !flaw || bad_value(s, file,

@@ -12,17 +12,30 @@
 
 enum { FORMAT_VERSION = 1 };
 
-enum top_key { TOP_CATENA, TOP_NAME, TOP_GRAVITY, TOP_DEFAULTS, TOP_INCLUDE, TOP_LINKS, TOP_INTEGRATOR, TOP_DURATION, TOP_STATE, TOP_SAMPLE };
+enum top_key {
+    TOP_CATENA,
+    TOP_NAME,
+    TOP_GRAVITY,
+    TOP_DEFAULTS,
+    TOP_INCLUDE,
+    TOP_LINKS,
+    TOP_INTEGRATOR,
+    TOP_DURATION,
+    TOP_STATE,
+    TOP_SAMPLE,
+    TOP_CAMERA,
+    TOP_CAMERAS
+};
 
 static const key top_keys[] = {
     [TOP_CATENA] = {.name = "catena"},         [TOP_NAME] = {.name = "name"},         [TOP_GRAVITY] = {.name = "gravity"},
     [TOP_DEFAULTS] = {.name = "defaults"},     [TOP_INCLUDE] = {.name = "include"},   [TOP_LINKS] = {.name = "links"},
     [TOP_INTEGRATOR] = {.name = "integrator"}, [TOP_DURATION] = {.name = "duration"}, [TOP_STATE] = {.name = "state"},
-    [TOP_SAMPLE] = {.name = "sample"},
+    [TOP_SAMPLE] = {.name = "sample"},         [TOP_CAMERA] = {.name = "camera"},     [TOP_CAMERAS] = {.name = "cameras"},
     {.name = "urdf", .later = true},           {.name = "ground", .later = true},     {.name = "contact", .later = true},
     {.name = "obstacles", .later = true},      {.name = "fluid", .later = true},      {.name = "motors", .later = true},
-    {.name = "sensors", .later = true},        {.name = "record", .later = true},
-    {.name = "camera", .later = true},         {.name = "controller", .later = true}, {.name = "search", .later = true},
+    {.name = "sensors", .later = true},        {.name = "record", .later = true},     {.name = "controller", .later = true},
+    {.name = "search", .later = true},
 };
 enum { TOP_KEYS = sizeof top_keys / sizeof *top_keys };
 
@@ -210,6 +223,7 @@ bool read_source(source *s, const char *text, size_t length)
     }
     if (v[TOP_STATE]) ok = read_state(s, v[TOP_STATE]) && ok;
     if (v[TOP_SAMPLE]) ok = read_sample(s, v[TOP_SAMPLE]) && ok;
+    if (v[TOP_CAMERA] || v[TOP_CAMERAS]) ok = read_cameras(s, v[TOP_CAMERA], v[TOP_CAMERAS]) && ok;
     return ok && s->r->errors.count == errors;
 }
 
@@ -279,8 +293,8 @@ static void free_reader(reader *r)
 }
 
 /// The scene of a text. device, inode: its file, 0 if there is none. from [nfrom]: what its files said; NULL: those on the disk.
-static ctn_scene *read_scene(const char *text, size_t length, const char *name, dev_t device, ino_t inode,
-                             const scene_file *from, int nfrom, ctn_error *err)
+static ctn_scene *read_scene(const char *text, size_t length, const char *name, dev_t device, ino_t inode, const scene_file *from,
+                             int nfrom, ctn_error *err)
 {
     // numbers are read and printed with a decimal point, whatever the program's locale
     const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -362,6 +376,7 @@ void ctn_scene_free(ctn_scene *scene)
     free(scene->files);
     for (int i = 0; i < scene->nmesh; i++) mesh_clear(&scene->meshes[i]->surface), free(scene->meshes[i]);
     free(scene->meshes);
+    free_cameras(scene);
     free(scene->path);
     free(scene->name);
     free(scene->warnings);

@@ -270,6 +270,9 @@ bool read_generator(source *s, const node *mapping, link_form form);
 /// The link called prefix + name among the file's own and included links, or -1.
 int find_link(const source *s, const char *name);
 
+/// The name of a link of the file that `name` may have been meant to be, NULL: none. Of large files the last links are looked at.
+const char *nearest_link(const source *s, const char *name);
+
 // ---- files and state: scene_include.c, scene_state.c, scene_read.c
 
 /// Reads a file into `text`, terminated. `regular`: refuses pipes and devices. `reason` tells the user what went wrong.
@@ -289,6 +292,10 @@ bool read_state(source *s, const node *n);
 
 /// Reads `sample:`, when all links are known.
 bool read_sample(source *s, const node *n);
+
+/// Reads `camera:` or `cameras:`, of which one is NULL, when all links are known.
+bool read_cameras(source *s, const node *one, const node *list);
+void free_cameras(ctn_scene *scene);
 
 /// Reads a whole file into the scene. s->file and s->includer are set.
 bool read_source(source *s, const char *text, size_t length);

@@ -1,10 +1,8 @@
 /// Pictures of the shipped scenes: they show every link, are the same every time, and do not change what they show.
-#include "render/context.h"
 #include "render/pictures.h"
-#include "render/renderer.h"
 #include "tests/suite.h"
+#include "tests/view.h"
 
-#include <catena/catena.h>
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,92 +15,10 @@
 #include <stb/stb_image.h>
 #pragma GCC diagnostic pop
 
-enum { WIDTH = 320, HEIGHT = 200, PIXELS = WIDTH * HEIGHT };
-
 static const char *const scenes[] = {"chain10",  "chain40",     "chain100", "rope1000",        "double-pendulum",
                                      "humanoid", "flying-tree", "iiwa14",   "chain10-sampled", "chain10-randomised",
                                      "wrench"};
 enum { SCENES = sizeof scenes / sizeof *scenes };
-
-static render_context *context;
-static renderer *pen;
-
-static void setup(void)
-{
-    ctn_error err;
-    context = context_create(&err);
-    ck_assert_msg(context != NULL, "%s", err.message);
-    pen = renderer_create(WIDTH, HEIGHT, &err);
-    ck_assert_msg(pen != NULL, "%s", err.message);
-}
-
-static void teardown(void)
-{
-    renderer_free(pen);
-    context_free(context);
-}
-
-/// A scene in its initial state, as instances.
-typedef struct {
-    ctn_scene *scene;
-    ctn_model *model;
-    scene_shapes *shapes;
-    instance_list bodies;
-    scene_extent extent;
-    render_camera camera;
-    scenery around;
-} view;
-
-static view view_of(ctn_scene *scene)
-{
-    ctn_error err;
-    int meshes;
-    view v = {.scene = scene};
-    v.model = ctn_model_create(v.scene, &err);
-    v.shapes = scene_shapes_create(v.scene, v.model);
-    const mesh *const list = scene_shapes_meshes(v.shapes, &meshes);
-    ck_assert_int_eq(renderer_set_meshes(pen, list, meshes, &err), CTN_OK);
-    const size_t n = (size_t)ctn_model_nlink(v.model), nq = (size_t)ctn_model_nq(v.model), nv = (size_t)ctn_model_nv(v.model);
-    double *const q = malloc((nq + nv) * sizeof *q), *const R = malloc(12 * n * sizeof *R), *const p = R + 9 * n;
-    ctn_dynamics *const d = ctn_dynamics_create(v.model, "scalar", &err);
-    ctn_model_initial_state(v.model, q, q + nq);
-    ctn_forward_kinematics(d, 1, q, R, p);
-    v.extent = scene_shapes_extent(v.shapes, R, p);
-    v.camera = camera_around(v.extent.center, v.extent.radius, (double)WIDTH / HEIGHT);
-    v.around = (scenery){.radius = v.extent.radius, .floor = v.extent.floor};
-    memcpy(v.around.center, v.extent.center, sizeof v.around.center);
-    ck_assert(scene_shapes_place(v.shapes, R, p, &v.bodies));
-    ctn_dynamics_free(d);
-    free(q), free(R);
-    return v;
-}
-
-static view open_view(const char *name)
-{
-    char path[300];
-    ctn_error err;
-    snprintf(path, sizeof path, CATENA_SOURCE_DIR "/scenes/%s.yaml", name);
-    ctn_scene *const scene = ctn_scene_load(path, &err);
-    ck_assert_msg(scene != NULL, "%s", err.message);
-    return view_of(scene);
-}
-
-/// Of a scene in words; its meshes are in tests/meshes.
-static view parse_view(const char *text)
-{
-    ctn_error err;
-    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), CATENA_SOURCE_DIR "/tests/meshes/scene.yaml", &err);
-    ck_assert_msg(scene != NULL, "%s", err.message);
-    return view_of(scene);
-}
-
-static void close_view(view *v)
-{
-    instance_list_free(&v->bodies);
-    scene_shapes_free(v->shapes);
-    ctn_model_free(v->model);
-    ctn_scene_free(v->scene);
-}
 
 /// From some sides and near enough, as a link of a long chain is smaller than a pixel from afar; of long chains some links.
 START_TEST(every_link_is_seen)
@@ -122,12 +38,13 @@ START_TEST(every_link_is_seen)
     for (int k = 0; k < v.bodies.kinds; k++)
         for (size_t n = 0; n < v.bodies.count[k]; n += stride) {
             const render_instance *const x = &v.bodies.of[k][n];
-            render_camera near = v.camera;
+            camera_orbit near = v.orbit;
             for (int side = 0; side < 6 && !seen[x->id]; side++) {
                 for (int i = 0; i < 3; i++) near.target[i] = x->position[i];
                 near.distance = 6 * (x->half + fmaxf(x->scale[0], fmaxf(x->scale[1], x->scale[2])));
                 near.azimuth = side * 1.1, near.elevation = side % 2 ? 0.6 : -0.6;
-                ck_assert_int_eq(renderer_ids(pen, &v.bodies, &near, ids, &err), CTN_OK);
+                const render_camera camera = camera_on_orbit(&near);
+                ck_assert_int_eq(renderer_ids(pen, &v.bodies, &camera, ids, &err), CTN_OK);
                 for (int m = 0; m < PIXELS; m++) {
                     ck_assert_uint_le(ids[m], links);
                     seen[ids[m]] = true;
@@ -197,7 +114,8 @@ START_TEST(both_sides)
                         "file: square.obj}]}]\n");
     long covered[2] = {0};
     for (int side = 0; side < 2; side++) {
-        v.camera.elevation = side ? -1.2 : 1.2, v.camera.distance = 8;
+        v.orbit.elevation = side ? -1.2 : 1.2, v.orbit.distance = 8;
+        v.camera = camera_on_orbit(&v.orbit);
         ck_assert_int_eq(renderer_ids(pen, &v.bodies, &v.camera, ids, &err), CTN_OK);
         for (int n = 0; n < PIXELS; n++) covered[side] += ids[n] == 1;
     }
@@ -215,7 +133,8 @@ START_TEST(round_enough)
     ctn_error err;
     uint32_t *const ids = malloc(PIXELS * sizeof *ids);
     view v = parse_view("catena: 1\nlinks: [{name: a, joint: ball, density: 1, shapes: [{type: sphere, radius: 0.5}]}]\n");
-    v.camera.distance = distance;
+    v.orbit.distance = distance;
+    v.camera = camera_on_orbit(&v.orbit);
     ck_assert_int_eq(renderer_ids(pen, &v.bodies, &v.camera, ids, &err), CTN_OK);
     const double pixel = camera_pixel(&v.camera, HEIGHT);
     int wrong = 0;
@@ -243,8 +162,9 @@ START_TEST(few_triangles)
         "capsule, from: [0, 0, 0], to: [0.01, 0, 0], radius: 0.004}]}\n");
     ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, rgb, &err), CTN_OK);
     ck_assert_uint_le(renderer_triangles(pen), 10000 * 48);
-    for (int k = 0; k < 3; k++) v.camera.target[k] = v.bodies.of[MESH_CAPSULE][0].position[k];
-    v.camera.distance = 0.05;  // only what is near gets more
+    for (int k = 0; k < 3; k++) v.orbit.target[k] = v.bodies.of[MESH_CAPSULE][0].position[k];
+    v.orbit.distance = 0.05;  // only what is near gets more
+    v.camera = camera_on_orbit(&v.orbit);
     ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, rgb, &err), CTN_OK);
     ck_assert_msg(renderer_triangles(pen) > 10000 * 48 && renderer_triangles(pen) < 10000 * 60, "%zu", renderer_triangles(pen));
     close_view(&v);
@@ -298,15 +218,13 @@ START_TEST(like_the_stored_one)
 }
 END_TEST
 
-static bool is_there(ctn_error *err) { return context_create(err) != NULL; }
-
 int main(void)
 {
-    if (!machine_has("pictures", is_there)) return EXIT_SKIPPED;
+    if (!machine_has("pictures", pen_is_there)) return EXIT_SKIPPED;
     Suite *const s = suite_create("pictures");
     TCase *const t = tcase_create("pictures");
     tcase_set_timeout(t, 300);
-    tcase_add_unchecked_fixture(t, setup, teardown);
+    tcase_add_unchecked_fixture(t, set_up_pen, tear_down_pen);
     tcase_add_loop_test(t, every_link_is_seen, 0, SCENES);
     tcase_add_loop_test(t, same_picture, 0, SCENES);
     tcase_add_test(t, box_as_mesh);

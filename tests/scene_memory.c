@@ -65,7 +65,9 @@ static const char text[] =
     "  - {name: m, joint: ball, density: 5, shapes: [{type: mesh, file: part.obj}]}\n"
     "  - chain: {name: c, count: 70, step: [1, 0, 0], joint: universal, axes: [[0, 1, 0], [0, 1, 1]], mass: 1}\n"
     "  - tree: {name: t, depth: 3, branching: 2, step: [1, 0, 0], joint: {type: ball, q0: [1, 0, 0, 0]}, " MASS "}\n"
-    "sample: {q: {all: {uniform: [0, 1]}, c.0: {grid: [0, 1, 2]}}, v: {a: {latin: [0, 1]}}, parameters: {damping: {all: {grid: [0, 1, 1]}}}}\n"
+    "sample: {q: {all: {uniform: [0, 1]}, c.0: {grid: [0, 1, 2]}}, v: {a: {latin: [0, 1]}}, parameters: {damping: {all: {grid: "
+    "[0, 1, 1]}}}}\n"
+    "cameras: [{name: side, azimuth: 3}, {name: up, type: track, link: a}]\n"
     "state: {v: []}\n";
 static const char part[] = "catena: 1\nlinks:\n  - {name: p, joint: {type: free, v0: [0, 0, 0, 0, 0, 0]}, " MASS "}\n";
 
