@@ -95,6 +95,10 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     printf("\nduration   ");
     if (duration >= 0) printf("%g s\n", duration);
     else printf("not given\n");
+    for (int c = 0; c < s->scene->ncamera; c++) {
+        const scene_camera *const camera = &s->scene->cameras[c];
+        printf("camera     %s%s%s\n", camera->name ? camera->name : "", camera->name ? ", " : "", camera_type_name(camera->type));
+    }
     printf("engines   ");
     for (const ctn_engine *const *e = engines_available(); *e; e++)
         printf(" %s (%d lane%s)", (*e)->name, (*e)->lanes, (*e)->lanes > 1 ? "s" : "");

@@ -8,7 +8,7 @@ enum { MOST_VERTICES = 2048, MOST_INDICES = 8192 };
 
 #define PI 3.14159265358979323846
 
-static const int around_of[MESH_LEVELS] = {48, 24, 12, 6};  // corners of a circle
+static const int around_of[MESH_LEVELS] = {48, 24, 12, 6, 4};  // corners of a circle
 
 /// Radius of the corners of a circle of radius 1: it is as wide on the mean as the circle, so that levels look alike.
 static double corner_radius(int around) { return PI / around / sin(PI / around); }
@@ -49,7 +49,7 @@ static void band(mesh *m, uint32_t around, uint32_t low, uint32_t high, bool fro
 /// Circles of latitude from pole to pole; cut: the equator twice, once for each half.
 static void make_ball(mesh *m, int around, bool cut)
 {
-    const int rings = around > 6 ? around / 2 : 4;
+    const int rings = (around + 2) / 4 * 2;
     const double size = corner_radius(around);
     uint32_t below = 0;
     for (int r = 0; r <= rings; r++) {

@@ -11,7 +11,7 @@
 /// From MESHES on: surfaces out of files, as high as wide as deep as the box.
 typedef enum mesh_kind { MESH_BALL, MESH_BOX, MESH_CYLINDER, MESH_CAPSULE, MESHES } mesh_kind;
 
-enum { MESH_LEVELS = 4 };  // of detail, from the finest on
+enum { MESH_LEVELS = 5 };  // of detail, from the finest on
 
 /// `side`: +1, -1: moved along z by half the axis; 0: not.
 typedef struct mesh_vertex {

@@ -147,7 +147,7 @@ START_TEST(round_enough)
         }
     ck_assert_msg(wrong == 0, "%d pixels at %g m", wrong, distance);
     const double pixels = 0.5 / (pixel * distance);
-    if (pixels < 2) ck_assert_uint_le(renderer_triangles(pen), 36);
+    if (pixels < 2) ck_assert_uint_le(renderer_triangles(pen), pixels < 1 ? 8 : 36);
     free(ids), close_view(&v);
 }
 END_TEST
@@ -161,12 +161,12 @@ START_TEST(few_triangles)
         "catena: 1\nlinks:\n  - chain: {name: c, count: 10000, step: [0.01, 0, 0], joint: ball, density: 1, shapes: [{type: "
         "capsule, from: [0, 0, 0], to: [0.01, 0, 0], radius: 0.004}]}\n");
     ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, rgb, &err), CTN_OK);
-    ck_assert_uint_le(renderer_triangles(pen), 10000 * 48);
+    ck_assert_uint_le(renderer_triangles(pen), 10000 * 16);
     for (int k = 0; k < 3; k++) v.orbit.target[k] = v.bodies.of[MESH_CAPSULE][0].position[k];
     v.orbit.distance = 0.05;  // only what is near gets more
     v.camera = camera_on_orbit(&v.orbit);
     ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, rgb, &err), CTN_OK);
-    ck_assert_msg(renderer_triangles(pen) > 10000 * 48 && renderer_triangles(pen) < 10000 * 60, "%zu", renderer_triangles(pen));
+    ck_assert_msg(renderer_triangles(pen) > 10000 * 16 && renderer_triangles(pen) < 10000 * 30, "%zu", renderer_triangles(pen));
     close_view(&v);
 }
 END_TEST
@@ -229,7 +229,7 @@ int main(void)
     tcase_add_loop_test(t, same_picture, 0, SCENES);
     tcase_add_test(t, box_as_mesh);
     tcase_add_test(t, both_sides);
-    tcase_add_loop_test(t, round_enough, 0, 16);
+    tcase_add_loop_test(t, round_enough, 0, 17);
     tcase_add_test(t, few_triangles);
     tcase_add_loop_test(t, like_the_stored_one, 0, SCENES);
     suite_add_tcase(s, t);
