@@ -1,7 +1,7 @@
 /// The passes of a picture: shadows as the sun sees them; sky, ground and bodies into a buffer of several samples a pixel; one sample out.
 #include "render/renderer.h"
 
-#include "render/meshes.h"
+#include "render/bodies.h"
 #include "render/shaders.h"
 #include "sim/status.h"
 
@@ -15,21 +15,10 @@ enum { SHADOW_SIZE = 2048, SAMPLES_A_PIXEL = 4 };
 
 typedef enum pass { PASS_SHADOW, PASS_IDS, PASS_BODIES, PASS_GROUND, PASS_SKY, PASSES } pass;
 
-/// A kind of body at one level of detail, and those that are drawn of it.
-typedef struct body {
-    GLuint vao, vertices, indices, instances;
-    GLsizei index_count;
-    size_t room, count;  // bytes of `instances`; instances of the picture
-} body;
-
 struct renderer {
     int width, height;
     GLuint program[PASSES], empty_vao;
-    body *bodies;  // [kinds][MESH_LEVELS]
-    int kinds;
-    render_instance *sorted;  // [most] of one kind by their levels
-    uint8_t *levels;          // [most]
-    size_t most;
+    body_store bodies;
     GLuint shadow_map, shadow_frame;
     GLuint frame, color, depth;      // several samples
     GLuint flat_frame, flat_color;   // one sample
@@ -89,164 +78,6 @@ static bool make_programs(renderer *r, ctn_error *err)
     for (int k = 0; k < PASSES; k++)
         if (!(r->program[k] = link_program(of[k].vertex, of[k].fragment, of[k].name, err))) return false;
     return true;
-}
-
-// ---- bodies
-
-static void attribute(GLuint place, int size, size_t stride, size_t offset, GLuint divisor)
-{
-    glEnableVertexAttribArray(place);
-    glVertexAttribPointer(place, size, GL_FLOAT, GL_FALSE, (GLsizei)stride, (const void *)offset);
-    glVertexAttribDivisor(place, divisor);
-}
-
-static void make_body(body *b, const mesh *m)
-{
-    *b = (body){.index_count = (GLsizei)m->nindex};
-    glGenVertexArrays(1, &b->vao), glGenBuffers(1, &b->vertices), glGenBuffers(1, &b->indices), glGenBuffers(1, &b->instances);
-    glBindVertexArray(b->vao);
-    glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, b->indices);
-    glBufferData(GL_ELEMENT_ARRAY_BUFFER, (GLsizeiptr)(m->nindex * sizeof *m->indices), m->indices, GL_STATIC_DRAW);
-    glBindBuffer(GL_ARRAY_BUFFER, b->vertices);
-    glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)(m->nvertex * sizeof *m->vertices), m->vertices, GL_STATIC_DRAW);
-    attribute(0, 3, sizeof *m->vertices, offsetof(mesh_vertex, position), 0);
-    attribute(1, 3, sizeof *m->vertices, offsetof(mesh_vertex, normal), 0);
-    attribute(2, 1, sizeof *m->vertices, offsetof(mesh_vertex, side), 0);
-    glBindBuffer(GL_ARRAY_BUFFER, b->instances);
-    const size_t stride = sizeof(render_instance);
-    for (GLuint row = 0; row < 3; row++) attribute(3 + row, 3, stride, offsetof(render_instance, rotation) + 12 * row, 1);
-    attribute(6, 3, stride, offsetof(render_instance, position), 1), attribute(7, 3, stride, offsetof(render_instance, scale), 1);
-    attribute(8, 1, stride, offsetof(render_instance, half), 1), attribute(9, 3, stride, offsetof(render_instance, color), 1);
-    glEnableVertexAttribArray(10);
-    glVertexAttribIPointer(10, 1, GL_UNSIGNED_INT, (GLsizei)stride, (const void *)offsetof(render_instance, id));
-    glVertexAttribDivisor(10, 1);
-}
-
-/// Takes away all bodies of kinds `first` and above.
-static void drop_bodies(renderer *r, int first)
-{
-    for (int k = first * MESH_LEVELS; k < r->kinds * MESH_LEVELS; k++) {
-        const GLuint buffers[] = {r->bodies[k].vertices, r->bodies[k].indices, r->bodies[k].instances};
-        glDeleteBuffers(3, buffers), glDeleteVertexArrays(1, &r->bodies[k].vao);
-    }
-    r->kinds = first < r->kinds ? first : r->kinds;
-}
-
-static bool grow_bodies(renderer *r, int kinds)
-{
-    const size_t all = (size_t)kinds * MESH_LEVELS, had = (size_t)r->kinds * MESH_LEVELS;
-    body *const bodies = realloc(r->bodies, all * sizeof *bodies);
-    if (!bodies) return false;
-    memset(bodies + had, 0, (all - had) * sizeof *bodies);
-    r->bodies = bodies, r->kinds = kinds;
-    return true;
-}
-
-static bool make_unit_bodies(renderer *r)
-{
-    if (!grow_bodies(r, MESHES)) return false;
-    for (int k = 0; k < MESHES * MESH_LEVELS; k++) {
-        mesh m = mesh_create((mesh_kind)(k / MESH_LEVELS), k % MESH_LEVELS);
-        if (!m.vertices) return false;
-        make_body(&r->bodies[k], &m);
-        mesh_free(&m);
-    }
-    return true;
-}
-
-ctn_status renderer_set_meshes(renderer *r, const mesh *meshes, int count, ctn_error *err)
-{
-    drop_bodies(r, MESHES);
-    if (!grow_bodies(r, MESHES + count)) return fail(err, CTN_NO_MEMORY, "not enough memory for %d meshes", count);
-    for (int k = 0; k < count; k++) make_body(&r->bodies[(MESHES + k) * MESH_LEVELS], &meshes[k]);
-    return CTN_OK;
-}
-
-size_t renderer_triangles(const renderer *r)
-{
-    size_t sum = 0;
-    for (int k = 0; k < r->kinds * MESH_LEVELS; k++) sum += r->bodies[k].count * (size_t)r->bodies[k].index_count / 3;
-    return sum;
-}
-
-/// From where pictures are taken, and how large a pixel is at distance 1.
-typedef struct sight {
-    const double *eye;
-    double pixel;
-    matrix4 clip;
-} sight;
-
-/// How many pixels the radius of an instance has, where it is nearest to the camera. What is out of sight may have a shadow there: it counts as
-/// seen from the side.
-static double radius_in_pixels(const render_instance *x, const sight *from)
-{
-    const float *const p = x->position, *const m = from->clip.m;
-    const double radius = fmaxf(x->scale[0], fmaxf(x->scale[1], x->scale[2])),
-                 depth = m[3] * p[0] + m[7] * p[1] + m[11] * p[2] + m[15];
-    const double d[3] = {p[0] - from->eye[0], p[1] - from->eye[1], p[2] - from->eye[2]};
-    const double near = fmax(depth, 0.2 * sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])) - radius - x->half;
-    return near > 0 ? radius / (near * from->pixel) : INFINITY;
-}
-
-static bool grow_sorted(renderer *r, size_t count)
-{
-    if (count <= r->most) return true;
-    render_instance *const sorted = realloc(r->sorted, 2 * count * sizeof *sorted);
-    if (sorted) r->sorted = sorted;
-    uint8_t *const levels = sorted ? realloc(r->levels, 2 * count) : NULL;
-    if (levels) r->levels = levels, r->most = 2 * count;
-    return levels;
-}
-
-/// The instances of one kind to the buffers of their levels.
-static void send_kind(renderer *r, int kind, const render_instance *all, size_t count, const sight *from)
-{
-    size_t next[MESH_LEVELS] = {0};
-    body *const of = r->bodies + kind * MESH_LEVELS;
-    for (size_t n = 0; n < count; n++) {
-        r->levels[n] = (uint8_t)mesh_level((mesh_kind)kind, radius_in_pixels(&all[n], from));
-        next[r->levels[n]]++;
-    }
-    for (size_t k = 0, start = 0; k < MESH_LEVELS; k++) of[k].count = next[k], next[k] = start, start += of[k].count;
-    for (size_t n = 0; n < count; n++) r->sorted[next[r->levels[n]]++] = all[n];
-    for (size_t k = 0; k < MESH_LEVELS; k++) {
-        const size_t size = of[k].count * sizeof *all;
-        if (!size) continue;
-        glBindBuffer(GL_ARRAY_BUFFER, of[k].instances);
-        if (size > of[k].room) of[k].room = size;
-        glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)of[k].room, NULL,
-                     GL_STREAM_DRAW);  // a fresh one: the last picture may still be drawn
-        glBufferSubData(GL_ARRAY_BUFFER, 0, (GLsizeiptr)size, r->sorted + (next[k] - of[k].count));
-    }
-}
-
-static sight sight_of(const renderer *r, const render_camera *camera)
-{
-    return (sight){camera->eye, camera_pixel(camera, r->height), camera_matrix(camera, (double)r->width / r->height)};
-}
-
-static ctn_status send_bodies(renderer *r, const instance_list *bodies, const sight *from, ctn_error *err)
-{
-    for (int k = 0; k < r->kinds * MESH_LEVELS; k++) r->bodies[k].count = 0;
-    for (int k = 0; k < bodies->kinds; k++) {
-        if (!bodies->count[k]) continue;
-        if (k >= r->kinds)
-            return fail(err, CTN_BAD_ARGUMENT, "the renderer has no mesh %d: renderer_set_meshes is missing", k - MESHES);
-        if (!grow_sorted(r, bodies->count[k]))
-            return fail(err, CTN_NO_MEMORY, "not enough memory for %zu bodies", bodies->count[k]);
-        send_kind(r, k, bodies->of[k], bodies->count[k], from);
-    }
-    return CTN_OK;
-}
-
-static void draw_bodies(const renderer *r)
-{
-    for (int k = 0; k < r->kinds * MESH_LEVELS; k++) {
-        const body *const b = &r->bodies[k];
-        if (!b->count) continue;
-        glBindVertexArray(b->vao);
-        glDrawElementsInstanced(GL_TRIANGLES, b->index_count, GL_UNSIGNED_INT, NULL, (GLsizei)b->count);
-    }
 }
 
 // ---- framebuffers
@@ -324,7 +155,7 @@ renderer *renderer_create(int width, int height, ctn_error *err)
     r->width = width, r->height = height;
     glGenVertexArrays(1, &r->empty_vao);
     bool ok = make_programs(r, err) && make_frames(r, err);
-    if (ok && !(ok = make_unit_bodies(r))) fail(err, CTN_NO_MEMORY, "not enough memory for a renderer");
+    if (ok && !(ok = bodies_create(&r->bodies))) fail(err, CTN_NO_MEMORY, "not enough memory for a renderer");
     if (ok) return r;
     renderer_free(r);
     return NULL;
@@ -338,12 +169,23 @@ void renderer_free(renderer *r)
     for (int k = 0; k < PASSES; k++) glDeleteProgram(r->program[k]);
     glDeleteFramebuffers(4, frames), glDeleteRenderbuffers(5, buffers), glDeleteTextures(1, &r->shadow_map);
     glDeleteVertexArrays(1, &r->empty_vao);
-    drop_bodies(r, 0);
-    free(r->bodies), free(r->sorted), free(r->levels);
+    bodies_free(&r->bodies);
     free(r);
 }
 
+ctn_status renderer_set_meshes(renderer *r, const mesh *meshes, int count, ctn_error *err)
+{
+    return bodies_set_meshes(&r->bodies, meshes, count, err);
+}
+
+size_t renderer_triangles(const renderer *r) { return bodies_triangles(&r->bodies); }
+
 // ---- pictures
+
+static sight sight_of(const renderer *r, const render_camera *camera)
+{
+    return (sight){camera->eye, camera_pixel(camera, r->height), camera_matrix(camera, (double)r->width / r->height)};
+}
 
 static void set_matrix(GLuint program, const char *name, const matrix4 *m)
 {
@@ -375,7 +217,7 @@ static void draw_shadows(const renderer *r, const matrix4 *light, double radius)
     glUseProgram(r->program[PASS_SHADOW]);
     set_matrix(r->program[PASS_SHADOW], "to_clip", light),
         set_number(r->program[PASS_SHADOW], "pixel", 1.0 / SHADOW_SIZE * radius);
-    draw_bodies(r);
+    bodies_draw(&r->bodies);
 }
 
 static void set_light(GLuint program, const matrix4 *clip, const matrix4 *light, const double *to_sun, const double *eye)
@@ -442,7 +284,7 @@ ctn_status renderer_draw(renderer *r, const instance_list *bodies, const render_
     const double radius = shadow_radius(around, to_sun);
     const matrix4 light = light_matrix(falls, around->center, radius);
     const sight from = sight_of(r, camera);
-    const ctn_status sent = send_bodies(r, bodies, &from, err);
+    const ctn_status sent = bodies_send(&r->bodies, bodies, &from, err);
     if (sent != CTN_OK) return sent;
     glEnable(GL_DEPTH_TEST), glEnable(GL_CULL_FACE), glDisable(GL_BLEND);
     draw_shadows(r, &light, radius);
@@ -455,7 +297,7 @@ ctn_status renderer_draw(renderer *r, const instance_list *bodies, const render_
     draw_surroundings(r, camera, around);
     set_light(r->program[PASS_BODIES], &from.clip, &light, to_sun, from.eye);
     set_number(r->program[PASS_BODIES], "pixel", from.pixel);
-    draw_bodies(r);
+    bodies_draw(&r->bodies);
     glBindFramebuffer(GL_READ_FRAMEBUFFER, r->frame), glBindFramebuffer(GL_DRAW_FRAMEBUFFER, r->flat_frame);
     glBlitFramebuffer(0, 0, r->width, r->height, 0, 0, r->width, r->height, GL_COLOR_BUFFER_BIT, GL_NEAREST);
     glBindFramebuffer(GL_FRAMEBUFFER, r->flat_frame);
@@ -472,7 +314,7 @@ ctn_status renderer_ids(renderer *r, const instance_list *bodies, const render_c
         r->id_depth = renderbuffer(0, GL_DEPTH_COMPONENT24, r->width, r->height, GL_DEPTH_ATTACHMENT);
         if (!complete("ids", err)) return CTN_UNAVAILABLE;
     }
-    const ctn_status sent = send_bodies(r, bodies, &from, err);
+    const ctn_status sent = bodies_send(&r->bodies, bodies, &from, err);
     if (sent != CTN_OK) return sent;
     glBindFramebuffer(GL_FRAMEBUFFER, r->id_frame);
     glViewport(0, 0, r->width, r->height);
@@ -481,6 +323,6 @@ ctn_status renderer_ids(renderer *r, const instance_list *bodies, const render_c
     glClearBufferuiv(GL_COLOR, 0, none);
     glUseProgram(r->program[PASS_IDS]);
     set_matrix(r->program[PASS_IDS], "to_clip", &from.clip), set_number(r->program[PASS_IDS], "pixel", from.pixel);
-    draw_bodies(r);
+    bodies_draw(&r->bodies);
     return read_pixels(r, GL_RED_INTEGER, GL_UNSIGNED_INT, 4 * (size_t)r->width, ids, err);
 }
