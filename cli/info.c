@@ -75,7 +75,8 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     const ctn_model *const m = s->model;
     const double duration = ctn_scene_duration(s->scene);
     printf("scene      %s (%s)\n", ctn_scene_name(s->scene), s->path);
-    for (int f = 1; f < s->scene->nfile; f++) printf("includes   %s\n", s->scene->files[f]);
+    for (int f = 1; f < s->scene->nfile; f++)
+        printf("%s   %s\n", s->scene->files[f].mesh ? "mesh    " : "includes", s->scene->files[f].path);
     const int nlink = ctn_model_nlink(m), nq = ctn_model_nq(m), nv = ctn_model_nv(m);
     printf("model      %d link%s, %d coordinate%s, %d degree%s of freedom, %.6g kg\n", nlink, nlink == 1 ? "" : "s", nq,
            nq == 1 ? "" : "s", nv, nv == 1 ? "" : "s", t->mass);
@@ -94,6 +95,10 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     printf("\nduration   ");
     if (duration >= 0) printf("%g s\n", duration);
     else printf("not given\n");
+    for (int c = 0; c < s->scene->ncamera; c++) {
+        const scene_camera *const camera = &s->scene->cameras[c];
+        printf("camera     %s%s%s\n", camera->name ? camera->name : "", camera->name ? ", " : "", camera_type_name(camera->type));
+    }
     printf("engines   ");
     for (const ctn_engine *const *e = engines_available(); *e; e++)
         printf(" %s (%d lane%s)", (*e)->name, (*e)->lanes, (*e)->lanes > 1 ? "s" : "");
@@ -131,7 +136,7 @@ static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
     json_text(root, "catena", ctn_version());
     json_text(root, "scene", ctn_scene_name(s->scene));
     cJSON *const files = json_array(root, "files");
-    for (int f = 0; f < s->scene->nfile; f++) json_text(files, NULL, s->scene->files[f]);
+    for (int f = 0; f < s->scene->nfile; f++) json_text(files, NULL, s->scene->files[f].path);
     json_number(root, "nlink", ctn_model_nlink(m));
     json_number(root, "nq", ctn_model_nq(m));
     json_number(root, "nv", ctn_model_nv(m));

@@ -6,6 +6,7 @@
 #include "cli/progress.h"
 #include "cli/stage.h"
 #include "render/context.h"
+#include "render/mount.h"
 #include "render/pictures.h"
 #include "render/renderer.h"
 #include "sim/status.h"
@@ -21,8 +22,8 @@ typedef struct {
     render_context *context;
     renderer *renderer;
     pictures *out;
-    render_camera camera;
-    double target[3];                  // m, where it looks at the start
+    camera_mount camera;
+    double shift[3];                   // m, from the middle of the worlds to what the camera looks at: of grids
     int width, height, columns, rows;  // of what is written, in pixels and in pictures
     double fps, from, to;
     uint8_t *rgb, *cell;  // what is written; one picture of a sheet
@@ -74,35 +75,63 @@ static int read_times(const arguments *args, rendering *r)
     return EXIT_OK;
 }
 
-/// Azimuth and elevation in degrees, and perhaps the distance in metres.
-static int read_camera(const arguments *args, rendering *r)
+/// The names of the scene's cameras, after "or one of the scene's: "; cut where they are too many.
+static void list_cameras(const ctn_scene *scene, char *text, size_t size)
 {
+    size_t used = 0;
+    *text = 0;
+    for (int k = 0; k < scene->ncamera && used < size; k++)
+        if (scene->cameras[k].name)
+            used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                     used ? ", " : ", or one of the scene's: ", scene->cameras[k].name);
+}
+
+/// Of a scene seen as `standard` does: a camera of the scene by its name, or azimuth and elevation in degrees and perhaps the distance in metres.
+/// Without: the scene's first, but of a grid of worlds `standard`.
+static int read_camera(const arguments *args, rendering *r, const camera_orbit *standard, bool grid)
+{
+    const ctn_scene *const scene = r->of.s.scene;
     const char *const text = args->value[OPT_CAMERA];
+    const double radius = r->stage.one.radius;
     double azimuth, elevation, distance;
     int end = 0, all = 0;
+    r->camera = camera_mount_of(!text && !grid && scene->ncamera ? scene->cameras : NULL, standard, radius);
     if (!text) return EXIT_OK;
+    for (int k = 0; k < scene->ncamera; k++)
+        if (scene->cameras[k].name && !strcmp(scene->cameras[k].name, text)) {
+            r->camera = camera_mount_of(&scene->cameras[k], standard, radius);
+            return EXIT_OK;
+        }
     const int n = sscanf(text, "%lf,%lf%n,%lf%n", &azimuth, &elevation, &end, &distance, &all);
     if (n < 2 || text[n == 3 ? all : end] || !isfinite(azimuth) || !(fabs(elevation) <= 90) ||
-        (n == 3 && !(distance > 0 && isfinite(distance))))
-        return bad_text(OPT_CAMERA, "AZIMUTH,ELEVATION in degrees, elevation -90 to 90, and perhaps ,DISTANCE in metres", text);
+        (n == 3 && !(distance > 0 && isfinite(distance)))) {
+        char names[200];
+        list_cameras(scene, names, sizeof names);
+        return usage_error(
+            "--camera: expected AZIMUTH,ELEVATION in degrees, elevation -90 to 90, and perhaps ,DISTANCE in metres%s; "
+            "found '%s'",
+            names, text);
+    }
     const double degree = 3.14159265358979323846 / 180;
-    r->camera.azimuth = azimuth * degree, r->camera.elevation = elevation * degree;
-    if (n == 3) r->camera.distance = distance;
+    r->camera.orbit.azimuth = azimuth * degree, r->camera.orbit.elevation = elevation * degree;
+    if (n == 3) r->camera.orbit.distance = distance;
     return EXIT_OK;
 }
 
-/// Of a grid of worlds: from above.
+/// Grids of worlds are seen from above, as near as they fit in.
 static int place_camera(const arguments *args, rendering *r, double aspect)
 {
     const stage *const s = &r->stage;
-    r->camera = camera_around(s->whole.center, s->whole.radius, aspect);
-    const double ball = r->camera.distance;
+    camera_orbit standard = camera_around(s->whole.center, s->whole.radius, aspect);
     const bool grid = s->layout == LAYOUT_GRID && r->of.worlds > 1;
-    if (grid) r->camera.azimuth = -1.5707963267948966, r->camera.elevation = 0.65;
-    const int status = read_camera(args, r);
-    if (grid && r->camera.distance == ball) layout_look(s->layout, &s->one, r->of.worlds, aspect, &r->camera);
-    memcpy(r->target, r->camera.target, sizeof r->target);
-    return status;
+    if (grid) standard.azimuth = -1.5707963267948966, standard.elevation = 0.65;
+    const int status = read_camera(args, r, &standard, grid);
+    camera_orbit *const orbit = &r->camera.orbit;
+    if (status != EXIT_OK || !grid || orbit->distance != standard.distance) return status;
+    memcpy(orbit->target, s->whole.center, sizeof orbit->target);
+    layout_look(s->layout, &s->one, r->of.worlds, aspect, orbit);
+    for (int k = 0; k < 3; k++) r->shift[k] = orbit->target[k] - s->whole.center[k];
+    return EXIT_OK;
 }
 
 static void close_rendering(rendering *r)
@@ -136,6 +165,9 @@ static int open_rendering(const arguments *args, rendering *r)
         return status;
     if (!(r->context = context_create(&err)) || !(r->renderer = renderer_create(width, height, &err)))
         return status_error(&err, ""), EXIT_RUN;
+    int meshes;
+    const mesh *const mesh_list = scene_shapes_meshes(r->stage.shapes, &meshes);
+    if (renderer_set_meshes(r->renderer, mesh_list, meshes, &err) != CTN_OK) return status_error(&err, ""), EXIT_RUN;
     if (pictures_open(args->value[OPT_OUT], r->width, r->height, r->fps, &r->out, &err) == CTN_OK) return EXIT_OK;
     status = status_error(&err, "");
     return err.status == CTN_BAD_ARGUMENT ? status : EXIT_RUN;
@@ -157,12 +189,16 @@ static ctn_status draw(rendering *r, double t, ctn_error *err)
     stage *const s = &r->stage;
     scenery around = {.radius = s->whole.radius, .floor = s->whole.floor};
     const overlay over = {&s->lines, &s->labels};
+    double middle[3];
     ctn_status status = stage_place(s, t, r->width / r->columns, r->height / r->rows, err);
     if (status != CTN_OK) return status;
-    for (int k = 0; k < 3 && s->whole.travels; k++)  // where free trees have gone since the start, the camera goes, too
-        r->camera.target[k] = r->target[k] + s->now[k] - s->start[k];
-    for (int k = 0; k < 3; k++) around.center[k] = s->whole.center[k] + r->camera.target[k] - r->target[k];
-    status = renderer_draw(r->renderer, &s->bodies, &r->camera, &around, &over, r->cell, err);
+    for (int k = 0; k < 3; k++) {  // it goes where free trees have gone since the start
+        around.center[k] = s->whole.center[k] + (s->whole.travels ? s->now[k] - s->start[k] : 0);
+        middle[k] = around.center[k] + r->shift[k];
+    }
+    stage_first(s);
+    const render_camera camera = camera_mount_at(&r->camera, s->R, s->p, middle, t);
+    status = renderer_draw(r->renderer, &s->bodies, &camera, &around, &over, r->cell, err);
     return status == CTN_OK ? put(r, err) : status;
 }
 
@@ -261,6 +297,7 @@ const command command_render = {
     .examples = "  catena render scenes/chain10.yaml --from 0.5 --out chain.png\n"
                 "  catena render scenes/humanoid.yaml --out jump.mp4 --size 640x360 --fps 60\n"
                 "  catena render scenes/chain40.yaml --to 2 --out frames/%04d.png --camera 30,20\n"
+                "  catena render scenes/humanoid.yaml --camera eyes --out jump.mp4\n"
                 "  catena render scenes/chain10.yaml --sheet 4x3 --to 2 --out sheet.png\n"
                 "  catena render chains.h5 --world 7 --out chain7.mp4\n"
                 "  catena render scenes/iiwa14.yaml --show axes,trail:iiwa_link_7,text --colors energy --out arm.mp4\n"

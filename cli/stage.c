@@ -226,3 +226,9 @@ ctn_status stage_place(stage *s, double t, int width, int height, ctn_error *err
         ok = ok && legend_place("kinetic energy of links, J", s->most_energy, width, height, size, &s->lines, &s->labels);
     return ok ? CTN_OK : fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds of %d links", s->of->worlds, links_of(s));
 }
+
+void stage_first(stage *s)
+{
+    double com[3];
+    find_poses(s, s->of, 0, com);
+}

@@ -44,4 +44,7 @@ double stage_energy(stage *s, const frames *f);
 /// into bodies, lines and labels. What frames_at returns, CTN_NO_MEMORY.
 ctn_status stage_place(stage *s, double t, int width, int height, ctn_error *err);
 
+/// Poses of the first world at its place into R and p.
+void stage_first(stage *s);
+
 #endif

@@ -35,7 +35,7 @@ static bool open_scene(arena *a, const char *path, arena_configure configure, vo
         return false;
     a->worlds = cfg->worlds;
     a->stamps = calloc((size_t)a->scene->nfile, sizeof *a->stamps);
-    for (int k = 0; k < a->scene->nfile && a->stamps; k++) a->stamps[k] = stamp(a->scene->files[k]);
+    for (int k = 0; k < a->scene->nfile && a->stamps; k++) a->stamps[k] = stamp(a->scene->files[k].path);
     if (a->stamps && player_view_create(a->player, &a->view)) return true;
     return fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds of %s", a->worlds, path), false;
 }
@@ -107,6 +107,13 @@ void arena_free(arena *a)
     free(a);
 }
 
+ctn_status arena_give_meshes(const arena *a, renderer *r, ctn_error *err)
+{
+    int count;
+    const mesh *const meshes = scene_shapes_meshes(a->shapes, &count);
+    return renderer_set_meshes(r, meshes, count, err);
+}
+
 // ---- places
 
 static int number_of(const arena *a, int run, int world) { return run * a->worlds + world; }
@@ -120,9 +127,9 @@ void arena_place(const arena *a, int run, int world, double *shift)
     layout_offset(layout_of(a), &a->one, a->overlaid ? world : number_of(a, run, world), places(a), shift);
 }
 
-render_camera arena_camera(const arena *a, double aspect)
+camera_orbit arena_camera(const arena *a, double aspect)
 {
-    render_camera c = camera_around(a->extent.center, a->extent.radius, aspect);
+    camera_orbit c = camera_around(a->extent.center, a->extent.radius, aspect);
     layout_look(layout_of(a), &a->one, places(a), aspect, &c);
     return c;
 }
@@ -229,7 +236,7 @@ ctn_status arena_look(arena *a, ctn_error *err)
 void arena_mark(arena *a, arena_body b)
 {
     const uint32_t id = (uint32_t)arena_pose(a, b) + 1;
-    for (int k = 0; k < MESHES; k++)
+    for (int k = 0; k < a->bodies.kinds; k++)
         for (size_t n = 0; n < a->bodies.count[k]; n++)
             for (int c = 0; c < 3 && a->bodies.of[k][n].id == id; c++)
                 a->bodies.of[k][n].color[c] = 0.35f * a->bodies.of[k][n].color[c] + (c < 2 ? 0.65f : 0.1f);
@@ -239,7 +246,7 @@ bool arena_changed(arena *a)
 {
     bool changed = false;
     for (int k = 0; a->stamps && k < a->scene->nfile; k++) {
-        const struct file_stamp now = stamp(a->scene->files[k]), then = a->stamps[k];
+        const struct file_stamp now = stamp(a->scene->files[k].path), then = a->stamps[k];
         if (now.size < 0) continue;  // between two forms of it
         if (now.size == then.size && now.file == then.file && now.written.tv_sec == then.written.tv_sec &&
             now.written.tv_nsec == then.written.tv_nsec)

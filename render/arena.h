@@ -6,7 +6,9 @@
 #include "render/instances.h"
 #include "render/layout.h"
 #include "render/marks.h"
+#include "render/mount.h"
 #include "render/player.h"
+#include "render/renderer.h"
 
 /// A link of one world of one run; link -1: nothing.
 typedef struct arena_body {
@@ -50,6 +52,9 @@ typedef bool (*arena_configure)(void *context, const ctn_scene *scene, ctn_batch
 arena *arena_open(const char *path, arena_configure configure, void *context, ctn_error *err);
 void arena_free(arena *a);  // NULL is allowed
 
+/// The scene's meshes, without which its bodies cannot be drawn. CTN_NO_MEMORY.
+ctn_status arena_give_meshes(const arena *a, renderer *r, ctn_error *err);
+
 /// Takes what there is to see now, and fills bodies (ids: arena_find), lines and labels. CTN_NO_MEMORY; of a recording CTN_IO.
 ctn_status arena_look(arena *a, ctn_error *err);
 
@@ -69,8 +74,8 @@ size_t arena_pose(const arena *a, arena_body body);
 /// Where world `world` of run `run` stands from where the scene puts it, m.
 void arena_place(const arena *a, int run, int world, double *shift);
 
-/// A camera that has everything in sight in a picture of width / height `aspect`.
-render_camera arena_camera(const arena *a, double aspect);
+/// An orbit that has everything in sight in a picture of width / height `aspect`.
+camera_orbit arena_camera(const arena *a, double aspect);
 
 /// The twist [6] of a link now: angular velocity (rad/s), velocity of its origin (m/s).
 void arena_twist(const arena *a, arena_body body, double *twist);

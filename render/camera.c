@@ -16,13 +16,12 @@ static void normalise(double *a)
     for (int k = 0; k < 3; k++) a[k] /= n;
 }
 
-/// Rows right, up, back of the frame that looks along -back, whose up is as near to z as can be.
-static void look(const double *back, double rows[3][3])
+/// Rows right, up, back of the frame that looks along -back, with `up` as near to the second one as can be.
+static void look(const double *back, const double *up, double rows[3][3])
 {
-    const double z[3] = {0, 0, 1}, x[3] = {1, 0, 0};
     for (int k = 0; k < 3; k++) rows[2][k] = back[k];
     normalise(rows[2]);
-    cross(fabs(rows[2][2]) < 0.9999 ? z : x, rows[2], rows[0]);
+    cross(up, rows[2], rows[0]);
     normalise(rows[0]);
     cross(rows[2], rows[0], rows[1]);
 }
@@ -46,53 +45,55 @@ static matrix4 combine(double projection[4][4], double rows[3][3], const double 
     return m;
 }
 
-static void away(const render_camera *c, double *back)
+camera_orbit camera_around(const double *center, double radius, double aspect)
 {
-    back[0] = cos(c->elevation) * cos(c->azimuth), back[1] = cos(c->elevation) * sin(c->azimuth), back[2] = sin(c->elevation);
-}
-
-render_camera camera_around(const double *center, double radius, double aspect)
-{
-    render_camera c = {.azimuth = -1.25, .elevation = 0.25, .field = 0.6};
+    camera_orbit c = {.azimuth = -1.25, .elevation = 0.25, .field = 0.6};
     const double across = aspect < 1 ? atan(tan(c.field / 2) * aspect) : c.field / 2;
     for (int k = 0; k < 3; k++) c.target[k] = center[k];
     c.distance = radius / sin(across);
     return c;
 }
 
-void camera_pan(render_camera *c, double right, double up)
+render_camera camera_on_orbit(const camera_orbit *o)
 {
-    double back[3], rows[3][3];
-    away(c, back);
-    look(back, rows);
-    for (int k = 0; k < 3; k++) c->target[k] -= c->distance * (right * rows[0][k] + up * rows[1][k]);
+    render_camera c = {.field = o->field, .near = 0.02 * o->distance, .far = 50 * o->distance};
+    const double ce = cos(o->elevation), se = sin(o->elevation), ca = cos(o->azimuth), sa = sin(o->azimuth);
+    const double back[3] = {ce * ca, ce * sa, se}, up[3] = {-se * ca, -se * sa, ce};
+    for (int k = 0; k < 3; k++) c.target[k] = o->target[k], c.eye[k] = o->target[k] + o->distance * back[k], c.up[k] = up[k];
+    return c;
 }
 
-void camera_position(const render_camera *c, double *eye)
+void camera_axes(const render_camera *c, double axes[3][3])
 {
-    away(c, eye);
-    for (int k = 0; k < 3; k++) eye[k] = c->target[k] + c->distance * eye[k];
+    const double back[3] = {c->eye[0] - c->target[0], c->eye[1] - c->target[1], c->eye[2] - c->target[2]};
+    look(back, c->up, axes);
+}
+
+void camera_pan(camera_orbit *o, double right, double up)
+{
+    const render_camera c = camera_on_orbit(o);
+    double axes[3][3];
+    camera_axes(&c, axes);
+    for (int k = 0; k < 3; k++) o->target[k] -= o->distance * (right * axes[0][k] + up * axes[1][k]);
 }
 
 double camera_pixel(const render_camera *c, int height) { return 2 * tan(c->field / 2) / height; }
 
 matrix4 camera_matrix(const render_camera *c, double aspect)
 {
-    double back[3], rows[3][3], eye[3];
-    const double f = 1 / tan(c->field / 2), near = 0.02 * c->distance, far = 50 * c->distance;
+    double rows[3][3];
+    const double f = 1 / tan(c->field / 2), near = c->near, far = c->far;
     double projection[4][4] = {
         {f / aspect, 0, 0, 0}, {0, f, 0, 0}, {0, 0, (far + near) / (near - far), 2 * far * near / (near - far)}, {0, 0, -1, 0}};
-    away(c, back);
-    look(back, rows);
-    camera_position(c, eye);
-    return combine(projection, rows, eye);
+    camera_axes(c, rows);
+    return combine(projection, rows, c->eye);
 }
 
 matrix4 light_matrix(const double *direction, const double *center, double radius)
 {
-    const double back[3] = {-direction[0], -direction[1], -direction[2]}, s = 1 / radius;
+    const double back[3] = {-direction[0], -direction[1], -direction[2]}, s = 1 / radius, z[3] = {0, 0, 1};
     double rows[3][3], projection[4][4] = {{s, 0, 0, 0}, {0, s, 0, 0}, {0, 0, -s, 0}, {0, 0, 0, 1}};
-    look(back, rows);
+    look(back, z, rows);
     return combine(projection, rows, center);
 }
 

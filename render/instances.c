@@ -10,8 +10,7 @@
 
 /// A shape in the frame of its link.
 typedef struct {
-    mesh_kind kind;
-    int link;
+    int kind, link;
     double rotation[9], position[3], scale[3], half;
     float color[3];
 } placed_shape;
@@ -19,7 +18,9 @@ typedef struct {
 struct scene_shapes {
     placed_shape *shapes;
     size_t count;
-    int links;
+    mesh *meshes;
+    double (*middles)[3], (*halves)[3];  // [nmesh] of the surfaces that they are made of
+    int nmesh, links;
     double *reach;  // [links] m, how far a link's tree can be from the link's origin
     int *parents;   // [links]
     bool *free;     // [links] hangs on a free joint
@@ -59,11 +60,8 @@ static placed_shape place_shape(const scene_shape *from, int link)
 {
     placed_shape s = {.link = link, .color = {(float)from->color[0], (float)from->color[1], (float)from->color[2]}};
     const bool round = from->type == SHAPE_CAPSULE || from->type == SHAPE_CYLINDER;
-    static const mesh_kind kinds[] = {[SHAPE_SPHERE] = MESH_BALL,
-                                      [SHAPE_BOX] = MESH_BOX,
-                                      [SHAPE_CAPSULE] = MESH_CAPSULE,
-                                      [SHAPE_CYLINDER] = MESH_CYLINDER,
-                                      [SHAPE_ELLIPSOID] = MESH_BALL};
+    static const int kinds[] = {[SHAPE_SPHERE] = MESH_BALL,       [SHAPE_BOX] = MESH_BOX,        [SHAPE_CAPSULE] = MESH_CAPSULE,
+                                [SHAPE_CYLINDER] = MESH_CYLINDER, [SHAPE_ELLIPSOID] = MESH_BALL, [SHAPE_MESH] = MESHES};
     s.kind = kinds[from->type];
     if (round) along(from->from, from->to, &s);
     else {
@@ -76,10 +74,23 @@ static placed_shape place_shape(const scene_shape *from, int link)
     return s;
 }
 
+/// Of a shape placed as the file has it: its own kind; the surface's middle is where the unit box has its own.
+static void place_mesh(const scene_shapes *all, const ctn_scene *scene, const scene_shape *from, placed_shape *s)
+{
+    int k = 0;
+    while (scene->meshes[k] != from->mesh) k++;
+    s->kind += k;
+    for (int i = 0; i < 3; i++) {
+        s->scale[i] = from->size[i] * all->halves[k][i];
+        for (int j = 0; j < 3; j++) s->position[i] += s->rotation[3 * i + j] * from->size[j] * all->middles[k][j];
+    }
+}
+
 /// Farthest point of the shape from the origin of its link, at most.
 static double shape_reach(const placed_shape *s)
 {
-    const double most = s->kind == MESH_BOX ? length(s->scale) : fmax(s->scale[0], fmax(s->scale[1], s->scale[2]));
+    const bool corners = s->kind == MESH_BOX || s->kind >= MESHES;
+    const double most = corners ? length(s->scale) : fmax(s->scale[0], fmax(s->scale[1], s->scale[2]));
     return length(s->position) + s->half + most;
 }
 
@@ -107,6 +118,20 @@ static void find_reaches(scene_shapes *s, const ctn_scene *scene)
     }
 }
 
+static bool make_meshes(scene_shapes *s, const ctn_scene *scene)
+{
+    const size_t n = (size_t)scene->nmesh + 1;
+    s->meshes = calloc(n, sizeof *s->meshes), s->middles = calloc(n, sizeof *s->middles),
+    s->halves = calloc(n, sizeof *s->halves);
+    bool ok = s->meshes && s->middles && s->halves;
+    for (; s->nmesh < scene->nmesh && ok; s->nmesh++) {
+        mesh *const m = &s->meshes[s->nmesh];
+        *m = mesh_of_surface(&scene->meshes[s->nmesh]->surface, s->middles[s->nmesh], s->halves[s->nmesh]);
+        ok = m->vertices != NULL;
+    }
+    return ok;
+}
+
 scene_shapes *scene_shapes_create(const ctn_scene *scene, const ctn_model *model)
 {
     scene_shapes *const s = calloc(1, sizeof *s);
@@ -116,7 +141,7 @@ scene_shapes *scene_shapes_create(const ctn_scene *scene, const ctn_model *model
     for (int i = 0; i < s->links; i++) room += (size_t)scene->links[i].nshape + 2;  // and two rods
     s->shapes = calloc(room, sizeof *s->shapes), s->reach = calloc((size_t)s->links + 1, sizeof *s->reach);
     s->parents = calloc((size_t)s->links + 1, sizeof *s->parents), s->free = calloc((size_t)s->links + 1, sizeof *s->free);
-    if (!s->shapes || !s->reach || !s->parents || !s->free) {
+    if (!s->shapes || !s->reach || !s->parents || !s->free || !make_meshes(s, scene)) {
         scene_shapes_free(s);
         return NULL;
     }
@@ -126,7 +151,11 @@ scene_shapes *scene_shapes_create(const ctn_scene *scene, const ctn_model *model
     for (int i = 0; i < s->links; i++) {
         const scene_link *const l = &scene->links[i];
         s->parents[i] = l->parent, s->free[i] = l->joint.type == CTN_FREE;
-        for (int k = 0; k < l->nshape; k++) s->shapes[s->count++] = place_shape(&l->shapes[k], i);
+        for (int k = 0; k < l->nshape; k++) {
+            placed_shape *const shape = &s->shapes[s->count++];
+            *shape = place_shape(&l->shapes[k], i);
+            if (l->shapes[k].mesh) place_mesh(s, scene, &l->shapes[k], shape);
+        }
     }
     find_reaches(s, scene);
     for (int i = 0; i < s->links; i++) size = fmax(size, s->reach[i]);
@@ -143,8 +172,16 @@ scene_shapes *scene_shapes_create(const ctn_scene *scene, const ctn_model *model
 void scene_shapes_free(scene_shapes *s)
 {
     if (!s) return;
+    for (int k = 0; k < s->nmesh; k++) mesh_free(&s->meshes[k]);
+    free(s->meshes), free(s->middles), free(s->halves);
     free(s->shapes), free(s->reach), free(s->parents), free(s->free);
     free(s);
+}
+
+const mesh *scene_shapes_meshes(const scene_shapes *s, int *count)
+{
+    *count = s->nmesh;
+    return s->meshes;
 }
 
 scene_extent scene_shapes_extent(const scene_shapes *s, const double *R, const double *p)
@@ -182,7 +219,22 @@ scene_extent scene_shapes_extent(const scene_shapes *s, const double *R, const d
     return e;
 }
 
-static bool add(instance_list *list, mesh_kind kind, const render_instance *x)
+/// Room for more kinds of bodies.
+static bool grow_kinds(instance_list *list, int kinds)
+{
+    const size_t n = (size_t)kinds;
+    render_instance **const of = realloc(list->of, n * sizeof *of);
+    if (of) list->of = of;
+    size_t *const count = of ? realloc(list->count, n * sizeof *count) : NULL;
+    if (count) list->count = count;
+    size_t *const room = count ? realloc(list->room, n * sizeof *room) : NULL;
+    if (!room) return false;
+    list->room = room;
+    for (; list->kinds < kinds; list->kinds++) of[list->kinds] = NULL, count[list->kinds] = room[list->kinds] = 0;
+    return true;
+}
+
+static bool add(instance_list *list, int kind, const render_instance *x)
 {
     if (list->count[kind] == list->room[kind]) {
         const size_t room = list->room[kind] ? 2 * list->room[kind] : 64;
@@ -197,6 +249,7 @@ static bool add(instance_list *list, mesh_kind kind, const render_instance *x)
 bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p, uint32_t world, const float (*colors)[3],
                         instance_list *list)
 {
+    if (list->kinds < MESHES + s->nmesh && !grow_kinds(list, MESHES + s->nmesh)) return false;
     for (size_t n = 0; n < s->count; n++) {
         const placed_shape *const shape = &s->shapes[n];
         const double *const Rl = R + 9 * (size_t)shape->link, *const pl = p + 3 * (size_t)shape->link;
@@ -217,10 +270,14 @@ bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p,
     return true;
 }
 
-void instance_list_clear(instance_list *list) { memset(list->count, 0, sizeof list->count); }
+void instance_list_clear(instance_list *list)
+{
+    for (int k = 0; k < list->kinds; k++) list->count[k] = 0;
+}
 
 void instance_list_free(instance_list *list)
 {
-    for (int k = 0; k < MESHES; k++) free(list->of[k]);
+    for (int k = 0; k < list->kinds; k++) free(list->of[k]);
+    free(list->of), free(list->count), free(list->room);
     memset(list, 0, sizeof *list);
 }

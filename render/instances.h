@@ -1,14 +1,10 @@
-/// What a picture of a scene is made of: bodies of four kinds, each moved, stretched and coloured.
+/// What a picture of a scene is made of: bodies of some kinds, each moved, stretched and coloured.
 #ifndef CATENA_RENDER_INSTANCES_H
 #define CATENA_RENDER_INSTANCES_H
 
-#include <catena/model.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "render/meshes.h"
 
-/// Unit bodies: ball of radius 1, box of half lengths 1, cylinder of radius 1 along z; the round ends of a capsule are a ball cut at z = 0.
-typedef enum mesh_kind { MESH_BALL, MESH_BOX, MESH_CYLINDER, MESH_CAPSULE, MESHES } mesh_kind;
+#include <catena/model.h>
 
 /// A point p of the unit body stands at rotation (scale p +- half z) + position: + above, - below the cut.
 typedef struct render_instance {
@@ -20,9 +16,11 @@ typedef struct render_instance {
     uint32_t id;        // world * links + link + 1
 } render_instance;
 
+/// By kinds: those of mesh_kind, and from MESHES on the scene's own (scene_shapes_meshes). All zeros: an empty list.
 typedef struct instance_list {
-    render_instance *of[MESHES];
-    size_t count[MESHES], room[MESHES];
+    int kinds;
+    render_instance **of;  // [kinds][count]
+    size_t *count, *room;  // [kinds]
 } instance_list;
 
 /// How large the scene is, from its state at the start.
@@ -39,6 +37,9 @@ typedef struct scene_shapes scene_shapes;
 /// those of its children. NULL: no memory.
 scene_shapes *scene_shapes_create(const ctn_scene *scene, const ctn_model *model);
 void scene_shapes_free(scene_shapes *s);  // NULL is allowed
+
+/// The kinds of body that are the scene's own, from MESHES on; owned by the shapes.
+const mesh *scene_shapes_meshes(const scene_shapes *s, int *count);
 
 /// The extent at poses R [links][9], p [links][3] of the links.
 scene_extent scene_shapes_extent(const scene_shapes *s, const double *R, const double *p);

@@ -40,7 +40,7 @@ scene_extent layout_extent(world_layout layout, const scene_extent *one, int wor
     return all;
 }
 
-void layout_look(world_layout layout, const scene_extent *one, int worlds, double aspect, render_camera *c)
+void layout_look(world_layout layout, const scene_extent *one, int worlds, double aspect, camera_orbit *c)
 {
     const double up = c->field / 2, aside = atan(tan(up) * aspect);
     const double sa = sin(c->azimuth), ca = cos(c->azimuth), se = sin(c->elevation), ce = cos(c->elevation);

@@ -19,6 +19,6 @@ scene_extent layout_extent(world_layout layout, const scene_extent *one, int wor
 
 /// Moves `c`, which looks at the center of all in a picture of width / height `aspect`, to where it has the balls of all worlds just in sight;
 /// its direction stays.
-void layout_look(world_layout layout, const scene_extent *one, int worlds, double aspect, render_camera *c);
+void layout_look(world_layout layout, const scene_extent *one, int worlds, double aspect, camera_orbit *c);
 
 #endif

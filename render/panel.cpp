@@ -245,6 +245,7 @@ static void draw_help(panel_state *s)
                                           {",  .", "half, twice the time step"},
                                           {"M", "next integrator"},
                                           {"C", "look at all of it again"},
+                                          {"V", "the scene's next camera"},
                                           {"T", "follow what travels or the selected link, or not"},
                                           {"O", "runs over each other or side by side"},
                                           {"A F B P N", "axes of joints, frames, centre of mass, trails, names"},

@@ -2,7 +2,7 @@
 /// out, and text onto it.
 #include "render/renderer.h"
 
-#include "render/meshes.h"
+#include "render/bodies.h"
 #include "render/programs.h"
 #include "render/shaders.h"
 #include "sim/status.h"
@@ -19,9 +19,8 @@ typedef enum pass { PASS_SHADOW, PASS_IDS, PASS_BODIES, PASS_GROUND, PASS_SKY, P
 
 struct renderer {
     int width, height;
-    GLuint program[PASSES], vao[MESHES], vertices[MESHES], indices[MESHES], instances[MESHES], empty_vao;
-    GLsizei index_count[MESHES];
-    size_t room[MESHES];  // bytes of `instances`
+    GLuint program[PASSES], empty_vao;
+    body_store bodies;
     GLuint shadow_map, shadow_frame;
     GLuint frame, color, depth;      // several samples
     GLuint flat_frame, flat_color;   // one sample
@@ -47,57 +46,6 @@ static bool make_programs(renderer *r, ctn_error *err)
     for (int k = 0; k < PASSES; k++)
         if (!(r->program[k] = program_link(of[k].vertex, of[k].fragment, of[k].name, err))) return false;
     return true;
-}
-
-// ---- bodies
-
-static bool make_mesh(renderer *r, mesh_kind kind)
-{
-    mesh m = mesh_create(kind);
-    if (!m.vertices) return false;
-    glBindVertexArray(r->vao[kind]);
-    glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, r->indices[kind]);
-    glBufferData(GL_ELEMENT_ARRAY_BUFFER, (GLsizeiptr)(m.nindex * sizeof *m.indices), m.indices, GL_STATIC_DRAW);
-    glBindBuffer(GL_ARRAY_BUFFER, r->vertices[kind]);
-    glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)(m.nvertex * sizeof *m.vertices), m.vertices, GL_STATIC_DRAW);
-    program_input(0, 3, sizeof *m.vertices, offsetof(mesh_vertex, position), 0);
-    program_input(1, 3, sizeof *m.vertices, offsetof(mesh_vertex, normal), 0);
-    program_input(2, 1, sizeof *m.vertices, offsetof(mesh_vertex, side), 0);
-    glBindBuffer(GL_ARRAY_BUFFER, r->instances[kind]);
-    const size_t stride = sizeof(render_instance);
-    for (GLuint row = 0; row < 3; row++) program_input(3 + row, 3, stride, offsetof(render_instance, rotation) + 12 * row, 1);
-    program_input(6, 3, stride, offsetof(render_instance, position), 1),
-        program_input(7, 3, stride, offsetof(render_instance, scale), 1);
-    program_input(8, 1, stride, offsetof(render_instance, half), 1),
-        program_input(9, 3, stride, offsetof(render_instance, color), 1);
-    glEnableVertexAttribArray(10);
-    glVertexAttribIPointer(10, 1, GL_UNSIGNED_INT, (GLsizei)stride, (const void *)offsetof(render_instance, id));
-    glVertexAttribDivisor(10, 1);
-    r->index_count[kind] = (GLsizei)m.nindex;
-    mesh_free(&m);
-    return true;
-}
-
-static void send_bodies(renderer *r, const instance_list *bodies)
-{
-    for (int k = 0; k < MESHES; k++) {
-        const size_t size = bodies->count[k] * sizeof(render_instance);
-        if (!size) continue;
-        glBindBuffer(GL_ARRAY_BUFFER, r->instances[k]);
-        if (size > r->room[k]) r->room[k] = size;
-        glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)r->room[k], NULL,
-                     GL_STREAM_DRAW);  // a fresh one: the last picture may still be drawn
-        glBufferSubData(GL_ARRAY_BUFFER, 0, (GLsizeiptr)size, bodies->of[k]);
-    }
-}
-
-static void draw_bodies(const renderer *r, const instance_list *bodies)
-{
-    for (int k = 0; k < MESHES; k++) {
-        if (!bodies->count[k]) continue;
-        glBindVertexArray(r->vao[k]);
-        glDrawElementsInstanced(GL_TRIANGLES, r->index_count[k], GL_UNSIGNED_SHORT, NULL, (GLsizei)bodies->count[k]);
-    }
 }
 
 // ---- framebuffers
@@ -190,11 +138,9 @@ renderer *renderer_create(int width, int height, ctn_error *err)
         fail(err, CTN_NO_MEMORY, "not enough memory for a renderer");
         return NULL;
     }
-    glGenVertexArrays(MESHES, r->vao), glGenVertexArrays(1, &r->empty_vao);
-    glGenBuffers(MESHES, r->vertices), glGenBuffers(MESHES, r->indices), glGenBuffers(MESHES, r->instances);
+    glGenVertexArrays(1, &r->empty_vao);
     bool ok = make_programs(r, err) && make_shadow_map(r, err) && renderer_resize(r, width, height, err) == CTN_OK;
-    for (int k = 0; k < MESHES && ok; k++)
-        if (!(ok = make_mesh(r, (mesh_kind)k))) fail(err, CTN_NO_MEMORY, "not enough memory for a renderer");
+    if (ok && !(ok = bodies_create(&r->bodies))) fail(err, CTN_NO_MEMORY, "not enough memory for a renderer");
     ok = ok && (r->lines = line_pen_create(err)) && (r->text = text_pen_create(err));
     if (ok) return r;
     renderer_free(r);
@@ -208,12 +154,24 @@ void renderer_free(renderer *r)
     free_frames(r);
     line_pen_free(r->lines), text_pen_free(r->text);
     glDeleteFramebuffers(1, &r->shadow_frame), glDeleteTextures(1, &r->shadow_map);
-    glDeleteVertexArrays(MESHES, r->vao), glDeleteVertexArrays(1, &r->empty_vao);
-    glDeleteBuffers(MESHES, r->vertices), glDeleteBuffers(MESHES, r->indices), glDeleteBuffers(MESHES, r->instances);
+    glDeleteVertexArrays(1, &r->empty_vao);
+    bodies_free(&r->bodies);
     free(r);
 }
 
+ctn_status renderer_set_meshes(renderer *r, const mesh *meshes, int count, ctn_error *err)
+{
+    return bodies_set_meshes(&r->bodies, meshes, count, err);
+}
+
+size_t renderer_triangles(const renderer *r) { return bodies_triangles(&r->bodies); }
+
 // ---- pictures
+
+static sight sight_of(const renderer *r, const render_camera *camera)
+{
+    return (sight){camera->eye, camera_pixel(camera, r->height), camera_matrix(camera, (double)r->width / r->height)};
+}
 
 /// The largest of 1, 10, 100 ... of which some fit into the scene.
 static double cell_size(double radius) { return pow(10, floor(log10(radius)) - 1) * 2; }
@@ -225,7 +183,7 @@ static double shadow_radius(const scenery *around, const double *to_sun)
     return fmax(1.05 * around->radius, fmin(drop + around->radius, 8 * around->radius));
 }
 
-static void draw_shadows(const renderer *r, const instance_list *bodies, const matrix4 *light, double radius)
+static void draw_shadows(const renderer *r, const matrix4 *light, double radius)
 {
     glBindFramebuffer(GL_FRAMEBUFFER, r->shadow_frame);
     glViewport(0, 0, SHADOW_SIZE, SHADOW_SIZE);
@@ -233,7 +191,7 @@ static void draw_shadows(const renderer *r, const instance_list *bodies, const m
     glUseProgram(r->program[PASS_SHADOW]);
     program_matrix(r->program[PASS_SHADOW], "to_clip", light),
         program_number(r->program[PASS_SHADOW], "pixel", 1.0 / SHADOW_SIZE * radius);
-    draw_bodies(r, bodies);
+    bodies_draw(&r->bodies);
 }
 
 static void set_light(GLuint program, const matrix4 *clip, const matrix4 *light, const double *to_sun, const double *eye)
@@ -250,13 +208,19 @@ static void draw_surroundings(const renderer *r, const render_camera *camera, co
     const GLuint ground = r->program[PASS_GROUND], sky = r->program[PASS_SKY];
     glBindVertexArray(r->empty_vao);
     glUseProgram(sky);
-    program_number(sky, "tilt", 0.15 - 0.9 * camera->elevation);
+    double axes[3][3], distance = 0;
+    camera_axes(camera, axes);
+    for (int k = 0; k < 3; k++) distance += (camera->eye[k] - camera->target[k]) * axes[2][k];
+    const double level = hypot(axes[0][2], axes[1][2]), aspect = (double)r->width / r->height;  // 0: it looks straight up or down
+    program_number(sky, "tilt", 0.15 - 0.9 * asin(axes[2][2]));
+    glUniform2f(glGetUniformLocation(sky, "rise"), (float)(level > 0 ? aspect * axes[0][2] / level : 0),
+                (float)(level > 0 ? axes[1][2] / level : 1));
     glDisable(GL_DEPTH_TEST);
     glDrawArrays(GL_TRIANGLES, 0, 3);
     glEnable(GL_DEPTH_TEST);
     glUseProgram(ground);
     glUniform4f(glGetUniformLocation(ground, "ground"), (float)camera->target[0], (float)camera->target[1], (float)around->floor,
-                (float)(12 * camera->distance));
+                (float)(12 * distance));
     program_number(ground, "cell", cell_size(around->radius));
     glDisable(GL_CULL_FACE), glDepthMask(GL_FALSE);  // nothing collides with it: what falls through is not hidden
     glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
@@ -293,32 +257,33 @@ static ctn_status read_pixels(const renderer *r, GLenum format, GLenum type, siz
     return renderer_check(err);
 }
 
-void renderer_paint(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around,
-                    const overlay *over)
+ctn_status renderer_paint(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around,
+                          const overlay *over, ctn_error *err)
 {
     const double n = sqrt(sun[0] * sun[0] + sun[1] * sun[1] + sun[2] * sun[2]);
     const double to_sun[3] = {sun[0] / n, sun[1] / n, sun[2] / n}, falls[3] = {-to_sun[0], -to_sun[1], -to_sun[2]};
     const double radius = shadow_radius(around, to_sun);
-    const matrix4 clip = camera_matrix(camera, (double)r->width / r->height), light = light_matrix(falls, around->center, radius);
-    double eye[3];
-    camera_position(camera, eye);
-    send_bodies(r, bodies);
+    const matrix4 light = light_matrix(falls, around->center, radius);
+    const sight from = sight_of(r, camera);
+    const ctn_status sent = bodies_send(&r->bodies, bodies, &from, err);
+    if (sent != CTN_OK) return sent;
     glEnable(GL_DEPTH_TEST), glEnable(GL_CULL_FACE), glDisable(GL_BLEND);
-    draw_shadows(r, bodies, &light, radius);
+    draw_shadows(r, &light, radius);
     glBindFramebuffer(GL_FRAMEBUFFER, r->frame);
     glViewport(0, 0, r->width, r->height);
     glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
     glActiveTexture(GL_TEXTURE0);
     glBindTexture(GL_TEXTURE_2D, r->shadow_map);
-    set_light(r->program[PASS_GROUND], &clip, &light, to_sun, eye);
+    set_light(r->program[PASS_GROUND], &from.clip, &light, to_sun, from.eye);
     draw_surroundings(r, camera, around);
-    set_light(r->program[PASS_BODIES], &clip, &light, to_sun, eye);
-    program_number(r->program[PASS_BODIES], "pixel", camera_pixel(camera, r->height));
-    draw_bodies(r, bodies);
-    if (over && over->lines) line_pen_draw(r->lines, over->lines, &clip, r->width, r->height);
+    set_light(r->program[PASS_BODIES], &from.clip, &light, to_sun, from.eye);
+    program_number(r->program[PASS_BODIES], "pixel", from.pixel);
+    bodies_draw(&r->bodies);
+    if (over && over->lines) line_pen_draw(r->lines, over->lines, &from.clip, r->width, r->height);
     glBindFramebuffer(GL_READ_FRAMEBUFFER, r->frame), glBindFramebuffer(GL_DRAW_FRAMEBUFFER, r->flat_frame);
     glBlitFramebuffer(0, 0, r->width, r->height, 0, 0, r->width, r->height, GL_COLOR_BUFFER_BIT, GL_NEAREST);
-    r->letters_missing = over && over->labels && !text_pen_draw(r->text, over->labels, &clip, r->width, r->height);
+    r->letters_missing = over && over->labels && !text_pen_draw(r->text, over->labels, &from.clip, r->width, r->height);
+    return CTN_OK;
 }
 
 ctn_status renderer_read(const renderer *r, uint8_t *rgb, ctn_error *err)
@@ -344,14 +309,14 @@ void renderer_show(const renderer *r)
 ctn_status renderer_draw(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around,
                          const overlay *over, uint8_t *rgb, ctn_error *err)
 {
-    renderer_paint(r, bodies, camera, around, over);
-    return renderer_read(r, rgb, err);
+    const ctn_status status = renderer_paint(r, bodies, camera, around, over, err);
+    return status == CTN_OK ? renderer_read(r, rgb, err) : status;
 }
 
 /// Draws ids of the bodies and how far they are away.
 static ctn_status draw_ids(renderer *r, const instance_list *bodies, const render_camera *camera, ctn_error *err)
 {
-    const matrix4 clip = camera_matrix(camera, (double)r->width / r->height);
+    const sight from = sight_of(r, camera);
     static const GLuint none[4] = {0};
     if (!r->id_frame) {
         r->id_frame = framebuffer();
@@ -359,16 +324,16 @@ static ctn_status draw_ids(renderer *r, const instance_list *bodies, const rende
         r->id_depth = renderbuffer(0, GL_DEPTH_COMPONENT24, r->width, r->height, GL_DEPTH_ATTACHMENT);
         if (!complete("ids", err)) return CTN_UNAVAILABLE;
     }
-    send_bodies(r, bodies);
+    const ctn_status sent = bodies_send(&r->bodies, bodies, &from, err);
+    if (sent != CTN_OK) return sent;
     glBindFramebuffer(GL_FRAMEBUFFER, r->id_frame);
     glViewport(0, 0, r->width, r->height);
     glEnable(GL_DEPTH_TEST), glEnable(GL_CULL_FACE);
     glClear(GL_DEPTH_BUFFER_BIT);
     glClearBufferuiv(GL_COLOR, 0, none);
     glUseProgram(r->program[PASS_IDS]);
-    program_matrix(r->program[PASS_IDS], "to_clip", &clip),
-        program_number(r->program[PASS_IDS], "pixel", camera_pixel(camera, r->height));
-    draw_bodies(r, bodies);
+    program_matrix(r->program[PASS_IDS], "to_clip", &from.clip), program_number(r->program[PASS_IDS], "pixel", from.pixel);
+    bodies_draw(&r->bodies);
     return CTN_OK;
 }
 

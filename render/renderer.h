@@ -26,12 +26,19 @@ typedef struct overlay {
 renderer *renderer_create(int width, int height, ctn_error *err);
 void renderer_free(renderer *r);  // NULL is allowed; with the context that it was made in
 
+/// The scene's own kinds of body, as scene_shapes_meshes has them, in place of those it had; copied. CTN_NO_MEMORY.
+ctn_status renderer_set_meshes(renderer *r, const mesh *meshes, int count, ctn_error *err);
+
+/// How many triangles the bodies of the last picture had, without their shadows.
+size_t renderer_triangles(const renderer *r);
+
 /// Pictures are of another size from now on. CTN_BAD_ARGUMENT: larger than this OpenGL can draw, with nothing changed; CTN_UNAVAILABLE.
 ctn_status renderer_resize(renderer *r, int width, int height, ctn_error *err);
 
-/// Draws a picture that stays in the renderer until the next one; `over` may be NULL.
-void renderer_paint(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around,
-                    const overlay *over);
+/// Draws a picture that stays in the renderer until the next one; `over` may be NULL. CTN_NO_MEMORY; CTN_BAD_ARGUMENT for kinds of body that are not
+/// there.
+ctn_status renderer_paint(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around,
+                          const overlay *over, ctn_error *err);
 
 /// The picture painted last: into `rgb` [height][width][3], the top row first; CTN_UNAVAILABLE if OpenGL reports an error, a lost context
 /// among them; CTN_NO_MEMORY if letters are missing in it. And into the window whose context is current, which has its size.

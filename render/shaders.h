@@ -77,8 +77,8 @@ static const char ground_fragment[] =
 static const char sky_vertex[] =
     "#version 330 core\nout vec2 corner;\n"
     "void main() { corner = vec2(gl_VertexID == 1 ? 3 : -1, gl_VertexID == 2 ? 3 : -1); gl_Position = vec4(corner, 1, 1); }\n";
-static const char sky_fragment[] =
-    GLSL_LIGHT "in vec2 corner;\nuniform float tilt;\nout vec4 result;\n"
-               "void main() { result = seen(mix(horizon, vec3(0.45, 0.60, 0.80), clamp(tilt + 0.35 * corner.y, 0, 1))); }\n";
+static const char sky_fragment[] = GLSL_LIGHT
+    "in vec2 corner;\nuniform float tilt; uniform vec2 rise;\nout vec4 result;\n"
+    "void main() { result = seen(mix(horizon, vec3(0.45, 0.60, 0.80), clamp(tilt + 0.35 * dot(rise, corner), 0, 1))); }\n";
 
 #endif

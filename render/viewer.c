@@ -1,5 +1,6 @@
 /// The window of `catena view`: what is shown in it, the loop that draws, and what its panel asks for.
 #include "render/viewer_state.h"
+#include "sim/scene.h"
 #include "sim/status.h"
 
 #define GLFW_INCLUDE_NONE
@@ -21,7 +22,31 @@ void viewer_notice(viewer *v, const char *format, ...)
 
 // ---- the scene
 
-void viewer_look_at_all(viewer *v) { v->camera = arena_camera(v->arena, (double)v->width / v->height); }
+void viewer_look_at_all(viewer *v)
+{
+    v->orbit = arena_camera(v->arena, (double)v->width / v->height);
+    v->mounted = -1;
+}
+
+void viewer_next_camera(viewer *v)
+{
+    const ctn_scene *const scene = v->arena->scene;
+    const int next = v->mounted + 1;
+    if (next >= scene->ncamera) {
+        viewer_look_at_all(v);
+        return viewer_notice(v, scene->ncamera ? "all of it" : "the scene has no cameras: see docs/scene.md");
+    }
+    const camera_orbit standard = arena_camera(v->arena, (double)v->width / v->height);
+    v->mount = camera_mount_of(&scene->cameras[next], &standard, v->arena->one.radius), v->mounted = next;
+    viewer_notice(v, "camera %s", scene->cameras[next].name ? scene->cameras[next].name : "of the scene");
+}
+
+/// The first camera of a scene that has some.
+static void first_look(viewer *v)
+{
+    viewer_look_at_all(v);
+    if (v->arena->scene->ncamera && v->arena->runs * v->arena->worlds == 1) viewer_next_camera(v);
+}
 
 /// Puts the scene at `path` in the place of the one that is shown.
 static bool take_scene(viewer *v, const char *path, ctn_error *err)
@@ -35,7 +60,7 @@ static bool take_scene(viewer *v, const char *path, ctn_error *err)
     if (v->selected.link >= s->links || v->selected.run >= s->runs || v->selected.world >= s->worlds) v->selected.link = -1;
     s->overlaid = v->panel.overlaid, s->show = v->panel.show, s->colors = (arena_colors)v->panel.colors;
     arena_speed(s, v->panel.speed);
-    return true;
+    return !v->renderer || arena_give_meshes(s, v->renderer, err) == CTN_OK;
 }
 
 void viewer_open(viewer *v, const char *path)
@@ -47,7 +72,7 @@ void viewer_open(viewer *v, const char *path)
         v->again = same;
         return;
     }
-    if (!same) snprintf(v->path, sizeof v->path, "%s", path), v->selected.link = -1, viewer_look_at_all(v);
+    if (!same) snprintf(v->path, sizeof v->path, "%s", path), v->selected.link = -1, first_look(v);
     viewer_notice(v, "%.250s: opened%s", v->path, same ? " again" : "");
     arena_run_on(v->arena, running);
 }
@@ -133,9 +158,11 @@ static void follow(viewer *v)
     const arena *const s = v->arena;
     const double *const at = v->selected.link >= 0 ? s->p + 3 * arena_pose(s, v->selected) : s->com;
     for (int k = 0; k < 3; k++) {
-        if (v->follows) v->camera.target[k] += at[k] - v->followed[k];
+        if (v->follows) v->orbit.target[k] += at[k] - v->followed[k];
         v->followed[k] = at[k];
     }
+    const bool mounted = v->mounted >= 0;
+    v->camera = mounted ? camera_mount_at(&v->mount, s->R, s->p, s->extent.center, s->view.time) : camera_on_orbit(&v->orbit);
 }
 
 static void show_title(viewer *v)
@@ -156,13 +183,14 @@ static void show_title(viewer *v)
 static ctn_status draw(viewer *v, ctn_error *err)
 {
     arena *const s = v->arena;
-    const ctn_status status = arena_look(s, err);
+    ctn_status status = arena_look(s, err);
     if (status != CTN_OK) return status;
     follow(v);
     if (v->selected.link >= 0) arena_mark(s, v->selected);
     scenery around = {.radius = s->extent.radius, .floor = s->extent.floor};
     memcpy(around.center, s->extent.center, sizeof around.center);
-    renderer_paint(v->renderer, &s->bodies, &v->camera, &around, &(overlay){&s->lines, &s->labels});
+    status = renderer_paint(v->renderer, &s->bodies, &v->camera, &around, &(overlay){&s->lines, &s->labels}, err);
+    if (status != CTN_OK) return status;
     renderer_show(v->renderer);
     viewer_feed_film(v);
     fill_panel(v);
@@ -209,17 +237,18 @@ ctn_status view(const viewer_config *config, ctn_error *err)
 {
     viewer v = {.config = config,
                 .selected = {.link = -1},
+                .mounted = -1,
                 .panel = {.open = true, .speed = config->speed, .overlaid = config->overlaid}};
     snprintf(v.path, sizeof v.path, "%s", config->path);
     ctn_status status = CTN_UNAVAILABLE;
     bool panel = false;
     if (!take_scene(&v, config->path, err)) status = err->status;
     else if ((v.window = window_create("catena", config->width, config->height, err)) &&
-             (v.renderer = renderer_create(16, 16, err))) {
+             (v.renderer = renderer_create(16, 16, err)) && arena_give_meshes(v.arena, v.renderer, err) == CTN_OK) {
         panel = panel_create(window_handle(v.window), window_scale(v.window));
         if (!panel) fail(err, CTN_UNAVAILABLE, "the panel cannot be drawn with this OpenGL");
         else if ((status = fit(&v, err)) == CTN_OK) {
-            viewer_look_at_all(&v);
+            first_look(&v);
             arena_run_on(v.arena, !config->paused);
             status = loop(&v, err);
         }

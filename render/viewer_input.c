@@ -64,12 +64,13 @@ static void end_pull(viewer *v)
 
 static void move_camera(viewer *v, double dx, double dy)
 {
-    render_camera *const c = &v->camera;
+    if (v->mounted >= 0 && v->hand.pans) v->orbit = v->mount.orbit, v->mounted = -1;  // it leaves what it stood on
+    camera_orbit *const c = v->mounted < 0 ? &v->orbit : &v->mount.orbit;
     if (v->hand.orbits) {
         c->azimuth = remainder(c->azimuth - 0.008 / window_scale(v->window) * dx, 2 * 3.14159265358979323846);
         c->elevation = fmin(fmax(c->elevation + 0.008 / window_scale(v->window) * dy, -1.55), 1.55);
     }
-    if (v->hand.pans) camera_pan(c, dx * camera_pixel(c, v->height), -dy * camera_pixel(c, v->height));
+    if (v->hand.pans) camera_pan(c, dx * camera_pixel(&v->camera, v->height), -dy * camera_pixel(&v->camera, v->height));
 }
 
 static void use_mouse(viewer *v, const window_events *e)
@@ -77,7 +78,7 @@ static void use_mouse(viewer *v, const window_events *e)
     const double dx = e->x - v->hand.x, dy = e->y - v->hand.y;
     v->hand.x = e->x, v->hand.y = e->y;
     if (!panel_wants_mouse()) {
-        if (e->scroll != 0) v->camera.distance *= exp(-0.12 * e->scroll);
+        if (e->scroll != 0) (v->mounted < 0 ? &v->orbit : &v->mount.orbit)->distance *= exp(-0.12 * e->scroll);
         if (e->pressed[BUTTON_LEFT]) {
             v->hand.moved = false;
             if (e->modifiers & WITH_CONTROL) begin_pull(v, e);
@@ -132,6 +133,7 @@ static void use_key(viewer *v, int key, unsigned with)
     case GLFW_KEY_PERIOD: change_method(v, 2, 0); break;
     case GLFW_KEY_M: change_method(v, 1, 1); break;
     case GLFW_KEY_C: viewer_look_at_all(v); break;
+    case GLFW_KEY_V: viewer_next_camera(v); break;
     case GLFW_KEY_T:
         v->follows = !v->follows;
         viewer_notice(v, v->follows ? "the camera follows" : "the camera stays");

@@ -34,10 +34,13 @@ typedef struct viewer {
     renderer *renderer;
     arena *arena;
     panel_state panel;
-    int width, height;  // pixels
-    render_camera camera;
-    bool follows;        // the camera goes with what it looks at
-    double followed[3];  // m, where that was
+    int width, height;   // pixels
+    camera_orbit orbit;  // the camera, unless it is one of the scene's:
+    int mounted;         // which; negative: none
+    camera_mount mount;
+    render_camera camera;  // of the picture that is shown
+    bool follows;          // the orbit goes with what it looks at
+    double followed[3];    // m, where that was
     arena_body selected;
     viewer_hand hand;
     viewer_film film;
@@ -56,8 +59,9 @@ void viewer_notice(viewer *v, const char *format, ...) __attribute__((format(pri
 /// Shows the scene at `path` from its beginning; if it has errors, these, and what was shown goes on.
 void viewer_open(viewer *v, const char *path);
 
-/// The camera where it sees everything.
+/// The camera where it sees everything; the scene's next one.
 void viewer_look_at_all(viewer *v);
+void viewer_next_camera(viewer *v);
 
 /// What mouse and keys ask for. (viewer_input.c)
 void viewer_input(viewer *v, const window_events *events);

@@ -51,17 +51,21 @@ char *attribute_text(hid_t at, const char *name)
     return text;
 }
 
-char *dataset_text(hid_t at, const char *name)
+char *dataset_bytes(hid_t at, const char *name, size_t *length)
 {
     if (H5Lexists(at, name, H5P_DEFAULT) <= 0) return NULL;
     const hid_t id = H5Dopen2(at, name, H5P_DEFAULT), type = H5Dget_type(id), space = H5Dget_space(id);
     char *text = NULL;
-    if (H5Tget_class(type) == H5T_STRING && !H5Tis_variable_str(type) && H5Sget_simple_extent_npoints(space) == 1) {
-        text = calloc(H5Tget_size(type) + 1, 1);
+    const hssize_t count = H5Sget_simple_extent_npoints(space);
+    const bool string = H5Tget_class(type) == H5T_STRING && !H5Tis_variable_str(type) && count == 1;
+    if (string || (H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) == 1 && count > 0)) {
+        *length = string ? H5Tget_size(type) : (size_t)count;
+        text = calloc(*length + 1, 1);
         if (text && H5Dread(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0) {
             free(text);
             text = NULL;
         }
+        if (text && string) *length = strlen(text);
     }
     H5Sclose(space), H5Tclose(type), H5Dclose(id);
     return text;
@@ -142,12 +146,16 @@ static bool compare_texts(hid_t file, comparison *c)
     for (int i = 0; i <= scene->nfile; i++) {
         char name[24];
         snprintf(name, sizeof name, "scene/%d", i);
-        char *const was = dataset_text(file, name);
-        const bool same = i < scene->nfile ? was && !strcmp(was, scene->texts[i]) : !was;
+        size_t length;
+        char *const was = dataset_bytes(file, name, &length);
+        const bool same =
+            i < scene->nfile ? was && length == scene->files[i].length && !memcmp(was, scene->files[i].text, length) : !was;
         free(was);
         if (same) continue;
         if (i == scene->nfile) snprintf(c->differs, sizeof c->differs, "the scene in the file includes more files");
-        else snprintf(c->differs, sizeof c->differs, "%.100s says something else than the scene in the file", scene->files[i]);
+        else
+            snprintf(c->differs, sizeof c->differs, "%.100s says something else than the scene in the file",
+                     scene->files[i].path);
         return false;
     }
     return true;

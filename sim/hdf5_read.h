@@ -13,8 +13,8 @@ hid_t open_to_read(const char *path);
 /// several. NULL: there is none, or it is of another kind.
 char *attribute_text(hid_t at, const char *name);
 
-/// The text of a dataset that is one text, to be freed; NULL as above.
-char *dataset_text(hid_t at, const char *name);
+/// What a dataset holds that is one text, or bytes, to be freed, and its length; a zero follows. NULL as above.
+char *dataset_bytes(hid_t at, const char *name, size_t *length);
 
 /// A block of a dataset: entries start .. start + count - 1 in each of its first `rank` dimensions, all of the others.
 bool get_block(hid_t set, hid_t type, int rank, const int64_t *start, const int64_t *count, void *data);

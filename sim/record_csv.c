@@ -4,12 +4,14 @@
 #include "sim/status.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 typedef struct csv {
     FILE *stream;
@@ -65,8 +67,14 @@ static void put_notes(FILE *out, const record_head *head)
                 parent ? parent->name : "world", link->qadr, link->nq, link->vadr, link->nv, link->mass);
     }
     for (int f = 0; f < head->scene->nfile; f++) {
-        fprintf(out, "# file: %s\n", head->scene->files[f]);
-        put_lines(out, "# | ", "# | ", head->scene->texts[f]);
+        const scene_file *const file = &head->scene->files[f];
+        if (file->mesh) {
+            const uint64_t hash = XXH3_64bits(file->text, file->length);
+            fprintf(out, "# mesh: %s, %zu bytes, XXH3 %016" PRIx64 "\n", file->path, file->length, hash);
+            continue;
+        }
+        fprintf(out, "# file: %s\n", file->path);
+        put_lines(out, "# | ", "# | ", file->text);
     }
 }
 

@@ -61,7 +61,7 @@ static bool put_notes(hid_t file, const record_head *head)
     return ok;
 }
 
-/// scene/0: the scene's text, scene/1 ...: those of the files that it includes.
+/// scene/0: the scene's text, scene/1 ...: those of the files that it includes, and the bytes of its meshes.
 static bool put_scene(hid_t file, const ctn_scene *scene)
 {
     const hid_t group = H5Gcreate2(file, "scene", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -69,9 +69,10 @@ static bool put_scene(hid_t file, const ctn_scene *scene)
     for (int i = 0; i < scene->nfile && ok; i++) {
         char name[16];
         snprintf(name, sizeof name, "%d", i);
-        const hid_t type = text_type(strlen(scene->texts[i])),
-                    id = put_dataset(group, name, type, type, 0, NULL, scene->texts[i]);
-        ok = id >= 0 && put_text_attribute(id, "path", scene->files[i]);
+        const scene_file *const f = &scene->files[i];
+        const hid_t type = f->mesh ? H5Tcopy(H5T_STD_U8LE) : text_type(f->length);
+        const hid_t id = put_dataset(group, name, type, type, f->mesh, &(hsize_t){f->length}, f->text);
+        ok = id >= 0 && put_text_attribute(id, "path", f->path);
         if (id >= 0) H5Dclose(id);
         H5Tclose(type);
     }
@@ -154,7 +155,7 @@ bool put_head(hid_t file, const record_head *head)
 size_t head_size(const record_head *head)
 {
     size_t size = 1 << 20;  // attributes, object headers, empty datasets
-    for (int i = 0; i < head->scene->nfile; i++) size += strlen(head->scene->texts[i]) + strlen(head->scene->files[i]);
+    for (int i = 0; i < head->scene->nfile; i++) size += head->scene->files[i].length + strlen(head->scene->files[i].path);
     const size_t entries = (size_t)head->nlink + (size_t)head->nq + (size_t)head->nv;
     size_t longest = 0;
     for (int l = 0; l < head->nlink; l++) {

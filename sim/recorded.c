@@ -88,37 +88,29 @@ static ctn_status read_extent(recorded *r, ctn_error *err)
 
 // ---- the scene
 
-static bool add_text(scene_texts *from, char *file, char *text)
-{
-    const size_t count = (size_t)from->count + 1;
-    char **const files = realloc(from->files, count * sizeof *files);
-    if (files) from->files = files;
-    char **const texts = files ? realloc(from->texts, count * sizeof *texts) : NULL;
-    if (!texts) return false;
-    from->texts = texts, files[from->count] = file, texts[from->count++] = text;
-    return true;
-}
-
 static ctn_status read_scene(recorded *r, ctn_error *err)
 {
-    scene_texts from = {0};
+    scene_file *files = NULL;
+    int count = 0;
     bool ok = true;
-    for (int k = 0; ok; k++) {
+    while (ok) {
         char name[24];
-        snprintf(name, sizeof name, "scene/%d", k);
-        char *const text = dataset_text(r->file, name);
+        size_t length;
+        snprintf(name, sizeof name, "scene/%d", count);
+        char *const text = dataset_bytes(r->file, name, &length);
         if (!text) break;
         const hid_t set = H5Dopen2(r->file, name, H5P_DEFAULT);
-        char *const file = attribute_text(set, "path");
+        char *const path = attribute_text(set, "path");
         H5Dclose(set);
-        ok = file && add_text(&from, file, text);
-        if (!ok) free(file), free(text);
+        scene_file *const more = path ? realloc(files, ((size_t)count + 1) * sizeof *files) : NULL;
+        if (more) files = more, files[count++] = (scene_file){.path = path, .text = text, .length = length};
+        else free(path), free(text), ok = false;
     }
     ctn_status status = CTN_OK;
-    if (!ok || !from.count) status = lacks(r, "scene", err);
-    else if (!(r->scene = scene_from_texts(&from, err))) status = err->status;
-    for (int k = 0; k < from.count; k++) free(from.files[k]), free(from.texts[k]);
-    free(from.files), free(from.texts);
+    if (!ok || !count) status = lacks(r, "scene", err);
+    else if (!(r->scene = scene_from_files(files, count, err))) status = err->status;
+    for (int k = 0; k < count; k++) free(files[k].path), free(files[k].text);
+    free(files);
     return status;
 }
 

@@ -6,20 +6,37 @@
 #include <catena/batch.h>
 #include <catena/model.h>
 #include <catena/parameters.h>
+#include "sim/mesh.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum scene_shape_type { SHAPE_SPHERE, SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_ELLIPSOID } scene_shape_type;
+typedef enum scene_shape_type {
+    SHAPE_SPHERE,
+    SHAPE_BOX,
+    SHAPE_CAPSULE,
+    SHAPE_CYLINDER,
+    SHAPE_ELLIPSOID,
+    SHAPE_MESH
+} scene_shape_type;
+
+/// A mesh file, which several shapes may have.
+typedef struct scene_mesh {
+    mesh_surface surface;
+    int file;   // index in ctn_scene.files
+    bool good;  // it has been read without errors
+} scene_mesh;
 
 typedef struct scene_shape {
     scene_shape_type type;
-    double center[3];       // sphere, box, ellipsoid; link frame, m
-    double rotation[4];     // box, ellipsoid: unit quaternion w x y z
-    double size[3];         // box: full lengths; ellipsoid: radii
-    double from[3], to[3];  // capsule, cylinder: the ends of the axis
-    double radius;          // sphere, capsule, cylinder
-    double density;         // kg/m^3, NAN: the link's
-    double color[3];        // 0..1
+    double center[3];        // sphere, box, ellipsoid; mesh: where its file's origin is; link frame, m
+    double rotation[4];      // box, ellipsoid, mesh: unit quaternion w x y z
+    double size[3];          // box: full lengths; ellipsoid: radii; mesh: m for each unit of its file
+    double from[3], to[3];   // capsule, cylinder: the ends of the axis
+    double radius;           // sphere, capsule, cylinder
+    double density;          // kg/m^3, NAN: the link's
+    double color[3];         // 0..1
+    const scene_mesh *mesh;  // owned by the scene
 } scene_shape;
 
 typedef struct scene_joint {
@@ -69,6 +86,27 @@ typedef struct scene_spread {
     int64_t stride;  // of a grid: worlds from one value to the next; the first degree of freedom's, the others follow
 } scene_spread;
 
+typedef enum scene_camera_type { CAMERA_ORBIT, CAMERA_TRACK, CAMERA_FIRST_PERSON } scene_camera_type;
+
+/// Where pictures are taken from. NAN: not given.
+typedef struct scene_camera {
+    char *name;  // NULL: none
+    scene_camera_type type;
+    int link;          // -1: none. orbit: what it looks at; track: what it follows; first-person: what it is on
+    double target[3];  // orbit without a link: world, m; [0] NAN: the middle of the scene
+    double azimuth, elevation, distance;  // orbit, track: from there to the camera; rad, m
+    double smooth;                        // track: s, by which it lags behind
+    double position[3], look[3], up[3];   // first-person: link frame; m, unit vectors
+    double field;                         // rad, of view, vertical
+} scene_camera;
+
+/// A file that a scene was read from.
+typedef struct scene_file {
+    char *path, *text;
+    size_t length;  // of what it said; a terminating zero follows
+    bool mesh;      // its bytes are numbers, perhaps: no text for people
+} scene_file;
+
 struct ctn_scene {
     char *path;  // as given, the name in messages
     char *name;
@@ -82,23 +120,23 @@ struct ctn_scene {
     int seed;                       // of it
     scene_spread *spread[SAMPLES];  // [nlink], every degree of freedom of a joint alike; gravity [3]; NULL: nothing is drawn
     int64_t grid;                   // worlds after which the grids start again, 1 without
-    char **files;                   // every file read, [0] = path
-    char **texts;                   // what they said
+    scene_file *files;              // every file read, [0].path = path
     int nfile;
+    scene_mesh **meshes;  // in the order in which shapes name them
+    int nmesh;
+    scene_camera *cameras;
+    int ncamera;
 };
 
-/// The files of a scene and what they said, as ctn_scene has them.
-typedef struct scene_texts {
-    int count;
-    char **files, **texts;
-} scene_texts;
-
-/// Reads a scene as ctn_scene_load does, from what its files said once: the disk is not looked at.
-ctn_scene *scene_from_texts(const scene_texts *from, ctn_error *err);
+/// Reads a scene as ctn_scene_load does, from what its files [count] said once, as ctn_scene has them: the disk is not looked at.
+ctn_scene *scene_from_files(const scene_file *files, int count, ctn_error *err);
 
 /// Number of coordinates and of degrees of freedom of a joint type.
 int joint_nq(ctn_joint_type type);
 int joint_nv(ctn_joint_type type);
 const char *joint_name(ctn_joint_type type);
+
+/// "orbit", "track" or "first-person".
+const char *camera_type_name(scene_camera_type type);
 
 #endif

@@ -180,7 +180,7 @@ static bool stands_before(const scene_problem *a, const scene_problem *b)
     return a->column < b->column;
 }
 
-int list_problems(scene_problems *problems, char *const *files, char *text, size_t size)
+int list_problems(scene_problems *problems, const scene_file *files, char *text, size_t size)
 {
     for (int i = 1; i < problems->count; i++) {
         const scene_problem p = problems->list[i];
@@ -195,7 +195,7 @@ int list_problems(scene_problems *problems, char *const *files, char *text, size
     for (; listed < problems->count; listed++) {
         const scene_problem *const p = &problems->list[listed];
         const int n =
-            snprintf(text + used, size - used, "%s%s:%d:%d: %s", listed ? "\n" : "", files[p->file], p->line, p->column, p->text);
+            snprintf(text + used, size - used, "%s%s:%d:%d: %s", listed ? "\n" : "", files[p->file].path, p->line, p->column, p->text);
         if ((size_t)n >= size - used - (listed > 0 ? TAIL : 0) && listed > 0) {
             text[used] = 0;  // no room for this one
             break;

@@ -106,8 +106,7 @@ static bool read_entry(source *s, const node *entry, inclusion *in)
     return read_rotation(s, v[INCLUDE_ROTATION], v[INCLUDE_EULER], in->rotation) && ok;
 }
 
-/// The file beside the one that names it; a copy to free.
-static char *beside(reader *r, const char *includer, const char *file)
+char *beside(reader *r, const char *includer, const char *file)
 {
     const char *const slash = strrchr(includer, '/');
     const size_t folder = slash && file[0] != '/' ? (size_t)(slash + 1 - includer) : 0, length = strlen(file);
@@ -150,17 +149,16 @@ static bool in_cycle(const source *s, const char *path, source *inner)
     return false;
 }
 
-/// The text of the next file, a copy to free. What is read in the same order as before finds the same files.
-static ctn_status next_text(reader *r, const char *path, char **text, size_t *length, char reason[128])
+ctn_status next_text(reader *r, const char *path, char **text, size_t *length, char reason[128])
 {
     const int next = r->scene->nfile;
     if (!r->from) return read_file(path, true, SCENE_MAX_BYTES - r->bytes, text, length, reason);
-    if (next >= r->from->count || strcmp(r->from->files[next], path)) {
+    if (next >= r->nfrom || strcmp(r->from[next].path, path)) {
         snprintf(reason, 128, "is not among the files that the scene was read from");
         return CTN_IO;
     }
-    *length = strlen(r->from->texts[next]);
-    *text = reader_copy(r, r->from->texts[next], *length);
+    *length = r->from[next].length;
+    *text = reader_copy(r, r->from[next].text, *length);
     return *text ? CTN_OK : CTN_NO_MEMORY;
 }
 
@@ -202,7 +200,7 @@ bool read_include(source *s, const node *n)
     for (const node *entry = n->child; entry && !hopeless(s); entry = entry->next) {
         inclusion in;
         char *path = 0;
-        const bool good = read_entry(s, entry, &in) && (path = beside(s->r, s->r->scene->files[s->file], in.file->text)) &&
+        const bool good = read_entry(s, entry, &in) && (path = beside(s->r, s->r->scene->files[s->file].path, in.file->text)) &&
                           read_included(s, &in, path);
         free(path);
         if (!good) links_unknown(s);

@@ -11,8 +11,7 @@ typedef struct cluster {
     bool carries;          // it carries moving links, whose inertia counts too
 } cluster;
 
-/// I = R(q) J R(q)', xx yy zz xy xz yz
-static void turned_inertia(const double q[4], const double J[6], double I[6])
+void turned_inertia(const double q[4], const double J[6], double I[6])
 {
     double rows[3][3] = {{J[0], J[3], J[4]}, {J[3], J[1], J[5]}, {J[4], J[5], J[2]}}, columns[3][3];
     for (int k = 0; k < 3; k++) rotate(q, rows[k], rows[k]);  // J R'

@@ -66,6 +66,17 @@ int find_link(const source *s, const char *name)
     return link >= s->first_link ? link : -1;
 }
 
+const char *nearest_link(const source *s, const char *name)
+{
+    enum { MOST = 2000 };
+    const char *names[MOST];
+    int count = 0;
+    const size_t prefix = strlen(s->prefix);
+    for (int i = s->r->scene->nlink - 1; i >= s->first_link && count < MOST; i--)
+        names[count++] = s->r->scene->links[i].name + prefix;
+    return nearest_name(name, names, count);
+}
+
 // ---- parents
 
 /// Whether the entry of `links:` makes a link called `name`.
@@ -94,13 +105,7 @@ static bool unknown_parent(source *s, const node *n, const node *entry)
         return bad_value(s, n, "%s is this link itself; a parent is another link, or world", found(n).text);
     for (const node *below = entry->next; below; below = below->next)
         if (makes_link(below, n->text)) return bad_value(s, n, "link %s is defined below; parents come first", found(n).text);
-    enum { MOST = 2000 };  // names to compare with: the newest ones
-    const char *names[MOST];
-    int count = 0;
-    const size_t prefix = strlen(s->prefix);
-    for (int i = s->r->scene->nlink - 1; i >= s->first_link && count < MOST; i--)
-        names[count++] = s->r->scene->links[i].name + prefix;
-    const char *const meant = nearest_name(n->text, names, count);
+    const char *const meant = nearest_link(s, n->text);
     if (meant) return bad_value(s, n, "unknown link %s; did you mean '%s'?", found(n).text, meant);
     return bad_value(s, n, "unknown link %s; a parent is a link defined above, or world", found(n).text);
 }
@@ -160,7 +165,7 @@ bool read_plan(source *s, const node *mapping, link_form form, link_plan *plan)
     link->mass = NAN;
     link->parent = -1;
     link->line = mapping->line, link->column = mapping->column;
-    link->file = s->r->scene->files[s->file];
+    link->file = s->r->scene->files[s->file].path;
     if (!read_keys(s, mapping, form_names[form], link_keys[form], LINK_KEYS, own)) return false;
 
     const char *name;

@@ -54,6 +54,22 @@ static mass_properties round_bar_mass(const scene_shape *shape, double density)
     return p;
 }
 
+/// The integrals over the mesh, stretched and turned.
+static mass_properties mesh_mass(const scene_shape *shape, double density)
+{
+    const mesh_surface *const m = &shape->mesh->surface;
+    const double *const s = shape->size, *const S = m->second, scale = density * s[0] * s[1] * s[2];
+    const double x = scale * s[0] * s[0] * S[0], y = scale * s[1] * s[1] * S[1], z = scale * s[2] * s[2] * S[2];
+    const double J[6] = {
+        y + z, x + z, x + y, -scale * s[0] * s[1] * S[3], -scale * s[0] * s[2] * S[4], -scale * s[1] * s[2] * S[5]};
+    mass_properties p = {.mass = scale * m->volume};
+    for (int k = 0; k < 3; k++) p.com[k] = s[k] * m->center[k];
+    rotate(shape->rotation, p.com, p.com);
+    for (int k = 0; k < 3; k++) p.com[k] += shape->center[k];
+    turned_inertia(shape->rotation, J, p.inertia);
+    return p;
+}
+
 mass_properties shape_mass(const scene_shape *shape, double density)
 {
     const double *const a = shape->size;
@@ -76,6 +92,7 @@ mass_properties shape_mass(const scene_shape *shape, double density)
         turn_inertia(shape->rotation, diagonal, p.inertia);
         return p;
     }
+    case SHAPE_MESH: return mesh_mass(shape, density);
     default: return round_bar_mass(shape, density);
     }
 }
@@ -164,7 +181,7 @@ static bool is_finite(const mass_properties *p)
 // ---- the rules for a link
 
 typedef struct mass_nodes {
-    const node *mass, *com, *inertia, *density;
+    const node *mass, *com, *inertia, *density, *shapes;
     bool own_mass, own_inertia;  // not a default
 } mass_nodes;
 
@@ -180,32 +197,57 @@ static mass_nodes choose_nodes(const source *s, const node *const own[LINK_KEYS]
     if (!n.com && !computed) n.com = def[LINK_KEY_COM];
     if (!n.inertia && !computed) n.inertia = def[LINK_KEY_INERTIA];
     if (!n.density) n.density = def[LINK_KEY_DENSITY];
+    n.shapes = own[LINK_KEY_SHAPES] ? own[LINK_KEY_SHAPES] : def[LINK_KEY_SHAPES];
     return n;
 }
 
-/// Shapes with their own density, or `density`; with `relative`, alike if no density is given at all.
-static bool shapes_mass(source *s, const scene_link *link, double density, bool relative, mass_properties *sum)
+/// What the mass of a shape is computed of must enclose something.
+static bool check_mesh(source *s, const node *shape, const scene_mesh *mesh, const mass_properties *p)
+{
+    const node *file = shape->child;
+    double e[3];
+    while (strcmp(file->key->text, "file")) file = file->next;
+    const char *const flaw = *mesh->surface.flaw               ? mesh->surface.flaw
+                             : inertia_possible(p->inertia, e) ? NULL
+                                                               : "is inside out in parts";
+    return !flaw || bad_value(s, file,
+                              "the surface of %s %s, so that it has no mass; mend it, or give the link `mass` and `inertia`, or "
+                              "this shape `density: 0`",
+                              found(file).text, flaw);
+}
+
+typedef enum shapes_sum { SHAPES_SUMMED, SHAPES_NO_DENSITY, SHAPES_BAD } shapes_sum;
+
+/// Shapes with their own density, or `density`; with `relative`, alike if no density is given at all. shapes: the list in the file.
+static shapes_sum shapes_mass(source *s, const node *shapes, const scene_link *link, double density, bool relative,
+                              mass_properties *sum)
 {
     bool any = false, every = true;
     for (int i = 0; i < link->nshape; i++) {
         const bool has = !isnan(link->shapes[i].density) || !isnan(density);
         any = any || has, every = every && has;
     }
-    if (!every && (any || !relative)) return false;
+    if (!every && (any || !relative)) return SHAPES_NO_DENSITY;
     mass_properties *const parts = reader_alloc(s->r, (size_t)link->nshape * sizeof *parts);
-    if (!parts) return false;
-    for (int i = 0; i < link->nshape; i++) {
-        const double rho = isnan(link->shapes[i].density) ? (any ? density : 1) : link->shapes[i].density;
-        parts[i] = shape_mass(&link->shapes[i], rho);
+    if (!parts) return SHAPES_BAD;
+    bool ok = true;
+    const node *entry = shapes->child;
+    for (int i = 0; i < link->nshape; i++, entry = entry->next) {
+        const scene_shape *const shape = &link->shapes[i];
+        const double rho = isnan(shape->density) ? (any ? density : 1) : shape->density;
+        parts[i] = (mass_properties){0};
+        if (rho == 0) continue;  // drawn only
+        parts[i] = shape_mass(shape, rho);
+        if (shape->mesh) ok = check_mesh(s, entry, shape->mesh, &parts[i]) && ok;
     }
-    *sum = combine_masses(parts, link->nshape);
+    if (ok) *sum = combine_masses(parts, link->nshape);
     free(parts);
-    return true;
+    return ok ? SHAPES_SUMMED : SHAPES_BAD;
 }
 
 /// Explicit mass and inertia; com is filled in by the caller.
-static bool explicit_mass(source *s, const node *mapping, const mass_nodes *n, double mass, double density, scene_link *link,
-                          mass_properties *p)
+static bool explicit_mass(source *s, const node *mapping, const mass_nodes *n, double mass, double density,
+                          const scene_link *link, mass_properties *p)
 {
     p->mass = mass;
     if (n->inertia && (mass > 0 || n->own_inertia)) {
@@ -218,8 +260,9 @@ static bool explicit_mass(source *s, const node *mapping, const mass_nodes *n, d
     if (!link->nshape && s->defaults_failed) return false;
     if (!link->nshape) return missing_key(s, mapping, "inertia", "missing; mass needs an inertia (zeros for a point) or shapes");
     mass_properties sum;
-    if (!shapes_mass(s, link, density, true, &sum)) {
-        if (s->r->no_memory || s->defaults_failed) return false;
+    const shapes_sum summed = shapes_mass(s, n->shapes, link, density, true, &sum);
+    if (summed != SHAPES_SUMMED) {
+        if (summed == SHAPES_BAD || s->defaults_failed) return false;
         return missing_key(s, mapping, "density", "missing; some shapes have a density and others none");
     }
     if (!(sum.mass > 0) || !isfinite(sum.mass)) return bad_value(s, n->mass, "the shapes of this link have no mass to scale");
@@ -247,6 +290,7 @@ bool read_mass(source *s, const node *mapping, const node *const own[LINK_KEYS],
     }
 
     mass_properties p = {0};
+    shapes_sum summed = SHAPES_NO_DENSITY;
     const bool pointless = n.mass && !n.own_mass && !n.inertia && !link->nshape;  // a default mass alone
     if (n.mass && !(pointless && fixed)) {
         if (own[LINK_KEY_DENSITY] && link->nshape) warn(s, own[LINK_KEY_DENSITY], "not used: `mass` is given");
@@ -255,10 +299,12 @@ bool read_mass(source *s, const node *mapping, const node *const own[LINK_KEYS],
     } else if (own[LINK_KEY_INERTIA]) {
         read_inertia(s, own[LINK_KEY_INERTIA], link->inertia);
         return missing_key(s, mapping, "mass", "missing; `inertia` needs it");
-    } else if (link->nshape && shapes_mass(s, link, density, false, &p)) {
+    } else if (link->nshape && (summed = shapes_mass(s, n.shapes, link, density, false, &p)) == SHAPES_SUMMED) {
         if (p.mass == 0) *zero_mass = n.density ? n.density : own[LINK_KEY_SHAPES];
+    } else if (summed == SHAPES_BAD) {
+        return false;
     } else if (!fixed) {
-        if (s->r->no_memory || s->defaults_failed) return false;
+        if (s->defaults_failed) return false;
         return missing_key(s, mapping, "mass",
                            link->nshape ? "missing; give `mass`, or the shapes a `density`"
                                         : "missing; a moving link has `mass` and `inertia`, or `shapes` and `density`");

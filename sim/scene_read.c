@@ -12,17 +12,30 @@
 
 enum { FORMAT_VERSION = 1 };
 
-enum top_key { TOP_CATENA, TOP_NAME, TOP_GRAVITY, TOP_DEFAULTS, TOP_INCLUDE, TOP_LINKS, TOP_INTEGRATOR, TOP_DURATION, TOP_STATE, TOP_SAMPLE };
+enum top_key {
+    TOP_CATENA,
+    TOP_NAME,
+    TOP_GRAVITY,
+    TOP_DEFAULTS,
+    TOP_INCLUDE,
+    TOP_LINKS,
+    TOP_INTEGRATOR,
+    TOP_DURATION,
+    TOP_STATE,
+    TOP_SAMPLE,
+    TOP_CAMERA,
+    TOP_CAMERAS
+};
 
 static const key top_keys[] = {
     [TOP_CATENA] = {.name = "catena"},         [TOP_NAME] = {.name = "name"},         [TOP_GRAVITY] = {.name = "gravity"},
     [TOP_DEFAULTS] = {.name = "defaults"},     [TOP_INCLUDE] = {.name = "include"},   [TOP_LINKS] = {.name = "links"},
     [TOP_INTEGRATOR] = {.name = "integrator"}, [TOP_DURATION] = {.name = "duration"}, [TOP_STATE] = {.name = "state"},
-    [TOP_SAMPLE] = {.name = "sample"},
+    [TOP_SAMPLE] = {.name = "sample"},         [TOP_CAMERA] = {.name = "camera"},     [TOP_CAMERAS] = {.name = "cameras"},
     {.name = "urdf", .later = true},           {.name = "ground", .later = true},     {.name = "contact", .later = true},
     {.name = "obstacles", .later = true},      {.name = "fluid", .later = true},      {.name = "motors", .later = true},
-    {.name = "sensors", .later = true},        {.name = "record", .later = true},
-    {.name = "camera", .later = true},         {.name = "controller", .later = true}, {.name = "search", .later = true},
+    {.name = "sensors", .later = true},        {.name = "record", .later = true},     {.name = "controller", .later = true},
+    {.name = "search", .later = true},
 };
 enum { TOP_KEYS = sizeof top_keys / sizeof *top_keys };
 
@@ -46,11 +59,9 @@ int add_file(reader *r, const char *path, const char *text, size_t length)
 {
     ctn_scene *const scene = r->scene;
     const size_t count = (size_t)scene->nfile + 1;
-    char **const files = realloc(scene->files, count * sizeof *files);
+    scene_file *const files = realloc(scene->files, count * sizeof *files);
     if (files) scene->files = files;
-    char **const texts = files ? realloc(scene->texts, count * sizeof *texts) : 0;
-    if (texts) scene->texts = texts;
-    document **const documents = texts ? realloc(r->documents, count * sizeof(document *)) : 0;
+    document **const documents = files ? realloc(r->documents, count * sizeof(document *)) : 0;
     if (documents) r->documents = documents;
     else r->no_memory = true;
     char *const name = documents ? reader_copy(r, path, strlen(path)) : 0, *const copy = name ? reader_copy(r, text, length) : 0;
@@ -59,8 +70,7 @@ int add_file(reader *r, const char *path, const char *text, size_t length)
         return -1;
     }
     r->documents[scene->nfile] = 0;
-    files[scene->nfile] = name;
-    texts[scene->nfile] = copy;
+    files[scene->nfile] = (scene_file){.path = name, .text = copy, .length = length};
     return scene->nfile++;
 }
 
@@ -213,6 +223,7 @@ bool read_source(source *s, const char *text, size_t length)
     }
     if (v[TOP_STATE]) ok = read_state(s, v[TOP_STATE]) && ok;
     if (v[TOP_SAMPLE]) ok = read_sample(s, v[TOP_SAMPLE]) && ok;
+    if (v[TOP_CAMERA] || v[TOP_CAMERAS]) ok = read_cameras(s, v[TOP_CAMERA], v[TOP_CAMERAS]) && ok;
     return ok && s->r->errors.count == errors;
 }
 
@@ -281,9 +292,9 @@ static void free_reader(reader *r)
     free(r);
 }
 
-/// The scene of a text. device, inode: its file, 0 if there is none. from: those that it includes, NULL: on the disk.
-static ctn_scene *read_scene(const char *text, size_t length, const char *name, dev_t device, ino_t inode,
-                             const scene_texts *from, ctn_error *err)
+/// The scene of a text. device, inode: its file, 0 if there is none. from [nfrom]: what its files said; NULL: those on the disk.
+static ctn_scene *read_scene(const char *text, size_t length, const char *name, dev_t device, ino_t inode, const scene_file *from,
+                             int nfrom, ctn_error *err)
 {
     // numbers are read and printed with a decimal point, whatever the program's locale
     const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -294,7 +305,7 @@ static ctn_scene *read_scene(const char *text, size_t length, const char *name, 
         return 0;
     }
     const locale_t before = uselocale(c);
-    r->from = from;
+    r->from = from, r->nfrom = nfrom;
     source s = {.r = r, .prefix = "", .device = device, .inode = inode};
     const bool ok = start_scene(r, name, text, length) && read_source(&s, text, length);
     check_moving_masses(r);
@@ -325,12 +336,12 @@ ctn_scene *ctn_scene_parse(const char *text, size_t length, const char *name, ct
     }
     struct stat info = {0};
     if (stat(name, &info)) info = (struct stat){0};  // a text without a file cannot be included by others
-    return read_scene(text, length, name, info.st_dev, info.st_ino, NULL, err);
+    return read_scene(text, length, name, info.st_dev, info.st_ino, NULL, 0, err);
 }
 
-ctn_scene *scene_from_texts(const scene_texts *from, ctn_error *err)
+ctn_scene *scene_from_files(const scene_file *files, int count, ctn_error *err)
 {
-    return read_scene(from->texts[0], strlen(from->texts[0]), from->files[0], 0, 0, from, err);
+    return read_scene(files[0].text, files[0].length, files[0].path, 0, 0, files, count, err);
 }
 
 ctn_scene *ctn_scene_load(const char *path, ctn_error *err)
@@ -360,10 +371,12 @@ void ctn_scene_free(ctn_scene *scene)
         // links of a generator stand together and share their shapes
         if (i == 0 || scene->links[i].shapes != scene->links[i - 1].shapes) free(scene->links[i].shapes);
     }
-    for (int i = 0; i < scene->nfile; i++) free(scene->files[i]), free(scene->texts[i]);
+    for (int i = 0; i < scene->nfile; i++) free(scene->files[i].path), free(scene->files[i].text);
     free(scene->links);
     free(scene->files);
-    free(scene->texts);
+    for (int i = 0; i < scene->nmesh; i++) mesh_clear(&scene->meshes[i]->surface), free(scene->meshes[i]);
+    free(scene->meshes);
+    free_cameras(scene);
     free(scene->path);
     free(scene->name);
     free(scene->warnings);
@@ -373,7 +386,7 @@ void ctn_scene_free(ctn_scene *scene)
 
 const char *ctn_scene_name(const ctn_scene *scene) { return scene->name; }
 
-const char *ctn_scene_text(const ctn_scene *scene) { return scene->texts[0]; }
+const char *ctn_scene_text(const ctn_scene *scene) { return scene->files[0].text; }
 
 const char *ctn_scene_warnings(const ctn_scene *scene) { return scene->warnings; }
 

@@ -71,8 +71,9 @@ typedef struct reader {
     given_state *given;
     int ngiven, given_capacity;
     long nshape, bytes, nodes;
-    const scene_texts *from;  // what included files say; NULL: what they say on the disk
-    document **documents;     // [scene->nfile], kept until all is read: origins point into them
+    const scene_file *from;  // [nfrom] what other files say; NULL: what they say on the disk
+    int nfrom;
+    document **documents;  // [scene->nfile], kept until all is read: origins point into them
 } reader;
 
 enum link_key {
@@ -148,7 +149,7 @@ bool hopeless(const source *s);
 
 /// Sorts problems by file, line and column and writes them to `text`, one a line, as many as fit, and a line "... and N more" for
 /// others; returns how many are listed.
-int list_problems(scene_problems *problems, char *const *files, char *text, size_t size);
+int list_problems(scene_problems *problems, const scene_file *files, char *text, size_t size);
 
 /// A piece of a message: what a node holds ("'heavy'", "a list"), or a text cut and made printable.
 typedef struct excerpt {
@@ -210,11 +211,17 @@ bool check_axes(source *s, const node *at, const double axis[3], const double ax
 
 bool read_shapes(source *s, const node *n, scene_shape **shapes, int *nshape);
 
+/// The mesh that the value of `file` names: scene_mesh.c.
+bool read_mesh(source *s, const node *n, const scene_mesh **mesh);
+
 typedef struct mass_properties {
     double mass, com[3], inertia[6];  // about com: xx yy zz xy xz yz
 } mass_properties;
 
 mass_properties shape_mass(const scene_shape *shape, double density);
+
+/// I = R(q) J R(q)', xx yy zz xy xz yz
+void turned_inertia(const double q[4], const double J[6], double I[6]);
 
 /// Several bodies as one.
 mass_properties combine_masses(const mass_properties *parts, int n);
@@ -263,10 +270,20 @@ bool read_generator(source *s, const node *mapping, link_form form);
 /// The link called prefix + name among the file's own and included links, or -1.
 int find_link(const source *s, const char *name);
 
+/// The name of a link of the file that `name` may have been meant to be, NULL: none. Of large files the last links are looked at.
+const char *nearest_link(const source *s, const char *name);
+
 // ---- files and state: scene_include.c, scene_state.c, scene_read.c
 
 /// Reads a file into `text`, terminated. `regular`: refuses pipes and devices. `reason` tells the user what went wrong.
 ctn_status read_file(const char *path, bool regular, long most, char **text, size_t *length, char reason[128]);
+
+/// The path of a file beside the one that names it; a copy to free, NULL without memory.
+char *beside(reader *r, const char *includer, const char *file);
+
+/// The text of the file that is read next, a copy to free, from the disk or from what the files said once: read in the same order, they are the
+/// same. CTN_IO, CTN_BAD_SCENE (too large) with the `reason`, CTN_NO_MEMORY.
+ctn_status next_text(reader *r, const char *path, char **text, size_t *length, char reason[128]);
 
 bool read_include(source *s, const node *n);
 
@@ -276,10 +293,14 @@ bool read_state(source *s, const node *n);
 /// Reads `sample:`, when all links are known.
 bool read_sample(source *s, const node *n);
 
+/// Reads `camera:` or `cameras:`, of which one is NULL, when all links are known.
+bool read_cameras(source *s, const node *one, const node *list);
+void free_cameras(ctn_scene *scene);
+
 /// Reads a whole file into the scene. s->file and s->includer are set.
 bool read_source(source *s, const char *text, size_t length);
 
-/// Adds a file to scene->files and its text to scene->texts; its index, or -1 without memory.
+/// Adds a file to scene->files with a copy of its text; its index, or -1 without memory.
 int add_file(reader *r, const char *path, const char *text, size_t length);
 
 /// malloc that notes a failure in the reader, and a terminated copy of text.

@@ -18,6 +18,9 @@ enum shape_key {
     SHAPE_KEY_RADIUS,
     SHAPE_KEY_DENSITY,
     SHAPE_KEY_COLOR,
+    SHAPE_KEY_FILE,
+    SHAPE_KEY_SCALE,
+    SHAPE_KEY_POSITION,
     SHAPE_KEYS,
 };
 
@@ -27,9 +30,11 @@ static const key shape_keys[SHAPE_KEYS] = {
     [SHAPE_KEY_SIZE] = {.name = "size"},         [SHAPE_KEY_RADII] = {.name = "radii"},
     [SHAPE_KEY_FROM] = {.name = "from"},         [SHAPE_KEY_TO] = {.name = "to"},
     [SHAPE_KEY_RADIUS] = {.name = "radius"},     [SHAPE_KEY_DENSITY] = {.name = "density"},
-    [SHAPE_KEY_COLOR] = {.name = "color"},
+    [SHAPE_KEY_COLOR] = {.name = "color"},       [SHAPE_KEY_FILE] = {.name = "file"},
+    [SHAPE_KEY_SCALE] = {.name = "scale"},       [SHAPE_KEY_POSITION] = {.name = "position"},
 };
 
+#define SHAPE_NAMES "sphere, box, capsule, cylinder, ellipsoid, mesh"
 #define BIT(key) (1u << (key))
 #define EVERY (BIT(SHAPE_KEY_TYPE) | BIT(SHAPE_KEY_DENSITY) | BIT(SHAPE_KEY_COLOR))
 #define TURNED (BIT(SHAPE_KEY_CENTER) | BIT(SHAPE_KEY_ROTATION) | BIT(SHAPE_KEY_EULER))
@@ -44,6 +49,8 @@ static const struct {
     [SHAPE_CAPSULE] = {"capsule", ROUND_BAR, 0},
     [SHAPE_CYLINDER] = {"cylinder", ROUND_BAR, 0},
     [SHAPE_ELLIPSOID] = {"ellipsoid", BIT(SHAPE_KEY_RADII), TURNED},
+    [SHAPE_MESH] = {"mesh", BIT(SHAPE_KEY_FILE),
+                    BIT(SHAPE_KEY_SCALE) | BIT(SHAPE_KEY_POSITION) | BIT(SHAPE_KEY_ROTATION) | BIT(SHAPE_KEY_EULER)},
 };
 enum { TYPES = sizeof types / sizeof *types };
 
@@ -59,7 +66,7 @@ static bool read_type(source *s, const node *n, scene_shape_type *type)
     }
     const char *const meant = nearest_name(text, names, TYPES);
     if (meant) return bad_value(s, n, "unknown %s; did you mean '%s'?", found(n).text, meant);
-    return bad_value(s, n, "unknown %s; shapes are sphere, box, capsule, cylinder, ellipsoid", found(n).text);
+    return bad_value(s, n, "unknown %s; shapes are " SHAPE_NAMES, found(n).text);
 }
 
 static bool read_color(source *s, const node *n, double color[3])
@@ -74,10 +81,10 @@ static bool read_color(source *s, const node *n, double color[3])
 
 static bool read_shape(source *s, const node *n, scene_shape *shape)
 {
-    *shape = (scene_shape){.rotation = {1, 0, 0, 0}, .density = NAN, .color = {0.7, 0.7, 0.7}};
+    *shape = (scene_shape){.rotation = {1, 0, 0, 0}, .size = {1, 1, 1}, .density = NAN, .color = {0.7, 0.7, 0.7}};
     const node *v[SHAPE_KEYS];
     if (!read_keys(s, n, "a shape", shape_keys, SHAPE_KEYS, v)) return false;
-    if (!v[SHAPE_KEY_TYPE]) return missing_key(s, n, "type", "missing; shapes are sphere, box, capsule, cylinder, ellipsoid");
+    if (!v[SHAPE_KEY_TYPE]) return missing_key(s, n, "type", "missing; shapes are " SHAPE_NAMES);
     if (!read_type(s, v[SHAPE_KEY_TYPE], &shape->type)) return false;
 
     // keys that do not fit the type, or lack
@@ -93,6 +100,9 @@ static bool read_shape(source *s, const node *n, scene_shape *shape)
     ok = read_rotation(s, v[SHAPE_KEY_ROTATION], v[SHAPE_KEY_EULER], shape->rotation) && ok;
     if (v[SHAPE_KEY_SIZE]) ok = read_vector(s, v[SHAPE_KEY_SIZE], 3, POSITIVE, shape->size) && ok;
     if (v[SHAPE_KEY_RADII]) ok = read_vector(s, v[SHAPE_KEY_RADII], 3, POSITIVE, shape->size) && ok;
+    if (v[SHAPE_KEY_FILE]) ok = read_mesh(s, v[SHAPE_KEY_FILE], &shape->mesh) && ok;
+    if (v[SHAPE_KEY_SCALE]) ok = read_each(s, v[SHAPE_KEY_SCALE], 3, POSITIVE, shape->size) && ok;
+    if (v[SHAPE_KEY_POSITION]) ok = read_vector(s, v[SHAPE_KEY_POSITION], 3, ANY_SIGN, shape->center) && ok;
     if (v[SHAPE_KEY_FROM]) ok = read_vector(s, v[SHAPE_KEY_FROM], 3, ANY_SIGN, shape->from) && ok;
     if (v[SHAPE_KEY_TO]) ok = read_vector(s, v[SHAPE_KEY_TO], 3, ANY_SIGN, shape->to) && ok;
     if (v[SHAPE_KEY_RADIUS]) ok = read_number(s, v[SHAPE_KEY_RADIUS], POSITIVE, &shape->radius) && ok;

@@ -117,6 +117,41 @@ START_TEST(recordings)
 }
 END_TEST
 
+/// A camera of the scene by its name, of a recording too; the first one is taken without. Numbers are what they were.
+START_TEST(cameras)
+{
+    spit("two.yaml",
+         "catena: 1\nlinks:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0], v0: 3}, density: 1000, shapes: [{type: box, "
+         "center: [0.5, 0, 0], size: [1, 0.1, 0.2]}]}\nintegrator: {method: rk4}\nduration: 1\n"
+         "cameras: [{name: side, azimuth: 30, elevation: 20}, {name: nose, type: first-person, link: a}]\n");
+    outcome o = catena("run", "two.yaml", "--out", "two.h5", "-q");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    static const char *const ways[][2] = {{"two.yaml", NULL},   {"two.yaml", "side"}, {"two.yaml", "30,20"},
+                                          {"two.yaml", "nose"}, {"two.h5", "nose"},   {"two.yaml", "30,40"}};
+    size_t size[6];
+    char *data[6];
+    for (int k = 0; k < 6; k++) {
+        o = catena_with(NULL, "render", ways[k][0], "--from", "0.5", "--out", "a.png", "--size", "80x60", "-q",
+                        ways[k][1] ? "--camera" : NULL, ways[k][1], NULL);
+        ck_assert_msg(o.status == 0, "%s", o.err);
+        outcome_free(&o);
+        data[k] = slurp("a.png", &size[k]);
+    }
+    static const int same[6] = {0, 0, 0, 3, 3, 5};
+    for (int k = 0; k < 6; k++)
+        for (int i = 0; i < k; i++) {
+            const bool equal = size[k] == size[i] && !memcmp(data[k], data[i], size[k]);
+            ck_assert_msg(equal == (same[k] == same[i]), "%s and %s", ways[k][1], ways[i][1]);
+        }
+    for (int k = 0; k < 6; k++) free(data[k]);
+    o = catena("render", "two.yaml", "--out", "a.png", "--camera", "left");
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_msg(strstr(o.err, "in metres, or one of the scene's: side, nose; found 'left'"), "%s", o.err);
+    outcome_free(&o);
+}
+END_TEST
+
 START_TEST(movie)
 {
     if (system("ffmpeg -version >/dev/null 2>&1")) {
@@ -195,6 +230,7 @@ int main(void)
     tcase_add_test(t, exact_times);
     tcase_add_test(t, sheet);
     tcase_add_test(t, recordings);
+    tcase_add_test(t, cameras);
     tcase_add_test(t, movie);
     tcase_add_loop_test(t, refusals, 0, REFUSED);
     tcase_add_test(t, missing);

@@ -17,7 +17,8 @@ enum { WIDTH = 320, HEIGHT = 200, PIXELS = WIDTH * HEIGHT };
 
 static render_context *context;
 static renderer *pen;
-static const render_camera camera = {.target = {0, 0, 1}, .distance = 5, .azimuth = -1.2, .elevation = 0.3, .field = 0.6};
+static const camera_orbit orbit = {.target = {0, 0, 1}, .distance = 5, .azimuth = -1.2, .elevation = 0.3, .field = 0.6};
+static render_camera camera;  // on it
 static const scenery around = {.center = {0, 0, 1}, .radius = 1, .floor = -1};
 static uint8_t rgb[3 * PIXELS], plain[3 * PIXELS];
 
@@ -28,6 +29,7 @@ static void setup(void)
     context = context_create(&err);
     ck_assert_msg(context != NULL, "%s", err.message);
     gl_watch();
+    camera = camera_on_orbit(&orbit);
     pen = renderer_create(WIDTH, HEIGHT, &err);
     ck_assert_msg(pen != NULL, "%s", err.message);
     ck_assert_int_eq(renderer_draw(pen, &nothing, &camera, &around, NULL, plain, &err), CTN_OK);
@@ -138,7 +140,9 @@ START_TEST(lines_and_depth)
                                   .scale = {0.4f, 0.4f, 0.4f},
                                   .color = {0.2f, 0.2f, 0.2f},
                                   .id = 1};
-    const instance_list bodies = {.of = {[MESH_BOX] = &box}, .count = {[MESH_BOX] = 1}};
+    render_instance *boxes[MESHES] = {[MESH_BOX] = &box};
+    size_t counts[MESHES] = {[MESH_BOX] = 1};
+    const instance_list bodies = {.kinds = MESHES, .of = boxes, .count = counts};
     const double middle[3] = {0, 1, 1}, before[3] = {0, -1, 1};  // behind the box, in front of it
     const float hidden[] = {0, 0.5f, 1};
     double x, y;
@@ -161,9 +165,8 @@ START_TEST(lines_and_depth)
     project(before, &x, &y);
     ck_assert_int_lt(differs(rgb, x, y, magenta), 3);
     line_list_clear(&lines);
-    double eye[3], back[3];
-    camera_position(&camera, eye);
-    for (int k = 0; k < 3; k++) back[k] = camera.target[k] + 1.5 * (eye[k] - camera.target[k]);
+    double back[3];
+    for (int k = 0; k < 3; k++) back[k] = camera.target[k] + 1.5 * (camera.eye[k] - camera.target[k]);
     const line_point gone[2] = {point(back[0], back[1], back[2], 7, 1), point(back[0] + 1, back[1], back[2], 7, 1)};
     const line_point through[2] = {point(0, 0, 1, 7, 1), point(back[0] + 0.5, back[1], back[2], 7, 1)};
     ck_assert(line_list_add(&lines, gone, 2));
@@ -217,15 +220,14 @@ START_TEST(labels_in_space)
 {
     label_list labels = {0};
     const double at[3] = {0.4, 0.3, 1.3};
-    double x, y, eye[3];
+    double x, y;
     label how = {.in_space = true, .position = {0.4f, 0.3f, 1.3f}, .align = {0.5f, 0.5f}, .size = 20, .color = {1, 1, 1}};
     ck_assert(label_list_add(&labels, &how, "\u2588"));
     draw(NULL, NULL, &labels);
     project(at, &x, &y);
     ck_assert_int_lt(differs(rgb, x, y, how.color), 3);
     ck_assert(changed(x + 8, y) && changed(x - 8, y) && !changed(x + 14, y) && !changed(x - 14, y));
-    camera_position(&camera, eye);
-    for (int k = 0; k < 3; k++) how.position[k] = (float)(camera.target[k] + 1.4 * (eye[k] - camera.target[k]));
+    for (int k = 0; k < 3; k++) how.position[k] = (float)(camera.target[k] + 1.4 * (camera.eye[k] - camera.target[k]));
     label_list_clear(&labels);
     ck_assert(label_list_add(&labels, &how, "\u2588"));
     draw(NULL, NULL, &labels);
@@ -509,11 +511,12 @@ START_TEST(grids)
     const scene_extent one = ball(0.7);
     for (int side = 0; side < 5; side++) {
         const double aspect = side % 2 ? 0.6 : 1.7;
-        render_camera c = camera_around(one.center, 1, aspect);
+        camera_orbit c = camera_around(one.center, 1, aspect);
         c.azimuth = side * 1.3, c.elevation = 0.1 + 0.3 * side;
         layout_look(LAYOUT_GRID, &one, worlds, aspect, &c);
         double most = 0;
-        const matrix4 m = camera_matrix(&c, aspect);
+        const render_camera from = camera_on_orbit(&c);
+        const matrix4 m = camera_matrix(&from, aspect);
         for (int w = 0; w < worlds; w++) {
             double x[3], y[3];
             layout_offset(LAYOUT_GRID, &one, w, worlds, x);
@@ -544,9 +547,10 @@ START_TEST(worlds_have_ids)
     ctn_error err;
     scene_shapes *const shapes = scene_shapes_create(x.scene, x.model);
     const scene_extent one = scene_shapes_extent(shapes, x.R, x.p);
-    render_camera c = camera_around(one.center, one.radius, (double)WIDTH / HEIGHT);
-    c.elevation = 0.7;
-    layout_look(LAYOUT_GRID, &one, WORLDS, (double)WIDTH / HEIGHT, &c);
+    camera_orbit above = camera_around(one.center, one.radius, (double)WIDTH / HEIGHT);
+    above.elevation = 0.7;
+    layout_look(LAYOUT_GRID, &one, WORLDS, (double)WIDTH / HEIGHT, &above);
+    const render_camera c = camera_on_orbit(&above);
     instance_list bodies = {0};
     const float paint[LINKS][3] = {{1, 0, 0}, {0, 0, 1}};
     for (int w = 0; w < WORLDS; w++) {

@@ -1,11 +1,9 @@
 /// Pictures of the shipped scenes: they show every link, are the same every time, and do not change what they show.
-#include "render/context.h"
 #include "render/pictures.h"
-#include "render/renderer.h"
 #include "tests/gl_debug.h"
 #include "tests/suite.h"
+#include "tests/view.h"
 
-#include <catena/catena.h>
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,74 +16,10 @@
 #include <stb/stb_image.h>
 #pragma GCC diagnostic pop
 
-enum { WIDTH = 320, HEIGHT = 200, PIXELS = WIDTH * HEIGHT };
-
 static const char *const scenes[] = {"chain10",  "chain40",     "chain100", "rope1000",        "double-pendulum",
-                                     "humanoid", "flying-tree", "iiwa14",   "chain10-sampled", "chain10-randomised"};
+                                     "humanoid", "flying-tree", "iiwa14",   "chain10-sampled", "chain10-randomised",
+                                     "wrench"};
 enum { SCENES = sizeof scenes / sizeof *scenes };
-
-static render_context *context;
-static renderer *pen;
-
-static void setup(void)
-{
-    ctn_error err;
-    context = context_create(&err);
-    ck_assert_msg(context != NULL, "%s", err.message);
-    gl_watch();
-    pen = renderer_create(WIDTH, HEIGHT, &err);
-    ck_assert_msg(pen != NULL, "%s", err.message);
-}
-
-static void teardown(void)
-{
-    renderer_free(pen);
-    context_free(context);
-}
-
-/// A scene in its initial state, as instances.
-typedef struct {
-    ctn_scene *scene;
-    ctn_model *model;
-    scene_shapes *shapes;
-    instance_list bodies;
-    scene_extent extent;
-    render_camera camera;
-    scenery around;
-} view;
-
-static view open_view(const char *name)
-{
-    char path[300];
-    ctn_error err;
-    view v = {0};
-    snprintf(path, sizeof path, CATENA_SOURCE_DIR "/scenes/%s.yaml", name);
-    v.scene = ctn_scene_load(path, &err);
-    ck_assert_msg(v.scene != NULL, "%s", err.message);
-    v.model = ctn_model_create(v.scene, &err);
-    v.shapes = scene_shapes_create(v.scene, v.model);
-    const size_t n = (size_t)ctn_model_nlink(v.model), nq = (size_t)ctn_model_nq(v.model), nv = (size_t)ctn_model_nv(v.model);
-    double *const q = malloc((nq + nv) * sizeof *q), *const R = malloc(12 * n * sizeof *R), *const p = R + 9 * n;
-    ctn_dynamics *const d = ctn_dynamics_create(v.model, "scalar", &err);
-    ctn_model_initial_state(v.model, q, q + nq);
-    ctn_forward_kinematics(d, 1, q, R, p);
-    v.extent = scene_shapes_extent(v.shapes, R, p);
-    v.camera = camera_around(v.extent.center, v.extent.radius, (double)WIDTH / HEIGHT);
-    v.around = (scenery){.radius = v.extent.radius, .floor = v.extent.floor};
-    memcpy(v.around.center, v.extent.center, sizeof v.around.center);
-    ck_assert(scene_shapes_place(v.shapes, R, p, 0, NULL, &v.bodies));
-    ctn_dynamics_free(d);
-    free(q), free(R);
-    return v;
-}
-
-static void close_view(view *v)
-{
-    instance_list_free(&v->bodies);
-    scene_shapes_free(v->shapes);
-    ctn_model_free(v->model);
-    ctn_scene_free(v->scene);
-}
 
 /// From some sides and near enough, as a link of a long chain is smaller than a pixel from afar; of long chains some links.
 START_TEST(every_link_is_seen)
@@ -96,21 +30,22 @@ START_TEST(every_link_is_seen)
     const size_t stride = links > 60 ? links / 6 : 1;
     bool *const drawn = calloc(links + 1, 1), *const seen = calloc(links + 1, 1);
     uint32_t *const ids = malloc(PIXELS * sizeof *ids);
-    for (int k = 0; k < MESHES; k++)
+    for (int k = 0; k < v.bodies.kinds; k++)
         for (size_t n = 0; n < v.bodies.count[k]; n += stride) drawn[v.bodies.of[k][n].id] = true;
     size_t covered = 0;
     ck_assert_int_eq(renderer_ids(pen, &v.bodies, &v.camera, ids, &err), CTN_OK);
     for (int n = 0; n < PIXELS; n++) covered += ids[n] > 0;
     ck_assert_msg(covered > 10 && covered < PIXELS / 2, "%s covers %zu of %d pixels", scenes[_i], covered, PIXELS);
-    for (int k = 0; k < MESHES; k++)
+    for (int k = 0; k < v.bodies.kinds; k++)
         for (size_t n = 0; n < v.bodies.count[k]; n += stride) {
             const render_instance *const x = &v.bodies.of[k][n];
-            render_camera near = v.camera;
+            camera_orbit near = v.orbit;
             for (int side = 0; side < 6 && !seen[x->id]; side++) {
                 for (int i = 0; i < 3; i++) near.target[i] = x->position[i];
                 near.distance = 6 * (x->half + fmaxf(x->scale[0], fmaxf(x->scale[1], x->scale[2])));
                 near.azimuth = side * 1.1, near.elevation = side % 2 ? 0.6 : -0.6;
-                ck_assert_int_eq(renderer_ids(pen, &v.bodies, &near, ids, &err), CTN_OK);
+                const render_camera camera = camera_on_orbit(&near);
+                ck_assert_int_eq(renderer_ids(pen, &v.bodies, &camera, ids, &err), CTN_OK);
                 for (int m = 0; m < PIXELS; m++) {
                     ck_assert_uint_le(ids[m], links);
                     seen[ids[m]] = true;
@@ -136,12 +71,103 @@ START_TEST(same_picture)
     for (int k = 0; k < 3 * PIXELS; k++) differ += abs(rgb[0][k] - rgb[1][k]) > 8;
     ck_assert_msg(differ > 30, "%s: only %ld bytes differ from the empty ground", scenes[_i], differ);
     renderer *const other = renderer_create(WIDTH, HEIGHT, &err);
+    int meshes;
+    const mesh *const list = scene_shapes_meshes(v.shapes, &meshes);
+    ck_assert(!meshes || renderer_draw(other, &v.bodies, &v.camera, &v.around, NULL, rgb[2], &err) == CTN_BAD_ARGUMENT);
+    ck_assert_int_eq(renderer_set_meshes(other, list, meshes, &err), CTN_OK);
     ck_assert_int_eq(renderer_draw(other, &v.bodies, &v.camera, &v.around, NULL, rgb[2], &err), CTN_OK);
     ck_assert(!memcmp(rgb[0], rgb[2], 3 * PIXELS));
     ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, NULL, rgb[1], &err), CTN_OK);
     ck_assert(!memcmp(rgb[0], rgb[1], 3 * PIXELS));
     renderer_free(other);
     for (int k = 0; k < 3; k++) free(rgb[k]);
+    close_view(&v);
+}
+END_TEST
+
+// ---- meshes
+
+/// A mesh of a box is drawn as the box is, wherever the file has it and however large.
+START_TEST(box_as_mesh)
+{
+    static uint8_t rgb[2][3 * PIXELS];
+    static const char *const shapes[] = {
+        "{type: box, size: [0.4, 0.8, 1.2], center: [0.1, 0.2, 0.3], euler: [0.5, 1, 2]}",
+        "{type: mesh, file: box.obj, scale: 0.001, position: [0.1, 0.2, 0.3], euler: [0.5, 1, 2]}"};
+    char text[300];
+    ctn_error err;
+    for (int k = 0; k < 2; k++) {
+        snprintf(text, sizeof text, "catena: 1\nlinks: [{name: a, joint: ball, density: 1, shapes: [%s]}]\n", shapes[k]);
+        view v = parse_view(text);
+        ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, NULL, rgb[k], &err), CTN_OK);
+        close_view(&v);
+    }
+    ck_assert(!memcmp(rgb[0], rgb[1], sizeof rgb[0]));
+}
+END_TEST
+
+/// An open surface, a square, is seen from both sides, and nothing is lost at any.
+START_TEST(both_sides)
+{
+    ctn_error err;
+    uint32_t *const ids = malloc(PIXELS * sizeof *ids);
+    view v = parse_view("catena: 1\nlinks: [{name: a, joint: ball, mass: 1, inertia: [1, 1, 1, 0, 0, 0], shapes: [{type: mesh, "
+                        "file: square.obj}]}]\n");
+    long covered[2] = {0};
+    for (int side = 0; side < 2; side++) {
+        v.orbit.elevation = side ? -1.2 : 1.2, v.orbit.distance = 8;
+        v.camera = camera_on_orbit(&v.orbit);
+        ck_assert_int_eq(renderer_ids(pen, &v.bodies, &v.camera, ids, &err), CTN_OK);
+        for (int n = 0; n < PIXELS; n++) covered[side] += ids[n] == 1;
+    }
+    ck_assert_msg(covered[0] > 1000 && labs(covered[0] - covered[1]) < 100, "%ld and %ld pixels", covered[0], covered[1]);
+    free(ids), close_view(&v);
+}
+END_TEST
+
+// ---- levels of detail
+
+/// The outline of a ball at any distance is that of the ball to a third of a pixel, and as far off it has few triangles.
+START_TEST(round_enough)
+{
+    const double distance = 1.5 * pow(1.35, _i);
+    ctn_error err;
+    uint32_t *const ids = malloc(PIXELS * sizeof *ids);
+    view v = parse_view("catena: 1\nlinks: [{name: a, joint: ball, density: 1, shapes: [{type: sphere, radius: 0.5}]}]\n");
+    v.orbit.distance = distance;
+    v.camera = camera_on_orbit(&v.orbit);
+    ck_assert_int_eq(renderer_ids(pen, &v.bodies, &v.camera, ids, &err), CTN_OK);
+    const double pixel = camera_pixel(&v.camera, HEIGHT);
+    int wrong = 0;
+    for (int y = 0; y < HEIGHT; y++)
+        for (int x = 0; x < WIDTH; x++) {
+            // how far the line of sight through the middle of the pixel passes from the ball's centre, which is straight ahead
+            const double a = (x + 0.5 - WIDTH / 2) * pixel, b = (y + 0.5 - HEIGHT / 2) * pixel, s = a * a + b * b;
+            const double off = distance * sqrt(s / (1 + s)) - 0.5;
+            if (fabs(off) > 0.34 * pixel * distance) wrong += (ids[y * WIDTH + x] > 0) != (off < 0);
+        }
+    ck_assert_msg(wrong == 0, "%d pixels at %g m", wrong, distance);
+    const double pixels = 0.5 / (pixel * distance);
+    if (pixels < 2) ck_assert_uint_le(renderer_triangles(pen), pixels < 1 ? 8 : 36);
+    free(ids), close_view(&v);
+}
+END_TEST
+
+/// A long rope and many bodies: a few dozen triangles each.
+START_TEST(few_triangles)
+{
+    static uint8_t rgb[3 * PIXELS];
+    ctn_error err;
+    view v = parse_view(
+        "catena: 1\nlinks:\n  - chain: {name: c, count: 10000, step: [0.01, 0, 0], joint: ball, density: 1, shapes: [{type: "
+        "capsule, from: [0, 0, 0], to: [0.01, 0, 0], radius: 0.004}]}\n");
+    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, NULL, rgb, &err), CTN_OK);
+    ck_assert_uint_le(renderer_triangles(pen), 10000 * 16);
+    for (int k = 0; k < 3; k++) v.orbit.target[k] = v.bodies.of[MESH_CAPSULE][0].position[k];
+    v.orbit.distance = 0.05;  // only what is near gets more
+    v.camera = camera_on_orbit(&v.orbit);
+    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, NULL, rgb, &err), CTN_OK);
+    ck_assert_msg(renderer_triangles(pen) > 10000 * 16 && renderer_triangles(pen) < 10000 * 30, "%zu", renderer_triangles(pen));
     close_view(&v);
 }
 END_TEST
@@ -197,17 +223,25 @@ END_TEST
 START_TEST(opengl_has_no_complaints) { ck_assert_msg(gl_errors == 0, "OpenGL reports %ld errors", gl_errors); }
 END_TEST
 
-static bool is_there(ctn_error *err) { return context_create(err) != NULL; }
+static void set_up(void)
+{
+    set_up_pen();
+    gl_watch();
+}
 
 int main(void)
 {
-    if (!machine_has("pictures", is_there)) return EXIT_SKIPPED;
+    if (!machine_has("pictures", pen_is_there)) return EXIT_SKIPPED;
     Suite *const s = suite_create("pictures");
     TCase *const t = tcase_create("pictures");
     tcase_set_timeout(t, 300);
-    tcase_add_unchecked_fixture(t, setup, teardown);
+    tcase_add_unchecked_fixture(t, set_up, tear_down_pen);
     tcase_add_loop_test(t, every_link_is_seen, 0, SCENES);
     tcase_add_loop_test(t, same_picture, 0, SCENES);
+    tcase_add_test(t, box_as_mesh);
+    tcase_add_test(t, both_sides);
+    tcase_add_loop_test(t, round_enough, 0, 17);
+    tcase_add_test(t, few_triangles);
     tcase_add_loop_test(t, like_the_stored_one, 0, SCENES);
     tcase_add_test(t, opengl_has_no_complaints);
     suite_add_tcase(s, t);

@@ -18,7 +18,7 @@ START_TEST(what_is_omitted)
     ck_assert_double_eq(ctn_scene_duration(scene), -1);
     EXACT(scene->gravity, 0, 0, -9.81);
     ck_assert_int_eq(scene->nfile, 1);
-    ck_assert_str_eq(scene->files[0], "folder/t.yaml");
+    ck_assert_str_eq(scene->files[0].path, "folder/t.yaml");
     const ctn_batch_config cfg = ctn_scene_config(scene), standard = ctn_batch_config_default();
     ck_assert_int_eq(cfg.method, standard.method);
     ck_assert_double_eq(cfg.dt, standard.dt);
@@ -33,7 +33,7 @@ START_TEST(what_is_omitted)
     ck_assert_int_eq(a->parent, -1);
     ck_assert_int_eq(a->line, 3);
     ck_assert_int_eq(a->column, 5);
-    ck_assert_ptr_eq(a->file, scene->files[0]);
+    ck_assert_ptr_eq(a->file, scene->files[0].path);
     EXACT(a->position, 0, 0, 0);
     EXACT(a->rotation, 1, 0, 0, 0);
     ck_assert_int_eq(a->joint.type, CTN_REVOLUTE);
@@ -323,6 +323,41 @@ START_TEST(long_and_short_directions)
 END_TEST
 
 /// A program may use decimal commas; scene files do not.
+START_TEST(cameras)
+{
+    ctn_scene *scene = parse(TOP(""));
+    ck_assert_int_eq(scene->ncamera, 0);
+    ctn_scene_free(scene);
+
+    scene = parse(TOP("camera: {azimuth: 30}"));
+    const scene_camera *c = scene->cameras;
+    ck_assert(scene->ncamera == 1 && c->type == CAMERA_ORBIT && !c->name && c->link == -1);
+    NEAR(&c->azimuth, 1e-15, 0.5235987755982988);
+    ck_assert(isnan(c->elevation) && isnan(c->distance) && isnan(c->field) && isnan(c->target[0]));
+    ctn_scene_free(scene);
+
+    scene = parse(LINKS "  - {name: z, mass: 0}\n" A "cameras:\n"
+                        "  - {name: one, target: [1, 2, 3], elevation: -90, distance: 2, field_of_view: 90}\n"
+                        "  - {name: two, target: a}\n"
+                        "  - {name: three, type: track, link: a, offset: [3, 3, -4.242640687119285], smooth: 0.25}\n"
+                        "  - {name: four, type: first-person, link: a, position: [1, 2, 3], look: [0, 0, 5], up: [0, -2, 0]}\n");
+    c = scene->cameras;
+    ck_assert_int_eq(scene->ncamera, 4);
+    ck_assert_str_eq(c[0].name, "one");
+    ck_assert_str_eq(c[3].name, "four");
+    EXACT(c[0].target, 1, 2, 3), EXACT(&c[0].distance, 2);
+    NEAR(&c[0].elevation, 1e-15, -1.5707963267948966), NEAR(&c[0].field, 1e-15, 1.5707963267948966);
+    ck_assert(c[0].link == -1 && c[1].link == 1 && isnan(c[1].target[0]));
+    ck_assert(c[2].type == CAMERA_TRACK && c[2].link == 1);
+    NEAR(&c[2].azimuth, 1e-15, 0.7853981633974483), NEAR(&c[2].elevation, 1e-15, -0.7853981633974483),
+        NEAR(&c[2].distance, 1e-14, 6);
+    EXACT(&c[2].smooth, 0.25);
+    ck_assert(c[3].type == CAMERA_FIRST_PERSON && c[3].link == 1);
+    EXACT(c[3].position, 1, 2, 3), EXACT(c[3].look, 0, 0, 1), EXACT(c[3].up, 0, -1, 0);
+    ctn_scene_free(scene);
+}
+END_TEST
+
 START_TEST(decimal_comma)
 {
     static const char *const locales[] = {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8", "da_DK.UTF-8"};
@@ -426,6 +461,7 @@ int main(void)
     tcase_add_test(texts, euler_angles);
     tcase_add_test(texts, numbers);
     tcase_add_test(texts, long_and_short_directions);
+    tcase_add_test(texts, cameras);
     tcase_add_test(texts, decimal_comma);
     tcase_add_test(texts, free_joints);
     tcase_add_test(texts, names_of_scenes);

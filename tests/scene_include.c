@@ -63,14 +63,16 @@ START_TEST(include_tree)
                             "include:\n"
                             "  - parts/body.yaml\n"
                             "  - {file: parts/arm.yaml, as: left, parent: torso, position: [0, 1, 0], rotation: [0, 0, 0, 1]}\n"
-                            "  - {file: parts/arm.yaml, as: right, parent: torso, position: [0, -1, 0]}\n");
+                            "  - {file: parts/arm.yaml, as: right, parent: torso, position: [0, -1, 0]}\n"
+                            "camera: {type: track, link: right.lower}\n");
     write_file("parts/body.yaml", "catena: 1\nname: body\ngravity: [0, 0, 5]\nduration: 3\nintegrator: {dt: 0.5}\n"
                                   "links:\n  - {name: torso, joint: free, " MASS "}\n");
     write_file("parts/arm.yaml",
                "catena: 1\ndefaults: {joint: {damping: 2}}\n"
                "include: [{file: hand.yaml, as: hand}]\n"
                "links:\n  - {name: upper, position: [1, 2, 3], rotation: [0, 1, 0, 0], joint: universal, " MASS "}\n"
-               "  - {name: lower, parent: upper, position: [1, 2, 3], joint: revolute, " MASS "}\n");
+               "  - {name: lower, parent: upper, position: [1, 2, 3], joint: revolute, " MASS "}\n"
+               "camera: {type: track, link: lower}\n");
     write_file("parts/hand.yaml", "catena: 1\nlinks:\n  - {name: palm, position: [0, 0, 1], joint: ball, " MASS "}\n");
     ctn_scene *const scene = load_main();
     static const char *const names[] = {"torso",           "left.hand.palm", "left.upper",  "left.lower",
@@ -87,6 +89,7 @@ START_TEST(include_tree)
     EXACT(scene->gravity, 0, 0, -9.81);
     ck_assert_double_eq(ctn_scene_duration(scene), -1);
     ck_assert_double_eq(scene->config.dt, 0.01);
+    ck_assert(scene->ncamera == 1 && scene->cameras->link == 6);
     EXACT(scene->links[0].joint.damping, 0);
     EXACT(scene->links[2].joint.damping, 2, 2);
     EXACT(scene->links[7].joint.damping, 9);
@@ -104,7 +107,7 @@ START_TEST(include_tree)
     snprintf(path, sizeof path, "%s/parts/hand.yaml", folder);
     ck_assert_str_eq(scene->links[1].file, path);
     ck_assert_int_eq(scene->links[1].line, 3);
-    ck_assert_str_eq(scene->links[7].file, scene->files[0]);
+    ck_assert_str_eq(scene->links[7].file, scene->files[0].path);
     ck_assert_int_eq(scene->links[7].line, 4);
     ctn_scene_free(scene);
 }

@@ -62,13 +62,18 @@ static const char text[] =
     "include: [{file: part.yaml, as: part}]\n"
     "links:\n"
     "  - {name: a, joint: {type: revolute, q0: 1}, density: 5}\n"
+    "  - {name: m, joint: ball, density: 5, shapes: [{type: mesh, file: part.obj}]}\n"
     "  - chain: {name: c, count: 70, step: [1, 0, 0], joint: universal, axes: [[0, 1, 0], [0, 1, 1]], mass: 1}\n"
     "  - tree: {name: t, depth: 3, branching: 2, step: [1, 0, 0], joint: {type: ball, q0: [1, 0, 0, 0]}, " MASS "}\n"
-    "sample: {q: {all: {uniform: [0, 1]}, c.0: {grid: [0, 1, 2]}}, v: {a: {latin: [0, 1]}}, parameters: {damping: {all: {grid: [0, 1, 1]}}}}\n"
+    "sample: {q: {all: {uniform: [0, 1]}, c.0: {grid: [0, 1, 2]}}, v: {a: {latin: [0, 1]}}, parameters: {damping: {all: {grid: "
+    "[0, 1, 1]}}}}\n"
+    "cameras: [{name: side, azimuth: 3}, {name: up, type: track, link: a}]\n"
     "state: {v: []}\n";
 static const char part[] = "catena: 1\nlinks:\n  - {name: p, joint: {type: free, v0: [0, 0, 0, 0, 0, 0]}, " MASS "}\n";
 
-static char folder[] = "/tmp/catena-scene-XXXXXX", main_path[64], part_path[64];
+static const char mesh[] = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
+
+static char folder[] = "/tmp/catena-scene-XXXXXX", main_path[64], part_path[64], mesh_path[64];
 
 static void write_file(const char *path, const char *content)
 {
@@ -83,12 +88,14 @@ static void make_files(void)
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(main_path, sizeof main_path, "%s/main.yaml", folder);
     snprintf(part_path, sizeof part_path, "%s/part.yaml", folder);
+    snprintf(mesh_path, sizeof mesh_path, "%s/part.obj", folder);
 }
 
 static void remove_files(void)
 {
     remove(main_path);
     remove(part_path);
+    remove(mesh_path);
     rmdir(folder);
     strcpy(folder + strlen(folder) - 6, "XXXXXX");
 }
@@ -98,6 +105,7 @@ static long fail_each(ctn_status expected, const char *scene_text)
 {
     write_file(main_path, scene_text);
     write_file(part_path, part);
+    write_file(mesh_path, mesh);
     for (failing = 0;; failing++) {
         ctn_error err = {0};
         allocations = blocks = 0;

@@ -62,6 +62,11 @@ static void check_scene(const ctn_scene *scene)
         nq += joint_nq(joint->type), nv += joint_nv(joint->type);
     }
     claim(nq == scene->nq && nv == scene->nv);
+    for (int i = 0; i < scene->ncamera; i++) {
+        const scene_camera *const c = &scene->cameras[i];
+        claim(c->link >= (c->type == CAMERA_ORBIT ? -1 : 0) && c->link < scene->nlink);
+        claim(unit(c->look, 3) && unit(c->up, 3) && !(c->distance <= 0) && !(c->field <= 0) && c->smooth >= 0);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,0 +1,203 @@
+/// Cameras: points land on the pixels where they should, and cameras of scenes go where their links go. What is seen is read from the buffer
+/// of ids.
+#include "render/mount.h"
+#include "tests/suite.h"
+#include "tests/view.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double degree = 0.017453292519943295;
+
+/// The middle of the pixels that show a body, in pixels from the left and from the top; their number.
+static int middle_of(const view *v, const render_camera *camera, uint32_t id, double *x, double *y)
+{
+    uint32_t *const ids = malloc(PIXELS * sizeof *ids);
+    ctn_error err;
+    int count = 0;
+    *x = *y = 0;
+    ck_assert_int_eq(renderer_ids(pen, &v->bodies, camera, ids, &err), CTN_OK);
+    for (int n = 0; n < PIXELS; n++)
+        if (ids[n] == id) *x += n % WIDTH + 0.5, *y += n / WIDTH + 0.5, count++;
+    free(ids);
+    if (count) *x /= count, *y /= count;
+    return count;
+}
+
+static double dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+/// A pinhole: where a point is seen from `eye` along `ahead` with `right` to the right, unit vectors; `field` is that of the height.
+static void pinhole(const double *point, const double *eye, const double *ahead, const double *right, double field, double *x,
+                    double *y)
+{
+    const double d[3] = {point[0] - eye[0], point[1] - eye[1], point[2] - eye[2]};
+    const double up[3] = {right[1] * ahead[2] - right[2] * ahead[1], right[2] * ahead[0] - right[0] * ahead[2],
+                          right[0] * ahead[1] - right[1] * ahead[0]};
+    const double image = HEIGHT / 2 / tan(field / 2) / dot(d, ahead);  // pixels a metre, at that depth
+    *x = WIDTH / 2 + image * dot(d, right), *y = HEIGHT / 2 - image * dot(d, up);
+}
+
+/// A ball of a few pixels at a point known.
+START_TEST(projection)
+{
+    char text[600];
+    srand((unsigned)_i);
+    double r[8], eye[3], ahead[3], x, y, u, w;
+    for (int k = 0; k < 8; k++) r[k] = rand() / (double)RAND_MAX;
+    const double point[3] = {r[0] - 0.5, r[1] - 0.5, r[2] - 0.5};
+    snprintf(text, sizeof text,
+             "catena: 1\nlinks: [{name: a, joint: ball, density: 1, shapes: [{type: sphere, radius: 0.05, center: [%.17g, %.17g, "
+             "%.17g]}]}]\n"
+             "camera: {azimuth: %.17g, elevation: %.17g, distance: %.17g, target: [0.1, -0.2, 0.3], field_of_view: %.17g}\n",
+             point[0], point[1], point[2], 360 * r[3], 170 * r[4] - 85, 3 + 3 * r[5], 30 + 30 * r[6]);
+    view v = parse_view(text);
+    camera_mount m = camera_mount_of(v.scene->cameras, &v.orbit, v.extent.radius);
+    const render_camera c = camera_mount_at(&m, v.R, v.p, v.extent.center, 0);
+    const double azimuth = 360 * r[3] * degree, elevation = (170 * r[4] - 85) * degree, distance = 3 + 3 * r[5];
+    const double away[3] = {cos(elevation) * cos(azimuth), cos(elevation) * sin(azimuth), sin(elevation)};
+    const double right[3] = {-sin(azimuth), cos(azimuth), 0}, target[3] = {0.1, -0.2, 0.3};
+    for (int k = 0; k < 3; k++) eye[k] = target[k] + distance * away[k], ahead[k] = -away[k];
+    pinhole(point, eye, ahead, right, (30 + 30 * r[6]) * degree, &u, &w);
+    const int count = middle_of(&v, &c, 1, &x, &y);
+    ck_assert_msg(count > 4 && hypot(x - u, y - w) < 0.5, "expected %g %g, found %g %g (%d pixels)", u, w, x, y, count);
+    close_view(&v);
+}
+END_TEST
+
+static const char tumbling[] =
+    "catena: 1\nlinks:\n"
+    "  - {name: a, joint: free, density: 1, shapes: [{type: sphere, radius: 0.1}]}\n"
+    "  - {name: b, parent: a, position: [0.8, 0.3, 0.2], density: 1, shapes: [{type: sphere, radius: 0.1}]}\n"
+    "  - {name: c, joint: free, density: 1, shapes: [{type: sphere, radius: 0.1, center: [0.5, -1, 0]}]}\n";
+
+/// Poses that differ in place and turn.
+static void tumble(view *v, int k)
+{
+    const double angle = 0.7 * k, c = cos(angle / 2), s = sin(angle / 2) / sqrt(3);
+    const double pose[7] = {sin(1.3 * k), 0.5 * k, cos(2.1 * k), c, s, -s, s};
+    memcpy(v->q, pose, sizeof pose);
+    view_moved(v);
+}
+
+/// The link stays in the middle, what stands still moves, and the camera does not turn with the link: what is fixed to that does not stay.
+START_TEST(tracks)
+{
+    static const char *const cameras[] = {"camera: {type: track, link: a, azimuth: 20, elevation: 30, distance: 4}",
+                                          "camera: {type: track, link: a, offset: [1, -2, 3]}",
+                                          "camera: {target: a, distance: 5}"};
+    char text[600];
+    snprintf(text, sizeof text, "%s%s\n", tumbling, cameras[_i]);
+    view v = parse_view(text);
+    camera_mount m = camera_mount_of(v.scene->cameras, &v.orbit, v.extent.radius);
+    double x, y, first[2] = {0}, offset[3] = {0};
+    for (int k = 0; k < 6; k++) {
+        tumble(&v, k);
+        const render_camera c = camera_mount_at(&m, v.R, v.p, v.extent.center, 0.1 * k);
+        ck_assert_int_gt(middle_of(&v, &c, 1, &x, &y), 20);
+        ck_assert_msg(hypot(x - WIDTH / 2, y - HEIGHT / 2) < 0.6, "pose %d: at %g %g", k, x, y);
+        if (middle_of(&v, &c, 2, &x, &y)) ck_assert_msg(k == 0 || hypot(x - first[0], y - first[1]) > 5, "pose %d", k);
+        if (k == 0) first[0] = x, first[1] = y;
+        for (int i = 0; i < 3; i++) {
+            const double from = c.eye[i] - v.p[i];
+            ck_assert_msg(k == 0 || fabs(from - offset[i]) < 1e-12, "pose %d: the camera is %g away", k, from);
+            offset[i] = from;
+        }
+    }
+    if (_i == 1) ck_assert_msg(fabs(offset[0] - 1) + fabs(offset[1] + 2) + fabs(offset[2] - 3) < 1e-12, "%g", offset[0]);
+    close_view(&v);
+}
+END_TEST
+
+/// What is fixed to the link stays where it is in the picture, where a pinhole in the link's frame has it; what stands still does not.
+START_TEST(first_person)
+{
+    char text[600];
+    snprintf(
+        text, sizeof text,
+        "%scamera: {type: first-person, link: a, position: [0.2, 0, 0.15], look: [2, 1, 0], up: [0, 1, 3], field_of_view: 70}\n",
+        tumbling);
+    view v = parse_view(text);
+    camera_mount m = camera_mount_of(v.scene->cameras, &v.orbit, v.extent.radius);
+    // across `look` and `up`, to the right
+    const double nose[3] = {0.8, 0.3, 0.2}, eye[3] = {0.2, 0, 0.15}, ahead[3] = {2 / sqrt(5), 1 / sqrt(5), 0},
+                 n = sqrt(9 + 36 + 4);
+    const double right[3] = {3 / n, -6 / n, 2 / n};
+    double x, y, u, w, still[2] = {-1, -1};
+    int others = 0;
+    pinhole(nose, eye, ahead, right, 70 * degree, &u, &w);
+    for (int k = 0; k < 8; k++) {
+        tumble(&v, k);
+        const render_camera c = camera_mount_at(&m, v.R, v.p, v.extent.center, 0);
+        ck_assert_int_gt(middle_of(&v, &c, 2, &x, &y), 20);
+        ck_assert_msg(hypot(x - u, y - w) < 1.5, "pose %d: expected %g %g, found %g %g", k, u, w, x,
+                      y);  // a near ball's outline is no circle
+        if (middle_of(&v, &c, 3, &x, &y)) others++;
+        ck_assert_msg(k == 0 || hypot(x - still[0], y - still[1]) > 1 || !others, "pose %d", k);
+        still[0] = x, still[1] = y;
+    }
+    close_view(&v);
+}
+END_TEST
+
+/// Behind a link that moves evenly by the time `smooth`, whatever the number of pictures; on it after it has stopped.
+START_TEST(smooth)
+{
+    const scene_camera track = {
+        .type = CAMERA_TRACK, .smooth = 0.5, .target = {NAN}, .azimuth = NAN, .elevation = NAN, .distance = NAN, .field = NAN};
+    const camera_orbit standard = {.distance = 3, .field = 1};
+    const double R[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    double seen[2][2];
+    for (int many = 0; many < 2; many++) {
+        camera_mount m = camera_mount_of(&track, &standard, 1);
+        const int pictures = many ? 100 : 4;
+        for (int k = 0; k <= 2 * pictures; k++) {
+            const double t = 2.0 * k / pictures, p[3] = {3 * fmin(t, 2), 0, 0};
+            const render_camera c = camera_mount_at(&m, R, p, NULL, t);
+            if (k == 0) ck_assert_double_eq(c.target[0], 0);
+            if (k == pictures) seen[many][0] = c.target[0];
+            seen[many][1] = c.target[0];
+            ck_assert(c.target[1] == 0 && c.target[0] <= p[0] + 1e-12);
+        }
+        ck_assert_double_eq_tol(seen[many][0], 6 - 1.5 * (1 - exp(-4)), 1e-12);  // y' = (3 t - y) / 0.5
+        ck_assert_double_eq_tol(seen[many][1], 6 - 1.5 * (1 - exp(-4)) * exp(-4), 1e-12);
+    }
+}
+END_TEST
+
+/// A picture of a camera that rolls has its horizon rolled: the sky is on its side.
+START_TEST(horizon)
+{
+    static uint8_t rgb[3 * PIXELS];
+    ctn_error err;
+    view v = parse_view(
+        "catena: 1\nlinks: [{name: a, position: [0, 0, 1], joint: ball, density: 1, shapes: [{type: sphere, radius: 0.1}]}]\n"
+        "camera: {type: first-person, link: a, up: [0, 1, 0]}\n");
+    camera_mount m = camera_mount_of(v.scene->cameras, &v.orbit, v.extent.radius);
+    const render_camera c = camera_mount_at(&m, v.R, v.p, v.extent.center, 0);
+    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &c, &v.around, NULL, rgb, &err), CTN_OK);
+    // y up, looking along x: z, and the sky, is to the right; the ground is darker
+    long side[2] = {0};
+    for (int y = 0; y < HEIGHT; y++)
+        for (int x = 0; x < WIDTH; x++) side[x >= WIDTH / 2] += rgb[3 * (y * WIDTH + x) + 2];
+    ck_assert_msg(side[1] > 1.1 * side[0], "%ld %ld", side[0], side[1]);
+    close_view(&v);
+}
+END_TEST
+
+int main(void)
+{
+    if (!machine_has("cameras", pen_is_there)) return EXIT_SKIPPED;
+    Suite *const s = suite_create("cameras");
+    TCase *const t = tcase_create("cameras");
+    tcase_set_timeout(t, 120);
+    tcase_add_unchecked_fixture(t, set_up_pen, tear_down_pen);
+    tcase_add_loop_test(t, projection, 0, 12);
+    tcase_add_loop_test(t, tracks, 0, 3);
+    tcase_add_test(t, first_person);
+    tcase_add_test(t, smooth);
+    tcase_add_test(t, horizon);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
