@@ -55,11 +55,12 @@ static const struct {
     [OPT_COMPARE] = {"compare", 0, "LIST", "methods to run in step, as rk4@0.001,radau:2@0.05"},
     [OPT_SPEED] = {"speed", 0, "X", "of the clock, times real time (default 1; below: slow motion)"},
     [OPT_PAUSED] = {"paused", 0, NULL, "begin with the clock stopped"},
-    [OPT_SHOW] = {"show", 0, "LIST", "over the bodies: axes, frames, com, trail[:LINK[:x,y,z]], names, text, separated by commas"},
+    [OPT_SHOW] = {"show", 0, "LIST",
+                  "over the bodies: axes, frames, com, trail[:LINK[:x,y,z]], names, text, separated by commas"},
     [OPT_TRAIL] = {"trail", 0, "S", "how long trails last, in seconds (default 2)"},
     [OPT_TITLE] = {"title", 0, "TEXT", "written in the corner"},
     [OPT_COLORS] = {"colors", 0, "WHAT", "scene, link, energy[:MAX] (kinetic, J) or world (default scene)"},
-    [OPT_LAYOUT] = {"layout", 0, "NAME", "of several worlds: grid, side by side (default), or overlay"},
+    [OPT_LAYOUT] = {"layout", 0, "NAME", "of several worlds, or methods: grid, side by side (default), or overlay"},
     [OPT_PLOT] = {"plot", 0, "FILE", NULL},
     [OPT_ALL] = {"all", 'a', NULL, "print all links, however many"},
     [OPT_JSON] = {"json", 0, NULL, "print one JSON object on standard output instead of text"},
@@ -167,6 +168,15 @@ bool whole_option(const arguments *args, enum option_id option, long least, long
     }
     *value = (long)number;
     return true;
+}
+
+int refuse_scene_options(const arguments *args, unsigned long but)
+{
+    for (int o = 0; o < OPTIONS; o++)
+        if ((TAKES_METHOD | TAKES(OPT_SEED) | TAKES(OPT_COMPARE)) & ~but & TAKES(o) && args->value[o])
+            return usage_error("%s is for scenes; %s is drawn as it was recorded", option_name((enum option_id)o),
+                               args->files[0]);
+    return EXIT_OK;
 }
 
 bool size_option(const arguments *args, int *width, int *height)

@@ -102,6 +102,9 @@ bool whole_option(const arguments *args, enum option_id option, long least, long
 /// The pixels of --size, "640x360", likewise.
 bool size_option(const arguments *args, int *width, int *height);
 
+/// EXIT_OK unless an option of scenes is given, those of TAKES_METHOD but for `but`, which a recording cannot take.
+int refuse_scene_options(const arguments *args, unsigned long but);
+
 /// "--dt"
 const char *option_name(enum option_id option);
 

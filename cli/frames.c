@@ -199,10 +199,7 @@ static int open_recording(const arguments *args, frames *f)
 {
     ctn_error err;
     f->recording = true;
-    for (int o = 0; o < OPTIONS; o++)
-        if ((TAKES_METHOD | TAKES(OPT_SEED)) & ~TAKES(OPT_WORLDS) & TAKES(o) && args->value[o])
-            return usage_error("%s is for scenes; %s is drawn as it was recorded", option_name((enum option_id)o),
-                               args->files[0]);
+    if (refuse_scene_options(args, TAKES(OPT_WORLDS)) != EXIT_OK) return EXIT_USAGE;
     const ctn_status opened = recorded_open(&f->from, args->files[0], &err);
     f->s = (setup){.path = args->files[0], .scene = f->from.scene, .cfg = f->from.cfg};
     if (opened != CTN_OK) return status_error(&err, "");

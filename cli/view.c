@@ -12,6 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct command_line {
+    const arguments *args;
+    bool refused;  // with what is wrong printed
+} command_line;
+
 /// METHOD[:NUMBER][@DT] over the configuration in `cfg`: NUMBER is the method's order or stages.
 static bool read_way(const char *text, ctn_batch_config *cfg, ctn_error *err)
 {
@@ -44,10 +49,11 @@ static bool read_way(const char *text, ctn_batch_config *cfg, ctn_error *err)
 /// The methods of --compare, each over what scene and options say; without it these alone.
 static bool configure(void *context, const ctn_scene *scene, ctn_batch_config *cfg, int *runs, ctn_error *err)
 {
-    const arguments *const args = context;
+    command_line *const line = context;
+    const arguments *const args = line->args;
     ctn_batch_config first;
     *runs = 1;
-    if (setup_configure(args, scene, &first) != EXIT_OK)
+    if ((line->refused = setup_configure(args, scene, &first) != EXIT_OK))
         return fail(err, CTN_BAD_CONFIG, "the options do not go with this scene: see the terminal"), false;
     cfg[0] = first;
     if (!args->value[OPT_COMPARE]) return true;
@@ -70,34 +76,40 @@ static bool configure(void *context, const ctn_scene *scene, ctn_batch_config *c
 static int view_main(const arguments *args)
 {
     ctn_error err;
+    command_line line = {.args = args};
+    const char *const layout = args->value[OPT_LAYOUT];
     viewer_config config = {
-        .path = args->files[0], .width = 1280, .height = 800, .speed = 1, .configure = configure, .context = (void *)args};
-    if (!size_option(args, &config.width, &config.height)) return EXIT_USAGE;
-    if (!number_option(args, OPT_SPEED, &config.speed)) return EXIT_USAGE;
+        .path = args->files[0], .width = 1280, .height = 800, .speed = 1, .configure = configure, .context = &line};
+    if (named_hdf5(args->files[0]) && refuse_scene_options(args, 0) != EXIT_OK) return EXIT_USAGE;
+    if (!size_option(args, &config.width, &config.height) || !number_option(args, OPT_SPEED, &config.speed)) return EXIT_USAGE;
     if (!(config.speed >= 1.0 / 64 && config.speed <= 16))
         return usage_error("--speed: expected a number from 1/64 (slow motion) to 16, found '%s'", args->value[OPT_SPEED]);
-    config.paused = args->value[OPT_PAUSED] != NULL;
+    if (layout && strcmp(layout, "grid") && strcmp(layout, "overlay"))
+        return usage_error("--layout: expected grid or overlay, found '%s'", layout);
+    config.paused = args->value[OPT_PAUSED], config.overlaid = layout && !strcmp(layout, "overlay");
     if (view(&config, &err) == CTN_OK) return EXIT_OK;
+    if (line.refused) return EXIT_USAGE;
     const int status = status_error(&err, "");
     return err.status == CTN_UNAVAILABLE ? EXIT_RUN : status;
 }
 
 const command command_view = {
     .name = "view",
-    .files = "SCENE",
+    .files = "FILE",
     .least = 1,
     .most = 1,
-    .does = "Shows a scene in a window as it moves: look around, pull at links, change methods while it runs.",
-    .about = "F1 in the window lists keys and what the mouse does. The scene is read again when its file is saved, errors are "
-             "shown in\n"
-             "the window. Watching changes no bit of the motion. --compare runs several methods in step: METHOD[:NUMBER][@DT] "
-             "each, NUMBER\n"
-             "its order or stages. Several worlds start as the scene's sample section says.\n"
+    .does = "Shows a scene or a recording in a window as it moves: look around, pull at links, change methods.",
+    .about = "FILE is a scene, or a recording (.h5) of catena run or rollout, all of whose worlds are shown.\n"
+             "F1 in the window lists keys and what the mouse does. A scene is read again when its file is saved; its\n"
+             "errors are shown in the window. Watching changes no bit of the motion. --compare runs several methods in\n"
+             "step: METHOD[:NUMBER][@DT] each, NUMBER its order or stages; the first one stands as a ghost beside the\n"
+             "others. Several worlds start as the scene's sample section says.\n"
              "Exit status: 0 the window was closed; 1 no display, or OpenGL fails; 2 bad usage or a bad scene.\n",
-    .takes = (TAKES_METHOD & ~TAKES(OPT_SCHEDULE)) | TAKES(OPT_COMPARE) | TAKES(OPT_SPEED) | TAKES(OPT_PAUSED) | TAKES(OPT_SIZE) |
-             TAKES(OPT_QUIET),
+    .takes = (TAKES_METHOD & ~TAKES(OPT_SCHEDULE)) | TAKES(OPT_COMPARE) | TAKES(OPT_SPEED) | TAKES(OPT_PAUSED) |
+             TAKES(OPT_LAYOUT) | TAKES(OPT_SIZE) | TAKES(OPT_QUIET),
     .examples = "  catena view scenes/chain10.yaml\n"
                 "  catena view scenes/humanoid.yaml --speed 0.25 --paused\n"
+                "  catena view chains.h5\n"
                 "  catena view scenes/chain40.yaml --compare rk4@0.001,radau:2@0.05,collocation@0.05\n",
     .main = view_main,
 };

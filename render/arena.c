@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define GHOST 0.6f  // how far it is seen through
+
 /// When a file was written, and which one it is: editors put new ones in place of the old.
 struct file_stamp {
     struct timespec written;
@@ -82,7 +84,7 @@ arena *arena_open(const char *path, arena_configure configure, void *context, ct
     if (!a) return fail(err, CTN_NO_MEMORY, "not enough memory for %s", path), NULL;
     bool ok = named_hdf5(path) ? open_film(a, path, err) : open_scene(a, path, configure, context, err);
     if (ok) {
-        a->links = ctn_model_nlink(a->model), a->nq = ctn_model_nq(a->model), a->nv = ctn_model_nv(a->model);
+        a->links = ctn_model_nlink(a->model), a->nq = ctn_model_nq(a->model), a->nv = ctn_model_nv(a->model), a->ghosts = true;
         ok = (a->dyn = ctn_dynamics_create(a->model, NULL, err)) != NULL;
     }
     if (ok && !open_memory(a)) ok = false, fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds of %s", a->worlds, path);
@@ -130,6 +132,8 @@ void arena_place(const arena *a, int run, int world, double *shift)
 camera_orbit arena_camera(const arena *a, double aspect)
 {
     camera_orbit c = camera_around(a->extent.center, a->extent.radius, aspect);
+    if (places(a) > 1)
+        c.azimuth = -1.5707963267948966, c.elevation = a->worlds > 1 ? 0.65 : 0.25;  // along the columns of the grid
     layout_look(layout_of(a), &a->one, places(a), aspect, &c);
     return c;
 }
@@ -203,6 +207,21 @@ static void find_poses(arena *a, int run, int world, double *com)
     for (int k = 0; k < 3 && mass > 0; k++) com[k] /= mass;
 }
 
+/// The first run's world, seen through, where another run's is.
+static bool place_ghost(arena *a, int run, int world)
+{
+    const size_t from = arena_pose(a, (arena_body){0, world, 0});
+    double here[3], there[3];
+    arena_place(a, 0, world, here), arena_place(a, run, world, there);
+    a->bodies.fade = GHOST;
+    for (int side = 1; side >= -1; side -= 2) {  // there, and back again
+        for (int i = 0; i < a->links; i++)
+            for (int k = 0; k < 3; k++) a->p[3 * (from + (size_t)i) + (size_t)k] += side * (there[k] - here[k]);
+        if (side > 0 && !scene_shapes_place(a->shapes, a->R + 9 * from, a->p + 3 * from, 0, NULL, &a->bodies)) return false;
+    }
+    return true;
+}
+
 static bool place_world(arena *a, int run, int world)
 {
     const size_t first = arena_pose(a, (arena_body){run, world, 0});
@@ -211,12 +230,30 @@ static bool place_world(arena *a, int run, int world)
     find_poses(a, run, world, com);
     if (!number) memcpy(a->com, com, sizeof com);
     const float(*const paint)[3] = find_paint(a, run, world);
+    if (a->ghosts && !a->overlaid && run && !place_ghost(a, run, world)) return false;
+    a->bodies.fade = a->overlaid && run ? GHOST : 0;
     if (!scene_shapes_place(a->shapes, a->R + 9 * first, a->p + 3 * first, (uint32_t)number, paint, &a->bodies)) return false;
     if (!(a->show & (SHOW_AXES | SHOW_FRAMES | SHOW_COM | SHOW_TRAILS | SHOW_NAMES))) return true;
     const double t = a->view.time;
     marks_note(a->marks, number, t, a->R + 9 * first, a->p + 3 * first, com);
     return marks_place(a->marks, number, t, a->R + 9 * first, a->p + 3 * first, com, a->show,
                        a->colors == PAINT_RUN ? a->paint[0] : NULL, &a->lines, &a->labels);
+}
+
+/// What a run is, over its first world.
+static bool place_name(arena *a, int run)
+{
+    char name[80];
+    double at[3];
+    player_run_name(&a->view.run[run].cfg, name, sizeof name);
+    arena_place(a, run, 0, at);
+    for (int k = 0; k < 3; k++) at[k] += a->one.center[k];
+    const label how = {.in_space = true,
+                       .position = {(float)at[0], (float)at[1], (float)(at[2] + (a->one.travels ? 0.6 : 0.15) * a->one.radius)},
+                       .align = {0.5f, 1},
+                       .size = 14,
+                       .color = {1, 1, 1}};
+    return label_list_add(&a->labels, &how, "%s", name);
 }
 
 ctn_status arena_look(arena *a, ctn_error *err)
@@ -226,6 +263,7 @@ ctn_status arena_look(arena *a, ctn_error *err)
     instance_list_clear(&a->bodies), line_list_clear(&a->lines), label_list_clear(&a->labels);
     bool ok = true;
     for (int n = 0; n < a->runs * a->worlds && ok; n++) ok = place_world(a, n / a->worlds, n % a->worlds);
+    for (int run = 0; run < a->runs && a->runs > 1 && !a->overlaid && ok; run++) ok = place_name(a, run);
     a->extent = layout_extent(layout_of(a), &a->one, places(a));
     double shift[3];
     arena_place(a, 0, 0, shift);

@@ -33,7 +33,8 @@ typedef struct arena {
     // chosen by who looks
     unsigned show;  // marks_show
     arena_colors colors;
-    bool overlaid;  // runs stand where the first one does
+    bool overlaid;  // runs stand where the first one does, seen through
+    bool ghosts;    // else: the first one is seen through where the others stand
     // private
     ctn_scene *own_scene;
     ctn_model *own_model;

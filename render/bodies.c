@@ -1,19 +1,13 @@
 /// Kinds of bodies as vertex arrays, of which each instance takes the level that it needs.
 #include "render/bodies.h"
 
+#include "render/programs.h"
 #include "sim/status.h"
 
 #include <glad/gl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void attribute(GLuint place, int size, size_t stride, size_t offset, GLuint divisor)
-{
-    glEnableVertexAttribArray(place);
-    glVertexAttribPointer(place, size, GL_FLOAT, GL_FALSE, (GLsizei)stride, (const void *)offset);
-    glVertexAttribDivisor(place, divisor);
-}
 
 static void make_body(body *b, const mesh *m)
 {
@@ -24,17 +18,20 @@ static void make_body(body *b, const mesh *m)
     glBufferData(GL_ELEMENT_ARRAY_BUFFER, (GLsizeiptr)(m->nindex * sizeof *m->indices), m->indices, GL_STATIC_DRAW);
     glBindBuffer(GL_ARRAY_BUFFER, b->vertices);
     glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)(m->nvertex * sizeof *m->vertices), m->vertices, GL_STATIC_DRAW);
-    attribute(0, 3, sizeof *m->vertices, offsetof(mesh_vertex, position), 0);
-    attribute(1, 3, sizeof *m->vertices, offsetof(mesh_vertex, normal), 0);
-    attribute(2, 1, sizeof *m->vertices, offsetof(mesh_vertex, side), 0);
+    program_input(0, 3, sizeof *m->vertices, offsetof(mesh_vertex, position), 0);
+    program_input(1, 3, sizeof *m->vertices, offsetof(mesh_vertex, normal), 0);
+    program_input(2, 1, sizeof *m->vertices, offsetof(mesh_vertex, side), 0);
     glBindBuffer(GL_ARRAY_BUFFER, b->instances);
     const size_t stride = sizeof(render_instance);
-    for (GLuint row = 0; row < 3; row++) attribute(3 + row, 3, stride, offsetof(render_instance, rotation) + 12 * row, 1);
-    attribute(6, 3, stride, offsetof(render_instance, position), 1), attribute(7, 3, stride, offsetof(render_instance, scale), 1);
-    attribute(8, 1, stride, offsetof(render_instance, half), 1), attribute(9, 3, stride, offsetof(render_instance, color), 1);
+    for (GLuint row = 0; row < 3; row++) program_input(3 + row, 3, stride, offsetof(render_instance, rotation) + 12 * row, 1);
+    program_input(6, 3, stride, offsetof(render_instance, position), 1),
+        program_input(7, 3, stride, offsetof(render_instance, scale), 1);
+    program_input(8, 1, stride, offsetof(render_instance, half), 1),
+        program_input(9, 3, stride, offsetof(render_instance, color), 1);
     glEnableVertexAttribArray(10);
     glVertexAttribIPointer(10, 1, GL_UNSIGNED_INT, (GLsizei)stride, (const void *)offsetof(render_instance, id));
     glVertexAttribDivisor(10, 1);
+    program_input(11, 1, stride, offsetof(render_instance, fade), 1);
 }
 
 /// Takes away all bodies of kinds `first` and above.

@@ -158,6 +158,7 @@ static bool is_state(const double *x, size_t n)
 ctn_status film_look(film *f, player_view *view, ctn_error *err)
 {
     const double t = clock_time(f);
+    if (t >= f->times[f->count - 1]) f->running = false, f->from_time = t;  // there it stops
     const int64_t k = record_before(f, t), next = k + 1 < f->count ? k + 1 : k;
     const double span = f->times[next] - f->times[k], share = span > 0 ? (t - f->times[k]) / span : 0;
     int a = 0, b = 0;
@@ -177,7 +178,7 @@ ctn_status film_look(film *f, player_view *view, ctn_error *err)
         else memcpy(view->q + w * f->nq, q0, f->nq * sizeof *q0);
         for (size_t i = 0; i < f->nv; i++) view->v[w * f->nv + i] = v0[i] + share * (v1[i] - v0[i]);
     }
-    view->time = t, view->running = f->running && t < f->times[f->count - 1], view->late = false;
+    view->time = t, view->running = f->running, view->late = false;
     player_run *const r = &view->run[0];
     r->cfg = f->from.cfg, r->time = t, r->steps = (long)k, r->plotted = f->plotted;
     memcpy(r->plot_energy, f->energy, sizeof r->plot_energy),

@@ -7,5 +7,8 @@ __asm__(".section .rodata\n"
         ".hidden font_file\n"
         "font_file:\n"
         ".incbin \"" CATENA_FONT "\"\n"
+        ".global font_end\n"
+        ".hidden font_end\n"
+        "font_end:\n"
         ".byte 0\n"
         ".text\n");

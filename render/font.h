@@ -3,5 +3,6 @@
 #define CATENA_RENDER_FONT_H
 
 extern const unsigned char font_file[] __attribute__((visibility("hidden")));
+extern const unsigned char font_end[] __attribute__((visibility("hidden")));  // behind its last byte
 
 #endif

@@ -13,11 +13,13 @@ typedef struct render_instance {
     float scale[3];     // m
     float half;         // m, of capsules and cylinders: half the length of the axis
     float color[3];     // 0 to 1, sRGB
+    float fade;         // 0; above, to 1: how far it is seen through. Then it has neither shadow nor id on the picture
     uint32_t id;        // world * links + link + 1
 } render_instance;
 
 /// By kinds: those of mesh_kind, and from MESHES on the scene's own (scene_shapes_meshes). All zeros: an empty list.
 typedef struct instance_list {
+    float fade;  // of what is placed next
     int kinds;
     render_instance **of;  // [kinds][count]
     size_t *count, *room;  // [kinds]

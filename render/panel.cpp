@@ -2,6 +2,7 @@
 #include "render/panel.h"
 
 extern "C" {
+#include "render/font.h"
 #include "render/marks.h"
 #include "sim/config.h"
 }
@@ -12,13 +13,18 @@ extern "C" {
 #include <math.h>
 #include <stdio.h>
 
+static float letter;  // units, the size of the font
+
 bool panel_create(void *glfw_window, double scale)
 {
+    letter = (float)round(15 * scale);
     IMGUI_CHECKVERSION();
     ImGui::CreateContext();
     ImGui::StyleColorsDark();
     ImGui::GetIO().IniFilename = nullptr;
-    ImGui::GetIO().FontGlobalScale = (float)scale;
+    ImFontConfig font;
+    font.FontDataOwnedByAtlas = false;
+    ImGui::GetIO().Fonts->AddFontFromMemoryTTF((void *)font_file, (int)(font_end - font_file), letter, &font);
     ImGui::GetStyle().ScaleAllSizes((float)scale);
     ImGui::GetStyle().WindowRounding = 4, ImGui::GetStyle().Colors[ImGuiCol_WindowBg].w = 0.85f;
     return ImGui_ImplGlfw_InitForOpenGL((GLFWwindow *)glfw_window, true) && ImGui_ImplOpenGL3_Init("#version 330 core");
@@ -33,6 +39,10 @@ void panel_free(void)
 
 bool panel_wants_mouse(void) { return ImGui::GetIO().WantCaptureMouse; }
 bool panel_wants_keys(void) { return ImGui::GetIO().WantTextInput; }
+
+static float panel_across(void) { return 20 * letter; }
+
+double panel_width(void) { return 20.5 * letter; }
 
 /// An input of numbers that is taken when it is finished.
 static bool number(const char *label, double *x, const char *format)
@@ -150,7 +160,9 @@ static void draw_plots(const panel_state *s)
         draw_plot("J", "energy", r->plot_energy, r->plotted, "%.6g");
         if (ctn_method_is_implicit(r->cfg.method)) draw_plot("a step", "iterations", r->plot_iterations, r->plotted, "%.0f");
         if (!s->recorded) draw_plot("x", "real-time factor", r->plot_real_time, r->plotted, "%.3g");
-        if (!s->recorded) ImGui::Text("%ld steps, %ld with fallbacks; energy %+.3g J", r->steps, r->fallbacks, r->change);
+        if (!s->recorded)
+            ImGui::Text("%ld steps, %ld with fallbacks", r->steps, r->fallbacks),
+                ImGui::Text("energy %+.3g J since the beginning", r->change);
         ImGui::PopID();
     }
     ImGui::Text("%.0f pictures a second", s->frames);
@@ -214,7 +226,8 @@ static void draw_marks(panel_state *s)
     if (!ImGui::CollapsingHeader("Picture")) return;
     for (const auto &mark : marks) ImGui::CheckboxFlags(mark.label, &s->show, mark.bit);
     ImGui::Combo("colours", &s->colors, "of the scene\0by link\0by kinetic energy\0by run and world\0");
-    if (s->runs > 1) ImGui::Checkbox("runs over each other", &s->overlaid);
+    if (s->runs > 1)
+        ImGui::Checkbox("runs over each other", &s->overlaid), ImGui::Checkbox("ghosts of the first run", &s->ghosts);
 }
 
 // ---- over the picture
@@ -275,10 +288,10 @@ void panel_draw(panel_state *s, panel_value value, void *context)
 {
     ImGui_ImplOpenGL3_NewFrame(), ImGui_ImplGlfw_NewFrame();
     ImGui::NewFrame();
-    const float unit = ImGui::GetFontSize(), height = ImGui::GetMainViewport()->Size.y;
+    const float unit = letter, height = ImGui::GetMainViewport()->Size.y;
     if (s->open) {
         ImGui::SetNextWindowPos(ImVec2(unit / 2, unit / 2), ImGuiCond_Once);
-        ImGui::SetNextWindowSizeConstraints(ImVec2(22 * unit, 0), ImVec2(22 * unit, height - unit));
+        ImGui::SetNextWindowSizeConstraints(ImVec2(panel_across(), 0), ImVec2(panel_across(), height - unit));
         ImGui::Begin(s->scene, &s->open, ImGuiWindowFlags_AlwaysAutoResize);
         ImGui::PushItemWidth(-7 * unit);
         draw_clock(s);

@@ -36,6 +36,7 @@ typedef struct panel_state {
     unsigned show;    // marks_show
     int colors;       // arena_colors
     bool overlaid;    // runs are drawn over each other, not side by side
+    bool ghosts;      // the first one is seen through where the others are
     double *force;    // [nv], joint forces that are set
 
     bool play, forward, back, reset;  // asked for
@@ -50,12 +51,15 @@ typedef struct panel_state {
 /// The value that a parameter has now; false: the model has no such parameter.
 typedef bool (*panel_value)(void *context, ctn_parameter parameter, double *value);
 
-/// For the window whose context is current, a GLFWwindow; `scale`: pixels for a unit of text. False: it cannot be drawn.
+/// For the window whose context is current, a GLFWwindow; `scale`: see window_scale. False: it cannot be drawn.
 bool panel_create(void *glfw_window, double scale);
 void panel_free(void);
 
 /// Draws it over what is in the window.
 void panel_draw(panel_state *state, panel_value value, void *context);
+
+/// What it covers of the window's left side where it stands at first, in its units.
+double panel_width(void);
 
 /// Whether mouse or keys are meant for the panel, by what was drawn last.
 bool panel_wants_mouse(void);

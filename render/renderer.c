@@ -278,7 +278,9 @@ ctn_status renderer_paint(renderer *r, const instance_list *bodies, const render
     draw_surroundings(r, camera, around);
     set_light(r->program[PASS_BODIES], &from.clip, &light, to_sun, from.eye);
     program_number(r->program[PASS_BODIES], "pixel", from.pixel);
+    glEnable(GL_SAMPLE_ALPHA_TO_COVERAGE);  // what is seen through covers some of the samples: no order is needed
     bodies_draw(&r->bodies);
+    glDisable(GL_SAMPLE_ALPHA_TO_COVERAGE);
     if (over && over->lines) line_pen_draw(r->lines, over->lines, &from.clip, r->width, r->height);
     glBindFramebuffer(GL_READ_FRAMEBUFFER, r->frame), glBindFramebuffer(GL_DRAW_FRAMEBUFFER, r->flat_frame);
     glBlitFramebuffer(0, 0, r->width, r->height, 0, 0, r->width, r->height, GL_COLOR_BUFFER_BIT, GL_NEAREST);

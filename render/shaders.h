@@ -8,17 +8,18 @@
     "layout(location = 0) in vec3 vertex; layout(location = 1) in vec3 normal; layout(location = 2) in float side;\n"            \
     "layout(location = 3) in vec3 row0; layout(location = 4) in vec3 row1; layout(location = 5) in vec3 row2;\n"                 \
     "layout(location = 6) in vec3 position; layout(location = 7) in vec3 scale; layout(location = 8) in float half_length;\n"    \
-    "layout(location = 9) in vec3 colour; layout(location = 10) in uint id;\n"                                                   \
+    "layout(location = 9) in vec3 colour; layout(location = 10) in uint id; layout(location = 11) in float fade;\n"              \
     "uniform mat4 to_clip, to_light; uniform float pixel;\n"                                                                     \
     "vec3 turn(vec3 x) { return vec3(dot(row0, x), dot(row1, x), dot(row2, x)); }\n"                                             \
     "vec3 thick() { return max(scale, vec3(0.8 * pixel * max((to_clip * vec4(position, 1)).w, 0))); }\n"                         \
+    "vec4 solid(vec4 clip) { return fade > 0 ? vec4(2, 2, 2, 1) : clip; } // what is seen through is elsewhere\n"                \
     "vec3 place() { return turn(thick() * vertex + vec3(0, 0, side * half_length)) + position; }\n"
 
-static const char shadow_vertex[] = GLSL_BODY "void main() { gl_Position = to_clip * vec4(place(), 1); }\n";
+static const char shadow_vertex[] = GLSL_BODY "void main() { gl_Position = solid(to_clip * vec4(place(), 1)); }\n";
 static const char shadow_fragment[] = "#version 330 core\nvoid main() { }\n";
 
 static const char id_vertex[] = GLSL_BODY "flat out uint which;\n"
-                                          "void main() { gl_Position = to_clip * vec4(place(), 1); which = id; }\n";
+                                          "void main() { gl_Position = solid(to_clip * vec4(place(), 1)); which = id; }\n";
 static const char id_fragment[] = "#version 330 core\nflat in uint which;\nout uint result;\nvoid main() { result = which; }\n";
 
 /// Light from above and from a sun whose shadow is in `shadow`: the share of it that reaches a point.
@@ -36,19 +37,20 @@ static const char id_fragment[] = "#version 330 core\nflat in uint which;\nout u
     "}\n"                                                                                                                        \
     "vec4 seen(vec3 linear) { return vec4(pow(linear, vec3(1 / 2.2)), 1); }\n"
 
-static const char body_vertex[] = GLSL_BODY "out vec3 at, up; out vec4 in_light; flat out vec3 paint;\n"
-                                            "void main() {\n"
-                                            "    at = place(); up = turn(normal / thick()); paint = pow(colour, vec3(2.2));\n"
-                                            "    in_light = to_light * vec4(at, 1); gl_Position = to_clip * vec4(at, 1);\n"
-                                            "}\n";
+static const char body_vertex[] =
+    GLSL_BODY "out vec3 at, up; out vec4 in_light; flat out vec4 paint;\n"
+              "void main() {\n"
+              "    at = place(); up = turn(normal / thick()); paint = vec4(pow(colour, vec3(2.2)), 1 - fade);\n"
+              "    in_light = to_light * vec4(at, 1); gl_Position = to_clip * vec4(at, 1);\n"
+              "}\n";
 static const char body_fragment[] =
-    GLSL_LIGHT "in vec3 at, up; in vec4 in_light; flat in vec3 paint;\nout vec4 result;\n"
+    GLSL_LIGHT "in vec3 at, up; in vec4 in_light; flat in vec4 paint;\nout vec4 result;\n"
                "void main() {\n"
                "    vec3 n = normalize(up), to_eye = normalize(eye - at);\n"
                "    float face = dot(n, sun), share = face > 0 ? lit(in_light, face) : 0;\n"
                "    vec3 ambient = mix(vec3(0.22, 0.20, 0.18), vec3(0.42, 0.45, 0.50), 0.5 + 0.5 * n.z);\n"
                "    float shine = pow(max(dot(n, normalize(sun + to_eye)), 0), 40) * 0.25;\n"
-               "    result = seen(paint * (ambient + 0.85 * max(face, 0) * share) + shine * share);\n"
+               "    result = vec4(seen(paint.rgb * (ambient + 0.85 * max(face, 0) * share) + shine * share).rgb, paint.a);\n"
                "}\n";
 
 /// The ground: a square about the point below the target, with a grid of one and of ten cells, that fades into the horizon.

@@ -24,7 +24,11 @@ void viewer_notice(viewer *v, const char *format, ...)
 
 void viewer_look_at_all(viewer *v)
 {
-    v->orbit = arena_camera(v->arena, (double)v->width / v->height);
+    const double covered = v->panel.open ? panel_width() * v->width / window_units(v->window) : 0,
+                 free = fmax(v->width - covered, 0.4 * v->width);
+    v->orbit = arena_camera(v->arena, free / v->height);
+    const render_camera c = camera_on_orbit(&v->orbit);
+    camera_pan(&v->orbit, 0.5 * (v->width - free) * camera_pixel(&c, v->height), 0);  // into the middle of what is free
     v->mounted = -1;
 }
 
@@ -58,7 +62,8 @@ static bool take_scene(viewer *v, const char *path, ctn_error *err)
     arena_free(v->arena), free(v->panel.force);
     v->arena = s, v->panel.force = force, v->nset = 0, v->hand.pulls = false, v->trouble[0] = 0;
     if (v->selected.link >= s->links || v->selected.run >= s->runs || v->selected.world >= s->worlds) v->selected.link = -1;
-    s->overlaid = v->panel.overlaid, s->show = v->panel.show, s->colors = (arena_colors)v->panel.colors;
+    s->overlaid = v->panel.overlaid, s->ghosts = v->panel.ghosts, s->show = v->panel.show,
+    s->colors = (arena_colors)v->panel.colors;
     arena_speed(s, v->panel.speed);
     return !v->renderer || arena_give_meshes(s, v->renderer, err) == CTN_OK;
 }
@@ -116,7 +121,8 @@ static void obey_panel(viewer *v)
     if (a->reset) arena_reset(v->arena);
     if (a->set_speed) arena_speed(v->arena, a->speed);
     if (a->seek) arena_seek(v->arena, a->time);
-    v->arena->show = a->show, v->arena->colors = (arena_colors)a->colors, v->arena->overlaid = a->overlaid;
+    v->arena->show = a->show, v->arena->colors = (arena_colors)a->colors, v->arena->overlaid = a->overlaid,
+    v->arena->ghosts = a->ghosts;
     if (a->configure) player_configure(p, a->run, &a->cfg);
     if (a->set_parameter) remember(v, a->parameter, a->value);
     if (a->set_force) a->force[a->dof] = a->value, player_set_force(p, a->dof, a->value);
@@ -130,7 +136,7 @@ static void fill_panel(viewer *v)
     const arena *const s = v->arena;
     a->scene = ctn_scene_name(s->scene), a->trouble = v->trouble, a->notice = glfwGetTime() < v->notice_until ? v->notice : "";
     a->model = s->model, a->view = &s->view, a->runs = s->runs, a->worlds = s->worlds, a->filming = v->film.out,
-    a->show = s->show, a->colors = (int)s->colors, a->overlaid = s->overlaid;
+    a->show = s->show, a->colors = (int)s->colors, a->overlaid = s->overlaid, a->ghosts = s->ghosts;
     a->recorded = s->film;
     if (s->film) film_range(s->film, &a->first, &a->last);
     if (a->run >= s->runs) a->run = 0;
@@ -238,7 +244,7 @@ ctn_status view(const viewer_config *config, ctn_error *err)
     viewer v = {.config = config,
                 .selected = {.link = -1},
                 .mounted = -1,
-                .panel = {.open = true, .speed = config->speed, .overlaid = config->overlaid}};
+                .panel = {.open = true, .speed = config->speed, .overlaid = config->overlaid, .ghosts = true}};
     snprintf(v.path, sizeof v.path, "%s", config->path);
     ctn_status status = CTN_UNAVAILABLE;
     bool panel = false;

@@ -67,8 +67,8 @@ static void move_camera(viewer *v, double dx, double dy)
     if (v->mounted >= 0 && v->hand.pans) v->orbit = v->mount.orbit, v->mounted = -1;  // it leaves what it stood on
     camera_orbit *const c = v->mounted < 0 ? &v->orbit : &v->mount.orbit;
     if (v->hand.orbits) {
-        c->azimuth = remainder(c->azimuth - 0.008 / window_scale(v->window) * dx, 2 * 3.14159265358979323846);
-        c->elevation = fmin(fmax(c->elevation + 0.008 / window_scale(v->window) * dy, -1.55), 1.55);
+        c->azimuth = remainder(c->azimuth - 0.008 * dx, 2 * 3.14159265358979323846);
+        c->elevation = fmin(fmax(c->elevation + 0.008 * dy, -1.55), 1.55);
     }
     if (v->hand.pans) camera_pan(c, dx * camera_pixel(&v->camera, v->height), -dy * camera_pixel(&v->camera, v->height));
 }

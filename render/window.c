@@ -141,8 +141,17 @@ void window_size(const window *w, int *width, int *height)
 double window_scale(const window *w)
 {
     float x, y;
+    int units, pixels, rows;
     glfwGetWindowContentScale(w->handle, &x, &y);
-    return fmax(x, y);
+    glfwGetWindowSize(w->handle, &units, &rows), glfwGetFramebufferSize(w->handle, &pixels, &rows);
+    return pixels > 0 ? fmax(x, y) * units / pixels : 1;  // some displays count in points, some in pixels
+}
+
+double window_units(const window *w)
+{
+    int width, height;
+    glfwGetWindowSize(w->handle, &width, &height);
+    return fmax(width, 1);
 }
 
 void window_swap(window *w) { glfwSwapBuffers(w->handle); }

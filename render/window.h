@@ -37,8 +37,11 @@ void *window_handle(window *w);  // GLFWwindow *
 bool window_poll(window *w, double seconds, window_events *events);
 void window_close(window *w);  // window_poll returns false from now on
 
-/// Size of its picture in pixels, 0 x 0 while there is nothing to see of it; how many of them are a unit of text and of line widths.
+/// Size of its picture in pixels, 0 x 0 while there is nothing to see of it.
 void window_size(const window *w, int *width, int *height);
+
+/// Its width in units of the display, pixels or points, in which the panel is laid out; how many of them a unit of text is to have.
+double window_units(const window *w);
 double window_scale(const window *w);
 
 void window_swap(window *w);  // shows what was drawn

@@ -256,6 +256,24 @@ def movie(w, folder):
     assert frames.returncode == 0 and int(frames.stdout.strip().strip(",")) > 3, (frames.stdout, frames.stderr)
 
 
+def recording(display, folder, path):
+    """A recording runs to its end and no further, and can be looked at step by step."""
+    subprocess.run([catena, "run", path, "--steps", "20", "--dt", "0.02", "--out", "a.h5", "-q"], cwd=folder, check=True)
+    w = Window(display, folder, "a.h5", "--paused", "--size", "400x300")
+    w.wait_title("renamed, 0.000 s, paused")
+    w.key("F2")
+    first = w.picture()
+    w.key("Right", "Right")
+    w.wait_title("0.040 s, paused")
+    w.key("space")
+    w.wait_title("0.400 s, paused")
+    assert differing(first, w.picture())
+    w.key("r")
+    w.wait_title("0.000 s")
+    assert w.picture() == first
+    w.close()
+
+
 def main():
     display = Display()
     try:
@@ -276,6 +294,7 @@ def main():
             w.key("o")
             wait_for("runs over each other", lambda: len(differing(apart, w.picture())) > 100)
             w.close()
+            recording(display, folder, path)
     finally:
         display.close()
 

@@ -1,0 +1,134 @@
+/// Recordings that the viewer plays: at records it shows what is recorded, between them what lies between, wherever its clock is set.
+#include "render/between.h"
+#include "render/film.h"
+#include "tests/command.h"
+#include "tests/datasets.h"
+#include "tests/suite.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WORLDS = 3, RECORDS = 21, NV = 20 };
+
+static film *shown;
+static player_view seen;
+static double *q, *v, *t;
+static bool rollout;
+
+static const double *row(const double *all, int record, int world)
+{
+    return all + (rollout ? world * RECORDS + record : record * WORLDS + world) * NV;
+}
+
+static void look(void)
+{
+    ctn_error err;
+    ck_assert_msg(film_look(shown, &seen, &err) == CTN_OK, "%s", err.message);
+}
+
+static void open_recording(bool of_rollout)
+{
+    ctn_error err;
+    size_t count;
+    rollout = of_rollout;
+    outcome o = catena(rollout ? "rollout" : "run", source("scenes/chain10-sampled.yaml"), "--worlds", "3", "--steps", "20",
+                       "--dt", "0.02", "--out", "a.h5");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    q = numbers("a.h5", "q", &count), v = numbers("a.h5", "v", NULL), t = numbers("a.h5", "time", NULL);
+    ck_assert_uint_eq(count, WORLDS * RECORDS * NV);
+    shown = film_open("a.h5", &err);
+    ck_assert_msg(shown != NULL, "%s", err.message);
+    ck_assert_int_eq(film_worlds(shown), WORLDS);
+    ck_assert(film_view_create(shown, &seen));
+}
+
+static void teardown(void)
+{
+    player_view_free(&seen);
+    film_free(shown);
+    free(q), free(v), free(t);
+    leave_scratch();
+}
+
+START_TEST(any_time)
+{
+    static const int order[] = {0, 20, 7, 8, 7, 19, 1};
+    open_recording(_i);
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
+        film_seek(shown, t[order[k]]);
+        look();
+        ck_assert_double_eq(seen.time, t[order[k]]);
+        for (int w = 0; w < WORLDS; w++) {
+            ck_assert(!memcmp(seen.q + w * NV, row(q, order[k], w), NV * sizeof *q));
+            ck_assert(!memcmp(seen.v + w * NV, row(v, order[k], w), NV * sizeof *v));
+        }
+    }
+    film_seek(shown, 0.3 * t[11] + 0.7 * t[12]);
+    look();
+    for (int w = 0; w < WORLDS; w++) {
+        double between[NV];
+        state_between(film_model(shown), t[12] - t[11], row(q, 11, w), row(v, 11, w), row(q, 12, w), row(v, 12, w), 0.7, between);
+        for (int i = 0; i < NV; i++) ck_assert_double_eq_tol(seen.q[w * NV + i], between[i], 1e-12);
+    }
+    film_seek(shown, 99);  // beyond its end
+    look();
+    ck_assert_double_eq(seen.time, t[20]);
+    teardown();
+}
+END_TEST
+
+START_TEST(steps_and_clock)
+{
+    open_recording(_i);
+    film_seek(shown, 0.5 * (t[4] + t[5]));
+    film_steps(shown, 1);
+    look();
+    ck_assert_double_eq(seen.time, t[5]);
+    film_seek(shown, 0.5 * (t[4] + t[5]));
+    film_steps(shown, -1);
+    look();
+    ck_assert_double_eq(seen.time, t[4]);
+    film_steps(shown, -10);
+    look();
+    ck_assert_double_eq(seen.time, 0);
+    film_speed(shown, 16);
+    film_run_on(shown, true);
+    double last = 0;
+    do {
+        look();
+        ck_assert_double_ge(seen.time, last);
+        last = seen.time;
+    } while (seen.running);
+    ck_assert_double_eq(last, t[20]);
+    film_run_on(shown, true);  // once more, from the beginning
+    look();
+    ck_assert_double_lt(seen.time, t[20]);
+    teardown();
+}
+END_TEST
+
+START_TEST(refusals)
+{
+    ctn_error err;
+    ck_assert(!film_open("none.h5", &err));
+    ck_assert_msg(strstr(err.message, "none.h5"), "%s", err.message);
+    spit("text.h5", "no recording");
+    ck_assert(!film_open("text.h5", &err));
+    ck_assert_msg(strstr(err.message, "text.h5"), "%s", err.message);
+    leave_scratch();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *const suite = suite_create("film");
+    TCase *const c = tcase_create("film");
+    tcase_set_timeout(c, 60);
+    tcase_add_checked_fixture(c, enter_scratch, NULL);
+    tcase_add_loop_test(c, any_time, 0, 2);
+    tcase_add_loop_test(c, steps_and_clock, 0, 2);
+    tcase_add_test(c, refusals);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}
