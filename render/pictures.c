@@ -65,6 +65,7 @@ bool pictures_single(const char *path) { return ends_in(path, ".png") && !has_nu
 static const char *const *codec_of(const char *path)
 {
     static const char *const mp4[] = {"-c:v",      "libx264",
+                                      "-preset",   "veryfast",
                                       "-pix_fmt",  "yuv420p",
                                       "-crf",      "18",
                                       "-vf",       "pad=ceil(iw/2)*2:ceil(ih/2)*2",

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHADOW_SIZE = 2048, SAMPLES_A_PIXEL = 4 };
+enum { SAMPLES_A_PIXEL = 4 };
 
 typedef enum pass { PASS_SHADOW, PASS_IDS, PASS_BODIES, PASS_GROUND, PASS_SKY, PASSES } pass;
 
@@ -22,6 +22,7 @@ struct renderer {
     GLuint program[PASSES], empty_vao;
     body_store bodies;
     GLuint shadow_map, shadow_frame;
+    int shadow_size;                 // pixels, of its sides
     GLuint frame, color, depth;      // several samples
     GLuint flat_frame, flat_color;   // one sample
     GLuint id_frame, ids, id_depth;  // likewise, of numbers; made when first asked for
@@ -99,12 +100,17 @@ static void free_frames(renderer *r)
     r->frame = r->flat_frame = r->id_frame = r->color = r->depth = r->flat_color = r->ids = r->id_depth = 0;
 }
 
-static bool make_shadow_map(renderer *r, ctn_error *err)
+/// As fine as the picture asks for: in small ones what light falls on costs more than anything else.
+static bool fit_shadow_map(renderer *r, ctn_error *err)
 {
+    const int size = r->width > 1024 || r->height > 1024 ? 2048 : 1024;
+    if (size == r->shadow_size) return true;
+    glDeleteFramebuffers(1, &r->shadow_frame), glDeleteTextures(1, &r->shadow_map);
+    r->shadow_size = size;
     r->shadow_frame = framebuffer();
     glGenTextures(1, &r->shadow_map);
     glBindTexture(GL_TEXTURE_2D, r->shadow_map);
-    glTexImage2D(GL_TEXTURE_2D, 0, GL_DEPTH_COMPONENT24, SHADOW_SIZE, SHADOW_SIZE, 0, GL_DEPTH_COMPONENT, GL_UNSIGNED_INT, NULL);
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_DEPTH_COMPONENT24, size, size, 0, GL_DEPTH_COMPONENT, GL_UNSIGNED_INT, NULL);
     static const GLint settings[][2] = {{GL_TEXTURE_MIN_FILTER, GL_LINEAR},
                                         {GL_TEXTURE_MAG_FILTER, GL_LINEAR},
                                         {GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE},
@@ -128,7 +134,7 @@ ctn_status renderer_resize(renderer *r, int width, int height, ctn_error *err)
                     height);
     free_frames(r);
     r->width = width, r->height = height;
-    return make_frames(r, err) ? CTN_OK : CTN_UNAVAILABLE;
+    return make_frames(r, err) && fit_shadow_map(r, err) ? CTN_OK : CTN_UNAVAILABLE;
 }
 
 renderer *renderer_create(int width, int height, ctn_error *err)
@@ -139,7 +145,7 @@ renderer *renderer_create(int width, int height, ctn_error *err)
         return NULL;
     }
     glGenVertexArrays(1, &r->empty_vao);
-    bool ok = make_programs(r, err) && make_shadow_map(r, err) && renderer_resize(r, width, height, err) == CTN_OK;
+    bool ok = make_programs(r, err) && renderer_resize(r, width, height, err) == CTN_OK;
     if (ok && !(ok = bodies_create(&r->bodies))) fail(err, CTN_NO_MEMORY, "not enough memory for a renderer");
     ok = ok && (r->lines = line_pen_create(err)) && (r->text = text_pen_create(err));
     if (ok) return r;
@@ -186,20 +192,43 @@ static double shadow_radius(const scenery *around, const double *to_sun)
 static void draw_shadows(const renderer *r, const matrix4 *light, double radius)
 {
     glBindFramebuffer(GL_FRAMEBUFFER, r->shadow_frame);
-    glViewport(0, 0, SHADOW_SIZE, SHADOW_SIZE);
+    glViewport(0, 0, r->shadow_size, r->shadow_size);
     glClear(GL_DEPTH_BUFFER_BIT);
     glUseProgram(r->program[PASS_SHADOW]);
     program_matrix(r->program[PASS_SHADOW], "to_clip", light),
-        program_number(r->program[PASS_SHADOW], "pixel", 1.0 / SHADOW_SIZE * radius);
+        program_number(r->program[PASS_SHADOW], "pixel", radius / r->shadow_size);
     bodies_draw(&r->bodies);
 }
 
-static void set_light(GLuint program, const matrix4 *clip, const matrix4 *light, const double *to_sun, const double *eye)
+/// The part of the shadow map that bodies may be in, x and y from 0 to 1: outside of it all is lit.
+static void shadow_box(const renderer *r, const instance_list *bodies, const matrix4 *light, double radius, float *box)
+{
+    const float around = 3.0f / (float)r->shadow_size;  // as far as shadows are blurred
+    box[0] = box[1] = 1, box[2] = box[3] = 0;
+    for (int kind = 0; kind < bodies->kinds; kind++)
+        for (size_t n = 0; n < bodies->count[kind]; n++) {
+            const render_instance *const b = &bodies->of[kind][n];
+            const float reach =
+                kind < MESHES ? b->half + sqrtf(b->scale[0] * b->scale[0] + b->scale[1] * b->scale[1] + b->scale[2] * b->scale[2])
+                              : INFINITY;  // of meshes it is not known
+            for (int i = 0; i < 2; i++) {
+                float at = light->m[12 + i];
+                for (int k = 0; k < 3; k++) at += light->m[4 * k + i] * b->position[k];
+                const float from = 0.5f * (at - reach / (float)radius) + 0.5f - around,
+                            to = 0.5f * (at + reach / (float)radius) + 0.5f + around;
+                box[i] = fmaxf(fminf(box[i], from), 0), box[2 + i] = fminf(fmaxf(box[2 + i], to), 1);
+            }
+        }
+}
+
+static void set_light(const renderer *r, GLuint program, const matrix4 *clip, const matrix4 *light, const float *shade,
+                      const double *to_sun, const double *eye)
 {
     glUseProgram(program);
     program_matrix(program, "to_clip", clip), program_matrix(program, "to_light", light);
     program_vector(program, "sun", to_sun), program_vector(program, "eye", eye);
-    program_number(program, "texel", 1.0 / SHADOW_SIZE);
+    program_number(program, "texel", 1.0 / r->shadow_size);
+    glUniform4fv(glGetUniformLocation(program, "shade"), 1, shade);
     glUniform1i(glGetUniformLocation(program, "shadow"), 0);
 }
 
@@ -265,6 +294,8 @@ ctn_status renderer_paint(renderer *r, const instance_list *bodies, const render
     const double radius = shadow_radius(around, to_sun);
     const matrix4 light = light_matrix(falls, around->center, radius);
     const sight from = sight_of(r, camera);
+    float shade[4];
+    shadow_box(r, bodies, &light, radius, shade);
     const ctn_status sent = bodies_send(&r->bodies, bodies, &from, err);
     if (sent != CTN_OK) return sent;
     glEnable(GL_DEPTH_TEST), glEnable(GL_CULL_FACE), glDisable(GL_BLEND);
@@ -274,9 +305,9 @@ ctn_status renderer_paint(renderer *r, const instance_list *bodies, const render
     glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
     glActiveTexture(GL_TEXTURE0);
     glBindTexture(GL_TEXTURE_2D, r->shadow_map);
-    set_light(r->program[PASS_GROUND], &from.clip, &light, to_sun, from.eye);
+    set_light(r, r->program[PASS_GROUND], &from.clip, &light, shade, to_sun, from.eye);
     draw_surroundings(r, camera, around);
-    set_light(r->program[PASS_BODIES], &from.clip, &light, to_sun, from.eye);
+    set_light(r, r->program[PASS_BODIES], &from.clip, &light, shade, to_sun, from.eye);
     program_number(r->program[PASS_BODIES], "pixel", from.pixel);
     glEnable(GL_SAMPLE_ALPHA_TO_COVERAGE);  // what is seen through covers some of the samples: no order is needed
     bodies_draw(&r->bodies);

@@ -25,22 +25,23 @@ static const char id_fragment[] = "#version 330 core\nflat in uint which;\nout u
 /// Light from above and from a sun whose shadow is in `shadow`: the share of it that reaches a point.
 #define GLSL_LIGHT                                                                                                               \
     "#version 330 core\n"                                                                                                        \
-    "uniform sampler2DShadow shadow; uniform vec3 sun, eye; uniform float texel;\n"                                              \
+    "uniform sampler2DShadow shadow; uniform vec3 sun, eye; uniform float texel; uniform vec4 shade;\n"                          \
     "const vec3 horizon = vec3(0.80, 0.85, 0.90);\n"                                                                             \
     "float lit(vec4 at, float slope) {\n"                                                                                        \
     "    vec3 p = at.xyz * 0.5 + 0.5;\n"                                                                                         \
     "    p.z -= 0.0008 + 0.0025 * clamp(1 - slope, 0, 1);\n"                                                                     \
-    "    if (any(lessThan(p, vec3(0))) || any(greaterThan(p, vec3(1)))) return 1.0;\n"                                           \
+    "    int looks = any(lessThan(p.xy, shade.xy)) || any(greaterThan(p.xy, shade.zw)) || p.z > 1 ? 0 : 4;\n"                    \
     "    float sum = 0;\n"                                                                                                       \
-    "    for (int i = -1; i <= 1; i++) for (int j = -1; j <= 1; j++) sum += texture(shadow, p + vec3(i, j, 0) * texel);\n"       \
-    "    return sum / 9;\n"                                                                                                      \
+    "    for (int i = 0; i < looks; i++) sum += textureLod(shadow, p + vec3((i & 1) - 0.5, (i >> 1) - 0.5, 0) * 1.6 * texel, "   \
+    "0);\n"                                                                                                                      \
+    "    return looks > 0 ? sum / 4 : 1.0;\n"                                                                                    \
     "}\n"                                                                                                                        \
-    "vec4 seen(vec3 linear) { return vec4(pow(linear, vec3(1 / 2.2)), 1); }\n"
+    "vec4 seen(vec3 linear) { return vec4(sqrt(linear), 1); }\n"
 
 static const char body_vertex[] =
     GLSL_BODY "out vec3 at, up; out vec4 in_light; flat out vec4 paint;\n"
               "void main() {\n"
-              "    at = place(); up = turn(normal / thick()); paint = vec4(pow(colour, vec3(2.2)), 1 - fade);\n"
+              "    at = place(); up = turn(normal / thick()); paint = vec4(colour * colour, 1 - fade);\n"
               "    in_light = to_light * vec4(at, 1); gl_Position = to_clip * vec4(at, 1);\n"
               "}\n";
 static const char body_fragment[] =
