@@ -3,6 +3,7 @@
 
 #include "cli/message.h"
 #include "render/colors.h"
+#include "render/poses.h"
 #include "sim/status.h"
 
 #include <math.h>
@@ -22,23 +23,10 @@ static const double *mass_scale(const stage *s, const frames *f, int world)
 /// Poses of a world of `f`, moved to its place, and its centre of mass there.
 static void find_poses(stage *s, const frames *f, int world, double *com)
 {
-    const double *const scale = mass_scale(s, f, world);
-    double offset[3], mass = 0;
-    ctn_forward_kinematics(s->dyn, 1, f->q + (size_t)world * (size_t)ctn_model_nq(f->s.model), s->R, s->p);
+    double offset[3];
     layout_offset(s->layout, &s->one, world, f->worlds, offset);
-    com[0] = com[1] = com[2] = 0;
-    for (int i = 0; i < links_of(s); i++) {
-        const ctn_link *const l = ctn_model_link(f->s.model, i);
-        const double m = l->mass * (scale ? scale[i] : 1);
-        double *const p = s->p + 3 * (size_t)i;
-        mass += m;
-        for (int k = 0; k < 3; k++) {
-            const double *const row = s->R + 9 * (size_t)i + 3 * k;
-            p[k] += offset[k];
-            com[k] += m * (p[k] + row[0] * l->com[0] + row[1] * l->com[1] + row[2] * l->com[2]);
-        }
-    }
-    for (int k = 0; k < 3; k++) com[k] = mass > 0 ? com[k] / mass : offset[k];
+    world_poses(s->dyn, f->s.model, mass_scale(s, f, world), f->q + (size_t)world * (size_t)ctn_model_nq(f->s.model), offset,
+                s->R, s->p, com);
 }
 
 static void find_energies(stage *s, const frames *f, int world)

@@ -52,10 +52,12 @@ static bool configure(void *context, const ctn_scene *scene, ctn_batch_config *c
     command_line *const line = context;
     const arguments *const args = line->args;
     ctn_batch_config first;
-    *runs = 1;
+    *runs = 1, line->refused = false;
     if ((line->refused = setup_configure(args, scene, &first) != EXIT_OK))
         return fail(err, CTN_BAD_CONFIG, "the options do not go with this scene: see the terminal"), false;
     cfg[0] = first;
+    if (first.worlds > 1 && !ctn_scene_is_sampled(scene) && !args->value[OPT_QUIET])
+        warning("%s has no `sample:` section: all worlds start from the same state", args->files[0]);
     if (!args->value[OPT_COMPARE]) return true;
     *runs = 0;
     for (const char *at = args->value[OPT_COMPARE]; *at; at += *at == ',') {
@@ -90,7 +92,7 @@ static int view_main(const arguments *args)
     if (view(&config, &err) == CTN_OK) return EXIT_OK;
     if (line.refused) return EXIT_USAGE;
     const int status = status_error(&err, "");
-    return err.status == CTN_UNAVAILABLE ? EXIT_RUN : status;
+    return err.status == CTN_UNAVAILABLE || err.status == CTN_IO ? EXIT_RUN : status;
 }
 
 const command command_view = {

@@ -2,6 +2,7 @@
 #include "render/arena.h"
 
 #include "render/colors.h"
+#include "render/poses.h"
 #include "sim/record.h"
 #include "sim/scene.h"
 #include "sim/status.h"
@@ -25,6 +26,21 @@ static struct file_stamp stamp(const char *path)
     struct stat of;
     return stat(path, &of) ? (struct file_stamp){.size = -1} : (struct file_stamp){of.st_mtim, of.st_size, of.st_ino};
 }
+
+// ---- numbers and places
+
+static int number_of(const arena *a, int run, int world) { return run * a->worlds + world; }
+
+/// Runs over each other leave the grid to the worlds.
+static int places(const arena *a) { return a->overlaid ? a->worlds : a->runs * a->worlds; }
+static world_layout layout_of(const arena *a) { return places(a) > 1 ? LAYOUT_GRID : LAYOUT_OVERLAY; }
+
+static const double *state_q(const arena *a, int run, int world)
+{
+    return a->view.q + (size_t)number_of(a, run, world) * (size_t)a->nq;
+}
+
+static void find_extent(arena *a) { a->extent = layout_extent(layout_of(a), &a->one, places(a)); }
 
 // ---- opening
 
@@ -69,13 +85,24 @@ static ctn_status take_view(arena *a, ctn_error *err)
 
 static bool open_marks(arena *a)
 {
-    ctn_totals totals;
-    ctn_forward_kinematics(a->dyn, 1, a->view.q, a->R, a->p);
-    ctn_energy_momentum(a->dyn, 1, a->view.q, a->view.v, &totals);
-    memcpy(a->start_com, totals.com, sizeof a->start_com);
-    a->one = scene_shapes_extent(a->shapes, a->R, a->p);
     const marks_config cfg = {.worlds = a->runs * a->worlds, .radius = a->one.radius, .seconds = 2};
     return (a->marks = marks_create(a->scene, a->model, &cfg)) != NULL;
+}
+
+/// The extent of a world, and of all where they are at the beginning.
+static bool open_extent(arena *a)
+{
+    static const double here[3] = {0};
+    scene_extent *const of = malloc((size_t)a->worlds * sizeof *of);
+    if (!of) return false;
+    for (int w = a->worlds - 1; w >= 0; w--) {  // the first one's centre of mass is the last that is found
+        world_poses(a->dyn, a->model, NULL, state_q(a, 0, w), here, a->R, a->p, a->start_com);
+        of[w] = scene_shapes_extent(a->shapes, a->R, a->p);
+    }
+    a->one = layout_union(of, a->worlds);
+    free(of);
+    find_extent(a);
+    return true;
 }
 
 arena *arena_open(const char *path, arena_configure configure, void *context, ctn_error *err)
@@ -87,9 +114,13 @@ arena *arena_open(const char *path, arena_configure configure, void *context, ct
         a->links = ctn_model_nlink(a->model), a->nq = ctn_model_nq(a->model), a->nv = ctn_model_nv(a->model), a->ghosts = true;
         ok = (a->dyn = ctn_dynamics_create(a->model, NULL, err)) != NULL;
     }
+    if (ok && (double)a->runs * a->worlds * a->links > 4294967294.0)
+        ok = false, fail(err, CTN_BAD_ARGUMENT, "%s: %d worlds of %d links are more bodies than can be told apart", path,
+                         a->worlds, a->links);
     if (ok && !open_memory(a)) ok = false, fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds of %s", a->worlds, path);
     ok = ok && take_view(a, err) == CTN_OK;
-    if (ok && !open_marks(a)) ok = false, fail(err, CTN_NO_MEMORY, "not enough memory for the marks of %d worlds", a->worlds);
+    if (ok && !(open_extent(a) && open_marks(a)))
+        ok = false, fail(err, CTN_NO_MEMORY, "not enough memory for the marks of %d worlds", a->worlds);
     if (ok) return a;
     arena_free(a);
     return NULL;
@@ -116,13 +147,7 @@ ctn_status arena_give_meshes(const arena *a, renderer *r, ctn_error *err)
     return renderer_set_meshes(r, meshes, count, err);
 }
 
-// ---- places
-
-static int number_of(const arena *a, int run, int world) { return run * a->worlds + world; }
-
-/// Runs over each other leave the grid to the worlds.
-static int places(const arena *a) { return a->overlaid ? a->worlds : a->runs * a->worlds; }
-static world_layout layout_of(const arena *a) { return places(a) > 1 ? LAYOUT_GRID : LAYOUT_OVERLAY; }
+// ---- poses and cameras
 
 void arena_place(const arena *a, int run, int world, double *shift)
 {
@@ -150,11 +175,6 @@ arena_body arena_find(const arena *a, uint32_t id)
     return (arena_body){world / a->worlds, world % a->worlds, n % a->links};
 }
 
-static const double *state_q(const arena *a, int run, int world)
-{
-    return a->view.q + (size_t)number_of(a, run, world) * (size_t)a->nq;
-}
-
 static const double *state_v(const arena *a, int run, int world)
 {
     return a->view.v + (size_t)number_of(a, run, world) * (size_t)a->nv;
@@ -171,7 +191,12 @@ void arena_twist(const arena *a, arena_body b, double *twist)
 /// Colours of the links of a world; NULL: those of the scene.
 static const float (*find_paint(arena *a, int run, int world))[3]
 {
+    static const float grey[3] = {0.5f, 0.5f, 0.5f};
     const size_t first = arena_pose(a, (arena_body){run, world, 0});
+    if (a->view.frozen[number_of(a, run, world)]) {
+        for (int i = 0; i < a->links; i++) memcpy(a->paint[i], grey, sizeof grey);
+        return (const float(*)[3])a->paint;
+    }
     if (a->colors == PAINT_SCENE) return NULL;
     if (a->colors == PAINT_ENERGY) {
         ctn_link_twists(a->dyn, 1, state_q(a, run, world), state_v(a, run, world), a->twists);
@@ -190,21 +215,9 @@ static const float (*find_paint(arena *a, int run, int world))[3]
 static void find_poses(arena *a, int run, int world, double *com)
 {
     const size_t first = arena_pose(a, (arena_body){run, world, 0});
-    double shift[3], mass = 0;
+    double shift[3];
     arena_place(a, run, world, shift);
-    ctn_forward_kinematics(a->dyn, 1, state_q(a, run, world), a->R + 9 * first, a->p + 3 * first);
-    com[0] = com[1] = com[2] = 0;
-    for (int i = 0; i < a->links; i++) {
-        const ctn_link *const l = ctn_model_link(a->model, i);
-        double *const p = a->p + 3 * (first + (size_t)i);
-        mass += l->mass;
-        for (int k = 0; k < 3; k++) {
-            const double *const row = a->R + 9 * (first + (size_t)i) + 3 * k;
-            p[k] += shift[k];
-            com[k] += l->mass * (p[k] + row[0] * l->com[0] + row[1] * l->com[1] + row[2] * l->com[2]);
-        }
-    }
-    for (int k = 0; k < 3 && mass > 0; k++) com[k] /= mass;
+    world_poses(a->dyn, a->model, NULL, state_q(a, run, world), shift, a->R + 9 * first, a->p + 3 * first, com);
 }
 
 /// The first run's world, seen through, where another run's is.
@@ -264,7 +277,7 @@ ctn_status arena_look(arena *a, ctn_error *err)
     bool ok = true;
     for (int n = 0; n < a->runs * a->worlds && ok; n++) ok = place_world(a, n / a->worlds, n % a->worlds);
     for (int run = 0; run < a->runs && a->runs > 1 && !a->overlaid && ok; run++) ok = place_name(a, run);
-    a->extent = layout_extent(layout_of(a), &a->one, places(a));
+    find_extent(a);
     double shift[3];
     arena_place(a, 0, 0, shift);
     for (int k = 0; k < 3 && a->one.travels; k++) a->extent.center[k] += a->com[k] - shift[k] - a->start_com[k];

@@ -2,18 +2,20 @@
 #include "render/film.h"
 
 #include "render/between.h"
+#include "render/clock.h"
 #include "sim/recorded.h"
 #include "sim/status.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+static const size_t most_numbers = (size_t)1 << 29;  // 4 GiB
 
 struct film {
     recorded from;
     ctn_model *model;
-    size_t nq, nv, worlds;
+    size_t nq, nv, worlds, left_out;
     int64_t count;          // records
     double *times;          // [count], s
     double *q[2], *v[2];    // [worlds][nq], [worlds][nv] of records held[0], held[1], of a run
@@ -25,17 +27,10 @@ struct film {
     double speed, from_time, from_clock;
 };
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /// Where the clock stands, within the recording.
 static double clock_time(const film *f)
 {
-    const double t = f->running ? f->from_time + f->speed * (now() - f->from_clock) : f->from_time;
+    const double t = f->running ? f->from_time + f->speed * (clock_now() - f->from_clock) : f->from_time;
     return fmin(fmax(t, f->times[0]), f->times[f->count - 1]);
 }
 
@@ -55,11 +50,38 @@ static bool read_plot(film *f, const char *name, float *row)
     return ok;
 }
 
+static bool is_state(const double *x, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        if (!isfinite(x[k])) return false;
+    return true;
+}
+
+/// Worlds that were not run yet have no states: the others are shown.
+static ctn_status leave_out(film *f, ctn_error *err)
+{
+    const size_t q = (size_t)f->count * f->nq, v = (size_t)f->count * f->nv;
+    size_t kept = 0;
+    for (size_t w = 0; w < f->worlds; w++) {
+        if (!is_state(f->all_q + w * q, f->nq) || !is_state(f->all_v + w * v, f->nv)) continue;
+        memmove(f->all_q + kept * q, f->all_q + w * q, q * sizeof *f->all_q);
+        memmove(f->all_v + kept * v, f->all_v + w * v, v * sizeof *f->all_v);
+        kept++;
+    }
+    f->left_out = f->worlds - kept, f->worlds = kept;
+    return kept ? CTN_OK : fail(err, CTN_BAD_ARGUMENT, "%s: none of its worlds has been run yet", f->from.path);
+}
+
 static ctn_status open_states(film *f, ctn_error *err)
 {
     const size_t records = (size_t)f->count, q = f->worlds * f->nq, v = f->worlds * f->nv;
     f->held[0] = f->held[1] = -1;
     if (f->from.rollout) {
+        if (records * (q + v) > most_numbers)
+            return fail(
+                err, CTN_NO_MEMORY,
+                "%s: its states take %.1f GB of memory, more than the viewer reads; catena render --world draws some of them",
+                f->from.path, 8e-9 * (double)records * (double)(q + v));
         f->all_q = malloc((records * q + 1) * sizeof *f->all_q), f->all_v = malloc((records * v + 1) * sizeof *f->all_v);
         if (!f->all_q || !f->all_v)
             return fail(err, CTN_NO_MEMORY, "%s: not enough memory for the states of %zu worlds", f->from.path, f->worlds);
@@ -67,7 +89,7 @@ static ctn_status open_states(film *f, ctn_error *err)
             recorded_rows(&f->from, "q", H5T_NATIVE_DOUBLE, 0, (int64_t)f->worlds, records * f->nq, f->all_q, err);
         if (status == CTN_OK && f->nv)
             status = recorded_rows(&f->from, "v", H5T_NATIVE_DOUBLE, 0, (int64_t)f->worlds, records * f->nv, f->all_v, err);
-        return status;
+        return status == CTN_OK ? leave_out(f, err) : status;
     }
     for (int k = 0; k < 2; k++) {
         f->q[k] = calloc(q + 1, sizeof **f->q), f->v[k] = calloc(v + 1, sizeof **f->v);
@@ -84,6 +106,7 @@ film *film_open(const char *path, ctn_error *err)
     film *const f = calloc(1, sizeof *f);
     if (!f) return fail(err, CTN_NO_MEMORY, "not enough memory for %s", path), NULL;
     ctn_status status = recorded_open(&f->from, path, err);
+    if (status == CTN_OK) status = recorded_check_parts(&f->from, err);
     if (status == CTN_OK && !(f->model = ctn_model_create(f->from.scene, err))) status = CTN_BAD_SCENE;
     if (status == CTN_OK && !(f->count = recorded_count(&f->from, "time")))
         status = fail(err, CTN_BAD_ARGUMENT, "%s: has no record yet", path);
@@ -113,13 +136,15 @@ void film_free(film *f)
 const ctn_scene *film_scene(const film *f) { return f->from.scene; }
 const ctn_model *film_model(const film *f) { return f->model; }
 int film_worlds(const film *f) { return (int)f->worlds; }
+int film_left_out(const film *f) { return (int)f->left_out; }
 void film_range(const film *f, double *first, double *last) { *first = f->times[0], *last = f->times[f->count - 1]; }
 
 bool film_view_create(const film *f, player_view *view)
 {
-    *view =
-        (player_view){.q = calloc(f->worlds * f->nq + 1, sizeof *view->q), .v = calloc(f->worlds * f->nv + 1, sizeof *view->v)};
-    return view->q && view->v;
+    *view = (player_view){.q = calloc(f->worlds * f->nq + 1, sizeof *view->q),
+                          .v = calloc(f->worlds * f->nv + 1, sizeof *view->v),
+                          .frozen = calloc(f->worlds, sizeof *view->frozen)};
+    return view->q && view->v && view->frozen;
 }
 
 // ---- looking
@@ -148,13 +173,6 @@ static int64_t record_before(const film *f, double t)
     return low;
 }
 
-static bool is_state(const double *x, size_t n)
-{
-    for (size_t k = 0; k < n; k++)
-        if (!isfinite(x[k])) return false;
-    return true;
-}
-
 ctn_status film_look(film *f, player_view *view, ctn_error *err)
 {
     const double t = clock_time(f);
@@ -174,13 +192,15 @@ ctn_status film_look(film *f, player_view *view, ctn_error *err)
         const double *const v0 = f->from.rollout ? f->all_v + at * f->nv : f->v[a] + w * f->nv;
         const double *const v1 = f->from.rollout ? f->all_v + after * f->nv : f->v[b] + w * f->nv;
         if (!is_state(q0, f->nq) || !is_state(q1, f->nq) || !is_state(v0, f->nv) || !is_state(v1, f->nv)) continue;
-        if (share > 0) state_between(f->model, span, q0, v0, q1, v1, share, view->q + w * f->nq);
+        if (share > 0 && memcmp(q0, q1, f->nq * sizeof *q0))
+            state_between(f->model, span, q0, v0, q1, v1, share, view->q + w * f->nq);
         else memcpy(view->q + w * f->nq, q0, f->nq * sizeof *q0);
         for (size_t i = 0; i < f->nv; i++) view->v[w * f->nv + i] = v0[i] + share * (v1[i] - v0[i]);
     }
     view->time = t, view->running = f->running, view->late = false;
     player_run *const r = &view->run[0];
-    r->cfg = f->from.cfg, r->time = t, r->steps = (long)k, r->plotted = f->plotted;
+    r->cfg = f->from.cfg, r->time = t, r->steps = (long)k;
+    r->plotted = f->plotted ? 1 + (int)((f->plotted - 1) * k / (f->count > 1 ? f->count - 1 : 1)) : 0;  // up to now
     memcpy(r->plot_energy, f->energy, sizeof r->plot_energy),
         memcpy(r->plot_iterations, f->iterations, sizeof r->plot_iterations);
     return CTN_OK;
@@ -188,7 +208,7 @@ ctn_status film_look(film *f, player_view *view, ctn_error *err)
 
 // ---- the clock
 
-void film_seek(film *f, double time) { f->from_time = time, f->from_clock = now(); }
+void film_seek(film *f, double time) { f->from_time = time, f->from_clock = clock_now(); }
 
 void film_run_on(film *f, bool running)
 {

@@ -14,12 +14,13 @@ void film_free(film *f);  // NULL is allowed
 const ctn_scene *film_scene(const film *f);  // as long as the film
 const ctn_model *film_model(const film *f);
 int film_worlds(const film *f);
+int film_left_out(const film *f);  // worlds of a rollout that were not run yet, and are not among these
 void film_range(const film *f, double *first, double *last);  // s
 
 /// A view with room for the states of its worlds, for film_look; false: no memory.
 bool film_view_create(const film *f, player_view *view);
 
-/// What there is to see now, between records; worlds without a state stay where they were. CTN_IO.
+/// What there is to see now, between records; worlds without a state stay where they were. CTN_IO, or else as recorded_rows.
 ctn_status film_look(film *f, player_view *view, ctn_error *err);
 
 void film_run_on(film *f, bool running);

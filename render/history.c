@@ -98,7 +98,8 @@ void history_state(const history *h, double t, double *q, double *v)
     for (size_t w = 0; w < h->worlds; w++) {
         const double *const q0 = h->q + (a * h->worlds + w) * nq, *const q1 = h->q + (b * h->worlds + w) * nq;
         const double *const v0 = h->v + (a * h->worlds + w) * nv, *const v1 = h->v + (b * h->worlds + w) * nv;
-        if (share <= 0) memcpy(q + w * nq, q0, nq * sizeof *q);
+        if (share <= 0 || !memcmp(q0, q1, nq * sizeof *q0))  // frozen: it stands, whatever its velocities
+            memcpy(q + w * nq, q0, nq * sizeof *q);
         else state_between(h->model, span, q0, v0, q1, v1, share, q + w * nq);
         for (size_t i = 0; i < nv; i++) v[w * nv + i] = v0[i] + share * (v1[i] - v0[i]);
     }

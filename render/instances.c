@@ -253,8 +253,9 @@ bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p,
     for (size_t n = 0; n < s->count; n++) {
         const placed_shape *const shape = &s->shapes[n];
         const double *const Rl = R + 9 * (size_t)shape->link, *const pl = p + 3 * (size_t)shape->link;
-        render_instance x = {
-            .half = (float)shape->half, .fade = list->fade, .id = world * (uint32_t)s->links + (uint32_t)shape->link + 1};
+        render_instance x = {.half = (float)shape->half,
+                             .fade = list->fade,
+                             .id = list->fade > 0 ? 0 : world * (uint32_t)s->links + (uint32_t)shape->link + 1};
         memcpy(x.color, colors ? colors[shape->link] : shape->color, sizeof x.color);
         for (int i = 0; i < 3; i++) {
             double at = pl[i];

@@ -44,13 +44,32 @@ static float panel_across(void) { return 20 * letter; }
 
 double panel_width(void) { return 20.5 * letter; }
 
-/// An input of numbers that is taken when it is finished.
+/// An input of numbers that is taken when it is finished, however it is left.
 static bool number(const char *label, double *x, const char *format)
 {
-    double typed = *x;
-    ImGui::InputDouble(label, &typed, 0, 0, format);
-    if (!ImGui::IsItemDeactivatedAfterEdit() || typed == *x) return false;
-    *x = typed;
+    static ImGuiID active;
+    static double typed;
+    const ImGuiID id = ImGui::GetID(label);
+    double shown = id == active ? typed : *x;
+    ImGui::InputDouble(label, &shown, 0, 0, format);
+    if (ImGui::IsItemActive()) active = id, typed = shown;
+    else if (id == active) {
+        active = 0;
+        if (typed != *x) return *x = typed, true;
+    }
+    return false;
+}
+
+/// A time step on a scale of powers of ten, taken when it is let go.
+static bool power_slider(const char *label, double *x)
+{
+    static float exponent;
+    static bool active;
+    if (!active) exponent = (float)log10(*x);
+    ImGui::SliderFloat(label, &exponent, -4, 0, "10^%.2f s");
+    active = ImGui::IsItemActive();
+    if (!ImGui::IsItemDeactivatedAfterEdit()) return false;
+    *x = pow(10, exponent);
     return true;
 }
 
@@ -118,9 +137,7 @@ static void draw_method(panel_state *s)
     }
     if (ImGui::Checkbox("dt auto", &c.adaptive)) changed = true;
     changed = number(c.adaptive ? "interval (s)" : "dt (s)", &c.dt, "%.6g") || changed;
-    float exponent = (float)log10(c.dt);
-    ImGui::SliderFloat("##dt", &exponent, -4, 0, "10^%.2f s");
-    if (ImGui::IsItemDeactivatedAfterEdit()) c.dt = pow(10, exponent), changed = true;
+    changed = power_slider("##dt", &c.dt) || changed;
     if (c.adaptive) changed = number("error tolerance", &c.error_tolerance, "%.1e") || changed;
     if (ctn_method_is_implicit(c.method)) {
         changed = choose("solver", &solver, solver_name) || changed;
@@ -153,7 +170,7 @@ static void draw_plots(const panel_state *s)
         const player_run *const r = &s->view->run[k];
         if (s->runs > 1) ImGui::TextUnformatted(s->name[k]);
         if (r->frozen != CTN_RUNNING)
-            ImGui::TextColored(ImVec4(1, 0.5f, 0.4f, 1), "frozen at %.4g s:", r->time),
+            ImGui::TextColored(ImVec4(1, 0.5f, 0.4f, 1), "frozen at %.4g s:", r->frozen_time),
                 ImGui::TextWrapped("%s", ctn_freeze_text(r->frozen));
         if (!r->plotted) continue;
         ImGui::PushID(k);

@@ -1,6 +1,7 @@
 /// The thread that steps, and the orders that it takes between steps.
 #include "render/player.h"
 
+#include "render/clock.h"
 #include "sim/config.h"
 #include "sim/status.h"
 
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { MOST_SET = 256 };                                // parameters that can be set
 static const size_t history_bytes = (size_t)256 << 20;  // of all runs
@@ -20,6 +20,7 @@ typedef struct {
     player_run about;
     double begin_energy;          // J
     double rate_time, rate_wall;  // s, simulated and spent on it of late
+    double *frozen_at;            // [worlds] s; infinite: it is not
     ctn_batch_config wanted;
     bool change;  // `wanted` is to be
 } run;
@@ -31,6 +32,7 @@ struct player {
     int runs;
     run run[PLAYER_RUNS];
     pull *puller;
+    ctn_step_stats *stats;                                    // [worlds], of the step in hand
     double *q, *v, *tau, *start_q, *start_v, *sampled_force;  // the thread's: [worlds][...]
     bool forced;                                              // some joint force is drawn or set
     ctn_parameter *list;                                      // that worlds have of their own: those drawn, then those set
@@ -53,13 +55,6 @@ struct player {
     int pulled_run, pulled_world;
     char trouble[400];
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static double last_time(const run *r) { return r->about.time; }
 
@@ -104,64 +99,110 @@ static ctn_batch *make_batch(const player *p, const ctn_batch_config *cfg, const
     return NULL;
 }
 
-/// `batch` takes the place of the run's, with a history that begins now.
-static bool take_batch(const player *p, run *r, ctn_batch *batch, ctn_error *err)
+/// What a run is to go on with.
+typedef struct {
+    ctn_batch *batch;
+    history *past;
+} fresh;
+
+static void drop_fresh(fresh *f)
 {
-    history *const past = history_create(batch, history_bytes / (size_t)p->runs);
-    if (!past) return fail(err, CTN_NO_MEMORY, "not enough memory for %zu worlds", p->worlds), false;
+    ctn_batch_free(f->batch), history_free(f->past);
+    *f = (fresh){NULL, NULL};
+}
+
+/// A batch as above with a history that begins now; nothing on error.
+static fresh make_fresh(const player *p, const ctn_batch_config *cfg, const double *q, const double *v, double time,
+                        ctn_error *err)
+{
+    fresh f = {.batch = make_batch(p, cfg, q, v, time, err)};
+    if (!f.batch || (f.past = history_create(f.batch, history_bytes / (size_t)p->runs))) return f;
+    fail(err, CTN_NO_MEMORY, "not enough memory for %zu worlds", p->worlds);
+    drop_fresh(&f);
+    return f;
+}
+
+static void take_fresh(run *r, fresh f)
+{
+    const size_t worlds = (size_t)ctn_batch_configuration(f.batch)->worlds;
     ctn_batch_free(r->batch), history_free(r->past);
-    r->batch = batch, r->past = past;
-    const history_step *const first = history_entry(past, 0);
-    r->about = (player_run){.cfg = *ctn_batch_configuration(batch), .time = first->time, .energy = first->energy};
+    r->batch = f.batch, r->past = f.past;
+    const history_step *const first = history_entry(f.past, 0);
+    r->about = (player_run){.cfg = *ctn_batch_configuration(f.batch), .time = first->time, .energy = first->energy};
     r->begin_energy = first->energy, r->rate_time = r->rate_wall = 0;
-    return true;
+    for (size_t w = 0; w < worlds; w++) r->frozen_at[w] = INFINITY;
 }
 
 static bool begin(player *p, run *r, const ctn_batch_config *cfg, ctn_error *err)
 {
-    ctn_batch *const batch = make_batch(p, cfg, p->start_q, p->start_v, 0, err);
-    if (batch && take_batch(p, r, batch, err)) return true;
-    ctn_batch_free(batch);
-    return false;
+    const fresh f = make_fresh(p, cfg, p->start_q, p->start_v, 0, err);
+    if (f.batch) take_fresh(r, f);
+    return f.batch;
 }
 
 // ---- orders, carried out between steps with the lock held
 
 static void complain(player *p, const ctn_error *err) { snprintf(p->trouble, sizeof p->trouble, "%.390s", err->message); }
 
+/// The run whose steps are counted: the first one that moves, if there is one.
+static run *leader(player *p)
+{
+    for (int k = 0; k < p->runs; k++)
+        if (!p->run[k].about.stands) return &p->run[k];
+    return &p->run[0];
+}
+
 static void restart_clock(player *p)
 {
     const double t = earliest(p);
-    p->from_time = isfinite(t) ? t : last_time(&p->run[0]), p->from_clock = now();
+    p->from_time = isfinite(t) ? t : last_time(leader(p)), p->from_clock = clock_now();
 }
 
-/// Goes on as `cfg` says from where the run is; false, with nothing changed, if that is refused.
-static bool change_run(player *p, run *r, const ctn_batch_config *cfg, ctn_error *err)
+/// What goes on as `cfg` says from where the run is.
+static fresh from_here(player *p, run *r, const ctn_batch_config *cfg, ctn_error *err)
+{
+    ctn_batch_state(r->batch, p->q, p->v);
+    return make_fresh(p, cfg, p->q, p->v, last_time(r), err);
+}
+
+static void go_on(run *r, fresh f)
 {
     const long steps = r->about.steps, fallbacks = r->about.fallbacks;
-    ctn_batch_state(r->batch, p->q, p->v);
-    ctn_batch *const batch = make_batch(p, cfg, p->q, p->v, last_time(r), err);
-    if (!batch || !take_batch(p, r, batch, err)) return ctn_batch_free(batch), false;
+    take_fresh(r, f);
     r->about.steps = steps, r->about.fallbacks = fallbacks;
-    return true;
 }
 
-/// All runs have another value of a parameter, or none: then the first one has refused it.
+/// Goes on as `cfg` says; false, with nothing changed, if that is refused.
+static bool change_run(player *p, run *r, const ctn_batch_config *cfg, ctn_error *err)
+{
+    const fresh f = from_here(p, r, cfg, err);
+    if (f.batch) go_on(r, f);
+    return f.batch;
+}
+
+/// All runs have another value of a parameter, or none has.
 static void edit(player *p, ctn_parameter parameter, double value)
 {
     ctn_error err;
+    fresh all[PLAYER_RUNS] = {{NULL, NULL}};
     int at = 0;
     while (at < p->nlist && (p->list[at].kind != parameter.kind || p->list[at].index != parameter.index)) at++;
-    const bool fresh = at == p->nlist;
-    if (fresh && at == p->ndrawn + MOST_SET) return (void)snprintf(p->trouble, sizeof p->trouble, "too many parameters are set");
-    const double before = fresh ? NAN : p->set[at];
-    p->list[at] = parameter, p->set[at] = value, p->nlist += fresh;
+    const bool added = at == p->nlist;
+    if (added && at == p->ndrawn + MOST_SET) return (void)snprintf(p->trouble, sizeof p->trouble, "too many parameters are set");
+    const double before = added ? NAN : p->set[at];
+    p->list[at] = parameter, p->set[at] = value, p->nlist += added;
     bool ok = true;
     for (int k = 0; k < p->runs && ok; k++)
-        ok = fresh ? change_run(p, &p->run[k], &p->run[k].about.cfg, &err) : set_parameters(p, p->run[k].batch, &err);
+        ok = added ? (all[k] = from_here(p, &p->run[k], &p->run[k].about.cfg, &err)).batch != NULL
+                   : set_parameters(p, p->run[k].batch, &err);
+    for (int k = 0; k < p->runs && added; k++) {
+        if (ok) go_on(&p->run[k], all[k]);
+        else drop_fresh(&all[k]);
+    }
     if (ok) return;
-    p->set[at] = before, p->nlist -= fresh;
     complain(p, &err);
+    p->set[at] = before, p->nlist -= added;
+    for (int k = 0; k < p->runs && !added; k++) set_parameters(p, p->run[k].batch, NULL);
 }
 
 static void carry_out(player *p)
@@ -180,18 +221,21 @@ static void carry_out(player *p)
     p->edits = 0, p->reset = false;
 }
 
-/// All runs back to before the last step of the first one.
+/// All runs back to before the last step of the one that leads.
 static void step_back(player *p)
 {
-    const double to = history_count(p->run[0].past) > 1 ? history_entry(p->run[0].past, history_count(p->run[0].past) - 2)->time
-                                                        : history_entry(p->run[0].past, 0)->time;
+    const history *const past = leader(p)->past;
+    const int count = history_count(past);
+    const double to = history_entry(past, count > 1 ? count - 2 : 0)->time;
     for (int k = 0; k < p->runs; k++) {
         run *const r = &p->run[k];
-        while (last_time(r) > to + 1e-9 * r->about.cfg.dt && history_back(r->past, r->batch)) {
+        player_run *const a = &r->about;
+        while (last_time(r) > to + 1e-9 * a->cfg.dt && history_back(r->past, r->batch)) {
             const history_step *const last = history_entry(r->past, history_count(r->past) - 1);
-            r->about.time = last->time, r->about.energy = last->energy, r->about.frozen = last->frozen, r->about.steps--;
-            r->about.change = last->energy - r->begin_energy, r->about.stands = false;
-            if (r->about.plotted) r->about.plotted--;
+            a->time = last->time, a->energy = last->energy, a->change = last->energy - r->begin_energy, a->steps--;
+            a->stands = false;
+            if (a->plotted) a->plotted--;
+            if (a->frozen_time > a->time) a->frozen = CTN_RUNNING;
             set_parameters(p, r->batch, NULL);  // they stay what they are
         }
     }
@@ -209,12 +253,15 @@ static void note_step(run *r, const ctn_step_stats *stats, size_t worlds, double
 {
     player_run *const a = &r->about;
     size_t standing = 0;
+    bool fell_back = false;
     for (size_t w = 0; w < worlds; w++) {
-        if (stats[w].fallbacks) a->fallbacks++;
+        fell_back = fell_back || stats[w].fallbacks;
         if (stats[w].frozen == CTN_RUNNING) continue;
-        if (a->frozen == CTN_RUNNING) a->frozen = stats[w].frozen;
+        if (a->frozen == CTN_RUNNING) a->frozen = stats[w].frozen, a->frozen_time = stats[w].frozen_time;
+        r->frozen_at[w] = stats[w].frozen_time;
         standing++;
     }
+    a->fallbacks += fell_back;
     if ((a->stands = standing == worlds)) return;
     history_add(r->past, r->batch, stats);
     const history_step *const last = history_entry(r->past, history_count(r->past) - 1);
@@ -248,9 +295,9 @@ static void step(player *p, run *r, ctn_step_stats *stats)
     ctn_error err;
     ctn_batch_set_force(r->batch, joint_forces(p, r) ? p->tau : NULL);
     pthread_mutex_unlock(&p->lock);
-    const double begun = now();
+    const double begun = clock_now();
     const ctn_status status = ctn_batch_step(r->batch, 1, stats, &err);
-    const double wall = now() - begun;
+    const double wall = clock_now() - begun;
     pthread_mutex_lock(&p->lock);
     if (status == CTN_OK || status == CTN_NOT_CONVERGED || status == CTN_FROZEN) note_step(r, stats, p->worlds, wall);
     else complain(p, &err), r->about.stands = true;  // its engine failed
@@ -282,26 +329,25 @@ static void wait_order(player *p, double seconds)
 static void *play(void *argument)
 {
     player *const p = argument;
-    ctn_step_stats *const stats = calloc(p->worlds, sizeof *stats);
+    ctn_step_stats *const stats = p->stats;
     pthread_mutex_lock(&p->lock);
-    while (!p->stop && stats) {
+    while (!p->stop) {
         carry_out(p);
         if (p->steps < 0) p->steps++, step_back(p), restart_clock(p), p->goal = -1;
         else if (p->steps > 0) {
-            if (p->goal < 0) p->goal = last_time(&p->run[0]) + p->run[0].about.cfg.dt;
+            if (p->goal < 0) p->goal = last_time(leader(p)) + leader(p)->about.cfg.dt;
             if (!step_towards(p, p->goal, stats)) p->steps -= p->steps > 0, p->goal = -1;
         } else if (!p->running) wait_order(p, 1);
         else {
-            const double clock = p->from_time + p->speed * (now() - p->from_clock);
+            const double clock = p->from_time + p->speed * (clock_now() - p->from_clock);
             const bool stepped = step_towards(p, clock, stats);
-            const double lag = p->from_time + p->speed * (now() - p->from_clock) - earliest(p);
+            const double lag = p->from_time + p->speed * (clock_now() - p->from_clock) - earliest(p);
             p->late = stepped && lag > 0.25 * p->speed;
             if (p->late) restart_clock(p);  // it does not try to make up for what it could not do in time
             if (!stepped) wait_order(p, fmax((earliest(p) - clock) / p->speed, 1e-3));
         }
     }
     pthread_mutex_unlock(&p->lock);
-    free(stats);
     return NULL;
 }
 
@@ -314,7 +360,10 @@ static bool open_memory(player *p)
     p->v = calloc(w * p->nv + 1, sizeof *p->v), p->start_v = calloc(w * p->nv + 1, sizeof *p->v);
     p->tau = calloc(w * p->nv + 1, sizeof *p->tau), p->force = calloc(p->nv + 1, sizeof *p->force);
     p->puller = pull_create(p->model);
-    return p->q && p->start_q && p->v && p->start_v && p->tau && p->force && p->puller;
+    p->stats = calloc(w, sizeof *p->stats);
+    for (int k = 0; k < p->runs; k++)
+        if (!(p->run[k].frozen_at = calloc(w, sizeof *p->run[k].frozen_at))) return false;
+    return p->stats && p->q && p->start_q && p->v && p->start_v && p->tau && p->force && p->puller;
 }
 
 /// Initial states, forces and the list of parameters, as `catena rollout` draws them if there are several worlds.
@@ -380,7 +429,8 @@ void player_free(player *p)
         pthread_join(p->thread, NULL);
         pthread_mutex_destroy(&p->lock), pthread_cond_destroy(&p->order);
     }
-    for (int k = 0; k < p->runs; k++) ctn_batch_free(p->run[k].batch), history_free(p->run[k].past);
+    for (int k = 0; k < p->runs; k++) ctn_batch_free(p->run[k].batch), history_free(p->run[k].past), free(p->run[k].frozen_at);
+    free(p->stats);
     pull_free(p->puller);
     free(p->q), free(p->v), free(p->tau), free(p->start_q), free(p->start_v), free(p->sampled_force), free(p->force),
         free(p->list), free(p->set);
@@ -399,25 +449,28 @@ bool player_view_create(const player *p, player_view *view)
 {
     *view = (player_view){.q = calloc((size_t)p->runs * p->worlds * p->nq + 1, sizeof *view->q),
                           .v = calloc((size_t)p->runs * p->worlds * p->nv + 1, sizeof *view->v)};
-    return view->q && view->v;
+    view->frozen = calloc((size_t)p->runs * p->worlds, sizeof *view->frozen);
+    return view->q && view->v && view->frozen;
 }
 
 void player_view_free(player_view *view)
 {
-    free(view->q), free(view->v);
-    view->q = view->v = NULL;
+    free(view->q), free(view->v), free(view->frozen);
+    view->q = view->v = NULL, view->frozen = NULL;
 }
 
 void player_look(player *p, player_view *view)
 {
     pthread_mutex_lock(&p->lock);
-    const double clock = p->from_time + p->speed * (now() - p->from_clock);
+    const double clock = p->from_time + p->speed * (clock_now() - p->from_clock);
     const double reached = earliest(p);
-    view->time = p->running && isfinite(reached) ? fmin(clock, reached) : last_time(&p->run[0]);
+    view->time = p->running && isfinite(reached) ? fmin(clock, reached) : last_time(leader(p));
     view->running = p->running, view->late = p->running && p->late;
     memcpy(view->trouble, p->trouble, sizeof view->trouble);
     for (int k = 0; k < p->runs; k++) {
         view->run[k] = p->run[k].about;
+        for (size_t w = 0; w < p->worlds; w++)
+            view->frozen[(size_t)k * p->worlds + w] = p->run[k].frozen_at[w] <= fmin(view->time, last_time(&p->run[k]));
         history_state(p->run[k].past, view->time, view->q + (size_t)k * p->worlds * p->nq,
                       view->v + (size_t)k * p->worlds * p->nv);
     }
@@ -438,7 +491,8 @@ void player_run_on(player *p, bool running) { ORDER(p, p->running = running, res
 
 void player_speed(player *p, double times)
 {
-    ORDER(p, if (p->running) p->from_time += p->speed * (now() - p->from_clock); p->from_clock = now(); p->speed = times);
+    ORDER(p, if (p->running) p->from_time += p->speed * (clock_now() - p->from_clock); p->from_clock = clock_now();
+          p->speed = times);
 }
 
 void player_steps(player *p, int steps) { ORDER(p, p->running = false, p->steps += steps); }
@@ -457,6 +511,19 @@ ctn_batch_config player_configuration(player *p, int run)
     const ctn_batch_config cfg = p->run[run].change ? p->run[run].wanted : p->run[run].about.cfg;
     pthread_mutex_unlock(&p->lock);
     return cfg;
+}
+
+double player_parameter(player *p, ctn_parameter parameter)
+{
+    double value = NAN;
+    pthread_mutex_lock(&p->lock);
+    for (int k = 0; k < p->nlist; k++)
+        if (p->list[k].kind == parameter.kind && p->list[k].index == parameter.index) value = p->set[k];
+    for (int k = 0; k < p->edits; k++)
+        if (p->edit[k].kind == parameter.kind && p->edit[k].index == parameter.index) value = p->value[k];
+    pthread_mutex_unlock(&p->lock);
+    if (isnan(value)) ctn_model_parameter(p->model, parameter, &value, NULL);
+    return value;
 }
 
 void player_set_force(player *p, int dof, double tau) { ORDER(p, p->force[dof] = tau, p->forced = p->forced || tau != 0); }

@@ -21,6 +21,7 @@ typedef struct player_run {
     double real_time;       // s simulated for each second that its steps take; 0: not known yet
     long steps, fallbacks;  // since the beginning; steps that needed a fallback
     double change;          // J, of the first world since the beginning or the last change from outside
+    double frozen_time;     // s, when that was
     ctn_freeze frozen;      // of the first world that is, if one is
     bool stands;            // all its worlds are
     int plotted;            // how many of these there are, one a step, the newest last:
@@ -32,6 +33,7 @@ typedef struct player_run {
 typedef struct player_view {
     double time;    // s, of the states
     double *q, *v;  // [runs][worlds][nq], [runs][worlds][nv]
+    bool *frozen;   // [runs][worlds], there
     bool running;
     bool late;  // steps take longer than they last: the clock is slowed down
     player_run run[PLAYER_RUNS];
@@ -55,8 +57,9 @@ void player_look(player *p, player_view *view);
 
 void player_run_on(player *p, bool running);
 void player_speed(player *p, double times);  // > 0, of real time
-void player_steps(player *p,
-                  int steps);  // makes steps of the first run, the others as much time; < 0: takes them back. Stops the clock
+/// Makes steps of the first run that moves, and the others as much time; < 0: takes them back, no further than to the last change of a configuration or
+/// the first of a parameter. Stops the clock.
+void player_steps(player *p, int steps);
 void player_reset(player *p);  // all from the beginning
 
 /// From the next step on run `run` has the configuration's method, its numbers, solver and dt (its worlds, threads and engine stay as they were); at the
@@ -68,6 +71,9 @@ ctn_batch_config player_configuration(player *p, int run);
 
 /// A parameter of all worlds and runs has another value from the next step on. Refused as above.
 void player_set_parameter(player *p, ctn_parameter parameter, double value);
+
+/// What has been set, or is to be, else the model's value; NaN: it has no such parameter.
+double player_parameter(player *p, ctn_parameter parameter);
 
 /// A constant joint force (N m, N) on degree of freedom `dof` of all worlds and runs; 0: none.
 void player_set_force(player *p, int dof, double tau);

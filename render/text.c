@@ -285,6 +285,7 @@ static bool put_label(text_pen *pen, const label *l, const char *text, const mat
         if (c[2] + c[3] <= 0) return true;
         x = (0.5f + 0.5f * c[0] / c[3]) * (float)width, y = (0.5f - 0.5f * c[1] / c[3]) * (float)height;
     }
+    if (!(fabsf(x) < 1e6f && fabsf(y) < 1e6f)) return true;  // far off the picture, or nowhere
     text_size(pen, text, l->size, &wide, &high);
     const float left = x + l->shift[0] - l->align[0] * wide;
     const float ascent = (float)pen->ascent * stbtt_ScaleForMappingEmToPixels(&pen->font, l->size);

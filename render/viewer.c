@@ -26,7 +26,7 @@ void viewer_look_at_all(viewer *v)
 {
     const double covered = v->panel.open ? panel_width() * v->width / window_units(v->window) : 0,
                  free = fmax(v->width - covered, 0.4 * v->width);
-    v->orbit = arena_camera(v->arena, free / v->height);
+    v->orbit = arena_camera(v->arena, 0.93 * free / v->height);  // what is off the axis is wider
     const render_camera c = camera_on_orbit(&v->orbit);
     camera_pan(&v->orbit, 0.5 * (v->width - free) * camera_pixel(&c, v->height), 0);  // into the middle of what is free
     v->mounted = -1;
@@ -52,20 +52,42 @@ static void first_look(viewer *v)
     if (v->arena->scene->ncamera && v->arena->runs * v->arena->worlds == 1) viewer_next_camera(v);
 }
 
-/// Puts the scene at `path` in the place of the one that is shown.
+/// Link and camera in the new scene that were selected in the old one, by their names.
+static void find_again(viewer *v, const arena *old)
+{
+    const arena *const a = v->arena;
+    const int mounted = v->mounted;
+    v->mounted = -1;
+    if (v->selected.link >= 0) v->selected.link = ctn_model_find(a->model, ctn_model_link(old->model, v->selected.link)->name);
+    if (v->selected.run >= a->runs || v->selected.world >= a->worlds) v->selected.link = -1;
+    for (int k = 0; mounted >= 0 && k < a->scene->ncamera; k++) {
+        const char *const was = old->scene->cameras[mounted].name, *const is = a->scene->cameras[k].name;
+        if (was && is ? strcmp(was, is) : was != is) continue;
+        v->mounted = k - 1;
+        return viewer_next_camera(v);
+    }
+    if (mounted >= 0) viewer_look_at_all(v);
+}
+
+/// Puts the scene at `path` in the place of the one that is shown, which may be none.
 static bool take_scene(viewer *v, const char *path, ctn_error *err)
 {
-    arena *const s = arena_open(path, v->config->configure, v->config->context, err);
-    if (!s) return false;
-    double *const force = calloc((size_t)s->nv + 1, sizeof *force);
-    if (!force) return arena_free(s), fail(err, CTN_NO_MEMORY, "not enough memory for %s", path), false;
-    arena_free(v->arena), free(v->panel.force);
-    v->arena = s, v->panel.force = force, v->nset = 0, v->hand.pulls = false, v->trouble[0] = 0;
-    if (v->selected.link >= s->links || v->selected.run >= s->runs || v->selected.world >= s->worlds) v->selected.link = -1;
-    s->overlaid = v->panel.overlaid, s->ghosts = v->panel.ghosts, s->show = v->panel.show,
-    s->colors = (arena_colors)v->panel.colors;
-    arena_speed(s, v->panel.speed);
-    return !v->renderer || arena_give_meshes(s, v->renderer, err) == CTN_OK;
+    arena *const a = arena_open(path, v->config->configure, v->config->context, err), *const old = v->arena;
+    if (!a) return false;
+    double *const force = calloc((size_t)a->nv + 1, sizeof *force);
+    if (!force) return arena_free(a), fail(err, CTN_NO_MEMORY, "not enough memory for %s", path), false;
+    if (v->renderer && arena_give_meshes(a, v->renderer, err) != CTN_OK) {
+        arena_give_meshes(old, v->renderer, NULL);
+        return free(force), arena_free(a), false;
+    }
+    free(v->panel.force);
+    v->arena = a, v->panel.force = force, v->hand.pulls = false, v->trouble[0] = v->refused[0] = 0;
+    a->overlaid = v->panel.overlaid, a->ghosts = v->panel.ghosts, a->show = v->panel.show,
+    a->colors = (arena_colors)v->panel.colors;
+    arena_speed(a, v->panel.speed);
+    if (old) find_again(v, old);
+    arena_free(old);
+    return true;
 }
 
 void viewer_open(viewer *v, const char *path)
@@ -78,7 +100,9 @@ void viewer_open(viewer *v, const char *path)
         return;
     }
     if (!same) snprintf(v->path, sizeof v->path, "%s", path), v->selected.link = -1, first_look(v);
-    viewer_notice(v, "%.250s: opened%s", v->path, same ? " again" : "");
+    const int left_out = v->arena->film ? film_left_out(v->arena->film) : 0;
+    if (left_out) viewer_notice(v, "%d worlds have not been run yet", left_out);
+    else viewer_notice(v, same ? "%.250s: opened again, as the file says" : "%.250s: opened", v->path);
     arena_run_on(v->arena, running);
 }
 
@@ -97,18 +121,9 @@ static void watch_files(viewer *v)
 static bool value_of(void *context, ctn_parameter parameter, double *value)
 {
     const viewer *const v = context;
-    for (int k = 0; k < v->nset; k++)
-        if (v->set[k].kind == parameter.kind && v->set[k].index == parameter.index) return *value = v->value[k], true;
-    return ctn_model_parameter(v->arena->model, parameter, value, NULL) == CTN_OK;
-}
-
-static void remember(viewer *v, ctn_parameter parameter, double value)
-{
-    int k = 0;
-    while (k < v->nset && (v->set[k].kind != parameter.kind || v->set[k].index != parameter.index)) k++;
-    if (k == MOST_VALUES) return viewer_notice(v, "too many parameters are set");
-    v->set[k] = parameter, v->value[k] = value, v->nset += k == v->nset;
-    player_set_parameter(v->arena->player, parameter, value);
+    if (!v->arena->player) return false;
+    *value = player_parameter(v->arena->player, parameter);
+    return !isnan(*value);
 }
 
 static void obey_panel(viewer *v)
@@ -124,7 +139,7 @@ static void obey_panel(viewer *v)
     v->arena->show = a->show, v->arena->colors = (arena_colors)a->colors, v->arena->overlaid = a->overlaid,
     v->arena->ghosts = a->ghosts;
     if (a->configure) player_configure(p, a->run, &a->cfg);
-    if (a->set_parameter) remember(v, a->parameter, a->value);
+    if (a->set_parameter) player_set_parameter(p, a->parameter, a->value);
     if (a->set_force) a->force[a->dof] = a->value, player_set_force(p, a->dof, a->value);
     a->play = a->forward = a->back = a->reset = a->configure = a->set_parameter = a->set_force = a->set_speed = a->seek = false;
 }
@@ -164,11 +179,20 @@ static void follow(viewer *v)
     const arena *const s = v->arena;
     const double *const at = v->selected.link >= 0 ? s->p + 3 * arena_pose(s, v->selected) : s->com;
     for (int k = 0; k < 3; k++) {
-        if (v->follows) v->orbit.target[k] += at[k] - v->followed[k];
-        v->followed[k] = at[k];
+        const double way = at[k] - v->followed[k];
+        if (v->follows && fabs(way) < 1e3 * s->one.radius) v->orbit.target[k] += way;  // what flies off is let go
+        if (isfinite(at[k])) v->followed[k] = at[k];
     }
     const bool mounted = v->mounted >= 0;
     v->camera = mounted ? camera_mount_at(&v->mount, s->R, s->p, s->extent.center, s->view.time) : camera_on_orbit(&v->orbit);
+}
+
+/// What the player refuses is said where everyone sees it.
+static void say_refusals(viewer *v)
+{
+    const char *const said = v->arena->view.trouble;
+    if (*said && strcmp(said, v->refused)) viewer_notice(v, "not changed: %.260s", said);
+    snprintf(v->refused, sizeof v->refused, "%s", said);
 }
 
 static void show_title(viewer *v)
@@ -199,6 +223,7 @@ static ctn_status draw(viewer *v, ctn_error *err)
     if (status != CTN_OK) return status;
     renderer_show(v->renderer);
     viewer_feed_film(v);
+    say_refusals(v);
     fill_panel(v);
     panel_draw(&v->panel, value_of, v);
     show_title(v);
@@ -219,22 +244,22 @@ static ctn_status loop(viewer *v, ctn_error *err)
 {
     window_events events;
     ctn_status status = CTN_OK;
-    double drawn = glfwGetTime();
-    for (double wait = 0; status == CTN_OK && window_poll(v->window, wait, &events);) {
+    double due = glfwGetTime();  // of the next picture, where the display does not hold it up
+    for (double wait = 0, drawn = due; status == CTN_OK && window_poll(v->window, wait, &events);) {
         int width, height;
         window_size(v->window, &width, &height);
         watch_files(v);
-        wait = width && height ? 0 : 0.1;  // there is nothing to draw while it is minimised; the scene runs on
+        wait = 0.1;  // there is nothing to draw while it is minimised; the scene runs on
         if ((status = fit(v, err)) != CTN_OK) break;
         viewer_input(v, &events);
         if (!width || !height) continue;
         status = draw(v, err);
         window_swap(v->window);
         obey_panel(v);
-        const double now = glfwGetTime(), took = fmax(now - drawn, 1e-6);
-        drawn = now;
-        v->panel.frames += 0.1 * (1 / took - v->panel.frames);
-        wait = fmax(1.0 / 60 - took, 0);  // where the display does not hold it up
+        const double now = glfwGetTime();
+        v->panel.frames += 0.1 * (1 / fmax(now - drawn, 1e-6) - v->panel.frames);
+        drawn = now, due = fmax(due + 1.0 / 60, now);
+        wait = due - now;
     }
     return status;
 }
@@ -255,11 +280,14 @@ ctn_status view(const viewer_config *config, ctn_error *err)
         if (!panel) fail(err, CTN_UNAVAILABLE, "the panel cannot be drawn with this OpenGL");
         else if ((status = fit(&v, err)) == CTN_OK) {
             first_look(&v);
+            if (v.arena->film && film_left_out(v.arena->film))
+                viewer_notice(&v, "%d worlds have not been run yet", film_left_out(v.arena->film));
             arena_run_on(v.arena, !config->paused);
             status = loop(&v, err);
         }
     }
-    viewer_end_film(&v);
+    ctn_error film;
+    if (viewer_end_film(&v, &film) != CTN_OK && status == CTN_OK) status = film.status, *err = film;
     if (panel) panel_free();
     renderer_free(v.renderer);
     window_free(v.window);

@@ -6,7 +6,7 @@
 
 /// What to show, and how it begins.
 typedef struct viewer_config {
-    const char *path;  // a scene
+    const char *path;  // a scene, or a recording
     int width, height;
     bool paused, overlaid;
     double speed;               // of the clock, times real time

@@ -6,15 +6,20 @@
 #include <GLFW/glfw3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { FILM_RATE = 30 };
 
-/// A name with this ending in the working directory that no file has.
+/// A name with this ending in the working directory that no file has: the scene's, as far as it can be one of a file.
 static void free_name(const viewer *v, const char *ending, char *name, size_t size)
 {
+    char stem[100];
+    snprintf(stem, sizeof stem, "%s", ctn_scene_name(v->arena->scene));
+    for (char *c = stem; *c; c++)
+        if (strchr("/%\\", *c) || (unsigned char)*c < ' ') *c = '-';
     for (int k = 1; k < 100000; k++) {
-        snprintf(name, size, "%s-%04d.%s", ctn_scene_name(v->arena->scene), k, ending);
+        snprintf(name, size, "%s-%04d.%s", stem, k, ending);
         if (access(name, F_OK)) return;
     }
 }
@@ -40,13 +45,14 @@ void viewer_take_picture(viewer *v, bool with_panel)
     else viewer_notice(v, "%.280s", err.message);
 }
 
-void viewer_end_film(viewer *v)
+ctn_status viewer_end_film(viewer *v, ctn_error *err)
 {
-    ctn_error err;
-    if (!v->film.out) return;
-    if (pictures_close(v->film.out, &err) == CTN_OK) viewer_notice(v, "%s: written", v->film.path);
-    else viewer_notice(v, "%.280s", err.message);
+    if (!v->film.out) return CTN_OK;
+    const ctn_status status = pictures_close(v->film.out, err);
+    if (status == CTN_OK) viewer_notice(v, "%s: written", v->film.path);
+    else viewer_notice(v, "%.280s", err->message);
     v->film.out = NULL;
+    return status;
 }
 
 static void begin_film(viewer *v)
@@ -62,27 +68,31 @@ static void begin_film(viewer *v)
     viewer_notice(v, "%s: F9 ends it", v->film.path);
 }
 
-/// As many pictures of what is seen now as are due by the clock.
+/// As many pictures of what is seen now as are due by the clock; after a long wait a few, and the clock of the movie starts anew.
 void viewer_feed_film(viewer *v)
 {
+    enum { MOST = FILM_RATE / 3 };
     ctn_error err;
-    if (!v->film.out || glfwGetTime() < v->film.next) return;
-    if (v->width != v->film.width || v->height != v->film.height) {
-        viewer_end_film(v);
-        viewer_notice(v, "%s: ended, as the window has another size", v->film.path);
-        return;
+    const double now = glfwGetTime();
+    viewer_film *const f = &v->film;
+    if (!f->out || now < f->next) return;
+    if (v->width != f->width || v->height != f->height) {
+        viewer_end_film(v, &err);
+        return viewer_notice(v, "%s: ended, as the window has another size", f->path);
     }
     bool ok = read_picture(v, false, &err);
-    for (; ok && v->film.next <= glfwGetTime(); v->film.next += 1.0 / FILM_RATE)
-        ok = pictures_add(v->film.out, v->rgb, &err) == CTN_OK;
+    for (int k = 0; ok && k < MOST && f->next <= now; k++, f->next += 1.0 / FILM_RATE)
+        ok = pictures_add(f->out, v->rgb, &err) == CTN_OK;
+    if (f->next <= now) f->next = now + 1.0 / FILM_RATE;
     if (ok) return;
-    pictures_close(v->film.out, NULL);
-    v->film.out = NULL;
+    pictures_close(f->out, NULL);
+    f->out = NULL;
     viewer_notice(v, "%.280s", err.message);
 }
 
 void viewer_toggle_film(viewer *v)
 {
-    if (v->film.out) viewer_end_film(v);
+    ctn_error err;
+    if (v->film.out) viewer_end_film(v, &err);
     else begin_film(v);
 }

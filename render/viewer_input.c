@@ -1,5 +1,6 @@
 /// What is done to the window: the camera, the hand that pulls, keys.
 #include "render/viewer_state.h"
+#include "sim/config.h"
 
 #define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>
@@ -75,7 +76,9 @@ static void move_camera(viewer *v, double dx, double dy)
 
 static void use_mouse(viewer *v, const window_events *e)
 {
-    const double dx = e->x - v->hand.x, dy = e->y - v->hand.y;
+    if (e->pressed[BUTTON_LEFT] || e->pressed[BUTTON_RIGHT] || e->pressed[BUTTON_MIDDLE])
+        v->hand.x = e->press_x, v->hand.y = e->press_y;
+    const double dx = e->x - v->hand.x, dy = e->y - v->hand.y;  // while it is held
     v->hand.x = e->x, v->hand.y = e->y;
     if (!panel_wants_mouse()) {
         if (e->scroll != 0) (v->mounted < 0 ? &v->orbit : &v->mount.orbit)->distance *= exp(-0.12 * e->scroll);
@@ -108,13 +111,16 @@ static void change_speed(viewer *v, double times)
 }
 
 /// Another configuration of the run that the panel shows.
-static void change_method(viewer *v, double times_dt, int next)
+static void change_method(viewer *v, double times_dt, bool next)
 {
     if (v->arena->film) return viewer_notice(v, "a recording is shown as it is");
     ctn_batch_config cfg = player_configuration(v->arena->player, v->panel.run);
     cfg.dt *= times_dt;
-    cfg.method = (ctn_method)(cfg.method + next);
-    if (!ctn_method_name(cfg.method)) cfg.method = (ctn_method)0;
+    for (bool fits = !next; !fits;) {  // at the latest the one that it is
+        cfg.method = (ctn_method)(cfg.method + 1);
+        if (!ctn_method_name(cfg.method)) cfg.method = (ctn_method)0;
+        fits = config_check(&cfg, NULL) == CTN_OK && config_check_model(&cfg, v->arena->model, NULL) == CTN_OK;
+    }
     player_configure(v->arena->player, v->panel.run, &cfg);
 }
 
@@ -129,9 +135,9 @@ static void use_key(viewer *v, int key, unsigned with)
     case GLFW_KEY_R: arena_reset(a); break;
     case GLFW_KEY_LEFT_BRACKET: change_speed(v, 0.5); break;
     case GLFW_KEY_RIGHT_BRACKET: change_speed(v, 2); break;
-    case GLFW_KEY_COMMA: change_method(v, 0.5, 0); break;
-    case GLFW_KEY_PERIOD: change_method(v, 2, 0); break;
-    case GLFW_KEY_M: change_method(v, 1, 1); break;
+    case GLFW_KEY_COMMA: change_method(v, 0.5, false); break;
+    case GLFW_KEY_PERIOD: change_method(v, 2, false); break;
+    case GLFW_KEY_M: change_method(v, 1, true); break;
     case GLFW_KEY_C: viewer_look_at_all(v); break;
     case GLFW_KEY_V: viewer_next_camera(v); break;
     case GLFW_KEY_T:

@@ -9,8 +9,6 @@
 #include "render/viewer.h"
 #include "render/window.h"
 
-enum { MOST_VALUES = 256 };
-
 /// What mouse and keys are at.
 typedef struct viewer_hand {
     bool orbits, pans, pulls, moved;  // what the mouse does while it is held
@@ -45,9 +43,7 @@ typedef struct viewer {
     viewer_hand hand;
     viewer_film film;
     uint8_t *rgb;
-    ctn_parameter set[MOST_VALUES];  // that the panel has set
-    double value[MOST_VALUES];
-    int nset;
+    char refused[400];  // what the player has said last
     char notice[300], trouble[8192];
     bool again;                   // `trouble` is of the scene that is shown: it may be mended any moment
     double notice_until, looked;  // s: until when it is shown; when files were looked at
@@ -70,6 +66,6 @@ void viewer_input(viewer *v, const window_events *events);
 void viewer_take_picture(viewer *v, bool with_panel);
 void viewer_toggle_film(viewer *v);
 void viewer_feed_film(viewer *v);
-void viewer_end_film(viewer *v);
+ctn_status viewer_end_film(viewer *v, ctn_error *err);  // CTN_IO
 
 #endif

@@ -108,6 +108,29 @@ START_TEST(steps_and_clock)
 }
 END_TEST
 
+/// A world that froze stands still between records, too, whatever its velocities were.
+START_TEST(frozen_worlds_stand)
+{
+    ctn_error err;
+    outcome o = catena(_i ? "rollout" : "run", source("scenes/chain10.yaml"), "--method", "rk4", "--dt", "0.2", "--steps", "40",
+                       "--out", "f.h5");
+    outcome_free(&o);
+    size_t count;
+    t = numbers("f.h5", "time", &count);
+    shown = film_open("f.h5", &err);
+    ck_assert_msg(shown != NULL, "%s", err.message);
+    ck_assert(film_view_create(shown, &seen));
+    film_seek(shown, t[count - 1]);
+    look();
+    double last[NV];
+    memcpy(last, seen.q, sizeof last);
+    film_seek(shown, 0.4 * t[count - 2] + 0.6 * t[count - 1]);
+    look();
+    ck_assert(!memcmp(last, seen.q, sizeof last));
+    teardown();
+}
+END_TEST
+
 START_TEST(refusals)
 {
     ctn_error err;
@@ -128,6 +151,7 @@ int main(void)
     tcase_add_checked_fixture(c, enter_scratch, NULL);
     tcase_add_loop_test(c, any_time, 0, 2);
     tcase_add_loop_test(c, steps_and_clock, 0, 2);
+    tcase_add_loop_test(c, frozen_worlds_stand, 0, 2);
     tcase_add_test(c, refusals);
     suite_add_tcase(suite, c);
     return run_suite(suite);

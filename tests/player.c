@@ -144,6 +144,40 @@ START_TEST(runs_keep_step)
 }
 END_TEST
 
+/// A run that has frozen stands where it froze; the others go on, step by step and back, as if they were alone.
+START_TEST(frozen_runs_stand)
+{
+    open_scene("chain10");
+    ctn_batch_config cfg[2] = {method(CTN_RK4, 0.2), method(CTN_COLLOCATION, 0.01)};
+    double stood[MOST];
+    play(cfg, 2);
+    player_speed(playing, 16);
+    player_run_on(playing, true);
+    do player_look(playing, &seen);
+    while (!seen.run[0].stands || seen.run[1].time < seen.run[0].time + 0.5);
+    player_run_on(playing, false);
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    player_look(playing, &seen);
+    ck_assert(seen.frozen[0] && !seen.frozen[1]);
+    ck_assert_double_eq(seen.time, seen.run[1].time);
+    ck_assert_double_le(seen.run[0].frozen_time, seen.run[0].time);
+    memcpy(stood, seen.q, nq * sizeof *stood);
+    const long steps = seen.run[1].steps;
+    player_steps(playing, 3);
+    do player_look(playing, &seen);
+    while (seen.run[1].steps != steps + 3);
+    same_bits(seen.q, stood, nq, "q");
+    player_steps(playing, -1);
+    do player_look(playing, &seen);
+    while (seen.run[1].steps != steps + 2);
+    double q[MOST], v[MOST];
+    direct(&cfg[1], (int)steps + 2, NULL, q, v);
+    same_bits(seen.q + nq, q, nq, "q"), same_bits(seen.v + nv, v, nv, "v");
+    ck_assert(seen.run[0].stands);
+    teardown();
+}
+END_TEST
+
 START_TEST(changes_while_it_runs)
 {
     double q[MOST], v[MOST];
@@ -325,6 +359,7 @@ int main(void)
     tcase_add_loop_test(t, watching_changes_no_bit, 0, 4);
     tcase_add_test(t, goes_back_and_forth);
     tcase_add_test(t, runs_keep_step);
+    tcase_add_test(t, frozen_runs_stand);
     tcase_add_test(t, changes_while_it_runs);
     tcase_add_test(t, parameters);
     tcase_add_test(t, joint_forces);

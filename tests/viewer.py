@@ -78,7 +78,7 @@ class Window:
         return read_png(path)
 
     def close(self):
-        self.key("ctrl+q")
+        self.x("key", "--window", self.id, "ctrl+q", check=False)  # the window is gone before the keys are released
         status = self.process.wait(60)
         error = self.process.stderr.read()
         assert status == 0 and error == "", (status, error)
@@ -274,6 +274,30 @@ def recording(display, folder, path):
     w.close()
 
 
+def cameras(display, folder):
+    """The first look is that of C; a camera of the scene is found again by its name when the file is saved, or left."""
+    path = os.path.join(folder, "tree.yaml")
+    shutil.copy(os.path.join(source, "scenes", "flying-tree.yaml"), path)
+    w = Window(display, folder, "tree.yaml", "--paused", "--size", "600x400")
+    first = w.picture()
+    w.key("c")
+    w.catch_up()
+    assert w.picture() == first, "the first look is not that of everything"
+    text = open(path).read()
+    open(path, "w").write(text + "\ncameras:\n  - {name: one, azimuth: 10}\n  - {name: two, azimuth: 80, elevation: 40}\n")
+    wait_for("a scene with cameras", lambda: w.key("v") or w.catch_up() or w.picture() != first)
+    w.key("c", "v", "v")
+    w.catch_up()
+    two = w.picture()
+    open(path, "w").write(text + "\ncameras:\n  - {name: two, azimuth: 80, elevation: 40}\n")
+    time.sleep(1)
+    w.catch_up()
+    assert w.picture() == two, "the camera is not found again"
+    open(path, "w").write(text)
+    wait_for("the look at everything", lambda: w.picture() == first)
+    w.close()
+
+
 def main():
     display = Display()
     try:
@@ -295,6 +319,7 @@ def main():
             wait_for("runs over each other", lambda: len(differing(apart, w.picture())) > 100)
             w.close()
             recording(display, folder, path)
+            cameras(display, folder)
     finally:
         display.close()
 

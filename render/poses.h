@@ -1,0 +1,12 @@
+/// Where the links of a world are drawn.
+#ifndef CATENA_RENDER_POSES_H
+#define CATENA_RENDER_POSES_H
+
+#include <catena/dynamics.h>
+
+/// Poses R [links][9], p [links][3] (m) of the links at q, all moved by `offset` (m), and their centre of mass there, which is `offset` if nothing has
+/// mass. `mass_scale` [links]: masses are these times the model's; NULL: 1.
+void world_poses(ctn_dynamics *dyn, const ctn_model *model, const double *mass_scale, const double *q, const double *offset,
+                 double *R, double *p, double *com);
+
+#endif
