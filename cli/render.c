@@ -156,7 +156,7 @@ static int open_rendering(const arguments *args, rendering *r)
 {
     ctn_error err;
     if (!args->value[OPT_OUT])
-        return usage_error("--out is missing: picture.png, frames/%%04d.png, movie.mp4, .webm or .gif");
+        return usage_error("--out is missing: picture.png, frames/%%04d.png, movie.mp4, .webm, .webp or .gif");
     int status = frames_open(args, &r->of);
     if (status != EXIT_OK) return status;
     r->width = 1280, r->height = 720;
@@ -320,7 +320,7 @@ const command command_render = {
     .takes = (TAKES_METHOD & ~TAKES(OPT_THREADS) & ~TAKES(OPT_SCHEDULE)) | TAKES(OPT_SEED) | TAKES(OPT_SHOW) | TAKES(OPT_TRAIL) |
              TAKES(OPT_TITLE) | TAKES(OPT_COLORS) | TAKES(OPT_LAYOUT) | TAKES(OPT_OUT) | TAKES(OPT_SIZE) | TAKES(OPT_FPS) |
              TAKES(OPT_FROM) | TAKES(OPT_TO) | TAKES(OPT_CAMERA) | TAKES(OPT_WORLD) | TAKES(OPT_SHEET) | TAKES(OPT_QUIET),
-    .out = "picture.png; frames/%04d.png; movie.mp4, .webm or .gif",
+    .out = "picture.png; frames/%04d.png; movie.mp4, .webm, .webp or .gif",
     .examples = "  catena render scenes/chain10.yaml --from 0.5 --out chain.png\n"
                 "  catena render scenes/humanoid.yaml --out jump.mp4 --size 640x360 --fps 60\n"
                 "  catena render scenes/chain40.yaml --to 2 --out frames/%04d.png --camera 30,20\n"

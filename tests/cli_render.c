@@ -210,6 +210,27 @@ START_TEST(fits)
 }
 END_TEST
 
+/// The same pictures make the same file, byte by byte.
+START_TEST(same_movie)
+{
+    static const char *const endings[] = {"mp4", "webm", "webp", "gif"};
+    if (system("ffmpeg -version >/dev/null 2>&1")) return;
+    char *data[2];
+    size_t size[2];
+    for (int k = 0; k < 2; k++) {
+        char name[20];
+        snprintf(name, sizeof name, "%d.%s", k, endings[_i]);
+        outcome o = catena("render", source("scenes/double-pendulum.yaml"), "--to", "0.4", "--fps", "25", "--out", name, "--size",
+                           "80x60", "-q");
+        ck_assert_msg(o.status == 0, "%s", o.err);
+        outcome_free(&o);
+        data[k] = slurp(name, &size[k]);
+    }
+    ck_assert(size[0] > 1000 && size[0] == size[1] && !memcmp(data[0], data[1], size[0]));
+    free(data[0]), free(data[1]);
+}
+END_TEST
+
 START_TEST(movie)
 {
     if (system("ffmpeg -version >/dev/null 2>&1")) {
@@ -231,8 +252,8 @@ static const struct {
     int status;
     const char *says;
 } refused[] = {
-    {{"--size", "64x48"}, 2, "--out is missing: picture.png, frames/%04d.png, movie.mp4, .webm or .gif"},
-    {{"--out", "a.jpg"}, 2, "a.jpg: unknown ending; allowed: .png, frames/%04d.png, .mp4, .webm, .gif"},
+    {{"--size", "64x48"}, 2, "--out is missing: picture.png, frames/%04d.png, movie.mp4, .webm, .webp or .gif"},
+    {{"--out", "a.jpg"}, 2, "a.jpg: unknown ending; allowed: .png, frames/%04d.png, .mp4, .webm, .webp, .gif"},
     {{"--out", "a.png", "--size", "64"}, 2, "--size: expected WIDTHxHEIGHT in pixels like 640x360, each 1 to 16384, found '64'"},
     {{"--out", "a.png", "--to", "1"}, 2, "--to: a.png is one picture, of the time --from; number the files: frame%04d.png"},
     {{"--out", "a%d.png", "--from", "2", "--to", "1"}, 2, "--to: expected a number of seconds, 2 (--from) or more, found 1"},
@@ -290,6 +311,7 @@ int main(void)
     tcase_add_test(t, recordings);
     tcase_add_test(t, cameras);
     tcase_add_loop_test(t, fits, 0, FITTED);
+    tcase_add_loop_test(t, same_movie, 0, 4);
     tcase_add_test(t, movie);
     tcase_add_loop_test(t, refusals, 0, REFUSED);
     tcase_add_test(t, missing);
