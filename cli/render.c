@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TRAIL_RATE = 60 };  // states a second before the first picture that the camera takes into account
+
 typedef struct {
     frames of;
     stage stage;
@@ -23,7 +25,8 @@ typedef struct {
     renderer *renderer;
     pictures *out;
     camera_mount camera;
-    double shift[3];                   // m, from the middle of the worlds to what the camera looks at: of grids
+    bool fits;                         // the camera is to move to where all that is drawn is in sight
+    double shift[3];                   // m, from the middle of the worlds to what the camera looks at then
     int width, height, columns, rows;  // of what is written, in pixels and in pictures
     double fps, from, to;
     uint8_t *rgb, *cell;  // what is written; one picture of a sheet
@@ -86,22 +89,27 @@ static void list_cameras(const ctn_scene *scene, char *text, size_t size)
                                      used ? ", " : ", or one of the scene's: ", scene->cameras[k].name);
 }
 
+/// Takes a camera of the scene; NULL: `standard`.
+static void take_camera(rendering *r, const scene_camera *camera, const camera_orbit *standard)
+{
+    r->camera = camera_mount_of(camera, standard, r->stage.one.radius);
+    r->fits =
+        !camera || (camera->type == CAMERA_ORBIT && camera->link < 0 && isnan(camera->target[0]) && isnan(camera->distance));
+}
+
 /// Of a scene seen as `standard` does: a camera of the scene by its name, or azimuth and elevation in degrees and perhaps the distance in metres.
 /// Without: the scene's first, but of a grid of worlds `standard`.
 static int read_camera(const arguments *args, rendering *r, const camera_orbit *standard, bool grid)
 {
     const ctn_scene *const scene = r->of.s.scene;
     const char *const text = args->value[OPT_CAMERA];
-    const double radius = r->stage.one.radius;
     double azimuth, elevation, distance;
     int end = 0, all = 0;
-    r->camera = camera_mount_of(!text && !grid && scene->ncamera ? scene->cameras : NULL, standard, radius);
+    take_camera(r, !text && !grid && scene->ncamera ? scene->cameras : NULL, standard);
     if (!text) return EXIT_OK;
     for (int k = 0; k < scene->ncamera; k++)
-        if (scene->cameras[k].name && !strcmp(scene->cameras[k].name, text)) {
-            r->camera = camera_mount_of(&scene->cameras[k], standard, radius);
-            return EXIT_OK;
-        }
+        if (scene->cameras[k].name && !strcmp(scene->cameras[k].name, text))
+            return take_camera(r, &scene->cameras[k], standard), EXIT_OK;
     const int n = sscanf(text, "%lf,%lf%n,%lf%n", &azimuth, &elevation, &end, &distance, &all);
     if (n < 2 || text[n == 3 ? all : end] || !isfinite(azimuth) || !(fabs(elevation) <= 90) ||
         (n == 3 && !(distance > 0 && isfinite(distance)))) {
@@ -114,24 +122,18 @@ static int read_camera(const arguments *args, rendering *r, const camera_orbit *
     }
     const double degree = 3.14159265358979323846 / 180;
     r->camera.orbit.azimuth = azimuth * degree, r->camera.orbit.elevation = elevation * degree;
-    if (n == 3) r->camera.orbit.distance = distance;
+    if (n == 3) r->camera.orbit.distance = distance, r->fits = false;
     return EXIT_OK;
 }
 
-/// Grids of worlds are seen from above, as near as they fit in.
+/// Grids of worlds are seen from above.
 static int place_camera(const arguments *args, rendering *r, double aspect)
 {
     const stage *const s = &r->stage;
     camera_orbit standard = camera_around(s->whole.center, s->whole.radius, aspect);
     const bool grid = s->layout == LAYOUT_GRID && r->of.worlds > 1;
     if (grid) standard.azimuth = -1.5707963267948966, standard.elevation = 0.65;
-    const int status = read_camera(args, r, &standard, grid);
-    camera_orbit *const orbit = &r->camera.orbit;
-    if (status != EXIT_OK || !grid || orbit->distance != standard.distance) return status;
-    memcpy(orbit->target, s->whole.center, sizeof orbit->target);
-    layout_look(s->layout, &s->one, r->of.worlds, aspect, orbit);
-    for (int k = 0; k < 3; k++) r->shift[k] = orbit->target[k] - s->whole.center[k];
-    return EXIT_OK;
+    return read_camera(args, r, &standard, grid);
 }
 
 static void close_rendering(rendering *r)
@@ -153,7 +155,8 @@ static int open_memory(rendering *r)
 static int open_rendering(const arguments *args, rendering *r)
 {
     ctn_error err;
-    if (!args->value[OPT_OUT]) return usage_error("--out is missing: picture.png, frames/%%04d.png, movie.mp4, .webm or .gif");
+    if (!args->value[OPT_OUT])
+        return usage_error("--out is missing: picture.png, frames/%%04d.png, movie.mp4, .webm, .webp or .gif");
     int status = frames_open(args, &r->of);
     if (status != EXIT_OK) return status;
     r->width = 1280, r->height = 720;
@@ -210,27 +213,51 @@ static long picture_count(const rendering *r)
 
 static double picture_time(const rendering *r, long k) { return fmin(r->from + (double)k / r->fps, r->to); }
 
-/// The end of the scale of energies, so that a colour means the same in all pictures: the motion is gone through once before. Returns an exit
-/// status.
-static int find_scale(const arguments *args, rendering *r)
+/// Moves the camera to where the fit says, with some room about.
+static camera_fit begin_fit(const rendering *r)
+{
+    camera_orbit tighter = r->camera.orbit;
+    tighter.field *= 0.92;
+    return camera_fit_of(&tighter, (double)(r->width / r->columns) / (r->height / r->rows));
+}
+
+static void end_fit(rendering *r, const camera_fit *fit)
+{
+    camera_orbit orbit = r->camera.orbit;
+    memset(orbit.target, 0, sizeof orbit.target);
+    camera_fit_move(fit, &orbit);
+    memcpy(r->shift, orbit.target, sizeof r->shift);
+    r->camera.orbit.distance = orbit.distance;
+}
+
+/// Goes through the motion once before: for the end of the scale of energies, so that a colour means the same in all pictures, and for where
+/// the camera has all of it in sight. What goes wrong on the way is reported when it is drawn. Returns an exit status.
+static int look_ahead(const arguments *args, rendering *r)
 {
     const long all = picture_count(r);
     arguments quiet = *args;
     frames f;
+    stage *const s = &r->stage;
     ctn_error err = {0};
-    if (r->stage.colors != COLORS_ENERGY || r->stage.most_energy > 0) return EXIT_OK;
+    const bool energies = s->colors == COLORS_ENERGY && s->most_energy <= 0;
+    if (!energies && !r->fits) return EXIT_OK;
     quiet.value[OPT_QUIET] = "";  // warnings have been given
     int status = frames_open(&quiet, &f);
     progress bar = progress_start(args->value[OPT_QUIET] != NULL);
-    double most = 0;
-    for (long k = 0; k < all && status == EXIT_OK && !stop_asked(); k++) {
-        if (frames_at(&f, picture_time(r, k), &err) != CTN_OK) status_error(&err, ""), status = EXIT_RUN;
-        else most = fmax(most, stage_energy(&r->stage, &f));
-        progress_show(&bar, "energy", k + 1, all);
+    camera_fit fit = begin_fit(r);
+    // trails of what hangs on the world go where its links have been
+    const double before = s->show.what & (SHOW_TRAILS | SHOW_COM) && !s->whole.travels ? fmin(r->from, s->show.seconds) : 0;
+    const long early = r->fits ? (long)floor(before * TRAIL_RATE) : 0;
+    for (long k = -early; k < all && status == EXIT_OK && !stop_asked(); k++) {
+        const double t = k < 0 ? r->from + (double)k / TRAIL_RATE : picture_time(r, k);
+        if (frames_at(&f, t, &err) != CTN_OK) break;
+        if (energies && k >= 0) s->most_energy = fmax(s->most_energy, stage_energy(s, &f));
+        if (r->fits && !stage_fit(s, &f, &fit)) status = run_error("not enough memory");
+        progress_show(&bar, "state", early + k + 1, early + all);
     }
     progress_end(&bar);
     frames_close(&f);
-    r->stage.most_energy = most;
+    if (r->fits) end_fit(r, &fit);
     return status;
 }
 
@@ -262,7 +289,7 @@ static int render_main(const arguments *args)
     if (status == EXIT_OK) {
         const double start = wall_clock();
         catch_signals();
-        status = find_scale(args, &r);
+        status = look_ahead(args, &r);
         if (status == EXIT_OK) status = render_all(&r, quiet);
         if (pictures_close(r.out, &err) != CTN_OK) status_error(&err, ""), status = EXIT_RUN;
         const double wall = wall_clock() - start, span = r.count > 1 ? (double)(r.count - 1) / r.fps : 0;
@@ -293,7 +320,7 @@ const command command_render = {
     .takes = (TAKES_METHOD & ~TAKES(OPT_THREADS) & ~TAKES(OPT_SCHEDULE)) | TAKES(OPT_SEED) | TAKES(OPT_SHOW) | TAKES(OPT_TRAIL) |
              TAKES(OPT_TITLE) | TAKES(OPT_COLORS) | TAKES(OPT_LAYOUT) | TAKES(OPT_OUT) | TAKES(OPT_SIZE) | TAKES(OPT_FPS) |
              TAKES(OPT_FROM) | TAKES(OPT_TO) | TAKES(OPT_CAMERA) | TAKES(OPT_WORLD) | TAKES(OPT_SHEET) | TAKES(OPT_QUIET),
-    .out = "picture.png; frames/%04d.png; movie.mp4, .webm or .gif",
+    .out = "picture.png; frames/%04d.png; movie.mp4, .webm, .webp or .gif",
     .examples = "  catena render scenes/chain10.yaml --from 0.5 --out chain.png\n"
                 "  catena render scenes/humanoid.yaml --out jump.mp4 --size 640x360 --fps 60\n"
                 "  catena render scenes/chain40.yaml --to 2 --out frames/%04d.png --camera 30,20\n"

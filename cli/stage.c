@@ -29,6 +29,19 @@ static void find_poses(stage *s, const frames *f, int world, double *com)
                 s->R, s->p, com);
 }
 
+static bool has_numbers(const stage *s)
+{
+    return s->show.what & SHOW_TEXT && s->layout == LAYOUT_GRID && s->of->worlds > 1 && s->of->worlds <= MOST_NUMBERS;
+}
+
+/// Above the place of a world on the grid: where trees hang, or above those that are free.
+static void number_position(const stage *s, int world, double *at)
+{
+    layout_offset(s->layout, &s->one, world, s->of->worlds, at);
+    for (int k = 0; k < 3; k++) at[k] += s->one.center[k];
+    at[2] += (s->one.travels ? 0.6 : 0.15) * s->one.radius;
+}
+
 static void find_energies(stage *s, const frames *f, int world)
 {
     const size_t w = (size_t)world;
@@ -46,6 +59,55 @@ double stage_energy(stage *s, const frames *f)
         for (int i = 0; i < links_of(s); i++) most = fmax(most, s->energy[i]);
     }
     return most;
+}
+
+/// A point d of a body's own axes, relative to `from`.
+static void fit_point(const render_instance *b, const double *d, double radius, const double *from, camera_fit *fit)
+{
+    double x[3];
+    for (int i = 0; i < 3; i++) {
+        const float *const row = b->rotation + 3 * i;
+        x[i] = b->position[i] + row[0] * d[0] + row[1] * d[1] + row[2] * d[2] - from[i];
+    }
+    camera_fit_ball(fit, x, radius);
+}
+
+/// Round bodies lie within a ball at either end, others between their corners.
+static void fit_body(const render_instance *b, bool round, const double *from, camera_fit *fit)
+{
+    for (int end = -1; end <= 1 && round; end += 2) {
+        const double d[3] = {0, 0, end * b->half};
+        fit_point(b, d, fmax(b->scale[0], fmax(b->scale[1], b->scale[2])), from, fit);
+    }
+    for (int corner = 0; corner < 8 && !round; corner++) {
+        double d[3];
+        for (int k = 0; k < 3; k++) d[k] = corner & 1 << k ? b->scale[k] : -b->scale[k];
+        fit_point(b, d, 0, from, fit);
+    }
+}
+
+bool stage_fit(stage *s, const frames *f, camera_fit *fit)
+{
+    double from[3];
+    memcpy(from, s->whole.center, sizeof from);
+    instance_list_clear(&s->bodies);
+    for (int w = 0; w < f->worlds; w++) {
+        double com[3];
+        find_poses(s, f, w, com);
+        if (!scene_shapes_place(s->shapes, s->R, s->p, (uint32_t)w, NULL, &s->bodies)) return false;
+        for (int k = 0; k < 3 && s->whole.travels; k++) from[k] += (com[k] - s->start[k]) / f->worlds;
+    }
+    for (int kind = 0; kind < s->bodies.kinds; kind++) {
+        const bool round = kind == MESH_BALL || kind == MESH_CYLINDER || kind == MESH_CAPSULE;
+        for (size_t k = 0; k < s->bodies.count[kind]; k++) fit_body(&s->bodies.of[kind][k], round, from, fit);
+    }
+    for (int w = 0; w < f->worlds && has_numbers(s); w++) {
+        double at[3];
+        number_position(s, w, at);
+        for (int k = 0; k < 3; k++) at[k] -= from[k];
+        camera_fit_ball(fit, at, 0);
+    }
+    return true;
 }
 
 // ---- opening
@@ -170,13 +232,11 @@ static const float (*find_paint(stage *s, int world))[3]
     return (const float(*)[3])s->paint;
 }
 
-/// The number of a world above its place on the grid: where trees hang, or above those that are free.
+/// The number of a world.
 static bool place_number(stage *s, int world)
 {
     double at[3];
-    layout_offset(s->layout, &s->one, world, s->of->worlds, at);
-    for (int k = 0; k < 3; k++) at[k] += s->one.center[k];
-    at[2] += (s->one.travels ? 0.6 : 0.15) * s->one.radius;
+    number_position(s, world, at);
     const label number = {.in_space = true,
                           .position = {(float)at[0], (float)at[1], (float)at[2]},
                           .align = {0.5f, 1},
@@ -194,9 +254,7 @@ static bool place_world(stage *s, int world, double t)
     for (int k = 0; k < 3; k++) s->now[k] += com[k] / s->of->worlds;
     if (!scene_shapes_place(s->shapes, s->R, s->p, (uint32_t)world, paint, &s->bodies)) return false;
     if (s->marks && !marks_place(s->marks, world, t, s->R, s->p, com, s->show.what, trail, &s->lines, &s->labels)) return false;
-    const bool numbered =
-        s->show.what & SHOW_TEXT && s->layout == LAYOUT_GRID && s->of->worlds > 1 && s->of->worlds <= MOST_NUMBERS;
-    return !numbered || place_number(s, world);
+    return !has_numbers(s) || place_number(s, world);
 }
 
 ctn_status stage_place(stage *s, double t, int width, int height, ctn_error *err)

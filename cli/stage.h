@@ -40,6 +40,10 @@ void stage_close(stage *s);
 /// The most kinetic energy that a link has in the states that are in `f`, J. `f` may be another one of the same file and worlds.
 double stage_energy(stage *s, const frames *f);
 
+/// Adds what is drawn of the worlds at the states in `f`, a mean centre of mass away from where it was at the start if trees are free.
+/// `f` may be another one of the same file and worlds. False: no memory.
+bool stage_fit(stage *s, const frames *f, camera_fit *fit);
+
 /// Goes on to the states at t, which is not before the last one, noting trails on the way, and puts all that is in a picture of width x height
 /// into bodies, lines and labels. What frames_at returns, CTN_NO_MEMORY.
 ctn_status stage_place(stage *s, double t, int width, int height, ctn_error *err);

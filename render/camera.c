@@ -77,6 +77,38 @@ void camera_pan(camera_orbit *o, double right, double up)
     for (int k = 0; k < 3; k++) o->target[k] -= o->distance * (right * axes[0][k] + up * axes[1][k]);
 }
 
+camera_fit camera_fit_of(const camera_orbit *o, double aspect)
+{
+    const camera_orbit unit = {.distance = 1, .azimuth = o->azimuth, .elevation = o->elevation};  // however near and where `o` is
+    const render_camera c = camera_on_orbit(&unit);
+    camera_fit f = {.half = {atan(tan(o->field / 2) * aspect), o->field / 2},
+                    .side = {{-INFINITY, -INFINITY}, {-INFINITY, -INFINITY}}};
+    camera_axes(&c, f.axes);
+    return f;
+}
+
+/// A plane through the eye, `half` off the axis, touches the ball where the eye is (radius + across cos half) / sin half behind its centre.
+void camera_fit_ball(camera_fit *f, const double *center, double radius)
+{
+    const double back = dot(f->axes[2], center);
+    for (int k = 0; k < 2; k++) {
+        const double across = dot(f->axes[k], center) * cos(f->half[k]), s = sin(f->half[k]);
+        f->side[k][0] = fmax(f->side[k][0], back + (radius + across) / s);
+        f->side[k][1] = fmax(f->side[k][1], back + (radius - across) / s);
+    }
+}
+
+void camera_fit_move(const camera_fit *f, camera_orbit *o)
+{
+    if (!isfinite(f->side[0][0])) return;
+    o->distance = 0;
+    for (int k = 0; k < 2; k++) {
+        const double move = 0.5 * (f->side[k][0] - f->side[k][1]) * tan(f->half[k]);
+        for (int i = 0; i < 3; i++) o->target[i] += move * f->axes[k][i];
+        o->distance = fmax(o->distance, 0.5 * (f->side[k][0] + f->side[k][1]));
+    }
+}
+
 double camera_pixel(const render_camera *c, int height) { return 2 * tan(c->field / 2) / height; }
 
 matrix4 camera_matrix(const render_camera *c, double aspect)

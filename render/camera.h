@@ -32,6 +32,20 @@ void camera_axes(const render_camera *c, double axes[3][3]);
 /// Moves an orbit across the picture: `right` and `up` are what it sees move, at distance 1.
 void camera_pan(camera_orbit *o, double right, double up);
 
+/// What an orbit is to have in sight: it keeps its direction, and moves across the picture and away as far as balls want, no further. Begin
+/// with camera_fit_of, whose positions are relative to the target of `o`.
+typedef struct camera_fit {
+    double axes[3][3];  // right, up, back
+    double half[2];     // rad, half the field of view across and upwards
+    double side[2][2];  // m, how far away the planes of either side (right, left; top, bottom) want the camera
+} camera_fit;
+
+camera_fit camera_fit_of(const camera_orbit *o, double aspect);
+void camera_fit_ball(camera_fit *f, const double *center, double radius);
+
+/// Moves `o`, the orbit that the fit began with, to where all balls are just in sight; without any it stays.
+void camera_fit_move(const camera_fit *f, camera_orbit *o);
+
 /// Size of a pixel at distance 1 in a picture of `height`.
 double camera_pixel(const render_camera *c, int height);
 

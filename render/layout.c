@@ -1,4 +1,4 @@
-/// Grids of balls on the ground, and the cone of sight that they fit into.
+/// Grids of balls on the ground.
 #include "render/layout.h"
 
 #include <math.h>
@@ -42,18 +42,11 @@ scene_extent layout_extent(world_layout layout, const scene_extent *one, int wor
 
 void layout_look(world_layout layout, const scene_extent *one, int worlds, double aspect, camera_orbit *c)
 {
-    const double up = c->field / 2, aside = atan(tan(up) * aspect);
-    const double sa = sin(c->azimuth), ca = cos(c->azimuth), se = sin(c->elevation), ce = cos(c->elevation);
-    double beside = 0, above = -INFINITY, below = -INFINITY;  // m, how far away each pair of planes wants the camera
+    camera_fit fit = camera_fit_of(c, aspect);
     for (int w = 0; w < worlds; w++) {
         double x[3];
         layout_offset(layout, one, w, worlds, x);
-        const double right = -sa * x[0] + ca * x[1], high = -se * (ca * x[0] + sa * x[1]), near = ce * (ca * x[0] + sa * x[1]);
-        beside = fmax(beside, near + (one->radius + fabs(right) * cos(aside)) / sin(aside));
-        above = fmax(above, near + (one->radius + high * cos(up)) / sin(up));
-        below = fmax(below, near + (one->radius - high * cos(up)) / sin(up));
+        camera_fit_ball(&fit, x, one->radius);
     }
-    const double move = 0.5 * (above - below) * tan(up), axis[3] = {-se * ca, -se * sa, ce};
-    for (int k = 0; k < 3; k++) c->target[k] += move * axis[k];
-    c->distance = fmax(beside, 0.5 * (above + below));
+    camera_fit_move(&fit, c);
 }

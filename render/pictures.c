@@ -72,8 +72,13 @@ static const char *const *codec_of(const char *path)
                                       "-movflags", "+frag_keyframe+empty_moov",
                                       NULL};
     static const char *const webm[] = {"-c:v", "libvpx-vp9", "-crf", "30", "-b:v", "0", NULL};
+    static const char *const webp[] = {"-c:v", "libwebp_anim", "-q:v", "80", "-loop", "0", NULL};
     static const char *const gif[] = {"-vf", "split[a][b];[a]palettegen[p];[b][p]paletteuse", NULL};
-    return ends_in(path, ".mp4") ? mp4 : ends_in(path, ".webm") ? webm : ends_in(path, ".gif") ? gif : NULL;
+    return ends_in(path, ".mp4")    ? mp4
+           : ends_in(path, ".webm") ? webm
+           : ends_in(path, ".webp") ? webp
+           : ends_in(path, ".gif")  ? gif
+                                    : NULL;
 }
 
 static ctn_status open_movie(pictures *p, double fps, ctn_error *err)
@@ -82,9 +87,11 @@ static ctn_status open_movie(pictures *p, double fps, ctn_error *err)
     char size[32], rate[32];
     const char *args[MOST] = {"ffmpeg", "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt",
                               "rgb24",  "-s", size,        "-r",    rate, "-i",       "-"};
+    static const char *const exact[] = {"-flags:v", "+bitexact", "-fflags", "+bitexact"};  // the same pictures, the same file
     int n = 14, ends[2];
     snprintf(size, sizeof size, "%dx%d", p->width, p->height), snprintf(rate, sizeof rate, "%.9g", fps);
     for (const char *const *c = codec_of(p->path); *c; c++) args[n++] = *c;
+    for (size_t k = 0; k < sizeof exact / sizeof *exact; k++) args[n++] = exact[k];
     args[n++] = p->path;
     const int file = open(p->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);  // the system's words are for people, ffmpeg's are not
     if (file < 0) return fail(err, CTN_IO, "%s: cannot be written: %s", p->path, strerror(errno));
@@ -113,7 +120,7 @@ ctn_status pictures_open(const char *path, int width, int height, double fps, pi
 {
     *out = NULL;
     if (!ends_in(path, ".png") && !codec_of(path))
-        return fail(err, CTN_BAD_ARGUMENT, "%s: unknown ending; allowed: .png, frames/%%04d.png, .mp4, .webm, .gif", path);
+        return fail(err, CTN_BAD_ARGUMENT, "%s: unknown ending; allowed: .png, frames/%%04d.png, .mp4, .webm, .webp, .gif", path);
     pictures *const p = calloc(1, sizeof *p);
     if (p) p->path = strdup(path);
     if (!p || !p->path) {

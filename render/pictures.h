@@ -11,7 +11,7 @@ typedef struct pictures pictures;
 /// Whether `path` takes one picture alone: it ends in .png and has no number in it.
 bool pictures_single(const char *path);
 
-/// Opens `path` for pictures of width x height: NAME.png, one picture; frames/%04d.png, a file each, numbered from 0; .mp4, .webm or .gif, a
+/// Opens `path` for pictures of width x height: NAME.png, one picture; frames/%04d.png, a file each, numbered from 0; .mp4, .webm, .webp or .gif, a
 /// movie of `fps` pictures a second by ffmpeg. An mp4 or webm can be played as far as it was written, however the program ends. CTN_BAD_ARGUMENT
 /// for other names, CTN_IO if it cannot be written, CTN_UNAVAILABLE without ffmpeg.
 ctn_status pictures_open(const char *path, int width, int height, double fps, pictures **out, ctn_error *err);

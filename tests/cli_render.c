@@ -4,10 +4,17 @@
 #include "tests/suite.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define STB_IMAGE_IMPLEMENTATION
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function"
+#include <stb/stb_image.h>
+#pragma GCC diagnostic pop
 
 /// Width and height out of a PNG file's head. [PNG specification, 11.2.2]
 static void png_size(const char *path, int *width, int *height)
@@ -31,16 +38,16 @@ START_TEST(one_picture)
 }
 END_TEST
 
-/// A picture depends on its time alone, not on which others are made, nor, where steps end there, on those between.
+/// From a given distance a picture depends on its time alone, not on which others are made, nor, where steps end there, on those between.
 START_TEST(exact_times)
 {
     const char *const scene = source("scenes/double-pendulum.yaml");
-    outcome o =
-        catena("render", scene, "--from", "0.1", "--to", "0.5", "--fps", "10", "--out", "f%02d.png", "--size", "80x60", "-q");
+    outcome o = catena("render", scene, "--from", "0.1", "--to", "0.5", "--fps", "10", "--camera", "-70,15,3", "--out",
+                       "f%02d.png", "--size", "80x60", "-q");
     ck_assert_msg(o.status == 0 && !*o.out, "%s%s", o.out, o.err);
     outcome_free(&o);
     ck_assert(access("f00.png", R_OK) == 0 && access("f04.png", R_OK) == 0 && access("f05.png", R_OK) != 0);
-    o = catena("render", scene, "--from", "0.3", "--out", "b.png", "--size", "80x60", "-q");
+    o = catena("render", scene, "--from", "0.3", "--camera", "-70,15,3", "--out", "b.png", "--size", "80x60", "-q");
     ck_assert_msg(o.status == 0, "%s", o.err);
     outcome_free(&o);
     size_t size[3];
@@ -56,11 +63,12 @@ START_TEST(sheet)
 {
     const char *const scene = source("scenes/double-pendulum.yaml");
     size_t size[2];
-    outcome o = catena("render", scene, "--to", "0.3", "--sheet", "2x2", "--out", "s.png", "--size", "160x120");
+    outcome o =
+        catena("render", scene, "--to", "0.3", "--sheet", "2x2", "--camera", "-70,15,3", "--out", "s.png", "--size", "160x120");
     ck_assert_msg(o.status == 0, "%s", o.err);
     ck_assert_msg(strstr(o.out, "s.png: 4 pictures on one of 160x120 by "), "%s", o.out);
     outcome_free(&o);
-    o = catena("render", scene, "--from", "0.2", "--out", "one.png", "--size", "80x60", "-q");
+    o = catena("render", scene, "--from", "0.2", "--camera", "-70,15,3", "--out", "one.png", "--size", "80x60", "-q");
     ck_assert_msg(o.status == 0, "%s", o.err);
     outcome_free(&o);
     ck_assert_int_eq(system("ffmpeg -version >/dev/null 2>&1 || exit 9; ffmpeg -loglevel error -i s.png -vf crop=80:60:0:60 -f "
@@ -152,6 +160,77 @@ START_TEST(cameras)
 }
 END_TEST
 
+static const struct {
+    const char *joint, *shape, *camera;
+    double fills;  // of meshes the box is in sight, of cylinders balls at the ends
+} fitted[] = {
+    {"{type: revolute, axis: [0, 1, 0], v0: 3}", "{type: box, center: [1.5, 0, 0], size: [0.3, 0.2, 0.1], color: [1, 0, 0]}",
+     NULL, 0.8},
+    {"{type: revolute, axis: [0, 1, 0], v0: 3}", "{type: mesh, file: t.obj, color: [1, 0, 0]}", "40,70", 0.7},
+    {"{type: prismatic, axis: [1, 0, 0], v0: 4}", "{type: sphere, radius: 0.2, color: [1, 0, 0]}", "-90,0", 0.8},
+    {"{type: free, v0: [3, 1, 4, 2, 5, 1]}", "{type: capsule, from: [0, 0, 0], to: [2, 0, 0], radius: 0.1, color: [1, 0, 0]}",
+     NULL, 0.8},
+    {"{type: free, v0: [3, 1, 4, 2, 5, 1]}", "{type: cylinder, from: [0, 0, 0], to: [0, 0, 1], radius: 0.4, color: [1, 0, 0]}",
+     "-30,-20", 0.6},
+};
+enum { FITTED = sizeof fitted / sizeof *fitted };
+
+/// Without a distance the camera is as near as it can be with all bodies in all pictures: they come close to two sides that face each other,
+/// and nowhere to the edge.
+START_TEST(fits)
+{
+    enum { WIDTH = 120, HEIGHT = 80, PICTURES = 11 };
+    char scene[1000], name[20];
+    int low[2] = {WIDTH, HEIGHT}, high[2] = {0, 0};
+    spit("t.obj", "v 0 0 0\nv 1 0 0\nv 0 0.5 0\nv 0 0 0.3\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n");
+    snprintf(scene, sizeof scene,
+             "catena: 1\nlinks:\n  - {name: a, joint: %s, density: 1000, shapes: [%s]}\nintegrator: {method: rk4, dt: 0.01}\n",
+             fitted[_i].joint, fitted[_i].shape);
+    spit("fits.yaml", scene);
+    outcome o = catena_with(NULL, "render", "fits.yaml", "--to", "1", "--fps", "10", "--size", "120x80", "--out", "g%02d.png",
+                            "-q", fitted[_i].camera ? "--camera" : NULL, fitted[_i].camera, NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    for (int k = 0; k < PICTURES; k++) {
+        int width, height, channels;
+        snprintf(name, sizeof name, "g%02d.png", k);
+        uint8_t *const rgb = stbi_load(name, &width, &height, &channels, 3);
+        ck_assert(rgb && width == WIDTH && height == HEIGHT);
+        for (int i = 0; i < WIDTH * HEIGHT; i++) {
+            const int at[2] = {i % WIDTH, i / WIDTH};
+            if (rgb[3 * i] < 60 || rgb[3 * i] < 2 * rgb[3 * i + 1]) continue;
+            for (int c = 0; c < 2; c++) low[c] = at[c] < low[c] ? at[c] : low[c], high[c] = at[c] > high[c] ? at[c] : high[c];
+        }
+        stbi_image_free(rgb);
+    }
+    const double across = (high[0] - low[0] + 1.0) / WIDTH, upright = (high[1] - low[1] + 1.0) / HEIGHT;
+    ck_assert_msg(low[0] > 0 && low[1] > 0 && high[0] < WIDTH - 1 && high[1] < HEIGHT - 1, "%d: %d to %d, %d to %d", _i, low[0],
+                  high[0], low[1], high[1]);
+    ck_assert_msg(fmax(across, upright) > fitted[_i].fills, "%d fills %g and %g of the picture", _i, across, upright);
+}
+END_TEST
+
+/// The same pictures make the same file, byte by byte.
+START_TEST(same_movie)
+{
+    static const char *const endings[] = {"mp4", "webm", "webp", "gif"};
+    if (system("ffmpeg -version >/dev/null 2>&1")) return;
+    char *data[2];
+    size_t size[2];
+    for (int k = 0; k < 2; k++) {
+        char name[20];
+        snprintf(name, sizeof name, "%d.%s", k, endings[_i]);
+        outcome o = catena("render", source("scenes/double-pendulum.yaml"), "--to", "0.4", "--fps", "25", "--out", name, "--size",
+                           "80x60", "-q");
+        ck_assert_msg(o.status == 0, "%s", o.err);
+        outcome_free(&o);
+        data[k] = slurp(name, &size[k]);
+    }
+    ck_assert(size[0] > 1000 && size[0] == size[1] && !memcmp(data[0], data[1], size[0]));
+    free(data[0]), free(data[1]);
+}
+END_TEST
+
 START_TEST(movie)
 {
     if (system("ffmpeg -version >/dev/null 2>&1")) {
@@ -173,8 +252,8 @@ static const struct {
     int status;
     const char *says;
 } refused[] = {
-    {{"--size", "64x48"}, 2, "--out is missing: picture.png, frames/%04d.png, movie.mp4, .webm or .gif"},
-    {{"--out", "a.jpg"}, 2, "a.jpg: unknown ending; allowed: .png, frames/%04d.png, .mp4, .webm, .gif"},
+    {{"--size", "64x48"}, 2, "--out is missing: picture.png, frames/%04d.png, movie.mp4, .webm, .webp or .gif"},
+    {{"--out", "a.jpg"}, 2, "a.jpg: unknown ending; allowed: .png, frames/%04d.png, .mp4, .webm, .webp, .gif"},
     {{"--out", "a.png", "--size", "64"}, 2, "--size: expected WIDTHxHEIGHT in pixels like 640x360, each 1 to 16384, found '64'"},
     {{"--out", "a.png", "--to", "1"}, 2, "--to: a.png is one picture, of the time --from; number the files: frame%04d.png"},
     {{"--out", "a%d.png", "--from", "2", "--to", "1"}, 2, "--to: expected a number of seconds, 2 (--from) or more, found 1"},
@@ -231,6 +310,8 @@ int main(void)
     tcase_add_test(t, sheet);
     tcase_add_test(t, recordings);
     tcase_add_test(t, cameras);
+    tcase_add_loop_test(t, fits, 0, FITTED);
+    tcase_add_loop_test(t, same_movie, 0, 4);
     tcase_add_test(t, movie);
     tcase_add_loop_test(t, refusals, 0, REFUSED);
     tcase_add_test(t, missing);

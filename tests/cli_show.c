@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_WORDS = 12 };
+enum { MOST_WORDS = 14 };
 
 /// Runs catena render on `file` with `words` up to NULL; expects success, and returns what is in `picture`, to be freed.
 static char *render(const char *file, const char *picture, const char *const *words, size_t *size)
@@ -18,7 +18,7 @@ static char *render(const char *file, const char *picture, const char *const *wo
     const char *w[MOST_WORDS + 1] = {NULL};
     for (int k = 0; k < MOST_WORDS && words[k]; k++) w[k] = words[k];
     outcome o = catena_with(NULL, "render", file, "--size", "160x120", "-q", w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8],
-                            w[9], w[10], w[11], NULL);
+                            w[9], w[10], w[11], w[12], w[13], NULL);
     ck_assert_msg(o.status == 0, "%s", o.err);
     outcome_free(&o);
     return slurp(picture, size);
@@ -27,29 +27,32 @@ static char *render(const char *file, const char *picture, const char *const *wo
 
 static bool same(const char *a, size_t n, const char *b, size_t m) { return n == m && !memcmp(a, b, n); }
 
-/// With trails and text a picture depends on its time alone, not on which others are made; each thing that is shown changes it.
+/// With trails and text a picture from a given distance depends on its time alone, not on which others are made; each thing that is shown changes it.
 START_TEST(exact_times)
 {
     static const char show[] = "axes,frames,com,trail,trail:lower:0,0,0.3,names,text";
     const char *const scene = source("scenes/double-pendulum.yaml");
     size_t n, m;
-    char *const alone = RENDER(scene, "a.png", &n, "--from", "0.3", "--show", show, "--trail", "0.2", "--out", "a.png");
-    free(RENDER(scene, "f02.png", &m, "--from", "0.1", "--to", "0.5", "--fps", "10", "--show", show, "--trail", "0.2", "--out",
-                "f%02d.png"));
+    char *const alone =
+        RENDER(scene, "a.png", &n, "--from", "0.3", "--camera", "-70,15,3", "--show", show, "--trail", "0.2", "--out", "a.png");
+    free(RENDER(scene, "f02.png", &m, "--from", "0.1", "--to", "0.5", "--fps", "10", "--camera", "-70,15,3", "--show", show,
+                "--trail", "0.2", "--out", "f%02d.png"));
     char *const among = slurp("f02.png", &m);
     ck_assert(same(alone, n, among, m));
     free(among);
-    char *const plain = RENDER(scene, "b.png", &m, "--from", "0.3", "--out", "b.png");
+    char *const plain = RENDER(scene, "b.png", &m, "--from", "0.3", "--camera", "-70,15,3", "--out", "b.png");
     ck_assert(!same(alone, n, plain, m));
     static const char *const parts[] = {"axes", "frames", "com", "trail", "trail:upper:0.1,0,0", "names", "text"};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
         size_t part;
-        char *const one = RENDER(scene, "c.png", &part, "--from", "0.3", "--show", parts[k], "--out", "c.png");
+        char *const one =
+            RENDER(scene, "c.png", &part, "--from", "0.3", "--camera", "-70,15,3", "--show", parts[k], "--out", "c.png");
         ck_assert_msg(!same(one, part, plain, m) && !same(one, part, alone, n), "%s", parts[k]);
         free(one);
     }
     size_t part;
-    char *const titled = RENDER(scene, "c.png", &part, "--from", "0.3", "--title", "a \u03c9", "--out", "c.png");
+    char *const titled =
+        RENDER(scene, "c.png", &part, "--from", "0.3", "--camera", "-70,15,3", "--title", "a \u03c9", "--out", "c.png");
     ck_assert(!same(titled, part, plain, m));
     free(titled), free(alone), free(plain);
 }
