@@ -1,6 +1,6 @@
 """The window of catena view, driven by keys and mouse under a display of its own.
 usage: viewer.py CATENA SOURCE_DIR    exit status 77: Xvfb or xdotool is missing"""
-import os, shutil, struct, subprocess, sys, tempfile, time, zlib
+import os, re, shutil, struct, subprocess, sys, tempfile, time, zlib
 
 catena, source = sys.argv[1:3]
 for program in "Xvfb", "xdotool":
@@ -13,7 +13,7 @@ class Display:
     """An X server without a screen."""
     def __init__(self):
         ready, write = os.pipe()
-        self.server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x1024x24"], pass_fds=[write],
+        self.server = subprocess.Popen(["Xvfb", "-noreset", "-displayfd", str(write), "-screen", "0", "1280x1024x24"], pass_fds=[write],
                                        stderr=subprocess.DEVNULL)
         os.close(write)
         with os.fdopen(ready) as number:
@@ -35,7 +35,7 @@ def wait_for(what, seen, seconds=60):
 class Window:
     def __init__(self, display, folder, *words):
         self.folder = folder
-        self.environment = dict(os.environ, DISPLAY=display.name, LIBGL_ALWAYS_SOFTWARE="1", CTN_GL_DEBUG="1")
+        self.environment = dict(os.environ, DISPLAY=display.name, LIBGL_ALWAYS_SOFTWARE="1", ASAN_OPTIONS="exitcode=23")
         self.process = subprocess.Popen([catena, "view", *words], cwd=folder, env=self.environment, stderr=subprocess.PIPE, text=True)
         self.id = wait_for("the window", lambda: self.x("search", "--onlyvisible", "--name", "^catena: ", check=False).split()[-1:])[0]
 
@@ -81,7 +81,11 @@ class Window:
         self.x("key", "--window", self.id, "ctrl+q", check=False)  # the window is gone before the keys are released
         status = self.process.wait(60)
         error = self.process.stderr.read()
-        assert status == 0 and error == "", (status, error)
+        leaks = "LeakSanitizer" in error
+        assert status == (23 if leaks else 0) and (leaks or error == ""), (status, error)
+        for leak in re.split("leak of", error)[1:]:  # those of OpenGL's and X's libraries, which are unloaded by then, are not ours
+            frames = re.findall(r"#[1-9]\d* 0x\w+ +(.*)", leak)
+            assert frames and all("<unknown module>" in frame or ".so" in frame for frame in frames), leak
 
 
 def read_png(path):
