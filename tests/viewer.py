@@ -79,8 +79,8 @@ class Window:
 
     def close(self):
         self.x("key", "--window", self.id, "ctrl+q", check=False)  # the window is gone before the keys are released
-        status = self.process.wait(60)
-        error = self.process.stderr.read()
+        error = self.process.communicate(timeout=60)[1]  # it may be more than a pipe takes
+        status = self.process.returncode
         leaks = "LeakSanitizer" in error
         assert status == (23 if leaks else 0) and (leaks or error == ""), (status, error)
         for leak in re.split("leak of", error)[1:]:  # those of OpenGL's and X's libraries, which are unloaded by then, are not ours
