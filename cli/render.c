@@ -213,7 +213,7 @@ static long picture_count(const rendering *r)
 
 static double picture_time(const rendering *r, long k) { return fmin(r->from + (double)k / r->fps, r->to); }
 
-/// Moves the camera to where the fit says, with some room about.
+/// With some room about what is drawn.
 static camera_fit begin_fit(const rendering *r)
 {
     camera_orbit tighter = r->camera.orbit;
@@ -221,6 +221,7 @@ static camera_fit begin_fit(const rendering *r)
     return camera_fit_of(&tighter, (double)(r->width / r->columns) / (r->height / r->rows));
 }
 
+/// Moves the camera to where the fit says.
 static void end_fit(rendering *r, const camera_fit *fit)
 {
     camera_orbit orbit = r->camera.orbit;
