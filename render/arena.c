@@ -53,7 +53,10 @@ static bool open_scene(arena *a, const char *path, arena_configure configure, vo
         return false;
     a->worlds = cfg->worlds;
     a->stamps = calloc((size_t)a->scene->nfile, sizeof *a->stamps);
-    for (int k = 0; k < a->scene->nfile && a->stamps; k++) a->stamps[k] = stamp(a->scene->files[k].path);
+    for (int k = 0; k < a->scene->nfile && a->stamps; k++) {
+        a->stamps[k] = stamp(a->scene->files[k].path);
+        if (!scene_file_stands(&a->scene->files[k])) a->stamps[k].size = -1;  // it was written since: changed at the next look
+    }
     if (a->stamps && player_view_create(a->player, &a->view)) return true;
     return fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds of %s", a->worlds, path), false;
 }

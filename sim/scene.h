@@ -131,6 +131,9 @@ struct ctn_scene {
 /// Reads a scene as ctn_scene_load does, from what its files [count] said once, as ctn_scene has them: the disk is not looked at.
 ctn_scene *scene_from_files(const scene_file *files, int count, ctn_error *err);
 
+/// Whether the file still says what was read from it; false too if it cannot be read.
+bool scene_file_stands(const scene_file *file);
+
 /// Number of coordinates and of degrees of freedom of a joint type.
 int joint_nq(ctn_joint_type type);
 int joint_nv(ctn_joint_type type);

@@ -55,6 +55,16 @@ ctn_status read_file(const char *path, bool regular, long most, char **text, siz
     return CTN_OK;
 }
 
+bool scene_file_stands(const scene_file *file)
+{
+    char *text, reason[128];
+    size_t length;
+    if (read_file(file->path, true, SCENE_MAX_BYTES, &text, &length, reason) != CTN_OK) return false;
+    const bool same = length == file->length && !memcmp(text, file->text, length);
+    free(text);
+    return same;
+}
+
 enum include_key { INCLUDE_FILE, INCLUDE_AS, INCLUDE_PARENT, INCLUDE_POSITION, INCLUDE_ROTATION, INCLUDE_EULER, INCLUDE_KEYS };
 
 static const key include_keys[INCLUDE_KEYS] = {

@@ -288,17 +288,27 @@ def cameras(display, folder):
     w.catch_up()
     assert w.picture() == first, "the first look is not that of everything"
     text = open(path).read()
-    open(path, "w").write(text + "\ncameras:\n  - {name: one, azimuth: 10}\n  - {name: two, azimuth: 80, elevation: 40}\n")
-    wait_for("a scene with cameras", lambda: w.key("v") or w.catch_up() or w.picture() != first)
-    w.key("c", "v", "v")
+
+    def save(name, cameras):  # its name tells when it has been read; steps before that are lost, as they should be
+        open(path, "w").write(text.replace("name: flying-tree", f"name: {name}", 1) + cameras)
+        w.wait_title(f"{name}, 0.000 s, paused")
+
+    one, two = "  - {name: one, azimuth: 10}\n", "  - {name: two, azimuth: 80, elevation: 40}\n"
+    save("both", "\ncameras:\n" + one + two)
     w.catch_up()
-    two = w.picture()
-    open(path, "w").write(text + "\ncameras:\n  - {name: two, azimuth: 80, elevation: 40}\n")
-    time.sleep(1)
+    assert w.picture() == first, "another look without a key"
+    w.key("v")
     w.catch_up()
-    assert w.picture() == two, "the camera is not found again"
-    open(path, "w").write(text)
-    wait_for("the look at everything", lambda: w.picture() == first)
+    assert w.picture() != first, "a camera that shows nothing else"
+    w.key("v")
+    w.catch_up()
+    seen = w.picture()
+    save("second", "\ncameras:\n" + two)
+    w.catch_up()
+    assert w.picture() == seen, "the camera is not found again"
+    save("none", "")
+    w.catch_up()
+    assert w.picture() == first, "not the look at everything"
     w.close()
 
 
