@@ -30,18 +30,11 @@ int sampled_start(sampled *x, const setup *s, uint64_t seed, int64_t all, int64_
                   ctn_batch *batch)
 {
     ctn_error err;
-    const size_t nq = (size_t)ctn_model_nq(s->model), nv = (size_t)ctn_model_nv(s->model), own = (size_t)s->cfg.parameter_count;
-    bool forced = false;
-    for (int w = 0; w < count; w++) {
-        const size_t row = (size_t)w;
-        ctn_sample_state(s->scene, s->model, seed, first + w, all, x->q + row * nq, x->v + row * nv);
-        forced = ctn_sample_force(s->scene, s->model, seed, first + w, all, x->tau + row * nv);
-        ctn_sample_parameters(s->scene, s->model, seed, first + w, all, x->values + row * own);
-    }
+    const bool forced = ctn_sample_worlds(s->scene, s->model, seed, first, count, all, x->q, x->v, x->tau, x->values);
     const int status = from ? starts_read(from, first, count, x->q, x->v) : EXIT_OK;
     if (status != EXIT_OK) return status;
     ctn_batch_set_force(batch, forced ? x->tau : NULL);
-    ctn_status set = own ? ctn_batch_set_parameters(batch, x->values, &err) : CTN_OK;
+    ctn_status set = s->cfg.parameter_count ? ctn_batch_set_parameters(batch, x->values, &err) : CTN_OK;
     if (set == CTN_OK) set = ctn_batch_set_state(batch, x->q, x->v, 0, &err);
     if (set != CTN_BAD_ARGUMENT) return step_outcome(set, &err);
     return usage_error("%s: sample: of the worlds from %ld on, %s", s->path, (long)first, err.message);

@@ -159,3 +159,18 @@ void ctn_sample_parameters(const ctn_scene *scene, const ctn_model *model, uint6
 {
     each_parameter(scene, model, &(origin){seed, world, worlds}, NULL, values);
 }
+
+bool ctn_sample_worlds(const ctn_scene *scene, const ctn_model *model, uint64_t seed, int64_t first, int count, int64_t worlds,
+                       double *q, double *v, double *tau, double *values)
+{
+    const size_t nq = (size_t)model->nq, nv = (size_t)model->nv, own = (size_t)ctn_scene_parameters(scene, model, NULL);
+    const bool forced = ctn_scene_has_force(scene);
+    for (int k = 0; k < count; k++) {
+        const int64_t world = first + k;
+        const size_t row = (size_t)k;
+        if (q && v) ctn_sample_state(scene, model, seed, world, worlds, q + row * nq, v + row * nv);
+        if (tau && forced) ctn_sample_force(scene, model, seed, world, worlds, tau + row * nv);
+        if (values && own) ctn_sample_parameters(scene, model, seed, world, worlds, values + row * own);
+    }
+    return forced;
+}

@@ -174,6 +174,30 @@ START_TEST(forces)
 }
 END_TEST
 
+/// Rows of a block are those of its worlds one by one; without forces theirs are left alone.
+START_TEST(blocks_are_worlds)
+{
+    enum { FIRST = 3, COUNT = 4, WORLDS = 9 };
+    double q[COUNT][DOFS], v[COUNT][DOFS], tau[COUNT][DOFS], values[COUNT], one[3][DOFS], value;
+    sample("  q: {all: {latin: [-1, 1]}}\n  v: {all: {uniform: [-1, 1]}}\n  force: {b: {uniform: [-1, 1]}}\n"
+           "  parameters: {damping: {b: {uniform: [1, 2]}}}\n");
+    ck_assert(ctn_sample_worlds(scene, model, 5, FIRST, COUNT, WORLDS, q[0], v[0], tau[0], values));
+    for (int k = 0; k < COUNT; k++) {
+        ctn_sample_state(scene, model, 5, FIRST + k, WORLDS, one[0], one[1]);
+        ctn_sample_force(scene, model, 5, FIRST + k, WORLDS, one[2]);
+        ctn_sample_parameters(scene, model, 5, FIRST + k, WORLDS, &value);
+        ck_assert_mem_eq(q[k], one[0], sizeof *q);
+        ck_assert_mem_eq(v[k], one[1], sizeof *v);
+        ck_assert_mem_eq(tau[k], one[2], sizeof *tau);
+        ck_assert(value == values[k]);
+    }
+    sample("  q: {all: {uniform: [-1, 1]}}\n");
+    tau[0][0] = 77;
+    ck_assert(!ctn_sample_worlds(scene, model, 5, 0, 1, WORLDS, NULL, NULL, tau[0], NULL));
+    ck_assert_double_eq(tau[0][0], 77);
+}
+END_TEST
+
 // ---- parameters
 
 /// What there is to draw for: `all` stands for the links that have the parameter and are not named; in the order of kinds and
@@ -318,6 +342,7 @@ int main(void)
     tcase_add_test(c, dimensions_are_unrelated);
     tcase_add_test(c, grids_are_complete);
     tcase_add_test(c, forces);
+    tcase_add_test(c, blocks_are_worlds);
     tcase_add_test(c, parameters_are_listed);
     tcase_add_test(c, all_is_for_the_others);
     tcase_add_test(c, parameters_are_drawn_apart);
