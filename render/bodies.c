@@ -2,6 +2,7 @@
 #include "render/bodies.h"
 
 #include "render/programs.h"
+#include "render/vectors.h"
 #include "sim/status.h"
 
 #include <glad/gl.h>
@@ -89,7 +90,7 @@ static double radius_in_pixels(const render_instance *x, const sight *from)
     const double radius = fmaxf(x->scale[0], fmaxf(x->scale[1], x->scale[2])),
                  depth = m[3] * p[0] + m[7] * p[1] + m[11] * p[2] + m[15];
     const double d[3] = {p[0] - from->eye[0], p[1] - from->eye[1], p[2] - from->eye[2]};
-    const double near = fmax(depth, 0.2 * sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])) - radius - x->half;
+    const double near = fmax(depth, 0.2 * vector_length(d)) - radius - x->half;
     return near > 0 ? radius / (near * from->pixel) : INFINITY;
 }
 

@@ -1,29 +1,18 @@
 /// Views and projections. [OpenGL 3.3 core specification, 2.14; Akenine-Moller et al., Real-Time Rendering, chapter 4]
 #include "render/camera.h"
 
+#include "render/vectors.h"
+
 #include <math.h>
-
-static void cross(const double *a, const double *b, double *c)
-{
-    c[0] = a[1] * b[2] - a[2] * b[1], c[1] = a[2] * b[0] - a[0] * b[2], c[2] = a[0] * b[1] - a[1] * b[0];
-}
-
-static double dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
-static void normalise(double *a)
-{
-    const double n = sqrt(dot(a, a));
-    for (int k = 0; k < 3; k++) a[k] /= n;
-}
 
 /// Rows right, up, back of the frame that looks along -back, with `up` as near to the second one as can be.
 static void look(const double *back, const double *up, double rows[3][3])
 {
     for (int k = 0; k < 3; k++) rows[2][k] = back[k];
-    normalise(rows[2]);
-    cross(up, rows[2], rows[0]);
-    normalise(rows[0]);
-    cross(rows[2], rows[0], rows[1]);
+    vector_normalise(rows[2]);
+    vector_cross(up, rows[2], rows[0]);
+    vector_normalise(rows[0]);
+    vector_cross(rows[2], rows[0], rows[1]);
 }
 
 /// clip = projection * (rows * (x - eye))
@@ -33,7 +22,7 @@ static matrix4 combine(double projection[4][4], double rows[3][3], const double 
     matrix4 m;
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) view[i][j] = rows[i][j];
-        view[i][3] = -dot(rows[i], eye);
+        view[i][3] = -vector_dot(rows[i], eye);
     }
     view[3][3] = 1;
     for (int i = 0; i < 4; i++)
@@ -90,9 +79,9 @@ camera_fit camera_fit_of(const camera_orbit *o, double aspect)
 /// A plane through the eye, `half` off the axis, touches the ball where the eye is (radius + across cos half) / sin half behind its centre.
 void camera_fit_ball(camera_fit *f, const double *center, double radius)
 {
-    const double back = dot(f->axes[2], center);
+    const double back = vector_dot(f->axes[2], center);
     for (int k = 0; k < 2; k++) {
-        const double across = dot(f->axes[k], center) * cos(f->half[k]), s = sin(f->half[k]);
+        const double across = vector_dot(f->axes[k], center) * cos(f->half[k]), s = sin(f->half[k]);
         f->side[k][0] = fmax(f->side[k][0], back + (radius + across) / s);
         f->side[k][1] = fmax(f->side[k][1], back + (radius - across) / s);
     }
@@ -129,17 +118,14 @@ matrix4 light_matrix(const double *direction, const double *center, double radiu
     return combine(projection, rows, center);
 }
 
-/// Three planes of homogeneous coordinates meet there: x (row 3) - row 0 = 0 and so on, by Cramer's rule.
+/// Three planes of homogeneous coordinates meet there: x (row 3) - row 0 = 0 and so on.
 void camera_unproject(const matrix4 *to_clip, double x, double y, double z, double *point)
 {
     const double at[3] = {x, y, z};
-    double plane[3][3], offset[3], across[3][3];
+    double plane[3][3], offset[3];
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) plane[i][j] = at[i] * to_clip->m[4 * j + 3] - to_clip->m[4 * j + i];
         offset[i] = to_clip->m[12 + i] - at[i] * to_clip->m[15];
     }
-    for (int i = 0; i < 3; i++) cross(plane[(i + 1) % 3], plane[(i + 2) % 3], across[i]);
-    const double volume = dot(plane[0], across[0]);
-    for (int k = 0; k < 3; k++)
-        point[k] = (offset[0] * across[0][k] + offset[1] * across[1][k] + offset[2] * across[2][k]) / volume;
+    vector_solve(plane, offset, point);
 }

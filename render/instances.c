@@ -2,6 +2,7 @@
 #include "render/instances.h"
 
 #include "render/colors.h"
+#include "render/vectors.h"
 #include "sim/scene.h"
 
 #include <math.h>
@@ -37,22 +38,15 @@ void quaternion_matrix(const double *q, double *R)
     memcpy(R, m, sizeof m);
 }
 
-static double length(const double *a) { return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]); }
-
 /// A rotation whose z axis is that of the segment; its middle and half its length.
 static void along(const double *from, const double *to, placed_shape *s)
 {
-    double d[3];
-    for (int k = 0; k < 3; k++) d[k] = to[k] - from[k], s->position[k] = (from[k] + to[k]) / 2;
-    const double n = length(d);
-    s->half = n / 2;
-    const double z[3] = {n > 0 ? d[0] / n : 0, n > 0 ? d[1] / n : 0, n > 0 ? d[2] / n : 1};
-    const int least = fabs(z[0]) < fabs(z[1]) ? (fabs(z[0]) < fabs(z[2]) ? 0 : 2) : (fabs(z[1]) < fabs(z[2]) ? 1 : 2);
-    double x[3] = {-z[least] * z[0], -z[least] * z[1], -z[least] * z[2]};
-    x[least] += 1;
-    const double m = length(x);
-    for (int k = 0; k < 3; k++) x[k] /= m;
-    const double y[3] = {z[1] * x[2] - z[2] * x[1], z[2] * x[0] - z[0] * x[2], z[0] * x[1] - z[1] * x[0]};
+    double x[3], y[3], z[3];
+    for (int k = 0; k < 3; k++) z[k] = to[k] - from[k], s->position[k] = (from[k] + to[k]) / 2;
+    s->half = vector_length(z) / 2;
+    if (s->half > 0) vector_normalise(z);
+    else z[2] = 1;
+    vector_frame(z, x, y);
     for (int k = 0; k < 3; k++) s->rotation[3 * k] = x[k], s->rotation[3 * k + 1] = y[k], s->rotation[3 * k + 2] = z[k];
 }
 
@@ -90,8 +84,8 @@ static void place_mesh(const scene_shapes *all, const ctn_scene *scene, const sc
 static double shape_reach(const placed_shape *s)
 {
     const bool corners = s->kind == MESH_BOX || s->kind >= MESHES;
-    const double most = corners ? length(s->scale) : fmax(s->scale[0], fmax(s->scale[1], s->scale[2]));
-    return length(s->position) + s->half + most;
+    const double most = corners ? vector_length(s->scale) : fmax(s->scale[0], fmax(s->scale[1], s->scale[2]));
+    return vector_length(s->position) + s->half + most;
 }
 
 /// A rod in a link without shapes, from its origin to `to`; neighbours differ in colour.
@@ -112,9 +106,9 @@ static void find_reaches(scene_shapes *s, const ctn_scene *scene)
     for (int i = s->links - 1; i >= 0; i--) {
         const scene_link *const l = &scene->links[i];
         const bool slides = l->joint.type == CTN_PRISMATIC || l->joint.type == CTN_PLANAR;
-        s->reach[i] = fmax(s->reach[i], length(l->com));
+        s->reach[i] = fmax(s->reach[i], vector_length(l->com));
         if (l->parent >= 0)
-            s->reach[l->parent] = fmax(s->reach[l->parent], length(l->position) + s->reach[i] * (slides ? 1.5 : 1));
+            s->reach[l->parent] = fmax(s->reach[l->parent], vector_length(l->position) + s->reach[i] * (slides ? 1.5 : 1));
     }
 }
 
@@ -147,7 +141,7 @@ scene_shapes *scene_shapes_create(const ctn_scene *scene, const ctn_model *model
     }
     double g[3], size = 0;
     ctn_model_gravity(model, g);
-    for (int k = 0; k < 3; k++) s->up[k] = length(g) > 0 ? -g[k] / length(g) : k == 2;
+    for (int k = 0; k < 3; k++) s->up[k] = vector_length(g) > 0 ? -g[k] / vector_length(g) : k == 2;
     for (int i = 0; i < s->links; i++) {
         const scene_link *const l = &scene->links[i];
         s->parents[i] = l->parent, s->free[i] = l->joint.type == CTN_FREE;
@@ -162,7 +156,7 @@ scene_shapes *scene_shapes_create(const ctn_scene *scene, const ctn_model *model
     s->bones = size > 0 ? 0.02 * size : 0.01;
     for (int i = 0; i < s->links; i++) {  // a link without shapes: to where its children are, or about its centre of mass
         const scene_link *const l = &scene->links[i];
-        if (l->parent >= 0 && !scene->links[l->parent].nshape && length(l->position) > 0)
+        if (l->parent >= 0 && !scene->links[l->parent].nshape && vector_length(l->position) > 0)
             s->shapes[s->count++] = rod(l->position, s->bones, l->parent);
         if (!l->nshape && l->mass > 0) s->shapes[s->count++] = rod(l->com, s->bones, i);
     }
@@ -197,7 +191,7 @@ scene_extent scene_shapes_extent(const scene_shapes *s, const double *R, const d
     for (int i = 0; i < s->links; i++) {
         if (s->parents[i] >= 0) continue;
         const double d[3] = {p[3 * i] - e.center[0], p[3 * i + 1] - e.center[1], p[3 * i + 2] - e.center[2]};
-        e.radius = fmax(e.radius, length(d) + s->reach[i]);
+        e.radius = fmax(e.radius, vector_length(d) + s->reach[i]);
     }
     if (e.radius <= 0) e.radius = 1;
     e.floor = e.center[2] - 1.02 * e.radius;
@@ -205,7 +199,7 @@ scene_extent scene_shapes_extent(const scene_shapes *s, const double *R, const d
     double from[3] = {INFINITY, INFINITY, INFINITY}, to[3] = {-INFINITY, -INFINITY, -INFINITY};
     for (size_t n = 0; n < s->count; n++) {  // what is drawn of free trees is about where it is
         const placed_shape *const shape = &s->shapes[n];
-        const double *const Rl = R + 9 * (size_t)shape->link, most = shape_reach(shape) - length(shape->position);
+        const double *const Rl = R + 9 * (size_t)shape->link, most = shape_reach(shape) - vector_length(shape->position);
         for (int i = 0; i < 3; i++) {
             double at = p[3 * shape->link + i];
             for (int k = 0; k < 3; k++) at += Rl[3 * i + k] * shape->position[k];
@@ -215,7 +209,7 @@ scene_extent scene_shapes_extent(const scene_shapes *s, const double *R, const d
     if (!s->count) return e;
     const double d[3] = {to[0] - from[0], to[1] - from[1], to[2] - from[2]};
     for (int k = 0; k < 3; k++) e.center[k] = (from[k] + to[k]) / 2;
-    e.radius = 0.65 * length(d), e.floor = from[2] - 0.02 * e.radius;
+    e.radius = 0.65 * vector_length(d), e.floor = from[2] - 0.02 * e.radius;
     return e;
 }
 

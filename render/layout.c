@@ -1,6 +1,8 @@
 /// Grids of balls on the ground.
 #include "render/layout.h"
 
+#include "render/vectors.h"
+
 #include <math.h>
 
 scene_extent layout_union(const scene_extent *of, int worlds)
@@ -13,7 +15,7 @@ scene_extent layout_union(const scene_extent *of, int worlds)
     for (int w = 0; w < worlds; w++) {
         const double *const a = of[w].center, *const b = all.center;
         const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
-        all.radius = fmax(all.radius, sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) + of[w].radius);
+        all.radius = fmax(all.radius, vector_length(d) + of[w].radius);
     }
     return all;
 }
@@ -27,6 +29,12 @@ void layout_offset(world_layout layout, const scene_extent *one, int world, int 
     const int columns = columns_of(worlds), rows = (worlds + columns - 1) / columns;
     const double apart = 2.05 * one->radius;
     offset[0] = apart * (world % columns - 0.5 * (columns - 1)), offset[1] = apart * (0.5 * (rows - 1) - world / columns);
+}
+
+void layout_over(const scene_extent *one, double *place)
+{
+    for (int k = 0; k < 3; k++) place[k] += one->center[k];
+    place[2] += (one->travels ? 0.6 : 0.15) * one->radius;
 }
 
 scene_extent layout_extent(world_layout layout, const scene_extent *one, int worlds)

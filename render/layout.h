@@ -14,6 +14,9 @@ scene_extent layout_union(const scene_extent *of, int worlds);
 /// of `one` meet.
 void layout_offset(world_layout layout, const scene_extent *one, int world, int worlds, double *offset);
 
+/// Moves `place`, where layout_offset has put a world, to where its label stands: above what trees hang from, or above those that are free.
+void layout_over(const scene_extent *one, double *place);
+
 /// The extent of all worlds at their places.
 scene_extent layout_extent(world_layout layout, const scene_extent *one, int worlds);
 

@@ -3,6 +3,7 @@
 
 #include "render/colors.h"
 #include "render/instances.h"
+#include "render/vectors.h"
 #include "sim/scene.h"
 
 #include <math.h>
@@ -39,13 +40,13 @@ static void find_sizes(marks *m, const ctn_scene *scene, double radius)
 {
     for (int i = 0; i < m->nlink; i++) {
         const double *const c = scene->links[i].com;
-        m->links[i].size = 2 * sqrt(c[0] * c[0] + c[1] * c[1] + c[2] * c[2]);
+        m->links[i].size = 2 * vector_length(c);
     }
     for (int i = 0; i < m->nlink; i++) {
         const scene_link *const l = &scene->links[i];
         const double *const x = l->position;
         if (l->parent >= 0)
-            m->links[l->parent].size = fmax(m->links[l->parent].size, sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]));
+            m->links[l->parent].size = fmax(m->links[l->parent].size, vector_length(x));
     }
     for (int i = 0; i < m->nlink; i++)
         m->links[i].size = m->links[i].size > 0 ? fmin(0.5 * m->links[i].size, 0.15 * radius) : 0.03 * radius;
@@ -221,7 +222,7 @@ static void arrow(brush *b, const double *from, const double *to, double head)
 {
     double base[3];
     const double d[3] = {to[0] - from[0], to[1] - from[1], to[2] - from[2]};
-    const double n = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+    const double n = vector_length(d);
     if (n <= 0) return;
     along(to, -fmin(head / n, 1), d, base);
     segment(b, from, base);
@@ -234,25 +235,13 @@ static void disc(brush *b, const double *at, float width)
     stroke(b, &point, 1);
 }
 
-/// Unit vectors u, v such that u, v, axis are right-handed.
-static void across(const double *axis, double *u, double *v)
-{
-    const int least =
-        fabs(axis[0]) < fabs(axis[1]) ? (fabs(axis[0]) < fabs(axis[2]) ? 0 : 2) : (fabs(axis[1]) < fabs(axis[2]) ? 1 : 2);
-    double n = 0;
-    for (int k = 0; k < 3; k++) u[k] = (k == least) - axis[least] * axis[k];
-    for (int k = 0; k < 3; k++) n += u[k] * u[k];
-    for (int k = 0; k < 3; k++) u[k] /= sqrt(n);
-    v[0] = axis[1] * u[2] - axis[2] * u[1], v[1] = axis[2] * u[0] - axis[0] * u[2], v[2] = axis[0] * u[1] - axis[1] * u[0];
-}
-
 /// Part of a screw about the axis through o, `turn` rad beginning at u, that climbs `climb` m: a circle if it does not.
 static void screw(brush *b, const double *o, const double *axis, double radius, double turn, double climb, bool head)
 {
     enum { PARTS = 48 };
     line_point points[PARTS + 1];
     double u[3], v[3], x[3], before[3] = {0};
-    across(axis, u, v);
+    vector_frame(axis, u, v);
     const int parts = head ? PARTS - 8 : PARTS;
     for (int k = 0; k <= PARTS; k++) {
         const double a = turn * k / PARTS;

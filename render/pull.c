@@ -3,6 +3,8 @@
 /// the point, m = 3 / trace A [Khatib 1987, operational space]. The configuration changes in a step, too: w dt stays below 0.3.
 #include "render/pull.h"
 
+#include "render/vectors.h"
+
 #include <catena/dynamics.h>
 #include <math.h>
 #include <stdlib.h>
@@ -69,24 +71,12 @@ static void point_mobility(pull *p, const double *q, double A[3][3])
     }
 }
 
-/// Solves M x = b by Cramer's rule.
-static void solve(double M[3][3], const double *b, double *x)
-{
-    double across[3][3];  // of columns
-    for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 3; k++)
-            across[i][k] = M[(k + 1) % 3][(i + 1) % 3] * M[(k + 2) % 3][(i + 2) % 3] -
-                           M[(k + 2) % 3][(i + 1) % 3] * M[(k + 1) % 3][(i + 2) % 3];
-    const double volume = M[0][0] * across[0][0] + M[1][0] * across[0][1] + M[2][0] * across[0][2];
-    for (int i = 0; i < 3; i++) x[i] = dot(across[i], b, 3) / volume;
-}
-
 void pull_force(pull *p, const pull_at *at, double dt, const double *q, const double *v, double *tau)
 {
     const double *const R = p->R + 9 * (size_t)at->link, *const origin = p->p + 3 * (size_t)at->link;
     double r[3], A[3][3], stretch[3], force[3];
     ctn_forward_kinematics(p->dyn, 1, q, p->R, p->p);
-    for (int i = 0; i < 3; i++) r[i] = dot(R + 3 * i, at->point, 3);
+    for (int i = 0; i < 3; i++) r[i] = vector_dot(R + 3 * i, at->point);
     point_jacobian(p, q, at->link, r);
     point_mobility(p, q, A);
     const double mass = 3 / (A[0][0] + A[1][1] + A[2][2]), w = fmin(12, 0.3 / dt), k = mass * w * w, c = 2 * mass * w;
@@ -96,7 +86,7 @@ void pull_force(pull *p, const pull_at *at, double dt, const double *q, const do
         stretch[i] = k * (at->target[i] - origin[i] - r[i]) - (k * dt + c) * velocity;
         for (int j = 0; j < 3; j++) A[i][j] = (i == j) + (k * dt + c) * dt * A[i][j];
     }
-    solve(A, stretch, force);
+    vector_solve(A, stretch, force);
     for (int i = 0; i < p->nv; i++)
         for (int j = 0; j < 3; j++) tau[i] += p->Jx[(size_t)j * (size_t)p->nv + (size_t)i] * force[j];
 }

@@ -5,6 +5,7 @@
 #include "render/bodies.h"
 #include "render/programs.h"
 #include "render/shaders.h"
+#include "render/vectors.h"
 #include "sim/status.h"
 
 #include <glad/gl.h>
@@ -289,7 +290,7 @@ static ctn_status read_pixels(const renderer *r, GLenum format, GLenum type, siz
 ctn_status renderer_paint(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around,
                           const overlay *over, ctn_error *err)
 {
-    const double n = sqrt(sun[0] * sun[0] + sun[1] * sun[1] + sun[2] * sun[2]);
+    const double n = vector_length(sun);
     const double to_sun[3] = {sun[0] / n, sun[1] / n, sun[2] / n}, falls[3] = {-to_sun[0], -to_sun[1], -to_sun[2]};
     const double radius = shadow_radius(around, to_sun);
     const matrix4 light = light_matrix(falls, around->center, radius);

@@ -2,6 +2,8 @@
 /// [Thuermer and Wuethrich, Computing Vertex Normals from Polygonal Facets, 1998]
 #include "render/meshes.h"
 
+#include "render/vectors.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,27 +20,17 @@ typedef struct corners {
 
 static void free_corners(corners *c) { free(c->normal), free(c->angle), free(c->first), free(c->list); }
 
-static double dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
-/// Scales to length 1; nothing is left of what has no length.
-static void normalise(double *a)
-{
-    const double n = sqrt(dot(a, a));
-    for (int k = 0; k < 3; k++) a[k] = n > 0 ? a[k] / n : 0;
-}
-
 static void measure(const mesh_surface *s, int t, corners *c)
 {
     double side[3][3];  // from corner k on
     for (int k = 0; k < 3; k++) {
         const double *const a = s->vertices[s->triangles[t][k]], *const b = s->vertices[s->triangles[t][(k + 1) % 3]];
         for (int i = 0; i < 3; i++) side[k][i] = b[i] - a[i];
-        normalise(side[k]);
+        vector_normalise(side[k]);
     }
-    for (int i = 0; i < 3; i++)
-        c->normal[t][i] = side[0][(i + 1) % 3] * side[1][(i + 2) % 3] - side[0][(i + 2) % 3] * side[1][(i + 1) % 3];
-    normalise(c->normal[t]);
-    for (int k = 0; k < 3; k++) c->angle[t][k] = acos(fmax(-1, fmin(1, -dot(side[k], side[(k + 2) % 3]))));
+    vector_cross(side[0], side[1], c->normal[t]);
+    vector_normalise(c->normal[t]);
+    for (int k = 0; k < 3; k++) c->angle[t][k] = acos(fmax(-1, fmin(1, -vector_dot(side[k], side[(k + 2) % 3]))));
 }
 
 static bool find_corners(const mesh_surface *s, corners *c)
@@ -67,11 +59,11 @@ static void smooth(const corners *c, int vertex, int at, double normal[3])
     double sum[3] = {0};
     for (int e = from; e < to; e++) {
         const double *const other = c->normal[c->list[e] / 3];
-        if (!(dot(own, other) > sharpest)) continue;
+        if (!(vector_dot(own, other) > sharpest)) continue;
         for (int k = 0; k < 3; k++) sum[k] += c->angle[c->list[e] / 3][c->list[e] % 3] * other[k];
     }
-    normalise(sum);
-    if (dot(sum, sum) > 0) memcpy(normal, sum, sizeof sum);
+    vector_normalise(sum);
+    if (vector_dot(sum, sum) > 0) memcpy(normal, sum, sizeof sum);
 }
 
 /// A vertex for each normal that there is at a place; indices to them.
