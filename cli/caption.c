@@ -44,17 +44,6 @@ static void write_line(char *text, size_t size, const char *format, ...)
     va_end(args);
 }
 
-static void write_method(const ctn_batch_config *cfg, char *text, size_t size)
-{
-    int value;
-    const char *const number = method_number(cfg, &value);
-    write_line(text, size, "%s", ctn_method_name(cfg->method));
-    if (number && !strcmp(number, "order")) write_line(text, size, ", order %d", value);
-    else if (number) write_line(text, size, ", %d %s", value, number);
-    if (cfg->adaptive) write_line(text, size, ", dt auto in %g s\n", cfg->dt);
-    else write_line(text, size, ", dt %g s\n", cfg->dt);
-}
-
 /// Of a scene: how the step in hand was solved.
 static void write_iterations(const frames *f, char *text, size_t size)
 {
@@ -71,7 +60,7 @@ static void write_iterations(const frames *f, char *text, size_t size)
 
 bool caption_place(const caption *c, const frames *f, ctn_dynamics *dyn, double t, float size, label_list *labels)
 {
-    char text[1000] = "";
+    char text[1000] = "", words[CONFIG_WORDS];
     label corner = {.position = {0.9f * size, 0.7f * size, 0}, .size = size, .color = {1, 1, 1}};
     if (c->title) {
         label title = corner;
@@ -79,8 +68,8 @@ bool caption_place(const caption *c, const frames *f, ctn_dynamics *dyn, double 
         if (!label_list_add(labels, &title, "%s", c->title)) return false;
     }
     if (!c->text) return true;
-    write_line(text, sizeof text, "%.3f s\n", t);
-    write_method(&f->s.cfg, text, sizeof text);
+    config_describe(&f->s.cfg, words);
+    write_line(text, sizeof text, "%.3f s\n%s\n", t, words);
     if (!f->own) {
         double e[3];
         mean_energy(f, dyn, e);

@@ -81,12 +81,9 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     printf("model      %d link%s, %d coordinate%s, %d degree%s of freedom, %.6g kg\n", nlink, nlink == 1 ? "" : "s", nq,
            nq == 1 ? "" : "s", nv, nv == 1 ? "" : "s", t->mass);
     printf("gravity    %g %g %g m/s2\n", t->gravity[0], t->gravity[1], t->gravity[2]);
-    printf("method     %s, ", ctn_method_name(s->cfg.method));
-    if (s->cfg.adaptive) printf("dt auto, interval %g s, tolerance %g", s->cfg.dt, s->cfg.error_tolerance);
-    else printf("dt %g s", s->cfg.dt);
-    int value;
-    const char *const number = method_number(&s->cfg, &value);
-    if (number) printf(", %s %d", number, value);
+    char words[CONFIG_WORDS];
+    config_describe(&s->cfg, words);
+    printf("method     %s", words);
     if (ctn_method_is_implicit(s->cfg.method))
         printf(", solver %s%s %g, max_iterations %d, max_halvings %d", ctn_solver_name(s->cfg.solver),
                s->cfg.adaptive ? " to" : ", tolerance", s->cfg.tolerance, s->cfg.max_iterations, s->cfg.max_halvings);

@@ -2,7 +2,6 @@
 #include "cli/stage.h"
 
 #include "cli/message.h"
-#include "render/colors.h"
 #include "render/poses.h"
 #include "sim/status.h"
 
@@ -34,12 +33,10 @@ static bool has_numbers(const stage *s)
     return s->show.what & SHOW_TEXT && s->layout == LAYOUT_GRID && s->of->worlds > 1 && s->of->worlds <= MOST_NUMBERS;
 }
 
-/// Above the place of a world on the grid: where trees hang, or above those that are free.
 static void number_position(const stage *s, int world, double *at)
 {
     layout_offset(s->layout, &s->one, world, s->of->worlds, at);
-    for (int k = 0; k < 3; k++) at[k] += s->one.center[k];
-    at[2] += (s->one.travels ? 0.6 : 0.15) * s->one.radius;
+    layout_over(&s->one, at);
 }
 
 static void find_energies(stage *s, const frames *f, int world)
@@ -118,8 +115,8 @@ static int read_colors(const arguments *args, stage *s)
         [COLORS_SCENE] = "scene", [COLORS_LINK] = "link", [COLORS_ENERGY] = "energy", [COLORS_WORLD] = "world"};
     const char *const text = args->value[OPT_COLORS];
     if (!text) return EXIT_OK;
-    for (int k = 0; k < 4; k++)
-        if (!strcmp(text, names[k])) return s->colors = (coloring)k, EXIT_OK;
+    for (int k = 0; k < COLORINGS; k++)
+        if (!strcmp(text, names[k])) return s->colors = (link_coloring)k, EXIT_OK;
     int end = 0;
     s->colors = COLORS_ENERGY;
     if (sscanf(text, "energy:%lf%n", &s->most_energy, &end) == 1 && !text[end] && s->most_energy > 0 && isfinite(s->most_energy))
@@ -219,17 +216,13 @@ static ctn_status note_trails(stage *s, double t, ctn_error *err)
 /// Colours of the links of a world; NULL: those of the scene.
 static const float (*find_paint(stage *s, int world))[3]
 {
-    static const float grey[3] = {0.5f, 0.5f, 0.5f};
-    const bool frozen = s->of->frozen[world] && s->of->worlds > 1;
-    if (s->colors == COLORS_SCENE && !frozen) return NULL;
-    if (s->colors == COLORS_ENERGY && !frozen) find_energies(s, s->of, world);
-    for (int i = 0; i < links_of(s); i++) {
-        if (frozen) memcpy(s->paint[i], grey, sizeof grey);
-        else if (s->colors == COLORS_LINK) color_palette(i, s->paint[i]);
-        else if (s->colors == COLORS_WORLD) color_hue((double)world / s->of->worlds, s->paint[i]);
-        else color_scale(s->most_energy > 0 ? s->energy[i] / s->most_energy : 0, s->paint[i]);
-    }
-    return (const float(*)[3])s->paint;
+    const link_paint how = {.by = s->colors,
+                            .frozen = s->of->frozen[world] && s->of->worlds > 1,
+                            .share = (double)world / s->of->worlds,
+                            .most_energy = s->most_energy,
+                            .energy = s->energy};
+    if (how.by == COLORS_ENERGY && !how.frozen) find_energies(s, s->of, world);
+    return color_links(&how, links_of(s), s->paint);
 }
 
 /// The number of a world.
@@ -237,11 +230,7 @@ static bool place_number(stage *s, int world)
 {
     double at[3];
     number_position(s, world, at);
-    const label number = {.in_space = true,
-                          .position = {(float)at[0], (float)at[1], (float)at[2]},
-                          .align = {0.5f, 1},
-                          .size = 14,
-                          .color = {1, 1, 1}};
+    const label number = label_over(at);
     return label_list_add(&s->labels, &number, "%ld", (long)(s->of->first + world));
 }
 

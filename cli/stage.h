@@ -5,17 +5,16 @@
 #include "cli/caption.h"
 #include "cli/frames.h"
 #include "cli/show.h"
+#include "render/colors.h"
 #include "render/instances.h"
 #include "render/layout.h"
-
-typedef enum coloring { COLORS_SCENE, COLORS_LINK, COLORS_ENERGY, COLORS_WORLD } coloring;
 
 typedef struct stage {
     frames *of;
     ctn_dynamics *dyn;
     scene_extent one, whole;  // of one world, of all at their places
     world_layout layout;
-    coloring colors;
+    link_coloring colors;
     double most_energy;    // J, of a link: the end of the scale; 0: not known yet
     instance_list bodies;  // what the last stage_place put there
     line_list lines;

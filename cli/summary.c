@@ -40,12 +40,9 @@ void print_summary(const run *r)
     const ctn_batch_config *const cfg = ctn_batch_configuration(r->batch);
     const ctn_step_stats sum = all_worlds(r), *const first = &r->total[0];
     printf("scene         %s (%s)\n", ctn_scene_name(r->s.scene), r->s.path);
-    printf("method        %s, ", ctn_method_name(cfg->method));
-    if (cfg->adaptive) printf("dt auto, interval %g s, tolerance %g", cfg->dt, cfg->error_tolerance);
-    else printf("dt %g s", cfg->dt);
-    int value;
-    const char *const number = method_number(cfg, &value);
-    if (number) printf(", %s %d", number, value);
+    char words[CONFIG_WORDS];
+    config_describe(cfg, words);
+    printf("method        %s", words);
     if (solves(r)) printf(", %s", ctn_solver_name(cfg->solver));
     if (solves(r)) printf(cfg->adaptive ? " to %g" : ", tolerance %g", cfg->tolerance);
     printf("\nengine        %s, %d world%s", cfg->engine, cfg->worlds, cfg->worlds == 1 ? "" : "s");

@@ -86,14 +86,11 @@ void timeline_close(timeline *t)
 void timeline_describe(const timeline *t, char *text, size_t size)
 {
     const ctn_batch_config *const cfg = &t->from.cfg;
-    int value;
-    const char *const number = method_number(cfg, &value);
+    char words[CONFIG_WORDS];
     FILE *const out = fmemopen(text, size, "w");
     if (!out) return;
-    fprintf(out, "%s", ctn_method_name(cfg->method));
-    if (number) fprintf(out, ", %s %d", number, value);
-    if (cfg->adaptive) fprintf(out, ", dt auto to %g", cfg->error_tolerance);
-    else fprintf(out, ", dt %g s", cfg->dt);
+    config_describe(cfg, words);
+    fprintf(out, "%s", words);
     if (t->worlds < cfg->worlds) fprintf(out, ", world %d of %d", t->first, cfg->worlds);
     else if (t->worlds > 1) fprintf(out, ", %d worlds", t->worlds);
     if (t->missing) fprintf(out, ", %d not run yet", t->missing);

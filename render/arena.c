@@ -1,8 +1,8 @@
 /// World by world of each run: poses at their place, colours, marks.
 #include "render/arena.h"
 
-#include "render/colors.h"
 #include "render/poses.h"
+#include "sim/config.h"
 #include "sim/record.h"
 #include "sim/scene.h"
 #include "sim/status.h"
@@ -194,24 +194,18 @@ void arena_twist(const arena *a, arena_body b, double *twist)
 /// Colours of the links of a world; NULL: those of the scene.
 static const float (*find_paint(arena *a, int run, int world))[3]
 {
-    static const float grey[3] = {0.5f, 0.5f, 0.5f};
-    const size_t first = arena_pose(a, (arena_body){run, world, 0});
-    if (a->view.frozen[number_of(a, run, world)]) {
-        for (int i = 0; i < a->links; i++) memcpy(a->paint[i], grey, sizeof grey);
-        return (const float(*)[3])a->paint;
-    }
-    if (a->colors == PAINT_SCENE) return NULL;
-    if (a->colors == PAINT_ENERGY) {
+    const int number = number_of(a, run, world);
+    link_paint how = {.by = a->colors,
+                      .frozen = a->view.frozen[number],
+                      .share = (double)number / (a->runs * a->worlds),
+                      .energy = a->energy};
+    if (how.by == COLORS_ENERGY && !how.frozen) {
         ctn_link_twists(a->dyn, 1, state_q(a, run, world), state_v(a, run, world), a->twists);
-        link_energies(a->model, NULL, a->R + 9 * first, a->twists, a->energy);
+        link_energies(a->model, NULL, a->R + 9 * arena_pose(a, (arena_body){run, world, 0}), a->twists, a->energy);
         for (int i = 0; i < a->links; i++) a->most_energy = fmax(a->most_energy, a->energy[i]);
     }
-    for (int i = 0; i < a->links; i++) {
-        if (a->colors == PAINT_LINK) color_palette(i, a->paint[i]);
-        else if (a->colors == PAINT_ENERGY) color_scale(a->most_energy > 0 ? a->energy[i] / a->most_energy : 0, a->paint[i]);
-        else color_hue((double)number_of(a, run, world) / (a->runs * a->worlds), a->paint[i]);
-    }
-    return (const float(*)[3])a->paint;
+    how.most_energy = a->most_energy;
+    return color_links(&how, a->links, a->paint);
 }
 
 /// Poses of a world, moved to its place, into R and p; its centre of mass there.
@@ -253,22 +247,18 @@ static bool place_world(arena *a, int run, int world)
     const double t = a->view.time;
     marks_note(a->marks, number, t, a->R + 9 * first, a->p + 3 * first, com);
     return marks_place(a->marks, number, t, a->R + 9 * first, a->p + 3 * first, com, a->show,
-                       a->colors == PAINT_RUN ? a->paint[0] : NULL, &a->lines, &a->labels);
+                       a->colors == COLORS_WORLD ? a->paint[0] : NULL, &a->lines, &a->labels);
 }
 
 /// What a run is, over its first world.
 static bool place_name(arena *a, int run)
 {
-    char name[80];
+    char name[CONFIG_WORDS];
     double at[3];
-    player_run_name(&a->view.run[run].cfg, name, sizeof name);
+    config_describe(&a->view.run[run].cfg, name);
     arena_place(a, run, 0, at);
-    for (int k = 0; k < 3; k++) at[k] += a->one.center[k];
-    const label how = {.in_space = true,
-                       .position = {(float)at[0], (float)at[1], (float)(at[2] + (a->one.travels ? 0.6 : 0.15) * a->one.radius)},
-                       .align = {0.5f, 1},
-                       .size = 14,
-                       .color = {1, 1, 1}};
+    layout_over(&a->one, at);
+    const label how = label_over(at);
     return label_list_add(&a->labels, &how, "%s", name);
 }
 

@@ -2,6 +2,7 @@
 #ifndef CATENA_RENDER_ARENA_H
 #define CATENA_RENDER_ARENA_H
 
+#include "render/colors.h"
 #include "render/film.h"
 #include "render/instances.h"
 #include "render/layout.h"
@@ -15,7 +16,6 @@ typedef struct arena_body {
     int run, world, link;
 } arena_body;
 
-typedef enum arena_colors { PAINT_SCENE, PAINT_LINK, PAINT_ENERGY, PAINT_RUN, PAINTS } arena_colors;
 
 typedef struct arena {
     const ctn_scene *scene;
@@ -32,7 +32,7 @@ typedef struct arena {
     double com[3];  // m, of the first world of the first run
     // chosen by who looks
     unsigned show;  // marks_show
-    arena_colors colors;
+    link_coloring colors;  // COLORS_WORLD: each run, too
     bool overlaid;  // runs stand where the first one does, seen through
     bool ghosts;    // else: the first one is seen through where the others stand
     // private

@@ -30,6 +30,19 @@ void color_hue(double share, float *rgb)
     }
 }
 
+const float (*color_links(const link_paint *how, int links, float (*rgb)[3]))[3]
+{
+    static const float grey[3] = {0.5f, 0.5f, 0.5f};
+    if (how->by == COLORS_SCENE && !how->frozen) return NULL;
+    for (int i = 0; i < links; i++) {
+        if (how->frozen) memcpy(rgb[i], grey, sizeof grey);
+        else if (how->by == COLORS_LINK) color_palette(i, rgb[i]);
+        else if (how->by == COLORS_WORLD) color_hue(how->share, rgb[i]);
+        else color_scale(how->most_energy > 0 ? how->energy[i] / how->most_energy : 0, rgb[i]);
+    }
+    return (const float(*)[3])rgb;
+}
+
 void link_energies(const ctn_model *model, const double *mass_scale, const double *R, const double *twist, double *energy)
 {
     for (int i = 0; i < ctn_model_nlink(model); i++) {

@@ -16,6 +16,21 @@ void color_scale(double x, float *rgb);
 /// A hue: `share` 0 to 1 goes once round the circle.
 void color_hue(double share, float *rgb);
 
+/// What the colours of links tell.
+typedef enum link_coloring { COLORS_SCENE, COLORS_LINK, COLORS_ENERGY, COLORS_WORLD, COLORINGS } link_coloring;
+
+/// How the links of a world are painted: COLORS_ENERGY by `energy` [links] on the scale to `most_energy` (J), COLORS_WORLD by `share` of color_hue,
+/// grey whatever else is said if it is frozen.
+typedef struct link_paint {
+    link_coloring by;
+    bool frozen;
+    double share, most_energy;
+    const double *energy;
+} link_paint;
+
+/// Paints into rgb [links][3] and returns it; NULL: the scene's own colours stay.
+const float (*color_links(const link_paint *how, int links, float (*rgb)[3]))[3];
+
 /// Kinetic energy (J) of each link, energy [links], from its rotation R [links][9] and twist [links][6] (catena/dynamics.h). Rotors are not
 /// in it. `mass_scale` [links]: mass and inertia are these times the model's; NULL: 1.
 void link_energies(const ctn_model *model, const double *mass_scale, const double *R, const double *twist, double *energy);

@@ -34,7 +34,7 @@ typedef struct panel_state {
     double speed;     // of the clock, times real time
     int run;          // whose configuration is shown
     unsigned show;    // marks_show
-    int colors;       // arena_colors
+    int colors;       // link_coloring
     bool overlaid;    // runs are drawn over each other, not side by side
     bool ghosts;      // the first one is seen through where the others are
     double *force;    // [nv], joint forces that are set

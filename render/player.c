@@ -33,10 +33,10 @@ struct player {
     run run[PLAYER_RUNS];
     pull *puller;
     ctn_step_stats *stats;                                    // [worlds], of the step in hand
-    double *q, *v, *tau, *start_q, *start_v, *sampled_force;  // the thread's: [worlds][...]
+    double *q, *v, *tau, *start_q, *start_v, *drawn_force;  // the thread's: [worlds][...]
     bool forced;                                              // some joint force is drawn or set
     ctn_parameter *list;                                      // that worlds have of their own: those drawn, then those set
-    double *set;                                              // values of `list`; NAN: as drawn
+    double *set, *drawn;                                      // values of `list`, NAN: as drawn; [worlds][ndrawn]
     int nlist, ndrawn;
     pthread_t thread;
     pthread_mutex_t lock;
@@ -73,16 +73,13 @@ static double earliest(const player *p)
 static bool set_parameters(const player *p, ctn_batch *batch, ctn_error *err)
 {
     if (!p->nlist) return true;
-    double *const values = malloc(p->worlds * (size_t)p->nlist * sizeof *values), *const drawn = malloc(((size_t)p->ndrawn + 1) *
-                                                                                                        sizeof *drawn);
-    bool ok = values && drawn;
-    if (!ok) fail(err, CTN_NO_MEMORY, "not enough memory for parameters");
-    for (size_t w = 0; w < p->worlds && ok; w++) {
-        if (p->ndrawn) ctn_sample_parameters(p->scene, p->model, ctn_scene_seed(p->scene), (int64_t)w, (int64_t)p->worlds, drawn);
-        for (int k = 0; k < p->nlist; k++) values[w * (size_t)p->nlist + (size_t)k] = isnan(p->set[k]) ? drawn[k] : p->set[k];
-    }
-    ok = ok && ctn_batch_set_parameters(batch, values, err) == CTN_OK;
-    free(values), free(drawn);
+    const size_t own = (size_t)p->nlist, drawn = (size_t)p->ndrawn;
+    double *const values = malloc(p->worlds * own * sizeof *values);
+    if (!values) return fail(err, CTN_NO_MEMORY, "not enough memory for parameters"), false;
+    for (size_t w = 0; w < p->worlds; w++)
+        for (size_t k = 0; k < own; k++) values[w * own + k] = isnan(p->set[k]) ? p->drawn[w * drawn + k] : p->set[k];
+    const bool ok = ctn_batch_set_parameters(batch, values, err) == CTN_OK;
+    free(values);
     return ok;
 }
 
@@ -281,7 +278,7 @@ static bool joint_forces(player *p, const run *r)
     if (!p->forced && !pulled) return false;
     for (size_t w = 0; w < p->worlds; w++)
         for (size_t i = 0; i < p->nv; i++)
-            p->tau[w * p->nv + i] = p->force[i] + (p->sampled_force ? p->sampled_force[w * p->nv + i] : 0);
+            p->tau[w * p->nv + i] = p->force[i] + p->drawn_force[w * p->nv + i];
     if (!pulled) return true;
     ctn_batch_state(r->batch, p->q, p->v);
     const size_t w = (size_t)p->pulled_world;
@@ -370,26 +367,20 @@ static bool open_memory(player *p)
 static bool draw_starts(player *p)
 {
     const bool drawn = p->worlds > 1 && ctn_scene_is_sampled(p->scene);
-    const uint64_t seed = ctn_scene_seed(p->scene);
-    const int64_t worlds = (int64_t)p->worlds;
     p->ndrawn = drawn ? ctn_scene_parameters(p->scene, p->model, NULL) : 0;
     p->list = calloc((size_t)p->ndrawn + MOST_SET, sizeof *p->list),
     p->set = calloc((size_t)p->ndrawn + MOST_SET, sizeof *p->set);
-    if (!p->list || !p->set) return false;
-    for (size_t w = 0; w < p->worlds; w++) {
-        double *const q = p->start_q + w * p->nq, *const v = p->start_v + w * p->nv;
-        if (drawn) ctn_sample_state(p->scene, p->model, seed, (int64_t)w, worlds, q, v);
-        else ctn_model_initial_state(p->model, q, v);
-    }
+    p->drawn = calloc(p->worlds * (size_t)p->ndrawn + 1, sizeof *p->drawn);
+    p->drawn_force = calloc(p->worlds * p->nv + 1, sizeof *p->drawn_force);
+    if (!p->list || !p->set || !p->drawn || !p->drawn_force) return false;
+    for (size_t w = 0; w < p->worlds && !drawn; w++)
+        ctn_model_initial_state(p->model, p->start_q + w * p->nq, p->start_v + w * p->nv);
     if (!drawn) return true;
     ctn_scene_parameters(p->scene, p->model, p->list);
     p->nlist = p->ndrawn;
     for (int k = 0; k < p->nlist; k++) p->set[k] = NAN;
-    if (!ctn_scene_has_force(p->scene)) return true;
-    if (!(p->sampled_force = calloc(p->worlds * p->nv + 1, sizeof *p->sampled_force))) return false;
-    for (size_t w = 0; w < p->worlds; w++)
-        ctn_sample_force(p->scene, p->model, seed, (int64_t)w, worlds, p->sampled_force + w * p->nv);
-    p->forced = true;
+    p->forced = ctn_sample_worlds(p->scene, p->model, ctn_scene_seed(p->scene), 0, (int)p->worlds, (int64_t)p->worlds, p->start_q,
+                                  p->start_v, p->drawn_force, p->drawn);
     return true;
 }
 
@@ -432,17 +423,9 @@ void player_free(player *p)
     for (int k = 0; k < p->runs; k++) ctn_batch_free(p->run[k].batch), history_free(p->run[k].past), free(p->run[k].frozen_at);
     free(p->stats);
     pull_free(p->puller);
-    free(p->q), free(p->v), free(p->tau), free(p->start_q), free(p->start_v), free(p->sampled_force), free(p->force),
-        free(p->list), free(p->set);
+    free(p->q), free(p->v), free(p->tau), free(p->start_q), free(p->start_v), free(p->drawn_force), free(p->force),
+        free(p->list), free(p->set), free(p->drawn);
     free(p);
-}
-
-void player_run_name(const ctn_batch_config *cfg, char *name, size_t size)
-{
-    int number = 0;
-    char with[16] = "";
-    if (method_number(cfg, &number)) snprintf(with, sizeof with, " %d", number);
-    snprintf(name, size, "%s%s, dt %s%g s", ctn_method_name(cfg->method), with, cfg->adaptive ? "auto, " : "", cfg->dt);
 }
 
 bool player_view_create(const player *p, player_view *view)

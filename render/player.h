@@ -40,9 +40,6 @@ typedef struct player_view {
     char trouble[400];  // why the last change was refused; "": it was not
 } player_view;
 
-/// "radau 2, dt 0.05 s": what a run does, in words.
-void player_run_name(const ctn_batch_config *cfg, char *name, size_t size);
-
 /// Runs of `scene`, one for each of cfg [runs] (1 to PLAYER_RUNS, all with as many worlds), at time 0, not running yet. Worlds are drawn by the scene's
 /// `sample:` section if there are several. `model` is compiled from `scene`; both must outlive it. NULL on error, as ctn_batch_create.
 player *player_create(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, int runs, ctn_error *err);

@@ -23,6 +23,15 @@
 
 // ---- labels
 
+label label_over(const double *at)
+{
+    return (label){.in_space = true,
+                   .position = {(float)at[0], (float)at[1], (float)at[2]},
+                   .align = {0.5f, 1},
+                   .size = 14,
+                   .color = {1, 1, 1}};
+}
+
 bool label_list_add(label_list *l, const label *how, const char *format, ...)
 {
     va_list args;

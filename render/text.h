@@ -27,6 +27,9 @@ typedef struct label_list {
     size_t letter_count, letter_room;
 } label_list;
 
+/// White, small, its lower middle at a point in space (m).
+label label_over(const double *at);
+
 /// Appends a text in UTF-8, made as by printf; \n begins a line. Bytes that are none stand as U+FFFD. False: no memory, nothing is appended.
 bool label_list_add(label_list *l, const label *how, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void label_list_clear(label_list *l);

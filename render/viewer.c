@@ -1,5 +1,6 @@
 /// The window of `catena view`: what is shown in it, the loop that draws, and what its panel asks for.
 #include "render/viewer_state.h"
+#include "sim/config.h"
 #include "sim/scene.h"
 #include "sim/status.h"
 
@@ -83,7 +84,7 @@ static bool take_scene(viewer *v, const char *path, ctn_error *err)
     free(v->panel.force);
     v->arena = a, v->panel.force = force, v->hand.pulls = false, v->trouble[0] = v->refused[0] = 0;
     a->overlaid = v->panel.overlaid, a->ghosts = v->panel.ghosts, a->show = v->panel.show,
-    a->colors = (arena_colors)v->panel.colors;
+    a->colors = (link_coloring)v->panel.colors;
     arena_speed(a, v->panel.speed);
     if (old) find_again(v, old);
     arena_free(old);
@@ -136,7 +137,7 @@ static void obey_panel(viewer *v)
     if (a->reset) arena_reset(v->arena);
     if (a->set_speed) arena_speed(v->arena, a->speed);
     if (a->seek) arena_seek(v->arena, a->time);
-    v->arena->show = a->show, v->arena->colors = (arena_colors)a->colors, v->arena->overlaid = a->overlaid,
+    v->arena->show = a->show, v->arena->colors = (link_coloring)a->colors, v->arena->overlaid = a->overlaid,
     v->arena->ghosts = a->ghosts;
     if (a->configure) player_configure(p, a->run, &a->cfg);
     if (a->set_parameter) player_set_parameter(p, a->parameter, a->value);
@@ -146,7 +147,7 @@ static void obey_panel(viewer *v)
 
 static void fill_panel(viewer *v)
 {
-    static char names[PLAYER_RUNS][80];
+    static char names[PLAYER_RUNS][CONFIG_WORDS];
     panel_state *const a = &v->panel;
     const arena *const s = v->arena;
     a->scene = ctn_scene_name(s->scene), a->trouble = v->trouble, a->notice = glfwGetTime() < v->notice_until ? v->notice : "";
@@ -156,7 +157,7 @@ static void fill_panel(viewer *v)
     if (s->film) film_range(s->film, &a->first, &a->last);
     if (a->run >= s->runs) a->run = 0;
     for (int k = 0; k < s->runs; k++) {
-        player_run_name(&s->view.run[k].cfg, names[k], sizeof names[k]);
+        config_describe(&s->view.run[k].cfg, names[k]);
         a->name[k] = names[k];
     }
     a->selected.link = v->selected.link;
@@ -202,7 +203,7 @@ static void show_title(viewer *v)
     int n = snprintf(title, sizeof title, "catena: %.60s, %.3f s%s", ctn_scene_name(v->arena->scene), view->time,
                      view->running ? "" : ", paused");
     for (int k = 0; k < v->arena->runs && n < (int)sizeof title - 160; k++)
-        n += snprintf(title + n, sizeof title - (size_t)n, ", %s", v->panel.name[k]);
+        n += snprintf(title + n, sizeof title - (size_t)n, "%s %s", k ? ";" : ",", v->panel.name[k]);
     if (v->selected.link >= 0)
         n += snprintf(title + n, sizeof title - (size_t)n, ", %.40s selected",
                       ctn_model_link(v->arena->model, v->selected.link)->name);

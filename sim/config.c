@@ -134,6 +134,15 @@ const char *method_number(const ctn_batch_config *cfg, int *value)
     }
 }
 
+void config_describe(const ctn_batch_config *cfg, char text[CONFIG_WORDS])
+{
+    int value, n = snprintf(text, CONFIG_WORDS, "%s", ctn_method_name(cfg->method));
+    const char *const number = method_number(cfg, &value);
+    if (number) n += snprintf(text + n, CONFIG_WORDS - (size_t)n, ", %s %d", number, value);
+    if (!cfg->adaptive) snprintf(text + n, CONFIG_WORDS - (size_t)n, ", dt %g s", cfg->dt);
+    else snprintf(text + n, CONFIG_WORDS - (size_t)n, ", dt auto, interval %g s, tolerance %g", cfg->dt, cfg->error_tolerance);
+}
+
 const char *method_limit(const ctn_batch_config *cfg)
 {
     static const char *const limits[] = {

@@ -13,6 +13,12 @@ ctn_status config_set(ctn_batch_config *cfg, const char *field, double value, ct
 /// CTN_BAD_CONFIG if steps are adaptive and the method does not estimate its error; the message goes after the name of the field.
 ctn_status config_check_adaptive(const ctn_batch_config *cfg, ctn_error *err);
 
+/// The longest text of config_describe with its end.
+enum { CONFIG_WORDS = 100 };
+
+/// What the configuration is, in a few words: its method with order or stages, and its time step.
+void config_describe(const ctn_batch_config *cfg, char text[CONFIG_WORDS]);
+
 /// Where the configuration's method is not stable, in words; NULL: nothing to say. (docs/integrators.md)
 const char *method_limit(const ctn_batch_config *cfg);
 /// CTN_BAD_CONFIG if the method has no such solver; the message goes after the name of the field.

@@ -154,7 +154,7 @@ START_TEST(summary)
     outcome o = catena("run", source("scenes/chain10.yaml"), "--steps", "20");
     ck_assert_int_eq(o.status, 0);
     const char *const words[] = {"scene         chain10 (",
-                                 "method        collocation, dt 0.01 s, order 2, newton, tolerance 1e-09",
+                                 "method        collocation, order 2, dt 0.01 s, newton, tolerance 1e-09",
                                  "engine        scalar, 1 world",
                                  "steps         20, 0.2 s simulated in",
                                  "times real time",

@@ -38,6 +38,7 @@ class Window:
         self.environment = dict(os.environ, DISPLAY=display.name, LIBGL_ALWAYS_SOFTWARE="1", ASAN_OPTIONS="exitcode=23")
         self.process = subprocess.Popen([catena, "view", *words], cwd=folder, env=self.environment, stderr=subprocess.PIPE, text=True)
         self.id = wait_for("the window", lambda: self.x("search", "--onlyvisible", "--name", "^catena: ", check=False).split()[-1:])[0]
+        self.focus()
 
     def x(self, *words, check=True):
         assert self.process.poll() is None, self.process.stderr.read()
@@ -48,8 +49,13 @@ class Window:
     def title(self):
         return self.x("getwindowname", self.id).strip()
 
+    def focus(self):
+        self.x("windowfocus", "--sync", self.id)
+
     def key(self, *keys):
-        self.x("key", "--window", self.id, *keys)
+        """As from a keyboard: whoever has the focus gets them. (With --window xdotool makes events itself where it finds no focus, and leaves
+        keys down where it finds no window any more.)"""
+        self.x("key", *keys)
 
     def mouse(self, *words):
         self.x(*[self.id if w == "WINDOW" else str(w) for w in words])
@@ -78,7 +84,7 @@ class Window:
         return read_png(path)
 
     def close(self):
-        self.x("key", "--window", self.id, "ctrl+q", check=False)  # the window is gone before the keys are released
+        self.key("ctrl+q")
         error = self.process.communicate(timeout=60)[1]  # it may be more than a pipe takes
         status = self.process.returncode
         leaks = "LeakSanitizer" in error
@@ -239,7 +245,7 @@ def size(w):
     w.mouse("windowunmap", "WINDOW")
     time.sleep(0.3)  # there is nothing to be seen of it
     w.mouse("windowmap", "WINDOW")
-    w.mouse("windowfocus", "WINDOW")
+    w.focus()
     w.catch_up()
     assert w.picture()[:2] == (500, 300)
     for key in "F1", "F1", "F2", "F2":
@@ -327,7 +333,7 @@ def main():
             movie(w, folder)
             w.close()
             w = Window(display, folder, "chain10.yaml", "--paused", "--compare", "rk4@0.001,radau:3@0.05,collocation", "--size", "600x300")
-            w.wait_title("rk4, dt 0.001 s, radau 3, dt 0.05 s, collocation 2, dt")
+            w.wait_title("rk4, dt 0.001 s; radau, stages 3, dt 0.05 s; collocation, order 2, dt")
             apart = w.picture()
             w.key("o")
             wait_for("runs over each other", lambda: len(differing(apart, w.picture())) > 100)
