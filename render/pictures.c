@@ -1,5 +1,5 @@
 /// PNG files by stb_image_write, movies through a pipe to ffmpeg.
-#define _GNU_SOURCE  // pipe2
+#define _GNU_SOURCE  // pipe2, F_SETPIPE_SZ
 #include "render/pictures.h"
 
 #include "sim/status.h"
@@ -107,6 +107,7 @@ static ctn_status open_movie(pictures *p, double fps, ctn_error *err)
     posix_spawn_file_actions_destroy(&actions), posix_spawnattr_destroy(&attributes);
     close(ends[0]);
     p->pipe = ends[1];
+    fcntl(p->pipe, F_SETPIPE_SZ, 1 << 20);  // room for a picture, or what the system allows: the next one is drawn while this is read
     if (!failure) return CTN_OK;
     p->ffmpeg = 0;
     close(p->pipe);

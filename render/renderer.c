@@ -5,7 +5,7 @@
 #include "render/bodies.h"
 #include "render/programs.h"
 #include "render/shaders.h"
-#include "render/vectors.h"
+#include "render/shadows.h"
 #include "sim/status.h"
 
 #include <glad/gl.h>
@@ -16,14 +16,13 @@
 
 enum { SAMPLES_A_PIXEL = 4 };
 
-typedef enum pass { PASS_SHADOW, PASS_IDS, PASS_BODIES, PASS_GROUND, PASS_SKY, PASSES } pass;
+typedef enum pass { PASS_IDS, PASS_BODIES, PASS_GROUND, PASS_SHADED, PASS_SKY, PASSES } pass;
 
 struct renderer {
     int width, height;
     GLuint program[PASSES], empty_vao;
     body_store bodies;
-    GLuint shadow_map, shadow_frame;
-    int shadow_size;                 // pixels, of its sides
+    shadows shadows;
     GLuint frame, color, depth;      // several samples
     GLuint flat_frame, flat_color;   // one sample
     GLuint id_frame, ids, id_depth;  // likewise, of numbers; made when first asked for
@@ -32,18 +31,16 @@ struct renderer {
     bool letters_missing;
 };
 
-static const double sun[3] = {0.35, -0.45, 0.82};  // towards it; normalised when used
-
 // ---- programs
 
 static bool make_programs(renderer *r, ctn_error *err)
 {
     static const struct {
         const char *vertex, *fragment, *name;
-    } of[PASSES] = {[PASS_SHADOW] = {shadow_vertex, shadow_fragment, "shadow"},
-                    [PASS_IDS] = {id_vertex, id_fragment, "ids"},
+    } of[PASSES] = {[PASS_IDS] = {id_vertex, id_fragment, "ids"},
                     [PASS_BODIES] = {body_vertex, body_fragment, "bodies"},
                     [PASS_GROUND] = {ground_vertex, ground_fragment, "ground"},
+                    [PASS_SHADED] = {shaded_vertex, shaded_fragment, "shaded ground"},
                     [PASS_SKY] = {sky_vertex, sky_fragment, "sky"}};
     for (int k = 0; k < PASSES; k++)
         if (!(r->program[k] = program_link(of[k].vertex, of[k].fragment, of[k].name, err))) return false;
@@ -101,31 +98,6 @@ static void free_frames(renderer *r)
     r->frame = r->flat_frame = r->id_frame = r->color = r->depth = r->flat_color = r->ids = r->id_depth = 0;
 }
 
-/// As fine as the picture asks for: in small ones what light falls on costs more than anything else.
-static bool fit_shadow_map(renderer *r, ctn_error *err)
-{
-    const int size = r->width > 1024 || r->height > 1024 ? 2048 : 1024;
-    if (size == r->shadow_size) return true;
-    glDeleteFramebuffers(1, &r->shadow_frame), glDeleteTextures(1, &r->shadow_map);
-    r->shadow_size = size;
-    r->shadow_frame = framebuffer();
-    glGenTextures(1, &r->shadow_map);
-    glBindTexture(GL_TEXTURE_2D, r->shadow_map);
-    glTexImage2D(GL_TEXTURE_2D, 0, GL_DEPTH_COMPONENT24, size, size, 0, GL_DEPTH_COMPONENT, GL_UNSIGNED_INT, NULL);
-    static const GLint settings[][2] = {{GL_TEXTURE_MIN_FILTER, GL_LINEAR},
-                                        {GL_TEXTURE_MAG_FILTER, GL_LINEAR},
-                                        {GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE},
-                                        {GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE},
-                                        {GL_TEXTURE_COMPARE_MODE, GL_COMPARE_REF_TO_TEXTURE},
-                                        {GL_TEXTURE_COMPARE_FUNC, GL_LEQUAL}};
-    for (size_t k = 0; k < sizeof settings / sizeof *settings; k++)
-        glTexParameteri(GL_TEXTURE_2D, (GLenum)settings[k][0], settings[k][1]);
-    glFramebufferTexture2D(GL_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_TEXTURE_2D, r->shadow_map, 0);
-    glDrawBuffer(GL_NONE);
-    glReadBuffer(GL_NONE);
-    return complete("shadows", err);
-}
-
 ctn_status renderer_resize(renderer *r, int width, int height, ctn_error *err)
 {
     GLint most = 0;
@@ -135,7 +107,7 @@ ctn_status renderer_resize(renderer *r, int width, int height, ctn_error *err)
                     height);
     free_frames(r);
     r->width = width, r->height = height;
-    return make_frames(r, err) && fit_shadow_map(r, err) ? CTN_OK : CTN_UNAVAILABLE;
+    return make_frames(r, err) && shadows_fit(&r->shadows, width, height, err) ? CTN_OK : CTN_UNAVAILABLE;
 }
 
 renderer *renderer_create(int width, int height, ctn_error *err)
@@ -146,7 +118,7 @@ renderer *renderer_create(int width, int height, ctn_error *err)
         return NULL;
     }
     glGenVertexArrays(1, &r->empty_vao);
-    bool ok = make_programs(r, err) && renderer_resize(r, width, height, err) == CTN_OK;
+    bool ok = make_programs(r, err) && shadows_create(&r->shadows, err) && renderer_resize(r, width, height, err) == CTN_OK;
     if (ok && !(ok = bodies_create(&r->bodies))) fail(err, CTN_NO_MEMORY, "not enough memory for a renderer");
     ok = ok && (r->lines = line_pen_create(err)) && (r->text = text_pen_create(err));
     if (ok) return r;
@@ -160,7 +132,7 @@ void renderer_free(renderer *r)
     for (int k = 0; k < PASSES; k++) glDeleteProgram(r->program[k]);
     free_frames(r);
     line_pen_free(r->lines), text_pen_free(r->text);
-    glDeleteFramebuffers(1, &r->shadow_frame), glDeleteTextures(1, &r->shadow_map);
+    shadows_free(&r->shadows);
     glDeleteVertexArrays(1, &r->empty_vao);
     bodies_free(&r->bodies);
     free(r);
@@ -183,77 +155,37 @@ static sight sight_of(const renderer *r, const render_camera *camera)
 /// The largest of 1, 10, 100 ... of which some fit into the scene.
 static double cell_size(double radius) { return pow(10, floor(log10(radius)) - 1) * 2; }
 
-/// Of a ball about the center with the bodies and, in the direction in which light falls, their shadows in it.
-static double shadow_radius(const scenery *around, const double *to_sun)
+/// Above the horizon, over its colour.
+static void draw_sky(const renderer *r, double axes[3][3])
 {
-    const double drop = fmax(around->center[2] - around->floor, 0) / to_sun[2];  // m, along the light
-    return fmax(1.05 * around->radius, fmin(drop + around->radius, 8 * around->radius));
-}
-
-static void draw_shadows(const renderer *r, const matrix4 *light, double radius)
-{
-    glBindFramebuffer(GL_FRAMEBUFFER, r->shadow_frame);
-    glViewport(0, 0, r->shadow_size, r->shadow_size);
-    glClear(GL_DEPTH_BUFFER_BIT);
-    glUseProgram(r->program[PASS_SHADOW]);
-    program_matrix(r->program[PASS_SHADOW], "to_clip", light),
-        program_number(r->program[PASS_SHADOW], "pixel", radius / r->shadow_size);
-    bodies_draw(&r->bodies);
-}
-
-/// The part of the shadow map that bodies may be in, x and y from 0 to 1: outside of it all is lit.
-static void shadow_box(const renderer *r, const instance_list *bodies, const matrix4 *light, double radius, float *box)
-{
-    const float around = 3.0f / (float)r->shadow_size;  // as far as shadows are blurred
-    box[0] = box[1] = 1, box[2] = box[3] = 0;
-    for (int kind = 0; kind < bodies->kinds; kind++)
-        for (size_t n = 0; n < bodies->count[kind]; n++) {
-            const render_instance *const b = &bodies->of[kind][n];
-            const float reach =
-                kind < MESHES ? b->half + sqrtf(b->scale[0] * b->scale[0] + b->scale[1] * b->scale[1] + b->scale[2] * b->scale[2])
-                              : INFINITY;  // of meshes it is not known
-            for (int i = 0; i < 2; i++) {
-                float at = light->m[12 + i];
-                for (int k = 0; k < 3; k++) at += light->m[4 * k + i] * b->position[k];
-                const float from = 0.5f * (at - reach / (float)radius) + 0.5f - around,
-                            to = 0.5f * (at + reach / (float)radius) + 0.5f + around;
-                box[i] = fmaxf(fminf(box[i], from), 0), box[2 + i] = fminf(fmaxf(box[2 + i], to), 1);
-            }
-        }
-}
-
-static void set_light(const renderer *r, GLuint program, const matrix4 *clip, const matrix4 *light, const float *shade,
-                      const double *to_sun, const double *eye)
-{
-    glUseProgram(program);
-    program_matrix(program, "to_clip", clip), program_matrix(program, "to_light", light);
-    program_vector(program, "sun", to_sun), program_vector(program, "eye", eye);
-    program_number(program, "texel", 1.0 / r->shadow_size);
-    glUniform4fv(glGetUniformLocation(program, "shade"), 1, shade);
-    glUniform1i(glGetUniformLocation(program, "shadow"), 0);
-}
-
-static void draw_surroundings(const renderer *r, const render_camera *camera, const scenery *around)
-{
-    const GLuint ground = r->program[PASS_GROUND], sky = r->program[PASS_SKY];
-    glBindVertexArray(r->empty_vao);
-    glUseProgram(sky);
-    double axes[3][3], distance = 0;
-    camera_axes(camera, axes);
-    for (int k = 0; k < 3; k++) distance += (camera->eye[k] - camera->target[k]) * axes[2][k];
+    const GLuint sky = r->program[PASS_SKY];
     const double level = hypot(axes[0][2], axes[1][2]), aspect = (double)r->width / r->height;  // 0: it looks straight up or down
+    glUseProgram(sky);
     program_number(sky, "tilt", 0.15 - 0.9 * asin(axes[2][2]));
     glUniform2f(glGetUniformLocation(sky, "rise"), (float)(level > 0 ? aspect * axes[0][2] / level : 0),
                 (float)(level > 0 ? axes[1][2] / level : 1));
-    glDisable(GL_DEPTH_TEST);
+    glEnable(GL_CLIP_DISTANCE0), glDisable(GL_DEPTH_TEST);
     glDrawArrays(GL_TRIANGLES, 0, 3);
-    glEnable(GL_DEPTH_TEST);
-    glUseProgram(ground);
-    glUniform4f(glGetUniformLocation(ground, "ground"), (float)camera->target[0], (float)camera->target[1], (float)around->floor,
-                (float)(12 * distance));
-    program_number(ground, "cell", cell_size(around->radius));
-    glDisable(GL_CULL_FACE), glDepthMask(GL_FALSE);  // nothing collides with it: what falls through is not hidden
-    glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+    glDisable(GL_CLIP_DISTANCE0), glEnable(GL_DEPTH_TEST);
+}
+
+static void draw_surroundings(const renderer *r, const render_camera *camera, const sight *from, const scenery *around)
+{
+    double axes[3][3], distance = 0;
+    camera_axes(camera, axes);
+    for (int k = 0; k < 3; k++) distance += (camera->eye[k] - camera->target[k]) * axes[2][k];
+    glBindVertexArray(r->empty_vao);
+    draw_sky(r, axes);
+    shadows_give(&r->shadows, r->program[PASS_SHADED]);
+    glDisable(GL_CULL_FACE), glDepthMask(GL_FALSE);  // nothing collides with the ground: what falls through is not hidden
+    for (int shaded = 0; shaded < 2; shaded++) {
+        const GLuint ground = r->program[shaded ? PASS_SHADED : PASS_GROUND];
+        glUseProgram(ground);
+        program_matrix(ground, "to_clip", &from->clip), program_number(ground, "cell", cell_size(around->radius));
+        glUniform4f(glGetUniformLocation(ground, "ground"), (float)camera->target[0], (float)camera->target[1],
+                    (float)around->floor, (float)(12 * distance));
+        glDrawArraysInstanced(GL_TRIANGLE_STRIP, 0, 4, shaded ? SHADOW_ROWS : 1);
+    }
     glEnable(GL_CULL_FACE), glDepthMask(GL_TRUE);
 }
 
@@ -290,26 +222,21 @@ static ctn_status read_pixels(const renderer *r, GLenum format, GLenum type, siz
 ctn_status renderer_paint(renderer *r, const instance_list *bodies, const render_camera *camera, const scenery *around,
                           const overlay *over, ctn_error *err)
 {
-    const double n = vector_length(sun);
-    const double to_sun[3] = {sun[0] / n, sun[1] / n, sun[2] / n}, falls[3] = {-to_sun[0], -to_sun[1], -to_sun[2]};
-    const double radius = shadow_radius(around, to_sun);
-    const matrix4 light = light_matrix(falls, around->center, radius);
     const sight from = sight_of(r, camera);
-    float shade[4];
-    shadow_box(r, bodies, &light, radius, shade);
+    shadows_aim(&r->shadows, bodies, around);
     const ctn_status sent = bodies_send(&r->bodies, bodies, &from, err);
     if (sent != CTN_OK) return sent;
     glEnable(GL_DEPTH_TEST), glEnable(GL_CULL_FACE), glDisable(GL_BLEND);
-    draw_shadows(r, &light, radius);
+    shadows_draw(&r->shadows, &r->bodies);
     glBindFramebuffer(GL_FRAMEBUFFER, r->frame);
     glViewport(0, 0, r->width, r->height);
+    glClearColor(sqrtf(0.80f), sqrtf(0.85f), sqrtf(0.90f), 1);  // the horizon of GLSL_COLOURS, seen
     glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
-    glActiveTexture(GL_TEXTURE0);
-    glBindTexture(GL_TEXTURE_2D, r->shadow_map);
-    set_light(r, r->program[PASS_GROUND], &from.clip, &light, shade, to_sun, from.eye);
-    draw_surroundings(r, camera, around);
-    set_light(r, r->program[PASS_BODIES], &from.clip, &light, shade, to_sun, from.eye);
-    program_number(r->program[PASS_BODIES], "pixel", from.pixel);
+    draw_surroundings(r, camera, &from, around);
+    const GLuint program = r->program[PASS_BODIES];
+    shadows_give(&r->shadows, program);
+    program_matrix(program, "to_clip", &from.clip), program_vector(program, "eye", from.eye);
+    program_number(program, "pixel", from.pixel);
     glEnable(GL_SAMPLE_ALPHA_TO_COVERAGE);  // what is seen through covers some of the samples: no order is needed
     bodies_draw(&r->bodies);
     glDisable(GL_SAMPLE_ALPHA_TO_COVERAGE);

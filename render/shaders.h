@@ -22,21 +22,24 @@ static const char id_vertex[] = GLSL_BODY "flat out uint which;\n"
                                           "void main() { gl_Position = solid(to_clip * vec4(place(), 1)); which = id; }\n";
 static const char id_fragment[] = "#version 330 core\nflat in uint which;\nout uint result;\nvoid main() { result = which; }\n";
 
+/// What all that is lit has in common; colours are linear until `seen`.
+#define GLSL_COLOURS                                                                                                             \
+    "#version 330 core\n"                                                                                                        \
+    "const vec3 horizon = vec3(0.80, 0.85, 0.90);\n"                                                                             \
+    "vec4 seen(vec3 linear) { return vec4(sqrt(linear), 1); }\n"
+
 /// Light from above and from a sun whose shadow is in `shadow`: the share of it that reaches a point.
 #define GLSL_LIGHT                                                                                                               \
-    "#version 330 core\n"                                                                                                        \
-    "uniform sampler2DShadow shadow; uniform vec3 sun, eye; uniform float texel; uniform vec4 shade;\n"                          \
-    "const vec3 horizon = vec3(0.80, 0.85, 0.90);\n"                                                                             \
-    "float lit(vec4 at, float slope) {\n"                                                                                        \
-    "    vec3 p = at.xyz * 0.5 + 0.5;\n"                                                                                         \
+    GLSL_COLOURS                                                                                                                 \
+    "in vec4 in_light; uniform sampler2DShadow shadow; uniform vec3 sun; uniform float texel;\n"                                 \
+    "float lit(float slope) {\n"                                                                                                 \
+    "    vec3 p = in_light.xyz * 0.5 + 0.5;\n"                                                                                   \
     "    p.z -= 0.0008 + 0.0025 * clamp(1 - slope, 0, 1);\n"                                                                     \
-    "    int looks = any(lessThan(p.xy, shade.xy)) || any(greaterThan(p.xy, shade.zw)) || p.z > 1 ? 0 : 4;\n"                    \
+    "    bool shown = all(greaterThan(p.xy, vec2(0))) && all(lessThan(p, vec3(1)));\n"                                           \
     "    float sum = 0;\n"                                                                                                       \
-    "    for (int i = 0; i < looks; i++) sum += textureLod(shadow, p + vec3((i & 1) - 0.5, (i >> 1) - 0.5, 0) * 1.6 * texel, "   \
-    "0);\n"                                                                                                                      \
-    "    return looks > 0 ? sum / 4 : 1.0;\n"                                                                                    \
-    "}\n"                                                                                                                        \
-    "vec4 seen(vec3 linear) { return vec4(sqrt(linear), 1); }\n"
+    "    for (int i = 0; i < 4; i++) sum += textureLod(shadow, p + vec3((i & 1) - 0.5, (i >> 1) - 0.5, 0) * 1.6 * texel, 0);\n"  \
+    "    return shown ? sum / 4 : 1.0;\n"                                                                                        \
+    "}\n"
 
 static const char body_vertex[] =
     GLSL_BODY "out vec3 at, up; out vec4 in_light; flat out vec4 paint;\n"
@@ -45,43 +48,60 @@ static const char body_vertex[] =
               "    in_light = to_light * vec4(at, 1); gl_Position = to_clip * vec4(at, 1);\n"
               "}\n";
 static const char body_fragment[] =
-    GLSL_LIGHT "in vec3 at, up; in vec4 in_light; flat in vec4 paint;\nout vec4 result;\n"
+    GLSL_LIGHT "in vec3 at, up; flat in vec4 paint; uniform vec3 eye;\nout vec4 result;\n"
                "void main() {\n"
                "    vec3 n = normalize(up), to_eye = normalize(eye - at);\n"
-               "    float face = dot(n, sun), share = face > 0 ? lit(in_light, face) : 0;\n"
+               "    float face = dot(n, sun), share = face > 0 ? lit(face) : 0;\n"
                "    vec3 ambient = mix(vec3(0.22, 0.20, 0.18), vec3(0.42, 0.45, 0.50), 0.5 + 0.5 * n.z);\n"
                "    float shine = pow(max(dot(n, normalize(sun + to_eye)), 0), 40) * 0.25;\n"
                "    result = vec4(seen(paint.rgb * (ambient + 0.85 * max(face, 0) * share) + shine * share).rgb, paint.a);\n"
                "}\n";
 
-/// The ground: a square about the point below the target, with a grid of one and of ten cells, that fades into the horizon.
-static const char ground_vertex[] =
-    "#version 330 core\nuniform mat4 to_clip, to_light; uniform vec4 ground;\nout vec3 at; out vec4 in_light;\n"
+/// The ground: a square about the point below the target, with a grid of one and of ten cells, that fades into the horizon. The sun's light all
+/// over it first; then once more where there may be shadows: an instance for each row of the map of shadows (shadows.h).
+#define GLSL_GROUND(share)                                                                                                       \
+    "in vec3 at;\nuniform vec4 ground; uniform float cell;\nout vec4 result;\n"                                                  \
+    "float grid(float size, float width) {\n"                                                                                    \
+    "    vec2 x = at.xy / size, w = fwidth(x), d = abs(fract(x - 0.5) - 0.5);\n"                                                 \
+    "    vec2 line = 1 - smoothstep(vec2(width) * w, vec2(width + 1) * w, d);\n"                                                 \
+    "    return max(line.x, line.y) * clamp(0.35 / max(w.x, w.y) - 0.4, 0, 1);\n"                                                \
+    "}\n"                                                                                                                        \
+    "void main() {\n"                                                                                                            \
+    "    float lines = max(0.35 * grid(cell, 0.3), 0.6 * grid(10 * cell, 0.6));\n"                                               \
+    "    vec3 floor_colour = mix(vec3(0.40, 0.43, 0.46), vec3(0.20, 0.23, 0.27), lines);\n"                                      \
+    "    float far = smoothstep(0.25, 1.0, length(at.xy - ground.xy) / ground.w);\n"                                             \
+    "    result = seen(mix(floor_colour * (0.45 + 0.55 * " share "), horizon, far));\n"                                          \
+    "}\n"
+
+static const char ground_vertex[] = "#version 330 core\nuniform mat4 to_clip; uniform vec4 ground;\nout vec3 at;\n"
+                                    "void main() {\n"
+                                    "    vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1) * 2 - 1;\n"
+                                    "    at = vec3(ground.xy + corner * ground.w, ground.z);\n"
+                                    "    gl_Position = to_clip * vec4(at, 1);\n"
+                                    "}\n";
+static const char ground_fragment[] = GLSL_COLOURS GLSL_GROUND("1.0");
+
+static const char shaded_vertex[] =
+    "#version 330 core\nuniform mat4 to_clip, to_light; uniform vec4 ground; uniform vec2 rows[64], span;\n"
+    "out vec3 at; out vec4 in_light;\n"
     "void main() {\n"
-    "    vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1) * 2 - 1;\n"
-    "    at = vec3(ground.xy + corner * ground.w, ground.z);\n"
+    "    float end = gl_VertexID >> 1 == 0 ? -0.01 : 1.01; // rows lie over each other a little\n"
+    "    vec2 place = vec2(rows[gl_InstanceID][gl_VertexID & 1], span.x + (gl_InstanceID + end) * span.y);\n"
+    "    mat2 across = mat2(to_light); // a way on the ground on the map\n"
+    "    at = vec3(inverse(across) * (place - to_light[3].xy - to_light[2].xy * ground.z), ground.z);\n"
     "    in_light = to_light * vec4(at, 1); gl_Position = to_clip * vec4(at, 1);\n"
     "}\n";
-static const char ground_fragment[] =
-    GLSL_LIGHT "in vec3 at; in vec4 in_light;\nuniform vec4 ground; uniform float cell;\nout vec4 result;\n"
-               "float grid(float size, float width) {\n"
-               "    vec2 x = at.xy / size, w = fwidth(x), d = abs(fract(x - 0.5) - 0.5);\n"
-               "    vec2 line = 1 - smoothstep(vec2(width) * w, vec2(width + 1) * w, d);\n"
-               "    return max(line.x, line.y) * clamp(0.35 / max(w.x, w.y) - 0.4, 0, 1);\n"
-               "}\n"
-               "void main() {\n"
-               "    float lines = max(0.35 * grid(cell, 0.3), 0.6 * grid(10 * cell, 0.6));\n"
-               "    vec3 floor_colour = mix(vec3(0.40, 0.43, 0.46), vec3(0.20, 0.23, 0.27), lines);\n"
-               "    float share = lit(in_light, sun.z);\n"
-               "    float far = smoothstep(0.25, 1.0, length(at.xy - ground.xy) / ground.w);\n"
-               "    result = seen(mix(floor_colour * (0.45 + 0.55 * share), horizon, far));\n"
-               "}\n";
+static const char shaded_fragment[] = GLSL_LIGHT GLSL_GROUND("lit(sun.z)");
 
-static const char sky_vertex[] =
-    "#version 330 core\nout vec2 corner;\n"
-    "void main() { corner = vec2(gl_VertexID == 1 ? 3 : -1, gl_VertexID == 2 ? 3 : -1); gl_Position = vec4(corner, 1, 1); }\n";
-static const char sky_fragment[] = GLSL_LIGHT
-    "in vec2 corner;\nuniform float tilt; uniform vec2 rise;\nout vec4 result;\n"
-    "void main() { result = seen(mix(horizon, vec3(0.45, 0.60, 0.80), clamp(tilt + 0.35 * dot(rise, corner), 0, 1))); }\n";
+/// The sky: what is above the horizon, whose colour is there before.
+static const char sky_vertex[] = "#version 330 core\nuniform float tilt; uniform vec2 rise;\nout float high;\n"
+                                 "void main() {\n"
+                                 "    vec2 corner = vec2(gl_VertexID == 1 ? 3 : -1, gl_VertexID == 2 ? 3 : -1);\n"
+                                 "    high = tilt + 0.35 * dot(rise, corner);\n"
+                                 "    gl_ClipDistance[0] = high; gl_Position = vec4(corner, 1, 1);\n"
+                                 "}\n";
+static const char sky_fragment[] =
+    GLSL_COLOURS "in float high;\nout vec4 result;\n"
+                 "void main() { result = seen(mix(horizon, vec3(0.45, 0.60, 0.80), clamp(high, 0, 1))); }\n";
 
 #endif
