@@ -33,9 +33,10 @@ def wait_for(what, seen, seconds=60):
 
 
 class Window:
+    """MESA_DEBUG: whatever OpenGL has to say of its use is on stderr, where there must be nothing at the end."""
     def __init__(self, display, folder, *words):
         self.folder = folder
-        self.environment = dict(os.environ, DISPLAY=display.name, LIBGL_ALWAYS_SOFTWARE="1", ASAN_OPTIONS="exitcode=23")
+        self.environment = dict(os.environ, DISPLAY=display.name, LIBGL_ALWAYS_SOFTWARE="1", MESA_DEBUG="context", ASAN_OPTIONS="exitcode=23")
         self.process = subprocess.Popen([catena, "view", *words], cwd=folder, env=self.environment, stderr=subprocess.PIPE, text=True)
         self.id = wait_for("the window", lambda: self.x("search", "--onlyvisible", "--name", "^catena: ", check=False).split()[-1:])[0]
         self.focus()
@@ -153,6 +154,20 @@ def clock(w):
     w.wait_title("0.000 s, paused")
 
 
+def select_link(w, before, after):
+    """Clicks where two pictures of a moving chain differ until a link is selected."""
+    moved = differing(before, after)
+    assert moved, "nothing moves"
+    for x, y in moved[::max(len(moved) // 40, 1)]:  # the chain is among what has changed, with its shadow
+        w.move(x, y)
+        w.mouse("click", 1)
+        w.catch_up()
+        if "selected" in w.title():
+            break
+    w.wait_title("rod.", "selected")
+    return x, y
+
+
 def look_and_pull(w):
     """Orbit, pan and zoom change the picture; a pull changes the motion, and what is let go moves as before."""
     w.key("F2", "c")  # away with the panel
@@ -162,15 +177,7 @@ def look_and_pull(w):
     w.key("shift+Right", "shift+Right")
     w.wait_title("0.200 s")
     free = w.picture()
-    moved = differing(still, free)
-    assert moved, "nothing moves"
-    for x, y in moved[::max(len(moved) // 40, 1)]:  # the chain is among what has changed, with its shadow
-        w.move(x, y)
-        w.mouse("click", 1)
-        w.catch_up()
-        if "selected" in w.title():
-            break
-    w.wait_title("rod.", "selected")
+    x, y = select_link(w, still, free)
     selected = w.picture()
     assert differing(selected, free), "what is selected does not look so"
     w.mouse("keydown", "ctrl")
@@ -250,6 +257,30 @@ def size(w):
     assert w.picture()[:2] == (500, 300)
     for key in "F1", "F1", "F2", "F2":
         w.key(key)
+    w.key("F11")
+    wait_for("the full screen", lambda: w.picture()[:2] == (1280, 1024))
+    w.key("F11")
+    wait_for("the window", lambda: w.picture()[:2] == (500, 300))
+
+
+def fine_display(folder):
+    """Where the display says that its pixels are half as large, the window has twice as many, and the mouse still finds what it is over."""
+    if not shutil.which("xprop"):
+        return
+    display = Display()
+    try:
+        subprocess.run(["xprop", "-root", "-f", "RESOURCE_MANAGER", "8s", "-set", "RESOURCE_MANAGER", "Xft.dpi:\t192\n"],
+                       env=dict(os.environ, DISPLAY=display.name), check=True)
+        w = Window(display, folder, "chain10.yaml", "--paused", "--size", "400x300", "--dt", "0.02")
+        w.key("F2", "c")
+        still = w.picture()
+        assert still[:2] == (800, 600)
+        w.key("shift+Right")
+        w.wait_title("0.200 s, paused")
+        select_link(w, still, w.picture())
+        w.close()
+    finally:
+        display.close()
 
 
 def movie(w, folder):
@@ -340,6 +371,7 @@ def main():
             w.close()
             recording(display, folder, path)
             cameras(display, folder)
+            fine_display(folder)
     finally:
         display.close()
 
