@@ -126,57 +126,24 @@ static ctn_status step(frames *f, ctn_error *err)
 
 // ---- a recording
 
-/// World w of the window as record k has it.
-static const double *recorded_state(const frames *f, const double *all, int w, int64_t k, size_t n)
-{
-    return all ? all + ((size_t)w * (size_t)f->count + (size_t)k) * n : f->rows + (size_t)(f->first + w) * n;
-}
-
 /// Record k, into q1 and v1. A world without a state there is frozen: it stays where it was.
 static ctn_status read_record(frames *f, int64_t k, ctn_error *err)
 {
-    const struct {
-        const char *name;
-        double *to;
-        const double *before, *all;
-        size_t n;
-    } of[] = {{"q", f->q1, f->q0, f->all_q, nq_of(f)}, {"v", f->v1, f->v0, f->all_v, nv_of(f)}};
-    f->t1 = f->times[k];
-    for (int i = 0; i < 2; i++) {
-        const size_t n = of[i].n;
-        if (!n) continue;
-        if (!of[i].all) {
-            const ctn_status status =
-                recorded_rows(&f->from, of[i].name, H5T_NATIVE_DOUBLE, k, 1, (size_t)f->all * n, f->rows, err);
-            if (status != CTN_OK) return status;
-        }
-        for (int w = 0; w < f->worlds; w++) {
-            const double *const row = recorded_state(f, of[i].all, w, k, n);
-            for (size_t j = 0; j < n && !f->frozen[w]; j++) {
-                if (isfinite(row[j])) continue;
-                const long world = (long)f->first + w;
-                if (f->worlds == 1) return fail(err, CTN_FROZEN, "world %ld has no state at %g s", world, f->t1);
-                if (!k && w) return fail(err, CTN_FROZEN, "world %ld has no state yet; --worlds %d leaves it out", world, w);
-                if (!k) return fail(err, CTN_FROZEN, "world %ld has no state yet; choose another --world", world);
-                freeze(f, w);
-            }
-            memcpy(of[i].to + (size_t)w * n, f->frozen[w] ? of[i].before + (size_t)w * n : row, n * sizeof(double));
-        }
+    const size_t nq = nq_of(f), nv = nv_of(f);
+    const ctn_status status = recorded_states_read(&f->states, k, f->q1, f->v1, err);
+    if (status != CTN_OK) return status;
+    f->t1 = f->states.times[k];
+    for (int w = 0; w < f->worlds; w++) {
+        double *const q = f->q1 + (size_t)w * nq, *const v = f->v1 + (size_t)w * nv;
+        const long world = (long)f->first + w;
+        if (!f->frozen[w] && recorded_state_stands(q, nq) && recorded_state_stands(v, nv)) continue;
+        if (f->worlds == 1) return fail(err, CTN_FROZEN, "world %ld has no state at %g s", world, f->t1);
+        if (!k && w) return fail(err, CTN_FROZEN, "world %ld has no state yet; --worlds %d leaves it out", world, w);
+        if (!k) return fail(err, CTN_FROZEN, "world %ld has no state yet; choose another --world", world);
+        freeze(f, w);
+        memcpy(q, f->q0 + (size_t)w * nq, nq * sizeof *q), memcpy(v, f->v0 + (size_t)w * nv, nv * sizeof *v);
     }
     return f->frozen_count < f->worlds ? CTN_OK : fail(err, CTN_FROZEN, "no world has a state at %g s", f->t1);
-}
-
-static ctn_status read_trajectories(frames *f, ctn_error *err)
-{
-    const size_t n = (size_t)f->count, worlds = (size_t)f->worlds;
-    f->all_q = malloc((worlds * n * nq_of(f) + 1) * sizeof *f->all_q);
-    f->all_v = malloc((worlds * n * nv_of(f) + 1) * sizeof *f->all_v);
-    if (!f->all_q || !f->all_v)
-        return fail(err, CTN_NO_MEMORY, "%s: not enough memory for the states of %d worlds", f->from.path, f->worlds);
-    const int64_t count = f->worlds;
-    ctn_status status = recorded_rows(&f->from, "q", H5T_NATIVE_DOUBLE, f->first, count, n * nq_of(f), f->all_q, err);
-    if (status == CTN_OK) status = recorded_rows(&f->from, "v", H5T_NATIVE_DOUBLE, f->first, count, n * nv_of(f), f->all_v, err);
-    return status;
 }
 
 /// Which worlds of the file.
@@ -206,17 +173,15 @@ static int open_recording(const arguments *args, frames *f)
     if (!(f->s.model = ctn_model_create(f->s.scene, &err))) return status_error(&err, "");
     int status = read_window(args, f);
     if (status != EXIT_OK) return status;
-    f->count = recorded_count(&f->from, "time"), f->seed = (uint64_t)f->from.seed;
-    if (!f->count) return usage_error("%s: has no record yet", args->files[0]);
-    const size_t most = (size_t)f->all * (nq_of(f) > nv_of(f) ? nq_of(f) : nv_of(f)) + 1;
-    f->times = malloc((size_t)f->count * sizeof *f->times), f->rows = f->from.rollout ? NULL : malloc(most * sizeof *f->rows);
-    if (!f->times || (!f->rows && !f->from.rollout)) return run_error("not enough memory");
+    f->seed = (uint64_t)f->from.seed;
+    if (recorded_states_open(&f->states, &f->from, f->s.model, f->first, f->worlds, 0, &err) != CTN_OK) {
+        status = status_error(&err, "");
+        return err.status == CTN_IO ? EXIT_RUN : status;
+    }
     if ((status = open_states(f)) != EXIT_OK) return status;
     if (f->from.rollout && (status = find_masses(f)) != EXIT_OK) return status;
-    if (recorded_rows(&f->from, "time", H5T_NATIVE_DOUBLE, 0, f->count, 1, f->times, &err) != CTN_OK ||
-        (f->from.rollout && read_trajectories(f, &err) != CTN_OK) || read_record(f, 0, &err) != CTN_OK)
-        return status_error(&err, ""), EXIT_RUN;
-    f->next = 1, f->t0 = f->t1, f->end = f->times[f->count - 1];
+    if (read_record(f, 0, &err) != CTN_OK) return status_error(&err, ""), EXIT_RUN;
+    f->next = 1, f->t0 = f->t1, f->end = f->states.times[f->states.count - 1];
     return EXIT_OK;
 }
 
@@ -240,7 +205,7 @@ void frames_close(frames *f)
     sampled_close(&f->drawn);
     free(f->q), free(f->v), free(f->q0), free(f->v0), free(f->q1), free(f->v1);
     free(f->frozen), free(f->stats), free(f->time), free(f->mass_scale);
-    free(f->times), free(f->rows), free(f->all_q), free(f->all_v);
+    recorded_states_close(&f->states);
     if (f->recording) recorded_close(&f->from);
     setup_close(&f->s);
 }
@@ -249,7 +214,8 @@ ctn_status frames_at(frames *f, double t, ctn_error *err)
 {
     const double slack = 1e-9 * f->s.cfg.dt;
     while (f->t1 < t - slack) {
-        if (f->recording && f->next >= f->count) return fail(err, CTN_BAD_ARGUMENT, "%s: ends at %g s", f->from.path, f->t1);
+        if (f->recording && f->next >= f->states.count)
+            return fail(err, CTN_BAD_ARGUMENT, "%s: ends at %g s", f->from.path, f->t1);
         if (f->recording) swap(f);
         const ctn_status status = f->recording ? read_record(f, f->next++, err) : step(f, err);
         if (status != CTN_OK) return status;

@@ -3,7 +3,7 @@
 #define CATENA_CLI_FRAMES_H
 
 #include "cli/sampled.h"
-#include "sim/recorded.h"
+#include "sim/recorded_states.h"
 
 typedef struct frames {
     setup s;             // scene and model, of a recording those that it has inside
@@ -22,11 +22,10 @@ typedef struct frames {
     double t0, t1, *q0, *v0, *q1, *v1;
     ctn_batch *batch;  // of a scene
     sampled drawn;
-    double *time;           // [worlds]
-    recorded from;          // of a recording
-    int64_t count, next;    // records; the one after t1
-    double *times, *rows;   // [count]; of a run: [all][nq or nv] of a record
-    double *all_q, *all_v;  // of a rollout: [worlds][count][nq], [worlds][count][nv]
+    double *time;   // [worlds]
+    recorded from;  // of a recording
+    recorded_states states;
+    int64_t next;  // the record after t1
 } frames;
 
 /// Opens args->files[0], a recording if its name ends in .h5 or .hdf5, at its first states: one world, or as many as --worlds says. Returns an

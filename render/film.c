@@ -1,9 +1,9 @@
-/// Records around the time that is shown, read when they are needed; of a rollout, whose worlds lie one after the other, all of them.
+/// Records around the time that is shown.
 #include "render/film.h"
 
 #include "render/between.h"
 #include "render/clock.h"
-#include "sim/recorded.h"
+#include "sim/recorded_states.h"
 #include "sim/status.h"
 
 #include <math.h>
@@ -16,11 +16,12 @@ struct film {
     recorded from;
     ctn_model *model;
     size_t nq, nv, worlds, left_out;
-    int64_t count;          // records
-    double *times;          // [count], s
-    double *q[2], *v[2];    // [worlds][nq], [worlds][nv] of records held[0], held[1], of a run
-    int64_t held[2];        // negative: none
-    double *all_q, *all_v;  // [worlds][count][...], of a rollout
+    recorded_states states;
+    int64_t count;        // records
+    const double *times;  // [count], s
+    size_t *shown;        // [worlds] of those of the file
+    double *q[2], *v[2];  // of all worlds in records held[0], held[1]
+    int64_t held[2];      // negative: none
     float energy[PLAYER_PLOT], iterations[PLAYER_PLOT];
     int plotted;
     bool running;
@@ -50,55 +51,53 @@ static bool read_plot(film *f, const char *name, float *row)
     return ok;
 }
 
-static bool is_state(const double *x, size_t n)
+/// Record k into one of the two places, not into that of `other`; which one.
+static ctn_status hold(film *f, int64_t k, int64_t other, int *at, ctn_error *err)
 {
-    for (size_t k = 0; k < n; k++)
-        if (!isfinite(x[k])) return false;
-    return true;
+    *at = f->held[0] == k || (f->held[1] != k && f->held[0] != other) ? 0 : 1;
+    if (f->held[*at] == k) return CTN_OK;
+    f->held[*at] = -1;
+    const ctn_status status = recorded_states_read(&f->states, k, f->q[*at], f->v[*at], err);
+    if (status == CTN_OK) f->held[*at] = k;
+    return status;
+}
+
+static bool has_state(const film *f, int at, size_t world)
+{
+    return recorded_state_stands(f->q[at] + world * f->nq, f->nq) && recorded_state_stands(f->v[at] + world * f->nv, f->nv);
 }
 
 /// Worlds that were not run yet have no states: the others are shown.
-static ctn_status leave_out(film *f, ctn_error *err)
+static ctn_status choose_worlds(film *f, ctn_error *err)
 {
-    const size_t q = (size_t)f->count * f->nq, v = (size_t)f->count * f->nv;
-    size_t kept = 0;
-    for (size_t w = 0; w < f->worlds; w++) {
-        if (!is_state(f->all_q + w * q, f->nq) || !is_state(f->all_v + w * v, f->nv)) continue;
-        memmove(f->all_q + kept * q, f->all_q + w * q, q * sizeof *f->all_q);
-        memmove(f->all_v + kept * v, f->all_v + w * v, v * sizeof *f->all_v);
-        kept++;
-    }
-    f->left_out = f->worlds - kept, f->worlds = kept;
-    return kept ? CTN_OK : fail(err, CTN_BAD_ARGUMENT, "%s: none of its worlds has been run yet", f->from.path);
+    const size_t all = f->worlds;
+    int at;
+    const ctn_status status = hold(f, 0, -1, &at, err);
+    if (status != CTN_OK) return status;
+    f->worlds = 0;
+    for (size_t w = 0; w < all; w++)
+        if (!f->from.rollout || has_state(f, at, w)) f->shown[f->worlds++] = w;
+    f->left_out = all - f->worlds;
+    return f->worlds ? CTN_OK : fail(err, CTN_BAD_ARGUMENT, "%s: none of its worlds has been run yet", f->from.path);
 }
 
 static ctn_status open_states(film *f, ctn_error *err)
 {
-    const size_t records = (size_t)f->count, q = f->worlds * f->nq, v = f->worlds * f->nv;
+    f->nq = (size_t)ctn_model_nq(f->model), f->nv = (size_t)ctn_model_nv(f->model), f->worlds = (size_t)f->from.cfg.worlds;
+    const ctn_status status = recorded_states_open(&f->states, &f->from, f->model, 0, (int)f->worlds, most_numbers, err);
+    if (status != CTN_OK) return status;
+    f->count = f->states.count, f->times = f->states.times, f->from_time = f->times[0];
     f->held[0] = f->held[1] = -1;
-    if (f->from.rollout) {
-        if (records * (q + v) > most_numbers)
-            return fail(
-                err, CTN_NO_MEMORY,
-                "%s: its states take %.1f GB of memory, more than the viewer reads; catena render --world draws some of them",
-                f->from.path, 8e-9 * (double)records * (double)(q + v));
-        f->all_q = malloc((records * q + 1) * sizeof *f->all_q), f->all_v = malloc((records * v + 1) * sizeof *f->all_v);
-        if (!f->all_q || !f->all_v)
-            return fail(err, CTN_NO_MEMORY, "%s: not enough memory for the states of %zu worlds", f->from.path, f->worlds);
-        ctn_status status =
-            recorded_rows(&f->from, "q", H5T_NATIVE_DOUBLE, 0, (int64_t)f->worlds, records * f->nq, f->all_q, err);
-        if (status == CTN_OK && f->nv)
-            status = recorded_rows(&f->from, "v", H5T_NATIVE_DOUBLE, 0, (int64_t)f->worlds, records * f->nv, f->all_v, err);
-        return status == CTN_OK ? leave_out(f, err) : status;
+    bool ok = (f->shown = calloc(f->worlds, sizeof *f->shown));
+    for (int k = 0; k < 2; k++)
+        ok = (f->q[k] = calloc(f->worlds * f->nq + 1, sizeof **f->q)) &&
+             (f->v[k] = calloc(f->worlds * f->nv + 1, sizeof **f->v)) && ok;
+    if (!ok) return fail(err, CTN_NO_MEMORY, "%s: not enough memory for %zu worlds", f->from.path, f->worlds);
+    if (!f->from.rollout) {
+        f->plotted = f->count < PLAYER_PLOT ? (int)f->count : PLAYER_PLOT;
+        if (!read_plot(f, "stats/energy_after", f->energy) || !read_plot(f, "stats/iterations", f->iterations)) f->plotted = 0;
     }
-    for (int k = 0; k < 2; k++) {
-        f->q[k] = calloc(q + 1, sizeof **f->q), f->v[k] = calloc(v + 1, sizeof **f->v);
-        if (!f->q[k] || !f->v[k])
-            return fail(err, CTN_NO_MEMORY, "%s: not enough memory for %zu worlds", f->from.path, f->worlds);
-    }
-    f->plotted = f->count < PLAYER_PLOT ? (int)f->count : PLAYER_PLOT;
-    if (!read_plot(f, "stats/energy_after", f->energy) || !read_plot(f, "stats/iterations", f->iterations)) f->plotted = 0;
-    return CTN_OK;
+    return choose_worlds(f, err);
 }
 
 film *film_open(const char *path, ctn_error *err)
@@ -108,15 +107,8 @@ film *film_open(const char *path, ctn_error *err)
     ctn_status status = recorded_open(&f->from, path, err);
     if (status == CTN_OK) status = recorded_check_parts(&f->from, err);
     if (status == CTN_OK && !(f->model = ctn_model_create(f->from.scene, err))) status = CTN_BAD_SCENE;
-    if (status == CTN_OK && !(f->count = recorded_count(&f->from, "time")))
-        status = fail(err, CTN_BAD_ARGUMENT, "%s: has no record yet", path);
-    if (status == CTN_OK) {
-        f->nq = (size_t)ctn_model_nq(f->model), f->nv = (size_t)ctn_model_nv(f->model), f->worlds = (size_t)f->from.cfg.worlds;
-        f->times = malloc((size_t)f->count * sizeof *f->times), f->speed = 1;
-        status = f->times ? recorded_rows(&f->from, "time", H5T_NATIVE_DOUBLE, 0, f->count, 1, f->times, err)
-                          : fail(err, CTN_NO_MEMORY, "not enough memory for %s", path);
-    }
-    if (status == CTN_OK) f->from_time = f->times[0], status = open_states(f, err);
+    f->speed = 1;
+    if (status == CTN_OK) status = open_states(f, err);
     if (status == CTN_OK) return f;
     film_free(f);
     return NULL;
@@ -126,7 +118,7 @@ void film_free(film *f)
 {
     if (!f) return;
     for (int k = 0; k < 2; k++) free(f->q[k]), free(f->v[k]);
-    free(f->times), free(f->all_q), free(f->all_v);
+    free(f->shown), recorded_states_close(&f->states);
     ctn_model_free(f->model);
     ctn_scene_free(f->from.scene);
     recorded_close(&f->from);
@@ -149,19 +141,6 @@ bool film_view_create(const film *f, player_view *view)
 
 // ---- looking
 
-/// Record k of a run into one of the two places, not into that of `other`; which one.
-static ctn_status hold(film *f, int64_t k, int64_t other, int *at, ctn_error *err)
-{
-    *at = f->held[0] == k || (f->held[1] != k && f->held[0] != other) ? 0 : 1;
-    if (f->held[*at] == k) return CTN_OK;
-    f->held[*at] = -1;
-    ctn_status status = recorded_rows(&f->from, "q", H5T_NATIVE_DOUBLE, k, 1, f->worlds * f->nq, f->q[*at], err);
-    if (status == CTN_OK && f->nv)
-        status = recorded_rows(&f->from, "v", H5T_NATIVE_DOUBLE, k, 1, f->worlds * f->nv, f->v[*at], err);
-    if (status == CTN_OK) f->held[*at] = k;
-    return status;
-}
-
 static int64_t record_before(const film *f, double t)
 {
     int64_t low = 0, high = f->count;
@@ -180,18 +159,14 @@ ctn_status film_look(film *f, player_view *view, ctn_error *err)
     const int64_t k = record_before(f, t), next = k + 1 < f->count ? k + 1 : k;
     const double span = f->times[next] - f->times[k], share = span > 0 ? (t - f->times[k]) / span : 0;
     int a = 0, b = 0;
-    if (!f->from.rollout) {
-        ctn_status status = hold(f, k, next, &a, err);
-        if (status == CTN_OK) status = hold(f, next, k, &b, err);
-        if (status != CTN_OK) return status;
-    }
+    ctn_status status = hold(f, k, next, &a, err);
+    if (status == CTN_OK) status = hold(f, next, k, &b, err);
+    if (status != CTN_OK) return status;
     for (size_t w = 0; w < f->worlds; w++) {
-        const size_t at = w * (size_t)f->count + (size_t)k, after = at + (size_t)(next - k);
-        const double *const q0 = f->from.rollout ? f->all_q + at * f->nq : f->q[a] + w * f->nq;
-        const double *const q1 = f->from.rollout ? f->all_q + after * f->nq : f->q[b] + w * f->nq;
-        const double *const v0 = f->from.rollout ? f->all_v + at * f->nv : f->v[a] + w * f->nv;
-        const double *const v1 = f->from.rollout ? f->all_v + after * f->nv : f->v[b] + w * f->nv;
-        if (!is_state(q0, f->nq) || !is_state(q1, f->nq) || !is_state(v0, f->nv) || !is_state(v1, f->nv)) continue;
+        const size_t from = f->shown[w];
+        if (!has_state(f, a, from) || !has_state(f, b, from)) continue;
+        const double *const q0 = f->q[a] + from * f->nq, *const q1 = f->q[b] + from * f->nq;
+        const double *const v0 = f->v[a] + from * f->nv, *const v1 = f->v[b] + from * f->nv;
         if (share > 0 && memcmp(q0, q1, f->nq * sizeof *q0))
             state_between(f->model, span, q0, v0, q1, v1, share, view->q + w * f->nq);
         else memcpy(view->q + w * f->nq, q0, f->nq * sizeof *q0);
