@@ -263,6 +263,49 @@ def size(w):
     wait_for("the window", lambda: w.picture()[:2] == (500, 300))
 
 
+def drop_file(display, w, path):
+    """What a file manager does when a file is dropped over the window. [XDND protocol 5]"""
+    from Xlib import X, display as x_display
+    from Xlib.protocol import event
+    x = x_display.Display(display.name)
+    atom, target = x.intern_atom, x.create_resource_object("window", int(w.id))
+    source = x.screen().root.create_window(0, 0, 1, 1, 0, X.CopyFromParent)
+    source.set_selection_owner(atom("XdndSelection"), X.CurrentTime)
+    for kind, *data in (("XdndEnter", 5 << 24, atom("text/uri-list"), 0, 0),
+                        ("XdndPosition", 0, 100 << 16 | 100, X.CurrentTime, atom("XdndActionCopy")), ("XdndDrop", 0, X.CurrentTime, 0, 0)):
+        target.send_event(event.ClientMessage(window=target, client_type=atom(kind), data=(32, [source.id, *data])))
+    x.flush()
+
+    def answered():
+        done = False
+        while x.pending_events():
+            e = x.next_event()
+            if e.type == X.SelectionRequest:
+                e.requestor.change_property(e.property, e.target, 8, f"file://{path}\r\n".encode())
+                e.requestor.send_event(event.SelectionNotify(time=e.time, requestor=e.requestor, selection=e.selection,
+                                                             target=e.target, property=e.property))
+                x.flush()
+            done = done or (e.type == X.ClientMessage and e.client_type == atom("XdndFinished"))
+        return done
+    wait_for("the end of the drop", answered)
+    x.close()
+
+
+def drop(display, w, folder):
+    """A scene that is dropped takes the place of the one that is shown; one with errors does not."""
+    try:
+        import Xlib
+    except ImportError:
+        return
+    bad = os.path.join(folder, "bad one.yaml")
+    open(bad, "w").write("catena: 1\nname: bad\nlinks: [{name: a, joint: hinge}]\n")
+    drop_file(display, w, bad.replace(" ", "%20"))
+    w.wait_title("the file has errors", "renamed")
+    drop_file(display, w, os.path.join(source, "scenes", "double-pendulum.yaml"))
+    w.wait_title("double-pendulum, ")
+    assert "errors" not in w.title()
+
+
 def fine_display(folder):
     """Where the display says that its pixels are half as large, the window has twice as many, and the mouse still finds what it is over."""
     if not shutil.which("xprop"):
@@ -362,6 +405,7 @@ def main():
             reload(w, path)
             size(w)
             movie(w, folder)
+            drop(display, w, folder)
             w.close()
             w = Window(display, folder, "chain10.yaml", "--paused", "--compare", "rk4@0.001,radau:3@0.05,collocation", "--size", "600x300")
             w.wait_title("rk4, dt 0.001 s; radau, stages 3, dt 0.05 s; collocation, order 2, dt")
