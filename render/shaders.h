@@ -34,7 +34,8 @@ static const char id_fragment[] = "#version 330 core\nflat in uint which;\nout u
     "in vec4 in_light; uniform sampler2DShadow shadow; uniform vec3 sun; uniform float texel;\n"                                 \
     "float lit(float slope) {\n"                                                                                                 \
     "    vec3 p = in_light.xyz * 0.5 + 0.5;\n"                                                                                   \
-    "    p.z -= 0.0008 + 0.0025 * clamp(1 - slope, 0, 1);\n"                                                                     \
+    "    p.z -= texel * (0.5 + 2 * min(sqrt(1 - slope * slope) / slope, 5)); // what the depth may differ by where it is "       \
+    "looked at\n"                                                                                                                \
     "    bool shown = all(greaterThan(p.xy, vec2(0))) && all(lessThan(p, vec3(1)));\n"                                           \
     "    float sum = 0;\n"                                                                                                       \
     "    for (int i = 0; i < 4; i++) sum += textureLod(shadow, p + vec3((i & 1) - 0.5, (i >> 1) - 0.5, 0) * 1.6 * texel, 0);\n"  \
