@@ -184,7 +184,10 @@ static ctn_status put(rendering *r, ctn_error *err)
     const size_t left = (size_t)(place % r->columns) * width, top = (size_t)(place / r->columns) * height;
     for (size_t row = 0; row < height; row++)
         memcpy(r->rgb + 3 * ((top + row) * (size_t)r->width + left), r->cell + 3 * row * width, 3 * width);
-    return place == (long)r->columns * r->rows - 1 ? pictures_add(r->out, r->rgb, err) : CTN_OK;
+    if (place < (long)r->columns * r->rows - 1) return CTN_OK;
+    const ctn_status status = pictures_add(r->out, r->rgb, err);
+    if (status != CTN_OK) r->count--;  // the one before could not be written
+    return status;
 }
 
 static ctn_status draw(rendering *r, double t, ctn_error *err)
@@ -292,9 +295,10 @@ static int render_main(const arguments *args)
         catch_signals();
         status = look_ahead(args, &r);
         if (status == EXIT_OK) status = render_all(&r, quiet);
-        if (pictures_close(r.out, &err) != CTN_OK) status_error(&err, ""), status = EXIT_RUN;
+        const bool written = pictures_close(r.out, &err) == CTN_OK;
+        if (!written) status_error(&err, ""), status = EXIT_RUN;
         const double wall = wall_clock() - start, span = r.count > 1 ? (double)(r.count - 1) / r.fps : 0;
-        if (!quiet && r.count) {
+        if (!quiet && r.count && written) {
             printf("%s: %ld picture%s %s %dx%d by %s\n", args->value[OPT_OUT], r.count, r.count == 1 ? "" : "s",
                    r.columns * r.rows > 1 ? "on one of" : "of", r.width, r.height, context_name(r.context));
             if (span > 0) printf("time          %.3g s for %g s of motion: %.3g times real time\n", wall, span, span / wall);

@@ -1,4 +1,4 @@
-/// PNG files by stb_image_write, movies through a pipe to ffmpeg.
+/// PNG files by stb_image_write, movies through a pipe to ffmpeg; written by a thread of its own while the next picture is drawn.
 #define _GNU_SOURCE  // pipe2, F_SETPIPE_SZ
 #include "render/pictures.h"
 
@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -39,10 +40,15 @@ struct pictures {
     char *path;
     int width, height;
     long count;
-    bool numbered;
     pid_t ffmpeg;  // 0: PNG files
     int pipe;
-    bool failed;
+    pthread_t writer;
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    uint8_t *rgb;  // the picture that is being written
+    bool full, ending, told;
+    ctn_status status;  // of the writer
+    ctn_error error;    // what it says
 };
 
 static bool ends_in(const char *path, const char *end)
@@ -119,7 +125,8 @@ static ctn_status open_movie(pictures *p, double fps, ctn_error *err)
     posix_spawn_file_actions_destroy(&actions), posix_spawnattr_destroy(&attributes);
     close(ends[0]);
     p->pipe = ends[1];
-    fcntl(p->pipe, F_SETPIPE_SZ, 1 << 20);  // room for a picture, or what the system allows: the next one is drawn while this is read
+    fcntl(p->pipe, F_SETPIPE_SZ,
+          1 << 20);  // room for a picture, or what the system allows: the next one is drawn while this is read
     if (!failure) return CTN_OK;
     p->ffmpeg = 0;
     close(p->pipe);
@@ -127,25 +134,6 @@ static ctn_status open_movie(pictures *p, double fps, ctn_error *err)
     return fail(err, CTN_UNAVAILABLE,
                 "%s: movies are made by ffmpeg, which cannot be started (%s); install it, or write PNG files: frames/%%04d.png",
                 p->path, strerror(failure));
-}
-
-ctn_status pictures_open(const char *path, int width, int height, double fps, pictures **out, ctn_error *err)
-{
-    *out = NULL;
-    if (!ends_in(path, ".png") && !codec_of(path))
-        return fail(err, CTN_BAD_ARGUMENT, "%s: unknown ending; allowed: .png, frames/%%04d.png, .mp4, .webm, .webp, .gif", path);
-    pictures *const p = calloc(1, sizeof *p);
-    if (p) p->path = strdup(path);
-    if (!p || !p->path) {
-        free(p);
-        return fail(err, CTN_NO_MEMORY, "%s: not enough memory", path);
-    }
-    p->width = width, p->height = height, p->numbered = has_number(path);
-    signal(SIGPIPE, SIG_IGN);  // an ffmpeg that ends is an error of writing
-    const ctn_status status = codec_of(path) ? open_movie(p, fps, err) : CTN_OK;
-    if (status == CTN_OK) *out = p;
-    else free(p->path), free(p);
-    return status;
 }
 
 // ---- pictures
@@ -197,25 +185,98 @@ static ctn_status write_frame(pictures *p, const uint8_t *rgb, ctn_error *err)
     return CTN_OK;
 }
 
+static void *write_all(void *argument)
+{
+    pictures *const p = argument;
+    ctn_error err;
+    pthread_mutex_lock(&p->lock);
+    while (p->status == CTN_OK && (p->full || !p->ending)) {
+        if (!p->full) {
+            pthread_cond_wait(&p->change, &p->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&p->lock);
+        const ctn_status status = p->ffmpeg ? write_frame(p, p->rgb, &err) : write_numbered(p, p->rgb, &err);
+        pthread_mutex_lock(&p->lock);
+        if ((p->status = status) != CTN_OK) p->error = err;
+        else p->count++;
+        p->full = false;
+        pthread_cond_signal(&p->change);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+/// What the writer has met with, once.
+static ctn_status tell(pictures *p, ctn_error *err)
+{
+    if (p->status != CTN_OK && !p->told && err) *err = p->error;
+    const ctn_status status = p->told ? CTN_OK : p->status;
+    p->told = p->status != CTN_OK;
+    return status;
+}
+
+// ---- opening and closing
+
+static void free_pictures(pictures *p)
+{
+    pthread_mutex_destroy(&p->lock), pthread_cond_destroy(&p->change);
+    free(p->path), free(p->rgb);
+    free(p);
+}
+
+ctn_status pictures_open(const char *path, int width, int height, double fps, pictures **out, ctn_error *err)
+{
+    *out = NULL;
+    if (!ends_in(path, ".png") && !codec_of(path))
+        return fail(err, CTN_BAD_ARGUMENT, "%s: unknown ending; allowed: .png, frames/%%04d.png, .mp4, .webm, .webp, .gif", path);
+    pictures *const p = calloc(1, sizeof *p);
+    if (!p) return fail(err, CTN_NO_MEMORY, "%s: not enough memory", path);
+    p->width = width, p->height = height;
+    p->path = strdup(path), p->rgb = malloc(3 * (size_t)width * (size_t)height);
+    pthread_mutex_init(&p->lock, NULL), pthread_cond_init(&p->change, NULL);
+    signal(SIGPIPE, SIG_IGN);  // an ffmpeg that ends is an error of writing
+    ctn_status status = p->path && p->rgb ? CTN_OK : fail(err, CTN_NO_MEMORY, "%s: not enough memory", path);
+    if (status == CTN_OK && codec_of(path)) status = open_movie(p, fps, err);
+    if (status == CTN_OK && pthread_create(&p->writer, NULL, write_all, p)) {
+        if (p->ffmpeg) close(p->pipe), waitpid(p->ffmpeg, NULL, 0);
+        status = fail(err, CTN_NO_MEMORY, "%s: no thread to write with", path);
+    }
+    if (status == CTN_OK) *out = p;
+    else free_pictures(p);
+    return status;
+}
+
 ctn_status pictures_add(pictures *p, const uint8_t *rgb, ctn_error *err)
 {
-    const ctn_status status = p->ffmpeg ? write_frame(p, rgb, err) : write_numbered(p, rgb, err);
-    p->failed = p->failed || status != CTN_OK;
-    if (status == CTN_OK) p->count++;
+    pthread_mutex_lock(&p->lock);
+    while (p->full) pthread_cond_wait(&p->change, &p->lock);
+    const ctn_status status = tell(p, err);
+    if (status == CTN_OK) {
+        memcpy(p->rgb, rgb, 3 * (size_t)p->width * (size_t)p->height);
+        p->full = true;
+        pthread_cond_signal(&p->change);
+    }
+    pthread_mutex_unlock(&p->lock);
     return status;
 }
 
 ctn_status pictures_close(pictures *p, ctn_error *err)
 {
-    ctn_status status = CTN_OK;
     if (!p) return CTN_OK;
+    pthread_mutex_lock(&p->lock);
+    p->ending = true;
+    pthread_cond_signal(&p->change);
+    pthread_mutex_unlock(&p->lock);
+    pthread_join(p->writer, NULL);
+    ctn_status status = tell(p, err);
     if (p->ffmpeg) {
         int how = 0;
         close(p->pipe);
         while (waitpid(p->ffmpeg, &how, 0) < 0 && errno == EINTR) continue;
-        if (!p->failed && (!WIFEXITED(how) || WEXITSTATUS(how)))
+        if (p->status == CTN_OK && (!WIFEXITED(how) || WEXITSTATUS(how)))
             status = fail(err, CTN_IO, "%s: ffmpeg failed after %ld pictures", p->path, p->count);
     }
-    free(p->path), free(p);
+    free_pictures(p);
     return status;
 }

@@ -16,10 +16,11 @@ bool pictures_single(const char *path);
 /// for other names, CTN_IO if it cannot be written, CTN_UNAVAILABLE without ffmpeg.
 ctn_status pictures_open(const char *path, int width, int height, double fps, pictures **out, ctn_error *err);
 
-/// The next picture, rgb [height][width][3]. CTN_IO; then no more can follow.
+/// The next picture, rgb [height][width][3], is taken; it is written while this thread goes on. CTN_IO, CTN_NO_MEMORY: one of those before
+/// could not be written, and no more can follow.
 ctn_status pictures_add(pictures *p, const uint8_t *rgb, ctn_error *err);
 
-/// Finishes and frees, also on error. CTN_IO. NULL is allowed.
+/// Finishes and frees, also on error. CTN_IO, CTN_NO_MEMORY, unless pictures_add has told. NULL is allowed.
 ctn_status pictures_close(pictures *p, ctn_error *err);
 
 #endif

@@ -5,9 +5,12 @@
 
 #include <check.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define STB_IMAGE_IMPLEMENTATION
@@ -296,6 +299,44 @@ START_TEST(missing)
 }
 END_TEST
 
+/// Pictures that cannot be written are reported by what was to become of them, and not counted.
+START_TEST(writing_fails)
+{
+    const char *const scene = source("scenes/double-pendulum.yaml");
+    char *const path = strdup(getenv("PATH") ? getenv("PATH") : "");
+    int said = -1, counted = -1;
+    for (int k = 0; k < 2; k++) {  // it fails at the end, or at once
+        spit("ffmpeg", k ? "#!/bin/sh\nexit 3\n" : "#!/bin/sh\ncat >/dev/null\nexit 3\n");
+        ck_assert_int_eq(chmod("ffmpeg", 0755), 0);
+        char *const with = malloc(strlen(path) + 3);
+        strcat(strcpy(with, ".:"), path);
+        setenv("PATH", with, 1);
+        outcome o = catena("render", scene, "--out", "a.mp4", "--size", "320x240", "--to", "1");  // more than a pipe holds
+        setenv("PATH", path, 1);
+        ck_assert_int_eq(o.status, 1);
+        if (!k) ck_assert_msg(strstr(o.err, "a.mp4: ffmpeg failed after 31 pictures") != NULL, "%s", o.err);
+        else ck_assert_msg(sscanf(o.err, "error: a.mp4: ffmpeg has ended after %d pictures", &said) == 1, "%s", o.err);
+        if (k && sscanf(o.out, "a.mp4: %d picture", &counted) == 1) ck_assert_int_eq(counted, said);
+        else ck_assert_str_eq(o.out, "");
+        outcome_free(&o);
+        free(with);
+    }
+    free(path);
+    struct rlimit all, little = {.rlim_cur = 1000};
+    getrlimit(RLIMIT_FSIZE, &all);
+    little.rlim_max = all.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);  // the program inherits it: its writes fail
+    setrlimit(RLIMIT_FSIZE, &little);
+    outcome o = catena("render", scene, "--out", "a%d.png", "--size", "64x48", "--to", "1");
+    setrlimit(RLIMIT_FSIZE, &all);
+    signal(SIGXFSZ, SIG_DFL);
+    ck_assert_int_eq(o.status, 1);
+    ck_assert_str_eq(o.err, "error: a0.png: cannot be written: File too large\n");
+    ck_assert_str_eq(o.out, "");
+    outcome_free(&o);
+}
+END_TEST
+
 static bool is_there(ctn_error *err) { return context_create(err) != NULL; }
 
 int main(void)
@@ -315,6 +356,7 @@ int main(void)
     tcase_add_test(t, movie);
     tcase_add_loop_test(t, refusals, 0, REFUSED);
     tcase_add_test(t, missing);
+    tcase_add_test(t, writing_fails);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
