@@ -195,10 +195,8 @@ void arena_twist(const arena *a, arena_body b, double *twist)
 static const float (*find_paint(arena *a, int run, int world))[3]
 {
     const int number = number_of(a, run, world);
-    link_paint how = {.by = a->colors,
-                      .frozen = a->view.frozen[number],
-                      .share = (double)number / (a->runs * a->worlds),
-                      .energy = a->energy};
+    link_paint how = {
+        .by = a->colors, .frozen = a->view.frozen[number], .share = (double)number / (a->runs * a->worlds), .energy = a->energy};
     if (how.by == COLORS_ENERGY && !how.frozen) {
         ctn_link_twists(a->dyn, 1, state_q(a, run, world), state_v(a, run, world), a->twists);
         link_energies(a->model, NULL, a->R + 9 * arena_pose(a, (arena_body){run, world, 0}), a->twists, a->energy);
