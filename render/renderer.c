@@ -3,6 +3,7 @@
 #include "render/renderer.h"
 
 #include "render/bodies.h"
+#include "render/framebuffers.h"
 #include "render/programs.h"
 #include "render/shaders.h"
 #include "render/shadows.h"
@@ -15,6 +16,8 @@
 #include <string.h>
 
 enum { SAMPLES_A_PIXEL = 4 };
+
+static const float horizon[] = {GLSL_HORIZON};  // linear
 
 typedef enum pass { PASS_IDS, PASS_BODIES, PASS_GROUND, PASS_SHADED, PASS_SKY, PASSES } pass;
 
@@ -49,45 +52,19 @@ static bool make_programs(renderer *r, ctn_error *err)
 
 // ---- framebuffers
 
-static bool complete(const char *what, ctn_error *err)
-{
-    const GLenum status = glCheckFramebufferStatus(GL_FRAMEBUFFER);
-    if (status == GL_FRAMEBUFFER_COMPLETE) return true;
-    fail(err, CTN_UNAVAILABLE, "OpenGL refuses the framebuffer for %s (0x%x)", what, status);
-    return false;
-}
-
-static GLuint renderbuffer(int samples, GLenum format, int width, int height, GLenum attach)
-{
-    GLuint buffer;
-    glGenRenderbuffers(1, &buffer);
-    glBindRenderbuffer(GL_RENDERBUFFER, buffer);
-    glRenderbufferStorageMultisample(GL_RENDERBUFFER, samples, format, width, height);
-    glFramebufferRenderbuffer(GL_FRAMEBUFFER, attach, GL_RENDERBUFFER, buffer);
-    return buffer;
-}
-
-static GLuint framebuffer(void)
-{
-    GLuint frame;
-    glGenFramebuffers(1, &frame);
-    glBindFramebuffer(GL_FRAMEBUFFER, frame);
-    return frame;
-}
-
 /// What pictures of the renderer's size are drawn into.
 static bool make_frames(renderer *r, ctn_error *err)
 {
     GLint most = 1;
     glGetIntegerv(GL_MAX_SAMPLES, &most);
     const int samples = most < SAMPLES_A_PIXEL ? most : SAMPLES_A_PIXEL;
-    r->frame = framebuffer();
-    r->color = renderbuffer(samples, GL_RGBA8, r->width, r->height, GL_COLOR_ATTACHMENT0);
-    r->depth = renderbuffer(samples, GL_DEPTH_COMPONENT24, r->width, r->height, GL_DEPTH_ATTACHMENT);
-    if (!complete("pictures", err)) return false;
-    r->flat_frame = framebuffer();
-    r->flat_color = renderbuffer(0, GL_RGBA8, r->width, r->height, GL_COLOR_ATTACHMENT0);
-    return complete("finished pictures", err);
+    r->frame = framebuffer_create();
+    r->color = framebuffer_buffer(samples, GL_RGBA8, r->width, r->height, GL_COLOR_ATTACHMENT0);
+    r->depth = framebuffer_buffer(samples, GL_DEPTH_COMPONENT24, r->width, r->height, GL_DEPTH_ATTACHMENT);
+    if (!framebuffer_complete("pictures", err)) return false;
+    r->flat_frame = framebuffer_create();
+    r->flat_color = framebuffer_buffer(0, GL_RGBA8, r->width, r->height, GL_COLOR_ATTACHMENT0);
+    return framebuffer_complete("finished pictures", err);
 }
 
 static void free_frames(renderer *r)
@@ -230,7 +207,7 @@ ctn_status renderer_paint(renderer *r, const instance_list *bodies, const render
     shadows_draw(&r->shadows, &r->bodies);
     glBindFramebuffer(GL_FRAMEBUFFER, r->frame);
     glViewport(0, 0, r->width, r->height);
-    glClearColor(sqrtf(0.80f), sqrtf(0.85f), sqrtf(0.90f), 1);  // the horizon of GLSL_COLOURS, seen
+    glClearColor(sqrtf(horizon[0]), sqrtf(horizon[1]), sqrtf(horizon[2]), 1);
     glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
     draw_surroundings(r, camera, &from, around);
     const GLuint program = r->program[PASS_BODIES];
@@ -280,10 +257,10 @@ static ctn_status draw_ids(renderer *r, const instance_list *bodies, const rende
     const sight from = sight_of(r, camera);
     static const GLuint none[4] = {0};
     if (!r->id_frame) {
-        r->id_frame = framebuffer();
-        r->ids = renderbuffer(0, GL_R32UI, r->width, r->height, GL_COLOR_ATTACHMENT0);
-        r->id_depth = renderbuffer(0, GL_DEPTH_COMPONENT24, r->width, r->height, GL_DEPTH_ATTACHMENT);
-        if (!complete("ids", err)) return CTN_UNAVAILABLE;
+        r->id_frame = framebuffer_create();
+        r->ids = framebuffer_buffer(0, GL_R32UI, r->width, r->height, GL_COLOR_ATTACHMENT0);
+        r->id_depth = framebuffer_buffer(0, GL_DEPTH_COMPONENT24, r->width, r->height, GL_DEPTH_ATTACHMENT);
+        if (!framebuffer_complete("ids", err)) return CTN_UNAVAILABLE;
     }
     const ctn_status sent = bodies_send(&r->bodies, bodies, &from, err);
     if (sent != CTN_OK) return sent;

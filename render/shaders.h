@@ -22,11 +22,17 @@ static const char id_vertex[] = GLSL_BODY "flat out uint which;\n"
                                           "void main() { gl_Position = solid(to_clip * vec4(place(), 1)); which = id; }\n";
 static const char id_fragment[] = "#version 330 core\nflat in uint which;\nout uint result;\nvoid main() { result = which; }\n";
 
+#define GLSL_HORIZON 0.80f, 0.85f, 0.90f
+#define GLSL_SHADOW_ROWS 64
+
+#define GLSL_TEXT_OF(...) #__VA_ARGS__
+#define GLSL_TEXT(...) GLSL_TEXT_OF(__VA_ARGS__)
+
 /// What all that is lit has in common; colours are linear until `seen`.
 #define GLSL_COLOURS                                                                                                             \
     "#version 330 core\n"                                                                                                        \
-    "const vec3 horizon = vec3(0.80, 0.85, 0.90);\n"                                                                             \
-    "vec4 seen(vec3 linear) { return vec4(sqrt(linear), 1); }\n"
+    "const vec3 horizon = vec3(" GLSL_TEXT(GLSL_HORIZON) ");\n"                                                                  \
+                                                         "vec4 seen(vec3 linear) { return vec4(sqrt(linear), 1); }\n"
 
 /// Light from above and from a sun whose shadow is in `shadow`: the share of it that reaches a point.
 #define GLSL_LIGHT                                                                                                               \
@@ -83,15 +89,17 @@ static const char ground_vertex[] = "#version 330 core\nuniform mat4 to_clip; un
 static const char ground_fragment[] = GLSL_COLOURS GLSL_GROUND("1.0");
 
 static const char shaded_vertex[] =
-    "#version 330 core\nuniform mat4 to_clip, to_light; uniform vec4 ground; uniform vec2 rows[64], span;\n"
-    "out vec3 at; out vec4 in_light;\n"
-    "void main() {\n"
-    "    float end = gl_VertexID >> 1 == 0 ? -0.01 : 1.01; // rows lie over each other a little\n"
-    "    vec2 place = vec2(rows[gl_InstanceID][gl_VertexID & 1], span.x + (gl_InstanceID + end) * span.y);\n"
-    "    mat2 across = mat2(to_light); // a way on the ground on the map\n"
-    "    at = vec3(inverse(across) * (place - to_light[3].xy - to_light[2].xy * ground.z), ground.z);\n"
-    "    in_light = to_light * vec4(at, 1); gl_Position = to_clip * vec4(at, 1);\n"
-    "}\n";
+    "#version 330 core\nuniform mat4 to_clip, to_light; uniform vec4 ground; uniform vec2 rows[" GLSL_TEXT(
+        GLSL_SHADOW_ROWS) "], span;\n"
+                          "out vec3 at; out vec4 in_light;\n"
+                          "void main() {\n"
+                          "    float end = gl_VertexID >> 1 == 0 ? -0.01 : 1.01; // rows lie over each other a little\n"
+                          "    vec2 place = vec2(rows[gl_InstanceID][gl_VertexID & 1], span.x + (gl_InstanceID + end) * "
+                          "span.y);\n"
+                          "    mat2 across = mat2(to_light); // a way on the ground on the map\n"
+                          "    at = vec3(inverse(across) * (place - to_light[3].xy - to_light[2].xy * ground.z), ground.z);\n"
+                          "    in_light = to_light * vec4(at, 1); gl_Position = to_clip * vec4(at, 1);\n"
+                          "}\n";
 static const char shaded_fragment[] = GLSL_LIGHT GLSL_GROUND("lit(sun.z)");
 
 /// The sky: what is above the horizon, whose colour is there before.

@@ -2,10 +2,10 @@
 /// on a CPU, looks at the map cost more than all else in a picture.
 #include "render/shadows.h"
 
+#include "render/framebuffers.h"
 #include "render/programs.h"
 #include "render/shaders.h"
 #include "render/vectors.h"
-#include "sim/status.h"
 
 #include <glad/gl.h>
 #include <string.h>
@@ -36,8 +36,7 @@ bool shadows_fit(shadows *s, int width, int height, ctn_error *err)
     if (size == s->size) return true;
     free_map(s);
     s->size = size;
-    glGenFramebuffers(1, &s->frame);
-    glBindFramebuffer(GL_FRAMEBUFFER, s->frame);
+    s->frame = framebuffer_create();
     glGenTextures(1, &s->map);
     glBindTexture(GL_TEXTURE_2D, s->map);
     glTexImage2D(GL_TEXTURE_2D, 0, GL_DEPTH_COMPONENT24, size, size, 0, GL_DEPTH_COMPONENT, GL_UNSIGNED_INT, NULL);
@@ -52,9 +51,7 @@ bool shadows_fit(shadows *s, int width, int height, ctn_error *err)
     glFramebufferTexture2D(GL_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_TEXTURE_2D, s->map, 0);
     glDrawBuffer(GL_NONE);
     glReadBuffer(GL_NONE);
-    const GLenum status = glCheckFramebufferStatus(GL_FRAMEBUFFER);
-    if (status == GL_FRAMEBUFFER_COMPLETE) return true;
-    return fail(err, CTN_UNAVAILABLE, "OpenGL refuses the framebuffer for shadows (0x%x)", status), false;
+    return framebuffer_complete("shadows", err);
 }
 
 // ---- where shadows are

@@ -4,8 +4,9 @@
 
 #include "render/bodies.h"
 #include "render/renderer.h"
+#include "render/shaders.h"
 
-enum { SHADOW_ROWS = 64 };  // as in shaded_vertex
+enum { SHADOW_ROWS = GLSL_SHADOW_ROWS };
 
 /// All zeros: none.
 typedef struct shadows {
