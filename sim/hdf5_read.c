@@ -4,16 +4,44 @@
 #include "sim/scene.h"
 #include "sim/status.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
 
-hid_t open_to_read(const char *path)
+/// Its writer holds a lock (sim/hdf5_swmr.c).
+static bool is_being_written(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+    if (fd >= 0) close(fd);
+    return locked;
+}
+
+static hid_t try_to_read(const char *path)
 {
     hid_t file;
     H5E_BEGIN_TRY { file = H5Fopen(path, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT); }
-    H5E_END_TRY;  // what there is to say, the second try says
-    return file >= 0 ? file : H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    H5E_END_TRY;
+    return file;
+}
+
+/// HDF5 looks how long the file is before it reads in the superblock how long it should be. A writer that flushes changes both: where
+/// it has nothing else to do, every third opening fails, and succeeds when it is tried again.
+hid_t open_to_read(const char *path)
+{
+    const struct timespec pause = {0, 5000000};
+    hid_t file = try_to_read(path);
+    for (int tries = 400; file < 0 && tries > 0; tries--) {
+        if (is_being_written(path)) nanosleep(&pause, NULL);
+        else tries = 1;  // the writer may just have closed it
+        file = try_to_read(path);
+    }
+    return file >= 0 ? file : H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);  // of another kind than ours, or it says what is wrong
 }
 
 // ---- values as text

@@ -6,7 +6,8 @@
 
 #include <hdf5.h>
 
-/// Opens a file for reading, also one that is being written or was left by a writer that was killed. Negative on error.
+/// Opens a file for reading, also one that is being written or was left by a writer that was killed: tries for two seconds while a
+/// writer has it. Negative on error.
 hid_t open_to_read(const char *path);
 
 /// The value of an attribute as text, to be freed: numbers with as many digits as read back the same, "1, 2, 3" if there are

@@ -34,7 +34,7 @@ static char *script_of(const char *a, const char *b, const char *y, const char *
                   : catena("plot", a, args[0], args[1], args[2], args[3], args[4], args[5]);
     setenv("PATH", path, 1);
     free(path);
-    ck_assert_int_eq(o.status, 1);
+    ck_assert_msg(o.status == 1, "%d: %s", o.status, o.err);
     ck_assert_msg(strstr(o.err, "error: --out: gnuplot is not installed; its script and data are in s.png.gnuplot"), "%s", o.err);
     outcome_free(&o);
     return slurp("s.png.gnuplot", NULL);

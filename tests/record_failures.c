@@ -1,5 +1,7 @@
 /// Recordings that do not end as they should: killed writers, second writers, full disks, files that cannot be made. What was
 /// recorded until then stays readable.
+#include "sim/hdf5_errors.h"
+#include "sim/hdf5_read.h"
 #include "tests/command.h"
 #include "tests/datasets.h"
 #include "tests/recorded.h"
@@ -83,6 +85,42 @@ START_TEST(killed)
         plain += ordinary == swmr;
     }
     ck_assert_int_ge(plain, KILLS - 1);
+}
+END_TEST
+
+/// Our readers get in although a writer turns them away while it makes the file, and in the middle of a flush; a file that is none is
+/// refused at once.
+START_TEST(read_while_written)
+{
+    enum { READERS = 300 };
+    const pid_t pid = fork();
+    if (!pid) {
+        ctn_record_config cfg = ctn_record_config_default();
+        cfg.flush_interval = 0.01;
+        ctn_recorder *const r = ctn_recorder_create("k.h5", scene, model, batch, &cfg, NULL);
+        for (ctn_step_stats s[WORLDS];;) {
+            ctn_batch_step(batch, 1, s, NULL);
+            if (!r || ctn_recorder_add(r, s, NULL) != CTN_OK) _exit(1);
+        }
+    }
+    while (access("k.h5", R_OK)) ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
+    for (int k = 0; k < READERS; k++) {
+        const hid_t file = open_to_read("k.h5");
+        ck_assert_msg(file >= 0, "reader %d is turned away", k);
+        hsize_t n[2], m[2];
+        free(numbers_in(file, "time", 1, n));
+        free(numbers_in(file, members[0], 2, m));
+        ck_assert_int_ge((int)m[0], (int)n[0]);
+        H5Fclose(file);
+    }
+    ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    spit("none.h5", "this is no recording\n");
+    hdf5_errors errors;
+    hdf5_quiet(&errors);
+    ck_assert_int_lt(open_to_read("none.h5"), 0);
+    hdf5_loud(&errors);
 }
 END_TEST
 
@@ -245,6 +283,7 @@ int main(void)
     tcase_set_timeout(all, 120);
     tcase_add_checked_fixture(all, open_recorded, close_recorded);
     tcase_add_test(all, killed);
+    tcase_add_test(all, read_while_written);
     tcase_add_test(all, killed_csv);
     tcase_add_test(all, two_writers);
     tcase_add_loop_test(all, full, 0, 2);
