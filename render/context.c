@@ -61,9 +61,10 @@ static EGLDisplay open_display(reason why)
 static bool open_egl(render_context *c, reason why)
 {
     static const EGLint config_wish[] = {EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_SURFACE_TYPE, 0, EGL_NONE};
-    static const EGLint context_wish[] = {
-        EGL_CONTEXT_MAJOR_VERSION,           3,       EGL_CONTEXT_MINOR_VERSION, 3, EGL_CONTEXT_OPENGL_PROFILE_MASK,
-        EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT, EGL_NONE};
+    EGLint context_wish[] = {
+        EGL_CONTEXT_MAJOR_VERSION,           3,        EGL_CONTEXT_MINOR_VERSION, 3,       EGL_CONTEXT_OPENGL_PROFILE_MASK,
+        EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT, EGL_NONE, EGL_LOSE_CONTEXT_ON_RESET, EGL_NONE};
+    EGLint *const reset_wish = &context_wish[6];
     EGLConfig config;
     EGLint count = 0;
     c->library = egl_library = dlopen("libEGL.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -74,7 +75,10 @@ static bool open_egl(render_context *c, reason why)
         return snprintf(why, sizeof(reason), "its display knows no OpenGL"), false;
     if (!eglChooseConfig(c->display, config_wish, &config, 1, &count) || !count)
         return snprintf(why, sizeof(reason), "its display has no configuration for OpenGL"), false;
+    *reset_wish = EGL_CONTEXT_OPENGL_RESET_NOTIFICATION_STRATEGY;  // renderer_check asks; where the driver cannot say, it is none
     c->egl = eglCreateContext(c->display, config, EGL_NO_CONTEXT, context_wish);
+    *reset_wish = EGL_NONE;
+    if (c->egl == EGL_NO_CONTEXT) c->egl = eglCreateContext(c->display, config, EGL_NO_CONTEXT, context_wish);
     if (c->egl == EGL_NO_CONTEXT)
         return snprintf(why, sizeof(reason), "no OpenGL 3.3 core context (error 0x%x)", eglGetError()), false;
     if (!eglMakeCurrent(c->display, EGL_NO_SURFACE, EGL_NO_SURFACE, c->egl))

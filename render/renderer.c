@@ -176,11 +176,18 @@ static void flip(void *picture, size_t row, int height, void *spare)
     }
 }
 
+/// Whether the driver was reset. In such a context nothing is drawn and nothing read, and not every driver counts that as an error.
+static bool context_is_lost(void)
+{
+    if (GLAD_GL_KHR_robustness) return glGetGraphicsResetStatus() != GL_NO_ERROR;
+    return GLAD_GL_ARB_robustness && glGetGraphicsResetStatusARB() != GL_NO_ERROR;
+}
+
 ctn_status renderer_check(ctn_error *err)
 {
-    enum { CONTEXT_LOST = 0x0507 };  // of OpenGL 4.5
     const GLenum error = glGetError();
-    if (error == CONTEXT_LOST) return fail(err, CTN_UNAVAILABLE, "the OpenGL context is lost: the driver was reset");
+    if (context_is_lost() || error == GL_CONTEXT_LOST)
+        return fail(err, CTN_UNAVAILABLE, "the OpenGL context is lost: the driver was reset");
     return error ? fail(err, CTN_UNAVAILABLE, "OpenGL reports error 0x%x: the picture is lost", error) : CTN_OK;
 }
 

@@ -337,6 +337,30 @@ START_TEST(writing_fails)
 }
 END_TEST
 
+#ifdef LOST_CONTEXT
+/// The driver is reset while it draws the sixth picture: what was drawn before is a movie.
+START_TEST(lost_context)
+{
+    const bool movies = !system("ffmpeg -version >/dev/null 2>&1");
+    const char *const scene = source("scenes/double-pendulum.yaml"), *const out = movies ? "a.mp4" : "a%02d.png";
+    setenv("LD_PRELOAD", LOST_CONTEXT, 1), setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
+    for (int k = 0; k < 2; k++) {  // a driver that asks nothing, first
+        if (k) setenv("CTN_RESET_AFTER", "5", 1);
+        outcome o = catena("render", scene, "--out", out, "--size", "160x120", "--to", "0.5", "--fps", "20", "-q");
+        ck_assert_msg(o.status == k, "%s", o.err);
+        ck_assert_str_eq(o.err, k ? "error: the OpenGL context is lost: the driver was reset\n" : "");
+        outcome_free(&o);
+        unsetenv("LD_PRELOAD");
+        if (movies) ck_assert_int_eq(system("rm -f a??.png; ffmpeg -loglevel error -i a.mp4 -start_number 0 a%02d.png"), 0);
+        ck_assert(!access(k ? "a04.png" : "a10.png", R_OK) && access(k ? "a05.png" : "a11.png", R_OK));
+        if (!movies) ck_assert_int_eq(system("rm a??.png"), 0);
+        setenv("LD_PRELOAD", LOST_CONTEXT, 1);
+    }
+    unsetenv("LD_PRELOAD"), unsetenv("ASAN_OPTIONS"), unsetenv("CTN_RESET_AFTER");
+}
+END_TEST
+#endif
+
 static bool is_there(ctn_error *err) { return context_create(err) != NULL; }
 
 int main(void)
@@ -357,6 +381,9 @@ int main(void)
     tcase_add_loop_test(t, refusals, 0, REFUSED);
     tcase_add_test(t, missing);
     tcase_add_test(t, writing_fails);
+#ifdef LOST_CONTEXT
+    tcase_add_test(t, lost_context);
+#endif
     suite_add_tcase(s, t);
     return run_suite(s);
 }

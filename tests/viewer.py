@@ -1,8 +1,9 @@
 """The window of catena view, driven by keys and mouse under a display of its own.
-usage: viewer.py CATENA SOURCE_DIR    exit status 77: Xvfb or xdotool is missing"""
+usage: viewer.py CATENA SOURCE_DIR [LOST_CONTEXT]    (tests/lost_context.c)    exit status 77: Xvfb or xdotool is missing"""
 import os, re, shutil, struct, subprocess, sys, tempfile, time, zlib
 
 catena, source = sys.argv[1:3]
+lost = "".join(sys.argv[3:])
 for program in "Xvfb", "xdotool":
     if not shutil.which(program):
         print("viewer: skipped: there is no", program)
@@ -34,10 +35,10 @@ def wait_for(what, seen, seconds=60):
 
 class Window:
     """MESA_DEBUG: whatever OpenGL has to say of its use is on stderr, where there must be nothing at the end."""
-    def __init__(self, display, folder, *words):
+    def __init__(self, display, folder, *words, **environment):
         self.folder = folder
         self.environment = dict(os.environ, DISPLAY=display.name, LIBGL_ALWAYS_SOFTWARE="1", MESA_DEBUG="context", ASAN_OPTIONS="exitcode=23")
-        self.process = subprocess.Popen([catena, "view", *words], cwd=folder, env=self.environment, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([catena, "view", *words], cwd=folder, env=self.environment | environment, stderr=subprocess.PIPE, text=True)
         self.id = wait_for("the window", lambda: self.x("search", "--onlyvisible", "--name", "^catena: ", check=False).split()[-1:])[0]
         self.focus()
 
@@ -326,6 +327,14 @@ def fine_display(folder):
         display.close()
 
 
+def pictures_of(path):
+    """How many there are in a movie that can be played to its end."""
+    frames = subprocess.run(["ffprobe", "-v", "error", "-count_frames", "-show_entries", "stream=nb_read_frames", "-of", "csv=p=0", path],
+                            capture_output=True, text=True)
+    assert frames.returncode == 0 and not frames.stderr, frames.stderr
+    return int(frames.stdout.strip().strip(","))
+
+
 def movie(w, folder):
     if not shutil.which("ffprobe"):
         return
@@ -335,9 +344,23 @@ def movie(w, folder):
     path = os.path.join(folder, "renamed-0001.mp4")
     wait_for("a movie", lambda: os.path.exists(path))
     time.sleep(0.5)
-    frames = subprocess.run(["ffprobe", "-v", "error", "-count_frames", "-show_entries", "stream=nb_read_frames", "-of", "csv=p=0", path],
-                            capture_output=True, text=True)
-    assert frames.returncode == 0 and int(frames.stdout.strip().strip(",")) > 3, (frames.stdout, frames.stderr)
+    assert pictures_of(path) > 3
+
+
+def lost_context(display, folder):
+    """The driver is reset while a movie is made: the window says so and ends, and the movie is whole."""
+    if not lost or not shutil.which("ffprobe"):
+        return
+    w = Window(display, folder, os.path.join(source, "scenes", "chain10.yaml"), "--size", "200x150", LD_PRELOAD=lost, CTN_RESET_FILE="reset",
+               ASAN_OPTIONS="verify_asan_link_order=0:detect_leaks=0")
+    w.key("F9")
+    path = os.path.join(folder, "chain10-0001.mp4")
+    wait_for("a movie", lambda: os.path.exists(path))
+    time.sleep(1)
+    open(os.path.join(folder, "reset"), "w").close()
+    error = w.process.communicate(timeout=60)[1]
+    assert w.process.returncode == 1 and error == "error: the OpenGL context is lost: the driver was reset\n", (w.process.returncode, error)
+    assert pictures_of(path) > 3
 
 
 def recording(display, folder, path):
@@ -415,6 +438,7 @@ def main():
             w.close()
             recording(display, folder, path)
             cameras(display, folder)
+            lost_context(display, folder)
             fine_display(folder)
     finally:
         display.close()
