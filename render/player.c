@@ -32,11 +32,11 @@ struct player {
     int runs;
     run run[PLAYER_RUNS];
     pull *puller;
-    ctn_step_stats *stats;                                    // [worlds], of the step in hand
+    ctn_step_stats *stats;                                  // [worlds], of the step in hand
     double *q, *v, *tau, *start_q, *start_v, *drawn_force;  // the thread's: [worlds][...]
-    bool forced;                                              // some joint force is drawn or set
-    ctn_parameter *list;                                      // that worlds have of their own: those drawn, then those set
-    double *set, *drawn;                                      // values of `list`, NAN: as drawn; [worlds][ndrawn]
+    bool forced;                                            // some joint force is drawn or set
+    ctn_parameter *list;                                    // that worlds have of their own: those drawn, then those set
+    double *set, *drawn;                                    // values of `list`, NAN: as drawn; [worlds][ndrawn]
     int nlist, ndrawn;
     pthread_t thread;
     pthread_mutex_t lock;
@@ -96,45 +96,24 @@ static ctn_batch *make_batch(const player *p, const ctn_batch_config *cfg, const
     return NULL;
 }
 
-/// What a run is to go on with.
-typedef struct {
-    ctn_batch *batch;
-    history *past;
-} fresh;
-
-static void drop_fresh(fresh *f)
+static void all_move(const player *p, run *r)
 {
-    ctn_batch_free(f->batch), history_free(f->past);
-    *f = (fresh){NULL, NULL};
-}
-
-/// A batch as above with a history that begins now; nothing on error.
-static fresh make_fresh(const player *p, const ctn_batch_config *cfg, const double *q, const double *v, double time,
-                        ctn_error *err)
-{
-    fresh f = {.batch = make_batch(p, cfg, q, v, time, err)};
-    if (!f.batch || (f.past = history_create(f.batch, history_bytes / (size_t)p->runs))) return f;
-    fail(err, CTN_NO_MEMORY, "not enough memory for %zu worlds", p->worlds);
-    drop_fresh(&f);
-    return f;
-}
-
-static void take_fresh(run *r, fresh f)
-{
-    const size_t worlds = (size_t)ctn_batch_configuration(f.batch)->worlds;
-    ctn_batch_free(r->batch), history_free(r->past);
-    r->batch = f.batch, r->past = f.past;
-    const history_step *const first = history_entry(f.past, 0);
-    r->about = (player_run){.cfg = *ctn_batch_configuration(f.batch), .time = first->time, .energy = first->energy};
-    r->begin_energy = first->energy, r->rate_time = r->rate_wall = 0;
-    for (size_t w = 0; w < worlds; w++) r->frozen_at[w] = INFINITY;
+    for (size_t w = 0; w < p->worlds; w++) r->frozen_at[w] = INFINITY;
+    r->about.frozen = CTN_RUNNING, r->about.frozen_time = 0, r->about.stands = false;
 }
 
 static bool begin(player *p, run *r, const ctn_batch_config *cfg, ctn_error *err)
 {
-    const fresh f = make_fresh(p, cfg, p->start_q, p->start_v, 0, err);
-    if (f.batch) take_fresh(r, f);
-    return f.batch;
+    ctn_batch *const batch = make_batch(p, cfg, p->start_q, p->start_v, 0, err);
+    history *const past = batch ? history_create(batch, history_bytes / (size_t)p->runs) : NULL;
+    if (batch && !past) fail(err, CTN_NO_MEMORY, "not enough memory for %zu worlds", p->worlds), ctn_batch_free(batch);
+    if (!past) return false;
+    ctn_batch_free(r->batch), history_free(r->past);
+    r->batch = batch, r->past = past;
+    r->about = (player_run){.cfg = *ctn_batch_configuration(batch), .energy = history_entry(past, 0)->energy};
+    r->begin_energy = r->about.energy, r->rate_time = r->rate_wall = 0;
+    all_move(p, r);
+    return true;
 }
 
 // ---- orders, carried out between steps with the lock held
@@ -155,33 +134,42 @@ static void restart_clock(player *p)
     p->from_time = isfinite(t) ? t : last_time(leader(p)), p->from_clock = clock_now();
 }
 
-/// What goes on as `cfg` says from where the run is.
-static fresh from_here(player *p, run *r, const ctn_batch_config *cfg, ctn_error *err)
+/// A batch that goes on as `cfg` says from where the run is; NULL on error.
+static ctn_batch *from_here(player *p, run *r, const ctn_batch_config *cfg, ctn_error *err)
 {
     ctn_batch_state(r->batch, p->q, p->v);
-    return make_fresh(p, cfg, p->q, p->v, last_time(r), err);
+    return make_batch(p, cfg, p->q, p->v, last_time(r), err);
 }
 
-static void go_on(run *r, fresh f)
+/// What the energy is from now on, and counted from.
+static void count_energy(run *r)
 {
-    const long steps = r->about.steps, fallbacks = r->about.fallbacks;
-    take_fresh(r, f);
-    r->about.steps = steps, r->about.fallbacks = fallbacks;
+    r->begin_energy = r->about.energy = history_entry(r->past, history_count(r->past) - 1)->energy;
+    r->about.change = 0;
+}
+
+static void go_on(const player *p, run *r, ctn_batch *batch)
+{
+    ctn_batch_free(r->batch);
+    r->batch = batch, r->about.cfg = *ctn_batch_configuration(batch);
+    r->rate_time = r->rate_wall = r->about.real_time = 0;
+    all_move(p, r);
+    history_change(r->past, batch), count_energy(r);
 }
 
 /// Goes on as `cfg` says; false, with nothing changed, if that is refused.
 static bool change_run(player *p, run *r, const ctn_batch_config *cfg, ctn_error *err)
 {
-    const fresh f = from_here(p, r, cfg, err);
-    if (f.batch) go_on(r, f);
-    return f.batch;
+    ctn_batch *const batch = from_here(p, r, cfg, err);
+    if (batch) go_on(p, r, batch);
+    return batch;
 }
 
 /// All runs have another value of a parameter, or none has.
 static void edit(player *p, ctn_parameter parameter, double value)
 {
     ctn_error err;
-    fresh all[PLAYER_RUNS] = {{NULL, NULL}};
+    ctn_batch *all[PLAYER_RUNS] = {NULL};
     int at = 0;
     while (at < p->nlist && (p->list[at].kind != parameter.kind || p->list[at].index != parameter.index)) at++;
     const bool added = at == p->nlist;
@@ -190,16 +178,19 @@ static void edit(player *p, ctn_parameter parameter, double value)
     p->list[at] = parameter, p->set[at] = value, p->nlist += added;
     bool ok = true;
     for (int k = 0; k < p->runs && ok; k++)
-        ok = added ? (all[k] = from_here(p, &p->run[k], &p->run[k].about.cfg, &err)).batch != NULL
+        ok = added ? (all[k] = from_here(p, &p->run[k], &p->run[k].about.cfg, &err)) != NULL
                    : set_parameters(p, p->run[k].batch, &err);
-    for (int k = 0; k < p->runs && added; k++) {
-        if (ok) go_on(&p->run[k], all[k]);
-        else drop_fresh(&all[k]);
+    for (int k = 0; k < p->runs && ok; k++) {
+        if (added) go_on(p, &p->run[k], all[k]);
+        else history_change(p->run[k].past, p->run[k].batch), count_energy(&p->run[k]);
     }
     if (ok) return;
     complain(p, &err);
     p->set[at] = before, p->nlist -= added;
-    for (int k = 0; k < p->runs && !added; k++) set_parameters(p, p->run[k].batch, NULL);
+    for (int k = 0; k < p->runs; k++) {
+        ctn_batch_free(all[k]);
+        if (!added) set_parameters(p, p->run[k].batch, NULL);
+    }
 }
 
 static void carry_out(player *p)
@@ -227,13 +218,17 @@ static void step_back(player *p)
     for (int k = 0; k < p->runs; k++) {
         run *const r = &p->run[k];
         player_run *const a = &r->about;
-        while (last_time(r) > to + 1e-9 * a->cfg.dt && history_back(r->past, r->batch)) {
+        bool change = false;
+        while (last_time(r) > to + 1e-9 * a->cfg.dt && history_back(r->past, r->batch, &change)) {
             const history_step *const last = history_entry(r->past, history_count(r->past) - 1);
             a->time = last->time, a->energy = last->energy, a->change = last->energy - r->begin_energy, a->steps--;
             a->stands = false;
             if (a->plotted) a->plotted--;
             if (a->frozen_time > a->time) a->frozen = CTN_RUNNING;
+            for (size_t w = 0; w < p->worlds; w++)
+                if (r->frozen_at[w] > a->time) r->frozen_at[w] = INFINITY;
             set_parameters(p, r->batch, NULL);  // they stay what they are
+            if (change) all_move(p, r), history_change(r->past, r->batch), count_energy(r);
         }
     }
 }
@@ -277,8 +272,7 @@ static bool joint_forces(player *p, const run *r)
     const bool pulled = p->pulls && &p->run[p->pulled_run] == r;
     if (!p->forced && !pulled) return false;
     for (size_t w = 0; w < p->worlds; w++)
-        for (size_t i = 0; i < p->nv; i++)
-            p->tau[w * p->nv + i] = p->force[i] + p->drawn_force[w * p->nv + i];
+        for (size_t i = 0; i < p->nv; i++) p->tau[w * p->nv + i] = p->force[i] + p->drawn_force[w * p->nv + i];
     if (!pulled) return true;
     ctn_batch_state(r->batch, p->q, p->v);
     const size_t w = (size_t)p->pulled_world;
@@ -423,8 +417,8 @@ void player_free(player *p)
     for (int k = 0; k < p->runs; k++) ctn_batch_free(p->run[k].batch), history_free(p->run[k].past), free(p->run[k].frozen_at);
     free(p->stats);
     pull_free(p->puller);
-    free(p->q), free(p->v), free(p->tau), free(p->start_q), free(p->start_v), free(p->drawn_force), free(p->force),
-        free(p->list), free(p->set), free(p->drawn);
+    free(p->q), free(p->v), free(p->tau), free(p->start_q), free(p->start_v), free(p->drawn_force), free(p->force), free(p->list),
+        free(p->set), free(p->drawn);
     free(p);
 }
 

@@ -54,8 +54,8 @@ void player_look(player *p, player_view *view);
 
 void player_run_on(player *p, bool running);
 void player_speed(player *p, double times);  // > 0, of real time
-/// Makes steps of the first run that moves, and the others as much time; < 0: takes them back, no further than to the last change of a configuration or
-/// the first of a parameter. Stops the clock.
+/// Makes steps of the first run that moves, and the others as much time; < 0: takes them back, as far as there is room for (history_bytes). What has been
+/// changed since stays changed. Stops the clock.
 void player_steps(player *p, int steps);
 void player_reset(player *p);  // all from the beginning
 

@@ -212,6 +212,99 @@ START_TEST(changes_while_it_runs)
 }
 END_TEST
 
+static double energy_at(const double *q, const double *v, bool weightless)
+{
+    ctn_totals t;
+    ctn_dynamics *const dyn = ctn_dynamics_create(model, NULL, NULL);
+    ctn_energy_momentum(dyn, 1, q, v, &t);
+    ctn_dynamics_free(dyn);
+    return t.kinetic + t.spring + (weightless ? 0 : t.potential);
+}
+
+/// Steps back lead beyond a change, which stays: the states are those that were, and go on as the new configuration says.
+START_TEST(back_beyond_changes)
+{
+    double q[MOST], v[MOST];
+    open_scene("chain10");
+    const ctn_batch_config cfg = method(CTN_COLLOCATION, 0.01), then = method(CTN_RK4, 0.002);
+    play(&cfg, 1);
+    player_steps(playing, 10);
+    wait_steps(10);
+    player_configure(playing, 0, &then);
+    player_steps(playing, 5);
+    wait_steps(15);
+    ck_assert_double_gt(fabs(seen.run[0].change), 0);
+    player_steps(playing, -8);
+    wait_steps(7);
+    ck_assert_double_eq_tol(seen.time, 0.07, 1e-12);
+    ck_assert_int_eq(seen.run[0].cfg.method, CTN_RK4);
+    direct(&cfg, 7, NULL, q, v);
+    same_bits(seen.q, q, nq, "q"), same_bits(seen.v, v, nv, "v");
+    ck_assert_double_eq(seen.run[0].change, 0);
+    ck_assert_double_eq_tol(seen.run[0].energy, energy_at(q, v, false), 1e-12);
+    player_steps(playing, 5);
+    wait_steps(12);
+    ctn_batch *const batch = ctn_batch_create(model, &then, NULL);
+    ck_assert_int_eq(ctn_batch_set_state(batch, q, v, 0.07, NULL), CTN_OK);
+    ctn_batch_step(batch, 5, NULL, NULL);
+    ctn_batch_state(batch, q, v);
+    ctn_batch_free(batch);
+    same_bits(seen.q, q, nq, "q"), same_bits(seen.v, v, nv, "v");
+    for (int twice = 0; twice < 2; twice++) {  // worlds get a parameter of their own, which then changes
+        player_set_parameter(playing, (ctn_parameter){CTN_GRAVITY, 2}, twice ? -9.81 : 0);
+        player_steps(playing, 3);
+        wait_steps(15);
+        player_steps(playing, -12);
+        wait_steps(3);
+        direct(&cfg, 3, NULL, q, v);
+        same_bits(seen.q, q, nq, "q"), same_bits(seen.v, v, nv, "v");
+        ck_assert_double_eq_tol(seen.run[0].energy, energy_at(q, v, !twice), 1e-12);
+        ck_assert_double_eq(seen.run[0].change, 0);
+        player_steps(playing, 9);
+        wait_steps(12);
+    }
+    player_steps(playing, -100);
+    wait_steps(0);
+    ck_assert_double_eq(seen.time, 0);
+    teardown();
+}
+END_TEST
+
+/// Where there is no room the oldest entries go, after a change to states that are larger, too; two stay in any case.
+START_TEST(room_for_the_past)
+{
+    const size_t bytes = _i ? 30000 : 0;
+    open_scene("chain10");
+    const ctn_batch_config cfg = method(CTN_RK4, 0.002), then = method(CTN_RADAU, 0.002);
+    double q[MOST], v[MOST];
+    ctn_step_stats stats = {0};
+    bool change;
+    ctn_batch *batch = ctn_batch_create(model, &cfg, NULL);
+    history *const past = history_create(batch, bytes);
+    for (int k = 0; k < 100; k++) ctn_batch_step(batch, 1, &stats, NULL), history_add(past, batch, &stats);
+    int count = history_count(past);
+    if (_i) ck_assert(count > 10 && (size_t)count * ctn_batch_saved_size(batch) <= bytes);
+    else ck_assert_int_eq(count, 2);
+    ck_assert_double_eq_tol(history_entry(past, 0)->time, 0.002 * (101 - count), 1e-12);
+    ck_assert(history_back(past, batch, &change) && !change);
+    direct(&cfg, 99, NULL, q, v);
+    ctn_batch *const other = ctn_batch_create(model, &then, NULL);
+    ctn_batch_set_state(other, q, v, 0.198, NULL);
+    ctn_batch_free(batch), batch = other;
+    history_change(past, batch);
+    ck_assert_int_le(history_count(past), count - 1);
+    for (int k = 0; k < 100; k++) ctn_batch_step(batch, 1, &stats, NULL), history_add(past, batch, &stats);
+    count = history_count(past);
+    ck_assert(count >= 2 && (count == 2 || (size_t)count * ctn_batch_saved_size(batch) <= bytes));
+    for (int k = 1; k < count; k++) ck_assert(history_back(past, batch, &change) && !change);
+    ck_assert(!history_back(past, batch, &change));
+    ck_assert_double_eq_tol(ctn_batch_time(batch, 0), 0.398 - 0.002 * (count - 1), 1e-12);
+    history_free(past);
+    ctn_batch_free(batch);
+    teardown();
+}
+END_TEST
+
 /// A link that hangs on a hinge alone, under gravity that is changed, falls as fast as that says; a parameter that does not fit is refused.
 START_TEST(parameters)
 {
@@ -361,6 +454,8 @@ int main(void)
     tcase_add_test(t, runs_keep_step);
     tcase_add_test(t, frozen_runs_stand);
     tcase_add_test(t, changes_while_it_runs);
+    tcase_add_test(t, back_beyond_changes);
+    tcase_add_loop_test(t, room_for_the_past, 0, 2);
     tcase_add_test(t, parameters);
     tcase_add_test(t, joint_forces);
     tcase_add_test(t, clock_goes_on);
