@@ -3,6 +3,7 @@
 
 #include "cli/message.h"
 #include "render/between.h"
+#include "render/poses.h"
 #include "sim/device.h"
 #include "sim/status.h"
 
@@ -38,25 +39,10 @@ static void freeze(frames *f, int world)
 /// The masses that worlds have of their own, if these are drawn.
 static int find_masses(frames *f)
 {
-    const int count = ctn_scene_parameters(f->s.scene, f->s.model, NULL), n = ctn_model_nlink(f->s.model);
-    bool drawn = false;
-    f->own = count > 0;
-    if (!f->own) return EXIT_OK;
-    ctn_parameter *const list = malloc((size_t)count * sizeof *list);
-    double *const values = malloc((size_t)count * sizeof *values);
-    f->mass_scale = malloc((size_t)f->worlds * (size_t)n * sizeof *f->mass_scale + 1);
-    const bool ok = list && values && f->mass_scale;
-    if (ok) ctn_scene_parameters(f->s.scene, f->s.model, list);
-    for (int w = 0; w < f->worlds && ok; w++) {
-        double *const scale = f->mass_scale + (size_t)w * (size_t)n;
-        ctn_sample_parameters(f->s.scene, f->s.model, f->seed, f->first + w, f->all, values);
-        for (int i = 0; i < n; i++) scale[i] = 1;
-        for (int k = 0; k < count; k++)
-            if (list[k].kind == CTN_MASS_SCALE) scale[list[k].index] = values[k], drawn = true;
-    }
-    free(list), free(values);
-    if (ok && !drawn) free(f->mass_scale), f->mass_scale = NULL;
-    return ok ? EXIT_OK : run_error("not enough memory for %d worlds", f->worlds);
+    f->own = ctn_scene_parameters(f->s.scene, f->s.model, NULL) > 0;
+    return drawn_masses(f->s.scene, f->s.model, f->seed, f->first, f->worlds, f->all, &f->mass_scale)
+               ? EXIT_OK
+               : run_error("not enough memory for %d worlds", f->worlds);
 }
 
 /// How many worlds --worlds asks for, of `all` if it is that word; 0: it is not given. Returns an exit status.
@@ -126,24 +112,25 @@ static ctn_status step(frames *f, ctn_error *err)
 
 // ---- a recording
 
-/// Record k, into q1 and v1. A world without a state there is frozen: it stays where it was.
+/// Record k, into q1 and v1. A world without a state there stays where it was.
 static ctn_status read_record(frames *f, int64_t k, ctn_error *err)
 {
     const size_t nq = nq_of(f), nv = nv_of(f);
     const ctn_status status = recorded_states_read(&f->states, k, f->q1, f->v1, err);
     if (status != CTN_OK) return status;
     f->t1 = f->states.times[k];
+    int gone = 0;
     for (int w = 0; w < f->worlds; w++) {
         double *const q = f->q1 + (size_t)w * nq, *const v = f->v1 + (size_t)w * nv;
         const long world = (long)f->first + w;
-        if (!f->frozen[w] && recorded_state_stands(q, nq) && recorded_state_stands(v, nv)) continue;
+        if (recorded_state_stands(q, nq) && recorded_state_stands(v, nv)) continue;
         if (f->worlds == 1) return fail(err, CTN_FROZEN, "world %ld has no state at %g s", world, f->t1);
         if (!k && w) return fail(err, CTN_FROZEN, "world %ld has no state yet; --worlds %d leaves it out", world, w);
         if (!k) return fail(err, CTN_FROZEN, "world %ld has no state yet; choose another --world", world);
-        freeze(f, w);
+        freeze(f, w), gone++;
         memcpy(q, f->q0 + (size_t)w * nq, nq * sizeof *q), memcpy(v, f->v0 + (size_t)w * nv, nv * sizeof *v);
     }
-    return f->frozen_count < f->worlds ? CTN_OK : fail(err, CTN_FROZEN, "no world has a state at %g s", f->t1);
+    return gone < f->worlds ? CTN_OK : fail(err, CTN_FROZEN, "no world has a state at %g s", f->t1);
 }
 
 /// Which worlds of the file.
@@ -226,14 +213,13 @@ ctn_status frames_at(frames *f, double t, ctn_error *err)
     const bool dense =
         between && f->s.cfg.dense && !f->recording && ctn_batch_dense(f->batch, share, f->q, f->v, f->time, err) == CTN_OK;
     for (size_t w = 0; w < worlds; w++) {
-        const double *const q1 = f->q1 + w * nq, *const v0 = f->v0 + w * nv, *const v1 = f->v1 + w * nv;
         if (dense && !f->frozen[w] && fabs(f->time[w] - t) <= 1e-6 * h) continue;  // else its step was halved
-        if (!between || f->frozen[w]) {
-            memcpy(f->q + w * nq, q1, nq * sizeof *q1), memcpy(f->v + w * nv, v1, nv * sizeof *v1);
-            continue;
-        }
-        state_between(f->s.model, h, f->q0 + w * nq, v0, q1, v1, share, f->q + w * nq);
-        for (size_t k = 0; k < nv; k++) f->v[w * nv + k] = v0[k] + share * (v1[k] - v0[k]);
+        double last = f->t1;                                                       // until when it moves
+        if (f->recording && f->states.until[w] <= t) freeze(f, (int)w);
+        else if (f->recording) last = fmin(last, f->states.until[w]);
+        const double span = last - f->t0, s = f->frozen[w] || !between ? 1 : span > 0 ? (t - f->t0) / span : 1;
+        state_between(f->s.model, span, f->q0 + w * nq, f->v0 + w * nv, f->q1 + w * nq, f->v1 + w * nv, s, f->q + w * nq,
+                      f->v + w * nv);
     }
     return CTN_OK;
 }

@@ -222,7 +222,9 @@ static void put_ends(FILE *out, const plot *p, const panel *x)
             int64_t last = c->rows - 1;
             while (last >= 0 && isnan(c->y[l * c->rows + last])) last--;
             const double t = last < 0 ? NAN : c->time[last], y = last < 0 ? NAN : c->y[l * c->rows + last];
-            if (isinf(c->of->until[l]) || !(t >= p->from && t <= p->until && y >= x->low && y <= x->high)) continue;
+            if (isinf(c->of->until[l]) || c->of->until[l] > p->until ||
+                !(t >= p->from && t <= p->until && y >= x->low && y <= x->high))
+                continue;
             fprintf(out, "set label at %.17g,%.17g point pt 2 lw 2 lc rgb '%s' front\n", t, y,
                     colours[style_of(p, x, c) % COLOURS]);
         }

@@ -190,11 +190,19 @@ static ctn_status put(rendering *r, ctn_error *err)
     return status;
 }
 
+/// What there is of a sheet that could not be filled; the rest of it stays black. Returns an exit status.
+static int put_rest(rendering *r)
+{
+    ctn_error err;
+    if (!r->count || r->count >= (long)r->columns * r->rows) return EXIT_OK;
+    return pictures_add(r->out, r->rgb, &err) == CTN_OK ? EXIT_OK : (status_error(&err, ""), EXIT_RUN);
+}
+
 static ctn_status draw(rendering *r, double t, ctn_error *err)
 {
     stage *const s = &r->stage;
     scenery around = {.radius = s->whole.radius, .floor = s->whole.floor};
-    const overlay over = {&s->lines, &s->labels};
+    const overlay over = {.lines = &s->lines, .labels = &s->labels};
     double middle[3];
     ctn_status status = stage_place(s, t, r->width / r->columns, r->height / r->rows, err);
     if (status != CTN_OK) return status;
@@ -295,6 +303,7 @@ static int render_main(const arguments *args)
         catch_signals();
         status = look_ahead(args, &r);
         if (status == EXIT_OK) status = render_all(&r, quiet);
+        if (put_rest(&r) != EXIT_OK) status = EXIT_RUN;
         const bool written = pictures_close(r.out, &err) == CTN_OK;
         if (!written) status_error(&err, ""), status = EXIT_RUN;
         const double wall = wall_clock() - start, span = r.count > 1 ? (double)(r.count - 1) / r.fps : 0;

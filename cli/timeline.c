@@ -27,24 +27,10 @@ static int check_name(const char *path)
 /// Until when each world ran.
 static ctn_status read_ends(timeline *t, ctn_error *err)
 {
-    const size_t all = (size_t)t->from.cfg.worlds, first = (size_t)t->first;
-    const bool rollout = t->from.rollout;
-    const int64_t row = rollout ? 0 : t->records - 1, rows = rollout ? (int64_t)all : 1;
-    double *const why = malloc(2 * all * sizeof *why), *const when = why + all;
     t->until = malloc((size_t)t->worlds * sizeof *t->until);
-    ctn_status status = why && t->until ? CTN_OK : fail(err, CTN_NO_MEMORY, "%s: not enough memory to read it", t->from.path);
-    if (status == CTN_OK)
-        status = recorded_rows(&t->from, rollout ? "status" : "stats/frozen", H5T_NATIVE_DOUBLE, row, rows, rollout ? 1 : all,
-                               why, err);
-    if (status == CTN_OK)
-        status = recorded_rows(&t->from, rollout ? "frozen_time" : "stats/frozen_time", H5T_NATIVE_DOUBLE, row, rows,
-                               rollout ? 1 : all, when, err);
-    for (size_t w = 0; w < (size_t)t->worlds && status == CTN_OK; w++) {
-        const double reason = why[first + w];
-        t->until[w] = reason > 0 ? when[first + w] : reason < 0 ? -INFINITY : INFINITY;
-        t->frozen += reason > 0, t->missing += reason < 0;
-    }
-    free(why);
+    if (!t->until) return fail(err, CTN_NO_MEMORY, "%s: not enough memory to read it", t->from.path);
+    const ctn_status status = recorded_ends(&t->from, t->records, t->first, t->worlds, t->until, NULL, err);
+    for (int w = 0; w < t->worlds && status == CTN_OK; w++) t->frozen += isfinite(t->until[w]), t->missing += t->until[w] < 0;
     return status;
 }
 

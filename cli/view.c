@@ -57,7 +57,7 @@ static bool configure(void *context, const ctn_scene *scene, ctn_batch_config *c
         return fail(err, CTN_BAD_CONFIG, "the options do not go with this scene: see the terminal"), false;
     cfg[0] = first;
     if (first.worlds > 1 && !ctn_scene_is_sampled(scene) && !args->value[OPT_QUIET])
-        warning("%s has no `sample:` section: all worlds start from the same state", args->files[0]);
+        warning("%s has no `sample:` section: all worlds start from the same state", scene->files[0].path);
     if (!args->value[OPT_COMPARE]) return true;
     *runs = 0;
     for (const char *at = args->value[OPT_COMPARE]; *at; at += *at == ',') {

@@ -92,6 +92,8 @@ static bool open_marks(arena *a)
     return (a->marks = marks_create(a->scene, a->model, &cfg)) != NULL;
 }
 
+static const double *masses(const arena *a, int world) { return a->view.mass_scale + (size_t)world * (size_t)a->links; }
+
 /// The extent of a world, and of all where they are at the beginning.
 static bool open_extent(arena *a)
 {
@@ -99,7 +101,7 @@ static bool open_extent(arena *a)
     scene_extent *const of = malloc((size_t)a->worlds * sizeof *of);
     if (!of) return false;
     for (int w = a->worlds - 1; w >= 0; w--) {  // the first one's centre of mass is the last that is found
-        world_poses(a->dyn, a->model, NULL, state_q(a, 0, w), here, a->R, a->p, a->start_com);
+        world_poses(a->dyn, a->model, masses(a, w), state_q(a, 0, w), here, a->R, a->p, a->start_com);
         of[w] = scene_shapes_extent(a->shapes, a->R, a->p);
     }
     a->one = layout_union(of, a->worlds);
@@ -199,7 +201,7 @@ static const float (*find_paint(arena *a, int run, int world))[3]
         .by = a->colors, .frozen = a->view.frozen[number], .share = (double)number / (a->runs * a->worlds), .energy = a->energy};
     if (how.by == COLORS_ENERGY && !how.frozen) {
         ctn_link_twists(a->dyn, 1, state_q(a, run, world), state_v(a, run, world), a->twists);
-        link_energies(a->model, NULL, a->R + 9 * arena_pose(a, (arena_body){run, world, 0}), a->twists, a->energy);
+        link_energies(a->model, masses(a, world), a->R + 9 * arena_pose(a, (arena_body){run, world, 0}), a->twists, a->energy);
         for (int i = 0; i < a->links; i++) a->most_energy = fmax(a->most_energy, a->energy[i]);
     }
     how.most_energy = a->most_energy;
@@ -212,7 +214,7 @@ static void find_poses(arena *a, int run, int world, double *com)
     const size_t first = arena_pose(a, (arena_body){run, world, 0});
     double shift[3];
     arena_place(a, run, world, shift);
-    world_poses(a->dyn, a->model, NULL, state_q(a, run, world), shift, a->R + 9 * first, a->p + 3 * first, com);
+    world_poses(a->dyn, a->model, masses(a, world), state_q(a, run, world), shift, a->R + 9 * first, a->p + 3 * first, com);
 }
 
 /// The first run's world, seen through, where another run's is.

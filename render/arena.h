@@ -16,7 +16,6 @@ typedef struct arena_body {
     int run, world, link;
 } arena_body;
 
-
 typedef struct arena {
     const ctn_scene *scene;
     const ctn_model *model;
@@ -31,10 +30,10 @@ typedef struct arena {
     double *R, *p;  // [runs][worlds][links][9], [...][3]: poses of the links, as they are drawn
     double com[3];  // m, of the first world of the first run
     // chosen by who looks
-    unsigned show;  // marks_show
+    unsigned show;         // marks_show
     link_coloring colors;  // COLORS_WORLD: each run, too
-    bool overlaid;  // runs stand where the first one does, seen through
-    bool ghosts;    // else: the first one is seen through where the others stand
+    bool overlaid;         // runs stand where the first one does, seen through
+    bool ghosts;           // else: the first one is seen through where the others stand
     // private
     ctn_scene *own_scene;
     ctn_model *own_model;

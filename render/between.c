@@ -2,6 +2,7 @@
 #include "render/between.h"
 
 #include <math.h>
+#include <string.h>
 
 static double hermite(double h, double q0, double v0, double q1, double v1, double s)
 {
@@ -21,8 +22,14 @@ static void great_circle(const double *a, const double *b, double s, double *q)
 }
 
 void state_between(const ctn_model *model, double h, const double *q0, const double *v0, const double *q1, const double *v1,
-                   double s, double *q)
+                   double s, double *q, double *v)
 {
+    const size_t nq = (size_t)ctn_model_nq(model), nv = (size_t)ctn_model_nv(model);
+    for (size_t k = 0; k < nv; k++) v[k] = s <= 0 ? v0[k] : s >= 1 ? v1[k] : v0[k] + s * (v1[k] - v0[k]);
+    if (s <= 0 || s >= 1 || !memcmp(q0, q1, nq * sizeof *q)) {
+        memcpy(q, s < 1 ? q0 : q1, nq * sizeof *q);
+        return;
+    }
     for (int i = 0; i < ctn_model_nlink(model); i++) {
         const ctn_link *const l = ctn_model_link(model, i);
         const int quaternion = l->joint == CTN_BALL   ? 0

@@ -3,6 +3,7 @@
 
 #include "render/between.h"
 #include "render/clock.h"
+#include "render/poses.h"
 #include "sim/recorded_states.h"
 #include "sim/status.h"
 
@@ -133,10 +134,15 @@ void film_range(const film *f, double *first, double *last) { *first = f->times[
 
 bool film_view_create(const film *f, player_view *view)
 {
-    *view = (player_view){.q = calloc(f->worlds * f->nq + 1, sizeof *view->q),
-                          .v = calloc(f->worlds * f->nv + 1, sizeof *view->v),
-                          .frozen = calloc(f->worlds, sizeof *view->frozen)};
-    return view->q && view->v && view->frozen;
+    const size_t links = (size_t)ctn_model_nlink(f->model);
+    double *drawn = NULL;
+    const int all = f->from.cfg.worlds;
+    bool ok = player_view_open(view, 1, f->worlds, f->model);
+    if (f->from.rollout) ok = drawn_masses(f->from.scene, f->model, (uint64_t)f->from.seed, 0, all, all, &drawn) && ok;
+    for (size_t w = 0; w < f->worlds && ok && drawn; w++)
+        memcpy(view->mass_scale + w * links, drawn + f->shown[w] * links, links * sizeof *drawn);
+    free(drawn);
+    return ok;
 }
 
 // ---- looking
@@ -157,23 +163,25 @@ ctn_status film_look(film *f, player_view *view, ctn_error *err)
     const double t = clock_time(f);
     if (t >= f->times[f->count - 1]) f->running = false, f->from_time = t;  // there it stops
     const int64_t k = record_before(f, t), next = k + 1 < f->count ? k + 1 : k;
-    const double span = f->times[next] - f->times[k], share = span > 0 ? (t - f->times[k]) / span : 0;
+    player_run *const r = &view->run[0];
+    size_t stand = 0;
     int a = 0, b = 0;
     ctn_status status = hold(f, k, next, &a, err);
     if (status == CTN_OK) status = hold(f, next, k, &b, err);
     if (status != CTN_OK) return status;
+    r->frozen = CTN_RUNNING, r->frozen_time = 0;
     for (size_t w = 0; w < f->worlds; w++) {
         const size_t from = f->shown[w];
         if (!has_state(f, a, from) || !has_state(f, b, from)) continue;
-        const double *const q0 = f->q[a] + from * f->nq, *const q1 = f->q[b] + from * f->nq;
-        const double *const v0 = f->v[a] + from * f->nv, *const v1 = f->v[b] + from * f->nv;
-        if (share > 0 && memcmp(q0, q1, f->nq * sizeof *q0))
-            state_between(f->model, span, q0, v0, q1, v1, share, view->q + w * f->nq);
-        else memcpy(view->q + w * f->nq, q0, f->nq * sizeof *q0);
-        for (size_t i = 0; i < f->nv; i++) view->v[w * f->nv + i] = v0[i] + share * (v1[i] - v0[i]);
+        const double t0 = f->times[k], span = fmin(f->times[next], f->states.until[from]) - t0;
+        state_between(f->model, span, f->q[a] + from * f->nq, f->v[a] + from * f->nv, f->q[b] + from * f->nq,
+                      f->v[b] + from * f->nv, span > 0 ? (t - t0) / span : next > k, view->q + w * f->nq, view->v + w * f->nv);
+        view->frozen[w] = f->states.until[from] <= t;
+        stand += view->frozen[w];
+        if (view->frozen[w] && r->frozen == CTN_RUNNING) r->frozen = f->states.why[from], r->frozen_time = f->states.until[from];
     }
+    r->stands = stand == f->worlds;
     view->time = t, view->running = f->running, view->late = false;
-    player_run *const r = &view->run[0];
     r->cfg = f->from.cfg, r->time = t, r->steps = (long)k;
     r->plotted = f->plotted ? 1 + (int)((f->plotted - 1) * k / (f->count > 1 ? f->count - 1 : 1)) : 0;  // up to now
     memcpy(r->plot_energy, f->energy, sizeof r->plot_energy),

@@ -10,15 +10,14 @@
 
 typedef struct {
     history_step step;
-    void *saved;  // of the batch; NULL where there was no memory for it
+    void *saved;  // of the batch; NULL: it was changed since, or there was no memory
     size_t size;
-    int change;  // how many there had been
 } entry;
 
 struct history {
     const ctn_model *model;
     size_t nq, nv, worlds, bytes, used;  // by what is saved
-    int first, count, room, changes;     // entries are first, first + 1, ... modulo room
+    int first, count, room;              // entries are first, first + 1, ... modulo room
     entry *entries;                      // [room]
     double *q, *v;                       // [room][worlds][nq], [room][worlds][nv]
 };
@@ -56,20 +55,22 @@ static void keep(history *h, ctn_batch *batch, history_step step)
     const size_t at = (size_t)place(h, h->count++);
     step.time = batch_time(batch, h->worlds);
     entry *const e = &h->entries[at];
-    *e = (entry){.step = step, .saved = malloc(size), .change = h->changes};
+    *e = (entry){.step = step, .saved = malloc(size)};
     if (e->saved) ctn_batch_save(batch, e->saved), h->used += e->size = size;
     ctn_batch_state(batch, h->q + at * h->worlds * h->nq, h->v + at * h->worlds * h->nv);
 }
 
-/// The batch as it stands, with no step before.
-static bool keep_start(history *h, ctn_batch *batch)
+/// The batch as it stands, after this step but for its energy, which is that of the batch now. False: no memory to tell it.
+static bool keep_energy(history *h, ctn_batch *batch, history_step step)
 {
     ctn_totals *const totals = malloc(h->worlds * sizeof *totals);
-    if (!totals) return false;
-    ctn_batch_totals(batch, totals);
-    keep(h, batch, (history_step){.energy = totals->kinetic + totals->potential + totals->spring});
+    if (totals) {
+        ctn_batch_totals(batch, totals);
+        step.energy = totals->kinetic + totals->potential + totals->spring;
+    }
+    keep(h, batch, step);
     free(totals);
-    return true;
+    return totals;
 }
 
 history *history_create(ctn_batch *batch, size_t bytes)
@@ -79,15 +80,16 @@ history *history_create(ctn_batch *batch, size_t bytes)
     h->model = ctn_batch_model(batch);
     h->nq = (size_t)ctn_model_nq(h->model), h->nv = (size_t)ctn_model_nv(h->model);
     h->worlds = (size_t)ctn_batch_configuration(batch)->worlds;
+    enum { HEAP = 16, MOST = 1 << 30 };  // what the heap needs for itself
     const size_t states = h->worlds * (h->nq + h->nv) * sizeof(double),
-                 room = bytes / (sizeof *h->entries + states + ctn_batch_saved_size(batch));
-    h->room = room < 2 ? 2 : room > 100000 ? 100000 : (int)room;
+                 room = bytes / (sizeof *h->entries + states + ctn_batch_saved_size(batch) + HEAP);
+    h->room = room < 2 ? 2 : room > MOST ? MOST : (int)room;
     const size_t others = (size_t)h->room * (sizeof *h->entries + states);
     h->bytes = bytes > others ? bytes - others : 0;
     h->entries = calloc((size_t)h->room, sizeof *h->entries);
     h->q = malloc(((size_t)h->room * h->worlds * h->nq + 1) * sizeof *h->q);
     h->v = malloc(((size_t)h->room * h->worlds * h->nv + 1) * sizeof *h->v);
-    if (h->entries && h->q && h->v && keep_start(h, batch)) return h;
+    if (h->entries && h->q && h->v && keep_energy(h, batch, (history_step){0})) return h;
     history_free(h);
     return NULL;
 }
@@ -102,15 +104,21 @@ void history_free(history *h)
 
 void history_add(history *h, ctn_batch *batch, const ctn_step_stats *stats)
 {
-    keep(h, batch, (history_step){.energy = stats->energy_after, .iterations = (int)stats->iterations, .frozen = stats->frozen});
+    history_step step = {.energy = stats->energy_after, .iterations = (int)stats->iterations, .frozen = stats->frozen};
+    for (size_t w = 0; w < h->worlds; w++) step.fell_back = step.fell_back || stats[w].fallbacks;
+    keep(h, batch, step);
 }
 
 void history_change(history *h, ctn_batch *batch)
 {
     const history_step last = *history_entry(h, h->count - 1);
-    h->changes++;
-    forget(h, h->count - 1);
-    if (!keep_start(h, batch)) keep(h, batch, last);  // with the energy that it had
+    for (int k = 0; k < h->count; k++) {  // what is saved fits no more: their states do
+        entry *const e = &h->entries[place(h, k)];
+        free(e->saved), e->saved = NULL;
+        h->used -= e->size, e->size = 0;
+    }
+    h->count--;
+    keep_energy(h, batch, last);
 }
 
 int history_count(const history *h) { return h->count; }
@@ -133,16 +141,10 @@ void history_state(const history *h, double t, double *q, double *v)
 {
     const int k = entry_before(h, t), next = k + 1 < h->count ? k + 1 : k;
     const size_t a = (size_t)place(h, k), b = (size_t)place(h, next), nq = h->nq, nv = h->nv;
-    const double t0 = h->entries[a].step.time, span = h->entries[b].step.time - t0,
-                 share = span > 0 ? fmin(fmax((t - t0) / span, 0), 1) : 0;
-    for (size_t w = 0; w < h->worlds; w++) {
-        const double *const q0 = h->q + (a * h->worlds + w) * nq, *const q1 = h->q + (b * h->worlds + w) * nq;
-        const double *const v0 = h->v + (a * h->worlds + w) * nv, *const v1 = h->v + (b * h->worlds + w) * nv;
-        if (share <= 0 || !memcmp(q0, q1, nq * sizeof *q0))  // frozen: it stands, whatever its velocities
-            memcpy(q + w * nq, q0, nq * sizeof *q);
-        else state_between(h->model, span, q0, v0, q1, v1, share, q + w * nq);
-        for (size_t i = 0; i < nv; i++) v[w * nv + i] = v0[i] + share * (v1[i] - v0[i]);
-    }
+    const double t0 = h->entries[a].step.time, span = h->entries[b].step.time - t0, share = span > 0 ? (t - t0) / span : 0;
+    for (size_t w = 0; w < h->worlds; w++)
+        state_between(h->model, span, h->q + (a * h->worlds + w) * nq, h->v + (a * h->worlds + w) * nv,
+                      h->q + (b * h->worlds + w) * nq, h->v + (b * h->worlds + w) * nv, share, q + w * nq, v + w * nv);
 }
 
 bool history_back(history *h, ctn_batch *batch, bool *change)
@@ -150,7 +152,7 @@ bool history_back(history *h, ctn_batch *batch, bool *change)
     if (h->count < 2) return false;
     const size_t at = (size_t)place(h, h->count - 2);
     const entry *const e = &h->entries[at];
-    *change = e->change != h->changes || !e->saved;
+    *change = !e->saved;
     const ctn_status status =
         *change ? ctn_batch_set_state(batch, h->q + at * h->worlds * h->nq, h->v + at * h->worlds * h->nv, e->step.time, NULL)
                 : ctn_batch_restore(batch, e->saved, e->size, NULL);

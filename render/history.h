@@ -6,19 +6,20 @@
 
 typedef struct history history;
 
-/// Of one step, in the first world.
+/// Of one step, in the first world but for what is said otherwise.
 typedef struct history_step {
     double time;     // s, after it
     double energy;   // J
     int iterations;  // of Newton
     ctn_freeze frozen;
+    bool fell_back;  // some world needed a fallback
 } history_step;
 
 /// For the batch as it is now, which is the first entry. Keeps as many steps as fit into `bytes`, but at least two. NULL: no memory.
 history *history_create(ctn_batch *batch, size_t bytes);
 void history_free(history *h);  // NULL is allowed
 
-/// The batch made a step, with these statistics of its first world. The oldest entry is forgotten where there is no room.
+/// The batch made a step, with these statistics [worlds]. The oldest entry is forgotten where there is no room.
 void history_add(history *h, ctn_batch *batch, const ctn_step_stats *stats);
 
 /// The batch, where the newest entry is, has been changed, or is another one from now on with the same model and as many worlds.

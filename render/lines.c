@@ -42,7 +42,7 @@ static const char line_vertex[] =
     "layout(location = 3) in vec4 from_colour; layout(location = 4) in float hidden; layout(location = 5) in vec3 to;\n"
     "layout(location = 6) in float to_width; layout(location = 7) in vec4 to_colour; layout(location = 8) in vec3 after;\n"
     "layout(location = 9) in float thickness;\n"
-    "uniform mat4 to_clip; uniform vec2 size; uniform bool behind;\n"
+    "uniform mat4 to_clip; uniform vec2 size; uniform float scale; uniform bool behind;\n"
     "out vec2 at; out float half_width; out vec4 paint;\n"
     "vec4 place(vec3 x) {\n"
     "    return hidden < 0 ? vec4(x.x / size.x * 2 - 1, 1 - x.y / size.y * 2, -1, 1) : to_clip * vec4(x, 1);\n"
@@ -67,8 +67,8 @@ static const char line_vertex[] =
     "        vec2 e = normalize(turn), middle = normal + vec2(-e.y, e.x);\n"
     "        if (dot(d, e) > 0.5) offset = middle / dot(middle, normal);\n"
     "    }\n"
-    "    float width = mix(from_width, to_width, share);\n"
-    "    if (thickness > 0) width = min(width, thickness * 0.5 * size.y * magnified / here.w * width / max(from_width, "
+    "    float own = mix(from_width, to_width, share), width = scale * own;\n"
+    "    if (thickness > 0) width = min(width, thickness * 0.5 * size.y * magnified / here.w * own / max(from_width, "
     "to_width));\n"
     "    half_width = 0.5 * width;\n"
     "    float reach = half_width + 1;\n"
@@ -117,7 +117,7 @@ void line_pen_free(line_pen *pen)
     free(pen);
 }
 
-void line_pen_draw(line_pen *pen, const line_list *lines, const matrix4 *clip, int width, int height)
+void line_pen_draw(line_pen *pen, const line_list *lines, const matrix4 *clip, int width, int height, float scale)
 {
     if (!lines->count) return;
     glBindVertexArray(pen->vao), glBindBuffer(GL_ARRAY_BUFFER, pen->buffer);
@@ -125,6 +125,7 @@ void line_pen_draw(line_pen *pen, const line_list *lines, const matrix4 *clip, i
     glUseProgram(pen->program);
     program_matrix(pen->program, "to_clip", clip);
     glUniform2f(glGetUniformLocation(pen->program, "size"), (float)width, (float)height);
+    glUniform1f(glGetUniformLocation(pen->program, "scale"), scale);
     glEnable(GL_DEPTH_TEST), glDisable(GL_CULL_FACE), glDepthMask(GL_FALSE);
     glEnable(GL_BLEND), glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
     for (int behind = 1; behind >= 0; behind--) {

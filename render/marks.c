@@ -45,8 +45,7 @@ static void find_sizes(marks *m, const ctn_scene *scene, double radius)
     for (int i = 0; i < m->nlink; i++) {
         const scene_link *const l = &scene->links[i];
         const double *const x = l->position;
-        if (l->parent >= 0)
-            m->links[l->parent].size = fmax(m->links[l->parent].size, vector_length(x));
+        if (l->parent >= 0) m->links[l->parent].size = fmax(m->links[l->parent].size, vector_length(x));
     }
     for (int i = 0; i < m->nlink; i++)
         m->links[i].size = m->links[i].size > 0 ? fmin(0.5 * m->links[i].size, 0.15 * radius) : 0.03 * radius;

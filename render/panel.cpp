@@ -125,7 +125,7 @@ static void draw_method(panel_state *s)
         }
         ImGui::EndCombo();
     }
-    ctn_batch_config c = s->view->run[s->run].cfg;
+    ctn_batch_config c = s->wanted[s->run];
     int method = c.method, solver = c.solver;
     bool changed = choose("integrator", &method, method_name);
     c.method = (ctn_method)method;
@@ -179,7 +179,7 @@ static void draw_plots(const panel_state *s)
         if (!s->recorded) draw_plot("x", "real-time factor", r->plot_real_time, r->plotted, "%.3g");
         if (!s->recorded)
             ImGui::Text("%ld steps, %ld with fallbacks", r->steps, r->fallbacks),
-                ImGui::Text("energy %+.3g J since the beginning", r->change);
+                ImGui::Text("energy %+.3g J since the beginning or the last change", r->change);
         ImGui::PopID();
     }
     ImGui::Text("%.0f pictures a second", s->frames);
@@ -211,7 +211,7 @@ static void draw_link(panel_state *s, panel_value value, void *context)
     const ctn_link *const l = ctn_model_link(s->model, at->link);
     if (!ImGui::CollapsingHeader("Link", ImGuiTreeNodeFlags_DefaultOpen)) return;
     ImGui::Text("%s%s", l->name, at->pulled ? " (pulled)" : "");
-    ImGui::Text("mass      %.4g kg", l->mass);
+    ImGui::Text("mass      %.4g kg", at->mass);
     ImGui::Text("position  %.3f %.3f %.3f m", at->position[0], at->position[1], at->position[2]);
     ImGui::Text("velocity  %.3f %.3f %.3f m/s", at->twist[3], at->twist[4], at->twist[5]);
     ImGui::Text("angular   %.3f %.3f %.3f rad/s", at->twist[0], at->twist[1], at->twist[2]);
@@ -220,7 +220,7 @@ static void draw_link(panel_state *s, panel_value value, void *context)
     for (int k = 0; k < l->nv; k++) {
         char label[40];
         float x = (float)s->force[l->vadr + k];
-        const float most = (float)fmax(20 * l->mass, 1);
+        const float most = (float)fmax(20 * at->mass, 1);
         snprintf(label, sizeof label, l->nv > 1 ? "joint force %d" : "joint force", k);
         if (ImGui::SliderFloat(label, &x, -most, most, "%.3g")) s->set_force = true, s->dof = l->vadr + k, s->value = x;
     }
@@ -249,16 +249,18 @@ static void draw_marks(panel_state *s)
 
 // ---- over the picture
 
-static void draw_message(const char *id, const char *title, const char *text, float top)
+/// In the middle, from `y` on downwards, or with its lower edge there.
+static void draw_message(const char *id, const char *title, const char *text, float y, bool above)
 {
     const ImGuiViewport *const port = ImGui::GetMainViewport();
-    ImGui::SetNextWindowPos(ImVec2(port->Size.x / 2, top), ImGuiCond_Always, ImVec2(0.5f, 0));
-    ImGui::SetNextWindowSizeConstraints(ImVec2(0, 0), ImVec2(port->Size.x * 0.6f, port->Size.y));
+    ImGui::SetNextWindowPos(ImVec2(port->Size.x / 2, y), ImGuiCond_Always, ImVec2(0.5f, above ? 1.0f : 0.0f));
     ImGui::Begin(id, nullptr,
                  ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoInputs |
                      ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoFocusOnAppearing);
     if (title) ImGui::TextColored(ImVec4(1, 0.5f, 0.4f, 1), "%s", title);
+    ImGui::PushTextWrapPos(0.6f * port->Size.x);
     ImGui::TextUnformatted(text);
+    ImGui::PopTextWrapPos();
     ImGui::End();
 }
 
@@ -321,8 +323,8 @@ void panel_draw(panel_state *s, panel_value value, void *context)
         ImGui::End();
     }
     if (s->help) draw_help(s);
-    if (s->trouble[0]) draw_message("trouble", "The scene's file has errors; what it was before runs on:", s->trouble, unit);
-    if (s->notice[0]) draw_message("notice", nullptr, s->notice, height - 3 * unit);
+    if (s->trouble[0]) draw_message("trouble", "The scene's file has errors; what it was before runs on:", s->trouble, unit, false);
+    if (s->notice[0]) draw_message("notice", nullptr, s->notice, height - unit, true);
     ImGui::Render();
     ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
 }

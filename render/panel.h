@@ -13,6 +13,7 @@ typedef struct panel_link {
     int link;                      // -1: none is selected
     double position[3], twist[6];  // of its origin, m; angular (rad/s) and linear (m/s), world axes
     const double *q, *v;           // of its joint
+    double mass;                   // kg
     bool pulled;
 } panel_link;
 
@@ -39,8 +40,9 @@ typedef struct panel_state {
     bool ghosts;      // the first one is seen through where the others are
     double *force;    // [nv], joint forces that are set
 
-    bool play, forward, back, reset;  // asked for
-    bool configure;                   // the run is to be as `cfg` says
+    bool play, forward, back, reset;       // asked for
+    ctn_batch_config wanted[PLAYER_RUNS];  // what runs are to be from the next step on
+    bool configure;                        // the run is to be as `cfg` says
     ctn_batch_config cfg;
     bool set_parameter, set_force, set_speed, seek;
     ctn_parameter parameter;

@@ -42,6 +42,7 @@ struct pictures {
     long count;
     pid_t ffmpeg;  // 0: PNG files
     int pipe;
+    bool made;  // the movie was not there before
     pthread_t writer;
     pthread_mutex_t lock;
     pthread_cond_t change;
@@ -110,11 +111,16 @@ static ctn_status open_movie(pictures *p, double fps, ctn_error *err)
     snprintf(size, sizeof size, "%dx%d", p->width, p->height), snprintf(rate, sizeof rate, "%.9g", fps);
     for (const char *const *c = codec_of(p->path); *c; c++) args[n++] = *c;
     for (size_t k = 0; k < sizeof exact / sizeof *exact; k++) args[n++] = exact[k];
-    args[n++] = p->path;
-    const int file = open(p->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);  // the system's words are for people, ffmpeg's are not
+    int file =
+        open(p->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);  // the system's words are for people, ffmpeg's are not
+    p->made = file >= 0;
+    if (file < 0 && errno == EEXIST) file = open(p->path, O_WRONLY | O_CLOEXEC);
     if (file < 0) return fail(err, CTN_IO, "%s: cannot be written: %s", p->path, strerror(errno));
     close(file);
-    if (pipe2(ends, O_CLOEXEC)) return fail(err, CTN_IO, "no pipe to ffmpeg: %s", strerror(errno));
+    char *out;
+    if (asprintf(&out, "file:%s", p->path) < 0) return fail(err, CTN_NO_MEMORY, "%s: not enough memory", p->path);
+    args[n++] = out;  // else "a:b.mp4" is a protocol, "-b.mp4" an option
+    if (pipe2(ends, O_CLOEXEC)) return free(out), fail(err, CTN_IO, "no pipe to ffmpeg: %s", strerror(errno));
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&actions), posix_spawnattr_init(&attributes);
@@ -123,6 +129,7 @@ static ctn_status open_movie(pictures *p, double fps, ctn_error *err)
     extern char **environ;
     const int failure = posix_spawnp(&p->ffmpeg, "ffmpeg", &actions, &attributes, (char *const *)(uintptr_t)args, environ);
     posix_spawn_file_actions_destroy(&actions), posix_spawnattr_destroy(&attributes);
+    free(out);
     close(ends[0]);
     p->pipe = ends[1];
     fcntl(p->pipe, F_SETPIPE_SZ,
@@ -130,7 +137,6 @@ static ctn_status open_movie(pictures *p, double fps, ctn_error *err)
     if (!failure) return CTN_OK;
     p->ffmpeg = 0;
     close(p->pipe);
-    remove(p->path);
     return fail(err, CTN_UNAVAILABLE,
                 "%s: movies are made by ffmpeg, which cannot be started (%s); install it, or write PNG files: frames/%%04d.png",
                 p->path, strerror(failure));
@@ -242,8 +248,9 @@ ctn_status pictures_open(const char *path, int width, int height, double fps, pi
         if (p->ffmpeg) close(p->pipe), waitpid(p->ffmpeg, NULL, 0);
         status = fail(err, CTN_NO_MEMORY, "%s: no thread to write with", path);
     }
-    if (status == CTN_OK) *out = p;
-    else free_pictures(p);
+    if (status == CTN_OK) return *out = p, CTN_OK;
+    if (p->made) remove(p->path);
+    free_pictures(p);
     return status;
 }
 

@@ -43,8 +43,8 @@ struct player {
     pthread_cond_t order;
     // under `lock`
     bool started, stop, running, late, reset;
-    int steps;                            // to be made or taken back
-    double goal;                          // s, that the step in hand leads to, negative: there is none
+    int steps;                            // to be made or taken back, without the one in hand
+    double goal;                          // s, that this leads to, negative: there is none
     double speed, from_time, from_clock;  // the clock shows from_time + speed * (now - from_clock)
     ctn_parameter edit[MOST_SET];         // to be set,
     double value[MOST_SET];               // to these values
@@ -69,15 +69,21 @@ static double earliest(const player *p)
 
 // ---- the beginning of a run
 
+/// What entry k of p->list is in a world.
+static double value_in(const player *p, size_t world, int k)
+{
+    return isnan(p->set[k]) ? p->drawn[world * (size_t)p->ndrawn + (size_t)k] : p->set[k];
+}
+
 /// The values of p->list in all worlds.
 static bool set_parameters(const player *p, ctn_batch *batch, ctn_error *err)
 {
     if (!p->nlist) return true;
-    const size_t own = (size_t)p->nlist, drawn = (size_t)p->ndrawn;
+    const size_t own = (size_t)p->nlist;
     double *const values = malloc(p->worlds * own * sizeof *values);
     if (!values) return fail(err, CTN_NO_MEMORY, "not enough memory for parameters"), false;
     for (size_t w = 0; w < p->worlds; w++)
-        for (size_t k = 0; k < own; k++) values[w * own + k] = isnan(p->set[k]) ? p->drawn[w * drawn + k] : p->set[k];
+        for (size_t k = 0; k < own; k++) values[w * own + k] = value_in(p, w, (int)k);
     const bool ok = ctn_batch_set_parameters(batch, values, err) == CTN_OK;
     free(values);
     return ok;
@@ -177,11 +183,13 @@ static void edit(player *p, ctn_parameter parameter, double value)
     const double before = added ? NAN : p->set[at];
     p->list[at] = parameter, p->set[at] = value, p->nlist += added;
     bool ok = true;
-    for (int k = 0; k < p->runs && ok; k++)
-        ok = added ? (all[k] = from_here(p, &p->run[k], &p->run[k].about.cfg, &err)) != NULL
-                   : set_parameters(p, p->run[k].batch, &err);
     for (int k = 0; k < p->runs && ok; k++) {
-        if (added) go_on(p, &p->run[k], all[k]);
+        run *const r = &p->run[k];
+        const bool anew = added || r->about.frozen != CTN_RUNNING;  // what froze moves again
+        ok = anew ? (all[k] = from_here(p, r, &r->about.cfg, &err)) != NULL : set_parameters(p, r->batch, &err);
+    }
+    for (int k = 0; k < p->runs && ok; k++) {
+        if (all[k]) go_on(p, &p->run[k], all[k]);
         else history_change(p->run[k].past, p->run[k].batch), count_energy(&p->run[k]);
     }
     if (ok) return;
@@ -218,9 +226,12 @@ static void step_back(player *p)
     for (int k = 0; k < p->runs; k++) {
         run *const r = &p->run[k];
         player_run *const a = &r->about;
-        bool change = false;
-        while (last_time(r) > to + 1e-9 * a->cfg.dt && history_back(r->past, r->batch, &change)) {
+        while (last_time(r) > to + 1e-9 * a->cfg.dt) {
+            const bool fell_back = history_entry(r->past, history_count(r->past) - 1)->fell_back;
+            bool change;
+            if (!history_back(r->past, r->batch, &change)) break;
             const history_step *const last = history_entry(r->past, history_count(r->past) - 1);
+            a->fallbacks -= fell_back;
             a->time = last->time, a->energy = last->energy, a->change = last->energy - r->begin_energy, a->steps--;
             a->stands = false;
             if (a->plotted) a->plotted--;
@@ -245,20 +256,18 @@ static void note_step(run *r, const ctn_step_stats *stats, size_t worlds, double
 {
     player_run *const a = &r->about;
     size_t standing = 0;
-    bool fell_back = false;
     for (size_t w = 0; w < worlds; w++) {
-        fell_back = fell_back || stats[w].fallbacks;
         if (stats[w].frozen == CTN_RUNNING) continue;
         if (a->frozen == CTN_RUNNING) a->frozen = stats[w].frozen, a->frozen_time = stats[w].frozen_time;
         r->frozen_at[w] = stats[w].frozen_time;
         standing++;
     }
-    a->fallbacks += fell_back;
     if ((a->stands = standing == worlds)) return;
     history_add(r->past, r->batch, stats);
     const history_step *const last = history_entry(r->past, history_count(r->past) - 1);
     const double h = last->time - a->time;
     a->time = last->time, a->energy = last->energy, a->steps++, a->change = last->energy - r->begin_energy;
+    a->fallbacks += last->fell_back;
     r->rate_time = 0.9 * r->rate_time + h, r->rate_wall = 0.9 * r->rate_wall + wall;
     a->real_time = r->rate_wall > 0 ? r->rate_time / r->rate_wall : 0;
     plot(a->plot_energy, a->plotted, a->energy), plot(a->plot_iterations, a->plotted, last->iterations);
@@ -324,11 +333,11 @@ static void *play(void *argument)
     pthread_mutex_lock(&p->lock);
     while (!p->stop) {
         carry_out(p);
-        if (p->steps < 0) p->steps++, step_back(p), restart_clock(p), p->goal = -1;
-        else if (p->steps > 0) {
-            if (p->goal < 0) p->goal = last_time(leader(p)) + leader(p)->about.cfg.dt;
-            if (!step_towards(p, p->goal, stats)) p->steps -= p->steps > 0, p->goal = -1;
-        } else if (!p->running) wait_order(p, 1);
+        if (p->goal >= 0 || p->steps > 0) {  // a step that was begun is finished, whatever is asked for since
+            if (p->goal < 0) p->goal = last_time(leader(p)) + leader(p)->about.cfg.dt, p->steps--;
+            if (!step_towards(p, p->goal, stats)) p->goal = -1;
+        } else if (p->steps < 0) p->steps++, step_back(p), restart_clock(p);
+        else if (!p->running) wait_order(p, 1);
         else {
             const double clock = p->from_time + p->speed * (clock_now() - p->from_clock);
             const bool stepped = step_towards(p, clock, stats);
@@ -422,18 +431,23 @@ void player_free(player *p)
     free(p);
 }
 
-bool player_view_create(const player *p, player_view *view)
+bool player_view_open(player_view *view, int runs, size_t worlds, const ctn_model *model)
 {
-    *view = (player_view){.q = calloc((size_t)p->runs * p->worlds * p->nq + 1, sizeof *view->q),
-                          .v = calloc((size_t)p->runs * p->worlds * p->nv + 1, sizeof *view->v)};
-    view->frozen = calloc((size_t)p->runs * p->worlds, sizeof *view->frozen);
-    return view->q && view->v && view->frozen;
+    const size_t all = (size_t)runs * worlds, links = worlds * (size_t)ctn_model_nlink(model);
+    *view = (player_view){.q = calloc(all * (size_t)ctn_model_nq(model) + 1, sizeof *view->q),
+                          .v = calloc(all * (size_t)ctn_model_nv(model) + 1, sizeof *view->v),
+                          .frozen = calloc(all, sizeof *view->frozen),
+                          .mass_scale = malloc((links + 1) * sizeof *view->mass_scale)};
+    for (size_t k = 0; k < links && view->mass_scale; k++) view->mass_scale[k] = 1;
+    return view->q && view->v && view->frozen && view->mass_scale;
 }
+
+bool player_view_create(const player *p, player_view *view) { return player_view_open(view, p->runs, p->worlds, p->model); }
 
 void player_view_free(player_view *view)
 {
-    free(view->q), free(view->v), free(view->frozen);
-    view->q = view->v = NULL, view->frozen = NULL;
+    free(view->q), free(view->v), free(view->frozen), free(view->mass_scale);
+    view->q = view->v = view->mass_scale = NULL, view->frozen = NULL;
 }
 
 void player_look(player *p, player_view *view)
@@ -444,6 +458,9 @@ void player_look(player *p, player_view *view)
     view->time = p->running && isfinite(reached) ? fmin(clock, reached) : last_time(leader(p));
     view->running = p->running, view->late = p->running && p->late;
     memcpy(view->trouble, p->trouble, sizeof view->trouble);
+    for (int k = 0; k < p->nlist; k++)
+        for (size_t w = 0; w < p->worlds && p->list[k].kind == CTN_MASS_SCALE; w++)
+            view->mass_scale[w * (size_t)ctn_model_nlink(p->model) + (size_t)p->list[k].index] = value_in(p, w, k);
     for (int k = 0; k < p->runs; k++) {
         view->run[k] = p->run[k].about;
         for (size_t w = 0; w < p->worlds; w++)

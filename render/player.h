@@ -31,9 +31,10 @@ typedef struct player_run {
 
 /// What there is to see at one moment.
 typedef struct player_view {
-    double time;    // s, of the states
-    double *q, *v;  // [runs][worlds][nq], [runs][worlds][nv]
-    bool *frozen;   // [runs][worlds], there
+    double time;         // s, of the states
+    double *q, *v;       // [runs][worlds][nq], [runs][worlds][nv]
+    bool *frozen;        // [runs][worlds], there
+    double *mass_scale;  // [worlds][links]: masses are these times the model's
     bool running;
     bool late;  // steps take longer than they last: the clock is slowed down
     player_run run[PLAYER_RUNS];
@@ -48,6 +49,9 @@ void player_free(player *p);  // NULL is allowed
 /// A view with room for states, for player_look; false: no memory.
 bool player_view_create(const player *p, player_view *view);
 void player_view_free(player_view *view);
+
+/// The same for whatever has runs and worlds of a model.
+bool player_view_open(player_view *view, int runs, size_t worlds, const ctn_model *model);
 
 /// What there is to see now: between steps while it runs, else the last one.
 void player_look(player *p, player_view *view);

@@ -84,7 +84,10 @@ ctn_status renderer_resize(renderer *r, int width, int height, ctn_error *err)
                     height);
     free_frames(r);
     r->width = width, r->height = height;
-    return make_frames(r, err) && shadows_fit(&r->shadows, width, height, err) ? CTN_OK : CTN_UNAVAILABLE;
+    ctn_error why;
+    if (make_frames(r, &why) && shadows_fit(&r->shadows, width, height, &why)) return CTN_OK;
+    return fail(err, CTN_UNAVAILABLE, "size: this OpenGL has no room for pictures of %dx%d, make them smaller: %s", width, height,
+                why.message);
 }
 
 renderer *renderer_create(int width, int height, ctn_error *err)
@@ -224,10 +227,11 @@ ctn_status renderer_paint(renderer *r, const instance_list *bodies, const render
     glEnable(GL_SAMPLE_ALPHA_TO_COVERAGE);  // what is seen through covers some of the samples: no order is needed
     bodies_draw(&r->bodies);
     glDisable(GL_SAMPLE_ALPHA_TO_COVERAGE);
-    if (over && over->lines) line_pen_draw(r->lines, over->lines, &from.clip, r->width, r->height);
+    const float scale = over && over->scale > 0 ? (float)over->scale : 1;
+    if (over && over->lines) line_pen_draw(r->lines, over->lines, &from.clip, r->width, r->height, scale);
     glBindFramebuffer(GL_READ_FRAMEBUFFER, r->frame), glBindFramebuffer(GL_DRAW_FRAMEBUFFER, r->flat_frame);
     glBlitFramebuffer(0, 0, r->width, r->height, 0, 0, r->width, r->height, GL_COLOR_BUFFER_BIT, GL_NEAREST);
-    r->letters_missing = over && over->labels && !text_pen_draw(r->text, over->labels, &from.clip, r->width, r->height);
+    r->letters_missing = over && over->labels && !text_pen_draw(r->text, over->labels, &from.clip, r->width, r->height, scale);
     return CTN_OK;
 }
 

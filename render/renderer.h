@@ -19,6 +19,7 @@ typedef struct scenery {
 typedef struct overlay {
     const line_list *lines;
     const label_list *labels;
+    double scale;  // of widths, letters and their shifts, where pixels are finer than usual; 0: 1
 } overlay;
 
 /// Pictures of width x height pixels, at least 1 x 1. NULL: CTN_UNAVAILABLE (the driver refuses a shader or a framebuffer, in words),

@@ -324,12 +324,15 @@ static void send_letters(text_pen *pen)
     pen->changed = false;
 }
 
-bool text_pen_draw(text_pen *pen, const label_list *labels, const matrix4 *clip, int width, int height)
+bool text_pen_draw(text_pen *pen, const label_list *labels, const matrix4 *clip, int width, int height, float scale)
 {
     bool all = true;
     pen->quad_count = 0;
-    for (size_t k = 0; k < labels->count; k++)
-        all = put_label(pen, &labels->of[k], labels->letters + labels->of[k].text, clip, width, height) && all;
+    for (size_t k = 0; k < labels->count; k++) {
+        label l = labels->of[k];
+        l.size *= scale, l.shift[0] *= scale, l.shift[1] *= scale;
+        all = put_label(pen, &l, labels->letters + l.text, clip, width, height) && all;
+    }
     if (!pen->quad_count) return all;
     glActiveTexture(GL_TEXTURE0);
     send_letters(pen);

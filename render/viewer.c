@@ -159,6 +159,7 @@ static void fill_panel(viewer *v)
     for (int k = 0; k < s->runs; k++) {
         config_describe(&s->view.run[k].cfg, names[k]);
         a->name[k] = names[k];
+        a->wanted[k] = s->player ? player_configuration(s->player, k) : s->view.run[k].cfg;
     }
     a->selected.link = v->selected.link;
     if (v->selected.link < 0) return;
@@ -169,6 +170,7 @@ static void fill_panel(viewer *v)
     for (int k = 0; k < 3; k++) a->selected.position[k] = s->p[3 * arena_pose(s, v->selected) + (size_t)k] - shift[k];
     arena_twist(s, v->selected, a->selected.twist);
     a->selected.q = s->view.q + world * (size_t)s->nq + l->qadr, a->selected.v = s->view.v + world * (size_t)s->nv + l->vadr;
+    a->selected.mass = l->mass * s->view.mass_scale[(size_t)v->selected.world * (size_t)s->links + (size_t)v->selected.link];
     a->selected.pulled = v->hand.pulls;
 }
 
@@ -220,7 +222,8 @@ static ctn_status draw(viewer *v, ctn_error *err)
     if (v->selected.link >= 0) arena_mark(s, v->selected);
     scenery around = {.radius = s->extent.radius, .floor = s->extent.floor};
     memcpy(around.center, s->extent.center, sizeof around.center);
-    status = renderer_paint(v->renderer, &s->bodies, &v->camera, &around, &(overlay){&s->lines, &s->labels}, err);
+    status = renderer_paint(v->renderer, &s->bodies, &v->camera, &around,
+                            &(overlay){&s->lines, &s->labels, window_density(v->window)}, err);
     if (status != CTN_OK) return status;
     renderer_show(v->renderer);
     viewer_feed_film(v);
@@ -241,6 +244,18 @@ static ctn_status fit(viewer *v, ctn_error *err)
     return renderer_resize(v->renderer, width, height, err);
 }
 
+/// The panel has the letters that suit the screen which the window is on.
+static ctn_status fit_panel(viewer *v, ctn_error *err)
+{
+    const double scale = window_scale(v->window);
+    if (scale == v->scale) return CTN_OK;
+    panel_free();
+    v->scale = scale;
+    return panel_create(window_handle(v->window), scale)
+               ? CTN_OK
+               : fail(err, CTN_UNAVAILABLE, "the panel cannot be drawn with this OpenGL");
+}
+
 static ctn_status loop(viewer *v, ctn_error *err)
 {
     window_events events;
@@ -254,6 +269,7 @@ static ctn_status loop(viewer *v, ctn_error *err)
         if ((status = fit(v, err)) != CTN_OK) break;
         viewer_input(v, &events);
         if (!width || !height) continue;
+        if ((status = fit_panel(v, err)) != CTN_OK) break;
         status = draw(v, err);
         window_swap(v->window);
         obey_panel(v);
@@ -273,13 +289,10 @@ ctn_status view(const viewer_config *config, ctn_error *err)
                 .panel = {.open = true, .speed = config->speed, .overlaid = config->overlaid, .ghosts = true}};
     snprintf(v.path, sizeof v.path, "%s", config->path);
     ctn_status status = CTN_UNAVAILABLE;
-    bool panel = false;
     if (!take_scene(&v, config->path, err)) status = err->status;
     else if ((v.window = window_create("catena", config->width, config->height, err)) &&
              (v.renderer = renderer_create(16, 16, err)) && arena_give_meshes(v.arena, v.renderer, err) == CTN_OK) {
-        panel = panel_create(window_handle(v.window), window_scale(v.window));
-        if (!panel) fail(err, CTN_UNAVAILABLE, "the panel cannot be drawn with this OpenGL");
-        else if ((status = fit(&v, err)) == CTN_OK) {
+        if ((status = fit_panel(&v, err)) == CTN_OK && (status = fit(&v, err)) == CTN_OK) {
             first_look(&v);
             if (v.arena->film && film_left_out(v.arena->film))
                 viewer_notice(&v, "%d worlds have not been run yet", film_left_out(v.arena->film));
@@ -289,7 +302,7 @@ ctn_status view(const viewer_config *config, ctn_error *err)
     }
     ctn_error film;
     if (viewer_end_film(&v, &film) != CTN_OK && status == CTN_OK) status = film.status, *err = film;
-    if (panel) panel_free();
+    panel_free();
     renderer_free(v.renderer);
     window_free(v.window);
     arena_free(v.arena);

@@ -77,8 +77,8 @@ void viewer_feed_film(viewer *v)
     viewer_film *const f = &v->film;
     if (!f->out || now < f->next) return;
     if (v->width != f->width || v->height != f->height) {
-        viewer_end_film(v, &err);
-        return viewer_notice(v, "%s: ended, as the window has another size", f->path);
+        if (viewer_end_film(v, &err) == CTN_OK) viewer_notice(v, "%s: ended, as the window has another size", f->path);
+        return;
     }
     bool ok = read_picture(v, false, &err);
     for (int k = 0; ok && k < MOST && f->next <= now; k++, f->next += 1.0 / FILM_RATE)

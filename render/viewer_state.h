@@ -33,6 +33,7 @@ typedef struct viewer {
     arena *arena;
     panel_state panel;
     int width, height;   // pixels
+    double scale;        // of the panel
     camera_orbit orbit;  // the camera, unless it is one of the scene's:
     int mounted;         // which; negative: none
     camera_mount mount;

@@ -139,13 +139,18 @@ void window_size(const window *w, int *width, int *height)
     if (!glfwGetWindowAttrib(w->handle, GLFW_ICONIFIED)) glfwGetFramebufferSize(w->handle, width, height);
 }
 
-double window_scale(const window *w)
+double window_density(const window *w)
 {
     float x, y;
-    int units, pixels, rows;
     glfwGetWindowContentScale(w->handle, &x, &y);
+    return fmax(x, y);
+}
+
+double window_scale(const window *w)
+{
+    int units, pixels, rows;
     glfwGetWindowSize(w->handle, &units, &rows), glfwGetFramebufferSize(w->handle, &pixels, &rows);
-    return pixels > 0 ? fmax(x, y) * units / pixels : 1;  // some displays count in points, some in pixels
+    return pixels > 0 ? window_density(w) * units / pixels : 1;  // some displays count in points, some in pixels
 }
 
 double window_units(const window *w)

@@ -40,7 +40,9 @@ void window_close(window *w);  // window_poll returns false from now on
 /// Size of its picture in pixels, 0 x 0 while there is nothing to see of it.
 void window_size(const window *w, int *width, int *height);
 
-/// Its width in units of the display, pixels or points, in which the panel is laid out; how many of them a unit of text is to have.
+/// How many of its pixels lie where a usual display has one; its width in units of the display, pixels or points, in which the panel is laid out;
+/// how many of these a unit of text is to have.
+double window_density(const window *w);
 double window_units(const window *w);
 double window_scale(const window *w);
 

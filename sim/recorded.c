@@ -6,6 +6,7 @@
 #include "sim/status.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 
 static ctn_status lacks(const recorded *r, const char *name, ctn_error *err)
 {
-    return fail(err, CTN_BAD_ARGUMENT, "%s: cannot be replayed: it has no `%s`, which catena %s writes", r->path, name,
+    return fail(err, CTN_BAD_ARGUMENT, "%s: is incomplete: it has no `%s`, which catena %s writes", r->path, name,
                 ctn_version());
 }
 
@@ -263,4 +264,24 @@ ctn_status recorded_block(recorded *r, const char *name, int rank, const int64_t
     if (ok) return CTN_OK;
     if (s->id < 0) return fail(err, CTN_BAD_ARGUMENT, "%s: `%s` is not there", r->path, name);
     return fail(err, CTN_IO, "%s: `%s` cannot be read: %s", r->path, name, r->errors.reason);
+}
+
+ctn_status recorded_ends(recorded *r, int64_t records, int64_t first, int64_t worlds, double *until, ctn_freeze *why,
+                         ctn_error *err)
+{
+    const size_t all = (size_t)r->cfg.worlds, wide = r->rollout ? 1 : all;
+    const int64_t row = r->rollout ? 0 : records - 1, rows = r->rollout ? (int64_t)all : 1;
+    double *const reason = malloc(2 * all * sizeof *reason), *const when = reason + all;
+    if (!reason) return fail(err, CTN_NO_MEMORY, "%s: not enough memory to read it", r->path);
+    ctn_status status = recorded_rows(r, r->rollout ? "status" : "stats/frozen", H5T_NATIVE_DOUBLE, row, rows, wide, reason, err);
+    if (status == CTN_OK)
+        status =
+            recorded_rows(r, r->rollout ? "frozen_time" : "stats/frozen_time", H5T_NATIVE_DOUBLE, row, rows, wide, when, err);
+    for (int64_t w = 0; w < worlds && status == CTN_OK; w++) {
+        const double what = reason[first + w];
+        until[w] = what > 0 ? when[first + w] : what < 0 ? -INFINITY : INFINITY;
+        if (why) why[w] = what > 0 ? (ctn_freeze)what : CTN_RUNNING;
+    }
+    free(reason);
+    return status;
 }

@@ -46,6 +46,11 @@ ctn_status recorded_compare(recorded *r, const record_head *head, ctn_error *err
 /// CTN_IO, with its name, if a file is missing or cannot be opened that worlds of this one are in, which trajectories_join made.
 ctn_status recorded_check_parts(recorded *r, ctn_error *err);
 
+/// Until when worlds first .. first + worlds - 1 moved in a file of `records` records: until [worlds], s, the last good state of a world that froze, whose
+/// states later repeat it; infinity: it did not; negative infinity: it was not run. why [worlds] may be NULL. CTN_IO, CTN_BAD_ARGUMENT, CTN_NO_MEMORY.
+ctn_status recorded_ends(recorded *r, int64_t records, int64_t first, int64_t worlds, double *until, ctn_freeze *why,
+                         ctn_error *err);
+
 /// Entries of the first dimension of a dataset, 0 if there is none. `name`, here and below, lasts as long as the file is open.
 int64_t recorded_count(recorded *r, const char *name);
 

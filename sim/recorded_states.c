@@ -36,15 +36,18 @@ ctn_status recorded_states_open(recorded_states *s, recorded *from, const ctn_mo
     if (!s->count) return fail(err, CTN_BAD_ARGUMENT, "%s: has no record yet", from->path);
     const size_t wide = (size_t)from->cfg.worlds * (s->nq > s->nv ? s->nq : s->nv);
     s->times = malloc((size_t)s->count * sizeof *s->times), s->row = malloc(((from->rollout ? 0 : wide) + 1) * sizeof *s->row);
-    if (!s->times || !s->row) return fail(err, CTN_NO_MEMORY, "%s: not enough memory to read it", from->path);
-    const ctn_status status = recorded_rows(from, "time", H5T_NATIVE_DOUBLE, 0, s->count, 1, s->times, err);
+    s->until = malloc(s->worlds * sizeof *s->until), s->why = malloc(s->worlds * sizeof *s->why);
+    if (!s->times || !s->row || !s->until || !s->why)
+        return fail(err, CTN_NO_MEMORY, "%s: not enough memory to read it", from->path);
+    ctn_status status = recorded_rows(from, "time", H5T_NATIVE_DOUBLE, 0, s->count, 1, s->times, err);
+    if (status == CTN_OK) status = recorded_ends(from, s->count, first, worlds, s->until, s->why, err);
     return status == CTN_OK && from->rollout ? read_trajectories(s, most, err) : status;
 }
 
 void recorded_states_close(recorded_states *s)
 {
-    free(s->times), free(s->row), free(s->all_q), free(s->all_v);
-    s->times = s->row = s->all_q = s->all_v = NULL;
+    free(s->times), free(s->until), free(s->why), free(s->row), free(s->all_q), free(s->all_v);
+    s->times = s->until = s->row = s->all_q = s->all_v = NULL, s->why = NULL;
 }
 
 ctn_status recorded_states_read(recorded_states *s, int64_t k, double *q, double *v, ctn_error *err)

@@ -9,6 +9,8 @@ typedef struct recorded_states {
     size_t nq, nv, first, worlds;
     int64_t count;          // records, at least 1
     double *times;          // [count], s
+    double *until;          // [worlds], s: the last good state of one that froze, where it stays; infinity: it did not; negative: it was not run
+    ctn_freeze *why;        // [worlds]
     double *row;            // of a run: q or v of all worlds in a record
     double *all_q, *all_v;  // of a rollout, whose chunks have all times of a few worlds: [worlds][count][...]
 } recorded_states;

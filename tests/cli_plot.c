@@ -308,6 +308,9 @@ START_TEST(two_recordings)
     ck_assert_double_eq_tol(of.x[of.rows - 1][0], 0.15, 1e-12);
     read_block(script, "$panel2_curve0_0");
     ck_assert_int_eq(of.rows, 21);
+    char *const before = script_of("runs/good.h5", "runs/bad.h5", "energy,q.rod.0", "--to=0.1", NULL);
+    ck_assert_ptr_null(strstr(before, "point pt 2"));  // there it had not frozen yet
+    free(before);
     free(script), free(err), free(energy), free(time);
 }
 END_TEST

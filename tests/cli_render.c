@@ -278,20 +278,58 @@ START_TEST(refusals)
 }
 END_TEST
 
+/// Files may be called what ffmpeg takes for a protocol or an option.
+START_TEST(names_of_movies)
+{
+    static const char *const names[] = {"a:b.mp4", "-b.mp4", "a b%.gif"};
+    if (system("ffmpeg -version >/dev/null 2>&1")) return;
+    char option[30];
+    snprintf(option, sizeof option, "--out=%s", names[_i]);
+    outcome o = catena("render", source("scenes/double-pendulum.yaml"), option, "--to", "0.1", "--size", "64x48");
+    ck_assert_msg(o.status == 0 && !access(names[_i], R_OK), "%s", o.err);
+    outcome_free(&o);
+}
+END_TEST
+
+/// Of a sheet that cannot be filled there is what could be drawn.
+START_TEST(unfinished_sheet)
+{
+    outcome o = catena("render", source("scenes/chain10.yaml"), "--method", "rk4", "--dt", "0.02", "--to", "5", "--sheet", "4x2",
+                       "--size", "160x80", "--out", "s.png");
+    int width, height, cells;
+    ck_assert_int_eq(o.status, 1);
+    ck_assert_msg(sscanf(o.out, "s.png: %d pictures on one of 160x80", &cells) == 1 && cells > 1 && cells < 8, "%s", o.out);
+    outcome_free(&o);
+    unsigned char *const rgb = stbi_load("s.png", &width, &height, NULL, 3);
+    ck_assert(rgb && width == 160 && height == 80);
+    for (int k = 0; k < 8; k++) {
+        const unsigned char *const middle = rgb + 3 * (size_t)((20 + 40 * (k / 4)) * width + 20 + 40 * (k % 4));
+        ck_assert_int_eq(middle[0] + middle[1] + middle[2] > 0, k < cells);
+    }
+    stbi_image_free(rgb);
+}
+END_TEST
+
 /// Without ffmpeg, without OpenGL.
 START_TEST(missing)
 {
     const char *const scene = source("scenes/double-pendulum.yaml");
     char *const path = strdup(getenv("PATH") ? getenv("PATH") : "");
-    setenv("PATH", "/nowhere", 1);
-    outcome o = catena("render", scene, "--out", "a.mp4", "--size", "64x48");
-    setenv("PATH", path, 1);
-    free(path);
-    ck_assert_int_eq(o.status, 1);
-    ck_assert_msg(strstr(o.err, "a.mp4: movies are made by ffmpeg, which cannot be started"), "%s", o.err);
-    outcome_free(&o);
+    spit("old.mp4", "what was there");
+    for (int k = 0; k < 2; k++) {  // what was there stays, what was not is not made
+        setenv("PATH", "/nowhere", 1);
+        outcome o = catena("render", scene, "--out", k ? "old.mp4" : "a.mp4", "--size", "64x48");
+        setenv("PATH", path, 1);
+        ck_assert_int_eq(o.status, 1);
+        ck_assert_msg(strstr(o.err, ".mp4: movies are made by ffmpeg, which cannot be started"), "%s", o.err);
+        outcome_free(&o);
+    }
+    ck_assert(access("a.mp4", F_OK));
+    char *const old = slurp("old.mp4", NULL);
+    ck_assert_str_eq(old, "what was there");
+    free(old), free(path);
     setenv("CTN_GL", "vulkan", 1);
-    o = catena("render", scene, "--out", "a.png");
+    outcome o = catena("render", scene, "--out", "a.png");
     unsetenv("CTN_GL");
     ck_assert_int_eq(o.status, 1);
     ck_assert_msg(strstr(o.err, "CTN_GL: expected egl or osmesa, found 'vulkan'"), "%s", o.err);
@@ -380,6 +418,8 @@ int main(void)
     tcase_add_test(t, movie);
     tcase_add_loop_test(t, refusals, 0, REFUSED);
     tcase_add_test(t, missing);
+    tcase_add_loop_test(t, names_of_movies, 0, 3);
+    tcase_add_test(t, unfinished_sheet);
     tcase_add_test(t, writing_fails);
 #ifdef LOST_CONTEXT
     tcase_add_test(t, lost_context);

@@ -233,6 +233,32 @@ START_TEST(frozen_worlds)
 }
 END_TEST
 
+/// So it does in a recording: between its records, too, and grey.
+START_TEST(frozen_worlds_of_recordings)
+{
+    char *picture[3];
+    size_t size[3];
+    outcome o = catena("rollout", source("scenes/chain10-sampled.yaml"), "--worlds", "4", "--method", "rk4", "--dt", "0.02",
+                       "--steps", "300", "--stride", "10", "--out", "w.h5", "-q");
+    outcome_free(&o);
+    for (int k = 0; k < 3; k++) {
+        static const char *const from[] = {"2.0", "2.23", "2.35"};
+        char name[10];
+        snprintf(name, sizeof name, "%d.png", k);
+        o = catena("render", "w.h5", "--world", "2", "--from", from[k], "--size", "160x120", "--out", name);  // froze at 1.8 s
+        ck_assert_msg(o.status == 0, "%s", o.err);
+        outcome_free(&o);
+        picture[k] = slurp(name, &size[k]);
+    }
+    for (int k = 1; k < 3; k++) ck_assert(size[k] == size[0] && !memcmp(picture[k], picture[0], size[0]));
+    for (int k = 0; k < 3; k++) free(picture[k]);
+    o = catena("render", "w.h5", "--worlds", "all", "--from", "6", "--size", "160x120", "--out", "a.png");
+    ck_assert_msg(o.status == 0 && strstr(o.err, "2 of 4 worlds are frozen at the end: they are grey"), "%d: %s", o.status,
+                  o.err);
+    outcome_free(&o);
+}
+END_TEST
+
 static bool is_there(ctn_error *err) { return context_create(err) != NULL; }
 
 int main(void)
@@ -250,6 +276,7 @@ int main(void)
     tcase_add_loop_test(t, refusals, 0, REFUSED);
     tcase_add_test(t, refusals_of_recordings);
     tcase_add_test(t, frozen_worlds);
+    tcase_add_test(t, frozen_worlds_of_recordings);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

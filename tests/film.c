@@ -67,9 +67,13 @@ START_TEST(any_time)
     film_seek(shown, 0.3 * t[11] + 0.7 * t[12]);
     look();
     for (int w = 0; w < WORLDS; w++) {
-        double between[NV];
-        state_between(film_model(shown), t[12] - t[11], row(q, 11, w), row(v, 11, w), row(q, 12, w), row(v, 12, w), 0.7, between);
-        for (int i = 0; i < NV; i++) ck_assert_double_eq_tol(seen.q[w * NV + i], between[i], 1e-12);
+        double between[NV], rates[NV];
+        state_between(film_model(shown), t[12] - t[11], row(q, 11, w), row(v, 11, w), row(q, 12, w), row(v, 12, w), 0.7, between,
+                      rates);
+        for (int i = 0; i < NV; i++) {
+            ck_assert_double_eq_tol(seen.q[w * NV + i], between[i], 1e-12);
+            ck_assert_double_eq_tol(seen.v[w * NV + i], rates[i], 1e-12);
+        }
     }
     film_seek(shown, 99);  // beyond its end
     look();
@@ -108,7 +112,7 @@ START_TEST(steps_and_clock)
 }
 END_TEST
 
-/// A world that froze stands still between records, too, whatever its velocities were.
+/// A world that froze stands still between records, too, whatever its velocities were, from the time on when it did; it is said that it did.
 START_TEST(frozen_worlds_stand)
 {
     ctn_error err;
@@ -127,6 +131,12 @@ START_TEST(frozen_worlds_stand)
     film_seek(shown, 0.4 * t[count - 2] + 0.6 * t[count - 1]);
     look();
     ck_assert(!memcmp(last, seen.q, sizeof last));
+    const double stopped = seen.run[0].frozen_time;
+    ck_assert(seen.frozen[0] && seen.run[0].stands && seen.run[0].frozen != CTN_RUNNING && stopped > 0);
+    film_seek(shown, stopped + 1e-6), look();
+    ck_assert(seen.frozen[0] && !memcmp(last, seen.q, sizeof last));
+    film_seek(shown, stopped - 1e-3), look();
+    ck_assert(!seen.frozen[0] && !seen.run[0].stands && memcmp(last, seen.q, sizeof last));
     teardown();
 }
 END_TEST

@@ -46,7 +46,7 @@ static void draw(const instance_list *bodies, const line_list *lines, const labe
 {
     ctn_error err;
     const instance_list nothing = {0};
-    const overlay over = {lines, labels};
+    const overlay over = {.lines = lines, .labels = labels};
     const ctn_status status = renderer_draw(pen, bodies ? bodies : &nothing, &camera, &around, &over, rgb, &err);
     ck_assert_msg(status == CTN_OK, "%s", err.message);
 }
@@ -262,7 +262,7 @@ START_TEST(same_letters)
             ck_assert(!memcmp(first[k], rgb, sizeof rgb));
             if (pass || !*texts[k]) continue;
             renderer *const other = renderer_create(WIDTH, HEIGHT, &err);
-            const overlay over = {NULL, &labels};
+            const overlay over = {.labels = &labels};
             ck_assert_int_eq(renderer_draw(other, &nothing, &camera, &around, &over, rgb, &err), CTN_OK);
             ck_assert(!memcmp(first[k], rgb, sizeof rgb));
             renderer_free(other);

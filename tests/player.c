@@ -270,6 +270,86 @@ START_TEST(back_beyond_changes)
 }
 END_TEST
 
+/// Steps that are taken back while one is made are taken back after it; the next one goes on from there.
+START_TEST(back_while_it_steps)
+{
+    open_scene("rope1000");
+    const ctn_batch_config cfg = method(CTN_RADAU, 0.05);
+    const struct timespec moment = {.tv_nsec = 3000000};
+    play(&cfg, 1);
+    player_steps(playing, 1), nanosleep(&moment, NULL), player_steps(playing, -1);
+    nanosleep(&moment, NULL), wait_steps(0);
+    player_steps(playing, 1);
+    wait_steps(1);
+    ck_assert_double_eq_tol(seen.time, 0.05, 1e-12);
+    player_steps(playing, 2), nanosleep(&moment, NULL), player_steps(playing, -1);
+    wait_steps(2);
+    nanosleep(&moment, NULL), wait_steps(2);
+    ck_assert_double_eq_tol(seen.time, 0.1, 1e-12);
+    teardown();
+}
+END_TEST
+
+/// What froze moves again when a parameter is changed, not only the first time that it is.
+START_TEST(changes_thaw)
+{
+    open_scene("chain10");
+    const ctn_batch_config cfg = method(CTN_RK4, 0.2);
+    play(&cfg, 1);
+    for (int k = 0; k < 2; k++) {
+        player_set_parameter(playing, (ctn_parameter){CTN_GRAVITY, 2}, k ? -9.5 : -9);
+        const double before = k ? seen.time : 0;
+        do player_look(playing, &seen);
+        while (k && seen.run[0].stands);
+        ck_assert(!seen.run[0].stands && seen.run[0].frozen == CTN_RUNNING && !seen.frozen[0]);
+        ck_assert_double_ge(seen.time, before);
+        player_steps(playing, 1000);
+        do player_look(playing, &seen);
+        while (!seen.run[0].stands);
+    }
+    teardown();
+}
+END_TEST
+
+/// Steps that are taken back do not count, nor do their fallbacks.
+START_TEST(fallbacks_taken_back)
+{
+    open_scene("chain10");
+    ctn_batch_config cfg = method(CTN_COLLOCATION, 0.02);
+    cfg.max_iterations = 2;
+    play(&cfg, 1);
+    player_steps(playing, 60);
+    wait_steps(60);
+    const long fallbacks = seen.run[0].fallbacks;
+    ck_assert_int_gt(fallbacks, 0);
+    player_steps(playing, -60);
+    wait_steps(0);
+    ck_assert_int_eq(seen.run[0].fallbacks, 0);
+    player_steps(playing, 60);
+    wait_steps(60);
+    ck_assert_int_eq(seen.run[0].fallbacks, fallbacks);
+    teardown();
+}
+END_TEST
+
+/// Masses of worlds are those drawn for them, times nothing else, until others are set.
+START_TEST(masses_of_worlds)
+{
+    enum { WORLDS = 3, LINK = 4 };
+    open_scene("chain10");
+    ctn_batch_config cfg = method(CTN_RK4, 0.001);
+    cfg.worlds = WORLDS;
+    play(&cfg, 1);
+    const int links = ctn_model_nlink(model);
+    for (int k = 0; k < WORLDS * links; k++) ck_assert_double_eq(seen.mass_scale[k], 1);
+    player_set_parameter(playing, (ctn_parameter){CTN_MASS_SCALE, LINK}, 2.5);
+    do player_look(playing, &seen);
+    while (seen.mass_scale[LINK] == 1);
+    for (int k = 0; k < WORLDS * links; k++) ck_assert_double_eq(seen.mass_scale[k], k % links == LINK ? 2.5 : 1);
+    teardown();
+}
+END_TEST
+
 /// Where there is no room the oldest entries go, after a change to states that are larger, too; two stay in any case.
 START_TEST(room_for_the_past)
 {
@@ -277,7 +357,7 @@ START_TEST(room_for_the_past)
     open_scene("chain10");
     const ctn_batch_config cfg = method(CTN_RK4, 0.002), then = method(CTN_RADAU, 0.002);
     double q[MOST], v[MOST];
-    ctn_step_stats stats = {0};
+    ctn_step_stats stats;
     bool change;
     ctn_batch *batch = ctn_batch_create(model, &cfg, NULL);
     history *const past = history_create(batch, bytes);
@@ -456,6 +536,10 @@ int main(void)
     tcase_add_test(t, changes_while_it_runs);
     tcase_add_test(t, back_beyond_changes);
     tcase_add_loop_test(t, room_for_the_past, 0, 2);
+    tcase_add_test(t, back_while_it_steps);
+    tcase_add_test(t, changes_thaw);
+    tcase_add_test(t, fallbacks_taken_back);
+    tcase_add_test(t, masses_of_worlds);
     tcase_add_test(t, parameters);
     tcase_add_test(t, joint_forces);
     tcase_add_test(t, clock_goes_on);

@@ -238,7 +238,7 @@ START_TEST(cannot_be_replayed)
     verify("f.h5", 2, "f.h5: cannot be replayed: nq is 5 in the file and 24 now");
     rollout(options);
     change_attribute("stride", NULL);
-    verify("f.h5", 2, "f.h5: cannot be replayed: it has no `stride`");
+    verify("f.h5", 2, "f.h5: is incomplete: it has no `stride`");
     rollout(options);
     change_attribute("worlds", &(double){4});
     verify("f.h5", 2, "f.h5: `status` is not there, or has another shape");
