@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const size_t most_numbers = (size_t)1 << 27;  // 1 GiB
+
 static size_t nq_of(const frames *f) { return (size_t)ctn_model_nq(f->s.model); }
 static size_t nv_of(const frames *f) { return (size_t)ctn_model_nv(f->s.model); }
 
@@ -161,7 +163,7 @@ static int open_recording(const arguments *args, frames *f)
     int status = read_window(args, f);
     if (status != EXIT_OK) return status;
     f->seed = (uint64_t)f->from.seed;
-    if (recorded_states_open(&f->states, &f->from, f->s.model, f->first, f->worlds, 0, &err) != CTN_OK) {
+    if (recorded_states_open(&f->states, &f->from, f->s.model, f->first, f->worlds, most_numbers, &err) != CTN_OK) {
         status = status_error(&err, "");
         return err.status == CTN_IO ? EXIT_RUN : status;
     }
@@ -200,6 +202,9 @@ void frames_close(frames *f)
 ctn_status frames_at(frames *f, double t, ctn_error *err)
 {
     const double slack = 1e-9 * f->s.cfg.dt;
+    while (f->recording && f->next + 1 < f->states.count && f->states.times[f->next] < t - slack &&
+           f->states.times[f->next + 1] < t - slack)
+        f->next++;  // they need not be read
     while (f->t1 < t - slack) {
         if (f->recording && f->next >= f->states.count)
             return fail(err, CTN_BAD_ARGUMENT, "%s: ends at %g s", f->from.path, f->t1);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const size_t most_numbers = (size_t)1 << 29;  // 4 GiB
+static const size_t most_numbers = (size_t)1 << 27;  // 1 GiB
 
 struct film {
     recorded from;

@@ -7,16 +7,18 @@
 typedef struct recorded_states {
     recorded *from;
     size_t nq, nv, first, worlds;
-    int64_t count;          // records, at least 1
-    double *times;          // [count], s
-    double *until;          // [worlds], s: the last good state of one that froze, where it stays; infinity: it did not; negative: it was not run
-    ctn_freeze *why;        // [worlds]
-    double *row;            // of a run: q or v of all worlds in a record
-    double *all_q, *all_v;  // of a rollout, whose chunks have all times of a few worlds: [worlds][count][...]
+    int64_t count;  // records, at least 1
+    double *times;  // [count], s
+    double *
+        until;  // [worlds], s: the last good state of one that froze, where it stays; infinity: it did not; negative: it was not run
+    ctn_freeze *why;                    // [worlds]
+    double *row;                        // of a run: q or v of all worlds in a record
+    double *all_q, *all_v;              // of a rollout, whose chunks have all times of a few worlds: [worlds][held][...],
+    int64_t from_record, held, window;  // from that record on so many, at most as many as the last one
 } recorded_states;
 
-/// Worlds first .. first + worlds - 1 of `from`, which must outlive it, as must not `model`. `most` numbers (0: any) of a rollout are kept in memory.
-/// CTN_IO; CTN_NO_MEMORY; CTN_BAD_ARGUMENT if there is no record. recorded_states_close is due in any case.
+/// Worlds first .. first + worlds - 1 of `from`, which must outlive it, as must not `model`. Of a rollout no more than `most` numbers
+/// are kept in memory, but at least two records. CTN_IO; CTN_NO_MEMORY; CTN_BAD_ARGUMENT if there is no record. recorded_states_close is due in any case.
 ctn_status recorded_states_open(recorded_states *s, recorded *from, const ctn_model *model, int64_t first, int worlds,
                                 size_t most, ctn_error *err);
 void recorded_states_close(recorded_states *s);

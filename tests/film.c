@@ -1,6 +1,7 @@
 /// Recordings that the viewer plays: at records it shows what is recorded, between them what lies between, wherever its clock is set.
 #include "render/between.h"
 #include "render/film.h"
+#include "sim/recorded_states.h"
 #include "tests/command.h"
 #include "tests/datasets.h"
 #include "tests/suite.h"
@@ -141,6 +142,34 @@ START_TEST(frozen_worlds_stand)
 }
 END_TEST
 
+/// Records of some worlds of a rollout in any order, as many in memory at a time as there is room for.
+START_TEST(little_memory)
+{
+    static const int order[] = {0, 1, 2, 20, 19, 7, 8, 6, 5, 4, 12, 0};
+    ctn_error err;
+    recorded from;
+    recorded_states some;
+    double got_q[WORLDS * NV], got_v[WORLDS * NV];
+    open_recording(1);
+    ck_assert_int_eq(recorded_open(&from, "a.h5", &err), CTN_OK);
+    ck_assert_int_eq(
+        recorded_states_open(&some, &from, film_model(shown), 1, WORLDS - 1, (size_t)_i * (2 * NV * (WORLDS - 1) + 1) * 5, &err),
+        CTN_OK);
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
+        ck_assert_int_eq(recorded_states_read(&some, order[k], got_q, got_v, &err), CTN_OK);
+        ck_assert_int_le(some.held, _i ? 5 : 2);
+        for (int w = 1; w < WORLDS; w++) {
+            ck_assert(!memcmp(got_q + (w - 1) * NV, row(q, order[k], w), NV * sizeof *q));
+            ck_assert(!memcmp(got_v + (w - 1) * NV, row(v, order[k], w), NV * sizeof *v));
+        }
+    }
+    recorded_states_close(&some);
+    ctn_scene_free(from.scene);
+    recorded_close(&from);
+    teardown();
+}
+END_TEST
+
 START_TEST(refusals)
 {
     ctn_error err;
@@ -162,6 +191,7 @@ int main(void)
     tcase_add_loop_test(c, any_time, 0, 2);
     tcase_add_loop_test(c, steps_and_clock, 0, 2);
     tcase_add_loop_test(c, frozen_worlds_stand, 0, 2);
+    tcase_add_loop_test(c, little_memory, 0, 2);
     tcase_add_test(c, refusals);
     suite_add_tcase(suite, c);
     return run_suite(suite);
