@@ -45,7 +45,7 @@ static const struct {
     [OPT_RESUME] = {"resume", 0, NULL, "go on with --out where a run of the same command line ended or was killed"},
     [OPT_VERIFY] = {"verify", 0, NULL, "compare with the file, to the last bit"},
     [OPT_Y] = {"y", 'y', "LIST", "what to draw, separated by commas (default energy)"},
-    [OPT_SIZE] = {"size", 0, "WxH", "pixels of a picture (default 1280x720; of a plot as its panels need)"},
+    [OPT_SIZE] = {"size", 0, "WxH", "pixels of a picture (default 1280x720; a window 1280x800; a plot as its panels need)"},
     [OPT_FPS] = {"fps", 0, "N", "pictures a second (default 30)"},
     [OPT_FROM] = {"from", 0, "S", "time of the first picture, or where a plot begins, in seconds (default 0)"},
     [OPT_TO] = {"to", 0, "S", "time of the last one, or where it ends (default: the scene's duration, or the recording's)"},

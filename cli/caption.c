@@ -7,15 +7,18 @@
 #include <stdio.h>
 #include <string.h>
 
-/// Kinetic, potential and spring energy, means over the worlds, J.
+/// Kinetic, potential and spring energy, means over the worlds that move, or over all if none does, J.
 static void mean_energy(const frames *f, ctn_dynamics *dyn, double energy[3])
 {
     const size_t nq = (size_t)ctn_model_nq(f->s.model), nv = (size_t)ctn_model_nv(f->s.model);
     energy[0] = energy[1] = energy[2] = 0;
+    const bool all = f->frozen_count == f->worlds;
+    const double count = all ? f->worlds : f->worlds - f->frozen_count;
     for (int w = 0; w < f->worlds; w++) {
         ctn_totals now;
+        if (f->frozen[w] && !all) continue;
         ctn_energy_momentum(dyn, 1, f->q + (size_t)w * nq, f->v + (size_t)w * nv, &now);
-        energy[0] += now.kinetic / f->worlds, energy[1] += now.potential / f->worlds, energy[2] += now.spring / f->worlds;
+        energy[0] += now.kinetic / count, energy[1] += now.potential / count, energy[2] += now.spring / count;
     }
 }
 
@@ -28,7 +31,7 @@ int caption_decimals(const frames *f, ctn_dynamics *dyn, double radius)
     const double falls = mass * radius * sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     const double most = fmax(falls, fabs(energy[0]) + fabs(energy[1]) + fabs(energy[2]));
     const double digits = most > 0 ? 4 - floor(log10(most)) : 0;
-    return digits < 0 ? 0 : digits > 9 ? 9 : (int)digits;
+    return digits < 0 ? 0 : digits > 9 ? -1 : (int)digits;
 }
 
 float caption_size(int width, int height) { return fmaxf(11, roundf(fminf((float)height / 40, (float)width / 48))); }
@@ -42,6 +45,13 @@ static void write_line(char *text, size_t size, const char *format, ...)
     va_start(args, format);
     vsnprintf(text + n, size - n, format, args);
     va_end(args);
+}
+
+/// As long as in the other pictures, unless it is of another size.
+static void write_energy(const caption *c, const char *name, double energy, char *text, size_t size)
+{
+    if (c->decimals < 0 || fabs(energy) >= 1e9) write_line(text, size, "%s%.4g", name, energy);
+    else write_line(text, size, "%s%.*f", name, c->decimals, energy);
 }
 
 /// Of a scene: how the step in hand was solved.
@@ -65,6 +75,7 @@ bool caption_place(const caption *c, const frames *f, ctn_dynamics *dyn, double 
     if (c->title) {
         label title = corner;
         title.size = roundf(1.4f * size), corner.position[1] += 1.9f * size;
+        for (const char *line = c->title; (line = strchr(line, '\n')); line++) corner.position[1] += 1.16f * title.size;
         if (!label_list_add(labels, &title, "%s", c->title)) return false;
     }
     if (!c->text) return true;
@@ -73,10 +84,10 @@ bool caption_place(const caption *c, const frames *f, ctn_dynamics *dyn, double 
     if (!f->own) {
         double e[3];
         mean_energy(f, dyn, e);
-        write_line(text, sizeof text, "energy %.*f J", c->decimals, e[0] + e[1] + e[2]);
-        write_line(text, sizeof text, " (kinetic %.*f, potential %.*f", c->decimals, e[0], c->decimals, e[1]);
-        if (e[2] != 0) write_line(text, sizeof text, ", springs %.*f", c->decimals, e[2]);
-        write_line(text, sizeof text, f->worlds > 1 ? "; means)\n" : ")\n");
+        write_energy(c, "energy ", e[0] + e[1] + e[2], text, sizeof text);
+        write_energy(c, " J (kinetic ", e[0], text, sizeof text), write_energy(c, ", potential ", e[1], text, sizeof text);
+        if (e[2] != 0) write_energy(c, ", springs ", e[2], text, sizeof text);
+        write_line(text, sizeof text, f->worlds < 2 ? ")\n" : f->frozen_count ? "; means of those that move)\n" : "; means)\n");
     }
     write_iterations(f, text, sizeof text);
     if (f->worlds > 1) write_line(text, sizeof text, "%d worlds", f->worlds);

@@ -11,7 +11,8 @@ typedef struct caption {
     int decimals;       // of energies, the same in all pictures
 } caption;
 
-/// How many decimals energies of the states in `f` and of motions of `radius` m need for five digits.
+/// How many decimals energies of the states in `f` and of motions of `radius` m need for five digits; negative: so many that
+/// powers of ten are better.
 int caption_decimals(const frames *f, ctn_dynamics *dyn, double radius);
 
 /// Writes it for the states at t that are in `f`, in letters of `size` pixels. False: no memory.

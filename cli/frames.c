@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const size_t most_numbers = (size_t)1 << 27;  // 1 GiB
 
@@ -126,13 +127,33 @@ static ctn_status read_record(frames *f, int64_t k, ctn_error *err)
         double *const q = f->q1 + (size_t)w * nq, *const v = f->v1 + (size_t)w * nv;
         const long world = (long)f->first + w;
         if (recorded_state_stands(q, nq) && recorded_state_stands(v, nv)) continue;
+        if (!k && w) return fail(err, CTN_FROZEN, "world %ld has not been run yet; --worlds %d leaves it out", world, w);
+        if (!k) return fail(err, CTN_FROZEN, "world %ld has not been run yet; choose another --world", world);
         if (f->worlds == 1) return fail(err, CTN_FROZEN, "world %ld has no state at %g s", world, f->t1);
-        if (!k && w) return fail(err, CTN_FROZEN, "world %ld has no state yet; --worlds %d leaves it out", world, w);
-        if (!k) return fail(err, CTN_FROZEN, "world %ld has no state yet; choose another --world", world);
         freeze(f, w), gone++;
         memcpy(q, f->q0 + (size_t)w * nq, nq * sizeof *q), memcpy(v, f->v0 + (size_t)w * nv, nv * sizeof *v);
     }
     return gone < f->worlds ? CTN_OK : fail(err, CTN_FROZEN, "no world has a state at %g s", f->t1);
+}
+
+/// Of all worlds those up to the first that was not run yet.
+static int leave_out(const arguments *args, frames *f)
+{
+    ctn_error err;
+    double *const until = malloc((size_t)f->worlds * sizeof *until);
+    if (!until) return run_error("not enough memory for %d worlds", f->worlds);
+    const int64_t records = recorded_count(&f->from, "time");
+    const ctn_status status = recorded_ends(&f->from, records, f->first, f->worlds, until, NULL, &err);
+    const int asked = f->worlds;
+    int run = 0;
+    while (run < asked && status == CTN_OK && until[run] >= 0) run++;
+    free(until);
+    if (status != CTN_OK) return status_error(&err, ""), EXIT_RUN;
+    if (run == asked || !run) return EXIT_OK;  // of none it is said when it is read
+    if (!args->value[OPT_QUIET])
+        warning("%s: worlds from %ld on are left out: that one has not been run yet", args->files[0], (long)f->first + run);
+    f->worlds = run;
+    return EXIT_OK;
 }
 
 /// Which worlds of the file.
@@ -148,7 +169,7 @@ static int read_window(const arguments *args, frames *f)
         return usage_error("--worlds: %s has %d worlds from --world %ld on, found %ld", args->files[0], (int)(f->all - f->first),
                            (long)f->first, worlds);
     f->worlds = worlds ? (int)worlds : 1;
-    return EXIT_OK;
+    return worlds && !isdigit((unsigned char)*args->value[OPT_WORLDS]) ? leave_out(args, f) : EXIT_OK;
 }
 
 static int open_recording(const arguments *args, frames *f)
@@ -183,6 +204,10 @@ int frames_open(const arguments *args, frames *f)
     if (!whole_option(args, OPT_WORLD, 0, 2147483647, &world)) return EXIT_USAGE;
     f->first = world;
     const bool recording = named_hdf5(args->files[0]);
+    const char *const dot = strrchr(args->files[0], '.');
+    if (dot && !strcasecmp(dot, ".csv"))
+        return usage_error("%s: recordings are drawn from HDF5, not from CSV; record with --out %.*s.h5", args->files[0],
+                           (int)(dot - args->files[0]), args->files[0]);
     if (!recording && args->value[OPT_WORLD])
         return usage_error("--world chooses one of a recording; %s is a scene", args->files[0]);
     return recording ? open_recording(args, f) : open_scene(args, f);

@@ -14,7 +14,7 @@ static const command *const commands[] = {
 #ifdef CATENA_VIEWER
     &command_view,
 #endif
-    &command_plot, &command_info,    &command_eval,   &command_check,
+    &command_plot,   &command_info,    &command_eval,   &command_check,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -48,13 +48,25 @@ static const char *short_name(const panel *x, const curve *c)
     return strncmp(c->what.name, x->label, length) || c->what.name[length] != '.' ? c->what.name : c->what.name + length + 1;
 }
 
-/// A panel has as much room as suits a picture of so many, or its key needs.
+/// What stands along the axis of a panel: its quantity, and in which unit.
+static void label_of(const panel *x, char *label, size_t size)
+{
+    const bool unit = strcmp(x->unit, "1");
+    snprintf(label, size, "%s%s%s%s", x->label, unit ? " (" : "", unit ? x->unit : "", unit ? ")" : "");
+}
+
+enum { LABEL = SERIES_NAME + 60 };
+
+/// A panel has as much room as suits a picture of so many, or its key or its label need.
 static int wanted_height(const plot *p, const panel *x)
 {
     enum { MOST_ROWS = 32 };  // of a key; then it gets another column
     const int usual = p->npanel == 1 ? 420 : p->npanel == 2 ? 300 : p->npanel <= 4 ? 220 : 170;
     const int key = has_key(p, x) ? (x->count < MOST_ROWS ? x->count : MOST_ROWS) * LINE : 0;
-    return key > usual ? key : usual;
+    char label[LABEL];
+    label_of(x, label, sizeof label);
+    const int length = ((int)strlen(label) + 1) * LETTER, most = 2 * usual;  // a longer one lies across the curves
+    return key > usual ? key : length > usual && length <= most ? length : usual;
 }
 
 /// Where things are. Left and right are the same for all panels, so that their axes of time agree.
@@ -298,11 +310,10 @@ static void put_axes(FILE *out, const plot *p, const layout *l, int at)
     const double whole = p->out.height, height = wanted_height(p, x) * l->scale;
     double top = l->top + at * GAP;
     for (int k = 0; k < at; k++) top += wanted_height(p, &p->panels[k]) * l->scale;
-    char label[SERIES_NAME + 60];
+    char label[LABEL];
     const int digits = digits_of(x);
     fprintf(out, "set tmargin at screen %.6f\nset bmargin at screen %.6f\n", 1 - top / whole, 1 - (top + height) / whole);
-    snprintf(label, sizeof label, "%s%s%s%s", x->label, strcmp(x->unit, "1") ? " (" : "", strcmp(x->unit, "1") ? x->unit : "",
-             strcmp(x->unit, "1") ? ")" : "");
+    label_of(x, label, sizeof label);
     fprintf(out, "set label 2 ");  // where `set ylabel` puts it depends on the numbers at the axis
     put_quoted(out, label);
     if ((int)strlen(label) * LETTER <= height)

@@ -50,6 +50,7 @@ static int read_sheet(const arguments *args, rendering *r)
         return bad_text(OPT_SHEET, "COLUMNSxROWS like 4x3, no more than there are pixels", text);
     if (!pictures_single(args->value[OPT_OUT]))
         return usage_error("--sheet makes one picture; give --out NAME.png, not %s", args->value[OPT_OUT]);
+    r->width -= r->width % r->columns, r->height -= r->height % r->rows;
     if (args->value[OPT_FPS])
         return usage_error("--sheet: its pictures are evenly spread from --from to --to; --fps is for movies");
     return EXIT_OK;
@@ -61,6 +62,9 @@ static int read_times(const arguments *args, rendering *r)
     r->fps = 30, r->from = 0;
     if (!number_option(args, OPT_FPS, &r->fps) || !number_option(args, OPT_FROM, &r->from)) return EXIT_USAGE;
     if (!(r->fps > 0 && r->fps <= 1000)) return bad_text(OPT_FPS, "a number above 0, at most 1000", args->value[OPT_FPS]);
+    const char *const dot = strrchr(args->value[OPT_OUT], '.');
+    if (dot && !strcmp(dot, ".gif") && r->fps > 50)
+        return usage_error("--fps: a .gif has at most 50 pictures a second, found %g; others are shown far too slowly", r->fps);
     if (!(r->from >= 0) || !isfinite(r->from)) return bad_text(OPT_FROM, "a number of seconds, 0 or more", args->value[OPT_FROM]);
     const long cells = (long)r->columns * r->rows;
     const bool single = cells == 1 && pictures_single(args->value[OPT_OUT]);
@@ -288,7 +292,9 @@ static int render_all(rendering *r, bool quiet)
     if (status != CTN_OK) return status_error(&err, ""), EXIT_RUN;
     if (interrupted) return run_error("interrupted after %ld of %ld pictures", r->count, all);
     if (r->of.frozen_count && !quiet)
-        warning("%d of %d worlds are frozen at the end: they are grey, where they stopped", r->of.frozen_count, r->of.worlds);
+        warning(r->of.worlds > 1 ? "%d of %d worlds are frozen at the end: they are grey, where they stopped"
+                                 : "the world froze: it stands where it stopped",
+                r->of.frozen_count, r->of.worlds);
     return EXIT_OK;
 }
 

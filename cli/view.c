@@ -89,10 +89,11 @@ static int view_main(const arguments *args)
     if (layout && strcmp(layout, "grid") && strcmp(layout, "overlay"))
         return usage_error("--layout: expected grid or overlay, found '%s'", layout);
     config.paused = args->value[OPT_PAUSED], config.overlaid = layout && !strcmp(layout, "overlay");
-    if (view(&config, &err) == CTN_OK) return EXIT_OK;
+    bool began;
+    if (view(&config, &began, &err) == CTN_OK) return EXIT_OK;
     if (line.refused) return EXIT_USAGE;
     const int status = status_error(&err, "");
-    return err.status == CTN_UNAVAILABLE || err.status == CTN_IO ? EXIT_RUN : status;
+    return began ? EXIT_RUN : status;
 }
 
 const command command_view = {

@@ -31,8 +31,12 @@ static struct file_stamp stamp(const char *path)
 
 static int number_of(const arena *a, int run, int world) { return run * a->worlds + world; }
 
-/// Runs over each other leave the grid to the worlds.
-static int places(const arena *a) { return a->overlaid ? a->worlds : a->runs * a->worlds; }
+/// Runs over each other leave the grid to the worlds; those of a single run may lie over each other, too.
+static int places(const arena *a) { return !a->overlaid ? a->runs * a->worlds : a->runs > 1 ? a->worlds : 1; }
+static int place_of(const arena *a, int run, int world)
+{
+    return !a->overlaid ? number_of(a, run, world) : a->runs > 1 ? world : 0;
+}
 static world_layout layout_of(const arena *a) { return places(a) > 1 ? LAYOUT_GRID : LAYOUT_OVERLAY; }
 
 static const double *state_q(const arena *a, int run, int world)
@@ -156,7 +160,7 @@ ctn_status arena_give_meshes(const arena *a, renderer *r, ctn_error *err)
 
 void arena_place(const arena *a, int run, int world, double *shift)
 {
-    layout_offset(layout_of(a), &a->one, a->overlaid ? world : number_of(a, run, world), places(a), shift);
+    layout_offset(layout_of(a), &a->one, place_of(a, run, world), places(a), shift);
 }
 
 camera_orbit arena_camera(const arena *a, double aspect)
@@ -243,10 +247,11 @@ static bool place_world(arena *a, int run, int world)
     if (a->ghosts && !a->overlaid && run && !place_ghost(a, run, world)) return false;
     a->bodies.fade = a->overlaid && run ? GHOST : 0;
     if (!scene_shapes_place(a->shapes, a->R + 9 * first, a->p + 3 * first, (uint32_t)number, paint, &a->bodies)) return false;
-    if (!(a->show & (SHOW_AXES | SHOW_FRAMES | SHOW_COM | SHOW_TRAILS | SHOW_NAMES))) return true;
+    const unsigned show = a->worlds > 1 ? a->show & ~(unsigned)SHOW_NAMES : a->show;  // then worlds have numbers
+    if (!(show & (SHOW_AXES | SHOW_FRAMES | SHOW_COM | SHOW_TRAILS | SHOW_NAMES))) return true;
     const double t = a->view.time;
     marks_note(a->marks, number, t, a->R + 9 * first, a->p + 3 * first, com);
-    return marks_place(a->marks, number, t, a->R + 9 * first, a->p + 3 * first, com, a->show,
+    return marks_place(a->marks, number, t, a->R + 9 * first, a->p + 3 * first, com, show,
                        a->colors == COLORS_WORLD ? a->paint[0] : NULL, &a->lines, &a->labels);
 }
 
@@ -262,12 +267,25 @@ static bool place_name(arena *a, int run)
     return label_list_add(&a->labels, &how, "%s", name);
 }
 
+/// Which world one is.
+static bool place_number(arena *a, int world)
+{
+    double at[3];
+    arena_place(a, 0, world, at);
+    layout_over(&a->one, at);
+    const label how = label_over(at);
+    return label_list_add(&a->labels, &how, "%d", a->film ? film_world(a->film, world) : world);
+}
+
 ctn_status arena_look(arena *a, ctn_error *err)
 {
     const ctn_status status = take_view(a, err);
     if (status != CTN_OK) return status;
     instance_list_clear(&a->bodies), line_list_clear(&a->lines), label_list_clear(&a->labels);
     bool ok = true;
+    enum { MOST_NUMBERS = 100 };
+    const bool numbers = a->show & SHOW_NAMES && a->runs == 1 && !a->overlaid && a->worlds > 1 && a->worlds <= MOST_NUMBERS;
+    for (int w = 0; w < a->worlds && numbers && ok; w++) ok = place_number(a, w);
     for (int n = 0; n < a->runs * a->worlds && ok; n++) ok = place_world(a, n / a->worlds, n % a->worlds);
     for (int run = 0; run < a->runs && a->runs > 1 && !a->overlaid && ok; run++) ok = place_name(a, run);
     find_extent(a);

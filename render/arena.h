@@ -32,7 +32,7 @@ typedef struct arena {
     // chosen by who looks
     unsigned show;         // marks_show
     link_coloring colors;  // COLORS_WORLD: each run, too
-    bool overlaid;         // runs stand where the first one does, seen through
+    bool overlaid;         // runs stand where the first one does, seen through; worlds of a single run over each other
     bool ghosts;           // else: the first one is seen through where the others stand
     // private
     ctn_scene *own_scene;

@@ -128,6 +128,7 @@ void film_free(film *f)
 
 const ctn_scene *film_scene(const film *f) { return f->from.scene; }
 const ctn_model *film_model(const film *f) { return f->model; }
+int film_world(const film *f, int k) { return (int)f->shown[k]; }
 int film_worlds(const film *f) { return (int)f->worlds; }
 int film_left_out(const film *f) { return (int)f->left_out; }
 void film_range(const film *f, double *first, double *last) { *first = f->times[0], *last = f->times[f->count - 1]; }
@@ -180,7 +181,7 @@ ctn_status film_look(film *f, player_view *view, ctn_error *err)
         stand += view->frozen[w];
         if (view->frozen[w] && r->frozen == CTN_RUNNING) r->frozen = f->states.why[from], r->frozen_time = f->states.until[from];
     }
-    r->stands = stand == f->worlds;
+    r->froze = (int)stand, r->stands = stand == f->worlds;
     view->time = t, view->running = f->running, view->late = false;
     r->cfg = f->from.cfg, r->time = t, r->steps = (long)k;
     r->plotted = f->plotted ? 1 + (int)((f->plotted - 1) * k / (f->count > 1 ? f->count - 1 : 1)) : 0;  // up to now

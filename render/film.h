@@ -13,6 +13,7 @@ void film_free(film *f);  // NULL is allowed
 
 const ctn_scene *film_scene(const film *f);  // as long as the film
 const ctn_model *film_model(const film *f);
+int film_world(const film *f, int k);  // which one of the file is shown as world k
 int film_worlds(const film *f);
 int film_left_out(const film *f);  // worlds of a rollout that were not run yet, and are not among these
 void film_range(const film *f, double *first, double *last);  // s

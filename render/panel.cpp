@@ -169,9 +169,13 @@ static void draw_plots(const panel_state *s)
     for (int k = 0; k < s->runs; k++) {
         const player_run *const r = &s->view->run[k];
         if (s->runs > 1) ImGui::TextUnformatted(s->name[k]);
-        if (r->frozen != CTN_RUNNING)
-            ImGui::TextColored(ImVec4(1, 0.5f, 0.4f, 1), "frozen at %.4g s:", r->frozen_time),
-                ImGui::TextWrapped("%s", ctn_freeze_text(r->frozen));
+        if (r->frozen != CTN_RUNNING) {
+            const ImVec4 red(1, 0.5f, 0.4f, 1);
+            if (s->worlds > 1) ImGui::TextColored(red, "%d of %d worlds froze, one at %.4g s:", r->froze, s->worlds, r->frozen_time);
+            else ImGui::TextColored(red, "frozen at %.4g s:", r->frozen_time);
+            ImGui::TextWrapped("%s", ctn_freeze_text(r->frozen));
+        }
+        if (s->worlds > 1) ImGui::TextUnformatted("of the first world:");
         if (!r->plotted) continue;
         ImGui::PushID(k);
         draw_plot("J", "energy", r->plot_energy, r->plotted, "%.6g");
@@ -245,20 +249,22 @@ static void draw_marks(panel_state *s)
     ImGui::Combo("colours", &s->colors, "of the scene\0by link\0by kinetic energy\0by run and world\0");
     if (s->runs > 1)
         ImGui::Checkbox("runs over each other", &s->overlaid), ImGui::Checkbox("ghosts of the first run", &s->ghosts);
+    else if (s->worlds > 1) ImGui::Checkbox("worlds over each other", &s->overlaid);
 }
 
 // ---- over the picture
 
-/// In the middle, from `y` on downwards, or with its lower edge there.
-static void draw_message(const char *id, const char *title, const char *text, float y, bool above)
+/// In the middle of the window or of what is beside the panel, from `y` on downwards, or with its lower edge there.
+static void draw_message(const char *id, const char *title, const char *text, float y, bool above, bool beside)
 {
     const ImGuiViewport *const port = ImGui::GetMainViewport();
-    ImGui::SetNextWindowPos(ImVec2(port->Size.x / 2, y), ImGuiCond_Always, ImVec2(0.5f, above ? 1.0f : 0.0f));
+    const float left = beside ? fminf((float)panel_width(), 0.5f * port->Size.x) : 0, room = port->Size.x - left;
+    ImGui::SetNextWindowPos(ImVec2(left + room / 2, y), ImGuiCond_Always, ImVec2(0.5f, above ? 1.0f : 0.0f));
     ImGui::Begin(id, nullptr,
                  ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoInputs |
                      ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoFocusOnAppearing);
     if (title) ImGui::TextColored(ImVec4(1, 0.5f, 0.4f, 1), "%s", title);
-    ImGui::PushTextWrapPos(0.6f * port->Size.x);
+    ImGui::PushTextWrapPos(0.9f * room);
     ImGui::TextUnformatted(text);
     ImGui::PopTextWrapPos();
     ImGui::End();
@@ -279,8 +285,8 @@ static void draw_help(panel_state *s)
                                           {"C", "look at all of it again"},
                                           {"V", "the scene's next camera"},
                                           {"T", "follow what travels or the selected link, or not"},
-                                          {"O", "runs over each other or side by side"},
-                                          {"A F B P N", "axes of joints, frames, centre of mass, trails, names"},
+                                          {"O", "runs, or worlds, over each other or side by side"},
+                                          {"A F B P N", "axes of joints, frames, centre of mass, trails, names and numbers"},
                                           {"K", "other colours"},
                                           {"F1", "this list"},
                                           {"F2", "panel"},
@@ -323,8 +329,8 @@ void panel_draw(panel_state *s, panel_value value, void *context)
         ImGui::End();
     }
     if (s->help) draw_help(s);
-    if (s->trouble[0]) draw_message("trouble", "The scene's file has errors; what it was before runs on:", s->trouble, unit, false);
-    if (s->notice[0]) draw_message("notice", nullptr, s->notice, height - unit, true);
+    if (s->trouble[0]) draw_message("trouble", "The scene's file has errors; what it was before runs on:", s->trouble, unit, false, s->open);
+    if (s->notice[0]) draw_message("notice", nullptr, s->notice, height - unit, true, s->open);
     ImGui::Render();
     ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
 }

@@ -80,6 +80,15 @@ static bool has_number(const char *path)
 
 bool pictures_single(const char *path) { return ends_in(path, ".png") && !has_number(path); }
 
+/// Numbered pictures may have a folder of their own; what is wrong with it is said when they are written.
+static void make_folder(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    char *const folder = slash && slash > path ? strndup(path, (size_t)(slash - path)) : NULL;
+    if (folder) mkdir(folder, 0777);
+    free(folder);
+}
+
 /// ffmpeg's arguments by the ending of the movie's name.
 static const char *const *codec_of(const char *path)
 {
@@ -244,6 +253,7 @@ ctn_status pictures_open(const char *path, int width, int height, double fps, pi
     signal(SIGPIPE, SIG_IGN);  // an ffmpeg that ends is an error of writing
     ctn_status status = p->path && p->rgb ? CTN_OK : fail(err, CTN_NO_MEMORY, "%s: not enough memory", path);
     if (status == CTN_OK && codec_of(path)) status = open_movie(p, fps, err);
+    else if (status == CTN_OK && has_number(path)) make_folder(path);
     if (status == CTN_OK && pthread_create(&p->writer, NULL, write_all, p)) {
         if (p->ffmpeg) close(p->pipe), waitpid(p->ffmpeg, NULL, 0);
         status = fail(err, CTN_NO_MEMORY, "%s: no thread to write with", path);

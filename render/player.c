@@ -105,7 +105,7 @@ static ctn_batch *make_batch(const player *p, const ctn_batch_config *cfg, const
 static void all_move(const player *p, run *r)
 {
     for (size_t w = 0; w < p->worlds; w++) r->frozen_at[w] = INFINITY;
-    r->about.frozen = CTN_RUNNING, r->about.frozen_time = 0, r->about.stands = false;
+    r->about.frozen = CTN_RUNNING, r->about.frozen_time = 0, r->about.froze = 0, r->about.stands = false;
 }
 
 static bool begin(player *p, run *r, const ctn_batch_config *cfg, ctn_error *err)
@@ -237,7 +237,7 @@ static void step_back(player *p)
             if (a->plotted) a->plotted--;
             if (a->frozen_time > a->time) a->frozen = CTN_RUNNING;
             for (size_t w = 0; w < p->worlds; w++)
-                if (r->frozen_at[w] > a->time) r->frozen_at[w] = INFINITY;
+                if (isfinite(r->frozen_at[w]) && r->frozen_at[w] > a->time) r->frozen_at[w] = INFINITY, a->froze--;
             set_parameters(p, r->batch, NULL);  // they stay what they are
             if (change) all_move(p, r), history_change(r->past, r->batch), count_energy(r);
         }
@@ -262,6 +262,7 @@ static void note_step(run *r, const ctn_step_stats *stats, size_t worlds, double
         r->frozen_at[w] = stats[w].frozen_time;
         standing++;
     }
+    a->froze = (int)standing;
     if ((a->stands = standing == worlds)) return;
     history_add(r->past, r->batch, stats);
     const history_step *const last = history_entry(r->past, history_count(r->past) - 1);

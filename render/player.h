@@ -23,6 +23,7 @@ typedef struct player_run {
     double change;          // J, of the first world since the beginning or the last change from outside
     double frozen_time;     // s, when that was
     ctn_freeze frozen;      // of the first world that is, if one is
+    int froze;              // how many are
     bool stands;            // all its worlds are
     int plotted;            // how many of these there are, one a step, the newest last:
     float plot_energy[PLAYER_PLOT], plot_iterations[PLAYER_PLOT];

@@ -135,15 +135,14 @@ static sight sight_of(const renderer *r, const render_camera *camera)
 /// The largest of 1, 10, 100 ... of which some fit into the scene.
 static double cell_size(double radius) { return pow(10, floor(log10(radius)) - 1) * 2; }
 
-/// Above the horizon, over its colour.
-static void draw_sky(const renderer *r, double axes[3][3])
+/// Above the horizon, over its colour: the more, the higher one looks.
+static void draw_sky(const renderer *r, const render_camera *camera, double axes[3][3])
 {
     const GLuint sky = r->program[PASS_SKY];
-    const double level = hypot(axes[0][2], axes[1][2]), aspect = (double)r->width / r->height;  // 0: it looks straight up or down
+    const double blue = 1.8, half = tan(0.5 * camera->field), aspect = (double)r->width / r->height;
     glUseProgram(sky);
-    program_number(sky, "tilt", 0.15 - 0.9 * asin(axes[2][2]));
-    glUniform2f(glGetUniformLocation(sky, "rise"), (float)(level > 0 ? aspect * axes[0][2] / level : 0),
-                (float)(level > 0 ? axes[1][2] / level : 1));
+    program_number(sky, "tilt", -blue * axes[2][2]);
+    glUniform2f(glGetUniformLocation(sky, "rise"), (float)(blue * half * aspect * axes[0][2]), (float)(blue * half * axes[1][2]));
     glEnable(GL_CLIP_DISTANCE0), glDisable(GL_DEPTH_TEST);
     glDrawArrays(GL_TRIANGLES, 0, 3);
     glDisable(GL_CLIP_DISTANCE0), glEnable(GL_DEPTH_TEST);
@@ -155,7 +154,7 @@ static void draw_surroundings(const renderer *r, const render_camera *camera, co
     camera_axes(camera, axes);
     for (int k = 0; k < 3; k++) distance += (camera->eye[k] - camera->target[k]) * axes[2][k];
     glBindVertexArray(r->empty_vao);
-    draw_sky(r, axes);
+    draw_sky(r, camera, axes);
     shadows_give(&r->shadows, r->program[PASS_SHADED]);
     glDisable(GL_CULL_FACE), glDepthMask(GL_FALSE);  // nothing collides with the ground: what falls through is not hidden
     for (int shaded = 0; shaded < 2; shaded++) {

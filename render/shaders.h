@@ -102,11 +102,11 @@ static const char shaded_vertex[] =
                           "}\n";
 static const char shaded_fragment[] = GLSL_LIGHT GLSL_GROUND("lit(sun.z)");
 
-/// The sky: what is above the horizon, whose colour is there before.
+/// The sky: what is above the horizon, whose colour is there before, and into which the ground fades.
 static const char sky_vertex[] = "#version 330 core\nuniform float tilt; uniform vec2 rise;\nout float high;\n"
                                  "void main() {\n"
                                  "    vec2 corner = vec2(gl_VertexID == 1 ? 3 : -1, gl_VertexID == 2 ? 3 : -1);\n"
-                                 "    high = tilt + 0.35 * dot(rise, corner);\n"
+                                 "    high = tilt + dot(rise, corner); // the way of looking, upwards\n"
                                  "    gl_ClipDistance[0] = high; gl_Position = vec4(corner, 1, 1);\n"
                                  "}\n";
 static const char sky_fragment[] =

@@ -103,6 +103,13 @@ typedef struct text_quad {
     float color[3];
 } text_quad;
 
+/// Pixels that a label takes.
+typedef struct text_box {
+    float left, top, right, bottom;
+} text_box;
+
+enum { MOST_BOXES = 256 };  // more are not kept from covering each other
+
 struct text_pen {
     GLuint program, vao, buffer, texture;
     stbtt_fontinfo font;
@@ -114,6 +121,8 @@ struct text_pen {
     bool changed;  // the texture is not what OpenGL has
     text_quad *quads;
     size_t quad_count, quad_room;
+    text_box boxes[MOST_BOXES];  // of the labels drawn so far
+    int box_count;
 };
 
 /// Pixels of shade around a letter.
@@ -283,6 +292,29 @@ static bool put_letter(text_pen *pen, const label *l, uint32_t letter, float x, 
     return true;
 }
 
+/// But for half a pixel, so that lines fit under each other.
+static bool is_free(const text_pen *pen, text_box b)
+{
+    b.left += 0.5f, b.top += 0.5f, b.right -= 0.5f, b.bottom -= 0.5f;
+    for (int k = 0; k < pen->box_count; k++) {
+        const text_box *const other = &pen->boxes[k];
+        if (b.left < other->right && other->left < b.right && b.top < other->bottom && other->top < b.bottom) return false;
+    }
+    return true;
+}
+
+/// How far a label at a point in space goes up (or down) by whole lines so that it covers no other; 0 if it would have to go far.
+static float free_shift(const text_pen *pen, text_box b, float line, int height)
+{
+    enum { FAR = 6 };
+    for (int n = 0; n <= 2 * FAR; n++) {
+        const float shift = (float)(n % 2 ? -(n + 1) / 2 : n / 2) * line;
+        const text_box at = {b.left, b.top + shift, b.right, b.bottom + shift};
+        if (is_free(pen, at) && (!n || (at.top >= 0 && at.bottom <= (float)height))) return shift;
+    }
+    return 0;
+}
+
 static bool put_label(text_pen *pen, const label *l, const char *text, const matrix4 *clip, int width, int height)
 {
     float x = l->position[0], y = l->position[1], wide, high;
@@ -298,7 +330,10 @@ static bool put_label(text_pen *pen, const label *l, const char *text, const mat
     text_size(pen, text, l->size, &wide, &high);
     const float left = x + l->shift[0] - l->align[0] * wide;
     const float ascent = (float)pen->ascent * stbtt_ScaleForMappingEmToPixels(&pen->font, l->size);
-    y += l->shift[1] - l->align[1] * high + ascent;
+    y += l->shift[1] - l->align[1] * high;
+    if (l->in_space) y += free_shift(pen, (text_box){left, y, left + wide, y + high}, line_height(pen, l->size), height);
+    if (pen->box_count < MOST_BOXES) pen->boxes[pen->box_count++] = (text_box){left, y, left + wide, y + high};
+    y += ascent;
     x = left;
     bool all = true;
     while (*text) {
@@ -328,8 +363,10 @@ bool text_pen_draw(text_pen *pen, const label_list *labels, const matrix4 *clip,
 {
     bool all = true;
     pen->quad_count = 0;
-    for (size_t k = 0; k < labels->count; k++) {
-        label l = labels->of[k];
+    pen->box_count = 0;
+    for (size_t k = 0; k < 2 * labels->count; k++) {  // those on the picture first: the others make room for them
+        label l = labels->of[k % labels->count];
+        if (l.in_space != (k >= labels->count)) continue;
         l.size *= scale, l.shift[0] *= scale, l.shift[1] *= scale;
         all = put_label(pen, &l, labels->letters + l.text, clip, width, height) && all;
     }

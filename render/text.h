@@ -45,8 +45,9 @@ void text_pen_free(text_pen *pen);  // NULL is allowed; with the context that it
 /// Width of the widest line and height of all lines of a text, pixels.
 void text_size(const text_pen *pen, const char *text, float size, float *width, float *height);
 
-/// Into the framebuffer that is bound, width x height pixels. `clip` is the camera's; what is behind it is not drawn. Sizes and shifts are `scale`
-/// times what they say. False: some letters are missing, as there is no room for them.
+/// Into the framebuffer that is bound, width x height pixels. `clip` is the camera's; what is behind it is not drawn. Labels in space that would cover
+/// others go up or down by some lines. Sizes and shifts are `scale` times what they say. False: some letters are missing, as there is no room for
+/// them.
 bool text_pen_draw(text_pen *pen, const label_list *labels, const matrix4 *clip, int width, int height, float scale);
 
 #endif

@@ -213,6 +213,26 @@ static void show_title(viewer *v)
     window_set_title(v->window, title);
 }
 
+/// From the point that is pulled to the mouse.
+static bool draw_pull(viewer *v)
+{
+    const arena *const s = v->arena;
+    const size_t pose = arena_pose(s, v->selected);
+    line_point ends[2] = {{.width = 3, .color = {1, 0.85f, 0.2f, 1}, .hidden = 0.5f}};
+    double shift[3];
+    if (!v->hand.pulls || v->selected.link < 0) return true;
+    arena_place(s, v->selected.run, v->selected.world, shift);
+    ends[1] = ends[0];
+    for (int k = 0; k < 3; k++) {
+        double at = s->p[3 * pose + (size_t)k];
+        for (int i = 0; i < 3; i++) at += s->R[9 * pose + 3 * (size_t)k + (size_t)i] * v->hand.pull.point[i];
+        ends[0].position[k] = (float)at, ends[1].position[k] = (float)(v->hand.pull.target[k] + shift[k]);
+    }
+    line_point hand = ends[1];
+    hand.width = 10;
+    return line_list_add(&v->arena->lines, ends, 2) && line_list_add(&v->arena->lines, &hand, 1);
+}
+
 static ctn_status draw(viewer *v, ctn_error *err)
 {
     arena *const s = v->arena;
@@ -220,6 +240,7 @@ static ctn_status draw(viewer *v, ctn_error *err)
     if (status != CTN_OK) return status;
     follow(v);
     if (v->selected.link >= 0) arena_mark(s, v->selected);
+    if (!draw_pull(v)) return fail(err, CTN_NO_MEMORY, "not enough memory for a line");
     scenery around = {.radius = s->extent.radius, .floor = s->extent.floor};
     memcpy(around.center, s->extent.center, sizeof around.center);
     status = renderer_paint(v->renderer, &s->bodies, &v->camera, &around,
@@ -281,7 +302,7 @@ static ctn_status loop(viewer *v, ctn_error *err)
     return status;
 }
 
-ctn_status view(const viewer_config *config, ctn_error *err)
+ctn_status view(const viewer_config *config, bool *began, ctn_error *err)
 {
     viewer v = {.config = config,
                 .selected = {.link = -1},
@@ -289,7 +310,8 @@ ctn_status view(const viewer_config *config, ctn_error *err)
                 .panel = {.open = true, .speed = config->speed, .overlaid = config->overlaid, .ghosts = true}};
     snprintf(v.path, sizeof v.path, "%s", config->path);
     ctn_status status = CTN_UNAVAILABLE;
-    if (!take_scene(&v, config->path, err)) status = err->status;
+    *began = take_scene(&v, config->path, err);
+    if (!*began) status = err->status;
     else if ((v.window = window_create("catena", config->width, config->height, err)) &&
              (v.renderer = renderer_create(16, 16, err)) && arena_give_meshes(v.arena, v.renderer, err) == CTN_OK) {
         if ((status = fit_panel(&v, err)) == CTN_OK && (status = fit(&v, err)) == CTN_OK) {

@@ -14,7 +14,8 @@ typedef struct viewer_config {
     void *context;
 } viewer_config;
 
-/// Opens the window and returns when it is closed. As arena_open; CTN_UNAVAILABLE without a display or where OpenGL fails.
-ctn_status view(const viewer_config *config, ctn_error *err);
+/// Opens the window and returns when it is closed. As arena_open; CTN_UNAVAILABLE without a display or where OpenGL fails. `began`: what is to be shown
+/// was found to be good.
+ctn_status view(const viewer_config *config, bool *began, ctn_error *err);
 
 #endif

@@ -171,6 +171,9 @@ static void use_key(viewer *v, int key, unsigned with)
 void viewer_input(viewer *v, const window_events *e)
 {
     use_mouse(v, e);
-    for (int k = 0; k < e->keys && !panel_wants_keys(); k++) use_key(v, e->key[k], e->key_modifiers[k]);
+    for (int k = 0; k < e->keys; k++) {
+        const bool quits = e->key[k] == GLFW_KEY_Q && e->key_modifiers[k] & WITH_CONTROL;
+        if (quits || !panel_wants_keys()) use_key(v, e->key[k], e->key_modifiers[k]);
+    }
     if (e->dropped[0]) viewer_open(v, e->dropped);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /// What there may be, and what has been opened, once for the process.
 enum { CUDA, CUDA_FLOAT, DEVICES };
@@ -63,11 +64,14 @@ static void open_plugin(int k)
     void *library = NULL;
     if (dladdr(opened, &here) && here.dli_fname) {
         static const char *const folders[] = {"", "../" CATENA_LIBDIR "/"};
-        const char *const slash = strrchr(here.dli_fname, '/');
-        const int length = slash ? (int)(slash - here.dli_fname) + 1 : 0;
+        char program[4096] = "";  // it calls itself as it was called, which need not be a path
+        const char *const from =
+            strchr(here.dli_fname, '/') || readlink("/proc/self/exe", program, sizeof program - 1) < 0 ? here.dli_fname : program;
+        const char *const slash = strrchr(from, '/');
+        const int length = slash ? (int)(slash - from) + 1 : 0;
         for (size_t f = 0; f < sizeof folders / sizeof *folders && !library; f++) {
             char path[4096];
-            const int used = snprintf(path, sizeof path, "%.*s%s%s", length, here.dli_fname, folders[f], file);
+            const int used = snprintf(path, sizeof path, "%.*s%s%s", length, from, folders[f], file);
             if (length && used < (int)sizeof path) library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         }
     }

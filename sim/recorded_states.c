@@ -42,6 +42,8 @@ ctn_status recorded_states_open(recorded_states *s, recorded *from, const ctn_mo
                            .worlds = (size_t)worlds,
                            .count = recorded_count(from, "time")};
     if (!s->count) return fail(err, CTN_BAD_ARGUMENT, "%s: has no record yet", from->path);
+    if ((s->nq && !recorded_count(from, "q")) || (s->nv && !recorded_count(from, "v")))
+        return fail(err, CTN_BAD_ARGUMENT, "%s: has no states q and v to draw; make it with --keep q,v", from->path);
     const size_t wide = (size_t)from->cfg.worlds * (s->nq > s->nv ? s->nq : s->nv);
     s->times = malloc((size_t)s->count * sizeof *s->times), s->row = malloc(((from->rollout ? 0 : wide) + 1) * sizeof *s->row);
     s->until = malloc(s->worlds * sizeof *s->until), s->why = malloc(s->worlds * sizeof *s->why);

@@ -263,6 +263,10 @@ static const struct {
     {{"--out", "a.png", "--camera", "10,100"}, 2, "--camera: expected AZIMUTH,ELEVATION in degrees"},
     {{"--out", "a.mp4", "--sheet", "2x2"}, 2, "--sheet makes one picture; give --out NAME.png, not a.mp4"},
     {{"--out", "a.png", "--sheet", "2x"}, 2, "--sheet: expected COLUMNSxROWS like 4x3"},
+    {{"--out", "a.gif", "--fps", "60", "--to", "0.1"}, 2, "--fps: a .gif has at most 50 pictures a second, found 60"},
+    {{"--out", "nowhere/deep/%d.png", "--size", "64x48", "--to", "0.1"},
+     1,
+     "nowhere/deep/0.png: cannot be written: No such file or directory"},
     {{"--out", "nowhere/a.png", "--size", "64x48"}, 1, "nowhere/a.png: cannot be written: No such file or directory"},
     {{"--out", "nowhere/a.mp4", "--size", "64x48"}, 1, "nowhere/a.mp4: cannot be written: No such file or directory"},
 };
@@ -288,6 +292,23 @@ START_TEST(names_of_movies)
     outcome o = catena("render", source("scenes/double-pendulum.yaml"), option, "--to", "0.1", "--size", "64x48");
     ck_assert_msg(o.status == 0 && !access(names[_i], R_OK), "%s", o.err);
     outcome_free(&o);
+}
+END_TEST
+
+/// Numbered pictures get their folder; a sheet has no strip that belongs to no picture.
+START_TEST(folders_and_sheets)
+{
+    int width, height;
+    outcome o = catena("render", source("scenes/double-pendulum.yaml"), "--out", "new/%d.png", "--to", "0.1", "--fps", "20",
+                       "--size", "64x48");
+    ck_assert_msg(o.status == 0 && !access("new/2.png", R_OK), "%s", o.err);
+    outcome_free(&o);
+    o = catena("render", source("scenes/double-pendulum.yaml"), "--out", "s.png", "--to", "0.1", "--sheet", "3x2", "--size",
+               "200x101");
+    ck_assert_msg(o.status == 0 && strstr(o.out, "s.png: 6 pictures on one of 198x100"), "%s%s", o.out, o.err);
+    outcome_free(&o);
+    png_size("s.png", &width, &height);
+    ck_assert(width == 198 && height == 100);
 }
 END_TEST
 
@@ -419,6 +440,7 @@ int main(void)
     tcase_add_loop_test(t, refusals, 0, REFUSED);
     tcase_add_test(t, missing);
     tcase_add_loop_test(t, names_of_movies, 0, 3);
+    tcase_add_test(t, folders_and_sheets);
     tcase_add_test(t, unfinished_sheet);
     tcase_add_test(t, writing_fails);
 #ifdef LOST_CONTEXT

@@ -2,6 +2,7 @@
 /// are told.
 #include "render/context.h"
 #include "tests/command.h"
+#include "tests/datasets.h"
 #include "tests/suite.h"
 
 #include <check.h>
@@ -259,6 +260,34 @@ START_TEST(frozen_worlds_of_recordings)
 }
 END_TEST
 
+/// What a recording lacks is said, and how to make one that has it; of an unfinished rollout what is done is drawn.
+START_TEST(recordings_that_lack_something)
+{
+    const char *const scene = source("scenes/chain10-sampled.yaml");
+    static const char *const keeps[] = {"pose", "q"};
+    outcome o;
+    for (int k = 0; k < 2; k++) {
+        o = catena("rollout", scene, "--worlds", "2", "--steps", "5", "--keep", keeps[k], "--out", "w.h5", "-q");
+        outcome_free(&o);
+        o = catena("render", "w.h5", "--out", "a.png", "--size", "64x48");
+        ck_assert_msg(o.status == 2 && strstr(o.err, "w.h5: has no states q and v to draw; make it with --keep q,v"), "%s",
+                      o.err);
+        outcome_free(&o);
+    }
+    o = catena("rollout", scene, "--worlds", "8", "--steps", "5", "--out", "w.h5", "-q");
+    outcome_free(&o);
+    spoil("w.h5", "status", 5);  // as it is before a world is run
+    o = catena("render", "w.h5", "--worlds", "all", "--out", "a.png", "--size", "64x48");
+    ck_assert_msg(o.status == 0 && strstr(o.err, "w.h5: worlds from 5 on are left out: that one has not been run yet"), "%s",
+                  o.err);
+    outcome_free(&o);
+    o = catena("render", "run.csv", "--out", "a.png");
+    ck_assert_msg(o.status == 2 && strstr(o.err, "recordings are drawn from HDF5, not from CSV; record with --out run.h5"), "%s",
+                  o.err);
+    outcome_free(&o);
+}
+END_TEST
+
 static bool is_there(ctn_error *err) { return context_create(err) != NULL; }
 
 int main(void)
@@ -277,6 +306,7 @@ int main(void)
     tcase_add_test(t, refusals_of_recordings);
     tcase_add_test(t, frozen_worlds);
     tcase_add_test(t, frozen_worlds_of_recordings);
+    tcase_add_test(t, recordings_that_lack_something);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -236,6 +236,43 @@ START_TEST(labels_in_space)
 }
 END_TEST
 
+/// Labels at one point stand over each other line by line, each readable, and make room for text on the picture; twice as large where pixels
+/// are half as large.
+START_TEST(labels_make_room)
+{
+    label_list labels = {0};
+    const double at[3] = {0.4, 0.3, 1.3};
+    const float line = 23.3f;  // of letters of 20 pixels
+    double x, y;
+    label how = {.in_space = true, .position = {0.4f, 0.3f, 1.3f}, .align = {0.5f, 0.5f}, .size = 20, .color = {1, 1, 1}};
+    project(at, &x, &y);
+    for (int k = 0; k < 3; k++) {
+        const float colors[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+        memcpy(how.color, colors[k], sizeof how.color);
+        ck_assert(label_list_add(&labels, &how, "\u2588"));
+    }
+    draw(NULL, NULL, &labels);
+    for (int k = 0; k < 3; k++) {  // where it is wanted, one line up, one down
+        const float colors[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+        ck_assert_int_lt(differs(rgb, x, y + (k == 1 ? -1 : k == 2 ? 1 : 0) * line, colors[k]), 3);
+    }
+    label on = white;
+    on.position[0] = (float)x, on.position[1] = (float)y, on.align[0] = on.align[1] = 0.5f;
+    label_list_clear(&labels);
+    ck_assert(label_list_add(&labels, &how, "\u2588") && label_list_add(&labels, &on, "\u2588"));
+    draw(NULL, NULL, &labels);
+    ck_assert(differs(rgb, x, y, on.color) < 3 && differs(rgb, x, y - line, how.color) < 3);
+    label_list_clear(&labels);
+    ck_assert(label_list_add(&labels, &how, "\u2588"));
+    ctn_error err;
+    const instance_list nothing = {0};
+    const overlay over = {.labels = &labels, .scale = 2};
+    ck_assert_int_eq(renderer_draw(pen, &nothing, &camera, &around, &over, rgb, &err), CTN_OK);
+    ck_assert(differs(rgb, x, y - 15, how.color) < 3 && differs(rgb, x, y + 15, how.color) < 3 && !changed(x, y - 40));
+    label_list_free(&labels);
+}
+END_TEST
+
 static long differing(const uint8_t *a, const uint8_t *b)
 {
     long n = 0;
@@ -606,6 +643,7 @@ int main(void)
     tcase_add_test(t, lines_and_depth);
     tcase_add_test(t, letters_are_where_they_should_be);
     tcase_add_test(t, labels_in_space);
+    tcase_add_test(t, labels_make_room);
     tcase_add_test(t, same_letters);
     tcase_add_test(t, marks_are_where_they_should_be);
     tcase_add_test(t, trails);
