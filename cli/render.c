@@ -82,17 +82,6 @@ static int read_times(const arguments *args, rendering *r)
     return EXIT_OK;
 }
 
-/// The names of the scene's cameras, after "or one of the scene's: "; cut where they are too many.
-static void list_cameras(const ctn_scene *scene, char *text, size_t size)
-{
-    size_t used = 0;
-    *text = 0;
-    for (int k = 0; k < scene->ncamera && used < size; k++)
-        if (scene->cameras[k].name)
-            used += (size_t)snprintf(text + used, size - used, "%s%s",
-                                     used ? ", " : ", or one of the scene's: ", scene->cameras[k].name);
-}
-
 /// Takes a camera of the scene; NULL: `standard`.
 static void take_camera(rendering *r, const scene_camera *camera, const camera_orbit *standard)
 {
@@ -107,26 +96,14 @@ static int read_camera(const arguments *args, rendering *r, const camera_orbit *
 {
     const ctn_scene *const scene = r->of.s.scene;
     const char *const text = args->value[OPT_CAMERA];
-    double azimuth, elevation, distance;
-    int end = 0, all = 0;
+    camera_choice choice;
+    ctn_error err;
     take_camera(r, !text && !grid && scene->ncamera ? scene->cameras : NULL, standard);
     if (!text) return EXIT_OK;
-    for (int k = 0; k < scene->ncamera; k++)
-        if (scene->cameras[k].name && !strcmp(scene->cameras[k].name, text))
-            return take_camera(r, &scene->cameras[k], standard), EXIT_OK;
-    const int n = sscanf(text, "%lf,%lf%n,%lf%n", &azimuth, &elevation, &end, &distance, &all);
-    if (n < 2 || text[n == 3 ? all : end] || !isfinite(azimuth) || !(fabs(elevation) <= 90) ||
-        (n == 3 && !(distance > 0 && isfinite(distance)))) {
-        char names[200];
-        list_cameras(scene, names, sizeof names);
-        return usage_error(
-            "--camera: expected AZIMUTH,ELEVATION in degrees, elevation -90 to 90, and perhaps ,DISTANCE in metres%s; "
-            "found '%s'",
-            names, text);
-    }
-    const double degree = 3.14159265358979323846 / 180;
-    r->camera.orbit.azimuth = azimuth * degree, r->camera.orbit.elevation = elevation * degree;
-    if (n == 3) r->camera.orbit.distance = distance, r->fits = false;
+    if (camera_choose(scene, text, &choice, &err) != CTN_OK) return status_error(&err, "");
+    if (choice.camera) return take_camera(r, choice.camera, standard), EXIT_OK;
+    r->camera.orbit.azimuth = choice.azimuth, r->camera.orbit.elevation = choice.elevation;
+    if (!isnan(choice.distance)) r->camera.orbit.distance = choice.distance, r->fits = false;
     return EXIT_OK;
 }
 

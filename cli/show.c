@@ -77,6 +77,7 @@ static int read_list(const char *text, const ctn_model *model, shown *s)
         }
         s->what |= shows[which], text += n;
         if (*text == ':' && shows[which] != SHOW_TRAILS) return usage_error("--show: '%s' takes nothing after a colon", word);
+        if (*text == ':' && !model) return usage_error("--show: trail: trails of chosen links are for catena render");
         if (*text == ':') {
             text++;
             const int status = read_trail(model, &text, s);
@@ -100,3 +101,18 @@ int show_read(const arguments *args, const ctn_model *model, shown *s)
 }
 
 void show_close(shown *s) { free(s->trails); }
+
+int colors_option(const arguments *args, link_coloring *colors, double *most_energy)
+{
+    static const char *const names[] = {
+        [COLORS_SCENE] = "scene", [COLORS_LINK] = "link", [COLORS_ENERGY] = "energy", [COLORS_WORLD] = "world"};
+    const char *const text = args->value[OPT_COLORS];
+    if (!text) return EXIT_OK;
+    for (int k = 0; k < COLORINGS; k++)
+        if (!strcmp(text, names[k])) return *colors = (link_coloring)k, EXIT_OK;
+    int end = 0;
+    *colors = COLORS_ENERGY;
+    if (sscanf(text, "energy:%lf%n", most_energy, &end) == 1 && !text[end] && *most_energy > 0 && isfinite(*most_energy))
+        return EXIT_OK;
+    return usage_error("--colors: expected scene, link, energy, energy:MAX (J, above 0) or world, found '%s'", text);
+}

@@ -3,6 +3,7 @@
 #define CATENA_CLI_SHOW_H
 
 #include "cli/arguments.h"
+#include "render/colors.h"
 #include "render/marks.h"
 
 typedef struct shown {
@@ -13,8 +14,11 @@ typedef struct shown {
     const char *title;  // NULL: none
 } shown;
 
-/// Reads the options. Returns an exit status with errors printed; show_close is due in any case.
+/// Reads the options, for the window (`model` NULL) without trails of links. Returns an exit status with errors printed; show_close is due in any case.
 int show_read(const arguments *args, const ctn_model *model, shown *s);
 void show_close(shown *s);
+
+/// --colors; most_energy: the end of the scale (J), if it is given. Unchanged without it. Returns an exit status.
+int colors_option(const arguments *args, link_coloring *colors, double *most_energy);
 
 #endif

@@ -109,21 +109,6 @@ bool stage_fit(stage *s, const frames *f, camera_fit *fit)
 
 // ---- opening
 
-static int read_colors(const arguments *args, stage *s)
-{
-    static const char *const names[] = {
-        [COLORS_SCENE] = "scene", [COLORS_LINK] = "link", [COLORS_ENERGY] = "energy", [COLORS_WORLD] = "world"};
-    const char *const text = args->value[OPT_COLORS];
-    if (!text) return EXIT_OK;
-    for (int k = 0; k < COLORINGS; k++)
-        if (!strcmp(text, names[k])) return s->colors = (link_coloring)k, EXIT_OK;
-    int end = 0;
-    s->colors = COLORS_ENERGY;
-    if (sscanf(text, "energy:%lf%n", &s->most_energy, &end) == 1 && !text[end] && s->most_energy > 0 && isfinite(s->most_energy))
-        return EXIT_OK;
-    return usage_error("--colors: expected scene, link, energy, energy:MAX (J, above 0) or world, found '%s'", text);
-}
-
 static int read_layout(const arguments *args, stage *s)
 {
     const char *const text = args->value[OPT_LAYOUT];
@@ -159,8 +144,8 @@ int stage_open(const arguments *args, frames *f, stage *s)
     *s = (stage){.of = f};
     const size_t n = (size_t)links_of(s) + 1;
     int status;
-    if ((status = show_read(args, f->s.model, &s->show)) != EXIT_OK || (status = read_colors(args, s)) != EXIT_OK ||
-        (status = read_layout(args, s)) != EXIT_OK)
+    if ((status = show_read(args, f->s.model, &s->show)) != EXIT_OK ||
+        (status = colors_option(args, &s->colors, &s->most_energy)) != EXIT_OK || (status = read_layout(args, s)) != EXIT_OK)
         return status;
     if ((double)f->worlds * (double)links_of(s) > 4294967294.0)
         return usage_error("--worlds: %d worlds of %d links are more bodies than can be told apart", f->worlds, links_of(s));

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/setup.h"
+#include "cli/show.h"
 #include "render/viewer.h"
 #include "sim/config.h"
 #include "sim/record.h"
@@ -89,6 +90,18 @@ static int view_main(const arguments *args)
     if (layout && strcmp(layout, "grid") && strcmp(layout, "overlay"))
         return usage_error("--layout: expected grid or overlay, found '%s'", layout);
     config.paused = args->value[OPT_PAUSED], config.overlaid = layout && !strcmp(layout, "overlay");
+    shown show;
+    double most_energy = 0;
+    config.world = -1, config.camera = args->value[OPT_CAMERA];
+    if (args->value[OPT_WORLD] && !named_hdf5(args->files[0]))
+        return usage_error("--world chooses one of a recording; %s is a scene", args->files[0]);
+    if (args->value[OPT_WORLD] && !whole_option(args, OPT_WORLD, 0, 2147483647, &config.world)) return EXIT_USAGE;
+    if (show_read(args, NULL, &show) != EXIT_OK || colors_option(args, &config.colors, &most_energy) != EXIT_OK)
+        return EXIT_USAGE;
+    if (most_energy > 0)
+        return usage_error("--colors: expected scene, link, energy or world, found '%s'", args->value[OPT_COLORS]);
+    config.show = show.what & ~(unsigned)SHOW_TEXT;  // the panel has it
+    show_close(&show);
     bool began;
     if (view(&config, &began, &err) == CTN_OK) return EXIT_OK;
     if (line.refused) return EXIT_USAGE;
@@ -102,14 +115,15 @@ const command command_view = {
     .least = 1,
     .most = 1,
     .does = "Shows a scene or a recording in a window as it moves: look around, pull at links, change methods.",
-    .about = "FILE is a scene, or a recording (.h5) of catena run or rollout, all of whose worlds are shown.\n"
+    .about = "FILE is a scene, or a recording (.h5) of catena run or rollout, of which all worlds are shown, or --world.\n"
              "F1 in the window lists keys and what the mouse does. A scene is read again when its file is saved; its\n"
              "errors are shown in the window. Watching changes no bit of the motion. --compare runs several methods in\n"
              "step: METHOD[:NUMBER][@DT] each, NUMBER its order or stages; the first one stands as a ghost beside the\n"
              "others. Several worlds start as the scene's sample section says.\n"
              "Exit status: 0 the window was closed; 1 no display, or OpenGL fails; 2 bad usage or a bad scene.\n",
     .takes = (TAKES_METHOD & ~TAKES(OPT_SCHEDULE)) | TAKES(OPT_COMPARE) | TAKES(OPT_SPEED) | TAKES(OPT_PAUSED) |
-             TAKES(OPT_LAYOUT) | TAKES(OPT_SIZE) | TAKES(OPT_QUIET),
+             TAKES(OPT_LAYOUT) | TAKES(OPT_SIZE) | TAKES(OPT_CAMERA) | TAKES(OPT_SHOW) | TAKES(OPT_COLORS) | TAKES(OPT_WORLD) |
+             TAKES(OPT_QUIET),
     .examples = "  catena view scenes/chain10.yaml\n"
                 "  catena view scenes/humanoid.yaml --speed 0.25 --paused\n"
                 "  catena view chains.h5\n"

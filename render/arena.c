@@ -65,9 +65,9 @@ static bool open_scene(arena *a, const char *path, arena_configure configure, vo
     return fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds of %s", a->worlds, path), false;
 }
 
-static bool open_film(arena *a, const char *path, ctn_error *err)
+static bool open_film(arena *a, const char *path, long world, ctn_error *err)
 {
-    if (!(a->film = film_open(path, err))) return false;
+    if (!(a->film = film_open(path, world, err))) return false;
     a->scene = film_scene(a->film), a->model = film_model(a->film), a->worlds = film_worlds(a->film), a->runs = 1;
     if (film_view_create(a->film, &a->view)) return true;
     return fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds of %s", a->worlds, path), false;
@@ -114,11 +114,11 @@ static bool open_extent(arena *a)
     return true;
 }
 
-arena *arena_open(const char *path, arena_configure configure, void *context, ctn_error *err)
+arena *arena_open(const char *path, long world, arena_configure configure, void *context, ctn_error *err)
 {
     arena *const a = calloc(1, sizeof *a);
     if (!a) return fail(err, CTN_NO_MEMORY, "not enough memory for %s", path), NULL;
-    bool ok = named_hdf5(path) ? open_film(a, path, err) : open_scene(a, path, configure, context, err);
+    bool ok = named_hdf5(path) ? open_film(a, path, world, err) : open_scene(a, path, configure, context, err);
     if (ok) {
         a->links = ctn_model_nlink(a->model), a->nq = ctn_model_nq(a->model), a->nv = ctn_model_nv(a->model), a->ghosts = true;
         ok = (a->dyn = ctn_dynamics_create(a->model, NULL, err)) != NULL;

@@ -16,11 +16,11 @@ static const size_t most_numbers = (size_t)1 << 27;  // 1 GiB
 struct film {
     recorded from;
     ctn_model *model;
-    size_t nq, nv, worlds, left_out;
+    size_t nq, nv, first, worlds, left_out;  // worlds from `first` on are looked at
     recorded_states states;
     int64_t count;        // records
     const double *times;  // [count], s
-    size_t *shown;        // [worlds] of those of the file
+    size_t *shown;        // [worlds], counted from `first`
     double *q[2], *v[2];  // of all worlds in records held[0], held[1]
     int64_t held[2];      // negative: none
     float energy[PLAYER_PLOT], iterations[PLAYER_PLOT];
@@ -38,15 +38,16 @@ static double clock_time(const film *f)
 
 // ---- what the file has
 
-/// A sample of a dataset of the first world, evenly spread over the records of a run.
+/// A sample of a dataset of the first world that is looked at, evenly spread over the records of a run.
 static bool read_plot(film *f, const char *name, float *row)
 {
-    double *const all = malloc(f->worlds * sizeof *all);
+    const size_t worlds = (size_t)f->from.cfg.worlds;
+    double *const all = malloc(worlds * sizeof *all);
     bool ok = all && recorded_count(&f->from, name) >= f->count;
     for (int k = 0; k < f->plotted && ok; k++) {
         const int64_t at = f->plotted > 1 ? (f->count - 1) * k / (f->plotted - 1) : 0;
-        ok = recorded_rows(&f->from, name, H5T_NATIVE_DOUBLE, at, 1, f->worlds, all, NULL) == CTN_OK;
-        row[k] = (float)all[0];
+        ok = recorded_rows(&f->from, name, H5T_NATIVE_DOUBLE, at, 1, worlds, all, NULL) == CTN_OK;
+        row[k] = (float)all[f->first];
     }
     free(all);
     return ok;
@@ -84,8 +85,9 @@ static ctn_status choose_worlds(film *f, ctn_error *err)
 
 static ctn_status open_states(film *f, ctn_error *err)
 {
-    f->nq = (size_t)ctn_model_nq(f->model), f->nv = (size_t)ctn_model_nv(f->model), f->worlds = (size_t)f->from.cfg.worlds;
-    const ctn_status status = recorded_states_open(&f->states, &f->from, f->model, 0, (int)f->worlds, most_numbers, err);
+    f->nq = (size_t)ctn_model_nq(f->model), f->nv = (size_t)ctn_model_nv(f->model);
+    const ctn_status status =
+        recorded_states_open(&f->states, &f->from, f->model, (int64_t)f->first, (int)f->worlds, most_numbers, err);
     if (status != CTN_OK) return status;
     f->count = f->states.count, f->times = f->states.times, f->from_time = f->times[0];
     f->held[0] = f->held[1] = -1;
@@ -101,14 +103,16 @@ static ctn_status open_states(film *f, ctn_error *err)
     return choose_worlds(f, err);
 }
 
-film *film_open(const char *path, ctn_error *err)
+film *film_open(const char *path, long world, ctn_error *err)
 {
     film *const f = calloc(1, sizeof *f);
     if (!f) return fail(err, CTN_NO_MEMORY, "not enough memory for %s", path), NULL;
     ctn_status status = recorded_open(&f->from, path, err);
     if (status == CTN_OK) status = recorded_check_parts(&f->from, err);
     if (status == CTN_OK && !(f->model = ctn_model_create(f->from.scene, err))) status = CTN_BAD_SCENE;
-    f->speed = 1;
+    f->speed = 1, f->first = world < 0 ? 0 : (size_t)world, f->worlds = world < 0 ? (size_t)f->from.cfg.worlds : 1;
+    if (status == CTN_OK && world >= f->from.cfg.worlds)
+        status = fail(err, CTN_BAD_ARGUMENT, "--world: %s has %d worlds, from 0 on, found %ld", path, f->from.cfg.worlds, world);
     if (status == CTN_OK) status = open_states(f, err);
     if (status == CTN_OK) return f;
     film_free(f);
@@ -128,7 +132,7 @@ void film_free(film *f)
 
 const ctn_scene *film_scene(const film *f) { return f->from.scene; }
 const ctn_model *film_model(const film *f) { return f->model; }
-int film_world(const film *f, int k) { return (int)f->shown[k]; }
+int film_world(const film *f, int k) { return (int)(f->first + f->shown[k]); }
 int film_worlds(const film *f) { return (int)f->worlds; }
 int film_left_out(const film *f) { return (int)f->left_out; }
 void film_range(const film *f, double *first, double *last) { *first = f->times[0], *last = f->times[f->count - 1]; }
@@ -141,7 +145,7 @@ bool film_view_create(const film *f, player_view *view)
     bool ok = player_view_open(view, 1, f->worlds, f->model);
     if (f->from.rollout) ok = drawn_masses(f->from.scene, f->model, (uint64_t)f->from.seed, 0, all, all, &drawn) && ok;
     for (size_t w = 0; w < f->worlds && ok && drawn; w++)
-        memcpy(view->mass_scale + w * links, drawn + f->shown[w] * links, links * sizeof *drawn);
+        memcpy(view->mass_scale + w * links, drawn + (f->first + f->shown[w]) * links, links * sizeof *drawn);
     free(drawn);
     return ok;
 }

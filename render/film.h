@@ -6,9 +6,9 @@
 
 typedef struct film film;
 
-/// Opens a recording (.h5) of `catena run` or `catena rollout`, at its first state. NULL: as recorded_open, ctn_model_create; CTN_BAD_ARGUMENT if it
-/// has no record yet.
-film *film_open(const char *path, ctn_error *err);
+/// Opens a recording (.h5) of `catena run` or `catena rollout`, at its first state: all worlds, or (0 or more) that one. NULL: as recorded_open,
+/// ctn_model_create; CTN_BAD_ARGUMENT if it has no record yet, or no such world.
+film *film_open(const char *path, long world, ctn_error *err);
 void film_free(film *f);  // NULL is allowed
 
 const ctn_scene *film_scene(const film *f);  // as long as the film

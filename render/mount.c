@@ -1,7 +1,10 @@
 /// What a scene's cameras look at.
 #include "render/mount.h"
 
+#include "sim/status.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 camera_mount camera_mount_of(const scene_camera *camera, const camera_orbit *standard, double radius)
@@ -56,4 +59,37 @@ render_camera camera_mount_at(camera_mount *m, const double *R, const double *p,
     if (f->link >= 0) lag_behind(m, place, t);
     memcpy(m->orbit.target, f->link >= 0 ? m->target : isnan(f->target[0]) ? middle : f->target, sizeof m->orbit.target);
     return camera_on_orbit(&m->orbit);
+}
+
+/// The names of the scene's cameras, after "or one of the scene's: "; cut where they are too many.
+static void list_cameras(const ctn_scene *scene, char *text, size_t size)
+{
+    size_t used = 0;
+    *text = 0;
+    for (int k = 0; k < scene->ncamera && used < size; k++)
+        if (scene->cameras[k].name)
+            used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                     used ? ", " : ", or one of the scene's: ", scene->cameras[k].name);
+}
+
+ctn_status camera_choose(const ctn_scene *scene, const char *text, camera_choice *choice, ctn_error *err)
+{
+    double azimuth, elevation, distance;
+    int end = 0, all = 0;
+    for (int k = 0; k < scene->ncamera; k++)
+        if (scene->cameras[k].name && !strcmp(scene->cameras[k].name, text))
+            return *choice = (camera_choice){.camera = &scene->cameras[k]}, CTN_OK;
+    const int n = sscanf(text, "%lf,%lf%n,%lf%n", &azimuth, &elevation, &end, &distance, &all);
+    if (n < 2 || text[n == 3 ? all : end] || !isfinite(azimuth) || !(fabs(elevation) <= 90) ||
+        (n == 3 && !(distance > 0 && isfinite(distance)))) {
+        char names[200];
+        list_cameras(scene, names, sizeof names);
+        return fail(err, CTN_BAD_ARGUMENT,
+                    "--camera: expected AZIMUTH,ELEVATION in degrees, elevation -90 to 90, and perhaps ,DISTANCE in metres%s; "
+                    "found '%s'",
+                    names, text);
+    }
+    const double degree = M_PI / 180;
+    *choice = (camera_choice){NULL, azimuth * degree, elevation * degree, n == 3 ? distance : NAN};
+    return CTN_OK;
 }

@@ -46,10 +46,19 @@ void viewer_next_camera(viewer *v)
     viewer_notice(v, "camera %s", scene->cameras[next].name ? scene->cameras[next].name : "of the scene");
 }
 
-/// The first camera of a scene that has some.
-static void first_look(viewer *v)
+/// The one that was asked for, else the first camera of a scene that has some.
+static void first_look(viewer *v, const camera_choice *choice)
 {
     viewer_look_at_all(v);
+    if (choice && choice->camera) {
+        v->mounted = (int)(choice->camera - v->arena->scene->cameras) - 1;
+        return viewer_next_camera(v);
+    }
+    if (choice) {
+        v->orbit.azimuth = choice->azimuth, v->orbit.elevation = choice->elevation;
+        if (!isnan(choice->distance)) v->orbit.distance = choice->distance;
+        return;
+    }
     if (v->arena->scene->ncamera && v->arena->runs * v->arena->worlds == 1) viewer_next_camera(v);
 }
 
@@ -73,7 +82,8 @@ static void find_again(viewer *v, const arena *old)
 /// Puts the scene at `path` in the place of the one that is shown, which may be none.
 static bool take_scene(viewer *v, const char *path, ctn_error *err)
 {
-    arena *const a = arena_open(path, v->config->configure, v->config->context, err), *const old = v->arena;
+    arena *const a = arena_open(path, v->arena ? -1 : v->config->world, v->config->configure, v->config->context, err),
+                 *const old = v->arena;
     if (!a) return false;
     double *const force = calloc((size_t)a->nv + 1, sizeof *force);
     if (!force) return arena_free(a), fail(err, CTN_NO_MEMORY, "not enough memory for %s", path), false;
@@ -100,7 +110,7 @@ void viewer_open(viewer *v, const char *path)
         v->again = same;
         return;
     }
-    if (!same) snprintf(v->path, sizeof v->path, "%s", path), v->selected.link = -1, first_look(v);
+    if (!same) snprintf(v->path, sizeof v->path, "%s", path), v->selected.link = -1, first_look(v, NULL);
     const int left_out = v->arena->film ? film_left_out(v->arena->film) : 0;
     if (left_out) viewer_notice(v, "%d worlds have not been run yet", left_out);
     else viewer_notice(v, same ? "%.250s: opened again, as the file says" : "%.250s: opened", v->path);
@@ -307,15 +317,22 @@ ctn_status view(const viewer_config *config, bool *began, ctn_error *err)
     viewer v = {.config = config,
                 .selected = {.link = -1},
                 .mounted = -1,
-                .panel = {.open = true, .speed = config->speed, .overlaid = config->overlaid, .ghosts = true}};
+                .panel = {.open = true,
+                          .speed = config->speed,
+                          .overlaid = config->overlaid,
+                          .ghosts = true,
+                          .show = config->show,
+                          .colors = (int)config->colors}};
     snprintf(v.path, sizeof v.path, "%s", config->path);
     ctn_status status = CTN_UNAVAILABLE;
-    *began = take_scene(&v, config->path, err);
+    camera_choice choice;
+    *began = take_scene(&v, config->path, err) &&
+             (!config->camera || camera_choose(v.arena->scene, config->camera, &choice, err) == CTN_OK);
     if (!*began) status = err->status;
     else if ((v.window = window_create("catena", config->width, config->height, err)) &&
              (v.renderer = renderer_create(16, 16, err)) && arena_give_meshes(v.arena, v.renderer, err) == CTN_OK) {
         if ((status = fit_panel(&v, err)) == CTN_OK && (status = fit(&v, err)) == CTN_OK) {
-            first_look(&v);
+            first_look(&v, config->camera ? &choice : NULL);
             if (v.arena->film && film_left_out(v.arena->film))
                 viewer_notice(&v, "%d worlds have not been run yet", film_left_out(v.arena->film));
             arena_run_on(v.arena, !config->paused);

@@ -8,6 +8,10 @@
 typedef struct viewer_config {
     const char *path;  // a scene, or a recording
     int width, height;
+    long world;          // of a recording; negative: all
+    const char *camera;  // as camera_choose takes it; NULL: the first of the scene, if it has one
+    unsigned show;       // marks_show
+    link_coloring colors;
     bool paused, overlaid;
     double speed;               // of the clock, times real time
     arena_configure configure;  // for the scene and for those that are opened later

@@ -38,7 +38,7 @@ static void open_recording(bool of_rollout)
     outcome_free(&o);
     q = numbers("a.h5", "q", &count), v = numbers("a.h5", "v", NULL), t = numbers("a.h5", "time", NULL);
     ck_assert_uint_eq(count, WORLDS * RECORDS * NV);
-    shown = film_open("a.h5", &err);
+    shown = film_open("a.h5", -1, &err);
     ck_assert_msg(shown != NULL, "%s", err.message);
     ck_assert_int_eq(film_worlds(shown), WORLDS);
     ck_assert(film_view_create(shown, &seen));
@@ -83,6 +83,28 @@ START_TEST(any_time)
 }
 END_TEST
 
+START_TEST(one_world)
+{
+    ctn_error err;
+    open_recording(_i);
+    player_view_free(&seen), film_free(shown);
+    shown = film_open("a.h5", 2, &err);
+    ck_assert_msg(shown != NULL, "%s", err.message);
+    ck_assert(film_worlds(shown) == 1 && film_world(shown, 0) == 2 && film_view_create(shown, &seen));
+    film_seek(shown, t[7]);
+    look();
+    ck_assert(!memcmp(seen.q, row(q, 7, 2), NV * sizeof *q) && !memcmp(seen.v, row(v, 7, 2), NV * sizeof *v));
+    ck_assert(!film_open("a.h5", WORLDS, &err));
+    ck_assert_str_eq(err.message, "--world: a.h5 has 3 worlds, from 0 on, found 3");
+    if (!_i) {
+        double *const energy = numbers("a.h5", "stats/energy_after", NULL);
+        ck_assert_float_eq(seen.run[0].plot_energy[5], (float)energy[5 * WORLDS + 2]);
+        free(energy);
+    }
+    teardown();
+}
+END_TEST
+
 START_TEST(steps_and_clock)
 {
     open_recording(_i);
@@ -122,7 +144,7 @@ START_TEST(frozen_worlds_stand)
     outcome_free(&o);
     size_t count;
     t = numbers("f.h5", "time", &count);
-    shown = film_open("f.h5", &err);
+    shown = film_open("f.h5", -1, &err);
     ck_assert_msg(shown != NULL, "%s", err.message);
     ck_assert(film_view_create(shown, &seen));
     film_seek(shown, t[count - 1]);
@@ -170,13 +192,34 @@ START_TEST(little_memory)
 }
 END_TEST
 
+/// What the window is asked for is looked at before there is one.
+START_TEST(options)
+{
+    const struct {
+        const char *words[3], *says;
+    } of[] = {{{"a.h5", "--world", "3"}, "--world: a.h5 has 3 worlds, from 0 on, found 3"},
+              {{"a.h5", "--camera", "10,100"}, "--camera: expected AZIMUTH,ELEVATION in degrees"},
+              {{"a.h5", "--colors", "energy:3"}, "--colors: expected scene, link, energy or world, found 'energy:3'"},
+              {{"a.h5", "--show", "trail:rod.1"}, "--show: trail: trails of chosen links are for catena render"},
+              {{"none.h5", "--show", "com"}, "none.h5: cannot be read"},
+              {{source("scenes/chain10.yaml"), "--world", "1"}, "--world chooses one of a recording;"}};
+    open_recording(1);
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        outcome o = catena("view", of[k].words[0], of[k].words[1], of[k].words[2]);
+        ck_assert_msg(o.status == 2 && strstr(o.err, of[k].says), "%d: %s", o.status, o.err);
+        outcome_free(&o);
+    }
+    teardown();
+}
+END_TEST
+
 START_TEST(refusals)
 {
     ctn_error err;
-    ck_assert(!film_open("none.h5", &err));
+    ck_assert(!film_open("none.h5", -1, &err));
     ck_assert_msg(strstr(err.message, "none.h5"), "%s", err.message);
     spit("text.h5", "no recording");
-    ck_assert(!film_open("text.h5", &err));
+    ck_assert(!film_open("text.h5", -1, &err));
     ck_assert_msg(strstr(err.message, "text.h5"), "%s", err.message);
     leave_scratch();
 }
@@ -189,9 +232,11 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, enter_scratch, NULL);
     tcase_add_loop_test(c, any_time, 0, 2);
+    tcase_add_loop_test(c, one_world, 0, 2);
     tcase_add_loop_test(c, steps_and_clock, 0, 2);
     tcase_add_loop_test(c, frozen_worlds_stand, 0, 2);
     tcase_add_loop_test(c, little_memory, 0, 2);
+    tcase_add_test(c, options);
     tcase_add_test(c, refusals);
     suite_add_tcase(suite, c);
     return run_suite(suite);

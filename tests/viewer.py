@@ -35,11 +35,12 @@ def wait_for(what, seen, seconds=60):
 
 class Window:
     """MESA_DEBUG: whatever OpenGL has to say of its use is on stderr, where there must be nothing at the end."""
-    def __init__(self, display, folder, *words, **environment):
+    def __init__(self, display, folder, *words, id="", **environment):
+        """id: of a window that is there already."""
         self.folder = folder
         self.environment = dict(os.environ, DISPLAY=display.name, LIBGL_ALWAYS_SOFTWARE="1", MESA_DEBUG="context", ASAN_OPTIONS="exitcode=23")
         self.process = subprocess.Popen([catena, "view", *words], cwd=folder, env=self.environment | environment, stderr=subprocess.PIPE, text=True)
-        self.id = wait_for("the window", lambda: self.x("search", "--onlyvisible", "--name", "^catena: ", check=False).split()[-1:])[0]
+        self.id = wait_for("the window", lambda: [w for w in self.x("search", "--onlyvisible", "--name", "^catena: ", check=False).split() if w != id])[-1]
         self.focus()
 
     def x(self, *words, check=True):
@@ -409,6 +410,15 @@ def cameras(display, folder):
     save("second", "\ncameras:\n" + two)
     w.catch_up()
     assert w.picture() == seen, "the camera is not found again"
+    w.key("n")
+    w.catch_up()
+    named = w.picture()
+    assert named != seen
+    other = Window(display, folder, "tree.yaml", "--paused", "--size", "600x400", "--camera", "two", "--show", "names", id=w.id)
+    assert other.picture() == named, "another look than that of its camera, with names"
+    other.close()
+    w.focus()
+    w.key("n")
     save("none", "")
     w.catch_up()
     assert w.picture() == first, "not the look at everything"
