@@ -183,7 +183,7 @@ static void draw_plots(const panel_state *s)
         if (!s->recorded) draw_plot("x", "real-time factor", r->plot_real_time, r->plotted, "%.3g");
         if (!s->recorded)
             ImGui::Text("%ld steps, %ld with fallbacks", r->steps, r->fallbacks),
-                ImGui::Text("energy %+.3g J since the beginning or the last change", r->change);
+                ImGui::TextWrapped("energy %+.3g J since the beginning or the last change", r->change);
         ImGui::PopID();
     }
     ImGui::Text("%.0f pictures a second", s->frames);

@@ -291,17 +291,28 @@ ctn_status renderer_ids(renderer *r, const instance_list *bodies, const render_c
     return status == CTN_OK ? read_pixels(r, GL_RED_INTEGER, GL_UNSIGNED_INT, 4 * (size_t)r->width, ids, err) : status;
 }
 
-ctn_status renderer_pick(renderer *r, const instance_list *bodies, const render_camera *camera, int x, int y, uint32_t *id,
-                         double *depth, ctn_error *err)
+ctn_status renderer_pick(renderer *r, const instance_list *bodies, const render_camera *camera, int x, int y, int reach,
+                         uint32_t *id, double *depth, ctn_error *err)
 {
-    GLfloat away = 1;
-    *id = 0;
-    glEnable(GL_SCISSOR_TEST), glScissor(x, r->height - 1 - y, 1, 1);
+    enum { MOST_REACH = 16, MOST = (2 * MOST_REACH + 1) * (2 * MOST_REACH + 1) };
+    GLuint ids[MOST];
+    GLfloat away[MOST];
+    const int most = reach < MOST_REACH ? reach : MOST_REACH, row = r->height - 1 - y;
+    const int left = x > most ? x - most : 0, right = x + most < r->width ? x + most : r->width - 1;
+    const int low = row > most ? row - most : 0, high = row + most < r->height ? row + most : r->height - 1;
+    const int width = right - left + 1, height = high - low + 1;
+    *id = 0, *depth = 1;
+    glEnable(GL_SCISSOR_TEST), glScissor(left, low, width, height);
     const ctn_status status = draw_ids(r, bodies, camera, err);
     glDisable(GL_SCISSOR_TEST);
     if (status != CTN_OK) return status;
-    glReadPixels(x, r->height - 1 - y, 1, 1, GL_RED_INTEGER, GL_UNSIGNED_INT, id);
-    glReadPixels(x, r->height - 1 - y, 1, 1, GL_DEPTH_COMPONENT, GL_FLOAT, &away);
-    *depth = 2 * (double)away - 1;
+    glPixelStorei(GL_PACK_ALIGNMENT, 4);
+    glReadPixels(left, low, width, height, GL_RED_INTEGER, GL_UNSIGNED_INT, ids);
+    glReadPixels(left, low, width, height, GL_DEPTH_COMPONENT, GL_FLOAT, away);
+    for (int k = 0, nearest = most * most + 1; k < width * height; k++) {
+        const int dx = left + k % width - x, dy = low + k / width - row;
+        if (!ids[k] || dx * dx + dy * dy >= nearest) continue;
+        nearest = dx * dx + dy * dy, *id = ids[k], *depth = 2 * (double)away[k] - 1;
+    }
     return renderer_check(err);
 }

@@ -59,8 +59,9 @@ ctn_status renderer_draw(renderer *r, const instance_list *bodies, const render_
 /// The id of the body seen at each pixel, 0: none, into ids [height][width], the top row first.
 ctn_status renderer_ids(renderer *r, const instance_list *bodies, const render_camera *camera, uint32_t *ids, ctn_error *err);
 
-/// The id of the body seen at pixel x, y, counted from the upper left corner, 0: none, and how far away it is: z of camera_unproject.
-ctn_status renderer_pick(renderer *r, const instance_list *bodies, const render_camera *camera, int x, int y, uint32_t *id,
-                         double *depth, ctn_error *err);
+/// The id of the body seen nearest to pixel x, y (counted from the upper left corner), at most `reach` (up to 16) away, 0: none, and how far it is from the
+/// camera: z of camera_unproject.
+ctn_status renderer_pick(renderer *r, const instance_list *bodies, const render_camera *camera, int x, int y, int reach,
+                         uint32_t *id, double *depth, ctn_error *err);
 
 #endif

@@ -18,8 +18,10 @@ static void clip_place(const viewer *v, double x, double y, double *at)
 static arena_body body_at(viewer *v, double x, double y, double *depth)
 {
     uint32_t id = 0;
+    const int reach = (int)(4 * window_density(v->window));  // of links that are thin
     const bool inside = x >= 0 && y >= 0 && x < v->width && y < v->height;
-    if (!inside || renderer_pick(v->renderer, &v->arena->bodies, &v->camera, (int)x, (int)y, &id, depth, NULL) != CTN_OK) id = 0;
+    if (!inside || renderer_pick(v->renderer, &v->arena->bodies, &v->camera, (int)x, (int)y, reach, &id, depth, NULL) != CTN_OK)
+        id = 0;
     return arena_find(v->arena, id);
 }
 

@@ -59,6 +59,38 @@ START_TEST(every_link_is_seen)
 END_TEST
 
 /// The same picture every time, also by another renderer, and one that has more in it than sky and ground.
+/// What lies at a pixel, or nearest to it, and how far away: as all ids of the picture say, at its edges, too.
+START_TEST(picks)
+{
+    enum { REACH = 6 };
+    static uint32_t ids[PIXELS];
+    view v = open_view("chain10");
+    ctn_error err;
+    int found = 0;
+    ck_assert_int_eq(renderer_ids(pen, &v.bodies, &v.camera, ids, &err), CTN_OK);
+    for (int k = 0; k < 400; k++) {
+        const int x = k < 4 ? (k % 2) * (WIDTH - 1) : 37 * k % WIDTH, y = k < 4 ? (k / 2) * (HEIGHT - 1) : 59 * k % HEIGHT;
+        for (int reach = 0; reach <= REACH; reach += REACH) {
+            int nearest = reach * reach + 1;
+            for (int j = -reach; j <= reach; j++)
+                for (int i = -reach; i <= reach; i++) {
+                    const bool inside = x + i >= 0 && x + i < WIDTH && y + j >= 0 && y + j < HEIGHT;
+                    if (inside && ids[(y + j) * WIDTH + x + i] && i * i + j * j < nearest) nearest = i * i + j * j;
+                }
+            uint32_t id;
+            double depth;
+            ck_assert_int_eq(renderer_pick(pen, &v.bodies, &v.camera, x, y, reach, &id, &depth, &err), CTN_OK);
+            ck_assert_int_eq(id != 0, nearest <= reach * reach);
+            ck_assert(id ? depth > -1 && depth < 1 : depth == 1);
+            if (!nearest) ck_assert_uint_eq(id, ids[y * WIDTH + x]);
+            found += id != 0;
+        }
+    }
+    ck_assert_int_gt(found, 10);
+    close_view(&v);
+}
+END_TEST
+
 START_TEST(same_picture)
 {
     view v = open_view(scenes[_i]);
@@ -237,6 +269,7 @@ int main(void)
     tcase_set_timeout(t, 300);
     tcase_add_unchecked_fixture(t, set_up, tear_down_pen);
     tcase_add_loop_test(t, every_link_is_seen, 0, SCENES);
+    tcase_add_test(t, picks);
     tcase_add_loop_test(t, same_picture, 0, SCENES);
     tcase_add_test(t, box_as_mesh);
     tcase_add_test(t, both_sides);
