@@ -21,12 +21,23 @@ static const float horizon[] = {GLSL_HORIZON};  // linear
 
 typedef enum pass { PASS_IDS, PASS_BODIES, PASS_GROUND, PASS_SHADED, PASS_SKY, PASSES } pass;
 
+/// What sky and ground depend on, but for shadows.
+typedef struct view_behind {
+    matrix4 clip;
+    double axes[3][3], field;
+    float ground[4], cell;
+} view_behind;
+
 struct renderer {
     int width, height;
     GLuint program[PASSES], empty_vao;
     body_store bodies;
     shadows shadows;
-    GLuint frame, color, depth;      // several samples
+    GLuint frame, color, depth;  // several samples
+    int samples;
+    GLuint behind_frame, behind_color;  // likewise: sky and ground alone, of the picture before if it had the same
+    view_behind behind;
+    bool behind_held;
     GLuint flat_frame, flat_color;   // one sample
     GLuint id_frame, ids, id_depth;  // likewise, of numbers; made when first asked for
     line_pen *lines;
@@ -57,7 +68,7 @@ static bool make_frames(renderer *r, ctn_error *err)
 {
     GLint most = 1;
     glGetIntegerv(GL_MAX_SAMPLES, &most);
-    const int samples = most < SAMPLES_A_PIXEL ? most : SAMPLES_A_PIXEL;
+    const int samples = r->samples = most < SAMPLES_A_PIXEL ? most : SAMPLES_A_PIXEL;
     r->frame = framebuffer_create();
     r->color = framebuffer_buffer(samples, GL_RGBA8, r->width, r->height, GL_COLOR_ATTACHMENT0);
     r->depth = framebuffer_buffer(samples, GL_DEPTH_COMPONENT24, r->width, r->height, GL_DEPTH_ATTACHMENT);
@@ -67,12 +78,24 @@ static bool make_frames(renderer *r, ctn_error *err)
     return framebuffer_complete("finished pictures", err);
 }
 
+/// The buffer for what is behind; false: it is drawn each time.
+static bool make_behind(renderer *r)
+{
+    if (r->behind_frame) return true;
+    r->behind_frame = framebuffer_create();
+    r->behind_color = framebuffer_buffer(r->samples, GL_RGBA8, r->width, r->height, GL_COLOR_ATTACHMENT0);
+    const bool made = framebuffer_complete("sky and ground", NULL);
+    glBindFramebuffer(GL_FRAMEBUFFER, r->frame);
+    return made;
+}
+
 static void free_frames(renderer *r)
 {
-    const GLuint frames[] = {r->frame, r->flat_frame, r->id_frame};
-    const GLuint buffers[] = {r->color, r->depth, r->flat_color, r->ids, r->id_depth};
-    glDeleteFramebuffers(3, frames), glDeleteRenderbuffers(5, buffers);
+    const GLuint frames[] = {r->frame, r->flat_frame, r->id_frame, r->behind_frame};
+    const GLuint buffers[] = {r->color, r->depth, r->flat_color, r->ids, r->id_depth, r->behind_color};
+    glDeleteFramebuffers(4, frames), glDeleteRenderbuffers(6, buffers);
     r->frame = r->flat_frame = r->id_frame = r->color = r->depth = r->flat_color = r->ids = r->id_depth = 0;
+    r->behind_frame = r->behind_color = 0, r->behind_held = false;
 }
 
 ctn_status renderer_resize(renderer *r, int width, int height, ctn_error *err)
@@ -136,36 +159,62 @@ static sight sight_of(const renderer *r, const render_camera *camera)
 static double cell_size(double radius) { return pow(10, floor(log10(radius)) - 1) * 2; }
 
 /// Above the horizon, over its colour: the more, the higher one looks.
-static void draw_sky(const renderer *r, const render_camera *camera, double axes[3][3])
+static void draw_sky(const renderer *r, const view_behind *b)
 {
     const GLuint sky = r->program[PASS_SKY];
-    const double blue = 1.8, half = tan(0.5 * camera->field), aspect = (double)r->width / r->height;
+    const double blue = 1.8, half = tan(0.5 * b->field), aspect = (double)r->width / r->height;
     glUseProgram(sky);
-    program_number(sky, "tilt", -blue * axes[2][2]);
-    glUniform2f(glGetUniformLocation(sky, "rise"), (float)(blue * half * aspect * axes[0][2]), (float)(blue * half * axes[1][2]));
+    program_number(sky, "tilt", -blue * b->axes[2][2]);
+    glUniform2f(glGetUniformLocation(sky, "rise"), (float)(blue * half * aspect * b->axes[0][2]),
+                (float)(blue * half * b->axes[1][2]));
     glEnable(GL_CLIP_DISTANCE0), glDisable(GL_DEPTH_TEST);
     glDrawArrays(GL_TRIANGLES, 0, 3);
     glDisable(GL_CLIP_DISTANCE0), glEnable(GL_DEPTH_TEST);
 }
 
-static void draw_surroundings(const renderer *r, const render_camera *camera, const sight *from, const scenery *around)
+static view_behind behind_of(const render_camera *camera, const sight *from, const scenery *around)
 {
-    double axes[3][3], distance = 0;
-    camera_axes(camera, axes);
-    for (int k = 0; k < 3; k++) distance += (camera->eye[k] - camera->target[k]) * axes[2][k];
-    glBindVertexArray(r->empty_vao);
-    draw_sky(r, camera, axes);
-    shadows_give(&r->shadows, r->program[PASS_SHADED]);
+    view_behind b;
+    double distance = 0;
+    memset(&b, 0, sizeof b);  // padding, too: it is compared
+    camera_axes(camera, b.axes);
+    for (int k = 0; k < 3; k++) distance += (camera->eye[k] - camera->target[k]) * b.axes[2][k];
+    b.clip = from->clip, b.field = camera->field, b.cell = (float)cell_size(around->radius);
+    b.ground[0] = (float)camera->target[0], b.ground[1] = (float)camera->target[1];
+    b.ground[2] = (float)around->floor, b.ground[3] = (float)(12 * distance);
+    return b;
+}
+
+static void draw_ground(const renderer *r, const view_behind *b, bool shaded)
+{
+    const GLuint ground = r->program[shaded ? PASS_SHADED : PASS_GROUND];
+    glUseProgram(ground);
+    program_matrix(ground, "to_clip", &b->clip), program_number(ground, "cell", b->cell);
+    glUniform4f(glGetUniformLocation(ground, "ground"), b->ground[0], b->ground[1], b->ground[2], b->ground[3]);
     glDisable(GL_CULL_FACE), glDepthMask(GL_FALSE);  // nothing collides with the ground: what falls through is not hidden
-    for (int shaded = 0; shaded < 2; shaded++) {
-        const GLuint ground = r->program[shaded ? PASS_SHADED : PASS_GROUND];
-        glUseProgram(ground);
-        program_matrix(ground, "to_clip", &from->clip), program_number(ground, "cell", cell_size(around->radius));
-        glUniform4f(glGetUniformLocation(ground, "ground"), (float)camera->target[0], (float)camera->target[1],
-                    (float)around->floor, (float)(12 * distance));
-        glDrawArraysInstanced(GL_TRIANGLE_STRIP, 0, 4, shaded ? SHADOW_ROWS : 1);
-    }
+    glDrawArraysInstanced(GL_TRIANGLE_STRIP, 0, 4, shaded ? SHADOW_ROWS : 1);
     glEnable(GL_CULL_FACE), glDepthMask(GL_TRUE);
+}
+
+static void copy_samples(const renderer *r, GLuint from, GLuint to)
+{
+    glBindFramebuffer(GL_READ_FRAMEBUFFER, from), glBindFramebuffer(GL_DRAW_FRAMEBUFFER, to);
+    glBlitFramebuffer(0, 0, r->width, r->height, 0, 0, r->width, r->height, GL_COLOR_BUFFER_BIT, GL_NEAREST);
+    glBindFramebuffer(GL_FRAMEBUFFER, r->frame);
+}
+
+/// Sky and ground without shadows. Where the camera stands still they are kept from the second picture on, sample by sample: the same bytes.
+static void draw_behind(renderer *r, const view_behind *b)
+{
+    const bool same = !memcmp(b, &r->behind, sizeof *b);
+    if (same && r->behind_held) return copy_samples(r, r->behind_frame, r->frame);
+    glClearColor(sqrtf(horizon[0]), sqrtf(horizon[1]), sqrtf(horizon[2]), 1);
+    glClear(GL_COLOR_BUFFER_BIT);
+    draw_sky(r, b);
+    draw_ground(r, b, false);
+    r->behind = *b;
+    r->behind_held = same && make_behind(r);
+    if (r->behind_held) copy_samples(r, r->frame, r->behind_frame);
 }
 
 static void flip(void *picture, size_t row, int height, void *spare)
@@ -216,9 +265,12 @@ ctn_status renderer_paint(renderer *r, const instance_list *bodies, const render
     shadows_draw(&r->shadows, &r->bodies);
     glBindFramebuffer(GL_FRAMEBUFFER, r->frame);
     glViewport(0, 0, r->width, r->height);
-    glClearColor(sqrtf(horizon[0]), sqrtf(horizon[1]), sqrtf(horizon[2]), 1);
-    glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
-    draw_surroundings(r, camera, &from, around);
+    glClear(GL_DEPTH_BUFFER_BIT);
+    const view_behind behind = behind_of(camera, &from, around);
+    glBindVertexArray(r->empty_vao);
+    draw_behind(r, &behind);
+    shadows_give(&r->shadows, r->program[PASS_SHADED]);
+    draw_ground(r, &behind, true);
     const GLuint program = r->program[PASS_BODIES];
     shadows_give(&r->shadows, program);
     program_matrix(program, "to_clip", &from.clip), program_vector(program, "eye", from.eye);

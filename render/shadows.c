@@ -39,7 +39,8 @@ bool shadows_fit(shadows *s, int width, int height, ctn_error *err)
     s->frame = framebuffer_create();
     glGenTextures(1, &s->map);
     glBindTexture(GL_TEXTURE_2D, s->map);
-    glTexImage2D(GL_TEXTURE_2D, 0, GL_DEPTH_COMPONENT24, size, size, 0, GL_DEPTH_COMPONENT, GL_UNSIGNED_INT, NULL);
+    // 16 bits tell 64 depths a texel of 1024 apart, and are cleared sooner
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_DEPTH_COMPONENT16, size, size, 0, GL_DEPTH_COMPONENT, GL_UNSIGNED_SHORT, NULL);
     static const GLint settings[][2] = {{GL_TEXTURE_MIN_FILTER, GL_LINEAR},
                                         {GL_TEXTURE_MAG_FILTER, GL_LINEAR},
                                         {GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE},
