@@ -140,16 +140,17 @@ static ctn_status read_record(frames *f, int64_t k, ctn_error *err)
 static int leave_out(const arguments *args, frames *f)
 {
     ctn_error err;
+    const int64_t records = recorded_count(&f->from, "time");
+    if (!records) return EXIT_OK;  // it is said when it is read
     double *const until = malloc((size_t)f->worlds * sizeof *until);
     if (!until) return run_error("not enough memory for %d worlds", f->worlds);
-    const int64_t records = recorded_count(&f->from, "time");
     const ctn_status status = recorded_ends(&f->from, records, f->first, f->worlds, until, NULL, &err);
     const int asked = f->worlds;
     int run = 0;
     while (run < asked && status == CTN_OK && until[run] >= 0) run++;
     free(until);
     if (status != CTN_OK) return status_error(&err, ""), EXIT_RUN;
-    if (run == asked || !run) return EXIT_OK;  // of none it is said when it is read
+    if (run == asked || !run) return EXIT_OK;  // of none, too
     if (!args->value[OPT_QUIET])
         warning("%s: worlds from %ld on are left out: that one has not been run yet", args->files[0], (long)f->first + run);
     f->worlds = run;

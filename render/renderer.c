@@ -37,7 +37,7 @@ struct renderer {
     int samples;
     GLuint behind_frame, behind_color;  // likewise: sky and ground alone, of the picture before if it had the same
     view_behind behind;
-    bool behind_held;
+    bool behind_held, behind_refused;
     GLuint flat_frame, flat_color;   // one sample
     GLuint id_frame, ids, id_depth;  // likewise, of numbers; made when first asked for
     line_pen *lines;
@@ -78,15 +78,19 @@ static bool make_frames(renderer *r, ctn_error *err)
     return framebuffer_complete("finished pictures", err);
 }
 
-/// The buffer for what is behind; false: it is drawn each time.
+/// The buffer for what is behind; false: there is no room for it, and that is drawn each time.
 static bool make_behind(renderer *r)
 {
-    if (r->behind_frame) return true;
+    if (r->behind_frame || r->behind_refused) return r->behind_frame;
     r->behind_frame = framebuffer_create();
     r->behind_color = framebuffer_buffer(r->samples, GL_RGBA8, r->width, r->height, GL_COLOR_ATTACHMENT0);
-    const bool made = framebuffer_complete("sky and ground", NULL);
+    r->behind_refused = !framebuffer_complete("sky and ground", NULL) || glGetError() != GL_NO_ERROR;
     glBindFramebuffer(GL_FRAMEBUFFER, r->frame);
-    return made;
+    if (!r->behind_refused) return true;
+    while (glGetError() != GL_NO_ERROR) continue;  // the picture lacks nothing
+    glDeleteFramebuffers(1, &r->behind_frame), glDeleteRenderbuffers(1, &r->behind_color);
+    r->behind_frame = r->behind_color = 0;
+    return false;
 }
 
 static void free_frames(renderer *r)
@@ -95,7 +99,7 @@ static void free_frames(renderer *r)
     const GLuint buffers[] = {r->color, r->depth, r->flat_color, r->ids, r->id_depth, r->behind_color};
     glDeleteFramebuffers(4, frames), glDeleteRenderbuffers(6, buffers);
     r->frame = r->flat_frame = r->id_frame = r->color = r->depth = r->flat_color = r->ids = r->id_depth = 0;
-    r->behind_frame = r->behind_color = 0, r->behind_held = false;
+    r->behind_frame = r->behind_color = 0, r->behind_held = r->behind_refused = false;
 }
 
 ctn_status renderer_resize(renderer *r, int width, int height, ctn_error *err)

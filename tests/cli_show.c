@@ -244,7 +244,7 @@ START_TEST(frozen_worlds_of_recordings)
     outcome_free(&o);
     for (int k = 0; k < 3; k++) {
         static const char *const from[] = {"2.0", "2.23", "2.35"};
-        char name[10];
+        char name[20];
         snprintf(name, sizeof name, "%d.png", k);
         o = catena("render", "w.h5", "--world", "2", "--from", from[k], "--size", "160x120", "--out", name);  // froze at 1.8 s
         ck_assert_msg(o.status == 0, "%s", o.err);
