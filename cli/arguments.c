@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct {
     const char *name;
@@ -189,4 +190,12 @@ bool size_option(const arguments *args, int *width, int *height)
         return true;
     usage_error("%s: expected WIDTHxHEIGHT in pixels like 640x360, each 1 to 16384, found '%s'", option_name(OPT_SIZE), text);
     return false;
+}
+
+int refuse_csv(const char *path)
+{
+    const char *const dot = strrchr(path, '.');
+    if (!dot || strcasecmp(dot, ".csv")) return EXIT_OK;
+    return usage_error("%s: recordings are drawn from HDF5, not from CSV; record with --out %.*s.h5", path, (int)(dot - path),
+                       path);
 }

@@ -105,6 +105,9 @@ bool size_option(const arguments *args, int *width, int *height);
 /// EXIT_OK unless an option of scenes is given, those of TAKES_METHOD but for `but`, which a recording cannot take.
 int refuse_scene_options(const arguments *args, unsigned long but);
 
+/// EXIT_USAGE, and how to record instead, if a file that is to be drawn is a recording in CSV by its name.
+int refuse_csv(const char *path);
+
 /// "--dt"
 const char *option_name(enum option_id option);
 

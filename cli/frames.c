@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static const size_t most_numbers = (size_t)1 << 27;  // 1 GiB
 
@@ -205,10 +204,7 @@ int frames_open(const arguments *args, frames *f)
     if (!whole_option(args, OPT_WORLD, 0, 2147483647, &world)) return EXIT_USAGE;
     f->first = world;
     const bool recording = named_hdf5(args->files[0]);
-    const char *const dot = strrchr(args->files[0], '.');
-    if (dot && !strcasecmp(dot, ".csv"))
-        return usage_error("%s: recordings are drawn from HDF5, not from CSV; record with --out %.*s.h5", args->files[0],
-                           (int)(dot - args->files[0]), args->files[0]);
+    if (refuse_csv(args->files[0]) != EXIT_OK) return EXIT_USAGE;
     if (!recording && args->value[OPT_WORLD])
         return usage_error("--world chooses one of a recording; %s is a scene", args->files[0]);
     return recording ? open_recording(args, f) : open_scene(args, f);

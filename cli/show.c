@@ -116,3 +116,12 @@ int colors_option(const arguments *args, link_coloring *colors, double *most_ene
         return EXIT_OK;
     return usage_error("--colors: expected scene, link, energy, energy:MAX (J, above 0) or world, found '%s'", text);
 }
+
+int layout_option(const arguments *args, world_layout *layout)
+{
+    const char *const text = args->value[OPT_LAYOUT];
+    *layout = text && !strcmp(text, "overlay") ? LAYOUT_OVERLAY : LAYOUT_GRID;
+    return !text || *layout == LAYOUT_OVERLAY || !strcmp(text, "grid")
+               ? EXIT_OK
+               : usage_error("--layout: expected grid or overlay, found '%s'", text);
+}

@@ -4,6 +4,7 @@
 
 #include "cli/arguments.h"
 #include "render/colors.h"
+#include "render/layout.h"
 #include "render/marks.h"
 
 typedef struct shown {
@@ -20,5 +21,8 @@ void show_close(shown *s);
 
 /// --colors; most_energy: the end of the scale (J), if it is given. Unchanged without it. Returns an exit status.
 int colors_option(const arguments *args, link_coloring *colors, double *most_energy);
+
+/// --layout, by default a grid. Returns an exit status.
+int layout_option(const arguments *args, world_layout *layout);
 
 #endif

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NUMBERS = 100 };  // worlds whose numbers are written
-
 static int links_of(const stage *s) { return ctn_model_nlink(s->of->s.model); }
 
 static const double *mass_scale(const stage *s, const frames *f, int world)
@@ -30,7 +28,7 @@ static void find_poses(stage *s, const frames *f, int world, double *com)
 
 static bool has_numbers(const stage *s)
 {
-    return s->show.what & SHOW_TEXT && s->layout == LAYOUT_GRID && s->of->worlds > 1 && s->of->worlds <= MOST_NUMBERS;
+    return s->show.what & SHOW_TEXT && s->layout == LAYOUT_GRID && s->of->worlds > 1 && s->of->worlds <= LAYOUT_NUMBERS;
 }
 
 static void number_position(const stage *s, int world, double *at)
@@ -109,15 +107,6 @@ bool stage_fit(stage *s, const frames *f, camera_fit *fit)
 
 // ---- opening
 
-static int read_layout(const arguments *args, stage *s)
-{
-    const char *const text = args->value[OPT_LAYOUT];
-    s->layout = LAYOUT_GRID;
-    if (!text || !strcmp(text, "grid")) return EXIT_OK;
-    s->layout = LAYOUT_OVERLAY;
-    return strcmp(text, "overlay") == 0 ? EXIT_OK : usage_error("--layout: expected grid or overlay, found '%s'", text);
-}
-
 /// The extent of all worlds, and where their centres of mass are on average.
 static int find_extent(stage *s)
 {
@@ -145,7 +134,8 @@ int stage_open(const arguments *args, frames *f, stage *s)
     const size_t n = (size_t)links_of(s) + 1;
     int status;
     if ((status = show_read(args, f->s.model, &s->show)) != EXIT_OK ||
-        (status = colors_option(args, &s->colors, &s->most_energy)) != EXIT_OK || (status = read_layout(args, s)) != EXIT_OK)
+        (status = colors_option(args, &s->colors, &s->most_energy)) != EXIT_OK ||
+        (status = layout_option(args, &s->layout)) != EXIT_OK)
         return status;
     if ((double)f->worlds * (double)links_of(s) > 4294967294.0)
         return usage_error("--worlds: %d worlds of %d links are more bodies than can be told apart", f->worlds, links_of(s));

@@ -11,16 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /// A file that is none, by its name.
 static int check_name(const char *path)
 {
-    const char *const dot = strrchr(path, '.');
     if (named_hdf5(path)) return EXIT_OK;
-    if (dot && !strcasecmp(dot, ".csv"))
-        return usage_error("%s: recordings are drawn from HDF5, not from CSV; record with --out %.*s.h5", path, (int)(dot - path),
-                           path);
+    if (refuse_csv(path) != EXIT_OK) return EXIT_USAGE;
     return usage_error("%s: expected a recording, .h5 or .hdf5, as catena run --out and catena rollout make them", path);
 }
 

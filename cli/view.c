@@ -80,27 +80,23 @@ static int view_main(const arguments *args)
 {
     ctn_error err;
     command_line line = {.args = args};
-    const char *const layout = args->value[OPT_LAYOUT];
     viewer_config config = {
         .path = args->files[0], .width = 1280, .height = 800, .speed = 1, .configure = configure, .context = &line};
+    if (refuse_csv(args->files[0]) != EXIT_OK) return EXIT_USAGE;
     if (named_hdf5(args->files[0]) && refuse_scene_options(args, 0) != EXIT_OK) return EXIT_USAGE;
     if (!size_option(args, &config.width, &config.height) || !number_option(args, OPT_SPEED, &config.speed)) return EXIT_USAGE;
     if (!(config.speed >= 1.0 / 64 && config.speed <= 16))
         return usage_error("--speed: expected a number from 1/64 (slow motion) to 16, found '%s'", args->value[OPT_SPEED]);
-    if (layout && strcmp(layout, "grid") && strcmp(layout, "overlay"))
-        return usage_error("--layout: expected grid or overlay, found '%s'", layout);
-    config.paused = args->value[OPT_PAUSED], config.overlaid = layout && !strcmp(layout, "overlay");
     shown show;
-    double most_energy = 0;
-    config.world = -1, config.camera = args->value[OPT_CAMERA];
+    world_layout layout;
+    config.paused = args->value[OPT_PAUSED], config.world = -1, config.camera = args->value[OPT_CAMERA];
     if (args->value[OPT_WORLD] && !named_hdf5(args->files[0]))
         return usage_error("--world chooses one of a recording; %s is a scene", args->files[0]);
     if (args->value[OPT_WORLD] && !whole_option(args, OPT_WORLD, 0, 2147483647, &config.world)) return EXIT_USAGE;
-    if (show_read(args, NULL, &show) != EXIT_OK || colors_option(args, &config.colors, &most_energy) != EXIT_OK)
+    if (show_read(args, NULL, &show) != EXIT_OK || colors_option(args, &config.colors, &config.scale_energy) != EXIT_OK ||
+        layout_option(args, &layout) != EXIT_OK)
         return EXIT_USAGE;
-    if (most_energy > 0)
-        return usage_error("--colors: expected scene, link, energy or world, found '%s'", args->value[OPT_COLORS]);
-    config.show = show.what & ~(unsigned)SHOW_TEXT;  // the panel has it
+    config.overlaid = layout == LAYOUT_OVERLAY, config.show = show.what & ~(unsigned)SHOW_TEXT;  // the panel has it
     show_close(&show);
     bool began;
     if (view(&config, &began, &err) == CTN_OK) return EXIT_OK;

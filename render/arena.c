@@ -8,6 +8,7 @@
 #include "sim/status.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -208,7 +209,7 @@ static const float (*find_paint(arena *a, int run, int world))[3]
         link_energies(a->model, masses(a, world), a->R + 9 * arena_pose(a, (arena_body){run, world, 0}), a->twists, a->energy);
         for (int i = 0; i < a->links; i++) a->most_energy = fmax(a->most_energy, a->energy[i]);
     }
-    how.most_energy = a->most_energy;
+    how.most_energy = a->scale_energy > 0 ? a->scale_energy : a->most_energy;
     return color_links(&how, a->links, a->paint);
 }
 
@@ -255,26 +256,32 @@ static bool place_world(arena *a, int run, int world)
                        a->colors == COLORS_WORLD ? a->paint[0] : NULL, &a->lines, &a->labels);
 }
 
-/// What a run is, over its first world.
-static bool place_name(arena *a, int run)
+/// What stands over a world.
+static bool place_text(arena *a, int run, int world, const char *text)
 {
-    char name[CONFIG_WORDS];
     double at[3];
-    config_describe(&a->view.run[run].cfg, name);
-    arena_place(a, run, 0, at);
+    arena_place(a, run, world, at);
     layout_over(&a->one, at);
     const label how = label_over(at);
-    return label_list_add(&a->labels, &how, "%s", name);
+    return label_list_add(&a->labels, &how, "%s", text);
 }
 
-/// Which world one is.
-static bool place_number(arena *a, int world)
+/// Of several runs what each is; else, where names are shown, which world of several each is.
+static bool place_names(arena *a)
 {
-    double at[3];
-    arena_place(a, 0, world, at);
-    layout_over(&a->one, at);
-    const label how = label_over(at);
-    return label_list_add(&a->labels, &how, "%d", a->film ? film_world(a->film, world) : world);
+    char text[CONFIG_WORDS];
+    bool ok = true;
+    if (a->overlaid) return true;
+    for (int run = 0; run < a->runs && a->runs > 1 && ok; run++) {
+        config_describe(&a->view.run[run].cfg, text);
+        ok = place_text(a, run, 0, text);
+    }
+    const bool numbers = a->show & SHOW_NAMES && a->runs == 1 && a->worlds > 1 && a->worlds <= LAYOUT_NUMBERS;
+    for (int w = 0; w < a->worlds && numbers && ok; w++) {
+        snprintf(text, sizeof text, "%d", a->film ? film_world(a->film, w) : w);
+        ok = place_text(a, 0, w, text);
+    }
+    return ok;
 }
 
 ctn_status arena_look(arena *a, ctn_error *err)
@@ -283,11 +290,8 @@ ctn_status arena_look(arena *a, ctn_error *err)
     if (status != CTN_OK) return status;
     instance_list_clear(&a->bodies), line_list_clear(&a->lines), label_list_clear(&a->labels);
     bool ok = true;
-    enum { MOST_NUMBERS = 100 };
-    const bool numbers = a->show & SHOW_NAMES && a->runs == 1 && !a->overlaid && a->worlds > 1 && a->worlds <= MOST_NUMBERS;
-    for (int w = 0; w < a->worlds && numbers && ok; w++) ok = place_number(a, w);
     for (int n = 0; n < a->runs * a->worlds && ok; n++) ok = place_world(a, n / a->worlds, n % a->worlds);
-    for (int run = 0; run < a->runs && a->runs > 1 && !a->overlaid && ok; run++) ok = place_name(a, run);
+    ok = ok && place_names(a);
     find_extent(a);
     double shift[3];
     arena_place(a, 0, 0, shift);

@@ -32,6 +32,7 @@ typedef struct arena {
     // chosen by who looks
     unsigned show;         // marks_show
     link_coloring colors;  // COLORS_WORLD: each run, too
+    double scale_energy;   // J: the end of the scale of COLORS_ENERGY; 0: the most that a link has had
     bool overlaid;         // runs stand where the first one does, seen through; worlds of a single run over each other
     bool ghosts;           // else: the first one is seen through where the others stand
     // private
@@ -48,7 +49,8 @@ typedef struct arena {
 /// How the scene at hand is to be run: fills cfg and `runs` (1 to PLAYER_RUNS). Returns false, with what is wrong printed or in err.
 typedef bool (*arena_configure)(void *context, const ctn_scene *scene, ctn_batch_config *cfg, int *runs, ctn_error *err);
 
-/// Opens a scene file, at time 0, or a recording (.h5), of which `world` is shown, negative: all. NULL: as ctn_scene_load, ctn_model_create, player_create; film_open.
+/// Opens a scene file, at time 0, or a recording (.h5), of which `world` is shown, negative: all. NULL: as ctn_scene_load, ctn_model_create,
+/// player_create; film_open.
 arena *arena_open(const char *path, long world, arena_configure configure, void *context, ctn_error *err);
 void arena_free(arena *a);  // NULL is allowed
 

@@ -73,12 +73,9 @@ static bool has_state(const film *f, int at, size_t world)
 static ctn_status choose_worlds(film *f, ctn_error *err)
 {
     const size_t all = f->worlds;
-    int at;
-    const ctn_status status = hold(f, 0, -1, &at, err);
-    if (status != CTN_OK) return status;
     f->worlds = 0;
     for (size_t w = 0; w < all; w++)
-        if (!f->from.rollout || has_state(f, at, w)) f->shown[f->worlds++] = w;
+        if (f->states.until[w] >= 0) f->shown[f->worlds++] = w;
     f->left_out = all - f->worlds;
     return f->worlds ? CTN_OK : fail(err, CTN_BAD_ARGUMENT, "%s: none of its worlds has been run yet", f->from.path);
 }

@@ -5,6 +5,8 @@
 #include "render/camera.h"
 #include "render/instances.h"
 
+enum { LAYOUT_NUMBERS = 100 };  // of more worlds the numbers are not written
+
 typedef enum world_layout { LAYOUT_OVERLAY, LAYOUT_GRID } world_layout;
 
 /// The extent of all together where they are, from their own: of [worlds].

@@ -95,6 +95,7 @@ static bool take_scene(viewer *v, const char *path, ctn_error *err)
     v->arena = a, v->panel.force = force, v->hand.pulls = false, v->trouble[0] = v->refused[0] = 0;
     a->overlaid = v->panel.overlaid, a->ghosts = v->panel.ghosts, a->show = v->panel.show,
     a->colors = (link_coloring)v->panel.colors;
+    a->scale_energy = v->config->scale_energy;
     arena_speed(a, v->panel.speed);
     if (old) find_again(v, old);
     arena_free(old);

@@ -12,6 +12,7 @@ typedef struct viewer_config {
     const char *camera;  // as camera_choose takes it; NULL: the first of the scene, if it has one
     unsigned show;       // marks_show
     link_coloring colors;
+    double scale_energy;  // J, as in arena
     bool paused, overlaid;
     double speed;               // of the clock, times real time
     arena_configure configure;  // for the scene and for those that are opened later

@@ -9,9 +9,8 @@ typedef struct recorded_states {
     size_t nq, nv, first, worlds;
     int64_t count;  // records, at least 1
     double *times;  // [count], s
-    double *
-        until;  // [worlds], s: the last good state of one that froze, where it stays; infinity: it did not; negative: it was not run
-    ctn_freeze *why;                    // [worlds]
+    double *until;  // [worlds], s, and why they froze then: recorded_ends
+    ctn_freeze *why;
     double *row;                        // of a run: q or v of all worlds in a record
     double *all_q, *all_v;              // of a rollout, whose chunks have all times of a few worlds: [worlds][held][...],
     int64_t from_record, held, window;  // from that record on so many, at most as many as the last one

@@ -199,7 +199,10 @@ START_TEST(options)
         const char *words[3], *says;
     } of[] = {{{"a.h5", "--world", "3"}, "--world: a.h5 has 3 worlds, from 0 on, found 3"},
               {{"a.h5", "--camera", "10,100"}, "--camera: expected AZIMUTH,ELEVATION in degrees"},
-              {{"a.h5", "--colors", "energy:3"}, "--colors: expected scene, link, energy or world, found 'energy:3'"},
+              {{"a.h5", "--colors", "energy:-3"},
+               "--colors: expected scene, link, energy, energy:MAX (J, above 0) or world, found 'energy:-3'"},
+              {{"a.h5", "--layout", "rows"}, "--layout: expected grid or overlay, found 'rows'"},
+              {{"a.csv"}, "a.csv: recordings are drawn from HDF5, not from CSV; record with --out a.h5"},
               {{"a.h5", "--show", "trail:rod.1"}, "--show: trail: trails of chosen links are for catena render"},
               {{"none.h5", "--show", "com"}, "none.h5: cannot be read"},
               {{source("scenes/chain10.yaml"), "--world", "1"}, "--world chooses one of a recording;"}};
