@@ -84,13 +84,13 @@ void put_quoted(FILE *out, const char *text)
     putc('\'', out);
 }
 
-/// Feeds the script to gnuplot. Returns whether it drew something. Its standard output is where it draws when it cannot write
-/// the file.
+/// Feeds the script, which is in UTF-8 whatever the user's locale, to gnuplot. Returns whether it drew something. Its standard output
+/// is where it draws when it cannot write the file.
 static bool feed(const char *script, size_t size, const char *path)
 {
     struct stat drawn;
     void (*const before)(int) = signal(SIGPIPE, SIG_IGN);  // a gnuplot that dies is an error, not our end
-    FILE *const pipe = popen("exec gnuplot >/dev/null", "w");
+    FILE *const pipe = popen("exec env LC_ALL=C.UTF-8 gnuplot >/dev/null", "w");
     bool ok = pipe != NULL;
     if (pipe) {
         ok = fwrite(script, 1, size, pipe) == size;

@@ -361,7 +361,7 @@ START_TEST(names_of_links)
 }
 END_TEST
 
-/// Pictures of each kind and of the size that was asked for, without a word from gnuplot.
+/// Pictures of each kind and of the size that was asked for, without a word from gnuplot, in a locale without UTF-8, too.
 START_TEST(drawn)
 {
     static const struct {
@@ -372,6 +372,7 @@ START_TEST(drawn)
         printf("cli_plot: pictures skipped: gnuplot is not installed\n");
         return;
     }
+    setenv("LC_ALL", "POSIX", 1);
     make("run", source("scenes/chain10.yaml"), "a.h5", "--duration", "0.3", NULL);
     make("rollout", SAMPLED, "w.h5", "--worlds", "20", "--stride=10");
     make("run", source("scenes/chain10.yaml"), "first.h5", "--duration", "0", NULL);
@@ -395,6 +396,7 @@ START_TEST(drawn)
     o = catena("plot", "first.h5", "--out", kinds[_i].file, "-q");  // a single point
     ck_assert_msg(o.status == 0 && !*o.err && !*o.out, "%s%s", o.err, o.out);
     outcome_free(&o);
+    unsetenv("LC_ALL");
 }
 END_TEST
 
