@@ -38,7 +38,8 @@ class Window:
     def __init__(self, display, folder, *words, id="", **environment):
         """id: of a window that is there already."""
         self.folder = folder
-        self.environment = dict(os.environ, DISPLAY=display.name, LIBGL_ALWAYS_SOFTWARE="1", MESA_DEBUG="context", ASAN_OPTIONS="exitcode=23")
+        self.environment = dict(os.environ, DISPLAY=display.name, LIBGL_ALWAYS_SOFTWARE="1", MESA_DEBUG="context",
+                                ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":exitcode=23")
         self.process = subprocess.Popen([catena, "view", *words], cwd=folder, env=self.environment | environment, stderr=subprocess.PIPE, text=True)
         self.id = wait_for("the window", lambda: [w for w in self.x("search", "--onlyvisible", "--name", "^catena: ", check=False).split() if w != id])[-1]
         self.focus()
