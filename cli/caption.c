@@ -68,14 +68,14 @@ static void write_iterations(const frames *f, char *text, size_t size)
     else write_line(text, size, "%.1f iterations, at most %d\n", mean, most);
 }
 
-bool caption_place(const caption *c, const frames *f, ctn_dynamics *dyn, double t, float size, label_list *labels)
+bool caption_place(const caption *c, const frames *f, ctn_dynamics *dyn, double t, int width, float size, label_list *labels)
 {
     char text[1000] = "", words[CONFIG_WORDS];
-    label corner = {.position = {0.9f * size, 0.7f * size, 0}, .size = size, .color = {1, 1, 1}};
+    label corner = {
+        .position = {0.9f * size, 0.7f * size, 0}, .size = size, .color = {1, 1, 1}, .width = (float)width - 1.8f * size};
     if (c->title) {
         label title = corner;
-        title.size = roundf(1.4f * size), corner.position[1] += 1.9f * size;
-        for (const char *line = c->title; (line = strchr(line, '\n')); line++) corner.position[1] += 1.16f * title.size;
+        title.size = roundf(1.4f * size), corner.position[1] = 0.28f * size, corner.below = true;
         if (!label_list_add(labels, &title, "%s", c->title)) return false;
     }
     if (!c->text) return true;

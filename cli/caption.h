@@ -15,8 +15,8 @@ typedef struct caption {
 /// powers of ten are better.
 int caption_decimals(const frames *f, ctn_dynamics *dyn, double radius);
 
-/// Writes it for the states at t that are in `f`, in letters of `size` pixels. False: no memory.
-bool caption_place(const caption *c, const frames *f, ctn_dynamics *dyn, double t, float size, label_list *labels);
+/// Writes it for the states at t that are in `f`, for a picture of this width, pixels, in letters of `size`. False: no memory.
+bool caption_place(const caption *c, const frames *f, ctn_dynamics *dyn, double t, int width, float size, label_list *labels);
 
 /// The size that suits pictures of width x height.
 float caption_size(int width, int height);

@@ -231,7 +231,7 @@ ctn_status stage_place(stage *s, double t, int width, int height, ctn_error *err
     const float size = caption_size(width, height);
     bool ok = true;
     for (int w = 0; w < s->of->worlds && ok; w++) ok = place_world(s, w, t);
-    ok = ok && caption_place(&s->caption, s->of, s->dyn, t, size, &s->labels);
+    ok = ok && caption_place(&s->caption, s->of, s->dyn, t, width, size, &s->labels);
     if (s->colors == COLORS_ENERGY && s->caption.text)
         ok = ok && legend_place("kinetic energy of links, J", s->most_energy, width, height, size, &s->lines, &s->labels);
     return ok ? CTN_OK : fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds of %d links", s->of->worlds, links_of(s));

@@ -167,7 +167,7 @@ static void write_part(void *context, void *data, int size)
 static ctn_status write_png(const pictures *p, const char *path, const uint8_t *rgb, ctn_error *err)
 {
     png_file png = {fopen(path, "wbe"), true};
-    stbi_write_png_compression_level = 3, stbi_write_force_png_filter = 0;
+    stbi_write_png_compression_level = 2, stbi_write_force_png_filter = 0;
     if (!png.file) return fail(err, CTN_IO, "%s: cannot be written: %s", path, strerror(errno));
     const bool made = stbi_write_png_to_func(write_part, &png, p->width, p->height, 3, rgb, 3 * p->width);
     const bool closed = fclose(png.file) == 0;

@@ -123,6 +123,7 @@ struct text_pen {
     size_t quad_count, quad_room;
     text_box boxes[MOST_BOXES];  // of the labels drawn so far
     int box_count;
+    float lower;  // edge of the label drawn last
 };
 
 /// Pixels of shade around a letter.
@@ -216,15 +217,33 @@ static float line_height(const text_pen *pen, float size)
     return (float)(pen->ascent - pen->descent + pen->gap) * stbtt_ScaleForMappingEmToPixels(&pen->font, size);
 }
 
-void text_size(const text_pen *pen, const char *text, float size, float *width, float *height)
+/// The end of the line at `text`, at most `most` wide: at \n, else at the last space that fits, else at the last letter that does.
+static const char *line_end(const text_pen *pen, const char *text, float size, float most, float *width)
 {
-    float x = 0;
+    const char *space = NULL;
+    float x = 0, before = 0;
+    for (const char *first = text, *next; *text && *text != '\n'; text = next) {
+        next = text;
+        const float step = advance(pen, next_letter(&next), size);
+        if (*text == ' ') space = text, before = x;
+        else if (most > 0 && x + step > most && text > first) return space ? (*width = before, space) : (*width = x, text);
+        x += step;
+    }
+    *width = x;
+    return text;
+}
+
+/// The line behind one that has its end there.
+static const char *next_line(const char *end) { return *end == '\n' || *end == ' ' ? end + 1 : end; }
+
+void text_size(const text_pen *pen, const char *text, float size, float most, float *width, float *height)
+{
     *width = 0, *height = line_height(pen, size);
-    while (*text) {
-        const uint32_t letter = next_letter(&text);
-        if (letter == '\n') x = 0, *height += line_height(pen, size);
-        else x += advance(pen, letter, size);
+    for (const char *end; *text; text = next_line(end)) {
+        float x;
+        end = line_end(pen, text, size, most, &x);
         *width = fmaxf(*width, x);
+        if (*end) *height += line_height(pen, size);
     }
 }
 
@@ -326,24 +345,24 @@ static bool put_label(text_pen *pen, const label *l, const char *text, const mat
         if (c[2] + c[3] <= 0) return true;
         x = (0.5f + 0.5f * c[0] / c[3]) * (float)width, y = (0.5f - 0.5f * c[1] / c[3]) * (float)height;
     }
+    if (l->below) y += pen->lower;
     if (!(fabsf(x) < 1e6f && fabsf(y) < 1e6f)) return true;  // far off the picture, or nowhere
-    text_size(pen, text, l->size, &wide, &high);
+    text_size(pen, text, l->size, l->width, &wide, &high);
     const float left = x + l->shift[0] - l->align[0] * wide;
     const float ascent = (float)pen->ascent * stbtt_ScaleForMappingEmToPixels(&pen->font, l->size);
     y += l->shift[1] - l->align[1] * high;
     if (l->in_space) y += free_shift(pen, (text_box){left, y, left + wide, y + high}, line_height(pen, l->size), height);
     if (pen->box_count < MOST_BOXES) pen->boxes[pen->box_count++] = (text_box){left, y, left + wide, y + high};
-    y += ascent;
-    x = left;
+    pen->lower = y + high;
     bool all = true;
-    while (*text) {
-        const uint32_t letter = next_letter(&text);
-        if (letter == '\n') {
-            x = left, y += line_height(pen, l->size);
-            continue;
+    for (const char *end; *text; text = next_line(end), y += line_height(pen, l->size)) {
+        float x_end;
+        end = line_end(pen, text, l->size, l->width, &x_end);
+        for (x = left; text < end;) {
+            const uint32_t letter = next_letter(&text);
+            all = put_letter(pen, l, letter, x, floorf(y + ascent + 0.5f)) && all;
+            x += advance(pen, letter, l->size);
         }
-        all = put_letter(pen, l, letter, x, floorf(y + 0.5f)) && all;
-        x += advance(pen, letter, l->size);
     }
     return all;
 }
@@ -363,11 +382,11 @@ bool text_pen_draw(text_pen *pen, const label_list *labels, const matrix4 *clip,
 {
     bool all = true;
     pen->quad_count = 0;
-    pen->box_count = 0;
+    pen->box_count = 0, pen->lower = 0;
     for (size_t k = 0; k < 2 * labels->count; k++) {  // those on the picture first: the others make room for them
         label l = labels->of[k % labels->count];
         if (l.in_space != (k >= labels->count)) continue;
-        l.size *= scale, l.shift[0] *= scale, l.shift[1] *= scale;
+        l.size *= scale, l.width *= scale, l.shift[0] *= scale, l.shift[1] *= scale;
         all = put_label(pen, &l, labels->letters + l.text, clip, width, height) && all;
     }
     if (!pen->quad_count) return all;

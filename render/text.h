@@ -16,7 +16,9 @@ typedef struct label {
     float align[2];     // which point of the text is there: 0, 0 its upper left corner, 1, 1 the lower right one
     float size;         // pixels: the em; lines are 1.16 times as far apart
     float color[3];     // 0 to 1, sRGB
-    size_t text;        // set by label_list_add
+    float width;  // pixels: longer lines go on in the next one, from a space on if there is one; 0: they may have any length
+    bool below;   // position[1] is from the lower edge of the label before on
+    size_t text;  // set by label_list_add
 } label;
 
 /// Labels in the order in which they are drawn. Zero is an empty one.
@@ -42,8 +44,8 @@ typedef struct text_pen text_pen;
 text_pen *text_pen_create(ctn_error *err);
 void text_pen_free(text_pen *pen);  // NULL is allowed; with the context that it was made in
 
-/// Width of the widest line and height of all lines of a text, pixels.
-void text_size(const text_pen *pen, const char *text, float size, float *width, float *height);
+/// Width of the widest line and height of all lines of a text whose lines may be `most` wide (0: any width), pixels.
+void text_size(const text_pen *pen, const char *text, float size, float most, float *width, float *height);
 
 /// Into the framebuffer that is bound, width x height pixels. `clip` is the camera's; what is behind it is not drawn. Labels in space that would cover
 /// others go up or down by some lines. Sizes and shifts are `scale` times what they say. False: some letters are missing, as there is no room for

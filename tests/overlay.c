@@ -193,7 +193,7 @@ START_TEST(letters_are_where_they_should_be)
     ctn_error err;
     text_pen *const measure = text_pen_create(&err);
     ck_assert(measure != NULL);
-    text_size(measure, "\u2588", 20, &width, &height);
+    text_size(measure, "\u2588", 20, 0, &width, &height);
     text_pen_free(measure);
     ck_assert_msg(fabsf(width - 15.4f) < 0.1f && fabsf(height - 23.3f) < 0.1f, "%g x %g", width,
                   height);  // 1577, 2384 of 2048 units
@@ -211,6 +211,45 @@ START_TEST(letters_are_where_they_should_be)
         ck_assert(!changed(x - 6, y + 10) && !changed(x + width + 6, y + 10) && !changed(x + 8, y - 6) &&
                   !changed(x + 8, y + height + 6));
     }
+    label_list_free(&labels);
+}
+END_TEST
+
+/// Lines that would be too long go on in the next one, from a space on, or within a word that has none; what stands below begins under them.
+START_TEST(lines_are_broken)
+{
+    static const struct {
+        const char *text;
+        int lines, letters;  // of the widest line
+    } of[] = {{"\u2588\u2588 \u2588\u2588 \u2588", 3, 2},
+              {"\u2588\u2588\u2588\u2588\u2588", 3, 2},
+              {"\u2588\n\u2588\u2588 \u2588", 3, 2},
+              {"\u2588", 1, 1},
+              {"\u2588\u2588", 1, 2},
+              {"", 1, 0}};
+    const float letter = 15.4f, line = 23.3f, most = 2.2f * letter;
+    label_list labels = {0};
+    ctn_error err;
+    text_pen *const measure = text_pen_create(&err);
+    ck_assert(measure != NULL);
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        float width, height;
+        text_size(measure, of[k].text, 20, most, &width, &height);
+        ck_assert_msg(fabsf(width - (float)of[k].letters * letter) < 0.1f && fabsf(height - (float)of[k].lines * line) < 0.1f,
+                      "%zu: %g x %g", k, width, height);
+        label how = white, under = {.position = {20, 10, 0}, .size = 20, .color = {1, 0, 0}, .below = true};
+        how.width = most;
+        label_list_clear(&labels);
+        ck_assert(label_list_add(&labels, &how, "%s", of[k].text) && label_list_add(&labels, &under, "\u2588"));
+        draw(NULL, NULL, &labels);
+        const double x = how.position[0] + 8, y = how.position[1] + 11;
+        for (int n = 0; n < of[k].lines && *of[k].text; n++)
+            ck_assert_msg(differs(rgb, x, y + n * (double)line, how.color) < 3 &&
+                              !changed(x + 2.6 * letter, y + n * (double)line),
+                          "%zu: line %d", k, n);
+        ck_assert_int_lt(differs(rgb, x, y + of[k].lines * (double)line + 10, under.color), 3);
+    }
+    text_pen_free(measure);
     label_list_free(&labels);
 }
 END_TEST
@@ -642,6 +681,7 @@ int main(void)
     tcase_add_test(t, lines_are_where_they_should_be);
     tcase_add_test(t, lines_and_depth);
     tcase_add_test(t, letters_are_where_they_should_be);
+    tcase_add_test(t, lines_are_broken);
     tcase_add_test(t, labels_in_space);
     tcase_add_test(t, labels_make_room);
     tcase_add_test(t, same_letters);
