@@ -81,7 +81,7 @@ bool caption_place(const caption *c, const frames *f, ctn_dynamics *dyn, double 
     if (!c->text) return true;
     config_describe(&f->s.cfg, words);
     write_line(text, sizeof text, "%.3f s\n%s\n", t, words);
-    if (!f->own) {
+    if (!f->own && !f->states.no_rates) {
         double e[3];
         mean_energy(f, dyn, e);
         write_energy(c, "energy ", e[0] + e[1] + e[2], text, sizeof text);

@@ -137,6 +137,8 @@ int stage_open(const arguments *args, frames *f, stage *s)
         (status = colors_option(args, &s->colors, &s->most_energy)) != EXIT_OK ||
         (status = layout_option(args, &s->layout)) != EXIT_OK)
         return status;
+    if (s->colors == COLORS_ENERGY && f->states.no_rates)
+        return usage_error("--colors: %s has no velocities, which energies need; make it with --keep q,v", f->s.path);
     if ((double)f->worlds * (double)links_of(s) > 4294967294.0)
         return usage_error("--worlds: %d worlds of %d links are more bodies than can be told apart", f->worlds, links_of(s));
     if (!(s->dyn = ctn_dynamics_create(f->s.model, "scalar", &err))) return status_error(&err, "");

@@ -8,6 +8,7 @@
 #include "sim/status.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,8 @@ static const size_t most_numbers = (size_t)1 << 27;  // 1 GiB
 struct film {
     recorded from;
     ctn_model *model;
-    size_t nq, nv, first, worlds, left_out;  // worlds from `first` on are looked at
+    size_t nq, nv, first, worlds;  // worlds from `first` on are looked at
+    char lacks[120];
     recorded_states states;
     int64_t count;        // records
     const double *times;  // [count], s
@@ -76,7 +78,10 @@ static ctn_status choose_worlds(film *f, ctn_error *err)
     f->worlds = 0;
     for (size_t w = 0; w < all; w++)
         if (f->states.until[w] >= 0) f->shown[f->worlds++] = w;
-    f->left_out = all - f->worlds;
+    if (f->worlds < all) snprintf(f->lacks, sizeof f->lacks, "%zu worlds have not been run yet", all - f->worlds);
+    if (f->states.no_rates)
+        snprintf(f->lacks + strlen(f->lacks), sizeof f->lacks - strlen(f->lacks),
+                 "%svelocities are not in the file: they are guessed", *f->lacks ? "; " : "");
     return f->worlds ? CTN_OK : fail(err, CTN_BAD_ARGUMENT, "%s: none of its worlds has been run yet", f->from.path);
 }
 
@@ -131,7 +136,7 @@ const ctn_scene *film_scene(const film *f) { return f->from.scene; }
 const ctn_model *film_model(const film *f) { return f->model; }
 int film_world(const film *f, int k) { return (int)(f->first + f->shown[k]); }
 int film_worlds(const film *f) { return (int)f->worlds; }
-int film_left_out(const film *f) { return (int)f->left_out; }
+const char *film_lacks(const film *f) { return *f->lacks ? f->lacks : NULL; }
 void film_range(const film *f, double *first, double *last) { *first = f->times[0], *last = f->times[f->count - 1]; }
 
 bool film_view_create(const film *f, player_view *view)

@@ -15,7 +15,9 @@ const ctn_scene *film_scene(const film *f);  // as long as the film
 const ctn_model *film_model(const film *f);
 int film_world(const film *f, int k);  // which one of the file is shown as world k
 int film_worlds(const film *f);
-int film_left_out(const film *f);  // worlds of a rollout that were not run yet, and are not among these
+/// What is to be said of a file when it is opened: worlds that were not run yet and are left out, velocities that are missing. NULL: nothing; else valid
+/// as long as the film.
+const char *film_lacks(const film *f);
 void film_range(const film *f, double *first, double *last);  // s
 
 /// A view with room for the states of its worlds, for film_look; false: no memory.

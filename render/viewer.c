@@ -112,8 +112,8 @@ void viewer_open(viewer *v, const char *path)
         return;
     }
     if (!same) snprintf(v->path, sizeof v->path, "%s", path), v->selected.link = -1, first_look(v, NULL);
-    const int left_out = v->arena->film ? film_left_out(v->arena->film) : 0;
-    if (left_out) viewer_notice(v, "%d worlds have not been run yet", left_out);
+    const char *const lacks = v->arena->film ? film_lacks(v->arena->film) : NULL;
+    if (lacks) viewer_notice(v, "%s", lacks);
     else viewer_notice(v, same ? "%.250s: opened again, as the file says" : "%.250s: opened", v->path);
     arena_run_on(v->arena, running);
 }
@@ -334,8 +334,8 @@ ctn_status view(const viewer_config *config, bool *began, ctn_error *err)
              (v.renderer = renderer_create(16, 16, err)) && arena_give_meshes(v.arena, v.renderer, err) == CTN_OK) {
         if ((status = fit_panel(&v, err)) == CTN_OK && (status = fit(&v, err)) == CTN_OK) {
             first_look(&v, config->camera ? &choice : NULL);
-            if (v.arena->film && film_left_out(v.arena->film))
-                viewer_notice(&v, "%d worlds have not been run yet", film_left_out(v.arena->film));
+            const char *const lacks = v.arena->film ? film_lacks(v.arena->film) : NULL;
+            if (lacks) viewer_notice(&v, "%s", lacks);
             arena_run_on(v.arena, !config->paused);
             status = loop(&v, err);
         }

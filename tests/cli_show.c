@@ -264,16 +264,22 @@ END_TEST
 START_TEST(recordings_that_lack_something)
 {
     const char *const scene = source("scenes/chain10-sampled.yaml");
-    static const char *const keeps[] = {"pose", "q"};
-    outcome o;
-    for (int k = 0; k < 2; k++) {
-        o = catena("rollout", scene, "--worlds", "2", "--steps", "5", "--keep", keeps[k], "--out", "w.h5", "-q");
-        outcome_free(&o);
-        o = catena("render", "w.h5", "--out", "a.png", "--size", "64x48");
-        ck_assert_msg(o.status == 2 && strstr(o.err, "w.h5: has no states q and v to draw; make it with --keep q,v"), "%s",
-                      o.err);
-        outcome_free(&o);
-    }
+    outcome o = catena("rollout", scene, "--worlds", "2", "--steps", "5", "--keep", "pose", "--out", "w.h5", "-q");
+    outcome_free(&o);
+    o = catena("render", "w.h5", "--out", "a.png", "--size", "64x48");
+    ck_assert_msg(o.status == 2 && strstr(o.err, "w.h5: has no states to draw; make it with --keep q,v, or q alone"), "%s",
+                  o.err);
+    outcome_free(&o);
+    o = catena("rollout", scene, "--worlds", "2", "--steps", "5", "--keep", "q", "--out", "w.h5", "-q");
+    outcome_free(&o);
+    o = catena("render", "w.h5", "--out", "a.png", "--size", "64x48", "--colors", "energy");
+    ck_assert_msg(o.status == 2 &&
+                      strstr(o.err, "--colors: w.h5 has no velocities, which energies need; make it with --keep q,v"),
+                  "%s", o.err);
+    outcome_free(&o);
+    o = catena("render", "w.h5", "--from", "0.015", "--out", "a.png", "--size", "64x48", "--show", "text");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
     o = catena("rollout", scene, "--worlds", "8", "--steps", "5", "--out", "w.h5", "-q");
     outcome_free(&o);
     spoil("w.h5", "status", 5);  // as it is before a world is run
