@@ -67,12 +67,28 @@ bool bodies_create(body_store *s)
     return true;
 }
 
+/// A surface at all its levels. False: no memory.
+static bool make_levels(body *of, const mesh *finest)
+{
+    make_body(&of[0], finest);
+    mesh last = {0};
+    bool ok = true;
+    for (int level = 1; level < MESH_LEVELS && ok; level++) {
+        mesh next = mesh_coarsen(level > 1 ? &last : finest, level);
+        if ((ok = next.vertices)) make_body(&of[level], &next);
+        mesh_free(&last);
+        last = next;
+    }
+    mesh_free(&last);
+    return ok;
+}
+
 ctn_status bodies_set_meshes(body_store *s, const mesh *meshes, int count, ctn_error *err)
 {
     drop_bodies(s, MESHES);
-    if (!grow_bodies(s, MESHES + count)) return fail(err, CTN_NO_MEMORY, "not enough memory for %d meshes", count);
-    for (int k = 0; k < count; k++) make_body(&s->bodies[(MESHES + k) * MESH_LEVELS], &meshes[k]);
-    return CTN_OK;
+    bool ok = grow_bodies(s, MESHES + count);
+    for (int k = 0; k < count && ok; k++) ok = make_levels(&s->bodies[(MESHES + k) * MESH_LEVELS], &meshes[k]);
+    return ok ? CTN_OK : fail(err, CTN_NO_MEMORY, "not enough memory for %d meshes", count);
 }
 
 size_t bodies_triangles(const body_store *s)

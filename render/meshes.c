@@ -95,7 +95,7 @@ static void make_box(mesh *m)
 
 mesh mesh_create(mesh_kind kind, int level)
 {
-    mesh m = {malloc(MOST_VERTICES * sizeof *m.vertices), malloc(MOST_INDICES * sizeof *m.indices), 0, 0};
+    mesh m = {malloc(MOST_VERTICES * sizeof *m.vertices), malloc(MOST_INDICES * sizeof *m.indices), 0, 0, {1, 1, 1}};
     if (!m.vertices || !m.indices) {
         mesh_free(&m);
         return m;
@@ -106,10 +106,13 @@ mesh mesh_create(mesh_kind kind, int level)
     return m;
 }
 
+int mesh_cells(int level) { return 128 >> level; }
+
 int mesh_level(mesh_kind kind, double pixels)
 {
     int level = 0;
-    if (kind == MESH_BOX || kind >= MESHES) return 0;
+    while (kind >= MESHES && level + 1 < MESH_LEVELS && pixels * 2 / mesh_cells(level + 1) <= 0.5) level++;
+    if (kind == MESH_BOX || kind >= MESHES) return level;
     while (level + 1 < MESH_LEVELS) {
         const int around = around_of[level + 1];
         if (!(pixels * (1 - corner_radius(around) * cos(PI / around)) < 0.25)) break;  // how deep its sides cut into the circle
@@ -121,5 +124,5 @@ int mesh_level(mesh_kind kind, double pixels)
 void mesh_free(mesh *m)
 {
     free(m->vertices), free(m->indices);
-    *m = (mesh){NULL, NULL, 0, 0};
+    *m = (mesh){0};
 }

@@ -105,14 +105,15 @@ mesh mesh_of_surface(const mesh_surface *s, double center[3], double half[3])
 {
     corners c;
     const size_t sides = *s->flaw ? 2 : 1, most = sides * 3 * (size_t)s->ntriangle;
-    mesh m = {malloc(most * sizeof *m.vertices), malloc(most * sizeof *m.indices), 0, 0};
+    mesh m = {.vertices = malloc(most * sizeof *m.vertices), .indices = malloc(most * sizeof *m.indices)};
     const bool ok = find_corners(s, &c) && m.vertices && m.indices;
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
     for (int v = 0; v < s->nvertex; v++)
         for (int k = 0; k < 3; k++) low[k] = fmin(low[k], s->vertices[v][k]), high[k] = fmax(high[k], s->vertices[v][k]);
     for (int k = 0; k < 3; k++) center[k] = (low[k] + high[k]) / 2, half[k] = (high[k] - low[k]) / 2;
     const double largest = fmax(half[0], fmax(half[1], half[2]));
-    for (int k = 0; k < 3; k++) half[k] = fmax(half[k], 1e-6 * largest);  // a flat one keeps its normals
+    for (int k = 0; k < 3; k++)
+        half[k] = fmax(half[k], 1e-6 * largest), m.shape[k] = half[k] / largest;  // a flat one keeps its normals
     if (ok) join(s, &c, center, half, &m);
     if (ok && *s->flaw) add_back(&m);
     free_corners(&c);

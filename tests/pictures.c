@@ -204,6 +204,121 @@ START_TEST(few_triangles)
 }
 END_TEST
 
+/// A ball of about 2 m^2 triangles, as of a file.
+static mesh_surface ball_surface(int m, double thin)
+{
+    mesh_surface s = {.nvertex = m * (m + 1), .ntriangle = 2 * m * m};
+    s.vertices = malloc((size_t)s.nvertex * sizeof *s.vertices), s.triangles = malloc((size_t)s.ntriangle * sizeof *s.triangles);
+    for (int i = 0; i <= m; i++)
+        for (int j = 0; j < m; j++) {
+            const double a = 2 * M_PI * j / m, b = M_PI * (i + 1e-3) / (m + 2e-3),
+                         x[3] = {sin(b) * cos(a), sin(b) * sin(a), cos(b)};
+            for (int k = 0; k < 3; k++) s.vertices[i * m + j][k] = x[k] * (k < 2 ? thin : 1);
+        }
+    for (int i = 0, n = 0; i < m; i++)
+        for (int j = 0; j < m; j++, n += 2) {
+            const int a = i * m + j, b = i * m + (j + 1) % m, of[2][3] = {{a, a + m, b}, {b, a + m, b + m}};
+            memcpy(s.triangles[n], of, sizeof of);
+        }
+    return s;
+}
+
+/// A surface of 32 768 triangles that is an ellipsoid is drawn as the ellipsoid is, however far off: outline and shades; there with few triangles.
+START_TEST(surfaces_far_off)
+{
+    static uint8_t rgb[2][3 * PIXELS];
+    static uint32_t ids[2][PIXELS];
+    const double distance = 1.5 * pow(1.35, _i);
+    ctn_error err;
+    double center[3], half[3];
+    mesh_surface surface = ball_surface(128, 0.6);
+    mesh m = mesh_of_surface(&surface, center, half);
+    ck_assert(m.vertices != NULL);
+    view v =
+        parse_view("catena: 1\nlinks: [{name: a, joint: ball, density: 1, shapes: [{type: ellipsoid, radii: [0.3, 0.3, 0.5], "
+                   "euler: [0.7, 0.4, 0]}]}]\n");
+    v.orbit.distance = distance;
+    v.camera = camera_on_orbit(&v.orbit);
+    instance_list_clear(&v.bodies);
+    view_moved(&v);
+    ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, NULL, rgb[0], &err), CTN_OK);
+    ck_assert_int_eq(renderer_ids(pen, &v.bodies, &v.camera, ids[0], &err), CTN_OK);
+    render_instance *const body = v.bodies.of[MESH_BALL];
+    instance_list as_surface = {.kinds = MESHES + 1};
+    render_instance *of[MESHES + 1] = {[MESHES] = body};
+    size_t count[MESHES + 1] = {[MESHES] = 1};
+    as_surface.of = of, as_surface.count = count;
+    ck_assert_int_eq(renderer_set_meshes(pen, &m, 1, &err), CTN_OK);
+    ck_assert_int_eq(renderer_draw(pen, &as_surface, &v.camera, &v.around, NULL, rgb[1], &err), CTN_OK);
+    ck_assert_int_eq(renderer_ids(pen, &as_surface, &v.camera, ids[1], &err), CTN_OK);
+    const double pixels = 0.5 / (camera_pixel(&v.camera, HEIGHT) * distance);
+    int seen = 0, other = 0, most = 0;
+    for (int k = 0; k < PIXELS; k++) {
+        seen += ids[0][k] > 0, other += ids[0][k] != ids[1][k];
+        for (int c = 0; c < 3 && ids[0][k] && ids[1][k]; c++) {
+            const int differ = abs(rgb[0][3 * k + c] - rgb[1][3 * k + c]);
+            most = differ > most ? differ : most;
+        }
+    }
+    const double outline = 2 * sqrt(M_PI * seen);
+    ck_assert_msg(seen > 3 && other <= 2 + 0.15 * outline && most < 45, "%d of %d pixels, shades differ by %d", other, seen,
+                  most);
+    const size_t triangles = renderer_triangles(pen);
+    ck_assert_msg(triangles <= (pixels < 3.5   ? 1200
+                                : pixels < 7.5 ? 4500
+                                : pixels < 15  ? 15000
+                                               : 32768),
+                  "%zu at %g pixels", triangles, pixels);
+    mesh_free(&m);
+    free(surface.vertices), free(surface.triangles);
+    close_view(&v);
+}
+END_TEST
+
+/// Level by level closed, with nearly the volume, unit normals and fewer triangles; what is thinner than a cell stays.
+START_TEST(coarse_surfaces)
+{
+    double center[3], half[3];
+    mesh_surface surface = ball_surface(128, 0.6), needle = ball_surface(16, 0.002);
+    mesh last = mesh_of_surface(&surface, center, half);
+    for (int level = 1; level < MESH_LEVELS; level++) {
+        mesh m = mesh_coarsen(&last, level);
+        double sides[3] = {0}, volume = 0;
+        for (size_t i = 0; i < m.nindex; i += 3) {
+            const float *const x[3] = {m.vertices[m.indices[i]].position, m.vertices[m.indices[i + 1]].position,
+                                       m.vertices[m.indices[i + 2]].position};
+            for (int k = 0; k < 3; k++) {
+                const int u = (k + 1) % 3, v = (k + 2) % 3;
+                const double n =
+                    (double)(x[1][u] - x[0][u]) * (x[2][v] - x[0][v]) - (double)(x[1][v] - x[0][v]) * (x[2][u] - x[0][u]);
+                sides[k] += n / 2, volume += n * x[0][k] / 6;
+            }
+        }
+        for (int k = 0; k < 3; k++) ck_assert_double_eq_tol(sides[k], 0, 1e-4);
+        const double whole = 4 * M_PI / 3;  // of the unit ball that it is stretched to
+        ck_assert_msg(volume > (level < 3 ? 0.97 : 0.85) * whole && volume < 1.001 * whole, "level %d: %g", level,
+                      volume / whole);
+        ck_assert(m.nindex < last.nindex && m.nvertex < last.nvertex);
+        for (size_t i = 0; i < m.nvertex; i++) {
+            double n = 0;
+            for (int k = 0; k < 3; k++) n += pow(m.vertices[i].normal[k] / m.shape[k], 2);
+            ck_assert_double_eq_tol(n, 1, 1e-5);
+        }
+        mesh_free(&last);
+        last = m;
+    }
+    mesh_free(&last);
+    for (int k = 0; k < needle.nvertex; k++)  // bent, so that it does not lie on borders of cells
+        needle.vertices[k][0] += 0.9 * needle.vertices[k][2] * needle.vertices[k][2],
+            needle.vertices[k][1] += 0.8 * needle.vertices[k][2];
+    last = mesh_of_surface(&needle, center, half);
+    mesh same = mesh_coarsen(&last, 1);
+    ck_assert(same.nindex == last.nindex && !memcmp(same.indices, last.indices, last.nindex * sizeof *last.indices));
+    mesh_free(&same), mesh_free(&last);
+    free(surface.vertices), free(surface.triangles), free(needle.vertices), free(needle.triangles);
+}
+END_TEST
+
 // ---- against stored pictures
 
 enum { CELL = 4, ROWS = HEIGHT / CELL, COLUMNS = WIDTH / CELL, NUMBERS = 3 * ROWS * COLUMNS };
@@ -275,6 +390,8 @@ int main(void)
     tcase_add_test(t, both_sides);
     tcase_add_loop_test(t, round_enough, 0, 17);
     tcase_add_test(t, few_triangles);
+    tcase_add_loop_test(t, surfaces_far_off, 0, 14);
+    tcase_add_test(t, coarse_surfaces);
     tcase_add_loop_test(t, like_the_stored_one, 0, SCENES);
     tcase_add_test(t, opengl_has_no_complaints);
     suite_add_tcase(s, t);
