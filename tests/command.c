@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MOST = 64 };
@@ -95,6 +96,24 @@ pid_t program_start(const char *const *words)
     redirect("err", O_WRONLY | O_CREAT | O_TRUNC, 2);
     execv(words[0], (char **)words);
     _exit(127);
+}
+
+void wait_for_handler(pid_t pid, int signal)
+{
+    char path[64];
+    unsigned long long caught = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    char *const own = slurp("/proc/self/status", NULL);
+    while (!(caught >> (signal - 1) & 1)) {
+        char *const status = slurp(path, NULL), *const mask = strstr(status, "SigCgt:");
+        ck_assert_msg(mask && !strstr(status, "(zombie)"), "ended too soon");
+        const bool started =
+            strncmp(status, own, strcspn(own, "\n")) != 0;  // its name is not that of the test: it has none of its handlers
+        if (started) sscanf(mask, "SigCgt: %llx", &caught);
+        free(status);
+        nanosleep(&(struct timespec){0, 2000000}, NULL);
+    }
+    free(own);
 }
 
 outcome catena_wait(pid_t pid)

@@ -22,6 +22,9 @@ void outcome_free(outcome *o);
 pid_t catena_start(const char *const *args);
 outcome catena_wait(pid_t pid);
 
+/// Waits until the process has a handler for a signal; fails the test if it ends before.
+void wait_for_handler(pid_t pid, int signal);
+
 /// Starts another program in the same way: its path, its arguments, NULL.
 pid_t program_start(const char *const *words);
 

@@ -128,6 +128,7 @@ START_TEST(steps_and_clock)
         last = seen.time;
     } while (seen.running);
     ck_assert_double_eq(last, t[20]);
+    film_speed(shown, 1.0 / 64);
     film_run_on(shown, true);  // once more, from the beginning
     look();
     ck_assert_double_lt(seen.time, t[20]);
@@ -276,6 +277,7 @@ START_TEST(options)
               {{"a.h5", "--layout", "rows"}, "--layout: expected grid or overlay, found 'rows'"},
               {{"a.csv"}, "a.csv: recordings are drawn from HDF5, not from CSV; record with --out a.h5"},
               {{"a.h5", "--show", "trail:rod.1"}, "--show: trail: trails of chosen links are for catena render"},
+              {{"a.h5", "--show", "com,text"}, "--show: text is for catena render; the window's panel has what it says"},
               {{"none.h5", "--show", "com"}, "none.h5: cannot be read"},
               {{source("scenes/chain10.yaml"), "--world", "1"}, "--world chooses one of a recording;"}};
     open_recording(1);

@@ -139,7 +139,7 @@ START_TEST(interrupted_within_a_stride)
 {
     static const char *const options[] = {"--worlds", "3", "--steps", "2000000000", "--stride", "1000000000", NULL};
     const pid_t pid = start("i.h5", options);
-    nanosleep(&(struct timespec){0, 500000000}, NULL);
+    wait_for_handler(pid, SIGTERM);
     kill(pid, SIGTERM);
     outcome o = catena_wait(pid);
     ck_assert_int_eq(o.status, 1);

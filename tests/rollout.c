@@ -172,7 +172,7 @@ START_TEST(interrupted)
     const char *const args[] = {"rollout",  "scene.yaml", "--worlds", "200000", "--steps", "200",
                                 "--stride", "100",        "--out",    "i.h5",   NULL};
     const pid_t pid = catena_start(args);
-    nanosleep(&(struct timespec){1, 500000000}, NULL);
+    wait_for_worlds("i.h5", 0, pid);
     kill(pid, SIGINT);
     outcome o = catena_wait(pid);
     ck_assert_int_eq(o.status, 1);
