@@ -78,19 +78,28 @@ static bool make_frames(renderer *r, ctn_error *err)
     return framebuffer_complete("finished pictures", err);
 }
 
-/// The buffer for what is behind; false: there is no room for it, and that is drawn each time.
-static bool make_behind(renderer *r)
+static ctn_status report(GLenum error, ctn_error *err)
 {
-    if (r->behind_frame || r->behind_refused) return r->behind_frame;
+    if (error == GL_CONTEXT_LOST) return fail(err, CTN_UNAVAILABLE, "the OpenGL context is lost: the driver was reset");
+    return error ? fail(err, CTN_UNAVAILABLE, "OpenGL reports error 0x%x: the picture is lost", error) : CTN_OK;
+}
+
+/// The buffer for what is behind. Where there is no room for it, that is drawn each time. CTN_UNAVAILABLE for what went wrong before.
+static ctn_status make_behind(renderer *r, ctn_error *err)
+{
+    enum { MOST_ERRORS = 16 };
+    if (r->behind_frame || r->behind_refused) return CTN_OK;
+    const ctn_status status = report(glGetError(), err);
+    if (status != CTN_OK) return status;
     r->behind_frame = framebuffer_create();
     r->behind_color = framebuffer_buffer(r->samples, GL_RGBA8, r->width, r->height, GL_COLOR_ATTACHMENT0);
     r->behind_refused = !framebuffer_complete("sky and ground", NULL) || glGetError() != GL_NO_ERROR;
     glBindFramebuffer(GL_FRAMEBUFFER, r->frame);
-    if (!r->behind_refused) return true;
-    while (glGetError() != GL_NO_ERROR) continue;  // the picture lacks nothing
+    if (!r->behind_refused) return CTN_OK;
+    for (int k = 0; k < MOST_ERRORS && glGetError() != GL_NO_ERROR; k++) continue;  // the picture lacks nothing
     glDeleteFramebuffers(1, &r->behind_frame), glDeleteRenderbuffers(1, &r->behind_color);
     r->behind_frame = r->behind_color = 0;
-    return false;
+    return CTN_OK;
 }
 
 static void free_frames(renderer *r)
@@ -208,17 +217,20 @@ static void copy_samples(const renderer *r, GLuint from, GLuint to)
 }
 
 /// Sky and ground without shadows. Where the camera stands still they are kept from the second picture on, sample by sample: the same bytes.
-static void draw_behind(renderer *r, const view_behind *b)
+static ctn_status draw_behind(renderer *r, const view_behind *b, ctn_error *err)
 {
     const bool same = !memcmp(b, &r->behind, sizeof *b);
-    if (same && r->behind_held) return copy_samples(r, r->behind_frame, r->frame);
+    ctn_status status = CTN_OK;
+    if (same && r->behind_held) return copy_samples(r, r->behind_frame, r->frame), status;
     glClearColor(sqrtf(horizon[0]), sqrtf(horizon[1]), sqrtf(horizon[2]), 1);
     glClear(GL_COLOR_BUFFER_BIT);
     draw_sky(r, b);
     draw_ground(r, b, false);
     r->behind = *b;
-    r->behind_held = same && make_behind(r);
+    if (same) status = make_behind(r, err);
+    r->behind_held = same && status == CTN_OK && r->behind_frame;
     if (r->behind_held) copy_samples(r, r->frame, r->behind_frame);
+    return status;
 }
 
 static void flip(void *picture, size_t row, int height, void *spare)
@@ -231,19 +243,22 @@ static void flip(void *picture, size_t row, int height, void *spare)
     }
 }
 
-/// Whether the driver was reset. In such a context nothing is drawn and nothing read, and not every driver counts that as an error.
+/// Whether the driver was reset, which it may say only once. In such a context nothing is drawn and nothing read, and not every driver counts
+/// that as an error.
 static bool context_is_lost(void)
 {
-    if (GLAD_GL_KHR_robustness) return glGetGraphicsResetStatus() != GL_NO_ERROR;
-    return GLAD_GL_ARB_robustness && glGetGraphicsResetStatusARB() != GL_NO_ERROR;
+    static bool lost;  // there is one context in a process
+    const GLenum status = GLAD_GL_KHR_robustness   ? glGetGraphicsResetStatus()
+                          : GLAD_GL_ARB_robustness ? glGetGraphicsResetStatusARB()
+                                                   : GL_NO_ERROR;
+    lost = lost || status != GL_NO_ERROR;
+    return lost;
 }
 
 ctn_status renderer_check(ctn_error *err)
 {
     const GLenum error = glGetError();
-    if (context_is_lost() || error == GL_CONTEXT_LOST)
-        return fail(err, CTN_UNAVAILABLE, "the OpenGL context is lost: the driver was reset");
-    return error ? fail(err, CTN_UNAVAILABLE, "OpenGL reports error 0x%x: the picture is lost", error) : CTN_OK;
+    return report(context_is_lost() ? GL_CONTEXT_LOST : error, err);
 }
 
 /// Reads what is bound for reading, the top row first.
@@ -272,7 +287,8 @@ ctn_status renderer_paint(renderer *r, const instance_list *bodies, const render
     glClear(GL_DEPTH_BUFFER_BIT);
     const view_behind behind = behind_of(camera, &from, around);
     glBindVertexArray(r->empty_vao);
-    draw_behind(r, &behind);
+    const ctn_status drawn = draw_behind(r, &behind, err);
+    if (drawn != CTN_OK) return drawn;
     shadows_give(&r->shadows, r->program[PASS_SHADED]);
     draw_ground(r, &behind, true);
     const GLuint program = r->program[PASS_BODIES];

@@ -1,5 +1,5 @@
 /// A driver that is reset while it draws: preloaded (LD_PRELOAD), this stands before the libraries of OpenGL, and answers
-/// glGetGraphicsResetStatus itself, with a reset from the question number CTN_RESET_AFTER on, or once there is a file CTN_RESET_FILE. [OpenGL 4.6, 2.3.2]
+/// glGetGraphicsResetStatus itself: once with a reset, at the question number CTN_RESET_AFTER, or when there is a file CTN_RESET_FILE. [OpenGL 4.6, 2.3.2]
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -14,9 +14,12 @@ static unsigned reset_status(void)
 {
     enum { NO_ERROR = 0, UNKNOWN_CONTEXT_RESET = 0x8255 };
     static int asked;
+    static bool told;
     const char *const after = getenv("CTN_RESET_AFTER"), *const file = getenv("CTN_RESET_FILE");
     const bool lost = (after && asked++ >= atoi(after)) || (file && !access(file, F_OK));
-    return lost ? UNKNOWN_CONTEXT_RESET : NO_ERROR;
+    if (!lost || told) return NO_ERROR;
+    told = true;
+    return UNKNOWN_CONTEXT_RESET;
 }
 
 static function *find(const char *name, const char *by)

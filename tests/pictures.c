@@ -58,7 +58,6 @@ START_TEST(every_link_is_seen)
 }
 END_TEST
 
-/// The same picture every time, also by another renderer, and one that has more in it than sky and ground.
 /// What lies at a pixel, or nearest to it, and how far away: as all ids of the picture say, at its edges, too.
 START_TEST(picks)
 {
@@ -91,6 +90,7 @@ START_TEST(picks)
 }
 END_TEST
 
+/// The same picture every time, also by another renderer, and one that has more in it than sky and ground.
 START_TEST(same_picture)
 {
     view v = open_view(scenes[_i]);
