@@ -85,7 +85,7 @@ static void make_folder(const char *path)
 {
     const char *const slash = strrchr(path, '/');
     char *const folder = slash && slash > path ? strndup(path, (size_t)(slash - path)) : NULL;
-    if (folder) mkdir(folder, 0777);
+    if (folder && !has_number(folder)) mkdir(folder, 0777);
     free(folder);
 }
 
