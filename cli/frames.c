@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const size_t most_numbers = (size_t)1 << 27;  // 1 GiB
-
 static size_t nq_of(const frames *f) { return (size_t)ctn_model_nq(f->s.model); }
 static size_t nv_of(const frames *f) { return (size_t)ctn_model_nv(f->s.model); }
 
@@ -180,11 +178,12 @@ static int open_recording(const arguments *args, frames *f)
     const ctn_status opened = recorded_open(&f->from, args->files[0], &err);
     f->s = (setup){.path = args->files[0], .scene = f->from.scene, .cfg = f->from.cfg};
     if (opened != CTN_OK) return status_error(&err, "");
+    if (recorded_check_parts(&f->from, &err) != CTN_OK) return status_error(&err, "");
     if (!(f->s.model = ctn_model_create(f->s.scene, &err))) return status_error(&err, "");
     int status = read_window(args, f);
     if (status != EXIT_OK) return status;
     f->seed = (uint64_t)f->from.seed;
-    if (recorded_states_open(&f->states, &f->from, f->s.model, f->first, f->worlds, most_numbers, &err) != CTN_OK) {
+    if (recorded_states_open(&f->states, &f->from, f->s.model, f->first, f->worlds, RECORDED_STATES_MOST, &err) != CTN_OK) {
         status = status_error(&err, "");
         return err.status == CTN_IO ? EXIT_RUN : status;
     }

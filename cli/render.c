@@ -229,12 +229,15 @@ static int look_ahead(const arguments *args, rendering *r)
 {
     const long all = picture_count(r);
     arguments quiet = *args;
+    char worlds[16];
     frames f;
     stage *const s = &r->stage;
     ctn_error err = {0};
     const bool energies = s->colors == COLORS_ENERGY && s->most_energy <= 0;
     if (!energies && !r->fits) return EXIT_OK;
     quiet.value[OPT_QUIET] = "";  // warnings have been given
+    snprintf(worlds, sizeof worlds, "%d", r->of.worlds);
+    if (args->value[OPT_WORLDS]) quiet.value[OPT_WORLDS] = worlds;  // more of them may be done by now
     int status = frames_open(&quiet, &f);
     progress bar = progress_start(args->value[OPT_QUIET] != NULL);
     camera_fit fit = begin_fit(r);

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const size_t most_numbers = (size_t)1 << 27;  // 1 GiB
-
 struct film {
     recorded from;
     ctn_model *model;
@@ -89,7 +87,7 @@ static ctn_status open_states(film *f, ctn_error *err)
 {
     f->nq = (size_t)ctn_model_nq(f->model), f->nv = (size_t)ctn_model_nv(f->model);
     const ctn_status status =
-        recorded_states_open(&f->states, &f->from, f->model, (int64_t)f->first, (int)f->worlds, most_numbers, err);
+        recorded_states_open(&f->states, &f->from, f->model, (int64_t)f->first, (int)f->worlds, RECORDED_STATES_MOST, err);
     if (status != CTN_OK) return status;
     f->count = f->states.count, f->times = f->states.times, f->from_time = f->times[0];
     f->held[0] = f->held[1] = -1;
@@ -145,9 +143,12 @@ bool film_view_create(const film *f, player_view *view)
     double *drawn = NULL;
     const int all = f->from.cfg.worlds;
     bool ok = player_view_open(view, 1, f->worlds, f->model);
-    if (f->from.rollout) ok = drawn_masses(f->from.scene, f->model, (uint64_t)f->from.seed, 0, all, all, &drawn) && ok;
+    if (f->from.rollout)
+        ok = drawn_masses(f->from.scene, f->model, (uint64_t)f->from.seed, (int64_t)f->first, (int)f->states.worlds, all,
+                          &drawn) &&
+             ok;
     for (size_t w = 0; w < f->worlds && ok && drawn; w++)
-        memcpy(view->mass_scale + w * links, drawn + (f->first + f->shown[w]) * links, links * sizeof *drawn);
+        memcpy(view->mass_scale + w * links, drawn + f->shown[w] * links, links * sizeof *drawn);
     free(drawn);
     return ok;
 }

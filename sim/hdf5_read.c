@@ -4,22 +4,24 @@
 #include "sim/scene.h"
 #include "sim/status.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-/// Its writer holds a lock (sim/hdf5_swmr.c).
+/// Whether its writer holds a lock (sim/hdf5_swmr.c), or has just made it and will. File systems that cannot tell, as NFS does of files that are open
+/// for reading, count as if it did.
 static bool is_being_written(const char *path)
 {
+    struct stat of;
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+    const bool written = fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) || (!fstat(fd, &of) && S_ISREG(of.st_mode) && !of.st_size));
     if (fd >= 0) close(fd);
-    return locked;
+    return written;
 }
 
 static hid_t try_to_read(const char *path)

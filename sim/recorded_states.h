@@ -4,6 +4,8 @@
 
 #include "sim/recorded.h"
 
+enum { RECORDED_STATES_MOST = 1 << 27 };  // numbers, 1 GiB
+
 typedef struct recorded_states {
     recorded *from;
     size_t nq, nv, first, worlds;

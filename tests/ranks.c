@@ -150,6 +150,10 @@ START_TEST(the_same_file)
     ck_assert_msg(strstr(o.err, "moved/50%bc.h5: some of its worlds are in moved/50%bc.1.h5, which cannot be read: No such file"),
                   "%s", o.err);
     outcome_free(&o);
+    o = catena("render", "moved/50%bc.h5", "--worlds", "all", "--out", "a.png");
+    ck_assert_msg(o.status == 2 && strstr(o.err, "some of its worlds are in moved/50%bc.1.h5, which cannot be read"), "%d: %s",
+                  o.status, o.err);
+    outcome_free(&o);
     o = catena("replay", "moved/50%bc.h5");  // nothing is compared: those that are there
     ck_assert_msg(!o.status && strstr(o.out, "unfinished    the file has 27 of 41 worlds"), "%s%s", o.out, o.err);
     outcome_free(&o);
@@ -237,11 +241,11 @@ START_TEST(one_is_asked_to_stop)
     char path[64], *end;
     const pid_t pid = start(3, "r.h5", options);
     while (access("r.h5", F_OK)) nanosleep(&(struct timespec){0, 5000000}, NULL);
-    nanosleep(&(struct timespec){0, 300000000}, NULL);
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
     char *const children = slurp(path, NULL);
     const long first = strtol(children, &end, 10), second = strtol(end, NULL, 10);
     ck_assert_msg(first > 0 && second > 0, "no children of mpirun: %s", children);
+    wait_for_handler((pid_t)second, SIGTERM);
     kill((pid_t)second, SIGTERM);
     outcome o = catena_wait(pid);
     ck_assert_int_eq(o.status, 1);
