@@ -96,11 +96,12 @@ static int view_main(const arguments *args)
     if (show_read(args, NULL, &show) != EXIT_OK || colors_option(args, &config.colors, &config.scale_energy) != EXIT_OK ||
         layout_option(args, &layout) != EXIT_OK)
         return EXIT_USAGE;
-    config.overlaid = layout == LAYOUT_OVERLAY, config.show = show.what & ~(unsigned)SHOW_TEXT;  // the panel has it
+    if (show.what & SHOW_TEXT) return usage_error("--show: text is for catena render; the window's panel has what it says");
+    config.overlaid = layout == LAYOUT_OVERLAY, config.show = show.what;
     show_close(&show);
     bool began;
     if (view(&config, &began, &err) == CTN_OK) return EXIT_OK;
-    if (line.refused) return EXIT_USAGE;
+    if (!began && line.refused) return EXIT_USAGE;
     const int status = status_error(&err, "");
     return began ? EXIT_RUN : status;
 }

@@ -308,6 +308,12 @@ void arena_mark(arena *a, arena_body b)
                 a->bodies.of[k][n].color[c] = 0.35f * a->bodies.of[k][n].color[c] + (c < 2 ? 0.65f : 0.1f);
 }
 
+void arena_overlay(arena *a, bool overlaid)
+{
+    if (a->overlaid != overlaid) marks_clear_trails(a->marks);  // they are where the worlds were
+    a->overlaid = overlaid;
+}
+
 bool arena_changed(arena *a)
 {
     bool changed = false;

@@ -60,6 +60,9 @@ ctn_status arena_give_meshes(const arena *a, renderer *r, ctn_error *err);
 /// Takes what there is to see now, and fills bodies (ids: arena_find), lines and labels. CTN_NO_MEMORY; of a recording CTN_IO.
 ctn_status arena_look(arena *a, ctn_error *err);
 
+/// Sets `overlaid`; trails begin anew.
+void arena_overlay(arena *a, bool overlaid);
+
 /// The clock, of either: player.h, film.h. A recording is not changed: the rest of player.h is for scenes.
 void arena_run_on(arena *a, bool running);
 void arena_speed(arena *a, double times);

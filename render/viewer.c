@@ -23,15 +23,20 @@ void viewer_notice(viewer *v, const char *format, ...)
 
 // ---- the scene
 
-void viewer_look_at_all(viewer *v)
+/// All of it, from the direction and at the distance that `from` says, if it is not NULL.
+static void look_from(viewer *v, const camera_choice *from)
 {
     const double covered = v->panel.open ? panel_width() * v->width / window_units(v->window) : 0,
                  free = fmax(v->width - covered, 0.4 * v->width);
     v->orbit = arena_camera(v->arena, 0.93 * free / v->height);  // what is off the axis is wider
+    if (from) v->orbit.azimuth = from->azimuth, v->orbit.elevation = from->elevation;
+    if (from && !isnan(from->distance)) v->orbit.distance = from->distance;
     const render_camera c = camera_on_orbit(&v->orbit);
     camera_pan(&v->orbit, 0.5 * (v->width - free) * camera_pixel(&c, v->height), 0);  // into the middle of what is free
     v->mounted = -1;
 }
+
+void viewer_look_at_all(viewer *v) { look_from(v, NULL); }
 
 void viewer_next_camera(viewer *v)
 {
@@ -49,17 +54,12 @@ void viewer_next_camera(viewer *v)
 /// The one that was asked for, else the first camera of a scene that has some.
 static void first_look(viewer *v, const camera_choice *choice)
 {
-    viewer_look_at_all(v);
+    look_from(v, choice && !choice->camera ? choice : NULL);
     if (choice && choice->camera) {
         v->mounted = (int)(choice->camera - v->arena->scene->cameras) - 1;
         return viewer_next_camera(v);
     }
-    if (choice) {
-        v->orbit.azimuth = choice->azimuth, v->orbit.elevation = choice->elevation;
-        if (!isnan(choice->distance)) v->orbit.distance = choice->distance;
-        return;
-    }
-    if (v->arena->scene->ncamera && v->arena->runs * v->arena->worlds == 1) viewer_next_camera(v);
+    if (!choice && v->arena->scene->ncamera && v->arena->runs * v->arena->worlds == 1) viewer_next_camera(v);
 }
 
 /// Link and camera in the new scene that were selected in the old one, by their names.
@@ -82,8 +82,8 @@ static void find_again(viewer *v, const arena *old)
 /// Puts the scene at `path` in the place of the one that is shown, which may be none.
 static bool take_scene(viewer *v, const char *path, ctn_error *err)
 {
-    arena *const a = arena_open(path, v->arena ? -1 : v->config->world, v->config->configure, v->config->context, err),
-                 *const old = v->arena;
+    const long world = strcmp(path, v->config->path) ? -1 : v->config->world;  // of a file that was dropped all
+    arena *const a = arena_open(path, world, v->config->configure, v->config->context, err), *const old = v->arena;
     if (!a) return false;
     double *const force = calloc((size_t)a->nv + 1, sizeof *force);
     if (!force) return arena_free(a), fail(err, CTN_NO_MEMORY, "not enough memory for %s", path), false;
@@ -108,7 +108,7 @@ void viewer_open(viewer *v, const char *path)
     const bool same = !strcmp(path, v->path), running = v->arena->view.running;
     if (!take_scene(v, path, &err)) {
         snprintf(v->trouble, sizeof v->trouble, "%s", err.message);
-        v->again = same;
+        v->again = same && err.status != CTN_BAD_CONFIG;  // that has been said, in the terminal
         return;
     }
     if (!same) snprintf(v->path, sizeof v->path, "%s", path), v->selected.link = -1, first_look(v, NULL);
@@ -148,8 +148,8 @@ static void obey_panel(viewer *v)
     if (a->reset) arena_reset(v->arena);
     if (a->set_speed) arena_speed(v->arena, a->speed);
     if (a->seek) arena_seek(v->arena, a->time);
-    v->arena->show = a->show, v->arena->colors = (link_coloring)a->colors, v->arena->overlaid = a->overlaid,
-    v->arena->ghosts = a->ghosts;
+    v->arena->show = a->show, v->arena->colors = (link_coloring)a->colors, v->arena->ghosts = a->ghosts;
+    arena_overlay(v->arena, a->overlaid);
     if (a->configure) player_configure(p, a->run, &a->cfg);
     if (a->set_parameter) player_set_parameter(p, a->parameter, a->value);
     if (a->set_force) a->force[a->dof] = a->value, player_set_force(p, a->dof, a->value);

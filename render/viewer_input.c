@@ -146,7 +146,7 @@ static void use_key(viewer *v, int key, unsigned with)
         v->follows = !v->follows;
         viewer_notice(v, v->follows ? "the camera follows" : "the camera stays");
         break;
-    case GLFW_KEY_O: a->overlaid = v->panel.overlaid = !a->overlaid; break;
+    case GLFW_KEY_O: arena_overlay(a, v->panel.overlaid = !a->overlaid); break;
     case GLFW_KEY_A: a->show ^= SHOW_AXES; break;
     case GLFW_KEY_F: a->show ^= SHOW_FRAMES; break;
     case GLFW_KEY_B: a->show ^= SHOW_COM; break;
