@@ -64,7 +64,7 @@ int main(int argc, char **argv)
             double shift[3];
             layout_offset(LAYOUT_GRID, &one, w, worlds, shift);
             for (size_t k = 0; k < 3 * links; k++) moved[k] = p[k] + shift[k % 3];
-            if (!scene_shapes_place(shapes, R, moved, (uint32_t)w, NULL, &bodies))
+            if (!scene_shapes_place(shapes, R, moved, w, NULL, &bodies))
                 return fprintf(stderr, "frame_time: not enough memory\n"), 1;
         }
         const double t1 = now(CLOCK_THREAD_CPUTIME_ID);

@@ -89,7 +89,7 @@ bool stage_fit(stage *s, const frames *f, camera_fit *fit)
     for (int w = 0; w < f->worlds; w++) {
         double com[3];
         find_poses(s, f, w, com);
-        if (!scene_shapes_place(s->shapes, s->R, s->p, (uint32_t)w, NULL, &s->bodies)) return false;
+        if (!scene_shapes_place(s->shapes, s->R, s->p, w, NULL, &s->bodies)) return false;
         for (int k = 0; k < 3 && s->whole.travels; k++) from[k] += (com[k] - s->start[k]) / f->worlds;
     }
     for (int kind = 0; kind < s->bodies.kinds; kind++) {
@@ -218,7 +218,7 @@ static bool place_world(stage *s, int world, double t)
     const float *const trail = s->colors == COLORS_WORLD ? s->paint[0] : NULL;
     find_poses(s, s->of, world, com);
     for (int k = 0; k < 3; k++) s->now[k] += com[k] / s->of->worlds;
-    if (!scene_shapes_place(s->shapes, s->R, s->p, (uint32_t)world, paint, &s->bodies)) return false;
+    if (!scene_shapes_place(s->shapes, s->R, s->p, world, paint, &s->bodies)) return false;
     if (s->marks && !marks_place(s->marks, world, t, s->R, s->p, com, s->show.what, trail, &s->lines, &s->labels)) return false;
     return !has_numbers(s) || place_number(s, world);
 }

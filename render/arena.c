@@ -232,7 +232,8 @@ static bool place_ghost(arena *a, int run, int world)
     for (int side = 1; side >= -1; side -= 2) {  // there, and back again
         for (int i = 0; i < a->links; i++)
             for (int k = 0; k < 3; k++) a->p[3 * (from + (size_t)i) + (size_t)k] += side * (there[k] - here[k]);
-        if (side > 0 && !scene_shapes_place(a->shapes, a->R + 9 * from, a->p + 3 * from, 0, NULL, &a->bodies)) return false;
+        if (side > 0 && !scene_shapes_place(a->shapes, a->R + 9 * from, a->p + 3 * from, SHAPES_WITHOUT_ID, NULL, &a->bodies))
+            return false;
     }
     return true;
 }
@@ -247,7 +248,7 @@ static bool place_world(arena *a, int run, int world)
     const float(*const paint)[3] = find_paint(a, run, world);
     if (a->ghosts && !a->overlaid && run && !place_ghost(a, run, world)) return false;
     a->bodies.fade = a->overlaid && run ? GHOST : 0;
-    if (!scene_shapes_place(a->shapes, a->R + 9 * first, a->p + 3 * first, (uint32_t)number, paint, &a->bodies)) return false;
+    if (!scene_shapes_place(a->shapes, a->R + 9 * first, a->p + 3 * first, number, paint, &a->bodies)) return false;
     const unsigned show = a->worlds > 1 ? a->show & ~(unsigned)SHOW_NAMES : a->show;  // then worlds have numbers
     if (!(show & (SHOW_AXES | SHOW_FRAMES | SHOW_COM | SHOW_TRAILS | SHOW_NAMES))) return true;
     const double t = a->view.time;

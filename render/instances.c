@@ -240,7 +240,7 @@ static bool add(instance_list *list, int kind, const render_instance *x)
     return true;
 }
 
-bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p, uint32_t world, const float (*colors)[3],
+bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p, int64_t world, const float (*colors)[3],
                         instance_list *list)
 {
     if (list->kinds < MESHES + s->nmesh && !grow_kinds(list, MESHES + s->nmesh)) return false;
@@ -249,7 +249,8 @@ bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p,
         const double *const Rl = R + 9 * (size_t)shape->link, *const pl = p + 3 * (size_t)shape->link;
         render_instance x = {.half = (float)shape->half,
                              .fade = list->fade,
-                             .id = list->fade > 0 ? 0 : world * (uint32_t)s->links + (uint32_t)shape->link + 1};
+                             .id = world == SHAPES_WITHOUT_ID ? 0
+                                                              : (uint32_t)world * (uint32_t)s->links + (uint32_t)shape->link + 1};
         memcpy(x.color, colors ? colors[shape->link] : shape->color, sizeof x.color);
         for (int i = 0; i < 3; i++) {
             double at = pl[i];

@@ -13,8 +13,8 @@ typedef struct render_instance {
     float scale[3];     // m
     float half;         // m, of capsules and cylinders: half the length of the axis
     float color[3];     // 0 to 1, sRGB
-    float fade;         // 0; above, to 1: how far it is seen through. Then it has neither shadow nor id on the picture
-    uint32_t id;        // world * links + link + 1
+    float fade;         // 0; above, to 1: how far it is seen through. Then it has no shadow
+    uint32_t id;        // world * links + link + 1; 0: it cannot be picked
 } render_instance;
 
 /// By kinds: those of mesh_kind, and from MESHES on the scene's own (scene_shapes_meshes). All zeros: an empty list.
@@ -24,6 +24,8 @@ typedef struct instance_list {
     render_instance **of;  // [kinds][count]
     size_t *count, *room;  // [kinds]
 } instance_list;
+
+enum { SHAPES_WITHOUT_ID = -1 };  // in place of a world: a copy of something
 
 /// How large the scene is, from its state at the start.
 typedef struct scene_extent {
@@ -46,9 +48,9 @@ const mesh *scene_shapes_meshes(const scene_shapes *s, int *count);
 /// The extent at poses R [links][9], p [links][3] of the links.
 scene_extent scene_shapes_extent(const scene_shapes *s, const double *R, const double *p);
 
-/// Puts the shapes at these poses into `list`, after what is in it, as those of world number `world`; colors [links], NULL: the scene's.
+/// Puts the shapes at these poses into `list`, after what is in it, as those of world number `world`, or SHAPES_WITHOUT_ID; colors [links], NULL: the scene's.
 /// False: no memory.
-bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p, uint32_t world, const float (*colors)[3],
+bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p, int64_t world, const float (*colors)[3],
                         instance_list *list);
 
 /// The rotation R [9] (row-major) of a unit quaternion w x y z.

@@ -214,7 +214,7 @@ static void draw_link(panel_state *s, panel_value value, void *context)
     if (at->link < 0) return;
     const ctn_link *const l = ctn_model_link(s->model, at->link);
     if (!ImGui::CollapsingHeader("Link", ImGuiTreeNodeFlags_DefaultOpen)) return;
-    ImGui::Text("%s%s", l->name, at->pulled ? " (pulled)" : "");
+    ImGui::TextWrapped("%s%s%s%s", l->name, *at->of ? " of " : "", at->of, at->pulled ? " (pulled)" : "");
     ImGui::Text("mass      %.4g kg", at->mass);
     ImGui::Text("position  %.3f %.3f %.3f m", at->position[0], at->position[1], at->position[2]);
     ImGui::Text("velocity  %.3f %.3f %.3f m/s", at->twist[3], at->twist[4], at->twist[5]);

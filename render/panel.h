@@ -11,6 +11,7 @@ extern "C" {
 /// What a link is doing.
 typedef struct panel_link {
     int link;                      // -1: none is selected
+    char of[128];                  // of several runs and worlds which, "": there is one
     double position[3], twist[6];  // of its origin, m; angular (rad/s) and linear (m/s), world axes
     const double *q, *v;           // of its joint
     double mass;                   // kg

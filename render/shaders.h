@@ -12,14 +12,14 @@
     "uniform mat4 to_clip, to_light; uniform float pixel;\n"                                                                     \
     "vec3 turn(vec3 x) { return vec3(dot(row0, x), dot(row1, x), dot(row2, x)); }\n"                                             \
     "vec3 thick() { return max(scale, vec3(0.8 * pixel * max((to_clip * vec4(position, 1)).w, 0))); }\n"                         \
-    "vec4 solid(vec4 clip) { return fade > 0 ? vec4(2, 2, 2, 1) : clip; } // what is seen through is elsewhere\n"                \
+    "vec4 only(bool seen, vec4 clip) { return seen ? clip : vec4(2, 2, 2, 1); } // else it is elsewhere\n"                       \
     "vec3 place() { return turn(thick() * vertex + vec3(0, 0, side * half_length)) + position; }\n"
 
-static const char shadow_vertex[] = GLSL_BODY "void main() { gl_Position = solid(to_clip * vec4(place(), 1)); }\n";
+static const char shadow_vertex[] = GLSL_BODY "void main() { gl_Position = only(fade == 0, to_clip * vec4(place(), 1)); }\n";
 static const char shadow_fragment[] = "#version 330 core\nvoid main() { }\n";
 
 static const char id_vertex[] = GLSL_BODY "flat out uint which;\n"
-                                          "void main() { gl_Position = solid(to_clip * vec4(place(), 1)); which = id; }\n";
+                                          "void main() { gl_Position = only(id > 0u, to_clip * vec4(place(), 1)); which = id; }\n";
 static const char id_fragment[] = "#version 330 core\nflat in uint which;\nout uint result;\nvoid main() { result = which; }\n";
 
 #define GLSL_HORIZON 0.80f, 0.85f, 0.90f

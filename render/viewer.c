@@ -176,6 +176,9 @@ static void fill_panel(viewer *v)
     if (v->selected.link < 0) return;
     const ctn_link *const l = ctn_model_link(s->model, v->selected.link);
     const size_t world = (size_t)v->selected.run * (size_t)s->worlds + (size_t)v->selected.world;
+    const int number = s->film ? film_world(s->film, v->selected.world) : v->selected.world;
+    int n = snprintf(a->selected.of, sizeof a->selected.of, "%s", s->runs > 1 ? names[v->selected.run] : "");
+    if (s->worlds > 1) snprintf(a->selected.of + n, sizeof a->selected.of - (size_t)n, "%sworld %d", n ? ", " : "", number);
     double shift[3];
     arena_place(s, v->selected.run, v->selected.world, shift);
     for (int k = 0; k < 3; k++) a->selected.position[k] = s->p[3 * arena_pose(s, v->selected) + (size_t)k] - shift[k];
@@ -211,15 +214,16 @@ static void say_refusals(viewer *v)
 
 static void show_title(viewer *v)
 {
-    char title[400];
+    char title[800];
     const player_view *const view = &v->arena->view;
     int n = snprintf(title, sizeof title, "catena: %.60s, %.3f s%s", ctn_scene_name(v->arena->scene), view->time,
                      view->running ? "" : ", paused");
-    for (int k = 0; k < v->arena->runs && n < (int)sizeof title - 160; k++)
+    for (int k = 0; k < v->arena->runs && n < (int)sizeof title - 310; k++)
         n += snprintf(title + n, sizeof title - (size_t)n, "%s %s", k ? ";" : ",", v->panel.name[k]);
     if (v->selected.link >= 0)
-        n += snprintf(title + n, sizeof title - (size_t)n, ", %.40s selected",
-                      ctn_model_link(v->arena->model, v->selected.link)->name);
+        n += snprintf(title + n, sizeof title - (size_t)n, ", %.40s%s%s selected",
+                      ctn_model_link(v->arena->model, v->selected.link)->name, *v->panel.selected.of ? " of " : "",
+                      v->panel.selected.of);
     if (v->trouble[0]) snprintf(title + n, sizeof title - (size_t)n, ", the file has errors");
     window_set_title(v->window, title);
 }

@@ -633,7 +633,7 @@ START_TEST(worlds_have_ids)
         double offset[3], p[6];
         layout_offset(LAYOUT_GRID, &one, w, WORLDS, offset);
         for (int k = 0; k < 6; k++) p[k] = x.p[k] + offset[k % 3];
-        ck_assert(scene_shapes_place(shapes, x.R, p, (uint32_t)w, w % 2 ? paint : NULL, &bodies));
+        ck_assert(scene_shapes_place(shapes, x.R, p, w, w % 2 ? paint : NULL, &bodies));
     }
     uint32_t *const ids = malloc(PIXELS * sizeof *ids);
     int seen[WORLDS * LINKS + 1] = {0};

@@ -90,6 +90,31 @@ START_TEST(picks)
 }
 END_TEST
 
+/// What is seen through can be picked like anything else; copies without an id cannot, and hide nothing that can.
+START_TEST(ghosts)
+{
+    static uint32_t ids[3][PIXELS];
+    view v = open_view("chain10");
+    ctn_error err;
+    ck_assert_int_eq(renderer_ids(pen, &v.bodies, &v.camera, ids[0], &err), CTN_OK);
+    for (int pass = 1; pass < 3; pass++) {
+        instance_list_clear(&v.bodies);
+        v.bodies.fade = 0.5f;
+        if (pass == 2) {  // in front of all
+            ck_assert(scene_shapes_place(v.shapes, v.R, v.p, SHAPES_WITHOUT_ID, NULL, &v.bodies));
+            for (int kind = 0; kind < v.bodies.kinds; kind++)
+                for (size_t n = 0; n < v.bodies.count[kind]; n++)
+                    for (int k = 0; k < 3; k++)
+                        v.bodies.of[kind][n].position[k] += (float)(0.3 * (v.camera.eye[k] - v.camera.target[k]));
+        }
+        ck_assert(scene_shapes_place(v.shapes, v.R, v.p, 0, NULL, &v.bodies));
+        ck_assert_int_eq(renderer_ids(pen, &v.bodies, &v.camera, ids[pass], &err), CTN_OK);
+        ck_assert(!memcmp(ids[pass], ids[0], sizeof ids[0]));
+    }
+    close_view(&v);
+}
+END_TEST
+
 /// The same picture every time, also by another renderer, and one that has more in it than sky and ground.
 START_TEST(same_picture)
 {
@@ -385,6 +410,7 @@ int main(void)
     tcase_add_unchecked_fixture(t, set_up, tear_down_pen);
     tcase_add_loop_test(t, every_link_is_seen, 0, SCENES);
     tcase_add_test(t, picks);
+    tcase_add_test(t, ghosts);
     tcase_add_loop_test(t, same_picture, 0, SCENES);
     tcase_add_test(t, box_as_mesh);
     tcase_add_test(t, both_sides);
