@@ -20,12 +20,13 @@ struct file_stamp {
     struct timespec written;
     off_t size;
     ino_t file;
+    int missed;  // how many looks in a row did not find it
 };
 
 static struct file_stamp stamp(const char *path)
 {
     struct stat of;
-    return stat(path, &of) ? (struct file_stamp){.size = -1} : (struct file_stamp){of.st_mtim, of.st_size, of.st_ino};
+    return stat(path, &of) ? (struct file_stamp){.size = -1} : (struct file_stamp){of.st_mtim, of.st_size, of.st_ino, 0};
 }
 
 // ---- numbers and places
@@ -317,10 +318,15 @@ void arena_overlay(arena *a, bool overlaid)
 
 bool arena_changed(arena *a)
 {
+    enum { GONE = 6 };  // looks; before that it may be between two forms
     bool changed = false;
     for (int k = 0; a->stamps && k < a->scene->nfile; k++) {
         const struct file_stamp now = stamp(a->scene->files[k].path), then = a->stamps[k];
-        if (now.size < 0) continue;  // between two forms of it
+        if (now.size < 0) {
+            changed = changed || ++a->stamps[k].missed == GONE;
+            continue;
+        }
+        a->stamps[k].missed = 0;
         if (now.size == then.size && now.file == then.file && now.written.tv_sec == then.written.tv_sec &&
             now.written.tv_nsec == then.written.tv_nsec)
             continue;

@@ -88,7 +88,7 @@ void arena_twist(const arena *a, arena_body body, double *twist);
 /// Makes a link shine in `bodies`.
 void arena_mark(arena *a, arena_body body);
 
-/// Whether one of the scene's files has been written since it was opened, or since the last call.
+/// Whether one of the scene's files has been written since it was opened, or since the last call, or has been gone for some calls.
 bool arena_changed(arena *a);
 
 #endif

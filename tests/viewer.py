@@ -269,6 +269,10 @@ def reload(w, path):
     open(path, "w").write(text.replace("name: chain10", "name: renamed", 1))
     w.wait_title("renamed, 0.000 s")
     assert "errors" not in w.title()
+    os.rename(path, path + ".away")
+    w.wait_title("renamed", "the file has errors")
+    os.rename(path + ".away", path)
+    wait_for("the file again", lambda: "errors" not in w.title())
 
 
 def size(w):
