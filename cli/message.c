@@ -8,8 +8,15 @@
 #include <unistd.h>
 
 static const char *speaker;
+static ctn_error *sink;  // where errors go
 
 void messages_from(const char *who) { speaker = who; }
+
+void errors_into(ctn_error *err)
+{
+    sink = err;
+    if (sink) sink->status = CTN_OK;
+}
 
 static void tag(const char *word, const char *colour)
 {
@@ -37,11 +44,20 @@ static void say_lines(const char *word, const char *colour, const char *before, 
     }
 }
 
+static void say_error(const char *format, va_list args)
+{
+    if (!sink) say("error", "31", format, args);
+    else if (sink->status == CTN_OK) {
+        sink->status = CTN_BAD_CONFIG, sink->count = 1;
+        vsnprintf(sink->message, sizeof sink->message, format, args);
+    }
+}
+
 int usage_error(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say("error", "31", format, args);
+    say_error(format, args);
     va_end(args);
     return EXIT_USAGE;
 }
@@ -50,14 +66,15 @@ int run_error(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say("error", "31", format, args);
+    say_error(format, args);
     va_end(args);
     return EXIT_RUN;
 }
 
 int status_error(const ctn_error *err, const char *before)
 {
-    say_lines("error", "31", before, err->message);
+    if (sink) usage_error("%s%s", before, err->message);
+    else say_lines("error", "31", before, err->message);
     return err->status == CTN_NO_MEMORY ? EXIT_RUN : EXIT_USAGE;
 }
 

@@ -9,6 +9,9 @@ enum { EXIT_OK = 0, EXIT_RUN = 1, EXIT_USAGE = 2 };  // success, a failed run, b
 /// From now on all begin with `who` and a colon; NULL: with nothing. The text must last.
 void messages_from(const char *who);
 
+/// From now on errors are not printed: the first one goes into `err`, as CTN_BAD_CONFIG. NULL: they are printed.
+void errors_into(ctn_error *err);
+
 /// Prints "error: ..." and returns EXIT_USAGE.
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -13,11 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct command_line {
-    const arguments *args;
-    bool refused;  // with what is wrong printed
-} command_line;
-
 /// METHOD[:NUMBER][@DT] over the configuration in `cfg`: NUMBER is the method's order or stages.
 static bool read_way(const char *text, ctn_batch_config *cfg, ctn_error *err)
 {
@@ -48,14 +43,15 @@ static bool read_way(const char *text, ctn_batch_config *cfg, ctn_error *err)
 }
 
 /// The methods of --compare, each over what scene and options say; without it these alone.
-static bool configure(void *context, const ctn_scene *scene, ctn_batch_config *cfg, int *runs, ctn_error *err)
+static bool configure(const void *context, const ctn_scene *scene, ctn_batch_config *cfg, int *runs, ctn_error *err)
 {
-    command_line *const line = context;
-    const arguments *const args = line->args;
+    const arguments *const args = context;
     ctn_batch_config first;
-    *runs = 1, line->refused = false;
-    if ((line->refused = setup_configure(args, scene, &first) != EXIT_OK))
-        return fail(err, CTN_BAD_CONFIG, "the options do not go with this scene: see the terminal"), false;
+    *runs = 1;
+    errors_into(err);  // the window shows it
+    const int status = setup_configure(args, scene, &first);
+    errors_into(NULL);
+    if (status != EXIT_OK) return false;
     cfg[0] = first;
     if (first.worlds > 1 && !ctn_scene_is_sampled(scene) && !args->value[OPT_QUIET])
         warning("%s has no `sample:` section: all worlds start from the same state", scene->files[0].path);
@@ -79,9 +75,8 @@ static bool configure(void *context, const ctn_scene *scene, ctn_batch_config *c
 static int view_main(const arguments *args)
 {
     ctn_error err;
-    command_line line = {.args = args};
     viewer_config config = {
-        .path = args->files[0], .width = 1280, .height = 800, .speed = 1, .configure = configure, .context = &line};
+        .path = args->files[0], .width = 1280, .height = 800, .speed = 1, .configure = configure, .context = args};
     if (refuse_csv(args->files[0]) != EXIT_OK) return EXIT_USAGE;
     if (named_hdf5(args->files[0]) && refuse_scene_options(args, 0) != EXIT_OK) return EXIT_USAGE;
     if (!size_option(args, &config.width, &config.height) || !number_option(args, OPT_SPEED, &config.speed)) return EXIT_USAGE;
@@ -101,7 +96,6 @@ static int view_main(const arguments *args)
     show_close(&show);
     bool began;
     if (view(&config, &began, &err) == CTN_OK) return EXIT_OK;
-    if (!began && line.refused) return EXIT_USAGE;
     const int status = status_error(&err, "");
     return began ? EXIT_RUN : status;
 }

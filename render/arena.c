@@ -50,7 +50,7 @@ static void find_extent(arena *a) { a->extent = layout_extent(layout_of(a), &a->
 
 // ---- opening
 
-static bool open_scene(arena *a, const char *path, arena_configure configure, void *context, ctn_error *err)
+static bool open_scene(arena *a, const char *path, arena_configure configure, const void *context, ctn_error *err)
 {
     ctn_batch_config cfg[PLAYER_RUNS];
     if (!(a->scene = a->own_scene = ctn_scene_load(path, err)) || !configure(context, a->scene, cfg, &a->runs, err) ||
@@ -116,7 +116,7 @@ static bool open_extent(arena *a)
     return true;
 }
 
-arena *arena_open(const char *path, long world, arena_configure configure, void *context, ctn_error *err)
+arena *arena_open(const char *path, long world, arena_configure configure, const void *context, ctn_error *err)
 {
     arena *const a = calloc(1, sizeof *a);
     if (!a) return fail(err, CTN_NO_MEMORY, "not enough memory for %s", path), NULL;

@@ -46,12 +46,12 @@ typedef struct arena {
     float (*paint)[3];
 } arena;
 
-/// How the scene at hand is to be run: fills cfg and `runs` (1 to PLAYER_RUNS). Returns false, with what is wrong printed or in err.
-typedef bool (*arena_configure)(void *context, const ctn_scene *scene, ctn_batch_config *cfg, int *runs, ctn_error *err);
+/// How the scene at hand is to be run: fills cfg and `runs` (1 to PLAYER_RUNS). Returns false, with what is wrong in err.
+typedef bool (*arena_configure)(const void *context, const ctn_scene *scene, ctn_batch_config *cfg, int *runs, ctn_error *err);
 
 /// Opens a scene file, at time 0, or a recording (.h5), of which `world` is shown, negative: all. NULL: as ctn_scene_load, ctn_model_create,
 /// player_create; film_open.
-arena *arena_open(const char *path, long world, arena_configure configure, void *context, ctn_error *err);
+arena *arena_open(const char *path, long world, arena_configure configure, const void *context, ctn_error *err);
 void arena_free(arena *a);  // NULL is allowed
 
 /// The scene's meshes, without which its bodies cannot be drawn. CTN_NO_MEMORY.

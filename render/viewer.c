@@ -108,7 +108,7 @@ void viewer_open(viewer *v, const char *path)
     const bool same = !strcmp(path, v->path), running = v->arena->view.running;
     if (!take_scene(v, path, &err)) {
         snprintf(v->trouble, sizeof v->trouble, "%s", err.message);
-        v->again = same && err.status != CTN_BAD_CONFIG;  // that has been said, in the terminal
+        v->again = same;
         return;
     }
     if (!same) snprintf(v->path, sizeof v->path, "%s", path), v->selected.link = -1, first_look(v, NULL);

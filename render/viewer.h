@@ -16,7 +16,7 @@ typedef struct viewer_config {
     bool paused, overlaid;
     double speed;               // of the clock, times real time
     arena_configure configure;  // for the scene and for those that are opened later
-    void *context;
+    const void *context;
 } viewer_config;
 
 /// Opens the window and returns when it is closed. As arena_open; CTN_UNAVAILABLE without a display or where OpenGL fails. `began`: what is to be shown

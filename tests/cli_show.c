@@ -158,7 +158,8 @@ static const struct {
     {"double-pendulum", {"--show", "axis"}, "--show: unknown word 'axis'; did you mean 'axes'?"},
     {"double-pendulum",
      {"--show", "everything"},
-     "--show: expected a list of axes, frames, com, trail, trail:LINK, trail:LINK:x,y,z, names, text, found 'everything'"},
+     "--show: expected a list of axes, frames, com, trail, names, and of render trail:LINK, trail:LINK:x,y,z, text, found "
+     "'everything'"},
     {"double-pendulum", {"--show", "com,"}, "--show: expected a list of axes, frames, com,"},
     {"double-pendulum", {"--show", "com:upper"}, "--show: 'com' takes nothing after a colon"},
     {"double-pendulum", {"--show", "trail:uper"}, "--show: trail: there is no link 'uper'; did you mean 'upper'?"},

@@ -384,16 +384,15 @@ def lost_context(display, folder):
     w = Window(display, folder, scene, "--order", "3", "--size", "200x150", LD_PRELOAD=lost, CTN_RESET_FILE="reset",
                ASAN_OPTIONS="verify_asan_link_order=0:detect_leaks=0")
     text = open(scene).read()
-    open(scene, "w").write(text.replace("method: collocation, order: 2", "method: rk4"))  # the option does not go with it: it is said, once
-    w.wait_title("the file has errors")
+    open(scene, "w").write(text.replace("method: collocation, order: 2", "method: rk4"))
+    w.wait_title("the file has errors")  # the option does not go with it: that is said in the window
     w.key("F9")
     path = os.path.join(folder, "chain10-0001.mp4")
     wait_for("a movie", lambda: os.path.exists(path))
     time.sleep(1)
     open(os.path.join(folder, "reset"), "w").close()
     error = w.process.communicate(timeout=60)[1]
-    assert w.process.returncode == 1 and error.endswith("\nerror: the OpenGL context is lost: the driver was reset\n"), (w.process.returncode, error)
-    assert error.count("error: ") == 2 and "order" in error, error
+    assert w.process.returncode == 1 and error == "error: the OpenGL context is lost: the driver was reset\n", (w.process.returncode, error)
     assert pictures_of(path) > 3
 
 
