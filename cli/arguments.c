@@ -56,9 +56,7 @@ static const struct {
     [OPT_COMPARE] = {"compare", 0, "LIST", "methods to run in step, as rk4@0.001,radau:2@0.05"},
     [OPT_SPEED] = {"speed", 0, "X", "of the clock, times real time (default 1; below: slow motion)"},
     [OPT_PAUSED] = {"paused", 0, NULL, "begin with the clock stopped"},
-    [OPT_SHOW] =
-        {"show", 0, "LIST",
-         "over the bodies: axes, frames, com, trail, names, and of render trail:LINK[:x,y,z], text; separated by commas"},
+    [OPT_SHOW] = {"show", 0, "LIST", "list of axes, frames, com, trail, names; render: text, trail:LINK[:x,y,z], too"},
     [OPT_TRAIL] = {"trail", 0, "S", "how long trails last, in seconds (default 2)"},
     [OPT_TITLE] = {"title", 0, "TEXT", "written in the corner"},
     [OPT_COLORS] = {"colors", 0, "WHAT", "scene, link, energy[:MAX] (kinetic, J) or world (default scene)"},
