@@ -7,6 +7,7 @@
 #include "render/programs.h"
 #include "render/shaders.h"
 #include "render/shadows.h"
+#include "render/touched.h"
 #include "sim/status.h"
 
 #include <glad/gl.h>
@@ -36,6 +37,7 @@ struct renderer {
     GLuint frame, color, depth;  // several samples
     int samples;
     GLuint behind_frame, behind_color;  // likewise: sky and ground alone, of the picture before if it had the same
+    GLuint backdrop_frame, backdrop;    // the same with one sample
     view_behind behind;
     bool behind_held, behind_refused;
     GLuint flat_frame, flat_color;   // one sample
@@ -78,6 +80,13 @@ static bool make_frames(renderer *r, ctn_error *err)
     return framebuffer_complete("finished pictures", err);
 }
 
+static void free_behind(renderer *r)
+{
+    const GLuint frames[] = {r->behind_frame, r->backdrop_frame}, buffers[] = {r->behind_color, r->backdrop};
+    glDeleteFramebuffers(2, frames), glDeleteRenderbuffers(2, buffers);
+    r->behind_frame = r->backdrop_frame = r->behind_color = r->backdrop = 0;
+}
+
 static ctn_status report(GLenum error, ctn_error *err)
 {
     if (error == GL_CONTEXT_LOST) return fail(err, CTN_UNAVAILABLE, "the OpenGL context is lost: the driver was reset");
@@ -93,22 +102,25 @@ static ctn_status make_behind(renderer *r, ctn_error *err)
     if (status != CTN_OK) return status;
     r->behind_frame = framebuffer_create();
     r->behind_color = framebuffer_buffer(r->samples, GL_RGBA8, r->width, r->height, GL_COLOR_ATTACHMENT0);
-    r->behind_refused = !framebuffer_complete("sky and ground", NULL) || glGetError() != GL_NO_ERROR;
+    const bool several = framebuffer_complete("sky and ground", NULL);
+    r->backdrop_frame = framebuffer_create();
+    r->backdrop = framebuffer_buffer(0, GL_RGBA8, r->width, r->height, GL_COLOR_ATTACHMENT0);
+    r->behind_refused = !several || !framebuffer_complete("sky and ground", NULL) || glGetError() != GL_NO_ERROR;
     glBindFramebuffer(GL_FRAMEBUFFER, r->frame);
     if (!r->behind_refused) return CTN_OK;
     for (int k = 0; k < MOST_ERRORS && glGetError() != GL_NO_ERROR; k++) continue;  // the picture lacks nothing
-    glDeleteFramebuffers(1, &r->behind_frame), glDeleteRenderbuffers(1, &r->behind_color);
-    r->behind_frame = r->behind_color = 0;
+    free_behind(r);
     return CTN_OK;
 }
 
 static void free_frames(renderer *r)
 {
-    const GLuint frames[] = {r->frame, r->flat_frame, r->id_frame, r->behind_frame};
-    const GLuint buffers[] = {r->color, r->depth, r->flat_color, r->ids, r->id_depth, r->behind_color};
-    glDeleteFramebuffers(4, frames), glDeleteRenderbuffers(6, buffers);
+    const GLuint frames[] = {r->frame, r->flat_frame, r->id_frame};
+    const GLuint buffers[] = {r->color, r->depth, r->flat_color, r->ids, r->id_depth};
+    glDeleteFramebuffers(3, frames), glDeleteRenderbuffers(5, buffers);
     r->frame = r->flat_frame = r->id_frame = r->color = r->depth = r->flat_color = r->ids = r->id_depth = 0;
-    r->behind_frame = r->behind_color = 0, r->behind_held = r->behind_refused = false;
+    free_behind(r);
+    r->behind_held = r->behind_refused = false;
 }
 
 ctn_status renderer_resize(renderer *r, int width, int height, ctn_error *err)
@@ -185,6 +197,27 @@ static void draw_sky(const renderer *r, const view_behind *b)
     glDisable(GL_CLIP_DISTANCE0), glEnable(GL_DEPTH_TEST);
 }
 
+static void copy(const renderer *r, GLuint from, GLuint to)
+{
+    glBindFramebuffer(GL_READ_FRAMEBUFFER, from), glBindFramebuffer(GL_DRAW_FRAMEBUFFER, to);
+    glBlitFramebuffer(0, 0, r->width, r->height, 0, 0, r->width, r->height, GL_COLOR_BUFFER_BIT, GL_NEAREST);
+    glBindFramebuffer(GL_FRAMEBUFFER, r->frame);
+}
+
+/// One sample out of several in a part of the picture, which takes a CPU long; the rest is sky and ground alone, and known.
+static void flatten(const renderer *r, picture_part part)
+{
+    const int width = part.right - part.left, height = part.high - part.low;
+    const bool most = 2L * width * height > (long)r->width * r->height;  // then what is known is not worth copying
+    if (!most) {
+        copy(r, r->backdrop_frame, r->flat_frame);
+        glEnable(GL_SCISSOR_TEST), glScissor(part.left, part.low, width, height);
+    }
+    copy(r, r->frame, r->flat_frame);
+    glDisable(GL_SCISSOR_TEST);
+    glBindFramebuffer(GL_FRAMEBUFFER, r->flat_frame);
+}
+
 static view_behind behind_of(const render_camera *camera, const sight *from, const scenery *around)
 {
     view_behind b;
@@ -209,19 +242,12 @@ static void draw_ground(const renderer *r, const view_behind *b, bool shaded)
     glEnable(GL_CULL_FACE), glDepthMask(GL_TRUE);
 }
 
-static void copy_samples(const renderer *r, GLuint from, GLuint to)
-{
-    glBindFramebuffer(GL_READ_FRAMEBUFFER, from), glBindFramebuffer(GL_DRAW_FRAMEBUFFER, to);
-    glBlitFramebuffer(0, 0, r->width, r->height, 0, 0, r->width, r->height, GL_COLOR_BUFFER_BIT, GL_NEAREST);
-    glBindFramebuffer(GL_FRAMEBUFFER, r->frame);
-}
-
 /// Sky and ground without shadows. Where the camera stands still they are kept from the second picture on, sample by sample: the same bytes.
 static ctn_status draw_behind(renderer *r, const view_behind *b, ctn_error *err)
 {
     const bool same = !memcmp(b, &r->behind, sizeof *b);
     ctn_status status = CTN_OK;
-    if (same && r->behind_held) return copy_samples(r, r->behind_frame, r->frame), status;
+    if (same && r->behind_held) return copy(r, r->behind_frame, r->frame), status;
     glClearColor(sqrtf(horizon[0]), sqrtf(horizon[1]), sqrtf(horizon[2]), 1);
     glClear(GL_COLOR_BUFFER_BIT);
     draw_sky(r, b);
@@ -229,7 +255,7 @@ static ctn_status draw_behind(renderer *r, const view_behind *b, ctn_error *err)
     r->behind = *b;
     if (same) status = make_behind(r, err);
     r->behind_held = same && status == CTN_OK && r->behind_frame;
-    if (r->behind_held) copy_samples(r, r->frame, r->behind_frame);
+    if (r->behind_held) copy(r, r->frame, r->behind_frame), copy(r, r->frame, r->backdrop_frame);
     return status;
 }
 
@@ -300,8 +326,10 @@ ctn_status renderer_paint(renderer *r, const instance_list *bodies, const render
     glDisable(GL_SAMPLE_ALPHA_TO_COVERAGE);
     const float scale = over && over->scale > 0 ? (float)over->scale : 1;
     if (over && over->lines) line_pen_draw(r->lines, over->lines, &from.clip, r->width, r->height, scale);
-    glBindFramebuffer(GL_READ_FRAMEBUFFER, r->frame), glBindFramebuffer(GL_DRAW_FRAMEBUFFER, r->flat_frame);
-    glBlitFramebuffer(0, 0, r->width, r->height, 0, 0, r->width, r->height, GL_COLOR_BUFFER_BIT, GL_NEAREST);
+    const picture_part all = {0, 0, r->width, r->height};
+    flatten(r, r->behind_held ? picture_touched(bodies, &r->shadows, around->floor, over ? over->lines : NULL, scale, &from,
+                                                r->width, r->height)
+                              : all);
     r->letters_missing = over && over->labels && !text_pen_draw(r->text, over->labels, &from.clip, r->width, r->height, scale);
     return CTN_OK;
 }

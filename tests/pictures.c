@@ -142,6 +142,46 @@ START_TEST(same_picture)
 }
 END_TEST
 
+/// Where the camera stands, sky and ground are kept, and only what has more in it is made anew: the same bytes as without, from wherever one
+/// looks, near and far, with lines and without.
+START_TEST(camera_stands)
+{
+    static uint8_t rgb[2][3 * PIXELS];
+    static const double distances[] = {0.05, 0.3, 1, 4};
+    view v = open_view(scenes[_i]);
+    const instance_list nothing = {0};
+    line_list lines = {0};
+    ctn_error err;
+    int meshes;
+    const mesh *const list = scene_shapes_meshes(v.shapes, &meshes);
+    renderer *const other = renderer_create(WIDTH, HEIGHT, &err);
+    ck_assert(other && renderer_set_meshes(other, list, meshes, &err) == CTN_OK);
+    const double middle = v.orbit.distance;
+    for (int k = 0; k < 16; k++) {
+        camera_orbit orbit = v.orbit;
+        orbit.distance = middle * distances[k % 4], orbit.azimuth = 0.4 * k, orbit.elevation = 0.9 - 0.15 * (k % 9);
+        for (int i = 0; i < 3; i++) orbit.target[i] += 0.3 * v.extent.radius * sin(k + 2 * i);
+        const render_camera camera = camera_on_orbit(&orbit);
+        for (int n = 0; n < ctn_model_nq(v.model); n++) v.q[n] += 0.1 * sin(7 * n + k);
+        view_moved(&v);
+        line_list_clear(&lines);
+        line_point ends[2] = {{.width = 9, .color = {1, 0, 0, 1}}, {.width = 3, .color = {1, 1, 0, 1}}};
+        for (int i = 0; i < 3; i++) {
+            ends[0].position[i] = (float)v.extent.center[i];
+            ends[1].position[i] = (float)(v.extent.center[i] + 0.8 * v.extent.radius * cos(k + i));
+        }
+        if (k % 2) ck_assert(line_list_add(&lines, ends, 2));
+        const overlay over = {.lines = &lines, .scale = k % 3 ? 1 : 2};
+        for (int n = 0; n < 2; n++)  // from the second picture on they are kept
+            ck_assert_int_eq(renderer_draw(pen, &nothing, &camera, &v.around, NULL, rgb[0], &err), CTN_OK);
+        ck_assert_int_eq(renderer_draw(pen, &v.bodies, &camera, &v.around, &over, rgb[0], &err), CTN_OK);
+        ck_assert_int_eq(renderer_draw(other, &v.bodies, &camera, &v.around, &over, rgb[1], &err), CTN_OK);
+        ck_assert_msg(!memcmp(rgb[0], rgb[1], sizeof rgb[0]), "%s: camera %d", scenes[_i], k);
+    }
+    line_list_free(&lines), renderer_free(other), close_view(&v);
+}
+END_TEST
+
 // ---- meshes
 
 /// A mesh of a box is drawn as the box is, wherever the file has it and however large.
@@ -410,6 +450,7 @@ int main(void)
     tcase_add_unchecked_fixture(t, set_up, tear_down_pen);
     tcase_add_loop_test(t, every_link_is_seen, 0, SCENES);
     tcase_add_test(t, picks);
+    tcase_add_loop_test(t, camera_stands, 0, SCENES);
     tcase_add_test(t, ghosts);
     tcase_add_loop_test(t, same_picture, 0, SCENES);
     tcase_add_test(t, box_as_mesh);
