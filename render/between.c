@@ -1,6 +1,8 @@
 /// Hermite's polynomial [Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.6] and slerp [Shoemake 1985].
 #include "render/between.h"
 
+#include "sim/model.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -32,9 +34,7 @@ void state_between(const ctn_model *model, double h, const double *q0, const dou
     }
     for (int i = 0; i < ctn_model_nlink(model); i++) {
         const ctn_link *const l = ctn_model_link(model, i);
-        const int quaternion = l->joint == CTN_BALL   ? 0
-                               : l->joint == CTN_FREE ? 3
-                                                      : l->nq;  // its place in the joint's coordinates
+        const int quaternion = link_quaternion(l);
         for (int k = 0; k < quaternion; k++)
             q[l->qadr + k] = hermite(h, q0[l->qadr + k], v0[l->vadr + k], q1[l->qadr + k], v1[l->vadr + k], s);
         if (quaternion < l->nq) great_circle(q0 + l->qadr + quaternion, q1 + l->qadr + quaternion, s, q + l->qadr + quaternion);

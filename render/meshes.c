@@ -108,16 +108,19 @@ mesh mesh_create(mesh_kind kind, int level)
 
 int mesh_cells(int level) { return 128 >> level; }
 
+/// Whether a level is as fine as mesh_level promises.
+static bool is_fine(mesh_kind kind, int level, double pixels)
+{
+    if (kind >= MESHES) return pixels * 2 / mesh_cells(level) <= 0.5;
+    const int around = around_of[level];
+    return pixels * (1 - corner_radius(around) * cos(PI / around)) < 0.25;  // how deep its sides cut into the circle
+}
+
 int mesh_level(mesh_kind kind, double pixels)
 {
     int level = 0;
-    while (kind >= MESHES && level + 1 < MESH_LEVELS && pixels * 2 / mesh_cells(level + 1) <= 0.5) level++;
-    if (kind == MESH_BOX || kind >= MESHES) return level;
-    while (level + 1 < MESH_LEVELS) {
-        const int around = around_of[level + 1];
-        if (!(pixels * (1 - corner_radius(around) * cos(PI / around)) < 0.25)) break;  // how deep its sides cut into the circle
-        level++;
-    }
+    if (kind == MESH_BOX) return 0;
+    while (level + 1 < MESH_LEVELS && is_fine(kind, level + 1, pixels)) level++;
     return level;
 }
 

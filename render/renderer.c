@@ -197,6 +197,7 @@ static void draw_sky(const renderer *r, const view_behind *b)
     glDisable(GL_CLIP_DISTANCE0), glEnable(GL_DEPTH_TEST);
 }
 
+/// All colours of a framebuffer, to one with as many samples a pixel or with one.
 static void copy(const renderer *r, GLuint from, GLuint to)
 {
     glBindFramebuffer(GL_READ_FRAMEBUFFER, from), glBindFramebuffer(GL_DRAW_FRAMEBUFFER, to);
@@ -246,15 +247,15 @@ static void draw_ground(const renderer *r, const view_behind *b, bool shaded)
 static ctn_status draw_behind(renderer *r, const view_behind *b, ctn_error *err)
 {
     const bool same = !memcmp(b, &r->behind, sizeof *b);
-    ctn_status status = CTN_OK;
-    if (same && r->behind_held) return copy(r, r->behind_frame, r->frame), status;
+    if (same && r->behind_held) return copy(r, r->behind_frame, r->frame), CTN_OK;
     glClearColor(sqrtf(horizon[0]), sqrtf(horizon[1]), sqrtf(horizon[2]), 1);
     glClear(GL_COLOR_BUFFER_BIT);
     draw_sky(r, b);
     draw_ground(r, b, false);
-    r->behind = *b;
-    if (same) status = make_behind(r, err);
-    r->behind_held = same && status == CTN_OK && r->behind_frame;
+    r->behind = *b, r->behind_held = false;
+    if (!same) return CTN_OK;
+    const ctn_status status = make_behind(r, err);
+    r->behind_held = status == CTN_OK && r->behind_frame;
     if (r->behind_held) copy(r, r->frame, r->behind_frame), copy(r, r->frame, r->backdrop_frame);
     return status;
 }

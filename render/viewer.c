@@ -102,6 +102,14 @@ static bool take_scene(viewer *v, const char *path, ctn_error *err)
     return true;
 }
 
+/// What the file that is shown does not have. False: it has all.
+static bool say_what_lacks(viewer *v)
+{
+    const char *const lacks = v->arena->film ? film_lacks(v->arena->film) : NULL;
+    if (lacks) viewer_notice(v, "%s", lacks);
+    return lacks;
+}
+
 void viewer_open(viewer *v, const char *path)
 {
     ctn_error err;
@@ -112,9 +120,7 @@ void viewer_open(viewer *v, const char *path)
         return;
     }
     if (!same) snprintf(v->path, sizeof v->path, "%s", path), v->selected.link = -1, first_look(v, NULL);
-    const char *const lacks = v->arena->film ? film_lacks(v->arena->film) : NULL;
-    if (lacks) viewer_notice(v, "%s", lacks);
-    else viewer_notice(v, same ? "%.250s: opened again, as the file says" : "%.250s: opened", v->path);
+    if (!say_what_lacks(v)) viewer_notice(v, same ? "%.250s: opened again, as the file says" : "%.250s: opened", v->path);
     arena_run_on(v->arena, running);
 }
 
@@ -338,8 +344,7 @@ ctn_status view(const viewer_config *config, bool *began, ctn_error *err)
              (v.renderer = renderer_create(16, 16, err)) && arena_give_meshes(v.arena, v.renderer, err) == CTN_OK) {
         if ((status = fit_panel(&v, err)) == CTN_OK && (status = fit(&v, err)) == CTN_OK) {
             first_look(&v, config->camera ? &choice : NULL);
-            const char *const lacks = v.arena->film ? film_lacks(v.arena->film) : NULL;
-            if (lacks) viewer_notice(&v, "%s", lacks);
+            say_what_lacks(&v);
             arena_run_on(v.arena, !config->paused);
             status = loop(&v, err);
         }

@@ -35,6 +35,8 @@ void ctn_model_initial_state(const ctn_model *m, double *q, double *v)
 
 void ctn_model_gravity(const ctn_model *m, double *gravity) { memcpy(gravity, m->gravity, sizeof m->gravity); }
 
+int link_quaternion(const ctn_link *link) { return link->joint == CTN_BALL || link->joint == CTN_FREE ? link->nq - 4 : link->nq; }
+
 ctn_status state_check(const ctn_model *m, const double *q, const double *v, int world, ctn_error *err)
 {
     for (int l = 0; l < m->nlink; l++) {
@@ -45,8 +47,8 @@ ctn_status state_check(const ctn_model *m, const double *q, const double *v, int
         for (int i = 0; i < k->nv; i++)
             if (!isfinite(v[k->vadr + i]))
                 return fail(err, CTN_BAD_ARGUMENT, "world %d: v[%d] of link '%s' is not finite", world, k->vadr + i, k->name);
-        if (k->joint != CTN_BALL && k->joint != CTN_FREE) continue;
-        const double *p = q + k->qadr + k->nq - 4;
+        if (link_quaternion(k) == k->nq) continue;
+        const double *p = q + k->qadr + link_quaternion(k);
         const double square = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3];
         if (sqrt(square) < 1e-6 || !isfinite(square))
             return fail(err, CTN_BAD_ARGUMENT, "world %d: the quaternion of link '%s' is %s", world, k->name,

@@ -4,6 +4,9 @@
 
 #include "dynamics/model.h"
 
+/// The place of a link's quaternion among the coordinates of its joint; those before it have rates. nq: it has none.
+int link_quaternion(const ctn_link *link);
+
 /// Checks that a world can start from q [nq] and v [nv]: all finite, quaternions of a length that can be normalised. The message names
 /// the world.
 ctn_status state_check(const ctn_model *m, const double *q, const double *v, int world, ctn_error *err);

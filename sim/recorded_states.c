@@ -1,6 +1,12 @@
 /// A run is read a record at a time, a rollout as many as fit into memory.
 #include "sim/recorded_states.h"
 
+#include "dynamics/lane_scalar.h"
+#include "dynamics/precision.h"
+#include "dynamics/spatial.h"
+#include "dynamics/trig.h"
+#include "dynamics/quaternion.h"
+#include "sim/model.h"
 #include "sim/status.h"
 
 #include <math.h>
@@ -71,27 +77,17 @@ static const double *held_row(const recorded_states *s, const double *all, size_
     return all + (world * (size_t)s->held + (size_t)(k - s->from_record)) * n;
 }
 
-/// The constant velocity that takes quaternion a to b in h seconds, in link axes: 2 log(a^-1 b) / h.
-static void turn_rate(const double *a, const double *b, double h, double *v)
-{
-    double w = 0, n = 0, x[3];
-    for (int k = 0; k < 4; k++) w += a[k] * b[k];
-    for (int i = 0; i < 3; i++) {
-        const int j = (i + 1) % 3, k = (i + 2) % 3;
-        x[i] = a[0] * b[1 + i] - b[0] * a[1 + i] - a[1 + j] * b[1 + k] + a[1 + k] * b[1 + j];
-        n += x[i] * x[i];
-    }
-    const double sine = sqrt(n), angle = 2 * atan2(sine, fabs(w)), scale = sine > 0 ? copysign(angle, w) / (sine * h) : 0;
-    for (int i = 0; i < 3; i++) v[i] = scale * x[i];
-}
-
+/// The constant velocities that take coordinates a to b in h seconds; of balls (a is a unit quaternion) log(a^-1 b) / h, in link axes.
 static void find_rates(const ctn_model *model, const double *a, const double *b, double h, double *v)
 {
     for (int i = 0; i < ctn_model_nlink(model); i++) {
         const ctn_link *const l = ctn_model_link(model, i);
-        const int plain = l->joint == CTN_BALL ? 0 : l->joint == CTN_FREE ? 3 : l->nv;  // coordinates without a quaternion
+        const int plain = link_quaternion(l);
         for (int k = 0; k < plain; k++) v[l->vadr + k] = (b[l->qadr + k] - a[l->qadr + k]) / h;
-        if (plain < l->nv) turn_rate(a + l->qadr + plain, b + l->qadr + plain, h, v + l->vadr + plain);
+        if (plain == l->nq) continue;
+        const quat from = quat_load(a + l->qadr + plain), to = quat_load(b + l->qadr + plain);
+        const vec3 turn = scale(quat_log(quat_mul(quat_conjugate(from), to)), 1 / h);
+        v[l->vadr + plain] = turn.x, v[l->vadr + plain + 1] = turn.y, v[l->vadr + plain + 2] = turn.z;
     }
 }
 
