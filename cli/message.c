@@ -48,7 +48,7 @@ static void say_error(const char *format, va_list args)
 {
     if (!sink) say("error", "31", format, args);
     else if (sink->status == CTN_OK) {
-        sink->status = CTN_BAD_CONFIG, sink->count = 1;
+        sink->status = CTN_BAD_CONFIG, sink->count = 1, sink->placed = 0;
         vsnprintf(sink->message, sizeof sink->message, format, args);
     }
 }

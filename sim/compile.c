@@ -388,8 +388,8 @@ static ctn_status check_bodies(const ctn_model *m, const drafts *d, const int *o
     for (int i = 0; i < m->nbody; i++) {
         const scene_link *l = &scene->links[d->body[order[i]].link];
         if (m->bodies[i].subtree_mass > 0) continue;
-        return fail(err, CTN_BAD_SCENE, "%s:%d:%d: links: '%s' moves no mass: give it, or a link that hangs on it, a mass",
-                    l->file, l->line, l->column, l->name);
+        return fail_at(err, CTN_BAD_SCENE, l->file, l->line, l->column, "links",
+                       "'%s' moves no mass: give it, or a link that hangs on it, a mass", l->name);
     }
     return CTN_OK;
 }

@@ -100,6 +100,29 @@ typedef struct scene_camera {
     double field;                         // rad, of view, vertical
 } scene_camera;
 
+enum {
+    SCENE_MAX_PROBLEMS = 20,
+    SCENE_MAX_OTHERS = 200,  // problems that are counted but not listed
+};
+
+/// An error or a warning.
+typedef struct scene_problem {
+    int file;  // index in ctn_scene.files
+    int line, column;
+    ctn_status status;  // CTN_OK: a warning
+    int key;            // bytes of the text that are the key
+    char text[400];     // "key.path: ..."
+} scene_problem;
+
+typedef struct scene_problems {
+    scene_problem list[SCENE_MAX_PROBLEMS];
+    int count;
+    struct {
+        int file, line, column;
+    } others[SCENE_MAX_OTHERS];  // places of those that found no room
+    int nother;
+} scene_problems;
+
 /// A file that a scene was read from.
 typedef struct scene_file {
     char *path, *text;
@@ -110,7 +133,8 @@ typedef struct scene_file {
 struct ctn_scene {
     char *path;  // as given, the name in messages
     char *name;
-    char *warnings;
+    scene_problems warnings;
+    ctn_error warned;  // the same, listed
     double gravity[3];
     double duration;          // s, negative: not given
     ctn_batch_config config;  // the `integrator:` section over the defaults
@@ -133,6 +157,10 @@ ctn_scene *scene_from_files(const scene_file *files, int count, ctn_error *err);
 
 /// Whether the file still says what was read from it; false too if it cannot be read.
 bool scene_file_stands(const scene_file *file);
+
+/// Adds a warning about a link to the scene's list: at the place where the link starts, for one of its keys ("joint.damping").
+void scene_warn(ctn_scene *scene, const scene_link *link, const char *key, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /// Number of coordinates and of degrees of freedom of a joint type.
 int joint_nq(ctn_joint_type type);

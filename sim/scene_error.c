@@ -1,5 +1,6 @@
 /// Errors and warnings of a scene: collected with their places, sorted, listed.
 #include "sim/scene_reader.h"
+#include "sim/status.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -85,6 +86,17 @@ static void add_problem(scene_problems *problems, const scene_problem *new_one)
     problems->others[problems->nother++].column = column;
 }
 
+/// The text of a problem: its key, then the formatted message.
+static void write_problem(scene_problem *p, const char *key, const char *format, va_list args)
+{
+    const size_t used = *key ? (size_t)snprintf(p->text, sizeof p->text, "%s: ", key) : 0;
+    p->key = (int)strlen(key);
+    vsnprintf(p->text + used, sizeof p->text - used, format, args);
+    // one line, whatever the words of the file that it quotes
+    for (char *c = p->text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
+}
+
 /// A problem at `at`; its text is the path of `n` and `key`, then the formatted message.
 static void report(source *s, scene_problems *problems, const node *at, ctn_status status, const node *n, const char *key,
                    const char *format, va_list args)
@@ -93,12 +105,20 @@ static void report(source *s, scene_problems *problems, const node *at, ctn_stat
     scene_problem p = {.file = s->file, .line = at->line, .column = at->column, .status = status};
     char path[160];
     write_path(n, key, path, sizeof path);
-    const size_t used = *path ? (size_t)snprintf(p.text, sizeof p.text, "%s: ", path) : 0;
-    vsnprintf(p.text + used, sizeof p.text - used, format, args);
-    // one line, whatever the words of the file that it quotes
-    for (char *c = p.text; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
+    write_problem(&p, path, format, args);
     add_problem(problems, &p);
+}
+
+void scene_warn(ctn_scene *scene, const scene_link *link, const char *key, const char *format, ...)
+{
+    scene_problem p = {.line = link->line, .column = link->column, .status = CTN_OK};
+    while (scene->files[p.file].path != link->file) p.file++;
+    va_list args;
+    va_start(args, format);
+    write_problem(&p, key, format, args);
+    va_end(args);
+    add_problem(&scene->warnings, &p);
+    list_problems(&scene->warnings, scene->files, &scene->warned);
 }
 
 bool bad_value(source *s, const node *value, const char *format, ...)
@@ -132,7 +152,7 @@ void warn(source *s, const node *value, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    report(s, &s->r->warnings, value, CTN_OK, value, 0, format, args);
+    report(s, &s->r->scene->warnings, value, CTN_OK, value, 0, format, args);
     va_end(args);
 }
 
@@ -180,7 +200,7 @@ static bool stands_before(const scene_problem *a, const scene_problem *b)
     return a->column < b->column;
 }
 
-int list_problems(scene_problems *problems, const scene_file *files, char *text, size_t size)
+void list_problems(scene_problems *problems, const scene_file *files, ctn_error *list)
 {
     for (int i = 1; i < problems->count; i++) {
         const scene_problem p = problems->list[i];
@@ -188,30 +208,27 @@ int list_problems(scene_problems *problems, const scene_file *files, char *text,
         for (; j > 0 && stands_before(&p, &problems->list[j - 1]); j--) problems->list[j] = problems->list[j - 1];
         problems->list[j] = p;
     }
-    enum { TAIL = 80 };  // room for the last line
-    size_t used = 0;
-    int listed = 0;
-    text[0] = 0;
-    for (; listed < problems->count; listed++) {
-        const scene_problem *const p = &problems->list[listed];
-        const int n =
-            snprintf(text + used, size - used, "%s%s:%d:%d: %s", listed ? "\n" : "", files[p->file].path, p->line, p->column, p->text);
-        if ((size_t)n >= size - used - (listed > 0 ? TAIL : 0) && listed > 0) {
-            text[used] = 0;  // no room for this one
+    enum { SIZE = sizeof list->message, TAIL = 80 };  // room for the last line
+    int used = 0;
+    list->count = list->placed = 0;
+    list->message[0] = 0;
+    for (int i = 0; i < problems->count && SIZE - used > TAIL; i++) {
+        const scene_problem *const p = &problems->list[i];
+        const int n = place_line(list, used, files[p->file].path, p->line, p->column, p->key, p->text);
+        if (used && n >= SIZE - used - TAIL) {  // no room for this one
+            list->message[used] = 0;
+            list->placed = --list->count;
             break;
         }
-        used += (size_t)n;
-        if (used >= size) return 1;  // a single one, cut
-        if (size - used <= TAIL) {
-            listed++;
-            break;
-        }
+        used += n;
     }
+    if (used >= SIZE) return;  // a single one, cut
     // errors end the reading when the list is full; warnings do not
     const bool stopped = problems->count == SCENE_MAX_PROBLEMS && problems->list[0].status != CTN_OK;
-    const int others = problems->count - listed + (stopped ? 0 : problems->nother);
+    const int others = problems->count - list->count + (stopped ? 0 : problems->nother);
     const char *const end = stopped ? "; reading stopped here" : problems->nother == SCENE_MAX_OTHERS ? ", or still more" : "";
-    if (others) snprintf(text + used, size - used, "\n... and %d more%s", others, end);
-    else if (stopped) snprintf(text + used, size - used, "\n... and maybe more%s", end);
-    return listed;
+    char *const tail = list->message + used;
+    const size_t size = (size_t)(SIZE - used);
+    if (others) snprintf(tail, size, "\n... and %d more%s", others, end);
+    else if (stopped) snprintf(tail, size, "\n... and maybe more%s", end);
 }

@@ -258,10 +258,8 @@ static bool finish_scene(reader *r)
     ctn_scene *const scene = r->scene;
     if (r->errors.count || r->no_memory) return false;
     if (!scene->name) scene->name = name_of_path(r, scene->path);
-    char text[sizeof((ctn_error *)0)->message];
-    list_problems(&r->warnings, scene->files, text, sizeof text);
-    scene->warnings = reader_copy(r, text, strlen(text));
-    return scene->name && scene->warnings;
+    list_problems(&scene->warnings, scene->files, &scene->warned);
+    return scene->name;
 }
 
 static void report_errors(reader *r, ctn_error *err)
@@ -276,7 +274,7 @@ static void report_errors(reader *r, ctn_error *err)
     for (int i = 1; i < r->errors.count; i++)
         if (r->errors.list[i].status != err->status) err->status = CTN_BAD_SCENE;
     if (err->status == CTN_BAD_CONFIG) err->status = CTN_BAD_SCENE;
-    err->count = list_problems(&r->errors, r->scene->files, err->message, sizeof err->message);
+    list_problems(&r->errors, r->scene->files, err);
 }
 
 static void free_reader(reader *r)
@@ -379,7 +377,6 @@ void ctn_scene_free(ctn_scene *scene)
     free_cameras(scene);
     free(scene->path);
     free(scene->name);
-    free(scene->warnings);
     for (int k = 0; k < SAMPLES; k++) free(scene->spread[k]);
     free(scene);
 }
@@ -388,7 +385,14 @@ const char *ctn_scene_name(const ctn_scene *scene) { return scene->name; }
 
 const char *ctn_scene_text(const ctn_scene *scene) { return scene->files[0].text; }
 
-const char *ctn_scene_warnings(const ctn_scene *scene) { return scene->warnings; }
+const char *ctn_scene_warnings(const ctn_scene *scene) { return scene->warned.message; }
+
+int ctn_scene_warning_count(const ctn_scene *scene) { return scene->warned.count; }
+
+ctn_status ctn_scene_warning(const ctn_scene *scene, int i, ctn_finding *finding)
+{
+    return scene ? ctn_error_finding(&scene->warned, i, finding) : CTN_BAD_ARGUMENT;
+}
 
 double ctn_scene_duration(const ctn_scene *scene) { return scene->duration; }
 

@@ -21,27 +21,7 @@ enum {
     SCENE_MAX_FILES = 1000,
     SCENE_MAX_INCLUDE_DEPTH = 16,
     SCENE_MAX_NAME = 255,  // bytes of a link's name
-    SCENE_MAX_PROBLEMS = 20,
-    SCENE_MAX_OTHERS = 200,  // problems that are counted but not listed
 };
-
-// ---- errors and warnings: scene_error.c
-
-typedef struct scene_problem {
-    int file;  // index in ctn_scene.files
-    int line, column;
-    ctn_status status;
-    char text[400];  // "key.path: ..."
-} scene_problem;
-
-typedef struct scene_problems {
-    scene_problem list[SCENE_MAX_PROBLEMS];
-    int count;
-    struct {
-        int file, line, column;
-    } others[SCENE_MAX_OTHERS];  // places of those that found no room
-    int nother;
-} scene_problems;
 
 /// Where a link came from, for what can be checked only when all links are known.
 typedef struct link_origin {
@@ -60,7 +40,7 @@ typedef struct given_state {
 
 typedef struct reader {
     ctn_scene *scene;
-    scene_problems errors, warnings;
+    scene_problems errors;
     bool no_memory;
     bool parents_known;  // false: a link or its parent could not be read, so others may lack children
     bool names_known;    // false: links were left out, and an unknown parent may be one of them
@@ -131,6 +111,8 @@ typedef struct source {
     int quiet;             // > 0: errors are not reported, as when a default is tried on a joint
 } source;
 
+// ---- errors and warnings: scene_error.c
+
 /// All of these return false, so that `return bad_value(...)` reports and fails. Messages follow "file:line:column: key.path: ".
 bool bad_value(source *s, const node *value, const char *format, ...) __attribute__((format(printf, 3, 4)));
 bool bad_key(source *s, const node *value, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -147,9 +129,9 @@ void links_unknown(source *s);
 /// True when there is no use in reading on: the list of errors is full, or memory ran out.
 bool hopeless(const source *s);
 
-/// Sorts problems by file, line and column and writes them to `text`, one a line, as many as fit, and a line "... and N more" for
-/// others; returns how many are listed.
-int list_problems(scene_problems *problems, const scene_file *files, char *text, size_t size);
+/// Sorts problems by file, line and column and writes them to `list`, one a line, as many as fit, and a line "... and N more" for
+/// others.
+void list_problems(scene_problems *problems, const scene_file *files, ctn_error *list);
 
 /// A piece of a message: what a node holds ("'heavy'", "a list"), or a text cut and made printable.
 typedef struct excerpt {

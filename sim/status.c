@@ -21,10 +21,59 @@ ctn_status fail(ctn_error *err, ctn_status status, const char *format, ...)
 {
     if (!err) return status;
     err->status = status;
-    err->count = 1;
+    err->count = 1, err->placed = 0;
     va_list args;
     va_start(args, format);
     vsnprintf(err->message, sizeof err->message, format, args);
     va_end(args);
     return status;
+}
+
+int place_line(ctn_error *list, int start, const char *file, int line, int column, int key, const char *text)
+{
+    const size_t size = sizeof list->message - (size_t)start;
+    const int length = snprintf(list->message + start, size, "%s%s:%d:%d: %s", start ? "\n" : "", file, line, column, text);
+    list->places[list->count] =
+        (ctn_place){.start = start + (start > 0), .line = line, .column = column, .file = (int)strlen(file), .key = key};
+    list->placed = ++list->count;
+    return length;
+}
+
+ctn_status fail_at(ctn_error *err, ctn_status status, const char *file, int line, int column, const char *key, const char *format,
+                   ...)
+{
+    char text[512];
+    if (!err) return status;
+    const int used = snprintf(text, sizeof text, "%s: ", key);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + used, sizeof text - (size_t)used, format, args);
+    va_end(args);
+    err->status = status, err->count = 0;
+    place_line(err, 0, file, line, column, (int)strlen(key), text);
+    return status;
+}
+
+/// The first `length` bytes of text, as far as they fit.
+static void copy_piece(char *piece, size_t size, const char *text, int length) { snprintf(piece, size, "%.*s", length, text); }
+
+/// What follows them; the text may have been cut before.
+static const char *skip(const char *text, int length) { return text + strnlen(text, (size_t)length); }
+
+ctn_status ctn_error_finding(const ctn_error *err, int i, ctn_finding *finding)
+{
+    if (!err || !finding || i < 0 || i >= err->count) return CTN_BAD_ARGUMENT;
+    *finding = (ctn_finding){0};
+    const char *rest = err->message;
+    if (i < err->placed) {
+        const ctn_place *const at = &err->places[i];
+        rest = skip(rest, at->start);
+        finding->line = at->line, finding->column = at->column;
+        copy_piece(finding->file, sizeof finding->file, rest, at->file);
+        rest = skip(rest, at->file + snprintf(NULL, 0, ":%d:%d: ", at->line, at->column));
+        copy_piece(finding->key, sizeof finding->key, rest, at->key);
+        if (at->key) rest = skip(rest, at->key + 2);
+    }
+    copy_piece(finding->text, sizeof finding->text, rest, (int)strcspn(rest, "\n"));
+    return CTN_OK;
 }

@@ -4,10 +4,23 @@
 
 #include <catena/status.h>
 
-/// Fills `err` (may be NULL) with one message and returns `status`.
 #ifdef __cplusplus
-extern "C"
+extern "C" {
 #endif
+
+/// Fills `err` (may be NULL) with one message and returns `status`.
 ctn_status fail(ctn_error *err, ctn_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/// The same at a place of a file, for the value of `key`.
+ctn_status fail_at(ctn_error *err, ctn_status status, const char *file, int line, int column, const char *key, const char *format,
+                   ...) __attribute__((format(printf, 7, 8)));
+
+/// Writes one more line into a list, at byte `start` of its message, as far as it fits: its place, then `text`, which begins with
+/// the `key` bytes of its key. Returns how long it is. The list has room for a place.
+int place_line(ctn_error *list, int start, const char *file, int line, int column, int key, const char *text);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -29,6 +29,11 @@ CTN_API const char *ctn_scene_text(const ctn_scene *scene);
 /// Things in the file that are allowed but probably not meant, one a line; "" if there are none. Valid as long as the scene.
 CTN_API const char *ctn_scene_warnings(const ctn_scene *scene);
 
+/// How many of them are listed (at most 20: a last line of the text counts those that are not), and one of them in pieces.
+/// CTN_BAD_ARGUMENT if there is none with the number `i`.
+CTN_API int ctn_scene_warning_count(const ctn_scene *scene);
+CTN_API ctn_status ctn_scene_warning(const ctn_scene *scene, int i, ctn_finding *finding);
+
 /// `duration:` in seconds, or a negative number if the scene does not give one.
 CTN_API double ctn_scene_duration(const ctn_scene *scene);
 

@@ -31,12 +31,32 @@ typedef enum ctn_status {
     CTN_FROZEN,         // a world could not be stepped and rests at its last good state: see the statistics
 } ctn_status;
 
+/// Where a line of a message points, and how long the pieces are of which it is made: see ctn_error_finding.
+typedef struct ctn_place {
+    int start;         // of the line, in the message
+    int line, column;  // in the file, from 1
+    int file, key;     // lengths
+} ctn_place;
+
 /// What went wrong, for people. Filled by the call that failed; a call that succeeds leaves it alone.
 typedef struct ctn_error {
     ctn_status status;
-    int count;           // how many problems `message` lists, one a line (scene files: up to 20, then a line "... and N more")
-    char message[8192];  // "file:line:column: key: ..." where there is a place; always terminated
+    int count;             // how many problems `message` lists, one a line (scene files: up to 20, then a line "... and N more")
+    char message[8192];    // "file:line:column: key: ..." where there is a place; always terminated
+    ctn_place places[20];  // [placed], of the lines in order
+    int placed;            // count, or 0: what went wrong has no place in a file
 } ctn_error;
+
+/// One problem of a file, an error or a warning, in pieces.
+typedef struct ctn_finding {
+    int line, column;  // from 1; 0: no place in a file
+    char file[4096];   // "" without a place
+    char key[256];     // the keys that lead to it, "joint.axis[1]"; "" if there is none
+    char text[4096];   // the message alone
+} ctn_finding;
+
+/// Problem `i` of the err->count that a failed call has listed. CTN_BAD_ARGUMENT if there is none.
+CTN_API ctn_status ctn_error_finding(const ctn_error *err, int i, ctn_finding *finding);
 
 /// The name of a status, e.g. "not converged". Never NULL.
 CTN_API const char *ctn_status_name(ctn_status status);
