@@ -1,7 +1,7 @@
-"""recordings with damaged bytes or absurd counts: five commands end within 10 s, with a result or saying why not"""
+"""recordings, tables and states with damaged bytes or absurd counts: commands end within 10 s, with a result or saying why not"""
 import os, shutil
 
-from soak_trials import recordings
+from soak_trials import random_scenes, recordings
 
 IN_A_ROUND = 3
 LIMIT = 10  # s
@@ -88,8 +88,30 @@ def spoil(t, h5py, path):
                 f.move(spare, other if other != name else name)
 
 
+def texts(t):
+    """tables of starts and forces, and states for `eval`, with the same damage"""
+    rng, scene = t.random, random_scenes.tree(t.random, 2, kinds=('revolute',))
+    scene['duration'] = 0.2
+    t.write('s.yaml', random_scenes.text(scene))
+    rows = [[rng.uniform(-1, 1) for _ in range(2)] for _ in range(20)]
+    for name, columns in ('starts.csv', 'q.l0,q.l1'), ('forces.csv', 'tau.l0,tau.l1'):
+        data = bytearray('\n'.join([columns] + [','.join(map(str, row)) for row in rows] + ['']).encode())
+        damage(rng, data)
+        t.write(name, bytes(data))
+    data = bytearray(('{"states": [' + ', '.join(f'{{"q": {row}, "v": {row}}}' for row in rows) + ']}').encode())
+    damage(rng, data)
+    t.write('states.json', bytes(data))
+    for words in (['rollout', 's.yaml', '--starts', 'starts.csv', '--out', 'o.h5', '--quiet'],
+                  ['rollout', 's.yaml', '--controls', 'forces.csv', '--out', 'o.h5', '--quiet'],
+                  ['eval', 's.yaml', '--in', 'states.json', '--out', 'o.json']):
+        t.note('read' if t.catena(*words, limit=LIMIT).status == 0 else 'refused')
+
+
 def trial(t):
     rng = t.random
+    if rng.random() < 0.1:
+        texts(t)
+        return
     recordings.scene(t)
     rollout = rng.random() < 0.5
     words = recordings.rollout_words(t) if rollout else recordings.run_words(t)

@@ -23,7 +23,7 @@ class Outcome:
     out: str
     err: str
     seconds: float
-    killed: bool = False  # by the trial, as it was meant to be
+    sent: int = 0  # the signal that the trial sent, by which it may end
 
     def last(self):
         lines = self.err.strip().splitlines() or self.out.strip().splitlines()
@@ -102,7 +102,7 @@ class Trial:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
-    def outcome(self, process, limit, killed=False):
+    def outcome(self, process, limit, sent=0):
         """Waits until it has ended, which it must within the limit (s), and holds it to the promises."""
         limit *= self.bench.patience
         begun = time.monotonic()
@@ -120,7 +120,7 @@ class Trial:
         with open(os.path.join(self.folder, 'commands'), 'a', encoding='utf-8') as f:
             f.write(f'# status {status} after {seconds:.3f} s\n')
         result = Outcome(process.args, status, texts[0].decode('utf-8', 'surrogateescape'), texts[1].decode('utf-8', 'surrogateescape'),
-                         seconds, killed)
+                         seconds, sent)
         self._hold(result)
         return result
 
@@ -129,7 +129,7 @@ class Trial:
         if found := REPORTS.search(r.err) or REPORTS.search(r.out):
             at = max(r.err.find(found.group()), 0)
             raise Failure(f'{r.err[at:at + 200].strip()}: {said}')
-        if r.status < 0 and not r.killed:
+        if r.status < 0 and -r.status != r.sent:
             raise Failure(f'ended by {signal.Signals(-r.status).name}: {said}')
         if r.status > 2:
             raise Failure(f'status {r.status}: {said}')
