@@ -31,10 +31,13 @@ def strained(rng):
     """a scene with one to four numbers, or all of one sort, that are extreme"""
     scene = random_scenes.tree(rng, rng.randint(1, 6))
     if rng.random() < 0.15:  # massless joints in a row before a mass
+        balls = rng.random() < 0.5
         for one in scene['links'][:-1]:
             one['mass'], one['inertia'] = 0, [0] * 6
-            if rng.random() < 0.7:
+            if balls:
                 one['joint'] = {'type': 'ball'}
+        if rng.random() < 0.5:
+            return scene
     if rng.random() < 0.3:
         scene['gravity'] = [0, 0, extreme(rng, 'gravity')]
     places = list(numbers(scene['links']))
@@ -90,6 +93,12 @@ def no_constant(text):
 def trial(t):
     rng = t.random
     t.write('s.yaml', random_scenes.text(strained(rng)))
+    if rng.random() < 0.1:  # what looks at the scene without stepping it, or draws it
+        words = rng.choice((['check', 's.yaml'], ['info', 's.yaml', '--json'], ['info', 's.yaml', '--all'],
+                            ['render', 's.yaml', '--from', '0.01', '--size', '64x48', '--out', 'p.png'],
+                            ['rollout', 's.yaml', '--worlds', '9', '--steps', '2', '--hash', '--keep', 'q,v,energy,pose', '--out', 'r.h5', '--quiet']))
+        t.catena(*words, limit=LIMIT)
+        return
     r = t.catena('run', 's.yaml', '--json', *options(rng), limit=LIMIT)
     if r.status == 2:
         t.note('refused')
