@@ -9,7 +9,7 @@
 
 static void print_good(const char *path, int nlink, int nv)
 {
-    printf("%s: ok, %d link%s, %d degree%s of freedom\n", path, nlink, nlink == 1 ? "" : "s", nv, nv == 1 ? "" : "s");
+    printf("%s: ok, %d link%s, %d degree%s of freedom\n", clean(path).text, nlink, nlink == 1 ? "" : "s", nv, nv == 1 ? "" : "s");
 }
 
 /// One file, through everything that can fail before the first step. Returns an exit status.

@@ -2,6 +2,7 @@
 #include "cli/dt_sweep.h"
 #include "cli/json.h"
 #include "cli/gnuplot.h"
+#include "cli/message.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@ static double order(const sweep_method *m)
 
 void print_sweep_head(const dt_sweep *d)
 {
-    printf("scene         %s (%s)\n", ctn_scene_name(d->s.scene), d->s.path);
+    printf("scene         %s (%s)\n", ctn_scene_name(d->s.scene), clean(d->s.path).text);
     printf("error         %g m at most, of the origin of any link after %g s\n", d->error, d->duration);
     printf("reference     %s, dt %.3g s; half as many steps end %.2g m away, a quarter %.3g times as far\n\n",
            ctn_method_name(d->reference_cfg.method), reference_dt(d), d->change, d->ratio);

@@ -135,7 +135,9 @@ static void write_head(FILE *out, const setup *s)
     fputs("{\n", out);
     for (const cJSON *item = head->child; item; item = item->next) {
         char *const text = cJSON_PrintUnformatted(item);
-        fprintf(out, " \"%s\": %s,\n", item->string, text ? text : "null");
+        fprintf(out, " \"%s\": ", item->string);
+        json_put(out, text ? text : "null");
+        fputs(",\n", out);
         cJSON_free(text);
     }
     fputs(" \"states\": [", out);

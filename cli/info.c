@@ -74,9 +74,9 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
 {
     const ctn_model *const m = s->model;
     const double duration = ctn_scene_duration(s->scene);
-    printf("scene      %s (%s)\n", ctn_scene_name(s->scene), s->path);
+    printf("scene      %s (%s)\n", ctn_scene_name(s->scene), clean(s->path).text);
     for (int f = 1; f < s->scene->nfile; f++)
-        printf("%s   %s\n", s->scene->files[f].mesh ? "mesh    " : "includes", s->scene->files[f].path);
+        printf("%s   %s\n", s->scene->files[f].mesh ? "mesh    " : "includes", clean(s->scene->files[f].path).text);
     const int nlink = ctn_model_nlink(m), nq = ctn_model_nq(m), nv = ctn_model_nv(m);
     printf("model      %d link%s, %d coordinate%s, %d degree%s of freedom, %.6g kg\n", nlink, nlink == 1 ? "" : "s", nq,
            nq == 1 ? "" : "s", nv, nv == 1 ? "" : "s", t->mass);

@@ -2,8 +2,8 @@
 #include "cli/json.h"
 
 #include "cli/message.h"
+#include "sim/printable.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,13 +81,26 @@ void json_lines(cJSON *to, const char *key, const char *text)
     }
 }
 
+void json_put(FILE *out, const char *text)
+{
+    size_t size;
+    for (const char *hidden; (hidden = find_unprintable(text, &size)); text = hidden + size) {
+        const long code = character_at(hidden, &size);
+        fwrite(text, 1, (size_t)(hidden - text), out);
+        if (*hidden == '\n' || *hidden == '\t') putc(*hidden, out);
+        else if (code > 0xffff) fprintf(out, "\\u%04lx\\u%04lx", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+        else fprintf(out, "\\u%04lx", code < 0 ? 0xfffd : code);
+    }
+    fputs(text, out);
+}
+
 int json_print(cJSON *object)
 {
     char *const text = cJSON_Print(object);
     cJSON_Delete(object);
     if (!text) return run_error("not enough memory");
-    errno = 0;
-    const int bad = puts(text) < 0 || fflush(stdout);
+    json_put(stdout, text);
+    putchar('\n');
     cJSON_free(text);
-    return bad ? run_error("standard output: cannot be written: %s", strerror(errno)) : EXIT_OK;
+    return EXIT_OK;
 }

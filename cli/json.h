@@ -20,7 +20,10 @@ cJSON *json_array(cJSON *to, const char *key);
 /// Each line of `text` as an entry of an array.
 void json_lines(cJSON *to, const char *key, const char *text);
 
-/// Prints the object on standard output and frees it. Returns an exit status.
+/// Writes JSON with escapes for characters of its texts that must not be shown (sim/printable.h); bytes that are no UTF-8 become U+FFFD.
+void json_put(FILE *out, const char *text);
+
+/// Prints the object on standard output and frees it. Returns an exit status; main sees whether it could be written.
 int json_print(cJSON *object);
 
 #endif

@@ -3,7 +3,9 @@
 #include "cli/message.h"
 #include "sim/suggest.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const command *const commands[] = {
@@ -50,7 +52,14 @@ static int print_overview(FILE *out)
     return out == stderr ? EXIT_USAGE : EXIT_OK;
 }
 
-int main(int argc, char **argv)
+/// A standard stream that was closed would be the next file that is opened, and get what is printed.
+static void keep_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)  // writing to standard output stays an error
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd) exit(EXIT_RUN);
+}
+
+static int act(int argc, char **argv)
 {
     const char *const name = argc > 1 ? argv[1] : NULL;
     if (!name) return print_overview(stderr);
@@ -75,4 +84,10 @@ int main(int argc, char **argv)
     arguments args;
     const int status = read_arguments(cmd, argc - 1, argv + 1, &args);
     return status >= 0 ? status : cmd->main(&args);
+}
+
+int main(int argc, char **argv)
+{
+    keep_streams();
+    return end_output(act(argc, argv));
 }

@@ -1,6 +1,10 @@
-/// Errors and warnings, in colour on a terminal that wants it (NO_COLOR: https://no-color.org).
+/// Errors and warnings, in colour on a terminal that wants it (NO_COLOR: https://no-color.org). What they quote cannot command it.
+#define _GNU_SOURCE  // vasprintf
 #include "cli/message.h"
 
+#include "sim/printable.h"
+
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,26 +31,36 @@ static void tag(const char *word, const char *colour)
     if (speaker) fprintf(stderr, "%s: ", speaker);
 }
 
-static void say(const char *word, const char *colour, const char *format, va_list args)
+static void say_args(const char *word, const char *colour, const char *format, va_list args)
 {
+    char *text;
+    if (vasprintf(&text, format, args) < 0) text = NULL;
+    if (text) make_printable(text);
     tag(word, colour);
-    vfprintf(stderr, format, args);
-    putc('\n', stderr);
+    fprintf(stderr, "%s\n", text ? text : "not enough memory");
+    free(text);
+}
+
+__attribute__((format(printf, 3, 4))) static void say(const char *word, const char *colour, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say_args(word, colour, format, args);
+    va_end(args);
 }
 
 static void say_lines(const char *word, const char *colour, const char *before, const char *text)
 {
     while (*text) {
         const size_t length = strcspn(text, "\n");
-        tag(word, colour);
-        fprintf(stderr, "%s%.*s\n", before, (int)length, text);
+        say(word, colour, "%s%.*s", before, (int)length, text);
         text += length + (text[length] == '\n');
     }
 }
 
 static void say_error(const char *format, va_list args)
 {
-    if (!sink) say("error", "31", format, args);
+    if (!sink) say_args("error", "31", format, args);
     else if (sink->status == CTN_OK) {
         sink->status = CTN_BAD_CONFIG, sink->count = 1, sink->placed = 0;
         vsnprintf(sink->message, sizeof sink->message, format, args);
@@ -91,6 +105,23 @@ void warning(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say("warning", "33", format, args);
+    say_args("warning", "33", format, args);
     va_end(args);
+}
+
+clean_text clean(const char *text)
+{
+    clean_text of;
+    const size_t size = sizeof of.text;
+    if (snprintf(of.text, size, "%s", text) >= (int)size) strcpy(of.text + size - sizeof "...", "...");
+    make_printable(of.text);
+    return of;
+}
+
+int end_output(int status)
+{
+    errno = 0;
+    if (!fflush(stdout) && !ferror(stdout)) return status;
+    run_error("standard output: cannot be written%s%s", errno ? ": " : "", errno ? strerror(errno) : "");
+    return status == EXIT_OK ? EXIT_RUN : status;
 }

@@ -1,4 +1,4 @@
-/// What the command says to people, on stderr.
+/// What the command says to people.
 #ifndef CATENA_CLI_MESSAGE_H
 #define CATENA_CLI_MESSAGE_H
 
@@ -28,5 +28,14 @@ int step_outcome(ctn_status status, const ctn_error *err);
 /// Prints each line of `text` after "warning: ".
 void warn_lines(const char *text);
 void warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/// A name, or other text of a file, as it is printed on standard output: without what would command a terminal (sim/printable.h).
+typedef struct clean_text {
+    char text[4200];
+} clean_text;
+clean_text clean(const char *text);
+
+/// Whether all that was printed on standard output got there: `status`, or EXIT_RUN, with the error printed, instead of EXIT_OK.
+int end_output(int status);
 
 #endif

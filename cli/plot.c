@@ -242,7 +242,7 @@ static int plot_main(const arguments *args)
     bool drawn = false;
     const int status = make_plot(args, &p, &drawn);
     if (drawn && !args->value[OPT_QUIET])
-        printf("%s: %d panel%s, %g to %g s, %dx%d\n", p.out.path, p.npanel, p.npanel == 1 ? "" : "s", p.from, p.until,
+        printf("%s: %d panel%s, %g to %g s, %dx%d\n", clean(p.out.path).text, p.npanel, p.npanel == 1 ? "" : "s", p.from, p.until,
                p.out.width, p.out.height);
     for (int k = 0; k < p.npanel; k++) {
         for (int c = 0; c < p.panels[k].count; c++) curve_free(&p.panels[k].curves[c]);

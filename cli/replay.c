@@ -219,8 +219,9 @@ static void print_replay(const replay *p)
 {
     const rollout *const r = &p->r;
     const long unfinished = p->from.rollout ? p->from.cfg.worlds - p->there : 0;
-    printf("scene         %s (%s), as in %s\n", ctn_scene_name(r->s.scene), p->from.rollout ? "rollout" : "run", p->from.path);
-    printf("made          %s by catena %s\n", p->from.started, p->from.version);
+    printf("scene         %s (%s), as in %s\n", ctn_scene_name(r->s.scene), p->from.rollout ? "rollout" : "run",
+           clean(p->from.path).text);
+    printf("made          %s by catena %s\n", clean(p->from.started).text, clean(p->from.version).text);
     printf("method        %s, dt %g s\n", ctn_method_name(r->s.cfg.method), r->s.cfg.dt);
     if (unfinished) printf("unfinished    the file has %ld of %d worlds\n", p->there, p->from.cfg.worlds);
     if (!p->from.rollout && !p->from.finished)

@@ -322,10 +322,10 @@ static void print_rollout(const rollout *r)
 {
     const tally *const t = &r->sum;
     const double made = (double)(t->done - t->before), steps = made * (double)r->steps;
-    printf("scene         %s (%s)\n", ctn_scene_name(r->s.scene), r->s.path);
+    printf("scene         %s (%s)\n", ctn_scene_name(r->s.scene), clean(r->s.path).text);
     printf("worlds        %ld of %ld, seed %llu, %d at a time on %d thread%s, engine %s\n", t->done, r->all,
            (unsigned long long)r->seed, r->block, r->threads, r->threads == 1 ? "" : "s", r->engine);
-    if (r->ranks.count > 1) printf("processes     %d, of which the first wrote %s\n", r->ranks.count, r->path);
+    if (r->ranks.count > 1) printf("processes     %d, of which the first wrote %s\n", r->ranks.count, clean(r->path).text);
     if (t->before) printf("resumed       after %ld worlds\n", t->before);
     printf("memory        %.3g kB a world to step it, %.3g kB for what is kept\n", r->bytes / 1000,
            (double)r->times * (double)quantities_width(r->s.model, r->keep) * sizeof(double) / 1000);
@@ -334,7 +334,7 @@ static void print_rollout(const rollout *r)
            steps / fmax(r->wall, 1e-9));
     if (t->calls) printf("lanes         %.0f %% of their iterations were of use\n", 100 * t->occupancy / (double)t->calls);
     printf("of these      %ld with fallbacks, %ld frozen\n", t->fallen, t->frozen);
-    printf("file          %s\n", r->out);
+    printf("file          %s\n", clean(r->out).text);
 }
 
 /// What is said in the end, by rank 0 for all. Returns an exit status.

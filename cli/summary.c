@@ -1,5 +1,6 @@
 /// The summary of a run, for people and for programs.
 #include "cli/json.h"
+#include "cli/message.h"
 #include "cli/run.h"
 #include "sim/config.h"
 
@@ -39,7 +40,7 @@ void print_summary(const run *r)
 {
     const ctn_batch_config *const cfg = ctn_batch_configuration(r->batch);
     const ctn_step_stats sum = all_worlds(r), *const first = &r->total[0];
-    printf("scene         %s (%s)\n", ctn_scene_name(r->s.scene), r->s.path);
+    printf("scene         %s (%s)\n", ctn_scene_name(r->s.scene), clean(r->s.path).text);
     char words[CONFIG_WORDS];
     config_describe(cfg, words);
     printf("method        %s", words);
@@ -67,8 +68,9 @@ void print_summary(const run *r)
     printf("final state   t = %.9g s%s\n", ctn_batch_time(r->batch, 0), cfg->worlds > 1 ? " (world 0)" : "");
     print_vector("q", r->q, ctn_model_nq(r->s.model));
     print_vector("v", r->v, ctn_model_nv(r->s.model));
-    if (r->out) printf("recording     %s, %ld records%s\n", r->out, r->records, r->lost ? ", not all of them written" : "");
-    if (r->drawn) printf("plot          %s\n", r->plot.path);
+    if (r->out)
+        printf("recording     %s, %ld records%s\n", clean(r->out).text, r->records, r->lost ? ", not all of them written" : "");
+    if (r->drawn) printf("plot          %s\n", clean(r->plot.path).text);
 }
 
 static void add_state(cJSON *to, const run *r, int world)

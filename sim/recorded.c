@@ -2,6 +2,7 @@
 #include "sim/recorded.h"
 
 #include "sim/config.h"
+#include "sim/printable.h"
 #include "sim/scene.h"
 #include "sim/status.h"
 
@@ -15,8 +16,7 @@
 
 static ctn_status lacks(const recorded *r, const char *name, ctn_error *err)
 {
-    return fail(err, CTN_BAD_ARGUMENT, "%s: is incomplete: it has no `%s`, which catena %s writes", r->path, name,
-                ctn_version());
+    return fail(err, CTN_BAD_ARGUMENT, "%s: is incomplete: it has no `%s`, which catena %s writes", r->path, name, ctn_version());
 }
 
 /// A number that the file must have, from `least` to `most`.
@@ -117,6 +117,22 @@ static ctn_status read_scene(recorded *r, ctn_error *err)
 
 // ---- the file
 
+/// Texts that the file has of itself are like names in scenes.
+static ctn_status check_texts(const recorded *r, ctn_error *err)
+{
+    static const char *const names[] = {"catena_version", "started", "engine", "scene"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        char *const text = attribute_text(r->file, names[k]);
+        const bool good = !text || !find_unprintable(text, NULL);
+        free(text);
+        if (!good)
+            return fail(err, CTN_BAD_ARGUMENT,
+                        "%s: its attribute `%s` has characters that cannot be printed: catena did not write it", r->path,
+                        names[k]);
+    }
+    return CTN_OK;
+}
+
 static ctn_status read_all(recorded *r, ctn_error *err)
 {
     char *const format = attribute_text(r->file, "format"), *const version = attribute_text(r->file, "format_version");
@@ -127,7 +143,8 @@ static ctn_status read_all(recorded *r, ctn_error *err)
     r->version = attribute_text(r->file, "catena_version"), r->started = attribute_text(r->file, "started");
     r->engine = attribute_text(r->file, "engine");
     if (!r->version || !r->started) return lacks(r, "catena_version", err);
-    ctn_status status = read_config(r, err);
+    ctn_status status = check_texts(r, err);
+    if (status == CTN_OK) status = read_config(r, err);
     if (status == CTN_OK) status = read_extent(r, err);
     return status == CTN_OK ? read_scene(r, err) : status;
 }

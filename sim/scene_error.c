@@ -1,4 +1,5 @@
 /// Errors and warnings of a scene: collected with their places, sorted, listed.
+#include "sim/printable.h"
 #include "sim/scene_reader.h"
 #include "sim/status.h"
 
@@ -9,14 +10,13 @@
 /// Copies `text` into words[size] so that it can stand in a message: one line, not too long, whole UTF-8 characters.
 static void copy_printable(char *words, size_t size, const char *text)
 {
-    size_t n = 0;
-    for (; text[n] && n < size - 4; n++) words[n] = (unsigned char)text[n] < ' ' || text[n] == 0x7f ? '?' : text[n];
-    if (text[n]) {
-        while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) n--;  // not in the middle of a character
-        memcpy(words + n, "...", 3);
-        n += 3;
-    }
+    size_t n = strnlen(text, size - 4);
+    const bool whole = !text[n];
+    while (!whole && n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) n--;  // not in the middle of a character
+    memcpy(words, text, n);
     words[n] = 0;
+    make_printable(words);
+    if (!whole) strcat(words, "...");
 }
 
 excerpt printable(const char *text)
@@ -92,9 +92,7 @@ static void write_problem(scene_problem *p, const char *key, const char *format,
     const size_t used = *key ? (size_t)snprintf(p->text, sizeof p->text, "%s: ", key) : 0;
     p->key = (int)strlen(key);
     vsnprintf(p->text + used, sizeof p->text - used, format, args);
-    // one line, whatever the words of the file that it quotes
-    for (char *c = p->text; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
+    make_printable(p->text);  // one line, whatever the words of the file that it quotes
 }
 
 /// A problem at `at`; its text is the path of `n` and `key`, then the formatted message.

@@ -1,6 +1,7 @@
 /// Scenes: a file's sections in order, and the public functions. sim/scene_yaml.c makes the tree, sim/scene_links.c and its
 /// neighbours read the links.
 #include "sim/config.h"
+#include "sim/printable.h"
 #include "sim/scene_reader.h"
 #include "sim/status.h"
 
@@ -229,11 +230,13 @@ bool read_source(source *s, const char *text, size_t length)
 
 // ---- public functions
 
-/// "arm" of "scenes/arm.yaml".
+/// "arm" of "scenes/arm.yaml"; a name like those in scenes, whatever the file's.
 static char *name_of_path(reader *r, const char *path)
 {
     const char *const slash = strrchr(path, '/'), *const name = slash ? slash + 1 : path, *const dot = strrchr(name, '.');
-    return reader_copy(r, name, dot && dot != name ? (size_t)(dot - name) : strlen(name));
+    char *const copy = reader_copy(r, name, dot && dot != name ? (size_t)(dot - name) : strlen(name));
+    if (copy) make_printable(copy);
+    return copy;
 }
 
 static bool start_scene(reader *r, const char *name, const char *text, size_t length)

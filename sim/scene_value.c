@@ -1,4 +1,5 @@
 /// Typed values out of nodes: numbers, vectors, rotations, names, the keys of a mapping.
+#include "sim/printable.h"
 #include "sim/scene_reader.h"
 #include "sim/suggest.h"
 
@@ -209,9 +210,11 @@ bool read_name(source *s, const node *n, const char **name)
 {
     const char *text = 0;
     if (!read_text(s, n, &text)) return false;
-    for (const char *c = text; *c; c++)
-        if (iscntrl((unsigned char)*c))
-            return bad_value(s, n, "expected a name of printable characters, found %s", found(n).text);
+    size_t size;
+    const char *const hidden = find_unprintable(text, &size);
+    if (hidden)
+        return bad_value(s, n, "expected a name of printable characters, found %s with U+%04lX", found(n).text,
+                         character_at(hidden, &size));
     if (strlen(text) > SCENE_MAX_NAME)
         return bad_value(s, n, "expected a name of at most %d bytes, found %s", SCENE_MAX_NAME, found(n).text);
     *name = text;

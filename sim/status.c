@@ -1,6 +1,8 @@
 /// Names of statuses, the version, and the one way in which errors are filled.
 #include "sim/status.h"
 
+#include "sim/printable.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,15 +28,19 @@ ctn_status fail(ctn_error *err, ctn_status status, const char *format, ...)
     va_start(args, format);
     vsnprintf(err->message, sizeof err->message, format, args);
     va_end(args);
+    make_printable(err->message);  // whatever names and texts of files it quotes
     return status;
 }
 
 int place_line(ctn_error *list, int start, const char *file, int line, int column, int key, const char *text)
 {
+    char name[1024];
+    snprintf(name, sizeof name, "%s", file);
+    make_printable(name);
     const size_t size = sizeof list->message - (size_t)start;
-    const int length = snprintf(list->message + start, size, "%s%s:%d:%d: %s", start ? "\n" : "", file, line, column, text);
+    const int length = snprintf(list->message + start, size, "%s%s:%d:%d: %s", start ? "\n" : "", name, line, column, text);
     list->places[list->count] =
-        (ctn_place){.start = start + (start > 0), .line = line, .column = column, .file = (int)strlen(file), .key = key};
+        (ctn_place){.start = start + (start > 0), .line = line, .column = column, .file = (int)strlen(name), .key = key};
     list->placed = ++list->count;
     return length;
 }
@@ -49,6 +55,7 @@ ctn_status fail_at(ctn_error *err, ctn_status status, const char *file, int line
     va_start(args, format);
     vsnprintf(text + used, sizeof text - (size_t)used, format, args);
     va_end(args);
+    make_printable(text);
     err->status = status, err->count = 0;
     place_line(err, 0, file, line, column, (int)strlen(key), text);
     return status;
