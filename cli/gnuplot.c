@@ -1,15 +1,21 @@
-/// Pictures drawn by gnuplot through a pipe. The script carries its data with it, so that it can be kept and drawn later where
-/// gnuplot is missing or fails.
+/// Pictures drawn by gnuplot. Its language can run programs and write files: so all that comes from elsewhere is numbers, or stands in quotes that
+/// nothing in them can end, and gnuplot draws into a pipe, from which the picture is written here. The script carries its data with
+/// it, so that it can be kept and drawn later where gnuplot is missing or fails.
+#define _GNU_SOURCE  // memfd_create, pipe2
 #include "cli/gnuplot.h"
 
 #include "cli/message.h"
+#include "sim/new_file.h"
+#include "sim/printable.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,62 +82,140 @@ int check_plot(const plot_file *to)
 
 void put_quoted(FILE *out, const char *text)
 {
+    char *const clean = strdup(text);
+    if (clean) make_printable(clean);  // the end of a line would end the string, and what comes then be a command
     putc('\'', out);
-    for (; *text; text++) {
-        if (*text == '\'') putc('\'', out);
-        putc(*text, out);
+    for (const char *c = clean; c && *c; c++) {
+        if (*c == '\'') fputs("'.\"\\047\".'", out);  // gnuplot 5.4 takes two of them at the beginning for an empty string
+        else putc(*c, out);
     }
     putc('\'', out);
+    free(clean);
 }
 
-/// Feeds the script, which is in UTF-8 whatever the user's locale, to gnuplot. Returns whether it drew something. Its standard output
-/// is where it draws when it cannot write the file.
-static bool feed(const char *script, size_t size, const char *path)
+// ---- gnuplot
+
+/// gnuplot drawing a script.
+typedef struct drawing {
+    pid_t pid;
+    int script, picture;  // it reads the one, a file without a name, and writes into the other, a pipe
+} drawing;
+
+/// A file in memory with the script, from its beginning; -1: there is none.
+static int script_file(const char *script, size_t size)
 {
-    struct stat drawn;
-    void (*const before)(int) = signal(SIGPIPE, SIG_IGN);  // a gnuplot that dies is an error, not our end
-    FILE *const pipe = popen("exec env LC_ALL=C.UTF-8 gnuplot >/dev/null", "w");
-    bool ok = pipe != NULL;
-    if (pipe) {
-        ok = fwrite(script, 1, size, pipe) == size;
-        const int status = pclose(pipe);
-        ok = ok && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    const int fd = memfd_create("script", MFD_CLOEXEC);
+    size_t done = 0;
+    while (fd >= 0 && done < size) {
+        const ssize_t n = write(fd, script + done, size - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return close(fd), -1;
+        done += (size_t)n;
     }
-    signal(SIGPIPE, before);
-    return ok && !stat(path, &drawn) && drawn.st_size > 0;
+    if (fd >= 0) lseek(fd, 0, SEEK_SET);
+    return fd;
+}
+
+/// Starts it: without the user's settings (-d), with the script in UTF-8 whatever the locale.
+static bool start(drawing *d, const char *script, size_t size)
+{
+    static const char *const words[] = {"env", "LC_ALL=C.UTF-8", "gnuplot", "-d", NULL};
+    extern char **environ;
+    int ends[2];
+    d->script = script_file(script, size);
+    if (d->script < 0) return false;
+    if (pipe2(ends, O_CLOEXEC)) return close(d->script), false;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, d->script, 0), posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+    const bool ok = !posix_spawnp(&d->pid, "env", &actions, NULL, (char *const *)(uintptr_t)words, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    d->picture = ends[0];
+    if (!ok) close(d->script), close(d->picture);
+    return ok;
+}
+
+/// Copies the picture; false if it cannot be written or there is none.
+static bool copy(int from, FILE *to)
+{
+    char part[1 << 16];
+    size_t all = 0;
+    ssize_t n;
+    while ((n = read(from, part, sizeof part)) > 0 || (n < 0 && errno == EINTR)) {
+        if (n < 0) continue;
+        if (fwrite(part, 1, (size_t)n, to) < (size_t)n) return false;
+        all += (size_t)n;
+    }
+    return !n && all && !fflush(to);
+}
+
+/// Draws the script into the stream. *failed: gnuplot did, or cannot be started, else false says that the picture could not be written.
+static bool draw(const char *script, size_t size, FILE *to, bool *failed)
+{
+    drawing d;
+    int how = 0;
+    *failed = true;
+    if (!start(&d, script, size)) return false;
+    const bool copied = copy(d.picture, to);
+    close(d.picture), close(d.script);
+    while (waitpid(d.pid, &how, 0) < 0 && errno == EINTR) continue;
+    const bool whole = copied && WIFEXITED(how) && !WEXITSTATUS(how);
+    *failed = !whole && !ferror(to);
+    return whole;
+}
+
+// ---- a plot
+
+/// The script, as it is drawn and as it can be kept. NULL: no memory.
+static char *make_script(const plot_file *to, void (*put)(FILE *out, const void *what), const void *what, size_t *size)
+{
+    char *script = NULL;
+    FILE *const text = open_memstream(&script, size);
+    if (!text) return NULL;
+    put_terminal(text, to);
+    put(text, what);
+    if (!fclose(text)) return script;
+    free(script);
+    return NULL;
+}
+
+/// The script and its data stay beside the picture that is not there. Returns an exit status, with the error printed.
+static int keep_script(const plot_file *to, const char *script, size_t size, const char *why)
+{
+    const char *const option = option_name(to->option);
+    char kept[4096];
+    new_file file;
+    ctn_error err;
+    snprintf(kept, sizeof kept, "%s.gnuplot", to->path);
+    ctn_status status = new_file_open(&file, kept, &err);
+    if (status == CTN_OK) {
+        fwrite(script, 1, size, file.stream);
+        status = new_file_close(&file, true, &err);
+    }
+    if (status != CTN_OK) return run_error("%s: %s, and neither is its script kept: %s", option, why, err.message);
+    return run_error("%s: %s; its script and data are in %s: draw them with 'gnuplot -d %s > %s'", option, why, kept, kept,
+                     to->path);
 }
 
 int draw_plot(const plot_file *to, void (*put)(FILE *out, const void *what), const void *what, bool *drawn)
 {
-    const char *const path = to->path, *const option = option_name(to->option);
-    char *script = NULL;
     size_t size = 0;
-    FILE *const text = open_memstream(&script, &size);
-    if (text) {
-        put_terminal(text, to);
-        fprintf(text, "set output ");
-        put_quoted(text, path);
-        putc('\n', text);
-        put(text, what);
-        fprintf(text, "set output\n");
+    char *const script = make_script(to, put, what, &size);
+    const char *why = NULL;
+    new_file picture;
+    ctn_error err;
+    *drawn = false;
+    if (!script) return run_error("%s: not enough memory", option_name(to->option));
+    if (!in_path("gnuplot")) why = "gnuplot is not installed";
+    else if (new_file_open(&picture, to->path, &err) != CTN_OK) why = err.message;
+    else {
+        bool failed;
+        *drawn = draw(script, size, picture.stream, &failed);
+        if (new_file_close(&picture, !failed, &err) != CTN_OK) *drawn = false, why = err.message;
+        else if (failed) why = "gnuplot failed";
     }
-    if (!text || fclose(text)) {
-        free(script);
-        return run_error("%s: not enough memory", option);
-    }
-    const bool there = in_path("gnuplot");
-    *drawn = there && feed(script, size, path);
-    if (*drawn) {
-        free(script);
-        return EXIT_OK;
-    }
-    char kept[4096];
-    snprintf(kept, sizeof kept, "%s.gnuplot", path);
-    errno = 0;
-    FILE *const file = fopen(kept, "w");
-    const bool lost = !file || (fwrite(script, 1, size, file) != size) | fclose(file);
+    const int status = why ? keep_script(to, script, size, why) : EXIT_OK;
     free(script);
-    if (lost) return run_error("%s: neither %s could be drawn nor %s written: %s", option, path, kept, strerror(errno));
-    return run_error("%s: %s; its script and data are in %s: draw them with 'gnuplot %s'", option,
-                     there ? "gnuplot failed" : "gnuplot is not installed", kept, kept);
+    return status;
 }

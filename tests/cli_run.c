@@ -345,11 +345,12 @@ START_TEST(plot)
     ck_assert_int_gt((int)size, 5000);
     free(picture);
     outcome_free(&o);
-    // gnuplot cannot write there: the data is kept, and the error says where
+    // it cannot be written there: the data is kept, and the error says where
     ck_assert_int_eq(mkdir("dir.png", 0777), 0);
     o = catena("run", source(PENDULUM), "--duration", "1", "--plot", "dir.png");
     ck_assert_int_eq(o.status, 1);
-    ck_assert_ptr_nonnull(strstr(o.err, "gnuplot failed; its script and data are in dir.png.gnuplot"));
+    ck_assert_ptr_nonnull(
+        strstr(o.err, "dir.png: cannot be written: Is a directory; its script and data are in dir.png.gnuplot"));
     ck_assert_ptr_nonnull(strstr(o.out, "final state"));
     outcome_free(&o);
 }
