@@ -1,6 +1,6 @@
-/// Pictures drawn by gnuplot. Its language can run programs and write files: so all that comes from elsewhere is numbers, or stands in quotes that
-/// nothing in them can end, and gnuplot draws into a pipe, from which the picture is written here. The script carries its data with
-/// it, so that it can be kept and drawn later where gnuplot is missing or fails.
+/// Pictures drawn by gnuplot. Its language can run programs and write files: so all that comes from elsewhere is numbers, or stands
+/// in quotes that nothing in them can end, and gnuplot draws into a pipe, from which the picture is written here. The script carries
+/// its data with it, so that it can be kept and drawn later where gnuplot is missing or fails.
 #define _GNU_SOURCE  // memfd_create, pipe2
 #include "cli/gnuplot.h"
 
@@ -150,7 +150,7 @@ static bool copy(int from, FILE *to)
     return !n && all && !fflush(to);
 }
 
-/// Draws the script into the stream. *failed: gnuplot did, or cannot be started, else false says that the picture could not be written.
+/// Draws the script into the stream. False: gnuplot failed or cannot be started (*failed), or else the picture cannot be written.
 static bool draw(const char *script, size_t size, FILE *to, bool *failed)
 {
     drawing d;

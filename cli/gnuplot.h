@@ -21,8 +21,8 @@ plot_file plot_option(const arguments *args);
 /// error printed. A missing gnuplot is only warned of: the run goes on, and draw_plot keeps its data.
 int check_plot(const plot_file *to);
 
-/// Draws what `put` writes of `what`: gnuplot's commands and data but for terminal and output. If that fails, `drawn` is false, a file that
-/// was there stays, and the script is kept beside it; returns an exit status.
+/// Draws what `put` writes of `what`: gnuplot's commands and data but for terminal and output. If that fails, `drawn` is false, a
+/// file that was there stays, and the script is kept beside it; returns an exit status.
 int draw_plot(const plot_file *to, void (*put)(FILE *out, const void *what), const void *what, bool *drawn);
 
 /// A text in gnuplot's single quotes, where nothing has a meaning but their end; what must not be shown is '?' (sim/printable.h).

@@ -1,4 +1,5 @@
-/// Errors and warnings, in colour on a terminal that wants it (NO_COLOR: https://no-color.org). What they quote cannot command it.
+/// Errors and warnings, in colour on a terminal that wants it (NO_COLOR: https://no-color.org). What they quote does not reach it
+/// as a command.
 #define _GNU_SOURCE  // vasprintf
 #include "cli/message.h"
 

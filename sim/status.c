@@ -34,15 +34,16 @@ ctn_status fail(ctn_error *err, ctn_status status, const char *format, ...)
 
 int place_line(ctn_error *list, int start, const char *file, int line, int column, int key, const char *text)
 {
-    char name[1024];
-    snprintf(name, sizeof name, "%s", file);
-    make_printable(name);
-    const size_t size = sizeof list->message - (size_t)start;
-    const int length = snprintf(list->message + start, size, "%s%s:%d:%d: %s", start ? "\n" : "", name, line, column, text);
-    list->places[list->count] =
-        (ctn_place){.start = start + (start > 0), .line = line, .column = column, .file = (int)strlen(name), .key = key};
+    const int begin = start + (start > 0), size = (int)sizeof list->message;
+    char *const at = list->message + begin;
+    if (start) list->message[start] = '\n';
+    const int cut = snprintf(at, (size_t)(size - begin), "%s", file) - (int)strlen(at);
+    make_printable(at);
+    const int name = (int)strlen(at), end = begin + name;
+    const int rest = snprintf(list->message + end, (size_t)(size - end), ":%d:%d: %s", line, column, text);
+    list->places[list->count] = (ctn_place){.start = begin, .line = line, .column = column, .file = name, .key = key};
     list->placed = ++list->count;
-    return length;
+    return end - start + cut + rest;
 }
 
 ctn_status fail_at(ctn_error *err, ctn_status status, const char *file, int line, int column, const char *key, const char *format,
