@@ -82,7 +82,7 @@ ctn_batch_config ctn_batch_config_default(void)
         .worlds = 1,
         .threads = 1,
         .dt = 0.01,
-        .method = CTN_SEMI_IMPLICIT,
+        .method = CTN_RADAU,
         .order = 2,
         .stages = 2,
         .solver = CTN_NEWTON,

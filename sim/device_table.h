@@ -120,7 +120,8 @@ static ctn_status measure(device_worlds *d, const ctn_model *m, bool own, ctn_er
     if (d->scratch <= MACHINE_SCRATCH) return CTN_OK;
     return fail(err, CTN_UNAVAILABLE,
                 "engine: '" MACHINE_NAME
-                "' has %d KiB for the work on a world, but this model needs %zu KiB with its method; take 'auto'",
+                "' has %d KiB for the work on a world, but this model needs %zu KiB with its method; take 'auto', or a method that "
+                "needs less: collocation of order 2, semi-implicit",
                 MACHINE_SCRATCH / 1024, (d->scratch + 1023) / 1024);
 }
 

@@ -13,7 +13,8 @@ START_TEST(defaults)
     const ctn_batch_config cfg = ctn_batch_config_default();
     ck_assert_int_eq(cfg.worlds, 1);
     ck_assert_double_eq(cfg.dt, 0.01);
-    ck_assert_int_eq(cfg.method, CTN_SEMI_IMPLICIT);
+    ck_assert_int_eq(cfg.method, CTN_RADAU);
+    ck_assert_int_eq(cfg.stages, 2);
     ck_assert_int_eq(cfg.order, 2);
     ck_assert_int_eq(cfg.solver, CTN_NEWTON);
     ck_assert_double_eq(cfg.tolerance, 1e-9);

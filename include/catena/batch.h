@@ -47,7 +47,7 @@ typedef struct ctn_batch_config {
                       // allows and ending with it; for methods that estimate their error (dop853, radau)
     double error_tolerance;  // of adaptive steps: error of a part, relative to each joint's own scale (docs/integrators.md),
                              // at least 1e-15, default 1e-6; larger: fewer parts, less accurate
-    ctn_method method;       // default CTN_SEMI_IMPLICIT
+    ctn_method method;       // default CTN_RADAU
     int order;               // collocation: 2 to 6, from 3 on more accurate, but unstable at large steps; variational: 2 or 4 (no
                              // dampers); default 2
     int stages;              // radau: 1 to 4, default 2; more: more accurate at a higher cost a step
