@@ -2,6 +2,7 @@
 /// sorted depth first with the heaviest subtree first, and frames are turned to suit the kernels (dynamics/model.h says how).
 #include "dynamics/model.h"
 
+#include "sim/joint_inertia.h"
 #include "sim/model.h"
 #include "sim/scene.h"
 #include "sim/status.h"
@@ -382,6 +383,24 @@ static bool copy_links(ctn_model *m, const ctn_scene *scene)
     return true;
 }
 
+/// Limits that do not say how they are damped: half of critical for the inertia that the joint meets at zero coordinates, so that what
+/// hits one keeps little of its energy, and the damper needs no smaller steps than the limit's spring.
+static bool damp_limits(ctn_model *m, int defaults)
+{
+    joint_inertia *inertia = NULL;
+    for (int i = 0; i < m->nbody; i++) {
+        ctn_body *const b = &m->bodies[i];
+        const bool limited = isfinite(b->limit[0]) || isfinite(b->limit[1]);
+        if (!isnan(b->limit_b)) continue;
+        b->limit_b = 0;
+        if (!limited || defaults < 2) continue;
+        if (!inertia && !(inertia = joint_inertia_create(m, NULL))) return false;
+        b->limit_b = sqrt(b->limit_k * joint_inertia_met(inertia, i));
+    }
+    joint_inertia_free(inertia);
+    return true;
+}
+
 /// Refuses what the dynamics could not accelerate: a body at the end of the tree without mass.
 static ctn_status check_bodies(const ctn_model *m, const drafts *d, const int *order, const ctn_scene *scene, ctn_error *err)
 {
@@ -446,6 +465,7 @@ ctn_model *ctn_model_create(const ctn_scene *scene, ctn_error *err)
         ctn_model_free(m);
         m = NULL;
     }
+    if (m && !damp_limits(m, scene->defaults)) goto no_memory;
     free(order), free(before), free(d.body), free(d.link);
     return m;
 

@@ -89,6 +89,16 @@ static ctn_status read_extent(recorded *r, ctn_error *err)
 
 // ---- the scene
 
+/// The version of the defaults that the scene was read with.
+static ctn_status read_defaults(recorded *r, ctn_error *err)
+{
+    long defaults = 1;  // of files older than the attribute
+    const bool noted = H5Aexists(r->file, "scene_defaults") > 0;
+    const ctn_status status = noted ? whole(r, "scene_defaults", 1, SCENE_DEFAULTS, &defaults, err) : CTN_OK;
+    if (status == CTN_OK) r->scene->defaults = (int)defaults;
+    return status;
+}
+
 static ctn_status read_scene(recorded *r, ctn_error *err)
 {
     scene_file *files = NULL;
@@ -146,7 +156,8 @@ static ctn_status read_all(recorded *r, ctn_error *err)
     ctn_status status = check_texts(r, err);
     if (status == CTN_OK) status = read_config(r, err);
     if (status == CTN_OK) status = read_extent(r, err);
-    return status == CTN_OK ? read_scene(r, err) : status;
+    if (status == CTN_OK) status = read_scene(r, err);
+    return status == CTN_OK ? read_defaults(r, err) : status;
 }
 
 ctn_status recorded_open(recorded *r, const char *path, ctn_error *err)

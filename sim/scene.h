@@ -50,7 +50,7 @@ typedef struct scene_joint {
     bool limited[3];           // one entry a dof; ball: [0], a cone about rest
     double limits[3][2];       // [dof][lo, hi]; ball: [0][1] is the half angle of the cone, [0][0] = 0
     double limit_stiffness;    // N m/rad or N/m, NAN: chosen by sim/compile.c
-    double limit_damping;      // N m s/rad or N s/m while violated
+    double limit_damping;      // N m s/rad or N s/m while violated, NAN: chosen by sim/compile.c
     double effort[6];          // one entry a dof, INFINITY: none
     double q0[7], v0[6];       // initial coordinates and velocities (after `state:` has been applied)
 } scene_joint;
@@ -130,11 +130,16 @@ typedef struct scene_file {
     bool mesh;      // its bytes are numbers, perhaps: no text for people
 } scene_file;
 
+/// What a scene means where it does not say, in versions, so that recordings keep their meaning. 1: limits are undamped; 2: sim/compile.c
+/// damps them.
+enum { SCENE_DEFAULTS = 2 };
+
 struct ctn_scene {
     char *path;  // as given, the name in messages
     char *name;
     scene_problems warnings;
     ctn_error warned;  // the same, listed
+    int defaults;      // their version
     double gravity[3];
     double duration;          // s, negative: not given
     ctn_batch_config config;  // the `integrator:` section over the defaults

@@ -91,7 +91,7 @@ static bool read_type(source *s, const node *n, ctn_joint_type *type)
 
 static void reset_joint(scene_joint *joint, ctn_joint_type type)
 {
-    *joint = (scene_joint){.type = type, .axis = {0, 0, 1}, .axis2 = {1, 0, 0}, .limit_stiffness = NAN};
+    *joint = (scene_joint){.type = type, .axis = {0, 0, 1}, .axis2 = {1, 0, 0}, .limit_stiffness = NAN, .limit_damping = NAN};
     for (int i = 0; i < 6; i++) joint->effort[i] = INFINITY;
     if (type == CTN_BALL) joint->rest[0] = joint->q0[0] = 1;
     if (type == CTN_FREE) joint->q0[3] = 1;

@@ -252,6 +252,7 @@ static bool start_scene(reader *r, const char *name, const char *text, size_t le
     scene->duration = -1;
     scene->grid = 1;
     scene->config = ctn_batch_config_default();
+    scene->defaults = SCENE_DEFAULTS;
     scene->path = reader_copy(r, name, strlen(name));
     return scene->path && add_file(r, name, text, length) == 0;
 }

@@ -112,7 +112,7 @@ START_TEST(stiff_springs)
     for (int k = 0; k < 2; k++)
         ck_assert_msg(parts[k + 1] > 8 * parts[k] && parts[k + 1] < 12 * parts[k], "%ld, then %ld parts", parts[k], parts[k + 1]);
     ctn_model *const m = model_of("catena: 1\nlinks:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0], limits: [-1, 1], "
-                                  "limit_stiffness: 1e5}, mass: 1, com: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}\n");
+                                  "limit_stiffness: 1e5, limit_damping: 0}, mass: 1, com: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}\n");
     ctn_batch *const b = open_batch(m, 1, 1, 1e-8);
     ctn_step_stats s;
     ck_assert_int_eq(ctn_batch_step(b, 3, &s, NULL), CTN_OK);

@@ -160,7 +160,7 @@ END_TEST
 START_TEST(rejected_parts)
 {
     ctn_model *const m = model_of("catena: 1\nlinks:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0], limits: [-1, 1], "
-                                 "limit_stiffness: 1e5}, mass: 1, com: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}\n");
+                                 "limit_stiffness: 1e5, limit_damping: 0}, mass: 1, com: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}\n");
     const ctn_batch_config cfg = automatic(3, 1, 1e-8);
     ctn_batch *const b = open_batch(m, &cfg);
     ctn_step_stats s;

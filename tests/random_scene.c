@@ -165,7 +165,7 @@ static void put_joint(writer *w, const plan *l, const random_options *o)
                 else
                     for (int k = 0; k < dofs; k++)
                         put(w, "%s[%.17g, %.17g]%s", k ? ", " : ", limits: [", -a, a, k == dofs - 1 ? "]" : "");
-                put(w, ", limit_stiffness: 50, limit_damping: %.17g", l->damping);
+                if (!o->plain_limits) put(w, ", limit_stiffness: 50, limit_damping: %.17g", l->damping);
             }
         }
     }

@@ -269,6 +269,32 @@ START_TEST(options_that_do_not_fit)
 }
 END_TEST
 
+/// A recording older than `scene_defaults` keeps its meaning: its limits are undamped where its scene does not say.
+START_TEST(old_limits)
+{
+    static const char undamped[] = "limits: [-1, 1], limit_damping: 0}", silent[] = "limits: [-1, 1]                  }";
+    ck_assert_uint_eq(sizeof undamped, sizeof silent);
+    char text[2][300];
+    for (int k = 0; k < 2; k++)
+        snprintf(text[k], sizeof text[k],
+                 "catena: 1\nlinks:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0], %s, mass: 1, com: [0.5, 0, 0], "
+                 "inertia: [0.01, 0.1, 0.1, 0, 0, 0]}\n",
+                 k ? silent : undamped);
+    spit("scene.yaml", text[0]);
+    expect(0, "", (const char *const[]){"run", "scene.yaml", "--steps", "200", "--quiet", "--hash", "--out", "f.h5", NULL});
+    verify("f.h5", 0, "identical");
+    const hid_t file = H5Fopen("f.h5", H5F_ACC_RDWR, H5P_DEFAULT), set = H5Dopen2(file, "scene/0", H5P_DEFAULT);
+    const hid_t type = H5Dget_type(set);
+    ck_assert_int_ge(H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text[1]), 0);
+    H5Tclose(type), H5Dclose(set), H5Fclose(file);
+    verify("f.h5", 1, "world 0 differs at step ");  // now its limits are damped
+    const hid_t again = H5Fopen("f.h5", H5F_ACC_RDWR, H5P_DEFAULT);
+    ck_assert_int_ge(H5Adelete(again, "scene_defaults"), 0);
+    H5Fclose(again);
+    verify("f.h5", 0, "identical");
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("replay");
@@ -277,6 +303,7 @@ int main(void)
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_loop_test(all, identical, 0, 2 * METHODS);
     tcase_add_test(all, rollout_differs);
+    tcase_add_test(all, old_limits);
     tcase_add_test(all, totals_differ);
     tcase_add_test(all, run_differs);
     tcase_add_test(all, frozen);

@@ -1,0 +1,20 @@
+/// The joint-space inertia H of a model at one pose, factored: what forces accelerate, and the inertia that a joint meets.
+#ifndef CATENA_SIM_JOINT_INERTIA_H
+#define CATENA_SIM_JOINT_INERTIA_H
+
+#include <catena/model.h>
+
+typedef struct joint_inertia joint_inertia;
+
+/// H(q), armature in it, in O(N). q [nq]; NULL: all coordinates zero. NULL without memory. The model must outlive it.
+joint_inertia *joint_inertia_create(const ctn_model *m, const double *q);
+void joint_inertia_free(joint_inertia *inertia);  // NULL is allowed
+
+/// x = H^-1 b in O(N). b, x [nv], may be the same.
+void joint_inertia_solve(joint_inertia *inertia, const double *b, double *x);
+
+/// The articulated inertia that the joint of body i meets: what carries it is held, what hangs on it is free. kg m^2 or kg; of three
+/// degrees of freedom the harmonic mean. 0 where nothing resists.
+double joint_inertia_met(const joint_inertia *inertia, int i);
+
+#endif
