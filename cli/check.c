@@ -3,6 +3,7 @@
 #include "cli/dt_sweep.h"
 #include "cli/json.h"
 #include "cli/message.h"
+#include "sim/step_limit.h"
 
 #include <catena/catena.h>
 #include <limits.h>
@@ -18,8 +19,9 @@ static int check_file(const char *path, bool quiet, cJSON *results)
     ctn_error err;
     ctn_scene *const scene = ctn_scene_load(path, &err);
     ctn_model *const model = scene ? ctn_model_create(scene, &err) : NULL;
-    const char *const warnings = scene ? ctn_scene_warnings(scene) : "";
     int status = EXIT_OK;
+    if (model && !warn_of_stiffness(scene, model, &scene->config)) status = run_error("not enough memory");
+    const char *const warnings = scene ? ctn_scene_warnings(scene) : "";
     if (!model) status = err.status == CTN_NO_MEMORY ? EXIT_RUN : EXIT_USAGE;
     if (results) {
         cJSON *const one = json_object(results, NULL);
@@ -60,7 +62,8 @@ const command command_check = {
     .least = 1,
     .most = INT_MAX,
     .does = "Validates scene files and prints every error and warning with its place.",
-    .about = "With --dt-sweep: runs the scene by every method, in smaller and smaller steps, and prints the\n"
+    .about = "Springs, limits and dampers that are too stiff for the scene's method and time step are warnings.\n"
+             "With --dt-sweep: runs the scene by every method, in smaller and smaller steps, and prints the\n"
              "largest step from which on all link origins end within --error of where they should be.\n"
              "Exit status: 0 all are good; 1 --dt-sweep found no reference, or a file could not be written;\n"
              "2 bad usage, or a scene has errors.\n",

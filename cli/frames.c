@@ -78,7 +78,7 @@ static int open_scene(const arguments *args, frames *f)
     ctn_error err;
     arguments own = *args;
     own.value[OPT_WORLDS] = NULL;  // it may be a word
-    int status = setup_open(&own, &f->s);
+    int status = setup_open_to_step(&own, &f->s);
     if (status != EXIT_OK) return status;
     const int64_t grid = ctn_scene_grid(f->s.scene);
     long worlds, seed = (long)ctn_scene_seed(f->s.scene);

@@ -183,7 +183,7 @@ static int info_main(const arguments *args)
 {
     setup s;
     ctn_error err;
-    int status = setup_open(args, &s);
+    int status = setup_open_to_step(args, &s);
     if (status != EXIT_OK) return status;
     totals t = {0};
     const ctn_engine *const engine = engine_find(s.cfg.engine, s.cfg.worlds, &err);

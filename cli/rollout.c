@@ -168,7 +168,7 @@ int prepare_worlds(rollout *r)
 static int open_rollout(const arguments *args, rollout *r)
 {
     ctn_error err;
-    int status = setup_open(args, &r->s);
+    int status = setup_open_to_step(args, &r->s);
     if (status != EXIT_OK) return status;
     long seed = (long)ctn_scene_seed(r->s.scene);
     r->out = args->value[OPT_OUT], r->stride = 1, r->all = r->s.cfg.worlds;

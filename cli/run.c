@@ -37,7 +37,7 @@ static void close_run(run *r)
 static int open_run(const arguments *args, run *r)
 {
     ctn_error err;
-    int status = setup_open(args, &r->s);
+    int status = setup_open_to_step(args, &r->s);
     if (status != EXIT_OK) return status;
     r->out = args->value[OPT_OUT], r->plot = plot_option(args), r->every = 1;
     if (!whole_option(args, OPT_EVERY, 1, 1000000000, &r->every)) return EXIT_USAGE;

@@ -3,6 +3,7 @@
 
 #include "cli/message.h"
 #include "sim/config.h"
+#include "sim/step_limit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -82,7 +83,7 @@ int setup_configure(const arguments *args, const ctn_scene *scene, ctn_batch_con
     return override_all(args, cfg);
 }
 
-int setup_open(const arguments *args, setup *s)
+static int open_setup(const arguments *args, bool to_step, setup *s)
 {
     ctn_error err;
     *s = (setup){.path = args->files[0]};
@@ -91,10 +92,15 @@ int setup_open(const arguments *args, setup *s)
     int status = setup_configure(args, s->scene, &s->cfg);
     if (status == EXIT_OK) s->model = ctn_model_create(s->scene, &err);
     if (status == EXIT_OK && !s->model) status = status_error(&err, "");
+    if (status == EXIT_OK && to_step && !warn_of_stiffness(s->scene, s->model, &s->cfg)) status = run_error("not enough memory");
     if (status == EXIT_OK && !args->value[OPT_QUIET]) warn_lines(ctn_scene_warnings(s->scene));
     if (status != EXIT_OK) setup_close(s);
     return status;
 }
+
+int setup_open(const arguments *args, setup *s) { return open_setup(args, false, s); }
+
+int setup_open_to_step(const arguments *args, setup *s) { return open_setup(args, true, s); }
 
 void setup_close(setup *s)
 {

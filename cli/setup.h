@@ -17,6 +17,9 @@ typedef struct setup {
 /// printed; then nothing needs to be freed.
 int setup_open(const arguments *args, setup *s);
 
+/// The same for what makes steps: the scene's warnings say, too, what is too stiff for the method.
+int setup_open_to_step(const arguments *args, setup *s);
+
 /// The scene's configuration with the options applied. Returns EXIT_OK, or an exit status with the errors printed.
 int setup_configure(const arguments *args, const ctn_scene *scene, ctn_batch_config *cfg);
 void setup_close(setup *s);

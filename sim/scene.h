@@ -39,20 +39,29 @@ typedef struct scene_shape {
     const scene_mesh *mesh;  // owned by the scene
 } scene_shape;
 
+/// Where a file says something.
+typedef struct scene_place {
+    int line, column;
+} scene_place;
+
+/// What makes a joint stiff.
+typedef enum stiff_key { STIFF_DAMPING, STIFF_STIFFNESS, STIFF_LIMIT_STIFFNESS, STIFF_LIMIT_DAMPING, STIFF_KEYS } stiff_key;
+
 typedef struct scene_joint {
     ctn_joint_type type;
-    double axis[3], axis2[3];  // unit vectors; revolute, prismatic, helical: axis; universal: both
-    double pitch;              // helical, m/rad
-    double damping[6];         // one entry a dof (ball: all three alike)
-    double stiffness[3];       // one entry a dof (ball: all three alike); not free
-    double rest[4];            // one entry a dof; ball: unit quaternion
-    double armature[3];        // one entry a dof (ball: all three alike); not free
-    bool limited[3];           // one entry a dof; ball: [0], a cone about rest
-    double limits[3][2];       // [dof][lo, hi]; ball: [0][1] is the half angle of the cone, [0][0] = 0
-    double limit_stiffness;    // N m/rad or N/m, NAN: chosen by sim/compile.c
-    double limit_damping;      // N m s/rad or N s/m while violated, NAN: chosen by sim/compile.c
-    double effort[6];          // one entry a dof, INFINITY: none
-    double q0[7], v0[6];       // initial coordinates and velocities (after `state:` has been applied)
+    double axis[3], axis2[3];    // unit vectors; revolute, prismatic, helical: axis; universal: both
+    double pitch;                // helical, m/rad
+    double damping[6];           // one entry a dof (ball: all three alike)
+    double stiffness[3];         // one entry a dof (ball: all three alike); not free
+    double rest[4];              // one entry a dof; ball: unit quaternion
+    double armature[3];          // one entry a dof (ball: all three alike); not free
+    bool limited[3];             // one entry a dof; ball: [0], a cone about rest
+    double limits[3][2];         // [dof][lo, hi]; ball: [0][1] is the half angle of the cone, [0][0] = 0
+    double limit_stiffness;      // N m/rad or N/m, NAN: chosen by sim/compile.c
+    double limit_damping;        // N m s/rad or N s/m while violated, NAN: chosen by sim/compile.c
+    double effort[6];            // one entry a dof, INFINITY: none
+    double q0[7], v0[6];         // initial coordinates and velocities (after `state:` has been applied)
+    scene_place at[STIFF_KEYS];  // of their values; of limits that do not say how stiff they are, that of `limits`
 } scene_joint;
 
 typedef struct scene_link {
@@ -163,9 +172,10 @@ ctn_scene *scene_from_files(const scene_file *files, int count, ctn_error *err);
 /// Whether the file still says what was read from it; false too if it cannot be read.
 bool scene_file_stands(const scene_file *file);
 
-/// Adds a warning about a link to the scene's list: at the place where the link starts, for one of its keys ("joint.damping").
-void scene_warn(ctn_scene *scene, const scene_link *link, const char *key, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+/// Adds a warning about a link to the scene's list, for one of its keys ("joint.damping"): at the place of its value in the link's file;
+/// NULL: where the link starts.
+void scene_warn(ctn_scene *scene, const scene_link *link, const scene_place *at, const char *key, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
 /// Number of coordinates and of degrees of freedom of a joint type.
 int joint_nq(ctn_joint_type type);

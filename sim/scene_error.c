@@ -107,9 +107,9 @@ static void report(source *s, scene_problems *problems, const node *at, ctn_stat
     add_problem(problems, &p);
 }
 
-void scene_warn(ctn_scene *scene, const scene_link *link, const char *key, const char *format, ...)
+void scene_warn(ctn_scene *scene, const scene_link *link, const scene_place *at, const char *key, const char *format, ...)
 {
-    scene_problem p = {.line = link->line, .column = link->column, .status = CTN_OK};
+    scene_problem p = {.line = at ? at->line : link->line, .column = at ? at->column : link->column, .status = CTN_OK};
     while (scene->files[p.file].path != link->file) p.file++;
     va_list args;
     va_start(args, format);

@@ -152,6 +152,8 @@ static bool read_limits(source *s, const node *n, scene_joint *joint)
     return ok;
 }
 
+static void note_place(scene_joint *joint, stiff_key key, const node *n) { joint->at[key] = (scene_place){n->line, n->column}; }
+
 /// Reads one key into a joint whose type is known and takes it.
 static bool read_key(source *s, const node *n, enum joint_key k, scene_joint *joint)
 {
@@ -170,12 +172,19 @@ static bool read_key(source *s, const node *n, enum joint_key k, scene_joint *jo
                            : k == JOINT_KEY_STIFFNESS ? joint->stiffness
                                                       : joint->armature;
         for (int i = 0; i < nv; i++) to[i] = x[ball ? 0 : i];
+        if (k != JOINT_KEY_ARMATURE) note_place(joint, k == JOINT_KEY_DAMPING ? STIFF_DAMPING : STIFF_STIFFNESS, n);
         return true;
     }
     case JOINT_KEY_REST: return ball ? read_quaternion(s, n, joint->rest) : read_each(s, n, nv, ANY_SIGN, joint->rest);
-    case JOINT_KEY_LIMITS: return read_limits(s, n, joint);
-    case JOINT_KEY_LIMIT_STIFFNESS: return read_number(s, n, POSITIVE, &joint->limit_stiffness);
-    case JOINT_KEY_LIMIT_DAMPING: return read_number(s, n, NOT_NEGATIVE, &joint->limit_damping);
+    case JOINT_KEY_LIMITS:
+        note_place(joint, STIFF_LIMIT_STIFFNESS, n), note_place(joint, STIFF_LIMIT_DAMPING, n);
+        return read_limits(s, n, joint);
+    case JOINT_KEY_LIMIT_STIFFNESS:
+        note_place(joint, STIFF_LIMIT_STIFFNESS, n);
+        return read_number(s, n, POSITIVE, &joint->limit_stiffness);
+    case JOINT_KEY_LIMIT_DAMPING:
+        note_place(joint, STIFF_LIMIT_DAMPING, n);
+        return read_number(s, n, NOT_NEGATIVE, &joint->limit_damping);
     case JOINT_KEY_EFFORT: return read_each(s, n, nv, NOT_NEGATIVE, joint->effort);
     case JOINT_KEY_Q0: return read_coordinates(s, n, joint->type, joint->q0);
     case JOINT_KEY_V0: return nv == 1 ? read_each(s, n, 1, ANY_SIGN, joint->v0) : read_vector(s, n, nv, ANY_SIGN, joint->v0);

@@ -103,7 +103,7 @@ START_TEST(warnings)
     ck_assert_int_eq(ctn_scene_warning(scene, 2, &f), CTN_BAD_ARGUMENT);
 
     // what is found later stands among them, once
-    for (int twice = 0; twice < 2; twice++) scene_warn(scene, &scene->links[1], "joint", "%s is odd", "it");
+    for (int twice = 0; twice < 2; twice++) scene_warn(scene, &scene->links[1], NULL, "joint", "%s is odd", "it");
     ck_assert_int_eq(ctn_scene_warning_count(scene), 3);
     ck_assert_int_eq(ctn_scene_warning(scene, 1, &f), CTN_OK);
     is(&f, "folder/t.yaml", 4, 5, "joint", "it is odd");
@@ -111,7 +111,7 @@ START_TEST(warnings)
                      "folder/t.yaml:3:47: joint.effort: not used in this version: joint forces are not limited\n"
                      "folder/t.yaml:4:5: joint: it is odd\n"
                      "folder/t.yaml:4:47: joint.effort: not used in this version: joint forces are not limited");
-    for (int i = 0; i < 30; i++) scene_warn(scene, &scene->links[0], "joint", "odd %d", i);
+    for (int i = 0; i < 30; i++) scene_warn(scene, &scene->links[0], NULL, "joint", "odd %d", i);
     ck_assert_int_eq(ctn_scene_warning_count(scene), 20);
     ck_assert_ptr_nonnull(strstr(ctn_scene_warnings(scene), "\n... and 1 more"));  // 13 of one place
     ctn_scene_free(scene);
