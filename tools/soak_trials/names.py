@@ -1,12 +1,13 @@
 """names of files, scenes, links and in recordings that would run programs or command a terminal, through all that plots and prints"""
-import json, os, re, shutil, xml.etree.ElementTree
+import json, os, shutil, xml.etree.ElementTree
 
 from soak_trials import random_scenes, recordings
 
 IN_A_ROUND = 3
 CANARY = 'pwned'
 PIECES = ("\n!touch pwned\n", "\n! touch pwned #", "'\nsystem('touch pwned')\n'", '`touch pwned`', '$(touch pwned)', "'; system('touch pwned'); '",
-          '"\n!touch pwned\n"', "' | touch pwned #", '|touch pwned', "\\n!touch pwned\\n", "\r!touch pwned\r", "@{touch pwned}", "%s%n%n%n", "\x1b]0;touch pwned\x07",
+          '"\n!touch pwned\n"', "' | touch pwned #", '|touch pwned', "\\n!touch pwned\\n", "\r!touch pwned\r", "@{touch pwned}", "%s%n%n%n",
+          "\x1b]0;touch pwned\x07",
           "\x1b[2J", '\x9b31m', '\u202epwn\u202c', '\u2066x\u2069', '\u200b', '\ufeff', '\x7f', '\x00', "'", '"', '\\', '{/=20 x}', '_{x}', '^', '&', '<b>',
           '#', 'e\u0301', '\u00e9', '中', '-', '--out', ' ', '  x', '\t', '*', '?', '~', ';touch pwned;', '&& touch pwned', '\u0085', '\u2028', '\udcff')
 
@@ -85,6 +86,10 @@ def drawn(t):
     harmless(t)
 
 
+def within(t, name):
+    return os.path.join(os.fsencode(t.work), os.fsencode(name))
+
+
 def without_gnuplot(t):
     """an environment in which scripts are kept"""
     os.makedirs(t.path('empty'), exist_ok=True)
@@ -101,21 +106,23 @@ def trial(t):
     env = without_gnuplot(t) if rng.random() < 0.2 else {}
     refused = t.catena('check', file, limit=30).status
     t.note('refused' if refused else 'read')
-    if refused:
-        scene(t, file, None, ['a', 'b'])
     t.catena('info', file)
     t.catena('run', file, '--steps', '9', '--plot', picture, env=env)
     harmless(t)
+    if refused:  # by its name, or those in it: on with others
+        file = 'plain.yaml'
+        scene(t, file, None, ['a', 'b'])
     t.catena('run', file, '--out', recording)
-    if not os.path.exists(os.path.join(os.fsencode(t.work), os.fsencode(recording))):
+    if not os.path.exists(within(t, recording)):
         recording = 'r.h5'
         t.catena('run', file, '--out', recording)
-    if os.path.exists(os.path.join(os.fsencode(t.work), os.fsencode(recording))):
+    if os.path.exists(within(t, recording)):
         h5py = recordings.h5py_or_none(t, 'names: recordings with forged names')
         if h5py and rng.random() < 0.7:
-            forge(t, h5py, os.path.join(os.fsencode(t.work), os.fsencode(recording)))
+            forge(t, h5py, within(t, recording))
             t.note('forged')
-        t.catena('plot', recording, '--y', rng.choice(('energy', 'q', 'p', 'v,energy', 'q.' + name(rng).replace('\0', ''))), '--out', picture, env=env)
+        drawn_names = rng.choice(('energy', 'q', 'p', 'v,energy', 'q.' + name(rng).replace('\0', '')))
+        t.catena('plot', recording, '--y', drawn_names, '--out', picture, env=env)
         t.catena('plot', recording, recording, '--out', 'two.svg', env=env)
         t.catena('replay', recording, '--verify')
         if rng.random() < 0.3:

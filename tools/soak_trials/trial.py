@@ -12,6 +12,10 @@ OBEYED = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202
 REPORTS = re.compile(r'(?:Address|Leak|Thread|Memory|UndefinedBehavior)Sanitizer|runtime error:|\*\*\* stack smashing|malloc\(\): |free\(\): ')
 
 
+# what C libraries keep in thread-local storage is no leak, and a trial may preload a library of its own
+SANITIZERS = {'ASAN_OPTIONS': 'intercept_tls_get_addr=0:verify_asan_link_order=0', 'UBSAN_OPTIONS': 'print_stacktrace=1'}
+
+
 class Failure(Exception):
     """a promise that was not kept"""
 
@@ -92,7 +96,7 @@ class Trial:
 
         with open(log + '.out', 'wb') as out, open(log + '.err', 'wb') as err:
             process = subprocess.Popen(argv, cwd=self.work, stdin=stdin or subprocess.DEVNULL, stdout=stdout or out, stderr=err,
-                                       env=dict(os.environ, **(env or {})), start_new_session=True, preexec_fn=limit,
+                                       env={**os.environ, **SANITIZERS, **(env or {})}, start_new_session=True, preexec_fn=limit,
                                        restore_signals=not full_by_error)
         process.log, process.begun = log, time.monotonic()
         try:
