@@ -107,7 +107,7 @@ static ctn_status step(frames *f, ctn_error *err)
         if (!f->frozen[w]) f->t1 = ctn_batch_time(f->batch, w);
     ctn_batch_state(f->batch, f->q1, f->v1);
     const bool lasting = status == CTN_FROZEN && f->frozen_count < f->worlds;
-    return status == CTN_NOT_CONVERGED || lasting ? CTN_OK : status;
+    return lasting ? CTN_OK : status;
 }
 
 // ---- a recording

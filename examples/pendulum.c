@@ -16,7 +16,7 @@ int main(int argc, char **argv)
     if (ctn_model_nq(model) > 64) return fprintf(stderr, "more than 64 coordinates\n"), 1;
     for (int i = 0; i < 10; i++) {
         ctn_step_stats stats;
-        if (ctn_batch_step(batch, 10, &stats, &err) == CTN_FROZEN) return fprintf(stderr, "%s\n", err.message), 1;
+        if (ctn_batch_step(batch, 10, &stats, &err) != CTN_OK) return fprintf(stderr, "%s\n", err.message), 1;
         ctn_batch_state(batch, q, NULL);
         printf("t = %.3f s   energy %.6f J   q[0] = %.9f\n", ctn_batch_time(batch, 0), stats.energy_after, q[0]);
     }

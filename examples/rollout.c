@@ -25,14 +25,17 @@ int main(int argc, char **argv)
         q[w * nq] += 0.001 * w;  // the first joint, turned a little further in every world
     }
     if (ctn_batch_set_state(batch, q, v, 0, &err) != CTN_OK) return fprintf(stderr, "%s\n", err.message), 1;
-    if (ctn_batch_step(batch, 20, stats, &err) == CTN_FROZEN) fprintf(stderr, "%s\n", err.message);
+    const ctn_status status = ctn_batch_step(batch, 20, stats, &err);
+    if (status != CTN_OK) fprintf(stderr, "%s\n", err.message);
+    if (status != CTN_OK && status != CTN_FROZEN) return 1;  // a frozen world stops alone
 
     double mean = 0, worst = 0;
     for (int w = 0; w < WORLDS; w++) {
         mean += (double)stats[w].iterations / (double)stats[w].steps / WORLDS;
         worst = fmax(worst, stats[w].residual);
     }
-    printf("%d worlds at t = %.2f s: %.2f iterations a step, largest residual %.2g\n", WORLDS, ctn_batch_time(batch, 0), mean, worst);
+    printf("%d worlds at t = %.2f s: %.2f iterations a step, largest residual %.2g\n", WORLDS, ctn_batch_time(batch, 0), mean,
+           worst);
     free(q), free(v), free(stats);
     ctn_batch_free(batch);
     ctn_model_free(model);

@@ -300,7 +300,7 @@ static void step(player *p, run *r, ctn_step_stats *stats)
     const ctn_status status = ctn_batch_step(r->batch, 1, stats, &err);
     const double wall = clock_now() - begun;
     pthread_mutex_lock(&p->lock);
-    if (status == CTN_OK || status == CTN_NOT_CONVERGED || status == CTN_FROZEN) note_step(r, stats, p->worlds, wall);
+    if (status == CTN_OK || status == CTN_FROZEN) note_step(r, stats, p->worlds, wall);
     else complain(p, &err), r->about.stands = true;  // its engine failed
 }
 

@@ -34,11 +34,11 @@ struct ctn_batch {
     char *models;  // [blocks][model_size] lane_model; of a single block if worlds have no parameters of their own: all share it
     char *states;  // [blocks][state_size]
     pool *pool;
-    char *work;       // [threads][work_size]
-    double *flat;     // [threads][flat_size]: a world's state; [DEVICE_CHUNK][flat_size] on a device
-    double *rows;     // [threads][MOST_LANES], or on a device [worlds], rows of world_rows
-    long *fallbacks;  // [worlds], of the last call
-    engine_use *use;  // [threads], likewise
+    char *work;           // [threads][work_size]
+    double *flat;         // [threads][flat_size]: a world's state; [DEVICE_CHUNK][flat_size] on a device
+    double *rows;         // [threads][MOST_LANES], or on a device [worlds], rows of world_rows
+    long *fallbacks;      // [worlds], steps made with fewer stages or in halves
+    engine_use *use;      // [threads], of the last call
     char *lane_states;    // [threads][2][state_size]: worlds that a thread advances, if by iteration; those on the ladder
     char *lane_models;    // [threads][2][model_size], likewise, if they have parameters of their own
     char *lane_work;      // [threads][work_size], likewise, for the ladder

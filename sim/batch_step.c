@@ -24,7 +24,7 @@ static void finish_world(const stepping *job, int world, ctn_step_stats *s)
     if (s->frozen && !c->frozen) c->frozen_time = time_after(batch, world, s), c->frozen = s->frozen;
     c->steps += s->steps;
     s->frozen_time = c->frozen ? c->frozen_time : 0;
-    batch->fallbacks[world] = s->fallbacks;
+    batch->fallbacks[world] += s->fallbacks;
     if (batch->cost && s->steps) batch->cost[world] = (float)s->evaluations / (float)s->steps;
     if (job->stats) job->stats[world] = *s;
 }
@@ -217,21 +217,25 @@ ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *s
         order_worlds(batch);
         pool_run(batch->pool, batch->cfg.threads, step_worlds, &job);
     } else pool_run(batch->pool, batch->blocks, step_block, &job);
-    int fallen = -1;
     for (int w = 0; w < batch->cfg.worlds; w++) {
         const clock_state *const c = &batch->clocks[w];
         if (c->frozen)
             return fail(err, CTN_FROZEN, "world %d is frozen at %.6g s: %s", w, c->frozen_time,
                         ctn_freeze_text((ctn_freeze)c->frozen));
-        if (batch->fallbacks[w] && fallen < 0) fallen = w;
     }
-    if (fallen < 0) return CTN_OK;
-    return fail(err, CTN_NOT_CONVERGED, "world %d: %ld steps needed fewer stages or halves", fallen, batch->fallbacks[fallen]);
+    return CTN_OK;
 }
 
 ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ctn_error *err)
 {
     return ctn_batch_run(batch, &(ctn_run){.steps = steps}, stats, err);
+}
+
+long ctn_batch_fallbacks(const ctn_batch *batch)
+{
+    long sum = 0;
+    for (int w = 0; w < batch->cfg.worlds; w++) sum += batch->fallbacks[w];
+    return sum;
 }
 
 void ctn_batch_set_force(ctn_batch *batch, const double *tau)

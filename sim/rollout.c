@@ -31,6 +31,7 @@ struct ctn_rollout {
     double *end;     // [flat]
     part *parts;     // [capacity]
     int used, capacity;
+    int fallbacks;           // steps that are in several parts, or were made with fewer stages
     int *first;              // [steps + 1] the first part of a step
     double *g[2], *t, *row;  // [bar], [bar], [nv], [2 nv]
 };
@@ -209,28 +210,28 @@ ctn_status ctn_rollout_run(ctn_rollout *r, const double *q, const double *v, con
         for (int j = 0; j < m->nv; j++)
             if (!isfinite(tau[(size_t)k * (size_t)m->nv + (size_t)j]))
                 return fail(err, CTN_BAD_ARGUMENT, "step %d: tau[%d] is not finite", k, j);
-    r->forced = tau != NULL, r->used = 0;
+    r->forced = tau != NULL, r->used = 0, r->fallbacks = 0;
     if (tau) memcpy(r->tau, tau, (size_t)r->steps * (size_t)m->nv * sizeof *tau);
     memcpy(r->v0, v, (size_t)m->nv * sizeof *v);
     r->engine->set(r->lanes, &r->cfg, r->state, r->work, &q, &v);
     keep(r, state_at(r, 0));
-    int fallen = 0, first = -1;
     for (int k = 0; k < r->steps; k++) {
         r->first[k] = r->used;
         const ctn_step_stats stats = advance(r, &r->cfg, r->cfg.dt, k);
         if (stats.frozen) return fail(err, CTN_FROZEN, "step %d: the world is frozen: %s", k, ctn_freeze_text(stats.frozen));
         bool lost = false;
         if (stats.fallbacks ? record_parts(r, k, &lost) : record(r, k, r->cfg.dt)) {
-            if (stats.fallbacks && !fallen++) first = k;
+            r->fallbacks += stats.fallbacks > 0;
         } else if (lost)
             return fail(err, CTN_UNAVAILABLE, "step %d: carried out in parts that cannot be recorded: take a smaller dt", k);
         else return fail(err, CTN_NO_MEMORY, "not enough memory to record step %d", k);
     }
     r->first[r->steps] = r->used;
     r->recorded = true;
-    if (fallen) return fail(err, CTN_NOT_CONVERGED, "%d steps needed fewer stages or halves, step %d the first", fallen, first);
     return CTN_OK;
 }
+
+int ctn_rollout_fallbacks(const ctn_rollout *r) { return r->recorded ? r->fallbacks : 0; }
 
 /// Is there a record, and `step` in 0 .. most?
 static ctn_status check_step(const ctn_rollout *r, int step, int most, ctn_error *err)

@@ -176,7 +176,7 @@ START_TEST(stiff_springs)
         ck_assert(ctn_batch_set_state(b, q, v, 0, NULL) == CTN_OK);
         double before = INFINITY;
         for (int k = 0; k < 60; k++) {
-            ck_assert_int_ne(ctn_batch_step(b, 1, NULL, NULL), CTN_FROZEN);
+            ck_assert_int_eq(ctn_batch_step(b, 1, NULL, NULL), CTN_OK);
             ctn_batch_state(b, q, v);
             double away = 0;
             for (int j = 0; j < 5; j++) away = worse(away, fabs(q[j] - 0.2));
@@ -217,13 +217,13 @@ START_TEST(whips_survive)
         ctn_step_stats stats;
         long fallbacks = 0, iterations = 0, steps = 0;
         for (int k = 0; k < (int)(20 / dt[_i]); k++) {
-            const ctn_status status = ctn_batch_step(b, 1, &stats, NULL);
-            ck_assert_int_eq(status, stats.fallbacks ? CTN_NOT_CONVERGED : CTN_OK);
+            ck_assert_int_eq(ctn_batch_step(b, 1, &stats, NULL), CTN_OK);
             ck_assert_int_eq(stats.fallbacks, stats.fewer_stages || stats.substeps > 1);
             ck_assert_msg(stats.energy_after < (s == 1 ? stats.energy_before + 1e-9 : 0.2),
                           "%d stages, step %d: energy %.6g after %.6g", s, k, stats.energy_after, stats.energy_before);
             fallbacks += stats.fallbacks, iterations += stats.iterations, steps++;
         }
+        ck_assert_int_eq(ctn_batch_fallbacks(b), fallbacks);
         ck_assert_msg(s > 1 || fallbacks == 0, "%ld fallbacks of one stage", fallbacks);
         ck_assert_msg(s != 2 || dt[_i] > 0.05 || (double)iterations / (double)steps <= 5, "%g iterations a step",
                       (double)iterations / (double)steps);

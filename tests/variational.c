@@ -115,7 +115,7 @@ START_TEST(momentum_in_free_flight)
         ctn_totals first, last;
         ctn_batch *b = open_batch(m, CTN_VARIATIONAL, seed % 4 < 2 ? 2 : 4, dt, 1e-15);
         ck_assert_int_eq(ctn_batch_set_state(b, x, x + nq, 0, NULL), CTN_OK);
-        ck_assert_int_ne(ctn_batch_step(b, steps, NULL, NULL), CTN_FROZEN);  // halved steps keep momenta too
+        ck_assert_int_eq(ctn_batch_step(b, steps, NULL, NULL), CTN_OK);  // halved steps keep momenta too
         ctn_batch_state(b, y, y + nq);
         ctn_batch_free(b);
         ctn_energy_momentum(dyn, 1, x, x + nq, &first);
@@ -288,7 +288,7 @@ START_TEST(fast_turns)
         ctn_step_stats stats;
         ctn_batch *b = open_batch(m, CTN_VARIATIONAL, 2, 0.01, 1e-13);
         ck_assert_int_eq(ctn_batch_set_state(b, x, x + 1, 0, NULL), CTN_OK);
-        ck_assert_int_eq(ctn_batch_step(b, 100, &stats, NULL), fast ? CTN_NOT_CONVERGED : CTN_OK);
+        ck_assert_int_eq(ctn_batch_step(b, 100, &stats, NULL), CTN_OK);
         ctn_batch_state(b, y, y + 1);
         const double h = fast ? 0.005 : 0.01;  // sin(u) = h v
         ck_assert_msg(fabs(y[0] - asin(h * x[1]) / h) < 1e-9 && fabs(y[1] - x[1]) < 1e-10, "q %.12g, v %.12g", y[0], y[1]);

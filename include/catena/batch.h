@@ -54,7 +54,8 @@ typedef struct ctn_batch_config {
     ctn_solver solver;       // implicit methods, default CTN_NEWTON
     double tolerance;        // residual at which a solve stops, relative to each joint's scale of force (docs/integrators.md),
                              // > 0, default 1e-9; larger: fewer iterations, the steps' laws hold less exactly. With `adaptive`
-                             // a batch makes it at most a millionth of error_tolerance; engine cuda-float at least 2e-6
+                             // a batch makes it at most a millionth of error_tolerance; engine cuda-float at least 2e-6. A
+                             // residual at rounding level, at most 1e-10 and falling no more, is taken under a smaller one
     int max_iterations;      // before a step is halved, default 60; lbfgs makes up to 50 times as many
     int max_halvings;        // how often a step may be halved in a row before its world freezes, default 10
     bool dense;              // default false. true: keep what ctn_batch_dense needs; for all methods but variational
@@ -63,8 +64,8 @@ typedef struct ctn_batch_config {
     ctn_schedule schedule;   // of calls with several steps, default CTN_SCHEDULE_AUTO
     const ctn_parameter *parameters;  // [parameter_count], what worlds have of their own (ctn_batch_set_parameters), copied;
     int parameter_count;              // default 0
-    const char *engine;      // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512",
-                             // "cuda": all the same bits; "cuda-float": in single precision (docs/batches.md)
+    const char *engine;  // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512",
+                         // "cuda": all the same bits; "cuda-float": in single precision (docs/batches.md)
 } ctn_batch_config;
 
 CTN_API ctn_batch_config ctn_batch_config_default(void);
@@ -175,12 +176,15 @@ CTN_API ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_
 /// done before the others its place is idle. NaN if nothing was iterated, and on a GPU, where it is not measured.
 CTN_API double ctn_batch_occupancy(const ctn_batch *batch);
 
-/// Advances every world by `steps` >= 0 steps of dt. stats [worlds] may be NULL. Returns CTN_OK, CTN_NOT_CONVERGED if a world needed
-/// a fallback, CTN_FROZEN if one is frozen (now or before), with the first case in `err` (may be NULL); CTN_BAD_ARGUMENT for
+/// Advances every world by `steps` >= 0 steps of dt. stats [worlds] may be NULL. Returns CTN_OK; CTN_FROZEN if a world is frozen (now or
+/// before), with the first one in `err` (may be NULL): the others have made their steps; CTN_BAD_ARGUMENT for
 /// steps < 0 (cuda-float: or more than 2^24), with nothing done. On a GPU also CTN_NO_MEMORY, if a table of forces or what a control needs
 /// does not fit into memory, with nothing done, and CTN_UNAVAILABLE, if the GPU fails, after which the batch is of no more use; stats are
 /// not written then. One call per batch at a time.
 CTN_API ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ctn_error *err);
+
+/// Steps of all worlds that needed fewer stages or had to be halved, since the batch was created.
+CTN_API long ctn_batch_fallbacks(const ctn_batch *batch);
 
 /// Coordinates q [worlds][nq] and velocities v [worlds][nv] now; either may be NULL. For position-based methods v is the joint
 /// velocity nearest, in the kinetic-energy norm, to the link velocities that the method carries; for the variational method the one of

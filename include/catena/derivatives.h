@@ -26,10 +26,12 @@ CTN_API ctn_rollout *ctn_rollout_create(const ctn_model *model, const ctn_batch_
 CTN_API void ctn_rollout_free(ctn_rollout *rollout);  // NULL is allowed
 
 /// Runs all steps from q [nq] and v [nv], with the joint forces tau [steps][nv] (NULL: none), and records them. As a batch would, to the last
-/// bit. Returns CTN_OK; CTN_NOT_CONVERGED if steps needed fewer stages or halves, and all are recorded; CTN_FROZEN if the world froze,
-/// CTN_BAD_ARGUMENT for numbers that are not finite, CTN_NO_MEMORY, CTN_UNAVAILABLE if a step fell back in a way that cannot be recorded:
-/// nothing is recorded then.
+/// bit. Returns CTN_OK; CTN_FROZEN if the world froze, CTN_BAD_ARGUMENT for numbers that are not finite, CTN_NO_MEMORY, CTN_UNAVAILABLE if
+/// a step fell back in a way that cannot be recorded: nothing is recorded then.
 CTN_API ctn_status ctn_rollout_run(ctn_rollout *rollout, const double *q, const double *v, const double *tau, ctn_error *err);
+
+/// Steps of the run that is recorded that needed fewer stages or had to be halved; 0 if nothing is recorded.
+CTN_API int ctn_rollout_fallbacks(const ctn_rollout *rollout);
 
 /// Coordinates q [nq] and velocities v [nv] after `step` steps, 0 .. steps, as ctn_batch_state gives them; either may be NULL.
 /// CTN_BAD_ARGUMENT if the step is not recorded.

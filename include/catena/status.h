@@ -1,4 +1,8 @@
 /// Status codes and messages. The library never prints, exits or aborts on a user's data: it fills a ctn_error.
+///
+/// One convention for all calls: CTN_OK means that what was asked for is done, all of it. Everything else is an error, with nothing done
+/// unless the call says otherwise, or CTN_FROZEN: the steps are done, but for those of worlds that cannot go on. A step that was made
+/// with fewer stages, or in halves, is made: that is CTN_OK, and counted (`fallbacks` of ctn_step_stats, ctn_batch_fallbacks).
 #ifndef CATENA_STATUS_H
 #define CATENA_STATUS_H
 
@@ -25,10 +29,8 @@ typedef enum ctn_status {
     CTN_BAD_ARGUMENT,  // an argument of a call is out of its range
     CTN_UNAVAILABLE,   // a known feature that this version, build or machine does not have
     CTN_NO_MEMORY,
-    CTN_IO,             // a file could not be read or written
-    CTN_NOT_CONVERGED,  // a step was carried out by a fallback: see the statistics. A residual that is at rounding level, at most
-                        // 1e-10 and falling no more, counts as converged under a smaller tolerance; the statistics say it
-    CTN_FROZEN,         // a world could not be stepped and rests at its last good state: see the statistics
+    CTN_IO,      // a file could not be read or written
+    CTN_FROZEN,  // a world could not be stepped and rests at its last good state: see the statistics
 } ctn_status;
 
 /// Where a line of a message points, and how long the pieces are of which it is made: see ctn_error_finding.
@@ -58,7 +60,7 @@ typedef struct ctn_finding {
 /// Problem `i` of the err->count that a failed call has listed. CTN_BAD_ARGUMENT if there is none.
 CTN_API ctn_status ctn_error_finding(const ctn_error *err, int i, ctn_finding *finding);
 
-/// The name of a status, e.g. "not converged". Never NULL.
+/// The name of a status, e.g. "bad argument". Never NULL.
 CTN_API const char *ctn_status_name(ctn_status status);
 
 /// The version of the library as text, e.g. "0.1.0".
