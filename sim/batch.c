@@ -104,7 +104,7 @@ static bool open_on_device(ctn_batch *batch, ctn_error *err)
 
 ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err)
 {
-    if (config_check(cfg, err) != CTN_OK) return NULL;
+    if (missing(__func__, "model", model, err) || config_check(cfg, err) != CTN_OK) return NULL;
     if (config_check_model(cfg, model, err) != CTN_OK) return NULL;
     const char *const on_device = device_asked(cfg->engine);
     if (on_device && cfg->dense) {
@@ -156,18 +156,19 @@ void ctn_batch_free(ctn_batch *batch)
     free(batch);
 }
 
-const ctn_batch_config *ctn_batch_configuration(const ctn_batch *batch) { return &batch->cfg; }
+const ctn_batch_config *ctn_batch_configuration(const ctn_batch *batch) { return batch ? &batch->cfg : NULL; }
 
-const ctn_model *ctn_batch_model(const ctn_batch *batch) { return batch->model; }
+const ctn_model *ctn_batch_model(const ctn_batch *batch) { return batch ? batch->model : NULL; }
 
 double ctn_batch_time(const ctn_batch *batch, int world)
 {
-    if (world < 0 || world >= batch->cfg.worlds) return NAN;
+    if (!batch || world < 0 || world >= batch->cfg.worlds) return NAN;
     return time_after(batch, world, NULL);
 }
 
 size_t ctn_batch_bytes(const ctn_batch *batch)
 {
+    if (!batch) return 0;
     const size_t worlds = (size_t)batch->cfg.worlds, blocks = (size_t)batch->blocks;
     const size_t world = sizeof *batch->clocks + (batch->device ? sizeof *batch->device_stats : 0) + sizeof *batch->fallbacks +
                          (size_t)batch->model->nv * sizeof *batch->tau +
@@ -204,6 +205,7 @@ static void read_block(void *context, int thread, int b)
 
 void ctn_batch_state(ctn_batch *batch, double *q, double *v)
 {
+    if (!batch) return;
     if (batch->device) batch_device_state(batch, q, v);
     else pool_run(batch->pool, batch->blocks, read_block, &(reading){batch, q, v});
 }
@@ -228,6 +230,7 @@ static void interpolate_block(void *context, int thread, int b)
 
 ctn_status ctn_batch_dense(ctn_batch *batch, double fraction, double *q, double *v, double *time, ctn_error *err)
 {
+    if (missing(__func__, "batch", batch, err)) return CTN_BAD_ARGUMENT;
     if (!batch->cfg.dense)
         return fail(err, CTN_BAD_ARGUMENT, "dense output: the batch was made without it; set `dense` in its configuration");
     if (!(fraction >= 0 && fraction <= 1))
@@ -247,6 +250,7 @@ static void fit(ctn_batch *batch)
 
 ctn_status ctn_batch_set_parameters(ctn_batch *batch, const double *values, ctn_error *err)
 {
+    if (missing(__func__, "batch", batch, err) || missing(__func__, "values", values, err)) return CTN_BAD_ARGUMENT;
     const size_t n = (size_t)batch->cfg.parameter_count, worlds = (size_t)batch->cfg.worlds;
     if (!n) return fail(err, CTN_BAD_ARGUMENT, "parameters: the batch was made without; list them in its configuration");
     for (size_t w = 0; w < worlds; w++)
@@ -278,7 +282,9 @@ static void set_block(void *context, int thread, int b)
 
 ctn_status ctn_batch_set_state(ctn_batch *batch, const double *q, const double *v, double time, ctn_error *err)
 {
+    if (missing(__func__, "batch", batch, err)) return CTN_BAD_ARGUMENT;
     const ctn_model *m = batch->model;
+    if ((m->nq && missing(__func__, "q", q, err)) || (m->nv && missing(__func__, "v", v, err))) return CTN_BAD_ARGUMENT;
     if (!isfinite(time)) return fail(err, CTN_BAD_ARGUMENT, "time: expected a finite number, found %g", time);
     for (int w = 0; w < batch->cfg.worlds; w++) {
         const ctn_status s = state_check(m, q + (size_t)w * (size_t)m->nq, v + (size_t)w * (size_t)m->nv, w, err);
@@ -318,6 +324,7 @@ static void sum_block(void *context, int thread, int b)
 
 void ctn_batch_totals(ctn_batch *batch, ctn_totals *totals)
 {
+    if (!batch || !totals) return;
     if (batch->device) batch_device_totals(batch, totals);
     else pool_run(batch->pool, batch->blocks, sum_block, &(summing){batch, totals});
 }

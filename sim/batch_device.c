@@ -189,8 +189,9 @@ ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_
 // ---- the device's memory
 
 /// CTN_UNAVAILABLE if the batch has no device, or it has failed.
-static ctn_status need_device(const ctn_batch *batch, ctn_error *err)
+static ctn_status need_device(const char *call, const ctn_batch *batch, ctn_error *err)
 {
+    if (missing(call, "batch", batch, err)) return CTN_BAD_ARGUMENT;
     if (batch->device) return batch_device_failed(batch, err);
     return fail(err, CTN_UNAVAILABLE,
                 "the engine '%s' has no memory of its own; make the batch with engine 'cuda', or take the calls of "
@@ -200,20 +201,22 @@ static ctn_status need_device(const ctn_batch *batch, ctn_error *err)
 
 ctn_status ctn_batch_device_stream(ctn_batch *batch, void *stream, ctn_error *err)
 {
-    const ctn_status status = need_device(batch, err);
+    const ctn_status status = need_device(__func__, batch, err);
     if (status == CTN_OK) batch->device->stream(batch->on_device, stream);
     return status;
 }
 
 ctn_status ctn_batch_device_state(ctn_batch *batch, double *q, double *v, ctn_error *err)
 {
-    const ctn_status status = need_device(batch, err);
+    const ctn_status status = need_device(__func__, batch, err);
     return status == CTN_OK ? batch->device->get(batch->on_device, q, v, ON_DEVICE, err) : status;
 }
 
 ctn_status ctn_batch_device_set_state(ctn_batch *batch, const double *q, const double *v, double time, ctn_error *err)
 {
-    ctn_status status = need_device(batch, err);
+    const bool none =
+        batch && ((batch->model->nq && missing(__func__, "q", q, err)) || (batch->model->nv && missing(__func__, "v", v, err)));
+    ctn_status status = none ? CTN_BAD_ARGUMENT : need_device(__func__, batch, err);
     if (status == CTN_OK && !isfinite(time))
         status = fail(err, CTN_BAD_ARGUMENT, "time: expected a finite number, found %g", time);
     if (status == CTN_OK) status = batch->device->set(batch->on_device, q, v, ON_DEVICE, err);
@@ -223,28 +226,30 @@ ctn_status ctn_batch_device_set_state(ctn_batch *batch, const double *q, const d
 
 ctn_status ctn_batch_device_set_force(ctn_batch *batch, const double *tau, ctn_error *err)
 {
-    const ctn_status status = need_device(batch, err);
+    const ctn_status status = need_device(__func__, batch, err);
     return status == CTN_OK ? batch->device->force(batch->on_device, tau, ON_DEVICE, err) : status;
 }
 
 void *ctn_batch_device_allocate(ctn_batch *batch, size_t bytes, ctn_error *err)
 {
-    return need_device(batch, err) == CTN_OK ? batch->device->allocate(batch->on_device, bytes, err) : NULL;
+    return need_device(__func__, batch, err) == CTN_OK ? batch->device->allocate(batch->on_device, bytes, err) : NULL;
 }
 
 void ctn_batch_device_free(ctn_batch *batch, void *memory)
 {
-    if (batch->device && memory) batch->device->release(batch->on_device, memory);
+    if (batch && batch->device && memory) batch->device->release(batch->on_device, memory);
 }
 
 ctn_status ctn_batch_device_write(ctn_batch *batch, void *to, const void *from, size_t bytes, ctn_error *err)
 {
-    const ctn_status status = need_device(batch, err);
+    if (bytes && (missing(__func__, "to", to, err) || missing(__func__, "from", from, err))) return CTN_BAD_ARGUMENT;
+    const ctn_status status = need_device(__func__, batch, err);
     return status == CTN_OK ? batch->device->copy(batch->on_device, to, from, bytes, ON_DEVICE, err) : status;
 }
 
 ctn_status ctn_batch_device_read(ctn_batch *batch, void *to, const void *from, size_t bytes, ctn_error *err)
 {
-    const ctn_status status = need_device(batch, err);
+    if (bytes && (missing(__func__, "to", to, err) || missing(__func__, "from", from, err))) return CTN_BAD_ARGUMENT;
+    const ctn_status status = need_device(__func__, batch, err);
     return status == CTN_OK ? batch->device->copy(batch->on_device, to, from, bytes, ON_HOST, err) : status;
 }

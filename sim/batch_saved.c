@@ -67,6 +67,7 @@ static char *numbers_at(char *block, const saved_header *h)
 
 size_t ctn_batch_saved_size(const ctn_batch *batch)
 {
+    if (!batch) return 0;
     const saved_header h = header_of(batch);
     return sizeof h + (size_t)h.worlds * (sizeof(clock_state) + ((size_t)h.parameters + (size_t)h.numbers) * sizeof(double));
 }
@@ -87,6 +88,7 @@ static void flatten_all(const ctn_batch *batch, bool load, double *numbers)
 
 void ctn_batch_save(const ctn_batch *batch, void *block)
 {
+    if (!batch || !block) return;
     const saved_header h = header_of(batch);
     const size_t worlds = (size_t)h.worlds;
     memcpy(block, &h, sizeof h);
@@ -97,6 +99,7 @@ void ctn_batch_save(const ctn_batch *batch, void *block)
 
 ctn_status ctn_batch_restore(ctn_batch *batch, const void *block_, size_t size, ctn_error *err)
 {
+    if (missing(__func__, "batch", batch, err) || missing(__func__, "block", block_, err)) return CTN_BAD_ARGUMENT;
     const saved_header h = header_of(batch);
     char *const block = (char *)(uintptr_t)block_;  // read only
     if (size != ctn_batch_saved_size(batch) || memcmp(block, &h, sizeof h))
@@ -158,6 +161,7 @@ static void hash_on_device(const ctn_batch *batch, uint64_t *hash)
 
 void ctn_batch_hashes(const ctn_batch *batch, uint64_t *hash)
 {
+    if (!batch || !hash) return;
     if (batch->device) hash_on_device(batch, hash);
     else pool_run(batch->pool, batch->blocks, hash_block, &(hashing){batch, hash});
 }

@@ -204,7 +204,13 @@ static ctn_status check_run(const ctn_batch *batch, const ctn_run *run, ctn_erro
 
 ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *stats, ctn_error *err)
 {
+    if (missing(__func__, "batch", batch, err) || missing(__func__, "run", run, err)) return CTN_BAD_ARGUMENT;
     if (check_run(batch, run, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    if (batch->pool && pool_orphaned(batch->pool))
+        return fail(
+            err, CTN_UNAVAILABLE,
+            "the threads of the batch stayed in the process that this one was forked from: make a batch of its own in the "
+            "child, and restore there what ctn_batch_save gives");
     stepping job = {.batch = batch, .run = *run, .stats = stats};
     batch->fitted = false;
     memset(batch->use, 0, (size_t)batch->cfg.threads * sizeof *batch->use);
@@ -234,12 +240,13 @@ ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ct
 long ctn_batch_fallbacks(const ctn_batch *batch)
 {
     long sum = 0;
-    for (int w = 0; w < batch->cfg.worlds; w++) sum += batch->fallbacks[w];
+    for (int w = 0; batch && w < batch->cfg.worlds; w++) sum += batch->fallbacks[w];
     return sum;
 }
 
 void ctn_batch_set_force(ctn_batch *batch, const double *tau)
 {
+    if (!batch) return;
     batch->forced = tau != NULL;
     if (batch->device) batch_device_force(batch, tau);
     else if (tau) memcpy(batch->tau, tau, (size_t)batch->cfg.worlds * (size_t)batch->model->nv * sizeof *tau);
@@ -248,6 +255,6 @@ void ctn_batch_set_force(ctn_batch *batch, const double *tau)
 double ctn_batch_occupancy(const ctn_batch *batch)
 {
     double passes = 0, used = 0;
-    for (int t = 0; t < batch->cfg.threads; t++) passes += batch->use[t].passes, used += batch->use[t].used;
+    for (int t = 0; batch && t < batch->cfg.threads; t++) passes += batch->use[t].passes, used += batch->use[t].used;
     return passes > 0 ? used / passes : NAN;
 }

@@ -415,6 +415,7 @@ static ctn_status check_bodies(const ctn_model *m, const drafts *d, const int *o
 
 ctn_model *ctn_model_create(const ctn_scene *scene, ctn_error *err)
 {
+    if (missing(__func__, "scene", scene, err)) return NULL;
     ctn_model *m = calloc(1, sizeof *m);
     drafts d = {0};
     const size_t links = (size_t)scene->nlink + 1;

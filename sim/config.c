@@ -111,7 +111,8 @@ static ctn_status choose(const char *what, const choice *choices, int n, const c
         const size_t used = strlen(allowed);
         snprintf(allowed + used, sizeof allowed - used, "%s%s", used ? ", " : "", choices[i].name);
     }
-    if (!name) return fail(err, CTN_BAD_CONFIG, "no %s given; allowed: %s", what, allowed);
+    if (!name) return fail(err, CTN_BAD_ARGUMENT, "the %s is NULL; allowed: %s", what, allowed);
+    if (!value) return fail(err, CTN_BAD_ARGUMENT, "there is no place for the %s: NULL", what);
     for (int i = 0; i < n; i++) {
         if (strcmp(name, choices[i].name)) continue;
         *value = choices[i].value;
@@ -165,7 +166,7 @@ const char *ctn_schedule_name(ctn_schedule schedule) { return choice_name(schedu
 ctn_status ctn_method_from_name(const char *name, ctn_method *method, ctn_error *err)
 {
     int value;
-    const ctn_status status = choose("method", methods, COUNT(methods), name, &value, err);
+    const ctn_status status = choose("method", methods, COUNT(methods), name, method ? &value : NULL, err);
     if (status == CTN_OK) *method = (ctn_method)value;
     return status;
 }
@@ -173,7 +174,7 @@ ctn_status ctn_method_from_name(const char *name, ctn_method *method, ctn_error 
 ctn_status ctn_solver_from_name(const char *name, ctn_solver *solver, ctn_error *err)
 {
     int value;
-    const ctn_status status = choose("solver", solvers, COUNT(solvers), name, &value, err);
+    const ctn_status status = choose("solver", solvers, COUNT(solvers), name, solver ? &value : NULL, err);
     if (status == CTN_OK) *solver = (ctn_solver)value;
     return status;
 }
@@ -181,7 +182,7 @@ ctn_status ctn_solver_from_name(const char *name, ctn_solver *solver, ctn_error 
 ctn_status ctn_schedule_from_name(const char *name, ctn_schedule *schedule, ctn_error *err)
 {
     int value;
-    const ctn_status status = choose("schedule", schedules, COUNT(schedules), name, &value, err);
+    const ctn_status status = choose("schedule", schedules, COUNT(schedules), name, schedule ? &value : NULL, err);
     if (status == CTN_OK) *schedule = (ctn_schedule)value;
     return status;
 }
@@ -234,7 +235,8 @@ ctn_status config_set(ctn_batch_config *cfg, const char *name, double value, ctn
 
 ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err)
 {
-    if (!cfg || cfg->cookie != COOKIE)
+    if (!cfg) return fail(err, CTN_BAD_ARGUMENT, "the configuration is NULL");
+    if (cfg->cookie != COOKIE)
         return fail(err, CTN_BAD_CONFIG, "the configuration was not initialised; start from ctn_batch_config_default()");
     if (!ctn_method_name(cfg->method)) return fail(err, CTN_BAD_CONFIG, "method: unknown value %d", (int)cfg->method);
     if (!ctn_solver_name(cfg->solver)) return fail(err, CTN_BAD_CONFIG, "solver: unknown value %d", (int)cfg->solver);

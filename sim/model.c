@@ -14,26 +14,32 @@ void ctn_model_free(ctn_model *m)
     free(m);
 }
 
-const char *ctn_model_name(const ctn_model *m) { return m->name; }
-int ctn_model_nq(const ctn_model *m) { return m->nq; }
-int ctn_model_nv(const ctn_model *m) { return m->nv; }
-int ctn_model_nlink(const ctn_model *m) { return m->nlink; }
-const ctn_link *ctn_model_link(const ctn_model *m, int link) { return link >= 0 && link < m->nlink ? &m->links[link] : NULL; }
+const char *ctn_model_name(const ctn_model *m) { return m ? m->name : NULL; }
+int ctn_model_nq(const ctn_model *m) { return m ? m->nq : 0; }
+int ctn_model_nv(const ctn_model *m) { return m ? m->nv : 0; }
+int ctn_model_nlink(const ctn_model *m) { return m ? m->nlink : 0; }
+const ctn_link *ctn_model_link(const ctn_model *m, int link)
+{
+    return m && link >= 0 && link < m->nlink ? &m->links[link] : NULL;
+}
 
 int ctn_model_find(const ctn_model *m, const char *name)
 {
-    for (int l = 0; l < m->nlink; l++)
+    for (int l = 0; m && name && l < m->nlink; l++)
         if (!strcmp(m->links[l].name, name)) return l;
     return -1;
 }
 
 void ctn_model_initial_state(const ctn_model *m, double *q, double *v)
 {
-    if (q) memcpy(q, m->q0, (size_t)m->nq * sizeof *q);
-    if (v) memcpy(v, m->v0, (size_t)m->nv * sizeof *v);
+    if (m && q) memcpy(q, m->q0, (size_t)m->nq * sizeof *q);
+    if (m && v) memcpy(v, m->v0, (size_t)m->nv * sizeof *v);
 }
 
-void ctn_model_gravity(const ctn_model *m, double *gravity) { memcpy(gravity, m->gravity, sizeof m->gravity); }
+void ctn_model_gravity(const ctn_model *m, double *gravity)
+{
+    if (m && gravity) memcpy(gravity, m->gravity, sizeof m->gravity);
+}
 
 int link_quaternion(const ctn_link *link) { return link->joint == CTN_BALL || link->joint == CTN_FREE ? link->nq - 4 : link->nq; }
 

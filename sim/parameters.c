@@ -171,8 +171,10 @@ static int first_body(const ctn_model *m, int link)
 
 ctn_status ctn_model_parameter(const ctn_model *m, ctn_parameter p, double *value, ctn_error *err)
 {
+    if (missing(__func__, "model", m, err) || missing(__func__, "value", value, err)) return CTN_BAD_ARGUMENT;
     if (check_parameter(m, p, err) != CTN_OK) return CTN_BAD_ARGUMENT;
-    if (p.kind == CTN_TIME_STEP) return fail(err, CTN_BAD_ARGUMENT, "parameters: time_step is the configuration's, not the model's");
+    if (p.kind == CTN_TIME_STEP)
+        return fail(err, CTN_BAD_ARGUMENT, "parameters: time_step is the configuration's, not the model's");
     *value = p.kind == CTN_GRAVITY      ? m->gravity[p.index]
              : p.kind == CTN_MASS_SCALE ? 1
                                         : *place(&m->bodies[first_body(m, p.index)], p.kind);

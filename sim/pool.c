@@ -10,6 +10,7 @@
 
 struct pool {
     int threads, started;
+    pid_t owner;        // the process that has the threads
     pthread_t *thread;  // [threads - 1]
     pthread_mutex_t lock;
     pthread_cond_t work, done;
@@ -57,7 +58,7 @@ pool *pool_create(int threads)
 {
     pool *p = calloc(1, sizeof *p);
     if (!p) return NULL;
-    p->threads = threads;
+    p->threads = threads, p->owner = getpid();
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
     pthread_cond_init(&p->done, NULL);
@@ -78,22 +79,30 @@ pool *pool_create(int threads)
 void pool_free(pool *p)
 {
     if (!p) return;
-    pthread_mutex_lock(&p->lock);
-    p->stop = true;
-    pthread_cond_broadcast(&p->work);
-    pthread_mutex_unlock(&p->lock);
-    for (int k = 0; k < p->started; k++) pthread_join(p->thread[k], NULL);
-    pthread_mutex_destroy(&p->lock);
-    pthread_cond_destroy(&p->work);
-    pthread_cond_destroy(&p->done);
+    if (!pool_orphaned(p)) {
+        pthread_mutex_lock(&p->lock);
+        p->stop = true;
+        pthread_cond_broadcast(&p->work);
+        pthread_mutex_unlock(&p->lock);
+        for (int k = 0; k < p->started; k++) pthread_join(p->thread[k], NULL);
+        pthread_mutex_destroy(&p->lock);
+        pthread_cond_destroy(&p->work);
+        pthread_cond_destroy(&p->done);
+    }
     free(p->thread);
     free(p);
 }
 
 int pool_threads(const pool *p) { return p->threads; }
 
+bool pool_orphaned(const pool *p) { return p->started && getpid() != p->owner; }
+
 void pool_run(pool *p, int jobs, pool_job job, void *context)
 {
+    if (pool_orphaned(p)) {  // one of the threads that are not here may have held the lock
+        for (int k = 0; k < jobs; k++) job(context, 0, k);
+        return;
+    }
     const bool shared = p->started && jobs > 1;
     pthread_mutex_lock(&p->lock);
     p->job = job, p->context = context, p->jobs = jobs;

@@ -16,7 +16,10 @@ void pool_free(pool *p);  // NULL is allowed
 
 int pool_threads(const pool *p);
 
-/// Does all jobs, and returns when the last one is done. One caller at a time.
+/// Whether this is a forked child of the process that made the pool: its threads are not here.
+bool pool_orphaned(const pool *p);
+
+/// Does all jobs, and returns when the last one is done. One caller at a time. In a forked child the caller does them alone.
 void pool_run(pool *p, int jobs, pool_job job, void *context);
 
 /// How many threads this process may run at the same time: the CPUs that it is allowed to use.

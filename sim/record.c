@@ -239,6 +239,9 @@ static void free_recorder(ctn_recorder *r)
 ctn_recorder *ctn_recorder_create(const char *path, const ctn_scene *scene, const ctn_model *model, ctn_batch *batch,
                                   const ctn_record_config *cfg, ctn_error *err)
 {
+    if (missing(__func__, "path", path, err) || missing(__func__, "scene", scene, err) ||
+        missing(__func__, "model", model, err) || missing(__func__, "batch", batch, err))
+        return NULL;
     const ctn_record_config defaults = ctn_record_config_default();
     if (!cfg) cfg = &defaults;
     if (cfg->cookie != COOKIE || cfg->every < 1 || !(cfg->flush_interval >= 0)) {
@@ -294,6 +297,7 @@ static ctn_status check_device(const ctn_recorder *r, ctn_error *err)
 
 ctn_status ctn_recorder_add(ctn_recorder *r, const ctn_step_stats *stats, ctn_error *err)
 {
+    if (missing(__func__, "recorder", r, err) || missing(__func__, "stats", stats, err)) return CTN_BAD_ARGUMENT;
     if (r->failed) return broken(r, r->error.status, err);
     quantities_update(&r->now);
     ctn_status status = check_device(r, err);
@@ -314,6 +318,7 @@ ctn_status ctn_recorder_add(ctn_recorder *r, const ctn_step_stats *stats, ctn_er
 
 ctn_status ctn_recorder_hash(ctn_recorder *r, ctn_error *err)
 {
+    if (missing(__func__, "recorder", r, err)) return CTN_BAD_ARGUMENT;
     if (!r->hash) return fail(err, CTN_BAD_ARGUMENT, "the recording was opened without `hashes`");
     if (r->failed) return broken(r, r->error.status, err);
     ctn_batch_hashes(r->batch, r->hash);
@@ -324,13 +329,14 @@ ctn_status ctn_recorder_hash(ctn_recorder *r, ctn_error *err)
 
 ctn_status ctn_recorder_flush(ctn_recorder *r, ctn_error *err)
 {
+    if (missing(__func__, "recorder", r, err)) return CTN_BAD_ARGUMENT;
     if (r->failed) return broken(r, r->error.status, err);
     const ctn_status status = r->format->flush(r->file, &r->error);
     r->flushed = wall_time();
     return broken(r, status, err);
 }
 
-long ctn_recorder_count(const ctn_recorder *r) { return r->count; }
+long ctn_recorder_count(const ctn_recorder *r) { return r ? r->count : 0; }
 
 ctn_status ctn_recorder_close(ctn_recorder *r, ctn_error *err)
 {

@@ -59,7 +59,9 @@ static bool make_room(ctn_rollout *r, int capacity)
 
 ctn_rollout *ctn_rollout_create(const ctn_model *model, const ctn_batch_config *cfg, int steps, ctn_error *err)
 {
-    if (config_check(cfg, err) != CTN_OK || config_check_model(cfg, model, err) != CTN_OK) return NULL;
+    if (missing(__func__, "model", model, err) || config_check(cfg, err) != CTN_OK ||
+        config_check_model(cfg, model, err) != CTN_OK)
+        return NULL;
     if (cfg->adaptive) {
         fail(err, CTN_UNAVAILABLE,
              "dt: steps that choose their size (auto) have no derivatives in this version; give dt in seconds");
@@ -107,7 +109,7 @@ void ctn_rollout_free(ctn_rollout *r)
     free(r);
 }
 
-int ctn_rollout_state_size(const ctn_rollout *r) { return (int)r->bar; }
+int ctn_rollout_state_size(const ctn_rollout *r) { return r ? (int)r->bar : 0; }
 
 static double *state_at(const ctn_rollout *r, int part) { return r->states + (size_t)part * r->flat; }
 static const double *force_at(const ctn_rollout *r, int step)
@@ -203,7 +205,9 @@ static bool record_parts(ctn_rollout *r, int step, bool *lost)
 
 ctn_status ctn_rollout_run(ctn_rollout *r, const double *q, const double *v, const double *tau, ctn_error *err)
 {
+    if (missing(__func__, "rollout", r, err)) return CTN_BAD_ARGUMENT;
     const ctn_model *m = r->model;
+    if ((m->nq && missing(__func__, "q", q, err)) || (m->nv && missing(__func__, "v", v, err))) return CTN_BAD_ARGUMENT;
     r->recorded = false;
     if (state_check(m, q, v, 0, err) != CTN_OK) return CTN_BAD_ARGUMENT;
     for (int k = 0; k < r->steps && tau; k++)
@@ -231,7 +235,7 @@ ctn_status ctn_rollout_run(ctn_rollout *r, const double *q, const double *v, con
     return CTN_OK;
 }
 
-int ctn_rollout_fallbacks(const ctn_rollout *r) { return r->recorded ? r->fallbacks : 0; }
+int ctn_rollout_fallbacks(const ctn_rollout *r) { return r && r->recorded ? r->fallbacks : 0; }
 
 /// Is there a record, and `step` in 0 .. most?
 static ctn_status check_step(const ctn_rollout *r, int step, int most, ctn_error *err)
@@ -243,7 +247,7 @@ static ctn_status check_step(const ctn_rollout *r, int step, int most, ctn_error
 
 ctn_status ctn_rollout_state(ctn_rollout *r, int step, double *q, double *v, ctn_error *err)
 {
-    if (check_step(r, step, r->steps, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    if (missing(__func__, "rollout", r, err) || check_step(r, step, r->steps, err) != CTN_OK) return CTN_BAD_ARGUMENT;
     put_back(r, state_at(r, r->first[step]));
     r->engine->get(r->lanes, &r->cfg, r->state, r->work, 1, q ? &q : NULL, v ? &v : NULL);
     return CTN_OK;
@@ -280,7 +284,7 @@ static void start(ctn_rollout *r, const double *state, double *q_bar, double *v_
 ctn_status ctn_rollout_gradient(ctn_rollout *r, const double *dq, const double *dv, double *grad_q, double *grad_v,
                                 double *grad_tau, ctn_error *err)
 {
-    if (check_step(r, 0, 0, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    if (missing(__func__, "rollout", r, err) || check_step(r, 0, 0, err) != CTN_OK) return CTN_BAD_ARGUMENT;
     const size_t nv = (size_t)r->model->nv;
     double *g = r->g[0];
     memset(g, 0, r->bar * sizeof *g);
@@ -310,7 +314,7 @@ ctn_status ctn_rollout_gradient(ctn_rollout *r, const double *dq, const double *
 
 ctn_status ctn_step_jacobian(ctn_rollout *r, int step, double *A, double *B, ctn_error *err)
 {
-    if (check_step(r, step, r->steps - 1, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    if (missing(__func__, "rollout", r, err) || check_step(r, step, r->steps - 1, err) != CTN_OK) return CTN_BAD_ARGUMENT;
     const size_t n = r->bar, nv = (size_t)r->model->nv;
     double *own = A ? NULL : numbers(n * n), *rows = A ? A : own;  // all rows go backwards together, part by part
     if (!rows) return fail(err, CTN_NO_MEMORY, "not enough memory for a Jacobian of %zu rows", n);
@@ -327,7 +331,8 @@ ctn_status ctn_step_jacobian(ctn_rollout *r, int step, double *A, double *B, ctn
 
 ctn_status ctn_start_jacobian(ctn_rollout *r, double *S, ctn_error *err)
 {
-    if (check_step(r, 0, 0, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    if (missing(__func__, "rollout", r, err) || check_step(r, 0, 0, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    if (r->bar && missing(__func__, "S", S, err)) return CTN_BAD_ARGUMENT;
     const size_t nv = (size_t)r->model->nv;
     for (size_t i = 0; i < r->bar; i++) {
         memset(r->g[0], 0, r->bar * sizeof(double));
@@ -339,7 +344,8 @@ ctn_status ctn_start_jacobian(ctn_rollout *r, double *S, ctn_error *err)
 
 ctn_status ctn_output_jacobian(ctn_rollout *r, int step, double *C, ctn_error *err)
 {
-    if (check_step(r, step, r->steps, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    if (missing(__func__, "rollout", r, err) || check_step(r, step, r->steps, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    if (r->bar && missing(__func__, "C", C, err)) return CTN_BAD_ARGUMENT;
     const size_t nv = (size_t)r->model->nv;
     for (size_t i = 0; i < 2 * nv; i++) {
         memset(r->row, 0, 2 * nv * sizeof(double));

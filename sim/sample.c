@@ -96,15 +96,16 @@ static void turn(double *q, const double *d)
     q[3] = p[0] * z + p[1] * y - p[2] * x + p[3] * w;
 }
 
-bool ctn_scene_is_sampled(const ctn_scene *scene) { return scene->sampled; }
+bool ctn_scene_is_sampled(const ctn_scene *scene) { return scene && scene->sampled; }
 
-uint64_t ctn_scene_seed(const ctn_scene *scene) { return (uint64_t)scene->seed; }
+uint64_t ctn_scene_seed(const ctn_scene *scene) { return scene ? (uint64_t)scene->seed : 0; }
 
-int64_t ctn_scene_grid(const ctn_scene *scene) { return scene->grid; }
+int64_t ctn_scene_grid(const ctn_scene *scene) { return scene ? scene->grid : 0; }
 
 void ctn_sample_state(const ctn_scene *scene, const ctn_model *model, uint64_t seed, int64_t world, int64_t worlds, double *q,
                       double *v)
 {
+    if (!scene || !model || (model->nq && !q) || (model->nv && !v)) return;
     const origin o = {seed, world, worlds};
     ctn_model_initial_state(model, q, v);
     for (int l = 0; l < scene->nlink; l++) {
@@ -120,10 +121,11 @@ void ctn_sample_state(const ctn_scene *scene, const ctn_model *model, uint64_t s
     }
 }
 
-bool ctn_scene_has_force(const ctn_scene *scene) { return scene->spread[SAMPLE_FORCE] != NULL; }
+bool ctn_scene_has_force(const ctn_scene *scene) { return scene && scene->spread[SAMPLE_FORCE] != NULL; }
 
 bool ctn_sample_force(const ctn_scene *scene, const ctn_model *model, uint64_t seed, int64_t world, int64_t worlds, double *tau)
 {
+    if (!scene || !model || (model->nv && !tau)) return false;
     const origin o = {seed, world, worlds};
     memset(tau, 0, (size_t)model->nv * sizeof *tau);
     for (int l = 0; l < scene->nlink; l++) draw_joint(scene, &model->links[l], l, &o, SAMPLE_FORCE, tau + model->links[l].vadr);
@@ -151,18 +153,19 @@ static int each_parameter(const ctn_scene *scene, const ctn_model *model, const 
 
 int ctn_scene_parameters(const ctn_scene *scene, const ctn_model *model, ctn_parameter *list)
 {
-    return each_parameter(scene, model, NULL, list, NULL);
+    return scene && model ? each_parameter(scene, model, NULL, list, NULL) : 0;
 }
 
 void ctn_sample_parameters(const ctn_scene *scene, const ctn_model *model, uint64_t seed, int64_t world, int64_t worlds,
                            double *values)
 {
-    each_parameter(scene, model, &(origin){seed, world, worlds}, NULL, values);
+    if (scene && model && values) each_parameter(scene, model, &(origin){seed, world, worlds}, NULL, values);
 }
 
 bool ctn_sample_worlds(const ctn_scene *scene, const ctn_model *model, uint64_t seed, int64_t first, int count, int64_t worlds,
                        double *q, double *v, double *tau, double *values)
 {
+    if (!scene || !model) return false;
     const size_t nq = (size_t)model->nq, nv = (size_t)model->nv, own = (size_t)ctn_scene_parameters(scene, model, NULL);
     const bool forced = ctn_scene_has_force(scene);
     for (int k = 0; k < count; k++) {

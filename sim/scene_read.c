@@ -6,6 +6,7 @@
 #include "sim/status.h"
 
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -327,10 +328,7 @@ static ctn_scene *read_scene(const char *text, size_t length, const char *name, 
 
 ctn_scene *ctn_scene_parse(const char *text, size_t length, const char *name, ctn_error *err)
 {
-    if (!text || !name) {
-        fail(err, CTN_BAD_ARGUMENT, "ctn_scene_parse: %s is NULL", text ? "name" : "text");
-        return 0;
-    }
+    if (missing(__func__, "text", text, err) || missing(__func__, "name", name, err)) return 0;
     if (length > (size_t)SCENE_MAX_BYTES) {
         fail(err, CTN_BAD_SCENE, "%s:1:1: too large; the files of a scene have at most %ld bytes together", name,
              SCENE_MAX_BYTES);
@@ -350,10 +348,7 @@ ctn_scene *ctn_scene_load(const char *path, ctn_error *err)
 {
     char *text = 0, reason[128];
     size_t length;
-    if (!path) {
-        fail(err, CTN_BAD_ARGUMENT, "ctn_scene_load: path is NULL");
-        return 0;
-    }
+    if (missing(__func__, "path", path, err)) return 0;
     const ctn_status status = read_file(path, false, SCENE_MAX_BYTES, &text, &length, reason);
     if (status != CTN_OK) {
         if (status == CTN_NO_MEMORY) fail(err, status, "out of memory while reading the scene");
@@ -385,19 +380,19 @@ void ctn_scene_free(ctn_scene *scene)
     free(scene);
 }
 
-const char *ctn_scene_name(const ctn_scene *scene) { return scene->name; }
+const char *ctn_scene_name(const ctn_scene *scene) { return scene ? scene->name : NULL; }
 
-const char *ctn_scene_text(const ctn_scene *scene) { return scene->files[0].text; }
+const char *ctn_scene_text(const ctn_scene *scene) { return scene ? scene->files[0].text : NULL; }
 
-const char *ctn_scene_warnings(const ctn_scene *scene) { return scene->warned.message; }
+const char *ctn_scene_warnings(const ctn_scene *scene) { return scene ? scene->warned.message : NULL; }
 
-int ctn_scene_warning_count(const ctn_scene *scene) { return scene->warned.count; }
+int ctn_scene_warning_count(const ctn_scene *scene) { return scene ? scene->warned.count : 0; }
 
 ctn_status ctn_scene_warning(const ctn_scene *scene, int i, ctn_finding *finding)
 {
     return scene ? ctn_error_finding(&scene->warned, i, finding) : CTN_BAD_ARGUMENT;
 }
 
-double ctn_scene_duration(const ctn_scene *scene) { return scene->duration; }
+double ctn_scene_duration(const ctn_scene *scene) { return scene ? scene->duration : NAN; }
 
-ctn_batch_config ctn_scene_config(const ctn_scene *scene) { return scene->config; }
+ctn_batch_config ctn_scene_config(const ctn_scene *scene) { return scene ? scene->config : (ctn_batch_config){0}; }

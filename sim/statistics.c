@@ -17,6 +17,7 @@ static double larger(double a, double b) { return a > b ? a : b; }
 
 void ctn_step_stats_add(ctn_step_stats *sum, const ctn_step_stats *next)
 {
+    if (!sum || !next) return;
     sum->steps += next->steps;
     sum->iterations += next->iterations;
     sum->iterations_max = next->iterations_max > sum->iterations_max ? next->iterations_max : sum->iterations_max;

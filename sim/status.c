@@ -19,6 +19,12 @@ const char *ctn_status_name(ctn_status status)
     return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown status";
 }
 
+bool missing(const char *call, const char *name, const void *pointer, ctn_error *err)
+{
+    if (!pointer) fail(err, CTN_BAD_ARGUMENT, "%s: %s is NULL", call, name);
+    return !pointer;
+}
+
 ctn_status fail(ctn_error *err, ctn_status status, const char *format, ...)
 {
     if (!err) return status;

@@ -4,6 +4,8 @@
 
 #include <catena/status.h>
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -11,7 +13,10 @@ extern "C" {
 /// Fills `err` (may be NULL) with one message and returns `status`.
 ctn_status fail(ctn_error *err, ctn_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/// The same at a place of a file, for the value of `key`.
+/// Whether a pointer that a public call needs is NULL; `err` then says CTN_BAD_ARGUMENT, with the call and the pointer's name.
+bool missing(const char *call, const char *name, const void *pointer, ctn_error *err);
+
+/// The same as fail() at a place of a file, for the value of `key`.
 ctn_status fail_at(ctn_error *err, ctn_status status, const char *file, int line, int column, const char *key, const char *format,
                    ...) __attribute__((format(printf, 7, 8)));
 

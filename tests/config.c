@@ -76,7 +76,7 @@ START_TEST(names_that_are_refused)
         {"leapfrog", CTN_BAD_CONFIG,
          "unknown method 'leapfrog'; allowed: semi-implicit, euler, rk2, rk3, rk4, dop853, collocation, radau, variational"},
         {"", CTN_BAD_CONFIG, "unknown method ''; allowed: "},
-        {0, CTN_BAD_CONFIG, "no method given; allowed: "},
+        {0, CTN_BAD_ARGUMENT, "the method is NULL; allowed: "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ctn_method method = CTN_RK3;
@@ -174,7 +174,7 @@ START_TEST(set_and_check)
     ctn_batch_config bad = {0};
     ck_assert_int_eq(config_check(&bad, &err), CTN_BAD_CONFIG);
     ck_assert_str_eq(err.message, "the configuration was not initialised; start from ctn_batch_config_default()");
-    ck_assert_int_eq(config_check(0, &err), CTN_BAD_CONFIG);
+    ck_assert_int_eq(config_check(0, &err), CTN_BAD_ARGUMENT);
 
     bad = cfg, bad.dt = 0;
     ck_assert_int_eq(config_check(&bad, &err), CTN_BAD_CONFIG);

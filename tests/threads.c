@@ -8,6 +8,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { JOBS = 1000 };
 
@@ -144,6 +146,60 @@ START_TEST(configuration)
 }
 END_TEST
 
+/// What a forked child does with a batch of several threads: 0, or the number of what went wrong.
+static int child_of(const ctn_model *m, ctn_batch *b, const void *saved, size_t size, const void *next)
+{
+    ctn_error err = {0};
+    ctn_step_stats stats[WORLDS];
+    ctn_batch_config cfg = *ctn_batch_configuration(b);
+    void *const now = malloc(size);
+    alarm(60);  // ends a hang
+    if (ctn_batch_step(b, 5, stats, &err) != CTN_UNAVAILABLE || !strstr(err.message, "a batch of its own")) return 1;
+    if (ctn_batch_run(b, &(ctn_run){.steps = 1}, NULL, NULL) != CTN_UNAVAILABLE) return 2;
+    ctn_batch_save(b, now);
+    if (memcmp(now, saved, size)) return 3;
+#ifdef __SANITIZE_THREAD__
+    cfg.threads = 1;  // the sanitizer ends children that start threads
+#endif
+    ctn_batch *const own = ctn_batch_create(m, &cfg, NULL);
+    double *const q = calloc(WORLDS, (size_t)ctn_model_nq(m) * sizeof *q);
+    ctn_batch_state(b, q, NULL);
+    if (!own || ctn_batch_restore(own, saved, size, NULL) != CTN_OK || ctn_batch_step(own, 5, NULL, NULL) != CTN_OK) return 4;
+    ctn_batch_save(own, now);
+    if (memcmp(now, next, size)) return 5;
+    ctn_batch_free(b), ctn_batch_free(own);
+    free(now), free(q);
+    return 0;
+}
+
+/// Its threads are not there: steps are refused, and nothing waits for them. A batch of its own goes on from the state.
+START_TEST(forked_child)
+{
+    const random_options o = {.links = 3, .passive = true};
+    ctn_model *m = random_model(2, &o);
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.worlds = WORLDS, cfg.threads = 4, cfg.engine = "scalar", cfg.method = CTN_COLLOCATION;
+    ctn_batch *b = ctn_batch_create(m, &cfg, NULL);
+    ck_assert_int_eq(ctn_batch_step(b, 5, NULL, NULL), CTN_OK);
+    const size_t size = ctn_batch_saved_size(b);
+    void *const saved = malloc(size), *const next = malloc(size);
+    ctn_batch_save(b, saved);
+    ck_assert_int_eq(ctn_batch_step(b, 5, NULL, NULL), CTN_OK);
+    ctn_batch_save(b, next);
+    ck_assert_int_eq(ctn_batch_restore(b, saved, size, NULL), CTN_OK);
+    fflush(stdout);
+    const pid_t child = fork();
+    if (!child) _exit(child_of(m, b, saved, size, next));
+    int status = -1;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with status %#x", (unsigned)status);
+    ck_assert_int_eq(ctn_batch_step(b, 5, NULL, NULL), CTN_OK);  // the parent goes on
+    ctn_batch_free(b);
+    free(saved), free(next);
+    ctn_model_free(m);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("threads");
@@ -153,6 +209,7 @@ int main(void)
     tcase_add_test(c, cpus_are_counted);
     tcase_add_loop_test(c, same_bits_on_any_number, 0, 5);
     tcase_add_test(c, configuration);
+    tcase_add_test(c, forked_child);
     suite_add_tcase(s, c);
     return run_suite(s);
 }

@@ -70,7 +70,7 @@ typedef struct ctn_batch_config {
 
 CTN_API ctn_batch_config ctn_batch_config_default(void);
 
-/// The scene's `integrator:` section over the defaults.
+/// The scene's `integrator:` section over the defaults. For NULL a configuration that every call refuses.
 CTN_API ctn_batch_config ctn_scene_config(const ctn_scene *scene);
 
 /// Names as in scene files and on the command line ("semi-implicit", "newton", "iteration"); NULL for a value out of range.
@@ -81,7 +81,7 @@ CTN_API const char *ctn_schedule_name(ctn_schedule schedule);
 /// Whether a method solves equations in each step: solver, tolerance, max_iterations and max_halvings matter to it.
 CTN_API bool ctn_method_is_implicit(ctn_method method);
 
-/// Looks a name up; returns CTN_BAD_CONFIG with what is allowed.
+/// Looks a name up; returns CTN_BAD_CONFIG with what is allowed for another one.
 CTN_API ctn_status ctn_method_from_name(const char *name, ctn_method *method, ctn_error *err);
 CTN_API ctn_status ctn_solver_from_name(const char *name, ctn_solver *solver, ctn_error *err);
 CTN_API ctn_status ctn_schedule_from_name(const char *name, ctn_schedule *schedule, ctn_error *err);
@@ -178,7 +178,8 @@ CTN_API double ctn_batch_occupancy(const ctn_batch *batch);
 
 /// Advances every world by `steps` >= 0 steps of dt. stats [worlds] may be NULL. Returns CTN_OK; CTN_FROZEN if a world is frozen (now or
 /// before), with the first one in `err` (may be NULL): the others have made their steps; CTN_BAD_ARGUMENT for
-/// steps < 0 (cuda-float: or more than 2^24), with nothing done. On a GPU also CTN_NO_MEMORY, if a table of forces or what a control needs
+/// steps < 0 (cuda-float: or more than 2^24), with nothing done; CTN_UNAVAILABLE, with nothing done, for a batch of several threads in a
+/// forked child, where these are not (its state can be read and saved there, and the batch freed). On a GPU also CTN_NO_MEMORY, if a table of forces or what a control needs
 /// does not fit into memory, with nothing done, and CTN_UNAVAILABLE, if the GPU fails, after which the batch is of no more use; stats are
 /// not written then. One call per batch at a time.
 CTN_API ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ctn_error *err);

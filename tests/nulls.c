@@ -1,0 +1,402 @@
+/// NULL for every pointer of every public function that needs one: no crash, and what catena/status.h says about each kind of call.
+#include "tests/suite.h"
+
+#include <catena/catena.h>
+#include <check.h>
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char scene_text[] =
+    "catena: 1\n"
+    "sample: {q: {rod: {normal: [0, 0.1]}}}\n"
+    "links:\n"
+    "  - {name: rod, joint: {type: revolute}, shapes: [{type: sphere, radius: 0.1, density: 1000}]}\n";
+
+/// The functions that were called, so that none is forgotten.
+static const char *called[200];
+static int calls;
+
+static void note(const char *name)
+{
+    for (int k = 0; k < calls; k++)
+        if (!strcmp(called[k], name)) return;
+    ck_assert_int_lt(calls, (int)(sizeof called / sizeof *called));
+    called[calls++] = name;
+}
+
+static ctn_error error;
+static ctn_error *err;  // &error, or NULL: everything once with each
+
+static ctn_error *clean(void)
+{
+    error = (ctn_error){.status = CTN_OK};
+    return err;
+}
+
+/// The error names the pointer.
+static void check_error(const char *call, const char *pointer)
+{
+    if (!err) return;
+    ck_assert_msg(error.status == CTN_BAD_ARGUMENT, "%s without %s: %s", call, pointer, ctn_status_name(error.status));
+    ck_assert_msg(strstr(error.message, pointer) && strstr(error.message, "NULL"), "%s without %s: %s", call, pointer,
+                  error.message);
+}
+
+#define STATUS(pointer, function, ...)                                                                                           \
+    do {                                                                                                                         \
+        note(#function), clean();                                                                                                \
+        ck_assert_msg(function(__VA_ARGS__) == CTN_BAD_ARGUMENT, "%s without %s", #function, pointer);                           \
+        check_error(#function, pointer);                                                                                         \
+    } while (0)
+#define POINTER(pointer, function, ...)                                                                                          \
+    do {                                                                                                                         \
+        note(#function), clean();                                                                                                \
+        ck_assert_msg(function(__VA_ARGS__) == NULL, "%s without %s", #function, pointer);                                       \
+        if (*(pointer)) check_error(#function, pointer);                                                                         \
+    } while (0)
+#define NUMBER(value, function, ...)                                                                                             \
+    do {                                                                                                                         \
+        note(#function);                                                                                                         \
+        ck_assert_msg(function(__VA_ARGS__) == (value), "%s", #function);                                                        \
+    } while (0)
+#define UNDEFINED(function, ...)                                                                                                 \
+    do {                                                                                                                         \
+        note(#function);                                                                                                         \
+        ck_assert_msg(isnan(function(__VA_ARGS__)), "%s", #function);                                                            \
+    } while (0)
+#define NOTHING(function, ...) note(#function), function(__VA_ARGS__)
+#define WITHOUT_POINTERS(function) note(#function)
+
+static ctn_scene *scene;
+static ctn_model *model;
+static ctn_batch *batch;
+static ctn_batch_config cfg;
+static double x[64];
+static char block[4096];
+
+static void scenes(void)
+{
+    POINTER("path", ctn_scene_load, NULL, err);
+    POINTER("text", ctn_scene_parse, NULL, 0, "a.yaml", err);
+    POINTER("name", ctn_scene_parse, scene_text, sizeof scene_text - 1, NULL, err);
+    NOTHING(ctn_scene_free, NULL);
+    POINTER("", ctn_scene_name, NULL);
+    POINTER("", ctn_scene_text, NULL);
+    POINTER("", ctn_scene_warnings, NULL);
+    UNDEFINED(ctn_scene_duration, NULL);
+    note("ctn_scene_config");
+    const ctn_batch_config none = ctn_scene_config(NULL);
+    ck_assert_ptr_null(ctn_batch_create(model, &none, err));
+    WITHOUT_POINTERS(ctn_status_name);
+    WITHOUT_POINTERS(ctn_version);
+}
+
+static void models(void)
+{
+    double value;
+    POINTER("scene", ctn_model_create, NULL, err);
+    NOTHING(ctn_model_free, NULL);
+    POINTER("", ctn_model_name, NULL);
+    NUMBER(0, ctn_model_nq, NULL);
+    NUMBER(0, ctn_model_nv, NULL);
+    NUMBER(0, ctn_model_nlink, NULL);
+    POINTER("", ctn_model_link, NULL, 0);
+    NUMBER(-1, ctn_model_find, NULL, "rod");
+    NUMBER(-1, ctn_model_find, model, NULL);
+    NOTHING(ctn_model_initial_state, NULL, x, x);
+    NOTHING(ctn_model_initial_state, model, NULL, NULL);
+    NOTHING(ctn_model_gravity, NULL, x);
+    NOTHING(ctn_model_gravity, model, NULL);
+    STATUS("model", ctn_model_parameter, NULL, (ctn_parameter){CTN_GRAVITY, 2}, &value, err);
+    STATUS("value", ctn_model_parameter, model, (ctn_parameter){CTN_GRAVITY, 2}, NULL, err);
+    WITHOUT_POINTERS(ctn_parameter_name);
+}
+
+static void configurations(void)
+{
+    ctn_method method;
+    ctn_solver solver;
+    ctn_schedule schedule;
+    STATUS("method", ctn_method_from_name, NULL, &method, err);
+    STATUS("method", ctn_method_from_name, "rk4", NULL, err);
+    STATUS("solver", ctn_solver_from_name, NULL, &solver, err);
+    STATUS("solver", ctn_solver_from_name, "newton", NULL, err);
+    STATUS("schedule", ctn_schedule_from_name, NULL, &schedule, err);
+    STATUS("schedule", ctn_schedule_from_name, "auto", NULL, err);
+    WITHOUT_POINTERS(ctn_batch_config_default);
+    WITHOUT_POINTERS(ctn_method_name);
+    WITHOUT_POINTERS(ctn_solver_name);
+    WITHOUT_POINTERS(ctn_schedule_name);
+    WITHOUT_POINTERS(ctn_method_is_implicit);
+    WITHOUT_POINTERS(ctn_freeze_text);
+}
+
+static void batches(void)
+{
+    const ctn_run run = {.steps = 1};
+    ctn_step_stats stats = {0};
+    ctn_totals totals;
+    uint64_t hash;
+    POINTER("model", ctn_batch_create, NULL, &cfg, err);
+    POINTER("configuration", ctn_batch_create, model, NULL, err);
+    NOTHING(ctn_batch_free, NULL);
+    POINTER("", ctn_batch_configuration, NULL);
+    POINTER("", ctn_batch_model, NULL);
+    STATUS("batch", ctn_batch_set_parameters, NULL, x, err);
+    STATUS("values", ctn_batch_set_parameters, batch, NULL, err);
+    NOTHING(ctn_batch_totals, NULL, &totals);
+    NOTHING(ctn_batch_totals, batch, NULL);
+    NUMBER(0, ctn_batch_bytes, NULL);
+    STATUS("batch", ctn_batch_run, NULL, &run, NULL, err);
+    STATUS("run", ctn_batch_run, batch, NULL, NULL, err);
+    UNDEFINED(ctn_batch_occupancy, NULL);
+    STATUS("batch", ctn_batch_step, NULL, 1, NULL, err);
+    NUMBER(0, ctn_batch_fallbacks, NULL);
+    NOTHING(ctn_batch_state, NULL, x, x);
+    NOTHING(ctn_batch_state, batch, NULL, NULL);
+    STATUS("batch", ctn_batch_dense, NULL, 1, x, x, x, err);
+    ck_assert_int_eq(ctn_batch_dense(batch, 1, NULL, NULL, NULL, err), CTN_OK);
+    STATUS("batch", ctn_batch_set_state, NULL, x, x, 0, err);
+    STATUS("q", ctn_batch_set_state, batch, NULL, x, 0, err);
+    STATUS("v", ctn_batch_set_state, batch, x, NULL, 0, err);
+    NOTHING(ctn_batch_set_force, NULL, x);
+    NOTHING(ctn_batch_set_force, batch, NULL);
+    UNDEFINED(ctn_batch_time, NULL, 0);
+    NUMBER(0, ctn_batch_saved_size, NULL);
+    NOTHING(ctn_batch_save, NULL, block);
+    NOTHING(ctn_batch_save, batch, NULL);
+    STATUS("batch", ctn_batch_restore, NULL, block, sizeof block, err);
+    STATUS("block", ctn_batch_restore, batch, NULL, ctn_batch_saved_size(batch), err);
+    NOTHING(ctn_batch_hashes, NULL, &hash);
+    NOTHING(ctn_batch_hashes, batch, NULL);
+    NOTHING(ctn_step_stats_add, NULL, &stats);
+    NOTHING(ctn_step_stats_add, &stats, NULL);
+}
+
+static void devices(void)
+{
+    STATUS("batch", ctn_batch_device_stream, NULL, NULL, err);
+    STATUS("batch", ctn_batch_device_state, NULL, x, x, err);
+    STATUS("batch", ctn_batch_device_set_state, NULL, x, x, 0, err);
+    STATUS("q", ctn_batch_device_set_state, batch, NULL, x, 0, err);
+    STATUS("v", ctn_batch_device_set_state, batch, x, NULL, 0, err);
+    STATUS("batch", ctn_batch_device_set_force, NULL, x, err);
+    POINTER("batch", ctn_batch_device_allocate, NULL, 8, err);
+    NOTHING(ctn_batch_device_free, NULL, x);
+    NOTHING(ctn_batch_device_free, batch, NULL);
+    STATUS("batch", ctn_batch_device_write, NULL, x, x, 8, err);
+    STATUS("to", ctn_batch_device_write, batch, NULL, x, 8, err);
+    STATUS("from", ctn_batch_device_write, batch, x, NULL, 8, err);
+    STATUS("batch", ctn_batch_device_read, NULL, x, x, 8, err);
+    STATUS("to", ctn_batch_device_read, batch, NULL, x, 8, err);
+    STATUS("from", ctn_batch_device_read, batch, x, NULL, 8, err);
+}
+
+static void dynamics(void)
+{
+    double y[64];
+    ctn_totals totals;
+    ctn_dynamics *const dyn = ctn_dynamics_create(model, NULL, err);
+    ck_assert_ptr_nonnull(dyn);
+    POINTER("model", ctn_dynamics_create, NULL, NULL, err);
+    NOTHING(ctn_dynamics_free, NULL);
+    POINTER("", ctn_dynamics_engine, NULL);
+    for (int count = 1; count <= 2; count++) {
+        NOTHING(ctn_forward_kinematics, NULL, count, x, y, y);
+        NOTHING(ctn_forward_kinematics, dyn, count, NULL, y, y);
+        NOTHING(ctn_forward_kinematics, dyn, count, x, NULL, NULL);
+        NOTHING(ctn_link_twists, NULL, count, x, x, y);
+        NOTHING(ctn_link_twists, dyn, count, NULL, x, y);
+        NOTHING(ctn_link_twists, dyn, count, x, NULL, y);
+        NOTHING(ctn_link_twists, dyn, count, x, x, NULL);
+        NOTHING(ctn_rnea, NULL, count, x, x, x, y);
+        NOTHING(ctn_rnea, dyn, count, NULL, x, x, y);
+        NOTHING(ctn_rnea, dyn, count, x, NULL, x, y);
+        NOTHING(ctn_rnea, dyn, count, x, x, NULL, y);
+        NOTHING(ctn_rnea, dyn, count, x, x, x, NULL);
+        NOTHING(ctn_bias, NULL, count, x, x, y);
+        NOTHING(ctn_bias, dyn, count, NULL, x, y);
+        NOTHING(ctn_bias, dyn, count, x, NULL, y);
+        NOTHING(ctn_bias, dyn, count, x, x, NULL);
+        NOTHING(ctn_passive, NULL, count, x, x, y);
+        NOTHING(ctn_passive, dyn, count, NULL, x, y);
+        NOTHING(ctn_passive, dyn, count, x, NULL, y);
+        NOTHING(ctn_passive, dyn, count, x, x, NULL);
+        NOTHING(ctn_crba, NULL, count, x, y);
+        NOTHING(ctn_crba, dyn, count, NULL, y);
+        NOTHING(ctn_crba, dyn, count, x, NULL);
+        NOTHING(ctn_aba, NULL, count, x, x, x, y);
+        NOTHING(ctn_aba, dyn, count, NULL, x, x, y);
+        NOTHING(ctn_aba, dyn, count, x, NULL, x, y);
+        NOTHING(ctn_aba, dyn, count, x, x, NULL, y);
+        NOTHING(ctn_aba, dyn, count, x, x, x, NULL);
+        NOTHING(ctn_rnea_derivatives, NULL, count, x, x, x, y, y, y);
+        NOTHING(ctn_rnea_derivatives, dyn, count, NULL, x, x, y, y, y);
+        NOTHING(ctn_rnea_derivatives, dyn, count, x, NULL, x, y, y, y);
+        NOTHING(ctn_rnea_derivatives, dyn, count, x, x, NULL, y, y, y);
+        NOTHING(ctn_rnea_derivatives, dyn, count, x, x, x, NULL, NULL, NULL);
+        NOTHING(ctn_aba_derivatives, NULL, count, x, x, x, y, y, y);
+        NOTHING(ctn_aba_derivatives, dyn, count, NULL, x, x, y, y, y);
+        NOTHING(ctn_aba_derivatives, dyn, count, x, NULL, x, y, y, y);
+        NOTHING(ctn_aba_derivatives, dyn, count, x, x, NULL, NULL, NULL, NULL);
+        NOTHING(ctn_jacobian, NULL, count, x, 0, y);
+        NOTHING(ctn_jacobian, dyn, count, NULL, 0, y);
+        NOTHING(ctn_jacobian, dyn, count, x, 0, NULL);
+        NOTHING(ctn_jacobian, dyn, count, x, 7, NULL);
+        NOTHING(ctn_energy_momentum, NULL, count, x, x, &totals);
+        NOTHING(ctn_energy_momentum, dyn, count, NULL, x, &totals);
+        NOTHING(ctn_energy_momentum, dyn, count, x, NULL, &totals);
+        NOTHING(ctn_energy_momentum, dyn, count, x, x, NULL);
+    }
+    ctn_dynamics_free(dyn);
+}
+
+static void rollouts(void)
+{
+    POINTER("model", ctn_rollout_create, NULL, &cfg, 2, err);
+    POINTER("configuration", ctn_rollout_create, model, NULL, 2, err);
+    NOTHING(ctn_rollout_free, NULL);
+    STATUS("rollout", ctn_rollout_run, NULL, x, x, NULL, err);
+    ctn_rollout *const r = ctn_rollout_create(model, &cfg, 2, err);
+    ck_assert_ptr_nonnull(r);
+    STATUS("q", ctn_rollout_run, r, NULL, x, NULL, err);
+    STATUS("v", ctn_rollout_run, r, x, NULL, NULL, err);
+    ck_assert_int_eq(ctn_rollout_run(r, x, x, NULL, err), CTN_OK);
+    NUMBER(0, ctn_rollout_fallbacks, NULL);
+    STATUS("rollout", ctn_rollout_state, NULL, 0, x, x, err);
+    ck_assert_int_eq(ctn_rollout_state(r, 0, NULL, NULL, err), CTN_OK);
+    STATUS("rollout", ctn_rollout_gradient, NULL, NULL, NULL, NULL, NULL, NULL, err);
+    ck_assert_int_eq(ctn_rollout_gradient(r, NULL, NULL, NULL, NULL, NULL, err), CTN_OK);
+    NUMBER(0, ctn_rollout_state_size, NULL);
+    STATUS("rollout", ctn_step_jacobian, NULL, 0, x, x, err);
+    ck_assert_int_eq(ctn_step_jacobian(r, 0, NULL, NULL, err), CTN_OK);
+    STATUS("rollout", ctn_start_jacobian, NULL, x, err);
+    STATUS("S", ctn_start_jacobian, r, NULL, err);
+    STATUS("rollout", ctn_output_jacobian, NULL, 0, x, err);
+    STATUS("C", ctn_output_jacobian, r, 0, NULL, err);
+    ctn_rollout_free(r);
+}
+
+static void recordings(void)
+{
+    char file[] = "/tmp/catena-nulls-XXXXXX.csv";
+    const int made = mkstemps(file, 4);
+    ck_assert_int_ge(made, 0);
+    close(made);
+    ctn_step_stats stats = {0};
+    WITHOUT_POINTERS(ctn_record_config_default);
+    POINTER("path", ctn_recorder_create, NULL, scene, model, batch, NULL, err);
+    POINTER("scene", ctn_recorder_create, file, NULL, model, batch, NULL, err);
+    POINTER("model", ctn_recorder_create, file, scene, NULL, batch, NULL, err);
+    POINTER("batch", ctn_recorder_create, file, scene, model, NULL, NULL, err);
+    ctn_recorder *const r = ctn_recorder_create(file, scene, model, batch, NULL, err);
+    ck_assert_ptr_nonnull(r);
+    STATUS("recorder", ctn_recorder_add, NULL, &stats, err);
+    STATUS("stats", ctn_recorder_add, r, NULL, err);
+    STATUS("recorder", ctn_recorder_hash, NULL, err);
+    STATUS("recorder", ctn_recorder_flush, NULL, err);
+    NUMBER(0, ctn_recorder_count, NULL);
+    NUMBER(CTN_OK, ctn_recorder_close, NULL, err);
+    ck_assert_int_eq(ctn_recorder_close(r, err), CTN_OK);
+    unlink(file);
+}
+
+static void samples(void)
+{
+    NUMBER(false, ctn_scene_is_sampled, NULL);
+    NUMBER(0, ctn_scene_seed, NULL);
+    NUMBER(0, ctn_scene_grid, NULL);
+    NOTHING(ctn_sample_state, NULL, model, 1, 0, 1, x, x);
+    NOTHING(ctn_sample_state, scene, NULL, 1, 0, 1, x, x);
+    NOTHING(ctn_sample_state, scene, model, 1, 0, 1, NULL, x);
+    NOTHING(ctn_sample_state, scene, model, 1, 0, 1, x, NULL);
+    NUMBER(false, ctn_scene_has_force, NULL);
+    NUMBER(false, ctn_sample_force, NULL, model, 1, 0, 1, x);
+    NUMBER(false, ctn_sample_force, scene, NULL, 1, 0, 1, x);
+    NUMBER(false, ctn_sample_force, scene, model, 1, 0, 1, NULL);
+    NUMBER(0, ctn_scene_parameters, NULL, model, NULL);
+    NUMBER(0, ctn_scene_parameters, scene, NULL, NULL);
+    NOTHING(ctn_sample_parameters, NULL, model, 1, 0, 1, x);
+    NOTHING(ctn_sample_parameters, scene, NULL, 1, 0, 1, x);
+    NOTHING(ctn_sample_parameters, scene, model, 1, 0, 1, NULL);
+    NUMBER(false, ctn_sample_worlds, NULL, model, 1, 0, 1, 1, x, x, x, x);
+    NUMBER(false, ctn_sample_worlds, scene, NULL, 1, 0, 1, 1, x, x, x, x);
+    NUMBER(false, ctn_sample_worlds, scene, model, 1, 0, 1, 1, NULL, NULL, NULL, NULL);
+}
+
+/// The next function that `text` declares, into `name`; NULL: no more.
+static const char *next_function(const char *text, char name[80])
+{
+    const char *const declared = strstr(text, "\nCTN_API ");
+    const char *const open = declared ? strchr(declared, '(') : NULL;
+    if (!open) return NULL;
+    const char *first = open;
+    while (first[-1] == '_' || (first[-1] >= 'a' && first[-1] <= 'z') || (first[-1] >= '0' && first[-1] <= '9')) first--;
+    snprintf(name, 80, "%.*s", (int)(open - first), first);
+    return open;
+}
+
+/// Every function of the headers was called, and every one that was called is there.
+static void check_all_were_called(void)
+{
+    char folder[] = CATENA_SOURCE_DIR "/include/catena", name[80];
+    int declared = 0;
+    DIR *const headers = opendir(folder);
+    ck_assert_ptr_nonnull(headers);
+    for (const struct dirent *entry; (entry = readdir(headers));) {
+        if (!strstr(entry->d_name, ".h")) continue;
+        char path[sizeof folder + sizeof entry->d_name];
+        static char text[1 << 20];
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        FILE *const file = fopen(path, "r");
+        ck_assert_ptr_nonnull(file);
+        text[fread(text, 1, sizeof text - 1, file)] = 0;
+        fclose(file);
+        for (const char *at = text; (at = next_function(at, name)); declared++) {
+            bool found = false;
+            for (int k = 0; k < calls; k++) found = found || !strcmp(called[k], name);
+            ck_assert_msg(found, "%s of %s is not tested here", name, entry->d_name);
+        }
+    }
+    closedir(headers);
+    ck_assert_int_eq(declared, calls);
+}
+
+START_TEST(every_pointer_of_every_function)
+{
+    scene = ctn_scene_parse(scene_text, sizeof scene_text - 1, "nulls.yaml", &error);
+    ck_assert_msg(scene != NULL, "%s", error.message);
+    model = ctn_model_create(scene, &error);
+    cfg = ctn_batch_config_default();
+    cfg.dense = true, cfg.engine = "scalar";
+    cfg.parameters = &(ctn_parameter){CTN_GRAVITY, 2}, cfg.parameter_count = 1;
+    batch = ctn_batch_create(model, &cfg, &error);
+    ck_assert_msg(batch != NULL, "%s", error.message);
+    ctn_batch_config plain = cfg;
+    plain.dense = false, plain.parameter_count = 0;
+    for (int k = 0; k < 2; k++) {
+        err = k ? NULL : &error;
+        scenes(), models(), configurations(), batches(), devices(), dynamics();
+        const ctn_batch_config before = cfg;
+        cfg = plain;
+        rollouts();
+        cfg = before;
+        recordings(), samples();
+    }
+    check_all_were_called();
+    ctn_batch_free(batch), ctn_model_free(model), ctn_scene_free(scene);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("nulls");
+    TCase *c = tcase_create("nulls");
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, every_pointer_of_every_function);
+    suite_add_tcase(s, c);
+    return run_suite(s);
+}
