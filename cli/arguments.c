@@ -11,12 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct {
-    const char *name;
-    char letter;      // 0: none
-    const char *arg;  // NULL: takes no value
-    const char *help;
-} options[OPTIONS] = {
+const option_row options[OPTIONS] = {
     [OPT_STEPS] = {"steps", 'n', "N", "make N steps"},
     [OPT_DURATION] = {"duration", 0, "S", "simulate S seconds (default: the scene's duration)"},
     [OPT_DT] = {"dt", 0, "S", "time step in seconds, or auto: parts as large as --tolerance allows (dop853, radau)"},
@@ -75,15 +70,25 @@ const char *option_name(enum option_id option)
     return names[option];
 }
 
+const char names_will_do[] = "For a scene a name will do that `catena scenes` lists.\n";
+
+bool takes_option(const command *cmd, enum option_id option) { return option == OPT_HELP || cmd->takes & TAKES(option); }
+
+const char *option_help(const command *cmd, enum option_id option)
+{
+    return option == OPT_OUT ? cmd->out : option == OPT_PLOT ? cmd->plot : options[option].help;
+}
+
 void print_help(const command *cmd)
 {
-    printf("usage: catena %s %s [options]\n\n%s\n%s\noptions:\n", cmd->name, cmd->files, cmd->does, cmd->about);
+    printf("usage: catena %s %s%s[options]\n\n%s\n%s%s\noptions:\n", cmd->name, cmd->files, *cmd->files ? " " : "", cmd->does,
+           cmd->about, cmd->scenes ? names_will_do : "");
     for (int o = 0; o < OPTIONS; o++) {
-        if (o != OPT_HELP && !(cmd->takes & TAKES(o))) continue;
+        if (!takes_option(cmd, (enum option_id)o)) continue;
         char left[40], letter[8] = "    ";
         if (options[o].letter) snprintf(letter, sizeof letter, "-%c, ", options[o].letter);
         snprintf(left, sizeof left, "%s--%s %s", letter, options[o].name, options[o].arg ? options[o].arg : "");
-        printf("  %-26s%s\n", left, o == OPT_OUT ? cmd->out : o == OPT_PLOT ? cmd->plot : options[o].help);
+        printf("  %-26s%s\n", left, option_help(cmd, (enum option_id)o));
     }
     printf("\nexamples:\n%s", cmd->examples);
 }
@@ -94,7 +99,7 @@ static int unknown_option(const command *cmd, const char *text)
     char word[40];
     snprintf(word, sizeof word, "%.*s", (int)strcspn(text + 2, "="), text + 2);
     const char *names[OPTIONS];
-    for (int o = 0; o < OPTIONS; o++) names[o] = o == OPT_HELP || cmd->takes & TAKES(o) ? options[o].name : NULL;
+    for (int o = 0; o < OPTIONS; o++) names[o] = takes_option(cmd, (enum option_id)o) ? options[o].name : NULL;
     const char *const meant = nearest_name(word, names, OPTIONS);
     int beginning = 0;
     for (int o = 0; o < OPTIONS; o++) beginning += names[o] && !strncmp(names[o], word, strlen(word));
@@ -110,7 +115,7 @@ int read_arguments(const command *cmd, int argc, char **argv, arguments *args)
     int n = 0;
     memset(table, 0, sizeof table);
     for (int o = 0; o < OPTIONS; o++) {
-        if (o != OPT_HELP && !(cmd->takes & TAKES(o))) continue;
+        if (!takes_option(cmd, (enum option_id)o)) continue;
         const char letter[3] = {options[o].letter, options[o].arg ? ':' : 0, 0};
         if (*letter) strcat(letters, letter);
         table[n++] = (struct option){options[o].name, options[o].arg ? required_argument : no_argument, NULL, 256 + o};
@@ -136,6 +141,7 @@ int read_arguments(const command *cmd, int argc, char **argv, arguments *args)
     args->files = argv + optind, args->nfile = argc - optind;
     if (args->nfile < cmd->least)
         return usage_error("%s is missing; usage: catena %s %s [options]", cmd->files, cmd->name, cmd->files);
+    if (args->nfile && !cmd->most) return usage_error("'%s': 'catena %s' takes no files", args->files[0], cmd->name);
     if (args->nfile > cmd->most)
         return usage_error("'%s': one file too many; usage: catena %s %s [options]", args->files[cmd->most], cmd->name,
                            cmd->files);

@@ -78,6 +78,7 @@ typedef struct command {
     const char *name;
     const char *files;    // "SCENE", how its usage names what is not an option
     int least, most;      // how many of them
+    bool scenes;          // they are scenes, so that names of scenes will do (cli/scenes.h)
     const char *does;     // one line
     const char *about;    // what --help says after it
     unsigned long takes;  // TAKES(...) of its options
@@ -86,6 +87,25 @@ typedef struct command {
     const char *examples;
     int (*main)(const arguments *args);  // an exit status
 } command;
+
+/// What is said of an option.
+typedef struct option_row {
+    const char *name;
+    char letter;       // 0: none
+    const char *arg;   // NULL: takes no value
+    const char *help;  // NULL: option_help() says it
+} option_row;
+
+extern const option_row options[OPTIONS];
+
+/// Whether the command takes it, --help among them.
+bool takes_option(const command *cmd, enum option_id option);
+
+/// What an option is to a command.
+const char *option_help(const command *cmd, enum option_id option);
+
+/// What every command whose files are scenes says about them.
+extern const char names_will_do[];
 
 /// Reads argv of a subcommand, argv[0] its name. Returns an exit status to leave with (--help was asked for, or an error was
 /// printed), or -1 to go on.

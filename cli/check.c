@@ -61,6 +61,7 @@ const command command_check = {
     .files = "SCENE...",
     .least = 1,
     .most = INT_MAX,
+    .scenes = true,
     .does = "Validates scene files and prints every error and warning with its place.",
     .about = "Springs, limits and dampers that are too stiff for the scene's method and time step are warnings.\n"
              "With --dt-sweep: runs the scene by every method, in smaller and smaller steps, and prints the\n"

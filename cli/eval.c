@@ -191,6 +191,7 @@ const command command_eval = {
     .files = "SCENE",
     .least = 1,
     .most = 1,
+    .scenes = true,
     .does = "Computes kinematics and dynamics of a scene at given states, JSON in and out.",
     .about = "The input is an object with a list 'states', or the list alone. A state is an object with q and, if not\n"
              "zero, v, a and tau_ext. The output holds for each state R, p, link_com, twist, M, bias, passive, tau_id\n"

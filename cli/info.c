@@ -208,6 +208,7 @@ const command command_info = {
     .files = "SCENE",
     .least = 1,
     .most = 1,
+    .scenes = true,
     .does = "Prints a scene's model, its initial state, and the method and engine a run would take.",
     .about = "Long tables are shortened; --all prints them whole, --json always does.\n",
     .takes = TAKES_METHOD | TAKES(OPT_ALL) | TAKES(OPT_JSON),

@@ -1,6 +1,7 @@
 /// The `catena` command: finds the subcommand and hands over.
 #include "cli/commands.h"
 #include "cli/message.h"
+#include "cli/scenes.h"
 #include "sim/suggest.h"
 
 #include <fcntl.h>
@@ -8,47 +9,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const command *const commands[] = {
-    &command_run,    &command_rollout, &command_replay,
-#ifdef CATENA_RENDER
-    &command_render,
-#endif
-#ifdef CATENA_VIEWER
-    &command_view,
-#endif
-    &command_plot,   &command_info,    &command_eval,   &command_check,
-};
-enum { COMMANDS = sizeof commands / sizeof *commands };
+enum { MOST_COMMANDS = 20 };
 
 static const command *find(const char *name)
 {
-    for (int i = 0; i < COMMANDS; i++)
+    for (int i = 0; commands[i]; i++)
         if (!strcmp(commands[i]->name, name)) return commands[i];
     return NULL;
 }
 
 static int unknown(const char *name)
 {
-    const char *names[COMMANDS];
-    for (int i = 0; i < COMMANDS; i++) names[i] = commands[i]->name;
-    const char *const meant = nearest_name(name, names, COMMANDS);
+    const char *names[MOST_COMMANDS];
+    int n = 0;
+    for (; commands[n] && n < MOST_COMMANDS; n++) names[n] = commands[n]->name;
+    const char *const meant = nearest_name(name, names, n);
     return meant ? usage_error("unknown command '%s'; did you mean 'catena %s'?", name, meant)
                  : usage_error("unknown command '%s'; see 'catena --help'", name);
 }
 
 static int print_overview(FILE *out)
 {
-    fprintf(out, "usage: catena COMMAND ...\n\nArticulated rigid bodies at large time steps, version %s.\n\ncommands:\n",
-            ctn_version());
-    for (int i = 0; i < COMMANDS; i++) {
+    fprintf(out, "usage: catena COMMAND ...\n\n%s, version %s.\n\ncommands:\n", commands_purpose, ctn_version());
+    for (int i = 0; commands[i]; i++) {
         char left[40];
         snprintf(left, sizeof left, "%s %s", commands[i]->name, commands[i]->files);
         fprintf(out, "  %-16s%s\n", left, commands[i]->does);
     }
-    fprintf(out, "\n'catena COMMAND --help' explains one of them. Options have the same names everywhere.\n"
-                 "Exit status: 0 success, 1 failed run, 2 bad usage or input. NO_COLOR=1 switches colours off,\n"
-                 "CTN_ENGINE names the engine for --engine auto.\n\nexamples:\n"
-                 "  catena run scenes/double-pendulum.yaml\n  catena info scenes/humanoid.yaml\n");
+    fprintf(out, "\n'catena COMMAND --help' explains one of them. Options have the same names everywhere.\n\nexit status:\n");
+    for (const meaning *m = exit_statuses; m->word; m++) fprintf(out, "  %-16s%s\n", m->word, m->text);
+    fprintf(out, "\nenvironment:\n");
+    for (const meaning *m = environment; m->word; m++) fprintf(out, "  %-16s%s\n", m->word, m->text);
+    fprintf(out, "\nexamples:\n  catena run double-pendulum\n  catena info humanoid\n");
     return out == stderr ? EXIT_USAGE : EXIT_OK;
 }
 
@@ -57,6 +49,21 @@ static void keep_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)  // writing to standard output stays an error
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd) exit(EXIT_RUN);
+}
+
+/// Puts the files of scenes in the place of their names, and runs the command.
+static int run_on_files(const command *cmd, arguments *args)
+{
+    char **const files = cmd->scenes ? calloc((size_t)args->nfile + 1, sizeof *files) : NULL;
+    int status = EXIT_OK;
+    if (cmd->scenes && !files) return run_error("not enough memory for %d names", args->nfile);
+    for (int k = 0; k < args->nfile && files && status == EXIT_OK; k++)
+        if (!(files[k] = scene_file(args->files[k]))) status = EXIT_USAGE;
+    if (files) args->files = files;
+    if (status == EXIT_OK) status = cmd->main(args);
+    for (int k = 0; k < args->nfile && files; k++) free(files[k]);
+    free(files);
+    return status;
 }
 
 static int act(int argc, char **argv)
@@ -83,7 +90,7 @@ static int act(int argc, char **argv)
     }
     arguments args;
     const int status = read_arguments(cmd, argc - 1, argv + 1, &args);
-    return status >= 0 ? status : cmd->main(&args);
+    return status >= 0 ? status : run_on_files(cmd, &args);
 }
 
 int main(int argc, char **argv)

@@ -308,6 +308,7 @@ const command command_render = {
     .files = "FILE",
     .least = 1,
     .most = 1,
+    .scenes = true,
     .does = "Draws a scene or a recording as it moves: pictures or a movie. Needs no display.",
     .about = "FILE is a scene, or a recording (.h5) of catena run or rollout; options of methods are for scenes.\n"
              "One world is drawn; --worlds N: so many, of a scene as catena rollout starts them; --worlds all: of a\n"

@@ -389,6 +389,7 @@ const command command_rollout = {
     .files = "SCENE",
     .least = 1,
     .most = 1,
+    .scenes = true,
     .does = "Steps many worlds from sampled initial states into one file.",
     .about = "World i starts from what the scene's `sample:` section draws for it: it is the same whatever\n"
              "other worlds there are, on any engine and number of threads. --starts and --controls take\n"

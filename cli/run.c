@@ -225,6 +225,7 @@ const command command_run = {
     .files = "SCENE",
     .least = 1,
     .most = 1,
+    .scenes = true,
     .does = "Steps a scene, prints a summary, and records or draws what happens.",
     .about = "Options override what the scene says. All worlds start from the scene's initial state.\n"
              "Ctrl-C ends the run in good order: the recording is closed and the summary printed.\n"

@@ -105,6 +105,7 @@ const command command_view = {
     .files = "FILE",
     .least = 1,
     .most = 1,
+    .scenes = true,
     .does = "Shows a scene or a recording in a window as it moves: look around, pull at links, change methods.",
     .about = "FILE is a scene, or a recording (.h5) of catena run or rollout, of which all worlds are shown, or --world.\n"
              "F1 in the window lists keys and what the mouse does. A scene is read again when its file is saved; its\n"

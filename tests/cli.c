@@ -4,9 +4,11 @@
 
 #include <catena/catena.h>
 #include <check.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PENDULUM "scenes/double-pendulum.yaml"
@@ -111,6 +113,16 @@ static const struct {
     {{"run", "SCENE", "--steps", "1", "--out", "nowhere/x.csv"}, 1, NULL, "nowhere/x.csv: cannot be written: No such file"},
     {{"run", "SCENE", "--steps", "1", "--plot", "nowhere/x.png"}, 1, NULL, "nowhere/x.png: cannot be written: No such file"},
     {{"run", "missing.yaml"}, 2, NULL, "missing.yaml: cannot be read: No such file"},
+    {{"run", "chian10"}, 2, NULL, "error: chian10: no such file; did you mean the scene 'chain10'? 'catena scenes' lists all"},
+    {{"info", "elsewhere/chain40.yaml"}, 2, NULL, "elsewhere/chain40.yaml: no such file; did you mean the scene 'chain40'?"},
+    {{"check", "nonesuch"}, 2, NULL, "nonesuch: no such file, and no scene of this name; 'catena scenes' lists"},
+    {{"check", "-q", "chain10", "wrench"}, 0, NULL, NULL},
+    {{"run", "."}, 2, NULL, ".: "},
+    {{"scenes"},
+     0,
+     "\n  double-pendulum     Two links on revolute joints about y, in a plane: chaotic, and conservative.\n",
+     NULL},
+    {{"scenes", "chain10"}, 2, NULL, "'chain10': 'catena scenes' takes no files"},
     {{"eval", "SCENE", "--dt", "1"}, 2, NULL, "'catena eval' has no option '--dt'"},
     {{"run", "SCENE", "--steps", "3", "--quiet"}, 0, NULL, NULL},
     {{"run", "SCENE", "-qn3", "--method=rk2"}, 0, NULL, NULL},
@@ -144,7 +156,7 @@ START_TEST(usage)
 }
 END_TEST
 
-static const char *const commands[] = {"run", "plot", "info", "eval", "check"};
+static const char *const commands[] = {"run", "rollout", "replay", "plot", "info", "eval", "check", "scenes"};
 
 /// Every option that --help tells of is in docs/cli.md, and every command has examples.
 START_TEST(help_and_docs)
@@ -163,7 +175,7 @@ START_TEST(help_and_docs)
         ck_assert_msg(strstr(docs, name) != NULL, "docs/cli.md does not tell of %s`", name);
         at += 2;
     }
-    ck_assert_int_ge(found, 3);
+    ck_assert_int_ge(found, 2);
     outcome_free(&o);
     free(docs);
 }
@@ -175,6 +187,78 @@ START_TEST(plain_errors)
     outcome o = catena("run", "missing.yaml");
     ck_assert_str_eq(o.err, "error: missing.yaml: cannot be read: No such file or directory\n");
     outcome_free(&o);
+}
+END_TEST
+
+/// The file of a scene, as `catena scenes` has it.
+static char *file_of(const char *name)
+{
+    char *file = NULL;
+    cJSON *const list = catena_json(0, "scenes", "--json", NULL);
+    for (const cJSON *one = list->child; one; one = one->next)
+        if (!strcmp(member(one, "name")->valuestring, name)) {
+            ck_assert_ptr_null(file);
+            file = strdup(member(one, "file")->valuestring);
+        }
+    cJSON_Delete(list);
+    return file;
+}
+
+/// The name of the scene that `catena info WORD` reads.
+static void check_info(const char *word, const char *name)
+{
+    cJSON *const info = catena_json(0, "info", word, "--json", NULL);
+    ck_assert_str_eq(member(info, "scene")->valuestring, name);
+    cJSON_Delete(info);
+}
+
+/// Every scene of the source has a name; a file of that name comes first, then folders of CATENA_SCENES, in their order.
+START_TEST(scene_names)
+{
+    static const char mine[] = "# Mine, with \033[31m colours. And more.\ncatena: 1\nname: mine\nlinks: [{name: a}]\n";
+    cJSON *const list = catena_json(0, "scenes", "--json", NULL);
+    int files = 0;
+    DIR *const folder = opendir(source("scenes"));
+    for (const struct dirent *entry; (entry = readdir(folder));) files += strstr(entry->d_name, ".yaml") != NULL;
+    closedir(folder);
+    ck_assert_int_eq(cJSON_GetArraySize(list), files);
+    for (const cJSON *one = list->child; one; one = one->next) {
+        check_info(member(one, "name")->valuestring, member(one, "name")->valuestring);
+        ck_assert_int_eq(access(member(one, "file")->valuestring, R_OK), 0);
+        ck_assert_int_ge((int)strlen(member(one, "about")->valuestring), 20);
+    }
+    cJSON_Delete(list);
+
+    ck_assert_int_eq(mkdir("one", 0777) | mkdir("two", 0777) | mkdir("chain40", 0777), 0);
+    spit("one/chain10.yaml", mine), spit("two/chain10.yaml", mine), spit("two/mine.yaml", mine), spit("one/bad name.yaml", mine);
+    setenv("CATENA_SCENES", "nowhere::one:two", 1);
+    check_info("chain10", "mine"), check_info("mine", "mine"), check_info("chain40", "chain40");
+    char *const first = file_of("chain10"), *const second = file_of("mine");
+    ck_assert_str_eq(first, "one/chain10.yaml");
+    ck_assert_str_eq(second, "two/mine.yaml");
+    ck_assert_ptr_null(file_of("bad name"));
+    free(first), free(second);
+    outcome o = catena("scenes");
+    ck_assert_ptr_nonnull(strstr(o.out, "\ntwo\n  mine                Mine, with ?[31m colours.\n"));
+    outcome_free(&o);
+    unsetenv("CATENA_SCENES");
+    spit("chain10", mine);
+    check_info("chain10", "mine");
+}
+END_TEST
+
+/// An installation that was moved finds its scenes, and no program of another folder changes that.
+START_TEST(moved_installation)
+{
+    ck_assert_int_eq(mkdir("bin", 0777) | mkdir("share", 0777) | mkdir("share/catena", 0777) | mkdir("share/catena/scenes", 0777),
+                     0);
+    spit("share/catena/scenes/moved.yaml", "# Here now\ncatena: 1\nlinks: [{name: a}]\n");
+    ck_assert_int_eq(system("cp " CATENA_BINARY " bin/catena"), 0);
+    FILE *const said = popen("bin/catena scenes", "r");
+    char text[4096] = "";
+    text[fread(text, 1, sizeof text - 1, said)] = 0;
+    ck_assert_int_eq(pclose(said), 0);
+    ck_assert_ptr_nonnull(strstr(text, "/share/catena/scenes\n  moved               Here now\n"));
 }
 END_TEST
 
@@ -280,12 +364,14 @@ int main(void)
 {
     Suite *const suite = suite_create("cli");
     TCase *const all = tcase_create("all");
-    unsetenv("CTN_ENGINE");
+    unsetenv("CTN_ENGINE"), unsetenv("CATENA_SCENES");
     tcase_set_timeout(all, 120);
     tcase_add_checked_fixture(all, enter_scratch, leave_scratch);
     tcase_add_loop_test(all, usage, 0, (int)(sizeof cases / sizeof *cases));
     tcase_add_loop_test(all, help_and_docs, 0, (int)(sizeof commands / sizeof *commands));
     tcase_add_test(all, plain_errors);
+    tcase_add_test(all, scene_names);
+    tcase_add_test(all, moved_installation);
     tcase_add_test(all, no_duration);
     tcase_add_test(all, check_scenes);
     tcase_add_test(all, info);

@@ -79,6 +79,7 @@ static char block[4096];
 
 static void scenes(void)
 {
+    ctn_finding finding;
     POINTER("path", ctn_scene_load, NULL, err);
     POINTER("text", ctn_scene_parse, NULL, 0, "a.yaml", err);
     POINTER("name", ctn_scene_parse, scene_text, sizeof scene_text - 1, NULL, err);
@@ -87,6 +88,11 @@ static void scenes(void)
     POINTER("", ctn_scene_text, NULL);
     POINTER("", ctn_scene_warnings, NULL);
     UNDEFINED(ctn_scene_duration, NULL);
+    NUMBER(0, ctn_scene_warning_count, NULL);
+    NUMBER(CTN_BAD_ARGUMENT, ctn_scene_warning, NULL, 0, &finding);
+    NUMBER(CTN_BAD_ARGUMENT, ctn_scene_warning, scene, 0, NULL);
+    NUMBER(CTN_BAD_ARGUMENT, ctn_error_finding, NULL, 0, &finding);
+    NUMBER(CTN_BAD_ARGUMENT, ctn_error_finding, &error, 0, NULL);
     note("ctn_scene_config");
     const ctn_batch_config none = ctn_scene_config(NULL);
     ck_assert_ptr_null(ctn_batch_create(model, &none, err));

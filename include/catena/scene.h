@@ -11,8 +11,8 @@ extern "C" {
 
 typedef struct ctn_scene ctn_scene;
 
-/// Reads a scene file and everything it includes. Returns NULL on error, with every problem of the file in `err` (may be
-/// NULL). The caller owns the scene and frees it with ctn_scene_free.
+/// Reads a scene file and everything it includes. `path` is a file's: names of scenes are the command's alone. Returns NULL on error,
+/// with every problem of the file in `err` (may be NULL). The caller owns the scene and frees it with ctn_scene_free.
 CTN_API ctn_scene *ctn_scene_load(const char *path, ctn_error *err);
 
 /// The same from `length` bytes of text. `name` stands for the file in messages; included files are looked for beside it.
