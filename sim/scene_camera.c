@@ -74,14 +74,15 @@ static bool read_link(source *s, const node *n, int *link)
     return bad_value(s, n, "unknown link %s; expected one of this scene", found(n).text);
 }
 
-/// An angle in degrees, from `least` to `most`, as rad.
+/// An angle, in degrees unless it says otherwise, from `least` to `most` of them, as rad.
 static bool read_angle(source *s, const node *n, double least, double most, double *angle)
 {
-    double degrees;
-    if (!read_number(s, n, ANY_SIGN, &degrees)) return false;
-    if (!(degrees >= least && degrees <= most))
+    double x;
+    if (!read_quantity(s, n, ANY_SIGN, ANGLE, &x)) return false;
+    const double one = has_unit(n) ? M_PI : 180;
+    if (!(x >= least / 180 * one && x <= most / 180 * one))
         return bad_value(s, n, "expected degrees from %g to %g, found %s", least, most, found(n).text);
-    *angle = degrees * M_PI / 180;
+    *angle = x * M_PI / one;
     return true;
 }
 

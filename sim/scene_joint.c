@@ -62,6 +62,27 @@ static const unsigned taken_by[JOINT_KEYS] = {
 
 bool joint_has_axis(ctn_joint_type type) { return WITH_AXIS & BIT(type); }
 
+const value_unit *coordinate_units(ctn_joint_type type)
+{
+    static const value_unit units[TYPES][7] = {[CTN_REVOLUTE] = {ANGLE},
+                                               [CTN_HELICAL] = {ANGLE},
+                                               [CTN_UNIVERSAL] = {ANGLE, ANGLE},
+                                               [CTN_PLANAR] = {NO_UNIT, NO_UNIT, ANGLE}};
+    return units[type];
+}
+
+const value_unit *velocity_units(ctn_joint_type type)
+{
+    static const value_unit units[TYPES][6] = {
+        [CTN_REVOLUTE] = {ANGULAR_VELOCITY},
+        [CTN_HELICAL] = {ANGULAR_VELOCITY},
+        [CTN_UNIVERSAL] = {ANGULAR_VELOCITY, ANGULAR_VELOCITY},
+        [CTN_BALL] = {ANGULAR_VELOCITY, ANGULAR_VELOCITY, ANGULAR_VELOCITY},
+        [CTN_PLANAR] = {NO_UNIT, NO_UNIT, ANGULAR_VELOCITY},
+        [CTN_FREE] = {NO_UNIT, NO_UNIT, NO_UNIT, ANGULAR_VELOCITY, ANGULAR_VELOCITY, ANGULAR_VELOCITY}};
+    return units[type];
+}
+
 // ---- type
 
 /// What other programs call our joints.
@@ -104,7 +125,8 @@ static bool read_coordinates(source *s, const node *n, ctn_joint_type type, doub
 {
     const int nq = types[type].nq;
     double x[7];
-    if (nq == 1 ? !read_each(s, n, 1, ANY_SIGN, x) : !read_vector(s, n, nq, ANY_SIGN, x)) return false;
+    const value_unit *const of = coordinate_units(type);
+    if (nq == 1 ? !read_each(s, n, 1, ANY_SIGN, of, x) : !read_quantities(s, n, nq, ANY_SIGN, of, x)) return false;
     if (type == CTN_BALL && !unit_quaternion(s, n, x)) return false;
     if (type == CTN_FREE && !unit_quaternion(s, n, x + 3)) return false;
     memcpy(q, x, (size_t)nq * sizeof *q);
@@ -114,14 +136,14 @@ static bool read_coordinates(source *s, const node *n, ctn_joint_type type, doub
 static bool is_none(const node *n) { return n->kind == NODE_SCALAR && n->plain && !strcmp(n->text, "none"); }
 
 /// One pair [lo, hi], or `none`.
-static bool read_range(source *s, const node *n, bool *limited, double range[2])
+static bool read_range(source *s, const node *n, value_unit unit, bool *limited, double range[2])
 {
     double x[2];
     if (is_none(n)) {
         *limited = false;
         return true;
     }
-    if (!read_vector(s, n, 2, ANY_SIGN, x)) return false;
+    if (!read_quantities(s, n, 2, ANY_SIGN, (value_unit[]){unit, unit}, x)) return false;
     if (!(x[0] < x[1])) return bad_value(s, n, "expected limits [low, high] with low < high, found [%g, %g]", x[0], x[1]);
     *limited = true, range[0] = x[0], range[1] = x[1];
     return true;
@@ -130,29 +152,40 @@ static bool read_range(source *s, const node *n, bool *limited, double range[2])
 static bool read_limits(source *s, const node *n, scene_joint *joint)
 {
     const int nv = types[joint->type].nv;
+    const value_unit *const of = coordinate_units(joint->type);
     if (is_none(n)) {
         memset(joint->limited, 0, sizeof joint->limited);
         return true;
     }
     if (joint->type == CTN_BALL) {
         double angle;
-        if (!read_number(s, n, POSITIVE, &angle)) return false;
-        if (angle > M_PI) return bad_value(s, n, "expected an angle of at most pi (rad), found %g", angle);
+        if (!read_quantity(s, n, POSITIVE, ANGLE, &angle)) return false;
+        if (angle > M_PI)
+            return bad_value(s, n, "expected an angle of at most pi (rad), found %s%s", found(n).text,
+                             has_unit(n) ? "" : "; degrees are written as in `90 deg`");
         joint->limited[0] = true, joint->limits[0][0] = 0, joint->limits[0][1] = angle;
         return true;
     }
-    if (nv == 1) return read_range(s, n, &joint->limited[0], joint->limits[0]);
+    if (nv == 1) return read_range(s, n, of[0], &joint->limited[0], joint->limits[0]);
     if (n->kind != NODE_SEQUENCE) return bad_value(s, n, "expected %d pairs [low, high], found %s", nv, found(n).text);
     if (n->size != nv)
         return bad_value(s, n, "expected %d pairs [low, high], one for each degree of freedom, found %d", nv, n->size);
     bool ok = true;
     int i = 0;
     for (const node *pair = n->child; pair; pair = pair->next, i++)
-        ok = read_range(s, pair, &joint->limited[i], joint->limits[i]) && ok;
+        ok = read_range(s, pair, of[i], &joint->limited[i], joint->limits[i]) && ok;
     return ok;
 }
 
 static void note_place(scene_joint *joint, stiff_key key, const node *n) { joint->at[key] = (scene_place){n->line, n->column}; }
+
+/// Warns of degrees in a key that has been read. A screw may make many turns.
+static void notice_turns(source *s, const node *n, enum joint_key k, ctn_joint_type type)
+{
+    if (k != JOINT_KEY_LIMITS && k != JOINT_KEY_REST && k != JOINT_KEY_Q0) return;
+    if (type == CTN_REVOLUTE || type == CTN_UNIVERSAL) notice_degrees(s, n);
+    else if (type == CTN_PLANAR && n->size == 3) notice_degrees(s, n->child->next->next);
+}
 
 /// Reads one key into a joint whose type is known and takes it.
 static bool read_key(source *s, const node *n, enum joint_key k, scene_joint *joint)
@@ -167,7 +200,7 @@ static bool read_key(source *s, const node *n, enum joint_key k, scene_joint *jo
     case JOINT_KEY_STIFFNESS:
     case JOINT_KEY_ARMATURE: {
         double x[6];
-        if (!read_each(s, n, ball ? 1 : nv, NOT_NEGATIVE, x)) return false;  // a ball joint is alike about all axes
+        if (!read_each(s, n, ball ? 1 : nv, NOT_NEGATIVE, NULL, x)) return false;  // a ball joint is alike about all axes
         double *const to = k == JOINT_KEY_DAMPING     ? joint->damping
                            : k == JOINT_KEY_STIFFNESS ? joint->stiffness
                                                       : joint->armature;
@@ -175,7 +208,9 @@ static bool read_key(source *s, const node *n, enum joint_key k, scene_joint *jo
         if (k != JOINT_KEY_ARMATURE) note_place(joint, k == JOINT_KEY_DAMPING ? STIFF_DAMPING : STIFF_STIFFNESS, n);
         return true;
     }
-    case JOINT_KEY_REST: return ball ? read_quaternion(s, n, joint->rest) : read_each(s, n, nv, ANY_SIGN, joint->rest);
+    case JOINT_KEY_REST:
+        return ball ? read_quaternion(s, n, joint->rest)
+                    : read_each(s, n, nv, ANY_SIGN, coordinate_units(joint->type), joint->rest);
     case JOINT_KEY_LIMITS:
         note_place(joint, STIFF_LIMIT_STIFFNESS, n), note_place(joint, STIFF_LIMIT_DAMPING, n);
         return read_limits(s, n, joint);
@@ -185,9 +220,12 @@ static bool read_key(source *s, const node *n, enum joint_key k, scene_joint *jo
     case JOINT_KEY_LIMIT_DAMPING:
         note_place(joint, STIFF_LIMIT_DAMPING, n);
         return read_number(s, n, NOT_NEGATIVE, &joint->limit_damping);
-    case JOINT_KEY_EFFORT: return read_each(s, n, nv, NOT_NEGATIVE, joint->effort);
+    case JOINT_KEY_EFFORT: return read_each(s, n, nv, NOT_NEGATIVE, NULL, joint->effort);
     case JOINT_KEY_Q0: return read_coordinates(s, n, joint->type, joint->q0);
-    case JOINT_KEY_V0: return nv == 1 ? read_each(s, n, 1, ANY_SIGN, joint->v0) : read_vector(s, n, nv, ANY_SIGN, joint->v0);
+    case JOINT_KEY_V0: {
+        const value_unit *const of = velocity_units(joint->type);
+        return nv == 1 ? read_each(s, n, 1, ANY_SIGN, of, joint->v0) : read_quantities(s, n, nv, ANY_SIGN, of, joint->v0);
+    }
     default: return true;
     }
 }
@@ -201,8 +239,10 @@ static bool try_key(source *s, const node *n, enum joint_key k, ctn_joint_type t
     s->quiet++;
     const bool fits = taken_by[k] & BIT(type) && read_key(s, n, k, &trial);
     s->quiet--;
-    if (fits && joint) *joint = trial;
-    return fits;
+    if (!fits || !joint) return fits;
+    *joint = trial;
+    notice_turns(s, n, k, type);
+    return true;
 }
 
 // ---- defaults and joints
@@ -284,7 +324,9 @@ bool read_joint(source *s, const node *link, const node *n, bool axes, scene_joi
             if (k == JOINT_KEY_Q0) *has_q0 = applied;
             if (k == JOINT_KEY_EFFORT && applied) effort = defaults[k];
         } else if (taken_by[k] & BIT(type)) {
-            ok = read_key(s, own[k], k, joint) && ok;
+            const bool good = read_key(s, own[k], k, joint);
+            if (good) notice_turns(s, own[k], k, type);
+            ok = ok && good;
         } else {
             const bool is_free = type == CTN_FREE && taken_by[k] & BIT(CTN_BALL);
             ok = bad_key(s, own[k], is_free ? "a %s joint takes damping only" : "a %s joint has none", types[type].name);

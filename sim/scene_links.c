@@ -189,6 +189,10 @@ bool read_plan(source *s, const node *mapping, link_form form, link_plan *plan)
         read_joint(s, mapping, own[LINK_KEY_JOINT], own[LINK_KEY_AXES] != 0, &link->joint, plan->own_joint, &has_q0);
     if (joint_ok && link->joint.type == CTN_FREE) ok = place_free_joint(s, plan, has_q0) && ok;
     plan->joint_known = joint_ok;
+    const node *const *const given = plan->own_joint, *const *const defaults = s->default_joint;
+    plan->origin.limits = given[JOINT_KEY_LIMITS] ? given[JOINT_KEY_LIMITS] : defaults[JOINT_KEY_LIMITS];
+    plan->origin.q0 = given[JOINT_KEY_Q0] ? given[JOINT_KEY_Q0] : has_q0 ? defaults[JOINT_KEY_Q0] : NULL;
+    plan->origin.q0_file = s->file;
     ok = ok && joint_ok;
 
     const bool shapes_ok = read_link_shapes(s, plan);
@@ -332,7 +336,7 @@ bool read_link_defaults(source *s, const node *n)
         case LINK_KEY_POSITION:
         case LINK_KEY_COM: good[k] = read_vector(s, value, 3, ANY_SIGN, x); break;
         case LINK_KEY_ROTATION: good[k] = read_rotation(s, value, values[LINK_KEY_EULER], e); break;
-        case LINK_KEY_EULER: good[k] = read_vector(s, value, 3, ANY_SIGN, x); break;
+        case LINK_KEY_EULER: good[k] = read_angles(s, value, x); break;
         case LINK_KEY_JOINT: good[k] = read_joint_defaults(s, value); break;
         case LINK_KEY_MASS:
         case LINK_KEY_DENSITY: good[k] = read_number(s, value, NOT_NEGATIVE, x); break;

@@ -26,8 +26,11 @@ enum {
 /// Where a link came from, for what can be checked only when all links are known.
 typedef struct link_origin {
     int file;
-    const node *start;  // the link's mapping or its generator's
-    const node *mass;   // the value that made its mass zero, if any
+    const node *start;   // the link's mapping or its generator's
+    const node *mass;    // the value that made its mass zero, if any
+    const node *limits;  // of its joint, NULL: none
+    const node *q0;      // the first of its coordinates, NULL: they are not given
+    int q0_file;
 } link_origin;
 
 /// An explicit q0 or v0, which `state:` may override.
@@ -144,12 +147,29 @@ excerpt printable(const char *text);
 
 typedef enum number_sign { ANY_SIGN, NOT_NEGATIVE, POSITIVE } number_sign;
 
+/// What may stand behind a number: of an angle, rad or deg; of an angular velocity, rad/s or deg/s. Without it, SI units are meant.
+typedef enum value_unit { NO_UNIT, ANGLE, ANGULAR_VELOCITY, ANY_UNIT } value_unit;
+
 bool read_number(source *s, const node *n, number_sign sign, double *x);
+bool read_quantity(source *s, const node *n, number_sign sign, value_unit unit, double *x);
 bool read_whole(source *s, const node *n, int least, int most, int *x);
 bool read_vector(source *s, const node *n, int count, number_sign sign, double *x);  // a list of `count` numbers
-bool read_each(source *s, const node *n, int count, number_sign sign, double *x);    // the same, or one number for all
-bool read_direction(source *s, const node *n, double axis[3]);                       // made a unit vector
-bool read_quaternion(source *s, const node *n, double q[4]);                         // w x y z, made a unit quaternion
+
+/// The same with units `of` [count] (NULL: none), and the same or one number for all, which has a unit if all have that one.
+bool read_quantities(source *s, const node *n, int count, number_sign sign, const value_unit *of, double *x);
+bool read_each(source *s, const node *n, int count, number_sign sign, const value_unit *of, double *x);
+
+/// Three angles about axes, as `euler`.
+bool read_angles(source *s, const node *n, double angles[3]);
+
+/// Whether a unit stands behind a number.
+bool has_unit(const node *n);
+
+/// Warns of an angle, or the first of a list, that is more than a full turn and has no unit: degrees, most likely.
+bool notice_degrees(source *s, const node *n);
+
+bool read_direction(source *s, const node *n, double axis[3]);  // made a unit vector
+bool read_quaternion(source *s, const node *n, double q[4]);    // w x y z, made a unit quaternion
 bool read_text(source *s, const node *n, const char **text);
 bool read_name(source *s, const node *n, const char **name);  // text that can name a link
 
@@ -182,6 +202,10 @@ bool read_joint(source *s, const node *link, const node *n, bool axes, scene_joi
                 bool *has_q0);
 
 bool read_joint_defaults(source *s, const node *n);
+
+/// Units of the coordinates [nq] and velocities [nv] of a joint type.
+const value_unit *coordinate_units(ctn_joint_type type);
+const value_unit *velocity_units(ctn_joint_type type);
 
 /// Whether joints of this type have an axis.
 bool joint_has_axis(ctn_joint_type type);
@@ -271,6 +295,9 @@ bool read_include(source *s, const node *n);
 
 /// Reads `state:` into the joints of the file's links, those of its includes too.
 bool read_state(source *s, const node *n);
+
+/// Warns of joints that start outside their limits. For the end.
+void check_starts(reader *r);
 
 /// Reads `sample:`, when all links are known.
 bool read_sample(source *s, const node *n);

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// {uniform: [lo, hi]}, {normal: [mean, standard deviation]}, {latin: [lo, hi]} or {grid: [lo, hi, number of values]}
-static bool read_spread(source *s, const node *n, scene_spread *spread)
+/// {uniform: [lo, hi]}, {normal: [mean, standard deviation]}, {latin: [lo, hi]} or {grid: [lo, hi, number of values]} of numbers
+/// of this unit.
+static bool read_spread(source *s, const node *n, value_unit unit, scene_spread *spread)
 {
     enum { UNIFORM, NORMAL, LATIN, GRID, KEYS };
     static const key keys[KEYS] = {{.name = "uniform"}, {.name = "normal"}, {.name = "latin"}, {.name = "grid"}};
@@ -22,7 +23,7 @@ static bool read_spread(source *s, const node *n, scene_spread *spread)
         return bad_value(s, n,
                          "expected one distribution: {uniform: [lo, hi]} or {normal: [mean, standard deviation]} or "
                          "{latin: [lo, hi]} or {grid: [lo, hi, number of values]}");
-    if (!read_vector(s, v[kind], kind == GRID ? 3 : 2, ANY_SIGN, x)) return false;
+    if (!read_quantities(s, v[kind], kind == GRID ? 3 : 2, ANY_SIGN, (value_unit[]){unit, unit, NO_UNIT}, x)) return false;
     if (kind == GRID && !read_whole(s, v[kind]->child->next->next, 1, INT_MAX, &values)) return false;
     if (kind == NORMAL && x[1] < 0)
         return bad_value(s, v[kind]->child->next, "expected a standard deviation >= 0, found %g", x[1]);
@@ -62,6 +63,20 @@ static bool check_range(source *s, const node *n, sample_of what, const scene_jo
     return true;
 }
 
+/// The unit of what is drawn for a link with this joint; NO_UNIT if its degrees of freedom have several. Orientations are turned.
+static value_unit unit_of(sample_of what, ctn_joint_type joint)
+{
+    const bool rate = what == SAMPLE_V, turned = joint == CTN_BALL && what != SAMPLE_V;
+    const bool angle = what == SAMPLE_Q || what == SAMPLE_PARAMETER + CTN_REST || what == SAMPLE_PARAMETER + CTN_LIMIT_LOWER ||
+                       what == SAMPLE_PARAMETER + CTN_LIMIT_UPPER;
+    const value_unit *const of = rate ? velocity_units(joint) : coordinate_units(joint);
+    if (!rate && !angle) return NO_UNIT;
+    if (turned) return ANGLE;
+    for (int i = 1; i < joint_nv(joint); i++)
+        if (of[i] != of[0]) return NO_UNIT;
+    return of[0];
+}
+
 /// The distribution of one entry, for its link or, `all`, for those that have no other. `given` [links + 1] notes who has one.
 static bool read_entry(source *s, const node *value, sample_of what, const node **given, scene_spread *spread)
 {
@@ -75,14 +90,26 @@ static bool read_entry(source *s, const node *value, sample_of what, const node 
     const char *const against = link < scene->nlink ? objection(what, &scene->links[link].joint) : NULL;
     if (against) return bad_key(s, value, "the joint of this link %s", against);
     given[i] = value;
-    if (!read_spread(s, value, &one)) return false;
+    bool *const of_entry = calloc((size_t)links + 1, sizeof *of_entry);  // whether link k draws from it
+    if (!of_entry) return out_of_memory(s);
+    value_unit unit = ANY_UNIT;
     for (int k = 0; k < links; k++) {
         const scene_joint *const joint = &scene->links[s->first_link + k].joint;
-        if ((k != i && (i != links || given[k])) || objection(what, joint)) continue;
-        if (!check_range(s, value, what, joint, &one)) return false;
-        spread[k] = one;
+        of_entry[k] = (k == i || (i == links && !given[k])) && !objection(what, joint);
+        if (!of_entry[k]) continue;
+        const value_unit its = unit_of(what, joint->type);
+        unit = unit == ANY_UNIT || unit == its ? its : NO_UNIT;
     }
-    return true;
+    bool ok = read_spread(s, value, unit == ANY_UNIT ? NO_UNIT : unit, &one);
+    for (int k = 0; k < links && ok; k++) {
+        if (!of_entry[k]) continue;
+        ok = check_range(s, value, what, &scene->links[s->first_link + k].joint, &one);
+        if (ok) spread[k] = one;
+    }
+    // a grid has a third number, which is no angle
+    if (ok && unit == ANGLE && !notice_degrees(s, value->child->child)) notice_degrees(s, value->child->child->next);
+    free(of_entry);
+    return ok;
 }
 
 /// Distributions by the names of links, and for `all` others, wherever that stands. spread [links of the file]
@@ -107,7 +134,7 @@ static bool read_gravity(source *s, const node *n, scene_spread spread[3])
     if (!read_keys(s, n, "a gravity", keys, 3, v)) return false;
     bool ok = true;
     for (int k = 0; k < 3; k++)
-        if (v[k]) ok = read_spread(s, v[k], &spread[k]) && ok;
+        if (v[k]) ok = read_spread(s, v[k], NO_UNIT, &spread[k]) && ok;
     return ok;
 }
 

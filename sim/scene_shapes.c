@@ -101,7 +101,7 @@ static bool read_shape(source *s, const node *n, scene_shape *shape)
     if (v[SHAPE_KEY_SIZE]) ok = read_vector(s, v[SHAPE_KEY_SIZE], 3, POSITIVE, shape->size) && ok;
     if (v[SHAPE_KEY_RADII]) ok = read_vector(s, v[SHAPE_KEY_RADII], 3, POSITIVE, shape->size) && ok;
     if (v[SHAPE_KEY_FILE]) ok = read_mesh(s, v[SHAPE_KEY_FILE], &shape->mesh) && ok;
-    if (v[SHAPE_KEY_SCALE]) ok = read_each(s, v[SHAPE_KEY_SCALE], 3, POSITIVE, shape->size) && ok;
+    if (v[SHAPE_KEY_SCALE]) ok = read_each(s, v[SHAPE_KEY_SCALE], 3, POSITIVE, NULL, shape->size) && ok;
     if (v[SHAPE_KEY_POSITION]) ok = read_vector(s, v[SHAPE_KEY_POSITION], 3, ANY_SIGN, shape->center) && ok;
     if (v[SHAPE_KEY_FROM]) ok = read_vector(s, v[SHAPE_KEY_FROM], 3, ANY_SIGN, shape->from) && ok;
     if (v[SHAPE_KEY_TO]) ok = read_vector(s, v[SHAPE_KEY_TO], 3, ANY_SIGN, shape->to) && ok;

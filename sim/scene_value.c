@@ -1,4 +1,5 @@
 /// Typed values out of nodes: numbers, vectors, rotations, names, the keys of a mapping.
+#include "sim/number.h"
 #include "sim/printable.h"
 #include "sim/scene_reader.h"
 #include "sim/suggest.h"
@@ -9,62 +10,87 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define SHORTEST 1e-6  // quaternions and axes shorter than this have no direction
 
 // ---- numbers
 
-static const char *skip_digits(const char *c)
+/// What may stand behind a number.
+static const struct {
+    const char *name;
+    value_unit unit;
+    bool degrees;
+} units[] = {{"rad", ANGLE, false}, {"deg", ANGLE, true}, {"rad/s", ANGULAR_VELOCITY, false}, {"deg/s", ANGULAR_VELOCITY, true}};
+enum { UNITS = sizeof units / sizeof *units };
+
+/// The entry of `units` that stands behind a number, or -1.
+static int find_unit(const char *words)
 {
-    while (isdigit((unsigned char)*c)) c++;
-    return c;
+    words += strspn(words, " ");
+    for (int i = 0; i < UNITS; i++)
+        if (!strcmp(words, units[i].name)) return i;
+    return -1;
 }
 
-/// A decimal number: sign, digits, point, exponent. YAML 1.1 wants a point before an exponent; people do not.
-static bool is_decimal(const char *text)
+/// What to do about the words behind a number, where a number of this unit is expected.
+static const char *unit_remedy(value_unit unit, const char *text, const char *words)
 {
-    const char *c = text + (*text == '+' || *text == '-');
-    const char *const whole = c;
-    c = skip_digits(c);
-    long digits = c - whole;
-    if (*c == '.') {
-        const char *const fraction = ++c;
-        c = skip_digits(c);
-        digits += c - fraction;
-    }
-    if (!digits) return false;
-    if (*c == 'e' || *c == 'E') {
-        c += 1 + (c[1] == '+' || c[1] == '-');
-        if (!isdigit((unsigned char)*c)) return false;
-        c = skip_digits(c);
-    }
-    return !*c;
+    static const char *const degrees[] = {"degrees", "degree", "degs", "\xc2\xb0"};
+    const int known = find_unit(words);
+    if (known >= 0 && unit == NO_UNIT) return "; this is no angle: give the number alone";
+    if (known >= 0) return unit == ANGLE ? "; this is an angle: rad or deg" : "; this is an angular velocity: rad/s or deg/s";
+    if (*number_remedy(text)) return number_remedy(text);
+    words += strspn(words, " ");
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees && unit == ANGLE; i++)
+        if (!strcasecmp(words, degrees[i])) return "; degrees are written as in `90 deg`";
+    return isalpha((unsigned char)*words) ? "; units are SI units: give the number alone" : "";
 }
 
-static bool is_not_finite(const char *text)
+bool has_unit(const node *n)
 {
-    static const char *const words[] = {".nan", "nan", ".inf", "inf"};
-    const char *const c = text + (*text == '+' || *text == '-');
-    char word[5] = "";
-    for (int i = 0; i < 4 && c[i]; i++) word[i] = (char)tolower((unsigned char)c[i]);
-    if (strlen(c) > 4) return false;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (!strcmp(word, words[i])) return true;
-    return false;
+    double x;
+    const char *end;
+    return n->kind == NODE_SCALAR && n->plain && number_from_text(n->text, &x, &end) == NUMBER_GOOD && find_unit(end) >= 0;
 }
 
-bool read_number(source *s, const node *n, number_sign sign, double *x)
+bool read_quantity(source *s, const node *n, number_sign sign, value_unit unit, double *x)
 {
     static const char *const kinds[] = {"a number", "a number >= 0", "a positive number"};
-    if (n->kind != NODE_SCALAR || !n->plain || !is_decimal(n->text)) {
-        const bool finite = n->kind != NODE_SCALAR || !is_not_finite(n->text);
-        return bad_value(s, n, "expected %s, found %s", finite ? kinds[sign] : "a finite number", found(n).text);
+    if (n->kind != NODE_SCALAR) return bad_value(s, n, "expected %s, found %s", kinds[sign], found(n).text);
+    const char *end;
+    double value;
+    const number_form form = number_from_text(n->text, &value, &end);
+    if (form == NUMBER_NOT_FINITE || form == NUMBER_TOO_LARGE)
+        return bad_value(s, n, "expected a finite number, found %s%s", found(n).text, number_form_remedy(form));
+    if (form != NUMBER_GOOD || !n->plain)
+        return bad_value(s, n, "expected %s, found %s%s", kinds[sign], found(n).text,
+                         form == NUMBER_NONE   ? number_remedy(n->text)
+                         : form != NUMBER_GOOD ? number_form_remedy(form)
+                                               : "; write it without quotes");
+    if (*end) {
+        const int i = find_unit(end);
+        if (i < 0 || (unit != ANY_UNIT && units[i].unit != unit))
+            return bad_value(s, n, "expected %s, found %s%s", kinds[sign], found(n).text, unit_remedy(unit, n->text, end));
+        if (units[i].degrees) value = value / 180 * M_PI;  // so divided, right angles are those of M_PI
     }
-    const double value = strtod(n->text, 0);  // the reader runs in the C locale
-    if (!isfinite(value)) return bad_value(s, n, "expected a finite number, found %s", found(n).text);
     if ((sign == NOT_NEGATIVE && value < 0) || (sign == POSITIVE && value <= 0))
         return bad_value(s, n, "expected %s, found %s", kinds[sign], found(n).text);
     *x = value;
+    return true;
+}
+
+bool read_number(source *s, const node *n, number_sign sign, double *x) { return read_quantity(s, n, sign, NO_UNIT, x); }
+
+bool notice_degrees(source *s, const node *n)
+{
+    double x;
+    const char *end;
+    for (const node *entry = n->child; entry; entry = entry->next)
+        if (notice_degrees(s, entry)) return true;  // once for them all
+    if (n->kind != NODE_SCALAR || number_from_text(n->text, &x, &end) != NUMBER_GOOD || *end) return false;
+    if (fabs(x) <= 6.284) return false;  // 2 pi, as it may be rounded
+    warn(s, n, "%g rad is more than a full turn; write `%g deg` for degrees, or `%g rad` if it is meant", x, x, x);
     return true;
 }
 
@@ -73,34 +99,45 @@ bool read_whole(source *s, const node *n, int least, int most, int *x)
     char range[64];
     if (most == INT_MAX) snprintf(range, sizeof range, "a whole number, %d or more", least);
     else snprintf(range, sizeof range, "a whole number from %d to %d", least, most);
-    bool whole = n->kind == NODE_SCALAR && n->plain && is_decimal(n->text) && !strpbrk(n->text, ".eE");
-    const double value = whole ? strtod(n->text, 0) : 0;
+    const char *end;
+    double value = 0;
+    const bool number = n->kind == NODE_SCALAR && n->plain && number_from_text(n->text, &value, &end) == NUMBER_GOOD && !*end;
+    const bool whole = number && !strpbrk(n->text, ".eE");
     if (!whole || value < least || value > most) return bad_value(s, n, "expected %s, found %s", range, found(n).text);
     *x = (int)value;
     return true;
 }
 
-bool read_vector(source *s, const node *n, int count, number_sign sign, double *x)
+bool read_quantities(source *s, const node *n, int count, number_sign sign, const value_unit *of, double *x)
 {
     if (n->kind != NODE_SEQUENCE) return bad_value(s, n, "expected %d numbers, found %s", count, found(n).text);
     if (n->size != count) return bad_value(s, n, "expected %d numbers, found %d", count, n->size);
     double values[8];
     bool ok = true;
     int i = 0;
-    for (const node *entry = n->child; entry; entry = entry->next) ok = read_number(s, entry, sign, &values[i++]) && ok;
+    for (const node *entry = n->child; entry; entry = entry->next, i++)
+        ok = read_quantity(s, entry, sign, of ? of[i] : NO_UNIT, &values[i]) && ok;
     if (ok) memcpy(x, values, (size_t)count * sizeof *x);
     return ok;
 }
 
-bool read_each(source *s, const node *n, int count, number_sign sign, double *x)
+bool read_vector(source *s, const node *n, int count, number_sign sign, double *x)
+{
+    return read_quantities(s, n, count, sign, NULL, x);
+}
+
+bool read_each(source *s, const node *n, int count, number_sign sign, const value_unit *of, double *x)
 {
     if (n->kind == NODE_SEQUENCE) {
-        if (n->size == count) return read_vector(s, n, count, sign, x);
+        if (n->size == count) return read_quantities(s, n, count, sign, of, x);
         if (count == 1) return bad_value(s, n, "expected one number, found %d", n->size);
         return bad_value(s, n, "expected one number or %d, found %d", count, n->size);
     }
+    value_unit unit = of ? of[0] : NO_UNIT;
+    for (int i = 1; i < count; i++)
+        if (of && of[i] != unit) unit = NO_UNIT;
     double value;
-    if (!read_number(s, n, sign, &value)) return false;
+    if (!read_quantity(s, n, sign, unit, &value)) return false;
     for (int i = 0; i < count; i++) x[i] = value;
     return true;
 }
@@ -165,6 +202,14 @@ static void quaternion_from_euler(const double euler[3], double q[4])
     q[3] = sz * cy * cx - cz * sy * sx;
 }
 
+bool read_angles(source *s, const node *n, double angles[3])
+{
+    static const value_unit of[3] = {ANGLE, ANGLE, ANGLE};
+    if (!read_quantities(s, n, 3, ANY_SIGN, of, angles)) return false;
+    notice_degrees(s, n);
+    return true;
+}
+
 bool read_rotation(source *s, const node *rotation, const node *euler, double q[4])
 {
     const double none[4] = {1, 0, 0, 0};
@@ -173,7 +218,7 @@ bool read_rotation(source *s, const node *rotation, const node *euler, double q[
     if (rotation) return read_quaternion(s, rotation, q);
     double angles[3];
     if (!euler) return true;
-    if (!read_vector(s, euler, 3, ANY_SIGN, angles)) return false;
+    if (!read_angles(s, euler, angles)) return false;
     quaternion_from_euler(angles, q);
     return true;
 }
