@@ -19,7 +19,7 @@ ctn_status read_file(const char *path, bool regular, long most, char **text, siz
     struct stat info;
     if (stat(path, &info)) return cannot_read(reason);
     if (S_ISDIR(info.st_mode) || (regular && !S_ISREG(info.st_mode))) {
-        snprintf(reason, 128, "cannot be read: it is no file");
+        snprintf(reason, 128, "cannot be read: it is %s", S_ISDIR(info.st_mode) ? "a folder" : "no file");
         return CTN_IO;
     }
     FILE *const stream = fopen(path, "rb");

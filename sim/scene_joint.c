@@ -1,4 +1,5 @@
 /// Joints of a scene: their types, which keys each type takes, and what the keys say.
+#include "sim/foreign.h"
 #include "sim/scene_reader.h"
 #include "sim/suggest.h"
 
@@ -85,15 +86,9 @@ const value_unit *velocity_units(ctn_joint_type type)
 
 // ---- type
 
-/// What other programs call our joints.
-static const char *const foreign[][2] = {
-    {"hinge", "revolute"},  {"continuous", "revolute"}, {"slide", "prismatic"}, {"screw", "helical"},  {"cardan", "universal"},
-    {"hooke", "universal"}, {"spherical", "ball"},      {"floating", "free"},   {"freeflyer", "free"}, {"weld", "fixed"},
-};
-
 static bool read_type(source *s, const node *n, ctn_joint_type *type)
 {
-    const char *names[TYPES], *text, *meant = 0;
+    const char *names[TYPES], *text;
     if (n->kind != NODE_SCALAR) return bad_value(s, n, "expected the name of a joint type, found %s", found(n).text);
     if (!read_text(s, n, &text)) return false;
     for (int i = 0; i < TYPES; i++) {
@@ -102,8 +97,7 @@ static bool read_type(source *s, const node *n, ctn_joint_type *type)
         *type = (ctn_joint_type)i;
         return true;
     }
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (edit_distance(text, foreign[i][0]) == 0) meant = foreign[i][1];
+    const char *meant = foreign_joint(text);
     if (!meant) meant = nearest_name(text, names, TYPES);
     if (meant) return bad_value(s, n, "unknown %s; did you mean '%s'?", found(n).text, meant);
     return bad_value(s, n, "unknown %s; joints are fixed, revolute, prismatic, helical, universal, ball, planar, free",

@@ -253,7 +253,11 @@ static bool explicit_mass(source *s, const node *mapping, const mass_nodes *n, d
     if (n->inertia && (mass > 0 || n->own_inertia)) {
         if (!read_inertia(s, n->inertia, p->inertia)) return false;
         for (int i = 0; i < 6 && mass == 0; i++)
-            if (p->inertia[i] != 0) return bad_value(s, n->inertia, "a link without mass has no inertia; expected zeros");
+            if (p->inertia[i] != 0)
+                return bad_value(
+                    s, n->inertia,
+                    "a link without mass has no inertia: give it a `mass` > 0; or zeros here, if it is fixed or links "
+                    "with mass hang on it");
         return true;
     }
     if (mass == 0) return true;
@@ -336,7 +340,8 @@ void check_moving_masses(reader *r)
         if (link->joint.type == CTN_FIXED || moved[i] != 0) continue;
         const link_origin *const from = &r->origins[i];
         source s = {.r = r, .file = from->file};
-        static const char why[] = "a moving link needs mass, of its own or below it; found none";
+        static const char why[] = "a moving link needs mass, of its own or below it; found none: give it a "
+                                  "`mass` > 0 with an `inertia` or shapes, or make its joint fixed";
         if (from->mass) bad_value(&s, from->mass, "%s", why);
         else missing_key(&s, from->start, "mass", "%s", why);
     }

@@ -1,6 +1,7 @@
 /// Scenes: a file's sections in order, and the public functions. sim/scene_yaml.c makes the tree, sim/scene_links.c and its
 /// neighbours read the links.
 #include "sim/config.h"
+#include "sim/foreign.h"
 #include "sim/printable.h"
 #include "sim/scene_reader.h"
 #include "sim/status.h"
@@ -196,6 +197,12 @@ static const node *read_document(source *s, const char *text, size_t length)
     document *const doc = reader_alloc(r, sizeof *doc);
     if (!doc) return 0;
     document_problem problem;
+    const char *const foreign = foreign_file(text, length);
+    if (foreign) {
+        r->documents[s->file] = doc, *doc = (document){0};
+        bad_place(s, 1, 1, CTN_BAD_SCENE, foreign);
+        return 0;
+    }
     const ctn_status status = document_parse(doc, text, length, SCENE_MAX_NODES - r->nodes, &problem);
     r->documents[s->file] = doc;
     r->bytes += (long)length;

@@ -1,4 +1,5 @@
 /// Typed values out of nodes: numbers, vectors, rotations, names, the keys of a mapping.
+#include "sim/foreign.h"
 #include "sim/number.h"
 #include "sim/printable.h"
 #include "sim/scene_reader.h"
@@ -280,11 +281,13 @@ static int report_unknown_key(source *s, const node *value, const char *what, co
         const size_t used = strlen(allowed);
         snprintf(allowed + used, sizeof allowed - used, "%s%s", used ? ", " : "", keys[i].name);
     }
-    const char *const meant = nearest_name(value->key->text, names, count);
-    if (meant) bad_key(s, value, "unknown key; did you mean '%s'?", meant);
+    const char *meant = NULL, *const hint = foreign_key(what, value->key->text, &meant);
+    if (!hint) meant = nearest_name(value->key->text, names, count);
+    if (hint) bad_key(s, value, "unknown key; %s", hint);
+    else if (meant) bad_key(s, value, "unknown key; did you mean '%s'?", meant);
     else bad_key(s, value, "unknown key; %s has: %s", what, allowed);
     for (int i = 0; i < count; i++)
-        if (meant && keys[i].name == meant) return i;
+        if (meant && keys[i].name && !strcmp(keys[i].name, meant)) return i;
     return -1;
 }
 

@@ -190,20 +190,53 @@ static char byte_at(const char *text, size_t length, yaml_mark_t place)
     return text < end ? *text : 0;
 }
 
+/// What to do about a message of libyaml's.
+static const char *syntax_remedy(const char *problem, const char *context)
+{
+    static const struct {
+        const char *problem, *context, *remedy;
+    } remedies[] = {
+        {"mapping values are not allowed", "",
+         "; check the indentation of this line and of those above, or put a text with ': ' in it in quotes"},
+        {"did not find expected key", "block mapping",
+         "; check the indentation: the keys of a mapping begin in one column, and text after a closing quote or bracket is an "
+         "error"},
+        {"did not find expected '-' indicator", "",
+         "; check the indentation: the entries of a list begin in one column, each with '- '"},
+        {"could not find expected ':'", "", "; a key needs ': ' behind it, a colon and a space; check the indentation, too"},
+        {"block sequence entries are not allowed", "",
+         "; a list begins in a line of its own below its key, each entry with '- '"},
+        {"did not find expected ',' or ']'", "", "; a comma is missing, or the closing bracket"},
+        {"did not find expected ',' or '}'", "", "; a comma is missing, or the closing brace; a key needs ': ' behind it"},
+        {"did not find expected node content", "", "; a value is missing"},
+        {"found unexpected end of stream", "quoted scalar", "; the closing quote is missing"},
+        {"cannot start any token", "", "; put a text that begins with this character in quotes"},
+        {"found unknown escape character", "",
+         "; a backslash in \"double\" quotes is an escape; in 'single' ones it is a backslash"},
+        {"did not find expected <document start>", "", "; check the indentation: what follows does not belong to what is above"},
+        {"found a tab character", "", "; use spaces"},
+        {"found unexpected ':'", "", "; put a text with a colon in it in quotes"},
+    };
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
+        if (strstr(problem, remedies[i].problem) && strstr(context, remedies[i].context)) return remedies[i].remedy;
+    return "";
+}
+
 static bool refuse_syntax(builder *b, const char *text, size_t length, const yaml_parser_t *parser)
 {
     if (parser->error == YAML_MEMORY_ERROR) return refuse(b, CTN_NO_MEMORY, 1, 1, "out of memory");
     if (parser->error == YAML_READER_ERROR) return refuse_character(b, text, parser);
     const yaml_mark_t at = parser->problem_mark;
     const char *const what = parser->problem ? parser->problem : "not a YAML text";
+    const char *const remedy = syntax_remedy(what, parser->context ? parser->context : "");
     if (byte_at(text, length, at) == '\t')
         return refuse(b, CTN_BAD_SCENE, (int)at.line + 1, (int)at.column + 1, "syntax: a tab cannot indent; use spaces (%s)",
                       what);
     if (parser->context && parser->context_mark.line != at.line)
-        return refuse(b, CTN_BAD_SCENE, (int)at.line + 1, (int)at.column + 1, "syntax: %s, %s that starts in line %d", what,
-                      parser->context, (int)parser->context_mark.line + 1);
-    return refuse(b, CTN_BAD_SCENE, (int)at.line + 1, (int)at.column + 1, "syntax: %s%s%s", what, parser->context ? ", " : "",
-                  parser->context ? parser->context : "");
+        return refuse(b, CTN_BAD_SCENE, (int)at.line + 1, (int)at.column + 1, "syntax: %s, %s that starts in line %d%s", what,
+                      parser->context, (int)parser->context_mark.line + 1, remedy);
+    return refuse(b, CTN_BAD_SCENE, (int)at.line + 1, (int)at.column + 1, "syntax: %s%s%s%s", what, parser->context ? ", " : "",
+                  parser->context ? parser->context : "", remedy);
 }
 
 ctn_status document_parse(document *doc, const char *text, size_t length, long most, document_problem *problem)

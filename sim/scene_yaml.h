@@ -31,7 +31,7 @@ typedef struct document {
 typedef struct document_problem {
     ctn_status status;
     int line, column;
-    char text[256];
+    char text[320];
 } document_problem;
 
 /// Parses UTF-8 text of one YAML document of at most `most` nodes. Anchors, aliases and tags are refused: so every node stands in

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <string.h>
+#include <strings.h>
 
 enum { LONGEST = 31 };
 
@@ -42,4 +43,12 @@ const char *nearest_name(const char *word, const char *const *names, int n)
         if (distance < nearest) nearest = distance, name = names[i];
     }
     return name;
+}
+
+bool is_word_of(const char *words, const char *word)
+{
+    const size_t length = strlen(word);
+    for (; *words; words += strcspn(words, " "), words += *words == ' ')
+        if (length && strcspn(words, " ") == length && !strncasecmp(words, word, length)) return true;
+    return false;
 }

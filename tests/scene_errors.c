@@ -77,7 +77,8 @@ static const struct {
     {LINKS A "duration: [5\n^",
      {"syntax: did not find expected ',' or ']', while parsing a flow sequence that starts in line 4"}},
     {LINKS A "name: 'never closed\n^",
-     {"syntax: found unexpected end of stream, while scanning a quoted scalar that starts in line 4"}},
+     {"syntax: found unexpected end of stream, while scanning a quoted scalar that starts in line 4; the closing quote is "
+      "missing"}},
     {TOP("state:\n^\tq: [0]"), {"syntax: a tab cannot indent"}},
     {TOP("n\xc3\xa4me: \xc3\xa4\xc3\xb6\nname: ^@x"), {"syntax: found character that cannot start any token"}},
     {TOP("name: \xc3\xa4^\xff"), {"not UTF-8 text"}},
@@ -86,6 +87,67 @@ static const struct {
     {"\xef\xbb\xbf"
      "catena: ^2\n",
      {"reads version 1"}},
+
+    {TOP("name: a^: b"),
+     {"syntax: mapping values are not allowed in this context; check the indentation of this line and of those above"}},
+    {LINKS "  - name: a\n   ^joint: ball\n",
+     {"syntax: did not find expected '-' indicator, while parsing a block collection that starts in line 3; check the "
+      "indentation"}},
+    {"catena: 1\nlinks: ^- name: a\n",
+     {"syntax: block sequence entries are not allowed in this context; a list begins in a line"}},
+    {LINKS "  - name: a\n    mass:1\n    ^joint: ball\n",
+     {"syntax: could not find expected ':', while scanning a simple key that starts in line 4; a key needs ': ' behind it"}},
+    {"catena: 1\nlinks: [{name: a mass^: 3}]\n", {"a comma is missing, or the closing brace"}},
+    {TOP("name: \"a\" ^b"), {"check the indentation: the keys of a mapping begin in one column, and text after a closing quote"}},
+    {TOP("name: ^`x`"), {"syntax: found character that cannot start any token, while scanning for the next token; put a text"}},
+    {TOP("gravity: [1,^,2]"), {"syntax: did not find expected node content, while parsing a flow node; a value is missing"}},
+    {"  catena: 1\n^links: 3\n", {"syntax: did not find expected <document start>; check the indentation"}},
+
+    // files that are no scenes
+    {"^<?xml version=\"1.0\"?>\n<robot name=\"arm\"/>\n",
+     {"is URDF, no scene: nothing here reads such files yet; write its links and joints as a scene, see docs/scene.md"}},
+    {"^\n  <mujoco model=\"a\">\n</mujoco>\n", {"is MJCF, of MuJoCo, no scene: nothing here reads such files yet"}},
+    {"^<sdf/>", {"is SDF, no scene: nothing"}},
+    {"^<html><body>", {"is XML, no scene: nothing"}},
+    {"^{\n  \"q\": [0]}\n", {"is JSON, no scene; a scene starts with `catena: 1`, and states are for `catena eval --in`"}},
+    {"^solid part\n facet normal 0 0 1\n", {"is an STL mesh, no scene; a shape names it"}},
+    {"^\xff\xfe"
+     "c",
+     {"is UTF-16 text; save it as UTF-8"}},
+
+    // words of other simulators
+    {"catena: 1\n^worldbody: []\n^timestep: 0.1\n^option: {}\nlinks:\n" A,
+     {"worldbody: unknown key; catena has `links`, a list", "timestep: unknown key; the time step is `integrator: {dt: 0.01}`",
+      "option: unknown key; catena has `integrator`, `gravity` and `duration` for this"}},
+    {TOP("^dt: 0.1\n^method: rk4\n^keyframe: []"),
+     {"dt: unknown key; the time step is `integrator", "method: unknown key; this is a key of `integrator`",
+      "keyframe: unknown key; catena has `state: {q: [...], v: [...]}` for this"}},
+    {TOP("integrator: {^timestep: 0.1, ^Integrator: rk4}"),
+     {"integrator.timestep: unknown key; catena calls this `dt`",
+      "integrator.Integrator: unknown key; catena calls this `method`"}},
+    {LINKS "  - {name: a, ^freejoint: {}, ^pos: ^[1, 2], ^geom: {}, " MASS "}\n",
+     {"freejoint: unknown key; catena calls this `joint: free`", "pos: unknown key; catena calls this `position`",
+      "pos: expected 3 numbers, found 2", "geom: unknown key; catena calls this `shapes`, a list"}},
+    {LINKS "  - {name: a, ^quat: [1, 0, 0, 0], ^inertial: {}, ^axis: [0, 0, 1], ^range: [0, 1]}\n",
+     {"quat: unknown key; catena calls this `rotation`, a quaternion w x y z",
+      "inertial: unknown key; catena has `mass`, `com` and `inertia` for this", "axis: unknown key; this is a key of `joint`",
+      "range: unknown key; this is a key of `joint`"}},
+    {LINKS "  - {name: a, ^origin: {}, ^xyz: [0, 0, 0], ^rpy: [0, 0, 0], ^child: b}\n",
+     {"origin: unknown key; catena has `position`, and `rotation` or `euler`, for this",
+      "xyz: unknown key; catena calls this `position`", "rpy: unknown key; catena calls this `euler`",
+      "child: unknown key; links are no parts of each other: give the other one `parent:`"}},
+    {JOINT("{type: revolute, ^range: [0, 1], ^lower: 0, ^parent: b, ^frictionloss: 1}"),
+     {"joint.range: unknown key; catena calls this `limits`",
+      "joint.lower: unknown key; catena has `limits: [low, high]` for this",
+      "joint.parent: unknown key; catena has `parent`, a key of the link, for this",
+      "joint.frictionloss: unknown key; there is no dry"}},
+    {SHAPE("{type: sphere, radius: 1, ^rgba: [1, 0, 0, 1], ^pos: [0, 0, 0], ^fromto: []}"),
+     {"shapes[0].rgba: unknown key; catena calls this `color`, red, green, blue from 0 to 1",
+      "shapes[0].pos: unknown key; catena calls this `center`, of a mesh `position`",
+      "shapes[0].fromto: unknown key; catena has `from` and `to`, the ends, for this"}},
+    {JOINT("^freejoint"), {"joint: unknown 'freejoint'; did you mean 'free'?"}},
+    {JOINT("{type: ^slider}"), {"joint.type: unknown 'slider'; did you mean 'prismatic'?"}},
+    {TOP("camera: {^fovy: 45}"), {"camera.fovy: unknown key; catena calls this `field_of_view`"}},
 
     // version
     {"^links:\n" A, {"catena: missing; a scene starts with `catena: 1`"}},
@@ -306,8 +368,7 @@ static const struct {
     {TOP("integrator: {max_iterations: ^2.5}"),
      {"integrator.max_iterations: expected a whole number from 1 to 1000000, found 2.5"}},
     {TOP("integrator: {max_halvings: ^-1}"), {"integrator.max_halvings: expected a whole number from 0 to 30, found -1"}},
-    {TOP("integrator: {^time_step: 0.1}"),
-     {"integrator.time_step: unknown key; an integrator has: method, order, stages, solver, dt, tolerance"}},
+    {TOP("integrator: {^time_step: 0.1}"), {"integrator.time_step: unknown key; catena calls this `dt`"}},
 
     // links
     {LINKS A "  - {name: ^a, " MASS "}\n", {"name: 'a' is already the name of the link at t.yaml:3:5"}},
@@ -328,7 +389,8 @@ static const struct {
     {LINKS A "  - {name: b, rotation: ^[1e-7, 0, 0, 0], " MASS "}\n",
      {"rotation: expected a unit quaternion w x y z, found one of length 1e-07"}},
     {LINKS A "  - {name: b, euler: ^[0, 0], " MASS "}\n", {"euler: expected 3 numbers, found 2"}},
-    {LINKS A "  - {name: b, ^axis: [0, 0, 1], " MASS "}\n", {"axis: unknown key; a link has: name, parent, position"}},
+    {LINKS A "  - {name: b, ^axis: [0, 0, 1], " MASS "}\n",
+     {"axis: unknown key; this is a key of `joint`: `joint: {type: revolute"}},
     {LINKS "  - ^chian: {name: c, count: 2, " MASS "}\n", {"chian: unknown key; did you mean 'chain'?"}},
     {LINKS "  - chain: {name: c, count: 1, " MASS "}\n    ^name: d\n", {"name: a chain stands alone in its entry"}},
     {LINKS "  - chain: {name: c, count: 1, " MASS "}\n    ^tree: {name: d}\n", {"tree: a chain stands alone in its entry"}},
@@ -413,7 +475,8 @@ static const struct {
     {BODY("mass: 1, inertia: ^[-1, -1, -1, 0, 0, 0]"), {"inertia: no body has principal moments -1, -1, -1"}},
     {BODY("mass: 1, inertia: ^[1e300, 1, 1, 0, 0, 0]"), {"inertia: no body"}},
     {LINKS "  - {name: a, joint: revolute, mass: 0, inertia: ^[1, 1, 1, 0, 0, 0]}\n  - {name: b, parent: a, " MASS "}\n",
-     {"inertia: a link without mass has no inertia; expected zeros"}},
+     {"inertia: a link without mass has no inertia: give it a `mass` > 0; or zeros here, if it is fixed or links with mass hang "
+      "on it"}},
     {BODY("mass: ^x, com: ^[1, 2], inertia: ^[1, 1, 9, 0, 0, 0]"),
      {"mass: expected a number >= 0", "com: expected 3 numbers, found 2", "inertia: no body"}},
     {BODY("density: 1, ^shapes: [{type: sphere, radius: 1e200}]"), {"shapes: too large to compute with"}},
@@ -521,7 +584,8 @@ static const struct {
      {"defaults.joint.axis2: the two axes of a universal joint must not be parallel"}},
 
     {"catena: 1\ndefaults: {shapes: [{type: sphere, radius: 1, density: 0}]}\nlinks:\n  - ^{name: a, joint: ball}\n",
-     {"mass: a moving link needs mass, of its own or below it; found none"}},
+     {"mass: a moving link needs mass, of its own or below it; found none: give it a `mass` > 0 with an `inertia` or shapes, or "
+      "make its joint fixed"}},
 
     // what is missing may have been meant to come from a default that is wrong
     {"catena: 1\ndefaults: {joint: {type: ^hing}}\nlinks:\n  - {name: a, joint: {damping: 1}, " MASS
@@ -569,7 +633,7 @@ static const struct {
     {TOP("include: [{file: ^a.yaml, ^prefix: b}]"),
      {"include[0].file: 'a.yaml' cannot be read",
       "include[0].prefix: unknown key; an included file has: file, as, parent, position"}},
-    {TOP("include: [^.]"), {"include[0]: '.' cannot be read: it is no file"}},
+    {TOP("include: [^.]"), {"include[0]: '.' cannot be read: it is a folder"}},
     {TOP("include: [^/dev/null]"), {"include[0]: '/dev/null' cannot be read: it is no file"}},
 };
 
@@ -610,11 +674,39 @@ START_TEST(bad_texts)
 }
 END_TEST
 
+/// What cannot be written as a text above.
+START_TEST(foreign_files)
+{
+    static const struct {
+        const char *bytes;
+        size_t length;
+        const char *message;
+    } files[] = {
+        {"\x89HDF\r\n\x1a\n\0\0", 10, "is an HDF5 file, no scene; recordings are for `catena replay`, `plot` and `render`"},
+        {"\x7f"
+         "ELF\2\1\1\0\0",
+         9, "is a binary file, no scene"},
+        {"", 0, "an empty file; a scene starts with `catena: 1`"},
+    };
+    ctn_error err;
+    ctn_finding f;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        ck_assert_ptr_null(ctn_scene_parse(files[i].bytes, files[i].length, "t.yaml", &err));
+        ck_assert_int_eq(err.count, 1);
+        ck_assert_int_eq(ctn_error_finding(&err, 0, &f), CTN_OK);
+        ck_assert_str_eq(f.text, files[i].message);
+    }
+    ck_assert_ptr_null(ctn_scene_load("/", &err));
+    ck_assert_str_eq(err.message, "/: cannot be read: it is a folder");
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("scene errors");
     TCase *const texts = tcase_create("texts");
     tcase_add_test(texts, bad_files);
+    tcase_add_test(texts, foreign_files);
     tcase_add_loop_test(texts, bad_texts, 0, (int)(sizeof cases / sizeof *cases));
     suite_add_tcase(suite, texts);
     return run_suite(suite);
