@@ -124,7 +124,8 @@ static ctn_status read_corner(reading *r, word w, int *corner)
     while (end < w.at + w.length && *end && strchr("/-0123456789", *end)) end++;
     good = good && end == w.at + w.length;
     if (!good || number == 0 || number > n || number < -n)
-        return bad(r, w.at, "expected one of the %ld vertices above, from 1 on or from -1 back, found '%.*s'", n, shown(w), w.at);
+        return bad(r, w.at, "expected one of the vertices above (%ld), from 1 on or from -1 back, found '%.*s'", n, shown(w),
+                   w.at);
     *corner = (int)(number > 0 ? number - 1 : n + number);
     return CTN_OK;
 }

@@ -84,6 +84,44 @@ static ctn_status count_borders(const mesh_surface *m, int *open, int *turned)
     return ok ? CTN_OK : CTN_NO_MEMORY;
 }
 
+// ---- the same triangle again
+
+/// The triangle with its lowest corner first.
+static void from_lowest(const int triangle[3], int turned[3])
+{
+    int k = 0;
+    for (int c = 1; c < 3; c++)
+        if (triangle[c] < triangle[k]) k = c;
+    for (int c = 0; c < 3; c++) turned[c] = triangle[(k + c) % 3];
+}
+
+/// Counts triangles that are there a second time, which would count twice, and those that lie on others and face the other way.
+static ctn_status count_doubles(const mesh_surface *m, int *doubled, int *reversed)
+{
+    size_t size = 64;
+    while (size < 2 * (size_t)m->ntriangle) size *= 2;
+    int *const slots = calloc(size, sizeof *slots);  // number of the triangle + 1
+    *doubled = *reversed = 0;
+    if (!slots) return CTN_NO_MEMORY;
+    for (int t = 0; t < m->ntriangle; t++) {
+        int a[3], b[3];
+        from_lowest(m->triangles[t], a);
+        const bool up = a[1] < a[2];
+        const double corners[3] = {a[0], up ? a[1] : a[2], up ? a[2] : a[1]};  // both faces meet in one slot
+        size_t at = hash_place(corners) & (size - 1);
+        bool again = false, behind = false;
+        for (; slots[at] && !again; at = (at + 1) & (size - 1)) {
+            from_lowest(m->triangles[slots[at] - 1], b);
+            again = a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
+            behind = behind || (a[0] == b[0] && a[1] == b[2] && a[2] == b[1]);
+        }
+        if (again) (*doubled)++;
+        else slots[at] = t + 1, *reversed += behind;
+    }
+    free(slots);
+    return CTN_OK;
+}
+
 // ---- integrals
 
 /// Sums over the tetrahedra between the middle of all vertices and the triangles. Returns the sum of their volumes without signs.
@@ -118,16 +156,23 @@ static double integrate(mesh_surface *m)
 
 ctn_status mesh_close(mesh_surface *m)
 {
-    int open, turned;
-    if (weld(m) != CTN_OK || count_borders(m, &open, &turned) != CTN_OK) return CTN_NO_MEMORY;
+    int open, turned, doubled, reversed;
+    if (weld(m) != CTN_OK || count_doubles(m, &doubled, &reversed) != CTN_OK || count_borders(m, &open, &turned) != CTN_OK)
+        return CTN_NO_MEMORY;
     const double rounding = 1e-12 * integrate(m);
     *m->flaw = 0;
-    if (open)
+    if (doubled)
+        snprintf(m->flaw, sizeof m->flaw, "is doubled: %d of its %d triangles %s there a second time", doubled, m->ntriangle,
+                 doubled > 1 ? "are" : "is");
+    else if (open)
         snprintf(m->flaw, sizeof m->flaw, "is not closed: %d side%s of its triangles %s no neighbour", open, open > 1 ? "s" : "",
                  open > 1 ? "have" : "has");
     else if (turned) snprintf(m->flaw, sizeof m->flaw, "has neighbours that face opposite ways, at %d of its sides", turned);
     else if (m->volume < -rounding)
         snprintf(m->flaw, sizeof m->flaw, "is inside out: its triangles are clockwise seen from outside");
+    else if (!(m->volume > rounding) && reversed)
+        snprintf(m->flaw, sizeof m->flaw, "encloses no volume: %d of its %d triangles lie on others that face the other way",
+                 reversed, m->ntriangle);
     else if (!(m->volume > rounding)) snprintf(m->flaw, sizeof m->flaw, "encloses no volume");
     return CTN_OK;
 }

@@ -242,6 +242,8 @@ END_TEST
 
 // ---- flaws
 
+#define TETRAHEDRON "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
+
 static const struct {
     const char *text, *says;
 } flawed[] = {
@@ -251,7 +253,16 @@ static const struct {
      "has neighbours that face opposite ways, at 3 of its sides"},
     {"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 4 2\nf 2 4 3\nf 3 4 1\n",
      "is inside out: its triangles are clockwise seen from outside"},
-    {"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nf 3 2 1\n", "encloses no volume"},
+    {"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nf 3 2 1\n",
+     "encloses no volume: 1 of its 2 triangles lie on others that face the other way"},
+    // every triangle twice, from another corner on; one of them twice; all of them once more, turned over
+    {TETRAHEDRON "f 3 2 1\nf 2 4 1\nf 4 2 3\nf 1 4 3\n", "is doubled: 4 of its 8 triangles are there a second time"},
+    {TETRAHEDRON "f 2 1 3\n", "is doubled: 1 of its 5 triangles is there a second time"},
+    {TETRAHEDRON "f 1 2 3\nf 1 4 2\nf 2 4 3\nf 3 4 1\n",
+     "encloses no volume: 4 of its 8 triangles lie on others that face the other way"},
+    // the same place under other numbers
+    {TETRAHEDRON "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 5 7 6\nf 5 6 8\nf 6 7 8\nf 7 5 8\n",
+     "is doubled: 4 of its 8 triangles are there a second time"},
     // a small tetrahedron, and a long thin one that is inside out
     {"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
      "v 9 0 0\nv 9 0.1 0\nv 9 0 0.1\nv 99 0 0\nf 5 6 7\nf 5 8 6\nf 6 8 7\nf 7 8 5\n",
@@ -279,6 +290,17 @@ START_TEST(flaws)
 }
 END_TEST
 
+/// Two cubes side by side share a wall, of which each has a face: as one solid.
+START_TEST(walls_between)
+{
+    spit("two.obj", "v 0 0 0\nv 1 0 0\nv 2 0 0\nv 0 1 0\nv 1 1 0\nv 2 1 0\nv 0 0 1\nv 1 0 1\nv 2 0 1\nv 0 1 1\nv 1 1 1\nv 2 1 1\n"
+                    "f 1 4 5 2\nf 7 8 11 10\nf 1 2 8 7\nf 4 10 11 5\nf 1 7 10 4\nf 2 5 11 8\n"
+                    "f 2 5 6 3\nf 8 9 12 11\nf 2 3 9 8\nf 5 11 12 6\nf 2 8 11 5\nf 3 6 12 9\n");
+    expect_alike("density: 1, shapes: [{type: mesh, file: two.obj}]",
+                 "density: 1, shapes: [{type: box, size: [2, 1, 1], center: [1, 0.5, 0.5]}]", 1e-14);
+}
+END_TEST
+
 // ---- files that are no good
 
 static const struct {
@@ -290,13 +312,14 @@ static const struct {
     {"a.obj", "v 0 0 0x1\n", "a.obj:1:7: expected a finite number, found '0x1'"},
     {"a.obj", "v 0 0 1,5\n", "a.obj:1:7: expected a finite number, found '1,5'"},
     {"a.obj", "v 0 0 0\nf 1 1\n", "a.obj:2:1: expected 3 corners or more, found 2"},
-    {"a.obj", "v 0 0 0\nf 1 1 2\n", "a.obj:2:7: expected one of the 1 vertices above, from 1 on or from -1 back, found '2'"},
+    {"a.obj", "v 0 0 0\nf 1 1 2\n", "a.obj:2:7: expected one of the vertices above (1), from 1 on or from -1 back, found '2'"},
     {"a.obj", "v 0 0 0\nf 1 1 -2/1\n",
-     "a.obj:2:7: expected one of the 1 vertices above, from 1 on or from -1 back, found '-2/1'"},
-    {"a.obj", "v 0 0 0\nf 0 1 1\n", "a.obj:2:3: expected one of the 1 vertices above, from 1 on or from -1 back, found '0'"},
-    {"a.obj", "v 0 0 0\nf 1 1 1.5\n", "a.obj:2:7: expected one of the 1 vertices above, from 1 on or from -1 back, found '1.5'"},
+     "a.obj:2:7: expected one of the vertices above (1), from 1 on or from -1 back, found '-2/1'"},
+    {"a.obj", "v 0 0 0\nf 0 1 1\n", "a.obj:2:3: expected one of the vertices above (1), from 1 on or from -1 back, found '0'"},
+    {"a.obj", "v 0 0 0\nf 1 1 1.5\n",
+     "a.obj:2:7: expected one of the vertices above (1), from 1 on or from -1 back, found '1.5'"},
     {"a.obj", "f 99999999999999999999 1 1\n",
-     "a.obj:1:3: expected one of the 0 vertices above, from 1 on or from -1 back, found '99999999999999999999'"},
+     "a.obj:1:3: expected one of the vertices above (0), from 1 on or from -1 back, found '99999999999999999999'"},
     {"a.obj", "v 0 0 0\n v 0 \\\n 1 \\\n", "a.obj:2:2: expected 3 numbers after v, found 2"},
     {"a.obj", "v 0 0 0\n\ncurv 0 1\n",
      "a.obj:3:1: unknown word 'curv'; read are v and f, passed over vt, vn, vp, g, o, s, l, p, usemtl, mtllib"},
@@ -450,7 +473,7 @@ START_TEST(recorded)
     free(csv);
     remove(files[_i]), remove("main.yaml");
     o = catena("replay", "r.h5", "--verify");
-    ck_assert_msg(o.status == 0 && strstr(o.out, "identical: 1 worlds, 9 steps"), "%s%s", o.out, o.err);
+    ck_assert_msg(o.status == 0 && strstr(o.out, "identical: 1 world, 9 steps"), "%s%s", o.out, o.err);
     outcome_free(&o);
 }
 END_TEST
@@ -468,6 +491,7 @@ int main(void)
     tcase_add_loop_test(all, ears, 0, 200);
     tcase_add_test(all, bridges);
     tcase_add_loop_test(all, flaws, 0, FLAWED);
+    tcase_add_test(all, walls_between);
     tcase_add_loop_test(all, bad_files, 0, BROKEN);
     tcase_add_test(all, other_formats);
     tcase_add_test(all, missing_file);
