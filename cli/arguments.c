@@ -2,6 +2,7 @@
 #include "cli/arguments.h"
 
 #include "cli/message.h"
+#include "sim/number.h"
 #include "sim/suggest.h"
 
 #include <getopt.h>
@@ -93,6 +94,54 @@ void print_help(const command *cmd)
     printf("\nexamples:\n%s", cmd->examples);
 }
 
+/// Options as other simulators call them, without the hyphens; by words separated by spaces.
+static const struct {
+    const char *words;
+    enum option_id ours;  // OPTIONS: none, but a hint
+    const char *hint;
+} foreign[] = {
+    {"timestep time-step stepsize step-size h", OPT_DT, NULL},
+    {"time t-end tend t-final tmax end-time max-time sim-time until seconds", OPT_DURATION, NULL},
+    {"nsteps nstep num-steps max-steps", OPT_STEPS, NULL},
+    {"integrator scheme", OPT_METHOD, NULL},
+    {"nthread nthreads num-threads jobs cpus num-cpus", OPT_THREADS, NULL},
+    {"envs nenv num-envs nworld nworlds num-worlds batch batch-size rollouts samples", OPT_WORLDS, NULL},
+    {"output outfile output-file save record log", OPT_OUT, NULL},
+    {"input infile", OPT_IN, NULL},
+    {"iterations max-iter maxiter", OPT_MAX_ITERATIONS, NULL},
+    {"atol rtol eps epsilon", OPT_TOLERANCE, NULL},
+    {"width height resolution", OPT_SIZE, NULL},
+    {"framerate frame-rate rate", OPT_FPS, NULL},
+    {"start begin", OPT_FROM, NULL},
+    {"end stop", OPT_TO, NULL},
+    {"init initial initial-states", OPT_STARTS, NULL},
+    {"ctrl control torques forces", OPT_CONTROLS, NULL},
+    {"device backend gpu cuda", OPT_ENGINE, NULL},
+    {"random-seed rng", OPT_SEED, NULL},
+    {"realtime real-time slow-motion", OPT_SPEED, NULL},
+    {"silent", OPT_QUIET, NULL},
+    {"gui viewer visualize headless no-gui", OPTIONS, "'catena view' opens a window, the other commands do not"},
+    {"gravity", OPTIONS, "gravity is in the scene: 'gravity: [0, 0, -9.81]'"},
+    {"scene model file xml urdf mjcf", OPTIONS, "the scene is named without an option: 'catena run SCENE.yaml'"},
+    {"version", OPTIONS, "'catena --version' prints it"},
+};
+
+/// What others call an option. -1: nobody calls one so.
+static int foreign_option(const command *cmd, const char *word)
+{
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        if (!is_word_of(foreign[i].words, word)) continue;
+        const enum option_id ours = foreign[i].ours;
+        if (ours == OPTIONS) return usage_error("unknown option '--%s'; %s", word, foreign[i].hint);
+        if (cmd->takes & TAKES(ours))
+            return usage_error("unknown option '--%s'; catena calls it '--%s'", word, options[ours].name);
+        return usage_error(
+            "unknown option '--%s'; catena calls it '--%s', which 'catena %s' does not have; see 'catena %s --help'", word,
+            options[ours].name, cmd->name, cmd->name);
+    }
+    return -1;
+}
+
 /// The option that `text`, "--stepz=3", was meant to be is suggested, if there is one.
 static int unknown_option(const command *cmd, const char *text)
 {
@@ -104,6 +153,8 @@ static int unknown_option(const command *cmd, const char *text)
     int beginning = 0;
     for (int o = 0; o < OPTIONS; o++) beginning += names[o] && !strncmp(names[o], word, strlen(word));
     if (beginning > 1) return usage_error("--%s: several options begin like this; see 'catena %s --help'", word, cmd->name);
+    const int known = foreign_option(cmd, word);
+    if (known >= 0) return known;
     if (meant) return usage_error("unknown option '--%s'; did you mean '--%s'?", word, meant);
     return usage_error("'catena %s' has no option '--%s'; see 'catena %s --help'", cmd->name, word, cmd->name);
 }
@@ -152,14 +203,19 @@ bool number_option(const arguments *args, enum option_id option, double *value)
 {
     const char *const text = args->value[option];
     if (!text) return true;
-    char *end;
-    const double number = strtod(text, &end);
-    if (end == text || *end) {
-        usage_error("%s: expected a number, found '%s'", option_name(option), text);
-        return false;
+    const char *end;
+    double number;
+    const number_form form = number_from_text(text, &number, &end);
+    if (form == NUMBER_GOOD && !*end) {
+        *value = number;
+        return true;
     }
-    *value = number;
-    return true;
+    const bool seconds = options[option].arg && !strcmp(options[option].arg, "S");
+    const char *remedy = form == NUMBER_NONE || form == NUMBER_GOOD ? number_remedy(text) : number_form_remedy(form);
+    if (form == NUMBER_GOOD && seconds && !*remedy) remedy = "; it is in seconds: give the number alone";
+    usage_error("%s: expected a %snumber, found '%s'%s", option_name(option),
+                form == NUMBER_NOT_FINITE || form == NUMBER_TOO_LARGE ? "finite " : "", text, remedy);
+    return false;
 }
 
 bool whole_option(const arguments *args, enum option_id option, long least, long most, long *value)

@@ -32,8 +32,8 @@ static int open_hdf5(controls *c, int64_t *worlds, int64_t *steps)
     if (rank == 2) return EXIT_OK;
     const int64_t most = hdf5_table_size(c->hdf5, 0);
     if (*worlds > most || !most)
-        return usage_error("%s: tau has %lld worlds, fewer than %lld; give as many, or a smaller --worlds", c->path,
-                           (long long)most, (long long)*worlds);
+        return usage_error("%s: tau has %lld world%s, fewer than %lld; give as many, or a smaller --worlds", c->path,
+                           (long long)most, plural(most), (long long)*worlds);
     if (!*worlds) *worlds = most;
     return EXIT_OK;
 }
@@ -51,8 +51,8 @@ int controls_open(const char *path, const ctn_model *model, int64_t *worlds, lon
     status = csv ? table_open_csv(path, model, FORCE_COLUMNS, &c->csv) : open_hdf5(c, worlds, &rows);
     if (status == EXIT_OK && csv) rows = csv_table_rows(c->csv);
     if (status == EXIT_OK && rows < steps)
-        return usage_error("%s: has forces for %lld steps, fewer than %ld; give more, or ask for fewer --steps", path,
-                           (long long)rows, steps);
+        return usage_error("%s: has forces for %lld step%s, fewer than %ld; give more, or ask for fewer --steps", path,
+                           (long long)rows, plural(rows), steps);
     return status;
 }
 

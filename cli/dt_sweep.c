@@ -177,8 +177,8 @@ static int open_sweep(const arguments *args, dt_sweep *d)
         return usage_error("--error: expected a positive distance (m), found %s", args->value[OPT_ERROR]);
     const double longest = first_dt * 1e-3 * fmin(most_steps, most_work / ctn_model_nlink(d->s.model));
     if (d->duration > longest)
-        return usage_error("--dt-sweep: %g s are too long for %d links, which leave time for %g s; give --duration", d->duration,
-                           ctn_model_nlink(d->s.model), longest);
+        return usage_error("--dt-sweep: %g s are too long for %d link%s: there is time for %g s; give --duration", d->duration,
+                           ctn_model_nlink(d->s.model), plural(ctn_model_nlink(d->s.model)), longest);
     if (d->plot.path && (status = check_plot(&d->plot)) != EXIT_OK) return status;
     const size_t n = (size_t)ctn_model_nlink(d->s.model);
     d->q = calloc((size_t)ctn_model_nq(d->s.model) + 1, sizeof *d->q);

@@ -22,7 +22,7 @@ static int open_states(frames *f)
     bool ok = (f->frozen = calloc(n, sizeof *f->frozen)) && (f->stats = calloc(n, sizeof *f->stats)) &&
               (f->time = calloc(n, sizeof *f->time));
     for (int k = 0; k < 6; k++) ok = (*rows[k] = calloc(n * (k < 3 ? nq_of(f) : nv_of(f)) + 1, sizeof **rows[k])) && ok;
-    return ok ? EXIT_OK : run_error("not enough memory for %d worlds", f->worlds);
+    return ok ? EXIT_OK : run_error("not enough memory for %d world%s", f->worlds, plural(f->worlds));
 }
 
 static void swap(frames *f)
@@ -42,7 +42,7 @@ static int find_masses(frames *f)
     f->own = ctn_scene_parameters(f->s.scene, f->s.model, NULL) > 0;
     return drawn_masses(f->s.scene, f->s.model, f->seed, f->first, f->worlds, f->all, &f->mass_scale)
                ? EXIT_OK
-               : run_error("not enough memory for %d worlds", f->worlds);
+               : run_error("not enough memory for %d world%s", f->worlds, plural(f->worlds));
 }
 
 /// How many worlds --worlds asks for, of `all` if it is that word; 0: it is not given. Returns an exit status.
@@ -140,7 +140,7 @@ static int leave_out(const arguments *args, frames *f)
     const int64_t records = recorded_count(&f->from, "time");
     if (!records) return EXIT_OK;  // it is said when it is read
     double *const until = malloc((size_t)f->worlds * sizeof *until);
-    if (!until) return run_error("not enough memory for %d worlds", f->worlds);
+    if (!until) return run_error("not enough memory for %d world%s", f->worlds, plural(f->worlds));
     const ctn_status status = recorded_ends(&f->from, records, f->first, f->worlds, until, NULL, &err);
     const int asked = f->worlds;
     int run = 0;
@@ -160,12 +160,13 @@ static int read_window(const arguments *args, frames *f)
     long worlds;
     f->all = f->s.cfg.worlds;
     if (f->first >= f->all)
-        return usage_error("--world: %s has %d worlds, from 0 on, found %ld", args->files[0], (int)f->all, (long)f->first);
+        return usage_error("--world: %s has %d world%s, from 0 on, found %ld", args->files[0], (int)f->all, plural(f->all),
+                           (long)f->first);
     const int status = read_worlds(args, (long)(f->all - f->first), &worlds);
     if (status != EXIT_OK) return status;
     if (worlds > f->all - f->first)
-        return usage_error("--worlds: %s has %d worlds from --world %ld on, found %ld", args->files[0], (int)(f->all - f->first),
-                           (long)f->first, worlds);
+        return usage_error("--worlds: %s has %d world%s from --world %ld on, found %ld", args->files[0], (int)(f->all - f->first),
+                           plural(f->all - f->first), (long)f->first, worlds);
     f->worlds = worlds ? (int)worlds : 1;
     return worlds && !isdigit((unsigned char)*args->value[OPT_WORLDS]) ? leave_out(args, f) : EXIT_OK;
 }

@@ -2,7 +2,7 @@
 #ifndef CATENA_CLI_MESSAGE_H
 #define CATENA_CLI_MESSAGE_H
 
-#include <catena/status.h>
+#include "sim/status.h"
 
 enum { EXIT_OK = 0, EXIT_RUN = 1, EXIT_USAGE = 2 };  // success, a failed run, bad usage or input
 

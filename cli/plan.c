@@ -20,9 +20,15 @@ int plan_steps(const arguments *args, const setup *s, long *steps)
         return usage_error("--duration: expected a time (s), 0 or more, found %s", args->value[OPT_DURATION]);
     if (duration < 0) return usage_error("how long? give --steps or --duration, or write 'duration:' into %s", s->path);
     // as many steps as reach the end; one that is nearly whole is not rounded up by an error in the last digits
-    const double count = ceil(duration / s->cfg.dt * (1 - 1e-12) - 1e-9);
-    if (!(count <= most)) return usage_error("a duration of %g s is too many steps of %g s", duration, s->cfg.dt);
-    *steps = (long)fmax(count, 0);
+    const double dt = s->cfg.dt, count = ceil(duration / dt * (1 - 1e-12) - 1e-9);
+    const char *const of = args->value[OPT_DURATION] ? "--duration" : "the scene's duration";
+    const char *const by = s->cfg.adaptive ? "--interval" : "--dt";
+    if (!(count <= most)) return usage_error("%s: %g s is too many steps of %g s; give a larger %s", of, duration, dt, by);
+    if (duration > 0 && duration < dt * (1 - 1e-9))
+        return usage_error("%s: %g s is less than a step of %g s; give a smaller %s, or --steps 1", of, duration, dt, by);
+    *steps = (long)count;
+    if (count * dt > duration * (1 + 1e-9) && !args->value[OPT_QUIET])
+        warning("%s: %g s is not a whole number of steps of %g s: %ld of them end at %g s", of, duration, dt, *steps, count * dt);
     return EXIT_OK;
 }
 

@@ -196,7 +196,7 @@ static void name_files(const arguments *args, plot *p)
 static void warn_of_worlds(const timeline *t)
 {
     if (t->missing)
-        warning("%s: %d of %d worlds %s not run yet, and left out", t->from.path, t->missing, t->worlds,
+        warning("%s: %d of %d world%s %s not run yet, and left out", t->from.path, t->missing, t->worlds, plural(t->worlds),
                 t->missing == 1 ? "is" : "are");
     if (t->frozen == 1 && t->worlds == 1) warning("%s: the world froze at %.6g s, where it ends", t->from.path, t->until[0]);
     else if (t->frozen)

@@ -270,7 +270,7 @@ static int render_all(rendering *r, bool quiet)
     }
     progress_end(&bar);
     if (status != CTN_OK) return status_error(&err, ""), EXIT_RUN;
-    if (interrupted) return run_error("interrupted after %ld of %ld pictures", r->count, all);
+    if (interrupted) return run_error("interrupted after %ld of %ld picture%s", r->count, all, plural(all));
     if (r->of.frozen_count && !quiet)
         warning(r->of.worlds > 1 ? "%d of %d worlds are frozen at the end: they are grey, where they stopped"
                                  : "the world froze: it stands where it stopped",

@@ -81,7 +81,7 @@ static int report(const replay *p)
                   p->from.engine);
     if (strcmp(p->from.version, ctn_version()))
         run_error("the file was made by catena %s, and this is %s", p->from.version, ctn_version());
-    return run_error("%ld of %ld worlds differ", count, p->worlds);
+    return run_error("%ld of %ld world%s differ%s", count, p->worlds, plural(p->worlds), count == 1 ? "s" : "");
 }
 
 // ---- rollouts
@@ -223,11 +223,12 @@ static void print_replay(const replay *p)
            clean(p->from.path).text);
     printf("made          %s by catena %s\n", clean(p->from.started).text, clean(p->from.version).text);
     printf("method        %s, dt %g s\n", ctn_method_name(r->s.cfg.method), r->s.cfg.dt);
-    if (unfinished) printf("unfinished    the file has %ld of %d worlds\n", p->there, p->from.cfg.worlds);
+    if (unfinished)
+        printf("unfinished    the file has %ld of %d world%s\n", p->there, p->from.cfg.worlds, plural(p->from.cfg.worlds));
     if (!p->from.rollout && !p->from.finished)
-        printf("unfinished    the end is missing in the file: it has %ld records\n", p->states);
-    printf("replayed      %ld worlds, %ld steps each, in %.3g s on %d thread%s, engine %s\n", p->worlds, p->steps, r->wall,
-           r->threads, r->threads == 1 ? "" : "s", r->engine);
+        printf("unfinished    the end is missing in the file: it has %ld record%s\n", p->states, plural(p->states));
+    printf("replayed      %ld world%s, %ld step%s each, in %.3g s on %d thread%s, engine %s\n", p->worlds, plural(p->worlds),
+           p->steps, plural(p->steps), r->wall, r->threads, r->threads == 1 ? "" : "s", r->engine);
 }
 
 static int open_replay(const arguments *args, replay *p)
@@ -265,11 +266,13 @@ static int replay_main(const arguments *args)
     if (status == EXIT_OK) {
         if (!quiet) print_replay(&p);
         if (p.verify) status = report(&p);
-        if (p.interrupted) status = run_error("interrupted after %ld worlds and %ld steps", p.worlds, p.steps);
+        if (p.interrupted)
+            status =
+                run_error("interrupted after %ld world%s and %ld step%s", p.worlds, plural(p.worlds), p.steps, plural(p.steps));
         else if (p.verify && !p.worlds) status = run_error("%s: there is nothing to compare: no world is done", p.from.path);
         else if (p.verify && status == EXIT_OK && !quiet)
-            printf("identical: %ld worlds, %ld steps (%ld states%s of each)\n", p.worlds, p.steps, p.states,
-                   p.hashes ? " and the hashes of all steps" : "");
+            printf("identical: %ld world%s, %ld step%s (%ld state%s%s of each)\n", p.worlds, plural(p.worlds), p.steps,
+                   plural(p.steps), p.states, plural(p.states), p.hashes ? " and the hashes of all steps" : "");
         fflush(stdout);
     }
     free(p.status), free(p.differs);

@@ -185,15 +185,16 @@ static int open_rollout(const arguments *args, rollout *r)
     r->seed = (uint64_t)seed;
     if ((status = open_inputs(args, r)) != EXIT_OK) return status;
     if (r->ranks.count > r->all)
-        return usage_error("--worlds: %ld worlds are too few for %d processes; let mpirun start fewer", r->all, r->ranks.count);
+        return usage_error("--worlds: %ld world%s too few for %d processes; let mpirun start fewer", r->all,
+                           r->all == 1 ? " is" : "s are", r->ranks.count);
     r->first = trajectories_first(r->all, r->ranks.rank, r->ranks.count);
     r->end = trajectories_first(r->all, r->ranks.rank + 1, r->ranks.count);
     if (!ctn_scene_is_sampled(r->s.scene) && !r->starts && !args->value[OPT_QUIET])
         warning("%s has no `sample:` section: all worlds start from the same state", r->s.path);
     const int64_t points = ctn_scene_grid(r->s.scene);
     if (r->all % points && !args->value[OPT_QUIET])
-        warning("the grids of %s have %lld points: %ld worlds do not end with the last of them", r->s.path, (long long)points,
-                r->all);
+        warning("the grids of %s have %lld point%s: %ld world%s not end with the last of them", r->s.path, (long long)points,
+                plural(points), r->all, r->all == 1 ? " does" : "s do");
     if ((status = prepare_worlds(r)) != EXIT_OK) return status;
     return open_file(args, r);
 }
@@ -326,10 +327,10 @@ static void print_rollout(const rollout *r)
     printf("worlds        %ld of %ld, seed %llu, %d at a time on %d thread%s, engine %s\n", t->done, r->all,
            (unsigned long long)r->seed, r->block, r->threads, r->threads == 1 ? "" : "s", r->engine);
     if (r->ranks.count > 1) printf("processes     %d, of which the first wrote %s\n", r->ranks.count, clean(r->path).text);
-    if (t->before) printf("resumed       after %ld worlds\n", t->before);
+    if (t->before) printf("resumed       after %ld world%s\n", t->before, plural(t->before));
     printf("memory        %.3g kB a world to step it, %.3g kB for what is kept\n", r->bytes / 1000,
            (double)r->times * (double)quantities_width(r->s.model, r->keep) * sizeof(double) / 1000);
-    printf("steps         %ld of %g s each, %d states kept\n", r->steps, r->s.cfg.dt, r->times);
+    printf("steps         %ld of %g s each, %d state%s kept\n", r->steps, r->s.cfg.dt, r->times, plural(r->times));
     printf("time          %.3g s: %.4g worlds/s, %.4g steps/s\n", r->wall, made / fmax(r->wall, 1e-9),
            steps / fmax(r->wall, 1e-9));
     if (t->calls) printf("lanes         %.0f %% of their iterations were of use\n", 100 * t->occupancy / (double)t->calls);
@@ -345,8 +346,10 @@ static int report(const rollout *r, int status, bool quiet)
     if (!quiet) print_rollout(r);
     fflush(stdout);
     if (t->frozen)
-        status = run_error("%ld of %ld worlds are frozen; `status` in %s says which, and why", t->frozen, t->done, r->out);
-    if (t->interrupted) status = run_error("interrupted after %ld of %ld worlds; the file has these", t->done, r->all);
+        status = run_error("%ld of %ld world%s %s frozen; `status` in %s says which, and why", t->frozen, t->done,
+                           plural(t->done), t->frozen == 1 ? "is" : "are", r->out);
+    if (t->interrupted)
+        status = run_error("interrupted after %ld of %ld world%s; the file has these", t->done, r->all, plural(r->all));
     return status;
 }
 

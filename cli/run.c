@@ -197,7 +197,7 @@ static int step_and_report(const arguments *args, run *r)
 
     ctn_batch_state(r->batch, r->q, r->v);
     if (r->failed || !make_steps(r, 0, NULL))  // the latter says whether reading states failed
-        return run_error("the run ends after %ld of %ld steps%s", r->done, r->steps,
+        return run_error("the run ends after %ld of %ld step%s%s", r->done, r->steps, plural(r->steps),
                          r->out ? "; the recording has what came before" : "");
     int status = r->lost || r->interrupted ? EXIT_RUN : EXIT_OK;
     if (r->plot.path && draw_energies(r) != EXIT_OK) status = EXIT_RUN;
@@ -206,7 +206,7 @@ static int step_and_report(const arguments *args, run *r)
     } else if (!quiet) print_summary(r);
     fflush(stdout);
     if (report_frozen(r)) status = EXIT_RUN;
-    if (r->interrupted) run_error("interrupted after %ld of %ld steps", r->done, r->steps);
+    if (r->interrupted) run_error("interrupted after %ld of %ld step%s", r->done, r->steps, plural(r->steps));
     return status;
 }
 

@@ -112,7 +112,7 @@ static int find_extent(stage *s)
 {
     const frames *const f = s->of;
     scene_extent *const of = malloc((size_t)f->worlds * sizeof *of);
-    if (!of) return run_error("not enough memory for %d worlds", f->worlds);
+    if (!of) return run_error("not enough memory for %d world%s", f->worlds, plural(f->worlds));
     const world_layout layout = s->layout;
     s->layout = LAYOUT_OVERLAY;  // places are not known yet
     for (int w = 0; w < f->worlds; w++) {
@@ -140,7 +140,8 @@ int stage_open(const arguments *args, frames *f, stage *s)
     if (s->colors == COLORS_ENERGY && f->states.no_rates)
         return usage_error("--colors: %s has no velocities, which energies need; make it with --keep q,v", f->s.path);
     if ((double)f->worlds * (double)links_of(s) > 4294967294.0)
-        return usage_error("--worlds: %d worlds of %d links are more bodies than can be told apart", f->worlds, links_of(s));
+        return usage_error("--worlds: %d worlds of %d link%s are more bodies than can be told apart", f->worlds, links_of(s),
+                           plural(links_of(s)));
     if (!(s->dyn = ctn_dynamics_create(f->s.model, "scalar", &err))) return status_error(&err, "");
     s->R = calloc(9 * n, sizeof *s->R), s->p = calloc(3 * n, sizeof *s->p), s->twist = calloc(6 * n, sizeof *s->twist);
     s->energy = calloc(n, sizeof *s->energy), s->paint = calloc(n, sizeof *s->paint);
@@ -158,7 +159,7 @@ int stage_open(const arguments *args, frames *f, stage *s)
                               .trail_count = s->show.trail_count,
                               .seconds = s->show.seconds};
     s->marks = marks_create(f->s.scene, f->s.model, &cfg);
-    return s->marks ? EXIT_OK : run_error("not enough memory for the marks of %d worlds", f->worlds);
+    return s->marks ? EXIT_OK : run_error("not enough memory for the marks of %d world%s", f->worlds, plural(f->worlds));
 }
 
 void stage_close(stage *s)
@@ -236,7 +237,9 @@ ctn_status stage_place(stage *s, double t, int width, int height, ctn_error *err
     ok = ok && caption_place(&s->caption, s->of, s->dyn, t, width, size, &s->labels);
     if (s->colors == COLORS_ENERGY && s->caption.text)
         ok = ok && legend_place("kinetic energy of links, J", s->most_energy, width, height, size, &s->lines, &s->labels);
-    return ok ? CTN_OK : fail(err, CTN_NO_MEMORY, "not enough memory for %d worlds of %d links", s->of->worlds, links_of(s));
+    return ok ? CTN_OK
+              : fail(err, CTN_NO_MEMORY, "not enough memory for %d world%s of %d link%s", s->of->worlds, plural(s->of->worlds),
+                     links_of(s), plural(links_of(s)));
 }
 
 void stage_first(stage *s)

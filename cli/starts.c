@@ -99,8 +99,8 @@ static int open_hdf5(starts *s)
                            s->path);
     s->worlds = hdf5_table_size(any, 0);
     if (s->q && s->v && hdf5_table_size(s->v, 0) != s->worlds)
-        return usage_error("%s: q has %lld worlds, v has %lld; give both for all", s->path, (long long)s->worlds,
-                           (long long)hdf5_table_size(s->v, 0));
+        return usage_error("%s: q has %lld world%s, v has %lld; give both for all", s->path, (long long)s->worlds,
+                           plural(s->worlds), (long long)hdf5_table_size(s->v, 0));
     for (int k = 0; k < 2; k++) {
         const hdf5_table *const t = k ? s->v : s->q;
         if (t && hdf5_table_rank(t) == 3 && hdf5_table_size(t, 1) == 0)
@@ -169,8 +169,8 @@ int starts_open(const char *path, const ctn_model *model, int64_t *worlds, start
     if (status != EXIT_OK) return status;
     if (!s->worlds) return usage_error("%s: has no states", path);
     if (*worlds > s->worlds)
-        return usage_error("--worlds: %s has the states of %lld worlds, fewer than %lld", path, (long long)s->worlds,
-                           (long long)*worlds);
+        return usage_error("--worlds: %s has the states of %lld world%s, fewer than %lld", path, (long long)s->worlds,
+                           plural(s->worlds), (long long)*worlds);
     if (*worlds) s->worlds = *worlds;
     *worlds = s->worlds;
     return check_all(s);

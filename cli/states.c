@@ -113,12 +113,13 @@ static cJSON *parse(const char *path, char *text, int *status)
 static bool read_row(reading *r, int state, const char *key, const cJSON *item, double *row, int n)
 {
     if (!cJSON_IsArray(item)) {
-        if (complain(r)) usage_error("%s: state %d: %s: expected a list of %d numbers", r->path, state, key, n);
+        if (complain(r)) usage_error("%s: state %d: %s: expected a list of %d number%s", r->path, state, key, n, plural(n));
         return false;
     }
     const int found = cJSON_GetArraySize(item);
     if (found != n) {
-        if (complain(r)) usage_error("%s: state %d: %s: expected %d numbers, found %d", r->path, state, key, n, found);
+        if (complain(r))
+            usage_error("%s: state %d: %s: expected %d number%s, found %d", r->path, state, key, n, plural(n), found);
         return false;
     }
     int k = 0;

@@ -56,8 +56,8 @@ void print_summary(const run *r)
         printf("iterations    mean %.3g, max %d a step; %ld shortened, %ld with curvature dropped\n", mean_iterations(&sum),
                sum.iterations_max, sum.line_search, sum.curvature);
         printf("residual      %.3g at most\n", sum.residual);
-        printf("fallbacks     %ld steps; %ld parts with fewer stages, %ld substeps in all\n", sum.fallbacks, sum.fewer_stages,
-               sum.substeps);
+        printf("fallbacks     %ld step%s; %ld part%s with fewer stages, %ld substep%s in all\n", sum.fallbacks,
+               plural(sum.fallbacks), sum.fewer_stages, plural(sum.fewer_stages), sum.substeps, plural(sum.substeps));
     }
     if (cfg->adaptive) printf("parts         %ld, and %ld rejected and repeated smaller\n", sum.substeps, sum.rejected);
     printf("energy        %.9g J at the start, %.9g J at the end, between %.9g and %.9g J%s\n", first->energy_before,
@@ -69,7 +69,8 @@ void print_summary(const run *r)
     print_vector("q", r->q, ctn_model_nq(r->s.model));
     print_vector("v", r->v, ctn_model_nv(r->s.model));
     if (r->out)
-        printf("recording     %s, %ld records%s\n", clean(r->out).text, r->records, r->lost ? ", not all of them written" : "");
+        printf("recording     %s, %ld record%s%s\n", clean(r->out).text, r->records, plural(r->records),
+               r->lost ? ", not all of them written" : "");
     if (r->drawn) printf("plot          %s\n", clean(r->plot.path).text);
 }
 

@@ -1,6 +1,7 @@
 /// `catena view`: a window in which a scene runs.
 #include "cli/commands.h"
 #include "cli/message.h"
+#include "sim/number.h"
 #include "cli/setup.h"
 #include "cli/show.h"
 #include "render/viewer.h"
@@ -26,10 +27,11 @@ static bool read_way(const char *text, ctn_batch_config *cfg, ctn_error *err)
     int number;
     const char *const field = method_number(cfg, &number);
     for (; *rest; rest += strcspn(rest + 1, ":@") + 1) {
-        char *end;
-        const double value = strtod(rest + 1, &end);
+        const char *end;
+        double value;
+        const number_form form = number_from_text(rest + 1, &value, &end);
         const char *const sets = *rest == '@' ? "dt" : field;
-        if (end == rest + 1 || !strchr(":@", *end))
+        if (form != NUMBER_GOOD || !strchr(":@", *end))
             return fail(err, CTN_BAD_CONFIG, "--compare: expected METHOD[:NUMBER][@DT] like radau:2@0.05, found '%s'", text),
                    false;
         if (!sets)

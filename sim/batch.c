@@ -135,7 +135,9 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
         if (batch->cfg.threads > batch->blocks) batch->cfg.threads = batch->device ? 1 : batch->blocks;
     } else parameters_free(own);
     ctn_error why;
-    fail(&why, CTN_NO_MEMORY, "not enough memory for %d worlds on %d threads", cfg->worlds, cfg->threads);
+    const int threads = batch ? batch->cfg.threads : pool_cpus();
+    fail(&why, CTN_NO_MEMORY, "not enough memory for %d world%s on %d thread%s", cfg->worlds, plural(cfg->worlds), threads,
+         plural(threads));
     if (batch && (batch->device ? open_on_device(batch, &why) : open_blocks(batch))) return batch;
     ctn_batch_free(batch);
     if (err) *err = why;

@@ -179,7 +179,8 @@ ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_
     if (!most) status = batch->device->step(batch->on_device, &(ctn_run){.steps = 0}, all, batch->device_stats, &why);
     else if (!run->control) status = batch->device->step(batch->on_device, run, all, batch->device_stats, &why);
     else if (!open_control(batch))
-        status = fail(&why, CTN_NO_MEMORY, "not enough memory for the control of %d worlds", batch->cfg.worlds);
+        status = fail(&why, CTN_NO_MEMORY, "not enough memory for the control of %d world%s", batch->cfg.worlds,
+                      plural(batch->cfg.worlds));
     else
         for (int k = 0; k < most && status == CTN_OK; k++) status = control_step(batch, run, k, all, &why);
     if (status == CTN_UNAVAILABLE) note_failure(batch, status, &why);

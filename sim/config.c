@@ -220,13 +220,21 @@ static double field_value(const ctn_batch_config *cfg, const field *f)
     return f->grid ? *(const int *)at : *(const double *)at;
 }
 
+/// Whole numbers with all their digits.
+static const char *write_number(double value, char words[32])
+{
+    snprintf(words, 32, value == floor(value) && fabs(value) < 1e15 ? "%.0f" : "%g", value);
+    return words;
+}
+
 ctn_status config_set(ctn_batch_config *cfg, const char *name, double value, ctn_error *err)
 {
     const field *f = fields, *end = fields + COUNT(fields);
     while (f < end && strcmp(f->name, name)) f++;
     if (f == end) return fail(err, CTN_BAD_ARGUMENT, "a configuration has no number '%.40s'", name);
     f = row_for(f, cfg);
-    if (!in_range(f, value)) return fail(err, CTN_BAD_CONFIG, "expected %s, found %g", f->allowed, value);
+    char words[32];
+    if (!in_range(f, value)) return fail(err, CTN_BAD_CONFIG, "expected %s, found %s", f->allowed, write_number(value, words));
     char *at = (char *)cfg + f->offset;
     if (f->grid) *(int *)at = (int)value;
     else *(double *)at = value;
@@ -250,7 +258,9 @@ ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err)
         if (f->offset == offsetof(ctn_batch_config, order) && (!own || strcmp(own, "order"))) continue;
         if (f->offset == offsetof(ctn_batch_config, stages) && (!own || strcmp(own, "stages"))) continue;
         const double value = field_value(cfg, f);
-        if (!in_range(f, value)) return fail(err, CTN_BAD_CONFIG, "%s: expected %s, found %g", f->name, f->allowed, value);
+        char words[32];
+        if (!in_range(f, value))
+            return fail(err, CTN_BAD_CONFIG, "%s: expected %s, found %s", f->name, f->allowed, write_number(value, words));
     }
     ctn_error reason;
     if (config_check_adaptive(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "dt: %s", reason.message);

@@ -1,6 +1,8 @@
 /// CSV files of numbers.
 #include "sim/csv_table.h"
 
+#include "sim/number.h"
+
 #include "sim/status.h"
 #include "sim/suggest.h"
 
@@ -85,8 +87,9 @@ static ctn_status add_column(csv_table *t, const char *const *names, const named
         if (meant)
             return fail(err, CTN_BAD_ARGUMENT, "%s:%ld: unknown column '%s'; did you mean '%s'?", t->path, t->line, field, meant);
         return fail(err, CTN_BAD_ARGUMENT,
-                    "%s:%ld: unknown column '%s'; there are %d names, from '%s' to '%s'; take other columns away", t->path,
-                    t->line, field, t->names, t->names ? names[0] : "", t->names ? names[t->names - 1] : "");
+                    "%s:%ld: unknown column '%s'; there %s %d name%s, from '%s' to '%s'; take other columns away", t->path,
+                    t->line, field, t->names == 1 ? "is" : "are", t->names, plural(t->names), t->names ? names[0] : "",
+                    t->names ? names[t->names - 1] : "");
     }
     if (t->has[known->index]) return fail(err, CTN_BAD_ARGUMENT, "%s:%ld: two columns '%s'", t->path, t->line, field);
     t->has[known->index] = true;
@@ -124,17 +127,17 @@ static ctn_status read_row(csv_table *t, double *x, ctn_error *err)
     int k = 0;
     for (; at && k < t->columns; k++) {
         const char *const field = csv_field(&at);
-        char *end = NULL;
-        const double number = field ? strtod(field, &end) : NAN;
-        if (!field || end == field || *end || !isfinite(number))
+        const char *const text = field ? field + strspn(field, " ") : "", *end;
+        double number;
+        if (number_from_text(text, &number, &end) != NUMBER_GOOD || *end)
             return fail(err, CTN_BAD_ARGUMENT, "%s:%ld: number %d: expected a finite number, found '%s'", t->path, t->line, k + 1,
                         field ? field : "\"");
         x[t->column[k]] = number;
     }
     if (k == t->columns && !at) return CTN_OK;
     for (; at; k++) at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
-    return fail(err, CTN_BAD_ARGUMENT, "%s:%ld: expected %d numbers, one for each column, found %d", t->path, t->line, t->columns,
-                k);
+    return fail(err, CTN_BAD_ARGUMENT, "%s:%ld: expected %d number%s, one for each column, found %d", t->path, t->line,
+                t->columns, plural(t->columns), k);
 }
 
 /// Back to the first row.

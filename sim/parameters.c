@@ -109,7 +109,7 @@ parameters *parameters_create(const ctn_model *m, const ctn_parameter *list, int
     }
     if (!p || !p->declared.bodies || !p->list || !p->share || !p->body) {
         parameters_free(p);
-        fail(err, CTN_NO_MEMORY, "not enough memory for %d parameters", count);
+        fail(err, CTN_NO_MEMORY, "not enough memory for %d parameter%s", count, plural(count));
         return NULL;
     }
     memcpy(p->declared.bodies, m->bodies, (size_t)m->nbody * sizeof *m->bodies);

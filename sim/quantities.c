@@ -40,7 +40,8 @@ ctn_status quantities_open(quantities *x, ctn_batch *batch, unsigned keep, ctn_e
     if (ok && keep & KEEP_POSE)
         ok = (x->R = numbers(9 * links)) && (x->p = numbers(3 * links)) && (x->pose = numbers(POSE_NUMBERS * links));
     if (ok && keep & KEEP_ENERGY) ok = (x->totals = calloc(worlds, sizeof *x->totals)) && (x->energy = numbers(4 * worlds));
-    if (!ok) return fail(err, CTN_NO_MEMORY, "not enough memory for the quantities of %zu worlds", worlds);
+    if (!ok)
+        return fail(err, CTN_NO_MEMORY, "not enough memory for the quantities of %zu world%s", worlds, plural((long long)worlds));
     if (keep & KEEP_Q)
         list_one(x, (quantity){"q", "model/q_unit", "joint coordinates [nq]", .rank = 1, .dims = {nq}, .now = x->q});
     if (keep & KEEP_V)

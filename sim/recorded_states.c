@@ -35,9 +35,9 @@ static ctn_status make_window(recorded_states *s, size_t most, ctn_error *err)
     s->window = fit < 3 ? 3 : fit < (size_t)s->count ? (int64_t)fit : s->count;
     s->all_q = malloc((s->worlds * (size_t)s->window * s->nq + 1) * sizeof *s->all_q);
     s->all_v = malloc((s->worlds * (size_t)s->window * s->nv + 1) * sizeof *s->all_v);
-    return s->all_q && s->all_v
-               ? CTN_OK
-               : fail(err, CTN_NO_MEMORY, "%s: not enough memory for the states of %zu worlds", s->from->path, s->worlds);
+    return s->all_q && s->all_v ? CTN_OK
+                                : fail(err, CTN_NO_MEMORY, "%s: not enough memory for the states of %zu world%s", s->from->path,
+                                       s->worlds, plural((long long)s->worlds));
 }
 
 ctn_status recorded_states_open(recorded_states *s, recorded *from, const ctn_model *model, int64_t first, int worlds,

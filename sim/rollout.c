@@ -97,7 +97,7 @@ ctn_rollout *ctn_rollout_create(const ctn_model *model, const ctn_batch_config *
 
 no_memory:
     ctn_rollout_free(r);
-    if (engine) fail(err, CTN_NO_MEMORY, "not enough memory to record %d steps", steps);
+    if (engine) fail(err, CTN_NO_MEMORY, "not enough memory to record %d step%s", steps, plural(steps));
     return NULL;
 }
 
@@ -317,7 +317,7 @@ ctn_status ctn_step_jacobian(ctn_rollout *r, int step, double *A, double *B, ctn
     if (missing(__func__, "rollout", r, err) || check_step(r, step, r->steps - 1, err) != CTN_OK) return CTN_BAD_ARGUMENT;
     const size_t n = r->bar, nv = (size_t)r->model->nv;
     double *own = A ? NULL : numbers(n * n), *rows = A ? A : own;  // all rows go backwards together, part by part
-    if (!rows) return fail(err, CTN_NO_MEMORY, "not enough memory for a Jacobian of %zu rows", n);
+    if (!rows) return fail(err, CTN_NO_MEMORY, "not enough memory for a Jacobian of %zu row%s", n, plural((long long)n));
     for (size_t k = 0; k < n * n; k++) rows[k] = k % (n + 1) == 0;
     if (B) memset(B, 0, n * nv * sizeof *B);
     ctn_status status = CTN_OK;

@@ -6,6 +6,9 @@
 
 #include <stdbool.h>
 
+/// The ending of a noun of which there are n: "1 step", "2 steps".
+static inline const char *plural(long long n) { return n == 1 ? "" : "s"; }
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -111,7 +111,7 @@ static const struct {
 } ranges[] = {
     {"worlds", 1, CTN_OK, 0},
     {"worlds", 0, CTN_BAD_CONFIG, "expected a whole number from 1 to 2147483647, found 0"},
-    {"worlds", 1e10, CTN_BAD_CONFIG, "expected a whole number from 1 to 2147483647, found 1e+10"},
+    {"worlds", 1e10, CTN_BAD_CONFIG, "expected a whole number from 1 to 2147483647, found 10000000000"},
     {"dt", 1e-300, CTN_OK, 0},
     {"dt", 0, CTN_BAD_CONFIG, "expected a positive time (s), found 0"},
     {"dt", -0.01, CTN_BAD_CONFIG, "expected a positive time (s), found -0.01"},
@@ -131,7 +131,7 @@ static const struct {
     {"tolerance", 0, CTN_BAD_CONFIG, "expected a positive number, found 0"},
     {"max_iterations", 1, CTN_OK, 0},
     {"max_iterations", 1000000, CTN_OK, 0},
-    {"max_iterations", 1000001, CTN_BAD_CONFIG, "expected a whole number from 1 to 1000000, found 1e+06"},
+    {"max_iterations", 1000001, CTN_BAD_CONFIG, "expected a whole number from 1 to 1000000, found 1000001"},
     {"max_iterations", 0, CTN_BAD_CONFIG, "expected a whole number from 1 to 1000000, found 0"},
     {"max_iterations", 1.5, CTN_BAD_CONFIG, "expected a whole number from 1 to 1000000, found 1.5"},
     {"max_halvings", 0, CTN_OK, 0},

@@ -227,7 +227,7 @@ START_TEST(killed)
     const size_t done = worlds_done("r.h5");
     ck_assert_uint_lt(done, 30000);
     char says[64];
-    snprintf(says, sizeof says, "identical: %zu worlds, 30 steps", done);
+    snprintf(says, sizeof says, "identical: %zu world%s, 30 steps", done, done == 1 ? "" : "s");
     verify("r.h5", says);
     expect(0, "", 2, "r.h5", resumed);
     same_files("whole.h5", "r.h5");

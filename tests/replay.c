@@ -206,7 +206,7 @@ START_TEST(unfinished)
     outcome o = catena_wait(pid);
     outcome_free(&o);
     verify("r.h5", 0, "unfinished    the end is missing in the file");
-    verify("r.h5", 0, "identical: 1 worlds, ");
+    verify("r.h5", 0, "identical: 1 world, ");
 }
 END_TEST
 

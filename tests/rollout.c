@@ -203,7 +203,7 @@ START_TEST(frozen)
     char text[80];
     for (size_t w = 0; w < n; w++) frozen += status[w] > 0;
     ck_assert_int_gt(frozen, 0);
-    snprintf(text, sizeof text, "error: %d of 9 worlds are frozen; `status` in f.h5 says which", frozen);
+    snprintf(text, sizeof text, "error: %d of 9 worlds %s frozen; `status` in f.h5 says which", frozen, frozen == 1 ? "is" : "are");
     ck_assert_msg(strstr(o.err, text) != NULL, "%s", o.err);
     free(status);
     outcome_free(&o);
