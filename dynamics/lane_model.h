@@ -15,7 +15,7 @@ struct lane_model {
     lane_body *bodies;        // [nbody]
     const ctn_frame *frames;  // [nlink]
     const int *dof_adr;       // [nv]
-    bool in_order, passive;
+    bool in_order, passive, slides;
     real dt;  // s, of a step
     WORLD_CONSTANTS(real)
 };

@@ -124,6 +124,7 @@ struct ctn_model {
     int *dof_adr;       // [nv] index in v of the degrees of freedom in the order of the bodies
     bool in_order;      // it is 0, 1, 2 ...
     bool passive;       // a body is BODY_PASSIVE
+    bool slides;        // a body slides, or turns on a helix, on another one
     WORLD_CONSTANTS(double)
     double *q0, *v0;  // [nq], [nv]
     char *name;

@@ -123,11 +123,13 @@ KERNEL mask adaptive_step(const lane_model *m, const ctn_batch_config *cfg, real
         here = sel(accepted, sel(last, end, here + h), here);
         count->parts = count->parts + sel(accepted, one, zero);
         count->rejected = count->rejected + sel(rejected, one, zero);
-        const mask tiny = both(both(running, not_(both(accepted, last))), lt(control->size, rset(LEAST_PART) * end));
-        const real reason = sel(le(norm * zero, zero), rset(CTN_FREEZE_STEP), rset(CTN_FREEZE_NOT_FINITE));
-        count->frozen = sel(far, rset(CTN_FREEZE_ANGLE), sel(tiny, reason, count->frozen));
+        const real tried = count->parts + count->rejected;
+        const mask ended = both(accepted, last);
+        real reason = sel(le(norm * zero, zero), rset(CTN_FREEZE_STEP), rset(CTN_FREEZE_NOT_FINITE));
+        const mask stuck = both(both(running, not_(ended)), runs_out(control, end, tried, reason, &reason));
+        count->frozen = sel(far, rset(CTN_FREEZE_ANGLE), sel(stuck, reason, count->frozen));
         repeated = rejected;
-        running = both(running, not_(either(either(far, tiny), both(accepted, last))));
+        running = both(running, not_(either(either(far, stuck), ended)));
     }
     *at = here / end;
     return both(active, le(one, *at));

@@ -52,6 +52,7 @@ typedef struct {
     placement *start;    // at q
     placement *now;      // at x
     step_body *step;
+    real *reach;  // (force_unit.h)
     iterate_body *body;
     wrench *sum;    // of the subtree, about the body's origin
     terms3 *terms;  // of joints that have any; one degree of freedom: g.x, k.xx
@@ -59,9 +60,6 @@ typedef struct {
     real E;         // energy of the iterate, up to a constant
     mask too_far;   // a ball's increment is ambiguous
 } solve;
-
-/// The larger of two numbers that are not negative; NaN if one is.
-FN real larger(real a, real b) { return sel(lt(a, b), b, fmadd(rset(0), b, a)); }
 
 FN void set_step_size(solve *W, real h)
 {
@@ -85,11 +83,11 @@ KERNEL void find_placements(const lane_model *m, const real *q, placement *T)
 KERNEL void start_step(const lane_model *m, solve *W)
 {
     const real h = W->in.h, k2 = W->in.k2;
+    find_reach(m, W->in.q, W->reach);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         step_body *s = &W->step[i];
-        const real weight = b->force_scale[0], inertia = b->force_scale[1] * k2;
-        s->unit = rset(1) / sel(gt(inertia, weight), inertia, weight);
+        s->unit = force_unit(b, W->reach[i], k2);
         if (!(b->flags & BODY_MASS)) continue;
         const mat3 R = W->start[i].R;
         const rate_pose *V = &W->V[i];

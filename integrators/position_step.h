@@ -177,7 +177,8 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
         const real half = rset(0.5) * alpha, tenth = rset(0.1) * alpha;
         const real shorter = sel(lt(fit, half), sel(lt(tenth, fit), fit, tenth), half);
         alpha = sel(rejected, sel(based, shorter, sel(gt(alpha, rset(0.5)), zero, rset(-1))), alpha);
-        running = both(running, not_(both(rejected, either(both(based, lt(alpha, rset(1e-9))), lt(alpha, zero)))));
+        // an alpha that is no number ends the solve, too: the step d is none
+        running = both(running, not_(both(rejected, not_(le(sel(based, rset(1e-9), zero), alpha)))));
     }
     move_iterate(m, P, alpha, both(running, either(need, rejected)));
     N->running = running, N->converged = converged, N->based = based;

@@ -118,11 +118,13 @@ KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, po
         for (int k = 0; k < m->nv; k++) S->gain[k] = sel(running, grown * S->gain[k], S->gain[k]);
         here = sel(accepted, sel(last, end, here + h), here);
         parts->rejected = parts->rejected + sel(rejected, one, zero);
-        const mask tiny = both(both(running, not_(both(accepted, last))), lt(control->size, rset(LEAST_PART) * end));
-        const real reason = sel(solved, rset(CTN_FREEZE_STEP), rset(CTN_FREEZE_NOT_CONVERGED));
-        parts->frozen = sel(far, rset(CTN_FREEZE_ANGLE), sel(tiny, reason, parts->frozen));
+        const real tried = count->substeps + parts->rejected;
+        const mask ended = both(accepted, last);
+        real reason = sel(solved, rset(CTN_FREEZE_STEP), rset(CTN_FREEZE_NOT_CONVERGED));
+        const mask stuck = both(both(running, not_(ended)), runs_out(control, end, tried, reason, &reason));
+        parts->frozen = sel(far, rset(CTN_FREEZE_ANGLE), sel(stuck, reason, parts->frozen));
         repeated = rejected;
-        running = both(running, not_(either(either(far, tiny), both(accepted, last))));
+        running = both(running, not_(either(either(far, stuck), ended)));
     }
     *at = here / end;
     return both(active, le(one, *at));

@@ -34,6 +34,7 @@ typedef struct {
     const rate_pose *V;      // [nbody] carried
     const placement *start;  // [nbody] at q
     stage_start *step;       // [nbody]
+    real *reach;             // [nbody] (force_unit.h)
     stage_body *body;        // [nbody][stages]
     real *r;                 // [stages][nv] rows (balls: body axes)
     real *K;                 // [nv][3 stages^2] derivatives of the joint terms: of a body from 3 s^2 times its `dof` on
@@ -55,11 +56,11 @@ KERNEL void start_stages(const lane_model *m, stages *W, real h)
 {
     W->in.h = h, W->in.inv_h = rset(1) / h;
     W->in.k2 = W->in.inv_h * W->in.inv_h;
+    find_reach(m, W->in.q, W->reach);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         stage_start *s = &W->step[i];
-        const real weight = b->force_scale[0], inertia = b->force_scale[1] * W->in.k2;
-        s->unit = rset(1) / sel(gt(inertia, weight), inertia, weight);
+        s->unit = force_unit(b, W->reach[i], W->in.k2);
         if (!(b->flags & BODY_MASS)) continue;
         const mat3 R = W->start[i].R;
         mat3 V = W->V[i].R;

@@ -99,8 +99,9 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
         count->line_search = count->line_search + sel(rejected, one, zero);
         const real rise = square - norm + rset(2) * alpha * norm, fit = alpha * alpha * norm / rise;
         const real half = rset(0.5) * alpha, tenth = rset(0.1) * alpha;
+        // an alpha that is no number ends the solve, too: the step d is none
         alpha = sel(rejected, sel(gt(fit, half), half, sel(gt(fit, tenth), fit, tenth)), alpha);
-        running = both(running, not_(both(rejected, either(not_(based), lt(alpha, rset(0.03))))));
+        running = both(running, not_(both(rejected, either(not_(based), not_(le(rset(0.03), alpha))))));
     }
     move_stages(m, P, alpha, both(running, either(need, rejected)));
     N->running = running, N->converged = converged, N->based = based;

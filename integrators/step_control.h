@@ -8,6 +8,8 @@
 #ifndef CATENA_STEP_CONTROL_H
 #define CATENA_STEP_CONTROL_H
 
+enum { MOST_PARTS = 100000 };  // of one step, repeated ones included, as in Hairer's and Wanner's programs
+
 /// What a controller remembers from part to part and from step to step: a part of the state.
 typedef struct {
     real size;   // s, proposed for the next part; 0: none yet
@@ -35,6 +37,15 @@ FN real fit_size(real size, real left, mask *last)
     return sel(*last, left, sel(lt(left, size + size), rset(0.5) * left, size));
 }
 
+/// Where a step cannot go on, and why (a ctn_freeze): the size of its next part is below the least share of it, or nothing; or it has
+/// been tried in more parts than it may have. other: the reason for too small a size.
+FN mask runs_out(const step_control *c, real step, real tried, real other, real *reason)
+{
+    const mask tiny = not_(le(rset(LEAST_PART) * step, c->size)), none = le(c->size, rset(0)), many = le(rset(MOST_PARTS), tried);
+    *reason = sel(either(tiny, none), other, rset(CTN_FREEZE_PARTS));
+    return either(either(tiny, none), many);
+}
+
 /// Learns from parts of size h with `error` (a NaN is beyond any tolerance) in the lanes `where`; repeated: those that were rejected
 /// just before. Returns where the part is accepted.
 FN mask control_step(step_control *c, real h, real error, double order, mask where, mask repeated)
@@ -45,7 +56,8 @@ FN mask control_step(step_control *c, real h, real error, double order, mask whe
     const real slow = rset(0.9) * small_power(c->error, 0.4 / order) / small_power(e, 0.7 / order);
     const real grow = between(rset(0.2), slow, sel(repeated, one, rset(6)));
     const real shrink = between(rset(0.2), rset(0.9) / small_power(e, 1 / order), rset(0.9));
-    c->size = sel(where, h * sel(within, grow, shrink), c->size);
+    const real next = h * sel(within, grow, shrink);
+    c->size = sel(where, sel(le(next * rset(0), rset(0)), next, h), c->size);  // finite
     c->error = sel(accepted, sel(lt(e, rset(1e-4)), rset(1e-4), e), c->error);
     return accepted;
 }

@@ -41,6 +41,7 @@ typedef struct {
     chord_start *start;
     chord_body *body;
     wrench *sum;
+    real *reach;    // (force_unit.h)
     const real *q;  // [nq] at the start
     real *step;     // [nq] the iterate: increments; balls: the quaternion that turns q into q1
     real *target;   // [nv] p0 + (h/2) F(q0)
@@ -60,6 +61,7 @@ KERNEL void start_chord(const lane_model *m, chord *W, const real *p, const real
     const real h = magnitude(W->h), half = rset(0.5) * W->h;
     real scale = rset(0);
     for (int k = 0; k < m->nv; k++) W->target[k] = fmadd(half, force[k], p[k]);
+    find_reach(m, W->q, W->reach);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         const joint_form f = form_of(b);
@@ -72,8 +74,9 @@ KERNEL void start_chord(const lane_model *m, chord *W, const real *p, const real
             s->R = turn_about_z(P, s->sn, s->cs);
         } else if (f.kind == JOINT_BALL) s->R = mmul(P, quat_rotation(quat_load(W->q + b->qadr)));
         s->r = body_offset(b, f, parent, s->R.z, W->q);
-        s->unit = h / b->force_scale[1];
-        scale = larger(scale, h * b->force_scale[0] * s->unit);
+        const row_scale of = row_scale_at(b, W->reach[i]);
+        s->unit = over_scale(h, of.inertia);
+        scale = larger(scale, h * of.weight * s->unit);
         for (int k = b->vadr; k < b->vadr + b->nv; k++) scale = larger(scale, magnitude(W->target[k]) * s->unit);
         if (b->flags & BODY_PASSIVE) s->drag = joint_drag(b, W->q);
         if (!(f.flags & BODY_MASS)) continue;

@@ -138,7 +138,7 @@ KERNEL mask solve_chord(const lane_model *m, const variational_state *S, const r
             const real half = rset(0.5) * alpha, tenth = rset(0.1) * alpha;
             const real shorter = sel(lt(fit, half), sel(lt(tenth, fit), fit, tenth), half);
             alpha = sel(rejected, sel(based, shorter, sel(gt(alpha, rset(0.5)), zero, rset(-1))), alpha);
-            running = both(running, not_(both(rejected, either(both(based, lt(alpha, rset(1e-6))), lt(alpha, zero)))));
+            running = both(running, not_(both(rejected, not_(le(sel(based, rset(1e-6), zero), alpha)))));
         }
         move_chord(m, P, alpha, both(running, either(need, rejected)));
     }

@@ -345,6 +345,7 @@ static void finish_bodies(ctn_model *m, drafts *d, const int *order, const int *
         ctn_body *o = &m->bodies[i];
         const unsigned flags = o->flags & FORM_FLAGS;
         if (o->flags & BODY_PASSIVE) m->passive = true;
+        if (o->parent >= 0 && (o->kind == JOINT_PRISMATIC || o->kind == JOINT_HELICAL)) m->slides = true;
         o->form = o->kind != JOINT_REVOLUTE         ? FORM_OTHER
                   : flags == FORM_HINGE_FLAGS       ? FORM_HINGE
                   : flags == FORM_CROSS_FIRST_FLAGS ? FORM_CROSS_FIRST

@@ -178,6 +178,7 @@ KERNEL solve layout_solve(const lane_model *m, arena *a)
     W.body = TAKE(a, n, iterate_body);
     W.sum = TAKE(a, n, wrench);
     W.terms = TAKE(a, n, terms3);
+    W.reach = TAKE(a, n, real);
     return W;
 }
 
@@ -228,6 +229,7 @@ KERNEL stage_work layout_stages(const lane_model *m, int s_, arena *a)
     g.fresh = TAKE(a, s * nv, real);
     g.rate = TAKE(a, n, rate_pose);
     g.W.step = TAKE(a, n, stage_start);
+    g.W.reach = TAKE(a, n, real);
     g.W.body = TAKE(a, n * s, stage_body);
     g.W.r = TAKE(a, s * nv, real);
     g.W.K = TAKE(a, nv * 3 * s * s, real);
@@ -272,6 +274,7 @@ KERNEL variational_work layout_variational(const lane_model *m, arena *a)
     w.W.start = TAKE(a, n, chord_start);
     w.W.body = TAKE(a, n, chord_body);
     w.W.sum = TAKE(a, n, wrench);
+    w.W.reach = TAKE(a, n, real);
     w.sweep.joint = TAKE(a, n, chord_joint);
     w.sweep.hand = TAKE(a, n, chord_hand);
     w.sweep.twist = TAKE(a, n, sweep_twist);

@@ -25,6 +25,7 @@
 #include "integrators/tableaux.h"
 #include "integrators/explicit.h"
 #include "integrators/joint_terms.h"
+#include "integrators/force_unit.h"
 #include "integrators/collocation.h"
 #include "integrators/newton_sweep.h"
 #include "integrators/halving.h"

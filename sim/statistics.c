@@ -9,6 +9,7 @@ const char *ctn_freeze_text(ctn_freeze reason)
     case CTN_FREEZE_NOT_CONVERGED: return "no step was found, not even after halving it repeatedly";
     case CTN_FREEZE_ANGLE: return "a joint angle went beyond 1e6 rad (1e4 in single precision)";
     case CTN_FREEZE_STEP: return "the step size that the tolerance asks for is too small";
+    case CTN_FREEZE_PARTS: return "a step takes more than 100000 parts of the size that the tolerance asks for";
     }
     return "unknown reason";
 }

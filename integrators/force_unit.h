@@ -1,0 +1,55 @@
+/// The unit in which a joint's residual rows are measured: the force that gravity, or inertia over the step, can ask of it, by mass and
+/// extent of all that hangs on it. (docs/theory.md 4.4)
+///
+/// The extent is that of the tree as it stands: at rest (model.h), and what sliding joints have carried off since. A load that has run for
+/// kilometres on its slider acts on the joints before it at the end of that arm, and so do the last digits of its motion.
+#ifndef CATENA_FORCE_UNIT_H
+#define CATENA_FORCE_UNIT_H
+
+/// The larger of two numbers that are not negative; NaN if one is.
+FN real larger(real a, real b) { return sel(lt(a, b), b, fmadd(rset(0), b, a)); }
+
+/// reach [nbody], m: how much further than at rest what hangs on each body extends at q, the strokes of the joints between added up.
+KERNEL void find_reach(const lane_model *m, const real *q, real *reach)
+{
+    for (int i = 0; i < m->nbody; i++) reach[i] = rset(0);
+    for (int i = m->nbody - 1; i >= 0 && m->slides; i--) {
+        const lane_body *b = &m->bodies[i];
+        if (b->flags & BODY_ROOT) continue;
+        real all = reach[i];
+        if (b->kind == JOINT_PRISMATIC) all = all + magnitude(q[b->qadr]);
+        if (b->kind == JOINT_HELICAL) all = all + magnitude(rset(b->pitch) * q[b->qadr]);
+        reach[b->parent] = larger(reach[b->parent], all);
+    }
+}
+
+/// A body's weight m g L^r and inertia m L^(1+r) (r = 1 for turns, else 0) at the extent L that it has now, from those at rest.
+typedef struct {
+    real weight, inertia;
+} row_scale;
+
+FN row_scale row_scale_at(const lane_body *b, real reach)
+{
+    const bool turns = b->kind == JOINT_REVOLUTE || b->kind == JOINT_HELICAL || b->kind == JOINT_BALL;
+    const double L = b->extent > 0 ? b->extent : 1;
+    const real moment = b->subtree_mass * reach;
+    row_scale s;
+    s.weight = b->force_scale[0], s.inertia = b->force_scale[1] + moment;
+    if (!turns) return s;
+    s.weight = fmadd(s.weight, reach / rset(L), s.weight);
+    s.inertia = fmadd(moment, rset(2 * L) + reach, b->force_scale[1]);
+    return s;
+}
+
+/// x over a scale; NaN for one that is not finite, in which nothing can be measured.
+FN real over_scale(real x, real scale) { return fmadd(rset(0), scale, x) / scale; }
+
+/// 1 over the scale of force of a body's rows in a step; k2: 1/h^2.
+FN real force_unit(const lane_body *b, real reach, real k2)
+{
+    const row_scale s = row_scale_at(b, reach);
+    const real inertia = s.inertia * k2;
+    return over_scale(rset(1), sel(gt(inertia, s.weight), inertia, s.weight));
+}
+
+#endif

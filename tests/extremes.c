@@ -1,0 +1,212 @@
+/// Numbers beyond all reason: whatever a scene holds, every method makes its steps, or freezes the world at its last good state, soon.
+/// A step that does not end runs into the test's time limit. And worlds that have gone far, for good reasons.
+#include "tests/suite.h"
+#include "tests/text_model.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+// ---- scenes
+
+/// A joint and a link on it; the values that are extreme are put in for each scene.
+typedef struct {
+    const char *name, *first, *second, *gravity, *mass[2], *inertia, *length;
+} extreme;
+
+#define HINGE "revolute, axis: [0, 1, 0]"
+
+static const extreme extremes[] = {
+    {"massless balls", "ball", "ball", "-9.81", {"0", "0"}, "0", "0.3"},
+    {"pitch", "helical, axis: [0, 1, 0], pitch: 1.0e+150", "ball", "-9.81", {"1", "1"}, "0.01", "0.3"},
+    {"pitch of a leaf", HINGE, "helical, axis: [1, 0, 0], pitch: 1.0e+150", "-9.81", {"1", "1"}, "0.01", "0.3"},
+    {"length", HINGE, "ball", "-9.81", {"1", "1"}, "0.01", "1.0e+300"},
+    {"gravity", HINGE, "ball", "-1.0e+308", {"1", "1"}, "0.01", "0.3"},
+    {"damping", HINGE ", damping: 1.0e+308", "ball, damping: 1.0e+308", "-9.81", {"1", "1"}, "0.01", "0.3"},
+    {"stiffness", HINGE ", stiffness: 1.0e+12, rest: 1", "ball, stiffness: 1.0e+12", "-9.81", {"1", "1"}, "0.01", "0.3"},
+    {"more stiffness", HINGE ", stiffness: 1.0e+308, rest: 1", "ball", "-9.81", {"1", "1"}, "0.01", "0.3"},
+    {"light", HINGE, "ball", "-9.81", {"1.0e-300", "1.0e-300"}, "1.0e-300", "0.3"},
+    {"heavy", HINGE, "ball", "-9.81", {"1.0e+300", "1"}, "1.0e+300", "0.3"},
+    {"light and heavy", HINGE, HINGE, "-9.81", {"1.0e-300", "1.0e+300"}, "1.0e-300", "0.3"},
+    {"far away", "prismatic, axis: [1, 0, 1], q0: 1.0e+300", "ball", "-9.81", {"1", "1"}, "0.01", "0.3"},
+    {"far out", HINGE, "prismatic, axis: [0, 1, 0], q0: 1.0e+300", "-9.81", {"1", "1"}, "0.01", "0.3"},
+    {"angle", HINGE ", q0: 1.0e+300", "ball", "-9.81", {"1", "1"}, "0.01", "0.3"},
+    {"speed", HINGE ", v0: 1.0e+300", "ball", "-9.81", {"1", "1"}, "0.01", "0.3"},
+};
+enum { EXTREMES = sizeof extremes / sizeof *extremes };
+
+static ctn_model *model_of_extreme(const extreme *e)
+{
+    char text[2000];
+    int n = snprintf(text, sizeof text, "catena: 1\ngravity: [0, 0, %s]\nlinks:\n", e->gravity);
+    for (int k = 0; k < 2; k++) {
+        n += snprintf(text + n, sizeof text - (size_t)n,
+                      "  - name: %s\n%s    joint: {type: %s}\n    position: [%s, 0, 0]\n    mass: %s\n"
+                      "    inertia: [%s, %s, %s, 0, 0, 0]\n    com: [0, 0, %s]\n",
+                      k ? "b" : "a", k ? "    parent: a\n" : "", k ? e->second : e->first, k ? e->length : "0", e->mass[k],
+                      e->inertia, e->inertia, e->inertia, *e->mass[k] == '0' ? "0" : e->length);
+    }
+    // what hangs on links without mass
+    if (*e->mass[1] == '0')
+        snprintf(text + n, sizeof text - (size_t)n,
+                 "  - {name: c, parent: b, joint: ball, mass: 1, com: [0.1, 0, -0.3], inertia: [0.01, 0.01, 0.01, 0, 0, 0]}\n");
+    return model_of(text);
+}
+
+// ---- methods
+
+typedef struct {
+    ctn_method method;
+    int number;  // order or stages; 0: the default
+    ctn_solver solver;
+    bool adaptive;
+} way;
+
+static const way ways[] = {
+    {CTN_EULER, 0, CTN_NEWTON, false},       {CTN_SEMI_IMPLICIT, 0, CTN_NEWTON, false}, {CTN_RK2, 0, CTN_NEWTON, false},
+    {CTN_RK3, 0, CTN_NEWTON, false},         {CTN_RK4, 0, CTN_NEWTON, false},           {CTN_DOP853, 0, CTN_NEWTON, false},
+    {CTN_DOP853, 0, CTN_NEWTON, true},       {CTN_COLLOCATION, 2, CTN_NEWTON, false},   {CTN_COLLOCATION, 4, CTN_NEWTON, false},
+    {CTN_COLLOCATION, 6, CTN_NEWTON, false}, {CTN_COLLOCATION, 2, CTN_LM, false},       {CTN_COLLOCATION, 2, CTN_LBFGS, false},
+    {CTN_RADAU, 1, CTN_NEWTON, false},       {CTN_RADAU, 2, CTN_NEWTON, false},         {CTN_RADAU, 4, CTN_NEWTON, false},
+    {CTN_RADAU, 2, CTN_LM, false},           {CTN_RADAU, 2, CTN_LBFGS, false},          {CTN_RADAU, 1, CTN_NEWTON, true},
+    {CTN_RADAU, 2, CTN_NEWTON, true},        {CTN_RADAU, 4, CTN_NEWTON, true},          {CTN_VARIATIONAL, 2, CTN_NEWTON, false},
+    {CTN_VARIATIONAL, 4, CTN_NEWTON, false},
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static ctn_batch_config config_of(const way *w, double dt)
+{
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = w->method, cfg.solver = w->solver, cfg.adaptive = w->adaptive, cfg.dt = dt;
+    if (w->number && w->method == CTN_RADAU) cfg.stages = w->number;
+    else if (w->number) cfg.order = w->number;
+    cfg.max_halvings = 4, cfg.error_tolerance = 1e-3;
+    return cfg;
+}
+
+/// Two worlds, so that lanes wait for each other: they end the call as they should.
+static void try(const extreme *e, const way *w, double dt)
+{
+    enum { STEPS = 3, WORLDS = 2 };
+    ctn_model *const m = model_of_extreme(e);
+    ctn_batch_config cfg = config_of(w, dt);
+    ctn_error err = {0};
+    cfg.worlds = WORLDS;
+    ctn_batch *const b = ctn_batch_create(m, &cfg, &err);
+    if (!b) ck_assert_msg(err.status == CTN_BAD_CONFIG, "%s", err.message);  // variational 4 has no dampers
+    ctn_step_stats stats[WORLDS];
+    double q[WORLDS * 12], v[WORLDS * 9];
+    if (b) {
+        const ctn_status status = ctn_batch_step(b, STEPS, stats, &err);
+        ck_assert_msg(status == CTN_OK || status == CTN_NOT_CONVERGED || status == CTN_FROZEN, "%s", err.message);
+        ctn_batch_state(b, q, v);
+    }
+    for (int k = 0; k < WORLDS && b; k++) {
+        char what[200];
+        snprintf(what, sizeof what, "%s, %s %d%s, dt %g, world %d", e->name, ctn_method_name(w->method), w->number,
+                 w->adaptive ? " adaptive" : "", dt, k);
+        ck_assert_msg(stats[k].frozen != CTN_RUNNING || stats[k].steps == STEPS, "%s: %ld steps", what, stats[k].steps);
+        for (int j = 0; j < ctn_model_nq(m); j++) ck_assert_msg(isfinite(q[k * ctn_model_nq(m) + j]), "%s: q[%d]", what, j);
+    }
+    ctn_batch_free(b), ctn_model_free(m);
+}
+
+START_TEST(every_method_ends)
+{
+    static const double sizes[] = {0.01, 1e300};
+    for (int k = 0; k < WAYS; k++)
+        for (int d = 0; d < 2; d++) try(&extremes[_i], &ways[k], sizes[d]);
+}
+END_TEST
+
+/// The step with which it began: no iteration but the first, no halving.
+START_TEST(a_step_without_a_solution_ends)
+{
+    ctn_model *const m = model_of_extreme(&extremes[0]);
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = CTN_RADAU, cfg.max_iterations = 1, cfg.max_halvings = 0;
+    ctn_batch *const b = ctn_batch_create(m, &cfg, NULL);
+    ctn_step_stats s;
+    ck_assert_int_eq(ctn_batch_step(b, 1, &s, NULL), CTN_FROZEN);
+    ck_assert_int_eq(s.frozen, CTN_FREEZE_NOT_CONVERGED);
+    ck_assert(s.frozen_time == 0 && s.steps == 0);
+    ctn_batch_free(b), ctn_model_free(m);
+}
+END_TEST
+
+/// A spring that swings some million times in an interval: more parts than a step may have.
+START_TEST(a_step_of_too_many_parts_freezes)
+{
+    ctn_model *const m =
+        model_of("catena: 1\nlinks:\n  - {name: a, joint: {type: prismatic, axis: [1, 0, 0], stiffness: 1.0e+12, "
+                 "q0: 1}, mass: 1, inertia: [0, 0, 0, 0, 0, 0]}\n");
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = CTN_DOP853, cfg.adaptive = true, cfg.dt = 10;
+    ctn_batch *b = ctn_batch_create(m, &cfg, NULL);
+    ctn_step_stats s;
+    ck_assert_int_eq(ctn_batch_step(b, 1, &s, NULL), CTN_FROZEN);
+    ck_assert_int_eq(s.frozen, CTN_FREEZE_PARTS);
+    ck_assert_int_eq(s.substeps + s.rejected, 100000);
+    ck_assert(s.frozen_time > 0 && s.frozen_time < 10);
+    ctn_batch_free(b);
+    // in shorter intervals it goes on, and keeps its energy
+    cfg.dt = 0.01;
+    b = ctn_batch_create(m, &cfg, NULL);
+    ck_assert_int_eq(ctn_batch_step(b, 1, &s, NULL), CTN_OK);
+    ck_assert_msg(fabs(s.energy_after / s.energy_before - 1) < 1e-3, "energy %g", s.energy_after);
+    ctn_batch_free(b), ctn_model_free(m);
+}
+END_TEST
+
+// ---- far away
+
+/// Sliders without stops on hinges: after a minute they are 7 and 15 km out, and every method knows where.
+static const char far_tree[] =
+    "catena: 1\nlinks:\n"
+    "  - {name: l0, joint: {type: prismatic, axis: [0.731, 0.714, 0.562]}, mass: 1.013, com: [0.213, -0.186, 0.182], "
+    "inertia: [0.0290, 0.0319, 0.0348, 0, 0, 0]}\n"
+    "  - {name: l1, parent: l0, position: [-0.053, -0.358, 0.039], joint: {type: revolute, axis: [0.781, 0.269, 0.191]}, "
+    "mass: 0.913, com: [-0.028, 0.143, 0.090], inertia: [0.0349, 0.0384, 0.0419, 0, 0, 0]}\n"
+    "  - {name: l2, parent: l0, position: [-0.464, 0.380, 0.100], joint: {type: revolute, axis: [0.556, -0.347, 0.182]}, "
+    "mass: 0.552, com: [-0.160, -0.124, -0.297], inertia: [0.0134, 0.0147, 0.0161, 0, 0, 0]}\n"
+    "  - {name: l3, parent: l1, position: [0.498, 0.496, 0.340], joint: {type: prismatic, axis: [0.416, -0.369, -0.541]}, "
+    "mass: 0.720, com: [-0.258, 0.160, -0.060], inertia: [0.0439, 0.0482, 0.0526, 0, 0, 0]}\n";
+
+START_TEST(sliders_run_for_kilometres)
+{
+    static const ctn_method methods[] = {CTN_DOP853, CTN_COLLOCATION, CTN_RADAU};
+    ctn_model *const m = model_of(far_tree);
+    double q[3][4];
+    for (int k = 0; k < 3; k++) {
+        ctn_batch_config cfg = ctn_batch_config_default();
+        cfg.method = methods[k], cfg.dt = 0.02;
+        ctn_batch *const b = ctn_batch_create(m, &cfg, NULL);
+        ctn_error err = {0};
+        ctn_step_stats s;
+        ck_assert_msg(ctn_batch_step(b, 3000, &s, &err) != CTN_FROZEN, "%s", err.message);
+        ck_assert_int_eq(s.steps, 3000);
+        ctn_batch_state(b, q[k], NULL);
+        ctn_batch_free(b);
+    }
+    ck_assert(fabs(q[0][0]) > 7000 && fabs(q[0][3]) > 14000);
+    for (int i = 0; i < 4; i += 3) {  // collocation is of order 1
+        ck_assert_msg(fabs(q[1][i] - q[0][i]) < 0.01 * fabs(q[0][i]), "collocation: q[%d] %g, %g", i, q[1][i], q[0][i]);
+        ck_assert_msg(fabs(q[2][i] - q[0][i]) < 1e-5 * fabs(q[0][i]), "radau: q[%d] %g, %g", i, q[2][i], q[0][i]);
+    }
+    ctn_model_free(m);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("extremes");
+    TCase *t = tcase_create("extremes");
+    tcase_set_timeout(t, 300);
+    tcase_add_loop_test(t, every_method_ends, 0, EXTREMES);
+    tcase_add_test(t, a_step_without_a_solution_ends);
+    tcase_add_test(t, a_step_of_too_many_parts_freezes);
+    tcase_add_test(t, sliders_run_for_kilometres);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
