@@ -179,7 +179,7 @@ static int open_sweep(const arguments *args, dt_sweep *d)
     if (d->duration > longest)
         return usage_error("--dt-sweep: %g s are too long for %d link%s: there is time for %g s; give --duration", d->duration,
                            ctn_model_nlink(d->s.model), plural(ctn_model_nlink(d->s.model)), longest);
-    if (d->plot.path && (status = check_plot(&d->plot)) != EXIT_OK) return status;
+    if (d->plot.path && (status = check_plot(&d->plot, d->s.scene)) != EXIT_OK) return status;
     const size_t n = (size_t)ctn_model_nlink(d->s.model);
     d->q = calloc((size_t)ctn_model_nq(d->s.model) + 1, sizeof *d->q);
     d->R = calloc(9 * n, sizeof *d->R), d->p = calloc(3 * n, sizeof *d->p);

@@ -1,11 +1,12 @@
 /// `catena eval`: kinematics and dynamics at given states, JSON in and out.
 #include "cli/commands.h"
+#include "cli/inputs.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/setup.h"
 #include "cli/states.h"
+#include "sim/new_file.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,9 +148,10 @@ static void write_head(FILE *out, const setup *s)
 static int write_all(const setup *s, ctn_dynamics *dyn, const states *in, field f[FIELDS], const char *path)
 {
     const bool to_file = strcmp(path, "-") != 0;
-    errno = 0;
-    FILE *const out = to_file ? fopen(path, "w") : stdout;
-    if (!out) return run_error("%s: cannot be written: %s", path, strerror(errno));
+    new_file file = {.stream = stdout};
+    ctn_error err;
+    if (to_file && new_file_open(&file, path, &err) != CTN_OK) return run_error("%s", err.message);
+    FILE *const out = file.stream;
     write_head(out, s);
     for (int first = 0; first < in->count; first += BLOCK) {
         const int count = in->count - first < BLOCK ? in->count - first : BLOCK;
@@ -157,10 +159,8 @@ static int write_all(const setup *s, ctn_dynamics *dyn, const states *in, field 
         for (int i = 0; i < count; i++) write_state(out, s->model, in, (size_t)(first + i), f, (size_t)i);
     }
     fputs("]}\n", out);
-    errno = 0;
-    bool bad = fflush(out) | ferror(out);
-    if (to_file) bad = fclose(out) || bad;
-    return bad ? run_error("%s: cannot be written: %s", path, strerror(errno ? errno : EIO)) : EXIT_OK;
+    if (!to_file || new_file_close(&file, true, &err) == CTN_OK) return EXIT_OK;
+    return run_error("%s", err.message);
 }
 
 static int eval_main(const arguments *args)
@@ -175,6 +175,8 @@ static int eval_main(const arguments *args)
     int status = setup_open(args, &s);
     if (status != EXIT_OK) return status;
     ctn_dynamics *const dyn = ctn_dynamics_create(s.model, args->value[OPT_ENGINE], &err);
+    status = keep_scene(OPT_OUT, args->value[OPT_OUT], s.scene);
+    if (status == EXIT_OK) status = keep_input(OPT_OUT, args->value[OPT_OUT], args->value[OPT_IN], "the file of --in");
     if (!dyn) status = status_error(&err, "");
     if (status == EXIT_OK) status = states_read(from, s.model, &in);
     if (status == EXIT_OK && !allocate(s.model, in.count, f)) status = run_error("not enough memory");

@@ -1,9 +1,10 @@
 /// Pictures drawn by gnuplot. Its language can run programs and write files: so all that comes from elsewhere is numbers, or stands
 /// in quotes that nothing in them can end, and gnuplot draws into a pipe, from which the picture is written here. The script carries
 /// its data with it, so that it can be kept and drawn later where gnuplot is missing or fails.
-#define _GNU_SOURCE  // memfd_create, pipe2
+#define _GNU_SOURCE  // pipe2
 #include "cli/gnuplot.h"
 
+#include "cli/inputs.h"
 #include "cli/message.h"
 #include "sim/new_file.h"
 #include "sim/printable.h"
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,13 +68,15 @@ plot_file plot_option(const arguments *args)
     return (plot_file){.option = OPT_PLOT, .path = args->value[OPT_PLOT], .width = 1200, .height = 900};
 }
 
-int check_plot(const plot_file *to)
+int check_plot(const plot_file *to, const ctn_scene *scene)
 {
     const char *const path = to->path, *const option = option_name(to->option), *const slash = strrchr(path, '/');
     if (kind_of(path) == KINDS) return usage_error("%s: '%s' should end in .png, .svg or .pdf", option, path);
     char folder[4096] = ".";
     if (slash) snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
     if (access(folder, W_OK | X_OK)) return run_error("%s: cannot be written: %s", path, strerror(errno));
+    const int status = scene ? keep_scene(to->option, path, scene) : EXIT_OK;
+    if (status != EXIT_OK) return status;
     if (!in_path("gnuplot"))
         warning("%s: gnuplot is not installed; its script and data will be kept in %s.gnuplot", option, path);
     return EXIT_OK;
@@ -97,23 +99,25 @@ void put_quoted(FILE *out, const char *text)
 
 /// gnuplot drawing a script.
 typedef struct drawing {
-    pid_t pid;
-    int script, picture;  // it reads the one, a file without a name, and writes into the other, a pipe
+    pid_t feeder, gnuplot;  // processes: one writes the script into a pipe, one reads it there and draws
+    int picture;            // into this one
 } drawing;
 
-/// A file in memory with the script, from its beginning; -1: there is none.
-static int script_file(const char *script, size_t size)
+/// A process that writes the script into a pipe, and the end of that to read from; -1: there is none.
+static int feed(drawing *d, const char *script, size_t size)
 {
-    const int fd = memfd_create("script", MFD_CLOEXEC);
-    size_t done = 0;
-    while (fd >= 0 && done < size) {
-        const ssize_t n = write(fd, script + done, size - done);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return close(fd), -1;
-        done += (size_t)n;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC)) return -1;
+    d->feeder = fork();
+    if (!d->feeder) {
+        close(ends[0]);  // a gnuplot that dies ends this process, too
+        for (ssize_t n = 1; size && (n > 0 || errno == EINTR); script += n > 0 ? n : 0, size -= n > 0 ? (size_t)n : 0)
+            n = write(ends[1], script, size);
+        _exit(size > 0);
     }
-    if (fd >= 0) lseek(fd, 0, SEEK_SET);
-    return fd;
+    close(ends[1]);
+    if (d->feeder < 0) close(ends[0]);
+    return d->feeder < 0 ? -1 : ends[0];
 }
 
 /// Starts it: without the user's settings (-d), with the script in UTF-8 whatever the locale.
@@ -121,19 +125,20 @@ static bool start(drawing *d, const char *script, size_t size)
 {
     static const char *const words[] = {"env", "LC_ALL=C.UTF-8", "gnuplot", "-d", NULL};
     extern char **environ;
-    int ends[2];
-    d->script = script_file(script, size);
-    if (d->script < 0) return false;
-    if (pipe2(ends, O_CLOEXEC)) return close(d->script), false;
+    int ends[2] = {-1, -1};
+    const int from = feed(d, script, size);
+    if (from < 0) return false;
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, d->script, 0), posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-    const bool ok = !posix_spawnp(&d->pid, "env", &actions, NULL, (char *const *)(uintptr_t)words, environ);
+    bool ok = !pipe2(ends, O_CLOEXEC);
+    posix_spawn_file_actions_adddup2(&actions, from, 0), posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+    ok = ok && !posix_spawnp(&d->gnuplot, "env", &actions, NULL, (char *const *)(uintptr_t)words, environ);
     posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
+    close(from), close(ends[1]);
     d->picture = ends[0];
-    if (!ok) close(d->script), close(d->picture);
-    return ok;
+    if (ok) return true;
+    close(ends[0]), waitpid(d->feeder, NULL, 0);
+    return false;
 }
 
 /// Copies the picture; false if it cannot be written or there is none.
@@ -158,8 +163,9 @@ static bool draw(const char *script, size_t size, FILE *to, bool *failed)
     *failed = true;
     if (!start(&d, script, size)) return false;
     const bool copied = copy(d.picture, to);
-    close(d.picture), close(d.script);
-    while (waitpid(d.pid, &how, 0) < 0 && errno == EINTR) continue;
+    close(d.picture);
+    while (waitpid(d.gnuplot, &how, 0) < 0 && errno == EINTR) continue;
+    while (waitpid(d.feeder, NULL, 0) < 0 && errno == EINTR) continue;
     const bool whole = copied && WIFEXITED(how) && !WEXITSTATUS(how);
     *failed = !whole && !ferror(to);
     return whole;

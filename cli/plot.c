@@ -2,6 +2,7 @@
 #include "cli/plot.h"
 
 #include "cli/commands.h"
+#include "cli/inputs.h"
 #include "cli/message.h"
 #include "sim/csv_table.h"
 
@@ -227,7 +228,9 @@ static int make_plot(const arguments *args, plot *p, bool *drawn)
     p->out = (plot_file){.option = OPT_OUT, .path = args->value[OPT_OUT], .width = 1200};
     if (!p->out.path) return usage_error("--out is missing: FILE.png, .svg or .pdf");
     if (!size_option(args, &p->out.width, &p->out.height)) return EXIT_USAGE;
-    int status = check_plot(&p->out);
+    int status = check_plot(&p->out, NULL);
+    for (int k = 0; k < args->nfile && status == EXIT_OK; k++)
+        status = keep_input(OPT_OUT, p->out.path, args->files[k], "the recording");
     if (status == EXIT_OK) status = open_files(args, p, quiet);
     if (status == EXIT_OK) status = read_times(args, p);
     if (status == EXIT_OK) status = read_names(args, p);

@@ -1,6 +1,7 @@
 /// `catena render`: pictures and movies of a scene, without a window.
 #include "cli/commands.h"
 #include "cli/frames.h"
+#include "cli/inputs.h"
 #include "cli/message.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
@@ -140,6 +141,9 @@ static int open_rendering(const arguments *args, rendering *r)
         return usage_error("--out is missing: picture.png, frames/%%04d.png, movie.mp4, .webm, .webp or .gif");
     int status = frames_open(args, &r->of);
     if (status != EXIT_OK) return status;
+    if ((status = keep_input(OPT_OUT, args->value[OPT_OUT], args->files[0], "what is drawn")) != EXIT_OK ||
+        (!r->of.recording && (status = keep_scene(OPT_OUT, args->value[OPT_OUT], r->of.s.scene)) != EXIT_OK))
+        return status;
     r->width = 1280, r->height = 720;
     if (!size_option(args, &r->width, &r->height)) return EXIT_USAGE;
     if ((status = read_sheet(args, r)) != EXIT_OK || (status = read_times(args, r)) != EXIT_OK) return status;

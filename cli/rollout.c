@@ -1,6 +1,7 @@
 /// `catena rollout`: many worlds from sampled initial states into one file, some of them at a time.
 #include "cli/rollout.h"
 #include "cli/commands.h"
+#include "cli/inputs.h"
 #include "cli/message.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
@@ -9,11 +10,9 @@
 
 #include <catena/catena.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 // Of states in memory, and worlds, at a time at most; but as many worlds for each thread as engines are wide, if these need no more than
@@ -87,37 +86,29 @@ static int join_files(const arguments *args, const rollout *r)
     return status == CTN_OK ? EXIT_OK : file_error(&err);
 }
 
-static bool same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 /// An input may not be a file that is written, by this process or another one.
-static int check_kept(const rollout *r, const char *input, const char *option)
+static int check_kept(const arguments *args, const rollout *r)
 {
     const int files = r->ranks.count > 1 ? r->ranks.count : 0;
-    for (int k = -1; k < files; k++) {
+    int status = EXIT_OK;
+    for (int k = -1; k < files && status == EXIT_OK; k++) {
         char *const path = k < 0 ? strdup(r->out) : trajectories_path(r->out, k);
         if (!path) return run_error("not enough memory");
-        const bool lost = same_file(input, path);
-        if (lost) usage_error("--out: %s is the file of %s, and would be lost", path, option);
+        status = keep_scene(OPT_OUT, path, r->s.scene);
+        if (status == EXIT_OK) status = keep_input(OPT_OUT, path, args->value[OPT_STARTS], "the file of --starts");
+        if (status == EXIT_OK) status = keep_input(OPT_OUT, path, args->value[OPT_CONTROLS], "the file of --controls");
         free(path);
-        if (lost) return EXIT_USAGE;
     }
-    return EXIT_OK;
+    return status;
 }
 
 /// Opens the files of initial states and of joint forces; they say how many worlds there are if --worlds does not.
 static int open_inputs(const arguments *args, rollout *r)
 {
-    static const enum option_id inputs[] = {OPT_STARTS, OPT_CONTROLS};
     const char *const start = args->value[OPT_STARTS], *const control = args->value[OPT_CONTROLS];
     int64_t worlds = args->value[OPT_WORLDS] ? r->all : 0;
-    int status = EXIT_OK;
-    for (int k = 0; k < 2; k++)
-        if (args->value[inputs[k]] && (status = check_kept(r, args->value[inputs[k]], option_name(inputs[k]))) != EXIT_OK)
-            return status;
+    int status = check_kept(args, r);
+    if (status != EXIT_OK) return status;
     if (start) status = starts_open(start, r->s.model, &worlds, &r->starts);
     if (control && status == EXIT_OK) status = controls_open(control, r->s.model, &worlds, r->steps, &r->controls);
     if (worlds) r->all = (long)worlds;
@@ -377,7 +368,6 @@ static int rollout_main(const arguments *args)
     rollout r = {0};
     arguments own = *args;
     char who[32];
-    signal(SIGXFSZ, SIG_IGN);  // a file at its size limit is then an error of writing like others
     int status = ranks_open(&r.ranks);
     if (r.ranks.rank) own.value[OPT_QUIET] = "";
     snprintf(who, sizeof who, "rank %d", r.ranks.rank);

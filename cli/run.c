@@ -1,10 +1,10 @@
 /// `catena run`: steps a scene, records, draws, sums up.
 #include "cli/run.h"
 #include "cli/commands.h"
+#include "cli/inputs.h"
 #include "cli/message.h"
 #include "cli/plan.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,8 @@ static int open_run(const arguments *args, run *r)
     r->hashes = args->value[OPT_HASH] != NULL;
     if (r->hashes && !r->out) return usage_error("--hash goes into a recording; give --out FILE.h5 with it");
     if ((status = plan_steps(args, &r->s, &r->steps)) != EXIT_OK) return status;
-    if (r->plot.path && (status = check_plot(&r->plot)) != EXIT_OK) return status;
+    if (r->plot.path && (status = check_plot(&r->plot, r->s.scene)) != EXIT_OK) return status;
+    if (r->out && (status = keep_scene(OPT_OUT, r->out, r->s.scene)) != EXIT_OK) return status;
     r->batch = ctn_batch_create(r->s.model, &r->s.cfg, &err);
     if (!r->batch) return status_error(&err, "");
     const size_t worlds = (size_t)r->s.cfg.worlds;
@@ -213,7 +214,6 @@ static int step_and_report(const arguments *args, run *r)
 static int run_main(const arguments *args)
 {
     run r = {0};
-    signal(SIGXFSZ, SIG_IGN);  // a file at its size limit is then an error of writing like others
     int status = open_run(args, &r);
     if (status == EXIT_OK) status = step_and_report(args, &r);
     close_run(&r);

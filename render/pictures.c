@@ -2,6 +2,7 @@
 #define _GNU_SOURCE  // pipe2, F_SETPIPE_SZ
 #include "render/pictures.h"
 
+#include "sim/new_file.h"
 #include "sim/status.h"
 
 #include <errno.h>
@@ -42,7 +43,7 @@ struct pictures {
     long count;
     pid_t ffmpeg;  // 0: PNG files
     int pipe;
-    bool made;  // the movie was not there before
+    new_file movie;
     pthread_t writer;
     pthread_mutex_t lock;
     pthread_cond_t change;
@@ -120,14 +121,12 @@ static ctn_status open_movie(pictures *p, double fps, ctn_error *err)
     snprintf(size, sizeof size, "%dx%d", p->width, p->height), snprintf(rate, sizeof rate, "%.9g", fps);
     for (const char *const *c = codec_of(p->path); *c; c++) args[n++] = *c;
     for (size_t k = 0; k < sizeof exact / sizeof *exact; k++) args[n++] = exact[k];
-    int file =
-        open(p->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);  // the system's words are for people, ffmpeg's are not
-    p->made = file >= 0;
-    if (file < 0 && errno == EEXIST) file = open(p->path, O_WRONLY | O_CLOEXEC);
-    if (file < 0) return fail(err, CTN_IO, "%s: cannot be written: %s", p->path, strerror(errno));
-    close(file);
+    const ctn_status opened = new_file_open(&p->movie, p->path, err);  // the system's words are for people, ffmpeg's are not
+    if (opened != CTN_OK) return opened;
     char *out;
-    if (asprintf(&out, "file:%s", p->path) < 0) return fail(err, CTN_NO_MEMORY, "%s: not enough memory", p->path);
+    if (asprintf(&out, "file:%s", p->movie.made ? p->movie.made : p->path) < 0)
+        return fail(err, CTN_NO_MEMORY, "%s: not enough memory", p->path);
+    args[n++] = "-f", args[n++] = strrchr(p->path, '.') + 1;
     args[n++] = out;  // else "a:b.mp4" is a protocol, "-b.mp4" an option
     if (pipe2(ends, O_CLOEXEC)) return free(out), fail(err, CTN_IO, "no pipe to ffmpeg: %s", strerror(errno));
     posix_spawn_file_actions_t actions;
@@ -166,12 +165,14 @@ static void write_part(void *context, void *data, int size)
 
 static ctn_status write_png(const pictures *p, const char *path, const uint8_t *rgb, ctn_error *err)
 {
-    png_file png = {fopen(path, "wbe"), true};
+    new_file file;
+    const ctn_status opened = new_file_open(&file, path, err);
+    if (opened != CTN_OK) return opened;
+    png_file png = {file.stream, true};
     stbi_write_png_compression_level = 2, stbi_write_force_png_filter = 0;
-    if (!png.file) return fail(err, CTN_IO, "%s: cannot be written: %s", path, strerror(errno));
     const bool made = stbi_write_png_to_func(write_part, &png, p->width, p->height, 3, rgb, 3 * p->width);
-    const bool closed = fclose(png.file) == 0;
-    return made && png.ok && closed ? CTN_OK : fail(err, CTN_IO, "%s: cannot be written: %s", path, strerror(errno));
+    const ctn_status closed = new_file_close(&file, made || !png.ok, err);
+    return made || closed != CTN_OK ? closed : fail(err, CTN_NO_MEMORY, "%s: not enough memory", path);
 }
 
 /// The name of picture number `count`.
@@ -259,7 +260,7 @@ ctn_status pictures_open(const char *path, int width, int height, double fps, pi
         status = fail(err, CTN_NO_MEMORY, "%s: no thread to write with", path);
     }
     if (status == CTN_OK) return *out = p, CTN_OK;
-    if (p->made) remove(p->path);
+    new_file_close(&p->movie, false, NULL);
     free_pictures(p);
     return status;
 }
@@ -291,8 +292,12 @@ ctn_status pictures_close(pictures *p, ctn_error *err)
         int how = 0;
         close(p->pipe);
         while (waitpid(p->ffmpeg, &how, 0) < 0 && errno == EINTR) continue;
-        if (p->status == CTN_OK && (!WIFEXITED(how) || WEXITSTATUS(how)))
-            status = fail(err, CTN_IO, "%s: ffmpeg failed after %ld pictures", p->path, p->count);
+        const bool made = p->status == CTN_OK && WIFEXITED(how) && !WEXITSTATUS(how);
+        if (p->status == CTN_OK && !made)
+            status = fail(err, CTN_IO, "%s: ffmpeg failed after %ld pictures; what it made is in %s", p->path, p->count,
+                          p->movie.made ? p->movie.made : p->path);
+        if (made) status = new_file_close(&p->movie, true, err);
+        else new_file_leave(&p->movie);
     }
     free_pictures(p);
     return status;

@@ -2,6 +2,7 @@
 #include "sim/hdf5_swmr.h"
 
 #include "sim/hdf5_superblock.h"
+#include "sim/new_file.h"
 #include "sim/status.h"
 
 #include <errno.h>
@@ -14,16 +15,26 @@
 #include <time.h>
 #include <unistd.h>
 
-bool swmr_prepare(swmr_file *f, const char *path)
+/// False, with nothing to free: no memory.
+static bool prepare(swmr_file *f, const char *name, char *made)
 {
-    *f = (swmr_file){.path = strdup(path), .id = -1, .fd = -1};
-    return f->path != NULL;
+    *f = (swmr_file){.name = strdup(name), .path = made, .id = -1, .fd = -1};
+    if (f->name && f->path) return true;
+    free(f->name), free(f->path);
+    return false;
 }
+
+bool swmr_prepare(swmr_file *f, const char *path) { return prepare(f, path, strdup(path)); }
+
+bool swmr_prepare_new(swmr_file *f, const char *path) { return prepare(f, path, new_file_name(path)); }
+
+static bool is_placed(const swmr_file *f) { return !strcmp(f->name, f->path); }
 
 void swmr_free(swmr_file *f)
 {
+    if (f->fd >= 0 && !is_placed(f)) remove(f->path);  // without fd it is another program's
     if (f->fd >= 0) close(f->fd);
-    free(f->path);
+    free(f->name), free(f->path);
 }
 
 void swmr_call(swmr_file *f) { hdf5_quiet(&f->errors); }
@@ -32,7 +43,7 @@ ctn_status swmr_end_call(swmr_file *f, bool ok, ctn_error *err)
 {
     hdf5_loud(&f->errors);
     if (ok) return CTN_OK;
-    return fail(err, CTN_IO, "%s: cannot be written: %s", f->path,
+    return fail(err, CTN_IO, "%s: cannot be written: %s", f->name,
                 *f->errors.reason ? f->errors.reason : "unknown error of HDF5");
 }
 
@@ -76,10 +87,25 @@ static hid_t access_list(void)
     return access;
 }
 
+/// Whether the file may replace the one that is in its place, if there is one, as another program writes it or reads it under a lock.
+static bool may_replace(swmr_file *f)
+{
+    struct stat there;
+    swmr_file old;
+    if (is_placed(f) || stat(f->name, &there)) return true;
+    if (!S_ISREG(there.st_mode)) return failed(f, S_ISDIR(there.st_mode) ? strerror(EISDIR) : "it is no regular file");
+    if (!swmr_prepare(&old, f->name)) return failed(f, strerror(ENOMEM));
+    const bool ok = open_locked(&old, 0) || failed(f, old.errors.reason);
+    swmr_free(&old);
+    return ok;
+}
+
 bool swmr_create(swmr_file *f, size_t head)
 {
-    if (!open_locked(f, O_CREAT)) return false;
+    struct stat before;
+    if (!may_replace(f) || !open_locked(f, O_CREAT)) return false;
     if (ftruncate(f->fd, 0)) return failed(f, strerror(errno));
+    if (!is_placed(f) && !stat(f->name, &before)) fchmod(f->fd, before.st_mode & 0777);
     int reason = make_room(f->fd, 0, head);  // HDF5 would find out too late
     if (reason) return failed(f, strerror(reason));
     const hid_t access = access_list();
@@ -136,24 +162,16 @@ bool swmr_close(swmr_file *f)
     return ok;
 }
 
-char *swmr_new_name(const char *path)
+bool swmr_place(swmr_file *f)
 {
-    const size_t size = strlen(path) + sizeof ".new";
-    char *const made = malloc(size);
-    if (made) snprintf(made, size, "%s.new", path);
-    return made;
-}
-
-bool swmr_rename(swmr_file *f, const char *path, bool whole)
-{
-    swmr_file there;
-    if (!swmr_prepare(&there, path)) return failed(f, "not enough memory");
-    bool ok = whole && (access(path, F_OK) || open_locked(&there, 0));
-    if (whole && !ok) failed(f, there.errors.reason);
-    else if (ok && rename(f->path, path)) ok = failed(f, strerror(errno));
-    if (!ok && f->fd >= 0) remove(f->path);  // without fd it is another program's
-    char *const name = f->path;
-    f->path = there.path, there.path = name;  // errors are about `path`
-    swmr_free(&there);
-    return ok;
+    if (is_placed(f)) return true;
+    char *const path = strdup(f->name);
+    if (!path) return failed(f, strerror(ENOMEM));
+    if (!may_replace(f) || (rename(f->path, path) && !failed(f, strerror(errno)))) {
+        free(path);
+        return false;
+    }
+    free(f->path);
+    f->path = path;
+    return true;
 }

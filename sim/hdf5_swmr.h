@@ -16,16 +16,19 @@
 #include <stdbool.h>
 
 typedef struct swmr_file {
-    char *path;
-    hid_t id;          // -1: none
-    int fd;            // the same file, for its superblock, its lock and its room; -1: none
-    haddr_t end;       // of the file after the last flush
-    size_t unflushed;  // bytes given to HDF5 since then: counted by those who write them
+    char *name, *path;  // as it is to be called, and is in messages; where it is now
+    hid_t id;           // -1: none
+    int fd;             // the same file, for its superblock, its lock and its room; -1: none
+    haddr_t end;        // of the file after the last flush
+    size_t unflushed;   // bytes given to HDF5 since then: counted by those who write them
     hdf5_errors errors;
 } swmr_file;
 
 /// A file called `path`, not opened yet; swmr_free is due. False: no memory.
 bool swmr_prepare(swmr_file *f, const char *path);
+
+/// One that is to be called so, and is made beside that place (sim/new_file.h) until swmr_place; without that swmr_free removes it.
+bool swmr_prepare_new(swmr_file *f, const char *path);
 void swmr_free(swmr_file *f);
 
 /// Around calls of the functions below and into HDF5, whose first failure is noted meanwhile. swmr_end_call returns CTN_IO with
@@ -33,8 +36,8 @@ void swmr_free(swmr_file *f);
 void swmr_call(swmr_file *f);
 ctn_status swmr_end_call(swmr_file *f, bool ok, ctn_error *err);
 
-/// Makes the file anew, or empties it, with room for the `head` bytes that come before swmr_start. Another program that has it
-/// open for writing, or reads it under a lock, is an error.
+/// Makes the file anew, or empties it, with room for the `head` bytes that come before swmr_start. Another program that has it, or
+/// the one that it is to replace, open for writing, or reads it under a lock, is an error.
 bool swmr_create(swmr_file *f, size_t head);
 
 /// Opens a file that was written like this, whether its writer closed it or was killed; it is started then.
@@ -53,11 +56,8 @@ bool swmr_flush(swmr_file *f);
 /// Closes it, after all objects in it; false if that lost something. Not open: true.
 bool swmr_close(swmr_file *f);
 
-/// The name under which a file that is to be called `path` is made; to be freed. NULL: no memory.
-char *swmr_new_name(const char *path);
-
-/// Calls it `path`, after swmr_start or swmr_close, and replaces a file of that name; if another program has that one open, which is an
-/// error, the file is removed. It is also removed unless it is `whole`, and then only called `path` in messages. Returns whether it is there.
-bool swmr_rename(swmr_file *f, const char *path, bool whole);
+/// Puts a file of swmr_prepare_new into its place, after swmr_start or swmr_close; from then on it stays there. A file there is
+/// replaced, unless another program has it open, which is an error. It is in its place: true.
+bool swmr_place(swmr_file *f);
 
 #endif

@@ -14,7 +14,8 @@
 
 static ctn_status cannot_write(const new_file *f, ctn_error *err)
 {
-    return fail(err, CTN_IO, "%s: cannot be written: %s", f->path, strerror(errno ? errno : EIO));
+    const char *const why = errno == ETXTBSY ? "another program is writing it" : strerror(errno ? errno : EIO);
+    return fail(err, CTN_IO, "%s: cannot be written: %s", f->path, why);
 }
 
 char *new_file_name(const char *path)
@@ -51,6 +52,17 @@ static int open_made(const char *made)
     return -1;
 }
 
+/// Whether the file in its place may be replaced; errno says why not. Who writes it has its lock.
+static bool may_replace(const char *path)
+{
+    if (access(path, W_OK)) return false;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bool busy = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+    if (fd >= 0) close(fd);
+    if (busy) errno = ETXTBSY;
+    return !busy;
+}
+
 ctn_status new_file_open(new_file *f, const char *path, ctn_error *err)
 {
     struct stat before;
@@ -60,7 +72,7 @@ ctn_status new_file_open(new_file *f, const char *path, ctn_error *err)
     int fd = -1;
     errno = 0;
     if (!regular) fd = open(path, O_WRONLY | O_CLOEXEC);
-    else if (!there || !access(path, W_OK)) fd = open_made(f->made);
+    else if (!there || may_replace(path)) fd = open_made(f->made);
     bool ok = fd >= 0 && (!regular || !ftruncate(fd, 0)) && (!regular || !there || !fchmod(fd, before.st_mode & 0777));
     ok = ok && (f->stream = fdopen(fd, "w"));
     if (ok) return CTN_OK;
@@ -74,10 +86,17 @@ ctn_status new_file_open(new_file *f, const char *path, ctn_error *err)
 ctn_status new_file_place(new_file *f, ctn_error *err)
 {
     errno = 0;
+    if (ferror(f->stream)) write(fileno(f->stream), "", 1);  // why something failed before, is only known by trying again
     if (fflush(f->stream) || ferror(f->stream) || (f->made && rename(f->made, f->path))) return cannot_write(f, err);
     free(f->made);
     f->made = NULL;
     return CTN_OK;
+}
+
+void new_file_leave(new_file *f)
+{
+    fclose(f->stream);
+    forget(f);
 }
 
 ctn_status new_file_close(new_file *f, bool keep, ctn_error *err)

@@ -23,6 +23,9 @@ ctn_status new_file_open(new_file *f, const char *path, ctn_error *err);
 /// Writes what the stream holds, and puts the file into its place if it is not there; it stays open. CTN_IO: it is not there.
 ctn_status new_file_place(new_file *f, ctn_error *err);
 
+/// Closes it where it is, as something else has written into it, in part.
+void new_file_leave(new_file *f);
+
 /// Closes it, after putting it into its place; with `keep` false a file that is not there yet is removed. CTN_IO: some of it could
 /// not be written; what was not in its place is removed then, too. Not open: CTN_OK.
 ctn_status new_file_close(new_file *f, bool keep, ctn_error *err);

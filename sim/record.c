@@ -342,7 +342,8 @@ ctn_status ctn_recorder_close(ctn_recorder *r, ctn_error *err)
 {
     if (!r) return CTN_OK;
     ctn_error closing;
-    ctn_status status = r->format->close(r->file, &closing);
+    const bool keep = r->count || check_device(r, NULL) == CTN_OK;
+    ctn_status status = r->format->close(r->file, keep, &closing);
     if (r->failed) status = r->error.status, closing = r->error;  // the first failure says more
     if (status != CTN_OK && err) *err = closing;
     free_recorder(r);

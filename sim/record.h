@@ -73,7 +73,7 @@ typedef struct record_format {
     ctn_status (*add)(void *file, const record_row *row, ctn_error *err);
     ctn_status (*hash)(void *file, const uint64_t *hash, ctn_error *err);  // [worlds]; NULL: has no room for them
     ctn_status (*flush)(void *file, ctn_error *err);
-    ctn_status (*close)(void *file, ctn_error *err);
+    ctn_status (*close)(void *file, bool keep, ctn_error *err);  // keep false: one that has no record yet is removed
 } record_format;
 
 extern const record_format record_csv, record_hdf5;

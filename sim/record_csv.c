@@ -1,4 +1,5 @@
 /// Recordings as text: `#` lines that say what was run, a line of column names, then one line a record and world.
+#include "sim/new_file.h"
 #include "sim/record.h"
 #include "sim/scene.h"
 #include "sim/status.h"
@@ -14,7 +15,7 @@
 #include <xxhash.h>
 
 typedef struct csv {
-    FILE *stream;
+    new_file out;
     char *path;
     locale_t c;  // numbers are written with a decimal point, whatever the program's locale
     int worlds, nq, nv, nlink;
@@ -114,21 +115,22 @@ static void put_columns(FILE *out, const record_head *head, bool units)
 static ctn_status csv_flush(void *file, ctn_error *err)
 {
     csv *const f = file;
+    FILE *const stream = f->out.stream;
     errno = 0;
-    f->failed = fflush(f->stream) || ferror(f->stream);
+    f->failed = fflush(stream) || ferror(stream);
     if (f->failed) return cannot_write(f->path, err);
-    f->whole = ftello(f->stream);
+    f->whole = ftello(stream);
     return CTN_OK;
 }
 
-static ctn_status csv_close(void *file, ctn_error *err)
+static ctn_status csv_close(void *file, bool keep, ctn_error *err)
 {
     csv *const f = file;
-    errno = 0;
-    const bool bad = f->stream && (fclose(f->stream) || f->failed);
-    const ctn_status status = bad ? cannot_write(f->path, err) : CTN_OK;
+    const bool placed = f->out.stream && !f->out.made;
+    ctn_status status = new_file_close(&f->out, keep && !f->failed, err);
+    if (f->failed) status = cannot_write(f->path, err);
     // a line of which only a part fitted is none; a path that is no file keeps what it has
-    if (bad && truncate(f->path, f->whole)) errno = 0;
+    if (status != CTN_OK && placed && truncate(f->path, f->whole)) errno = 0;
     if (f->c) freelocale(f->c);
     free(f->path);
     free(f);
@@ -140,23 +142,21 @@ static void *csv_open(const char *path, const record_head *head, ctn_error *err)
     csv *const f = calloc(1, sizeof *f);
     if (f) f->path = strdup(path), f->c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!f || !f->path || !f->c) {
-        if (f) csv_close(f, NULL);
+        if (f) csv_close(f, false, NULL);
         fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
         return NULL;
     }
     f->worlds = head->worlds, f->nq = head->nq, f->nv = head->nv, f->nlink = head->nlink;
-    errno = 0;
-    f->stream = fopen(path, "we");
-    if (!f->stream) cannot_write(path, err);
-    else {
+    const ctn_status opened = new_file_open(&f->out, path, err);
+    if (opened == CTN_OK) {
         const locale_t before = uselocale(f->c);
-        put_notes(f->stream, head);
-        put_columns(f->stream, head, true);
-        put_columns(f->stream, head, false);
+        put_notes(f->out.stream, head);
+        put_columns(f->out.stream, head, true);
+        put_columns(f->out.stream, head, false);
         uselocale(before);
     }
-    if (f->stream && csv_flush(f, err) == CTN_OK) return f;
-    csv_close(f, NULL);
+    if (opened == CTN_OK && csv_flush(f, err) == CTN_OK) return f;
+    csv_close(f, false, NULL);
     return NULL;
 }
 
@@ -168,27 +168,28 @@ static void put_numbers(FILE *out, const double *x, int count)
 static ctn_status csv_add(void *file, const record_row *row, ctn_error *err)
 {
     csv *const f = file;
+    FILE *const stream = f->out.stream;
     const locale_t before = uselocale(f->c);
     ctn_status status = CTN_OK;
     for (int w = 0; w < f->worlds && status == CTN_OK; w++) {
-        fprintf(f->stream, "%.17g,%d", row->time, w);
-        put_numbers(f->stream, row->q + (size_t)w * (size_t)f->nq, f->nq);
-        put_numbers(f->stream, row->v + (size_t)w * (size_t)f->nv, f->nv);
+        fprintf(stream, "%.17g,%d", row->time, w);
+        put_numbers(stream, row->q + (size_t)w * (size_t)f->nq, f->nq);
+        put_numbers(stream, row->v + (size_t)w * (size_t)f->nv, f->nv);
         for (int i = 0; i < RECORD_MEMBERS; i++) {
             const void *const at = (const char *)&row->world[w] + record_members[i].offset;
             switch (record_members[i].type) {
-            case MEMBER_REAL: put_numbers(f->stream, at, 1); break;
-            case MEMBER_LONG: fprintf(f->stream, ",%ld", *(const long *)at); break;
-            case MEMBER_INT: fprintf(f->stream, ",%d", *(const int *)at); break;
+            case MEMBER_REAL: put_numbers(stream, at, 1); break;
+            case MEMBER_LONG: fprintf(stream, ",%ld", *(const long *)at); break;
+            case MEMBER_INT: fprintf(stream, ",%d", *(const int *)at); break;
             }
         }
         const int numbers = POSE_NUMBERS * f->nlink;
-        put_numbers(f->stream, row->pose + (size_t)w * (size_t)numbers, numbers);
-        putc('\n', f->stream);
+        put_numbers(stream, row->pose + (size_t)w * (size_t)numbers, numbers);
+        putc('\n', stream);
         status = csv_flush(f, err);
     }
     uselocale(before);
-    return status;
+    return status == CTN_OK && f->out.made ? new_file_place(&f->out, err) : status;  // with its first record
 }
 
 const record_format record_csv = {csv_open, csv_add, NULL, csv_flush, csv_close};

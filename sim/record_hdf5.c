@@ -179,7 +179,8 @@ static ctn_status hdf5_flush(void *file, ctn_error *err)
 {
     hdf5 *const f = file;
     swmr_call(&f->to);
-    return end_call(f, flush_all(f), err);
+    const bool ok = flush_all(f);
+    return end_call(f, ok && (!f->time.dims[0] || swmr_place(&f->to)), err);
 }
 
 static void free_hdf5(hdf5 *f)
@@ -201,7 +202,7 @@ static bool close_all(hdf5 *f)
     return swmr_close(&f->to) && ok;
 }
 
-static ctn_status hdf5_close(void *file, ctn_error *err)
+static ctn_status hdf5_close(void *file, bool keep, ctn_error *err)
 {
     hdf5 *const f = file;
     swmr_call(&f->to);
@@ -209,6 +210,7 @@ static ctn_status hdf5_close(void *file, ctn_error *err)
     bool ok = flush_all(f);
     if (ok && !f->incomplete) ok = H5Dwrite(f->finished, H5T_NATIVE_SCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, &yes) >= 0;
     ok = close_all(f) && ok;
+    if (ok && keep && !f->incomplete) ok = swmr_place(&f->to);
     const ctn_status status = end_call(f, ok, err);
     free_hdf5(f);
     return status;
@@ -229,7 +231,7 @@ static bool begin(hdf5 *f, const record_head *head)
 static void *hdf5_open(const char *path, const record_head *head, ctn_error *err)
 {
     hdf5 *const f = calloc(1, sizeof *f);
-    if (!f || !swmr_prepare(&f->to, path)) {
+    if (!f || !swmr_prepare_new(&f->to, path)) {
         free(f);
         fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
         return NULL;

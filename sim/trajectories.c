@@ -202,10 +202,11 @@ static bool create_all(trajectories *t, const trajectories_head *head)
     return ok && swmr_start(&t->to);
 }
 
-static trajectories *prepare(const char *path, const trajectories_head *head, ctn_error *err)
+/// fresh: a file that is made anew, not one that is there.
+static trajectories *prepare(const char *path, bool fresh, const trajectories_head *head, ctn_error *err)
 {
     trajectories *const t = calloc(1, sizeof *t);
-    if (t && swmr_prepare(&t->to, path)) {
+    if (t && (fresh ? swmr_prepare_new(&t->to, path) : swmr_prepare(&t->to, path))) {
         describe(t, head);
         t->first = head->first, t->end = head->end;
         return t;
@@ -233,14 +234,11 @@ static trajectories *end_opening(trajectories *t, bool ok, ctn_error *err)
 
 trajectories *trajectories_create(const char *path, const trajectories_head *head, ctn_error *err)
 {
-    char *const made = swmr_new_name(path);  // becomes `path` when it is sound: one that is half made could not be resumed
-    trajectories *const t = made ? prepare(made, head, err) : NULL;
-    if (!made) fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
-    free(made);
+    trajectories *const t = prepare(path, true, head, err);
     if (!t) return NULL;
     swmr_call(&t->to);
-    const bool whole = create_all(t, head);
-    return end_opening(t, swmr_rename(&t->to, path, whole), err);
+    const bool whole = create_all(t, head) && swmr_place(&t->to);  // one that is half made could not be resumed
+    return end_opening(t, whole, err);
 }
 
 ctn_status trajectories_close(trajectories *t, ctn_error *err)
@@ -316,17 +314,12 @@ static bool join_all(trajectories *t, const trajectories_head *head, const char 
 
 ctn_status trajectories_join(const char *path, const trajectories_head *head, ctn_error *err)
 {
-    char *const made = swmr_new_name(path);  // becomes `path` when it is whole
-    trajectories *const t = made ? prepare(made, head, err) : NULL;
-    ctn_status status = CTN_OK;
-    if (!t) status = fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
-    else {
-        swmr_call(&t->to);
-        const bool joined = join_all(t, head, path), closed = close_all(t);
-        status = swmr_end_call(&t->to, swmr_rename(&t->to, path, joined && closed), err);
-        swmr_free(&t->to), free(t);
-    }
-    free(made);
+    trajectories *const t = prepare(path, true, head, err);
+    if (!t) return CTN_NO_MEMORY;
+    swmr_call(&t->to);
+    const bool joined = join_all(t, head, path), closed = close_all(t);
+    const ctn_status status = swmr_end_call(&t->to, joined && closed && swmr_place(&t->to), err);
+    swmr_free(&t->to), free(t);
     return status;
 }
 
@@ -416,7 +409,7 @@ static bool count_done(trajectories *t, trajectories_done *done)
 
 trajectories *trajectories_resume(const char *path, const trajectories_head *head, trajectories_done *done, ctn_error *err)
 {
-    trajectories *const t = prepare(path, head, err);
+    trajectories *const t = prepare(path, false, head, err);
     if (!t) return NULL;
     if (check_file(t, head, err) != CTN_OK) {
         swmr_free(&t->to), free(t);

@@ -23,11 +23,12 @@ CTN_API ctn_record_config ctn_record_config_default(void);
 
 typedef struct ctn_recorder ctn_recorder;
 
-/// Opens `path`, which ends in .csv, .h5 or .hdf5 (an existing file is replaced), and writes what it says about scene, model and
-/// batch; no record yet. `model` is ctn_batch_model(batch), and `scene` the one that it was compiled from. `model` and `batch`
-/// must outlive the recorder, `scene` and `cfg` (NULL: the defaults) may go. NULL on error: CTN_BAD_ARGUMENT for another ending or
-/// another model, CTN_BAD_CONFIG, CTN_IO with the file's name. All memory is allocated here. HDF5 is not safe for threads: all recorders into .h5
-/// files of a program belong to one thread at a time.
+/// Begins a recording that is to be called `path`, which ends in .csv, .h5 or .hdf5, and writes what it says about scene, model and
+/// batch; no record yet. It is made as `path`.new. When its first record is with the operating system, or it is closed, it gets its
+/// name and replaces a file that has it: what fails before leaves that one as it was. `model` is ctn_batch_model(batch), and `scene`
+/// the one that it was compiled from. `model` and `batch` must outlive the recorder, `scene` and `cfg` (NULL: the defaults) may go.
+/// NULL on error: CTN_BAD_ARGUMENT for another ending or another model, CTN_BAD_CONFIG, CTN_IO with the file's name. All memory is
+/// allocated here. HDF5 is not safe for threads: all recorders into .h5 files of a program belong to one thread at a time.
 CTN_API ctn_recorder *ctn_recorder_create(const char *path, const ctn_scene *scene, const ctn_model *model, ctn_batch *batch,
                                           const ctn_record_config *cfg, ctn_error *err);
 
