@@ -95,7 +95,9 @@ static bool read_time_step(source *s, const node *n, const char *method, ctn_bat
     ctn_error e;
     ctn_method known;
     if (n->kind != NODE_SCALAR || strpbrk(n->text, "0123456789")) return read_setting(s, n, "dt", cfg);
-    if (!n->plain || strcmp(n->text, "auto")) return bad_value(s, n, "expected a number or auto, found %s", found(n).text);
+    if (!n->plain || strcmp(n->text, "auto"))
+        return bad_value(s, n, "expected a number or auto, found %s%s", found(n).text,
+                         !n->plain && !strcmp(n->text, "auto") ? "; write it without quotes" : "");
     cfg->adaptive = true;
     if (!method || ctn_method_from_name(method, &known, 0) != CTN_OK) return true;  // the method is an error already
     const ctn_status status = config_check_adaptive(cfg, &e);
