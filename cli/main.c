@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/scenes.h"
+#include "sim/hdf5_errors.h"
 #include "sim/suggest.h"
 
 #include <fcntl.h>
@@ -90,6 +91,7 @@ static int act(int argc, char **argv)
         return EXIT_OK;
     }
     arguments args;
+    hdf5_end_quietly();
     const int status = read_arguments(cmd, argc - 1, argv + 1, &args);
     return status >= 0 ? status : run_on_files(cmd, &args);
 }

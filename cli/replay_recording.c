@@ -3,6 +3,7 @@
 #include "cli/plan.h"
 #include "cli/replay.h"
 #include "sim/record.h"
+#include "sim/status.h"
 
 #include <catena/hash.h>
 #include <stdlib.h>
@@ -27,6 +28,9 @@ static ctn_status steps_to(replay *p, record_rows *x, int64_t k, long *steps, ct
     *steps = 0;
     for (int64_t w = 0; w < worlds && status == CTN_OK; w++) {
         if (!x->frozen[w]) *steps = x->steps[w], running = true;
+        if (x->steps[w] < 0 || x->steps[w] > p->from.every)
+            status = fail(err, CTN_IO, "%s: record %lld has %ld steps, expected at most %ld; the file is damaged: " HDF5_REMEDY,
+                          p->from.path, (long long)k, x->steps[w], p->from.every);
     }
     if (!running) *steps = p->from.every;
     return status;

@@ -44,8 +44,8 @@ static ctn_status compute(timeline *t, const series *s, int64_t first, int64_t c
     double *const R = malloc((total ? 1 : 12 * PIECE * (size_t)ctn_model_nlink(t->model)) * sizeof *R),
                   *const p = R + (total ? 0 : 9 * PIECE * (size_t)ctn_model_nlink(t->model));
     ctn_status status = q && R ? CTN_OK : fail(err, CTN_NO_MEMORY, "%s: not enough memory for '%s'", t->from.path, s->name);
-    if (status == CTN_OK && nq) status = timeline_block(t, "q", first, count, 0, NULL, q, err);
-    if (status == CTN_OK && nv && total) status = timeline_block(t, "v", first, count, 0, NULL, v, err);
+    if (status == CTN_OK && nq) status = timeline_block(t, "q", first, count, 0, NULL, nq, q, err);
+    if (status == CTN_OK && nv && total) status = timeline_block(t, "v", first, count, 0, NULL, nv, v, err);
     for (size_t k = 0; k < states && status == CTN_OK; k += PIECE) {
         const int n = (int)(states - k < PIECE ? states - k : PIECE);
         if (total) compute_totals(t, s, n, q + k * nq, v + k * nv, x + k);
@@ -59,5 +59,6 @@ ctn_status series_read(timeline *t, const series *s, int64_t first, int64_t coun
 {
     const int entry[2] = {s->entry, s->axis};
     if (!s->set) return compute(t, s, first, count, x, err);
-    return timeline_block(t, s->set, first, count, s->kind == SERIES_NUMBER ? 0 : s->kind == SERIES_ENTRY ? 1 : 2, entry, x, err);
+    const int rank = s->kind == SERIES_NUMBER ? 0 : s->kind == SERIES_ENTRY ? 1 : 2;
+    return timeline_block(t, s->set, first, count, rank, entry, 1, x, err);
 }

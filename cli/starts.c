@@ -65,9 +65,11 @@ static ctn_status read_csv(starts *s, int64_t first, int count, double *q, doubl
 /// A file that names its coordinates, as that of a rollout does, must have those of the scene.
 static int check_names(const starts *s, const hdf5_table *t)
 {
+    ctn_error err;
     int64_t count;
     size_t width;
-    char *const texts = hdf5_table_texts(t, "model/q_name", &count, &width), name[280];
+    char *texts, name[280];
+    if (hdf5_table_texts(t, "model/q_name", &texts, &count, &width, &err) != CTN_OK) return status_error(&err, "");
     int status = EXIT_OK;
     for (int l = 0; texts && l < ctn_model_nlink(s->model) && status == EXIT_OK; l++) {
         const ctn_link *const link = ctn_model_link(s->model, l);

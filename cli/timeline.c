@@ -48,8 +48,7 @@ int timeline_open(const arguments *args, const char *path, timeline *t)
     if (!t->records) return usage_error("%s: has no record yet", path);
     t->time = malloc((size_t)t->records * sizeof *t->time);
     if (!t->time) return run_error("not enough memory");
-    if (recorded_rows(&t->from, "time", H5T_NATIVE_DOUBLE, 0, t->records, 1, t->time, &err) != CTN_OK ||
-        read_ends(t, &err) != CTN_OK)
+    if (recorded_times(&t->from, t->records, t->time, &err) != CTN_OK || read_ends(t, &err) != CTN_OK)
         return status_error(&err, ""), EXIT_RUN;
     if (t->missing == t->worlds && args->value[OPT_WORLD]) return usage_error("%s: world %ld is not run yet", path, world);
     return t->missing < t->worlds ? EXIT_OK : usage_error("%s: no world is done yet", path);
@@ -84,14 +83,14 @@ void timeline_describe(const timeline *t, char *text, size_t size)
 
 // ---- datasets over time
 
-ctn_status timeline_block(timeline *t, const char *name, int64_t first, int64_t count, int rank, const int *entry, double *x,
-                          ctn_error *err)
+ctn_status timeline_block(timeline *t, const char *name, int64_t first, int64_t count, int rank, const int *entry, size_t width,
+                          double *x, ctn_error *err)
 {
     const bool rollout = t->from.rollout;
     int64_t start[4] = {rollout ? t->first : first, rollout ? first : t->first},
             block[4] = {rollout ? t->worlds : count, rollout ? count : t->worlds};
     for (int d = 0; d < rank; d++) start[2 + d] = entry[d], block[2 + d] = 1;
-    return recorded_block(&t->from, name, 2 + rank, start, block, x, err);
+    return recorded_block(&t->from, name, 2 + rank, start, block, width, x, err);
 }
 
 bool timeline_has(timeline *t, const char *name)

@@ -34,9 +34,9 @@ static inline size_t timeline_at(const timeline *t, int64_t records, int64_t rec
 }
 
 /// Numbers of all worlds at records first .. first + count - 1 of a dataset over time, which timeline_has. Of its other dimensions entries
-/// entry[0 .. rank - 1], all of those after them. CTN_IO.
-ctn_status timeline_block(timeline *t, const char *name, int64_t first, int64_t count, int rank, const int *entry, double *x,
-                          ctn_error *err);
+/// entry[0 .. rank - 1], all of those after them, `width` numbers. CTN_IO.
+ctn_status timeline_block(timeline *t, const char *name, int64_t first, int64_t count, int rank, const int *entry, size_t width,
+                          double *x, ctn_error *err);
 
 /// Whether there is a dataset of numbers over time.
 bool timeline_has(timeline *t, const char *name);

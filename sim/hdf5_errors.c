@@ -1,6 +1,8 @@
 /// The innermost entry of HDF5's error stack says what happened.
 #include "sim/hdf5_errors.h"
 
+#include "sim/status.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -27,3 +29,11 @@ void hdf5_quiet(hdf5_errors *e)
 }
 
 void hdf5_loud(const hdf5_errors *e) { H5Eset_auto2(H5E_DEFAULT, e->before, e->before_data); }
+
+void hdf5_end_quietly(void) { H5dont_atexit(); }
+
+ctn_status hdf5_damaged(const hdf5_errors *e, const char *path, const char *name, ctn_error *err)
+{
+    return fail(err, CTN_IO, "%s: `%s` cannot be read, the file is damaged (%s); " HDF5_REMEDY, path, name,
+                *e->reason ? e->reason : "it does not fit what else is in the file");
+}

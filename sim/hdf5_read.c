@@ -4,47 +4,10 @@
 #include "sim/scene.h"
 #include "sim/status.h"
 
-#include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
-
-/// Whether its writer holds a lock (sim/hdf5_swmr.c), or has just made it and will. File systems that cannot tell, as NFS does of files that are open
-/// for reading, count as if it did.
-static bool is_being_written(const char *path)
-{
-    struct stat of;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const bool written = fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) || (!fstat(fd, &of) && S_ISREG(of.st_mode) && !of.st_size));
-    if (fd >= 0) close(fd);
-    return written;
-}
-
-static hid_t try_to_read(const char *path)
-{
-    hid_t file;
-    H5E_BEGIN_TRY { file = H5Fopen(path, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT); }
-    H5E_END_TRY;
-    return file;
-}
-
-/// HDF5 looks how long the file is before it reads in the superblock how long it should be. A writer that flushes changes both: where
-/// it has nothing else to do, every third opening fails, and succeeds when it is tried again.
-hid_t open_to_read(const char *path)
-{
-    const struct timespec pause = {0, 5000000};
-    hid_t file = try_to_read(path);
-    for (int tries = 400; file < 0 && tries > 0; tries--) {
-        if (is_being_written(path)) nanosleep(&pause, NULL);
-        else tries = 1;  // the writer may just have closed it
-        file = try_to_read(path);
-    }
-    return file >= 0 ? file : H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);  // of another kind than ours, or it says what is wrong
-}
 
 // ---- values as text
 
@@ -63,59 +26,161 @@ static char *note_value(const record_note *n)
     return n->text ? strdup(n->text) : number_text(n->numbers, n->whole ? 1 : n->count, n->whole);
 }
 
-char *attribute_text(hid_t at, const char *name)
+/// The one text of an attribute; "" is one, too.
+static char *read_text(hid_t id, hid_t type, hid_t space)
 {
-    if (H5Aexists(at, name) <= 0) return NULL;
-    const hid_t id = H5Aopen(at, name, H5P_DEFAULT), type = H5Aget_type(id), space = H5Aget_space(id);
-    const H5T_class_t kind = H5Tget_class(type);
-    const hssize_t count = H5Sget_simple_extent_npoints(space);
+    enum { MOST_TEXT = 1 << 20 };
     const size_t size = H5Tget_size(type);
     char *text = NULL;
-    double x[MOST_NUMBERS];
-    if (kind == H5T_STRING && count == 1 && !H5Tis_variable_str(type)) {
-        text = calloc(size + 1, 1);
-        if (text && H5Aread(id, type, text) < 0) *text = 0;
-    } else if ((kind == H5T_INTEGER || kind == H5T_FLOAT) && count <= MOST_NUMBERS && H5Aread(id, H5T_NATIVE_DOUBLE, x) >= 0)
-        text = number_text(x, (int)count, kind == H5T_INTEGER);
-    H5Sclose(space), H5Tclose(type), H5Aclose(id);
+    if (H5Tis_variable_str(type) > 0) {
+        char *found = NULL;
+        if (H5Aread(id, type, &found) >= 0) text = found ? strndup(found, MOST_TEXT) : strdup("");
+        H5Dvlen_reclaim(type, space, H5P_DEFAULT, &found);
+    } else if (size <= MOST_TEXT && (text = calloc(size + 1, 1)) && H5Aread(id, type, text) < 0) {
+        free(text);
+        text = NULL;
+    }
     return text;
 }
 
-char *dataset_bytes(hid_t at, const char *name, size_t *length)
+finding attribute_text(hid_t at, const char *name, char **text)
 {
-    if (H5Lexists(at, name, H5P_DEFAULT) <= 0) return NULL;
-    const hid_t id = H5Dopen2(at, name, H5P_DEFAULT), type = H5Dget_type(id), space = H5Dget_space(id);
-    char *text = NULL;
+    *text = NULL;
+    const htri_t there = H5Aexists(at, name);
+    if (there <= 0) return there ? DAMAGED : NOT_THERE;
+    const hid_t id = H5Aopen(at, name, H5P_DEFAULT);
+    if (id < 0) return DAMAGED;
+    const hid_t type = H5Aget_type(id), space = H5Aget_space(id);
+    const H5T_class_t kind = H5Tget_class(type);
     const hssize_t count = H5Sget_simple_extent_npoints(space);
-    const bool string = H5Tget_class(type) == H5T_STRING && !H5Tis_variable_str(type) && count == 1;
-    if (string || (H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) == 1 && count > 0)) {
-        *length = string ? H5Tget_size(type) : (size_t)count;
-        text = calloc(*length + 1, 1);
-        if (text && H5Dread(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0) {
-            free(text);
-            text = NULL;
-        }
-        if (text && string) *length = strlen(text);
-    }
-    H5Sclose(space), H5Tclose(type), H5Dclose(id);
-    return text;
+    double x[MOST_NUMBERS];
+    if (kind == H5T_STRING && count == 1) *text = read_text(id, type, space);
+    else if ((kind == H5T_INTEGER || kind == H5T_FLOAT) && H5Tget_size(type) <= sizeof *x && count > 0 && count <= MOST_NUMBERS &&
+             H5Aread(id, H5T_NATIVE_DOUBLE, x) >= 0)
+        *text = number_text(x, (int)count, kind == H5T_INTEGER);
+    H5Sclose(space), H5Tclose(type), H5Aclose(id);
+    return *text ? SOUND : DAMAGED;
 }
 
-bool get_block(hid_t set, hid_t type, int rank, const int64_t *start, const int64_t *count, void *data)
+// ---- datasets
+
+/// Whether `name`, "group/name", leads to an object in this file: each link on the way there.
+static finding follow(hid_t at, const char *name)
 {
-    enum { MOST_RANK = 8 };
-    hsize_t from[MOST_RANK] = {0}, block[MOST_RANK];
-    const hid_t file = H5Dget_space(set);
-    const int all = H5Sget_simple_extent_ndims(file);
-    bool ok = all >= rank && all <= MOST_RANK && H5Sget_simple_extent_dims(file, block, NULL) == all;
-    if (ok) {
-        for (int d = 0; d < rank; d++) from[d] = (hsize_t)start[d], block[d] = (hsize_t)count[d];
-        const hid_t memory = H5Screate_simple(all, block, NULL);
-        ok = !H5Sget_simple_extent_npoints(memory) || (H5Sselect_hyperslab(file, H5S_SELECT_SET, from, NULL, block, NULL) >= 0 &&
-                                                       H5Dread(set, type, memory, file, H5P_DEFAULT, data) >= 0);
-        H5Sclose(memory);
+    char part[64];
+    H5L_info_t info;
+    for (const char *end = name; *end; end += *end == '/') {
+        end += strcspn(end, "/");
+        if ((size_t)(end - name) >= sizeof part) return DAMAGED;
+        snprintf(part, sizeof part, "%.*s", (int)(end - name), name);
+        const htri_t there = H5Lexists(at, part, H5P_DEFAULT);
+        if (there <= 0) return there ? DAMAGED : NOT_THERE;
+        if (H5Lget_info(at, part, &info, H5P_DEFAULT) < 0 || info.type != H5L_TYPE_HARD) return DAMAGED;
     }
-    H5Sclose(file);
+    return SOUND;
+}
+
+/// Whether its bytes are in this file, or in those of a rollout by several processes, and come through filters that are part of HDF5.
+static bool is_plain(hid_t set)
+{
+    enum { MOST_FILTER = 255 };  // beyond it: plug-ins
+    const hid_t list = H5Dget_create_plist(set);
+    bool plain = list >= 0 && H5Pget_external_count(list) == 0;
+    const int filters = plain ? H5Pget_nfilters(list) : 0;
+    for (int k = 0; k < filters && plain; k++) {
+        size_t none = 0;
+        plain = H5Pget_filter2(list, (unsigned)k, NULL, &none, NULL, 0, NULL, NULL) <= MOST_FILTER;
+    }
+    if (list >= 0) H5Pclose(list);
+    return plain && filters >= 0;
+}
+
+finding open_dataset(hid_t at, const char *name, hid_t *set)
+{
+    const finding there = follow(at, name);
+    *set = there == SOUND ? H5Dopen2(at, name, H5P_DEFAULT) : -1;
+    if (there != SOUND || (*set >= 0 && is_plain(*set))) return there;
+    if (*set >= 0) H5Dclose(*set);
+    *set = -1;
+    return DAMAGED;
+}
+
+int dataset_shape(hid_t set, hsize_t *dims, H5T_class_t *class, size_t *size)
+{
+    const hid_t space = H5Dget_space(set), type = H5Dget_type(set);
+    int rank = H5Sget_simple_extent_type(space) == H5S_NULL ? -1 : H5Sget_simple_extent_ndims(space);
+    if (rank > DATASET_RANK || (rank >= 0 && H5Sget_simple_extent_dims(space, dims, NULL) != rank)) rank = -1;
+    *class = H5Tget_class(type), *size = H5Tget_size(type);
+    uint64_t bytes = *size;  // no product of dimensions is too large for others
+    for (int d = 0; d < rank; d++)
+        if (dims[d] && bytes > INT64_MAX / dims[d]) rank = -1;
+        else if (dims[d]) bytes *= dims[d];
+    if (H5Tis_variable_str(type) > 0) *class = H5T_VLEN;
+    if (space >= 0) H5Sclose(space);
+    if (type >= 0) H5Tclose(type);
+    return rank;
+}
+
+bool is_hollow(hid_t set)
+{
+    enum { BEST_PACKED = 1032, FEW = 1 << 20 };  // times, by deflate; bytes
+    hsize_t dims[DATASET_RANK];
+    H5T_class_t class;
+    size_t size;
+    double fill = 0;
+    const int rank = dataset_shape(set, dims, &class, &size);
+    hsize_t wanted = size;
+    for (int d = 0; d < rank; d++) wanted *= dims[d];
+    if (wanted / BEST_PACKED <= FEW) return false;
+    const hid_t list = H5Dget_create_plist(set);
+    const bool hollow = H5Pget_layout(list) != H5D_VIRTUAL && wanted / BEST_PACKED > H5Dget_storage_size(set) + FEW &&
+                        (H5Pget_fill_value(list, H5T_NATIVE_DOUBLE, &fill) < 0 || isfinite(fill));
+    H5Pclose(list);
+    return hollow;
+}
+
+finding dataset_bytes(hid_t at, const char *name, char **bytes, size_t *length)
+{
+    hsize_t dims[DATASET_RANK] = {0}, most = 0;
+    H5T_class_t class;
+    size_t size;
+    hid_t set;
+    *bytes = NULL;
+    const finding there = open_dataset(at, name, &set);
+    if (there != SOUND) return there;
+    const int rank = dataset_shape(set, dims, &class, &size);
+    const hid_t type = H5Dget_type(set), file = H5Iget_file_id(set);
+    *length = rank == 1 ? (size_t)dims[0] : size;
+    const bool known = (rank == 0 && class == H5T_STRING) || (rank == 1 && class == H5T_INTEGER && size == 1);
+    if (known && H5Fget_filesize(file, &most) >= 0 && *length <= most) *bytes = calloc(*length + 1, 1);
+    if (*bytes && *length && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *bytes) < 0) {
+        free(*bytes);
+        *bytes = NULL;
+    }
+    if (*bytes && !rank) *length = strlen(*bytes);
+    H5Fclose(file), H5Tclose(type), H5Dclose(set);
+    return *bytes ? SOUND : DAMAGED;
+}
+
+bool get_block(hid_t set, hid_t type, int rank, const int64_t *start, const int64_t *count, size_t width, void *data)
+{
+    hsize_t from[DATASET_RANK] = {0}, block[DATASET_RANK] = {0};
+    H5T_class_t class;
+    size_t size;
+    const int all = dataset_shape(set, block, &class, &size);
+    bool ok = all >= rank && (class == H5T_FLOAT || class == H5T_INTEGER);
+    for (int d = 0; d < rank && ok; d++) {
+        ok = start[d] >= 0 && count[d] >= 0 && (hsize_t)start[d] <= block[d] && (hsize_t)count[d] <= block[d] - (hsize_t)start[d];
+        from[d] = (hsize_t)start[d], block[d] = (hsize_t)count[d];
+    }
+    size_t others = 1;
+    for (int d = rank; d < all && ok; d++) others *= (size_t)block[d];
+    if (!ok || others != width) return false;
+    if (!all) return H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+    const hid_t file = H5Dget_space(set), memory = H5Screate_simple(all, block, NULL);
+    ok = !H5Sget_simple_extent_npoints(memory) || (H5Sselect_hyperslab(file, H5S_SELECT_SET, from, NULL, block, NULL) >= 0 &&
+                                                   H5Dread(set, type, memory, file, H5P_DEFAULT, data) >= 0);
+    H5Sclose(memory), H5Sclose(file);
     return ok;
 }
 
@@ -147,7 +212,8 @@ static herr_t find_foreign(hid_t file, const char *name, const H5A_info_t *info,
     if (is_apart(c->apart, name)) return 0;
     for (int i = 0; i < c->head->nnote; i++)
         if (!strcmp(c->head->notes[i].name, name)) return 0;
-    char *const value = attribute_text(file, name);
+    char *value;
+    attribute_text(file, name, &value);
     snprintf(c->differs, sizeof c->differs, "%s is %.80s in the file and nothing now", name, value ? value : "something");
     free(value);
     return 1;
@@ -158,7 +224,8 @@ static bool compare_notes(hid_t file, comparison *c)
     for (int i = 0; i < c->head->nnote; i++) {
         const record_note *const n = &c->head->notes[i];
         if (is_apart(c->apart, n->name)) continue;
-        char *const was = attribute_text(file, n->name), *const is = note_value(n);
+        char *was, *const is = note_value(n);
+        attribute_text(file, n->name, &was);
         const bool same = was && is && !strcmp(was, is);
         if (!same)
             snprintf(c->differs, sizeof c->differs, "%s is %.80s in the file and %.80s now", n->name, was ? was : "nothing",
@@ -177,9 +244,10 @@ static bool compare_texts(hid_t file, comparison *c)
         char name[24];
         snprintf(name, sizeof name, "scene/%d", i);
         size_t length;
-        char *const was = dataset_bytes(file, name, &length);
-        const bool same =
-            i < scene->nfile ? was && length == scene->files[i].length && !memcmp(was, scene->files[i].text, length) : !was;
+        char *was;
+        const finding there = dataset_bytes(file, name, &was, &length);
+        const bool same = i < scene->nfile ? was && length == scene->files[i].length && !memcmp(was, scene->files[i].text, length)
+                                           : there == NOT_THERE;
         free(was);
         if (same) continue;
         if (i == scene->nfile) snprintf(c->differs, sizeof c->differs, "the scene in the file includes more files");

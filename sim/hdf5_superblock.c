@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { VERSION = 8, ADDRESS_SIZE = 9, FLAGS = 11, END = 28, CHECKSUM = 44, SIZE = 48 };
+enum { VERSION = 8, ADDRESS_SIZE = 9, FLAGS = 11, END = 28, CHECKSUM = 44, SIZE = SUPERBLOCK_BYTES };
 
 static uint32_t little32(const unsigned char *b)
 {
@@ -55,13 +55,19 @@ static uint32_t checksum(const unsigned char *b)
     return z;
 }
 
+bool superblock_tells_end(const unsigned char b[SUPERBLOCK_BYTES], uint64_t *end)
+{
+    *end = (uint64_t)little32(b + END) | (uint64_t)little32(b + END + 4) << 32;
+    return !memcmp(b, SUPERBLOCK_SIGNATURE, 8) && b[VERSION] == 3 && b[ADDRESS_SIZE] == 8 &&
+           checksum(b) == little32(b + CHECKSUM);
+}
+
 bool superblock_open_to_readers(int fd, uint64_t end)
 {
     unsigned char b[SIZE];
     struct stat info;
-    if (pread(fd, b, SIZE, 0) != SIZE || fstat(fd, &info)) return false;
-    if (memcmp(b, "\211HDF\r\n\032\n", 8) || b[VERSION] != 3 || b[ADDRESS_SIZE] != 8 || checksum(b) != little32(b + CHECKSUM))
-        return false;
+    uint64_t told;
+    if (pread(fd, b, SIZE, 0) != SIZE || fstat(fd, &info) || !superblock_tells_end(b, &told)) return false;
     const uint64_t length = (uint64_t)info.st_size;
     b[FLAGS] = 0;
     put_little(b + END, end && end < length ? end : length, 8);  // readers refuse a file shorter than its superblock says

@@ -5,6 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define SUPERBLOCK_SIGNATURE "\211HDF\r\n\032\n"
+enum { SUPERBLOCK_BYTES = 48 };
+
+/// Whether the first bytes of a file are a sound block that says where the file ends.
+bool superblock_tells_end(const unsigned char bytes[SUPERBLOCK_BYTES], uint64_t *end);
+
 /// Makes the file open at `fd`, which the HDF5 library writes in SWMR mode, readable by those who do not ask for SWMR: takes the
 /// mark "open for writing" away and sets the end of its space. Call it before the library flushes, with `end` 0: all of the file
 /// as it is, with the room that was made; and after it has flushed everything, with the end of what it wrote: the room left over

@@ -1,6 +1,7 @@
 /// The one way in which HDF5 files are written here.
 #include "sim/hdf5_swmr.h"
 
+#include "sim/hdf5_open.h"
 #include "sim/hdf5_superblock.h"
 #include "sim/new_file.h"
 #include "sim/status.h"
@@ -81,7 +82,7 @@ static bool open_locked(swmr_file *f, int flags)
 
 static hid_t access_list(void)
 {
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    const hid_t access = access_to_read();
     H5Pset_file_locking(access, 0, 1);                               // the lock is ours
     H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);  // the first format with SWMR, read by all since 1.10
     return access;

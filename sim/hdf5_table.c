@@ -2,16 +2,14 @@
 #include "sim/hdf5_table.h"
 
 #include "sim/hdf5_errors.h"
+#include "sim/hdf5_open.h"
 #include "sim/hdf5_read.h"
 #include "sim/status.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct hdf5_table {
     char *path, *name;
@@ -19,12 +17,6 @@ struct hdf5_table {
     int rank;
     hsize_t dims[TABLE_RANK];
 };
-
-static ctn_status cannot_read(const hdf5_table *t, const hdf5_errors *errors, ctn_error *err)
-{
-    return fail(err, CTN_IO, "%s: %s cannot be read: %s", t->path, t->name,
-                *errors->reason ? errors->reason : "unknown error of HDF5");
-}
 
 /// Dimensions as text, "[3][20]".
 static void dimensions(const hdf5_table *t, int rank, char *text, size_t size)
@@ -39,21 +31,25 @@ static void dimensions(const hdf5_table *t, int rank, char *text, size_t size)
 /// Type and dimensions of the dataset.
 static ctn_status check_shape(hdf5_table *t, int width, const char *shape, ctn_error *err)
 {
-    const hid_t space = H5Dget_space(t->set), type = H5Dget_type(t->set);
-    const H5T_class_t class = H5Tget_class(type);
-    const int rank = H5Sget_simple_extent_ndims(space);
-    if (rank >= 0 && rank <= TABLE_RANK) H5Sget_simple_extent_dims(space, t->dims, NULL);
-    H5Sclose(space), H5Tclose(type);
-    t->rank = rank;
+    H5T_class_t class;
+    size_t size;
+    hsize_t dims[DATASET_RANK];
     char found[80];
-    dimensions(t, rank <= TABLE_RANK ? rank : 0, found, sizeof found);
-    if (class != H5T_FLOAT && class != H5T_INTEGER)
+    const int rank = dataset_shape(t->set, dims, &class, &size);
+    if ((class != H5T_FLOAT && class != H5T_INTEGER) || size > sizeof(long double))
         return fail(err, CTN_BAD_ARGUMENT, "%s: %s: expected numbers %s, found something else", t->path, t->name, shape);
     if (rank < 2 || rank > TABLE_RANK)
         return fail(err, CTN_BAD_ARGUMENT, "%s: %s: expected numbers %s, found %d dimensions", t->path, t->name, shape, rank);
-    if (t->dims[rank - 1] != (hsize_t)width)
+    t->rank = rank;
+    memcpy(t->dims, dims, (size_t)rank * sizeof *dims);
+    dimensions(t, rank, found, sizeof found);
+    if (dims[rank - 1] != (hsize_t)width)
         return fail(err, CTN_BAD_ARGUMENT, "%s: %s: expected numbers %s, the last dimension %d as in the scene, found %s",
                     t->path, t->name, shape, width, found);
+    if (is_hollow(t->set))
+        return fail(err, CTN_IO,
+                    "%s: %s says that it has numbers %s, of which the file holds next to none; it is damaged: " HDF5_REMEDY,
+                    t->path, t->name, found);
     return CTN_OK;
 }
 
@@ -68,21 +64,13 @@ ctn_status hdf5_table_open(const char *path, const char *name, int width, const 
     }
     ctn_status status = CTN_OK;
     hdf5_errors errors;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);  // the system's words are for people, those of HDF5 are not
-    if (fd < 0) status = fail(err, CTN_IO, "%s: cannot be read: %s", path, strerror(errno));
-    else {
-        close(fd);
-        hdf5_quiet(&errors);
-        t->file = open_to_read(path);
-        const htri_t there = t->file < 0 ? -1 : H5Lexists(t->file, name, H5P_DEFAULT);
-        if (there > 0) t->set = H5Dopen2(t->file, name, H5P_DEFAULT);
-        if (t->file < 0)
-            status = fail(err, CTN_IO, "%s: cannot be read as an HDF5 file: %s", path,
-                          *errors.reason ? errors.reason : "unknown error of HDF5");
-        else if (there < 0 || (there && t->set < 0)) status = cannot_read(t, &errors, err);
-        else if (there) status = check_shape(t, width, shape, err);
-        hdf5_loud(&errors);
-    }
+    hdf5_quiet(&errors);
+    t->file = open_to_read(path, &errors);
+    const finding there = t->file < 0 ? DAMAGED : open_dataset(t->file, name, &t->set);
+    if (t->file < 0) status = fail(err, CTN_IO, "%s: cannot be read: %s", path, errors.reason);
+    else if (there == DAMAGED) status = hdf5_damaged(&errors, path, name, err);
+    else if (there == SOUND) status = check_shape(t, width, shape, err);
+    hdf5_loud(&errors);
     if (status == CTN_OK && t->set >= 0) *table = t;
     else hdf5_table_close(t);
     return status;
@@ -96,31 +84,40 @@ bool hdf5_table_format(const hdf5_table *t, const char *format)
 {
     hdf5_errors errors;
     hdf5_quiet(&errors);
-    char *const text = attribute_text(t->file, "format");
+    char *text;
+    attribute_text(t->file, "format", &text);
     hdf5_loud(&errors);
     const bool same = text && !strcmp(text, format);
     free(text);
     return same;
 }
 
-char *hdf5_table_texts(const hdf5_table *t, const char *name, int64_t *count, size_t *width)
+ctn_status hdf5_table_texts(const hdf5_table *t, const char *name, char **texts, int64_t *count, size_t *width, ctn_error *err)
 {
-    char *texts = NULL;
+    hsize_t dims[DATASET_RANK], most = 0;
+    H5T_class_t class = H5T_NO_CLASS;
+    hid_t set;
     hdf5_errors errors;
+    ctn_status status = CTN_OK;
+    *texts = NULL, *count = 0;
     hdf5_quiet(&errors);
-    const hid_t set = H5Dopen2(t->file, name, H5P_DEFAULT);
-    if (set >= 0) {
-        const hid_t type = H5Dget_type(set), space = H5Dget_space(set);
-        *count = (int64_t)H5Sget_simple_extent_npoints(space), *width = H5Tget_size(type);
-        if (H5Tget_class(type) == H5T_STRING && !H5Tis_variable_str(type) && *count > 0) texts = malloc((size_t)*count * *width);
-        if (texts && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts) < 0) {
-            free(texts);
-            texts = NULL;
+    const finding there = open_dataset(t->file, name, &set);
+    const int rank = there == SOUND ? dataset_shape(set, dims, &class, width) : 0;
+    if (there == DAMAGED || H5Fget_filesize(t->file, &most) < 0) status = hdf5_damaged(&errors, t->path, name, err);
+    else if (rank == 1 && class == H5T_STRING && dims[0] > 0) {
+        const hid_t type = H5Dget_type(set);
+        *count = (int64_t)dims[0];
+        *texts = dims[0] <= most / *width ? malloc((size_t)dims[0] * *width) : NULL;
+        if (!*texts || H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *texts) < 0) {
+            status = hdf5_damaged(&errors, t->path, name, err);
+            free(*texts);
+            *texts = NULL;
         }
-        H5Tclose(type), H5Sclose(space), H5Dclose(set);
+        H5Tclose(type);
     }
+    if (set >= 0) H5Dclose(set);
     hdf5_loud(&errors);
-    return texts;
+    return status;
 }
 
 ctn_status hdf5_table_read(hdf5_table *t, const int64_t *start, const int64_t *count, double *x, ctn_error *err)
@@ -129,9 +126,9 @@ ctn_status hdf5_table_read(hdf5_table *t, const int64_t *start, const int64_t *c
     for (int d = 0; d < t->rank; d++) numbers *= count[d];
     hdf5_errors errors;
     hdf5_quiet(&errors);
-    const bool ok = get_block(t->set, H5T_NATIVE_DOUBLE, t->rank, start, count, x);
+    const bool ok = get_block(t->set, H5T_NATIVE_DOUBLE, t->rank, start, count, 1, x);
     hdf5_loud(&errors);
-    if (!ok) return cannot_read(t, &errors, err);
+    if (!ok) return hdf5_damaged(&errors, t->path, t->name, err);
     for (int64_t k = 0; k < numbers; k++) {
         if (isfinite(x[k])) continue;
         char place[80];

@@ -8,12 +8,14 @@
 #include "sim/trajectories.h"
 
 #include <catena/hash.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
+#include <xxhash.h>
 
 #define COOKIE 0xca7e4a02u
 
@@ -137,6 +139,11 @@ const char *velocity_unit(const ctn_link *link, int k)
 }
 
 // ---- what a file says about itself
+
+void content_hash(const char *bytes, size_t length, char text[CONTENT_HASH])
+{
+    snprintf(text, CONTENT_HASH, "XXH3 %016" PRIx64, (uint64_t)XXH3_64bits(bytes, length));
+}
 
 static void note_text(record_head *head, const char *name, const char *text)
 {

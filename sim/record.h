@@ -28,6 +28,10 @@ typedef struct record_member {
 enum { RECORD_MEMBERS = 30 };
 extern const record_member record_members[RECORD_MEMBERS];
 
+/// By which bytes in a file are known to be whole: "XXH3 0123456789abcdef".
+enum { CONTENT_HASH = 24 };
+void content_hash(const char *bytes, size_t length, char text[CONTENT_HASH]);
+
 /// Something that a file says about itself: an attribute of HDF5, a header line of CSV.
 typedef struct record_note {
     const char *name;

@@ -5,14 +5,12 @@
 #include "sim/status.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 typedef struct csv {
     new_file out;
@@ -70,8 +68,9 @@ static void put_notes(FILE *out, const record_head *head)
     for (int f = 0; f < head->scene->nfile; f++) {
         const scene_file *const file = &head->scene->files[f];
         if (file->mesh) {
-            const uint64_t hash = XXH3_64bits(file->text, file->length);
-            fprintf(out, "# mesh: %s, %zu bytes, XXH3 %016" PRIx64 "\n", file->path, file->length, hash);
+            char hash[CONTENT_HASH];
+            content_hash(file->text, file->length, hash);
+            fprintf(out, "# mesh: %s, %zu bytes, %s\n", file->path, file->length, hash);
             continue;
         }
         fprintf(out, "# file: %s\n", file->path);

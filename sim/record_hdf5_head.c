@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/// Of datasets: of fixed length.
 static hid_t text_type(size_t length)
 {
-    const hid_t type = H5Tcopy(H5T_C_S1);  // of fixed length: SWMR has no others
+    const hid_t type = H5Tcopy(H5T_C_S1);
     H5Tset_size(type, length ? length : 1);
     H5Tset_strpad(type, H5T_STR_NULLPAD);
     H5Tset_cset(type, H5T_CSET_UTF8);
@@ -26,10 +27,13 @@ static bool put_attribute(hid_t at, const char *name, hid_t file_type, hid_t typ
     return ok;
 }
 
+/// Of variable length: Python has these as str, those of fixed length as bytes. They are written before SWMR starts, which has no such texts.
 bool put_text_attribute(hid_t at, const char *name, const char *text)
 {
-    const hid_t type = text_type(strlen(text));
-    const bool ok = put_attribute(at, name, type, type, 1, text);
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, H5T_VARIABLE);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    const bool ok = put_attribute(at, name, type, type, 1, &text);
     H5Tclose(type);
     return ok;
 }
@@ -72,7 +76,9 @@ static bool put_scene(hid_t file, const ctn_scene *scene)
         const scene_file *const f = &scene->files[i];
         const hid_t type = f->mesh ? H5Tcopy(H5T_STD_U8LE) : text_type(f->length);
         const hid_t id = put_dataset(group, name, type, type, f->mesh, &(hsize_t){f->length}, f->text);
-        ok = id >= 0 && put_text_attribute(id, "path", f->path);
+        char hash[CONTENT_HASH];
+        content_hash(f->text, f->length, hash);
+        ok = id >= 0 && put_text_attribute(id, "path", f->path) && put_text_attribute(id, "hash", hash);
         if (id >= 0) H5Dclose(id);
         H5Tclose(type);
     }

@@ -2,9 +2,12 @@
 #include "sim/recorded.h"
 
 #include "sim/config.h"
+#include "sim/hdf5_open.h"
 #include "sim/printable.h"
+#include "sim/record.h"
 #include "sim/scene.h"
 #include "sim/status.h"
+#include "sim/trajectories.h"
 
 #include <limits.h>
 #include <math.h>
@@ -19,16 +22,52 @@ static ctn_status lacks(const recorded *r, const char *name, ctn_error *err)
     return fail(err, CTN_BAD_ARGUMENT, "%s: is incomplete: it has no `%s`, which catena %s writes", r->path, name, ctn_version());
 }
 
-/// A number that the file must have, from `least` to `most`.
-static ctn_status whole(const recorded *r, const char *name, double least, double most, long *value, ctn_error *err)
+/// An attribute as text, to be freed. Not there: NULL, and an error if it `must` be.
+static ctn_status text_of(recorded *r, const char *name, bool must, char **text, ctn_error *err)
 {
-    char *const text = attribute_text(r->file, name);
-    const double number = text ? strtod(text, NULL) : 0;
+    const finding there = attribute_text(r->file, name, text);
+    if (there == DAMAGED) return hdf5_damaged(&r->errors, r->path, name, err);
+    return there == NOT_THERE && must ? lacks(r, name, err) : CTN_OK;
+}
+
+/// The same, of one that names something and is shown to people.
+static ctn_status name_of(recorded *r, const char *name, bool must, char **text, ctn_error *err)
+{
+    enum { MOST_BYTES = 255 };
+    const ctn_status status = text_of(r, name, must, text, err);
+    const bool seen = !*text || !find_unprintable(*text, NULL);
+    if (!*text || (seen && strlen(*text) <= MOST_BYTES)) return status;
+    free(*text);
+    *text = NULL;
+    if (!seen)
+        return fail(err, CTN_BAD_ARGUMENT,
+                    "%s: its attribute `%s` has characters that cannot be printed: catena did not write it", r->path, name);
+    return fail(err, CTN_BAD_ARGUMENT, "%s: its attribute `%s` is no name: expected at most %d bytes", r->path, name, MOST_BYTES);
+}
+
+/// A number, NULL: not there.
+static ctn_status number_of(recorded *r, const char *name, bool must, double *number, bool *found, ctn_error *err)
+{
+    char *text, *end;
+    ctn_status status = text_of(r, name, must, &text, err);
+    *found = text != NULL, *number = 0;
+    if (text) *number = strtod(text, &end);
+    if (text && (end == text || *end))
+        status = fail(err, CTN_BAD_ARGUMENT, "%s: its attribute `%s`: expected a number", r->path, name);
     free(text);
-    if (!text) return lacks(r, name, err);
-    if (!(number >= least && number <= most))
-        return fail(err, CTN_BAD_ARGUMENT, "%s: its attribute `%s` is %g, expected %.0f to %.0f", r->path, name, number, least,
-                    most);
+    return status;
+}
+
+/// A whole number that the file must have, from `least` to `most`.
+static ctn_status whole(recorded *r, const char *name, double least, double most, long *value, ctn_error *err)
+{
+    double number;
+    bool found;
+    const ctn_status status = number_of(r, name, true, &number, &found, err);
+    if (status != CTN_OK) return status;
+    if (!(number >= least && number <= most && number == floor(number)))
+        return fail(err, CTN_BAD_ARGUMENT, "%s: its attribute `%s` is %g, expected a whole number, %.0f to %.0f", r->path, name,
+                    number, least, most);
     *value = (long)number;
     return CTN_OK;
 }
@@ -37,9 +76,11 @@ static ctn_status whole(const recorded *r, const char *name, double least, doubl
 static ctn_status setting(recorded *r, const char *name, ctn_error *err)
 {
     ctn_error reason;
-    char *const text = attribute_text(r->file, name);
-    const ctn_status status = text ? config_set(&r->cfg, name, strtod(text, NULL), &reason) : CTN_OK;
-    free(text);
+    double number;
+    bool found;
+    ctn_status status = number_of(r, name, false, &number, &found, err);
+    if (status != CTN_OK || !found) return status;
+    status = config_set(&r->cfg, name, number, &reason);
     return status == CTN_OK ? CTN_OK : fail(err, status, "%s: its attribute `%s`: %s", r->path, name, reason.message);
 }
 
@@ -48,8 +89,10 @@ static ctn_status read_config(recorded *r, ctn_error *err)
     static const char *const numbers[] = {"dt",        "error_tolerance", "order",        "stages",
                                           "tolerance", "max_iterations",  "max_halvings", "worlds"};
     r->cfg = ctn_batch_config_default();
-    char *const method = attribute_text(r->file, "method"), *const solver = attribute_text(r->file, "solver");
-    ctn_status status = method ? ctn_method_from_name(method, &r->cfg.method, err) : lacks(r, "method", err);
+    char *method = NULL, *solver = NULL;
+    ctn_status status = name_of(r, "method", true, &method, err);
+    if (status == CTN_OK) status = ctn_method_from_name(method, &r->cfg.method, err);
+    if (status == CTN_OK) status = name_of(r, "solver", false, &solver, err);
     if (status == CTN_OK && solver) status = ctn_solver_from_name(solver, &r->cfg.solver, err);
     free(method), free(solver);
     r->cfg.adaptive = H5Aexists(r->file, "error_tolerance") > 0;
@@ -57,34 +100,50 @@ static ctn_status read_config(recorded *r, ctn_error *err)
     return status;
 }
 
-static bool is_finished(const recorded *r)
+static ctn_status read_finished(recorded *r, ctn_error *err)
 {
     signed char finished = 0;
-    const hid_t set = H5Lexists(r->file, "finished", H5P_DEFAULT) > 0 ? H5Dopen2(r->file, "finished", H5P_DEFAULT) : -1;
-    if (set < 0) return false;
-    const hid_t space = H5Dget_space(set);
-    if (H5Sget_simple_extent_npoints(space) == 1) H5Dread(set, H5T_NATIVE_SCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, &finished);
-    H5Sclose(space), H5Dclose(set);
-    return finished == 1;
+    hid_t set;
+    const finding there = open_dataset(r->file, "finished", &set);
+    const bool ok = there == NOT_THERE || (there == SOUND && get_block(set, H5T_NATIVE_SCHAR, 0, NULL, NULL, 1, &finished));
+    if (set >= 0) H5Dclose(set);
+    r->finished = finished == 1;
+    return ok ? CTN_OK : hdf5_damaged(&r->errors, r->path, "finished", err);
+}
+
+static ctn_status read_keep(recorded *r, ctn_error *err)
+{
+    char *keep;
+    ctn_status status = name_of(r, "keep", true, &keep, err);
+    if (status == CTN_OK) status = keep_from_text(keep, &r->keep, err);
+    free(keep);
+    return status;
+}
+
+static ctn_status read_hashing(recorded *r, ctn_error *err)
+{
+    char *name;
+    const ctn_status status = name_of(r, "hash", false, &name, err);
+    r->hashes = name != NULL;
+    free(name);
+    return status;
 }
 
 /// What says how far it went, and what was kept.
 static ctn_status read_extent(recorded *r, ctn_error *err)
 {
     const double most = 9007199254740992;
-    r->hashes = H5Aexists(r->file, "hash") > 0;
-    r->finished = !r->rollout && is_finished(r);
-    if (!r->rollout) return whole(r, "every", 1, INT_MAX, &r->every, err);
-    ctn_status status = whole(r, "seed", 0, most, &r->seed, err);
+    ctn_status status = read_hashing(r, err);
+    if (!r->rollout) {
+        if (status == CTN_OK) status = read_finished(r, err);
+        return status == CTN_OK ? whole(r, "every", 1, INT_MAX, &r->every, err) : status;
+    }
+    if (status == CTN_OK) status = whole(r, "seed", 0, most, &r->seed, err);
     if (status == CTN_OK) status = whole(r, "steps", 0, most, &r->steps, err);
     if (status == CTN_OK) status = whole(r, "stride", 1, most, &r->stride, err);
-    if (status != CTN_OK) return status;
-    char *const keep = attribute_text(r->file, "keep");
-    status = keep ? keep_from_text(keep, &r->keep, err) : lacks(r, "keep", err);
-    free(keep);
-    if (H5Aexists(r->file, "starts") > 0) r->starts = attribute_text(r->file, "starts");
-    if (H5Aexists(r->file, "controls") > 0) r->controls = attribute_text(r->file, "controls");
-    return status;
+    if (status == CTN_OK) status = read_keep(r, err);
+    if (status == CTN_OK) status = text_of(r, "starts", false, &r->starts, err);
+    return status == CTN_OK ? text_of(r, "controls", false, &r->controls, err) : status;
 }
 
 // ---- the scene
@@ -93,71 +152,156 @@ static ctn_status read_extent(recorded *r, ctn_error *err)
 static ctn_status read_defaults(recorded *r, ctn_error *err)
 {
     long defaults = 1;  // of files older than the attribute
-    const bool noted = H5Aexists(r->file, "scene_defaults") > 0;
+    const bool noted = H5Aexists(r->file, "scene_defaults") != 0;
     const ctn_status status = noted ? whole(r, "scene_defaults", 1, SCENE_DEFAULTS, &defaults, err) : CTN_OK;
     if (status == CTN_OK) r->scene->defaults = (int)defaults;
     return status;
 }
 
+/// Text `k`, and whether it is what was written, by its hash; files of older versions have none. NOT_THERE: there are no more.
+static finding read_file(recorded *r, int k, scene_file *file)
+{
+    char name[24], is[CONTENT_HASH], *was;
+    hid_t set;
+    *file = (scene_file){0};
+    snprintf(name, sizeof name, "scene/%d", k);
+    finding there = dataset_bytes(r->file, name, &file->text, &file->length);
+    if (there != SOUND) return there;
+    if (open_dataset(r->file, name, &set) != SOUND) return DAMAGED;
+    there = attribute_text(set, "path", &file->path);
+    const finding hashed = attribute_text(set, "hash", &was);
+    H5Dclose(set);
+    content_hash(file->text, file->length, is);
+    const bool same = hashed == NOT_THERE || (was && !strcmp(was, is));
+    free(was);
+    return there == SOUND && same ? SOUND : DAMAGED;
+}
+
 static ctn_status read_scene(recorded *r, ctn_error *err)
 {
-    scene_file *files = NULL;
+    scene_file *files = NULL, one = {0};
     int count = 0;
-    bool ok = true;
-    while (ok) {
-        char name[24];
-        size_t length;
-        snprintf(name, sizeof name, "scene/%d", count);
-        char *const text = dataset_bytes(r->file, name, &length);
-        if (!text) break;
-        const hid_t set = H5Dopen2(r->file, name, H5P_DEFAULT);
-        char *const path = attribute_text(set, "path");
-        H5Dclose(set);
-        scene_file *const more = path ? realloc(files, ((size_t)count + 1) * sizeof *files) : NULL;
-        if (more) files = more, files[count++] = (scene_file){.path = path, .text = text, .length = length};
-        else free(path), free(text), ok = false;
-    }
+    finding there;
     ctn_status status = CTN_OK;
-    if (!ok || !count) status = lacks(r, "scene", err);
-    else if (!(r->scene = scene_from_files(files, count, err))) status = err->status;
+    while ((there = read_file(r, count, &one)) == SOUND && status == CTN_OK) {
+        scene_file *const more = realloc(files, ((size_t)count + 1) * sizeof *files);
+        if (more) files = more, files[count++] = one, one = (scene_file){0};
+        else status = fail(err, CTN_NO_MEMORY, "%s: not enough memory to read it", r->path);
+    }
+    if (status == CTN_OK && there == DAMAGED) status = hdf5_damaged(&r->errors, r->path, "scene", err);
+    else if (status == CTN_OK && !count) status = lacks(r, "scene", err);
+    else if (status == CTN_OK && !(r->scene = scene_from_files(files, count, err))) status = err->status;
+    free(one.path), free(one.text);
     for (int k = 0; k < count; k++) free(files[k].path), free(files[k].text);
     free(files);
     return status;
 }
 
-// ---- the file
+// ---- the datasets
 
-/// Texts that the file has of itself are like names in scenes.
-static ctn_status check_texts(const recorded *r, ctn_error *err)
+/// A dataset by its name.
+static const recorded_set *find_set(recorded *r, const char *name)
 {
-    static const char *const names[] = {"catena_version", "started", "engine", "scene"};
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        char *const text = attribute_text(r->file, names[k]);
-        const bool good = !text || !find_unprintable(text, NULL);
-        free(text);
-        if (!good)
-            return fail(err, CTN_BAD_ARGUMENT,
-                        "%s: its attribute `%s` has characters that cannot be printed: catena did not write it", r->path,
-                        names[k]);
-    }
-    return CTN_OK;
+    hsize_t dims[DATASET_RANK];
+    H5T_class_t class;
+    size_t size;
+    for (int k = 0; k < r->nset; k++)
+        if (!strcmp(r->sets[k].name, name)) return &r->sets[k];
+    recorded_set *const s = &r->sets[r->nset++];
+    *s = (recorded_set){.name = name, .id = -1, .width = 1};
+    s->damaged = open_dataset(r->file, name, &s->id) == DAMAGED;
+    const int rank = s->id >= 0 ? dataset_shape(s->id, dims, &class, &size) : 0;
+    if (rank > 0) s->count = (int64_t)dims[0];
+    for (int d = 1; d < rank; d++) s->width *= (size_t)dims[d];
+    return s;
 }
+
+enum { ANY = -1 };
+
+/// A dataset must be [dims ...] numbers, dims[0] at least so many where they grow (of runs), and then `width` of each.
+static ctn_status check_set(recorded *r, const char *name, int rank, const int64_t *dims, int64_t width, ctn_error *err)
+{
+    hsize_t is[DATASET_RANK];
+    H5T_class_t class;
+    size_t size;
+    hid_t set;
+    const finding there = open_dataset(r->file, name, &set);
+    if (there == NOT_THERE) return lacks(r, name, err);
+    if (there == DAMAGED) return hdf5_damaged(&r->errors, r->path, name, err);
+    const int all = dataset_shape(set, is, &class, &size);
+    bool fits = all >= rank && (class == H5T_FLOAT || class == H5T_INTEGER) && size <= sizeof(double);
+    int64_t others = 1;
+    for (int d = 0; d < rank && fits; d++)
+        fits = dims[d] == ANY || (!d && !r->rollout ? is[d] >= (hsize_t)dims[d] : is[d] == (hsize_t)dims[d]);
+    for (int d = rank; d < all && fits; d++) others *= (int64_t)is[d];
+    fits = fits && others == width && (r->rollout || !is_hollow(set));
+    H5Dclose(set);
+    return fits ? CTN_OK
+                : fail(err, CTN_IO, "%s: the shape of `%s` does not fit what else is in the file; it is damaged: " HDF5_REMEDY,
+                       r->path, name);
+}
+
+/// q, v, energies, poses: [dims[0]][dims[1]], and then as many as the scene says.
+static ctn_status check_states(recorded *r, unsigned keep, const int64_t *dims, ctn_error *err)
+{
+    static const char *const energies[] = {"energy/kinetic", "energy/potential", "energy/spring", "energy/energy"};
+    ctn_status status = CTN_OK;
+    if (keep & KEEP_Q) status = check_set(r, "q", 2, dims, r->scene->nq, err);
+    if (status == CTN_OK && keep & KEEP_V) status = check_set(r, "v", 2, dims, r->scene->nv, err);
+    for (int k = 0; k < 4 && status == CTN_OK && keep & KEEP_ENERGY; k++) status = check_set(r, energies[k], 2, dims, 1, err);
+    if (status == CTN_OK && keep & KEEP_POSE)
+        status = check_set(r, "pose", 2, dims, (int64_t)r->scene->nlink * POSE_NUMBERS, err);
+    return status;
+}
+
+static ctn_status check_run(recorded *r, ctn_error *err)
+{
+    ctn_status status = check_set(r, "time", 1, (int64_t[]){ANY}, 1, err);
+    if (status != CTN_OK) return status;
+    const int64_t dims[] = {find_set(r, "time")->count, r->cfg.worlds};
+    status = check_states(r, KEEP_ALL, dims, err);
+    for (int k = 0; k < RECORD_MEMBERS && status == CTN_OK; k++) status = check_set(r, record_members[k].name, 2, dims, 1, err);
+    return status == CTN_OK && r->hashes ? check_set(r, "hash", 2, (int64_t[]){ANY, r->cfg.worlds}, 1, err) : status;
+}
+
+static ctn_status check_rollout(recorded *r, ctn_error *err)
+{
+    const int64_t worlds = r->cfg.worlds, times = r->steps / r->stride + (r->steps % r->stride > 0) + 1, dims[] = {worlds, times},
+                  steps[] = {worlds, r->steps + 1};
+    const ctn_step_stats none = {0};
+    ctn_status status = check_set(r, "time", 1, &times, 1, err);
+    if (status == CTN_OK) status = check_states(r, r->keep, dims, err);
+    for (int k = 0; k < TRAJECTORIES_TOTALS && status == CTN_OK; k++) {
+        const char *name;
+        trajectories_total(&none, k, &name);
+        status = check_set(r, name, 1, dims, 1, err);
+    }
+    return status == CTN_OK && r->hashes ? check_set(r, "hash", 2, steps, 1, err) : status;
+}
+
+// ---- the file
 
 static ctn_status read_all(recorded *r, ctn_error *err)
 {
-    char *const format = attribute_text(r->file, "format"), *const version = attribute_text(r->file, "format_version");
+    char *format, *version;
+    if (attribute_text(r->file, "format", &format) == DAMAGED) return hdf5_damaged(&r->errors, r->path, "format", err);
+    attribute_text(r->file, "format_version", &version);
     r->rollout = format && !strcmp(format, ROLLOUT_FORMAT);
     const bool ours = version && !strcmp(version, "1") && (r->rollout || (format && !strcmp(format, RECORDING_FORMAT)));
     free(format), free(version);
     if (!ours) return fail(err, CTN_BAD_ARGUMENT, "%s: is no recording of catena run or catena rollout", r->path);
-    r->version = attribute_text(r->file, "catena_version"), r->started = attribute_text(r->file, "started");
-    r->engine = attribute_text(r->file, "engine");
-    if (!r->version || !r->started) return lacks(r, "catena_version", err);
-    ctn_status status = check_texts(r, err);
+    ctn_status status = name_of(r, "catena_version", true, &r->version, err);
+    if (status == CTN_OK) status = name_of(r, "started", true, &r->started, err);
+    if (status == CTN_OK) status = name_of(r, "engine", false, &r->engine, err);
+    char *scene = NULL;
+    if (status == CTN_OK) status = name_of(r, "scene", true, &scene, err);
+    free(scene);  // it is in the text, too
     if (status == CTN_OK) status = read_config(r, err);
     if (status == CTN_OK) status = read_extent(r, err);
     if (status == CTN_OK) status = read_scene(r, err);
-    return status == CTN_OK ? read_defaults(r, err) : status;
+    if (status == CTN_OK) status = read_defaults(r, err);
+    if (status != CTN_OK) return status;
+    return r->rollout ? check_rollout(r, err) : check_run(r, err);
 }
 
 ctn_status recorded_open(recorded *r, const char *path, ctn_error *err)
@@ -165,7 +309,7 @@ ctn_status recorded_open(recorded *r, const char *path, ctn_error *err)
     *r = (recorded){.path = strdup(path), .file = -1};
     if (!r->path) return fail(err, CTN_NO_MEMORY, "%s: not enough memory to read it", path);
     hdf5_quiet(&r->errors);
-    r->file = open_to_read(path);
+    r->file = open_to_read(path, &r->errors);
     const ctn_status status =
         r->file < 0 ? fail(err, CTN_IO, "%s: cannot be read: %s", path, r->errors.reason) : read_all(r, err);
     hdf5_loud(&r->errors);
@@ -186,7 +330,10 @@ ctn_status recorded_compare(recorded *r, const record_head *head, ctn_error *err
     static const char *const apart[] = {"started", "command", "engine", "catena_version", "rank", "ranks", NULL};
     char before[300];
     snprintf(before, sizeof before, "%.250s: cannot be replayed: ", r->path);
-    return compare_head(r->file, head, apart, before, err);
+    hdf5_quiet(&r->errors);
+    const ctn_status status = compare_head(r->file, head, apart, before, err);
+    hdf5_loud(&r->errors);
+    return status;
 }
 
 /// The path of source `k` of virtual datasets laid out as `list` says, beside the file itself; to be freed. NULL: no memory.
@@ -214,8 +361,7 @@ static ctn_status check_part(recorded *r, hid_t list, size_t k, ctn_error *err)
 {
     char *const path = part_path(r, list, k);
     if (!path) return fail(err, CTN_NO_MEMORY, "%s: not enough memory to read it", r->path);
-    *r->errors.reason = 0;
-    const hid_t file = open_to_read(path);
+    const hid_t file = open_to_read(path, &r->errors);
     const ctn_status status = file >= 0 ? CTN_OK
                                         : fail(err, CTN_IO, "%s: some of its worlds are in %s, which cannot be read: %s", r->path,
                                                path, r->errors.reason);
@@ -228,8 +374,9 @@ ctn_status recorded_check_parts(recorded *r, ctn_error *err)
 {
     ctn_status status = CTN_OK;
     size_t count = 0;
+    hid_t set;
     hdf5_quiet(&r->errors);
-    const hid_t set = H5Lexists(r->file, "status", H5P_DEFAULT) > 0 ? H5Dopen2(r->file, "status", H5P_DEFAULT) : -1;
+    if (open_dataset(r->file, "status", &set) == DAMAGED) status = hdf5_damaged(&r->errors, r->path, "status", err);
     const hid_t list = set >= 0 ? H5Dget_create_plist(set) : -1;
     if (list >= 0 && H5Pget_layout(list) == H5D_VIRTUAL) H5Pget_virtual_count(list, &count);
     for (size_t k = 0; k < count && status == CTN_OK; k++) status = check_part(r, list, k, err);
@@ -237,28 +384,6 @@ ctn_status recorded_check_parts(recorded *r, ctn_error *err)
     if (set >= 0) H5Dclose(set);
     hdf5_loud(&r->errors);
     return status;
-}
-
-/// A dataset by its name.
-static const recorded_set *find_set(recorded *r, const char *name)
-{
-    enum { MOST_RANK = 8 };
-    hsize_t dims[MOST_RANK];
-    char group[32];
-    for (int k = 0; k < r->nset; k++)
-        if (!strcmp(r->sets[k].name, name)) return &r->sets[k];
-    recorded_set *const s = &r->sets[r->nset++];
-    *s = (recorded_set){.name = name, .id = -1, .width = 1};
-    snprintf(group, sizeof group, "%.*s", (int)strcspn(name, "/"), name);
-    if (H5Lexists(r->file, group, H5P_DEFAULT) <= 0 || H5Lexists(r->file, name, H5P_DEFAULT) <= 0) return s;
-    const hid_t set = H5Dopen2(r->file, name, H5P_DEFAULT), space = set >= 0 ? H5Dget_space(set) : -1;
-    const int rank = space >= 0 ? H5Sget_simple_extent_ndims(space) : 0;
-    if (rank > 0 && rank <= MOST_RANK && H5Sget_simple_extent_dims(space, dims, NULL) == rank) {
-        s->id = set, s->count = (int64_t)dims[0];
-        for (int d = 1; d < rank; d++) s->width *= (size_t)dims[d];
-    } else if (set >= 0) H5Dclose(set);
-    if (space >= 0) H5Sclose(space);
-    return s;
 }
 
 int64_t recorded_count(recorded *r, const char *name)
@@ -269,34 +394,46 @@ int64_t recorded_count(recorded *r, const char *name)
     return count;
 }
 
+/// After a failed reading of numbers.
+static ctn_status not_read(const recorded *r, const recorded_set *s, ctn_error *err)
+{
+    if (s->id < 0 && !s->damaged) return fail(err, CTN_BAD_ARGUMENT, "%s: `%s` is not there", r->path, s->name);
+    return hdf5_damaged(&r->errors, r->path, s->name, err);
+}
+
 ctn_status recorded_rows(recorded *r, const char *name, hid_t type, int64_t first, int64_t count, size_t width, void *data,
                          ctn_error *err)
 {
     hdf5_quiet(&r->errors);
     const recorded_set *const s = find_set(r, name);
-    const bool fits = s->id >= 0 && s->width == width && first + count <= s->count,
-               ok = fits && get_block(s->id, type, 1, &first, &count, data);
+    const bool ok = s->id >= 0 && get_block(s->id, type, 1, &first, &count, width, data);
     hdf5_loud(&r->errors);
-    if (ok) return CTN_OK;
-    if (!fits) return fail(err, CTN_BAD_ARGUMENT, "%s: `%s` is not there, or has another shape", r->path, name);
-    return fail(err, CTN_IO, "%s: `%s` cannot be read: %s", r->path, name, r->errors.reason);
+    return ok ? CTN_OK : not_read(r, s, err);
 }
 
-ctn_status recorded_block(recorded *r, const char *name, int rank, const int64_t *start, const int64_t *count, double *data,
-                          ctn_error *err)
+ctn_status recorded_block(recorded *r, const char *name, int rank, const int64_t *start, const int64_t *count, size_t width,
+                          double *data, ctn_error *err)
 {
     hdf5_quiet(&r->errors);
     const recorded_set *const s = find_set(r, name);
-    const bool ok = s->id >= 0 && get_block(s->id, H5T_NATIVE_DOUBLE, rank, start, count, data);
+    const bool ok = s->id >= 0 && get_block(s->id, H5T_NATIVE_DOUBLE, rank, start, count, width, data);
     hdf5_loud(&r->errors);
-    if (ok) return CTN_OK;
-    if (s->id < 0) return fail(err, CTN_BAD_ARGUMENT, "%s: `%s` is not there", r->path, name);
-    return fail(err, CTN_IO, "%s: `%s` cannot be read: %s", r->path, name, r->errors.reason);
+    return ok ? CTN_OK : not_read(r, s, err);
+}
+
+ctn_status recorded_times(recorded *r, int64_t count, double *time, ctn_error *err)
+{
+    const ctn_status status = recorded_rows(r, "time", H5T_NATIVE_DOUBLE, 0, count, 1, time, err);
+    bool sound = true;
+    for (int64_t k = 0; k < count && status == CTN_OK; k++) sound = sound && isfinite(time[k]) && (!k || time[k] >= time[k - 1]);
+    if (status != CTN_OK || sound) return status;
+    return fail(err, CTN_IO, "%s: the numbers in `time` do not rise; the file is damaged: " HDF5_REMEDY, r->path);
 }
 
 ctn_status recorded_ends(recorded *r, int64_t records, int64_t first, int64_t worlds, double *until, ctn_freeze *why,
                          ctn_error *err)
 {
+    enum { MOST_REASONS = 15 };  // for freezing; other versions may have more
     const size_t all = (size_t)r->cfg.worlds, wide = r->rollout ? 1 : all;
     const int64_t row = r->rollout ? 0 : records - 1, rows = r->rollout ? (int64_t)all : 1;
     double *const reason = malloc(2 * all * sizeof *reason), *const when = reason + all;
@@ -307,8 +444,11 @@ ctn_status recorded_ends(recorded *r, int64_t records, int64_t first, int64_t wo
             recorded_rows(r, r->rollout ? "frozen_time" : "stats/frozen_time", H5T_NATIVE_DOUBLE, row, rows, wide, when, err);
     for (int64_t w = 0; w < worlds && status == CTN_OK; w++) {
         const double what = reason[first + w];
+        if (!(what >= -1 && what <= MOST_REASONS && what == floor(what)) || !isfinite(when[first + w]))
+            status = fail(err, CTN_IO, "%s: how world %lld ended is not known; the file is damaged: " HDF5_REMEDY, r->path,
+                          (long long)(first + w));
         until[w] = what > 0 ? when[first + w] : what < 0 ? -INFINITY : INFINITY;
-        if (why) why[w] = what > 0 ? (ctn_freeze)what : CTN_RUNNING;
+        if (why && status == CTN_OK) why[w] = what > 0 ? (ctn_freeze)what : CTN_RUNNING;
     }
     free(reason);
     return status;

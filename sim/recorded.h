@@ -9,7 +9,8 @@
 /// A dataset, open: entries of its first dimension, numbers of each.
 typedef struct recorded_set {
     const char *name;
-    hid_t id;  // negative: there is none
+    hid_t id;      // negative: there is none
+    bool damaged;  // it is there, but cannot be opened
     int64_t count;
     size_t width;
 } recorded_set;
@@ -35,7 +36,8 @@ typedef struct recorded {
     int nset;
 } recorded;
 
-/// Opens a file. On error (`err` is not NULL) CTN_IO, CTN_BAD_ARGUMENT (it is something else, or lacks something) with its name, or what its scene is
+/// Opens a file, and compares the shapes of all its datasets with what it says about itself. On error (`err` is not NULL) CTN_IO (it is
+/// damaged, too), CTN_BAD_ARGUMENT (it is something else, or lacks something) with its name, or what its scene is
 /// refused for; recorded_close is due in any case.
 ctn_status recorded_open(recorded *r, const char *path, ctn_error *err);
 void recorded_close(recorded *r);
@@ -54,14 +56,17 @@ ctn_status recorded_ends(recorded *r, int64_t records, int64_t first, int64_t wo
 /// Entries of the first dimension of a dataset, 0 if there is none. `name`, here and below, lasts as long as the file is open.
 int64_t recorded_count(recorded *r, const char *name);
 
-/// Numbers of entries first .. first + count - 1, `width` of each, as `type`: H5T_NATIVE_DOUBLE, ... CTN_IO; CTN_BAD_ARGUMENT if
-/// entries have another width.
+/// Numbers of entries first .. first + count - 1, `width` of each, as `type`: H5T_NATIVE_DOUBLE, ... CTN_IO if they cannot be read, or entries have
+/// another width; CTN_BAD_ARGUMENT if there is no such dataset.
 ctn_status recorded_rows(recorded *r, const char *name, hid_t type, int64_t first, int64_t count, size_t width, void *data,
                          ctn_error *err);
 
-/// Numbers start .. start + count - 1 in each of the first `rank` dimensions of a dataset, all of the others, as doubles. CTN_IO;
-/// CTN_BAD_ARGUMENT if there is no such dataset.
-ctn_status recorded_block(recorded *r, const char *name, int rank, const int64_t *start, const int64_t *count, double *data,
-                          ctn_error *err);
+/// Numbers start .. start + count - 1 in each of the first `rank` dimensions of a dataset, and of the others all, `width`, as doubles. Errors
+/// as above.
+ctn_status recorded_block(recorded *r, const char *name, int rank, const int64_t *start, const int64_t *count, size_t width,
+                          double *data, ctn_error *err);
+
+/// The times of the first `count` records or states, which rise. CTN_IO.
+ctn_status recorded_times(recorded *r, int64_t count, double *time, ctn_error *err);
 
 #endif

@@ -23,8 +23,8 @@ static ctn_status read_window(recorded_states *s, int64_t low, int64_t high, ctn
     const int64_t from[2] = {(int64_t)s->first, start}, block[2] = {(int64_t)s->worlds, count};
     s->held = 0;
     ctn_status status = CTN_OK;
-    if (s->nq) status = recorded_block(s->from, "q", 2, from, block, s->all_q, err);
-    if (status == CTN_OK && s->nv && !s->no_rates) status = recorded_block(s->from, "v", 2, from, block, s->all_v, err);
+    if (s->nq) status = recorded_block(s->from, "q", 2, from, block, s->nq, s->all_q, err);
+    if (status == CTN_OK && s->nv && !s->no_rates) status = recorded_block(s->from, "v", 2, from, block, s->nv, s->all_v, err);
     if (status == CTN_OK) s->from_record = start, s->held = count;
     return status;
 }
@@ -59,7 +59,7 @@ ctn_status recorded_states_open(recorded_states *s, recorded *from, const ctn_mo
     s->until = malloc(s->worlds * sizeof *s->until), s->why = malloc(s->worlds * sizeof *s->why);
     if (!s->times || !s->row || !s->until || !s->why)
         return fail(err, CTN_NO_MEMORY, "%s: not enough memory to read it", from->path);
-    ctn_status status = recorded_rows(from, "time", H5T_NATIVE_DOUBLE, 0, s->count, 1, s->times, err);
+    ctn_status status = recorded_times(from, s->count, s->times, err);
     if (status == CTN_OK) status = recorded_ends(from, s->count, first, worlds, s->until, s->why, err);
     return status == CTN_OK && from->rollout ? make_window(s, most, err) : status;
 }

@@ -2,6 +2,7 @@
 /// their entries of `status`, so that these never promise too much.
 #include "sim/trajectories.h"
 
+#include "sim/hdf5_open.h"
 #include "sim/hdf5_read.h"
 #include "sim/hdf5_swmr.h"
 #include "sim/record_hdf5.h"
@@ -147,16 +148,17 @@ static bool create_array(hid_t file, array *a, int block)
 /// Opens an array that is there, of the same shape.
 static bool open_array(hid_t file, array *a)
 {
-    hsize_t dims[MOST_RANK];
-    a->id = H5Dopen2(file, a->name, H5P_DEFAULT);
-    if (a->id < 0) return false;
-    const hid_t space = H5Dget_space(a->id), list = H5Dget_create_plist(a->id);
-    bool same = H5Sget_simple_extent_ndims(space) == a->rank && H5Sget_simple_extent_dims(space, dims, NULL) == a->rank &&
-                !memcmp(dims, a->dims, (size_t)a->rank * sizeof *dims);
-    a->chunk = H5Tget_size(a->type);
-    if (same && a->row) same = H5Pget_chunk(list, a->rank, dims) == a->rank;
+    hsize_t dims[DATASET_RANK];
+    H5T_class_t class;
+    size_t size;
+    if (open_dataset(file, a->name, &a->id) != SOUND) return false;
+    const hid_t list = H5Dget_create_plist(a->id);
+    bool same = dataset_shape(a->id, dims, &class, &size) == a->rank && class == H5Tget_class(a->type) &&
+                size == H5Tget_size(a->type) && !memcmp(dims, a->dims, (size_t)a->rank * sizeof *dims);
+    a->chunk = size;
+    if (same && a->row) same = H5Pget_layout(list) == H5D_CHUNKED && H5Pget_chunk(list, a->rank, dims) == a->rank;
     for (int d = 0; d < a->rank && same && a->row; d++) a->chunk *= dims[d];
-    H5Sclose(space), H5Pclose(list);
+    H5Pclose(list);
     return same;
 }
 
@@ -323,12 +325,13 @@ ctn_status trajectories_join(const char *path, const trajectories_head *head, ct
     return status;
 }
 
-/// From how many files the worlds of a file come; 0: they are in it.
+/// From how many files the worlds of a file come; 0: they are in it. Negative: it cannot be read.
 static int joined_files(hid_t file)
 {
     size_t count = 0;
-    const hid_t set = H5Lexists(file, "status", H5P_DEFAULT) > 0 ? H5Dopen2(file, "status", H5P_DEFAULT) : -1;
-    if (set < 0) return 0;
+    hid_t set;
+    const finding there = open_dataset(file, "status", &set);
+    if (there != SOUND) return there == DAMAGED ? -1 : 0;
     const hid_t list = H5Dget_create_plist(set);
     if (H5Pget_layout(list) == H5D_VIRTUAL) H5Pget_virtual_count(list, &count);
     H5Pclose(list), H5Dclose(set);
@@ -340,9 +343,11 @@ ctn_status trajectories_check_joined(const char *path, ctn_error *err)
     ctn_status status = CTN_OK;
     hdf5_errors errors;
     hdf5_quiet(&errors);
-    const hid_t file = open_to_read(path);
+    const hid_t file = open_to_read(path, &errors);
+    const int files = file >= 0 ? joined_files(file) : 0;
     if (file < 0) status = fail(err, CTN_IO, "%s: cannot be resumed: %s; start anew without --resume", path, errors.reason);
-    else if (!joined_files(file))
+    else if (files < 0) status = hdf5_damaged(&errors, path, "status", err);
+    else if (!files)
         status = fail(err, CTN_BAD_ARGUMENT,
                       "%s: cannot be resumed by several processes: it has the worlds of one; resume it without mpirun, or start "
                       "anew without --resume",
@@ -357,7 +362,8 @@ ctn_status trajectories_check_joined(const char *path, ctn_error *err)
 /// Engines may take turns unless their bits differ.
 static ctn_status check_engine(hid_t file, const char *now, const char *before, ctn_error *err)
 {
-    char *const was = attribute_text(file, "engine");
+    char *was;
+    if (attribute_text(file, "engine", &was) == DAMAGED) return fail(err, CTN_IO, "%sits attribute `engine` is damaged", before);
     const bool differ = was && engines_differ(was, now);
     const ctn_status status =
         differ ? fail(err, CTN_BAD_ARGUMENT,
@@ -378,16 +384,18 @@ static ctn_status check_file(trajectories *t, const trajectories_head *head, ctn
     record_head_rollout(&about, head);
     snprintf(before, sizeof before, "%.250s: cannot be resumed: ", t->to.path);
     swmr_call(&t->to);
-    const hid_t file = open_to_read(t->to.path);
-    hdf5_loud(&t->to.errors);
-    if (file < 0) return fail(err, CTN_IO, "%s%s; start anew without --resume", before, t->to.errors.reason);
-    const int ranks = joined_files(file);
-    ctn_status status =
-        ranks ? fail(err, CTN_BAD_ARGUMENT, "%sits worlds are in the files of %d processes; resume it by mpirun -n %d", before,
-                     ranks, ranks)
-              : compare_head(file, &about, apart, before, err);
+    const hid_t file = open_to_read(t->to.path, &t->to.errors);
+    const int ranks = file >= 0 ? joined_files(file) : 0;
+    ctn_status status = CTN_OK;
+    if (file < 0) status = fail(err, CTN_IO, "%s%s; start anew without --resume", before, t->to.errors.reason);
+    else if (ranks < 0) status = hdf5_damaged(&t->to.errors, t->to.path, "status", err);
+    else if (ranks)
+        status = fail(err, CTN_BAD_ARGUMENT, "%sits worlds are in the files of %d processes; resume it by mpirun -n %d", before,
+                      ranks, ranks);
+    else status = compare_head(file, &about, apart, before, err);
     if (status == CTN_OK) status = check_engine(file, ctn_batch_configuration(head->batch)->engine, before, err);
-    H5Fclose(file);
+    if (file >= 0) H5Fclose(file);
+    hdf5_loud(&t->to.errors);
     return status;
 }
 
@@ -398,8 +406,8 @@ static bool count_done(trajectories *t, trajectories_done *done)
     const size_t worlds = (size_t)own;
     int *const status = malloc(worlds * sizeof *status);
     long *const fallbacks = malloc(worlds * sizeof *fallbacks);
-    const bool ok = status && fallbacks && get_block(t->status->id, H5T_NATIVE_INT, 1, &t->first, &own, status) &&
-                    get_block(t->totals[FALLBACKS].id, H5T_NATIVE_LONG, 1, &t->first, &own, fallbacks);
+    const bool ok = status && fallbacks && get_block(t->status->id, H5T_NATIVE_INT, 1, &t->first, &own, 1, status) &&
+                    get_block(t->totals[FALLBACKS].id, H5T_NATIVE_LONG, 1, &t->first, &own, 1, fallbacks);
     *done = (trajectories_done){0};
     for (size_t w = 0; w < worlds && ok && status[w] >= 0; w++)
         done->count++, done->frozen += status[w] != CTN_RUNNING, done->fallen += fallbacks[w] > 0;
@@ -416,9 +424,16 @@ trajectories *trajectories_resume(const char *path, const trajectories_head *hea
         return NULL;
     }
     swmr_call(&t->to);
-    bool ok = swmr_reopen(&t->to);
-    for (int k = 0; k < t->narray && ok; k++) ok = open_array(t->to.id, &t->arrays[k]);
-    return end_opening(t, ok && count_done(t, done), err);
+    if (!swmr_reopen(&t->to)) return end_opening(t, false, err);
+    const char *damaged = NULL;
+    for (int k = 0; k < t->narray && !damaged; k++)
+        if (!open_array(t->to.id, &t->arrays[k])) damaged = t->arrays[k].name;
+    if (!damaged && !count_done(t, done)) damaged = t->status->name;
+    if (!damaged) return end_opening(t, true, err);
+    const hdf5_errors reason = t->to.errors;
+    end_opening(t, false, err);
+    hdf5_damaged(&reason, path, damaged, err);
+    return NULL;
 }
 
 // ---- worlds

@@ -1,7 +1,7 @@
 /// Recordings that do not end as they should: killed writers, second writers, full disks, files that cannot be made. What was
 /// recorded until then stays readable.
 #include "sim/hdf5_errors.h"
-#include "sim/hdf5_read.h"
+#include "sim/hdf5_open.h"
 #include "tests/command.h"
 #include "tests/datasets.h"
 #include "tests/recorded.h"
@@ -105,8 +105,11 @@ START_TEST(read_while_written)
     }
     while (access("k.h5", R_OK)) ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
     for (int k = 0; k < READERS; k++) {
-        const hid_t file = open_to_read("k.h5");
-        ck_assert_msg(file >= 0, "reader %d is turned away", k);
+        hdf5_errors errors;
+        hdf5_quiet(&errors);
+        const hid_t file = open_to_read("k.h5", &errors);
+        hdf5_loud(&errors);
+        ck_assert_msg(file >= 0, "reader %d is turned away: %s", k, errors.reason);
         hsize_t n[2], m[2];
         free(numbers_in(file, "time", 1, n));
         free(numbers_in(file, members[0], 2, m));
@@ -119,8 +122,9 @@ START_TEST(read_while_written)
     spit("none.h5", "this is no recording\n");
     hdf5_errors errors;
     hdf5_quiet(&errors);
-    ck_assert_int_lt(open_to_read("none.h5"), 0);
+    ck_assert_int_lt(open_to_read("none.h5", &errors), 0);
     hdf5_loud(&errors);
+    ck_assert_str_eq(errors.reason, "it is no HDF5 file");
 }
 END_TEST
 

@@ -18,6 +18,22 @@ folder = tempfile.TemporaryDirectory()
 os.chdir(folder.name)
 
 
+def check_texts(f):
+    """attributes are str or numbers; texts in datasets say that they are UTF-8"""
+    seen = []
+
+    def look(name, thing):
+        for key, value in thing.attrs.items():
+            assert isinstance(value, (str, np.number, np.ndarray)) and not isinstance(value, np.bytes_), (name, key, value)
+            seen.append(key)
+        if isinstance(thing, h5py.Dataset) and thing.dtype.kind in "SO":
+            assert h5py.check_string_dtype(thing.dtype).encoding == "utf-8", name
+
+    look("/", f)
+    f.visititems(look)
+    assert {"scene", "dt", "unit", "about", "path", "hash"} <= set(seen), seen
+
+
 def check(f, whole):
     n = len(f["time"])
     assert n > 0
@@ -29,7 +45,8 @@ def check(f, whole):
     assert len(f["stats/residual"]) >= n and len(f["energy/kinetic"]) >= n
     assert f["finished"][()] == whole
     assert f["scene/0"].asstr()[()] == open(scene).read()
-    assert f.attrs["format"] in ("catena recording", b"catena recording")
+    assert f.attrs["format"] == "catena recording" and f.attrs["method"] == "collocation"
+    check_texts(f)
     return n
 
 
@@ -104,6 +121,8 @@ f.close()
 writer.send_signal(signal.SIGKILL)
 assert writer.wait() == -signal.SIGKILL
 with h5py.File("w.h5", "r", swmr=True) as f:
+    assert f.attrs["format"] == "catena rollout"
+    check_texts(f)
     done = int((f["status"][:] >= 0).sum())
     assert seen <= done < 1000000 and np.isfinite(f["q"][:done]).all()
 

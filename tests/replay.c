@@ -227,7 +227,7 @@ START_TEST(cannot_be_replayed)
 {
     static const char *const options[] = {"--worlds", "3", "--steps", "5", NULL};
     verify("nowhere.h5", 2, "nowhere.h5: cannot be read: No such file or directory");
-    verify("scene.yaml", 2, "scene.yaml: cannot be read: file signature not found");
+    verify("scene.yaml", 2, "scene.yaml: cannot be read: it is no HDF5 file");
     H5Fclose(H5Fcreate("empty.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
     verify("empty.h5", 2, "empty.h5: is no recording of catena run or catena rollout");
     rollout(options);
@@ -241,10 +241,10 @@ START_TEST(cannot_be_replayed)
     verify("f.h5", 2, "f.h5: is incomplete: it has no `stride`");
     rollout(options);
     change_attribute("worlds", &(double){4});
-    verify("f.h5", 2, "f.h5: `status` is not there, or has another shape");
+    verify("f.h5", 2, "f.h5: the shape of `q` does not fit what else is in the file; it is damaged: take another copy of it, or make it again");
     rollout(options);
     change_attribute("steps", &(double){9});
-    verify("f.h5", 2, "f.h5: `time` is not there, or has another shape");
+    verify("f.h5", 2, "f.h5: the shape of `time` does not fit what else is in the file");
     rollout(options);
     change_attribute("dt", &(double){-1});
     verify("f.h5", 2, "f.h5: its attribute `dt`: expected a positive time (s), found -1");

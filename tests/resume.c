@@ -220,7 +220,7 @@ START_TEST(no_file_to_resume)
     expect(0, "", "new.h5", options);  // it is begun
     ck_assert_uint_eq(worlds_done("new.h5"), 2);
     spit("text.h5", "no HDF5");
-    expect(1, "text.h5: cannot be resumed: file signature not found; start anew without --resume", "text.h5", options);
+    expect(1, "text.h5: cannot be resumed: it is no HDF5 file; start anew without --resume", "text.h5", options);
     char *const text = slurp("text.h5", NULL);
     ck_assert_str_eq(text, "no HDF5");
     free(text);
