@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);  // tests/fuzz/recording_fuzz.c: reads everything in a file
+extern int recordings_read;
 
 // ---- chance
 
@@ -211,6 +212,8 @@ START_TEST(damaged_anywhere)
     outcome_free(&o);
     size_t size;
     char *const whole = slurp(files[_i], &size), *const file = malloc(size);
+    LLVMFuzzerTestOneInput((const uint8_t *)whole, size);
+    ck_assert_int_eq(recordings_read, 1);
     for (int i = 0; i < TRIES; i++) {
         memcpy(file, whole, size);
         const size_t left = damage(file, size);
