@@ -23,8 +23,8 @@ static const struct {
 } families[] = {{"collocation", "order", 2, 6}, {"radau", "stages", 1, 4}, {"variational", "order", 2, 4}};
 
 /// Runs `steps` equal steps over the whole duration; the origins of the links at its end into `p` [nlink][3], NaN if the world froze.
-/// Returns an exit status.
-static int run_over(dt_sweep *d, const ctn_batch_config *method, long steps, double *p)
+/// *fallbacks: steps that needed halves or fewer stages. Returns an exit status.
+static int run_over(dt_sweep *d, const ctn_batch_config *method, long steps, double *p, long *fallbacks)
 {
     ctn_error err;
     ctn_step_stats stats = {0};
@@ -33,7 +33,8 @@ static int run_over(dt_sweep *d, const ctn_batch_config *method, long steps, dou
     ctn_batch *const batch = ctn_batch_create(d->s.model, &cfg, &err);
     if (!batch) return status_error(&err, "");
     int outcome = EXIT_OK;
-    for (long done = 0; done < steps && !stats.frozen && outcome == EXIT_OK; done += stats.steps)
+    *fallbacks = 0;
+    for (long done = 0; done < steps && !stats.frozen && outcome == EXIT_OK; done += stats.steps, *fallbacks += stats.fallbacks)
         outcome = step_outcome(ctn_batch_step(batch, (int)(steps - done < 1000 ? steps - done : 1000), &stats, &err), &err);
     ctn_batch_state(batch, d->q, NULL);
     if (outcome == EXIT_OK) outcome = step_outcome(ctn_batch_step(batch, 0, NULL, &err), &err);  // was the state read?
@@ -65,12 +66,12 @@ static int find_reference(dt_sweep *d)
     double before = INFINITY;
     *cfg = ctn_batch_config_default();
     if (ctn_method_from_name("dop853", &cfg->method, NULL) != CTN_OK) cfg->method = CTN_RK4;
-    long steps = (long)fmax(8, ceil(d->duration / 0.01));
-    int status = run_over(d, cfg, steps, d->reference);
+    long steps = (long)fmax(8, ceil(d->duration / 0.01)), fallbacks;
+    int status = run_over(d, cfg, steps, d->reference, &fallbacks);
     while (status == EXIT_OK) {
         double *const finer = d->coarser;
         d->coarser = d->reference, d->reference = finer;
-        status = run_over(d, cfg, steps *= 2, finer);
+        status = run_over(d, cfg, steps *= 2, finer, &fallbacks);
         d->change = largest_distance(d, d->reference, d->coarser), d->reference_steps = steps;
         d->ratio = before / d->change;
         if (d->change <= enough && before <= enough) return status;
@@ -86,10 +87,16 @@ static int find_reference(dt_sweep *d)
 static int measure(dt_sweep *d, const sweep_method *m, long steps, sweep_point *point)
 {
     const double start = wall_clock();
-    const int status = run_over(d, &m->cfg, steps, d->p);
-    *point = (sweep_point){steps, d->duration / (double)steps, largest_distance(d, d->p, d->reference), wall_clock() - start};
+    long fallbacks;
+    const int status = run_over(d, &m->cfg, steps, d->p, &fallbacks);
+    *point = (sweep_point){steps, d->duration / (double)steps, largest_distance(d, d->p, d->reference), wall_clock() - start,
+                           fallbacks};
     return status;
 }
+
+bool sweep_counts(const sweep_point *p) { return 2 * p->fallbacks <= p->steps; }
+
+static bool is_good(const dt_sweep *d, const sweep_point *p) { return sweep_counts(p) && p->error <= d->error; }
 
 /// Puts a point where it belongs among those of fewer and more steps; returns its index.
 static int insert(sweep_method *m, const sweep_point *point)
@@ -113,7 +120,7 @@ static int refine(dt_sweep *d, sweep_method *m)
         const int status = measure(d, m, between, &point);
         if (status != EXIT_OK) return status;
         const int at = insert(m, &point);
-        m->found = point.error <= d->error ? at : at + 1;
+        m->found = is_good(d, &point) ? at : at + 1;
     }
     return EXIT_OK;
 }
@@ -127,7 +134,7 @@ static int sweep(dt_sweep *d, sweep_method *m)
     for (; steps <= most && streak < STREAK; steps = (long)ceil((double)steps * growth)) {
         const int status = measure(d, m, steps, &m->points[m->npoint]);
         if (status != EXIT_OK) return status;
-        streak = m->points[m->npoint++].error <= d->error ? streak + 1 : 0;
+        streak = is_good(d, &m->points[m->npoint++]) ? streak + 1 : 0;
     }
     m->found = streak == STREAK ? m->npoint - STREAK : -1;
     return refine(d, m);

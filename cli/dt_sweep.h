@@ -6,11 +6,15 @@
 #include "cli/setup.h"
 
 /// One run over the whole duration. `error`: the largest distance of a link's origin from the reference at the end, m; infinite
-/// if the world froze. `seconds`: what computing it took, wall time.
+/// if the world froze. `seconds`: what computing it took, wall time. `fallbacks`: steps that needed halves or fewer stages.
 typedef struct sweep_point {
     long steps;
     double dt, error, seconds;
+    long fallbacks;
 } sweep_point;
+
+/// Whether the run says something of its time step: most of its steps were made as asked for.
+bool sweep_counts(const sweep_point *p);
 
 enum { SWEEP_POINTS = 64, SWEEP_METHODS = 40 };
 

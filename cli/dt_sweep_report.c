@@ -21,8 +21,11 @@ void print_sweep_head(const dt_sweep *d)
 {
     printf("scene         %s (%s)\n", ctn_scene_name(d->s.scene), clean(d->s.path).text);
     printf("error         %g m at most, of the origin of any link after %g s\n", d->error, d->duration);
-    printf("reference     %s, dt %.3g s; half as many steps end %.2g m away, a quarter %.3g times as far\n\n",
-           ctn_method_name(d->reference_cfg.method), reference_dt(d), d->change, d->ratio);
+    printf("reference     %s, dt %.3g s; half as many steps end %.2g m away", ctn_method_name(d->reference_cfg.method),
+           reference_dt(d), d->change);
+    if (isfinite(d->ratio)) printf(", a quarter %.3g times as far", d->ratio);
+    printf("\n");
+    printf("order         how the error fell between the two runs with the smallest steps; 1.0: like the time step\n\n");
     printf("%-16s%12s%10s%12s%8s%12s\n", "method", "largest dt", "steps", "error (m)", "order", "computed in");
     fflush(stdout);
 }
@@ -44,6 +47,7 @@ static void add_point(cJSON *to, const sweep_point *p)
     json_number(to, "steps", (double)p->steps);
     json_number(to, "error", p->error);
     json_number(to, "seconds", p->seconds);
+    json_number(to, "fallbacks", (double)p->fallbacks);
 }
 
 int print_json_sweep(const dt_sweep *d)
@@ -74,6 +78,16 @@ int print_json_sweep(const dt_sweep *d)
     return json_print(root);
 }
 
+/// The axes are logarithmic.
+static bool is_drawn(const sweep_point *p) { return sweep_counts(p) && isfinite(p->error) && p->error > 0; }
+
+static bool has_points(const sweep_method *m)
+{
+    bool any = false;
+    for (int i = 0; i < m->npoint; i++) any = any || is_drawn(&m->points[i]);
+    return any;
+}
+
 static void put_errors(FILE *out, const void *what)
 {
     const dt_sweep *const d = (const dt_sweep *)what;
@@ -82,9 +96,8 @@ static void put_errors(FILE *out, const void *what)
         const sweep_method *const m = &d->methods[k];
         fprintf(out, "$method%d << EOD\n", k);
         for (int i = 0; i < m->npoint; i++)
-            if (isfinite(m->points[i].error) && m->points[i].error > 0)
-                fprintf(out, "%.17g %.17g\n", m->points[i].dt, m->points[i].error);
-        fprintf(out, "%s", m->npoint ? "EOD\n" : "1 NaN\nEOD\n");
+            if (is_drawn(&m->points[i])) fprintf(out, "%.17g %.17g\n", m->points[i].dt, m->points[i].error);
+        fprintf(out, "EOD\n");
     }
     snprintf(title, sizeof title, "%s: largest error of a link's origin after %g s", ctn_scene_name(d->s.scene), d->duration);
     fprintf(out, "set title ");
@@ -94,8 +107,15 @@ static void put_errors(FILE *out, const void *what)
             "set xlabel 'time step (s)'\nset ylabel 'error (m)'\nplot %.17g with lines lw 1 dt 2 lc rgb 'black' notitle",
             d->error);
     for (int k = 0; k < d->nmethod; k++)
-        fprintf(out, ", $method%d using 1:2 with linespoints lw 2 pt 7 ps 0.6 title '%s'", k, d->methods[k].label);
+        if (has_points(&d->methods[k]))
+            fprintf(out, ", $method%d using 1:2 with linespoints lw 2 pt 7 ps 0.6 title '%s'", k, d->methods[k].label);
     fprintf(out, "\n");
 }
 
-int draw_sweep(dt_sweep *d) { return draw_plot(&d->plot, put_errors, d, &d->drawn); }
+int draw_sweep(dt_sweep *d)
+{
+    bool any = false;
+    for (int k = 0; k < d->nmethod; k++) any = any || has_points(&d->methods[k]);
+    if (!any) return run_error("--plot: there is nothing to draw: no run of any method has an error above 0");
+    return draw_plot(&d->plot, put_errors, d, &d->drawn);
+}

@@ -87,6 +87,52 @@ START_TEST(orders)
 }
 END_TEST
 
+/// A run that was made in halves says nothing of its step: it is not the largest one, nor is it drawn.
+START_TEST(halved)
+{
+    setenv("PATH", "/nonexistent", 1);
+    cJSON *const sweep = catena_json(1, "check", source("scenes/chain10.yaml"), "--dt-sweep", "--duration", "0.5", "--error",
+                                     "0.05", "--json", "--plot", "e.png", NULL);
+    char *const script = slurp("e.png.gnuplot", NULL), *block = script;
+    const cJSON *m;
+    int passed_over = 0;
+    cJSON_ArrayForEach(m, member(sweep, "methods"))
+    {
+        const cJSON *run, *const largest = member(m, "largest");
+        block = strstr(block, " << EOD\n") + 1;
+        char *const end = strstr(block, "EOD\n$");
+        if (end) *end = 0;
+        if (!cJSON_IsNull(largest)) ck_assert_double_le(2 * number(largest, "fallbacks"), number(largest, "steps"));
+        cJSON_ArrayForEach(run, member(m, "runs"))
+        {
+            char point[80];
+            if (2 * number(run, "fallbacks") <= number(run, "steps") || !cJSON_IsNumber(member(run, "error"))) continue;
+            snprintf(point, sizeof point, "%.17g %.17g\n", number(run, "dt"), number(run, "error"));
+            ck_assert_ptr_null(strstr(block, point));
+            passed_over += number(run, "error") <= 0.05;
+        }
+        if (end) block = end + 1;
+    }
+    ck_assert_int_gt(passed_over, 0);  // some would have been taken for good
+    cJSON_Delete(sweep);
+    free(script);
+}
+END_TEST
+
+/// A scene that stands still has no errors to draw.
+START_TEST(nothing_to_draw)
+{
+    spit("still.yaml", "catena: 1\ngravity: [0, 0, 0]\nlinks:\n  - {name: a, joint: revolute, mass: 1, com: [1, 0, 0], inertia: "
+                       "[1, 1, 1, 0, 0, 0]}\n");
+    outcome o = catena("check", "still.yaml", "--dt-sweep", "--duration", "0.1", "--plot", "e.png");
+    ck_assert_int_eq(o.status, 1);
+    ck_assert_ptr_nonnull(strstr(o.err, "error: --plot: there is nothing to draw: no run of any method has an error above 0"));
+    ck_assert_ptr_nonnull(strstr(o.out, "\norder         how the error fell between the two runs with the smallest steps"));
+    ck_assert_ptr_null(strstr(o.out, "nan"));
+    outcome_free(&o);
+}
+END_TEST
+
 /// A method that cannot meet the error in the steps allowed is said not to; the others go on.
 START_TEST(none)
 {
@@ -151,7 +197,8 @@ START_TEST(plot)
         {
             double dt, error;
             int length;
-            if (!cJSON_IsNumber(member(run, "error"))) continue;  // of a frozen world
+            if (!cJSON_IsNumber(member(run, "error"))) continue;                // of a frozen world
+            if (2 * number(run, "fallbacks") > number(run, "steps")) continue;  // it does not count
             ck_assert_int_eq(sscanf(at, "%lf %lf\n%n", &dt, &error, &length), 2);
             ck_assert_double_eq(dt, number(run, "dt"));
             ck_assert_double_eq(error, number(run, "error"));
@@ -192,6 +239,8 @@ int main(void)
     tcase_add_test(all, largest);
     tcase_add_test(all, orders);
     tcase_add_test(all, none);
+    tcase_add_test(all, halved);
+    tcase_add_test(all, nothing_to_draw);
     tcase_add_test(all, no_reference);
     tcase_add_test(all, no_duration);
     tcase_add_test(all, plot);
