@@ -13,11 +13,12 @@
 /// States computed in one go: enough to fill the lanes, few enough that the matrices of a large model fit.
 enum { BLOCK = 64 };
 
-/// A field of the output: `size` numbers a state.
+/// A field of the output: an array [dims ...] a state; rank 0: a number.
 typedef struct field {
     const char *name;
-    size_t size;
-    double *values;  // [states in one go][size]
+    int rank;
+    size_t dims[3], size;  // size: all numbers
+    double *values;        // [states in one go][size]
 } field;
 
 enum {
@@ -44,10 +45,20 @@ static bool allocate(const ctn_model *model, int count, field f[FIELDS])
 {
     const size_t states = count < BLOCK ? (size_t)count : (size_t)BLOCK;
     const size_t n = (size_t)ctn_model_nlink(model), nv = (size_t)ctn_model_nv(model);
-    const size_t sizes[FIELDS] = {9 * n, 3 * n, 3 * n, 6 * n, nv * nv, nv, nv, nv, nv, 1, 1, 3, 3, 3, 6 * nv};
+    const field shapes[FIELDS] = {
+        [FIELD_R] = {.rank = 3, .dims = {n, 3, 3}},  [FIELD_P] = {.rank = 2, .dims = {n, 3}},
+        [FIELD_COM] = {.rank = 2, .dims = {n, 3}},   [FIELD_TWIST] = {.rank = 2, .dims = {n, 6}},
+        [FIELD_M] = {.rank = 2, .dims = {nv, nv}},   [FIELD_BIAS] = {.rank = 1, .dims = {nv}},
+        [FIELD_PASSIVE] = {.rank = 1, .dims = {nv}}, [FIELD_ID] = {.rank = 1, .dims = {nv}},
+        [FIELD_FD] = {.rank = 1, .dims = {nv}},      [FIELD_LINEAR] = {.rank = 1, .dims = {3}},
+        [FIELD_ANGULAR] = {.rank = 1, .dims = {3}},  [FIELD_TREE] = {.rank = 1, .dims = {3}},
+        [FIELD_J] = {.rank = 2, .dims = {6, nv}},
+    };
     bool ok = true;
     for (int i = 0; i < FIELDS; i++) {
-        f[i] = (field){state_outputs[i], sizes[i], malloc(states * sizes[i] * sizeof(double) + 1)};
+        f[i] = shapes[i], f[i].name = state_outputs[i], f[i].size = 1;
+        for (int d = 0; d < f[i].rank; d++) f[i].size *= f[i].dims[d];
+        f[i].values = malloc(states * f[i].size * sizeof(double) + 1);
         ok = ok && f[i].values;
     }
     return ok;
@@ -100,10 +111,27 @@ static void write_numbers(FILE *out, const double *x, size_t count)
     putc(']', out);
 }
 
+/// An array [dims ...] as lists in lists.
+static void write_array(FILE *out, const double *x, int rank, const size_t *dims)
+{
+    char text[JSON_NUMBER];
+    size_t entry = 1;
+    for (int d = 1; d < rank; d++) entry *= dims[d];
+    if (rank == 0) json_format(*x, text), fputs(text, out);
+    else if (rank == 1) write_numbers(out, x, *dims);
+    else {
+        putc('[', out);
+        for (size_t k = 0; k < *dims; k++) {
+            if (k) putc(',', out);
+            write_array(out, x + k * entry, rank - 1, dims + 1);
+        }
+        putc(']', out);
+    }
+}
+
 static void write_state(FILE *out, const ctn_model *model, const states *s, size_t state, const field f[FIELDS], size_t row)
 {
     const size_t nq = (size_t)ctn_model_nq(model), nv = (size_t)ctn_model_nv(model);
-    char text[JSON_NUMBER];
     fprintf(out, "%s\n  {\n   \"q\": ", state ? "," : "");
     write_numbers(out, s->given + state * nq, nq);
     fputs(",\n   \"v\": ", out), write_numbers(out, s->v + state * nv, nv);
@@ -111,10 +139,7 @@ static void write_state(FILE *out, const ctn_model *model, const states *s, size
     fputs(",\n   \"tau_ext\": ", out), write_numbers(out, s->tau + state * nv, nv);
     for (int i = 0; i < FIELDS; i++) {
         fprintf(out, ",\n   \"%s\": ", f[i].name);
-        if (i == FIELD_KINETIC || i == FIELD_POTENTIAL) {
-            json_format(f[i].values[row], text);
-            fputs(text, out);
-        } else write_numbers(out, f[i].values + row * f[i].size, f[i].size);
+        write_array(out, f[i].values + row * f[i].size, f[i].rank, f[i].dims);
     }
     putc('}', out);
 }

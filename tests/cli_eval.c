@@ -20,6 +20,14 @@ static const char *golden_path(const char *model, const char *file)
     return source(path);
 }
 
+/// The numbers of lists in lists, in order; returns what comes after them.
+static double *flatten(const cJSON *array, double *x)
+{
+    if (cJSON_IsNumber(array)) *x++ = array->valuedouble;
+    for (const cJSON *entry = array->child; entry; entry = entry->next) x = flatten(entry, x);
+    return x;
+}
+
 /// Same keys in the same order, inputs echoed, all else within the tolerance.
 static void compare_state(const char *model, int state, const cJSON *found, const cJSON *golden)
 {
@@ -29,7 +37,8 @@ static void compare_state(const char *model, int state, const cJSON *found, cons
         ck_assert_msg(b != NULL, "%s: state %d: unexpected field %s", model, state, a->string);
         ck_assert_str_eq(a->string, b->string);
         const int n = cJSON_IsNumber(b) ? 1 : cJSON_GetArraySize(b);
-        double *const x = golden_numbers(found, a->string, n), *const y = golden_numbers(golden, b->string, n);
+        double *const x = malloc(((size_t)n + 1) * sizeof *x), *const y = golden_numbers(golden, b->string, n);
+        ck_assert_int_eq((int)(flatten(a, x) - x), n);
         const double error = relative_error(x, y, n);
         ck_assert_msg(error <= (index < 4 ? 0 : TOLERANCE), "%s: state %d: %s: off by %.3g", model, state, a->string, error);
         free(x), free(y);
@@ -124,6 +133,40 @@ START_TEST(many_states)
     cJSON_Delete(found);
     outcome_free(&all);
     free(text);
+}
+END_TEST
+
+/// Fails the test unless it is a list of `count` lists of `length` numbers.
+static void is_matrix(const cJSON *rows, int count, int length)
+{
+    ck_assert_int_eq(cJSON_GetArraySize(rows), count);
+    for (const cJSON *row = rows->child; row; row = row->next) {
+        ck_assert(cJSON_IsArray(row));
+        ck_assert_int_eq(cJSON_GetArraySize(row), length);
+        for (const cJSON *x = row->child; x; x = x->next) ck_assert(cJSON_IsNumber(x));
+    }
+}
+
+/// Matrices are lists of rows: rotations turn, inertia is symmetric, and the Jacobian gives the last link's twist.
+START_TEST(matrices)
+{
+    outcome o = catena_with("[{\"q\": [0.3, -2], \"v\": [2, -3]}]", "eval", source("scenes/double-pendulum.yaml"), NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    cJSON *const j = cJSON_Parse(o.out);
+    const cJSON *const state = member(j, "states")->child, *const R = member(state, "R"), *const J = member(state, "J_last"),
+                       *const M = member(state, "M");
+    ck_assert_int_eq(cJSON_GetArraySize(R), 2);
+    is_matrix(R->child, 3, 3), is_matrix(R->child->next, 3, 3);
+    is_matrix(member(state, "p"), 2, 3), is_matrix(member(state, "link_com"), 2, 3), is_matrix(member(state, "twist"), 2, 6);
+    is_matrix(M, 2, 2), is_matrix(J, 6, 2);
+    ck_assert_double_eq_tol(R->child->child->child->valuedouble, cos(0.3), 1e-15);
+    ck_assert_double_eq_tol(R->child->child->child->next->next->valuedouble, sin(0.3), 1e-15);  // about y
+    ck_assert_double_eq(M->child->child->next->valuedouble, M->child->next->child->valuedouble);
+    const cJSON *twist = member(state, "twist")->child->next->child;
+    for (const cJSON *row = J->child; row; row = row->next, twist = twist->next)
+        ck_assert_double_eq_tol(2 * row->child->valuedouble - 3 * row->child->next->valuedouble, twist->valuedouble, 1e-14);
+    cJSON_Delete(j);
+    outcome_free(&o);
 }
 END_TEST
 
@@ -244,6 +287,7 @@ int main(void)
     tcase_set_timeout(all, 120);
     tcase_add_checked_fixture(all, enter_scratch, leave_scratch);
     tcase_add_loop_test(all, golden, 0, MODELS);
+    tcase_add_test(all, matrices);
     tcase_add_test(all, all_golden);
     tcase_add_test(all, same_text);
     tcase_add_test(all, many_states);
