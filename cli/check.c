@@ -7,10 +7,44 @@
 
 #include <catena/catena.h>
 #include <limits.h>
+#include <math.h>
+#include <string.h>
 
 static void print_good(const char *path, int nlink, int nv)
 {
     printf("%s: ok, %d link%s, %d degree%s of freedom\n", clean(path).text, nlink, nlink == 1 ? "" : "s", nv, nv == 1 ? "" : "s");
+}
+
+/// A line of a message: its place, as far as it has one, its key, and what it says.
+static void add_finding(cJSON *to, const char *path, const ctn_finding *f)
+{
+    cJSON *const one = json_object(to, NULL);
+    json_text(one, "file", *f->file ? f->file : path);
+    json_number(one, "line", f->line ? f->line : (double)NAN);
+    json_number(one, "column", f->line ? f->column : (double)NAN);
+    if (*f->key) json_text(one, "key", f->key);
+    else cJSON_AddNullToObject(one, "key");
+    json_text(one, "text", f->text);
+}
+
+/// How many more there are, as the last line of a message says it if not all are listed.
+static void add_rest(cJSON *to, const char *path, const char *message)
+{
+    const char *const last = strrchr(message, '\n');
+    ctn_finding f = {0};
+    if (!last || strncmp(last, "\n... and ", 9) != 0) return;
+    snprintf(f.text, sizeof f.text, "%s", last + 1);
+    add_finding(to, path, &f);
+}
+
+static void add_findings(cJSON *to, const char *path, const ctn_scene *scene, const ctn_error *err)
+{
+    ctn_finding f;
+    cJSON *const errors = json_array(to, "errors"), *const warnings = json_array(to, "warnings");
+    for (int i = 0; err && ctn_error_finding(err, i, &f) == CTN_OK; i++) add_finding(errors, path, &f);
+    for (int i = 0; scene && ctn_scene_warning(scene, i, &f) == CTN_OK; i++) add_finding(warnings, path, &f);
+    if (err) add_rest(errors, path, err->message);
+    if (scene) add_rest(warnings, path, ctn_scene_warnings(scene));
 }
 
 /// One file, through everything that can fail before the first step. Returns an exit status.
@@ -27,8 +61,7 @@ static int check_file(const char *path, bool quiet, cJSON *results)
         cJSON *const one = json_object(results, NULL);
         json_text(one, "file", path);
         cJSON_AddBoolToObject(one, "ok", model != NULL);
-        json_lines(one, "errors", model ? "" : err.message);
-        json_lines(one, "warnings", warnings);
+        add_findings(one, path, scene, model ? NULL : &err);
     } else {
         if (!quiet) warn_lines(warnings);
         if (!model) status_error(&err, "");

@@ -309,6 +309,16 @@ START_TEST(no_duration)
 }
 END_TEST
 
+/// An entry of `errors` or `warnings` of check --json; line 0: no place, key NULL: none.
+static void finding(const cJSON *f, const char *file, int line, int column, const char *key, const char *text)
+{
+    ck_assert_str_eq(member(f, "file")->valuestring, file);
+    ck_assert(line ? number(f, "line") == line && number(f, "column") == column
+                   : cJSON_IsNull(member(f, "line")) && cJSON_IsNull(member(f, "column")));
+    ck_assert(key ? !strcmp(member(f, "key")->valuestring, key) : cJSON_IsNull(member(f, "key")));
+    ck_assert_msg(!strncmp(member(f, "text")->valuestring, text, strlen(text)), "%s", member(f, "text")->valuestring);
+}
+
 /// All errors of a scene, each on a line that begins with its place after "error: "; warnings do not fail.
 START_TEST(check_scenes)
 {
@@ -337,7 +347,25 @@ START_TEST(check_scenes)
     ck_assert_int_eq(cJSON_GetArraySize(member(list->child, "errors")), 2);
     ck_assert(cJSON_IsTrue(member(list->child->next, "ok")));
     ck_assert_int_eq(cJSON_GetArraySize(member(list->child->next, "warnings")), 1);
+    const cJSON *const errors = member(list->child, "errors")->child;
+    finding(errors, "bad.yaml", 3, 22, "joint", "unknown 'revolut'");
+    finding(errors->next, "bad.yaml", 3, 37, "mass", "expected a number >= 0, found '-1'");
+    const cJSON *const warning = member(list->child->next, "warnings")->child;
+    ck_assert_str_eq(member(warning, "file")->valuestring, "odd.yaml");
+    ck_assert_double_eq(number(warning, "line"), 3);
     cJSON_Delete(list);
+
+    cJSON *const none = catena_json(2, "check", "--json", "none.yaml", NULL);
+    finding(member(none->child, "errors")->child, "none.yaml", 0, 0, NULL, "none.yaml: cannot be read: No such file");
+    cJSON_Delete(none);
+    char text[8000] = "catena: 1\nlinks:\n";
+    for (int i = 0; i < 30; i++) sprintf(text + strlen(text), "  - {wrong%d: 1}\n", i);
+    spit("many.yaml", text);
+    cJSON *const many = catena_json(2, "check", "--json", "many.yaml", NULL);
+    const cJSON *last = member(many->child, "errors")->child;
+    while (last->next) last = last->next;
+    finding(last, "many.yaml", 0, 0, NULL, "... and ");
+    cJSON_Delete(many);
 }
 END_TEST
 
