@@ -2,6 +2,7 @@
 #include "cli/json.h"
 
 #include "cli/message.h"
+#include "sim/config.h"
 #include "sim/printable.h"
 
 #include <math.h>
@@ -79,6 +80,21 @@ void json_lines(cJSON *to, const char *key, const char *text)
         free(line);
         text += length + (text[length] == '\n');
     }
+}
+
+void json_configuration(cJSON *to, const ctn_batch_config *cfg)
+{
+    int value;
+    const char *const number = method_number(cfg, &value);
+    json_text(to, "method", ctn_method_name(cfg->method));
+    if (number) json_number(to, number, value);
+    if (ctn_method_is_implicit(cfg->method)) {
+        json_text(to, "solver", ctn_solver_name(cfg->solver));
+        json_number(to, cfg->adaptive ? "solver_tolerance" : "tolerance", cfg->tolerance);
+    }
+    json_number(to, "dt", cfg->dt);
+    cJSON_AddBoolToObject(to, "adaptive", cfg->adaptive);
+    if (cfg->adaptive) json_number(to, "tolerance", cfg->error_tolerance);
 }
 
 void json_put(FILE *out, const char *text)

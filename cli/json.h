@@ -2,6 +2,7 @@
 #ifndef CATENA_CLI_JSON_H
 #define CATENA_CLI_JSON_H
 
+#include <catena/batch.h>
 #include <cjson/cJSON.h>
 #include <stdio.h>
 
@@ -19,6 +20,9 @@ cJSON *json_array(cJSON *to, const char *key);
 
 /// Each line of `text` as an entry of an array.
 void json_lines(cJSON *to, const char *key, const char *text);
+
+/// The method with its numbers, solver, tolerances and time step.
+void json_configuration(cJSON *to, const ctn_batch_config *cfg);
 
 /// Writes JSON with escapes for characters of its texts that must not be shown (sim/printable.h); bytes that are no UTF-8 become U+FFFD.
 void json_put(FILE *out, const char *text);

@@ -310,31 +310,14 @@ static int make_all(rollout *r, bool quiet)
     return (int)r->sum.status;
 }
 
-static void print_rollout(const rollout *r)
-{
-    const tally *const t = &r->sum;
-    const double made = (double)(t->done - t->before), steps = made * (double)r->steps;
-    printf("scene         %s (%s)\n", ctn_scene_name(r->s.scene), clean(r->s.path).text);
-    printf("worlds        %ld of %ld, seed %llu, %d at a time on %d thread%s, engine %s\n", t->done, r->all,
-           (unsigned long long)r->seed, r->block, r->threads, r->threads == 1 ? "" : "s", r->engine);
-    if (r->ranks.count > 1) printf("processes     %d, of which the first wrote %s\n", r->ranks.count, clean(r->path).text);
-    if (t->before) printf("resumed       after %ld world%s\n", t->before, plural(t->before));
-    printf("memory        %.3g kB a world to step it, %.3g kB for what is kept\n", r->bytes / 1000,
-           (double)r->times * (double)quantities_width(r->s.model, r->keep) * sizeof(double) / 1000);
-    printf("steps         %ld of %g s each, %d state%s kept\n", r->steps, r->s.cfg.dt, r->times, plural(r->times));
-    printf("time          %.3g s: %.4g worlds/s, %.4g steps/s\n", r->wall, made / fmax(r->wall, 1e-9),
-           steps / fmax(r->wall, 1e-9));
-    if (t->calls) printf("lanes         %.0f %% of their iterations were of use\n", 100 * t->occupancy / (double)t->calls);
-    printf("of these      %ld with fallbacks, %ld frozen\n", t->fallen, t->frozen);
-    printf("file          %s\n", clean(r->out).text);
-}
-
 /// What is said in the end, by rank 0 for all. Returns an exit status.
-static int report(const rollout *r, int status, bool quiet)
+static int report(const arguments *args, const rollout *r, int status)
 {
     const tally *const t = &r->sum;
     if (r->ranks.rank) return t->frozen ? EXIT_RUN : status;
-    if (!quiet) print_rollout(r);
+    if (args->value[OPT_JSON]) {
+        if (print_json_rollout(r) != EXIT_OK) status = EXIT_RUN;
+    } else if (!args->value[OPT_QUIET]) print_rollout(r);
     fflush(stdout);
     if (t->frozen)
         status = run_error("%ld of %ld world%s %s frozen; `status` in %s says which, and why", t->frozen, t->done,
@@ -360,7 +343,7 @@ static int share_rollout(const arguments *args, rollout *r, const char *who)
     messages_from(r->ranks.count > 1 ? who : NULL);
     status = make_all(r, args->value[OPT_QUIET] != NULL);
     if (!r->ranks.rank) messages_from(NULL);
-    return report(r, status, args->value[OPT_QUIET] != NULL);
+    return report(args, r, status);
 }
 
 static int rollout_main(const arguments *args)
@@ -394,7 +377,8 @@ const command command_rollout = {
              "Exit status: 0 success; 1 a world froze, the run was interrupted, the engine failed, or the file\n"
              "could not be written; 2 bad usage or a bad scene.\n",
     .takes = TAKES_METHOD | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_STRIDE) | TAKES(OPT_SEED) | TAKES(OPT_KEEP) |
-             TAKES(OPT_STARTS) | TAKES(OPT_CONTROLS) | TAKES(OPT_HASH) | TAKES(OPT_RESUME) | TAKES(OPT_OUT) | TAKES(OPT_QUIET),
+             TAKES(OPT_STARTS) | TAKES(OPT_CONTROLS) | TAKES(OPT_HASH) | TAKES(OPT_RESUME) | TAKES(OPT_OUT) | TAKES(OPT_JSON) |
+             TAKES(OPT_QUIET),
     .out = "the file: .h5 or .hdf5",
     .examples = "  catena rollout scenes/chain10-sampled.yaml --worlds 1000 --out chains.h5\n"
                 "  catena rollout scenes/chain10-sampled.yaml --worlds 1000 --stride 10 --seed 7 --out chains.h5\n"

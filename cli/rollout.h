@@ -44,6 +44,10 @@ typedef struct rollout {
 int prepare_worlds(rollout *r);
 void close_rollout(rollout *r);
 
+/// What was made, by all processes: for people, and as one JSON object, which returns an exit status.
+void print_rollout(const rollout *r);
+int print_json_rollout(const rollout *r);
+
 /// What the file of this rollout is about.
 trajectories_head rollout_head(const rollout *r, const char *command);
 

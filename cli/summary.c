@@ -63,8 +63,8 @@ void print_summary(const run *r)
     printf("energy        %.9g J at the start, %.9g J at the end, between %.9g and %.9g J%s\n", first->energy_before,
            first->energy_after, first->energy_min, first->energy_max, cfg->worlds > 1 ? " (world 0)" : "");
     printf("drift         %.3g J\n", first->energy_after - first->energy_before);
-    printf("balance       work %.3g J, dissipated %.3g J, created by the method %.3g J\n", first->work, first->dissipated,
-           first->created);
+    printf("balance       work %.3g J, dissipated %.3g J, %s %.3g J\n", first->work, first->dissipated,
+           first->created < 0 ? "lost to the method" : "created by the method", fabs(first->created));
     printf("final state   t = %.9g s%s\n", ctn_batch_time(r->batch, 0), cfg->worlds > 1 ? " (world 0)" : "");
     print_vector("q", r->q, ctn_model_nq(r->s.model));
     print_vector("v", r->v, ctn_model_nv(r->s.model));
@@ -130,17 +130,7 @@ int print_json_summary(const run *r)
     json_text(root, "catena", ctn_version());
     json_text(root, "scene", ctn_scene_name(r->s.scene));
     json_text(root, "file", r->s.path);
-    json_text(root, "method", ctn_method_name(cfg->method));
-    int value;
-    const char *const number = method_number(cfg, &value);
-    if (number) json_number(root, number, value);
-    if (solves(r)) {
-        json_text(root, "solver", ctn_solver_name(cfg->solver));
-        json_number(root, cfg->adaptive ? "solver_tolerance" : "tolerance", cfg->tolerance);
-    }
-    json_number(root, "dt", cfg->dt);
-    cJSON_AddBoolToObject(root, "adaptive", cfg->adaptive);
-    if (cfg->adaptive) json_number(root, "tolerance", cfg->error_tolerance);
+    json_configuration(root, cfg);
     json_text(root, "engine", cfg->engine);
     json_number(root, "worlds", cfg->worlds);
     json_number(root, "threads", cfg->threads);

@@ -163,7 +163,8 @@ START_TEST(lost_output)
                                         "--help",
                                         "--version",
                                         "run --help",
-                                        "help run"};
+                                        "help run",
+                                        "rollout $S --worlds 2 --steps 5 --json --out r.h5"};
     ck_assert_int_eq(sh("$C run $S --steps 50 -q --out a.h5"), 0);
     spit("q.json", "[{\"q\": [1, 2]}]");
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
@@ -175,6 +176,31 @@ START_TEST(lost_output)
     char *const text = slurp("b.csv", NULL);
     ck_assert_int_eq(strncmp(text, "# format: ", 10), 0);
     free(text);
+}
+END_TEST
+
+/// The summary of a rollout as JSON, against its file.
+START_TEST(rollout_summary)
+{
+    cJSON *const j = catena_json(1, "rollout", source("scenes/chain10-sampled.yaml"), "--worlds", "40", "--method", "rk4",
+                                 "--seed", "7", "--stride", "10", "--out", "w.h5", "--json", "-q", NULL);
+    size_t worlds, times;
+    double *const status = numbers("w.h5", "status", &worlds), *const fallbacks = numbers("w.h5", "fallbacks", NULL);
+    int frozen = 0, fallen = 0;
+    free(numbers("w.h5", "time", &times));
+    for (size_t w = 0; w < worlds; w++) frozen += status[w] > 0, fallen += fallbacks[w] > 0;
+    ck_assert(frozen > 0);
+    ck_assert_double_eq(number(j, "frozen"), frozen);
+    ck_assert_double_eq(number(j, "with_fallbacks"), fallen);
+    ck_assert(number(j, "worlds") == 40 && number(j, "done") == 40 && number(j, "done_before") == 0);
+    ck_assert(number(j, "seed") == 7 && number(j, "stride") == 10 && number(j, "processes") == 1);
+    ck_assert_double_eq(number(j, "states"), (double)times);
+    ck_assert_str_eq(member(j, "method")->valuestring, "rk4");
+    ck_assert_str_eq(member(j, "recording.file")->valuestring, "w.h5");
+    ck_assert(cJSON_IsTrue(member(j, "recording.complete")) && cJSON_IsFalse(member(j, "interrupted")));
+    ck_assert_double_gt(number(j, "steps_per_second"), number(j, "worlds_per_second"));
+    cJSON_Delete(j);
+    free(status), free(fallbacks);
 }
 END_TEST
 
@@ -291,6 +317,7 @@ int main(void)
     tcase_add_loop_test(t, full_disk, 0, 2);
     tcase_add_test(t, no_half_files);
     tcase_add_test(t, lost_output);
+    tcase_add_test(t, rollout_summary);
     tcase_add_test(t, inputs_stay);
     tcase_add_loop_test(t, links_and_modes, 0, 2);
     tcase_add_loop_test(t, two_writers, 0, 2);

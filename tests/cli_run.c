@@ -326,6 +326,26 @@ START_TEST(interrupted)
 }
 END_TEST
 
+/// What the method created is said to be lost where it is.
+START_TEST(balance)
+{
+    static const char *const methods[] = {"collocation", "euler"};
+    for (int k = 0; k < 2; k++) {
+        char line[100];
+        cJSON *const j =
+            catena_json(0, "run", source(PENDULUM), "--duration", "1", "--dt", "0.01", "--method", methods[k], "--json", NULL);
+        const double created = number(j, "energy.created");
+        ck_assert(k ? created > 0 : created < 0);
+        outcome o = catena("run", source(PENDULUM), "--duration", "1", "--dt", "0.01", "--method", methods[k]);
+        snprintf(line, sizeof line, "dissipated 0 J, %s %.3g J\n", k ? "created by the method" : "lost to the method",
+                 fabs(created));
+        ck_assert_msg(strstr(o.out, line), "%s", o.out);
+        outcome_free(&o);
+        cJSON_Delete(j);
+    }
+}
+END_TEST
+
 /// A plot of each kind, with its signature, and data of both ends of the run behind it.
 START_TEST(plot)
 {
@@ -446,6 +466,7 @@ int main(void)
     tcase_add_test(all, adaptive);
     tcase_add_test(all, frozen);
     tcase_add_loop_test(all, interrupted, 0, 2);
+    tcase_add_test(all, balance);
     tcase_add_loop_test(all, plot, 0, 3);
     tcase_add_test(all, no_gnuplot);
     tcase_add_test(all, full_disk);
