@@ -5,6 +5,7 @@
 #include "cli/inputs.h"
 #include "cli/message.h"
 #include "sim/csv_table.h"
+#include "sim/number.h"
 
 #include <limits.h>
 #include <math.h>
@@ -56,11 +57,12 @@ static int add_series(plot *p, int first, const char *name, timeline *t, const s
 static int cut_range(char *name, bool *given, double *low, double *high)
 {
     char *const bracket = strrchr(name, '[');
-    int end = 0;
-    *given = bracket && name[strlen(name) - 1] == ']' && sscanf(bracket, "[%lf:%lf]%n", low, high, &end) == 2 && !bracket[end];
+    double range[2];
+    const char *const end = bracket ? numbers_from_text(bracket + 1, ':', 2, range) : NULL;
+    *given = end && !strcmp(end, "]");
     if (!*given) return EXIT_OK;
-    if (!(*low < *high) || !isfinite(*low) || !isfinite(*high))
-        return usage_error("--y: %s: expected a range [LOW:HIGH], LOW below HIGH", name);
+    *low = range[0], *high = range[1];
+    if (!(*low < *high)) return usage_error("--y: %s: expected a range [LOW:HIGH], LOW below HIGH", name);
     *bracket = 0;
     return EXIT_OK;
 }

@@ -2,6 +2,7 @@
 #include "cli/show.h"
 
 #include "cli/message.h"
+#include "sim/number.h"
 #include "sim/suggest.h"
 
 #include <math.h>
@@ -48,13 +49,12 @@ static int read_trail(const ctn_model *model, const char **text, shown *s)
     trail_point t = {.link = named_link(model, text)};
     if (t.link < 0) return unknown_link(model, from);
     if (**text == ':') {
-        int end = 0;
-        if (sscanf(*text, ":%lf,%lf,%lf%n", &t.at[0], &t.at[1], &t.at[2], &end) < 3 || !strchr(",", (*text)[end]) ||
-            !isfinite(t.at[0]) || !isfinite(t.at[1]) || !isfinite(t.at[2]))
+        const char *const end = numbers_from_text(*text + 1, ',', 3, t.at);
+        if (!end || !strchr(",", *end))
             return usage_error(
                 "--show: trail: expected three numbers x,y,z (m, in the frame of the link) after '%s:', found '%s'",
                 ctn_model_link(model, t.link)->name, *text + 1);
-        *text += end;
+        *text = end;
     }
     trail_point *const trails = realloc(s->trails, ((size_t)s->trail_count + 1) * sizeof *trails);
     if (!trails) return run_error("not enough memory");
@@ -110,10 +110,11 @@ int colors_option(const arguments *args, link_coloring *colors, double *most_ene
     if (!text) return EXIT_OK;
     for (int k = 0; k < COLORINGS; k++)
         if (!strcmp(text, names[k])) return *colors = (link_coloring)k, EXIT_OK;
-    int end = 0;
+    static const char energy[] = "energy:";
+    const bool named = !strncmp(text, energy, sizeof energy - 1);
+    const char *const end = named ? numbers_from_text(text + sizeof energy - 1, ':', 1, most_energy) : NULL;
     *colors = COLORS_ENERGY;
-    if (sscanf(text, "energy:%lf%n", most_energy, &end) == 1 && !text[end] && *most_energy > 0 && isfinite(*most_energy))
-        return EXIT_OK;
+    if (end && !*end && *most_energy > 0) return EXIT_OK;
     return usage_error("--colors: expected scene, link, energy, energy:MAX (J, above 0) or world, found '%s'", text);
 }
 

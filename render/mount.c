@@ -1,6 +1,7 @@
 /// What a scene's cameras look at.
 #include "render/mount.h"
 
+#include "sim/number.h"
 #include "sim/status.h"
 
 #include <math.h>
@@ -74,14 +75,13 @@ static void list_cameras(const ctn_scene *scene, char *text, size_t size)
 
 ctn_status camera_choose(const ctn_scene *scene, const char *text, camera_choice *choice, ctn_error *err)
 {
-    double azimuth, elevation, distance;
-    int end = 0, all = 0;
+    double x[3];
     for (int k = 0; k < scene->ncamera; k++)
         if (scene->cameras[k].name && !strcmp(scene->cameras[k].name, text))
             return *choice = (camera_choice){.camera = &scene->cameras[k]}, CTN_OK;
-    const int n = sscanf(text, "%lf,%lf%n,%lf%n", &azimuth, &elevation, &end, &distance, &all);
-    if (n < 2 || text[n == 3 ? all : end] || !isfinite(azimuth) || !(fabs(elevation) <= 90) ||
-        (n == 3 && !(distance > 0 && isfinite(distance)))) {
+    const bool near = strchr(text, ',') != strrchr(text, ',');  // there is a distance
+    const char *const end = numbers_from_text(text, ',', near ? 3 : 2, x);
+    if (!end || *end || !(fabs(x[1]) <= 90) || (near && !(x[2] > 0))) {
         char names[200];
         list_cameras(scene, names, sizeof names);
         return fail(err, CTN_BAD_ARGUMENT,
@@ -90,6 +90,6 @@ ctn_status camera_choose(const ctn_scene *scene, const char *text, camera_choice
                     names, text);
     }
     const double degree = M_PI / 180;
-    *choice = (camera_choice){NULL, azimuth * degree, elevation * degree, n == 3 ? distance : NAN};
+    *choice = (camera_choice){NULL, x[0] * degree, x[1] * degree, near ? x[2] : NAN};
     return CTN_OK;
 }

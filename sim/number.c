@@ -61,6 +61,15 @@ number_form number_from_text(const char *text, double *x, const char **end)
     return NUMBER_GOOD;
 }
 
+const char *numbers_from_text(const char *text, char separator, int count, double *x)
+{
+    for (int k = 0; k < count; k++) {
+        if (k && *text++ != separator) return NULL;
+        if (number_from_text(text, &x[k], &text) != NUMBER_GOOD) return NULL;
+    }
+    return text;
+}
+
 const char *number_form_remedy(number_form form)
 {
     switch (form) {

@@ -14,6 +14,9 @@ typedef enum number_form {
 /// none), `x` its value if it is good. The program's locale has a decimal point.
 number_form number_from_text(const char *text, double *x, const char **end);
 
+/// Reads x [count] with `separator` between them; returns what follows the last, or NULL if these are no good numbers.
+const char *numbers_from_text(const char *text, char separator, int count, double *x);
+
 /// What to do about a text that is no number, with "; " before it, as hexadecimal ones and decimal commas; "" if that is unknown.
 const char *number_remedy(const char *text);
 

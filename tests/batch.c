@@ -90,9 +90,13 @@ START_TEST(too_many_worlds)
     ctn_batch_config cfg = ctn_batch_config_default();
     ck_assert(!setrlimit(RLIMIT_AS, &limit));
     for (int k = 0; k < 16; k++) {
-        cfg.worlds = INT_MAX - k;
+        char expected[80];
+        cfg.worlds = INT_MAX - k, cfg.threads = k % 2;
         ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
         ck_assert_int_eq(err.status, CTN_NO_MEMORY);
+        snprintf(expected, sizeof expected, "not enough memory for %d worlds on %s", cfg.worlds, cfg.threads ? "1 thread" : "");
+        ck_assert_msg(!strncmp(err.message, expected, strlen(expected)) && !strstr(err.message, "on 0"), "%s", err.message);
+        if (cfg.threads) ck_assert_str_eq(err.message, expected);
     }
     ctn_model_free(m);
 #endif

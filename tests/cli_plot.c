@@ -417,6 +417,7 @@ static const struct {
     {"a.h5", {"--out", "a.png", "--y", "energy,"}, 2, "a.h5: has no ''; there are "},
     {"a.h5", {"--out", "a.png", "--y", "residual.sum"}, 2, "a.h5: has no 'residual.sum'; "},
     {"a.h5", {"--out", "a.png", "--y", "energy[2:1]"}, 2, "--y: energy[2:1]: expected a range [LOW:HIGH], LOW below HIGH"},
+    {"a.h5", {"--out", "a.png", "--y", "energy[0x0:1]"}, 2, "a.h5: has no 'energy[0x0:1]'"},
     {"a.h5", {"--out", "a.png", "--y", "\"energy"}, 2, "--y: a quote is not closed, or has text behind it"},
     {"a.h5", {"--out", "a.png", "--from", "2"}, 2, "--from: the recording ends at 0.02 s, found 2"},
     {"a.h5", {"--out", "a.png", "--to", "2"}, 2, "--to: the recording ends at 0.02 s, found 2"},
