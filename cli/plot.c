@@ -71,7 +71,7 @@ static int cut_range(char *name, bool *given, double *low, double *high)
 static int add_name(plot *p, char *name)
 {
     const int first = p->npanel;
-    double low, high;
+    double low = 0, high = 0;
     bool given;
     int status = cut_range(name, &given, &low, &high);
     for (int f = 0; f < p->nfile && status == EXIT_OK; f++) {
