@@ -109,7 +109,8 @@ void check_starts(reader *r)
         source s = {.r = r, .file = from->q0 ? from->q0_file : from->file};
         const node *const at = from->q0 ? from->q0 : from->limits;
         const bool ball = joint->type == CTN_BALL;
-        for (int k = 0; k < (ball ? 1 : joint_nv(joint->type)); k++) {
+        const int limits = joint->type == CTN_FREE ? 0 : ball ? 1 : joint_nv(joint->type);
+        for (int k = 0; k < limits; k++) {
             if (!joint->limited[k]) continue;
             const double low = joint->limits[k][0], high = joint->limits[k][1];
             const double q = ball ? angle_between(joint->rest, joint->q0) : joint->q0[k];
