@@ -114,10 +114,10 @@ static ctn_status open_movie(pictures *p, double fps, ctn_error *err)
 {
     enum { MOST = 40 };
     char size[32], rate[32];
-    const char *args[MOST] = {"ffmpeg", "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt",
-                              "rgb24",  "-s", size,        "-r",    rate, "-i",       "-"};
+    const char *args[MOST] = {"ffmpeg", "-y", "-xerror", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt",
+                              "rgb24",  "-s", size,      "-r",        rate,    "-i", "-"};
     static const char *const exact[] = {"-flags:v", "+bitexact", "-fflags", "+bitexact"};  // the same pictures, the same file
-    int n = 14, ends[2];
+    int n = 15, ends[2];  // -xerror: a disk that is full at the end is an error, too
     snprintf(size, sizeof size, "%dx%d", p->width, p->height), snprintf(rate, sizeof rate, "%.9g", fps);
     for (const char *const *c = codec_of(p->path); *c; c++) args[n++] = *c;
     for (size_t k = 0; k < sizeof exact / sizeof *exact; k++) args[n++] = exact[k];

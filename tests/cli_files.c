@@ -147,6 +147,34 @@ START_TEST(no_half_files)
 }
 END_TEST
 
+#ifdef HAS_RENDER
+/// Pictures and movies likewise; what ffmpeg made of a movie is said to be beside it.
+START_TEST(no_half_movies)
+{
+    static const char *const files[] = {"x.png", "x.mp4", "x.gif"};
+    const bool movies = !system("ffmpeg -version >/dev/null 2>&1");
+    if (!movies) printf("cli_files: movies skipped: no ffmpeg\n");
+    for (int k = 0; k < (movies ? 3 : 1); k++) {
+        char beside[20];
+        spit(files[k], "before\n");
+        snprintf(beside, sizeof beside, "%s.new", files[k]);
+        ck_assert_int_eq(sh_full(2, "$C render $S -q --size 320x240 --out %s %s", files[k], k ? "--to 1" : ""), 1);
+        said(files[k]);
+        char *const text = slurp(files[k], NULL);
+        ck_assert_str_eq(text, "before\n");
+        free(text);
+        ck_assert(missing(beside) == !k);
+        ck_assert_int_eq(sh("$C render $S -q --size 64x48 --out %s %s", files[k], k ? "--to 0.1" : ""), 0);
+        ck_assert(missing(beside));
+        size_t size;
+        char *const made = slurp(files[k], &size);
+        ck_assert(size > 100 && memcmp(made, "before", 6) != 0);
+        free(made);
+    }
+}
+END_TEST
+#endif
+
 /// Standard output that cannot be written.
 START_TEST(lost_output)
 {
@@ -316,6 +344,9 @@ int main(void)
     tcase_add_loop_test(t, failed_runs, 0, 2);
     tcase_add_loop_test(t, full_disk, 0, 2);
     tcase_add_test(t, no_half_files);
+#ifdef HAS_RENDER
+    tcase_add_test(t, no_half_movies);
+#endif
     tcase_add_test(t, lost_output);
     tcase_add_test(t, rollout_summary);
     tcase_add_test(t, inputs_stay);
