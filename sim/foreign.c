@@ -152,12 +152,17 @@ static bool mentions(const char *text, size_t length, const char *word)
 
 #define NOTHING_READS "nothing here reads such files yet; write its links and joints as a scene, see docs/scene.md"
 
+/// The first byte from `text` on that is no blank; it may be `end`.
+static const char *skip_blanks(const char *text, const char *end)
+{
+    while (text < end && (*text == ' ' || *text == '\t' || *text == '\r' || *text == '\n')) text++;
+    return text;
+}
+
 const char *foreign_file(const char *text, size_t length)
 {
-    size_t blank = 0;
-    while (blank < length && strchr(" \t\r\n", text[blank]) && text[blank]) blank++;
-    const char *const first = text + blank;
-    const size_t rest = length - blank;
+    const char *const end = text + length, *const first = skip_blanks(text, end);
+    const size_t rest = (size_t)(end - first);
     if (length >= 8 && !memcmp(text, "\x89HDF\r\n\x1a\n", 8))
         return "is an HDF5 file, no scene; recordings are for `catena replay`, `plot` and `render`";
     if (length >= 2 && (!memcmp(text, "\xff\xfe", 2) || !memcmp(text, "\xfe\xff", 2))) return "is UTF-16 text; save it as UTF-8";
@@ -168,7 +173,8 @@ const char *foreign_file(const char *text, size_t length)
         if (mentions(first, rest, "<sdf")) return "is SDF, no scene: " NOTHING_READS;
         return "is XML, no scene: " NOTHING_READS;
     }
-    if (rest && *first == '{' && first[1 + strspn(first + 1, " \t\r\n")] == '"' && !mentions(first, rest, "catena"))
+    const char *const second = rest && *first == '{' ? skip_blanks(first + 1, end) : end;
+    if (second < end && *second == '"' && !mentions(first, rest, "catena"))
         return "is JSON, no scene; a scene starts with `catena: 1`, and states are for `catena eval --in`";
     if (length >= 6 && !memcmp(text, "solid ", 6))
         return "is an STL mesh, no scene; a shape names it: `{type: mesh, file: part.stl}`";

@@ -12,7 +12,7 @@ const char *foreign_key(const char *what, const char *word, const char **ours);
 /// The joint type that others call `word`, or NULL.
 const char *foreign_joint(const char *word);
 
-/// What a file is if it is no YAML text: words with what can be done, that follow its name. NULL: it may be a scene. `text` is terminated.
+/// What a file is if it is no YAML text: words with what can be done, that follow its name. NULL: it may be a scene.
 const char *foreign_file(const char *text, size_t length);
 
 #endif

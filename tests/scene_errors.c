@@ -345,8 +345,7 @@ static const struct {
     {TOP("integrator: {solver: ^newtn}"), {"integrator.solver: unknown solver 'newtn'; did you mean 'newton'?"}},
     {TOP("integrator: {method: rk4, ^order: 2}"),
      {"integrator.order: belongs to the methods collocation and variational, not to rk4"}},
-    {TOP("integrator: {^order: 2}"),
-     {"integrator.order: belongs to the methods collocation and variational, not to radau"}},
+    {TOP("integrator: {^order: 2}"), {"integrator.order: belongs to the methods collocation and variational, not to radau"}},
     {TOP("integrator: {method: collocation, ^stages: 2}"),
      {"integrator.stages: belongs to the method radau, not to collocation"}},
     {TOP("integrator: {method: collocation, order: ^7}"), {"integrator.order: expected 2, 3, 4, 5 or 6, found 7"}},
@@ -362,7 +361,8 @@ static const struct {
       "integrator.tolerance: expected a number, 1e-15 or more, found -1"}},
     {TOP("integrator: {method: dop853, dt: 0.1, ^interval: 0.1}"), {"integrator.interval: belongs to `dt: auto`"}},
     {TOP("integrator: {method: ^rk5, dt: auto}"), {"integrator.method: unknown method 'rk5'"}},
-    {TOP("integrator: {method: dop853, dt: ^'auto'}"), {"integrator.dt: expected a number or auto, found text 'auto'; write it without quotes"}},
+    {TOP("integrator: {method: dop853, dt: ^'auto'}"),
+     {"integrator.dt: expected a number or auto, found text 'auto'; write it without quotes"}},
     {TOP("integrator: {tolerance: ^0}"), {"integrator.tolerance: expected a positive number, found 0"}},
     {TOP("integrator: {max_iterations: ^0}"), {"integrator.max_iterations: expected a whole number from 1 to 1000000, found 0"}},
     {TOP("integrator: {max_iterations: ^2.5}"),
@@ -695,6 +695,15 @@ START_TEST(foreign_files)
         ck_assert_int_eq(err.count, 1);
         ck_assert_int_eq(ctn_error_finding(&err, 0, &f), CTN_OK);
         ck_assert_str_eq(f.text, files[i].message);
+    }
+    // texts without a terminating zero, which sanitizers watch
+    static const char *const cut[] = {"{", "{ ", "<", "  ", "solid", "solid ", "\xff", "{\"a\""};
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
+        char *const text = malloc(strlen(cut[i]));
+        ck_assert_ptr_nonnull(text);
+        memcpy(text, cut[i], strlen(cut[i]));
+        ck_assert_ptr_null(ctn_scene_parse(text, strlen(cut[i]), "t.yaml", &err));
+        free(text);
     }
     ck_assert_ptr_null(ctn_scene_load("/", &err));
     ck_assert_str_eq(err.message, "/: cannot be read: it is a folder");
