@@ -200,6 +200,9 @@ bool warn_of_stiffness(ctn_scene *scene, const ctn_model *m, const ctn_batch_con
     for (int kind = 0; kind < 2 && room; kind++) {
         const mode fast = fastest(m, inertia, kind, work);
         if (fast.body < 0 || holds(cfg, &fast, cfg->dt, duration)) continue;
+        const mode spring = {.w2 = fast.w2}, damper = {.c = fast.c};  // which of both is to blame
+        const bool good_damper = holds(cfg, &damper, cfg->dt, duration);
+        if (kind ? good_damper : !good_damper && holds(cfg, &spring, cfg->dt, duration)) continue;
         const double growth = growth_of_vibration(cfg, fast.w2, fast.c, cfg->dt);
         dt = fmin(dt, good_step(cfg, &fast, duration));
         if (stiffest.body < 0 || growth > worst) stiffest = fast, of_dampers = kind, worst = growth;

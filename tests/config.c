@@ -196,7 +196,7 @@ START_TEST(set_and_check)
     ck_assert_str_eq(err.message, "solver: unknown value 4");
 
     // the order matters to the method that has one
-    bad = cfg, bad.order = 7, bad.stages = 9;
+    bad = cfg, bad.method = CTN_RK4, bad.order = 7, bad.stages = 9;
     ck_assert_int_eq(config_check(&bad, &err), CTN_OK);
     bad.method = CTN_COLLOCATION;
     ck_assert_int_eq(config_check(&bad, &err), CTN_BAD_CONFIG);

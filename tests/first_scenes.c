@@ -26,7 +26,7 @@ static const char *const scenes[] = {
     "catena: 1\nlinks:\n  - {name: a, joint: {type: universal, axis: [0, 1, 0], limits: [[-0.5, 0.5], [-0.2, 0.2]]}, " BAR "}\n"
     "  - {name: b, parent: a, position: [1, 0, 0], joint: {type: ball, limits: 0.3}, " BAR "}\n"
     "  - {name: c, parent: b, position: [1, 0, 0], joint: {type: prismatic, axis: [1, 0, 0], limits: [-0.1, 0.1]}, mass: "
-    "0.01}\n"};
+    "0.01, inertia: [0, 0, 0, 0, 0, 0]}\n"};
 enum { SCENES = sizeof scenes / sizeof *scenes };
 
 /// Steps the model with the configuration for `seconds`; what the energy was at the start goes into *start, and its scale, the energy that moved,

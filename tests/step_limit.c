@@ -44,13 +44,13 @@ START_TEST(test_equation)
             snprintf(
                 text, sizeof text,
                 "catena: 1\ngravity: [0, 0, 0]\nlinks:\n  - {name: a, joint: {type: revolute, stiffness: %.17g, damping: %.17g, "
-                "q0: 1e-60, v0: 1e-59}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n",
+                "q0: 1e-30, v0: 1e-29}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n",
                 w * w, c);
             ctn_model *const m = model_of(text);
             const ctn_batch_config cfg = config_of(methods[_i].method, methods[_i].order, h);
             const double rate = growth_of_vibration(&cfg, w * w, c, h);
             // long enough for the larger eigenvalue to show, short enough for doubles
-            const int steps = (int)fmin(400, 60 / fmax(fabs(rate) * h, 0.1));
+            const int steps = (int)fmin(300, 15 / (fabs(rate) * h) + 1);
             ctn_batch *const b = ctn_batch_create(m, &cfg, NULL);
             largest_energy(b, steps);
             const double first = largest_energy(b, steps), second = largest_energy(b, steps);
@@ -156,49 +156,50 @@ END_TEST
 START_TEST(places)
 {
     static const struct {
-        const char *method, *links, *says, *defaults;
+        const char *method, *defaults, *links, *says;
     } cases[] = {
-        {"semi-implicit, dt: 0.01", "  - {name: arm, joint: {type: revolute, stiffness: 2500}, " LINK,
-         "s.yaml:5:49: joint.stiffness: the spring of 'arm' (500 rad/s with what it moves) is too stiff for semi-implicit in "
+        {"semi-implicit, dt: 0.01", NULL, "  - {name: arm, joint: {type: revolute, stiffness: 2500}, " LINK,
+         "s.yaml:5:52: joint.stiffness: the spring of 'arm' (500 rad/s with what it moves) is too stiff for semi-implicit in "
          "steps of 0.01 s: "
-         "take dt 0.004 or less, or a method that holds any stiffness: radau, collocation"},
-        {"rk4, dt: 0.01", "  - {name: arm, joint: {type: revolute, damping: 5}, " LINK,
-         "s.yaml:5:47: joint.damping: the damper of 'arm' (stops what it moves in 0.002 s) is too stiff for rk4 in steps of 0.01 "
+         "take dt 0.0039 or less, or a method that holds any stiffness: radau, collocation"},
+        {"rk4, dt: 0.01", NULL, "  - {name: arm, joint: {type: revolute, damping: 5}, " LINK,
+         "s.yaml:5:50: joint.damping: the damper of 'arm' (stops what it moves in 0.002 s) is too stiff for rk4 in steps of 0.01 "
          "s: take dt 0.0055 "
          "or less, or "},
-        {"rk4, dt: 0.01",
+        {"rk4, dt: 0.01", NULL,
          "  - {name: arm, joint: {type: revolute, limits: [-1, 1], limit_stiffness: 2500, limit_damping: 0}, " LINK,
          "s.yaml:5:75: joint.limit_stiffness: the spring at a limit of 'arm' (500 rad/s with what it moves) is too stiff for "
          "rk4"},
-        {"rk4, dt: 0.01", "  - {name: arm, joint: {type: revolute, limits: [-1, 1], limit_stiffness: 1, limit_damping: 5}, " LINK,
+        {"rk4, dt: 0.01", NULL,
+         "  - {name: arm, joint: {type: revolute, limits: [-1, 1], limit_stiffness: 1, limit_damping: 5}, " LINK,
          "s.yaml:5:93: joint.limit_damping: the damper at a limit of 'arm' (stops what it moves in 0.002 s) is too stiff for "
          "rk4"},
-        {"semi-implicit, dt: 0.01",
-         "  - {name: post, mass: 1}\n  - {name: arm, parent: post, joint: {type: prismatic, limits: [-0.01, 0.01], "
+        {"semi-implicit, dt: 0.01", NULL,
+         "  - {name: post}\n  - {name: arm, parent: post, joint: {type: prismatic, limits: [-0.01, 0.01], "
          "limit_damping: 0}, mass: 1, "
          "inertia: [0.01, 0.01, 0.01, 0, 0, 0], com: [0, 0, 0.2]}\n",
-         "s.yaml:6:63: joint.limits: the spring at a limit of 'arm' ("},
-        {"variational, dt: 0.01", "  - {name: arm, joint: {type: universal, stiffness: [1, 2500]}, " LINK,
-         "s.yaml:5:50: joint.stiffness: the spring of 'arm' (500 rad/s with what it moves) is too stiff for variational"},
-        {"euler, dt: 0.01", "  - {name: arm, joint: {type: ball, stiffness: 25}, " LINK,
+         "s.yaml:6:64: joint.limits: the spring at a limit of 'arm' ("},
+        {"variational, dt: 0.01", NULL, "  - {name: arm, joint: {type: universal, stiffness: [1, 2500]}, " LINK,
+         "s.yaml:5:53: joint.stiffness: the spring of 'arm' (500 rad/s with what it moves) is too stiff for variational"},
+        {"euler, dt: 0.01", NULL, "  - {name: arm, joint: {type: ball, stiffness: 25}, " LINK,
          "is too stiff for euler in steps of 0.01 s: take dt "},
-        {"rk4, dt: 0.01", "  - {name: arm, joint: {type: free, damping: 500}, " LINK, "joint.damping: the damper of 'arm'"},
+        {"rk4, dt: 0.01", NULL, "  - {name: arm, joint: {type: free, damping: 500}, " LINK, "joint.damping: the damper of 'arm'"},
         // of several the stiffest; defaults have their own place
-        {"rk4, dt: 0.01",
+        {"rk4, dt: 0.01", "defaults: {joint: {type: revolute, stiffness: 2000}}",
          "  - {name: a, " LINK "  - {name: b, parent: a, joint: {stiffness: 1e6}, " LINK "  - {name: c, parent: b, " LINK,
-         "s.yaml:6:46: joint.stiffness: the spring of 'b'", "defaults: {joint: {type: revolute, stiffness: 2000}}"},
-        {"rk4, dt: 0.01", "  - {name: a, " LINK, "s.yaml:3:47: joint.stiffness: the spring of 'a'",
-         "defaults: {joint: {type: revolute, stiffness: 2000}}"},
+         "s.yaml:6:45: joint.stiffness: the spring of 'b'"},
+        {"rk4, dt: 0.01", "defaults: {joint: {type: revolute, stiffness: 2000}}", "  - {name: a, " LINK,
+         "s.yaml:3:47: joint.stiffness: the spring of 'a'"},
         // what holds
-        {"semi-implicit, dt: 0.0039", "  - {name: arm, joint: {type: revolute, stiffness: 2500}, " LINK, NULL},
-        {"rk4, dt: 0.0056", "  - {name: arm, joint: {type: revolute, stiffness: 2500}, " LINK, NULL},
-        {"radau, dt: 0.1", "  - {name: arm, joint: {type: revolute, stiffness: 1e9, limits: [-1, 1]}, " LINK, NULL},
-        {"collocation, dt: 0.1", "  - {name: arm, joint: {type: revolute, damping: 1e9}, " LINK, NULL},
-        {"dop853, dt: auto", "  - {name: arm, joint: {type: revolute, stiffness: 1e9}, " LINK, NULL},
-        {"variational, dt: 0.1", "  - {name: arm, joint: {type: revolute, damping: 1e9}, " LINK, NULL},
-        {"rk4, dt: 10", "  - {name: arm, joint: ball, " LINK, NULL},
+        {"semi-implicit, dt: 0.0039", NULL, "  - {name: arm, joint: {type: revolute, stiffness: 2500}, " LINK, NULL},
+        {"rk4, dt: 0.0056", NULL, "  - {name: arm, joint: {type: revolute, stiffness: 2500}, " LINK, NULL},
+        {"radau, dt: 0.1", NULL, "  - {name: arm, joint: {type: revolute, stiffness: 1e9, limits: [-1, 1]}, " LINK, NULL},
+        {"collocation, dt: 0.1", NULL, "  - {name: arm, joint: {type: revolute, damping: 1e9}, " LINK, NULL},
+        {"dop853, dt: auto", NULL, "  - {name: arm, joint: {type: revolute, stiffness: 1e9}, " LINK, NULL},
+        {"variational, dt: 0.1", NULL, "  - {name: arm, joint: {type: revolute, damping: 1e9}, " LINK, NULL},
+        {"rk4, dt: 10", NULL, "  - {name: arm, joint: ball, " LINK, NULL},
         // what no step holds, and what is beyond numbers
-        {"rk4, dt: 0.01", "  - {name: arm, joint: {type: revolute, stiffness: 1e300}, " LINK,
+        {"rk4, dt: 0.01", NULL, "  - {name: arm, joint: {type: revolute, stiffness: 1e300}, " LINK,
          "is too stiff for rk4 in steps of 0.01 s: take a method that holds any stiffness"},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
