@@ -100,11 +100,13 @@ static mode fastest(const ctn_model *m, joint_inertia *inertia, bool of_dampers,
     double *const K = work, *const C = work + nv, *const x = work + 2 * nv, *const f = work + 3 * nv;
     const double *const D = of_dampers ? C : K;
     mode fast = {.body = -1};
-    double most = 0, last = 0;
+    double most = 0, last = 0, scale = 0;
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *const b = &m->bodies[i];
         for (int k = 0; k < b->nv; k++) K[b->vadr + k] = stiffness_of(b), C[b->vadr + k] = damping_of(b, k);
     }
+    for (int k = 0; k < nv; k++) scale = fmax(scale, D[k]);  // that nothing is beyond the largest number on the way
+    if (scale == 0) return fast;
     uint64_t seed = 1;
     for (int k = 0; k < nv; k++) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;  // no mode is missed for its symmetry
@@ -113,10 +115,10 @@ static mode fastest(const ctn_model *m, joint_inertia *inertia, bool of_dampers,
     }
     for (int pass = 0; pass < 200; pass++) {
         double xDx = 0, xKx = 0, xCx = 0, xHx = 0;
-        for (int k = 0; k < nv; k++) f[k] = D[k] * x[k];
+        for (int k = 0; k < nv; k++) f[k] = D[k] / scale * x[k];
         joint_inertia_solve(inertia, f, x);
         for (int k = 0; k < nv; k++)
-            xHx += x[k] * f[k], xDx += x[k] * D[k] * x[k], xKx += x[k] * K[k] * x[k], xCx += x[k] * C[k] * x[k];
+            xHx += x[k] * f[k], xDx += x[k] * (D[k] / scale) * x[k], xKx += x[k] * K[k] * x[k], xCx += x[k] * C[k] * x[k];
         const double eigenvalue = xDx / xHx;  // from below
         if (!(xHx > 0 && isfinite(eigenvalue))) return fast;
         fast.w2 = xKx / xHx, fast.c = xCx / xHx, fast.body = 0;
