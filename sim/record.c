@@ -174,7 +174,7 @@ static void fill_head(record_head *head, const char *format, const ctn_scene *sc
     if (command) note_text(head, "command", command);
     note_text(head, "scene", ctn_scene_name(scene));
     note_text(head, "scene_file", scene->path);
-    note_number(head, "scene_defaults", scene->defaults, true);
+    if (scene->defaults > 1) note_number(head, "scene_defaults", scene->defaults, true);  // as files of older programs are
     note_number(head, "nlink", head->nlink, true);
     note_number(head, "nq", head->nq, true);
     note_number(head, "nv", head->nv, true);
