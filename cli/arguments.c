@@ -47,6 +47,7 @@ const option_row options[OPTIONS] = {
     [OPT_FROM] = {"from", 0, "S", "time of the first picture, or where a plot begins, in seconds (default 0)"},
     [OPT_TO] = {"to", 0, "S", "time of the last one, or where it ends (default: the scene's duration, or the recording's)"},
     [OPT_CAMERA] = {"camera", 0, "C", "where from: a camera of the scene, or AZIMUTH,ELEVATION[,DISTANCE] (degrees, m)"},
+    [OPT_FLOOR] = {"floor", 0, "Z", "height of the floor, m, or none (default: that of the scene, else under its bases)"},
     [OPT_WORLD] = {"world", 0, "N", "which world of a recording, from 0 on (default 0; of a plot or a window: all)"},
     [OPT_SHEET] = {"sheet", 0, "CxR", "one picture of C x R pictures from --from to --to, row by row"},
     [OPT_COMPARE] = {"compare", 0, "LIST", "methods to run in step, as rk4@0.001,radau:2@0.05"},

@@ -39,6 +39,7 @@ enum option_id {
     OPT_FROM,
     OPT_TO,
     OPT_CAMERA,
+    OPT_FLOOR,
     OPT_WORLD,
     OPT_SHEET,
     OPT_COMPARE,

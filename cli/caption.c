@@ -73,14 +73,17 @@ bool caption_place(const caption *c, const frames *f, ctn_dynamics *dyn, double 
     char text[1000] = "", words[CONFIG_WORDS];
     label corner = {
         .position = {0.9f * size, 0.7f * size, 0}, .size = size, .color = {1, 1, 1}, .width = (float)width - 1.8f * size};
-    if (c->title) {
+    const bool on_sheet = c->cell >= 0;
+    if (c->title && c->cell <= 0) {
         label title = corner;
         title.size = roundf(1.4f * size), corner.position[1] = 0.28f * size, corner.below = true;
         if (!label_list_add(labels, &title, "%s", c->title)) return false;
     }
-    if (!c->text) return true;
+    if (!c->text && !on_sheet) return true;
     config_describe(&f->s.cfg, words);
-    write_line(text, sizeof text, "%.3f s\n%s\n", t, words);
+    write_line(text, sizeof text, on_sheet ? "%.4g s\n" : "%.3f s\n", t);
+    if (c->cell <= 0) write_line(text, sizeof text, "%s\n", words);
+    if (!c->text) return label_list_add(labels, &corner, "%s", text);
     if (!f->own && !f->states.no_rates) {
         double e[3];
         mean_energy(f, dyn, e);

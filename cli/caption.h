@@ -9,6 +9,7 @@ typedef struct caption {
     const char *title;  // NULL: none
     bool text;          // all below it
     int decimals;       // of energies, the same in all pictures
+    long cell;          // which picture of a sheet: each has its time, the first one title and method. Negative: it is none
 } caption;
 
 /// How many decimals energies of the states in `f` and of motions of `radius` m need for five digits; negative: so many that

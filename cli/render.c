@@ -26,9 +26,15 @@ typedef struct {
     renderer *renderer;
     pictures *out;
     camera_mount camera;
-    bool fits;                         // the camera is to move to where all that is drawn is in sight
+    enum {
+        FITS_NOT,
+        FITS_DISTANCE,
+        FITS
+    } fits;                            // the camera is to move away until all that is drawn is in sight, or to where it is
     double shift[3];                   // m, from the middle of the worlds to what the camera looks at then
     int width, height, columns, rows;  // of what is written, in pixels and in pictures
+    int cell_width, cell_height;       // pixels, of a picture
+    int gutter;                        // pixels between those of a sheet
     double fps, from, to;
     uint8_t *rgb, *cell;  // what is written; one picture of a sheet
     long count;
@@ -44,14 +50,21 @@ static int read_sheet(const arguments *args, rendering *r)
 {
     const char *const text = args->value[OPT_SHEET];
     int end = 0;
-    r->columns = r->rows = 1;
+    r->columns = r->rows = 1, r->cell_width = r->width, r->cell_height = r->height;
     if (!text) return EXIT_OK;
-    if (sscanf(text, "%dx%d%n", &r->columns, &r->rows, &end) < 2 || text[end] || r->columns < 1 || r->rows < 1 ||
-        r->columns > r->width || r->rows > r->height)
+    const int shorter = r->width < r->height ? r->width : r->height;
+    r->gutter = shorter > 300 ? shorter / 150 : 2;
+    const bool read = sscanf(text, "%dx%d%n", &r->columns, &r->rows, &end) == 2 && !text[end] && r->columns >= 1 && r->rows >= 1;
+    if (read && r->columns <= r->width && r->rows <= r->height) {
+        r->cell_width = (r->width - (r->columns - 1) * r->gutter) / r->columns;
+        r->cell_height = (r->height - (r->rows - 1) * r->gutter) / r->rows;
+    } else r->cell_width = 0;
+    if (r->cell_width < 1 || r->cell_height < 1)
         return bad_text(OPT_SHEET, "COLUMNSxROWS like 4x3, no more than there are pixels", text);
     if (!pictures_single(args->value[OPT_OUT]))
         return usage_error("--sheet makes one picture; give --out NAME.png, not %s", args->value[OPT_OUT]);
-    r->width -= r->width % r->columns, r->height -= r->height % r->rows;
+    r->width = r->columns * (r->cell_width + r->gutter) - r->gutter;
+    r->height = r->rows * (r->cell_height + r->gutter) - r->gutter;
     if (args->value[OPT_FPS])
         return usage_error("--sheet: its pictures are evenly spread from --from to --to; --fps is for movies");
     return EXIT_OK;
@@ -87,8 +100,9 @@ static int read_times(const arguments *args, rendering *r)
 static void take_camera(rendering *r, const scene_camera *camera, const camera_orbit *standard)
 {
     r->camera = camera_mount_of(camera, standard, r->stage.one.radius);
-    r->fits =
-        !camera || (camera->type == CAMERA_ORBIT && camera->link < 0 && isnan(camera->target[0]) && isnan(camera->distance));
+    if (!camera) r->fits = FITS;
+    else if (camera->type == CAMERA_FIRST_PERSON || !isnan(camera->distance)) r->fits = FITS_NOT;
+    else r->fits = camera->link < 0 && isnan(camera->target[0]) ? FITS : FITS_DISTANCE;
 }
 
 /// Of a scene seen as `standard` does: a camera of the scene by its name, or azimuth and elevation in degrees and perhaps the distance in metres.
@@ -104,7 +118,7 @@ static int read_camera(const arguments *args, rendering *r, const camera_orbit *
     if (camera_choose(scene, text, &choice, &err) != CTN_OK) return status_error(&err, "");
     if (choice.camera) return take_camera(r, choice.camera, standard), EXIT_OK;
     r->camera.orbit.azimuth = choice.azimuth, r->camera.orbit.elevation = choice.elevation;
-    if (!isnan(choice.distance)) r->camera.orbit.distance = choice.distance, r->fits = false;
+    if (!isnan(choice.distance)) r->camera.orbit.distance = choice.distance, r->fits = FITS_NOT;
     return EXIT_OK;
 }
 
@@ -127,10 +141,24 @@ static void close_rendering(rendering *r)
     frames_close(&r->of);
 }
 
+/// Where row `row` of the picture at a place of the sheet begins.
+static uint8_t *cell_row(const rendering *r, long place, int row)
+{
+    const size_t left = (size_t)(place % r->columns) * (size_t)(r->cell_width + r->gutter),
+                 top = (size_t)(place / r->columns) * (size_t)(r->cell_height + r->gutter);
+    return r->rgb + 3 * ((top + (size_t)row) * (size_t)r->width + left);
+}
+
+/// White between the pictures of a sheet, black where they are to be.
 static int open_memory(rendering *r)
 {
-    r->rgb = calloc(3 * (size_t)r->width, (size_t)r->height), r->cell = malloc(3 * (size_t)r->width * (size_t)r->height);
-    return r->rgb && r->cell ? EXIT_OK : run_error("not enough memory");
+    const size_t size = 3 * (size_t)r->width * (size_t)r->height;
+    r->rgb = malloc(size), r->cell = malloc(3 * (size_t)r->cell_width * (size_t)r->cell_height);
+    if (!r->rgb || !r->cell) return run_error("not enough memory");
+    memset(r->rgb, 255, size);
+    for (long place = 0; place < (long)r->columns * r->rows; place++)
+        for (int row = 0; row < r->cell_height; row++) memset(cell_row(r, place, row), 0, 3 * (size_t)r->cell_width);
+    return EXIT_OK;
 }
 
 /// Everything before the first picture. Returns an exit status; close_rendering is due in any case.
@@ -147,7 +175,7 @@ static int open_rendering(const arguments *args, rendering *r)
     r->width = 1280, r->height = 720;
     if (!size_option(args, &r->width, &r->height)) return EXIT_USAGE;
     if ((status = read_sheet(args, r)) != EXIT_OK || (status = read_times(args, r)) != EXIT_OK) return status;
-    const int width = r->width / r->columns, height = r->height / r->rows;
+    const int width = r->cell_width, height = r->cell_height;
     if ((status = open_memory(r)) != EXIT_OK || (status = stage_open(args, &r->of, &r->stage)) != EXIT_OK ||
         (status = place_camera(args, r, (double)width / height)) != EXIT_OK)
         return status;
@@ -165,10 +193,8 @@ static int open_rendering(const arguments *args, rendering *r)
 static ctn_status put(rendering *r, ctn_error *err)
 {
     const long place = r->count % ((long)r->columns * r->rows);
-    const size_t width = (size_t)(r->width / r->columns), height = (size_t)(r->height / r->rows);
-    const size_t left = (size_t)(place % r->columns) * width, top = (size_t)(place / r->columns) * height;
-    for (size_t row = 0; row < height; row++)
-        memcpy(r->rgb + 3 * ((top + row) * (size_t)r->width + left), r->cell + 3 * row * width, 3 * width);
+    const size_t width = 3 * (size_t)r->cell_width;
+    for (int row = 0; row < r->cell_height; row++) memcpy(cell_row(r, place, row), r->cell + (size_t)row * width, width);
     if (place < (long)r->columns * r->rows - 1) return CTN_OK;
     const ctn_status status = pictures_add(r->out, r->rgb, err);
     if (status != CTN_OK) r->count--;  // the one before could not be written
@@ -189,13 +215,14 @@ static ctn_status draw(rendering *r, double t, ctn_error *err)
     scenery around = {.radius = s->whole.radius, .floor = s->whole.floor};
     const overlay over = {.lines = &s->lines, .labels = &s->labels};
     double middle[3];
-    ctn_status status = stage_place(s, t, r->width / r->columns, r->height / r->rows, err);
+    s->caption.cell = r->columns * r->rows > 1 ? r->count : -1;
+    ctn_status status = stage_place(s, t, r->cell_width, r->cell_height, err);
     if (status != CTN_OK) return status;
     for (int k = 0; k < 3; k++) {  // it goes where free trees have gone since the start
         around.center[k] = s->whole.center[k] + (s->whole.travels ? s->now[k] - s->start[k] : 0);
         middle[k] = around.center[k] + r->shift[k];
     }
-    stage_first(s);
+    stage_first(s, s->of);
     const render_camera camera = camera_mount_at(&r->camera, s->R, s->p, middle, t);
     status = renderer_draw(r->renderer, &s->bodies, &camera, &around, &over, r->cell, err);
     return status == CTN_OK ? put(r, err) : status;
@@ -214,7 +241,7 @@ static camera_fit begin_fit(const rendering *r)
 {
     camera_orbit tighter = r->camera.orbit;
     tighter.field *= 0.92;
-    return camera_fit_of(&tighter, (double)(r->width / r->columns) / (r->height / r->rows));
+    return camera_fit_of(&tighter, (double)r->cell_width / r->cell_height);
 }
 
 /// Moves the camera to where the fit says.
@@ -222,9 +249,20 @@ static void end_fit(rendering *r, const camera_fit *fit)
 {
     camera_orbit orbit = r->camera.orbit;
     memset(orbit.target, 0, sizeof orbit.target);
-    camera_fit_move(fit, &orbit);
+    if (r->fits == FITS) camera_fit_move(fit, &orbit);
+    else camera_fit_back(fit, &orbit);
     memcpy(r->shift, orbit.target, sizeof r->shift);
     r->camera.orbit.distance = orbit.distance;
+}
+
+/// Adds the states at t that are in `f` to what the camera is to have in sight, whose target `mount` has. Returns an exit status.
+static int add_fit(rendering *r, const frames *f, double t, camera_mount *mount, camera_fit *fit)
+{
+    double middle[3];
+    stage_middle(&r->stage, f, middle);
+    stage_first(&r->stage, f);
+    const render_camera camera = camera_mount_at(mount, r->stage.R, r->stage.p, middle, t);
+    return stage_fit(&r->stage, f, camera.target, fit) ? EXIT_OK : run_error("not enough memory");
 }
 
 /// Goes through the motion once before: for the end of the scale of energies, so that a colour means the same in all pictures, and for where
@@ -247,12 +285,13 @@ static int look_ahead(const arguments *args, rendering *r)
     camera_fit fit = begin_fit(r);
     // trails of what hangs on the world go where its links have been
     const double before = s->show.what & (SHOW_TRAILS | SHOW_COM) && !s->whole.travels ? fmin(r->from, s->show.seconds) : 0;
-    const long early = r->fits ? (long)floor(before * TRAIL_RATE) : 0;
+    const long early = r->fits == FITS ? (long)floor(before * TRAIL_RATE) : 0;
+    camera_mount mount = r->camera;
     for (long k = -early; k < all && status == EXIT_OK && !stop_asked(); k++) {
         const double t = k < 0 ? r->from + (double)k / TRAIL_RATE : picture_time(r, k);
         if (frames_at(&f, t, &err) != CTN_OK) break;
         if (energies && k >= 0) s->most_energy = fmax(s->most_energy, stage_energy(s, &f));
-        if (r->fits && !stage_fit(s, &f, &fit)) status = run_error("not enough memory");
+        if (r->fits) status = add_fit(r, &f, t, &mount, &fit);
         progress_show(&bar, "state", early + k + 1, early + all);
     }
     progress_end(&bar);
@@ -324,7 +363,8 @@ const command command_render = {
              "written; 2 bad usage or a bad scene.\n",
     .takes = (TAKES_METHOD & ~TAKES(OPT_THREADS) & ~TAKES(OPT_SCHEDULE)) | TAKES(OPT_SEED) | TAKES(OPT_SHOW) | TAKES(OPT_TRAIL) |
              TAKES(OPT_TITLE) | TAKES(OPT_COLORS) | TAKES(OPT_LAYOUT) | TAKES(OPT_OUT) | TAKES(OPT_SIZE) | TAKES(OPT_FPS) |
-             TAKES(OPT_FROM) | TAKES(OPT_TO) | TAKES(OPT_CAMERA) | TAKES(OPT_WORLD) | TAKES(OPT_SHEET) | TAKES(OPT_QUIET),
+             TAKES(OPT_FROM) | TAKES(OPT_TO) | TAKES(OPT_CAMERA) | TAKES(OPT_FLOOR) | TAKES(OPT_WORLD) | TAKES(OPT_SHEET) |
+             TAKES(OPT_QUIET),
     .out = "picture.png; frames/%04d.png; movie.mp4, .webm, .webp or .gif",
     .examples = "  catena render scenes/chain10.yaml --from 0.5 --out chain.png\n"
                 "  catena render scenes/humanoid.yaml --out jump.mp4 --size 640x360 --fps 60\n"

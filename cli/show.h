@@ -22,6 +22,9 @@ void show_close(shown *s);
 /// --colors; most_energy: the end of the scale (J), if it is given. Unchanged without it. Returns an exit status.
 int colors_option(const arguments *args, link_coloring *colors, double *most_energy);
 
+/// --floor, m; -infinity: none; NAN: it is not given. Returns an exit status.
+int floor_option(const arguments *args, double *floor);
+
 /// --layout, by default a grid. Returns an exit status.
 int layout_option(const arguments *args, world_layout *layout);
 

@@ -2,6 +2,7 @@
 #include "cli/stage.h"
 
 #include "cli/message.h"
+#include "render/fit.h"
 #include "render/poses.h"
 #include "sim/status.h"
 
@@ -56,46 +57,25 @@ double stage_energy(stage *s, const frames *f)
     return most;
 }
 
-/// A point d of a body's own axes, relative to `from`.
-static void fit_point(const render_instance *b, const double *d, double radius, const double *from, camera_fit *fit)
+void stage_middle(stage *s, const frames *f, double *middle)
 {
-    double x[3];
-    for (int i = 0; i < 3; i++) {
-        const float *const row = b->rotation + 3 * i;
-        x[i] = b->position[i] + row[0] * d[0] + row[1] * d[1] + row[2] * d[2] - from[i];
-    }
-    camera_fit_ball(fit, x, radius);
-}
-
-/// Round bodies lie within a ball at either end, others between their corners.
-static void fit_body(const render_instance *b, bool round, const double *from, camera_fit *fit)
-{
-    for (int end = -1; end <= 1 && round; end += 2) {
-        const double d[3] = {0, 0, end * b->half};
-        fit_point(b, d, fmax(b->scale[0], fmax(b->scale[1], b->scale[2])), from, fit);
-    }
-    for (int corner = 0; corner < 8 && !round; corner++) {
-        double d[3];
-        for (int k = 0; k < 3; k++) d[k] = corner & 1 << k ? b->scale[k] : -b->scale[k];
-        fit_point(b, d, 0, from, fit);
+    memcpy(middle, s->whole.center, sizeof s->whole.center);
+    for (int w = 0; w < f->worlds && s->whole.travels; w++) {
+        double com[3];
+        find_poses(s, f, w, com);
+        for (int k = 0; k < 3; k++) middle[k] += (com[k] - s->start[k]) / f->worlds;
     }
 }
 
-bool stage_fit(stage *s, const frames *f, camera_fit *fit)
+bool stage_fit(stage *s, const frames *f, const double *from, camera_fit *fit)
 {
-    double from[3];
-    memcpy(from, s->whole.center, sizeof from);
     instance_list_clear(&s->bodies);
     for (int w = 0; w < f->worlds; w++) {
         double com[3];
         find_poses(s, f, w, com);
         if (!scene_shapes_place(s->shapes, s->R, s->p, w, NULL, &s->bodies)) return false;
-        for (int k = 0; k < 3 && s->whole.travels; k++) from[k] += (com[k] - s->start[k]) / f->worlds;
     }
-    for (int kind = 0; kind < s->bodies.kinds; kind++) {
-        const bool round = kind == MESH_BALL || kind == MESH_CYLINDER || kind == MESH_CAPSULE;
-        for (size_t k = 0; k < s->bodies.count[kind]; k++) fit_body(&s->bodies.of[kind][k], round, from, fit);
-    }
+    fit_bodies(&s->bodies, from, INFINITY, fit);
     for (int w = 0; w < f->worlds && has_numbers(s); w++) {
         double at[3];
         number_position(s, w, at);
@@ -132,10 +112,11 @@ int stage_open(const arguments *args, frames *f, stage *s)
     ctn_error err;
     *s = (stage){.of = f};
     const size_t n = (size_t)links_of(s) + 1;
+    double floor;
     int status;
     if ((status = show_read(args, f->s.model, &s->show)) != EXIT_OK ||
         (status = colors_option(args, &s->colors, &s->most_energy)) != EXIT_OK ||
-        (status = layout_option(args, &s->layout)) != EXIT_OK)
+        (status = layout_option(args, &s->layout)) != EXIT_OK || (status = floor_option(args, &floor)) != EXIT_OK)
         return status;
     if (s->colors == COLORS_ENERGY && f->states.no_rates)
         return usage_error("--colors: %s has no velocities, which energies need; make it with --keep q,v", f->s.path);
@@ -150,7 +131,8 @@ int stage_open(const arguments *args, frames *f, stage *s)
     ctn_error first;
     if (frames_at(f, 0, &first) != CTN_OK) return status_error(&first, ""), EXIT_RUN;
     if ((status = find_extent(s)) != EXIT_OK) return status;
-    s->caption = (caption){.title = s->show.title, .text = s->show.what & SHOW_TEXT};
+    if (!isnan(floor)) s->whole.floor = floor;
+    s->caption = (caption){.title = s->show.title, .text = s->show.what & SHOW_TEXT, .cell = -1};
     s->caption.decimals = caption_decimals(f, s->dyn, s->one.radius);
     if (!(s->show.what & ~(unsigned)SHOW_TEXT)) return EXIT_OK;
     const marks_config cfg = {.worlds = f->worlds,
@@ -200,7 +182,7 @@ static const float (*find_paint(stage *s, int world))[3]
                             .most_energy = s->most_energy,
                             .energy = s->energy};
     if (how.by == COLORS_ENERGY && !how.frozen) find_energies(s, s->of, world);
-    return color_links(&how, links_of(s), s->paint);
+    return color_links(&how, s->of->s.model, s->paint);
 }
 
 /// The number of a world.
@@ -235,15 +217,15 @@ ctn_status stage_place(stage *s, double t, int width, int height, ctn_error *err
     bool ok = true;
     for (int w = 0; w < s->of->worlds && ok; w++) ok = place_world(s, w, t);
     ok = ok && caption_place(&s->caption, s->of, s->dyn, t, width, size, &s->labels);
-    if (s->colors == COLORS_ENERGY && s->caption.text)
+    if (s->colors == COLORS_ENERGY && s->caption.text && s->caption.cell <= 0)
         ok = ok && legend_place("kinetic energy of links, J", s->most_energy, width, height, size, &s->lines, &s->labels);
     return ok ? CTN_OK
               : fail(err, CTN_NO_MEMORY, "not enough memory for %d world%s of %d link%s", s->of->worlds, plural(s->of->worlds),
                      links_of(s), plural(links_of(s)));
 }
 
-void stage_first(stage *s)
+void stage_first(stage *s, const frames *f)
 {
     double com[3];
-    find_poses(s, s->of, 0, com);
+    find_poses(s, f, 0, com);
 }

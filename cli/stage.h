@@ -39,15 +39,18 @@ void stage_close(stage *s);
 /// The most kinetic energy that a link has in the states that are in `f`, J. `f` may be another one of the same file and worlds.
 double stage_energy(stage *s, const frames *f);
 
-/// Adds what is drawn of the worlds at the states in `f`, a mean centre of mass away from where it was at the start if trees are free.
-/// `f` may be another one of the same file and worlds. False: no memory.
-bool stage_fit(stage *s, const frames *f, camera_fit *fit);
+/// The middle of all worlds at the states in `f`, m: if trees are free it goes with the mean centre of mass.
+void stage_middle(stage *s, const frames *f, double *middle);
+
+/// Adds what is drawn of the worlds at the states in `f`, as seen by an orbit about `from`. `f` may be another one of the same file and worlds.
+/// False: no memory.
+bool stage_fit(stage *s, const frames *f, const double *from, camera_fit *fit);
 
 /// Goes on to the states at t, which is not before the last one, noting trails on the way, and puts all that is in a picture of width x height
 /// into bodies, lines and labels. What frames_at returns, CTN_NO_MEMORY.
 ctn_status stage_place(stage *s, double t, int width, int height, ctn_error *err);
 
-/// Poses of the first world at its place into R and p.
-void stage_first(stage *s);
+/// Poses of the first world of `f` at its place into R and p.
+void stage_first(stage *s, const frames *f);
 
 #endif

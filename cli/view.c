@@ -91,9 +91,10 @@ static int view_main(const arguments *args)
         return usage_error("--world chooses one of a recording; %s is a scene", args->files[0]);
     if (args->value[OPT_WORLD] && !whole_option(args, OPT_WORLD, 0, 2147483647, &config.world)) return EXIT_USAGE;
     if (show_read(args, NULL, &show) != EXIT_OK || colors_option(args, &config.colors, &config.scale_energy) != EXIT_OK ||
-        layout_option(args, &layout) != EXIT_OK)
+        layout_option(args, &layout) != EXIT_OK || floor_option(args, &config.floor) != EXIT_OK)
         return EXIT_USAGE;
     if (show.what & SHOW_TEXT) return usage_error("--show: text is for catena render; the window's panel has what it says");
+    if (args->value[OPT_COMPARE] && !args->value[OPT_COLORS]) config.colors = COLORS_WORLD;
     config.overlaid = layout == LAYOUT_OVERLAY, config.show = show.what;
     show_close(&show);
     bool began;
@@ -116,8 +117,8 @@ const command command_view = {
              "others. Several worlds start as the scene's sample section says.\n"
              "Exit status: 0 the window was closed; 1 no display, or OpenGL fails; 2 bad usage or a bad scene.\n",
     .takes = (TAKES_METHOD & ~TAKES(OPT_SCHEDULE)) | TAKES(OPT_COMPARE) | TAKES(OPT_SPEED) | TAKES(OPT_PAUSED) |
-             TAKES(OPT_LAYOUT) | TAKES(OPT_SIZE) | TAKES(OPT_CAMERA) | TAKES(OPT_SHOW) | TAKES(OPT_COLORS) | TAKES(OPT_WORLD) |
-             TAKES(OPT_QUIET),
+             TAKES(OPT_LAYOUT) | TAKES(OPT_SIZE) | TAKES(OPT_CAMERA) | TAKES(OPT_FLOOR) | TAKES(OPT_SHOW) | TAKES(OPT_COLORS) |
+             TAKES(OPT_WORLD) | TAKES(OPT_QUIET),
     .examples = "  catena view scenes/chain10.yaml\n"
                 "  catena view scenes/humanoid.yaml --speed 0.25 --paused\n"
                 "  catena view chains.h5\n"

@@ -1,6 +1,7 @@
 /// World by world of each run: poses at their place, colours, marks.
 #include "render/arena.h"
 
+#include "render/fit.h"
 #include "render/poses.h"
 #include "sim/config.h"
 #include "sim/record.h"
@@ -174,6 +175,18 @@ camera_orbit arena_camera(const arena *a, double aspect)
     return c;
 }
 
+void arena_fit(const arena *a, const double *from, camera_fit *fit)
+{
+    fit_bodies(&a->bodies, from, 1e3 * a->extent.radius, fit);
+    for (int run = 0; run < a->runs && a->runs > 1; run++) {  // their labels
+        double at[3];
+        arena_place(a, run, 0, at);
+        layout_over(&a->one, at);
+        for (int k = 0; k < 3; k++) at[k] -= from[k];
+        camera_fit_ball(fit, at, 0);
+    }
+}
+
 size_t arena_pose(const arena *a, arena_body b)
 {
     return (size_t)number_of(a, b.run, b.world) * (size_t)a->links + (size_t)b.link;
@@ -199,19 +212,24 @@ void arena_twist(const arena *a, arena_body b, double *twist)
 
 // ---- a picture
 
+/// On the circle of hues: of several runs each has one, else each world.
+static double share_of(const arena *a, int run, int world)
+{
+    return a->runs > 1 ? (double)run / a->runs : (double)world / a->worlds;
+}
+
 /// Colours of the links of a world; NULL: those of the scene.
 static const float (*find_paint(arena *a, int run, int world))[3]
 {
     const int number = number_of(a, run, world);
-    link_paint how = {
-        .by = a->colors, .frozen = a->view.frozen[number], .share = (double)number / (a->runs * a->worlds), .energy = a->energy};
+    link_paint how = {.by = a->colors, .frozen = a->view.frozen[number], .share = share_of(a, run, world), .energy = a->energy};
     if (how.by == COLORS_ENERGY && !how.frozen) {
         ctn_link_twists(a->dyn, 1, state_q(a, run, world), state_v(a, run, world), a->twists);
         link_energies(a->model, masses(a, world), a->R + 9 * arena_pose(a, (arena_body){run, world, 0}), a->twists, a->energy);
         for (int i = 0; i < a->links; i++) a->most_energy = fmax(a->most_energy, a->energy[i]);
     }
     how.most_energy = a->scale_energy > 0 ? a->scale_energy : a->most_energy;
-    return color_links(&how, a->links, a->paint);
+    return color_links(&how, a->model, a->paint);
 }
 
 /// Poses of a world, moved to its place, into R and p; its centre of mass there.
@@ -229,11 +247,12 @@ static bool place_ghost(arena *a, int run, int world)
     const size_t from = arena_pose(a, (arena_body){0, world, 0});
     double here[3], there[3];
     arena_place(a, 0, world, here), arena_place(a, run, world, there);
+    const float(*const paint)[3] = a->colors == COLORS_WORLD ? find_paint(a, 0, world) : NULL;
     a->bodies.fade = GHOST;
     for (int side = 1; side >= -1; side -= 2) {  // there, and back again
         for (int i = 0; i < a->links; i++)
             for (int k = 0; k < 3; k++) a->p[3 * (from + (size_t)i) + (size_t)k] += side * (there[k] - here[k]);
-        if (side > 0 && !scene_shapes_place(a->shapes, a->R + 9 * from, a->p + 3 * from, SHAPES_WITHOUT_ID, NULL, &a->bodies))
+        if (side > 0 && !scene_shapes_place(a->shapes, a->R + 9 * from, a->p + 3 * from, SHAPES_WITHOUT_ID, paint, &a->bodies))
             return false;
     }
     return true;
@@ -246,8 +265,8 @@ static bool place_world(arena *a, int run, int world)
     double com[3];
     find_poses(a, run, world, com);
     if (!number) memcpy(a->com, com, sizeof com);
-    const float(*const paint)[3] = find_paint(a, run, world);
     if (a->ghosts && !a->overlaid && run && !place_ghost(a, run, world)) return false;
+    const float(*const paint)[3] = find_paint(a, run, world);
     a->bodies.fade = a->overlaid && run ? GHOST : 0;
     if (!scene_shapes_place(a->shapes, a->R + 9 * first, a->p + 3 * first, number, paint, &a->bodies)) return false;
     const unsigned show = a->worlds > 1 ? a->show & ~(unsigned)SHOW_NAMES : a->show;  // then worlds have numbers
@@ -258,27 +277,29 @@ static bool place_world(arena *a, int run, int world)
                        a->colors == COLORS_WORLD ? a->paint[0] : NULL, &a->lines, &a->labels);
 }
 
-/// What stands over a world.
+/// What stands over a world, where runs have colours in that of its run.
 static bool place_text(arena *a, int run, int world, const char *text)
 {
     double at[3];
+    float hue[3];
     arena_place(a, run, world, at);
     layout_over(&a->one, at);
-    const label how = label_over(at);
+    label how = label_over(at);
+    color_hue(share_of(a, run, world), hue);
+    for (int c = 0; c < 3 && a->runs > 1 && a->colors == COLORS_WORLD; c++) how.color[c] = 0.55f + 0.45f * hue[c];
     return label_list_add(&a->labels, &how, "%s", text);
 }
 
-/// Of several runs what each is; else, where names are shown, which world of several each is.
+/// Of several runs what each is, over each other in lines; else, where names are shown, which world of several each is.
 static bool place_names(arena *a)
 {
     char text[CONFIG_WORDS];
     bool ok = true;
-    if (a->overlaid) return true;
     for (int run = 0; run < a->runs && a->runs > 1 && ok; run++) {
         config_describe(&a->view.run[run].cfg, text);
         ok = place_text(a, run, 0, text);
     }
-    const bool numbers = a->show & SHOW_NAMES && a->runs == 1 && a->worlds > 1 && a->worlds <= LAYOUT_NUMBERS;
+    const bool numbers = a->show & SHOW_NAMES && !a->overlaid && a->runs == 1 && a->worlds > 1 && a->worlds <= LAYOUT_NUMBERS;
     for (int w = 0; w < a->worlds && numbers && ok; w++) {
         snprintf(text, sizeof text, "%d", a->film ? film_world(a->film, w) : w);
         ok = place_text(a, 0, w, text);

@@ -31,7 +31,7 @@ typedef struct arena {
     double com[3];  // m, of the first world of the first run
     // chosen by who looks
     unsigned show;         // marks_show
-    link_coloring colors;  // COLORS_WORLD: each run, too
+    link_coloring colors;  // COLORS_WORLD: of several runs each
     double scale_energy;   // J: the end of the scale of COLORS_ENERGY; 0: the most that a link has had
     bool overlaid;         // runs stand where the first one does, seen through; worlds of a single run over each other
     bool ghosts;           // else: the first one is seen through where the others stand
@@ -79,8 +79,11 @@ size_t arena_pose(const arena *a, arena_body body);
 /// Where world `world` of run `run` stands from where the scene puts it, m.
 void arena_place(const arena *a, int run, int world, double *shift);
 
-/// An orbit that has everything in sight in a picture of width / height `aspect`.
+/// An orbit that has all that can be reached in sight in a picture of width / height `aspect`.
 camera_orbit arena_camera(const arena *a, double aspect);
+
+/// Adds what there was to see at the last arena_look, as seen by an orbit about `from` (m); what has flown off is left out.
+void arena_fit(const arena *a, const double *from, camera_fit *fit);
 
 /// The twist [6] of a link now: angular velocity (rad/s), velocity of its origin (m/s).
 void arena_twist(const arena *a, arena_body body, double *twist);

@@ -33,6 +33,7 @@ static void make_body(body *b, const mesh *m)
     glVertexAttribIPointer(10, 1, GL_UNSIGNED_INT, (GLsizei)stride, (const void *)offsetof(render_instance, id));
     glVertexAttribDivisor(10, 1);
     program_input(11, 1, stride, offsetof(render_instance, fade), 1);
+    program_input(12, 1, stride, offsetof(render_instance, lift), 1);
 }
 
 /// Takes away all bodies of kinds `first` and above.

@@ -98,6 +98,13 @@ void camera_fit_move(const camera_fit *f, camera_orbit *o)
     }
 }
 
+void camera_fit_back(const camera_fit *f, camera_orbit *o)
+{
+    if (!isfinite(f->side[0][0])) return;
+    o->distance = 0;
+    for (int k = 0; k < 4; k++) o->distance = fmax(o->distance, f->side[k / 2][k % 2]);
+}
+
 double camera_pixel(const render_camera *c, int height) { return 2 * tan(c->field / 2) / height; }
 
 matrix4 camera_matrix(const render_camera *c, double aspect)

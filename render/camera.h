@@ -46,6 +46,9 @@ void camera_fit_ball(camera_fit *f, const double *center, double radius);
 /// Moves `o`, the orbit that the fit began with, to where all balls are just in sight; without any it stays.
 void camera_fit_move(const camera_fit *f, camera_orbit *o);
 
+/// Moves `o` away or nearer alone: its target stays.
+void camera_fit_back(const camera_fit *f, camera_orbit *o);
+
 /// Size of a pixel at distance 1 in a picture of `height`.
 double camera_pixel(const render_camera *c, int height);
 

@@ -30,16 +30,35 @@ void color_hue(double share, float *rgb)
     }
 }
 
-const float (*color_links(const link_paint *how, int links, float (*rgb)[3]))[3]
+void color_shade(float *rgb)
+{
+    const bool bright = 0.2126f * rgb[0] + 0.7152f * rgb[1] + 0.0722f * rgb[2] > 0.3f;
+    for (int c = 0; c < 3; c++) rgb[c] = bright ? 0.8f * rgb[c] : rgb[c] + 0.12f * (1 - rgb[c]);
+}
+
+/// All links alike, every other one along a branch in another shade. Parents come before their children.
+static void color_alternately(const float *color, const ctn_model *model, float (*rgb)[3])
+{
+    float shade[3];
+    memcpy(shade, color, sizeof shade), color_shade(shade);
+    for (int i = 0; i < ctn_model_nlink(model); i++) {
+        const int parent = ctn_model_link(model, i)->parent;
+        memcpy(rgb[i], parent >= 0 && memcmp(rgb[parent], shade, sizeof shade) ? shade : color, sizeof shade);
+    }
+}
+
+const float (*color_links(const link_paint *how, const ctn_model *model, float (*rgb)[3]))[3]
 {
     static const float grey[3] = {0.5f, 0.5f, 0.5f};
+    float hue[3];
     if (how->by == COLORS_SCENE && !how->frozen) return NULL;
-    for (int i = 0; i < links; i++) {
-        if (how->frozen) memcpy(rgb[i], grey, sizeof grey);
-        else if (how->by == COLORS_LINK) color_palette(i, rgb[i]);
-        else if (how->by == COLORS_WORLD) color_hue(how->share, rgb[i]);
-        else color_scale(how->most_energy > 0 ? how->energy[i] / how->most_energy : 0, rgb[i]);
-    }
+    color_hue(how->share, hue);
+    if (how->frozen || how->by == COLORS_WORLD) color_alternately(how->frozen ? grey : hue, model, rgb);
+    else
+        for (int i = 0; i < ctn_model_nlink(model); i++) {
+            if (how->by == COLORS_LINK) color_palette(i, rgb[i]);
+            else color_scale(how->most_energy > 0 ? how->energy[i] / how->most_energy : 0, rgb[i]);
+        }
     return (const float(*)[3])rgb;
 }
 

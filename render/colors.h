@@ -16,6 +16,9 @@ void color_scale(double x, float *rgb);
 /// A hue: `share` 0 to 1 goes once round the circle.
 void color_hue(double share, float *rgb);
 
+/// Another shade of the same colour, darker, or lighter where it is dark.
+void color_shade(float *rgb);
+
 /// What the colours of links tell.
 typedef enum link_coloring { COLORS_SCENE, COLORS_LINK, COLORS_ENERGY, COLORS_WORLD, COLORINGS } link_coloring;
 
@@ -28,8 +31,9 @@ typedef struct link_paint {
     const double *energy;
 } link_paint;
 
-/// Paints into rgb [links][3] and returns it; NULL: the scene's own colours stay.
-const float (*color_links(const link_paint *how, int links, float (*rgb)[3]))[3];
+/// Paints into rgb [links][3] and returns it; NULL: the scene's own colours stay. Where all links would be alike, every other one along a branch
+/// has another shade.
+const float (*color_links(const link_paint *how, const ctn_model *model, float (*rgb)[3]))[3];
 
 /// Kinetic energy (J) of each link, energy [links], from its rotation R [links][9] and twist [links][6] (catena/dynamics.h). Rotors are not
 /// in it. `mass_scale` [links]: mass and inertia are these times the model's; NULL: 1.

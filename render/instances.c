@@ -25,7 +25,10 @@ struct scene_shapes {
     double *reach;  // [links] m, how far a link's tree can be from the link's origin
     int *parents;   // [links]
     bool *free;     // [links] hangs on a free joint
-    double up[3];   // against gravity
+    bool *welded;   // [links] cannot move
+    bool *odd;      // [links] between them and the world there is an odd number of links
+    bool falls;     // there is gravity
+    double floor;   // m, as the scene says it; NAN: it does not
     double bones;   // m, radius of the rods of links without shapes
 };
 
@@ -112,6 +115,22 @@ static void find_reaches(scene_shapes *s, const ctn_scene *scene)
     }
 }
 
+/// Neighbours of one colour have different shades: what has a colour that its link's parent shows is in the other shade.
+static void shade_shapes(scene_shapes *s, const ctn_scene *scene, size_t *first)
+{
+    size_t n = 0;
+    for (int i = 0; i < s->links; i++) {
+        const scene_link *const l = &scene->links[i];
+        first[i] = n, n += (size_t)l->nshape;
+        for (size_t k = first[i]; k < n && l->parent >= 0; k++) {
+            const placed_shape *const of = s->shapes + first[l->parent], *const end = of + scene->links[l->parent].nshape;
+            const placed_shape *at = of;
+            while (at < end && memcmp(at->color, s->shapes[k].color, sizeof at->color)) at++;
+            if (at < end) color_shade(s->shapes[k].color);
+        }
+    }
+}
+
 static bool make_meshes(scene_shapes *s, const ctn_scene *scene)
 {
     const size_t n = (size_t)scene->nmesh + 1;
@@ -135,22 +154,27 @@ scene_shapes *scene_shapes_create(const ctn_scene *scene, const ctn_model *model
     for (int i = 0; i < s->links; i++) room += (size_t)scene->links[i].nshape + 2;  // and two rods
     s->shapes = calloc(room, sizeof *s->shapes), s->reach = calloc((size_t)s->links + 1, sizeof *s->reach);
     s->parents = calloc((size_t)s->links + 1, sizeof *s->parents), s->free = calloc((size_t)s->links + 1, sizeof *s->free);
-    if (!s->shapes || !s->reach || !s->parents || !s->free || !make_meshes(s, scene)) {
-        scene_shapes_free(s);
+    s->welded = calloc((size_t)s->links + 1, sizeof *s->welded), s->odd = calloc((size_t)s->links + 1, sizeof *s->odd);
+    size_t *const first = calloc((size_t)s->links + 1, sizeof *first);
+    if (!s->shapes || !s->reach || !s->parents || !s->free || !s->welded || !s->odd || !first || !make_meshes(s, scene)) {
+        scene_shapes_free(s), free(first);
         return NULL;
     }
     double g[3], size = 0;
     ctn_model_gravity(model, g);
-    for (int k = 0; k < 3; k++) s->up[k] = vector_length(g) > 0 ? -g[k] / vector_length(g) : k == 2;
+    s->falls = vector_length(g) > 0, s->floor = scene->floor;
     for (int i = 0; i < s->links; i++) {
         const scene_link *const l = &scene->links[i];
         s->parents[i] = l->parent, s->free[i] = l->joint.type == CTN_FREE;
+        s->welded[i] = l->joint.type == CTN_FIXED && (l->parent < 0 || s->welded[l->parent]);
+        s->odd[i] = l->parent >= 0 && !s->odd[l->parent];
         for (int k = 0; k < l->nshape; k++) {
             placed_shape *const shape = &s->shapes[s->count++];
             *shape = place_shape(&l->shapes[k], i);
             if (l->shapes[k].mesh) place_mesh(s, scene, &l->shapes[k], shape);
         }
     }
+    shade_shapes(s, scene, first), free(first);
     find_reaches(s, scene);
     for (int i = 0; i < s->links; i++) size = fmax(size, s->reach[i]);
     s->bones = size > 0 ? 0.02 * size : 0.01;
@@ -168,7 +192,7 @@ void scene_shapes_free(scene_shapes *s)
     if (!s) return;
     for (int k = 0; k < s->nmesh; k++) mesh_free(&s->meshes[k]);
     free(s->meshes), free(s->middles), free(s->halves);
-    free(s->shapes), free(s->reach), free(s->parents), free(s->free);
+    free(s->shapes), free(s->reach), free(s->parents), free(s->free), free(s->welded), free(s->odd);
     free(s);
 }
 
@@ -176,6 +200,41 @@ const mesh *scene_shapes_meshes(const scene_shapes *s, int *count)
 {
     *count = s->nmesh;
     return s->meshes;
+}
+
+/// How far a shape reaches below its own position, at a link turned by R, m.
+static double shape_depth(const placed_shape *s, const double *R)
+{
+    const bool ball = s->kind == MESH_BALL || s->kind == MESH_CAPSULE;
+    double down[3] = {0}, sum = 0;  // what the link's turn makes of the shape's axes, upwards
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 3; i++) down[k] += R[6 + i] * s->rotation[3 * i + k];
+    for (int k = 0; k < 3; k++) {
+        const double x = down[k] * s->scale[k];
+        sum += ball ? x * x : fabs(x);
+    }
+    if (s->kind == MESH_CYLINDER) return fabs(down[2]) * s->half + hypot(down[0] * s->scale[0], down[1] * s->scale[1]);
+    return fabs(down[2]) * s->half + (ball ? sqrt(sum) : sum);
+}
+
+/// Where the floor is, unless the scene says it. What is fixed stands on it if nothing is lower and what moves is well above: it does not hang. What
+/// is free to fall begins there. Else, and without gravity, it lies under all that can be reached.
+static double find_floor(const scene_shapes *s, const scene_extent *e, const double *R, const double *p)
+{
+    double fixed = INFINITY, all = INFINITY, middle = 0, moving = 0;  // m: lowest points; mean height of so many shapes that move
+    if (!isnan(s->floor)) return s->floor;
+    for (size_t n = 0; n < s->count; n++) {
+        const placed_shape *const shape = &s->shapes[n];
+        const double *const Rl = R + 9 * (size_t)shape->link;
+        const double height = p[3 * (size_t)shape->link + 2] + vector_dot(Rl + 6, shape->position),
+                     low = height - shape_depth(shape, Rl);
+        all = fmin(all, low);
+        if (s->welded[shape->link]) fixed = fmin(fixed, low);
+        else middle += height, moving++;
+    }
+    const bool stands = fixed <= all && (!(moving > 0) || middle / moving - fixed > 0.25 * e->radius);
+    if (isfinite(all) && (stands || (e->travels && s->falls))) return all - 1e-3 * e->radius;
+    return e->center[2] - 1.02 * e->radius;
 }
 
 scene_extent scene_shapes_extent(const scene_shapes *s, const double *R, const double *p)
@@ -194,8 +253,8 @@ scene_extent scene_shapes_extent(const scene_shapes *s, const double *R, const d
         e.radius = fmax(e.radius, vector_length(d) + s->reach[i]);
     }
     if (e.radius <= 0) e.radius = 1;
-    e.floor = e.center[2] - 1.02 * e.radius;
-    if (!e.travels) return e;
+    e.floor = find_floor(s, &e, R, p);
+    if (!e.travels || !s->count) return e;
     double from[3] = {INFINITY, INFINITY, INFINITY}, to[3] = {-INFINITY, -INFINITY, -INFINITY};
     for (size_t n = 0; n < s->count; n++) {  // what is drawn of free trees is about where it is
         const placed_shape *const shape = &s->shapes[n];
@@ -206,10 +265,9 @@ scene_extent scene_shapes_extent(const scene_shapes *s, const double *R, const d
             from[i] = fmin(from[i], at - most), to[i] = fmax(to[i], at + most);
         }
     }
-    if (!s->count) return e;
     const double d[3] = {to[0] - from[0], to[1] - from[1], to[2] - from[2]};
     for (int k = 0; k < 3; k++) e.center[k] = (from[k] + to[k]) / 2;
-    e.radius = 0.65 * vector_length(d), e.floor = from[2] - 0.02 * e.radius;
+    e.radius = 0.65 * vector_length(d), e.floor = find_floor(s, &e, R, p);
     return e;
 }
 
@@ -249,6 +307,7 @@ bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p,
         const double *const Rl = R + 9 * (size_t)shape->link, *const pl = p + 3 * (size_t)shape->link;
         render_instance x = {.half = (float)shape->half,
                              .fade = list->fade,
+                             .lift = s->odd[shape->link],
                              .id = world == SHAPES_WITHOUT_ID ? 0
                                                               : (uint32_t)world * (uint32_t)s->links + (uint32_t)shape->link + 1};
         memcpy(x.color, colors ? colors[shape->link] : shape->color, sizeof x.color);

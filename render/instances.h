@@ -14,6 +14,7 @@ typedef struct render_instance {
     float half;         // m, of capsules and cylinders: half the length of the axis
     float color[3];     // 0 to 1, sRGB
     float fade;         // 0; above, to 1: how far it is seen through. Then it has no shadow
+    float lift;         // 1: it lies over what is in the same place and has 0; by turns along a branch, whose links touch
     uint32_t id;        // world * links + link + 1; 0: it cannot be picked
 } render_instance;
 
@@ -30,7 +31,7 @@ enum { SHAPES_WITHOUT_ID = -1 };  // in place of a world: a copy of something
 /// How large the scene is, from its state at the start.
 typedef struct scene_extent {
     double center[3], radius;  // m, of a ball that the scene fills, or will as far as one can know; free trees: at the start
-    double floor;              // m, height of the ground to draw: under all that can be reached, or under free trees at the start
+    double floor;              // m, height of the ground to draw (docs/scene.md#view); -infinity: none
     bool travels;              // a tree hangs on a free joint: the camera follows the centre of mass
 } scene_extent;
 

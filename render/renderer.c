@@ -10,6 +10,7 @@
 #include "render/touched.h"
 #include "sim/status.h"
 
+#include <float.h>
 #include <glad/gl.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,13 +21,14 @@ enum { SAMPLES_A_PIXEL = 4 };
 
 static const float horizon[] = {GLSL_HORIZON};  // linear
 
-typedef enum pass { PASS_IDS, PASS_BODIES, PASS_GROUND, PASS_SHADED, PASS_SKY, PASSES } pass;
+typedef enum pass { PASS_IDS, PASS_BODIES, PASS_GROUND, PASS_UNDERSIDE, PASS_SHADED, PASS_SKY, PASSES } pass;
 
 /// What sky and ground depend on, but for shadows.
 typedef struct view_behind {
     matrix4 clip;
-    double axes[3][3], field;
+    double axes[3][3], eye[3], field;
     float ground[4], cell;
+    bool floor, below;  // there is one; and the eye is below it
 } view_behind;
 
 struct renderer {
@@ -56,6 +58,7 @@ static bool make_programs(renderer *r, ctn_error *err)
     } of[PASSES] = {[PASS_IDS] = {id_vertex, id_fragment, "ids"},
                     [PASS_BODIES] = {body_vertex, body_fragment, "bodies"},
                     [PASS_GROUND] = {ground_vertex, ground_fragment, "ground"},
+                    [PASS_UNDERSIDE] = {ground_vertex, underside_fragment, "ground from below"},
                     [PASS_SHADED] = {shaded_vertex, shaded_fragment, "shaded ground"},
                     [PASS_SKY] = {sky_vertex, sky_fragment, "sky"}};
     for (int k = 0; k < PASSES; k++)
@@ -175,6 +178,9 @@ size_t renderer_triangles(const renderer *r) { return bodies_triangles(&r->bodie
 
 // ---- pictures
 
+/// Round bodies are right to a quarter of a pixel: by half a pixel one of two in the same place is nearer.
+static double lift_of(const render_camera *camera, const sight *from) { return camera->near * from->pixel; }
+
 static sight sight_of(const renderer *r, const render_camera *camera)
 {
     return (sight){camera->eye, camera_pixel(camera, r->height), camera_matrix(camera, (double)r->width / r->height)};
@@ -226,18 +232,28 @@ static view_behind behind_of(const render_camera *camera, const sight *from, con
     memset(&b, 0, sizeof b);  // padding, too: it is compared
     camera_axes(camera, b.axes);
     for (int k = 0; k < 3; k++) distance += (camera->eye[k] - camera->target[k]) * b.axes[2][k];
+    for (int k = 0; k < 3; k++) b.eye[k] = camera->eye[k];
     b.clip = from->clip, b.field = camera->field, b.cell = (float)cell_size(around->radius);
+    b.floor = isfinite(around->floor), b.below = b.floor && b.eye[2] < around->floor;
+    const double height = b.floor ? fabs(b.eye[2] - around->floor) : 0;
     b.ground[0] = (float)camera->target[0], b.ground[1] = (float)camera->target[1];
-    b.ground[2] = (float)around->floor, b.ground[3] = (float)(12 * distance);
+    b.ground[2] = b.floor ? (float)around->floor : -FLT_MAX,
+    b.ground[3] = (float)fmin(12 * fmax(distance, height), 0.6 * camera->far);
     return b;
+}
+
+static void give_floor(GLuint program, const view_behind *b)
+{
+    program_number(program, "cell", b->cell);
+    glUniform4f(glGetUniformLocation(program, "ground"), b->ground[0], b->ground[1], b->ground[2], b->ground[3]);
 }
 
 static void draw_ground(const renderer *r, const view_behind *b, bool shaded)
 {
-    const GLuint ground = r->program[shaded ? PASS_SHADED : PASS_GROUND];
+    const GLuint ground = r->program[shaded ? PASS_SHADED : b->below ? PASS_UNDERSIDE : PASS_GROUND];
     glUseProgram(ground);
-    program_matrix(ground, "to_clip", &b->clip), program_number(ground, "cell", b->cell);
-    glUniform4f(glGetUniformLocation(ground, "ground"), b->ground[0], b->ground[1], b->ground[2], b->ground[3]);
+    program_matrix(ground, "to_clip", &b->clip), program_vector(ground, "eye", b->eye);
+    give_floor(ground, b);
     glDisable(GL_CULL_FACE), glDepthMask(GL_FALSE);  // nothing collides with the ground: what falls through is not hidden
     glDrawArraysInstanced(GL_TRIANGLE_STRIP, 0, 4, shaded ? SHADOW_ROWS : 1);
     glEnable(GL_CULL_FACE), glDepthMask(GL_TRUE);
@@ -250,8 +266,8 @@ static ctn_status draw_behind(renderer *r, const view_behind *b, ctn_error *err)
     if (same && r->behind_held) return copy(r, r->behind_frame, r->frame), CTN_OK;
     glClearColor(sqrtf(horizon[0]), sqrtf(horizon[1]), sqrtf(horizon[2]), 1);
     glClear(GL_COLOR_BUFFER_BIT);
-    draw_sky(r, b);
-    draw_ground(r, b, false);
+    if (!b->below) draw_sky(r, b);
+    if (b->floor) draw_ground(r, b, false);
     r->behind = *b, r->behind_held = false;
     if (!same) return CTN_OK;
     const ctn_status status = make_behind(r, err);
@@ -317,11 +333,12 @@ ctn_status renderer_paint(renderer *r, const instance_list *bodies, const render
     const ctn_status drawn = draw_behind(r, &behind, err);
     if (drawn != CTN_OK) return drawn;
     shadows_give(&r->shadows, r->program[PASS_SHADED]);
-    draw_ground(r, &behind, true);
+    if (behind.floor && !behind.below) draw_ground(r, &behind, true);
     const GLuint program = r->program[PASS_BODIES];
     shadows_give(&r->shadows, program);
     program_matrix(program, "to_clip", &from.clip), program_vector(program, "eye", from.eye);
-    program_number(program, "pixel", from.pixel);
+    program_number(program, "pixel", from.pixel), program_number(program, "over", lift_of(camera, &from));
+    give_floor(program, &behind);
     glEnable(GL_SAMPLE_ALPHA_TO_COVERAGE);  // what is seen through covers some of the samples: no order is needed
     bodies_draw(&r->bodies);
     glDisable(GL_SAMPLE_ALPHA_TO_COVERAGE);
@@ -382,6 +399,7 @@ static ctn_status draw_ids(renderer *r, const instance_list *bodies, const rende
     glClearBufferuiv(GL_COLOR, 0, none);
     glUseProgram(r->program[PASS_IDS]);
     program_matrix(r->program[PASS_IDS], "to_clip", &from.clip), program_number(r->program[PASS_IDS], "pixel", from.pixel);
+    program_number(r->program[PASS_IDS], "over", lift_of(camera, &from));
     bodies_draw(&r->bodies);
     return CTN_OK;
 }

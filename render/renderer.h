@@ -12,7 +12,7 @@ typedef struct renderer renderer;
 /// What is around the bodies.
 typedef struct scenery {
     double center[3], radius;  // m, of the ball that casts shadows on the ground
-    double floor;              // m, height of the ground
+    double floor;              // m, height of the ground; not finite: none
 } scenery;
 
 /// What is drawn over and about the bodies; NULL: nothing.

@@ -9,17 +9,20 @@
     "layout(location = 3) in vec3 row0; layout(location = 4) in vec3 row1; layout(location = 5) in vec3 row2;\n"                 \
     "layout(location = 6) in vec3 position; layout(location = 7) in vec3 scale; layout(location = 8) in float half_length;\n"    \
     "layout(location = 9) in vec3 colour; layout(location = 10) in uint id; layout(location = 11) in float fade;\n"              \
+    "layout(location = 12) in float lift; uniform float over; // what a lift of 1 is in clip coordinates\n"                      \
     "uniform mat4 to_clip, to_light; uniform float pixel;\n"                                                                     \
     "vec3 turn(vec3 x) { return vec3(dot(row0, x), dot(row1, x), dot(row2, x)); }\n"                                             \
     "vec3 thick() { return max(scale, vec3(0.8 * pixel * max((to_clip * vec4(position, 1)).w, 0))); }\n"                         \
     "vec4 only(bool seen, vec4 clip) { return seen ? clip : vec4(2, 2, 2, 1); } // else it is elsewhere\n"                       \
+    "vec4 lifted(vec4 clip) { return clip - vec4(0, 0, lift * over, 0); }\n"                                                     \
     "vec3 place() { return turn(thick() * vertex + vec3(0, 0, side * half_length)) + position; }\n"
 
 static const char shadow_vertex[] = GLSL_BODY "void main() { gl_Position = only(fade == 0, to_clip * vec4(place(), 1)); }\n";
 static const char shadow_fragment[] = "#version 330 core\nvoid main() { }\n";
 
-static const char id_vertex[] = GLSL_BODY "flat out uint which;\n"
-                                          "void main() { gl_Position = only(id > 0u, to_clip * vec4(place(), 1)); which = id; }\n";
+static const char id_vertex[] =
+    GLSL_BODY "flat out uint which;\n"
+              "void main() { gl_Position = only(id > 0u, lifted(to_clip * vec4(place(), 1))); which = id; }\n";
 static const char id_fragment[] = "#version 330 core\nflat in uint which;\nout uint result;\nvoid main() { result = which; }\n";
 
 #define GLSL_HORIZON 0.80f, 0.85f, 0.90f
@@ -33,6 +36,25 @@ static const char id_fragment[] = "#version 330 core\nflat in uint which;\nout u
     "#version 330 core\n"                                                                                                        \
     "const vec3 horizon = vec3(" GLSL_TEXT(GLSL_HORIZON) ");\n"                                                                  \
                                                          "vec4 seen(vec3 linear) { return vec4(sqrt(linear), 1); }\n"
+
+/// The floor: a grid of one and of ten cells, that fades into the horizon.
+#define GLSL_FLOOR                                                                                                               \
+    "uniform vec4 ground; uniform float cell;\n"                                                                                 \
+    "float grid(vec2 at, float size, float width) {\n"                                                                           \
+    "    vec2 x = at / size, w = fwidth(x), d = abs(fract(x - 0.5) - 0.5);\n"                                                    \
+    "    vec2 line = 1 - smoothstep(vec2(width) * w, vec2(width + 1) * w, d);\n"                                                 \
+    "    return max(line.x, line.y) * clamp(0.35 / max(w.x, w.y) - 0.4, 0, 1);\n"                                                \
+    "}\n"                                                                                                                        \
+    "vec3 floor_colour(vec2 at) {\n"                                                                                             \
+    "    float lines = max(0.35 * grid(at, cell, 0.3), 0.6 * grid(at, 10 * cell, 0.6));\n"                                       \
+    "    return mix(vec3(0.40, 0.43, 0.46), vec3(0.20, 0.23, 0.27), lines);\n"                                                   \
+    "}\n"                                                                                                                        \
+    "float far(vec2 at) { return smoothstep(0.25, 1.0, length(at - ground.xy) / ground.w); }\n"                                  \
+    "vec4 from_below(vec3 eye, vec2 at) { // and how much it hides: the less, the flatter one looks\n"                           \
+    "    vec3 way = vec3(at, ground.z) - eye;\n"                                                                                 \
+    "    float steep = smoothstep(0.03, 0.35, abs(way.z) / length(way));\n"                                                      \
+    "    return vec4(0.8 * floor_colour(at), 0.6 * steep * (1 - far(at)));\n"                                                    \
+    "}\n"
 
 /// Light from above and from a sun whose shadow is in `shadow`: the share of it that reaches a point.
 #define GLSL_LIGHT                                                                                                               \
@@ -52,33 +74,28 @@ static const char body_vertex[] =
     GLSL_BODY "out vec3 at, up; out vec4 in_light; flat out vec4 paint;\n"
               "void main() {\n"
               "    at = place(); up = turn(normal / thick()); paint = vec4(colour * colour, 1 - fade);\n"
-              "    in_light = to_light * vec4(at, 1); gl_Position = to_clip * vec4(at, 1);\n"
+              "    in_light = to_light * vec4(at, 1); gl_Position = lifted(to_clip * vec4(at, 1));\n"
               "}\n";
 static const char body_fragment[] =
-    GLSL_LIGHT "in vec3 at, up; flat in vec4 paint; uniform vec3 eye;\nout vec4 result;\n"
-               "void main() {\n"
-               "    vec3 n = normalize(up), to_eye = normalize(eye - at);\n"
-               "    float face = dot(n, sun), share = face > 0 ? lit(face) : 0;\n"
-               "    vec3 ambient = mix(vec3(0.22, 0.20, 0.18), vec3(0.42, 0.45, 0.50), 0.5 + 0.5 * n.z);\n"
-               "    float shine = pow(max(dot(n, normalize(sun + to_eye)), 0), 40) * 0.25;\n"
-               "    result = vec4(seen(paint.rgb * (ambient + 0.85 * max(face, 0) * share) + shine * share).rgb, paint.a);\n"
-               "}\n";
+    GLSL_LIGHT GLSL_FLOOR "in vec3 at, up; flat in vec4 paint; uniform vec3 eye;\nout vec4 result;\n"
+                          "void main() {\n"
+                          "    vec3 n = normalize(up), to_eye = normalize(eye - at);\n"
+                          "    float face = dot(n, sun), share = face > 0 ? lit(face) : 0;\n"
+                          "    vec3 ambient = mix(vec3(0.22, 0.20, 0.18), vec3(0.42, 0.45, 0.50), 0.5 + 0.5 * n.z);\n"
+                          "    float shine = pow(max(dot(n, normalize(sun + to_eye)), 0), 40) * 0.25;\n"
+                          "    vec3 shown = paint.rgb * (ambient + 0.85 * max(face, 0) * share) + shine * share;\n"
+                          "    if (eye.z < ground.z) { // what is above is seen through the floor\n"
+                          "        vec4 veil = from_below(eye, mix(eye.xy, at.xy, (ground.z - eye.z) / (at.z - eye.z)));\n"
+                          "        shown = at.z > ground.z ? mix(shown, veil.rgb, veil.a) : shown;\n"
+                          "    }\n"
+                          "    result = vec4(seen(shown).rgb, paint.a);\n"
+                          "}\n";
 
-/// The ground: a square about the point below the target, with a grid of one and of ten cells, that fades into the horizon. The sun's light all
-/// over it first; then once more where there may be shadows: an instance for each row of the map of shadows (shadows.h).
+/// The ground: a square about the point below the target. The sun's light all over it first; then once more where there may be shadows: an
+/// instance for each row of the map of shadows (shadows.h). From below it is a veil before what is above it, and has no shadows.
 #define GLSL_GROUND(share)                                                                                                       \
-    "in vec3 at;\nuniform vec4 ground; uniform float cell;\nout vec4 result;\n"                                                  \
-    "float grid(float size, float width) {\n"                                                                                    \
-    "    vec2 x = at.xy / size, w = fwidth(x), d = abs(fract(x - 0.5) - 0.5);\n"                                                 \
-    "    vec2 line = 1 - smoothstep(vec2(width) * w, vec2(width + 1) * w, d);\n"                                                 \
-    "    return max(line.x, line.y) * clamp(0.35 / max(w.x, w.y) - 0.4, 0, 1);\n"                                                \
-    "}\n"                                                                                                                        \
-    "void main() {\n"                                                                                                            \
-    "    float lines = max(0.35 * grid(cell, 0.3), 0.6 * grid(10 * cell, 0.6));\n"                                               \
-    "    vec3 floor_colour = mix(vec3(0.40, 0.43, 0.46), vec3(0.20, 0.23, 0.27), lines);\n"                                      \
-    "    float far = smoothstep(0.25, 1.0, length(at.xy - ground.xy) / ground.w);\n"                                             \
-    "    result = seen(mix(floor_colour * (0.45 + 0.55 * " share "), horizon, far));\n"                                          \
-    "}\n"
+    GLSL_FLOOR "in vec3 at;\nout vec4 result;\n"                                                                                 \
+               "void main() { result = seen(mix(floor_colour(at.xy) * (0.45 + 0.55 * " share "), horizon, far(at.xy))); }\n"
 
 static const char ground_vertex[] = "#version 330 core\nuniform mat4 to_clip; uniform vec4 ground;\nout vec3 at;\n"
                                     "void main() {\n"
@@ -87,6 +104,9 @@ static const char ground_vertex[] = "#version 330 core\nuniform mat4 to_clip; un
                                     "    gl_Position = to_clip * vec4(at, 1);\n"
                                     "}\n";
 static const char ground_fragment[] = GLSL_COLOURS GLSL_GROUND("1.0");
+static const char underside_fragment[] = GLSL_COLOURS GLSL_FLOOR
+    "in vec3 at; uniform vec3 eye;\nout vec4 result;\n"
+    "void main() { vec4 veil = from_below(eye, at.xy); result = seen(mix(horizon, veil.rgb, veil.a)); }\n";
 
 static const char shaded_vertex[] =
     "#version 330 core\nuniform mat4 to_clip, to_light; uniform vec4 ground; uniform vec2 rows[" GLSL_TEXT(

@@ -60,7 +60,8 @@ bool shadows_fit(shadows *s, int width, int height, ctn_error *err)
 /// Of a ball about the center with the bodies and, in the direction in which light falls, their shadows in it.
 static double shadow_radius(const scenery *around, const double *to_sun)
 {
-    const double drop = fmax(around->center[2] - around->floor, 0) / to_sun[2];  // m, along the light
+    const double drop =
+        isfinite(around->floor) ? fmax(around->center[2] - around->floor, 0) / to_sun[2] : 0;  // m, along the light
     return fmax(1.05 * around->radius, fmin(drop + around->radius, 8 * around->radius));
 }
 

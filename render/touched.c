@@ -48,7 +48,7 @@ static void add_rows(bounds *b, const shadows *s, float floor, const float m[16]
 {
     const float *const l = s->light.m, turn = l[0] * l[5] - l[4] * l[1];
     static const float steep[2] = {0};
-    for (int k = 0; k < SHADOW_ROWS && !b->all; k++) {
+    for (int k = 0; k < SHADOW_ROWS && isfinite(floor) && !b->all; k++) {
         if (!(s->rows[k][0] < s->rows[k][1])) continue;
         for (int corner = 0; corner < 4; corner++) {
             const float x = s->rows[k][corner & 1] - l[12] - l[8] * floor,

@@ -13,6 +13,7 @@ typedef struct viewer_config {
     unsigned show;       // marks_show
     link_coloring colors;
     double scale_energy;  // J, as in arena
+    double floor;         // m, its height; -infinity: none; NAN: where the scene has it
     bool paused, overlaid;
     double speed;               // of the clock, times real time
     arena_configure configure;  // for the scene and for those that are opened later

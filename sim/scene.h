@@ -164,6 +164,7 @@ struct ctn_scene {
     int nmesh;
     scene_camera *cameras;
     int ncamera;
+    double floor;  // of pictures, m above the origin; NAN: not given, -infinity: there is none
 };
 
 /// Reads a scene as ctn_scene_load does, from what its files [count] said once, as ctn_scene has them: the disk is not looked at.

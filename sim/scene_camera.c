@@ -1,4 +1,4 @@
-/// `camera:` and `cameras:`, where pictures are taken from. Angles are in degrees there, as on the command line.
+/// `camera:` and `cameras:`, where pictures are taken from, and `view:`, what else is on them. Angles are in degrees there, as on the command line.
 #include "sim/scene_reader.h"
 #include "sim/suggest.h"
 
@@ -97,7 +97,7 @@ static bool read_offset(source *s, const node *n, scene_camera *c)
 }
 
 /// Where a camera on a link looks.
-static bool read_view(source *s, const node *const v[CAMERA_KEYS], scene_camera *c)
+static bool read_look(source *s, const node *const v[CAMERA_KEYS], scene_camera *c)
 {
     bool ok = true;
     if (v[CAMERA_KEY_POSITION]) ok = read_vector(s, v[CAMERA_KEY_POSITION], 3, ANY_SIGN, c->position) && ok;
@@ -152,7 +152,7 @@ static bool read_camera(source *s, const node *n, scene_camera *c)
     if (v[CAMERA_KEY_OFFSET]) ok = read_offset(s, v[CAMERA_KEY_OFFSET], c) && ok;
     if (v[CAMERA_KEY_SMOOTH]) ok = read_number(s, v[CAMERA_KEY_SMOOTH], NOT_NEGATIVE, &c->smooth) && ok;
     if (v[CAMERA_KEY_FIELD]) ok = read_angle(s, v[CAMERA_KEY_FIELD], 1, 120, &c->field) && ok;
-    return read_view(s, v, c) && ok;
+    return read_look(s, v, c) && ok;
 }
 
 /// Names of cameras are there, and differ.
@@ -197,4 +197,19 @@ void free_cameras(ctn_scene *scene)
 {
     for (int i = 0; i < scene->ncamera; i++) free(scene->cameras[i].name);
     free(scene->cameras);
+}
+
+bool read_view(source *s, const node *n)
+{
+    static const key keys[] = {{.name = "floor"}};
+    const node *floor;
+    double height = -INFINITY;
+    if (!read_keys(s, n, "a view", keys, 1, &floor)) return false;
+    if (!floor) return true;
+    const bool none = floor->kind == NODE_SCALAR && floor->plain && !strcmp(floor->text, "none");
+    if (!none && floor->kind == NODE_SCALAR && !strpbrk(floor->text, "0123456789"))
+        return bad_value(s, floor, "expected a height in metres or none, found %s", found(floor).text);
+    if (!none && !read_number(s, floor, ANY_SIGN, &height)) return false;
+    if (!s->includer) s->r->scene->floor = height;  // only the scene itself decides
+    return true;
 }

@@ -27,17 +27,33 @@ enum top_key {
     TOP_STATE,
     TOP_SAMPLE,
     TOP_CAMERA,
-    TOP_CAMERAS
+    TOP_CAMERAS,
+    TOP_VIEW
 };
 
 static const key top_keys[] = {
-    [TOP_CATENA] = {.name = "catena"},         [TOP_NAME] = {.name = "name"},         [TOP_GRAVITY] = {.name = "gravity"},
-    [TOP_DEFAULTS] = {.name = "defaults"},     [TOP_INCLUDE] = {.name = "include"},   [TOP_LINKS] = {.name = "links"},
-    [TOP_INTEGRATOR] = {.name = "integrator"}, [TOP_DURATION] = {.name = "duration"}, [TOP_STATE] = {.name = "state"},
-    [TOP_SAMPLE] = {.name = "sample"},         [TOP_CAMERA] = {.name = "camera"},     [TOP_CAMERAS] = {.name = "cameras"},
-    {.name = "urdf", .later = true},           {.name = "ground", .later = true},     {.name = "contact", .later = true},
-    {.name = "obstacles", .later = true},      {.name = "fluid", .later = true},      {.name = "motors", .later = true},
-    {.name = "sensors", .later = true},        {.name = "record", .later = true},     {.name = "controller", .later = true},
+    [TOP_CATENA] = {.name = "catena"},
+    [TOP_NAME] = {.name = "name"},
+    [TOP_GRAVITY] = {.name = "gravity"},
+    [TOP_DEFAULTS] = {.name = "defaults"},
+    [TOP_INCLUDE] = {.name = "include"},
+    [TOP_LINKS] = {.name = "links"},
+    [TOP_INTEGRATOR] = {.name = "integrator"},
+    [TOP_DURATION] = {.name = "duration"},
+    [TOP_STATE] = {.name = "state"},
+    [TOP_SAMPLE] = {.name = "sample"},
+    [TOP_CAMERA] = {.name = "camera"},
+    [TOP_CAMERAS] = {.name = "cameras"},
+    [TOP_VIEW] = {.name = "view"},
+    {.name = "urdf", .later = true},
+    {.name = "ground", .later = true},
+    {.name = "contact", .later = true},
+    {.name = "obstacles", .later = true},
+    {.name = "fluid", .later = true},
+    {.name = "motors", .later = true},
+    {.name = "sensors", .later = true},
+    {.name = "record", .later = true},
+    {.name = "controller", .later = true},
     {.name = "search", .later = true},
 };
 enum { TOP_KEYS = sizeof top_keys / sizeof *top_keys };
@@ -235,6 +251,7 @@ bool read_source(source *s, const char *text, size_t length)
     if (v[TOP_STATE]) ok = read_state(s, v[TOP_STATE]) && ok;
     if (v[TOP_SAMPLE]) ok = read_sample(s, v[TOP_SAMPLE]) && ok;
     if (v[TOP_CAMERA] || v[TOP_CAMERAS]) ok = read_cameras(s, v[TOP_CAMERA], v[TOP_CAMERAS]) && ok;
+    if (v[TOP_VIEW]) ok = read_view(s, v[TOP_VIEW]) && ok;
     return ok && s->r->errors.count == errors;
 }
 
@@ -259,7 +276,7 @@ static bool start_scene(reader *r, const char *name, const char *text, size_t le
         return false;
     }
     scene->gravity[2] = -9.81;
-    scene->duration = -1;
+    scene->duration = -1, scene->floor = NAN;
     scene->grid = 1;
     scene->config = ctn_batch_config_default();
     scene->defaults = SCENE_DEFAULTS;

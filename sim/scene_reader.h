@@ -306,6 +306,9 @@ bool read_sample(source *s, const node *n);
 bool read_cameras(source *s, const node *one, const node *list);
 void free_cameras(ctn_scene *scene);
 
+/// Reads `view:`, what else there is to see.
+bool read_view(source *s, const node *n);
+
 /// Reads a whole file into the scene. s->file and s->includer are set.
 bool read_source(source *s, const char *text, size_t length);
 

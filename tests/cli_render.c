@@ -61,28 +61,49 @@ START_TEST(exact_times)
 }
 END_TEST
 
-/// A sheet has the pictures in it that one by one are files.
+/// Whether a pixel is as good as white.
+static bool is_white(const uint8_t *pixel) { return pixel[0] > 250 && pixel[1] > 250 && pixel[2] > 250; }
+
+/// A sheet has the pictures in it that one by one are files, with white between them. Each has its time, in the same place; the first one has the
+/// method, too, below it, and no other has.
 START_TEST(sheet)
 {
+    enum { WIDTH = 318, HEIGHT = 238, WHOLE = 639, GUTTER = 3, TIMES = 22, METHOD = 38 };  // pixels; rows where texts end
     const char *const scene = source("scenes/double-pendulum.yaml");
-    size_t size[2];
+    int width, height, text[4][2] = {{0}};
     outcome o =
-        catena("render", scene, "--to", "0.3", "--sheet", "2x2", "--camera", "-70,15,3", "--out", "s.png", "--size", "160x120");
+        catena("render", scene, "--to", "0.3", "--sheet", "2x2", "--camera", "-70,15,3", "--out", "s.png", "--size", "640x480");
     ck_assert_msg(o.status == 0, "%s", o.err);
-    ck_assert_msg(strstr(o.out, "s.png: 4 pictures on one of 160x120 by "), "%s", o.out);
+    ck_assert_msg(strstr(o.out, "s.png: 4 pictures on one of 639x479 by "), "%s", o.out);
     outcome_free(&o);
-    o = catena("render", scene, "--from", "0.2", "--camera", "-70,15,3", "--out", "one.png", "--size", "80x60", "-q");
-    ck_assert_msg(o.status == 0, "%s", o.err);
-    outcome_free(&o);
-    ck_assert_int_eq(system("ffmpeg -version >/dev/null 2>&1 || exit 9; ffmpeg -loglevel error -i s.png -vf crop=80:60:0:60 -f "
-                            "rawvideo -pix_fmt rgb24 s.raw && "
-                            "ffmpeg -loglevel error -i one.png -f rawvideo -pix_fmt rgb24 one.raw") &
-                         ~0x900,
-                     0);
-    if (access("one.raw", R_OK) != 0) return;  // no ffmpeg to look into them
-    char *const a = slurp("s.raw", &size[0]), *const b = slurp("one.raw", &size[1]);
-    ck_assert(size[0] == size[1] && size[0] == 3 * 80 * 60 && !memcmp(a, b, size[0]));
-    free(a), free(b);
+    uint8_t *const all = stbi_load("s.png", &width, &height, NULL, 3);
+    ck_assert(all && width == WHOLE && height == 479);
+    for (int k = 0; k < WHOLE; k++)
+        for (int g = 0; g < GUTTER; g++)
+            ck_assert(is_white(all + 3 * ((HEIGHT + g) * WHOLE + k)) &&
+                      (k >= 479 || is_white(all + 3 * (k * WHOLE + WIDTH + g))));
+    for (int place = 0; place < 4; place++) {
+        char from[20];
+        snprintf(from, sizeof from, "%g", 0.1 * place);
+        o = catena("render", scene, "--from", from, "--camera", "-70,15,3", "--out", "one.png", "--size", "318x238", "-q");
+        ck_assert_msg(o.status == 0, "%s", o.err);
+        outcome_free(&o);
+        uint8_t *const one = stbi_load("one.png", &width, &height, NULL, 3);
+        ck_assert(one && width == WIDTH && height == HEIGHT);
+        for (int y = 0; y < HEIGHT; y++)
+            for (int x = 0; x < WIDTH; x++) {
+                const uint8_t *const cell =
+                    all + 3 * ((place / 2 * (HEIGHT + GUTTER) + y) * WHOLE + place % 2 * (WIDTH + GUTTER) + x);
+                if (!memcmp(cell, one + 3 * (y * WIDTH + x), 3)) continue;
+                ck_assert_msg(y < METHOD, "picture %d is another one at %d, %d", place, x, y);
+                text[place][y >= TIMES]++;
+            }
+        stbi_image_free(one);
+        ck_assert_msg(text[place][0] > 60, "picture %d has no time", place);
+        ck_assert_msg(place ? text[place][1] == 0 : text[place][1] > 200, "picture %d: %d pixels of a method", place,
+                      text[place][1]);
+    }
+    stbi_image_free(all);
 }
 END_TEST
 
@@ -165,16 +186,21 @@ END_TEST
 
 static const struct {
     const char *joint, *shape, *camera;
-    double fills;  // of meshes the box is in sight, of cylinders balls at the ends
+    double fills;       // of meshes the box is in sight, of cylinders balls at the ends
+    const char *scene;  // its camera, which looks at the middle of the pictures; NULL: none
 } fitted[] = {
     {"{type: revolute, axis: [0, 1, 0], v0: 3}", "{type: box, center: [1.5, 0, 0], size: [0.3, 0.2, 0.1], color: [1, 0, 0]}",
-     NULL, 0.8},
-    {"{type: revolute, axis: [0, 1, 0], v0: 3}", "{type: mesh, file: t.obj, color: [1, 0, 0]}", "40,70", 0.7},
-    {"{type: prismatic, axis: [1, 0, 0], v0: 4}", "{type: sphere, radius: 0.2, color: [1, 0, 0]}", "-90,0", 0.8},
+     NULL, 0.8, NULL},
+    {"{type: revolute, axis: [0, 1, 0], v0: 3}", "{type: mesh, file: t.obj, color: [1, 0, 0]}", "40,70", 0.7, NULL},
+    {"{type: prismatic, axis: [1, 0, 0], v0: 4}", "{type: sphere, radius: 0.2, color: [1, 0, 0]}", "-90,0", 0.8, NULL},
     {"{type: free, v0: [3, 1, 4, 2, 5, 1]}", "{type: capsule, from: [0, 0, 0], to: [2, 0, 0], radius: 0.1, color: [1, 0, 0]}",
-     NULL, 0.8},
+     NULL, 0.8, NULL},
     {"{type: free, v0: [3, 1, 4, 2, 5, 1]}", "{type: cylinder, from: [0, 0, 0], to: [0, 0, 1], radius: 0.4, color: [1, 0, 0]}",
-     "-30,-20", 0.6},
+     "-30,-20", 0.6, NULL},
+    {"{type: prismatic, axis: [1, 0, 0], v0: 4}", "{type: sphere, radius: 0.2, color: [1, 0, 0]}", NULL, 0.8,
+     "{target: [0.5, 0, 0], azimuth: -90, elevation: 0}"},
+    {"{type: revolute, axis: [0, 1, 0], v0: 3}", "{type: box, center: [1.5, 0, 0], size: [0.3, 0.2, 0.1], color: [1, 0, 0]}",
+     NULL, 0.8, "{type: track, link: a, azimuth: -90}"},
 };
 enum { FITTED = sizeof fitted / sizeof *fitted };
 
@@ -186,9 +212,10 @@ START_TEST(fits)
     char scene[1000], name[20];
     int low[2] = {WIDTH, HEIGHT}, high[2] = {0, 0};
     spit("t.obj", "v 0 0 0\nv 1 0 0\nv 0 0.5 0\nv 0 0 0.3\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n");
-    snprintf(scene, sizeof scene,
-             "catena: 1\nlinks:\n  - {name: a, joint: %s, density: 1000, shapes: [%s]}\nintegrator: {method: rk4, dt: 0.01}\n",
-             fitted[_i].joint, fitted[_i].shape);
+    snprintf(
+        scene, sizeof scene,
+        "catena: 1\nlinks:\n  - {name: a, joint: %s, density: 1000, shapes: [%s]}\nintegrator: {method: rk4, dt: 0.01}\n%s%s\n",
+        fitted[_i].joint, fitted[_i].shape, fitted[_i].scene ? "camera: " : "", fitted[_i].scene ? fitted[_i].scene : "");
     spit("fits.yaml", scene);
     outcome o = catena_with(NULL, "render", "fits.yaml", "--to", "1", "--fps", "10", "--size", "120x80", "--out", "g%02d.png",
                             "-q", fitted[_i].camera ? "--camera" : NULL, fitted[_i].camera, NULL);
@@ -206,7 +233,8 @@ START_TEST(fits)
         }
         stbi_image_free(rgb);
     }
-    const double across = (high[0] - low[0] + 1.0) / WIDTH, upright = (high[1] - low[1] + 1.0) / HEIGHT;
+    const double across = fmax(2 * high[0] + 2 - WIDTH, WIDTH - 2 * low[0]) / WIDTH,
+                 upright = fmax(2 * high[1] + 2 - HEIGHT, HEIGHT - 2 * low[1]) / HEIGHT;
     ck_assert_msg(low[0] > 0 && low[1] > 0 && high[0] < WIDTH - 1 && high[1] < HEIGHT - 1, "%d: %d to %d, %d to %d", _i, low[0],
                   high[0], low[1], high[1]);
     ck_assert_msg(fmax(across, upright) > fitted[_i].fills, "%d fills %g and %g of the picture", _i, across, upright);
@@ -298,7 +326,7 @@ START_TEST(names_of_movies)
 }
 END_TEST
 
-/// Numbered pictures get their folder; a sheet has no strip that belongs to no picture.
+/// Numbered pictures get their folder; a sheet has no strip at its sides that belongs to no picture.
 START_TEST(folders_and_sheets)
 {
     int width, height;
@@ -308,10 +336,10 @@ START_TEST(folders_and_sheets)
     outcome_free(&o);
     o = catena("render", source("scenes/double-pendulum.yaml"), "--out", "s.png", "--to", "0.1", "--sheet", "3x2", "--size",
                "200x101");
-    ck_assert_msg(o.status == 0 && strstr(o.out, "s.png: 6 pictures on one of 198x100"), "%s%s", o.out, o.err);
+    ck_assert_msg(o.status == 0 && strstr(o.out, "s.png: 6 pictures on one of 199x100"), "%s%s", o.out, o.err);
     outcome_free(&o);
     png_size("s.png", &width, &height);
-    ck_assert(width == 198 && height == 100);
+    ck_assert(width == 199 && height == 100);
 }
 END_TEST
 
@@ -319,15 +347,15 @@ END_TEST
 START_TEST(unfinished_sheet)
 {
     outcome o = catena("render", source("scenes/chain10.yaml"), "--method", "rk4", "--dt", "0.02", "--to", "5", "--sheet", "4x2",
-                       "--size", "160x80", "--out", "s.png");
+                       "--size", "166x82", "--out", "s.png");
     int width, height, cells;
     ck_assert_int_eq(o.status, 1);
-    ck_assert_msg(sscanf(o.out, "s.png: %d pictures on one of 160x80", &cells) == 1 && cells > 1 && cells < 8, "%s", o.out);
+    ck_assert_msg(sscanf(o.out, "s.png: %d pictures on one of 166x82", &cells) == 1 && cells > 1 && cells < 8, "%s", o.out);
     outcome_free(&o);
     unsigned char *const rgb = stbi_load("s.png", &width, &height, NULL, 3);
-    ck_assert(rgb && width == 160 && height == 80);
+    ck_assert(rgb && width == 166 && height == 82);
     for (int k = 0; k < 8; k++) {
-        const unsigned char *const middle = rgb + 3 * (size_t)((20 + 40 * (k / 4)) * width + 20 + 40 * (k % 4));
+        const unsigned char *const middle = rgb + 3 * (size_t)((30 + 42 * (k / 4)) * width + 20 + 42 * (k % 4));
         ck_assert_int_eq(middle[0] + middle[1] + middle[2] > 0, k < cells);
     }
     stbi_image_free(rgb);

@@ -525,6 +525,53 @@ START_TEST(scales)
 }
 END_TEST
 
+static float apart(const float *a, const float *b)
+{
+    float far = 0;
+    for (int i = 0; i < 3; i++) far = fmaxf(far, fabsf(a[i] - b[i]));
+    return far;
+}
+
+/// Links of one colour can be told from their neighbours, whether the scene says it or the world; links of several keep theirs.
+START_TEST(shades)
+{
+    static const char text[] = "catena: 1\ndefaults: {joint: ball, density: 1}\nlinks:\n"
+                               "  - {name: a, shapes: [{type: sphere, radius: 1, color: [0.8, 0.4, 0.2]}]}\n"
+                               "  - {name: b, parent: a, shapes: [{type: sphere, radius: 1, color: [0.8, 0.4, 0.2]}, {type: "
+                               "sphere, radius: 1, color: [0.1, 0.1, 0.1]}]}\n"
+                               "  - {name: c, parent: b, shapes: [{type: sphere, radius: 1, color: [0.8, 0.4, 0.2]}, {type: "
+                               "sphere, radius: 1, color: [0.1, 0.1, 0.1]}]}\n"
+                               "  - {name: d, parent: a, shapes: [{type: sphere, radius: 1, color: [0.2, 0.4, 0.8]}]}\n";
+    static const float said[6][3] = {{0.8f, 0.4f, 0.2f}, {0.8f, 0.4f, 0.2f}, {0.1f, 0.1f, 0.1f},
+                                     {0.8f, 0.4f, 0.2f}, {0.1f, 0.1f, 0.1f}, {0.2f, 0.4f, 0.8f}};
+    ctn_error err;
+    instance_list bodies = {0};
+    double R[36] = {0}, p[12] = {0};
+    float paint[4][3];
+    ctn_scene *const scene = ctn_scene_parse(text, sizeof text - 1, "shades.yaml", &err);
+    ck_assert_msg(scene != NULL, "%s", err.message);
+    ctn_model *const model = ctn_model_create(scene, &err);
+    scene_shapes *const shapes = scene_shapes_create(scene, model);
+    ck_assert(scene_shapes_place(shapes, R, p, 0, NULL, &bodies) && bodies.count[MESH_BALL] == 6);
+    const render_instance *const of = bodies.of[MESH_BALL];
+    for (int k = 0; k < 6; k++) {  // b's first and c's second are in another shade of what is said
+        const float far = apart(of[k].color, said[k]);
+        ck_assert_msg(k == 1 || k == 4 ? far > 0.08f && far < 0.3f : far == 0, "shape %d is %g away", k, (double)far);
+    }
+    for (int frozen = 0; frozen < 2; frozen++) {
+        const link_paint how = {.by = COLORS_WORLD, .share = 0.3, .frozen = frozen};
+        ck_assert_ptr_eq(color_links(&how, model, paint), paint);
+        ck_assert(apart(paint[0], paint[1]) > 0.08f && apart(paint[1], paint[2]) > 0.08f);
+        ck_assert(apart(paint[0], paint[2]) == 0 && apart(paint[1], paint[3]) == 0);
+    }
+    const double still[4] = {0};  // energies that are alike look alike
+    const link_paint how = {.by = COLORS_ENERGY, .energy = still, .most_energy = 1};
+    color_links(&how, model, paint);
+    ck_assert(apart(paint[0], paint[1]) == 0);
+    instance_list_free(&bodies), scene_shapes_free(shapes), ctn_model_free(model), ctn_scene_free(scene);
+}
+END_TEST
+
 /// Energies of links add up to the kinetic energy of the whole, and go with its masses.
 START_TEST(energies)
 {
@@ -688,6 +735,7 @@ int main(void)
     tcase_add_test(t, marks_are_where_they_should_be);
     tcase_add_test(t, trails);
     tcase_add_test(t, scales);
+    tcase_add_test(t, shades);
     tcase_add_loop_test(t, energies, 0, 3);
     tcase_add_test(t, legend);
     tcase_add_loop_test(t, grids, 0, 6);

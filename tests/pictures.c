@@ -182,6 +182,102 @@ START_TEST(camera_stands)
 }
 END_TEST
 
+// ---- the floor
+
+#define LIMB "mass: 1, inertia: [1, 1, 1, 0, 0, 0], shapes: [{type: capsule, from: [0, 0, 0], to: [0, 0, %g], radius: 0.05}]"
+
+/// Bases stand on the floor wherever they are, however they are turned; what hangs has room; what is free begins on it, and floats without
+/// gravity. What the scene says holds.
+START_TEST(floors)
+{
+    static const char base[] = "  - {name: base, joint: fixed, position: [0, 0, 5], euler: [%s], density: 1, shapes: [%s]}\n"
+                               "  - {name: arm, parent: base, joint: {type: revolute, axis: [0, 1, 0]}, " LIMB "}\n";
+    static const char free_tree[] = "  - {name: a, joint: free, euler: [%s], density: 1, shapes: [%s]}\n"
+                                    "  - {name: b, parent: a, joint: ball, " LIMB "}\n";
+    static const struct {
+        const char *links, *euler, *shape;
+        double limb;
+        const char *rest;
+        double low, high;
+    } of[] = {
+        {base, "0, 0, 0", "{type: box, size: [1, 1, 0.4]}", 1, "", 4.79, 4.8},
+        {base, "0.5, 0, 0", "{type: box, size: [1, 1, 0.4]}", 1, "", 4.57, 4.585},  // 0.5 sin + 0.2 cos
+        {base, "0.5, 0, 0", "{type: cylinder, from: [0, 0, -0.3], to: [0, 0, 0.3], radius: 0.4}", 1, "", 4.535, 4.546},
+        {base, "0.5, 0, 0", "{type: ellipsoid, radii: [1, 0.3, 0.2]}", 1, "", 4.765, 4.775},  // sqrt(0.3^2 sin^2 + 0.2^2 cos^2)
+        {base, "0, 0, 0", "{type: mesh, file: box.obj, scale: 0.001}", 1.5, "", 4.39, 4.4},
+        {base, "0, 0, 0", "{type: box, size: [1, 1, 0.4]}", -1, "", 3.85, 3.95},           // the limb hangs from it
+        {base, "0, 1.5707963, 0", "{type: box, size: [0.1, 1, 0.4]}", 1, "", 3.85, 3.95},  // it sticks out and will fall
+        {base, "0, 0, 0", "{type: box, size: [1, 1, 0.4]}", 1, "view: {floor: 2}\n", 2, 2},
+        {free_tree, "0, 0, 0", "{type: sphere, radius: 0.2}", -1, "", -1.07, -1.05},
+        {free_tree, "0, 0, 0", "{type: sphere, radius: 0.2}", -1, "gravity: [0, 0, 0]\n", -1.9, -1.3},
+    };
+    char links[600], text[1000];
+    snprintf(links, sizeof links, of[_i].links, of[_i].euler, of[_i].shape, of[_i].limb);
+    snprintf(text, sizeof text, "catena: 1\n%slinks:\n%s", of[_i].rest, links);
+    view v = parse_view(text);
+    ck_assert_msg(v.extent.floor >= of[_i].low && v.extent.floor <= of[_i].high, "%d: the floor is at %g", _i, v.extent.floor);
+    close_view(&v);
+}
+END_TEST
+enum { FLOORS = 10 };
+
+/// Two balls, one above the floor and one below it. From above both look the same with and without it; from below the upper one is seen as through
+/// a veil and the lower one is not.
+START_TEST(from_below)
+{
+    static uint8_t rgb[2][3 * PIXELS];
+    static uint32_t ids[PIXELS];
+    ctn_error err;
+    view v = parse_view(
+        "catena: 1\nlinks:\n"
+        "  - {name: a, joint: ball, density: 1, shapes: [{type: sphere, radius: 0.4, center: [0, 0, 1], color: [1, 0, 0]}]}\n"
+        "  - {name: b, joint: ball, density: 1, shapes: [{type: sphere, radius: 0.4, center: [0, 0, -1], color: [1, 0, 0]}]}\n");
+    v.around.floor = 0;
+    scenery without = v.around;
+    without.floor = -INFINITY;
+    for (int side = 0; side < 2; side++) {
+        double red[2][3] = {{0}};  // without and with a floor, of the pixels of either
+        v.orbit.elevation = side ? -0.6 : 0.6, v.orbit.distance = 9;
+        v.camera = camera_on_orbit(&v.orbit);
+        ck_assert_int_eq(renderer_ids(pen, &v.bodies, &v.camera, ids, &err), CTN_OK);
+        ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &without, NULL, rgb[0], &err), CTN_OK);
+        ck_assert_int_eq(renderer_draw(pen, &v.bodies, &v.camera, &v.around, NULL, rgb[1], &err), CTN_OK);
+        for (int n = 0; n < PIXELS; n++)
+            for (int k = 0; k < 2; k++) red[k][ids[n]] += rgb[k][3 * n] - rgb[k][3 * n + 2];  // more than blue
+        ck_assert_msg(side ? red[1][1] < 0.7 * red[0][1] && red[1][1] > 0.2 * red[0][1] : red[1][1] > 0.97 * red[0][1],
+                      "from side %d the upper ball has %g of %g", side, red[1][1], red[0][1]);
+        ck_assert_msg(red[1][2] > 0.97 * red[0][2], "from side %d the lower ball has %g of %g", side, red[1][2], red[0][2]);
+    }
+    close_view(&v);
+}
+END_TEST
+
+/// With the eye below the floor, colours go evenly from the floor to the background: there is no strip at the horizon.
+START_TEST(no_strip)
+{
+    static uint8_t rgb[3 * PIXELS];
+    static const double eyes[][3] = {
+        {-0.1, 8, 0}, {-0.35, 8, 2}, {0.05, 3, 30}, {-0.2, 30, 2}};  // elevation, distance, further down
+    view v = parse_view("catena: 1\nlinks: [{name: a, joint: ball, density: 1, shapes: [{type: sphere, radius: 0.01}]}]\n");
+    const instance_list nothing = {0};
+    ctn_error err;
+    v.orbit.elevation = eyes[_i][0], v.orbit.distance = eyes[_i][1], v.orbit.target[2] = -1 - eyes[_i][2];
+    v.camera = camera_on_orbit(&v.orbit);
+    v.around.floor = 0, v.around.radius = 1;
+    ck_assert(v.camera.eye[2] < 0);
+    ck_assert_int_eq(renderer_draw(pen, &nothing, &v.camera, &v.around, NULL, rgb, &err), CTN_OK);
+    double before = 0, most = 0;
+    for (int y = 0; y < HEIGHT; y++) {
+        double sum = 0;
+        for (int x = 0; x < WIDTH; x++) sum += rgb[3 * (y * WIDTH + x)] / (double)WIDTH;
+        if (y && sum < before - 6) ck_abort_msg("eye %d: row %d is darker than the one above: %g, %g", _i, y, sum, before);
+        most = fmax(most, fabs(sum - before) * (y > 0)), before = sum;
+    }
+    ck_assert_msg(most < 25, "eye %d: rows differ by %g", _i, most);
+    close_view(&v);
+}
+END_TEST
+
 // ---- meshes
 
 /// A mesh of a box is drawn as the box is, wherever the file has it and however large.
@@ -453,6 +549,9 @@ int main(void)
     tcase_add_loop_test(t, camera_stands, 0, SCENES);
     tcase_add_test(t, ghosts);
     tcase_add_loop_test(t, same_picture, 0, SCENES);
+    tcase_add_loop_test(t, floors, 0, FLOORS);
+    tcase_add_test(t, from_below);
+    tcase_add_loop_test(t, no_strip, 0, 4);
     tcase_add_test(t, box_as_mesh);
     tcase_add_test(t, both_sides);
     tcase_add_loop_test(t, round_enough, 0, 17);

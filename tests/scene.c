@@ -322,6 +322,22 @@ START_TEST(long_and_short_directions)
 }
 END_TEST
 
+START_TEST(floors)
+{
+    static const struct {
+        const char *text;
+        double height;
+    } of[] = {{"", NAN}, {"view: {}", NAN}, {"view: {floor: -1.5}", -1.5}, {"view: {floor: none}", -INFINITY}};
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        char text[600];
+        snprintf(text, sizeof text, "%s%s\n", TOP(""), of[k].text);
+        ctn_scene *const scene = parse(text);
+        ck_assert(isnan(of[k].height) ? isnan(scene->floor) : scene->floor == of[k].height);
+        ctn_scene_free(scene);
+    }
+}
+END_TEST
+
 /// A program may use decimal commas; scene files do not.
 START_TEST(cameras)
 {
@@ -462,6 +478,7 @@ int main(void)
     tcase_add_test(texts, numbers);
     tcase_add_test(texts, long_and_short_directions);
     tcase_add_test(texts, cameras);
+    tcase_add_test(texts, floors);
     tcase_add_test(texts, decimal_comma);
     tcase_add_test(texts, free_joints);
     tcase_add_test(texts, names_of_scenes);

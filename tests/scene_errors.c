@@ -329,6 +329,14 @@ static const struct {
      {"camera.up: `look` and `up` are parallel; give an `up` across"}},
     {TOP("camera: {type: first-person, link: a, look: ^[0, 0, 0]}"),
      {"camera.look: expected a direction, found a vector of length 0"}},
+
+    // view
+    {TOP("view: ^3"), {"view: expected a view as a mapping of keys to values, found '3'"}},
+    {TOP("view: {^flor: 3}"), {"view.flor: unknown key; did you mean 'floor'?"}},
+    {TOP("view: {floor: ^low}"), {"view.floor: expected a height in metres or none, found 'low'"}},
+    {TOP("view: {floor: ^.inf}"), {"view.floor: expected a height in metres or none, found '.inf'"}},
+    {TOP("view: {floor: ^1e999}"), {"view.floor: expected a finite number, found '1e999'"}},
+    {TOP("view: {floor: ^[1]}"), {"view.floor: expected a number, found a list"}},
     {BODY(MASS ", ^contact_points: [[0, 0, 0]]"), {"contact_points: not available in this version"}},
     {TOP("defaults: {^contact_points: [[0, 0, 0]]}"), {"defaults.contact_points: not available in this version"}},
 
