@@ -23,7 +23,7 @@ struct film {
     size_t *shown;        // [worlds], counted from `first`
     double *q[2], *v[2];  // of all worlds in records held[0], held[1]
     int64_t held[2];      // negative: none
-    float energy[PLAYER_PLOT], iterations[PLAYER_PLOT];
+    float when[PLAYER_PLOT], energy[PLAYER_PLOT], iterations[PLAYER_PLOT];
     int plotted;
     bool running;
     double speed, from_time, from_clock;
@@ -38,15 +38,17 @@ static double clock_time(const film *f)
 
 // ---- what the file has
 
-/// A sample of a dataset of the first world that is looked at, evenly spread over the records of a run.
+/// The record that is entry k of the plots: they are evenly spread over the records of a run.
+static int64_t record_plotted(const film *f, int k) { return f->plotted > 1 ? (f->count - 1) * k / (f->plotted - 1) : 0; }
+
+/// These of a dataset of the first world that is looked at.
 static bool read_plot(film *f, const char *name, float *row)
 {
     const size_t worlds = (size_t)f->from.cfg.worlds;
     double *const all = malloc(worlds * sizeof *all);
     bool ok = all && recorded_count(&f->from, name) >= f->count;
     for (int k = 0; k < f->plotted && ok; k++) {
-        const int64_t at = f->plotted > 1 ? (f->count - 1) * k / (f->plotted - 1) : 0;
-        ok = recorded_rows(&f->from, name, H5T_NATIVE_DOUBLE, at, 1, worlds, all, NULL) == CTN_OK;
+        ok = recorded_rows(&f->from, name, H5T_NATIVE_DOUBLE, record_plotted(f, k), 1, worlds, all, NULL) == CTN_OK;
         row[k] = (float)all[f->first];
     }
     free(all);
@@ -98,6 +100,7 @@ static ctn_status open_states(film *f, ctn_error *err)
     if (!ok) return fail(err, CTN_NO_MEMORY, "%s: not enough memory for %zu worlds", f->from.path, f->worlds);
     if (!f->from.rollout) {
         f->plotted = f->count < PLAYER_PLOT ? (int)f->count : PLAYER_PLOT;
+        for (int k = 0; k < f->plotted; k++) f->when[k] = (float)f->times[record_plotted(f, k)];
         if (!read_plot(f, "stats/energy_after", f->energy) || !read_plot(f, "stats/iterations", f->iterations)) f->plotted = 0;
     }
     return choose_worlds(f, err);
@@ -192,8 +195,8 @@ ctn_status film_look(film *f, player_view *view, ctn_error *err)
     view->time = t, view->running = f->running, view->late = false;
     r->cfg = f->from.cfg, r->time = t, r->steps = (long)k;
     r->plotted = f->plotted ? 1 + (int)((f->plotted - 1) * k / (f->count > 1 ? f->count - 1 : 1)) : 0;  // up to now
-    memcpy(r->plot_energy, f->energy, sizeof r->plot_energy),
-        memcpy(r->plot_iterations, f->iterations, sizeof r->plot_iterations);
+    memcpy(r->plot_time, f->when, sizeof r->plot_time), memcpy(r->plot_energy, f->energy, sizeof r->plot_energy);
+    memcpy(r->plot_iterations, f->iterations, sizeof r->plot_iterations);
     return CTN_OK;
 }
 

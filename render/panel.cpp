@@ -4,6 +4,7 @@
 extern "C" {
 #include "render/font.h"
 #include "render/marks.h"
+#include "render/words.h"
 #include "sim/config.h"
 }
 
@@ -66,7 +67,9 @@ static bool power_slider(const char *label, double *x)
     static float exponent;
     static bool active;
     if (!active) exponent = (float)log10(*x);
-    ImGui::SliderFloat(label, &exponent, -4, 0, "10^%.2f s");
+    char text[QUANTITY_WORDS];
+    quantity_words(pow(10, exponent), "s", text);
+    ImGui::SliderFloat(label, &exponent, -4, 0, text);
     active = ImGui::IsItemActive();
     if (!ImGui::IsItemDeactivatedAfterEdit()) return false;
     *x = pow(10, exponent);
@@ -151,16 +154,43 @@ static void draw_method(panel_state *s)
 
 // ---- plots
 
-/// The newest values, with the range that they have.
-static void draw_plot(const char *label, const char *name, const float *row, int count, const char *format)
+/// The place of the entry that is nearest to a share of the plot's width.
+static int entry_at(float share, int count)
 {
+    const int k = (int)roundf(share * (float)(count - 1));
+    return k < 0 ? 0 : k < count ? k : count - 1;
+}
+
+/// The newest values over time: the last one beside the name, the range at the right, and what is under the mouse with its time.
+static void draw_plot(const char *name, const char *unit, const float *time, const float *row, int count, const char *format)
+{
+    char now[40], text[80];
     float low = row[0], high = row[0];
-    char text[120], now[40];
     for (int k = 1; k < count; k++) low = fminf(low, row[k]), high = fmaxf(high, row[k]);
+    const float middle = (low + high) / 2, half = high > low ? (high - low) / 2 : 1;
     snprintf(now, sizeof now, format, (double)row[count - 1]);
-    snprintf(text, sizeof text, "%s %s", name, now);
-    if (!(high > low)) low -= 1, high += 1;
-    ImGui::PlotLines(label, row, count, 0, text, low, high, ImVec2(0, 3 * ImGui::GetFontSize()));
+    ImGui::Text("%s  %s %s", name, now, unit);
+    const ImVec2 size(ImGui::GetContentRegionAvail().x - 5 * letter, 5 * letter), at = ImGui::GetCursorScreenPos();
+    const float margin = 0.2f * letter, right = at.x + size.x + margin;
+    ImGui::InvisibleButton(name, size);
+    ImDrawList *const list = ImGui::GetWindowDrawList();
+    const float across = size.x - 2 * margin, apart = count > 1 ? across / (float)(count - 1) : 0;
+    const auto x_of = [&](int k) { return at.x + margin + apart * (float)k; };
+    const auto y_of = [&](float x) { return at.y + size.y / 2 - (size.y / 2 - margin) * (x - middle) / half; };
+    list->AddRectFilled(at, ImVec2(at.x + size.x, at.y + size.y), ImGui::GetColorU32(ImGuiCol_FrameBg), 3);
+    const ImU32 ink = ImGui::GetColorU32(ImGuiCol_PlotLines);
+    for (int k = 1; k < count; k++)
+        list->AddLine(ImVec2(x_of(k - 1), y_of(row[k - 1])), ImVec2(x_of(k), y_of(row[k])), ink, 1.5f);
+    for (int end = 0; end < (high > low ? 2 : 1); end++) {
+        snprintf(text, sizeof text, format, (double)(end ? low : high));
+        list->AddText(ImVec2(right, end ? at.y + size.y - letter : at.y), ImGui::GetColorU32(ImGuiCol_TextDisabled), text);
+    }
+    if (!ImGui::IsItemHovered()) return;
+    const int k = entry_at((ImGui::GetMousePos().x - at.x - margin) / across, count);
+    list->AddLine(ImVec2(x_of(k), at.y), ImVec2(x_of(k), at.y + size.y), ImGui::GetColorU32(ImGuiCol_TextDisabled));
+    list->AddCircleFilled(ImVec2(x_of(k), y_of(row[k])), 0.2f * letter, ImGui::GetColorU32(ImGuiCol_PlotLinesHovered));
+    snprintf(now, sizeof now, format, (double)row[k]);
+    ImGui::SetTooltip("%.3f s: %s %s", (double)time[k], now, unit);
 }
 
 static void draw_plots(const panel_state *s)
@@ -170,17 +200,19 @@ static void draw_plots(const panel_state *s)
         const player_run *const r = &s->view->run[k];
         if (s->runs > 1) ImGui::TextUnformatted(s->name[k]);
         if (r->frozen != CTN_RUNNING) {
-            const ImVec4 red(1, 0.5f, 0.4f, 1);
-            if (s->worlds > 1) ImGui::TextColored(red, "%d of %d worlds froze, one at %.4g s:", r->froze, s->worlds, r->frozen_time);
-            else ImGui::TextColored(red, "frozen at %.4g s:", r->frozen_time);
-            ImGui::TextWrapped("%s", ctn_freeze_text(r->frozen));
+            char text[600];
+            frozen_words(r, s->worlds, s->recorded, text, sizeof text);
+            ImGui::PushStyleColor(ImGuiCol_Text, ImVec4(1, 0.5f, 0.4f, 1));
+            ImGui::TextWrapped("%s", text);
+            ImGui::PopStyleColor();
         }
         if (s->worlds > 1) ImGui::TextUnformatted("of the first world:");
         if (!r->plotted) continue;
         ImGui::PushID(k);
-        draw_plot("J", "energy", r->plot_energy, r->plotted, "%.6g");
-        if (ctn_method_is_implicit(r->cfg.method)) draw_plot("a step", "iterations", r->plot_iterations, r->plotted, "%.0f");
-        if (!s->recorded) draw_plot("x", "real-time factor", r->plot_real_time, r->plotted, "%.3g");
+        draw_plot("energy", "J", r->plot_time, r->plot_energy, r->plotted, "%.5g");
+        if (ctn_method_is_implicit(r->cfg.method))
+            draw_plot("iterations", "a step", r->plot_time, r->plot_iterations, r->plotted, "%.0f");
+        if (!s->recorded) draw_plot("speed of steps", "x real time", r->plot_time, r->plot_real_time, r->plotted, "%.5g");
         if (!s->recorded)
             ImGui::Text("%ld steps, %ld with fallbacks", r->steps, r->fallbacks),
                 ImGui::TextWrapped("energy %+.3g J since the beginning or the last change", r->change);
@@ -192,12 +224,12 @@ static void draw_plots(const panel_state *s)
 // ---- what can be changed
 
 static void parameter(panel_state *s, panel_value value, void *context, ctn_parameter_kind kind, int index, const char *label,
-                      double least, double most)
+                      double least, double most, const char *format)
 {
     double now;
     if (!value(context, ctn_parameter{kind, index}, &now) || s->recorded) return;
     float x = (float)now;
-    if (!ImGui::SliderFloat(label, &x, (float)fmin(least, now), (float)fmax(most, now), "%.4g")) return;
+    if (!ImGui::SliderFloat(label, &x, (float)fmin(least, now), (float)fmax(most, now), format)) return;
     s->set_parameter = true, s->parameter = ctn_parameter{kind, index}, s->value = x;
 }
 
@@ -205,7 +237,13 @@ static void draw_world(panel_state *s, panel_value value, void *context)
 {
     static const char *const axes[] = {"gravity x", "gravity y", "gravity z"};
     if (s->recorded || !ImGui::CollapsingHeader("World")) return;
-    for (int k = 0; k < 3; k++) parameter(s, value, context, CTN_GRAVITY, k, axes[k], -20, 20);
+    for (int k = 0; k < 3; k++) parameter(s, value, context, CTN_GRAVITY, k, axes[k], -20, 20, "%.4g m/s²");
+}
+
+/// Whether degree of freedom k of a link's joint is a way, not an angle.
+static bool slides(const ctn_link *l, int k)
+{
+    return l->joint == CTN_PRISMATIC || (l->joint == CTN_PLANAR && k < 2) || (l->joint == CTN_FREE && k < 3);
 }
 
 static void draw_link(panel_state *s, panel_value value, void *context)
@@ -214,7 +252,8 @@ static void draw_link(panel_state *s, panel_value value, void *context)
     if (at->link < 0) return;
     const ctn_link *const l = ctn_model_link(s->model, at->link);
     if (!ImGui::CollapsingHeader("Link", ImGuiTreeNodeFlags_DefaultOpen)) return;
-    ImGui::TextWrapped("%s%s%s%s", l->name, *at->of ? " of " : "", at->of, at->pulled ? " (pulled)" : "");
+    ImGui::TextWrapped("%s%s%s", l->name, *at->of ? " of " : "", at->of);
+    if (at->pulled) ImGui::Text("pulled at %s", at->pull);
     ImGui::Text("mass      %.4g kg", at->mass);
     ImGui::Text("position  %.3f %.3f %.3f m", at->position[0], at->position[1], at->position[2]);
     ImGui::Text("velocity  %.3f %.3f %.3f m/s", at->twist[3], at->twist[4], at->twist[5]);
@@ -226,12 +265,13 @@ static void draw_link(panel_state *s, panel_value value, void *context)
         float x = (float)s->force[l->vadr + k];
         const float most = (float)fmax(20 * at->mass, 1);
         snprintf(label, sizeof label, l->nv > 1 ? "joint force %d" : "joint force", k);
-        if (ImGui::SliderFloat(label, &x, -most, most, "%.3g")) s->set_force = true, s->dof = l->vadr + k, s->value = x;
+        if (ImGui::SliderFloat(label, &x, -most, most, slides(l, k) ? "%.3g N" : "%.3g N m"))
+            s->set_force = true, s->dof = l->vadr + k, s->value = x;
     }
-    parameter(s, value, context, CTN_REST, at->link, "spring's rest", -3.2, 3.2);
-    parameter(s, value, context, CTN_STIFFNESS, at->link, "stiffness", 0, 100);
-    parameter(s, value, context, CTN_DAMPING, at->link, "damping", 0, 10);
-    parameter(s, value, context, CTN_MASS_SCALE, at->link, "mass, times", 0.1, 10);
+    parameter(s, value, context, CTN_REST, at->link, "spring's rest", -3.2, 3.2, slides(l, 0) ? "%.4g m" : "%.4g rad");
+    parameter(s, value, context, CTN_STIFFNESS, at->link, "stiffness", 0, 100, slides(l, 0) ? "%.4g N/m" : "%.4g N m/rad");
+    parameter(s, value, context, CTN_DAMPING, at->link, "damping", 0, 10, slides(l, 0) ? "%.4g N s/m" : "%.4g N m s/rad");
+    parameter(s, value, context, CTN_MASS_SCALE, at->link, "mass", 0.1, 10, "%.4g times");
 }
 
 static void draw_marks(panel_state *s)
@@ -330,6 +370,13 @@ void panel_draw(panel_state *s, panel_value value, void *context)
     }
     if (s->help) draw_help(s);
     if (s->trouble[0]) draw_message("trouble", "The scene's file has errors; what it was before runs on:", s->trouble, unit, false, s->open);
+    for (int k = 0; k < s->runs && !s->trouble[0]; k++) {
+        char text[600];
+        if (!s->view->run[k].stands) continue;
+        frozen_words(&s->view->run[k], s->worlds, s->recorded, text, sizeof text);
+        draw_message("frozen", s->runs > 1 ? s->name[k] : nullptr, text, unit, false, s->open);
+        break;  // of several runs the first one
+    }
     if (s->notice[0]) draw_message("notice", nullptr, s->notice, height - unit, true, s->open);
     ImGui::Render();
     ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());

@@ -16,6 +16,7 @@ typedef struct panel_link {
     const double *q, *v;           // of its joint
     double mass;                   // kg
     bool pulled;
+    char pull[40];  // then: its force
 } panel_link;
 
 /// Filled by the viewer; what its user asks for is written back.

@@ -271,7 +271,8 @@ static void note_step(run *r, const ctn_step_stats *stats, size_t worlds, double
     a->fallbacks += last->fell_back;
     r->rate_time = 0.9 * r->rate_time + h, r->rate_wall = 0.9 * r->rate_wall + wall;
     a->real_time = r->rate_wall > 0 ? r->rate_time / r->rate_wall : 0;
-    plot(a->plot_energy, a->plotted, a->energy), plot(a->plot_iterations, a->plotted, last->iterations);
+    plot(a->plot_time, a->plotted, a->time), plot(a->plot_energy, a->plotted, a->energy),
+        plot(a->plot_iterations, a->plotted, last->iterations);
     plot(a->plot_real_time, a->plotted, a->real_time);
     if (a->plotted < PLAYER_PLOT) a->plotted++;
 }
@@ -286,7 +287,8 @@ static bool joint_forces(player *p, const run *r)
     if (!pulled) return true;
     ctn_batch_state(r->batch, p->q, p->v);
     const size_t w = (size_t)p->pulled_world;
-    pull_force(p->puller, &p->pulled, r->about.cfg.dt, p->q + w * p->nq, p->v + w * p->nv, p->tau + w * p->nv);
+    double force[3];
+    pull_force(p->puller, &p->pulled, r->about.cfg.dt, p->q + w * p->nq, p->v + w * p->nv, force, p->tau + w * p->nv);
     return true;
 }
 
@@ -469,6 +471,11 @@ void player_look(player *p, player_view *view)
         history_state(p->run[k].past, view->time, view->q + (size_t)k * p->worlds * p->nq,
                       view->v + (size_t)k * p->worlds * p->nv);
     }
+    view->pull[0] = view->pull[1] = view->pull[2] = 0;
+    const size_t pulled = (size_t)p->pulled_run * p->worlds + (size_t)p->pulled_world;
+    if (p->pulls)
+        pull_force(p->puller, &p->pulled, p->run[p->pulled_run].about.cfg.dt, view->q + pulled * p->nq, view->v + pulled * p->nv,
+                   view->pull, NULL);
     pthread_mutex_unlock(&p->lock);
 }
 

@@ -15,17 +15,18 @@ enum { PLAYER_RUNS = 8, PLAYER_PLOT = 240 };
 
 /// What one run is doing.
 typedef struct player_run {
-    ctn_batch_config cfg;   // in use
-    double time;            // s, after its last step
-    double energy;          // J, of the first world, then
-    double real_time;       // s simulated for each second that its steps take; 0: not known yet
-    long steps, fallbacks;  // since the beginning; steps that needed a fallback
-    double change;          // J, of the first world since the beginning or the last change from outside
-    double frozen_time;     // s, when that was
-    ctn_freeze frozen;      // of the first world that is, if one is
-    int froze;              // how many are
-    bool stands;            // all its worlds are
-    int plotted;            // how many of these there are, one a step, the newest last:
+    ctn_batch_config cfg;          // in use
+    double time;                   // s, after its last step
+    double energy;                 // J, of the first world, then
+    double real_time;              // s simulated for each second that its steps take; 0: not known yet
+    long steps, fallbacks;         // since the beginning; steps that needed a fallback
+    double change;                 // J, of the first world since the beginning or the last change from outside
+    double frozen_time;            // s, when that was
+    ctn_freeze frozen;             // of the first world that is, if one is
+    int froze;                     // how many are
+    bool stands;                   // all its worlds are
+    int plotted;                   // how many of these there are, one a step, the newest last:
+    float plot_time[PLAYER_PLOT];  // s
     float plot_energy[PLAYER_PLOT], plot_iterations[PLAYER_PLOT];
     float plot_real_time[PLAYER_PLOT];
 } player_run;
@@ -36,6 +37,7 @@ typedef struct player_view {
     double *q, *v;       // [runs][worlds][nq], [runs][worlds][nv]
     bool *frozen;        // [runs][worlds], there
     double *mass_scale;  // [worlds][links]: masses are these times the model's
+    double pull[3];      // N, world axes: what a hand pulls with there; 0: none does
     bool running;
     bool late;  // steps take longer than they last: the clock is slowed down
     player_run run[PLAYER_RUNS];

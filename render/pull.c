@@ -71,10 +71,11 @@ static void point_mobility(pull *p, const double *q, double A[3][3])
     }
 }
 
-void pull_force(pull *p, const pull_at *at, double dt, const double *q, const double *v, double *tau)
+void pull_force(pull *p, const pull_at *at, double dt, const double *q, const double *v, double *force, double *tau)
 {
     const double *const R = p->R + 9 * (size_t)at->link, *const origin = p->p + 3 * (size_t)at->link;
-    double r[3], A[3][3], stretch[3], force[3];
+    double r[3], A[3][3], stretch[3];
+    force[0] = force[1] = force[2] = 0;
     ctn_forward_kinematics(p->dyn, 1, q, p->R, p->p);
     for (int i = 0; i < 3; i++) r[i] = vector_dot(R + 3 * i, at->point);
     point_jacobian(p, q, at->link, r);
@@ -87,6 +88,6 @@ void pull_force(pull *p, const pull_at *at, double dt, const double *q, const do
         for (int j = 0; j < 3; j++) A[i][j] = (i == j) + (k * dt + c) * dt * A[i][j];
     }
     vector_solve(A, stretch, force);
-    for (int i = 0; i < p->nv; i++)
+    for (int i = 0; i < p->nv && tau; i++)
         for (int j = 0; j < 3; j++) tau[i] += p->Jx[(size_t)j * (size_t)p->nv + (size_t)i] * force[j];
 }

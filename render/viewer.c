@@ -1,5 +1,7 @@
 /// The window of `catena view`: what is shown in it, the loop that draws, and what its panel asks for.
+#include "render/vectors.h"
 #include "render/viewer_state.h"
+#include "render/words.h"
 #include "sim/config.h"
 #include "sim/scene.h"
 #include "sim/status.h"
@@ -23,38 +25,10 @@ void viewer_notice(viewer *v, const char *format, ...)
 
 // ---- the scene
 
-/// All of it, from the direction and at the distance that `from` says, if it is not NULL.
-static void look_from(viewer *v, const camera_choice *from)
-{
-    const double covered = v->panel.open ? panel_width() * v->width / window_units(v->window) : 0,
-                 free = fmax(v->width - covered, 0.4 * v->width);
-    v->orbit = arena_camera(v->arena, 0.93 * free / v->height);  // what is off the axis is wider
-    if (from) v->orbit.azimuth = from->azimuth, v->orbit.elevation = from->elevation;
-    if (from && !isnan(from->distance)) v->orbit.distance = from->distance;
-    const render_camera c = camera_on_orbit(&v->orbit);
-    camera_pan(&v->orbit, 0.5 * (v->width - free) * camera_pixel(&c, v->height), 0);  // into the middle of what is free
-    v->mounted = -1;
-}
-
-void viewer_look_at_all(viewer *v) { look_from(v, NULL); }
-
-void viewer_next_camera(viewer *v)
-{
-    const ctn_scene *const scene = v->arena->scene;
-    const int next = v->mounted + 1;
-    if (next >= scene->ncamera) {
-        viewer_look_at_all(v);
-        return viewer_notice(v, scene->ncamera ? "all of it" : "the scene has no cameras: see docs/scene.md");
-    }
-    const camera_orbit standard = arena_camera(v->arena, (double)v->width / v->height);
-    v->mount = camera_mount_of(&scene->cameras[next], &standard, v->arena->one.radius), v->mounted = next;
-    viewer_notice(v, "camera %s", scene->cameras[next].name ? scene->cameras[next].name : "of the scene");
-}
-
 /// The one that was asked for, else the first camera of a scene that has some.
 static void first_look(viewer *v, const camera_choice *choice)
 {
-    look_from(v, choice && !choice->camera ? choice : NULL);
+    viewer_look_from(v, choice && !choice->camera ? choice : NULL);
     if (choice && choice->camera) {
         v->mounted = (int)(choice->camera - v->arena->scene->cameras) - 1;
         return viewer_next_camera(v);
@@ -85,6 +59,11 @@ static bool take_scene(viewer *v, const char *path, ctn_error *err)
     const long world = strcmp(path, v->config->path) ? -1 : v->config->world;  // of a file that was dropped all
     arena *const a = arena_open(path, world, v->config->configure, v->config->context, err), *const old = v->arena;
     if (!a) return false;
+    a->overlaid = v->panel.overlaid, a->ghosts = v->panel.ghosts, a->show = v->panel.show,
+    a->colors = (link_coloring)v->panel.colors;
+    a->scale_energy = v->config->scale_energy;
+    if (!isnan(v->config->floor)) a->one.floor = v->config->floor;
+    if (arena_look(a, err) != CTN_OK) return arena_free(a), false;  // what cameras are to have in sight
     double *const force = calloc((size_t)a->nv + 1, sizeof *force);
     if (!force) return arena_free(a), fail(err, CTN_NO_MEMORY, "not enough memory for %s", path), false;
     if (v->renderer && arena_give_meshes(a, v->renderer, err) != CTN_OK) {
@@ -93,9 +72,6 @@ static bool take_scene(viewer *v, const char *path, ctn_error *err)
     }
     free(v->panel.force);
     v->arena = a, v->panel.force = force, v->hand.pulls = false, v->trouble[0] = v->refused[0] = 0;
-    a->overlaid = v->panel.overlaid, a->ghosts = v->panel.ghosts, a->show = v->panel.show,
-    a->colors = (link_coloring)v->panel.colors;
-    a->scale_energy = v->config->scale_energy;
     arena_speed(a, v->panel.speed);
     if (old) find_again(v, old);
     arena_free(old);
@@ -192,6 +168,7 @@ static void fill_panel(viewer *v)
     a->selected.q = s->view.q + world * (size_t)s->nq + l->qadr, a->selected.v = s->view.v + world * (size_t)s->nv + l->vadr;
     a->selected.mass = l->mass * s->view.mass_scale[(size_t)v->selected.world * (size_t)s->links + (size_t)v->selected.link];
     a->selected.pulled = v->hand.pulls;
+    quantity_words(vector_length(s->view.pull), "N", a->selected.pull);
 }
 
 // ---- a picture
@@ -206,6 +183,7 @@ static void follow(viewer *v)
         if (v->follows && fabs(way) < 1e3 * s->one.radius) v->orbit.target[k] += way;  // what flies off is let go
         if (isfinite(at[k])) v->followed[k] = at[k];
     }
+    viewer_keep_look(v);
     const bool mounted = v->mounted >= 0;
     v->camera = mounted ? camera_mount_at(&v->mount, s->R, s->p, s->extent.center, s->view.time) : camera_on_orbit(&v->orbit);
 }
@@ -234,24 +212,29 @@ static void show_title(viewer *v)
     window_set_title(v->window, title);
 }
 
-/// From the point that is pulled to the mouse.
+/// An arrow from the point that is pulled to the mouse, and the force in newtons beside it.
 static bool draw_pull(viewer *v)
 {
     const arena *const s = v->arena;
     const size_t pose = arena_pose(s, v->selected);
-    line_point ends[2] = {{.width = 3, .color = {1, 0.85f, 0.2f, 1}, .hidden = 0.5f}};
-    double shift[3];
+    line_point shaft[2] = {{.width = 3, .color = {1, 0.85f, 0.2f, 1}, .hidden = 0.5f}}, head[2];
+    double shift[3], hand[3];
+    char text[QUANTITY_WORDS];
     if (!v->hand.pulls || v->selected.link < 0) return true;
     arena_place(s, v->selected.run, v->selected.world, shift);
-    ends[1] = ends[0];
+    shaft[1] = head[0] = head[1] = shaft[0], head[0].width = 15, head[1].width = 1;
     for (int k = 0; k < 3; k++) {
         double at = s->p[3 * pose + (size_t)k];
         for (int i = 0; i < 3; i++) at += s->R[9 * pose + 3 * (size_t)k + (size_t)i] * v->hand.pull.point[i];
-        ends[0].position[k] = (float)at, ends[1].position[k] = (float)(v->hand.pull.target[k] + shift[k]);
+        hand[k] = v->hand.pull.target[k] + shift[k];
+        shaft[0].position[k] = (float)at, head[1].position[k] = (float)hand[k];
+        shaft[1].position[k] = head[0].position[k] = (float)(at + 0.8 * (hand[k] - at));
     }
-    line_point hand = ends[1];
-    hand.width = 10;
-    return line_list_add(&v->arena->lines, ends, 2) && line_list_add(&v->arena->lines, &hand, 1);
+    label force = label_over(hand);
+    force.size = 18, force.color[2] = 0.4f;
+    quantity_words(vector_length(s->view.pull), "N", text);
+    return line_list_add(&v->arena->lines, shaft, 2) && line_list_add(&v->arena->lines, head, 2) &&
+           label_list_add(&v->arena->labels, &force, "%s", text);
 }
 
 static ctn_status draw(viewer *v, ctn_error *err)

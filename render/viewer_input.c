@@ -67,6 +67,7 @@ static void end_pull(viewer *v)
 
 static void move_camera(viewer *v, double dx, double dy)
 {
+    viewer_take_camera(v);
     if (v->mounted >= 0 && v->hand.pans) v->orbit = v->mount.orbit, v->mounted = -1;  // it leaves what it stood on
     camera_orbit *const c = v->mounted < 0 ? &v->orbit : &v->mount.orbit;
     if (v->hand.orbits) {
@@ -83,7 +84,8 @@ static void use_mouse(viewer *v, const window_events *e)
     const double dx = e->x - v->hand.x, dy = e->y - v->hand.y;  // while it is held
     v->hand.x = e->x, v->hand.y = e->y;
     if (!panel_wants_mouse()) {
-        if (e->scroll != 0) (v->mounted < 0 ? &v->orbit : &v->mount.orbit)->distance *= exp(-0.12 * e->scroll);
+        if (e->scroll != 0)
+            viewer_take_camera(v), (v->mounted < 0 ? &v->orbit : &v->mount.orbit)->distance *= exp(-0.12 * e->scroll);
         if (e->pressed[BUTTON_LEFT]) {
             v->hand.moved = false;
             if (e->modifiers & WITH_CONTROL) begin_pull(v, e);

@@ -1,6 +1,7 @@
 /// The viewer's thread: watched or not it gives the bits of a batch, goes back and forth, takes changes while it runs; its hand pulls as a
 /// spring does.
 #include "render/player.h"
+#include "render/words.h"
 #include "tests/suite.h"
 
 #include <math.h>
@@ -478,13 +479,16 @@ START_TEST(pull_is_a_force_at_a_point)
     open_scene("humanoid");
     const double h = 1e-6;
     const pull_at at = {.link = 7, .point = {0.1, -0.05, 0.2}, .target = {0.3, -0.2, 0.5}};
-    double q[MOST], v[MOST] = {0}, tau[MOST] = {0}, before[3], after[3];
+    double q[MOST], v[MOST] = {0}, tau[MOST] = {0}, before[3], after[3], force[3];
     int compared = 0;
     ck_assert_int_lt(ctn_model_nlink(model), 64);
     ctn_model_initial_state(model, q, NULL);
     pull *const hand = pull_create(model);
     ctn_dynamics *const dyn = ctn_dynamics_create(model, "scalar", NULL);
-    pull_force(hand, &at, 0.01, q, v, tau);
+    pull_force(hand, &at, 0.01, q, v, force, tau);
+    for (int i = 0; i < 3; i++) ck_assert_double_eq_tol(force[i], tau[i], 1e-9 * fabs(tau[0]));
+    pull_force(hand, &at, 0.01, q, v, after, NULL);
+    ck_assert(!memcmp(after, force, sizeof force));
     point_at(dyn, q, &at, before);
     for (int link = 1; link < ctn_model_nlink(model); link++) {
         const ctn_link *const l = ctn_model_link(model, link);
@@ -501,6 +505,88 @@ START_TEST(pull_is_a_force_at_a_point)
     ck_assert_int_gt(compared, 5);
     ctn_dynamics_free(dyn);
     pull_free(hand);
+    teardown();
+}
+END_TEST
+
+/// Numbers with the prefixes that people write.
+START_TEST(quantities)
+{
+    static const struct {
+        double x;
+        const char *unit, *says;
+    } of[] = {{0.01, "s", "10 ms"},     {0.001, "s", "1 ms"},     {1, "s", "1 s"},          {0.9999, "s", "1 s"},
+              {2.5e-4, "s", "250 µs"},  {0, "N", "0 N"},          {12.345, "N", "12.3 N"},  {-4321, "N", "-4.32 kN"},
+              {0.1, "s", "100 ms"},     {999.7, "N", "1 kN"},     {1e300, "N", "1e+300 N"}, {1e-300, "N", "1e-300 N"},
+              {INFINITY, "J", "inf J"}, {0.0316, "s", "31.6 ms"}, {999.4, "N", "999 N"}};
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        char text[QUANTITY_WORDS];
+        quantity_words(of[k].x, of[k].unit, text);
+        ck_assert_str_eq(text, of[k].says);
+    }
+}
+END_TEST
+
+/// What froze says when, why, and what to press: keys that are there.
+START_TEST(frozen_runs_say_what_to_press)
+{
+    char text[600];
+    player_run r = {.frozen = CTN_RUNNING};
+    frozen_words(&r, 1, false, text, sizeof text);
+    ck_assert_str_eq(text, "");
+    r.frozen = CTN_FREEZE_NOT_CONVERGED, r.frozen_time = 1.25, r.froze = 2;
+    frozen_words(&r, 1, false, text, sizeof text);
+    ck_assert_msg(strstr(text, "It froze at 1.25 s: ") && strstr(text, ctn_freeze_text(r.frozen)), "%s", text);
+    ck_assert(strstr(text, "left arrow") && strstr(text, "M for another integrator") && strstr(text, "comma for half the time step"));
+    frozen_words(&r, 3, true, text, sizeof text);
+    ck_assert_msg(strstr(text, "2 of 3 worlds froze, one at 1.25 s: ") && !strstr(text, "integrator"), "%s", text);
+}
+END_TEST
+
+/// Who looks is told the force of a pull where the clock stands, also while nothing moves; it grows with the way, and ends with the pull.
+START_TEST(pulls_tell_their_force)
+{
+    open_scene("chain10");
+    ctn_batch_config cfg = method(CTN_RADAU, 0.01);
+    double at_rest[3], before = 0;
+    play(&cfg, 1);
+    player_look(playing, &seen);
+    ck_assert(seen.pull[0] == 0 && seen.pull[1] == 0 && seen.pull[2] == 0);
+    pull_at at = {.link = 9};
+    ctn_dynamics *const dyn = ctn_dynamics_create(model, "scalar", NULL);
+    point_at(dyn, seen.q, &at, at_rest);
+    for (int k = 1; k < 4; k++) {
+        for (int i = 0; i < 3; i++) at.target[i] = at_rest[i] + (i == 2 ? 0.1 * k : 0);
+        player_set_pull(playing, 0, 0, &at);
+        player_look(playing, &seen);
+        ck_assert_msg(seen.pull[2] > before && fabs(seen.pull[1]) < 1e-9, "%g %g", seen.pull[1], seen.pull[2]);
+        if (k > 1) ck_assert_double_eq_tol(seen.pull[2], before * k / (k - 1), 1e-9 * seen.pull[2]);  // a spring
+        before = seen.pull[2];
+    }
+    player_set_pull(playing, 0, 0, NULL);
+    player_look(playing, &seen);
+    ck_assert(seen.pull[2] == 0);
+    ctn_dynamics_free(dyn);
+    teardown();
+}
+END_TEST
+
+/// Plots have the times of their steps, also after some were taken back.
+START_TEST(plots_have_times)
+{
+    open_scene("chain10");
+    ctn_batch_config cfg = method(CTN_RADAU, 0.01);
+    play(&cfg, 1);
+    player_steps(playing, 5);
+    wait_steps(5);
+    player_steps(playing, -2);
+    wait_steps(3);
+    player_steps(playing, 1);
+    wait_steps(4);
+    const player_run *const r = &seen.run[0];
+    ck_assert_int_eq(r->plotted, 4);
+    for (int k = 0; k < 4; k++) ck_assert_float_eq_tol(r->plot_time[k], 0.01f * (float)(k + 1), 1e-6f);
+    ck_assert_double_eq_tol(r->plot_energy[3], r->energy, 1e-5 * fabs(r->energy) + 1e-6);
     teardown();
 }
 END_TEST
@@ -548,6 +634,10 @@ int main(void)
     tcase_add_test(t, clock_goes_on);
     tcase_add_test(t, pull_is_a_force_at_a_point);
     tcase_add_loop_test(t, pull_arrives, 0, 3);
+    tcase_add_test(t, quantities);
+    tcase_add_test(t, frozen_runs_say_what_to_press);
+    tcase_add_test(t, pulls_tell_their_force);
+    tcase_add_test(t, plots_have_times);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }

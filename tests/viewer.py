@@ -138,6 +138,11 @@ def differing(a, b):
             if max(abs(p - q) for p, q in zip(a[2][y][3 * x:3 * x + 3], b[2][y][3 * x:3 * x + 3])) > 24]
 
 
+def colored(picture, wanted):
+    """Pixels x, y whose red, green and blue are as wanted."""
+    return [(x, y) for y in range(picture[1]) for x in range(picture[0]) if wanted(*picture[2][y][3 * x:3 * x + 3])]
+
+
 def clock(w):
     """A scene that starts paused, goes step by step, and runs."""
     w.wait_title("chain10, 0.000 s, paused", "dt 0.01 s")
@@ -175,8 +180,9 @@ def select_ghost(display):
     """Of runs over each other any can be selected, also one that is seen through: the large step of semi-implicit Euler is soon elsewhere."""
     with tempfile.TemporaryDirectory() as folder:
         scene = os.path.join(source, "scenes", "chain10.yaml")
-        w = Window(display, folder, scene, "--paused", "--compare", "collocation:4@0.01,semi-implicit@0.03", "--layout", "overlay", "--size", "400x300")
-        w.key("F2", "c")
+        w = Window(display, folder, scene, "--paused", "--compare", "collocation:4@0.01,semi-implicit@0.03", "--layout", "overlay", "--size", "400x300",
+                   "--camera=-72,14,8")
+        w.key("F2")
         w.catch_up()
         apart = w.picture()
         for k in range(8):
@@ -195,7 +201,7 @@ def select_ghost(display):
 
 def look_and_pull(w):
     """Orbit, pan and zoom change the picture; a pull changes the motion, and what is let go moves as before."""
-    w.key("F2", "c")  # away with the panel
+    w.key("F2")  # away with the panel
     still = w.picture()
     assert still[:2] == (400, 300)
     assert len(set(still[2])) > 100, "the picture is blank"
@@ -212,6 +218,7 @@ def look_and_pull(w):
     w.key("ctrl+shift+Right", "ctrl+shift+Right")
     w.wait_title("0.400 s")
     pulled = w.picture("ctrl+F12")
+    assert len(colored(pulled, lambda r, g, b: r > 240 and g > 240 and 60 < b < 160)) > 15, "no number at the pull"
     w.mouse("mouseup", 1)
     w.mouse("keyup", "ctrl")
     w.key("r")
@@ -220,6 +227,7 @@ def look_and_pull(w):
         w.key("shift+Right")
     w.wait_title("0.400 s")
     let_go = w.picture()
+    assert not colored(let_go, lambda r, g, b: r > 240 and g > 240 and 60 < b < 160), "the number stays"
     assert len(differing(pulled, let_go)) > 20, "the pull moved nothing"
     w.key("Escape", "r")
     w.wait_title("0.000 s")
@@ -240,7 +248,10 @@ def look_and_pull(w):
     assert len(differing(before, w.picture())) > 1000, "zoom"
     w.key("c")
     w.catch_up()
-    assert w.picture() == still, "the view of everything is another one"
+    everything = w.picture()
+    w.key("r", "c")
+    w.catch_up()
+    assert w.picture() == everything, "the view of everything is another one"
 
 
 def change(w):
@@ -343,8 +354,8 @@ def fine_display(folder):
     try:
         subprocess.run(["xprop", "-root", "-f", "RESOURCE_MANAGER", "8s", "-set", "RESOURCE_MANAGER", "Xft.dpi:\t192\n"],
                        env=dict(os.environ, DISPLAY=display.name), check=True)
-        w = Window(display, folder, "chain10.yaml", "--paused", "--size", "400x300", "--dt", "0.02")
-        w.key("F2", "c")
+        w = Window(display, folder, "chain10.yaml", "--paused", "--size", "400x300", "--dt", "0.02", "--camera=-72,14,8")
+        w.key("F2")
         still = w.picture()
         assert still[:2] == (800, 600)
         w.key("shift+Right")
@@ -481,13 +492,110 @@ def cameras(display, folder):
     assert max(looks) - min(looks) < 0.03 and looks[0] > 0.6, looks
 
 
+def extent(w):
+    """Of what K, other colours, changes: left, right, upper and lower edge, as shares of the picture."""
+    before = w.picture()
+    w.key("k")
+    w.catch_up()
+    places = differing(before, w.picture())
+    return [f(p[i] for p in places) / before[i] for i in (0, 1) for f in (min, max)]
+
+
+def keeps_in_sight(display, folder):
+    """What is there fills the picture at first, and while it runs and falls it does not leave it."""
+    scene = os.path.join(source, "scenes", "chain10.yaml")
+    w = Window(display, folder, scene, "--paused", "--size", "500x300")
+    w.key("F2", "c")
+    w.catch_up()
+    left, right, upper, lower = extent(w)
+    assert right - left > 0.75 and left > 0.01 and right < 0.99, (left, right)
+    w.key("space")
+    wait_for("half a swing", lambda: float(w.title().split(", ")[1].split()[0]) > 1.2)
+    w.key("space")
+    w.wait_title("paused")
+    time.sleep(3)  # until it has glided there
+    w.catch_up()
+    left, right, upper, lower = extent(w)
+    assert left > 0.01 and right < 0.99 and upper > 0.01 and lower < 0.99, (left, right, upper, lower)
+    w.close()
+
+
+def compares(display, folder):
+    """Compared runs have colours and names of their own by themselves, also over each other."""
+    scene = os.path.join(source, "scenes", "double-pendulum.yaml")
+    w = Window(display, folder, scene, "--paused", "--size", "600x300", "--compare", "rk4@0.001,radau:3@0.05,collocation")
+    w.key("F2")
+    for layout in "side by side", "over each other":
+        w.catch_up()
+        picture = w.picture()
+        for share in range(3):  # red, green, blue: bodies, and letters that are paler
+            others = [c for c in range(3) if c != share]
+            for pale in False, True:
+                seen = colored(picture, lambda *c: all(c[share] > 1.25 * c[o] and (c[o] > 130) == pale for o in others) and c[share] > 90)
+                assert len(seen) > 20, (layout, share, pale, len(seen))
+        w.key("o")
+    w.close()
+
+
+def freezes(display, folder):
+    """What froze says what to press, without the panel, too, and goes on after it."""
+    w = Window(display, folder, os.path.join(source, "scenes", "chain10.yaml"), "--paused", "--size", "500x300", "--method", "rk4", "--dt", "0.02",
+               "--speed", "16", "--camera=-72,14,8")
+    w.key("F2")
+    w.catch_up()
+    time.sleep(5)  # notices are gone by then
+    assert not [y for x, y in differing(w.picture(), w.picture("shift+F12")) if y < 60], "something is said of nothing"
+    w.key("space")
+    def stands():
+        before = w.title()
+        time.sleep(0.5)
+        return w.title() == before
+    wait_for("the end", stands)
+    box = [y for x, y in differing(w.picture(), w.picture("shift+F12")) if y < 60]
+    assert len(box) > 3000, "nothing is said"
+    w.key("shift+Left", "shift+Left", "shift+Left", "comma", "comma", "comma")
+    w.wait_title("paused", "dt 0.0025 s")
+    at = float(w.title().split(", ")[1].split()[0])
+    w.key("shift+Right", "shift+Right")
+    wait_for("steps", lambda: float(w.title().split(", ")[1].split()[0]) > at + 0.01)
+    w.close()
+
+
+def plots(display, folder):
+    """Plots are large enough to read, and say what is under the mouse."""
+    w = Window(display, folder, os.path.join(source, "scenes", "chain10.yaml"), "--paused", "--size", "900x800", "--method", "rk4", "--dt", "0.005",
+               "--camera=-72,14,8")
+    for _ in range(4):
+        w.key("shift+Right")
+    w.wait_title("0.200 s, paused")
+    time.sleep(5)
+    w.mouse("mousemove", "--window", "WINDOW", 800, 700)
+    w.catch_up()
+    picture = w.picture("shift+F12")
+    blue = [b > r + 30 for r, g, b in (row[3 * 30:3 * 30 + 3] for row in picture[2])]  # along a column that crosses the left of the plots
+    runs, start = [], None
+    for y, inside in enumerate(blue + [False]):
+        if inside and start is None:
+            start = y
+        elif not inside and start is not None:
+            runs.append((y - start, start))
+            start = None
+    high, top = max(runs)
+    assert high >= 60, runs
+    w.move(120, top + high // 2)
+    time.sleep(0.5)
+    told = differing(picture, w.picture("shift+F12"))
+    assert len([1 for x, y in told if x > 120]) > 800, "nothing is said of what is under the mouse"
+    w.close()
+
+
 def main():
     display = Display()
     try:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "chain10.yaml")
             shutil.copy(os.path.join(source, "scenes", "chain10.yaml"), path)
-            w = Window(display, folder, "chain10.yaml", "--paused", "--size", "400x300", "--method", "collocation", "--dt", "0.01")
+            w = Window(display, folder, "chain10.yaml", "--paused", "--size", "400x300", "--method", "collocation", "--dt", "0.01", "--camera=-72,14,8")
             clock(w)
             look_and_pull(w)
             change(w)
@@ -507,6 +615,10 @@ def main():
             cameras(display, folder)
             lost_context(display, folder)
             fine_display(folder)
+            keeps_in_sight(display, folder)
+            compares(display, folder)
+            freezes(display, folder)
+            plots(display, folder)
     finally:
         display.close()
 
