@@ -121,13 +121,10 @@ int colors_option(const arguments *args, link_coloring *colors, double *most_ene
 int floor_option(const arguments *args, double *floor)
 {
     const char *const text = args->value[OPT_FLOOR];
-    char *end;
     *floor = text && !strcmp(text, "none") ? -INFINITY : NAN;
     if (!text || !isnan(*floor)) return EXIT_OK;
-    *floor = strtod(text, &end);
-    return end > text && !*end && isfinite(*floor)
-               ? EXIT_OK
-               : usage_error("--floor: expected a height in metres, or none, found '%s'", text);
+    const char *const end = numbers_from_text(text, ',', 1, floor);
+    return end && !*end ? EXIT_OK : usage_error("--floor: expected a height in metres, or none, found '%s'", text);
 }
 
 int layout_option(const arguments *args, world_layout *layout)

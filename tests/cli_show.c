@@ -81,6 +81,28 @@ START_TEST(halved_steps)
 }
 END_TEST
 
+/// The floor is where the scene says, or the option, or nowhere.
+START_TEST(floors)
+{
+    static const char text[] =
+        "catena: 1\nlinks: [{name: a, joint: ball, density: 1, shapes: [{type: sphere, radius: 0.5}]}]\n%s";
+    static const char *const ways[][2] = {
+        {"", NULL}, {"view: {floor: -3}\n", NULL}, {"view: {floor: none}\n", NULL}, {"", "-3"}, {"view: {floor: -3}\n", "none"}};
+    static const int like[] = {0, 1, 2, 1, 2};  // the option wins
+    size_t size[5];
+    char *data[5], scene[200];
+    for (int k = 0; k < 5; k++) {
+        snprintf(scene, sizeof scene, text, ways[k][0]);
+        spit("floor.yaml", scene);
+        data[k] = ways[k][1] ? RENDER("floor.yaml", "a.png", &size[k], "--floor", ways[k][1], "--out", "a.png")
+                             : RENDER("floor.yaml", "a.png", &size[k], "--out", "a.png");
+        for (int j = 0; j < k; j++)
+            ck_assert_msg(same(data[j], size[j], data[k], size[k]) == (like[j] == like[k]), "%d and %d", j, k);
+    }
+    for (int k = 0; k < 5; k++) free(data[k]);
+}
+END_TEST
+
 /// Colours are of the scene, or not; the scale of energies is the same in all pictures of a movie, and can be given.
 START_TEST(colors)
 {
@@ -172,6 +194,8 @@ static const struct {
     {"double-pendulum",
      {"--colors", "mass"},
      "--colors: expected scene, link, energy, energy:MAX (J, above 0) or world, found 'mass'"},
+    {"double-pendulum", {"--floor", "low"}, "--floor: expected a height in metres, or none, found 'low'"},
+    {"double-pendulum", {"--floor", "0x10"}, "--floor: expected a height in metres, or none, found '0x10'"},
     {"double-pendulum", {"--colors", "energy:-1"}, "--colors: expected scene, link, energy, energy:MAX (J, above 0) or world"},
     {"double-pendulum", {"--colors", "energy:0x10"}, "--colors: expected scene, link, energy, energy:MAX (J, above 0) or world"},
     {"double-pendulum", {"--show", "trail:upper:0,0x1,0"}, "--show: trail: expected three numbers x,y,z"},
@@ -309,6 +333,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, exact_times);
     tcase_add_test(t, halved_steps);
+    tcase_add_test(t, floors);
     tcase_add_test(t, colors);
     tcase_add_test(t, worlds);
     tcase_add_test(t, worlds_of_a_run);
