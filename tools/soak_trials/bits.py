@@ -34,7 +34,8 @@ def trial(t):
     if scene['integrator'].get('order') == 4 and scene['integrator']['method'] == 'variational':
         for one in scene['links']:
             one['joint'].pop('damping', None)
-            one['joint'].pop('limit_damping', None)
+            if 'limits' in one['joint']:
+                one['joint']['limit_damping'] = 0
     scene['duration'] = 20 * (scene['integrator']['dt'] if scene['integrator']['dt'] != 'auto' else 0.02)
     t.write('s.yaml', random_scenes.text(random_scenes.sampled(rng, scene)))
     names = engines(t)
