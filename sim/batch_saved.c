@@ -4,6 +4,7 @@
 #include "sim/status.h"
 
 #include <catena/hash.h>
+#include <stddef.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -41,13 +42,16 @@ typedef struct {
     double dt;
     uint32_t number, parameters;  // order or stages; n
     uint64_t list;                // of the parameters, hashed
+    uint64_t checksum;            // of all that follows and, with 0 here, of the header
 } saved_header;
+
+enum { SAVED_VERSION = 5 };
 
 static saved_header header_of(const ctn_batch *batch)
 {
     const ctn_batch_config *const cfg = &batch->cfg;
     const uint32_t method = (uint32_t)cfg->method | (uint32_t)cfg->adaptive << 16;
-    saved_header h = {"catena", 4, method, (uint64_t)cfg->worlds, 0, batch->constants, cfg->dt, 0, 0, 0};
+    saved_header h = {"catena", SAVED_VERSION, method, (uint64_t)cfg->worlds, 0, batch->constants, cfg->dt, 0, 0, 0, 0};
     int number = 0;
     method_number(cfg, &number);
     h.numbers = batch->engine->flat_size(lanes_of(batch, 0), cfg);
@@ -63,6 +67,12 @@ static char *values_at(char *block, const saved_header *h) { return clocks_at(bl
 static char *numbers_at(char *block, const saved_header *h)
 {
     return values_at(block, h) + (size_t)h->worlds * h->parameters * sizeof(double);
+}
+
+static uint64_t checksum_of(saved_header h, const char *block, size_t size)
+{
+    h.checksum = 0;
+    return XXH3_64bits_withSeed(block + sizeof h, size - sizeof h, XXH3_64bits(&h, sizeof h));
 }
 
 size_t ctn_batch_saved_size(const ctn_batch *batch)
@@ -95,14 +105,37 @@ void ctn_batch_save(const ctn_batch *batch, void *block)
     memcpy(clocks_at(block), batch->clocks, worlds * sizeof *batch->clocks);
     if (h.parameters) memcpy(values_at(block, &h), batch->values, worlds * h.parameters * sizeof *batch->values);
     flatten_all(batch, false, (double *)(void *)numbers_at(block, &h));
+    const uint64_t checksum = checksum_of(h, block, ctn_batch_saved_size(batch));
+    memcpy((char *)block + offsetof(saved_header, checksum), &checksum, sizeof checksum);
+}
+
+/// Whether a block is one that ctn_batch_save of this version wrote, every bit of it.
+static ctn_status check_block(const char *block, size_t size, saved_header *was, ctn_error *err)
+{
+    const char *const magic = "catena\0";
+    if (size < sizeof *was || memcmp(block, magic, sizeof was->magic))
+        return fail(err, CTN_BAD_ARGUMENT, "these %zu bytes are no saved state, or only its beginning", size);
+    memcpy(was, block, sizeof *was);
+    if (was->version != SAVED_VERSION)
+        return fail(err, CTN_BAD_ARGUMENT, "the saved state has format %u, expected %d: save it anew with this version of catena",
+                    (unsigned)was->version, SAVED_VERSION);
+    if (was->checksum != checksum_of(*was, block, size))
+        return fail(
+            err, CTN_BAD_ARGUMENT,
+            "the saved state is damaged: its %zu bytes have another checksum than when they were saved; take another copy "
+            "of it, or save it anew",
+            size);
+    return CTN_OK;
 }
 
 ctn_status ctn_batch_restore(ctn_batch *batch, const void *block_, size_t size, ctn_error *err)
 {
     if (missing(__func__, "batch", batch, err) || missing(__func__, "block", block_, err)) return CTN_BAD_ARGUMENT;
-    const saved_header h = header_of(batch);
+    saved_header h = header_of(batch), was;
     char *const block = (char *)(uintptr_t)block_;  // read only
-    if (size != ctn_batch_saved_size(batch) || memcmp(block, &h, sizeof h))
+    if (check_block(block, size, &was, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    h.checksum = was.checksum;
+    if (size != ctn_batch_saved_size(batch) || memcmp(&was, &h, sizeof h))
         return fail(err, CTN_BAD_ARGUMENT,
                     "the saved state belongs to another model, method, step size, list of parameters or number of worlds");
     const size_t worlds = (size_t)h.worlds, n = h.parameters;

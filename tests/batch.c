@@ -136,6 +136,34 @@ START_TEST(saved_state_of_another_model)
 }
 END_TEST
 
+/// Whatever single bit of a saved state is wrong, or how much of it is missing, it is refused and changes nothing; so is one of another version.
+START_TEST(damaged_state)
+{
+    ctn_model *const m = ball("", 1);
+    ctn_batch *const b = open_batch(m, CTN_COLLOCATION, 2);
+    const size_t size = ctn_batch_saved_size(b);
+    char *const block = malloc(size), *const before = malloc(size), *const after = malloc(size);
+    ctn_error err = {0};
+    ctn_batch_save(b, block);
+    ctn_batch_step(b, 10, NULL, NULL);
+    ctn_batch_save(b, before);
+    for (size_t k = 0; k < 8 * size; k++) {
+        const size_t at = k / 8;
+        block[at] ^= (char)(1 << k % 8);
+        ck_assert_int_eq(ctn_batch_restore(b, block, size, &err), CTN_BAD_ARGUMENT);
+        const char *const says = at < 8 ? "no saved state" : at < 12 ? "expected 5: save it anew" : "is damaged";
+        ck_assert_msg(strstr(err.message, says) != NULL, "bit %zu: %s", k, err.message);
+        block[at] ^= (char)(1 << k % 8);
+    }
+    for (size_t k = 0; k < size; k++) ck_assert_int_eq(ctn_batch_restore(b, block, k, &err), CTN_BAD_ARGUMENT);
+    ctn_batch_save(b, after);
+    ck_assert_mem_eq(before, after, size);
+    ck_assert_int_eq(ctn_batch_restore(b, block, size, &err), CTN_OK);
+    free(block), free(before), free(after);
+    ctn_batch_free(b), ctn_model_free(m);
+}
+END_TEST
+
 /// What a batch refuses a recording of one refuses, too, in the same words.
 START_TEST(no_dampers_at_order_4)
 {
@@ -198,6 +226,7 @@ int main(void)
     tcase_add_loop_test(t, bad_arguments, 0, 2);
     tcase_add_test(t, too_many_worlds);
     tcase_add_loop_test(t, saved_state_of_another_model, 0, 2);
+    tcase_add_test(t, damaged_state);
     tcase_add_test(t, no_dampers_at_order_4);
     tcase_add_test(t, dynamics_out_of_range);
     suite_add_tcase(s, t);

@@ -218,7 +218,8 @@ CTN_API double ctn_batch_time(const ctn_batch *batch, int world);
 /// The whole state of the batch, all that its future depends on besides model, configuration and force: clocks, the parameters that
 /// worlds have of their own, what the method carries. A versioned block of ctn_batch_saved_size bytes. Restoring it into a batch of the
 /// same model and configuration continues at the same times with the same bits. ctn_batch_restore returns CTN_BAD_ARGUMENT, and changes
-/// nothing, if model, method, its order or stages, dt, adaptive, the list of parameters or worlds are others.
+/// nothing, if model, method, its order or stages, dt, adaptive, the list of parameters or worlds are others; if the block is of another
+/// version of the format; or if it is damaged: it has a checksum (XXH3, 64 bits) of all its bytes.
 CTN_API size_t ctn_batch_saved_size(const ctn_batch *batch);
 CTN_API void ctn_batch_save(const ctn_batch *batch, void *block);
 CTN_API ctn_status ctn_batch_restore(ctn_batch *batch, const void *block, size_t size, ctn_error *err);
