@@ -319,6 +319,36 @@ static void finding(const cJSON *f, const char *file, int line, int column, cons
     ck_assert_msg(!strncmp(member(f, "text")->valuestring, text, strlen(text)), "%s", member(f, "text")->valuestring);
 }
 
+/// What is too stiff for the method and its step: said of the scene's own by check, of the one asked for by what makes steps, and by nothing
+/// else.
+START_TEST(stiff_scenes)
+{
+    spit("stiff.yaml", "catena: 1\nintegrator: {method: rk4, dt: 0.01}\nduration: 0.02\nlinks:\n"
+                       "  - {name: a, joint: {type: revolute, stiffness: 1e6}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n");
+    static const char says[] =
+        "warning: stiff.yaml:5:50: joint.stiffness: the spring of 'a' (1e+03 rad/s with what it moves) is too stiff for ";
+    static const char *const calls[][5] = {{"check", "stiff.yaml"},
+                                           {"run", "stiff.yaml"},
+                                           {"info", "stiff.yaml"},
+                                           {"run", "stiff.yaml", "--method", "semi-implicit"},
+                                           {"run", "stiff.yaml", "--method", "radau"},
+                                           {"run", "stiff.yaml", "--dt", "0.002"},
+                                           {"run", "stiff.yaml", "--quiet"},
+                                           {"eval", "stiff.yaml"}};
+    for (int k = 0; k < 8; k++) {
+        outcome o = catena_with("[]", calls[k][0], calls[k][1], calls[k][2], calls[k][3], NULL);
+        ck_assert_int_eq(o.status, 0);
+        ck_assert_msg((strstr(o.err, says) != NULL) == (k < 4), "call %d: %s", k, o.err);
+        if (k == 3)
+            ck_assert_ptr_nonnull(strstr(o.err, "too stiff for semi-implicit in steps of 0.01 s: take dt 0.002 or less, or "));
+        outcome_free(&o);
+    }
+    cJSON *const list = catena_json(0, "check", "--json", "stiff.yaml", NULL);
+    finding(member(list->child, "warnings")->child, "stiff.yaml", 5, 50, "joint.stiffness", "the spring of 'a' (1e+03 rad/s");
+    cJSON_Delete(list);
+}
+END_TEST
+
 /// All errors of a scene, each on a line that begins with its place after "error: "; warnings do not fail.
 START_TEST(check_scenes)
 {
@@ -437,6 +467,7 @@ int main(void)
     tcase_add_test(all, scene_names);
     tcase_add_test(all, moved_installation);
     tcase_add_test(all, no_duration);
+    tcase_add_test(all, stiff_scenes);
     tcase_add_test(all, check_scenes);
     tcase_add_test(all, info);
     tcase_add_test(all, info_engine);
