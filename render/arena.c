@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 
 #define GHOST 0.6f  // how far it is seen through
+#define TOGETHER                                                                                                                 \
+    0.65  // compared runs, which have colours of their own, may reach into each other's room: so they are seen larger
 
 /// When a file was written, and which one it is: editors put new ones in place of the old.
 struct file_stamp {
@@ -164,6 +166,7 @@ ctn_status arena_give_meshes(const arena *a, renderer *r, ctn_error *err)
 void arena_place(const arena *a, int run, int world, double *shift)
 {
     layout_offset(layout_of(a), &a->one, place_of(a, run, world), places(a), shift);
+    for (int k = 0; k < 2 && a->runs > 1 && a->worlds == 1; k++) shift[k] *= TOGETHER;
 }
 
 camera_orbit arena_camera(const arena *a, double aspect)

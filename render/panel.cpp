@@ -253,7 +253,7 @@ static void draw_link(panel_state *s, panel_value value, void *context)
     const ctn_link *const l = ctn_model_link(s->model, at->link);
     if (!ImGui::CollapsingHeader("Link", ImGuiTreeNodeFlags_DefaultOpen)) return;
     ImGui::TextWrapped("%s%s%s", l->name, *at->of ? " of " : "", at->of);
-    if (at->pulled) ImGui::Text("pulled at %s", at->pull);
+    if (at->pulled) ImGui::Text("pulled with %s", at->pull);
     ImGui::Text("mass      %.4g kg", at->mass);
     ImGui::Text("position  %.3f %.3f %.3f m", at->position[0], at->position[1], at->position[2]);
     ImGui::Text("velocity  %.3f %.3f %.3f m/s", at->twist[3], at->twist[4], at->twist[5]);
