@@ -95,7 +95,7 @@ int status_error(const ctn_error *err, const char *before)
 
 int step_outcome(ctn_status status, const ctn_error *err)
 {
-    if (status == CTN_OK || status == CTN_FROZEN) return EXIT_OK;
+    if (status == CTN_OK || status == CTN_FROZEN || status == CTN_INTERRUPTED) return EXIT_OK;
     say_lines("error", "31", "", err->message);
     return EXIT_RUN;
 }

@@ -54,7 +54,7 @@ long next_piece(long piece, long made, double seconds)
 
 static volatile sig_atomic_t asked;
 
-/// The first signal ends the run after the steps in progress, the second one the program. Calls that it interrupts go on: what
+/// The first signal ends the run, within the step in progress; the second one the program. Calls that it interrupts go on: what
 /// is being written gets written.
 static void ask_to_stop(int signal)
 {
@@ -75,3 +75,5 @@ void catch_signals(void)
 }
 
 bool stop_asked(void) { return asked; }
+
+const volatile int *stop_flag(void) { return &asked; }

@@ -18,4 +18,7 @@ long next_piece(long piece, long made, double seconds);
 void catch_signals(void);
 bool stop_asked(void);
 
+/// For ctn_batch_config.interrupt: other than 0 from then on.
+const volatile int *stop_flag(void);
+
 #endif

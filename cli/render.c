@@ -312,7 +312,8 @@ static int render_all(rendering *r, bool quiet)
         progress_show(&bar, "picture", r->count + 1, all);
     }
     progress_end(&bar);
-    if (status != CTN_OK) return status_error(&err, ""), EXIT_RUN;
+    interrupted = interrupted || status == CTN_INTERRUPTED;
+    if (status != CTN_OK && !interrupted) return status_error(&err, ""), EXIT_RUN;
     if (interrupted) return run_error("interrupted after %ld of %ld picture%s", r->count, all, plural(all));
     if (r->of.frozen_count && !quiet)
         warning(r->of.worlds > 1 ? "%d of %d worlds are frozen at the end: they are grey, where they stopped"

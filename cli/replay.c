@@ -243,7 +243,7 @@ static int open_replay(const arguments *args, replay *p)
     if (opened != CTN_OK) return status_error(&err, "");
     r->s.cfg.engine = args->value[OPT_ENGINE];
     if (!r->s.cfg.engine && p->from.engine && engines_differ(p->from.engine, "scalar")) r->s.cfg.engine = p->from.engine;
-    r->s.cfg.threads = (int)threads;
+    r->s.cfg.threads = (int)threads, r->s.cfg.interrupt = stop_flag();
     r->s.model = ctn_model_create(r->s.scene, &err);
     if (!r->s.model) return status_error(&err, "");
     p->differs = calloc((size_t)r->s.cfg.worlds, sizeof *p->differs);

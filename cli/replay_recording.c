@@ -71,6 +71,7 @@ static ctn_status make_steps(replay *p, record_rows *x, long steps, ctn_error *e
         const double before = wall_clock();
         status = ctn_batch_step(p->r.batch, (int)n, NULL, err);
         if ((p->failed = step_outcome(status, err) != EXIT_OK)) return status;
+        if ((p->interrupted = status == CTN_INTERRUPTED)) return CTN_OK;
         p->r.piece = next_piece(p->r.piece, n, wall_clock() - before);
         p->steps += n, left -= n;
         status = compare_hashes(p, x, err);

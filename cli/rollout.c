@@ -238,6 +238,7 @@ static int make_steps(rollout *r, int count, int k, bool *whole)
         if (r->controls) status = controls_step(r->controls, r->batch, r->done, count, step, (int)n, r->part);
         else status = step_outcome(ctn_batch_step(r->batch, (int)n, r->part, &err), &err);
         if (status != EXIT_OK) return status;
+        if (!(*whole = !stop_asked())) return EXIT_OK;  // the steps may not have been made
         r->piece = next_piece(r->piece, n, wall_clock() - before);
         const double occupancy = ctn_batch_occupancy(r->batch);
         if (isfinite(occupancy)) r->own.occupancy += occupancy, r->own.calls++;

@@ -106,12 +106,13 @@ static bool sum_up(run *r, const ctn_step_stats *part, bool fresh)
     return running;
 }
 
-/// Makes steps; false if the engine fails, which ends the run.
+/// Makes steps; false if the engine fails, which ends the run, or a signal has come, and they are not made.
 static bool make_steps(run *r, long n, ctn_step_stats *stats)
 {
     ctn_error err;
-    r->failed = step_outcome(ctn_batch_step(r->batch, (int)n, stats, &err), &err) != EXIT_OK;
-    return !r->failed;
+    const ctn_status status = ctn_batch_step(r->batch, (int)n, stats, &err);
+    r->failed = step_outcome(status, &err) != EXIT_OK, r->interrupted = r->interrupted || status == CTN_INTERRUPTED;
+    return !r->failed && status != CTN_INTERRUPTED;
 }
 
 /// Steps until the end, a signal, a failed recording, a failed engine, or the last world freezes. `part` [worlds].
@@ -133,7 +134,10 @@ static void step_all(run *r, ctn_step_stats *part, progress *bar)
         n = to_record < n ? to_record : n;
         n = to_sample < n ? to_sample : n;
         const double before = wall_clock();
-        if (!make_steps(r, n, part)) return;
+        if (!make_steps(r, n, part)) {
+            if (r->failed) return;
+            break;
+        }
         const double after = wall_clock();
         piece = next_piece(piece, n, after - before);
         running = sum_up(r, part, recorded);

@@ -2,6 +2,7 @@
 #include "cli/setup.h"
 
 #include "cli/message.h"
+#include "cli/plan.h"
 #include "sim/config.h"
 #include "sim/step_limit.h"
 
@@ -79,7 +80,7 @@ static int override_all(const arguments *args, ctn_batch_config *cfg)
 int setup_configure(const arguments *args, const ctn_scene *scene, ctn_batch_config *cfg)
 {
     *cfg = ctn_scene_config(scene);
-    cfg->threads = 0;
+    cfg->threads = 0, cfg->interrupt = stop_flag();
     return override_all(args, cfg);
 }
 

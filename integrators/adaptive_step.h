@@ -106,7 +106,7 @@ KERNEL mask adaptive_step(const lane_model *m, const ctn_batch_config *cfg, real
         const real size = first_size(m, v, work->kv[0], cfg->error_tolerance, DOP853_ERROR_ORDER, end);
         control->size = sel(fresh, size, control->size), control->error = sel(fresh, one, control->error);
     }
-    while (any_of(running)) {
+    while (any_of(running) && !asked_to_end(cfg->interrupt)) {
         mask last, far;
         const real h = fit_size(control->size, end - here, &last);
         count->evaluations = count->evaluations + sel(running, rset(explicit_step(m, CTN_DOP853, q, v, tau, h, work)), zero);

@@ -173,6 +173,7 @@ FN mask implicit_step(const lane_model *m, const ctn_batch_config *cfg, block_st
     const real zero = rset(0);
     position_counts k = no_counts();
     energy_flow flow = no_flow();
+    k.interrupt = cfg->interrupt;
     if (energy) k.flow = &flow;
     real at, frozen = zero;
     mask done;
@@ -251,7 +252,7 @@ KERNEL void block_step(const lane_model *m, const ctn_batch_config *cfg, block_s
                        real horizon, int steps, bool energy, block_counts *counts)
 {
     mask active = begin_block(m, cfg, S, W, tau, energy, counts);
-    for (int n = 0; n < steps; n++) {
+    for (int n = 0; n < steps && !asked_to_end(cfg->interrupt); n++) {
         active = both(active, lt(rset(n), horizon));
         if (!any_of(active)) break;
         active = one_step(m, cfg, S, W, tau, energy, active, counts);

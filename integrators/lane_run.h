@@ -47,7 +47,7 @@ FN void clear_step(lane_run *R, mask where)
 {
     const real zero = rset(0);
     position_counts *k = &R->step;
-    real *const sums[] = {&k->iterations, &k->evaluations, &k->line_search, &k->curvature, &k->substeps,    &k->halvings,
+    real *const sums[] = {&k->iterations, &k->evaluations, &k->line_search, &k->curvature, &k->substeps,       &k->halvings,
                           &k->residual,   &k->fewer,       &k->far,         &R->flow.work, &R->flow.dissipated};
     for (int i = 0; i < (int)(sizeof sums / sizeof *sums); i++) *sums[i] = sel(where, zero, *sums[i]);
 }
@@ -71,11 +71,12 @@ KERNEL void enter_lanes(const lane_model *m, const ctn_batch_config *cfg, const 
     enter_block(m, cfg, S, W, tau);
     begin_counts(m, cfg, S, W, energy, where, &R->counts);
     clear_step(R, where);
-    R->step.flow = energy ? &R->flow : NULL;
+    R->step.flow = energy ? &R->flow : NULL, R->step.interrupt = cfg->interrupt;
     R->busy = either(both(R->busy, not_(where)), both(where, le(R->counts.frozen, rset(0))));
 }
 
-FN void begin_steps(const lane_model *m, const ctn_batch_config *cfg, const position_state *P, ladder_work *L, lane_run *R, mask where)
+FN void begin_steps(const lane_model *m, const ctn_batch_config *cfg, const position_state *P, ladder_work *L, lane_run *R,
+                    mask where)
 {
     set_step_size(&L->one.W, m->dt);
     if (stages_of(cfg) > 1) {
@@ -154,13 +155,13 @@ KERNEL mask tick_lanes(const lane_model *m, const ctn_batch_config *cfg, block_s
 }
 
 /// The steps in which the lanes `where` were parked, by the ladder: completed, or their worlds are frozen. No other lane has a world.
-KERNEL void down_ladder(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau, bool energy,
-                        mask where, lane_run *R)
+KERNEL void down_ladder(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau,
+                        bool energy, mask where, lane_run *R)
 {
     position_state P = as_position(S);
     real at;
     enter_block(m, cfg, S, W, tau);
-    R->step.flow = energy ? &R->flow : NULL;
+    R->step.flow = energy ? &R->flow : NULL, R->step.interrupt = cfg->interrupt;
     const mask done = position_step(m, cfg, &P, NULL, true, where, &W->po, &R->step, &at);
     freeze_lanes(&R->counts, &R->step, rset(0), at, both(where, not_(done)));
     end_steps(m, cfg, S, W, energy, R, where, done);

@@ -91,12 +91,13 @@ KERNEL void lbfgs_direction(const lane_model *m, const objective *F, lbfgs_work 
 KERNEL mask solve_lbfgs(const lane_model *m, const objective *F, lbfgs_work *W, double tolerance, int max_iterations, mask active,
                         position_counts *count, real *at)
 {
-    const real one = rset(1), zero = rset(0), most_iterations = rset((double)LBFGS_SHARE * max_iterations), far = rset(NOT_REACHED);
+    const real one = rset(1), zero = rset(0), most_iterations = rset((double)LBFGS_SHARE * max_iterations),
+               far = rset(NOT_REACHED);
     const int n = F->n;
     mask running = active, converged = none_of(), based = none_of();
     real f0 = zero, slope0 = zero, alpha = one, lo = zero, hi = far, trials = zero, iterations = zero, before = far;
     lbfgs_start(F, W);
-    while (any_of(running)) {
+    while (any_of(running) && !asked_to_end(count->interrupt)) {
         const objective_value v = objective_at(m, F);
         objective_gradient(m, F, W->g);
         count->evaluations = count->evaluations + sel(running, one, zero), count->passes++;

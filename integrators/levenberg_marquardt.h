@@ -18,12 +18,12 @@ typedef struct {
 FN size_t triangle_row(int i) { return (size_t)i * ((size_t)i + 1) / 2; }
 
 /// Normal matrix and gradient at the iterate, in the lanes `where`.
-KERNEL void lm_linearise(const lane_model *m, const objective *F, lm_work *W, mask where)
+KERNEL void lm_linearise(const lane_model *m, const objective *F, lm_work *W, mask where, const volatile int *interrupt)
 {
     const int n = F->n;
     objective_gradient(m, F, W->z);
     for (int k = 0; k < n; k++) W->g[k] = sel(where, W->z[k], W->g[k]);
-    for (int j = 0; j < n; j++) {
+    for (int j = 0; j < n && !asked_to_end(interrupt); j++) {
         for (int k = 0; k < n; k++) W->y[k] = rset(k == j);
         objective_product(m, F, false, W->y, W->z);
         metric_times(m, F, W->z, W->y);
@@ -36,10 +36,10 @@ KERNEL void lm_linearise(const lane_model *m, const objective *F, lm_work *W, ma
 }
 
 /// The step d [n] with the damping lambda. In a lane where the matrix is not positive definite to rounding it is not finite.
-KERNEL void lm_direction(lm_work *W, int n, real lambda, real *d)
+KERNEL void lm_direction(lm_work *W, int n, real lambda, real *d, const volatile int *interrupt)
 {
     real *y = W->y;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && !asked_to_end(interrupt); i++) {
         const real *A = W->normal + triangle_row(i);
         real *L = W->factor + triangle_row(i), t = fmadd(lambda, A[i], A[i]), b = negate(W->g[i]);
         for (int j = 0; j < i; j++) {
@@ -69,10 +69,11 @@ KERNEL mask solve_lm(const lane_model *m, const objective *F, lm_work *W, double
     mask running = active, converged = none_of(), based = none_of();
     real f0 = zero, before = rset(NOT_REACHED), iterations = zero, lambda = rset(1e-4);
     real restarted = zero;
-    while (any_of(running)) {
+    while (any_of(running) && !asked_to_end(count->interrupt)) {
         const objective_value v = objective_at(m, F);
         count->evaluations = count->evaluations + sel(running, one, zero), count->passes++;
-        const mask lower = either(either(not_(based), le(before, rset(tolerance > SOLVE_FLOOR ? tolerance : SOLVE_FLOOR))), lt(v.f, f0));
+        const mask lower =
+            either(either(not_(based), le(before, rset(tolerance > SOLVE_FLOOR ? tolerance : SOLVE_FLOOR))), lt(v.f, f0));
         const mask below = both(le(v.f, rset(NOT_REACHED)), lower);
         const mask accepted = both(running, below), rejected = both(running, not_(below));
         const mask floor = both(le(v.most, rset(SOLVE_FLOOR)), le(rset(0.5) * before, v.most));
@@ -87,7 +88,7 @@ KERNEL mask solve_lm(const lane_model *m, const objective *F, lm_work *W, double
             // the better the step, the closer to Newton's the next one
             const real less = sel(le(v.f, rset(0.25) * f0), rset(0.01), tenth) * lambda;
             lambda = sel(both(need, based), sel(lt(less, rset(1e-20)), zero, less), lambda);
-            lm_linearise(m, F, W, need);
+            lm_linearise(m, F, W, need, count->interrupt);
             objective_rebase(F, need);
             f0 = sel(need, v.f, f0);
             based = either(based, need);
@@ -100,7 +101,7 @@ KERNEL mask solve_lm(const lane_model *m, const objective *F, lm_work *W, double
         running = both(running, not_(either(both(back, gt(lambda, rset(1e8))), both(lost, gt(restarted, zero)))));
         restarted = sel(lost, one, restarted);
         const mask step = both(running, either(need, back));
-        if (any_of(step)) lm_direction(W, F->n, lambda, W->z);
+        if (any_of(step)) lm_direction(W, F->n, lambda, W->z, count->interrupt);
         if (any_of(step))
             for (int k = 0; k < F->n; k++) F->d[k] = sel(step, W->z[k], F->d[k]);
         objective_move(m, F, sel(lost, zero, one), both(running, either(step, lost)));

@@ -23,16 +23,20 @@ typedef struct {
 /// What happened, by lane.
 typedef struct {
     real iterations, evaluations, line_search, curvature, substeps, halvings, residual;
-    real fewer;         // parts done with fewer stages than asked for
-    real far;           // 1: an angle went beyond REAL_MAX_ANGLE
-    energy_flow *flow;  // NULL: not asked for
-    long passes;        // evaluations of all lanes together
+    real fewer;                     // parts done with fewer stages than asked for
+    real far;                       // 1: an angle went beyond REAL_MAX_ANGLE
+    energy_flow *flow;              // NULL: not asked for
+    long passes;                    // evaluations of all lanes together
+    const volatile int *interrupt;  // of the configuration
 } position_counts;
+
+/// Whether the caller wants the call to end: then whatever is being solved is given up, and nothing that comes of it is used.
+FN bool asked_to_end(const volatile int *interrupt) { return interrupt && *interrupt; }
 
 FN position_counts no_counts(void)
 {
     const real o = rset(0);
-    const position_counts none = {o, o, o, o, o, o, o, o, o, NULL, 0};
+    const position_counts none = {o, o, o, o, o, o, o, o, o, NULL, 0, NULL};
     return none;
 }
 
@@ -106,7 +110,7 @@ KERNEL mask newton_direction(const lane_model *m, mask need, position_work *P, p
 /// A solve by Newton's method in progress, by lane. before: the residual of the iterate before.
 typedef struct {
     mask running, converged;
-    mask based;     // `base` is an iterate with energy (several stages: squared norm of the residual) E, and slope E' along d
+    mask based;  // `base` is an iterate with energy (several stages: squared norm of the residual) E, and slope E' along d
     real alpha, E, slope, iterations, before;
 } newton_progress;
 
@@ -142,7 +146,8 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
     // Armijo's condition with slack for rounding; a NaN is not below. From where the residual is small enough already, energies
     // may differ by nothing but rounding
     const real bound = fmadd(rset(ENERGY_ROUNDING), magnitude(E), fmadd(rset(1e-4) * alpha, slope, E));
-    const mask lower = either(either(not_(based), le(before, rset(tolerance > SOLVE_FLOOR ? tolerance : SOLVE_FLOOR))), le(W->E, bound));
+    const mask lower =
+        either(either(not_(based), le(before, rset(tolerance > SOLVE_FLOOR ? tolerance : SOLVE_FLOOR))), le(W->E, bound));
     const mask below = both(le(magnitude(W->E), rset(NOT_REACHED)), lower);
     const mask accepted = both(running, below), rejected = both(running, not_(below));
     mask need = accepted;
@@ -194,7 +199,7 @@ KERNEL mask solve_step(const lane_model *m, const position_state *S, double tole
     start_step(m, &P->W);
     predict_step(m, S, P, not_(none_of()), active);
     begin_newton(&N, active);
-    while (any_of(N.running)) newton_pass(m, tolerance, max_iterations, &N, P, count);
+    while (any_of(N.running) && !asked_to_end(count->interrupt)) newton_pass(m, tolerance, max_iterations, &N, P, count);
     count->iterations = count->iterations + N.iterations;
     return N.converged;
 }

@@ -102,7 +102,7 @@ KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, po
         const real size = first_size(m, S->rate, accel, cfg->error_tolerance, s > 1 ? 2 * s - 1 : 2, end);
         control->size = sel(fresh, size, control->size), control->error = sel(fresh, one, control->error);
     }
-    while (any_of(running)) {
+    while (any_of(running) && !asked_to_end(count->interrupt)) {
         mask last, far;
         const real h = fit_size(control->size, end - here, &last), shrunk = h / control->size;
         // the gain (position_step.h) is that of a part of the size that is proposed

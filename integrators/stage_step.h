@@ -115,7 +115,7 @@ KERNEL mask solve_stages(const lane_model *m, const position_state *S, double to
     newton_progress N = no_newton();
     predict_stages(m, S, P, still, not_(none_of()), active);
     begin_newton(&N, active);
-    while (any_of(N.running)) stage_pass(m, tolerance, max_iterations, &N, P, count);
+    while (any_of(N.running) && !asked_to_end(count->interrupt)) stage_pass(m, tolerance, max_iterations, &N, P, count);
     count->iterations = count->iterations + N.iterations;
     return N.converged;
 }

@@ -174,7 +174,7 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
     halving H = whole_step();
     mask running = active;
     solve *W = &P->one.W;
-    while (any_of(running)) {
+    while (any_of(running) && !asked_to_end(count->interrupt)) {
         mask far, todo = running;
         const stage_table *table;
         set_step_size(W, m->dt * H.size);

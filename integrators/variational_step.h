@@ -104,12 +104,13 @@ KERNEL mask solve_chord(const lane_model *m, const variational_state *S, const r
 
     mask running = active, converged = none_of(), based = none_of();  // based: `base` is an iterate with a merit
     real alpha = one, merit = zero, iterations = zero, before = rset(NOT_REACHED);
-    while (any_of(running)) {
+    while (any_of(running) && !asked_to_end(count->interrupt)) {
         const real res = chord_residual(m, W);
         count->evaluations = count->evaluations + sel(running, one, zero), count->passes++;
         // merit has the slope -2 merit along a Newton step; from where the residual is small enough already it may differ by rounding
         const real bound = merit * fnmadd(rset(2e-4), alpha, one);
-        const mask lower = either(either(not_(based), le(before, rset(tolerance > SOLVE_FLOOR ? tolerance : SOLVE_FLOOR))), le(W->merit, bound));
+        const mask lower =
+            either(either(not_(based), le(before, rset(tolerance > SOLVE_FLOOR ? tolerance : SOLVE_FLOOR))), le(W->merit, bound));
         const mask below = both(both(le(res * res, rset(NOT_REACHED)), not_(W->too_far)), lower);  // a NaN is not below
         const mask accepted = both(running, below), rejected = both(running, not_(below));
         const mask floor = both(le(res, rset(SOLVE_FLOOR)), both(le(one, alpha), le(rset(0.5) * before, res)));
@@ -148,8 +149,8 @@ KERNEL mask solve_chord(const lane_model *m, const variational_state *S, const r
 
 /// q1, the momenta and rates of the solution become the state in the lanes `where`. spacing: from the rates of the last part to these,
 /// in dt. Adds to *flow what passes through the forces along the increments; NULL: not asked for.
-KERNEL void commit_chord(const lane_model *m, variational_state *S, const real *tau, real spacing, mask where, variational_work *P,
-                         energy_flow *flow)
+KERNEL void commit_chord(const lane_model *m, variational_state *S, const real *tau, real spacing, mask where,
+                         variational_work *P, energy_flow *flow)
 {
     chord *W = &P->W;
     const real s = rset(1) / spacing;
@@ -250,7 +251,7 @@ KERNEL mask variational_step(const lane_model *m, const ctn_batch_config *cfg, c
     const real one = rset(1), zero = rset(0);
     halving H = whole_step();
     mask running = active, resized;
-    while (any_of(running)) {
+    while (any_of(running) && !asked_to_end(count->interrupt)) {
         copy_variational(m, S, running, &P->saved);
         const mask ok = composed_step(m, cfg, tau, H.size, S, running, P, count), failed = both(running, not_(ok));
         copy_variational(m, &P->saved, failed, S);

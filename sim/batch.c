@@ -71,6 +71,7 @@ static bool open_blocks(ctn_batch *batch)
     batch->state_size = round_up(engine->state_size(lanes, &batch->cfg));
     batch->work_size = round_up(step > dynamics ? step : dynamics);
     batch->states = aligned_alloc(64, blocks * batch->state_size);
+    if (batch->cfg.interrupt) batch->kept = malloc(blocks * batch->state_size + worlds * sizeof *batch->clocks);
     batch->work = aligned_alloc(64, threads * batch->work_size);
     batch->flat = calloc(threads * engine->flat_size(lanes, &batch->cfg) + 1, sizeof *batch->flat);
     batch->rows = calloc(threads * MOST_LANES * row_size(m), sizeof *batch->rows);
@@ -89,7 +90,7 @@ static bool open_blocks(ctn_batch *batch)
     batch->clocks = calloc(worlds, sizeof *batch->clocks);
     batch->tau = calloc(worlds * (size_t)m->nv + 1, sizeof *batch->tau);
     if (!batch->states || !batch->work || !batch->flat || !batch->rows || !batch->pool || !batch->fallbacks || !batch->use ||
-        !batch->clocks || !batch->tau)
+        !batch->clocks || !batch->tau || (batch->cfg.interrupt && !batch->kept))
         return false;
     memset(batch->states, 0, blocks * batch->state_size);
     memset(batch->work, 0, threads * batch->work_size);
@@ -151,8 +152,8 @@ void ctn_batch_free(ctn_batch *batch)
     pool_free(batch->pool);
     parameters_free(batch->parameters);
     for (int l = 0; l < MOST_LANES; l++) free(batch->variant[l]);
-    free(batch->flat), free(batch->models), free(batch->states), free(batch->work), free(batch->rows), free(batch->fallbacks),
-        free(batch->clocks);
+    free(batch->flat), free(batch->models), free(batch->states), free(batch->kept), free(batch->work), free(batch->rows),
+        free(batch->fallbacks), free(batch->clocks);
     free(batch->tau), free(batch->values), free(batch->dt), free(batch->use), free(batch->lane_states), free(batch->lane_models);
     free(batch->lane_work), free(batch->queue), free(batch->cost);
     free(batch);
@@ -177,7 +178,7 @@ size_t ctn_batch_bytes(const ctn_batch *batch)
                          (size_t)batch->cfg.parameter_count * sizeof *batch->values + (batch->dt ? sizeof *batch->dt : 0) +
                          (batch->queue ? sizeof *batch->queue + sizeof *batch->cost : 0);
     return worlds * world + (batch->device ? batch->device->bytes(batch->on_device) : 0) +
-           blocks * (batch->state_size + (batch->parameters ? batch->model_size : 0));
+           blocks * (batch->state_size * (batch->kept ? 2 : 1) + (batch->parameters ? batch->model_size : 0));
 }
 
 typedef struct {

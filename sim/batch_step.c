@@ -14,6 +14,30 @@ typedef struct {
     atomic_int next;        // world to be taken up, by iteration
 } stepping;
 
+/// Whether the caller has ended the call: what its steps have come to is of no use then.
+static bool interrupted(const stepping *job)
+{
+    const volatile int *const flag = job->batch->cfg.interrupt;
+    return flag && *flag && job->batch->kept && job->run.steps;
+}
+
+/// Copies states and clocks before a call that may be interrupted, and back.
+static void keep_worlds(const stepping *job)
+{
+    ctn_batch *const batch = job->batch;
+    const size_t states = (size_t)batch->blocks * batch->state_size, clocks = (size_t)batch->cfg.worlds * sizeof *batch->clocks;
+    if (!batch->kept || !job->run.steps) return;
+    memcpy(batch->kept, batch->states, states);
+    memcpy(batch->kept + states, batch->clocks, clocks);
+}
+static void put_worlds_back(const stepping *job)
+{
+    ctn_batch *const batch = job->batch;
+    const size_t states = (size_t)batch->blocks * batch->state_size, clocks = (size_t)batch->cfg.worlds * sizeof *batch->clocks;
+    memcpy(batch->states, batch->kept, states);
+    memcpy(batch->clocks, batch->kept + states, clocks);
+}
+
 static int horizon_of(const stepping *job, int world) { return job->run.horizon ? job->run.horizon[world] : job->run.steps; }
 
 /// A world is done, as its statistics say: time goes on, and stops where it froze.
@@ -88,7 +112,7 @@ static void step_block(void *context, int thread, int b)
     const int at_once = most && (job->run.control || job->run.force) ? 1 : most;
     int k = 0;
     do advance_block(job, thread, b, k, at_once, total);
-    while ((k += at_once) < most);
+    while ((k += at_once) < most && !interrupted(job));
     for (int l = 0; l < worlds; l++) finish_world(job, first + l, &total[l]);
 }
 
@@ -212,6 +236,8 @@ ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *s
             "the threads of the batch stayed in the process that this one was forked from: make a batch of its own in the "
             "child, and restore there what ctn_batch_save gives");
     stepping job = {.batch = batch, .run = *run, .stats = stats};
+    const bool fitted = batch->fitted;
+    keep_worlds(&job);
     batch->fitted = false;
     memset(batch->use, 0, (size_t)batch->cfg.threads * sizeof *batch->use);
     atomic_store(&job.next, 0);
@@ -223,6 +249,11 @@ ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *s
         order_worlds(batch);
         pool_run(batch->pool, batch->cfg.threads, step_worlds, &job);
     } else pool_run(batch->pool, batch->blocks, step_block, &job);
+    if (interrupted(&job)) {
+        put_worlds_back(&job);
+        batch->fitted = fitted;
+        return fail(err, CTN_INTERRUPTED, "the call was interrupted: the worlds are where they were before it");
+    }
     for (int w = 0; w < batch->cfg.worlds; w++) {
         const clock_state *const c = &batch->clocks[w];
         if (c->frozen)

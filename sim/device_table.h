@@ -134,6 +134,7 @@ static device_worlds *open_worlds(const ctn_model *m, const ctn_batch_config *cf
     }
     d->worlds = (size_t)cfg->worlds, d->nq = (size_t)m->nq, d->nv = (size_t)m->nv;
     d->job.cfg = *cfg, d->job.worlds = cfg->worlds;
+    d->job.cfg.interrupt = NULL;  // it lies in the host's memory
     const size_t W = d->worlds, number = sizeof(double), held = sizeof(real);
     bool ok = measure(d, m, own, err) == CTN_OK;
     if (own) d->constant_count = 1 + WORLD_NUMBERS + (size_t)m->nbody * BODY_NUMBERS;

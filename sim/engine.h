@@ -71,7 +71,7 @@ typedef struct ctn_engine {
     // makes the carried rates rigid, as between the parts of a halved step. false: only position-based methods of one stage do
     bool (*project)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work);
     // steps [count], of each world. stats [count]: in: frozen; out: all, frozen_time as the part of the step that was completed. Adds
-    // to *use
+    // to *use. Where cfg->interrupt says so, `step` and `run` end as they are, and states and stats mean nothing
     void (*step)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau,
                  const int *steps, bool energy, int count, ctn_step_stats *stats, engine_use *use);
     // whether lanes can be in different iterations of different steps with this configuration; then, all worlds of a queue. state, work

@@ -184,7 +184,7 @@ static void run_worlds(const lane_model *m, lane_model *const *own, const ctn_ba
     bool more = true, begun = false, came[LANES];
     open_engine_lanes(&E, m, own ? own[0] : NULL, cfg, state[0], work[0]);
     open_engine_lanes(&ladder, m, own ? own[1] : NULL, cfg, state[1], work[1]);
-    for (;;) {
+    while (!asked_to_end(cfg->interrupt)) {
         if (!fill_lanes(&E, queue, &more, &begun, came)) {
             if (!E.nparked) break;
             ladder_block(&E, &ladder, queue, use);

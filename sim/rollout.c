@@ -222,6 +222,7 @@ ctn_status ctn_rollout_run(ctn_rollout *r, const double *q, const double *v, con
     for (int k = 0; k < r->steps; k++) {
         r->first[k] = r->used;
         const ctn_step_stats stats = advance(r, &r->cfg, r->cfg.dt, k);
+        if (r->cfg.interrupt && *r->cfg.interrupt) return fail(err, CTN_INTERRUPTED, "interrupted in step %d", k);
         if (stats.frozen) return fail(err, CTN_FROZEN, "step %d: the world is frozen: %s", k, ctn_freeze_text(stats.frozen));
         bool lost = false;
         if (stats.fallbacks ? record_parts(r, k, &lost) : record(r, k, r->cfg.dt)) {

@@ -14,8 +14,8 @@ const char *ctn_version(void) { return TEXT(CTN_VERSION_MAJOR) "." TEXT(CTN_VERS
 
 const char *ctn_status_name(ctn_status status)
 {
-    static const char *const names[] = {"ok",          "bad scene", "bad configuration", "bad argument",
-                                        "unavailable", "no memory", "input/output",      "frozen"};
+    static const char *const names[] = {"ok",          "bad scene", "bad configuration", "bad argument", "unavailable",
+                                        "no memory",   "input/output", "frozen",      "interrupted"};
     return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown status";
 }
 

@@ -3,10 +3,13 @@
 #include "tests/suite.h"
 #include "tests/text_model.h"
 
+#include <catena/hash.h>
 #include <check.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 
 // ---- scenes
 
@@ -159,6 +162,103 @@ START_TEST(a_step_of_too_many_parts_freezes)
 }
 END_TEST
 
+// ---- calls that are ended
+
+static volatile int flag;
+
+static void set_flag(int signal)
+{
+    (void)signal;
+    flag = 1;
+}
+
+/// Sets the flag in a fifth of a second.
+static void set_flag_soon(void)
+{
+    flag = 0;
+    ck_assert(signal(SIGALRM, set_flag) != SIG_ERR);
+    ck_assert(setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {.tv_usec = 200000}}, NULL) == 0);
+}
+
+static ctn_model *hanging_chain(int links)
+{
+    char text[400];
+    snprintf(text, sizeof text,
+             "catena: 1\nlinks:\n  - chain: {name: c, count: %d, step: [0, 0, -0.2], joint: {type: revolute, axis: [0, 1, 0], "
+             "q0: 0.3}, "
+             "mass: 1, com: [0, 0, -0.1], inertia: [0.01, 0.01, 0.01, 0, 0, 0]}\n",
+             links);
+    return model_of(text);
+}
+
+/// A call that would take minutes: one step of it, or many.
+typedef struct {
+    const char *name;
+    way of;
+    ctn_schedule schedule;
+    int links, worlds, steps;
+    double dt;
+} lengthy;
+
+static const lengthy calls[] = {
+    {"parts of dop853", {CTN_DOP853, 0, CTN_NEWTON, true}, CTN_SCHEDULE_AUTO, 1000, 1, 1, 1000},
+    {"parts of radau", {CTN_RADAU, 3, CTN_NEWTON, true}, CTN_SCHEDULE_AUTO, 1000, 1, 1, 1000},
+    {"halves", {CTN_VARIATIONAL, 2, CTN_NEWTON, false}, CTN_SCHEDULE_AUTO, 1000, 1, 1, 1000},
+    {"a dense matrix", {CTN_COLLOCATION, 2, CTN_LM, false}, CTN_SCHEDULE_AUTO, 2000, 1, 1, 1},
+    {"explicit steps", {CTN_EULER, 0, CTN_NEWTON, false}, CTN_SCHEDULE_AUTO, 3, 1, 1000000000, 1e-12},
+    {"steps together", {CTN_RADAU, 2, CTN_NEWTON, false}, CTN_BY_STEP, 3, 5, 1000000000, 1e-3},
+    {"steps by iteration", {CTN_RADAU, 2, CTN_NEWTON, false}, CTN_BY_ITERATION, 3, 5, 1000000000, 1e-3},
+};
+enum { CALLS = sizeof calls / sizeof *calls };
+
+START_TEST(a_call_ends_when_asked_to)
+{
+    const lengthy *const c = &calls[_i];
+    ctn_model *const m = hanging_chain(c->links);
+    ctn_batch_config cfg = config_of(&c->of, c->dt);
+    cfg.worlds = c->worlds, cfg.schedule = c->schedule, cfg.interrupt = &flag, cfg.max_halvings = 30;
+    if (c->of.adaptive) cfg.error_tolerance = 1e-12;
+    ctn_error err = {0};
+    ctn_batch *const b = ctn_batch_create(m, &cfg, &err);
+    ck_assert_msg(b != NULL, "%s", err.message);
+    uint64_t before[8], after[8];
+    ctn_batch_hashes(b, before);
+    set_flag_soon();
+    ck_assert_msg(ctn_batch_step(b, c->steps, NULL, &err) == CTN_INTERRUPTED, "%s: %s", c->name, err.message);
+    // all worlds are where they were, to the last bit
+    ctn_batch_hashes(b, after);
+    ck_assert_msg(!memcmp(before, after, (size_t)c->worlds * sizeof *before), "%s", c->name);
+    ck_assert(ctn_batch_time(b, 0) == 0);
+    ck_assert_int_eq(ctn_batch_step(b, 0, NULL, NULL), CTN_OK);
+    ctn_batch_free(b), ctn_model_free(m);
+}
+END_TEST
+
+/// A batch that may be interrupted makes the bits of one that may not, also after it was.
+START_TEST(interruptions_leave_no_trace)
+{
+    ctn_model *const m = hanging_chain(5);
+    for (int k = 0; k < WAYS; k++) {
+        uint64_t hash[2][3];
+        for (int watched = 0; watched < 2; watched++) {
+            ctn_batch_config cfg = config_of(&ways[k], 0.01);
+            cfg.worlds = 3, cfg.interrupt = watched ? &flag : NULL;
+            ctn_batch *const b = ctn_batch_create(m, &cfg, NULL);
+            for (int n = 0; n < 5; n++) {
+                flag = 1;
+                if (watched) ck_assert_int_eq(ctn_batch_step(b, 4, NULL, NULL), CTN_INTERRUPTED);
+                flag = 0;
+                ck_assert_int_le(ctn_batch_step(b, 2, NULL, NULL), CTN_FROZEN);
+            }
+            ctn_batch_hashes(b, hash[watched]);
+            ctn_batch_free(b);
+        }
+        ck_assert_msg(!memcmp(hash[0], hash[1], sizeof hash[0]), "%s", ctn_method_name(ways[k].method));
+    }
+    ctn_model_free(m);
+}
+END_TEST
+
 // ---- far away
 
 /// Sliders without stops on hinges: after a minute they are 7 and 15 km out, and every method knows where.
@@ -206,6 +306,8 @@ int main(void)
     tcase_add_loop_test(t, every_method_ends, 0, EXTREMES);
     tcase_add_test(t, a_step_without_a_solution_ends);
     tcase_add_test(t, a_step_of_too_many_parts_freezes);
+    tcase_add_loop_test(t, a_call_ends_when_asked_to, 0, CALLS);
+    tcase_add_test(t, interruptions_leave_no_trace);
     tcase_add_test(t, sliders_run_for_kilometres);
     suite_add_tcase(s, t);
     return run_suite(s);

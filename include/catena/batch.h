@@ -59,6 +59,9 @@ typedef struct ctn_batch_config {
     int max_iterations;      // before a step is halved, default 60; lbfgs makes up to 50 times as many
     int max_halvings;        // how often a step may be halved in a row before its world freezes, default 10
     bool dense;              // default false. true: keep what ctn_batch_dense needs; for all methods but variational
+    const volatile int *interrupt;  // default NULL. Else calls with steps end early once there is another number than 0, which stays
+                                    // until they return; a signal handler may put it there. Looked at within steps, too, but on a
+                                    // GPU never (see ctn_batch_run)
     int threads;             // that step the worlds, 0 to 1024, default 1; 0: one for each CPU that the process may use. Every
                              // number gives the same bits
     ctn_schedule schedule;   // of calls with several steps, default CTN_SCHEDULE_AUTO
@@ -170,7 +173,9 @@ typedef struct ctn_run {
     void *context;        // of control
 } ctn_run;
 
-/// Steps with forces of their own (with neither table nor control: those of ctn_batch_set_force). Otherwise as ctn_batch_step.
+/// Steps with forces of their own (with neither table nor control: those of ctn_batch_set_force). Otherwise as ctn_batch_step. Where
+/// `interrupt` of the configuration ends it early it returns CTN_INTERRUPTED: all worlds are where they were before the call, to the last
+/// bit, and what stats hold means nothing.
 CTN_API ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *stats, ctn_error *err);
 
 /// How much of the work of the last call was of use, 0 to 1: worlds are solved some at a time side by side (4 with avx2), and where one is

@@ -33,8 +33,9 @@ typedef enum ctn_status {
     CTN_BAD_ARGUMENT,  // an argument of a call is out of its range
     CTN_UNAVAILABLE,   // a known feature that this version, build or machine does not have
     CTN_NO_MEMORY,
-    CTN_IO,      // a file could not be read or written
-    CTN_FROZEN,  // a world could not be stepped and rests at its last good state: see the statistics
+    CTN_IO,           // a file could not be read or written
+    CTN_FROZEN,       // a world could not be stepped and rests at its last good state: see the statistics
+    CTN_INTERRUPTED,  // the caller ended the call early (ctn_batch_config.interrupt)
 } ctn_status;
 
 /// Where a line of a message points, and how long the pieces are of which it is made: see ctn_error_finding.
