@@ -266,8 +266,10 @@ int make_worlds(rollout *r, int count, bool *whole)
     }
     status = step_outcome(ctn_batch_step(r->batch, 0, NULL, &err), &err);  // says whether reading the states failed, too
     if (status != EXIT_OK) return status;
-    for (int w = 0; w < count; w++)
+    for (int w = 0; w < count; w++) {
         r->own.frozen += r->total[w].frozen != CTN_RUNNING, r->own.fallen += r->total[w].fallbacks > 0;
+        if (r->total[w].frozen && !r->fall.frozen) r->fell = r->done + w, r->fall = r->total[w];
+    }
     return EXIT_OK;
 }
 
@@ -320,6 +322,10 @@ static int report(const arguments *args, const rollout *r, int status)
         if (print_json_rollout(r) != EXIT_OK) status = EXIT_RUN;
     } else if (!args->value[OPT_QUIET]) print_rollout(r);
     fflush(stdout);
+    char why[512];
+    if (r->fall.frozen)
+        run_error("world %ld is frozen at %.9g s: %s", r->fell, r->fall.frozen_time,
+                  ctn_freeze_report(r->s.model, &r->s.cfg, &r->fall, why, sizeof why));
     if (t->frozen)
         status = run_error("%ld of %ld world%s %s frozen; `status` in %s says which, and why", t->frozen, t->done,
                            plural(t->done), t->frozen == 1 ? "is" : "are", r->out);

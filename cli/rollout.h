@@ -37,6 +37,8 @@ typedef struct rollout {
     long piece;                    // steps at a time
     double wall;                   // s
     double bytes;                  // of a world in memory
+    long fell;                     // the first world made here that froze ...
+    ctn_step_stats fall;           // ... and how; CTN_RUNNING: none did
 } rollout;
 
 /// Makes room for the worlds that `s` to `hashes` describe, and the batch for them. Returns an exit status; close_rollout is due

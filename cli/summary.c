@@ -149,7 +149,8 @@ int print_json_summary(const run *r)
         cJSON *const one = json_object(frozen, NULL);
         json_number(one, "world", w);
         json_number(one, "time", r->total[w].frozen_time);
-        json_text(one, "reason", ctn_freeze_text(r->total[w].frozen));
+        char why[512];
+        json_text(one, "reason", ctn_freeze_report(r->s.model, &r->s.cfg, &r->total[w], why, sizeof why));
     }
     if (cfg->worlds > 1) {
         cJSON *const each = json_array(root, "each_world");

@@ -17,13 +17,6 @@ typedef struct {
     energy_flow flow;
 } adaptive_counts;
 
-/// The unit of a joint's coordinates: rad, or m.
-FN real joint_unit(const lane_body *b)
-{
-    const bool slides = b->kind == JOINT_PRISMATIC || b->kind == JOINT_TRANSLATION;
-    return rset(slides && b->extent > 0 ? b->extent : 1);
-}
-
 /// Length of the joint's entries of x [nv].
 FN real joint_length(const lane_body *b, const real *x)
 {

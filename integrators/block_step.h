@@ -101,6 +101,7 @@ typedef struct {
     energy_flow flow;
     real energy_min, energy_max;
     real frozen, part;  // a ctn_freeze; completed part of the step in which the world froze
+    culprit at_fault;   // likewise
 } block_counts;
 
 FN void note_energy(block_counts *c, energy_parts now, mask where)
@@ -119,6 +120,7 @@ KERNEL void begin_counts(const lane_model *m, const ctn_batch_config *cfg, const
 {
     const real zero = rset(0);
     energy_parts E;
+    c->at_fault = sel_culprit(where, no_culprit(), c->at_fault);
     real *const sums[] = {&c->steps,     &c->iterations, &c->iterations_max, &c->evaluations,    &c->line_search,
                           &c->curvature, &c->fallbacks,  &c->fewer,          &c->substeps,       &c->rejected,
                           &c->residual,  &c->part,       &c->flow.work,      &c->flow.dissipated};
@@ -158,12 +160,24 @@ FN void count_step(block_counts *c, const position_counts *k, mask where, mask d
     c->steps = c->steps + sel(done, one, zero);
 }
 
+/// At which joint the lanes `where` are frozen, for the reason in the counts, in the state S; solving: where no step was found.
+KERNEL void blame_joint(const lane_model *m, const block_state *S, culprit solving, mask where, block_counts *c)
+{
+    if (!any_of(where)) return;
+    const culprit angle = blame_motion(m, true, S->q, S->v), fast = blame_motion(m, false, S->q, S->v);
+    const mask turned = both(le(rset(CTN_FREEZE_ANGLE), c->frozen), le(c->frozen, rset(CTN_FREEZE_ANGLE)));
+    const mask unsolved = both(le(rset(CTN_FREEZE_NOT_CONVERGED), c->frozen), le(c->frozen, rset(CTN_FREEZE_NOT_CONVERGED)));
+    c->at_fault = sel_culprit(where, sel_culprit(unsolved, solving, sel_culprit(turned, angle, fast)), c->at_fault);
+}
+
 /// The lanes `where` are frozen after the part `at` of a step, for `frozen` (a ctn_freeze), or, if that is 0, for what the counts say.
-FN void freeze_lanes(block_counts *c, const position_counts *k, real frozen, real at, mask where)
+FN void freeze_lanes(const lane_model *m, const block_state *S, block_counts *c, const position_counts *k, real frozen, real at,
+                     mask where)
 {
     const real fallen = sel(gt(k->far, rset(0)), rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_CONVERGED));
     c->part = sel(where, at, c->part);
     c->frozen = sel(where, sel(gt(frozen, rset(0)), frozen, fallen), c->frozen);
+    blame_joint(m, S, k->at_fault, where, c);
 }
 
 /// One step of a method that solves equations, in the lanes `active`. Returns those that completed it.
@@ -189,7 +203,7 @@ FN mask implicit_step(const lane_model *m, const ctn_batch_config *cfg, block_st
     count_step(c, &k, active, both(active, done));
     add_flow(&c->flow, flow, active);
     c->passes = c->passes + rset((double)k.passes);
-    freeze_lanes(c, &k, frozen, at, both(active, not_(done)));
+    freeze_lanes(m, S, c, &k, frozen, at, both(active, not_(done)));
     return done;
 }
 
@@ -223,6 +237,7 @@ FN mask forward_step(const lane_model *m, const ctn_batch_config *cfg, block_sta
         c->frozen = sel(both(active, not_(done)), reason, c->frozen);
         c->steps = c->steps + sel(done, one, zero), c->substeps = c->substeps + sel(done, one, zero);
     }
+    blame_joint(m, S, no_culprit(), both(active, not_(done)), c);
     return done;
 }
 

@@ -25,6 +25,7 @@ typedef struct {
     real iterations, evaluations, line_search, curvature, substeps, halvings, residual;
     real fewer;                     // parts done with fewer stages than asked for
     real far;                       // 1: an angle went beyond REAL_MAX_ANGLE
+    culprit at_fault;               // where no step was found
     energy_flow *flow;              // NULL: not asked for
     long passes;                    // evaluations of all lanes together
     const volatile int *interrupt;  // of the configuration
@@ -36,7 +37,7 @@ FN bool asked_to_end(const volatile int *interrupt) { return interrupt && *inter
 FN position_counts no_counts(void)
 {
     const real o = rset(0);
-    const position_counts none = {o, o, o, o, o, o, o, o, o, NULL, 0, NULL};
+    const position_counts none = {o, o, o, o, o, o, o, o, o, no_culprit(), NULL, 0, NULL};
     return none;
 }
 
@@ -202,6 +203,18 @@ KERNEL mask solve_step(const lane_model *m, const position_state *S, double tole
     while (any_of(N.running) && !asked_to_end(count->interrupt)) newton_pass(m, tolerance, max_iterations, &N, P, count);
     count->iterations = count->iterations + N.iterations;
     return N.converged;
+}
+
+/// Whom to blame in the lanes `where`, whose solve has failed: by the rows at the last iterate that was accepted.
+KERNEL void blame_solve(const lane_model *m, const position_state *S, position_work *P, mask where, position_counts *count)
+{
+    solve *W = &P->W;
+    for (int k = 0; k < m->nq; k++) P->x[k] = sel(where, P->base[k], P->x[k]);
+    for (int k = 0; k < m->nv; k++) P->u[k] = sel(where, P->base_u[k], P->u[k]);
+    evaluate(m, W);
+    residual(m, W);
+    for (int i = 0; i < m->nbody; i++) W->reach[i] = W->step[i].unit;
+    count->at_fault = sel_culprit(where, blame_rows(m, W->r, 1, W->reach, S->q, S->rate), count->at_fault);
 }
 
 /// The increment of a joint from q in the chart there, to the iterate in P; u [nv] of the joint.

@@ -123,6 +123,9 @@ KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, po
         real reason = sel(solved, rset(CTN_FREEZE_STEP), rset(CTN_FREEZE_NOT_CONVERGED));
         const mask stuck = both(both(running, not_(ended)), runs_out(control, end, tried, reason, &reason));
         parts->frozen = sel(far, rset(CTN_FREEZE_ANGLE), sel(stuck, reason, parts->frozen));
+        const mask unsolved = both(stuck, not_(solved));
+        if (any_of(unsolved) && t) blame_stages(m, S, &P->more, unsolved, count);
+        else if (any_of(unsolved)) blame_solve(m, S, &P->one, unsolved, count);
         repeated = rejected;
         running = both(running, not_(either(either(far, stuck), ended)));
     }

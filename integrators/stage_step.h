@@ -120,6 +120,20 @@ KERNEL mask solve_stages(const lane_model *m, const position_state *S, double to
     return N.converged;
 }
 
+/// Whom to blame, as blame_solve() (position_step.h).
+KERNEL void blame_stages(const lane_model *m, const position_state *S, stage_work *P, mask where, position_counts *count)
+{
+    stages *W = &P->W;
+    const int s = W->table->stages;
+    real square;
+    for (int k = 0; k < s * m->nq; k++) P->x[k] = sel(where, P->base[k], P->x[k]);
+    for (int k = 0; k < s * m->nv; k++) P->u[k] = sel(where, P->base_u[k], P->u[k]);
+    evaluate_stages(m, W);
+    stage_rows(m, W, &square);
+    for (int i = 0; i < m->nbody; i++) W->reach[i] = W->step[i].unit;
+    count->at_fault = sel_culprit(where, blame_rows(m, W->r, s, W->reach, S->q, S->rate), count->at_fault);
+}
+
 /// V + the sum of weights [stages] times what body i has moved by at each stage, over h.
 FN rate_pose add_stage_rates(rate_pose V, const stage_work *P, int i, const double *weights, double sign)
 {

@@ -235,6 +235,13 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
             for (int k = 0; k < m->nv; k++) S->gain[k] = sel(todo, zero, S->gain[k]);
         mask resized;
         running = next_part(&H, ok, todo, cfg->max_halvings, &resized);
+        const mask fallen = both(todo, not_(running));
+        if (any_of(fallen)) {  // once more, as what the last solve left may be another thread's work (lane_run.h)
+            position_counts again = no_counts();
+            again.interrupt = count->interrupt;
+            solve_step_by(m, cfg, S, fallen, &P->one, &P->solver, &P->aba, &again);
+            blame_solve(m, S, &P->one, fallen, count);
+        }
         // what the last part leaves behind fits its size: the chords of one stage, and how far back the old point lies
         const mask rigid = both(resized, either(running, le(one, H.here)));
         if (stages_of(cfg) == 1 && any_of(rigid)) project_rates(m, S, P, rigid);

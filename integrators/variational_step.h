@@ -147,6 +147,21 @@ KERNEL mask solve_chord(const lane_model *m, const variational_state *S, const r
     return converged;
 }
 
+/// Whom to blame in the lanes `where`, whose step has failed, as blame_solve() (position_step.h): by the rows at the last iterate of the
+/// part of size W->h that was accepted.
+KERNEL void blame_chord(const lane_model *m, const ctn_batch_config *cfg, const variational_state *S, const real *tau, mask where,
+                        variational_work *P, position_counts *count)
+{
+    chord *W = &P->W;
+    position_counts again = no_counts();
+    again.interrupt = count->interrupt;
+    solve_chord(m, S, tau, rset(1), cfg->tolerance, cfg->max_iterations, where, P, &again);
+    for (int k = 0; k < m->nq; k++) W->step[k] = P->base[k];
+    chord_residual(m, W);
+    for (int i = 0; i < m->nbody; i++) W->reach[i] = W->start[i].unit / W->scale;
+    count->at_fault = sel_culprit(where, blame_rows(m, W->r, 1, W->reach, S->q, S->rate), count->at_fault);
+}
+
 /// q1, the momenta and rates of the solution become the state in the lanes `where`. spacing: from the rates of the last part to these,
 /// in dt. Adds to *flow what passes through the forces along the increments; NULL: not asked for.
 KERNEL void commit_chord(const lane_model *m, variational_state *S, const real *tau, real spacing, mask where,
@@ -259,7 +274,12 @@ KERNEL mask variational_step(const lane_model *m, const ctn_batch_config *cfg, c
         count->halvings = count->halvings + sel(failed, one, zero);
         const mask halved = either(failed, both(ok, lt(H.size, one)));
         for (int k = 0; k < m->nv; k++) S->gain[k] = sel(halved, zero, S->gain[k]);
+        const real size = H.size;
         running = next_part(&H, ok, failed, cfg->max_halvings, &resized);
+        const mask fallen = both(failed, not_(running));
+        if (!any_of(fallen)) continue;
+        P->W.h = m->dt * size, P->W.inv_h = rset(1) / P->W.h;
+        blame_chord(m, cfg, S, tau, fallen, P, count);
     }
     *at = H.here;
     return both(active, le(one, H.here));

@@ -71,7 +71,8 @@ static bool open_blocks(ctn_batch *batch)
     batch->state_size = round_up(engine->state_size(lanes, &batch->cfg));
     batch->work_size = round_up(step > dynamics ? step : dynamics);
     batch->states = aligned_alloc(64, blocks * batch->state_size);
-    if (batch->cfg.interrupt) batch->kept = malloc(blocks * batch->state_size + worlds * sizeof *batch->clocks);
+    const size_t kept = blocks * batch->state_size + worlds * (sizeof *batch->clocks + sizeof *batch->fallbacks);
+    if (batch->cfg.interrupt) batch->kept = malloc(kept);
     batch->work = aligned_alloc(64, threads * batch->work_size);
     batch->flat = calloc(threads * engine->flat_size(lanes, &batch->cfg) + 1, sizeof *batch->flat);
     batch->rows = calloc(threads * MOST_LANES * row_size(m), sizeof *batch->rows);
@@ -88,9 +89,10 @@ static bool open_blocks(ctn_batch *batch)
         for (int w = 0; w < batch->cfg.worlds; w++) batch->queue[w].world = w;
     }
     batch->clocks = calloc(worlds, sizeof *batch->clocks);
+    batch->falls = calloc(worlds, sizeof *batch->falls);
     batch->tau = calloc(worlds * (size_t)m->nv + 1, sizeof *batch->tau);
     if (!batch->states || !batch->work || !batch->flat || !batch->rows || !batch->pool || !batch->fallbacks || !batch->use ||
-        !batch->clocks || !batch->tau || (batch->cfg.interrupt && !batch->kept))
+        !batch->clocks || !batch->falls || !batch->tau || (batch->cfg.interrupt && !batch->kept))
         return false;
     memset(batch->states, 0, blocks * batch->state_size);
     memset(batch->work, 0, threads * batch->work_size);
@@ -153,7 +155,7 @@ void ctn_batch_free(ctn_batch *batch)
     parameters_free(batch->parameters);
     for (int l = 0; l < MOST_LANES; l++) free(batch->variant[l]);
     free(batch->flat), free(batch->models), free(batch->states), free(batch->kept), free(batch->work), free(batch->rows),
-        free(batch->fallbacks), free(batch->clocks);
+        free(batch->fallbacks), free(batch->clocks), free(batch->falls);
     free(batch->tau), free(batch->values), free(batch->dt), free(batch->use), free(batch->lane_states), free(batch->lane_models);
     free(batch->lane_work), free(batch->queue), free(batch->cost);
     free(batch);
@@ -173,8 +175,8 @@ size_t ctn_batch_bytes(const ctn_batch *batch)
 {
     if (!batch) return 0;
     const size_t worlds = (size_t)batch->cfg.worlds, blocks = (size_t)batch->blocks;
-    const size_t world = sizeof *batch->clocks + (batch->device ? sizeof *batch->device_stats : 0) + sizeof *batch->fallbacks +
-                         (size_t)batch->model->nv * sizeof *batch->tau +
+    const size_t world = sizeof *batch->clocks + sizeof *batch->falls + (batch->device ? sizeof *batch->device_stats : 0) +
+                         sizeof *batch->fallbacks + (size_t)batch->model->nv * sizeof *batch->tau +
                          (size_t)batch->cfg.parameter_count * sizeof *batch->values + (batch->dt ? sizeof *batch->dt : 0) +
                          (batch->queue ? sizeof *batch->queue + sizeof *batch->cost : 0);
     return worlds * world + (batch->device ? batch->device->bytes(batch->on_device) : 0) +

@@ -33,7 +33,7 @@ struct ctn_batch {
     size_t state_size, work_size, model_size;  // bytes of a block, of a thread, of a block
     char *models;  // [blocks][model_size] lane_model; of a single block if worlds have no parameters of their own: all share it
     char *states;  // [blocks][state_size]
-    char *kept;    // likewise, then the clocks, at the begin of a call that may be interrupted; NULL: none may
+    char *kept;    // likewise, then clocks and fallbacks, at the begin of a call that may be interrupted; NULL: none may
     pool *pool;
     char *work;           // [threads][work_size]
     double *flat;         // [threads][flat_size]: a world's state; [DEVICE_CHUNK][flat_size] on a device
@@ -46,6 +46,7 @@ struct ctn_batch {
     world_cost *queue;    // [worlds], likewise: in the order in which threads take them up
     float *cost;          // [worlds], likewise: evaluations a step in the last call; 0 before the first one
     clock_state *clocks;  // [worlds]
+    ctn_step_stats *falls;  // [worlds] of frozen worlds: where that was
     double *tau;          // [worlds][nv]
     bool forced;
     bool fitted;                     // the coefficients of ctn_batch_dense are those of the last step

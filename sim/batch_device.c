@@ -47,11 +47,13 @@ bool batch_device_open(ctn_batch *batch, ctn_error *err)
     batch->model_size = engine->model_size(batch->model);
     batch->models = aligned_alloc(64, batch->model_size);
     batch->clocks = calloc(worlds, sizeof *batch->clocks);
+    batch->falls = calloc(worlds, sizeof *batch->falls);
     batch->fallbacks = calloc(worlds, sizeof *batch->fallbacks);
     batch->use = calloc(1, sizeof *batch->use);
     batch->device_stats = calloc(worlds, sizeof *batch->device_stats);
     batch->device_error = calloc(1, sizeof *batch->device_error);
-    if (!batch->models || !batch->clocks || !batch->fallbacks || !batch->use || !batch->device_stats || !batch->device_error)
+    if (!batch->models || !batch->clocks || !batch->falls || !batch->fallbacks || !batch->use || !batch->device_stats ||
+        !batch->device_error)
         return false;
     engine->model_load(&batch->model, &batch->cfg.dt, lanes_of(batch, 0));
     batch->flat = malloc(DEVICE_CHUNK * (engine->flat_size(lanes_of(batch, 0), &batch->cfg) + 1) * sizeof *batch->flat);

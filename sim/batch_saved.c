@@ -152,6 +152,7 @@ ctn_status ctn_batch_restore(ctn_batch *batch, const void *block_, size_t size, 
     }
     if (status != CTN_OK) return status;
     memcpy(batch->clocks, clocks_at(block), worlds * sizeof *batch->clocks);
+    memset(batch->falls, 0, worlds * sizeof *batch->falls);  // where worlds froze is not saved
     batch->fitted = false;
     return CTN_OK;
 }

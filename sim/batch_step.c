@@ -21,7 +21,7 @@ static bool interrupted(const stepping *job)
     return flag && *flag && job->batch->kept && job->run.steps;
 }
 
-/// Copies states and clocks before a call that may be interrupted, and back.
+/// Copies states, clocks and counts before a call that may be interrupted, and back.
 static void keep_worlds(const stepping *job)
 {
     ctn_batch *const batch = job->batch;
@@ -29,6 +29,7 @@ static void keep_worlds(const stepping *job)
     if (!batch->kept || !job->run.steps) return;
     memcpy(batch->kept, batch->states, states);
     memcpy(batch->kept + states, batch->clocks, clocks);
+    memcpy(batch->kept + states + clocks, batch->fallbacks, (size_t)batch->cfg.worlds * sizeof *batch->fallbacks);
 }
 static void put_worlds_back(const stepping *job)
 {
@@ -36,18 +37,31 @@ static void put_worlds_back(const stepping *job)
     const size_t states = (size_t)batch->blocks * batch->state_size, clocks = (size_t)batch->cfg.worlds * sizeof *batch->clocks;
     memcpy(batch->states, batch->kept, states);
     memcpy(batch->clocks, batch->kept + states, clocks);
+    memcpy(batch->fallbacks, batch->kept + states + clocks, (size_t)batch->cfg.worlds * sizeof *batch->fallbacks);
 }
 
 static int horizon_of(const stepping *job, int world) { return job->run.horizon ? job->run.horizon[world] : job->run.steps; }
+
+/// Of a frozen world: where that was.
+static void tell_fall(const ctn_step_stats *fall, ctn_step_stats *s)
+{
+    s->frozen_dof = fall->frozen ? fall->frozen_dof : -1;
+    s->frozen_position = fall->frozen_position, s->frozen_velocity = fall->frozen_velocity,
+    s->frozen_residual = fall->frozen_residual;
+}
 
 /// A world is done, as its statistics say: time goes on, and stops where it froze.
 static void finish_world(const stepping *job, int world, ctn_step_stats *s)
 {
     ctn_batch *const batch = job->batch;
     clock_state *const c = &batch->clocks[world];
-    if (s->frozen && !c->frozen) c->frozen_time = time_after(batch, world, s), c->frozen = s->frozen;
+    if (s->frozen && !c->frozen) {
+        c->frozen_time = time_after(batch, world, s), c->frozen = s->frozen;
+        batch->falls[world] = *s;
+    }
     c->steps += s->steps;
     s->frozen_time = c->frozen ? c->frozen_time : 0;
+    if (c->frozen) tell_fall(&batch->falls[world], s);
     batch->fallbacks[world] += s->fallbacks;
     if (batch->cost && s->steps) batch->cost[world] = (float)s->evaluations / (float)s->steps;
     if (job->stats) job->stats[world] = *s;
@@ -256,9 +270,13 @@ ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *s
     }
     for (int w = 0; w < batch->cfg.worlds; w++) {
         const clock_state *const c = &batch->clocks[w];
-        if (c->frozen)
+        if (c->frozen) {
+            char why[512];
+            ctn_step_stats s = {.frozen = (ctn_freeze)c->frozen};
+            tell_fall(&batch->falls[w], &s);
             return fail(err, CTN_FROZEN, "world %d is frozen at %.6g s: %s", w, c->frozen_time,
-                        ctn_freeze_text((ctn_freeze)c->frozen));
+                        ctn_freeze_report(batch->model, &batch->cfg, &s, why, sizeof why));
+        }
     }
     return CTN_OK;
 }

@@ -268,7 +268,9 @@ static ctn_status step_worlds(device_worlds *d, const ctn_run *run, bool all, ct
     memset(stats, 0, W * sizeof *stats);
     for (size_t k = 0; k < STATS_WORDS; k++) {
         const size_t needed[] = {offsetof(ctn_step_stats, steps), offsetof(ctn_step_stats, fallbacks),
-                                 offsetof(ctn_step_stats, frozen), offsetof(ctn_step_stats, frozen_time)};
+                                 offsetof(ctn_step_stats, frozen), offsetof(ctn_step_stats, frozen_time),
+                                 offsetof(ctn_step_stats, frozen_dof), offsetof(ctn_step_stats, frozen_position),
+                                 offsetof(ctn_step_stats, frozen_velocity), offsetof(ctn_step_stats, frozen_residual)};
         bool take = all;
         for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) take = take || needed[i] / sizeof *d->words == k;
         if (!take) continue;

@@ -2,6 +2,8 @@
 #ifndef CATENA_ENGINE_STATS_H
 #define CATENA_ENGINE_STATS_H
 
+#include <math.h>
+
 /// What happened in lane l.
 KERNEL void lane_stats(const block_counts *c, int l, ctn_step_stats *s)
 {
@@ -35,6 +37,10 @@ KERNEL void lane_stats(const block_counts *c, int l, ctn_step_stats *s)
     s->created = LANE(created);
     s->frozen = (ctn_freeze)LANE(c->frozen);
     s->frozen_time = LANE(c->part);
+    s->frozen_dof = (int)LANE(c->at_fault.dof);
+    s->frozen_position = LANE(c->at_fault.at), s->frozen_velocity = LANE(c->at_fault.rate);
+    const double left = LANE(c->at_fault.left);
+    s->frozen_residual = left == left ? left : NAN;  // whichever NaN it is
 #undef LANE
 }
 

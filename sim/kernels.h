@@ -26,6 +26,7 @@
 #include "integrators/explicit.h"
 #include "integrators/joint_terms.h"
 #include "integrators/force_unit.h"
+#include "integrators/culprit.h"
 #include "integrators/collocation.h"
 #include "integrators/newton_sweep.h"
 #include "integrators/halving.h"

@@ -1,5 +1,9 @@
 /// What happened in steps: sums over calls, and freezing in words.
+#include "dynamics/model.h"
+
 #include <catena/batch.h>
+#include <math.h>
+#include <stdio.h>
 
 const char *ctn_freeze_text(ctn_freeze reason)
 {
@@ -12,6 +16,42 @@ const char *ctn_freeze_text(ctn_freeze reason)
     case CTN_FREEZE_PARTS: return "a step takes more than 100000 parts of the size that the tolerance asks for";
     }
     return "unknown reason";
+}
+
+/// What to try with a configuration whose world froze.
+static const char *remedy(const ctn_batch_config *cfg, ctn_freeze reason)
+{
+    if (reason == CTN_FREEZE_ANGLE) return "let it turn less, or slow it down by damping";
+    if (reason == CTN_FREEZE_PARTS)
+        return cfg->method == CTN_RADAU ? "try a shorter interval, or a larger tolerance" : "try radau, or a shorter interval";
+    if (cfg->adaptive)
+        return cfg->method == CTN_RADAU ? "try a larger tolerance, or a fixed dt" : "try radau, or a larger tolerance";
+    if (cfg->method == CTN_RADAU) return "try a smaller dt, or more max_halvings";
+    return "try radau, or a smaller dt";
+}
+
+const char *ctn_freeze_report(const ctn_model *model, const ctn_batch_config *cfg, const ctn_step_stats *s, char *text,
+                              size_t size)
+{
+    int n = snprintf(text, size, "%s", ctn_freeze_text(s->frozen));
+    const ctn_link *link = NULL;
+    for (int l = 0; l < model->nlink && s->frozen_dof >= 0; l++)
+        if (s->frozen_dof >= model->links[l].vadr && s->frozen_dof < model->links[l].vadr + model->links[l].nv)
+            link = &model->links[l];
+    if (s->frozen == CTN_RUNNING || !size) return text;
+#define ADD(...) (n = n < (int)size ? n + snprintf(text + n, size - (size_t)n, __VA_ARGS__) : n)
+    if (link) {
+        ADD(": joint '%s'", link->name);
+        if (link->nv > 1) ADD(" (degree of freedom %d)", s->frozen_dof - link->vadr);
+        if (isfinite(s->frozen_position)) ADD(" at %.6g, moving at %.6g a second", s->frozen_position, s->frozen_velocity);
+        else ADD(" moving at %.6g a second", s->frozen_velocity);
+        if (s->frozen == CTN_FREEZE_NOT_CONVERGED && isfinite(s->frozen_residual))
+            ADD(", where %.3g of its scale of force is left over", s->frozen_residual);
+        else if (s->frozen == CTN_FREEZE_NOT_CONVERGED) ADD(", whose equation is not finite");
+    }
+    if (cfg) ADD("; %s", remedy(cfg, s->frozen));
+#undef ADD
+    return text;
 }
 
 static double larger(double a, double b) { return a > b ? a : b; }
@@ -43,4 +83,7 @@ void ctn_step_stats_add(ctn_step_stats *sum, const ctn_step_stats *next)
                    (sum->spring_after - sum->spring_before) - sum->work + sum->dissipated;
     sum->frozen = next->frozen;
     sum->frozen_time = next->frozen_time;
+    sum->frozen_dof = next->frozen_dof;
+    sum->frozen_position = next->frozen_position, sum->frozen_velocity = next->frozen_velocity;
+    sum->frozen_residual = next->frozen_residual;
 }

@@ -259,6 +259,106 @@ START_TEST(interruptions_leave_no_trace)
 }
 END_TEST
 
+// ---- where worlds freeze
+
+/// What the report of a frozen world must name.
+typedef struct {
+    const char *name, *scene;
+    way of;
+    double dt;
+    int dof;
+    const char *joint, *why, *try;
+} fall;
+
+static const fall falls[] = {
+    {"stiff spring",
+     "catena: 1\nlinks:\n  - {name: base, joint: {type: prismatic, axis: [1, 0, 0]}, mass: 1, inertia: [0, 0, 0, 0, 0, 0]}\n"
+     "  - {name: spring, parent: base, joint: {type: prismatic, axis: [0, 1, 0], stiffness: 1.0e+8, q0: 0.1}, mass: 1, "
+     "inertia: [0, 0, 0, 0, 0, 0]}\n",
+     {CTN_RK4, 0, CTN_NEWTON, false},
+     0.01,
+     1,
+     "'spring'",
+     "infinite or undefined",
+     "try radau"},
+    {"runs away",
+     "catena: 1\nlinks:\n  - {name: slow, joint: {type: revolute, axis: [0, 0, 1], v0: 1}, mass: 1, inertia: [1, 1, 1, 0, 0, "
+     "0]}\n"
+     "  - {name: wheel, joint: {type: revolute, axis: [0, 0, 1], v0: 2.0e+5}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n",
+     {CTN_RK4, 0, CTN_NEWTON, false},
+     0.01,
+     1,
+     "'wheel'",
+     "beyond 1e6 rad",
+     "turn less"},
+    {"no solution",
+     "catena: 1\nlinks:\n  - {name: calm, joint: {type: revolute, axis: [0, 0, 1]}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"
+     "  - {name: whirl, joint: {type: revolute, axis: [0, 0, 1], v0: 1.0e+200}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n",
+     {CTN_VARIATIONAL, 2, CTN_NEWTON, false},
+     0.01,
+     1,
+     "'whirl'",
+     "no step was found",
+     "try radau"},
+};
+enum { FALLS = sizeof falls / sizeof *falls };
+
+/// On every engine and by both schedules the same joint, where it was, and what to try: in the statistics and in the error.
+START_TEST(a_frozen_world_says_where)
+{
+    static const char *const engines[] = {"scalar", "avx2", "avx512"};
+    const fall *const f = &falls[_i];
+    ctn_model *const m = model_of(f->scene);
+    ctn_step_stats first = {0};
+    for (int k = 0; k < 3; k++) {
+        ctn_batch_config cfg = config_of(&f->of, f->dt);
+        ctn_error err = {0};
+        cfg.worlds = 3, cfg.engine = engines[k], cfg.max_halvings = 2;
+        ctn_batch *const b = ctn_batch_create(m, &cfg, &err);
+        if (!b && err.status == CTN_UNAVAILABLE) continue;
+        ctn_step_stats s[3];
+        char why[600];
+        ck_assert_msg(ctn_batch_step(b, 1000000, s, &err) == CTN_FROZEN, "%s: %s", f->name, err.message);
+        if (!k) first = s[0];
+        for (int w = 0; w < 3; w++) ck_assert_msg(!memcmp(&s[w], &first, sizeof first), "%s on %s", f->name, engines[k]);
+        ck_assert_int_eq(s[0].frozen_dof, f->dof);
+        const char *const said[] = {ctn_freeze_report(m, &cfg, &s[0], why, sizeof why), err.message};
+        for (int t = 0; t < 2; t++)
+            ck_assert_msg(strstr(said[t], f->joint) && strstr(said[t], f->why) && strstr(said[t], f->try), "%s: %s", f->name,
+                          said[t]);
+        // where it was at its last good state
+        double q[6], v[6];
+        ctn_batch_state(b, q, v);
+        ck_assert_msg(s[0].frozen_position == q[f->dof], "%s: %g, %g", f->name, s[0].frozen_position, q[f->dof]);
+        ck_assert_msg(fabs(s[0].frozen_velocity - v[f->dof]) <= 1e-6 * fabs(v[f->dof]), "%s: %g, %g", f->name,
+                      s[0].frozen_velocity, v[f->dof]);
+        // later calls say the same
+        ctn_step_stats again[3];
+        ck_assert_int_eq(ctn_batch_step(b, 1, again, NULL), CTN_FROZEN);
+        ck_assert(again[0].frozen_dof == s[0].frozen_dof && again[0].frozen_position == s[0].frozen_position);
+        ctn_batch_free(b);
+    }
+    ctn_model_free(m);
+}
+END_TEST
+
+/// A text that is too short is cut, and ended.
+START_TEST(reports_fit_their_memory)
+{
+    ctn_model *const m = model_of(falls[0].scene);
+    const ctn_step_stats s = {.frozen = CTN_FREEZE_NOT_FINITE, .frozen_dof = 1, .frozen_position = 3, .frozen_velocity = 4};
+    char whole[400], part[400];
+    ctn_freeze_report(m, NULL, &s, whole, sizeof whole);
+    for (size_t size = 1; size < sizeof part; size++) {
+        memset(part, 'x', sizeof part);
+        ctn_freeze_report(m, NULL, &s, part, size);
+        ck_assert_msg(strlen(part) == (strlen(whole) < size ? strlen(whole) : size - 1) && !strncmp(part, whole, strlen(part)),
+                      "%zu", size);
+    }
+    ctn_model_free(m);
+}
+END_TEST
+
 // ---- far away
 
 /// Sliders without stops on hinges: after a minute they are 7 and 15 km out, and every method knows where.
@@ -308,6 +408,8 @@ int main(void)
     tcase_add_test(t, a_step_of_too_many_parts_freezes);
     tcase_add_loop_test(t, a_call_ends_when_asked_to, 0, CALLS);
     tcase_add_test(t, interruptions_leave_no_trace);
+    tcase_add_loop_test(t, a_frozen_world_says_where, 0, FALLS);
+    tcase_add_test(t, reports_fit_their_memory);
     tcase_add_test(t, sliders_run_for_kilometres);
     suite_add_tcase(s, t);
     return run_suite(s);

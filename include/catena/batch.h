@@ -123,10 +123,20 @@ typedef struct ctn_step_stats {
     double created;      // J, by the numerics (lost: negative): energy_after - energy_before - work + dissipated
     ctn_freeze frozen;   // CTN_RUNNING: still going
     double frozen_time;  // s, of the last good state, if frozen
+    int frozen_dof;      // at which degree of freedom, its index in v; -1: not known, or not frozen. Of a world in whose equations no
+                         // step was found the one that is furthest from solved, else the one that turned or moved furthest
+    double frozen_position, frozen_velocity;  // rad or m, and per second: where it was at the last good state; NaN: of a ball
+    double frozen_residual;                   // no step was found: what was left of its equation, in units of `residual`; NaN: it is
+                                              // no number
 } ctn_step_stats;
 
 /// A sentence about why a world is frozen; "it still runs" for CTN_RUNNING. Never NULL.
 CTN_API const char *ctn_freeze_text(ctn_freeze reason);
+
+/// The same of a world with these statistics, at length: the joint by its link's name, where it was, and what to try with the method of
+/// `cfg` (NULL: without that). Into text [size], always terminated; returns `text`.
+CTN_API const char *ctn_freeze_report(const ctn_model *model, const ctn_batch_config *cfg, const ctn_step_stats *stats, char *text,
+                                      size_t size);
 
 /// Makes `sum`, the statistics of some steps of a world, those of these steps and the ones of `next` that followed them. Start a
 /// sum with a copy of the first.
@@ -175,7 +185,7 @@ typedef struct ctn_run {
 
 /// Steps with forces of their own (with neither table nor control: those of ctn_batch_set_force). Otherwise as ctn_batch_step. Where
 /// `interrupt` of the configuration ends it early it returns CTN_INTERRUPTED: all worlds are where they were before the call, to the last
-/// bit, and what stats hold means nothing.
+/// bit, and what stats hold means nothing. On a GPU nothing is looked at.
 CTN_API ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *stats, ctn_error *err);
 
 /// How much of the work of the last call was of use, 0 to 1: worlds are solved some at a time side by side (4 with avx2), and where one is
