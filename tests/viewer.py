@@ -379,10 +379,11 @@ def movie(w, folder):
         return
     w.key("F9", "space")
     path = os.path.join(folder, "renamed-0001.mp4")
-    wait_for("a movie", lambda: os.path.exists(path))
+    wait_for("a movie", lambda: os.path.exists(path + ".new"))  # until it is whole
     time.sleep(1)
     w.key("F9", "space")
     w.wait_title("paused")  # keys are taken in order, and the movie is finished while F9 is
+    assert not os.path.exists(path + ".new")
     assert pictures_of(path) > 3
 
 
@@ -399,7 +400,7 @@ def lost_context(display, folder):
     w.wait_title("the file has errors")  # the option does not go with it: that is said in the window
     w.key("F9")
     path = os.path.join(folder, "chain10-0001.mp4")
-    wait_for("a movie", lambda: os.path.exists(path))
+    wait_for("a movie", lambda: os.path.exists(path + ".new"))  # until it is whole
     time.sleep(1)
     open(os.path.join(folder, "reset"), "w").close()
     error = w.process.communicate(timeout=60)[1]
