@@ -48,8 +48,10 @@ FN variational_state as_variational(const block_state *S)
 /// Velocities [nv] of the state.
 KERNEL const real *block_velocity(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
 {
-    if (cfg->method == CTN_VARIATIONAL) momentum_velocity(m, S->q, S->p, &W->po.aba, W->out);
-    else if (position_based(cfg->method)) {
+    if (cfg->method == CTN_VARIATIONAL) {
+        momentum_velocity(m, S->q, S->p, &W->po.aba, W->out);
+        finite_or(m, W->out, S->v);
+    } else if (position_based(cfg->method)) {
         const position_state P = as_position(S);
         nearest_velocity(m, &P, &W->po.aba, W->po.one.d, W->out);
     } else return S->v;

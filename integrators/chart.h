@@ -47,4 +47,13 @@ KERNEL mask config_valid(const lane_model *m, const real *q, const real *v, mask
     return both(le(zero, rset(0)), not_(*far));  // NaN is not <= 0
 }
 
+/// v [nv] where all of it is finite, as it is but with masses and lengths beyond all reason; elsewhere `known`.
+KERNEL void finite_or(const lane_model *m, real *v, const real *known)
+{
+    real zero = rset(0);
+    for (int k = 0; k < m->nv; k++) zero = fmadd(v[k], rset(0), zero);
+    const mask finite = le(zero, rset(0));
+    for (int k = 0; k < m->nv; k++) v[k] = sel(finite, v[k], known[k]);
+}
+
 #endif

@@ -284,6 +284,7 @@ KERNEL void commit_step(const lane_model *m, position_state *S, position_work *P
 }
 
 /// Velocity v [nv] nearest, in the kinetic-energy norm, to what the method carries: H v = sum of S' [momentum of V] + J rate.
+/// Where no number comes of that, the rates that it carries.
 KERNEL void nearest_velocity(const lane_model *m, const position_state *S, aba_work *work, real *force, real *v)
 {
     for (int i = 0; i < m->nbody; i++) {
@@ -313,6 +314,7 @@ KERNEL void nearest_velocity(const lane_model *m, const position_state *S, aba_w
     }
     aba_inward(m, force, work);
     aba_accelerate(m, work, v);
+    finite_or(m, v, S->rate);
 }
 
 /// The Euclidean velocity of a body that moves rigidly.

@@ -111,6 +111,7 @@ static void try(const extreme *e, const way *w, double dt)
                  w->adaptive ? " adaptive" : "", dt, k);
         ck_assert_msg(stats[k].frozen != CTN_RUNNING || stats[k].steps == STEPS, "%s: %ld steps", what, stats[k].steps);
         for (int j = 0; j < ctn_model_nq(m); j++) ck_assert_msg(isfinite(q[k * ctn_model_nq(m) + j]), "%s: q[%d]", what, j);
+        for (int j = 0; j < ctn_model_nv(m); j++) ck_assert_msg(isfinite(v[k * ctn_model_nv(m) + j]), "%s: v[%d]", what, j);
     }
     ctn_batch_free(b), ctn_model_free(m);
 }
