@@ -81,7 +81,7 @@ def left(t, name, killed):
         t.expect('identical' in r.out, f'replay --verify of what is left says: {r.last()}')
         t.note('read')
     else:
-        t.expect('differ' not in r.err, f'what is left has wrong numbers: {r.last()}')
+        t.expect(not killed or 'differ' not in r.err, f'what is left has wrong numbers: {r.last()}')
         bare = 'no world is done' in r.err or 'no record' in r.err
         t.expect(not killed or bare or re.search('h5clear|make it again', r.err), f'what a killed writer left is refused without a remedy: {r.last()}')
         t.note('refused')
@@ -116,8 +116,10 @@ def trial(t):
         t.catena('replay', 'r.h5.new', '--verify', limit=LIMIT)
         t.note('.new')
     if rollout:
-        t.catena(*words, '--resume', limit=30, ok=None if how == 'cut' else ENDED)
-        if how != 'cut':  # of worlds that are done nobody looks at the numbers again
+        r = t.catena(*words, '--resume', limit=30, ok=None if how == 'cut' else ENDED)
+        if how == 'torn' and 'make it again' in r.err:  # in the middle of a block of HDF5's own
+            t.note('refused')
+        elif how != 'cut':  # of worlds that are done nobody looks at the numbers again
             verified = t.catena('replay', 'r.h5', '--verify', limit=30)
             t.expect(verified.status == 0, f'after --resume: {verified.last()}')
             made = whole(t, 'r.h5')
