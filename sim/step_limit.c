@@ -148,7 +148,7 @@ static double good_step(const ctn_batch_config *cfg, const mode *fast, double du
     double bad = cfg->dt, good = cfg->dt;
     while (!holds(cfg, fast, good, duration)) {
         bad = good, good /= 2;
-        if (good < 1e-6 * cfg->dt) return 0;
+        if (good < 1e-6 * cfg->dt || good == 0) return 0;  // of the least numbers there is no millionth
     }
     for (int pass = 0; pass < 10; pass++) {
         const double h = (good + bad) / 2;

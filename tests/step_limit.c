@@ -184,6 +184,8 @@ START_TEST(places)
         {"euler, dt: 0.01", NULL, "  - {name: arm, joint: {type: ball, stiffness: 25}, " LINK,
          "is too stiff for euler in steps of 0.01 s: take dt "},
         {"rk4, dt: 0.01", NULL, "  - {name: arm, joint: {type: free, damping: 500}, " LINK, "joint.damping: the damper of 'arm'"},
+        {"rk4, dt: 5.0e-324", NULL, "  - {name: arm, joint: {type: revolute, stiffness: 1.0e+308}, " LINK,
+         " is too stiff for rk4 in steps of 4.94066e-324 s: take a method that holds any stiffness"},
         // of several the stiffest; defaults have their own place
         {"rk4, dt: 0.01", "defaults: {joint: {type: revolute, stiffness: 2000}}",
          "  - {name: a, " LINK "  - {name: b, parent: a, joint: {stiffness: 1e6}, " LINK "  - {name: c, parent: b, " LINK,
