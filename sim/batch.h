@@ -18,6 +18,12 @@ typedef struct {
     int64_t frozen;  // ctn_freeze; no padding in here, as it is saved
 } clock_state;
 
+/// Of a frozen world: at which degree of freedom, and how that was (ctn_step_stats); saved, too.
+typedef struct {
+    int64_t dof;
+    double position, velocity, residual;
+} world_fall;
+
 /// What a step of a world is likely to cost.
 typedef struct {
     float evaluations, dt;
@@ -46,7 +52,7 @@ struct ctn_batch {
     world_cost *queue;    // [worlds], likewise: in the order in which threads take them up
     float *cost;          // [worlds], likewise: evaluations a step in the last call; 0 before the first one
     clock_state *clocks;  // [worlds]
-    ctn_step_stats *falls;  // [worlds] of frozen worlds: where that was
+    world_fall *falls;    // [worlds], of those that are frozen
     double *tau;          // [worlds][nv]
     bool forced;
     bool fitted;                     // the coefficients of ctn_batch_dense are those of the last step

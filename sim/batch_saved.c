@@ -33,7 +33,7 @@ uint64_t model_constants(const ctn_model *m)
     return h;
 }
 
-/// A saved state: this header, then the clocks, then the values of the parameters [worlds][n], then flat_size doubles a world. Nothing of
+/// A saved state: this header, then the clocks and where worlds froze, then the values of the parameters [worlds][n], then flat_size doubles a world. Nothing of
 /// it is padding.
 typedef struct {
     char magic[8];
@@ -63,7 +63,8 @@ static saved_header header_of(const ctn_batch *batch)
 
 /// Where its parts lie.
 static char *clocks_at(char *block) { return block + sizeof(saved_header); }
-static char *values_at(char *block, const saved_header *h) { return clocks_at(block) + (size_t)h->worlds * sizeof(clock_state); }
+static char *falls_at(char *block, const saved_header *h) { return clocks_at(block) + (size_t)h->worlds * sizeof(clock_state); }
+static char *values_at(char *block, const saved_header *h) { return falls_at(block, h) + (size_t)h->worlds * sizeof(world_fall); }
 static char *numbers_at(char *block, const saved_header *h)
 {
     return values_at(block, h) + (size_t)h->worlds * h->parameters * sizeof(double);
@@ -79,7 +80,8 @@ size_t ctn_batch_saved_size(const ctn_batch *batch)
 {
     if (!batch) return 0;
     const saved_header h = header_of(batch);
-    return sizeof h + (size_t)h.worlds * (sizeof(clock_state) + ((size_t)h.parameters + (size_t)h.numbers) * sizeof(double));
+    return sizeof h + (size_t)h.worlds * (sizeof(clock_state) + sizeof(world_fall) +
+                                          ((size_t)h.parameters + (size_t)h.numbers) * sizeof(double));
 }
 
 /// Copies all worlds between the blocks and `numbers` [worlds][flat_size].
@@ -103,6 +105,7 @@ void ctn_batch_save(const ctn_batch *batch, void *block)
     const size_t worlds = (size_t)h.worlds;
     memcpy(block, &h, sizeof h);
     memcpy(clocks_at(block), batch->clocks, worlds * sizeof *batch->clocks);
+    memcpy(falls_at(block, &h), batch->falls, worlds * sizeof *batch->falls);
     if (h.parameters) memcpy(values_at(block, &h), batch->values, worlds * h.parameters * sizeof *batch->values);
     flatten_all(batch, false, (double *)(void *)numbers_at(block, &h));
     const uint64_t checksum = checksum_of(h, block, ctn_batch_saved_size(batch));
@@ -152,7 +155,7 @@ ctn_status ctn_batch_restore(ctn_batch *batch, const void *block_, size_t size, 
     }
     if (status != CTN_OK) return status;
     memcpy(batch->clocks, clocks_at(block), worlds * sizeof *batch->clocks);
-    memset(batch->falls, 0, worlds * sizeof *batch->falls);  // where worlds froze is not saved
+    memcpy(batch->falls, falls_at(block, &h), worlds * sizeof *batch->falls);
     batch->fitted = false;
     return CTN_OK;
 }

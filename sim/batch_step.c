@@ -43,11 +43,10 @@ static void put_worlds_back(const stepping *job)
 static int horizon_of(const stepping *job, int world) { return job->run.horizon ? job->run.horizon[world] : job->run.steps; }
 
 /// Of a frozen world: where that was.
-static void tell_fall(const ctn_step_stats *fall, ctn_step_stats *s)
+static void tell_fall(const world_fall *fall, ctn_step_stats *s)
 {
-    s->frozen_dof = fall->frozen ? fall->frozen_dof : -1;
-    s->frozen_position = fall->frozen_position, s->frozen_velocity = fall->frozen_velocity,
-    s->frozen_residual = fall->frozen_residual;
+    s->frozen_dof = (int)fall->dof, s->frozen_position = fall->position, s->frozen_velocity = fall->velocity,
+    s->frozen_residual = fall->residual;
 }
 
 /// A world is done, as its statistics say: time goes on, and stops where it froze.
@@ -57,7 +56,7 @@ static void finish_world(const stepping *job, int world, ctn_step_stats *s)
     clock_state *const c = &batch->clocks[world];
     if (s->frozen && !c->frozen) {
         c->frozen_time = time_after(batch, world, s), c->frozen = s->frozen;
-        batch->falls[world] = *s;
+        batch->falls[world] = (world_fall){s->frozen_dof, s->frozen_position, s->frozen_velocity, s->frozen_residual};
     }
     c->steps += s->steps;
     s->frozen_time = c->frozen ? c->frozen_time : 0;

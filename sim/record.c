@@ -57,9 +57,14 @@ const record_member record_members[RECORD_MEMBERS] = {
     STAT(work, "J", MEMBER_REAL, "work of the applied joint forces since the record before"),
     STAT(dissipated, "J", MEMBER_REAL, "energy taken out by dampers since the record before"),
     STAT(created, "J", MEMBER_REAL, "energy created (lost: negative) by the numerics since the record before"),
-    STAT(frozen, "1", MEMBER_INT,
-         "0 running; frozen as 1 not finite, 2 no step was found, 3 an angle beyond 1e6 rad, 4 steps too small"),
+    STAT(
+        frozen, "1", MEMBER_INT,
+        "0 running; frozen as 1 not finite, 2 no step was found, 3 an angle beyond 1e6 rad, 4 steps too small, 5 too many parts"),
     STAT(frozen_time, "s", MEMBER_REAL, "time of the last good state if frozen, else 0"),
+    STAT(frozen_dof, "1", MEMBER_INT, "index in v of where it froze; -1 not known, or not frozen"),
+    STAT(frozen_position, "rad or m", MEMBER_REAL, "coordinate there at the last good state; NaN of a ball"),
+    STAT(frozen_velocity, "rad/s or m/s", MEMBER_REAL, "velocity there at the last good state"),
+    STAT(frozen_residual, "1", MEMBER_REAL, "scaled residual there, if no step was found"),
 };
 
 struct ctn_recorder {

@@ -33,12 +33,13 @@ static const char *remedy(const ctn_batch_config *cfg, ctn_freeze reason)
 const char *ctn_freeze_report(const ctn_model *model, const ctn_batch_config *cfg, const ctn_step_stats *s, char *text,
                               size_t size)
 {
-    int n = snprintf(text, size, "%s", ctn_freeze_text(s->frozen));
+    if (!text || !size) return text;
+    int n = snprintf(text, size, "%s", s ? ctn_freeze_text(s->frozen) : "");
     const ctn_link *link = NULL;
-    for (int l = 0; l < model->nlink && s->frozen_dof >= 0; l++)
+    if (!s || s->frozen == CTN_RUNNING) return text;
+    for (int l = 0; model && l < model->nlink && s->frozen_dof >= 0; l++)
         if (s->frozen_dof >= model->links[l].vadr && s->frozen_dof < model->links[l].vadr + model->links[l].nv)
             link = &model->links[l];
-    if (s->frozen == CTN_RUNNING || !size) return text;
 #define ADD(...) (n = n < (int)size ? n + snprintf(text + n, size - (size_t)n, __VA_ARGS__) : n)
     if (link) {
         ADD(": joint '%s'", link->name);

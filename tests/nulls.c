@@ -134,6 +134,10 @@ static void configurations(void)
     STATUS("schedule", ctn_schedule_from_name, "auto", NULL, err);
     WITHOUT_POINTERS(ctn_batch_config_default);
     WITHOUT_POINTERS(ctn_method_name);
+    const ctn_step_stats fallen = {.frozen = CTN_FREEZE_ANGLE, .frozen_dof = 0};
+    POINTER("", ctn_freeze_report, model, &cfg, &fallen, NULL, sizeof block);
+    ck_assert_str_eq(ctn_freeze_report(model, &cfg, NULL, block, sizeof block), "");
+    ck_assert_str_eq(ctn_freeze_report(NULL, NULL, &fallen, block, sizeof block), ctn_freeze_text(CTN_FREEZE_ANGLE));
     WITHOUT_POINTERS(ctn_solver_name);
     WITHOUT_POINTERS(ctn_schedule_name);
     WITHOUT_POINTERS(ctn_method_is_implicit);

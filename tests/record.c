@@ -112,7 +112,11 @@ static double kept(const char *name, int n, int w)
                  {"stats/dissipated", s->dissipated},
                  {"stats/created", s->created},
                  {"stats/frozen", s->frozen},
-                 {"stats/frozen_time", s->frozen_time}};
+                 {"stats/frozen_time", s->frozen_time},
+                 {"stats/frozen_dof", s->frozen_dof},
+                 {"stats/frozen_position", s->frozen_position},
+                 {"stats/frozen_velocity", s->frozen_velocity},
+                 {"stats/frozen_residual", s->frozen_residual}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (!strcmp(table[i].name, name)) return table[i].value;
     ck_abort_msg("unknown member %s", name);
@@ -124,6 +128,8 @@ static const char *unit_of(const char *member)
     static const char *const joules[] = {"energy", "kinetic", "potential", "spring", "work", "dissipated", "created"};
     for (size_t i = 0; i < sizeof joules / sizeof *joules; i++)
         if (strstr(member, joules[i])) return "J";
+    if (strstr(member, "_position")) return "rad or m";
+    if (strstr(member, "_velocity")) return "rad/s or m/s";
     return strstr(member, "time") ? "s" : "1";
 }
 
@@ -137,6 +143,7 @@ START_TEST(every_statistic)
     ck_assert_ptr_nonnull(end);
     for (at = strchr(at, '\n') + 1; at < end; at = strchr(at, '\n') + 1) {
         char names[200], name[60];
+        if (!strncmp(at + strspn(at, " "), "//", 2)) continue;
         ck_assert_int_eq(sscanf(at, " %*s %199[^;]", names), 1);  // "double energy_min, energy_max"
         for (char *word = strtok(names, ", "); word; word = strtok(NULL, ", "), found++) {
             snprintf(name, sizeof name, "stats/%s", word);

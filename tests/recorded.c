@@ -29,12 +29,13 @@ ctn_batch *batch;
 int nq, nv, nlink;
 
 const char *const members[MEMBERS] = {
-    "energy/kinetic",      "energy/potential",       "energy/spring",         "energy/energy",       "stats/steps",
-    "stats/iterations",    "stats/iterations_max",   "stats/evaluations",     "stats/line_search",   "stats/curvature",
-    "stats/fallbacks",     "stats/fewer_stages",     "stats/substeps",        "stats/rejected",      "stats/residual",
-    "stats/energy_before", "stats/energy_after",     "stats/energy_min",      "stats/energy_max",    "stats/kinetic_before",
-    "stats/kinetic_after", "stats/potential_before", "stats/potential_after", "stats/spring_before", "stats/spring_after",
-    "stats/work",          "stats/dissipated",       "stats/created",         "stats/frozen",        "stats/frozen_time"};
+    "energy/kinetic",      "energy/potential",       "energy/spring",         "energy/energy",        "stats/steps",
+    "stats/iterations",    "stats/iterations_max",   "stats/evaluations",     "stats/line_search",    "stats/curvature",
+    "stats/fallbacks",     "stats/fewer_stages",     "stats/substeps",        "stats/rejected",       "stats/residual",
+    "stats/energy_before", "stats/energy_after",     "stats/energy_min",      "stats/energy_max",     "stats/kinetic_before",
+    "stats/kinetic_after", "stats/potential_before", "stats/potential_after", "stats/spring_before",  "stats/spring_after",
+    "stats/work",          "stats/dissipated",       "stats/created",         "stats/frozen",         "stats/frozen_time",
+    "stats/frozen_dof",    "stats/frozen_position",  "stats/frozen_velocity", "stats/frozen_residual"};
 
 void open_recorded(void)
 {

@@ -2,6 +2,7 @@
 /// it is alone, whichever way the batch is scheduled, on any engine, number of threads and lane.
 #include "sim/engine.h"
 #include "tests/random_scene.h"
+#include "tests/seal.h"
 #include "tests/suite.h"
 #include "tests/text_model.h"
 #include "tests/worse.h"
@@ -405,6 +406,7 @@ START_TEST(saved_with_parameters)
     memcpy(&numbers, saved + 24, sizeof numbers);
     memcpy(again, saved, size);
     memset(again + size - WORLDS * ((size_t)numbers + n) * sizeof(double), 0xff, sizeof(double));
+    seal(again, size);
     ck_assert_int_eq(ctn_batch_restore(b[0], again, size, &err), CTN_BAD_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(err.message, "world 0: gravity: expected a finite number"));
     ctn_batch_hashes(b[0], hash[1]);

@@ -134,7 +134,8 @@ typedef struct ctn_step_stats {
 CTN_API const char *ctn_freeze_text(ctn_freeze reason);
 
 /// The same of a world with these statistics, at length: the joint by its link's name, where it was, and what to try with the method of
-/// `cfg` (NULL: without that). Into text [size], always terminated; returns `text`.
+/// `cfg`. A model or `cfg` that is NULL: without the joint, without what to try. Into text [size], terminated if size > 0; returns `text`.
+/// Without statistics it is empty.
 CTN_API const char *ctn_freeze_report(const ctn_model *model, const ctn_batch_config *cfg, const ctn_step_stats *stats, char *text,
                                       size_t size);
 
