@@ -86,8 +86,15 @@ static herr_t same_attribute(hid_t at, const char *name, const H5A_info_t *info,
     if (!strcmp(name, "started") || !strcmp(name, "command")) return 0;
     const hid_t x = H5Aopen(at, name, H5P_DEFAULT), y = H5Aopen(*(hid_t *)other, name, H5P_DEFAULT), type = H5Aget_type(x);
     ck_assert_msg(y >= 0 && H5Aget_storage_size(x) == H5Aget_storage_size(y), "attribute %s", name);
-    ck_assert(H5Aread(x, type, a) >= 0 && H5Aread(y, type, b) >= 0);
-    ck_assert_msg(!memcmp(a, b, H5Aget_storage_size(x)), "attribute %s", name);
+    if (H5Tis_variable_str(type) > 0) {
+        char *text[2];
+        ck_assert(H5Aread(x, type, &text[0]) >= 0 && H5Aread(y, type, &text[1]) >= 0);
+        ck_assert_msg(!strcmp(text[0], text[1]), "attribute %s: %s, %s", name, text[0], text[1]);
+        H5free_memory(text[0]), H5free_memory(text[1]);
+    } else {
+        ck_assert(H5Aread(x, type, a) >= 0 && H5Aread(y, type, b) >= 0);
+        ck_assert_msg(!memcmp(a, b, H5Aget_storage_size(x)), "attribute %s", name);
+    }
     H5Tclose(type), H5Aclose(x), H5Aclose(y);
     return 0;
 }
