@@ -29,7 +29,7 @@ const option_row options[OPTIONS] = {
     [OPT_THREADS] = {"threads", 0, "N", "threads that step the worlds (default: one a CPU); all numbers give the same bits"},
     [OPT_SCHEDULE] = {"schedule", 0, "NAME", "iteration: worlds solved side by side go on alone; step: together; auto (default)"},
     [OPT_DT_SWEEP] = {"dt-sweep", 0, NULL, "find the largest time step of each method that meets --error"},
-    [OPT_ERROR] = {"error", 0, "E", "largest error of a link's origin at the end, in metres (default 0.001)"},
+    [OPT_ERROR] = {"error", 0, "E", "largest error of any link at the end, in metres (default 0.001)"},
     [OPT_IN] = {"in", 'i', "FILE", "JSON file with the states; - reads standard input"},
     [OPT_OUT] = {"out", 'o', "FILE", NULL},
     [OPT_EVERY] = {"every", 0, "N", "record every N steps (default 1)"},
@@ -56,7 +56,7 @@ const option_row options[OPTIONS] = {
     [OPT_SHOW] = {"show", 0, "LIST", "list of axes, frames, com, trail, names; render: text, trail:LINK[:x,y,z], too"},
     [OPT_TRAIL] = {"trail", 0, "S", "how long trails last, in seconds (default 2)"},
     [OPT_TITLE] = {"title", 0, "TEXT", "written in the corner"},
-    [OPT_COLORS] = {"colors", 0, "WHAT", "scene, link, energy[:MAX] (kinetic, J) or world (default scene)"},
+    [OPT_COLORS] = {"colors", 0, "WHAT", "scene, link, energy[:MAX] (kinetic, J) or world (default scene, of --compare world)"},
     [OPT_LAYOUT] = {"layout", 0, "NAME", "of several worlds, or methods: grid, side by side (default), or overlay"},
     [OPT_PLOT] = {"plot", 0, "FILE", NULL},
     [OPT_ALL] = {"all", 'a', NULL, "print all links, however many"},
@@ -143,6 +143,12 @@ static int foreign_option(const command *cmd, const char *word)
     return -1;
 }
 
+static int no_option(const command *cmd, const char *text)
+{
+    return usage_error("'catena %s' has no option '%.*s'; see 'catena %s --help'", cmd->name, (int)strcspn(text, "="), text,
+                       cmd->name);
+}
+
 /// The option that `text`, "--stepz=3", was meant to be is suggested, if there is one.
 static int unknown_option(const command *cmd, const char *text)
 {
@@ -157,7 +163,17 @@ static int unknown_option(const command *cmd, const char *text)
     const int known = foreign_option(cmd, word);
     if (known >= 0) return known;
     if (meant) return usage_error("unknown option '--%s'; did you mean '--%s'?", word, meant);
-    return usage_error("'catena %s' has no option '--%s'; see 'catena %s --help'", cmd->name, word, cmd->name);
+    return no_option(cmd, text);
+}
+
+/// Whether `text`, "--dt=3", is an option of other commands, and no short form of `o`, --dt-sweep, which it begins like.
+static bool is_of_another(const char *text, int o)
+{
+    const size_t length = strcspn(text + 2, "=");
+    if (options[o].name[length] != '-') return false;
+    for (int k = 0; k < OPTIONS; k++)
+        if (strlen(options[k].name) == length && !strncmp(text + 2, options[k].name, length)) return true;
+    return false;
 }
 
 int read_arguments(const command *cmd, int argc, char **argv, arguments *args)
@@ -180,10 +196,12 @@ int read_arguments(const command *cmd, int argc, char **argv, arguments *args)
         for (int k = 0; k < OPTIONS && c < 256 && c != '?' && c != ':'; k++)
             if (options[k].letter == c) o = k;
         if (c == ':') return usage_error("%s: a value is missing; see 'catena %s --help'", text, cmd->name);
+        if (c == '?' && optopt >= 256 && is_of_another(text, optopt - 256)) return no_option(cmd, text);
         if (c == '?' && optopt >= 256) return usage_error("%s takes no value", option_name((enum option_id)(optopt - 256)));
         if (c == '?' && optopt)
             return usage_error("'catena %s' has no option '-%c'; see 'catena %s --help'", cmd->name, optopt, cmd->name);
         if (c == '?') return unknown_option(cmd, text);
+        if (c >= 256 && is_of_another(text, o)) return no_option(cmd, text);
         args->value[o] = optarg ? optarg : "";
         if (o == OPT_HELP) {
             print_help(cmd);

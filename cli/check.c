@@ -98,7 +98,7 @@ const command command_check = {
     .does = "Validates scene files and prints every error and warning with its place.",
     .about = "Springs, limits and dampers that are too stiff for the scene's method and time step are warnings.\n"
              "With --dt-sweep: runs the scene by every method, in smaller and smaller steps, and prints the\n"
-             "largest step from which on all link origins end within --error of where they should be.\n"
+             "largest step from which on all links end within --error of where they should be.\n"
              "Exit status: 0 all are good; 1 --dt-sweep found no reference, or a file could not be written;\n"
              "2 bad usage, or a scene has errors.\n",
     .takes = TAKES(OPT_DT_SWEEP) | TAKES(OPT_ERROR) | TAKES(OPT_DURATION) | TAKES(OPT_PLOT) | TAKES(OPT_JSON) | TAKES(OPT_QUIET),

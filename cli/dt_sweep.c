@@ -22,7 +22,28 @@ static const struct {
     int least, most;
 } families[] = {{"collocation", "order", 2, 6}, {"radau", "stages", 1, 4}, {"variational", "order", 2, 4}};
 
-/// Runs `steps` equal steps over the whole duration; the origins of the links at its end into `p` [nlink][3], NaN if the world froze.
+/// Four points of each link in the state d->q, p [nlink][4][3]: its origin, which says nothing of a link that turns about it, and three at
+/// its radius of gyration from its centre of mass.
+static void points_of(dt_sweep *d, double *p)
+{
+    const int n = ctn_model_nlink(d->s.model);
+    ctn_forward_kinematics(d->dyn, 1, d->q, d->R, d->p);
+    for (int l = 0; l < n; l++) {
+        const ctn_link *const link = ctn_model_link(d->s.model, l);
+        const double trace = link->inertia[0] + link->inertia[1] + link->inertia[2],
+                     gyration = link->mass > 0 ? sqrt(trace / (2 * link->mass)) : 0;
+        const double *const R = d->R + 9 * l;
+        for (int k = 0; k < 4; k++) {
+            const double *const c = link->com,
+                                at[3] = {c[0] + (k == 1) * gyration, c[1] + (k == 2) * gyration, c[2] + (k == 3) * gyration};
+            for (int i = 0; i < 3; i++)
+                p[12 * l + 3 * k + i] =
+                    d->p[3 * l + i] + (k ? R[3 * i] * at[0] + R[3 * i + 1] * at[1] + R[3 * i + 2] * at[2] : 0);
+        }
+    }
+}
+
+/// Runs `steps` equal steps over the whole duration; the points of the links at its end into `p` [nlink][4][3], NaN if the world froze.
 /// *fallbacks: steps that needed halves or fewer stages. Returns an exit status.
 static int run_over(dt_sweep *d, const ctn_batch_config *method, long steps, double *p, long *fallbacks)
 {
@@ -40,17 +61,16 @@ static int run_over(dt_sweep *d, const ctn_batch_config *method, long steps, dou
     if (outcome == EXIT_OK) outcome = step_outcome(ctn_batch_step(batch, 0, NULL, &err), &err);  // was the state read?
     ctn_batch_free(batch);
     if (outcome != EXIT_OK) return outcome;
-    const int n = 3 * ctn_model_nlink(d->s.model);
-    ctn_forward_kinematics(d->dyn, 1, d->q, d->R, p);
-    for (int i = 0; i < n && stats.frozen; i++) p[i] = NAN;
+    points_of(d, p);
+    for (int i = 0; i < 12 * ctn_model_nlink(d->s.model) && stats.frozen; i++) p[i] = NAN;
     return EXIT_OK;
 }
 
-/// The largest distance between the origins a and b; infinite if one is not finite.
+/// The largest distance between the points a and b; infinite if one is not finite.
 static double largest_distance(const dt_sweep *d, const double *a, const double *b)
 {
     double most = 0;
-    for (int i = 0; i < ctn_model_nlink(d->s.model); i++, a += 3, b += 3) {
+    for (int i = 0; i < 4 * ctn_model_nlink(d->s.model); i++, a += 3, b += 3) {
         const double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2], distance = sqrt(x * x + y * y + z * z);
         if (!isfinite(distance)) return INFINITY;
         most = fmax(most, distance);
@@ -88,8 +108,8 @@ static int measure(dt_sweep *d, const sweep_method *m, long steps, sweep_point *
 {
     const double start = wall_clock();
     long fallbacks;
-    const int status = run_over(d, &m->cfg, steps, d->p, &fallbacks);
-    *point = (sweep_point){steps, d->duration / (double)steps, largest_distance(d, d->p, d->reference), wall_clock() - start,
+    const int status = run_over(d, &m->cfg, steps, d->points, &fallbacks);
+    *point = (sweep_point){steps, d->duration / (double)steps, largest_distance(d, d->points, d->reference), wall_clock() - start,
                            fallbacks};
     return status;
 }
@@ -190,8 +210,9 @@ static int open_sweep(const arguments *args, dt_sweep *d)
     const size_t n = (size_t)ctn_model_nlink(d->s.model);
     d->q = calloc((size_t)ctn_model_nq(d->s.model) + 1, sizeof *d->q);
     d->R = calloc(9 * n, sizeof *d->R), d->p = calloc(3 * n, sizeof *d->p);
-    d->reference = calloc(3 * n, sizeof *d->p), d->coarser = calloc(3 * n, sizeof *d->p);
-    if (!d->q || !d->R || !d->p || !d->reference || !d->coarser) return run_error("not enough memory");
+    d->reference = calloc(12 * n, sizeof *d->p), d->coarser = calloc(12 * n, sizeof *d->p);
+    d->points = calloc(12 * n, sizeof *d->p);
+    if (!d->q || !d->R || !d->p || !d->points || !d->reference || !d->coarser) return run_error("not enough memory");
     d->dyn = ctn_dynamics_create(d->s.model, "scalar", &err);
     return d->dyn ? EXIT_OK : status_error(&err, "");
 }
@@ -213,7 +234,7 @@ int dt_sweep_main(const arguments *args)
     if (json && d->nmethod) status = print_json_sweep(d) == EXIT_OK ? status : EXIT_RUN;
     ctn_dynamics_free(d->dyn);
     setup_close(&d->s);
-    free(d->q), free(d->R), free(d->p), free(d->reference), free(d->coarser);
+    free(d->q), free(d->R), free(d->p), free(d->points), free(d->reference), free(d->coarser);
     free(d);
     return status;
 }

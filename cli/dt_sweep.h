@@ -5,7 +5,7 @@
 #include "cli/gnuplot.h"
 #include "cli/setup.h"
 
-/// One run over the whole duration. `error`: the largest distance of a link's origin from the reference at the end, m; infinite
+/// One run over the whole duration. `error`: the largest distance of a point of a link from the reference at the end, m; infinite
 /// if the world froze. `seconds`: what computing it took, wall time. `fallbacks`: steps that needed halves or fewer stages.
 typedef struct sweep_point {
     long steps;
@@ -33,13 +33,13 @@ typedef struct dt_sweep {
     setup s;
     double duration, error;  // s, m
     ctn_dynamics *dyn;
-    double *q, *R, *p;  // work space: [nq], [nlink][9], [nlink][3]
+    double *q, *R, *p, *points;  // work space: [nq], [nlink][9], [nlink][3], [nlink][4][3]
 
-    // the reference: link origins at the end, of a method and step size that are finer than any question
-    double *reference, *coarser;  // [nlink][3], with as many and half as many steps
+    // the reference: points of links at the end, of a method and step size that are finer than any question
+    double *reference, *coarser;  // [nlink][4][3], with as many and half as many steps
     ctn_batch_config reference_cfg;
     long reference_steps;
-    double change, ratio;  // largest distance of an origin between the two, m; how many times larger it was one doubling before
+    double change, ratio;  // largest distance of a point between the two, m; how many times larger it was one doubling before
 
     sweep_method methods[SWEEP_METHODS];
     int nmethod;

@@ -20,7 +20,7 @@ static double order(const sweep_method *m)
 void print_sweep_head(const dt_sweep *d)
 {
     printf("scene         %s (%s)\n", ctn_scene_name(d->s.scene), clean(d->s.path).text);
-    printf("error         %g m at most, of the origin of any link after %g s\n", d->error, d->duration);
+    printf("error         %g m at most, of any link after %g s\n", d->error, d->duration);
     printf("reference     %s, dt %.3g s; half as many steps end %.2g m away", ctn_method_name(d->reference_cfg.method),
            reference_dt(d), d->change);
     if (isfinite(d->ratio)) printf(", a quarter %.3g times as far", d->ratio);
@@ -99,7 +99,7 @@ static void put_errors(FILE *out, const void *what)
             if (is_drawn(&m->points[i])) fprintf(out, "%.17g %.17g\n", m->points[i].dt, m->points[i].error);
         fprintf(out, "EOD\n");
     }
-    snprintf(title, sizeof title, "%s: largest error of a link's origin after %g s", ctn_scene_name(d->s.scene), d->duration);
+    snprintf(title, sizeof title, "%s: largest error of a link after %g s", ctn_scene_name(d->s.scene), d->duration);
     fprintf(out, "set title ");
     put_quoted(out, title);
     fprintf(out,

@@ -27,12 +27,12 @@ static void put_energies(FILE *out, const void *what)
         "plot $energy using 1:2 with lines lw 2 title 'kinetic', '' using 1:3 with lines lw 2 title 'potential'");
     if (spring) fprintf(out, ", '' using 1:4 with lines lw 2 title 'springs'");
     fprintf(out, ", '' using 1:5 with lines lw 2 lc rgb 'black' title 'total'");
-    if (carried) fprintf(out, ", '' using 1:6 with lines lw 2 dt 2 title 'of the method'");
+    if (carried) fprintf(out, ", '' using 1:6 with lines lw 2 dt 2 title 'as the method has it'");
     const double start = r->nsample ? r->samples[0].method : 0;
     fprintf(out,
-            "\nunset title\nset format x\nset xlabel 'time (s)'\nset ylabel 'change of energy (J)'\n"
+            "\nunset title\nset format x\nset xlabel 'time (s)'\nset ylabel 'drift of the energy (J)'\n"
             "plot $energy using 1:($6 - (%.17g)) with lines lw 2 lc rgb 'black' title '%s'\nunset multiplot\n",
-            start, carried ? "of the method" : "total");
+            start, carried ? "as the method has it" : "total");
 }
 
 int draw_energies(run *r) { return draw_plot(&r->plot, put_energies, r, &r->drawn); }

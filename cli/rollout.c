@@ -330,7 +330,8 @@ static int report(const arguments *args, const rollout *r, int status)
         status = run_error("%ld of %ld world%s %s frozen; `status` in %s says which, and why", t->frozen, t->done,
                            plural(t->done), t->frozen == 1 ? "is" : "are", r->out);
     if (t->interrupted)
-        status = run_error("interrupted after %ld of %ld world%s; the file has these", t->done, r->all, plural(r->all));
+        status = run_error("interrupted after %ld of %ld world%s; the file has %s", t->done, r->all, plural(r->all),
+                           t->done ? "these" : "none");
     return status;
 }
 

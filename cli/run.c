@@ -170,19 +170,9 @@ static bool report_frozen(const run *r)
         char why[512];
         if (t->frozen && frozen++ < MOST)
             run_error("world %d is frozen at %.9g s: %s", w, t->frozen_time,
-                      ctn_freeze_report(r->s.model, NULL, t, why, sizeof why));
+                      ctn_freeze_report(r->s.model, &r->s.cfg, t, why, sizeof why));
     }
     if (frozen > MOST) run_error("... and %d more worlds", frozen - MOST);
-    if (frozen && r->s.cfg.adaptive)
-        run_error("%s made its parts as small as it may: try more than --tolerance %g, or --method radau with a fixed --dt",
-                  ctn_method_name(r->s.cfg.method), r->s.cfg.error_tolerance);
-    else if (frozen && r->s.cfg.method == CTN_VARIATIONAL)
-        run_error("variational steps must resolve the motion: try less than --dt %g, or --method radau", r->s.cfg.dt);
-    else if (frozen && ctn_method_is_implicit(r->s.cfg.method))
-        run_error("try less than --dt %g, or more than --max-halvings %d", r->s.cfg.dt, r->s.cfg.max_halvings);
-    else if (frozen)
-        run_error("%s needs small steps: try less than --dt %g, or --method radau", ctn_method_name(r->s.cfg.method),
-                  r->s.cfg.dt);
     return frozen > 0;
 }
 

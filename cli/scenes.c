@@ -189,7 +189,7 @@ static int scenes_main(const arguments *args)
             json_text(one, "name", scene->name), json_text(one, "about", scene->about), json_text(one, "file", file ? file : "");
             free(file);
         } else {
-            if (!k || strcmp(s.scene[k - 1].folder, scene->folder)) printf("%s%s\n", k ? "\n" : "", scene->folder);
+            if (!k || strcmp(s.scene[k - 1].folder, scene->folder)) printf("%s%s\n", k ? "\n" : "", clean(scene->folder).text);
             printf("  %-19s %s\n", scene->name, scene->about);
         }
     }

@@ -44,6 +44,9 @@ FN void blame(const lane_body *b, int k, real much, const real *q, const real *r
     c->at = sel(more, at, c->at), c->rate = sel(more, rate[b->vadr + k], c->rate);
 }
 
+/// Nobody is to blame where the most of all is nothing; what is no number is something.
+FN culprit stands_out(culprit c, real most) { return sel_culprit(le(most, rset(0)), no_culprit(), c); }
+
 /// By the rows r [stages][nv] of a solve, in units unit [nbody] of 1 over a force.
 KERNEL culprit blame_rows(const lane_model *m, const real *r, int stages, const real *unit, const real *q, const real *rate)
 {
@@ -58,7 +61,7 @@ KERNEL culprit blame_rows(const lane_model *m, const real *r, int stages, const 
         }
     }
     c.left = most;
-    return c;
+    return stands_out(c, most);
 }
 
 /// By how far angles are at the end of a step of the model's size, or (angles false) by how fast joints move.
@@ -75,7 +78,7 @@ KERNEL culprit blame_motion(const lane_model *m, bool angles, const real *q, con
             else blame(b, k, speed / joint_unit(b), q, rate, &c, &most);
         }
     }
-    return c;
+    return stands_out(c, most);
 }
 
 #endif

@@ -45,7 +45,7 @@ typedef struct {
     uint64_t checksum;            // of all that follows and, with 0 here, of the header
 } saved_header;
 
-enum { SAVED_VERSION = 5 };
+enum { SAVED_VERSION = 6 };
 
 static saved_header header_of(const ctn_batch *batch)
 {
@@ -105,7 +105,10 @@ void ctn_batch_save(const ctn_batch *batch, void *block)
     const size_t worlds = (size_t)h.worlds;
     memcpy(block, &h, sizeof h);
     memcpy(clocks_at(block), batch->clocks, worlds * sizeof *batch->clocks);
-    memcpy(falls_at(block, &h), batch->falls, worlds * sizeof *batch->falls);
+    memset(falls_at(block, &h), 0, worlds * sizeof *batch->falls);  // what was before a world was set anew is not saved
+    for (size_t w = 0; w < worlds; w++)
+        if (batch->clocks[w].frozen)
+            memcpy(falls_at(block, &h) + w * sizeof *batch->falls, &batch->falls[w], sizeof *batch->falls);
     if (h.parameters) memcpy(values_at(block, &h), batch->values, worlds * h.parameters * sizeof *batch->values);
     flatten_all(batch, false, (double *)(void *)numbers_at(block, &h));
     const uint64_t checksum = checksum_of(h, block, ctn_batch_saved_size(batch));

@@ -286,9 +286,10 @@ static ctn_status check_undamped(const ctn_model *m, const ctn_batch_config *cfg
         if (!damped && b->limit_b <= 0) continue;
         const ctn_link *k = m->links;
         while (b->vadr < k->vadr || b->vadr >= k->vadr + k->nv) k++;
-        return fail(err, CTN_BAD_CONFIG,
-                    "order: the method variational takes no dampers at order 4, but the joint of link '%s' has %s; take order 2%s",
-                    k->name, damped ? "damping" : "limit_damping", damped ? "" : ", or limit_damping: 0");
+        return fail(
+            err, CTN_BAD_CONFIG,
+            "order: the method variational takes no dampers at order 4, but the joint of link '%s' has %s; take order 2%s",
+            k->name, damped ? "damping" : "limit_damping", damped ? "" : ", or write limit_damping: 0 (limits brake by default)");
     }
     return CTN_OK;
 }

@@ -25,7 +25,8 @@ typedef struct record_member {
     size_t offset;
 } record_member;
 
-enum { RECORD_MEMBERS = 34 };
+/// The members; the first ones are in every file, the others came later.
+enum { RECORD_MEMBERS = 34, FIRST_MEMBERS = 30 };
 extern const record_member record_members[RECORD_MEMBERS];
 
 /// By which bytes in a file are known to be whole: "XXH3 0123456789abcdef".

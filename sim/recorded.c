@@ -181,9 +181,9 @@ static ctn_status read_scene(recorded *r, ctn_error *err)
 {
     scene_file *files = NULL, one = {0};
     int count = 0;
-    finding there;
+    finding there = SOUND;
     ctn_status status = CTN_OK;
-    while ((there = read_file(r, count, &one)) == SOUND && status == CTN_OK) {
+    while (status == CTN_OK && (there = read_file(r, count, &one)) == SOUND) {
         scene_file *const more = realloc(files, ((size_t)count + 1) * sizeof *files);
         if (more) files = more, files[count++] = one, one = (scene_file){0};
         else status = fail(err, CTN_NO_MEMORY, "%s: not enough memory to read it", r->path);
@@ -234,7 +234,8 @@ static ctn_status check_set(recorded *r, const char *name, int rank, const int64
     for (int d = 0; d < rank && fits; d++)
         fits = dims[d] == ANY || (!d && !r->rollout ? is[d] >= (hsize_t)dims[d] : is[d] == (hsize_t)dims[d]);
     for (int d = rank; d < all && fits; d++) others *= (int64_t)is[d];
-    fits = fits && others == width && (r->rollout || !is_hollow(set));
+    fits =
+        fits && others == width && ((r->rollout && strcmp(name, "time") != 0) || !is_hollow(set));  // worlds may be missing yet
     H5Dclose(set);
     return fits ? CTN_OK
                 : fail(err, CTN_IO, "%s: the shape of `%s` does not fit what else is in the file; it is damaged: " HDF5_REMEDY,
@@ -254,13 +255,24 @@ static ctn_status check_states(recorded *r, unsigned keep, const int64_t *dims, 
     return status;
 }
 
+/// Whether there is a dataset of this name, sound or not.
+static bool has_set(recorded *r, const char *name)
+{
+    hid_t set;
+    const finding there = open_dataset(r->file, name, &set);
+    if (there == SOUND) H5Dclose(set);
+    return there != NOT_THERE;
+}
+
 static ctn_status check_run(recorded *r, ctn_error *err)
 {
     ctn_status status = check_set(r, "time", 1, (int64_t[]){ANY}, 1, err);
     if (status != CTN_OK) return status;
     const int64_t dims[] = {find_set(r, "time")->count, r->cfg.worlds};
     status = check_states(r, KEEP_ALL, dims, err);
-    for (int k = 0; k < RECORD_MEMBERS && status == CTN_OK; k++) status = check_set(r, record_members[k].name, 2, dims, 1, err);
+    for (int k = 0; k < RECORD_MEMBERS && status == CTN_OK; k++)
+        if (k < FIRST_MEMBERS || has_set(r, record_members[k].name))
+            status = check_set(r, record_members[k].name, 2, dims, 1, err);
     return status == CTN_OK && r->hashes ? check_set(r, "hash", 2, (int64_t[]){ANY, r->cfg.worlds}, 1, err) : status;
 }
 

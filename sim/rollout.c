@@ -203,6 +203,8 @@ static bool record_parts(ctn_rollout *r, int step, bool *lost)
     return !memcmp(r->end, state_at(r, r->used), r->flat * sizeof *r->end);
 }
 
+static bool interrupted(const ctn_rollout *r) { return r->cfg.interrupt && *r->cfg.interrupt; }
+
 ctn_status ctn_rollout_run(ctn_rollout *r, const double *q, const double *v, const double *tau, ctn_error *err)
 {
     if (missing(__func__, "rollout", r, err)) return CTN_BAD_ARGUMENT;
@@ -222,10 +224,12 @@ ctn_status ctn_rollout_run(ctn_rollout *r, const double *q, const double *v, con
     for (int k = 0; k < r->steps; k++) {
         r->first[k] = r->used;
         const ctn_step_stats stats = advance(r, &r->cfg, r->cfg.dt, k);
-        if (r->cfg.interrupt && *r->cfg.interrupt) return fail(err, CTN_INTERRUPTED, "interrupted in step %d", k);
+        if (interrupted(r)) return fail(err, CTN_INTERRUPTED, "interrupted in step %d", k);
         if (stats.frozen) return fail(err, CTN_FROZEN, "step %d: the world is frozen: %s", k, ctn_freeze_text(stats.frozen));
         bool lost = false;
-        if (stats.fallbacks ? record_parts(r, k, &lost) : record(r, k, r->cfg.dt)) {
+        const bool recorded = stats.fallbacks ? record_parts(r, k, &lost) : record(r, k, r->cfg.dt);
+        if (interrupted(r)) return fail(err, CTN_INTERRUPTED, "interrupted in step %d", k);  // its parts may have ended early
+        if (recorded) {
             r->fallbacks += stats.fallbacks > 0;
         } else if (lost)
             return fail(err, CTN_UNAVAILABLE, "step %d: carried out in parts that cannot be recorded: take a smaller dt", k);

@@ -43,8 +43,9 @@ static const char *unit_remedy(value_unit unit, const char *text, const char *wo
     if (known >= 0) return unit == ANGLE ? "; this is an angle: rad or deg" : "; this is an angular velocity: rad/s or deg/s";
     if (*number_remedy(text)) return number_remedy(text);
     words += strspn(words, " ");
-    for (size_t i = 0; i < sizeof degrees / sizeof *degrees && unit == ANGLE; i++)
-        if (!strcasecmp(words, degrees[i])) return "; degrees are written as in `90 deg`";
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees && unit != NO_UNIT; i++)
+        if (!strncasecmp(words, degrees[i], strlen(degrees[i])))
+            return unit == ANGLE ? "; degrees are written as in `90 deg`" : "; degrees a second are written as in `90 deg/s`";
     return isalpha((unsigned char)*words) ? "; units are SI units: give the number alone" : "";
 }
 

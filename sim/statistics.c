@@ -18,16 +18,29 @@ const char *ctn_freeze_text(ctn_freeze reason)
     return "unknown reason";
 }
 
-/// What to try with a configuration whose world froze.
-static const char *remedy(const ctn_batch_config *cfg, ctn_freeze reason)
+/// What to try with a configuration whose world froze with these statistics.
+static const char *remedy(const ctn_batch_config *cfg, const ctn_step_stats *s)
 {
-    if (reason == CTN_FREEZE_ANGLE) return "let it turn less, or slow it down by damping";
-    if (reason == CTN_FREEZE_PARTS)
+    if (s->frozen == CTN_FREEZE_ANGLE)
+        return ctn_method_is_implicit(cfg->method) ? "let it turn less, or slow it down by damping"
+                                                   : "try radau, or a smaller dt; if it is to turn so fast, let it turn less";
+    if (s->frozen == CTN_FREEZE_NOT_CONVERGED && s->frozen_dof < 0) return "give what moves a mass, or its joint armature";
+    if (s->frozen == CTN_FREEZE_PARTS)
         return cfg->method == CTN_RADAU ? "try a shorter interval, or a larger tolerance" : "try radau, or a shorter interval";
     if (cfg->adaptive)
         return cfg->method == CTN_RADAU ? "try a larger tolerance, or a fixed dt" : "try radau, or a larger tolerance";
     if (cfg->method == CTN_RADAU) return "try a smaller dt, or more max_halvings";
     return "try radau, or a smaller dt";
+}
+
+/// The units of a degree of freedom: of its coordinate, and of its velocity.
+static const char *unit_of(const ctn_model *m, int dof, bool rate)
+{
+    int i = m->nbody - 1;
+    while (i > 0 && m->bodies[i].vadr != dof) i--;  // the axes of balls are in between, and turn
+    const bool slides =
+        m->bodies[i].vadr == dof && (m->bodies[i].kind == JOINT_PRISMATIC || m->bodies[i].kind == JOINT_TRANSLATION);
+    return slides ? (rate ? "m/s" : "m") : rate ? "rad/s" : "rad";
 }
 
 const char *ctn_freeze_report(const ctn_model *model, const ctn_batch_config *cfg, const ctn_step_stats *s, char *text,
@@ -44,13 +57,17 @@ const char *ctn_freeze_report(const ctn_model *model, const ctn_batch_config *cf
     if (link) {
         ADD(": joint '%s'", link->name);
         if (link->nv > 1) ADD(" (degree of freedom %d)", s->frozen_dof - link->vadr);
-        if (isfinite(s->frozen_position)) ADD(" at %.6g, moving at %.6g a second", s->frozen_position, s->frozen_velocity);
-        else ADD(" moving at %.6g a second", s->frozen_velocity);
+        const char *const rate = unit_of(model, s->frozen_dof, true);
+        if (isfinite(s->frozen_position))
+            ADD(" was last at %.6g %s, moving at %.6g %s", s->frozen_position, unit_of(model, s->frozen_dof, false),
+                s->frozen_velocity, rate);
+        else ADD(" was last moving at %.6g %s", s->frozen_velocity, rate);
         if (s->frozen == CTN_FREEZE_NOT_CONVERGED && isfinite(s->frozen_residual))
             ADD(", where %.3g of its scale of force is left over", s->frozen_residual);
         else if (s->frozen == CTN_FREEZE_NOT_CONVERGED) ADD(", whose equation is not finite");
-    }
-    if (cfg) ADD("; %s", remedy(cfg, s->frozen));
+    } else if (s->frozen == CTN_FREEZE_NOT_CONVERGED && s->frozen_dof < 0)
+        ADD(": every joint's equation holds at the start of the step, but no motion follows from them");
+    if (cfg) ADD("; %s", remedy(cfg, s));
 #undef ADD
     return text;
 }

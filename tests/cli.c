@@ -50,6 +50,8 @@ static const struct {
     {{"run", "SCENE", "--t-end=3"}, 2, NULL, "unknown option '--t-end'; catena calls it '--duration'"},
     {{"run", "SCENE", "--integrator", "rk4"}, 2, NULL, "unknown option '--integrator'; catena calls it '--method'"},
     {{"rollout", "SCENE", "--num-envs", "9"}, 2, NULL, "unknown option '--num-envs'; catena calls it '--worlds'"},
+    {{"check", "SCENE", "--dt", "0.1"}, 2, NULL, "'catena check' has no option '--dt'"},  // not short for --dt-sweep
+    {{"check", "SCENE", "--dt=0.1"}, 2, NULL, "'catena check' has no option '--dt'"},
     {{"info", "SCENE", "--fps", "9"}, 2, NULL, "'catena info' has no option '--fps'"},
     {{"run", "SCENE", "--framerate", "9"},
      2,

@@ -70,6 +70,20 @@ START_TEST(largest)
 }
 END_TEST
 
+/// A link that turns about its own origin has errors, too: a period of a pendulum at 60 degrees is not met by steps of half a second.
+START_TEST(about_its_origin)
+{
+    spit("pendulum.yaml", "catena: 1\nlinks:\n  - name: rod\n    joint: {type: revolute, axis: [0, 1, 0], q0: 60 deg}\n"
+                          "    mass: 1\n    com: [0, 0, -0.5]\n    inertia: [0.1, 0.1, 0.001, 0, 0, 0]\nduration: 3\n");
+    cJSON *const sweep = catena_json(0, "check", "pendulum.yaml", "--dt-sweep", "--json", NULL);
+    for (int k = 0; ctn_method_name((ctn_method)k); k++) {
+        const cJSON *const m = find(sweep, ctn_method_name((ctn_method)k));
+        ck_assert_msg(number(member(m, "runs")->child, "error") > 1e-6, "%s", member(m, "method")->valuestring);
+    }
+    cJSON_Delete(sweep);
+}
+END_TEST
+
 /// Errors of the runs fall with the order of the method.
 START_TEST(orders)
 {
@@ -236,6 +250,7 @@ int main(void)
     unsetenv("CTN_ENGINE");
     tcase_set_timeout(all, 300);
     tcase_add_checked_fixture(all, enter_scratch, leave_scratch);
+    tcase_add_test(all, about_its_origin);
     tcase_add_test(all, largest);
     tcase_add_test(all, orders);
     tcase_add_test(all, none);

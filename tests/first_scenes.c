@@ -191,7 +191,7 @@ START_TEST(order_four)
     ctn_batch_config cfg = ctn_batch_config_default();
     cfg.method = CTN_VARIATIONAL, cfg.order = 4;
     ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
-    ck_assert_msg(strstr(err.message, "the joint of link 'arm' has limit_damping; take order 2, or limit_damping: 0") != NULL,
+    ck_assert_msg(strstr(err.message, "the joint of link 'arm' has limit_damping; take order 2, or write limit_damping: 0 (limits brake by default)") != NULL,
                   "%s", err.message);
     ctn_model_free(m);
 }

@@ -296,6 +296,14 @@ START_TEST(old_limits)
 }
 END_TEST
 
+/// Files that were made before there were texts of variable length, hashes of texts, and where worlds freeze.
+START_TEST(old_files)
+{
+    verify(source("tests/fuzz/recordings/run-old.h5"), 0, "identical");
+    verify(source("tests/fuzz/recordings/rollout-old.h5"), 0, "identical");
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("replay");
@@ -305,6 +313,7 @@ int main(void)
     tcase_add_loop_test(all, identical, 0, 2 * METHODS);
     tcase_add_test(all, rollout_differs);
     tcase_add_test(all, old_limits);
+    tcase_add_test(all, old_files);
     tcase_add_test(all, totals_differ);
     tcase_add_test(all, run_differs);
     tcase_add_test(all, frozen);

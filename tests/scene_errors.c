@@ -215,6 +215,8 @@ static const struct {
      {"joint.q0: expected a number, found '90 degrees'; degrees are written as in `90 deg`",
       "joint.v0: expected a number, found '90 deg'; this is an angular velocity: rad/s or deg/s",
       "joint.damping: expected a number >= 0, found '1 rad'; this is no angle"}},
+    {JOINT("{type: revolute, v0: ^90 degrees/s}"),
+     {"joint.v0: expected a number, found '90 degrees/s'; degrees a second are written as in `90 deg/s`"}},
     {JOINT("{type: revolute, q0: ^90 deg/s, rest: ^90\xc2\xb0, limits: [^-1 turn, 1]}"),
      {"joint.q0: expected a number, found '90 deg/s'; this is an angle: rad or deg",
       "joint.rest: expected a number, found '90\xc2\xb0'; degrees are written as in `90 deg`",

@@ -367,7 +367,7 @@ START_TEST(order_4_takes_no_dampers)
         {"{type: universal, damping: [0, 0.1]}",
          "order: the method variational takes no dampers at order 4, but the joint of link 'arm' has damping; take order 2"},
         {"{type: ball, limits: 1, limit_damping: 2}", "order: the method variational takes no dampers at order 4, but the joint "
-                                                      "of link 'arm' has limit_damping; take order 2, or limit_damping: 0"},
+                                                      "of link 'arm' has limit_damping; take order 2, or write limit_damping: 0 (limits brake by default)"},
         {"{type: ball, limits: 1, limit_damping: 0, stiffness: 3}", NULL},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {

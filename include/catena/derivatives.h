@@ -27,7 +27,8 @@ CTN_API void ctn_rollout_free(ctn_rollout *rollout);  // NULL is allowed
 
 /// Runs all steps from q [nq] and v [nv], with the joint forces tau [steps][nv] (NULL: none), and records them. As a batch would, to the last
 /// bit. Returns CTN_OK; CTN_FROZEN if the world froze, CTN_BAD_ARGUMENT for numbers that are not finite, CTN_NO_MEMORY, CTN_UNAVAILABLE if
-/// a step fell back in a way that cannot be recorded: nothing is recorded then.
+/// a step fell back in a way that cannot be recorded, CTN_INTERRUPTED if `interrupt` of the configuration ended it: nothing is recorded
+/// then.
 CTN_API ctn_status ctn_rollout_run(ctn_rollout *rollout, const double *q, const double *v, const double *tau, ctn_error *err);
 
 /// Steps of the run that is recorded that needed fewer stages or had to be halved; 0 if nothing is recorded.

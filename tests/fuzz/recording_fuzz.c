@@ -46,7 +46,7 @@ static void read_states(recorded *r, const ctn_model *model, const char *path)
     for (int64_t k = 0; status == CTN_OK && k < s.count && k < MOST_RECORDS; k++) {
         claim(isfinite(s.times[k]) && (!k || s.times[k] >= s.times[k - 1]));
         status = recorded_states_read(&s, k, q, v, &err);
-        for (int m = 0; m < RECORD_MEMBERS && status == CTN_OK && !r->rollout; m++)
+        for (int m = 0; m < FIRST_MEMBERS && status == CTN_OK && !r->rollout; m++)
             status = recorded_rows(r, record_members[m].name, H5T_NATIVE_DOUBLE, k, 1, worlds, all, &err);
     }
     if (status != CTN_OK) check_error(path, status, &err);
