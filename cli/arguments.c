@@ -169,8 +169,9 @@ static int unknown_option(const command *cmd, const char *text)
 /// Whether `text`, "--dt=3", is an option of other commands, and no short form of `o`, --dt-sweep, which it begins like.
 static bool is_of_another(const char *text, int o)
 {
-    const size_t length = strcspn(text + 2, "=");
-    if (options[o].name[length] != '-') return false;
+    const char *const ours = options[o].name;
+    const size_t length = strncmp(text, "--", 2) ? 0 : strcspn(text + 2, "=");
+    if (!length || length >= strlen(ours) || ours[length] != '-' || strncmp(text + 2, ours, length)) return false;
     for (int k = 0; k < OPTIONS; k++)
         if (strlen(options[k].name) == length && !strncmp(text + 2, options[k].name, length)) return true;
     return false;

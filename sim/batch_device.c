@@ -223,7 +223,7 @@ ctn_status ctn_batch_device_set_state(ctn_batch *batch, const double *q, const d
     if (status == CTN_OK && !isfinite(time))
         status = fail(err, CTN_BAD_ARGUMENT, "time: expected a finite number, found %g", time);
     if (status == CTN_OK) status = batch->device->set(batch->on_device, q, v, ON_DEVICE, err);
-    for (int w = 0; w < batch->cfg.worlds && status == CTN_OK; w++) batch->clocks[w] = (clock_state){.start = time};
+    for (int w = 0; status == CTN_OK && w < batch->cfg.worlds; w++) batch->clocks[w] = (clock_state){.start = time};
     return status;
 }
 

@@ -337,7 +337,7 @@ START_TEST(a_frozen_world_says_where)
             ck_assert_msg(strstr(said[t], f->joint) && strstr(said[t], f->why) && strstr(said[t], f->try), "%s: %s", f->name,
                           said[t]);
         // where it was at its last good state
-        double q[12], v[12];
+        double q[3 * 12], v[3 * 9];
         ctn_batch_state(b, q, v);
         if (f->dof < 0) {
             ctn_batch_free(b);
