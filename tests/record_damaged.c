@@ -144,7 +144,7 @@ static double *states(recorded *r, int64_t count)
 /// is refused because it is damaged.
 START_TEST(torn_at_any_byte)
 {
-    enum { TRIES = 200, RECORDS = 25 };
+    enum { TRIES = 50, RECORDS = 25 };
     static size_t flushed[RECORDS];
     ctn_error err;
     recorded r;
@@ -202,7 +202,7 @@ static size_t damage(char *file, size_t size)
 /// All that there is in damaged files is read, or refused, without a crash and soon: the suite ends after a minute.
 START_TEST(damaged_anywhere)
 {
-    enum { TRIES = 100 };
+    enum { TRIES = 40 };
     static const char *const files[] = {"run.h5", "rollout.h5"};
     seed_chance();
     record(files[0], 20, NULL);
