@@ -90,13 +90,15 @@ int fallocate64(int fd, int mode, off64_t at, off64_t length) { return fallocate
 /// The file after `whole` changes and `part` bytes of the next one: what a kill leaves. To be freed.
 static char *torn(size_t whole, size_t part, size_t *size)
 {
-    char *file = calloc(1, 1);
+    size_t room = 1;
+    for (size_t k = 0; k <= whole && k < nchange; k++)
+        room = (size_t)changes[k].at + changes[k].length > room ? (size_t)changes[k].at + changes[k].length : room;
+    char *const file = calloc(room, 1);
     *size = 0;
     for (size_t k = 0; k < whole + (part > 0); k++) {
         const change *const c = &changes[k];
         const size_t length = k < whole ? c->length : part, end = (size_t)c->at + length,
                      now = c->bytes || c->grows ? (end > *size ? end : *size) : end;
-        file = realloc(file, now + 1);
         if (now > *size) memset(file + *size, 0, now - *size);
         *size = now;
         if (c->bytes) memcpy(file + c->at, c->bytes, length);
