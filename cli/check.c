@@ -3,6 +3,7 @@
 #include "cli/dt_sweep.h"
 #include "cli/json.h"
 #include "cli/message.h"
+#include "sim/status.h"
 #include "sim/step_limit.h"
 
 #include <catena/catena.h>
@@ -12,7 +13,7 @@
 
 static void print_good(const char *path, int nlink, int nv)
 {
-    printf("%s: ok, %d link%s, %d degree%s of freedom\n", clean(path).text, nlink, nlink == 1 ? "" : "s", nv, nv == 1 ? "" : "s");
+    printf("%s: ok, %d link%s, %d degree%s of freedom\n", clean(path).text, nlink, plural(nlink), nv, plural(nv));
 }
 
 /// A line of a message: its place, as far as it has one, its key, and what it says.

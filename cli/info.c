@@ -7,6 +7,7 @@
 #include "sim/device.h"
 #include "sim/engine.h"
 #include "sim/scene.h"
+#include "sim/status.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -78,8 +79,8 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     for (int f = 1; f < s->scene->nfile; f++)
         printf("%s   %s\n", s->scene->files[f].mesh ? "mesh    " : "includes", clean(s->scene->files[f].path).text);
     const int nlink = ctn_model_nlink(m), nq = ctn_model_nq(m), nv = ctn_model_nv(m);
-    printf("model      %d link%s, %d coordinate%s, %d degree%s of freedom, %.6g kg\n", nlink, nlink == 1 ? "" : "s", nq,
-           nq == 1 ? "" : "s", nv, nv == 1 ? "" : "s", t->mass);
+    printf("model      %d link%s, %d coordinate%s, %d degree%s of freedom, %.6g kg\n", nlink, plural(nlink), nq, plural(nq), nv,
+           plural(nv), t->mass);
     printf("gravity    %g %g %g m/s2\n", t->gravity[0], t->gravity[1], t->gravity[2]);
     char words[CONFIG_WORDS];
     config_describe(&s->cfg, words);

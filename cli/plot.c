@@ -6,6 +6,7 @@
 #include "cli/message.h"
 #include "sim/csv_table.h"
 #include "sim/number.h"
+#include "sim/status.h"
 
 #include <limits.h>
 #include <math.h>
@@ -173,7 +174,7 @@ static int read_panels(plot *p, bool quiet)
             status = read_curve(p, &x->curves[c]);
             if (x->curves[c].lost && !quiet)
                 warning("%s: %ld number%s of '%s' %s not finite, and left out", x->curves[c].of->from.path, x->curves[c].lost,
-                        x->curves[c].lost == 1 ? "" : "s", x->curves[c].what.name, x->curves[c].lost == 1 ? "is" : "are");
+                        plural(x->curves[c].lost), x->curves[c].what.name, x->curves[c].lost == 1 ? "is" : "are");
         }
         if (status == EXIT_OK) status = scale_panel(p, x);
     }
@@ -247,7 +248,7 @@ static int plot_main(const arguments *args)
     bool drawn = false;
     const int status = make_plot(args, &p, &drawn);
     if (drawn && !args->value[OPT_QUIET])
-        printf("%s: %d panel%s, %g to %g s, %dx%d\n", clean(p.out.path).text, p.npanel, p.npanel == 1 ? "" : "s", p.from, p.until,
+        printf("%s: %d panel%s, %g to %g s, %dx%d\n", clean(p.out.path).text, p.npanel, plural(p.npanel), p.from, p.until,
                p.out.width, p.out.height);
     for (int k = 0; k < p.npanel; k++) {
         for (int c = 0; c < p.panels[k].count; c++) curve_free(&p.panels[k].curves[c]);

@@ -338,7 +338,7 @@ static int render_main(const arguments *args)
         if (!written) status_error(&err, ""), status = EXIT_RUN;
         const double wall = wall_clock() - start, span = r.count > 1 ? (double)(r.count - 1) / r.fps : 0;
         if (!quiet && r.count && written) {
-            printf("%s: %ld picture%s %s %dx%d by %s\n", clean(args->value[OPT_OUT]).text, r.count, r.count == 1 ? "" : "s",
+            printf("%s: %ld picture%s %s %dx%d by %s\n", clean(args->value[OPT_OUT]).text, r.count, plural(r.count),
                    r.columns * r.rows > 1 ? "on one of" : "of", r.width, r.height, clean(context_name(r.context)).text);
             if (span > 0) printf("time          %.3g s for %g s of motion: %.3g times real time\n", wall, span, span / wall);
         }

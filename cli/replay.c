@@ -228,7 +228,7 @@ static void print_replay(const replay *p)
     if (!p->from.rollout && !p->from.finished)
         printf("unfinished    the end is missing in the file: it has %ld record%s\n", p->states, plural(p->states));
     printf("replayed      %ld world%s, %ld step%s each, in %.3g s on %d thread%s, engine %s\n", p->worlds, plural(p->worlds),
-           p->steps, plural(p->steps), r->wall, r->threads, r->threads == 1 ? "" : "s", r->engine);
+           p->steps, plural(p->steps), r->wall, r->threads, plural(r->threads), r->engine);
 }
 
 static int open_replay(const arguments *args, replay *p)

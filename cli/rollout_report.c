@@ -20,7 +20,7 @@ void print_rollout(const rollout *r)
     const tally *const t = &r->sum;
     printf("scene         %s (%s)\n", ctn_scene_name(r->s.scene), clean(r->s.path).text);
     printf("worlds        %ld of %ld, seed %llu, %d at a time on %d thread%s, engine %s\n", t->done, r->all,
-           (unsigned long long)r->seed, r->block, r->threads, r->threads == 1 ? "" : "s", r->engine);
+           (unsigned long long)r->seed, r->block, r->threads, plural(r->threads), r->engine);
     if (r->ranks.count > 1) printf("processes     %d, of which the first wrote %s\n", r->ranks.count, clean(r->path).text);
     if (t->before) printf("resumed       after %ld world%s\n", t->before, plural(t->before));
     printf("memory        %.3g kB a world to step it, %.3g kB for what is kept\n", r->bytes / 1000, kept(r) / 1000);

@@ -3,6 +3,7 @@
 #include "cli/message.h"
 #include "cli/run.h"
 #include "sim/config.h"
+#include "sim/status.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -46,8 +47,8 @@ void print_summary(const run *r)
     printf("method        %s", words);
     if (solves(r)) printf(", %s", ctn_solver_name(cfg->solver));
     if (solves(r)) printf(cfg->adaptive ? " to %g" : ", tolerance %g", cfg->tolerance);
-    printf("\nengine        %s, %d world%s", cfg->engine, cfg->worlds, cfg->worlds == 1 ? "" : "s");
-    if (cfg->worlds > 1) printf(", %d thread%s", cfg->threads, cfg->threads == 1 ? "" : "s");
+    printf("\nengine        %s, %d world%s", cfg->engine, cfg->worlds, plural(cfg->worlds));
+    if (cfg->worlds > 1) printf(", %d thread%s", cfg->threads, plural(cfg->threads));
     printf("\n");
     printf("steps         %ld, %.6g s simulated in %.3g s", r->done, simulated(r), r->wall);
     if (r->wall > 0 && r->done) printf(", %.3g times real time", simulated(r) / r->wall);

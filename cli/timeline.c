@@ -42,7 +42,7 @@ int timeline_open(const arguments *args, const char *path, timeline *t)
         return status_error(&err, "");
     if (world >= t->from.cfg.worlds)
         return usage_error("--world: %s has %d world%s, from 0 on, found %ld", path, t->from.cfg.worlds,
-                           t->from.cfg.worlds == 1 ? "" : "s", world);
+                           plural(t->from.cfg.worlds), world);
     t->first = (int)world, t->worlds = args->value[OPT_WORLD] ? 1 : t->from.cfg.worlds;
     t->records = recorded_count(&t->from, "time");
     if (!t->records) return usage_error("%s: has no record yet", path);

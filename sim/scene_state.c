@@ -1,5 +1,6 @@
 /// `state:`, the whole vectors q and v, over the q0 and v0 of the joints.
 #include "sim/scene_reader.h"
+#include "sim/status.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,8 +36,7 @@ static bool check_length(source *s, const node *n, int size, const char *name)
     for (const node *entry = n->child; entry && !hopeless(s); entry = entry->next)
         read_quantity(s, entry, ANY_SIGN, ANY_UNIT, &x);
     if (!s->layout_known) return false;
-    return bad_value(s, n, "expected %d number%s (%s of all links in order), found %d", size, size == 1 ? "" : "s", name,
-                     n->size);
+    return bad_value(s, n, "expected %d number%s (%s of all links in order), found %d", size, plural(size), name, n->size);
 }
 
 static bool read_q(source *s, const node *n, int nq)
