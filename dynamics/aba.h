@@ -7,6 +7,11 @@
 #ifndef CATENA_ABA_H
 #define CATENA_ABA_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/joints.h"
+#include "dynamics/articulated.h"
+
 typedef struct {
     vec3 z, r;  // joint axis; from the parent's origin to this one
     sym3 A;     // rotational inertia
@@ -210,9 +215,7 @@ FN void aba_accelerate_body(const lane_body *b, joint_form f, int i, aba_work *w
         const vec3 z = s->one.z;
         const real y = dot_sub(dot_sub(s->one.u, s->one.Ua, d.al), s->one.Ul, d.a) * s->one.i;
         x[b->vadr] = y;
-        if (f.kind != JOINT_PRISMATIC) d.al = add_scaled(d.al, z, y);
-        if (f.kind == JOINT_PRISMATIC) d.a = add_scaled(d.a, z, y);
-        if (f.kind == JOINT_HELICAL) d.a = add_scaled(d.a, z, rset(b->pitch) * y);
+        add_joint_motion(b, f.kind, z, y, &d.al, &d.a);
     }
     if (f.flags & BODY_FORK) work->accel[i] = d;
     *accel = d;

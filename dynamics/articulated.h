@@ -6,6 +6,9 @@
 #ifndef CATENA_ARTICULATED_H
 #define CATENA_ARTICULATED_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+
 typedef struct {
     sym3 A, D;
     mat3 B;
@@ -120,6 +123,14 @@ FN real joint_row(const lane_body *b, int kind, vec3 z, wrench w)
     case JOINT_HELICAL: return fmadd(rset(b->pitch), dot(z, w.f), dot(z, w.n));
     default: return dot(z, w.n);
     }
+}
+
+/// Adds S y to a twist, or to what changes like one, angular and linear.
+FN void add_joint_motion(const lane_body *b, int kind, vec3 z, real y, vec3 *angular, vec3 *linear)
+{
+    if (kind != JOINT_PRISMATIC) *angular = add_scaled(*angular, z, y);
+    if (kind == JOINT_PRISMATIC) *linear = add_scaled(*linear, z, y);
+    if (kind == JOINT_HELICAL) *linear = add_scaled(*linear, z, rset(b->pitch) * y);
 }
 
 /// P S for a joint of one degree of freedom.

@@ -6,6 +6,11 @@
 #ifndef CATENA_CRBA_H
 #define CATENA_CRBA_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/joints.h"
+#include "dynamics/articulated.h"
+
 typedef struct {
     vec3 h;  // first moment about the body's origin
     sym3 I;  // rotational inertia about it

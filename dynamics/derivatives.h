@@ -14,6 +14,15 @@
 #ifndef CATENA_DERIVATIVES_H
 #define CATENA_DERIVATIVES_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/quaternion.h"
+#include "dynamics/joints.h"
+#include "dynamics/articulated.h"
+#include "dynamics/crba.h"
+#include "dynamics/kinematics.h"
+#include "dynamics/tree_factor.h"
+
 /// A body in motion, at its origin, world axes.
 typedef struct {
     mat3 R;
@@ -243,50 +252,6 @@ KERNEL void id_matrices(const lane_model *m, id_work *work, double *const *by_q,
     }
 }
 
-/// Adds to q_bar and v_bar [3] the gradients of sign y'f by q and v of one body's joint, f its passive force; y [3].
-FN void passive_pullback_body(const lane_body *b, const real *q, const real *v, const real *y, real sign, real *q_bar, real *v_bar)
-{
-    const real *u = v + b->vadr;
-    for (int k = 0; k < b->nv; k++) v_bar[k] = fnmadd(sign * b->damping[k], y[k], v_bar[k]);
-    if (!(b->flags & BODY_SPRING)) return;
-    if (b->kind != JOINT_BALL) {
-        const mask out = gt(magnitude(beyond(q[b->qadr], b->limit)), rset(0));
-        q_bar[0] = fnmadd(sign * (b->stiffness + sel(out, b->limit_k, rset(0))), y[0], q_bar[0]);
-        v_bar[0] = fnmadd(sign * sel(out, b->limit_b, rset(0)), y[0], v_bar[0]);
-        return;
-    }
-    // -f = (k + p) a + b_l (n.u) n with a = log(rest' R), n = a/|a|, p = k_l d/|a|, d beyond the cone, where n and p are not 0
-    const cone_limit cone = cone_at(b, q);
-    const vec3 a = cone.s, n = cone.n, e = scale(vec(y[0], y[1], y[2]), sign), w = vec(u[0], u[1], u[2]);
-    const real p = cone.k * cone.d * cone.i;
-    const vec3 turned = scale(add_scaled(scale(w, dot(n, e)), e, dot(n, w)), cone.c * cone.i);  // by n, of the damper
-    vec3 g = add_scaled(scale(e, b->stiffness + p), n, (cone.k - p) * dot(n, e));
-    g = chart_velocity(vec(negate(a.x), negate(a.y), negate(a.z)), add(g, sub_scaled(turned, n, dot(n, turned))));  // D'
-    q_bar[0] = q_bar[0] - g.x, q_bar[1] = q_bar[1] - g.y, q_bar[2] = q_bar[2] - g.z;
-    const real s = cone.c * dot(n, e);
-    v_bar[0] = fnmadd(s, n.x, v_bar[0]), v_bar[1] = fnmadd(s, n.y, v_bar[1]), v_bar[2] = fnmadd(s, n.z, v_bar[2]);
-}
-
-/// Adds sign times the derivatives of the passive forces by q and v to matrices [nv][nv].
-KERNEL void passive_matrices(const lane_model *m, const real *q, const real *v, real sign, double *const *by_q,
-                             double *const *by_v, int count)
-{
-    const size_t n = (size_t)m->nv;
-    for (int i = 0; i < m->nbody && m->passive; i++) {
-        const lane_body *b = &m->bodies[i];
-        for (int row = 0; row < b->nv && (b->flags & BODY_PASSIVE); row++) {
-            real y[3], qr[3], vr[3];
-            for (int k = 0; k < 3; k++) y[k] = rset(k == row), qr[k] = vr[k] = rset(0);
-            passive_pullback_body(b, q, v, y, sign, qr, vr);
-            for (int k = 0; k < b->nv; k++) {
-                const size_t at = (size_t)(b->vadr + row) * n + (size_t)(b->vadr + k);
-                if (by_q) matrix_put(by_q, count, at, matrix_get(by_q, at) + qr[k]);
-                if (by_v) matrix_put(by_v, count, at, matrix_get(by_v, at) + vr[k]);
-            }
-        }
-    }
-}
-
 /// The joint-space inertia as a matrix to be factored, after id_motion().
 KERNEL void inertia_nodes(const lane_model *m, const id_work *work, tree_node *node)
 {
@@ -302,14 +267,12 @@ KERNEL void inertia_nodes(const lane_model *m, const id_work *work, tree_node *n
     }
 }
 
-/// From the derivatives of ID(q, v, qdd) to those of forward dynamics, qdd by q, v and tau: -H^-1 of the former less those of the
-/// passive forces, and H^-1; column by column, each by an O(N) solve. After id_motion() with qdd. column [nv]: scratch
-KERNEL void fd_matrices(const lane_model *m, const real *q, const real *v, id_work *work, tree_factors *F, real *column,
-                        double *const *by_q, double *const *by_v, double *const *by_tau, int count)
+/// Forward dynamics, qdd by q, v and tau: from the derivatives of ID(q, v, qdd) less those of the forces that depend on q and v, in by_q and
+/// by_v, to -H^-1 of these, and H^-1; column by column, each by an O(N) solve. After id_motion() with qdd. column [nv]: scratch
+KERNEL void fd_matrices(const lane_model *m, const id_work *work, tree_factors *F, real *column, double *const *by_q,
+                        double *const *by_v, double *const *by_tau, int count)
 {
     const size_t n = (size_t)m->nv;
-    id_matrices(m, work, by_q, by_v, NULL, count);
-    passive_matrices(m, q, v, rset(-1), by_q, by_v, count);
     inertia_nodes(m, work, F->node);
     tree_factor(m, F);
     for (size_t k = 0; k < n; k++)

@@ -2,6 +2,11 @@
 #ifndef CATENA_JOINTS_H
 #define CATENA_JOINTS_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/trig.h"
+#include "dynamics/quaternion.h"
+
 /// What a kernel does for one body depends on these: constants in the copies that are compiled for the forms of model.h.
 typedef struct {
     int kind;        // joint_kind
@@ -55,6 +60,9 @@ FN void joint_sincos(const lane_body *b, real q, real *s, real *c)
 {
     sincos_quarters(q + rset(b->rest_angle), rset(b->quarter), s, c);
 }
+
+/// Whether a joint's coordinate is an angle, and whole turns count in it.
+FN bool about_z(int kind) { return kind == JOINT_REVOLUTE || kind == JOINT_HELICAL; }
 
 /// P Rz: the columns of P turned about its z axis.
 FN mat3 turn_about_z(mat3 P, real s, real c)

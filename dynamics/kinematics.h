@@ -2,6 +2,10 @@
 #ifndef CATENA_KINEMATICS_H
 #define CATENA_KINEMATICS_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/joints.h"
+
 typedef struct {
     mat3 R;
     vec3 p;

@@ -3,6 +3,7 @@
 #ifndef CATENA_LANE_MODEL_H
 #define CATENA_LANE_MODEL_H
 
+#include "dynamics/lane.h"
 #include "dynamics/model.h"
 
 typedef struct lane_body {
@@ -10,7 +11,7 @@ typedef struct lane_body {
     BODY_CONSTANTS(real)
 } lane_body;
 
-struct lane_model {
+typedef struct lane_model {
     int nbody, nlink, nq, nv;
     lane_body *bodies;        // [nbody]
     const ctn_frame *frames;  // [nlink]
@@ -18,6 +19,6 @@ struct lane_model {
     bool in_order, passive, slides;
     real dt;  // s, of a step
     WORLD_CONSTANTS(real)
-};
+} lane_model;
 
 #endif

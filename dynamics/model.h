@@ -1,4 +1,4 @@
-/// The compiled model, built by sim/compile.c. Kernels read it with the constants of each lane's world in it (lane_model.h).
+/// The compiled model, built by sim/model/compile.c. Kernels read it with the constants of each lane's world in it (lane_model.h).
 ///
 /// A *body* is one elementary joint with the rigid mass that moves behind it. Joints of several degrees of freedom are runs of
 /// elementary ones: universal = two revolutes, planar = two prismatics and a revolute, free = translation and ball; the bodies

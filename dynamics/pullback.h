@@ -2,6 +2,14 @@
 #ifndef CATENA_PULLBACK_H
 #define CATENA_PULLBACK_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/joints.h"
+#include "dynamics/articulated.h"
+#include "dynamics/crba.h"
+#include "dynamics/kinematics.h"
+#include "dynamics/derivatives.h"
+
 /// Adds to q_bar and v_bar [nv] the gradients of sign lambda'ID by q and v, after id_motion(): one pass outwards with the virtual
 /// motion of velocities lambda, one inwards with what it meets. O(N).
 KERNEL void id_pullback(const lane_model *m, id_work *work, const real *lambda, real sign, real *q_bar, real *v_bar)
@@ -45,15 +53,6 @@ KERNEL void id_pullback(const lane_model *m, id_work *work, const real *lambda, 
         if (root_body) continue;
         work->w[b->parent] = wrench_add(work->w[b->parent], wrench_shift(w, s->r));
         work->turn[b->parent] = add(work->turn[b->parent], spin);
-    }
-}
-
-/// Adds to q_bar and v_bar the gradients of sign y'f, f the passive forces. y, q_bar, v_bar [nv].
-KERNEL void passive_pullback(const lane_model *m, const real *q, const real *v, const real *y, real sign, real *q_bar, real *v_bar)
-{
-    for (int i = 0; i < m->nbody && m->passive; i++) {
-        const lane_body *b = &m->bodies[i];
-        if (b->flags & BODY_PASSIVE) passive_pullback_body(b, q, v, y + b->vadr, sign, q_bar + b->vadr, v_bar + b->vadr);
     }
 }
 

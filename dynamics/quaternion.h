@@ -2,6 +2,10 @@
 #ifndef CATENA_QUATERNION_H
 #define CATENA_QUATERNION_H
 
+#include "dynamics/lane.h"
+#include "dynamics/spatial.h"
+#include "dynamics/trig.h"
+
 typedef struct {
     real w, x, y, z;
 } quat;

@@ -2,6 +2,12 @@
 #ifndef CATENA_RNEA_H
 #define CATENA_RNEA_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/quaternion.h"
+#include "dynamics/joints.h"
+#include "dynamics/articulated.h"
+
 typedef struct {
     vec3 w, al, a;  // angular velocity, angular acceleration, acceleration of the origin less gravity; body axes
 } rnea_motion;
@@ -66,7 +72,7 @@ FN void rnea_outward_body(const lane_body *b, joint_form f, int i, vec3 g, const
     const mat3 *R = &work->R[i];
     const real *qj = q + b->qadr, *vj = v + b->vadr, *aj = a + b->vadr;
     real sn = rset(0), cs = rset(0);
-    if (f.kind == JOINT_REVOLUTE || f.kind == JOINT_HELICAL) {
+    if (about_z(f.kind)) {
         joint_sincos(b, qj[0], &sn, &cs);
         s->s = sn, s->c = cs;
     }
@@ -96,7 +102,7 @@ FN void rnea_outward_body(const lane_body *b, joint_form f, int i, vec3 g, const
         }
         M.a.z = fmadd(k, aj[0], M.a.z);
     }
-    if (f.kind == JOINT_REVOLUTE || f.kind == JOINT_HELICAL) {
+    if (about_z(f.kind)) {
         if (!(f.flags & BODY_ROOT)) M.al.x = fmadd(M.w.y, vj[0], M.al.x), M.al.y = fnmadd(M.w.x, vj[0], M.al.y);
         M.al.z = M.al.z + aj[0];
         M.w.z = M.w.z + vj[0];

@@ -3,6 +3,8 @@
 #ifndef CATENA_SPATIAL_H
 #define CATENA_SPATIAL_H
 
+#include "dynamics/lane.h"
+
 typedef struct {
     real x, y, z;
 } vec3;

@@ -9,6 +9,13 @@
 #ifndef CATENA_TREE_FACTOR_H
 #define CATENA_TREE_FACTOR_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/joints.h"
+#include "dynamics/articulated.h"
+#include "dynamics/crba.h"
+#include "dynamics/kinematics.h"
+
 /// What one body puts into the matrix. World axes, body origin.
 typedef struct {
     mat3 R;  // body axes
@@ -117,9 +124,7 @@ KERNEL void tree_outward(const lane_model *m, tree_factors *F, real *x_)
             }
         } else {
             if (!root_body) x[0] = fnmadd(s->one.i, dot_add(dot(s->one.Ua, d.w), s->one.Ul, d.v), x[0]);
-            if (b->kind != JOINT_PRISMATIC) d.w = add_scaled(d.w, n->R.z, x[0]);
-            if (b->kind == JOINT_PRISMATIC) d.v = add_scaled(d.v, n->R.z, x[0]);
-            if (b->kind == JOINT_HELICAL) d.v = add_scaled(d.v, n->R.z, rset(b->pitch) * x[0]);
+            add_joint_motion(b, b->kind, n->R.z, x[0], &d.w, &d.v);
         }
         F->d[i] = d;
     }

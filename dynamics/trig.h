@@ -2,6 +2,9 @@
 #ifndef CATENA_TRIG_H
 #define CATENA_TRIG_H
 
+#include "dynamics/lane.h"
+#include "dynamics/precision.h"
+
 /// sin and cos of x + quarter * pi/2, quarter a small integer. |x| <= REAL_MAX_ANGLE. Within 1 ulp for |x| <= pi/4 and within
 /// 2^-52 absolute beyond: the reduction by two parts of pi/2 (Cody and Waite; the first difference is exact) rounds once.
 FN void sincos_quarters(real x, real quarter, real *s, real *c)

@@ -9,6 +9,20 @@
 #ifndef CATENA_ADAPTIVE_STEP_H
 #define CATENA_ADAPTIVE_STEP_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/precision.h"
+#include "integrators/chart.h"
+#include "integrators/energy.h"
+#include "integrators/tableaux.h"
+#include "integrators/explicit.h"
+#include "integrators/force_unit.h"
+#include "integrators/culprit.h"
+#include "integrators/position_step.h"
+#include "integrators/interpolant.h"
+#include "integrators/step_control.h"
+
+#include <catena/batch.h>
+
 enum { DOP853_ERROR_ORDER = 8 };
 
 /// What happened, by lane. frozen: why it cannot go on, a ctn_freeze.

@@ -4,6 +4,18 @@
 #ifndef CATENA_BLOCK_ADJOINT_H
 #define CATENA_BLOCK_ADJOINT_H
 
+#include "dynamics/lane_model.h"
+#include "integrators/position_step.h"
+#include "integrators/variational_step.h"
+#include "integrators/block_step.h"
+#include "integrators/pose_pullback.h"
+#include "integrators/velocity_adjoint.h"
+#include "integrators/ladder_adjoint.h"
+#include "integrators/variational_adjoint.h"
+#include "integrators/explicit_adjoint.h"
+
+#include <catena/batch.h>
+
 /// Scratch of a lane block; of one kind of methods or the others.
 typedef struct {
     ladder_adjoint po;

@@ -2,19 +2,48 @@
 #ifndef CATENA_BLOCK_STEP_H
 #define CATENA_BLOCK_STEP_H
 
-/// State of a lane block. Explicit methods: q, v. Position-based methods: q, joint rates in v, their gain, V. The variational method: q,
-/// momenta, joint rates in v, their gain.
+#include "dynamics/lane_model.h"
+#include "dynamics/quaternion.h"
+#include "dynamics/kinematics.h"
+#include "forces/joint_forces.h"
+#include "integrators/chart.h"
+#include "integrators/energy.h"
+#include "integrators/explicit.h"
+#include "integrators/culprit.h"
+#include "integrators/collocation.h"
+#include "integrators/position_step.h"
+#include "integrators/interpolant.h"
+#include "integrators/stage_dense.h"
+#include "integrators/step_ladder.h"
+#include "integrators/momentum.h"
+#include "integrators/variational_step.h"
+#include "integrators/step_control.h"
+#include "integrators/adaptive_step.h"
+#include "integrators/stage_adaptive.h"
+
+#include <catena/batch.h>
+
+/// The table of what a state consists of: what the future of a lane block depends on, in the order in which states are flattened. Layout,
+/// copies, saving and devices come from it.
+///
+///     part(member, type, count)       count: how many of them a model m has with a configuration cfg; 0: the member is NULL
+#define STATE_PARTS(part)                                                                                                        \
+    part(q, real, m->nq)                                                                                                         \
+    part(v, real, m->nv)                                          /* joint rates of methods that solve equations */              \
+    part(control, step_control, cfg->adaptive)                    /* adaptive steps */                                           \
+    part(gain, real, solves_equations(cfg->method) ? m->nv : 0)   /* what the rates changed by */                                \
+    part(V, rate_pose, position_based(cfg->method) ? m->nbody : 0)                                                               \
+    part(old_rate, real, carries_old(cfg) ? m->nv : 0)                                                                           \
+    part(old, rate_pose, carries_old(cfg) ? m->nbody : 0)                                                                        \
+    part(created, real, carries_energy(cfg) ? 2 : 0)                                                                             \
+    part(p, real, cfg->method == CTN_VARIATIONAL ? m->nv : 0)     /* momenta */                                                  \
+    part(fresh, real, carries_old(cfg))
+
 typedef struct {
-    real *q, *v;            // [nq], [nv]
-    step_control *control;  // adaptive steps, else NULL
-    interpolant part;       // dense output: the last part of a step; not a part of the state
-    real *gain;             // [nv], methods that solve equations
-    real *p;                // [nv], the variational method
-    rate_pose *V;           // [nbody], position-based methods
-    real *old_rate;         // [nv], collocation of order > 2
-    rate_pose *old;         // [nbody], the same
-    real *fresh;            // [1], the same
-    real *created;          // [2], Radau of several stages
+#define MEMBER(member, type, count) type *member;
+    STATE_PARTS(MEMBER)
+#undef MEMBER
+    interpolant part;  // dense output: the last part of a step; not a part of the state
 } block_state;
 
 /// Scratch of a lane block.
@@ -176,7 +205,8 @@ KERNEL void blame_joint(const lane_model *m, const block_state *S, culprit solvi
 FN void freeze_lanes(const lane_model *m, const block_state *S, block_counts *c, const position_counts *k, real frozen, real at,
                      mask where)
 {
-    const real fallen = sel(gt(k->far, rset(0)), rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_CONVERGED));
+    const real fallen = sel(may_go_on(k), sel(gt(k->far, rset(0)), rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_CONVERGED)),
+                            rset(CTN_FREEZE_WORK));
     c->part = sel(where, at, c->part);
     c->frozen = sel(where, sel(gt(frozen, rset(0)), frozen, fallen), c->frozen);
     blame_joint(m, S, k->at_fault, where, c);

@@ -3,6 +3,12 @@
 #ifndef CATENA_CHART_H
 #define CATENA_CHART_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/precision.h"
+#include "dynamics/spatial.h"
+#include "dynamics/quaternion.h"
+#include "dynamics/joints.h"
+
 /// x = q (+) u. q, x [nq]; u [nv]. x may be q.
 KERNEL void config_add(const lane_model *m, const real *q, const real *u, real *x)
 {
@@ -39,7 +45,7 @@ KERNEL mask config_valid(const lane_model *m, const real *q, const real *v, mask
     for (int k = 0; k < m->nv; k++) zero = fmadd(v[k], rset(0), zero);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        if (b->kind != JOINT_REVOLUTE && b->kind != JOINT_HELICAL) continue;
+        if (!about_z(b->kind)) continue;
         const real a = magnitude(q[b->qadr]);
         most = sel(gt(a, most), a, most);
     }

@@ -17,6 +17,15 @@
 #ifndef CATENA_COLLOCATION_H
 #define CATENA_COLLOCATION_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/quaternion.h"
+#include "dynamics/joints.h"
+#include "dynamics/articulated.h"
+#include "forces/joint_elements.h"
+#include "integrators/joint_terms.h"
+#include "integrators/force_unit.h"
+
 /// Where a body is: world axes, and its origin from the parent's.
 typedef struct {
     mat3 R;
@@ -58,7 +67,7 @@ typedef struct {
     terms3 *terms;  // of joints that have any; one degree of freedom: g.x, k.xx
     real *r;        // [nv] residual of the joint rows
     real E;         // energy of the iterate, up to a constant
-    mask too_far;   // a ball's increment is ambiguous
+    mask too_far;   // an increment is ambiguous (joint_terms.h)
 } solve;
 
 FN void set_step_size(solve *W, real h)
@@ -115,7 +124,7 @@ FN real evaluate_body(const lane_model *m, const lane_body *b, joint_form f, sol
     const mat3 parent = root_body ? T->R : W->now[up].R;
     const mat3 P = joint_frame(b, f, parent);
     mat3 R = P;
-    if (f.kind == JOINT_REVOLUTE || f.kind == JOINT_HELICAL) {
+    if (about_z(f.kind)) {
         real sn, cs;
         joint_sincos(b, x[b->qadr], &sn, &cs);
         R = turn_about_z(P, sn, cs);
@@ -161,9 +170,10 @@ KERNEL void evaluate(const lane_model *m, solve *W)
         BY_FORM(b, f, W->E = W->E + evaluate_body(m, b, f, W, i))
         if (!has_terms(b, W->in.tau)) continue;
         if (b->nv == 1) {
-            const terms1 t = joint_terms1(b, &W->in);
+            const potential1 t = joint_terms1(b, &W->in);
             W->terms[i].g.x = t.g, W->terms[i].k.xx = t.k;
             W->E = W->E + t.E;
+            if (winds(b)) W->too_far = either(W->too_far, gt(magnitude(W->in.u[b->vadr]), rset(HALF_TURN)));
         } else {
             const terms3 t = W->terms[i] = joint_terms3(b, &W->in);
             W->E = W->E + t.E;

@@ -3,6 +3,10 @@
 #ifndef CATENA_CULPRIT_H
 #define CATENA_CULPRIT_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/joints.h"
+#include "integrators/force_unit.h"
+
 #include <math.h>
 
 /// A joint's degree of freedom, by lane; where it was at the last good state.
@@ -71,7 +75,7 @@ KERNEL culprit blame_motion(const lane_model *m, bool angles, const real *q, con
     real most = rset(-1);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        if (angles && b->kind != JOINT_REVOLUTE && b->kind != JOINT_HELICAL) continue;
+        if (angles && !about_z(b->kind)) continue;
         for (int k = 0; k < b->nv; k++) {
             const real speed = magnitude(rate[b->vadr + k]);
             if (angles) blame(b, k, fmadd(m->dt, speed, magnitude(q[b->qadr + k])), q, rate, &c, &most);

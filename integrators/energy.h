@@ -8,6 +8,10 @@
 #ifndef CATENA_ENERGY_H
 #define CATENA_ENERGY_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "forces/joint_elements.h"
+
 /// Energy of a state, J.
 typedef struct {
     real kinetic, potential, spring;  // rotors included; gravity; springs and limits
@@ -40,8 +44,6 @@ FN real energy_created(energy_parts before, energy_parts after, energy_flow F)
     return change - F.work + F.dissipated;
 }
 
-FN bool has_flow(const lane_body *b, const real *tau) { return (b->flags & BODY_PASSIVE) || tau; }
-
 /// Adds what passes through a joint in the time dt (s) at the rates w [nv of the joint]: tau (NULL: none), and dampers as at q.
 FN void add_joint_flow(energy_flow *F, const lane_body *b, const real *q, const real *tau, const real *w, real dt)
 {
@@ -63,7 +65,7 @@ KERNEL void add_flow_at(energy_flow *F, const lane_model *m, const real *q, cons
 {
     for (int i = 0; i < m->nbody && (m->passive || tau); i++) {
         const lane_body *b = &m->bodies[i];
-        if (has_flow(b, tau)) add_joint_flow(F, b, q, tau, w + b->vadr, dt);
+        if (has_forces(b, tau)) add_joint_flow(F, b, q, tau, w + b->vadr, dt);
     }
 }
 

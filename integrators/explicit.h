@@ -3,6 +3,15 @@
 #ifndef CATENA_EXPLICIT_H
 #define CATENA_EXPLICIT_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/aba.h"
+#include "forces/joint_forces.h"
+#include "integrators/chart.h"
+#include "integrators/energy.h"
+#include "integrators/tableaux.h"
+
+#include <catena/batch.h>
+
 /// Scratch of one lane block.
 typedef struct {
     aba_work aba;

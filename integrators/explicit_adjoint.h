@@ -10,6 +10,18 @@
 #ifndef CATENA_EXPLICIT_ADJOINT_H
 #define CATENA_EXPLICIT_ADJOINT_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/quaternion.h"
+#include "dynamics/tree_factor.h"
+#include "dynamics/derivatives.h"
+#include "dynamics/pullback.h"
+#include "integrators/tableaux.h"
+#include "integrators/explicit.h"
+#include "integrators/pose_pullback.h"
+
+#include <catena/batch.h>
+
 /// A stage of the step: [nv], [nq], and [nbody].
 typedef struct {
     real *u, *w, *x;

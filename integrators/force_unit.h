@@ -6,6 +6,8 @@
 #ifndef CATENA_FORCE_UNIT_H
 #define CATENA_FORCE_UNIT_H
 
+#include "dynamics/lane_model.h"
+
 /// The larger of two numbers that are not negative; NaN if one is.
 FN real larger(real a, real b) { return sel(lt(a, b), b, fmadd(rset(0), b, a)); }
 

@@ -2,6 +2,8 @@
 #ifndef CATENA_HALVING_H
 #define CATENA_HALVING_H
 
+#include "dynamics/lane.h"
+
 typedef struct {
     real size, here;  // of the next part and where it starts, as shares of the step
     real row;         // halvings in a row

@@ -8,6 +8,13 @@
 #ifndef CATENA_INTERPOLANT_H
 #define CATENA_INTERPOLANT_H
 
+#include "dynamics/lane_model.h"
+#include "integrators/chart.h"
+#include "integrators/tableaux.h"
+#include "integrators/explicit.h"
+
+#include <catena/batch.h>
+
 typedef struct {
     real *q, *v, *tau;                                    // [nq], [nv], [nv]: the start of the part, and the force during it
     real *size;                                           // [1] s, of the part; 0: none yet, the motion stays at q, v

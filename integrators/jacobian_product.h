@@ -11,6 +11,17 @@
 #ifndef CATENA_JACOBIAN_PRODUCT_H
 #define CATENA_JACOBIAN_PRODUCT_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/joints.h"
+#include "dynamics/articulated.h"
+#include "dynamics/kinematics.h"
+#include "forces/joint_elements.h"
+#include "integrators/joint_terms.h"
+#include "integrators/collocation.h"
+#include "integrators/stage_tables.h"
+#include "integrators/stage_residual.h"
+
 /// Scratch of one lane block, arrays [nbody][stages].
 typedef struct {
     twist *e, *d;

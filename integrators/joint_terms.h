@@ -8,18 +8,21 @@
 #ifndef CATENA_JOINT_TERMS_H
 #define CATENA_JOINT_TERMS_H
 
-/// Value, gradient and second derivative in one coordinate.
-typedef struct {
-    real E, g, k;
-} terms1;
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/quaternion.h"
+#include "dynamics/joints.h"
+#include "dynamics/articulated.h"
+#include "forces/joint_elements.h"
 
-/// The same for a ball (gradient by turns in body axes, exponential chart) or a translation (world axes).
+
+/// Those of a joint of several degrees of freedom: a ball (gradient by turns in body axes, exponential chart) or a translation (world axes).
 typedef struct {
     real E;
     vec3 g;
     sym3 k;
     sym3 safe;     // k without the curvature of the chart: never negative
-    mask too_far;  // balls: increments near half a turn are ambiguous
+    mask too_far;  // balls: the increment is ambiguous
 } terms3;
 
 /// What the terms depend on. x, q [nq]: now and at the start of the step; rate, tau [nv]: as carried, as applied (NULL: none).
@@ -28,20 +31,22 @@ typedef struct {
     real h, inv_h, k2;                   // step size, 1/h, 1/h^2
 } terms_input;
 
-FN bool has_terms(const lane_body *b, const real *tau) { return (b->flags & (BODY_PASSIVE | BODY_ARMATURE)) || tau; }
+/// Increments near half a turn or more are ambiguous: the poses of bodies do not see whole turns. A ball's coordinates do not either; those
+/// of a hinge do, and where its spring or limit stores energy by them, a step that turns it further would take energy from nowhere.
+#define HALF_TURN 3.1
+FN bool winds(const lane_body *b) { return (b->flags & BODY_SPRING) && about_z(b->kind); }
 
-FN terms1 joint_terms1(const lane_body *b, const terms_input *in)
+FN potential1 joint_terms1(const lane_body *b, const terms_input *in)
 {
     const real x = in->x[b->qadr], u = in->u[b->vadr];
-    terms1 t;
+    potential1 t;
     t.E = t.g = t.k = rset(0);
     if (b->flags & BODY_PASSIVE) {
-        const real k = b->stiffness, kl = b->limit_k, d = x - b->rest[0], o = beyond(x, b->limit);
-        const mask out = gt(magnitude(o), rset(0)), was_out = gt(magnitude(beyond(in->q[b->qadr], b->limit)), rset(0));
-        const real c = (b->damping[0] + sel(was_out, b->limit_b, rset(0))) * in->inv_h;
-        t.k = k + (sel(out, kl, rset(0)) + c);
-        t.g = fmadd(k, d, fmadd(kl, o, c * u));
-        t.E = rset(0.5) * fmadd(k * d, d, fmadd(kl * o, o, c * u * u));
+        const real c = joint_drag(b, in->q).xx * in->inv_h;
+        t = joint_potential(b, x);
+        t.k = t.k + c;
+        t.g = fmadd(c, u, t.g);
+        t.E = fmadd(rset(0.5) * c * u, u, t.E);
     }
     if (b->flags & BODY_ARMATURE) {
         const real J = b->armature * in->k2, a = fnmadd(in->h, in->rate[b->vadr], u);
@@ -101,16 +106,13 @@ FN vec3 ball_increment(const lane_body *b, const real *q, const real *x)
     return quat_log(quat_mul(quat_conjugate(quat_load(q + b->qadr)), quat_load(x + b->qadr)));
 }
 
-/// Adds a ball's spring and limit, along the turn away from rest: spring k/2 |a|^2, limit k/2 (|a| - cone)^2.
-FN void add_ball_spring(terms3 *t, const lane_body *b, const real *x)
+/// C s + J
+FN sym3 rate_block(sym3 C, real s, real J)
 {
-    const cone_limit cone = cone_at(b, x);
-    const vec3 s = cone.s;
-    const real k = b->stiffness, p = cone.k * cone.d * cone.i;
-    sym3 L = sym_diagonal(k + p, k + p, k + p);
-    sym_add_dyad(&L, cone.n, cone.k - p);
-    add_turn_energy(t, s, scale(s, k + p), L);
-    t->E = fmadd(rset(0.5), fmadd(k, dot(s, s), cone.k * cone.d * cone.d), t->E);
+    sym3 K;
+    K.xx = fmadd(C.xx, s, J), K.yy = fmadd(C.yy, s, J), K.zz = fmadd(C.zz, s, J);
+    K.xy = C.xy * s, K.xz = C.xz * s, K.yz = C.yz * s;
+    return K;
 }
 
 FN terms3 joint_terms3(const lane_body *b, const terms_input *in)
@@ -122,30 +124,23 @@ FN terms3 joint_terms3(const lane_body *b, const terms_input *in)
     terms3 t;
     t.g = o;
     t.k = t.safe = sym_diagonal(rset(0), rset(0), rset(0));
-    t.too_far = ball ? gt(dot(u, u), rset(3.1 * 3.1)) : none_of();
+    t.too_far = ball ? gt(dot(u, u), rset(HALF_TURN * HALF_TURN)) : none_of();
 
     // along the increments: dampers, armature, applied force
-    const vec3 c = scale(load3(b->damping), in->inv_h), a = sub_scaled(u, rate, in->h);
+    const sym3 C = joint_drag(b, in->q), K = rate_block(C, in->inv_h, b->armature * in->k2);
+    const vec3 a = sub_scaled(u, rate, in->h), d = scale(smul(C, u), in->inv_h);
     const real J = b->armature * in->k2;
-    vec3 g = sub(vec(fmadd(c.x, u.x, J * a.x), fmadd(c.y, u.y, J * a.y), fmadd(c.z, u.z, J * a.z)), tau);
-    sym3 K = sym_diagonal(c.x + J, c.y + J, c.z + J);
-    t.E = rset(0.5) * fmadd(c.x * u.x, u.x, fmadd(c.y * u.y, u.y, fmadd(c.z * u.z, u.z, J * dot(a, a))));
-    t.E = t.E - dot(tau, u);
+    const vec3 g = sub(add_scaled(d, a, J), tau);
+    t.E = rset(0.5) * fmadd(J, dot(a, a), dot(d, u)) - dot(tau, u);
     if (!ball) {
         t.g = g, t.k = t.safe = K;
         return t;
     }
-    const bool spring = b->flags & BODY_SPRING;
-    if (spring) {
-        // the limit's damper, along the cone's normal at the start of the step
-        const cone_limit was = cone_at(b, in->q);
-        const real cl = was.c * in->inv_h, nu = dot(was.n, u);
-        g = add_scaled(g, was.n, cl * nu);
-        sym_add_dyad(&K, was.n, cl);
-        t.E = fmadd(rset(0.5) * cl * nu, nu, t.E);
-    }
     add_turn_energy(&t, u, g, K);
-    if (spring) add_ball_spring(&t, b, in->x);
+    if (!(b->flags & BODY_SPRING)) return t;
+    const potential3 V = ball_potential(b, cone_at(b, in->x));
+    add_turn_energy(&t, V.a, V.g, V.k);
+    t.E = t.E + V.E;
     return t;
 }
 

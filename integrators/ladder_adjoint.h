@@ -6,6 +6,18 @@
 #ifndef CATENA_LADDER_ADJOINT_H
 #define CATENA_LADDER_ADJOINT_H
 
+#include "dynamics/lane_model.h"
+#include "integrators/collocation.h"
+#include "integrators/position_step.h"
+#include "integrators/solvers.h"
+#include "integrators/step_ladder.h"
+#include "integrators/pose_pullback.h"
+#include "integrators/velocity_adjoint.h"
+#include "integrators/position_adjoint.h"
+#include "integrators/stage_adjoint.h"
+
+#include <catena/batch.h>
+
 /// Scratch of one lane block.
 typedef struct {
     position_adjoint one;

@@ -8,6 +8,18 @@
 #ifndef CATENA_LANE_RUN_H
 #define CATENA_LANE_RUN_H
 
+#include "dynamics/lane_model.h"
+#include "integrators/chart.h"
+#include "integrators/energy.h"
+#include "integrators/collocation.h"
+#include "integrators/position_step.h"
+#include "integrators/stage_step.h"
+#include "integrators/position_flow.h"
+#include "integrators/step_ladder.h"
+#include "integrators/block_step.h"
+
+#include <catena/batch.h>
+
 typedef struct {
     block_counts counts;   // of each lane's world, since it came
     mask busy;             // lanes whose world has steps to make
@@ -45,11 +57,8 @@ FN energy_parts sel_energy(mask where, energy_parts a, energy_parts b)
 
 FN void clear_step(lane_run *R, mask where)
 {
-    const real zero = rset(0);
-    position_counts *k = &R->step;
-    real *const sums[] = {&k->iterations, &k->evaluations, &k->line_search, &k->curvature, &k->substeps,       &k->halvings,
-                          &k->residual,   &k->fewer,       &k->far,         &R->flow.work, &R->flow.dissipated};
-    for (int i = 0; i < (int)(sizeof sums / sizeof *sums); i++) *sums[i] = sel(where, zero, *sums[i]);
+    clear_counts(&R->step, where);
+    R->flow.work = sel(where, rset(0), R->flow.work), R->flow.dissipated = sel(where, rset(0), R->flow.dissipated);
 }
 
 /// No lane has a world.

@@ -8,6 +8,13 @@
 #ifndef CATENA_LBFGS_H
 #define CATENA_LBFGS_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/precision.h"
+#include "integrators/position_step.h"
+#include "integrators/stage_tables.h"
+#include "integrators/stage_sweep.h"
+#include "integrators/solver_objective.h"
+
 enum {
     LBFGS_MEMORY = 10,
     LBFGS_TRIALS = 40,  // of one line search
@@ -100,7 +107,7 @@ KERNEL mask solve_lbfgs(const lane_model *m, const objective *F, lbfgs_work *W, 
     while (any_of(running) && !asked_to_end(count->interrupt)) {
         const objective_value v = objective_at(m, F);
         objective_gradient(m, F, W->g);
-        count->evaluations = count->evaluations + sel(running, one, zero), count->passes++;
+        count_evaluation(count, running);
         const real slope = dot_rows(n, W->g, F->d), rounding = rset(ENERGY_ROUNDING) * magnitude(f0);
         const mask finite = both(le(magnitude(v.f), far), le(magnitude(slope), far));
         const mask even = either(le(v.f, f0 + rounding), le(before, rset(tolerance > SOLVE_FLOOR ? tolerance : SOLVE_FLOOR)));
@@ -120,7 +127,7 @@ KERNEL mask solve_lbfgs(const lane_model *m, const objective *F, lbfgs_work *W, 
         // without a value to compare with, back to the start of the step, once
         const mask lost = both(both(rejected, not_(based)), gt(alpha, zero));
         const mask again = both(both(rejected, based), not_(tired));
-        running = both(running, either(need, either(again, lost)));
+        running = both(both(running, may_go_on(count)), either(need, either(again, lost)));
         if (any_of(need)) {
             lbfgs_remember(W, n, F->d, alpha, both(need, based));
             lbfgs_direction(m, F, W, W->fresh);

@@ -2,10 +2,16 @@
 ///
 ///     (J'M J + lambda diag) d = -J'M r
 ///
-/// lambda falls with every step that lowers r'M r (objective.h) and rises where one does not. The matrix comes column by column from products
+/// lambda falls with every step that lowers r'M r (solver_objective.h) and rises where one does not. The matrix comes column by column from products
 /// in O(N) each, so that the O(N^3) of a step are those of Cholesky's factorisation, here over lanes.
 #ifndef CATENA_LEVENBERG_MARQUARDT_H
 #define CATENA_LEVENBERG_MARQUARDT_H
+
+#include "dynamics/lane_model.h"
+#include "dynamics/precision.h"
+#include "integrators/newton_control.h"
+#include "integrators/position_step.h"
+#include "integrators/solver_objective.h"
 
 /// Scratch of one lane block. Triangles by rows: row i starts at i (i + 1) / 2.
 typedef struct {
@@ -66,48 +72,42 @@ KERNEL mask solve_lm(const lane_model *m, const objective *F, lm_work *W, double
                      position_counts *count, real *at)
 {
     const real one = rset(1), zero = rset(0), tenth = rset(0.1);
-    mask running = active, converged = none_of(), based = none_of();
-    real f0 = zero, before = rset(NOT_REACHED), iterations = zero, lambda = rset(1e-4);
-    real restarted = zero;
-    while (any_of(running) && !asked_to_end(count->interrupt)) {
+    newton_progress N = no_newton();
+    real lambda = rset(1e-4), restarted = zero;
+    begin_newton(&N, active);
+    while (any_of(N.running) && !asked_to_end(count->interrupt)) {
         const objective_value v = objective_at(m, F);
-        count->evaluations = count->evaluations + sel(running, one, zero), count->passes++;
-        const mask lower =
-            either(either(not_(based), le(before, rset(tolerance > SOLVE_FLOOR ? tolerance : SOLVE_FLOOR))), lt(v.f, f0));
-        const mask below = both(le(v.f, rset(NOT_REACHED)), lower);
-        const mask accepted = both(running, below), rejected = both(running, not_(below));
-        const mask floor = both(le(v.most, rset(SOLVE_FLOOR)), le(rset(0.5) * before, v.most));
-        const mask done = both(both(accepted, le(one, iterations)), either(le(v.most, rset(tolerance)), floor));
-        converged = either(converged, both(done, not_(v.too_far)));
-        *at = sel(done, v.most, *at);
-        before = sel(accepted, v.most, before);
-        const mask need = both(accepted, both(not_(done), lt(iterations, rset(max_iterations))));
-        running = both(running, either(rejected, need));
+        count_evaluation(count, N.running);
+        const mask accepted = takes_iterate(&N, le(v.f, rset(NOT_REACHED)), lt(v.f, N.E), tolerance);
+        const mask rejected = both(N.running, not_(accepted));
+        const mask need = settle_iterate(&N, accepted, v.most, not_(none_of()), v.too_far, tolerance, max_iterations, at);
         count->line_search = count->line_search + sel(rejected, one, zero);
         if (any_of(need)) {
             // the better the step, the closer to Newton's the next one
-            const real less = sel(le(v.f, rset(0.25) * f0), rset(0.01), tenth) * lambda;
-            lambda = sel(both(need, based), sel(lt(less, rset(1e-20)), zero, less), lambda);
+            const real less = sel(le(v.f, rset(0.25) * N.E), rset(0.01), tenth) * lambda;
+            lambda = sel(both(need, N.based), sel(lt(less, rset(1e-20)), zero, less), lambda);
             lm_linearise(m, F, W, need, count->interrupt);
+            count->work = count->work + sel(need, rset(F->n), zero);  // a product for each column
             objective_rebase(F, need);
-            f0 = sel(need, v.f, f0);
-            based = either(based, need);
-            iterations = iterations + sel(need, one, zero);
+            N.E = sel(need, v.f, N.E);
+            N.based = either(N.based, need);
+            N.iterations = N.iterations + sel(need, one, zero);
         }
-        const mask back = both(rejected, based), lost = both(rejected, not_(based));
+        const mask back = both(rejected, N.based), lost = both(rejected, not_(N.based));
         const real more = sel(lt(lambda, rset(1e-8)), rset(1e-8), rset(10) * lambda);
         lambda = sel(back, more, lambda);
         // the first guess is no number: once from the start of the step instead
-        running = both(running, not_(either(both(back, gt(lambda, rset(1e8))), both(lost, gt(restarted, zero)))));
+        N.running = both(N.running, not_(either(both(back, gt(lambda, rset(1e8))), both(lost, gt(restarted, zero)))));
         restarted = sel(lost, one, restarted);
-        const mask step = both(running, either(need, back));
+        const mask step = both(N.running, either(need, back));
         if (any_of(step)) lm_direction(W, F->n, lambda, W->z, count->interrupt);
         if (any_of(step))
             for (int k = 0; k < F->n; k++) F->d[k] = sel(step, W->z[k], F->d[k]);
-        objective_move(m, F, sel(lost, zero, one), both(running, either(step, lost)));
+        N.running = both(N.running, may_go_on(count));
+        objective_move(m, F, sel(lost, zero, one), both(N.running, either(step, lost)));
     }
-    count->iterations = count->iterations + iterations;
-    return converged;
+    count->iterations = count->iterations + N.iterations;
+    return N.converged;
 }
 
 #endif

@@ -3,6 +3,13 @@
 #ifndef CATENA_MOMENTUM_H
 #define CATENA_MOMENTUM_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/joints.h"
+#include "dynamics/articulated.h"
+#include "dynamics/aba.h"
+#include "dynamics/kinematics.h"
+
 /// Scratch of one lane block. [nbody] each
 typedef struct {
     pose *T;

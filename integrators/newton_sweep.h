@@ -10,6 +10,14 @@
 #ifndef CATENA_NEWTON_SWEEP_H
 #define CATENA_NEWTON_SWEEP_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/joints.h"
+#include "dynamics/articulated.h"
+#include "forces/joint_elements.h"
+#include "integrators/joint_terms.h"
+#include "integrators/collocation.h"
+
 enum { SWEEP_RESTARTS = 16 };  // of a lane; then all its curvature is dropped, so that the cost stays linear
 
 /// What a sweep inwards leaves for the sweep outwards (where left and right subspaces differ, U' is the left row).
@@ -258,9 +266,7 @@ FN void sweep_outward_body(const lane_body *b, joint_form f, const mat3 *R, cons
         if (!root_body) y = y + (dot(s->one.Ua, T.w) + dot(s->one.Ul, T.v));
         y = negate(y * s->one.i);
         d[b->vadr] = y;
-        if (f.kind != JOINT_PRISMATIC) T.w = add_scaled(T.w, z, y);
-        if (f.kind == JOINT_PRISMATIC) T.v = add_scaled(T.v, z, y);
-        if (f.kind == JOINT_HELICAL) T.v = add_scaled(T.v, z, rset(b->pitch) * y);
+        add_joint_motion(b, f.kind, z, y, &T.w, &T.v);
     }
     if (f.flags & BODY_FORK) kept[i] = T;
     *twist = T;

@@ -4,6 +4,16 @@
 #ifndef CATENA_POSE_PULLBACK_H
 #define CATENA_POSE_PULLBACK_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/quaternion.h"
+#include "dynamics/joints.h"
+#include "dynamics/articulated.h"
+#include "dynamics/crba.h"
+#include "dynamics/kinematics.h"
+#include "dynamics/derivatives.h"
+#include "integrators/collocation.h"
+
 /// Gradient by a state, in tangent coordinates of q. Explicit methods: q and v. Variational ones: q and the momenta in v. Position-based
 /// ones: v stands for the joint rates, and V for the four columns of each body that has mass, in the order of the bodies; collocation of
 /// order > 2: the same of the rates since the old point; else NULL.

@@ -10,6 +10,16 @@
 #ifndef CATENA_POSITION_ADJOINT_H
 #define CATENA_POSITION_ADJOINT_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/quaternion.h"
+#include "forces/joint_elements.h"
+#include "dynamics/tree_factor.h"
+#include "integrators/joint_terms.h"
+#include "integrators/collocation.h"
+#include "integrators/position_step.h"
+#include "integrators/pose_pullback.h"
+
 /// Scratch of one lane block.
 typedef struct {
     solve W;
@@ -45,13 +55,6 @@ KERNEL real position_prepare(const lane_model *m, real h, const position_state *
     return most;
 }
 
-/// The gradient by turns of the start of c (n.u)(n.y), of the limit's damper there.
-FN vec3 cone_pullback(cone_limit k, vec3 u, vec3 y)
-{
-    const vec3 by_n = scale(add_scaled(scale(y, dot(k.n, u)), u, dot(k.n, y)), k.c * k.i);
-    return chart_velocity(vec(negate(k.s.x), negate(k.s.y), negate(k.s.z)), sub_scaled(by_n, k.n, dot(k.n, by_n)));
-}
-
 /// Adds to `to` and `from` [3] the gradients by turns of x and q of l.u, u = log(q' x).
 FN void log_pullback(vec3 u, vec3 l, real *to, real *from)
 {
@@ -61,7 +64,7 @@ FN void log_pullback(vec3 u, vec3 l, real *to, real *from)
 }
 
 /// What the terms of a ball give for y: gradients by q, rate and tau of y'D(u)'g(u), with u = log(q' x) and
-/// g = C u / h + (limit's damper) + J (u - h rate)/h^2 - tau; negated. (joint_terms.h)
+/// g = C u / h + J (u - h rate)/h^2 - tau; negated. (joint_terms.h)
 FN void ball_pullback(const lane_body *b, const solve *W, const real *y_, real *q_bar, real *rate_bar, real *tau_bar)
 {
     const terms_input *in = &W->in;
@@ -69,17 +72,11 @@ FN void ball_pullback(const lane_body *b, const solve *W, const real *y_, real *
     const vec3 u = ball_increment(b, in->q, in->x), rate = vec(in->rate[j], in->rate[j + 1], in->rate[j + 2]);
     const vec3 tau = in->tau ? vec(in->tau[j], in->tau[j + 1], in->tau[j + 2]) : zero3();
     const vec3 y = chart_velocity(u, vec(y_[0], y_[1], y_[2]));  // D y
-    const vec3 c = scale(load3(b->damping), in->inv_h), a = sub_scaled(u, rate, in->h);
     const real J = b->armature * in->k2;
-    vec3 g = sub(vec(fmadd(c.x, u.x, J * a.x), fmadd(c.y, u.y, J * a.y), fmadd(c.z, u.z, J * a.z)), tau);
-    vec3 z = vec((c.x + J) * y.x, (c.y + J) * y.y, (c.z + J) * y.z), by_cone = zero3();
-    if (b->flags & BODY_SPRING) {
-        const cone_limit k = cone_at(b, in->q);
-        const real cl = k.c * in->inv_h;
-        g = add_scaled(g, k.n, cl * dot(k.n, u));
-        z = add_scaled(z, k.n, cl * dot(k.n, y));
-        by_cone = cone_pullback(k, u, y);
-    }
+    const sym3 C = joint_drag(b, in->q);
+    const vec3 a = sub_scaled(u, rate, in->h), g = sub(add_scaled(scale(smul(C, u), in->inv_h), a, J), tau);
+    const vec3 by_cone = b->flags & BODY_SPRING ? drag_pullback(cone_at(b, in->q), u, y) : zero3();
+    vec3 z = smul(rate_block(C, in->inv_h, J), y);
     // du = -D' dq
     z = add(z, chart_slope(u, vec(y_[0], y_[1], y_[2]), g));
     add3(q_bar, sub_scaled(chart_velocity(u, z), by_cone, in->inv_h));

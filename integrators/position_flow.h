@@ -2,6 +2,16 @@
 #ifndef CATENA_POSITION_FLOW_H
 #define CATENA_POSITION_FLOW_H
 
+#include "dynamics/lane_model.h"
+#include "forces/joint_elements.h"
+#include "integrators/energy.h"
+#include "integrators/joint_terms.h"
+#include "integrators/position_step.h"
+#include "integrators/stage_tables.h"
+#include "integrators/stage_terms.h"
+#include "integrators/stage_step.h"
+#include "integrators/stage_dense.h"
+
 /// One stage: along the increment, at the mean rates, where the damper's term has its force b u / h.
 KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
 {
@@ -10,7 +20,7 @@ KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         real u[3];
-        if (!has_flow(b, in->tau)) continue;
+        if (!has_forces(b, in->tau)) continue;
         joint_increment(b, in->q, P, u);
         for (int k = 0; k < b->nv; k++) u[k] = u[k] * in->inv_h;
         add_joint_flow(&F, b, in->q, in->tau, u, in->h);
@@ -31,7 +41,7 @@ KERNEL energy_flow stages_flow(const lane_model *m, const stage_work *P)
         real turn[3], w[3];
         ball_stages B;
         for (int k = b->vadr; k < b->vadr + b->nv && in->tau && !ball; k++) F.work = fmadd(in->tau[k], u[k], F.work);
-        if (!has_flow(b, tau)) continue;
+        if (!has_forces(b, tau)) continue;
         if (ball) B = ball_at_stages(m, b, t, in);
         for (int a = 0; a < t->stages; a++) {
             if (t->b[a] == 0) continue;

@@ -6,6 +6,24 @@
 #ifndef CATENA_POSITION_STEP_H
 #define CATENA_POSITION_STEP_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/precision.h"
+#include "dynamics/spatial.h"
+#include "dynamics/quaternion.h"
+#include "dynamics/joints.h"
+#include "dynamics/articulated.h"
+#include "dynamics/aba.h"
+#include "dynamics/kinematics.h"
+#include "forces/joint_forces.h"
+#include "integrators/chart.h"
+#include "integrators/energy.h"
+#include "integrators/joint_terms.h"
+#include "integrators/force_unit.h"
+#include "integrators/culprit.h"
+#include "integrators/collocation.h"
+#include "integrators/newton_control.h"
+#include "integrators/newton_sweep.h"
+
 /// State carried from step to step, of one lane block: with q all that the future depends on.
 typedef struct {
     real *q;       // [nq]
@@ -20,11 +38,17 @@ typedef struct {
     real *created;
 } position_state;
 
+/// The table of what is counted of a step, a number a lane. fewer: parts done with fewer stages than asked for; far: 1 where an angle went
+/// beyond REAL_MAX_ANGLE; work: so far, in evaluations.
+#define STEP_COUNTS(count)                                                                                                       \
+    count(iterations) count(evaluations) count(line_search) count(curvature) count(substeps) count(halvings) count(residual)     \
+        count(fewer) count(far) count(work)
+
 /// What happened, by lane.
 typedef struct {
-    real iterations, evaluations, line_search, curvature, substeps, halvings, residual;
-    real fewer;                     // parts done with fewer stages than asked for
-    real far;                       // 1: an angle went beyond REAL_MAX_ANGLE
+#define MEMBER(name) real name;
+    STEP_COUNTS(MEMBER)
+#undef MEMBER
     culprit at_fault;               // where no step was found
     energy_flow *flow;              // NULL: not asked for
     long passes;                    // evaluations of all lanes together
@@ -36,9 +60,32 @@ FN bool asked_to_end(const volatile int *interrupt) { return interrupt && *inter
 
 FN position_counts no_counts(void)
 {
-    const real o = rset(0);
-    const position_counts none = {o, o, o, o, o, o, o, o, o, no_culprit(), NULL, 0, NULL};
+    position_counts none;
+#define CLEAR(name) none.name = rset(0);
+    STEP_COUNTS(CLEAR)
+#undef CLEAR
+    none.at_fault = no_culprit(), none.flow = NULL, none.passes = 0, none.interrupt = NULL;
     return none;
+}
+
+/// Nothing has happened in the lanes `where`.
+FN void clear_counts(position_counts *k, mask where)
+{
+#define CLEAR(name) k->name = sel(where, rset(0), k->name);
+    STEP_COUNTS(CLEAR)
+#undef CLEAR
+}
+
+enum { MOST_WORK = 300000 };  // of one step: with its parts, guesses and trials a step of no number could go on for hours
+
+/// Where a step may go on being solved.
+FN mask may_go_on(const position_counts *count) { return lt(count->work, rset(MOST_WORK)); }
+
+/// One more evaluation in the lanes `where`.
+FN void count_evaluation(position_counts *count, mask where)
+{
+    const real more = sel(where, rset(1), rset(0));
+    count->evaluations = count->evaluations + more, count->work = count->work + more, count->passes++;
 }
 
 /// Scratch of one lane block.
@@ -108,31 +155,6 @@ KERNEL mask newton_direction(const lane_model *m, mask need, position_work *P, p
     return need;
 }
 
-/// A solve by Newton's method in progress, by lane. before: the residual of the iterate before.
-typedef struct {
-    mask running, converged;
-    mask based;  // `base` is an iterate with energy (several stages: squared norm of the residual) E, and slope E' along d
-    real alpha, E, slope, iterations, before;
-} newton_progress;
-
-/// The lanes `where` begin.
-FN void begin_newton(newton_progress *N, mask where)
-{
-    const real one = rset(1), zero = rset(0);
-    N->running = either(N->running, where);
-    N->converged = both(N->converged, not_(where)), N->based = both(N->based, not_(where));
-    N->alpha = sel(where, one, N->alpha), N->E = sel(where, zero, N->E), N->slope = sel(where, zero, N->slope);
-    N->iterations = sel(where, zero, N->iterations), N->before = sel(where, rset(NOT_REACHED), N->before);
-}
-
-FN newton_progress no_newton(void)
-{
-    newton_progress N;
-    N.running = N.converged = N.based = none_of();
-    N.alpha = N.E = N.slope = N.iterations = N.before = rset(0);
-    return N;
-}
-
 /// One iteration in the lanes that run: evaluates the iterate, and finds the next one, or that it is the solution. A lane that stops
 /// leaves its last iterate, as evaluated, in W.
 KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iterations, newton_progress *N, position_work *P,
@@ -140,40 +162,26 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
 {
     solve *W = &P->W;
     const real one = rset(1), zero = rset(0);
-    mask running = N->running, converged = N->converged, based = N->based;
-    real alpha = N->alpha, E = N->E, slope = N->slope, iterations = N->iterations, before = N->before;
+    real alpha = N->alpha, E = N->E, slope = N->slope;
     evaluate(m, W);
-    count->evaluations = count->evaluations + sel(running, one, zero), count->passes++;
-    // Armijo's condition with slack for rounding; a NaN is not below. From where the residual is small enough already, energies
-    // may differ by nothing but rounding
+    count_evaluation(count, N->running);
+    // Armijo's condition with slack for rounding
     const real bound = fmadd(rset(ENERGY_ROUNDING), magnitude(E), fmadd(rset(1e-4) * alpha, slope, E));
-    const mask lower =
-        either(either(not_(based), le(before, rset(tolerance > SOLVE_FLOOR ? tolerance : SOLVE_FLOOR))), le(W->E, bound));
-    const mask below = both(le(magnitude(W->E), rset(NOT_REACHED)), lower);
-    const mask accepted = both(running, below), rejected = both(running, not_(below));
-    mask need = accepted;
-    if (any_of(accepted)) {
-        const real res = residual(m, W);
-        const mask floor = both(le(res, rset(SOLVE_FLOOR)), both(le(one, alpha), le(rset(0.5) * before, res)));
-        // never the first guess itself: at small steps it meets the tolerance without any dynamics in it
-        const mask done = both(both(accepted, le(one, iterations)), either(le(res, rset(tolerance)), floor));
-        converged = either(converged, both(done, not_(W->too_far)));
-        P->residual = sel(done, res, P->residual);
-        before = sel(accepted, res, before);
-        need = both(accepted, both(not_(done), lt(iterations, rset(max_iterations))));
-        running = both(running, either(rejected, need));
-    }
+    const mask accepted = takes_iterate(N, le(magnitude(W->E), rset(NOT_REACHED)), le(W->E, bound), tolerance);
+    const mask rejected = both(N->running, not_(accepted));
+    mask need = none_of();
+    if (any_of(accepted))
+        need = settle_iterate(N, accepted, residual(m, W), le(one, alpha), W->too_far, tolerance, max_iterations, &P->residual);
     if (any_of(need)) {
-        const mask ok = newton_direction(m, need, P, count);
-        running = both(running, either(rejected, ok));
-        need = ok;
+        need = newton_direction(m, need, P, count);
+        N->running = both(N->running, either(rejected, need));
         real g = zero;
         for (int k = 0; k < m->nv; k++) g = fmadd(W->r[k], P->d[k], g);
         for (int k = 0; k < m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
         for (int k = 0; k < m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
         E = sel(need, W->E, E), slope = sel(need, g, slope), alpha = sel(need, first_share(m, P->d, 1), alpha);
-        based = either(based, need);
-        iterations = iterations + sel(need, one, zero);
+        N->based = either(N->based, need);
+        N->iterations = N->iterations + sel(need, one, zero);
     }
     if (any_of(rejected)) {
         // shorter; without an energy to compare with, back to the start of the step
@@ -182,13 +190,13 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
         const real rise = fnmadd(alpha, slope, W->E - E), fit = rset(-0.5) * slope * alpha * alpha / rise;
         const real half = rset(0.5) * alpha, tenth = rset(0.1) * alpha;
         const real shorter = sel(lt(fit, half), sel(lt(tenth, fit), fit, tenth), half);
-        alpha = sel(rejected, sel(based, shorter, sel(gt(alpha, rset(0.5)), zero, rset(-1))), alpha);
+        alpha = sel(rejected, sel(N->based, shorter, sel(gt(alpha, rset(0.5)), zero, rset(-1))), alpha);
         // an alpha that is no number ends the solve, too: the step d is none
-        running = both(running, not_(both(rejected, not_(le(sel(based, rset(1e-9), zero), alpha)))));
+        N->running = both(N->running, not_(both(rejected, not_(le(sel(N->based, rset(1e-9), zero), alpha)))));
     }
-    move_iterate(m, P, alpha, both(running, either(need, rejected)));
-    N->running = running, N->converged = converged, N->based = based;
-    N->alpha = alpha, N->E = E, N->slope = slope, N->iterations = iterations, N->before = before;
+    move_iterate(m, P, alpha, both(N->running, either(need, rejected)));
+    N->running = both(N->running, may_go_on(count));
+    N->alpha = alpha, N->E = E, N->slope = slope;
 }
 
 /// Solves one step from q, V in the lanes `active`, whose size is already set; leaves the solution in W. Returns where it

@@ -3,6 +3,17 @@
 #ifndef CATENA_SOLVERS_H
 #define CATENA_SOLVERS_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/aba.h"
+#include "integrators/collocation.h"
+#include "integrators/position_step.h"
+#include "integrators/stage_step.h"
+#include "integrators/solver_objective.h"
+#include "integrators/levenberg_marquardt.h"
+#include "integrators/lbfgs.h"
+
+#include <catena/batch.h>
+
 /// Scratch of one lane block of the solvers besides newton's.
 typedef struct {
     objective_work objective;

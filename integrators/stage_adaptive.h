@@ -15,6 +15,27 @@
 #ifndef CATENA_STAGE_ADAPTIVE_H
 #define CATENA_STAGE_ADAPTIVE_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/aba.h"
+#include "forces/joint_forces.h"
+#include "integrators/chart.h"
+#include "integrators/energy.h"
+#include "integrators/force_unit.h"
+#include "integrators/collocation.h"
+#include "integrators/position_step.h"
+#include "integrators/stage_tables.h"
+#include "integrators/stage_terms.h"
+#include "integrators/stage_step.h"
+#include "integrators/solvers.h"
+#include "integrators/interpolant.h"
+#include "integrators/stage_dense.h"
+#include "integrators/position_flow.h"
+#include "integrators/step_ladder.h"
+#include "integrators/step_control.h"
+#include "integrators/adaptive_step.h"
+
+#include <catena/batch.h>
+
 KERNEL_DATA double stage_tolerance[4] = {0.1, 0.25, 0.125, 0.15};  // K of s stages
 
 /// What the largest defect of a joint may be with s stages.
@@ -121,7 +142,9 @@ KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, po
         const real tried = count->substeps + parts->rejected;
         const mask ended = both(accepted, last);
         real reason = sel(solved, rset(CTN_FREEZE_STEP), rset(CTN_FREEZE_NOT_CONVERGED));
-        const mask stuck = both(both(running, not_(ended)), runs_out(control, end, tried, reason, &reason));
+        const mask spent = not_(may_go_on(count)), out = runs_out(control, end, tried, reason, &reason);
+        const mask stuck = both(both(running, not_(ended)), either(out, spent));
+        reason = sel(spent, rset(CTN_FREEZE_WORK), reason);
         parts->frozen = sel(far, rset(CTN_FREEZE_ANGLE), sel(stuck, reason, parts->frozen));
         const mask unsolved = both(stuck, not_(solved));
         if (any_of(unsolved) && t) blame_stages(m, S, &P->more, unsolved, count);

@@ -11,6 +11,19 @@
 #ifndef CATENA_STAGE_ADJOINT_H
 #define CATENA_STAGE_ADJOINT_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/quaternion.h"
+#include "forces/joint_elements.h"
+#include "integrators/collocation.h"
+#include "integrators/stage_tables.h"
+#include "integrators/stage_terms.h"
+#include "integrators/stage_residual.h"
+#include "integrators/stage_sweep.h"
+#include "integrators/stage_step.h"
+#include "integrators/pose_pullback.h"
+#include "integrators/position_adjoint.h"
+
 /// Scratch of one lane block.
 typedef struct {
     stage_work P;   // the step, its solution and the factors of J there
@@ -114,7 +127,7 @@ FN void stage_ball_pullback(const lane_model *m, const lane_body *b, const stage
                        &by_rate[1], NULL);
     const vec3 r = add(by_rate[0], by_rate[1]);
     vec3 q = add(by_q[0], by_q[1]);
-    if (b->flags & BODY_SPRING) q = add(q, cone_pullback(cone_at(b, W->in.q), w, y));
+    if (b->flags & BODY_SPRING) q = add(q, drag_pullback(cone_at(b, W->in.q), w, y));
     add3(bar->q + j, scale(q, rset(-1)));
     add3(bar->rate + j, scale(r, rset(-1)));
     add3(bar->tau + j, y);

@@ -5,6 +5,16 @@
 #ifndef CATENA_STAGE_DENSE_H
 #define CATENA_STAGE_DENSE_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/quaternion.h"
+#include "integrators/tableaux.h"
+#include "integrators/position_step.h"
+#include "integrators/stage_tables.h"
+#include "integrators/stage_terms.h"
+#include "integrators/stage_step.h"
+#include "integrators/interpolant.h"
+
 /// The increment of a joint from the start of the part to stage a, in the chart at the start, and its rates at the stage; each [nv]
 /// of the joint. B: a ball at all stages.
 FN void stage_motion(const lane_model *m, const lane_body *b, const stage_work *P, const ball_stages *B, int a, real *u, real *w)

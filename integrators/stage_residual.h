@@ -8,6 +8,17 @@
 #ifndef CATENA_STAGE_RESIDUAL_H
 #define CATENA_STAGE_RESIDUAL_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/joints.h"
+#include "dynamics/articulated.h"
+#include "forces/joint_elements.h"
+#include "integrators/joint_terms.h"
+#include "integrators/force_unit.h"
+#include "integrators/collocation.h"
+#include "integrators/stage_tables.h"
+#include "integrators/stage_terms.h"
+
 /// A body at one stage of the iterate.
 typedef struct {
     placement T;
@@ -38,7 +49,7 @@ typedef struct {
     stage_body *body;        // [nbody][stages]
     real *r;                 // [stages][nv] rows (balls: body axes)
     real *K;                 // [nv][3 stages^2] derivatives of the joint terms: of a body from 3 s^2 times its `dof` on
-    mask too_far;            // a ball's increment is ambiguous
+    mask too_far;            // an increment is ambiguous (joint_terms.h)
 } stages;
 
 /// R S in the shape that products with other rotations need: S R', by columns.
@@ -190,6 +201,7 @@ KERNEL real stage_rows(const lane_model *m, stages *W, real *square)
                 // K [nv s][s]: row nv a + k, derivatives by the same coordinate at stage l
                 for (int k = 0; k < b->nv; k++)
                     r[k] = r[k] + stage_terms1(m, b, W->table, s, &W->in, a, k, K + s * (b->nv * a + k));
+                if (winds(b)) W->too_far = either(W->too_far, gt(magnitude(W->in.u[a * m->nv + b->vadr]), rset(HALF_TURN)));
             }
             for (int k = 0; k < b->nv; k++) {
                 const real scaled = magnitude(r[k]) * W->step[i].unit;

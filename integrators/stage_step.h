@@ -6,6 +6,19 @@
 #ifndef CATENA_STAGE_STEP_H
 #define CATENA_STAGE_STEP_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/precision.h"
+#include "dynamics/spatial.h"
+#include "dynamics/quaternion.h"
+#include "dynamics/joints.h"
+#include "integrators/culprit.h"
+#include "integrators/collocation.h"
+#include "integrators/position_step.h"
+#include "integrators/stage_tables.h"
+#include "integrators/stage_terms.h"
+#include "integrators/stage_residual.h"
+#include "integrators/stage_sweep.h"
+
 enum { STAGE_ITERATIONS = 20 };  // a guess that needs more leads to no solution worth having
 
 /// Scratch of one lane block.
@@ -67,32 +80,22 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
     stages *W = &P->W;
     const int s = W->table->stages, most_iterations = max_iterations < STAGE_ITERATIONS ? max_iterations : STAGE_ITERATIONS;
     const real one = rset(1), zero = rset(0);
-    mask running = N->running, converged = N->converged, based = N->based;
-    real alpha = N->alpha, norm = N->E, iterations = N->iterations, before = N->before;
-    real square;
+    real alpha = N->alpha, norm = N->E, square;
     evaluate_stages(m, W);
     const real most = stage_rows(m, W, &square);
-    count->evaluations = count->evaluations + sel(running, one, zero), count->passes++;
+    count_evaluation(count, N->running);
     const real bound = fnmadd(rset(2e-4) * alpha, norm, norm);
-    const mask lower =
-        either(either(not_(based), le(before, rset(tolerance > SOLVE_FLOOR ? tolerance : SOLVE_FLOOR))), le(square, bound));
-    const mask below = both(le(square, rset(NOT_REACHED)), lower);
-    const mask accepted = both(running, below), rejected = both(running, not_(below));
-    const mask floor = both(le(most, rset(SOLVE_FLOOR)), both(le(one, alpha), le(rset(0.5) * before, most)));
-    const mask done = both(both(accepted, le(one, iterations)), either(le(most, rset(tolerance)), floor));
-    converged = either(converged, both(done, not_(W->too_far)));
-    P->residual = sel(done, most, P->residual);
-    before = sel(accepted, most, before);
-    const mask need = both(accepted, both(not_(done), lt(iterations, rset(most_iterations))));
-    running = both(running, either(rejected, need));
+    const mask accepted = takes_iterate(N, le(square, rset(NOT_REACHED)), le(square, bound), tolerance);
+    const mask rejected = both(N->running, not_(accepted));
+    const mask need = settle_iterate(N, accepted, most, le(one, alpha), W->too_far, tolerance, most_iterations, &P->residual);
     if (any_of(need)) {
         stage_newton(m, W, &P->sweep, P->fresh);
         for (int k = 0; k < s * m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);
         for (int k = 0; k < s * m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
         for (int k = 0; k < s * m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
         norm = sel(need, square, norm), alpha = sel(need, first_share(m, P->d, s), alpha);
-        based = either(based, need);
-        iterations = iterations + sel(need, one, zero);
+        N->based = either(N->based, need);
+        N->iterations = N->iterations + sel(need, one, zero);
     }
     if (any_of(rejected)) {
         // to the minimum of the parabola through both squared norms and the slope -2 norm; to a tenth where there is no norm
@@ -101,11 +104,11 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
         const real half = rset(0.5) * alpha, tenth = rset(0.1) * alpha;
         // an alpha that is no number ends the solve, too: the step d is none
         alpha = sel(rejected, sel(gt(fit, half), half, sel(gt(fit, tenth), fit, tenth)), alpha);
-        running = both(running, not_(both(rejected, either(not_(based), not_(le(rset(0.03), alpha))))));
+        N->running = both(N->running, not_(both(rejected, either(not_(N->based), not_(le(rset(0.03), alpha))))));
     }
-    move_stages(m, P, alpha, both(running, either(need, rejected)));
-    N->running = running, N->converged = converged, N->based = based;
-    N->alpha = alpha, N->E = norm, N->iterations = iterations, N->before = before;
+    move_stages(m, P, alpha, both(N->running, either(need, rejected)));
+    N->running = both(N->running, may_go_on(count));
+    N->alpha = alpha, N->E = norm;
 }
 
 /// Solves the step of the table's method from q, V in the lanes `active`, leaves the solution in P. Returns where it converged.

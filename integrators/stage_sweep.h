@@ -9,6 +9,16 @@
 #ifndef CATENA_STAGE_SWEEP_H
 #define CATENA_STAGE_SWEEP_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/joints.h"
+#include "dynamics/articulated.h"
+#include "dynamics/kinematics.h"
+#include "forces/joint_elements.h"
+#include "integrators/joint_terms.h"
+#include "integrators/stage_tables.h"
+#include "integrators/stage_residual.h"
+
 enum { MOST_TWIST = 6 * MOST_STAGES, MOST_DOF = 3 * MOST_STAGES };
 
 /// Scratch of one lane block, sizes for s stages.

@@ -11,6 +11,8 @@
 #ifndef CATENA_STAGE_TABLES_H
 #define CATENA_STAGE_TABLES_H
 
+#include "dynamics/lane.h"
+
 enum { MOST_STAGES = 5 };
 
 typedef struct {

@@ -11,6 +11,13 @@
 #ifndef CATENA_STAGE_TERMS_H
 #define CATENA_STAGE_TERMS_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/quaternion.h"
+#include "forces/joint_elements.h"
+#include "integrators/joint_terms.h"
+#include "integrators/stage_tables.h"
+
 /// What the terms depend on. Stages one after the other: x [stages][nq], u [stages][nv].
 typedef struct {
     const real *q;      // [nq] at the start of the step
@@ -25,7 +32,6 @@ FN real stage_terms1(const lane_model *m, const lane_body *b, const stage_table 
                      real *K)
 {
     const int v = b->vadr + k;
-    const real q0 = in->q[b->qadr + k], x = in->x[a * m->nq + b->qadr + k];
     real g = rset(0), rate = rset(t->dV[a]) * in->rate[v], acceleration = rset(0);
     real c = rset(0);
     for (int l = 0; l < s; l++) {
@@ -35,13 +41,11 @@ FN real stage_terms1(const lane_model *m, const lane_body *b, const stage_table 
         K[l] = rset(0);
     }
     if (b->flags & BODY_PASSIVE) {
-        c = b->damping[k];
+        const sym3 C = joint_drag(b, in->q);
+        c = k == 0 ? C.xx : k == 1 ? C.yy : C.zz;
         if (b->nv == 1) {
-            const real o = beyond(x, b->limit), was = beyond(q0, b->limit);
-            const mask out = gt(magnitude(o), rset(0)), was_out = gt(magnitude(was), rset(0));
-            c = c + sel(was_out, b->limit_b, rset(0));
-            g = fmadd(b->stiffness, x - b->rest[0], b->limit_k * o);
-            K[a] = b->stiffness + sel(out, b->limit_k, rset(0));
+            const potential1 V = joint_potential(b, in->x[a * m->nq + b->qadr]);
+            g = V.g, K[a] = V.k;
         }
         g = fmadd(c, rate, g);
     }
@@ -81,7 +85,7 @@ FN vec3 quat_imaginary(quat a) { return vec(a.x, a.y, a.z); }
 typedef struct {
     quat z[MOST_STAGES], dz[MOST_STAGES], V;
     vec3 slope;    // of 2 V.w by the rate that is carried
-    mask too_far;  // an increment near half a turn or more is ambiguous
+    mask too_far;  // an increment is ambiguous (joint_terms.h)
 } ball_stages;
 
 /// Twice the imaginary part of the turn p that leads from one unit quaternion to another, and p.
@@ -159,7 +163,8 @@ FN vec3 stage_terms_ball(const lane_model *m, const lane_body *b, const stage_ta
     spring.g = zero3();
     spring.k = spring.safe = sym_diagonal(o, o, o), spring.E = o;
     if (b->flags & BODY_SPRING) {
-        add_ball_spring(&spring, b, in->x + a * m->nq);
+        const potential3 V = ball_potential(b, cone_at(b, in->x + a * m->nq));
+        add_turn_energy(&spring, V.a, V.g, V.k);
         g = spring.g;
     }
     const quat y = ball_rate(t, B, a, in->inv_h);

@@ -8,6 +8,11 @@
 #ifndef CATENA_STEP_CONTROL_H
 #define CATENA_STEP_CONTROL_H
 
+#include "dynamics/lane.h"
+#include "dynamics/precision.h"
+
+#include <catena/batch.h>
+
 enum { MOST_PARTS = 100000 };  // of one step, repeated ones included, as in Hairer's and Wanner's programs
 
 /// What a controller remembers from part to part and from step to step: a part of the state.

@@ -3,6 +3,29 @@
 #ifndef CATENA_STEP_LADDER_H
 #define CATENA_STEP_LADDER_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/precision.h"
+#include "dynamics/spatial.h"
+#include "dynamics/quaternion.h"
+#include "dynamics/aba.h"
+#include "dynamics/kinematics.h"
+#include "integrators/chart.h"
+#include "integrators/energy.h"
+#include "integrators/force_unit.h"
+#include "integrators/collocation.h"
+#include "integrators/halving.h"
+#include "integrators/position_step.h"
+#include "integrators/stage_tables.h"
+#include "integrators/stage_terms.h"
+#include "integrators/stage_residual.h"
+#include "integrators/stage_step.h"
+#include "integrators/solvers.h"
+#include "integrators/interpolant.h"
+#include "integrators/stage_dense.h"
+#include "integrators/position_flow.h"
+
+#include <catena/batch.h>
+
 /// Scratch of one lane block. stages is unused for methods of one stage.
 typedef struct {
     position_work one;
@@ -234,7 +257,7 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
         if (any_of(todo))
             for (int k = 0; k < m->nv; k++) S->gain[k] = sel(todo, zero, S->gain[k]);
         mask resized;
-        running = next_part(&H, ok, todo, cfg->max_halvings, &resized);
+        running = both(next_part(&H, ok, todo, cfg->max_halvings, &resized), may_go_on(count));
         const mask fallen = both(todo, not_(running));
         if (any_of(fallen)) {  // once more, as what the last solve left may be another thread's work (lane_run.h)
             position_counts again = no_counts();

@@ -3,6 +3,8 @@
 #ifndef CATENA_TABLEAUX_H
 #define CATENA_TABLEAUX_H
 
+#include "dynamics/lane.h"
+
 enum {
     EXPLICIT_STAGES = 12,
     ALL_STAGES = 16,        // with those of dop853's interpolant: the end of the step and three more

@@ -18,6 +18,17 @@
 #ifndef CATENA_VARIATIONAL_H
 #define CATENA_VARIATIONAL_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/trig.h"
+#include "dynamics/quaternion.h"
+#include "dynamics/joints.h"
+#include "dynamics/articulated.h"
+#include "forces/joint_elements.h"
+#include "integrators/force_unit.h"
+#include "integrators/collocation.h"
+#include "integrators/momentum.h"
+
 /// A body at the start of the step.
 typedef struct {
     mat3 R, Zt;   // axes; (R S)'
@@ -52,8 +63,6 @@ typedef struct {
     real merit;     // sum of the squares of the scaled rows
     mask too_far;   // a ball turns by nearly half a turn or more
 } chord;
-
-FN bool about_z(int kind) { return kind == JOINT_REVOLUTE || kind == JOINT_HELICAL; }
 
 /// What stays through a step from q: placements, scales, dampers. force [nv]: joint forces at q, applied ones included.
 KERNEL void start_chord(const lane_model *m, chord *W, const real *p, const real *force)
@@ -164,8 +173,6 @@ FN vec3 joint_chord(const lane_body *b, const chord *W)
     return vec(step[0], rset(0), rset(0));
 }
 
-FN bool joint_resists(const lane_body *b) { return b->flags & (BODY_PASSIVE | BODY_ARMATURE); }
-
 /// Momentum of the rotor and `share` of the damper's impulse.
 FN vec3 joint_impulse(const lane_body *b, const chord *W, int i, real share)
 {
@@ -182,7 +189,7 @@ FN real chord_residual_body(const lane_body *b, joint_form f, chord *W, int i, w
     vec3 row = f.kind == JOINT_BALL          ? tmul(s->R, w.n)
                : f.kind == JOINT_TRANSLATION ? w.f
                                              : vec(joint_row(b, f.kind, s->R.z, w), rset(0), rset(0));
-    if (joint_resists(b)) row = add(row, joint_impulse(b, W, i, W->theta));
+    if (has_terms(b, NULL)) row = add(row, joint_impulse(b, W, i, W->theta));
     const real rows[3] = {row.x, row.y, row.z};
     real most = rset(0);
     for (int k = 0; k < b->nv; k++) {
@@ -230,7 +237,7 @@ KERNEL void chord_momentum(const lane_model *m, const chord *W, wrench *sum, con
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
         momentum_rows(b, W->body[i].R, sum[i], p);
-        if (joint_resists(b)) {
+        if (has_terms(b, NULL)) {
             const vec3 a = joint_impulse(b, W, i, W->theta - rset(1));
             const real rows[3] = {a.x, a.y, a.z};
             for (int j = 0; j < b->nv; j++) p[b->vadr + j] = p[b->vadr + j] + rows[j];

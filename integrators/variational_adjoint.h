@@ -10,6 +10,25 @@
 #ifndef CATENA_VARIATIONAL_ADJOINT_H
 #define CATENA_VARIATIONAL_ADJOINT_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/quaternion.h"
+#include "dynamics/articulated.h"
+#include "forces/joint_forces.h"
+#include "dynamics/tree_factor.h"
+#include "dynamics/pullback.h"
+#include "integrators/force_unit.h"
+#include "integrators/collocation.h"
+#include "integrators/position_step.h"
+#include "integrators/variational.h"
+#include "integrators/variational_sweep.h"
+#include "integrators/variational_step.h"
+#include "integrators/pose_pullback.h"
+#include "integrators/velocity_adjoint.h"
+#include "integrators/position_adjoint.h"
+
+#include <catena/batch.h>
+
 /// A part of the step: its solution, and the factors of J there.
 typedef struct {
     chord W;
@@ -82,17 +101,6 @@ KERNEL void chord_momenta(const lane_model *m, const chord *W, double share, var
         X.p = add_scaled(scale(t->dp, W->inv_h), load3(m->gravity), rset(share) * W->h);
         A->G[k++] = times_mass(b, X);
     }
-}
-
-FN vec3 joint_vector(const lane_body *b, const real *v)
-{
-    return b->nv == 3 ? vec(v[b->vadr], v[b->vadr + 1], v[b->vadr + 2]) : vec(v[b->vadr], rset(0), rset(0));
-}
-
-FN void add_joint_vector(const lane_body *b, real *v, vec3 x)
-{
-    if (b->nv == 3) add3(v + b->vadr, x);
-    else v[b->vadr] = v[b->vadr] + x.x;
 }
 
 /// Momentum of the rotor and `share` of the damper's impulse for the chord v.
@@ -179,7 +187,7 @@ KERNEL void chord_pullback(const lane_model *m, const chord_part *part, const re
     rate_pullback(m, A->T[1], p1_bar, A->G, rset(1), &A->P, A->b, NULL);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        if (joint_resists(b)) joint_chord_pullback(b, W, resisted(b, W, i, late, joint_vector(b, p1_bar)), A->b, q0_bar);
+        if (has_terms(b, NULL)) joint_chord_pullback(b, W, resisted(b, W, i, late, joint_vector(b, p1_bar)), A->b, q0_bar);
     }
     passive_pullback(m, part->q1, A->still, p1_bar, half, A->b, A->sink);
 
@@ -192,14 +200,14 @@ KERNEL void chord_pullback(const lane_model *m, const chord_part *part, const re
     rate_pullback(m, A->T[0], A->y, A->G, rset(-1), &A->P, q0_bar, NULL);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        if (!joint_resists(b)) continue;
+        if (!has_terms(b, NULL)) continue;
         const vec3 y = joint_vector(b, A->y), p = joint_vector(b, p1_bar), a = joint_chord(b, W);
         joint_chord_pullback(b, W, scale(resisted(b, W, i, W->theta, y), rset(-1)), NULL, q0_bar);
         if (!(b->flags & BODY_PASSIVE)) continue;
         theta_bar = dot_add(theta_bar, sub(p, y), smul(W->start[i].drag, a));
         if (b->kind == JOINT_BALL && (b->flags & BODY_SPRING)) {
             const vec3 both_ends = sub_scaled(scale(p, late), y, W->theta);
-            add_joint_vector(b, q0_bar, cone_pullback(cone_at(b, part->q0), a, both_ends));
+            add_joint_vector(b, q0_bar, drag_pullback(cone_at(b, part->q0), a, both_ends));
         }
     }
     passive_pullback(m, part->q0, A->still, A->y, half, q0_bar, A->sink);

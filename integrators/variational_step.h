@@ -6,6 +6,24 @@
 #ifndef CATENA_VARIATIONAL_STEP_H
 #define CATENA_VARIATIONAL_STEP_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/precision.h"
+#include "dynamics/spatial.h"
+#include "dynamics/quaternion.h"
+#include "dynamics/joints.h"
+#include "forces/joint_forces.h"
+#include "integrators/chart.h"
+#include "integrators/energy.h"
+#include "integrators/force_unit.h"
+#include "integrators/culprit.h"
+#include "integrators/halving.h"
+#include "integrators/newton_control.h"
+#include "integrators/position_step.h"
+#include "integrators/variational.h"
+#include "integrators/variational_sweep.h"
+
+#include <catena/batch.h>
+
 /// State carried from step to step, of one lane block.
 typedef struct {
     real *q;     // [nq]
@@ -102,49 +120,41 @@ KERNEL mask solve_chord(const lane_model *m, const variational_state *S, const r
     for (int k = 0; k < m->nv; k++) P->d[k] = W->h * fmadd(lead, S->gain[k], S->rate[k]);
     move_chord(m, P, one, not_(none_of()));
 
-    mask running = active, converged = none_of(), based = none_of();  // based: `base` is an iterate with a merit
-    real alpha = one, merit = zero, iterations = zero, before = rset(NOT_REACHED);
-    while (any_of(running) && !asked_to_end(count->interrupt)) {
+    newton_progress N = no_newton();  // E: the merit
+    begin_newton(&N, active);
+    while (any_of(N.running) && !asked_to_end(count->interrupt)) {
         const real res = chord_residual(m, W);
-        count->evaluations = count->evaluations + sel(running, one, zero), count->passes++;
-        // merit has the slope -2 merit along a Newton step; from where the residual is small enough already it may differ by rounding
-        const real bound = merit * fnmadd(rset(2e-4), alpha, one);
-        const mask lower =
-            either(either(not_(based), le(before, rset(tolerance > SOLVE_FLOOR ? tolerance : SOLVE_FLOOR))), le(W->merit, bound));
-        const mask below = both(both(le(res * res, rset(NOT_REACHED)), not_(W->too_far)), lower);  // a NaN is not below
-        const mask accepted = both(running, below), rejected = both(running, not_(below));
-        const mask floor = both(le(res, rset(SOLVE_FLOOR)), both(le(one, alpha), le(rset(0.5) * before, res)));
-        // never the first guess itself: at small steps it meets the tolerance without any dynamics in it
-        const mask done = both(both(accepted, le(one, iterations)), either(le(res, rset(tolerance)), floor));
-        converged = either(converged, done);
-        P->residual = sel(done, res, P->residual);
-        before = sel(accepted, res, before);
-        mask need = both(accepted, both(not_(done), lt(iterations, rset(max_iterations))));
-        running = both(running, either(rejected, need));
+        count_evaluation(count, N.running);
+        // it has the slope -2 E along a Newton step
+        const real alpha = N.alpha, bound = N.E * fnmadd(rset(2e-4), alpha, one);
+        const mask number = both(le(res * res, rset(NOT_REACHED)), not_(W->too_far));
+        const mask accepted = takes_iterate(&N, number, le(W->merit, bound), tolerance), rejected = both(N.running, not_(accepted));
+        mask need = settle_iterate(&N, accepted, res, le(one, alpha), none_of(), tolerance, max_iterations, &P->residual);
         if (any_of(need)) {
             need = both(need, chord_inward(m, W, &P->sweep));
             chord_outward(m, W, &P->sweep, P->fresh);
-            running = both(running, either(rejected, need));
+            N.running = both(N.running, either(rejected, need));
             for (int k = 0; k < m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);  // others may be shortening theirs
             for (int k = 0; k < m->nq; k++) P->base[k] = sel(need, W->step[k], P->base[k]);
-            merit = sel(need, W->merit, merit), alpha = sel(need, one, alpha);
-            based = either(based, need);
-            iterations = iterations + sel(need, one, zero);
+            N.E = sel(need, W->merit, N.E), N.alpha = sel(need, one, N.alpha);
+            N.based = either(N.based, need);
+            N.iterations = N.iterations + sel(need, one, zero);
         }
         if (any_of(rejected)) {
             // to the minimum of the parabola through both merits and the slope, to a half where there is none; without a merit to compare
             // with, back to the start of the step
             count->line_search = count->line_search + sel(rejected, one, zero);
-            const real fit = merit * alpha * alpha / fmadd(rset(2) * alpha - one, merit, W->merit);
+            const real fit = N.E * alpha * alpha / fmadd(rset(2) * alpha - one, N.E, W->merit);
             const real half = rset(0.5) * alpha, tenth = rset(0.1) * alpha;
             const real shorter = sel(lt(fit, half), sel(lt(tenth, fit), fit, tenth), half);
-            alpha = sel(rejected, sel(based, shorter, sel(gt(alpha, rset(0.5)), zero, rset(-1))), alpha);
-            running = both(running, not_(both(rejected, not_(le(sel(based, rset(1e-6), zero), alpha)))));
+            N.alpha = sel(rejected, sel(N.based, shorter, sel(gt(alpha, rset(0.5)), zero, rset(-1))), N.alpha);
+            N.running = both(N.running, not_(both(rejected, not_(le(sel(N.based, rset(1e-6), zero), N.alpha)))));
         }
-        move_chord(m, P, alpha, both(running, either(need, rejected)));
+        N.running = both(N.running, may_go_on(count));
+        move_chord(m, P, N.alpha, both(N.running, either(need, rejected)));
     }
-    count->iterations = count->iterations + iterations;
-    return converged;
+    count->iterations = count->iterations + N.iterations;
+    return N.converged;
 }
 
 /// Whom to blame in the lanes `where`, whose step has failed, as blame_solve() (position_step.h): by the rows at the last iterate of the
@@ -179,7 +189,7 @@ KERNEL void commit_chord(const lane_model *m, variational_state *S, const real *
             rate[0] = u.x, rate[1] = u.y, rate[2] = u.z;
         } else
             for (int k = 0; k < b->nv; k++) rate[k] = step[k] * W->inv_h;
-        if (flow && has_flow(b, tau)) add_joint_flow(&F, b, S->q, tau, rate, W->h);
+        if (flow && has_forces(b, tau)) add_joint_flow(&F, b, S->q, tau, rate, W->h);
         for (int k = 0; k < b->nv; k++) {
             real *r = &S->rate[b->vadr + k], *g = &S->gain[b->vadr + k];
             *g = sel(where, s * (rate[k] - *r), *g);
@@ -275,7 +285,7 @@ KERNEL mask variational_step(const lane_model *m, const ctn_batch_config *cfg, c
         const mask halved = either(failed, both(ok, lt(H.size, one)));
         for (int k = 0; k < m->nv; k++) S->gain[k] = sel(halved, zero, S->gain[k]);
         const real size = H.size;
-        running = next_part(&H, ok, failed, cfg->max_halvings, &resized);
+        running = both(next_part(&H, ok, failed, cfg->max_halvings, &resized), may_go_on(count));
         const mask fallen = both(failed, not_(running));
         if (!any_of(fallen)) continue;
         P->W.h = m->dt * size, P->W.inv_h = rset(1) / P->W.h;

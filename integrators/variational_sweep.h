@@ -10,6 +10,16 @@
 #ifndef CATENA_VARIATIONAL_SWEEP_H
 #define CATENA_VARIATIONAL_SWEEP_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/quaternion.h"
+#include "dynamics/joints.h"
+#include "dynamics/articulated.h"
+#include "dynamics/kinematics.h"
+#include "forces/joint_elements.h"
+#include "integrators/newton_sweep.h"
+#include "integrators/variational.h"
+
 /// [A B; C D] maps a motion (angular, linear) at q1 to h times a change of momentum (moment, force) at q0.
 typedef struct {
     mat3 A, B, C, D;
@@ -238,7 +248,7 @@ FN mask chord_inward3(const lane_body *b, const chord *W, chord_sweep *work, int
     sweep_joint3 *s = &work->joint[i].out.three;
     const vec3 r = vec(W->r[b->vadr], W->r[b->vadr + 1], W->r[b->vadr + 2]), row = scale(ball ? mul(W->start[i].R, r) : r, W->h);
     mat3 D = ball ? P->A : P->D;
-    if (joint_resists(b)) D = mat_add(D, joint_stiffness3(b, W, i));
+    if (has_terms(b, NULL)) D = mat_add(D, joint_stiffness3(b, W, i));
     const lu3 F = lu_factor(D);
     const real one = rset(1);
     const mat3 inverse = lu_solve3(F, mat_diagonal(one, one, one));
@@ -361,9 +371,7 @@ KERNEL void chord_solve_transposed(const lane_model *m, const chord *W, const ch
         } else {
             if (!root_body) y[0] = dot_sub(dot_sub(y[0], k->one.a, d.w), k->one.l, d.v);
             y[0] = y[0] * work->joint[i].out.one.i;
-            if (b->kind != JOINT_PRISMATIC) d.w = add_scaled(d.w, R.z, y[0]);
-            if (b->kind == JOINT_PRISMATIC) d.v = add_scaled(d.v, R.z, y[0]);
-            if (b->kind == JOINT_HELICAL) d.v = add_scaled(d.v, R.z, rset(b->pitch) * y[0]);
+            add_joint_motion(b, b->kind, R.z, y[0], &d.w, &d.v);
         }
         motion[i] = d;
     }

@@ -8,6 +8,14 @@
 #ifndef CATENA_VELOCITY_ADJOINT_H
 #define CATENA_VELOCITY_ADJOINT_H
 
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/articulated.h"
+#include "dynamics/tree_factor.h"
+#include "integrators/collocation.h"
+#include "integrators/position_step.h"
+#include "integrators/pose_pullback.h"
+
 /// Scratch of one lane block.
 typedef struct {
     placement *T;  // [nbody]

@@ -174,11 +174,11 @@ START_TEST(no_dampers_at_order_4)
         ctn_model *const m = ball(more[k], 1);
         ctn_error err[2] = {{0}, {0}};
         ctn_batch *const b = ctn_batch_create(m, &cfg, &err[0]);
-        ctn_rollout *const r = ctn_rollout_create(m, &cfg, 2, &err[1]);
+        ctn_tape *const r = ctn_tape_create(m, &cfg, 2, &err[1]);
         ck_assert(!b == (k < 2) && !r == (k < 2));
         ck_assert_int_eq(err[1].status, k < 2 ? CTN_BAD_CONFIG : CTN_OK);
         ck_assert_str_eq(err[0].message, err[1].message);
-        ctn_batch_free(b), ctn_rollout_free(r), ctn_model_free(m);
+        ctn_batch_free(b), ctn_tape_free(r), ctn_model_free(m);
     }
 }
 END_TEST

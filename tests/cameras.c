@@ -1,6 +1,6 @@
 /// Cameras: points land on the pixels where they should, and cameras of scenes go where their links go. What is seen is read from the buffer
 /// of ids.
-#include "render/mount.h"
+#include "render/draw/camera_mount.h"
 #include "tests/suite.h"
 #include "tests/view.h"
 

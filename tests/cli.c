@@ -219,6 +219,31 @@ START_TEST(help_and_docs)
 }
 END_TEST
 
+/// The defaults that --help tells of are those of the configuration, and its lines fit a terminal of 105 columns.
+START_TEST(help_tells_defaults)
+{
+    const ctn_batch_config d = ctn_batch_config_default();
+    outcome o = catena("run", "--help");
+    char text[9][80];
+    snprintf(text[0], 80, "time step in seconds (%g)", d.dt);
+    snprintf(text[1], 80, " %s (the default), ", ctn_method_name(d.method));
+    snprintf(text[2], 80, "1 to 4 (default %d)", d.stages);
+    snprintf(text[3], 80, "%d (default) to 6; of variational: %d (default)", d.order, d.order);
+    snprintf(text[4], 80, "solve stops (%g);", d.tolerance);
+    snprintf(text[5], 80, "part (%g)", d.error_tolerance);
+    snprintf(text[6], 80, "halved (%d; ", d.max_iterations);
+    snprintf(text[7], 80, "freezes (%d)", d.max_halvings);
+    snprintf(text[8], 80, "how many worlds (%d)", d.worlds);
+    for (char *at = o.out; (at = strchr(at, '\n')); at++) {
+        ck_assert_msg(strcspn(at + 1, "\n") <= 105, "%.120s", at + 1);
+        const size_t indent = strspn(at + 1, " ");
+        if (indent == 28) memmove(at + 1, at + 1 + indent, strlen(at + 1 + indent) + 1), *at = ' ';  // a line that was broken
+    }
+    for (int k = 0; k < 9; k++) ck_assert_msg(strstr(o.out, text[k]) != NULL, "'%s' is not in\n%s", text[k], o.out);
+    outcome_free(&o);
+}
+END_TEST
+
 /// Standard error is no terminal here: no colours, and no progress bar.
 START_TEST(plain_errors)
 {
@@ -388,7 +413,7 @@ START_TEST(check_scenes)
     cJSON_Delete(list);
 
     cJSON *const none = catena_json(2, "check", "--json", "none.yaml", NULL);
-    finding(member(none->child, "errors")->child, "none.yaml", 0, 0, NULL, "none.yaml: cannot be read: No such file");
+    finding(member(none->child, "errors")->child, "none.yaml", 0, 0, NULL, "cannot be read: No such file");
     cJSON_Delete(none);
     char text[8000] = "catena: 1\nlinks:\n";
     for (int i = 0; i < 30; i++) sprintf(text + strlen(text), "  - {wrong%d: 1}\n", i);
@@ -464,6 +489,7 @@ int main(void)
     tcase_set_timeout(all, 120);
     tcase_add_checked_fixture(all, enter_scratch, leave_scratch);
     tcase_add_loop_test(all, usage, 0, (int)(sizeof cases / sizeof *cases));
+    tcase_add_test(all, help_tells_defaults);
     tcase_add_loop_test(all, help_and_docs, 0, (int)(sizeof commands / sizeof *commands));
     tcase_add_test(all, plain_errors);
     tcase_add_test(all, scene_names);

@@ -166,6 +166,17 @@ static void put_number(const char *path, const char *name, hsize_t at, double x)
     ck_assert(H5Fclose(file) >= 0);
 }
 
+/// Numbers whose difference is beyond all numbers have an axis, too.
+START_TEST(whole_range)
+{
+    make("run", PENDULUM, "a.h5", "--steps", "3", NULL);
+    put_number("a.h5", "energy/energy", 1, 1.7e308), put_number("a.h5", "energy/energy", 2, -1.7e308);
+    char *const script = script_of("a.h5", NULL, "energy", NULL, NULL);
+    ck_assert_msg(!strstr(script, " inf") && !strstr(script, "nan"), "%s", script);
+    free(script);
+}
+END_TEST
+
 /// Of a long recording much is left out, but no spike of one record; what is not finite is a gap, and said.
 START_TEST(spikes)
 {
@@ -472,6 +483,7 @@ int main(void)
     tcase_add_test(t, numbers_of_a_run);
     tcase_add_test(t, closed_forms);
     tcase_add_test(t, part_of_the_time);
+    tcase_add_test(t, whole_range);
     tcase_add_test(t, spikes);
     tcase_add_test(t, bands);
     tcase_add_test(t, bands_of_a_run);

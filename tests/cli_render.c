@@ -1,5 +1,5 @@
 /// `catena render`: files of the right size and number at exact times, movies that can be read, and what it says when something is missing.
-#include "render/context.h"
+#include "render/draw/context.h"
 #include "tests/command.h"
 #include "tests/suite.h"
 

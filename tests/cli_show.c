@@ -1,6 +1,6 @@
 /// `catena render` with marks, texts, colours and many worlds: pictures depend on their time alone, worlds are those of rollouts, and mistakes
 /// are told.
-#include "render/context.h"
+#include "render/draw/context.h"
 #include "tests/command.h"
 #include "tests/datasets.h"
 #include "tests/suite.h"
@@ -194,6 +194,7 @@ static const struct {
     {"double-pendulum",
      {"--colors", "mass"},
      "--colors: expected scene, link, energy, energy:MAX (J, above 0) or world, found 'mass'"},
+    {"double-pendulum", {"--duration", "3"}, "unknown option '--duration'; catena calls it '--to'"},
     {"double-pendulum", {"--floor", "low"}, "--floor: expected a height in metres, or none, found 'low'"},
     {"double-pendulum", {"--floor", "0x10"}, "--floor: expected a height in metres, or none, found '0x10'"},
     {"double-pendulum", {"--colors", "energy:-1"}, "--colors: expected scene, link, energy, energy:MAX (J, above 0) or world"},

@@ -1,6 +1,6 @@
 /// Names of methods, solvers and schedules, ranges of a configuration, and the nearest name of a misspelt one.
-#include "sim/config.h"
-#include "sim/suggest.h"
+#include "sim/base/config.h"
+#include "sim/base/suggest.h"
 #include "tests/suite.h"
 
 #include <check.h>

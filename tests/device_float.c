@@ -1,6 +1,6 @@
 /// The engine "cuda-float", through its twin: how far its worlds are from those in double precision, what it says about itself, and that
 /// they do not depend on company either.
-#include "sim/device.h"
+#include "sim/engine/device.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
 

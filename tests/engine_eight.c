@@ -3,4 +3,4 @@
 
 #define ENGINE engine_eight
 #define ENGINE_NAME "eight"
-#include "sim/engine_kernels.h"
+#include "sim/engine/engine_kernels.h"

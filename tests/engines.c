@@ -1,5 +1,5 @@
 /// The same bits on every engine, in every batch and lane.
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "tests/golden.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"

@@ -1,5 +1,6 @@
 /// Numbers beyond all reason: whatever a scene holds, every method makes its steps, or freezes the world at its last good state, soon.
 /// A step that does not end runs into the test's time limit. And worlds that have gone far, for good reasons.
+#include "tests/random_scene.h"
 #include "tests/suite.h"
 #include "tests/text_model.h"
 
@@ -160,6 +161,66 @@ START_TEST(a_step_of_too_many_parts_freezes)
     ck_assert_int_eq(ctn_batch_step(b, 1, &s, NULL), CTN_OK);
     ck_assert_msg(fabs(s.energy_after / s.energy_before - 1) < 1e-3, "energy %g", s.energy_after);
     ctn_batch_free(b), ctn_model_free(m);
+}
+END_TEST
+
+/// A solver that may iterate for ever, in steps that may be halved a thousand million times, gives up; every world for itself.
+START_TEST(a_step_of_too_much_work_freezes)
+{
+    static const struct {
+        ctn_method method;
+        ctn_solver solver;
+        bool adaptive;
+    } of[] = {{CTN_COLLOCATION, CTN_LBFGS, false}, {CTN_COLLOCATION, CTN_LM, false}, {CTN_RADAU, CTN_LBFGS, true}};
+    ctn_model *const m = model_of_extreme(&extremes[6]);
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = of[_i].method, cfg.solver = of[_i].solver, cfg.adaptive = of[_i].adaptive;
+    cfg.dt = 100, cfg.max_iterations = 1000000, cfg.max_halvings = 30, cfg.worlds = 3, cfg.tolerance = 1e-300;
+    ctn_step_stats s[3];
+    for (int e = 0; e < 2; e++) {
+        cfg.engine = e ? "scalar" : NULL;
+        ctn_batch *const b = ctn_batch_create(m, &cfg, NULL);
+        ck_assert_int_eq(ctn_batch_step(b, 1, s, NULL), CTN_FROZEN);
+        for (int w = 0; w < 3; w++) {
+            char why[500];
+            ck_assert_int_eq(s[w].frozen, CTN_FREEZE_WORK);
+            ck_assert(s[w].steps == 0 && s[w].evaluations <= 300000 && s[w].evaluations > 1000);
+            ck_assert_ptr_nonnull(strstr(ctn_freeze_report(m, &cfg, &s[w], why, sizeof why), "try the solver newton"));
+        }
+        ctn_batch_free(b);
+    }
+    ctn_model_free(m);
+}
+END_TEST
+
+/// Hinges with springs and limits that turn by several rounds in a step: bodies do not show whole turns, springs do, and no solution is taken
+/// that makes energy of the difference.
+START_TEST(whole_turns_make_no_energy)
+{
+    rng r = {(uint64_t)_i + 1};
+    char text[2000] = "catena: 1\nlinks:\n";
+    const int links = 1 + rng_below(&r, 4);
+    for (int k = 0; k < links; k++)
+        sprintf(text + strlen(text),
+                "  - {name: l%d, %s joint: {type: revolute, axis: [0, 1, 0], stiffness: %g, q0: %g, v0: %g, limits: [-1, 1], "
+                "limit_damping: 0}, mass: 1, com: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}\n",
+                k, k ? "parent: l0, position: [1, 0, 0]," : "", pow(10, rng_uniform(&r, 0, 4)), rng_uniform(&r, -30, 30),
+                pow(10, rng_uniform(&r, 1, 3)));
+    ctn_model *const m = model_of(text);
+    static const int steps[] = {20, 50, 100};  // of a second
+    for (int stages = 0; stages < 4; stages++) {
+        ctn_batch_config cfg = ctn_batch_config_default();
+        const int n = steps[rng_below(&r, 3)];
+        cfg.method = stages ? CTN_RADAU : CTN_COLLOCATION, cfg.stages = stages ? stages : 2, cfg.dt = 1. / n;
+        ctn_batch *const b = ctn_batch_create(m, &cfg, NULL);
+        ctn_step_stats s;
+        ctn_batch_step(b, n, &s, NULL);
+        ck_assert_msg(s.frozen == CTN_RUNNING, "%d stages: frozen at %g s in\n%s", stages, s.frozen_time, text);
+        ck_assert_msg(s.energy_max <= 1.001 * s.energy_before, "%d stages, dt %g: from %g to %g J in\n%s", stages, cfg.dt,
+                      s.energy_before, s.energy_max, text);
+        ctn_batch_free(b);
+    }
+    ctn_model_free(m);
 }
 END_TEST
 
@@ -420,6 +481,8 @@ int main(void)
     tcase_add_loop_test(t, every_method_ends, 0, EXTREMES);
     tcase_add_test(t, a_step_without_a_solution_ends);
     tcase_add_test(t, a_step_of_too_many_parts_freezes);
+    tcase_add_loop_test(t, a_step_of_too_much_work_freezes, 0, 3);
+    tcase_add_loop_test(t, whole_turns_make_no_energy, 0, 40);
     tcase_add_loop_test(t, a_call_ends_when_asked_to, 0, CALLS);
     tcase_add_test(t, interruptions_leave_no_trace);
     tcase_add_loop_test(t, a_frozen_world_says_where, 0, FALLS);

@@ -1,7 +1,7 @@
 /// Recordings that the viewer plays: at records it shows what is recorded, between them what lies between, wherever its clock is set.
-#include "render/between.h"
-#include "render/film.h"
-#include "sim/recorded_states.h"
+#include "render/draw/interpolation.h"
+#include "render/view/film.h"
+#include "sim/record/recorded_states.h"
 #include "tests/command.h"
 #include "tests/datasets.h"
 #include "tests/suite.h"
@@ -69,8 +69,8 @@ START_TEST(any_time)
     look();
     for (int w = 0; w < WORLDS; w++) {
         double between[NV], rates[NV];
-        state_between(film_model(shown), t[12] - t[11], row(q, 11, w), row(v, 11, w), row(q, 12, w), row(v, 12, w), 0.7, between,
-                      rates);
+        interpolate_state(film_model(shown), t[12] - t[11], row(q, 11, w), row(v, 11, w), row(q, 12, w), row(v, 12, w), 0.7,
+                          between, rates);
         for (int i = 0; i < NV; i++) {
             ck_assert_double_eq_tol(seen.q[w * NV + i], between[i], 1e-12);
             ck_assert_double_eq_tol(seen.v[w * NV + i], rates[i], 1e-12);

@@ -1,6 +1,6 @@
 /// Hashes of worlds: equal where the future is equal (engines, threads, company, calls of any length, restored states), and not
 /// otherwise.
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "tests/random_scene.h"
 #include "tests/seal.h"
 #include "tests/suite.h"

@@ -7,7 +7,7 @@
 #define ENGINE engine_test
 #define ENGINE_NAME "test"
 #define ENGINE_LINKAGE static __attribute__((unused))
-#include "sim/engine_kernels.h"
+#include "sim/engine/engine_kernels.h"
 
 #include <stdlib.h>
 

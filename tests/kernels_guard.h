@@ -1,7 +1,7 @@
 /// The kernels over the scalar lane as one call, for compilers other than the C compiler (C++17, CUDA): they must stay in the
 /// common part of these languages.
 #include "dynamics/lane_scalar.h"
-#include "sim/kernels.h"
+#include "sim/engine/kernels.h"
 
 typedef struct {
     aba_work aba;
@@ -27,7 +27,9 @@ KERNEL void guard_all(const lane_model *m, const ctn_batch_config *cfg, guard_wo
     link_twists(m, q, v, w->T, w->D, out);
     link_jacobian(m, q, 0, w->T, out);
     id_motion(m, q, v, v, &w->id);
-    fd_matrices(m, q, v, &w->id, &w->factors, out, H, H, H, 1);
+    id_matrices(m, &w->id, H, H, NULL, 1);
+    passive_matrices(m, q, v, rset(-1), out, out, H, H, 1);
+    fd_matrices(m, &w->id, &w->factors, out, H, H, H, 1);
     block_set(m, cfg, &w->state, &w->block, q, v);
     block_step(m, cfg, &w->state, &w->block, v, rset(1), 1, true, counts);
     open_lanes(&w->run);

@@ -1,6 +1,6 @@
 /// Meshes: what they enclose against closed forms and other shapes, their files, whole and broken, and what recordings keep of them.
-#include "sim/mesh.h"
-#include "sim/scene.h"
+#include "sim/scene/mesh.h"
+#include "sim/scene/scene.h"
 #include "tests/command.h"
 #include "tests/scene_check.h"
 #include "tests/suite.h"
@@ -307,9 +307,10 @@ static const struct {
     const char *file, *text, *says;
 } broken[] = {
     {"a.obj", "v 0 0\n", "a.obj:1:1: expected 3 numbers after v, found 2"},
-    {"a.obj", "v 0 0 0\nv 0 1e999 0\n", "a.obj:2:5: expected a finite number, found '1e999'"},
+    {"a.obj", "v 0 0 0\nv 0 1e999 0\n", "a.obj:2:5: expected a finite number, found '1e999'; the largest is 1.8e308"},
     {"a.obj", "v 0 0 nan\n", "a.obj:1:7: expected a finite number, found 'nan'"},
     {"a.obj", "v 0 0 0x1\n", "a.obj:1:7: expected a finite number, found '0x1'"},
+    {"a.obj", "v 0 0 1e-400\n", "a.obj:1:7: expected a finite number, found '1e-400'; it would be rounded to zero; the least is 4.9e-324"},
     {"a.obj", "v 0 0 1,5\n", "a.obj:1:7: expected a finite number, found '1,5'"},
     {"a.obj", "v 0 0 0\nf 1 1\n", "a.obj:2:1: expected 3 corners or more, found 2"},
     {"a.obj", "v 0 0 0\nf 1 1 2\n", "a.obj:2:7: expected one of the vertices above (1), from 1 on or from -1 back, found '2'"},

@@ -264,30 +264,30 @@ static void dynamics(void)
     ctn_dynamics_free(dyn);
 }
 
-static void rollouts(void)
+static void tapes(void)
 {
-    POINTER("model", ctn_rollout_create, NULL, &cfg, 2, err);
-    POINTER("configuration", ctn_rollout_create, model, NULL, 2, err);
-    NOTHING(ctn_rollout_free, NULL);
-    STATUS("rollout", ctn_rollout_run, NULL, x, x, NULL, err);
-    ctn_rollout *const r = ctn_rollout_create(model, &cfg, 2, err);
+    POINTER("model", ctn_tape_create, NULL, &cfg, 2, err);
+    POINTER("configuration", ctn_tape_create, model, NULL, 2, err);
+    NOTHING(ctn_tape_free, NULL);
+    STATUS("tape", ctn_tape_run, NULL, x, x, NULL, err);
+    ctn_tape *const r = ctn_tape_create(model, &cfg, 2, err);
     ck_assert_ptr_nonnull(r);
-    STATUS("q", ctn_rollout_run, r, NULL, x, NULL, err);
-    STATUS("v", ctn_rollout_run, r, x, NULL, NULL, err);
-    ck_assert_int_eq(ctn_rollout_run(r, x, x, NULL, err), CTN_OK);
-    NUMBER(0, ctn_rollout_fallbacks, NULL);
-    STATUS("rollout", ctn_rollout_state, NULL, 0, x, x, err);
-    ck_assert_int_eq(ctn_rollout_state(r, 0, NULL, NULL, err), CTN_OK);
-    STATUS("rollout", ctn_rollout_gradient, NULL, NULL, NULL, NULL, NULL, NULL, err);
-    ck_assert_int_eq(ctn_rollout_gradient(r, NULL, NULL, NULL, NULL, NULL, err), CTN_OK);
-    NUMBER(0, ctn_rollout_state_size, NULL);
-    STATUS("rollout", ctn_step_jacobian, NULL, 0, x, x, err);
+    STATUS("q", ctn_tape_run, r, NULL, x, NULL, err);
+    STATUS("v", ctn_tape_run, r, x, NULL, NULL, err);
+    ck_assert_int_eq(ctn_tape_run(r, x, x, NULL, err), CTN_OK);
+    NUMBER(0, ctn_tape_fallbacks, NULL);
+    STATUS("tape", ctn_tape_state, NULL, 0, x, x, err);
+    ck_assert_int_eq(ctn_tape_state(r, 0, NULL, NULL, err), CTN_OK);
+    STATUS("tape", ctn_tape_gradient, NULL, NULL, NULL, NULL, NULL, NULL, err);
+    ck_assert_int_eq(ctn_tape_gradient(r, NULL, NULL, NULL, NULL, NULL, err), CTN_OK);
+    NUMBER(0, ctn_tape_state_size, NULL);
+    STATUS("tape", ctn_step_jacobian, NULL, 0, x, x, err);
     ck_assert_int_eq(ctn_step_jacobian(r, 0, NULL, NULL, err), CTN_OK);
-    STATUS("rollout", ctn_start_jacobian, NULL, x, err);
+    STATUS("tape", ctn_start_jacobian, NULL, x, err);
     STATUS("S", ctn_start_jacobian, r, NULL, err);
-    STATUS("rollout", ctn_output_jacobian, NULL, 0, x, err);
+    STATUS("tape", ctn_output_jacobian, NULL, 0, x, err);
     STATUS("C", ctn_output_jacobian, r, 0, NULL, err);
-    ctn_rollout_free(r);
+    ctn_tape_free(r);
 }
 
 static void recordings(void)
@@ -311,6 +311,14 @@ static void recordings(void)
     NUMBER(0, ctn_recorder_count, NULL);
     NUMBER(CTN_OK, ctn_recorder_close, NULL, err);
     ck_assert_int_eq(ctn_recorder_close(r, err), CTN_OK);
+    ctn_rollout_config rollout = ctn_rollout_config_default(scene);
+    STATUS("path", ctn_rollout, NULL, scene, model, &rollout, NULL, err);
+    STATUS("scene", ctn_rollout, file, NULL, model, &rollout, NULL, err);
+    STATUS("model", ctn_rollout, file, scene, NULL, &rollout, NULL, err);
+    STATUS("cfg", ctn_rollout, file, scene, model, NULL, NULL, err);
+    rollout = ctn_rollout_config_default(NULL);
+    ck_assert_int_eq(ctn_rollout(file, scene, model, &rollout, NULL, err), CTN_BAD_CONFIG);
+    note("ctn_rollout_config_default");
     unlink(file);
 }
 
@@ -392,7 +400,7 @@ START_TEST(every_pointer_of_every_function)
         scenes(), models(), configurations(), batches(), devices(), dynamics();
         const ctn_batch_config before = cfg;
         cfg = plain;
-        rollouts();
+        tapes();
         cfg = before;
         recordings(), samples();
     }

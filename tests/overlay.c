@@ -1,9 +1,9 @@
 /// What is drawn over and about the bodies: lines, text, marks, colours, many worlds. Things are where their projections say they are.
-#include "render/colors.h"
-#include "render/context.h"
-#include "render/layout.h"
-#include "render/marks.h"
-#include "render/renderer.h"
+#include "render/draw/colors.h"
+#include "render/draw/context.h"
+#include "render/draw/layout.h"
+#include "render/draw/marks.h"
+#include "render/draw/renderer.h"
 #include "tests/gl_debug.h"
 #include "tests/suite.h"
 

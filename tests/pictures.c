@@ -1,5 +1,5 @@
 /// Pictures of the shipped scenes: they show every link, are the same every time, and do not change what they show.
-#include "render/pictures.h"
+#include "render/draw/pictures.h"
 #include "tests/gl_debug.h"
 #include "tests/suite.h"
 #include "tests/view.h"
@@ -186,14 +186,16 @@ END_TEST
 
 #define LIMB "mass: 1, inertia: [1, 1, 1, 0, 0, 0], shapes: [{type: capsule, from: [0, 0, 0], to: [0, 0, %g], radius: 0.05}]"
 
-/// Bases stand on the floor wherever they are, however they are turned; what hangs has room; what is free begins on it, and floats without
-/// gravity. What the scene says holds.
+/// Bases stand on the floor wherever they are, however they are turned; what hangs has room; what is free begins on it or falls towards it, and
+/// floats without gravity. What the scene says holds.
 START_TEST(floors)
 {
     static const char base[] = "  - {name: base, joint: fixed, position: [0, 0, 5], euler: [%s], density: 1, shapes: [%s]}\n"
                                "  - {name: arm, parent: base, joint: {type: revolute, axis: [0, 1, 0]}, " LIMB "}\n";
     static const char free_tree[] = "  - {name: a, joint: free, euler: [%s], density: 1, shapes: [%s]}\n"
                                     "  - {name: b, parent: a, joint: ball, " LIMB "}\n";
+    static const char falling[] = "  - {name: a, joint: free, position: [0, 0, 2], euler: [%s], density: 1, shapes: [%s]}\n"
+                                  "  - {name: b, parent: a, joint: ball, " LIMB "}\n";
     static const struct {
         const char *links, *euler, *shape;
         double limb;
@@ -210,6 +212,7 @@ START_TEST(floors)
         {base, "0, 0, 0", "{type: box, size: [1, 1, 0.4]}", 1, "view: {floor: 2}\n", 2, 2},
         {free_tree, "0, 0, 0", "{type: sphere, radius: 0.2}", -1, "", -1.07, -1.05},
         {free_tree, "0, 0, 0", "{type: sphere, radius: 0.2}", -1, "gravity: [0, 0, 0]\n", -1.9, -1.3},
+        {falling, "0, 0, 0", "{type: sphere, radius: 0.2}", -1, "", 0, 0},
     };
     char links[600], text[1000];
     snprintf(links, sizeof links, of[_i].links, of[_i].euler, of[_i].shape, of[_i].limb);
@@ -219,7 +222,7 @@ START_TEST(floors)
     close_view(&v);
 }
 END_TEST
-enum { FLOORS = 10 };
+enum { FLOORS = 11 };
 
 /// Two balls, one above the floor and one below it. From above both look the same with and without it; from below the upper one is seen as through
 /// a veil and the lower one is not.

@@ -1,7 +1,7 @@
 /// Files of runs and rollouts that are damaged: they are read as far as that goes, or refused as damaged, soon.
 #define _GNU_SOURCE  // off64_t
-#include "sim/hdf5_errors.h"
-#include "sim/recorded.h"
+#include "sim/record/hdf5_errors.h"
+#include "sim/record/recorded.h"
 #include "tests/command.h"
 #include "tests/recorded.h"
 #include "tests/suite.h"

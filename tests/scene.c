@@ -1,7 +1,7 @@
 /// Good scenes: what the reader makes of them, number by number. Defaults are in scene_defaults.c, chains and trees in
 /// scene_generators.c, mass properties in scene_mass.c, errors in scene_errors.c.
-#include "sim/scene.h"
-#include "sim/config.h"
+#include "sim/scene/scene.h"
+#include "sim/base/config.h"
 #include "tests/scene_check.h"
 #include "tests/suite.h"
 

@@ -1,5 +1,5 @@
 /// Angles: in rad or, if they say so, in degrees; warnings of those that are most likely degrees, and of starts outside limits.
-#include "sim/scene.h"
+#include "sim/scene/scene.h"
 #include "tests/scene_check.h"
 #include "tests/suite.h"
 

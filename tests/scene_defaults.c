@@ -1,5 +1,5 @@
 /// What a scene says about many links at once, its defaults and its state; and warnings of what it says in vain.
-#include "sim/scene.h"
+#include "sim/scene/scene.h"
 #include "tests/scene_check.h"
 #include "tests/suite.h"
 

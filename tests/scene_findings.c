@@ -1,5 +1,5 @@
 /// Errors and warnings in pieces: file, line, column, key and text, whatever stands in them.
-#include "sim/scene.h"
+#include "sim/scene/scene.h"
 #include "tests/scene_check.h"
 #include "tests/suite.h"
 

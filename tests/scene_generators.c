@@ -1,5 +1,5 @@
 /// Generators of links: chains and trees, link by link, and golden models written both ways; the sizes of all golden models.
-#include "sim/scene.h"
+#include "sim/scene/scene.h"
 #include "tests/scene_check.h"
 #include "tests/suite.h"
 

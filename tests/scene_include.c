@@ -1,5 +1,5 @@
 /// Included files: where their links come in, how they are named and placed, and their errors, which name the file.
-#include "sim/scene.h"
+#include "sim/scene/scene.h"
 #include "tests/scene_check.h"
 #include "tests/suite.h"
 

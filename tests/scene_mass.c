@@ -1,6 +1,6 @@
 /// Mass properties: shapes against closed forms and against sums over a grid of points, the rules for explicit and computed mass,
 /// and which inertias are possible.
-#include "sim/scene_reader.h"
+#include "sim/scene/scene_reader.h"
 #include "tests/scene_check.h"
 #include "tests/suite.h"
 

@@ -1,5 +1,5 @@
 /// Derivatives of time steps: every Jacobian and gradient against differences of the steps themselves, on random forests of all joints.
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
 #include "tests/tangent.h"
@@ -40,7 +40,7 @@ typedef struct {
     size_t *place;        // [n] where a coordinate of the state, from the nv-th on, is in its flat form
     double *q, *v, *tau;  // tau [steps][nv]
     int steps;
-    ctn_rollout *r;
+    ctn_tape *r;
 } fixture;
 
 /// The flat form is q, v or joint rates, their gain, V of every body, rates and V since the old point, ..., momenta.
@@ -76,9 +76,9 @@ static fixture open_model(ctn_model *m, ctn_batch_config cfg, int steps, uint64_
     f.q = numbers(f.nq), f.v = numbers(f.nv), f.tau = numbers((size_t)steps * f.nv);
     random_state(m, &r, f.q, f.v);
     for (size_t k = 0; k < (size_t)steps * f.nv; k++) f.tau[k] = rng_uniform(&r, -2, 2);
-    f.r = ctn_rollout_create(m, &cfg, steps, &err);
+    f.r = ctn_tape_create(m, &cfg, steps, &err);
     ck_assert_msg(f.r != NULL, "%s", err.message);
-    f.n = (size_t)ctn_rollout_state_size(f.r);
+    f.n = (size_t)ctn_tape_state_size(f.r);
     f.place = places(&f);
     return f;
 }
@@ -101,7 +101,7 @@ static fixture open_fixture(uint64_t seed, random_options o, tested t, double dt
 
 static void close_fixture(fixture *f)
 {
-    ctn_rollout_free(f->r);
+    ctn_tape_free(f->r);
     free(f->lanes);
     ctn_model_free(f->m);
     free(f->state), free(f->work), free(f->q), free(f->v), free(f->tau), free(f->place);
@@ -193,7 +193,7 @@ START_TEST(steps_against_differences)
         start_flat(&f, f.q, f.v, one);
         const bool whole = step_flat(&f, one, f.tau, from) && step_flat(&f, from, f.tau + f.nv, two);
         if (!step) memcpy(two, from, f.flat * sizeof *two), memcpy(from, one, f.flat * sizeof *from);
-        if (!whole || f.nv == 0 || ctn_rollout_run(f.r, f.q, f.v, f.tau, &err) != CTN_OK || ctn_rollout_fallbacks(f.r)) goto next;
+        if (!whole || f.nv == 0 || ctn_tape_run(f.r, f.q, f.v, f.tau, &err) != CTN_OK || ctn_tape_fallbacks(f.r)) goto next;
         tried++;
         ck_assert_int_eq(ctn_step_jacobian(f.r, step, A, B, &err), CTN_OK);
         scale_b = largest(B, f.n * f.nv);
@@ -236,7 +236,7 @@ START_TEST(start_and_output_against_differences)
                *d = numbers(f.n + 2 * f.nv), *q = numbers(f.nq), *v = numbers(f.nv), *q0 = numbers(f.nq), *v0 = numbers(f.nv),
                *got[STENCIL];
         for (int s = 0; s < STENCIL; s++) got[s] = numbers(f.n + 2 * f.nv);
-        ck_assert_int_eq(ctn_rollout_run(f.r, f.q, f.v, f.tau, &err), CTN_OK);
+        ck_assert_int_eq(ctn_tape_run(f.r, f.q, f.v, f.tau, &err), CTN_OK);
         ck_assert_int_eq(ctn_start_jacobian(f.r, S, &err), CTN_OK);
         ck_assert_int_eq(ctn_output_jacobian(f.r, 1, C, &err), CTN_OK);
         start_flat(&f, f.q, f.v, base);
@@ -279,7 +279,7 @@ static double scalar(const fixture *f, double *const *origin, const double *dq, 
     ctn_error err = {0};
     double *q = numbers(f->nq), *v = numbers(f->nv), *u = numbers(f->nv), sum = 0;
     for (int k = 0; k <= f->steps; k++) {
-        ck_assert_int_eq(ctn_rollout_state(f->r, k, q, v, &err), CTN_OK);
+        ck_assert_int_eq(ctn_tape_state(f->r, k, q, v, &err), CTN_OK);
         tangent_between(f->m, origin[k], q, u);
         for (size_t j = 0; j < f->nv; j++) sum += dq[(size_t)k * f->nv + j] * u[j] + dv[(size_t)k * f->nv + j] * v[j];
     }
@@ -314,14 +314,14 @@ static int check_gradient(fixture *f, uint64_t seed, double tolerance, double e)
     double *dq = numbers((K + 1) * nv), *dv = numbers((K + 1) * nv), *gq = numbers(nv), *gv = numbers(nv), *gt = numbers(K * nv),
            *u = numbers(nv), *q = numbers(f->nq), *v = numbers(nv), *tau = numbers(K * nv), *along = numbers((K + 2) * nv);
     double **origin = calloc(K + 1, sizeof *origin);
-    ck_assert_int_eq(ctn_rollout_run(f->r, f->q, f->v, f->tau, &err), CTN_OK);
+    ck_assert_int_eq(ctn_tape_run(f->r, f->q, f->v, f->tau, &err), CTN_OK);
     for (size_t k = 0; k <= K; k++) {
         origin[k] = numbers(f->nq);
-        ctn_rollout_state(f->r, (int)k, origin[k], NULL, &err);
+        ctn_tape_state(f->r, (int)k, origin[k], NULL, &err);
         for (size_t j = 0; j < nv && (k == K || k % 3 == 0); j++)
             dq[k * nv + j] = rng_uniform(&r, -1, 1), dv[k * nv + j] = rng_uniform(&r, -0.1, 0.1);
     }
-    ck_assert_int_eq(ctn_rollout_gradient(f->r, dq, dv, gq, gv, gt, &err), CTN_OK);
+    ck_assert_int_eq(ctn_tape_gradient(f->r, dq, dv, gq, gv, gt, &err), CTN_OK);
 
     // the same by C A ... A S and the Bs, row by row backwards
     double *A = numbers(n * n), *B = numbers(n * nv), *S = numbers(n * 2 * nv), *C = numbers(2 * nv * n), *g = numbers(n),
@@ -366,7 +366,7 @@ static int check_gradient(fixture *f, uint64_t seed, double tolerance, double e)
             for (size_t j = 0; j < nv; j++) v[j] = f->v[j] + node(s) * e * along[nv + j];
             for (size_t j = 0; j < K * nv; j++) tau[j] = f->tau[j] + node(s) * e * along[2 * nv + j];
             same = same && way_of_run(f, q, v, tau) == way;
-            ck_assert_int_eq(ctn_rollout_run(f->r, q, v, tau, &err), CTN_OK);
+            ck_assert_int_eq(ctn_tape_run(f->r, q, v, tau, &err), CTN_OK);
             x[s] = scalar(f, origin, dq, dv);
         }
         if (!same) continue;  // there the run is not differentiable
@@ -390,8 +390,8 @@ START_TEST(gradients_of_runs)
         const random_options o = {.links = 1 + (int)(seed % 6), .passive = seed % 3 != 0, .smooth = true, .chain = seed % 2};
         fixture f = open_fixture(seed, o, t, t.dt[1], 8);
         ctn_error err = {0};
-        ck_assert_int_eq(ctn_rollout_run(f.r, f.q, f.v, f.tau, &err), CTN_OK);
-        const bool whole = ctn_rollout_fallbacks(f.r) == 0;
+        ck_assert_int_eq(ctn_tape_run(f.r, f.q, f.v, f.tau, &err), CTN_OK);
+        const bool whole = ctn_tape_fallbacks(f.r) == 0;
         if (f.nv > 0) compared += check_gradient(&f, seed, whole ? 1e-7 : 1e-5, whole ? 1e-4 : 1e-6);
         close_fixture(&f);
     }
@@ -419,8 +419,8 @@ static double tip(fixture *f, ctn_dynamics *dyn, const double *q, const double *
 {
     ctn_error err = {0};
     double R[9 * 21], p[3 * 21];
-    ck_assert_int_eq(ctn_rollout_run(f->r, q, v, tau, &err), CTN_OK);
-    ctn_rollout_state(f->r, f->steps, end, NULL, &err);
+    ck_assert_int_eq(ctn_tape_run(f->r, q, v, tau, &err), CTN_OK);
+    ctn_tape_state(f->r, f->steps, end, NULL, &err);
     ctn_forward_kinematics(dyn, 1, end, R, p);
     return along[0] * p[60] + along[1] * p[61] + along[2] * p[62];
 }
@@ -450,7 +450,7 @@ START_TEST(tip_of_a_chain)
     ctn_jacobian(dyn, 1, end, 20, J);
     for (size_t k = 0; k < nv; k++)
         for (size_t c = 0; c < 3; c++) dq[K * nv + k] += along[c] * J[(3 + c) * nv + k];
-    ck_assert_int_eq(ctn_rollout_gradient(f.r, dq, NULL, g[0], g[1], g[2], &err), CTN_OK);
+    ck_assert_int_eq(ctn_tape_gradient(f.r, dq, NULL, g[0], g[1], g[2], &err), CTN_OK);
     double *const inputs[] = {f.q, f.v, f.tau};
     const size_t sizes[] = {nv, nv, K * nv};
     for (int what = 0; what < 3; what++) {
@@ -497,7 +497,7 @@ START_TEST(steps_that_fall_back)
     for (size_t k = 0; k < f.nv; k++) f.q[k] *= 0.05, f.v[k] *= 0.05;
     for (size_t k = 0; k < (size_t)steps * f.nv; k++) f.tau[k] *= 0.01;
     ctn_error err = {0};
-    ck_assert_int_eq(ctn_rollout_run(f.r, f.q, f.v, f.tau, &err), CTN_OK);
+    ck_assert_int_eq(ctn_tape_run(f.r, f.q, f.v, f.tau, &err), CTN_OK);
     ctn_batch *b = ctn_batch_create(f.m, &cfg, &err);
     ctn_batch_set_state(b, f.q, f.v, 0, &err);
     double *q[2] = {numbers(f.nq), numbers(f.nq)}, *v[2] = {numbers(f.nv), numbers(f.nv)};
@@ -509,14 +509,14 @@ START_TEST(steps_that_fall_back)
         fewer += stats.fewer_stages, halved += stats.substeps > 1, parts += stats.substeps;
         fallbacks += stats.fallbacks;
         ctn_batch_state(b, q[0], v[0]);
-        ck_assert_int_eq(ctn_rollout_state(f.r, k + 1, q[1], v[1], &err), CTN_OK);
+        ck_assert_int_eq(ctn_tape_state(f.r, k + 1, q[1], v[1], &err), CTN_OK);
         ck_assert_msg(!memcmp(q[0], q[1], f.nq * sizeof(double)) && !memcmp(v[0], v[1], f.nv * sizeof(double)),
                       "step %d: other bits", k);
     }
     ck_assert_msg((fewer > 0) == hard[_i].fewer && (halved > 0) == hard[_i].halved,
                   "%ld of %d steps were halved, %ld of %ld parts made with fewer stages", halved, steps, fewer, parts);
     ck_assert_int_gt(fallbacks, 0);
-    ck_assert_int_eq(ctn_rollout_fallbacks(f.r), fallbacks);
+    ck_assert_int_eq(ctn_tape_fallbacks(f.r), fallbacks);
     ck_assert_int_eq(ctn_batch_fallbacks(b), fallbacks);
     ctn_batch_free(b);
     free(q[0]), free(q[1]), free(v[0]), free(v[1]);
@@ -554,32 +554,32 @@ START_TEST(mistakes)
     ctn_batch_config cfg = config_of(t, 0.1);
     fixture f = open_model(chain20(t), cfg, 50, 1);
     double *A = numbers(f.n * f.n), *q = numbers(f.nq);
-    ck_assert_int_eq(ctn_rollout_gradient(f.r, NULL, NULL, A, NULL, NULL, &err), CTN_BAD_ARGUMENT);
-    ck_assert_msg(strstr(err.message, "ctn_rollout_run") != NULL, "%s", err.message);
+    ck_assert_int_eq(ctn_tape_gradient(f.r, NULL, NULL, A, NULL, NULL, &err), CTN_BAD_ARGUMENT);
+    ck_assert_msg(strstr(err.message, "ctn_tape_run") != NULL, "%s", err.message);
     // an explicit method in steps far too large: frozen, nothing to differentiate
-    ck_assert_int_eq(ctn_rollout_run(f.r, f.q, f.v, f.tau, &err), CTN_FROZEN);
+    ck_assert_int_eq(ctn_tape_run(f.r, f.q, f.v, f.tau, &err), CTN_FROZEN);
     ck_assert_int_eq(ctn_step_jacobian(f.r, 0, A, NULL, &err), CTN_BAD_ARGUMENT);
     memcpy(q, f.q, f.nq * sizeof *q), q[3] = NAN;
-    ck_assert_int_eq(ctn_rollout_run(f.r, q, f.v, f.tau, &err), CTN_BAD_ARGUMENT);
+    ck_assert_int_eq(ctn_tape_run(f.r, q, f.v, f.tau, &err), CTN_BAD_ARGUMENT);
     f.tau[f.nv + 2] = INFINITY;
-    ck_assert_int_eq(ctn_rollout_run(f.r, f.q, f.v, f.tau, &err), CTN_BAD_ARGUMENT);
+    ck_assert_int_eq(ctn_tape_run(f.r, f.q, f.v, f.tau, &err), CTN_BAD_ARGUMENT);
     ck_assert_str_eq(err.message, "step 1: tau[2] is not finite");
-    ck_assert_ptr_null(ctn_rollout_create(f.m, &cfg, 0, &err));
+    ck_assert_ptr_null(ctn_tape_create(f.m, &cfg, 0, &err));
     ck_assert_str_eq(err.message, "steps: expected 1 or more, found 0");
     cfg.worlds = 2;
-    ck_assert_ptr_null(ctn_rollout_create(f.m, &cfg, 1, &err));
+    ck_assert_ptr_null(ctn_tape_create(f.m, &cfg, 1, &err));
     ck_assert_int_eq(err.status, CTN_BAD_CONFIG);
     cfg.worlds = 1, cfg.method = CTN_RADAU, cfg.adaptive = true;
-    ck_assert_ptr_null(ctn_rollout_create(f.m, &cfg, 1, &err));
+    ck_assert_ptr_null(ctn_tape_create(f.m, &cfg, 1, &err));
     ck_assert_int_eq(err.status, CTN_UNAVAILABLE);
     cfg = f.cfg, cfg.dt = 1e-4;
-    ctn_rollout *r = ctn_rollout_create(f.m, &cfg, 2, &err);
-    ck_assert_int_eq(ctn_rollout_run(r, f.q, f.v, NULL, &err), CTN_OK);
+    ctn_tape *r = ctn_tape_create(f.m, &cfg, 2, &err);
+    ck_assert_int_eq(ctn_tape_run(r, f.q, f.v, NULL, &err), CTN_OK);
     ck_assert_int_eq(ctn_step_jacobian(r, 2, A, NULL, &err), CTN_BAD_ARGUMENT);
     ck_assert_str_eq(err.message, "step: expected 0 to 1, found 2");
     ck_assert_int_eq(ctn_output_jacobian(r, -1, A, &err), CTN_BAD_ARGUMENT);
-    ck_assert_int_eq(ctn_rollout_state(r, 2, q, NULL, &err), CTN_OK);
-    ctn_rollout_free(r), ctn_rollout_free(NULL);
+    ck_assert_int_eq(ctn_tape_state(r, 2, q, NULL, &err), CTN_OK);
+    ctn_tape_free(r), ctn_tape_free(NULL);
     free(A), free(q);
     close_fixture(&f);
 }

@@ -1,6 +1,6 @@
 /// What the warning about stiff springs, limits and dampers says, against the methods themselves: they blow up where it says so, and not where it
 /// does not.
-#include "sim/step_limit.h"
+#include "sim/model/step_limit.h"
 #include "tests/suite.h"
 #include "tests/text_model.h"
 

@@ -1,5 +1,5 @@
 /// Threads: the pool does every job once, and a batch has the same bits, statistics and messages on any number of them.
-#include "sim/pool.h"
+#include "sim/base/pool.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
 

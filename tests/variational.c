@@ -1,6 +1,6 @@
 /// The variational method: its order, and the laws that make it one: momenta, reversibility, symplecticity, energy without drift.
 #include "dynamics/model.h"
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
 #include "tests/text_model.h"

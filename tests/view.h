@@ -2,8 +2,8 @@
 #ifndef CATENA_TESTS_VIEW_H
 #define CATENA_TESTS_VIEW_H
 
-#include "render/context.h"
-#include "render/renderer.h"
+#include "render/draw/context.h"
+#include "render/draw/renderer.h"
 
 #include <catena/catena.h>
 

@@ -87,12 +87,13 @@ class Window:
         wait_for("its end", lambda: open(path, "rb").read().endswith(b"IEND\xaeB`\x82"))
         return read_png(path)
 
-    def close(self):
+    def close(self, warnings=""):
+        """warnings: what the lines on stderr are, as a pattern."""
         self.key("ctrl+q")
         error = self.process.communicate(timeout=60)[1]  # it may be more than a pipe takes
         status = self.process.returncode
         leaks = "LeakSanitizer" in error
-        assert status == (23 if leaks else 0) and (leaks or error == ""), (status, error)
+        assert status == (23 if leaks else 0) and (leaks or re.fullmatch(warnings, error)), (status, error)
         for leak in re.split("leak of", error)[1:]:  # those of OpenGL's and X's libraries, which are unloaded by then, are not ours
             frames = re.findall(r"#[1-9]\d* 0x\w+ +(.*)", leak)
             assert frames and all("<unknown module>" in frame or ".so" in frame for frame in frames), leak
@@ -562,6 +563,21 @@ def freezes(display, folder):
     w.close()
 
 
+def warns(display, folder):
+    """What is too stiff for the method is said by the panel and in the terminal, and of a scene that is calm nothing."""
+    yellow = {}
+    for name, stiffness in (("calm", 1), ("stiff", 1e7)):
+        with open(os.path.join(folder, name + ".yaml"), "w") as f:
+            f.write("catena: 1\nintegrator: {method: rk4, dt: 0.01}\nlinks:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0], "
+                    f"stiffness: {stiffness}}}, mass: 1, com: [0.1, 0, 0], inertia: [1, 1, 1, 0, 0, 0]}}\n")
+        w = Window(display, folder, name + ".yaml", "--paused", "--size", "500x400")
+        w.catch_up()
+        picture = w.picture("shift+F12")[2]
+        yellow[name] = sum(r > 220 and 170 < g < 240 and b < 140 for row in picture for r, g, b in zip(row[0::3], row[1::3], row[2::3]))
+        w.close(warnings="(warning: stiff.yaml:.*\n)+" if name == "stiff" else "")
+    assert yellow["stiff"] > yellow["calm"] + 50, yellow
+
+
 def plots(display, folder):
     """Plots are large enough to read, and say what is under the mouse."""
     w = Window(display, folder, os.path.join(source, "scenes", "chain10.yaml"), "--paused", "--size", "900x800", "--method", "rk4", "--dt", "0.005",
@@ -617,6 +633,7 @@ def main():
             lost_context(display, folder)
             fine_display(folder)
             keeps_in_sight(display, folder)
+            warns(display, folder)
             compares(display, folder)
             freezes(display, folder)
             plots(display, folder)

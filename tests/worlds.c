@@ -1,6 +1,6 @@
 /// Worlds of a batch, each with parameters, a horizon and forces of its own: every one is, to the last bit and with all its statistics, what
 /// it is alone, whichever way the batch is scheduled, on any engine, number of threads and lane.
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "tests/random_scene.h"
 #include "tests/seal.h"
 #include "tests/suite.h"

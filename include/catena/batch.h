@@ -97,6 +97,7 @@ typedef enum ctn_freeze {
     CTN_FREEZE_ANGLE,          // a joint angle left the range of sine and cosine (1e6 rad)
     CTN_FREEZE_STEP,           // adaptive steps: a part would have to be smaller than 1e-12 of the step
     CTN_FREEZE_PARTS,          // adaptive steps: one would take more than 100 000 parts
+    CTN_FREEZE_WORK,           // a step's equations would take more than 300 000 evaluations
 } ctn_freeze;
 
 /// What happened to one world in one call of ctn_batch_step.

@@ -10,6 +10,7 @@
 #include <catena/model.h>
 #include <catena/parameters.h>
 #include <catena/record.h>
+#include <catena/rollout.h>
 #include <catena/sample.h>
 #include <catena/scene.h>
 #include <catena/status.h>

@@ -1,6 +1,6 @@
 /// Fuzzing of the reader of meshes: any bytes give a surface whose numbers are sound or an error that says where, never a crash.
 /// Built with libFuzzer (CATENA_FUZZ), or with tests/fuzz/replay.c, which runs tests/fuzz/meshes through it.
-#include "sim/mesh.h"
+#include "sim/scene/mesh.h"
 
 #include <math.h>
 #include <stdint.h>

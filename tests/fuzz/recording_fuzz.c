@@ -1,9 +1,9 @@
 /// Fuzzing of the readers of recordings and tables: any bytes give numbers that can all be read, or an error that names the file, never a crash.
 /// Built with libFuzzer (CATENA_FUZZ), or with tests/fuzz/replay.c, which runs tests/fuzz/recordings through it.
-#include "sim/hdf5_table.h"
-#include "sim/recorded_states.h"
-#include "sim/scene.h"
-#include "sim/trajectories.h"
+#include "sim/record/hdf5_table.h"
+#include "sim/record/recorded_states.h"
+#include "sim/scene/scene.h"
+#include "sim/record/trajectories.h"
 
 #include <catena/catena.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /// Fuzzing of the scene reader: any bytes give a scene or an error that says where, never a crash.
 /// Built with libFuzzer (CATENA_FUZZ), or with tests/fuzz/replay.c, which runs the corpus through it.
-#include "sim/scene.h"
+#include "sim/scene/scene.h"
 
 #include <catena/catena.h>
 #include <math.h>

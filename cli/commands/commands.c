@@ -1,0 +1,27 @@
+/// The table of subcommands, and what `catena --help` and the manual say of all of them.
+#include "cli/commands/commands.h"
+
+#include <stddef.h>
+
+const command *const commands[] = {
+    &command_run,    &command_rollout, &command_replay,
+#ifdef CATENA_RENDER
+    &command_render,
+#endif
+#ifdef CATENA_VIEWER
+    &command_view,
+#endif
+    &command_plot,   &command_info,    &command_eval,   &command_check, &command_scenes, NULL,
+};
+
+const char commands_purpose[] = "Articulated rigid bodies at large time steps";
+
+const meaning exit_statuses[] = {{"0", "success"},
+                                 {"1", "failed run: a world froze, it was interrupted, a file could not be written"},
+                                 {"2", "bad usage or input"},
+                                 {NULL, NULL}};
+
+const meaning environment[] = {{"NO_COLOR", "1 switches colours off"},
+                               {"CTN_ENGINE", "names the engine for --engine auto"},
+                               {"CATENA_SCENES", "folders of scenes that have names, separated by colons"},
+                               {NULL, NULL}};

@@ -1,0 +1,219 @@
+/// `catena info`: what a scene has become as a model, and the choices a run of it would make.
+#include "cli/commands/commands.h"
+#include "cli/base/json.h"
+#include "cli/base/message.h"
+#include "cli/base/setup.h"
+#include "sim/base/config.h"
+#include "sim/engine/device.h"
+#include "sim/engine/engine.h"
+#include "sim/scene/scene.h"
+#include "sim/base/status.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { ROWS = 40 };  // of a table before its middle is left out
+
+typedef struct totals {
+    double mass, gravity[3];
+    double *q, *v;  // initial state
+} totals;
+
+static const char *parent_name(const ctn_model *m, const ctn_link *link)
+{
+    const ctn_link *const parent = ctn_model_link(m, link->parent);
+    return parent ? parent->name : "world";
+}
+
+/// "3" or "3-5" or "-": a slice of q or v.
+static void slice(char text[24], int first, int count)
+{
+    if (count > 1) snprintf(text, 24, "%d-%d", first, first + count - 1);
+    else if (count) snprintf(text, 24, "%d", first);
+    else snprintf(text, 24, "-");
+}
+
+static void print_links(const ctn_model *m, bool all)
+{
+    const int n = ctn_model_nlink(m);
+    printf("\n%5s  %-20s %-20s %-10s %9s %9s %11s  %-33s %s\n", "link", "name", "parent", "joint", "q", "v", "mass (kg)",
+           "centre of mass (m)", "inertia xx yy zz xy xz yz (kg m2)");
+    for (int l = 0; l < n; l++) {
+        if (!all && n > ROWS && l == ROWS / 2) {
+            printf("  ... %d more links (--all prints them)\n", n - ROWS);
+            l = n - ROWS / 2;
+        }
+        const ctn_link *const k = ctn_model_link(m, l);
+        char q[24], v[24];
+        slice(q, k->qadr, k->nq), slice(v, k->vadr, k->nv);
+        printf("%5d  %-20s %-20s %-10s %9s %9s %11.5g  %-10.4g %-10.4g %-10.4g  %.4g %.4g %.4g %.4g %.4g %.4g\n", l, k->name,
+               parent_name(m, k), joint_name(k->joint), q, v, k->mass, k->com[0], k->com[1], k->com[2], k->inertia[0],
+               k->inertia[1], k->inertia[2], k->inertia[3], k->inertia[4], k->inertia[5]);
+    }
+}
+
+static void print_state(const ctn_model *m, const totals *t, bool all)
+{
+    const int n = ctn_model_nlink(m);
+    printf("\ninitial state\n");
+    for (int l = 0, shown = 0; l < n; l++) {
+        const ctn_link *const k = ctn_model_link(m, l);
+        if (!k->nq) continue;
+        if (!all && shown++ == ROWS) {
+            printf("  ... (--all prints it)\n");
+            break;
+        }
+        printf("  %-20s q", k->name);
+        for (int i = 0; i < k->nq; i++) printf(" %.6g", t->q[k->qadr + i]);
+        printf("   v");
+        for (int i = 0; i < k->nv; i++) printf(" %.6g", t->v[k->vadr + i]);
+        printf("\n");
+    }
+}
+
+static void print_info(const setup *s, const totals *t, const ctn_engine *engine, bool all)
+{
+    const ctn_model *const m = s->model;
+    const double duration = ctn_scene_duration(s->scene);
+    printf("scene      %s (%s)\n", ctn_scene_name(s->scene), clean(s->path).text);
+    for (int f = 1; f < s->scene->nfile; f++)
+        printf("%s   %s\n", s->scene->files[f].mesh ? "mesh    " : "includes", clean(s->scene->files[f].path).text);
+    const int nlink = ctn_model_nlink(m), nq = ctn_model_nq(m), nv = ctn_model_nv(m);
+    printf("model      %d link%s, %d coordinate%s, %d degree%s of freedom, %.6g kg\n", nlink, plural(nlink), nq, plural(nq), nv,
+           plural(nv), t->mass);
+    printf("gravity    %g %g %g m/s2\n", t->gravity[0], t->gravity[1], t->gravity[2]);
+    char words[CONFIG_WORDS];
+    config_describe(&s->cfg, words);
+    printf("method     %s", words);
+    if (ctn_method_is_implicit(s->cfg.method))
+        printf(", solver %s%s %g, max_iterations %d, max_halvings %d", ctn_solver_name(s->cfg.solver),
+               s->cfg.adaptive ? " to" : ", tolerance", s->cfg.tolerance, s->cfg.max_iterations, s->cfg.max_halvings);
+    const char *const limit = method_limit(&s->cfg);
+    if (limit) printf("\nstability  %s", limit);
+    printf("\nduration   ");
+    if (duration >= 0) printf("%g s\n", duration);
+    else printf("not given\n");
+    for (int c = 0; c < s->scene->ncamera; c++) {
+        const scene_camera *const camera = &s->scene->cameras[c];
+        printf("camera     %s%s%s\n", camera->name ? camera->name : "", camera->name ? ", " : "", camera_type_name(camera->type));
+    }
+    printf("engines   ");
+    for (const ctn_engine *const *e = engines_available(); *e; e++)
+        printf(" %s (%d lane%s)", (*e)->name, (*e)->lanes, (*e)->lanes > 1 ? "s" : "");
+    for (const char *const *d = device_names; *d; d++)
+        if (!device_missing(*d)) printf(" %s (GPU)", *d);
+    for (const char *const *d = device_names; *d; d++)
+        if (device_missing(*d)) printf("\nno engine  %s %s", *d, device_missing(*d));
+    const char *const device = device_asked(s->cfg.engine);
+    printf("\nengine     %s for %d world%s: %s\n", device ? device : engine->name, s->cfg.worlds, s->cfg.worlds > 1 ? "s" : "",
+           engine_reason(s->cfg.engine, s->cfg.worlds));
+    print_links(m, all);
+    print_state(m, t, all);
+}
+
+static void add_link(cJSON *links, const ctn_model *m, int l)
+{
+    const ctn_link *const k = ctn_model_link(m, l);
+    const double q[2] = {k->qadr, k->nq}, v[2] = {k->vadr, k->nv};
+    cJSON *const one = json_object(links, NULL);
+    json_text(one, "name", k->name);
+    json_text(one, "parent", parent_name(m, k));
+    json_text(one, "joint", joint_name(k->joint));
+    json_numbers(one, "q", q, 2);
+    json_numbers(one, "v", v, 2);
+    json_number(one, "mass", k->mass);
+    json_numbers(one, "com", k->com, 3);
+    json_numbers(one, "inertia", k->inertia, 6);
+}
+
+static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
+{
+    const ctn_model *const m = s->model;
+    const double duration = ctn_scene_duration(s->scene);
+    cJSON *const root = json_object(NULL, NULL);
+    json_text(root, "catena", ctn_version());
+    json_text(root, "scene", ctn_scene_name(s->scene));
+    cJSON *const files = json_array(root, "files");
+    for (int f = 0; f < s->scene->nfile; f++) json_text(files, NULL, s->scene->files[f].path);
+    json_number(root, "nlink", ctn_model_nlink(m));
+    json_number(root, "nq", ctn_model_nq(m));
+    json_number(root, "nv", ctn_model_nv(m));
+    json_number(root, "mass", t->mass);
+    json_numbers(root, "gravity", t->gravity, 3);
+    cJSON *const method = json_object(root, "integrator");
+    json_text(method, "method", ctn_method_name(s->cfg.method));
+    json_number(method, "dt", s->cfg.dt);
+    cJSON_AddBoolToObject(method, "adaptive", s->cfg.adaptive);
+    if (s->cfg.adaptive) json_number(method, "error_tolerance", s->cfg.error_tolerance);
+    int value;
+    const char *const number = method_number(&s->cfg, &value);
+    if (number) json_number(method, number, value);
+    if (ctn_method_is_implicit(s->cfg.method)) {
+        json_text(method, "solver", ctn_solver_name(s->cfg.solver));
+        json_number(method, "tolerance", s->cfg.tolerance);
+        json_number(method, "max_iterations", s->cfg.max_iterations);
+        json_number(method, "max_halvings", s->cfg.max_halvings);
+    }
+    if (method_limit(&s->cfg)) json_text(method, "stability", method_limit(&s->cfg));
+    json_number(root, "duration", duration >= 0 ? duration : (double)NAN);
+    cJSON *const engines = json_array(root, "engines");
+    for (const ctn_engine *const *e = engines_available(); *e; e++) {
+        cJSON *const one = json_object(engines, NULL);
+        json_text(one, "name", (*e)->name);
+        json_number(one, "lanes", (*e)->lanes);
+    }
+    for (const char *const *d = device_names; *d; d++) {
+        cJSON *const gpu = json_object(root, *d);
+        cJSON_AddBoolToObject(gpu, "available", !device_missing(*d));
+        if (device_missing(*d)) json_text(gpu, "reason", device_missing(*d));
+    }
+    const char *const device = device_asked(s->cfg.engine);
+    json_text(root, "engine", device ? device : engine->name);
+    json_text(root, "engine_reason", engine_reason(s->cfg.engine, s->cfg.worlds));
+    json_number(root, "worlds", s->cfg.worlds);
+    cJSON *const links = json_array(root, "links");
+    for (int l = 0; l < ctn_model_nlink(m); l++) add_link(links, m, l);
+    cJSON *const state = json_object(root, "state");
+    json_numbers(state, "q", t->q, (size_t)ctn_model_nq(m));
+    json_numbers(state, "v", t->v, (size_t)ctn_model_nv(m));
+    json_lines(root, "warnings", ctn_scene_warnings(s->scene));
+    return json_print(root);
+}
+
+static int info_main(const arguments *args)
+{
+    setup s;
+    ctn_error err;
+    int status = setup_open_to_step(args, &s);
+    if (status != EXIT_OK) return status;
+    totals t = {0};
+    const ctn_engine *const engine = engine_find(s.cfg.engine, s.cfg.worlds, &err);
+    t.q = calloc((size_t)ctn_model_nq(s.model) + 1, sizeof *t.q);
+    t.v = calloc((size_t)ctn_model_nv(s.model) + 1, sizeof *t.v);
+    if (!engine) status = status_error(&err, "");
+    else if (!t.q || !t.v) status = run_error("not enough memory");
+    else {
+        ctn_model_initial_state(s.model, t.q, t.v);
+        ctn_model_gravity(s.model, t.gravity);
+        for (int l = 0; l < ctn_model_nlink(s.model); l++) t.mass += ctn_model_link(s.model, l)->mass;
+        if (args->value[OPT_JSON]) status = print_json(&s, &t, engine);
+        else print_info(&s, &t, engine, args->value[OPT_ALL] != NULL);
+    }
+    free(t.q), free(t.v);
+    setup_close(&s);
+    return status;
+}
+
+const command command_info = {
+    .name = "info",
+    .files = "SCENE",
+    .least = 1,
+    .most = 1,
+    .scenes = true,
+    .does = "Prints a scene's model, its initial state, and the method and engine a run would take.",
+    .about = "Long tables are shortened; --all prints them whole, --json always does.\n",
+    .takes = TAKES_METHOD | TAKES(OPT_ALL) | TAKES(OPT_JSON),
+    .examples = "  catena info scenes/humanoid.yaml\n"
+                "  catena info scenes/rope1000.yaml --worlds 64 --json | jq .engine_reason\n",
+    .main = info_main,
+};

@@ -1,0 +1,175 @@
+/// The summary of a run, for people and for programs.
+#include "cli/base/json.h"
+#include "cli/base/message.h"
+#include "cli/commands/run.h"
+#include "sim/base/config.h"
+#include "sim/base/status.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/// Over all worlds.
+static ctn_step_stats all_worlds(const run *r)
+{
+    ctn_step_stats sum = r->total[0];
+    for (int w = 1; w < r->s.cfg.worlds; w++) ctn_step_stats_add(&sum, &r->total[w]);
+    return sum;
+}
+
+static bool solves(const run *r) { return ctn_method_is_implicit(r->s.cfg.method); }
+
+static double mean_iterations(const ctn_step_stats *t) { return t->steps ? (double)t->iterations / (double)t->steps : 0; }
+
+static double simulated(const run *r) { return (double)r->done * r->s.cfg.dt; }
+
+/// A vector on one line, its middle left out when it is long.
+static void print_vector(const char *name, const double *x, int count)
+{
+    enum { ENDS = 5, MOST = 2 * ENDS + 2 };
+    printf("  %-12s[", name);
+    for (int k = 0; k < count; k++) {
+        if (count > MOST && k == ENDS) {
+            printf(", ... %d more ...", count - 2 * ENDS);
+            k = count - ENDS;
+        }
+        printf("%s%.6g", k ? ", " : "", x[k]);
+    }
+    printf("]\n");
+}
+
+void print_summary(const run *r)
+{
+    const ctn_batch_config *const cfg = ctn_batch_configuration(r->batch);
+    const ctn_step_stats sum = all_worlds(r), *const first = &r->total[0];
+    printf("scene         %s (%s)\n", ctn_scene_name(r->s.scene), clean(r->s.path).text);
+    char words[CONFIG_WORDS];
+    config_describe(cfg, words);
+    printf("method        %s", words);
+    if (solves(r)) printf(", %s", ctn_solver_name(cfg->solver));
+    if (solves(r)) printf(cfg->adaptive ? " to %g" : ", tolerance %g", cfg->tolerance);
+    printf("\nengine        %s, %d world%s", cfg->engine, cfg->worlds, plural(cfg->worlds));
+    if (cfg->worlds > 1) printf(", %d thread%s", cfg->threads, plural(cfg->threads));
+    printf("\n");
+    printf("steps         %ld, %.6g s simulated in %.3g s", r->done, simulated(r), r->wall);
+    if (r->wall > 0 && r->done) printf(", %.3g times real time", simulated(r) / r->wall);
+    printf("\n");
+    if (solves(r)) {
+        printf("iterations    mean %.3g, max %d a step; %ld shortened, %ld with curvature dropped\n", mean_iterations(&sum),
+               sum.iterations_max, sum.line_search, sum.curvature);
+        printf("residual      %.3g at most\n", sum.residual);
+        printf("fallbacks     %ld step%s; %ld part%s with fewer stages, %ld substep%s in all\n", sum.fallbacks,
+               plural(sum.fallbacks), sum.fewer_stages, plural(sum.fewer_stages), sum.substeps, plural(sum.substeps));
+    }
+    if (cfg->adaptive) printf("parts         %ld, and %ld rejected and repeated smaller\n", sum.substeps, sum.rejected);
+    printf("energy        %.9g J at the start, %.9g J at the end, between %.9g and %.9g J%s\n", first->energy_before,
+           first->energy_after, first->energy_min, first->energy_max, cfg->worlds > 1 ? " (world 0)" : "");
+    printf("drift         %.3g J\n", first->energy_after - first->energy_before);
+    printf("balance       work %.3g J, dissipated %.3g J, %s %.3g J\n", first->work, first->dissipated,
+           first->created < 0 ? "lost to the method" : "created by the method", fabs(first->created));
+    printf("final state   t = %.9g s%s\n", ctn_batch_time(r->batch, 0), cfg->worlds > 1 ? " (world 0)" : "");
+    print_vector("q", r->q, ctn_model_nq(r->s.model));
+    print_vector("v", r->v, ctn_model_nv(r->s.model));
+    if (r->out)
+        printf("recording     %s, %ld record%s%s\n", clean(r->out).text, r->records, plural(r->records),
+               r->lost ? ", not all of them written" : "");
+    if (r->drawn) printf("plot          %s\n", clean(r->plot.path).text);
+}
+
+static void add_state(cJSON *to, const run *r, int world)
+{
+    const size_t nq = (size_t)ctn_model_nq(r->s.model), nv = (size_t)ctn_model_nv(r->s.model);
+    cJSON *const final = json_object(to, "final");
+    json_number(final, "time", ctn_batch_time(r->batch, world));
+    json_numbers(final, "q", r->q + (size_t)world * nq, nq);
+    json_numbers(final, "v", r->v + (size_t)world * nv, nv);
+}
+
+static void add_statistics(cJSON *to, const ctn_step_stats *t)
+{
+    cJSON *const iterations = json_object(to, "iterations");
+    json_number(iterations, "mean", mean_iterations(t));
+    json_number(iterations, "max", t->iterations_max);
+    json_number(iterations, "total", (double)t->iterations);
+    json_number(to, "line_search", (double)t->line_search);
+    json_number(to, "curvature", (double)t->curvature);
+    json_number(to, "evaluations", (double)t->evaluations);
+    json_number(to, "residual", t->residual);
+    json_number(to, "fallbacks", (double)t->fallbacks);
+    json_number(to, "fewer_stages", (double)t->fewer_stages);
+    json_number(to, "substeps", (double)t->substeps);
+    json_number(to, "rejected", (double)t->rejected);
+}
+
+static void add_range(cJSON *to, const char *key, double initial, double final)
+{
+    cJSON *const range = json_object(to, key);
+    json_number(range, "initial", initial);
+    json_number(range, "final", final);
+}
+
+static void add_energy(cJSON *to, const ctn_step_stats *t)
+{
+    cJSON *const energy = json_object(to, "energy");
+    json_number(energy, "initial", t->energy_before);
+    json_number(energy, "final", t->energy_after);
+    json_number(energy, "min", t->energy_min);
+    json_number(energy, "max", t->energy_max);
+    json_number(energy, "drift", t->energy_after - t->energy_before);
+    json_number(energy, "work", t->work);
+    json_number(energy, "dissipated", t->dissipated);
+    json_number(energy, "created", t->created);
+    add_range(energy, "kinetic", t->kinetic_before, t->kinetic_after);
+    add_range(energy, "potential", t->potential_before, t->potential_after);
+    add_range(energy, "spring", t->spring_before, t->spring_after);
+}
+
+int print_json_summary(const run *r)
+{
+    const ctn_batch_config *const cfg = ctn_batch_configuration(r->batch);
+    const ctn_step_stats sum = all_worlds(r);
+    cJSON *const root = json_object(NULL, NULL);
+    json_text(root, "catena", ctn_version());
+    json_text(root, "scene", ctn_scene_name(r->s.scene));
+    json_text(root, "file", r->s.path);
+    json_configuration(root, cfg);
+    json_text(root, "engine", cfg->engine);
+    json_number(root, "worlds", cfg->worlds);
+    json_number(root, "threads", cfg->threads);
+    json_number(root, "steps", (double)r->done);
+    json_number(root, "steps_asked", (double)r->steps);
+    cJSON_AddBoolToObject(root, "interrupted", r->interrupted);
+    json_number(root, "simulated_seconds", simulated(r));
+    json_number(root, "wall_seconds", r->wall);
+    json_number(root, "real_time_factor", r->wall > 0 ? simulated(r) / r->wall : NAN);
+    add_state(root, r, 0);
+    add_energy(root, &r->total[0]);
+    add_statistics(root, &sum);
+    cJSON *const frozen = json_array(root, "frozen");
+    for (int w = 0; w < cfg->worlds; w++) {
+        if (!r->total[w].frozen) continue;
+        cJSON *const one = json_object(frozen, NULL);
+        json_number(one, "world", w);
+        json_number(one, "time", r->total[w].frozen_time);
+        char why[512];
+        json_text(one, "reason", ctn_freeze_report(r->s.model, &r->s.cfg, &r->total[w], why, sizeof why));
+    }
+    if (cfg->worlds > 1) {
+        cJSON *const each = json_array(root, "each_world");
+        for (int w = 0; w < cfg->worlds; w++) {
+            cJSON *const one = json_object(each, NULL);
+            json_number(one, "steps", (double)r->total[w].steps);
+            add_state(one, r, w);
+            add_energy(one, &r->total[w]);
+            add_statistics(one, &r->total[w]);
+        }
+    }
+    json_lines(root, "warnings", ctn_scene_warnings(r->s.scene));
+    if (r->out) {
+        cJSON *const recording = json_object(root, "recording");
+        json_text(recording, "file", r->out);
+        json_number(recording, "records", (double)r->records);
+        cJSON_AddBoolToObject(recording, "complete", !r->lost);
+    }
+    if (r->drawn) json_text(root, "plot", r->plot.path);
+    return json_print(root);
+}

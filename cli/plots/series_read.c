@@ -1,0 +1,64 @@
+/// Numbers of quantities: out of datasets, or computed of the states in them.
+#include "cli/plots/series.h"
+
+#include "sim/base/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECE = 64 };  // states at a time
+
+static size_t nq_of(const timeline *t) { return (size_t)ctn_model_nq(t->model); }
+static size_t nv_of(const timeline *t) { return (size_t)ctn_model_nv(t->model); }
+
+size_t series_width(const timeline *t, const series *s)
+{
+    return 1 + (s->set ? 0 : s->kind == SERIES_TOTAL ? nq_of(t) + nv_of(t) : nq_of(t));
+}
+
+static void compute_totals(timeline *t, const series *s, int count, const double *q, const double *v, double *x)
+{
+    ctn_totals of[PIECE];
+    ctn_energy_momentum(t->dyn, count, q, v, of);
+    for (int k = 0; k < count; k++) {
+        double numbers[sizeof *of / sizeof(double)];
+        memcpy(numbers, &of[k], sizeof numbers);
+        x[k] = numbers[s->term];
+        for (int i = 1; i < s->terms; i++) x[k] += numbers[s->term + i];
+    }
+}
+
+/// R [PIECE][nlink][9] and p [PIECE][nlink][3] are work space.
+static void compute_positions(timeline *t, const series *s, int count, const double *q, double *R, double *p, double *x)
+{
+    const size_t nlink = (size_t)ctn_model_nlink(t->model);
+    ctn_forward_kinematics(t->dyn, count, q, R, p);
+    for (size_t k = 0; k < (size_t)count; k++) x[k] = p[3 * (k * nlink + (size_t)s->entry) + (size_t)s->axis];
+}
+
+static ctn_status compute(timeline *t, const series *s, int64_t first, int64_t count, double *x, ctn_error *err)
+{
+    const size_t states = (size_t)count * (size_t)t->worlds, nq = nq_of(t), nv = nv_of(t);
+    const bool total = s->kind == SERIES_TOTAL;
+    double *const q = malloc((states * (nq + (total ? nv : 0)) + 1) * sizeof *q), *const v = q + states * nq;
+    double *const R = malloc((total ? 1 : 12 * PIECE * (size_t)ctn_model_nlink(t->model)) * sizeof *R),
+                  *const p = R + (total ? 0 : 9 * PIECE * (size_t)ctn_model_nlink(t->model));
+    ctn_status status = q && R ? CTN_OK : fail(err, CTN_NO_MEMORY, "%s: not enough memory for '%s'", t->from.path, s->name);
+    if (status == CTN_OK && nq) status = timeline_block(t, "q", first, count, 0, NULL, nq, q, err);
+    if (status == CTN_OK && nv && total) status = timeline_block(t, "v", first, count, 0, NULL, nv, v, err);
+    for (size_t k = 0; k < states && status == CTN_OK; k += PIECE) {
+        const int n = (int)(states - k < PIECE ? states - k : PIECE);
+        if (total) compute_totals(t, s, n, q + k * nq, v + k * nv, x + k);
+        else compute_positions(t, s, n, q + k * nq, R, p, x + k);
+    }
+    free(q), free(R);
+    return status;
+}
+
+ctn_status series_read(timeline *t, const series *s, int64_t first, int64_t count, double *x, ctn_error *err)
+{
+    const int entry[2] = {s->entry, s->axis};
+    if (!s->set) return compute(t, s, first, count, x, err);
+    const int rank = s->kind == SERIES_NUMBER ? 0 : s->kind == SERIES_ENTRY ? 1 : 2;
+    return timeline_block(t, s->set, first, count, rank, entry, 1, x, err);
+}

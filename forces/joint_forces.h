@@ -1,0 +1,94 @@
+/// The elements of all joints (joint_elements.h) as forces on a moving tree: their sum, their energy, and their derivatives.
+#ifndef CATENA_JOINT_FORCES_H
+#define CATENA_JOINT_FORCES_H
+
+#include "dynamics/derivatives.h"
+#include "forces/joint_elements.h"
+
+FN vec3 joint_vector(const lane_body *b, const real *v)
+{
+    const real *u = v + b->vadr;
+    return b->nv == 1 ? vec(u[0], rset(0), rset(0)) : vec(u[0], u[1], u[2]);
+}
+
+FN void add_joint_vector(const lane_body *b, real *v, vec3 u)
+{
+    const real entries[3] = {u.x, u.y, u.z};
+    for (int k = 0; k < b->nv; k++) v[b->vadr + k] = v[b->vadr + k] + entries[k];
+}
+
+/// Adds -dV - C v to tau [nv].
+KERNEL void add_passive_forces(const lane_model *m, const real *q, const real *v, real *tau)
+{
+    for (int i = 0; i < m->nbody && m->passive; i++) {
+        const lane_body *b = &m->bodies[i];
+        if (!(b->flags & BODY_PASSIVE)) continue;
+        const vec3 u = joint_vector(b, v);
+        vec3 f;
+        if (b->nv == 1) f = vec(fmadd(joint_drag(b, q).xx, u.x, joint_potential(b, q[b->qadr]).g), rset(0), rset(0));
+        else if (b->flags & BODY_SPRING) {
+            const cone_limit cone = cone_at(b, q);
+            f = add(ball_potential(b, cone).g, smul(ball_drag(b, cone), u));
+        } else f = smul(joint_drag(b, q), u);
+        add_joint_vector(b, tau, scale(f, rset(-1)));
+    }
+}
+
+/// Potential of springs and limits, J.
+KERNEL real passive_potential(const lane_model *m, const real *q)
+{
+    real E = rset(0);
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        if (!(b->flags & BODY_SPRING)) continue;
+        E = E + (b->kind == JOINT_BALL ? ball_potential(b, cone_at(b, q)).E : joint_potential(b, q[b->qadr]).E);
+    }
+    return E;
+}
+
+/// Adds to q_bar and v_bar [nv] the gradients of y'f, f the force along the joint of a body with BODY_PASSIVE.
+FN void passive_pullback_body(const lane_body *b, const real *q, const real *v, vec3 y, real *q_bar, real *v_bar)
+{
+    const vec3 back = scale(y, rset(-1));
+    if (b->nv == 1 || !(b->flags & BODY_SPRING)) {
+        add_joint_vector(b, v_bar, smul(joint_drag(b, q), back));
+        if (b->nv == 1) add_joint_vector(b, q_bar, scale(back, joint_potential(b, q[b->qadr]).k));
+        return;
+    }
+    const cone_limit cone = cone_at(b, q);
+    const vec3 a = scale(cone.a, rset(-1)), by_a = smul(ball_potential(b, cone).k, back);
+    add_joint_vector(b, q_bar, add(chart_velocity(a, by_a), drag_pullback(cone, joint_vector(b, v), back)));  // the former D'
+    add_joint_vector(b, v_bar, smul(ball_drag(b, cone), back));
+}
+
+/// Adds to q_bar and v_bar the gradients of y'f, f the forces along all joints. y, q_bar, v_bar [nv].
+KERNEL void passive_pullback(const lane_model *m, const real *q, const real *v, const real *y, real sign, real *q_bar,
+                             real *v_bar)
+{
+    for (int i = 0; i < m->nbody && m->passive; i++) {
+        const lane_body *b = &m->bodies[i];
+        if (b->flags & BODY_PASSIVE) passive_pullback_body(b, q, v, scale(joint_vector(b, y), sign), q_bar, v_bar);
+    }
+}
+
+/// Adds sign times the derivatives of these forces by q and v to matrices [nv][nv]. q_bar, v_bar [nv]: scratch
+KERNEL void passive_matrices(const lane_model *m, const real *q, const real *v, real sign, real *q_bar, real *v_bar,
+                             double *const *by_q, double *const *by_v, int count)
+{
+    const size_t n = (size_t)m->nv;
+    for (int i = 0; i < m->nbody && m->passive; i++) {
+        const lane_body *b = &m->bodies[i];
+        for (int row = 0; row < b->nv && (b->flags & BODY_PASSIVE); row++) {
+            const vec3 y = vec(row == 0 ? sign : rset(0), row == 1 ? sign : rset(0), row == 2 ? sign : rset(0));
+            for (int k = b->vadr; k < b->vadr + b->nv; k++) q_bar[k] = v_bar[k] = rset(0);
+            passive_pullback_body(b, q, v, y, q_bar, v_bar);
+            for (int k = b->vadr; k < b->vadr + b->nv; k++) {
+                const size_t at = (size_t)(b->vadr + row) * n + (size_t)k;
+                if (by_q) matrix_put(by_q, count, at, matrix_get(by_q, at) + q_bar[k]);
+                if (by_v) matrix_put(by_v, count, at, matrix_get(by_v, at) + v_bar[k]);
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,300 @@
+/// Names of methods, solvers and schedules, ranges and defaults of a batch's configuration.
+#include "sim/base/config.h"
+
+#include "dynamics/model.h"
+
+#include "sim/base/status.h"
+#include "sim/base/suggest.h"
+
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COOKIE 0xca7e4a01u
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+
+typedef struct choice {
+    const char *name;
+    int value;
+} choice;
+
+static const choice methods[] = {
+    {"semi-implicit", CTN_SEMI_IMPLICIT},
+    {"euler", CTN_EULER},
+    {"rk2", CTN_RK2},
+    {"rk3", CTN_RK3},
+    {"rk4", CTN_RK4},
+    {"dop853", CTN_DOP853},
+    {"collocation", CTN_COLLOCATION},
+    {"radau", CTN_RADAU},
+    {"variational", CTN_VARIATIONAL},
+};
+
+static const choice solvers[] = {
+    {"newton", CTN_NEWTON},
+    {"lm", CTN_LM},
+    {"lbfgs", CTN_LBFGS},
+};
+
+static const choice schedules[] = {
+    {"auto", CTN_SCHEDULE_AUTO},
+    {"iteration", CTN_BY_ITERATION},
+    {"step", CTN_BY_STEP},
+};
+
+typedef struct field {
+    const char *name;
+    size_t offset;
+    int grid;  // 0: any number; else a whole one, from `least` on every so many
+    double least, most;
+    const char *allowed;
+} field;
+
+static const field fields[] = {
+    {"worlds", offsetof(ctn_batch_config, worlds), 1, 1, INT_MAX, "a whole number from 1 to 2147483647"},
+    {"threads", offsetof(ctn_batch_config, threads), 1, 0, 1024, "a whole number from 0 to 1024"},
+    {"dt", offsetof(ctn_batch_config, dt), 0, DBL_TRUE_MIN, DBL_MAX, "a positive time (s)"},
+    // below, rounding would be taken for errors, and parts made ever smaller
+    {"error_tolerance", offsetof(ctn_batch_config, error_tolerance), 0, 1e-15, DBL_MAX, "a number, 1e-15 or more"},
+    {"order", offsetof(ctn_batch_config, order), 1, 2, 6, "2, 3, 4, 5 or 6"},
+    {"stages", offsetof(ctn_batch_config, stages), 1, 1, 4, "1, 2, 3 or 4"},
+    {"tolerance", offsetof(ctn_batch_config, tolerance), 0, DBL_TRUE_MIN, DBL_MAX, "a positive number"},
+    {"max_iterations", offsetof(ctn_batch_config, max_iterations), 1, 1, 1000000, "a whole number from 1 to 1000000"},
+    {"max_halvings", offsetof(ctn_batch_config, max_halvings), 1, 0, 30, "a whole number from 0 to 30"},
+};
+
+static const field variational_order = {"order", offsetof(ctn_batch_config, order), 2, 2, 4, "2 or 4"};
+
+/// The row of a field; orders depend on the method.
+static const field *row_for(const field *f, const ctn_batch_config *cfg)
+{
+    return f->offset == offsetof(ctn_batch_config, order) && cfg->method == CTN_VARIATIONAL ? &variational_order : f;
+}
+
+ctn_batch_config ctn_batch_config_default(void)
+{
+    return (ctn_batch_config){
+        .cookie = COOKIE,
+        .worlds = 1,
+        .threads = 1,
+        .dt = 0.01,
+        .method = CTN_RADAU,
+        .order = 2,
+        .stages = 2,
+        .solver = CTN_NEWTON,
+        .error_tolerance = 1e-6,
+        .tolerance = 1e-9,
+        .max_iterations = 60,
+        .max_halvings = 10,
+    };
+}
+
+static const char *choice_name(const choice *choices, int n, int value)
+{
+    for (int i = 0; i < n; i++)
+        if (choices[i].value == value) return choices[i].name;
+    return 0;
+}
+
+/// Finds `name` among choices [n]; the message of a failure lists them all.
+static ctn_status choose(const char *what, const choice *choices, int n, const char *name, int *value, ctn_error *err)
+{
+    enum { MOST = COUNT(methods) };
+    const char *names[MOST];
+    char allowed[200] = "";
+    for (int i = 0; i < n; i++) {
+        names[i] = choices[i].name;
+        const size_t used = strlen(allowed);
+        snprintf(allowed + used, sizeof allowed - used, "%s%s", used ? ", " : "", choices[i].name);
+    }
+    if (!name) return fail(err, CTN_BAD_ARGUMENT, "the %s is NULL; allowed: %s", what, allowed);
+    if (!value) return fail(err, CTN_BAD_ARGUMENT, "there is no place for the %s: NULL", what);
+    for (int i = 0; i < n; i++) {
+        if (strcmp(name, choices[i].name)) continue;
+        *value = choices[i].value;
+        return CTN_OK;
+    }
+    const char *meant = nearest_name(name, names, n);
+    return fail(err, CTN_BAD_CONFIG, "unknown %s '%.40s'%s%s%s allowed: %s", what, name, meant ? "; did you mean '" : ";",
+                meant ? meant : "", meant ? "'?" : "", allowed);
+}
+
+const char *ctn_method_name(ctn_method method) { return choice_name(methods, COUNT(methods), (int)method); }
+
+const char *method_number(const ctn_batch_config *cfg, int *value)
+{
+    switch (cfg->method) {
+    case CTN_COLLOCATION:
+    case CTN_VARIATIONAL: *value = cfg->order; return "order";
+    case CTN_RADAU: *value = cfg->stages; return "stages";
+    default: return NULL;
+    }
+}
+
+void config_describe(const ctn_batch_config *cfg, char text[CONFIG_WORDS])
+{
+    int value, n = snprintf(text, CONFIG_WORDS, "%s", ctn_method_name(cfg->method));
+    const char *const number = method_number(cfg, &value);
+    if (number) n += snprintf(text + n, CONFIG_WORDS - (size_t)n, ", %s %d", number, value);
+    if (!cfg->adaptive) snprintf(text + n, CONFIG_WORDS - (size_t)n, ", dt %g s", cfg->dt);
+    else snprintf(text + n, CONFIG_WORDS - (size_t)n, ", dt auto, interval %g s, tolerance %g", cfg->dt, cfg->error_tolerance);
+}
+
+const char *method_limit(const ctn_batch_config *cfg)
+{
+    static const char *const limits[] = {
+        [3] = "damps vibrations at every step, but large swings need fallbacks: radau is stabler",
+        [4] = "vibrations of w rad/s grow where w dt is within 0.03..3.2 or 6.0..6.9, up to 1.28 times a step",
+        [5] = "vibrations of w rad/s grow where w dt is within 0.17..6.8 or 9.9..12.5, up to 2.3 times a step",
+        [6] = "vibrations of w rad/s grow where w dt is within 3.1..11.1 or 14.9..20.1, up to 5.4 times a step"};
+    return cfg->method == CTN_COLLOCATION ? limits[cfg->order] : NULL;
+}
+
+bool ctn_method_is_implicit(ctn_method method)
+{
+    return method == CTN_COLLOCATION || method == CTN_RADAU || method == CTN_VARIATIONAL;
+}
+
+const char *ctn_solver_name(ctn_solver solver) { return choice_name(solvers, COUNT(solvers), (int)solver); }
+
+const char *ctn_schedule_name(ctn_schedule schedule) { return choice_name(schedules, COUNT(schedules), (int)schedule); }
+
+ctn_status ctn_method_from_name(const char *name, ctn_method *method, ctn_error *err)
+{
+    int value;
+    const ctn_status status = choose("method", methods, COUNT(methods), name, method ? &value : NULL, err);
+    if (status == CTN_OK) *method = (ctn_method)value;
+    return status;
+}
+
+ctn_status ctn_solver_from_name(const char *name, ctn_solver *solver, ctn_error *err)
+{
+    int value;
+    const ctn_status status = choose("solver", solvers, COUNT(solvers), name, solver ? &value : NULL, err);
+    if (status == CTN_OK) *solver = (ctn_solver)value;
+    return status;
+}
+
+ctn_status ctn_schedule_from_name(const char *name, ctn_schedule *schedule, ctn_error *err)
+{
+    int value;
+    const ctn_status status = choose("schedule", schedules, COUNT(schedules), name, schedule ? &value : NULL, err);
+    if (status == CTN_OK) *schedule = (ctn_schedule)value;
+    return status;
+}
+
+static bool estimates_error(ctn_method method) { return method == CTN_DOP853 || method == CTN_RADAU; }
+
+ctn_status config_check_adaptive(const ctn_batch_config *cfg, ctn_error *err)
+{
+    char names[200] = "";
+    if (!cfg->adaptive || estimates_error(cfg->method)) return CTN_OK;
+    for (int i = 0; i < COUNT(methods); i++) {
+        const size_t used = strlen(names);
+        if (estimates_error((ctn_method)methods[i].value))
+            snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", methods[i].name);
+    }
+    return fail(err, CTN_BAD_CONFIG, "auto needs a method that estimates its error; %s does not; these do: %s",
+                ctn_method_name(cfg->method), names);
+}
+
+ctn_status config_check_solver(const ctn_batch_config *cfg, ctn_error *err)
+{
+    if (cfg->method != CTN_VARIATIONAL || cfg->solver == CTN_NEWTON) return CTN_OK;
+    return fail(err, CTN_BAD_CONFIG, "%s is for the methods collocation and radau; variational has newton alone",
+                ctn_solver_name(cfg->solver));
+}
+
+static bool in_range(const field *f, double value)
+{
+    return value >= f->least && value <= f->most && (!f->grid || fmod(value - f->least, f->grid) == 0);
+}
+
+static double field_value(const ctn_batch_config *cfg, const field *f)
+{
+    const char *at = (const char *)cfg + f->offset;
+    return f->grid ? *(const int *)at : *(const double *)at;
+}
+
+/// Whole numbers with all their digits.
+static const char *write_number(double value, char words[32])
+{
+    snprintf(words, 32, value == floor(value) && fabs(value) < 1e15 ? "%.0f" : "%g", value);
+    return words;
+}
+
+ctn_status config_set(ctn_batch_config *cfg, const char *name, double value, ctn_error *err)
+{
+    const field *f = fields, *end = fields + COUNT(fields);
+    while (f < end && strcmp(f->name, name)) f++;
+    if (f == end) return fail(err, CTN_BAD_ARGUMENT, "a configuration has no number '%.40s'", name);
+    f = row_for(f, cfg);
+    char words[32];
+    if (!in_range(f, value)) return fail(err, CTN_BAD_CONFIG, "expected %s, found %s", f->allowed, write_number(value, words));
+    char *at = (char *)cfg + f->offset;
+    if (f->grid) *(int *)at = (int)value;
+    else *(double *)at = value;
+    return CTN_OK;
+}
+
+ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err)
+{
+    if (!cfg) return fail(err, CTN_BAD_ARGUMENT, "the configuration is NULL");
+    if (cfg->cookie != COOKIE)
+        return fail(err, CTN_BAD_CONFIG, "the configuration was not initialised; start from ctn_batch_config_default()");
+    if (!ctn_method_name(cfg->method)) return fail(err, CTN_BAD_CONFIG, "method: unknown value %d", (int)cfg->method);
+    if (!ctn_solver_name(cfg->solver)) return fail(err, CTN_BAD_CONFIG, "solver: unknown value %d", (int)cfg->solver);
+    if (!ctn_schedule_name(cfg->schedule)) return fail(err, CTN_BAD_CONFIG, "schedule: unknown value %d", (int)cfg->schedule);
+    if (cfg->parameter_count < 0 || (cfg->parameter_count && !cfg->parameters))
+        return fail(err, CTN_BAD_CONFIG, "parameters: expected a list, found %d of none", cfg->parameter_count);
+    for (int i = 0; i < COUNT(fields); i++) {
+        const field *f = row_for(&fields[i], cfg);
+        int number;
+        const char *const own = method_number(cfg, &number);
+        if (f->offset == offsetof(ctn_batch_config, order) && (!own || strcmp(own, "order"))) continue;
+        if (f->offset == offsetof(ctn_batch_config, stages) && (!own || strcmp(own, "stages"))) continue;
+        const double value = field_value(cfg, f);
+        char words[32];
+        if (!in_range(f, value))
+            return fail(err, CTN_BAD_CONFIG, "%s: expected %s, found %s", f->name, f->allowed, write_number(value, words));
+    }
+    ctn_error reason;
+    if (config_check_adaptive(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "dt: %s", reason.message);
+    if (config_check_solver(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "solver: %s", reason.message);
+    if (cfg->dense && cfg->method == CTN_VARIATIONAL)
+        return fail(err, CTN_UNAVAILABLE, "dense: output between the steps is not available for %s in this version",
+                    ctn_method_name(cfg->method));
+    return CTN_OK;
+}
+
+/// The variational method of order 4 steps back in time on its way, where a damper would drive.
+static ctn_status check_undamped(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
+{
+    for (int k = 0; k < cfg->parameter_count; k++)
+        if (cfg->parameters[k].kind == CTN_DAMPING || cfg->parameters[k].kind == CTN_LIMIT_DAMPING)
+            return fail(
+                err, CTN_BAD_CONFIG,
+                "order: the method variational takes no dampers at order 4, but %s is one of the parameters; take order 2",
+                ctn_parameter_name(cfg->parameters[k].kind));
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *b = &m->bodies[i];
+        const bool damped = b->damping[0] > 0 || b->damping[1] > 0 || b->damping[2] > 0;
+        if (!damped && b->limit_b <= 0) continue;
+        const ctn_link *k = m->links;
+        while (b->vadr < k->vadr || b->vadr >= k->vadr + k->nv) k++;
+        return fail(
+            err, CTN_BAD_CONFIG,
+            "order: the method variational takes no dampers at order 4, but the joint of link '%s' has %s; take order 2%s",
+            k->name, damped ? "damping" : "limit_damping", damped ? "" : ", or write limit_damping: 0 (limits brake by default)");
+    }
+    return CTN_OK;
+}
+
+ctn_status config_check_model(const ctn_batch_config *cfg, const ctn_model *m, ctn_error *err)
+{
+    return cfg->method == CTN_VARIATIONAL && cfg->order == 4 ? check_undamped(m, cfg, err) : CTN_OK;
+}

@@ -1,0 +1,54 @@
+/// Names and rules of the kinds of parameters, as in docs/scene.md.
+#include "sim/base/parameter_kinds.h"
+
+#include <float.h>
+#include <math.h>
+
+#define ANY -DBL_MAX, DBL_MAX, false
+#define NOT_NEGATIVE 0, DBL_MAX, false, NAN, "a number >= 0"
+#define POSITIVE 0, DBL_MAX, true, NAN, "a positive number"
+
+static const struct {
+    const char *name;
+    parameter_range range;
+} kinds[] = {
+    [CTN_GRAVITY] = {"gravity", {ANY, NAN, "a finite number"}},
+    [CTN_MASS_SCALE] = {"mass_scale", {POSITIVE}},
+    [CTN_ARMATURE] = {"armature", {NOT_NEGATIVE}},
+    [CTN_DAMPING] = {"damping", {NOT_NEGATIVE}},
+    [CTN_STIFFNESS] = {"stiffness", {NOT_NEGATIVE}},
+    [CTN_REST] = {"rest", {ANY, NAN, "a finite number"}},
+    [CTN_LIMIT_LOWER] = {"limit_lower", {ANY, -INFINITY, "a finite number"}},
+    [CTN_LIMIT_UPPER] = {"limit_upper", {ANY, INFINITY, "a finite number"}},
+    [CTN_LIMIT_STIFFNESS] = {"limit_stiffness", {POSITIVE}},
+    [CTN_LIMIT_DAMPING] = {"limit_damping", {NOT_NEGATIVE}},
+    [CTN_TIME_STEP] = {"time_step", {POSITIVE}},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/// Half the angle of a ball's cone.
+static const parameter_range cone = {0, 3.14159265358979323846, true, INFINITY, "an angle in (0, pi] for a ball joint"};
+
+const char *ctn_parameter_name(ctn_parameter_kind kind) { return (unsigned)kind < KINDS ? kinds[kind].name : NULL; }
+
+const char *parameter_objection(ctn_parameter_kind kind, ctn_joint_type joint, bool limited)
+{
+    if (kind == CTN_MASS_SCALE) return NULL;
+    if (joint == CTN_FIXED) return "is fixed: it has no parameters";
+    if (kind == CTN_DAMPING) return NULL;
+    if (joint == CTN_FREE) return "is free: of a joint's parameters it has damping alone";
+    if (joint == CTN_BALL && kind == CTN_REST) return "is a ball: its rest is no number";
+    if (joint == CTN_BALL && kind == CTN_LIMIT_LOWER) return "is a ball: it has no lower limit";
+    if (kind >= CTN_LIMIT_LOWER && !limited) return "has no limits; give it `limits` in the scene";
+    return NULL;
+}
+
+parameter_range parameter_values(ctn_parameter_kind kind, ctn_joint_type joint)
+{
+    return kind == CTN_LIMIT_UPPER && joint == CTN_BALL ? cone : kinds[kind].range;
+}
+
+bool parameter_allows(const parameter_range *r, double x)
+{
+    return (x >= r->least && x <= r->most && !(r->above && x == r->least)) || x == r->unlimited;
+}

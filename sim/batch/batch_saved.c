@@ -1,0 +1,207 @@
+/// States of batches as blocks of bytes: saved and restored, hashed.
+#include "sim/batch/batch.h"
+#include "sim/base/config.h"
+#include "sim/base/status.h"
+
+#include <catena/hash.h>
+#include <stddef.h>
+#include <string.h>
+#include <xxhash.h>
+
+static uint64_t hash_numbers(uint64_t h, const double *x, int n)
+{
+    for (int k = 0; k < n; k++) {
+        uint64_t bits;
+        memcpy(&bits, &x[k], sizeof bits);
+        h = (h ^ bits) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 32;
+    }
+    return h;
+}
+
+uint64_t model_constants(const ctn_model *m)
+{
+    uint64_t h = hash_numbers(0xcbf29ce484222325u, m->gravity, 3);
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *o = &m->bodies[i];
+        const double n[] = {o->kind, o->parent, o->qadr,     o->vadr,      o->ca,      o->sa,      o->rest_angle, o->quarter,
+                            o->mass, o->pitch,  o->armature, o->stiffness, o->limit_k, o->limit_b, o->limit[0],   o->limit[1]};
+        h = hash_numbers(h, n, sizeof n / sizeof *n);
+        h = hash_numbers(h, o->r0, 3), h = hash_numbers(h, o->C, 9), h = hash_numbers(h, o->h, 3), h = hash_numbers(h, o->S, 6);
+        h = hash_numbers(h, o->I, 6), h = hash_numbers(h, o->damping, 3), h = hash_numbers(h, o->rest, 4);
+    }
+    return h;
+}
+
+/// A saved state: this header, then the clocks and where worlds froze, then the values of the parameters [worlds][n], then flat_size doubles a world. Nothing of
+/// it is padding.
+typedef struct {
+    char magic[8];
+    uint32_t version, method;
+    uint64_t worlds, numbers, model;
+    double dt;
+    uint32_t number, parameters;  // order or stages; n
+    uint64_t list;                // of the parameters, hashed
+    uint64_t checksum;            // of all that follows and, with 0 here, of the header
+} saved_header;
+
+enum { SAVED_VERSION = 6 };
+
+static saved_header header_of(const ctn_batch *batch)
+{
+    const ctn_batch_config *const cfg = &batch->cfg;
+    const uint32_t method = (uint32_t)cfg->method | (uint32_t)cfg->adaptive << 16;
+    saved_header h = {"catena", SAVED_VERSION, method, (uint64_t)cfg->worlds, 0, batch->constants, cfg->dt, 0, 0, 0, 0};
+    int number = 0;
+    method_number(cfg, &number);
+    h.numbers = batch->engine->flat_size(lanes_of(batch, 0), cfg);
+    h.number = (uint32_t)number, h.parameters = (uint32_t)cfg->parameter_count;
+    for (int k = 0; k < cfg->parameter_count; k++)
+        h.list = hash_numbers(h.list, (double[]){cfg->parameters[k].kind, cfg->parameters[k].index}, 2);
+    return h;
+}
+
+/// Where its parts lie.
+static char *clocks_at(char *block) { return block + sizeof(saved_header); }
+static char *falls_at(char *block, const saved_header *h) { return clocks_at(block) + (size_t)h->worlds * sizeof(clock_state); }
+static char *values_at(char *block, const saved_header *h) { return falls_at(block, h) + (size_t)h->worlds * sizeof(world_fall); }
+static char *numbers_at(char *block, const saved_header *h)
+{
+    return values_at(block, h) + (size_t)h->worlds * h->parameters * sizeof(double);
+}
+
+static uint64_t checksum_of(saved_header h, const char *block, size_t size)
+{
+    h.checksum = 0;
+    return XXH3_64bits_withSeed(block + sizeof h, size - sizeof h, XXH3_64bits(&h, sizeof h));
+}
+
+size_t ctn_batch_saved_size(const ctn_batch *batch)
+{
+    if (!batch) return 0;
+    const saved_header h = header_of(batch);
+    return sizeof h + (size_t)h.worlds * (sizeof(clock_state) + sizeof(world_fall) +
+                                          ((size_t)h.parameters + (size_t)h.numbers) * sizeof(double));
+}
+
+/// Copies all worlds between the blocks and `numbers` [worlds][flat_size].
+static void flatten_all(const ctn_batch *batch, bool load, double *numbers)
+{
+    if (batch->device) {
+        batch_device_flatten(batch, 0, batch->cfg.worlds, load, numbers);
+        return;
+    }
+    const int lanes = batch->engine->lanes;
+    const size_t n = batch->engine->flat_size(lanes_of(batch, 0), &batch->cfg);
+    for (int w = 0; w < batch->cfg.worlds; w++)
+        batch->engine->flatten(lanes_of(batch, 0), &batch->cfg, state_of(batch, w / lanes), w % lanes, load,
+                               numbers + (size_t)w * n);
+}
+
+void ctn_batch_save(const ctn_batch *batch, void *block)
+{
+    if (!batch || !block) return;
+    const saved_header h = header_of(batch);
+    const size_t worlds = (size_t)h.worlds;
+    memcpy(block, &h, sizeof h);
+    memcpy(clocks_at(block), batch->clocks, worlds * sizeof *batch->clocks);
+    memset(falls_at(block, &h), 0, worlds * sizeof *batch->falls);  // what was before a world was set anew is not saved
+    for (size_t w = 0; w < worlds; w++)
+        if (batch->clocks[w].frozen)
+            memcpy(falls_at(block, &h) + w * sizeof *batch->falls, &batch->falls[w], sizeof *batch->falls);
+    if (h.parameters) memcpy(values_at(block, &h), batch->values, worlds * h.parameters * sizeof *batch->values);
+    flatten_all(batch, false, (double *)(void *)numbers_at(block, &h));
+    const uint64_t checksum = checksum_of(h, block, ctn_batch_saved_size(batch));
+    memcpy((char *)block + offsetof(saved_header, checksum), &checksum, sizeof checksum);
+}
+
+/// Whether a block is one that ctn_batch_save of this version wrote, every bit of it.
+static ctn_status check_block(const char *block, size_t size, saved_header *was, ctn_error *err)
+{
+    const char *const magic = "catena\0";
+    if (size < sizeof *was || memcmp(block, magic, sizeof was->magic))
+        return fail(err, CTN_BAD_ARGUMENT, "these %zu bytes are no saved state, or only its beginning", size);
+    memcpy(was, block, sizeof *was);
+    if (was->version != SAVED_VERSION)
+        return fail(err, CTN_BAD_ARGUMENT, "the saved state has format %u, expected %d: save it anew with this version of catena",
+                    (unsigned)was->version, SAVED_VERSION);
+    if (was->checksum != checksum_of(*was, block, size))
+        return fail(
+            err, CTN_BAD_ARGUMENT,
+            "the saved state is damaged: its %zu bytes have another checksum than when they were saved; take another copy "
+            "of it, or save it anew",
+            size);
+    return CTN_OK;
+}
+
+ctn_status ctn_batch_restore(ctn_batch *batch, const void *block_, size_t size, ctn_error *err)
+{
+    if (missing(__func__, "batch", batch, err) || missing(__func__, "block", block_, err)) return CTN_BAD_ARGUMENT;
+    saved_header h = header_of(batch), was;
+    char *const block = (char *)(uintptr_t)block_;  // read only
+    if (check_block(block, size, &was, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    h.checksum = was.checksum;
+    if (size != ctn_batch_saved_size(batch) || memcmp(&was, &h, sizeof h))
+        return fail(err, CTN_BAD_ARGUMENT,
+                    "the saved state belongs to another model, method, step size, list of parameters or number of worlds");
+    const size_t worlds = (size_t)h.worlds, n = h.parameters;
+    const double *const values = (const double *)(const void *)values_at(block, &h);
+    for (size_t w = 0; w < worlds && n; w++)
+        if (parameters_check(batch->parameters, values + w * n, (int)w, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    double *const numbers = (double *)(void *)numbers_at(block, &h);
+    ctn_status status = batch->device ? batch_device_failed(batch, err) : CTN_OK;
+    if (status == CTN_OK && batch->device) status = batch_device_load(batch, numbers, err);
+    else if (status == CTN_OK) flatten_all(batch, true, numbers);
+    if (status == CTN_OK && n) {
+        memcpy(batch->values, values, worlds * n * sizeof *values);
+        status = batch_load_parameters(batch, err);
+    }
+    if (status != CTN_OK) return status;
+    memcpy(batch->clocks, clocks_at(block), worlds * sizeof *batch->clocks);
+    memcpy(batch->falls, falls_at(block, &h), worlds * sizeof *batch->falls);
+    batch->fitted = false;
+    return CTN_OK;
+}
+
+typedef struct {
+    const ctn_batch *batch;
+    uint64_t *hash;  // [worlds]
+} hashing;
+
+static uint64_t hash_world(const ctn_batch *batch, int world, const double *flat, size_t n)
+{
+    const size_t own = (size_t)batch->cfg.parameter_count;
+    XXH64_hash_t h = XXH3_64bits(&batch->clocks[world], sizeof *batch->clocks);
+    if (own) h = XXH3_64bits_withSeed(batch->values + (size_t)world * own, own * sizeof *batch->values, h);
+    return XXH3_64bits_withSeed(flat, n * sizeof *flat, h);
+}
+
+static void hash_block(void *context, int thread, int b)
+{
+    const hashing *job = context;
+    const ctn_batch *batch = job->batch;
+    const int count = worlds_in(batch, b), first = b * batch->engine->lanes;
+    const size_t n = batch->engine->flat_size(lanes_of(batch, 0), &batch->cfg);
+    double *const flat = batch->flat + (size_t)thread * n;
+    for (int l = 0; l < count; l++) {
+        batch->engine->flatten(lanes_of(batch, b), &batch->cfg, state_of(batch, b), l, false, flat);
+        job->hash[first + l] = hash_world(batch, first + l, flat, n);
+    }
+}
+
+static void hash_on_device(const ctn_batch *batch, uint64_t *hash)
+{
+    const size_t n = batch->engine->flat_size(lanes_of(batch, 0), &batch->cfg);
+    for (int first = 0; first < batch->cfg.worlds; first += DEVICE_CHUNK) {
+        const int left = batch->cfg.worlds - first, count = left < DEVICE_CHUNK ? left : DEVICE_CHUNK;
+        batch_device_flatten(batch, first, count, false, batch->flat);
+        for (int w = 0; w < count; w++) hash[first + w] = hash_world(batch, first + w, batch->flat + (size_t)w * n, n);
+    }
+}
+
+void ctn_batch_hashes(const ctn_batch *batch, uint64_t *hash)
+{
+    if (!batch || !hash) return;
+    if (batch->device) hash_on_device(batch, hash);
+    else pool_run(batch->pool, batch->blocks, hash_block, &(hashing){batch, hash});
+}

@@ -1,0 +1,363 @@
+/// Tapes, which are recorded runs of one world, and their derivatives: the engine's adjoints of single steps, put together.
+#include "dynamics/model.h"
+#include "sim/base/config.h"
+#include "sim/engine/engine.h"
+#include "sim/model/model.h"
+#include "sim/base/status.h"
+
+#include <catena/derivatives.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Steps are recorded in parts: one, or those in which a step was carried out that had to be halved, and what lies between them.
+typedef struct {
+    int step;
+    double h;  // s; 0: the rates were projected, for a part of another size
+} part;
+
+struct ctn_tape {
+    const ctn_model *model;
+    lane_model *lanes;
+    const ctn_engine *engine;
+    ctn_batch_config cfg;
+    int steps;
+    void *state, *work, *adjoint;
+    size_t flat, bar;  // numbers of a state, of a gradient by it
+    bool recorded, forced;
+    double *tau;     // [steps][nv]
+    double *v0;      // [nv]
+    double *states;  // [parts + 1][flat]
+    double *end;     // [flat]
+    part *parts;     // [capacity]
+    int used, capacity;
+    int fallbacks;           // steps that are in several parts, or were made with fewer stages
+    int *first;              // [steps + 1] the first part of a step
+    double *g[2], *t, *row;  // [bar], [bar], [nv], [2 nv]
+};
+
+static void *aligned(size_t size)
+{
+    const size_t n = (size + 63) / 64 * 64 + 64;
+    void *p = aligned_alloc(64, n);
+    if (p) memset(p, 0, n);
+    return p;
+}
+
+static double *numbers(size_t n) { return calloc(n + 1, sizeof(double)); }
+
+static bool make_room(ctn_tape *tape, int capacity)
+{
+    double *states = realloc(tape->states, ((size_t)capacity + 1) * tape->flat * sizeof *states + 8);
+    if (states) tape->states = states;
+    part *parts = realloc(tape->parts, (size_t)capacity * sizeof *parts);
+    if (parts) tape->parts = parts;
+    if (!states || !parts) return false;
+    tape->capacity = capacity;
+    return true;
+}
+
+ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, int steps, ctn_error *err)
+{
+    if (missing(__func__, "model", model, err) || config_check(cfg, err) != CTN_OK ||
+        config_check_model(cfg, model, err) != CTN_OK)
+        return NULL;
+    if (cfg->adaptive) {
+        fail(err, CTN_UNAVAILABLE,
+             "dt: steps that choose their size (auto) have no derivatives in this version; give dt in seconds");
+        return NULL;
+    }
+    if (cfg->worlds != 1) {
+        fail(err, CTN_BAD_CONFIG, "worlds: expected 1, found %d; take a tape for each world", cfg->worlds);
+        return NULL;
+    }
+    if (steps < 1) {
+        fail(err, CTN_BAD_ARGUMENT, "steps: expected 1 or more, found %d", steps);
+        return NULL;
+    }
+    const ctn_engine *engine = engine_find("scalar", 1, err);
+    ctn_tape *tape = calloc(1, sizeof *tape);
+    if (!engine || !tape) goto no_memory;
+    const size_t nv = (size_t)model->nv;
+    tape->model = model, tape->engine = engine, tape->cfg = *cfg, tape->steps = steps;
+    tape->cfg.engine = engine->name;
+    tape->lanes = engine_model(engine, model, cfg->dt);
+    if (!tape->lanes) goto no_memory;
+    tape->flat = engine->flat_size(tape->lanes, cfg), tape->bar = engine->bar_size(tape->lanes, cfg);
+    tape->state = aligned(engine->state_size(tape->lanes, cfg));
+    tape->work = aligned(engine->work_size(tape->lanes, cfg));
+    tape->adjoint = aligned(engine->adjoint_size(tape->lanes, cfg));
+    tape->tau = numbers((size_t)steps * nv), tape->v0 = numbers(nv), tape->t = numbers(nv), tape->row = numbers(2 * nv);
+    tape->g[0] = numbers(tape->bar), tape->g[1] = numbers(tape->bar), tape->end = numbers(tape->flat);
+    tape->first = calloc((size_t)steps + 1, sizeof *tape->first);
+    if (!tape->state || !tape->work || !tape->adjoint || !tape->tau || !tape->v0 || !tape->t || !tape->row || !tape->g[0] ||
+        !tape->g[1] || !tape->end || !tape->first || !make_room(tape, steps))
+        goto no_memory;
+    return tape;
+
+no_memory:
+    ctn_tape_free(tape);
+    if (engine) fail(err, CTN_NO_MEMORY, "not enough memory to record %d step%s", steps, plural(steps));
+    return NULL;
+}
+
+void ctn_tape_free(ctn_tape *tape)
+{
+    if (!tape) return;
+    free(tape->lanes), free(tape->state), free(tape->work), free(tape->adjoint), free(tape->tau), free(tape->v0),
+        free(tape->states), free(tape->parts);
+    free(tape->first), free(tape->g[0]), free(tape->g[1]), free(tape->t), free(tape->row), free(tape->end);
+    free(tape);
+}
+
+int ctn_tape_state_size(const ctn_tape *tape) { return tape ? (int)tape->bar : 0; }
+
+static double *state_at(const ctn_tape *tape, int part) { return tape->states + (size_t)part * tape->flat; }
+static const double *force_at(const ctn_tape *tape, int step)
+{
+    return tape->forced ? tape->tau + (size_t)step * (size_t)tape->model->nv : NULL;
+}
+
+/// Moves the world between the engine's state and a record.
+static void keep(ctn_tape *tape, double *flat) { tape->engine->flatten(tape->lanes, &tape->cfg, tape->state, 0, false, flat); }
+static void put_back(ctn_tape *tape, double *flat) { tape->engine->flatten(tape->lanes, &tape->cfg, tape->state, 0, true, flat); }
+
+/// Records what the engine's state has become as the end of a part.
+static bool record(ctn_tape *tape, int step, double h)
+{
+    if (tape->used == tape->capacity && !make_room(tape, 2 * tape->capacity)) return false;
+    tape->parts[tape->used++] = (part){step, h};
+    keep(tape, state_at(tape, tape->used));
+    return true;
+}
+
+/// A step of size dt.
+static ctn_step_stats advance(ctn_tape *tape, const ctn_batch_config *cfg, double dt, int step)
+{
+    const double *tau = force_at(tape, step);
+    ctn_step_stats stats = {0};
+    tape->engine->model_step_size(tape->lanes, &dt);
+    engine_use use = {0};
+    tape->engine->step(tape->lanes, cfg, tape->state, tape->work, tau ? &tau : NULL, &(int){1}, false, 1, &stats, &use);
+    return stats;
+}
+
+/// Makes ready to go backwards through part p. The way in which it was carried out; -1: it cannot be found again.
+static int prepare(ctn_tape *tape, int p)
+{
+    const double *before = state_at(tape, p), *after = state_at(tape, p + 1), *tau = force_at(tape, tape->parts[p].step);
+    const int ways = tape->engine->adjoint_ways(&tape->cfg);
+    for (int k = 0; k < ways; k++)
+        if (tape->engine->adjoint_prepare(tape->lanes, &tape->cfg, tape->adjoint, tape->parts[p].h, k, &before, &after,
+                                          tau ? &tau : NULL))
+            return k;
+    return -1;
+}
+
+/// The rates of a method of one stage between parts of different sizes; nothing for others.
+static bool record_projection(ctn_tape *tape, int step)
+{
+    return !tape->engine->project(tape->lanes, &tape->cfg, tape->state, tape->work) || record(tape, step, 0);
+}
+
+/// What position_step() and variational_step() do to the state between two parts of a step: one that is halved leaves no guess for the next
+/// solve (with several stages, only one that came down to a single stage), and where sizes change there is no old point.
+static void between_parts(ctn_tape *tape, bool resized, const ctn_step_stats *stats)
+{
+    double *flat = state_at(tape, tape->used);
+    const size_t nv = (size_t)tape->model->nv;
+    const int ways = tape->engine->adjoint_ways(&tape->cfg);  // one stage is the last of them
+    const bool single = ways == 1 || (stats->fewer_stages && prepare(tape, tape->used - 1) == ways - 1);
+    if (single) memset(flat + (size_t)tape->model->nq + nv, 0, nv * sizeof *flat);
+    if (resized && tape->cfg.method == CTN_COLLOCATION && tape->cfg.order > 2) flat[tape->flat - 1] = 1;
+    put_back(tape, flat);
+}
+
+/// A step that fell back, once more, part by part: as the engine does it, so that every part ends where it ended there. false: no memory,
+/// or (*lost) the parts do not lead there.
+static bool record_parts(ctn_tape *tape, int step, bool *lost)
+{
+    double size = 1, here = 0;
+    *lost = true;
+    keep(tape, tape->end);
+    put_back(tape, state_at(tape, tape->used));
+    while (here < 1) {
+        ctn_batch_config cfg = tape->cfg;
+        const double dt = tape->cfg.dt * size;
+        cfg.max_halvings = 0;
+        const ctn_step_stats stats = advance(tape, &cfg, dt, step);
+        if (!stats.steps) {
+            if (size < 1e-12) return false;
+            size *= 0.5;
+            keep(tape, state_at(tape, tape->used));  // without a guess, now
+            if (!record_projection(tape, step)) return *lost = false;
+            continue;
+        }
+        if (!record(tape, step, dt)) return *lost = false;
+        here += size;
+        if (size < 1) {
+            const bool grows = fmod(here, 2 * size) == 0;
+            between_parts(tape, grows, &stats);
+            if (grows) size *= 2;
+            if (grows && !record_projection(tape, step)) return *lost = false;
+        }
+    }
+    return !memcmp(tape->end, state_at(tape, tape->used), tape->flat * sizeof *tape->end);
+}
+
+static bool interrupted(const ctn_tape *tape) { return tape->cfg.interrupt && *tape->cfg.interrupt; }
+
+ctn_status ctn_tape_run(ctn_tape *tape, const double *q, const double *v, const double *tau, ctn_error *err)
+{
+    if (missing(__func__, "tape", tape, err)) return CTN_BAD_ARGUMENT;
+    const ctn_model *m = tape->model;
+    if ((m->nq && missing(__func__, "q", q, err)) || (m->nv && missing(__func__, "v", v, err))) return CTN_BAD_ARGUMENT;
+    tape->recorded = false;
+    if (state_check(m, q, v, 0, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    for (int k = 0; k < tape->steps && tau; k++)
+        for (int j = 0; j < m->nv; j++)
+            if (!isfinite(tau[(size_t)k * (size_t)m->nv + (size_t)j]))
+                return fail(err, CTN_BAD_ARGUMENT, "step %d: tau[%d] is not finite", k, j);
+    tape->forced = tau != NULL, tape->used = 0, tape->fallbacks = 0;
+    if (tau) memcpy(tape->tau, tau, (size_t)tape->steps * (size_t)m->nv * sizeof *tau);
+    memcpy(tape->v0, v, (size_t)m->nv * sizeof *v);
+    tape->engine->set(tape->lanes, &tape->cfg, tape->state, tape->work, &q, &v);
+    keep(tape, state_at(tape, 0));
+    for (int k = 0; k < tape->steps; k++) {
+        tape->first[k] = tape->used;
+        const ctn_step_stats stats = advance(tape, &tape->cfg, tape->cfg.dt, k);
+        if (interrupted(tape)) return fail(err, CTN_INTERRUPTED, "interrupted in step %d", k);
+        if (stats.frozen) return fail(err, CTN_FROZEN, "step %d: the world is frozen: %s", k, ctn_freeze_text(stats.frozen));
+        bool lost = false;
+        const bool recorded = stats.fallbacks ? record_parts(tape, k, &lost) : record(tape, k, tape->cfg.dt);
+        if (interrupted(tape)) return fail(err, CTN_INTERRUPTED, "interrupted in step %d", k);  // its parts may have ended early
+        if (recorded) {
+            tape->fallbacks += stats.fallbacks > 0;
+        } else if (lost)
+            return fail(err, CTN_UNAVAILABLE, "step %d: carried out in parts that cannot be recorded: take a smaller dt", k);
+        else return fail(err, CTN_NO_MEMORY, "not enough memory to record step %d", k);
+    }
+    tape->first[tape->steps] = tape->used;
+    tape->recorded = true;
+    return CTN_OK;
+}
+
+int ctn_tape_fallbacks(const ctn_tape *tape) { return tape && tape->recorded ? tape->fallbacks : 0; }
+
+/// Is there a record, and `step` in 0 .. most?
+static ctn_status check_step(const ctn_tape *tape, int step, int most, ctn_error *err)
+{
+    if (!tape->recorded) return fail(err, CTN_BAD_ARGUMENT, "nothing is recorded: call ctn_tape_run first");
+    if (step < 0 || step > most) return fail(err, CTN_BAD_ARGUMENT, "step: expected 0 to %d, found %d", most, step);
+    return CTN_OK;
+}
+
+ctn_status ctn_tape_state(ctn_tape *tape, int step, double *q, double *v, ctn_error *err)
+{
+    if (missing(__func__, "tape", tape, err) || check_step(tape, step, tape->steps, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    put_back(tape, state_at(tape, tape->first[step]));
+    tape->engine->get(tape->lanes, &tape->cfg, tape->state, tape->work, 1, q ? &q : NULL, v ? &v : NULL);
+    return CTN_OK;
+}
+
+static ctn_status lost_way(const ctn_tape *tape, int p, ctn_error *err)
+{
+    return fail(err, CTN_UNAVAILABLE, "step %d: its solution was not found again, so it has no derivative: take a smaller dt",
+                tape->parts[p].step);
+}
+
+/// One row backwards through the part that was prepared: row [bar] in place, tau_bar [nv] (may be NULL) added to.
+static void pull(ctn_tape *tape, double *row, double *tau_bar)
+{
+    const double *after = tape->g[1];
+    memcpy(tape->g[1], row, tape->bar * sizeof *row);
+    tape->engine->adjoint_step(tape->lanes, &tape->cfg, tape->adjoint, 1, &after, &row, &tape->t);
+    for (int k = 0; k < tape->model->nv && tau_bar; k++) tau_bar[k] += tape->t[k];
+}
+
+/// Gradient `state` [bar] by the state at the end of part p-1, from those by its q and v.
+static void output(ctn_tape *tape, int p, const double *q_bar, const double *v_bar, double *state)
+{
+    const double *at = state_at(tape, p);
+    tape->engine->adjoint_output(tape->lanes, &tape->cfg, tape->adjoint, 1, &at, &q_bar, &v_bar, &state);
+}
+
+static void start(ctn_tape *tape, const double *state, double *q_bar, double *v_bar)
+{
+    const double *at = tape->states, *v = tape->v0;
+    tape->engine->adjoint_start(tape->lanes, &tape->cfg, tape->adjoint, 1, &at, &v, &state, &q_bar, &v_bar);
+}
+
+ctn_status ctn_tape_gradient(ctn_tape *tape, const double *dq, const double *dv, double *grad_q, double *grad_v, double *grad_tau,
+                             ctn_error *err)
+{
+    if (missing(__func__, "tape", tape, err) || check_step(tape, 0, 0, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    const size_t nv = (size_t)tape->model->nv;
+    double *g = tape->g[0];
+    memset(g, 0, tape->bar * sizeof *g);
+    if (grad_tau) memset(grad_tau, 0, (size_t)tape->steps * nv * sizeof *grad_tau);
+    for (int k = tape->steps; k > 0; k--) {
+        bool any = false;
+        for (size_t j = 0; j < nv; j++) {
+            tape->row[j] = dq ? dq[(size_t)k * nv + j] : 0, tape->row[nv + j] = dv ? dv[(size_t)k * nv + j] : 0;
+            any = any || tape->row[j] != 0 || tape->row[nv + j] != 0;
+        }
+        if (any) {
+            output(tape, tape->first[k], tape->row, tape->row + nv, tape->g[1]);
+            for (size_t j = 0; j < tape->bar; j++) g[j] += tape->g[1][j];
+        }
+        for (int p = tape->first[k] - 1; p >= tape->first[k - 1]; p--) {
+            if (prepare(tape, p) < 0) return lost_way(tape, p, err);
+            pull(tape, g, grad_tau ? grad_tau + (size_t)(k - 1) * nv : NULL);
+        }
+    }
+    start(tape, g, tape->row, tape->row + nv);
+    for (size_t j = 0; j < nv; j++) {
+        if (grad_q) grad_q[j] = tape->row[j] + (dq ? dq[j] : 0);
+        if (grad_v) grad_v[j] = tape->row[nv + j] + (dv ? dv[j] : 0);
+    }
+    return CTN_OK;
+}
+
+ctn_status ctn_step_jacobian(ctn_tape *tape, int step, double *A, double *B, ctn_error *err)
+{
+    if (missing(__func__, "tape", tape, err) || check_step(tape, step, tape->steps - 1, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    const size_t n = tape->bar, nv = (size_t)tape->model->nv;
+    double *own = A ? NULL : numbers(n * n), *rows = A ? A : own;  // all rows go backwards together, part by part
+    if (!rows) return fail(err, CTN_NO_MEMORY, "not enough memory for a Jacobian of %zu row%s", n, plural((long long)n));
+    for (size_t k = 0; k < n * n; k++) rows[k] = k % (n + 1) == 0;
+    if (B) memset(B, 0, n * nv * sizeof *B);
+    ctn_status status = CTN_OK;
+    for (int p = tape->first[step + 1] - 1; p >= tape->first[step] && status == CTN_OK; p--) {
+        if (prepare(tape, p) < 0) status = lost_way(tape, p, err);
+        for (size_t i = 0; i < n && status == CTN_OK; i++) pull(tape, rows + i * n, B ? B + i * nv : NULL);
+    }
+    free(own);
+    return status;
+}
+
+ctn_status ctn_start_jacobian(ctn_tape *tape, double *S, ctn_error *err)
+{
+    if (missing(__func__, "tape", tape, err) || check_step(tape, 0, 0, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    if (tape->bar && missing(__func__, "S", S, err)) return CTN_BAD_ARGUMENT;
+    const size_t nv = (size_t)tape->model->nv;
+    for (size_t i = 0; i < tape->bar; i++) {
+        memset(tape->g[0], 0, tape->bar * sizeof(double));
+        tape->g[0][i] = 1;
+        start(tape, tape->g[0], S + i * 2 * nv, S + i * 2 * nv + nv);
+    }
+    return CTN_OK;
+}
+
+ctn_status ctn_output_jacobian(ctn_tape *tape, int step, double *C, ctn_error *err)
+{
+    if (missing(__func__, "tape", tape, err) || check_step(tape, step, tape->steps, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    if (tape->bar && missing(__func__, "C", C, err)) return CTN_BAD_ARGUMENT;
+    const size_t nv = (size_t)tape->model->nv;
+    for (size_t i = 0; i < 2 * nv; i++) {
+        memset(tape->row, 0, 2 * nv * sizeof(double));
+        tape->row[i] = 1;
+        output(tape, tape->first[step], tape->row, tape->row + nv, C + i * tape->bar);
+    }
+    return CTN_OK;
+}

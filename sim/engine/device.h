@@ -1,0 +1,68 @@
+/// Devices: a machine beside the CPU that keeps all worlds of a batch in its own memory and steps them together, each to its horizon, in
+/// one launch. The code for one is a library of its own (sim/engine/device_cuda.cu), opened when it is asked for.
+#ifndef CATENA_SIM_DEVICE_H
+#define CATENA_SIM_DEVICE_H
+
+#include "dynamics/model.h"
+
+#include <catena/batch.h>
+#include <catena/dynamics.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/// The worlds of one batch on a device.
+typedef struct device_worlds device_worlds;
+
+/// Whose memory the arrays of a call are in.
+typedef enum device_place { ON_HOST, ON_DEVICE } device_place;
+
+/// A device's table of functions. Arrays have a row for each world. After CTN_UNAVAILABLE by a call on worlds these are lost.
+typedef struct ctn_device {
+    uint64_t layout;                     // DEVICE_LAYOUT of the sources that it was built from
+    const char *name;                    // of the engine
+    double least_tolerance;              // of a solve: below it there is only rounding
+    double least_error;                  // tolerance of adaptive steps, likewise
+    ctn_status (*find)(ctn_error *err);  // CTN_UNAVAILABLE: there is none to run on
+    // worlds of a checked configuration, without a state; NULL on error. `own`: constants differ from world to world
+    device_worlds *(*open)(const ctn_model *m, const ctn_batch_config *cfg, bool own, ctn_error *err);
+    void (*close)(device_worlds *d);
+    size_t (*bytes)(const device_worlds *d);
+    void (*stream)(device_worlds *d, void *stream);  // on which all further work is done; NULL: the default one
+    // the constants of one world, of the model and step size (s) that it has; for all of them, before their first state
+    void (*constants)(device_worlds *d, int world, const ctn_model *m, double dt);
+    ctn_status (*send_constants)(device_worlds *d, ctn_error *err);
+    ctn_status (*set)(device_worlds *d, const double *q, const double *v, device_place place, ctn_error *err);
+    ctn_status (*get)(device_worlds *d, double *q, double *v, device_place place, ctn_error *err);  // either may be NULL
+    ctn_status (*force)(device_worlds *d, const double *tau, device_place place, ctn_error *err);   // NULL: none
+    // run->force: instead of those forces; no control. stats: in: frozen; out: as ctn_engine's `step`, of which without `all` only
+    // steps, fallbacks, frozen and frozen_time
+    ctn_status (*step)(device_worlds *d, const ctn_run *run, bool all, ctn_step_stats *stats, ctn_error *err);
+    ctn_status (*totals)(device_worlds *d, ctn_totals *totals, ctn_error *err);
+    // the states of worlds first .. first + count - 1, as ctn_engine's: flat [count][flat_size]
+    ctn_status (*flatten)(device_worlds *d, int first, int count, bool load, double *flat, ctn_error *err);
+    // memory of the caller's on the device
+    void *(*allocate)(device_worlds *d, size_t bytes, ctn_error *err);
+    void (*release)(device_worlds *d, void *memory);
+    ctn_status (*copy)(device_worlds *d, void *to, const void *from, size_t bytes, device_place place,
+                       ctn_error *err);  // place: of `to`
+} ctn_device;
+
+/// What the library and a device's code must have in common.
+#define DEVICE_LAYOUT                                                                                                            \
+    (3 + 1000 * ((uint64_t)sizeof(ctn_batch_config) +                                                                            \
+                 1000 * (sizeof(ctn_step_stats) + 1000 * (sizeof(ctn_body) + 1000 * sizeof(ctn_run)))))
+
+/// The engines of devices, in a NULL-terminated list.
+extern const char *const device_names[];
+
+/// The name in that list which `name` (NULL or "auto": CTN_ENGINE) asks for, or NULL.
+const char *device_asked(const char *name);
+
+/// Why there is no device of this name, in words that go on after it: "needs ..."; NULL: there is one.
+const char *device_missing(const char *name);
+
+/// The device called cuda: what the file CTN_CUDA_LIBRARY, or libcatena-cuda.so beside the library, says that there is; likewise
+/// cuda-float, CTN_CUDA_FLOAT_LIBRARY, libcatena-cuda-float.so. NULL with CTN_UNAVAILABLE in `err`.
+const ctn_device *device_find(const char *name, ctn_error *err);
+
+#endif

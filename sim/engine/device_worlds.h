@@ -1,0 +1,189 @@
+/// What one thread of a device does: a world out of the device's memory, through the kernels over one lane, and back. Compiled as CUDA C++
+/// (sim/engine/device_cuda.cu) and as C++17 (tests/device_twin.cpp).
+///
+/// Arrays of numbers that a thread reads one by one are [number][world], so that neighbouring threads read neighbouring memory; within a
+/// launch a world lives in its thread's scratch memory.
+#ifndef CATENA_SIM_DEVICE_WORLDS_H
+#define CATENA_SIM_DEVICE_WORLDS_H
+
+#include "sim/engine/device.h"
+#include "sim/engine/kernels.h"
+#include "sim/engine/engine_layout.h"
+#include "sim/engine/engine_model.h"
+#include "sim/engine/engine_stats.h"
+
+typedef enum device_task {
+    TASK_MEASURE,  // how large things are, by one thread
+    TASK_LOAD,     // make `model` out of `source`, by one thread
+    TASK_SET,      // states from q, v
+    TASK_GET,      // q, v from states
+    TASK_STEP,
+    TASK_TOTALS,
+} device_task;
+
+typedef struct {
+    size_t model, state, work;  // bytes
+    size_t flat;                // numbers of a state
+} device_sizes;
+
+/// One launch. Everything that it points to is in the device's memory.
+typedef struct {
+    device_task task;
+    int worlds;
+    ctn_batch_config cfg;
+    device_sizes *sizes;      // TASK_MEASURE: out
+    const ctn_model *source;  // bodies, frames and dof_adr, too
+    lane_model *model;
+    const real *constants;  // [numbers][worlds], in the order of load_constants; NULL: all worlds have those of the model
+    real *states;           // [flat][worlds]
+    double *q, *v;          // [worlds][nq], [worlds][nv]; TASK_GET: either may be NULL
+    const double *tau;      // [worlds][nv], or a table: [worlds][steps][nv]; NULL: none
+    bool table;
+    int steps;
+    const int *horizon;  // [worlds]
+    const int *frozen;   // [worlds]
+    bool energy;
+    uint64_t *stats;     // [words of ctn_step_stats][worlds]
+    ctn_totals *totals;  // [worlds]
+} device_job;
+
+enum { STATS_WORDS = sizeof(ctn_step_stats) / sizeof(uint64_t) };
+
+/// A world's constants, one after the other as device_table.h packs them.
+KERNEL void load_constants(const device_job *job, int world, lane_model *m)
+{
+    const real *x = job->constants + world;
+    const size_t next = (size_t)job->worlds;
+    m->dt = *x, x += next;
+    for (int k = 0; k < (int)WORLD_NUMBERS; k++, x += next) (&m->mass)[k] = *x;
+    for (int i = 0; i < m->nbody; i++)
+        for (int k = 0; k < (int)BODY_NUMBERS; k++, x += next) (&m->bodies[i].mass)[k] = *x;
+}
+
+/// Moves a world's state between the device's memory and S.
+KERNEL void move_state(const device_job *job, const lane_model *m, int world, bool load, const block_state *S)
+{
+    const state_parts s = parts_of(m, &job->cfg, S);
+    real *x = job->states + world;
+    for (int p = 0; p < PARTS_OF_STATE; p++)
+        for (size_t k = 0; k < s.size[p]; k++, x += job->worlds) {
+            if (load) s.part[p][k] = *x;
+            else *x = s.part[p][k];
+        }
+}
+
+FN void load_force(const device_job *job, const lane_model *m, int world, int step, real *tau)
+{
+    const size_t nv = (size_t)m->nv, row = job->table ? (size_t)world * (size_t)job->steps + (size_t)step : (size_t)world;
+    for (size_t k = 0; k < nv; k++) tau[k] = lane_load(job->tau + row * nv + k);
+}
+
+/// `count` steps of the world in S, each iteration beside whichever one the neighbouring threads are in (integrators/lane_run.h).
+KERNEL void step_by_iteration(const device_job *job, const lane_model *m, int world, int count, block_state *S, block_work *W,
+                              block_counts *c)
+{
+    const ctn_batch_config *const cfg = &job->cfg;
+    const real *const tau = job->tau ? W->tau : NULL;
+    lane_run R;
+    open_lanes(&R);
+    R.counts = *c;
+    enter_lanes(m, cfg, S, W, tau, job->energy, not_(none_of()), &R);
+    for (int n = 0; n < count && any_of(R.busy);) {
+        mask stepped = tick_lanes(m, cfg, S, W, job->energy, &R);
+        if (any_of(R.parked)) {
+            stepped = R.parked, R.parked = none_of();
+            down_ladder(m, cfg, S, W, tau, job->energy, stepped, &R);
+            enter_lanes(m, cfg, S, W, tau, job->energy, none_of(), &R);
+            R.busy = le(R.counts.frozen, rset(0));
+        }
+        if (any_of(stepped) && ++n < count && job->table) load_force(job, m, world, n, W->tau);
+    }
+    *c = R.counts;
+}
+
+/// The same step by step; as block_step(), with forces that change.
+KERNEL void step_by_step(const device_job *job, const lane_model *m, int world, int count, block_state *S, block_work *W,
+                         block_counts *c)
+{
+    const ctn_batch_config *const cfg = &job->cfg;
+    const real *const tau = job->tau ? W->tau : NULL;
+    mask active = begin_block(m, cfg, S, W, tau, job->energy, c);
+    for (int n = 0; n < count && any_of(active); n++) {
+        if (n && job->table) load_force(job, m, world, n, W->tau);
+        active = one_step(m, cfg, S, W, tau, job->energy, active, c);
+    }
+}
+
+FN void step_world(const device_job *job, const lane_model *m, int world, block_state *S, block_work *W)
+{
+    block_counts c;
+    ctn_step_stats stats;
+    uint64_t word[STATS_WORDS];
+    const int count = job->horizon ? job->horizon[world] : job->steps;
+    memset(&c, 0, sizeof c);
+    c.frozen = rset(job->frozen[world]);
+    if (job->tau && job->steps) load_force(job, m, world, 0, W->tau);
+    if (runs_by_iteration(&job->cfg) && job->cfg.schedule != CTN_BY_STEP) step_by_iteration(job, m, world, count, S, W, &c);
+    else step_by_step(job, m, world, count, S, W, &c);
+    lane_stats(&c, 0, &stats);
+    memcpy(word, &stats, sizeof word);
+    for (int k = 0; k < STATS_WORDS; k++) job->stats[(size_t)k * (size_t)job->worlds + (size_t)world] = word[k];
+}
+
+FN void get_world(const device_job *job, const lane_model *m, int world, const block_state *S, block_work *W)
+{
+    double *const q = job->q + (size_t)world * (size_t)m->nq, *const v = job->v + (size_t)world * (size_t)m->nv;
+    if (job->q)
+        for (int k = 0; k < m->nq; k++) lane_store(q + k, S->q[k]);
+    if (!job->v) return;
+    const real *const now = block_velocity(m, &job->cfg, S, W);
+    for (int k = 0; k < m->nv; k++) lane_store(v + k, now[k]);
+}
+
+FN void set_world(const device_job *job, const lane_model *m, int world, block_state *S, block_work *W)
+{
+    real *const q = position_based(job->cfg.method) ? W->po.one.x : job->cfg.method == CTN_VARIATIONAL ? W->va.x : W->ex.x;
+    for (int k = 0; k < m->nq; k++) q[k] = lane_load(job->q + (size_t)world * (size_t)m->nq + k);
+    for (int k = 0; k < m->nv; k++) W->tau[k] = lane_load(job->v + (size_t)world * (size_t)m->nv + k);
+    block_set(m, &job->cfg, S, W, q, W->tau);
+}
+
+FN void sum_world(const device_job *job, const lane_model *m, int world, const block_state *S, block_work *W)
+{
+    real sums[12];
+    totals(m, S->q, block_velocity(m, &job->cfg, S, W), W->T, W->D, sums);
+    sums[11] = passive_potential(m, S->q);
+    lane_totals(m, sums, 0, &job->totals[world]);
+}
+
+/// One thread's part of a launch. `scratch`: model (if constants differ), state and work bytes, aligned to 16, with anything in them.
+KERNEL void run_world(const device_job *job, int world, char *scratch)
+{
+    const lane_model *m = job->model;
+    if (job->task == TASK_MEASURE) {
+        job->sizes->model = model_size(job->source);
+        return;
+    }
+    if (job->task == TASK_LOAD) {
+        model_load(&job->source, &job->cfg.dt, job->model);
+        job->sizes->state = state_size(m, &job->cfg), job->sizes->work = work_size(m, &job->cfg),
+        job->sizes->flat = flat_size(m, &job->cfg);
+        return;
+    }
+    if (job->constants) {
+        lane_model *const own = (lane_model *)(void *)scratch;
+        copy_structure(m, own);
+        load_constants(job, world, own);
+        m = own, scratch += model_size(job->source);
+    }
+    block_state S = open_state(m, &job->cfg, scratch);
+    block_work W = open_work(m, &job->cfg, scratch + state_size(m, &job->cfg));
+    move_state(job, m, world, true, &S);
+    if (job->task == TASK_SET) set_world(job, m, world, &S, &W);
+    else if (job->task == TASK_GET) get_world(job, m, world, &S, &W);
+    else if (job->task == TASK_STEP) step_world(job, m, world, &S, &W);
+    else sum_world(job, m, world, &S, &W);
+    if (job->task == TASK_SET || job->task == TASK_STEP) move_state(job, m, world, false, &S);
+}
+
+#endif

@@ -1,0 +1,230 @@
+/// The part of every engine that goes backwards through time: integrators/block_adjoint.h, and the way from plain arrays into lanes
+/// and back. Included by engine_kernels.h.
+
+/// Numbers of a gradient by the state of one world: q, v or what stands for it, then V, and what is carried of an old point.
+static size_t bar_size(const lane_model *m, const ctn_batch_config *cfg)
+{
+    const size_t nv = (size_t)m->nv, nV = position_based(cfg->method) ? 12 * (size_t)masses_of(m) : 0;
+    return 2 * nv + nV + (carries_old(cfg) ? nv + nV : 0);
+}
+
+static state_bar layout_bar(const lane_model *m, const ctn_batch_config *cfg, arena *a)
+{
+    real *x = TAKE(a, bar_size(m, cfg), real);
+    state_bar bar = {x, x, NULL, NULL, NULL};
+    if (!x) return bar;
+    const size_t nv = (size_t)m->nv, nV = 12 * (size_t)masses_of(m);
+    bar.v = x + nv, bar.V = (rate_pose *)(x + 2 * nv);
+    if (carries_old(cfg)) bar.old_rate = x + 2 * nv + nV, bar.old = (rate_pose *)(x + 3 * nv + nV);
+    return bar;
+}
+
+static adjoint_stage layout_stage(const lane_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody, nv = (size_t)m->nv;
+    adjoint_stage s;
+    s.u = TAKE(a, nv, real);
+    s.w = TAKE(a, nv, real);
+    s.x = TAKE(a, (size_t)m->nq, real);
+    s.body = TAKE(a, n, id_body);
+    s.node = TAKE(a, n, tree_node);
+    s.pivot = TAKE(a, n, tree_pivot);
+    return s;
+}
+
+static pose_work layout_pose(const lane_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody;
+    pose_work w;
+    w.motion = TAKE(a, n, twist);
+    w.load = TAKE(a, n, wrench);
+    w.moment = TAKE(a, n, vec3);
+    return w;
+}
+
+static velocity_adjoint layout_velocity(const lane_model *m, arena *a)
+{
+    const size_t nv = (size_t)m->nv;
+    velocity_adjoint w;
+    w.T = TAKE(a, (size_t)m->nbody, placement);
+    w.F = layout_factors(m, a);
+    w.W = layout_pose(m, a);
+    w.M = TAKE(a, (size_t)m->nbody, rate_pose);
+    w.b = TAKE(a, nv, real);
+    w.v = TAKE(a, nv, real);
+    w.y = TAKE(a, nv, real);
+    return w;
+}
+
+static stage_adjoint layout_stage_adjoint(const lane_model *m, int s_, arena *a)
+{
+    const size_t n = (size_t)m->nbody, nv = (size_t)m->nv, s = (size_t)s_;
+    stage_adjoint w;
+    w.P = layout_stages(m, s_, a);
+    w.P.sweep.U = TAKE(a, nv * 6 * s * s, real);
+    w.P.sweep.inverse = TAKE(a, nv * 3 * s * s, real);
+    w.at = TAKE(a, s * n, placement);
+    w.Q = layout_pose(m, a);
+    w.M = TAKE(a, n, rate_pose);
+    w.b = TAKE(a, s * nv, real);
+    w.y = TAKE(a, s * nv, real);
+    return w;
+}
+
+static ladder_adjoint layout_ladder(const lane_model *m, const ctn_batch_config *cfg, velocity_adjoint ve, arena *a)
+{
+    const size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
+    ladder_adjoint w = {0};
+    w.one.W = layout_solve(m, a);
+    w.one.F = layout_factors(m, a);
+    w.one.P = layout_pose(m, a);
+    w.one.x = TAKE(a, nq, real);
+    real **const vectors[] = {&w.one.u, &w.one.y, &w.one.b, &w.q_bar, &w.v_bar, &w.tau_bar};
+    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = TAKE(a, nv, real);
+    w.again = layout_work(m, cfg, a).po;
+    w.projection = ve;
+    const block_state chord = layout_state(m, cfg, a);
+    w.chord = as_position(&chord);
+    w.chord_bar = layout_bar(m, cfg, a);
+    if (stages_of(cfg) > 1) w.more = layout_stage_adjoint(m, stages_of(cfg), a);
+    if (carries_old(cfg)) w.first = layout_stage_adjoint(m, 3, a), w.fresh_bar = layout_bar(m, cfg, a);
+    return w;
+}
+
+static variational_adjoint layout_variational_adjoint(const lane_model *m, const ctn_batch_config *cfg, velocity_adjoint ve,
+                                                      arena *a)
+{
+    const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv;
+    variational_adjoint w = {0};
+    w.work = layout_variational(m, a);
+    const block_state now = layout_state(m, cfg, a);
+    w.now = as_variational(&now);
+    for (int k = 0; k < (cfg->order == 4 ? TRIPLE_JUMP : 1); k++) {
+        const variational_work part = layout_variational(m, a);
+        w.part[k].W = part.W, w.part[k].sweep = part.sweep;
+        w.part[k].sweep.column = TAKE(a, n, chord_column);
+        w.part[k].q0 = TAKE(a, nq, real);
+        w.part[k].q1 = TAKE(a, nq, real);
+    }
+    for (int k = 0; k < 2; k++) w.T[k] = TAKE(a, n, placement);
+    w.G = TAKE(a, n, rate_pose);
+    w.M = TAKE(a, n, rate_pose);
+    w.P = layout_pose(m, a);
+    w.mobility = ve;
+    real **const vectors[] = {&w.still, &w.sink, &w.q, &w.p, &w.b, &w.y};
+    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = TAKE(a, nv, real);
+    return w;
+}
+
+static adjoint_work layout_adjoint(const lane_model *m, const ctn_batch_config *cfg, arena *a)
+{
+    const size_t nv = (size_t)m->nv;
+    adjoint_work w = {0};
+    w.before = layout_state(m, cfg, a);
+    w.after = layout_state(m, cfg, a);
+    w.before_bar = layout_bar(m, cfg, a);
+    w.after_bar = layout_bar(m, cfg, a);
+    real **const vectors[] = {&w.tau, &w.tau_bar, &w.q_bar, &w.v_bar};
+    for (int k = 0; k < 4; k++) *vectors[k] = TAKE(a, nv, real);
+    if (solves_equations(cfg->method)) {
+        w.ve = layout_velocity(m, a);
+        if (cfg->method == CTN_VARIATIONAL) w.va = layout_variational_adjoint(m, cfg, w.ve, a);
+        else w.po = layout_ladder(m, cfg, w.ve, a);
+        return w;
+    }
+    explicit_adjoint *e = &w.ex;
+    e->ex = layout_explicit(m, cfg, a);
+    e->end = TAKE(a, nv, real);
+    e->id = layout_id(m, a);
+    e->F = layout_factors(m, a);
+    e->x = TAKE(a, nv, real);
+    e->w = TAKE(a, nv, real);
+    e->y = TAKE(a, nv, real);
+    e->u = TAKE(a, nv, real);
+    for (int s = 0; s < tableau_of(cfg->method)->stages; s++) {
+        e->stage[s] = layout_stage(m, a);
+        e->kq[s] = TAKE(a, nv, real);
+        e->kv[s] = TAKE(a, nv, real);
+    }
+    return w;
+}
+
+/// The work space of `adjoint`: its layout, kept at its front from one call to the next, and the arrays behind it.
+static adjoint_work *open_adjoint(void *work) { return work; }
+
+static size_t adjoint_size(const lane_model *m, const ctn_batch_config *cfg)
+{
+    arena a = {NULL, 0};
+    TAKE(&a, 1, adjoint_work);
+    layout_adjoint(m, cfg, &a);
+    return a.used;
+}
+
+/// Flat states of the lanes (as run_flatten makes them) into S.
+static void gather_state(const lane_model *m, const ctn_batch_config *cfg, const double *const *flat, const block_state *S)
+{
+    const state_parts s = parts_of(m, cfg, S);
+    size_t at = 0;
+    for (int p = 0; p < PARTS_OF_STATE; at += s.size[p++]) {
+        const double *row[LANES];
+        for (int l = 0; l < LANES; l++) row[l] = flat[l] + at;
+        lane_gather(s.part[p], row, (int)s.size[p]);
+    }
+}
+
+static bool run_adjoint_prepare(const lane_model *m, const ctn_batch_config *cfg, void *work, double h, int way,
+                                const double *const *before, const double *const *after, const double *const *tau)
+{
+    arena a = {(char *)work, 0};
+    adjoint_work *W = TAKE(&a, 1, adjoint_work);
+    *W = layout_adjoint(m, cfg, &a);
+    real *const forces = W->tau;
+    gather_state(m, cfg, before, &W->before);
+    gather_state(m, cfg, after, &W->after);
+    if (tau) lane_gather(forces, tau, m->nv);
+    else W->tau = NULL;
+    const mask made = adjoint_prepare(m, cfg, h, way, W);
+    W->tau = forces;
+    return !any_of(not_(made));
+}
+
+static void run_adjoint_step(const lane_model *m, const ctn_batch_config *cfg, void *work, int count,
+                             const double *const *after_bar, double *const *before_bar, double *const *tau_bar)
+{
+    adjoint_work *W = open_adjoint(work);
+    const int n = (int)bar_size(m, cfg);
+    lane_gather(W->after_bar.q, after_bar, n);
+    for (int k = 0; k < m->nv; k++) W->tau_bar[k] = rset(0);
+    adjoint_step(m, cfg, W);
+    lane_scatter(before_bar, count, W->before_bar.q, n);
+    lane_scatter(tau_bar, count, W->tau_bar, m->nv);
+}
+
+static void run_adjoint_start(const lane_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *state,
+                              const double *const *v, const double *const *state_bar, double *const *q_bar, double *const *v_bar)
+{
+    arena a = {(char *)work, 0};
+    adjoint_work *W = TAKE(&a, 1, adjoint_work);
+    *W = layout_adjoint(m, cfg, &a);
+    gather_state(m, cfg, state, &W->before);
+    lane_gather(W->before_bar.q, state_bar, (int)bar_size(m, cfg));
+    lane_gather(W->tau, v, m->nv);
+    adjoint_start(m, cfg, W->tau, W);
+    lane_scatter(q_bar, count, W->q_bar, m->nv);
+    lane_scatter(v_bar, count, W->v_bar, m->nv);
+}
+
+static void run_adjoint_output(const lane_model *m, const ctn_batch_config *cfg, void *work, int count, const double *const *state,
+                               const double *const *q_bar, const double *const *v_bar, double *const *state_bar)
+{
+    arena a = {(char *)work, 0};
+    adjoint_work *W = TAKE(&a, 1, adjoint_work);
+    *W = layout_adjoint(m, cfg, &a);
+    const int n = (int)bar_size(m, cfg);
+    gather_state(m, cfg, state, &W->after);
+    for (int k = 0; k < n; k++) W->after_bar.q[k] = rset(0);
+    lane_gather(W->q_bar, q_bar, m->nv);
+    lane_gather(W->v_bar, v_bar, m->nv);
+    adjoint_output(m, cfg, W);
+    lane_scatter(state_bar, count, W->after_bar.q, n);
+}

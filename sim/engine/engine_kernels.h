@@ -1,0 +1,296 @@
+/// The body of every engine: kernels over the lane that the including file has chosen, and the way from plain arrays into
+/// lanes and back. The includer defines ENGINE (the table's name) and ENGINE_NAME; ENGINE_LINKAGE where nobody but itself uses the table:
+/// kernels that it does not call cost no compiling then.
+#include "sim/engine/engine.h"
+#include "sim/engine/kernels.h"
+#include "sim/engine/engine_layout.h"
+#include "sim/engine/engine_model.h"
+#include "sim/engine/engine_stats.h"
+
+/// Rows c .. c + LANES - 1 of array [count][n] into lanes; lanes beyond the last row repeat it.
+FN void gather(real *dst, const double *src, int n, int c, int count)
+{
+    const double *row[LANES];
+    for (int l = 0; l < LANES; l++) row[l] = src + (size_t)(c + l < count ? c + l : count - 1) * (size_t)n;
+    lane_gather(dst, row, n);
+}
+
+FN void scatter(double *dst, const real *src, int n, int c, int count)
+{
+    double *row[LANES];
+    for (int l = 0; l < LANES; l++) row[l] = dst + (size_t)(c + l < count ? c + l : count - 1) * (size_t)n;
+    lane_scatter(row, count - c < LANES ? count - c : LANES, src, n);
+}
+
+static void run_forward_kinematics(const lane_model *m, void *scratch, int count, const double *q, double *R, double *p)
+{
+    const frame f = open_frame(m, scratch);
+    real *Rl = f.x, *pl = f.x + 9 * m->nlink;
+    for (int c = 0; c < count; c += LANES) {
+        gather(f.q, q, m->nq, c, count);
+        forward_kinematics(m, f.q, f.T, Rl, pl);
+        if (R) scatter(R, Rl, 9 * m->nlink, c, count);
+        if (p) scatter(p, pl, 3 * m->nlink, c, count);
+    }
+}
+
+static void run_link_twists(const lane_model *m, void *scratch, int count, const double *q, const double *v, double *t)
+{
+    const frame f = open_frame(m, scratch);
+    for (int c = 0; c < count; c += LANES) {
+        gather(f.q, q, m->nq, c, count);
+        gather(f.v, v, m->nv, c, count);
+        link_twists(m, f.q, f.v, f.T, f.V, f.x);
+        scatter(t, f.x, 6 * m->nlink, c, count);
+    }
+}
+
+static void run_rnea(const lane_model *m, void *scratch, int count, const double *q, const double *v, const double *a, double *tau)
+{
+    frame f = open_frame(m, scratch);
+    if (!a)
+        for (int k = 0; k < m->nv; k++) f.t[k] = rset(0);
+    for (int c = 0; c < count; c += LANES) {
+        gather(f.q, q, m->nq, c, count);
+        gather(f.v, v, m->nv, c, count);
+        if (a) gather(f.t, a, m->nv, c, count);
+        rnea(m, f.q, f.v, f.t, &f.rnea, f.x);
+        scatter(tau, f.x, m->nv, c, count);
+    }
+}
+
+static void run_passive(const lane_model *m, void *scratch, int count, const double *q, const double *v, double *tau)
+{
+    const frame f = open_frame(m, scratch);
+    for (int c = 0; c < count; c += LANES) {
+        gather(f.q, q, m->nq, c, count);
+        gather(f.v, v, m->nv, c, count);
+        for (int k = 0; k < m->nv; k++) f.x[k] = rset(0);
+        add_passive_forces(m, f.q, f.v, f.x);
+        scatter(tau, f.x, m->nv, c, count);
+    }
+}
+
+static void run_crba(const lane_model *m, void *scratch, int count, const double *q, double *H)
+{
+    frame f = open_frame(m, scratch);
+    const size_t n = (size_t)m->nv * (size_t)m->nv;
+    for (int c = 0; c < count; c += LANES) {
+        double *out[LANES];
+        const int lanes = count - c < LANES ? count - c : LANES;
+        for (int l = 0; l < LANES; l++) out[l] = H + (size_t)(l < lanes ? c + l : c) * n;
+        gather(f.q, q, m->nq, c, count);
+        crba(m, f.q, &f.crba, out, lanes);
+    }
+}
+
+static void run_aba(const lane_model *m, void *scratch, int count, const double *q, const double *v, const double *tau,
+                    double *qdd)
+{
+    frame f = open_frame(m, scratch);
+    for (int c = 0; c < count; c += LANES) {
+        gather(f.q, q, m->nq, c, count);
+        gather(f.v, v, m->nv, c, count);
+        if (tau) gather(f.x, tau, m->nv, c, count);
+        for (int k = 0; k < m->nv && !tau; k++) f.x[k] = rset(0);
+        add_passive_forces(m, f.q, f.v, f.x);
+        aba(m, f.q, f.v, f.x, &f.aba, f.t);
+        scatter(qdd, f.t, m->nv, c, count);
+    }
+}
+
+/// The matrices [nv][nv] of the lanes from c on, out of M [count][nv][nv]; NULL if M is.
+FN double *const *matrices(double *M, size_t n, int c, int count, double **lane)
+{
+    for (int l = 0; l < LANES && M; l++) lane[l] = M + (size_t)(c + l < count ? c + l : c) * n * n;
+    return M ? lane : NULL;
+}
+
+static void run_rnea_derivatives(const lane_model *m, void *scratch, int count, const double *q, const double *v, const double *a,
+                                 double *by_q, double *by_v, double *by_a)
+{
+    frame f = open_frame(m, scratch);
+    const size_t n = (size_t)m->nv;
+    for (int c = 0; c < count; c += LANES) {
+        double *Q[LANES], *V[LANES], *A[LANES];
+        const int lanes = count - c < LANES ? count - c : LANES;
+        gather(f.q, q, m->nq, c, count);
+        gather(f.v, v, m->nv, c, count);
+        gather(f.t, a, m->nv, c, count);
+        id_motion(m, f.q, f.v, f.t, &f.id);
+        id_matrices(m, &f.id, matrices(by_q, n, c, count, Q), matrices(by_v, n, c, count, V), matrices(by_a, n, c, count, A),
+                    lanes);
+    }
+}
+
+static void run_aba_derivatives(const lane_model *m, void *scratch, int count, const double *q, const double *v, const double *tau,
+                                double *by_q, double *by_v, double *by_tau)
+{
+    frame f = open_frame(m, scratch);
+    const size_t n = (size_t)m->nv;
+    for (int c = 0; c < count; c += LANES) {
+        double *Q[LANES], *V[LANES], *T[LANES];
+        const int lanes = count - c < LANES ? count - c : LANES;
+        gather(f.q, q, m->nq, c, count);
+        gather(f.v, v, m->nv, c, count);
+        if (tau) gather(f.x, tau, m->nv, c, count);
+        for (int k = 0; k < m->nv && !tau; k++) f.x[k] = rset(0);
+        add_passive_forces(m, f.q, f.v, f.x);
+        aba(m, f.q, f.v, f.x, &f.aba, f.acceleration);
+        id_motion(m, f.q, f.v, f.acceleration, &f.id);
+        double *const *const q_ = matrices(by_q, n, c, count, Q), *const *const v_ = matrices(by_v, n, c, count, V);
+        id_matrices(m, &f.id, q_, v_, NULL, lanes);
+        passive_matrices(m, f.q, f.v, rset(-1), f.t, f.x, q_, v_, lanes);
+        fd_matrices(m, &f.id, &f.factors, f.t, q_, v_, matrices(by_tau, n, c, count, T), lanes);
+    }
+}
+
+static void run_jacobian(const lane_model *m, void *scratch, int count, const double *q, int link, double *J)
+{
+    const frame f = open_frame(m, scratch);
+    for (int c = 0; c < count; c += LANES) {
+        gather(f.q, q, m->nq, c, count);
+        link_jacobian(m, f.q, link, f.T, f.x);
+        scatter(J, f.x, 6 * m->nv, c, count);
+    }
+}
+
+static void run_totals(const lane_model *m, void *scratch, int count, const double *q, const double *v, ctn_totals *out)
+{
+    const frame f = open_frame(m, scratch);
+    for (int c = 0; c < count; c += LANES) {
+        gather(f.q, q, m->nq, c, count);
+        gather(f.v, v, m->nv, c, count);
+        totals(m, f.q, f.v, f.T, f.V, f.x);
+        f.x[11] = passive_potential(m, f.q);
+        for (int l = 0; l < LANES && c + l < count; l++) lane_totals(m, f.x, l, &out[c + l]);
+    }
+}
+
+static void run_set(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *q,
+                    const double *const *v)
+{
+    block_state S = open_state(m, cfg, state);
+    block_work W = open_work(m, cfg, work);
+    real *ql = position_based(cfg->method) ? W.po.one.x : cfg->method == CTN_VARIATIONAL ? W.va.x : W.ex.x;
+    lane_gather(ql, q, m->nq);
+    lane_gather(W.tau, v, m->nv);
+    block_set(m, cfg, &S, &W, ql, W.tau);
+}
+
+static void run_get(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, int count, double *const *q,
+                    double *const *v)
+{
+    const block_state S = open_state(m, cfg, state);
+    block_work W = open_work(m, cfg, work);
+    if (q) lane_scatter(q, count, S.q, m->nq);
+    if (v) lane_scatter(v, count, block_velocity(m, cfg, &S, &W), m->nv);
+}
+
+static bool run_project(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work)
+{
+    if (!position_based(cfg->method) || stages_of(cfg) > 1) return false;
+    const block_state S = open_state(m, cfg, state);
+    block_work W = open_work(m, cfg, work);
+    position_state P = as_position(&S);
+    project_rates(m, &P, &W.po, le(rset(0), rset(0)));
+    return true;
+}
+
+static void run_step(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau,
+                     const int *steps, bool energy, int count, ctn_step_stats *stats, engine_use *use)
+{
+    block_state S = open_state(m, cfg, state);
+    block_work W = open_work(m, cfg, work);
+    double frozen[LANES] __attribute__((aligned(64))), horizon[LANES] __attribute__((aligned(64)));
+    block_counts c;
+    int most = 0;
+    memset(&c, 0, sizeof c);
+    if (tau) lane_gather(W.tau, tau, m->nv);
+    for (int l = 0; l < LANES; l++) {
+        frozen[l] = l < count ? stats[l].frozen : CTN_FREEZE_NOT_FINITE, horizon[l] = l < count ? steps[l] : 0;
+        if (l < count && steps[l] > most) most = steps[l];
+    }
+    c.frozen = lane_load(frozen);
+    block_step(m, cfg, &S, &W, tau ? W.tau : NULL, lane_load(horizon), most, energy, &c);
+    for (int l = 0; l < count; l++) {
+        lane_stats(&c, l, &stats[l]);
+        if (solves_equations(cfg->method)) use->used += (double)stats[l].evaluations;
+    }
+    use->passes += ((const double *)&c.passes)[0] * LANES;
+}
+
+#include "sim/engine/engine_run.h"
+
+static void run_interpolate(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, double t, bool fit,
+                            int count, double *const *q, double *const *v, double *size)
+{
+    block_state S = open_state(m, cfg, state);
+    block_work W = open_work(m, cfg, work);
+    double lane[LANES] __attribute__((aligned(64)));
+    const bool position = position_based(cfg->method);
+    real *const x = position ? W.po.one.x : W.ex.x, *const w = position ? W.po.one.d : W.ex.w;
+    block_interpolate(m, cfg, &S, &W, t, fit, x, w);
+    if (q) lane_scatter(q, count, x, m->nq);
+    if (v) lane_scatter(v, count, w, m->nv);
+    lane_store(lane, *S.part.size);
+    for (int l = 0; l < count; l++) size[l] = lane[l];
+}
+
+static void run_flatten(const lane_model *m, const ctn_batch_config *cfg, void *state, int l, bool load, double *flat)
+{
+    const block_state S = open_state(m, cfg, state);
+    const state_parts s = parts_of(m, cfg, &S);
+    for (int p = 0; p < PARTS_OF_STATE; p++)
+        for (size_t k = 0; k < s.size[p]; k++, flat++) {
+            double *x = (double *)&s.part[p][k] + l;
+            if (load) *x = *flat;
+            else *flat = *x;
+        }
+    if (!load || !cfg->dense) return;
+    for (int k = 0; k < m->nq; k++) ((double *)&S.part.q[k])[l] = ((double *)&S.q[k])[l];
+    for (int k = 0; k < m->nv; k++) ((double *)&S.part.v[k])[l] = ((double *)&S.v[k])[l];
+    ((double *)S.part.size)[l] = 0;
+}
+
+#include "sim/engine/engine_adjoint.h"
+
+#ifndef ENGINE_LINKAGE
+#define ENGINE_LINKAGE
+#endif
+ENGINE_LINKAGE const ctn_engine ENGINE = {
+    .name = ENGINE_NAME,
+    .lanes = LANES,
+    .model_size = model_size,
+    .model_load = model_load,
+    .model_step_size = model_step_size,
+    .dynamics_size = dynamics_size,
+    .forward_kinematics = run_forward_kinematics,
+    .link_twists = run_link_twists,
+    .rnea = run_rnea,
+    .passive = run_passive,
+    .crba = run_crba,
+    .aba = run_aba,
+    .rnea_derivatives = run_rnea_derivatives,
+    .aba_derivatives = run_aba_derivatives,
+    .jacobian = run_jacobian,
+    .totals = run_totals,
+    .state_size = state_size,
+    .work_size = work_size,
+    .set = run_set,
+    .get = run_get,
+    .project = run_project,
+    .step = run_step,
+    .iterates = run_iterates,
+    .run = run_worlds,
+    .interpolate = run_interpolate,
+    .flat_size = flat_size,
+    .flatten = run_flatten,
+    .adjoint_size = adjoint_size,
+    .bar_size = bar_size,
+    .adjoint_ways = adjoint_ways,
+    .adjoint_prepare = run_adjoint_prepare,
+    .adjoint_step = run_adjoint_step,
+    .adjoint_start = run_adjoint_start,
+    .adjoint_output = run_adjoint_output,
+};

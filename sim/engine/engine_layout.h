@@ -1,0 +1,365 @@
+/// Where everything that an engine works with lies in plain memory: scratch of the dynamics, states of blocks of worlds, scratch of the
+/// methods. Included by engine_kernels.h.
+#ifndef CATENA_ENGINE_LAYOUT_H
+#define CATENA_ENGINE_LAYOUT_H
+
+/// Memory handed out piece by piece; with base NULL it only counts.
+typedef struct {
+    char *base;
+    size_t used;
+} arena;
+
+FN void *take(arena *a, size_t count, size_t size)
+{
+    void *p = a->base ? a->base + a->used : NULL;
+    a->used += (count * size + 63) / 64 * 64;
+    return p;
+}
+/// `count` things of a type.
+#define TAKE(a, count, type) ((type *)take(a, count, sizeof(type)))
+
+KERNEL lane_model *layout_model(int nbody, arena *a)
+{
+    lane_model *const to = TAKE(a, 1, lane_model);
+    lane_body *const bodies = TAKE(a, (size_t)nbody, lane_body);
+    if (to) to->bodies = bodies;
+    return to;
+}
+
+KERNEL size_t model_size(const ctn_model *m)
+{
+    arena a = {NULL, 0};
+    layout_model(m->nbody, &a);
+    return a.used;
+}
+
+/// Everything that one lane block of any kernel needs.
+typedef struct {
+    real *q, *v, *t, *x;  // [nq], [nv], [nv], [max(12 nlink, 6 nv, 11)]
+    aba_work aba;
+    rnea_work rnea;
+    crba_work crba;
+    pose *T;
+    twist *V;
+    id_work id;
+    tree_factors factors;
+    real *acceleration;  // [nv], for derivatives
+} frame;
+
+KERNEL aba_work layout_aba(const lane_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody;
+    aba_work w;
+    w.body = TAKE(a, n, aba_body);
+    w.motion = TAKE(a, n, aba_motion);
+    w.hand = TAKE(a, n, aba_hand);
+    w.accel = TAKE(a, n, aba_accel);
+    return w;
+}
+
+KERNEL id_work layout_id(const lane_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody;
+    id_work w;
+    w.body = TAKE(a, n, id_body);
+    w.rigid = TAKE(a, n, composite);
+    w.flow = TAKE(a, n, id_flow);
+    w.V = TAKE(a, n, twist);
+    w.w = TAKE(a, n, wrench);
+    w.turn = TAKE(a, n, vec3);
+    return w;
+}
+
+KERNEL tree_factors layout_factors(const lane_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody;
+    tree_factors f;
+    f.node = TAKE(a, n, tree_node);
+    f.pivot = TAKE(a, n, tree_pivot);
+    f.P = TAKE(a, n, inertia6);
+    f.p = TAKE(a, n, wrench);
+    f.d = TAKE(a, n, twist);
+    return f;
+}
+
+KERNEL frame layout(const lane_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody, nx = (size_t)(12 * m->nlink > 6 * m->nv ? 12 * m->nlink : 6 * m->nv) + 12;
+    frame f;
+    f.q = TAKE(a, (size_t)m->nq, real);
+    f.v = TAKE(a, (size_t)m->nv, real);
+    f.t = TAKE(a, (size_t)m->nv, real);
+    f.x = TAKE(a, nx, real);
+    f.acceleration = TAKE(a, (size_t)m->nv, real);
+    // one kernel runs at a time: they share what follows
+    const size_t common = a->used;
+    size_t most = common;
+    f.aba = layout_aba(m, a);
+    most = a->used > most ? a->used : most;
+    a->used = common;
+    f.rnea.body = TAKE(a, n, rnea_body);
+    f.rnea.motion = TAKE(a, n, rnea_motion);
+    f.rnea.R = TAKE(a, n, mat3);
+    f.rnea.hand = TAKE(a, n, wrench);
+    most = a->used > most ? a->used : most;
+    a->used = common;
+    f.crba.body = TAKE(a, n, crba_body);
+    f.crba.sum = TAKE(a, n, composite);
+    for (int k = 0; k < 3; k++) f.crba.n[k] = TAKE(a, (size_t)m->nv, real);
+    for (int k = 0; k < 3; k++) f.crba.f[k] = TAKE(a, (size_t)m->nv, real);
+    f.crba.row = TAKE(a, (size_t)m->nv, real);
+    f.crba.sorted = TAKE(a, (size_t)m->nv, real);
+    most = a->used > most ? a->used : most;
+    a->used = common;
+    f.T = TAKE(a, n, pose);
+    f.V = TAKE(a, n, twist);
+    most = a->used > most ? a->used : most;
+    a->used = common;
+    f.id = layout_id(m, a);
+    f.factors = layout_factors(m, a);
+    a->used = a->used > most ? a->used : most;
+    return f;
+}
+
+KERNEL size_t dynamics_size(const lane_model *m)
+{
+    arena a = {NULL, 0};
+    layout(m, &a);
+    return a.used;
+}
+
+KERNEL frame open_frame(const lane_model *m, void *scratch)
+{
+    arena a = {(char *)scratch, 0};
+    return layout(m, &a);
+}
+
+KERNEL block_state layout_state(const lane_model *m, const ctn_batch_config *cfg, arena *a)
+{
+    block_state S = {0};
+#define PLACE(member, type, count) if (count) S.member = TAKE(a, (size_t)(count), type);
+    STATE_PARTS(PLACE)
+#undef PLACE
+    if (cfg->dense) {
+        S.part.q = TAKE(a, (size_t)m->nq, real);
+        S.part.v = TAKE(a, (size_t)m->nv, real);
+        S.part.tau = TAKE(a, (size_t)m->nv, real);
+        S.part.size = TAKE(a, 1, real);
+        for (int c = 0; c < INTERPOLANT_TERMS; c++) {
+            S.part.cq[c] = TAKE(a, (size_t)m->nv, real);
+            S.part.cv[c] = TAKE(a, (size_t)m->nv, real);
+        }
+    }
+    return S;
+}
+
+KERNEL solve layout_solve(const lane_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody;
+    solve W = {0};
+    W.r = TAKE(a, (size_t)m->nv, real);
+    W.start = TAKE(a, n, placement);
+    W.now = TAKE(a, n, placement);
+    W.step = TAKE(a, n, step_body);
+    W.body = TAKE(a, n, iterate_body);
+    W.sum = TAKE(a, n, wrench);
+    W.terms = TAKE(a, n, terms3);
+    W.reach = TAKE(a, n, real);
+    return W;
+}
+
+KERNEL explicit_work layout_explicit(const lane_model *m, const ctn_batch_config *cfg, arena *a)
+{
+    const size_t nv = (size_t)m->nv;
+    explicit_work e = {0};
+    e.x = TAKE(a, (size_t)m->nq, real);
+    e.w = TAKE(a, nv, real);
+    e.u = TAKE(a, nv, real);
+    e.force = TAKE(a, nv, real);
+    for (int s = 0; s < (cfg->dense ? ALL_STAGES : tableau_of(cfg->method)->stages); s++) {
+        e.kq[s] = TAKE(a, nv, real);
+        e.kv[s] = TAKE(a, nv, real);
+    }
+    if (cfg->adaptive) {
+        e.eq = TAKE(a, nv, real);
+        e.ev = TAKE(a, nv, real);
+    }
+    e.aba = layout_aba(m, a);
+    return e;
+}
+
+/// How many forks can be open at a time on the way inwards.
+KERNEL int fork_depth(const lane_model *m)
+{
+    int open = 0, most = 0;
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const unsigned flags = m->bodies[i].flags;
+        if (flags & BODY_FORK) open--;
+        if (flags & BODY_LAST) open++;
+        most = open > most ? open : most;
+    }
+    return most;
+}
+
+/// Scratch of the methods with `s` coupled stages.
+KERNEL stage_work layout_stages(const lane_model *m, int s_, arena *a)
+{
+    const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv, s = (size_t)s_, w = 6 * s;
+    const size_t forks = (size_t)fork_depth(m);
+    stage_work g = {0};
+    g.x = TAKE(a, s * nq, real);
+    g.base = TAKE(a, s * nq, real);
+    g.u = TAKE(a, s * nv, real);
+    g.base_u = TAKE(a, s * nv, real);
+    g.d = TAKE(a, s * nv, real);
+    g.fresh = TAKE(a, s * nv, real);
+    g.rate = TAKE(a, n, rate_pose);
+    g.W.step = TAKE(a, n, stage_start);
+    g.W.reach = TAKE(a, n, real);
+    g.W.body = TAKE(a, n * s, stage_body);
+    g.W.r = TAKE(a, s * nv, real);
+    g.W.K = TAKE(a, nv * 3 * s * s, real);
+    g.sweep.P = TAKE(a, w * w, real);
+    g.sweep.p = TAKE(a, w, real);
+    g.sweep.heap = TAKE(a, forks * w * w, real);
+    g.sweep.heap_p = TAKE(a, forks * w, real);
+    g.sweep.X = TAKE(a, nv * s * (w + 1), real);
+    g.sweep.twist = TAKE(a, n * w, real);
+    return g;
+}
+
+/// Scratch of the solvers besides newton's, for up to `s` stages.
+KERNEL solver_work layout_solver(const lane_model *m, ctn_solver solver, int s, arena *a)
+{
+    const size_t bodies = (size_t)m->nbody * (size_t)s, n = (size_t)m->nv * (size_t)s, triangle = n * (n + 1) / 2;
+    solver_work w = {0};
+    w.objective.product.e = TAKE(a, bodies, twist);
+    w.objective.product.d = TAKE(a, bodies, twist);
+    w.objective.product.p = TAKE(a, bodies, wrench);
+    w.objective.weighted = TAKE(a, n, real);
+    if (solver == CTN_LM) {
+        w.lm.normal = TAKE(a, triangle, real);
+        w.lm.factor = TAKE(a, triangle, real);
+        real **const rows[] = {&w.lm.g, &w.lm.y, &w.lm.z};
+        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = TAKE(a, n, real);
+    } else {
+        w.lbfgs.s = TAKE(a, LBFGS_MEMORY * n, real);
+        w.lbfgs.y = TAKE(a, LBFGS_MEMORY * n, real);
+        w.lbfgs.between = TAKE(a, (size_t)s * (size_t)s, real);
+        w.lbfgs.rho = TAKE(a, LBFGS_MEMORY, real);
+        real **const rows[] = {&w.lbfgs.g, &w.lbfgs.base_g, &w.lbfgs.fresh, &w.lbfgs.mixed};
+        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = TAKE(a, n, real);
+    }
+    return w;
+}
+
+KERNEL variational_work layout_variational(const lane_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv;
+    variational_work w = {0};
+    w.W.start = TAKE(a, n, chord_start);
+    w.W.body = TAKE(a, n, chord_body);
+    w.W.sum = TAKE(a, n, wrench);
+    w.W.reach = TAKE(a, n, real);
+    w.sweep.joint = TAKE(a, n, chord_joint);
+    w.sweep.hand = TAKE(a, n, chord_hand);
+    w.sweep.twist = TAKE(a, n, sweep_twist);
+    real **const of_q[] = {&w.W.step, &w.base, &w.x, &w.saved.q};
+    real **const of_v[] = {&w.W.target, &w.W.r, &w.d, &w.fresh, &w.force, &w.momentum, &w.saved.p, &w.saved.rate, &w.saved.gain};
+    for (size_t k = 0; k < sizeof of_q / sizeof *of_q; k++) *of_q[k] = TAKE(a, nq, real);
+    for (size_t k = 0; k < sizeof of_v / sizeof *of_v; k++) *of_v[k] = TAKE(a, nv, real);
+    return w;
+}
+
+KERNEL block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, arena *a)
+{
+    const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv;
+    block_work w = {0};
+    w.tau = TAKE(a, nv, real);
+    w.out = TAKE(a, nv, real);
+    w.T = TAKE(a, n, pose);
+    w.D = TAKE(a, n, twist);
+    if (position_based(cfg->method)) {
+        position_work *p = &w.po.one;
+        w.po.p = TAKE(a, n, vec3);
+        p->x = TAKE(a, nq, real);
+        p->u = TAKE(a, nv, real);
+        p->base = TAKE(a, nq, real);
+        p->base_u = TAKE(a, nv, real);
+        p->d = TAKE(a, nv, real);
+        p->fresh = TAKE(a, nv, real);
+        p->W = layout_solve(m, a);
+        p->W.in.x = p->x;
+        p->W.in.u = p->u;
+        p->sweep.body = TAKE(a, n, sweep_body);
+        p->sweep.hand = TAKE(a, n, sweep_hand);
+        p->sweep.twist = TAKE(a, n, sweep_twist);
+        p->sweep.keep = TAKE(a, n, real);
+        if (stages_of(cfg) > 1)
+            w.po.more = layout_stages(m, carries_old(cfg) && stages_of(cfg) < 3 ? 3 : stages_of(cfg), a);  // start_old takes 3
+        if (cfg->solver != CTN_NEWTON) w.po.solver = layout_solver(m, cfg->solver, stages_of(cfg), a);
+        w.po.aba = layout_aba(m, a);
+        w.po.T = w.T, w.po.D = w.D;
+    } else if (cfg->method == CTN_VARIATIONAL) {
+        w.va = layout_variational(m, a);
+        w.po.aba = layout_aba(m, a);
+    } else w.ex = layout_explicit(m, cfg, a);
+    return w;
+}
+
+KERNEL size_t state_size(const lane_model *m, const ctn_batch_config *cfg)
+{
+    arena a = {NULL, 0};
+    layout_state(m, cfg, &a);
+    return a.used;
+}
+
+KERNEL size_t work_size(const lane_model *m, const ctn_batch_config *cfg)
+{
+    arena a = {NULL, 0};
+    layout_work(m, cfg, &a);
+    return a.used;
+}
+
+KERNEL block_state open_state(const lane_model *m, const ctn_batch_config *cfg, void *state)
+{
+    arena a = {(char *)state, 0};
+    return layout_state(m, cfg, &a);
+}
+
+KERNEL block_work open_work(const lane_model *m, const ctn_batch_config *cfg, void *work)
+{
+    arena a = {(char *)work, 0};
+    return layout_work(m, cfg, &a);
+}
+
+/// The arrays that make up a state, and how many numbers of a world each holds.
+#define ONE(member, type, count) +1
+enum { PARTS_OF_STATE = 0 STATE_PARTS(ONE) };
+#undef ONE
+typedef struct {
+    real *part[PARTS_OF_STATE];
+    size_t size[PARTS_OF_STATE];
+} state_parts;
+
+KERNEL state_parts parts_of(const lane_model *m, const ctn_batch_config *cfg, const block_state *S)
+{
+#define ARRAY(member, type, count) (real *)S->member,
+#define SIZE(member, type, count) (size_t)(count) * (sizeof(type) / sizeof(real)),
+    const state_parts p = {{STATE_PARTS(ARRAY)}, {STATE_PARTS(SIZE)}};
+#undef ARRAY
+#undef SIZE
+    return p;
+}
+
+/// Numbers of one world's state as a flat array.
+KERNEL size_t flat_size(const lane_model *m, const ctn_batch_config *cfg)
+{
+    const block_state none = {0};
+    const state_parts s = parts_of(m, cfg, &none);
+    size_t n = 0;
+    for (int p = 0; p < PARTS_OF_STATE; p++) n += s.size[p];
+    return n;
+}
+
+#endif

@@ -1,0 +1,17 @@
+/// All kernels that engines call, over the lane that the including file has chosen (dynamics/lane.h). Each kernel includes those that it
+/// calls itself.
+#ifndef CATENA_KERNELS_H
+#define CATENA_KERNELS_H
+
+#include "dynamics/lane_model.h"
+#include "dynamics/aba.h"
+#include "dynamics/rnea.h"
+#include "dynamics/crba.h"
+#include "dynamics/kinematics.h"
+#include "forces/joint_forces.h"
+#include "dynamics/derivatives.h"
+#include "integrators/block_step.h"
+#include "integrators/lane_run.h"
+#include "integrators/block_adjoint.h"
+
+#endif

@@ -1,0 +1,77 @@
+/// The joint-space inertia at one pose, by the kernels in the scalar lane.
+#include "sim/model/joint_inertia.h"
+#include "sim/engine/engine.h"
+
+#include "dynamics/lane_scalar.h"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function"  // few of the kernels are needed here
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/articulated.h"
+#include "dynamics/tree_factor.h"
+#include "dynamics/derivatives.h"
+#pragma GCC diagnostic pop
+
+#include <stdlib.h>
+
+struct joint_inertia {
+    lane_model *m;
+    tree_factors factors;
+};
+
+void joint_inertia_free(joint_inertia *inertia)
+{
+    if (!inertia) return;
+    tree_factors *const F = &inertia->factors;
+    free(F->node), free(F->pivot), free(F->P), free(F->p), free(F->d);
+    free(inertia->m);
+    free(inertia);
+}
+
+/// All coordinates zero, [nq]; NULL without memory.
+static double *zero_pose(const ctn_model *m)
+{
+    double *const q = calloc((size_t)m->nq + 1, sizeof *q);
+    for (int i = 0; i < m->nbody && q; i++)
+        if (m->bodies[i].kind == JOINT_BALL) q[m->bodies[i].qadr] = 1;
+    return q;
+}
+
+joint_inertia *joint_inertia_create(const ctn_model *m, const double *q)
+{
+    const size_t n = (size_t)m->nbody + 1, nv = (size_t)m->nv + 1;
+    joint_inertia *const inertia = calloc(1, sizeof *inertia);
+    double *const zero = q ? NULL : zero_pose(m), *const still = calloc(nv, sizeof *still);
+    id_work motion = {.body = calloc(n, sizeof *motion.body)};
+    if (inertia && motion.body && still && (q || zero)) {
+        inertia->m = engine_model(&engine_scalar, m, 0);
+        tree_factors *const F = &inertia->factors;
+        F->node = calloc(n, sizeof *F->node), F->pivot = calloc(n, sizeof *F->pivot), F->P = calloc(n, sizeof *F->P);
+        F->p = calloc(n, sizeof *F->p), F->d = calloc(n, sizeof *F->d);
+        if (inertia->m && F->node && F->pivot && F->P && F->p && F->d) {
+            id_motion(inertia->m, q ? q : zero, still, still, &motion);
+            inertia_nodes(inertia->m, &motion, F->node);
+            tree_factor(inertia->m, F);
+            free(zero), free(still), free(motion.body);
+            return inertia;
+        }
+    }
+    joint_inertia_free(inertia);
+    free(zero), free(still), free(motion.body);
+    return NULL;
+}
+
+void joint_inertia_solve(joint_inertia *inertia, const double *b, double *x) { tree_solve(inertia->m, &inertia->factors, b, x); }
+
+double joint_inertia_met(const joint_inertia *inertia, int i)
+{
+    const tree_pivot *const pivot = &inertia->factors.pivot[i];
+    double mobility;  // 1/D, of three degrees of freedom the mean of its diagonal
+    if (inertia->m->bodies[i].nv == 1) mobility = pivot->one.i;
+    else {
+        const ldl3 D = pivot->three.D;
+        mobility = (ldl_solve(D, vec(1, 0, 0)).x + ldl_solve(D, vec(0, 1, 0)).y + ldl_solve(D, vec(0, 0, 1)).z) / 3;
+    }
+    return mobility > 0 && mobility < INFINITY ? 1 / mobility : 0;
+}

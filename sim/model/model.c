@@ -1,0 +1,73 @@
+/// Questions about a model.
+#include "sim/model/model.h"
+
+#include "sim/base/status.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void ctn_model_free(ctn_model *m)
+{
+    if (!m) return;
+    free(m->bodies), free(m->frames), free(m->links), free(m->dof_adr), free(m->q0), free(m->v0), free(m->name), free(m->names);
+    free(m);
+}
+
+const char *ctn_model_name(const ctn_model *m) { return m ? m->name : NULL; }
+int ctn_model_nq(const ctn_model *m) { return m ? m->nq : 0; }
+int ctn_model_nv(const ctn_model *m) { return m ? m->nv : 0; }
+int ctn_model_nlink(const ctn_model *m) { return m ? m->nlink : 0; }
+const ctn_link *ctn_model_link(const ctn_model *m, int link)
+{
+    return m && link >= 0 && link < m->nlink ? &m->links[link] : NULL;
+}
+
+int ctn_model_find(const ctn_model *m, const char *name)
+{
+    for (int l = 0; m && name && l < m->nlink; l++)
+        if (!strcmp(m->links[l].name, name)) return l;
+    return -1;
+}
+
+void ctn_model_initial_state(const ctn_model *m, double *q, double *v)
+{
+    if (m && q) memcpy(q, m->q0, (size_t)m->nq * sizeof *q);
+    if (m && v) memcpy(v, m->v0, (size_t)m->nv * sizeof *v);
+}
+
+void ctn_model_gravity(const ctn_model *m, double *gravity)
+{
+    if (m && gravity) memcpy(gravity, m->gravity, sizeof m->gravity);
+}
+
+int link_quaternion(const ctn_link *link) { return link->joint == CTN_BALL || link->joint == CTN_FREE ? link->nq - 4 : link->nq; }
+
+ctn_status state_check(const ctn_model *m, const double *q, const double *v, int world, ctn_error *err)
+{
+    for (int l = 0; l < m->nlink; l++) {
+        const ctn_link *k = &m->links[l];
+        for (int i = 0; i < k->nq; i++)
+            if (!isfinite(q[k->qadr + i]))
+                return fail(err, CTN_BAD_ARGUMENT, "world %d: q[%d] of link '%s' is not finite", world, k->qadr + i, k->name);
+        for (int i = 0; i < k->nv; i++)
+            if (!isfinite(v[k->vadr + i]))
+                return fail(err, CTN_BAD_ARGUMENT, "world %d: v[%d] of link '%s' is not finite", world, k->vadr + i, k->name);
+        if (link_quaternion(k) == k->nq) continue;
+        const double *p = q + k->qadr + link_quaternion(k);
+        const double square = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3];
+        if (sqrt(square) < 1e-6 || !isfinite(square))
+            return fail(err, CTN_BAD_ARGUMENT, "world %d: the quaternion of link '%s' is %s", world, k->name,
+                        isfinite(square) ? "zero" : "too long to be normalised");
+    }
+    return CTN_OK;
+}
+
+void body_force_scales(ctn_body *b, const double *gravity)
+{
+    const long double x = gravity[0], y = gravity[1], z = gravity[2];
+    const double g = (double)sqrtl(x * x + y * y + z * z), L = b->extent > 0 ? b->extent : 1;
+    const bool turns = b->kind == JOINT_REVOLUTE || b->kind == JOINT_HELICAL || b->kind == JOINT_BALL;
+    b->force_scale[0] = b->subtree_mass * g * (turns ? L : 1);
+    b->force_scale[1] = b->subtree_mass * L * (turns ? L : 1) + b->armature * (turns ? 1 : L);
+}

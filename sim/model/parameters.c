@@ -1,0 +1,267 @@
+/// What can differ from world to world: which parameters a model has, and the constants that follow from them.
+#include "sim/model/parameters.h"
+
+#include "sim/model/model.h"
+#include "sim/base/parameter_kinds.h"
+#include "sim/base/status.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// What a link adds to its body, in the axes of the body.
+typedef struct {
+    int body;  // -1: the world
+    double mass, h[3], S[6], I[6];
+} share;
+
+struct parameters {
+    const ctn_model *model;
+    ctn_model declared;  // with flags for all that values can bring about; bodies are its own
+    int count;
+    ctn_parameter *list;
+    int *body;     // [nlink] the first one of the link's joint
+    share *share;  // [count], of mass scales
+};
+
+/// Of the bodies that may come to have it.
+static const unsigned flags[] = {
+    [CTN_ARMATURE] = BODY_ARMATURE,
+    [CTN_DAMPING] = BODY_PASSIVE,
+    [CTN_STIFFNESS] = BODY_PASSIVE | BODY_SPRING,
+    [CTN_LIMIT_LOWER] = BODY_PASSIVE | BODY_SPRING,
+    [CTN_LIMIT_UPPER] = BODY_PASSIVE | BODY_SPRING,
+    [CTN_TIME_STEP] = 0,
+};
+
+static bool of_link(ctn_parameter p) { return p.kind != CTN_GRAVITY && p.kind != CTN_TIME_STEP; }
+
+/// Whether a body is one of those that make up a link's joint.
+static bool of_joint(const ctn_body *b, const ctn_link *l) { return b->vadr >= l->vadr && b->vadr < l->vadr + l->nv; }
+
+static bool is_limited(const ctn_model *m, const ctn_link *l)
+{
+    for (const ctn_body *b = m->bodies; b < m->bodies + m->nbody; b++)
+        if (of_joint(b, l) && (isfinite(b->limit[0]) || isfinite(b->limit[1]))) return true;
+    return false;
+}
+
+/// Whether the model has such a parameter.
+static ctn_status check_parameter(const ctn_model *m, ctn_parameter p, ctn_error *err)
+{
+    const char *const name = ctn_parameter_name(p.kind);
+    if (!name) return fail(err, CTN_BAD_CONFIG, "parameters: there is no kind %d", (int)p.kind);
+    if (!of_link(p)) {
+        const int most = p.kind == CTN_GRAVITY ? 2 : 0;
+        if (p.index >= 0 && p.index <= most) return CTN_OK;
+        return fail(err, CTN_BAD_CONFIG, "parameters: %s has the indices 0 to %d, found %d", name, most, p.index);
+    }
+    if (p.index < 0 || p.index >= m->nlink)
+        return fail(err, CTN_BAD_CONFIG, "parameters: %s of link %d: there are links 0 to %d", name, p.index, m->nlink - 1);
+    const ctn_link *const l = &m->links[p.index];
+    const char *const against = parameter_objection(p.kind, l->joint, is_limited(m, l));
+    if (!against) return CTN_OK;
+    return fail(err, CTN_BAD_CONFIG, "parameters: %s of link '%s': the joint %s", name, l->name, against);
+}
+
+/// The link's mass, and its moments about the body's origin.
+static share share_of(const ctn_model *m, int link)
+{
+    static const int row[6] = {0, 1, 2, 0, 0, 1}, col[6] = {0, 1, 2, 1, 2, 2};
+    const ctn_link *const l = &m->links[link];
+    const ctn_frame *const F = &m->frames[link];
+    const double *const J = l->inertia, half = (J[0] + J[1] + J[2]) / 2;
+    const double S[3][3] = {{half - J[0], -J[3], -J[4]}, {-J[3], half - J[1], -J[5]}, {-J[4], -J[5], half - J[2]}};
+    share s = {.body = F->body, .mass = l->mass};
+    double c[3], trace = 0;
+    for (int i = 0; i < 3; i++) {
+        c[i] = F->p[i];
+        for (int j = 0; j < 3; j++) c[i] += F->R[3 * i + j] * l->com[j];
+        s.h[i] = l->mass * c[i];
+    }
+    for (int k = 0; k < 6; k++) {
+        s.S[k] = l->mass * c[row[k]] * c[col[k]];
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) s.S[k] += F->R[3 * row[k] + i] * S[i][j] * F->R[3 * col[k] + j];
+        if (k < 3) trace += s.S[k];
+    }
+    for (int k = 0; k < 6; k++) s.I[k] = (k < 3 ? trace : 0) - s.S[k];
+    return s;
+}
+
+parameters *parameters_create(const ctn_model *m, const ctn_parameter *list, int count, ctn_error *err)
+{
+    for (int k = 0; k < count; k++) {
+        if (check_parameter(m, list[k], err) != CTN_OK) return NULL;
+        for (int j = 0; j < k; j++)
+            if (list[j].kind == list[k].kind && list[j].index == list[k].index) {
+                fail(err, CTN_BAD_CONFIG, "parameters: %s %d is given twice", ctn_parameter_name(list[k].kind), list[k].index);
+                return NULL;
+            }
+    }
+    parameters *const p = calloc(1, sizeof *p);
+    const size_t n = (size_t)count + 1;
+    if (p) {
+        *p = (parameters){.model = m, .declared = *m, .count = count};
+        p->declared.bodies = malloc(((size_t)m->nbody + 1) * sizeof *m->bodies);
+        p->list = malloc(n * sizeof *list), p->share = calloc(n, sizeof *p->share);
+        p->body = malloc(((size_t)m->nlink + 1) * sizeof *p->body);
+    }
+    if (!p || !p->declared.bodies || !p->list || !p->share || !p->body) {
+        parameters_free(p);
+        fail(err, CTN_NO_MEMORY, "not enough memory for %d parameter%s", count, plural(count));
+        return NULL;
+    }
+    memcpy(p->declared.bodies, m->bodies, (size_t)m->nbody * sizeof *m->bodies);
+    memcpy(p->list, list, (size_t)count * sizeof *list);
+    for (int l = 0; l < m->nlink; l++)
+        for (int i = p->body[l] = 0; i < m->nbody && m->links[l].nv; i++)
+            if (m->bodies[i].vadr == m->links[l].vadr) p->body[l] = i;
+    for (int k = 0; k < count; k++) {
+        if (list[k].kind == CTN_MASS_SCALE) p->share[k] = share_of(m, list[k].index);
+        if (!of_link(list[k]) || list[k].kind == CTN_MASS_SCALE) continue;
+        const ctn_link *const l = &m->links[list[k].index];
+        for (int i = p->body[list[k].index]; i < m->nbody && of_joint(&m->bodies[i], l); i++) {
+            p->declared.bodies[i].flags |= flags[list[k].kind];
+            if (flags[list[k].kind] & BODY_PASSIVE) p->declared.passive = true;
+        }
+    }
+    return p;
+}
+
+void parameters_free(parameters *p)
+{
+    if (!p) return;
+    free(p->declared.bodies), free(p->list), free(p->share), free(p->body);
+    free(p);
+}
+
+bool parameters_have(const parameters *p, ctn_parameter_kind kind)
+{
+    for (int k = 0; p && k < p->count; k++)
+        if (p->list[k].kind == kind) return true;
+    return false;
+}
+
+int parameters_count(const parameters *p) { return p->count; }
+const ctn_parameter *parameters_list(const parameters *p) { return p->list; }
+
+/// Where a body keeps the parameter.
+static double *place(ctn_body *b, ctn_parameter_kind k)
+{
+    switch (k) {
+    case CTN_ARMATURE: return &b->armature;
+    case CTN_DAMPING: return b->damping;
+    case CTN_STIFFNESS: return &b->stiffness;
+    case CTN_REST: return b->rest;
+    case CTN_LIMIT_LOWER: return &b->limit[0];
+    case CTN_LIMIT_UPPER: return &b->limit[1];
+    case CTN_LIMIT_STIFFNESS: return &b->limit_k;
+    case CTN_LIMIT_DAMPING: return &b->limit_b;
+    default: return NULL;
+    }
+}
+
+static int first_body(const ctn_model *m, int link)
+{
+    int i = 0;
+    while (m->bodies[i].vadr != m->links[link].vadr) i++;
+    return i;
+}
+
+ctn_status ctn_model_parameter(const ctn_model *m, ctn_parameter p, double *value, ctn_error *err)
+{
+    if (missing(__func__, "model", m, err) || missing(__func__, "value", value, err)) return CTN_BAD_ARGUMENT;
+    if (check_parameter(m, p, err) != CTN_OK) return CTN_BAD_ARGUMENT;
+    if (p.kind == CTN_TIME_STEP)
+        return fail(err, CTN_BAD_ARGUMENT, "parameters: time_step is the configuration's, not the model's");
+    *value = p.kind == CTN_GRAVITY      ? m->gravity[p.index]
+             : p.kind == CTN_MASS_SCALE ? 1
+                                        : *place(&m->bodies[first_body(m, p.index)], p.kind);
+    return CTN_OK;
+}
+
+void parameters_of_model(const parameters *p, double dt, double *values)
+{
+    for (int k = 0; k < p->count; k++)
+        if (p->list[k].kind == CTN_TIME_STEP) values[k] = dt;
+        else ctn_model_parameter(p->model, p->list[k], &values[k], NULL);
+}
+
+/// Whether the limits that a world's joint of `link` will have leave something between them.
+static ctn_status check_limits(const parameters *p, const double *values, int link, int world, ctn_error *err)
+{
+    const ctn_link *const l = &p->model->links[link];
+    for (int i = p->body[link]; i < p->model->nbody && of_joint(&p->model->bodies[i], l); i++) {
+        double limit[2] = {p->model->bodies[i].limit[0], p->model->bodies[i].limit[1]};
+        for (int k = 0; k < p->count; k++)
+            if (p->list[k].index == link && p->list[k].kind == CTN_LIMIT_LOWER) limit[0] = values[k];
+            else if (p->list[k].index == link && p->list[k].kind == CTN_LIMIT_UPPER) limit[1] = values[k];
+        if (!(limit[0] < limit[1]))
+            return fail(err, CTN_BAD_ARGUMENT,
+                        "world %d: the limits of link '%s' are [%g, %g]: the lower one is not below the upper one", world,
+                        l->name, limit[0], limit[1]);
+    }
+    return CTN_OK;
+}
+
+ctn_status parameters_check(const parameters *p, const double *values, int world, ctn_error *err)
+{
+    for (int k = 0; k < p->count; k++) {
+        const ctn_parameter c = p->list[k];
+        const ctn_link *const l = of_link(c) ? &p->model->links[c.index] : NULL;
+        const parameter_range range = parameter_values(c.kind, l ? l->joint : CTN_FIXED);
+        if (!parameter_allows(&range, values[k]))
+            return fail(err, CTN_BAD_ARGUMENT, "world %d: %s%s%s%s: expected %s%s, found %g", world, ctn_parameter_name(c.kind),
+                        l ? " of link '" : "", l ? l->name : "", l ? "'" : "", range.allowed,
+                        range.unlimited > 0   ? ", or infinity"
+                        : range.unlimited < 0 ? ", or -infinity"
+                                              : "",
+                        values[k]);
+        if (c.kind != CTN_LIMIT_LOWER && c.kind != CTN_LIMIT_UPPER) continue;
+        const ctn_status status = check_limits(p, values, c.index, world, err);
+        if (status != CTN_OK) return status;
+    }
+    return CTN_OK;
+}
+
+ctn_model *parameters_variant(const parameters *p)
+{
+    const size_t n = (size_t)p->model->nbody;
+    ctn_model *const v = malloc(sizeof *v + (n + 1) * sizeof *v->bodies);
+    if (!v) return NULL;
+    *v = p->declared;
+    v->bodies = (ctn_body *)(void *)(v + 1);
+    return v;
+}
+
+void parameters_apply(const parameters *p, const double *values, ctn_model *v, double *dt)
+{
+    memcpy(v->bodies, p->declared.bodies, (size_t)v->nbody * sizeof *v->bodies);
+    memcpy(v->gravity, p->declared.gravity, sizeof v->gravity);
+    memcpy(v->fixed_moment, p->declared.fixed_moment, sizeof v->fixed_moment);
+    v->mass = p->declared.mass;
+    for (int k = 0; k < p->count; k++) {
+        const ctn_parameter c = p->list[k];
+        const double x = values[k];
+        if (c.kind == CTN_GRAVITY) v->gravity[c.index] = x;
+        else if (c.kind == CTN_TIME_STEP) *dt = x;
+        else if (c.kind == CTN_MASS_SCALE) {
+            const share *const s = &p->share[k];
+            const double more = x - 1;
+            v->mass += more * s->mass;
+            for (int i = 0; i < 3 && s->body < 0; i++) v->fixed_moment[i] += more * s->h[i];
+            if (s->body < 0) continue;
+            ctn_body *const b = &v->bodies[s->body];
+            b->mass += more * s->mass;
+            for (int i = 0; i < 3; i++) b->h[i] += more * s->h[i];
+            for (int i = 0; i < 6; i++) b->S[i] += more * s->S[i], b->I[i] += more * s->I[i];
+            for (int i = s->body; i >= 0; i = v->bodies[i].parent) v->bodies[i].subtree_mass += more * s->mass;
+        } else {
+            const ctn_link *const l = &v->links[c.index];
+            for (int i = p->body[c.index]; i < v->nbody && of_joint(&v->bodies[i], l); i++)
+                for (int d = 0; d < (c.kind == CTN_DAMPING ? v->bodies[i].nv : 1); d++) place(&v->bodies[i], c.kind)[d] = x;
+        }
+    }
+    for (int i = 0; i < v->nbody; i++) body_force_scales(&v->bodies[i], v->gravity);
+}

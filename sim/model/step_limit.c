@@ -1,0 +1,216 @@
+/// What springs, limits and dampers ask of the time step. Linear about the start, with H the joint-space inertia there, K and C the
+/// diagonal matrices of stiffnesses and dampings: H x'' = -K x - C x'. Its fastest vibration has w^2 the largest eigenvalue of H^-1 K, its
+/// fastest decay the largest one of H^-1 C. All limits count as if they were violated, which can only make it faster.
+#include "sim/model/step_limit.h"
+
+#include "dynamics/lane_scalar.h"
+#include "dynamics/model.h"
+#include "integrators/tableaux.h"
+#include "sim/model/joint_inertia.h"
+
+#include <complex.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+// ---- methods
+
+/// R(z) of an explicit Runge-Kutta method: what it multiplies x with in a step of x' = z x / h.
+static double complex amplification(const tableau *t, double complex z)
+{
+    double complex k[EXPLICIT_STAGES], R = 1;
+    for (int i = 0; i < t->stages; i++) {
+        double complex x = 1;
+        for (int j = 0; j < i; j++) x += t->a[i][j] * k[j];
+        k[i] = z * x;
+        R += t->b[i] * k[i];
+    }
+    return R;
+}
+
+/// The larger modulus of the eigenvalues of a matrix of two rows.
+static double spectral_radius(double trace, double determinant)
+{
+    const double d = trace * trace / 4 - determinant;
+    return d > 0 ? fabs(trace) / 2 + sqrt(d) : sqrt(fabs(determinant));
+}
+
+/// A part of size h of the variational method of order 2, leapfrog, as a matrix on (x, x').
+static void leapfrog(double w2, double h, double M[4])
+{
+    const double half = 1 - h * h * w2 / 2;
+    M[0] = M[3] = half, M[1] = h, M[2] = -h * w2 * (1 - h * h * w2 / 4);
+}
+
+static void product(const double A[4], const double B[4], double C[4])
+{
+    for (int i = 0; i < 4; i++) C[i] = A[i & 2] * B[i & 1] + A[(i & 2) + 1] * B[(i & 1) + 2];
+}
+
+/// Order 4 is three parts of order 2. Dampers, which order 2 takes implicitly, only help.
+static double variational_radius(int order, double w2, double h)
+{
+    const double outer = order == 4 ? 1 / (2 - cbrt(2)) : 0, inner = order == 4 ? 1 - 2 * outer : 1;
+    double A[4], B[4], AB[4], ABA[4];
+    leapfrog(w2, outer * h, A), leapfrog(w2, inner * h, B);
+    product(A, B, AB), product(AB, A, ABA);
+    return spectral_radius(ABA[0] + ABA[3], 1);
+}
+
+static const tableau *tableau_of(ctn_method method)
+{
+    switch (method) {
+    case CTN_EULER: return &tableau_euler;
+    case CTN_RK2: return &tableau_rk2;
+    case CTN_RK3: return &tableau_rk3;
+    case CTN_RK4: return &tableau_rk4;
+    case CTN_DOP853: return &tableau_dop853;
+    default: return NULL;
+    }
+}
+
+double growth_of_vibration(const ctn_batch_config *cfg, double w2, double c, double h)
+{
+    const tableau *const t = tableau_of(cfg->method);
+    double radius = 1;
+    if (t) {
+        const double complex d = csqrt(c * c / 4 - w2);
+        radius = fmax(cabs(amplification(t, h * (d - c / 2))), cabs(amplification(t, h * (-d - c / 2))));
+    } else if (cfg->method == CTN_SEMI_IMPLICIT) radius = spectral_radius(2 - h * c - h * h * w2, 1 - h * c);
+    else if (cfg->method == CTN_VARIATIONAL) radius = variational_radius(cfg->order, w2, h);
+    return log(radius) / h;
+}
+
+// ---- the stiffest motion of a model
+
+/// The fastest motion that passive forces of one kind drive.
+typedef struct {
+    double w2, c;  // of its vibration, 1/s^2, and of its damping, 1/s
+    int body;      // whose joint has the largest part in it; -1: there is none
+} mode;
+
+static bool limited(const ctn_body *b) { return isfinite(b->limit[0]) || isfinite(b->limit[1]); }
+static double stiffness_of(const ctn_body *b) { return b->stiffness + (limited(b) ? b->limit_k : 0); }
+static double damping_of(const ctn_body *b, int k) { return b->damping[k] + (limited(b) ? b->limit_b : 0); }
+
+/// Power iteration: x <- H^-1 D x with D the dampings, or the stiffnesses. work [4][nv]
+static mode fastest(const ctn_model *m, joint_inertia *inertia, bool of_dampers, double *work)
+{
+    const int nv = m->nv;
+    double *const K = work, *const C = work + nv, *const x = work + 2 * nv, *const f = work + 3 * nv;
+    const double *const D = of_dampers ? C : K;
+    mode fast = {.body = -1};
+    double most = 0, last = 0, scale = 0;
+    for (int i = 0; i < m->nbody; i++) {
+        const ctn_body *const b = &m->bodies[i];
+        for (int k = 0; k < b->nv; k++) K[b->vadr + k] = stiffness_of(b), C[b->vadr + k] = damping_of(b, k);
+    }
+    for (int k = 0; k < nv; k++) scale = fmax(scale, D[k]);  // that nothing is beyond the largest number on the way
+    if (scale == 0) return fast;
+    uint64_t seed = 1;
+    for (int k = 0; k < nv; k++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;  // no mode is missed for its symmetry
+        x[k] = 0.5 + (double)(seed >> 40) * 0x1p-24;
+        if (seed >> 39 & 1) x[k] = -x[k];
+    }
+    for (int pass = 0; pass < 200; pass++) {
+        double xDx = 0, xKx = 0, xCx = 0, xHx = 0;
+        for (int k = 0; k < nv; k++) f[k] = D[k] / scale * x[k];
+        joint_inertia_solve(inertia, f, x);
+        for (int k = 0; k < nv; k++)
+            xHx += x[k] * f[k], xDx += x[k] * (D[k] / scale) * x[k], xKx += x[k] * K[k] * x[k], xCx += x[k] * C[k] * x[k];
+        const double eigenvalue = xDx / xHx;  // from below
+        if (!(xHx > 0 && isfinite(eigenvalue))) return fast;
+        fast.w2 = xKx / xHx, fast.c = xCx / xHx, fast.body = 0;
+        for (int k = 0; k < nv; k++) x[k] /= sqrt(xDx);
+        if (fabs(eigenvalue - last) < 1e-4 * eigenvalue) break;
+        last = eigenvalue;
+    }
+    for (int i = 0; i < m->nbody; i++) {
+        double part = 0;
+        for (int k = m->bodies[i].vadr; k < m->bodies[i].vadr + m->bodies[i].nv; k++) part += x[k] * D[k] * x[k];
+        if (part > most) most = part, fast.body = i;
+    }
+    return fast;
+}
+
+// ---- the warning
+
+/// Whether the method keeps the motion from growing more than e times in `duration`, in steps of h.
+static bool holds(const ctn_batch_config *cfg, const mode *fast, double h, double duration)
+{
+    return growth_of_vibration(cfg, fast->w2, fast->c, h) * duration <= 1;  // false for a NaN, too
+}
+
+/// The largest step (s), with two digits, that holds the motion; 0: none above a millionth of the configuration's.
+static double good_step(const ctn_batch_config *cfg, const mode *fast, double duration)
+{
+    double bad = cfg->dt, good = cfg->dt;
+    while (!holds(cfg, fast, good, duration)) {
+        bad = good, good /= 2;
+        if (good < 1e-6 * cfg->dt || good == 0) return 0;  // of the least numbers there is no millionth
+    }
+    for (int pass = 0; pass < 10; pass++) {
+        const double h = (good + bad) / 2;
+        if (holds(cfg, fast, h, duration)) good = h;
+        else bad = h;
+    }
+    const double unit = pow(10, floor(log10(good)) - 1);
+    return floor(good / unit) * unit;
+}
+
+/// The key that made the joint of the link stiff.
+static stiff_key key_of(const ctn_body *b, bool of_dampers)
+{
+    if (of_dampers) return limited(b) && b->limit_b > b->damping[0] ? STIFF_LIMIT_DAMPING : STIFF_DAMPING;
+    return limited(b) && b->limit_k > b->stiffness ? STIFF_LIMIT_STIFFNESS : STIFF_STIFFNESS;
+}
+
+/// dt: the step that would do (s), 0: none.
+static void warn_of(ctn_scene *scene, const ctn_model *m, const ctn_batch_config *cfg, const mode *fast, bool of_dampers,
+                    double dt)
+{
+    static const char *const keys[] = {"joint.damping", "joint.stiffness", "joint.limit_stiffness", "joint.limit_damping"},
+                             *const things[] = {"damper", "spring", "spring at a limit", "damper at a limit"};
+    const ctn_body *const b = &m->bodies[fast->body];
+    const stiff_key key = key_of(b, of_dampers);
+    int l = 0;
+    while (b->vadr < m->links[l].vadr || b->vadr >= m->links[l].vadr + m->links[l].nv) l++;
+    const scene_joint *const j = &scene->links[l].joint;
+    const bool by_default =
+        (key == STIFF_LIMIT_STIFFNESS && isnan(j->limit_stiffness)) || (key == STIFF_LIMIT_DAMPING && isnan(j->limit_damping));
+    char pace[60], less[60] = "";
+    if (of_dampers) snprintf(pace, sizeof pace, "stops what it moves in %.2g s", 1 / fast->c);
+    else snprintf(pace, sizeof pace, "%.3g rad/s with what it moves", sqrt(fast->w2));
+    if (dt > 0) snprintf(less, sizeof less, "dt %g or less, or ", dt);
+    scene_warn(scene, &scene->links[l], &j->at[key], by_default ? "joint.limits" : keys[key],
+               "the %s of '%.60s' (%s) is too stiff for %s in steps of %g s: take %sa method that holds any stiffness: radau, "
+               "collocation",
+               things[key], scene->links[l].name, pace, ctn_method_name(cfg->method), cfg->dt, less);
+}
+
+bool warn_of_stiffness(ctn_scene *scene, const ctn_model *m, const ctn_batch_config *cfg)
+{
+    const double duration = scene->duration > 0 ? scene->duration : 10;
+    if (!m->passive || cfg->adaptive || cfg->method == CTN_COLLOCATION || cfg->method == CTN_RADAU) return true;
+    joint_inertia *const inertia = joint_inertia_create(m, m->q0);
+    double *const work = malloc(4 * ((size_t)m->nv + 1) * sizeof *work);
+    const bool room = inertia && work;
+    double worst = 0, dt = cfg->dt;
+    mode stiffest = {.body = -1};
+    bool of_dampers = false;
+    for (int kind = 0; kind < 2 && room; kind++) {
+        const mode fast = fastest(m, inertia, kind, work);
+        if (fast.body < 0 || holds(cfg, &fast, cfg->dt, duration)) continue;
+        const mode spring = {.w2 = fast.w2}, damper = {.c = fast.c};  // which of both is to blame
+        const bool good_damper = holds(cfg, &damper, cfg->dt, duration);
+        if (kind ? good_damper : !good_damper && holds(cfg, &spring, cfg->dt, duration)) continue;
+        const double growth = growth_of_vibration(cfg, fast.w2, fast.c, cfg->dt);
+        dt = fmin(dt, good_step(cfg, &fast, duration));
+        if (stiffest.body < 0 || growth > worst) stiffest = fast, of_dampers = kind, worst = growth;
+    }
+    if (stiffest.body >= 0) warn_of(scene, m, cfg, &stiffest, of_dampers, dt);
+    free(work);
+    joint_inertia_free(inertia);
+    return room;
+}

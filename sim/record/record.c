@@ -1,0 +1,329 @@
+/// The recorder: gathers what a batch does, and hands it to the format that the file's ending asks for.
+#include "sim/record/record.h"
+
+#include "sim/batch/batch.h"
+#include "sim/base/clock.h"
+#include "sim/base/config.h"
+#include "sim/scene/scene.h"
+#include "sim/base/status.h"
+#include "sim/base/step_stats.h"
+#include "sim/record/trajectories.h"
+
+#include <catena/hash.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <xxhash.h>
+
+#define COOKIE 0xca7e4a02u
+
+#define ENERGY(member, about)                                                                                                    \
+    {                                                                                                                            \
+        "energy/" #member, "J", about, MEMBER_REAL, offsetof(record_world, member)                                               \
+    }
+#define RECORDED_long MEMBER_LONG
+#define RECORDED_int MEMBER_INT
+#define RECORDED_double MEMBER_REAL
+#define RECORDED_ctn_freeze MEMBER_INT
+#define STAT(member, type, adds, of, unit, about)                                                                                \
+    {"stats/" #member, unit, about, RECORDED_##type, offsetof(record_world, stats.member)},
+
+const record_member record_members[RECORD_MEMBERS] = {
+    ENERGY(kinetic, "kinetic energy, rotors included"),
+    ENERGY(potential, "potential energy of gravity, zero at the world origin"),
+    ENERGY(spring, "potential energy of joint springs and soft limits"),
+    ENERGY(energy, "total energy of q and v: kinetic + potential + spring"),
+    STEP_STATS(STAT)
+};
+
+struct ctn_recorder {
+    const record_format *format;
+    void *file;
+    ctn_batch *batch;
+    int worlds;
+    quantities now;
+    record_world *world;
+    uint64_t *hash;                  // [worlds]; NULL: not asked for
+    double flush_interval, flushed;  // s; wall time of the last flush, negative: none yet
+    long count;
+    bool failed;
+    ctn_error error;  // of the failed write
+};
+
+ctn_record_config ctn_record_config_default(void)
+{
+    return (ctn_record_config){.cookie = COOKIE, .every = 1, .flush_interval = 0.5};
+}
+
+// ---- names
+
+/// `kind`.LINK, with the part after it for joints of several coordinates.
+static void part_name(char *name, size_t size, const char *kind, const ctn_link *link, const char *part)
+{
+    snprintf(name, size, "%s.%s%s%s", kind, link->name, *part ? "." : "", part);
+}
+
+void coordinate_name(const ctn_link *link, int k, char *name, size_t size)
+{
+    static const char *const free_parts[] = {"x", "y", "z", "qw", "qx", "qy", "qz"}, *const angles[] = {"1", "2"},
+                             *const planar_parts[] = {"x", "y", "angle"};
+    part_name(name, size, "q", link,
+              link->joint == CTN_FREE        ? free_parts[k]
+              : link->joint == CTN_BALL      ? free_parts[3 + k]
+              : link->joint == CTN_PLANAR    ? planar_parts[k]
+              : link->joint == CTN_UNIVERSAL ? angles[k]
+                                             : "");
+}
+
+void velocity_name(const ctn_link *link, int k, char *name, size_t size)
+{
+    static const char *const free_parts[] = {"vx", "vy", "vz", "wx", "wy", "wz"}, *const angles[] = {"1", "2"},
+                             *const planar_parts[] = {"vx", "vy", "wz"};
+    part_name(name, size, "v", link,
+              link->joint == CTN_FREE        ? free_parts[k]
+              : link->joint == CTN_BALL      ? free_parts[3 + k]
+              : link->joint == CTN_PLANAR    ? planar_parts[k]
+              : link->joint == CTN_UNIVERSAL ? angles[k]
+                                             : "");
+}
+
+const char *coordinate_unit(const ctn_link *link, int k)
+{
+    switch (link->joint) {
+    case CTN_PRISMATIC: return "m";
+    case CTN_PLANAR: return k < 2 ? "m" : "rad";
+    case CTN_BALL: return "1";
+    case CTN_FREE: return k < 3 ? "m" : "1";
+    default: return "rad";
+    }
+}
+
+const char *velocity_unit(const ctn_link *link, int k)
+{
+    const bool slides =
+        link->joint == CTN_PRISMATIC || (link->joint == CTN_PLANAR && k < 2) || (link->joint == CTN_FREE && k < 3);
+    return slides ? "m/s" : "rad/s";
+}
+
+// ---- what a file says about itself
+
+void content_hash(const char *bytes, size_t length, char text[CONTENT_HASH])
+{
+    snprintf(text, CONTENT_HASH, "XXH3 %016" PRIx64, (uint64_t)XXH3_64bits(bytes, length));
+}
+
+static void note_text(record_head *head, const char *name, const char *text)
+{
+    head->notes[head->nnote++] = (record_note){.name = name, .text = text};
+}
+
+static void note_number(record_head *head, const char *name, double number, bool whole)
+{
+    head->notes[head->nnote++] = (record_note){.name = name, .numbers = {number}, .count = 1, .whole = whole};
+}
+
+/// What the files of recordings and of rollouts have in common.
+static void fill_head(record_head *head, const char *format, const ctn_scene *scene, ctn_batch *batch, const char *command,
+                      int64_t worlds)
+{
+    const ctn_batch_config *const b = ctn_batch_configuration(batch);
+    const ctn_model *const model = ctn_batch_model(batch);
+    const time_t now = time(NULL);
+    struct tm local;
+    localtime_r(&now, &local);
+    *head = (record_head){.scene = scene, .model = model, .worlds = b->worlds};
+    strftime(head->started, sizeof head->started, "%Y-%m-%dT%H:%M:%S%z", &local);
+    head->nq = ctn_model_nq(model), head->nv = ctn_model_nv(model), head->nlink = ctn_model_nlink(model);
+    note_text(head, "format", format);
+    note_number(head, "format_version", 1, true);
+    note_text(head, "catena_version", ctn_version());
+    note_text(head, "started", head->started);
+    if (command) note_text(head, "command", command);
+    note_text(head, "scene", ctn_scene_name(scene));
+    note_text(head, "scene_file", scene->path);
+    if (scene->defaults > 1) note_number(head, "scene_defaults", scene->defaults, true);  // as files of older programs are
+    note_number(head, "nlink", head->nlink, true);
+    note_number(head, "nq", head->nq, true);
+    note_number(head, "nv", head->nv, true);
+    record_note gravity = {.name = "gravity", .count = 3};
+    ctn_model_gravity(model, gravity.numbers);
+    head->notes[head->nnote++] = gravity;
+    note_number(head, "worlds", (double)worlds, true);
+    note_text(head, "engine", b->engine);
+    note_text(head, "method", ctn_method_name(b->method));
+    note_number(head, "dt", b->dt, false);
+    if (b->adaptive) note_number(head, "error_tolerance", b->error_tolerance, false);
+    int value;
+    const char *const number = method_number(b, &value);
+    if (number) note_number(head, number, value, true);
+    if (ctn_method_is_implicit(b->method)) {
+        note_text(head, "solver", ctn_solver_name(b->solver));
+        note_number(head, "tolerance", b->tolerance, false);
+        note_number(head, "max_iterations", b->max_iterations, true);
+        note_number(head, "max_halvings", b->max_halvings, true);
+    }
+}
+
+void record_head_rollout(record_head *head, const trajectories_head *about)
+{
+    fill_head(head, ROLLOUT_FORMAT, about->scene, about->batch, about->command, about->worlds);
+    note_number(head, "seed", (double)about->seed, true);
+    note_number(head, "steps", (double)about->steps, true);
+    note_number(head, "stride", (double)about->stride, true);
+    keep_to_text(about->keep, head->keep);
+    note_text(head, "keep", head->keep);
+    if (about->hashes) note_text(head, "hash", HASH_NAME);
+    if (about->starts) note_text(head, "starts", about->starts);
+    if (about->controls) note_text(head, "controls", about->controls);
+    if (about->ranks > 1) note_number(head, "rank", about->rank, true), note_number(head, "ranks", about->ranks, true);
+}
+
+void record_head_recording(record_head *head, const ctn_scene *scene, ctn_batch *batch, const ctn_record_config *cfg)
+{
+    fill_head(head, RECORDING_FORMAT, scene, batch, cfg->command, ctn_batch_configuration(batch)->worlds);
+    note_number(head, "every", cfg->every, true);
+    head->hashes = cfg->hashes;
+    if (cfg->hashes) note_text(head, "hash", HASH_NAME);
+}
+
+// ---- the recorder
+
+bool named_hdf5(const char *path)
+{
+    const char *const dot = strrchr(path, '.');
+    return dot && (!strcasecmp(dot, ".h5") || !strcasecmp(dot, ".hdf5"));
+}
+
+static const record_format *format_of(const char *path, ctn_error *err)
+{
+    const char *const dot = strrchr(path, '.');
+    if (dot && !strcasecmp(dot, ".csv")) return &record_csv;
+    if (named_hdf5(path)) return &record_hdf5;
+    fail(err, CTN_BAD_ARGUMENT, "%s: a recording ends in .csv, .h5 or .hdf5", path);
+    return NULL;
+}
+
+static void free_recorder(ctn_recorder *r)
+{
+    quantities_close(&r->now);
+    free(r->world), free(r->hash);
+    free(r);
+}
+
+ctn_recorder *ctn_recorder_create(const char *path, const ctn_scene *scene, const ctn_model *model, ctn_batch *batch,
+                                  const ctn_record_config *cfg, ctn_error *err)
+{
+    if (missing(__func__, "path", path, err) || missing(__func__, "scene", scene, err) ||
+        missing(__func__, "model", model, err) || missing(__func__, "batch", batch, err))
+        return NULL;
+    const ctn_record_config defaults = ctn_record_config_default();
+    if (!cfg) cfg = &defaults;
+    if (cfg->cookie != COOKIE || cfg->every < 1 || !(cfg->flush_interval >= 0)) {
+        fail(err, CTN_BAD_CONFIG,
+             cfg->cookie != COOKIE ? "the configuration was not initialised; start from ctn_record_config_default()"
+             : cfg->every < 1      ? "every: expected a whole number, 1 or more"
+                                   : "flush_interval: expected a time (s), 0 or more");
+        return NULL;
+    }
+    if (model != ctn_batch_model(batch)) {
+        fail(err, CTN_BAD_ARGUMENT, "%s: the batch is of another model", path);
+        return NULL;
+    }
+    const record_format *const format = format_of(path, err);
+    if (format && cfg->hashes && !format->hash) {
+        fail(err, CTN_BAD_CONFIG, "%s: hashes go into recordings that end in .h5 or .hdf5", path);
+        return NULL;
+    }
+    ctn_recorder *const r = format ? calloc(1, sizeof *r) : NULL;
+    if (!r) {
+        if (format) fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
+        return NULL;
+    }
+    const ctn_batch_config *const b = ctn_batch_configuration(batch);
+    r->format = format, r->batch = batch, r->worlds = b->worlds;
+    r->flush_interval = cfg->flush_interval, r->flushed = -1;
+    r->world = calloc((size_t)b->worlds, sizeof *r->world);
+    if (cfg->hashes) r->hash = calloc((size_t)b->worlds, sizeof *r->hash);
+    if (!r->world || (cfg->hashes && !r->hash)) fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
+    else if (quantities_open(&r->now, batch, KEEP_ALL, err) == CTN_OK) {
+        record_head head;
+        record_head_recording(&head, scene, batch, cfg);
+        r->file = format->open(path, &head, err);
+    }
+    if (r->file) return r;
+    free_recorder(r);
+    return NULL;
+}
+
+/// Passes a failure on and remembers it: a file with a hole must not grow on.
+static ctn_status broken(ctn_recorder *r, ctn_status status, ctn_error *err)
+{
+    if (status != CTN_OK) r->failed = true;
+    if (status != CTN_OK && err) *err = r->error;
+    return status;
+}
+
+/// Why what has just been read from the batch is not there, if it is not: its device failed.
+static ctn_status check_device(const ctn_recorder *r, ctn_error *err)
+{
+    return r->batch->device ? batch_device_failed(r->batch, err) : CTN_OK;
+}
+
+ctn_status ctn_recorder_add(ctn_recorder *r, const ctn_step_stats *stats, ctn_error *err)
+{
+    if (missing(__func__, "recorder", r, err) || missing(__func__, "stats", stats, err)) return CTN_BAD_ARGUMENT;
+    if (r->failed) return broken(r, r->error.status, err);
+    quantities_update(&r->now);
+    ctn_status status = check_device(r, err);
+    if (status != CTN_OK) return status;
+    double now = ctn_batch_time(r->batch, 0);
+    for (int w = 0; w < r->worlds; w++) {
+        const double *const energy = r->now.energy + w;
+        const size_t next = (size_t)r->worlds;
+        r->world[w] = (record_world){energy[0], energy[next], energy[2 * next], energy[3 * next], stats[w]};
+        now = fmax(now, ctn_batch_time(r->batch, w));
+    }
+    const record_row row = {now, r->now.q, r->now.v, r->now.pose, r->world};
+    status = r->format->add(r->file, &row, &r->error);
+    if (status != CTN_OK) return broken(r, status, err);
+    r->count++;
+    return r->flushed < 0 || clock_now() - r->flushed >= r->flush_interval ? ctn_recorder_flush(r, err) : CTN_OK;
+}
+
+ctn_status ctn_recorder_hash(ctn_recorder *r, ctn_error *err)
+{
+    if (missing(__func__, "recorder", r, err)) return CTN_BAD_ARGUMENT;
+    if (!r->hash) return fail(err, CTN_BAD_ARGUMENT, "the recording was opened without `hashes`");
+    if (r->failed) return broken(r, r->error.status, err);
+    ctn_batch_hashes(r->batch, r->hash);
+    const ctn_status status = check_device(r, err);
+    if (status != CTN_OK) return status;
+    return broken(r, r->format->hash(r->file, r->hash, &r->error), err);
+}
+
+ctn_status ctn_recorder_flush(ctn_recorder *r, ctn_error *err)
+{
+    if (missing(__func__, "recorder", r, err)) return CTN_BAD_ARGUMENT;
+    if (r->failed) return broken(r, r->error.status, err);
+    const ctn_status status = r->format->flush(r->file, &r->error);
+    r->flushed = clock_now();
+    return broken(r, status, err);
+}
+
+long ctn_recorder_count(const ctn_recorder *r) { return r ? r->count : 0; }
+
+ctn_status ctn_recorder_close(ctn_recorder *r, ctn_error *err)
+{
+    if (!r) return CTN_OK;
+    ctn_error closing;
+    const bool keep = r->count || check_device(r, NULL) == CTN_OK;
+    ctn_status status = r->format->close(r->file, keep, &closing);
+    if (r->failed) status = r->error.status, closing = r->error;  // the first failure says more
+    if (status != CTN_OK && err) *err = closing;
+    free_recorder(r);
+    return status;
+}

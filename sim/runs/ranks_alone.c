@@ -1,0 +1,17 @@
+/// One process that makes all worlds: nothing is shared.
+#include "sim/runs/ranks.h"
+
+static int worst(ranks *r, int fault)
+{
+    (void)r;
+    return fault;
+}
+
+static bool share(ranks *r, const tally *own, tally *sum)
+{
+    (void)r;
+    *sum = *own;
+    return own->ended;
+}
+
+ranks ranks_alone(void) { return (ranks){.count = 1, .worst = worst, .share = share}; }

@@ -1,0 +1,189 @@
+/// A scene as its file says it: checked, defaults applied, generators and includes expanded, links in file order.
+/// Filled by sim/scene/scene_read.c, read by sim/model/compile.c. docs/scene.md describes the format.
+#ifndef CATENA_SIM_SCENE_H
+#define CATENA_SIM_SCENE_H
+
+#include <catena/batch.h>
+#include <catena/model.h>
+#include <catena/parameters.h>
+#include "sim/scene/mesh.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum scene_shape_type {
+    SHAPE_SPHERE,
+    SHAPE_BOX,
+    SHAPE_CAPSULE,
+    SHAPE_CYLINDER,
+    SHAPE_ELLIPSOID,
+    SHAPE_MESH
+} scene_shape_type;
+
+/// A mesh file, which several shapes may have.
+typedef struct scene_mesh {
+    mesh_surface surface;
+    int file;   // index in ctn_scene.files
+    bool good;  // it has been read without errors
+} scene_mesh;
+
+typedef struct scene_shape {
+    scene_shape_type type;
+    double center[3];        // sphere, box, ellipsoid; mesh: where its file's origin is; link frame, m
+    double rotation[4];      // box, ellipsoid, mesh: unit quaternion w x y z
+    double size[3];          // box: full lengths; ellipsoid: radii; mesh: m for each unit of its file
+    double from[3], to[3];   // capsule, cylinder: the ends of the axis
+    double radius;           // sphere, capsule, cylinder
+    double density;          // kg/m^3, NAN: the link's
+    double color[3];         // 0..1
+    const scene_mesh *mesh;  // owned by the scene
+} scene_shape;
+
+/// Where a file says something.
+typedef struct scene_place {
+    int line, column;
+} scene_place;
+
+/// What makes a joint stiff.
+typedef enum stiff_key { STIFF_DAMPING, STIFF_STIFFNESS, STIFF_LIMIT_STIFFNESS, STIFF_LIMIT_DAMPING, STIFF_KEYS } stiff_key;
+
+typedef struct scene_joint {
+    ctn_joint_type type;
+    double axis[3], axis2[3];    // unit vectors; revolute, prismatic, helical: axis; universal: both
+    double pitch;                // helical, m/rad
+    double damping[6];           // one entry a dof (ball: all three alike)
+    double stiffness[3];         // one entry a dof (ball: all three alike); not free
+    double rest[4];              // one entry a dof; ball: unit quaternion
+    double armature[3];          // one entry a dof (ball: all three alike); not free
+    bool limited[3];             // one entry a dof; ball: [0], a cone about rest
+    double limits[3][2];         // [dof][lo, hi]; ball: [0][1] is the half angle of the cone, [0][0] = 0
+    double limit_stiffness;      // N m/rad or N/m, NAN: chosen by sim/model/compile.c
+    double limit_damping;        // N m s/rad or N s/m while violated, NAN: chosen by sim/model/compile.c
+    double effort[6];            // one entry a dof, INFINITY: none
+    double q0[7], v0[6];         // initial coordinates and velocities (after `state:` has been applied)
+    scene_place at[STIFF_KEYS];  // of their values; of limits that do not say how stiff they are, that of `limits`
+} scene_joint;
+
+typedef struct scene_link {
+    char *name;
+    int parent;          // index of a link before it, -1: world
+    double position[3];  // m, in the parent's frame
+    double rotation[4];  // unit quaternion w x y z
+    scene_joint joint;
+    double mass, com[3], inertia[6];  // inertia about com: xx yy zz xy xz yz; from shapes and density where the file says so
+    scene_shape *shapes;              // links of a generator share theirs
+    int nshape;
+    int line, column;  // where the link (or its generator) starts, for messages of the compiler
+    const char *file;  // owned by the scene
+} scene_link;
+
+/// What `sample:` draws numbers for; a kind of parameters is SAMPLE_PARAMETER + ctn_parameter_kind.
+typedef enum sample_of {
+    SAMPLE_Q,
+    SAMPLE_V,
+    SAMPLE_FORCE,
+    SAMPLE_PARAMETER,
+    SAMPLES = SAMPLE_PARAMETER + CTN_LIMIT_DAMPING + 1
+} sample_of;
+
+/// How a number is drawn.
+typedef struct scene_spread {
+    enum { SPREAD_NONE, SPREAD_UNIFORM, SPREAD_NORMAL, SPREAD_LATIN, SPREAD_GRID } kind;
+    int values;      // of a grid
+    double a, b;     // normal: mean, standard deviation; others: from a to b
+    int64_t place;   // where the file says it: grids vary in this order
+    int64_t stride;  // of a grid: worlds from one value to the next; the first degree of freedom's, the others follow
+} scene_spread;
+
+typedef enum scene_camera_type { CAMERA_ORBIT, CAMERA_TRACK, CAMERA_FIRST_PERSON } scene_camera_type;
+
+/// Where pictures are taken from. NAN: not given.
+typedef struct scene_camera {
+    char *name;  // NULL: none
+    scene_camera_type type;
+    int link;          // -1: none. orbit: what it looks at; track: what it follows; first-person: what it is on
+    double target[3];  // orbit without a link: world, m; [0] NAN: the middle of the scene
+    double azimuth, elevation, distance;  // orbit, track: from there to the camera; rad, m
+    double smooth;                        // track: s, by which it lags behind
+    double position[3], look[3], up[3];   // first-person: link frame; m, unit vectors
+    double field;                         // rad, of view, vertical
+} scene_camera;
+
+enum {
+    SCENE_MAX_PROBLEMS = 20,
+    SCENE_MAX_OTHERS = 200,  // problems that are counted but not listed
+};
+
+/// An error or a warning.
+typedef struct scene_problem {
+    int file;  // index in ctn_scene.files
+    int line, column;
+    ctn_status status;  // CTN_OK: a warning
+    int key;            // bytes of the text that are the key
+    char text[400];     // "key.path: ..."
+} scene_problem;
+
+typedef struct scene_problems {
+    scene_problem list[SCENE_MAX_PROBLEMS];
+    int count;
+    struct {
+        int file, line, column;
+    } others[SCENE_MAX_OTHERS];  // places of those that found no room
+    int nother;
+} scene_problems;
+
+/// A file that a scene was read from.
+typedef struct scene_file {
+    char *path, *text;
+    size_t length;  // of what it said; a terminating zero follows
+    bool mesh;      // its bytes are numbers, perhaps: no text for people
+} scene_file;
+
+/// What a scene means where it does not say, in versions, so that recordings keep their meaning. 1: limits are undamped; 2: sim/model/compile.c
+/// damps them.
+enum { SCENE_DEFAULTS = 2 };
+
+struct ctn_scene {
+    char *path;  // as given, the name in messages
+    char *name;
+    scene_problems warnings;
+    ctn_error warned;  // the same, listed
+    int defaults;      // their version
+    double gravity[3];
+    double duration;          // s, negative: not given
+    ctn_batch_config config;  // the `integrator:` section over the defaults
+    scene_link *links;
+    int nlink, nq, nv;
+    bool sampled;                   // there is a section `sample:`
+    int seed;                       // of it
+    scene_spread *spread[SAMPLES];  // [nlink], every degree of freedom of a joint alike; gravity [3]; NULL: nothing is drawn
+    int64_t grid;                   // worlds after which the grids start again, 1 without
+    scene_file *files;              // every file read, [0].path = path
+    int nfile;
+    scene_mesh **meshes;  // in the order in which shapes name them
+    int nmesh;
+    scene_camera *cameras;
+    int ncamera;
+    double floor;  // of pictures, m above the origin; NAN: not given, -infinity: there is none
+};
+
+/// Reads a scene as ctn_scene_load does, from what its files [count] said once, as ctn_scene has them: the disk is not looked at.
+ctn_scene *scene_from_files(const scene_file *files, int count, ctn_error *err);
+
+/// Whether the file still says what was read from it; false too if it cannot be read.
+bool scene_file_stands(const scene_file *file);
+
+/// Adds a warning about a link to the scene's list, for one of its keys ("joint.damping"): at the place of its value in the link's file;
+/// NULL: where the link starts.
+void scene_warn(ctn_scene *scene, const scene_link *link, const scene_place *at, const char *key, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/// Number of coordinates and of degrees of freedom of a joint type.
+int joint_nq(ctn_joint_type type);
+int joint_nv(ctn_joint_type type);
+const char *joint_name(ctn_joint_type type);
+
+/// "orbit", "track" or "first-person".
+const char *camera_type_name(scene_camera_type type);
+
+#endif

@@ -1,0 +1,322 @@
+/// What the files of the scene reader (sim/scene_*.c) share: the state of one reading, errors with their places, typed values.
+///
+/// A reading goes on after an error, so that the user sees all of them at once. Functions that read something return false when
+/// they reported an error, or when memory ran out (reader.no_memory); what they should have filled is then unchanged.
+#ifndef CATENA_SIM_SCENE_READER_H
+#define CATENA_SIM_SCENE_READER_H
+
+#include "sim/scene/scene.h"
+#include "sim/scene/scene_yaml.h"
+
+#include <sys/types.h>
+
+// Limits, so that no input can exhaust memory: at the worst a reading takes about 2 GB.
+#ifndef SCENE_MAX_LINKS
+#define SCENE_MAX_LINKS 1000000  // a build for fuzzing has fewer
+#endif
+#define SCENE_MAX_SHAPES SCENE_MAX_LINKS
+#define SCENE_MAX_BYTES (64L * 1024 * 1024)  // of text, all files together
+#define SCENE_MAX_NODES 5000000L             // YAML values, all files together: a state of 1e6 universal joints, with room
+enum {
+    SCENE_MAX_FILES = 1000,
+    SCENE_MAX_INCLUDE_DEPTH = 16,
+    SCENE_MAX_NAME = 255,  // bytes of a link's name
+};
+
+/// Where a link came from, for what can be checked only when all links are known.
+typedef struct link_origin {
+    int file;
+    const node *start;   // the link's mapping or its generator's
+    const node *mass;    // the value that made its mass zero, if any
+    const node *limits;  // of its joint, NULL: none
+    const node *q0;      // the first of its coordinates, NULL: they are not given
+    int q0_file;
+} link_origin;
+
+/// An explicit q0 or v0, which `state:` may override.
+typedef struct given_state {
+    int file;
+    const node *value;
+    bool velocity;
+    int link;  // the first link that has it
+} given_state;
+
+typedef struct reader {
+    ctn_scene *scene;
+    scene_problems errors;
+    bool no_memory;
+    bool parents_known;  // false: a link or its parent could not be read, so others may lack children
+    bool names_known;    // false: links were left out, and an unknown parent may be one of them
+    link_origin *origins;
+    int link_capacity;
+    int *by_name;  // hash table of link index + 1, 0: free
+    int by_name_size;
+    given_state *given;
+    int ngiven, given_capacity;
+    long nshape, bytes, nodes;
+    const scene_file *from;  // [nfrom] what other files say; NULL: what they say on the disk
+    int nfrom;
+    document **documents;  // [scene->nfile], kept until all is read: origins point into them
+} reader;
+
+enum link_key {
+    LINK_KEY_NAME,
+    LINK_KEY_PARENT,
+    LINK_KEY_POSITION,
+    LINK_KEY_ROTATION,
+    LINK_KEY_EULER,
+    LINK_KEY_JOINT,
+    LINK_KEY_MASS,
+    LINK_KEY_COM,
+    LINK_KEY_INERTIA,
+    LINK_KEY_DENSITY,
+    LINK_KEY_SHAPES,
+    LINK_KEY_CONTACT_POINTS,
+    LINK_KEY_COUNT,  // from here on: generators
+    LINK_KEY_STEP,
+    LINK_KEY_AXES,
+    LINK_KEY_DEPTH,
+    LINK_KEY_BRANCHING,
+    LINK_KEY_STEPS,
+    LINK_KEYS,
+};
+
+enum joint_key {
+    JOINT_KEY_TYPE,
+    JOINT_KEY_AXIS,
+    JOINT_KEY_AXIS2,
+    JOINT_KEY_PITCH,
+    JOINT_KEY_DAMPING,
+    JOINT_KEY_STIFFNESS,
+    JOINT_KEY_REST,
+    JOINT_KEY_ARMATURE,
+    JOINT_KEY_LIMITS,
+    JOINT_KEY_LIMIT_STIFFNESS,
+    JOINT_KEY_LIMIT_DAMPING,
+    JOINT_KEY_EFFORT,
+    JOINT_KEY_Q0,
+    JOINT_KEY_V0,
+    JOINT_KEYS,
+};
+
+/// One file while it is read.
+typedef struct source {
+    reader *r;
+    int file;                       // index in ctn_scene.files
+    const struct source *includer;  // NULL: the scene itself
+    dev_t device;                   // identity of the file, to find cycles; 0, 0: text without a file
+    ino_t inode;
+    const char *prefix;  // of its links' names: "" or "arm." or "left.arm."
+    int first_link;      // its links start here
+    const node *default_link[LINK_KEYS], *default_joint[JOINT_KEYS];
+    bool defaults_failed;  // a default was wrong: what is missing may have been meant to come from it
+    bool layout_known;     // false: the length of q is not known, as some link could not be read
+    int quiet;             // > 0: errors are not reported, as when a default is tried on a joint
+} source;
+
+// ---- errors and warnings: scene_error.c
+
+/// All of these return false, so that `return bad_value(...)` reports and fails. Messages follow "file:line:column: key.path: ".
+bool bad_value(source *s, const node *value, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool bad_key(source *s, const node *value, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool missing_key(source *s, const node *mapping, const char *key, const char *format, ...) __attribute__((format(printf, 4, 5)));
+bool bad_place(source *s, int line, int column, ctn_status status, const char *text);  // no key: syntax, a file as a whole
+bool bad_status(source *s, const node *value, ctn_status status, const char *text);    // bad_value with another status
+bool unavailable(source *s, const node *value);  // at the key of a feature that this version does not have
+bool out_of_memory(source *s);
+void warn(source *s, const node *value, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/// Notes that some links could not be read and are left out.
+void links_unknown(source *s);
+
+/// True when there is no use in reading on: the list of errors is full, or memory ran out.
+bool hopeless(const source *s);
+
+/// Sorts problems by file, line and column and writes them to `list`, one a line, as many as fit, and a line "... and N more" for
+/// others.
+void list_problems(scene_problems *problems, const scene_file *files, ctn_error *list);
+
+/// A piece of a message: what a node holds ("'heavy'", "a list"), or a text cut and made printable.
+typedef struct excerpt {
+    char text[64];
+} excerpt;
+excerpt found(const node *n);
+excerpt printable(const char *text);
+
+// ---- typed values: scene_value.c
+
+typedef enum number_sign { ANY_SIGN, NOT_NEGATIVE, POSITIVE } number_sign;
+
+/// What may stand behind a number: of an angle, rad or deg; of an angular velocity, rad/s or deg/s. Without it, SI units are meant.
+typedef enum value_unit { NO_UNIT, ANGLE, ANGULAR_VELOCITY, ANY_UNIT } value_unit;
+
+bool read_number(source *s, const node *n, number_sign sign, double *x);
+bool read_quantity(source *s, const node *n, number_sign sign, value_unit unit, double *x);
+bool read_whole(source *s, const node *n, int least, int most, int *x);
+bool read_vector(source *s, const node *n, int count, number_sign sign, double *x);  // a list of `count` numbers
+
+/// The same with units `of` [count] (NULL: none), and the same or one number for all, which has a unit if all have that one.
+bool read_quantities(source *s, const node *n, int count, number_sign sign, const value_unit *of, double *x);
+bool read_each(source *s, const node *n, int count, number_sign sign, const value_unit *of, double *x);
+
+/// Three angles about axes, as `euler`.
+bool read_angles(source *s, const node *n, double angles[3]);
+
+/// Whether a unit stands behind a number.
+bool has_unit(const node *n);
+
+/// Warns of an angle, or the first of a list, that is more than a full turn and has no unit: degrees, most likely.
+bool notice_degrees(source *s, const node *n);
+
+bool read_direction(source *s, const node *n, double axis[3]);  // made a unit vector
+bool read_quaternion(source *s, const node *n, double q[4]);    // w x y z, made a unit quaternion
+bool read_text(source *s, const node *n, const char **text);
+bool read_name(source *s, const node *n, const char **name);  // text that can name a link
+
+/// `rotation` or `euler`, whichever is not NULL; both are an error, none is no rotation.
+bool read_rotation(source *s, const node *rotation, const node *euler, double q[4]);
+
+/// Scales q to length 1, or reports at `at` that it is too short.
+bool unit_quaternion(source *s, const node *at, double q[4]);
+
+/// Keys that a mapping may have. A key with `later` is refused: a feature of a later version.
+typedef struct key {
+    const char *name;  // NULL: not here
+    bool later;
+} key;
+
+/// Finds the values of a mapping: values[i] is that of keys[i], or NULL. Reports keys that are unknown, repeated or of a later
+/// version. `what` names the mapping in messages ("a link"). Fails only if `n` is not a mapping.
+bool read_keys(source *s, const node *n, const char *what, const key *keys, int count, const node **values);
+
+double norm(const double *x, int n);
+void quaternion_product(const double a[4], const double b[4], double q[4]);
+void rotate(const double q[4], const double x[3], double y[3]);  // y = R(q) x; y may be x
+
+// ---- joints: scene_joint.c
+
+/// Reads `joint:` (NULL: none) over the defaults of the file. `link` is where a missing key is reported if there is no node.
+/// `own` receives the nodes that the joint gives itself, `has_q0` whether it or the defaults give q0. `axes`: a generator replaces
+/// the axis, so it is not compared to axis2.
+bool read_joint(source *s, const node *link, const node *n, bool axes, scene_joint *joint, const node *own[JOINT_KEYS],
+                bool *has_q0);
+
+bool read_joint_defaults(source *s, const node *n);
+
+/// Units of the coordinates [nq] and velocities [nv] of a joint type.
+const value_unit *coordinate_units(ctn_joint_type type);
+const value_unit *velocity_units(ctn_joint_type type);
+
+/// Whether joints of this type have an axis.
+bool joint_has_axis(ctn_joint_type type);
+
+/// Universal: the axes must not be parallel.
+bool check_axes(source *s, const node *at, const double axis[3], const double axis2[3]);
+
+// ---- shapes and mass: scene_shapes.c, scene_mass.c, scene_inertia.c
+
+bool read_shapes(source *s, const node *n, scene_shape **shapes, int *nshape);
+
+/// The mesh that the value of `file` names: scene_mesh.c.
+bool read_mesh(source *s, const node *n, const scene_mesh **mesh);
+
+typedef struct mass_properties {
+    double mass, com[3], inertia[6];  // about com: xx yy zz xy xz yz
+} mass_properties;
+
+mass_properties shape_mass(const scene_shape *shape, double density);
+
+/// I = R(q) J R(q)', xx yy zz xy xz yz
+void turned_inertia(const double q[4], const double J[6], double I[6]);
+
+/// Several bodies as one.
+mass_properties combine_masses(const mass_properties *parts, int n);
+
+/// Whether a distribution of mass can have this inertia: no principal moment exceeds the sum of the others, but for rounding.
+bool inertia_possible(const double inertia[6], double principal[3]);
+
+bool read_inertia(source *s, const node *n, double inertia[6]);
+
+/// Mass, com and inertia of `link`, whose joint and shapes have been read (`shapes_known`: without errors). `own` are the link's
+/// nodes. zero_mass receives the value that made the mass zero, or NULL. On failure the mass is NAN.
+bool read_mass(source *s, const node *mapping, const node *const own[LINK_KEYS], bool shapes_known, scene_link *link,
+               const node **zero_mass);
+
+/// Every moving link must move some mass: itself or below it. For the end, when all links are known.
+void check_moving_masses(reader *r);
+
+/// A joint that moves one rigid body alone must meet inertia in each of its directions, or have armature. After all other checks.
+void check_inertias(reader *r);
+
+// ---- links: scene_links.c, scene_generate.c
+
+bool read_links(source *s, const node *n);
+bool read_link_defaults(source *s, const node *n);
+
+/// What an explicit link and each link of a generator have in common.
+typedef struct link_plan {
+    const node *mapping;
+    const node *own[LINK_KEYS], *own_joint[JOINT_KEYS];
+    scene_link link;  // `name` is the name before numbering, not owned; shapes go to the links, which share them
+    link_origin origin;
+    bool joint_known;  // its joint had no errors
+    int count;         // links made from it
+} link_plan;
+
+typedef enum link_form { EXPLICIT_LINK, CHAIN, TREE } link_form;
+
+bool read_plan(source *s, const node *mapping, link_form form, link_plan *plan);
+void free_plan(link_plan *plan);
+
+/// Adds plan->link under `name` (without the file's prefix).
+bool add_link(source *s, link_plan *plan, const char *name);
+
+bool read_generator(source *s, const node *mapping, link_form form);
+
+/// The link called prefix + name among the file's own and included links, or -1.
+int find_link(const source *s, const char *name);
+
+/// The name of a link of the file that `name` may have been meant to be, NULL: none. Of large files the last links are looked at.
+const char *nearest_link(const source *s, const char *name);
+
+// ---- files and state: scene_include.c, scene_state.c, scene_read.c
+
+/// Reads a file into `text`, terminated. `regular`: refuses pipes and devices. `reason` tells the user what went wrong.
+ctn_status read_file(const char *path, bool regular, long most, char **text, size_t *length, char reason[128]);
+
+/// The path of a file beside the one that names it; a copy to free, NULL without memory.
+char *beside(reader *r, const char *includer, const char *file);
+
+/// The text of the file that is read next, a copy to free, from the disk or from what the files said once: read in the same order, they are the
+/// same. CTN_IO, CTN_BAD_SCENE (too large) with the `reason`, CTN_NO_MEMORY.
+ctn_status next_text(reader *r, const char *path, char **text, size_t *length, char reason[128]);
+
+bool read_include(source *s, const node *n);
+
+/// Reads `state:` into the joints of the file's links, those of its includes too.
+bool read_state(source *s, const node *n);
+
+/// Warns of joints that start outside their limits. For the end.
+void check_starts(reader *r);
+
+/// Reads `sample:`, when all links are known.
+bool read_sample(source *s, const node *n);
+
+/// Reads `camera:` or `cameras:`, of which one is NULL, when all links are known.
+bool read_cameras(source *s, const node *one, const node *list);
+void free_cameras(ctn_scene *scene);
+
+/// Reads `view:`, what else there is to see.
+bool read_view(source *s, const node *n);
+
+/// Reads a whole file into the scene. s->file and s->includer are set.
+bool read_source(source *s, const char *text, size_t length);
+
+/// Adds a file to scene->files with a copy of its text; its index, or -1 without memory.
+int add_file(reader *r, const char *path, const char *text, size_t length);
+
+/// malloc that notes a failure in the reader, and a terminated copy of text.
+void *reader_alloc(reader *r, size_t bytes);
+char *reader_copy(reader *r, const char *text, size_t length);
+
+#endif

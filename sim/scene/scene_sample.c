@@ -1,0 +1,243 @@
+/// `sample:`, how many worlds differ: their initial states, the forces on their joints, their parameters.
+#include "sim/base/parameter_kinds.h"
+#include "sim/scene/scene_reader.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// {uniform: [lo, hi]}, {normal: [mean, standard deviation]}, {latin: [lo, hi]} or {grid: [lo, hi, number of values]} of numbers
+/// of this unit.
+static bool read_spread(source *s, const node *n, value_unit unit, scene_spread *spread)
+{
+    enum { UNIFORM, NORMAL, LATIN, GRID, KEYS };
+    static const key keys[KEYS] = {{.name = "uniform"}, {.name = "normal"}, {.name = "latin"}, {.name = "grid"}};
+    const node *v[KEYS];
+    double x[3];
+    int kind = 0, given = 0, values = 1;
+    if (!read_keys(s, n, "a distribution", keys, KEYS, v)) return false;
+    for (int k = 0; k < KEYS; k++)
+        if (v[k]) kind = k, given++;
+    if (given != 1)
+        return bad_value(s, n,
+                         "expected one distribution: {uniform: [lo, hi]} or {normal: [mean, standard deviation]} or "
+                         "{latin: [lo, hi]} or {grid: [lo, hi, number of values]}");
+    if (!read_quantities(s, v[kind], kind == GRID ? 3 : 2, ANY_SIGN, (value_unit[]){unit, unit, NO_UNIT}, x)) return false;
+    if (kind == GRID && !read_whole(s, v[kind]->child->next->next, 1, INT_MAX, &values)) return false;
+    if (kind == NORMAL && x[1] < 0)
+        return bad_value(s, v[kind]->child->next, "expected a standard deviation >= 0, found %g", x[1]);
+    if (kind == GRID && x[0] > x[1])
+        return bad_value(s, v[kind], "expected [lo, hi, number of values] with lo <= hi, found [%g, %g, %d]", x[0], x[1], values);
+    if (kind != NORMAL && x[0] > x[1])
+        return bad_value(s, v[kind], "expected [lo, hi] with lo <= hi, found [%g, %g]", x[0], x[1]);
+    static const int kinds[KEYS] = {SPREAD_UNIFORM, SPREAD_NORMAL, SPREAD_LATIN, SPREAD_GRID};
+    *spread = (scene_spread){
+        .kind = kinds[kind], .values = values, .a = x[0], .b = x[1], .place = (int64_t)n->line << 32 | (unsigned)n->column};
+    return true;
+}
+
+// ---- what is drawn
+
+enum { PARAMETERS = SAMPLES - SAMPLE_PARAMETER };
+
+/// What there is to say against drawing `what` for a link with this joint, after "the joint of this link"; NULL: nothing.
+static const char *objection(sample_of what, const scene_joint *j)
+{
+    if (what < SAMPLE_PARAMETER) return j->type == CTN_FIXED ? "is fixed: there is nothing to draw" : NULL;
+    const bool limited = j->limited[0] || j->limited[1] || j->limited[2];
+    return parameter_objection((ctn_parameter_kind)(what - SAMPLE_PARAMETER), j->type, limited);
+}
+
+/// Whether a distribution of a parameter gives numbers that a link with this joint can have. Those of a normal one that go astray
+/// are found when they are drawn; here its mean must be possible.
+static bool check_range(source *s, const node *n, sample_of what, const scene_joint *j, const scene_spread *spread)
+{
+    if (what < SAMPLE_PARAMETER) return true;
+    const parameter_range range = parameter_values((ctn_parameter_kind)(what - SAMPLE_PARAMETER), j->type);
+    const bool normal = spread->kind == SPREAD_NORMAL;
+    if (!parameter_allows(&range, spread->a))
+        return bad_value(s, n, "expected %s, found %g as the %s", range.allowed, spread->a, normal ? "mean" : "least");
+    if (!normal && !parameter_allows(&range, spread->b))
+        return bad_value(s, n, "expected %s, found %g as the largest", range.allowed, spread->b);
+    return true;
+}
+
+/// The unit of what is drawn for a link with this joint; NO_UNIT if its degrees of freedom have several. Orientations are turned.
+static value_unit unit_of(sample_of what, ctn_joint_type joint)
+{
+    const bool rate = what == SAMPLE_V, turned = joint == CTN_BALL && what != SAMPLE_V;
+    const bool angle = what == SAMPLE_Q || what == SAMPLE_PARAMETER + CTN_REST || what == SAMPLE_PARAMETER + CTN_LIMIT_LOWER ||
+                       what == SAMPLE_PARAMETER + CTN_LIMIT_UPPER;
+    const value_unit *const of = rate ? velocity_units(joint) : coordinate_units(joint);
+    if (!rate && !angle) return NO_UNIT;
+    if (turned) return ANGLE;
+    for (int i = 1; i < joint_nv(joint); i++)
+        if (of[i] != of[0]) return NO_UNIT;
+    return of[0];
+}
+
+/// The distribution of one entry, for its link or, `all`, for those that have no other. `given` [links + 1] notes who has one.
+static bool read_entry(source *s, const node *value, sample_of what, const node **given, scene_spread *spread)
+{
+    const ctn_scene *const scene = s->r->scene;
+    const char *const name = value->key->text;
+    const int links = scene->nlink - s->first_link;
+    const int link = strcmp(name, "all") ? find_link(s, name) : scene->nlink, i = link - s->first_link;
+    scene_spread one;
+    if (link < 0) return !s->r->names_known || bad_key(s, value, "no link is called '%s'", printable(name).text);
+    if (given[i]) return bad_key(s, value, "given twice; first in line %d", given[i]->key->line);
+    const char *const against = link < scene->nlink ? objection(what, &scene->links[link].joint) : NULL;
+    if (against) return bad_key(s, value, "the joint of this link %s", against);
+    given[i] = value;
+    bool *const of_entry = calloc((size_t)links + 1, sizeof *of_entry);  // whether link k draws from it
+    if (!of_entry) return out_of_memory(s);
+    value_unit unit = ANY_UNIT;
+    for (int k = 0; k < links; k++) {
+        const scene_joint *const joint = &scene->links[s->first_link + k].joint;
+        of_entry[k] = (k == i || (i == links && !given[k])) && !objection(what, joint);
+        if (!of_entry[k]) continue;
+        const value_unit its = unit_of(what, joint->type);
+        unit = unit == ANY_UNIT || unit == its ? its : NO_UNIT;
+    }
+    bool ok = read_spread(s, value, unit == ANY_UNIT ? NO_UNIT : unit, &one);
+    for (int k = 0; k < links && ok; k++) {
+        if (!of_entry[k]) continue;
+        ok = check_range(s, value, what, &scene->links[s->first_link + k].joint, &one);
+        if (ok) spread[k] = one;
+    }
+    // a grid has a third number, which is no angle
+    if (ok && unit == ANGLE && !notice_degrees(s, value->child->child)) notice_degrees(s, value->child->child->next);
+    free(of_entry);
+    return ok;
+}
+
+/// Distributions by the names of links, and for `all` others, wherever that stands. spread [links of the file]
+static bool read_spreads(source *s, const node *n, sample_of what, scene_spread *spread)
+{
+    const int links = s->r->scene->nlink - s->first_link;
+    if (n->kind != NODE_MAPPING) return bad_value(s, n, "expected distributions by names of links, found %s", found(n).text);
+    const node **const given = calloc((size_t)links + 1, sizeof *given);  // [links]: of `all`
+    if (!given) return out_of_memory(s);
+    bool ok = true;
+    for (int others = 0; others < 2; others++)  // those with a name first
+        for (const node *value = n->child; value && !hopeless(s); value = value->next)
+            if ((strcmp(value->key->text, "all") == 0) == (others == 1)) ok = read_entry(s, value, what, given, spread) && ok;
+    free(given);
+    return ok;
+}
+
+static bool read_gravity(source *s, const node *n, scene_spread spread[3])
+{
+    static const key keys[3] = {{.name = "x"}, {.name = "y"}, {.name = "z"}};
+    const node *v[3];
+    if (!read_keys(s, n, "a gravity", keys, 3, v)) return false;
+    bool ok = true;
+    for (int k = 0; k < 3; k++)
+        if (v[k]) ok = read_spread(s, v[k], NO_UNIT, &spread[k]) && ok;
+    return ok;
+}
+
+/// How many things `what` may be drawn for.
+static int slots(const source *s, sample_of what)
+{
+    return what == SAMPLE_PARAMETER + CTN_GRAVITY ? 3 : s->r->scene->nlink - s->first_link;
+}
+
+static bool read_section(source *s, const node *n, sample_of what, scene_spread **spread)
+{
+    *spread = calloc((size_t)slots(s, what) + 1, sizeof **spread);
+    if (!*spread) return out_of_memory(s);
+    return what == SAMPLE_PARAMETER + CTN_GRAVITY ? read_gravity(s, n, *spread) : read_spreads(s, n, what, *spread);
+}
+
+static bool read_parameters(source *s, const node *n, scene_spread *spread[PARAMETERS])
+{
+    key keys[PARAMETERS] = {{0}};
+    const node *v[PARAMETERS];
+    for (int k = 0; k < PARAMETERS; k++) keys[k].name = ctn_parameter_name((ctn_parameter_kind)k);
+    if (!read_keys(s, n, "parameters", keys, PARAMETERS, v)) return false;
+    bool ok = true;
+    for (int k = 0; k < PARAMETERS; k++)
+        if (v[k]) ok = read_section(s, v[k], (sample_of)(SAMPLE_PARAMETER + k), &spread[k]) && ok;
+    return ok;
+}
+
+// ---- grids
+
+/// A grid of one entry of a section: that of `dofs` numbers.
+typedef struct {
+    scene_spread *spread;
+    int dofs;
+} grid;
+
+/// In the order of the file; of one distribution for all links, in that of the links.
+static int compare_grids(const void *a, const void *b)
+{
+    const scene_spread *const x = ((const grid *)a)->spread, *const y = ((const grid *)b)->spread;
+    if (x->place != y->place) return x->place < y->place ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/// All grids together are one of as many dimensions: says how many worlds apart the values of each follow each other.
+static bool number_grids(source *s, const node *n, scene_spread *const spread[SAMPLES], int64_t *points)
+{
+    const int64_t most = (int64_t)1 << 53;
+    const scene_link *const links = s->r->scene->links;  // NULL where there are none
+    grid *grids = NULL;
+    size_t count = 0;
+    for (int pass = 0; pass < 2; pass++) {  // counts them, then notes them
+        count = 0;
+        for (int k = 0; k < SAMPLES; k++)
+            for (int l = 0; spread[k] && l < slots(s, (sample_of)k); l++) {
+                if (spread[k][l].kind != SPREAD_GRID) continue;
+                if (grids)
+                    grids[count] =
+                        (grid){&spread[k][l], k < SAMPLE_PARAMETER ? joint_nv(links[s->first_link + l].joint.type) : 1};
+                count++;
+            }
+        if (!count) return true;
+        if (!grids) grids = malloc(count * sizeof *grids);
+        if (!grids) return out_of_memory(s);
+    }
+    qsort(grids, count, sizeof *grids, compare_grids);
+    bool ok = true;
+    for (size_t k = 0; k < count; k++) {
+        grids[k].spread->stride = *points;
+        for (int i = 0; i < grids[k].dofs && ok; i++) {
+            ok = *points <= most / grids[k].spread->values;
+            if (ok) *points *= grids[k].spread->values;
+        }
+    }
+    free(grids);
+    return ok || bad_value(s, n, "all grids together have more than 2^53 points; make fewer of them, or draw some by latin");
+}
+
+bool read_sample(source *s, const node *n)
+{
+    enum { SEED = SAMPLE_PARAMETER + 1, KEYS };
+    static const key keys[KEYS] = {[SAMPLE_Q] = {.name = "q"},
+                                   [SAMPLE_V] = {.name = "v"},
+                                   [SAMPLE_FORCE] = {.name = "force"},
+                                   [SAMPLE_PARAMETER] = {.name = "parameters"},
+                                   [SEED] = {.name = "seed"}};
+    const node *v[KEYS];
+    if (!read_keys(s, n, "a sample", keys, KEYS, v)) return false;
+    ctn_scene *const scene = s->r->scene;
+    scene_spread *spread[SAMPLES] = {NULL};
+    int seed = 0;
+    int64_t points = 1;
+    bool ok = true;
+    if (v[SEED]) ok = read_whole(s, v[SEED], 0, 2147483647, &seed);
+    for (int k = 0; k < SAMPLE_PARAMETER; k++)
+        if (v[k]) ok = read_section(s, v[k], (sample_of)k, &spread[k]) && ok;
+    if (v[SAMPLE_PARAMETER]) ok = read_parameters(s, v[SAMPLE_PARAMETER], spread + SAMPLE_PARAMETER) && ok;
+    ok = ok && number_grids(s, n, spread, &points);
+    if (!ok || s->includer) {  // only the scene itself decides
+        for (int k = 0; k < SAMPLES; k++) free(spread[k]);
+        return ok;
+    }
+    scene->sampled = true, scene->seed = seed, scene->grid = points;
+    memcpy(scene->spread, spread, sizeof spread);
+    return true;
+}

@@ -1,0 +1,136 @@
+/// The `shapes:` of a link.
+#include "sim/scene/scene_reader.h"
+#include "sim/base/suggest.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum shape_key {
+    SHAPE_KEY_TYPE,
+    SHAPE_KEY_CENTER,
+    SHAPE_KEY_ROTATION,
+    SHAPE_KEY_EULER,
+    SHAPE_KEY_SIZE,
+    SHAPE_KEY_RADII,
+    SHAPE_KEY_FROM,
+    SHAPE_KEY_TO,
+    SHAPE_KEY_RADIUS,
+    SHAPE_KEY_DENSITY,
+    SHAPE_KEY_COLOR,
+    SHAPE_KEY_FILE,
+    SHAPE_KEY_SCALE,
+    SHAPE_KEY_POSITION,
+    SHAPE_KEYS,
+};
+
+static const key shape_keys[SHAPE_KEYS] = {
+    [SHAPE_KEY_TYPE] = {.name = "type"},         [SHAPE_KEY_CENTER] = {.name = "center"},
+    [SHAPE_KEY_ROTATION] = {.name = "rotation"}, [SHAPE_KEY_EULER] = {.name = "euler"},
+    [SHAPE_KEY_SIZE] = {.name = "size"},         [SHAPE_KEY_RADII] = {.name = "radii"},
+    [SHAPE_KEY_FROM] = {.name = "from"},         [SHAPE_KEY_TO] = {.name = "to"},
+    [SHAPE_KEY_RADIUS] = {.name = "radius"},     [SHAPE_KEY_DENSITY] = {.name = "density"},
+    [SHAPE_KEY_COLOR] = {.name = "color"},       [SHAPE_KEY_FILE] = {.name = "file"},
+    [SHAPE_KEY_SCALE] = {.name = "scale"},       [SHAPE_KEY_POSITION] = {.name = "position"},
+};
+
+#define SHAPE_NAMES "sphere, box, capsule, cylinder, ellipsoid, mesh"
+#define BIT(key) (1u << (key))
+#define EVERY (BIT(SHAPE_KEY_TYPE) | BIT(SHAPE_KEY_DENSITY) | BIT(SHAPE_KEY_COLOR))
+#define TURNED (BIT(SHAPE_KEY_CENTER) | BIT(SHAPE_KEY_ROTATION) | BIT(SHAPE_KEY_EULER))
+#define ROUND_BAR (BIT(SHAPE_KEY_FROM) | BIT(SHAPE_KEY_TO) | BIT(SHAPE_KEY_RADIUS))
+
+static const struct {
+    const char *name;
+    unsigned needs, takes;
+} types[] = {
+    [SHAPE_SPHERE] = {"sphere", BIT(SHAPE_KEY_RADIUS), BIT(SHAPE_KEY_CENTER)},
+    [SHAPE_BOX] = {"box", BIT(SHAPE_KEY_SIZE), TURNED},
+    [SHAPE_CAPSULE] = {"capsule", ROUND_BAR, 0},
+    [SHAPE_CYLINDER] = {"cylinder", ROUND_BAR, 0},
+    [SHAPE_ELLIPSOID] = {"ellipsoid", BIT(SHAPE_KEY_RADII), TURNED},
+    [SHAPE_MESH] = {"mesh", BIT(SHAPE_KEY_FILE),
+                    BIT(SHAPE_KEY_SCALE) | BIT(SHAPE_KEY_POSITION) | BIT(SHAPE_KEY_ROTATION) | BIT(SHAPE_KEY_EULER)},
+};
+enum { TYPES = sizeof types / sizeof *types };
+
+static bool read_type(source *s, const node *n, scene_shape_type *type)
+{
+    const char *names[TYPES], *text;
+    if (!read_text(s, n, &text)) return false;
+    for (int i = 0; i < TYPES; i++) {
+        names[i] = types[i].name;
+        if (strcmp(text, names[i])) continue;
+        *type = (scene_shape_type)i;
+        return true;
+    }
+    const char *const meant = nearest_name(text, names, TYPES);
+    if (meant) return bad_value(s, n, "unknown %s; did you mean '%s'?", found(n).text, meant);
+    return bad_value(s, n, "unknown %s; shapes are " SHAPE_NAMES, found(n).text);
+}
+
+static bool read_color(source *s, const node *n, double color[3])
+{
+    double c[3];
+    if (!read_vector(s, n, 3, ANY_SIGN, c)) return false;
+    for (int i = 0; i < 3; i++)
+        if (c[i] < 0 || c[i] > 1) return bad_value(s, n, "expected red, green, blue from 0 to 1, found %g", c[i]);
+    memcpy(color, c, sizeof c);
+    return true;
+}
+
+static bool read_shape(source *s, const node *n, scene_shape *shape)
+{
+    *shape = (scene_shape){.rotation = {1, 0, 0, 0}, .size = {1, 1, 1}, .density = NAN, .color = {0.7, 0.7, 0.7}};
+    const node *v[SHAPE_KEYS];
+    if (!read_keys(s, n, "a shape", shape_keys, SHAPE_KEYS, v)) return false;
+    if (!v[SHAPE_KEY_TYPE]) return missing_key(s, n, "type", "missing; shapes are " SHAPE_NAMES);
+    if (!read_type(s, v[SHAPE_KEY_TYPE], &shape->type)) return false;
+
+    // keys that do not fit the type, or lack
+    const char *const name = types[shape->type].name;
+    const unsigned needs = types[shape->type].needs, takes = types[shape->type].takes | needs | EVERY;
+    bool ok = true;
+    for (int k = 0; k < SHAPE_KEYS; k++) {
+        if (v[k] && !(takes & BIT(k))) ok = bad_key(s, v[k], "a shape of type %s has none", name), v[k] = 0;
+        if (!v[k] && needs & BIT(k)) ok = missing_key(s, n, shape_keys[k].name, "missing; a shape of type %s needs it", name);
+    }
+
+    if (v[SHAPE_KEY_CENTER]) ok = read_vector(s, v[SHAPE_KEY_CENTER], 3, ANY_SIGN, shape->center) && ok;
+    ok = read_rotation(s, v[SHAPE_KEY_ROTATION], v[SHAPE_KEY_EULER], shape->rotation) && ok;
+    if (v[SHAPE_KEY_SIZE]) ok = read_vector(s, v[SHAPE_KEY_SIZE], 3, POSITIVE, shape->size) && ok;
+    if (v[SHAPE_KEY_RADII]) ok = read_vector(s, v[SHAPE_KEY_RADII], 3, POSITIVE, shape->size) && ok;
+    if (v[SHAPE_KEY_FILE]) ok = read_mesh(s, v[SHAPE_KEY_FILE], &shape->mesh) && ok;
+    if (v[SHAPE_KEY_SCALE]) ok = read_each(s, v[SHAPE_KEY_SCALE], 3, POSITIVE, NULL, shape->size) && ok;
+    if (v[SHAPE_KEY_POSITION]) ok = read_vector(s, v[SHAPE_KEY_POSITION], 3, ANY_SIGN, shape->center) && ok;
+    if (v[SHAPE_KEY_FROM]) ok = read_vector(s, v[SHAPE_KEY_FROM], 3, ANY_SIGN, shape->from) && ok;
+    if (v[SHAPE_KEY_TO]) ok = read_vector(s, v[SHAPE_KEY_TO], 3, ANY_SIGN, shape->to) && ok;
+    if (v[SHAPE_KEY_RADIUS]) ok = read_number(s, v[SHAPE_KEY_RADIUS], POSITIVE, &shape->radius) && ok;
+    if (v[SHAPE_KEY_DENSITY]) ok = read_number(s, v[SHAPE_KEY_DENSITY], NOT_NEGATIVE, &shape->density) && ok;
+    if (v[SHAPE_KEY_COLOR]) ok = read_color(s, v[SHAPE_KEY_COLOR], shape->color) && ok;
+    if (ok && v[SHAPE_KEY_TO] && !memcmp(shape->from, shape->to, sizeof shape->to))
+        ok = bad_value(s, v[SHAPE_KEY_TO], "the ends of a %s must be apart%s", name,
+                       shape->type == SHAPE_CAPSULE ? "; a ball is a sphere" : "");
+    return ok;
+}
+
+bool read_shapes(source *s, const node *n, scene_shape **shapes, int *nshape)
+{
+    *shapes = 0, *nshape = 0;
+    if (n->kind != NODE_SEQUENCE) return bad_value(s, n, "expected a list of shapes, found %s", found(n).text);
+    if (n->size == 0) return true;
+    if (s->r->nshape + n->size > SCENE_MAX_SHAPES)
+        return bad_value(s, n, "too many shapes; a scene has at most %d", SCENE_MAX_SHAPES);
+    scene_shape *const list = reader_alloc(s->r, (size_t)n->size * sizeof *list);
+    if (!list) return false;
+    bool ok = true;
+    int i = 0;
+    for (const node *entry = n->child; entry && !hopeless(s); entry = entry->next) ok = read_shape(s, entry, &list[i++]) && ok;
+    if (!ok || hopeless(s)) {
+        free(list);
+        return false;
+    }
+    s->r->nshape += n->size;
+    *shapes = list, *nshape = n->size;
+    return true;
+}
