@@ -261,6 +261,7 @@ KERNEL void inertia_nodes(const lane_model *m, const id_work *work, tree_node *n
         tree_node *n = &node[i];
         const real o = rset(0), J = b->armature;
         n->R = s->R, n->r = s->r, n->w = wrench_zero(), n->mass = b->mass;
+        n->load = NULL;
         n->k.xx = n->k.yy = n->k.zz = J, n->k.xy = n->k.xz = n->k.yz = o;
         n->A.xx = n->A.yy = n->A.zz = n->A.xy = n->A.xz = n->A.yz = o, n->h = zero3();
         if (b->flags & BODY_MASS) n->A = s->rigid.I, n->h = s->rigid.h;

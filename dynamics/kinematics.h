@@ -11,6 +11,12 @@ typedef struct {
     vec3 p;
 } pose;
 
+/// Where a body is as seen from its parent: world axes, and its origin from the parent's.
+typedef struct {
+    mat3 R;
+    vec3 r;
+} placement;
+
 typedef struct {
     vec3 w, v;  // angular velocity, velocity of the origin; world axes
 } twist;

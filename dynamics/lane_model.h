@@ -12,8 +12,9 @@ typedef struct lane_body {
 } lane_body;
 
 typedef struct lane_model {
-    int nbody, nlink, nq, nv;
+    int nbody, nlink, nq, nv, nspring;
     lane_body *bodies;        // [nbody]
+    const world_spring *springs;  // [nspring]
     const ctn_frame *frames;  // [nlink]
     const int *dof_adr;       // [nv]
     bool in_order, passive, slides;

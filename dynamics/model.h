@@ -38,6 +38,8 @@ enum body_flag {
     BODY_PASSIVE = 256,    // has damping, springs or limits
     BODY_SPRING = 512,     // has springs or limits
     BODY_ARMATURE = 1024,  // has armature
+    BODY_LOAD = 2048,      // has world springs
+    BODY_HELD = 4096,      // it, or a body of its subtree
 };
 
 /// Bodies by the shape of their joint: kernels are compiled for each of these apart, so that they need not test flags (joints.h).
@@ -53,7 +55,7 @@ enum {
     FORM_CROSS_FIRST_FLAGS = BODY_NEXT | BODY_OFFSET | BODY_ABOUT_X,
     FORM_CROSS_LAST_FLAGS = BODY_NEXT | BODY_MASS | BODY_ABOUT_X,
     FORM_FLAGS =
-        BODY_ROOT | BODY_NEXT | BODY_LEAF | BODY_FORK | BODY_LAST | BODY_MASS | BODY_OFFSET | BODY_ABOUT_X,  // that count
+        BODY_ROOT | BODY_NEXT | BODY_LEAF | BODY_FORK | BODY_LAST | BODY_MASS | BODY_OFFSET | BODY_ABOUT_X | BODY_LOAD,  // that count
 };
 
 /// How a body is joined to the tree: the same in every world.
@@ -72,7 +74,9 @@ enum {
     double r0[3];      /* joint origin in the parent's frame, m */                                                               \
     double C[9];       /* joint frame in the parent's frame, row-major */                                                        \
     double pitch;      /* helical, m/rad */                                                                                      \
-    double extent;     /* m, scale of the subtree: radii of gyration and offsets added up, strokes of sliding joints left out */
+    double extent;     /* m, scale of the subtree: radii of gyration and offsets added up, strokes of sliding joints left out */  \
+    int spring, springs_end; /* BODY_LOAD: its world springs, from the first to before the last */                               \
+    double held[2];          /* N/m, N s/m: stiffness and damping of all world springs on its subtree */
 
 /// What may differ from world to world (catena/parameters.h), as numbers of the type `number`: double here, a lane in lane_model.h.
 #define BODY_CONSTANTS(number)                                                                                                   \
@@ -110,6 +114,13 @@ typedef struct ctn_body {
     BODY_CONSTANTS(double)
 } ctn_body;
 
+/// A spring and damper between a point of a body and a point of the world.
+typedef struct world_spring {
+    int body;
+    double point[3], anchor[3];  // m: body frame, world
+    double stiffness, damping;   // N/m, N s/m
+} world_spring;
+
 /// A link's frame in its body's frame.
 typedef struct ctn_frame {
     int body;  // -1: the world
@@ -117,8 +128,9 @@ typedef struct ctn_frame {
 } ctn_frame;
 
 struct ctn_model {
-    int nbody, nlink, nq, nv;
+    int nbody, nlink, nq, nv, nspring;
     ctn_body *bodies;   // [nbody]
+    world_spring *springs;  // [nspring], by body
     ctn_frame *frames;  // [nlink]
     ctn_link *links;    // [nlink], as the user sees them
     int *dof_adr;       // [nv] index in v of the degrees of freedom in the order of the bodies

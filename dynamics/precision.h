@@ -9,6 +9,7 @@
 #define REAL_MAX_ANGLE 1.0e4      // rad, as CTN_MAX_ANGLE
 #define NOT_REACHED 1e30          // more than any residual, squared residual or energy that is of use
 #define SOLVE_FLOOR 2e-3          // residual, relative, up to which a solve may end because rounding lets it fall no more
+#define HELD_DIGITS 1e-3          // of the extent: what rounding leaves uncertain of where a spring holds a body, over SOLVE_FLOOR
 #define ENERGY_ROUNDING 1e-5      // of an energy, relative: what summing it leaves uncertain
 #define LEAST_PART 1e-5           // of a step: an adaptive method makes no smaller ones
 #define LEAST_TOLERANCE 2e-6      // of a solve: what is asked for below it is not to be had
@@ -20,6 +21,7 @@
 #define REAL_MAX_ANGLE CTN_MAX_ANGLE
 #define NOT_REACHED 1e300
 #define SOLVE_FLOOR 1e-10
+#define HELD_DIGITS 1e-5
 #define ENERGY_ROUNDING 1e-12
 #define LEAST_PART 1e-12
 #define LEAST_TOLERANCE 0.0

@@ -87,6 +87,13 @@ FN sym3 sym_diagonal(real x, real y, real z)
     S.xy = S.xz = S.yz = rset(0);
     return S;
 }
+FN sym3 sel_sym(mask m, sym3 a, sym3 b)
+{
+    a.xx = sel(m, a.xx, b.xx), a.yy = sel(m, a.yy, b.yy), a.zz = sel(m, a.zz, b.zz);
+    a.xy = sel(m, a.xy, b.xy), a.xz = sel(m, a.xz, b.xz), a.yz = sel(m, a.yz, b.yz);
+    return a;
+}
+
 FN void sym_add_dyad(sym3 *S, vec3 n, real s)  // S += s n n'
 {
     const vec3 m = scale(n, s);

@@ -25,6 +25,7 @@ typedef struct {
     real mass;
     wrench w;  // carried by the subtree: its cross term couples the joint to those above (docs/theory.md 4.3)
     sym3 k;    // the joint's own, in its coordinates; one degree of freedom: k.xx
+    const inertia6 *load;  // more of the block of the body; NULL: nothing
 } tree_node;
 
 typedef struct {
@@ -90,7 +91,11 @@ FN void tree_factor1(const lane_body *b, const tree_node *n, inertia6 *P, tree_p
 /// Factors the matrix that F->node describes.
 KERNEL void tree_factor(const lane_model *m, tree_factors *F)
 {
-    for (int i = 0; i < m->nbody; i++) F->P[i] = inertia_rigid(F->node[i].A, F->node[i].h, F->node[i].mass);
+    for (int i = 0; i < m->nbody; i++) {
+        const tree_node *n = &F->node[i];
+        F->P[i] = inertia_rigid(n->A, n->h, n->mass);
+        if (n->load) F->P[i] = inertia_add(F->P[i], *n->load);
+    }
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
         if (b->nv == 3) tree_factor3(b, &F->node[i], &F->P[i], &F->pivot[i].three);

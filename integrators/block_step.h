@@ -8,6 +8,7 @@
 #include "forces/joint_forces.h"
 #include "integrators/chart.h"
 #include "integrators/energy.h"
+#include "integrators/load_forces.h"
 #include "integrators/explicit.h"
 #include "integrators/culprit.h"
 #include "integrators/collocation.h"
@@ -53,6 +54,7 @@ typedef struct {
     variational_work va;
     pose *T;
     twist *D;
+    load_work loads;
     real *tau, *out;  // [nv], [nv]
 } block_work;
 
@@ -94,7 +96,7 @@ KERNEL energy_parts block_energy(const lane_model *m, const ctn_batch_config *cf
     real sums[11];
     energy_parts E;
     totals(m, S->q, block_velocity(m, cfg, S, W), W->T, W->D, sums);
-    E.kinetic = sums[0], E.potential = sums[1], E.spring = passive_potential(m, S->q);
+    E.kinetic = sums[0], E.potential = sums[1], E.spring = passive_potential(m, S->q) + loads_energy(m, S->q, &W->loads);
     return E;
 }
 

@@ -22,15 +22,11 @@
 #include "dynamics/quaternion.h"
 #include "dynamics/joints.h"
 #include "dynamics/articulated.h"
+#include "dynamics/kinematics.h"
 #include "forces/joint_elements.h"
+#include "forces/body_loads.h"
 #include "integrators/joint_terms.h"
 #include "integrators/force_unit.h"
-
-/// Where a body is: world axes, and its origin from the parent's.
-typedef struct {
-    mat3 R;
-    vec3 r;
-} placement;
 
 /// What a body keeps through a step.
 typedef struct {
@@ -65,6 +61,9 @@ typedef struct {
     iterate_body *body;
     wrench *sum;    // of the subtree, about the body's origin
     terms3 *terms;  // of joints that have any; one degree of freedom: g.x, k.xx
+    spring_state *held;  // [nspring] at q
+    vec3 *p;             // scratch, with springs
+    body_load *load;     // [nspring] of a body with BODY_LOAD, at its first spring
     real *r;        // [nv] residual of the joint rows
     real E;         // energy of the iterate, up to a constant
     mask too_far;   // an increment is ambiguous (joint_terms.h)
@@ -93,6 +92,7 @@ KERNEL void start_step(const lane_model *m, solve *W)
 {
     const real h = W->in.h, k2 = W->in.k2;
     find_reach(m, W->in.q, W->reach);
+    hold_springs(m, W->in.q, W->start, W->p, W->held);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         step_body *s = &W->step[i];
@@ -160,6 +160,28 @@ FN real evaluate_body(const lane_model *m, const lane_body *b, joint_form f, sol
     return fnmadd(mass, dot(g, dp), E);
 }
 
+/// What the loads on body i add: their wrench, their block, and their energy, which it returns. A damper's is c/(2h) |u|^2 for the way u that
+/// its point has come since the start of the step.
+KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
+{
+    const lane_body *b = &m->bodies[i];
+    iterate_body *t = &W->body[i];
+    body_load L = no_load();
+    real E = rset(0);
+    for (int k = b->spring; k < b->springs_end; k++) {
+        const world_spring *s = &m->springs[k];
+        const spring_state *at = &W->held[k];
+        const vec3 arm = mul(W->now[i].R, const3(s->point)), u = add(t->dp, sub(arm, at->arm));
+        const real c = rset(s->damping) * W->in.inv_h;
+        vec3 g;
+        E = E + fmadd(rset(0.5) * c, dot(u, u), spring_potential(s, at->gap, u, &g));
+        add_point_load(&L, arm, add_scaled(g, u, c), rset(s->stiffness) + c);
+    }
+    t->w = wrench_add(t->w, L.w);
+    W->load[b->spring] = L;
+    return E;
+}
+
 /// Placements, energy, own wrench and Newton block of every body at the iterate x, and the joints' own terms.
 KERNEL void evaluate(const lane_model *m, solve *W)
 {
@@ -180,6 +202,7 @@ KERNEL void evaluate(const lane_model *m, solve *W)
             W->too_far = either(W->too_far, t.too_far);
         }
     }
+    for (int k = 0; k < m->nspring; k = m->bodies[m->springs[k].body].springs_end) W->E = W->E + evaluate_loads(m, W, m->springs[k].body);
 }
 
 /// The wrench of body i's subtree: its own, and what is handed on by the next body and, at forks, by others into sum [nbody].
@@ -187,7 +210,7 @@ FN wrench gather_wrench(joint_form f, wrench own, const wrench *next, const wren
 {
     if (f.flags & BODY_LEAF) return own;
     wrench w = *next;
-    if (f.flags & BODY_MASS) w = wrench_add(w, own);
+    if (f.flags & (BODY_MASS | BODY_LOAD)) w = wrench_add(w, own);
     if (f.flags & BODY_FORK) w = wrench_add(w, sum[i]);
     return w;
 }

@@ -8,6 +8,7 @@
 #include "forces/joint_forces.h"
 #include "integrators/chart.h"
 #include "integrators/energy.h"
+#include "integrators/load_forces.h"
 #include "integrators/tableaux.h"
 
 #include <catena/batch.h>
@@ -15,6 +16,7 @@
 /// Scratch of one lane block.
 typedef struct {
     aba_work aba;
+    load_work loads;
     real *x, *w;                            // [nq], [nv]: configuration and velocity of a stage
     real *u, *force;                        // [nv]; u: the increment from the start of the step to x
     real *kq[ALL_STAGES], *kv[ALL_STAGES];  // [nv]: rates of u and of the velocity at each stage
@@ -28,7 +30,15 @@ KERNEL void acceleration(const lane_model *m, const real *q, const real *v, cons
 {
     for (int k = 0; k < m->nv; k++) work->force[k] = tau ? tau[k] : rset(0);
     add_passive_forces(m, q, v, work->force);
+    add_load_forces(m, q, v, &work->loads, work->force);
     aba(m, q, v, work->force, &work->aba, qdd);
+}
+
+/// Adds what passes through the forces at (q, v) in the time dt.
+KERNEL void add_explicit_flow(const lane_model *m, const real *q, const real *v, const real *tau, real dt, explicit_work *work)
+{
+    add_flow_at(&work->flow, m, q, tau, v, dt);
+    work->flow.dissipated = work->flow.dissipated + loads_loss(m, q, v, dt, &work->loads);
 }
 
 /// (x, w) in `work`: the state reached from (q, v) by h times the sum of the first n stages' rates with the weights c.
@@ -63,7 +73,7 @@ KERNEL void runge_kutta(const lane_model *m, const tableau *t, const real *q, co
     for (int s = 0; s < t->stages; s++) {
         advance(m, s, t->a[s], q, v, h, work);
         stage_rates(m, s, tau, work);
-        if (work->flows && t->b[s] != 0) add_flow_at(&work->flow, m, work->x, tau, work->w, rset(t->b[s]) * h);
+        if (work->flows && t->b[s] != 0) add_explicit_flow(m, work->x, work->w, tau, rset(t->b[s]) * h, work);
     }
     advance(m, t->stages, t->b, q, v, h, work);
 }
@@ -76,7 +86,7 @@ KERNEL void semi_implicit(const lane_model *m, const real *q, const real *v, con
         work->w[k] = fmadd(h, work->kv[0][k], v[k]);
         work->u[k] = h * work->w[k];
     }
-    if (work->flows) add_flow_at(&work->flow, m, q, tau, work->w, h);
+    if (work->flows) add_explicit_flow(m, q, work->w, tau, h, work);
     config_add(m, q, work->u, work->x);
 }
 

@@ -7,6 +7,7 @@
 #define CATENA_FORCE_UNIT_H
 
 #include "dynamics/lane_model.h"
+#include "dynamics/precision.h"
 
 /// The larger of two numbers that are not negative; NaN if one is.
 FN real larger(real a, real b) { return sel(lt(a, b), b, fmadd(rset(0), b, a)); }
@@ -46,12 +47,22 @@ FN row_scale row_scale_at(const lane_body *b, real reach)
 /// x over a scale; NaN for one that is not finite, in which nothing can be measured.
 FN real over_scale(real x, real scale) { return fmadd(rset(0), scale, x) / scale; }
 
+/// What the last digits of where world springs hold the subtree make of a body's rows, over SOLVE_FLOOR: no solve can ask for less.
+FN real held_scale(const lane_body *b, real reach, real k2)
+{
+    const bool turns = b->kind == JOINT_REVOLUTE || b->kind == JOINT_HELICAL || b->kind == JOINT_BALL;
+    const real L = rset(b->extent > 0 ? b->extent : 1) + reach, k = fmadd(root(k2), rset(b->held[1]), rset(b->held[0]));
+    return rset(HELD_DIGITS) * k * L * (turns ? L : rset(1));
+}
+
 /// 1 over the scale of force of a body's rows in a step; k2: 1/h^2.
 FN real force_unit(const lane_body *b, real reach, real k2)
 {
     const row_scale s = row_scale_at(b, reach);
     const real inertia = s.inertia * k2;
-    return over_scale(rset(1), sel(gt(inertia, s.weight), inertia, s.weight));
+    real most = sel(gt(inertia, s.weight), inertia, s.weight);
+    if (b->flags & BODY_HELD) most = larger(most, held_scale(b, reach, k2));
+    return over_scale(rset(1), most);
 }
 
 #endif

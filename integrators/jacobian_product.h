@@ -17,6 +17,7 @@
 #include "dynamics/articulated.h"
 #include "dynamics/kinematics.h"
 #include "forces/joint_elements.h"
+#include "forces/body_loads.h"
 #include "integrators/joint_terms.h"
 #include "integrators/collocation.h"
 #include "integrators/stage_tables.h"
@@ -97,6 +98,7 @@ KERNEL void step_product(const lane_model *m, const solve *W, const real *y, pro
         twist_outward(b, &W->now[i], b->flags & BODY_ROOT ? NULL : &work->d[b->parent], y + b->vadr, &work->e[i], &work->d[i]);
         work->p[i] = wrench_zero();
         if (b->flags & BODY_MASS) work->p[i] = block_times(t->A, t->b, b->mass * W->in.k2, work->d[i]);
+        if (b->flags & BODY_LOAD) work->p[i] = wrench_add(work->p[i], inertia_times(&W->load[b->spring].P, work->d[i]));
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
@@ -131,6 +133,22 @@ FN wrench stage_blocks_times(const lane_body *b, const stages *W, int i, int a, 
     return p;
 }
 
+/// The same of the loads on a body.
+FN wrench load_blocks_times(const lane_model *m, const lane_body *b, const stages *W, int a, bool transposed, const twist *d)
+{
+    const int s = W->table->stages;
+    wrench p = wrench_zero();
+    for (int k = b->spring; k < b->springs_end; k++) {
+        const stage_spring *of = &W->spring[k * s];
+        for (int l = 0; l < s; l++) {
+            const real c = spring_block(W, &m->springs[k], transposed ? l : a, transposed ? a : l);
+            p = wrench_add(p, force_at(of[a].arm, scale(moved_point(d[l], of[l].arm), c)));
+        }
+        p = wrench_add(p, block_times(point_curvature(of[a].arm, of[a].g), scale(of[a].g, rset(-0.5)), rset(0), d[a]));
+    }
+    return p;
+}
+
 /// out += K y of joint i at stage a, or K'y.
 FN void stage_terms_times(const lane_model *m, const lane_body *b, const stages *W, int a, bool transposed, const real *y,
                           real *out)
@@ -161,6 +179,10 @@ KERNEL void stage_product(const lane_model *m, const stages *W, bool transposed,
         for (int a = 0; a < s; a++)
             if (b->flags & BODY_MASS) work->p[i * s + a] = stage_blocks_times(b, W, i, a, transposed, work->d + i * s);
             else work->p[i * s + a] = wrench_zero();
+        for (int a = 0; a < s && b->flags & BODY_LOAD; a++) {
+            wrench *p = &work->p[i * s + a];
+            *p = wrench_add(*p, load_blocks_times(m, b, W, a, transposed, work->d + i * s));
+        }
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];

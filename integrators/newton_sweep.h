@@ -15,6 +15,7 @@
 #include "dynamics/joints.h"
 #include "dynamics/articulated.h"
 #include "forces/joint_elements.h"
+#include "forces/body_loads.h"
 #include "integrators/joint_terms.h"
 #include "integrators/collocation.h"
 
@@ -68,13 +69,6 @@ FN void add_cross_term(const lane_body *b, joint_form f, vec3 z, wrench w, vec3 
     }
 }
 
-FN sym3 sel_sym(mask m, sym3 a, sym3 b)
-{
-    a.xx = sel(m, a.xx, b.xx), a.yy = sel(m, a.yy, b.yy), a.zz = sel(m, a.zz, b.zz);
-    a.xy = sel(m, a.xy, b.xy), a.xz = sel(m, a.xz, b.xz), a.yz = sel(m, a.yz, b.yz);
-    return a;
-}
-
 /// The rotational block and the first moment of one body, without curvature where keep is 0.
 FN void drop_curvature(const lane_body *b, const solve *W, int i, real keep, sym3 *A, vec3 *h)
 {
@@ -88,15 +82,15 @@ FN void drop_curvature(const lane_body *b, const solve *W, int i, real keep, sym
 
 /// Inertia, right-hand side and lost wrench of what hangs on body i, itself included.
 FN void sweep_gather(const lane_body *b, joint_form f, const solve *W, const sweep_work *work, int i, bool dropping,
-                     const sweep_hand *next, inertia6 *P, wrench *p, wrench *lost)
+                     bool loaded, const sweep_hand *next, inertia6 *P, wrench *p, wrench *lost)
 {
     const iterate_body *t = &W->body[i];
     sym3 A = t->A;
     vec3 h = t->b;
     *lost = wrench_zero();
-    if (dropping && (f.flags & BODY_MASS)) {
+    if (dropping && (loaded || (f.flags & BODY_MASS))) {
         const real keep = work->keep[i];
-        drop_curvature(b, W, i, keep, &A, &h);
+        if (f.flags & BODY_MASS) drop_curvature(b, W, i, keep, &A, &h);
         lost->n = scale(t->w.n, rset(1) - keep), lost->f = scale(t->w.f, rset(1) - keep);
     }
     if (f.flags & BODY_LEAF) {
@@ -106,6 +100,10 @@ FN void sweep_gather(const lane_body *b, joint_form f, const solve *W, const swe
         *P = next->P, *p = next->p;
         if (f.flags & BODY_MASS) *P = inertia_add_rigid(*P, A, h, b->mass * W->in.k2);
         if (f.flags & BODY_FORK) *P = inertia_add(*P, work->hand[i].P), *p = wrench_add(*p, work->hand[i].p);
+    }
+    if (loaded) {
+        const body_load *L = &W->load[b->spring];
+        *P = inertia_add(*P, dropping ? sel_inertia(gt(work->keep[i], rset(0)), L->P, L->safe) : L->P);
     }
     if (!dropping) return;
     if (!(f.flags & BODY_LEAF)) *lost = wrench_add(*lost, next->lost);
@@ -120,16 +118,16 @@ FN wrench curved_wrench(const solve *W, int i, bool dropping, wrench lost)
     return w;
 }
 
-/// A joint of one degree of freedom; dropping is a constant in each call. Returns where its pivot is positive.
+/// A joint of one degree of freedom; dropping, and mostly loaded, are constants in each call. Returns where its pivot is positive.
 FN mask sweep_inward1(const lane_body *b, joint_form f, const solve *W, sweep_work *work, int i, bool dropping,
-                      const sweep_hand *next, sweep_hand *out)
+                      bool loaded, const sweep_hand *next, sweep_hand *out)
 {
     const vec3 z = W->now[i].R.z, r = W->now[i].r;
     sweep_joint1 *s = &work->body[i].one;
     inertia6 P;
     wrench p, lost;
     vec3 Ua, Ul;
-    sweep_gather(b, f, W, work, i, dropping, next, &P, &p, &lost);
+    sweep_gather(b, f, W, work, i, dropping, loaded, next, &P, &p, &lost);
     joint_column(b, f.kind, z, &P, &Ua, &Ul);
     // S'N = 0: the pivot needs no cross term
     real D = f.kind == JOINT_PRISMATIC ? dot(z, Ul)
@@ -156,8 +154,8 @@ FN mask sweep_inward1(const lane_body *b, joint_form f, const solve *W, sweep_wo
 }
 
 /// A ball or a translation.
-FN mask sweep_inward3(const lane_body *b, const solve *W, sweep_work *work, int i, bool dropping, const sweep_hand *next,
-                      sweep_hand *out)
+FN mask sweep_inward3(const lane_body *b, const solve *W, sweep_work *work, int i, bool dropping, bool loaded,
+                      const sweep_hand *next, sweep_hand *out)
 {
     const bool ball = b->kind == JOINT_BALL;
     const mat3 R = W->now[i].R;
@@ -165,7 +163,7 @@ FN mask sweep_inward3(const lane_body *b, const solve *W, sweep_work *work, int 
     sweep_joint3 *s = &work->body[i].three;
     inertia6 P;
     wrench p, lost;
-    sweep_gather(b, form_of(b), W, work, i, dropping, next, &P, &p, &lost);
+    sweep_gather(b, form_of(b), W, work, i, dropping, loaded, next, &P, &p, &lost);
     sym3 D = ball ? P.A : P.D;
     const vec3 row = vec(W->r[b->vadr], W->r[b->vadr + 1], W->r[b->vadr + 2]);
     if (has_terms(b, W->in.tau)) {
@@ -196,10 +194,17 @@ FN mask sweep_inward3(const lane_body *b, const solve *W, sweep_work *work, int 
 }
 
 FN mask sweep_inward_body(const lane_body *b, joint_form f, const solve *W, sweep_work *work, int i, bool dropping,
-                          const sweep_hand *next, sweep_hand *out)
+                          bool loaded, const sweep_hand *next, sweep_hand *out)
 {
-    if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) return sweep_inward3(b, W, work, i, dropping, next, out);
-    return sweep_inward1(b, f, W, work, i, dropping, next, out);
+    if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) return sweep_inward3(b, W, work, i, dropping, loaded, next, out);
+    return sweep_inward1(b, f, W, work, i, dropping, loaded, next, out);
+}
+
+/// What seldom occurs: curvature is dropped somewhere, or loads are on the body.
+KERNEL mask sweep_inward_seldom(const lane_body *b, const solve *W, sweep_work *work, int i, bool dropping, const sweep_hand *next,
+                                sweep_hand *out)
+{
+    return sweep_inward_body(b, form_of(b), W, work, i, dropping, b->flags & BODY_LOAD, next, out);
 }
 
 /// The sweep inwards at the iterate of W (after residual()), for the lanes `where`. Returns those that have a descent direction: all,
@@ -215,8 +220,8 @@ KERNEL mask sweep_inward(const lane_model *m, const solve *W, sweep_work *work, 
         const lane_body *b = &m->bodies[i];
         sweep_hand *out = b->flags & BODY_NEXT ? &next : b->flags & BODY_LAST ? &work->hand[b->parent] : &scratch;
         mask good;
-        if (dropping) good = sweep_inward_body(b, form_of(b), W, work, i, true, &next, out);
-        else BY_FORM(b, f, good = sweep_inward_body(b, f, W, work, i, false, &next, f.flags & BODY_NEXT ? &next : out))
+        if (dropping || (b->flags & BODY_LOAD)) good = sweep_inward_seldom(b, W, work, i, dropping, &next, out);
+        else BY_FORM(b, f, good = sweep_inward_body(b, f, W, work, i, false, false, &next, f.flags & BODY_NEXT ? &next : out))
         const mask bad = both(where, not_(good));
         if (any_of(bad)) {
             if (!dropping)

@@ -12,6 +12,7 @@
 #include "dynamics/crba.h"
 #include "dynamics/kinematics.h"
 #include "dynamics/derivatives.h"
+#include "forces/body_loads.h"
 #include "integrators/collocation.h"
 
 /// Gradient by a state, in tangent coordinates of q. Explicit methods: q and v. Variational ones: q and the momenta in v. Position-based
@@ -130,20 +131,34 @@ KERNEL void add_pose_rows(const lane_model *m, const placement *T, const rate_po
     add_joint_rows(m, T, A->load, b);
 }
 
-/// Adds the gradients of sign sum <L, [xi]T> by q and v (v_bar may be NULL), where the bodies at T = T(q) move with the joint
-/// velocities v. L: columns of the bodies with mass. A joint that moves carries along the part of the motion beyond it:
-/// d([xi]T) = [S][xi]T + [xi_p x S]T.
-KERNEL void rate_pullback(const lane_model *m, const placement *T, const real *v, const rate_pose *L, real sign, pose_work *A,
-                          real *q_bar, real *v_bar)
+/// What the dampers of world springs give for the virtual motion A->motion of the bodies at T: they act along u = x - x_k with c s, so that
+/// the gradient by the point x_k, at the start of the step, is c s times the virtual motion of x. Added to b [nv], joint rows at the start.
+KERNEL void add_drag_rows(const lane_model *m, const placement *T, const placement *start, const spring_state *held, real s,
+                          pose_work *A, real *b_)
 {
-    joint_twists(m, T, v, A->motion);
-    for (int i = 0, k = 0; i < m->nbody; i++) {
-        A->load[i] = wrench_zero(), A->moment[i] = zero3();
-        if (!(m->bodies[i].flags & BODY_MASS)) continue;
-        const rate_pose X = L[k++], V = moved_by(A->motion[i], T[i].R);
-        A->load[i] = wrench_on(T[i].R, X);
-        A->moment[i] = add(wrench_on(V.R, X).n, cross(V.p, X.p));
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        A->load[i] = wrench_zero();
+        for (int k = b->spring; k < b->springs_end; k++) {
+            const vec3 y = moved_point(A->motion[i], mul(T[i].R, const3(m->springs[k].point)));
+            A->load[i] = wrench_add(A->load[i], force_at(held[k].arm, scale(y, s * rset(m->springs[k].damping))));
+        }
     }
+    add_joint_rows(m, start, A->load, b_);
+}
+
+/// Adds to A the load f at the end of the arm r of body i, whose twist is in A->motion: <L, [xi]T> is f times the velocity of that point.
+FN void add_rate_load(pose_work *A, int i, vec3 r, vec3 f)
+{
+    A->load[i] = wrench_add(A->load[i], force_at(r, f));
+    A->moment[i] = add(A->moment[i], cross(moved_point(A->motion[i], r), f));
+}
+
+/// The gradients of sign times what is in A by q and v (v_bar may be NULL), added: A->load [w with <L, [xi]T> = w.xi], A->moment, which it
+/// changes by where a body turns, A->motion the twists. A joint that moves carries along the part of the motion beyond it:
+/// d([xi]T) = [S][xi]T + [xi_p x S]T.
+KERNEL void rate_rows(const lane_model *m, const placement *T, real sign, pose_work *A, real *q_bar, real *v_bar)
+{
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
         const wrench w = A->load[i];
@@ -164,6 +179,22 @@ KERNEL void rate_pullback(const lane_model *m, const placement *T, const real *v
         A->load[b->parent] = wrench_add(A->load[b->parent], wrench_shift(w, r));
         A->moment[b->parent] = add(A->moment[b->parent], A->moment[i]);
     }
+}
+
+/// Adds the gradients of sign sum <L, [xi]T> by q and v (v_bar may be NULL), where the bodies at T = T(q) move with the joint
+/// velocities v. L: columns of the bodies with mass.
+KERNEL void rate_pullback(const lane_model *m, const placement *T, const real *v, const rate_pose *L, real sign, pose_work *A,
+                          real *q_bar, real *v_bar)
+{
+    joint_twists(m, T, v, A->motion);
+    for (int i = 0, k = 0; i < m->nbody; i++) {
+        A->load[i] = wrench_zero(), A->moment[i] = zero3();
+        if (!(m->bodies[i].flags & BODY_MASS)) continue;
+        const rate_pose X = L[k++], V = moved_by(A->motion[i], T[i].R);
+        A->load[i] = wrench_on(T[i].R, X);
+        A->moment[i] = add(wrench_on(V.R, X).n, cross(V.p, X.p));
+    }
+    rate_rows(m, T, sign, A, q_bar, v_bar);
 }
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "dynamics/lane_model.h"
 #include "forces/joint_elements.h"
+#include "forces/body_loads.h"
 #include "integrators/energy.h"
 #include "integrators/joint_terms.h"
 #include "integrators/position_step.h"
@@ -24,6 +25,11 @@ KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
         joint_increment(b, in->q, P, u);
         for (int k = 0; k < b->nv; k++) u[k] = u[k] * in->inv_h;
         add_joint_flow(&F, b, in->q, in->tau, u, in->h);
+    }
+    for (int k = 0; k < m->nspring; k++) {
+        const int i = m->springs[k].body;
+        const vec3 arm = mul(P->W.now[i].R, const3(m->springs[k].point)), u = add(P->W.body[i].dp, sub(arm, P->W.held[k].arm));
+        F.dissipated = F.dissipated + spring_loss(&m->springs[k], scale(u, in->inv_h), in->h);
     }
     return F;
 }
@@ -49,6 +55,12 @@ KERNEL energy_flow stages_flow(const lane_model *m, const stage_work *P)
             add_joint_flow(&F, b, in->q, tau, w, rset(t->b[a]) * in->h);
         }
     }
+    for (int k = 0; k < m->nspring; k++)
+        for (int a = 0; a < t->stages; a++) {
+            if (t->b[a] == 0) continue;
+            const vec3 x = spring_rate(&P->W, &P->W.spring[k * t->stages], a);
+            F.dissipated = F.dissipated + spring_loss(&m->springs[k], x, rset(t->b[a]) * in->h);
+        }
     return F;
 }
 

@@ -15,6 +15,7 @@
 #include "dynamics/aba.h"
 #include "dynamics/kinematics.h"
 #include "forces/joint_forces.h"
+#include "forces/body_loads.h"
 #include "integrators/chart.h"
 #include "integrators/energy.h"
 #include "integrators/joint_terms.h"
@@ -364,8 +365,7 @@ KERNEL energy_parts position_energy(const lane_model *m, const real *q, const re
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         const mat3 R = at[i].R;
-        if (b->flags & BODY_ROOT) p[i] = body_offset(b, form_of(b), R, R.z, q);
-        else p[i] = has_arm(form_of(b)) ? add(p[b->parent], at[i].r) : p[b->parent];
+        p[i] = placed_origin(b, &at[i], q, p);
         if (b->flags & BODY_ARMATURE)
             for (int k = b->vadr; k < b->vadr + b->nv; k++)
                 E.kinetic = fmadd(rset(0.5) * b->armature * rate[k], rate[k], E.kinetic);
@@ -374,7 +374,7 @@ KERNEL energy_parts position_energy(const lane_model *m, const real *q, const re
         moment = add(moment, add_scaled(mul(R, load3(b->h)), p[i], b->mass));
     }
     E.potential = negate(dot(load3(m->gravity), moment));
-    E.spring = passive_potential(m, q);
+    E.spring = passive_potential(m, q) + springs_energy(m, at, p);
     return E;
 }
 

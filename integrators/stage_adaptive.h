@@ -21,6 +21,7 @@
 #include "integrators/chart.h"
 #include "integrators/energy.h"
 #include "integrators/force_unit.h"
+#include "integrators/load_forces.h"
 #include "integrators/collocation.h"
 #include "integrators/position_step.h"
 #include "integrators/stage_tables.h"
@@ -119,6 +120,7 @@ KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, po
         real *force = P->one.d, *accel = P->one.fresh;
         for (int k = 0; k < m->nv; k++) force[k] = P->one.W.in.tau ? P->one.W.in.tau[k] : zero;
         add_passive_forces(m, S->q, S->rate, force);
+        add_load_forces(m, S->q, S->rate, &P->loads, force);
         aba(m, S->q, S->rate, force, &P->aba, accel);
         const real size = first_size(m, S->rate, accel, cfg->error_tolerance, s > 1 ? 2 * s - 1 : 2, end);
         control->size = sel(fresh, size, control->size), control->error = sel(fresh, one, control->error);

@@ -142,8 +142,8 @@ KERNEL void rows_pullback(const lane_model *m, stage_adjoint *A, const stage_bar
     stage_solve_transposed(m, W, &A->P.sweep, A->b, A->y);
     for (int a = 0; a < s; a++) {
         const placement *T = A->at + a * m->nbody;
-        double h = 0;
-        for (int l = 0; l < s; l++) h += t->h[a][l];
+        double h = 0, d = 0;
+        for (int l = 0; l < s; l++) h += t->h[a][l], d += t->d[a][l];
         joint_twists(m, T, A->y + a * m->nv, A->Q.motion);
         for (int i = 0, k = 0; i < m->nbody; i++) {
             const lane_body *b = &m->bodies[i];
@@ -153,6 +153,7 @@ KERNEL void rows_pullback(const lane_model *m, stage_adjoint *A, const stage_bar
             k++;
         }
         add_pose_rows(m, W->start, A->M, rset(h) * W->in.k2, &A->Q, bar->q);
+        if (m->nspring) add_drag_rows(m, T, W->start, W->held, rset(d) * W->in.inv_h, &A->Q, bar->q);
     }
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];

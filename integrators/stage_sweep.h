@@ -15,6 +15,7 @@
 #include "dynamics/articulated.h"
 #include "dynamics/kinematics.h"
 #include "forces/joint_elements.h"
+#include "forces/body_loads.h"
 #include "integrators/joint_terms.h"
 #include "integrators/stage_tables.h"
 #include "integrators/stage_residual.h"
@@ -71,6 +72,27 @@ FN twist joint_subspace(const lane_body *b, int kind, mat3 R, int k)
     return S;
 }
 
+/// Adds a block [A, [right]x; -[left]x, mass] to P, rows of w, at `at`. A: by rows
+FN void add_block(real *at, int w, mat3 A, vec3 right, vec3 left, real mass)
+{
+    at[0] = at[0] + A.x.x, at[1] = at[1] + A.x.y, at[2] = at[2] + A.x.z;
+    at[4] = at[4] - right.z, at[5] = at[5] + right.y;
+    at[w] = at[w] + A.y.x, at[w + 1] = at[w + 1] + A.y.y, at[w + 2] = at[w + 2] + A.y.z;
+    at[w + 3] = at[w + 3] + right.z, at[w + 5] = at[w + 5] - right.x;
+    at[2 * w] = at[2 * w] + A.z.x, at[2 * w + 1] = at[2 * w + 1] + A.z.y, at[2 * w + 2] = at[2 * w + 2] + A.z.z;
+    at[2 * w + 3] = at[2 * w + 3] - right.y, at[2 * w + 4] = at[2 * w + 4] + right.x;
+    at[3 * w + 1] = at[3 * w + 1] + left.z, at[3 * w + 2] = at[3 * w + 2] - left.y, at[3 * w + 3] = at[3 * w + 3] + mass;
+    at[4 * w] = at[4 * w] - left.z, at[4 * w + 2] = at[4 * w + 2] + left.x, at[4 * w + 4] = at[4 * w + 4] + mass;
+    at[5 * w] = at[5 * w] + left.y, at[5 * w + 1] = at[5 * w + 1] - left.x, at[5 * w + 5] = at[5 * w + 5] + mass;
+}
+
+FN mat3 rows_of_sym(sym3 S)
+{
+    mat3 A;
+    A.x = vec(S.xx, S.xy, S.xz), A.y = vec(S.xy, S.yy, S.yz), A.z = vec(S.xz, S.yz, S.zz);
+    return A;
+}
+
 /// Adds the blocks of body i itself to P.
 FN void add_stage_blocks(const lane_body *b, const stages *W, int s, int i, real *P)
 {
@@ -80,11 +102,10 @@ FN void add_stage_blocks(const lane_body *b, const stages *W, int s, int i, real
         for (int l = 0; l < s; l++) {
             real *at = P + w * 6 * a + 6 * l;
             const real h = rset(W->table->h[a][l]) * W->in.k2, mass = h * b->mass;
-            mat3 A;            // by rows
-            vec3 right, left;  // [right]x above, -[left]x below
+            mat3 A;
+            vec3 right, left;
             if (a == l) {
-                const sym3 S = o[a].A;
-                A.x = vec(S.xx, S.xy, S.xz), A.y = vec(S.xy, S.yy, S.yz), A.z = vec(S.xz, S.yz, S.zz);
+                A = rows_of_sym(o[a].A);
                 right = left = o[a].b;
             } else {
                 const mat3 Q = mmul(o[a].T.R, o[l].W);  // tr Q - Q': its rows are the columns of -Q
@@ -93,16 +114,28 @@ FN void add_stage_blocks(const lane_body *b, const stages *W, int s, int i, real
                 A.x.x = A.x.x + tr, A.y.y = A.y.y + tr, A.z.z = A.z.z + tr;
                 right = scale(o[a].c, h), left = scale(o[l].c, h);
             }
-            at[0] = at[0] + A.x.x, at[1] = at[1] + A.x.y, at[2] = at[2] + A.x.z;
-            at[4] = at[4] - right.z, at[5] = at[5] + right.y;
-            at[w] = at[w] + A.y.x, at[w + 1] = at[w + 1] + A.y.y, at[w + 2] = at[w + 2] + A.y.z;
-            at[w + 3] = at[w + 3] + right.z, at[w + 5] = at[w + 5] - right.x;
-            at[2 * w] = at[2 * w] + A.z.x, at[2 * w + 1] = at[2 * w + 1] + A.z.y, at[2 * w + 2] = at[2 * w + 2] + A.z.z;
-            at[2 * w + 3] = at[2 * w + 3] - right.y, at[2 * w + 4] = at[2 * w + 4] + right.x;
-            at[3 * w + 1] = at[3 * w + 1] + left.z, at[3 * w + 2] = at[3 * w + 2] - left.y, at[3 * w + 3] = at[3 * w + 3] + mass;
-            at[4 * w] = at[4 * w] - left.z, at[4 * w + 2] = at[4 * w + 2] + left.x, at[4 * w + 4] = at[4 * w + 4] + mass;
-            at[5 * w] = at[5 * w] + left.y, at[5 * w + 1] = at[5 * w + 1] - left.x, at[5 * w + 5] = at[5 * w + 5] + mass;
+            add_block(at, w, A, right, left, mass);
         }
+}
+
+/// Adds those of the loads on a body: dampers couple the stages.
+KERNEL void add_load_blocks(const lane_model *m, const lane_body *b, const stages *W, int s, real *P)
+{
+    const int w = 6 * s;
+    for (int k = b->spring; k < b->springs_end; k++)
+        for (int a = 0; a < s; a++)
+            for (int l = 0; l < s; l++) {
+                const stage_spring *at = &W->spring[k * s + a], *by = &W->spring[k * s + l];
+                const real c = spring_block(W, &m->springs[k], a, l);
+                mat3 A = arms_block(at->arm, by->arm, c);
+                vec3 right = scale(at->arm, c), left = scale(by->arm, c);
+                if (a == l) {
+                    const mat3 G = rows_of_sym(point_curvature(at->arm, at->g));
+                    A.x = add(A.x, G.x), A.y = add(A.y, G.y), A.z = add(A.z, G.z);
+                    right = left = add_scaled(right, at->g, rset(-0.5));
+                }
+                add_block(P + w * 6 * a + 6 * l, w, A, right, left, c);
+            }
 }
 
 /// The same P and p about the parent's origin, from which the body's stands off by r_a at stage a.
@@ -239,6 +272,7 @@ FN void stage_sweep_inward(const lane_model *m, const stages *W, stage_sweep *wo
             for (int j = 0; j < w; j++) p[j] = p[j] + h[j];
         }
         if (f.flags & BODY_MASS) add_stage_blocks(b, W, s, i, P);
+        if (f.flags & BODY_LOAD) add_load_blocks(m, b, W, s, P);
         if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) eliminate_stages(m, b, f.kind, 3, W, s, i, keep, work);
         else eliminate_stages(m, b, f.kind, 1, W, s, i, keep, work);
         if (f.flags & BODY_ROOT) continue;

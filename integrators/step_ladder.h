@@ -14,6 +14,7 @@
 #include "integrators/force_unit.h"
 #include "integrators/collocation.h"
 #include "integrators/halving.h"
+#include "integrators/load_forces.h"
 #include "integrators/position_step.h"
 #include "integrators/stage_tables.h"
 #include "integrators/stage_terms.h"
@@ -35,6 +36,7 @@ typedef struct {
     aba_work aba;
     pose *T;   // [nbody]
     twist *D;  // [nbody]
+    load_work loads;
 } ladder_work;
 
 /// How many stages the step of a configuration has: 1 is position_step.h.

@@ -15,6 +15,7 @@
 #include "integrators/chart.h"
 #include "integrators/energy.h"
 #include "integrators/force_unit.h"
+#include "integrators/load_forces.h"
 #include "integrators/culprit.h"
 #include "integrators/halving.h"
 #include "integrators/newton_control.h"
@@ -39,6 +40,7 @@ typedef struct {
     real *base, *d, *fresh;   // [nq], [nv], [nv]: where the Newton step starts, the step, the one that a sweep finds
     real *x, *force;          // [nq], [nv]: q1, joint forces
     real *momentum;           // [nv]: p1
+    load_work loads;
     variational_state saved;  // at the start of the step, to which a part that fails returns
     real residual;            // at the solution
 } variational_work;
@@ -72,11 +74,12 @@ KERNEL void rest_chord(const lane_model *m, real *base)
         if (m->bodies[i].kind == JOINT_BALL) base[m->bodies[i].qadr] = rset(1);
 }
 
-/// Joint forces at q, applied ones included: springs and limits. still [nv]: zeros
-KERNEL void joint_forces(const lane_model *m, const real *q, const real *still, const real *tau, real *force)
+/// Joint forces at q, applied ones included: springs and limits, and the springs on bodies. still [nv]: zeros
+KERNEL void joint_forces(const lane_model *m, const real *q, const real *still, const real *tau, load_work *loads, real *force)
 {
     for (int k = 0; k < m->nv; k++) force[k] = tau ? tau[k] : rset(0);
     add_passive_forces(m, q, still, force);
+    add_load_forces(m, q, still, loads, force);
 }
 
 /// The share theta of the dampers' impulse that acts at the start: (1 + z) / (2 + z), z the largest b h / D, D the inertia that a
@@ -109,7 +112,7 @@ KERNEL mask solve_chord(const lane_model *m, const variational_state *S, const r
     chord *W = &P->W;
     const real one = rset(1), zero = rset(0);
     for (int k = 0; k < m->nv; k++) P->d[k] = zero;
-    joint_forces(m, S->q, P->d, tau, P->force);
+    joint_forces(m, S->q, P->d, tau, &P->loads, P->force);
     W->q = S->q;
     start_chord(m, W, S->p, P->force);
     rest_chord(m, P->base);
@@ -198,7 +201,7 @@ KERNEL void commit_chord(const lane_model *m, variational_state *S, const real *
     }
     if (flow) add_flow(flow, F, where);
     for (int k = 0; k < m->nv; k++) P->d[k] = rset(0);
-    joint_forces(m, P->x, P->d, tau, P->force);
+    joint_forces(m, P->x, P->d, tau, &P->loads, P->force);
     chord_momentum(m, W, W->sum, P->force, P->momentum);
     for (int k = 0; k < m->nv; k++) S->p[k] = sel(where, P->momentum[k], S->p[k]);
     for (int k = 0; k < m->nq; k++) S->q[k] = sel(where, P->x[k], S->q[k]);

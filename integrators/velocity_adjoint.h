@@ -43,7 +43,7 @@ KERNEL void factor_inertia(const lane_model *m, const real *q, velocity_adjoint 
         const real J = b->armature;
         tree_node *n = &A->F.node[i];
         n->R = A->T[i].R, n->r = offset_of(b, &A->T[i]), n->w = wrench_zero(), n->mass = b->mass;
-        n->A = zero, n->h = zero3(), n->k = sym_diagonal(J, J, J);
+        n->A = zero, n->h = zero3(), n->load = NULL, n->k = sym_diagonal(J, J, J);
         if (b->flags & BODY_MASS) n->A = turn(n->R, load_sym(b->I)), n->h = mul(n->R, load3(b->h));
     }
     tree_factor(m, &A->F);

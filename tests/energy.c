@@ -213,7 +213,7 @@ START_TEST(powers_of_forests)
     FOR_SEEDS(seed, 12)
     {
         enum { STEPS = 400 };
-        const random_options o = {.links = 5, .passive = true, .smooth = true};
+        const random_options o = {.links = 5, .passive = true, .smooth = true, .springs = (int)(seed % 3)};
         forest f = open_forest(seed, &o);
         ctn_batch_config cfg = ctn_batch_config_default();
         cfg.method = CTN_DOP853, cfg.dt = 0.1 / STEPS;
@@ -259,6 +259,8 @@ START_TEST(order_on_forests)
         const random_options o = {.links = 4,
                                   .passive = true,
                                   .smooth = true,
+                                  .springs = methods[_i].method == CTN_COLLOCATION && methods[_i].number > 2 ? 0 : (int)(seed % 3),
+                                  .plain_springs = methods[_i].method == CTN_VARIATIONAL,
                                   .joints =
                                       methods[_i].method == CTN_COLLOCATION && methods[_i].number > 3
                                           ? 1u << CTN_REVOLUTE | 1u << CTN_PRISMATIC | 1u << CTN_UNIVERSAL | 1u << CTN_PLANAR

@@ -96,15 +96,26 @@ static ctn_batch_config config_of(size_t k)
     return cfg;
 }
 
+/// Whether the method takes the springs of a model.
+static bool takes(const ctn_model *m, size_t k)
+{
+    return !m->nspring || methods[k].method != CTN_COLLOCATION || methods[k].number == 2;
+}
+
 /// Batches of 1, 3, 64 and 1000 worlds: 1000 steps (fewer under sanitizers, and of costly methods) on every engine, the same bits for the worlds they share.
 START_TEST(batches)
 {
     static const int sizes[] = {1, 3, 64, 1000};
-    const random_options o = {.links = 4, .passive = true, .joints = _i % 2 ? 0 : 1u << CTN_UNIVERSAL | 1u << CTN_BALL};
+    const random_options o = {.links = 4,
+                              .passive = true,
+                              .joints = _i % 2 ? 0 : 1u << CTN_UNIVERSAL | 1u << CTN_BALL,
+                              .springs = _i % 2 ? 3 : 0,
+                              .plain_springs = true};
     ctn_model *m = random_model(40 + (uint64_t)_i, &o);
     const ctn_engine *const *list = engines_available();
     for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
         uint64_t *first = NULL;  // of the largest batch on the last engine
+        if (!takes(m, k)) continue;
         const int steps = STEPS / methods[k].share < 10 ? 10 : STEPS / methods[k].share;
         int engines = 0;
         while (list[engines]) engines++;
@@ -128,7 +139,7 @@ END_TEST
 /// Engines that are not chosen on this machine: library fma, and the lane of eight. Fewer steps, but every method and joint.
 START_TEST(other_lanes)
 {
-    const random_options o = {.links = 9, .passive = true};
+    const random_options o = {.links = 9, .passive = true, .springs = _i % 2 ? 3 : 0, .plain_springs = true};
     ctn_model *m = random_model(7 + (uint64_t)_i, &o);
     const size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
     const ctn_engine *const engines[] = {engines_available()[0], &engine_scalar, &engine_eight};
@@ -136,6 +147,7 @@ START_TEST(other_lanes)
     for (int w = 0; w < 8; w++)
         world_state(m, w, q + (size_t)w * nq, v + (size_t)w * nv), world_force(m, w, tau + (size_t)w * nv);
     for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
+        if (!takes(m, k)) continue;
         const ctn_batch_config cfg = config_of(k);
         const int s = methods[k].share > 1 ? 4 : 25, many[8] = {s, s, s, s, s, s, s, s}, one[8] = {1, 1, 1, 1, 1, 1, 1, 1};
         lane_model *first = engine_model(engines[0], m, cfg.dt);
@@ -194,7 +206,7 @@ END_TEST
 /// The dynamics calls: every engine, odd counts.
 START_TEST(dynamics_calls)
 {
-    const random_options o = {.links = 12, .passive = true};
+    const random_options o = {.links = 12, .passive = true, .springs = _i % 2 ? 3 : 0};
     ctn_model *m = random_model(100 + (uint64_t)_i, &o);
     const size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nl = (size_t)m->nlink, sums = sizeof(ctn_totals) / sizeof(double);
     const size_t count = 11, n = count * (7 * nv * nv + 5 * nv + 18 * nl + 12 * nv + sums);

@@ -81,6 +81,8 @@ typedef struct {
     double m[4][4];
 } mat4;
 
+static const mat3 zero33, identity3 = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+
 static mat4 mul4(mat4 a, mat4 b)
 {
     mat4 c = {{{0}}};
@@ -124,6 +126,37 @@ static mat4 generator(const lane_body *b, mat3 R, vec3 p, int k)
     }
     v = add(v, cross(p, w));
     return (mat4){{{0, -w.z, w.y, v.x}, {w.z, 0, -w.x, v.y}, {-w.y, w.x, 0, v.z}, {0, 0, 0, 0}}};
+}
+
+/// Adds that of a spring with the point X = T (s, 1): (k + c/h) E_i X . E_j X + keep g . E_i E_j X (i before j, mirrored).
+static void add_spring_hessian(const fixture *f, const world_spring *s, const mat4 *T, const vec3 *p, double keep, double *H)
+{
+    const lane_model *m = f->m;
+    const solve *W = &f->W.po.one.W;
+    const int n = m->nv;
+    const double c = s->damping / f->h;
+    const mat4 X = mul4(T[s->body], pose4(identity3, const3(s->point), 1));
+    mat4 G = {{{0}}};
+    for (int i = 0; i < 3; i++) {
+        const vec3 x0 = add(f->W.T[s->body].p, mul(f->W.T[s->body].R, const3(s->point)));
+        const double before[3] = {x0.x, x0.y, x0.z};
+        G.m[i][3] = s->stiffness * (X.m[i][3] - s->anchor[i]) + c * (X.m[i][3] - before[i]);
+    }
+    const mat4 at = pose4(zero33, vec(X.m[0][3], X.m[1][3], X.m[2][3]), 1);
+    for (int j = s->body; j >= 0; j = m->bodies[j].parent)
+        for (int i = j; i >= 0; i = m->bodies[i].parent)
+            for (int b = 0; b < m->bodies[j].nv; b++)
+                for (int a = 0; a < m->bodies[i].nv; a++) {
+                    if (i == j && b < a) continue;
+                    const mat4 Ea = generator(&m->bodies[i], W->now[i].R, p[i], a),
+                               Eb = generator(&m->bodies[j], W->now[j].R, p[j], b);
+                    const double mixed = trace_product(G, mul4(Ea, mul4(Eb, at))), swapped = trace_product(G, mul4(Eb, mul4(Ea, at)));
+                    const double x = (s->stiffness + c) * trace_product(mul4(Ea, at), mul4(Eb, at)) +
+                                     keep * (i == j ? 0.5 * (mixed + swapped) : mixed);
+                    const int u = m->bodies[i].vadr + a, v = m->bodies[j].vadr + b;
+                    H[u * n + v] += x;
+                    if (u != v) H[v * n + u] += x;
+                }
 }
 
 /// The dense Hessian [nv][nv] at the iterate. keep [nbody]: 1 with the curvature of the body, 0 without; NULL: all with.
@@ -180,6 +213,8 @@ static double *dense_hessian(fixture *f, const double *keep)
                     H[u * n + v] = H[v * n + u] = s;
                 }
         }
+    for (int k = 0; k < m->nspring; k++)
+        add_spring_hessian(f, &m->springs[k], T, p, keep ? keep[m->springs[k].body] : 1, H);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         if (!has_terms(b, W->in.tau)) continue;
@@ -204,7 +239,8 @@ START_TEST(energy_residual_and_hessian_agree)
 {
     FOR_SEEDS(seed, 40)
     {
-        const random_options o = {.links = 1 + (int)(seed % 6), .passive = seed % 2, .joints = seed % 5 ? 0 : 1u << CTN_BALL};
+        const random_options o = {.links = 1 + (int)(seed % 6), .passive = seed % 2, .joints = seed % 5 ? 0 : 1u << CTN_BALL,
+                                  .springs = seed % 3 ? (int)(seed % 3) : 0};
         fixture f = open_fixture(seed, &o, 0.05, 1);
         const int n = f.m->nv;
         double *r = malloc((size_t)(n + 1) * sizeof *r), *d = calloc((size_t)n + 1, sizeof *d), *H = dense_hessian(&f, NULL);
@@ -262,7 +298,8 @@ START_TEST(sweep_is_the_dense_newton_step)
     FOR_SEEDS(seed, 300)
     {
         static const int sizes[] = {1, 2, 3, 5, 8, 13, 21, 34};
-        const random_options o = {.links = sizes[seed % 8], .passive = seed % 2, .chain = seed % 7 == 0};
+        const random_options o = {.links = sizes[seed % 8], .passive = seed % 2, .chain = seed % 7 == 0,
+                                  .springs = seed % 5 < 2 ? 1 + (int)(seed % 4) : 0};
         // half of them near the start of the step, where the Hessian is positive definite
         fixture f = open_fixture(seed, &o, seed % 4 < 2 ? 0.01 : 0.1, seed % 4 < 2 ? 0.3 : 1.5);
         const int n = f.m->nv;

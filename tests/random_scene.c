@@ -172,6 +172,31 @@ static void put_joint(writer *w, const plan *l, const random_options *o)
     put(w, "}\n");
 }
 
+/// Springs from links that move to points of the world.
+static void put_springs(writer *w, uint64_t seed, const plan *l, const char *prefix, const random_options *o, bool turned)
+{
+    rng r = {seed * 0x2545f4914f6cdd1du + 77};
+    int moving[64], n = 0;
+    for (int i = 0; i < o->links && n < 64; i++) {
+        int k = i;
+        while (k >= 0 && l[k].joint == CTN_FIXED) k = l[k].parent;
+        if (k >= 0) moving[n++] = i;
+    }
+    if (n && o->springs) put(w, "springs:\n");
+    for (int k = 0; k < o->springs && n; k++) {
+        double point[3], anchor[3];
+        const int link = moving[rng_below(&r, n)];
+        for (int c = 0; c < 3; c++) point[c] = rng_uniform(&r, -0.3, 0.3), anchor[c] = rng_uniform(&r, -1, 1);
+        if (turned) quat_turn(o->turn, anchor, anchor);
+        for (int c = 0; c < 3; c++) anchor[c] += o->shift[c];
+        const double stiffness = rng_uniform(&r, 0, 60), damping = rng_uniform(&r, 0, 2);
+        put(w, "  - {link: %s%d, ", prefix, link), put_array(w, "point", point, 3), put(w, ", "), put_array(w, "anchor", anchor, 3);
+        put(w, ", stiffness: %.17g", stiffness);
+        if (!o->conservative && !o->plain_springs) put(w, ", damping: %.17g", damping);
+        put(w, "}\n");
+    }
+}
+
 char *random_scene(uint64_t seed, const random_options *o)
 {
     rng r = {seed * 0x9e3779b97f4a7c15u + 12345};
@@ -214,6 +239,7 @@ char *random_scene(uint64_t seed, const random_options *o)
         put(&w, "    mass: %.17g\n    ", p.mass), put_array(&w, "com", p.com, 3), put(&w, "\n    ");
         put_array(&w, "inertia", p.inertia, 6), put(&w, "\n");
     }
+    put_springs(&w, seed, l, prefix, o, turned);
     free(l), free(order);
     return w.text;
 }

@@ -25,6 +25,8 @@ typedef struct {
     bool conservative;  // no dampers even if passive
     bool smooth;        // no limits even if passive
     bool plain_limits;  // limits do not say how stiff and how damped they are
+    int springs;        // to points of the world
+    bool plain_springs;  // without dampers
     unsigned joints;    // bit set of ctn_joint_type to draw from; 0: all
     double shift[3];    // the world is moved: by this ...
     double turn[4];     // ... after this rotation (unit quaternion w x y z; all zero: none)

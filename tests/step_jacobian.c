@@ -96,6 +96,8 @@ static ctn_batch_config config_of(tested t, double dt)
 static fixture open_fixture(uint64_t seed, random_options o, tested t, double dt, int steps)
 {
     o.conservative = t.method == CTN_VARIATIONAL && t.number == 4;
+    o.plain_springs = t.method == CTN_VARIATIONAL;
+    o.springs = t.method == CTN_COLLOCATION && t.number > 2 ? 0 : (int)(seed % 3);
     return open_model(random_model(seed, &o), config_of(t, dt), steps, seed);
 }
 
@@ -184,7 +186,7 @@ START_TEST(steps_against_differences)
     {
         const random_options o = {.links = 1 + (int)(seed % 6), .passive = seed % 4 != 0, .chain = seed % 3 == 0};
         fixture f = open_fixture(seed, o, t, t.dt[0], 2);
-        const double e = t.number ? 3e-5 : 1e-4;  // limits are kinks, and methods of high order swing far
+        const double e = t.number ? 3e-5 : 5e-5;  // limits are kinks, and methods of high order swing far
         const int step = seed % 5 != 0;
         double *A = numbers(f.n * f.n), *B = numbers(f.n * f.nv), *one = numbers(f.flat), *from = numbers(f.flat),
                *two = numbers(f.flat), *d = numbers(f.n), *tau = numbers(f.nv), *got[STENCIL], scale_b = 0;

@@ -68,7 +68,8 @@ static ctn_status launch(device_worlds *d, const device_job *job, ctn_error *err
 static ctn_model *send_model(device_worlds *d, const ctn_model *m, ctn_error *err)
 {
     const size_t bodies = (size_t)m->nbody * sizeof *m->bodies, frames = (size_t)m->nlink * sizeof *m->frames;
-    const size_t head = (sizeof *m + 63) / 64 * 64, size = head + bodies + frames + d->nv * sizeof *m->dof_adr;
+    const size_t springs = (size_t)m->nspring * sizeof *m->springs, head = (sizeof *m + 63) / 64 * 64;
+    const size_t size = head + bodies + frames + springs + d->nv * sizeof *m->dof_adr;
     char *const there = (char *)allocate(d, size, err), *const here = (char *)calloc(size, 1);
     bool sent = false;
     if (there && here) {
@@ -76,9 +77,11 @@ static ctn_model *send_model(device_worlds *d, const ctn_model *m, ctn_error *er
         *to = *m;
         to->links = NULL, to->q0 = to->v0 = NULL, to->name = to->names = NULL;
         to->bodies = (ctn_body *)(void *)(there + head), to->frames = (ctn_frame *)(void *)(there + head + bodies);
-        to->dof_adr = (int *)(void *)(there + head + bodies + frames);
+        to->springs = (world_spring *)(void *)(there + head + bodies + frames);
+        to->dof_adr = (int *)(void *)(there + head + bodies + frames + springs);
         memcpy(here + head, m->bodies, bodies), memcpy(here + head + bodies, m->frames, frames);
-        memcpy(here + head + bodies + frames, m->dof_adr, d->nv * sizeof *m->dof_adr);
+        if (springs) memcpy(here + head + bodies + frames, m->springs, springs);
+        memcpy(here + head + bodies + frames + springs, m->dof_adr, d->nv * sizeof *m->dof_adr);
         sent = copy_in(d, there, here, size, ON_HOST);
         if (!sent) lost(err);
     } else if (there) fail(err, CTN_NO_MEMORY, "not enough memory for the model of engine '" MACHINE_NAME "'");

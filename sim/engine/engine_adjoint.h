@@ -97,6 +97,7 @@ static variational_adjoint layout_variational_adjoint(const lane_model *m, const
     const size_t n = (size_t)m->nbody, nq = (size_t)m->nq, nv = (size_t)m->nv;
     variational_adjoint w = {0};
     w.work = layout_variational(m, a);
+    w.work.loads = layout_loads(m, a);
     const block_state now = layout_state(m, cfg, a);
     w.now = as_variational(&now);
     for (int k = 0; k < (cfg->order == 4 ? TRIPLE_JUMP : 1); k++) {
@@ -134,6 +135,7 @@ static adjoint_work layout_adjoint(const lane_model *m, const ctn_batch_config *
     }
     explicit_adjoint *e = &w.ex;
     e->ex = layout_explicit(m, cfg, a);
+    e->ex.loads = layout_loads(m, a);
     e->end = TAKE(a, nv, real);
     e->id = layout_id(m, a);
     e->F = layout_factors(m, a);

@@ -61,12 +61,13 @@ static void run_rnea(const lane_model *m, void *scratch, int count, const double
 
 static void run_passive(const lane_model *m, void *scratch, int count, const double *q, const double *v, double *tau)
 {
-    const frame f = open_frame(m, scratch);
+    frame f = open_frame(m, scratch);
     for (int c = 0; c < count; c += LANES) {
         gather(f.q, q, m->nq, c, count);
         gather(f.v, v, m->nv, c, count);
         for (int k = 0; k < m->nv; k++) f.x[k] = rset(0);
         add_passive_forces(m, f.q, f.v, f.x);
+        add_load_forces(m, f.q, f.v, &f.loads, f.x);
         scatter(tau, f.x, m->nv, c, count);
     }
 }
@@ -94,6 +95,7 @@ static void run_aba(const lane_model *m, void *scratch, int count, const double 
         if (tau) gather(f.x, tau, m->nv, c, count);
         for (int k = 0; k < m->nv && !tau; k++) f.x[k] = rset(0);
         add_passive_forces(m, f.q, f.v, f.x);
+        add_load_forces(m, f.q, f.v, &f.loads, f.x);
         aba(m, f.q, f.v, f.x, &f.aba, f.t);
         scatter(qdd, f.t, m->nv, c, count);
     }
@@ -136,11 +138,13 @@ static void run_aba_derivatives(const lane_model *m, void *scratch, int count, c
         if (tau) gather(f.x, tau, m->nv, c, count);
         for (int k = 0; k < m->nv && !tau; k++) f.x[k] = rset(0);
         add_passive_forces(m, f.q, f.v, f.x);
+        add_load_forces(m, f.q, f.v, &f.loads, f.x);
         aba(m, f.q, f.v, f.x, &f.aba, f.acceleration);
         id_motion(m, f.q, f.v, f.acceleration, &f.id);
         double *const *const q_ = matrices(by_q, n, c, count, Q), *const *const v_ = matrices(by_v, n, c, count, V);
         id_matrices(m, &f.id, q_, v_, NULL, lanes);
         passive_matrices(m, f.q, f.v, rset(-1), f.t, f.x, q_, v_, lanes);
+        load_matrices(m, f.q, f.v, rset(-1), &f.loads, f.unit, f.t, f.x, q_, v_, lanes);
         fd_matrices(m, &f.id, &f.factors, f.t, q_, v_, matrices(by_tau, n, c, count, T), lanes);
     }
 }
@@ -157,12 +161,12 @@ static void run_jacobian(const lane_model *m, void *scratch, int count, const do
 
 static void run_totals(const lane_model *m, void *scratch, int count, const double *q, const double *v, ctn_totals *out)
 {
-    const frame f = open_frame(m, scratch);
+    frame f = open_frame(m, scratch);
     for (int c = 0; c < count; c += LANES) {
         gather(f.q, q, m->nq, c, count);
         gather(f.v, v, m->nv, c, count);
         totals(m, f.q, f.v, f.T, f.V, f.x);
-        f.x[11] = passive_potential(m, f.q);
+        f.x[11] = passive_potential(m, f.q) + loads_energy(m, f.q, &f.loads);
         for (int l = 0; l < LANES && c + l < count; l++) lane_totals(m, f.x, l, &out[c + l]);
     }
 }

@@ -44,6 +44,8 @@ typedef struct {
     id_work id;
     tree_factors factors;
     real *acceleration;  // [nv], for derivatives
+    real *unit;          // [nv], for those of loads
+    load_work loads;
 } frame;
 
 KERNEL aba_work layout_aba(const lane_model *m, arena *a)
@@ -82,6 +84,21 @@ KERNEL tree_factors layout_factors(const lane_model *m, arena *a)
     return f;
 }
 
+/// Nothing for models without springs.
+KERNEL load_work layout_loads(const lane_model *m, arena *a)
+{
+    const size_t n = m->nspring ? (size_t)m->nbody : 0;
+    load_work w;
+    w.T = TAKE(a, n, placement);
+    w.p = TAKE(a, n, vec3);
+    w.at = TAKE(a, (size_t)m->nspring, spring_state);
+    w.V = TAKE(a, n, twist);
+    w.A.motion = TAKE(a, n, twist);
+    w.A.load = TAKE(a, n, wrench);
+    w.A.moment = TAKE(a, n, vec3);
+    return w;
+}
+
 KERNEL frame layout(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody, nx = (size_t)(12 * m->nlink > 6 * m->nv ? 12 * m->nlink : 6 * m->nv) + 12;
@@ -91,6 +108,8 @@ KERNEL frame layout(const lane_model *m, arena *a)
     f.t = TAKE(a, (size_t)m->nv, real);
     f.x = TAKE(a, nx, real);
     f.acceleration = TAKE(a, (size_t)m->nv, real);
+    f.unit = TAKE(a, m->nspring ? (size_t)m->nv : 0, real);
+    f.loads = layout_loads(m, a);
     // one kernel runs at a time: they share what follows
     const size_t common = a->used;
     size_t most = common;
@@ -165,6 +184,9 @@ KERNEL solve layout_solve(const lane_model *m, arena *a)
     W.sum = TAKE(a, n, wrench);
     W.terms = TAKE(a, n, terms3);
     W.reach = TAKE(a, n, real);
+    W.held = TAKE(a, (size_t)m->nspring, spring_state);
+    W.load = TAKE(a, (size_t)m->nspring, body_load);
+    W.p = TAKE(a, m->nspring ? n : 0, vec3);
     return W;
 }
 
@@ -217,6 +239,9 @@ KERNEL stage_work layout_stages(const lane_model *m, int s_, arena *a)
     g.W.step = TAKE(a, n, stage_start);
     g.W.reach = TAKE(a, n, real);
     g.W.body = TAKE(a, n * s, stage_body);
+    g.W.held = TAKE(a, (size_t)m->nspring, spring_state);
+    g.W.spring = TAKE(a, (size_t)m->nspring * s, stage_spring);
+    g.W.p = TAKE(a, m->nspring ? n : 0, vec3);
     g.W.r = TAKE(a, s * nv, real);
     g.W.K = TAKE(a, nv * 3 * s * s, real);
     g.sweep.P = TAKE(a, w * w, real);
@@ -279,6 +304,7 @@ KERNEL block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, 
     w.out = TAKE(a, nv, real);
     w.T = TAKE(a, n, pose);
     w.D = TAKE(a, n, twist);
+    w.loads = layout_loads(m, a);
     if (position_based(cfg->method)) {
         position_work *p = &w.po.one;
         w.po.p = TAKE(a, n, vec3);
@@ -304,6 +330,7 @@ KERNEL block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, 
         w.va = layout_variational(m, a);
         w.po.aba = layout_aba(m, a);
     } else w.ex = layout_explicit(m, cfg, a);
+    w.va.loads = w.ex.loads = w.po.loads = w.loads;
     return w;
 }
 

@@ -25,6 +25,7 @@ KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *
     layout_model(first->nbody, &a);
     lane_body *const bodies = to->bodies;
     to->nbody = first->nbody, to->nlink = first->nlink, to->nq = first->nq, to->nv = first->nv;
+    to->nspring = first->nspring, to->springs = first->springs;
     to->frames = first->frames, to->dof_adr = first->dof_adr, to->in_order = first->in_order, to->passive = first->passive, to->slides = first->slides;
     model_step_size(to, dt);
     for (int l = 0; l < LANES; l++) of[l] = &m[l]->mass;

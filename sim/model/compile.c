@@ -287,6 +287,16 @@ static void choose_axes(drafts *d, const int *order, const int *before)
     }
 }
 
+static void set_form(ctn_body *b)
+{
+    const unsigned flags = b->flags & FORM_FLAGS;
+    b->form = b->kind != JOINT_REVOLUTE         ? FORM_OTHER
+              : flags == FORM_HINGE_FLAGS       ? FORM_HINGE
+              : flags == FORM_CROSS_FIRST_FLAGS ? FORM_CROSS_FIRST
+              : flags == FORM_CROSS_LAST_FLAGS  ? FORM_CROSS_LAST
+                                                : FORM_REVOLUTE;
+}
+
 /// The finished bodies, in order, with everything that depends on the whole tree.
 static void finish_bodies(ctn_model *m, drafts *d, const int *order, const int *before)
 {
@@ -343,14 +353,9 @@ static void finish_bodies(ctn_model *m, drafts *d, const int *order, const int *
     }
     for (int i = 0; i < n; i++) {
         ctn_body *o = &m->bodies[i];
-        const unsigned flags = o->flags & FORM_FLAGS;
         if (o->flags & BODY_PASSIVE) m->passive = true;
         if (o->parent >= 0 && (o->kind == JOINT_PRISMATIC || o->kind == JOINT_HELICAL)) m->slides = true;
-        o->form = o->kind != JOINT_REVOLUTE         ? FORM_OTHER
-                  : flags == FORM_HINGE_FLAGS       ? FORM_HINGE
-                  : flags == FORM_CROSS_FIRST_FLAGS ? FORM_CROSS_FIRST
-                  : flags == FORM_CROSS_LAST_FLAGS  ? FORM_CROSS_LAST
-                                                    : FORM_REVOLUTE;
+        set_form(o);
         const double L = o->extent > 0 ? o->extent : 1;
         const bool turn = o->kind == JOINT_REVOLUTE || o->kind == JOINT_HELICAL || o->kind == JOINT_BALL;
         body_force_scales(o, m->gravity);
@@ -414,6 +419,34 @@ static ctn_status check_bodies(const ctn_model *m, const drafts *d, const int *o
     return CTN_OK;
 }
 
+/// World springs, those of a body one after the other. Frames of links are known.
+static bool compile_springs(ctn_model *m, const ctn_scene *scene)
+{
+    m->nspring = scene->nspring;
+    m->springs = calloc((size_t)scene->nspring + 1, sizeof *m->springs);
+    if (!m->springs) return false;
+    for (int k = 0; k < scene->nspring; k++) m->bodies[m->frames[scene->springs[k].link].body].springs_end++;
+    for (int i = 0, first = 0; i < m->nbody; i++) {
+        ctn_body *const b = &m->bodies[i];
+        first += b->springs_end;
+        b->spring = first - b->springs_end;
+        if (b->springs_end) b->flags |= BODY_LOAD, set_form(b);
+        b->springs_end = b->spring;  // grows as they come in
+    }
+    for (const scene_spring *s = scene->springs; s < scene->springs + scene->nspring; s++) {
+        const ctn_frame *const F = &m->frames[s->link];
+        world_spring *const o = &m->springs[m->bodies[F->body].springs_end++];
+        *o = (world_spring){.body = F->body, .stiffness = s->stiffness, .damping = s->damping};
+        for (int k = 0; k < 3; k++) {
+            o->anchor[k] = s->anchor[k], o->point[k] = F->p[k];
+            for (int j = 0; j < 3; j++) o->point[k] += F->R[3 * k + j] * s->point[j];
+        }
+        for (int i = F->body; i >= 0; i = m->bodies[i].parent)
+            m->bodies[i].flags |= BODY_HELD, m->bodies[i].held[0] += s->stiffness, m->bodies[i].held[1] += s->damping;
+    }
+    return true;
+}
+
 ctn_model *ctn_model_create(const ctn_scene *scene, ctn_error *err)
 {
     if (missing(__func__, "scene", scene, err)) return NULL;
@@ -463,6 +496,7 @@ ctn_model *ctn_model_create(const ctn_scene *scene, ctn_error *err)
         for (int k = 0; k < 9; k++) m->frames[l].R[k] = (double)R.m[k];
         for (int k = 0; k < 3; k++) m->frames[l].p[k] = (double)at.x[k];
     }
+    if (!compile_springs(m, scene)) goto no_memory;
     if (check_bodies(m, &d, order, scene, err) != CTN_OK) {
         ctn_model_free(m);
         m = NULL;

@@ -10,7 +10,7 @@
 void ctn_model_free(ctn_model *m)
 {
     if (!m) return;
-    free(m->bodies), free(m->frames), free(m->links), free(m->dof_adr), free(m->q0), free(m->v0), free(m->name), free(m->names);
+    free(m->bodies), free(m->springs), free(m->frames), free(m->links), free(m->dof_adr), free(m->q0), free(m->v0), free(m->name), free(m->names);
     free(m);
 }
 

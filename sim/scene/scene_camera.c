@@ -63,17 +63,6 @@ static bool read_type(source *s, const node *n, scene_camera_type *type)
     return bad_value(s, n, "unknown %s; cameras are orbit, track, first-person", found(n).text);
 }
 
-static bool read_link(source *s, const node *n, int *link)
-{
-    const char *name;
-    if (!read_name(s, n, &name)) return false;
-    *link = find_link(s, name);
-    if (*link >= 0 || !s->r->names_known) return *link >= 0;
-    const char *const meant = nearest_link(s, name);
-    if (meant) return bad_value(s, n, "unknown link %s; did you mean '%s'?", found(n).text, meant);
-    return bad_value(s, n, "unknown link %s; expected one of this scene", found(n).text);
-}
-
 /// An angle, in degrees unless it says otherwise, from `least` to `most` of them, as rad.
 static bool read_angle(source *s, const node *n, double least, double most, double *angle)
 {
@@ -140,11 +129,11 @@ static bool read_camera(source *s, const node *n, scene_camera *c)
         ok = read_name(s, v[CAMERA_KEY_NAME], &name) && ok;
         if (name) ok = (c->name = reader_copy(s->r, name, strlen(name))) && ok;
     }
-    if (v[CAMERA_KEY_LINK]) ok = read_link(s, v[CAMERA_KEY_LINK], &c->link) && ok;
+    if (v[CAMERA_KEY_LINK]) ok = read_link_name(s, v[CAMERA_KEY_LINK], &c->link) && ok;
     else if (c->type != CAMERA_ORBIT)
         ok = missing_key(s, n, "link", "missing; a camera of type %s needs it", types[c->type].name);
     if (target)
-        ok = (target->kind == NODE_SEQUENCE ? read_vector(s, target, 3, ANY_SIGN, c->target) : read_link(s, target, &c->link)) &&
+        ok = (target->kind == NODE_SEQUENCE ? read_vector(s, target, 3, ANY_SIGN, c->target) : read_link_name(s, target, &c->link)) &&
              ok;
     if (v[CAMERA_KEY_AZIMUTH]) ok = read_angle(s, v[CAMERA_KEY_AZIMUTH], -360, 360, &c->azimuth) && ok;
     if (v[CAMERA_KEY_ELEVATION]) ok = read_angle(s, v[CAMERA_KEY_ELEVATION], -90, 90, &c->elevation) && ok;

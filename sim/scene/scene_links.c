@@ -77,6 +77,17 @@ const char *nearest_link(const source *s, const char *name)
     return nearest_name(name, names, count);
 }
 
+bool read_link_name(source *s, const node *n, int *link)
+{
+    const char *name;
+    if (!read_name(s, n, &name)) return false;
+    *link = find_link(s, name);
+    if (*link >= 0 || !s->r->names_known) return *link >= 0;
+    const char *const meant = nearest_link(s, name);
+    if (meant) return bad_value(s, n, "unknown link %s; did you mean '%s'?", found(n).text, meant);
+    return bad_value(s, n, "unknown link %s; expected one of this scene", found(n).text);
+}
+
 // ---- parents
 
 /// Whether the entry of `links:` makes a link called `name`.

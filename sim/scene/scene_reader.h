@@ -279,6 +279,9 @@ int find_link(const source *s, const char *name);
 /// The name of a link of the file that `name` may have been meant to be, NULL: none. Of large files the last links are looked at.
 const char *nearest_link(const source *s, const char *name);
 
+/// The link of the scene that a value names.
+bool read_link_name(source *s, const node *n, int *link);
+
 // ---- files and state: scene_include.c, scene_state.c, scene_read.c
 
 /// Reads a file into `text`, terminated. `regular`: refuses pipes and devices. `reason` tells the user what went wrong.
@@ -303,6 +306,9 @@ void check_starts(reader *r);
 bool read_sample(source *s, const node *n);
 
 /// Reads `camera:` or `cameras:`, of which one is NULL, when all links are known.
+/// `springs:`, between points of links and of the world: scene_springs.c.
+bool read_springs(source *s, const node *n);
+
 bool read_cameras(source *s, const node *one, const node *list);
 void free_cameras(ctn_scene *scene);
 

@@ -1,0 +1,153 @@
+/// What acts on bodies, at points of theirs. World springs stand here and nowhere else: every method, the ledger of energy, Jacobians and
+/// adjoints take from here what they need of
+///
+///     element         potential V, J      drag C
+///     world spring    k/2 |x - a|^2       c 1
+///
+/// x = p + R s is where the point s of a body with the pose [R p] is, a the anchor. The force on the point is -dV/dx - C x'.
+///
+/// Methods that solve equations want a load as a *wrench* about the body's origin and an *inertia* P that maps its twist to a wrench, the
+/// second derivative in the symmetrised chart of the sweeps (docs/theory.md 4.2): with the arm r = R s, the gradient g and the second
+/// derivative k of the energy by x
+///
+///     w = (r x g, g),   P = [k (|r|^2 - r r') + sym(r g') - (r.g), [k r - g/2]x; ., k]
+///
+/// The terms with g are the curvature; without them P is never negative. (docs/theory.md 4.8)
+///
+/// A new load adds to add_point_load() what it does at its point, and its numbers are the model's (dynamics/model.h).
+#ifndef CATENA_BODY_LOADS_H
+#define CATENA_BODY_LOADS_H
+
+#include "dynamics/articulated.h"
+#include "dynamics/joints.h"
+#include "dynamics/kinematics.h"
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+
+/// What the loads on a body do together. World axes, about the body's origin.
+typedef struct {
+    wrench w;  // the gradient of their energy
+    inertia6 P, safe;  // its second derivative; without curvature
+} body_load;
+
+FN body_load no_load(void)
+{
+    body_load L;
+    L.w = wrench_zero(), L.P = L.safe = inertia_zero();
+    return L;
+}
+
+/// The wrench of a force at the end of the arm r.
+FN wrench force_at(vec3 r, vec3 f)
+{
+    wrench w;
+    w.n = cross(r, f), w.f = f;
+    return w;
+}
+
+/// How a motion of the body moves the end of the arm r.
+FN vec3 moved_point(twist t, vec3 r) { return cross_add(t.v, t.w, r); }
+
+/// k (a.b - b a'), which makes k a x (w x b) of w. By rows.
+FN mat3 arms_block(vec3 a, vec3 b, real k)
+{
+    const real s = k * dot(a, b);
+    mat3 A;
+    A.x = scale(a, negate(k * b.x)), A.y = scale(a, negate(k * b.y)), A.z = scale(a, negate(k * b.z));
+    A.x.x = A.x.x + s, A.y.y = A.y.y + s, A.z.z = A.z.z + s;
+    return A;
+}
+
+FN sym3 sym_of_rows(mat3 A)
+{
+    sym3 S;
+    S.xx = A.x.x, S.yy = A.y.y, S.zz = A.z.z, S.xy = A.x.y, S.xz = A.x.z, S.yz = A.y.z;
+    return S;
+}
+
+/// sym(r g') - r.g
+FN sym3 point_curvature(vec3 r, vec3 g)
+{
+    const real half = rset(0.5), along = dot(r, g);
+    sym3 A;
+    A.xx = fmadd(r.x, g.x, negate(along)), A.yy = fmadd(r.y, g.y, negate(along)), A.zz = fmadd(r.z, g.z, negate(along));
+    A.xy = half * fmadd(r.x, g.y, r.y * g.x), A.xz = half * fmadd(r.x, g.z, r.z * g.x), A.yz = half * fmadd(r.y, g.z, r.z * g.y);
+    return A;
+}
+
+/// Adds an energy whose gradient at the end of the arm r is g, and whose second derivative there is k.
+FN void add_point_load(body_load *L, vec3 r, vec3 g, real k)
+{
+    const sym3 A = sym_of_rows(arms_block(r, r, k));
+    L->w = wrench_add(L->w, force_at(r, g));
+    L->safe = inertia_add_rigid(L->safe, A, scale(r, k), k);
+    L->P = inertia_add_rigid(L->P, sym_add(A, point_curvature(r, g)), add_scaled(scale(r, k), g, rset(-0.5)), k);
+}
+
+/// P t.
+FN wrench inertia_times(const inertia6 *P, twist t)
+{
+    wrench w;
+    w.n = add(smul(P->A, t.w), mul(P->B, t.v)), w.f = add(tmul(P->B, t.w), smul(P->D, t.v));
+    return w;
+}
+
+/// P, or Q in lanes where keep is 0.
+FN inertia6 sel_inertia(mask kept, inertia6 P, inertia6 Q)
+{
+    P.A = sel_sym(kept, P.A, Q.A), P.D = sel_sym(kept, P.D, Q.D);
+    P.B.x = sel3(kept, P.B.x, Q.B.x), P.B.y = sel3(kept, P.B.y, Q.B.y), P.B.z = sel3(kept, P.B.z, Q.B.z);
+    return P;
+}
+
+// ---- world springs
+
+/// Where a body's origin is, from those of the bodies before it. T: the body's placement at q
+FN vec3 placed_origin(const lane_body *b, const placement *T, const real *q, const vec3 *p)
+{
+    if (b->flags & BODY_ROOT) return body_offset(b, form_of(b), T->R, T->R.z, q);
+    return has_arm(form_of(b)) ? add(p[b->parent], T->r) : p[b->parent];
+}
+
+/// A spring at some configuration: the arm R s of its point, and how far that is from the anchor.
+typedef struct {
+    vec3 arm, gap;
+} spring_state;
+
+/// All springs at q. T [nbody]: placements there; p [nbody]: scratch; at [nspring]
+KERNEL void hold_springs(const lane_model *m, const real *q, const placement *T, vec3 *p, spring_state *at)
+{
+    for (int i = 0; i < m->nbody && m->nspring; i++) {
+        const lane_body *b = &m->bodies[i];
+        p[i] = placed_origin(b, &T[i], q, p);
+        for (int k = b->spring; k < b->springs_end; k++) {
+            at[k].arm = mul(T[i].R, const3(m->springs[k].point));
+            at[k].gap = sub(add(p[i], at[k].arm), const3(m->springs[k].anchor));
+        }
+    }
+}
+
+/// The potential of a spring whose point has moved by u since the gap was `gap`: the change of its energy, and its gradient.
+FN real spring_potential(const world_spring *s, vec3 gap, vec3 u, vec3 *g)
+{
+    const real k = rset(s->stiffness);
+    *g = scale(add(gap, u), k);
+    return k * dot(u, add_scaled(gap, u, rset(0.5)));
+}
+
+/// Energy of all springs where the bodies have the axes of T and the origins p [nbody], J.
+KERNEL real springs_energy(const lane_model *m, const placement *T, const vec3 *p)
+{
+    real E = rset(0);
+    for (int k = 0; k < m->nspring; k++) {
+        const world_spring *s = &m->springs[k];
+        const vec3 gap = sub(mul_add(p[s->body], T[s->body].R, const3(s->point)), const3(s->anchor));
+        E = fmadd(rset(0.5 * s->stiffness), dot(gap, gap), E);
+    }
+    return E;
+}
+
+/// What a spring's damper takes in the time dt (s) while its point moves with the velocity x.
+FN real spring_loss(const world_spring *s, vec3 x, real dt) { return rset(s->damping) * dt * dot(x, x); }
+
+#endif
