@@ -11,10 +11,15 @@ typedef struct lane_body {
     BODY_CONSTANTS(real)
 } lane_body;
 
+typedef struct lane_spring {
+    SPRING_STRUCTURE
+    SPRING_CONSTANTS(real)
+} lane_spring;
+
 typedef struct lane_model {
     int nbody, nlink, nq, nv, nspring;
     lane_body *bodies;        // [nbody]
-    const world_spring *springs;  // [nspring]
+    lane_spring *springs;     // [nspring], by body
     const ctn_frame *frames;  // [nlink]
     const int *dof_adr;       // [nv]
     bool in_order, passive, slides;

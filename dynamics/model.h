@@ -75,8 +75,7 @@ enum {
     double C[9];       /* joint frame in the parent's frame, row-major */                                                        \
     double pitch;      /* helical, m/rad */                                                                                      \
     double extent;     /* m, scale of the subtree: radii of gyration and offsets added up, strokes of sliding joints left out */  \
-    int spring, springs_end; /* BODY_LOAD: its world springs, from the first to before the last */                               \
-    double held[2];          /* N/m, N s/m: stiffness and damping of all world springs on its subtree */
+    int spring, springs_end; /* BODY_LOAD: its world springs, from the first to before the last */
 
 /// What may differ from world to world (catena/parameters.h), as numbers of the type `number`: double here, a lane in lane_model.h.
 #define BODY_CONSTANTS(number)                                                                                                   \
@@ -91,7 +90,8 @@ enum {
     number rest[4];          /* rad or m; ball: quaternion */                                                                    \
     number limit[2];         /* lo, hi; ball: 0, half angle of the cone about rest; +-infinity: none */                          \
     number limit_k, limit_b; /* stiffness and damping of the limits */                                                           \
-    number force_scale[2];   /* scales of a residual row (theory.md 3.3): m g L^r and m L^(1+r), r = 1 for rotations */
+    number force_scale[2];   /* scales of a residual row (theory.md 3.3): m g L^r and m L^(1+r), r = 1 for rotations */          \
+    number held[2];          /* N/m, N s/m: stiffness and damping of all world springs on its subtree */
 
 /// Likewise, of the model as a whole.
 #define WORLD_CONSTANTS(number)                                                                                                  \
@@ -114,11 +114,22 @@ typedef struct ctn_body {
     BODY_CONSTANTS(double)
 } ctn_body;
 
-/// A spring and damper between a point of a body and a point of the world.
+/// A spring and damper between a point of a body and a point of the world: what is the same in every world, and what may differ.
+#define SPRING_STRUCTURE                                                                                                         \
+    int body, number; /* that it has in the scene */                                                                             \
+    double point[3];  /* m, body frame */
+#define SPRING_CONSTANTS(number)                                                                                                 \
+    number stiffness, damping; /* N/m, N s/m */                                                                                  \
+    number anchor[3];          /* m, world */
+
+typedef struct spring_constants {
+    SPRING_CONSTANTS(double)
+} spring_constants;
+enum { SPRING_NUMBERS = sizeof(spring_constants) / sizeof(double) };
+
 typedef struct world_spring {
-    int body;
-    double point[3], anchor[3];  // m: body frame, world
-    double stiffness, damping;   // N/m, N s/m
+    SPRING_STRUCTURE
+    SPRING_CONSTANTS(double)
 } world_spring;
 
 /// A link's frame in its body's frame.

@@ -122,15 +122,15 @@ KERNEL void hold_springs(const lane_model *m, const real *q, const placement *T,
         p[i] = placed_origin(b, &T[i], q, p);
         for (int k = b->spring; k < b->springs_end; k++) {
             at[k].arm = mul(T[i].R, const3(m->springs[k].point));
-            at[k].gap = sub(add(p[i], at[k].arm), const3(m->springs[k].anchor));
+            at[k].gap = sub(add(p[i], at[k].arm), load3(m->springs[k].anchor));
         }
     }
 }
 
 /// The potential of a spring whose point has moved by u since the gap was `gap`: the change of its energy, and its gradient.
-FN real spring_potential(const world_spring *s, vec3 gap, vec3 u, vec3 *g)
+FN real spring_potential(const lane_spring *s, vec3 gap, vec3 u, vec3 *g)
 {
-    const real k = rset(s->stiffness);
+    const real k = s->stiffness;
     *g = scale(add(gap, u), k);
     return k * dot(u, add_scaled(gap, u, rset(0.5)));
 }
@@ -140,14 +140,14 @@ KERNEL real springs_energy(const lane_model *m, const placement *T, const vec3 *
 {
     real E = rset(0);
     for (int k = 0; k < m->nspring; k++) {
-        const world_spring *s = &m->springs[k];
-        const vec3 gap = sub(mul_add(p[s->body], T[s->body].R, const3(s->point)), const3(s->anchor));
-        E = fmadd(rset(0.5 * s->stiffness), dot(gap, gap), E);
+        const lane_spring *s = &m->springs[k];
+        const vec3 gap = sub(mul_add(p[s->body], T[s->body].R, const3(s->point)), load3(s->anchor));
+        E = fmadd(rset(0.5) * s->stiffness, dot(gap, gap), E);
     }
     return E;
 }
 
 /// What a spring's damper takes in the time dt (s) while its point moves with the velocity x.
-FN real spring_loss(const world_spring *s, vec3 x, real dt) { return rset(s->damping) * dt * dot(x, x); }
+FN real spring_loss(const lane_spring *s, vec3 x, real dt) { return s->damping * dt * dot(x, x); }
 
 #endif

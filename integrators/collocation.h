@@ -169,13 +169,13 @@ KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
     body_load L = no_load();
     real E = rset(0);
     for (int k = b->spring; k < b->springs_end; k++) {
-        const world_spring *s = &m->springs[k];
+        const lane_spring *s = &m->springs[k];
         const spring_state *at = &W->held[k];
         const vec3 arm = mul(W->now[i].R, const3(s->point)), u = add(t->dp, sub(arm, at->arm));
-        const real c = rset(s->damping) * W->in.inv_h;
+        const real c = s->damping * W->in.inv_h;
         vec3 g;
         E = E + fmadd(rset(0.5) * c, dot(u, u), spring_potential(s, at->gap, u, &g));
-        add_point_load(&L, arm, add_scaled(g, u, c), rset(s->stiffness) + c);
+        add_point_load(&L, arm, add_scaled(g, u, c), s->stiffness + c);
     }
     t->w = wrench_add(t->w, L.w);
     W->load[b->spring] = L;

@@ -51,7 +51,7 @@ FN real over_scale(real x, real scale) { return fmadd(rset(0), scale, x) / scale
 FN real held_scale(const lane_body *b, real reach, real k2)
 {
     const bool turns = b->kind == JOINT_REVOLUTE || b->kind == JOINT_HELICAL || b->kind == JOINT_BALL;
-    const real L = rset(b->extent > 0 ? b->extent : 1) + reach, k = fmadd(root(k2), rset(b->held[1]), rset(b->held[0]));
+    const real L = rset(b->extent > 0 ? b->extent : 1) + reach, k = fmadd(root(k2), b->held[1], b->held[0]);
     return rset(HELD_DIGITS) * k * L * (turns ? L : rset(1));
 }
 

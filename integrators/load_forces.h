@@ -28,11 +28,11 @@ KERNEL void place_loads(const lane_model *m, const real *q, const real *v, load_
 }
 
 /// The force of a spring on its point, -dV - C x'.
-FN vec3 spring_force(const world_spring *s, const spring_state *at, const twist *V)
+FN vec3 spring_force(const lane_spring *s, const spring_state *at, const twist *V)
 {
     vec3 g;
     spring_potential(s, at->gap, zero3(), &g);
-    g = add_scaled(g, moved_point(*V, at->arm), rset(s->damping));
+    g = add_scaled(g, moved_point(*V, at->arm), s->damping);
     return vec(negate(g.x), negate(g.y), negate(g.z));
 }
 
@@ -58,7 +58,7 @@ KERNEL real loads_loss(const lane_model *m, const real *q, const real *v, real d
     if (!m->nspring) return loss;
     place_loads(m, q, v, L);
     for (int k = 0; k < m->nspring; k++) {
-        const world_spring *s = &m->springs[k];
+        const lane_spring *s = &m->springs[k];
         loss = loss + spring_loss(s, moved_point(L->V[s->body], L->at[k].arm), dt);
     }
     return loss;
@@ -96,15 +96,15 @@ KERNEL void load_pullback(const lane_model *m, const real *q, const real *v, con
         A->load[i] = wrench_zero();
         for (int k = b->spring; k < b->springs_end; k++) {
             const vec3 y_k = moved_point(A->motion[i], L->at[k].arm);
-            const real s = negate(sign) * rset(m->springs[k].stiffness);
+            const real s = negate(sign) * m->springs[k].stiffness;
             A->load[i] = wrench_add(A->load[i], force_at(L->at[k].arm, scale(y_k, s)));
         }
     }
     add_joint_rows(m, L->T, A->load, q_bar);
     // f by how its point moves: the virtual motions first, as the twists take their place
     for (int k = 0; k < m->nspring; k++) {
-        const world_spring *s = &m->springs[k];
-        L->at[k].gap = scale(moved_point(A->motion[s->body], L->at[k].arm), rset(-s->damping));
+        const lane_spring *s = &m->springs[k];
+        L->at[k].gap = scale(moved_point(A->motion[s->body], L->at[k].arm), negate(s->damping));
     }
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];

@@ -141,7 +141,7 @@ KERNEL void add_drag_rows(const lane_model *m, const placement *T, const placeme
         A->load[i] = wrench_zero();
         for (int k = b->spring; k < b->springs_end; k++) {
             const vec3 y = moved_point(A->motion[i], mul(T[i].R, const3(m->springs[k].point)));
-            A->load[i] = wrench_add(A->load[i], force_at(held[k].arm, scale(y, s * rset(m->springs[k].damping))));
+            A->load[i] = wrench_add(A->load[i], force_at(held[k].arm, scale(y, s * m->springs[k].damping)));
         }
     }
     add_joint_rows(m, start, A->load, b_);

@@ -170,7 +170,7 @@ KERNEL void stage_loads(const lane_model *m, stages *W, int s, int i)
 {
     const lane_body *b = &m->bodies[i];
     for (int k = b->spring; k < b->springs_end; k++) {
-        const world_spring *spring = &m->springs[k];
+        const lane_spring *spring = &m->springs[k];
         const spring_state *at = &W->held[k];
         stage_spring *of = &W->spring[k * s];
         for (int a = 0; a < s; a++) {
@@ -180,16 +180,16 @@ KERNEL void stage_loads(const lane_model *m, stages *W, int s, int i)
         for (int a = 0; a < s; a++) {
             stage_body *t = &W->body[i * s + a];
             spring_potential(spring, at->gap, of[a].u, &of[a].g);
-            of[a].g = add_scaled(of[a].g, spring_rate(W, of, a), rset(spring->damping));
+            of[a].g = add_scaled(of[a].g, spring_rate(W, of, a), spring->damping);
             t->w = wrench_add(t->w, force_at(of[a].arm, of[a].g));
         }
     }
 }
 
 /// Second derivative of the energy of a spring between the ends of its arms at stages a and l.
-FN real spring_block(const stages *W, const world_spring *spring, int a, int l)
+FN real spring_block(const stages *W, const lane_spring *spring, int a, int l)
 {
-    return fmadd(rset(W->table->d[a][l]) * W->in.inv_h, rset(spring->damping), rset(a == l ? spring->stiffness : 0));
+    return fmadd(rset(W->table->d[a][l]) * W->in.inv_h, spring->damping, a == l ? spring->stiffness : rset(0));
 }
 
 /// Placements, own wrenches and blocks of every body at the iterate x, u.

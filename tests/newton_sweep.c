@@ -129,7 +129,7 @@ static mat4 generator(const lane_body *b, mat3 R, vec3 p, int k)
 }
 
 /// Adds that of a spring with the point X = T (s, 1): (k + c/h) E_i X . E_j X + keep g . E_i E_j X (i before j, mirrored).
-static void add_spring_hessian(const fixture *f, const world_spring *s, const mat4 *T, const vec3 *p, double keep, double *H)
+static void add_spring_hessian(const fixture *f, const lane_spring *s, const mat4 *T, const vec3 *p, double keep, double *H)
 {
     const lane_model *m = f->m;
     const solve *W = &f->W.po.one.W;

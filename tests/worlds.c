@@ -30,10 +30,12 @@ static const struct {
 enum { METHODS = sizeof methods / sizeof *methods };
 
 /// What worlds differ in, of a random model: one of each kind that it has, for some links.
-static int choose_parameters(const ctn_model *m, ctn_parameter *list)
+static int choose_parameters(const ctn_model *m, ctn_method method, ctn_parameter *list)
 {
     int n = 0;
     list[n++] = (ctn_parameter){CTN_GRAVITY, 2}, list[n++] = (ctn_parameter){CTN_TIME_STEP, 0};
+    for (int k = CTN_SPRING_STIFFNESS; k <= CTN_SPRING_ANCHOR && m->nspring; k++)
+        if (k != CTN_SPRING_DAMPING || method != CTN_VARIATIONAL) list[n++] = (ctn_parameter){(ctn_parameter_kind)k, m->nspring - 1};
     for (int l = 0; l < ctn_model_nlink(m); l++)
         for (int k = CTN_MASS_SCALE; k <= CTN_LIMIT_DAMPING && n < MOST_PARAMETERS; k++) {
             const ctn_parameter p = {(ctn_parameter_kind)k, l};
@@ -78,7 +80,7 @@ static worlds open_worlds(uint64_t seed, int method, bool own)
     f.cfg.worlds = WORLDS, f.cfg.method = methods[method].method, f.cfg.dt = methods[method].dt;
     f.cfg.order = f.cfg.stages = methods[method].number ? methods[method].number : 2;
     if (f.cfg.dt >= 0.1) f.cfg.max_iterations = 4;
-    if (own) f.cfg.parameter_count = choose_parameters(f.m, f.list);
+    if (own) f.cfg.parameter_count = choose_parameters(f.m, f.cfg.method, f.list);
     const size_t n = (size_t)f.cfg.parameter_count;
     f.values = calloc(WORLDS * n + 1, sizeof *f.values), f.q = calloc(WORLDS * f.nq, sizeof *f.q);
     f.v = calloc(WORLDS * f.nv, sizeof *f.v), f.force = calloc(WORLDS * STEPS * f.nv, sizeof *f.force);
@@ -552,6 +554,7 @@ static const struct {
     ctn_parameter of;
     const char *says;
 } not_there[] = {
+    {{CTN_SPRING_ANCHOR, 0}, "spring_anchor: the model has no springs; give the scene `springs`"},
     {{CTN_DAMPING, BASE}, "damping of link 'base': the joint is fixed: it has no parameters"},
     {{CTN_LIMIT_UPPER, HINGE}, "limit_upper of link 'hinge': the joint has no limits; give it `limits` in the scene"},
     {{CTN_LIMIT_STIFFNESS, HINGE}, "limit_stiffness of link 'hinge': the joint has no limits; give it `limits` in the scene"},

@@ -20,16 +20,19 @@ typedef enum ctn_parameter_kind {
     CTN_LIMIT_STIFFNESS,  // N m/rad or N/m, > 0
     CTN_LIMIT_DAMPING,    // N m s/rad or N s/m, >= 0
     CTN_TIME_STEP,        // dt of the world, s, > 0
+    CTN_SPRING_STIFFNESS,  // of one of the scene's `springs`, in its order, >= 0: N/m
+    CTN_SPRING_DAMPING,    // likewise: N s/m; not with the method variational
+    CTN_SPRING_ANCHOR,     // likewise, a component of where it holds its link, m, world
 } ctn_parameter_kind;
 
 /// One number.
 typedef struct ctn_parameter {
     ctn_parameter_kind kind;
-    int index;  // gravity: component 0 .. 2 (x, y, z); time_step: 0; else the link
+    int index;  // gravity: component 0 .. 2 (x, y, z); time_step: 0; springs: which, anchors: 3 times that + component; else the link
 } ctn_parameter;
 
 /// "gravity", "mass_scale", "armature", "damping", "stiffness", "rest", "limit_lower", "limit_upper", "limit_stiffness",
-/// "limit_damping" or "time_step"; NULL for a value out of range.
+/// "limit_damping", "time_step", "spring_stiffness", "spring_damping" or "spring_anchor"; NULL for a value out of range.
 CTN_API const char *ctn_parameter_name(ctn_parameter_kind kind);
 
 /// What the model has for a parameter; 1 for mass scales; the first degree of freedom's where there are several. Returns

@@ -302,6 +302,9 @@ static ctn_status check_springs(const ctn_model *m, const ctn_batch_config *cfg,
         return fail(err, CTN_BAD_CONFIG, "order: collocation takes `springs` at order 2 alone; take that, or radau");
     if ((cfg->method == CTN_COLLOCATION || cfg->method == CTN_RADAU) && cfg->solver != CTN_NEWTON)
         return fail(err, CTN_BAD_CONFIG, "solver: %s takes no `springs`; take newton", ctn_solver_name(cfg->solver));
+    for (int k = 0; k < cfg->parameter_count && cfg->method == CTN_VARIATIONAL; k++)
+        if (cfg->parameters[k].kind == CTN_SPRING_DAMPING)
+            return fail(err, CTN_BAD_CONFIG, "method: variational takes no spring_damping, which is one of the parameters; take radau");
     for (int k = 0; k < m->nspring && cfg->method == CTN_VARIATIONAL; k++)
         if (m->springs[k].damping > 0)
             return fail(err, CTN_BAD_CONFIG, "method: variational takes `springs` without damping alone; take radau");

@@ -23,6 +23,9 @@ static const struct {
     [CTN_LIMIT_STIFFNESS] = {"limit_stiffness", {POSITIVE}},
     [CTN_LIMIT_DAMPING] = {"limit_damping", {NOT_NEGATIVE}},
     [CTN_TIME_STEP] = {"time_step", {POSITIVE}},
+    [CTN_SPRING_STIFFNESS] = {"spring_stiffness", {NOT_NEGATIVE}},
+    [CTN_SPRING_DAMPING] = {"spring_damping", {NOT_NEGATIVE}},
+    [CTN_SPRING_ANCHOR] = {"spring_anchor", {ANY, NAN, "a finite number"}},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

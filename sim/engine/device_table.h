@@ -140,7 +140,7 @@ static device_worlds *open_worlds(const ctn_model *m, const ctn_batch_config *cf
     d->job.cfg.interrupt = NULL;  // it lies in the host's memory
     const size_t W = d->worlds, number = sizeof(double), held = sizeof(real);
     bool ok = measure(d, m, own, err) == CTN_OK;
-    if (own) d->constant_count = 1 + WORLD_NUMBERS + (size_t)m->nbody * BODY_NUMBERS;
+    if (own) d->constant_count = 1 + WORLD_NUMBERS + (size_t)m->nbody * BODY_NUMBERS + (size_t)m->nspring * SPRING_NUMBERS;
     const struct {
         void *to;  // a pointer
         size_t size;
@@ -183,6 +183,8 @@ static void pack_constants(device_worlds *d, int world, const ctn_model *m, doub
     for (int k = 0; k < (int)WORLD_NUMBERS; k++, x += d->worlds) *x = (real)(&m->mass)[k];
     for (int i = 0; i < m->nbody; i++)
         for (int k = 0; k < (int)BODY_NUMBERS; k++, x += d->worlds) *x = (real)(&m->bodies[i].mass)[k];
+    for (int i = 0; i < m->nspring; i++)
+        for (int k = 0; k < (int)SPRING_NUMBERS; k++, x += d->worlds) *x = (real)(&m->springs[i].stiffness)[k];
 }
 
 static ctn_status send_constants(device_worlds *d, ctn_error *err)

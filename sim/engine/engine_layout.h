@@ -18,18 +18,19 @@ FN void *take(arena *a, size_t count, size_t size)
 /// `count` things of a type.
 #define TAKE(a, count, type) ((type *)take(a, count, sizeof(type)))
 
-KERNEL lane_model *layout_model(int nbody, arena *a)
+KERNEL lane_model *layout_model(int nbody, int nspring, arena *a)
 {
     lane_model *const to = TAKE(a, 1, lane_model);
     lane_body *const bodies = TAKE(a, (size_t)nbody, lane_body);
-    if (to) to->bodies = bodies;
+    lane_spring *const springs = TAKE(a, (size_t)nspring, lane_spring);
+    if (to) to->bodies = bodies, to->springs = springs;
     return to;
 }
 
 KERNEL size_t model_size(const ctn_model *m)
 {
     arena a = {NULL, 0};
-    layout_model(m->nbody, &a);
+    layout_model(m->nbody, m->nspring, &a);
     return a.used;
 }
 

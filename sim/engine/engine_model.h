@@ -22,10 +22,10 @@ KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *
     const ctn_model *const first = m[0];
     const double *of[LANES];
     arena a = {(char *)to, 0};
-    layout_model(first->nbody, &a);
+    layout_model(first->nbody, first->nspring, &a);
     lane_body *const bodies = to->bodies;
     to->nbody = first->nbody, to->nlink = first->nlink, to->nq = first->nq, to->nv = first->nv;
-    to->nspring = first->nspring, to->springs = first->springs;
+    to->nspring = first->nspring;
     to->frames = first->frames, to->dof_adr = first->dof_adr, to->in_order = first->in_order, to->passive = first->passive, to->slides = first->slides;
     model_step_size(to, dt);
     for (int l = 0; l < LANES; l++) of[l] = &m[l]->mass;
@@ -35,17 +35,24 @@ KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *
         for (int l = 0; l < LANES; l++) of[l] = &m[l]->bodies[i].mass;
         for (size_t k = 0; k < BODY_NUMBERS; k++) (&bodies[i].mass)[k] = numbers(of, k);
     }
+    for (int i = 0; i < first->nspring; i++) {
+        memcpy(&to->springs[i], &first->springs[i], offsetof(world_spring, stiffness));
+        for (int l = 0; l < LANES; l++) of[l] = &m[l]->springs[i].stiffness;
+        for (size_t k = 0; k < SPRING_NUMBERS; k++) (&to->springs[i].stiffness)[k] = numbers(of, k);
+    }
 }
 
 /// All but the constants, so that lanes of `to`, model_size bytes, can be filled one by one.
 KERNEL void copy_structure(const lane_model *from, lane_model *to)
 {
     arena a = {(char *)to, 0};
-    layout_model(from->nbody, &a);
+    layout_model(from->nbody, from->nspring, &a);
     lane_body *const bodies = to->bodies;
+    lane_spring *const springs = to->springs;
     memcpy(bodies, from->bodies, (size_t)from->nbody * sizeof *bodies);
+    memcpy(springs, from->springs, (size_t)from->nspring * sizeof *springs);
     *to = *from;
-    to->bodies = bodies;
+    to->bodies = bodies, to->springs = springs;
 }
 
 #endif

@@ -433,17 +433,18 @@ static bool compile_springs(ctn_model *m, const ctn_scene *scene)
         if (b->springs_end) b->flags |= BODY_LOAD, set_form(b);
         b->springs_end = b->spring;  // grows as they come in
     }
-    for (const scene_spring *s = scene->springs; s < scene->springs + scene->nspring; s++) {
+    for (int n = 0; n < scene->nspring; n++) {
+        const scene_spring *const s = &scene->springs[n];
         const ctn_frame *const F = &m->frames[s->link];
         world_spring *const o = &m->springs[m->bodies[F->body].springs_end++];
-        *o = (world_spring){.body = F->body, .stiffness = s->stiffness, .damping = s->damping};
+        *o = (world_spring){.body = F->body, .number = n, .stiffness = s->stiffness, .damping = s->damping};
         for (int k = 0; k < 3; k++) {
             o->anchor[k] = s->anchor[k], o->point[k] = F->p[k];
             for (int j = 0; j < 3; j++) o->point[k] += F->R[3 * k + j] * s->point[j];
         }
-        for (int i = F->body; i >= 0; i = m->bodies[i].parent)
-            m->bodies[i].flags |= BODY_HELD, m->bodies[i].held[0] += s->stiffness, m->bodies[i].held[1] += s->damping;
+        for (int i = F->body; i >= 0; i = m->bodies[i].parent) m->bodies[i].flags |= BODY_HELD;
     }
+    spring_scales(m);
     return true;
 }
 

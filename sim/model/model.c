@@ -71,3 +71,11 @@ void body_force_scales(ctn_body *b, const double *gravity)
     b->force_scale[0] = b->subtree_mass * g * (turns ? L : 1);
     b->force_scale[1] = b->subtree_mass * L * (turns ? L : 1) + b->armature * (turns ? 1 : L);
 }
+
+void spring_scales(ctn_model *m)
+{
+    for (int i = 0; i < m->nbody; i++) m->bodies[i].held[0] = m->bodies[i].held[1] = 0;
+    for (int k = 0; k < m->nspring; k++)
+        for (int i = m->springs[k].body; i >= 0; i = m->bodies[i].parent)
+            m->bodies[i].held[0] += m->springs[k].stiffness, m->bodies[i].held[1] += m->springs[k].damping;
+}

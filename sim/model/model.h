@@ -14,4 +14,7 @@ ctn_status state_check(const ctn_model *m, const double *q, const double *v, int
 /// Sets force_scale, the scales of a residual row under `gravity` [3], from masses, extent and armature. (docs/theory.md 3.3)
 void body_force_scales(ctn_body *body, const double *gravity);
 
+/// Sets `held` of all bodies, from their world springs.
+void spring_scales(ctn_model *model);
+
 #endif
