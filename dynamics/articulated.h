@@ -125,6 +125,15 @@ FN real joint_row(const lane_body *b, int kind, vec3 z, wrench w)
     }
 }
 
+/// S'w of any joint, r [nv of the joint].
+FN void joint_rows(const lane_body *b, int kind, mat3 R, wrench w, real *r)
+{
+    if (kind == JOINT_BALL || kind == JOINT_TRANSLATION) {
+        const vec3 row = kind == JOINT_BALL ? tmul(R, w.n) : w.f;
+        r[0] = row.x, r[1] = row.y, r[2] = row.z;
+    } else r[0] = joint_row(b, kind, R.z, w);
+}
+
 /// Adds S y to a twist, or to what changes like one, angular and linear.
 FN void add_joint_motion(const lane_body *b, int kind, vec3 z, real y, vec3 *angular, vec3 *linear)
 {

@@ -67,19 +67,6 @@ KERNEL void crba_outward(const lane_model *m, const real *q, crba_body *body)
     }
 }
 
-/// Component k of the motion subspace: angular and linear part.
-FN void subspace_column(const lane_body *b, joint_form f, mat3 R, int k, vec3 *angular, vec3 *linear)
-{
-    *angular = *linear = zero3();
-    switch (f.kind) {
-    case JOINT_BALL: *angular = k == 0 ? R.x : k == 1 ? R.y : R.z; break;
-    case JOINT_TRANSLATION: *linear = vec(rset(k == 0), rset(k == 1), rset(k == 2)); break;
-    case JOINT_PRISMATIC: *linear = R.z; break;
-    case JOINT_HELICAL: *angular = R.z, *linear = scale(R.z, rset(b->pitch)); break;
-    default: *angular = R.z;
-    }
-}
-
 /// Column k of I_c S.
 FN wrench composite_column(const lane_body *b, joint_form f, composite a, mat3 R, int k)
 {
@@ -88,8 +75,8 @@ FN wrench composite_column(const lane_body *b, joint_form f, composite a, mat3 R
         w.f = cross(R.z, a.h), w.n = smul(a.I, R.z);
         return w;
     }
-    vec3 s, l;
-    subspace_column(b, f, R, k, &s, &l);
+    const twist S = joint_subspace(b, f.kind, R, k);
+    const vec3 s = S.w, l = S.v;
     w.f = cross_add(scale(l, b->subtree_mass), s, a.h);
     w.n = cross_add(smul(a.I, s), a.h, l);
     return w;
@@ -120,8 +107,8 @@ FN void meet_columns(const crba_work *work, const lane_body *b, joint_form f, ma
 {
     const real *nx = work->n[0], *ny = work->n[1], *nz = work->n[2], *fx = work->f[0], *fy = work->f[1], *fz = work->f[2];
     real *row = work->row;
-    vec3 s, l;
-    subspace_column(b, f, R, k, &s, &l);
+    const twist S = joint_subspace(b, f.kind, R, k);
+    const vec3 s = S.w, l = S.v;
     if (f.kind == JOINT_TRANSLATION)
         for (int c = from; c < to; c++) row[c] = work->f[k][c];
     else if (f.kind == JOINT_PRISMATIC) {

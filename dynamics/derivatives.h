@@ -214,8 +214,8 @@ KERNEL void id_matrices(const lane_model *m, id_work *work, double *const *by_q,
         const id_flow F = work->flow[i];
         const real mass = b->subtree_mass;
         for (int k = 0; k < b->nv; k++) {
-            vec3 turn_axis, slide_axis;
-            subspace_column(b, form_of(b), s->R, k, &turn_axis, &slide_axis);
+            const twist S = joint_subspace(b, b->kind, s->R, k);
+            const vec3 turn_axis = S.w, slide_axis = S.v;
             // column: the wrenches of this subtree by q, v and a of this degree of freedom
             wrench q = answer(c, mass, F, change_by_q(s, turn_axis, slide_axis));
             wrench v = answer(c, mass, F, change_by_v(s, turn_axis, slide_axis));
@@ -229,8 +229,8 @@ KERNEL void id_matrices(const lane_model *m, id_work *work, double *const *by_q,
                 const id_body *t = &work->body[j];
                 for (int e = 0; e < d->nv; e++) {
                     const size_t row = (size_t)(d->vadr + e);
-                    vec3 w, l;
-                    subspace_column(d, form_of(d), t->R, e, &w, &l);
+                    const twist S = joint_subspace(d, d->kind, t->R, e);
+                    const vec3 w = S.w, l = S.v;
                     real inertia = along(w, l, a);
                     if (row == col) inertia = inertia + b->armature;
                     matrix_put(by_q, count, row * n + col, along(w, l, q));

@@ -139,6 +139,29 @@ FN vec3 joint_slide(const lane_body *b, joint_form f, mat3 R, const real *v)
     }
 }
 
+/// Both: S v.
+FN twist joint_twist(const lane_body *b, joint_form f, mat3 R, const real *v)
+{
+    twist t;
+    t.w = joint_turn(b, f, R, v), t.v = joint_slide(b, f, R, v);
+    return t;
+}
+
+/// Column k of the motion subspace S of a joint whose body has the axes R.
+FN twist joint_subspace(const lane_body *b, int kind, mat3 R, int k)
+{
+    twist S;
+    S.w = S.v = zero3();
+    switch (kind) {
+    case JOINT_BALL: S.w = k == 0 ? R.x : k == 1 ? R.y : R.z; break;
+    case JOINT_TRANSLATION: S.v = vec(rset(k == 0), rset(k == 1), rset(k == 2)); break;
+    case JOINT_PRISMATIC: S.v = R.z; break;
+    case JOINT_HELICAL: S.w = R.z, S.v = scale(R.z, rset(b->pitch)); break;
+    default: S.w = R.z;
+    }
+    return S;
+}
+
 FN bool turns(joint_form f) { return f.kind == JOINT_REVOLUTE || f.kind == JOINT_HELICAL || f.kind == JOINT_BALL; }
 FN bool slides(joint_form f) { return f.kind == JOINT_PRISMATIC || f.kind == JOINT_HELICAL || f.kind == JOINT_TRANSLATION; }
 

@@ -17,10 +17,6 @@ typedef struct {
     vec3 r;
 } placement;
 
-typedef struct {
-    vec3 w, v;  // angular velocity, velocity of the origin; world axes
-} twist;
-
 /// World axes and origin of every body, by the forward recursion. T [nbody]
 KERNEL void body_poses(const lane_model *m, const real *q, pose *T)
 {
@@ -42,6 +38,7 @@ KERNEL void body_twists(const lane_model *m, const pose *T, const real *v, twist
 {
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
+        const twist own = joint_twist(b, form_of(b), T[i].R, v);
         twist t;
         t.w = t.v = zero3();
         if (!(b->flags & BODY_ROOT)) {
@@ -49,8 +46,7 @@ KERNEL void body_twists(const lane_model *m, const pose *T, const real *v, twist
             t.w = P->w;
             t.v = cross_add(P->v, P->w, sub(T[i].p, T[b->parent].p));
         }
-        V[i].w = add(t.w, joint_turn(b, form_of(b), T[i].R, v));
-        V[i].v = add(t.v, joint_slide(b, form_of(b), T[i].R, v));
+        V[i].w = add(t.w, own.w), V[i].v = add(t.v, own.v);
     }
 }
 
@@ -115,20 +111,8 @@ KERNEL void link_jacobian(const lane_model *m, const real *q, int link, pose *T,
         const lane_body *b = &m->bodies[i];
         const vec3 arm = sub(p, T[i].p);
         for (int k = 0; k < b->nv; k++) {
-            const real one = rset(1), o = rset(0);
-            vec3 w = zero3(), u = zero3();
-            const vec3 unit = vec(k == 0 ? one : o, k == 1 ? one : o, k == 2 ? one : o);
-            switch (b->kind) {
-            case JOINT_BALL: w = k == 0 ? T[i].R.x : k == 1 ? T[i].R.y : T[i].R.z; break;
-            case JOINT_TRANSLATION: u = unit; break;
-            case JOINT_PRISMATIC: u = T[i].R.z; break;
-            case JOINT_HELICAL:
-                u = scale(T[i].R.z, rset(b->pitch));
-                w = T[i].R.z;
-                break;
-            default: w = T[i].R.z;
-            }
-            u = cross_add(u, w, arm);
+            const twist S = joint_subspace(b, b->kind, T[i].R, k);
+            const vec3 w = S.w, u = cross_add(S.v, w, arm);
             const int j = b->vadr + k;
             J[0 * n + j] = w.x, J[1 * n + j] = w.y, J[2 * n + j] = w.z;
             J[3 * n + j] = u.x, J[4 * n + j] = u.y, J[5 * n + j] = u.z;

@@ -18,8 +18,7 @@ KERNEL void id_pullback(const lane_model *m, id_work *work, const real *lambda, 
         const lane_body *b = &m->bodies[i];
         const joint_form f = form_of(b);
         const id_body *s = &work->body[i];
-        twist V;
-        V.w = joint_turn(b, f, s->R, lambda), V.v = joint_slide(b, f, s->R, lambda);
+        twist V = joint_twist(b, f, s->R, lambda);
         if (!(b->flags & BODY_ROOT)) {
             const twist *up = &work->V[b->parent];
             V.w = add(V.w, up->w), V.v = add(V.v, cross_add(up->v, up->w, s->r));
@@ -42,8 +41,8 @@ KERNEL void id_pullback(const lane_model *m, id_work *work, const real *lambda, 
         up.w = up.v = zero3();
         if (!root_body) up.w = work->V[b->parent].w, up.v = cross_add(work->V[b->parent].v, up.w, s->r);
         for (int k = 0; k < b->nv; k++) {
-            vec3 t, l;
-            subspace_column(b, form_of(b), s->R, k, &t, &l);
+            const twist S = joint_subspace(b, b->kind, s->R, k);
+            const vec3 t = S.w, l = S.v;
             // the virtual motion is changed too, as the subtree sees it
             const real g = dot_add(dot(cross(up.w, t), s->w.n), cross_add(cross(up.v, t), up.w, l), s->w.f);
             real *qk = &q_bar[b->vadr + k], *vk = &v_bar[b->vadr + k];

@@ -27,6 +27,10 @@ FN vec3 load3(const real *c) { return vec(c[0], c[1], c[2]); }
 FN vec3 add(vec3 a, vec3 b) { return vec(a.x + b.x, a.y + b.y, a.z + b.z); }
 FN vec3 sub(vec3 a, vec3 b) { return vec(a.x - b.x, a.y - b.y, a.z - b.z); }
 FN vec3 scale(vec3 a, real s) { return vec(a.x * s, a.y * s, a.z * s); }
+typedef struct {
+    vec3 w, v;  // angular velocity, velocity of the origin; world axes
+} twist;
+
 FN vec3 add_scaled(vec3 a, vec3 b, real s) { return vec(fmadd(b.x, s, a.x), fmadd(b.y, s, a.y), fmadd(b.z, s, a.z)); }
 FN vec3 sub_scaled(vec3 a, vec3 b, real s) { return vec(fnmadd(b.x, s, a.x), fnmadd(b.y, s, a.y), fnmadd(b.z, s, a.z)); }
 FN real dot(vec3 a, vec3 b) { return fmadd(a.z, b.z, fmadd(a.y, b.y, a.x * b.x)); }
@@ -59,6 +63,16 @@ FN mat3 mmul(mat3 A, mat3 B)
     mat3 P;
     P.x = mul(A, B.x), P.y = mul(A, B.y), P.z = mul(A, B.z);
     return P;
+}
+FN mat3 mat3_add(mat3 A, mat3 B)
+{
+    A.x = add(A.x, B.x), A.y = add(A.y, B.y), A.z = add(A.z, B.z);
+    return A;
+}
+FN mat3 mat3_add_scaled(mat3 A, mat3 B, real s)
+{
+    A.x = add_scaled(A.x, B.x, s), A.y = add_scaled(A.y, B.y, s), A.z = add_scaled(A.z, B.z, s);
+    return A;
 }
 /// a 3x3 constant, row-major in the model
 FN mat3 const33(const double *c)

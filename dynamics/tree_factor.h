@@ -78,8 +78,8 @@ FN void tree_factor3(const lane_body *b, const tree_node *n, inertia6 *P, tree_p
 
 FN void tree_factor1(const lane_body *b, const tree_node *n, inertia6 *P, tree_pivot1 *s)
 {
-    vec3 turn_axis, slide_axis;
-    subspace_column(b, form_of(b), n->R, 0, &turn_axis, &slide_axis);
+    const twist S = joint_subspace(b, b->kind, n->R, 0);
+    const vec3 turn_axis = S.w, slide_axis = S.v;
     joint_column(b, b->kind, n->R.z, P, &s->Ua, &s->Ul);
     s->i = rset(1) / dot_add(dot_add(n->k.xx, slide_axis, s->Ul), turn_axis, s->Ua);  // S'(S x* w) = 0
     if (b->flags & BODY_ROOT) return;

@@ -103,42 +103,31 @@ KERNEL real first_size(const lane_model *m, const real *v, const real *accel, do
 KERNEL mask adaptive_step(const lane_model *m, const ctn_batch_config *cfg, real *q, real *v, step_control *control,
                           interpolant *part, const real *tau, mask active, explicit_work *work, adaptive_counts *count, real *at)
 {
-    const real one = rset(1), zero = rset(0), end = m->dt;
+    const real one = rset(1), zero = rset(0);
     const mask fresh = both(active, le(control->size, zero));
-    mask running = active, repeated = none_of();
-    real here = zero;
+    adaptive_parts P = begin_parts(m->dt, active);
     if (any_of(fresh)) {
         acceleration(m, q, v, tau, work, work->kv[0]);
         count->evaluations = count->evaluations + sel(fresh, one, zero);
-        const real size = first_size(m, v, work->kv[0], cfg->error_tolerance, DOP853_ERROR_ORDER, end);
-        control->size = sel(fresh, size, control->size), control->error = sel(fresh, one, control->error);
+        begin_control(control, first_size(m, v, work->kv[0], cfg->error_tolerance, DOP853_ERROR_ORDER, P.end), fresh);
     }
-    while (any_of(running) && !asked_to_end(cfg->interrupt)) {
-        mask last, far;
-        const real h = fit_size(control->size, end - here, &last);
-        count->evaluations = count->evaluations + sel(running, rset(explicit_step(m, CTN_DOP853, q, v, tau, h, work)), zero);
+    while (any_of(P.running) && !asked_to_end(cfg->interrupt)) {
+        mask far;
+        const real h = next_size(control, &P);
+        count->evaluations = count->evaluations + sel(P.running, rset(explicit_step(m, CTN_DOP853, q, v, tau, h, work)), zero);
         const mask valid = config_valid(m, work->x, work->w, &far);
         const real norm = sel(either(valid, far), dop853_norm(m, h, v, work), one / zero);
-        const real error = norm / rset(cfg->error_tolerance);
-        mask accepted = control_step(control, h, error, DOP853_ERROR_ORDER, running, repeated);
-        const mask rejected = both(running, not_(accepted));
-        far = both(accepted, far), accepted = both(accepted, not_(far));
+        const mask accepted = take_part(control, &P, h, norm / rset(cfg->error_tolerance), DOP853_ERROR_ORDER, &far);
         if (part) start_part(m, part, q, v, tau, h, accepted);
         if (work->flows) add_flow(&count->flow, work->flow, accepted);
         for (int k = 0; k < m->nq; k++) q[k] = sel(accepted, work->x[k], q[k]);
         for (int k = 0; k < m->nv; k++) v[k] = sel(accepted, work->w[k], v[k]);
-        here = sel(accepted, sel(last, end, here + h), here);
         count->parts = count->parts + sel(accepted, one, zero);
-        count->rejected = count->rejected + sel(rejected, one, zero);
-        const real tried = count->parts + count->rejected;
-        const mask ended = both(accepted, last);
-        real reason = sel(le(norm * zero, zero), rset(CTN_FREEZE_STEP), rset(CTN_FREEZE_NOT_FINITE));
-        const mask stuck = both(both(running, not_(ended)), runs_out(control, end, tried, reason, &reason));
-        count->frozen = sel(far, rset(CTN_FREEZE_ANGLE), sel(stuck, reason, count->frozen));
-        repeated = rejected;
-        running = both(running, not_(either(either(far, stuck), ended)));
+        count->rejected = count->rejected + sel(P.rejected, one, zero);
+        const real small = sel(le(norm * zero, zero), rset(CTN_FREEZE_STEP), rset(CTN_FREEZE_NOT_FINITE));
+        end_part(control, &P, h, accepted, far, none_of(), count->parts + count->rejected, small, &count->frozen);
     }
-    *at = here / end;
+    *at = P.here / P.end;
     return both(active, le(one, *at));
 }
 

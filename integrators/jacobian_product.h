@@ -29,31 +29,7 @@ typedef struct {
     wrench *p;
 } product_work;
 
-/// S y, world axes.
-FN twist joint_twist(const lane_body *b, mat3 R, const real *y)
-{
-    twist D;
-    D.w = D.v = zero3();
-    switch (b->kind) {
-    case JOINT_BALL: D.w = mul(R, vec(y[0], y[1], y[2])); break;
-    case JOINT_TRANSLATION: D.v = vec(y[0], y[1], y[2]); break;
-    case JOINT_PRISMATIC: D.v = scale(R.z, y[0]); break;
-    case JOINT_HELICAL: D.w = scale(R.z, y[0]), D.v = scale(R.z, rset(b->pitch) * y[0]); break;
-    default: D.w = scale(R.z, y[0]);
-    }
-    return D;
-}
-
-/// S'w.
-FN void joint_rows(const lane_body *b, mat3 R, wrench w, real *r)
-{
-    if (b->kind == JOINT_BALL || b->kind == JOINT_TRANSLATION) {
-        const vec3 row = b->kind == JOINT_BALL ? tmul(R, w.n) : w.f;
-        r[0] = row.x, r[1] = row.y, r[2] = row.z;
-    } else r[0] = joint_row(b, b->kind, R.z, w);
-}
-
-/// Twists of a body under the increments y of its joint: e without them, d with them. up: d of the parent.
+/// Twists of a body under the increments y [nv] of the joints: e without them, d with them. up: d of the parent.
 FN void twist_outward(const lane_body *b, const placement *T, const twist *up, const real *y, twist *e, twist *d)
 {
     e->w = e->v = zero3();
@@ -61,7 +37,7 @@ FN void twist_outward(const lane_body *b, const placement *T, const twist *up, c
         *e = *up;
         if (has_arm(form_of(b))) e->v = cross_add(e->v, e->w, T->r);
     }
-    *d = joint_twist(b, T->R, y);
+    *d = joint_twist(b, form_of(b), T->R, y);
     d->w = add(d->w, e->w), d->v = add(d->v, e->v);
 }
 
@@ -72,12 +48,12 @@ FN void product_inward(const lane_body *b, const placement *T, wrench w, twist e
         const real half = rset(0.5);
         wrench N;  // N~ e
         N.n = scale(cross_add(cross(w.n, e.w), w.f, e.v), half), N.f = scale(cross(w.f, e.w), half);
-        joint_rows(b, T->R, wrench_add(p, N), r);
-        const twist s = joint_twist(b, T->R, y);
+        joint_rows(b, b->kind, T->R, wrench_add(p, N), r);
+        const twist s = joint_twist(b, form_of(b), T->R, y);
         N.n = scale(cross_add(cross(s.w, w.n), s.v, w.f), half), N.f = scale(cross(s.w, w.f), half);
         p = wrench_add(p, N);
         *up = wrench_add(*up, has_arm(form_of(b)) ? wrench_shift(p, T->r) : p);
-    } else joint_rows(b, T->R, p, r);
+    } else joint_rows(b, b->kind, T->R, p, r);
 }
 
 /// [A, [b]x; -[b]x, m] d.
@@ -95,7 +71,7 @@ KERNEL void step_product(const lane_model *m, const solve *W, const real *y, pro
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         const iterate_body *t = &W->body[i];
-        twist_outward(b, &W->now[i], b->flags & BODY_ROOT ? NULL : &work->d[b->parent], y + b->vadr, &work->e[i], &work->d[i]);
+        twist_outward(b, &W->now[i], b->flags & BODY_ROOT ? NULL : &work->d[b->parent], y, &work->e[i], &work->d[i]);
         work->p[i] = wrench_zero();
         if (b->flags & BODY_MASS) work->p[i] = block_times(t->A, t->b, b->mass * W->in.k2, work->d[i]);
         if (b->flags & BODY_LOAD) work->p[i] = wrench_add(work->p[i], inertia_times(&W->load[b->spring].P, work->d[i]));
@@ -104,7 +80,7 @@ KERNEL void step_product(const lane_model *m, const solve *W, const real *y, pro
         const lane_body *b = &m->bodies[i];
         const real *u = y + b->vadr;
         real *r = out + b->vadr;
-        product_inward(b, &W->now[i], W->sum[i], work->e[i], work->p[i], u, r, b->flags & BODY_ROOT ? NULL : &work->p[b->parent]);
+        product_inward(b, &W->now[i], W->sum[i], work->e[i], work->p[i], y, r, b->flags & BODY_ROOT ? NULL : &work->p[b->parent]);
         if (!has_terms(b, W->in.tau)) continue;
         if (b->nv == 1) r[0] = fmadd(W->terms[i].k.xx, u[0], r[0]);
         else {
@@ -175,7 +151,7 @@ KERNEL void stage_product(const lane_model *m, const stages *W, bool transposed,
         const lane_body *b = &m->bodies[i];
         for (int a = 0; a < s; a++)
             twist_outward(b, &W->body[i * s + a].T, b->flags & BODY_ROOT ? NULL : &work->d[b->parent * s + a],
-                          y + a * m->nv + b->vadr, &work->e[i * s + a], &work->d[i * s + a]);
+                          y + a * m->nv, &work->e[i * s + a], &work->d[i * s + a]);
         for (int a = 0; a < s; a++)
             if (b->flags & BODY_MASS) work->p[i * s + a] = stage_blocks_times(b, W, i, a, transposed, work->d + i * s);
             else work->p[i * s + a] = wrench_zero();
@@ -189,7 +165,7 @@ KERNEL void stage_product(const lane_model *m, const stages *W, bool transposed,
         for (int a = 0; a < s; a++) {
             const stage_body *o = &W->body[i * s + a];
             const int at = a * m->nv + b->vadr;
-            product_inward(b, &o->T, o->w, work->e[i * s + a], work->p[i * s + a], y + at, out + at,
+            product_inward(b, &o->T, o->w, work->e[i * s + a], work->p[i * s + a], y + a * m->nv, out + at,
                            b->flags & BODY_ROOT ? NULL : &work->p[b->parent * s + a]);
             if (has_terms(b, W->in.tau)) stage_terms_times(m, b, W, a, transposed, y, out);
         }

@@ -17,15 +17,6 @@ typedef struct {
     wrench *sum;
 } momentum_work;
 
-/// S'w of a body's joint into the rows of p [nv]. R: axes of the body.
-FN void momentum_rows(const lane_body *b, mat3 R, wrench w, real *p)
-{
-    if (b->kind == JOINT_BALL || b->kind == JOINT_TRANSLATION) {
-        const vec3 row = b->kind == JOINT_BALL ? tmul(R, w.n) : w.f;
-        p[b->vadr] = row.x, p[b->vadr + 1] = row.y, p[b->vadr + 2] = row.z;
-    } else p[b->vadr] = joint_row(b, b->kind, R.z, w);
-}
-
 /// p = H(q) v: the momenta of all bodies, summed towards the root and projected on the joints.
 KERNEL void joint_momentum(const lane_model *m, const real *q, const real *v, momentum_work *work, real *p)
 {
@@ -42,7 +33,7 @@ KERNEL void joint_momentum(const lane_model *m, const real *q, const real *v, mo
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
-        momentum_rows(b, T[i].R, sum[i], p);
+        joint_rows(b, b->kind, T[i].R, sum[i], p + b->vadr);
         for (int k = b->vadr; k < b->vadr + b->nv; k++) p[k] = fmadd(b->armature, v[k], p[k]);
         if (b->flags & BODY_ROOT) continue;
         sum[b->parent] = wrench_add(sum[b->parent], wrench_shift(sum[i], sub(T[i].p, T[b->parent].p)));

@@ -95,8 +95,7 @@ KERNEL void joint_twists(const lane_model *m, const placement *T, const real *v,
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         const joint_form f = form_of(b);
-        twist t;
-        t.w = joint_turn(b, f, T[i].R, v), t.v = joint_slide(b, f, T[i].R, v);
+        twist t = joint_twist(b, f, T[i].R, v);
         if (!(f.flags & BODY_ROOT)) {
             const twist *up = &V[b->parent];
             t.w = add(t.w, up->w), t.v = add(t.v, cross_add(up->v, up->w, offset_of(b, &T[i])));
@@ -111,8 +110,8 @@ KERNEL void add_joint_rows(const lane_model *m, const placement *T, wrench *w, r
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
         for (int k = 0; k < b->nv; k++) {
-            vec3 s, l;
-            subspace_column(b, form_of(b), T[i].R, k, &s, &l);
+            const twist S = joint_subspace(b, b->kind, T[i].R, k);
+            const vec3 s = S.w, l = S.v;
             b_[b->vadr + k] = b_[b->vadr + k] + along(s, l, w[i]);
         }
         if (!(b->flags & BODY_ROOT)) w[b->parent] = wrench_add(w[b->parent], wrench_shift(w[i], offset_of(b, &T[i])));
@@ -168,8 +167,8 @@ KERNEL void rate_rows(const lane_model *m, const placement *T, real sign, pose_w
         up.w = up.v = zero3();
         if (!root_body) up.w = A->motion[b->parent].w, up.v = cross_add(A->motion[b->parent].v, up.w, r);
         for (int k = 0; k < b->nv; k++) {
-            vec3 s, l;
-            subspace_column(b, form_of(b), T[i].R, k, &s, &l);
+            const twist S = joint_subspace(b, b->kind, T[i].R, k);
+            const vec3 s = S.w, l = S.v;
             const real g = dot_add(dot_add(dot(s, A->moment[i]), cross(up.w, s), w.n), cross_add(cross(up.w, l), up.v, s), w.f);
             const int j = b->vadr + k;
             q_bar[j] = fmadd(sign, g, q_bar[j]);

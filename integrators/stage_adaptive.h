@@ -112,49 +112,38 @@ KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, po
 {
     const int s = cfg->stages;
     const stage_table *t = ladder_rung(cfg, 0);
-    const real one = rset(1), zero = rset(0), end = m->dt, allowed = defect_tolerance(s, cfg->error_tolerance);
+    const real one = rset(1), zero = rset(0), allowed = defect_tolerance(s, cfg->error_tolerance);
     const mask fresh = both(active, le(control->size, zero));
-    mask running = active, repeated = none_of();
-    real here = zero;
+    adaptive_parts Q = begin_parts(m->dt, active);
     if (any_of(fresh)) {
         real *force = P->one.d, *accel = P->one.fresh;
         for (int k = 0; k < m->nv; k++) force[k] = P->one.W.in.tau ? P->one.W.in.tau[k] : zero;
         add_passive_forces(m, S->q, S->rate, force);
         add_load_forces(m, S->q, S->rate, &P->loads, force);
         aba(m, S->q, S->rate, force, &P->aba, accel);
-        const real size = first_size(m, S->rate, accel, cfg->error_tolerance, s > 1 ? 2 * s - 1 : 2, end);
-        control->size = sel(fresh, size, control->size), control->error = sel(fresh, one, control->error);
+        begin_control(control, first_size(m, S->rate, accel, cfg->error_tolerance, s > 1 ? 2 * s - 1 : 2, Q.end), fresh);
     }
-    while (any_of(running) && !asked_to_end(count->interrupt)) {
-        mask last, far;
-        const real h = fit_size(control->size, end - here, &last), shrunk = h / control->size;
+    while (any_of(Q.running) && !asked_to_end(count->interrupt)) {
+        mask far;
+        const real h = next_size(control, &Q), shrunk = h / control->size;
         // the gain (position_step.h) is that of a part of the size that is proposed
-        for (int k = 0; k < m->nv; k++) S->gain[k] = sel(running, shrunk * S->gain[k], S->gain[k]);
+        for (int k = 0; k < m->nv; k++) S->gain[k] = sel(Q.running, shrunk * S->gain[k], S->gain[k]);
         set_step_size(&P->one.W, h);
-        const mask solved = solve_part(m, cfg, t, S, running, P, count, &far);
+        const mask solved = solve_part(m, cfg, t, S, Q.running, P, count, &far), running = Q.running;
         const real error = sel(either(solved, far), part_defect(m, t, S, P) / allowed, one / zero);
-        mask accepted = control_step(control, h, error, s + 1, running, repeated);
-        const mask rejected = both(running, not_(accepted));
-        far = both(accepted, far), accepted = both(accepted, not_(far));
+        const mask accepted = take_part(control, &Q, h, error, s + 1, &far);
         if (any_of(accepted)) commit_part(m, t, S, P, part, accepted, !any_of(both(running, not_(accepted))), count);
         const real grown = control->size / h;
         for (int k = 0; k < m->nv; k++) S->gain[k] = sel(running, grown * S->gain[k], S->gain[k]);
-        here = sel(accepted, sel(last, end, here + h), here);
-        parts->rejected = parts->rejected + sel(rejected, one, zero);
-        const real tried = count->substeps + parts->rejected;
-        const mask ended = both(accepted, last);
-        real reason = sel(solved, rset(CTN_FREEZE_STEP), rset(CTN_FREEZE_NOT_CONVERGED));
-        const mask spent = not_(may_go_on(count)), out = runs_out(control, end, tried, reason, &reason);
-        const mask stuck = both(both(running, not_(ended)), either(out, spent));
-        reason = sel(spent, rset(CTN_FREEZE_WORK), reason);
-        parts->frozen = sel(far, rset(CTN_FREEZE_ANGLE), sel(stuck, reason, parts->frozen));
+        parts->rejected = parts->rejected + sel(Q.rejected, one, zero);
+        const real small = sel(solved, rset(CTN_FREEZE_STEP), rset(CTN_FREEZE_NOT_CONVERGED));
+        const mask stuck = end_part(control, &Q, h, accepted, far, not_(may_go_on(count)), count->substeps + parts->rejected, small,
+                                    &parts->frozen);
         const mask unsolved = both(stuck, not_(solved));
         if (any_of(unsolved) && t) blame_stages(m, S, &P->more, unsolved, count);
         else if (any_of(unsolved)) blame_solve(m, S, &P->one, unsolved, count);
-        repeated = rejected;
-        running = both(running, not_(either(either(far, stuck), ended)));
     }
-    *at = here / end;
+    *at = Q.here / Q.end;
     return both(active, le(one, *at));
 }
 

@@ -92,12 +92,6 @@ KERNEL void start_stages(const lane_model *m, stages *W, real h)
     }
 }
 
-FN mat3 mat3_add_scaled(mat3 A, mat3 B, real s)
-{
-    A.x = add_scaled(A.x, B.x, s), A.y = add_scaled(A.y, B.y, s), A.z = add_scaled(A.z, B.z, s);
-    return A;
-}
-
 /// Where body i is at stage a.
 FN void stage_place(const lane_model *m, const lane_body *b, stages *W, int s, int i, int a)
 {
@@ -226,10 +220,7 @@ KERNEL real stage_rows(const lane_model *m, stages *W, real *square)
         for (int a = 0; a < s; a++) {
             const stage_body *t = &W->body[i * s + a];
             real *r = W->r + a * m->nv + b->vadr;
-            if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) {
-                vec3 row = f.kind == JOINT_BALL ? tmul(t->T.R, t->w.n) : t->w.f;
-                r[0] = row.x, r[1] = row.y, r[2] = row.z;
-            } else r[0] = joint_row(b, f.kind, t->T.R.z, t->w);
+            joint_rows(b, f.kind, t->T.R, t->w, r);
             if (terms && f.kind == JOINT_BALL) {
                 mat3 D[MOST_STAGES];
                 const vec3 g = stage_terms_ball(m, b, W->table, &W->in, &B, a, D);

@@ -56,22 +56,6 @@ FN void solve_dense(real *M, int n, int m)
             for (int j = n; j < w; j++) M[w * i + j] = fnmadd(M[w * i + k], M[w * k + j], M[w * i + j]);
 }
 
-/// Column k of the motion subspace of a joint whose body has axes R: angular and linear part.
-FN twist joint_subspace(const lane_body *b, int kind, mat3 R, int k)
-{
-    const vec3 e = vec(rset(k == 0), rset(k == 1), rset(k == 2));
-    twist S;
-    S.w = S.v = zero3();
-    switch (kind) {
-    case JOINT_BALL: S.w = k == 0 ? R.x : k == 1 ? R.y : R.z; break;
-    case JOINT_TRANSLATION: S.v = e; break;
-    case JOINT_PRISMATIC: S.v = R.z; break;
-    case JOINT_HELICAL: S.w = R.z, S.v = scale(R.z, rset(b->pitch)); break;
-    default: S.w = R.z;
-    }
-    return S;
-}
-
 /// Adds a block [A, [right]x; -[left]x, mass] to P, rows of w, at `at`. A: by rows
 FN void add_block(real *at, int w, mat3 A, vec3 right, vec3 left, real mass)
 {

@@ -67,4 +67,52 @@ FN mask control_step(step_control *c, real h, real error, double order, mask whe
     return accepted;
 }
 
+// ---- a step in parts, by lane
+
+typedef struct {
+    mask running, last, rejected;  // last, rejected: the part at hand ends the step; the part before it had to be repeated
+    real here, end;                // s, what is done of the step, and all of it
+} adaptive_parts;
+
+FN adaptive_parts begin_parts(real end, mask active)
+{
+    adaptive_parts P;
+    P.running = active, P.last = P.rejected = none_of();
+    P.here = rset(0), P.end = end;
+    return P;
+}
+
+/// A world begins: the size that its first part is tried with.
+FN void begin_control(step_control *c, real size, mask fresh)
+{
+    c->size = sel(fresh, size, c->size), c->error = sel(fresh, rset(1), c->error);
+}
+
+/// The size of the part that begins.
+FN real next_size(const step_control *c, adaptive_parts *P) { return fit_size(c->size, P->end - P->here, &P->last); }
+
+/// Where the part of size h is accepted. *far: where angles went beyond what they may; then, where it would have been accepted without.
+FN mask take_part(step_control *c, adaptive_parts *P, real h, real error, double order, mask *far)
+{
+    const mask within = control_step(c, h, error, order, P->running, P->rejected);
+    P->rejected = both(P->running, not_(within));
+    *far = both(within, *far);
+    return both(within, not_(*far));
+}
+
+/// The accepted parts are done. tried: parts so far, with those that were repeated; spent: where the step has taken all its work; small: the
+/// reason why sizes become too small. Returns where the step can go on no more, and says why in *frozen, as where it went too far.
+FN mask end_part(const step_control *c, adaptive_parts *P, real h, mask accepted, mask far, mask spent, real tried, real small,
+                 real *frozen)
+{
+    real reason;
+    P->here = sel(accepted, sel(P->last, P->end, P->here + h), P->here);
+    const mask ended = both(accepted, P->last), out = runs_out(c, P->end, tried, small, &reason);
+    const mask stuck = both(both(P->running, not_(ended)), either(out, spent));
+    reason = sel(spent, rset(CTN_FREEZE_WORK), reason);
+    *frozen = sel(far, rset(CTN_FREEZE_ANGLE), sel(stuck, reason, *frozen));
+    P->running = both(P->running, not_(either(either(far, stuck), ended)));
+    return stuck;
+}
+
 #endif

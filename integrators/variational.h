@@ -98,12 +98,6 @@ KERNEL void start_chord(const lane_model *m, chord *W, const real *p, const real
     W->scale = sel(gt(scale, rset(0)), scale, rset(1));
 }
 
-FN mat3 mat_add(mat3 A, mat3 B)
-{
-    A.x = add(A.x, B.x), A.y = add(A.y, B.y), A.z = add(A.z, B.z);
-    return A;
-}
-
 /// Adds Y (Q - 1) to A, Q the rotation of the quaternion e: 2 Y (w [v] + [v]^2) / |e|^2.
 FN mat3 add_turned(mat3 A, mat3 Y, quat e)
 {
@@ -113,7 +107,7 @@ FN mat3 add_turned(mat3 A, mat3 Y, quat e)
     const vec3 a = cross(Yt.x, v), b = cross(Yt.y, v), c = cross(Yt.z, v);
     mat3 D;
     D.x = cross_add(scale(a, e.w * s), a, t), D.y = cross_add(scale(b, e.w * s), b, t), D.z = cross_add(scale(c, e.w * s), c, t);
-    return mat_add(A, transposed(D));
+    return mat3_add(A, transposed(D));
 }
 
 /// One body at the iterate.
@@ -131,7 +125,7 @@ FN void chord_body_at(const lane_model *m, const lane_body *b, joint_form f, cho
     if (about_z(f.kind)) {
         // by angle q0, then by u: X (Rz(u) - 1) added to X, from half the angle, so that small turns keep their digits
         real sn, cs;
-        const mat3 X = root_body ? dP : turn_about_z(dP, s->sn, s->cs), Y = mat_add(s->R, X);
+        const mat3 X = root_body ? dP : turn_about_z(dP, s->sn, s->cs), Y = mat3_add(s->R, X);
         sincosr(rset(0.5) * step[0], &sn, &cs);
         const real su = rset(2) * sn * cs, cu = rset(-2) * sn * sn;
         t->dR.x = add_scaled(add_scaled(X.x, Y.x, cu), Y.y, su);
@@ -139,10 +133,10 @@ FN void chord_body_at(const lane_model *m, const lane_body *b, joint_form f, cho
     } else if (f.kind == JOINT_BALL) {
         const quat e = quat_load(step);
         const mat3 X = root_body ? dP : mmul(dP, quat_rotation(quat_load(W->q + b->qadr)));
-        t->dR = add_turned(X, mat_add(s->R, X), e);
+        t->dR = add_turned(X, mat3_add(s->R, X), e);
         W->too_far = either(W->too_far, lt(e.w, rset(0.02)));  // 3.1 rad
     }
-    t->R = mat_add(s->R, t->dR);
+    t->R = mat3_add(s->R, t->dR);
 
     vec3 dr = zero3();
     if (!root_body && (f.flags & BODY_OFFSET)) dr = mul(up->dR, const3(b->r0));
@@ -236,7 +230,7 @@ KERNEL void chord_momentum(const lane_model *m, const chord *W, wrench *sum, con
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
-        momentum_rows(b, W->body[i].R, sum[i], p);
+        joint_rows(b, b->kind, W->body[i].R, sum[i], p + b->vadr);
         if (has_terms(b, NULL)) {
             const vec3 a = joint_impulse(b, W, i, W->theta - rset(1));
             const real rows[3] = {a.x, a.y, a.z};

@@ -55,7 +55,7 @@ FN cross6 cross_zero(void)
 
 FN cross6 cross_sum(cross6 P, cross6 Q)
 {
-    P.A = mat_add(P.A, Q.A), P.B = mat_add(P.B, Q.B), P.C = mat_add(P.C, Q.C), P.D = mat_add(P.D, Q.D);
+    P.A = mat3_add(P.A, Q.A), P.B = mat3_add(P.B, Q.B), P.C = mat3_add(P.C, Q.C), P.D = mat3_add(P.D, Q.D);
     return P;
 }
 
@@ -63,7 +63,7 @@ FN cross6 cross_sum(cross6 P, cross6 Q)
 FN cross6 cross_add_body(cross6 P, const lane_body *b, const chord_start *s, const chord_body *t)
 {
     const real m = b->mass;
-    const mat3 X = mat_add(sym_full(s->I), t->K);
+    const mat3 X = mat3_add(sym_full(s->I), t->K);
     const vec3 c = s->c, d = mul(t->R, load3(b->h));
     P.A.x = vec(P.A.x.x + (X.y.y + X.z.z), P.A.x.y - X.x.y, P.A.x.z - X.x.z);
     P.A.y = vec(P.A.y.x - X.y.x, P.A.y.y + (X.x.x + X.z.z), P.A.y.z - X.y.z);
@@ -82,11 +82,11 @@ FN cross6 cross_add_body(cross6 P, const lane_body *b, const chord_start *s, con
 /// B' = B + [r]D, C' = C - D[s], A' = A + [r]C - B'[s].
 FN cross6 cross_shift(cross6 P, vec3 r, vec3 s)
 {
-    P.A = mat_add(P.A, cross_columns(r, P.C));
-    P.B = mat_add(P.B, cross_columns(r, P.D));
+    P.A = mat3_add(P.A, cross_columns(r, P.C));
+    P.B = mat3_add(P.B, cross_columns(r, P.D));
     // M [s] = ([s]' M')' = -([s] M')'
-    P.A = mat_add(P.A, transposed(cross_columns(s, transposed(P.B))));
-    P.C = mat_add(P.C, transposed(cross_columns(s, transposed(P.D))));
+    P.A = mat3_add(P.A, transposed(cross_columns(s, transposed(P.B))));
+    P.C = mat3_add(P.C, transposed(cross_columns(s, transposed(P.D))));
     return P;
 }
 
@@ -248,7 +248,7 @@ FN mask chord_inward3(const lane_body *b, const chord *W, chord_sweep *work, int
     sweep_joint3 *s = &work->joint[i].out.three;
     const vec3 r = vec(W->r[b->vadr], W->r[b->vadr + 1], W->r[b->vadr + 2]), row = scale(ball ? mul(W->start[i].R, r) : r, W->h);
     mat3 D = ball ? P->A : P->D;
-    if (has_terms(b, NULL)) D = mat_add(D, joint_stiffness3(b, W, i));
+    if (has_terms(b, NULL)) D = mat3_add(D, joint_stiffness3(b, W, i));
     const lu3 F = lu_factor(D);
     const real one = rset(1);
     const mat3 inverse = lu_solve3(F, mat_diagonal(one, one, one));
