@@ -15,14 +15,22 @@
 #include "forces/body_loads.h"
 #include "integrators/collocation.h"
 
-/// Gradient by a state, in tangent coordinates of q. Explicit methods: q and v. Variational ones: q and the momenta in v. Position-based
-/// ones: v stands for the joint rates, and V for the four columns of each body that has mass, in the order of the bodies; collocation of
-/// order > 2: the same of the rates since the old point; else NULL.
+/// The table of what a gradient by a state consists of, in tangent coordinates of q. Explicit methods: q and v. Variational ones: q and the
+/// momenta in v. Position-based ones: v stands for the joint rates, and V for the four columns of each body that has mass, in the order of
+/// the bodies; collocation of order > 2: the same of the rates since the old point. Layout and size come from it.
+///
+///     part(member, type, count)       count: how many of them; 0: the member is NULL
+#define BAR_PARTS(part)                                                                                                          \
+    part(q, real, m->nv)                                                                                                         \
+    part(v, real, m->nv)                                                                                                         \
+    part(V, rate_pose, position_based(cfg->method) ? masses_of(m) : 0)                                                           \
+    part(old_rate, real, carries_old(cfg) ? m->nv : 0)                                                                           \
+    part(old, rate_pose, carries_old(cfg) ? masses_of(m) : 0)
+
 typedef struct {
-    real *q, *v;   // [nv]
-    rate_pose *V;  // [bodies with mass]
-    real *old_rate;
-    rate_pose *old;
+#define MEMBER(member, type, count) type *member;
+    BAR_PARTS(MEMBER)
+#undef MEMBER
 } state_bar;
 
 /// Scratch of one lane block, [nbody].

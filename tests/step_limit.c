@@ -219,6 +219,34 @@ START_TEST(places)
 }
 END_TEST
 
+/// A spring to the world is warned of at its own place, just where its method blows up: the point of a turning rod has the mobility l^2/I.
+START_TEST(springs_to_the_world)
+{
+    const double w = 250, mobility = 0.5 * 0.5 / 0.1;
+    char text[400];
+    snprintf(text, sizeof text,
+             "catena: 1\nlinks:\n  - {name: rod, joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, inertia: [0.1, 0.1, 0.1, 0, 0, 0]}\n"
+             "springs:\n  - {link: rod, point: [0.5, 0, 0], anchor: [0.5, 0, 0.1], stiffness: %.17g}\n",
+             w * w / mobility);
+    for (int k = 0; k < 4; k++) {
+        const ctn_method method = k % 2 ? CTN_RK4 : CTN_SEMI_IMPLICIT;
+        const double edge = (k % 2 ? 2.82 : 2) / w;
+        ctn_batch_config cfg = config_of(method, 2, k < 2 ? 0.95 * edge : 1.05 * edge);
+        ctn_error err;
+        ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "t.yaml", &err);
+        ck_assert_msg(scene != NULL, "%s", err.message);
+        ctn_model *const m = ctn_model_create(scene, &err);
+        ck_assert(warn_of_stiffness(scene, m, &cfg));
+        ck_assert_int_eq(ctn_scene_warning_count(scene), k < 2 ? 0 : 1);
+        if (k >= 2) {
+            const char *const says = ctn_scene_warnings(scene);
+            ck_assert_msg(strstr(says, "t.yaml:5:71: springs[0].stiffness: the spring that holds 'rod' (250 rad/s with what it moves)"), "%s", says);
+        }
+        ctn_model_free(m), ctn_scene_free(scene);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("step limit");
@@ -228,6 +256,7 @@ int main(void)
     tcase_add_test(t, known_limits);
     tcase_add_loop_test(t, the_step_that_is_said, 0, METHODS);
     tcase_add_test(t, places);
+    tcase_add_test(t, springs_to_the_world);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }

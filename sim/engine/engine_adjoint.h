@@ -1,21 +1,25 @@
 /// The part of every engine that goes backwards through time: integrators/block_adjoint.h, and the way from plain arrays into lanes
 /// and back. Included by engine_kernels.h.
 
-/// Numbers of a gradient by the state of one world: q, v or what stands for it, then V, and what is carried of an old point.
+/// Numbers of a gradient by the state of one world.
 static size_t bar_size(const lane_model *m, const ctn_batch_config *cfg)
 {
-    const size_t nv = (size_t)m->nv, nV = position_based(cfg->method) ? 12 * (size_t)masses_of(m) : 0;
-    return 2 * nv + nV + (carries_old(cfg) ? nv + nV : 0);
+#define SIZE(member, type, count) +(size_t)(count) * (sizeof(type) / sizeof(real))
+    return 0 BAR_PARTS(SIZE);
+#undef SIZE
 }
 
+/// One array, part after part.
 static state_bar layout_bar(const lane_model *m, const ctn_batch_config *cfg, arena *a)
 {
     real *x = TAKE(a, bar_size(m, cfg), real);
-    state_bar bar = {x, x, NULL, NULL, NULL};
+    state_bar bar = {0};
     if (!x) return bar;
-    const size_t nv = (size_t)m->nv, nV = 12 * (size_t)masses_of(m);
-    bar.v = x + nv, bar.V = (rate_pose *)(x + 2 * nv);
-    if (carries_old(cfg)) bar.old_rate = x + 2 * nv + nV, bar.old = (rate_pose *)(x + 3 * nv + nV);
+#define PLACE(member, type, count)                                                                                               \
+    bar.member = (count) ? (type *)(void *)x : NULL;                                                                             \
+    x += (size_t)(count) * (sizeof(type) / sizeof(real));
+    BAR_PARTS(PLACE)
+#undef PLACE
     return bar;
 }
 

@@ -75,3 +75,25 @@ double joint_inertia_met(const joint_inertia *inertia, int i)
     }
     return mobility > 0 && mobility < INFINITY ? 1 / mobility : 0;
 }
+
+void point_mobility(joint_inertia *inertia, int i, const double *point, double A[3][3], double *work)
+{
+    const lane_model *const m = inertia->m;
+    const size_t nv = (size_t)m->nv;
+    for (size_t k = 0; k < 3 * nv; k++) work[k] = 0;
+    for (int k = 0; k < 3; k++) {
+        wrench w = {zero3(), vec(k == 0, k == 1, k == 2)};
+        w = wrench_shift(w, mul(inertia->factors.node[i].R, const3(point)));
+        for (int j = i; j >= 0; j = m->bodies[j].parent) {
+            const tree_node *const n = &inertia->factors.node[j];
+            joint_rows(&m->bodies[j], m->bodies[j].kind, n->R, w, work + (size_t)k * nv + m->bodies[j].vadr);
+            w = wrench_shift(w, n->r);
+        }
+        joint_inertia_solve(inertia, work + (size_t)k * nv, work + (3 + (size_t)k) * nv);
+    }
+    for (size_t a = 0; a < 3; a++)
+        for (size_t b = 0; b < 3; b++) {
+            A[a][b] = 0;
+            for (size_t k = 0; k < nv; k++) A[a][b] += work[a * nv + k] * work[(3 + b) * nv + k];
+        }
+}

@@ -17,4 +17,7 @@ void joint_inertia_solve(joint_inertia *inertia, const double *b, double *x);
 /// degrees of freedom the harmonic mean. 0 where nothing resists.
 double joint_inertia_met(const joint_inertia *inertia, int i);
 
+/// What a force at a point of body i does to the acceleration of that point: A = J H^-1 J', 1/kg. point [3], body frame; work [6 nv]
+void point_mobility(joint_inertia *inertia, int i, const double *point, double A[3][3], double *work);
+
 #endif

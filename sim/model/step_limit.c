@@ -189,12 +189,60 @@ static void warn_of(ctn_scene *scene, const ctn_model *m, const ctn_batch_config
                things[key], scene->links[l].name, pace, ctn_method_name(cfg->method), cfg->dt, less);
 }
 
+/// The largest eigenvalue of a symmetric matrix that is not negative, by power iteration from its largest column.
+static double largest_eigenvalue(double A[3][3])
+{
+    double most = 0, x[3] = {1, 0.7, 0.4}, y[3];
+    for (int pass = 0; pass < 100; pass++) {
+        double length = 0;
+        for (int i = 0; i < 3; i++) y[i] = A[i][0] * x[0] + A[i][1] * x[1] + A[i][2] * x[2], length += y[i] * y[i];
+        length = sqrt(length);
+        if (!(length > 0)) return 0;
+        for (int i = 0; i < 3; i++) x[i] = y[i] / length;
+        if (fabs(length - most) < 1e-6 * length) return length;
+        most = length;
+    }
+    return most;
+}
+
+/// Warns of the stiffest of the springs between links and the world, each alone with what it moves. work [6 nv]
+static void warn_of_springs(ctn_scene *scene, const ctn_model *m, const ctn_batch_config *cfg, joint_inertia *inertia, double duration,
+                            double *work)
+{
+    static const char *const keys[] = {"stiffness", "damping"};
+    double worst = 0, A[3][3];
+    mode fast = {.body = -1}, stiffest = fast;
+    const world_spring *of = NULL;
+    for (const world_spring *s = m->springs; s < m->springs + m->nspring; s++) {
+        point_mobility(inertia, s->body, s->point, A, work);
+        const double mobility = largest_eigenvalue(A);
+        fast = (mode){.w2 = s->stiffness * mobility, .c = s->damping * mobility, .body = s->body};
+        const double growth = growth_of_vibration(cfg, fast.w2, fast.c, cfg->dt);
+        if (holds(cfg, &fast, cfg->dt, duration) || (of && !(growth > worst))) continue;
+        worst = growth, of = s, stiffest = fast;
+    }
+    if (!of) return;
+    const mode spring = {.w2 = stiffest.w2};
+    const bool of_damper = holds(cfg, &spring, cfg->dt, duration);
+    const scene_spring *const s = &scene->springs[of->number];
+    const scene_link here = {.file = scene->files[0].path};
+    const double dt = good_step(cfg, &stiffest, duration);
+    char key[60], less[60] = "";
+    snprintf(key, sizeof key, "springs[%d].%s", of->number, keys[of_damper]);
+    if (dt > 0) snprintf(less, sizeof less, "dt %g or less, or ", dt);
+    scene_warn(scene, &here, &s->at[of_damper], key,
+               "the %s that holds '%.60s' (%.3g %s with what it moves) is too stiff for %s in steps of %g s: take %sa method that holds any "
+               "stiffness: radau, collocation",
+               of_damper ? "damper" : "spring", scene->links[s->link].name, of_damper ? stiffest.c : sqrt(stiffest.w2),
+               of_damper ? "1/s" : "rad/s", ctn_method_name(cfg->method), cfg->dt, less);
+}
+
 bool warn_of_stiffness(ctn_scene *scene, const ctn_model *m, const ctn_batch_config *cfg)
 {
     const double duration = scene->duration > 0 ? scene->duration : 10;
-    if (!m->passive || cfg->adaptive || cfg->method == CTN_COLLOCATION || cfg->method == CTN_RADAU) return true;
+    if (!(m->passive || m->nspring) || cfg->adaptive || cfg->method == CTN_COLLOCATION || cfg->method == CTN_RADAU) return true;
     joint_inertia *const inertia = joint_inertia_create(m, m->q0);
-    double *const work = malloc(4 * ((size_t)m->nv + 1) * sizeof *work);
+    double *const work = malloc(6 * ((size_t)m->nv + 1) * sizeof *work);
     const bool room = inertia && work;
     double worst = 0, dt = cfg->dt;
     mode stiffest = {.body = -1};
@@ -210,6 +258,7 @@ bool warn_of_stiffness(ctn_scene *scene, const ctn_model *m, const ctn_batch_con
         if (stiffest.body < 0 || growth > worst) stiffest = fast, of_dampers = kind, worst = growth;
     }
     if (stiffest.body >= 0) warn_of(scene, m, cfg, &stiffest, of_dampers, dt);
+    if (room) warn_of_springs(scene, m, cfg, inertia, duration, work);
     free(work);
     joint_inertia_free(inertia);
     return room;

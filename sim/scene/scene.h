@@ -82,6 +82,7 @@ typedef struct scene_spring {
     int link;
     double point[3], anchor[3];  // m: link frame, world
     double stiffness, damping;   // N/m, N s/m
+    scene_place at[2];           // of these; where there is none, of the spring
 } scene_spring;
 
 /// What `sample:` draws numbers for; a kind of parameters is SAMPLE_PARAMETER + ctn_parameter_kind.

@@ -22,7 +22,7 @@ static bool moves(const ctn_scene *scene, int link)
 static bool read_spring(source *s, const node *n, scene_spring *spring)
 {
     const node *v[SPRING_KEYS];
-    *spring = (scene_spring){.link = -1};
+    *spring = (scene_spring){.link = -1, .at = {{n->line, n->column}, {n->line, n->column}}};
     if (!read_keys(s, n, "a spring", spring_keys, SPRING_KEYS, v)) return false;
     bool ok = true;
     if (!v[SPRING_KEY_LINK]) ok = missing_key(s, n, "link", "missing; a spring holds a link");
@@ -35,6 +35,10 @@ static bool read_spring(source *s, const node *n, scene_spring *spring)
     else ok = missing_key(s, n, "anchor", "missing; it is the point of the world that the spring pulls to, [x, y, z]");
     if (v[SPRING_KEY_STIFFNESS]) ok = read_number(s, v[SPRING_KEY_STIFFNESS], NOT_NEGATIVE, &spring->stiffness) && ok;
     if (v[SPRING_KEY_DAMPING]) ok = read_number(s, v[SPRING_KEY_DAMPING], NOT_NEGATIVE, &spring->damping) && ok;
+    for (int k = 0; k < 2; k++) {
+        const node *const value = v[SPRING_KEY_STIFFNESS + k];
+        if (value) spring->at[k] = (scene_place){value->line, value->column};
+    }
     if (!v[SPRING_KEY_STIFFNESS] && !v[SPRING_KEY_DAMPING])
         ok = missing_key(s, n, "stiffness", "missing; a spring has a stiffness, a damping or both");
     return ok;
