@@ -11,15 +11,15 @@ typedef struct lane_body {
     BODY_CONSTANTS(real)
 } lane_body;
 
-typedef struct lane_spring {
-    SPRING_STRUCTURE
-    SPRING_CONSTANTS(real)
-} lane_spring;
+typedef struct lane_point_load {
+    LOAD_STRUCTURE
+    LOAD_CONSTANTS(real)
+} lane_point_load;
 
 typedef struct lane_model {
-    int nbody, nlink, nq, nv, nspring;
+    int nbody, nlink, nq, nv, nload;
     lane_body *bodies;        // [nbody]
-    lane_spring *springs;     // [nspring], by body
+    lane_point_load *loads;         // [nload], by body
     const ctn_frame *frames;  // [nlink]
     const int *dof_adr;       // [nv]
     bool in_order, passive, slides;

@@ -38,7 +38,7 @@ enum body_flag {
     BODY_PASSIVE = 256,    // has damping, springs or limits
     BODY_SPRING = 512,     // has springs or limits
     BODY_ARMATURE = 1024,  // has armature
-    BODY_LOAD = 2048,      // has world springs
+    BODY_LOAD = 2048,      // has loads on points
     BODY_HELD = 4096,      // it, or a body of its subtree
 };
 
@@ -75,7 +75,7 @@ enum {
     double C[9];       /* joint frame in the parent's frame, row-major */                                                        \
     double pitch;      /* helical, m/rad */                                                                                      \
     double extent;     /* m, scale of the subtree: radii of gyration and offsets added up, strokes of sliding joints left out */  \
-    int spring, springs_end; /* BODY_LOAD: its world springs, from the first to before the last */
+    int load, loads_end; /* BODY_LOAD: its loads, from the first to before the last */
 
 /// What may differ from world to world (catena/parameters.h), as numbers of the type `number`: double here, a lane in lane_model.h.
 #define BODY_CONSTANTS(number)                                                                                                   \
@@ -91,7 +91,7 @@ enum {
     number limit[2];         /* lo, hi; ball: 0, half angle of the cone about rest; +-infinity: none */                          \
     number limit_k, limit_b; /* stiffness and damping of the limits */                                                           \
     number force_scale[2];   /* scales of a residual row (theory.md 3.3): m g L^r and m L^(1+r), r = 1 for rotations */          \
-    number held[2];          /* N/m, N s/m: stiffness and damping of all world springs on its subtree */
+    number held[2];          /* N/m, N s/m: stiffness and damping of all loads on its subtree */
 
 /// Likewise, of the model as a whole.
 #define WORLD_CONSTANTS(number)                                                                                                  \
@@ -114,23 +114,24 @@ typedef struct ctn_body {
     BODY_CONSTANTS(double)
 } ctn_body;
 
-/// A spring and damper between a point of a body and a point of the world: what is the same in every world, and what may differ.
-#define SPRING_STRUCTURE                                                                                                         \
-    int body, number; /* that it has in the scene */                                                                             \
+/// A load on a point of a body: a spring and damper to a point of the world, and a force. What is the same in every world, and what may differ.
+#define LOAD_STRUCTURE                                                                                                         \
+    int body, number; /* that it has in the scene: springs first */                                                                             \
     double point[3];  /* m, body frame */
-#define SPRING_CONSTANTS(number)                                                                                                 \
+#define LOAD_CONSTANTS(number)                                                                                                 \
     number stiffness, damping; /* N/m, N s/m */                                                                                  \
-    number anchor[3];          /* m, world */
+    number anchor[3];          /* m, world */                                                                                    \
+    number force[3];           /* N, world axes */
 
-typedef struct spring_constants {
-    SPRING_CONSTANTS(double)
-} spring_constants;
-enum { SPRING_NUMBERS = sizeof(spring_constants) / sizeof(double) };
+typedef struct point_constants {
+    LOAD_CONSTANTS(double)
+} point_constants;
+enum { LOAD_NUMBERS = sizeof(point_constants) / sizeof(double) };
 
-typedef struct world_spring {
-    SPRING_STRUCTURE
-    SPRING_CONSTANTS(double)
-} world_spring;
+typedef struct point_load {
+    LOAD_STRUCTURE
+    LOAD_CONSTANTS(double)
+} point_load;
 
 /// A link's frame in its body's frame.
 typedef struct ctn_frame {
@@ -139,9 +140,9 @@ typedef struct ctn_frame {
 } ctn_frame;
 
 struct ctn_model {
-    int nbody, nlink, nq, nv, nspring;
+    int nbody, nlink, nq, nv, nload, nspring;  // nspring: how many of the loads are springs
     ctn_body *bodies;   // [nbody]
-    world_spring *springs;  // [nspring], by body
+    point_load *loads;  // [nload], by body
     ctn_frame *frames;  // [nlink]
     ctn_link *links;    // [nlink], as the user sees them
     int *dof_adr;       // [nv] index in v of the degrees of freedom in the order of the bodies

@@ -1,10 +1,12 @@
-/// What acts on bodies, at points of theirs. World springs stand here and nowhere else: every method, the ledger of energy, Jacobians and
+/// What acts on bodies, at points of theirs. World springs and forces stand here and nowhere else: every method, the ledger of energy, Jacobians and
 /// adjoints take from here what they need of
 ///
 ///     element         potential V, J      drag C
 ///     world spring    k/2 |x - a|^2       c 1
+///     force           -F.x
 ///
-/// x = p + R s is where the point s of a body with the pose [R p] is, a the anchor. The force on the point is -dV/dx - C x'.
+/// x = p + R s is where the point s of a body with the pose [R p] is, a the anchor, F in world axes. The force on the point is -dV/dx - C x'.
+/// What a force gives counts as work, not as energy that is stored.
 ///
 /// Methods that solve equations want a load as a *wrench* about the body's origin and an *inertia* P that maps its twist to a wrench, the
 /// second derivative in the symmetrised chart of the sweeps (docs/theory.md 4.2): with the arm r = R s, the gradient g and the second
@@ -100,7 +102,7 @@ FN inertia6 sel_inertia(mask kept, inertia6 P, inertia6 Q)
     return P;
 }
 
-// ---- world springs
+// ---- loads on points
 
 /// Where a body's origin is, from those of the bodies before it. T: the body's placement at q
 FN vec3 placed_origin(const lane_body *b, const placement *T, const real *q, const vec3 *p)
@@ -109,45 +111,49 @@ FN vec3 placed_origin(const lane_body *b, const placement *T, const real *q, con
     return has_arm(form_of(b)) ? add(p[b->parent], T->r) : p[b->parent];
 }
 
-/// A spring at some configuration: the arm R s of its point, and how far that is from the anchor.
+/// A load at some configuration: the arm R s of its point, and how far that is from the anchor.
 typedef struct {
     vec3 arm, gap;
-} spring_state;
+} load_state;
 
-/// All springs at q. T [nbody]: placements there; p [nbody]: scratch; at [nspring]
-KERNEL void hold_springs(const lane_model *m, const real *q, const placement *T, vec3 *p, spring_state *at)
+/// All loads at q. T [nbody]: placements there; p [nbody]: scratch; at [nload]
+KERNEL void hold_loads(const lane_model *m, const real *q, const placement *T, vec3 *p, load_state *at)
 {
-    for (int i = 0; i < m->nbody && m->nspring; i++) {
+    for (int i = 0; i < m->nbody && m->nload; i++) {
         const lane_body *b = &m->bodies[i];
         p[i] = placed_origin(b, &T[i], q, p);
-        for (int k = b->spring; k < b->springs_end; k++) {
-            at[k].arm = mul(T[i].R, const3(m->springs[k].point));
-            at[k].gap = sub(add(p[i], at[k].arm), load3(m->springs[k].anchor));
+        for (int k = b->load; k < b->loads_end; k++) {
+            at[k].arm = mul(T[i].R, const3(m->loads[k].point));
+            at[k].gap = sub(add(p[i], at[k].arm), load3(m->loads[k].anchor));
         }
     }
 }
 
-/// The potential of a spring whose point has moved by u since the gap was `gap`: the change of its energy, and its gradient.
-FN real spring_potential(const lane_spring *s, vec3 gap, vec3 u, vec3 *g)
+/// The potential of a load whose point has moved by u since the gap was `gap`: its change, and its gradient.
+FN real load_potential(const lane_point_load *s, vec3 gap, vec3 u, vec3 *g)
 {
     const real k = s->stiffness;
-    *g = scale(add(gap, u), k);
-    return k * dot(u, add_scaled(gap, u, rset(0.5)));
+    const vec3 F = load3(s->force);
+    *g = sub(scale(add(gap, u), k), F);
+    return dot_sub(k * dot(u, add_scaled(gap, u, rset(0.5))), F, u);
 }
 
 /// Energy of all springs where the bodies have the axes of T and the origins p [nbody], J.
 KERNEL real springs_energy(const lane_model *m, const placement *T, const vec3 *p)
 {
     real E = rset(0);
-    for (int k = 0; k < m->nspring; k++) {
-        const lane_spring *s = &m->springs[k];
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
         const vec3 gap = sub(mul_add(p[s->body], T[s->body].R, const3(s->point)), load3(s->anchor));
         E = fmadd(rset(0.5) * s->stiffness, dot(gap, gap), E);
     }
     return E;
 }
 
-/// What a spring's damper takes in the time dt (s) while its point moves with the velocity x.
-FN real spring_loss(const lane_spring *s, vec3 x, real dt) { return s->damping * dt * dot(x, x); }
+/// What a damper takes in the time dt (s) while its point moves with the velocity x.
+FN real load_loss(const lane_point_load *s, vec3 x, real dt) { return s->damping * dt * dot(x, x); }
+
+/// What a force gives while its point goes the way u (m).
+FN real load_work(const lane_point_load *s, vec3 u) { return dot(load3(s->force), u); }
 
 #endif

@@ -54,7 +54,7 @@ typedef struct {
     variational_work va;
     pose *T;
     twist *D;
-    load_work loads;
+    loads_work loads;
     real *tau, *out;  // [nv], [nv]
 } block_work;
 

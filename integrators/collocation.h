@@ -61,9 +61,9 @@ typedef struct {
     iterate_body *body;
     wrench *sum;    // of the subtree, about the body's origin
     terms3 *terms;  // of joints that have any; one degree of freedom: g.x, k.xx
-    spring_state *held;  // [nspring] at q
-    vec3 *p;             // scratch, with springs
-    body_load *load;     // [nspring] of a body with BODY_LOAD, at its first spring
+    load_state *held;  // [nload] at q
+    vec3 *p;             // scratch, with loads
+    body_load *load;     // [nload] of a body with BODY_LOAD, at its first load
     real *r;        // [nv] residual of the joint rows
     real E;         // energy of the iterate, up to a constant
     mask too_far;   // an increment is ambiguous (joint_terms.h)
@@ -92,7 +92,7 @@ KERNEL void start_step(const lane_model *m, solve *W)
 {
     const real h = W->in.h, k2 = W->in.k2;
     find_reach(m, W->in.q, W->reach);
-    hold_springs(m, W->in.q, W->start, W->p, W->held);
+    hold_loads(m, W->in.q, W->start, W->p, W->held);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         step_body *s = &W->step[i];
@@ -168,17 +168,17 @@ KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
     iterate_body *t = &W->body[i];
     body_load L = no_load();
     real E = rset(0);
-    for (int k = b->spring; k < b->springs_end; k++) {
-        const lane_spring *s = &m->springs[k];
-        const spring_state *at = &W->held[k];
+    for (int k = b->load; k < b->loads_end; k++) {
+        const lane_point_load *s = &m->loads[k];
+        const load_state *at = &W->held[k];
         const vec3 arm = mul(W->now[i].R, const3(s->point)), u = add(t->dp, sub(arm, at->arm));
         const real c = s->damping * W->in.inv_h;
         vec3 g;
-        E = E + fmadd(rset(0.5) * c, dot(u, u), spring_potential(s, at->gap, u, &g));
+        E = E + fmadd(rset(0.5) * c, dot(u, u), load_potential(s, at->gap, u, &g));
         add_point_load(&L, arm, add_scaled(g, u, c), s->stiffness + c);
     }
     t->w = wrench_add(t->w, L.w);
-    W->load[b->spring] = L;
+    W->load[b->load] = L;
     return E;
 }
 
@@ -202,7 +202,7 @@ KERNEL void evaluate(const lane_model *m, solve *W)
             W->too_far = either(W->too_far, t.too_far);
         }
     }
-    for (int k = 0; k < m->nspring; k = m->bodies[m->springs[k].body].springs_end) W->E = W->E + evaluate_loads(m, W, m->springs[k].body);
+    for (int k = 0; k < m->nload; k = m->bodies[m->loads[k].body].loads_end) W->E = W->E + evaluate_loads(m, W, m->loads[k].body);
 }
 
 /// The wrench of body i's subtree: its own, and what is handed on by the next body and, at forks, by others into sum [nbody].

@@ -16,7 +16,7 @@
 /// Scratch of one lane block.
 typedef struct {
     aba_work aba;
-    load_work loads;
+    loads_work loads;
     real *x, *w;                            // [nq], [nv]: configuration and velocity of a stage
     real *u, *force;                        // [nv]; u: the increment from the start of the step to x
     real *kq[ALL_STAGES], *kv[ALL_STAGES];  // [nv]: rates of u and of the velocity at each stage
@@ -38,7 +38,7 @@ KERNEL void acceleration(const lane_model *m, const real *q, const real *v, cons
 KERNEL void add_explicit_flow(const lane_model *m, const real *q, const real *v, const real *tau, real dt, explicit_work *work)
 {
     add_flow_at(&work->flow, m, q, tau, v, dt);
-    work->flow.dissipated = work->flow.dissipated + loads_loss(m, q, v, dt, &work->loads);
+    add_loads_flow(&work->flow, m, q, v, dt, &work->loads);
 }
 
 /// (x, w) in `work`: the state reached from (q, v) by h times the sum of the first n stages' rates with the weights c.

@@ -74,7 +74,7 @@ KERNEL void step_product(const lane_model *m, const solve *W, const real *y, pro
         twist_outward(b, &W->now[i], b->flags & BODY_ROOT ? NULL : &work->d[b->parent], y, &work->e[i], &work->d[i]);
         work->p[i] = wrench_zero();
         if (b->flags & BODY_MASS) work->p[i] = block_times(t->A, t->b, b->mass * W->in.k2, work->d[i]);
-        if (b->flags & BODY_LOAD) work->p[i] = wrench_add(work->p[i], inertia_times(&W->load[b->spring].P, work->d[i]));
+        if (b->flags & BODY_LOAD) work->p[i] = wrench_add(work->p[i], inertia_times(&W->load[b->load].P, work->d[i]));
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
@@ -114,10 +114,10 @@ FN wrench load_blocks_times(const lane_model *m, const lane_body *b, const stage
 {
     const int s = W->table->stages;
     wrench p = wrench_zero();
-    for (int k = b->spring; k < b->springs_end; k++) {
-        const stage_spring *of = &W->spring[k * s];
+    for (int k = b->load; k < b->loads_end; k++) {
+        const stage_load *of = &W->point[k * s];
         for (int l = 0; l < s; l++) {
-            const real c = spring_block(W, &m->springs[k], transposed ? l : a, transposed ? a : l);
+            const real c = load_block(W, &m->loads[k], transposed ? l : a, transposed ? a : l);
             p = wrench_add(p, force_at(of[a].arm, scale(moved_point(d[l], of[l].arm), c)));
         }
         p = wrench_add(p, block_times(point_curvature(of[a].arm, of[a].g), scale(of[a].g, rset(-0.5)), rset(0), d[a]));

@@ -8,77 +8,77 @@
 #include "dynamics/lane_model.h"
 #include "forces/body_loads.h"
 #include "integrators/collocation.h"
+#include "integrators/energy.h"
 #include "integrators/pose_pullback.h"
 
-/// Scratch of one lane block, for models with springs. [nbody], at [nspring]; of A: motion, load, moment
+/// Scratch of one lane block, for models with loads. [nbody], at [nload]; of A: motion, load, moment
 typedef struct {
     placement *T;
     vec3 *p;
-    spring_state *at;
+    load_state *at;
     twist *V;
     pose_work A;
-} load_work;
+} loads_work;
 
-/// Poses and twists of the bodies at (q, v), and where the springs are.
-KERNEL void place_loads(const lane_model *m, const real *q, const real *v, load_work *L)
+/// Poses and twists of the bodies at (q, v), and where the loads are.
+KERNEL void place_loads(const lane_model *m, const real *q, const real *v, loads_work *L)
 {
     find_placements(m, q, L->T);
     joint_twists(m, L->T, v, L->V);
-    hold_springs(m, q, L->T, L->p, L->at);
+    hold_loads(m, q, L->T, L->p, L->at);
 }
 
-/// The force of a spring on its point, -dV - C x'.
-FN vec3 spring_force(const lane_spring *s, const spring_state *at, const twist *V)
+/// The force of a load on its point, -dV - C x'.
+FN vec3 point_force(const lane_point_load *s, const load_state *at, const twist *V)
 {
     vec3 g;
-    spring_potential(s, at->gap, zero3(), &g);
+    load_potential(s, at->gap, zero3(), &g);
     g = add_scaled(g, moved_point(*V, at->arm), s->damping);
     return vec(negate(g.x), negate(g.y), negate(g.z));
 }
 
-/// Adds J'f of all springs to tau [nv].
-KERNEL void add_load_forces(const lane_model *m, const real *q, const real *v, load_work *L, real *tau)
+/// Adds J'f of all loads to tau [nv].
+KERNEL void add_load_forces(const lane_model *m, const real *q, const real *v, loads_work *L, real *tau)
 {
-    if (!m->nspring) return;
+    if (!m->nload) return;
     place_loads(m, q, v, L);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         L->A.load[i] = wrench_zero();
-        for (int k = b->spring; k < b->springs_end; k++)
+        for (int k = b->load; k < b->loads_end; k++)
             L->A.load[i] =
-                wrench_add(L->A.load[i], force_at(L->at[k].arm, spring_force(&m->springs[k], &L->at[k], &L->V[i])));
+                wrench_add(L->A.load[i], force_at(L->at[k].arm, point_force(&m->loads[k], &L->at[k], &L->V[i])));
     }
     add_joint_rows(m, L->T, L->A.load, tau);
 }
 
-/// What the dampers of the springs take in the time dt (s) at (q, v), J.
-KERNEL real loads_loss(const lane_model *m, const real *q, const real *v, real dt, load_work *L)
+/// Adds what passes through the loads in the time dt (s) at (q, v).
+KERNEL void add_loads_flow(energy_flow *F, const lane_model *m, const real *q, const real *v, real dt, loads_work *L)
 {
-    real loss = rset(0);
-    if (!m->nspring) return loss;
+    if (!m->nload) return;
     place_loads(m, q, v, L);
-    for (int k = 0; k < m->nspring; k++) {
-        const lane_spring *s = &m->springs[k];
-        loss = loss + spring_loss(s, moved_point(L->V[s->body], L->at[k].arm), dt);
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
+        const vec3 x = moved_point(L->V[s->body], L->at[k].arm);
+        F->dissipated = F->dissipated + load_loss(s, x, dt), F->work = F->work + load_work(s, scale(x, dt));
     }
-    return loss;
 }
 
 /// Energy of the springs at q, J.
-KERNEL real loads_energy(const lane_model *m, const real *q, load_work *L)
+KERNEL real loads_energy(const lane_model *m, const real *q, loads_work *L)
 {
-    if (!m->nspring) return rset(0);
+    if (!m->nload) return rset(0);
     find_placements(m, q, L->T);
-    hold_springs(m, q, L->T, L->p, L->at);
+    hold_loads(m, q, L->T, L->p, L->at);
     return springs_energy(m, L->T, L->p);
 }
 
 /// Adds sign times the gradients of y'J'f by q and v to q_bar and v_bar [nv]. y'J'f is the sum of f.y_k, y_k the virtual motion of the points: f
 /// changes with where they are (-k y_k) and how they move (-c y_k), and y_k and their velocities with the configuration, too.
-KERNEL void load_pullback(const lane_model *m, const real *q, const real *v, const real *y, real sign, load_work *L, real *q_bar,
+KERNEL void load_pullback(const lane_model *m, const real *q, const real *v, const real *y, real sign, loads_work *L, real *q_bar,
                           real *v_bar)
 {
-    if (!m->nspring) return;
+    if (!m->nload) return;
     pose_work *A = &L->A;
     place_loads(m, q, v, L);
     // y_k by q, with the forces as they are
@@ -86,41 +86,41 @@ KERNEL void load_pullback(const lane_model *m, const real *q, const real *v, con
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         A->load[i] = wrench_zero(), A->moment[i] = zero3();
-        for (int k = b->spring; k < b->springs_end; k++)
-            add_rate_load(A, i, L->at[k].arm, spring_force(&m->springs[k], &L->at[k], &L->V[i]));
+        for (int k = b->load; k < b->loads_end; k++)
+            add_rate_load(A, i, L->at[k].arm, point_force(&m->loads[k], &L->at[k], &L->V[i]));
     }
     rate_rows(m, L->T, sign, A, q_bar, NULL);
     // f by where its point is
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         A->load[i] = wrench_zero();
-        for (int k = b->spring; k < b->springs_end; k++) {
+        for (int k = b->load; k < b->loads_end; k++) {
             const vec3 y_k = moved_point(A->motion[i], L->at[k].arm);
-            const real s = negate(sign) * m->springs[k].stiffness;
+            const real s = negate(sign) * m->loads[k].stiffness;
             A->load[i] = wrench_add(A->load[i], force_at(L->at[k].arm, scale(y_k, s)));
         }
     }
     add_joint_rows(m, L->T, A->load, q_bar);
     // f by how its point moves: the virtual motions first, as the twists take their place
-    for (int k = 0; k < m->nspring; k++) {
-        const lane_spring *s = &m->springs[k];
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
         L->at[k].gap = scale(moved_point(A->motion[s->body], L->at[k].arm), negate(s->damping));
     }
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         A->motion[i] = L->V[i];
         A->load[i] = wrench_zero(), A->moment[i] = zero3();
-        for (int k = b->spring; k < b->springs_end; k++) add_rate_load(A, i, L->at[k].arm, L->at[k].gap);
+        for (int k = b->load; k < b->loads_end; k++) add_rate_load(A, i, L->at[k].arm, L->at[k].gap);
     }
     rate_rows(m, L->T, sign, A, q_bar, v_bar);
 }
 
 /// Adds sign times the derivatives of J'f by q and v to matrices [nv][nv]. y, q_bar, v_bar [nv]: scratch
-KERNEL void load_matrices(const lane_model *m, const real *q, const real *v, real sign, load_work *L, real *y, real *q_bar,
+KERNEL void load_matrices(const lane_model *m, const real *q, const real *v, real sign, loads_work *L, real *y, real *q_bar,
                           real *v_bar, double *const *by_q, double *const *by_v, int count)
 {
     const size_t n = (size_t)m->nv;
-    for (int row = 0; row < m->nv && m->nspring; row++) {
+    for (int row = 0; row < m->nv && m->nload; row++) {
         for (int k = 0; k < m->nv; k++) y[k] = rset(k == row), q_bar[k] = v_bar[k] = rset(0);
         load_pullback(m, q, v, y, sign, L, q_bar, v_bar);
         for (int k = 0; k < m->nv; k++) {

@@ -102,7 +102,7 @@ FN void sweep_gather(const lane_body *b, joint_form f, const solve *W, const swe
         if (f.flags & BODY_FORK) *P = inertia_add(*P, work->hand[i].P), *p = wrench_add(*p, work->hand[i].p);
     }
     if (loaded) {
-        const body_load *L = &W->load[b->spring];
+        const body_load *L = &W->load[b->load];
         *P = inertia_add(*P, dropping ? sel_inertia(gt(work->keep[i], rset(0)), L->P, L->safe) : L->P);
     }
     if (!dropping) return;

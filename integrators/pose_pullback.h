@@ -138,17 +138,17 @@ KERNEL void add_pose_rows(const lane_model *m, const placement *T, const rate_po
     add_joint_rows(m, T, A->load, b);
 }
 
-/// What the dampers of world springs give for the virtual motion A->motion of the bodies at T: they act along u = x - x_k with c s, so that
+/// What the dampers of loads give for the virtual motion A->motion of the bodies at T: they act along u = x - x_k with c s, so that
 /// the gradient by the point x_k, at the start of the step, is c s times the virtual motion of x. Added to b [nv], joint rows at the start.
-KERNEL void add_drag_rows(const lane_model *m, const placement *T, const placement *start, const spring_state *held, real s,
+KERNEL void add_drag_rows(const lane_model *m, const placement *T, const placement *start, const load_state *held, real s,
                           pose_work *A, real *b_)
 {
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         A->load[i] = wrench_zero();
-        for (int k = b->spring; k < b->springs_end; k++) {
-            const vec3 y = moved_point(A->motion[i], mul(T[i].R, const3(m->springs[k].point)));
-            A->load[i] = wrench_add(A->load[i], force_at(held[k].arm, scale(y, s * m->springs[k].damping)));
+        for (int k = b->load; k < b->loads_end; k++) {
+            const vec3 y = moved_point(A->motion[i], mul(T[i].R, const3(m->loads[k].point)));
+            A->load[i] = wrench_add(A->load[i], force_at(held[k].arm, scale(y, s * m->loads[k].damping)));
         }
     }
     add_joint_rows(m, start, A->load, b_);

@@ -50,7 +50,7 @@ KERNEL real position_prepare(const lane_model *m, real h, const position_state *
         n->R = W->now[i].R, n->r = offset_of(b, &W->now[i]), n->w = W->sum[i], n->mass = b->mass * W->in.k2;
         n->A = massive ? W->body[i].A : zero, n->h = massive ? W->body[i].b : zero3();
         n->k = has_terms(b, tau) ? W->terms[i].k : zero;
-        n->load = b->flags & BODY_LOAD ? &W->load[b->spring].P : NULL;
+        n->load = b->flags & BODY_LOAD ? &W->load[b->load].P : NULL;
     }
     tree_factor(m, &A->F);
     return most;
@@ -135,7 +135,7 @@ KERNEL void position_pullback(const lane_model *m, position_adjoint *A, const st
         else plain_pullback(b, W, A->y + j, before->q + j, before->v + j, tau_bar + j);
     }
     add_pose_rows(m, W->start, before->V, inv_h, &A->P, before->q);
-    if (m->nspring) add_drag_rows(m, W->now, W->start, W->held, inv_h, &A->P, before->q);
+    if (m->nload) add_drag_rows(m, W->now, W->start, W->held, inv_h, &A->P, before->q);
 }
 
 #endif

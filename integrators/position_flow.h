@@ -26,10 +26,11 @@ KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
         for (int k = 0; k < b->nv; k++) u[k] = u[k] * in->inv_h;
         add_joint_flow(&F, b, in->q, in->tau, u, in->h);
     }
-    for (int k = 0; k < m->nspring; k++) {
-        const int i = m->springs[k].body;
-        const vec3 arm = mul(P->W.now[i].R, const3(m->springs[k].point)), u = add(P->W.body[i].dp, sub(arm, P->W.held[k].arm));
-        F.dissipated = F.dissipated + spring_loss(&m->springs[k], scale(u, in->inv_h), in->h);
+    for (int k = 0; k < m->nload; k++) {
+        const int i = m->loads[k].body;
+        const vec3 arm = mul(P->W.now[i].R, const3(m->loads[k].point)), u = add(P->W.body[i].dp, sub(arm, P->W.held[k].arm));
+        F.dissipated = F.dissipated + load_loss(&m->loads[k], scale(u, in->inv_h), in->h);
+        F.work = F.work + load_work(&m->loads[k], u);
     }
     return F;
 }
@@ -55,12 +56,13 @@ KERNEL energy_flow stages_flow(const lane_model *m, const stage_work *P)
             add_joint_flow(&F, b, in->q, tau, w, rset(t->b[a]) * in->h);
         }
     }
-    for (int k = 0; k < m->nspring; k++)
-        for (int a = 0; a < t->stages; a++) {
-            if (t->b[a] == 0) continue;
-            const vec3 x = spring_rate(&P->W, &P->W.spring[k * t->stages], a);
-            F.dissipated = F.dissipated + spring_loss(&m->springs[k], x, rset(t->b[a]) * in->h);
-        }
+    for (int k = 0; k < m->nload; k++) {
+        const stage_load *of = &P->W.point[k * t->stages];
+        for (int a = 0; a < t->stages; a++)
+            if (t->b[a] != 0)
+                F.dissipated = F.dissipated + load_loss(&m->loads[k], load_rate(&P->W, of, a), rset(t->b[a]) * in->h);
+        F.work = F.work + load_work(&m->loads[k], of[t->stages - 1].u);
+    }
     return F;
 }
 

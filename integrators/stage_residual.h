@@ -31,10 +31,10 @@ typedef struct {
     wrench w;  // of the body, then of its subtree; about the body's origin
 } stage_body;
 
-/// A world spring at one stage of the iterate: the arm of its point, how far that has come since the start, and the gradient there.
+/// A load at one stage of the iterate: the arm of its point, how far that has come since the start, and the gradient there.
 typedef struct {
     vec3 arm, u, g;
-} stage_spring;
+} stage_load;
 
 /// What a body keeps through a step, world axes.
 typedef struct {
@@ -53,9 +53,9 @@ typedef struct {
     stage_start *step;       // [nbody]
     real *reach;             // [nbody] (force_unit.h)
     stage_body *body;        // [nbody][stages]
-    spring_state *held;      // [nspring] at q
-    stage_spring *spring;    // [nspring][stages]
-    vec3 *p;                 // [nbody] scratch, with springs
+    load_state *held;      // [nload] at q
+    stage_load *point;    // [nload][stages]
+    vec3 *p;                 // [nbody] scratch, with loads
     real *r;                 // [stages][nv] rows (balls: body axes)
     real *K;                 // [nv][3 stages^2] derivatives of the joint terms: of a body from 3 s^2 times its `dof` on
     mask too_far;            // an increment is ambiguous (joint_terms.h)
@@ -77,7 +77,7 @@ KERNEL void start_stages(const lane_model *m, stages *W, real h)
     W->in.h = h, W->in.inv_h = rset(1) / h;
     W->in.k2 = W->in.inv_h * W->in.inv_h;
     find_reach(m, W->in.q, W->reach);
-    hold_springs(m, W->in.q, W->start, W->p, W->held);
+    hold_loads(m, W->in.q, W->start, W->p, W->held);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         stage_start *s = &W->step[i];
@@ -151,8 +151,8 @@ FN void stage_wrench(const lane_model *m, const lane_body *b, stages *W, int s, 
     at->A.xy = half * (K.y.x + K.x.y), at->A.xz = half * (K.z.x + K.x.z), at->A.yz = half * (K.z.y + K.y.z);
 }
 
-/// The velocity of a spring's point at stage a: the rate of stage_tables.h, formed from where it is at the stages.
-FN vec3 spring_rate(const stages *W, const stage_spring *of, int a)
+/// The velocity of a load's point at stage a: the rate of stage_tables.h, formed from where it is at the stages.
+FN vec3 load_rate(const stages *W, const stage_load *of, int a)
 {
     vec3 x = zero3();
     for (int l = 0; l < W->table->stages; l++) x = add_scaled(x, of[l].u, rset(W->table->d[a][l]) * W->in.inv_h);
@@ -163,27 +163,27 @@ FN vec3 spring_rate(const stages *W, const stage_spring *of, int a)
 KERNEL void stage_loads(const lane_model *m, stages *W, int s, int i)
 {
     const lane_body *b = &m->bodies[i];
-    for (int k = b->spring; k < b->springs_end; k++) {
-        const lane_spring *spring = &m->springs[k];
-        const spring_state *at = &W->held[k];
-        stage_spring *of = &W->spring[k * s];
+    for (int k = b->load; k < b->loads_end; k++) {
+        const lane_point_load *load = &m->loads[k];
+        const load_state *at = &W->held[k];
+        stage_load *of = &W->point[k * s];
         for (int a = 0; a < s; a++) {
             const stage_body *t = &W->body[i * s + a];
-            of[a].arm = mul(t->T.R, const3(spring->point)), of[a].u = add(t->dp, sub(of[a].arm, at->arm));
+            of[a].arm = mul(t->T.R, const3(load->point)), of[a].u = add(t->dp, sub(of[a].arm, at->arm));
         }
         for (int a = 0; a < s; a++) {
             stage_body *t = &W->body[i * s + a];
-            spring_potential(spring, at->gap, of[a].u, &of[a].g);
-            of[a].g = add_scaled(of[a].g, spring_rate(W, of, a), spring->damping);
+            load_potential(load, at->gap, of[a].u, &of[a].g);
+            of[a].g = add_scaled(of[a].g, load_rate(W, of, a), load->damping);
             t->w = wrench_add(t->w, force_at(of[a].arm, of[a].g));
         }
     }
 }
 
-/// Second derivative of the energy of a spring between the ends of its arms at stages a and l.
-FN real spring_block(const stages *W, const lane_spring *spring, int a, int l)
+/// Second derivative of the energy of a load between the ends of its arms at stages a and l.
+FN real load_block(const stages *W, const lane_point_load *load, int a, int l)
 {
-    return fmadd(rset(W->table->d[a][l]) * W->in.inv_h, spring->damping, a == l ? spring->stiffness : rset(0));
+    return fmadd(rset(W->table->d[a][l]) * W->in.inv_h, load->damping, a == l ? load->stiffness : rset(0));
 }
 
 /// Placements, own wrenches and blocks of every body at the iterate x, u.
@@ -197,7 +197,7 @@ KERNEL void evaluate_stages(const lane_model *m, stages *W)
             if (b->flags & BODY_MASS) stage_wrench(m, b, W, s, i, a);
             else W->body[i * s + a].w = wrench_zero();
     }
-    for (int k = 0; k < m->nspring; k = m->bodies[m->springs[k].body].springs_end) stage_loads(m, W, s, m->springs[k].body);
+    for (int k = 0; k < m->nload; k = m->bodies[m->loads[k].body].loads_end) stage_loads(m, W, s, m->loads[k].body);
 }
 
 /// Sums the wrenches towards the root, adds the joint terms and forms the rows r. Returns the largest row over its scale of force;

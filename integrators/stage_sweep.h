@@ -106,11 +106,11 @@ FN void add_stage_blocks(const lane_body *b, const stages *W, int s, int i, real
 KERNEL void add_load_blocks(const lane_model *m, const lane_body *b, const stages *W, int s, real *P)
 {
     const int w = 6 * s;
-    for (int k = b->spring; k < b->springs_end; k++)
+    for (int k = b->load; k < b->loads_end; k++)
         for (int a = 0; a < s; a++)
             for (int l = 0; l < s; l++) {
-                const stage_spring *at = &W->spring[k * s + a], *by = &W->spring[k * s + l];
-                const real c = spring_block(W, &m->springs[k], a, l);
+                const stage_load *at = &W->point[k * s + a], *by = &W->point[k * s + l];
+                const real c = load_block(W, &m->loads[k], a, l);
                 mat3 A = arms_block(at->arm, by->arm, c);
                 vec3 right = scale(at->arm, c), left = scale(by->arm, c);
                 if (a == l) {

@@ -36,7 +36,7 @@ typedef struct {
     aba_work aba;
     pose *T;   // [nbody]
     twist *D;  // [nbody]
-    load_work loads;
+    loads_work loads;
 } ladder_work;
 
 /// How many stages the step of a configuration has: 1 is position_step.h.

@@ -40,7 +40,7 @@ typedef struct {
     real *base, *d, *fresh;   // [nq], [nv], [nv]: where the Newton step starts, the step, the one that a sweep finds
     real *x, *force;          // [nq], [nv]: q1, joint forces
     real *momentum;           // [nv]: p1
-    load_work loads;
+    loads_work loads;
     variational_state saved;  // at the start of the step, to which a part that fails returns
     real residual;            // at the solution
 } variational_work;
@@ -74,8 +74,8 @@ KERNEL void rest_chord(const lane_model *m, real *base)
         if (m->bodies[i].kind == JOINT_BALL) base[m->bodies[i].qadr] = rset(1);
 }
 
-/// Joint forces at q, applied ones included: springs and limits, and the springs on bodies. still [nv]: zeros
-KERNEL void joint_forces(const lane_model *m, const real *q, const real *still, const real *tau, load_work *loads, real *force)
+/// Joint forces at q, applied ones included: springs and limits, and the loads on bodies. still [nv]: zeros
+KERNEL void joint_forces(const lane_model *m, const real *q, const real *still, const real *tau, loads_work *loads, real *force)
 {
     for (int k = 0; k < m->nv; k++) force[k] = tau ? tau[k] : rset(0);
     add_passive_forces(m, q, still, force);
@@ -198,6 +198,10 @@ KERNEL void commit_chord(const lane_model *m, variational_state *S, const real *
             *g = sel(where, s * (rate[k] - *r), *g);
             *r = sel(where, rate[k], *r);
         }
+    }
+    for (int k = 0; k < m->nload && flow; k++) {
+        const chord_body *t = &W->body[m->loads[k].body];
+        F.work = F.work + load_work(&m->loads[k], mul_add(t->dp, t->dR, const3(m->loads[k].point)));
     }
     if (flow) add_flow(flow, F, where);
     for (int k = 0; k < m->nv; k++) P->d[k] = rset(0);

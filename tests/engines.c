@@ -99,7 +99,7 @@ static ctn_batch_config config_of(size_t k)
 /// Whether the method takes the springs of a model.
 static bool takes(const ctn_model *m, size_t k)
 {
-    return !m->nspring || methods[k].method != CTN_COLLOCATION || methods[k].number == 2;
+    return !m->nload || methods[k].method != CTN_COLLOCATION || methods[k].number == 2;
 }
 
 /// Batches of 1, 3, 64 and 1000 worlds: 1000 steps (fewer under sanitizers, and of costly methods) on every engine, the same bits for the worlds they share.

@@ -129,7 +129,7 @@ static mat4 generator(const lane_body *b, mat3 R, vec3 p, int k)
 }
 
 /// Adds that of a spring with the point X = T (s, 1): (k + c/h) E_i X . E_j X + keep g . E_i E_j X (i before j, mirrored).
-static void add_spring_hessian(const fixture *f, const lane_spring *s, const mat4 *T, const vec3 *p, double keep, double *H)
+static void add_load_hessian(const fixture *f, const lane_point_load *s, const mat4 *T, const vec3 *p, double keep, double *H)
 {
     const lane_model *m = f->m;
     const solve *W = &f->W.po.one.W;
@@ -140,7 +140,7 @@ static void add_spring_hessian(const fixture *f, const lane_spring *s, const mat
     for (int i = 0; i < 3; i++) {
         const vec3 x0 = add(f->W.T[s->body].p, mul(f->W.T[s->body].R, const3(s->point)));
         const double before[3] = {x0.x, x0.y, x0.z};
-        G.m[i][3] = s->stiffness * (X.m[i][3] - s->anchor[i]) + c * (X.m[i][3] - before[i]);
+        G.m[i][3] = s->stiffness * (X.m[i][3] - s->anchor[i]) + c * (X.m[i][3] - before[i]) - s->force[i];
     }
     const mat4 at = pose4(zero33, vec(X.m[0][3], X.m[1][3], X.m[2][3]), 1);
     for (int j = s->body; j >= 0; j = m->bodies[j].parent)
@@ -213,8 +213,8 @@ static double *dense_hessian(fixture *f, const double *keep)
                     H[u * n + v] = H[v * n + u] = s;
                 }
         }
-    for (int k = 0; k < m->nspring; k++)
-        add_spring_hessian(f, &m->springs[k], T, p, keep ? keep[m->springs[k].body] : 1, H);
+    for (int k = 0; k < m->nload; k++)
+        add_load_hessian(f, &m->loads[k], T, p, keep ? keep[m->loads[k].body] : 1, H);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         if (!has_terms(b, W->in.tau)) continue;

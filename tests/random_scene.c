@@ -172,8 +172,8 @@ static void put_joint(writer *w, const plan *l, const random_options *o)
     put(w, "}\n");
 }
 
-/// Springs from links that move to points of the world.
-static void put_springs(writer *w, uint64_t seed, const plan *l, const char *prefix, const random_options *o, bool turned)
+/// Springs from links that move to points of the world, and with several of them a force.
+static void put_loads(writer *w, uint64_t seed, const plan *l, const char *prefix, const random_options *o, bool turned)
 {
     rng r = {seed * 0x2545f4914f6cdd1du + 77};
     int moving[64], n = 0;
@@ -194,6 +194,13 @@ static void put_springs(writer *w, uint64_t seed, const plan *l, const char *pre
         put(w, ", stiffness: %.17g", stiffness);
         if (!o->conservative && !o->plain_springs) put(w, ", damping: %.17g", damping);
         put(w, "}\n");
+    }
+    if (n && o->springs > 1) {
+        put(w, "forces:\n  - {link: %s%d, ", prefix, moving[rng_below(&r, n)]);
+        double point[3], force[3];
+        for (int c = 0; c < 3; c++) point[c] = rng_uniform(&r, -0.3, 0.3), force[c] = rng_uniform(&r, -5, 5);
+        if (turned) quat_turn(o->turn, force, force);
+        put_array(w, "point", point, 3), put(w, ", "), put_array(w, "force", force, 3), put(w, "}\n");
     }
 }
 
@@ -239,7 +246,7 @@ char *random_scene(uint64_t seed, const random_options *o)
         put(&w, "    mass: %.17g\n    ", p.mass), put_array(&w, "com", p.com, 3), put(&w, "\n    ");
         put_array(&w, "inertia", p.inertia, 6), put(&w, "\n");
     }
-    put_springs(&w, seed, l, prefix, o, turned);
+    put_loads(&w, seed, l, prefix, o, turned);
     free(l), free(order);
     return w.text;
 }

@@ -25,7 +25,7 @@ typedef struct {
     bool conservative;  // no dampers even if passive
     bool smooth;        // no limits even if passive
     bool plain_limits;  // limits do not say how stiff and how damped they are
-    int springs;        // to points of the world
+    int springs;        // to points of the world; with more than one there is a force on a point, too
     bool plain_springs;  // without dampers
     unsigned joints;    // bit set of ctn_joint_type to draw from; 0: all
     double shift[3];    // the world is moved: by this ...

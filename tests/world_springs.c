@@ -1,4 +1,4 @@
-/// Springs between links and the world (forces/body_loads.h): motions in closed form, steps far longer than a stiff spring's vibrations,
+/// Springs between links and the world, and forces on links (forces/body_loads.h): motions in closed form, steps far longer than a stiff spring's vibrations,
 /// and what takes no springs. Hessians, adjoints, the ledger, other engines: newton_sweep.c, step_jacobian.c, energy.c, engines.c, device.c.
 #include "tests/suite.h"
 #include "tests/text_model.h"
@@ -118,6 +118,47 @@ START_TEST(stiff)
 }
 END_TEST
 
+/// A force on a free body, in the world's axes: at its centre the body falls by gravity less that, and what the force gives is its way along
+/// it; off the centre it turns the body, too, and the angular momentum about the origin grows by the moment.
+START_TEST(a_force)
+{
+    static const struct {
+        ctn_method method;
+        int number;
+        double error;  // of the way, m
+    } ways[] = {{CTN_RK4, 2, 1e-12}, {CTN_RADAU, 2, 1e-9}, {CTN_RADAU, 3, 1e-9}, {CTN_VARIATIONAL, 2, 1e-9}, {CTN_COLLOCATION, 2, 0.02}};
+    const double F[3] = {3, -1, 24}, m = 2, T = 0.5;
+    ctn_model *const model = model_of("catena: 1\nlinks:\n  - {name: a, joint: free, mass: 2, inertia: [0.3, 0.2, 0.4, 0, 0, 0]}\n"
+                                      "forces: [{link: a, force: [3, -1, 24]}, {link: a, point: [0.1, 0.2, 0], force: [0, 0, 0]}]\n");
+    const ctn_parameter list[] = {{CTN_FORCE, 3}, {CTN_FORCE, 4}, {CTN_FORCE, 5}};
+    ctn_batch_config cfg = config_of(ways[_i].method, ways[_i].number, 0.005);
+    cfg.worlds = 2, cfg.parameters = list, cfg.parameter_count = 3;
+    ctn_error err;
+    ctn_batch *const batch = ctn_batch_create(model, &cfg, &err);
+    ck_assert_msg(batch != NULL, "%s", err.message);
+    const double values[6] = {0, 0, 0, 0, 0, 0.5};  // in the second world a second force lifts off the centre
+    ck_assert_int_eq(ctn_batch_set_parameters(batch, values, &err), CTN_OK);
+    double q[14];
+    ctn_step_stats stats[2];
+    ctn_totals sums[2];
+    ctn_batch_step(batch, (int)lround(T / cfg.dt), stats, NULL);
+    ctn_batch_state(batch, q, NULL), ctn_batch_totals(batch, sums);
+    double work = 0;
+    for (int k = 0; k < 3; k++) {
+        const double a = F[k] / m - (k == 2 ? 9.81 : 0);
+        ck_assert_msg(fabs(q[k] - a * T * T / 2) < ways[_i].error, "%d: %.12g, not %.12g", k, q[k], a * T * T / 2);
+        work += F[k] * q[k];
+    }
+    ck_assert_msg(fabs(stats[0].work - work) < 1e-9, "work %.12g, not %.12g", stats[0].work, work);
+    ck_assert(fabs(stats[0].created) < (ways[_i].method == CTN_COLLOCATION ? 1 : 1e-8));
+    ck_assert(fabs(q[3] - 1) < 1e-12 && fabs(q[10] - 1) > 1e-4);
+    // all that acts in world 1: (F + e/2, gravity), and the moments about the centre of mass
+    const double p = sums[1].momentum_linear[2], want = (F[2] + 0.5 - m * 9.81) * T;
+    ck_assert_msg(fabs(p - want) < 1e-8, "momentum %.12g, not %.12g", p, want);
+    ctn_batch_free(batch), ctn_model_free(model);
+}
+END_TEST
+
 /// What takes no springs, or none with dampers, says so, and what to take.
 START_TEST(refused)
 {
@@ -126,9 +167,9 @@ START_TEST(refused)
         int order;
         ctn_solver solver;
         const char *damping, *message;  // NULL: taken
-    } cases[] = {{CTN_COLLOCATION, 3, CTN_NEWTON, "", "order: collocation takes `springs` at order 2 alone; take that, or radau"},
-                 {CTN_COLLOCATION, 2, CTN_LM, "", "solver: lm takes no `springs`; take newton"},
-                 {CTN_RADAU, 2, CTN_LBFGS, "", "solver: lbfgs takes no `springs`; take newton"},
+    } cases[] = {{CTN_COLLOCATION, 3, CTN_NEWTON, "", "order: collocation takes `springs` and `forces` at order 2 alone; take that, or radau"},
+                 {CTN_COLLOCATION, 2, CTN_LM, "", "solver: lm takes no `springs` and `forces`; take newton"},
+                 {CTN_RADAU, 2, CTN_LBFGS, "", "solver: lbfgs takes no `springs` and `forces`; take newton"},
                  {CTN_VARIATIONAL, 2, CTN_NEWTON, ", damping: 1", "method: variational takes `springs` without damping alone; take radau"},
                  {CTN_VARIATIONAL, 2, CTN_NEWTON, "", NULL},
                  {CTN_COLLOCATION, 2, CTN_NEWTON, ", damping: 1", NULL}};
@@ -155,6 +196,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, damped_oscillator, 0, 8);
     tcase_add_loop_test(t, stiff, 0, 5);
+    tcase_add_loop_test(t, a_force, 0, 5);
     tcase_add_loop_test(t, refused, 0, 6);
     suite_add_tcase(suite, t);
     return run_suite(suite);

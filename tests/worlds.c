@@ -34,8 +34,11 @@ static int choose_parameters(const ctn_model *m, ctn_method method, ctn_paramete
 {
     int n = 0;
     list[n++] = (ctn_parameter){CTN_GRAVITY, 2}, list[n++] = (ctn_parameter){CTN_TIME_STEP, 0};
-    for (int k = CTN_SPRING_STIFFNESS; k <= CTN_SPRING_ANCHOR && m->nspring; k++)
-        if (k != CTN_SPRING_DAMPING || method != CTN_VARIATIONAL) list[n++] = (ctn_parameter){(ctn_parameter_kind)k, m->nspring - 1};
+    for (int k = CTN_SPRING_STIFFNESS; k <= CTN_FORCE; k++) {
+        const ctn_parameter p = {(ctn_parameter_kind)k, k == CTN_SPRING_ANCHOR ? 2 : 0};
+        double value;
+        if ((k != CTN_SPRING_DAMPING || method != CTN_VARIATIONAL) && ctn_model_parameter(m, p, &value, NULL) == CTN_OK) list[n++] = p;
+    }
     for (int l = 0; l < ctn_model_nlink(m); l++)
         for (int k = CTN_MASS_SCALE; k <= CTN_LIMIT_DAMPING && n < MOST_PARAMETERS; k++) {
             const ctn_parameter p = {(ctn_parameter_kind)k, l};
@@ -421,7 +424,7 @@ START_TEST(saved_with_parameters)
         if (k == 0) f.list[0].index = 1;
         if (k == 1) cfg.parameter_count = 0;
         if (k == 2 && cfg.method == CTN_RADAU) cfg.stages = cfg.stages % 4 + 1;
-        else if (k == 2 && cfg.method == CTN_COLLOCATION && !f.m->nspring) cfg.order = cfg.order % 6 + 1 + (cfg.order == 6);
+        else if (k == 2 && cfg.method == CTN_COLLOCATION && !f.m->nload) cfg.order = cfg.order % 6 + 1 + (cfg.order == 6);
         else if (k == 2) continue;
         ctn_batch *const other = ctn_batch_create(f.m, &cfg, &err);
         ck_assert_msg(other != NULL, "%s", err.message);
@@ -555,6 +558,7 @@ static const struct {
     const char *says;
 } not_there[] = {
     {{CTN_SPRING_ANCHOR, 0}, "spring_anchor: the model has no springs; give the scene `springs`"},
+    {{CTN_FORCE, 0}, "force: the model has no forces; give the scene `forces`"},
     {{CTN_DAMPING, BASE}, "damping of link 'base': the joint is fixed: it has no parameters"},
     {{CTN_LIMIT_UPPER, HINGE}, "limit_upper of link 'hinge': the joint has no limits; give it `limits` in the scene"},
     {{CTN_LIMIT_STIFFNESS, HINGE}, "limit_stiffness of link 'hinge': the joint has no limits; give it `limits` in the scene"},

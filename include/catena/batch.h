@@ -119,8 +119,8 @@ typedef struct ctn_step_stats {
     double kinetic_before, kinetic_after;      // J, parts of energy_before and energy_after: rotors included
     double potential_before, potential_after;  // J, of gravity, zero at the world origin
     double spring_before, spring_after;        // J, of springs and soft limits
-    double work;                               // J, put in by the joint forces of ctn_batch_set_force
-    double dissipated;                         // J, taken out by the dampers of joints and limits
+    double work;                               // J, put in by the joint forces of ctn_batch_set_force, and by forces of the scene
+    double dissipated;                         // J, taken out by the dampers of joints, limits and springs
     double created;      // J, by the numerics (lost: negative): energy_after - energy_before - work + dissipated
     ctn_freeze frozen;   // CTN_RUNNING: still going
     double frozen_time;  // s, of the last good state, if frozen

@@ -294,26 +294,26 @@ static ctn_status check_undamped(const ctn_model *m, const ctn_batch_config *cfg
     return CTN_OK;
 }
 
-/// Who takes world springs: all but what is fenced off from new forces, and dampers all but the variational method.
-static ctn_status check_springs(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
+/// Who takes loads on points: all but what is fenced off from new forces, and dampers all but the variational method.
+static ctn_status check_loads(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
 {
-    if (!m->nspring) return CTN_OK;
+    if (!m->nload) return CTN_OK;
     if (cfg->method == CTN_COLLOCATION && cfg->order > 2)
-        return fail(err, CTN_BAD_CONFIG, "order: collocation takes `springs` at order 2 alone; take that, or radau");
+        return fail(err, CTN_BAD_CONFIG, "order: collocation takes `springs` and `forces` at order 2 alone; take that, or radau");
     if ((cfg->method == CTN_COLLOCATION || cfg->method == CTN_RADAU) && cfg->solver != CTN_NEWTON)
-        return fail(err, CTN_BAD_CONFIG, "solver: %s takes no `springs`; take newton", ctn_solver_name(cfg->solver));
+        return fail(err, CTN_BAD_CONFIG, "solver: %s takes no `springs` and `forces`; take newton", ctn_solver_name(cfg->solver));
     for (int k = 0; k < cfg->parameter_count && cfg->method == CTN_VARIATIONAL; k++)
         if (cfg->parameters[k].kind == CTN_SPRING_DAMPING)
             return fail(err, CTN_BAD_CONFIG, "method: variational takes no spring_damping, which is one of the parameters; take radau");
-    for (int k = 0; k < m->nspring && cfg->method == CTN_VARIATIONAL; k++)
-        if (m->springs[k].damping > 0)
+    for (int k = 0; k < m->nload && cfg->method == CTN_VARIATIONAL; k++)
+        if (m->loads[k].damping > 0)
             return fail(err, CTN_BAD_CONFIG, "method: variational takes `springs` without damping alone; take radau");
     return CTN_OK;
 }
 
 ctn_status config_check_model(const ctn_batch_config *cfg, const ctn_model *m, ctn_error *err)
 {
-    const ctn_status springs = check_springs(m, cfg, err);
-    if (springs != CTN_OK) return springs;
+    const ctn_status loads = check_loads(m, cfg, err);
+    if (loads != CTN_OK) return loads;
     return cfg->method == CTN_VARIATIONAL && cfg->order == 4 ? check_undamped(m, cfg, err) : CTN_OK;
 }

@@ -68,8 +68,8 @@ static ctn_status launch(device_worlds *d, const device_job *job, ctn_error *err
 static ctn_model *send_model(device_worlds *d, const ctn_model *m, ctn_error *err)
 {
     const size_t bodies = (size_t)m->nbody * sizeof *m->bodies, frames = (size_t)m->nlink * sizeof *m->frames;
-    const size_t springs = (size_t)m->nspring * sizeof *m->springs, head = (sizeof *m + 63) / 64 * 64;
-    const size_t size = head + bodies + frames + springs + d->nv * sizeof *m->dof_adr;
+    const size_t loads = (size_t)m->nload * sizeof *m->loads, head = (sizeof *m + 63) / 64 * 64;
+    const size_t size = head + bodies + frames + loads + d->nv * sizeof *m->dof_adr;
     char *const there = (char *)allocate(d, size, err), *const here = (char *)calloc(size, 1);
     bool sent = false;
     if (there && here) {
@@ -77,11 +77,11 @@ static ctn_model *send_model(device_worlds *d, const ctn_model *m, ctn_error *er
         *to = *m;
         to->links = NULL, to->q0 = to->v0 = NULL, to->name = to->names = NULL;
         to->bodies = (ctn_body *)(void *)(there + head), to->frames = (ctn_frame *)(void *)(there + head + bodies);
-        to->springs = (world_spring *)(void *)(there + head + bodies + frames);
-        to->dof_adr = (int *)(void *)(there + head + bodies + frames + springs);
+        to->loads = (point_load *)(void *)(there + head + bodies + frames);
+        to->dof_adr = (int *)(void *)(there + head + bodies + frames + loads);
         memcpy(here + head, m->bodies, bodies), memcpy(here + head + bodies, m->frames, frames);
-        if (springs) memcpy(here + head + bodies + frames, m->springs, springs);
-        memcpy(here + head + bodies + frames + springs, m->dof_adr, d->nv * sizeof *m->dof_adr);
+        if (loads) memcpy(here + head + bodies + frames, m->loads, loads);
+        memcpy(here + head + bodies + frames + loads, m->dof_adr, d->nv * sizeof *m->dof_adr);
         sent = copy_in(d, there, here, size, ON_HOST);
         if (!sent) lost(err);
     } else if (there) fail(err, CTN_NO_MEMORY, "not enough memory for the model of engine '" MACHINE_NAME "'");
@@ -140,7 +140,7 @@ static device_worlds *open_worlds(const ctn_model *m, const ctn_batch_config *cf
     d->job.cfg.interrupt = NULL;  // it lies in the host's memory
     const size_t W = d->worlds, number = sizeof(double), held = sizeof(real);
     bool ok = measure(d, m, own, err) == CTN_OK;
-    if (own) d->constant_count = 1 + WORLD_NUMBERS + (size_t)m->nbody * BODY_NUMBERS + (size_t)m->nspring * SPRING_NUMBERS;
+    if (own) d->constant_count = 1 + WORLD_NUMBERS + (size_t)m->nbody * BODY_NUMBERS + (size_t)m->nload * LOAD_NUMBERS;
     const struct {
         void *to;  // a pointer
         size_t size;
@@ -183,8 +183,8 @@ static void pack_constants(device_worlds *d, int world, const ctn_model *m, doub
     for (int k = 0; k < (int)WORLD_NUMBERS; k++, x += d->worlds) *x = (real)(&m->mass)[k];
     for (int i = 0; i < m->nbody; i++)
         for (int k = 0; k < (int)BODY_NUMBERS; k++, x += d->worlds) *x = (real)(&m->bodies[i].mass)[k];
-    for (int i = 0; i < m->nspring; i++)
-        for (int k = 0; k < (int)SPRING_NUMBERS; k++, x += d->worlds) *x = (real)(&m->springs[i].stiffness)[k];
+    for (int i = 0; i < m->nload; i++)
+        for (int k = 0; k < (int)LOAD_NUMBERS; k++, x += d->worlds) *x = (real)(&m->loads[i].stiffness)[k];
 }
 
 static ctn_status send_constants(device_worlds *d, ctn_error *err)

@@ -58,8 +58,8 @@ KERNEL void load_constants(const device_job *job, int world, lane_model *m)
     for (int k = 0; k < (int)WORLD_NUMBERS; k++, x += next) (&m->mass)[k] = *x;
     for (int i = 0; i < m->nbody; i++)
         for (int k = 0; k < (int)BODY_NUMBERS; k++, x += next) (&m->bodies[i].mass)[k] = *x;
-    for (int i = 0; i < m->nspring; i++)
-        for (int k = 0; k < (int)SPRING_NUMBERS; k++, x += next) (&m->springs[i].stiffness)[k] = *x;
+    for (int i = 0; i < m->nload; i++)
+        for (int k = 0; k < (int)LOAD_NUMBERS; k++, x += next) (&m->loads[i].stiffness)[k] = *x;
 }
 
 /// Moves a world's state between the device's memory and S.

@@ -18,19 +18,19 @@ FN void *take(arena *a, size_t count, size_t size)
 /// `count` things of a type.
 #define TAKE(a, count, type) ((type *)take(a, count, sizeof(type)))
 
-KERNEL lane_model *layout_model(int nbody, int nspring, arena *a)
+KERNEL lane_model *layout_model(int nbody, int nload, arena *a)
 {
     lane_model *const to = TAKE(a, 1, lane_model);
     lane_body *const bodies = TAKE(a, (size_t)nbody, lane_body);
-    lane_spring *const springs = TAKE(a, (size_t)nspring, lane_spring);
-    if (to) to->bodies = bodies, to->springs = springs;
+    lane_point_load *const loads = TAKE(a, (size_t)nload, lane_point_load);
+    if (to) to->bodies = bodies, to->loads = loads;
     return to;
 }
 
 KERNEL size_t model_size(const ctn_model *m)
 {
     arena a = {NULL, 0};
-    layout_model(m->nbody, m->nspring, &a);
+    layout_model(m->nbody, m->nload, &a);
     return a.used;
 }
 
@@ -46,7 +46,7 @@ typedef struct {
     tree_factors factors;
     real *acceleration;  // [nv], for derivatives
     real *unit;          // [nv], for those of loads
-    load_work loads;
+    loads_work loads;
 } frame;
 
 KERNEL aba_work layout_aba(const lane_model *m, arena *a)
@@ -85,14 +85,14 @@ KERNEL tree_factors layout_factors(const lane_model *m, arena *a)
     return f;
 }
 
-/// Nothing for models without springs.
-KERNEL load_work layout_loads(const lane_model *m, arena *a)
+/// Nothing for models without loads.
+KERNEL loads_work layout_loads(const lane_model *m, arena *a)
 {
-    const size_t n = m->nspring ? (size_t)m->nbody : 0;
-    load_work w;
+    const size_t n = m->nload ? (size_t)m->nbody : 0;
+    loads_work w;
     w.T = TAKE(a, n, placement);
     w.p = TAKE(a, n, vec3);
-    w.at = TAKE(a, (size_t)m->nspring, spring_state);
+    w.at = TAKE(a, (size_t)m->nload, load_state);
     w.V = TAKE(a, n, twist);
     w.A.motion = TAKE(a, n, twist);
     w.A.load = TAKE(a, n, wrench);
@@ -109,7 +109,7 @@ KERNEL frame layout(const lane_model *m, arena *a)
     f.t = TAKE(a, (size_t)m->nv, real);
     f.x = TAKE(a, nx, real);
     f.acceleration = TAKE(a, (size_t)m->nv, real);
-    f.unit = TAKE(a, m->nspring ? (size_t)m->nv : 0, real);
+    f.unit = TAKE(a, m->nload ? (size_t)m->nv : 0, real);
     f.loads = layout_loads(m, a);
     // one kernel runs at a time: they share what follows
     const size_t common = a->used;
@@ -185,9 +185,9 @@ KERNEL solve layout_solve(const lane_model *m, arena *a)
     W.sum = TAKE(a, n, wrench);
     W.terms = TAKE(a, n, terms3);
     W.reach = TAKE(a, n, real);
-    W.held = TAKE(a, (size_t)m->nspring, spring_state);
-    W.load = TAKE(a, (size_t)m->nspring, body_load);
-    W.p = TAKE(a, m->nspring ? n : 0, vec3);
+    W.held = TAKE(a, (size_t)m->nload, load_state);
+    W.load = TAKE(a, (size_t)m->nload, body_load);
+    W.p = TAKE(a, m->nload ? n : 0, vec3);
     return W;
 }
 
@@ -240,9 +240,9 @@ KERNEL stage_work layout_stages(const lane_model *m, int s_, arena *a)
     g.W.step = TAKE(a, n, stage_start);
     g.W.reach = TAKE(a, n, real);
     g.W.body = TAKE(a, n * s, stage_body);
-    g.W.held = TAKE(a, (size_t)m->nspring, spring_state);
-    g.W.spring = TAKE(a, (size_t)m->nspring * s, stage_spring);
-    g.W.p = TAKE(a, m->nspring ? n : 0, vec3);
+    g.W.held = TAKE(a, (size_t)m->nload, load_state);
+    g.W.point = TAKE(a, (size_t)m->nload * s, stage_load);
+    g.W.p = TAKE(a, m->nload ? n : 0, vec3);
     g.W.r = TAKE(a, s * nv, real);
     g.W.K = TAKE(a, nv * 3 * s * s, real);
     g.sweep.P = TAKE(a, w * w, real);

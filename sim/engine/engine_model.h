@@ -22,10 +22,10 @@ KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *
     const ctn_model *const first = m[0];
     const double *of[LANES];
     arena a = {(char *)to, 0};
-    layout_model(first->nbody, first->nspring, &a);
+    layout_model(first->nbody, first->nload, &a);
     lane_body *const bodies = to->bodies;
     to->nbody = first->nbody, to->nlink = first->nlink, to->nq = first->nq, to->nv = first->nv;
-    to->nspring = first->nspring;
+    to->nload = first->nload;
     to->frames = first->frames, to->dof_adr = first->dof_adr, to->in_order = first->in_order, to->passive = first->passive, to->slides = first->slides;
     model_step_size(to, dt);
     for (int l = 0; l < LANES; l++) of[l] = &m[l]->mass;
@@ -35,10 +35,10 @@ KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *
         for (int l = 0; l < LANES; l++) of[l] = &m[l]->bodies[i].mass;
         for (size_t k = 0; k < BODY_NUMBERS; k++) (&bodies[i].mass)[k] = numbers(of, k);
     }
-    for (int i = 0; i < first->nspring; i++) {
-        memcpy(&to->springs[i], &first->springs[i], offsetof(world_spring, stiffness));
-        for (int l = 0; l < LANES; l++) of[l] = &m[l]->springs[i].stiffness;
-        for (size_t k = 0; k < SPRING_NUMBERS; k++) (&to->springs[i].stiffness)[k] = numbers(of, k);
+    for (int i = 0; i < first->nload; i++) {
+        memcpy(&to->loads[i], &first->loads[i], offsetof(point_load, stiffness));
+        for (int l = 0; l < LANES; l++) of[l] = &m[l]->loads[i].stiffness;
+        for (size_t k = 0; k < LOAD_NUMBERS; k++) (&to->loads[i].stiffness)[k] = numbers(of, k);
     }
 }
 
@@ -46,13 +46,13 @@ KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *
 KERNEL void copy_structure(const lane_model *from, lane_model *to)
 {
     arena a = {(char *)to, 0};
-    layout_model(from->nbody, from->nspring, &a);
+    layout_model(from->nbody, from->nload, &a);
     lane_body *const bodies = to->bodies;
-    lane_spring *const springs = to->springs;
+    lane_point_load *const loads = to->loads;
     memcpy(bodies, from->bodies, (size_t)from->nbody * sizeof *bodies);
-    memcpy(springs, from->springs, (size_t)from->nspring * sizeof *springs);
+    memcpy(loads, from->loads, (size_t)from->nload * sizeof *loads);
     *to = *from;
-    to->bodies = bodies, to->springs = springs;
+    to->bodies = bodies, to->loads = loads;
 }
 
 #endif

@@ -19,9 +19,9 @@ static void copy_model_lane(const lane_model *from, int f, lane_model *to, int t
     for (int k = 0; k < WORLD_NUMBERS; k++) set_lane(&to->mass + k, t, lane_of(&from->mass + k, f));
     for (int i = 0; i < from->nbody; i++)
         for (int k = 0; k < BODY_NUMBERS; k++) set_lane(&to->bodies[i].mass + k, t, lane_of(&from->bodies[i].mass + k, f));
-    for (int i = 0; i < from->nspring; i++)
-        for (int k = 0; k < SPRING_NUMBERS; k++)
-            set_lane(&to->springs[i].stiffness + k, t, lane_of(&from->springs[i].stiffness + k, f));
+    for (int i = 0; i < from->nload; i++)
+        for (int k = 0; k < LOAD_NUMBERS; k++)
+            set_lane(&to->loads[i].stiffness + k, t, lane_of(&from->loads[i].stiffness + k, f));
 }
 
 static void copy_state_lane(const state_parts *from, int f, const state_parts *to, int t)

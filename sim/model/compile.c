@@ -419,32 +419,32 @@ static ctn_status check_bodies(const ctn_model *m, const drafts *d, const int *o
     return CTN_OK;
 }
 
-/// World springs, those of a body one after the other. Frames of links are known.
-static bool compile_springs(ctn_model *m, const ctn_scene *scene)
+/// Loads on points, those of a body one after the other. Frames of links are known.
+static bool compile_loads(ctn_model *m, const ctn_scene *scene)
 {
-    m->nspring = scene->nspring;
-    m->springs = calloc((size_t)scene->nspring + 1, sizeof *m->springs);
-    if (!m->springs) return false;
-    for (int k = 0; k < scene->nspring; k++) m->bodies[m->frames[scene->springs[k].link].body].springs_end++;
+    m->nload = scene->nload, m->nspring = scene->nspring;
+    m->loads = calloc((size_t)scene->nload + 1, sizeof *m->loads);
+    if (!m->loads) return false;
+    for (int k = 0; k < scene->nload; k++) m->bodies[m->frames[scene->loads[k].link].body].loads_end++;
     for (int i = 0, first = 0; i < m->nbody; i++) {
         ctn_body *const b = &m->bodies[i];
-        first += b->springs_end;
-        b->spring = first - b->springs_end;
-        if (b->springs_end) b->flags |= BODY_LOAD, set_form(b);
-        b->springs_end = b->spring;  // grows as they come in
+        first += b->loads_end;
+        b->load = first - b->loads_end;
+        if (b->loads_end) b->flags |= BODY_LOAD, set_form(b);
+        b->loads_end = b->load;  // grows as they come in
     }
-    for (int n = 0; n < scene->nspring; n++) {
-        const scene_spring *const s = &scene->springs[n];
+    for (int n = 0; n < scene->nload; n++) {
+        const scene_load *const s = &scene->loads[n];
         const ctn_frame *const F = &m->frames[s->link];
-        world_spring *const o = &m->springs[m->bodies[F->body].springs_end++];
-        *o = (world_spring){.body = F->body, .number = n, .stiffness = s->stiffness, .damping = s->damping};
+        point_load *const o = &m->loads[m->bodies[F->body].loads_end++];
+        *o = (point_load){.body = F->body, .number = n, .stiffness = s->stiffness, .damping = s->damping};
         for (int k = 0; k < 3; k++) {
-            o->anchor[k] = s->anchor[k], o->point[k] = F->p[k];
+            o->anchor[k] = s->anchor[k], o->force[k] = s->force[k], o->point[k] = F->p[k];
             for (int j = 0; j < 3; j++) o->point[k] += F->R[3 * k + j] * s->point[j];
         }
         for (int i = F->body; i >= 0; i = m->bodies[i].parent) m->bodies[i].flags |= BODY_HELD;
     }
-    spring_scales(m);
+    load_scales(m);
     return true;
 }
 
@@ -497,7 +497,7 @@ ctn_model *ctn_model_create(const ctn_scene *scene, ctn_error *err)
         for (int k = 0; k < 9; k++) m->frames[l].R[k] = (double)R.m[k];
         for (int k = 0; k < 3; k++) m->frames[l].p[k] = (double)at.x[k];
     }
-    if (!compile_springs(m, scene)) goto no_memory;
+    if (!compile_loads(m, scene)) goto no_memory;
     if (check_bodies(m, &d, order, scene, err) != CTN_OK) {
         ctn_model_free(m);
         m = NULL;

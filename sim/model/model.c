@@ -10,7 +10,7 @@
 void ctn_model_free(ctn_model *m)
 {
     if (!m) return;
-    free(m->bodies), free(m->springs), free(m->frames), free(m->links), free(m->dof_adr), free(m->q0), free(m->v0), free(m->name), free(m->names);
+    free(m->bodies), free(m->loads), free(m->frames), free(m->links), free(m->dof_adr), free(m->q0), free(m->v0), free(m->name), free(m->names);
     free(m);
 }
 
@@ -72,10 +72,10 @@ void body_force_scales(ctn_body *b, const double *gravity)
     b->force_scale[1] = b->subtree_mass * L * (turns ? L : 1) + b->armature * (turns ? 1 : L);
 }
 
-void spring_scales(ctn_model *m)
+void load_scales(ctn_model *m)
 {
     for (int i = 0; i < m->nbody; i++) m->bodies[i].held[0] = m->bodies[i].held[1] = 0;
-    for (int k = 0; k < m->nspring; k++)
-        for (int i = m->springs[k].body; i >= 0; i = m->bodies[i].parent)
-            m->bodies[i].held[0] += m->springs[k].stiffness, m->bodies[i].held[1] += m->springs[k].damping;
+    for (int k = 0; k < m->nload; k++)
+        for (int i = m->loads[k].body; i >= 0; i = m->bodies[i].parent)
+            m->bodies[i].held[0] += m->loads[k].stiffness, m->bodies[i].held[1] += m->loads[k].damping;
 }

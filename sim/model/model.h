@@ -15,6 +15,6 @@ ctn_status state_check(const ctn_model *m, const double *q, const double *v, int
 void body_force_scales(ctn_body *body, const double *gravity);
 
 /// Sets `held` of all bodies, from their world springs.
-void spring_scales(ctn_model *model);
+void load_scales(ctn_model *model);
 
 #endif

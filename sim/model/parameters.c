@@ -34,8 +34,9 @@ static const unsigned flags[] = {
     [CTN_TIME_STEP] = 0,
 };
 
-static bool of_spring(ctn_parameter p) { return p.kind >= CTN_SPRING_STIFFNESS; }
-static bool of_link(ctn_parameter p) { return p.kind != CTN_GRAVITY && p.kind != CTN_TIME_STEP && !of_spring(p); }
+static bool of_load(ctn_parameter p) { return p.kind >= CTN_SPRING_STIFFNESS; }
+static bool of_vector(ctn_parameter p) { return p.kind == CTN_SPRING_ANCHOR || p.kind == CTN_FORCE; }
+static bool of_link(ctn_parameter p) { return p.kind != CTN_GRAVITY && p.kind != CTN_TIME_STEP && !of_load(p); }
 
 /// Whether a body is one of those that make up a link's joint.
 static bool of_joint(const ctn_body *b, const ctn_link *l) { return b->vadr >= l->vadr && b->vadr < l->vadr + l->nv; }
@@ -52,10 +53,12 @@ static ctn_status check_parameter(const ctn_model *m, ctn_parameter p, ctn_error
 {
     const char *const name = ctn_parameter_name(p.kind);
     if (!name) return fail(err, CTN_BAD_CONFIG, "parameters: there is no kind %d", (int)p.kind);
-    if (of_spring(p) && !m->nspring)
-        return fail(err, CTN_BAD_CONFIG, "parameters: %s: the model has no springs; give the scene `springs`", name);
+    const int count = p.kind == CTN_FORCE ? m->nload - m->nspring : m->nspring;
+    if (of_load(p) && !count)
+        return fail(err, CTN_BAD_CONFIG, "parameters: %s: the model has no %s; give the scene `%s`", name,
+                    p.kind == CTN_FORCE ? "forces" : "springs", p.kind == CTN_FORCE ? "forces" : "springs");
     if (!of_link(p)) {
-        const int most = p.kind == CTN_GRAVITY ? 2 : p.kind == CTN_SPRING_ANCHOR ? 3 * m->nspring - 1 : of_spring(p) ? m->nspring - 1 : 0;
+        const int most = p.kind == CTN_GRAVITY ? 2 : of_load(p) ? (of_vector(p) ? 3 : 1) * count - 1 : 0;
         if (p.index >= 0 && p.index <= most) return CTN_OK;
         return fail(err, CTN_BAD_CONFIG, "parameters: %s has the indices 0 to %d, found %d", name, most, p.index);
     }
@@ -165,13 +168,18 @@ static double *place(ctn_body *b, ctn_parameter_kind k)
     }
 }
 
-/// Where a spring keeps it.
-static double *spring_place(const ctn_model *m, ctn_parameter p)
+/// Where a load keeps it.
+static double *load_place(const ctn_model *m, ctn_parameter p)
 {
-    const int number = p.kind == CTN_SPRING_ANCHOR ? p.index / 3 : p.index;
-    world_spring *s = m->springs;
-    while (s->number != number) s++;
-    return p.kind == CTN_SPRING_STIFFNESS ? &s->stiffness : p.kind == CTN_SPRING_DAMPING ? &s->damping : &s->anchor[p.index % 3];
+    const int of = of_vector(p) ? p.index / 3 : p.index, number = p.kind == CTN_FORCE ? m->nspring + of : of;
+    point_load *l = m->loads;
+    while (l->number != number) l++;
+    switch (p.kind) {
+    case CTN_SPRING_STIFFNESS: return &l->stiffness;
+    case CTN_SPRING_DAMPING: return &l->damping;
+    case CTN_SPRING_ANCHOR: return &l->anchor[p.index % 3];
+    default: return &l->force[p.index % 3];
+    }
 }
 
 static int first_body(const ctn_model *m, int link)
@@ -189,7 +197,7 @@ ctn_status ctn_model_parameter(const ctn_model *m, ctn_parameter p, double *valu
         return fail(err, CTN_BAD_ARGUMENT, "parameters: time_step is the configuration's, not the model's");
     *value = p.kind == CTN_GRAVITY      ? m->gravity[p.index]
              : p.kind == CTN_MASS_SCALE ? 1
-             : of_spring(p)             ? *spring_place(m, p)
+             : of_load(p)             ? *load_place(m, p)
                                         : *place(&m->bodies[first_body(m, p.index)], p.kind);
     return CTN_OK;
 }
@@ -240,19 +248,19 @@ ctn_status parameters_check(const parameters *p, const double *values, int world
 
 ctn_model *parameters_variant(const parameters *p)
 {
-    const size_t n = (size_t)p->model->nbody, springs = (size_t)p->model->nspring;
-    ctn_model *const v = malloc(sizeof *v + (n + 1) * sizeof *v->bodies + springs * sizeof *v->springs);
+    const size_t n = (size_t)p->model->nbody, loads = (size_t)p->model->nload;
+    ctn_model *const v = malloc(sizeof *v + (n + 1) * sizeof *v->bodies + loads * sizeof *v->loads);
     if (!v) return NULL;
     *v = p->declared;
     v->bodies = (ctn_body *)(void *)(v + 1);
-    v->springs = (world_spring *)(void *)(v->bodies + n + 1);
+    v->loads = (point_load *)(void *)(v->bodies + n + 1);
     return v;
 }
 
 void parameters_apply(const parameters *p, const double *values, ctn_model *v, double *dt)
 {
     memcpy(v->bodies, p->declared.bodies, (size_t)v->nbody * sizeof *v->bodies);
-    if (v->nspring) memcpy(v->springs, p->declared.springs, (size_t)v->nspring * sizeof *v->springs);
+    if (v->nload) memcpy(v->loads, p->declared.loads, (size_t)v->nload * sizeof *v->loads);
     memcpy(v->gravity, p->declared.gravity, sizeof v->gravity);
     memcpy(v->fixed_moment, p->declared.fixed_moment, sizeof v->fixed_moment);
     v->mass = p->declared.mass;
@@ -261,7 +269,7 @@ void parameters_apply(const parameters *p, const double *values, ctn_model *v, d
         const double x = values[k];
         if (c.kind == CTN_GRAVITY) v->gravity[c.index] = x;
         else if (c.kind == CTN_TIME_STEP) *dt = x;
-        else if (of_spring(c)) *spring_place(v, c) = x;
+        else if (of_load(c)) *load_place(v, c) = x;
         else if (c.kind == CTN_MASS_SCALE) {
             const share *const s = &p->share[k];
             const double more = x - 1;
@@ -280,5 +288,5 @@ void parameters_apply(const parameters *p, const double *values, ctn_model *v, d
         }
     }
     for (int i = 0; i < v->nbody; i++) body_force_scales(&v->bodies[i], v->gravity);
-    if (v->nspring) spring_scales(v);
+    if (v->nload) load_scales(v);
 }

@@ -212,8 +212,8 @@ static void warn_of_springs(ctn_scene *scene, const ctn_model *m, const ctn_batc
     static const char *const keys[] = {"stiffness", "damping"};
     double worst = 0, A[3][3];
     mode fast = {.body = -1}, stiffest = fast;
-    const world_spring *of = NULL;
-    for (const world_spring *s = m->springs; s < m->springs + m->nspring; s++) {
+    const point_load *of = NULL;
+    for (const point_load *s = m->loads; s < m->loads + m->nload; s++) {
         point_mobility(inertia, s->body, s->point, A, work);
         const double mobility = largest_eigenvalue(A);
         fast = (mode){.w2 = s->stiffness * mobility, .c = s->damping * mobility, .body = s->body};
@@ -224,7 +224,7 @@ static void warn_of_springs(ctn_scene *scene, const ctn_model *m, const ctn_batc
     if (!of) return;
     const mode spring = {.w2 = stiffest.w2};
     const bool of_damper = holds(cfg, &spring, cfg->dt, duration);
-    const scene_spring *const s = &scene->springs[of->number];
+    const scene_load *const s = &scene->loads[of->number];
     const scene_link here = {.file = scene->files[0].path};
     const double dt = good_step(cfg, &stiffest, duration);
     char key[60], less[60] = "";
@@ -240,7 +240,7 @@ static void warn_of_springs(ctn_scene *scene, const ctn_model *m, const ctn_batc
 bool warn_of_stiffness(ctn_scene *scene, const ctn_model *m, const ctn_batch_config *cfg)
 {
     const double duration = scene->duration > 0 ? scene->duration : 10;
-    if (!(m->passive || m->nspring) || cfg->adaptive || cfg->method == CTN_COLLOCATION || cfg->method == CTN_RADAU) return true;
+    if (!(m->passive || m->nload) || cfg->adaptive || cfg->method == CTN_COLLOCATION || cfg->method == CTN_RADAU) return true;
     joint_inertia *const inertia = joint_inertia_create(m, m->q0);
     double *const work = malloc(6 * ((size_t)m->nv + 1) * sizeof *work);
     const bool room = inertia && work;

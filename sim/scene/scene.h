@@ -77,13 +77,14 @@ typedef struct scene_link {
     const char *file;  // owned by the scene
 } scene_link;
 
-/// A spring and damper between a point of a link and a point of the world.
-typedef struct scene_spring {
+/// A load on a point of a link: a spring and damper to a point of the world, or a force.
+typedef struct scene_load {
     int link;
     double point[3], anchor[3];  // m: link frame, world
     double stiffness, damping;   // N/m, N s/m
-    scene_place at[2];           // of these; where there is none, of the spring
-} scene_spring;
+    double force[3];             // N, world axes
+    scene_place at[2];           // of stiffness and damping; where there is none, of the spring
+} scene_load;
 
 /// What `sample:` draws numbers for; a kind of parameters is SAMPLE_PARAMETER + ctn_parameter_kind.
 typedef enum sample_of {
@@ -162,8 +163,8 @@ struct ctn_scene {
     ctn_batch_config config;  // the `integrator:` section over the defaults
     scene_link *links;
     int nlink, nq, nv;
-    scene_spring *springs;
-    int nspring;
+    scene_load *loads;  // springs first
+    int nload, nspring;
     bool sampled;                   // there is a section `sample:`
     int seed;                       // of it
     scene_spread *spread[SAMPLES];  // [nlink], every degree of freedom of a joint alike; gravity [3]; NULL: nothing is drawn

@@ -23,6 +23,7 @@ enum top_key {
     TOP_INCLUDE,
     TOP_LINKS,
     TOP_SPRINGS,
+    TOP_FORCES,
     TOP_INTEGRATOR,
     TOP_DURATION,
     TOP_STATE,
@@ -40,6 +41,7 @@ static const key top_keys[] = {
     [TOP_INCLUDE] = {.name = "include"},
     [TOP_LINKS] = {.name = "links"},
     [TOP_SPRINGS] = {.name = "springs"},
+    [TOP_FORCES] = {.name = "forces"},
     [TOP_INTEGRATOR] = {.name = "integrator"},
     [TOP_DURATION] = {.name = "duration"},
     [TOP_STATE] = {.name = "state"},
@@ -250,7 +252,7 @@ bool read_source(source *s, const char *text, size_t length)
         if (v[TOP_LINKS]) ok = bad_value(s, v[TOP_LINKS], "expected at least one link, found none");
         else ok = missing_key(s, root, "links", "missing; a scene has links, of its own or of an included file");
     }
-    if (v[TOP_SPRINGS]) ok = read_springs(s, v[TOP_SPRINGS]) && ok;
+    if (v[TOP_SPRINGS] || v[TOP_FORCES]) ok = read_loads(s, v[TOP_SPRINGS], v[TOP_FORCES]) && ok;
     if (v[TOP_STATE]) ok = read_state(s, v[TOP_STATE]) && ok;
     if (v[TOP_SAMPLE]) ok = read_sample(s, v[TOP_SAMPLE]) && ok;
     if (v[TOP_CAMERA] || v[TOP_CAMERAS]) ok = read_cameras(s, v[TOP_CAMERA], v[TOP_CAMERAS]) && ok;
@@ -398,7 +400,7 @@ void ctn_scene_free(ctn_scene *scene)
         if (i == 0 || scene->links[i].shapes != scene->links[i - 1].shapes) free(scene->links[i].shapes);
     }
     for (int i = 0; i < scene->nfile; i++) free(scene->files[i].path), free(scene->files[i].text);
-    free(scene->links), free(scene->springs);
+    free(scene->links), free(scene->loads);
     free(scene->files);
     for (int i = 0; i < scene->nmesh; i++) mesh_clear(&scene->meshes[i]->surface), free(scene->meshes[i]);
     free(scene->meshes);

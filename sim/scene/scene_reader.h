@@ -306,8 +306,8 @@ void check_starts(reader *r);
 bool read_sample(source *s, const node *n);
 
 /// Reads `camera:` or `cameras:`, of which one is NULL, when all links are known.
-/// `springs:`, between points of links and of the world: scene_springs.c.
-bool read_springs(source *s, const node *n);
+/// `springs:` and `forces:` on points of links, each may be NULL: scene_loads.c.
+bool read_loads(source *s, const node *springs, const node *forces);
 
 bool read_cameras(source *s, const node *one, const node *list);
 void free_cameras(ctn_scene *scene);

@@ -1,0 +1,89 @@
+/// `springs:` and `forces:`, what acts on points of links: springs and dampers to points of the world, and forces in its axes.
+#include "sim/scene/scene_reader.h"
+
+#include <stdlib.h>
+
+enum load_key { LOAD_KEY_LINK, LOAD_KEY_POINT, LOAD_KEY_ANCHOR, LOAD_KEY_STIFFNESS, LOAD_KEY_DAMPING, LOAD_KEY_FORCE, LOAD_KEYS };
+
+static const key spring_keys[LOAD_KEYS] = {
+    [LOAD_KEY_LINK] = {.name = "link"},           [LOAD_KEY_POINT] = {.name = "point"},     [LOAD_KEY_ANCHOR] = {.name = "anchor"},
+    [LOAD_KEY_STIFFNESS] = {.name = "stiffness"}, [LOAD_KEY_DAMPING] = {.name = "damping"},
+};
+static const key force_keys[LOAD_KEYS] = {
+    [LOAD_KEY_LINK] = {.name = "link"},
+    [LOAD_KEY_POINT] = {.name = "point"},
+    [LOAD_KEY_FORCE] = {.name = "force"},
+};
+
+/// Whether a joint lets the link move.
+static bool moves(const ctn_scene *scene, int link)
+{
+    while (link >= 0 && scene->links[link].joint.type == CTN_FIXED) link = scene->links[link].parent;
+    return link >= 0;
+}
+
+/// The point on which a load acts.
+static bool read_point(source *s, const node *n, const node *const v[LOAD_KEYS], scene_load *load)
+{
+    const node *const link = v[LOAD_KEY_LINK];
+    bool ok = true;
+    if (!link) ok = missing_key(s, n, "link", "missing; it is the one that this acts on");
+    else if (!read_link_name(s, link, &load->link)) ok = false;
+    else if (!moves(s->r->scene, load->link)) ok = bad_value(s, link, "%s does not move: nothing can act on it", found(link).text);
+    if (v[LOAD_KEY_POINT]) ok = read_vector(s, v[LOAD_KEY_POINT], 3, ANY_SIGN, load->point) && ok;
+    return ok;
+}
+
+static bool read_spring(source *s, const node *n, scene_load *spring)
+{
+    const node *v[LOAD_KEYS];
+    *spring = (scene_load){.link = -1, .at = {{n->line, n->column}, {n->line, n->column}}};
+    if (!read_keys(s, n, "a spring", spring_keys, LOAD_KEYS, v)) return false;
+    bool ok = read_point(s, n, v, spring);
+    if (v[LOAD_KEY_ANCHOR]) ok = read_vector(s, v[LOAD_KEY_ANCHOR], 3, ANY_SIGN, spring->anchor) && ok;
+    else ok = missing_key(s, n, "anchor", "missing; it is the point of the world that the spring pulls to, [x, y, z]");
+    if (v[LOAD_KEY_STIFFNESS]) ok = read_number(s, v[LOAD_KEY_STIFFNESS], NOT_NEGATIVE, &spring->stiffness) && ok;
+    if (v[LOAD_KEY_DAMPING]) ok = read_number(s, v[LOAD_KEY_DAMPING], NOT_NEGATIVE, &spring->damping) && ok;
+    for (int k = 0; k < 2; k++) {
+        const node *const value = v[LOAD_KEY_STIFFNESS + k];
+        if (value) spring->at[k] = (scene_place){value->line, value->column};
+    }
+    if (!v[LOAD_KEY_STIFFNESS] && !v[LOAD_KEY_DAMPING])
+        ok = missing_key(s, n, "stiffness", "missing; a spring has a stiffness, a damping or both");
+    return ok;
+}
+
+static bool read_force(source *s, const node *n, scene_load *force)
+{
+    const node *v[LOAD_KEYS];
+    *force = (scene_load){.link = -1};
+    if (!read_keys(s, n, "a force", force_keys, LOAD_KEYS, v)) return false;
+    bool ok = read_point(s, n, v, force);
+    if (v[LOAD_KEY_FORCE]) ok = read_vector(s, v[LOAD_KEY_FORCE], 3, ANY_SIGN, force->force) && ok;
+    else ok = missing_key(s, n, "force", "missing; [x, y, z] in N, in the axes of the world");
+    return ok;
+}
+
+/// Whether `n` (NULL: none) can be such a list.
+static bool check_list(source *s, const node *n, const char *what)
+{
+    if (!n) return true;
+    if (s->includer) return bad_key(s, n, "not in an included file: the world is that of the scene itself");
+    return n->kind == NODE_SEQUENCE || bad_value(s, n, "expected a list of %s, found %s", what, found(n).text);
+}
+
+bool read_loads(source *s, const node *springs, const node *forces)
+{
+    ctn_scene *const scene = s->r->scene;
+    bool ok = check_list(s, springs, "springs");
+    if (!check_list(s, forces, "forces") || !ok) return false;
+    const size_t count = (size_t)(springs ? springs->size : 0) + (size_t)(forces ? forces->size : 0);
+    scene->loads = reader_alloc(s->r, count * sizeof *scene->loads);
+    if (!scene->loads) return false;
+    for (const node *n = springs ? springs->child : NULL; n && !hopeless(s); n = n->next)
+        ok = read_spring(s, n, &scene->loads[scene->nload++]) && ok;
+    scene->nspring = scene->nload;
+    for (const node *n = forces ? forces->child : NULL; n && !hopeless(s); n = n->next)
+        ok = read_force(s, n, &scene->loads[scene->nload++]) && ok;
+    return ok;
+}
