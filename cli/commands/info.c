@@ -82,6 +82,8 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     printf("model      %d link%s, %d coordinate%s, %d degree%s of freedom, %.6g kg\n", nlink, plural(nlink), nq, plural(nq), nv,
            plural(nv), t->mass);
     printf("gravity    %g %g %g m/s2\n", t->gravity[0], t->gravity[1], t->gravity[2]);
+    const int springs = s->scene->nspring, forces = s->scene->nload - springs;
+    if (springs || forces) printf("loads      %d spring%s to the world, %d force%s\n", springs, plural(springs), forces, plural(forces));
     char words[CONFIG_WORDS];
     config_describe(&s->cfg, words);
     printf("method     %s", words);
@@ -140,6 +142,7 @@ static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
     json_number(root, "nv", ctn_model_nv(m));
     json_number(root, "mass", t->mass);
     json_numbers(root, "gravity", t->gravity, 3);
+    json_number(root, "springs", s->scene->nspring), json_number(root, "forces", s->scene->nload - s->scene->nspring);
     cJSON *const method = json_object(root, "integrator");
     json_text(method, "method", ctn_method_name(s->cfg.method));
     json_number(method, "dt", s->cfg.dt);
