@@ -1,4 +1,4 @@
-"""random models with all joints, springs, limits and dampers: the same bits by every engine, number of threads, worlds and schedule"""
+"""random models with all joints, springs, limits, dampers and loads on links: the same bits by every engine, number of threads, worlds and schedule"""
 import json
 
 from soak_trials import random_scenes, recordings
@@ -36,6 +36,8 @@ def trial(t):
             one['joint'].pop('damping', None)
             if 'limits' in one['joint']:
                 one['joint']['limit_damping'] = 0
+    if rng.random() < 0.4 and random_scenes.takes_loads(scene['integrator']):
+        random_scenes.loads(rng, scene, damped=scene['integrator']['method'] != 'variational')
     scene['duration'] = 20 * (scene['integrator']['dt'] if scene['integrator']['dt'] != 'auto' else 0.02)
     t.write('s.yaml', random_scenes.text(random_scenes.sampled(rng, scene)))
     names = engines(t)

@@ -39,8 +39,10 @@ def strained(rng):
         if rng.random() < 0.5:
             return scene
     if rng.random() < 0.3:
+        random_scenes.loads(rng, scene)
+    if rng.random() < 0.3:
         scene['gravity'] = [0, 0, extreme(rng, 'gravity')]
-    places = list(numbers(scene['links']))
+    places = list(numbers([scene['links'], scene.get('springs', []), scene.get('forces', [])]))
     if rng.random() < 0.5:
         chosen = rng.sample(places, min(len(places), rng.randint(1, 4)))
     else:

@@ -105,6 +105,34 @@ def tree(rng, n, kinds=MOVING, passive=True, chain=None):
     return {'catena': 1, 'links': links}
 
 
+def loads(rng, scene, forces=True, damped=True):
+    """springs from links to the world, and forces on links"""
+    moving, by_name = [], {one['name']: one for one in scene['links']}
+    for one in scene['links']:
+        at = one
+        while at and at['joint']['type'] == 'fixed':
+            at = by_name.get(at.get('parent'))
+        if at:
+            moving.append(one['name'])
+
+    def point():
+        return [rng.uniform(-0.3, 0.3) for _ in range(3)]
+    if moving and rng.random() < 0.7:
+        scene['springs'] = [{'link': rng.choice(moving), 'point': point(), 'anchor': [rng.uniform(-1, 1) for _ in range(3)],
+                             'stiffness': 10 ** rng.uniform(0, 3)} for _ in range(rng.randint(1, 3))]
+        for one in scene['springs']:
+            if damped and rng.random() < 0.5:
+                one['damping'] = rng.uniform(0, 2)
+    if moving and forces and rng.random() < 0.5:
+        scene['forces'] = [{'link': rng.choice(moving), 'point': point(), 'force': [rng.uniform(-5, 5) for _ in range(3)]}]
+    return scene
+
+
+def takes_loads(integrator):
+    """collocation of order 2 does, and what is no collocation"""
+    return integrator.get('method') != 'collocation' or integrator.get('order', 2) == 2
+
+
 def sampled(rng, scene):
     """worlds that differ, by section `sample`"""
     scene['sample'] = {'seed': rng.randrange(1000), 'q': {'all': {'uniform': [-0.3, 0.3]}}, 'v': {'all': {'normal': [0, 0.5]}}}

@@ -21,6 +21,8 @@ def scene_of(rng, stops):
             joint.setdefault('stiffness', rng.uniform(5, 20))
         if rng.random() < 0.1 and joint.get('stiffness'):
             joint['stiffness'] *= 100
+    if rng.random() < 0.3:
+        random_scenes.loads(rng, scene, forces=False)
     return scene
 
 
