@@ -19,7 +19,7 @@ typedef struct lane_point_load {
 typedef struct lane_model {
     int nbody, nlink, nq, nv, nload;
     lane_body *bodies;        // [nbody]
-    lane_point_load *loads;         // [nload], by body
+    lane_point_load *loads;   // [nload], by body
     const ctn_frame *frames;  // [nlink]
     const int *dof_adr;       // [nv]
     bool in_order, passive, slides;

@@ -54,8 +54,8 @@ enum {
     FORM_HINGE_FLAGS = BODY_NEXT | BODY_MASS | BODY_OFFSET | BODY_ABOUT_X,
     FORM_CROSS_FIRST_FLAGS = BODY_NEXT | BODY_OFFSET | BODY_ABOUT_X,
     FORM_CROSS_LAST_FLAGS = BODY_NEXT | BODY_MASS | BODY_ABOUT_X,
-    FORM_FLAGS =
-        BODY_ROOT | BODY_NEXT | BODY_LEAF | BODY_FORK | BODY_LAST | BODY_MASS | BODY_OFFSET | BODY_ABOUT_X | BODY_LOAD,  // that count
+    FORM_FLAGS = BODY_ROOT | BODY_NEXT | BODY_LEAF | BODY_FORK | BODY_LAST | BODY_MASS | BODY_OFFSET | BODY_ABOUT_X |
+                 BODY_LOAD,  // that count
 };
 
 /// How a body is joined to the tree: the same in every world.
@@ -74,7 +74,7 @@ enum {
     double r0[3];      /* joint origin in the parent's frame, m */                                                               \
     double C[9];       /* joint frame in the parent's frame, row-major */                                                        \
     double pitch;      /* helical, m/rad */                                                                                      \
-    double extent;     /* m, scale of the subtree: radii of gyration and offsets added up, strokes of sliding joints left out */  \
+    double extent;     /* m, scale of the subtree: radii of gyration and offsets added up, strokes of sliding joints left out */ \
     int load, loads_end; /* BODY_LOAD: its loads, from the first to before the last */
 
 /// What may differ from world to world (catena/parameters.h), as numbers of the type `number`: double here, a lane in lane_model.h.
@@ -115,10 +115,10 @@ typedef struct ctn_body {
 } ctn_body;
 
 /// A load on a point of a body: a spring and damper to a point of the world, and a force. What is the same in every world, and what may differ.
-#define LOAD_STRUCTURE                                                                                                         \
-    int body, number; /* that it has in the scene: springs first */                                                                             \
+#define LOAD_STRUCTURE                                                                                                           \
+    int body, number; /* that it has in the scene: springs first */                                                              \
     double point[3];  /* m, body frame */
-#define LOAD_CONSTANTS(number)                                                                                                 \
+#define LOAD_CONSTANTS(number)                                                                                                   \
     number stiffness, damping; /* N/m, N s/m */                                                                                  \
     number anchor[3];          /* m, world */                                                                                    \
     number force[3];           /* N, world axes */

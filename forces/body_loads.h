@@ -28,7 +28,7 @@
 
 /// What the loads on a body do together. World axes, about the body's origin.
 typedef struct {
-    wrench w;  // the gradient of their energy
+    wrench w;          // the gradient of their energy
     inertia6 P, safe;  // its second derivative; without curvature
 } body_load;
 

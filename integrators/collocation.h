@@ -62,8 +62,8 @@ typedef struct {
     wrench *sum;    // of the subtree, about the body's origin
     terms3 *terms;  // of joints that have any; one degree of freedom: g.x, k.xx
     load_state *held;  // [nload] at q
-    vec3 *p;             // scratch, with loads
-    body_load *load;     // [nload] of a body with BODY_LOAD, at its first load
+    vec3 *p;           // scratch, with loads
+    body_load *load;   // [nload] of a body with BODY_LOAD, at its first load
     real *r;        // [nv] residual of the joint rows
     real E;         // energy of the iterate, up to a constant
     mask too_far;   // an increment is ambiguous (joint_terms.h)

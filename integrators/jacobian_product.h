@@ -150,8 +150,8 @@ KERNEL void stage_product(const lane_model *m, const stages *W, bool transposed,
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         for (int a = 0; a < s; a++)
-            twist_outward(b, &W->body[i * s + a].T, b->flags & BODY_ROOT ? NULL : &work->d[b->parent * s + a],
-                          y + a * m->nv, &work->e[i * s + a], &work->d[i * s + a]);
+            twist_outward(b, &W->body[i * s + a].T, b->flags & BODY_ROOT ? NULL : &work->d[b->parent * s + a], y + a * m->nv,
+                          &work->e[i * s + a], &work->d[i * s + a]);
         for (int a = 0; a < s; a++)
             if (b->flags & BODY_MASS) work->p[i * s + a] = stage_blocks_times(b, W, i, a, transposed, work->d + i * s);
             else work->p[i * s + a] = wrench_zero();

@@ -46,8 +46,7 @@ KERNEL void add_load_forces(const lane_model *m, const real *q, const real *v, l
         const lane_body *b = &m->bodies[i];
         L->A.load[i] = wrench_zero();
         for (int k = b->load; k < b->loads_end; k++)
-            L->A.load[i] =
-                wrench_add(L->A.load[i], force_at(L->at[k].arm, point_force(&m->loads[k], &L->at[k], &L->V[i])));
+            L->A.load[i] = wrench_add(L->A.load[i], force_at(L->at[k].arm, point_force(&m->loads[k], &L->at[k], &L->V[i])));
     }
     add_joint_rows(m, L->T, L->A.load, tau);
 }

@@ -81,8 +81,8 @@ FN void drop_curvature(const lane_body *b, const solve *W, int i, real keep, sym
 }
 
 /// Inertia, right-hand side and lost wrench of what hangs on body i, itself included.
-FN void sweep_gather(const lane_body *b, joint_form f, const solve *W, const sweep_work *work, int i, bool dropping,
-                     bool loaded, const sweep_hand *next, inertia6 *P, wrench *p, wrench *lost)
+FN void sweep_gather(const lane_body *b, joint_form f, const solve *W, const sweep_work *work, int i, bool dropping, bool loaded,
+                     const sweep_hand *next, inertia6 *P, wrench *p, wrench *lost)
 {
     const iterate_body *t = &W->body[i];
     sym3 A = t->A;
@@ -119,8 +119,8 @@ FN wrench curved_wrench(const solve *W, int i, bool dropping, wrench lost)
 }
 
 /// A joint of one degree of freedom; dropping, and mostly loaded, are constants in each call. Returns where its pivot is positive.
-FN mask sweep_inward1(const lane_body *b, joint_form f, const solve *W, sweep_work *work, int i, bool dropping,
-                      bool loaded, const sweep_hand *next, sweep_hand *out)
+FN mask sweep_inward1(const lane_body *b, joint_form f, const solve *W, sweep_work *work, int i, bool dropping, bool loaded,
+                      const sweep_hand *next, sweep_hand *out)
 {
     const vec3 z = W->now[i].R.z, r = W->now[i].r;
     sweep_joint1 *s = &work->body[i].one;
@@ -193,16 +193,16 @@ FN mask sweep_inward3(const lane_body *b, const solve *W, sweep_work *work, int 
     return good;
 }
 
-FN mask sweep_inward_body(const lane_body *b, joint_form f, const solve *W, sweep_work *work, int i, bool dropping,
-                          bool loaded, const sweep_hand *next, sweep_hand *out)
+FN mask sweep_inward_body(const lane_body *b, joint_form f, const solve *W, sweep_work *work, int i, bool dropping, bool loaded,
+                          const sweep_hand *next, sweep_hand *out)
 {
     if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) return sweep_inward3(b, W, work, i, dropping, loaded, next, out);
     return sweep_inward1(b, f, W, work, i, dropping, loaded, next, out);
 }
 
 /// What seldom occurs: curvature is dropped somewhere, or loads are on the body.
-KERNEL mask sweep_inward_seldom(const lane_body *b, const solve *W, sweep_work *work, int i, bool dropping, const sweep_hand *next,
-                                sweep_hand *out)
+KERNEL mask sweep_inward_seldom(const lane_body *b, const solve *W, sweep_work *work, int i, bool dropping,
+                                const sweep_hand *next, sweep_hand *out)
 {
     return sweep_inward_body(b, form_of(b), W, work, i, dropping, b->flags & BODY_LOAD, next, out);
 }

@@ -137,8 +137,8 @@ KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, po
         for (int k = 0; k < m->nv; k++) S->gain[k] = sel(running, grown * S->gain[k], S->gain[k]);
         parts->rejected = parts->rejected + sel(Q.rejected, one, zero);
         const real small = sel(solved, rset(CTN_FREEZE_STEP), rset(CTN_FREEZE_NOT_CONVERGED));
-        const mask stuck = end_part(control, &Q, h, accepted, far, not_(may_go_on(count)), count->substeps + parts->rejected, small,
-                                    &parts->frozen);
+        const mask stuck = end_part(control, &Q, h, accepted, far, not_(may_go_on(count)), count->substeps + parts->rejected,
+                                    small, &parts->frozen);
         const mask unsolved = both(stuck, not_(solved));
         if (any_of(unsolved) && t) blame_stages(m, S, &P->more, unsolved, count);
         else if (any_of(unsolved)) blame_solve(m, S, &P->one, unsolved, count);

@@ -53,8 +53,8 @@ typedef struct {
     stage_start *step;       // [nbody]
     real *reach;             // [nbody] (force_unit.h)
     stage_body *body;        // [nbody][stages]
-    load_state *held;      // [nload] at q
-    stage_load *point;    // [nload][stages]
+    load_state *held;        // [nload] at q
+    stage_load *point;       // [nload][stages]
     vec3 *p;                 // [nbody] scratch, with loads
     real *r;                 // [stages][nv] rows (balls: body axes)
     real *K;                 // [nv][3 stages^2] derivatives of the joint terms: of a body from 3 s^2 times its `dof` on

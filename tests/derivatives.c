@@ -113,8 +113,8 @@ START_TEST(forward_dynamics_against_differences)
 {
     FOR_SEEDS(seed, 120)
     {
-        const random_options o = {.links = 1 + (int)(seed % 12), .passive = seed % 2, .chain = seed % 3 == 0,
-                                  .springs = (int)(seed % 4)};
+        const random_options o = {
+            .links = 1 + (int)(seed % 12), .passive = seed % 2, .chain = seed % 3 == 0, .springs = (int)(seed % 4)};
         fixture f = open_fixture(seed, &o);
         differences(&f, true);
         ctn_aba_derivatives(f.d, 1, f.q, f.v, f.tau, f.by[0], f.by[1], f.by[2]);

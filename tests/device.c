@@ -103,9 +103,11 @@ static void same_batches(ctn_batch *got, ctn_batch *want, int method, const char
 /// Steps with and without forces and statistics, saved and restored, a world that freezes: as on the CPU.
 START_TEST(bits_are_the_cpu_s)
 {
-    const random_options o = {.links = 5 + _i % 3, .passive = methods[_i].method != CTN_VARIATIONAL,
-                              .springs = (methods[_i].method == CTN_COLLOCATION && methods[_i].number > 2) || methods[_i].solver != CTN_NEWTON ? 0 : 2,
-                              .plain_springs = methods[_i].method == CTN_VARIATIONAL};
+    const random_options o = {
+        .links = 5 + _i % 3,
+        .passive = methods[_i].method != CTN_VARIATIONAL,
+        .springs = (methods[_i].method == CTN_COLLOCATION && methods[_i].number > 2) || methods[_i].solver != CTN_NEWTON ? 0 : 2,
+        .plain_springs = methods[_i].method == CTN_VARIATIONAL};
     ctn_model *const m = random_model(900 + (uint64_t)_i, &o);
     const size_t nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m);
     double *const q = calloc(WORLDS * nq, sizeof *q), *const v = calloc(WORLDS * nv, sizeof *v),

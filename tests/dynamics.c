@@ -304,7 +304,9 @@ START_TEST(invariance)
 {
     FOR_SEEDS(seed, 40)
     {
-        random_options o = {.links = size_of(seed) > 64 ? 64 : size_of(seed), .passive = true, .joints = ~(1u << CTN_FREE),
+        random_options o = {.links = size_of(seed) > 64 ? 64 : size_of(seed),
+                            .passive = true,
+                            .joints = ~(1u << CTN_FREE),
                             .springs = (int)(seed % 4)};
         fixture f = open_fixture(seed, &o);
         rng r = {seed};

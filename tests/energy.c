@@ -256,15 +256,15 @@ START_TEST(order_on_forests)
     int count = 0;
     FOR_SEEDS(seed, 8)
     {
-        const random_options o = {.links = 4,
-                                  .passive = true,
-                                  .smooth = true,
-                                  .springs = methods[_i].method == CTN_COLLOCATION && methods[_i].number > 2 ? 0 : (int)(seed % 3),
-                                  .plain_springs = methods[_i].method == CTN_VARIATIONAL,
-                                  .joints =
-                                      methods[_i].method == CTN_COLLOCATION && methods[_i].number > 3
-                                          ? 1u << CTN_REVOLUTE | 1u << CTN_PRISMATIC | 1u << CTN_UNIVERSAL | 1u << CTN_PLANAR
-                                          : 0};
+        const random_options o = {
+            .links = 4,
+            .passive = true,
+            .smooth = true,
+            .springs = methods[_i].method == CTN_COLLOCATION && methods[_i].number > 2 ? 0 : (int)(seed % 3),
+            .plain_springs = methods[_i].method == CTN_VARIATIONAL,
+            .joints = methods[_i].method == CTN_COLLOCATION && methods[_i].number > 3
+                          ? 1u << CTN_REVOLUTE | 1u << CTN_PRISMATIC | 1u << CTN_UNIVERSAL | 1u << CTN_PLANAR
+                          : 0};
         const int steps = methods[_i].steps;
         double created[2];
         for (int h = 0; h < 2; h++) {

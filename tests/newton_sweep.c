@@ -150,7 +150,8 @@ static void add_load_hessian(const fixture *f, const lane_point_load *s, const m
                     if (i == j && b < a) continue;
                     const mat4 Ea = generator(&m->bodies[i], W->now[i].R, p[i], a),
                                Eb = generator(&m->bodies[j], W->now[j].R, p[j], b);
-                    const double mixed = trace_product(G, mul4(Ea, mul4(Eb, at))), swapped = trace_product(G, mul4(Eb, mul4(Ea, at)));
+                    const double mixed = trace_product(G, mul4(Ea, mul4(Eb, at))),
+                                 swapped = trace_product(G, mul4(Eb, mul4(Ea, at)));
                     const double x = (s->stiffness + c) * trace_product(mul4(Ea, at), mul4(Eb, at)) +
                                      keep * (i == j ? 0.5 * (mixed + swapped) : mixed);
                     const int u = m->bodies[i].vadr + a, v = m->bodies[j].vadr + b;
@@ -213,8 +214,7 @@ static double *dense_hessian(fixture *f, const double *keep)
                     H[u * n + v] = H[v * n + u] = s;
                 }
         }
-    for (int k = 0; k < m->nload; k++)
-        add_load_hessian(f, &m->loads[k], T, p, keep ? keep[m->loads[k].body] : 1, H);
+    for (int k = 0; k < m->nload; k++) add_load_hessian(f, &m->loads[k], T, p, keep ? keep[m->loads[k].body] : 1, H);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         if (!has_terms(b, W->in.tau)) continue;
@@ -239,7 +239,9 @@ START_TEST(energy_residual_and_hessian_agree)
 {
     FOR_SEEDS(seed, 40)
     {
-        const random_options o = {.links = 1 + (int)(seed % 6), .passive = seed % 2, .joints = seed % 5 ? 0 : 1u << CTN_BALL,
+        const random_options o = {.links = 1 + (int)(seed % 6),
+                                  .passive = seed % 2,
+                                  .joints = seed % 5 ? 0 : 1u << CTN_BALL,
                                   .springs = seed % 3 ? (int)(seed % 3) : 0};
         fixture f = open_fixture(seed, &o, 0.05, 1);
         const int n = f.m->nv;
@@ -298,7 +300,9 @@ START_TEST(sweep_is_the_dense_newton_step)
     FOR_SEEDS(seed, 300)
     {
         static const int sizes[] = {1, 2, 3, 5, 8, 13, 21, 34};
-        const random_options o = {.links = sizes[seed % 8], .passive = seed % 2, .chain = seed % 7 == 0,
+        const random_options o = {.links = sizes[seed % 8],
+                                  .passive = seed % 2,
+                                  .chain = seed % 7 == 0,
                                   .springs = seed % 5 < 2 ? 1 + (int)(seed % 4) : 0};
         // half of them near the start of the step, where the Hessian is positive definite
         fixture f = open_fixture(seed, &o, seed % 4 < 2 ? 0.01 : 0.1, seed % 4 < 2 ? 0.3 : 1.5);

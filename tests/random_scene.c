@@ -190,7 +190,8 @@ static void put_loads(writer *w, uint64_t seed, const plan *l, const char *prefi
         if (turned) quat_turn(o->turn, anchor, anchor);
         for (int c = 0; c < 3; c++) anchor[c] += o->shift[c];
         const double stiffness = rng_uniform(&r, 0, 60), damping = rng_uniform(&r, 0, 2);
-        put(w, "  - {link: %s%d, ", prefix, link), put_array(w, "point", point, 3), put(w, ", "), put_array(w, "anchor", anchor, 3);
+        put(w, "  - {link: %s%d, ", prefix, link), put_array(w, "point", point, 3), put(w, ", "),
+            put_array(w, "anchor", anchor, 3);
         put(w, ", stiffness: %.17g", stiffness);
         if (!o->conservative && !o->plain_springs) put(w, ", damping: %.17g", damping);
         put(w, "}\n");

@@ -165,7 +165,8 @@ static const struct {
     {"catena: 1\nlinks: [^5]\n", {"links[0]: expected a link"}},
     {TOP("^gravty: [0, 0, 0]"), {"gravty: unknown key; did you mean 'gravity'?"}},
     {TOP("^weight: 3"),
-     {"weight: unknown key; a scene has: catena, name, gravity, defaults, include, links, springs, forces, integrator, duration, state"}},
+     {"weight: unknown key; a scene has: catena, name, gravity, defaults, include, links, springs, forces, integrator, duration, "
+      "state"}},
     {TOP("^<<: {name: a}"), {"<<: unknown key"}},
     {TOP("name: b\n^name: c"), {"name: given twice; first in line 4"}},
     {TOP("name:^"), {"name: expected text, found nothing"}},
@@ -301,13 +302,18 @@ static const struct {
 
     // springs
     {TOP("springs: ^{}"), {"springs: expected a list of springs, found a mapping"}},
-    {TOP("springs: [^{anchor: [0, 0, 0], stiffness: 1}, ^{link: a, damping: 1}]"), {"springs[0].link: missing", "springs[1].anchor: missing"}},
-    {TOP("springs: [{link: ^b, anchor: [0, 0, 0], stiffness: ^-1}]"), {"springs[0].link: unknown link 'b'", "springs[0].stiffness: expected"}},
-    {TOP("springs: [^{link: a, anchor: [0, 0, 0]}]"), {"springs[0].stiffness: missing; a spring has a stiffness, a damping or both"}},
-    {TOP("springs: [{link: a, anchor: ^[0, 0], damping: 1, ^length: 2}]"), {"springs[0].anchor: expected", "springs[0].length: unknown key"}},
+    {TOP("springs: [^{anchor: [0, 0, 0], stiffness: 1}, ^{link: a, damping: 1}]"),
+     {"springs[0].link: missing", "springs[1].anchor: missing"}},
+    {TOP("springs: [{link: ^b, anchor: [0, 0, 0], stiffness: ^-1}]"),
+     {"springs[0].link: unknown link 'b'", "springs[0].stiffness: expected"}},
+    {TOP("springs: [^{link: a, anchor: [0, 0, 0]}]"),
+     {"springs[0].stiffness: missing; a spring has a stiffness, a damping or both"}},
+    {TOP("springs: [{link: a, anchor: ^[0, 0], damping: 1, ^length: 2}]"),
+     {"springs[0].anchor: expected", "springs[0].length: unknown key"}},
     {TOP("forces: ^1"), {"forces: expected a list of forces, found '1'"}},
     {TOP("forces: [^{link: a}, {link: a, force: ^[1, 2], ^anchor: [0, 0, 0]}]"),
-     {"forces[0].force: missing; [x, y, z] in N", "forces[1].force: expected 3 numbers, found 2", "forces[1].anchor: unknown key"}},
+     {"forces[0].force: missing; [x, y, z] in N", "forces[1].force: expected 3 numbers, found 2",
+      "forces[1].anchor: unknown key"}},
     // cameras
     {TOP("camera: ^[]"), {"camera: expected a camera as a mapping of keys to values, found a list"}},
     {TOP("cameras: ^{}"), {"cameras: expected a list of cameras, found a mapping"}},

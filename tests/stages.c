@@ -155,7 +155,10 @@ START_TEST(newton_step_is_exact)
     {
         seeds++;
         const stage_table *t = tables[_i];
-        const random_options o = {.links = 5, .passive = true, .smooth = seed % 2, .floating = seed % 4 == 0,
+        const random_options o = {.links = 5,
+                                  .passive = true,
+                                  .smooth = seed % 2,
+                                  .floating = seed % 4 == 0,
                                   .springs = t->old > 0 ? 0 : (int)(seed % 3)};
         fixture f = open_fixture(seed, &o, t, 0.01);
         stage_work *P = &f.W.po.more;

@@ -225,7 +225,8 @@ START_TEST(springs_to_the_world)
     const double w = 250, mobility = 0.5 * 0.5 / 0.1;
     char text[400];
     snprintf(text, sizeof text,
-             "catena: 1\nlinks:\n  - {name: rod, joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, inertia: [0.1, 0.1, 0.1, 0, 0, 0]}\n"
+             "catena: 1\nlinks:\n  - {name: rod, joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, inertia: [0.1, 0.1, 0.1, 0, "
+             "0, 0]}\n"
              "springs:\n  - {link: rod, point: [0.5, 0, 0], anchor: [0.5, 0, 0.1], stiffness: %.17g}\n",
              w * w / mobility);
     for (int k = 0; k < 4; k++) {
@@ -240,7 +241,9 @@ START_TEST(springs_to_the_world)
         ck_assert_int_eq(ctn_scene_warning_count(scene), k < 2 ? 0 : 1);
         if (k >= 2) {
             const char *const says = ctn_scene_warnings(scene);
-            ck_assert_msg(strstr(says, "t.yaml:5:71: springs[0].stiffness: the spring that holds 'rod' (250 rad/s with what it moves)"), "%s", says);
+            ck_assert_msg(
+                strstr(says, "t.yaml:5:71: springs[0].stiffness: the spring that holds 'rod' (250 rad/s with what it moves)"),
+                "%s", says);
         }
         ctn_model_free(m), ctn_scene_free(scene);
     }

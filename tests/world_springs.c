@@ -26,15 +26,16 @@ START_TEST(damped_oscillator)
         ctn_method method;
         int number;
         double dt, order, error;
-    } ways[] = {{CTN_RK4, 2, 0.01, 4, 1e-6},         {CTN_DOP853, 2, 0.02, 8, 1e-9},  {CTN_SEMI_IMPLICIT, 2, 1e-3, 1, 0.02},
-                {CTN_COLLOCATION, 2, 1e-3, 1, 0.03}, {CTN_RADAU, 2, 0.01, 3, 1e-4}, {CTN_RADAU, 3, 0.02, 5, 1e-5},
+    } ways[] = {{CTN_RK4, 2, 0.01, 4, 1e-6},         {CTN_DOP853, 2, 0.02, 8, 1e-9},     {CTN_SEMI_IMPLICIT, 2, 1e-3, 1, 0.02},
+                {CTN_COLLOCATION, 2, 1e-3, 1, 0.03}, {CTN_RADAU, 2, 0.01, 3, 1e-4},      {CTN_RADAU, 3, 0.02, 5, 1e-5},
                 {CTN_VARIATIONAL, 2, 2e-3, 2, 1e-4}, {CTN_VARIATIONAL, 4, 0.01, 4, 1e-4}};
     const double m = 2, k = 50, T = 1, x0 = 0.3, v0 = -0.7, anchor = -0.1;
     const double c = ways[_i].method == CTN_VARIATIONAL ? 0 : 1.5;
     char text[600];
     snprintf(text, sizeof text,
              "catena: 1\ngravity: [0, 0, 0]\nlinks:\n"
-             "  - {name: a, joint: {type: free, q0: [%g, 0, 0, 1, 0, 0, 0], v0: [%g, 0, 0, 0, 0, 0]}, mass: %g, inertia: [1, 1, 1, 0, 0, 0]}\n"
+             "  - {name: a, joint: {type: free, q0: [%g, 0, 0, 1, 0, 0, 0], v0: [%g, 0, 0, 0, 0, 0]}, mass: %g, inertia: [1, 1, "
+             "1, 0, 0, 0]}\n"
              "springs: [{link: a, anchor: [%g, 0, 0], stiffness: %g, damping: %g}]\n",
              x0, v0, m, anchor, k, c);
     ctn_model *const model = model_of(text);
@@ -55,7 +56,8 @@ START_TEST(damped_oscillator)
         // the spring's energy is in the ledger, and what the method creates is small
         const double all = 0.5 * m * v0 * v0 + 0.5 * k * a * a;
         ck_assert_msg(fabs(stats.energy_before - all) < 1e-12 * all, "%.17g, not %.17g", stats.energy_before, all);
-        ck_assert_msg(fabs(stats.energy_after - stats.energy_before + stats.dissipated - stats.created) < 1e-12 * all, "open books");
+        ck_assert_msg(fabs(stats.energy_after - stats.energy_before + stats.dissipated - stats.created) < 1e-12 * all,
+                      "open books");
         ctn_batch_free(batch);
     }
     const double order = log2(error[0] / error[1]);
@@ -67,7 +69,7 @@ END_TEST
 
 #define ARC                                                                                                                      \
     "catena: 1\nlinks:\n"                                                                                                        \
-    "  - chain: {name: c, count: 20, step: [0.1, 0, 0], mass: 0.1, com: [0.05, 0, 0], inertia: [1e-5, 1e-4, 1e-4, 0, 0, 0],\n"    \
+    "  - chain: {name: c, count: 20, step: [0.1, 0, 0], mass: 0.1, com: [0.05, 0, 0], inertia: [1e-5, 1e-4, 1e-4, 0, 0, 0],\n"   \
     "            joint: {type: universal, axis: [0, 1, 0], axis2: [0, 0, 1], q0: [0.05, 0.1]}}\n"
 
 /// Where the free end of the arc is.
@@ -96,7 +98,8 @@ START_TEST(stiff)
     for (size_t k = 0; k < nq; k++) q[k] = k % 2 ? 0.1 : 0.05;
     end_of(free_arc, q, anchor);
     char text[1000];
-    snprintf(text, sizeof text, ARC "springs: [{link: c.19, point: [0.1, 0, 0], anchor: [%.17g, %.17g, %.17g], stiffness: 1.0e8}]\n", anchor[0],
+    snprintf(text, sizeof text,
+             ARC "springs: [{link: c.19, point: [0.1, 0, 0], anchor: [%.17g, %.17g, %.17g], stiffness: 1.0e8}]\n", anchor[0],
              anchor[1], anchor[2] - 1e-4);
     ctn_model *const model = model_of(text);
     ctn_batch_config cfg = config_of(ways[_i].method, ways[_i].number, 0.1);
@@ -111,7 +114,8 @@ START_TEST(stiff)
         ctn_batch_state(batch, q, NULL);
         end_of(model, q, x);
         for (int k = 0; k < 3; k++)
-            ck_assert_msg(fabs(x[k] - anchor[k] + (k == 2 ? 1e-4 : 0)) < 1e-5, "step %d: coordinate %d is off by %.3g m", n, k, x[k] - anchor[k]);
+            ck_assert_msg(fabs(x[k] - anchor[k] + (k == 2 ? 1e-4 : 0)) < 1e-5, "step %d: coordinate %d is off by %.3g m", n, k,
+                          x[k] - anchor[k]);
     }
     ctn_batch_free(batch), ctn_model_free(model), ctn_model_free(free_arc);
     free(q);
@@ -126,10 +130,12 @@ START_TEST(a_force)
         ctn_method method;
         int number;
         double error;  // of the way, m
-    } ways[] = {{CTN_RK4, 2, 1e-12}, {CTN_RADAU, 2, 1e-9}, {CTN_RADAU, 3, 1e-9}, {CTN_VARIATIONAL, 2, 1e-9}, {CTN_COLLOCATION, 2, 0.02}};
+    } ways[] = {
+        {CTN_RK4, 2, 1e-12}, {CTN_RADAU, 2, 1e-9}, {CTN_RADAU, 3, 1e-9}, {CTN_VARIATIONAL, 2, 1e-9}, {CTN_COLLOCATION, 2, 0.02}};
     const double F[3] = {3, -1, 24}, m = 2, T = 0.5;
-    ctn_model *const model = model_of("catena: 1\nlinks:\n  - {name: a, joint: free, mass: 2, inertia: [0.3, 0.2, 0.4, 0, 0, 0]}\n"
-                                      "forces: [{link: a, force: [3, -1, 24]}, {link: a, point: [0.1, 0.2, 0], force: [0, 0, 0]}]\n");
+    ctn_model *const model =
+        model_of("catena: 1\nlinks:\n  - {name: a, joint: free, mass: 2, inertia: [0.3, 0.2, 0.4, 0, 0, 0]}\n"
+                 "forces: [{link: a, force: [3, -1, 24]}, {link: a, point: [0.1, 0.2, 0], force: [0, 0, 0]}]\n");
     const ctn_parameter list[] = {{CTN_FORCE, 3}, {CTN_FORCE, 4}, {CTN_FORCE, 5}};
     ctn_batch_config cfg = config_of(ways[_i].method, ways[_i].number, 0.005);
     cfg.worlds = 2, cfg.parameters = list, cfg.parameter_count = 3;
@@ -167,12 +173,14 @@ START_TEST(refused)
         int order;
         ctn_solver solver;
         const char *damping, *message;  // NULL: taken
-    } cases[] = {{CTN_COLLOCATION, 3, CTN_NEWTON, "", "order: collocation takes `springs` and `forces` at order 2 alone; take that, or radau"},
-                 {CTN_COLLOCATION, 2, CTN_LM, "", "solver: lm takes no `springs` and `forces`; take newton"},
-                 {CTN_RADAU, 2, CTN_LBFGS, "", "solver: lbfgs takes no `springs` and `forces`; take newton"},
-                 {CTN_VARIATIONAL, 2, CTN_NEWTON, ", damping: 1", "method: variational takes `springs` without damping alone; take radau"},
-                 {CTN_VARIATIONAL, 2, CTN_NEWTON, "", NULL},
-                 {CTN_COLLOCATION, 2, CTN_NEWTON, ", damping: 1", NULL}};
+    } cases[] = {
+        {CTN_COLLOCATION, 3, CTN_NEWTON, "",
+         "order: collocation takes `springs` and `forces` at order 2 alone; take that, or radau"},
+        {CTN_COLLOCATION, 2, CTN_LM, "", "solver: lm takes no `springs` and `forces`; take newton"},
+        {CTN_RADAU, 2, CTN_LBFGS, "", "solver: lbfgs takes no `springs` and `forces`; take newton"},
+        {CTN_VARIATIONAL, 2, CTN_NEWTON, ", damping: 1", "method: variational takes `springs` without damping alone; take radau"},
+        {CTN_VARIATIONAL, 2, CTN_NEWTON, "", NULL},
+        {CTN_COLLOCATION, 2, CTN_NEWTON, ", damping: 1", NULL}};
     char text[300];
     snprintf(text, sizeof text,
              "catena: 1\nlinks: [{name: a, joint: revolute, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}]\n"

@@ -37,7 +37,8 @@ static int choose_parameters(const ctn_model *m, ctn_method method, ctn_paramete
     for (int k = CTN_SPRING_STIFFNESS; k <= CTN_FORCE; k++) {
         const ctn_parameter p = {(ctn_parameter_kind)k, k == CTN_SPRING_ANCHOR ? 2 : 0};
         double value;
-        if ((k != CTN_SPRING_DAMPING || method != CTN_VARIATIONAL) && ctn_model_parameter(m, p, &value, NULL) == CTN_OK) list[n++] = p;
+        if ((k != CTN_SPRING_DAMPING || method != CTN_VARIATIONAL) && ctn_model_parameter(m, p, &value, NULL) == CTN_OK)
+            list[n++] = p;
     }
     for (int l = 0; l < ctn_model_nlink(m); l++)
         for (int k = CTN_MASS_SCALE; k <= CTN_LIMIT_DAMPING && n < MOST_PARAMETERS; k++) {
@@ -74,8 +75,10 @@ typedef struct {
 
 static worlds open_worlds(uint64_t seed, int method, bool own)
 {
-    const random_options o = {.links = 4 + (int)(seed % 4), .passive = methods[method].method != CTN_VARIATIONAL,
-                              .springs = methods[method].method == CTN_COLLOCATION && methods[method].number > 2 ? 0 : (int)(seed % 3),
+    const random_options o = {.links = 4 + (int)(seed % 4),
+                              .passive = methods[method].method != CTN_VARIATIONAL,
+                              .springs =
+                                  methods[method].method == CTN_COLLOCATION && methods[method].number > 2 ? 0 : (int)(seed % 3),
                               .plain_springs = methods[method].method == CTN_VARIATIONAL};
     worlds f = {.m = random_model(seed, &o), .cfg = ctn_batch_config_default()};
     rng r = {seed * 7 + 1};

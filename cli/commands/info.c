@@ -83,7 +83,8 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
            plural(nv), t->mass);
     printf("gravity    %g %g %g m/s2\n", t->gravity[0], t->gravity[1], t->gravity[2]);
     const int springs = s->scene->nspring, forces = s->scene->nload - springs;
-    if (springs || forces) printf("loads      %d spring%s to the world, %d force%s\n", springs, plural(springs), forces, plural(forces));
+    if (springs || forces)
+        printf("loads      %d spring%s to the world, %d force%s\n", springs, plural(springs), forces, plural(forces));
     char words[CONFIG_WORDS];
     config_describe(&s->cfg, words);
     printf("method     %s", words);

@@ -9,17 +9,17 @@ extern "C" {
 #endif
 
 typedef enum ctn_parameter_kind {
-    CTN_GRAVITY,          // a component, m/s^2
-    CTN_MASS_SCALE,       // of a link, > 0: mass and inertia are those of the scene times this
-    CTN_ARMATURE,         // of a link's joint, >= 0, every degree of freedom alike: kg m^2 or kg; not of free joints
-    CTN_DAMPING,          // likewise: N m s/rad or N s/m; of free joints, too
-    CTN_STIFFNESS,        // likewise: N m/rad or N/m; not of free joints
-    CTN_REST,             // where springs are at rest, rad or m; not of ball and free joints
-    CTN_LIMIT_LOWER,      // of joints with `limits` in the scene, as the next three; rad or m, -infinity: none; not of balls
-    CTN_LIMIT_UPPER,      // above the lower one, rad or m, infinity: none; ball: half the angle of the cone, in (0, pi]
-    CTN_LIMIT_STIFFNESS,  // N m/rad or N/m, > 0
-    CTN_LIMIT_DAMPING,    // N m s/rad or N s/m, >= 0
-    CTN_TIME_STEP,        // dt of the world, s, > 0
+    CTN_GRAVITY,           // a component, m/s^2
+    CTN_MASS_SCALE,        // of a link, > 0: mass and inertia are those of the scene times this
+    CTN_ARMATURE,          // of a link's joint, >= 0, every degree of freedom alike: kg m^2 or kg; not of free joints
+    CTN_DAMPING,           // likewise: N m s/rad or N s/m; of free joints, too
+    CTN_STIFFNESS,         // likewise: N m/rad or N/m; not of free joints
+    CTN_REST,              // where springs are at rest, rad or m; not of ball and free joints
+    CTN_LIMIT_LOWER,       // of joints with `limits` in the scene, as the next three; rad or m, -infinity: none; not of balls
+    CTN_LIMIT_UPPER,       // above the lower one, rad or m, infinity: none; ball: half the angle of the cone, in (0, pi]
+    CTN_LIMIT_STIFFNESS,   // N m/rad or N/m, > 0
+    CTN_LIMIT_DAMPING,     // N m s/rad or N s/m, >= 0
+    CTN_TIME_STEP,         // dt of the world, s, > 0
     CTN_SPRING_STIFFNESS,  // of one of the scene's `springs`, in its order, >= 0: N/m
     CTN_SPRING_DAMPING,    // likewise: N s/m; not with the method variational
     CTN_SPRING_ANCHOR,     // likewise, a component of where it holds its link, m, world

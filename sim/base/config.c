@@ -304,7 +304,8 @@ static ctn_status check_loads(const ctn_model *m, const ctn_batch_config *cfg, c
         return fail(err, CTN_BAD_CONFIG, "solver: %s takes no `springs` and `forces`; take newton", ctn_solver_name(cfg->solver));
     for (int k = 0; k < cfg->parameter_count && cfg->method == CTN_VARIATIONAL; k++)
         if (cfg->parameters[k].kind == CTN_SPRING_DAMPING)
-            return fail(err, CTN_BAD_CONFIG, "method: variational takes no spring_damping, which is one of the parameters; take radau");
+            return fail(err, CTN_BAD_CONFIG,
+                        "method: variational takes no spring_damping, which is one of the parameters; take radau");
     for (int k = 0; k < m->nload && cfg->method == CTN_VARIATIONAL; k++)
         if (m->loads[k].damping > 0)
             return fail(err, CTN_BAD_CONFIG, "method: variational takes `springs` without damping alone; take radau");

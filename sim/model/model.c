@@ -10,7 +10,8 @@
 void ctn_model_free(ctn_model *m)
 {
     if (!m) return;
-    free(m->bodies), free(m->loads), free(m->frames), free(m->links), free(m->dof_adr), free(m->q0), free(m->v0), free(m->name), free(m->names);
+    free(m->bodies), free(m->loads), free(m->frames), free(m->links), free(m->dof_adr), free(m->q0), free(m->v0), free(m->name),
+        free(m->names);
     free(m);
 }
 

@@ -197,7 +197,7 @@ ctn_status ctn_model_parameter(const ctn_model *m, ctn_parameter p, double *valu
         return fail(err, CTN_BAD_ARGUMENT, "parameters: time_step is the configuration's, not the model's");
     *value = p.kind == CTN_GRAVITY      ? m->gravity[p.index]
              : p.kind == CTN_MASS_SCALE ? 1
-             : of_load(p)             ? *load_place(m, p)
+             : of_load(p)               ? *load_place(m, p)
                                         : *place(&m->bodies[first_body(m, p.index)], p.kind);
     return CTN_OK;
 }

@@ -206,8 +206,8 @@ static double largest_eigenvalue(double A[3][3])
 }
 
 /// Warns of the stiffest of the springs between links and the world, each alone with what it moves. work [6 nv]
-static void warn_of_springs(ctn_scene *scene, const ctn_model *m, const ctn_batch_config *cfg, joint_inertia *inertia, double duration,
-                            double *work)
+static void warn_of_springs(ctn_scene *scene, const ctn_model *m, const ctn_batch_config *cfg, joint_inertia *inertia,
+                            double duration, double *work)
 {
     static const char *const keys[] = {"stiffness", "damping"};
     double worst = 0, A[3][3];
@@ -231,7 +231,8 @@ static void warn_of_springs(ctn_scene *scene, const ctn_model *m, const ctn_batc
     snprintf(key, sizeof key, "springs[%d].%s", of->number, keys[of_damper]);
     if (dt > 0) snprintf(less, sizeof less, "dt %g or less, or ", dt);
     scene_warn(scene, &here, &s->at[of_damper], key,
-               "the %s that holds '%.60s' (%.3g %s with what it moves) is too stiff for %s in steps of %g s: take %sa method that holds any "
+               "the %s that holds '%.60s' (%.3g %s with what it moves) is too stiff for %s in steps of %g s: take %sa method "
+               "that holds any "
                "stiffness: radau, collocation",
                of_damper ? "damper" : "spring", scene->links[s->link].name, of_damper ? stiffest.c : sqrt(stiffest.w2),
                of_damper ? "1/s" : "rad/s", ctn_method_name(cfg->method), cfg->dt, less);

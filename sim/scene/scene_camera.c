@@ -133,7 +133,8 @@ static bool read_camera(source *s, const node *n, scene_camera *c)
     else if (c->type != CAMERA_ORBIT)
         ok = missing_key(s, n, "link", "missing; a camera of type %s needs it", types[c->type].name);
     if (target)
-        ok = (target->kind == NODE_SEQUENCE ? read_vector(s, target, 3, ANY_SIGN, c->target) : read_link_name(s, target, &c->link)) &&
+        ok = (target->kind == NODE_SEQUENCE ? read_vector(s, target, 3, ANY_SIGN, c->target)
+                                            : read_link_name(s, target, &c->link)) &&
              ok;
     if (v[CAMERA_KEY_AZIMUTH]) ok = read_angle(s, v[CAMERA_KEY_AZIMUTH], -360, 360, &c->azimuth) && ok;
     if (v[CAMERA_KEY_ELEVATION]) ok = read_angle(s, v[CAMERA_KEY_ELEVATION], -90, 90, &c->elevation) && ok;

@@ -6,8 +6,9 @@
 enum load_key { LOAD_KEY_LINK, LOAD_KEY_POINT, LOAD_KEY_ANCHOR, LOAD_KEY_STIFFNESS, LOAD_KEY_DAMPING, LOAD_KEY_FORCE, LOAD_KEYS };
 
 static const key spring_keys[LOAD_KEYS] = {
-    [LOAD_KEY_LINK] = {.name = "link"},           [LOAD_KEY_POINT] = {.name = "point"},     [LOAD_KEY_ANCHOR] = {.name = "anchor"},
-    [LOAD_KEY_STIFFNESS] = {.name = "stiffness"}, [LOAD_KEY_DAMPING] = {.name = "damping"},
+    [LOAD_KEY_LINK] = {.name = "link"},       [LOAD_KEY_POINT] = {.name = "point"},
+    [LOAD_KEY_ANCHOR] = {.name = "anchor"},   [LOAD_KEY_STIFFNESS] = {.name = "stiffness"},
+    [LOAD_KEY_DAMPING] = {.name = "damping"},
 };
 static const key force_keys[LOAD_KEYS] = {
     [LOAD_KEY_LINK] = {.name = "link"},
@@ -29,7 +30,8 @@ static bool read_point(source *s, const node *n, const node *const v[LOAD_KEYS],
     bool ok = true;
     if (!link) ok = missing_key(s, n, "link", "missing; it is the one that this acts on");
     else if (!read_link_name(s, link, &load->link)) ok = false;
-    else if (!moves(s->r->scene, load->link)) ok = bad_value(s, link, "%s does not move: nothing can act on it", found(link).text);
+    else if (!moves(s->r->scene, load->link))
+        ok = bad_value(s, link, "%s does not move: nothing can act on it", found(link).text);
     if (v[LOAD_KEY_POINT]) ok = read_vector(s, v[LOAD_KEY_POINT], 3, ANY_SIGN, load->point) && ok;
     return ok;
 }
