@@ -96,7 +96,7 @@ KERNEL energy_parts block_energy(const lane_model *m, const ctn_batch_config *cf
     real sums[11];
     energy_parts E;
     totals(m, S->q, block_velocity(m, cfg, S, W), W->T, W->D, sums);
-    E.kinetic = sums[0], E.potential = sums[1], E.spring = passive_potential(m, S->q) + loads_energy(m, S->q, &W->loads);
+    E.kinetic = sums[0], E.potential = sums[1], E.spring = acting_energy(m, S->q, &W->loads);
     return E;
 }
 

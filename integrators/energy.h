@@ -2,7 +2,7 @@
 ///
 ///     E_after - E_before = work - dissipated + created
 ///
-/// Work of the applied joint forces and what dampers take out are sums over a step's own points of evaluation: weights w_i h of the
+/// Work of applied forces, along joints and on bodies, and what dampers take out are sums over a step's own points of evaluation: weights w_i h of the
 /// method times tau.v_i and v_i'D v_i. So they are integrals to the method's order, and `created`, which is what the numerics add
 /// (or lose: negative), goes to zero with it. (docs/theory.md 8)
 #ifndef CATENA_ENERGY_H

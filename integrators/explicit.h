@@ -29,8 +29,7 @@ typedef struct {
 KERNEL void acceleration(const lane_model *m, const real *q, const real *v, const real *tau, explicit_work *work, real *qdd)
 {
     for (int k = 0; k < m->nv; k++) work->force[k] = tau ? tau[k] : rset(0);
-    add_passive_forces(m, q, v, work->force);
-    add_load_forces(m, q, v, &work->loads, work->force);
+    add_acting_forces(m, q, v, &work->loads, work->force);
     aba(m, q, v, work->force, &work->aba, qdd);
 }
 

@@ -7,6 +7,7 @@
 #include "dynamics/kinematics.h"
 #include "dynamics/lane_model.h"
 #include "forces/body_loads.h"
+#include "forces/joint_forces.h"
 #include "integrators/collocation.h"
 #include "integrators/energy.h"
 #include "integrators/pose_pullback.h"
@@ -51,6 +52,13 @@ KERNEL void add_load_forces(const lane_model *m, const real *q, const real *v, l
     add_joint_rows(m, L->T, L->A.load, tau);
 }
 
+/// Adds all forces that act by themselves, of joints' elements and of loads on bodies, to tau [nv].
+KERNEL void add_acting_forces(const lane_model *m, const real *q, const real *v, loads_work *L, real *tau)
+{
+    add_passive_forces(m, q, v, tau);
+    add_load_forces(m, q, v, L, tau);
+}
+
 /// Adds what passes through the loads in the time dt (s) at (q, v).
 KERNEL void add_loads_flow(energy_flow *F, const lane_model *m, const real *q, const real *v, real dt, loads_work *L)
 {
@@ -71,6 +79,9 @@ KERNEL real loads_energy(const lane_model *m, const real *q, loads_work *L)
     hold_loads(m, q, L->T, L->p, L->at);
     return springs_energy(m, L->T, L->p);
 }
+
+/// Energy of all springs, of joints and on bodies, and of limits at q, J.
+KERNEL real acting_energy(const lane_model *m, const real *q, loads_work *L) { return passive_potential(m, q) + loads_energy(m, q, L); }
 
 /// Adds sign times the gradients of y'J'f by q and v to q_bar and v_bar [nv]. y'J'f is the sum of f.y_k, y_k the virtual motion of the points: f
 /// changes with where they are (-k y_k) and how they move (-c y_k), and y_k and their velocities with the configuration, too.

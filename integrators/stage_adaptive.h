@@ -118,8 +118,7 @@ KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, po
     if (any_of(fresh)) {
         real *force = P->one.d, *accel = P->one.fresh;
         for (int k = 0; k < m->nv; k++) force[k] = P->one.W.in.tau ? P->one.W.in.tau[k] : zero;
-        add_passive_forces(m, S->q, S->rate, force);
-        add_load_forces(m, S->q, S->rate, &P->loads, force);
+        add_acting_forces(m, S->q, S->rate, &P->loads, force);
         aba(m, S->q, S->rate, force, &P->aba, accel);
         begin_control(control, first_size(m, S->rate, accel, cfg->error_tolerance, s > 1 ? 2 * s - 1 : 2, Q.end), fresh);
     }

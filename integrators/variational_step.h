@@ -78,8 +78,7 @@ KERNEL void rest_chord(const lane_model *m, real *base)
 KERNEL void joint_forces(const lane_model *m, const real *q, const real *still, const real *tau, loads_work *loads, real *force)
 {
     for (int k = 0; k < m->nv; k++) force[k] = tau ? tau[k] : rset(0);
-    add_passive_forces(m, q, still, force);
-    add_load_forces(m, q, still, loads, force);
+    add_acting_forces(m, q, still, loads, force);
 }
 
 /// The share theta of the dampers' impulse that acts at the start: (1 + z) / (2 + z), z the largest b h / D, D the inertia that a

@@ -154,7 +154,7 @@ FN void sum_world(const device_job *job, const lane_model *m, int world, const b
 {
     real sums[12];
     totals(m, S->q, block_velocity(m, &job->cfg, S, W), W->T, W->D, sums);
-    sums[11] = passive_potential(m, S->q) + loads_energy(m, S->q, &W->loads);
+    sums[11] = acting_energy(m, S->q, &W->loads);
     lane_totals(m, sums, 0, &job->totals[world]);
 }
 

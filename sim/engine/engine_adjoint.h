@@ -36,23 +36,13 @@ static adjoint_stage layout_stage(const lane_model *m, arena *a)
     return s;
 }
 
-static pose_work layout_pose(const lane_model *m, arena *a)
-{
-    const size_t n = (size_t)m->nbody;
-    pose_work w;
-    w.motion = TAKE(a, n, twist);
-    w.load = TAKE(a, n, wrench);
-    w.moment = TAKE(a, n, vec3);
-    return w;
-}
-
 static velocity_adjoint layout_velocity(const lane_model *m, arena *a)
 {
     const size_t nv = (size_t)m->nv;
     velocity_adjoint w;
     w.T = TAKE(a, (size_t)m->nbody, placement);
     w.F = layout_factors(m, a);
-    w.W = layout_pose(m, a);
+    w.W = layout_pose((size_t)m->nbody, a);
     w.M = TAKE(a, (size_t)m->nbody, rate_pose);
     w.b = TAKE(a, nv, real);
     w.v = TAKE(a, nv, real);
@@ -68,7 +58,7 @@ static stage_adjoint layout_stage_adjoint(const lane_model *m, int s_, arena *a)
     w.P.sweep.U = TAKE(a, nv * 6 * s * s, real);
     w.P.sweep.inverse = TAKE(a, nv * 3 * s * s, real);
     w.at = TAKE(a, s * n, placement);
-    w.Q = layout_pose(m, a);
+    w.Q = layout_pose((size_t)m->nbody, a);
     w.M = TAKE(a, n, rate_pose);
     w.b = TAKE(a, s * nv, real);
     w.y = TAKE(a, s * nv, real);
@@ -81,7 +71,7 @@ static ladder_adjoint layout_ladder(const lane_model *m, const ctn_batch_config 
     ladder_adjoint w = {0};
     w.one.W = layout_solve(m, a);
     w.one.F = layout_factors(m, a);
-    w.one.P = layout_pose(m, a);
+    w.one.P = layout_pose((size_t)m->nbody, a);
     w.one.x = TAKE(a, nq, real);
     real **const vectors[] = {&w.one.u, &w.one.y, &w.one.b, &w.q_bar, &w.v_bar, &w.tau_bar};
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = TAKE(a, nv, real);
@@ -114,7 +104,7 @@ static variational_adjoint layout_variational_adjoint(const lane_model *m, const
     for (int k = 0; k < 2; k++) w.T[k] = TAKE(a, n, placement);
     w.G = TAKE(a, n, rate_pose);
     w.M = TAKE(a, n, rate_pose);
-    w.P = layout_pose(m, a);
+    w.P = layout_pose((size_t)m->nbody, a);
     w.mobility = ve;
     real **const vectors[] = {&w.still, &w.sink, &w.q, &w.p, &w.b, &w.y};
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = TAKE(a, nv, real);

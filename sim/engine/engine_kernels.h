@@ -66,8 +66,7 @@ static void run_passive(const lane_model *m, void *scratch, int count, const dou
         gather(f.q, q, m->nq, c, count);
         gather(f.v, v, m->nv, c, count);
         for (int k = 0; k < m->nv; k++) f.x[k] = rset(0);
-        add_passive_forces(m, f.q, f.v, f.x);
-        add_load_forces(m, f.q, f.v, &f.loads, f.x);
+        add_acting_forces(m, f.q, f.v, &f.loads, f.x);
         scatter(tau, f.x, m->nv, c, count);
     }
 }
@@ -94,8 +93,7 @@ static void run_aba(const lane_model *m, void *scratch, int count, const double 
         gather(f.v, v, m->nv, c, count);
         if (tau) gather(f.x, tau, m->nv, c, count);
         for (int k = 0; k < m->nv && !tau; k++) f.x[k] = rset(0);
-        add_passive_forces(m, f.q, f.v, f.x);
-        add_load_forces(m, f.q, f.v, &f.loads, f.x);
+        add_acting_forces(m, f.q, f.v, &f.loads, f.x);
         aba(m, f.q, f.v, f.x, &f.aba, f.t);
         scatter(qdd, f.t, m->nv, c, count);
     }
@@ -137,8 +135,7 @@ static void run_aba_derivatives(const lane_model *m, void *scratch, int count, c
         gather(f.v, v, m->nv, c, count);
         if (tau) gather(f.x, tau, m->nv, c, count);
         for (int k = 0; k < m->nv && !tau; k++) f.x[k] = rset(0);
-        add_passive_forces(m, f.q, f.v, f.x);
-        add_load_forces(m, f.q, f.v, &f.loads, f.x);
+        add_acting_forces(m, f.q, f.v, &f.loads, f.x);
         aba(m, f.q, f.v, f.x, &f.aba, f.acceleration);
         id_motion(m, f.q, f.v, f.acceleration, &f.id);
         double *const *const q_ = matrices(by_q, n, c, count, Q), *const *const v_ = matrices(by_v, n, c, count, V);
@@ -166,7 +163,7 @@ static void run_totals(const lane_model *m, void *scratch, int count, const doub
         gather(f.q, q, m->nq, c, count);
         gather(f.v, v, m->nv, c, count);
         totals(m, f.q, f.v, f.T, f.V, f.x);
-        f.x[11] = passive_potential(m, f.q) + loads_energy(m, f.q, &f.loads);
+        f.x[11] = acting_energy(m, f.q, &f.loads);
         for (int l = 0; l < LANES && c + l < count; l++) lane_totals(m, f.x, l, &out[c + l]);
     }
 }

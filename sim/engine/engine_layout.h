@@ -85,6 +85,15 @@ KERNEL tree_factors layout_factors(const lane_model *m, arena *a)
     return f;
 }
 
+KERNEL pose_work layout_pose(size_t bodies, arena *a)
+{
+    pose_work w;
+    w.motion = TAKE(a, bodies, twist);
+    w.load = TAKE(a, bodies, wrench);
+    w.moment = TAKE(a, bodies, vec3);
+    return w;
+}
+
 /// Nothing for models without loads.
 KERNEL loads_work layout_loads(const lane_model *m, arena *a)
 {
@@ -94,9 +103,7 @@ KERNEL loads_work layout_loads(const lane_model *m, arena *a)
     w.p = TAKE(a, n, vec3);
     w.at = TAKE(a, (size_t)m->nload, load_state);
     w.V = TAKE(a, n, twist);
-    w.A.motion = TAKE(a, n, twist);
-    w.A.load = TAKE(a, n, wrench);
-    w.A.moment = TAKE(a, n, vec3);
+    w.A = layout_pose(n, a);
     return w;
 }
 
