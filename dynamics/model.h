@@ -114,14 +114,22 @@ typedef struct ctn_body {
     BODY_CONSTANTS(double)
 } ctn_body;
 
-/// A load on a point of a body: a spring and damper to a point of the world, and a force. What is the same in every world, and what may differ.
+enum load_flag {
+    LOAD_TURNS = 1,    // has a torque
+    LOAD_FOLLOWS = 2,  // its force and torque are in the axes of its link, and turn with it; else in those of the world
+};
+
+/// A load on a point of a body: a spring and damper to a point of the world, and a wrench. What is the same in every world, and what may differ.
 #define LOAD_STRUCTURE                                                                                                           \
-    int body, number; /* that it has in the scene: springs first */                                                              \
-    double point[3];  /* m, body frame */
+    int body, number; /* that it has in the scene: springs, forces, then what a batch adds */                                    \
+    int link;         /* that the scene names, of the body */                                                                    \
+    unsigned flags;   /* load_flag */
 #define LOAD_CONSTANTS(number)                                                                                                   \
     number stiffness, damping; /* N/m, N s/m */                                                                                  \
+    number point[3];           /* m, body frame */                                                                               \
     number anchor[3];          /* m, world */                                                                                    \
-    number force[3];           /* N, world axes */
+    number force[3];           /* N */                                                                                           \
+    number torque[3];          /* N m */
 
 typedef struct point_constants {
     LOAD_CONSTANTS(double)
@@ -140,7 +148,8 @@ typedef struct ctn_frame {
 } ctn_frame;
 
 struct ctn_model {
-    int nbody, nlink, nq, nv, nload, nspring;  // nspring: how many of the loads are springs
+    int nbody, nlink, nq, nv, nload;
+    int nspring, nforce;  // how many of the loads are the scene's `springs`, and its `forces`
     ctn_body *bodies;   // [nbody]
     point_load *loads;  // [nload], by body
     ctn_frame *frames;  // [nlink]

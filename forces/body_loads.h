@@ -4,9 +4,12 @@
 ///     element         potential V, J      drag C
 ///     world spring    k/2 |x - a|^2       c 1
 ///     force           -F.x
+///     torque          -T.log(R R_k')
 ///
-/// x = p + R s is where the point s of a body with the pose [R p] is, a the anchor, F in world axes. The force on the point is -dV/dx - C x'.
-/// What a force gives counts as work, not as energy that is stored.
+/// x = p + R s is where the point s of a body with the pose [R p] is, a the anchor, R_k the axes at the start of a step. The force on the point
+/// is -dV/dx - C x'. A force and a torque may be in the axes of the world, or in those of their link. Only a force in world axes has a
+/// potential; where a method wants one of the others (order 2), it takes them as they stand at the start of its step. What they give counts as
+/// work, not as energy that is stored.
 ///
 /// Methods that solve equations want a load as a *wrench* about the body's origin and an *inertia* P that maps its twist to a wrench, the
 /// second derivative in the symmetrised chart of the sweeps (docs/theory.md 4.2): with the arm r = R s, the gradient g and the second
@@ -111,10 +114,22 @@ FN vec3 placed_origin(const lane_body *b, const placement *T, const real *q, con
     return has_arm(form_of(b)) ? add(p[b->parent], T->r) : p[b->parent];
 }
 
-/// A load at some configuration: the arm R s of its point, and how far that is from the anchor.
+/// A load at some configuration: the arm R s of its point, how far that is from the anchor, and the force and the torque in world axes.
 typedef struct {
-    vec3 arm, gap;
+    vec3 arm, gap, F, T;
 } load_state;
+
+/// A force or torque of a load on a body with the axes R, in world axes.
+FN vec3 load_axes(const lane_model *m, const lane_point_load *s, mat3 R, const real *x)
+{
+    const vec3 y = load3(x);
+    return s->flags & LOAD_FOLLOWS ? mul(R, mul(const33(m->frames[s->link].R), y)) : y;
+}
+
+FN vec3 load_torque(const lane_model *m, const lane_point_load *s, mat3 R)
+{
+    return s->flags & LOAD_TURNS ? load_axes(m, s, R, s->torque) : zero3();
+}
 
 /// All loads at q. T [nbody]: placements there; p [nbody]: scratch; at [nload]
 KERNEL void hold_loads(const lane_model *m, const real *q, const placement *T, vec3 *p, load_state *at)
@@ -123,17 +138,18 @@ KERNEL void hold_loads(const lane_model *m, const real *q, const placement *T, v
         const lane_body *b = &m->bodies[i];
         p[i] = placed_origin(b, &T[i], q, p);
         for (int k = b->load; k < b->loads_end; k++) {
-            at[k].arm = mul(T[i].R, const3(m->loads[k].point));
-            at[k].gap = sub(add(p[i], at[k].arm), load3(m->loads[k].anchor));
+            const lane_point_load *s = &m->loads[k];
+            at[k].arm = mul(T[i].R, load3(s->point));
+            at[k].gap = sub(add(p[i], at[k].arm), load3(s->anchor));
+            at[k].F = load_axes(m, s, T[i].R, s->force), at[k].T = load_torque(m, s, T[i].R);
         }
     }
 }
 
-/// The potential of a load whose point has moved by u since the gap was `gap`: its change, and its gradient.
-FN real load_potential(const lane_point_load *s, vec3 gap, vec3 u, vec3 *g)
+/// The potential of a load, with the force F in world axes, whose point has moved by u since the gap was `gap`: its change, and its gradient.
+FN real load_potential(const lane_point_load *s, vec3 gap, vec3 F, vec3 u, vec3 *g)
 {
     const real k = s->stiffness;
-    const vec3 F = load3(s->force);
     *g = sub(scale(add(gap, u), k), F);
     return dot_sub(k * dot(u, add_scaled(gap, u, rset(0.5))), F, u);
 }
@@ -144,7 +160,7 @@ KERNEL real springs_energy(const lane_model *m, const placement *T, const vec3 *
     real E = rset(0);
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
-        const vec3 gap = sub(mul_add(p[s->body], T[s->body].R, const3(s->point)), load3(s->anchor));
+        const vec3 gap = sub(mul_add(p[s->body], T[s->body].R, load3(s->point)), load3(s->anchor));
         E = fmadd(rset(0.5) * s->stiffness, dot(gap, gap), E);
     }
     return E;
@@ -152,8 +168,5 @@ KERNEL real springs_energy(const lane_model *m, const placement *T, const vec3 *
 
 /// What a damper takes in the time dt (s) while its point moves with the velocity x.
 FN real load_loss(const lane_point_load *s, vec3 x, real dt) { return s->damping * dt * dot(x, x); }
-
-/// What a force gives while its point goes the way u (m).
-FN real load_work(const lane_point_load *s, vec3 u) { return dot(load3(s->force), u); }
 
 #endif

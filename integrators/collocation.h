@@ -160,6 +160,30 @@ FN real evaluate_body(const lane_model *m, const lane_body *b, joint_form f, sol
     return fnmadd(mass, dot(g, dp), E);
 }
 
+/// The increments of a body's axes from R_k to R, body axes; near half a turn they are ambiguous (HALF_TURN).
+FN vec3 axes_increment(mat3 R_k, mat3 R)
+{
+    const mat3 Q = mmul(transposed(R_k), R);
+    const real most = fmadd(rset(0.25), Q.x.x + Q.y.y + Q.z.z, rset(0.25)), w = root(larger(most, rset(1e-8))),
+               s = rset(0.25) / w;
+    quat q;
+    q.w = w, q.x = s * (Q.y.z - Q.z.y), q.y = s * (Q.z.x - Q.x.z), q.z = s * (Q.x.y - Q.y.x);
+    return quat_log(q);
+}
+
+/// What a torque T, in world axes as the step began, adds to a load on a body that has turned from the axes R_k to R: the energy -T.log(R R_k').
+/// In body axes this is a turn's energy like a joint's (joint_terms.h).
+FN terms3 torque_terms(vec3 T, mat3 R_k, mat3 R)
+{
+    const real o = rset(0);
+    const vec3 a = axes_increment(R_k, R), t = tmul(R_k, T);
+    terms3 e;
+    e.g = zero3(), e.k = e.safe = sym_diagonal(o, o, o);
+    add_turn_energy(&e, a, vec(negate(t.x), negate(t.y), negate(t.z)), sym_diagonal(o, o, o));
+    e.E = negate(dot(t, a)), e.too_far = gt(dot(a, a), rset(HALF_TURN * HALF_TURN));
+    return e;
+}
+
 /// What the loads on body i add: their wrench, their block, and their energy, which it returns. A damper's is c/(2h) |u|^2 for the way u that
 /// its point has come since the start of the step.
 KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
@@ -171,11 +195,15 @@ KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
     for (int k = b->load; k < b->loads_end; k++) {
         const lane_point_load *s = &m->loads[k];
         const load_state *at = &W->held[k];
-        const vec3 arm = mul(W->now[i].R, const3(s->point)), u = add(t->dp, sub(arm, at->arm));
+        const vec3 arm = mul(W->now[i].R, load3(s->point)), u = add(t->dp, sub(arm, at->arm));
         const real c = s->damping * W->in.inv_h;
         vec3 g;
-        E = E + fmadd(rset(0.5) * c, dot(u, u), load_potential(s, at->gap, u, &g));
+        E = E + fmadd(rset(0.5) * c, dot(u, u), load_potential(s, at->gap, at->F, u, &g));
         add_point_load(&L, arm, add_scaled(g, u, c), s->stiffness + c);
+        if (!(s->flags & LOAD_TURNS)) continue;
+        const terms3 e = torque_terms(at->T, W->start[i].R, W->now[i].R);
+        L.w.n = mul_add(L.w.n, W->now[i].R, e.g), L.P.A = sym_add(L.P.A, turn(W->now[i].R, e.k));
+        E = E + e.E, W->too_far = either(W->too_far, e.too_far);
     }
     t->w = wrench_add(t->w, L.w);
     W->load[b->load] = L;

@@ -109,6 +109,19 @@ FN wrench stage_blocks_times(const lane_body *b, const stages *W, int i, int a, 
     return p;
 }
 
+/// The block of add_wrench_block() times d, or its transpose.
+FN wrench wrench_block_times(const lane_point_load *load, const stage_load *at, bool transposed, twist d)
+{
+    const bool follows = load->flags & LOAD_FOLLOWS;
+    wrench p = wrench_zero();
+    if (load->flags & LOAD_TURNS) p.n = scale(cross(at->T, d.w), rset(follows != transposed ? 0.5 : -0.5));
+    if (!follows) return p;
+    // moved x F, and its moment; transposed: F x (the way of the point)
+    if (transposed) p.n = add(p.n, cross(at->F, moved_point(d, at->arm)));
+    else p = wrench_add(p, force_at(at->arm, cross(at->F, d.w)));
+    return p;
+}
+
 /// The same of the loads on a body.
 FN wrench load_blocks_times(const lane_model *m, const lane_body *b, const stages *W, int a, bool transposed, const twist *d)
 {
@@ -121,6 +134,7 @@ FN wrench load_blocks_times(const lane_model *m, const lane_body *b, const stage
             p = wrench_add(p, force_at(of[a].arm, scale(moved_point(d[l], of[l].arm), c)));
         }
         p = wrench_add(p, block_times(point_curvature(of[a].arm, of[a].g), scale(of[a].g, rset(-0.5)), rset(0), d[a]));
+        p = wrench_add(p, wrench_block_times(&m->loads[k], &of[a], transposed, d[a]));
     }
     return p;
 }

@@ -33,7 +33,7 @@ KERNEL void place_loads(const lane_model *m, const real *q, const real *v, loads
 FN vec3 point_force(const lane_point_load *s, const load_state *at, const twist *V)
 {
     vec3 g;
-    load_potential(s, at->gap, zero3(), &g);
+    load_potential(s, at->gap, at->F, zero3(), &g);
     g = add_scaled(g, moved_point(*V, at->arm), s->damping);
     return vec(negate(g.x), negate(g.y), negate(g.z));
 }
@@ -46,8 +46,11 @@ KERNEL void add_load_forces(const lane_model *m, const real *q, const real *v, l
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         L->A.load[i] = wrench_zero();
-        for (int k = b->load; k < b->loads_end; k++)
-            L->A.load[i] = wrench_add(L->A.load[i], force_at(L->at[k].arm, point_force(&m->loads[k], &L->at[k], &L->V[i])));
+        for (int k = b->load; k < b->loads_end; k++) {
+            const load_state *at = &L->at[k];
+            L->A.load[i] = wrench_add(L->A.load[i], force_at(at->arm, point_force(&m->loads[k], at, &L->V[i])));
+            if (m->loads[k].flags & LOAD_TURNS) L->A.load[i].n = add(L->A.load[i].n, at->T);
+        }
     }
     add_joint_rows(m, L->T, L->A.load, tau);
 }
@@ -66,8 +69,10 @@ KERNEL void add_loads_flow(energy_flow *F, const lane_model *m, const real *q, c
     place_loads(m, q, v, L);
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
-        const vec3 x = moved_point(L->V[s->body], L->at[k].arm);
-        F->dissipated = F->dissipated + load_loss(s, x, dt), F->work = F->work + load_work(s, scale(x, dt));
+        const twist *V = &L->V[s->body];
+        const vec3 x = moved_point(*V, L->at[k].arm);
+        F->dissipated = F->dissipated + load_loss(s, x, dt), F->work = F->work + dot(L->at[k].F, scale(x, dt));
+        if (s->flags & LOAD_TURNS) F->work = fmadd(dt, dot(L->at[k].T, V->w), F->work);
     }
 }
 
@@ -83,8 +88,9 @@ KERNEL real loads_energy(const lane_model *m, const real *q, loads_work *L)
 /// Energy of all springs, of joints and on bodies, and of limits at q, J.
 KERNEL real acting_energy(const lane_model *m, const real *q, loads_work *L) { return passive_potential(m, q) + loads_energy(m, q, L); }
 
-/// Adds sign times the gradients of y'J'f by q and v to q_bar and v_bar [nv]. y'J'f is the sum of f.y_k, y_k the virtual motion of the points: f
-/// changes with where they are (-k y_k) and how they move (-c y_k), and y_k and their velocities with the configuration, too.
+/// Adds sign times the gradients of y'J'f by q and v to q_bar and v_bar [nv]. y'J'f is the sum of f.y_k, y_k the virtual motion of the points (and
+/// of torques times virtual turns): f changes with where they are (-k y_k), how they move (-c y_k) and, in link axes, how the link turns, and
+/// y_k and their velocities with the configuration, too.
 KERNEL void load_pullback(const lane_model *m, const real *q, const real *v, const real *y, real sign, loads_work *L, real *q_bar,
                           real *v_bar)
 {
@@ -96,18 +102,24 @@ KERNEL void load_pullback(const lane_model *m, const real *q, const real *v, con
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         A->load[i] = wrench_zero(), A->moment[i] = zero3();
-        for (int k = b->load; k < b->loads_end; k++)
+        for (int k = b->load; k < b->loads_end; k++) {
             add_rate_load(A, i, L->at[k].arm, point_force(&m->loads[k], &L->at[k], &L->V[i]));
+            if (m->loads[k].flags & LOAD_TURNS) add_rate_torque(A, i, L->at[k].T);
+        }
     }
     rate_rows(m, L->T, sign, A, q_bar, NULL);
-    // f by where its point is
+    // f by where its point is, and how its link turns
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         A->load[i] = wrench_zero();
         for (int k = b->load; k < b->loads_end; k++) {
-            const vec3 y_k = moved_point(A->motion[i], L->at[k].arm);
+            const load_state *at = &L->at[k];
+            const vec3 y_k = moved_point(A->motion[i], at->arm);
             const real s = negate(sign) * m->loads[k].stiffness;
-            A->load[i] = wrench_add(A->load[i], force_at(L->at[k].arm, scale(y_k, s)));
+            A->load[i] = wrench_add(A->load[i], force_at(at->arm, scale(y_k, s)));
+            if (!(m->loads[k].flags & LOAD_FOLLOWS)) continue;
+            const vec3 turned = cross_add(cross(at->F, y_k), at->T, A->motion[i].w);
+            A->load[i].n = add_scaled(A->load[i].n, turned, sign);
         }
     }
     add_joint_rows(m, L->T, A->load, q_bar);

@@ -147,7 +147,7 @@ KERNEL void add_drag_rows(const lane_model *m, const placement *T, const placeme
         const lane_body *b = &m->bodies[i];
         A->load[i] = wrench_zero();
         for (int k = b->load; k < b->loads_end; k++) {
-            const vec3 y = moved_point(A->motion[i], mul(T[i].R, const3(m->loads[k].point)));
+            const vec3 y = moved_point(A->motion[i], mul(T[i].R, load3(m->loads[k].point)));
             A->load[i] = wrench_add(A->load[i], force_at(held[k].arm, scale(y, s * m->loads[k].damping)));
         }
     }
@@ -159,6 +159,12 @@ FN void add_rate_load(pose_work *A, int i, vec3 r, vec3 f)
 {
     A->load[i] = wrench_add(A->load[i], force_at(r, f));
     A->moment[i] = add(A->moment[i], cross(moved_point(A->motion[i], r), f));
+}
+
+/// The same of a torque: <L, [xi]T> is it times the angular velocity.
+FN void add_rate_torque(pose_work *A, int i, vec3 n)
+{
+    A->load[i].n = add(A->load[i].n, n), A->moment[i] = add(A->moment[i], cross(A->motion[i].w, n));
 }
 
 /// The gradients of sign times what is in A by q and v (v_bar may be NULL), added: A->load [w with <L, [xi]T> = w.xi], A->moment, which it

@@ -97,6 +97,32 @@ FN void plain_pullback(const lane_body *b, const solve *W, const real *y, real *
     }
 }
 
+/// What wrenches give for the virtual motion A->motion: those in link axes turn with the link at the start of the step, and a torque's energy
+/// goes by the turn since then. By a turn at the start the gradient of y'r is, with the second derivative k of that energy and its gradient
+/// g by turns, -(k y - g x y / 2) in world axes as R_k sees them; of a torque in link axes, which turns along, -(k y + g x y / 2) as
+/// R does. Added to b [nv], negated.
+KERNEL void add_axes_rows(const lane_model *m, const solve *W, pose_work *A, real *b_)
+{
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        const mat3 R_k = W->start[i].R, R = W->now[i].R;
+        A->load[i] = wrench_zero();
+        for (int k = b->load; k < b->loads_end; k++) {
+            const lane_point_load *s = &m->loads[k];
+            const bool follows = s->flags & LOAD_FOLLOWS;
+            if (follows) {
+                const vec3 y = moved_point(A->motion[i], mul(R, load3(s->point)));
+                A->load[i].n = add(A->load[i].n, cross(W->held[k].F, y));
+            }
+            if (!(s->flags & LOAD_TURNS)) continue;
+            const terms3 e = torque_terms(W->held[k].T, R_k, R);
+            const vec3 y = tmul(R, A->motion[i].w), turned = scale(cross(e.g, y), rset(0.5)), k_y = smul(e.k, y);
+            A->load[i].n = follows ? mul_add(A->load[i].n, R, sub(k_y, turned)) : mul_add(A->load[i].n, R_k, add(k_y, turned));
+        }
+    }
+    add_joint_rows(m, W->start, A->load, b_);
+}
+
 /// After position_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.
 KERNEL void position_pullback(const lane_model *m, position_adjoint *A, const state_bar *after, const state_bar *before,
                               real *tau_bar)
@@ -135,7 +161,9 @@ KERNEL void position_pullback(const lane_model *m, position_adjoint *A, const st
         else plain_pullback(b, W, A->y + j, before->q + j, before->v + j, tau_bar + j);
     }
     add_pose_rows(m, W->start, before->V, inv_h, &A->P, before->q);
-    if (m->nload) add_drag_rows(m, W->now, W->start, W->held, inv_h, &A->P, before->q);
+    if (!m->nload) return;
+    add_drag_rows(m, W->now, W->start, W->held, inv_h, &A->P, before->q);
+    add_axes_rows(m, W, &A->P, before->q);
 }
 
 #endif

@@ -27,10 +27,13 @@ KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
         add_joint_flow(&F, b, in->q, in->tau, u, in->h);
     }
     for (int k = 0; k < m->nload; k++) {
-        const int i = m->loads[k].body;
-        const vec3 arm = mul(P->W.now[i].R, const3(m->loads[k].point)), u = add(P->W.body[i].dp, sub(arm, P->W.held[k].arm));
-        F.dissipated = F.dissipated + load_loss(&m->loads[k], scale(u, in->inv_h), in->h);
-        F.work = F.work + load_work(&m->loads[k], u);
+        const lane_point_load *s = &m->loads[k];
+        const load_state *at = &P->W.held[k];
+        const mat3 R = P->W.now[s->body].R;
+        const vec3 arm = mul(R, load3(s->point)), u = add(P->W.body[s->body].dp, sub(arm, at->arm));
+        F.dissipated = F.dissipated + load_loss(s, scale(u, in->inv_h), in->h);
+        F.work = F.work + dot(at->F, u);
+        if (s->flags & LOAD_TURNS) F.work = F.work + dot(at->T, mul(R, axes_increment(P->W.start[s->body].R, R)));
     }
     return F;
 }
@@ -57,11 +60,18 @@ KERNEL energy_flow stages_flow(const lane_model *m, const stage_work *P)
         }
     }
     for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
         const stage_load *of = &P->W.point[k * t->stages];
-        for (int a = 0; a < t->stages; a++)
-            if (t->b[a] != 0)
-                F.dissipated = F.dissipated + load_loss(&m->loads[k], load_rate(&P->W, of, a), rset(t->b[a]) * in->h);
-        F.work = F.work + load_work(&m->loads[k], of[t->stages - 1].u);
+        const bool follows = s->flags & LOAD_FOLLOWS;
+        for (int a = 0; a < t->stages; a++) {
+            if (t->b[a] == 0) continue;
+            const real dt = rset(t->b[a]) * in->h;
+            const vec3 x = load_rate(&P->W, of, a);
+            F.dissipated = F.dissipated + load_loss(s, x, dt);
+            if (follows) F.work = fmadd(dt, dot(of[a].F, x), F.work);
+            if (s->flags & LOAD_TURNS) F.work = fmadd(dt, dot(of[a].T, stage_spin(&P->W, s->body, a)), F.work);
+        }
+        if (!follows) F.work = F.work + dot(of[0].F, of[t->stages - 1].u);
     }
     return F;
 }

@@ -31,9 +31,10 @@ typedef struct {
     wrench w;  // of the body, then of its subtree; about the body's origin
 } stage_body;
 
-/// A load at one stage of the iterate: the arm of its point, how far that has come since the start, and the gradient there.
+/// A load at one stage of the iterate: the arm of its point, how far that has come since the start, the gradient there, and the force and the
+/// torque of the stage, world axes.
 typedef struct {
-    vec3 arm, u, g;
+    vec3 arm, u, g, F, T;
 } stage_load;
 
 /// What a body keeps through a step, world axes.
@@ -159,6 +160,22 @@ FN vec3 load_rate(const stages *W, const stage_load *of, int a)
     return x;
 }
 
+/// The angular velocity of body i at stage a, likewise: half the sum of e x e' over the axes e.
+FN vec3 stage_spin(const stages *W, int i, int a)
+{
+    const int s = W->table->stages;
+    const mat3 start = W->start[i].R, R = W->body[i * s + a].T.R;
+    mat3 D;
+    D.x = D.y = D.z = zero3();
+    for (int l = 0; l < s; l++) {
+        const mat3 *at = &W->body[i * s + l].T.R;
+        const real d = rset(W->table->d[a][l]) * W->in.inv_h;
+        D.x = add_scaled(D.x, sub(at->x, start.x), d), D.y = add_scaled(D.y, sub(at->y, start.y), d);
+        D.z = add_scaled(D.z, sub(at->z, start.z), d);
+    }
+    return scale(cross_add(cross_add(cross(R.x, D.x), R.y, D.y), R.z, D.z), rset(0.5));
+}
+
 /// Adds the wrenches of the loads on body i at every stage, from its placements there.
 KERNEL void stage_loads(const lane_model *m, stages *W, int s, int i)
 {
@@ -169,13 +186,15 @@ KERNEL void stage_loads(const lane_model *m, stages *W, int s, int i)
         stage_load *of = &W->point[k * s];
         for (int a = 0; a < s; a++) {
             const stage_body *t = &W->body[i * s + a];
-            of[a].arm = mul(t->T.R, const3(load->point)), of[a].u = add(t->dp, sub(of[a].arm, at->arm));
+            of[a].arm = mul(t->T.R, load3(load->point)), of[a].u = add(t->dp, sub(of[a].arm, at->arm));
+            of[a].F = load_axes(m, load, t->T.R, load->force), of[a].T = load_torque(m, load, t->T.R);
         }
         for (int a = 0; a < s; a++) {
             stage_body *t = &W->body[i * s + a];
-            load_potential(load, at->gap, of[a].u, &of[a].g);
+            load_potential(load, at->gap, of[a].F, of[a].u, &of[a].g);
             of[a].g = add_scaled(of[a].g, load_rate(W, of, a), load->damping);
             t->w = wrench_add(t->w, force_at(of[a].arm, of[a].g));
+            if (load->flags & LOAD_TURNS) t->w.n = sub(t->w.n, of[a].T);
         }
     }
 }

@@ -102,6 +102,21 @@ FN void add_stage_blocks(const lane_body *b, const stages *W, int s, int i, real
         }
 }
 
+/// Adds what a load's torque, and a force that turns with its link, add at a stage to what is below for a force in world axes. The chart takes
+/// half the turn of the whole wrench: a torque in world axes takes it back, one in link axes takes the other half, too. A force F in link
+/// axes turns by d x F, and its moment by r x (d x F).
+FN void add_wrench_block(const lane_point_load *load, const stage_load *at, real *P, int w)
+{
+    if (load->flags & LOAD_TURNS) {
+        const vec3 n = scale(at->T, load->flags & LOAD_FOLLOWS ? rset(0.5) : rset(-0.5));  // [n]x
+        mat3 A;
+        A.x = vec(rset(0), negate(n.z), n.y), A.y = vec(n.z, rset(0), negate(n.x)), A.z = vec(negate(n.y), n.x, rset(0));
+        add_block(P, w, A, zero3(), zero3(), rset(0));
+    }
+    if (load->flags & LOAD_FOLLOWS)
+        add_block(P, w, arms_block(at->arm, at->F, rset(-1)), zero3(), scale(at->F, rset(-1)), rset(0));
+}
+
 /// Adds those of the loads on a body: dampers couple the stages.
 KERNEL void add_load_blocks(const lane_model *m, const lane_body *b, const stages *W, int s, real *P)
 {
@@ -119,6 +134,7 @@ KERNEL void add_load_blocks(const lane_model *m, const lane_body *b, const stage
                     right = left = add_scaled(right, at->g, rset(-0.5));
                 }
                 add_block(P + w * 6 * a + 6 * l, w, A, right, left, c);
+                if (a == l && m->loads[k].flags) add_wrench_block(&m->loads[k], at, P + (w + 1) * 6 * a, w);
             }
 }
 

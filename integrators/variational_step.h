@@ -81,6 +81,18 @@ KERNEL void joint_forces(const lane_model *m, const real *q, const real *still, 
     add_acting_forces(m, q, still, loads, force);
 }
 
+/// What a wrench gives along a chord: half of it is that of the start, half that of the end.
+FN real chord_work(const lane_model *m, const chord *W, const lane_point_load *s)
+{
+    const chord_body *t = &W->body[s->body];
+    const mat3 R = W->start[s->body].R;
+    const vec3 u = mul_add(t->dp, t->dR, load3(s->point)), F = load_axes(m, s, R, s->force);
+    const real half = rset(0.5);
+    if (!s->flags) return dot(F, u);
+    const vec3 T = add(load_torque(m, s, R), load_torque(m, s, t->R)), a = mul(t->R, axes_increment(R, t->R));
+    return half * dot_add(dot(T, a), add(F, load_axes(m, s, t->R, s->force)), u);
+}
+
 /// The share theta of the dampers' impulse that acts at the start: (1 + z) / (2 + z), z the largest b h / D, D the inertia that a
 /// damper meets. A single joint's momentum then changes by 1 / (1 + z + z^2/2), of the second order and without overshoot.
 KERNEL void share_damping(const lane_model *m, variational_work *P)
@@ -198,10 +210,7 @@ KERNEL void commit_chord(const lane_model *m, variational_state *S, const real *
             *r = sel(where, rate[k], *r);
         }
     }
-    for (int k = 0; k < m->nload && flow; k++) {
-        const chord_body *t = &W->body[m->loads[k].body];
-        F.work = F.work + load_work(&m->loads[k], mul_add(t->dp, t->dR, const3(m->loads[k].point)));
-    }
+    for (int k = 0; k < m->nload && flow; k++) F.work = F.work + chord_work(m, W, &m->loads[k]);
     if (flow) add_flow(flow, F, where);
     for (int k = 0; k < m->nv; k++) P->d[k] = rset(0);
     joint_forces(m, P->x, P->d, tau, &P->loads, P->force);

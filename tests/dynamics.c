@@ -307,7 +307,8 @@ START_TEST(invariance)
         random_options o = {.links = size_of(seed) > 64 ? 64 : size_of(seed),
                             .passive = true,
                             .joints = ~(1u << CTN_FREE),
-                            .springs = (int)(seed % 4)};
+                            .springs = (int)(seed % 4),
+                            .wrenches = (int)(seed % 3)};
         fixture f = open_fixture(seed, &o);
         rng r = {seed};
         for (int k = 0; k < 3; k++) o.shift[k] = rng_uniform(&r, -1000, 1000);

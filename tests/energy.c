@@ -261,6 +261,7 @@ START_TEST(order_on_forests)
             .passive = true,
             .smooth = true,
             .springs = methods[_i].method == CTN_COLLOCATION && methods[_i].number > 2 ? 0 : (int)(seed % 3),
+            .wrenches = methods[_i].method == CTN_COLLOCATION && methods[_i].number > 2 ? 0 : (int)(seed % 4),
             .plain_springs = methods[_i].method == CTN_VARIATIONAL,
             .joints = methods[_i].method == CTN_COLLOCATION && methods[_i].number > 3
                           ? 1u << CTN_REVOLUTE | 1u << CTN_PRISMATIC | 1u << CTN_UNIVERSAL | 1u << CTN_PLANAR

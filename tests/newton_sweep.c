@@ -128,20 +128,30 @@ static mat4 generator(const lane_body *b, mat3 R, vec3 p, int k)
     return (mat4){{{0, -w.z, w.y, v.x}, {w.z, 0, -w.x, v.y}, {-w.y, w.x, 0, v.z}, {0, 0, 0, 0}}};
 }
 
-/// Adds that of a spring with the point X = T (s, 1): (k + c/h) E_i X . E_j X + keep g . E_i E_j X (i before j, mirrored).
+static double component(vec3 a, int i) { return i == 0 ? a.x : i == 1 ? a.y : a.z; }
+static vec3 turning(const mat4 *E) { return vec(E->m[2][1], E->m[0][2], E->m[1][0]); }
+
+/// Adds that of a load with the point X = T (s, 1): (k + c/h) E_i X . E_j X + keep g . E_i E_j X (i before j, mirrored). Of a torque, by the turns w
+/// of the generators, with the second derivative K of its energy and its gradient n: keep (w_i . K w_j + n . (w_i x w_j) / 2).
 static void add_load_hessian(const fixture *f, const lane_point_load *s, const mat4 *T, const vec3 *p, double keep, double *H)
 {
     const lane_model *m = f->m;
     const solve *W = &f->W.po.one.W;
     const int n = m->nv;
     const double c = s->damping / f->h;
-    const mat4 X = mul4(T[s->body], pose4(identity3, const3(s->point), 1));
+    const mat4 X = mul4(T[s->body], pose4(identity3, load3(s->point), 1));
     mat4 G = {{{0}}};
     for (int i = 0; i < 3; i++) {
-        const vec3 x0 = add(f->W.T[s->body].p, mul(f->W.T[s->body].R, const3(s->point)));
+        const vec3 x0 = add(f->W.T[s->body].p, mul(f->W.T[s->body].R, load3(s->point)));
         const double before[3] = {x0.x, x0.y, x0.z};
-        G.m[i][3] = s->stiffness * (X.m[i][3] - s->anchor[i]) + c * (X.m[i][3] - before[i]) - s->force[i];
+        G.m[i][3] =
+            s->stiffness * (X.m[i][3] - s->anchor[i]) + c * (X.m[i][3] - before[i]) - component(W->held[s - m->loads].F, i);
     }
+    const mat3 R = W->now[s->body].R;
+    terms3 turned = {0};
+    if (s->flags & LOAD_TURNS) turned = torque_terms(W->held[s - m->loads].T, W->start[s->body].R, R);
+    const vec3 moment = mul(R, turned.g);
+    const sym3 K = turn(R, turned.k);
     const mat4 at = pose4(zero33, vec(X.m[0][3], X.m[1][3], X.m[2][3]), 1);
     for (int j = s->body; j >= 0; j = m->bodies[j].parent)
         for (int i = j; i >= 0; i = m->bodies[i].parent)
@@ -152,8 +162,10 @@ static void add_load_hessian(const fixture *f, const lane_point_load *s, const m
                                Eb = generator(&m->bodies[j], W->now[j].R, p[j], b);
                     const double mixed = trace_product(G, mul4(Ea, mul4(Eb, at))),
                                  swapped = trace_product(G, mul4(Eb, mul4(Ea, at)));
+                    const vec3 wa = turning(&Ea), wb = turning(&Eb);
+                    const double torque = dot(wa, smul(K, wb)) + (i == j ? 0 : 0.5 * dot(moment, cross(wa, wb)));
                     const double x = (s->stiffness + c) * trace_product(mul4(Ea, at), mul4(Eb, at)) +
-                                     keep * (i == j ? 0.5 * (mixed + swapped) : mixed);
+                                     keep * ((i == j ? 0.5 * (mixed + swapped) : mixed) + torque);
                     const int u = m->bodies[i].vadr + a, v = m->bodies[j].vadr + b;
                     H[u * n + v] += x;
                     if (u != v) H[v * n + u] += x;
@@ -242,7 +254,8 @@ START_TEST(energy_residual_and_hessian_agree)
         const random_options o = {.links = 1 + (int)(seed % 6),
                                   .passive = seed % 2,
                                   .joints = seed % 5 ? 0 : 1u << CTN_BALL,
-                                  .springs = seed % 3 ? (int)(seed % 3) : 0};
+                                  .springs = seed % 3 ? (int)(seed % 3) : 0,
+                                  .wrenches = (int)(seed % 4)};
         fixture f = open_fixture(seed, &o, 0.05, 1);
         const int n = f.m->nv;
         double *r = malloc((size_t)(n + 1) * sizeof *r), *d = calloc((size_t)n + 1, sizeof *d), *H = dense_hessian(&f, NULL);
@@ -303,7 +316,8 @@ START_TEST(sweep_is_the_dense_newton_step)
         const random_options o = {.links = sizes[seed % 8],
                                   .passive = seed % 2,
                                   .chain = seed % 7 == 0,
-                                  .springs = seed % 5 < 2 ? 1 + (int)(seed % 4) : 0};
+                                  .springs = seed % 5 < 2 ? 1 + (int)(seed % 4) : 0,
+                                  .wrenches = seed % 5 > 2 ? (int)(seed % 3) : 0};
         // half of them near the start of the step, where the Hessian is positive definite
         fixture f = open_fixture(seed, &o, seed % 4 < 2 ? 0.01 : 0.1, seed % 4 < 2 ? 0.3 : 1.5);
         const int n = f.m->nv;

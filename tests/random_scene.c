@@ -172,7 +172,7 @@ static void put_joint(writer *w, const plan *l, const random_options *o)
     put(w, "}\n");
 }
 
-/// Springs from links that move to points of the world, and with several of them a force.
+/// Springs from links that move to points of the world, and with several of them a force; wrenches.
 static void put_loads(writer *w, uint64_t seed, const plan *l, const char *prefix, const random_options *o, bool turned)
 {
     rng r = {seed * 0x2545f4914f6cdd1du + 77};
@@ -196,12 +196,25 @@ static void put_loads(writer *w, uint64_t seed, const plan *l, const char *prefi
         if (!o->conservative && !o->plain_springs) put(w, ", damping: %.17g", damping);
         put(w, "}\n");
     }
+    if (n && (o->springs > 1 || o->wrenches)) put(w, "forces:\n");
     if (n && o->springs > 1) {
-        put(w, "forces:\n  - {link: %s%d, ", prefix, moving[rng_below(&r, n)]);
+        put(w, "  - {link: %s%d, ", prefix, moving[rng_below(&r, n)]);
         double point[3], force[3];
         for (int c = 0; c < 3; c++) point[c] = rng_uniform(&r, -0.3, 0.3), force[c] = rng_uniform(&r, -5, 5);
         if (turned) quat_turn(o->turn, force, force);
         put_array(w, "point", point, 3), put(w, ", "), put_array(w, "force", force, 3), put(w, "}\n");
+    }
+    for (int k = 0; k < o->wrenches && n; k++) {
+        const bool world = k % 2;
+        double point[3], force[3], torque[3];
+        put(w, "  - {link: %s%d, axes: %s, ", prefix, moving[rng_below(&r, n)], world ? "world" : "link");
+        for (int c = 0; c < 3; c++) {
+            point[c] = rng_uniform(&r, -0.3, 0.3), force[c] = rng_uniform(&r, -5, 5);
+            torque[c] = rng_uniform(&r, -1, 1);
+        }
+        if (turned && world) quat_turn(o->turn, force, force), quat_turn(o->turn, torque, torque);
+        put_array(w, "point", point, 3), put(w, ", "), put_array(w, "force", force, 3), put(w, ", ");
+        put_array(w, "torque", torque, 3), put(w, "}\n");
     }
 }
 

@@ -27,6 +27,7 @@ typedef struct {
     bool plain_limits;  // limits do not say how stiff and how damped they are
     int springs;        // to points of the world; with more than one there is a force on a point, too
     bool plain_springs;  // without dampers
+    int wrenches;        // forces and torques on points, every other one in the axes of its link
     unsigned joints;    // bit set of ctn_joint_type to draw from; 0: all
     double shift[3];    // the world is moved: by this ...
     double turn[4];     // ... after this rotation (unit quaternion w x y z; all zero: none)

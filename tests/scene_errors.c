@@ -314,6 +314,8 @@ static const struct {
     {TOP("forces: [^{link: a}, {link: a, force: ^[1, 2], ^anchor: [0, 0, 0]}]"),
      {"forces[0].force: missing; [x, y, z] in N", "forces[1].force: expected 3 numbers, found 2",
       "forces[1].anchor: unknown key"}},
+    {TOP("forces: [{link: a, torque: ^[1, 2]}, {link: a, torque: [1, 2, 3], axes: ^body}]"),
+     {"forces[0].torque: expected 3 numbers, found 2", "forces[1].axes: expected world or link, found 'body'"}},
     // cameras
     {TOP("camera: ^[]"), {"camera: expected a camera as a mapping of keys to values, found a list"}},
     {TOP("cameras: ^{}"), {"cameras: expected a list of cameras, found a mapping"}},

@@ -97,7 +97,8 @@ static fixture open_fixture(uint64_t seed, random_options o, tested t, double dt
 {
     o.conservative = t.method == CTN_VARIATIONAL && t.number == 4;
     o.plain_springs = t.method == CTN_VARIATIONAL;
-    o.springs = t.method == CTN_COLLOCATION && t.number > 2 ? 0 : (int)(seed % 3);
+    const bool takes = t.method != CTN_COLLOCATION || t.number <= 2;
+    o.springs = takes ? (int)(seed % 3) : 0, o.wrenches = takes ? (int)(seed % 4) : 0;
     return open_model(random_model(seed, &o), config_of(t, dt), steps, seed);
 }
 

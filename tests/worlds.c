@@ -34,7 +34,7 @@ static int choose_parameters(const ctn_model *m, ctn_method method, ctn_paramete
 {
     int n = 0;
     list[n++] = (ctn_parameter){CTN_GRAVITY, 2}, list[n++] = (ctn_parameter){CTN_TIME_STEP, 0};
-    for (int k = CTN_SPRING_STIFFNESS; k <= CTN_FORCE; k++) {
+    for (int k = CTN_SPRING_STIFFNESS; k <= CTN_TORQUE; k++) {
         const ctn_parameter p = {(ctn_parameter_kind)k, k == CTN_SPRING_ANCHOR ? 2 : 0};
         double value;
         if ((k != CTN_SPRING_DAMPING || method != CTN_VARIATIONAL) && ctn_model_parameter(m, p, &value, NULL) == CTN_OK)
@@ -562,6 +562,7 @@ static const struct {
 } not_there[] = {
     {{CTN_SPRING_ANCHOR, 0}, "spring_anchor: the model has no springs; give the scene `springs`"},
     {{CTN_FORCE, 0}, "force: the model has no forces; give the scene `forces`"},
+    {{CTN_TORQUE, 0}, "torque: the model has no forces; give the scene `forces`"},
     {{CTN_DAMPING, BASE}, "damping of link 'base': the joint is fixed: it has no parameters"},
     {{CTN_LIMIT_UPPER, HINGE}, "limit_upper of link 'hinge': the joint has no limits; give it `limits` in the scene"},
     {{CTN_LIMIT_STIFFNESS, HINGE}, "limit_stiffness of link 'hinge': the joint has no limits; give it `limits` in the scene"},

@@ -119,7 +119,7 @@ typedef struct ctn_step_stats {
     double kinetic_before, kinetic_after;      // J, parts of energy_before and energy_after: rotors included
     double potential_before, potential_after;  // J, of gravity, zero at the world origin
     double spring_before, spring_after;        // J, of springs and soft limits
-    double work;                               // J, put in by the joint forces of ctn_batch_set_force, and by forces of the scene
+    double work;                               // J, put in by joint forces, by forces of the scene, and by wrenches
     double dissipated;                         // J, taken out by the dampers of joints, limits and springs
     double created;      // J, by the numerics (lost: negative): energy_after - energy_before - work + dissipated
     ctn_freeze frozen;   // CTN_RUNNING: still going
@@ -228,6 +228,23 @@ CTN_API ctn_status ctn_batch_set_state(ctn_batch *batch, const double *q, const 
 
 /// Joint forces tau [worlds][nv] (N m, N) that act from now on until changed; NULL: none.
 CTN_API void ctn_batch_set_force(ctn_batch *batch, const double *tau);
+
+/// What acts on a link from outside.
+typedef struct ctn_wrench {
+    double point[3];   // m, in the axes of the link, from its origin: where the force acts
+    double force[3];   // N
+    double torque[3];  // N m
+    bool link_axes;    // force and torque are in the axes of the link, and turn with it; else in those of the world
+} ctn_wrench;
+
+/// Makes the wrench act on a link of a world (-1: of all worlds) from now on, instead of the one that it was given before; NULL: none. Explicit methods
+/// and radau take it where the link is at each of their stages, variational at both ends of a step; collocation takes a torque, and what is in
+/// link axes, as it stands at the start of a step. Like forces it is no part of a saved state, and stays when the state is set anew. The first
+/// one in each pair of axes makes room for it on that link in all worlds, which costs memory and time once, and a little in every step;
+/// other worlds move as before. Returns CTN_BAD_ARGUMENT for a world or a link that there is not, a link that cannot move, and numbers
+/// that are not finite; CTN_BAD_CONFIG with a method that takes no loads on links (collocation of order > 2, the solvers lm and lbfgs);
+/// CTN_UNAVAILABLE on a device; CTN_NO_MEMORY. Nothing is changed then.
+CTN_API ctn_status ctn_batch_set_wrench(ctn_batch *batch, int world, int link, const ctn_wrench *wrench, ctn_error *err);
 
 /// Time of world `world` in 0 .. worlds-1, s; NaN outside.
 CTN_API double ctn_batch_time(const ctn_batch *batch, int world);

@@ -23,17 +23,18 @@ typedef enum ctn_parameter_kind {
     CTN_SPRING_STIFFNESS,  // of one of the scene's `springs`, in its order, >= 0: N/m
     CTN_SPRING_DAMPING,    // likewise: N s/m; not with the method variational
     CTN_SPRING_ANCHOR,     // likewise, a component of where it holds its link, m, world
-    CTN_FORCE,             // of one of the scene's `forces`, a component, N, world axes
+    CTN_FORCE,             // of one of the scene's `forces`, a component, N, in the axes that the scene names
+    CTN_TORQUE,            // likewise of one with a `torque`, N m
 } ctn_parameter_kind;
 
 /// One number.
 typedef struct ctn_parameter {
     ctn_parameter_kind kind;
-    int index;  // gravity: component 0 .. 2 (x, y, z); time_step: 0; springs: which; anchors and forces: 3 times that + component; else the link
+    int index;  // gravity: component 0 .. 2 (x, y, z); time_step: 0; springs: which; anchors, forces and torques: 3 times that + component; else the link
 } ctn_parameter;
 
 /// "gravity", "mass_scale", "armature", "damping", "stiffness", "rest", "limit_lower", "limit_upper", "limit_stiffness",
-/// "limit_damping", "time_step", "spring_stiffness", "spring_damping", "spring_anchor" or "force"; NULL for a value out of range.
+/// "limit_damping", "time_step", "spring_stiffness", "spring_damping", "spring_anchor", "force" or "torque"; NULL for a value out of range.
 CTN_API const char *ctn_parameter_name(ctn_parameter_kind kind);
 
 /// What the model has for a parameter; 1 for mass scales; the first degree of freedom's where there are several. Returns

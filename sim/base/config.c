@@ -299,9 +299,11 @@ static ctn_status check_loads(const ctn_model *m, const ctn_batch_config *cfg, c
 {
     if (!m->nload) return CTN_OK;
     if (cfg->method == CTN_COLLOCATION && cfg->order > 2)
-        return fail(err, CTN_BAD_CONFIG, "order: collocation takes `springs` and `forces` at order 2 alone; take that, or radau");
+        return fail(err, CTN_BAD_CONFIG,
+                    "order: collocation takes `springs`, `forces` and wrenches at order 2 alone; take that, or radau");
     if ((cfg->method == CTN_COLLOCATION || cfg->method == CTN_RADAU) && cfg->solver != CTN_NEWTON)
-        return fail(err, CTN_BAD_CONFIG, "solver: %s takes no `springs` and `forces`; take newton", ctn_solver_name(cfg->solver));
+        return fail(err, CTN_BAD_CONFIG, "solver: %s takes no `springs`, `forces` or wrenches; take newton",
+                    ctn_solver_name(cfg->solver));
     for (int k = 0; k < cfg->parameter_count && cfg->method == CTN_VARIATIONAL; k++)
         if (cfg->parameters[k].kind == CTN_SPRING_DAMPING)
             return fail(err, CTN_BAD_CONFIG,

@@ -27,6 +27,7 @@ static const struct {
     [CTN_SPRING_DAMPING] = {"spring_damping", {NOT_NEGATIVE}},
     [CTN_SPRING_ANCHOR] = {"spring_anchor", {ANY, NAN, "a finite number"}},
     [CTN_FORCE] = {"force", {ANY, NAN, "a finite number"}},
+    [CTN_TORQUE] = {"torque", {ANY, NAN, "a finite number"}},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

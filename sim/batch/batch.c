@@ -20,7 +20,7 @@ static void start_block(void *batch_, int thread, int b)
 }
 
 /// Puts the parameters of its worlds into the model of a block.
-static void load_parameters(ctn_batch *batch, int block)
+void batch_load_block(ctn_batch *batch, int block)
 {
     const int lanes = batch->engine->lanes, count = worlds_in(batch, block), n = parameters_count(batch->parameters);
     const ctn_model *model[MOST_LANES];
@@ -29,6 +29,7 @@ static void load_parameters(ctn_batch *batch, int block)
         const int w = block * lanes + (l < count ? l : count - 1);
         dt[l] = batch->cfg.dt;
         parameters_apply(batch->parameters, batch->values + (size_t)w * (size_t)n, batch->variant[l], &dt[l]);
+        batch_apply_wrenches(batch, w, batch->variant[l]);
         model[l] = batch->variant[l], batch->dt[w] = dt[l];
     }
     batch->engine->model_load(model, dt, lanes_of(batch, block));
@@ -37,7 +38,7 @@ static void load_parameters(ctn_batch *batch, int block)
 ctn_status batch_load_parameters(ctn_batch *batch, ctn_error *err)
 {
     if (batch->device) return batch_device_parameters(batch, err);
-    for (int b = 0; b < batch->blocks; b++) load_parameters(batch, b);
+    for (int b = 0; b < batch->blocks; b++) batch_load_block(batch, b);
     return CTN_OK;
 }
 
@@ -45,35 +46,61 @@ ctn_status batch_load_parameters(ctn_batch *batch, ctn_error *err)
 static bool open_parameters(ctn_batch *batch, ctn_error *err)
 {
     const size_t n = (size_t)batch->cfg.parameter_count, worlds = (size_t)batch->cfg.worlds;
-    batch->values = malloc(worlds * n * sizeof *batch->values), batch->dt = malloc(worlds * sizeof *batch->dt);
+    const bool fresh = !batch->dt;
+    if (fresh) batch->values = malloc(worlds * n * sizeof *batch->values + 1), batch->dt = malloc(worlds * sizeof *batch->dt);
     for (int l = 0; l < batch->engine->lanes; l++)
         if (!(batch->variant[l] = parameters_variant(batch->parameters))) return false;
     if (!batch->values || !batch->dt) return false;
-    for (size_t w = 0; w < worlds; w++) parameters_of_model(batch->parameters, batch->cfg.dt, batch->values + w * n);
+    for (size_t w = 0; w < worlds && fresh; w++) parameters_of_model(batch->parameters, batch->cfg.dt, batch->values + w * n);
     return batch_load_parameters(batch, err) == CTN_OK;
+}
+
+bool batch_open_models(ctn_batch *batch, const ctn_model *m, ctn_error *err)
+{
+    const ctn_engine *const engine = batch->engine;
+    const ctn_model *of[MOST_LANES];
+    const size_t threads = (size_t)batch->cfg.threads, blocks = (size_t)batch->blocks;
+    double dt[MOST_LANES];
+    batch->models = batch->work = batch->lane_models = batch->lane_work = NULL;
+    memset(batch->variant, 0, sizeof batch->variant);
+    batch->model_size = engine->model_size(m);
+    batch->models = aligned_alloc(64, (batch->parameters ? blocks : 1) * batch->model_size);
+    if (!batch->models) return false;
+    for (int l = 0; l < engine->lanes; l++) of[l] = m, dt[l] = batch->cfg.dt;
+    if (!batch->parameters) engine->model_load(of, dt, lanes_of(batch, 0));
+    else if (!open_parameters(batch, err)) return false;
+    const lane_model *const lanes = lanes_of(batch, 0);
+    const size_t step = engine->work_size(lanes, &batch->cfg), dynamics = engine->dynamics_size(lanes);
+    batch->work_size = round_up(step > dynamics ? step : dynamics);
+    batch->work = aligned_alloc(64, threads * batch->work_size);
+    if (!batch->work) return false;
+    memset(batch->work, 0, threads * batch->work_size);
+    if (!by_iteration(batch)) return true;
+    batch->lane_models = aligned_alloc(64, 2 * threads * batch->model_size);
+    batch->lane_work = aligned_alloc(64, threads * batch->work_size);
+    if (!batch->lane_models || !batch->lane_work) return false;
+    memset(batch->lane_work, 0, threads * batch->work_size);
+    return true;
+}
+
+void batch_close_models(ctn_batch *batch)
+{
+    for (int l = 0; l < MOST_LANES; l++) free(batch->variant[l]);
+    free(batch->models), free(batch->work), free(batch->lane_models), free(batch->lane_work);
 }
 
 /// Memory for everything, and the worlds at their start. false: there is not enough.
 static bool open_blocks(ctn_batch *batch)
 {
     const ctn_engine *const engine = batch->engine;
-    const ctn_model *const m = batch->model, *of[MOST_LANES];
+    const ctn_model *const m = batch->model;
     const size_t worlds = (size_t)batch->cfg.worlds, threads = (size_t)batch->cfg.threads, blocks = (size_t)batch->blocks;
-    double dt[MOST_LANES];
-    batch->model_size = engine->model_size(m);
-    batch->models = aligned_alloc(64, (batch->parameters ? blocks : 1) * batch->model_size);
-    if (!batch->models) return false;
-    for (int l = 0; l < engine->lanes; l++) of[l] = m, dt[l] = batch->cfg.dt;
-    if (!batch->parameters) engine->model_load(of, dt, lanes_of(batch, 0));
-    else if (!open_parameters(batch, NULL)) return false;
+    if (!batch_open_models(batch, m, NULL)) return false;
     const lane_model *const lanes = lanes_of(batch, 0);
-    const size_t step = engine->work_size(lanes, &batch->cfg), dynamics = engine->dynamics_size(lanes);
     batch->state_size = round_up(engine->state_size(lanes, &batch->cfg));
-    batch->work_size = round_up(step > dynamics ? step : dynamics);
     batch->states = aligned_alloc(64, blocks * batch->state_size);
     const size_t kept = blocks * batch->state_size + worlds * (sizeof *batch->clocks + sizeof *batch->fallbacks);
     if (batch->cfg.interrupt) batch->kept = malloc(kept);
-    batch->work = aligned_alloc(64, threads * batch->work_size);
     batch->flat = calloc(threads * engine->flat_size(lanes, &batch->cfg) + 1, sizeof *batch->flat);
     batch->rows = calloc(threads * MOST_LANES * row_size(m), sizeof *batch->rows);
     batch->pool = pool_create(batch->cfg.threads);
@@ -81,21 +108,17 @@ static bool open_blocks(ctn_batch *batch)
     batch->use = calloc(threads, sizeof *batch->use);
     if (by_iteration(batch)) {
         batch->lane_states = aligned_alloc(64, 2 * threads * batch->state_size);
-        batch->lane_models = aligned_alloc(64, 2 * threads * batch->model_size);
-        batch->lane_work = aligned_alloc(64, threads * batch->work_size);
         batch->queue = calloc(worlds, sizeof *batch->queue), batch->cost = calloc(worlds, sizeof *batch->cost);
-        if (!batch->lane_states || !batch->lane_models || !batch->lane_work || !batch->queue || !batch->cost) return false;
-        memset(batch->lane_work, 0, threads * batch->work_size);
+        if (!batch->lane_states || !batch->queue || !batch->cost) return false;
         for (int w = 0; w < batch->cfg.worlds; w++) batch->queue[w].world = w;
     }
     batch->clocks = calloc(worlds, sizeof *batch->clocks);
     batch->falls = calloc(worlds, sizeof *batch->falls);
     batch->tau = calloc(worlds * (size_t)m->nv + 1, sizeof *batch->tau);
-    if (!batch->states || !batch->work || !batch->flat || !batch->rows || !batch->pool || !batch->fallbacks || !batch->use ||
-        !batch->clocks || !batch->falls || !batch->tau || (batch->cfg.interrupt && !batch->kept))
+    if (!batch->states || !batch->flat || !batch->rows || !batch->pool || !batch->fallbacks || !batch->use || !batch->clocks ||
+        !batch->falls || !batch->tau || (batch->cfg.interrupt && !batch->kept))
         return false;
     memset(batch->states, 0, blocks * batch->state_size);
-    memset(batch->work, 0, threads * batch->work_size);
     pool_run(batch->pool, batch->blocks, start_block, batch);
     return true;
 }
@@ -153,11 +176,12 @@ void ctn_batch_free(ctn_batch *batch)
     if (batch->device) batch_device_close(batch);
     pool_free(batch->pool);
     parameters_free(batch->parameters);
-    for (int l = 0; l < MOST_LANES; l++) free(batch->variant[l]);
-    free(batch->flat), free(batch->models), free(batch->states), free(batch->kept), free(batch->work), free(batch->rows),
-        free(batch->fallbacks), free(batch->clocks), free(batch->falls);
-    free(batch->tau), free(batch->values), free(batch->dt), free(batch->use), free(batch->lane_states), free(batch->lane_models);
-    free(batch->lane_work), free(batch->queue), free(batch->cost);
+    batch_close_models(batch);
+    free(batch->with_wrenches), free(batch->places), free(batch->wrenches);
+    free(batch->flat), free(batch->states), free(batch->kept), free(batch->rows);
+    free(batch->fallbacks), free(batch->clocks), free(batch->falls);
+    free(batch->tau), free(batch->values), free(batch->dt), free(batch->use), free(batch->lane_states);
+    free(batch->queue), free(batch->cost);
     free(batch);
 }
 
@@ -177,7 +201,8 @@ size_t ctn_batch_bytes(const ctn_batch *batch)
     const size_t worlds = (size_t)batch->cfg.worlds, blocks = (size_t)batch->blocks;
     const size_t world = sizeof *batch->clocks + sizeof *batch->falls + (batch->device ? sizeof *batch->device_stats : 0) +
                          sizeof *batch->fallbacks + (size_t)batch->model->nv * sizeof *batch->tau +
-                         (size_t)batch->cfg.parameter_count * sizeof *batch->values + (batch->dt ? sizeof *batch->dt : 0) +
+                         (size_t)batch->cfg.parameter_count * sizeof *batch->values +
+                         (size_t)batch->nplace * sizeof *batch->wrenches + (batch->dt ? sizeof *batch->dt : 0) +
                          (batch->queue ? sizeof *batch->queue + sizeof *batch->cost : 0);
     return worlds * world + (batch->device ? batch->device->bytes(batch->on_device) : 0) +
            blocks * (batch->state_size * (batch->kept ? 2 : 1) + (batch->parameters ? batch->model_size : 0));
@@ -246,7 +271,7 @@ ctn_status ctn_batch_dense(ctn_batch *batch, double fraction, double *q, double 
 }
 
 /// Finds the interpolants of the parts carried out last, with the constants that these were made with, before there are others.
-static void fit(ctn_batch *batch)
+void batch_fit(ctn_batch *batch)
 {
     if (!batch->cfg.dense || batch->fitted) return;
     pool_run(batch->pool, batch->blocks, interpolate_block, &(interpolation){{batch, NULL, NULL}, 1, NULL});
@@ -265,7 +290,7 @@ ctn_status ctn_batch_set_parameters(ctn_batch *batch, const double *values, ctn_
         if (batch->cfg.parameters[k % n].kind != CTN_TIME_STEP || values[k] == batch->dt[k / n]) continue;
         c->start = ctn_batch_time(batch, (int)(k / n)), c->steps = 0;  // no world jumps in time
     }
-    fit(batch);
+    batch_fit(batch);
     memcpy(batch->values, values, worlds * n * sizeof *values);
     return batch_load_parameters(batch, err);
 }

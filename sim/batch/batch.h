@@ -4,6 +4,7 @@
 
 #include "sim/engine/device.h"
 #include "sim/engine/engine.h"
+#include "sim/model/model.h"
 #include "sim/model/parameters.h"
 #include "sim/base/pool.h"
 
@@ -23,6 +24,11 @@ typedef struct {
     int64_t dof;
     double position, velocity, residual;
 } world_fall;
+
+/// A wrench on a link of a world: body frame, and the axes of its place.
+typedef struct {
+    double point[3], force[3], torque[3];
+} world_wrench;
 
 /// What a step of a world is likely to cost.
 typedef struct {
@@ -56,10 +62,14 @@ struct ctn_batch {
     double *tau;          // [worlds][nv]
     bool forced;
     bool fitted;                     // the coefficients of ctn_batch_dense are those of the last step
-    parameters *parameters;          // NULL: worlds have none of their own
+    parameters *parameters;          // NULL: worlds have neither parameters nor wrenches of their own
     double *values;                  // [worlds][parameters], likewise
     double *dt;                      // [worlds], likewise
     ctn_model *variant[MOST_LANES];  // likewise; of the lanes of the block in hand
+    ctn_model *with_wrenches;        // the model with room for `places` (sim/batch/batch_wrench.c); NULL: there are none
+    wrench_place *places;            // [nplace]
+    world_wrench *wrenches;          // [worlds][nplace]
+    int nplace;
     const ctn_device *device;        // NULL: the worlds are in `states`; else there are no blocks, and `engine` is the scalar one
     device_worlds *on_device;
     ctn_step_stats *device_stats;  // [worlds], of the last call
@@ -118,6 +128,17 @@ static inline world_rows rows_at(const ctn_batch *batch, double *rows, size_t wo
     double *const v = rows + worlds * nq, *const tau = v + worlds * nv;
     return (world_rows){rows, v, tau, tau + worlds * nv};
 }
+
+/// What sim/batch/batch_wrench.c needs of sim/batch/batch.c: the models of all blocks and the memory of threads, for the model and parameters
+/// that the batch has (false: no memory, or see `err`; free with batch_close_models); the interpolants of what was carried out last, before
+/// constants change.
+bool batch_open_models(ctn_batch *batch, const ctn_model *model, ctn_error *err);
+void batch_close_models(ctn_batch *batch);
+void batch_load_block(ctn_batch *batch, int block);
+void batch_fit(ctn_batch *batch);
+
+/// Gives a variant the wrenches of a world (sim/batch/batch_wrench.c).
+void batch_apply_wrenches(const ctn_batch *batch, int world, ctn_model *variant);
 
 /// Makes the constants of all worlds those of their `values` (sim/batch/batch.c).
 ctn_status batch_load_parameters(ctn_batch *batch, ctn_error *err);

@@ -287,16 +287,6 @@ static void choose_axes(drafts *d, const int *order, const int *before)
     }
 }
 
-static void set_form(ctn_body *b)
-{
-    const unsigned flags = b->flags & FORM_FLAGS;
-    b->form = b->kind != JOINT_REVOLUTE         ? FORM_OTHER
-              : flags == FORM_HINGE_FLAGS       ? FORM_HINGE
-              : flags == FORM_CROSS_FIRST_FLAGS ? FORM_CROSS_FIRST
-              : flags == FORM_CROSS_LAST_FLAGS  ? FORM_CROSS_LAST
-                                                : FORM_REVOLUTE;
-}
-
 /// The finished bodies, in order, with everything that depends on the whole tree.
 static void finish_bodies(ctn_model *m, drafts *d, const int *order, const int *before)
 {
@@ -355,7 +345,7 @@ static void finish_bodies(ctn_model *m, drafts *d, const int *order, const int *
         ctn_body *o = &m->bodies[i];
         if (o->flags & BODY_PASSIVE) m->passive = true;
         if (o->parent >= 0 && (o->kind == JOINT_PRISMATIC || o->kind == JOINT_HELICAL)) m->slides = true;
-        set_form(o);
+        body_set_form(o);
         const double L = o->extent > 0 ? o->extent : 1;
         const bool turn = o->kind == JOINT_REVOLUTE || o->kind == JOINT_HELICAL || o->kind == JOINT_BALL;
         body_force_scales(o, m->gravity);
@@ -419,32 +409,25 @@ static ctn_status check_bodies(const ctn_model *m, const drafts *d, const int *o
     return CTN_OK;
 }
 
-/// Loads on points, those of a body one after the other. Frames of links are known.
+/// Loads on points. Frames of links are known.
 static bool compile_loads(ctn_model *m, const ctn_scene *scene)
 {
-    m->nload = scene->nload, m->nspring = scene->nspring;
+    m->nload = scene->nload, m->nspring = scene->nspring, m->nforce = scene->nload - scene->nspring;
     m->loads = calloc((size_t)scene->nload + 1, sizeof *m->loads);
     if (!m->loads) return false;
-    for (int k = 0; k < scene->nload; k++) m->bodies[m->frames[scene->loads[k].link].body].loads_end++;
-    for (int i = 0, first = 0; i < m->nbody; i++) {
-        ctn_body *const b = &m->bodies[i];
-        first += b->loads_end;
-        b->load = first - b->loads_end;
-        if (b->loads_end) b->flags |= BODY_LOAD, set_form(b);
-        b->loads_end = b->load;  // grows as they come in
-    }
     for (int n = 0; n < scene->nload; n++) {
         const scene_load *const s = &scene->loads[n];
-        const ctn_frame *const F = &m->frames[s->link];
-        point_load *const o = &m->loads[m->bodies[F->body].loads_end++];
-        *o = (point_load){.body = F->body, .number = n, .stiffness = s->stiffness, .damping = s->damping};
-        for (int k = 0; k < 3; k++) {
-            o->anchor[k] = s->anchor[k], o->force[k] = s->force[k], o->point[k] = F->p[k];
-            for (int j = 0; j < 3; j++) o->point[k] += F->R[3 * k + j] * s->point[j];
-        }
-        for (int i = F->body; i >= 0; i = m->bodies[i].parent) m->bodies[i].flags |= BODY_HELD;
+        point_load *const o = &m->loads[n];
+        *o = (point_load){.body = m->frames[s->link].body,
+                          .number = n,
+                          .link = s->link,
+                          .flags = (s->turns ? LOAD_TURNS : 0) | (s->follows ? LOAD_FOLLOWS : 0),
+                          .stiffness = s->stiffness,
+                          .damping = s->damping};
+        for (int k = 0; k < 3; k++) o->anchor[k] = s->anchor[k], o->force[k] = s->force[k], o->torque[k] = s->torque[k];
+        body_point(m, s->link, s->point, o->point);
     }
-    load_scales(m);
+    model_sort_loads(m);
     return true;
 }
 

@@ -73,6 +73,75 @@ void body_force_scales(ctn_body *b, const double *gravity)
     b->force_scale[1] = b->subtree_mass * L * (turns ? L : 1) + b->armature * (turns ? 1 : L);
 }
 
+point_load *load_numbered(const ctn_model *m, int number)
+{
+    point_load *l = m->loads;
+    while (l->number != number) l++;
+    return l;
+}
+
+void body_set_form(ctn_body *b)
+{
+    const unsigned flags = b->flags & FORM_FLAGS;
+    b->form = b->kind != JOINT_REVOLUTE         ? FORM_OTHER
+              : flags == FORM_HINGE_FLAGS       ? FORM_HINGE
+              : flags == FORM_CROSS_FIRST_FLAGS ? FORM_CROSS_FIRST
+              : flags == FORM_CROSS_LAST_FLAGS  ? FORM_CROSS_LAST
+                                                : FORM_REVOLUTE;
+}
+
+void body_point(const ctn_model *m, int link, const double *point, double *at)
+{
+    const ctn_frame *const F = &m->frames[link];
+    for (int k = 0; k < 3; k++) {
+        at[k] = F->p[k];
+        for (int j = 0; j < 3; j++) at[k] += F->R[3 * k + j] * point[j];
+    }
+}
+
+void model_sort_loads(ctn_model *m)
+{
+    for (int k = 1; k < m->nload; k++) {
+        const point_load o = m->loads[k];
+        int at = k;
+        for (; at > 0 && m->loads[at - 1].body > o.body; at--) m->loads[at] = m->loads[at - 1];
+        m->loads[at] = o;
+    }
+    for (int i = 0, next = 0; i < m->nbody; i++) {
+        ctn_body *const b = &m->bodies[i];
+        b->load = next;
+        while (next < m->nload && m->loads[next].body == i) next++;
+        b->loads_end = next;
+        if (b->load == next) continue;
+        b->flags |= BODY_LOAD;
+        body_set_form(b);
+        for (int k = i; k >= 0; k = m->bodies[k].parent) m->bodies[k].flags |= BODY_HELD;
+    }
+    load_scales(m);
+}
+
+ctn_model *model_with_wrenches(const ctn_model *m, const wrench_place *places, int count)
+{
+    const size_t bodies = (size_t)m->nbody + 1, loads = (size_t)(m->nload + count);
+    ctn_model *const to = malloc(sizeof *to + bodies * sizeof *to->bodies + loads * sizeof *to->loads);
+    if (!to) return NULL;
+    *to = *m;
+    to->bodies = (ctn_body *)(void *)(to + 1);
+    to->loads = (point_load *)(void *)(to->bodies + bodies);
+    memcpy(to->bodies, m->bodies, (size_t)m->nbody * sizeof *m->bodies);
+    memcpy(to->loads, m->loads, (size_t)m->nload * sizeof *m->loads);
+    for (int k = 0; k < count; k++) {
+        const wrench_place *const w = &places[k];
+        to->loads[to->nload] = (point_load){.body = m->frames[w->link].body,
+                                            .number = to->nload,
+                                            .link = w->link,
+                                            .flags = LOAD_TURNS | (w->follows ? LOAD_FOLLOWS : 0)};
+        to->nload++;
+    }
+    model_sort_loads(to);
+    return to;
+}
+
 void load_scales(ctn_model *m)
 {
     for (int i = 0; i < m->nbody; i++) m->bodies[i].held[0] = m->bodies[i].held[1] = 0;

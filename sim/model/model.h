@@ -14,6 +14,28 @@ ctn_status state_check(const ctn_model *m, const double *q, const double *v, int
 /// Sets force_scale, the scales of a residual row under `gravity` [3], from masses, extent and armature. (docs/theory.md 3.3)
 void body_force_scales(ctn_body *body, const double *gravity);
 
+/// Sets the form of a body, from its kind and flags.
+void body_set_form(ctn_body *body);
+
+/// A point of a link (m, link frame) in the frame of its body.
+void body_point(const ctn_model *m, int link, const double *point, double *at);
+
+/// Puts the loads into the order of their bodies, without changing that of one body, and says so in the bodies.
+void model_sort_loads(ctn_model *model);
+
+/// The load with that number, which the model has.
+point_load *load_numbered(const ctn_model *m, int number);
+
+/// A wrench that a batch is to have room for: on a link, in its axes or in those of the world.
+typedef struct {
+    int link;
+    bool follows;
+} wrench_place;
+
+/// `m` with loads for wrenches besides its own, at first 0, with the numbers from m->nload on. It shares all but bodies and loads with `m`, which must
+/// outlive it. NULL: no memory. Free with free().
+ctn_model *model_with_wrenches(const ctn_model *m, const wrench_place *places, int count);
+
 /// Sets `held` of all bodies, from their world springs.
 void load_scales(ctn_model *model);
 

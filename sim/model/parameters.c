@@ -35,7 +35,8 @@ static const unsigned flags[] = {
 };
 
 static bool of_load(ctn_parameter p) { return p.kind >= CTN_SPRING_STIFFNESS; }
-static bool of_vector(ctn_parameter p) { return p.kind == CTN_SPRING_ANCHOR || p.kind == CTN_FORCE; }
+static bool of_force(ctn_parameter p) { return p.kind == CTN_FORCE || p.kind == CTN_TORQUE; }
+static bool of_vector(ctn_parameter p) { return p.kind == CTN_SPRING_ANCHOR || of_force(p); }
 static bool of_link(ctn_parameter p) { return p.kind != CTN_GRAVITY && p.kind != CTN_TIME_STEP && !of_load(p); }
 
 /// Whether a body is one of those that make up a link's joint.
@@ -48,19 +49,29 @@ static bool is_limited(const ctn_model *m, const ctn_link *l)
     return false;
 }
 
+/// The load that has the parameter.
+static point_load *load_of(const ctn_model *m, ctn_parameter p)
+{
+    const int of = of_vector(p) ? p.index / 3 : p.index;
+    return load_numbered(m, of_force(p) ? m->nspring + of : of);
+}
+
 /// Whether the model has such a parameter.
 static ctn_status check_parameter(const ctn_model *m, ctn_parameter p, ctn_error *err)
 {
     const char *const name = ctn_parameter_name(p.kind);
     if (!name) return fail(err, CTN_BAD_CONFIG, "parameters: there is no kind %d", (int)p.kind);
-    const int count = p.kind == CTN_FORCE ? m->nload - m->nspring : m->nspring;
+    const int count = of_force(p) ? m->nforce : m->nspring;
     if (of_load(p) && !count)
         return fail(err, CTN_BAD_CONFIG, "parameters: %s: the model has no %s; give the scene `%s`", name,
-                    p.kind == CTN_FORCE ? "forces" : "springs", p.kind == CTN_FORCE ? "forces" : "springs");
+                    of_force(p) ? "forces" : "springs", of_force(p) ? "forces" : "springs");
     if (!of_link(p)) {
         const int most = p.kind == CTN_GRAVITY ? 2 : of_load(p) ? (of_vector(p) ? 3 : 1) * count - 1 : 0;
-        if (p.index >= 0 && p.index <= most) return CTN_OK;
-        return fail(err, CTN_BAD_CONFIG, "parameters: %s has the indices 0 to %d, found %d", name, most, p.index);
+        if (p.index < 0 || p.index > most)
+            return fail(err, CTN_BAD_CONFIG, "parameters: %s has the indices 0 to %d, found %d", name, most, p.index);
+        if (p.kind != CTN_TORQUE || (load_of(m, p)->flags & LOAD_TURNS)) return CTN_OK;
+        return fail(err, CTN_BAD_CONFIG, "parameters: torque: forces[%d] has none; give it `torque: [0, 0, 0]` in the scene",
+                    p.index / 3);
     }
     if (p.index < 0 || p.index >= m->nlink)
         return fail(err, CTN_BAD_CONFIG, "parameters: %s of link %d: there are links 0 to %d", name, p.index, m->nlink - 1);
@@ -171,14 +182,13 @@ static double *place(ctn_body *b, ctn_parameter_kind k)
 /// Where a load keeps it.
 static double *load_place(const ctn_model *m, ctn_parameter p)
 {
-    const int of = of_vector(p) ? p.index / 3 : p.index, number = p.kind == CTN_FORCE ? m->nspring + of : of;
-    point_load *l = m->loads;
-    while (l->number != number) l++;
+    point_load *const l = load_of(m, p);
     switch (p.kind) {
     case CTN_SPRING_STIFFNESS: return &l->stiffness;
     case CTN_SPRING_DAMPING: return &l->damping;
     case CTN_SPRING_ANCHOR: return &l->anchor[p.index % 3];
-    default: return &l->force[p.index % 3];
+    case CTN_FORCE: return &l->force[p.index % 3];
+    default: return &l->torque[p.index % 3];
     }
 }
 

@@ -77,12 +77,13 @@ typedef struct scene_link {
     const char *file;  // owned by the scene
 } scene_link;
 
-/// A load on a point of a link: a spring and damper to a point of the world, or a force.
+/// A load on a point of a link: a spring and damper to a point of the world, or a force and a torque.
 typedef struct scene_load {
     int link;
     double point[3], anchor[3];  // m: link frame, world
     double stiffness, damping;   // N/m, N s/m
-    double force[3];             // N, world axes
+    double force[3], torque[3];  // N, N m
+    bool turns, follows;         // it has a torque; its numbers are in the link's axes, else in those of the world
     scene_place at[2];           // of stiffness and damping; where there is none, of the spring
 } scene_load;
 

@@ -1,9 +1,20 @@
-/// `springs:` and `forces:`, what acts on points of links: springs and dampers to points of the world, and forces in its axes.
+/// `springs:` and `forces:`, what acts on points of links: springs and dampers to points of the world, and forces and torques.
 #include "sim/scene/scene_reader.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-enum load_key { LOAD_KEY_LINK, LOAD_KEY_POINT, LOAD_KEY_ANCHOR, LOAD_KEY_STIFFNESS, LOAD_KEY_DAMPING, LOAD_KEY_FORCE, LOAD_KEYS };
+enum load_key {
+    LOAD_KEY_LINK,
+    LOAD_KEY_POINT,
+    LOAD_KEY_ANCHOR,
+    LOAD_KEY_STIFFNESS,
+    LOAD_KEY_DAMPING,
+    LOAD_KEY_FORCE,
+    LOAD_KEY_TORQUE,
+    LOAD_KEY_AXES,
+    LOAD_KEYS
+};
 
 static const key spring_keys[LOAD_KEYS] = {
     [LOAD_KEY_LINK] = {.name = "link"},       [LOAD_KEY_POINT] = {.name = "point"},
@@ -11,9 +22,8 @@ static const key spring_keys[LOAD_KEYS] = {
     [LOAD_KEY_DAMPING] = {.name = "damping"},
 };
 static const key force_keys[LOAD_KEYS] = {
-    [LOAD_KEY_LINK] = {.name = "link"},
-    [LOAD_KEY_POINT] = {.name = "point"},
-    [LOAD_KEY_FORCE] = {.name = "force"},
+    [LOAD_KEY_LINK] = {.name = "link"},     [LOAD_KEY_POINT] = {.name = "point"}, [LOAD_KEY_FORCE] = {.name = "force"},
+    [LOAD_KEY_TORQUE] = {.name = "torque"}, [LOAD_KEY_AXES] = {.name = "axes"},
 };
 
 /// Whether a joint lets the link move.
@@ -55,6 +65,15 @@ static bool read_spring(source *s, const node *n, scene_load *spring)
     return ok;
 }
 
+/// In which axes a force and a torque are.
+static bool read_axes(source *s, const node *n, bool *follows)
+{
+    const char *text;
+    if (!read_text(s, n, &text)) return false;
+    *follows = !strcmp(text, "link");
+    return *follows || !strcmp(text, "world") || bad_value(s, n, "expected world or link, found %s", found(n).text);
+}
+
 static bool read_force(source *s, const node *n, scene_load *force)
 {
     const node *v[LOAD_KEYS];
@@ -62,7 +81,10 @@ static bool read_force(source *s, const node *n, scene_load *force)
     if (!read_keys(s, n, "a force", force_keys, LOAD_KEYS, v)) return false;
     bool ok = read_point(s, n, v, force);
     if (v[LOAD_KEY_FORCE]) ok = read_vector(s, v[LOAD_KEY_FORCE], 3, ANY_SIGN, force->force) && ok;
-    else ok = missing_key(s, n, "force", "missing; [x, y, z] in N, in the axes of the world");
+    if (v[LOAD_KEY_TORQUE]) ok = read_vector(s, v[LOAD_KEY_TORQUE], 3, ANY_SIGN, force->torque) && ok, force->turns = true;
+    if (!v[LOAD_KEY_FORCE] && !v[LOAD_KEY_TORQUE])
+        ok = missing_key(s, n, "force", "missing; [x, y, z] in N, or a `torque` in N m, or both");
+    if (v[LOAD_KEY_AXES]) ok = read_axes(s, v[LOAD_KEY_AXES], &force->follows) && ok;
     return ok;
 }
 
