@@ -49,9 +49,9 @@ enum { WAYS = sizeof ways / sizeof *ways };
 static const char *const names[] = {"double-pendulum", "random-2"};
 #else
 static const char *const names[] = {
-    "double-pendulum", "chain10",  "chain10-sampled", "chain10-randomised", "chain40",  "chain100", "flying-tree",
-    "humanoid",        "iiwa14",   "wrench",          "rope1000",           "random-1", "random-2", "random-3",
-    "random-4",        "random-5", "random-6"};
+    "double-pendulum", "chain10", "chain10-sampled", "chain10-randomised", "chain40",  "chain100", "flying-tree", "humanoid",
+    "iiwa14",          "wrench",  "rope1000",        "random-1",           "random-2", "random-3", "random-4",    "random-5",
+    "random-6",        "random-7"};
 #endif
 enum { NAMES = sizeof names / sizeof *names, WORLDS = 64, STEPS = 6 };
 
@@ -83,6 +83,7 @@ static subject open_subject(const char *name)
                                                        .floating = seed % 2,
                                                        .conservative = seed == 5,
                                                        .springs = seed == 6 ? 3 : 0,  // and a force
+                                                       .wrenches = seed == 7 ? 3 : 0,
                                                        .plain_springs = true});
     else {
         char path[400];

@@ -167,6 +167,8 @@ static void batches(void)
     NUMBER(0, ctn_batch_fallbacks, NULL);
     NOTHING(ctn_batch_state, NULL, x, x);
     NOTHING(ctn_batch_state, batch, NULL, NULL);
+    STATUS("batch", ctn_batch_set_wrench, NULL, 0, 0, NULL, err);
+    ck_assert_int_eq(ctn_batch_set_wrench(batch, 0, 0, NULL, NULL), CTN_OK);
     STATUS("batch", ctn_batch_dense, NULL, 1, x, x, x, err);
     ck_assert_int_eq(ctn_batch_dense(batch, 1, NULL, NULL, NULL, err), CTN_OK);
     STATUS("batch", ctn_batch_set_state, NULL, x, x, 0, err);

@@ -474,39 +474,46 @@ static void point_at(ctn_dynamics *dyn, const double *q, const pull_at *at, doub
     }
 }
 
-/// Virtual work: for each degree of freedom, the joint force of a pull is the force at the point times the way that the point goes, which is
-/// found by differences. The root's are free: the first three joint forces are the force itself.
+static const ctn_method methods[] = {CTN_COLLOCATION, CTN_RADAU, CTN_VARIATIONAL};
+
+/// A hand pulls by a wrench at its point: steps of the player are those of a batch that is given it, and let go it acts no more.
 START_TEST(pull_is_a_force_at_a_point)
 {
     open_scene("humanoid");
-    const double h = 1e-6;
+    ctn_batch_config cfg = method(methods[_i], 0.01);
     const pull_at at = {.link = 7, .point = {0.1, -0.05, 0.2}, .target = {0.3, -0.2, 0.5}};
-    double q[MOST], v[MOST] = {0}, tau[MOST] = {0}, before[3], after[3], force[3];
-    int compared = 0;
-    ck_assert_int_lt(ctn_model_nlink(model), 64);
-    ctn_model_initial_state(model, q, NULL);
+    double q[MOST], v[MOST];
+    play(&cfg, 1);
+    player_set_pull(playing, 0, 0, &at);
+    player_steps(playing, 3), wait_steps(3);
+    player_set_pull(playing, 0, 0, NULL);
+    player_steps(playing, 2), wait_steps(5);
     pull *const hand = pull_create(model);
-    ctn_dynamics *const dyn = ctn_dynamics_create(model, "scalar", NULL);
-    pull_force(hand, &at, 0.01, q, v, force, tau);
-    for (int i = 0; i < 3; i++) ck_assert_double_eq_tol(force[i], tau[i], 1e-9 * fabs(tau[0]));
-    pull_force(hand, &at, 0.01, q, v, after, NULL);
-    ck_assert(!memcmp(after, force, sizeof force));
-    point_at(dyn, q, &at, before);
-    for (int link = 1; link < ctn_model_nlink(model); link++) {
-        const ctn_link *const l = ctn_model_link(model, link);
-        for (int k = 0; k < l->nv && l->nq == l->nv; k++, compared++) {
-            double work = 0;
-            const double kept = q[l->qadr + k];
-            q[l->qadr + k] = kept - h, point_at(dyn, q, &at, before);
-            q[l->qadr + k] = kept + h, point_at(dyn, q, &at, after);
-            q[l->qadr + k] = kept;
-            for (int i = 0; i < 3; i++) work += tau[i] * (after[i] - before[i]) / (2 * h);
-            ck_assert_msg(fabs(tau[l->vadr + k] - work) < 1e-6 * fabs(tau[0]), "%s: %g, not %g", l->name, tau[l->vadr + k], work);
-        }
+    ctn_batch *const batch = ctn_batch_create(model, &cfg, NULL);
+    for (int k = 0; k < 5; k++) {
+        ctn_wrench w = {.point = {0.1, -0.05, 0.2}};
+        ctn_batch_state(batch, q, v);
+        pull_force(hand, &at, cfg.dt, q, v, w.force);
+        ck_assert_int_eq(ctn_batch_set_wrench(batch, 0, at.link, k < 3 ? &w : NULL, NULL), CTN_OK);
+        ctn_batch_step(batch, 1, NULL, NULL);
     }
-    ck_assert_int_gt(compared, 5);
-    ctn_dynamics_free(dyn);
-    pull_free(hand);
+    ctn_batch_state(batch, q, v);
+    ck_assert(!memcmp(q, seen.q, (size_t)ctn_model_nq(model) * sizeof *q));
+    ctn_batch_free(batch), pull_free(hand);
+    teardown();
+}
+END_TEST
+
+/// A method that takes no force on a link says so, and goes on.
+START_TEST(pull_refused)
+{
+    open_scene("chain10");
+    ctn_batch_config cfg = method(CTN_COLLOCATION, 0.01);
+    cfg.order = 4;
+    play(&cfg, 1);
+    player_set_pull(playing, 0, 0, &(pull_at){.link = 3});
+    player_steps(playing, 2), wait_steps(2);
+    ck_assert_msg(strstr(seen.trouble, "wrenches at order 2 alone"), "%s", seen.trouble);
     teardown();
 }
 END_TEST
@@ -635,7 +642,8 @@ int main(void)
     tcase_add_test(t, parameters);
     tcase_add_test(t, joint_forces);
     tcase_add_test(t, clock_goes_on);
-    tcase_add_test(t, pull_is_a_force_at_a_point);
+    tcase_add_loop_test(t, pull_is_a_force_at_a_point, 0, 3);
+    tcase_add_test(t, pull_refused);
     tcase_add_loop_test(t, pull_arrives, 0, 3);
     tcase_add_test(t, quantities);
     tcase_add_test(t, frozen_runs_say_what_to_press);

@@ -23,6 +23,8 @@ typedef struct {
     double *frozen_at;            // [worlds] s; infinite: it is not
     ctn_batch_config wanted;
     bool change;  // `wanted` is to be
+    bool holds;   // a hand has pulled in the last step: at `held` of the world
+    int held, held_world;
 } run;
 
 struct player {
@@ -115,7 +117,7 @@ static bool begin(player *p, run *r, const ctn_batch_config *cfg, ctn_error *err
     if (batch && !past) fail(err, CTN_NO_MEMORY, "not enough memory for %zu worlds", p->worlds), ctn_batch_free(batch);
     if (!past) return false;
     ctn_batch_free(r->batch), history_free(r->past);
-    r->batch = batch, r->past = past;
+    r->batch = batch, r->past = past, r->holds = false;
     r->about = (player_run){.cfg = *ctn_batch_configuration(batch), .energy = history_entry(past, 0)->energy};
     r->begin_energy = r->about.energy, r->rate_time = r->rate_wall = 0;
     all_move(p, r);
@@ -157,7 +159,7 @@ static void count_energy(run *r)
 static void go_on(const player *p, run *r, ctn_batch *batch)
 {
     ctn_batch_free(r->batch);
-    r->batch = batch, r->about.cfg = *ctn_batch_configuration(batch);
+    r->batch = batch, r->about.cfg = *ctn_batch_configuration(batch), r->holds = false;
     r->rate_time = r->rate_wall = r->about.real_time = 0;
     all_move(p, r);
     history_change(r->past, batch), count_energy(r);
@@ -281,25 +283,36 @@ static void note_step(run *r, const ctn_step_stats *stats, size_t worlds, double
 }
 
 /// Joint forces of the coming step: false if there are none.
-static bool joint_forces(player *p, const run *r)
+static bool joint_forces(player *p)
 {
-    const bool pulled = p->pulls && &p->run[p->pulled_run] == r;
-    if (!p->forced && !pulled) return false;
-    for (size_t w = 0; w < p->worlds; w++)
+    for (size_t w = 0; w < p->worlds && p->forced; w++)
         for (size_t i = 0; i < p->nv; i++) p->tau[w * p->nv + i] = p->force[i] + p->drawn_force[w * p->nv + i];
-    if (!pulled) return true;
+    return p->forced;
+}
+
+/// What a hand pulls with in the coming step; nothing, where it has let go.
+static void pull_link(player *p, run *r)
+{
+    const pull_at *const at = p->pulls && &p->run[p->pulled_run] == r ? &p->pulled : NULL;
+    ctn_error err;
+    if (r->holds && (!at || at->link != r->held || p->pulled_world != r->held_world))
+        ctn_batch_set_wrench(r->batch, r->held_world, r->held, NULL, NULL), r->holds = false;
+    if (!at) return;
+    ctn_wrench w = {{at->point[0], at->point[1], at->point[2]}, {0}, {0}, false};
+    const size_t world = (size_t)p->pulled_world;
     ctn_batch_state(r->batch, p->q, p->v);
-    const size_t w = (size_t)p->pulled_world;
-    double force[3];
-    pull_force(p->puller, &p->pulled, r->about.cfg.dt, p->q + w * p->nq, p->v + w * p->nv, force, p->tau + w * p->nv);
-    return true;
+    pull_force(p->puller, at, r->about.cfg.dt, p->q + world * p->nq, p->v + world * p->nv, w.force);
+    r->holds = ctn_batch_set_wrench(r->batch, p->pulled_world, at->link, &w, &err) == CTN_OK;
+    r->held = at->link, r->held_world = p->pulled_world;
+    if (!r->holds) complain(p, &err), p->pulls = false;  // a method that takes none
 }
 
 /// One step, without the lock, which is held before and after.
 static void step(player *p, run *r, ctn_step_stats *stats)
 {
     ctn_error err;
-    ctn_batch_set_force(r->batch, joint_forces(p, r) ? p->tau : NULL);
+    ctn_batch_set_force(r->batch, joint_forces(p) ? p->tau : NULL);
+    pull_link(p, r);
     pthread_mutex_unlock(&p->lock);
     const double begun = clock_now();
     const ctn_status status = ctn_batch_step(r->batch, 1, stats, &err);
@@ -478,7 +491,7 @@ void player_look(player *p, player_view *view)
     const size_t pulled = (size_t)p->pulled_run * p->worlds + (size_t)p->pulled_world;
     if (p->pulls)
         pull_force(p->puller, &p->pulled, p->run[p->pulled_run].about.cfg.dt, view->q + pulled * p->nq, view->v + pulled * p->nv,
-                   view->pull, NULL);
+                   view->pull);
     pthread_mutex_unlock(&p->lock);
 }
 

@@ -1,4 +1,4 @@
-/// The force F = k (target - x) - c x' at a point x of a link, as joint forces J' F (docs/theory.md). It stays the same for a step, so it is
+/// The force F = k (target - x) - c x' at a point x of a link. It stays the same for a step, so it is
 /// that of the step's end, where the velocity is x' + dt A F, A = J H^-1 J'. k = m w^2 and c = 2 m w, critically damped, with the mean mass of
 /// the point, m = 3 / trace A [Khatib 1987, operational space]. The configuration changes in a step, too: w dt stays below 0.3.
 #include "render/view/pull.h"
@@ -71,7 +71,7 @@ static void point_mobility(pull *p, const double *q, double A[3][3])
     }
 }
 
-void pull_force(pull *p, const pull_at *at, double dt, const double *q, const double *v, double *force, double *tau)
+void pull_force(pull *p, const pull_at *at, double dt, const double *q, const double *v, double *force)
 {
     const double *const R = p->R + 9 * (size_t)at->link, *const origin = p->p + 3 * (size_t)at->link;
     double r[3], A[3][3], stretch[3];
@@ -88,6 +88,4 @@ void pull_force(pull *p, const pull_at *at, double dt, const double *q, const do
         for (int j = 0; j < 3; j++) A[i][j] = (i == j) + (k * dt + c) * dt * A[i][j];
     }
     vector_solve(A, stretch, force);
-    for (int i = 0; i < p->nv && tau; i++)
-        for (int j = 0; j < 3; j++) tau[i] += p->Jx[(size_t)j * (size_t)p->nv + (size_t)i] * force[j];
 }

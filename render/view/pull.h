@@ -1,4 +1,4 @@
-/// A hand that pulls at a link: joint forces of a spring and a damper between a point of it and a point in space.
+/// A hand that pulls at a link: the force of a spring and a damper between a point of it and a point in space.
 #ifndef CATENA_RENDER_PULL_H
 #define CATENA_RENDER_PULL_H
 
@@ -17,8 +17,8 @@ typedef struct pull pull;
 pull *pull_create(const ctn_model *model);
 void pull_free(pull *p);  // NULL is allowed
 
-/// The force [3] (N, world axes) of the pull at state q [nq], v [nv], for a step of dt (s), and, added to tau [nv] if it is not NULL, its joint forces.
-/// The spring is as stiff as suits the mass that it moves; masses and gravity are the model's.
-void pull_force(pull *p, const pull_at *at, double dt, const double *q, const double *v, double *force, double *tau);
+/// The force [3] (N, world axes) of the pull at state q [nq], v [nv], for a step of dt (s); ctn_batch_set_wrench makes it act. The spring is as stiff
+/// as suits the mass that it moves; masses and gravity are the model's.
+void pull_force(pull *p, const pull_at *at, double dt, const double *q, const double *v, double *force);
 
 #endif

@@ -30,6 +30,11 @@ uint64_t model_constants(const ctn_model *m)
         h = hash_numbers(h, o->r0, 3), h = hash_numbers(h, o->C, 9), h = hash_numbers(h, o->h, 3), h = hash_numbers(h, o->S, 6);
         h = hash_numbers(h, o->I, 6), h = hash_numbers(h, o->damping, 3), h = hash_numbers(h, o->rest, 4);
     }
+    for (int k = 0; k < m->nload; k++) {
+        const point_load *o = &m->loads[k];
+        h = hash_numbers(h, (double[]){o->body, o->number, o->link, o->flags}, 4),
+        h = hash_numbers(h, &o->stiffness, LOAD_NUMBERS);
+    }
     return h;
 }
 

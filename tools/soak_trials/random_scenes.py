@@ -106,7 +106,7 @@ def tree(rng, n, kinds=MOVING, passive=True, chain=None):
 
 
 def loads(rng, scene, forces=True, damped=True):
-    """springs from links to the world, and forces on links"""
+    """springs from links to the world, forces and torques on links"""
     moving, by_name = [], {one['name']: one for one in scene['links']}
     for one in scene['links']:
         at = one
@@ -125,6 +125,8 @@ def loads(rng, scene, forces=True, damped=True):
                 one['damping'] = rng.uniform(0, 2)
     if moving and forces and rng.random() < 0.5:
         scene['forces'] = [{'link': rng.choice(moving), 'point': point(), 'force': [rng.uniform(-5, 5) for _ in range(3)]}]
+        if rng.random() < 0.5:
+            scene['forces'][0].update({'torque': [rng.uniform(-1, 1) for _ in range(3)], 'axes': rng.choice(['world', 'link'])})
     return scene
 
 
