@@ -1,6 +1,6 @@
 #!/bin/sh
-# What docs/architecture.md says of adding things: each example stands in just the files that are listed for it; and all files that the page
-# names are there. usage: walk.sh SOURCE-FOLDER
+# What docs/architecture.md says of adding things: each example stands in just the files that are listed for it; all files that the page
+# names are there; rows of the tables that code comes from are in the docs. usage: walk.sh SOURCE-FOLDER
 cd "$1" || exit 2
 page=docs/architecture.md
 failed=0
@@ -22,4 +22,15 @@ done
 for path in $(grep -o '`[a-z]*/[a-z_/0-9]*\.[a-z]*`' $page | tr -d '`' | sort -u); do
     [ -e "$path" ] || [ -e "include/$path" ] || wrong "there is no $path"
 done
+
+# rows of the tables that code comes from, against the tables in the docs. told TABLE ROW PAGE
+told() {
+    rows=$(sed -n "s/^ *#define .*//; s/^    $2(\([A-Za-z_]*\),.*/\1/p" "$1")
+    [ "$(echo "$rows" | wc -l)" -ge 5 ] || wrong "fewer than 5 rows in $1"
+    for row in $rows; do
+        sed -n 's/^| \(.*\)/\1/p' "$3" | grep -qE "[\`/ ]$row[\`, ]" || wrong "$3 has no row for $row of $1"
+    done
+}
+told sim/base/step_stats.h stat docs/recording.md
+told integrators/block_step.h part $page
 exit $failed
