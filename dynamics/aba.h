@@ -11,18 +11,19 @@
 #include "dynamics/spatial.h"
 #include "dynamics/joints.h"
 #include "dynamics/articulated.h"
+#include "dynamics/elimination.h"
 
 typedef struct {
-    vec3 z, r;  // joint axis; from the parent's origin to this one
+    vec3 r, z;  // from the parent's origin to this one; joint axis
     sym3 A;     // rotational inertia
     vec3 h;     // first moment
     wrench w;
 } aba_rigid;
 
 typedef struct {
-    vec3 z, r;
-    vec3 Ua, Ul;
-    real i, u;  // 1/D, tau - S'w
+    vec3 r, z;
+    pivot1 pivot;
+    real u;  // tau - S'w
 } aba_joint1;
 
 typedef struct {
@@ -41,21 +42,12 @@ typedef struct {
     vec3 w, al, a;
 } aba_motion;  // of a body: axes, angular velocity, acceleration
 
-typedef struct {
-    inertia6 P;
-    wrench w;
-} aba_hand;  // what a subtree hands to its parent
-
-typedef struct {
-    vec3 al, a;
-} aba_accel;
-
 /// Scratch of one lane block. [nbody] each
 typedef struct {
     aba_body *body;
     aba_motion *motion;  // written for forks and joints of three degrees of freedom
-    aba_hand *hand;      // sums at forks
-    aba_accel *accel;    // written for forks
+    subtree *hand;       // sums at forks
+    twist *accel;        // angular and linear, written for forks
 } aba_work;
 
 /// One body of the pass outwards. motion: of the body before, then of this one.
@@ -103,55 +95,32 @@ KERNEL void aba_outward(const lane_model *m, const real *q, const real *v, aba_w
     }
 }
 
-/// What hangs on body i, itself included.
-FN void gather_subtree(const lane_body *b, joint_form f, const aba_rigid *s, const aba_hand *next, const aba_hand *fork,
-                       inertia6 *P, wrench *w)
-{
-    if (f.flags & BODY_LEAF) {
-        *P = inertia_rigid(s->A, s->h, b->mass);
-        *w = s->w;
-        return;
-    }
-    *P = next->P;
-    *w = next->w;
-    if (f.flags & BODY_MASS) {
-        *P = inertia_add_rigid(*P, s->A, s->h, b->mass);
-        *w = wrench_add(*w, s->w);
-    }
-    if (f.flags & BODY_FORK) *P = inertia_add(*P, fork->P), *w = wrench_add(*w, fork->w);
-}
-
 /// A body whose joint has one degree of freedom.
-FN void aba_inward1(const lane_body *b, joint_form f, const real *tau, aba_body *s, aba_hand *next, aba_hand *fork, int i,
-                    aba_hand *out)
+FN void aba_inward1(const lane_body *b, joint_form f, const real *tau, aba_body *s, subtree *next, subtree *fork, int i,
+                    subtree *out)
 {
     const vec3 z = s->rigid.z, r = s->rigid.r;
     inertia6 P;
     wrench w;
-    vec3 Ua, Ul;
-    gather_subtree(b, f, &s->rigid, next, &fork[i], &P, &w);
-    joint_column(b, f.kind, z, &P, &Ua, &Ul);
-    const real I = rset(1) / joint_pivot(b, f.kind, z, Ua, Ul), u = tau[b->vadr] - joint_row(b, f.kind, z, w);
-    s->one.Ua = Ua, s->one.Ul = Ul, s->one.i = I, s->one.u = u;
+    gather_subtree(f, &s->rigid.A, &s->rigid.h, b->mass, &s->rigid.w, next, &fork[i], &P, &w);
+    pivot1 t;
+    joint_column(b, f.kind, z, &P, &t.Ua, &t.Ul);
+    t.i = rset(1) / joint_pivot(b, f.kind, z, t.Ua, t.Ul, b->armature);
+    const real u = tau[b->vadr] - joint_row(b, f.kind, z, w);
+    s->one.pivot = t, s->one.u = u;
     if (f.flags & BODY_ROOT) return;
-    const real d = I * u;
-    w.n = add_scaled(w.n, Ua, d), w.f = add_scaled(w.f, Ul, d);
-    P = inertia_eliminate(P, Ua, Ul, I);
-    if (has_arm(f)) {
-        out->w = wrench_shift(w, r);
-        out->P = inertia_shift(P, r);
-    } else out->P = P, out->w = w;
+    hand_on(has_arm(f), r, inertia_eliminate(P, t.Ua, t.Ul, t.i), leave_over1(w, &t, u), out);
 }
 
 /// A ball or a translation.
-FN void aba_inward3(const lane_body *b, const real *tau, const aba_motion *M, aba_body *s, aba_hand *next, aba_hand *fork, int i,
-                    aba_hand *out)
+FN void aba_inward3(const lane_body *b, const real *tau, const aba_motion *M, aba_body *s, subtree *next, subtree *fork, int i,
+                    subtree *out)
 {
     const bool ball = b->kind == JOINT_BALL;
     const vec3 r = s->rigid.r, t = vec(tau[b->vadr], tau[b->vadr + 1], tau[b->vadr + 2]);
     inertia6 P;
     wrench w;
-    gather_subtree(b, form_of(b), &s->rigid, next, &fork[i], &P, &w);
+    gather_subtree(form_of(b), &s->rigid.A, &s->rigid.h, b->mass, &s->rigid.w, next, &fork[i], &P, &w);
     sym3 D = ball ? P.A : P.D;
     const real J = b->armature;
     D.xx = D.xx + J, D.yy = D.yy + J, D.zz = D.zz + J;
@@ -159,63 +128,44 @@ FN void aba_inward3(const lane_body *b, const real *tau, const aba_motion *M, ab
     const vec3 u = ldl_solve(F, ball ? sub(mul(M->R, t), w.n) : sub(t, w.f));
     s->three.r = r, s->three.u = u;
     if (b->flags & BODY_ROOT) return;
-    const mat3 Ua = sym_full(P.A), Ul = transposed(P.B);
-    s->three.G = gain_of(F, Ua, Ul);
+    mat3 Ua, Ul;
+    s->three.G = eliminate3(F, NULL, &P, &Ua, &Ul);
     w.n = mul_add(w.n, Ua, u), w.f = mul_add(w.f, Ul, u);
-    P = inertia_eliminate3(P, Ua, Ul, s->three.G);
-    const bool arm = b->flags & BODY_OFFSET;
-    out->w = arm ? wrench_shift(w, r) : w;
-    out->P = arm ? inertia_shift(P, r) : P;
+    hand_on(b->flags & BODY_OFFSET, r, P, w, out);
 }
 
 /// One body of the pass inwards. next: what the body after it hands on, then what it hands on.
-FN void aba_inward_body(const lane_body *b, joint_form f, int i, const real *tau, aba_work *work, aba_hand *next)
+FN void aba_inward_body(const lane_body *b, joint_form f, int i, const real *tau, aba_work *work, subtree *next)
 {
     aba_body *s = &work->body[i];
-    aba_hand scratch, *out = f.flags & BODY_NEXT ? next : f.flags & BODY_LAST ? &work->hand[b->parent] : &scratch;
+    subtree scratch, *out = f.flags & BODY_NEXT ? next : f.flags & BODY_LAST ? &work->hand[b->parent] : &scratch;
     if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) aba_inward3(b, tau, &work->motion[i], s, next, work->hand, i, out);
     else aba_inward1(b, f, tau, s, next, work->hand, i, out);
-    if (!(f.flags & (BODY_NEXT | BODY_LAST | BODY_ROOT))) {
-        aba_hand *p = &work->hand[b->parent];
-        p->P = inertia_add(p->P, out->P), p->w = wrench_add(p->w, out->w);
-    }
+    if (!(f.flags & (BODY_NEXT | BODY_LAST | BODY_ROOT))) add_subtree(&work->hand[b->parent], out);
 }
 
 KERNEL void aba_inward(const lane_model *m, const real *tau, aba_work *work)
 {
-    aba_hand next;
-    next.P = inertia_zero(), next.w = wrench_zero();
+    subtree next;
+    clear_subtree(&next);
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
         BY_FORM(b, f, aba_inward_body(b, f, i, tau, work, &next))
     }
 }
 
-/// One body of the second pass outwards: x = D^-1 (u - U' d). accel: d, the acceleration that the joints up to the parent add, then up
-/// to this one.
-FN void aba_accelerate_body(const lane_body *b, joint_form f, int i, aba_work *work, aba_accel *accel, real *x)
+/// One body of the second pass outwards. accel: d, the acceleration that the joints up to the parent add, then up to this one.
+FN void aba_accelerate_body(const lane_body *b, joint_form f, int i, aba_work *work, twist *accel, real *x)
 {
     const aba_body *s = &work->body[i];
-    aba_accel d = *accel;
-    const bool root_body = f.flags & BODY_ROOT;
-    if (root_body) d.al = d.a = zero3();
-    else if (!(f.flags & BODY_NEXT)) d = work->accel[b->parent];
-    if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) {
-        vec3 y = s->three.u;
-        if (!root_body) {
-            if (has_arm(f)) d.a = cross_add(d.a, d.al, s->three.r);
-            y = sub(y, mul_add(mul(s->three.G.Xa, d.al), s->three.G.Xl, d.a));
-        }
-        const vec3 e = f.kind == JOINT_BALL ? tmul(work->motion[i].R, y) : y;
-        x[b->vadr] = e.x, x[b->vadr + 1] = e.y, x[b->vadr + 2] = e.z;
-        if (f.kind == JOINT_BALL) d.al = add(d.al, y);
-        else d.a = add(d.a, y);
-    } else {
-        if (!root_body && has_arm(f)) d.a = cross_add(d.a, d.al, s->one.r);
-        const vec3 z = s->one.z;
-        const real y = dot_sub(dot_sub(s->one.u, s->one.Ua, d.al), s->one.Ul, d.a) * s->one.i;
+    twist d = motion_before(b, f, &s->rigid.r, accel, work->accel);
+    if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION)
+        move_joint3(f, &work->motion[i].R, &s->three.G, s->three.u, &d, x + b->vadr);
+    else {
+        const pivot1 *t = &s->one.pivot;
+        const real y = dot_sub(dot_sub(s->one.u, t->Ua, d.w), t->Ul, d.v) * t->i;
         x[b->vadr] = y;
-        add_joint_motion(b, f.kind, z, y, &d.al, &d.a);
+        add_joint_motion(b, f.kind, s->one.z, y, &d.w, &d.v);
     }
     if (f.flags & BODY_FORK) work->accel[i] = d;
     *accel = d;
@@ -223,8 +173,8 @@ FN void aba_accelerate_body(const lane_body *b, joint_form f, int i, aba_work *w
 
 KERNEL void aba_accelerate(const lane_model *m, aba_work *work, real *x)
 {
-    aba_accel d;
-    d.al = d.a = zero3();
+    twist d;
+    d.w = d.v = zero3();
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         BY_FORM(b, f, aba_accelerate_body(b, f, i, work, &d, x))

@@ -38,6 +38,14 @@ FN sym3 sym_add(sym3 a, sym3 b)
     return a;
 }
 
+/// S x* w = (s x n + l x f, s x f): what w changes by where it is carried along by the twist S = (s, l).
+FN wrench carried(vec3 s, vec3 l, wrench w)
+{
+    wrench x;
+    x.n = cross_add(cross(s, w.n), l, w.f), x.f = cross(s, w.f);
+    return x;
+}
+
 FN wrench wrench_zero(void)
 {
     wrench w;
@@ -157,14 +165,27 @@ FN void joint_column(const lane_body *b, int kind, vec3 z, const inertia6 *P, ve
     }
 }
 
-/// S'U for a joint of one degree of freedom, armature included.
-FN real joint_pivot(const lane_body *b, int kind, vec3 z, vec3 Ua, vec3 Ul)
+/// k + S'U for a joint of one degree of freedom.
+FN real joint_pivot(const lane_body *b, int kind, vec3 z, vec3 Ua, vec3 Ul, real k)
 {
-    const real J = b->armature;
     switch (kind) {
-    case JOINT_PRISMATIC: return dot_add(J, z, Ul);
-    case JOINT_HELICAL: return fmadd(rset(b->pitch), dot(z, Ul), dot_add(J, z, Ua));
-    default: return dot_add(J, z, Ua);
+    case JOINT_PRISMATIC: return dot_add(k, z, Ul);
+    case JOINT_HELICAL: return fmadd(rset(b->pitch), dot(z, Ul), dot_add(k, z, Ua));
+    default: return dot_add(k, z, Ua);
+    }
+}
+
+/// Adds the cross term S x* w / 2 to the column U of a joint of one degree of freedom. It adds nothing to S'U.
+FN void add_cross_term(const lane_body *b, int kind, vec3 z, wrench w, vec3 *Ua, vec3 *Ul)
+{
+    const vec3 s = scale(z, rset(0.5));
+    switch (kind) {
+    case JOINT_PRISMATIC: *Ua = cross_add(*Ua, s, w.f); break;
+    case JOINT_HELICAL:
+        *Ua = cross_add(cross_add(*Ua, s, w.n), scale(s, rset(b->pitch)), w.f);
+        *Ul = cross_add(*Ul, s, w.f);
+        break;
+    default: *Ua = cross_add(*Ua, s, w.n), *Ul = cross_add(*Ul, s, w.f);
     }
 }
 

@@ -252,20 +252,18 @@ KERNEL void id_matrices(const lane_model *m, id_work *work, double *const *by_q,
     }
 }
 
-/// The joint-space inertia as a matrix to be factored, after id_motion().
-KERNEL void inertia_nodes(const lane_model *m, const id_work *work, tree_node *node)
+/// Factors the joint-space inertia, after id_motion().
+KERNEL void factor_motion(const lane_model *m, const id_work *work, tree_factors *F)
 {
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         const id_body *s = &work->body[i];
-        tree_node *n = &node[i];
-        const real o = rset(0), J = b->armature;
-        n->R = s->R, n->r = s->r, n->w = wrench_zero(), n->mass = b->mass;
-        n->load = NULL;
-        n->k.xx = n->k.yy = n->k.zz = J, n->k.xy = n->k.xz = n->k.yz = o;
-        n->A.xx = n->A.yy = n->A.zz = n->A.xy = n->A.xz = n->A.yz = o, n->h = zero3();
-        if (b->flags & BODY_MASS) n->A = s->rigid.I, n->h = s->rigid.h;
+        const real J = b->armature;
+        F->T[i].R = s->R, F->T[i].r = s->r;
+        F->node[i].P = b->flags & BODY_MASS ? inertia_rigid(s->rigid.I, s->rigid.h, b->mass) : inertia_zero();
+        F->node[i].w = NULL, F->node[i].k = sym_diagonal(J, J, J);
     }
+    tree_factor(m, F);
 }
 
 /// Forward dynamics, qdd by q, v and tau: from the derivatives of ID(q, v, qdd) less those of the forces that depend on q and v, in by_q and
@@ -274,8 +272,7 @@ KERNEL void fd_matrices(const lane_model *m, const id_work *work, tree_factors *
                         double *const *by_v, double *const *by_tau, int count)
 {
     const size_t n = (size_t)m->nv;
-    inertia_nodes(m, work, F->node);
-    tree_factor(m, F);
+    factor_motion(m, work, F);
     for (size_t k = 0; k < n; k++)
         for (int which = 0; which < 3; which++) {
             double *const *M = which == 0 ? by_q : which == 1 ? by_v : by_tau;

@@ -27,6 +27,7 @@ FN vec3 load3(const real *c) { return vec(c[0], c[1], c[2]); }
 FN vec3 add(vec3 a, vec3 b) { return vec(a.x + b.x, a.y + b.y, a.z + b.z); }
 FN vec3 sub(vec3 a, vec3 b) { return vec(a.x - b.x, a.y - b.y, a.z - b.z); }
 FN vec3 scale(vec3 a, real s) { return vec(a.x * s, a.y * s, a.z * s); }
+FN vec3 opposite(vec3 a) { return vec(negate(a.x), negate(a.y), negate(a.z)); }
 typedef struct {
     vec3 w, v;  // angular velocity, velocity of the origin; world axes
 } twist;

@@ -13,6 +13,7 @@
 #include "dynamics/lane_model.h"
 #include "dynamics/spatial.h"
 #include "dynamics/quaternion.h"
+#include "dynamics/kinematics.h"
 #include "dynamics/tree_factor.h"
 #include "dynamics/derivatives.h"
 #include "dynamics/pullback.h"
@@ -26,7 +27,7 @@
 typedef struct {
     real *u, *w, *x;
     id_body *body;
-    tree_node *node;
+    placement *T;
     tree_pivot *pivot;
 } adjoint_stage;
 
@@ -36,7 +37,7 @@ typedef struct {
     adjoint_stage stage[EXPLICIT_STAGES];
     real *end;                                        // [nv] increments of the whole step, in the chart at its start
     id_work id;                                       // body: of the stage at hand
-    tree_factors F;                                   // node and pivot: likewise
+    tree_factors F;                                   // T and pivot: likewise
     real *x, *w, *y;                                  // [nv] gradients by a stage's configuration and velocity; a solution
     real *u;                                          // [nv] gradient by a stage's increments
     real *kq[EXPLICIT_STAGES], *kv[EXPLICIT_STAGES];  // [nv] gradients by a stage's rates
@@ -78,7 +79,7 @@ KERNEL void chart_pullback(const lane_model *m, const real *u, const real *w, co
 /// The arrays of stage s take their places in the work space.
 FN void open_stage(explicit_adjoint *A, int s)
 {
-    A->id.body = A->stage[s].body, A->F.node = A->stage[s].node, A->F.pivot = A->stage[s].pivot;
+    A->id.body = A->stage[s].body, A->F.T = A->stage[s].T, A->F.pivot = A->stage[s].pivot;
 }
 
 /// Repeats the step of size h from (q, v) and factors the inertia at every stage.
@@ -98,8 +99,7 @@ KERNEL void explicit_prepare(const lane_model *m, ctn_method method, double h, c
         for (int k = 0; k < m->nv; k++) t->w[k] = ex->w[k], t->u[k] = ex->u[k];
         open_stage(A, s);
         id_motion(m, t->x, t->w, ex->kv[s], &A->id);
-        inertia_nodes(m, &A->id, A->F.node);
-        tree_factor(m, &A->F);
+        factor_motion(m, &A->id, &A->F);
     }
 }
 

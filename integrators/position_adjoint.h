@@ -42,15 +42,14 @@ KERNEL real position_prepare(const lane_model *m, real h, const position_state *
     for (int k = 0; k < m->nv; k++) A->u[k] = u[k];
     evaluate(m, W);
     const real most = residual(m, W);
-    const sym3 zero = sym_diagonal(rset(0), rset(0), rset(0));
+    A->F.T = W->now;
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        const bool massive = b->flags & BODY_MASS;
         tree_node *n = &A->F.node[i];
-        n->R = W->now[i].R, n->r = offset_of(b, &W->now[i]), n->w = W->sum[i], n->mass = b->mass * W->in.k2;
-        n->A = massive ? W->body[i].A : zero, n->h = massive ? W->body[i].b : zero3();
-        n->k = has_terms(b, tau) ? W->terms[i].k : zero;
-        n->load = b->flags & BODY_LOAD ? &W->load[b->load].P : NULL;
+        n->P = inertia_zero(), n->w = &W->sum[i], n->k = sym_diagonal(rset(0), rset(0), rset(0));
+        if (b->flags & BODY_MASS) n->P = inertia_rigid(W->body[i].A, W->body[i].b, b->mass * W->in.k2);
+        if (b->flags & BODY_LOAD) n->P = inertia_add(n->P, W->load[b->load].P);
+        if (has_terms(b, tau)) n->k = W->terms[i].k;
     }
     tree_factor(m, &A->F);
     return most;

@@ -150,7 +150,7 @@ KERNEL real first_share(const lane_model *m, const real *d, int stages)
 /// The step from `base` along d, in the lanes `need`. Returns those in which d is a descent direction.
 KERNEL mask newton_direction(const lane_model *m, mask need, position_work *P, position_counts *count)
 {
-    need = sweep_inward(m, &P->W, &P->sweep, need, &count->curvature);
+    need = sweep_inward(m, &P->W, &P->sweep, need, &count->curvature, P->fresh);
     sweep_outward(m, &P->W, &P->sweep, P->fresh);
     for (int k = 0; k < m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);  // others may be shortening theirs
     return need;

@@ -72,7 +72,7 @@ KERNEL mask variational_prepare(const lane_model *m, const ctn_batch_config *cfg
         commit_chord(m, &A->now, tau, spacing, not_(none_of()), P, NULL);
         P->W.q = part->q0;
         part->W = P->W;
-        chord_factor(m, &part->W, &part->sweep);
+        chord_factor(m, &part->W, &part->sweep, P->fresh);
     }
     for (int k = 0; k < m->nq; k++) ok = both(ok, le(magnitude(A->now.q[k] - q[k]), zero));
     return ok;
@@ -156,7 +156,7 @@ KERNEL void share_pullback(const lane_model *m, const chord_part *part, real the
             for (int k = 0; k < b->nv; k++) {
                 for (int j = 0; j < m->nv; j++) A->y[j] = zero;
                 if (b->nv == 3) add_joint_vector(b, A->y, D[k]);
-                else A->y[b->vadr] = s->one.i;
+                else A->y[b->vadr] = rset(1);
                 tree_outward(m, &A->F, A->y);
                 body_momenta(m, A->y, A, M);
                 rate_pullback(m, A->T, A->y, M, sel(here, rset(-2) * by_z * c, zero), &A->W, q_bar, NULL);

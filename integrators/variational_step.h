@@ -102,13 +102,13 @@ KERNEL void share_damping(const lane_model *m, variational_work *P)
     W->theta = rset(0);
     for (int k = 0; k < m->nq; k++) W->step[k] = P->base[k];
     chord_residual(m, W);
-    chord_inward(m, W, &P->sweep);
+    chord_inward(m, W, &P->sweep, P->fresh);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         if (!(b->flags & BODY_PASSIVE)) continue;
         const sym3 drag = W->start[i].drag;
         const real most =
-            b->nv == 1 ? drag.xx * P->sweep.joint[i].out.one.i : (drag.xx + drag.yy + drag.zz) * P->sweep.joint[i].mobility;
+            b->nv == 1 ? drag.xx * P->sweep.joint[i].one.i : (drag.xx + drag.yy + drag.zz) * P->sweep.joint[i].three.mobility;
         z = larger(z, W->h * most);
     }
     W->theta = (rset(1) + z) / (rset(2) + z);
@@ -145,7 +145,7 @@ KERNEL mask solve_chord(const lane_model *m, const variational_state *S, const r
         const mask accepted = takes_iterate(&N, number, le(W->merit, bound), tolerance), rejected = both(N.running, not_(accepted));
         mask need = settle_iterate(&N, accepted, res, le(one, alpha), none_of(), tolerance, max_iterations, &P->residual);
         if (any_of(need)) {
-            need = both(need, chord_inward(m, W, &P->sweep));
+            need = both(need, chord_inward(m, W, &P->sweep, P->fresh));
             chord_outward(m, W, &P->sweep, P->fresh);
             N.running = both(N.running, either(rejected, need));
             for (int k = 0; k < m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);  // others may be shortening theirs

@@ -1,8 +1,8 @@
 /// The exact Newton step of the variational method in O(N): an articulated-body sweep whose left subspaces are those at q0, where the
 /// equations are projected, and whose right ones are those at q1, where the unknowns move the bodies. (docs/theory.md 6.3)
 ///
-///     inwards    D = SL' P SR + joint terms,  P' = P - P SR D^-1 SL' P,  p' = p - P SR D^-1 (SL' p + h r)
-///     outwards   dq = -D^-1 (SL' P d_parent + SL' p + h r),  d = d_parent + SR dq
+///     inwards    D = SL' P SR + joint terms,  u = -(SL' p + h r),  P' = P - P SR D^-1 SL' P,  p' = p + P SR D^-1 u
+///     outwards   dq = D^-1 (u - SL' P d_parent),  d = d_parent + SR dq
 ///
 /// P starts as the cross inertia of T(q0) M T(q1)'. It is not symmetric, and moves to the parent's origin by the offset at q0 on the
 /// left and the one at q1 on the right. Equations are multiplied by h, so that P is an inertia. A pivot that is not positive says that
@@ -164,10 +164,13 @@ FN mat3 lu_solve3(lu3 F, mat3 M)
     return M;
 }
 
-/// What the sweep inwards leaves: U' is SL' P, u is SL'p + h r.
-typedef struct {
-    sweep_body out;
-    real mobility;  // of three degrees of freedom: trace of D^-1
+/// What the sweep inwards leaves, with SL' P for U'.
+typedef union {
+    pivot1 one;
+    struct {
+        gain3 G;
+        real mobility;  // trace of D^-1
+    } three;
 } chord_joint;
 
 /// What a subtree hands to its parent.
@@ -190,32 +193,34 @@ typedef union {
 typedef struct {
     chord_joint *joint;
     chord_hand *hand;    // sums at forks
-    sweep_twist *twist;  // written for forks
+    twist *motion;       // written for forks
     chord_column *column;
 } chord_sweep;
 
 /// A joint of one degree of freedom: P, p of its subtree become what it hands to its parent. keep: a constant in each call, for
 /// chord_factor(). Returns where the pivot is positive.
-FN mask chord_inward1(const lane_body *b, joint_form f, const chord *W, chord_sweep *work, int i, bool keep, cross6 *P, wrench *p)
+FN mask chord_inward1(const lane_body *b, joint_form f, const chord *W, chord_sweep *work, int i, bool keep, cross6 *P, wrench *p,
+                      real *d)
 {
     const vec3 z0 = W->start[i].R.z, z1 = W->body[i].R.z;
-    sweep_joint1 *s = &work->joint[i].out.one;
+    pivot1 s;
     vec3 a, l;
     cross_column(b, f.kind, z1, P, &a, &l);
-    cross_row(b, f.kind, z0, P, &s->Ua, &s->Ul);
+    cross_row(b, f.kind, z0, P, &s.Ua, &s.Ul);
     if (keep) work->column[i].one.a = a, work->column[i].one.l = l;
     wrench column;
     column.n = a, column.f = l;
     real D = joint_row(b, f.kind, z0, column) + b->armature;
     if (b->flags & BODY_PASSIVE) D = fmadd(W->h * W->theta, W->start[i].drag.xx, D);
     const mask good = gt(D, rset(0));
-    s->i = rset(1) / sel(good, D, rset(1));
-    s->u = fmadd(W->h, W->r[b->vadr], joint_row(b, f.kind, z0, *p));
+    s.i = rset(1) / sel(good, D, rset(1));
+    const real u = negate(fmadd(W->h, W->r[b->vadr], joint_row(b, f.kind, z0, *p)));
+    work->joint[i].one = s, d[b->vadr] = u;
     if (f.flags & BODY_ROOT) return good;
-    const vec3 ai = scale(a, s->i), li = scale(l, s->i);
-    p->n = sub_scaled(p->n, ai, s->u), p->f = sub_scaled(p->f, li, s->u);
-    P->A = sub_dyad(P->A, ai, s->Ua), P->B = sub_dyad(P->B, ai, s->Ul);
-    P->C = sub_dyad(P->C, li, s->Ua), P->D = sub_dyad(P->D, li, s->Ul);
+    const vec3 ai = scale(a, s.i), li = scale(l, s.i);
+    p->n = add_scaled(p->n, ai, u), p->f = add_scaled(p->f, li, u);
+    P->A = sub_dyad(P->A, ai, s.Ua), P->B = sub_dyad(P->B, ai, s.Ul);
+    P->C = sub_dyad(P->C, li, s.Ua), P->D = sub_dyad(P->D, li, s.Ul);
     return good;
 }
 
@@ -242,31 +247,33 @@ FN mat3 joint_stiffness3(const lane_body *b, const chord *W, int i)
 }
 
 /// A ball or a translation.
-FN mask chord_inward3(const lane_body *b, const chord *W, chord_sweep *work, int i, bool keep, cross6 *P, wrench *p)
+FN mask chord_inward3(const lane_body *b, const chord *W, chord_sweep *work, int i, bool keep, cross6 *P, wrench *p, real *d)
 {
     const bool ball = b->kind == JOINT_BALL;
-    sweep_joint3 *s = &work->joint[i].out.three;
+    gain3 *G = &work->joint[i].three.G;
     const vec3 r = vec(W->r[b->vadr], W->r[b->vadr + 1], W->r[b->vadr + 2]), row = scale(ball ? mul(W->start[i].R, r) : r, W->h);
     mat3 D = ball ? P->A : P->D;
     if (has_terms(b, NULL)) D = mat3_add(D, joint_stiffness3(b, W, i));
     const lu3 F = lu_factor(D);
     const real one = rset(1);
     const mat3 inverse = lu_solve3(F, mat_diagonal(one, one, one));
-    work->joint[i].mobility = inverse.x.x + inverse.y.y + inverse.z.z;
+    work->joint[i].three.mobility = inverse.x.x + inverse.y.y + inverse.z.z;
     if (keep) work->column[i].three.a = P->A, work->column[i].three.l = P->C, work->column[i].three.inverse = inverse;
-    s->u = lu_solve(F, add(ball ? p->n : p->f, row));
+    const vec3 y = lu_solve(F, opposite(add(ball ? p->n : p->f, row)));
+    store3(d + b->vadr, y);
     const mask good = gt(F.least, rset(0));
     if (b->flags & BODY_ROOT) return good;
-    s->G.Xa = lu_solve3(F, P->A), s->G.Xl = lu_solve3(F, P->B);
-    p->n = sub(p->n, mul(P->A, s->u)), p->f = sub(p->f, mul(P->C, s->u));
-    P->B = mat_sub(P->B, mmul(P->A, s->G.Xl));
-    P->A = mat_sub(P->A, mmul(P->A, s->G.Xa));
-    P->D = mat_sub(P->D, mmul(P->C, s->G.Xl));
-    P->C = mat_sub(P->C, mmul(P->C, s->G.Xa));
+    G->Xa = lu_solve3(F, P->A), G->Xl = lu_solve3(F, P->B);
+    p->n = add(p->n, mul(P->A, y)), p->f = add(p->f, mul(P->C, y));
+    P->B = mat_sub(P->B, mmul(P->A, G->Xl));
+    P->A = mat_sub(P->A, mmul(P->A, G->Xa));
+    P->D = mat_sub(P->D, mmul(P->C, G->Xl));
+    P->C = mat_sub(P->C, mmul(P->C, G->Xa));
     return good;
 }
 
-FN mask chord_inward_body(const lane_body *b, joint_form f, const chord *W, chord_sweep *work, int i, bool keep, chord_hand *next)
+FN mask chord_inward_body(const lane_body *b, joint_form f, const chord *W, chord_sweep *work, int i, bool keep, chord_hand *next,
+                          real *d)
 {
     cross6 P;
     wrench p;
@@ -275,8 +282,8 @@ FN mask chord_inward_body(const lane_body *b, joint_form f, const chord *W, chor
     if (f.flags & BODY_MASS) P = cross_add_body(P, b, &W->start[i], &W->body[i]);
     if (f.flags & BODY_FORK) P = cross_sum(P, work->hand[i].P), p = wrench_add(p, work->hand[i].p);
     mask good;
-    if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) good = chord_inward3(b, W, work, i, keep, &P, &p);
-    else good = chord_inward1(b, f, W, work, i, keep, &P, &p);
+    if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) good = chord_inward3(b, W, work, i, keep, &P, &p, d);
+    else good = chord_inward1(b, f, W, work, i, keep, &P, &p, d);
     if (f.flags & BODY_ROOT) return good;
     if (has_arm(f)) p = wrench_shift(p, W->start[i].r), P = cross_shift(P, W->start[i].r, W->body[i].r);
     chord_hand *out = f.flags & BODY_NEXT ? next : &work->hand[b->parent];
@@ -285,15 +292,16 @@ FN mask chord_inward_body(const lane_body *b, joint_form f, const chord *W, chor
     return good;
 }
 
-/// The sweep inwards at the iterate of W (after chord_residual). Returns the lanes of which all pivots are positive.
-KERNEL mask chord_inward(const lane_model *m, const chord *W, chord_sweep *work)
+/// The sweep inwards at the iterate of W (after chord_residual), with d [nv] for chord_outward(). Returns the lanes of which all pivots are
+/// positive.
+KERNEL mask chord_inward(const lane_model *m, const chord *W, chord_sweep *work, real *d)
 {
     chord_hand next;
     next.P = cross_zero(), next.p = wrench_zero();
     mask good = not_(none_of());
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
-        BY_FORM(b, f, good = both(good, chord_inward_body(b, f, W, work, i, false, &next)))
+        BY_FORM(b, f, good = both(good, chord_inward_body(b, f, W, work, i, false, &next, d)))
     }
     return good;
 }
@@ -301,23 +309,24 @@ KERNEL mask chord_inward(const lane_model *m, const chord *W, chord_sweep *work)
 /// The sweep outwards: d [nv], the Newton step in the coordinates of v at q1 (balls: body axes).
 KERNEL void chord_outward(const lane_model *m, const chord *W, chord_sweep *work, real *d)
 {
-    sweep_twist T;
+    twist T;
     T.w = T.v = zero3();
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         const chord_body *at = &W->body[i];
-        BY_FORM(b, f, sweep_outward_body(b, f, &at->R, &at->r, &work->joint[i].out, work->twist, i, &T, d))
+        const chord_joint *s = &work->joint[i];
+        BY_FORM(b, f, sweep_outward_body(b, f, &at->R, &at->r, &s->one, &s->three.G, work->motion, i, &T, d))
     }
 }
 
-/// Keeps the factors of h J, J the matrix of the Newton step at the iterate of W, for chord_solve_transposed().
-KERNEL void chord_factor(const lane_model *m, const chord *W, chord_sweep *work)
+/// Keeps the factors of h J, J the matrix of the Newton step at the iterate of W, for chord_solve_transposed(). d [nv]: scratch
+KERNEL void chord_factor(const lane_model *m, const chord *W, chord_sweep *work, real *d)
 {
     chord_hand next;
     next.P = cross_zero(), next.p = wrench_zero();
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
-        chord_inward_body(b, form_of(b), W, work, i, true, &next);
+        chord_inward_body(b, form_of(b), W, work, i, true, &next, d);
     }
 }
 
@@ -333,7 +342,7 @@ KERNEL void chord_solve_transposed(const lane_model *m, const chord *W, const ch
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
         const mat3 R = W->body[i].R;
-        const sweep_body *s = &work->joint[i].out;
+        const chord_joint *s = &work->joint[i];
         const int j = b->vadr;
         wrench p = load[i];
         if (b->nv == 3) {
@@ -370,7 +379,7 @@ KERNEL void chord_solve_transposed(const lane_model *m, const chord *W, const ch
             else d.v = add(d.v, x);
         } else {
             if (!root_body) y[0] = dot_sub(dot_sub(y[0], k->one.a, d.w), k->one.l, d.v);
-            y[0] = y[0] * work->joint[i].out.one.i;
+            y[0] = y[0] * work->joint[i].one.i;
             add_joint_motion(b, b->kind, R.z, y[0], &d.w, &d.v);
         }
         motion[i] = d;

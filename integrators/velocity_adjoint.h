@@ -18,7 +18,7 @@
 
 /// Scratch of one lane block.
 typedef struct {
-    placement *T;  // [nbody]
+    placement *T;  // [nbody] of F
     tree_factors F;
     pose_work W;
     rate_pose *M;     // [bodies with mass]
@@ -37,14 +37,13 @@ KERNEL void body_momenta(const lane_model *m, const real *v, velocity_adjoint *A
 KERNEL void factor_inertia(const lane_model *m, const real *q, velocity_adjoint *A)
 {
     find_placements(m, q, A->T);
-    const sym3 zero = sym_diagonal(rset(0), rset(0), rset(0));
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
+        const mat3 R = A->T[i].R;
         const real J = b->armature;
         tree_node *n = &A->F.node[i];
-        n->R = A->T[i].R, n->r = offset_of(b, &A->T[i]), n->w = wrench_zero(), n->mass = b->mass;
-        n->A = zero, n->h = zero3(), n->load = NULL, n->k = sym_diagonal(J, J, J);
-        if (b->flags & BODY_MASS) n->A = turn(n->R, load_sym(b->I)), n->h = mul(n->R, load3(b->h));
+        n->P = inertia_zero(), n->w = NULL, n->k = sym_diagonal(J, J, J);
+        if (b->flags & BODY_MASS) n->P = inertia_rigid(turn(R, load_sym(b->I)), mul(R, load3(b->h)), b->mass);
     }
     tree_factor(m, &A->F);
 }

@@ -327,7 +327,7 @@ START_TEST(sweep_is_the_dense_newton_step)
         for (int k = 0; k < n; k++) y[k] = x[k] = -f.W.po.one.W.r[k], d[k] = NAN;
         const bool positive = cholesky(H, n, C);
         double dropped = 0;
-        const bool good = sweep_inward(f.m, &f.W.po.one.W, &f.W.po.one.sweep, true, &dropped);
+        const bool good = sweep_inward(f.m, &f.W.po.one.W, &f.W.po.one.sweep, true, &dropped, d);
         ck_assert_msg(good, "seed %llu: no descent direction", (unsigned long long)seed);
         ck_assert_msg((dropped == 0) == positive, "seed %llu: curvature dropped %g times, Cholesky says %d",
                       (unsigned long long)seed, dropped, positive);

@@ -90,7 +90,7 @@ START_TEST(products_agree_with_the_sweeps)
         objective_at(m, &f.F);
         if (t) stage_newton(m, &f.W.po.more.W, &f.W.po.more.sweep, d);
         else {
-            ck_assert(sweep_inward(m, &f.W.po.one.W, &f.W.po.one.sweep, true, &dropped));
+            ck_assert(sweep_inward(m, &f.W.po.one.W, &f.W.po.one.sweep, true, &dropped, d));
             sweep_outward(m, &f.W.po.one.W, &f.W.po.one.sweep, d);
         }
         objective_product(m, &f.F, false, d, Jy);

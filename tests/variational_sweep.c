@@ -180,7 +180,7 @@ START_TEST(sweep_is_the_dense_newton_step)
                worst = 0, size = 0;
         int *pivots = malloc((size_t)(n + 1) * sizeof *pivots);
         for (int k = 0; k < n; k++) x[k] = -f.W.va.W.r[k], d[k] = NAN;
-        const bool good = chord_inward(f.m, &f.W.va.W, &f.W.va.sweep);
+        const bool good = chord_inward(f.m, &f.W.va.W, &f.W.va.sweep, d);
         chord_outward(f.m, &f.W.va.W, &f.W.va.sweep, d);
         solved += good, refused += !good;
         ck_assert_int_eq(n > 0 ? LAPACKE_dgesv(LAPACK_ROW_MAJOR, n, 1, J, n, pivots, x, 1) : 0, 0);

@@ -31,7 +31,7 @@ static adjoint_stage layout_stage(const lane_model *m, arena *a)
     s.w = TAKE(a, nv, real);
     s.x = TAKE(a, (size_t)m->nq, real);
     s.body = TAKE(a, n, id_body);
-    s.node = TAKE(a, n, tree_node);
+    s.T = TAKE(a, n, placement);
     s.pivot = TAKE(a, n, tree_pivot);
     return s;
 }
@@ -40,8 +40,8 @@ static velocity_adjoint layout_velocity(const lane_model *m, arena *a)
 {
     const size_t nv = (size_t)m->nv;
     velocity_adjoint w;
-    w.T = TAKE(a, (size_t)m->nbody, placement);
     w.F = layout_factors(m, a);
+    w.T = w.F.T;
     w.W = layout_pose((size_t)m->nbody, a);
     w.M = TAKE(a, (size_t)m->nbody, rate_pose);
     w.b = TAKE(a, nv, real);

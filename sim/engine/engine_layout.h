@@ -55,8 +55,8 @@ KERNEL aba_work layout_aba(const lane_model *m, arena *a)
     aba_work w;
     w.body = TAKE(a, n, aba_body);
     w.motion = TAKE(a, n, aba_motion);
-    w.hand = TAKE(a, n, aba_hand);
-    w.accel = TAKE(a, n, aba_accel);
+    w.hand = TAKE(a, n, subtree);
+    w.accel = TAKE(a, n, twist);
     return w;
 }
 
@@ -77,9 +77,9 @@ KERNEL tree_factors layout_factors(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody;
     tree_factors f;
-    f.node = TAKE(a, n, tree_node);
+    f.T = TAKE(a, n, placement);
     f.pivot = TAKE(a, n, tree_pivot);
-    f.P = TAKE(a, n, inertia6);
+    f.node = TAKE(a, n, tree_node);
     f.p = TAKE(a, n, wrench);
     f.d = TAKE(a, n, twist);
     return f;
@@ -296,7 +296,7 @@ KERNEL variational_work layout_variational(const lane_model *m, arena *a)
     w.W.reach = TAKE(a, n, real);
     w.sweep.joint = TAKE(a, n, chord_joint);
     w.sweep.hand = TAKE(a, n, chord_hand);
-    w.sweep.twist = TAKE(a, n, sweep_twist);
+    w.sweep.motion = TAKE(a, n, twist);
     real **const of_q[] = {&w.W.step, &w.base, &w.x, &w.saved.q};
     real **const of_v[] = {&w.W.target, &w.W.r, &w.d, &w.fresh, &w.force, &w.momentum, &w.saved.p, &w.saved.rate, &w.saved.gain};
     for (size_t k = 0; k < sizeof of_q / sizeof *of_q; k++) *of_q[k] = TAKE(a, nq, real);
@@ -325,9 +325,9 @@ KERNEL block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, 
         p->W = layout_solve(m, a);
         p->W.in.x = p->x;
         p->W.in.u = p->u;
-        p->sweep.body = TAKE(a, n, sweep_body);
+        p->sweep.pivot = TAKE(a, n, tree_pivot);
         p->sweep.hand = TAKE(a, n, sweep_hand);
-        p->sweep.twist = TAKE(a, n, sweep_twist);
+        p->sweep.motion = TAKE(a, n, twist);
         p->sweep.keep = TAKE(a, n, real);
         if (stages_of(cfg) > 1)
             w.po.more = layout_stages(m, carries_old(cfg) && stages_of(cfg) < 3 ? 3 : stages_of(cfg), a);  // start_old takes 3

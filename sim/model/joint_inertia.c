@@ -24,7 +24,7 @@ void joint_inertia_free(joint_inertia *inertia)
 {
     if (!inertia) return;
     tree_factors *const F = &inertia->factors;
-    free(F->node), free(F->pivot), free(F->P), free(F->p), free(F->d);
+    free(F->T), free(F->pivot), free(F->node), free(F->p), free(F->d);
     free(inertia->m);
     free(inertia);
 }
@@ -47,12 +47,11 @@ joint_inertia *joint_inertia_create(const ctn_model *m, const double *q)
     if (inertia && motion.body && still && (q || zero)) {
         inertia->m = engine_model(&engine_scalar, m, 0);
         tree_factors *const F = &inertia->factors;
-        F->node = calloc(n, sizeof *F->node), F->pivot = calloc(n, sizeof *F->pivot), F->P = calloc(n, sizeof *F->P);
+        F->T = calloc(n, sizeof *F->T), F->pivot = calloc(n, sizeof *F->pivot), F->node = calloc(n, sizeof *F->node);
         F->p = calloc(n, sizeof *F->p), F->d = calloc(n, sizeof *F->d);
-        if (inertia->m && F->node && F->pivot && F->P && F->p && F->d) {
+        if (inertia->m && F->T && F->pivot && F->node && F->p && F->d) {
             id_motion(inertia->m, q ? q : zero, still, still, &motion);
-            inertia_nodes(inertia->m, &motion, F->node);
-            tree_factor(inertia->m, F);
+            factor_motion(inertia->m, &motion, F);
             free(zero), free(still), free(motion.body);
             return inertia;
         }
@@ -83,11 +82,11 @@ void point_mobility(joint_inertia *inertia, int i, const double *point, double A
     for (size_t k = 0; k < 3 * nv; k++) work[k] = 0;
     for (int k = 0; k < 3; k++) {
         wrench w = {zero3(), vec(k == 0, k == 1, k == 2)};
-        w = wrench_shift(w, mul(inertia->factors.node[i].R, const3(point)));
+        w = wrench_shift(w, mul(inertia->factors.T[i].R, const3(point)));
         for (int j = i; j >= 0; j = m->bodies[j].parent) {
-            const tree_node *const n = &inertia->factors.node[j];
-            joint_rows(&m->bodies[j], m->bodies[j].kind, n->R, w, work + (size_t)k * nv + m->bodies[j].vadr);
-            w = wrench_shift(w, n->r);
+            const placement *const T = &inertia->factors.T[j];
+            joint_rows(&m->bodies[j], m->bodies[j].kind, T->R, w, work + (size_t)k * nv + m->bodies[j].vadr);
+            w = wrench_shift(w, T->r);
         }
         joint_inertia_solve(inertia, work + (size_t)k * nv, work + (3 + (size_t)k) * nv);
     }
