@@ -1,11 +1,12 @@
-/// One joint of a tree eliminated from a symmetric matrix H_jk = S_j' (sum of blocks beyond both) S_k, and given its motion back: what
-/// forward dynamics (aba.h), factors for many right-hand sides (tree_factor.h) and the Newton sweeps (integrators/) share.
+/// One joint of a tree eliminated from a symmetric matrix H_jk = S_j' (sum of blocks beyond both) S_k, and given its motion back:
+/// what forward dynamics (aba.h), factors for many right-hand sides (tree_factor.h) and the Newton sweeps (integrators/) share.
 ///
 ///     inwards    U = P S + N,  D = S'P S + k,  u = b - S'p,  P <- P - U D^-1 U',  p <- p + U D^-1 u, both shifted to the parent
 ///     outwards   x = D^-1 (u - U'd),  d <- d + S x
 ///
-/// P and p are the articulated inertia and the wrench of what hangs on the joint, N = S x* w / 2 the cross term of the wrench w that it
-/// carries (docs/theory.md 4.3), k what the joint adds in its own coordinate. Callers form D and u themselves: they round differently.
+/// P and p are the articulated inertia and the wrench of what hangs on the joint, N = S x* w / 2 the cross term of the wrench w
+/// that it carries (docs/theory.md 4.3), k what the joint adds in its own coordinate. Callers form D and u themselves: they round
+/// differently.
 #ifndef CATENA_ELIMINATION_H
 #define CATENA_ELIMINATION_H
 
@@ -39,8 +40,8 @@ typedef struct {
 FN void clear_subtree(subtree *s) { s->P = inertia_zero(), s->p = wrench_zero(); }
 FN void add_subtree(subtree *to, const subtree *s) { to->P = inertia_add(to->P, s->P), to->p = wrench_add(to->p, s->p); }
 
-/// P and p of what hangs on a body, itself included: its rigid block (*A, *h, mass) and its wrench (NULL: none), with what the body after it
-/// has handed on, and at forks others.
+/// P and p of what hangs on a body, itself included: its rigid block (*A, *h, mass) and its wrench (NULL: none), with what the
+/// body after it has handed on, and at forks others.
 FN void gather_subtree(joint_form f, const sym3 *A, const vec3 *h, real mass, const wrench *own, const subtree *next,
                        const subtree *fork, inertia6 *P, wrench *p)
 {
@@ -72,7 +73,8 @@ FN wrench leave_over1(wrench p, const pivot1 *s, real u)
     return p;
 }
 
-/// Eliminates a ball from P, with its cross term where it carries a wrench w (NULL: none). (A translation has no parent that moves.)
+/// Eliminates a ball from P, with its cross term where it carries a wrench w (NULL: none). (A translation has no parent that
+/// moves.)
 FN gain3 eliminate3(ldl3 D, const wrench *w, inertia6 *P, mat3 *Ua, mat3 *Ul)
 {
     *Ua = sym_full(P->A), *Ul = transposed(P->B);

@@ -1,8 +1,8 @@
-/// Factors of a matrix of the form that elimination.h has, for any number of right-hand sides, each in O(N): the joint-space inertia, and the
-/// Newton matrix of position-based steps.
+/// Factors of a matrix of the form that elimination.h has, for any number of right-hand sides, each in O(N): the joint-space
+/// inertia, and the Newton matrix of position-based steps.
 ///
-/// A block LDL' factorisation from the leaves. Unlike those of aba.h and newton_sweep.h, which solve on the way, tree_factor() takes
-/// matrices that are not positive definite; it only needs pivots that are not singular.
+/// A block LDL' factorisation from the leaves. Unlike those of aba.h and newton_sweep.h, which solve on the way, tree_factor()
+/// takes matrices that are not positive definite; it only needs pivots that are not singular.
 #ifndef CATENA_TREE_FACTOR_H
 #define CATENA_TREE_FACTOR_H
 
@@ -62,8 +62,8 @@ KERNEL void tree_factor(const lane_model *m, tree_factors *F)
     }
 }
 
-/// The half of a solve for b [nv] that goes inwards: x [nv] becomes u, of joints of three degrees of freedom D^-1 u in world axes.
-/// w [nbody]: wrenches on the bodies, which add S'(their sums); NULL: none. x may be b.
+/// The half of a solve for b [nv] that goes inwards: x [nv] becomes u, of joints of three degrees of freedom D^-1 u in world
+/// axes. w [nbody]: wrenches on the bodies, which add S'(their sums); NULL: none. x may be b.
 KERNEL void tree_inward(const lane_model *m, const tree_factors *F, const real *b_, const wrench *w, real *x_)
 {
     for (int i = 0; i < m->nbody; i++) {

@@ -1,5 +1,6 @@
-/// The exact Newton step H dq = -r of a position-based method in O(N): one sweep that eliminates joints (dynamics/elimination.h, with the cross
-/// term N: the geometric stiffness of the wrench that a subtree carries) and solves on the way. (docs/theory.md 4.3)
+/// The exact Newton step H dq = -r of a position-based method in O(N): one sweep that eliminates joints and solves on the way,
+/// with the cross term N, the geometric stiffness of the wrench that a subtree carries. (dynamics/elimination.h, docs/theory.md
+/// 4.3)
 ///
 /// It is a block LDL' factorisation: all pivots D positive certify a descent direction. Where a pivot is not positive, the
 /// curvature of what hangs on that joint is dropped, which leaves the Gauss-Newton blocks there, and the sweep goes over that
@@ -77,8 +78,8 @@ FN wrench curved_wrench(const solve *W, int i, bool dropping, wrench lost)
     return w;
 }
 
-/// A joint of one degree of freedom; dropping, and mostly loaded, are constants in each call. d: u of the joint. Returns where its pivot is
-/// positive.
+/// A joint of one degree of freedom; dropping, and mostly loaded, are constants in each call. d: u of the joint. Returns where
+/// its pivot is positive.
 FN mask sweep_inward1(const lane_body *b, joint_form f, const solve *W, sweep_work *work, int i, bool dropping, bool loaded,
                       const sweep_hand *next, sweep_hand *out, real *d)
 {
@@ -149,9 +150,9 @@ KERNEL mask sweep_inward_seldom(const lane_body *b, const solve *W, sweep_work *
     return sweep_inward_body(b, form_of(b), W, work, i, dropping, b->flags & BODY_LOAD, next, out, d);
 }
 
-/// The sweep inwards at the iterate of W (after residual()), for the lanes `where`: factors H, and leaves in d [nv] what sweep_outward()
-/// makes the step of. Returns the lanes that have a descent direction: all, but where something is not finite. Lanes in which
-/// curvature was dropped are counted in *dropped. What happens in a lane does not depend on the others.
+/// The sweep inwards at the iterate of W (after residual()), for the lanes `where`: factors H, and leaves in d [nv] what
+/// sweep_outward() makes the step of. Returns the lanes that have a descent direction: all, but where something is not finite.
+/// Lanes in which curvature was dropped are counted in *dropped. What happens in a lane does not depend on the others.
 KERNEL mask sweep_inward(const lane_model *m, const solve *W, sweep_work *work, mask where, real *dropped, real *d)
 {
     real left = rset(SWEEP_RESTARTS);
@@ -190,7 +191,8 @@ KERNEL mask sweep_inward(const lane_model *m, const solve *W, sweep_work *work, 
     return where;
 }
 
-/// One body of a sweep outwards, at axes *R and *r from its parent's origin. last: motion of the body before, then of this one; kept: of forks.
+/// One body of a sweep outwards, at axes *R and *r from its parent's origin. last: motion of the body before, then of this one;
+/// kept: of forks.
 FN void sweep_outward_body(const lane_body *b, joint_form f, const mat3 *R, const vec3 *r, const pivot1 *one, const gain3 *three,
                            twist *kept, int i, twist *last, real *d)
 {
@@ -220,10 +222,16 @@ KERNEL void sweep_outward(const lane_model *m, const solve *W, sweep_work *work,
     }
 }
 
-/// x with H x = b + sum of J_i'w_i, by the factors that sweep_inward() left, as long as W is at that iterate: any number of times, without
-/// factoring again. H is the Hessian of the step's energy in J by coordinates of v (balls: turns in body axes), less the curvature that was
-/// dropped. b [nv]: forces along joints, N or N m; w [nbody]: wrenches on bodies about their origins, world axes, NULL: none; x [nv]: m or
-/// rad, may be b. p [nbody]: scratch. With b = -r it is the Newton step, to the last bit where no body moves on a ball's or a translation's.
+/// x with H x = b + sum of J_i'w_i by the factors that sweep_inward() left, any number of times, while W stays at that iterate. H
+/// is the Hessian of the step's energy E [J] in the coordinates of v, without the curvature that was dropped.
+///
+///     b [nv]      forces along joints: N, N m (balls: moments in body axes)
+///     w [nbody]   wrenches on bodies, about their origins, world axes: N m, N; NULL: none
+///     x [nv]      m, rad (balls: turns in body axes); may be b
+///     p [nbody]   scratch
+///
+/// For b = -r it is the Newton step, to the last bit in models without balls that have a parent (there the sweep uses U, which is
+/// not kept, in place of D^-1 U').
 FN void sweep_solve(const lane_model *m, const solve *W, sweep_work *work, const real *b, const wrench *w, wrench *p, real *x)
 {
     tree_factors F;

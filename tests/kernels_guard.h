@@ -37,6 +37,7 @@ KERNEL void guard_all(const lane_model *m, const ctn_batch_config *cfg, guard_wo
     enter_lanes(m, cfg, &w->state, &w->block, v, true, w->run.busy, &w->run);
     w->run.busy = tick_lanes(m, cfg, &w->state, &w->block, true, &w->run);
     down_ladder(m, cfg, &w->state, &w->block, v, true, w->run.parked, &w->run);
+    sweep_solve(m, &w->block.po.one.W, &w->block.po.one.sweep, v, NULL, w->id.w, out);
     block_interpolate(m, cfg, &w->state, &w->block, 0.5, true, out, out);
     adjoint_prepare(m, cfg, cfg->dt, 0, &w->adjoint);
     adjoint_step(m, cfg, &w->adjoint);

@@ -306,6 +306,29 @@ static void check_dropped(const lane_model *m, const double *keep, unsigned long
     }
 }
 
+/// x with H x = b by the Cholesky factor C of H, refined once, so that the oracle's own rounding stays below the tolerance.
+static void dense_solve(const double *H, const double *C, int n, const double *b, double *x)
+{
+    double *const y = malloc((size_t)(n + 1) * sizeof *y);
+    memcpy(x, b, (size_t)n * sizeof *x);
+    if (n > 0) LAPACKE_dpotrs(LAPACK_ROW_MAJOR, 'L', n, 1, C, n, x, 1);
+    for (int i = 0; i < n; i++) {
+        long double s = b[i];
+        for (int j = 0; j < n; j++) s -= (long double)H[i * n + j] * x[j];
+        y[i] = (double)s;
+    }
+    if (n > 0) LAPACKE_dpotrs(LAPACK_ROW_MAJOR, 'L', n, 1, C, n, y, 1);
+    for (int k = 0; k < n; k++) x[k] += y[k];
+    free(y);
+}
+
+static double difference(const double *a, const double *b, int n)
+{
+    double worst = 0;
+    for (int k = 0; k < n; k++) worst = worse(worst, fabs(a[k] - b[k]));
+    return worst;
+}
+
 /// The sweep against LAPACK; its pivots against a Cholesky factorisation.
 START_TEST(sweep_is_the_dense_newton_step)
 {
@@ -324,7 +347,7 @@ START_TEST(sweep_is_the_dense_newton_step)
         double *H = dense_hessian(&f, NULL), *C = malloc((size_t)(n * n + 1) * sizeof *C),
                *x = malloc((size_t)(n + 1) * sizeof *x), *d = malloc((size_t)(n + 1) * sizeof *d),
                *y = malloc((size_t)(n + 1) * sizeof *y);
-        for (int k = 0; k < n; k++) y[k] = x[k] = -f.W.po.one.W.r[k], d[k] = NAN;
+        for (int k = 0; k < n; k++) y[k] = -f.W.po.one.W.r[k], d[k] = NAN;
         const bool positive = cholesky(H, n, C);
         double dropped = 0;
         const bool good = sweep_inward(f.m, &f.W.po.one.W, &f.W.po.one.sweep, true, &dropped, d);
@@ -345,17 +368,8 @@ START_TEST(sweep_is_the_dense_newton_step)
             ck_assert_msg(cholesky(H, n, C), "seed %llu: not positive definite after dropping", (unsigned long long)seed);
         }
         sweep_outward(f.m, &f.W.po.one.W, &f.W.po.one.sweep, d);
-        // refined once, so that the oracle's own rounding stays below the tolerance
-        if (n > 0) LAPACKE_dpotrs(LAPACK_ROW_MAJOR, 'L', n, 1, C, n, x, 1);
-        for (int i = 0; i < n; i++) {
-            long double s = y[i];
-            for (int j = 0; j < n; j++) s -= (long double)H[i * n + j] * x[j];
-            y[i] = (double)s;
-        }
-        if (n > 0) LAPACKE_dpotrs(LAPACK_ROW_MAJOR, 'L', n, 1, C, n, y, 1);
-        double worst = 0;
-        for (int k = 0; k < n; k++) x[k] += y[k];
-        for (int k = 0; k < n; k++) worst = worse(worst, fabs(d[k] - x[k]));
+        dense_solve(H, C, n, y, x);
+        const double worst = difference(d, x, n);
         ck_assert_msg(worst <= 1e-10 * largest(x, n), "seed %llu: step off by %.3g of %.3g", (unsigned long long)seed, worst,
                       largest(x, n));
         free(H), free(C), free(x), free(d), free(y);
@@ -367,6 +381,81 @@ START_TEST(sweep_is_the_dense_newton_step)
 }
 END_TEST
 
+/// Adds J_i'w of body i to b [nv], from generators about the world's origin.
+static void add_wrench_rows(const fixture *f, const vec3 *p, int i, wrench w, double *b)
+{
+    const lane_model *m = f->m;
+    for (int j = i; j >= 0; j = m->bodies[j].parent)
+        for (int k = 0; k < m->bodies[j].nv; k++) {
+            const mat4 E = generator(&m->bodies[j], f->W.po.one.W.now[j].R, p[j], k);
+            const vec3 turn = vec(E.m[2][1], E.m[0][2], E.m[1][0]), shift = vec(E.m[0][3], E.m[1][3], E.m[2][3]);
+            b[m->bodies[j].vadr + k] += dot(turn, w.n) + dot(add(shift, cross(turn, p[i])), w.f);
+        }
+}
+
+/// Factored once by a sweep, solved for several sides, joint forces and wrenches on bodies, against LAPACK. The sweep's own side gives the
+/// sweep's own step, to the last bit where no ball has a parent.
+START_TEST(factors_serve_other_sides)
+{
+    int dropped_some = 0, same_bits = 0, with_balls = 0;
+    FOR_SEEDS(seed, 200)
+    {
+        static const int sizes[] = {1, 2, 4, 7, 12, 20, 33};
+        const random_options o = {.links = sizes[seed % 7],
+                                  .passive = seed % 2,
+                                  .chain = seed % 5 == 0,
+                                  .joints = seed % 3 ? 0 : 1u << CTN_REVOLUTE | 1u << CTN_PRISMATIC | 1u << CTN_HELICAL,
+                                  .springs = seed % 4 == 1 ? 2 : 0};
+        fixture f = open_fixture(seed, &o, seed % 4 < 2 ? 0.01 : 0.1, seed % 4 < 2 ? 0.3 : 1.5);
+        const lane_model *m = f.m;
+        solve *W = &f.W.po.one.W;
+        sweep_work *sweep = &f.W.po.one.sweep;
+        const int n = m->nv;
+        const size_t bytes = (size_t)(n + 1) * sizeof(double);
+        double *C = malloc((size_t)(n * n + 1) * sizeof *C), *step = malloc(bytes), *b = malloc(bytes), *all = malloc(bytes),
+               *x = malloc(bytes), *y = malloc(bytes);
+        wrench *w = calloc((size_t)m->nbody + 1, sizeof *w), *scratch = calloc((size_t)m->nbody + 1, sizeof *scratch);
+        vec3 *p = calloc((size_t)m->nbody + 1, sizeof *p);
+        double dropped = 0;
+        ck_assert(sweep_inward(m, W, sweep, true, &dropped, step));
+        sweep_outward(m, W, sweep, step);
+        double *H = dense_hessian(&f, dropped > 0 ? sweep->keep : NULL);
+        ck_assert(cholesky(H, n, C));
+        for (int i = 0; i < m->nbody; i++) p[i] = add(f.W.T[i].p, W->body[i].dp);
+        for (int side = 0; side < 5; side++) {
+            for (int k = 0; k < n; k++) all[k] = b[k] = side ? rng_uniform(&f.r, -1, 1) : -W->r[k];
+            for (int i = 0; i < m->nbody && side > 2; i++) {
+                w[i].n = vec(rng_uniform(&f.r, -1, 1), rng_uniform(&f.r, -1, 1), rng_uniform(&f.r, -1, 1));
+                w[i].f = vec(rng_uniform(&f.r, -1, 1), rng_uniform(&f.r, -1, 1), rng_uniform(&f.r, -1, 1));
+                add_wrench_rows(&f, p, i, w[i], all);
+            }
+            dense_solve(H, C, n, all, y);
+            sweep_solve(m, W, sweep, b, side > 2 ? w : NULL, scratch, x);
+            ck_assert_msg(difference(x, y, n) <= 1e-10 * largest(y, n), "seed %llu: side %d off by %.3g of %.3g",
+                          (unsigned long long)seed, side, difference(x, y, n), largest(y, n));
+            sweep_solve(m, W, sweep, b, side > 2 ? w : NULL, scratch, b);
+            ck_assert_msg(n == 0 || !memcmp(b, x, bytes - sizeof *b), "seed %llu: side %d differs in place",
+                          (unsigned long long)seed, side);
+        }
+        bool ball = false;
+        for (int i = 0; i < m->nbody; i++) ball = ball || (m->bodies[i].kind == JOINT_BALL && !(m->bodies[i].flags & BODY_ROOT));
+        for (int k = 0; k < n; k++) b[k] = -W->r[k];
+        sweep_solve(m, W, sweep, b, NULL, scratch, x);
+        for (int k = 0; k < n && !ball; k++)
+            ck_assert_msg(x[k] == step[k], "seed %llu: d[%d] = %.17g, by the sweep %.17g", (unsigned long long)seed, k, x[k],
+                          step[k]);
+        ck_assert_msg(difference(x, step, n) <= 1e-10 * largest(step, n), "seed %llu: step off by %.3g of %.3g",
+                      (unsigned long long)seed, difference(x, step, n), largest(step, n));
+        dropped_some += dropped > 0, same_bits += !ball && n > 1, with_balls += ball;
+        free(H), free(C), free(step), free(b), free(all), free(x), free(y), free(w), free(scratch), free(p);
+        close_fixture(&f);
+    }
+    if (!getenv("CTN_SEED"))
+        ck_assert_msg(dropped_some > 30 && same_bits > 50 && with_balls > 50,
+                      "%d with dropped curvature, %d to the bit, %d with balls", dropped_some, same_bits, with_balls);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("newton_sweep");
@@ -374,6 +463,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, energy_residual_and_hessian_agree);
     tcase_add_test(t, sweep_is_the_dense_newton_step);
+    tcase_add_test(t, factors_serve_other_sides);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
