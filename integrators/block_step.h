@@ -15,6 +15,7 @@
 #include "integrators/position_step.h"
 #include "integrators/interpolant.h"
 #include "integrators/stage_dense.h"
+#include "integrators/step_part.h"
 #include "integrators/step_ladder.h"
 #include "integrators/momentum.h"
 #include "integrators/variational_step.h"
@@ -171,10 +172,8 @@ KERNEL void begin_counts(const lane_model *m, const ctn_batch_config *cfg, const
 /// What the kernels of position-based methods need to know of a block that is about to be stepped.
 FN void enter_block(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W, const real *tau)
 {
-    if (!position_based(cfg->method)) return;
-    solve *one = &W->po.one.W;
-    one->in.q = S->q, one->in.rate = S->v, one->V = S->V, one->in.tau = tau;
-    find_placements(m, S->q, one->start);
+    const position_state P = as_position(S);
+    if (position_based(cfg->method)) start_from(m, &P, tau, &W->po.one.W);
 }
 
 /// Adds a step of a method that solves equations, in the lanes `where`; `done` of these completed it.

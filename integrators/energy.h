@@ -24,6 +24,13 @@ typedef struct {
 
 FN real energy_sum(energy_parts E) { return E.kinetic + E.potential + E.spring; }
 
+FN energy_parts sel_energy(mask where, energy_parts a, energy_parts b)
+{
+    a.kinetic = sel(where, a.kinetic, b.kinetic), a.potential = sel(where, a.potential, b.potential);
+    a.spring = sel(where, a.spring, b.spring);
+    return a;
+}
+
 FN energy_flow no_flow(void)
 {
     energy_flow F;

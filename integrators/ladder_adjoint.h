@@ -9,7 +9,7 @@
 #include "dynamics/lane_model.h"
 #include "integrators/collocation.h"
 #include "integrators/position_step.h"
-#include "integrators/solvers.h"
+#include "integrators/step_part.h"
 #include "integrators/step_ladder.h"
 #include "integrators/pose_pullback.h"
 #include "integrators/velocity_adjoint.h"
@@ -71,9 +71,8 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
         const real most = position_prepare(m, h, before, after->q, A->v_bar, tau, &A->one);
         return le(most, rset(cfg->tolerance > 1e-8 ? 10 * cfg->tolerance : 1e-7));
     }
-    W->in.q = before->q, W->in.rate = before->rate, W->in.tau = tau, W->V = before->V;
+    start_from(m, before, tau, W);
     set_step_size(W, h);
-    find_placements(m, before->q, W->start);
     if (carries_old(cfg)) {
         A->fresh = gt(before->fresh[0], zero);
         L->more = A->first.P;
@@ -84,13 +83,14 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
     if (A->staged) {
         L->more = A->more.P;
         enter_rung(m, ladder_rung(cfg, way / 2), before, L);
-        const mask ok = solve_stages_by(m, cfg, before, way % 2, all, &L->one, &L->more, &L->solver, &L->aba, &count);
+        const mask ok = solve_part(m, cfg, before, way % 2, all, L, &count);
         A->more.P = L->more;
         stage_prepare(m, &A->more);
         return both(ok, same_numbers(L->more.x + (L->more.W.table->stages - 1) * m->nq, after->q, m->nq));
     }
     A->projected = true;
-    const mask ok = solve_step_by(m, cfg, before, all, &L->one, &L->solver, &L->aba, &count);
+    enter_rung(m, NULL, before, L);
+    const mask ok = solve_part(m, cfg, before, false, all, L, &count);
     position_prepare(m, h, before, L->one.x, L->one.u, tau, &A->one);
     keep_chord(m, before, A);
     return both(ok, same_numbers(A->chord.q, after->q, m->nq));

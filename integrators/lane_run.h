@@ -9,12 +9,10 @@
 #define CATENA_LANE_RUN_H
 
 #include "dynamics/lane_model.h"
-#include "integrators/chart.h"
 #include "integrators/energy.h"
-#include "integrators/collocation.h"
 #include "integrators/position_step.h"
-#include "integrators/stage_step.h"
-#include "integrators/position_flow.h"
+#include "integrators/newton_control.h"
+#include "integrators/step_part.h"
 #include "integrators/step_ladder.h"
 #include "integrators/block_step.h"
 
@@ -28,7 +26,6 @@ typedef struct {
     newton_progress N;     // of those that are solving
     position_counts step;  // of the step in hand
     energy_flow flow;      // likewise
-    energy_parts before;   // of its start, methods with a law of energy
     int waited;            // passes that stopped lanes have waited, together
 } lane_run;
 
@@ -48,13 +45,6 @@ FN int count_of(mask where)
     return count;
 }
 
-FN energy_parts sel_energy(mask where, energy_parts a, energy_parts b)
-{
-    a.kinetic = sel(where, a.kinetic, b.kinetic), a.potential = sel(where, a.potential, b.potential);
-    a.spring = sel(where, a.spring, b.spring);
-    return a;
-}
-
 FN void clear_step(lane_run *R, mask where)
 {
     clear_counts(&R->step, where);
@@ -70,7 +60,6 @@ KERNEL void open_lanes(lane_run *R)
     R->N = no_newton();
     R->step = no_counts();
     R->flow = no_flow();
-    R->before.kinetic = R->before.potential = R->before.spring = rset(0);
 }
 
 /// Worlds have come into the lanes `where`, with their states in S and counts.frozen.
@@ -82,49 +71,6 @@ KERNEL void enter_lanes(const lane_model *m, const ctn_batch_config *cfg, const 
     clear_step(R, where);
     R->step.flow = energy ? &R->flow : NULL, R->step.interrupt = cfg->interrupt;
     R->busy = either(both(R->busy, not_(where)), both(where, le(R->counts.frozen, rset(0))));
-}
-
-FN void begin_steps(const lane_model *m, const ctn_batch_config *cfg, const position_state *P, ladder_work *L, lane_run *R,
-                    mask where)
-{
-    set_step_size(&L->one.W, m->dt);
-    if (stages_of(cfg) > 1) {
-        enter_rung(m, ladder_rung(cfg, 0), P, L);
-        predict_stages(m, P, &L->more, false, where, where);
-    } else {
-        start_step(m, &L->one.W);
-        predict_step(m, P, &L->one, where, where);
-    }
-    if (carries_energy(cfg))
-        R->before = sel_energy(where, position_energy(m, P->q, P->rate, P->V, L->one.W.start, L->p), R->before);
-    begin_newton(&R->N, where);
-}
-
-/// Makes solutions the state, in those of the lanes `stopped` that have one, as position_step() does. Returns where they may be taken.
-FN mask take_solutions(const lane_model *m, const ctn_batch_config *cfg, position_state *P, ladder_work *L, lane_run *R,
-                       mask stopped)
-{
-    const mask solved = both(stopped, R->N.converged);
-    const bool staged = stages_of(cfg) > 1, law = carries_energy(cfg);
-    position_counts *k = &R->step;
-    energy_flow flow = no_flow();
-    mask far, ok;
-    if (law || k->flow) flow = staged ? stages_flow(m, &L->more) : step_flow(m, &L->one);
-    if (staged) {
-        real gain;
-        ok = both(solved, accept_stages(m, &L->more, P, L->one.W.now, L->p, cfg->tolerance, R->before, flow, &gain, &far));
-        commit_stages(m, P, &L->more, L->one.W.start, ok);
-        if (law) note_created(P, gain, flow, ok);
-    } else {
-        ok = both(solved, config_valid(m, L->one.x, L->one.u, &far));
-        commit_step(m, P, &L->one, ok, !any_of(both(R->busy, not_(ok))), ok);
-    }
-    const real residual = staged ? L->more.residual : L->one.residual;
-    k->far = sel(both(staged ? solved : stopped, far), rset(1), k->far);
-    if (k->flow) add_flow(k->flow, flow, ok);
-    k->residual = sel(both(ok, gt(residual, k->residual)), residual, k->residual);
-    k->substeps = k->substeps + sel(ok, rset(1), rset(0));
-    return ok;
 }
 
 /// The steps of the lanes `ended` are over; `done` of them were completed.
@@ -145,10 +91,14 @@ KERNEL mask tick_lanes(const lane_model *m, const ctn_batch_config *cfg, block_s
     ladder_work *L = &W->po;
     position_state P = as_position(S);
     const mask fresh = both(R->busy, not_(either(R->N.running, R->stopped)));
-    if (any_of(fresh)) begin_steps(m, cfg, &P, L, R, fresh);
+    if (any_of(fresh)) {
+        begin_part(m, cfg, m->dt, &P, L, fresh);
+        enter_rung(m, ladder_rung(cfg, 0), &P, L);
+        guess_part(m, &P, L, false, fresh, fresh);
+        begin_newton(&R->N, fresh);
+    }
     const mask solving = R->N.running;
-    if (stages_of(cfg) > 1) stage_pass(m, cfg->tolerance, cfg->max_iterations, &R->N, &L->more, &R->step);
-    else newton_pass(m, cfg->tolerance, cfg->max_iterations, &R->N, &L->one, &R->step);
+    pass_part(m, cfg, &R->N, L, &R->step);
     const mask stopped = R->stopped = either(R->stopped, both(solving, not_(R->N.running)));
     if (!any_of(stopped)) return stopped;
     const int patience = stages_of(cfg) > 1 ? 1 : 2;
@@ -156,7 +106,9 @@ KERNEL mask tick_lanes(const lane_model *m, const ctn_batch_config *cfg, block_s
     if (any_of(R->N.running) && R->waited <= patience * count_of(R->busy)) return none_of();
     R->waited = 0, R->stopped = none_of();
     R->step.iterations = R->step.iterations + sel(stopped, R->N.iterations, rset(0));
-    const mask done = take_solutions(m, cfg, &P, L, R, stopped);
+    mask far;
+    const mask done = accept_part(m, cfg, &P, L, stopped, both(stopped, R->N.converged), &far, &R->step);
+    commit_part(m, cfg, &P, L, NULL, R->busy, done, done, &R->step);
     R->parked = both(stopped, not_(done));
     R->busy = both(R->busy, not_(R->parked));
     end_steps(m, cfg, S, W, energy, R, done, done);

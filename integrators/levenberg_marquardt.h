@@ -66,7 +66,7 @@ KERNEL void lm_direction(lm_work *W, int n, real lambda, real *d, const volatile
     }
 }
 
-/// Solves for r = 0 from the iterate of F, in the lanes `active`. Returns where it converged, as solve_step() (position_step.h) does;
+/// Solves for r = 0 from the iterate of F, in the lanes `active`. Returns where it converged, as solve_newton() (step_part.h) does;
 /// *at: the residual there. A step that is taken back counts as a line search.
 KERNEL mask solve_lm(const lane_model *m, const objective *F, lm_work *W, double tolerance, int max_iterations, mask active,
                      position_counts *count, real *at)

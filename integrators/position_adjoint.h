@@ -34,9 +34,9 @@ KERNEL real position_prepare(const lane_model *m, real h, const position_state *
                              const real *tau, position_adjoint *A)
 {
     solve *W = &A->W;
-    W->in.q = before->q, W->in.rate = before->rate, W->in.tau = tau, W->in.x = A->x, W->in.u = A->u, W->V = before->V;
+    start_from(m, before, tau, W);
+    W->in.x = A->x, W->in.u = A->u;
     set_step_size(W, h);
-    find_placements(m, before->q, W->start);
     start_step(m, W);
     for (int k = 0; k < m->nq; k++) A->x[k] = x[k];
     for (int k = 0; k < m->nv; k++) A->u[k] = u[k];

@@ -1,4 +1,4 @@
-/// One part of a time step with the position-based method of order 2: predict, solve by Newton's method with line search, commit; and
+/// One part of a time step with the position-based method of order 2: predict, iterate by Newton's method with line search, commit; and
 /// what the state of a position-based method says: velocities, energy.
 ///
 /// All lanes run the same loop; what differs between them is selected: whether a Newton step is accepted, its length alpha, where
@@ -98,6 +98,13 @@ typedef struct {
     real *fresh;              // [nv] the step that a sweep finds
     real residual;            // at the solution
 } position_work;
+
+/// A step starts from the state S under the forces tau (NULL: none).
+KERNEL void start_from(const lane_model *m, const position_state *S, const real *tau, solve *W)
+{
+    W->in.q = S->q, W->in.rate = S->rate, W->in.tau = tau, W->V = S->V;
+    find_placements(m, S->q, W->start);
+}
 
 /// x = base (+) alpha d in the lanes `where`; u follows.
 KERNEL void move_iterate(const lane_model *m, position_work *P, real alpha, mask where)
@@ -200,20 +207,6 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
     N->alpha = alpha, N->E = E, N->slope = slope;
 }
 
-/// Solves one step from q, V in the lanes `active`, whose size is already set; leaves the solution in W. Returns where it
-/// converged: the residual is below the tolerance, or below SOLVE_FLOOR and at rounding level, where it falls no more.
-KERNEL mask solve_step(const lane_model *m, const position_state *S, double tolerance, int max_iterations, mask active,
-                       position_work *P, position_counts *count)
-{
-    newton_progress N = no_newton();
-    start_step(m, &P->W);
-    predict_step(m, S, P, not_(none_of()), active);
-    begin_newton(&N, active);
-    while (any_of(N.running) && !asked_to_end(count->interrupt)) newton_pass(m, tolerance, max_iterations, &N, P, count);
-    count->iterations = count->iterations + N.iterations;
-    return N.converged;
-}
-
 /// Whom to blame in the lanes `where`, whose solve has failed: by the rows at the last iterate that was accepted.
 KERNEL void blame_solve(const lane_model *m, const position_state *S, position_work *P, mask where, position_counts *count)
 {
@@ -259,7 +252,7 @@ FN rate_pose sel_rate(mask m, rate_pose a, rate_pose b)
     return a;
 }
 
-/// Makes the solution of solve_step the state, in the lanes `where`. all: no other lane has moved. whole: lanes whose step
+/// Makes the solution in P the state, in the lanes `where`. all: no other lane has moved. whole: lanes whose step
 /// was not halved.
 KERNEL void commit_step(const lane_model *m, position_state *S, position_work *P, mask where, bool all, mask whole)
 {

@@ -1,5 +1,5 @@
-/// The solvers of a position-based step by name: newton (position_step.h, stage_step.h), lm, lbfgs. All solve for the same rows from the
-/// same first guess, to the same tolerance.
+/// The solvers of a position-based step besides newton, by name: lm, lbfgs. All solve for the same rows from the same first guess, to the
+/// same tolerance (step_part.h).
 #ifndef CATENA_SOLVERS_H
 #define CATENA_SOLVERS_H
 
@@ -29,25 +29,6 @@ KERNEL mask minimise(const lane_model *m, const ctn_batch_config *cfg, mask acti
     real *at = more ? &more->residual : &one->residual;
     if (cfg->solver == CTN_LM) return solve_lm(m, &F, &W->lm, cfg->tolerance, cfg->max_iterations, active, count, at);
     return solve_lbfgs(m, &F, &W->lbfgs, cfg->tolerance, cfg->max_iterations, active, count, at);
-}
-
-/// solve_step() with the solver of the configuration.
-KERNEL mask solve_step_by(const lane_model *m, const ctn_batch_config *cfg, const position_state *S, mask active, position_work *P,
-                          solver_work *W, aba_work *aba, position_counts *count)
-{
-    if (cfg->solver == CTN_NEWTON) return solve_step(m, S, cfg->tolerance, cfg->max_iterations, active, P, count);
-    start_step(m, &P->W);
-    predict_step(m, S, P, not_(none_of()), active);
-    return minimise(m, cfg, active, P, NULL, W, aba, count);
-}
-
-/// solve_stages() with the solver of the configuration.
-KERNEL mask solve_stages_by(const lane_model *m, const ctn_batch_config *cfg, const position_state *S, bool still, mask active,
-                            position_work *one, stage_work *P, solver_work *W, aba_work *aba, position_counts *count)
-{
-    if (cfg->solver == CTN_NEWTON) return solve_stages(m, S, cfg->tolerance, cfg->max_iterations, still, active, P, count);
-    predict_stages(m, S, P, still, not_(none_of()), active);
-    return minimise(m, cfg, active, one, P, W, aba, count);
 }
 
 #endif

@@ -11,7 +11,7 @@
 /// in the units of adaptive_step.h; velocities are not, as these methods are to step over fast vibrations.
 ///
 /// A part whose equations are not solved is repeated smaller, too: it never falls back on fewer stages. The estimate takes the place of
-/// the law of energy (step_ladder.h) as well: a solution that gains energy from nothing does not leave with the rate that the state has.
+/// the law of energy (step_part.h) as well: a solution that gains energy from nothing does not leave with the rate that the state has.
 #ifndef CATENA_STAGE_ADAPTIVE_H
 #define CATENA_STAGE_ADAPTIVE_H
 
@@ -22,16 +22,13 @@
 #include "integrators/energy.h"
 #include "integrators/force_unit.h"
 #include "integrators/load_forces.h"
-#include "integrators/collocation.h"
 #include "integrators/position_step.h"
 #include "integrators/stage_tables.h"
 #include "integrators/stage_terms.h"
 #include "integrators/stage_step.h"
-#include "integrators/solvers.h"
 #include "integrators/interpolant.h"
 #include "integrators/stage_dense.h"
-#include "integrators/position_flow.h"
-#include "integrators/step_ladder.h"
+#include "integrators/step_part.h"
 #include "integrators/step_control.h"
 #include "integrators/adaptive_step.h"
 
@@ -69,40 +66,6 @@ KERNEL real part_defect(const lane_model *m, const stage_table *t, const positio
     return most;
 }
 
-/// Makes the part that P holds the state in the lanes `where`. all: no other lane has moved.
-KERNEL void commit_part(const lane_model *m, const stage_table *t, position_state *S, ladder_work *P, interpolant *part,
-                        mask where, bool all, position_counts *count)
-{
-    const real residual = t ? P->more.residual : P->one.residual;
-    if (count->flow) add_flow(count->flow, t ? stages_flow(m, &P->more) : step_flow(m, &P->one), where);
-    if (t) {
-        if (part) keep_stages(m, part, S, &P->more, where);
-        commit_stages(m, S, &P->more, P->one.W.start, where);
-    } else {
-        if (part) keep_stage(m, part, S, &P->one, where);
-        commit_step(m, S, &P->one, where, all, where);
-    }
-    count->residual = sel(both(where, gt(residual, count->residual)), residual, count->residual);
-    count->substeps = count->substeps + sel(where, rset(1), rset(0));
-}
-
-/// Solves one part of the size that is set, with all its stages, in the lanes `active`. Returns where that was done, and the
-/// coordinates are valid; *far as of config_valid.
-KERNEL mask solve_part(const lane_model *m, const ctn_batch_config *cfg, const stage_table *t, const position_state *S,
-                       mask active, ladder_work *P, position_counts *count, mask *far)
-{
-    mask ok;
-    if (t) {
-        const int last = t->stages - 1;
-        enter_rung(m, t, S, P);
-        ok = solve_stages_by(m, cfg, S, false, active, &P->one, &P->more, &P->solver, &P->aba, count);
-        for (int i = 0; i < m->nbody; i++) P->more.rate[i] = end_rate(&P->more, i);
-        return both(ok, config_valid(m, P->more.x + last * m->nq, P->more.u + last * m->nv, far));
-    }
-    ok = solve_step_by(m, cfg, S, active, &P->one, &P->solver, &P->aba, count);
-    return both(ok, config_valid(m, P->one.x, P->one.u, far));
-}
-
 /// One step of m->dt in the lanes `active`, by Radau IIA with cfg->stages stages. Where it is not completed the state is that of the
 /// last part that was, and *at (0..1) tells which. control: sizes; part: takes note of the last part, may be NULL; rejected and frozen
 /// of `count` are set. Placements of the start are in P->one.W.start. Returns where it was completed.
@@ -127,11 +90,14 @@ KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, po
         const real h = next_size(control, &Q), shrunk = h / control->size;
         // the gain (position_step.h) is that of a part of the size that is proposed
         for (int k = 0; k < m->nv; k++) S->gain[k] = sel(Q.running, shrunk * S->gain[k], S->gain[k]);
-        set_step_size(&P->one.W, h);
-        const mask solved = solve_part(m, cfg, t, S, Q.running, P, count, &far), running = Q.running;
+        const mask running = Q.running;
+        begin_part(m, cfg, h, S, P, running);
+        enter_rung(m, t, S, P);
+        const mask converged = solve_part(m, cfg, S, false, running, P, count);
+        const mask solved = accept_part(m, cfg, S, P, running, converged, &far, count);
         const real error = sel(either(solved, far), part_defect(m, t, S, P) / allowed, one / zero);
         const mask accepted = take_part(control, &Q, h, error, s + 1, &far);
-        if (any_of(accepted)) commit_part(m, t, S, P, part, accepted, !any_of(both(running, not_(accepted))), count);
+        commit_part(m, cfg, S, P, part, running, accepted, accepted, count);
         const real grown = control->size / h;
         for (int k = 0; k < m->nv; k++) S->gain[k] = sel(running, grown * S->gain[k], S->gain[k]);
         parts->rejected = parts->rejected + sel(Q.rejected, one, zero);
@@ -139,8 +105,7 @@ KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, po
         const mask stuck = end_part(control, &Q, h, accepted, far, not_(may_go_on(count)), count->substeps + parts->rejected,
                                     small, &parts->frozen);
         const mask unsolved = both(stuck, not_(solved));
-        if (any_of(unsolved) && t) blame_stages(m, S, &P->more, unsolved, count);
-        else if (any_of(unsolved)) blame_solve(m, S, &P->one, unsolved, count);
+        if (any_of(unsolved)) blame_part(m, S, P, unsolved, count);
     }
     *at = Q.here / Q.end;
     return both(active, le(one, *at));

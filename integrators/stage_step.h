@@ -1,8 +1,7 @@
-/// One time step of a position-based method with several coupled stages: predict, solve by Newton's method with line search, accept,
-/// commit; else the same with fewer stages, down to one (position_step.h); else with half the step. (docs/theory.md 5.4)
+/// One part of a time step with several coupled stages: predict, iterate by Newton's method with line search, commit. (docs/theory.md 5.4)
 ///
 /// All lanes run the same loops and select what differs. There is no energy to minimise with several stages: the line search asks the
-/// norm of the residual to fall. The equations of a large step can have several solutions, and some gain energy: those are refused.
+/// norm of the residual to fall.
 #ifndef CATENA_STAGE_STEP_H
 #define CATENA_STAGE_STEP_H
 
@@ -109,18 +108,6 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
     move_stages(m, P, alpha, both(N->running, either(need, rejected)));
     N->running = both(N->running, may_go_on(count));
     N->alpha = alpha, N->E = norm;
-}
-
-/// Solves the step of the table's method from q, V in the lanes `active`, leaves the solution in P. Returns where it converged.
-KERNEL mask solve_stages(const lane_model *m, const position_state *S, double tolerance, int max_iterations, bool still,
-                         mask active, stage_work *P, position_counts *count)
-{
-    newton_progress N = no_newton();
-    predict_stages(m, S, P, still, not_(none_of()), active);
-    begin_newton(&N, active);
-    while (any_of(N.running) && !asked_to_end(count->interrupt)) stage_pass(m, tolerance, max_iterations, &N, P, count);
-    count->iterations = count->iterations + N.iterations;
-    return N.converged;
 }
 
 /// Whom to blame, as blame_solve() (position_step.h).

@@ -170,7 +170,9 @@ START_TEST(newton_step_is_exact)
         const position_state S = as_position(&f.S);
         position_counts count = {0};
         for (int k = 0; k < m->nv; k++) f.S.gain[k] = 0;
-        const bool found = solve_stages(m, &S, 1e-11, 60, false, true, P, &count);
+        ctn_batch_config cfg = ctn_batch_config_default();
+        cfg.tolerance = 1e-11, cfg.max_iterations = 60, f.W.po.part.table = t;
+        const bool found = solve_newton(m, &cfg, &S, false, true, &f.W.po, &count);
         solved += found;
         for (int k = 0; k < t->stages * m->nq; k++) P->base[k] = P->x[k];
         for (int k = 0; k < n; k++) P->base_u[k] = P->u[k];

@@ -1,0 +1,267 @@
+/// One part of a step of a position-based method, once for all who make such parts: the ladder (step_ladder.h), lanes that are each in an
+/// iteration of their own (lane_run.h), `dt: auto` (stage_adaptive.h), and adjoints, which make a part again (ladder_adjoint.h).
+///
+///     begin_part     its size, and what is to be known of its start
+///     enter_rung     its stages: those of a table, or one
+///     solve_part     or guess_part, and pass_part for each iteration
+///     accept_part    where the solution may be taken
+///     commit_part    the solution is the state
+#ifndef CATENA_STEP_PART_H
+#define CATENA_STEP_PART_H
+
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+#include "dynamics/aba.h"
+#include "dynamics/kinematics.h"
+#include "integrators/chart.h"
+#include "integrators/energy.h"
+#include "integrators/collocation.h"
+#include "integrators/load_forces.h"
+#include "integrators/newton_control.h"
+#include "integrators/position_step.h"
+#include "integrators/stage_tables.h"
+#include "integrators/stage_residual.h"
+#include "integrators/stage_step.h"
+#include "integrators/solvers.h"
+#include "integrators/interpolant.h"
+#include "integrators/stage_dense.h"
+#include "integrators/position_flow.h"
+
+#include <catena/batch.h>
+
+/// What is known of the part in hand.
+typedef struct {
+    const stage_table *table;  // the rung that it is on; NULL: one stage (position_step.h)
+    energy_parts before;       // of its start, methods with a law of energy
+    energy_flow flow;          // of its solution: what passes through forces, and what the method creates
+    real created;
+} step_part;
+
+/// Scratch of one lane block. stages is unused for methods of one stage.
+typedef struct {
+    step_part part;
+    position_work one;
+    stage_work more;
+    solver_work solver;
+    vec3 *p;  // [nbody]
+    aba_work aba;
+    pose *T;   // [nbody]
+    twist *D;  // [nbody]
+    loads_work loads;
+} ladder_work;
+
+/// How many stages the step of a configuration has: 1 is position_step.h.
+FN int stages_of(const ctn_batch_config *cfg) { return cfg->method == CTN_RADAU ? cfg->stages : cfg->order - 1; }
+
+/// What the state holds besides q, rates, their gain and V: `old` and `old_rate`; `created`.
+FN bool carries_old(const ctn_batch_config *cfg) { return cfg->method == CTN_COLLOCATION && cfg->order > 2; }
+FN bool carries_energy(const ctn_batch_config *cfg) { return cfg->method == CTN_RADAU && cfg->stages > 1 && !cfg->adaptive; }
+
+/// The table to try after `failed` others; NULL: the method of order 2.
+FN const stage_table *ladder_rung(const ctn_batch_config *cfg, int failed)
+{
+    const stage_table *found = NULL;
+    if (cfg->method == CTN_RADAU) switch (cfg->stages - failed) {
+        case 2: found = &radau2; break;
+        case 3: found = &radau3; break;
+        case 4: found = &radau4; break;
+        default: break;
+        }
+    else if (!failed) switch (cfg->order) {
+        case 3: found = &collocation3; break;
+        case 4: found = &collocation4; break;
+        case 5: found = &collocation5; break;
+        case 6: found = &collocation6; break;
+        default: break;
+        }
+    return found;
+}
+
+/// A part of size h begins in the lanes `where`. Placements of its start are in one.W.start.
+FN void begin_part(const lane_model *m, const ctn_batch_config *cfg, real h, const position_state *S, ladder_work *P, mask where)
+{
+    set_step_size(&P->one.W, h);
+    if (!carries_energy(cfg)) return;
+    const energy_parts E = position_energy(m, S->q, S->rate, S->V, P->one.W.start, P->p);
+    P->part.before = sel_energy(where, E, P->part.before);
+}
+
+/// Gets the part ready to be solved with the stages of a table; NULL: one stage.
+FN void enter_rung(const lane_model *m, const stage_table *table, const position_state *S, ladder_work *P)
+{
+    const solve *W = &P->one.W;
+    stages *G = &P->more.W;
+    P->part.table = table;
+    if (!table) {
+        start_step(m, &P->one.W);
+        return;
+    }
+    G->table = table, G->start = W->start;
+    G->in.q = S->q, G->in.tau = W->in.tau, G->in.x = P->more.x, G->in.u = P->more.u;
+    G->V = table->old > 0 ? S->old : S->V;
+    G->in.rate = table->old > 0 ? S->old_rate : S->rate;
+    start_stages(m, G, W->in.h);
+}
+
+/// The first guess in the lanes `where`, as predict_stages().
+FN void guess_part(const lane_model *m, const position_state *S, ladder_work *P, bool still, mask rest, mask where)
+{
+    if (P->part.table) predict_stages(m, S, &P->more, still, rest, where);
+    else predict_step(m, S, &P->one, rest, where);
+}
+
+/// One iteration of newton in the lanes that run.
+FN void pass_part(const lane_model *m, const ctn_batch_config *cfg, newton_progress *N, ladder_work *P, position_counts *count)
+{
+    if (P->part.table) stage_pass(m, cfg->tolerance, cfg->max_iterations, N, &P->more, count);
+    else newton_pass(m, cfg->tolerance, cfg->max_iterations, N, &P->one, count);
+}
+
+/// Solves the part from q, V in the lanes `active`; leaves the solution in P. Returns where it converged: the residual is below the
+/// tolerance, or below SOLVE_FLOOR and at rounding level, where it falls no more.
+KERNEL mask solve_newton(const lane_model *m, const ctn_batch_config *cfg, const position_state *S, bool still, mask active,
+                         ladder_work *P, position_counts *count)
+{
+    newton_progress N = no_newton();
+    guess_part(m, S, P, still, not_(none_of()), active);
+    begin_newton(&N, active);
+    while (any_of(N.running) && !asked_to_end(count->interrupt)) pass_part(m, cfg, &N, P, count);
+    count->iterations = count->iterations + N.iterations;
+    return N.converged;
+}
+
+/// The same with the solver of the configuration.
+KERNEL mask solve_part(const lane_model *m, const ctn_batch_config *cfg, const position_state *S, bool still, mask active,
+                       ladder_work *P, position_counts *count)
+{
+    if (cfg->solver == CTN_NEWTON) return solve_newton(m, cfg, S, still, active, P, count);
+    guess_part(m, S, P, still, not_(none_of()), active);
+    return minimise(m, cfg, active, &P->one, P->part.table ? &P->more : NULL, &P->solver, &P->aba, count);
+}
+
+/// Whom to blame in the lanes `where`, whose solve has failed.
+FN void blame_part(const lane_model *m, const position_state *S, ladder_work *P, mask where, position_counts *count)
+{
+    if (P->part.table) blame_stages(m, S, &P->more, where, count);
+    else blame_solve(m, S, &P->one, where, count);
+}
+
+/// Kinetic energy of the rates V, J, of free trees about their centre of mass: how fast one travels as a whole, or has been falling, is no
+/// scale for errors of its motion.
+KERNEL real internal_kinetic(const lane_model *m, const rate_pose *V)
+{
+    real sum = rset(0);
+    vec3 momentum = zero3();
+    int end = 0;  // of the free tree in hand
+    real mass = rset(1);
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        if ((b->flags & BODY_ROOT) && b->kind == JOINT_TRANSLATION) end = b->end, mass = b->subtree_mass, momentum = zero3();
+        if (b->flags & BODY_MASS) {
+            sum = fmadd(rset(0.5), twice_kinetic(b, &V[i]), sum);
+            if (i < end) momentum = add(momentum, add_scaled(mul(V[i].R, load3(b->h)), V[i].p, b->mass));
+        }
+        if (i == end - 1) sum = fnmadd(rset(0.5) / mass, dot(momentum, momentum), sum);
+    }
+    return larger(sum, rset(0));
+}
+
+/// Where the solution with several stages that is in P gains no energy from nothing. The equations of a large step can have several
+/// solutions, and some gain much. A rise, beyond the work of the applied forces, is taken for an error of the method while it is below a
+/// hundredth of K and below sqrt(K E), K the internal kinetic energy and E that of the rates' defect at the start of the step (its error
+/// estimate); and all rises and losses of a run together stay below the hundredth, too. What the solve's tolerance leaves over is no rise.
+/// (docs/theory.md 5.4)
+KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state *S, double tolerance)
+{
+    stage_work *P = &L->more;
+    const stages *W = &P->W;
+    const int s = W->table->stages;
+    placement *end = L->one.W.now;
+    for (int i = 0; i < m->nbody; i++) end[i] = W->body[i * s + s - 1].T;
+    const real kinetic = internal_kinetic(m, P->rate);
+    real defect = rset(0);
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        if (!(b->flags & BODY_MASS)) continue;
+        const rate_pose D = rate_defect(P, i);
+        defect = fmadd(rset(0.5), twice_kinetic(b, &D), defect);
+    }
+    const energy_parts after = position_energy(m, P->x + (s - 1) * m->nq, end_rates(m, P), P->rate, end, L->p);
+    const energy_flow F = L->part.flow;
+    L->part.created = energy_created(L->part.before, after, F);
+    const real rise = L->part.created - F.dissipated, risen = S->created[0] - S->created[1];
+    const real hundredth = rset(0.01) * kinetic, error = root(kinetic * defect);
+    const real rounding = rset(10 * ENERGY_ROUNDING) * (magnitude(energy_sum(after)) + (after.kinetic + magnitude(F.work)));
+    const real slack = fmadd(rset(40 * tolerance), kinetic, rounding);
+    const mask step = le(rise, slack + sel(lt(error, hundredth), error, hundredth));
+    const mask run = either(le(rise, slack), le(risen + rise, slack + hundredth));
+    return both(step, run);
+}
+
+/// Where the solution in P may be taken, of the lanes `solved`: it is finite, its angles are in range, and it keeps the law of energy of
+/// a method that has one. tried: lanes that were to be solved; *far as of config_valid.
+KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const position_state *S, ladder_work *P, mask tried,
+                        mask solved, mask *far, position_counts *count)
+{
+    const stage_table *t = P->part.table;
+    const int last = t ? t->stages - 1 : 0;
+    const mask ok =
+        both(solved, config_valid(m, t ? P->more.x + last * m->nq : P->one.x, t ? P->more.u + last * m->nv : P->one.u, far));
+    count->far = sel(both(t ? solved : tried, *far), rset(1), count->far);
+    if (!any_of(ok)) return ok;
+    const bool law = carries_energy(cfg);
+    for (int i = 0; i < m->nbody && t; i++) P->more.rate[i] = end_rate(&P->more, i);
+    if (law || count->flow) P->part.flow = t ? stages_flow(m, &P->more) : step_flow(m, &P->one);
+    return law && t ? both(ok, keeps_law(m, P, S, cfg->tolerance)) : ok;
+}
+
+/// Adds a step to what the state remembers of the run.
+FN void note_created(position_state *S, real created, energy_flow F, mask where)
+{
+    S->created[0] = S->created[0] + sel(where, created, rset(0));
+    S->created[1] = S->created[1] + sel(where, F.dissipated, rset(0));
+}
+
+/// Makes V the Euclidean velocity of the rigid motion nearest to it, and the rates that motion's, in the lanes `where`: the chords that a
+/// step of one stage leaves behind are too short for methods of higher order to start from, and for parts of other sizes. The
+/// projection only takes energy away.
+KERNEL void project_rates(const lane_model *m, position_state *S, ladder_work *P, mask where)
+{
+    nearest_velocity(m, S, &P->aba, P->one.d, P->one.fresh);
+    body_poses(m, S->q, P->T);
+    body_twists(m, P->T, P->one.fresh, P->D);
+    for (int k = 0; k < m->nv; k++) S->rate[k] = sel(where, P->one.fresh[k], S->rate[k]);
+    for (int i = 0; i < m->nbody; i++) S->V[i] = sel_rate(where, rate_of_twist(&P->T[i], &P->D[i]), S->V[i]);
+}
+
+/// Makes the solution that was accepted the state in the lanes `where`, of those `tried`. whole: lanes whose step was not halved. dense:
+/// takes note of the part; may be NULL.
+KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, position_state *S, ladder_work *P, interpolant *dense,
+                        mask tried, mask where, mask whole, position_counts *count)
+{
+    const stage_table *t = P->part.table;
+    const bool law = carries_energy(cfg), fewer = t != ladder_rung(cfg, 0);
+    const real one = rset(1), zero = rset(0), residual = t ? P->more.residual : P->one.residual;
+    if (!any_of(where)) return;
+    if (t) {
+        if (dense) keep_stages(m, dense, S, &P->more, where);
+        commit_stages(m, S, &P->more, P->one.W.start, where);
+    } else {
+        if (dense) keep_stage(m, dense, S, &P->one, where);
+        // lanes at rest stand at the placements of their start
+        commit_step(m, S, &P->one, where, !any_of(both(tried, not_(where))), whole);
+        if (fewer) project_rates(m, S, P, where);
+        if (law) {
+            const energy_parts after = position_energy(m, S->q, S->rate, S->V, P->one.W.start, P->p);
+            P->part.created = energy_created(P->part.before, after, P->part.flow);
+        }
+        if (S->fresh) S->fresh[0] = sel(where, one, S->fresh[0]);
+    }
+    if (law) note_created(S, P->part.created, P->part.flow, where);
+    if (count->flow) add_flow(count->flow, P->part.flow, where);
+    count->residual = sel(both(where, gt(residual, count->residual)), residual, count->residual);
+    count->substeps = count->substeps + sel(where, one, zero);
+    if (fewer) count->fewer = count->fewer + sel(where, one, zero);
+}
+
+#endif
