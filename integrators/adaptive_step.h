@@ -1,5 +1,5 @@
-/// A step in parts whose sizes keep the error of each within the tolerance: `dt: auto`. Lanes choose their own sizes; one that has
-/// reached the end of the step waits.
+/// One step of an explicit method: as one part, or in parts whose sizes keep the error of each within the tolerance, `dt: auto`. Lanes choose
+/// their own sizes; one that has reached the end of the step waits.
 ///
 /// The error of a part is measured by joint, in units that do not depend on the model's, and the largest one counts:
 ///     coordinates   |e| / (s + |u|)                         u the increment in the part, s = 1 rad, or for joints that slide the
@@ -24,12 +24,6 @@
 #include <catena/batch.h>
 
 enum { DOP853_ERROR_ORDER = 8 };
-
-/// What happened, by lane. frozen: why it cannot go on, a ctn_freeze.
-typedef struct {
-    real parts, rejected, evaluations, frozen;
-    energy_flow flow;
-} adaptive_counts;
 
 /// Length of the joint's entries of x [nv].
 FN real joint_length(const lane_body *b, const real *x)
@@ -98,10 +92,43 @@ KERNEL real first_size(const lane_model *m, const real *v, const real *accel, do
     return sel(gt(rate * most, part), larger(part / rate, rset(LEAST_PART) * most), most);
 }
 
+/// Tries a part of size h from (q, v), to (x, w) in `work`, in the lanes `active`. Returns where that is valid; *far as of config_valid.
+FN mask try_part(const lane_model *m, ctn_method method, const real *q, const real *v, const real *tau, real h, mask active,
+                 explicit_work *work, position_counts *count, mask *far)
+{
+    work->flows = count->flow != NULL;
+    const int calls = explicit_step(m, method, q, v, tau, h, work);
+    count->evaluations = count->evaluations + sel(active, rset(calls), rset(0));
+    return config_valid(m, work->x, work->w, far);
+}
+
+/// Makes the part that was tried the state in the lanes `where`. part: takes note of it; may be NULL.
+FN void keep_part(const lane_model *m, real *q, real *v, const real *tau, real h, interpolant *part, mask where,
+                  const explicit_work *work, position_counts *count)
+{
+    if (part) start_part(m, part, q, v, tau, h, where);
+    if (count->flow) add_flow(count->flow, work->flow, where);
+    for (int k = 0; k < m->nq; k++) q[k] = sel(where, work->x[k], q[k]);
+    for (int k = 0; k < m->nv; k++) v[k] = sel(where, work->w[k], v[k]);
+    count->substeps = count->substeps + sel(where, rset(1), rset(0));
+}
+
+/// One step of m->dt in the lanes `active`, as one part. Returns where it was completed; elsewhere the state stands at its start.
+KERNEL mask fixed_step(const lane_model *m, const ctn_batch_config *cfg, real *q, real *v, interpolant *part, const real *tau,
+                       mask active, explicit_work *work, position_counts *count, real *at)
+{
+    mask far;
+    const mask done = both(active, try_part(m, cfg->method, q, v, tau, m->dt, active, work, count, &far));
+    keep_part(m, q, v, tau, m->dt, part, done, work, count);
+    count->frozen = sel(done, count->frozen, sel(far, rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_FINITE)));
+    *at = rset(0);
+    return done;
+}
+
 /// One step of m->dt in the lanes `active`, by dop853. Where it is not completed the state is that of the last part that was, and
 /// *at (0..1) tells which. part: takes note of the last one; may be NULL. Returns where it was completed.
 KERNEL mask adaptive_step(const lane_model *m, const ctn_batch_config *cfg, real *q, real *v, step_control *control,
-                          interpolant *part, const real *tau, mask active, explicit_work *work, adaptive_counts *count, real *at)
+                          interpolant *part, const real *tau, mask active, explicit_work *work, position_counts *count, real *at)
 {
     const real one = rset(1), zero = rset(0);
     const mask fresh = both(active, le(control->size, zero));
@@ -111,21 +138,16 @@ KERNEL mask adaptive_step(const lane_model *m, const ctn_batch_config *cfg, real
         count->evaluations = count->evaluations + sel(fresh, one, zero);
         begin_control(control, first_size(m, v, work->kv[0], cfg->error_tolerance, DOP853_ERROR_ORDER, P.end), fresh);
     }
-    while (any_of(P.running) && !asked_to_end(cfg->interrupt)) {
+    while (any_of(P.running) && !asked_to_end(count->interrupt)) {
         mask far;
         const real h = next_size(control, &P);
-        count->evaluations = count->evaluations + sel(P.running, rset(explicit_step(m, CTN_DOP853, q, v, tau, h, work)), zero);
-        const mask valid = config_valid(m, work->x, work->w, &far);
+        const mask valid = try_part(m, CTN_DOP853, q, v, tau, h, P.running, work, count, &far);
         const real norm = sel(either(valid, far), dop853_norm(m, h, v, work), one / zero);
         const mask accepted = take_part(control, &P, h, norm / rset(cfg->error_tolerance), DOP853_ERROR_ORDER, &far);
-        if (part) start_part(m, part, q, v, tau, h, accepted);
-        if (work->flows) add_flow(&count->flow, work->flow, accepted);
-        for (int k = 0; k < m->nq; k++) q[k] = sel(accepted, work->x[k], q[k]);
-        for (int k = 0; k < m->nv; k++) v[k] = sel(accepted, work->w[k], v[k]);
-        count->parts = count->parts + sel(accepted, one, zero);
+        keep_part(m, q, v, tau, h, part, accepted, work, count);
         count->rejected = count->rejected + sel(P.rejected, one, zero);
         const real small = sel(le(norm * zero, zero), rset(CTN_FREEZE_STEP), rset(CTN_FREEZE_NOT_FINITE));
-        end_part(control, &P, h, accepted, far, none_of(), count->parts + count->rejected, small, &count->frozen);
+        end_part(control, &P, h, accepted, far, none_of(), count->substeps + count->rejected, small, &count->frozen);
     }
     *at = P.here / P.end;
     return both(active, le(one, *at));

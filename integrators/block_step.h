@@ -176,7 +176,7 @@ FN void enter_block(const lane_model *m, const ctn_batch_config *cfg, const bloc
     if (position_based(cfg->method)) start_from(m, &P, tau, &W->po.one.W);
 }
 
-/// Adds a step of a method that solves equations, in the lanes `where`; `done` of these completed it.
+/// Adds a step in the lanes `where`; `done` of these completed it.
 FN void count_step(block_counts *c, const position_counts *k, mask where, mask done)
 {
     const real one = rset(1), zero = rset(0);
@@ -188,6 +188,7 @@ FN void count_step(block_counts *c, const position_counts *k, mask where, mask d
     c->fallbacks = c->fallbacks + sel(both(where, gt(k->halvings + k->fewer, zero)), one, zero);
     c->fewer = c->fewer + sel(where, k->fewer, zero);
     c->substeps = c->substeps + sel(where, k->substeps, zero);
+    c->rejected = c->rejected + sel(where, k->rejected, zero);
     c->residual = sel(both(where, gt(k->residual, c->residual)), k->residual, c->residual);
     c->steps = c->steps + sel(done, one, zero);
 }
@@ -195,83 +196,21 @@ FN void count_step(block_counts *c, const position_counts *k, mask where, mask d
 /// At which joint the lanes `where` are frozen, for the reason in the counts, in the state S; solving: where no step was found.
 KERNEL void blame_joint(const lane_model *m, const block_state *S, culprit solving, mask where, block_counts *c)
 {
-    if (!any_of(where)) return;
     const culprit angle = blame_motion(m, true, S->q, S->v), fast = blame_motion(m, false, S->q, S->v);
     const mask turned = both(le(rset(CTN_FREEZE_ANGLE), c->frozen), le(c->frozen, rset(CTN_FREEZE_ANGLE)));
     const mask unsolved = both(le(rset(CTN_FREEZE_NOT_CONVERGED), c->frozen), le(c->frozen, rset(CTN_FREEZE_NOT_CONVERGED)));
     c->at_fault = sel_culprit(where, sel_culprit(unsolved, solving, sel_culprit(turned, angle, fast)), c->at_fault);
 }
 
-/// The lanes `where` are frozen after the part `at` of a step, for `frozen` (a ctn_freeze), or, if that is 0, for what the counts say.
-FN void freeze_lanes(const lane_model *m, const block_state *S, block_counts *c, const position_counts *k, real frozen, real at,
-                     mask where)
+/// The lanes `where` are frozen after the part `at` of a step.
+FN void freeze_lanes(const lane_model *m, const block_state *S, block_counts *c, const position_counts *k, real at, mask where)
 {
+    if (!any_of(where)) return;
     const real fallen = sel(may_go_on(k), sel(gt(k->far, rset(0)), rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_CONVERGED)),
                             rset(CTN_FREEZE_WORK));
     c->part = sel(where, at, c->part);
-    c->frozen = sel(where, sel(gt(frozen, rset(0)), frozen, fallen), c->frozen);
+    c->frozen = sel(where, sel(gt(k->frozen, rset(0)), k->frozen, fallen), c->frozen);
     blame_joint(m, S, k->at_fault, where, c);
-}
-
-/// One step of a method that solves equations, in the lanes `active`. Returns those that completed it.
-FN mask implicit_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau,
-                      bool energy, mask active, block_counts *c)
-{
-    const real zero = rset(0);
-    position_counts k = no_counts();
-    energy_flow flow = no_flow();
-    k.interrupt = cfg->interrupt;
-    if (energy) k.flow = &flow;
-    real at, frozen = zero;
-    mask done;
-    position_state P = as_position(S);
-    variational_state V = as_variational(S);
-    interpolant *const dense = cfg->dense ? &S->part : NULL;
-    if (cfg->method == CTN_VARIATIONAL) done = variational_step(m, cfg, tau, &V, active, &W->va, &k, &at);
-    else if (cfg->adaptive) {
-        adaptive_counts parts = {zero, zero, zero, zero, no_flow()};
-        done = adaptive_stages(m, cfg, &P, S->control, dense, active, &W->po, &k, &parts, &at);
-        c->rejected = c->rejected + parts.rejected, frozen = parts.frozen;
-    } else done = position_step(m, cfg, &P, dense, false, active, &W->po, &k, &at);
-    count_step(c, &k, active, both(active, done));
-    add_flow(&c->flow, flow, active);
-    c->passes = c->passes + rset((double)k.passes);
-    freeze_lanes(m, S, c, &k, frozen, at, both(active, not_(done)));
-    return done;
-}
-
-/// One step of an explicit method, likewise.
-FN mask forward_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau,
-                     bool energy, mask active, block_counts *c)
-{
-    const real one = rset(1), zero = rset(0);
-    interpolant *const dense = cfg->dense ? &S->part : NULL;
-    mask done;
-    if (cfg->adaptive) {
-        adaptive_counts k = {zero, zero, zero, zero, no_flow()};
-        real at;
-        done = adaptive_step(m, cfg, S->q, S->v, S->control, dense, tau, active, &W->ex, &k, &at);
-        c->evaluations = c->evaluations + k.evaluations;
-        c->substeps = c->substeps + k.parts, c->rejected = c->rejected + k.rejected;
-        add_flow(&c->flow, k.flow, active);
-        c->part = sel(both(active, not_(done)), at, c->part);
-        c->frozen = sel(active, k.frozen, c->frozen);
-        c->steps = c->steps + sel(done, one, zero);
-    } else {
-        const real calls = rset(explicit_step(m, cfg->method, S->q, S->v, tau, m->dt, &W->ex));
-        c->evaluations = c->evaluations + sel(active, calls, zero);
-        mask far;
-        done = both(active, config_valid(m, W->ex.x, W->ex.w, &far));
-        if (dense) start_part(m, dense, S->q, S->v, tau, m->dt, done);
-        if (energy) add_flow(&c->flow, W->ex.flow, done);
-        for (int k = 0; k < m->nq; k++) S->q[k] = sel(done, W->ex.x[k], S->q[k]);
-        for (int k = 0; k < m->nv; k++) S->v[k] = sel(done, W->ex.w[k], S->v[k]);
-        const real reason = sel(far, rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_FINITE));
-        c->frozen = sel(both(active, not_(done)), reason, c->frozen);
-        c->steps = c->steps + sel(done, one, zero), c->substeps = c->substeps + sel(done, one, zero);
-    }
-    blame_joint(m, S, no_culprit(), both(active, not_(done)), c);
-    return done;
 }
 
 /// A call is about to step the block: nothing has happened yet. Returns the lanes that are not frozen (counts->frozen says which are).
@@ -281,7 +220,6 @@ KERNEL mask begin_block(const lane_model *m, const ctn_batch_config *cfg, const 
     enter_block(m, cfg, S, W, tau);
     begin_counts(m, cfg, S, W, energy, not_(none_of()), c);
     c->passes = rset(0);
-    W->ex.flows = energy;
     return le(c->frozen, rset(0));
 }
 
@@ -289,10 +227,28 @@ KERNEL mask begin_block(const lane_model *m, const ctn_batch_config *cfg, const 
 FN mask one_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau, bool energy,
                  mask active, block_counts *c)
 {
-    const mask done = solves_equations(cfg->method) ? implicit_step(m, cfg, S, W, tau, energy, active, c)
-                                                    : forward_step(m, cfg, S, W, tau, energy, active, c);
+    position_counts k = no_counts();
+    energy_flow flow = no_flow();
+    k.interrupt = cfg->interrupt;
+    if (energy) k.flow = &flow;
+    real at;
+    mask done;
+    position_state P = as_position(S);
+    variational_state V = as_variational(S);
+    interpolant *const dense = cfg->dense ? &S->part : NULL;
+    if (cfg->method == CTN_VARIATIONAL) done = variational_step(m, cfg, tau, &V, active, &W->va, &k, &at);
+    else if (position_based(cfg->method))
+        done = cfg->adaptive ? adaptive_stages(m, cfg, &P, S->control, dense, active, &W->po, &k, &at)
+                             : position_step(m, cfg, &P, dense, false, active, &W->po, &k, &at);
+    else
+        done = cfg->adaptive ? adaptive_step(m, cfg, S->q, S->v, S->control, dense, tau, active, &W->ex, &k, &at)
+                             : fixed_step(m, cfg, S->q, S->v, dense, tau, active, &W->ex, &k, &at);
+    count_step(c, &k, active, done);
+    add_flow(&c->flow, flow, active);
+    c->passes = c->passes + rset((double)k.passes);
+    freeze_lanes(m, S, c, &k, at, both(active, not_(done)));
     if (energy) note_energy(c, block_energy(m, cfg, S, W), active);
-    return both(active, done);
+    return done;
 }
 
 /// As many steps as `horizon` says, up to `steps`, of the lanes that are not frozen. energy: keep its ledger, which costs a pass a step.

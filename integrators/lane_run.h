@@ -124,7 +124,7 @@ KERNEL void down_ladder(const lane_model *m, const ctn_batch_config *cfg, block_
     enter_block(m, cfg, S, W, tau);
     R->step.flow = energy ? &R->flow : NULL, R->step.interrupt = cfg->interrupt;
     const mask done = position_step(m, cfg, &P, NULL, true, where, &W->po, &R->step, &at);
-    freeze_lanes(m, S, &R->counts, &R->step, rset(0), at, both(where, not_(done)));
+    freeze_lanes(m, S, &R->counts, &R->step, at, both(where, not_(done)));
     end_steps(m, cfg, S, W, energy, R, where, done);
 }
 

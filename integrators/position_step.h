@@ -39,11 +39,12 @@ typedef struct {
     real *created;
 } position_state;
 
-/// The table of what is counted of a step, a number a lane. fewer: parts done with fewer stages than asked for; far: 1 where an angle went
-/// beyond REAL_MAX_ANGLE; work: so far, in evaluations.
+/// The table of what is counted of a step, a number a lane. fewer: parts done with fewer stages than asked for; rejected: parts repeated for
+/// their error; far: 1 where an angle went beyond REAL_MAX_ANGLE; work: so far, in evaluations; frozen: why it cannot go on, a ctn_freeze,
+/// where that is known.
 #define STEP_COUNTS(count)                                                                                                       \
     count(iterations) count(evaluations) count(line_search) count(curvature) count(substeps) count(halvings) count(residual)     \
-        count(fewer) count(far) count(work)
+        count(fewer) count(rejected) count(far) count(work) count(frozen)
 
 /// What happened, by lane.
 typedef struct {

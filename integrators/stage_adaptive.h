@@ -67,11 +67,9 @@ KERNEL real part_defect(const lane_model *m, const stage_table *t, const positio
 }
 
 /// One step of m->dt in the lanes `active`, by Radau IIA with cfg->stages stages. Where it is not completed the state is that of the
-/// last part that was, and *at (0..1) tells which. control: sizes; part: takes note of the last part, may be NULL; rejected and frozen
-/// of `count` are set. Placements of the start are in P->one.W.start. Returns where it was completed.
+/// last part that was, and *at (0..1) tells which. control: sizes; part: takes note of the last part, may be NULL. Placements of the start are in P->one.W.start. Returns where it was completed.
 KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, position_state *S, step_control *control,
-                            interpolant *part, mask active, ladder_work *P, position_counts *count, adaptive_counts *parts,
-                            real *at)
+                            interpolant *part, mask active, ladder_work *P, position_counts *count, real *at)
 {
     const int s = cfg->stages;
     const stage_table *t = ladder_rung(cfg, 0);
@@ -100,10 +98,10 @@ KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, po
         commit_part(m, cfg, S, P, part, running, accepted, accepted, count);
         const real grown = control->size / h;
         for (int k = 0; k < m->nv; k++) S->gain[k] = sel(running, grown * S->gain[k], S->gain[k]);
-        parts->rejected = parts->rejected + sel(Q.rejected, one, zero);
+        count->rejected = count->rejected + sel(Q.rejected, one, zero);
         const real small = sel(solved, rset(CTN_FREEZE_STEP), rset(CTN_FREEZE_NOT_CONVERGED));
-        const mask stuck = end_part(control, &Q, h, accepted, far, not_(may_go_on(count)), count->substeps + parts->rejected,
-                                    small, &parts->frozen);
+        const mask stuck = end_part(control, &Q, h, accepted, far, not_(may_go_on(count)), count->substeps + count->rejected,
+                                    small, &count->frozen);
         const mask unsolved = both(stuck, not_(solved));
         if (any_of(unsolved)) blame_part(m, S, P, unsolved, count);
     }
