@@ -48,6 +48,13 @@ typedef struct {
     interpolant part;  // dense output: the last part of a step; not a part of the state
 } block_state;
 
+/// The joint forces that are applied to the worlds of a block, by lane.
+typedef struct {
+    const double *row[LANES];  // [nv] in a world's first step; NULL, all of them: none
+    size_t stride;             // numbers from there to those of the next step; 0: every step has the same
+    bool fresh;                // rows that no step has taken over yet
+} force_rows;
+
 /// Scratch of a lane block.
 typedef struct {
     explicit_work ex;
@@ -56,8 +63,12 @@ typedef struct {
     pose *T;
     twist *D;
     loads_work loads;
-    real *tau, *out;  // [nv], [nv]
+    force_rows forces;
+    real *tau, *out;  // [nv], [nv]; tau: the forces of the step in hand
 } block_work;
+
+/// What acts on joints in the step in hand; NULL: nothing.
+FN const real *applied_forces(const block_work *W) { return W->forces.row[0] ? W->tau : NULL; }
 
 FN bool position_based(ctn_method method) { return method == CTN_COLLOCATION || method == CTN_RADAU; }
 FN bool solves_equations(ctn_method method) { return position_based(method) || method == CTN_VARIATIONAL; }
@@ -169,11 +180,42 @@ KERNEL void begin_counts(const lane_model *m, const ctn_batch_config *cfg, const
     c->energy_min = sel(where, sum, c->energy_min), c->energy_max = sel(where, sum, c->energy_max);
 }
 
-/// What the kernels of position-based methods need to know of a block that is about to be stepped.
-FN void enter_block(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W, const real *tau)
+/// The step in hand, by lane.
+typedef struct {
+    position_counts count;
+    energy_flow flow;
+} step_in_hand;
+
+FN step_in_hand no_step(void)
+{
+    step_in_hand none;
+    none.count = no_counts(), none.flow = no_flow();
+    return none;
+}
+
+/// The forces of the step that follows the first `made` ones, by lane, in the lanes `busy`.
+FN void take_forces(const lane_model *m, mask busy, real made, force_rows *F, real *tau)
+{
+    if (!F->row[0] || !(F->fresh || F->stride)) return;
+    double steps[LANES] __attribute__((aligned(64)));
+    const double *row[LANES];
+    lane_store(steps, sel(busy, made, rset(0)));
+    for (int l = 0; l < LANES; l++) row[l] = F->row[l] + (size_t)steps[l] * F->stride;
+    lane_gather(tau, row, m->nv);
+    F->fresh = false;
+}
+
+/// A step begins in the lanes `fresh`, of those that have one in hand, `busy`: all methods and schedules come by here, and only here. c: of
+/// the worlds in the lanes.
+FN void step_begins(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W, bool energy,
+                    mask fresh, mask busy, const block_counts *c, step_in_hand *step)
 {
     const position_state P = as_position(S);
-    if (position_based(cfg->method)) start_from(m, &P, tau, &W->po.one.W);
+    take_forces(m, busy, c->steps, &W->forces, W->tau);
+    if (position_based(cfg->method)) start_from(&P, applied_forces(W), &W->po.one.W);
+    clear_counts(&step->count, fresh);
+    step->flow.work = sel(fresh, rset(0), step->flow.work), step->flow.dissipated = sel(fresh, rset(0), step->flow.dissipated);
+    step->count.flow = energy ? &step->flow : NULL, step->count.interrupt = cfg->interrupt;
 }
 
 /// Adds a step in the lanes `where`; `done` of these completed it.
@@ -213,54 +255,61 @@ FN void freeze_lanes(const lane_model *m, const block_state *S, block_counts *c,
     blame_joint(m, S, k->at_fault, where, c);
 }
 
-/// A call is about to step the block: nothing has happened yet. Returns the lanes that are not frozen (counts->frozen says which are).
-KERNEL mask begin_block(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W, const real *tau,
-                        bool energy, block_counts *c)
+/// The step in hand is over in the lanes `ended`, after its part `at` (0..1); `done` of them completed it, the others are frozen.
+FN void step_ends(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W, bool energy, mask ended,
+                  mask done, real at, const step_in_hand *step, block_counts *c)
 {
-    enter_block(m, cfg, S, W, tau);
-    begin_counts(m, cfg, S, W, energy, not_(none_of()), c);
-    c->passes = rset(0);
-    return le(c->frozen, rset(0));
+    count_step(c, &step->count, ended, done);
+    add_flow(&c->flow, step->flow, ended);
+    freeze_lanes(m, S, c, &step->count, at, both(ended, not_(done)));
+    if (energy) note_energy(c, block_energy(m, cfg, S, W), ended);
+}
+
+/// Worlds have come into the lanes `where`, with their states in S: nothing has happened yet. Returns those of them that are not frozen
+/// (counts->frozen says which are).
+KERNEL mask enter_block(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W, bool energy,
+                        mask where, block_counts *c)
+{
+    if (position_based(cfg->method)) find_placements(m, S->q, W->po.one.W.start);
+    begin_counts(m, cfg, S, W, energy, where, c);
+    return both(where, le(c->frozen, rset(0)));
 }
 
 /// One step of the lanes `active`. Returns those that completed it.
-FN mask one_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau, bool energy,
-                 mask active, block_counts *c)
+FN mask one_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, bool energy, mask active,
+                 step_in_hand *step, block_counts *c)
 {
-    position_counts k = no_counts();
-    energy_flow flow = no_flow();
-    k.interrupt = cfg->interrupt;
-    if (energy) k.flow = &flow;
     real at;
     mask done;
     position_state P = as_position(S);
     variational_state V = as_variational(S);
+    position_counts *const k = &step->count;
     interpolant *const dense = cfg->dense ? &S->part : NULL;
-    if (cfg->method == CTN_VARIATIONAL) done = variational_step(m, cfg, tau, &V, active, &W->va, &k, &at);
+    step_begins(m, cfg, S, W, energy, active, active, c, step);
+    const real *const tau = applied_forces(W);
+    if (cfg->method == CTN_VARIATIONAL) done = variational_step(m, cfg, tau, &V, active, &W->va, k, &at);
     else if (position_based(cfg->method))
-        done = cfg->adaptive ? adaptive_stages(m, cfg, &P, S->control, dense, active, &W->po, &k, &at)
-                             : position_step(m, cfg, &P, dense, false, active, &W->po, &k, &at);
+        done = cfg->adaptive ? adaptive_stages(m, cfg, &P, S->control, dense, active, &W->po, k, &at)
+                             : position_step(m, cfg, &P, dense, false, active, &W->po, k, &at);
     else
-        done = cfg->adaptive ? adaptive_step(m, cfg, S->q, S->v, S->control, dense, tau, active, &W->ex, &k, &at)
-                             : fixed_step(m, cfg, S->q, S->v, dense, tau, active, &W->ex, &k, &at);
-    count_step(c, &k, active, done);
-    add_flow(&c->flow, flow, active);
-    c->passes = c->passes + rset((double)k.passes);
-    freeze_lanes(m, S, c, &k, at, both(active, not_(done)));
-    if (energy) note_energy(c, block_energy(m, cfg, S, W), active);
+        done = cfg->adaptive ? adaptive_step(m, cfg, S->q, S->v, S->control, dense, tau, active, &W->ex, k, &at)
+                             : fixed_step(m, cfg, S->q, S->v, dense, tau, active, &W->ex, k, &at);
+    step_ends(m, cfg, S, W, energy, active, done, at, step, c);
     return done;
 }
 
 /// As many steps as `horizon` says, up to `steps`, of the lanes that are not frozen. energy: keep its ledger, which costs a pass a step.
-KERNEL void block_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau,
-                       real horizon, int steps, bool energy, block_counts *counts)
+KERNEL void block_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, real horizon, int steps,
+                       bool energy, block_counts *counts)
 {
-    mask active = begin_block(m, cfg, S, W, tau, energy, counts);
+    step_in_hand step = no_step();
+    mask active = enter_block(m, cfg, S, W, energy, not_(none_of()), counts);
     for (int n = 0; n < steps && !asked_to_end(cfg->interrupt); n++) {
         active = both(active, lt(rset(n), horizon));
         if (!any_of(active)) break;
-        active = one_step(m, cfg, S, W, tau, energy, active, counts);
+        active = one_step(m, cfg, S, W, energy, active, &step, counts);
     }
+    counts->passes = rset((double)step.count.passes);
 }
 
 /// The state at t (0 to 1) of the part that was carried out last, into x [nq] and w [nv]. fit: find the coefficients first.

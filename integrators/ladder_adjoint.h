@@ -71,7 +71,8 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
         const real most = position_prepare(m, h, before, after->q, A->v_bar, tau, &A->one);
         return le(most, rset(cfg->tolerance > 1e-8 ? 10 * cfg->tolerance : 1e-7));
     }
-    start_from(m, before, tau, W);
+    start_from(before, tau, W);
+    find_placements(m, before->q, W->start);
     set_step_size(W, h);
     if (carries_old(cfg)) {
         A->fresh = gt(before->fresh[0], zero);

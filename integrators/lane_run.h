@@ -24,8 +24,7 @@ typedef struct {
     mask stopped;          // of these: whose solve has come to its end, and waits for others
     mask parked;           // whose step needs the ladder; not busy
     newton_progress N;     // of those that are solving
-    position_counts step;  // of the step in hand
-    energy_flow flow;      // likewise
+    step_in_hand step;
     int waited;            // passes that stopped lanes have waited, together
 } lane_run;
 
@@ -45,12 +44,6 @@ FN int count_of(mask where)
     return count;
 }
 
-FN void clear_step(lane_run *R, mask where)
-{
-    clear_counts(&R->step, where);
-    R->flow.work = sel(where, rset(0), R->flow.work), R->flow.dissipated = sel(where, rset(0), R->flow.dissipated);
-}
-
 /// No lane has a world.
 KERNEL void open_lanes(lane_run *R)
 {
@@ -58,31 +51,14 @@ KERNEL void open_lanes(lane_run *R)
     R->busy = R->stopped = R->parked = none_of();
     R->waited = 0;
     R->N = no_newton();
-    R->step = no_counts();
-    R->flow = no_flow();
+    R->step = no_step();
 }
 
 /// Worlds have come into the lanes `where`, with their states in S and counts.frozen.
-KERNEL void enter_lanes(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W, const real *tau,
-                        bool energy, mask where, lane_run *R)
+KERNEL void enter_lanes(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W, bool energy,
+                        mask where, lane_run *R)
 {
-    enter_block(m, cfg, S, W, tau);
-    begin_counts(m, cfg, S, W, energy, where, &R->counts);
-    clear_step(R, where);
-    R->step.flow = energy ? &R->flow : NULL, R->step.interrupt = cfg->interrupt;
-    R->busy = either(both(R->busy, not_(where)), both(where, le(R->counts.frozen, rset(0))));
-}
-
-/// The steps of the lanes `ended` are over; `done` of them were completed.
-FN void end_steps(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, bool energy, lane_run *R,
-                  mask ended, mask done)
-{
-    if (!any_of(ended)) return;
-    count_step(&R->counts, &R->step, ended, done);
-    add_flow(&R->counts.flow, R->flow, ended);
-    clear_step(R, ended);
-    if (energy) note_energy(&R->counts, block_energy(m, cfg, S, W), ended);
-    R->busy = both(R->busy, not_(both(ended, not_(done))));
+    R->busy = either(both(R->busy, not_(where)), enter_block(m, cfg, S, W, energy, where, &R->counts));
 }
 
 /// Advances all busy lanes by an iteration. Returns those that have come to the end of a step.
@@ -91,41 +67,42 @@ KERNEL mask tick_lanes(const lane_model *m, const ctn_batch_config *cfg, block_s
     ladder_work *L = &W->po;
     position_state P = as_position(S);
     const mask fresh = both(R->busy, not_(either(R->N.running, R->stopped)));
+    position_counts *const k = &R->step.count;
     if (any_of(fresh)) {
+        step_begins(m, cfg, S, W, energy, fresh, R->busy, &R->counts, &R->step);
         begin_part(m, cfg, m->dt, &P, L, fresh);
         enter_rung(m, ladder_rung(cfg, 0), &P, L);
         guess_part(m, &P, L, false, fresh, fresh);
         begin_newton(&R->N, fresh);
     }
     const mask solving = R->N.running;
-    pass_part(m, cfg, &R->N, L, &R->step);
+    pass_part(m, cfg, &R->N, L, k);
     const mask stopped = R->stopped = either(R->stopped, both(solving, not_(R->N.running)));
     if (!any_of(stopped)) return stopped;
     const int patience = stages_of(cfg) > 1 ? 1 : 2;
     R->waited += count_of(stopped);
     if (any_of(R->N.running) && R->waited <= patience * count_of(R->busy)) return none_of();
     R->waited = 0, R->stopped = none_of();
-    R->step.iterations = R->step.iterations + sel(stopped, R->N.iterations, rset(0));
+    k->iterations = k->iterations + sel(stopped, R->N.iterations, rset(0));
     mask far;
-    const mask done = accept_part(m, cfg, &P, L, stopped, both(stopped, R->N.converged), &far, &R->step);
-    commit_part(m, cfg, &P, L, NULL, R->busy, done, done, &R->step);
+    const mask done = accept_part(m, cfg, &P, L, stopped, both(stopped, R->N.converged), &far, k);
+    commit_part(m, cfg, &P, L, NULL, R->busy, done, done, k);
     R->parked = both(stopped, not_(done));
     R->busy = both(R->busy, not_(R->parked));
-    end_steps(m, cfg, S, W, energy, R, done, done);
+    if (any_of(done)) step_ends(m, cfg, S, W, energy, done, done, rset(1), &R->step, &R->counts);
     return done;
 }
 
 /// The steps in which the lanes `where` were parked, by the ladder: completed, or their worlds are frozen. No other lane has a world.
-KERNEL void down_ladder(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *tau,
-                        bool energy, mask where, lane_run *R)
+KERNEL void down_ladder(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, bool energy, mask where,
+                        lane_run *R)
 {
     position_state P = as_position(S);
     real at;
-    enter_block(m, cfg, S, W, tau);
-    R->step.flow = energy ? &R->flow : NULL, R->step.interrupt = cfg->interrupt;
-    const mask done = position_step(m, cfg, &P, NULL, true, where, &W->po, &R->step, &at);
-    freeze_lanes(m, S, &R->counts, &R->step, at, both(where, not_(done)));
-    end_steps(m, cfg, S, W, energy, R, where, done);
+    find_placements(m, S->q, W->po.one.W.start);
+    step_begins(m, cfg, S, W, energy, none_of(), where, &R->counts, &R->step);  // it goes on: counts stay
+    const mask done = position_step(m, cfg, &P, NULL, true, where, &W->po, &R->step.count, &at);
+    step_ends(m, cfg, S, W, energy, where, done, at, &R->step, &R->counts);
 }
 
 #endif

@@ -34,7 +34,8 @@ KERNEL real position_prepare(const lane_model *m, real h, const position_state *
                              const real *tau, position_adjoint *A)
 {
     solve *W = &A->W;
-    start_from(m, before, tau, W);
+    start_from(before, tau, W);
+    find_placements(m, before->q, W->start);
     W->in.x = A->x, W->in.u = A->u;
     set_step_size(W, h);
     start_step(m, W);

@@ -100,11 +100,10 @@ typedef struct {
     real residual;            // at the solution
 } position_work;
 
-/// A step starts from the state S under the forces tau (NULL: none).
-KERNEL void start_from(const lane_model *m, const position_state *S, const real *tau, solve *W)
+/// Steps start from the state S under the forces tau (NULL: none).
+FN void start_from(const position_state *S, const real *tau, solve *W)
 {
     W->in.q = S->q, W->in.rate = S->rate, W->in.tau = tau, W->V = S->V;
-    find_placements(m, S->q, W->start);
 }
 
 /// x = base (+) alpha d in the lanes `where`; u follows.

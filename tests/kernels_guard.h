@@ -32,11 +32,11 @@ KERNEL void guard_all(const lane_model *m, const ctn_batch_config *cfg, guard_wo
     load_matrices(m, q, v, rset(-1), &w->block.loads, out, out, out, H, H, 1);
     fd_matrices(m, &w->id, &w->factors, out, H, H, H, 1);
     block_set(m, cfg, &w->state, &w->block, q, v);
-    block_step(m, cfg, &w->state, &w->block, v, rset(1), 1, true, counts);
+    block_step(m, cfg, &w->state, &w->block, rset(1), 1, true, counts);
     open_lanes(&w->run);
-    enter_lanes(m, cfg, &w->state, &w->block, v, true, w->run.busy, &w->run);
+    enter_lanes(m, cfg, &w->state, &w->block, true, w->run.busy, &w->run);
     w->run.busy = tick_lanes(m, cfg, &w->state, &w->block, true, &w->run);
-    down_ladder(m, cfg, &w->state, &w->block, v, true, w->run.parked, &w->run);
+    down_ladder(m, cfg, &w->state, &w->block, true, w->run.parked, &w->run);
     sweep_solve(m, &w->block.po.one.W, &w->block.po.one.sweep, v, NULL, w->id.w, out);
     block_interpolate(m, cfg, &w->state, &w->block, 0.5, true, out, out);
     adjoint_prepare(m, cfg, cfg->dt, 0, &w->adjoint);

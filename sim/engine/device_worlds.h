@@ -74,46 +74,25 @@ KERNEL void move_state(const device_job *job, const lane_model *m, int world, bo
         }
 }
 
-FN void load_force(const device_job *job, const lane_model *m, int world, int step, real *tau)
-{
-    const size_t nv = (size_t)m->nv, row = job->table ? (size_t)world * (size_t)job->steps + (size_t)step : (size_t)world;
-    for (size_t k = 0; k < nv; k++) tau[k] = lane_load(job->tau + row * nv + k);
-}
-
 /// `count` steps of the world in S, each iteration beside whichever one the neighbouring threads are in (integrators/lane_run.h).
-KERNEL void step_by_iteration(const device_job *job, const lane_model *m, int world, int count, block_state *S, block_work *W,
+KERNEL void step_by_iteration(const device_job *job, const lane_model *m, int count, block_state *S, block_work *W,
                               block_counts *c)
 {
     const ctn_batch_config *const cfg = &job->cfg;
-    const real *const tau = job->tau ? W->tau : NULL;
     lane_run R;
     open_lanes(&R);
     R.counts = *c;
-    enter_lanes(m, cfg, S, W, tau, job->energy, not_(none_of()), &R);
+    enter_lanes(m, cfg, S, W, job->energy, not_(none_of()), &R);
     for (int n = 0; n < count && any_of(R.busy);) {
         mask stepped = tick_lanes(m, cfg, S, W, job->energy, &R);
         if (any_of(R.parked)) {
             stepped = R.parked, R.parked = none_of();
-            down_ladder(m, cfg, S, W, tau, job->energy, stepped, &R);
-            enter_lanes(m, cfg, S, W, tau, job->energy, none_of(), &R);
+            down_ladder(m, cfg, S, W, job->energy, stepped, &R);
             R.busy = le(R.counts.frozen, rset(0));
         }
-        if (any_of(stepped) && ++n < count && job->table) load_force(job, m, world, n, W->tau);
+        if (any_of(stepped)) n++;
     }
     *c = R.counts;
-}
-
-/// The same step by step; as block_step(), with forces that change.
-KERNEL void step_by_step(const device_job *job, const lane_model *m, int world, int count, block_state *S, block_work *W,
-                         block_counts *c)
-{
-    const ctn_batch_config *const cfg = &job->cfg;
-    const real *const tau = job->tau ? W->tau : NULL;
-    mask active = begin_block(m, cfg, S, W, tau, job->energy, c);
-    for (int n = 0; n < count && any_of(active); n++) {
-        if (n && job->table) load_force(job, m, world, n, W->tau);
-        active = one_step(m, cfg, S, W, tau, job->energy, active, c);
-    }
 }
 
 FN void step_world(const device_job *job, const lane_model *m, int world, block_state *S, block_work *W)
@@ -124,9 +103,11 @@ FN void step_world(const device_job *job, const lane_model *m, int world, block_
     const int count = job->horizon ? job->horizon[world] : job->steps;
     memset(&c, 0, sizeof c);
     c.frozen = rset(job->frozen[world]);
-    if (job->tau && job->steps) load_force(job, m, world, 0, W->tau);
-    if (runs_by_iteration(&job->cfg) && job->cfg.schedule != CTN_BY_STEP) step_by_iteration(job, m, world, count, S, W, &c);
-    else step_by_step(job, m, world, count, S, W, &c);
+    const size_t nv = (size_t)m->nv, rows = job->table ? (size_t)job->steps : 1;
+    if (job->tau) W->forces.row[0] = job->tau + (size_t)world * rows * nv;
+    W->forces.stride = job->table ? nv : 0, W->forces.fresh = true;
+    if (runs_by_iteration(&job->cfg) && job->cfg.schedule != CTN_BY_STEP) step_by_iteration(job, m, count, S, W, &c);
+    else block_step(m, &job->cfg, S, W, rset(count), count, job->energy, &c);
     lane_stats(&c, 0, &stats);
     memcpy(word, &stats, sizeof word);
     for (int k = 0; k < STATS_WORDS; k++) job->stats[(size_t)k * (size_t)job->worlds + (size_t)world] = word[k];

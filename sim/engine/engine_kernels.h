@@ -207,13 +207,14 @@ static void run_step(const lane_model *m, const ctn_batch_config *cfg, void *sta
     block_counts c;
     int most = 0;
     memset(&c, 0, sizeof c);
-    if (tau) lane_gather(W.tau, tau, m->nv);
+    W.forces.fresh = true;
     for (int l = 0; l < LANES; l++) {
         frozen[l] = l < count ? stats[l].frozen : CTN_FREEZE_NOT_FINITE, horizon[l] = l < count ? steps[l] : 0;
         if (l < count && steps[l] > most) most = steps[l];
+        W.forces.row[l] = tau ? tau[l] : NULL;
     }
     c.frozen = lane_load(frozen);
-    block_step(m, cfg, &S, &W, tau ? W.tau : NULL, lane_load(horizon), most, energy, &c);
+    block_step(m, cfg, &S, &W, lane_load(horizon), most, energy, &c);
     for (int l = 0; l < count; l++) {
         lane_stats(&c, l, &stats[l]);
         if (solves_equations(cfg->method)) use->used += (double)stats[l].evaluations;

@@ -52,7 +52,6 @@ typedef struct {
     engine_world world[LANES];
     bool held[LANES];   // a world is in the lane
     bool rests[LANES];  // it has no steps to make
-    bool forced;
     engine_parked parked[LANES], back[4 * LANES];  // worlds for the ladder, and those that have come from it
     int nparked, nback;
 } engine_lanes;
@@ -67,8 +66,7 @@ static void load_world(engine_lanes *E, const engine_world *w, int l)
     E->world[l] = *w;
     copy_state_lane(&from, w->lane, &to, l);
     if (E->own) copy_model_lane(w->model, w->lane, E->own, l);
-    for (int k = 0; k < E->m->nv && w->tau; k++) set_lane(&E->W.tau[k], l, w->tau[k]);
-    E->forced = w->tau != NULL;
+    E->W.forces.row[l] = w->tau, E->W.forces.stride = w->stride, E->W.forces.fresh = true;
 }
 
 static void store_state(engine_lanes *E, int l)
@@ -82,15 +80,15 @@ static void store_state(engine_lanes *E, int l)
 static void save_counts(const lane_run *R, int l, engine_parked *p)
 {
     for (int k = 0; k < COUNT_NUMBERS; k++) p->counts[k] = lane_of((const real *)&R->counts + k, l);
-    for (int k = 0; k < STEP_NUMBERS; k++) p->step[k] = lane_of((const real *)&R->step + k, l);
-    for (int k = 0; k < FLOW_NUMBERS; k++) p->flow[k] = lane_of((const real *)&R->flow + k, l);
+    for (int k = 0; k < STEP_NUMBERS; k++) p->step[k] = lane_of((const real *)&R->step.count + k, l);
+    for (int k = 0; k < FLOW_NUMBERS; k++) p->flow[k] = lane_of((const real *)&R->step.flow + k, l);
 }
 
 static void load_counts(lane_run *R, int l, const engine_parked *p)
 {
     for (int k = 0; k < COUNT_NUMBERS; k++) set_lane((real *)&R->counts + k, l, p->counts[k]);
-    for (int k = 0; k < STEP_NUMBERS; k++) set_lane((real *)&R->step + k, l, p->step[k]);
-    for (int k = 0; k < FLOW_NUMBERS; k++) set_lane((real *)&R->flow + k, l, p->flow[k]);
+    for (int k = 0; k < STEP_NUMBERS; k++) set_lane((real *)&R->step.count + k, l, p->step[k]);
+    for (int k = 0; k < FLOW_NUMBERS; k++) set_lane((real *)&R->step.flow + k, l, p->flow[k]);
 }
 
 /// The world in lane l, whose steps are made or which is frozen, goes home for good.
@@ -105,15 +103,11 @@ static void finish_lane(engine_lanes *E, int l, engine_queue *queue, engine_use 
     E->held[l] = false;
 }
 
-/// A step of the world is over: false if it was the last one, or the world is frozen; else its forces are those of the next.
+/// A step of the world is over: false if it was the last one, or the world is frozen.
 static bool next_step(engine_lanes *E, int l)
 {
-    engine_world *const w = &E->world[l];
-    w->steps--;
-    if (lane_of(&E->R.counts.frozen, l) > 0 || !w->steps) return false;
-    if (w->stride) w->tau += w->stride;
-    for (int k = 0; k < E->m->nv && w->stride; k++) set_lane(&E->W.tau[k], l, w->tau[k]);
-    return true;
+    E->world[l].steps--;
+    return E->world[l].steps && !(lane_of(&E->R.counts.frozen, l) > 0);
 }
 
 /// All parked worlds, in lanes of their own: they go down the ladder, and wait for a lane again.
@@ -129,7 +123,7 @@ static void ladder_block(engine_lanes *main, engine_lanes *E, engine_queue *queu
         where[l] = E->held[l] = l < main->nparked;
         E->rests[l] = false;
     }
-    down_ladder(models_of(E), E->cfg, &E->S, &E->W, E->forced ? E->W.tau : NULL, queue->energy, lanes_where(where), &E->R);
+    down_ladder(models_of(E), E->cfg, &E->S, &E->W, queue->energy, lanes_where(where), &E->R);
     for (int l = 0; l < main->nparked; l++)
         if (next_step(E, l)) {
             engine_parked *const p = &main->back[main->nback++];
@@ -138,7 +132,7 @@ static void ladder_block(engine_lanes *main, engine_lanes *E, engine_queue *queu
             p->world = E->world[l];
         } else finish_lane(E, l, queue, use);
     main->nparked = 0;
-    use->passes += (double)E->R.step.passes * LANES;
+    use->passes += (double)E->R.step.count.passes * LANES;
 }
 
 static bool run_iterates(const ctn_batch_config *cfg) { return runs_by_iteration(cfg); }
@@ -165,7 +159,7 @@ static bool fill_lanes(engine_lanes *E, engine_queue *queue, bool *more, bool *b
         held = held || E->held[l];
     }
     if (any) {
-        enter_lanes(models_of(E), E->cfg, &E->S, &E->W, E->forced ? E->W.tau : NULL, queue->energy, lanes_where(came), &E->R);
+        enter_lanes(models_of(E), E->cfg, &E->S, &E->W, queue->energy, lanes_where(came), &E->R);
         E->R.busy = either(E->R.busy, lanes_where(returned));
     }
     return held;
@@ -215,7 +209,7 @@ static void run_worlds(const lane_model *m, lane_model *const *own, const ctn_ba
         }
         if (any) E.R.busy = both(E.R.busy, not_(lanes_where(leaves)));
     }
-    use->passes += (double)E.R.step.passes * LANES;
+    use->passes += (double)E.R.step.count.passes * LANES;
 }
 
 #endif
