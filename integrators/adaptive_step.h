@@ -1,5 +1,5 @@
-/// One step of an explicit method: as one part, or in parts whose sizes keep the error of each within the tolerance, `dt: auto`. Lanes choose
-/// their own sizes; one that has reached the end of the step waits.
+/// One step of an explicit method: as one part, or in parts whose sizes keep the error of each within the tolerance, `dt: auto`.
+/// Lanes choose their own sizes; one that has reached the end of the step waits.
 ///
 /// The error of a part is measured by joint, in units that do not depend on the model's, and the largest one counts:
 ///     coordinates   |e| / (s + |u|)                         u the increment in the part, s = 1 rad, or for joints that slide the
@@ -92,7 +92,8 @@ KERNEL real first_size(const lane_model *m, const real *v, const real *accel, do
     return sel(gt(rate * most, part), larger(part / rate, rset(LEAST_PART) * most), most);
 }
 
-/// Tries a part of size h from (q, v), to (x, w) in `work`, in the lanes `active`. Returns where that is valid; *far as of config_valid.
+/// Tries a part of size h from (q, v), to (x, w) in `work`, in the lanes `active`. Returns where that is valid; *far as of
+/// config_valid.
 FN mask try_part(const lane_model *m, ctn_method method, const real *q, const real *v, const real *tau, real h, mask active,
                  explicit_work *work, position_counts *count, mask *far)
 {

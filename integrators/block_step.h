@@ -205,8 +205,9 @@ FN void take_forces(const lane_model *m, mask busy, real made, force_rows *F, re
     F->fresh = false;
 }
 
-/// A step begins in the lanes `fresh`, of those that have one in hand, `busy`: all methods and schedules come by here, and only here. c: of
-/// the worlds in the lanes.
+/// A step begins in the lanes `fresh`; all that have one in hand are `busy`. Whatever the method, the schedule and the device,
+/// steps begin here and nowhere else; one that goes on in another lane, on the ladder, comes by as busy only. c: of the worlds in
+/// the lanes.
 FN void step_begins(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W, bool energy,
                     mask fresh, mask busy, const block_counts *c, step_in_hand *step)
 {
@@ -265,8 +266,8 @@ FN void step_ends(const lane_model *m, const ctn_batch_config *cfg, const block_
     if (energy) note_energy(c, block_energy(m, cfg, S, W), ended);
 }
 
-/// Worlds have come into the lanes `where`, with their states in S: nothing has happened yet. Returns those of them that are not frozen
-/// (counts->frozen says which are).
+/// Worlds have come into the lanes `where`, with their states in S: nothing has happened yet. Returns those of them that are not
+/// frozen (counts->frozen says which are).
 KERNEL mask enter_block(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W, bool energy,
                         mask where, block_counts *c)
 {

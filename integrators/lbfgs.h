@@ -93,8 +93,8 @@ KERNEL void lbfgs_direction(const lane_model *m, const objective *F, lbfgs_work 
     }
 }
 
-/// Minimises f from the iterate of F, in the lanes `active`. Returns where it converged, as solve_newton() (step_part.h) does; *at: the
-/// residual there. Trials beyond the first of each iteration count as line search.
+/// Minimises f from the iterate of F, in the lanes `active`. Returns where it converged, as solve_newton() (step_part.h) does;
+/// *at: the residual there. Trials beyond the first of each iteration count as line search.
 KERNEL mask solve_lbfgs(const lane_model *m, const objective *F, lbfgs_work *W, double tolerance, int max_iterations, mask active,
                         position_counts *count, real *at)
 {

@@ -66,8 +66,8 @@ KERNEL void lm_direction(lm_work *W, int n, real lambda, real *d, const volatile
     }
 }
 
-/// Solves for r = 0 from the iterate of F, in the lanes `active`. Returns where it converged, as solve_newton() (step_part.h) does;
-/// *at: the residual there. A step that is taken back counts as a line search.
+/// Solves for r = 0 from the iterate of F, in the lanes `active`. Returns where it converged, as solve_newton() (step_part.h)
+/// does; *at: the residual there. A step that is taken back counts as a line search.
 KERNEL mask solve_lm(const lane_model *m, const objective *F, lm_work *W, double tolerance, int max_iterations, mask active,
                      position_counts *count, real *at)
 {
@@ -89,9 +89,7 @@ KERNEL mask solve_lm(const lane_model *m, const objective *F, lm_work *W, double
             lm_linearise(m, F, W, need, count->interrupt);
             count->work = count->work + sel(need, rset(F->n), zero);  // a product for each column
             objective_rebase(F, need);
-            N.E = sel(need, v.f, N.E);
-            N.based = either(N.based, need);
-            N.iterations = N.iterations + sel(need, one, zero);
+            base_newton(&N, need, v.f, one);
         }
         const mask back = both(rejected, N.based), lost = both(rejected, not_(N.based));
         const real more = sel(lt(lambda, rset(1e-8)), rset(1e-8), rset(10) * lambda);

@@ -56,4 +56,23 @@ FN mask settle_iterate(newton_progress *N, mask taken, real res, mask full, mask
     return need;
 }
 
+/// The iterate, of merit E, is the base of a step in the lanes `need`, of which `share` is tried first.
+FN void base_newton(newton_progress *N, mask need, real E, real share)
+{
+    N->E = sel(need, E, N->E), N->alpha = sel(need, share, N->alpha);
+    N->based = either(N->based, need);
+    N->iterations = N->iterations + sel(need, rset(1), rset(0));
+}
+
+/// A shorter step in the lanes `rejected`: to the minimum `fit` of a parabola, but no less than a tenth of it; to a half where
+/// there is none. Without a merit to compare with, back to the start of the step. Less than `least` ends the solve, and so does a
+/// share that is no number: the step is none.
+FN void shorten_newton(newton_progress *N, mask rejected, real fit, double least)
+{
+    const real zero = rset(0), half = rset(0.5) * N->alpha, tenth = rset(0.1) * N->alpha;
+    const real shorter = sel(lt(fit, half), sel(lt(tenth, fit), fit, tenth), half);
+    N->alpha = sel(rejected, sel(N->based, shorter, sel(gt(N->alpha, rset(0.5)), zero, rset(-1))), N->alpha);
+    N->running = both(N->running, not_(both(rejected, not_(le(sel(N->based, rset(least), zero), N->alpha)))));
+}
+
 #endif

@@ -1,5 +1,5 @@
-/// One part of a time step with the position-based method of order 2: predict, iterate by Newton's method with line search, commit; and
-/// what the state of a position-based method says: velocities, energy.
+/// One part of a time step with the position-based method of order 2: predict, iterate by Newton's method with line search,
+/// commit; and what the state of a position-based method says: velocities, energy.
 ///
 /// All lanes run the same loop; what differs between them is selected: whether a Newton step is accepted, its length alpha, where
 /// its curvature is dropped, the size of the step. A lane that has converged waits with its iterate unchanged.
@@ -39,9 +39,9 @@ typedef struct {
     real *created;
 } position_state;
 
-/// The table of what is counted of a step, a number a lane. fewer: parts done with fewer stages than asked for; rejected: parts repeated for
-/// their error; far: 1 where an angle went beyond REAL_MAX_ANGLE; work: so far, in evaluations; frozen: why it cannot go on, a ctn_freeze,
-/// where that is known.
+/// The table of what is counted of a step, a number a lane. fewer: parts done with fewer stages than asked for; rejected: parts
+/// repeated for their error; far: 1 where an angle went beyond REAL_MAX_ANGLE; work: so far, in evaluations; frozen: why it
+/// cannot go on, a ctn_freeze, where that is known.
 #define STEP_COUNTS(count)                                                                                                       \
     count(iterations) count(evaluations) count(line_search) count(curvature) count(substeps) count(halvings) count(residual)     \
         count(fewer) count(rejected) count(far) count(work) count(frozen)
@@ -106,6 +106,13 @@ FN void start_from(const position_state *S, const real *tau, solve *W)
     W->in.q = S->q, W->in.rate = S->rate, W->in.tau = tau, W->V = S->V;
 }
 
+/// The lanes `rest` begin at q, the start of the step. Of one stage.
+FN void rest_at(const lane_model *m, const real *q, mask rest, real *x, real *u, real *base, real *base_u)
+{
+    for (int k = 0; k < m->nq; k++) x[k] = sel(rest, q[k], x[k]), base[k] = sel(rest, q[k], base[k]);
+    for (int k = 0; k < m->nv; k++) u[k] = sel(rest, rset(0), u[k]), base_u[k] = sel(rest, rset(0), base_u[k]);
+}
+
 /// x = base (+) alpha d in the lanes `where`; u follows.
 KERNEL void move_iterate(const lane_model *m, position_work *P, real alpha, mask where)
 {
@@ -131,12 +138,8 @@ KERNEL void move_iterate(const lane_model *m, position_work *P, real alpha, mask
 /// step, `where` among them.
 KERNEL void predict_step(const lane_model *m, const position_state *S, position_work *P, mask rest, mask where)
 {
-    const real zero = rset(0), h = P->W.in.h;
-    for (int k = 0; k < m->nq; k++) P->x[k] = sel(rest, S->q[k], P->x[k]), P->base[k] = sel(rest, S->q[k], P->base[k]);
-    for (int k = 0; k < m->nv; k++) {
-        P->u[k] = sel(rest, zero, P->u[k]), P->base_u[k] = sel(rest, zero, P->base_u[k]);
-        P->d[k] = sel(rest, h * (S->rate[k] + S->gain[k]), P->d[k]);
-    }
+    rest_at(m, S->q, rest, P->x, P->u, P->base, P->base_u);
+    for (int k = 0; k < m->nv; k++) P->d[k] = sel(rest, P->W.in.h * (S->rate[k] + S->gain[k]), P->d[k]);
     move_iterate(m, P, rset(1), where);
 }
 
@@ -169,8 +172,7 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
                         position_counts *count)
 {
     solve *W = &P->W;
-    const real one = rset(1), zero = rset(0);
-    real alpha = N->alpha, E = N->E, slope = N->slope;
+    const real alpha = N->alpha, E = N->E, slope = N->slope;
     evaluate(m, W);
     count_evaluation(count, N->running);
     // Armijo's condition with slack for rounding
@@ -179,32 +181,26 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
     const mask rejected = both(N->running, not_(accepted));
     mask need = none_of();
     if (any_of(accepted))
-        need = settle_iterate(N, accepted, residual(m, W), le(one, alpha), W->too_far, tolerance, max_iterations, &P->residual);
+        need =
+            settle_iterate(N, accepted, residual(m, W), le(rset(1), alpha), W->too_far, tolerance, max_iterations, &P->residual);
     if (any_of(need)) {
         need = newton_direction(m, need, P, count);
         N->running = both(N->running, either(rejected, need));
-        real g = zero;
+        real g = rset(0);
         for (int k = 0; k < m->nv; k++) g = fmadd(W->r[k], P->d[k], g);
         for (int k = 0; k < m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
         for (int k = 0; k < m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
-        E = sel(need, W->E, E), slope = sel(need, g, slope), alpha = sel(need, first_share(m, P->d, 1), alpha);
-        N->based = either(N->based, need);
-        N->iterations = N->iterations + sel(need, one, zero);
+        N->slope = sel(need, g, slope);
+        base_newton(N, need, W->E, first_share(m, P->d, 1));
     }
     if (any_of(rejected)) {
-        // shorter; without an energy to compare with, back to the start of the step
-        count->line_search = count->line_search + sel(rejected, one, zero);
-        // to the minimum of the parabola through both energies and the slope; to a half where E is not finite
-        const real rise = fnmadd(alpha, slope, W->E - E), fit = rset(-0.5) * slope * alpha * alpha / rise;
-        const real half = rset(0.5) * alpha, tenth = rset(0.1) * alpha;
-        const real shorter = sel(lt(fit, half), sel(lt(tenth, fit), fit, tenth), half);
-        alpha = sel(rejected, sel(N->based, shorter, sel(gt(alpha, rset(0.5)), zero, rset(-1))), alpha);
-        // an alpha that is no number ends the solve, too: the step d is none
-        N->running = both(N->running, not_(both(rejected, not_(le(sel(N->based, rset(1e-9), zero), alpha)))));
+        // to the minimum of the parabola through both energies and the slope
+        count->line_search = count->line_search + sel(rejected, rset(1), rset(0));
+        const real rise = fnmadd(alpha, slope, W->E - E);
+        shorten_newton(N, rejected, rset(-0.5) * slope * alpha * alpha / rise, 1e-9);
     }
-    move_iterate(m, P, alpha, both(N->running, either(need, rejected)));
+    move_iterate(m, P, N->alpha, both(N->running, either(need, rejected)));
     N->running = both(N->running, may_go_on(count));
-    N->alpha = alpha, N->E = E, N->slope = slope;
 }
 
 /// Whom to blame in the lanes `where`, whose solve has failed: by the rows at the last iterate that was accepted.
@@ -252,6 +248,13 @@ FN rate_pose sel_rate(mask m, rate_pose a, rate_pose b)
     return a;
 }
 
+/// Moves a body's placement in the lanes `where`.
+FN void set_placement(const lane_body *b, mask where, const placement *t, placement *k)
+{
+    k->R.x = sel3(where, t->R.x, k->R.x), k->R.y = sel3(where, t->R.y, k->R.y), k->R.z = sel3(where, t->R.z, k->R.z);
+    if (has_arm(form_of(b))) k->r = sel3(where, t->r, k->r);
+}
+
 /// Makes the solution in P the state, in the lanes `where`. all: no other lane has moved. whole: lanes whose step
 /// was not halved.
 KERNEL void commit_step(const lane_model *m, position_state *S, position_work *P, mask where, bool all, mask whole)
@@ -274,9 +277,7 @@ KERNEL void commit_step(const lane_model *m, position_state *S, position_work *P
             rate_pose *V = &S->V[i];
             *V = sel_rate(where, chord_rate(k->R, t->R, W->body[i].dp, s), *V);
         }
-        if (all) continue;
-        k->R.x = sel3(where, t->R.x, k->R.x), k->R.y = sel3(where, t->R.y, k->R.y), k->R.z = sel3(where, t->R.z, k->R.z);
-        if (has_arm(form_of(b))) k->r = sel3(where, t->r, k->r);
+        if (!all) set_placement(b, where, t, k);
     }
     if (all) {
         placement *old = W->start;

@@ -1,5 +1,5 @@
-/// The solvers of a position-based step besides newton, by name: lm, lbfgs. All solve for the same rows from the same first guess, to the
-/// same tolerance (step_part.h).
+/// The solvers of a position-based step besides newton, by name: lm, lbfgs. All solve for the same rows from the same first
+/// guess, to the same tolerance (step_part.h).
 #ifndef CATENA_SOLVERS_H
 #define CATENA_SOLVERS_H
 

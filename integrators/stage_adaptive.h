@@ -10,8 +10,9 @@
 /// and K, measured over swinging trees, comparable to it. With one stage p is 1, and errors of parts add up. Coordinates are measured,
 /// in the units of adaptive_step.h; velocities are not, as these methods are to step over fast vibrations.
 ///
-/// A part whose equations are not solved is repeated smaller, too: it never falls back on fewer stages. The estimate takes the place of
-/// the law of energy (step_part.h) as well: a solution that gains energy from nothing does not leave with the rate that the state has.
+/// A part whose equations are not solved is repeated smaller, too: it never falls back on fewer stages. The estimate takes the
+/// place of the law of energy (step_part.h) as well: a solution that gains energy from nothing does not leave with the rate that
+/// the state has.
 #ifndef CATENA_STAGE_ADAPTIVE_H
 #define CATENA_STAGE_ADAPTIVE_H
 
@@ -66,8 +67,9 @@ KERNEL real part_defect(const lane_model *m, const stage_table *t, const positio
     return most;
 }
 
-/// One step of m->dt in the lanes `active`, by Radau IIA with cfg->stages stages. Where it is not completed the state is that of the
-/// last part that was, and *at (0..1) tells which. control: sizes; part: takes note of the last part, may be NULL. Placements of the start are in P->one.W.start. Returns where it was completed.
+/// One step of m->dt in the lanes `active`, by Radau IIA with cfg->stages stages. Where it is not completed the state is that of
+/// the last part that was, and *at (0..1) tells which. control: sizes; part: takes note of the last part, may be NULL. Placements
+/// of the start are in P->one.W.start. Returns where it was completed.
 KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, position_state *S, step_control *control,
                             interpolant *part, mask active, ladder_work *P, position_counts *count, real *at)
 {

@@ -1,4 +1,5 @@
-/// One part of a time step with several coupled stages: predict, iterate by Newton's method with line search, commit. (docs/theory.md 5.4)
+/// One part of a time step with several coupled stages: predict, iterate by Newton's method with line search, commit.
+/// (docs/theory.md 5.4)
 ///
 /// All lanes run the same loops and select what differs. There is no energy to minimise with several stages: the line search asks the
 /// norm of the residual to fall.
@@ -61,13 +62,10 @@ KERNEL void predict_stages(const lane_model *m, const position_state *S, stage_w
     const int s = P->W.table->stages;
     for (int a = 0; a < s; a++) {
         const real t = rset(P->W.table->c[a]) * P->W.in.h, half = rset(0.5 * P->W.table->c[a]);
-        real *x = P->x + a * m->nq, *u = P->u + a * m->nv, *d = P->d + a * m->nv;
-        real *base = P->base + a * m->nq, *base_u = P->base_u + a * m->nv;
-        for (int k = 0; k < m->nq; k++) x[k] = sel(rest, S->q[k], x[k]), base[k] = sel(rest, S->q[k], base[k]);
-        for (int k = 0; k < m->nv; k++) {
-            u[k] = sel(rest, rset(0), u[k]), base_u[k] = sel(rest, rset(0), base_u[k]);
-            d[k] = sel(rest, rset(still ? 0 : 1) * t * fmadd(half, S->gain[k], S->rate[k]), d[k]);
-        }
+        const int q = a * m->nq, v = a * m->nv;
+        real *d = P->d + v;
+        rest_at(m, S->q, rest, P->x + q, P->u + v, P->base + q, P->base_u + v);
+        for (int k = 0; k < m->nv; k++) d[k] = sel(rest, rset(still ? 0 : 1) * t * fmadd(half, S->gain[k], S->rate[k]), d[k]);
     }
     move_stages(m, P, rset(1), where);
 }
@@ -79,7 +77,8 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
     stages *W = &P->W;
     const int s = W->table->stages, most_iterations = max_iterations < STAGE_ITERATIONS ? max_iterations : STAGE_ITERATIONS;
     const real one = rset(1), zero = rset(0);
-    real alpha = N->alpha, norm = N->E, square;
+    const real alpha = N->alpha, norm = N->E;
+    real square;
     evaluate_stages(m, W);
     const real most = stage_rows(m, W, &square);
     count_evaluation(count, N->running);
@@ -92,9 +91,7 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
         for (int k = 0; k < s * m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);
         for (int k = 0; k < s * m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
         for (int k = 0; k < s * m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
-        norm = sel(need, square, norm), alpha = sel(need, first_share(m, P->d, s), alpha);
-        N->based = either(N->based, need);
-        N->iterations = N->iterations + sel(need, one, zero);
+        base_newton(N, need, square, first_share(m, P->d, s));
     }
     if (any_of(rejected)) {
         // to the minimum of the parabola through both squared norms and the slope -2 norm; to a tenth where there is no norm
@@ -102,12 +99,11 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
         const real rise = square - norm + rset(2) * alpha * norm, fit = alpha * alpha * norm / rise;
         const real half = rset(0.5) * alpha, tenth = rset(0.1) * alpha;
         // an alpha that is no number ends the solve, too: the step d is none
-        alpha = sel(rejected, sel(gt(fit, half), half, sel(gt(fit, tenth), fit, tenth)), alpha);
-        N->running = both(N->running, not_(both(rejected, either(not_(N->based), not_(le(rset(0.03), alpha))))));
+        N->alpha = sel(rejected, sel(gt(fit, half), half, sel(gt(fit, tenth), fit, tenth)), N->alpha);
+        N->running = both(N->running, not_(both(rejected, either(not_(N->based), not_(le(rset(0.03), N->alpha))))));
     }
-    move_stages(m, P, alpha, both(N->running, either(need, rejected)));
+    move_stages(m, P, N->alpha, both(N->running, either(need, rejected)));
     N->running = both(N->running, may_go_on(count));
-    N->alpha = alpha, N->E = norm;
 }
 
 /// Whom to blame, as blame_solve() (position_step.h).
@@ -234,9 +230,7 @@ KERNEL void commit_stages(const lane_model *m, position_state *S, stage_work *P,
             S->V[i] = sel_rate(where, P->rate[i], S->V[i]);
             if (t->old > 0) S->old[i] = sel_rate(where, last_secant(P, i), S->old[i]);
         }
-        placement *k = &start[i];
-        k->R.x = sel3(where, e->T.R.x, k->R.x), k->R.y = sel3(where, e->T.R.y, k->R.y), k->R.z = sel3(where, e->T.R.z, k->R.z);
-        if (has_arm(form_of(b))) k->r = sel3(where, e->T.r, k->r);
+        set_placement(b, where, &e->T, &start[i]);
     }
     for (int j = 0; j < m->nq; j++) S->q[j] = sel(where, P->x[last * m->nq + j], S->q[j]);
 }

@@ -1,5 +1,6 @@
-/// One part of a step of a position-based method, once for all who make such parts: the ladder (step_ladder.h), lanes that are each in an
-/// iteration of their own (lane_run.h), `dt: auto` (stage_adaptive.h), and adjoints, which make a part again (ladder_adjoint.h).
+/// One part of a step of a position-based method, once for all who make such parts: the ladder (step_ladder.h), lanes that are
+/// each in an iteration of their own (lane_run.h), `dt: auto` (stage_adaptive.h), and adjoints, which make a part again
+/// (ladder_adjoint.h).
 ///
 ///     begin_part     its size, and what is to be known of its start
 ///     enter_rung     its stages: those of a table, or one
@@ -117,8 +118,8 @@ FN void pass_part(const lane_model *m, const ctn_batch_config *cfg, newton_progr
     else newton_pass(m, cfg->tolerance, cfg->max_iterations, N, &P->one, count);
 }
 
-/// Solves the part from q, V in the lanes `active`; leaves the solution in P. Returns where it converged: the residual is below the
-/// tolerance, or below SOLVE_FLOOR and at rounding level, where it falls no more.
+/// Solves the part from q, V in the lanes `active`; leaves the solution in P. Returns where it converged: the residual is below
+/// the tolerance, or below SOLVE_FLOOR and at rounding level, where it falls no more.
 KERNEL mask solve_newton(const lane_model *m, const ctn_batch_config *cfg, const position_state *S, bool still, mask active,
                          ladder_work *P, position_counts *count)
 {
@@ -146,8 +147,8 @@ FN void blame_part(const lane_model *m, const position_state *S, ladder_work *P,
     else blame_solve(m, S, &P->one, where, count);
 }
 
-/// Kinetic energy of the rates V, J, of free trees about their centre of mass: how fast one travels as a whole, or has been falling, is no
-/// scale for errors of its motion.
+/// Kinetic energy of the rates V, J, of free trees about their centre of mass: how fast one travels as a whole, or has been
+/// falling, is no scale for errors of its motion.
 KERNEL real internal_kinetic(const lane_model *m, const rate_pose *V)
 {
     real sum = rset(0);
@@ -166,11 +167,11 @@ KERNEL real internal_kinetic(const lane_model *m, const rate_pose *V)
     return larger(sum, rset(0));
 }
 
-/// Where the solution with several stages that is in P gains no energy from nothing. The equations of a large step can have several
-/// solutions, and some gain much. A rise, beyond the work of the applied forces, is taken for an error of the method while it is below a
-/// hundredth of K and below sqrt(K E), K the internal kinetic energy and E that of the rates' defect at the start of the step (its error
-/// estimate); and all rises and losses of a run together stay below the hundredth, too. What the solve's tolerance leaves over is no rise.
-/// (docs/theory.md 5.4)
+/// Where the solution with several stages that is in P gains no energy from nothing. The equations of a large step can have
+/// several solutions, and some gain much. A rise, beyond the work of the applied forces, is taken for an error of the method
+/// while it is below a hundredth of K and below sqrt(K E), K the internal kinetic energy and E that of the rates' defect at the
+/// start of the step (its error estimate); and all rises and losses of a run together stay below the hundredth, too. What the
+/// solve's tolerance leaves over is no rise. (docs/theory.md 5.4)
 KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state *S, double tolerance)
 {
     stage_work *P = &L->more;
@@ -198,8 +199,8 @@ KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state 
     return both(step, run);
 }
 
-/// Where the solution in P may be taken, of the lanes `solved`: it is finite, its angles are in range, and it keeps the law of energy of
-/// a method that has one. tried: lanes that were to be solved; *far as of config_valid.
+/// Where the solution in P may be taken, of the lanes `solved`: it is finite, its angles are in range, and it keeps the law of
+/// energy of a method that has one. tried: lanes that were to be solved; *far as of config_valid.
 KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const position_state *S, ladder_work *P, mask tried,
                         mask solved, mask *far, position_counts *count)
 {
@@ -222,9 +223,9 @@ FN void note_created(position_state *S, real created, energy_flow F, mask where)
     S->created[1] = S->created[1] + sel(where, F.dissipated, rset(0));
 }
 
-/// Makes V the Euclidean velocity of the rigid motion nearest to it, and the rates that motion's, in the lanes `where`: the chords that a
-/// step of one stage leaves behind are too short for methods of higher order to start from, and for parts of other sizes. The
-/// projection only takes energy away.
+/// Makes V the Euclidean velocity of the rigid motion nearest to it, and the rates that motion's, in the lanes `where`: the
+/// chords that a step of one stage leaves behind are too short for methods of higher order to start from, and for parts of other
+/// sizes. The projection only takes energy away.
 KERNEL void project_rates(const lane_model *m, position_state *S, ladder_work *P, mask where)
 {
     nearest_velocity(m, S, &P->aba, P->one.d, P->one.fresh);
@@ -234,8 +235,8 @@ KERNEL void project_rates(const lane_model *m, position_state *S, ladder_work *P
     for (int i = 0; i < m->nbody; i++) S->V[i] = sel_rate(where, rate_of_twist(&P->T[i], &P->D[i]), S->V[i]);
 }
 
-/// Makes the solution that was accepted the state in the lanes `where`, of those `tried`. whole: lanes whose step was not halved. dense:
-/// takes note of the part; may be NULL.
+/// Makes the solution that was accepted the state in the lanes `where`, of those `tried`. whole: lanes whose step was not halved.
+/// dense: takes note of the part; may be NULL.
 KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, position_state *S, ladder_work *P, interpolant *dense,
                         mask tried, mask where, mask whole, position_counts *count)
 {

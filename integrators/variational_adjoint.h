@@ -53,28 +53,23 @@ typedef struct {
 KERNEL mask variational_prepare(const lane_model *m, const ctn_batch_config *cfg, real h, const variational_state *before,
                                 const real *q, const real *tau, variational_adjoint *A)
 {
-    const int parts = cfg->order == 4 ? TRIPLE_JUMP : 1;
-    const double *weight = cfg->order == 4 ? triple_jump : single_step;
     variational_work *P = &A->work;
-    const real zero = rset(0);
+    real spacing;
     position_counts count = no_counts();
     mask ok = not_(none_of());
     copy_variational(m, before, ok, &A->now);
-    for (int k = 0; k < parts; k++) {
+    for (int k = 0; k < chord_parts(cfg); k++) {
         chord_part *part = &A->part[k];
-        const real spacing = rset(0.5 * (weight[k ? k - 1 : parts - 1] + weight[k]));
         for (int j = 0; j < m->nq; j++) part->q0[j] = A->now.q[j];
         P->W = part->W;
-        P->W.h = rset(weight[k]) * h, P->W.inv_h = rset(1) / P->W.h;
-        ok = both(ok, solve_chord(m, &A->now, tau, spacing, cfg->tolerance, cfg->max_iterations, not_(none_of()), P, &count));
-        end_of_chord(m, A->now.q, P->W.step, P->x);
+        ok = both(ok, solve_chord_part(m, cfg, k, h, &A->now, tau, not_(none_of()), P, &count, &spacing));
         for (int j = 0; j < m->nq; j++) part->q1[j] = P->x[j];
         commit_chord(m, &A->now, tau, spacing, not_(none_of()), P, NULL);
         P->W.q = part->q0;
         part->W = P->W;
         chord_factor(m, &part->W, &part->sweep, P->fresh);
     }
-    for (int k = 0; k < m->nq; k++) ok = both(ok, le(magnitude(A->now.q[k] - q[k]), zero));
+    for (int k = 0; k < m->nq; k++) ok = both(ok, le(magnitude(A->now.q[k] - q[k]), rset(0)));
     return ok;
 }
 
@@ -222,7 +217,7 @@ KERNEL void variational_pullback(const lane_model *m, const ctn_batch_config *cf
                                  const state_bar *before, real *tau_bar)
 {
     for (int k = 0; k < m->nv; k++) A->q[k] = after->q[k], A->p[k] = after->v[k], A->still[k] = A->sink[k] = rset(0);
-    for (int k = cfg->order == 4 ? TRIPLE_JUMP - 1 : 0; k >= 0; k--) {
+    for (int k = chord_parts(cfg) - 1; k >= 0; k--) {
         chord_pullback(m, &A->part[k], A->q, A->p, A, before->q, before->v, tau_bar);
         for (int j = 0; j < m->nv; j++) A->q[j] = before->q[j], A->p[j] = before->v[j];
     }

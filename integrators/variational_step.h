@@ -150,19 +150,12 @@ KERNEL mask solve_chord(const lane_model *m, const variational_state *S, const r
             N.running = both(N.running, either(rejected, need));
             for (int k = 0; k < m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);  // others may be shortening theirs
             for (int k = 0; k < m->nq; k++) P->base[k] = sel(need, W->step[k], P->base[k]);
-            N.E = sel(need, W->merit, N.E), N.alpha = sel(need, one, N.alpha);
-            N.based = either(N.based, need);
-            N.iterations = N.iterations + sel(need, one, zero);
+            base_newton(&N, need, W->merit, one);
         }
         if (any_of(rejected)) {
-            // to the minimum of the parabola through both merits and the slope, to a half where there is none; without a merit to compare
-            // with, back to the start of the step
+            // to the minimum of the parabola through both merits and the slope
             count->line_search = count->line_search + sel(rejected, one, zero);
-            const real fit = N.E * alpha * alpha / fmadd(rset(2) * alpha - one, N.E, W->merit);
-            const real half = rset(0.5) * alpha, tenth = rset(0.1) * alpha;
-            const real shorter = sel(lt(fit, half), sel(lt(tenth, fit), fit, tenth), half);
-            N.alpha = sel(rejected, sel(N.based, shorter, sel(gt(alpha, rset(0.5)), zero, rset(-1))), N.alpha);
-            N.running = both(N.running, not_(both(rejected, not_(le(sel(N.based, rset(1e-6), zero), N.alpha)))));
+            shorten_newton(&N, rejected, N.E * alpha * alpha / fmadd(rset(2) * alpha - one, N.E, W->merit), 1e-6);
         }
         N.running = both(N.running, may_go_on(count));
         move_chord(m, P, N.alpha, both(N.running, either(need, rejected)));
@@ -255,28 +248,39 @@ KERNEL mask turns_far(const lane_model *m, const real *step)
     return far;
 }
 
+/// How many parts a step has.
+FN int chord_parts(const ctn_batch_config *cfg) { return cfg->order == 4 ? TRIPLE_JUMP : 1; }
+
+/// Solves part k of a step of size h in the lanes `active`; leaves its end in P->x. *spacing: as of commit_chord(). Returns where
+/// it converged.
+KERNEL mask solve_chord_part(const lane_model *m, const ctn_batch_config *cfg, int k, real h, const variational_state *S,
+                             const real *tau, mask active, variational_work *P, position_counts *count, real *spacing)
+{
+    const double *weight = cfg->order == 4 ? triple_jump : single_step;
+    *spacing = rset(0.5 * (weight[k ? k - 1 : chord_parts(cfg) - 1] + weight[k]));
+    P->W.h = h * rset(weight[k]);
+    P->W.inv_h = rset(1) / P->W.h;
+    const mask ok = solve_chord(m, S, tau, *spacing, cfg->tolerance, cfg->max_iterations, active, P, count);
+    end_of_chord(m, S->q, P->W.step, P->x);
+    return ok;
+}
+
 /// All parts of one step of size dt * part, in the lanes `active`. Returns where they were solved; elsewhere the state is partly moved.
 KERNEL mask composed_step(const lane_model *m, const ctn_batch_config *cfg, const real *tau, real part, variational_state *S,
                           mask active, variational_work *P, position_counts *count)
 {
-    const int parts = cfg->order == 4 ? TRIPLE_JUMP : 1;
-    const double *weight = cfg->order == 4 ? triple_jump : single_step;
     mask ok = active;
-    real worst = rset(0);
+    real worst = rset(0), spacing;
     energy_flow flow = no_flow();
-    for (int k = 0; k < parts && any_of(ok); k++) {
-        const double spacing = 0.5 * (weight[k ? k - 1 : parts - 1] + weight[k]);
-        P->W.h = m->dt * rset(weight[k]) * part;
-        P->W.inv_h = rset(1) / P->W.h;
-        ok = solve_chord(m, S, tau, rset(spacing), cfg->tolerance, cfg->max_iterations, ok, P, count);
-        end_of_chord(m, S->q, P->W.step, P->x);
+    for (int k = 0; k < chord_parts(cfg) && any_of(ok); k++) {
+        ok = solve_chord_part(m, cfg, k, m->dt * part, S, tau, ok, P, count, &spacing);
         mask far;
         const mask valid = config_valid(m, P->x, P->W.r, &far);
         count->far = sel(both(ok, far), rset(1), count->far);
         ok = both(ok, valid);
         worst = sel(gt(P->residual, worst), P->residual, worst);
         ok = both(ok, not_(turns_far(m, P->W.step)));
-        if (any_of(ok)) commit_chord(m, S, tau, rset(spacing), ok, P, count->flow ? &flow : NULL);
+        if (any_of(ok)) commit_chord(m, S, tau, spacing, ok, P, count->flow ? &flow : NULL);
     }
     count->residual = sel(both(ok, gt(worst, count->residual)), worst, count->residual);
     if (count->flow) add_flow(count->flow, flow, ok);
