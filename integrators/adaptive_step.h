@@ -146,9 +146,8 @@ KERNEL mask adaptive_step(const lane_model *m, const ctn_batch_config *cfg, real
         const real norm = sel(either(valid, far), dop853_norm(m, h, v, work), one / zero);
         const mask accepted = take_part(control, &P, h, norm / rset(cfg->error_tolerance), DOP853_ERROR_ORDER, &far);
         keep_part(m, q, v, tau, h, part, accepted, work, count);
-        count->rejected = count->rejected + sel(P.rejected, one, zero);
         const real small = sel(le(norm * zero, zero), rset(CTN_FREEZE_STEP), rset(CTN_FREEZE_NOT_FINITE));
-        end_part(control, &P, h, accepted, far, none_of(), count->substeps + count->rejected, small, &count->frozen);
+        end_part(control, &P, h, accepted, far, small, count);
     }
     *at = P.here / P.end;
     return both(active, le(one, *at));

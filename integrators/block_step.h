@@ -152,9 +152,7 @@ typedef struct {
 FN void note_energy(block_counts *c, energy_parts now, mask where)
 {
     const real E = energy_sum(now);
-    c->after.kinetic = sel(where, now.kinetic, c->after.kinetic);
-    c->after.potential = sel(where, now.potential, c->after.potential);
-    c->after.spring = sel(where, now.spring, c->after.spring);
+    c->after = sel_energy(where, now, c->after);
     c->energy_min = sel(both(where, lt(E, c->energy_min)), E, c->energy_min);
     c->energy_max = sel(both(where, gt(E, c->energy_max)), E, c->energy_max);
 }
@@ -173,10 +171,7 @@ KERNEL void begin_counts(const lane_model *m, const ctn_batch_config *cfg, const
     E.kinetic = E.potential = E.spring = zero;
     if (energy) E = block_energy(m, cfg, S, W);
     const real sum = energy_sum(E);
-    c->before.kinetic = sel(where, E.kinetic, c->before.kinetic), c->after.kinetic = sel(where, E.kinetic, c->after.kinetic);
-    c->before.potential = sel(where, E.potential, c->before.potential),
-    c->after.potential = sel(where, E.potential, c->after.potential);
-    c->before.spring = sel(where, E.spring, c->before.spring), c->after.spring = sel(where, E.spring, c->after.spring);
+    c->before = sel_energy(where, E, c->before), c->after = sel_energy(where, E, c->after);
     c->energy_min = sel(where, sum, c->energy_min), c->energy_max = sel(where, sum, c->energy_max);
 }
 

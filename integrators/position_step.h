@@ -113,8 +113,14 @@ FN void rest_at(const lane_model *m, const real *q, mask rest, real *x, real *u,
     for (int k = 0; k < m->nv; k++) u[k] = sel(rest, rset(0), u[k]), base_u[k] = sel(rest, rset(0), base_u[k]);
 }
 
-/// x = base (+) alpha d in the lanes `where`; u follows.
-KERNEL void move_iterate(const lane_model *m, position_work *P, real alpha, mask where)
+/// The iterate of a stage: where it moves from, and along what; the start of the step.
+typedef struct {
+    real *x, *u;
+    const real *base, *base_u, *d, *q;
+} moving;
+
+/// x = base (+) alpha d in the lanes `where`; the increments u from q follow.
+KERNEL void move_stage(const lane_model *m, const moving *P, real alpha, mask where)
 {
     real *x = P->x, *u = P->u;
     for (int i = 0; i < m->nbody; i++) {
@@ -129,9 +135,14 @@ KERNEL void move_iterate(const lane_model *m, position_work *P, real alpha, mask
             for (int k = 0; k < b->nv; k++) {
                 const int j = b->vadr + k;
                 u[j] = sel(where, fmadd(alpha, d[k], P->base_u[j]), u[j]);
-                x[b->qadr + k] = sel(where, P->W.in.q[b->qadr + k] + u[j], x[b->qadr + k]);
+                x[b->qadr + k] = sel(where, P->q[b->qadr + k] + u[j], x[b->qadr + k]);
             }
     }
+}
+FN void move_iterate(const lane_model *m, position_work *P, real alpha, mask where)
+{
+    const moving one = {P->x, P->u, P->base, P->base_u, P->d, P->W.in.q};
+    move_stage(m, &one, alpha, where);
 }
 
 /// The first guess in the lanes `where`: joint rates that change as they did in the step before. The lanes `rest` begin at the start of the
@@ -201,18 +212,6 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
     }
     move_iterate(m, P, N->alpha, both(N->running, either(need, rejected)));
     N->running = both(N->running, may_go_on(count));
-}
-
-/// Whom to blame in the lanes `where`, whose solve has failed: by the rows at the last iterate that was accepted.
-KERNEL void blame_solve(const lane_model *m, const position_state *S, position_work *P, mask where, position_counts *count)
-{
-    solve *W = &P->W;
-    for (int k = 0; k < m->nq; k++) P->x[k] = sel(where, P->base[k], P->x[k]);
-    for (int k = 0; k < m->nv; k++) P->u[k] = sel(where, P->base_u[k], P->u[k]);
-    evaluate(m, W);
-    residual(m, W);
-    for (int i = 0; i < m->nbody; i++) W->reach[i] = W->step[i].unit;
-    count->at_fault = sel_culprit(where, blame_rows(m, W->r, 1, W->reach, S->q, S->rate), count->at_fault);
 }
 
 /// The increment of a joint from q in the chart there, to the iterate in P; u [nv] of the joint.

@@ -100,11 +100,8 @@ KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, po
         commit_part(m, cfg, S, P, part, running, accepted, accepted, count);
         const real grown = control->size / h;
         for (int k = 0; k < m->nv; k++) S->gain[k] = sel(running, grown * S->gain[k], S->gain[k]);
-        count->rejected = count->rejected + sel(Q.rejected, one, zero);
         const real small = sel(solved, rset(CTN_FREEZE_STEP), rset(CTN_FREEZE_NOT_CONVERGED));
-        const mask stuck = end_part(control, &Q, h, accepted, far, not_(may_go_on(count)), count->substeps + count->rejected,
-                                    small, &count->frozen);
-        const mask unsolved = both(stuck, not_(solved));
+        const mask unsolved = both(end_part(control, &Q, h, accepted, far, small, count), not_(solved));
         if (any_of(unsolved)) blame_part(m, S, P, unsolved, count);
     }
     *at = Q.here / Q.end;

@@ -11,7 +11,6 @@
 #include "dynamics/spatial.h"
 #include "dynamics/quaternion.h"
 #include "dynamics/joints.h"
-#include "integrators/culprit.h"
 #include "integrators/collocation.h"
 #include "integrators/position_step.h"
 #include "integrators/stage_tables.h"
@@ -35,23 +34,9 @@ typedef struct {
 KERNEL void move_stages(const lane_model *m, stage_work *P, real alpha, mask where)
 {
     for (int a = 0; a < P->W.table->stages; a++) {
-        real *x = P->x + a * m->nq, *u = P->u + a * m->nv;
-        const real *base = P->base + a * m->nq, *base_u = P->base_u + a * m->nv, *d_ = P->d + a * m->nv;
-        for (int i = 0; i < m->nbody; i++) {
-            const lane_body *b = &m->bodies[i];
-            const real *d = d_ + b->vadr;
-            if (b->kind == JOINT_BALL) {
-                const vec3 t = vec(alpha * d[0], alpha * d[1], alpha * d[2]);
-                real y[4];
-                quat_store(y, quat_normalised(quat_mul(quat_load(base + b->qadr), quat_exp(t))));
-                for (int k = 0; k < 4; k++) x[b->qadr + k] = sel(where, y[k], x[b->qadr + k]);
-            } else
-                for (int k = 0; k < b->nv; k++) {
-                    const int j = b->vadr + k;
-                    u[j] = sel(where, fmadd(alpha, d[k], base_u[j]), u[j]);
-                    x[b->qadr + k] = sel(where, P->W.in.q[b->qadr + k] + u[j], x[b->qadr + k]);
-                }
-        }
+        const int q = a * m->nq, v = a * m->nv;
+        const moving one = {P->x + q, P->u + v, P->base + q, P->base_u + v, P->d + v, P->W.in.q};
+        move_stage(m, &one, alpha, where);
     }
 }
 
@@ -104,20 +89,6 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
     }
     move_stages(m, P, N->alpha, both(N->running, either(need, rejected)));
     N->running = both(N->running, may_go_on(count));
-}
-
-/// Whom to blame, as blame_solve() (position_step.h).
-KERNEL void blame_stages(const lane_model *m, const position_state *S, stage_work *P, mask where, position_counts *count)
-{
-    stages *W = &P->W;
-    const int s = W->table->stages;
-    real square;
-    for (int k = 0; k < s * m->nq; k++) P->x[k] = sel(where, P->base[k], P->x[k]);
-    for (int k = 0; k < s * m->nv; k++) P->u[k] = sel(where, P->base_u[k], P->u[k]);
-    evaluate_stages(m, W);
-    stage_rows(m, W, &square);
-    for (int i = 0; i < m->nbody; i++) W->reach[i] = W->step[i].unit;
-    count->at_fault = sel_culprit(where, blame_rows(m, W->r, s, W->reach, S->q, S->rate), count->at_fault);
 }
 
 /// V + the sum of weights [stages] times what body i has moved by at each stage, over h.

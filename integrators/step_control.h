@@ -10,6 +10,7 @@
 
 #include "dynamics/lane.h"
 #include "dynamics/precision.h"
+#include "integrators/position_step.h"
 
 #include <catena/batch.h>
 
@@ -100,17 +101,18 @@ FN mask take_part(step_control *c, adaptive_parts *P, real h, real error, double
     return both(within, not_(*far));
 }
 
-/// The accepted parts are done. tried: parts so far, with those that were repeated; spent: where the step has taken all its work; small: the
-/// reason why sizes become too small. Returns where the step can go on no more, and says why in *frozen, as where it went too far.
-FN mask end_part(const step_control *c, adaptive_parts *P, real h, mask accepted, mask far, mask spent, real tried, real small,
-                 real *frozen)
+/// The accepted parts are done. small: the reason why sizes become too small. Returns where the step can go on no more, and says
+/// why in count->frozen, as where it went too far.
+FN mask end_part(const step_control *c, adaptive_parts *P, real h, mask accepted, mask far, real small, position_counts *count)
 {
     real reason;
+    const mask spent = not_(may_go_on(count));
+    count->rejected = count->rejected + sel(P->rejected, rset(1), rset(0));
     P->here = sel(accepted, sel(P->last, P->end, P->here + h), P->here);
-    const mask ended = both(accepted, P->last), out = runs_out(c, P->end, tried, small, &reason);
+    const mask ended = both(accepted, P->last), out = runs_out(c, P->end, count->substeps + count->rejected, small, &reason);
     const mask stuck = both(both(P->running, not_(ended)), either(out, spent));
     reason = sel(spent, rset(CTN_FREEZE_WORK), reason);
-    *frozen = sel(far, rset(CTN_FREEZE_ANGLE), sel(stuck, reason, *frozen));
+    count->frozen = sel(far, rset(CTN_FREEZE_ANGLE), sel(stuck, reason, count->frozen));
     P->running = both(P->running, not_(either(either(far, stuck), ended)));
     return stuck;
 }

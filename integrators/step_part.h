@@ -16,6 +16,7 @@
 #include "dynamics/kinematics.h"
 #include "integrators/chart.h"
 #include "integrators/energy.h"
+#include "integrators/culprit.h"
 #include "integrators/collocation.h"
 #include "integrators/load_forces.h"
 #include "integrators/newton_control.h"
@@ -140,11 +141,21 @@ KERNEL mask solve_part(const lane_model *m, const ctn_batch_config *cfg, const p
     return minimise(m, cfg, active, &P->one, P->part.table ? &P->more : NULL, &P->solver, &P->aba, count);
 }
 
-/// Whom to blame in the lanes `where`, whose solve has failed.
-FN void blame_part(const lane_model *m, const position_state *S, ladder_work *P, mask where, position_counts *count)
+/// Whom to blame in the lanes `where`, whose solve has failed: by the rows at the last iterate that was accepted.
+KERNEL void blame_part(const lane_model *m, const position_state *S, ladder_work *P, mask where, position_counts *count)
 {
-    if (P->part.table) blame_stages(m, S, &P->more, where, count);
-    else blame_solve(m, S, &P->one, where, count);
+    const stage_table *t = P->part.table;
+    position_work *one = &P->one;
+    stage_work *more = &P->more;
+    const int s = t ? t->stages : 1;
+    real *x = t ? more->x : one->x, *u = t ? more->u : one->u, *reach = t ? more->W.reach : one->W.reach, square;
+    for (int k = 0; k < s * m->nq; k++) x[k] = sel(where, (t ? more->base : one->base)[k], x[k]);
+    for (int k = 0; k < s * m->nv; k++) u[k] = sel(where, (t ? more->base_u : one->base_u)[k], u[k]);
+    if (t) evaluate_stages(m, &more->W), stage_rows(m, &more->W, &square);
+    else evaluate(m, &one->W), residual(m, &one->W);
+    for (int i = 0; i < m->nbody; i++) reach[i] = t ? more->W.step[i].unit : one->W.step[i].unit;
+    const culprit c = blame_rows(m, t ? more->W.r : one->W.r, s, reach, S->q, S->rate);
+    count->at_fault = sel_culprit(where, c, count->at_fault);
 }
 
 /// Kinetic energy of the rates V, J, of free trees about their centre of mass: how fast one travels as a whole, or has been

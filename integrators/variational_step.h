@@ -164,8 +164,8 @@ KERNEL mask solve_chord(const lane_model *m, const variational_state *S, const r
     return N.converged;
 }
 
-/// Whom to blame in the lanes `where`, whose step has failed, as blame_solve() (position_step.h): by the rows at the last iterate of the
-/// part of size W->h that was accepted.
+/// Whom to blame in the lanes `where`, whose step has failed, as blame_part() (step_part.h): by the rows at the last iterate of
+/// the part of size W->h that was accepted.
 KERNEL void blame_chord(const lane_model *m, const ctn_batch_config *cfg, const variational_state *S, const real *tau, mask where,
                         variational_work *P, position_counts *count)
 {
