@@ -1,5 +1,5 @@
 /// The model as kernels read it: structure and frames of dynamics/model.h, and in each lane the constants of its own world. Worlds that
-/// have no parameters of their own share one.
+/// have no constants of their own share one.
 #ifndef CATENA_LANE_MODEL_H
 #define CATENA_LANE_MODEL_H
 

@@ -160,12 +160,14 @@ FN real evaluate_body(const lane_model *m, const lane_body *b, joint_form f, sol
     return fnmadd(mass, dot(g, dp), E);
 }
 
-/// The increments of a body's axes from R_k to R, body axes; near half a turn they are ambiguous (HALF_TURN).
+/// The square of the cosine of half the turn Q.
+FN real half_cosine2(mat3 Q) { return fmadd(rset(0.25), Q.x.x + Q.y.y + Q.z.z, rset(0.25)); }
+
+/// The increments of a body's axes from R_k to R, body axes; near half a turn they are ambiguous.
 FN vec3 axes_increment(mat3 R_k, mat3 R)
 {
     const mat3 Q = mmul(transposed(R_k), R);
-    const real most = fmadd(rset(0.25), Q.x.x + Q.y.y + Q.z.z, rset(0.25)), w = root(larger(most, rset(1e-8))),
-               s = rset(0.25) / w;
+    const real w = root(larger(half_cosine2(Q), rset(1e-8))), s = rset(0.25) / w;
     quat q;
     q.w = w, q.x = s * (Q.y.z - Q.z.y), q.y = s * (Q.z.x - Q.x.z), q.z = s * (Q.x.y - Q.y.x);
     return quat_log(q);
@@ -180,7 +182,8 @@ FN terms3 torque_terms(vec3 T, mat3 R_k, mat3 R)
     terms3 e;
     e.g = zero3(), e.k = e.safe = sym_diagonal(o, o, o);
     add_turn_energy(&e, a, vec(negate(t.x), negate(t.y), negate(t.z)), sym_diagonal(o, o, o));
-    e.E = negate(dot(t, a)), e.too_far = gt(dot(a, a), rset(HALF_TURN * HALF_TURN));
+    e.E = negate(dot(t, a));
+    e.too_far = lt(half_cosine2(mmul(transposed(R_k), R)), rset(0.0208 * 0.0208));  // cos(3.1 / 2)
     return e;
 }
 

@@ -99,7 +99,7 @@ FN void plain_pullback(const lane_body *b, const solve *W, const real *y, real *
 
 /// What wrenches give for the virtual motion A->motion: those in link axes turn with the link at the start of the step, and a torque's energy
 /// goes by the turn since then. By a turn at the start the gradient of y'r is, with the second derivative k of that energy and its gradient
-/// g by turns, -(k y - g x y / 2) in world axes as R_k sees them; of a torque in link axes, which turns along, -(k y + g x y / 2) as
+/// g by turns, -(k y + g x y / 2) in world axes as R_k sees them; of a torque in link axes, which turns along, -(k y - g x y / 2) as
 /// R does. Added to b [nv], negated.
 KERNEL void add_axes_rows(const lane_model *m, const solve *W, pose_work *A, real *b_)
 {

@@ -151,7 +151,7 @@ START_TEST(damaged_state)
         const size_t at = k / 8;
         block[at] ^= (char)(1 << k % 8);
         ck_assert_int_eq(ctn_batch_restore(b, block, size, &err), CTN_BAD_ARGUMENT);
-        const char *const says = at < 8 ? "no saved state" : at < 12 ? "expected 6: save it anew" : "is damaged";
+        const char *const says = at < 8 ? "no saved state" : at < 12 ? "expected 7: save it anew" : "is damaged";
         ck_assert_msg(strstr(err.message, says) != NULL, "bit %zu: %s", k, err.message);
         block[at] ^= (char)(1 << k % 8);
     }

@@ -28,7 +28,7 @@ told() {
     rows=$(sed -n "s/^ *#define .*//; s/^    $2(\([A-Za-z_]*\),.*/\1/p" "$1")
     [ "$(echo "$rows" | wc -l)" -ge 5 ] || wrong "fewer than 5 rows in $1"
     for row in $rows; do
-        sed -n 's/^| \(.*\)/\1/p' "$3" | grep -qE "[\`/ ]$row[\`, ]" || wrong "$3 has no row for $row of $1"
+        sed -n 's/^| \(.*\)/\1/p' "$3" | grep -qE "(\`|\`[a-z]*/)$row\`" || wrong "$3 has no row for $row of $1"
     done
 }
 told sim/base/step_stats.h stat docs/recording.md

@@ -197,6 +197,20 @@ START_TEST(refused)
 }
 END_TEST
 
+/// A force without a torque has none to be a parameter.
+START_TEST(no_torque)
+{
+    ctn_model *const model = model_of("catena: 1\nlinks: [{name: a, joint: free, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}]\n"
+                                      "forces: [{link: a, torque: [1, 0, 0]}, {link: a, force: [1, 0, 0]}]\n");
+    ctn_error err;
+    double value;
+    ck_assert(ctn_model_parameter(model, (ctn_parameter){CTN_TORQUE, 0}, &value, &err) == CTN_OK && value == 1);
+    ck_assert_int_eq(ctn_model_parameter(model, (ctn_parameter){CTN_TORQUE, 4}, &value, &err), CTN_BAD_ARGUMENT);
+    ck_assert_msg(strstr(err.message, "torque: forces[1] has none; give it `torque: [0, 0, 0]` in the scene"), "%s", err.message);
+    ctn_model_free(model);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("world_springs");
@@ -206,6 +220,7 @@ int main(void)
     tcase_add_loop_test(t, stiff, 0, 5);
     tcase_add_loop_test(t, a_force, 0, 5);
     tcase_add_loop_test(t, refused, 0, 6);
+    tcase_add_test(t, no_torque);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /// Forces and torques on links, of the scene and given while a batch runs (ctn_batch_set_wrench): motions in closed form, the same bits either
 /// way, and nothing to other worlds. Hessians, adjoints, the ledger, other engines: newton_sweep.c, step_jacobian.c, energy.c, engines.c.
+#include "sim/engine/engine.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
 #include "tests/text_model.h"
@@ -41,8 +42,8 @@ static ctn_batch *batch_of(const ctn_model *m, const ctn_batch_config *cfg)
 
 static void give(ctn_batch *batch, int world, int link, const ctn_wrench *w)
 {
-    ctn_error err;
-    ck_assert_msg(ctn_batch_set_wrench(batch, world, link, w, &err) == CTN_OK, "%s", err.message);
+    ctn_error err = {.status = CTN_OK};
+    ck_assert_msg(ctn_batch_set_wrench(batch, world, link, w, &err) == CTN_OK && err.status == CTN_OK, "%s", err.message);
 }
 
 #define BODY                                                                                                                     \
@@ -126,7 +127,10 @@ START_TEST(as_in_the_scene)
         const int links = ctn_model_nlink(plain);
         int link = links - 1;
         ctn_batch_config cfg = config_of(_i, 0.005);
-        cfg.worlds = WORLDS, cfg.threads = 2, cfg.schedule = seed % 2 ? CTN_BY_ITERATION : CTN_BY_STEP;
+        const ctn_engine *const *engine = engines_available();
+        for (uint64_t k = seed; k > 0; k--) engine = engine[1] ? engine + 1 : engines_available();
+        cfg.engine = (*engine)->name, cfg.worlds = WORLDS, cfg.threads = 2,
+        cfg.schedule = seed % 2 ? CTN_BY_ITERATION : CTN_BY_STEP;
         ctn_batch *const batch = batch_of(plain, &cfg), *const without = batch_of(plain, &cfg);
         ctn_wrench w = {{0.1, -0.2, 0.3}, {4, -3, 2}, {0.5, 0.25, -1}, seed % 3 == 0};
         ctn_error err;
@@ -222,6 +226,7 @@ START_TEST(refused)
         const ctn_wrench *w;
         const char *says;
     } cases[] = {{2, 1, &w, "world: expected 0 to 1, or -1 for all, found 2"},
+                 {-2, 1, &w, "world: expected 0 to 1, or -1 for all, found -2"},
                  {0, 2, &w, "link: expected 0 to 1, found 2"},
                  {0, -1, NULL, "link: expected 0 to 1, found -1"},
                  {0, 0, &w, "link 'base' does not move: nothing can act on it"},
@@ -239,7 +244,48 @@ START_TEST(refused)
                      "order: collocation takes `springs`, `forces` and wrenches at order 2 alone; take that, or radau");
     ck_assert_int_eq(ctn_batch_step(other, 3, NULL, &err), CTN_OK);  // as before
     ck_assert_int_eq(ctn_batch_set_wrench(other, 0, 1, NULL, &err), CTN_OK);
-    ctn_batch_free(other), ctn_model_free(m);
+    ctn_batch_free(other);
+    cfg.method = CTN_RADAU, cfg.solver = CTN_LM;
+    ctn_batch *const dense_solver = batch_of(m, &cfg);
+    ck_assert_int_eq(ctn_batch_set_wrench(dense_solver, 0, 1, &w, &err), CTN_BAD_CONFIG);
+    ck_assert_str_eq(err.message, "solver: lm takes no `springs`, `forces` or wrenches; take newton");
+    ctn_batch_free(dense_solver), ctn_model_free(m);
+}
+END_TEST
+
+/// The list of parameters that a configuration was asked for stays; a restored state leaves wrenches as they are; what dense output tells of the
+/// last step stays, too.
+START_TEST(what_stays)
+{
+    const random_options o = {.links = 4, .passive = true, .joints = 1u << CTN_REVOLUTE};
+    ctn_model *const m = random_model(5, &o);
+    const ctn_parameter list[] = {{CTN_GRAVITY, 2}};
+    ctn_batch_config cfg = config_of(3, 0.01);
+    cfg.parameters = list, cfg.parameter_count = 1, cfg.dense = true;
+    ctn_batch *const batch = batch_of(m, &cfg);
+    const ctn_parameter *const asked = ctn_batch_configuration(batch)->parameters;
+    double q[2][64];
+    uint64_t h[2];
+    const size_t size = ctn_batch_saved_size(batch);
+    char *const saved = malloc(size);
+    ctn_batch_step(batch, 3, NULL, NULL);
+    give(batch, 0, 3, &(ctn_wrench){.torque = {1, 2, 3}}),
+        give(batch, 0, 2, &(ctn_wrench){.force = {1, 2, 3}, .link_axes = true});
+    ck_assert_ptr_eq(ctn_batch_configuration(batch)->parameters, asked);
+    ck_assert(asked[0].kind == CTN_GRAVITY && asked[0].index == 2);
+    ctn_batch_save(batch, saved);
+    ctn_batch_step(batch, 2, NULL, NULL), ctn_batch_hashes(batch, &h[0]);
+    ck_assert_int_eq(ctn_batch_restore(batch, saved, size, NULL), CTN_OK);
+    ctn_batch_step(batch, 2, NULL, NULL), ctn_batch_hashes(batch, &h[1]);
+    ck_assert(h[0] == h[1]);
+    ctn_batch *const plain = batch_of(m, &cfg);
+    ctn_batch_step(plain, 3, NULL, NULL);
+    ctn_batch *const pushed = batch_of(m, &cfg);
+    ctn_batch_step(pushed, 3, NULL, NULL), give(pushed, 0, 3, &(ctn_wrench){.force = {5, 5, 5}});
+    ctn_batch_dense(plain, 0.3, q[0], NULL, NULL, NULL), ctn_batch_dense(pushed, 0.3, q[1], NULL, NULL, NULL);
+    ck_assert(!memcmp(q[0], q[1], (size_t)ctn_model_nq(m) * sizeof(double)));
+    ctn_batch_free(batch), ctn_batch_free(plain), ctn_batch_free(pushed), ctn_model_free(m);
+    free(saved);
 }
 END_TEST
 
@@ -254,6 +300,7 @@ int main(void)
     tcase_add_test(t, beside_parameters);
     tcase_add_loop_test(t, beside_zeros, 0, WAYS);
     tcase_add_test(t, refused);
+    tcase_add_test(t, what_stays);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }

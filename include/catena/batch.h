@@ -147,7 +147,7 @@ CTN_API void ctn_step_stats_add(ctn_step_stats *sum, const ctn_step_stats *next)
 typedef struct ctn_batch ctn_batch;
 
 /// Creates `cfg->worlds` worlds of `model` at the scene's initial state, time 0. `model` must outlive the batch. NULL on error.
-/// Everything is allocated here; stepping allocates nothing.
+/// Everything is allocated here, but for the places of wrenches (ctn_batch_set_wrench); stepping allocates nothing.
 CTN_API ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err);
 CTN_API void ctn_batch_free(ctn_batch *batch);  // NULL is allowed
 
@@ -217,7 +217,7 @@ CTN_API void ctn_batch_state(ctn_batch *batch, double *q, double *v);
 /// order s + 1, in velocities s; these are at both ends the joint rates that the method carries, which differ from those of
 /// ctn_batch_state by its error). The first call after a step of an explicit method makes its last part once more, to find the
 /// interpolant; further ones only evaluate it. Before the first step, and after ctn_batch_set_state or ctn_batch_restore, it is the
-/// state itself; ctn_batch_set_parameters does not change it. Returns CTN_BAD_ARGUMENT for a fraction outside 0 .. 1, or a batch whose
+/// state itself; ctn_batch_set_parameters and ctn_batch_set_wrench do not change it. Returns CTN_BAD_ARGUMENT for a fraction outside 0 .. 1, or a batch whose
 /// configuration lacks `dense`.
 CTN_API ctn_status ctn_batch_dense(ctn_batch *batch, double fraction, double *q, double *v, double *time, ctn_error *err);
 
@@ -237,20 +237,21 @@ typedef struct ctn_wrench {
     bool link_axes;    // force and torque are in the axes of the link, and turn with it; else in those of the world
 } ctn_wrench;
 
-/// Makes the wrench act on a link of a world (-1: of all worlds) from now on, instead of the one that it was given before; NULL: none. Explicit methods
-/// and radau take it where the link is at each of their stages, variational at both ends of a step; collocation takes a torque, and what is in
-/// link axes, as it stands at the start of a step. Like forces it is no part of a saved state, and stays when the state is set anew. The first
-/// one in each pair of axes makes room for it on that link in all worlds, which costs memory and time once, and a little in every step;
-/// other worlds move as before. Returns CTN_BAD_ARGUMENT for a world or a link that there is not, a link that cannot move, and numbers
-/// that are not finite; CTN_BAD_CONFIG with a method that takes no loads on links (collocation of order > 2, the solvers lm and lbfgs);
-/// CTN_UNAVAILABLE on a device; CTN_NO_MEMORY. Nothing is changed then.
+/// Makes the wrench act on a link of a world (-1: of all worlds) from now on, instead of the one that the link had there; NULL: none.
+/// Explicit methods and radau of several stages take it where the link is at each of their stages, variational at both ends of a step;
+/// methods of one stage (collocation of order 2, radau of one, and steps that fall back on one) take a torque, and what is in link axes,
+/// as it stands at the start of a step. Like forces it is no part of a saved state, and stays when the state is set anew. The first one
+/// on a link, in world axes and in link axes each, makes room for it in all worlds, which costs memory and time, and a little in every
+/// step; other worlds move as before. Later ones remake the constants of their lane block. Returns CTN_BAD_ARGUMENT for a world or a link
+/// that there is not, a link that cannot move, and numbers that are not finite; CTN_BAD_CONFIG with a method that takes no loads on links
+/// (collocation of order > 2, the solvers lm and lbfgs); CTN_UNAVAILABLE on a device; CTN_NO_MEMORY. Nothing is changed then.
 CTN_API ctn_status ctn_batch_set_wrench(ctn_batch *batch, int world, int link, const ctn_wrench *wrench, ctn_error *err);
 
 /// Time of world `world` in 0 .. worlds-1, s; NaN outside.
 CTN_API double ctn_batch_time(const ctn_batch *batch, int world);
 
-/// The whole state of the batch, all that its future depends on besides model, configuration and force: clocks, the parameters that
-/// worlds have of their own, what the method carries. A versioned block of ctn_batch_saved_size bytes. Restoring it into a batch of the
+/// The whole state of the batch, all that its future depends on besides model, configuration, forces and wrenches, which stay
+/// what they are: clocks, the parameters that worlds have of their own, what the method carries. A versioned block of ctn_batch_saved_size bytes. Restoring it into a batch of the
 /// same model and configuration continues at the same times with the same bits. ctn_batch_restore returns CTN_BAD_ARGUMENT, and changes
 /// nothing, if model, method, its order or stages, dt, adaptive, the list of parameters or worlds are others; if the block is of another
 /// version of the format; or if it is damaged: it has a checksum (XXH3, 64 bits) of all its bytes.

@@ -302,9 +302,14 @@ static void pull_link(player *p, run *r)
     const size_t world = (size_t)p->pulled_world;
     ctn_batch_state(r->batch, p->q, p->v);
     pull_force(p->puller, at, r->about.cfg.dt, p->q + world * p->nq, p->v + world * p->nv, w.force);
-    r->holds = ctn_batch_set_wrench(r->batch, p->pulled_world, at->link, &w, &err) == CTN_OK;
-    r->held = at->link, r->held_world = p->pulled_world;
-    if (!r->holds) complain(p, &err), p->pulls = false;  // a method that takes none
+    if (w.force[0] == 0 && w.force[1] == 0 && w.force[2] == 0 && !r->holds) return;  // nothing there can move
+    if (ctn_batch_set_wrench(r->batch, p->pulled_world, at->link, &w, &err) == CTN_OK) {
+        r->holds = true, r->held = at->link, r->held_world = p->pulled_world;
+        return;
+    }
+    // a method that takes none, or a force that is no number
+    if (r->holds) ctn_batch_set_wrench(r->batch, r->held_world, r->held, NULL, NULL), r->holds = false;
+    complain(p, &err), p->pulls = false;
 }
 
 /// One step, without the lock, which is held before and after.

@@ -148,7 +148,7 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     if (!engine || (cfg->parameter_count && !own)) return NULL;
     ctn_batch *const batch = calloc(1, sizeof *batch);
     if (batch) {
-        batch->model = model, batch->engine = engine, batch->cfg = *cfg, batch->parameters = own;
+        batch->model = model, batch->engine = engine, batch->cfg = *cfg, batch->parameters = batch->listed = own;
         batch->device = on_device ? device_find(on_device, err) : NULL;
         batch->cfg.engine = batch->device ? batch->device->name : engine->name;
         batch->cfg.parameters = own ? parameters_list(own) : NULL;
@@ -175,7 +175,8 @@ void ctn_batch_free(ctn_batch *batch)
     if (!batch) return;
     if (batch->device) batch_device_close(batch);
     pool_free(batch->pool);
-    parameters_free(batch->parameters);
+    if (batch->parameters != batch->listed) parameters_free(batch->parameters);
+    parameters_free(batch->listed);
     batch_close_models(batch);
     free(batch->with_wrenches), free(batch->places), free(batch->wrenches);
     free(batch->flat), free(batch->states), free(batch->kept), free(batch->rows);

@@ -43,7 +43,7 @@ struct ctn_batch {
     int blocks;
     uint64_t constants;                        // of the model, hashed
     size_t state_size, work_size, model_size;  // bytes of a block, of a thread, of a block
-    char *models;  // [blocks][model_size] lane_model; of a single block if worlds have no parameters of their own: all share it
+    char *models;  // [blocks][model_size] lane_model; of a single block if worlds have no constants of their own: all share it
     char *states;  // [blocks][state_size]
     char *kept;    // likewise, then clocks and fallbacks, at the begin of a call that may be interrupted; NULL: none may
     pool *pool;
@@ -53,7 +53,7 @@ struct ctn_batch {
     long *fallbacks;      // [worlds], steps made with fewer stages or in halves
     engine_use *use;      // [threads], of the last call
     char *lane_states;    // [threads][2][state_size]: worlds that a thread advances, if by iteration; those on the ladder
-    char *lane_models;    // [threads][2][model_size], likewise, if they have parameters of their own
+    char *lane_models;    // [threads][2][model_size], likewise, if they have constants of their own
     char *lane_work;      // [threads][work_size], likewise, for the ladder
     world_cost *queue;    // [worlds], likewise: in the order in which threads take them up
     float *cost;          // [worlds], likewise: evaluations a step in the last call; 0 before the first one
@@ -63,6 +63,7 @@ struct ctn_batch {
     bool forced;
     bool fitted;                     // the coefficients of ctn_batch_dense are those of the last step
     parameters *parameters;          // NULL: worlds have neither parameters nor wrenches of their own
+    parameters *listed;              // those that the batch was made with, whose list the configuration has
     double *values;                  // [worlds][parameters], likewise
     double *dt;                      // [worlds], likewise
     ctn_model *variant[MOST_LANES];  // likewise; of the lanes of the block in hand

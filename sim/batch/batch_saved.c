@@ -32,7 +32,7 @@ uint64_t model_constants(const ctn_model *m)
     }
     for (int k = 0; k < m->nload; k++) {
         const point_load *o = &m->loads[k];
-        h = hash_numbers(h, (double[]){o->body, o->number, o->link, o->flags}, 4),
+        h = hash_numbers(h, (double[]){o->body, o->number, o->link, o->flags}, 4);
         h = hash_numbers(h, &o->stiffness, LOAD_NUMBERS);
     }
     return h;
@@ -50,7 +50,7 @@ typedef struct {
     uint64_t checksum;            // of all that follows and, with 0 here, of the header
 } saved_header;
 
-enum { SAVED_VERSION = 6 };
+enum { SAVED_VERSION = 7 };
 
 static saved_header header_of(const ctn_batch *batch)
 {

@@ -51,25 +51,25 @@ static ctn_status open_place(const ctn_batch *batch, wrench_place place, ctn_bat
     if (!next->with_wrenches) return CTN_NO_MEMORY;
     const ctn_status status = config_check_model(&batch->cfg, next->with_wrenches, err);
     if (status != CTN_OK) return status;
-    next->parameters = parameters_create(next->with_wrenches, batch->cfg.parameters, batch->cfg.parameter_count, err);
-    if (!next->parameters || !batch_open_models(next, next->with_wrenches, err)) return CTN_NO_MEMORY;
-    if (next->cfg.parameter_count) next->cfg.parameters = parameters_list(next->parameters);
-    return CTN_OK;
+    next->parameters = parameters_create(next->with_wrenches, batch->cfg.parameters, batch->cfg.parameter_count, NULL);
+    return next->parameters && batch_open_models(next, next->with_wrenches, NULL) ? CTN_OK : CTN_NO_MEMORY;
 }
 
 static void close_place(ctn_batch *batch)
 {
     batch_close_models(batch);
-    parameters_free(batch->parameters);
+    if (batch->parameters != batch->listed) parameters_free(batch->parameters);
     free(batch->places), free(batch->wrenches), free(batch->with_wrenches);
 }
 
 static ctn_status add_place(ctn_batch *batch, wrench_place place, ctn_error *err)
 {
     ctn_batch next = *batch;
-    fail(err, CTN_NO_MEMORY, "not enough memory for a wrench on a link in %d world%s", batch->cfg.worlds,
+    ctn_error why;
+    fail(&why, CTN_NO_MEMORY, "not enough memory for a wrench on a link in %d world%s", batch->cfg.worlds,
          plural(batch->cfg.worlds));
-    const ctn_status status = open_place(batch, place, &next, err);
+    const ctn_status status = open_place(batch, place, &next, &why);
+    if (status != CTN_OK && err) *err = why;
     close_place(status == CTN_OK ? batch : &next);
     if (status == CTN_OK) *batch = next;
     else if (!batch->dt) free(next.values), free(next.dt);
