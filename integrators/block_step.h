@@ -39,7 +39,12 @@
     part(old, rate_pose, carries_old(cfg) ? m->nbody : 0)                                                                        \
     part(created, real, carries_energy(cfg) ? 2 : 0)                                                                             \
     part(p, real, cfg->method == CTN_VARIATIONAL ? m->nv : 0)     /* momenta */                                                  \
-    part(fresh, real, carries_old(cfg))
+    part(A, rate_pose, is_alpha(cfg) ? m->nbody : 0)              /* accelerations of bodies */                                  \
+    part(B, rate_pose, is_alpha(cfg) ? m->nbody : 0)                                                                             \
+    part(a, real, is_alpha(cfg) ? m->nv : 0)                      /* of joints */                                                \
+    part(b, real, is_alpha(cfg) ? m->nv : 0)                                                                                     \
+    part(size, real, is_alpha(cfg))                               /* of the step that they fit */                                \
+    part(fresh, real, carries_old(cfg) || is_alpha(cfg))
 
 typedef struct {
 #define MEMBER(member, type, count) type *member;
@@ -70,7 +75,7 @@ typedef struct {
 /// What acts on joints in the step in hand; NULL: nothing.
 FN const real *applied_forces(const block_work *W) { return W->forces.row[0] ? W->tau : NULL; }
 
-FN bool position_based(ctn_method method) { return method == CTN_COLLOCATION || method == CTN_RADAU; }
+FN bool position_based(ctn_method method) { return method == CTN_COLLOCATION || method == CTN_RADAU || method == CTN_ALPHA; }
 FN bool solves_equations(ctn_method method) { return position_based(method) || method == CTN_VARIATIONAL; }
 
 FN position_state as_position(const block_state *S)
@@ -78,6 +83,7 @@ FN position_state as_position(const block_state *S)
     position_state p;
     p.q = S->q, p.rate = S->v, p.gain = S->gain, p.V = S->V, p.old_rate = S->old_rate, p.old = S->old;
     p.fresh = S->fresh, p.created = S->created;
+    p.A = S->A, p.B = S->B, p.a = S->a, p.b = S->b, p.size = S->size;
     return p;
 }
 
@@ -136,6 +142,9 @@ KERNEL void block_set(const lane_model *m, const ctn_batch_config *cfg, block_st
     start_velocity(m, v, W->T, W->D, &P);
     if (S->fresh) S->fresh[0] = rset(1);
     if (S->created) S->created[0] = S->created[1] = rset(0);
+    for (int i = 0; i < m->nbody && S->A; i++) S->A[i] = S->B[i] = zero_rate();  // found when the first step begins
+    for (int k = 0; k < m->nv && S->a; k++) S->a[k] = S->b[k] = rset(0);
+    if (S->size) S->size[0] = rset(0);
 }
 
 /// What happened in a call, by lane; as in ctn_step_stats.

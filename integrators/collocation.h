@@ -53,7 +53,8 @@ typedef struct {
 /// Everything one solve of a lane block works on. Arrays [nbody] unless noted.
 typedef struct {
     terms_input in;      // q, rate, tau, the iterate x, u; step size
-    const rate_pose *V;  // carried
+    const rate_pose *V;  // where bodies would go without forces, over h: the rates that are carried, of order 2
+    const rate_pose *drift;  // [nbody] where bodies go without being braked by loads; NULL: nowhere
     placement *start;    // at q
     placement *now;      // at x
     step_body *step;
@@ -73,7 +74,7 @@ FN void set_step_size(solve *W, real h)
 {
     W->in.h = h;
     W->in.inv_h = rset(1) / h;
-    W->in.k2 = W->in.inv_h * W->in.inv_h;
+    W->in.k2 = W->in.inv_h * W->in.inv_h, W->in.drag = W->in.inv_h;
 }
 
 /// Placements at q: the ones that evaluate() finds at the end of a step, bit by bit.
@@ -188,7 +189,7 @@ FN terms3 torque_terms(vec3 T, mat3 R_k, mat3 R)
 }
 
 /// What the loads on body i add: their wrench, their block, and their energy, which it returns. A damper's is c/(2h) |u|^2 for the way u that
-/// its point has come since the start of the step.
+/// its point has come since the start of the step; with drift, as joints' dampers.
 KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
 {
     const lane_body *b = &m->bodies[i];
@@ -199,10 +200,11 @@ KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
         const lane_point_load *s = &m->loads[k];
         const load_state *at = &W->held[k];
         const vec3 arm = mul(W->now[i].R, load3(s->point)), u = add(t->dp, sub(arm, at->arm));
-        const real c = s->damping * W->in.inv_h;
+        const real c = s->damping * W->in.drag;
+        const vec3 w = W->drift ? sub(u, mul_add(W->drift[i].p, W->drift[i].R, load3(s->point))) : u;
         vec3 g;
-        E = E + fmadd(rset(0.5) * c, dot(u, u), load_potential(s, at->gap, at->F, u, &g));
-        add_point_load(&L, arm, add_scaled(g, u, c), s->stiffness + c);
+        E = E + fmadd(rset(0.5) * c, dot(w, w), load_potential(s, at->gap, at->F, u, &g));
+        add_point_load(&L, arm, add_scaled(g, w, c), s->stiffness + c);
         if (!(s->flags & LOAD_TURNS)) continue;
         const terms3 e = torque_terms(at->T, W->start[i].R, W->now[i].R);
         L.w.n = mul_add(L.w.n, W->now[i].R, e.g), L.P.A = sym_add(L.P.A, turn(W->now[i].R, e.k));

@@ -1,9 +1,10 @@
 /// What joints add to a position-based step in their own coordinates: springs, limits, dampers, armature, applied forces, as
 /// energies about the start of the step. (docs/theory.md, "Joint terms")
 ///
-///     spring k/2 (q - rest)^2,  limit k/2 d^2,  damper b/(2h) u^2,  armature J/(2h^2) (u - h rate)^2,  force -tau u
+///     spring k/2 (q - rest)^2,  limit k/2 d^2,  damper s b/2 (u - u_d)^2,  armature c J/2 (u - h rate)^2,  force -tau u
 ///
-/// with u the increments since the start: q - q_k, for balls log(q_k' q). A limit's damper acts in steps that start beyond the
+/// with u the increments since the start: q - q_k, for balls log(q_k' q). Order 2 has c = 1/h^2, s = 1/h, u_d = 0 and the rates that it carries;
+/// alpha_step.h says what alpha has. A limit's damper acts in steps that start beyond the
 /// limit, so that the energy of one step is smooth.
 #ifndef CATENA_JOINT_TERMS_H
 #define CATENA_JOINT_TERMS_H
@@ -28,7 +29,10 @@ typedef struct {
 /// What the terms depend on. x, q [nq]: now and at the start of the step; rate, tau [nv]: as carried, as applied (NULL: none).
 typedef struct {
     const real *x, *q, *u, *rate, *tau;  // u [nv]: increments of joints that are not balls
-    real h, inv_h, k2;                   // step size, 1/h, 1/h^2
+    const real *slack;                   // [nv] u_d; NULL: 0
+    const real *half_turn;               // [nv] of balls, added to tau (alpha_step.h); NULL: nothing
+    real h, inv_h;                       // step size, 1/h
+    real k2, drag;                       // c and s: 1/h^2, 1/h
 } terms_input;
 
 /// Increments near half a turn or more are ambiguous: the poses of bodies do not see whole turns. A ball's coordinates do not either; those
@@ -42,11 +46,11 @@ FN potential1 joint_terms1(const lane_body *b, const terms_input *in)
     potential1 t;
     t.E = t.g = t.k = rset(0);
     if (b->flags & BODY_PASSIVE) {
-        const real c = joint_drag(b, in->q).xx * in->inv_h;
+        const real c = joint_drag(b, in->q).xx * in->drag, slack = in->slack ? in->slack[b->vadr] : rset(0), w = u - slack;
         t = joint_potential(b, x);
         t.k = t.k + c;
-        t.g = fmadd(c, u, t.g);
-        t.E = fmadd(rset(0.5) * c * u, u, t.E);
+        t.g = fmadd(c, w, t.g);
+        t.E = fmadd(rset(0.5) * c * w, w, t.E);
     }
     if (b->flags & BODY_ARMATURE) {
         const real J = b->armature * in->k2, a = fnmadd(in->h, in->rate[b->vadr], u);
@@ -120,18 +124,20 @@ FN terms3 joint_terms3(const lane_body *b, const terms_input *in)
     const bool ball = b->kind == JOINT_BALL;
     const vec3 o = zero3(), rate = vec(in->rate[b->vadr], in->rate[b->vadr + 1], in->rate[b->vadr + 2]);
     const vec3 u = ball ? ball_increment(b, in->q, in->x) : vec(in->u[b->vadr], in->u[b->vadr + 1], in->u[b->vadr + 2]);
-    const vec3 tau = in->tau ? vec(in->tau[b->vadr], in->tau[b->vadr + 1], in->tau[b->vadr + 2]) : o;
+    vec3 tau = in->tau ? load3(in->tau + b->vadr) : o;
+    if (ball && in->half_turn) tau = add(tau, load3(in->half_turn + b->vadr));
     terms3 t;
     t.g = o;
     t.k = t.safe = sym_diagonal(rset(0), rset(0), rset(0));
     t.too_far = ball ? gt(dot(u, u), rset(HALF_TURN * HALF_TURN)) : none_of();
 
     // along the increments: dampers, armature, applied force
-    const sym3 C = joint_drag(b, in->q), K = rate_block(C, in->inv_h, b->armature * in->k2);
-    const vec3 a = sub_scaled(u, rate, in->h), d = scale(smul(C, u), in->inv_h);
+    const sym3 C = joint_drag(b, in->q), K = rate_block(C, in->drag, b->armature * in->k2);
+    const vec3 w = in->slack ? sub(u, load3(in->slack + b->vadr)) : u;
+    const vec3 a = sub_scaled(u, rate, in->h), d = scale(smul(C, w), in->drag);
     const real J = b->armature * in->k2;
     const vec3 g = sub(add_scaled(d, a, J), tau);
-    t.E = rset(0.5) * fmadd(J, dot(a, a), dot(d, u)) - dot(tau, u);
+    t.E = rset(0.5) * fmadd(J, dot(a, a), dot(d, w)) - dot(tau, u);
     if (!ball) {
         t.g = g, t.k = t.safe = K;
         return t;

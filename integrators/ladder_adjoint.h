@@ -83,14 +83,14 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
     }
     if (A->staged) {
         L->more = A->more.P;
-        enter_rung(m, ladder_rung(cfg, way / 2), before, L);
+        enter_rung(m, ladder_rung(cfg, way / 2), false, before, L);
         const mask ok = solve_part(m, cfg, before, way % 2, all, L, &count);
         A->more.P = L->more;
         stage_prepare(m, &A->more);
         return both(ok, same_numbers(L->more.x + (L->more.W.table->stages - 1) * m->nq, after->q, m->nq));
     }
     A->projected = true;
-    enter_rung(m, NULL, before, L);
+    enter_rung(m, NULL, false, before, L);
     const mask ok = solve_part(m, cfg, before, false, all, L, &count);
     position_prepare(m, h, before, L->one.x, L->one.u, tau, &A->one);
     keep_chord(m, before, A);

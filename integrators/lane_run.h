@@ -32,7 +32,7 @@ typedef struct {
 FN bool runs_by_iteration(const ctn_batch_config *cfg)
 {
     const bool one = cfg->method == CTN_COLLOCATION && cfg->order == 2;
-    return (one || cfg->method == CTN_RADAU) && cfg->solver == CTN_NEWTON && !cfg->adaptive && !cfg->dense;
+    return (one || cfg->method == CTN_RADAU || is_alpha(cfg)) && cfg->solver == CTN_NEWTON && !cfg->adaptive && !cfg->dense;
 }
 
 FN int count_of(mask where)
@@ -71,7 +71,7 @@ KERNEL mask tick_lanes(const lane_model *m, const ctn_batch_config *cfg, block_s
     if (any_of(fresh)) {
         step_begins(m, cfg, S, W, energy, fresh, R->busy, &R->counts, &R->step);
         begin_part(m, cfg, m->dt, &P, L, fresh);
-        enter_rung(m, ladder_rung(cfg, 0), &P, L);
+        enter_rung(m, ladder_rung(cfg, 0), alpha_rung(cfg, 0), &P, L);
         guess_part(m, &P, L, false, fresh, fresh);
         begin_newton(&R->N, fresh);
     }

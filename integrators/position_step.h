@@ -35,8 +35,11 @@ typedef struct {
     real *old_rate;
     rate_pose *old;
     real *fresh;  // [1] the same: 1 where these rates are still to be found
-    // [2] J, several stages: what the method has created (lost: negative) and dampers have taken since the start; else NULL
+    // [2] J, methods with a law of energy: what the method has created (lost: negative) and dampers have taken since the start; else NULL
     real *created;
+    // alpha (alpha_step.h): accelerations [nbody], [nv], and the step size that they fit, 0: there was none; else NULL
+    rate_pose *A, *B;
+    real *a, *b, *size;
 } position_state;
 
 /// The table of what is counted of a step, a number a lane. fewer: parts done with fewer stages than asked for; rejected: parts
@@ -98,6 +101,8 @@ typedef struct {
     real *base, *base_u, *d;  // [nq], [nv], [nv]: where the Newton step starts, and the step
     real *fresh;              // [nv] the step that a sweep finds
     real residual;            // at the solution
+    rate_pose *aim, *drift;   // [nbody] of alpha (alpha_step.h), as the next two [nv]
+    real *aim_rate, *slack, *half_turn;
 } position_work;
 
 /// Steps start from the state S under the forces tau (NULL: none).
@@ -254,6 +259,18 @@ FN void set_placement(const lane_body *b, mask where, const placement *t, placem
     if (has_arm(form_of(b))) k->r = sel3(where, t->r, k->r);
 }
 
+/// Makes coordinates and placements of the solution in P those of the state, in the lanes `where`. all: no other lane has moved.
+FN void commit_placements(const lane_model *m, position_state *S, position_work *P, mask where, bool all)
+{
+    solve *W = &P->W;
+    for (int i = 0; i < m->nbody && !all; i++) set_placement(&m->bodies[i], where, &W->now[i], &W->start[i]);
+    if (all) {
+        placement *old = W->start;
+        W->start = W->now, W->now = old;
+    }
+    for (int j = 0; j < m->nq; j++) S->q[j] = sel(where, P->x[j], S->q[j]);
+}
+
 /// Makes the solution in P the state, in the lanes `where`. all: no other lane has moved. whole: lanes whose step
 /// was not halved.
 KERNEL void commit_step(const lane_model *m, position_state *S, position_work *P, mask where, bool all, mask whole)
@@ -262,8 +279,7 @@ KERNEL void commit_step(const lane_model *m, position_state *S, position_work *P
     const real s = W->in.inv_h;
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        const placement *t = &W->now[i];
-        placement *k = &W->start[i];
+        const placement *t = &W->now[i], *k = &W->start[i];
         real u[3];
         joint_increment(b, S->q, P, u);
         for (int j = 0; j < b->nv; j++) {
@@ -276,13 +292,8 @@ KERNEL void commit_step(const lane_model *m, position_state *S, position_work *P
             rate_pose *V = &S->V[i];
             *V = sel_rate(where, chord_rate(k->R, t->R, W->body[i].dp, s), *V);
         }
-        if (!all) set_placement(b, where, t, k);
     }
-    if (all) {
-        placement *old = W->start;
-        W->start = W->now, W->now = old;
-    }
-    for (int j = 0; j < m->nq; j++) S->q[j] = sel(where, P->x[j], S->q[j]);
+    commit_placements(m, S, P, where, all);
 }
 
 /// Velocity v [nv] nearest, in the kinetic-energy norm, to what the method carries: H v = sum of S' [momentum of V] + J rate.

@@ -92,7 +92,7 @@ KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, po
         for (int k = 0; k < m->nv; k++) S->gain[k] = sel(Q.running, shrunk * S->gain[k], S->gain[k]);
         const mask running = Q.running;
         begin_part(m, cfg, h, S, P, running);
-        enter_rung(m, t, S, P);
+        enter_rung(m, t, false, S, P);
         const mask converged = solve_part(m, cfg, S, false, running, P, count);
         const mask solved = accept_part(m, cfg, S, P, running, converged, &far, count);
         const real error = sel(either(solved, far), part_defect(m, t, S, P) / allowed, one / zero);

@@ -76,6 +76,29 @@ KERNEL void keep_stage(const lane_model *m, interpolant *I, const position_state
     }
 }
 
+/// The same for a part of alpha (alpha_step.h), which ends with the rates `rate` [nv]: a cubic with the rates of both ends.
+KERNEL void keep_alpha(const lane_model *m, interpolant *I, const position_state *S, const position_work *P, const real *rate,
+                       mask where)
+{
+    const real h = P->W.in.h;
+    start_part(m, I, S->q, S->rate, NULL, h, where);
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        real u[3];
+        joint_increment(b, S->q, P, u);
+        for (int k = 0; k < b->nv; k++) {
+            const int v = b->vadr + k;
+            const real from = S->rate[v], to = rate[v], mean = u[k] * P->W.in.inv_h;
+            const real q[3] = {u[k], h * (from - mean), h * ((mean - from) + (mean - to))};
+            const real r[3] = {to - from, rset(6) * mean - rset(3) * (from + to), rset(0)};
+            for (int c = 0; c < INTERPOLANT_TERMS; c++) {
+                I->cq[c][v] = sel(where, c < 3 ? q[c] : rset(0), I->cq[c][v]);
+                I->cv[c][v] = sel(where, c < 3 ? r[c] : rset(0), I->cv[c][v]);
+            }
+        }
+    }
+}
+
 /// Before the first part, and after a state was set: the motion stays where it is.
 KERNEL void keep_still(const lane_model *m, interpolant *I)
 {

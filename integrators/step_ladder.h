@@ -26,7 +26,7 @@ KERNEL mask start_old(const lane_model *m, const ctn_batch_config *cfg, position
     if (!any_of(fresh)) return fresh;
     stage_work *Q = &P->more;
     stages *G = &Q->W;
-    enter_rung(m, &radau3, S, P);
+    enter_rung(m, &radau3, false, S, P);
     start_stages(m, G, rset(-old) * P->one.W.in.h);
     const mask ok = solve_newton(m, cfg, S, false, fresh, P, count);
     const int last = G->table->stages - 1;
@@ -72,7 +72,7 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
         do {
             table = ladder_rung(cfg, failed);
             if (table && table->old > 0) start_old(m, cfg, S, P, table->old, todo, count);
-            enter_rung(m, table, S, P);
+            enter_rung(m, table, alpha_rung(cfg, failed), S, P);
             for (int still = tried && !failed; still < (table ? 2 : 1) && any_of(todo); still++) {
                 mask far;
                 const mask solved = solve_part(m, cfg, S, still, todo, P, count);
@@ -81,7 +81,7 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
                 todo = both(todo, not_(ok));
             }
             failed++;
-        } while (table && any_of(todo));
+        } while ((table || alpha_rung(cfg, failed - 1)) && any_of(todo));
         tried = false;
         const mask ok = both(running, not_(todo));
         count->halvings = count->halvings + sel(todo, one, zero);
@@ -98,8 +98,8 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
         }
         // what the last part leaves behind fits its size: the chords of one stage, and how far back the old point lies
         const mask rigid = both(resized, either(running, le(one, H.here)));
-        if (stages_of(cfg) == 1 && any_of(rigid)) project_rates(m, S, P, rigid);
-        if (S->fresh) S->fresh[0] = sel(resized, one, S->fresh[0]);
+        if (stages_of(cfg) == 1 && !is_alpha(cfg) && any_of(rigid)) project_rates(m, S, P, rigid);
+        if (S->fresh && !is_alpha(cfg)) S->fresh[0] = sel(resized, one, S->fresh[0]);
     }
     *at = H.here;
     return both(active, le(one, H.here));

@@ -14,6 +14,7 @@
 #include "dynamics/spatial.h"
 #include "dynamics/aba.h"
 #include "dynamics/kinematics.h"
+#include "integrators/alpha_step.h"
 #include "integrators/chart.h"
 #include "integrators/energy.h"
 #include "integrators/culprit.h"
@@ -34,6 +35,8 @@
 /// What is known of the part in hand.
 typedef struct {
     const stage_table *table;  // the rung that it is on; NULL: one stage (position_step.h)
+    bool alpha;                // of alpha (alpha_step.h), whose numbers are:
+    alpha_rule rule;
     energy_parts before;       // of its start, methods with a law of energy
     energy_flow flow;          // of its solution: what passes through forces, and what the method creates
     real created;
@@ -50,14 +53,24 @@ typedef struct {
     pose *T;   // [nbody]
     twist *D;  // [nbody]
     loads_work loads;
+    id_work id;  // of alpha, as what follows: velocities at the end of a step, or before one of order 2, [nbody], [nv]
+    rate_pose *V;
+    real *rate;
 } ladder_work;
 
 /// How many stages the step of a configuration has: 1 is position_step.h.
-FN int stages_of(const ctn_batch_config *cfg) { return cfg->method == CTN_RADAU ? cfg->stages : cfg->order - 1; }
+FN int stages_of(const ctn_batch_config *cfg)
+{
+    return cfg->method == CTN_RADAU ? cfg->stages : cfg->method == CTN_COLLOCATION ? cfg->order - 1 : 1;
+}
+FN bool is_alpha(const ctn_batch_config *cfg) { return cfg->method == CTN_ALPHA; }
 
 /// What the state holds besides q, rates, their gain and V: `old` and `old_rate`; `created`.
 FN bool carries_old(const ctn_batch_config *cfg) { return cfg->method == CTN_COLLOCATION && cfg->order > 2; }
-FN bool carries_energy(const ctn_batch_config *cfg) { return cfg->method == CTN_RADAU && cfg->stages > 1 && !cfg->adaptive; }
+FN bool carries_energy(const ctn_batch_config *cfg)
+{
+    return is_alpha(cfg) || (cfg->method == CTN_RADAU && cfg->stages > 1 && !cfg->adaptive);
+}
 
 /// The table to try after `failed` others; NULL: the method of order 2.
 FN const stage_table *ladder_rung(const ctn_batch_config *cfg, int failed)
@@ -69,7 +82,7 @@ FN const stage_table *ladder_rung(const ctn_batch_config *cfg, int failed)
         case 4: found = &radau4; break;
         default: break;
         }
-    else if (!failed) switch (cfg->order) {
+    else if (cfg->method == CTN_COLLOCATION && !failed) switch (cfg->order) {
         case 3: found = &collocation3; break;
         case 4: found = &collocation4; break;
         case 5: found = &collocation5; break;
@@ -79,23 +92,38 @@ FN const stage_table *ladder_rung(const ctn_batch_config *cfg, int failed)
     return found;
 }
 
+/// Whether the attempt after `failed` others is alpha's own; after it comes order 2.
+FN bool alpha_rung(const ctn_batch_config *cfg, int failed) { return is_alpha(cfg) && !failed; }
+
 /// A part of size h begins in the lanes `where`. Placements of its start are in one.W.start.
-FN void begin_part(const lane_model *m, const ctn_batch_config *cfg, real h, const position_state *S, ladder_work *P, mask where)
+FN void begin_part(const lane_model *m, const ctn_batch_config *cfg, real h, position_state *S, ladder_work *P, mask where)
 {
     set_step_size(&P->one.W, h);
+    if (is_alpha(cfg)) {
+        const mask fresh = both(where, gt(S->fresh[0], rset(0)));
+        if (any_of(fresh)) {
+            start_accelerations(m, P->one.W.in.tau, S, &P->aba, &P->id, &P->loads, P->one.slack, P->one.aim_rate, fresh);
+            S->size[0] = sel(fresh, h, S->size[0]), S->fresh[0] = sel(fresh, rset(0), S->fresh[0]);
+        }
+        fit_accelerations(m, h, S, where);
+        P->part.rule = alpha_rule_of(cfg->rho, h);
+    }
     if (!carries_energy(cfg)) return;
     const energy_parts E = position_energy(m, S->q, S->rate, S->V, P->one.W.start, P->p);
     P->part.before = sel_energy(where, E, P->part.before);
 }
 
-/// Gets the part ready to be solved with the stages of a table; NULL: one stage.
-FN void enter_rung(const lane_model *m, const stage_table *table, const position_state *S, ladder_work *P)
+/// Gets the part ready to be solved with the stages of a table; NULL: one stage, of alpha or of order 2.
+FN void enter_rung(const lane_model *m, const stage_table *table, bool alpha, const position_state *S, ladder_work *P)
 {
     const solve *W = &P->one.W;
     stages *G = &P->more.W;
-    P->part.table = table;
+    P->part.table = table, P->part.alpha = alpha;
     if (!table) {
+        if (alpha) aim_alpha(m, &P->part.rule, S, &P->one);
+        else if (P->one.aim) aim_plainly(S, W->in.h, &P->one);
         start_step(m, &P->one.W);
+        if (alpha) aim_wrenches(m, &P->part.rule, S, &P->one.W);
         return;
     }
     G->table = table, G->start = W->start;
@@ -178,19 +206,9 @@ KERNEL real internal_kinetic(const lane_model *m, const rate_pose *V)
     return larger(sum, rset(0));
 }
 
-/// Where the solution with several stages that is in P gains no energy from nothing. The equations of a large step can have
-/// several solutions, and some gain much. A rise, beyond the work of the applied forces, is taken for an error of the method
-/// while it is below a hundredth of K and below sqrt(K E), K the internal kinetic energy and E that of the rates' defect at the
-/// start of the step (its error estimate); and all rises and losses of a run together stay below the hundredth, too. What the
-/// solve's tolerance leaves over is no rise. (docs/theory.md 5.4)
-KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state *S, double tolerance)
+/// Energy of the rates' defect at the start of a part of several stages, J: its error estimate.
+KERNEL real defect_energy(const lane_model *m, const stage_work *P)
 {
-    stage_work *P = &L->more;
-    const stages *W = &P->W;
-    const int s = W->table->stages;
-    placement *end = L->one.W.now;
-    for (int i = 0; i < m->nbody; i++) end[i] = W->body[i * s + s - 1].T;
-    const real kinetic = internal_kinetic(m, P->rate);
     real defect = rset(0);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
@@ -198,14 +216,37 @@ KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state 
         const rate_pose D = rate_defect(P, i);
         defect = fmadd(rset(0.5), twice_kinetic(b, &D), defect);
     }
-    const energy_parts after = position_energy(m, P->x + (s - 1) * m->nq, end_rates(m, P), P->rate, end, L->p);
+    return defect;
+}
+
+/// Where the solution in P, of several stages or of alpha, gains no energy from nothing. The equations of a large step can have several
+/// solutions, and some gain much. A rise, beyond the work of the applied forces, is taken for an error of the method while it is below a
+/// hundredth of K and below sqrt(K E), K the internal kinetic energy and E that of the rates' defect at the start of the step (its error
+/// estimate); and all rises and losses of a run together stay below the hundredth, too. Alpha has no such estimate, and energies that
+/// rise and fall: its steps may rise by a quarter of K. What the solve's tolerance leaves over is no rise. (docs/theory.md 5.4)
+KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state *S, double tolerance)
+{
+    stage_work *P = &L->more;
+    const stage_table *t = L->part.table;
+    const int s = t ? t->stages : 1;
+    placement *end = L->one.W.now;
+    for (int i = 0; i < m->nbody && t; i++) end[i] = P->W.body[i * s + s - 1].T;
+    const rate_pose *V = t ? P->rate : L->V;
+    const real kinetic = internal_kinetic(m, V);
+    const energy_parts after = t ? position_energy(m, P->x + (s - 1) * m->nq, end_rates(m, P), V, end, L->p)
+                                 : position_energy(m, L->one.x, L->rate, V, end, L->p);
     const energy_flow F = L->part.flow;
     L->part.created = energy_created(L->part.before, after, F);
     const real rise = L->part.created - F.dissipated, risen = S->created[0] - S->created[1];
-    const real hundredth = rset(0.01) * kinetic, error = root(kinetic * defect);
+    const real hundredth = rset(0.01) * kinetic;
+    real most = rset(0.25) * kinetic;
+    if (t) {
+        const real error = root(kinetic * defect_energy(m, P));
+        most = sel(lt(error, hundredth), error, hundredth);
+    }
     const real rounding = rset(10 * ENERGY_ROUNDING) * (magnitude(energy_sum(after)) + (after.kinetic + magnitude(F.work)));
     const real slack = fmadd(rset(40 * tolerance), kinetic, rounding);
-    const mask step = le(rise, slack + sel(lt(error, hundredth), error, hundredth));
+    const mask step = le(rise, slack + most);
     const mask run = either(le(rise, slack), le(risen + rise, slack + hundredth));
     return both(step, run);
 }
@@ -224,7 +265,8 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     const bool law = carries_energy(cfg);
     for (int i = 0; i < m->nbody && t; i++) P->more.rate[i] = end_rate(&P->more, i);
     if (law || count->flow) P->part.flow = t ? stages_flow(m, &P->more) : step_flow(m, &P->one);
-    return law && t ? both(ok, keeps_law(m, P, S, cfg->tolerance)) : ok;
+    if (P->part.alpha) end_rates_of_alpha(m, &P->part.rule, S, &P->one, P->V, P->rate);
+    return law && (t || P->part.alpha) ? both(ok, keeps_law(m, P, S, cfg->tolerance)) : ok;
 }
 
 /// Adds a step to what the state remembers of the run.
@@ -252,22 +294,29 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
                         mask tried, mask where, mask whole, position_counts *count)
 {
     const stage_table *t = P->part.table;
-    const bool law = carries_energy(cfg), fewer = t != ladder_rung(cfg, 0);
+    const bool law = carries_energy(cfg), restarts = is_alpha(cfg) && !P->part.alpha,
+               fewer = t != ladder_rung(cfg, 0) || restarts;
     const real one = rset(1), zero = rset(0), residual = t ? P->more.residual : P->one.residual;
     if (!any_of(where)) return;
     if (t) {
         if (dense) keep_stages(m, dense, S, &P->more, where);
         commit_stages(m, S, &P->more, P->one.W.start, where);
     } else {
-        if (dense) keep_stage(m, dense, S, &P->one, where);
+        const bool others = any_of(both(tried, not_(where)));
+        if (dense && P->part.alpha) keep_alpha(m, dense, S, &P->one, P->rate, where);
+        else if (dense) keep_stage(m, dense, S, &P->one, where);
+        for (int i = 0; i < m->nbody && restarts; i++) P->V[i] = S->V[i];
+        for (int k = 0; k < m->nv && restarts; k++) P->rate[k] = S->rate[k];
         // lanes at rest stand at the placements of their start
-        commit_step(m, S, &P->one, where, !any_of(both(tried, not_(where))), whole);
+        if (P->part.alpha) commit_alpha(m, &P->part.rule, S, &P->one, where, !others, whole);
+        else commit_step(m, S, &P->one, where, !others, whole);
         if (fewer) project_rates(m, S, P, where);
-        if (law) {
+        if (restarts) restart_alpha(m, P->one.W.in.h, P->V, P->rate, S, where);
+        if (law && !P->part.alpha) {
             const energy_parts after = position_energy(m, S->q, S->rate, S->V, P->one.W.start, P->p);
             P->part.created = energy_created(P->part.before, after, P->part.flow);
         }
-        if (S->fresh) S->fresh[0] = sel(where, one, S->fresh[0]);
+        if (S->fresh && !is_alpha(cfg)) S->fresh[0] = sel(where, one, S->fresh[0]);
     }
     if (law) note_created(S, P->part.created, P->part.flow, where);
     if (count->flow) add_flow(count->flow, P->part.flow, where);

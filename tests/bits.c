@@ -42,7 +42,8 @@ static const struct {
             {"radau-2-lm", CTN_RADAU, 0.02, 2, CTN_LM, false},
             {"radau-2-auto", CTN_RADAU, 5e-3, 2, CTN_NEWTON, true},
             {"variational-2", CTN_VARIATIONAL, 0.01, 2, CTN_NEWTON, false},
-            {"variational-4", CTN_VARIATIONAL, 0.01, 4, CTN_NEWTON, false}};
+            {"variational-4", CTN_VARIATIONAL, 0.01, 4, CTN_NEWTON, false},
+            {"alpha", CTN_ALPHA, 0.05, 0, CTN_NEWTON, false}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 #ifdef __SANITIZE_ADDRESS__  // what the others would add is in other tests
@@ -181,7 +182,7 @@ static uint64_t worlds_of(const subject *s, int way)
 static uint64_t derivatives_of(const subject *s, int way)
 {
     enum { RUN = 3 };
-    if (ways[way].adaptive) return 0;
+    if (ways[way].adaptive || ways[way].method == CTN_ALPHA) return 0;
     ctn_error err = {0};
     const ctn_batch_config cfg = configuration(way);
     ctn_tape *const run = ctn_tape_create(s->model, &cfg, RUN, &err);

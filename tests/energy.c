@@ -22,7 +22,8 @@ static const struct {
                {CTN_COLLOCATION, 4, 3, 5e-3, 80},   {CTN_COLLOCATION, 5, 4, 0.01, 40},
                {CTN_COLLOCATION, 6, 5, 0.025, 40},  {CTN_RADAU, 1, 1, 1e-4, 2000},
                {CTN_RADAU, 2, 3, 0.01, 40},         {CTN_RADAU, 3, 5, 0.02, 20},
-               {CTN_RADAU, 4, 7, 0.05, 8},          {CTN_VARIATIONAL, 2, 2, 2e-3, 200}};
+               {CTN_RADAU, 4, 7, 0.05, 8},          {CTN_VARIATIONAL, 2, 2, 2e-3, 200},
+               {CTN_ALPHA, 0, 2, 2e-3, 200}};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 static ctn_batch_config config_of(int k, double dt)

@@ -375,6 +375,8 @@ static const struct {
     {TOP("integrator: {^order: 2}"), {"integrator.order: belongs to the methods collocation and variational, not to radau"}},
     {TOP("integrator: {method: collocation, ^stages: 2}"),
      {"integrator.stages: belongs to the method radau, not to collocation"}},
+    {TOP("integrator: {method: radau, ^rho: 0.1}"), {"integrator.rho: belongs to the method alpha, not to radau"}},
+    {TOP("integrator: {method: alpha, rho: ^0.5}"), {"integrator.rho: expected a number from 0 to 0.3, found 0.5"}},
     {TOP("integrator: {method: collocation, order: ^7}"), {"integrator.order: expected 2, 3, 4, 5 or 6, found 7"}},
     {TOP("integrator: {method: collocation, order: ^1}"), {"integrator.order: expected 2, 3, 4, 5 or 6, found 1"}},
     {TOP("integrator: {method: collocation, order: ^two}"), {"integrator.order: expected a number, found 'two'"}},

@@ -23,9 +23,9 @@ static const struct {
     int number;  // order or stages
     double dt;
 } methods[] = {
-    {CTN_COLLOCATION, 2, 0.1}, {CTN_COLLOCATION, 2, 0.02}, {CTN_RADAU, 1, 0.1},       {CTN_RADAU, 2, 0.1},
+    {CTN_COLLOCATION, 2, 0.1}, {CTN_COLLOCATION, 2, 0.02}, {CTN_RADAU, 1, 0.1},        {CTN_RADAU, 2, 0.1},
     {CTN_RADAU, 3, 0.05},      {CTN_COLLOCATION, 4, 0.01}, {CTN_VARIATIONAL, 2, 0.01}, {CTN_SEMI_IMPLICIT, 0, 0.002},
-    {CTN_RK4, 0, 0.005},       {CTN_DOP853, 0, 0.005},
+    {CTN_RK4, 0, 0.005},       {CTN_DOP853, 0, 0.005},     {CTN_ALPHA, 0, 0.1},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 

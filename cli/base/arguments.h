@@ -12,6 +12,7 @@ enum option_id {
     OPT_METHOD,
     OPT_ORDER,
     OPT_STAGES,
+    OPT_RHO,
     OPT_SOLVER,
     OPT_TOLERANCE,
     OPT_MAX_ITERATIONS,
@@ -61,9 +62,9 @@ enum option_id {
 #define TAKES(option) (1ul << (option))
 /// Options that override a scene's `integrator:` section and choose where it runs.
 #define TAKES_METHOD                                                                                                             \
-    (TAKES(OPT_DT) | TAKES(OPT_INTERVAL) | TAKES(OPT_METHOD) | TAKES(OPT_ORDER) | TAKES(OPT_STAGES) | TAKES(OPT_SOLVER) |        \
-     TAKES(OPT_TOLERANCE) | TAKES(OPT_MAX_ITERATIONS) | TAKES(OPT_MAX_HALVINGS) | TAKES(OPT_ENGINE) | TAKES(OPT_WORLDS) |        \
-     TAKES(OPT_THREADS) | TAKES(OPT_SCHEDULE))
+    (TAKES(OPT_DT) | TAKES(OPT_INTERVAL) | TAKES(OPT_METHOD) | TAKES(OPT_ORDER) | TAKES(OPT_STAGES) | TAKES(OPT_RHO) |           \
+     TAKES(OPT_SOLVER) | TAKES(OPT_TOLERANCE) | TAKES(OPT_MAX_ITERATIONS) | TAKES(OPT_MAX_HALVINGS) | TAKES(OPT_ENGINE) |        \
+     TAKES(OPT_WORLDS) | TAKES(OPT_THREADS) | TAKES(OPT_SCHEDULE))
 
 typedef struct arguments {
     const char *command;         // "run"

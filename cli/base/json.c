@@ -84,7 +84,7 @@ void json_lines(cJSON *to, const char *key, const char *text)
 
 void json_configuration(cJSON *to, const ctn_batch_config *cfg)
 {
-    int value;
+    double value;
     const char *const number = method_number(cfg, &value);
     json_text(to, "method", ctn_method_name(cfg->method));
     if (number) json_number(to, number, value);

@@ -41,6 +41,7 @@ static int override_all(const arguments *args, ctn_batch_config *cfg)
         const char *field;
     } numbers[] = {{OPT_ORDER, "order"},
                    {OPT_STAGES, "stages"},
+                   {OPT_RHO, "rho"},
                    {OPT_MAX_ITERATIONS, "max_iterations"},
                    {OPT_MAX_HALVINGS, "max_halvings"},
                    {OPT_WORLDS, "worlds"},
@@ -51,7 +52,7 @@ static int override_all(const arguments *args, ctn_batch_config *cfg)
         usage_error("--method: %s", err.message), ok = false;
     const bool automatic = args->value[OPT_DT] ? !strcmp(args->value[OPT_DT], "auto") : cfg->adaptive;
     static const enum option_id of_solver[] = {OPT_SOLVER, OPT_TOLERANCE, OPT_MAX_ITERATIONS, OPT_MAX_HALVINGS};
-    int value;
+    double value;
     const char *const number = method_number(cfg, &value);
     for (size_t i = 0; i < sizeof of_solver / sizeof *of_solver && ok; i++)
         if (args->value[of_solver[i]] && !ctn_method_is_implicit(cfg->method) && !(automatic && of_solver[i] == OPT_TOLERANCE))
@@ -61,6 +62,8 @@ static int override_all(const arguments *args, ctn_batch_config *cfg)
         foreign = true, usage_error("--order belongs to " METHODS_WITH_ORDER ", not to %s", ctn_method_name(cfg->method));
     if (ok && args->value[OPT_STAGES] && (!number || strcmp(number, "stages")))
         foreign = true, usage_error("--stages belongs to the method radau, not to %s", ctn_method_name(cfg->method));
+    if (ok && args->value[OPT_RHO] && (!number || strcmp(number, "rho")))
+        foreign = true, usage_error("--rho belongs to the method alpha, not to %s", ctn_method_name(cfg->method));
     if (foreign) return EXIT_USAGE;
     if (args->value[OPT_SOLVER] && ctn_solver_from_name(args->value[OPT_SOLVER], &cfg->solver, &err) != CTN_OK)
         usage_error("--solver: %s", err.message), ok = false;

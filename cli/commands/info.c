@@ -149,7 +149,7 @@ static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
     json_number(method, "dt", s->cfg.dt);
     cJSON_AddBoolToObject(method, "adaptive", s->cfg.adaptive);
     if (s->cfg.adaptive) json_number(method, "error_tolerance", s->cfg.error_tolerance);
-    int value;
+    double value;
     const char *const number = method_number(&s->cfg, &value);
     if (number) json_number(method, number, value);
     if (ctn_method_is_implicit(s->cfg.method)) {

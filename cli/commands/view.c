@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// METHOD[:NUMBER][@DT] over the configuration in `cfg`: NUMBER is the method's order or stages.
+/// METHOD[:NUMBER][@DT] over the configuration in `cfg`: NUMBER is the method's order, stages or rho.
 static bool read_way(const char *text, ctn_batch_config *cfg, ctn_error *err)
 {
     char method[40];
@@ -24,7 +24,7 @@ static bool read_way(const char *text, ctn_batch_config *cfg, ctn_error *err)
     snprintf(method, sizeof method, "%.*s", (int)length, text);
     if (ctn_method_from_name(method, &cfg->method, &reason) != CTN_OK)
         return fail(err, CTN_BAD_CONFIG, "--compare: %s", reason.message), false;
-    int number;
+    double number;
     const char *const field = method_number(cfg, &number);
     for (; *rest; rest += strcspn(rest + 1, ":@") + 1) {
         const char *end;
@@ -35,7 +35,7 @@ static bool read_way(const char *text, ctn_batch_config *cfg, ctn_error *err)
             return fail(err, CTN_BAD_CONFIG, "--compare: expected METHOD[:NUMBER][@DT] like radau:2@0.05, found '%s'", text),
                    false;
         if (!sets)
-            return fail(err, CTN_BAD_CONFIG, "--compare: %s has neither order nor stages, found '%s'", method, text), false;
+            return fail(err, CTN_BAD_CONFIG, "--compare: %s has neither order, stages nor rho, found '%s'", method, text), false;
         if (config_set(cfg, sets, value, &reason) != CTN_OK)
             return fail(err, CTN_BAD_CONFIG, "--compare: %s: %s: %s", text, sets, reason.message), false;
     }
@@ -115,7 +115,7 @@ const command command_view = {
     .about = "FILE is a scene, or a recording (.h5) of catena run or rollout, of which all worlds are shown, or --world.\n"
              "F1 in the window lists keys and what the mouse does. A scene is read again when its file is saved; its\n"
              "errors are shown in the window. Watching changes no bit of the motion. --compare runs several methods in\n"
-             "step: METHOD[:NUMBER][@DT] each, NUMBER its order or stages; the first one stands as a ghost beside the\n"
+             "step: METHOD[:NUMBER][@DT] each, NUMBER its order, stages or rho; the first one stands as a ghost beside the\n"
              "others. Several worlds start as the scene's sample section says.\n"
              "Exit status: 0 the window was closed; 1 no display, or OpenGL fails; 2 bad usage or a bad scene.\n",
     .takes = (TAKES_METHOD & ~TAKES(OPT_SCHEDULE)) | TAKES(OPT_COMPARE) | TAKES(OPT_SPEED) | TAKES(OPT_PAUSED) |

@@ -21,6 +21,7 @@ typedef enum ctn_method {
     CTN_RADAU,          // position-based Radau IIA with `stages` s: order 2 s - 1, L-stable
     CTN_DOP853,         // Dormand and Prince's Runge-Kutta method of order 8
     CTN_VARIATIONAL,    // variational: symplectic, time-reversible, keeps momenta; `order` 2 or 4
+    CTN_ALPHA,          // position-based generalised-alpha with `rho`: order 2 for one solve a step, any step size
 } ctn_method;
 
 /// How position-based methods solve their equations.
@@ -51,6 +52,8 @@ typedef struct ctn_batch_config {
     int order;               // collocation: 2 to 6, from 3 on more accurate, but unstable at large steps; variational: 2 or 4 (no
                              // dampers); default 2
     int stages;              // radau: 1 to 4, default 2; more: more accurate at a higher cost a step
+    double rho;  // alpha: 0 to 0.3, default 0.2: the share that a step leaves of vibrations far too fast for it. From 0.25 on
+                 // fast turns gain energy, and steps fall back
     ctn_solver solver;       // implicit methods, default CTN_NEWTON
     double tolerance;        // residual at which a solve stops, relative to each joint's scale of force (docs/integrators.md),
                              // > 0, default 1e-9; larger: fewer iterations, the steps' laws hold less exactly. With `adaptive`

@@ -132,10 +132,14 @@ static void draw_method(panel_state *s)
     int method = c.method, solver = c.solver;
     bool changed = choose("integrator", &method, method_name);
     c.method = (ctn_method)method;
-    int shown;
-    const char *const with = method_number(&c, &shown);
-    if (with && ImGui::SliderInt(with, &shown, with[0] == 's' ? 1 : 2, with[0] == 's' ? 4 : 6)) {
-        (with[0] == 's' ? c.stages : c.order) = shown;
+    double value;
+    const char *const with = method_number(&c, &value);
+    int whole = (int)value;
+    float share = (float)value;
+    if (with && with[0] == 'r') {
+        if (ImGui::SliderFloat(with, &share, 0, 0.3f)) c.rho = fmin(0.3, fmax(0, (double)share)), changed = true;
+    } else if (with && ImGui::SliderInt(with, &whole, with[0] == 's' ? 1 : 2, with[0] == 's' ? 4 : 6)) {
+        (with[0] == 's' ? c.stages : c.order) = whole;
         changed = true;
     }
     if (ImGui::Checkbox("dt auto", &c.adaptive)) changed = true;

@@ -32,6 +32,7 @@ static const choice methods[] = {
     {"collocation", CTN_COLLOCATION},
     {"radau", CTN_RADAU},
     {"variational", CTN_VARIATIONAL},
+    {"alpha", CTN_ALPHA},
 };
 
 static const choice solvers[] = {
@@ -62,6 +63,7 @@ static const field fields[] = {
     {"error_tolerance", offsetof(ctn_batch_config, error_tolerance), 0, 1e-15, DBL_MAX, "a number, 1e-15 or more"},
     {"order", offsetof(ctn_batch_config, order), 1, 2, 6, "2, 3, 4, 5 or 6"},
     {"stages", offsetof(ctn_batch_config, stages), 1, 1, 4, "1, 2, 3 or 4"},
+    {"rho", offsetof(ctn_batch_config, rho), 0, 0, 0.3, "a number from 0 to 0.3"},
     {"tolerance", offsetof(ctn_batch_config, tolerance), 0, DBL_TRUE_MIN, DBL_MAX, "a positive number"},
     {"max_iterations", offsetof(ctn_batch_config, max_iterations), 1, 1, 1000000, "a whole number from 1 to 1000000"},
     {"max_halvings", offsetof(ctn_batch_config, max_halvings), 1, 0, 30, "a whole number from 0 to 30"},
@@ -85,6 +87,7 @@ ctn_batch_config ctn_batch_config_default(void)
         .method = CTN_RADAU,
         .order = 2,
         .stages = 2,
+        .rho = 0.2,
         .solver = CTN_NEWTON,
         .error_tolerance = 1e-6,
         .tolerance = 1e-9,
@@ -125,21 +128,23 @@ static ctn_status choose(const char *what, const choice *choices, int n, const c
 
 const char *ctn_method_name(ctn_method method) { return choice_name(methods, COUNT(methods), (int)method); }
 
-const char *method_number(const ctn_batch_config *cfg, int *value)
+const char *method_number(const ctn_batch_config *cfg, double *value)
 {
     switch (cfg->method) {
     case CTN_COLLOCATION:
     case CTN_VARIATIONAL: *value = cfg->order; return "order";
     case CTN_RADAU: *value = cfg->stages; return "stages";
+    case CTN_ALPHA: *value = cfg->rho; return "rho";
     default: return NULL;
     }
 }
 
 void config_describe(const ctn_batch_config *cfg, char text[CONFIG_WORDS])
 {
-    int value, n = snprintf(text, CONFIG_WORDS, "%s", ctn_method_name(cfg->method));
+    double value;
+    int n = snprintf(text, CONFIG_WORDS, "%s", ctn_method_name(cfg->method));
     const char *const number = method_number(cfg, &value);
-    if (number) n += snprintf(text + n, CONFIG_WORDS - (size_t)n, ", %s %d", number, value);
+    if (number) n += snprintf(text + n, CONFIG_WORDS - (size_t)n, ", %s %g", number, value);
     if (!cfg->adaptive) snprintf(text + n, CONFIG_WORDS - (size_t)n, ", dt %g s", cfg->dt);
     else snprintf(text + n, CONFIG_WORDS - (size_t)n, ", dt auto, interval %g s, tolerance %g", cfg->dt, cfg->error_tolerance);
 }
@@ -156,7 +161,7 @@ const char *method_limit(const ctn_batch_config *cfg)
 
 bool ctn_method_is_implicit(ctn_method method)
 {
-    return method == CTN_COLLOCATION || method == CTN_RADAU || method == CTN_VARIATIONAL;
+    return method == CTN_COLLOCATION || method == CTN_RADAU || method == CTN_VARIATIONAL || method == CTN_ALPHA;
 }
 
 const char *ctn_solver_name(ctn_solver solver) { return choice_name(solvers, COUNT(solvers), (int)solver); }
@@ -204,9 +209,9 @@ ctn_status config_check_adaptive(const ctn_batch_config *cfg, ctn_error *err)
 
 ctn_status config_check_solver(const ctn_batch_config *cfg, ctn_error *err)
 {
-    if (cfg->method != CTN_VARIATIONAL || cfg->solver == CTN_NEWTON) return CTN_OK;
-    return fail(err, CTN_BAD_CONFIG, "%s is for the methods collocation and radau; variational has newton alone",
-                ctn_solver_name(cfg->solver));
+    if ((cfg->method != CTN_VARIATIONAL && cfg->method != CTN_ALPHA) || cfg->solver == CTN_NEWTON) return CTN_OK;
+    return fail(err, CTN_BAD_CONFIG, "%s is for the methods collocation and radau; %s has newton alone",
+                ctn_solver_name(cfg->solver), ctn_method_name(cfg->method));
 }
 
 static bool in_range(const field *f, double value)
@@ -253,10 +258,11 @@ ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err)
         return fail(err, CTN_BAD_CONFIG, "parameters: expected a list, found %d of none", cfg->parameter_count);
     for (int i = 0; i < COUNT(fields); i++) {
         const field *f = row_for(&fields[i], cfg);
-        int number;
+        double number;
         const char *const own = method_number(cfg, &number);
         if (f->offset == offsetof(ctn_batch_config, order) && (!own || strcmp(own, "order"))) continue;
         if (f->offset == offsetof(ctn_batch_config, stages) && (!own || strcmp(own, "stages"))) continue;
+        if (f->offset == offsetof(ctn_batch_config, rho) && (!own || strcmp(own, "rho"))) continue;
         const double value = field_value(cfg, f);
         char words[32];
         if (!in_range(f, value))

@@ -25,7 +25,7 @@ const char *method_limit(const ctn_batch_config *cfg);
 ctn_status config_check_solver(const ctn_batch_config *cfg, ctn_error *err);
 
 /// For messages: the methods of ctn_method_is_implicit(), and those that have an `order`.
-#define IMPLICIT_METHODS "the methods collocation, radau and variational"
+#define IMPLICIT_METHODS "the methods collocation, radau, variational and alpha"
 #define METHODS_WITH_ORDER "the methods collocation and variational"
 
 /// Checks a configuration before use: made by ctn_batch_config_default, every field in its range. `engine` is left to those who
@@ -35,7 +35,7 @@ ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err);
 /// CTN_BAD_CONFIG if the configuration, which has been checked, is not for this model: dampers where the method takes none.
 ctn_status config_check_model(const ctn_batch_config *cfg, const ctn_model *m, ctn_error *err);
 
-/// The number that belongs to the configuration's method, by its name in scene files ("order", "stages"), with its value; NULL: none.
-const char *method_number(const ctn_batch_config *cfg, int *value);
+/// The number that belongs to the configuration's method, by its name in scene files ("order", "stages", "rho"), with its value; NULL: none.
+const char *method_number(const ctn_batch_config *cfg, double *value);
 
 #endif

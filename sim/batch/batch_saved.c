@@ -45,7 +45,7 @@ typedef struct {
     uint32_t version, method;
     uint64_t worlds, numbers, model;
     double dt;
-    uint32_t number, parameters;  // order or stages; n
+    uint32_t number, parameters;  // order, stages or rho * 1e9; n
     uint64_t list;                // of the parameters, hashed
     uint64_t checksum;            // of all that follows and, with 0 here, of the header
 } saved_header;
@@ -57,10 +57,10 @@ static saved_header header_of(const ctn_batch *batch)
     const ctn_batch_config *const cfg = &batch->cfg;
     const uint32_t method = (uint32_t)cfg->method | (uint32_t)cfg->adaptive << 16;
     saved_header h = {"catena", SAVED_VERSION, method, (uint64_t)cfg->worlds, 0, batch->constants, cfg->dt, 0, 0, 0, 0};
-    int number = 0;
+    double number = 0;
     method_number(cfg, &number);
     h.numbers = batch->engine->flat_size(lanes_of(batch, 0), cfg);
-    h.number = (uint32_t)number, h.parameters = (uint32_t)cfg->parameter_count;
+    h.number = (uint32_t)(cfg->method == CTN_ALPHA ? number * 1e9 : number), h.parameters = (uint32_t)cfg->parameter_count;
     for (int k = 0; k < cfg->parameter_count; k++)
         h.list = hash_numbers(h.list, (double[]){cfg->parameters[k].kind, cfg->parameters[k].index}, 2);
     return h;

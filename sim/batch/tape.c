@@ -67,6 +67,10 @@ ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, i
              "dt: steps that choose their size (auto) have no derivatives in this version; give dt in seconds");
         return NULL;
     }
+    if (cfg->method == CTN_ALPHA) {
+        fail(err, CTN_UNAVAILABLE, "method: alpha has no derivatives in this version; take collocation or radau");
+        return NULL;
+    }
     if (cfg->worlds != 1) {
         fail(err, CTN_BAD_CONFIG, "worlds: expected 1, found %d; take a tape for each world", cfg->worlds);
         return NULL;

@@ -329,6 +329,16 @@ KERNEL block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, 
         p->sweep.hand = TAKE(a, n, sweep_hand);
         p->sweep.motion = TAKE(a, n, twist);
         p->sweep.keep = TAKE(a, n, real);
+        if (is_alpha(cfg)) {
+            p->aim = TAKE(a, n, rate_pose);
+            p->drift = TAKE(a, n, rate_pose);
+            p->aim_rate = TAKE(a, nv, real);
+            p->slack = TAKE(a, nv, real);
+            p->half_turn = TAKE(a, nv, real);
+            w.po.id = layout_id(m, a);
+            w.po.V = TAKE(a, n, rate_pose);
+            w.po.rate = TAKE(a, nv, real);
+        }
         if (stages_of(cfg) > 1)
             w.po.more = layout_stages(m, carries_old(cfg) && stages_of(cfg) < 3 ? 3 : stages_of(cfg), a);  // start_old takes 3
         if (cfg->solver != CTN_NEWTON) w.po.solver = layout_solver(m, cfg->solver, stages_of(cfg), a);

@@ -157,9 +157,9 @@ static void fill_head(record_head *head, const char *format, const ctn_scene *sc
     note_text(head, "method", ctn_method_name(b->method));
     note_number(head, "dt", b->dt, false);
     if (b->adaptive) note_number(head, "error_tolerance", b->error_tolerance, false);
-    int value;
+    double value;
     const char *const number = method_number(b, &value);
-    if (number) note_number(head, number, value, true);
+    if (number) note_number(head, number, value, b->method != CTN_ALPHA);
     if (ctn_method_is_implicit(b->method)) {
         note_text(head, "solver", ctn_solver_name(b->solver));
         note_number(head, "tolerance", b->tolerance, false);

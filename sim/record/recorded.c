@@ -86,7 +86,7 @@ static ctn_status setting(recorded *r, const char *name, ctn_error *err)
 
 static ctn_status read_config(recorded *r, ctn_error *err)
 {
-    static const char *const numbers[] = {"dt",        "error_tolerance", "order",        "stages",
+    static const char *const numbers[] = {"dt",        "error_tolerance", "order",        "stages", "rho",
                                           "tolerance", "max_iterations",  "max_halvings", "worlds"};
     r->cfg = ctn_batch_config_default();
     char *method = NULL, *solver = NULL;

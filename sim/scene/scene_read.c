@@ -126,10 +126,11 @@ static bool read_time_step(source *s, const node *n, const char *method, ctn_bat
 
 static bool read_integrator(source *s, const node *n, ctn_batch_config *cfg)
 {
-    enum { METHOD, ORDER, STAGES, SOLVER, DT, TOLERANCE, INTERVAL, NUMBERS, KEYS = NUMBERS + 2 };
-    static const key keys[KEYS] = {
-        {.name = "method"},    {.name = "order"},    {.name = "stages"},         {.name = "solver"},      {.name = "dt"},
-        {.name = "tolerance"}, {.name = "interval"}, {.name = "max_iterations"}, {.name = "max_halvings"}};
+    enum { METHOD, ORDER, STAGES, RHO, SOLVER, DT, TOLERANCE, INTERVAL, NUMBERS, KEYS = NUMBERS + 2 };
+    static const key keys[KEYS] = {{.name = "method"},      {.name = "order"},    {.name = "stages"},
+                                   {.name = "rho"},         {.name = "solver"},   {.name = "dt"},
+                                   {.name = "tolerance"},   {.name = "interval"}, {.name = "max_iterations"},
+                                   {.name = "max_halvings"}};
     const node *v[KEYS];
     if (!read_keys(s, n, "an integrator", keys, KEYS, v)) return false;
     ctn_error e;
@@ -150,6 +151,10 @@ static bool read_integrator(source *s, const node *n, ctn_batch_config *cfg)
     if (v[STAGES]) {
         if (method && strcmp(method, "radau")) ok = bad_key(s, v[STAGES], "belongs to the method radau, not to %s", method);
         else ok = read_setting(s, v[STAGES], "stages", cfg) && ok;
+    }
+    if (v[RHO]) {
+        if (method && strcmp(method, "alpha")) ok = bad_key(s, v[RHO], "belongs to the method alpha, not to %s", method);
+        else ok = read_setting(s, v[RHO], "rho", cfg) && ok;
     }
     if (v[SOLVER]) {
         const bool text = read_text(s, v[SOLVER], &solver);

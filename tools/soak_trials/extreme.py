@@ -73,14 +73,14 @@ def options(rng):
             words += ['--tolerance', rng.choice(('1e-15', '1e-12', '1e-3', '1', '1e300'))]
     else:
         words += ['--dt', rng.choice(('0.01', '0.01', '0.1', '10', '1e300', '1e150', '1e-300', '5e-324', '1e308', '1e-12'))]
-    if method in ('collocation', 'radau', 'variational'):
+    if method in ('collocation', 'radau', 'variational', 'alpha'):
         if not auto and rng.random() < 0.4:
             words += ['--tolerance', rng.choice(('1e-300', '1e-16', '1e-3', '1e300', '5e-324'))]
         if rng.random() < 0.4:
             words += ['--max-iterations', rng.choice(('1', '2', '60', '1000'))]
         if rng.random() < 0.4:
             words += ['--max-halvings', rng.choice(('0', '1', '10', '30'))]
-        if method != 'variational' and rng.random() < 0.4:
+        if method not in ('variational', 'alpha') and rng.random() < 0.4:
             words += ['--solver', rng.choice(('newton', 'lm', 'lbfgs'))]
     words += ['--steps', str(rng.choice((1, 1, 3, 10)))]
     if rng.random() < 0.3:

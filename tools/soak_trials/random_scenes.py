@@ -4,7 +4,7 @@ import json, math
 DOFS = {'fixed': 0, 'revolute': 1, 'prismatic': 1, 'helical': 1, 'universal': 2, 'ball': 3, 'planar': 3, 'free': 6}
 METHODS = ([('semi-implicit', {}), ('euler', {}), ('rk2', {}), ('rk3', {}), ('rk4', {}), ('dop853', {})] +
            [('collocation', {'order': k}) for k in range(2, 7)] + [('radau', {'stages': k}) for k in range(1, 5)] +
-           [('variational', {'order': k}) for k in (2, 4)])
+           [('variational', {'order': k}) for k in (2, 4)] + [('alpha', {'rho': k}) for k in (0, 0.1, 0.2)])
 
 
 def text(scene):

@@ -1,4 +1,4 @@
-"""random chains and trees by the default method, collocation and radau at large steps: nothing freezes, no energy comes from nowhere"""
+"""random chains and trees by the default method, collocation, radau and alpha at large steps: nothing freezes, no energy comes from nowhere"""
 import json
 
 from soak_trials import random_scenes
@@ -35,7 +35,7 @@ def trial(t):
     rng = t.random
     stops = rng.random() < 0.8
     scene = scene_of(rng, stops)
-    how = rng.choice(('default', 'default', 'collocation', 'radau', 'radau'))
+    how = rng.choice(('default', 'default', 'collocation', 'radau', 'radau', 'alpha', 'alpha'))
     words = []
     if how != 'default':
         words = ['--method', how, '--dt', f'{rng.choice((0.01, 0.02, 0.05, 0.1)):g}']
