@@ -1,8 +1,8 @@
 /// Generalised-alpha: a step of second order that is solved as one of order 2 (position_step.h), with another weight of inertia and another
 /// aim. [Arnold, Bruls 2007, "Convergence of the generalized-alpha scheme for constrained mechanical systems"] (docs/theory.md 4.9)
 ///
-/// Beside V the state carries, for every body, the accelerations A (which stand for the time t + (am - af) h) and B (the true ones), and for every joint
-/// freedom r, a and b likewise. With rho from 0 (vibrations beyond the step die at once) to 1 (they live on)
+/// Beside V the state carries, for every body, the accelerations A (which stand for the time t + (am - af) h) and B (the true ones),
+/// and for every joint freedom r, a and b likewise. With rho from 0 (vibrations beyond the step die at once) to 1 (they live on)
 ///
 ///     am = (2 rho - 1)/(rho + 1),  af = rho/(rho + 1),  gamma = 1/2 - am + af,  beta = (gamma + 1/2)^2/4
 ///     c = (1 - am)/((1 - af) beta h^2),  s = gamma/(beta h),  k = 1/((1 - af) c)
@@ -63,8 +63,8 @@ FN real joint_ahead(const alpha_rule *r, real rate, real a) { return fmadd(r->P,
 /// s + 0 x: no number where x has none.
 FN real and_number(real s, vec3 x) { return fmadd(x.x, rset(0), fmadd(x.y, rset(0), fmadd(x.z, rset(0), s))); }
 
-/// Accelerations of a state that has none yet, in the lanes `where`: those of forward dynamics under tau (NULL: none). Where they are no numbers, as
-/// after velocities beyond all reason, 0.
+/// Accelerations of a state that has none yet, in the lanes `where`: those of forward dynamics under tau (NULL: none). Where they are
+/// no numbers, as after velocities beyond all reason, 0.
 KERNEL void start_accelerations(const lane_model *m, const real *tau, position_state *S, aba_work *aba_, id_work *id,
                                 loads_work *loads, real *force, real *accel, mask where)
 {
@@ -80,7 +80,7 @@ KERNEL void start_accelerations(const lane_model *m, const real *tau, position_s
     for (int i = 0; i < m->nbody; i++) {
         const id_body *s = &id->body[i];
         const vec3 w = s->V.w;
-        rate_pose T;  // ([xi'] + [xi]^2) T; accelerations there are those beside free fall
+        rate_pose T;  // ([xi'] + [xi]^2) T; id_motion() has accelerations beside free fall
         T.R.x = cross_add(cross(s->al, s->R.x), w, cross(w, s->R.x));
         T.R.y = cross_add(cross(s->al, s->R.y), w, cross(w, s->R.y));
         T.R.z = cross_add(cross(s->al, s->R.z), w, cross(w, s->R.z));
@@ -223,7 +223,7 @@ KERNEL void commit_alpha(const lane_model *m, const alpha_rule *r, position_stat
                        A = r->end * (way - joint_ahead(r, rate, a));
             const real V = fmadd(r->fresh, A, fmadd(r->old, a, rate)),
                        B = fmadd(r->b_new, A, fnmadd(r->b_B, S->b[j], r->b_A * a));
-            if (b->kind == JOINT_REVOLUTE) P->x[b->qadr] = P->x[b->qadr] + (way - u[k]);
+            if (b->kind == JOINT_REVOLUTE) P->x[b->qadr] = sel(where, P->x[b->qadr] + (way - u[k]), P->x[b->qadr]);
             // the mean rate of the next step is half a change ahead
             S->gain[j] = sel(where, sel(whole, rset(0.5) * (V - rate), rset(0)), S->gain[j]);
             S->rate[j] = sel(where, V, rate), S->a[j] = sel(where, A, a), S->b[j] = sel(where, B, S->b[j]);

@@ -130,7 +130,7 @@ parameters *parameters_create(const ctn_model *m, const ctn_parameter *list, int
         return NULL;
     }
     memcpy(p->declared.bodies, m->bodies, (size_t)m->nbody * sizeof *m->bodies);
-    memcpy(p->list, list, (size_t)count * sizeof *list);
+    if (count) memcpy(p->list, list, (size_t)count * sizeof *list);
     for (int l = 0; l < m->nlink; l++)
         for (int i = p->body[l] = 0; i < m->nbody && m->links[l].nv; i++)
             if (m->bodies[i].vadr == m->links[l].vadr) p->body[l] = i;
