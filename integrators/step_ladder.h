@@ -73,6 +73,8 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
             table = ladder_rung(cfg, failed);
             if (table && table->old > 0) start_old(m, cfg, S, P, table->old, todo, count);
             enter_rung(m, table, alpha_rung(cfg, failed), S, P);
+            // after alpha has failed, its rates may be off by whole turns: order 2 begins at rest
+            for (int k = 0; k < m->nv && is_alpha(cfg) && failed; k++) S->gain[k] = sel(todo, negate(S->rate[k]), S->gain[k]);
             for (int still = tried && !failed; still < (table ? 2 : 1) && any_of(todo); still++) {
                 mask far;
                 const mask solved = solve_part(m, cfg, S, still, todo, P, count);

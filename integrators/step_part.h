@@ -309,7 +309,7 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
         for (int k = 0; k < m->nv && restarts; k++) P->rate[k] = S->rate[k];
         // lanes at rest stand at the placements of their start
         if (P->part.alpha) commit_alpha(m, &P->part.rule, S, &P->one, where, !others, whole);
-        else commit_step(m, S, &P->one, where, !others, whole);
+        else commit_step(m, S, &P->one, where, !others, restarts ? none_of() : whole);
         if (fewer) project_rates(m, S, P, where);
         if (restarts) restart_alpha(m, P->one.W.in.h, P->V, P->rate, S, where);
         if (law && !P->part.alpha) {
