@@ -35,7 +35,7 @@ typedef enum ctn_solver {
 typedef enum ctn_schedule {
     CTN_SCHEDULE_AUTO,  // by iteration where worlds have time steps of their own, else by step
     CTN_BY_ITERATION,   // each on its own: one that has solved its step begins the next one, one that is done makes room for
-                        // another; radau and collocation of order 2, with newton
+                        // another; radau, alpha and collocation of order 2, with newton
     CTN_BY_STEP,        // each step of some worlds together: all wait for the one with the most iterations
 } ctn_schedule;
 
@@ -216,7 +216,8 @@ CTN_API void ctn_batch_state(ctn_batch *batch, double *q, double *v);
 /// States within the part of a step that each world carried out last (its last step, unless steps are adaptive or halved), by the
 /// method's own interpolant: `fraction` 0 is the part's start, 1 its end, where the state is that of ctn_batch_state up to rounding. q
 /// [worlds][nq], v [worlds][nv], time [worlds] (s; those of adaptive worlds differ); any may be NULL. dop853 has an interpolant of
-/// order 7, other explicit methods the cubic of Hermite, position-based methods the polynomials through their s stages (errors of
+/// order 7, other explicit methods the cubic of Hermite, alpha the cubic with the rates of both ends, other position-based methods the
+/// polynomials through their s stages (errors of
 /// order s + 1, in velocities s; these are at both ends the joint rates that the method carries, which differ from those of
 /// ctn_batch_state by its error). The first call after a step of an explicit method makes its last part once more, to find the
 /// interpolant; further ones only evaluate it. Before the first step, and after ctn_batch_set_state or ctn_batch_restore, it is the
@@ -256,7 +257,7 @@ CTN_API double ctn_batch_time(const ctn_batch *batch, int world);
 /// The whole state of the batch, all that its future depends on besides model, configuration, forces and wrenches, which stay
 /// what they are: clocks, the parameters that worlds have of their own, what the method carries. A versioned block of ctn_batch_saved_size bytes. Restoring it into a batch of the
 /// same model and configuration continues at the same times with the same bits. ctn_batch_restore returns CTN_BAD_ARGUMENT, and changes
-/// nothing, if model, method, its order or stages, dt, adaptive, the list of parameters or worlds are others; if the block is of another
+/// nothing, if model, method, its order, stages or rho, dt, adaptive, the list of parameters or worlds are others; if the block is of another
 /// version of the format; or if it is damaged: it has a checksum (XXH3, 64 bits) of all its bytes.
 CTN_API size_t ctn_batch_saved_size(const ctn_batch *batch);
 CTN_API void ctn_batch_save(const ctn_batch *batch, void *block);
