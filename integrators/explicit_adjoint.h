@@ -110,8 +110,7 @@ KERNEL void acceleration_pullback(const lane_model *m, explicit_adjoint *A, int 
     tree_solve(m, &A->F, kv_bar, A->y);
     for (int k = 0; k < m->nv; k++) A->x[k] = A->w[k] = rset(0), tau_bar[k] = tau_bar[k] + A->y[k];
     id_pullback(m, &A->id, A->y, rset(-1), A->x, A->w);
-    passive_pullback(m, A->stage[s].x, A->stage[s].w, A->y, rset(1), A->x, A->w);
-    load_pullback(m, A->stage[s].x, A->stage[s].w, A->y, rset(1), &A->ex.loads, A->x, A->w);
+    acting_pullback(m, A->stage[s].x, A->stage[s].w, A->y, rset(1), &A->ex.loads, A->x, A->w);
 }
 
 /// After explicit_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.

@@ -15,6 +15,7 @@
 #include "integrators/velocity_adjoint.h"
 #include "integrators/position_adjoint.h"
 #include "integrators/stage_adjoint.h"
+#include "integrators/alpha_adjoint.h"
 
 #include <catena/batch.h>
 
@@ -28,12 +29,13 @@ typedef struct {
     state_bar chord_bar, fresh_bar;
     real *q_bar, *v_bar, *tau_bar;  // [nv]
     mask fresh, found;              // lanes that look for their old point, and those that have found it
-    bool staged, projected;         // which of these the step at hand is
+    alpha_adjoint alpha;
+    bool staged, projected, by_alpha;  // which of these the step at hand is
 } ladder_adjoint;
 
-/// How many rungs of several stages there are, and ways to make a step: two guesses on each of these, and one stage.
+/// How many rungs of several stages there are, and ways to make a step: two guesses on each of these, alpha, and one stage.
 FN int ladder_rungs(const ctn_batch_config *cfg) { return carries_old(cfg) ? 1 : stages_of(cfg) - 1; }
-FN int ladder_ways(const ctn_batch_config *cfg) { return 2 * ladder_rungs(cfg) + 1; }
+FN int ladder_ways(const ctn_batch_config *cfg) { return 2 * ladder_rungs(cfg) + is_alpha(cfg) + 1; }
 
 FN mask same_numbers(const real *a, const real *b, int n)
 {
@@ -53,8 +55,44 @@ KERNEL void keep_chord(const lane_model *m, const position_state *before, ladder
     find_placements(m, before->q, A->again.one.W.start);  // which have moved on
 }
 
+/// Whether the residual at the end of a step, where the state tells it, says that it is the step's.
+FN mask solves_step(const ctn_batch_config *cfg, real most)
+{
+    return le(most, rset(cfg->tolerance > 1e-8 ? 10 * cfg->tolerance : 1e-7));
+}
+
+/// A part of size h of alpha begins at `before`, whose accelerations it changes; afterwards begin_pullback().
+KERNEL void alpha_begin(const lane_model *m, const ctn_batch_config *cfg, real h, position_state *before, const real *tau,
+                        ladder_adjoint *A)
+{
+    ladder_work *L = &A->again;
+    const mask all = not_(none_of());
+    A->alpha.fresh = gt(before->fresh[0], rset(0));
+    A->alpha.ratio = sel(A->alpha.fresh, rset(1), h / before->size[0]);
+    start_from(before, tau, &L->one.W);
+    find_placements(m, before->q, L->one.W.start);
+    begin_part(m, cfg, h, before, L, all);
+}
+
+/// The step of alpha, of which the state tells all, once more.
+KERNEL mask alpha_prepare(const lane_model *m, const ctn_batch_config *cfg, const position_state *before,
+                          const position_state *after, ladder_adjoint *A)
+{
+    ladder_work *L = &A->again;
+    enter_rung(m, NULL, true, before, L);
+    for (int k = 0; k < m->nq; k++) L->one.x[k] = after->q[k];
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        for (int k = 0; k < b->nv && b->kind != JOINT_BALL; k++)
+            L->one.u[b->vadr + k] = after->q[b->qadr + k] - before->q[b->qadr + k];
+    }
+    A->one.W = L->one.W;
+    A->by_alpha = true;
+    return solves_step(cfg, position_factor(m, &A->one));
+}
+
 /// Makes the step of size h from `before` once more in one way, 0 .. ladder_ways() - 1, and factors its Jacobian. Returns where it ends
-/// at `after`. May change before->old.
+/// at `after`. May change before->old, gain and accelerations.
 KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, real h, int way, position_state *before,
                            const position_state *after, const real *tau, ladder_adjoint *A)
 {
@@ -65,11 +103,14 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
     position_counts count = no_counts();
     const int rungs = ladder_rungs(cfg);
     A->fresh = A->found = none_of();
-    A->staged = way < 2 * rungs, A->projected = false;
-    if (stages_of(cfg) == 1) {  // the state tells the whole step
+    A->staged = way < 2 * rungs, A->projected = A->by_alpha = false;
+    if (is_alpha(cfg)) {
+        alpha_begin(m, cfg, h, before, tau, A);
+        if (way == 0) return alpha_prepare(m, cfg, before, after, A);
+        for (int k = 0; k < m->nv; k++) before->gain[k] = negate(before->rate[k]);  // as position_step() has it
+    } else if (stages_of(cfg) == 1) {                                               // the state tells the whole step
         for (int k = 0; k < m->nv; k++) A->v_bar[k] = h * after->rate[k];
-        const real most = position_prepare(m, h, before, after->q, A->v_bar, tau, &A->one);
-        return le(most, rset(cfg->tolerance > 1e-8 ? 10 * cfg->tolerance : 1e-7));
+        return solves_step(cfg, position_prepare(m, h, before, after->q, A->v_bar, tau, &A->one));
     }
     start_from(before, tau, W);
     find_placements(m, before->q, W->start);
@@ -101,6 +142,16 @@ FN void clear_bar(const lane_model *m, const state_bar *bar)
 {
     for (int k = 0; k < m->nv; k++) bar->q[k] = bar->v[k] = rset(0);
     for (int k = 0; k < masses_of(m); k++) bar->V[k] = zero_rate();
+}
+
+/// Gradients by the state after a part of another size that alpha has begun and given up, back to the one before.
+KERNEL void given_up_pullback(const lane_model *m, ladder_adjoint *A, const position_state *before, const state_bar *after,
+                              const state_bar *bar, real *tau_bar)
+{
+    for (int k = 0; k < m->nv; k++)
+        bar->q[k] = after->q[k], bar->v[k] = after->v[k], bar->a[k] = after->a[k], bar->b[k] = after->b[k];
+    for (int k = 0; k < masses_of(m); k++) bar->V[k] = after->V[k], bar->A[k] = after->A[k], bar->B[k] = after->B[k];
+    begin_pullback(m, before, &A->again.id, &A->again.loads, &A->alpha, bar, tau_bar);
 }
 
 /// Of project_rates(): the velocity nearest to what `before` carries is read, and `after` starts from it.
@@ -150,11 +201,18 @@ KERNEL void fresh_pullback(const lane_model *m, ladder_adjoint *A, const state_b
 }
 
 /// After ladder_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.
-KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const position_state *after, const state_bar *after_bar,
-                            const state_bar *before_bar, real *tau_bar)
+KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const position_state *before, const position_state *after,
+                            const state_bar *after_bar, const state_bar *before_bar, real *tau_bar)
 {
     const bool old = before_bar->old != NULL;
-    if (A->staged) {
+    if (A->by_alpha) {
+        alpha_pullback(m, &A->again.part.rule, before, &A->one, &A->alpha, after_bar, before_bar, tau_bar);
+        begin_pullback(m, before, &A->again.id, &A->again.loads, &A->alpha, before_bar, tau_bar);
+    } else if (before_bar->A) {
+        fold_restart(m, A->one.W.in.h, after_bar, &A->alpha);
+        projected_pullback(m, A, after, &A->alpha.after, before_bar, tau_bar);
+        restart_pullback(m, A->one.W.in.h, after_bar, before_bar);
+    } else if (A->staged) {
         stage_bar bar;
         bar.q = before_bar->q, bar.tau = tau_bar;
         bar.rate = old ? before_bar->old_rate : before_bar->v, bar.V = old ? before_bar->old : before_bar->V;

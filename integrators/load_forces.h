@@ -137,6 +137,14 @@ KERNEL void load_pullback(const lane_model *m, const real *q, const real *v, con
     rate_rows(m, L->T, sign, A, q_bar, v_bar);
 }
 
+/// Adds sign times the gradients of y'f by q and v to q_bar and v_bar [nv], f all forces that act by themselves.
+KERNEL void acting_pullback(const lane_model *m, const real *q, const real *v, const real *y, real sign, loads_work *L,
+                            real *q_bar, real *v_bar)
+{
+    passive_pullback(m, q, v, y, sign, q_bar, v_bar);
+    load_pullback(m, q, v, y, sign, L, q_bar, v_bar);
+}
+
 /// Adds sign times the derivatives of J'f by q and v to matrices [nv][nv]. y, q_bar, v_bar [nv]: scratch
 KERNEL void load_matrices(const lane_model *m, const real *q, const real *v, real sign, loads_work *L, real *y, real *q_bar,
                           real *v_bar, double *const *by_q, double *const *by_v, int count)

@@ -28,6 +28,25 @@ typedef struct {
     real *x, *u, *y, *b;  // x [nq], others [nv]
 } position_adjoint;
 
+/// Factors the Newton matrix of A->W at its iterate. Returns the residual there.
+KERNEL real position_factor(const lane_model *m, position_adjoint *A)
+{
+    solve *W = &A->W;
+    evaluate(m, W);
+    const real most = residual(m, W);
+    A->F.T = W->now;
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        tree_node *n = &A->F.node[i];
+        n->P = inertia_zero(), n->w = &W->sum[i], n->k = sym_diagonal(rset(0), rset(0), rset(0));
+        if (b->flags & BODY_MASS) n->P = inertia_rigid(W->body[i].A, W->body[i].b, b->mass * W->in.k2);
+        if (b->flags & BODY_LOAD) n->P = inertia_add(n->P, W->load[b->load].P);
+        if (has_terms(b, W->in.tau)) n->k = W->terms[i].k;
+    }
+    tree_factor(m, &A->F);
+    return most;
+}
+
 /// Factors the Newton matrix at the end x of the step of size h from `before`, by the increments u of joints that are not balls. Returns
 /// the residual there.
 KERNEL real position_prepare(const lane_model *m, real h, const position_state *before, const real *x, const real *u,
@@ -41,19 +60,7 @@ KERNEL real position_prepare(const lane_model *m, real h, const position_state *
     start_step(m, W);
     for (int k = 0; k < m->nq; k++) A->x[k] = x[k];
     for (int k = 0; k < m->nv; k++) A->u[k] = u[k];
-    evaluate(m, W);
-    const real most = residual(m, W);
-    A->F.T = W->now;
-    for (int i = 0; i < m->nbody; i++) {
-        const lane_body *b = &m->bodies[i];
-        tree_node *n = &A->F.node[i];
-        n->P = inertia_zero(), n->w = &W->sum[i], n->k = sym_diagonal(rset(0), rset(0), rset(0));
-        if (b->flags & BODY_MASS) n->P = inertia_rigid(W->body[i].A, W->body[i].b, b->mass * W->in.k2);
-        if (b->flags & BODY_LOAD) n->P = inertia_add(n->P, W->load[b->load].P);
-        if (has_terms(b, tau)) n->k = W->terms[i].k;
-    }
-    tree_factor(m, &A->F);
-    return most;
+    return position_factor(m, A);
 }
 
 /// Adds to `to` and `from` [3] the gradients by turns of x and q of l.u, u = log(q' x).
@@ -64,35 +71,40 @@ FN void log_pullback(vec3 u, vec3 l, real *to, real *from)
     add3(from, vec(negate(q.x), negate(q.y), negate(q.z)));
 }
 
-/// What the terms of a ball give for y: gradients by q, rate and tau of y'D(u)'g(u), with u = log(q' x) and
-/// g = C u / h + J (u - h rate)/h^2 - tau; negated. (joint_terms.h)
-FN void ball_pullback(const lane_body *b, const solve *W, const real *y_, real *q_bar, real *rate_bar, real *tau_bar)
+/// What the terms of a ball give for y: gradients by q, rate, u_d (slack; NULL: not wanted) and tau of y'D(u)'g(u), with u = log(q' x) and
+/// g = s C (u - u_d) + c J (u - h rate) - tau; negated. (joint_terms.h)
+FN void ball_pullback(const lane_body *b, const solve *W, const real *y_, real *q_bar, real *rate_bar, real *slack_bar,
+                      real *tau_bar)
 {
     const terms_input *in = &W->in;
     const int j = b->vadr;
-    const vec3 u = ball_increment(b, in->q, in->x), rate = vec(in->rate[j], in->rate[j + 1], in->rate[j + 2]);
-    const vec3 tau = in->tau ? vec(in->tau[j], in->tau[j + 1], in->tau[j + 2]) : zero3();
+    const vec3 u = ball_increment(b, in->q, in->x), rate = load3(in->rate + j), w = in->slack ? sub(u, load3(in->slack + j)) : u;
+    vec3 tau = in->tau ? load3(in->tau + j) : zero3();
+    if (in->half_turn) tau = add(tau, load3(in->half_turn + j));
     const vec3 y = chart_velocity(u, vec(y_[0], y_[1], y_[2]));  // D y
     const real J = b->armature * in->k2;
     const sym3 C = joint_drag(b, in->q);
-    const vec3 a = sub_scaled(u, rate, in->h), g = sub(add_scaled(scale(smul(C, u), in->inv_h), a, J), tau);
-    const vec3 by_cone = b->flags & BODY_SPRING ? drag_pullback(cone_at(b, in->q), u, y) : zero3();
-    vec3 z = smul(rate_block(C, in->inv_h, J), y);
+    const vec3 a = sub_scaled(u, rate, in->h), g = sub(add_scaled(scale(smul(C, w), in->drag), a, J), tau);
+    const vec3 by_cone = b->flags & BODY_SPRING ? drag_pullback(cone_at(b, in->q), w, y) : zero3();
+    vec3 z = smul(rate_block(C, in->drag, J), y);
     // du = -D' dq
     z = add(z, chart_slope(u, vec(y_[0], y_[1], y_[2]), g));
-    add3(q_bar, sub_scaled(chart_velocity(u, z), by_cone, in->inv_h));
+    add3(q_bar, sub_scaled(chart_velocity(u, z), by_cone, in->drag));
     add3(rate_bar, scale(y, J * in->h));
+    if (slack_bar) add3(slack_bar, scale(smul(C, y), in->drag));
     add3(tau_bar, y);
 }
 
 /// The same for other joints, where u = x - q in every coordinate.
-FN void plain_pullback(const lane_body *b, const solve *W, const real *y, real *q_bar, real *rate_bar, real *tau_bar)
+FN void plain_pullback(const lane_body *b, const solve *W, const real *y, real *q_bar, real *rate_bar, real *slack_bar,
+                       real *tau_bar)
 {
     const sym3 drag = joint_drag(b, W->in.q);
     const real c[3] = {drag.xx, drag.yy, drag.zz}, J = b->armature * W->in.k2;
     for (int k = 0; k < b->nv; k++) {
-        q_bar[k] = fmadd(fmadd(c[k], W->in.inv_h, J), y[k], q_bar[k]);
+        q_bar[k] = fmadd(fmadd(c[k], W->in.drag, J), y[k], q_bar[k]);
         rate_bar[k] = fmadd(J * W->in.h, y[k], rate_bar[k]);
+        if (slack_bar) slack_bar[k] = fmadd(c[k] * W->in.drag, y[k], slack_bar[k]);
         tau_bar[k] = tau_bar[k] + y[k];
     }
 }
@@ -123,47 +135,61 @@ KERNEL void add_axes_rows(const lane_model *m, const solve *W, pose_work *A, rea
     add_joint_rows(m, W->start, A->load, b_);
 }
 
+/// Adds to A->b and q_bar [nv] the gradients by x and q of s times <V, T(x) - T(q)> + rate.u, u the increments from q to x. V: columns
+/// of the bodies with mass; rate [nv].
+KERNEL void way_pullback(const lane_model *m, position_adjoint *A, const rate_pose *V, const real *rate_, real s, real *q_bar)
+{
+    const solve *W = &A->W;
+    add_pose_rows(m, W->now, V, s, &A->P, A->b);
+    add_pose_rows(m, W->start, V, negate(s), &A->P, q_bar);
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        const int j = b->vadr;
+        const real *rate = rate_ + j;
+        if (b->kind == JOINT_BALL) {
+            const vec3 l = scale(vec(rate[0], rate[1], rate[2]), s);
+            log_pullback(ball_increment(b, W->in.q, W->in.x), l, A->b + j, q_bar + j);
+        } else
+            for (int e = 0; e < b->nv; e++) {
+                A->b[j + e] = fmadd(s, rate[e], A->b[j + e]);
+                q_bar[j + e] = fnmadd(s, rate[e], q_bar[j + e]);
+            }
+    }
+}
+
+/// Solves for y, with the gradient by x in A->b, and makes of it those by what the solve was given: V (not added: h Q, with
+/// Q = c [xi]T M by which the poses at its start go), and added to q_bar, rate_bar, slack_bar (NULL: not wanted) and tau_bar [nv]; but for
+/// loads. A->P.motion is the virtual motion. momentum: c h
+KERNEL void aim_pullback(const lane_model *m, position_adjoint *A, real momentum, rate_pose *V_bar, real *q_bar, real *rate_bar,
+                         real *slack_bar, real *tau_bar)
+{
+    const solve *W = &A->W;
+    tree_solve(m, &A->F, A->b, A->y);
+    joint_twists(m, W->now, A->y, A->P.motion);
+    for (int i = 0, k = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        const int j = b->vadr;
+        real *const slack = slack_bar ? slack_bar + j : NULL;
+        if (b->flags & BODY_MASS) {
+            const rate_pose P = times_mass(b, moved_by(A->P.motion[i], W->now[i].R));
+            V_bar[k++] = columns_add_scaled(zero_rate(), P, momentum);
+        }
+        if (b->kind == JOINT_BALL) ball_pullback(b, W, A->y + j, q_bar + j, rate_bar + j, slack, tau_bar + j);
+        else plain_pullback(b, W, A->y + j, q_bar + j, rate_bar + j, slack, tau_bar + j);
+    }
+    add_pose_rows(m, W->start, V_bar, W->in.inv_h, &A->P, q_bar);
+    if (m->nload) add_drag_rows(m, W->now, W->start, W->held, W->in.drag, &A->P, q_bar);
+}
+
 /// After position_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.
 KERNEL void position_pullback(const lane_model *m, position_adjoint *A, const state_bar *after, const state_bar *before,
                               real *tau_bar)
 {
     const solve *W = &A->W;
-    const real inv_h = W->in.inv_h;
     for (int k = 0; k < m->nv; k++) A->b[k] = after->q[k], before->q[k] = before->v[k] = rset(0);
-    // V' = (T(x) - T(q)) / h and rate' = u / h
-    add_pose_rows(m, W->now, after->V, inv_h, &A->P, A->b);
-    add_pose_rows(m, W->start, after->V, negate(inv_h), &A->P, before->q);
-    for (int i = 0; i < m->nbody; i++) {
-        const lane_body *b = &m->bodies[i];
-        const int j = b->vadr;
-        const real *rate = after->v + j;
-        if (b->kind == JOINT_BALL) {
-            const vec3 l = scale(vec(rate[0], rate[1], rate[2]), inv_h);
-            log_pullback(ball_increment(b, W->in.q, W->in.x), l, A->b + j, before->q + j);
-        } else
-            for (int e = 0; e < b->nv; e++) {
-                A->b[j + e] = fmadd(inv_h, rate[e], A->b[j + e]);
-                before->q[j + e] = fnmadd(inv_h, rate[e], before->q[j + e]);
-            }
-    }
-    tree_solve(m, &A->F, A->b, A->y);
-
-    // a = T - T_k - h V: by V, h Q with Q = [xi]T M / h^2; by T_k, Q
-    joint_twists(m, W->now, A->y, A->P.motion);
-    for (int i = 0, k = 0; i < m->nbody; i++) {
-        const lane_body *b = &m->bodies[i];
-        const int j = b->vadr;
-        if (b->flags & BODY_MASS) {
-            const rate_pose P = times_mass(b, moved_by(A->P.motion[i], W->now[i].R));
-            before->V[k++] = columns_add_scaled(zero_rate(), P, inv_h);
-        }
-        if (b->kind == JOINT_BALL) ball_pullback(b, W, A->y + j, before->q + j, before->v + j, tau_bar + j);
-        else plain_pullback(b, W, A->y + j, before->q + j, before->v + j, tau_bar + j);
-    }
-    add_pose_rows(m, W->start, before->V, inv_h, &A->P, before->q);
-    if (!m->nload) return;
-    add_drag_rows(m, W->now, W->start, W->held, inv_h, &A->P, before->q);
-    add_axes_rows(m, W, &A->P, before->q);
+    way_pullback(m, A, after->V, after->v, W->in.inv_h, before->q);  // V' = (T(x) - T(q)) / h and rate' = u / h
+    aim_pullback(m, A, W->in.inv_h, before->V, before->q, before->v, NULL, tau_bar);
+    if (m->nload) add_axes_rows(m, W, &A->P, before->q);
 }
 
 #endif

@@ -184,8 +184,7 @@ KERNEL void chord_pullback(const lane_model *m, const chord_part *part, const re
         const lane_body *b = &m->bodies[i];
         if (has_terms(b, NULL)) joint_chord_pullback(b, W, resisted(b, W, i, late, joint_vector(b, p1_bar)), A->b, q0_bar);
     }
-    passive_pullback(m, part->q1, A->still, p1_bar, half, A->b, A->sink);
-    load_pullback(m, part->q1, A->still, p1_bar, half, &A->work.loads, A->b, A->sink);
+    acting_pullback(m, part->q1, A->still, p1_bar, half, &A->work.loads, A->b, A->sink);
 
     chord_solve_transposed(m, W, &part->sweep, A->b, A->P.load, A->P.motion, A->y);
 
@@ -206,8 +205,7 @@ KERNEL void chord_pullback(const lane_model *m, const chord_part *part, const re
             add_joint_vector(b, q0_bar, drag_pullback(cone_at(b, part->q0), a, both_ends));
         }
     }
-    passive_pullback(m, part->q0, A->still, A->y, half, q0_bar, A->sink);
-    load_pullback(m, part->q0, A->still, A->y, half, &A->work.loads, q0_bar, A->sink);
+    acting_pullback(m, part->q0, A->still, A->y, half, &A->work.loads, q0_bar, A->sink);
     if (m->passive) share_pullback(m, part, theta_bar, &A->mobility, A->M, q0_bar);
     for (int k = 0; k < m->nv; k++) p0_bar[k] = A->y[k], tau_bar[k] = fmadd(half, A->y[k], tau_bar[k]);
 }

@@ -182,7 +182,7 @@ static uint64_t worlds_of(const subject *s, int way)
 static uint64_t derivatives_of(const subject *s, int way)
 {
     enum { RUN = 3 };
-    if (ways[way].adaptive || ways[way].method == CTN_ALPHA) return 0;
+    if (ways[way].adaptive) return 0;
     ctn_error err = {0};
     const ctn_batch_config cfg = configuration(way);
     ctn_tape *const run = ctn_tape_create(s->model, &cfg, RUN, &err);

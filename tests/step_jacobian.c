@@ -18,13 +18,15 @@ typedef struct {
     int number;
     double dt[2];
 } tested;
-static const tested methods[] = {
-    {CTN_COLLOCATION, 2, {0.03, 0.02}},  {CTN_SEMI_IMPLICIT, 0, {0.005, 0.002}}, {CTN_EULER, 0, {0.005, 0.002}},
-    {CTN_RK2, 0, {0.005, 0.002}},        {CTN_RK3, 0, {0.005, 0.002}},           {CTN_RK4, 0, {0.005, 0.002}},
-    {CTN_RADAU, 1, {0.03, 0.02}},        {CTN_RADAU, 2, {0.02, 0.004}},          {CTN_RADAU, 3, {0.02, 0.004}},
-    {CTN_RADAU, 4, {0.02, 0.004}},       {CTN_COLLOCATION, 3, {0.01, 0.004}},    {CTN_COLLOCATION, 4, {0.01, 0.004}},
-    {CTN_COLLOCATION, 5, {0.01, 0.004}}, {CTN_COLLOCATION, 6, {0.01, 0.004}},    {CTN_VARIATIONAL, 2, {0.005, 0.002}},
-    {CTN_VARIATIONAL, 4, {0.005, 0.002}}};
+static const tested methods[] = {{CTN_COLLOCATION, 2, {0.03, 0.02}},   {CTN_SEMI_IMPLICIT, 0, {0.005, 0.002}},
+                                 {CTN_EULER, 0, {0.005, 0.002}},       {CTN_RK2, 0, {0.005, 0.002}},
+                                 {CTN_RK3, 0, {0.005, 0.002}},         {CTN_RK4, 0, {0.005, 0.002}},
+                                 {CTN_RADAU, 1, {0.03, 0.02}},         {CTN_RADAU, 2, {0.02, 0.004}},
+                                 {CTN_RADAU, 3, {0.02, 0.004}},        {CTN_RADAU, 4, {0.02, 0.004}},
+                                 {CTN_COLLOCATION, 3, {0.01, 0.004}},  {CTN_COLLOCATION, 4, {0.01, 0.004}},
+                                 {CTN_COLLOCATION, 5, {0.01, 0.004}},  {CTN_COLLOCATION, 6, {0.01, 0.004}},
+                                 {CTN_VARIATIONAL, 2, {0.005, 0.002}}, {CTN_VARIATIONAL, 4, {0.005, 0.002}},
+                                 {CTN_ALPHA, 0, {0.03, 0.02}}};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 static double *numbers(size_t n) { return calloc(n + 1, sizeof(double)); }
@@ -43,21 +45,28 @@ typedef struct {
     ctn_tape *r;
 } fixture;
 
-/// The flat form is q, v or joint rates, their gain, V of every body, rates and V since the old point, ..., momenta.
+/// The flat form is q, v or joint rates, their gain, V of every body, rates and V since the old point, ..., momenta; of alpha, after two
+/// sums of energy, A and B of every body, a and b.
 static size_t *places(const fixture *f)
 {
     const ctn_model *m = f->m;
-    const bool position = f->cfg.method == CTN_RADAU || f->cfg.method == CTN_COLLOCATION;
+    const bool alpha = f->cfg.method == CTN_ALPHA,
+               position = alpha || f->cfg.method == CTN_RADAU || f->cfg.method == CTN_COLLOCATION;
     const size_t V = 12 * (size_t)m->nbody, after_gain = f->nq + 2 * f->nv;
     size_t *place = calloc(f->n + 1, sizeof *place), at = f->nv;
     const size_t starts[2][2] = {{f->nq, after_gain}, {after_gain + V, after_gain + V + f->nv}};
     if (f->cfg.method == CTN_VARIATIONAL)
         for (size_t k = 0; k < f->nv; k++) place[at++] = after_gain + k;
-    for (int old = 0; old < 2 && at < f->n; old++) {
+    for (int old = 0; old < (alpha ? 1 : 2) && at < f->n; old++) {
         for (size_t k = 0; k < f->nv; k++) place[at++] = starts[old][0] + k;
         for (int i = 0; i < m->nbody && position; i++)
             for (size_t k = 0; k < 12 && (m->bodies[i].flags & BODY_MASS); k++) place[at++] = starts[old][1] + 12 * (size_t)i + k;
     }
+    for (int which = 0; which < 2 && alpha; which++)
+        for (int i = 0; i < m->nbody; i++)
+            for (size_t k = 0; k < 12 && (m->bodies[i].flags & BODY_MASS); k++)
+                place[at++] = after_gain + V + 2 + (size_t)which * V + 12 * (size_t)i + k;
+    for (size_t k = 0; k < 2 * f->nv && alpha; k++) place[at++] = after_gain + 3 * V + 2 + k;
     ck_assert_uint_eq(at, f->n);
     return place;
 }
@@ -155,6 +164,24 @@ static void read_flat(const fixture *f, const double *from, double *q, double *v
     f->engine->get(f->lanes, &f->cfg, f->state, f->work, 1, &q, &v);
 }
 
+/// What makes a coordinate of alpha's state a length or an angle: h of rates, h^2 of accelerations, without which their entries in a Jacobian
+/// would hide all others. 1 for other methods.
+static double unit_of(const fixture *f, size_t k)
+{
+    const size_t rates = (f->n - f->nv) / 3;
+    if (f->cfg.method != CTN_ALPHA || k < f->nv) return 1;
+    return k < f->nv + rates ? f->cfg.dt : f->cfg.dt * f->cfg.dt;
+}
+
+/// A [n][n] and B [n][nv] in these units.
+static void make_lengths(const fixture *f, double *A, double *B)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        for (size_t j = 0; j < f->n; j++) A[i * f->n + j] *= unit_of(f, i) / unit_of(f, j);
+        for (size_t j = 0; j < f->nv; j++) B[i * f->nv + j] *= unit_of(f, i);
+    }
+}
+
 enum { STENCIL = 4 };
 /// Derivative of fourth order from values at -2, -1, 1, 2 times e.
 static double derivative(const double x[STENCIL], double e) { return (8 * (x[2] - x[1]) - (x[3] - x[0])) / (12 * e); }
@@ -199,16 +226,18 @@ START_TEST(steps_against_differences)
         if (!whole || f.nv == 0 || ctn_tape_run(f.r, f.q, f.v, f.tau, &err) != CTN_OK || ctn_tape_fallbacks(f.r)) goto next;
         tried++;
         ck_assert_int_eq(ctn_step_jacobian(f.r, step, A, B, &err), CTN_OK);
+        make_lengths(&f, A, B);
         scale_b = largest(B, f.n * f.nv);
         const double force = 100;  // how much larger the differences of forces are: a step feels little of them
         for (size_t j = 0; j < f.n + f.nv; j++) {
             for (int s = 0; s < STENCIL; s++) {
                 memset(d, 0, f.n * sizeof *d), memcpy(tau, f.tau + (size_t)step * f.nv, f.nv * sizeof *tau);
-                if (j < f.n) d[j] = 1;
+                if (j < f.n) d[j] = 1 / unit_of(&f, j);
                 else tau[j - f.n] += node(s) * force * e;
                 state_move(&f, from, d, node(s) * e, one);
                 ck_assert(step_flat(&f, one, tau, one));
                 state_between(&f, two, one, got[s]);
+                for (size_t k = 0; k < f.n; k++) got[s][k] *= unit_of(&f, k);
             }
             const double error =
                 j < f.n ? column_error(A, f.n, f.n, j, got, e) : column_error(B, f.n, f.nv, j - f.n, got, force * e);
@@ -431,7 +460,7 @@ static double tip(fixture *f, ctn_dynamics *dyn, const double *q, const double *
 static const tested chains[] = {
     {CTN_COLLOCATION, 2, {0.01, 0}},  {CTN_COLLOCATION, 2, {0.03, 0}},  {CTN_RK4, 0, {0.001, 0}},
     {CTN_RADAU, 3, {0.002, 0}},       {CTN_COLLOCATION, 4, {0.001, 0}}, {CTN_VARIATIONAL, 2, {0.002, 0}},
-    {CTN_VARIATIONAL, 4, {0.002, 0}},
+    {CTN_VARIATIONAL, 4, {0.002, 0}}, {CTN_ALPHA, 0, {0.01, 0}},
 };
 
 /// The end point of a falling chain of 20 links after 100 steps, by its initial state and by the forces of every step.
@@ -487,7 +516,7 @@ static const struct {
     {{CTN_COLLOCATION, 2, {0.1, 0}}, 8, 12, false, true},   {{CTN_RADAU, 2, {0.05, 0}}, 4, 2, true, true},
     {{CTN_RADAU, 3, {0.05, 0}}, 5, 2, true, true},          {{CTN_COLLOCATION, 3, {0.02, 0}}, 5, 2, true, true},
     {{CTN_COLLOCATION, 4, {0.02, 0}}, 20, 2, true, false},  {{CTN_VARIATIONAL, 2, {0.05, 0}}, 60, 12, false, true},
-    {{CTN_VARIATIONAL, 4, {0.02, 0}}, 60, 12, false, true},
+    {{CTN_VARIATIONAL, 4, {0.02, 0}}, 60, 12, false, true}, {{CTN_ALPHA, 0, {0.1, 0}}, 8, 12, true, true},
 };
 
 /// They are taken part by part. The run is that of a batch, to the last bit.
@@ -575,6 +604,17 @@ START_TEST(mistakes)
     cfg.worlds = 1, cfg.method = CTN_RADAU, cfg.adaptive = true;
     ck_assert_ptr_null(ctn_tape_create(f.m, &cfg, 1, &err));
     ck_assert_int_eq(err.status, CTN_UNAVAILABLE);
+    ctn_model *const light = model_of("catena: 1\n"
+                                      "links:\n"
+                                      "  - {name: hook, joint: {type: revolute, axis: [0, 1, 0]}, mass: 0}\n"
+                                      "  - {name: load, parent: hook, joint: {type: revolute, axis: [1, 0, 0]}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"
+                                      "springs:\n"
+                                      "  - {link: hook, stiffness: 10, anchor: [0, 0, 1]}\n");
+    cfg = ctn_batch_config_default(), cfg.method = CTN_ALPHA;
+    ck_assert_ptr_null(ctn_tape_create(light, &cfg, 1, &err));
+    ck_assert_int_eq(err.status, CTN_UNAVAILABLE);
+    ck_assert_msg(strstr(err.message, "link 'hook' has no mass") != NULL, "%s", err.message);
+    ctn_model_free(light);
     cfg = f.cfg, cfg.dt = 1e-4;
     ctn_tape *r = ctn_tape_create(f.m, &cfg, 2, &err);
     ck_assert_int_eq(ctn_tape_run(r, f.q, f.v, NULL, &err), CTN_OK);

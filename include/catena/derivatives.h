@@ -4,7 +4,8 @@
 /// addition. The *state* that a method carries from step to step has ctn_tape_state_size() coordinates: q and v for explicit
 /// methods; q and the joint momenta for the variational one; for position-based ones q, the joint rates, and for every body that has mass,
 /// in the model's order, the four columns of its Euclidean velocity V = d[R p]/dt, world axes; for collocation of order > 2 then the same
-/// of the rates since the last interior point of the last step. (The guess for the next solve, which batches save too, has no influence.)
+/// of the rates since the last interior point of the last step; for alpha then the columns of A, those of B, and a and b of joints
+/// (accelerations; docs/theory.md 4.9). (The guess for the next solve, which batches save too, has no influence.)
 ///
 /// Derivatives are exact to the tolerance to which steps were solved: take a small one, 1e-12. Where a soft limit is just reached they
 /// are those of one side. Steps that had to be halved, or fell back on fewer stages, are differentiated part by part, as they were made.
@@ -20,8 +21,8 @@ extern "C" {
 typedef struct ctn_tape ctn_tape;
 
 /// Space for a run of `steps` >= 1 steps of one world; `model` must outlive it. cfg: as for a batch, with worlds 1; the scalar engine
-/// is used, whose bits are those of every other. NULL on error: CTN_UNAVAILABLE for steps that choose their size (dt: auto),
-/// and for alpha.
+/// is used, whose bits are those of every other. NULL on error: CTN_UNAVAILABLE for steps that choose their size (dt: auto), and
+/// for alpha with springs or forces on a link without mass.
 /// One thread at a time may use it.
 CTN_API ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, int steps, ctn_error *err);
 CTN_API void ctn_tape_free(ctn_tape *tape);  // NULL is allowed

@@ -13,7 +13,8 @@
 /// Steps are recorded in parts: one, or those in which a step was carried out that had to be halved, and what lies between them.
 typedef struct {
     int step;
-    double h;  // s; 0: the rates were projected, for a part of another size
+    double
+        h;  // s; 0: the rates were projected, for a part of another size; < 0: alpha has begun a part of size -h and given it up
 } part;
 
 struct ctn_tape {
@@ -57,6 +58,21 @@ static bool make_room(ctn_tape *tape, int capacity)
     return true;
 }
 
+/// Gradients by the state of alpha know bodies with mass only.
+static bool loads_have_mass(const ctn_model *m, ctn_error *err)
+{
+    for (int k = 0; k < m->nload; k++) {
+        if (m->bodies[m->loads[k].body].flags & BODY_MASS) continue;
+        fail(err, CTN_UNAVAILABLE,
+             "link '%s' has no mass, and a spring or force on it: the method alpha has no derivatives there; give it a mass, or "
+             "take "
+             "collocation or radau",
+             m->links[m->loads[k].link].name);
+        return false;
+    }
+    return true;
+}
+
 ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, int steps, ctn_error *err)
 {
     if (missing(__func__, "model", model, err) || config_check(cfg, err) != CTN_OK ||
@@ -67,10 +83,7 @@ ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, i
              "dt: steps that choose their size (auto) have no derivatives in this version; give dt in seconds");
         return NULL;
     }
-    if (cfg->method == CTN_ALPHA) {
-        fail(err, CTN_UNAVAILABLE, "method: alpha has no derivatives in this version; take collocation or radau");
-        return NULL;
-    }
+    if (cfg->method == CTN_ALPHA && !loads_have_mass(model, err)) return NULL;
     if (cfg->worlds != 1) {
         fail(err, CTN_BAD_CONFIG, "worlds: expected 1, found %d; take a tape for each world", cfg->worlds);
         return NULL;
@@ -171,7 +184,8 @@ static void between_parts(ctn_tape *tape, bool resized, const ctn_step_stats *st
     double *flat = state_at(tape, tape->used);
     const size_t nv = (size_t)tape->model->nv;
     const int ways = tape->engine->adjoint_ways(&tape->cfg);  // one stage is the last of them
-    const bool single = ways == 1 || (stats->fewer_stages && prepare(tape, tape->used - 1) == ways - 1);
+    const bool single =
+        ways == 1 || tape->cfg.method == CTN_ALPHA || (stats->fewer_stages && prepare(tape, tape->used - 1) == ways - 1);
     if (single) memset(flat + (size_t)tape->model->nq + nv, 0, nv * sizeof *flat);
     if (resized && tape->cfg.method == CTN_COLLOCATION && tape->cfg.order > 2) flat[tape->flat - 1] = 1;
     put_back(tape, flat);
@@ -193,6 +207,10 @@ static bool record_parts(ctn_tape *tape, int step, bool *lost)
         if (!stats.steps) {
             if (size < 1e-12) return false;
             size *= 0.5;
+            if (tape->cfg.method == CTN_ALPHA) {  // its accelerations fit the part that has failed
+                if (!record(tape, step, -dt)) return *lost = false;
+                continue;
+            }
             keep(tape, state_at(tape, tape->used));  // without a guess, now
             if (!record_projection(tape, step)) return *lost = false;
             continue;

@@ -65,6 +65,21 @@ static stage_adjoint layout_stage_adjoint(const lane_model *m, int s_, arena *a)
     return w;
 }
 
+static alpha_adjoint layout_alpha_adjoint(const lane_model *m, const ctn_batch_config *cfg, arena *a)
+{
+    const size_t n = (size_t)m->nbody;
+    alpha_adjoint w = {0};
+    w.X = TAKE(a, n, rate_pose);
+    w.L = TAKE(a, n, rate_pose);
+    real **const vectors[] = {&w.x, &w.rate, &w.slack, &w.turn, &w.y};
+    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) *vectors[k] = TAKE(a, (size_t)m->nv, real);
+    w.F = layout_factors(m, a);
+    w.P = layout_pose(n, a);
+    w.spin = TAKE(a, n, vec3);
+    w.after = layout_bar(m, cfg, a);
+    return w;
+}
+
 static ladder_adjoint layout_ladder(const lane_model *m, const ctn_batch_config *cfg, velocity_adjoint ve, arena *a)
 {
     const size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
@@ -80,6 +95,7 @@ static ladder_adjoint layout_ladder(const lane_model *m, const ctn_batch_config 
     const block_state chord = layout_state(m, cfg, a);
     w.chord = as_position(&chord);
     w.chord_bar = layout_bar(m, cfg, a);
+    if (is_alpha(cfg)) w.alpha = layout_alpha_adjoint(m, cfg, a);
     if (stages_of(cfg) > 1) w.more = layout_stage_adjoint(m, stages_of(cfg), a);
     if (carries_old(cfg)) w.first = layout_stage_adjoint(m, 3, a), w.fresh_bar = layout_bar(m, cfg, a);
     return w;

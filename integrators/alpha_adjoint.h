@@ -1,0 +1,258 @@
+/// The adjoint of a step of alpha (alpha_step.h): gradients of a scalar by q, V, A, B, rates, a and b before the step and by the joint forces,
+/// from those after it. (docs/theory.md 4.9)
+///
+/// The end of the step is linear in the way D = T(x) - T(q), the solve is that of position_adjoint.h, and what it aims at is linear in the
+/// state again, so that the chain is
+///
+///     after  ->  D, u  ->  x  ->  y = H^-1 x_bar  ->  aim, drift, slack, forces  ->  before
+///
+/// with what balls and wrenches do at the start of a step besides (aim_alpha(), aim_wrenches()). A step of another size has scaled A before,
+/// and the first step of a world has found A and B by forward dynamics.
+#ifndef CATENA_ALPHA_ADJOINT_H
+#define CATENA_ALPHA_ADJOINT_H
+
+#include "dynamics/derivatives.h"
+#include "dynamics/lane_model.h"
+#include "dynamics/pullback.h"
+#include "dynamics/tree_factor.h"
+#include "integrators/alpha_step.h"
+#include "integrators/collocation.h"
+#include "integrators/load_forces.h"
+#include "integrators/pose_pullback.h"
+#include "integrators/position_adjoint.h"
+
+/// Scratch of one lane block.
+typedef struct {
+    real ratio;                         // by which the step's size has scaled A - B
+    mask fresh;                         // lanes whose accelerations were found when the step began
+    rate_pose *X;                       // [bodies with mass]
+    rate_pose *L;                       // the same: gradients by V that loads make
+    real *x, *rate, *slack, *turn, *y;  // [nv]
+    tree_factors F;
+    pose_work P;
+    vec3 *spin;       // [nbody]
+    state_bar after;  // of a step of order 2 in alpha's place
+} alpha_adjoint;
+
+FN void add_columns(rate_pose *a, rate_pose b, real s) { *a = columns_add_scaled(*a, b, s); }
+
+// ---- where accelerations come from
+
+/// Adds the gradients of sum <X, T''> by q and v to q_bar and v_bar [nv], the bodies in the motion of id_motion(), accelerations of joints as they
+/// are. X: columns of the bodies with mass; spin [nbody]: scratch. What a joint changes of the motion beyond it is in dynamics/derivatives.h.
+KERNEL void second_rate_pullback(const lane_model *m, const id_work *id, const rate_pose *X_, pose_work *P, vec3 *spin,
+                                 real *q_bar, real *v_bar)
+{
+    for (int i = 0, k = 0; i < m->nbody; i++) {
+        const id_body *s = &id->body[i];
+        P->load[i] = wrench_zero(), P->moment[i] = spin[i] = zero3();
+        if (!(m->bodies[i].flags & BODY_MASS)) continue;
+        const rate_pose X = X_[k++];
+        const vec3 columns[3] = {s->R.x, s->R.y, s->R.z}, by[3] = {X.R.x, X.R.y, X.R.z}, w = s->V.w;
+        vec3 met = cross(s->V.v, X.p), carried = cross(s->a, X.p);  // sums of T' x X and of T'' x X
+        for (int c = 0; c < 3; c++) {
+            const vec3 rate = cross(w, columns[c]);
+            met = cross_add(met, rate, by[c]), carried = cross_add(carried, cross_add(cross(s->al, columns[c]), w, rate), by[c]);
+        }
+        P->load[i] = wrench_on(s->R, X), P->moment[i] = carried, spin[i] = scale(met, rset(2));
+    }
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const lane_body *b = &m->bodies[i];
+        const id_body *s = &id->body[i];
+        for (int k = 0; k < b->nv; k++) {
+            const twist S = joint_subspace(b, b->kind, s->R, k);
+            real *const q = &q_bar[b->vadr + k], *const v = &v_bar[b->vadr + k];
+            *q = *q + (dot(S.w, P->moment[i]) + virtual_power(change_by_q(s, S.w, S.v), P->load[i], spin[i]));
+            *v = *v + virtual_power(change_by_v(s, S.w, S.v), P->load[i], spin[i]);
+        }
+        if (b->flags & BODY_ROOT) continue;
+        P->load[b->parent] = wrench_add(P->load[b->parent], wrench_shift(P->load[i], s->r));
+        P->moment[b->parent] = add(P->moment[b->parent], P->moment[i]), spin[b->parent] = add(spin[b->parent], spin[i]);
+    }
+}
+
+/// After begin_part(): the gradients by A, B, a and b in `bar` become those by what they were before the part began; where forward dynamics has
+/// found them, gradients by q and rates in `bar`, and by tau, added.
+KERNEL void begin_pullback(const lane_model *m, const position_state *S, const id_work *id, loads_work *loads, alpha_adjoint *A,
+                           const state_bar *bar, real *tau_bar)
+{
+    const real zero = rset(0), rest = rset(1) - A->ratio;
+    for (int k = 0; k < masses_of(m); k++) {
+        add_columns(&bar->B[k], bar->A[k], rest);
+        bar->A[k] = columns_add_scaled(zero_rate(), bar->A[k], A->ratio);
+        A->X[k] = columns_add_scaled(bar->A[k], bar->B[k], rset(1));
+    }
+    for (int k = 0; k < m->nv; k++) {
+        bar->b[k] = fmadd(rest, bar->a[k], bar->b[k]), bar->a[k] = A->ratio * bar->a[k];
+        A->x[k] = bar->a[k] + bar->b[k], A->rate[k] = A->slack[k] = zero;
+    }
+    if (!any_of(A->fresh)) return;
+    real *const q_bar = A->slack, *const v_bar = A->rate;
+    second_rate_pullback(m, id, A->X, &A->P, A->spin, q_bar, v_bar);
+    factor_motion(m, id, &A->F);
+    add_pose_rows(m, A->F.T, A->X, rset(1), &A->P, A->x);
+    tree_solve(m, &A->F, A->x, A->y);
+    id_work motion = *id;
+    id_pullback(m, &motion, A->y, rset(-1), q_bar, v_bar);
+    acting_pullback(m, S->q, S->rate, A->y, rset(1), loads, q_bar, v_bar);
+    for (int k = 0; k < m->nv; k++) {
+        bar->q[k] = bar->q[k] + sel(A->fresh, q_bar[k], zero), bar->v[k] = bar->v[k] + sel(A->fresh, v_bar[k], zero);
+        tau_bar[k] = tau_bar[k] + sel(A->fresh, A->y[k], zero);
+        bar->a[k] = sel(A->fresh, zero, bar->a[k]), bar->b[k] = sel(A->fresh, zero, bar->b[k]);
+    }
+    for (int k = 0; k < masses_of(m); k++) {
+        bar->A[k] = sel_rate(A->fresh, zero_rate(), bar->A[k]);
+        bar->B[k] = sel_rate(A->fresh, zero_rate(), bar->B[k]);
+    }
+}
+
+// ---- what the aims are made of
+
+/// The half turn of a ball, (h/2) g x rate with g = C rate + J b - tau: adds what its gradient, that by tau, makes.
+FN void half_turn_pullback(const lane_body *b, const terms_input *in, const position_state *S, vec3 turn, const state_bar *bar,
+                           real *tau_bar)
+{
+    const int j = b->vadr;
+    const sym3 C = joint_drag(b, S->q);
+    const vec3 rate = load3(S->rate + j);
+    vec3 g = add_scaled(smul(C, rate), load3(S->b + j), b->armature);
+    if (in->tau) g = sub(g, load3(in->tau + j));
+    const vec3 by_g = scale(cross(rate, turn), rset(0.5) * in->h);
+    add3(bar->v + j, add(smul(C, by_g), scale(cross(turn, g), rset(0.5) * in->h)));
+    add3(bar->b + j, scale(by_g, b->armature));
+    add3(tau_bar + j, scale(by_g, rset(-1)));
+    if (b->flags & BODY_SPRING) add3(bar->q + j, drag_pullback(cone_at(b, S->q), rate, by_g));
+}
+
+/// Adds the outer product g s' to the columns of rotation of X.
+FN void add_outer(rate_pose *X, vec3 g, vec3 s)
+{
+    X->R.x = add_scaled(X->R.x, g, s.x), X->R.y = add_scaled(X->R.y, g, s.y), X->R.z = add_scaled(X->R.z, g, s.z);
+}
+
+/// A force or torque of a load in link axes, in those of the link.
+FN vec3 own_axes(const lane_model *m, const lane_point_load *s, const real *x)
+{
+    return mul(const33(m->frames[s->link].R), load3(x));
+}
+
+/// What loads make for the virtual motion A->P.motion of the solve: gradients by V into L, by `drift` into X (columns of the bodies with mass),
+/// and by q, added to q_bar. aim_wrenches() says how a wrench goes by R and V at the start of the step:
+///
+///     F = (R + h V) f,   T = t + t x turn,   t = (R + h V) t_0 or constant,   turn = (h/4) sum of R_i x V_i
+///
+/// and its share of y'r is -F.y_k and, of the energy -T.log(R' R^-1), -T.l with l the change of that logarithm.
+KERNEL void loads_pullback(const lane_model *m, const solve *W, const position_state *S, pose_work *P, rate_pose *L, rate_pose *X,
+                           real *q_bar)
+{
+    const real h = W->in.h, quarter = rset(0.25) * h;
+    for (int i = 0, column = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        P->load[i] = wrench_zero();
+        if (!(b->flags & BODY_MASS)) continue;
+        rate_pose *const by_V = &L[column], *const by_drift = &X[column++], by_T = zero_rate();
+        *by_V = *by_drift = zero_rate();
+        const mat3 R_k = W->start[i].R, R = W->now[i].R, V = S->V[i].R, ahead = mat3_add_scaled(R_k, V, h);
+        for (int k = b->load; k < b->loads_end; k++) {
+            const lane_point_load *s = &m->loads[k];
+            const vec3 point = load3(s->point), y = moved_point(P->motion[i], mul(R, point));
+            const bool follows = s->flags & LOAD_FOLLOWS;
+            const vec3 braked = scale(y, W->in.drag * s->damping);
+            by_drift->p = add(by_drift->p, braked), add_outer(by_drift, braked, point);
+            if (follows) {
+                const vec3 f = own_axes(m, s, s->force);
+                add_outer(&by_T, y, f), add_outer(by_V, scale(y, h), f);
+            }
+            if (!(s->flags & LOAD_TURNS)) continue;
+            // by R_k in the logarithm, T as it stands
+            const terms3 e = torque_terms(W->held[k].T, R_k, R);
+            const vec3 turned = tmul(R, P->motion[i].w), half = scale(cross(e.g, turned), rset(0.5));
+            P->load[i].n = mul_add(P->load[i].n, R_k, add(smul(e.k, turned), half));
+            // by T
+            const vec3 l = mul(R_k, chart_velocity(axes_increment(R_k, R), turned)), t = load_torque(m, s, ahead);
+            const vec3 turn = scale(cross_add(cross_add(cross(R_k.x, V.x), R_k.y, V.y), R_k.z, V.z), quarter);
+            const vec3 by_t = cross_add(l, turn, l), by_turn = scale(cross(l, t), quarter);
+            by_T.R.x = cross_add(by_T.R.x, V.x, by_turn), by_V->R.x = cross_add(by_V->R.x, by_turn, R_k.x);
+            by_T.R.y = cross_add(by_T.R.y, V.y, by_turn), by_V->R.y = cross_add(by_V->R.y, by_turn, R_k.y);
+            by_T.R.z = cross_add(by_T.R.z, V.z, by_turn), by_V->R.z = cross_add(by_V->R.z, by_turn, R_k.z);
+            if (!follows) continue;
+            const vec3 own = own_axes(m, s, s->torque);
+            add_outer(&by_T, by_t, own), add_outer(by_V, scale(by_t, h), own);
+        }
+        P->load[i].n = add(P->load[i].n, wrench_on(R_k, by_T).n);
+    }
+    add_joint_rows(m, W->start, P->load, q_bar);
+}
+
+/// After begin_part() and a solve whose Newton matrix is in `one`: gradients by the state S at the start of the part, as begin_part() has left
+/// it, and added to tau_bar [nv], from those by the state after it.
+KERNEL void alpha_pullback(const lane_model *m, const alpha_rule *r, const position_state *S, position_adjoint *one,
+                           alpha_adjoint *A, const state_bar *after, const state_bar *before, real *tau_bar)
+{
+    const solve *W = &one->W;
+    const int masses = masses_of(m);
+    const real inv_h = rset(1) / r->h, one_ = rset(1), zero = rset(0);
+    const real by_A = inv_h * (r->P - r->kA), by_B = inv_h * r->kB;                           // of the aims
+    const real slack_rate = r->h - one_ / r->s, slack_a = fnmadd(r->old, one_ / r->s, r->P);  // of drift and slack
+    // the end: A' = end (D - h V - P A), V' = V + old A + fresh A', B' = b_new A' + b_A A - b_B B
+    for (int k = 0; k < masses; k++) {
+        rate_pose X = after->A[k];
+        add_columns(&X, after->V[k], r->fresh), add_columns(&X, after->B[k], r->b_new);
+        A->X[k] = X;
+        before->V[k] = columns_add_scaled(after->V[k], X, negate(r->h * r->end));
+        before->A[k] = columns_add_scaled(zero_rate(), after->V[k], r->old);
+        add_columns(&before->A[k], after->B[k], r->b_A), add_columns(&before->A[k], X, negate(r->P * r->end));
+        before->B[k] = columns_add_scaled(zero_rate(), after->B[k], negate(r->b_B));
+    }
+    for (int k = 0; k < m->nv; k++) {
+        const real x = fmadd(r->b_new, after->b[k], fmadd(r->fresh, after->v[k], after->a[k]));
+        A->x[k] = x, one->b[k] = after->q[k], before->q[k] = A->rate[k] = A->slack[k] = A->turn[k] = zero;
+        before->v[k] = fnmadd(r->h * r->end, x, after->v[k]);
+        before->a[k] = fnmadd(r->P * r->end, x, fmadd(r->old, after->v[k], r->b_A * after->b[k]));
+        before->b[k] = negate(r->b_B * after->b[k]);
+    }
+    way_pullback(m, one, A->X, A->x, r->end, before->q);
+    aim_pullback(m, one, r->c * r->h, A->X, before->q, A->rate, A->slack, A->turn);
+    for (int k = 0; k < masses; k++) {
+        add_columns(&before->V[k], A->X[k], one_), add_columns(&before->A[k], A->X[k], by_A);
+        add_columns(&before->B[k], A->X[k], by_B);
+    }
+    for (int k = 0; k < m->nv; k++) {
+        before->v[k] = before->v[k] + fmadd(slack_rate, A->slack[k], A->rate[k]);
+        before->a[k] = before->a[k] + fmadd(slack_a, A->slack[k], by_A * A->rate[k]);
+        before->b[k] = fmadd(by_B, A->rate[k], before->b[k]);
+        tau_bar[k] = tau_bar[k] + A->turn[k];
+    }
+    for (int i = 0; i < m->nbody; i++)
+        if (m->bodies[i].kind == JOINT_BALL)
+            half_turn_pullback(&m->bodies[i], &W->in, S, load3(A->turn + m->bodies[i].vadr), before, tau_bar);
+    if (!m->nload) return;
+    loads_pullback(m, W, S, &one->P, A->L, A->X, before->q);
+    for (int k = 0; k < masses; k++) {
+        add_columns(&before->V[k], A->L[k], one_), add_columns(&before->V[k], A->X[k], slack_rate);
+        add_columns(&before->A[k], A->X[k], slack_a);
+    }
+}
+
+/// Of restart_alpha(), after a step of size h of order 2: A->after are the gradients by the state after it, without those by A, B, a and b, whose
+/// gradients by V and the rates before it are added by restart_pullback().
+KERNEL void fold_restart(const lane_model *m, real h, const state_bar *after, alpha_adjoint *A)
+{
+    const real inv_h = rset(1) / h;
+    for (int k = 0; k < masses_of(m); k++)
+        A->after.V[k] = columns_add_scaled(columns_add_scaled(after->V[k], after->A[k], inv_h), after->B[k], inv_h);
+    for (int k = 0; k < m->nv; k++)
+        A->after.q[k] = after->q[k], A->after.v[k] = fmadd(inv_h, after->a[k] + after->b[k], after->v[k]);
+}
+KERNEL void restart_pullback(const lane_model *m, real h, const state_bar *after, const state_bar *before)
+{
+    const real back = rset(-1) / h;
+    for (int k = 0; k < masses_of(m); k++) {
+        add_columns(&before->V[k], after->A[k], back), add_columns(&before->V[k], after->B[k], back);
+        before->A[k] = before->B[k] = zero_rate();
+    }
+    for (int k = 0; k < m->nv; k++)
+        before->v[k] = fmadd(back, after->a[k] + after->b[k], before->v[k]), before->a[k] = before->b[k] = rset(0);
+}
+
+#endif
