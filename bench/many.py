@@ -155,7 +155,8 @@ class Many:
         table = self.s.table('many-threads', f'{THREADS} threads against one, 1024 worlds of 10 links', (
             'method', 'dt (s)', 'steps/s, 1 thread', f'{THREADS} threads', 'by', 'bytes a world'))
         name = self.put(motions.straight(10))
-        for method, dt, steps in (('semi-implicit', 2e-4, 400), ('rk4', 1e-3, 100), ('collocation,order=2', 0.02, 100), ('radau,stages=2', 0.05, 30)):
+        for method, dt, steps in (('semi-implicit', 2e-4, 400), ('rk4', 1e-3, 100), ('collocation,order=2', 0.02, 100), ('alpha', 0.02, 100),
+                                  ('radau,stages=2', 0.05, 30)):
             walls = {}
             for _ in range(self.rounds):
                 for threads in (1, THREADS):

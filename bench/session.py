@@ -12,7 +12,7 @@ from run import Refused, Worker, machine, progress, text
 
 # Every method of catena that there is or may be; what the library under test refuses is left out with a note.
 METHODS = ('euler', 'semi-implicit', 'rk2', 'rk3', 'rk4', 'dop853',
-           *(f'collocation,order={k}' for k in range(2, 7)), *(f'radau,stages={k}' for k in range(1, 5)),
+           *(f'collocation,order={k}' for k in range(2, 7)), 'alpha', 'alpha,rho=0', *(f'radau,stages={k}' for k in range(1, 5)),
            *(f'variational,order={k}' for k in (2, 4)))
 
 
@@ -22,6 +22,7 @@ COLOURS = {
     'dop853': '#756bb1', 'dop853,dt=auto': '#3f007d',
     'collocation,order=2': '#fcae91', 'collocation,order=3': '#fb6a4a', 'collocation,order=4': '#de2d26', 'collocation,order=5': '#a50f15',
     'collocation,order=6': '#67000d',
+    'alpha': '#8c510a', 'alpha,rho=0': '#dfc27d', 'alpha,dt=auto': '#543005',
     'radau,stages=1': '#a1d99b', 'radau,stages=2': '#74c476', 'radau,stages=3': '#31a354', 'radau,stages=4': '#006d2c',
     'radau,stages=2,dt=auto': '#b3de69', 'radau,stages=3,dt=auto': '#4d9221',
     'variational,order=2': '#fdae6b', 'variational,order=4': '#e6550d'}
@@ -38,10 +39,14 @@ def parser(program, what):
     p = argparse.ArgumentParser(prog=f'bench/{program}', description=what)
     p.add_argument('--quick', action='store_true', help='less of everything: to see that it works; its figures are noise')
     p.add_argument('--only', action='append', metavar='NAME', default=[], help='one case; may be repeated')
-    p.add_argument('--out', metavar='DIR', help='folder of all files, default bench/results/<machine> and docs/figures (quick, only: '
-                   'build-bench/results)')
+    p.add_argument('--out', metavar='DIR', help='folder of all files, default bench/results/<machine> and docs/figures (of partial '
+                   'runs: build-bench/results)')
     p.add_argument('--core', type=int, help='the core to run on, default the last one')
     return p
+
+
+def method_option(p):
+    p.add_argument('--method', action='append', metavar='METHOD', default=[], help="one of catena's methods, as alpha,rho=0.1; may be repeated")
 
 
 class Session:
@@ -70,7 +75,7 @@ class Session:
             print(f'{key}: {value}')
         if load > 0.5:
             self.note('this machine is busy; take the figures on an idle one')
-        whole = not (args.quick or args.only)
+        whole = not (args.quick or args.only or getattr(args, 'method', None))
         partly = os.path.join(build.BUILD, 'results')
         self.out = args.out or (os.path.join(build.HERE, 'results', machine(self.facts)) if whole else partly)
         self.pictures = args.out or (os.path.join(build.ROOT, 'docs', 'figures') if whole else partly)
@@ -149,11 +154,11 @@ class Table:
         print()
         print('\n'.join(self.lines), flush=True)
 
-    def row(self, cells, record):
+    def row(self, cells, *records):
         progress('')
         self.lines.append('| ' + ' | '.join(text(c, 3) for c in cells) + ' |')
         print(self.lines[-1], flush=True)
-        self.records.append(record)
+        self.records += records
 
     def save(self, path, facts):
         write_csv(path + '.csv', self.records, facts)

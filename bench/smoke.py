@@ -78,16 +78,19 @@ class Twins(unittest.TestCase):
         self.assertTrue(any('rk5' in note for note in self.s.notes))
 
     def test_survival(self):
-        """MuJoCo's Euler gains energy at 20 ms; collocation cannot"""
+        """MuJoCo's Euler gains energy at 20 ms; collocation cannot, and alpha does not"""
         self.s.load(motions.hinge_ball())
         ask = lambda program, method: self.s.ask(program, 'survive', 'hinge-ball', method, 0.02, 60.0, 7.8, 10.0)
-        euler, ours = ask('mujoco', 'euler'), ask('catena', 'collocation,order=2')
+        euler, ours, alpha = ask('mujoco', 'euler'), ask('catena', 'collocation,order=2'), ask('catena', 'alpha')
         self.assertLess(euler['gained'], 5)
         self.assertEqual(euler['how'], 'energy')
         self.assertEqual(ours['how'], 'yes')
         self.assertTrue(math.isnan(ours['gained']))
         self.assertEqual(ours['time'], 60.0)
         self.assertLessEqual(ours['most'], ours['start'])
+        self.assertEqual(alpha['how'], 'yes')
+        self.assertLess(alpha['most'] - alpha['start'], 1e-6)
+        self.assertGreater(alpha['end'], ours['end'])
 
 
 class Costs(unittest.TestCase):
@@ -128,13 +131,21 @@ class Programs(unittest.TestCase):
 
     def test_work_precision(self):
         out = self.run_program('work_precision.py', '--only', 'flying-tree5', '--limit', '0.02')
-        runs = [r for r in rows(os.path.join(out, 'work_precision_runs.csv')) if (r['program'], r['method'], r['worlds']) == ('catena', 'rk4', '1')]
-        errors = [float(r['error']) for r in runs if float(r['error']) < 1e-2]
-        order = math.log(errors[0] / errors[-1]) / math.log(1.5) / (len(errors) - 1)
-        self.assertGreater(order, 3.5)
+        for method, order in (('rk4', 3.5), ('alpha', 1.8)):
+            runs = [r for r in rows(os.path.join(out, 'work_precision_runs.csv'))
+                    if (r['program'], r['method'], r['worlds']) == ('catena', method, '1')]
+            errors = [float(r['error']) for r in runs if float(r['error']) < 1e-2]
+            self.assertGreater(math.log(errors[0] / errors[-1]) / math.log(1.5) / (len(errors) - 1), order, method)
         table = rows(os.path.join(out, 'work_precision.csv'))
         self.assertEqual([float(r['error']) for r in table], list(wp.LEVELS))
         self.assertTrue(os.path.getsize(os.path.join(out, 'work-precision.png')) > 5000)
+
+    def test_equal_steps(self):
+        out = self.run_program('work_precision.py', '--only', 'flying-tree5', '--dt', '0.02', '--method', 'alpha', '--method', 'collocation,order=2')
+        found = {r['method']: r for r in rows(os.path.join(out, 'work_precision_steps.csv'))}
+        self.assertEqual(set(found), {'alpha', 'collocation,order=2'})
+        self.assertLess(float(found['alpha']['error']), 0.1 * float(found['collocation,order=2']['error']))
+        self.assertEqual([float(r['dt']) for r in found.values()], [0.02, 0.02])
 
     def test_survives(self):
         out = self.run_program('survives.py', '--only', 'straight10')

@@ -11,7 +11,7 @@ import motions
 import session
 
 MUJOCO = ('euler', 'implicitfast', 'implicit', 'discrete', 'rk4')
-OURS = ('semi-implicit', 'rk4', 'collocation,order=2', 'radau,stages=1', 'radau,stages=2', 'radau,stages=3')
+OURS = ('semi-implicit', 'rk4', 'collocation,order=2', 'alpha', 'alpha,rho=0', 'radau,stages=1', 'radau,stages=2', 'radau,stages=3')
 ALLOWED = 0.1  # of the reach
 ENDS = {'frozen': 'frozen', 'nan': 'not finite', 'energy': '+1000 %', 'stopped': 'given up'}
 
@@ -43,7 +43,7 @@ def shown(reply):
 def measure(s, table, name, case, dt, limit):
     duration = case.quick if s.args.quick else case.duration
     reach = motions.reach(case.model())
-    for program, method in [('catena', m) for m in OURS] + [('mujoco', m) for m in MUJOCO]:
+    for program, method in [('catena', m) for m in s.args.method or OURS] + [('mujoco', m) for m in MUJOCO]:
         if not s.takes(program, name, method):
             continue
         reply = s.ask(program, 'survive', name, method, dt, duration, ALLOWED * reach, limit)
@@ -58,6 +58,7 @@ def measure(s, table, name, case, dt, limit):
 
 def main():
     p = session.parser('survives', __doc__.split('\n')[0])
+    session.method_option(p)
     p.add_argument('--cpu', type=float, help='s of computing after which a run is given up, default 120 (quick: 1)')
     args = p.parse_args()
     s = session.Session(args)

@@ -18,7 +18,8 @@ import states
 
 LEVELS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # m
 MUJOCO = ('euler', 'implicitfast', 'rk4')
-AUTO = ('dop853,dt=auto', 'radau,stages=2,dt=auto', 'radau,stages=3,dt=auto')  # swept over their tolerance
+AUTO = ('dop853,dt=auto', 'alpha,dt=auto', 'radau,stages=2,dt=auto', 'radau,stages=3,dt=auto')  # swept over their tolerance
+LARGE = ('collocation,order=2', 'alpha,rho=0', 'alpha,rho=0.1', 'alpha', 'radau,stages=2', 'radau,stages=3')  # --dt compares these
 PEERS = {'euler': '#b0b0b0', 'implicitfast': '#707070', 'rk4': 'black', 'DOP853': '#e7298a'}  # colours
 REFERENCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'references.json')
 
@@ -115,9 +116,13 @@ def make_references(s, names, limit):
 
 # The sweeps
 
+def adaptive(method):
+    return 'dt=auto' in method
+
+
 def settings(method, duration):
     """(method, dt, steps, tolerance) from coarse to fine"""
-    if method in AUTO:
+    if adaptive(method):
         for k in range(2, 27):
             tolerance = 10 ** (-k / 2)
             yield f'{method},tolerance={tolerance:.3g}', duration, 1, tolerance
@@ -224,7 +229,7 @@ def picture(s, every):
 
     def style(k):
         program, method = methods[k]
-        colour = (session.COLOURS if program == 'catena' else PEERS)[method]
+        colour = (session.COLOURS if program == 'catena' else PEERS).get(method, 'gold')
         look = f'lw 2 lc rgb "{colour}"' if program == 'catena' else f'lw 1.5 dt 2 lc rgb "{colour}"'
         return f'with linespoints ps 0.5 pt {4 + k % 10} {look}'
 
@@ -242,15 +247,41 @@ def picture(s, every):
     session.draw(os.path.join(s.pictures, 'work-precision.png'), '\n'.join(script), blocks)
 
 
+# One step size
+
+def equal_steps(s, names, references):
+    """errors of large steps of one size, and what they take of the solver; nothing is timed"""
+    methods = s.args.method or LARGE
+    table = s.table('work_precision_steps', 'Error (m) and iterations a step', ('motion', 'dt (ms)', *map(session.label, methods)))
+    for name in names:
+        case, end = CASES[name], np.array(references[name]['points'])
+        s.load(case.model())
+        for dt in s.args.dt:
+            steps, cells, found = math.ceil(case.duration / dt - 1e-9), [], []
+            for method in methods:
+                if not s.takes('catena', name, method):
+                    cells.append('-')
+                    continue
+                points, _ = finish(s, 'catena', name, method, 1, case.duration / steps, steps, 0.0)
+                record = {'case': name, 'dt': case.duration / steps, 'method': method, 'error': distance(measured(s, name, points), end)}
+                record |= s.ask('catena', 'work', name, method, 1, record['dt'], steps)
+                cells.append(f'{record["error"]:.2g}, {record["iterations"]:.1f}')
+                found.append(record)
+            table.row((name, f'{1000 * case.duration / steps:.3g}', *cells), *found)
+        s.keep()
+
+
 def main():
     p = session.parser('work_precision', __doc__.split('\n')[0])
     p.add_argument('--references', action='store_true', help='compute bench/references.json anew (an hour), measure nothing')
+    session.method_option(p)
+    p.add_argument('--dt', action='append', type=float, metavar='S', help='only errors at this step, of methods for large steps; may be repeated')
     p.add_argument('--rounds', type=int, help='how often every cost is measured, default 3 (quick: 1)')
     p.add_argument('--seconds', type=float, help='repeat a run for so long, default 0.05 (quick: 0)')
     p.add_argument('--limit', type=float, help='CPU s that one run may take, default 10 (quick: 0.2; references: 600); '
                    'a batch twice, MuJoCo four times as long')
     args = p.parse_args()
-    s = session.Session(args)
+    s = session.Session(args, peers=() if args.dt else ('mujoco',))
     names = [name for name in s.wanted(CASES) if args.only or not args.quick or name in QUICK]
     if args.references:
         make_references(s, names, args.limit or 600)
@@ -260,15 +291,19 @@ def main():
     args.limit = args.limit or (0.2 if args.quick else 10)
     with open(REFERENCES) as f:
         references = json.load(f)
+    if args.dt:
+        equal_steps(s, names, references)
+        s.save()
+        return
     table = s.table('work_precision', 'Cheapest run that ends within an error, CPU us a simulated second and world; x: MuJoCo / catena', (
         'motion', 'error (m)', 'catena', 'us', f'in {motions.WORLDS} worlds', 'us', 'mujoco', 'us', 'x', f'x in {motions.WORLDS} worlds'))
     every, records = {}, []
     for name in names:
         case, end = CASES[name], np.array(references[name]['points'])
         s.load(case.model())
-        who = [('catena', m, w) for m in (*session.METHODS, *AUTO) for w in (1, motions.WORLDS)] + [('mujoco', m, 1) for m in MUJOCO]
+        who = [('catena', m, w) for m in args.method or (*session.METHODS, *AUTO) for w in (1, motions.WORLDS)] + [('mujoco', m, 1) for m in MUJOCO]
         curves = {key: sweep(s, name, case, end, *key, args) for key in who
-                  if s.takes(key[0], name, f'{key[1]},tolerance=0.001' if key[1] in AUTO else key[1])}
+                  if s.takes(key[0], name, f'{key[1]},tolerance=0.001' if adaptive(key[1]) else key[1])}
         for _ in range(args.rounds - 1):
             for points in curves.values():
                 again(s, name, case, points, args)
