@@ -115,8 +115,8 @@ def main():
     s = session.Session(args, peers=())
     f = Figures(s, SECOND if args.quick else 10.0, 0.0 if args.quick else 0.5)
     drawn = {
-        '2a': lambda: f.energies('2a', 10, ('euler', 'semi-implicit', 'rk2', 'collocation,order=2', 'collocation,order=3')),
-        '2b': lambda: f.energies('2b', 100, ('euler', 'semi-implicit', 'rk2', 'rk3', 'collocation,order=2', 'collocation,order=3')),
+        '2a': lambda: f.energies('2a', 10, ('euler', 'semi-implicit', 'rk2', 'collocation,order=2', 'collocation,order=3', 'alpha')),
+        '2b': lambda: f.energies('2b', 100, ('euler', 'semi-implicit', 'rk2', 'rk3', 'collocation,order=2', 'collocation,order=3', 'alpha')),
         '2c': f.total_times,
         '3a': lambda: f.iterations('3a', 10),
         '3b': lambda: f.iterations('3b', 40),
