@@ -32,7 +32,7 @@ typedef struct {
 FN int adjoint_ways(const ctn_batch_config *cfg) { return position_based(cfg->method) ? ladder_ways(cfg) : 1; }
 
 /// Makes ready for adjoint_step() of the step of size h from W->before to W->after under W->tau, if it was carried out in the way
-/// `way`: returns the lanes of which it was. h = 0: of project_rates(); h < 0: of a part of size -h that alpha has begun and given up.
+/// `way`: returns the lanes of which it was. h = 0: of project_rates().
 KERNEL mask adjoint_prepare(const lane_model *m, const ctn_batch_config *cfg, double h, int way, adjoint_work *W)
 {
     W->h = h;
@@ -40,7 +40,6 @@ KERNEL mask adjoint_prepare(const lane_model *m, const ctn_batch_config *cfg, do
     if (position_based(cfg->method)) {
         position_state before = as_position(&W->before);
         const position_state after = as_position(&W->after);
-        if (h < 0) return alpha_begin(m, cfg, rset(-h), &before, W->tau, &W->po), not_(none_of());
         return ladder_prepare(m, cfg, rset(h), way, &before, &after, W->tau, &W->po);
     }
     if (cfg->method == CTN_VARIATIONAL) {
@@ -57,7 +56,6 @@ KERNEL void adjoint_step(const lane_model *m, const ctn_batch_config *cfg, adjoi
     const state_bar *after = &W->after_bar, *before = &W->before_bar;
     const position_state start = as_position(&W->before), S = as_position(&W->after);
     if (W->h == 0) projection_pullback(m, &start, &S, after, &W->ve, W->q_bar, W->v_bar, before);
-    else if (W->h < 0) given_up_pullback(m, &W->po, &start, after, before, W->tau_bar);
     else if (position_based(cfg->method)) ladder_pullback(m, &W->po, &start, &S, after, before, W->tau_bar);
     else if (cfg->method == CTN_VARIATIONAL) variational_pullback(m, cfg, &W->va, after, before, W->tau_bar);
     else explicit_pullback(m, cfg->method, W->h, &W->ex, after, before, W->tau_bar);

@@ -33,9 +33,14 @@ typedef struct {
     bool staged, projected, by_alpha;  // which of these the step at hand is
 } ladder_adjoint;
 
-/// How many rungs of several stages there are, and ways to make a step: two guesses on each of these, alpha, and one stage.
+/// How many rungs of several stages there are, and ways to make a step: two guesses on each of these, and of one stage behind them; alpha,
+/// and one stage from rest; one stage alone.
 FN int ladder_rungs(const ctn_batch_config *cfg) { return carries_old(cfg) ? 1 : stages_of(cfg) - 1; }
-FN int ladder_ways(const ctn_batch_config *cfg) { return 2 * ladder_rungs(cfg) + is_alpha(cfg) + 1; }
+FN int ladder_ways(const ctn_batch_config *cfg)
+{
+    const int rungs = ladder_rungs(cfg);
+    return rungs ? 2 * rungs + 2 : is_alpha(cfg) ? 2 : 1;
+}
 
 FN mask same_numbers(const real *a, const real *b, int n)
 {
@@ -92,7 +97,7 @@ KERNEL mask alpha_prepare(const lane_model *m, const ctn_batch_config *cfg, cons
 }
 
 /// Makes the step of size h from `before` once more in one way, 0 .. ladder_ways() - 1, and factors its Jacobian. Returns where it ends
-/// at `after`. May change before->old, gain and accelerations.
+/// at `after`. May change before->old and accelerations.
 KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, real h, int way, position_state *before,
                            const position_state *after, const real *tau, ladder_adjoint *A)
 {
@@ -107,7 +112,6 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
     if (is_alpha(cfg)) {
         alpha_begin(m, cfg, h, before, tau, A);
         if (way == 0) return alpha_prepare(m, cfg, before, after, A);
-        for (int k = 0; k < m->nv; k++) before->gain[k] = negate(before->rate[k]);  // as position_step() has it
     } else if (stages_of(cfg) == 1) {                                               // the state tells the whole step
         for (int k = 0; k < m->nv; k++) A->v_bar[k] = h * after->rate[k];
         return solves_step(cfg, position_prepare(m, h, before, after->q, A->v_bar, tau, &A->one));
@@ -132,7 +136,7 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
     }
     A->projected = true;
     enter_rung(m, NULL, false, before, L);
-    const mask ok = solve_part(m, cfg, before, false, all, L, &count);
+    const mask ok = solve_part(m, cfg, before, way % 2, all, L, &count);
     position_prepare(m, h, before, L->one.x, L->one.u, tau, &A->one);
     keep_chord(m, before, A);
     return both(ok, same_numbers(A->chord.q, after->q, m->nq));
@@ -142,16 +146,9 @@ FN void clear_bar(const lane_model *m, const state_bar *bar)
 {
     for (int k = 0; k < m->nv; k++) bar->q[k] = bar->v[k] = rset(0);
     for (int k = 0; k < masses_of(m); k++) bar->V[k] = zero_rate();
-}
-
-/// Gradients by the state after a part of another size that alpha has begun and given up, back to the one before.
-KERNEL void given_up_pullback(const lane_model *m, ladder_adjoint *A, const position_state *before, const state_bar *after,
-                              const state_bar *bar, real *tau_bar)
-{
-    for (int k = 0; k < m->nv; k++)
-        bar->q[k] = after->q[k], bar->v[k] = after->v[k], bar->a[k] = after->a[k], bar->b[k] = after->b[k];
-    for (int k = 0; k < masses_of(m); k++) bar->V[k] = after->V[k], bar->A[k] = after->A[k], bar->B[k] = after->B[k];
-    begin_pullback(m, before, &A->again.id, &A->again.loads, &A->alpha, bar, tau_bar);
+    if (!bar->A) return;  // of alpha that begins anew, too: what it carries is found from q and V
+    for (int k = 0; k < m->nv; k++) bar->a[k] = bar->b[k] = rset(0);
+    for (int k = 0; k < masses_of(m); k++) bar->A[k] = bar->B[k] = zero_rate();
 }
 
 /// Of project_rates(): the velocity nearest to what `before` carries is read, and `after` starts from it.

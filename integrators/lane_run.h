@@ -85,7 +85,7 @@ KERNEL mask tick_lanes(const lane_model *m, const ctn_batch_config *cfg, block_s
     R->waited = 0, R->stopped = none_of();
     k->iterations = k->iterations + sel(stopped, R->N.iterations, rset(0));
     mask far;
-    const mask done = accept_part(m, cfg, &P, L, stopped, both(stopped, R->N.converged), &far, k);
+    const mask done = accept_part(m, cfg, &P, L, false, stopped, both(stopped, R->N.converged), &far, k);
     commit_part(m, cfg, &P, L, NULL, R->busy, done, done, k);
     R->parked = both(stopped, not_(done));
     R->busy = both(R->busy, not_(R->parked));

@@ -43,11 +43,11 @@ typedef struct {
 } position_state;
 
 /// The table of what is counted of a step, a number a lane. fewer: parts done with fewer stages than asked for; rejected: parts
-/// repeated for their error; far: 1 where an angle went beyond REAL_MAX_ANGLE; work: so far, in evaluations; frozen: why it
+/// repeated for their error; refused: 1 where a solution of one stage gained energy, so that another is looked for; far: 1 where an angle went beyond REAL_MAX_ANGLE; work: so far, in evaluations; frozen: why it
 /// cannot go on, a ctn_freeze, where that is known.
 #define STEP_COUNTS(count)                                                                                                       \
     count(iterations) count(evaluations) count(line_search) count(curvature) count(substeps) count(halvings) count(residual)     \
-        count(fewer) count(rejected) count(far) count(work) count(frozen)
+        count(fewer) count(rejected) count(refused) count(far) count(work) count(frozen)
 
 /// What happened, by lane.
 typedef struct {
@@ -180,6 +180,37 @@ KERNEL mask newton_direction(const lane_model *m, mask need, position_work *P, p
     sweep_outward(m, &P->W, &P->sweep, P->fresh);
     for (int k = 0; k < m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);  // others may be shortening theirs
     return need;
+}
+
+/// Where the solution in P, of order 2, is no higher in energy than the start of the step, at rest. A descent from there ends below it, and no
+/// such step gains energy; one from a guess may end in another, higher minimum, as balls and long arms have in large steps. What sums
+/// and the solve's tolerance leave uncertain is allowed.
+KERNEL mask below_start(const lane_model *m, double tolerance, const position_work *P)
+{
+    const solve *W = &P->W;
+    const terms_input *in = &W->in;
+    const real half = rset(0.5), k2 = in->k2;
+    const vec3 g = load3(m->gravity);
+    real E = rset(0), size = rset(0);
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        if (b->flags & BODY_MASS) {  // evaluate_body() at the start
+            const step_body *k = &W->step[i];
+            const mat3 R = W->start[i].R;
+            const vec3 c = mul(R, load3(b->h)), y = add_scaled(g, k->e, k2), v = add_scaled(k->G, k->e, half * b->mass * k2);
+            const real turn = mul(R, k->Zt.x).x + mul(R, k->Zt.y).y + mul(R, k->Zt.z).z, way = dot_sub(dot(k->e, v), c, y);
+            E = E + (way - turn), size = size + (magnitude(way) + magnitude(turn));
+        }
+        if (b->flags & BODY_SPRING) {
+            const real V = b->kind == JOINT_BALL ? ball_potential(b, cone_at(b, in->q)).E : joint_potential(b, in->q[b->qadr]).E;
+            E = E + V, size = size + V;
+        }
+        for (int j = b->vadr; j < b->vadr + b->nv && (b->flags & BODY_ARMATURE); j++) {
+            const real a = in->h * in->rate[j], V = half * b->armature * k2 * a * a;
+            E = E + V, size = size + V;
+        }
+    }
+    return le(W->E, fmadd(rset(10 * ENERGY_ROUNDING + 40 * tolerance), size, E));
 }
 
 /// One iteration in the lanes that run: evaluates the iterate, and finds the next one, or that it is the solution. A lane that stops

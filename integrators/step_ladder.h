@@ -74,13 +74,15 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
             if (table && table->old > 0) start_old(m, cfg, S, P, table->old, todo, count);
             enter_rung(m, table, alpha_rung(cfg, failed), S, P);
             // after alpha has failed, its rates may be off by whole turns: order 2 begins at rest
-            for (int k = 0; k < m->nv && is_alpha(cfg) && failed; k++) S->gain[k] = sel(todo, negate(S->rate[k]), S->gain[k]);
-            for (int still = tried && !failed; still < (table ? 2 : 1) && any_of(todo); still++) {
+            const bool second = tried && !failed, anew = is_alpha(cfg) && failed;
+            mask open = second && !table ? both(todo, gt(count->refused, zero)) : todo;
+            for (int still = second || anew; still < (P->part.alpha ? 1 : 2) && any_of(open); still++) {
                 mask far;
-                const mask solved = solve_part(m, cfg, S, still, todo, P, count);
-                const mask ok = accept_part(m, cfg, S, P, todo, solved, &far, count);
-                commit_part(m, cfg, S, P, dense, todo, ok, le(one, H.size), count);
+                const mask solved = solve_part(m, cfg, S, still, open, P, count);
+                const mask ok = accept_part(m, cfg, S, P, still, open, solved, &far, count);
+                commit_part(m, cfg, S, P, dense, open, ok, le(one, H.size), count);
                 todo = both(todo, not_(ok));
+                open = table ? todo : both(todo, gt(count->refused, zero));
             }
             failed++;
         } while ((table || alpha_rung(cfg, failed - 1)) && any_of(todo));
@@ -100,7 +102,9 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
         }
         // what the last part leaves behind fits its size: the chords of one stage, and how far back the old point lies
         const mask rigid = both(resized, either(running, le(one, H.here)));
+        const mask given_up = both(todo, running);
         if (stages_of(cfg) == 1 && !is_alpha(cfg) && any_of(rigid)) project_rates(m, S, P, rigid);
+        if (is_alpha(cfg) && any_of(given_up)) begin_anew(m, S, P, given_up);
         if (S->fresh && !is_alpha(cfg)) S->fresh[0] = sel(resized, one, S->fresh[0]);
     }
     *at = H.here;

@@ -133,10 +133,11 @@ FN void enter_rung(const lane_model *m, const stage_table *table, bool alpha, co
     start_stages(m, G, W->in.h);
 }
 
-/// The first guess in the lanes `where`, as predict_stages().
+/// The first guess in the lanes `where`, as predict_stages(); of one stage, `still` is the start of the step.
 FN void guess_part(const lane_model *m, const position_state *S, ladder_work *P, bool still, mask rest, mask where)
 {
     if (P->part.table) predict_stages(m, S, &P->more, still, rest, where);
+    else if (still) rest_at(m, S->q, rest, P->one.x, P->one.u, P->one.base, P->one.base_u);
     else predict_step(m, S, &P->one, rest, where);
 }
 
@@ -252,9 +253,9 @@ KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state 
 }
 
 /// Where the solution in P may be taken, of the lanes `solved`: it is finite, its angles are in range, and it keeps the law of
-/// energy of a method that has one. tried: lanes that were to be solved; *far as of config_valid.
-KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const position_state *S, ladder_work *P, mask tried,
-                        mask solved, mask *far, position_counts *count)
+/// energy of a method that has one. tried: lanes that were to be solved, from the guess `still`; *far as of config_valid.
+KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const position_state *S, ladder_work *P, bool still,
+                        mask tried, mask solved, mask *far, position_counts *count)
 {
     const stage_table *t = P->part.table;
     const int last = t ? t->stages - 1 : 0;
@@ -266,7 +267,12 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     for (int i = 0; i < m->nbody && t; i++) P->more.rate[i] = end_rate(&P->more, i);
     if (law || count->flow) P->part.flow = t ? stages_flow(m, &P->more) : step_flow(m, &P->one);
     if (P->part.alpha) end_rates_of_alpha(m, &P->part.rule, S, &P->one, P->V, P->rate);
-    return law && (t || P->part.alpha) ? both(ok, keeps_law(m, P, S, cfg->tolerance)) : ok;
+    if (!t && !P->part.alpha) {
+        const mask high = still ? none_of() : both(ok, not_(below_start(m, cfg->tolerance, &P->one)));
+        count->refused = sel(tried, sel(high, rset(1), rset(0)), count->refused);
+        return both(ok, not_(high));
+    }
+    return law ? both(ok, keeps_law(m, P, S, cfg->tolerance)) : ok;
 }
 
 /// Adds a step to what the state remembers of the run.
@@ -286,6 +292,14 @@ KERNEL void project_rates(const lane_model *m, position_state *S, ladder_work *P
     body_twists(m, P->T, P->one.fresh, P->D);
     for (int k = 0; k < m->nv; k++) S->rate[k] = sel(where, P->one.fresh[k], S->rate[k]);
     for (int i = 0; i < m->nbody; i++) S->V[i] = sel_rate(where, rate_of_twist(&P->T[i], &P->D[i]), S->V[i]);
+}
+
+/// Alpha has found no part in the lanes `where`, nor has order 2 from its velocities: they have come to be none of a motion that the joints
+/// allow. It begins anew, from the nearest ones and the accelerations of forward dynamics.
+KERNEL void begin_anew(const lane_model *m, position_state *S, ladder_work *P, mask where)
+{
+    project_rates(m, S, P, where);
+    S->fresh[0] = sel(where, rset(1), S->fresh[0]);
 }
 
 /// Makes the solution that was accepted the state in the lanes `where`, of those `tried`. whole: lanes whose step was not halved.

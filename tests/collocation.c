@@ -518,12 +518,63 @@ START_TEST(nothing_winds_up)
 }
 END_TEST
 
+/// A tree in steps that let a solve end in a minimum of the step's energy above that at rest: it gained 5e5 J of the 200 that it has. There is a
+/// lower one.
+static const char lower_minimum[] =
+    "catena: 1\n"
+    "links:\n"
+    "  - {name: l0, position: [-0.032, 0.042, 0.3], rotation: [0.8, 0.19, -0.42, 0.39], joint: {type:\n"
+    "     universal, axis: [0, 0, 1], axis2: [0, 1, 0], q0: [0.33, 0.23], limits: [[-0.59, 0.65], [-0.59,\n"
+    "     0.65]], limit_damping: 0.87}, mass: 1.5, com: [-0.064, -0.065, -0.09], inertia: [0.013, 0.021,\n"
+    "     0.013, 0, 0, 0]}\n"
+    "  - {name: l1, parent: l0, position: [0.17, -0.28, -0.23], joint: {type: revolute, axis: [0.76,\n"
+    "     -1.5, -0.21], v0: -1.7, armature: 0.093}, mass: 1.5, com: [-0.079, 0.009, -0.011], inertia:\n"
+    "     [0.0094, 0.018, 0.012, 0, 0, 0]}\n"
+    "  - {name: l2, parent: l1, position: [0.048, -0.17, 0.063], joint: {type: revolute, axis: [0, 0,\n"
+    "     1], q0: 0.6, limits: [-0.36, 0.69]}, mass: 0.73, com: [-0.093, -0.016, -0.091], inertia:\n"
+    "     [0.0042, 0.002, 0.0041, 0, 0, 0]}\n"
+    "  - {name: l3, parent: l2, position: [0.026, -0.066, -0.15], joint: {type: ball, v0: [0.062,\n"
+    "     -0.78, -0.51], armature: 0.044, limits: 0.57}, mass: 1.6, com: [0.059, 0.057, -0.078], inertia:\n"
+    "     [0.012, 0.0022, 0.012, 0, 0, 0]}\n"
+    "  - {name: l4, parent: l3, position: [-0.25, 0.032, -0.13], joint: {type: prismatic, axis: [0, 0,\n"
+    "     1], q0: -0.37, v0: 1.7}, mass: 0.75, com: [0.053, -0.0019, 0.085], inertia: [0.0056, 0.0038,\n"
+    "     0.0021, 0, 0, 0]}\n"
+    "  - {name: l5, parent: l4, position: [-0.28, -0.023, -0.14], joint: {type: universal, axis: [0, 1,\n"
+    "     0], axis2: [0, 0, 1], v0: [0.91, 1.8], stiffness: 34000.0}, mass: 0.53, com: [0.05, -0.084,\n"
+    "     0.017], inertia: [0.0035, 0.003, 0.0034, 0, 0, 0]}\n"
+    "  - {name: l6, parent: l5, position: [-0.2, 0.12, 0.27], joint: {type: ball, v0: [-0.4, 1.8,\n"
+    "     -1.6], limits: 0.44}, mass: 0.99, com: [0.086, 0.045, 0.054], inertia: [0.005, 0.0019, 0.0056,\n"
+    "     0, 0, 0]}\n"
+    "  - {name: l7, parent: l6, position: [0.25, 0.2, 0.13], rotation: [-0.57, 0.1, -0.33, -0.75],\n"
+    "     joint: {type: universal, axis: [0, 0, 1], axis2: [0, 1, 0], armature: 0.092}, mass: 1.0, com:\n"
+    "     [-0.059, 0.019, 0.051], inertia: [0.011, 0.008, 0.0076, 0, 0, 0]}\n";
+
+START_TEST(takes_a_lower_minimum)
+{
+    ctn_error err;
+    ctn_model *const m = model_of(lower_minimum);
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = CTN_COLLOCATION, cfg.order = 2, cfg.dt = 0.182;
+    for (int by = 0; by < 2; by++) {
+        cfg.schedule = by ? CTN_BY_ITERATION : CTN_BY_STEP;
+        ctn_batch *const batch = ctn_batch_create(m, &cfg, &err);
+        ck_assert_msg(batch != NULL, "%s", err.message);
+        ctn_step_stats s;
+        ctn_batch_step(batch, 100, &s, NULL);
+        ck_assert_msg(!s.frozen && s.energy_max <= s.energy_before, "from %g to %g J", s.energy_before, s.energy_max);
+        ctn_batch_free(batch);
+    }
+    ctn_model_free(m);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("collocation");
     TCase *t = tcase_create("collocation");
     tcase_set_timeout(t, 600);
     tcase_add_loop_test(t, golden_steps, 0, 5);
+    tcase_add_test(t, takes_a_lower_minimum);
     tcase_add_test(t, iterations);
     tcase_add_loop_test(t, long_runs, 0, 4);
     tcase_add_test(t, a_step_minimises);

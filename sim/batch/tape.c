@@ -13,8 +13,7 @@
 /// Steps are recorded in parts: one, or those in which a step was carried out that had to be halved, and what lies between them.
 typedef struct {
     int step;
-    double
-        h;  // s; 0: the rates were projected, for a part of another size; < 0: alpha has begun a part of size -h and given it up
+    double h;  // s; 0: the rates were projected, for a part of another size
 } part;
 
 struct ctn_tape {
@@ -183,9 +182,9 @@ static void between_parts(ctn_tape *tape, bool resized, const ctn_step_stats *st
 {
     double *flat = state_at(tape, tape->used);
     const size_t nv = (size_t)tape->model->nv;
-    const int ways = tape->engine->adjoint_ways(&tape->cfg);  // one stage is the last of them
+    const int ways = tape->engine->adjoint_ways(&tape->cfg);  // one stage is the last of them, from two guesses
     const bool single =
-        ways == 1 || tape->cfg.method == CTN_ALPHA || (stats->fewer_stages && prepare(tape, tape->used - 1) == ways - 1);
+        ways == 1 || tape->cfg.method == CTN_ALPHA || (stats->fewer_stages && prepare(tape, tape->used - 1) >= ways - 2);
     if (single) memset(flat + (size_t)tape->model->nq + nv, 0, nv * sizeof *flat);
     if (resized && tape->cfg.method == CTN_COLLOCATION && tape->cfg.order > 2) flat[tape->flat - 1] = 1;
     put_back(tape, flat);
@@ -207,10 +206,6 @@ static bool record_parts(ctn_tape *tape, int step, bool *lost)
         if (!stats.steps) {
             if (size < 1e-12) return false;
             size *= 0.5;
-            if (tape->cfg.method == CTN_ALPHA) {  // its accelerations fit the part that has failed
-                if (!record(tape, step, -dt)) return *lost = false;
-                continue;
-            }
             keep(tape, state_at(tape, tape->used));  // without a guess, now
             if (!record_projection(tape, step)) return *lost = false;
             continue;
@@ -221,7 +216,7 @@ static bool record_parts(ctn_tape *tape, int step, bool *lost)
             const bool grows = fmod(here, 2 * size) == 0;
             between_parts(tape, grows, &stats);
             if (grows) size *= 2;
-            if (grows && !record_projection(tape, step)) return *lost = false;
+            if (grows && tape->cfg.method != CTN_ALPHA && !record_projection(tape, step)) return *lost = false;
         }
     }
     return !memcmp(tape->end, state_at(tape, tape->used), tape->flat * sizeof *tape->end);

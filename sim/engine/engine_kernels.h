@@ -190,11 +190,13 @@ static void run_get(const lane_model *m, const ctn_batch_config *cfg, void *stat
 
 static bool run_project(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work)
 {
-    if (!position_based(cfg->method) || stages_of(cfg) > 1 || is_alpha(cfg)) return false;
+    if (!position_based(cfg->method) || stages_of(cfg) > 1) return false;
     const block_state S = open_state(m, cfg, state);
     block_work W = open_work(m, cfg, work);
     position_state P = as_position(&S);
-    project_rates(m, &P, &W.po, le(rset(0), rset(0)));
+    const mask all = not_(none_of());
+    if (is_alpha(cfg)) begin_anew(m, &P, &W.po, all);
+    else project_rates(m, &P, &W.po, all);
     return true;
 }
 
