@@ -252,6 +252,8 @@ KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state 
     return both(step, run);
 }
 
+enum { QUICK_SOLVE = 3 };  // iterations in which no solve was seen to leave the minimum that it began at
+
 /// Where the solution in P may be taken, of the lanes `solved`: it is finite, its angles are in range, and it keeps the law of
 /// energy of a method that has one. tried: lanes that were to be solved, from the guess `still`; *far as of config_valid.
 KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const position_state *S, ladder_work *P, bool still,
@@ -268,7 +270,8 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     if (law || count->flow) P->part.flow = t ? stages_flow(m, &P->more) : step_flow(m, &P->one);
     if (P->part.alpha) end_rates_of_alpha(m, &P->part.rule, S, &P->one, P->V, P->rate);
     if (!t && !P->part.alpha) {
-        const mask high = still ? none_of() : both(ok, not_(below_start(m, cfg->tolerance, &P->one)));
+        mask high = still ? none_of() : both(ok, lt(rset(QUICK_SOLVE), count->iterations));
+        if (any_of(high)) high = both(high, not_(below_start(m, cfg->tolerance, &P->one)));
         count->refused = sel(tried, sel(high, rset(1), rset(0)), count->refused);
         return both(ok, not_(high));
     }
