@@ -1,8 +1,8 @@
 /// The adjoint of a step of a position-based method as it was carried out: with the stages asked for, or on a rung of the ladder below.
 /// (step_ladder.h; docs/theory.md 5.5)
 ///
-/// The state after a step does not tell its stages, nor on which rung it was made. The step is made once more, from one guess with the
-/// stages of one rung at a time, until it ends bit by bit where it ended before: no other solution is taken for it.
+/// The state after a step does not tell its stages, nor on which rung it was made. The step is made once more, with the stages of one
+/// rung at a time, until it ends bit by bit where it ended before: no other solution is taken for it.
 #ifndef CATENA_LADDER_ADJOINT_H
 #define CATENA_LADDER_ADJOINT_H
 
@@ -33,14 +33,9 @@ typedef struct {
     bool staged, projected, by_alpha;  // which of these the step at hand is
 } ladder_adjoint;
 
-/// How many rungs of several stages there are, and ways to make a step: two guesses on each of these, and of one stage behind them; alpha,
-/// and one stage from rest; one stage alone.
+/// How many rungs of several stages there are, and ways to make a step: these or alpha, and one stage.
 FN int ladder_rungs(const ctn_batch_config *cfg) { return carries_old(cfg) ? 1 : stages_of(cfg) - 1; }
-FN int ladder_ways(const ctn_batch_config *cfg)
-{
-    const int rungs = ladder_rungs(cfg);
-    return rungs ? 2 * rungs + 2 : is_alpha(cfg) ? 2 : 1;
-}
+FN int ladder_ways(const ctn_batch_config *cfg) { return ladder_rungs(cfg) + is_alpha(cfg) + 1; }
 
 FN mask same_numbers(const real *a, const real *b, int n)
 {
@@ -108,11 +103,12 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
     position_counts count = no_counts();
     const int rungs = ladder_rungs(cfg);
     A->fresh = A->found = none_of();
-    A->staged = way < 2 * rungs, A->projected = A->by_alpha = false;
+    A->staged = way < rungs, A->projected = A->by_alpha = false;
     if (is_alpha(cfg)) {
         alpha_begin(m, cfg, h, before, tau, A);
         if (way == 0) return alpha_prepare(m, cfg, before, after, A);
-    } else if (stages_of(cfg) == 1) {                                               // the state tells the whole step
+        for (int k = 0; k < m->nv; k++) before->gain[k] = negate(before->rate[k]);  // as position_step() has it
+    } else if (stages_of(cfg) == 1) {  // the state tells the whole step
         for (int k = 0; k < m->nv; k++) A->v_bar[k] = h * after->rate[k];
         return solves_step(cfg, position_prepare(m, h, before, after->q, A->v_bar, tau, &A->one));
     }
@@ -128,15 +124,15 @@ KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, rea
     }
     if (A->staged) {
         L->more = A->more.P;
-        enter_rung(m, ladder_rung(cfg, way / 2), false, before, L);
-        const mask ok = solve_part(m, cfg, before, way % 2, all, L, &count);
+        enter_rung(m, ladder_rung(cfg, way), false, before, L);
+        const mask ok = solve_part(m, cfg, before, all, L, &count);
         A->more.P = L->more;
         stage_prepare(m, &A->more);
         return both(ok, same_numbers(L->more.x + (L->more.W.table->stages - 1) * m->nq, after->q, m->nq));
     }
     A->projected = true;
     enter_rung(m, NULL, false, before, L);
-    const mask ok = solve_part(m, cfg, before, way % 2, all, L, &count);
+    const mask ok = solve_part(m, cfg, before, all, L, &count);
     position_prepare(m, h, before, L->one.x, L->one.u, tau, &A->one);
     keep_chord(m, before, A);
     return both(ok, same_numbers(A->chord.q, after->q, m->nq));

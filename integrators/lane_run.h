@@ -3,7 +3,7 @@
 /// to the last bit, what position_step() does.
 ///
 /// Beginning and committing steps costs about as much as an iteration of one stage, for whole blocks: lanes that have stopped wait for others
-/// until the waiting has cost as much as one iteration, or two of one stage. A step whose first guess fails is parked: its world leaves the lane, and goes down the ladder
+/// until the waiting has cost as much as one iteration, or two of one stage. A step that fails is parked: its world leaves the lane, and goes down the ladder
 /// (down_ladder) together with others.
 #ifndef CATENA_LANE_RUN_H
 #define CATENA_LANE_RUN_H
@@ -72,7 +72,7 @@ KERNEL mask tick_lanes(const lane_model *m, const ctn_batch_config *cfg, block_s
         step_begins(m, cfg, S, W, energy, fresh, R->busy, &R->counts, &R->step);
         begin_part(m, cfg, m->dt, &P, L, fresh);
         enter_rung(m, ladder_rung(cfg, 0), alpha_rung(cfg, 0), &P, L);
-        guess_part(m, &P, L, false, fresh, fresh);
+        guess_part(m, &P, L, fresh, fresh);
         begin_newton(&R->N, fresh);
     }
     const mask solving = R->N.running;
@@ -85,7 +85,7 @@ KERNEL mask tick_lanes(const lane_model *m, const ctn_batch_config *cfg, block_s
     R->waited = 0, R->stopped = none_of();
     k->iterations = k->iterations + sel(stopped, R->N.iterations, rset(0));
     mask far;
-    const mask done = accept_part(m, cfg, &P, L, false, stopped, both(stopped, R->N.converged), &far, k);
+    const mask done = accept_part(m, cfg, &P, L, stopped, both(stopped, R->N.converged), &far, k);
     commit_part(m, cfg, &P, L, NULL, R->busy, done, done, k);
     R->parked = both(stopped, not_(done));
     R->busy = both(R->busy, not_(R->parked));

@@ -9,7 +9,9 @@
 /// A solve by Newton's method in progress, by lane. before: the residual of the iterate before.
 typedef struct {
     mask running, converged;
-    mask based;  // `base` is an iterate with energy (several stages: squared norm of the residual) E, and slope E' along d
+    mask based;    // `base` is an iterate with energy (several stages: squared norm of the residual) E, and slope E' along d
+    mask hard;     // a step of this solve has been shortened, or made without curvature: the next ones are followed (follow.h)
+    mask follows;  // the step in hand is
     real alpha, E, slope, iterations, before;
 } newton_progress;
 
@@ -19,6 +21,7 @@ FN void begin_newton(newton_progress *N, mask where)
     const real one = rset(1), zero = rset(0);
     N->running = either(N->running, where);
     N->converged = both(N->converged, not_(where)), N->based = both(N->based, not_(where));
+    N->hard = both(N->hard, not_(where)), N->follows = both(N->follows, not_(where));
     N->alpha = sel(where, one, N->alpha), N->E = sel(where, zero, N->E), N->slope = sel(where, zero, N->slope);
     N->iterations = sel(where, zero, N->iterations), N->before = sel(where, rset(NOT_REACHED), N->before);
 }
@@ -26,7 +29,7 @@ FN void begin_newton(newton_progress *N, mask where)
 FN newton_progress no_newton(void)
 {
     newton_progress N;
-    N.running = N.converged = N.based = none_of();
+    N.running = N.converged = N.based = N.hard = N.follows = none_of();
     N.alpha = N.E = N.slope = N.iterations = N.before = rset(0);
     return N;
 }
@@ -61,6 +64,7 @@ FN void base_newton(newton_progress *N, mask need, real E, real share)
 {
     N->E = sel(need, E, N->E), N->alpha = sel(need, share, N->alpha);
     N->based = either(N->based, need);
+    N->follows = either(both(N->follows, not_(need)), both(need, N->hard));
     N->iterations = N->iterations + sel(need, rset(1), rset(0));
 }
 
@@ -70,6 +74,7 @@ FN void base_newton(newton_progress *N, mask need, real E, real share)
 FN void shorten_newton(newton_progress *N, mask rejected, real fit, double least)
 {
     const real zero = rset(0), half = rset(0.5) * N->alpha, tenth = rset(0.1) * N->alpha;
+    N->hard = either(N->hard, rejected);
     const real shorter = sel(lt(fit, half), sel(lt(tenth, fit), fit, tenth), half);
     N->alpha = sel(rejected, sel(N->based, shorter, sel(gt(N->alpha, rset(0.5)), zero, rset(-1))), N->alpha);
     N->running = both(N->running, not_(both(rejected, not_(le(sel(N->based, rset(least), zero), N->alpha)))));

@@ -3,8 +3,12 @@
 /// 4.3)
 ///
 /// It is a block LDL' factorisation: all pivots D positive certify a descent direction. Where a pivot is not positive, the
-/// curvature of what hangs on that joint is dropped, which leaves the Gauss-Newton blocks there, and the sweep goes over that
-/// subtree again; the rest of the tree keeps its Newton steps. Its factors stay for other right-hand sides: sweep_solve().
+/// curvature is dropped, which leaves the Gauss-Newton blocks, but for what pulls add to them: a subtree that pulls at its arm r with the
+/// force -f holds the arm's turns by
+///
+///     t (|r|^2 - r r'),   t = max(0, -r.f) / |r|^2,
+///
+/// which is never negative. Pushes, which make pivots negative, add nothing. Factors stay for other right-hand sides: sweep_solve().
 #ifndef CATENA_NEWTON_SWEEP_H
 #define CATENA_NEWTON_SWEEP_H
 
@@ -20,105 +24,123 @@
 #include "integrators/joint_terms.h"
 #include "integrators/collocation.h"
 
-enum { SWEEP_RESTARTS = 16 };  // of a lane; then all its curvature is dropped, so that the cost stays linear
-
-/// What a subtree hands to its parent, with the wrench of the bodies whose curvature is dropped.
-typedef struct {
-    subtree s;
-    wrench lost;
-} sweep_hand;
-
 /// Scratch of one lane block, arrays [nbody].
 typedef struct {
     tree_pivot *pivot;
-    sweep_hand *hand;  // sums at forks
-    twist *motion;     // written for forks
-    real *keep;        // 1: with curvature, 0: without
+    subtree *hand;  // sums at forks
+    twist *motion;  // written for forks
+    mask dropped;   // lanes without curvature
+    mask held;      // lanes that still need the factors they have (follow.h)
 } sweep_work;
 
-/// The rotational block and the first moment of one body, without curvature where keep is 0.
-FN void drop_curvature(const lane_body *b, const solve *W, int i, real keep, sym3 *A, vec3 *h)
+/// How an arm's turns are held by the gradient f of what moves with its end.
+FN sym3 pull_block(vec3 r, vec3 f)
 {
-    const mask kept = gt(keep, rset(0));
+    const real along = dot(r, f), t = sel(lt(along, rset(0)), along / dot(r, r), rset(0));
+    sym3 A;
+    A.xx = t * fnmadd(r.y, r.y, negate(r.z * r.z)), A.xy = t * (r.x * r.y);
+    A.yy = t * fnmadd(r.x, r.x, negate(r.z * r.z)), A.xz = t * (r.x * r.z);
+    A.zz = t * fnmadd(r.x, r.x, negate(r.y * r.y)), A.yz = t * (r.y * r.z);
+    return A;
+}
+
+/// The rotational block and the first moment of one body, without curvature in the lanes `dropped`.
+FN void drop_curvature(const lane_body *b, const solve *W, int i, mask dropped, sym3 *A, vec3 *h)
+{
     const real k2 = W->in.k2;
     sym3 I = turn(W->now[i].R, load_sym(b->I));
     I.xx = k2 * I.xx, I.yy = k2 * I.yy, I.zz = k2 * I.zz, I.xy = k2 * I.xy, I.xz = k2 * I.xz, I.yz = k2 * I.yz;
-    *A = sel_sym(kept, *A, I);
-    *h = sel3(kept, *h, scale(mul(W->now[i].R, load3(b->h)), k2));
+    *A = sel_sym(dropped, I, *A);
+    *h = sel3(dropped, scale(mul(W->now[i].R, load3(b->h)), k2), *h);
 }
 
-/// Inertia, right-hand side and lost wrench of what hangs on body i, itself included.
-FN void sweep_gather(const lane_body *b, joint_form f, const solve *W, const sweep_work *work, int i, bool dropping, bool loaded,
-                     const sweep_hand *next, inertia6 *P, wrench *p, wrench *lost)
+/// Inertia and right-hand side of what hangs on body i, itself included. mixed: some lanes have dropped their curvature, or hold their factors.
+FN void sweep_gather(const lane_body *b, joint_form f, const solve *W, const sweep_work *work, int i, bool mixed, bool loaded,
+                     const subtree *next, inertia6 *P, wrench *p)
 {
     const iterate_body *t = &W->body[i];
     sym3 A = t->A;
     vec3 h = t->b;
-    *lost = wrench_zero();
-    if (dropping && (loaded || (f.flags & BODY_MASS))) {
-        const real keep = work->keep[i];
-        if (f.flags & BODY_MASS) drop_curvature(b, W, i, keep, &A, &h);
-        lost->n = scale(t->w.n, rset(1) - keep), lost->f = scale(t->w.f, rset(1) - keep);
-    }
-    gather_subtree(f, &A, &h, b->mass * W->in.k2, NULL, &next->s, &work->hand[i].s, P, p);
-    if (loaded) {
-        const body_load *L = &W->load[b->load];
-        *P = inertia_add(*P, dropping ? sel_inertia(gt(work->keep[i], rset(0)), L->P, L->safe) : L->P);
-    }
-    if (!dropping) return;
-    if (!(f.flags & BODY_LEAF)) *lost = wrench_add(*lost, next->lost);
-    if (f.flags & BODY_FORK) *lost = wrench_add(*lost, work->hand[i].lost);
+    if (mixed && (f.flags & BODY_MASS)) drop_curvature(b, W, i, work->dropped, &A, &h);
+    gather_subtree(f, &A, &h, b->mass * W->in.k2, NULL, next, &work->hand[i], P, p);
+    if (!loaded) return;
+    const body_load *L = &W->load[b->load];
+    *P = inertia_add(*P, mixed ? sel_inertia(work->dropped, L->safe, L->P) : L->P);
 }
 
-/// The wrench on body i that has curvature. Taken off the sum, it is the sum to the last bit in lanes that drop nothing.
-FN wrench curved_wrench(const solve *W, int i, bool dropping, wrench lost)
+/// The wrench that a subtree carries, where it has curvature.
+FN wrench curved_wrench(const solve *W, const sweep_work *work, int i, bool mixed)
 {
     wrench w = W->sum[i];
-    if (dropping) w.n = sub(w.n, lost.n), w.f = sub(w.f, lost.f);
+    if (mixed) w.n = sel3(work->dropped, zero3(), w.n), w.f = sel3(work->dropped, zero3(), w.f);
     return w;
 }
 
-/// A joint of one degree of freedom; dropping, and mostly loaded, are constants in each call. d: u of the joint. Returns where
-/// its pivot is positive.
-FN mask sweep_inward1(const lane_body *b, joint_form f, const solve *W, sweep_work *work, int i, bool dropping, bool loaded,
-                      const sweep_hand *next, sweep_hand *out, real *d)
+/// Hands P and p on to the parent, with what their pull adds.
+FN void sweep_hand_on(const solve *W, const sweep_work *work, int i, bool arm, bool mixed, inertia6 P, wrench p, subtree *out)
 {
-    const vec3 z = W->now[i].R.z, r = W->now[i].r;
+    const vec3 r = W->now[i].r;
+    hand_on(arm, r, P, p, out);
+    if (mixed && arm) out->P.A = sel_sym(work->dropped, sym_add(out->P.A, pull_block(r, W->sum[i].f)), out->P.A);
+}
+
+FN pivot1 sel_pivot1(mask where, pivot1 a, pivot1 b)
+{
+    a.Ua = sel3(where, a.Ua, b.Ua), a.Ul = sel3(where, a.Ul, b.Ul), a.i = sel(where, a.i, b.i);
+    return a;
+}
+
+FN pivot3 sel_pivot3(mask where, pivot3 a, pivot3 b)
+{
+    a.G.Xa.x = sel3(where, a.G.Xa.x, b.G.Xa.x), a.G.Xa.y = sel3(where, a.G.Xa.y, b.G.Xa.y);
+    a.G.Xa.z = sel3(where, a.G.Xa.z, b.G.Xa.z), a.G.Xl.x = sel3(where, a.G.Xl.x, b.G.Xl.x);
+    a.G.Xl.y = sel3(where, a.G.Xl.y, b.G.Xl.y), a.G.Xl.z = sel3(where, a.G.Xl.z, b.G.Xl.z);
+    a.D.i1 = sel(where, a.D.i1, b.D.i1), a.D.i2 = sel(where, a.D.i2, b.D.i2), a.D.i3 = sel(where, a.D.i3, b.D.i3);
+    a.D.l21 = sel(where, a.D.l21, b.D.l21), a.D.l31 = sel(where, a.D.l31, b.D.l31), a.D.l32 = sel(where, a.D.l32, b.D.l32);
+    a.D.least = sel(where, a.D.least, b.D.least);
+    return a;
+}
+
+/// A joint of one degree of freedom; mixed, and mostly loaded, are constants in each call. d: u of the joint. Returns where
+/// its pivot is positive.
+FN mask sweep_inward1(const lane_body *b, joint_form f, const solve *W, sweep_work *work, int i, bool mixed, bool loaded,
+                      const subtree *next, subtree *out, real *d)
+{
+    const vec3 z = W->now[i].R.z;
     pivot1 s;
     inertia6 P;
-    wrench p, lost;
-    sweep_gather(b, f, W, work, i, dropping, loaded, next, &P, &p, &lost);
+    wrench p;
+    sweep_gather(b, f, W, work, i, mixed, loaded, next, &P, &p);
     joint_column(b, f.kind, z, &P, &s.Ua, &s.Ul);
     real D = joint_pivot(b, f.kind, z, s.Ua, s.Ul, rset(0));
     if (has_terms(b, W->in.tau)) D = D + W->terms[i].k.xx;
     const mask good = gt(D, rset(0));
     const real u = negate(joint_row(b, f.kind, z, p) + W->r[b->vadr]);
     s.i = rset(1) / sel(good, D, rset(1));
-    if (!(f.flags & BODY_ROOT)) add_cross_term(b, f.kind, z, curved_wrench(W, i, dropping, lost), &s.Ua, &s.Ul);
-    work->pivot[i].one = s, d[b->vadr] = u;
+    if (!(f.flags & BODY_ROOT)) add_cross_term(b, f.kind, z, curved_wrench(W, work, i, mixed), &s.Ua, &s.Ul);
+    work->pivot[i].one = mixed ? sel_pivot1(work->held, work->pivot[i].one, s) : s, d[b->vadr] = u;
     if (f.flags & BODY_ROOT) return good;
-    hand_on(has_arm(f), r, inertia_eliminate(P, s.Ua, s.Ul, s.i), leave_over1(p, &s, u), &out->s);
-    if (dropping) out->lost = has_arm(f) ? wrench_shift(lost, r) : lost;
+    sweep_hand_on(W, work, i, has_arm(f), mixed, inertia_eliminate(P, s.Ua, s.Ul, s.i), leave_over1(p, &s, u), out);
     return good;
 }
 
 /// A ball or a translation.
-FN mask sweep_inward3(const lane_body *b, const solve *W, sweep_work *work, int i, bool dropping, bool loaded,
-                      const sweep_hand *next, sweep_hand *out, real *d)
+FN mask sweep_inward3(const lane_body *b, const solve *W, sweep_work *work, int i, bool mixed, bool loaded, const subtree *next,
+                      subtree *out, real *d)
 {
     const bool ball = b->kind == JOINT_BALL;
     const mat3 R = W->now[i].R;
-    const vec3 r = W->now[i].r;
-    pivot3 *s = &work->pivot[i].three;
+    pivot3 *const s = &work->pivot[i].three;
+    const pivot3 before = *s;
     inertia6 P;
-    wrench p, lost;
+    wrench p;
     mat3 Ua, Ul;
-    sweep_gather(b, form_of(b), W, work, i, dropping, loaded, next, &P, &p, &lost);
+    sweep_gather(b, form_of(b), W, work, i, mixed, loaded, next, &P, &p);
     sym3 D = ball ? P.A : P.D;
     const vec3 row = vec(W->r[b->vadr], W->r[b->vadr + 1], W->r[b->vadr + 2]);
     if (has_terms(b, W->in.tau)) {
         sym3 k = W->terms[i].k;
-        if (dropping) k = sel_sym(gt(work->keep[i], rset(0)), k, W->terms[i].safe);
+        if (mixed) k = sel_sym(work->dropped, W->terms[i].safe, k);
         D = sym_add(D, ball ? turn(R, k) : k);
     }
     const ldl3 F = ldl_factor(D);
@@ -126,68 +148,57 @@ FN mask sweep_inward3(const lane_body *b, const solve *W, sweep_work *work, int 
     s->D = F;
     const vec3 y = ldl_solve(F, ball ? add(p.n, mul(R, row)) : add(p.f, row));
     store3(d + b->vadr, opposite(y));
-    if (b->flags & BODY_ROOT) return good;
-    const wrench w = curved_wrench(W, i, dropping, lost);
-    const bool arm = b->flags & BODY_OFFSET;
-    s->G = eliminate3(F, &w, &P, &Ua, &Ul);
-    p.n = sub(p.n, mul(Ua, y)), p.f = sub(p.f, mul(Ul, y));
-    hand_on(arm, r, P, p, &out->s);
-    if (dropping) out->lost = arm ? wrench_shift(lost, r) : lost;
+    if (!(b->flags & BODY_ROOT)) {
+        const wrench w = curved_wrench(W, work, i, mixed);
+        s->G = eliminate3(F, &w, &P, &Ua, &Ul);
+        p.n = sub(p.n, mul(Ua, y)), p.f = sub(p.f, mul(Ul, y));
+        sweep_hand_on(W, work, i, b->flags & BODY_OFFSET, mixed, P, p, out);
+    }
+    if (mixed) *s = sel_pivot3(work->held, before, *s);
     return good;
 }
 
-FN mask sweep_inward_body(const lane_body *b, joint_form f, const solve *W, sweep_work *work, int i, bool dropping, bool loaded,
-                          const sweep_hand *next, sweep_hand *out, real *d)
+FN mask sweep_inward_body(const lane_body *b, joint_form f, const solve *W, sweep_work *work, int i, bool mixed, bool loaded,
+                          const subtree *next, subtree *out, real *d)
 {
-    if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) return sweep_inward3(b, W, work, i, dropping, loaded, next, out, d);
-    return sweep_inward1(b, f, W, work, i, dropping, loaded, next, out, d);
+    if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) return sweep_inward3(b, W, work, i, mixed, loaded, next, out, d);
+    return sweep_inward1(b, f, W, work, i, mixed, loaded, next, out, d);
 }
 
-/// What seldom occurs: curvature is dropped somewhere, or loads are on the body.
-KERNEL mask sweep_inward_seldom(const lane_body *b, const solve *W, sweep_work *work, int i, bool dropping,
-                                const sweep_hand *next, sweep_hand *out, real *d)
+/// What seldom occurs: lanes are mixed, or loads are on the body.
+KERNEL mask sweep_inward_seldom(const lane_body *b, const solve *W, sweep_work *work, int i, bool mixed, const subtree *next,
+                                subtree *out, real *d)
 {
-    return sweep_inward_body(b, form_of(b), W, work, i, dropping, b->flags & BODY_LOAD, next, out, d);
+    return sweep_inward_body(b, form_of(b), W, work, i, mixed, b->flags & BODY_LOAD, next, out, d);
 }
 
 /// The sweep inwards at the iterate of W (after residual()), for the lanes `where`: factors H, and leaves in d [nv] what
 /// sweep_outward() makes the step of. Returns the lanes that have a descent direction: all, but where something is not finite.
-/// Lanes in which curvature was dropped are counted in *dropped. What happens in a lane does not depend on the others.
-KERNEL mask sweep_inward(const lane_model *m, const solve *W, sweep_work *work, mask where, real *dropped, real *d)
+/// Lanes in which curvature was dropped are counted in *count. What happens in a lane does not depend on the others.
+KERNEL mask sweep_inward(const lane_model *m, const solve *W, sweep_work *work, mask where, real *count, real *d)
 {
-    real left = rset(SWEEP_RESTARTS);
-    bool dropping = false;
-    sweep_hand next, scratch;
-    clear_subtree(&next.s), next.lost = wrench_zero();
+    subtree next, scratch;
+    bool mixed = any_of(work->held);
+    work->dropped = none_of();
+    clear_subtree(&next);
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
-        sweep_hand *out = b->flags & BODY_NEXT ? &next : b->flags & BODY_LAST ? &work->hand[b->parent] : &scratch;
+        subtree *out = b->flags & BODY_NEXT ? &next : b->flags & BODY_LAST ? &work->hand[b->parent] : &scratch;
         mask good;
-        if (dropping || (b->flags & BODY_LOAD)) good = sweep_inward_seldom(b, W, work, i, dropping, &next, out, d);
+        if (mixed || (b->flags & BODY_LOAD)) good = sweep_inward_seldom(b, W, work, i, mixed, &next, out, d);
         else BY_FORM(b, f, good = sweep_inward_body(b, f, W, work, i, false, false, &next, f.flags & BODY_NEXT ? &next : out, d))
         const mask bad = both(where, not_(good));
         if (any_of(bad)) {
-            if (!dropping)
-                for (int k = 0; k < m->nbody; k++) work->keep[k] = rset(1);
-            for (int k = i; k < b->end; k++) work->keep[k] = sel(bad, rset(0), work->keep[k]);
-            // too many restarts: everywhere; bad even so: something is not finite
-            const mask all = both(bad, lt(left, rset(1)));
-            if (any_of(all))
-                for (int k = 0; k < m->nbody; k++) work->keep[k] = sel(all, rset(0), work->keep[k]);
-            where = both(where, not_(both(bad, lt(left, rset(0)))));
-            left = left - sel(bad, rset(1), rset(0));
-            // again over this subtree; sums at forks are begun anew by what is handed to them first
-            i = !dropping || any_of(all) ? m->nbody : b->end;
-            dropping = true;
+            // again without curvature; where it is bad even so, something is not finite
+            where = both(where, not_(both(bad, work->dropped)));
+            work->dropped = either(work->dropped, bad);
+            mixed = true, i = m->nbody;
             continue;
         }
-        if (out == &scratch && !(b->flags & BODY_ROOT)) {
-            sweep_hand *p = &work->hand[b->parent];
-            add_subtree(&p->s, &out->s);
-            if (dropping) p->lost = wrench_add(p->lost, out->lost);
-        }
+        if (out == &scratch && !(b->flags & BODY_ROOT)) add_subtree(&work->hand[b->parent], out);
     }
-    *dropped = *dropped + sel(both(where, lt(left, rset(SWEEP_RESTARTS))), rset(1), rset(0));
+    work->dropped = both(work->dropped, where);
+    *count = *count + sel(work->dropped, rset(1), rset(0));
     return where;
 }
 

@@ -22,6 +22,7 @@
 #include "integrators/force_unit.h"
 #include "integrators/culprit.h"
 #include "integrators/collocation.h"
+#include "integrators/follow.h"
 #include "integrators/newton_control.h"
 #include "integrators/newton_sweep.h"
 
@@ -43,11 +44,11 @@ typedef struct {
 } position_state;
 
 /// The table of what is counted of a step, a number a lane. fewer: parts done with fewer stages than asked for; rejected: parts
-/// repeated for their error; refused: 1 where a solution of one stage gained energy, so that another is looked for; far: 1 where an angle went beyond REAL_MAX_ANGLE; work: so far, in evaluations; frozen: why it
+/// repeated for their error; far: 1 where an angle went beyond REAL_MAX_ANGLE; work: so far, in evaluations; frozen: why it
 /// cannot go on, a ctn_freeze, where that is known.
 #define STEP_COUNTS(count)                                                                                                       \
     count(iterations) count(evaluations) count(line_search) count(curvature) count(substeps) count(halvings) count(residual)     \
-        count(fewer) count(rejected) count(refused) count(far) count(work) count(frozen)
+        count(fewer) count(rejected) count(far) count(work) count(frozen)
 
 /// What happened, by lane.
 typedef struct {
@@ -100,6 +101,8 @@ typedef struct {
     real *x, *u;              // [nq], [nv]: the iterate, and the increments that lead to it (joints that are not balls)
     real *base, *base_u, *d;  // [nq], [nv], [nv]: where the Newton step starts, and the step
     real *fresh;              // [nv] the step that a sweep finds
+    real *lead;               // [nv] its part k (follow.h)
+    whereabouts *at;          // [nbody] of steps that are followed: where they start
     real residual;            // at the solution
     rate_pose *aim, *drift;   // [nbody] of alpha (alpha_step.h), as the next two [nv]
     real *aim_rate, *slack, *half_turn;
@@ -124,30 +127,60 @@ typedef struct {
     const real *base, *base_u, *d, *q;
 } moving;
 
-/// x = base (+) alpha d in the lanes `where`; the increments u from q follow.
-KERNEL void move_stage(const lane_model *m, const moving *P, real alpha, mask where)
+/// A joint by alpha d from the base, in the lanes `where`; d [nv of the joint]. Its increments u from q follow.
+FN void move_joint(const lane_body *b, const moving *P, const real *d, real alpha, mask where)
 {
     real *x = P->x, *u = P->u;
-    for (int i = 0; i < m->nbody; i++) {
-        const lane_body *b = &m->bodies[i];
-        const real *d = P->d + b->vadr;
-        if (b->kind == JOINT_BALL) {
-            const vec3 a = vec(alpha * d[0], alpha * d[1], alpha * d[2]);
-            real y[4];
-            quat_store(y, quat_normalised(quat_mul(quat_load(P->base + b->qadr), quat_exp(a))));
-            for (int k = 0; k < 4; k++) x[b->qadr + k] = sel(where, y[k], x[b->qadr + k]);
-        } else
-            for (int k = 0; k < b->nv; k++) {
-                const int j = b->vadr + k;
-                u[j] = sel(where, fmadd(alpha, d[k], P->base_u[j]), u[j]);
-                x[b->qadr + k] = sel(where, P->q[b->qadr + k] + u[j], x[b->qadr + k]);
-            }
-    }
+    if (b->kind == JOINT_BALL) {
+        const vec3 a = vec(alpha * d[0], alpha * d[1], alpha * d[2]);
+        real y[4];
+        quat_store(y, quat_normalised(quat_mul(quat_load(P->base + b->qadr), quat_exp(a))));
+        for (int k = 0; k < 4; k++) x[b->qadr + k] = sel(where, y[k], x[b->qadr + k]);
+    } else
+        for (int k = 0; k < b->nv; k++) {
+            const int j = b->vadr + k;
+            u[j] = sel(where, fmadd(alpha, d[k], P->base_u[j]), u[j]);
+            x[b->qadr + k] = sel(where, P->q[b->qadr + k] + u[j], x[b->qadr + k]);
+        }
+}
+
+/// x = base (+) alpha d in the lanes `where`.
+KERNEL void move_stage(const lane_model *m, const moving *P, real alpha, mask where)
+{
+    for (int i = 0; i < m->nbody; i++) move_joint(&m->bodies[i], P, P->d + m->bodies[i].vadr, alpha, where);
 }
 FN void move_iterate(const lane_model *m, position_work *P, real alpha, mask where)
 {
     const moving one = {P->x, P->u, P->base, P->base_u, P->d, P->W.in.q};
     move_stage(m, &one, alpha, where);
+}
+
+/// The share alpha of the Newton step from `base`, followed, in the lanes `where`.
+KERNEL void follow_iterate(const lane_model *m, position_work *P, real alpha, mask where)
+{
+    const moving one = {P->x, P->u, P->base, P->base_u, P->d, P->W.in.q};
+    solve *W = &P->W;
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        const joint_form f = form_of(b);
+        const bool root_body = f.flags & BODY_ROOT;
+        const tree_pivot *s = &P->sweep.pivot[i];
+        const int up = root_body ? i : b->parent;
+        const twist t = carried_along(f, &P->at[up], &W->now[up], W->body[up].dp, P->at[i].T.r);
+        real y[3];
+        store3(y, zero3());
+        for (int k = 0; k < b->nv; k++) y[k] = alpha * P->lead[b->vadr + k];
+        if (!root_body && b->nv == 1) y[0] = fnmadd(dot(s->one.Ua, t.w) + dot(s->one.Ul, t.v), s->one.i, y[0]);
+        if (b->nv == 3) {
+            vec3 d = load3(y);
+            if (!root_body) d = sub(d, mul_add(mul(s->three.G.Xa, t.w), s->three.G.Xl, t.v));
+            store3(y, b->kind == JOINT_BALL ? tmul(P->at[i].T.R, d) : d);
+        }
+        bound_turns(b, y);
+        move_joint(b, &one, y, rset(1), where);
+        follow_body(b, f, root_body ? NULL : &W->now[up], &W->body[up].dp, P->x, P->u, &W->start[i], where, &W->now[i],
+                    &W->body[i].dp);
+    }
 }
 
 /// The first guess in the lanes `where`: joint rates that change as they did in the step before. The lanes `rest` begin at the start of the
@@ -166,51 +199,35 @@ KERNEL real first_share(const lane_model *m, const real *d, int stages)
     real most = rset(3.1);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        if (b->kind == JOINT_PRISMATIC || b->kind == JOINT_TRANSLATION) continue;
+        if (only_slides(b)) continue;
         for (int a = 0; a < stages; a++)
             for (int k = 0; k < b->nv; k++) most = larger(most, magnitude(d[a * m->nv + b->vadr + k]));
     }
     return sel(le(most, rset(3.1)), rset(1), rset(3.1) / most);
 }
 
-/// The step from `base` along d, in the lanes `need`. Returns those in which d is a descent direction.
-KERNEL mask newton_direction(const lane_model *m, mask need, position_work *P, position_counts *count)
+/// Between the sweeps: keeps what the lanes `where` need to follow the step from the iterate of W.
+KERNEL void keep_lead(const lane_model *m, position_work *P, mask where)
 {
-    need = sweep_inward(m, &P->W, &P->sweep, need, &count->curvature, P->fresh);
-    sweep_outward(m, &P->W, &P->sweep, P->fresh);
-    for (int k = 0; k < m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);  // others may be shortening theirs
-    return need;
-}
-
-/// Where the solution in P, of order 2, is no higher in energy than the start of the step, at rest. A descent from there ends below it, and no
-/// such step gains energy; one from a guess may end in another, higher minimum, as balls and long arms have in large steps. What sums
-/// and the solve's tolerance leave uncertain is allowed.
-KERNEL mask below_start(const lane_model *m, double tolerance, const position_work *P)
-{
-    const solve *W = &P->W;
-    const terms_input *in = &W->in;
-    const real half = rset(0.5), k2 = in->k2;
-    const vec3 g = load3(m->gravity);
-    real E = rset(0), size = rset(0);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        if (b->flags & BODY_MASS) {  // evaluate_body() at the start
-            const step_body *k = &W->step[i];
-            const mat3 R = W->start[i].R;
-            const vec3 c = mul(R, load3(b->h)), y = add_scaled(g, k->e, k2), v = add_scaled(k->G, k->e, half * b->mass * k2);
-            const real turn = mul(R, k->Zt.x).x + mul(R, k->Zt.y).y + mul(R, k->Zt.z).z, way = dot_sub(dot(k->e, v), c, y);
-            E = E + (way - turn), size = size + (magnitude(way) + magnitude(turn));
-        }
-        if (b->flags & BODY_SPRING) {
-            const real V = b->kind == JOINT_BALL ? ball_potential(b, cone_at(b, in->q)).E : joint_potential(b, in->q[b->qadr]).E;
-            E = E + V, size = size + V;
-        }
-        for (int j = b->vadr; j < b->vadr + b->nv && (b->flags & BODY_ARMATURE); j++) {
-            const real a = in->h * in->rate[j], V = half * b->armature * k2 * a * a;
-            E = E + V, size = size + V;
-        }
+        const real D = b->nv == 1 ? P->sweep.pivot[i].one.i : rset(1);
+        keep_whereabouts(&P->at[i], &P->W.now[i], P->W.body[i].dp, where);
+        for (int k = b->vadr; k < b->vadr + b->nv; k++) P->lead[k] = sel(where, D * P->fresh[k], P->lead[k]);
     }
-    return le(W->E, fmadd(rset(10 * ENERGY_ROUNDING + 40 * tolerance), size, E));
+}
+
+/// The step from `base` along d, in the lanes `need`; others may be shortening theirs. Returns those in which d is a descent direction.
+KERNEL mask newton_direction(const lane_model *m, mask need, newton_progress *N, position_work *P, position_counts *count)
+{
+    P->sweep.held = both(both(N->running, N->follows), not_(need));
+    need = sweep_inward(m, &P->W, &P->sweep, need, &count->curvature, P->fresh);
+    N->hard = either(N->hard, P->sweep.dropped);
+    const mask follows = both(need, N->hard);
+    if (any_of(follows)) keep_lead(m, P, follows);
+    sweep_outward(m, &P->W, &P->sweep, P->fresh);
+    for (int k = 0; k < m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);
+    return need;
 }
 
 /// One iteration in the lanes that run: evaluates the iterate, and finds the next one, or that it is the solution. A lane that stops
@@ -231,7 +248,7 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
         need =
             settle_iterate(N, accepted, residual(m, W), le(rset(1), alpha), W->too_far, tolerance, max_iterations, &P->residual);
     if (any_of(need)) {
-        need = newton_direction(m, need, P, count);
+        need = newton_direction(m, need, N, P, count);
         N->running = both(N->running, either(rejected, need));
         real g = rset(0);
         for (int k = 0; k < m->nv; k++) g = fmadd(W->r[k], P->d[k], g);
@@ -246,7 +263,9 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
         const real rise = fnmadd(alpha, slope, W->E - E);
         shorten_newton(N, rejected, rset(-0.5) * slope * alpha * alpha / rise, 1e-9);
     }
-    move_iterate(m, P, N->alpha, both(N->running, either(need, rejected)));
+    const mask moves = both(N->running, either(need, rejected)), follows = both(moves, N->follows);
+    move_iterate(m, P, N->alpha, both(moves, not_(follows)));
+    if (any_of(follows)) follow_iterate(m, P, N->alpha, follows);
     N->running = both(N->running, may_go_on(count));
 }
 
@@ -302,6 +321,13 @@ FN void commit_placements(const lane_model *m, position_state *S, position_work 
     for (int j = 0; j < m->nq; j++) S->q[j] = sel(where, P->x[j], S->q[j]);
 }
 
+/// What the next first guess takes for the gain of a joint's rate; s: 1/h. A joint that has turned by a radian more than in the step before
+/// has found another way to its pose, by whole turns or by half ones of its neighbours: guesses that went on so would lead it off.
+FN real lasting_gain(const lane_body *b, real gain, real s)
+{
+    return only_slides(b) ? gain : sel(le(magnitude(gain), s), gain, rset(0));
+}
+
 /// Makes the solution in P the state, in the lanes `where`. all: no other lane has moved. whole: lanes whose step
 /// was not halved.
 KERNEL void commit_step(const lane_model *m, position_state *S, position_work *P, mask where, bool all, mask whole)
@@ -316,7 +342,7 @@ KERNEL void commit_step(const lane_model *m, position_state *S, position_work *P
         for (int j = 0; j < b->nv; j++) {
             real *r = &S->rate[b->vadr + j], *g = &S->gain[b->vadr + j];
             const real rate = u[j] * s;
-            *g = sel(where, sel(whole, rate - *r, rset(0)), *g);
+            *g = sel(where, sel(whole, lasting_gain(b, rate - *r, s), rset(0)), *g);
             *r = sel(where, rate, *r);
         }
         if (b->flags & BODY_MASS) {

@@ -93,8 +93,8 @@ KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, po
         const mask running = Q.running;
         begin_part(m, cfg, h, S, P, running);
         enter_rung(m, t, false, S, P);
-        const mask converged = solve_part(m, cfg, S, false, running, P, count);
-        const mask solved = accept_part(m, cfg, S, P, false, running, converged, &far, count);
+        const mask converged = solve_part(m, cfg, S, running, P, count);
+        const mask solved = accept_part(m, cfg, S, P, running, converged, &far, count);
         const real error = sel(either(solved, far), part_defect(m, t, S, P) / allowed, one / zero);
         const mask accepted = take_part(control, &Q, h, error, s + 1, &far);
         commit_part(m, cfg, S, P, part, running, accepted, accepted, count);

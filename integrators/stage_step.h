@@ -12,6 +12,7 @@
 #include "dynamics/quaternion.h"
 #include "dynamics/joints.h"
 #include "integrators/collocation.h"
+#include "integrators/follow.h"
 #include "integrators/position_step.h"
 #include "integrators/stage_tables.h"
 #include "integrators/stage_terms.h"
@@ -26,6 +27,7 @@ typedef struct {
     stage_sweep sweep;
     real *x, *u, *base, *base_u;  // [stages][nq], [stages][nv]: the iterate, and where the Newton step starts
     real *d, *fresh;              // [stages][nv]: the Newton step, and the one that a sweep finds
+    whereabouts *at;              // [nbody][stages] of steps that are followed: where they start
     real residual;                // at the solution
     rate_pose *rate;              // [nbody] Euclidean rates at the end of the step that is being accepted
 } stage_work;
@@ -40,9 +42,43 @@ KERNEL void move_stages(const lane_model *m, stage_work *P, real alpha, mask whe
     }
 }
 
-/// The first guess in the lanes `where`: joint rates that change as they did at the end of the step before; or a tree that stands `still`,
-/// which is better where light links whip around. The lanes `rest` begin at the start of the step, `where` among them.
-KERNEL void predict_stages(const lane_model *m, const position_state *S, stage_work *P, bool still, mask rest, mask where)
+/// The share alpha of the Newton step from `base`, followed, in the lanes `where`.
+KERNEL void follow_stages(const lane_model *m, stage_work *P, real alpha, mask where)
+{
+    stages *W = &P->W;
+    const int s = W->table->stages, w = 6 * s;
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        const joint_form f = form_of(b);
+        const bool root_body = f.flags & BODY_ROOT;
+        const int n = b->nv, up = (root_body ? i : b->parent) * s;
+        const real *X = P->sweep.X + b->dof * s * (w + 1);
+        real t[MOST_TWIST];
+        for (int a = 0; a < s && !root_body; a++) {
+            const twist T = carried_along(f, &P->at[up + a], &W->body[up + a].T, W->body[up + a].dp, P->at[i * s + a].T.r);
+            store3(t + 6 * a, T.w), store3(t + 6 * a + 3, T.v);
+        }
+        for (int a = 0; a < s; a++) {
+            const int q = a * m->nq, v = a * m->nv;
+            const moving one = {P->x + q, P->u + v, P->base + q, P->base_u + v, P->d + v, W->in.q};
+            stage_body *at = &W->body[i * s + a], *before = &W->body[up + a];
+            real y[3];
+            store3(y, zero3());
+            for (int k = 0; k < n; k++) {
+                const real *x = X + (w + 1) * (n * a + k);
+                y[k] = negate(alpha * x[w]);
+                for (int j = 0; j < w && !root_body; j++) y[k] = fnmadd(x[j], t[j], y[k]);
+            }
+            bound_turns(b, y);
+            move_joint(b, &one, y, rset(1), where);
+            follow_body(b, f, root_body ? NULL : &before->T, &before->dp, one.x, one.u, &W->start[i], where, &at->T, &at->dp);
+        }
+    }
+}
+
+/// The first guess in the lanes `where`: joint rates that change as they did at the end of the step before. The lanes `rest` begin at the
+/// start of the step, `where` among them.
+KERNEL void predict_stages(const lane_model *m, const position_state *S, stage_work *P, mask rest, mask where)
 {
     const int s = P->W.table->stages;
     for (int a = 0; a < s; a++) {
@@ -50,7 +86,7 @@ KERNEL void predict_stages(const lane_model *m, const position_state *S, stage_w
         const int q = a * m->nq, v = a * m->nv;
         real *d = P->d + v;
         rest_at(m, S->q, rest, P->x + q, P->u + v, P->base + q, P->base_u + v);
-        for (int k = 0; k < m->nv; k++) d[k] = sel(rest, rset(still ? 0 : 1) * t * fmadd(half, S->gain[k], S->rate[k]), d[k]);
+        for (int k = 0; k < m->nv; k++) d[k] = sel(rest, t * fmadd(half, S->gain[k], S->rate[k]), d[k]);
     }
     move_stages(m, P, rset(1), where);
 }
@@ -72,6 +108,10 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
     const mask rejected = both(N->running, not_(accepted));
     const mask need = settle_iterate(N, accepted, most, le(one, alpha), W->too_far, tolerance, most_iterations, &P->residual);
     if (any_of(need)) {
+        const mask follows = both(need, N->hard);
+        for (int i = 0; i < s * m->nbody && any_of(follows); i++)
+            keep_whereabouts(&P->at[i], &W->body[i].T, W->body[i].dp, follows);
+        P->sweep.held = both(both(N->running, N->follows), not_(need));
         stage_newton(m, W, &P->sweep, P->fresh);
         for (int k = 0; k < s * m->nv; k++) P->d[k] = sel(need, P->fresh[k], P->d[k]);
         for (int k = 0; k < s * m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
@@ -81,13 +121,16 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
     if (any_of(rejected)) {
         // to the minimum of the parabola through both squared norms and the slope -2 norm; to a tenth where there is no norm
         count->line_search = count->line_search + sel(rejected, one, zero);
+        N->hard = either(N->hard, rejected);
         const real rise = square - norm + rset(2) * alpha * norm, fit = alpha * alpha * norm / rise;
         const real half = rset(0.5) * alpha, tenth = rset(0.1) * alpha;
         // an alpha that is no number ends the solve, too: the step d is none
         N->alpha = sel(rejected, sel(gt(fit, half), half, sel(gt(fit, tenth), fit, tenth)), N->alpha);
         N->running = both(N->running, not_(both(rejected, either(not_(N->based), not_(le(rset(0.03), N->alpha))))));
     }
-    move_stages(m, P, N->alpha, both(N->running, either(need, rejected)));
+    const mask moves = both(N->running, either(need, rejected)), follows = both(moves, N->follows);
+    move_stages(m, P, N->alpha, both(moves, not_(follows)));
+    if (any_of(follows)) follow_stages(m, P, N->alpha, follows);
     N->running = both(N->running, may_go_on(count));
 }
 
@@ -193,7 +236,7 @@ KERNEL void commit_stages(const lane_model *m, position_state *S, stage_work *P,
         for (int k = 0; k < b->nv; k++) {
             const int v = b->vadr + k;
             S->rate[v] = sel(where, j.rate[k], S->rate[v]);
-            S->gain[v] = sel(where, j.change[k], S->gain[v]);
+            S->gain[v] = sel(where, lasting_gain(b, j.change[k], W->in.inv_h), S->gain[v]);
             if (t->old > 0) S->old_rate[v] = sel(where, j.secant[k], S->old_rate[v]);
         }
         const stage_body *e = &W->body[i * s + last];

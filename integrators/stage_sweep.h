@@ -29,6 +29,7 @@ typedef struct {
         *heap_p;  // [forks][6 s][6 s], [forks][6 s]: sums at forks, the innermost last; forks: as many as can be open at a time
     real *X;      // [nv][6 s + 1]: D^-1 L and D^-1 (S'p + r), by rows; [s] times so many, from s times `dof` on
     real *twist;  // [nbody][6 s], written for forks
+    mask held;    // lanes that still need the X they have (follow.h)
     // kept by stage_factor() for any number of right-hand sides, [nv][6 s^2] and [nv][3 s^2]: U [6 s][dof s] and D^-1 [dof s][dof s]
     real *U, *inverse;
 } stage_sweep;
@@ -234,8 +235,12 @@ FN void eliminate_stages(const lane_model *m, const lane_body *b, int kind, int 
     for (int c = 0; c < N && keep; c++)
         for (int j = 0; j < N; j++) M[row * c + N + w + 1 + j] = rset(c == j);
     solve_dense(M, N, row - N);
-    for (int c = 0; c < N; c++)
-        for (int j = 0; j <= w; j++) X[(w + 1) * c + j] = M[row * c + N + j];
+    if (any_of(work->held)) {
+        for (int c = 0; c < N; c++)
+            for (int j = 0; j <= w; j++) X[(w + 1) * c + j] = sel(work->held, X[(w + 1) * c + j], M[row * c + N + j]);
+    } else
+        for (int c = 0; c < N; c++)
+            for (int j = 0; j <= w; j++) X[(w + 1) * c + j] = M[row * c + N + j];
     if (keep) {
         real *kept = work->U + b->dof * s * w, *inverse = work->inverse + 3 * s * s * b->dof;
         for (int j = 0; j < w * N; j++) kept[j] = U[j];
@@ -351,6 +356,7 @@ KERNEL void stage_newton(const lane_model *m, const stages *W, stage_sweep *work
 /// Keeps the factors of the matrix J of the Newton step at the iterate of W, for stage_solve_transposed().
 KERNEL void stage_factor(const lane_model *m, const stages *W, stage_sweep *work)
 {
+    work->held = none_of();
     stage_sweep_inward(m, W, work, W->table->stages, true);
 }
 

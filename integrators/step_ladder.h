@@ -28,7 +28,7 @@ KERNEL mask start_old(const lane_model *m, const ctn_batch_config *cfg, position
     stages *G = &Q->W;
     enter_rung(m, &radau3, false, S, P);
     start_stages(m, G, rset(-old) * P->one.W.in.h);
-    const mask ok = solve_newton(m, cfg, S, false, fresh, P, count);
+    const mask ok = solve_newton(m, cfg, S, fresh, P, count);
     const int last = G->table->stages - 1;
     const real inv_h = G->in.inv_h;
     for (int i = 0; i < m->nbody; i++) {
@@ -56,8 +56,8 @@ KERNEL mask start_old(const lane_model *m, const ctn_batch_config *cfg, position
 }
 
 /// One step of size dt in the lanes `active`. Placements of the start are in one.W.start. Returns where it was completed; elsewhere
-/// the state is that of the last part that was, `at` (0..1) tells which. dense: takes note of the last part; may be NULL. tried: the first
-/// guess for the whole step has failed in all these lanes already (lane_run.h).
+/// the state is that of the last part that was, `at` (0..1) tells which. dense: takes note of the last part; may be NULL. tried: the whole
+/// step has failed with all stages in all these lanes already (lane_run.h).
 KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, position_state *S, interpolant *dense, bool tried,
                           mask active, ladder_work *P, position_counts *count, real *at)
 {
@@ -74,15 +74,13 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
             if (table && table->old > 0) start_old(m, cfg, S, P, table->old, todo, count);
             enter_rung(m, table, alpha_rung(cfg, failed), S, P);
             // after alpha has failed, its rates may be off by whole turns: order 2 begins at rest
-            const bool second = tried && !failed, anew = is_alpha(cfg) && failed;
-            mask open = second && !table ? both(todo, gt(count->refused, zero)) : todo;
-            for (int still = second || anew; still < (P->part.alpha ? 1 : 2) && any_of(open); still++) {
+            for (int k = 0; k < m->nv && is_alpha(cfg) && failed; k++) S->gain[k] = sel(todo, negate(S->rate[k]), S->gain[k]);
+            if (!tried || failed) {
                 mask far;
-                const mask solved = solve_part(m, cfg, S, still, open, P, count);
-                const mask ok = accept_part(m, cfg, S, P, still, open, solved, &far, count);
-                commit_part(m, cfg, S, P, dense, open, ok, le(one, H.size), count);
+                const mask solved = solve_part(m, cfg, S, todo, P, count);
+                const mask ok = accept_part(m, cfg, S, P, todo, solved, &far, count);
+                commit_part(m, cfg, S, P, dense, todo, ok, le(one, H.size), count);
                 todo = both(todo, not_(ok));
-                open = table ? todo : both(todo, gt(count->refused, zero));
             }
             failed++;
         } while ((table || alpha_rung(cfg, failed - 1)) && any_of(todo));
@@ -97,7 +95,7 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
         if (any_of(fallen)) {  // once more, as what the last solve left may be another thread's work (lane_run.h)
             position_counts again = no_counts();
             again.interrupt = count->interrupt;
-            solve_part(m, cfg, S, false, fallen, P, &again);
+            solve_part(m, cfg, S, fallen, P, &again);
             blame_part(m, S, P, fallen, count);
         }
         // what the last part leaves behind fits its size: the chords of one stage, and how far back the old point lies

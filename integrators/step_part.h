@@ -133,11 +133,10 @@ FN void enter_rung(const lane_model *m, const stage_table *table, bool alpha, co
     start_stages(m, G, W->in.h);
 }
 
-/// The first guess in the lanes `where`, as predict_stages(); of one stage, `still` is the start of the step.
-FN void guess_part(const lane_model *m, const position_state *S, ladder_work *P, bool still, mask rest, mask where)
+/// The first guess in the lanes `where`, as predict_stages().
+FN void guess_part(const lane_model *m, const position_state *S, ladder_work *P, mask rest, mask where)
 {
-    if (P->part.table) predict_stages(m, S, &P->more, still, rest, where);
-    else if (still) rest_at(m, S->q, rest, P->one.x, P->one.u, P->one.base, P->one.base_u);
+    if (P->part.table) predict_stages(m, S, &P->more, rest, where);
     else predict_step(m, S, &P->one, rest, where);
 }
 
@@ -150,11 +149,11 @@ FN void pass_part(const lane_model *m, const ctn_batch_config *cfg, newton_progr
 
 /// Solves the part from q, V in the lanes `active`; leaves the solution in P. Returns where it converged: the residual is below
 /// the tolerance, or below SOLVE_FLOOR and at rounding level, where it falls no more.
-KERNEL mask solve_newton(const lane_model *m, const ctn_batch_config *cfg, const position_state *S, bool still, mask active,
-                         ladder_work *P, position_counts *count)
+KERNEL mask solve_newton(const lane_model *m, const ctn_batch_config *cfg, const position_state *S, mask active, ladder_work *P,
+                         position_counts *count)
 {
     newton_progress N = no_newton();
-    guess_part(m, S, P, still, not_(none_of()), active);
+    guess_part(m, S, P, not_(none_of()), active);
     begin_newton(&N, active);
     while (any_of(N.running) && !asked_to_end(count->interrupt)) pass_part(m, cfg, &N, P, count);
     count->iterations = count->iterations + N.iterations;
@@ -162,11 +161,11 @@ KERNEL mask solve_newton(const lane_model *m, const ctn_batch_config *cfg, const
 }
 
 /// The same with the solver of the configuration.
-KERNEL mask solve_part(const lane_model *m, const ctn_batch_config *cfg, const position_state *S, bool still, mask active,
-                       ladder_work *P, position_counts *count)
+KERNEL mask solve_part(const lane_model *m, const ctn_batch_config *cfg, const position_state *S, mask active, ladder_work *P,
+                       position_counts *count)
 {
-    if (cfg->solver == CTN_NEWTON) return solve_newton(m, cfg, S, still, active, P, count);
-    guess_part(m, S, P, still, not_(none_of()), active);
+    if (cfg->solver == CTN_NEWTON) return solve_newton(m, cfg, S, active, P, count);
+    guess_part(m, S, P, not_(none_of()), active);
     return minimise(m, cfg, active, &P->one, P->part.table ? &P->more : NULL, &P->solver, &P->aba, count);
 }
 
@@ -252,12 +251,10 @@ KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state 
     return both(step, run);
 }
 
-enum { QUICK_SOLVE = 3 };  // iterations in which no solve was seen to leave the minimum that it began at
-
 /// Where the solution in P may be taken, of the lanes `solved`: it is finite, its angles are in range, and it keeps the law of
-/// energy of a method that has one. tried: lanes that were to be solved, from the guess `still`; *far as of config_valid.
-KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const position_state *S, ladder_work *P, bool still,
-                        mask tried, mask solved, mask *far, position_counts *count)
+/// energy of a method that has one. tried: lanes that were to be solved; *far as of config_valid.
+KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const position_state *S, ladder_work *P, mask tried,
+                        mask solved, mask *far, position_counts *count)
 {
     const stage_table *t = P->part.table;
     const int last = t ? t->stages - 1 : 0;
@@ -269,13 +266,7 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     for (int i = 0; i < m->nbody && t; i++) P->more.rate[i] = end_rate(&P->more, i);
     if (law || count->flow) P->part.flow = t ? stages_flow(m, &P->more) : step_flow(m, &P->one);
     if (P->part.alpha) end_rates_of_alpha(m, &P->part.rule, S, &P->one, P->V, P->rate);
-    if (!t && !P->part.alpha) {
-        mask high = still ? none_of() : both(ok, lt(rset(QUICK_SOLVE), count->iterations));
-        if (any_of(high)) high = both(high, not_(below_start(m, cfg->tolerance, &P->one)));
-        count->refused = sel(tried, sel(high, rset(1), rset(0)), count->refused);
-        return both(ok, not_(high));
-    }
-    return law ? both(ok, keeps_law(m, P, S, cfg->tolerance)) : ok;
+    return law && (t || P->part.alpha) ? both(ok, keeps_law(m, P, S, cfg->tolerance)) : ok;
 }
 
 /// Adds a step to what the state remembers of the run.
@@ -326,7 +317,7 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
         for (int k = 0; k < m->nv && restarts; k++) P->rate[k] = S->rate[k];
         // lanes at rest stand at the placements of their start
         if (P->part.alpha) commit_alpha(m, &P->part.rule, S, &P->one, where, !others, whole);
-        else commit_step(m, S, &P->one, where, !others, restarts ? none_of() : whole);
+        else commit_step(m, S, &P->one, where, !others, fewer ? none_of() : whole);  // no gain: its chords foretell no rates
         if (fewer) project_rates(m, S, P, where);
         if (restarts) restart_alpha(m, P->one.W.in.h, P->V, P->rate, S, where);
         if (law && !P->part.alpha) {

@@ -53,7 +53,7 @@ static void open_fixture(fixture *at, uint64_t seed, const random_options *o, co
         G->W.table = t, G->W.start = P->W.start, G->W.V = f.S.V;
         G->W.in.q = f.S.q, G->W.in.rate = f.S.v, G->W.in.tau = P->W.in.tau, G->W.in.x = G->x, G->W.in.u = G->u;
         start_stages(m, &G->W, 0.02);
-        predict_stages(m, &S, G, false, true, true);
+        predict_stages(m, &S, G, true, true);
     } else {
         start_step(m, &P->W);
         predict_step(m, &S, P, true, true);

@@ -118,7 +118,7 @@ static fixture open_fixture(uint64_t seed, const random_options *o, const stage_
     W->table = t, W->start = f.W.po.one.W.start, W->V = f.S.V;
     W->in.q = f.S.q, W->in.rate = f.S.v, W->in.tau = seed % 3 ? f.W.tau : NULL, W->in.x = P->x, W->in.u = P->u;
     start_stages(m, W, h);
-    predict_stages(m, &S, P, false, true, true);
+    predict_stages(m, &S, P, true, true);
     for (int k = 0; k < t->stages * m->nq; k++) P->base[k] = P->x[k];
     for (int k = 0; k < t->stages * m->nv; k++) P->base_u[k] = P->u[k], P->d[k] = rng_uniform(&f.r, -0.1, 0.1);
     move_stages(m, P, 1, true);
@@ -172,7 +172,7 @@ START_TEST(newton_step_is_exact)
         for (int k = 0; k < m->nv; k++) f.S.gain[k] = 0;
         ctn_batch_config cfg = ctn_batch_config_default();
         cfg.tolerance = 1e-11, cfg.max_iterations = 60, f.W.po.part.table = t;
-        const bool found = solve_newton(m, &cfg, &S, false, true, &f.W.po, &count);
+        const bool found = solve_newton(m, &cfg, &S, true, &f.W.po, &count);
         solved += found;
         for (int k = 0; k < t->stages * m->nq; k++) P->base[k] = P->x[k];
         for (int k = 0; k < n; k++) P->base_u[k] = P->u[k];
@@ -195,6 +195,45 @@ START_TEST(newton_step_is_exact)
 }
 END_TEST
 
+/// A small share of a step that is followed is that share of the step.
+START_TEST(followed_steps_begin_along_the_step)
+{
+    const stage_table *t = tables[_i];
+    FOR_SEEDS(seed, 16)
+    {
+        const random_options o = {.links = 6, .passive = seed % 2, .floating = seed % 4 == 0};
+        fixture f = open_fixture(seed, &o, t, 0.02);
+        stage_work *P = &f.W.po.more;
+        stages *W = &P->W;
+        const lane_model *m = f.m;
+        const int s = t->stages;
+        double size = 0, worst = 0;
+        real square;
+        evaluate_stages(m, W);
+        stage_rows(m, W, &square);
+        for (int i = 0; i < s * m->nbody; i++) keep_whereabouts(&P->at[i], &W->body[i].T, W->body[i].dp, true);
+        stage_newton(m, W, &P->sweep, P->fresh);
+        for (int k = 0; k < s * m->nv; k++) size = fmax(size, fabs(P->fresh[k]));
+        const double share = 1e-6 / fmax(1, size);
+        follow_stages(m, P, share, true);
+        for (int a = 0; a < s; a++)
+            for (int i = 0; i < m->nbody; i++) {
+                const lane_body *b = &m->bodies[i];
+                const int v = a * m->nv + b->vadr, q = a * m->nq + b->qadr;
+                double moved[3];
+                for (int k = 0; k < b->nv; k++) moved[k] = P->u[v + k] - P->base_u[v + k];
+                if (b->kind == JOINT_BALL) {
+                    quat p;
+                    store3(moved, ball_chord(quat_load(P->base + q), quat_load(P->x + q), &p));
+                }
+                for (int k = 0; k < b->nv; k++) worst = worse(worst, fabs(moved[k] / share - P->fresh[v + k]) / size);
+            }
+        ck_assert_msg(worst < 1e-3, "table %d, seed %llu: off by %.3g of the step", _i, (unsigned long long)seed, worst);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("stages");
@@ -203,6 +242,7 @@ int main(void)
     tcase_add_loop_test(t, tables_are_exact_for_polynomials, 0, TABLES);
     tcase_add_loop_test(t, nodes, 0, TABLES);
     tcase_add_loop_test(t, newton_step_is_exact, 0, TABLES);
+    tcase_add_loop_test(t, followed_steps_begin_along_the_step, 0, TABLES);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

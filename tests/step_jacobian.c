@@ -513,10 +513,10 @@ static const struct {
     int max_iterations, steps;
     bool fewer, halved;
 } hard[] = {
-    {{CTN_COLLOCATION, 2, {0.1, 0}}, 8, 12, false, true},   {{CTN_RADAU, 2, {0.05, 0}}, 4, 2, true, true},
-    {{CTN_RADAU, 3, {0.05, 0}}, 5, 2, true, true},          {{CTN_COLLOCATION, 3, {0.02, 0}}, 5, 2, true, true},
-    {{CTN_COLLOCATION, 4, {0.02, 0}}, 20, 2, true, false},  {{CTN_VARIATIONAL, 2, {0.05, 0}}, 60, 12, false, true},
-    {{CTN_VARIATIONAL, 4, {0.02, 0}}, 60, 12, false, true}, {{CTN_ALPHA, 0, {0.1, 0}}, 8, 12, true, true},
+    {{CTN_COLLOCATION, 2, {0.1, 0}}, 8, 12, false, true},   {{CTN_RADAU, 2, {0.1, 0}}, 5, 2, true, true},
+    {{CTN_RADAU, 3, {0.1, 0}}, 5, 2, true, true},           {{CTN_COLLOCATION, 3, {0.05, 0}}, 4, 2, true, true},
+    {{CTN_COLLOCATION, 4, {0.05, 0}}, 20, 2, true, false},  {{CTN_VARIATIONAL, 2, {0.05, 0}}, 60, 12, false, true},
+    {{CTN_VARIATIONAL, 4, {0.02, 0}}, 60, 12, false, true}, {{CTN_ALPHA, 0, {0.1, 0}}, 6, 12, true, true},
 };
 
 /// They are taken part by part. The run is that of a batch, to the last bit.

@@ -110,7 +110,7 @@ typedef struct ctn_step_stats {
     int iterations_max;             // in one step (all its parts)
     long evaluations;               // of the residual (position-based) or of the acceleration (explicit)
     long line_search;               // times a Newton step was shortened
-    long curvature;                 // Newton steps without the curvature of some subtree, as a pivot was not positive
+    long curvature;                 // Newton steps without curvature, as a pivot was not positive
     long fallbacks;                 // steps that needed fewer stages or had to be halved
     long fewer_stages;              // parts of steps that were done with fewer stages
     long substeps;                  // parts in which all steps were carried out; = steps if none was halved or adaptive

@@ -182,9 +182,9 @@ static void between_parts(ctn_tape *tape, bool resized, const ctn_step_stats *st
 {
     double *flat = state_at(tape, tape->used);
     const size_t nv = (size_t)tape->model->nv;
-    const int ways = tape->engine->adjoint_ways(&tape->cfg);  // one stage is the last of them, from two guesses
+    const int ways = tape->engine->adjoint_ways(&tape->cfg);  // one stage is the last of them
     const bool single =
-        ways == 1 || tape->cfg.method == CTN_ALPHA || (stats->fewer_stages && prepare(tape, tape->used - 1) >= ways - 2);
+        ways == 1 || tape->cfg.method == CTN_ALPHA || (stats->fewer_stages && prepare(tape, tape->used - 1) == ways - 1);
     if (single) memset(flat + (size_t)tape->model->nq + nv, 0, nv * sizeof *flat);
     if (resized && tape->cfg.method == CTN_COLLOCATION && tape->cfg.order > 2) flat[tape->flat - 1] = 1;
     put_back(tape, flat);

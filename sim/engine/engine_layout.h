@@ -243,6 +243,7 @@ KERNEL stage_work layout_stages(const lane_model *m, int s_, arena *a)
     g.base_u = TAKE(a, s * nv, real);
     g.d = TAKE(a, s * nv, real);
     g.fresh = TAKE(a, s * nv, real);
+    g.at = TAKE(a, n * s, whereabouts);
     g.rate = TAKE(a, n, rate_pose);
     g.W.step = TAKE(a, n, stage_start);
     g.W.reach = TAKE(a, n, real);
@@ -322,13 +323,14 @@ KERNEL block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, 
         p->base_u = TAKE(a, nv, real);
         p->d = TAKE(a, nv, real);
         p->fresh = TAKE(a, nv, real);
+        p->lead = TAKE(a, nv, real);
+        p->at = TAKE(a, n, whereabouts);
         p->W = layout_solve(m, a);
         p->W.in.x = p->x;
         p->W.in.u = p->u;
         p->sweep.pivot = TAKE(a, n, tree_pivot);
-        p->sweep.hand = TAKE(a, n, sweep_hand);
+        p->sweep.hand = TAKE(a, n, subtree);
         p->sweep.motion = TAKE(a, n, twist);
-        p->sweep.keep = TAKE(a, n, real);
         if (is_alpha(cfg)) {
             p->aim = TAKE(a, n, rate_pose);
             p->drift = TAKE(a, n, rate_pose);
