@@ -56,9 +56,36 @@ FN rate_pose rate_scale(rate_pose a, real s)
     return a;
 }
 
-/// P of a body and of a joint freedom.
-FN rate_pose way_ahead(const alpha_rule *r, rate_pose V, rate_pose A) { return rate_sum(rate_scale(V, r->h), A, r->P); }
-FN real joint_ahead(const alpha_rule *r, real rate, real a) { return fmadd(r->P, a, r->h * rate); }
+// ---- formulas for numbers [n] of any kind: the twelve of a body's rates, [R p] by columns, and those of joints. What is written is an
+// array of its own (restrict), so that several are computed at a time
+
+enum { RATE_NUMBERS = sizeof(rate_pose) / sizeof(real) };
+
+/// P
+FN real way_ahead(const alpha_rule *r, real V, real A) { return fmadd(r->P, A, r->h * V); }
+
+/// Where to aim, over h.
+FN void find_aims(const alpha_rule *r, int n, const real *V, const real *A, const real *B, real *__restrict__ aim)
+{
+    const real inv_h = rset(1) / r->h;
+    for (int k = 0; k < n; k++) aim[k] = inv_h * fmadd(r->kB, B[k], fnmadd(r->kA, A[k], way_ahead(r, V[k], A[k])));
+}
+
+/// The drift.
+FN void find_drifts(const alpha_rule *r, int n, const real *V, const real *A, real *__restrict__ drift)
+{
+    const real inv_s = rset(1) / r->s;
+    for (int k = 0; k < n; k++) drift[k] = fnmadd(inv_s, fmadd(r->old, A[k], V[k]), way_ahead(r, V[k], A[k]));
+}
+
+/// A' and V'; A1 comes with the ways D.
+FN void find_ends(const alpha_rule *r, int n, const real *V, const real *A, real *__restrict__ A1, real *__restrict__ V1)
+{
+    for (int k = 0; k < n; k++) {
+        A1[k] = r->end * (A1[k] - way_ahead(r, V[k], A[k]));
+        V1[k] = fmadd(r->fresh, A1[k], fmadd(r->old, A[k], V[k]));
+    }
+}
 
 /// s + 0 x: no number where x has none.
 FN real and_number(real s, vec3 x) { return fmadd(x.x, rset(0), fmadd(x.y, rset(0), fmadd(x.z, rset(0), s))); }
@@ -108,25 +135,21 @@ KERNEL void fit_accelerations(const lane_model *m, real h, position_state *S, ma
 }
 
 /// Sets the solve's weights and aims, from the state.
-KERNEL void aim_alpha(const lane_model *m, const alpha_rule *r, const position_state *S, position_work *P)
+KERNEL void aim_alpha(const lane_model *m, const alpha_rule *rule, const position_state *S, position_work *P)
 {
     solve *W = &P->W;
-    const real inv_h = rset(1) / r->h, inv_s = rset(1) / r->s;
+    const alpha_rule own = *rule, *const r = &own;
     W->in.k2 = r->c, W->in.drag = r->s;
     for (int i = 0; i < m->nbody; i++) {
-        const lane_body *b = &m->bodies[i];
-        if (!(b->flags & (BODY_MASS | BODY_LOAD))) continue;
-        const rate_pose ahead = way_ahead(r, S->V[i], S->A[i]);
-        P->aim[i] = rate_scale(rate_sum(rate_sum(ahead, S->A[i], negate(r->kA)), S->B[i], r->kB), inv_h);
-        if (b->flags & BODY_LOAD) P->drift[i] = rate_sum(ahead, rate_sum(S->V[i], S->A[i], r->old), negate(inv_s));
+        const unsigned flags = m->bodies[i].flags;
+        const real *V = (const real *)&S->V[i], *A = (const real *)&S->A[i], *B = (const real *)&S->B[i];
+        if (flags & (BODY_MASS | BODY_LOAD)) find_aims(r, RATE_NUMBERS, V, A, B, (real *)&P->aim[i]);
+        if (flags & BODY_LOAD) find_drifts(r, RATE_NUMBERS, V, A, (real *)&P->drift[i]);
     }
+    find_aims(r, m->nv, S->rate, S->a, S->b, P->aim_rate);
+    find_drifts(r, m->nv, S->rate, S->a, P->slack);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        for (int k = b->vadr; k < b->vadr + b->nv; k++) {
-            const real ahead = joint_ahead(r, S->rate[k], S->a[k]);
-            P->aim_rate[k] = inv_h * fmadd(r->kB, S->b[k], fnmadd(r->kA, S->a[k], ahead));
-            P->slack[k] = fnmadd(inv_s, fmadd(r->old, S->a[k], S->rate[k]), ahead);
-        }
         if (b->kind != JOINT_BALL) continue;
         // a torque g that goes by the increments u acts as D(u)'g = g - u x g/2 ...: half a turn of it is put back
         const vec3 rate = load3(S->rate + b->vadr);
@@ -162,72 +185,63 @@ FN void aim_plainly(const position_state *S, real h, position_work *P)
     P->W.V = S->V, P->W.in.rate = S->rate, P->W.in.slack = P->W.in.half_turn = NULL, P->W.drift = NULL;
 }
 
-/// The velocity and the accelerations at the end of the step, of a body that went the way D.
-FN void alpha_end(const alpha_rule *r, rate_pose D, rate_pose V, rate_pose A, rate_pose B, rate_pose *V1, rate_pose *A1,
-                  rate_pose *B1)
+/// Poses do not see whole turns, and the next guess goes by the joints' rates: takes a whole turn off hinges that nothing holds, in the
+/// lanes `where`.
+FN void unwind(const lane_model *m, position_work *P, mask where)
 {
-    *A1 = rate_scale(rate_sum(D, way_ahead(r, V, A), rset(-1)), r->end);
-    *V1 = rate_sum(rate_sum(V, A, r->old), *A1, r->fresh);
-    *B1 = rate_sum(rate_sum(rate_scale(*A1, r->b_new), A, r->b_A), B, negate(r->b_B));
-}
-
-/// Velocities at the end of the step in P: V [nbody], rate [nv].
-KERNEL void end_rates_of_alpha(const lane_model *m, const alpha_rule *r, const position_state *S, const position_work *P,
-                               rate_pose *V, real *rate)
-{
-    const solve *W = &P->W;
-    for (int i = 0; i < m->nbody; i++) {
+    const real turn = rset(6.283185307179586);
+    for (int i = 0; i < m->nbody && !P->W.in.tau; i++) {
         const lane_body *b = &m->bodies[i];
-        rate_pose A, B;
-        if (b->flags & (BODY_MASS | BODY_LOAD))
-            alpha_end(r, chord_rate(W->start[i].R, W->now[i].R, W->body[i].dp, rset(1)), S->V[i], S->A[i], S->B[i], &V[i], &A,
-                      &B);
-        real u[3];
-        joint_increment(b, S->q, P, u);
-        for (int k = 0; k < b->nv; k++) {
-            const int j = b->vadr + k;
-            const real a = r->end * (u[k] - joint_ahead(r, S->rate[j], S->a[j]));
-            rate[j] = fmadd(r->fresh, a, fmadd(r->old, S->a[j], S->rate[j]));
-        }
+        if (b->kind != JOINT_REVOLUTE || (b->flags & (BODY_PASSIVE | BODY_ARMATURE))) continue;
+        const real u = P->u[b->vadr];
+        real way = sel(gt(u, rset(0.5) * turn), u - turn, u);
+        way = sel(lt(way, rset(-0.5) * turn), way + turn, way);
+        P->x[b->qadr] = sel(where, P->x[b->qadr] + (way - u), P->x[b->qadr]), P->u[b->vadr] = sel(where, way, u);
     }
 }
 
-/// Poses do not see whole turns, and the next guess goes by the joints' rates: u without a whole turn, of a hinge that nothing holds.
-FN real unwound(const lane_body *b, const real *tau, real u)
-{
-    const real turn = rset(6.283185307179586);
-    if (b->kind != JOINT_REVOLUTE || (b->flags & (BODY_PASSIVE | BODY_ARMATURE)) || tau) return u;
-    u = sel(gt(u, rset(0.5) * turn), u - turn, u);
-    return sel(lt(u, rset(-0.5) * turn), u + turn, u);
-}
+/// Velocities and A at the end of a step, [nbody], [nv].
+typedef struct {
+    rate_pose *V, *A;
+    real *rate, *a;
+} alpha_end;
 
-/// Makes the solution in P the state, in the lanes `where`; `all` and `whole` as of commit_step().
-KERNEL void commit_alpha(const lane_model *m, const alpha_rule *r, position_state *S, position_work *P, mask where, bool all,
-                         mask whole)
+/// The end of the step that P has solved in the lanes `where`.
+KERNEL void end_rates_of_alpha(const lane_model *m, const alpha_rule *rule, const position_state *S, position_work *P, mask where,
+                               const alpha_end *E)
 {
-    solve *W = &P->W;
-    const real one = rset(1);
+    const solve *W = &P->W;
+    const alpha_rule own = *rule, *const r = &own;
+    unwind(m, P, where);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        if (b->flags & (BODY_MASS | BODY_LOAD)) {
-            const rate_pose D = chord_rate(W->start[i].R, W->now[i].R, W->body[i].dp, one);
-            rate_pose V, A, B;
-            alpha_end(r, D, S->V[i], S->A[i], S->B[i], &V, &A, &B);
-            S->V[i] = sel_rate(where, V, S->V[i]), S->A[i] = sel_rate(where, A, S->A[i]), S->B[i] = sel_rate(where, B, S->B[i]);
+        joint_increment(b, S->q, P, E->a + b->vadr);
+        if (!(b->flags & (BODY_MASS | BODY_LOAD))) continue;
+        E->A[i] = chord_rate(W->start[i].R, W->now[i].R, W->body[i].dp, rset(1));
+        find_ends(r, RATE_NUMBERS, (const real *)&S->V[i], (const real *)&S->A[i], (real *)&E->A[i], (real *)&E->V[i]);
+    }
+    find_ends(r, m->nv, S->rate, S->a, E->a, E->rate);
+}
+
+/// Makes the solution in P, which ends with E, the state, in the lanes `where`; `all` and `whole` as of commit_step().
+KERNEL void commit_alpha(const lane_model *m, const alpha_rule *r, position_state *S, position_work *P, const alpha_end *E,
+                         mask where, bool all, mask whole)
+{
+    const real b_new = r->b_new, b_A = r->b_A, b_B = r->b_B;
+    for (int i = 0; i < m->nbody; i++) {
+        if (!(m->bodies[i].flags & (BODY_MASS | BODY_LOAD))) continue;
+        const real *V1 = (const real *)&E->V[i], *A1 = (const real *)&E->A[i];
+        real *__restrict__ V = (real *)&S->V[i], *__restrict__ A = (real *)&S->A[i], *__restrict__ B = (real *)&S->B[i];
+        for (int k = 0; k < RATE_NUMBERS; k++) {
+            B[k] = sel(where, fnmadd(b_B, B[k], fmadd(b_A, A[k], b_new * A1[k])), B[k]);
+            V[k] = sel(where, V1[k], V[k]), A[k] = sel(where, A1[k], A[k]);
         }
-        real u[3];
-        joint_increment(b, S->q, P, u);
-        for (int k = 0; k < b->nv; k++) {
-            const int j = b->vadr + k;
-            const real way = unwound(b, W->in.tau, u[k]), rate = S->rate[j], a = S->a[j],
-                       A = r->end * (way - joint_ahead(r, rate, a));
-            const real V = fmadd(r->fresh, A, fmadd(r->old, a, rate)),
-                       B = fmadd(r->b_new, A, fnmadd(r->b_B, S->b[j], r->b_A * a));
-            if (b->kind == JOINT_REVOLUTE) P->x[b->qadr] = sel(where, P->x[b->qadr] + (way - u[k]), P->x[b->qadr]);
-            // the mean rate of the next step is half a change ahead
-            S->gain[j] = sel(where, sel(whole, rset(0.5) * (V - rate), rset(0)), S->gain[j]);
-            S->rate[j] = sel(where, V, rate), S->a[j] = sel(where, A, a), S->b[j] = sel(where, B, S->b[j]);
-        }
+    }
+    for (int k = 0; k < m->nv; k++) {
+        const real V = E->rate[k], A = E->a[k], B = fmadd(b_new, A, fnmadd(b_B, S->b[k], b_A * S->a[k]));
+        // the mean rate of the next step is half a change ahead
+        S->gain[k] = sel(where, sel(whole, rset(0.5) * (V - S->rate[k]), rset(0)), S->gain[k]);
+        S->rate[k] = sel(where, V, S->rate[k]), S->a[k] = sel(where, A, S->a[k]), S->b[k] = sel(where, B, S->b[k]);
     }
     commit_placements(m, S, P, where, all);
 }

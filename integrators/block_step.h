@@ -110,7 +110,7 @@ KERNEL const real *block_velocity(const lane_model *m, const ctn_batch_config *c
 /// Energy of the state; for position-based methods the placements at it are in W->po.one.W.start.
 KERNEL energy_parts block_energy(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
 {
-    if (position_based(cfg->method)) { return position_energy(m, S->q, S->v, S->V, W->po.one.W.start, W->po.p); }
+    if (position_based(cfg->method)) { return position_energy(m, S->q, S->v, S->V, W->po.one.W.start, W->po.p, NULL); }
     real sums[11];
     energy_parts E;
     totals(m, S->q, block_velocity(m, cfg, S, W), W->T, W->D, sums);
@@ -276,6 +276,7 @@ KERNEL mask enter_block(const lane_model *m, const ctn_batch_config *cfg, const 
                         mask where, block_counts *c)
 {
     if (position_based(cfg->method)) find_placements(m, S->q, W->po.one.W.start);
+    W->po.part.known = sel(where, rset(0), W->po.part.known);
     begin_counts(m, cfg, S, W, energy, where, c);
     return both(where, le(c->frozen, rset(0)));
 }

@@ -416,24 +416,57 @@ FN real twice_kinetic(const lane_body *b, const rate_pose *V)
     return fmadd(b->mass, dot(V->p, V->p), t);
 }
 
-/// Energy of q with these rates: sum tr(V M V') / 2 and rotors; gravity; springs and limits. at: placements at q; p [nbody]: scratch
+/// Kinetic energy of free trees about their centre of mass, added up body by body: how fast a tree travels as a whole, or has been falling,
+/// is no scale for errors of its motion.
+typedef struct {
+    real sum, mass;  // mass, momentum, end: of the free tree in hand
+    vec3 momentum;
+    int end;
+} internal_kinetic;
+
+FN internal_kinetic no_kinetic(void)
+{
+    internal_kinetic K;
+    K.sum = rset(0), K.mass = rset(1), K.momentum = zero3(), K.end = 0;
+    return K;
+}
+
+/// The next body, with the velocity V; twice: twice its energy, of one with mass.
+FN void add_internal(internal_kinetic *K, const lane_body *b, int i, const rate_pose *V, real twice)
+{
+    if ((b->flags & BODY_ROOT) && b->kind == JOINT_TRANSLATION) K->end = b->end, K->mass = b->subtree_mass, K->momentum = zero3();
+    if (b->flags & BODY_MASS) {
+        K->sum = fmadd(rset(0.5), twice, K->sum);
+        if (i < K->end) K->momentum = add(K->momentum, add_scaled(mul(V->R, load3(b->h)), V->p, b->mass));
+    }
+    if (i == K->end - 1) K->sum = fnmadd(rset(0.5) / K->mass, dot(K->momentum, K->momentum), K->sum);
+}
+
+/// Energy of q with these rates: sum tr(V M V') / 2 and rotors; gravity; springs and limits. at: placements at q; p [nbody]: scratch;
+/// internal: the kinetic energy without that of free trees as wholes and of rotors, NULL: not asked for.
 KERNEL energy_parts position_energy(const lane_model *m, const real *q, const real *rate, const rate_pose *velocity,
-                                    const placement *at, vec3 *p)
+                                    const placement *at, vec3 *p, real *internal)
 {
     energy_parts E;
     vec3 moment = load3(m->fixed_moment);
+    internal_kinetic K = no_kinetic();
     E.kinetic = rset(0);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         const mat3 R = at[i].R;
+        real twice = rset(0);
         p[i] = placed_origin(b, &at[i], q, p);
         if (b->flags & BODY_ARMATURE)
             for (int k = b->vadr; k < b->vadr + b->nv; k++)
                 E.kinetic = fmadd(rset(0.5) * b->armature * rate[k], rate[k], E.kinetic);
-        if (!(b->flags & BODY_MASS)) continue;
-        E.kinetic = fmadd(rset(0.5), twice_kinetic(b, &velocity[i]), E.kinetic);
-        moment = add(moment, add_scaled(mul(R, load3(b->h)), p[i], b->mass));
+        if (b->flags & BODY_MASS) {
+            twice = twice_kinetic(b, &velocity[i]);
+            E.kinetic = fmadd(rset(0.5), twice, E.kinetic);
+            moment = add(moment, add_scaled(mul(R, load3(b->h)), p[i], b->mass));
+        }
+        if (internal) add_internal(&K, b, i, &velocity[i], twice);
     }
+    if (internal) *internal = larger(K.sum, rset(0));
     E.potential = negate(dot(load3(m->gravity), moment));
     E.spring = passive_potential(m, q) + springs_energy(m, at, p);
     return E;

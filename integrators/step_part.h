@@ -38,6 +38,8 @@ typedef struct {
     bool alpha;                // of alpha (alpha_step.h), whose numbers are:
     alpha_rule rule;
     energy_parts before;       // of its start, methods with a law of energy
+    energy_parts after;        // of its solution, which is the start of the next part:
+    real known;                // alpha: 1 where `before` is that; 0 in a lane that a world has just entered
     energy_flow flow;          // of its solution: what passes through forces, and what the method creates
     real created;
 } step_part;
@@ -53,9 +55,8 @@ typedef struct {
     pose *T;   // [nbody]
     twist *D;  // [nbody]
     loads_work loads;
-    id_work id;  // of alpha, as what follows: velocities at the end of a step, or before one of order 2, [nbody], [nv]
-    rate_pose *V;
-    real *rate;
+    id_work id;     // of alpha, as the next
+    alpha_end end;  // of a step; velocities before one of order 2
 } ladder_work;
 
 /// How many stages the step of a configuration has: 1 is position_step.h.
@@ -108,9 +109,12 @@ FN void begin_part(const lane_model *m, const ctn_batch_config *cfg, real h, pos
         fit_accelerations(m, h, S, where);
         P->part.rule = alpha_rule_of(cfg->rho, h);
     }
-    if (!carries_energy(cfg)) return;
-    const energy_parts E = position_energy(m, S->q, S->rate, S->V, P->one.W.start, P->p);
-    P->part.before = sel_energy(where, E, P->part.before);
+    const mask unknown = both(where, not_(gt(P->part.known, rset(0))));
+    if (carries_energy(cfg) && any_of(unknown)) {
+        const energy_parts E = position_energy(m, S->q, S->rate, S->V, P->one.W.start, P->p, NULL);
+        P->part.before = sel_energy(unknown, E, P->part.before);
+    }
+    P->part.known = sel(where, rset(0), P->part.known);
 }
 
 /// Gets the part ready to be solved with the stages of a table; NULL: one stage, of alpha or of order 2.
@@ -186,26 +190,6 @@ KERNEL void blame_part(const lane_model *m, const position_state *S, ladder_work
     count->at_fault = sel_culprit(where, c, count->at_fault);
 }
 
-/// Kinetic energy of the rates V, J, of free trees about their centre of mass: how fast one travels as a whole, or has been
-/// falling, is no scale for errors of its motion.
-KERNEL real internal_kinetic(const lane_model *m, const rate_pose *V)
-{
-    real sum = rset(0);
-    vec3 momentum = zero3();
-    int end = 0;  // of the free tree in hand
-    real mass = rset(1);
-    for (int i = 0; i < m->nbody; i++) {
-        const lane_body *b = &m->bodies[i];
-        if ((b->flags & BODY_ROOT) && b->kind == JOINT_TRANSLATION) end = b->end, mass = b->subtree_mass, momentum = zero3();
-        if (b->flags & BODY_MASS) {
-            sum = fmadd(rset(0.5), twice_kinetic(b, &V[i]), sum);
-            if (i < end) momentum = add(momentum, add_scaled(mul(V[i].R, load3(b->h)), V[i].p, b->mass));
-        }
-        if (i == end - 1) sum = fnmadd(rset(0.5) / mass, dot(momentum, momentum), sum);
-    }
-    return larger(sum, rset(0));
-}
-
 /// Energy of the rates' defect at the start of a part of several stages, J: its error estimate.
 KERNEL real defect_energy(const lane_model *m, const stage_work *P)
 {
@@ -231,10 +215,10 @@ KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state 
     const int s = t ? t->stages : 1;
     placement *end = L->one.W.now;
     for (int i = 0; i < m->nbody && t; i++) end[i] = P->W.body[i * s + s - 1].T;
-    const rate_pose *V = t ? P->rate : L->V;
-    const real kinetic = internal_kinetic(m, V);
-    const energy_parts after = t ? position_energy(m, P->x + (s - 1) * m->nq, end_rates(m, P), V, end, L->p)
-                                 : position_energy(m, L->one.x, L->rate, V, end, L->p);
+    const rate_pose *V = t ? P->rate : L->end.V;
+    real kinetic;
+    const energy_parts after = L->part.after =
+        position_energy(m, t ? P->x + (s - 1) * m->nq : L->one.x, t ? end_rates(m, P) : L->end.rate, V, end, L->p, &kinetic);
     const energy_flow F = L->part.flow;
     L->part.created = energy_created(L->part.before, after, F);
     const real rise = L->part.created - F.dissipated, risen = S->created[0] - S->created[1];
@@ -265,7 +249,7 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     const bool law = carries_energy(cfg);
     for (int i = 0; i < m->nbody && t; i++) P->more.rate[i] = end_rate(&P->more, i);
     if (law || count->flow) P->part.flow = t ? stages_flow(m, &P->more) : step_flow(m, &P->one);
-    if (P->part.alpha) end_rates_of_alpha(m, &P->part.rule, S, &P->one, P->V, P->rate);
+    if (P->part.alpha) end_rates_of_alpha(m, &P->part.rule, S, &P->one, ok, &P->end);
     return law && (t || P->part.alpha) ? both(ok, keeps_law(m, P, S, cfg->tolerance)) : ok;
 }
 
@@ -311,22 +295,26 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
         commit_stages(m, S, &P->more, P->one.W.start, where);
     } else {
         const bool others = any_of(both(tried, not_(where)));
-        if (dense && P->part.alpha) keep_alpha(m, dense, S, &P->one, P->rate, where);
+        if (dense && P->part.alpha) keep_alpha(m, dense, S, &P->one, P->end.rate, where);
         else if (dense) keep_stage(m, dense, S, &P->one, where);
-        for (int i = 0; i < m->nbody && restarts; i++) P->V[i] = S->V[i];
-        for (int k = 0; k < m->nv && restarts; k++) P->rate[k] = S->rate[k];
+        for (int i = 0; i < m->nbody && restarts; i++) P->end.V[i] = S->V[i];
+        for (int k = 0; k < m->nv && restarts; k++) P->end.rate[k] = S->rate[k];
         // lanes at rest stand at the placements of their start
-        if (P->part.alpha) commit_alpha(m, &P->part.rule, S, &P->one, where, !others, whole);
+        if (P->part.alpha) commit_alpha(m, &P->part.rule, S, &P->one, &P->end, where, !others, whole);
         else commit_step(m, S, &P->one, where, !others, fewer ? none_of() : whole);  // no gain: its chords foretell no rates
         if (fewer) project_rates(m, S, P, where);
-        if (restarts) restart_alpha(m, P->one.W.in.h, P->V, P->rate, S, where);
+        if (restarts) restart_alpha(m, P->one.W.in.h, P->end.V, P->end.rate, S, where);
         if (law && !P->part.alpha) {
-            const energy_parts after = position_energy(m, S->q, S->rate, S->V, P->one.W.start, P->p);
+            const energy_parts after = position_energy(m, S->q, S->rate, S->V, P->one.W.start, P->p, NULL);
             P->part.created = energy_created(P->part.before, after, P->part.flow);
         }
         if (S->fresh && !is_alpha(cfg)) S->fresh[0] = sel(where, one, S->fresh[0]);
     }
     if (law) note_created(S, P->part.created, P->part.flow, where);
+    if (law && P->part.alpha) {
+        P->part.before = sel_energy(where, P->part.after, P->part.before);
+        P->part.known = sel(where, one, P->part.known);
+    }
     if (count->flow) add_flow(count->flow, P->part.flow, where);
     count->residual = sel(both(where, gt(residual, count->residual)), residual, count->residual);
     count->substeps = count->substeps + sel(where, one, zero);

@@ -338,8 +338,10 @@ KERNEL block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, 
             p->slack = TAKE(a, nv, real);
             p->half_turn = TAKE(a, nv, real);
             w.po.id = layout_id(m, a);
-            w.po.V = TAKE(a, n, rate_pose);
-            w.po.rate = TAKE(a, nv, real);
+            w.po.end.V = TAKE(a, n, rate_pose);
+            w.po.end.A = TAKE(a, n, rate_pose);
+            w.po.end.rate = TAKE(a, nv, real);
+            w.po.end.a = TAKE(a, nv, real);
         }
         if (stages_of(cfg) > 1)
             w.po.more = layout_stages(m, carries_old(cfg) && stages_of(cfg) < 3 ? 3 : stages_of(cfg), a);  // start_old takes 3

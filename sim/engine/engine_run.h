@@ -65,6 +65,7 @@ static void load_world(engine_lanes *E, const engine_world *w, int l)
     const state_parts from = parts_of(E->m, E->cfg, &home), to = parts_of(E->m, E->cfg, &E->S);
     E->world[l] = *w;
     copy_state_lane(&from, w->lane, &to, l);
+    set_lane(&E->W.po.part.known, l, 0);
     if (E->own) copy_model_lane(w->model, w->lane, E->own, l);
     E->W.forces.row[l] = w->tau, E->W.forces.stride = w->stride, E->W.forces.fresh = true;
 }
