@@ -28,6 +28,7 @@ typedef struct {
     real h, P, c, s, kA, kB;  // P = h^2 (1/2 - beta), kA = k am, kB = k af
     real end, old, fresh;     // 1/(beta h^2), h (1 - gamma), h gamma
     real b_new, b_A, b_B;     // B' = b_new A' + b_A A - b_B B
+    real e_new, e_A, e_B;     // e = e_new A' + e_A A + e_B B (error_of_alpha())
 } alpha_rule;
 
 FN alpha_rule alpha_rule_of(double rho, real h)
@@ -41,6 +42,8 @@ FN alpha_rule alpha_rule_of(double rho, real h)
     r.kA = rset(am * beta / (1 - am)) * h2, r.kB = rset(af * beta / (1 - am)) * h2;
     r.end = rset(1 / beta) / h2, r.old = rset(1 - gamma) * h, r.fresh = rset(gamma) * h;
     r.b_new = rset((1 - am) / (1 - af)), r.b_A = rset(am / (1 - af)), r.b_B = rset(af / (1 - af));
+    r.e_new = rset(beta - (1 - am) / (1 - af) / 6) * h2, r.e_A = rset(0.5 - beta - am / (1 - af) / 6) * h2;
+    r.e_B = rset(af / (1 - af) / 6 - 1. / 3) * h2;
     return r;
 }
 
@@ -221,6 +224,35 @@ KERNEL void end_rates_of_alpha(const lane_model *m, const alpha_rule *rule, cons
         find_ends(r, RATE_NUMBERS, (const real *)&S->V[i], (const real *)&S->A[i], (real *)&E->A[i], (real *)&E->V[i]);
     }
     find_ends(r, m->nv, S->rate, S->a, E->a, E->rate);
+}
+
+/// The error of the step that P has solved, in joint coordinates: x [nv]. Beside the way by the true accelerations, taken to change
+/// evenly, bodies and joints went off by
+///
+///     e = D - h V - h^2 (2 B + B')/6 = (beta - 1/6 + (am - af)/2) h^3 dA/dt + ...
+///
+/// and an aim that is off by e moves the end of the step by x, H x = c S' e M, with the Hessian H of its energy: where forces are
+/// stiff, by little. (docs/theory.md 4.9) w [nbody]: scratch. In the lanes `where`; uses up W->sum.
+KERNEL void error_of_alpha(const lane_model *m, const alpha_rule *rule, const position_state *S, position_work *P,
+                           const alpha_end *E, wrench *w, mask where, real *x)
+{
+    solve *W = &P->W;
+    const alpha_rule own = *rule, *const r = &own;
+    real dropped = rset(0);
+    for (int k = 0; k < m->nv; k++) x[k] = r->c * fmadd(r->e_new, E->a[k], fmadd(r->e_A, S->a[k], r->e_B * S->b[k]));
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        for (int k = b->vadr; k < b->vadr + b->nv; k++) x[k] = b->armature * x[k];
+        w[i] = wrench_zero();
+        if (!(b->flags & BODY_MASS)) continue;
+        const real *A1 = (const real *)&E->A[i], *A = (const real *)&S->A[i], *B = (const real *)&S->B[i];
+        rate_pose off;
+        real *const e = (real *)&off;
+        for (int k = 0; k < RATE_NUMBERS; k++) e[k] = r->c * fmadd(r->e_new, A1[k], fmadd(r->e_A, A[k], r->e_B * B[k]));
+        w[i] = rate_momentum(b, W->now[i].R, &off);
+    }
+    sweep_inward(m, W, &P->sweep, where, &dropped, P->fresh);
+    sweep_solve(m, W, &P->sweep, x, w, W->sum, x);
 }
 
 /// Makes the solution in P, which ends with E, the state, in the lanes `where`; `all` and `whole` as of commit_step().

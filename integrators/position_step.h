@@ -353,6 +353,24 @@ KERNEL void commit_step(const lane_model *m, position_state *S, position_work *P
     commit_placements(m, S, P, where, all);
 }
 
+/// The momentum of a body with the axes R and the Euclidean velocity V, about its origin in world axes: of the matrix V M what counts
+/// for a rigid body.
+FN wrench rate_momentum(const lane_body *b, mat3 R, const rate_pose *V)
+{
+    // columns of rotation G = V_R S + V_p c', last column V_R c + m V_p
+    const sym3 I = load_sym(b->S);
+    const vec3 c = load3(b->h);
+    const mat3 Vt = transposed(V->R);
+    mat3 Gt;  // by columns: the rows of G
+    Gt.x = add_scaled(smul(I, Vt.x), c, V->p.x), Gt.y = add_scaled(smul(I, Vt.y), c, V->p.y),
+    Gt.z = add_scaled(smul(I, Vt.z), c, V->p.z);
+    const vec3 ax = mul(R, Gt.x), ay = mul(R, Gt.y), az = mul(R, Gt.z);  // columns of R G'
+    wrench w;
+    w.n = vec(az.y - ay.z, ax.z - az.x, ay.x - ax.y);
+    w.f = add_scaled(mul(V->R, c), V->p, b->mass);
+    return w;
+}
+
 /// Velocity v [nv] nearest, in the kinetic-energy norm, to what the method carries: H v = sum of S' [momentum of V] + J rate.
 /// Where no number comes of that, the rates that it carries.
 KERNEL void nearest_velocity(const lane_model *m, const position_state *S, aba_work *work, real *force, real *v)
@@ -366,21 +384,11 @@ KERNEL void nearest_velocity(const lane_model *m, const position_state *S, aba_w
         s->r = body_offset(b, form_of(b), parent, R.z, S->q);
         for (int k = b->vadr; k < b->vadr + b->nv; k++) force[k] = b->armature * S->rate[k];
         if (!(b->flags & BODY_MASS)) continue;
-        const rate_pose *V = &S->V[i];
-        const vec3 c = load3(b->h), h = mul(R, c);
-        s->h = h;
+        s->h = mul(R, load3(b->h));
         s->A = turn(R, load_sym(b->I));
-        // momentum matrix (V M): columns of rotation G = V_R S + V_p c', last column V_R c + m V_p
-        const sym3 I = load_sym(b->S);
-        const mat3 Vt = transposed(V->R);
-        mat3 Gt;  // by columns: the rows of G
-        Gt.x = add_scaled(smul(I, Vt.x), c, V->p.x), Gt.y = add_scaled(smul(I, Vt.y), c, V->p.y),
-        Gt.z = add_scaled(smul(I, Vt.z), c, V->p.z);
-        const vec3 ax = mul(R, Gt.x), ay = mul(R, Gt.y), az = mul(R, Gt.z);  // columns of R G'
-        s->w.n = vec(az.y - ay.z, ax.z - az.x, ay.x - ax.y);
-        s->w.f = add_scaled(mul(V->R, c), V->p, b->mass);
-        s->w.n = vec(negate(s->w.n.x), negate(s->w.n.y), negate(s->w.n.z));
-        s->w.f = vec(negate(s->w.f.x), negate(s->w.f.y), negate(s->w.f.z));
+        const wrench momentum = rate_momentum(b, R, &S->V[i]);
+        s->w.n = vec(negate(momentum.n.x), negate(momentum.n.y), negate(momentum.n.z));
+        s->w.f = vec(negate(momentum.f.x), negate(momentum.f.y), negate(momentum.f.z));
     }
     aba_inward(m, force, work);
     aba_accelerate(m, work, v);

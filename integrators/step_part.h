@@ -57,6 +57,8 @@ typedef struct {
     loads_work loads;
     id_work id;     // of alpha, as the next
     alpha_end end;  // of a step; velocities before one of order 2
+    rate_pose *A;   // with `dt: auto`: A, a and size of the state before they were made to fit the part in hand
+    real *a, size;
 } ladder_work;
 
 /// How many stages the step of a configuration has: 1 is position_step.h.
@@ -70,7 +72,7 @@ FN bool is_alpha(const ctn_batch_config *cfg) { return cfg->method == CTN_ALPHA;
 FN bool carries_old(const ctn_batch_config *cfg) { return cfg->method == CTN_COLLOCATION && cfg->order > 2; }
 FN bool carries_energy(const ctn_batch_config *cfg)
 {
-    return is_alpha(cfg) || (cfg->method == CTN_RADAU && cfg->stages > 1 && !cfg->adaptive);
+    return (is_alpha(cfg) || (cfg->method == CTN_RADAU && cfg->stages > 1)) && !cfg->adaptive;
 }
 
 /// The table to try after `failed` others; NULL: the method of order 2.
@@ -245,7 +247,7 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     const mask ok =
         both(solved, config_valid(m, t ? P->more.x + last * m->nq : P->one.x, t ? P->more.u + last * m->nv : P->one.u, far));
     count->far = sel(both(t ? solved : tried, *far), rset(1), count->far);
-    if (!any_of(ok)) return ok;
+    if (!any_of(either(ok, *far))) return ok;
     const bool law = carries_energy(cfg);
     for (int i = 0; i < m->nbody && t; i++) P->more.rate[i] = end_rate(&P->more, i);
     if (law || count->flow) P->part.flow = t ? stages_flow(m, &P->more) : step_flow(m, &P->one);

@@ -43,7 +43,8 @@ static const struct {
             {"radau-2-auto", CTN_RADAU, 5e-3, 2, CTN_NEWTON, true},
             {"variational-2", CTN_VARIATIONAL, 0.01, 2, CTN_NEWTON, false},
             {"variational-4", CTN_VARIATIONAL, 0.01, 4, CTN_NEWTON, false},
-            {"alpha", CTN_ALPHA, 0.05, 0, CTN_NEWTON, false}};
+            {"alpha", CTN_ALPHA, 0.05, 0, CTN_NEWTON, false},
+            {"alpha-auto", CTN_ALPHA, 5e-3, 0, CTN_NEWTON, true}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 #ifdef __SANITIZE_ADDRESS__  // what the others would add is in other tests

@@ -101,7 +101,7 @@ static const struct {
     {{"run", "SCENE", "--dt", "auto"},
      2,
      NULL,
-     "--dt: auto needs a method that estimates its error; rk4 does not; these do: dop853, radau"},
+     "--dt: auto needs a method that estimates its error; rk4 does not; these do: dop853, radau, alpha"},
     {{"run", "SCENE", "--method", "dop853", "--interval", "0.1"}, 2, NULL, "--interval belongs to --dt auto"},
     {{"run", "SCENE", "--method", "dop853", "--dt", "auto", "--interval", "0"},
      2,

@@ -46,6 +46,7 @@ static const struct {
     {CTN_VARIATIONAL, 4, 0.01, false, CTN_NEWTON, CTN_BY_STEP},
     {CTN_ALPHA, 0, 0.02, false, CTN_NEWTON, CTN_BY_ITERATION},
     {CTN_ALPHA, 0, 0.2, false, CTN_NEWTON, CTN_BY_STEP},
+    {CTN_ALPHA, 0, 0.05, true, CTN_NEWTON, CTN_BY_STEP},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 

@@ -299,7 +299,7 @@ START_TEST(asking_changes_nothing)
         for (int adaptive = 0; adaptive < 2; adaptive++) {
             ctn_batch_config cfg = config_of(_i, 0.02);
             cfg.adaptive = adaptive;
-            if (adaptive && cfg.method != CTN_DOP853 && cfg.method != CTN_RADAU) continue;
+            if (adaptive && cfg.method != CTN_DOP853 && cfg.method != CTN_RADAU && cfg.method != CTN_ALPHA) continue;
             forest f = open_forest(seed, &o);
             ctn_batch *const asked = start(f.m, &cfg, f.q, f.v, f.tau), *const silent = start(f.m, &cfg, f.q, f.v, f.tau),
                              *const parted = start(f.m, &cfg, f.q, f.v, f.tau);

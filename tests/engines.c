@@ -86,7 +86,7 @@ static const struct {
     {CTN_COLLOCATION, 2e-3, 3, false, 20},  {CTN_COLLOCATION, 2e-3, 6, false, 20}, {CTN_RADAU, 0.05, 1, false, 5},
     {CTN_RADAU, 0.05, 2, false, 10},        {CTN_RADAU, 0.2, 3, false, 20},        {CTN_RADAU, 0.05, 3, true, 20},
     {CTN_RADAU, 0.02, 4, false, 20},        {CTN_VARIATIONAL, 0.005, 2, false, 2}, {CTN_VARIATIONAL, 0.05, 2, false, 5},
-    {CTN_ALPHA, 0.02, 0, false, 2},         {CTN_ALPHA, 0.2, 0, false, 5}};
+    {CTN_ALPHA, 0.02, 0, false, 2},         {CTN_ALPHA, 0.2, 0, false, 5},         {CTN_ALPHA, 2e-3, 0, true, 20}};
 
 static ctn_batch_config config_of(size_t k)
 {

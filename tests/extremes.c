@@ -75,7 +75,7 @@ static const way ways[] = {
     {CTN_RADAU, 1, CTN_NEWTON, false},       {CTN_RADAU, 2, CTN_NEWTON, false},         {CTN_RADAU, 4, CTN_NEWTON, false},
     {CTN_RADAU, 2, CTN_LM, false},           {CTN_RADAU, 2, CTN_LBFGS, false},          {CTN_RADAU, 1, CTN_NEWTON, true},
     {CTN_RADAU, 2, CTN_NEWTON, true},        {CTN_RADAU, 4, CTN_NEWTON, true},          {CTN_VARIATIONAL, 2, CTN_NEWTON, false},
-    {CTN_VARIATIONAL, 4, CTN_NEWTON, false},
+    {CTN_VARIATIONAL, 4, CTN_NEWTON, false}, {CTN_ALPHA, 0, CTN_NEWTON, false},         {CTN_ALPHA, 0, CTN_NEWTON, true},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 

@@ -23,11 +23,12 @@ static ctn_batch *open_batch(const ctn_model *m, const ctn_batch_config *cfg)
     return b;
 }
 
-/// Radau with parts that meet the tolerance.
+/// Radau, or alpha for 0 stages, with parts that meet the tolerance.
 static ctn_batch_config automatic(int stages, double interval, double tolerance)
 {
     ctn_batch_config cfg = ctn_batch_config_default();
-    cfg.method = CTN_RADAU, cfg.stages = stages, cfg.adaptive = true, cfg.dt = interval, cfg.error_tolerance = tolerance;
+    cfg.method = stages ? CTN_RADAU : CTN_ALPHA, cfg.adaptive = true, cfg.dt = interval, cfg.error_tolerance = tolerance;
+    if (stages) cfg.stages = stages;
     return cfg;
 }
 
@@ -134,7 +135,7 @@ static ctn_model *stiff_chain(double stiffness)
 /// at one of 1e4.
 START_TEST(stiff_springs)
 {
-    const int s = 2 + _i;
+    const int s = _i ? 1 + _i : 0;
     long first[3], later[3];
     for (int k = 0; k < 3; k++) {
         ctn_model *const m = stiff_chain(pow(100, 2 + k));
@@ -171,13 +172,120 @@ START_TEST(rejected_parts)
 }
 END_TEST
 
+/// Alpha: the error follows the tolerance, and parts go by its root, with every rho.
+START_TEST(tolerance_of_alpha)
+{
+    static const double rhos[] = {0, 0.1, 0.2};
+    const char *const model = models[_i % MODELS];
+    double e[3];
+    long parts[3];
+    for (int k = 0; k < 3; k++) {
+        ctn_step_stats s;
+        ctn_batch_config cfg = automatic(0, 0.5, pow(10, -3 - k));
+        cfg.rho = rhos[_i / MODELS];
+        e[k] = golden_error(model, &cfg, &s), parts[k] = s.substeps;
+        ck_assert_msg(e[k] < 30 * cfg.error_tolerance, "%s, rho %g: error %.3g at tolerance %.0e", model, cfg.rho, e[k],
+                      cfg.error_tolerance);
+        ck_assert(s.steps == 2 && s.fallbacks == 0 && s.fewer_stages == 0);
+    }
+    ck_assert_msg(e[0] / e[2] > 60 && e[0] / e[2] < 200, "%s: error %.3g, then %.3g", model, e[0], e[2]);
+    ck_assert_msg(parts[2] > 9 * parts[0] && parts[2] < 11 * parts[0], "%s: %ld parts, then %ld", model, parts[0], parts[2]);
+}
+END_TEST
+
+/// The same over random forests with springs, dampers, armature, forces and loads on links.
+START_TEST(forests_of_alpha)
+{
+    double mean = 0;
+    int count = 0;
+    FOR_SEEDS(seed, 12)
+    {
+        const random_options o = {
+            .links = 4, .passive = true, .smooth = true, .springs = (int)(seed % 3), .wrenches = (int)(seed % 4)};
+        ctn_model *const m = random_model(seed, &o);
+        const int nq = ctn_model_nq(m), n = nq + ctn_model_nv(m);
+        double *const start = malloc((size_t)n * sizeof *start), *const x = malloc((size_t)n * sizeof *x),
+                      *const want = malloc((size_t)n * sizeof *want), e[2];
+        rng r = {seed};
+        random_state(m, &r, start, start + nq);
+        exact(m, start, 0.2, want);
+        for (int k = 0; k < 2; k++) {
+            const ctn_batch_config cfg = automatic(0, 0.1, k ? 1e-5 : 1e-3);
+            ctn_batch *const b = open_batch(m, &cfg);
+            ck_assert(ctn_batch_set_state(b, start, start + nq, 0, NULL) == CTN_OK);
+            ck_assert_int_eq(ctn_batch_step(b, 2, NULL, NULL), CTN_OK);
+            ctn_batch_state(b, x, NULL);
+            e[k] = coordinate_distance(m, x, want);
+            ck_assert_msg(e[k] < 30 * cfg.error_tolerance, "seed %llu: error %.3g at tolerance %.0e", (unsigned long long)seed,
+                          e[k], cfg.error_tolerance);
+            ctn_batch_free(b);
+        }
+        mean += log10(e[0] / e[1]), count++;
+        free(start), free(x), free(want), ctn_model_free(m);
+    }
+    ck_assert_msg(count < 6 || fabs(mean / count - 2) < 0.3, "a hundredth of the tolerance, an error of 10^-%.2f", mean / count);
+}
+END_TEST
+
+/// The estimate stands in for the law of energy: whips gain none even where the tolerance asks for nothing.
+START_TEST(whips_of_alpha)
+{
+    FOR_SEEDS(seed, 6)
+    {
+        const random_options o = {.links = 6 + (int)(seed % 3) * 3,
+                                  .chain = true,
+                                  .joints = seed % 2 ? 1u << CTN_UNIVERSAL : 1u << CTN_BALL | 1u << CTN_REVOLUTE};
+        ctn_model *const m = random_model(seed, &o);
+        double *const q = calloc((size_t)ctn_model_nq(m) + 1, sizeof *q), *const v =
+                                                                              calloc((size_t)ctn_model_nv(m) + 1, sizeof *v);
+        for (double tolerance = 10; tolerance > 0.05; tolerance *= 0.1) {
+            const ctn_batch_config cfg = automatic(0, 1, tolerance);
+            ctn_batch *const b = open_batch(m, &cfg);
+            ctn_step_stats s;
+            rng r = {seed};
+            random_state(m, &r, q, v);
+            ck_assert(ctn_batch_set_state(b, q, v, 0, NULL) == CTN_OK);
+            ck_assert_int_eq(ctn_batch_step(b, 10, &s, NULL), CTN_OK);
+            ck_assert_msg(s.energy_max < s.energy_before + 0.01 * (s.kinetic_before + 1),
+                          "seed %llu, tolerance %g: from %.6g to %.6g J", (unsigned long long)seed, tolerance, s.energy_before,
+                          s.energy_max);
+            ctn_batch_free(b);
+        }
+        free(q), free(v), ctn_model_free(m);
+    }
+}
+END_TEST
+
+/// Parts that are rejected leave coordinates and velocities as they were.
+START_TEST(rejected_parts_of_alpha)
+{
+    ctn_model *const m = golden_model("chain5");
+    ctn_batch_config cfg = automatic(0, 0.05, 1e-5);
+    ctn_batch *const b = open_batch(m, &cfg);
+    const int nv = ctn_model_nv(m);
+    double *const bad = malloc((size_t)nv * sizeof *bad);
+    ctn_step_stats s;
+    for (int k = 0; k < nv; k++) bad[k] = NAN;
+    ck_assert_int_eq(ctn_batch_step(b, 3, &s, NULL), CTN_OK);
+    double q[2][16], v[2][16];
+    ctn_batch_state(b, q[0], v[0]);
+    ctn_batch_set_force(b, bad);  // no part is solved: all are rejected, and the world freezes where it was
+    ck_assert_int_eq(ctn_batch_step(b, 1, &s, NULL), CTN_FROZEN);
+    ck_assert(s.rejected > 5 && s.substeps == 0);
+    ctn_batch_state(b, q[1], v[1]);
+    ck_assert_mem_eq(q[0], q[1], (size_t)ctn_model_nq(m) * sizeof **q);
+    ck_assert_mem_eq(v[0], v[1], (size_t)nv * sizeof **v);
+    free(bad), ctn_batch_free(b), ctn_model_free(m);
+}
+END_TEST
+
 /// What cannot be solved makes parts smaller down to the limit, and then freezes the world where it was.
 START_TEST(freezing)
 {
     ctn_model *const m =
         model_of("catena: 1\nlinks:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0]}, mass: 1, com: [0.5, 0, "
                 "0], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}\n");
-    for (int stages = 1; stages <= 4; stages++) {
+    for (int stages = 0; stages <= 4; stages++) {
         const double bad = NAN;
         double q = 0.1, v = 0.2;
         ctn_step_stats s;
@@ -209,7 +317,7 @@ START_TEST(same_bits)
     const size_t nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m), n = nq + nv;
     double *const q = malloc(WORLDS * nq * sizeof *q), *const v = malloc(WORLDS * nv * sizeof *v),
                   *const x = malloc(n * sizeof *x), *const all = malloc(WORLDS * n * sizeof *all);
-    ctn_batch_config cfg = automatic(1 + _i, 0.1, _i ? 1e-8 : 1e-4);
+    ctn_batch_config cfg = automatic(_i, 0.1, _i > 1 ? 1e-8 : 1e-4);
     cfg.worlds = WORLDS;
     ctn_batch *const one = open_batch(m, &cfg), *const many = open_batch(m, &cfg), *const again = open_batch(m, &cfg);
     rng r = {5};
@@ -254,7 +362,7 @@ END_TEST
 
 static const struct {
     ctn_method method;
-    int number;        // order or stages
+    int number;        // order or stages; 0: none
     double dt, order;  // order: of coordinates; of velocities one less, but not below 1
 } dense_methods[] = {{CTN_COLLOCATION, 2, 1e-3, 1}, {CTN_COLLOCATION, 3, 2e-3, 1}, {CTN_COLLOCATION, 4, 2e-3, 1},
                      {CTN_RADAU, 1, 1e-3, 1},       {CTN_RADAU, 2, 5e-3, 3},       {CTN_RADAU, 3, 1e-2, 4},
@@ -360,14 +468,16 @@ START_TEST(ends_of_interpolants)
 }
 END_TEST
 
-/// With adaptive steps the last part of each world, which has its own start; keeping it changes no bit of the motion.
+/// With adaptive steps, of Radau and of alpha, the last part of each world, which has its own start; keeping it changes no bit of the
+/// motion.
 START_TEST(interpolants_of_parts)
 {
-    ctn_model *const m = golden_model(models[_i]);
+    const char *const model = models[_i % MODELS];
+    ctn_model *const m = golden_model(model);
     const int nq = ctn_model_nq(m), n = nq + ctn_model_nv(m);
     double *const start = malloc((size_t)n * sizeof *start), *const x = malloc((size_t)n * sizeof *x),
                   *const want = malloc((size_t)n * sizeof *want);
-    ctn_batch_config cfg = automatic(3, 0.4, 1e-8);
+    ctn_batch_config cfg = _i < MODELS ? automatic(3, 0.4, 1e-8) : automatic(0, 0.4, 1e-4);
     ctn_batch *const plain = open_batch(m, &cfg);
     cfg.dense = true;
     ctn_batch *const b = open_batch(m, &cfg);
@@ -383,10 +493,11 @@ START_TEST(interpolants_of_parts)
     for (int f = 0; f <= 8; f++) {
         double time;
         ck_assert_int_eq(ctn_batch_dense(b, f / 8., x, x + nq, &time, NULL), CTN_OK);
-        ck_assert(f ? time > 0.2 && time <= 0.4 : time < 0.399);
+        ck_assert(f ? time > 0.2 && time <= 0.4 : time < (_i < MODELS ? 0.399 : 0.3999));
         exact(m, start, time, want);
         const double q = coordinate_distance(m, x, want), v = relative_error(x + nq, want + nq, n - nq);
-        ck_assert_msg(q < 1e-5 && v < 1e-4, "%s at %g s: %.3g, %.3g", models[_i], time, q, v);
+        ck_assert_msg(q < (_i < MODELS ? 1e-5 : 2e-3) && v < (_i < MODELS ? 1e-4 : 2e-2), "%s at %g s: %.3g, %.3g", model, time,
+                      q, v);
     }
     free(start), free(x), free(want);
     ctn_batch_free(b), ctn_batch_free(plain), ctn_model_free(m);
@@ -400,13 +511,17 @@ int main(void)
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, tolerance_is_met, 0, 3 * MODELS);
     tcase_add_test(t, one_stage);
-    tcase_add_loop_test(t, stiff_springs, 0, 3);
+    tcase_add_loop_test(t, tolerance_of_alpha, 0, 3 * MODELS);
+    tcase_add_test(t, forests_of_alpha);
+    tcase_add_loop_test(t, stiff_springs, 0, 4);
     tcase_add_test(t, rejected_parts);
+    tcase_add_test(t, whips_of_alpha);
+    tcase_add_test(t, rejected_parts_of_alpha);
     tcase_add_test(t, freezing);
-    tcase_add_loop_test(t, same_bits, 0, 4);
+    tcase_add_loop_test(t, same_bits, 0, 5);
     tcase_add_loop_test(t, order_of_interpolants, 0, DENSE_METHODS);
     tcase_add_loop_test(t, ends_of_interpolants, 0, DENSE_METHODS);
-    tcase_add_loop_test(t, interpolants_of_parts, 0, MODELS);
+    tcase_add_loop_test(t, interpolants_of_parts, 0, 2 * MODELS);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -383,7 +383,7 @@ static const struct {
     {TOP("integrator: {dt: ^0}"), {"integrator.dt: expected a positive time (s), found 0"}},
     {TOP("integrator: {dt: ^fast}"), {"integrator.dt: expected a number or auto, found 'fast'"}},
     {TOP("integrator: {method: semi-implicit, dt: ^auto}"),
-     {"integrator.dt: auto needs a method that estimates its error; semi-implicit does not; these do: dop853, radau"}},
+     {"integrator.dt: auto needs a method that estimates its error; semi-implicit does not; these do: dop853, radau, alpha"}},
     {TOP("integrator: {method: rk4, dt: ^auto}"), {"integrator.dt: auto needs a method that estimates its error; rk4 does not"}},
     {TOP("integrator: {method: dop853, dt: auto, interval: ^0, tolerance: ^-1}"),
      {"integrator.interval: expected a positive time (s), found 0",

@@ -15,7 +15,7 @@
 const option_row options[OPTIONS] = {
     [OPT_STEPS] = {"steps", 'n', "N", "make N steps"},
     [OPT_DURATION] = {"duration", 0, "S", "simulate S seconds (default: the scene's duration)"},
-    [OPT_DT] = {"dt", 0, "S", "time step in seconds (0.01), or auto: parts as large as --tolerance allows (dop853, radau)"},
+    [OPT_DT] = {"dt", 0, "S", "time step in seconds (0.01), or auto: parts as large as --tolerance allows (dop853, radau, alpha)"},
     [OPT_INTERVAL] = {"interval", 0, "S", "with --dt auto: length of a step, which is made in parts (0.01)"},
     [OPT_METHOD] = {"method", 'm', "NAME",
                     "radau (the default), euler, semi-implicit, rk2, rk3, rk4, dop853, collocation, alpha or variational"},

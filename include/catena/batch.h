@@ -45,7 +45,7 @@ typedef struct ctn_batch_config {
     int worlds;       // >= 1, default 1
     double dt;        // s, > 0, default 0.01; larger: cheaper, less accurate. With `adaptive`: the interval of one step
     bool adaptive;    // default false. true: each world makes its own parts of every step of dt, as large as error_tolerance
-                      // allows and ending with it; for methods that estimate their error (dop853, radau)
+                      // allows and ending with it; for methods that estimate their error (dop853, radau, alpha)
     double error_tolerance;  // of adaptive steps: error of a part, relative to each joint's own scale (docs/integrators.md),
                              // at least 1e-15, default 1e-6; larger: fewer parts, less accurate
     ctn_method method;       // default CTN_RADAU
@@ -114,7 +114,7 @@ typedef struct ctn_step_stats {
     long fallbacks;                 // steps that needed fewer stages or had to be halved
     long fewer_stages;              // parts of steps that were done with fewer stages
     long substeps;                  // parts in which all steps were carried out; = steps if none was halved or adaptive
-    long rejected;                  // parts repeated because their error was beyond the tolerance, or (radau) their solve failed
+    long rejected;                  // parts repeated because their error was beyond the tolerance, or (radau, alpha) their solve failed
     double residual;                // largest scaled residual at the end of a step (0 for explicit methods)
     double energy_before;           // J, before the call: kinetic + potential + springs
     double energy_after;            // J, after it

@@ -192,7 +192,7 @@ ctn_status ctn_schedule_from_name(const char *name, ctn_schedule *schedule, ctn_
     return status;
 }
 
-static bool estimates_error(ctn_method method) { return method == CTN_DOP853 || method == CTN_RADAU; }
+static bool estimates_error(ctn_method method) { return method == CTN_DOP853 || method == CTN_RADAU || method == CTN_ALPHA; }
 
 ctn_status config_check_adaptive(const ctn_batch_config *cfg, ctn_error *err)
 {

@@ -29,10 +29,10 @@ static const char *remedy(const ctn_batch_config *cfg, const ctn_step_stats *s)
     if (s->frozen == CTN_FREEZE_NOT_CONVERGED && s->frozen_dof < 0) return "give what moves a mass, or its joint armature";
     if (s->frozen == CTN_FREEZE_WORK)
         return cfg->solver == CTN_NEWTON ? "try a smaller dt, or fewer max_halvings" : "try the solver newton, or a smaller dt";
+    const bool holds = cfg->method == CTN_RADAU || cfg->method == CTN_ALPHA;  // any stiffness, with parts of any size
     if (s->frozen == CTN_FREEZE_PARTS)
-        return cfg->method == CTN_RADAU ? "try a shorter interval, or a larger tolerance" : "try radau, or a shorter interval";
-    if (cfg->adaptive)
-        return cfg->method == CTN_RADAU ? "try a larger tolerance, or a fixed dt" : "try radau, or a larger tolerance";
+        return holds ? "try a shorter interval, or a larger tolerance" : "try radau, or a shorter interval";
+    if (cfg->adaptive) return holds ? "try a larger tolerance, or a fixed dt" : "try radau, or a larger tolerance";
     if (cfg->method == CTN_RADAU) return "try a smaller dt, or more max_halvings";
     return "try radau, or a smaller dt";
 }

@@ -342,6 +342,8 @@ KERNEL block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, 
             w.po.end.A = TAKE(a, n, rate_pose);
             w.po.end.rate = TAKE(a, nv, real);
             w.po.end.a = TAKE(a, nv, real);
+            w.po.A = TAKE(a, cfg->adaptive ? n : 0, rate_pose);
+            w.po.a = TAKE(a, cfg->adaptive ? nv : 0, real);
         }
         if (stages_of(cfg) > 1)
             w.po.more = layout_stages(m, carries_old(cfg) && stages_of(cfg) < 3 ? 3 : stages_of(cfg), a);  // start_old takes 3
