@@ -193,6 +193,7 @@ FN void aim_plainly(const position_state *S, real h, position_work *P)
 FN void unwind(const lane_model *m, position_work *P, mask where)
 {
     const real turn = rset(6.283185307179586);
+    mask turned = none_of();
     for (int i = 0; i < m->nbody && !P->W.in.tau; i++) {
         const lane_body *b = &m->bodies[i];
         if (b->kind != JOINT_REVOLUTE || (b->flags & (BODY_PASSIVE | BODY_ARMATURE))) continue;
@@ -200,7 +201,9 @@ FN void unwind(const lane_model *m, position_work *P, mask where)
         real way = sel(gt(u, rset(0.5) * turn), u - turn, u);
         way = sel(lt(way, rset(-0.5) * turn), way + turn, way);
         P->x[b->qadr] = sel(where, P->x[b->qadr] + (way - u), P->x[b->qadr]), P->u[b->vadr] = sel(where, way, u);
+        turned = either(turned, both(where, lt(rset(0), magnitude(way - u))));
     }
+    if (any_of(turned)) find_placements(m, P->x, P->W.now);  // to the last bit those of a state that is taken up there
 }
 
 /// Velocities and A at the end of a step, [nbody], [nv].
