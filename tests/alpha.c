@@ -258,21 +258,21 @@ START_TEST(taken_up_after_turns)
 }
 END_TEST
 
-/// A long rope whips until its velocities are those of no motion that its joints allow: order 2 finds no step from them either, in whatever
-/// halves. It begins anew from the nearest ones.
+/// A long rope whips, and is given too few iterations. Where no step is found, velocities are often those of no motion that the joints allow;
+/// begun anew from the nearest ones it takes few halves. (It took 91 without.)
 START_TEST(long_rope)
 {
     static double q[2000], v[2000];
     ctn_model *const m = rope(1000, q);
     ctn_batch_config cfg = ctn_batch_config_default();
-    cfg.method = CTN_ALPHA, cfg.rho = 0, cfg.dt = 1. / 60;
+    cfg.method = CTN_ALPHA, cfg.rho = 0, cfg.dt = 1. / 60, cfg.max_iterations = 10;
     ctn_batch *const batch = batch_of(m, &cfg);
     ctn_step_stats s;
     ctn_batch_set_state(batch, q, v, 0, NULL);
     ctn_batch_step(batch, 300, &s, NULL);
     ck_assert_msg(!s.frozen, "frozen at %g s", s.frozen_time);
     ck_assert_msg(s.energy_max <= s.energy_before + 1e-5, "%g J above the start", s.energy_max - s.energy_before);
-    ck_assert_int_gt(s.fallbacks, 0);
+    ck_assert_msg(s.fallbacks > 0 && s.substeps < 330, "%ld fallbacks, %ld parts", s.fallbacks, s.substeps);
     ctn_batch_free(batch), ctn_model_free(m);
 }
 END_TEST
