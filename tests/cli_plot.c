@@ -309,7 +309,7 @@ START_TEST(two_recordings)
     char *const script = script_of("runs/good.h5", "runs/bad.h5", "energy,q.rod.0,residual", NULL, NULL), *const err =
                                                                                                               slurp("err", NULL);
     double *const energy = numbers("runs/bad.h5", "energy/energy", NULL), *const time = numbers("runs/bad.h5", "time", NULL);
-    ck_assert_msg(strstr(script, "title 'good.h5: collocation, order 2, dt 0.05 s'"), "%s", script);
+    ck_assert_msg(strstr(script, "title 'good.h5: alpha, rho 0.2, dt 0.05 s'"), "%s", script);
     ck_assert_msg(strstr(script, "title 'bad.h5: rk4, dt 0.05 s, froze at 0.15 s'"), "%s", script);
     ck_assert_msg(strstr(err, "warning: runs/bad.h5: the world froze at 0.15 s, where it ends"), "%s", err);
     ck_assert(strstr(script, "'q.rod.0.1 (rad)'") && strstr(script, "'q.rod.0.2 (rad)'"));

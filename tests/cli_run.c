@@ -46,7 +46,7 @@ START_TEST(json)
     ctn_step_stats s;
     const char *const scene = source("scenes/chain10.yaml");
     const double time = step_directly(scene, CTN_COLLOCATION, 0.07, 41, q, v, &s);
-    cJSON *const j = catena_json(0, "run", scene, "--dt", "0.07", "--steps", "41", "--json", NULL);
+    cJSON *const j = catena_json(0, "run", scene, "--method", "collocation", "--dt", "0.07", "--steps", "41", "--json", NULL);
     ck_assert_str_eq(member(j, "scene")->valuestring, "chain10");
     ck_assert_str_eq(member(j, "file")->valuestring, scene);
     ck_assert_str_eq(member(j, "method")->valuestring, "collocation");
@@ -154,7 +154,7 @@ START_TEST(summary)
     outcome o = catena("run", source("scenes/chain10.yaml"), "--steps", "20");
     ck_assert_int_eq(o.status, 0);
     const char *const words[] = {"scene         chain10 (",
-                                 "method        collocation, order 2, dt 0.01 s, newton, tolerance 1e-09",
+                                 "method        alpha, rho 0.2, dt 0.01 s, newton, tolerance 1e-09",
                                  "engine        scalar, 1 world",
                                  "steps         20, 0.2 s simulated in",
                                  "times real time",

@@ -394,10 +394,10 @@ def lost_context(display, folder):
         return
     scene = os.path.join(folder, "lost.yaml")
     shutil.copy(os.path.join(source, "scenes", "chain10.yaml"), scene)
-    w = Window(display, folder, scene, "--order", "3", "--size", "200x150", LD_PRELOAD=lost, CTN_RESET_FILE="reset",
+    w = Window(display, folder, scene, "--rho", "0.1", "--size", "200x150", LD_PRELOAD=lost, CTN_RESET_FILE="reset",
                ASAN_OPTIONS="verify_asan_link_order=0:detect_leaks=0")
     text = open(scene).read()
-    open(scene, "w").write(text.replace("method: collocation, order: 2", "method: rk4"))
+    open(scene, "w").write(text.replace("method: alpha", "method: rk4"))
     w.wait_title("the file has errors")  # the option does not go with it: that is said in the window
     w.key("F9")
     path = os.path.join(folder, "chain10-0001.mp4")
