@@ -45,7 +45,7 @@ def check(f, whole):
     assert len(f["stats/residual"]) >= n and len(f["energy/kinetic"]) >= n
     assert f["finished"][()] == whole
     assert f["scene/0"].asstr()[()] == open(scene).read()
-    assert f.attrs["format"] == "catena recording" and f.attrs["method"] == "collocation"
+    assert f.attrs["format"] == "catena recording" and f.attrs["method"] == "alpha"
     check_texts(f)
     return n
 
