@@ -15,7 +15,7 @@
 ///                                                          the start by LIMIT times (energy at the start - at zero coordinates)
 ///     knows MODEL METHOD                                   whether the library has that method, and it takes that model
 ///     finish MODEL METHOD WORLDS DT STEPS SECONDS X Y Z FILE
-///                                                          CPU time of such a run, the least in SECONDS; where its first world ends:
+///                                                          time of such a run by the wall clock, the least in SECONDS; where its first world ends:
 ///                                                          origins of all links and a point of the last one into FILE
 ///     survive MODEL METHOD DT DURATION MOST CPU            one world until it dies: frozen, or its energy 100 MOST J above the start;
 ///                                                          or until DURATION, or until it has taken CPU s; gained: when its energy

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Error against cost: every method of catena beside MuJoCo's, on the same motions from the same numbers; called by bench/work_precision.
 
-The error is how far the tip of a chain (elsewhere the origin of any link) ends from the reference; the cost is CPU time a simulated second
+The error is how far the tip of a chain (elsewhere the origin of any link) ends from the reference; the cost is time (wall clock) a simulated second
 and world. Steps become smaller by a factor of 1.5 from run to run until the smallest error asked for is met, or a run takes too long.
 """
 import json
@@ -48,11 +48,11 @@ class Point:
     dt: float         # s; of a sweep over tolerances: the interval, and the tolerance
     tolerance: float
     error: float      # m
-    cost: float       # s of CPU a simulated second and world; the referee's: its accelerations by catena's ABA alone
+    cost: float       # s a simulated second and world; the referee's: its accelerations by catena's ABA alone
 
 
 def finish(s, program, name, method, worlds, dt, steps, seconds):
-    """points [links + 1][3] at the end, and CPU s of the run; (None, None) if it is refused"""
+    """points [links + 1][3] at the end, and s of the run; (None, None) if it is refused"""
     path = os.path.join(s.folder, 'end')
     tip = s.models[name]['tip'] or (0.0, 0.0, 0.0)
     reply = s.ask(program, 'finish', name, method, worlds, dt, steps, seconds, *map(float, tip), path)
@@ -225,7 +225,7 @@ def picture(s, every):
     methods = list(dict.fromkeys(key[:2] for curves in every.values() for key in curves if key[2] == 1))
     blocks, script = {}, [f'set multiplot layout {math.ceil((len(every) + 1) / 3)},{min(3, len(every) + 1)}',
                           'set logscale xy; set grid; set format "10^{%L}"; set termoption enhanced', 'unset key',
-                          'set xlabel "CPU s a simulated second"; set ylabel "error (m)"']
+                          'set xlabel "s a simulated second"; set ylabel "error (m)"']
 
     def style(k):
         program, method = methods[k]
@@ -278,7 +278,7 @@ def main():
     p.add_argument('--dt', action='append', type=float, metavar='S', help='only errors at this step, of methods for large steps; may be repeated')
     p.add_argument('--rounds', type=int, help='how often every cost is measured, default 3 (quick: 1)')
     p.add_argument('--seconds', type=float, help='repeat a run for so long, default 0.05 (quick: 0)')
-    p.add_argument('--limit', type=float, help='CPU s that one run may take, default 10 (quick: 0.2; references: 600); '
+    p.add_argument('--limit', type=float, help='s that one run may take, default 10 (quick: 0.2; references: 600); '
                    'a batch twice, MuJoCo four times as long')
     args = p.parse_args()
     s = session.Session(args, peers=() if args.dt else ('mujoco',))
@@ -295,7 +295,7 @@ def main():
         equal_steps(s, names, references)
         s.save()
         return
-    table = s.table('work_precision', 'Cheapest run that ends within an error, CPU us a simulated second and world; x: MuJoCo / catena', (
+    table = s.table('work_precision', 'Cheapest run that ends within an error, us a simulated second and world; x: MuJoCo / catena', (
         'motion', 'error (m)', 'catena', 'us', f'in {motions.WORLDS} worlds', 'us', 'mujoco', 'us', 'x', f'x in {motions.WORLDS} worlds'))
     every, records = {}, []
     for name in names:

@@ -97,11 +97,11 @@ FN wrench inertia_times(const inertia6 *P, twist t)
     return w;
 }
 
-/// P, or Q in lanes where keep is 0.
-FN inertia6 sel_inertia(mask kept, inertia6 P, inertia6 Q)
+/// P in the lanes `where`, else Q.
+FN inertia6 sel_inertia(mask where, inertia6 P, inertia6 Q)
 {
-    P.A = sel_sym(kept, P.A, Q.A), P.D = sel_sym(kept, P.D, Q.D);
-    P.B.x = sel3(kept, P.B.x, Q.B.x), P.B.y = sel3(kept, P.B.y, Q.B.y), P.B.z = sel3(kept, P.B.z, Q.B.z);
+    P.A = sel_sym(where, P.A, Q.A), P.D = sel_sym(where, P.D, Q.D);
+    P.B.x = sel3(where, P.B.x, Q.B.x), P.B.y = sel3(where, P.B.y, Q.B.y), P.B.z = sel3(where, P.B.z, Q.B.z);
     return P;
 }
 

@@ -254,6 +254,7 @@ KERNEL void error_of_alpha(const lane_model *m, const alpha_rule *rule, const po
         for (int k = 0; k < RATE_NUMBERS; k++) e[k] = r->c * fmadd(r->e_new, A1[k], fmadd(r->e_A, A[k], r->e_B * B[k]));
         w[i] = rate_momentum(b, W->now[i].R, &off);
     }
+    P->sweep.held = none_of();  // the last solve may have left some
     sweep_inward(m, W, &P->sweep, where, &dropped, P->fresh);
     sweep_solve(m, W, &P->sweep, x, w, W->sum, x);
 }

@@ -234,7 +234,7 @@ KERNEL void sweep_outward(const lane_model *m, const solve *W, sweep_work *work,
 }
 
 /// For forces between bodies, closed loops and products with H^-1: x with H x = b + sum of J_i'w_i by the factors that sweep_inward() left, any number of times, while W stays at that iterate. H
-/// is the Hessian of the step's energy E [J] in the coordinates of v, without the curvature that was dropped.
+/// is the Hessian of the step's energy E [J] in the coordinates of v; where its curvature was dropped, with what pulls in its place.
 ///
 ///     b [nv]      forces along joints: N, N m (balls: moments in body axes)
 ///     w [nbody]   wrenches on bodies, about their origins, world axes: N m, N; NULL: none
