@@ -38,8 +38,9 @@ FN void add_columns(rate_pose *a, rate_pose b, real s) { *a = columns_add_scaled
 
 // ---- where accelerations come from
 
-/// Adds the gradients of sum <X, T''> by q and v to q_bar and v_bar [nv], the bodies in the motion of id_motion(), accelerations of joints as they
-/// are. X: columns of the bodies with mass; spin [nbody]: scratch. What a joint changes of the motion beyond it is in dynamics/derivatives.h.
+/// Adds the gradients of sum <X, T''> by q and v to q_bar and v_bar [nv], the bodies in the motion of id_motion(), accelerations of
+/// joints as they are. X: columns of the bodies with mass; spin [nbody]: scratch. dynamics/derivatives.h says what a joint changes of the
+/// motion beyond it.
 KERNEL void second_rate_pullback(const lane_model *m, const id_work *id, const rate_pose *X_, pose_work *P, vec3 *spin,
                                  real *q_bar, real *v_bar)
 {
@@ -234,8 +235,8 @@ KERNEL void alpha_pullback(const lane_model *m, const alpha_rule *r, const posit
     }
 }
 
-/// Of restart_alpha(), after a step of size h of order 2: A->after are the gradients by the state after it, without those by A, B, a and b, whose
-/// gradients by V and the rates before it are added by restart_pullback().
+/// Of restart_alpha(), after a step of size h of order 2: A->after are the gradients by the state after it, those by A, B, a and b folded
+/// into V and the rates. What they make of V and the rates before it, restart_pullback() adds.
 KERNEL void fold_restart(const lane_model *m, real h, const state_bar *after, alpha_adjoint *A)
 {
     const real inv_h = rset(1) / h;

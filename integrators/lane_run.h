@@ -3,8 +3,8 @@
 /// to the last bit, what position_step() does.
 ///
 /// Beginning and committing steps costs about as much as an iteration of one stage, for whole blocks: lanes that have stopped wait for others
-/// until the waiting has cost as much as one iteration, or two of one stage. A step that fails is parked: its world leaves the lane, and goes down the ladder
-/// (down_ladder) together with others.
+/// until the waiting has cost as much as one iteration, or two of one stage. A step that fails is parked: its world leaves the lane, and
+/// goes down the ladder (down_ladder) together with others.
 #ifndef CATENA_LANE_RUN_H
 #define CATENA_LANE_RUN_H
 

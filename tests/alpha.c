@@ -87,8 +87,7 @@ START_TEST(order)
     int count = 0;
     FOR_SEEDS(seed, 12)
     {
-        const random_options o = {
-            .links = 4, .passive = true, .smooth = true, .springs = (int)(seed % 3), .wrenches = (int)(seed % 4)};
+        const random_options o = loaded_forest(seed);
         ctn_model *const m = random_model(seed, &o);
         const size_t nq = (size_t)ctn_model_nq(m) + 1, nv = (size_t)ctn_model_nv(m) + 1;
         double *const q = calloc(nq, sizeof *q), *const v = calloc(nv, sizeof *v), *const want = calloc(nq, sizeof *want), e[2];

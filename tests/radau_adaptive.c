@@ -200,8 +200,7 @@ START_TEST(forests_of_alpha)
     int count = 0;
     FOR_SEEDS(seed, 12)
     {
-        const random_options o = {
-            .links = 4, .passive = true, .smooth = true, .springs = (int)(seed % 3), .wrenches = (int)(seed % 4)};
+        const random_options o = loaded_forest(seed);
         ctn_model *const m = random_model(seed, &o);
         const int nq = ctn_model_nq(m), n = nq + ctn_model_nv(m);
         double *const start = malloc((size_t)n * sizeof *start), *const x = malloc((size_t)n * sizeof *x),

@@ -34,6 +34,12 @@ typedef struct {
     bool reverse;       // siblings in another order, links renamed
 } random_options;
 
+/// Forests for orders and errors: four links with all that acts and nothing that hits, with other loads from seed to seed.
+static inline random_options loaded_forest(uint64_t seed)
+{
+    return (random_options){.links = 4, .passive = true, .smooth = true, .springs = (int)(seed % 3), .wrenches = (int)(seed % 4)};
+}
+
 /// A scene text of `seed`; the caller frees it.
 char *random_scene(uint64_t seed, const random_options *options);
 

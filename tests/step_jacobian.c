@@ -607,7 +607,8 @@ START_TEST(mistakes)
     ctn_model *const light = model_of("catena: 1\n"
                                       "links:\n"
                                       "  - {name: hook, joint: {type: revolute, axis: [0, 1, 0]}, mass: 0}\n"
-                                      "  - {name: load, parent: hook, joint: {type: revolute, axis: [1, 0, 0]}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"
+                                      "  - {name: load, parent: hook, mass: 1, inertia: [1, 1, 1, 0, 0, 0],\n"
+                                      "     joint: {type: revolute, axis: [1, 0, 0]}}\n"
                                       "springs:\n"
                                       "  - {link: hook, stiffness: 10, anchor: [0, 0, 1]}\n");
     cfg = ctn_batch_config_default(), cfg.method = CTN_ALPHA;
