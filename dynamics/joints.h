@@ -55,10 +55,23 @@ FN joint_form form_revolute(unsigned flags)
     }                                                                                                                            \
     }
 
+FN vec3 lengths3(const model_length *c) { return vec(len(c[0]), len(c[1]), len(c[2])); }
+
+/// a 3x3 constant, row-major in the model
+FN mat3 lengths33(const model_length *c)
+{
+    mat3 R;
+    R.x = vec(len(c[0]), len(c[3]), len(c[6])), R.y = vec(len(c[1]), len(c[4]), len(c[7])), R.z = vec(len(c[2]), len(c[5]), len(c[8]));
+    return R;
+}
+
+/// The scale of a body's subtree, m; 1 where it has none.
+FN real extent_of(const lane_body *b) { return sel(gt(len(b->extent), rset(0)), len(b->extent), rset(1)); }
+
 /// Sine and cosine of the angle of a joint that turns about z, counted from the body's own x axis.
 FN void joint_sincos(const lane_body *b, real q, real *s, real *c)
 {
-    sincos_quarters(q + rset(b->rest_angle), rset(b->quarter), s, c);
+    sincos_quarters(q + len(b->rest_angle), len(b->quarter), s, c);
 }
 
 /// Whether a joint's coordinate is an angle, and whole turns count in it.
@@ -77,16 +90,16 @@ FN mat3 turn_about_z(mat3 P, real s, real c)
 /// World axes of the joint frame (before the joint moves), from those of the parent.
 FN mat3 joint_frame(const lane_body *b, joint_form f, mat3 parent)
 {
-    if (f.flags & BODY_ROOT) return const33(b->C);
+    if (f.flags & BODY_ROOT) return lengths33(b->C);
     if (f.flags & BODY_ABOUT_X) {
-        const real c = rset(b->ca), s = rset(b->sa);
+        const real c = len(b->ca), s = len(b->sa);
         mat3 P;
         P.x = parent.x;
         P.y = add_scaled(scale(parent.y, c), parent.z, s);
         P.z = sub_scaled(scale(parent.z, c), parent.y, s);
         return P;
     }
-    return mmul(parent, const33(b->C));
+    return mmul(parent, lengths33(b->C));
 }
 
 /// World axes of the body, from those of the parent. q: the model's coordinates.
@@ -108,9 +121,9 @@ FN mat3 body_axes(const lane_body *b, joint_form f, mat3 parent, const real *q)
 /// From the parent's origin to the body's, in world axes. z: the body's axis, after the joint.
 FN vec3 body_offset(const lane_body *b, joint_form f, mat3 parent, vec3 z, const real *q)
 {
-    vec3 r = f.flags & BODY_ROOT ? const3(b->r0) : f.flags & BODY_OFFSET ? mul(parent, const3(b->r0)) : zero3();
+    vec3 r = f.flags & BODY_ROOT ? lengths3(b->r0) : f.flags & BODY_OFFSET ? mul(parent, lengths3(b->r0)) : zero3();
     if (f.kind == JOINT_PRISMATIC) r = add_scaled(r, z, q[b->qadr]);
-    if (f.kind == JOINT_HELICAL) r = add_scaled(r, z, rset(b->pitch) * q[b->qadr]);
+    if (f.kind == JOINT_HELICAL) r = add_scaled(r, z, len(b->pitch) * q[b->qadr]);
     if (f.kind == JOINT_TRANSLATION) r = add(r, vec(q[b->qadr], q[b->qadr + 1], q[b->qadr + 2]));
     return r;
 }
@@ -133,7 +146,7 @@ FN vec3 joint_slide(const lane_body *b, joint_form f, mat3 R, const real *v)
 {
     switch (f.kind) {
     case JOINT_PRISMATIC: return scale(R.z, v[b->vadr]);
-    case JOINT_HELICAL: return scale(R.z, rset(b->pitch) * v[b->vadr]);
+    case JOINT_HELICAL: return scale(R.z, len(b->pitch) * v[b->vadr]);
     case JOINT_TRANSLATION: return vec(v[b->vadr], v[b->vadr + 1], v[b->vadr + 2]);
     default: return zero3();
     }
@@ -156,7 +169,7 @@ FN twist joint_subspace(const lane_body *b, int kind, mat3 R, int k)
     case JOINT_BALL: S.w = k == 0 ? R.x : k == 1 ? R.y : R.z; break;
     case JOINT_TRANSLATION: S.v = vec(rset(k == 0), rset(k == 1), rset(k == 2)); break;
     case JOINT_PRISMATIC: S.v = R.z; break;
-    case JOINT_HELICAL: S.w = R.z, S.v = scale(R.z, rset(b->pitch)); break;
+    case JOINT_HELICAL: S.w = R.z, S.v = scale(R.z, len(b->pitch)); break;
     default: S.w = R.z;
     }
     return S;

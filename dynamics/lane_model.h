@@ -6,8 +6,18 @@
 #include "dynamics/lane.h"
 #include "dynamics/model.h"
 
+/// Lengths and angles are the same in all lanes, but where lanes are parts of one tree (CATENA_ALONG, sim/along/): there each has its own.
+#ifdef CATENA_ALONG
+typedef real model_length;
+FN real len(model_length x) { return x; }
+#else
+typedef double model_length;
+FN real len(model_length x) { return rset(x); }
+#endif
+
 typedef struct lane_body {
     BODY_STRUCTURE
+    BODY_LENGTHS(model_length)
     BODY_CONSTANTS(real)
 } lane_body;
 

@@ -24,6 +24,7 @@ typedef enum joint_kind {
     JOINT_HELICAL,      // S = (z, pitch z)
     JOINT_BALL,         // S = (1, 0): v in body axes, q a quaternion w x y z
     JOINT_TRANSLATION,  // S = (0, 1): only on the world, world axes
+    JOINT_NONE,         // no joint: a port, where lanes go over to other parts of a tree (sim/along/plan.h)
 } joint_kind;
 
 enum body_flag {
@@ -68,14 +69,17 @@ enum {
     int dof;        /* the first of its degrees of freedom, counted in the order of the bodies */                                \
     unsigned flags;                                                                                                              \
     int nv;                                                                                                                      \
-    double ca, sa;     /* BODY_ABOUT_X: cos and sin of the turn about the parent's x */                                          \
-    double rest_angle; /* added to q of a joint about z ... */                                                                   \
-    double quarter;    /* ... and so many quarter turns, exactly */                                                              \
-    double r0[3];      /* joint origin in the parent's frame, m */                                                               \
-    double C[9];       /* joint frame in the parent's frame, row-major */                                                        \
-    double pitch;      /* helical, m/rad */                                                                                      \
-    double extent;     /* m, scale of the subtree: radii of gyration and offsets added up, strokes of sliding joints left out */ \
     int load, loads_end; /* BODY_LOAD: its loads, from the first to before the last */
+
+/// Likewise, as numbers of the type `length`: double here, model_length in lane_model.h.
+#define BODY_LENGTHS(length)                                                                                                     \
+    length ca, sa;     /* BODY_ABOUT_X: cos and sin of the turn about the parent's x */                                          \
+    length rest_angle; /* added to q of a joint about z ... */                                                                   \
+    length quarter;    /* ... and so many quarter turns, exactly */                                                              \
+    length r0[3];      /* joint origin in the parent's frame, m */                                                               \
+    length C[9];       /* joint frame in the parent's frame, row-major */                                                        \
+    length pitch;      /* helical, m/rad */                                                                                      \
+    length extent;     /* m, scale of the subtree: radii of gyration and offsets added up, strokes of sliding joints left out */
 
 /// What may differ from world to world (catena/parameters.h), as numbers of the type `number`: double here, a lane in lane_model.h.
 #define BODY_CONSTANTS(number)                                                                                                   \
@@ -111,6 +115,7 @@ enum { BODY_NUMBERS = sizeof(body_constants) / sizeof(double) };
 
 typedef struct ctn_body {
     BODY_STRUCTURE
+    BODY_LENGTHS(double)
     BODY_CONSTANTS(double)
 } ctn_body;
 

@@ -33,7 +33,7 @@ FN culprit sel_culprit(mask m, culprit a, culprit b)
 FN real joint_unit(const lane_body *b)
 {
     const bool slides = b->kind == JOINT_PRISMATIC || b->kind == JOINT_TRANSLATION;
-    return rset(slides && b->extent > 0 ? b->extent : 1);
+    return slides ? extent_of(b) : rset(1);
 }
 
 /// Blames degree of freedom k of a body where `much` is more than *most; what is no number is more than any other, and the first one

@@ -21,7 +21,7 @@ KERNEL void find_reach(const lane_model *m, const real *q, real *reach)
         if (b->flags & BODY_ROOT) continue;
         real all = reach[i];
         if (b->kind == JOINT_PRISMATIC) all = all + magnitude(q[b->qadr]);
-        if (b->kind == JOINT_HELICAL) all = all + magnitude(rset(b->pitch) * q[b->qadr]);
+        if (b->kind == JOINT_HELICAL) all = all + magnitude(len(b->pitch) * q[b->qadr]);
         reach[b->parent] = larger(reach[b->parent], all);
     }
 }
@@ -34,13 +34,13 @@ typedef struct {
 FN row_scale row_scale_at(const lane_body *b, real reach)
 {
     const bool turns = b->kind == JOINT_REVOLUTE || b->kind == JOINT_HELICAL || b->kind == JOINT_BALL;
-    const double L = b->extent > 0 ? b->extent : 1;
+    const real L = extent_of(b);
     const real moment = b->subtree_mass * reach;
     row_scale s;
     s.weight = b->force_scale[0], s.inertia = b->force_scale[1] + moment;
     if (!turns) return s;
-    s.weight = fmadd(s.weight, reach / rset(L), s.weight);
-    s.inertia = fmadd(moment, rset(2 * L) + reach, b->force_scale[1]);
+    s.weight = fmadd(s.weight, reach / L, s.weight);
+    s.inertia = fmadd(moment, rset(2) * L + reach, b->force_scale[1]);
     return s;
 }
 
@@ -51,7 +51,7 @@ FN real over_scale(real x, real scale) { return fmadd(rset(0), scale, x) / scale
 FN real held_scale(const lane_body *b, real reach, real k2)
 {
     const bool turns = b->kind == JOINT_REVOLUTE || b->kind == JOINT_HELICAL || b->kind == JOINT_BALL;
-    const real L = rset(b->extent > 0 ? b->extent : 1) + reach, k = fmadd(root(k2), b->held[1], b->held[0]);
+    const real L = extent_of(b) + reach, k = fmadd(root(k2), b->held[1], b->held[0]);
     return rset(HELD_DIGITS) * k * L * (turns ? L : rset(1));
 }
 

@@ -139,10 +139,10 @@ FN void chord_body_at(const lane_model *m, const lane_body *b, joint_form f, cho
     t->R = mat3_add(s->R, t->dR);
 
     vec3 dr = zero3();
-    if (!root_body && (f.flags & BODY_OFFSET)) dr = mul(up->dR, const3(b->r0));
+    if (!root_body && (f.flags & BODY_OFFSET)) dr = mul(up->dR, lengths3(b->r0));
     if (f.kind == JOINT_PRISMATIC) dr = add_scaled(add_scaled(dr, t->dR.z, W->q[b->qadr]), t->R.z, step[0]);
     if (f.kind == JOINT_HELICAL) {
-        const real pitch = rset(b->pitch);
+        const real pitch = len(b->pitch);
         dr = add_scaled(add_scaled(dr, t->dR.z, pitch * W->q[b->qadr]), t->R.z, pitch * step[0]);
     }
     if (f.kind == JOINT_TRANSLATION) dr = vec(step[0], step[1], step[2]);

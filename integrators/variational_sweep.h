@@ -96,7 +96,7 @@ FN void cross_column(const lane_body *b, int kind, vec3 z, const cross6 *P, vec3
     switch (kind) {
     case JOINT_PRISMATIC: *a = mul(P->B, z), *l = mul(P->D, z); break;
     case JOINT_HELICAL: {
-        const vec3 s = scale(z, rset(b->pitch));
+        const vec3 s = scale(z, len(b->pitch));
         *a = mul_add(mul(P->A, z), P->B, s), *l = mul_add(mul(P->C, z), P->D, s);
         break;
     }
@@ -110,7 +110,7 @@ FN void cross_row(const lane_body *b, int kind, vec3 z, const cross6 *P, vec3 *a
     switch (kind) {
     case JOINT_PRISMATIC: *a = tmul(P->C, z), *l = tmul(P->D, z); break;
     case JOINT_HELICAL: {
-        const vec3 s = scale(z, rset(b->pitch));
+        const vec3 s = scale(z, len(b->pitch));
         *a = add(tmul(P->A, z), tmul(P->C, s)), *l = add(tmul(P->B, z), tmul(P->D, s));
         break;
     }
