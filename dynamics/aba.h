@@ -29,6 +29,9 @@ typedef struct {
 typedef struct {
     vec3 r, u;  // u = D^-1 (tau - S'w)
     gain3 G;
+#ifdef CATENA_ALONG
+    ldl3 D;  // what follows behind a far end needs it (dynamics/scan/far_end.h)
+#endif
 } aba_joint3;
 
 typedef union {
@@ -127,6 +130,9 @@ FN void aba_inward3(const lane_body *b, const real *tau, const aba_motion *M, ab
     const ldl3 F = ldl_factor(D);
     const vec3 u = ldl_solve(F, ball ? sub(mul(M->R, t), w.n) : sub(t, w.f));
     s->three.r = r, s->three.u = u;
+#ifdef CATENA_ALONG
+    s->three.D = F;
+#endif
     if (b->flags & BODY_ROOT) return;
     mat3 Ua, Ul;
     s->three.G = eliminate3(F, NULL, &P, &Ua, &Ul);

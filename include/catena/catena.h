@@ -2,6 +2,7 @@
 #ifndef CATENA_CATENA_H
 #define CATENA_CATENA_H
 
+#include <catena/along.h>
 #include <catena/batch.h>
 #include <catena/derivatives.h>
 #include <catena/device.h>

@@ -1,0 +1,160 @@
+/// A plan (plan.h) in the lanes of one engine: its blocks as models whose bodies are rows, and the ports, where numbers go from lane to
+/// lane. Included by along_kernels.h.
+#ifndef CATENA_ALONG_ROWS_H
+#define CATENA_ALONG_ROWS_H
+
+enum { PARTS = ALONG_LANES / LANES };  // lane blocks in a block of the plan
+
+/// A lane block: lanes `first` to `first` + LANES of a block of the plan.
+typedef struct {
+    const along_plan *plan;
+    const along_block *block;
+    int number, first;
+    lane_model m;   // its rows
+    real *live;     // [rows] 1 where the lane has a body; ports: where a segment begins
+    char *partial;  // [rows] whether some lane has none
+} lane_rows;
+
+/// Where a lane's number k of a thing at row r lies: things are rows of `numbers` reals.
+FN const double *lane_at(const void *array, size_t numbers, int row, int lane)
+{
+    return (const double *)array + (size_t)row * numbers * LANES + lane;
+}
+
+FN mask live_lanes(const lane_rows *B, int row) { return gt(B->live[row], rset(0.5)); }
+
+/// A body without springs and limits beside others that have some.
+FN void without_spring(ctn_body *b)
+{
+    b->stiffness = b->limit_k = b->limit_b = 0, b->limit[0] = -INFINITY, b->limit[1] = INFINITY;
+    b->rest[0] = b->kind == JOINT_BALL ? 1 : 0, b->rest[1] = b->rest[2] = b->rest[3] = 0;
+}
+
+FN void neutral_body(ctn_body *b, int kind)
+{
+    memset(b, 0, sizeof *b);
+    b->kind = kind, b->C[0] = b->C[4] = b->C[8] = b->ca = 1;
+    without_spring(b);
+    b->force_scale[0] = b->force_scale[1] = INFINITY;  // its rows count for nothing
+}
+
+/// The body of a row: structure of all lanes, and in each the constants of its own body. Where rows are general, bodies that only turn about
+/// x have their turn in C.
+FN void load_row(lane_rows *B, int row)
+{
+    enum { LENGTHS = (offsetof(ctn_body, mass) - offsetof(ctn_body, ca)) / sizeof(double) };
+    const along_row *const r = &B->block->row[row];
+    lane_body *const b = &B->m.bodies[row];
+    ctn_body of[LANES];
+    double live[LANES] __attribute__((aligned(64)));
+    b->kind = r->kind, b->parent = row - 1, b->end = row + 1, b->qadr = r->qadr, b->vadr = b->dof = r->vadr, b->nv = r->nv;
+    b->flags = r->flags, b->load = b->loads_end = 0;
+    B->partial[row] = 0;
+    for (int l = 0; l < LANES; l++) {
+        const int body = r->body[B->first + l];
+        live[l] = body >= 0;
+        if (body < 0) B->partial[row] = 1;
+        if (body < 0 || r->kind == JOINT_NONE) neutral_body(&of[l], r->kind);
+        else of[l] = B->plan->model->bodies[body];
+        if (!(of[l].flags & BODY_SPRING)) without_spring(&of[l]);
+        if (body >= 0 && r->kind != JOINT_NONE && (of[l].flags & BODY_ABOUT_X) && !(r->flags & BODY_ABOUT_X)) {
+            const double c = of[l].ca, s = of[l].sa, C[9] = {1, 0, 0, 0, c, -s, 0, s, c};
+            memcpy(of[l].C, C, sizeof C);
+        }
+    }
+    B->live[row] = lane_load(live);
+    for (size_t k = 0; k < LENGTHS + BODY_NUMBERS; k++) {
+        double lane[LANES] __attribute__((aligned(64)));
+        for (int l = 0; l < LANES; l++) lane[l] = (&of[l].ca)[k];
+        (&b->ca)[k] = lane_load(lane);
+    }
+    const unsigned shape = b->flags & (FORM_FLAGS & ~(unsigned)BODY_ABOUT_X);
+    const bool about_x = b->flags & BODY_ABOUT_X;
+    b->form = b->kind != JOINT_REVOLUTE                                                ? FORM_OTHER
+              : about_x && shape == (FORM_HINGE_FLAGS & ~(unsigned)BODY_ABOUT_X)       ? FORM_HINGE
+              : about_x && shape == (FORM_CROSS_FIRST_FLAGS & ~(unsigned)BODY_ABOUT_X) ? FORM_CROSS_FIRST
+              : about_x && shape == (FORM_CROSS_LAST_FLAGS & ~(unsigned)BODY_ABOUT_X)  ? FORM_CROSS_LAST
+                                                                                       : FORM_REVOLUTE;
+}
+
+FN void layout_rows(lane_rows *B, const along_plan *plan, int number, arena *a)
+{
+    const along_block *const block = &plan->block[number / PARTS];
+    const size_t n = (size_t)block->rows;
+    lane_body *const bodies = TAKE(a, n, lane_body);
+    real *const live = TAKE(a, n, real);
+    char *const partial = TAKE(a, n, char);
+    if (!B) return;
+    B->plan = plan, B->block = block, B->number = number, B->first = number % PARTS * LANES;
+    B->m.bodies = bodies, B->live = live, B->partial = partial;
+}
+
+FN void load_rows(lane_rows *B, double dt)
+{
+    const ctn_model *const from = B->plan->model;
+    lane_model *const m = &B->m;
+    m->nbody = B->block->rows, m->nlink = 0, m->nq = B->block->nq, m->nv = B->block->nv, m->nload = 0;
+    m->loads = NULL, m->frames = NULL, m->dof_adr = NULL, m->in_order = true, m->passive = from->passive,
+    m->slides = from->slides;
+    m->dt = rset(dt), m->mass = rset(from->mass);
+    for (int k = 0; k < 3; k++) m->gravity[k] = rset(from->gravity[k]), m->fixed_moment[k] = rset(from->fixed_moment[k]);
+    for (int i = 0; i < m->nbody; i++) load_row(B, i);
+}
+
+/// Numbers of a model's array, by degree of freedom (velocity) or by coordinate, into the rows, and back. What lanes without a body get:
+/// 0, and for balls the quaternion 1.
+FN void rows_in(const lane_rows *B, bool velocity, const double *from, real *to)
+{
+    const ctn_body *const bodies = B->plan->model->bodies;
+    for (int i = 0; i < B->m.nbody; i++) {
+        const along_row *const r = &B->block->row[i];
+        const int n = velocity ? r->nv : r->nq, at = velocity ? r->vadr : r->qadr;
+        for (int l = 0; l < LANES; l++) {
+            const int body = r->body[B->first + l];
+            double *const out = (double *)(to + at) + l;
+            const double *const in = n && body >= 0 ? from + (velocity ? bodies[body].vadr : bodies[body].qadr) : NULL;
+            for (int k = 0; k < n; k++) out[k * LANES] = in ? in[k] : !velocity && n == 4 && !k ? 1 : 0;
+        }
+    }
+}
+FN void rows_out(const lane_rows *B, bool velocity, const real *from, double *to)
+{
+    const ctn_body *const bodies = B->plan->model->bodies;
+    for (int i = 0; i < B->m.nbody; i++) {
+        const along_row *const r = &B->block->row[i];
+        const int n = velocity ? r->nv : r->nq, at = velocity ? r->vadr : r->qadr;
+        for (int l = 0; n && l < LANES; l++) {
+            const int body = r->body[B->first + l];
+            const double *const in = (const double *)(from + at) + l;
+            double *const out = to + (body < 0 ? 0 : velocity ? bodies[body].vadr : bodies[body].qadr);
+            for (int k = 0; body >= 0 && k < n; k++) out[k] = in[k * LANES];
+        }
+    }
+}
+
+// ---- ports: what lanes carry along, lane by lane
+
+/// The segment that begins in lane l of a port; -1: none.
+FN int segment_at(const lane_rows *B, int row, int l) { return B->block->row[row].body[B->first + l]; }
+
+/// The segment in lane l that ends before a port at which another one begins, or where the level ends; -1: none.
+FN int segment_before(const lane_rows *B, int row, int l)
+{
+    const int s = segment_at(B, row, l);
+    return s < 0 ? -1 : B->plan->segment[s].follows;
+}
+FN int last_segment(const lane_rows *B, int level_at, int l) { return B->block->last[level_at][B->first + l]; }
+
+/// n numbers into lane l of what lanes carry.
+FN void set_lane(void *thing, int l, int n, const double *from)
+{
+    for (int k = 0; k < n; k++) ((double *)thing)[k * LANES + l] = from[k];
+}
+
+/// The numbers that lane l carries, of n in `thing`, to an array.
+FN void leave_lane(const void *thing, int l, int n, double *to)
+{
+    for (int k = 0; k < n; k++) to[k] = ((const double *)thing)[k * LANES + l];
+}
+
+#endif

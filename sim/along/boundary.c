@@ -1,0 +1,180 @@
+/// The two passes over the boundaries of a path: inwards what follows, outwards motions and wrenches.
+#include "sim/along/boundary.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+/// P [6][7] and p in its last column, from the numbers of an inertia6 (xx yy zz xy xz yz twice, B by columns) and a wrench.
+static void unpack(const double *from, double (*P)[7])
+{
+    static const int at[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            P[i][j] = from[at[i][j]], P[i + 3][j + 3] = from[6 + at[i][j]];
+            P[i][j + 3] = P[j + 3][i] = from[12 + 3 * j + i];
+        }
+    for (int i = 0; i < 6; i++) P[i][6] = from[21 + i];
+}
+
+static void pack(double (*P)[7], double *to)
+{
+    static const int at[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
+    for (int k = 0; k < 6; k++) {
+        const int i = at[k][0], j = at[k][1];
+        to[k] = 0.5 * (P[i][j] + P[j][i]), to[6 + k] = 0.5 * (P[i + 3][j + 3] + P[j + 3][i + 3]);
+    }
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) to[12 + 3 * j + i] = 0.5 * (P[i][j + 3] + P[j + 3][i]);
+    for (int i = 0; i < 6; i++) to[21 + i] = P[i][6];
+}
+
+/// M X = B by elimination with row pivots; X takes the place of B [6][7].
+static void solve6(double (*M)[6], double (*B)[7])
+{
+    for (int k = 0; k < 6; k++) {
+        int p = k;
+        for (int i = k + 1; i < 6; i++)
+            if (fabs(M[i][k]) > fabs(M[p][k])) p = i;
+        for (int j = 0; j < 6; j++) {
+            const double t = M[k][j];
+            M[k][j] = M[p][j], M[p][j] = t;
+        }
+        for (int j = 0; j < 7; j++) {
+            const double t = B[k][j];
+            B[k][j] = B[p][j], B[p][j] = t;
+        }
+        const double d = 1 / M[k][k];
+        for (int j = 0; j < 6; j++) M[k][j] *= d;
+        for (int j = 0; j < 7; j++) B[k][j] *= d;
+        for (int i = 0; i < 6; i++) {
+            const double e = M[i][k];
+            if (i == k) continue;
+            for (int j = 0; j < 6; j++) M[i][j] -= e * M[k][j];
+            for (int j = 0; j < 7; j++) B[i][j] -= e * B[k][j];
+        }
+    }
+}
+
+/// Whether a symmetric 6 x 6 matrix is positive definite, by Cholesky's method.
+static bool positive(double (*K)[7])
+{
+    double L[6][6];
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j <= i; j++) {
+            double s = 0.5 * (K[i][j] + K[j][i]);
+            for (int k = 0; k < j; k++) s -= L[i][k] * L[j][k];
+            if (i == j && !(s > 0)) return false;
+            L[i][j] = i == j ? sqrt(s) : s / L[j][j];
+        }
+    return true;
+}
+
+/// Negative eigenvalues of a symmetric matrix [12][12], by its L D L' with the pivots of Bunch and Kaufman; uses it up. -1: one is no number.
+static int negative12(double (*A)[12])
+{
+    enum { N = 12 };
+    const double a = (1 + sqrt(17.)) / 8;
+    int negative = 0;
+    for (int k = 0; k < N;) {
+        int r = k;
+        double most = 0;
+        for (int i = k + 1; i < N; i++)
+            if (fabs(A[i][k]) > most) most = fabs(A[i][k]), r = i;
+        if (!(fabs(A[k][k]) + most < INFINITY)) return -1;
+        int size = 1, p = k;
+        if (most > 0 && fabs(A[k][k]) < a * most) {
+            double other = 0;
+            for (int j = k; j < N; j++)
+                if (j != r && fabs(A[r][j]) > other) other = fabs(A[r][j]);
+            if (fabs(A[k][k]) * other >= a * most * most) p = k;
+            else if (fabs(A[r][r]) >= a * other) p = r;
+            else size = 2, p = r;
+        }
+        const int to = k + size - 1;
+        for (int j = 0; j < N && p != to; j++) {
+            const double t = A[to][j];
+            A[to][j] = A[p][j], A[p][j] = t;
+        }
+        for (int j = 0; j < N && p != to; j++) {
+            const double t = A[j][to];
+            A[j][to] = A[j][p], A[j][p] = t;
+        }
+        if (size == 1) {
+            const double d = A[k][k];
+            negative += d < 0;
+            for (int i = k + 1; i < N && d != 0; i++) {
+                const double e = A[i][k] / d;
+                for (int j = k + 1; j < N; j++) A[i][j] -= e * A[k][j];
+            }
+        } else {
+            const double b = A[k + 1][k], d11 = A[k + 1][k + 1] / b, d22 = A[k][k] / b, t = 1 / (d11 * d22 - 1) / b;
+            negative++;  // a pivot of two has one of each sign
+            for (int i = k + 2; i < N; i++) {
+                const double x = t * (d11 * A[i][k] - A[i][k + 1]), y = t * (d22 * A[i][k + 1] - A[i][k]);
+                for (int j = k + 2; j < N; j++) A[i][j] -= x * A[k][j] + y * A[k + 1][j];
+            }
+        }
+        k += size;
+    }
+    return negative;
+}
+
+void boundary_join(boundary *s, const double *behind, double *joined)
+{
+    double K[6][7], W[6][6], M[6][6], Y[6][7], P[6][7];
+    unpack(behind, K);
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++) K[i][6] += K[i][j] * s->bias[j];
+    for (int i = 0, at = 0; i < 6; i++)
+        for (int j = 0; j <= i; j++, at++) W[i][j] = W[j][i] = -s->G[at];
+    memcpy(s->K, K, sizeof K);
+    // (1 + W K) [X | x] = [F' | g - W k]
+    for (int i = 0; i < 6; i++) {
+        for (int j = 0; j < 6; j++) {
+            double sum = i == j;
+            for (int k = 0; k < 6; k++) sum += W[i][k] * K[k][j];
+            M[i][j] = sum, s->X[i][j] = s->F[6 * i + j];
+        }
+        double x = s->g[i];
+        for (int k = 0; k < 6; k++) x -= W[i][k] * K[k][6];
+        s->X[i][6] = x;
+    }
+    solve6(M, s->X);
+    // [K | k] <- [P | p] + F [K X | K x + k]
+    unpack(joined, P);
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 7; j++) {
+            double sum = j == 6 ? K[i][6] : 0;
+            for (int k = 0; k < 6; k++) sum += K[i][k] * s->X[k][j];
+            Y[i][j] = sum;
+        }
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 7; j++)
+            for (int k = 0; k < 6; k++) P[i][j] += s->F[6 * k + i] * Y[k][j];
+    s->negative = 0;
+    if (!positive(K)) {  // the eigenvalues of [K -1; -1 -W] below 0, but for the six of the multiplier f
+        double A[12][12] = {{0}};
+        for (int i = 0; i < 6; i++) {
+            for (int j = 0; j < 6; j++) A[i][j] = 0.5 * (K[i][j] + K[j][i]), A[i + 6][j + 6] = -W[i][j];
+            A[i][i + 6] = A[i + 6][i] = -1;
+        }
+        const int n = negative12(A);
+        s->negative = n < 0 ? 6 : n - 6;
+    }
+    pack(P, joined);
+}
+
+void boundary_pass(boundary *s, double *tail)
+{
+    double d[6];
+    for (int i = 0; i < 6; i++) {
+        d[i] = s->X[i][6];
+        for (int j = 0; j < 6; j++) d[i] += s->X[i][j] * s->d[j];
+    }
+    for (int i = 0; i < 6; i++) {
+        s->f[i] = s->K[i][6];
+        for (int j = 0; j < 6; j++) s->f[i] += s->K[i][j] * d[j];
+        tail[i] = d[i] + s->bias[i];
+    }
+}

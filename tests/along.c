@@ -1,0 +1,157 @@
+/// One world along its links against the serial engine, and the same bits whatever the lanes and threads of a class.
+#include "sim/along/plan.h"
+#include "sim/engine/engine.h"
+#include "tests/random_scene.h"
+#include "tests/suite.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    double *q, *v, *tau, *x, *y;
+} state;
+
+static state state_of(const ctn_model *m, uint64_t seed)
+{
+    const size_t nq = (size_t)ctn_model_nq(m) + 1, nv = (size_t)ctn_model_nv(m) + 1;
+    state s = {calloc(nq, sizeof(double)), calloc(nv, sizeof(double)), calloc(nv, sizeof(double)), calloc(nv, sizeof(double)),
+               calloc(nv, sizeof(double))};
+    rng r = {seed * 31 + 7};
+    random_state(m, &r, s.q, s.v);
+    for (size_t k = 0; k + 1 < nv; k++) s.tau[k] = rng_uniform(&r, -1, 1);
+    return s;
+}
+
+static void state_free(state *s) { free(s->q), free(s->v), free(s->tau), free(s->x), free(s->y); }
+
+/// The largest difference of x and y over the largest entry of y.
+static double distance(const double *x, const double *y, int n)
+{
+    double most = 0, size = 0;
+    for (int k = 0; k < n; k++) {
+        if (!(fabs(x[k] - y[k]) <= most)) most = fabs(x[k] - y[k]);
+        if (fabs(y[k]) > size) size = fabs(y[k]);
+    }
+    return size > 0 ? most / size : most;
+}
+
+static const random_options kinds[] = {
+    {.links = 1},
+    {.links = 7},
+    {.links = 40},
+    {.links = 40, .passive = true},
+    {.links = 40, .floating = true, .passive = true},
+    {.links = 60, .chain = true},
+    {.links = 60, .chain = true, .floating = true, .passive = true},
+    {.links = 300},
+    {.links = 300, .chain = true, .passive = true},
+    {.links = 200, .chain = true, .joints = 1u << CTN_UNIVERSAL},
+    {.links = 200, .chain = true, .joints = 1u << CTN_BALL},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/// Every body stands in one place, rows follow their parents, and nothing hangs on what comes later.
+START_TEST(every_body_has_its_place)
+{
+    FOR_SEEDS(seed, 8)
+    {
+        ctn_model *m = random_model(seed, &kinds[_i]);
+        for (int lanes = 8; lanes <= 24; lanes += 16) {
+            along_plan *p = along_plan_create(m, lanes);
+            ck_assert_ptr_nonnull(p);
+            int bodies = 0, ports = 0;
+            for (int b = 0; b < p->blocks; b++) {
+                int above[ALONG_LANES];
+                for (int l = 0; l < ALONG_LANES; l++) above[l] = -2;
+                for (int r = 0; r < p->block[b].rows; r++)
+                    for (int l = 0; l < ALONG_LANES; l++) {
+                        const along_row *row = &p->block[b].row[r];
+                        const int at = row->body[l];
+                        if (at < 0) continue;
+                        if (row->kind == JOINT_NONE) {
+                            const along_segment *s = &p->segment[at];
+                            ports++, above[l] = s->above;
+                            ck_assert_int_eq(s->above, m->bodies[s->head].parent);
+                            continue;
+                        }
+                        ck_assert_msg(m->bodies[at].parent == above[l], "seed %llu", (unsigned long long)seed);
+                        ck_assert_int_eq(p->place[at].block, b);
+                        ck_assert_int_eq(p->place[at].row, r);
+                        ck_assert_int_eq(p->place[at].lane, l);
+                        ck_assert_int_eq(m->bodies[at].kind, row->kind);
+                        above[l] = at, bodies++;
+                    }
+            }
+            ck_assert_int_eq(bodies, m->nbody);
+            ck_assert_int_eq(ports, p->segments);
+            for (int s = 0; s < p->segments; s++) {
+                const along_segment *S = &p->segment[s];
+                for (int i = S->head; i <= S->tail; i++)
+                    for (int k = p->hung[i]; k < p->hung[i + 1]; k++) ck_assert_int_lt(p->segment[p->hanging[k]].level, S->level);
+            }
+            along_plan_free(p);
+        }
+        ctn_model_free(m);
+    }
+}
+END_TEST
+
+START_TEST(aba_is_that_of_the_serial_engine)
+{
+    FOR_SEEDS(seed, 20)
+    {
+        ctn_error err;
+        ctn_model *m = random_model(seed, &kinds[_i]);
+        ctn_dynamics *serial = ctn_dynamics_create(m, "scalar", &err);
+        state s = state_of(m, seed);
+        ctn_aba(serial, 1, s.q, s.v, s.tau, s.y);
+        for (int lanes = 8; lanes <= 24; lanes += 8) {
+            ctn_along *a = ctn_along_create(m, "auto", 1, lanes, &err);
+            ck_assert_msg(a != NULL, "%s", err.message);
+            ctn_along_aba(a, s.q, s.v, s.tau, s.x);
+            const double off = distance(s.x, s.y, ctn_model_nv(m));
+            ck_assert_msg(off < 1e-9, "kind %d, seed %llu, %d lanes: %g", _i, (unsigned long long)seed, lanes, off);
+            ctn_along_free(a);
+        }
+        ctn_dynamics_free(serial), state_free(&s), ctn_model_free(m);
+    }
+}
+END_TEST
+
+START_TEST(a_class_has_the_same_bits_everywhere)
+{
+    FOR_SEEDS(seed, 3)
+    {
+        ctn_error err;
+        ctn_model *m = random_model(seed, &kinds[_i]);
+        state s = state_of(m, seed);
+        const size_t bytes = (size_t)ctn_model_nv(m) * sizeof(double);
+        for (const ctn_engine *const *e = engines_available(); *e; e++)
+            for (int threads = 1; threads <= 8; threads += threads < 3 ? 1 : 5) {
+                ctn_along *a = ctn_along_create(m, (*e)->name, threads, 16, &err);
+                ck_assert_msg(a != NULL, "%s", err.message);
+                double *const to = e == engines_available() && threads == 1 ? s.y : s.x;
+                ctn_along_aba(a, s.q, s.v, s.tau, to);
+                ck_assert_msg(!memcmp(to, s.y, bytes), "kind %d, seed %llu, %s, %d threads", _i, (unsigned long long)seed,
+                              (*e)->name, threads);
+                ctn_along_free(a);
+            }
+        state_free(&s), ctn_model_free(m);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("along");
+    TCase *c = tcase_create("along");
+    tcase_set_timeout(c, 60);
+    tcase_add_loop_test(c, every_body_has_its_place, 0, KINDS);
+    tcase_add_loop_test(c, aba_is_that_of_the_serial_engine, 0, KINDS);
+    tcase_add_loop_test(c, a_class_has_the_same_bits_everywhere, 0, KINDS);
+    suite_add_tcase(s, c);
+    return run_suite(s);
+}
