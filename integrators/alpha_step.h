@@ -189,8 +189,8 @@ FN void aim_plainly(const position_state *S, real h, position_work *P)
 }
 
 /// Poses do not see whole turns, and the next guess goes by the joints' rates: takes a whole turn off hinges that nothing holds, in the
-/// lanes `where`.
-FN void unwind(const lane_model *m, position_work *P, mask where)
+/// lanes `where`. Returns where there was one.
+FN mask unwind(const lane_model *m, position_work *P, mask where)
 {
     const real turn = rset(6.283185307179586);
     mask turned = none_of();
@@ -203,7 +203,7 @@ FN void unwind(const lane_model *m, position_work *P, mask where)
         P->x[b->qadr] = sel(where, P->x[b->qadr] + (way - u), P->x[b->qadr]), P->u[b->vadr] = sel(where, way, u);
         turned = either(turned, both(where, lt(rset(0), magnitude(way - u))));
     }
-    if (any_of(turned)) find_placements(m, P->x, P->W.now);  // to the last bit those of a state that is taken up there
+    return turned;
 }
 
 /// Velocities and A at the end of a step, [nbody], [nv].
@@ -212,13 +212,12 @@ typedef struct {
     real *rate, *a;
 } alpha_end;
 
-/// The end of the step that P has solved in the lanes `where`.
-KERNEL void end_rates_of_alpha(const lane_model *m, const alpha_rule *rule, const position_state *S, position_work *P, mask where,
+/// The end of the step that P has solved.
+KERNEL void end_rates_of_alpha(const lane_model *m, const alpha_rule *rule, const position_state *S, position_work *P,
                                const alpha_end *E)
 {
     const solve *W = &P->W;
     const alpha_rule own = *rule, *const r = &own;
-    unwind(m, P, where);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         joint_increment(b, S->q, P, E->a + b->vadr);

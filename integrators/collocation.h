@@ -113,10 +113,10 @@ KERNEL void start_step(const lane_model *m, solve *W)
     }
 }
 
-/// One body of evaluate(). Returns its energy.
-FN real evaluate_body(const lane_model *m, const lane_body *b, joint_form f, solve *W, int i)
+/// Where body i is at the iterate: its axes, its origin from the parent's, and dp.
+FN void place_body(const lane_body *b, joint_form f, solve *W, int i)
 {
-    const real *x = W->in.x, k2 = W->in.k2;
+    const real *x = W->in.x;
     const bool root_body = f.flags & BODY_ROOT;
     const placement *s = &W->start[i];
     placement *T = &W->now[i];
@@ -138,10 +138,19 @@ FN real evaluate_body(const lane_model *m, const lane_body *b, joint_form f, sol
         dp = add(dp, sub(T->r, s->r));
     }
     t->dp = dp;
+}
+
+/// The wrench and the Newton block of body i where it is. Returns its energy.
+FN real weigh_body(const lane_model *m, const lane_body *b, joint_form f, solve *W, int i)
+{
+    iterate_body *t = &W->body[i];
     if (!(f.flags & BODY_MASS)) {
         t->w = wrench_zero();
         return rset(0);
     }
+    const real k2 = W->in.k2;
+    const mat3 R = W->now[i].R;
+    const vec3 dp = t->dp;
     const step_body *k = &W->step[i];
     const real mass = b->mass, half = rset(-0.5);
     const vec3 g = load3(m->gravity), c = mul(R, load3(b->h)), e = sub(dp, k->e);
@@ -215,6 +224,27 @@ KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
     return E;
 }
 
+/// One body of evaluate(). Returns its energy.
+FN real evaluate_body(const lane_model *m, const lane_body *b, joint_form f, solve *W, int i)
+{
+    place_body(b, f, W, i);
+    return weigh_body(m, b, f, W, i);
+}
+
+/// The own terms of a joint that has any. Returns their energy.
+FN real evaluate_terms(const lane_body *b, solve *W, int i)
+{
+    if (b->nv == 1) {
+        const potential1 t = joint_terms1(b, &W->in);
+        W->terms[i].g.x = t.g, W->terms[i].k.xx = t.k;
+        if (winds(b)) W->too_far = either(W->too_far, gt(magnitude(W->in.u[b->vadr]), rset(HALF_TURN)));
+        return t.E;
+    }
+    const terms3 t = W->terms[i] = joint_terms3(b, &W->in);
+    W->too_far = either(W->too_far, t.too_far);
+    return t.E;
+}
+
 /// Placements, energy, own wrench and Newton block of every body at the iterate x, and the joints' own terms.
 KERNEL void evaluate(const lane_model *m, solve *W)
 {
@@ -223,17 +253,7 @@ KERNEL void evaluate(const lane_model *m, solve *W)
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         BY_FORM(b, f, W->E = W->E + evaluate_body(m, b, f, W, i))
-        if (!has_terms(b, W->in.tau)) continue;
-        if (b->nv == 1) {
-            const potential1 t = joint_terms1(b, &W->in);
-            W->terms[i].g.x = t.g, W->terms[i].k.xx = t.k;
-            W->E = W->E + t.E;
-            if (winds(b)) W->too_far = either(W->too_far, gt(magnitude(W->in.u[b->vadr]), rset(HALF_TURN)));
-        } else {
-            const terms3 t = W->terms[i] = joint_terms3(b, &W->in);
-            W->E = W->E + t.E;
-            W->too_far = either(W->too_far, t.too_far);
-        }
+        if (has_terms(b, W->in.tau)) W->E = W->E + evaluate_terms(b, W, i);
     }
     for (int k = 0; k < m->nload; k = m->bodies[m->loads[k].body].loads_end) W->E = W->E + evaluate_loads(m, W, m->loads[k].body);
 }

@@ -205,11 +205,28 @@ KERNEL real defect_energy(const lane_model *m, const stage_work *P)
     return defect;
 }
 
-/// Where the solution in P, of several stages or of alpha, gains no energy from nothing. The equations of a large step can have several
+/// Where a solution that ends with the energies of `after` gains no energy from nothing. kinetic: the internal one there; error: an estimate
+/// of the energy in error, none of alpha. The equations of a large step can have several
 /// solutions, and some gain much. A rise, beyond the work of the applied forces, is taken for an error of the method while it is below a
 /// hundredth of K and below sqrt(K E), K the internal kinetic energy and E that of the rates' defect at the start of the step (its error
 /// estimate); and all rises and losses of a run together stay below the hundredth, too. Alpha has no such estimate, and energies that
 /// rise and fall: its steps may rise by a quarter of K. What the solve's tolerance leaves over is no rise. (docs/theory.md 5.4)
+FN mask gains_nothing(step_part *part, const position_state *S, energy_parts after, real kinetic, const real *error, double tolerance)
+{
+    const energy_flow F = part->flow;
+    part->after = after, part->created = energy_created(part->before, after, F);
+    const real rise = part->created - F.dissipated, risen = S->created[0] - S->created[1];
+    const real hundredth = rset(0.01) * kinetic;
+    real most = rset(0.25) * kinetic;
+    if (error) most = sel(lt(*error, hundredth), *error, hundredth);
+    const real rounding = rset(10 * ENERGY_ROUNDING) * (magnitude(energy_sum(after)) + (after.kinetic + magnitude(F.work)));
+    const real slack = fmadd(rset(40 * tolerance), kinetic, rounding);
+    const mask step = le(rise, slack + most);
+    const mask run = either(le(rise, slack), le(risen + rise, slack + hundredth));
+    return both(step, run);
+}
+
+/// The same of the solution in P, of several stages or of alpha.
 KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state *S, double tolerance)
 {
     stage_work *P = &L->more;
@@ -218,23 +235,11 @@ KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state 
     placement *end = L->one.W.now;
     for (int i = 0; i < m->nbody && t; i++) end[i] = P->W.body[i * s + s - 1].T;
     const rate_pose *V = t ? P->rate : L->end.V;
-    real kinetic;
-    const energy_parts after = L->part.after =
+    real kinetic, error;
+    const energy_parts after =
         position_energy(m, t ? P->x + (s - 1) * m->nq : L->one.x, t ? end_rates(m, P) : L->end.rate, V, end, L->p, &kinetic);
-    const energy_flow F = L->part.flow;
-    L->part.created = energy_created(L->part.before, after, F);
-    const real rise = L->part.created - F.dissipated, risen = S->created[0] - S->created[1];
-    const real hundredth = rset(0.01) * kinetic;
-    real most = rset(0.25) * kinetic;
-    if (t) {
-        const real error = root(kinetic * defect_energy(m, P));
-        most = sel(lt(error, hundredth), error, hundredth);
-    }
-    const real rounding = rset(10 * ENERGY_ROUNDING) * (magnitude(energy_sum(after)) + (after.kinetic + magnitude(F.work)));
-    const real slack = fmadd(rset(40 * tolerance), kinetic, rounding);
-    const mask step = le(rise, slack + most);
-    const mask run = either(le(rise, slack), le(risen + rise, slack + hundredth));
-    return both(step, run);
+    if (t) error = root(kinetic * defect_energy(m, P));
+    return gains_nothing(&L->part, S, after, kinetic, t ? &error : NULL, tolerance);
 }
 
 /// Where the solution in P may be taken, of the lanes `solved`: it is finite, its angles are in range, and it keeps the law of
@@ -251,7 +256,11 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     const bool law = carries_energy(cfg);
     for (int i = 0; i < m->nbody && t; i++) P->more.rate[i] = end_rate(&P->more, i);
     if (law || count->flow) P->part.flow = t ? stages_flow(m, &P->more) : step_flow(m, &P->one);
-    if (P->part.alpha) end_rates_of_alpha(m, &P->part.rule, S, &P->one, ok, &P->end);
+    if (P->part.alpha) {
+        // to the last bit the placements of a state that is taken up there
+        if (any_of(unwind(m, &P->one, ok))) find_placements(m, P->one.x, P->one.W.now);
+        end_rates_of_alpha(m, &P->part.rule, S, &P->one, &P->end);
+    }
     return law && (t || P->part.alpha) ? both(ok, keeps_law(m, P, S, cfg->tolerance)) : ok;
 }
 
