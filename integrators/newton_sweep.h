@@ -24,6 +24,13 @@
 #include "integrators/joint_terms.h"
 #include "integrators/collocation.h"
 
+/// Whether pivots may be negative: those of pieces with an open end (sim/along/along_solve.h).
+#ifdef CATENA_ALONG
+#define OPEN_ENDS true
+#else
+#define OPEN_ENDS false
+#endif
+
 /// Scratch of one lane block, arrays [nbody].
 typedef struct {
     tree_pivot *pivot;
@@ -116,7 +123,7 @@ FN mask sweep_inward1(const lane_body *b, joint_form f, const solve *W, sweep_wo
     if (has_terms(b, W->in.tau)) D = D + W->terms[i].k.xx;
     const mask good = gt(D, rset(0));
     const real u = negate(joint_row(b, f.kind, z, p) + W->r[b->vadr]);
-    s.i = rset(1) / sel(good, D, rset(1));
+    s.i = rset(1) / (OPEN_ENDS ? D : sel(good, D, rset(1)));
     if (!(f.flags & BODY_ROOT)) add_cross_term(b, f.kind, z, curved_wrench(W, work, i, mixed), &s.Ua, &s.Ul);
     work->pivot[i].one = mixed ? sel_pivot1(work->held, work->pivot[i].one, s) : s, d[b->vadr] = u;
     if (f.flags & BODY_ROOT) return good;

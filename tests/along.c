@@ -47,7 +47,7 @@ static const random_options kinds[] = {
     {.links = 60, .chain = true},
     {.links = 60, .chain = true, .floating = true, .passive = true},
     {.links = 300},
-    {.links = 300, .chain = true, .passive = true},
+    {.links = 300, .chain = true, .passive = true, .smooth = true},
     {.links = 200, .chain = true, .joints = 1u << CTN_UNIVERSAL},
     {.links = 200, .chain = true, .joints = 1u << CTN_BALL},
 };
@@ -144,6 +144,68 @@ START_TEST(a_class_has_the_same_bits_everywhere)
 }
 END_TEST
 
+/// A batch of `worlds` from random states.
+static ctn_batch *batch_of(const ctn_model *m, uint64_t seed, ctn_batch_config cfg)
+{
+    ctn_error err;
+    ctn_batch *b = ctn_batch_create(m, &cfg, &err);
+    ck_assert_msg(b != NULL, "seed %llu: %s", (unsigned long long)seed, err.message);
+    const size_t W = (size_t)cfg.worlds, nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m);
+    double *q = calloc(W * nq + 1, sizeof *q), *v = calloc(W * nv + 1, sizeof *v), *tau = calloc(W * nv + 1, sizeof *tau);
+    rng r = {seed * 31 + 7};
+    for (size_t w = 0; w < W; w++) random_state(m, &r, q + w * nq, v + w * nv);
+    for (size_t k = 0; k < W * nv; k++) tau[k] = rng_uniform(&r, -1, 1), v[k] *= 0.1;
+    ck_assert(ctn_batch_set_state(b, q, v, 0, &err) == CTN_OK);
+    if (seed % 2) ctn_batch_set_force(b, tau);
+    free(q), free(v), free(tau);
+    return b;
+}
+
+static ctn_batch_config steps_of(int method)
+{
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = method ? CTN_ALPHA : CTN_COLLOCATION, cfg.dt = 0.001, cfg.tolerance = 1e-12;
+    return cfg;
+}
+
+/// Steps from the same states end at the same place, with the same energies, whatever is side by side.
+START_TEST(steps_are_those_of_the_serial_engine)
+{
+    long steps = 0, serial = 0;
+    FOR_SEEDS(seed, 12)
+    {
+        ctn_error err;
+        ctn_model *m = random_model(seed, &kinds[_i % KINDS]);
+        const size_t nq = (size_t)ctn_model_nq(m) + 1, nv = (size_t)ctn_model_nv(m) + 1;
+        double *q[2] = {calloc(nq, sizeof(double)), calloc(nq, sizeof(double))},
+               *v[2] = {calloc(nv, sizeof(double)), calloc(nv, sizeof(double))};
+        ctn_batch_config cfg = steps_of(_i / KINDS);
+        cfg.parallel = CTN_PARALLEL_WORLDS;
+        ctn_batch *one = batch_of(m, seed, cfg);
+        cfg.parallel = CTN_PARALLEL_LINKS, cfg.lanes = seed % 3 ? 8 : 16;
+        ctn_batch *along = batch_of(m, seed, cfg);
+        for (int k = 0; k < 3; k++) {
+            ctn_step_stats a, b;
+            ck_assert(ctn_batch_step(one, 2, &a, &err) == CTN_OK);
+            ck_assert(ctn_batch_step(along, 2, &b, &err) == CTN_OK);
+            ctn_batch_state(one, q[0], v[0]), ctn_batch_state(along, q[1], v[1]);
+            const double far = distance(q[1], q[0], ctn_model_nq(m)), fast = distance(v[1], v[0], ctn_model_nv(m));
+            const double scale = 1 + fabs(a.energy_after), energy = fabs(a.energy_after - b.energy_after) / scale,
+                         created = fabs(a.created - b.created) / scale, lost = fabs(a.dissipated - b.dissipated) / scale,
+                         work = fabs(a.work - b.work) / scale;
+            ck_assert_msg(far < 1e-7 && fast < 1e-4 && energy < 1e-8 && created < 1e-8 && lost < 1e-9 && work < 1e-9,
+                          "kind %d, seed %llu, call %d: q %g, v %g, energy %g, created %g, lost %g, work %g", _i,
+                          (unsigned long long)seed, k, far, fast, energy, created, lost, work);
+        }
+        steps += 6, serial += ctn_batch_serial_steps(along);
+        ctn_batch_free(one), ctn_batch_free(along), ctn_model_free(m);
+        for (int k = 0; k < 2; k++) free(q[k]), free(v[k]);
+    }
+    printf("%s, kind %d: %ld of %ld steps made serially\n", _i / KINDS ? "alpha" : "order 2", _i % KINDS, serial, steps);
+    ck_assert_int_lt(serial, steps - 12);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("along");
@@ -152,6 +214,7 @@ int main(void)
     tcase_add_loop_test(c, every_body_has_its_place, 0, KINDS);
     tcase_add_loop_test(c, aba_is_that_of_the_serial_engine, 0, KINDS);
     tcase_add_loop_test(c, a_class_has_the_same_bits_everywhere, 0, KINDS);
+    tcase_add_loop_test(c, steps_are_those_of_the_serial_engine, 0, 2 * KINDS);
     suite_add_tcase(s, c);
     return run_suite(s);
 }

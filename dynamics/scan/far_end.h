@@ -37,11 +37,13 @@ FN void far_columns1(const lane_body *b, int kind, vec3 z, bool arm, vec3 r, con
     }
 }
 
-/// G and g over it. u: as the sweep has it.
-FN void far_corner1(real i, real u, const real *y, far_end *X)
+/// The far end over a joint of one degree of freedom. u: as the sweep has it; y [6].
+FN void far_row1(const lane_body *b, bool arm, vec3 z, vec3 r, const pivot1 *s, real u, far_end *X, real *y)
 {
     real e[6];
-    for (int k = 0; k < 6; k++) e[k] = y[k] * i;
+    far_columns1(b, b->kind, z, arm, r, s, 0, X->F, y);  // in halves, which fit into registers
+    far_columns1(b, b->kind, z, arm, r, s, 3, X->F, y);
+    for (int k = 0; k < 6; k++) e[k] = y[k] * s->i;
     for (int k = 0, at = 0; k < 6; k++)
         for (int j = 0; j <= k; j++, at++) X->G[at] = fnmadd(y[k], e[j], X->G[at]);
     for (int k = 0; k < 6; k++) X->g[k] = fmadd(e[k], u, X->g[k]);

@@ -39,6 +39,14 @@ typedef enum ctn_schedule {
     CTN_BY_STEP,        // each step of some worlds together: all wait for the one with the most iterations
 } ctn_schedule;
 
+/// What goes side by side in lanes and threads. (docs/scans.md)
+typedef enum ctn_parallel {
+    CTN_PARALLEL_AUTO,    // by the sizes of model and batch
+    CTN_PARALLEL_WORLDS,  // worlds
+    CTN_PARALLEL_LINKS,   // pieces of one world after the other: for a long chain or a large tree
+    CTN_PARALLEL_BOTH,    // worlds on threads, pieces of each in lanes
+} ctn_parallel;
+
 /// Configuration of a batch. Start from ctn_batch_config_default() or ctn_scene_config(); a plain struct, copied in.
 typedef struct ctn_batch_config {
     unsigned cookie;  // set by ctn_batch_config_default; catches an uninitialised struct
@@ -68,6 +76,9 @@ typedef struct ctn_batch_config {
     int threads;             // that step the worlds, 0 to 1024, default 1; 0: one for each CPU that the process may use. Every
                              // number gives the same bits
     ctn_schedule schedule;   // of calls with several steps, default CTN_SCHEDULE_AUTO
+    ctn_parallel parallel;   // default CTN_PARALLEL_AUTO; links and both: alpha and collocation of order 2, with newton
+    int lanes;  // of links and both: among how many lanes a world is shared out, a multiple of 8 up to 1024; default 0: by the
+                // model. Results agree up to rounding from number to number, and with `worlds`; each has bits of its own
     const ctn_parameter *parameters;  // [parameter_count], what worlds have of their own (ctn_batch_set_parameters), copied;
     int parameter_count;              // default 0
     const char *engine;  // NULL or "auto": CTN_ENGINE if set, else by CPU and number of worlds; "scalar", "avx2", "avx512",
@@ -83,6 +94,7 @@ CTN_API ctn_batch_config ctn_scene_config(const ctn_scene *scene);
 CTN_API const char *ctn_method_name(ctn_method method);
 CTN_API const char *ctn_solver_name(ctn_solver solver);
 CTN_API const char *ctn_schedule_name(ctn_schedule schedule);
+CTN_API const char *ctn_parallel_name(ctn_parallel parallel);
 
 /// Whether a method solves equations in each step: solver, tolerance, max_iterations and max_halvings matter to it.
 CTN_API bool ctn_method_is_implicit(ctn_method method);
@@ -91,6 +103,7 @@ CTN_API bool ctn_method_is_implicit(ctn_method method);
 CTN_API ctn_status ctn_method_from_name(const char *name, ctn_method *method, ctn_error *err);
 CTN_API ctn_status ctn_solver_from_name(const char *name, ctn_solver *solver, ctn_error *err);
 CTN_API ctn_status ctn_schedule_from_name(const char *name, ctn_schedule *schedule, ctn_error *err);
+CTN_API ctn_status ctn_parallel_from_name(const char *name, ctn_parallel *parallel, ctn_error *err);
 
 /// Why a world does not move any more.
 typedef enum ctn_freeze {
@@ -207,6 +220,13 @@ CTN_API ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *s
 
 /// Steps of all worlds that needed fewer stages or had to be halved, since the batch was created.
 CTN_API long ctn_batch_fallbacks(const ctn_batch *batch);
+
+/// Among how many lanes each world is shared out along its links; 0: the batch steps worlds side by side. Its configuration says which
+/// `parallel` it has come to.
+CTN_API int ctn_batch_lanes(const ctn_batch *batch);
+
+/// Steps of all worlds that were made serially in a batch along the links, as what was found in lanes was not certain to be a solution.
+CTN_API long ctn_batch_serial_steps(const ctn_batch *batch);
 
 /// Coordinates q [worlds][nq] and velocities v [worlds][nv] now; either may be NULL. For position-based methods v is the joint
 /// velocity nearest, in the kinetic-energy norm, to the link velocities that the method carries; for the variational method the one of

@@ -49,10 +49,10 @@ ctn_along *ctn_along_create(const ctn_model *model, const char *engine, int thre
         a->pool = pool_create(threads ? threads : pool_cpus());
     }
     if (a && a->plan && a->pool) {
-        a->bytes = a->engine->size(a->plan);
+        a->bytes = a->engine->size(a->plan, NULL);
         void *const memory = aligned_alloc(64, (a->bytes + 63) / 64 * 64);
         if (memory) {
-            a->world = a->engine->open(a->plan, 0, memory);
+            a->world = a->engine->open(a->plan, NULL, memory);
             return a;
         }
     }

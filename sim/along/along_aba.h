@@ -3,7 +3,7 @@
 ///
 ///     relative   axes R and angular velocity w at the tails of cut paths, from those of the heads; then those of all heads in turn
 ///     outward    aba_outward(), with bias accelerations counted from zero in each segment
-///     inward     aba_inward(), and in cut paths the cross block
+///     inward     aba_inward(), and in cut paths the far end
 ///     between    wrenches and motions over the cuts (boundary.h)
 ///     accelerate aba_accelerate(), given the motion above each segment and the wrench at its tail
 ///
@@ -12,339 +12,201 @@
 #ifndef CATENA_ALONG_ABA_H
 #define CATENA_ALONG_ABA_H
 
-enum { MOTION = 12, START = 12, HAND = 27, FAR = 63 };  // numbers of what lanes carry
-
-/// The scratch of one lane block.
-typedef struct {
-    real *q, *v, *tau, *x;  // [nq], [nv]
-    aba_work aba;
-    real *y;  // [nv][6] F'S, of levels with cut paths
-} aba_block;
-
-struct along_world {
-    const along_plan *plan;
-    int count;        // lane blocks
-    lane_rows *rows;  // [count]
-    aba_block *aba;   // [count]
-    double *hand;     // [segments][HAND]
-    double *start;    // [cut segments][START] axes and angular velocity above the head; before that, of the tail relative to them
-    boundary *cut;    // [cut segments]
-};
-
-/// Calls of lane blocks: a phase of a level.
-typedef struct {
-    along_world *w;
-    int level;
-    const double *q, *v, *tau;
-    double *out;
-} along_call;
-
-FN bool is_cut(const along_plan *plan, int level) { return plan->cut_first[level] < plan->cut_first[level + 1]; }
-
-/// The rows of a level in a lane block.
-FN void rows_of_level(const lane_rows *B, int level, int *first, int *end)
-{
-    const int k = B->plan->levels - 1 - level;
-    *first = B->block->first[k], *end = B->block->first[k + 1];
-}
-
-/// Where body i of the model stands: its lane block, and the lane in it.
-FN int place_of(const along_plan *plan, int body, int *row, int *lane)
-{
-    const along_place *at = &plan->place[body];
-    *row = at->row, *lane = at->lane % LANES;
-    return at->block * PARTS + at->lane / LANES;
-}
-
 // ---- outwards
 
 /// Axes and angular velocity of what a segment's head hangs on.
-FN void motion_above(const along_world *w, const along_segment *s, double *M)
+static void motion_above(const along_world *w, int s, double *M)
 {
-    static const double still[START] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    if (s->above < 0) memcpy(M, still, sizeof still);
+    const int above = w->plan->segment[s].above;
+    int row, lane;
+    if (above < 0) memcpy(M, WORLD_POSE, sizeof WORLD_POSE);
     else {
-        int row, lane;
-        const aba_block *const up = &w->aba[place_of(w->plan, s->above, &row, &lane)];
-        leave_lane(&up->aba.motion[row], lane, START, M);
+        const aba_block *const up = &w->aba[place_of(w->plan, above, &row, &lane)];
+        leave_lane(&up->aba.motion[row], lane, POSE, M);
     }
 }
 
-/// A body whose joint only turns and moves axes: R and w.
-FN void relative_row(const lane_rows *B, const aba_block *A, int i, aba_motion *M)
+static void enter_relative(const along_world *w, int s, double *to)
 {
-    const lane_body *const b = &B->m.bodies[i];
+    (void)w, (void)s;
+    memcpy(to, WORLD_POSE, sizeof WORLD_POSE);
+}
+
+static void leave_relative(along_world *w, int s, const double *from)
+{
+    const int cut = w->plan->segment[s].cut;
+    if (cut >= 0) memcpy(w->start + (size_t)cut * POSE, from, POSE * sizeof *from);
+}
+
+/// A body whose joint only turns: axes and angular velocity.
+FN void relative_row(along_world *w, int block, int i, real *carried)
+{
+    const lane_body *const b = &w->rows[block].m.bodies[i];
+    const aba_block *const A = &w->aba[block];
     const joint_form f = form_of(b);
-    aba_motion N = *M;
-    if (f.flags & BODY_ROOT) N.w = zero3();
-    N.R = body_axes(b, f, M->R, A->q);
-    if (turns(f)) N.w = add(N.w, joint_turn(b, f, N.R, A->v));
-    if (B->partial[i]) {
-        const mask live = live_lanes(B, i);
-        N.R.x = sel3(live, N.R.x, M->R.x), N.R.y = sel3(live, N.R.y, M->R.y), N.R.z = sel3(live, N.R.z, M->R.z);
-        N.w = sel3(live, N.w, M->w);
-    }
-    *M = N;
+    aba_motion *const M = (aba_motion *)carried;
+    if (f.flags & BODY_ROOT) M->w = zero3();
+    M->R = body_axes(b, f, M->R, A->q);
+    if (turns(f)) M->w = add(M->w, joint_turn(b, f, M->R, A->v));
 }
 
 static void aba_relative(void *context, int thread, int job)
 {
-    static const double still[START] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    (void)thread;
     const along_call *const c = context;
-    along_world *const w = c->w;
-    const lane_rows *const B = &w->rows[job];
-    int first, end;
     aba_motion M;
-    rows_of_level(B, c->level, &first, &end);
-    for (int l = 0; l < LANES; l++) set_lane(&M, l, START, still);
-    for (int i = first; i <= end; i++) {
-        const bool port = i < end && B->m.bodies[i].kind == JOINT_NONE;
-        for (int l = 0; (port || i == end) && l < LANES; l++) {
-            const int before = port ? segment_before(B, i, l) : last_segment(B, w->plan->levels - 1 - c->level, l);
-            const int cut = before < 0 ? -1 : w->plan->segment[before].cut;
-            if (cut >= 0) leave_lane(&M, l, START, w->start + (size_t)cut * START);
-            if (port && segment_at(B, i, l) >= 0) set_lane(&M, l, START, still);
-        }
-        if (!port && i < end) relative_row(B, &w->aba[job], i, &M);
-    }
+    (void)thread;
+    pass_outwards(c->w, job, c->level, POSE, (real *)&M, enter_relative, leave_relative, NULL, relative_row);
 }
 
 /// Makes `start` of cut paths that of what their heads hang on.
-static void chain_starts(along_world *w, int level)
+static void chain_motions(along_world *w, int level)
 {
-    const along_plan *const plan = w->plan;
-    for (int p = plan->cut_first[level]; p < plan->cut_first[level + 1]; p++) {
-        double M[START];
-        motion_above(w, &plan->segment[plan->cuts[p]], M);
-        for (int s = plan->cuts[p]; s >= 0; s = plan->segment[s].after) {
-            double *const at = w->start + (size_t)plan->segment[s].cut * START, next[START];
-            for (int j = 0; j < 4; j++)  // columns of R, and w
-                for (int k = 0; k < 3; k++)
-                    next[3 * j + k] =
-                        M[k] * at[3 * j] + M[3 + k] * at[3 * j + 1] + M[6 + k] * at[3 * j + 2] + (j == 3 ? M[9 + k] : 0);
+    FOR_CUT_PATHS(w, level, s)
+    {
+        double M[POSE];
+        for (motion_above(w, s, M); s >= 0; s = w->plan->segment[s].after) {
+            double *const at = w->start + (size_t)w->plan->segment[s].cut * POSE, next[POSE];
+            for (int j = 0; j < 4; j++) turn_plain(M, at + 3 * j, next + 3 * j);
+            for (int k = 9; k < POSE; k++) next[k] += M[k];
             memcpy(at, M, sizeof M), memcpy(M, next, sizeof M);
         }
     }
 }
 
-FN void outward_row(const lane_rows *B, aba_block *A, int i, aba_motion *M)
+static void enter_motion(const along_world *w, int s, double *to)
 {
-    const lane_body *const b = &B->m.bodies[i];
-    const aba_motion before = *M;
-    BY_FORM(b, f, aba_outward_body(&B->m, b, f, i, A->q, A->v, &A->aba, M))
-    if (!B->partial[i]) return;
-    const mask live = live_lanes(B, i);
-    const real *const old = (const real *)&before;
-    for (size_t k = 0; k < sizeof *M / sizeof(real); k++) ((real *)M)[k] = sel(live, ((real *)M)[k], old[k]);
+    const int cut = w->plan->segment[s].cut;
+    if (cut >= 0) memcpy(to, w->start + (size_t)cut * POSE, POSE * sizeof *to);
+    else motion_above(w, s, to);
+    for (int k = POSE; k < POSE + 6; k++) to[k] = 0;
+}
+
+static void leave_bias(along_world *w, int s, const double *from)
+{
+    const int cut = w->plan->segment[s].cut;
+    if (cut >= 0) memcpy(w->cut[cut].bias, from + POSE, 6 * sizeof *from);
+}
+
+FN void outward_row(along_world *w, int block, int i, real *carried)
+{
+    const lane_model *const m = &w->rows[block].m;
+    const lane_body *const b = &m->bodies[i];
+    aba_block *const A = &w->aba[block];
+    BY_FORM(b, f, aba_outward_body(m, b, f, i, A->q, A->v, &A->aba, (aba_motion *)carried))
 }
 
 static void aba_outwards(void *context, int thread, int job)
 {
-    (void)thread;
     const along_call *const c = context;
-    along_world *const w = c->w;
-    const lane_rows *const B = &w->rows[job];
-    const along_segment *const segment = w->plan->segment;
-    int first, end;
     aba_motion M;
-    rows_of_level(B, c->level, &first, &end);
-    memset(&M, 0, sizeof M);
-    for (int i = first; i <= end; i++) {
-        const bool port = i < end && B->m.bodies[i].kind == JOINT_NONE;
-        for (int l = 0; (port || i == end) && l < LANES; l++) {
-            const int before = port ? segment_before(B, i, l) : last_segment(B, w->plan->levels - 1 - c->level, l);
-            const int s = port ? segment_at(B, i, l) : -1, cut = before < 0 ? -1 : segment[before].cut;
-            if (cut >= 0) leave_lane(&M.al, l, 6, w->cut[cut].bias);
-            if (s < 0) continue;
-            double start[START + 6] = {0};
-            if (segment[s].cut >= 0) memcpy(start, w->start + (size_t)segment[s].cut * START, START * sizeof *start);
-            else motion_above(w, &segment[s], start);
-            set_lane(&M, l, START + 6, start);
-        }
-        if (!port && i < end) outward_row(B, &w->aba[job], i, &M);
-    }
+    (void)thread;
+    pass_outwards(c->w, job, c->level, POSE + 6, (real *)&M, enter_motion, leave_bias, NULL, outward_row);
 }
 
 // ---- inwards
 
-/// What hangs on a fork besides the next body: the sum of hands, in the order of the plan.
-FN void gather_hands(const along_world *w, const lane_rows *B, int i, subtree *to)
+/// What lanes carry inwards.
+typedef struct {
+    subtree next;
+    far_end X;
+} inward_lanes;
+
+FN void inward_row(along_world *w, int block, int i, real *carried)
 {
-    const along_plan *const plan = w->plan;
-    for (int l = 0; l < LANES; l++) {
-        const int body = B->block->row[i].body[B->first + l];
-        double sum[HAND] = {0};
-        for (int k = body < 0 ? 0 : plan->hung[body]; body >= 0 && k < plan->hung[body + 1]; k++)
-            for (int j = 0; j < HAND; j++) sum[j] += w->hand[(size_t)plan->hanging[k] * HAND + (size_t)j];
-        set_lane(to, l, HAND, sum);
+    const lane_rows *const B = &w->rows[block];
+    const lane_body *const b = &B->m.bodies[i];
+    aba_block *const A = &w->aba[block];
+    inward_lanes *const c = (inward_lanes *)carried;
+    if (b->flags & BODY_FORK) {
+        subtree *const hand = &A->aba.hand[i];
+        const twist bias = {A->aba.motion[i].al, A->aba.motion[i].a};
+        gather_hands(w, B, i, HAND, w->hand, hand);
+        hand->p = wrench_add(hand->p, inertia_times(&hand->P, bias));
     }
+    BY_FORM(b, f, aba_inward_body(b, f, i, A->tau, &A->aba, &c->next))
 }
 
-FN void inward_row(const lane_rows *B, aba_block *A, int i, subtree *next)
+/// The same, then the far end.
+FN void inward_cut_row(along_world *w, int block, int i, real *carried)
 {
-    const lane_body *const b = &B->m.bodies[i];
-    const subtree before = *next;
-    BY_FORM(b, f, aba_inward_body(b, f, i, A->tau, &A->aba, next))
-    if (!B->partial[i]) return;
-    const mask live = live_lanes(B, i);
-    const real *const old = (const real *)&before;
-    for (int k = 0; k < HAND; k++) ((real *)next)[k] = sel(live, ((real *)next)[k], old[k]);
-}
-
-/// The cross block over a row, after its inward_row().
-FN void far_row(const lane_rows *B, aba_block *A, int i, far_end *X)
-{
-    const lane_body *const b = &B->m.bodies[i];
+    const lane_body *const b = &w->rows[block].m.bodies[i];
+    aba_block *const A = &w->aba[block];
+    far_end *const X = &((inward_lanes *)carried)->X;
+    inward_row(w, block, i, carried);
     const aba_body *const s = &A->aba.body[i];
     real *const y = A->y + 6 * b->vadr;
-    const far_end before = *X;
     if (b->nv == 3)
         far_rows3(b->kind == JOINT_BALL, s->three.D, &s->three.G, b->flags & BODY_OFFSET, s->three.r, s->three.u, X, y);
-    else {
-        const bool arm = has_arm(form_of(b));
-        far_columns1(b, b->kind, s->one.z, arm, s->one.r, &s->one.pivot, 0, X->F, y);
-        far_columns1(b, b->kind, s->one.z, arm, s->one.r, &s->one.pivot, 3, X->F, y);
-        far_corner1(s->one.pivot.i, s->one.u, y, X);
-    }
-    if (!B->partial[i]) return;
-    const mask live = live_lanes(B, i);
-    const real *const old = (const real *)&before;
-    for (int k = 0; k < FAR; k++) ((real *)X)[k] = sel(live, ((real *)X)[k], old[k]);
-}
-
-/// The far end of a segment, in lane l.
-FN void open_end(int l, subtree *next, far_end *X)
-{
-    static const double nothing[FAR] = {1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0,
-                                        0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1};
-    set_lane(next, l, HAND, nothing + 36), set_lane(X, l, FAR, nothing);
+    else far_row1(b, has_arm(form_of(b)), s->one.z, s->one.r, &s->one.pivot, s->one.u, X, y);
 }
 
 static void aba_inwards(void *context, int thread, int job)
 {
-    (void)thread;
     const along_call *const c = context;
-    along_world *const w = c->w;
-    const lane_rows *const B = &w->rows[job];
-    aba_block *const A = &w->aba[job];
-    const bool cuts = is_cut(w->plan, c->level);
-    int first, end;
-    subtree next;
-    far_end X;
-    rows_of_level(B, c->level, &first, &end);
-    for (int l = 0; l < LANES; l++) open_end(l, &next, &X);
-    for (int i = end - 1; i >= first; i--) {
-        const lane_body *const b = &B->m.bodies[i];
-        if (b->kind == JOINT_NONE) {
-            for (int l = 0; l < LANES; l++) {
-                const int s = segment_at(B, i, l);
-                if (s < 0) continue;
-                leave_lane(&next, l, HAND, w->hand + (size_t)s * HAND);
-                if (w->plan->segment[s].cut >= 0) leave_lane(&X, l, FAR, w->cut[w->plan->segment[s].cut].F);
-                open_end(l, &next, &X);
-            }
-            continue;
-        }
-        if (b->flags & BODY_FORK) {
-            subtree *const hand = &A->aba.hand[i];
-            gather_hands(w, B, i, hand);
-            const twist bias = {A->aba.motion[i].al, A->aba.motion[i].a};
-            hand->p = wrench_add(hand->p, inertia_times(&hand->P, bias));
-        }
-        inward_row(B, A, i, &next);
-        if (cuts) far_row(B, A, i, &X);
-    }
-}
-
-/// Joins the segments of the cut paths of a level.
-static void join_segments(along_world *w, int level)
-{
-    const along_plan *const plan = w->plan;
-    for (int p = plan->cut_first[level]; p < plan->cut_first[level + 1]; p++) {
-        int s = plan->cuts[p];
-        while (plan->segment[s].after >= 0) s = plan->segment[s].after;
-        for (s = plan->segment[s].before; s >= 0; s = plan->segment[s].before)
-            boundary_join(&w->cut[plan->segment[s].cut], w->hand + (size_t)plan->segment[s].after * HAND,
-                          w->hand + (size_t)s * HAND);
-    }
+    inward_lanes I;
+    (void)thread;
+    if (is_cut(c->w->plan, c->level))
+        pass_inwards(c->w, job, c->level, HAND + FAR, (real *)&I, enter_open, leave_hand, inward_cut_row);
+    else pass_inwards(c->w, job, c->level, HAND, (real *)&I, enter_open, leave_hand, inward_row);
 }
 
 // ---- outwards again
 
 /// The acceleration of what a segment's head hangs on, the world's being -g. (A translation, which is free to take any, has that in its bias.)
-FN void acceleration_above(const along_world *w, const along_segment *s, double *d)
+static void acceleration_above(const along_world *w, int s, double *d)
 {
     const ctn_model *const m = w->plan->model;
-    const bool flies = m->bodies[s->head].kind == JOINT_TRANSLATION;
+    const along_segment *const S = &w->plan->segment[s];
+    const bool flies = m->bodies[S->head].kind == JOINT_TRANSLATION;
     for (int k = 0; k < 6; k++) d[k] = k < 3 || flies ? 0 : -m->gravity[k - 3];
-    if (s->above < 0) return;
+    if (S->above < 0) return;
     int row, lane;
-    const aba_block *const up = &w->aba[place_of(w->plan, s->above, &row, &lane)];
+    const aba_block *const up = &w->aba[place_of(w->plan, S->above, &row, &lane)];
     double bias[6];
     leave_lane(&up->aba.motion[row].al, lane, 6, bias), leave_lane(&up->aba.accel[row], lane, 6, d);
     for (int k = 0; k < 6; k++) d[k] += bias[k];
 }
 
-static void pass_boundaries(along_world *w, int level)
+/// What lanes carry outwards: the motion, and the wrench at the tail.
+typedef struct {
+    twist d;
+    real f[6];
+} outward_lanes;
+
+static void enter_acceleration(const along_world *w, int s, double *to)
 {
-    const along_plan *const plan = w->plan;
-    for (int p = plan->cut_first[level]; p < plan->cut_first[level + 1]; p++) {
-        double d[6];
-        const along_segment *s = &plan->segment[plan->cuts[p]];
-        acceleration_above(w, s, d);
-        for (;; s = &plan->segment[s->after]) {
-            boundary *const e = &w->cut[s->cut];
-            memcpy(e->d, d, sizeof d);
-            if (s->after < 0) {
-                memset(e->f, 0, sizeof e->f);
-                break;
-            }
-            boundary_pass(e, d);
-        }
-    }
+    const int cut = w->plan->segment[s].cut;
+    memset(to, 0, 12 * sizeof *to);
+    if (cut >= 0) memcpy(to, w->cut[cut].d, 12 * sizeof *to);  // d and f
+    else acceleration_above(w, s, to);
 }
 
-FN void accelerate_row(const lane_rows *B, aba_block *A, int i, bool cuts, const real *f6, twist *d)
+FN void accelerate_row(along_world *w, int block, int i, real *carried)
 {
-    const lane_body *const b = &B->m.bodies[i];
+    const lane_body *const b = &w->rows[block].m.bodies[i];
+    aba_block *const A = &w->aba[block];
+    BY_FORM(b, f, aba_accelerate_body(b, f, i, &A->aba, &((outward_lanes *)carried)->d, A->x))
+}
+
+FN void accelerate_cut_row(along_world *w, int block, int i, real *carried)
+{
+    const lane_body *const b = &w->rows[block].m.bodies[i];
+    const aba_block *const A = &w->aba[block];
     aba_body *const s = &A->aba.body[i];
-    const twist before = *d;
-    if (cuts && b->nv == 3) s->three.u = far_take3(s->three.D, A->y + 6 * b->vadr, f6, s->three.u);
-    else if (cuts) s->one.u = far_take1(A->y + 6 * b->vadr, f6, s->one.u);
-    BY_FORM(b, f, aba_accelerate_body(b, f, i, &A->aba, d, A->x))
-    if (!B->partial[i]) return;
-    const mask live = live_lanes(B, i);
-    d->w = sel3(live, d->w, before.w), d->v = sel3(live, d->v, before.v);
+    const real *const f = ((outward_lanes *)carried)->f, *const y = A->y + 6 * b->vadr;
+    if (b->nv == 3) s->three.u = far_take3(s->three.D, y, f, s->three.u);
+    else s->one.u = far_take1(y, f, s->one.u);
+    accelerate_row(w, block, i, carried);
 }
 
 static void aba_accelerations(void *context, int thread, int job)
 {
-    (void)thread;
     const along_call *const c = context;
-    along_world *const w = c->w;
-    const lane_rows *const B = &w->rows[job];
-    const bool cuts = is_cut(w->plan, c->level);
-    int first, end;
-    twist d;
-    real f[6];
-    rows_of_level(B, c->level, &first, &end);
-    memset(&d, 0, sizeof d), memset(f, 0, sizeof f);
-    for (int i = first; i < end; i++) {
-        if (B->m.bodies[i].kind != JOINT_NONE) {
-            accelerate_row(B, &w->aba[job], i, cuts, f, &d);
-            continue;
-        }
-        for (int l = 0; l < LANES; l++) {
-            static const double none[6] = {0};
-            const int s = segment_at(B, i, l);
-            double above[6];
-            if (s < 0) continue;
-            const int cut = w->plan->segment[s].cut;
-            if (cut < 0) acceleration_above(w, &w->plan->segment[s], above);
-            set_lane(&d, l, 6, cut < 0 ? above : w->cut[cut].d), set_lane(f, l, 6, cut < 0 ? none : w->cut[cut].f);
-        }
-    }
+    outward_lanes O;
+    (void)thread;
+    if (is_cut(c->w->plan, c->level))
+        pass_outwards(c->w, job, c->level, 12, (real *)&O, enter_acceleration, NULL, NULL, accelerate_cut_row);
+    else pass_outwards(c->w, job, c->level, 6, (real *)&O, enter_acceleration, NULL, NULL, accelerate_row);
 }
 
 // ---- the call
@@ -376,7 +238,7 @@ static void along_aba(along_world *w, pool *threads, const double *q, const doub
     for (c.level = plan->levels - 1; c.level >= 0; c.level--) {
         if (is_cut(plan, c.level)) {
             pool_run(threads, w->count, aba_relative, &c);
-            chain_starts(w, c.level);
+            chain_motions(w, c.level);
         }
         pool_run(threads, w->count, aba_outwards, &c);
     }
@@ -385,21 +247,10 @@ static void along_aba(along_world *w, pool *threads, const double *q, const doub
         join_segments(w, c.level);
     }
     for (c.level = plan->levels - 1; c.level >= 0; c.level--) {
-        pass_boundaries(w, c.level);
+        pass_boundaries(w, c.level, acceleration_above);
         pool_run(threads, w->count, aba_accelerations, &c);
     }
     pool_run(threads, w->count, aba_store, &c);
-}
-
-FN aba_block layout_aba_block(const lane_rows *B, arena *a)
-{
-    aba_block A;
-    A.q = TAKE(a, (size_t)B->block->nq, real), A.v = TAKE(a, (size_t)B->block->nv, real);
-    A.tau = TAKE(a, (size_t)B->block->nv, real), A.x = TAKE(a, (size_t)B->block->nv, real);
-    A.y = TAKE(a, 6 * (size_t)B->block->nv, real);
-    const lane_model rows = {.nbody = B->block->rows};
-    A.aba = layout_aba(&rows, a);
-    return A;
 }
 
 #endif

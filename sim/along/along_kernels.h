@@ -7,41 +7,76 @@
 #include "sim/engine/kernels.h"
 #include "dynamics/scan/far_end.h"
 #include "sim/engine/engine_layout.h"
+#include "sim/engine/engine_stats.h"
 
 #include "sim/along/along_rows.h"
+#include "sim/along/along_passes.h"
 #include "sim/along/along_aba.h"
+#include "sim/along/along_solve.h"
+#include "sim/along/along_step.h"
 
-static along_world *layout_world(const along_plan *plan, arena *a)
+static aba_block layout_aba_block(const lane_model *rows, arena *a)
+{
+    const size_t nq = (size_t)rows->nq, nv = (size_t)rows->nv;
+    aba_block A;
+    A.q = TAKE(a, nq, real), A.v = TAKE(a, nv, real), A.tau = TAKE(a, nv, real), A.x = TAKE(a, nv, real);
+    A.y = TAKE(a, 6 * nv, real);
+    A.aba = layout_aba(rows, a);
+    return A;
+}
+
+static step_block layout_step_block(const lane_model *rows, const ctn_batch_config *cfg, arena *a)
+{
+    step_block A;
+    memset(&A, 0, sizeof A);
+    A.S = layout_state(rows, cfg, a);
+    A.W = layout_work(rows, cfg, a);
+    A.y = TAKE(a, 6 * (size_t)rows->nv, real);
+    return A;
+}
+
+static along_world *layout_world(const along_plan *plan, const ctn_batch_config *cfg, arena *a)
 {
     along_world *const w = TAKE(a, 1, along_world);
-    const int count = plan->blocks * PARTS;
-    lane_rows *const rows = TAKE(a, (size_t)count, lane_rows);
-    aba_block *const aba = TAKE(a, (size_t)count, aba_block);
-    double *const hand = TAKE(a, (size_t)plan->segments * HAND, double);
-    double *const start = TAKE(a, (size_t)plan->cut_segments * START, double);
-    boundary *const cut = TAKE(a, (size_t)plan->cut_segments, boundary);
-    if (w) *w = (along_world){plan, count, rows, aba, hand, start, cut};
-    for (int k = 0; k < count; k++) {
-        const lane_rows shape = {.block = &plan->block[k / PARTS]};
-        layout_rows(w ? &rows[k] : NULL, plan, k, a);
-        const aba_block A = layout_aba_block(&shape, a);
-        if (w) aba[k] = A;
+    along_world to = {.plan = plan, .count = plan->blocks * PARTS};
+    const size_t count = (size_t)to.count, segments = (size_t)plan->segments, cuts = (size_t)plan->cut_segments;
+    const ctn_model *const m = plan->model;
+    to.rows = TAKE(a, count, lane_rows);
+    if (cfg) to.step = TAKE(a, count, step_block);
+    else to.aba = TAKE(a, count, aba_block);
+    to.hand = TAKE(a, segments * HAND, double), to.weight = TAKE(a, segments * WRENCH, double),
+    to.moment = TAKE(a, segments * 3, double);
+    to.start = TAKE(a, cuts * POSE, double), to.stretch = TAKE(a, cuts * 3, double), to.behind = TAKE(a, cuts * WRENCH, double);
+    to.cut = TAKE(a, cuts, boundary);
+    to.plain = TAKE(a, m->slides ? (size_t)(m->nq + m->nbody) : 0, double);
+    for (size_t k = 0; k < count; k++) {
+        const along_block *const block = &plan->block[k / PARTS];
+        const lane_model rows = {.nbody = block->rows, .nq = block->nq, .nv = block->nv};
+        layout_rows(w ? &to.rows[k] : NULL, plan, (int)k, a);
+        if (cfg) {
+            const step_block A = layout_step_block(&rows, cfg, a);
+            if (w) to.step[k] = A;
+        } else {
+            const aba_block A = layout_aba_block(&rows, a);
+            if (w) to.aba[k] = A;
+        }
     }
+    if (w) *w = to;
     return w;
 }
 
-static size_t world_size(const along_plan *plan)
+static size_t world_size(const along_plan *plan, const ctn_batch_config *cfg)
 {
     arena a = {NULL, 0};
-    layout_world(plan, &a);
+    layout_world(plan, cfg, &a);
     return a.used;
 }
 
-static along_world *world_open(const along_plan *plan, double dt, void *memory)
+static along_world *world_open(const along_plan *plan, const ctn_batch_config *cfg, void *memory)
 {
     arena a = {(char *)memory, 0};
-    along_world *const w = layout_world(plan, &a);
-    for (int k = 0; k < w->count; k++) load_rows(&w->rows[k], dt);
+    along_world *const w = layout_world(plan, cfg, &a);
+    for (int k = 0; k < w->count; k++) load_rows(&w->rows[k], cfg ? cfg->dt : 0);
     memset(w->cut, 0, (size_t)plan->cut_segments * sizeof *w->cut);
     return w;
 }
@@ -52,4 +87,6 @@ const along_engine ALONG = {
     .size = world_size,
     .open = world_open,
     .aba = along_aba,
+    .steps = along_steps,
+    .run = along_run,
 };

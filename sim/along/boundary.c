@@ -122,12 +122,13 @@ static int negative12(double (*A)[12])
 
 void boundary_join(boundary *s, const double *behind, double *joined)
 {
-    double K[6][7], W[6][6], M[6][6], Y[6][7], P[6][7];
+    enum { NO_NUMBER = 1000000 };  // more than any sum of others makes good
+    double V[6][7], K[6][7], W[6][6], M[6][6], Y[6][7], P[6][7];
     unpack(behind, K);
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++) K[i][6] += K[i][j] * s->bias[j];
     for (int i = 0, at = 0; i < 6; i++)
-        for (int j = 0; j <= i; j++, at++) W[i][j] = W[j][i] = -s->G[at];
+        for (int j = 0; j <= i; j++, at++) W[i][j] = W[j][i] = V[i][j] = V[j][i] = -s->G[at];
     memcpy(s->K, K, sizeof K);
     // (1 + W K) [X | x] = [F' | g - W k]
     for (int i = 0; i < 6; i++) {
@@ -153,14 +154,14 @@ void boundary_join(boundary *s, const double *behind, double *joined)
         for (int j = 0; j < 7; j++)
             for (int k = 0; k < 6; k++) P[i][j] += s->F[6 * k + i] * Y[k][j];
     s->negative = 0;
-    if (!positive(K)) {  // the eigenvalues of [K -1; -1 -W] below 0, but for the six of the multiplier f
+    if (!positive(K) || !positive(V)) {  // the eigenvalues of [K -1; -1 -W] below 0, but for the six of the multiplier f
         double A[12][12] = {{0}};
         for (int i = 0; i < 6; i++) {
             for (int j = 0; j < 6; j++) A[i][j] = 0.5 * (K[i][j] + K[j][i]), A[i + 6][j + 6] = -W[i][j];
             A[i][i + 6] = A[i + 6][i] = -1;
         }
         const int n = negative12(A);
-        s->negative = n < 0 ? 6 : n - 6;
+        s->negative = n < 0 ? NO_NUMBER : n - 6;
     }
     pack(P, joined);
 }

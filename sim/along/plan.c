@@ -6,6 +6,12 @@
 
 int along_lanes(const ctn_model *m) { return m->nbody < 2048 ? 8 : m->nbody < 8192 ? 16 : m->nbody < 32768 ? 32 : 64; }
 
+bool along_pays(const ctn_model *m, int worlds)
+{
+    (void)m, (void)worlds;
+    return false;
+}
+
 static void *room(along_plan *p, size_t count, size_t size)
 {
     p->bytes += count * size;
@@ -235,7 +241,7 @@ static bool fill_lanes(along_plan *p)
     return ok;
 }
 
-/// What hangs on each body besides the next one of its path.
+/// What hangs on each body besides the next one of its path, and the segments of each tree.
 static bool list_forks(along_plan *p)
 {
     const size_t n = (size_t)p->model->nbody;
@@ -251,6 +257,23 @@ static bool list_forks(along_plan *p)
         if (turn) break;
         for (size_t i = 0; i < n; i++) p->hung[i + 1] += p->hung[i];
     }
+    int *const tree = calloc(n + 1, sizeof *tree);
+    for (size_t i = 0; i < n; i++) p->trees += p->model->bodies[i].parent < 0;
+    p->tree = room(p, (size_t)p->trees, sizeof *p->tree);
+    if (!tree || !p->tree) {
+        free(tree);
+        return false;
+    }
+    for (int i = 0, k = 0; i < p->model->nbody; i++) {
+        const int up = p->model->bodies[i].parent;
+        tree[i] = up < 0 ? k : tree[up];
+        if (up < 0) p->tree[k++] = (along_tree){i, -1};
+    }
+    for (int s = p->segments - 1; s >= 0; s--) {
+        along_tree *const t = &p->tree[tree[p->segment[s].head]];
+        p->segment[s].beside = t->first, t->first = s;
+    }
+    free(tree);
     for (size_t i = n; i > 0; i--) p->hung[i] = p->hung[i - 1];
     p->hung[0] = 0;
     return true;
@@ -278,6 +301,7 @@ void along_plan_free(along_plan *p)
 {
     if (!p) return;
     for (int b = 0; p->block && b < p->blocks; b++) free(p->block[b].row), free(p->block[b].first), free(p->block[b].last);
-    free(p->block), free(p->segment), free(p->place), free(p->hung), free(p->hanging), free(p->cuts), free(p->cut_first);
+    free(p->block), free(p->segment), free(p->place), free(p->hung), free(p->hanging), free(p->cuts), free(p->cut_first),
+        free(p->tree);
     free(p);
 }

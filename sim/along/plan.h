@@ -16,6 +16,7 @@
 
 #include "dynamics/model.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { ALONG_LANES = 8 };  // of a block
@@ -30,9 +31,14 @@ typedef struct {
     int before, after;  // segments of its path: on whose tail the head hangs, and which hangs on its tail; -1: none
     int above;          // body that the head hangs on, of another path or of `before`; -1: the world
     int follows;        // the segment that its lane has before it in this level; -1: none
+    int beside;         // the next segment of the same tree; -1: the last one
     int cut;            // its number among the segments of paths that are cut; -1: the path is whole
     along_place port;
 } along_segment;
+
+typedef struct {
+    int root, first;  // body, segment
+} along_tree;
 
 typedef struct {
     int body[ALONG_LANES];   // -1: the lane idles; of ports: segments
@@ -55,6 +61,8 @@ typedef struct {
     along_block *block;      // [blocks]
     along_segment *segment;  // [segments]
     along_place *place;      // [nbody]
+    int trees;
+    along_tree *tree;        // [trees]
     int *hung;               // [nbody + 1] from where in `hanging` ...
     int *hanging;            // ... the segments begin that hang on a body, besides the next body of its path
     int *cuts;               // [cut paths] their first segments, by level
@@ -64,6 +72,9 @@ typedef struct {
 
 /// How many lanes a model is shared out among, by default: by the bodies alone. 8, 16, 32 or 64
 int along_lanes(const ctn_model *m);
+
+/// Whether a world of a model among so many goes faster along its links than beside the others: by sizes alone.
+bool along_pays(const ctn_model *m, int worlds);
 
 /// A plan for that many lanes, a multiple of 8. NULL: no memory. The model must outlive it.
 along_plan *along_plan_create(const ctn_model *m, int lanes);

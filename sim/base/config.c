@@ -47,6 +47,13 @@ static const choice schedules[] = {
     {"step", CTN_BY_STEP},
 };
 
+static const choice parallels[] = {
+    {"auto", CTN_PARALLEL_AUTO},
+    {"worlds", CTN_PARALLEL_WORLDS},
+    {"links", CTN_PARALLEL_LINKS},
+    {"both", CTN_PARALLEL_BOTH},
+};
+
 typedef struct field {
     const char *name;
     size_t offset;
@@ -57,6 +64,7 @@ typedef struct field {
 
 static const field fields[] = {
     {"worlds", offsetof(ctn_batch_config, worlds), 1, 1, INT_MAX, "a whole number from 1 to 2147483647"},
+    {"lanes", offsetof(ctn_batch_config, lanes), 8, 0, 1024, "a multiple of 8 from 0 to 1024"},
     {"threads", offsetof(ctn_batch_config, threads), 1, 0, 1024, "a whole number from 0 to 1024"},
     {"dt", offsetof(ctn_batch_config, dt), 0, DBL_TRUE_MIN, DBL_MAX, "a positive time (s)"},
     // below, rounding would be taken for errors, and parts made ever smaller
@@ -168,6 +176,8 @@ const char *ctn_solver_name(ctn_solver solver) { return choice_name(solvers, COU
 
 const char *ctn_schedule_name(ctn_schedule schedule) { return choice_name(schedules, COUNT(schedules), (int)schedule); }
 
+const char *ctn_parallel_name(ctn_parallel parallel) { return choice_name(parallels, COUNT(parallels), (int)parallel); }
+
 ctn_status ctn_method_from_name(const char *name, ctn_method *method, ctn_error *err)
 {
     int value;
@@ -189,6 +199,14 @@ ctn_status ctn_schedule_from_name(const char *name, ctn_schedule *schedule, ctn_
     int value;
     const ctn_status status = choose("schedule", schedules, COUNT(schedules), name, schedule ? &value : NULL, err);
     if (status == CTN_OK) *schedule = (ctn_schedule)value;
+    return status;
+}
+
+ctn_status ctn_parallel_from_name(const char *name, ctn_parallel *parallel, ctn_error *err)
+{
+    int value;
+    const ctn_status status = choose("parallel", parallels, COUNT(parallels), name, parallel ? &value : NULL, err);
+    if (status == CTN_OK) *parallel = (ctn_parallel)value;
     return status;
 }
 
@@ -254,6 +272,7 @@ ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err)
     if (!ctn_method_name(cfg->method)) return fail(err, CTN_BAD_CONFIG, "method: unknown value %d", (int)cfg->method);
     if (!ctn_solver_name(cfg->solver)) return fail(err, CTN_BAD_CONFIG, "solver: unknown value %d", (int)cfg->solver);
     if (!ctn_schedule_name(cfg->schedule)) return fail(err, CTN_BAD_CONFIG, "schedule: unknown value %d", (int)cfg->schedule);
+    if (!ctn_parallel_name(cfg->parallel)) return fail(err, CTN_BAD_CONFIG, "parallel: unknown value %d", (int)cfg->parallel);
     if (cfg->parameter_count < 0 || (cfg->parameter_count && !cfg->parameters))
         return fail(err, CTN_BAD_CONFIG, "parameters: expected a list, found %d of none", cfg->parameter_count);
     for (int i = 0; i < COUNT(fields); i++) {

@@ -137,7 +137,11 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
         fail(err, CTN_UNAVAILABLE, "dense: the engine '%s' has no dense output; take 'scalar' or 'avx2'", on_device);
         return NULL;
     }
-    const ctn_engine *const engine = engine_find(cfg->engine, cfg->worlds, err);
+    if (batch_along_check(model, cfg, err) != CTN_OK) return NULL;
+    const ctn_parallel parallel = on_device ? CTN_PARALLEL_WORLDS : batch_parallel(model, cfg);
+    const bool along = parallel != CTN_PARALLEL_WORLDS;
+    const ctn_engine *const lanes = engine_find(cfg->engine, along ? 2 : cfg->worlds, err);
+    const ctn_engine *const engine = along && lanes ? engines_available()[0] : lanes;  // states are those of the scalar one
     if (engine && on_device && cfg->adaptive && cfg->error_tolerance < device_find(on_device, err)->least_error) {
         fail(err, CTN_BAD_CONFIG, "error_tolerance: the engine '%s' works with %g or more, found %g", on_device,
              device_find(on_device, err)->least_error, cfg->error_tolerance);
@@ -150,7 +154,8 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     if (batch) {
         batch->model = model, batch->engine = engine, batch->cfg = *cfg, batch->parameters = batch->listed = own;
         batch->device = on_device ? device_find(on_device, err) : NULL;
-        batch->cfg.engine = batch->device ? batch->device->name : engine->name;
+        batch->cfg.engine = batch->device ? batch->device->name : lanes->name;
+        batch->cfg.parallel = parallel;
         batch->cfg.parameters = own ? parameters_list(own) : NULL;
         // what a solve leaves over acts as an impulse, over all parts to come: small beside the error that a part may have
         if (cfg->adaptive) batch->cfg.tolerance = fmin(cfg->tolerance, 1e-6 * cfg->error_tolerance);
@@ -158,13 +163,15 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
         batch->blocks = batch->device ? 0 : (cfg->worlds - 1) / engine->lanes + 1;
         batch->constants = model_constants(model);
         if (!cfg->threads) batch->cfg.threads = pool_cpus();
-        if (batch->cfg.threads > batch->blocks) batch->cfg.threads = batch->device ? 1 : batch->blocks;
+        if (batch->cfg.threads > batch->blocks && parallel != CTN_PARALLEL_LINKS)
+            batch->cfg.threads = batch->device ? 1 : batch->blocks;
     } else parameters_free(own);
     ctn_error why;
     const int threads = batch ? batch->cfg.threads : pool_cpus();
     fail(&why, CTN_NO_MEMORY, "not enough memory for %d world%s on %d thread%s", cfg->worlds, plural(cfg->worlds), threads,
          plural(threads));
-    if (batch && (batch->device ? open_on_device(batch, &why) : open_blocks(batch))) return batch;
+    if (batch && (batch->device ? open_on_device(batch, &why) : open_blocks(batch)) && (!along || batch_along_open(batch, lanes)))
+        return batch;
     ctn_batch_free(batch);
     if (err) *err = why;
     return NULL;
@@ -174,6 +181,7 @@ void ctn_batch_free(ctn_batch *batch)
 {
     if (!batch) return;
     if (batch->device) batch_device_close(batch);
+    batch_along_close(batch);
     pool_free(batch->pool);
     if (batch->parameters != batch->listed) parameters_free(batch->parameters);
     parameters_free(batch->listed);

@@ -36,6 +36,9 @@ typedef struct {
     int world;
 } world_cost;
 
+/// Worlds along their links: in lanes, with threads.
+typedef struct batch_along batch_along;
+
 struct ctn_batch {
     const ctn_model *model;
     const ctn_engine *engine;
@@ -71,6 +74,7 @@ struct ctn_batch {
     wrench_place *places;            // [nplace]
     world_wrench *wrenches;          // [worlds][nplace]
     int nplace;
+    batch_along *along;              // worlds along their links (sim/batch/batch_along.c); NULL: side by side
     const ctn_device *device;        // NULL: the worlds are in `states`; else there are no blocks, and `engine` is the scalar one
     device_worlds *on_device;
     ctn_step_stats *device_stats;  // [worlds], of the last call
@@ -96,6 +100,15 @@ ctn_status batch_device_failed(const ctn_batch *batch, ctn_error *err);
 void batch_device_force(ctn_batch *batch, const double *tau);
 /// Into `device_stats`, with frozen_time as the part of the step that was completed; all of them, or what clocks need.
 ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_error *err);
+
+/// What follows is for batches along the links (sim/batch/batch_along.c). What a configuration comes to for a model; whether it can; memory
+/// (false: none), for the batch's configuration on an engine's lanes.
+ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg);
+ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err);
+bool batch_along_open(ctn_batch *batch, const ctn_engine *lanes);
+void batch_along_close(ctn_batch *batch);
+/// Steps of one world, as ctn_engine.step; stats in: frozen.
+void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau, int steps, bool energy, ctn_step_stats *stats);
 
 /// A hash of all that a model's motion depends on: a saved state fits no other model.
 uint64_t model_constants(const ctn_model *m);

@@ -107,8 +107,11 @@ static void advance_block(const stepping *job, int thread, int b, int at, int co
         steps[l] = left < 0 ? 0 : left < count ? left : count;
         part[l].frozen = at ? total[l].frozen : (ctn_freeze)batch->clocks[first + l].frozen;
     }
-    batch->engine->step(lanes_of(batch, b), &batch->cfg, state_of(batch, b), work_of(batch, thread), forced ? tau : NULL, steps,
-                        job->stats != NULL, worlds, part, &batch->use[thread]);
+    if (batch->along) {
+        batch_along_step(batch, thread, b, forced ? tau[0] : NULL, steps[0], job->stats != NULL, part);
+    } else
+        batch->engine->step(lanes_of(batch, b), &batch->cfg, state_of(batch, b), work_of(batch, thread), forced ? tau : NULL,
+                            steps, job->stats != NULL, worlds, part, &batch->use[thread]);
     for (int l = 0; l < worlds; l++) {
         if (!at) total[l] = part[l];
         else if (!total[l].frozen) ctn_step_stats_add(&total[l], &part[l]);
@@ -261,6 +264,8 @@ ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *s
     } else if (by_iteration(batch) && run->steps > 1 && !run->control) {
         order_worlds(batch);
         pool_run(batch->pool, batch->cfg.threads, step_worlds, &job);
+    } else if (batch->along && batch->cfg.parallel == CTN_PARALLEL_LINKS) {
+        for (int w = 0; w < batch->cfg.worlds; w++) step_block(&job, 0, w);
     } else pool_run(batch->pool, batch->blocks, step_block, &job);
     if (interrupted(&job)) {
         put_worlds_back(&job);

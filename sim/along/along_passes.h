@@ -1,0 +1,227 @@
+/// A world in lanes, and how a pass goes over the rows of a level: what lanes carry from row to row, and hand over where segments begin and
+/// end. Included by along_kernels.h.
+#ifndef CATENA_ALONG_PASSES_H
+#define CATENA_ALONG_PASSES_H
+
+enum {
+    HAND = 27,
+    FAR = 63,
+    POSE = 12,
+    WRENCH = 6
+};  // numbers of an inertia and a wrench, of a far_end, of axes and a vector, of a wrench
+
+/// What a lane block works with in forward dynamics.
+typedef struct {
+    real *q, *v, *tau, *x;  // [nq], [nv]
+    aba_work aba;
+    real *y;  // [nv][6] F'S, of levels with cut paths
+} aba_block;
+
+/// What it tells of a pass of a step, by lane.
+typedef struct {
+    real E, slope, most;  // energy, r'd, the largest row or turn
+    energy_parts energy;
+    real internal;  // kinetic energy without that of rotors
+    energy_flow flow;
+    real negative;  // negative pivots
+    mask bad;       // an end that is none
+} step_sums;
+
+/// And in steps.
+typedef struct {
+    block_state S;
+    block_work W;
+    real *y;  // [nv][6]
+    step_sums sums;
+} step_block;
+
+struct along_world {
+    const along_plan *plan;
+    int count;         // lane blocks
+    lane_rows *rows;   // [count]
+    aba_block *aba;    // [count]; NULL: the world steps
+    step_block *step;  // [count]; NULL: it does not
+    const ctn_batch_config *cfg;
+    // of segments
+    double *hand;    // [segments][HAND] what they hand to the body above
+    double *weight;  // [segments][WRENCH] wrenches of all that hangs there
+    double *moment;  // [segments][3] momentum
+    // of those of cut paths
+    double *start;    // [][POSE] axes, and angular velocity or origin, above the head; before that, of the tail relative to them
+    double *stretch;  // [][3] from what the head hangs on to the tail
+    double *behind;   // [][WRENCH] the wrench behind the tail
+    boundary *cut;
+    // of the call
+    double *plain;  // [nq + nbody], models with joints that slide
+    bool now;       // whether a pass is about the placements at the iterate, not about those at the start
+};
+
+/// A pass over a level by lane blocks.
+typedef struct {
+    along_world *w;
+    int level;
+    const double *q, *v, *tau;  // of forward dynamics
+    double *out;
+} along_call;
+
+typedef void lane_enter(const along_world *w, int segment, double *to);    // what a lane has at the begin of a segment
+typedef void lane_leave(along_world *w, int segment, const double *from);  // what it has come to there
+typedef void lane_row(along_world *w, int block, int row, real *carried);  // a body, or a port with what lanes carry there
+
+FN bool is_cut(const along_plan *plan, int level) { return plan->cut_first[level] < plan->cut_first[level + 1]; }
+
+/// The rows of a level in a lane block.
+FN void rows_of_level(const lane_rows *B, int level, int *first, int *end)
+{
+    const int k = B->plan->levels - 1 - level;
+    *first = B->block->first[k], *end = B->block->first[k + 1];
+}
+
+/// Where body i of the model stands: its lane block, and the lane in it.
+FN int place_of(const along_plan *plan, int body, int *row, int *lane)
+{
+    const along_place *at = &plan->place[body];
+    *row = at->row, *lane = at->lane % LANES;
+    return at->block * PARTS + at->lane / LANES;
+}
+
+enum { MOST_CARRIED = 2 * FAR };
+
+/// A body's row; what idle lanes carry stays.
+FN void carry_over(along_world *w, int block, int row, int n, real *carried, lane_row *body)
+{
+    const lane_rows *const B = &w->rows[block];
+    real before[MOST_CARRIED];
+    if (!B->partial[row]) {
+        body(w, block, row, carried);
+        return;
+    }
+    const mask live = live_lanes(B, row);
+    for (int k = 0; k < n; k++) before[k] = carried[k];
+    body(w, block, row, carried);
+    for (int k = 0; k < n; k++) carried[k] = sel(live, carried[k], before[k]);
+}
+
+/// Over the rows of a level outwards. Lanes carry n numbers, which begin with `enter` and end with `leave` (NULL: nothing); `port` (NULL:
+/// nothing) sees them at ports, `body` elsewhere.
+FN void pass_outwards(along_world *w, int block, int level, int n, real *carried, lane_enter *enter, lane_leave *leave,
+                      lane_row *port, lane_row *body)
+{
+    const lane_rows *const B = &w->rows[block];
+    double x[MOST_CARRIED];
+    int first, end;
+    rows_of_level(B, level, &first, &end);
+    for (int k = 0; k < n; k++) carried[k] = rset(0);
+    for (int i = first; i <= end; i++) {
+        const bool over = i == end;
+        if (!over && B->m.bodies[i].kind != JOINT_NONE) {
+            carry_over(w, block, i, n, carried, body);
+            continue;
+        }
+        for (int l = 0; l < LANES; l++) {
+            const int before = over ? last_segment(B, w->plan->levels - 1 - level, l) : segment_before(B, i, l);
+            if (before >= 0 && leave) leave_lane(carried, l, n, x), leave(w, before, x);
+            const int s = over ? -1 : segment_at(B, i, l);
+            if (s >= 0) enter(w, s, x), set_lane(carried, l, n, x);
+        }
+        if (!over && port) port(w, block, i, carried);
+    }
+}
+
+/// The same inwards: lanes begin at tails, and leave a segment at its port.
+FN void pass_inwards(along_world *w, int block, int level, int n, real *carried, lane_enter *enter, lane_leave *leave,
+                     lane_row *body)
+{
+    const lane_rows *const B = &w->rows[block];
+    double x[MOST_CARRIED];
+    int first, end;
+    rows_of_level(B, level, &first, &end);
+    for (int k = 0; k < n; k++) carried[k] = rset(0);
+    for (int i = end; i >= first; i--) {
+        const bool begin = i == end;
+        if (!begin && B->m.bodies[i].kind != JOINT_NONE) {
+            carry_over(w, block, i, n, carried, body);
+            continue;
+        }
+        for (int l = 0; l < LANES; l++) {
+            const int s = begin ? -1 : segment_at(B, i, l);
+            if (s >= 0) leave_lane(carried, l, n, x), leave(w, s, x);
+            const int next = begin ? last_segment(B, w->plan->levels - 1 - level, l) : segment_before(B, i, l);
+            if (next >= 0) enter(w, next, x), set_lane(carried, l, n, x);
+        }
+    }
+}
+
+/// What a fork's lanes get of what hangs on them besides the next body: sums, in the order of the plan, of n numbers of each segment in
+/// `of`.
+FN void gather_hands(const along_world *w, const lane_rows *B, int row, int n, const double *of, void *to)
+{
+    const along_plan *const plan = w->plan;
+    for (int l = 0; l < LANES; l++) {
+        const int body = B->block->row[row].body[B->first + l];
+        double sum[HAND] = {0};
+        for (int k = body < 0 ? 0 : plan->hung[body]; body >= 0 && k < plan->hung[body + 1]; k++)
+            for (int j = 0; j < n; j++) sum[j] += of[(size_t)plan->hanging[k] * (size_t)n + (size_t)j];
+        set_lane(to, l, n, sum);
+    }
+}
+
+/// Goes through the cut paths of a level: FOR_CUT_PATHS(w, level, s) { s: first segment }.
+#define FOR_CUT_PATHS(w, level, s)                                                                                               \
+    for (int path_ = (w)->plan->cut_first[level], s = 0;                                                                         \
+         path_ < (w)->plan->cut_first[(level) + 1] && (s = (w)->plan->cuts[path_], 1); path_++)
+
+/// Sums [x y] of R y: columns of R in M.
+FN void turn_plain(const double *M, const double *y, double *to)
+{
+    for (int k = 0; k < 3; k++) to[k] = M[k] * y[0] + M[3 + k] * y[1] + M[6 + k] * y[2];
+}
+
+static const double WORLD_POSE[POSE] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
+
+/// Joins the segments of the cut paths of a level, from their tails on.
+static void join_segments(along_world *w, int level)
+{
+    const along_segment *const segment = w->plan->segment;
+    FOR_CUT_PATHS(w, level, s)
+    {
+        while (segment[s].after >= 0) s = segment[s].after;
+        for (s = segment[s].before; s >= 0; s = segment[s].before)
+            boundary_join(&w->cut[segment[s].cut], w->hand + (size_t)segment[s].after * HAND, w->hand + (size_t)s * HAND);
+    }
+}
+
+/// Takes motions and wrenches over the cuts of a level, from what `above` says of the motion that the first segment's head is given.
+static void pass_boundaries(along_world *w, int level, lane_enter *above)
+{
+    const along_segment *const segment = w->plan->segment;
+    FOR_CUT_PATHS(w, level, s)
+    {
+        double d[6];
+        above(w, s, d);
+        for (;; s = segment[s].after) {
+            boundary *const e = &w->cut[segment[s].cut];
+            memcpy(e->d, d, sizeof d);
+            if (segment[s].after < 0) break;
+            boundary_pass(e, d);
+        }
+        memset(w->cut[segment[s].cut].f, 0, sizeof w->cut->f);
+    }
+}
+
+/// The far end, open: an inertia and a wrench of nothing, F = 1.
+static void enter_open(const along_world *w, int s, double *to)
+{
+    (void)w, (void)s;
+    memset(to, 0, (HAND + FAR) * sizeof *to);
+    for (int k = 0; k < 6; k++) to[HAND + 7 * k] = 1;
+}
+
+/// P, p, and of cut paths the far end.
+static void leave_hand(along_world *w, int s, const double *from)
+{
+    memcpy(w->hand + (size_t)s * HAND, from, HAND * sizeof *from);
+    if (w->plan->segment[s].cut >= 0) memcpy(w->cut[w->plan->segment[s].cut].F, from + HAND, FAR * sizeof *from);
+}
+
+#endif

@@ -1,0 +1,535 @@
+/// Newton's method along the links, for steps that are solved with one stage (integrators/position_step.h): the same kernels over the rows of a
+/// plan. An iteration goes over the tree six times, outwards (>) and inwards (<):
+///
+///     > relative   axes at the tails of cut paths as seen from their heads; then those of all heads
+///     > place      axes, arms, and ways dp since the start of the step, counted from the heads; then those of all heads
+///     > weigh      wrench, block and energy of every body; the energy says whether the iterate is taken
+///     < sum        wrenches of segments; then what stands behind each tail
+///     < rows       residual(), which says whether it is the solution
+///     < sweep      sweep_inward(), and in cut paths the far end; then the boundaries
+///     > step       sweep_outward()
+///
+/// Serially a sweep certifies a direction of descent by positive pivots. Here pivots are those of segments with an open end. Inertia adds up over
+/// an elimination: the negative eigenvalues of the Hessian are the negative pivots of all segments and those that the boundaries
+/// add (boundary.h). Where there are none, the step descends; else the solve is given up, as it is where a step had to be shortened often: the
+/// serial engine knows what to do (newton_sweep.h, follow.h), and makes the step.
+#ifndef CATENA_ALONG_SOLVE_H
+#define CATENA_ALONG_SOLVE_H
+
+FN solve *solve_of(const along_world *w, int block) { return &w->step[block].W.po.one.W; }
+
+// ---- where bodies are
+
+static void leave_relative_axes(along_world *w, int s, const double *from)
+{
+    const int cut = w->plan->segment[s].cut;
+    if (cut >= 0) memcpy(w->start + (size_t)cut * POSE, from, 9 * sizeof *from);
+}
+
+FN void relative_axes_row(along_world *w, int block, int i, real *carried)
+{
+    const lane_body *const b = &w->rows[block].m.bodies[i];
+    mat3 *const R = (mat3 *)carried;
+    *R = body_axes(b, form_of(b), *R, solve_of(w, block)->in.x);
+}
+
+static void step_relative(void *context, int thread, int job)
+{
+    const along_call *const c = context;
+    mat3 R;
+    (void)thread;
+    pass_outwards(c->w, job, c->level, 9, (real *)&R, enter_relative, leave_relative_axes, NULL, relative_axes_row);
+}
+
+/// Axes, and dp, of what a segment's head hangs on.
+static void place_above(const along_world *w, int s, double *to)
+{
+    const int above = w->plan->segment[s].above;
+    int row, lane;
+    memcpy(to, WORLD_POSE, sizeof WORLD_POSE);
+    if (above < 0) return;
+    const solve *const W = solve_of(w, place_of(w->plan, above, &row, &lane));
+    leave_lane(&W->now[row].R, lane, 9, to), leave_lane(&W->body[row].dp, lane, 3, to + 9);
+}
+
+static void chain_axes(along_world *w, int level)
+{
+    FOR_CUT_PATHS(w, level, s)
+    {
+        double M[POSE];
+        for (place_above(w, s, M); s >= 0; s = w->plan->segment[s].after) {
+            double *const at = w->start + (size_t)w->plan->segment[s].cut * POSE, next[POSE];
+            for (int j = 0; j < 3; j++) turn_plain(M, at + 3 * j, next + 3 * j);
+            memcpy(at, M, 9 * sizeof *at), memcpy(M, next, 9 * sizeof *M);
+        }
+    }
+}
+
+/// In cut paths ways are counted from the heads.
+static void enter_place(const along_world *w, int s, double *to)
+{
+    const int cut = w->plan->segment[s].cut;
+    if (cut < 0) place_above(w, s, to);
+    else memcpy(to, w->start + (size_t)cut * POSE, 9 * sizeof *to), to[9] = to[10] = to[11] = 0;
+}
+
+static void leave_way(along_world *w, int s, const double *from)
+{
+    const int cut = w->plan->segment[s].cut;
+    if (cut >= 0) memcpy(w->start + (size_t)cut * POSE + 9, from + 9, 3 * sizeof *from);
+}
+
+/// What rows after a port take for their parent.
+FN void place_port(along_world *w, int block, int i, real *carried)
+{
+    solve *const W = solve_of(w, block);
+    W->now[i].R = *(mat3 *)carried, W->now[i].r = zero3(), W->body[i].dp = *(vec3 *)(carried + 9), W->body[i].w = wrench_zero();
+}
+
+FN void place_row(along_world *w, int block, int i, real *carried)
+{
+    const lane_rows *const B = &w->rows[block];
+    const lane_body *const b = &B->m.bodies[i];
+    solve *const W = solve_of(w, block);
+    BY_FORM(b, f, place_body(b, f, W, i))
+    if (B->partial[i]) {  // idle lanes are where they were
+        const mask live = live_lanes(B, i);
+        const mat3 R = *(mat3 *)carried;
+        mat3 *const N = &W->now[i].R;
+        N->x = sel3(live, N->x, R.x), N->y = sel3(live, N->y, R.y), N->z = sel3(live, N->z, R.z);
+        W->body[i].dp = sel3(live, W->body[i].dp, *(vec3 *)(carried + 9));
+    }
+    *(mat3 *)carried = W->now[i].R, *(vec3 *)(carried + 9) = W->body[i].dp;
+}
+
+static void step_place(void *context, int thread, int job)
+{
+    const along_call *const c = context;
+    real carried[POSE];
+    (void)thread;
+    pass_outwards(c->w, job, c->level, POSE, carried, enter_place, leave_way, place_port, place_row);
+}
+
+static void chain_ways(along_world *w, int level)
+{
+    FOR_CUT_PATHS(w, level, s)
+    {
+        double M[POSE];
+        for (place_above(w, s, M); s >= 0; s = w->plan->segment[s].after) {
+            double *const way = w->start + (size_t)w->plan->segment[s].cut * POSE + 9;
+            for (int k = 0; k < 3; k++) {
+                const double next = M[9 + k] + way[k];
+                way[k] = M[9 + k], M[9 + k] = next;
+            }
+        }
+    }
+}
+
+// ---- what they weigh
+
+static void enter_way(const along_world *w, int s, double *to)
+{
+    const int cut = w->plan->segment[s].cut;
+    memset(to, 0, 3 * sizeof *to);
+    if (cut >= 0) memcpy(to, w->start + (size_t)cut * POSE + 9, 3 * sizeof *to);
+}
+
+FN void weigh_row(along_world *w, int block, int i, real *carried)
+{
+    const lane_rows *const B = &w->rows[block];
+    const lane_body *const b = &B->m.bodies[i];
+    solve *const W = solve_of(w, block);
+    real E;
+    W->body[i].dp = add(W->body[i].dp, *(vec3 *)carried);
+    BY_FORM(b, f, E = weigh_body(&B->m, b, f, W, i))
+    if (has_terms(b, W->in.tau)) {
+        const mask far = W->too_far, live = live_lanes(B, i);
+        E = E + evaluate_terms(b, W, i);
+        if (B->partial[i]) W->too_far = either(far, both(W->too_far, live)), E = sel(live, E, rset(0));
+    }
+    W->E = W->E + E;
+}
+
+static void step_weigh(void *context, int thread, int job)
+{
+    const along_call *const c = context;
+    vec3 way;
+    (void)thread;
+    pass_outwards(c->w, job, c->level, 3, (real *)&way, enter_way, NULL, NULL, weigh_row);
+}
+
+static void forget_energies(along_world *w)
+{
+    for (int k = 0; k < w->count; k++) solve_of(w, k)->E = rset(0), solve_of(w, k)->too_far = none_of();
+}
+
+/// Placements at the iterate; weigh: and the rest of evaluate().
+static void along_evaluate(along_world *w, pool *threads, bool weigh)
+{
+    along_call c = {.w = w};
+    forget_energies(w);
+    for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
+        const bool cut = is_cut(w->plan, c.level);
+        if (cut) {
+            pool_run(threads, w->count, step_relative, &c);
+            chain_axes(w, c.level);
+        }
+        pool_run(threads, w->count, step_place, &c);
+        if (cut) chain_ways(w, c.level);
+        if (weigh) pool_run(threads, w->count, step_weigh, &c);
+    }
+}
+
+// ---- the residual
+
+/// What lanes carry: the wrench of what hangs there, and the way to the tail.
+typedef struct {
+    wrench w;
+    vec3 stretch;
+} stretch_lanes;
+
+static void enter_nothing(const along_world *w, int s, double *to)
+{
+    (void)w, (void)s;
+    memset(to, 0, 9 * sizeof *to);
+}
+
+static void leave_stretch(along_world *w, int s, const double *from)
+{
+    const int cut = w->plan->segment[s].cut;
+    memcpy(w->weight + (size_t)s * WRENCH, from, WRENCH * sizeof *from);
+    if (cut >= 0) memcpy(w->stretch + 3 * (size_t)cut, from + 6, 3 * sizeof *from);
+}
+
+FN void gather_fork(const along_world *w, int block, int i)
+{
+    const lane_rows *const B = &w->rows[block];
+    if (B->m.bodies[i].flags & BODY_FORK) gather_hands(w, B, i, WRENCH, w->weight, &solve_of(w, block)->sum[i]);
+}
+
+FN void stretch_row(along_world *w, int block, int i, real *carried)
+{
+    const lane_body *const b = &w->rows[block].m.bodies[i];
+    const solve *const W = solve_of(w, block);
+    stretch_lanes *const c = (stretch_lanes *)carried;
+    const joint_form f = form_of(b);
+    if (f.kind == JOINT_TRANSLATION) {
+        const real *const q = (w->now ? w->step[block].W.po.one.x : w->step[block].S.q) + b->qadr;
+        c->stretch = add(add(c->stretch, lengths3(b->r0)), load3(q));
+        return;
+    }
+    gather_fork(w, block, i);
+    c->w = gather_wrench(f, W->body[i].w, &c->w, W->sum, i);
+    if (!has_arm(f)) return;
+    const vec3 r = w->now ? W->now[i].r : W->start[i].r;
+    c->w = wrench_shift(c->w, r), c->stretch = add(c->stretch, r);
+}
+
+static void step_stretch(void *context, int thread, int job)
+{
+    const along_call *const c = context;
+    stretch_lanes S;
+    (void)thread;
+    pass_inwards(c->w, job, c->level, 9, (real *)&S, enter_nothing, leave_stretch, stretch_row);
+}
+
+/// The wrenches behind the tails of cut paths.
+static void chain_wrenches(along_world *w, int level)
+{
+    const along_segment *const segment = w->plan->segment;
+    FOR_CUT_PATHS(w, level, s)
+    {
+        double behind[WRENCH] = {0};
+        while (segment[s].after >= 0) s = segment[s].after;
+        for (; s >= 0; s = segment[s].before) {
+            const double *const own = w->weight + (size_t)s * WRENCH, *const r = w->stretch + 3 * (size_t)segment[s].cut;
+            double *const at = w->behind + (size_t)segment[s].cut * WRENCH;
+            const double *const f = at + 3;
+            memcpy(at, behind, sizeof behind);
+            for (int k = 0; k < 3; k++) {
+                const int x = (k + 1) % 3, y = (k + 2) % 3;
+                behind[k] = at[k] + (r[x] * f[y] - r[y] * f[x]) + own[k], behind[3 + k] = f[k] + own[3 + k];
+            }
+        }
+    }
+}
+
+static void enter_behind(const along_world *w, int s, double *to)
+{
+    const int cut = w->plan->segment[s].cut;
+    memset(to, 0, (WRENCH + 1) * sizeof *to);
+    if (cut >= 0) memcpy(to, w->behind + (size_t)cut * WRENCH, WRENCH * sizeof *to);
+}
+
+static void leave_weight(along_world *w, int s, const double *from)
+{
+    memcpy(w->weight + (size_t)s * WRENCH, from, WRENCH * sizeof *from);
+}
+
+FN void residual_row(along_world *w, int block, int i, real *carried)
+{
+    const lane_rows *const B = &w->rows[block];
+    const lane_body *const b = &B->m.bodies[i];
+    solve *const W = solve_of(w, block);
+    step_sums *const sums = &w->step[block].sums;
+    real most;
+    gather_fork(w, block, i);
+    BY_FORM(b, f, most = residual_body(b, f, W, i, (wrench *)carried))
+    if (B->partial[i]) most = sel(live_lanes(B, i), most, rset(0));
+    sums->most = larger(sums->most, most);
+}
+
+static void step_rows(void *context, int thread, int job)
+{
+    const along_call *const c = context;
+    wrench next;
+    (void)thread;
+    pass_inwards(c->w, job, c->level, WRENCH, (real *)&next, enter_behind, leave_weight, residual_row);
+}
+
+// ---- numbers of all lanes together, in the order of the lanes
+
+FN double sum_lanes(const along_world *w, size_t at)
+{
+    double sum = 0;
+    for (int k = 0; k < w->count; k++)
+        for (int l = 0; l < LANES; l++) sum += ((const double *)((const char *)&w->step[k] + at))[l];
+    return sum;
+}
+
+/// The largest; NaN if one is.
+FN double most_lanes(const along_world *w, size_t at)
+{
+    double most = 0;
+    for (int k = 0; k < w->count; k++)
+        for (int l = 0; l < LANES; l++) {
+            const double x = ((const double *)((const char *)&w->step[k] + at))[l];
+            most = most < x ? x : x != x ? x : most;
+        }
+    return most;
+}
+#define SUM(w, member) sum_lanes(w, offsetof(step_block, sums.member))
+#define MOST(w, member) most_lanes(w, offsetof(step_block, sums.member))
+
+/// residual(): the rows, and the largest of them.
+static double along_residual(along_world *w, pool *threads)
+{
+    along_call c = {.w = w};
+    for (int k = 0; k < w->count; k++) w->step[k].sums.most = rset(0);
+    for (c.level = 0; c.level < w->plan->levels; c.level++) {
+        if (is_cut(w->plan, c.level)) {
+            pool_run(threads, w->count, step_stretch, &c);
+            chain_wrenches(w, c.level);
+        }
+        pool_run(threads, w->count, step_rows, &c);
+    }
+    return MOST(w, most);
+}
+
+// ---- the Newton step
+
+/// 1 where a pivot is negative, from its inverse; where it is nothing or no number, more than any sum makes good.
+FN real is_negative(real i)
+{
+    return sel(le(rset(0), i), sel(le(i, rset(NOT_REACHED)), rset(0), rset(1e6)), sel(lt(i, rset(0)), rset(1), rset(1e6)));
+}
+
+FN void sweep_row(along_world *w, int block, int i, real *carried)
+{
+    const lane_rows *const B = &w->rows[block];
+    const lane_body *const b = &B->m.bodies[i];
+    position_work *const P = &w->step[block].W.po.one;
+    subtree *const next = &((inward_lanes *)carried)->next;
+    step_sums *const sums = &w->step[block].sums;
+    const tree_pivot *const s = &P->sweep.pivot[i];
+    if (b->flags & BODY_FORK) gather_hands(w, B, i, HAND, w->hand, &P->sweep.hand[i]);
+    BY_FORM(b, f, sweep_inward_body(b, f, &P->W, &P->sweep, i, false, false, next, next, P->d))
+    real negative = is_negative(b->nv == 3 ? s->three.D.i1 : s->one.i);
+    if (b->nv == 3) negative = negative + is_negative(s->three.D.i2) + is_negative(s->three.D.i3);
+    if (B->partial[i]) negative = sel(live_lanes(B, i), negative, rset(0));
+    sums->negative = sums->negative + negative;
+}
+
+FN void sweep_cut_row(along_world *w, int block, int i, real *carried)
+{
+    const lane_body *const b = &w->rows[block].m.bodies[i];
+    position_work *const P = &w->step[block].W.po.one;
+    far_end *const X = &((inward_lanes *)carried)->X;
+    sweep_row(w, block, i, carried);
+    const placement *const at = &P->W.now[i];
+    const tree_pivot *const s = &P->sweep.pivot[i];
+    real *const y = w->step[block].y + 6 * b->vadr, *const d = P->d + b->vadr;
+    if (b->nv == 3) far_rows3(b->kind == JOINT_BALL, s->three.D, &s->three.G, b->flags & BODY_OFFSET, at->r, load3(d), X, y);
+    else far_row1(b, has_arm(form_of(b)), at->R.z, at->r, &s->one, d[0], X, y);
+}
+
+static void step_sweep(void *context, int thread, int job)
+{
+    const along_call *const c = context;
+    inward_lanes I;
+    (void)thread;
+    if (is_cut(c->w->plan, c->level))
+        pass_inwards(c->w, job, c->level, HAND + FAR, (real *)&I, enter_open, leave_hand, sweep_cut_row);
+    else pass_inwards(c->w, job, c->level, HAND, (real *)&I, enter_open, leave_hand, sweep_row);
+}
+
+/// The motion that a step gives to what a segment's head hangs on.
+static void step_above(const along_world *w, int s, double *d)
+{
+    const int above = w->plan->segment[s].above;
+    int row, lane;
+    memset(d, 0, 6 * sizeof *d);
+    if (above < 0) return;
+    const step_block *const up = &w->step[place_of(w->plan, above, &row, &lane)];
+    leave_lane(&up->W.po.one.sweep.motion[row], lane, 6, d);
+}
+
+static void enter_step(const along_world *w, int s, double *to)
+{
+    const int cut = w->plan->segment[s].cut;
+    memset(to, 0, 12 * sizeof *to);
+    if (cut >= 0) memcpy(to, w->cut[cut].d, 12 * sizeof *to);  // d and f
+    else step_above(w, s, to);
+}
+
+/// Slope and largest turn besides.
+FN void step_row(along_world *w, int block, int i, real *carried)
+{
+    const lane_rows *const B = &w->rows[block];
+    const lane_body *const b = &B->m.bodies[i];
+    step_block *const A = &w->step[block];
+    position_work *const P = &A->W.po.one;
+    const placement *const at = &P->W.now[i];
+    const tree_pivot *const s = &P->sweep.pivot[i];
+    BY_FORM(
+        b, f,
+        sweep_outward_body(b, f, &at->R, &at->r, &s->one, &s->three.G, P->sweep.motion, i, &((outward_lanes *)carried)->d, P->d))
+    for (int k = b->vadr; k < b->vadr + b->nv; k++) {
+        if (B->partial[i])
+            P->d[k] = sel(live_lanes(B, i), P->d[k], rset(0)), P->W.r[k] = sel(live_lanes(B, i), P->W.r[k], rset(0));
+        A->sums.slope = fmadd(P->W.r[k], P->d[k], A->sums.slope);
+        if (!only_slides(b)) A->sums.most = larger(A->sums.most, magnitude(P->d[k]));
+    }
+}
+
+FN void step_cut_row(along_world *w, int block, int i, real *carried)
+{
+    const lane_body *const b = &w->rows[block].m.bodies[i];
+    step_block *const A = &w->step[block];
+    position_work *const P = &A->W.po.one;
+    const real *const f = ((outward_lanes *)carried)->f, *const y = A->y + 6 * b->vadr;
+    real *const d = P->d + b->vadr;
+    if (b->nv == 3) store3(d, far_take3(P->sweep.pivot[i].three.D, y, f, load3(d)));
+    else d[0] = far_take1(y, f, d[0]);
+    step_row(w, block, i, carried);
+}
+
+static void step_outwards(void *context, int thread, int job)
+{
+    const along_call *const c = context;
+    outward_lanes O;
+    (void)thread;
+    if (is_cut(c->w->plan, c->level)) pass_outwards(c->w, job, c->level, 12, (real *)&O, enter_step, NULL, NULL, step_cut_row);
+    else pass_outwards(c->w, job, c->level, 6, (real *)&O, enter_step, NULL, NULL, step_row);
+}
+
+/// The step d from the iterate, its slope and the largest turn in it into sums. Returns whether the energy falls along it.
+static bool along_direction(along_world *w, pool *threads)
+{
+    along_call c = {.w = w};
+    double negative = 0;
+    for (int k = 0; k < w->count; k++) {
+        step_sums *const s = &w->step[k].sums;
+        s->slope = s->most = s->negative = rset(0);
+    }
+    for (c.level = 0; c.level < w->plan->levels; c.level++) {
+        pool_run(threads, w->count, step_sweep, &c);
+        join_segments(w, c.level);
+        FOR_CUT_PATHS(w, c.level, s)
+        for (; w->plan->segment[s].after >= 0; s = w->plan->segment[s].after)
+            negative += w->cut[w->plan->segment[s].cut].negative;
+    }
+    if (negative + SUM(w, negative) != 0) return false;
+    for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
+        pass_boundaries(w, c.level, step_above);
+        pool_run(threads, w->count, step_outwards, &c);
+    }
+    return true;
+}
+
+// ---- the iteration
+
+typedef struct {
+    along_world *w;
+    bool first;  // the guess
+    bool based;  // the iterate is the base of the next step
+    real alpha;
+} along_move;
+
+static void step_move(void *context, int thread, int job)
+{
+    (void)thread;
+    const along_move *const c = context;
+    const lane_model *const m = &c->w->rows[job].m;
+    step_block *const A = &c->w->step[job];
+    position_work *const P = &A->W.po.one;
+    const mask all = not_(none_of());
+    const position_state S = as_position(&A->S);
+    if (c->first) predict_step(m, &S, P, all, all);
+    if (c->based) {
+        memcpy(P->base, P->x, (size_t)m->nq * sizeof *P->base), memcpy(P->base_u, P->u, (size_t)m->nv * sizeof *P->base_u);
+    }
+    if (!c->first) move_iterate(m, P, c->alpha, all);
+}
+
+/// Whether something has been found in every lane; all of them say the same.
+FN bool everywhere(mask m) { return !any_of(not_(m)); }
+
+enum { MOST_SHORTENED = 4 };  // in one solve, before it is given up
+
+/// Solves the step, as newton_pass() does, for the residual *residual. Returns whether it was solved.
+static bool along_newton(along_world *w, pool *threads, const ctn_batch_config *cfg, position_counts *count, real *residual)
+{
+    const mask all = not_(none_of());
+    newton_progress N = no_newton();
+    along_move move = {.w = w, .first = true};
+    int shortened = 0;
+    begin_newton(&N, all);
+    pool_run(threads, w->count, step_move, &move);
+    move.first = false;
+    while (any_of(N.running) && !asked_to_end(count->interrupt)) {
+        const real alpha = N.alpha, slope = N.slope;
+        along_evaluate(w, threads, true);
+        count_evaluation(count, all);
+        double E = 0;
+        bool far = false;
+        for (int k = 0; k < w->count; k++) w->step[k].sums.E = solve_of(w, k)->E, far = far || any_of(solve_of(w, k)->too_far);
+        E = SUM(w, E);
+        const real energy = rset(E);
+        const real bound = fmadd(rset(ENERGY_ROUNDING), magnitude(N.E), fmadd(rset(1e-4) * alpha, slope, N.E));
+        const mask taken = takes_iterate(&N, le(magnitude(energy), rset(NOT_REACHED)), le(energy, bound), cfg->tolerance);
+        move.based = any_of(taken);
+        if (any_of(taken)) {
+            const real most = rset(along_residual(w, threads));
+            const mask need = settle_iterate(&N, taken, most, le(rset(1), alpha), far ? all : none_of(), cfg->tolerance,
+                                             cfg->max_iterations, residual);
+            if (!any_of(need)) break;
+            if (!along_direction(w, threads)) return false;
+            const double turn = MOST(w, most);
+            N.slope = rset(SUM(w, slope));
+            base_newton(&N, need, energy, rset(turn <= 3.1 ? 1 : 3.1 / turn));
+        } else {
+            if (++shortened > MOST_SHORTENED) return false;
+            count->line_search = count->line_search + rset(1);
+            const real rise = fnmadd(alpha, slope, energy - N.E);
+            shorten_newton(&N, all, rset(-0.5) * slope * alpha * alpha / rise, 1e-9);
+            if (!any_of(N.running)) return false;
+        }
+        move.alpha = N.alpha;
+        pool_run(threads, w->count, step_move, &move);
+    }
+    count->iterations = count->iterations + N.iterations;
+    return everywhere(N.converged);
+}
+
+#endif

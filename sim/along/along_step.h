@@ -1,0 +1,420 @@
+/// Whole steps along the links, of order 2 and of alpha: what the ladder does for its first rung (integrators/step_ladder.h), with passes over
+/// levels in the place of kernels over the tree. A step that this does not solve leaves the state as it was: the serial engine makes it.
+#ifndef CATENA_ALONG_STEP_H
+#define CATENA_ALONG_STEP_H
+
+/// Whether steps of a configuration can be made along the links.
+static bool along_steps(const ctn_model *m, const ctn_batch_config *cfg)
+{
+    return (is_alpha(cfg) || (cfg->method == CTN_COLLOCATION && cfg->order == 2)) && cfg->solver == CTN_NEWTON &&
+           !cfg->adaptive && !cfg->dense && !m->nload;
+}
+
+// ---- the state, by rows and as the flat numbers of a world
+
+/// What the parts of a state (STATE_PARTS) are numbers of.
+typedef enum { OF_COORDINATES, OF_VELOCITIES, OF_BODIES, OF_WORLD } part_of;
+
+static part_of kind_of_part(const block_state *S, const real *part)
+{
+    if (part == S->q) return OF_COORDINATES;
+    if (part == (real *)S->V || part == (real *)S->A || part == (real *)S->B || part == (real *)S->old) return OF_BODIES;
+    if (part == S->created || part == S->size || part == S->fresh) return OF_WORLD;
+    return OF_VELOCITIES;
+}
+
+/// Numbers of bodies [n each] into the rows; in idle lanes and ports they are 0; and back.
+static void bodies_in(const lane_rows *B, int n, const double *from, real *to)
+{
+    for (int i = 0; i < B->m.nbody; i++)
+        for (int l = 0; l < LANES; l++) {
+            const int body = B->m.bodies[i].kind == JOINT_NONE ? -1 : B->block->row[i].body[B->first + l];
+            for (int k = 0; k < n; k++)
+                ((double *)(to + i * n + k))[l] = body < 0 ? 0 : from[(size_t)body * (size_t)n + (size_t)k];
+        }
+}
+static void bodies_out(const lane_rows *B, int n, const real *from, double *to)
+{
+    for (int i = 0; i < B->m.nbody; i++)
+        for (int l = 0; l < LANES && B->m.bodies[i].kind != JOINT_NONE; l++) {
+            const int body = B->block->row[i].body[B->first + l];
+            for (int k = 0; body >= 0 && k < n; k++)
+                to[(size_t)body * (size_t)n + (size_t)k] = ((const double *)(from + i * n + k))[l];
+        }
+}
+
+typedef struct {
+    along_world *w;
+    const ctn_batch_config *cfg;
+    double *flat;
+    const double *tau;
+    bool load;
+} along_copy;
+
+static void step_copy(void *context, int thread, int job)
+{
+    (void)thread;
+    const along_copy *const c = context;
+    const lane_rows *const B = &c->w->rows[job];
+    const block_state *const S = &c->w->step[job].S;
+    const ctn_model *const m = c->w->plan->model;
+    const state_parts parts = parts_of(&B->m, c->cfg, S);
+    double *flat = c->flat;
+    for (int p = 0; p < PARTS_OF_STATE; p++) {
+        real *const part = parts.part[p];
+        const int n = RATE_NUMBERS;
+        if (!parts.part[p] || !parts.size[p]) continue;
+        switch (kind_of_part(S, part)) {
+        case OF_COORDINATES:
+            if (c->load) rows_in(B, false, flat, part);
+            else rows_out(B, false, part, flat);
+            flat += m->nq;
+            break;
+        case OF_VELOCITIES:
+            if (c->load) rows_in(B, true, flat, part);
+            else rows_out(B, true, part, flat);
+            flat += m->nv;
+            break;
+        case OF_BODIES:
+            if (c->load) bodies_in(B, n, flat, part);
+            else bodies_out(B, n, part, flat);
+            flat += (size_t)m->nbody * (size_t)n;
+            break;
+        case OF_WORLD:
+            for (size_t k = 0; k < parts.size[p]; k++, flat++) {
+                if (c->load) part[k] = rset(*flat);
+                else if (!job) *flat = *(double *)&part[k];
+            }
+        }
+    }
+    if (c->load && c->tau) rows_in(B, true, c->tau, c->w->step[job].W.tau);
+}
+
+static void step_forces(void *context, int thread, int job)
+{
+    (void)thread;
+    const along_copy *const c = context;
+    rows_in(&c->w->rows[job], true, c->tau, c->w->step[job].W.tau);
+}
+
+// ---- the scales of residual rows, where joints slide (integrators/force_unit.h)
+
+static void reach_out(void *context, int thread, int job)
+{
+    (void)thread;
+    along_world *const w = context;
+    rows_out(&w->rows[job], false, w->step[job].S.q, w->plain);
+}
+
+static void reach_in(void *context, int thread, int job)
+{
+    (void)thread;
+    along_world *const w = context;
+    const lane_rows *const B = &w->rows[job];
+    solve *const W = solve_of(w, job);
+    for (int i = 0; i < B->m.nbody; i++) {
+        double reach[LANES] __attribute__((aligned(64)));
+        for (int l = 0; l < LANES; l++) {
+            const int body = B->m.bodies[i].kind == JOINT_NONE ? -1 : B->block->row[i].body[B->first + l];
+            reach[l] = body < 0 ? 0 : w->plain[w->plan->model->nq + body];
+        }
+        W->reach[i] = lane_load(reach);
+        W->step[i].unit = force_unit(&B->m.bodies[i], W->reach[i], W->in.k2);
+    }
+}
+
+/// find_reach() of the tree as a whole, on one thread.
+static void along_reach(along_world *w, pool *threads)
+{
+    const ctn_model *const m = w->plan->model;
+    double *const q = w->plain, *const reach = w->plain + m->nq;
+    pool_run(threads, w->count, reach_out, w);
+    memset(reach, 0, (size_t)m->nbody * sizeof *reach);
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const ctn_body *const b = &m->bodies[i];
+        if (b->parent < 0) continue;
+        double all = reach[i];
+        if (b->kind == JOINT_PRISMATIC) all += fabs(q[b->qadr]);
+        if (b->kind == JOINT_HELICAL) all += fabs(b->pitch * q[b->qadr]);
+        if (!(all <= reach[b->parent])) reach[b->parent] = all;
+    }
+    pool_run(threads, w->count, reach_in, w);
+}
+
+// ---- energies
+
+/// The origin of what a segment's head hangs on.
+static void origin_above(const along_world *w, int s, double *p)
+{
+    const int above = w->plan->segment[s].above;
+    int row, lane;
+    p[0] = p[1] = p[2] = 0;
+    if (above < 0) return;
+    const step_block *const up = &w->step[place_of(w->plan, above, &row, &lane)];
+    leave_lane(&up->W.po.p[row], lane, 3, p);
+}
+
+static void chain_origins(along_world *w, int level)
+{
+    FOR_CUT_PATHS(w, level, s)
+    {
+        double p[3];
+        for (origin_above(w, s, p); s >= 0; s = w->plan->segment[s].after) {
+            const size_t cut = (size_t)w->plan->segment[s].cut;
+            memcpy(w->start + cut * POSE + 9, p, sizeof p);
+            for (int k = 0; k < 3; k++) p[k] += w->stretch[3 * cut + (size_t)k];
+        }
+    }
+}
+
+/// What lanes carry: the origin, and the momentum of the segment so far.
+typedef struct {
+    vec3 p, momentum;
+} energy_lanes;
+
+static void enter_origin(const along_world *w, int s, double *to)
+{
+    const int cut = w->plan->segment[s].cut;
+    if (cut < 0) origin_above(w, s, to);
+    else memcpy(to, w->start + (size_t)cut * POSE + 9, 3 * sizeof *to);
+    to[3] = to[4] = to[5] = 0;
+}
+
+static void leave_momentum(along_world *w, int s, const double *from)
+{
+    memcpy(w->moment + 3 * (size_t)s, from + 3, 3 * sizeof *from);
+}
+
+/// One body of position_energy().
+FN void energy_row(along_world *w, int block, int i, real *carried)
+{
+    const lane_rows *const B = &w->rows[block];
+    const lane_body *const b = &B->m.bodies[i];
+    step_block *const A = &w->step[block];
+    const solve *const W = solve_of(w, block);
+    const bool ends = w->now && is_alpha(w->cfg);
+    const real *const q = w->now ? A->W.po.one.x : A->S.q, *const rate = ends ? A->W.po.end.rate : A->S.v;
+    const rate_pose *const V = ends ? &A->W.po.end.V[i] : &A->S.V[i];
+    const placement *const at = w->now ? &W->now[i] : &W->start[i];
+    energy_lanes *const c = (energy_lanes *)carried;
+    energy_parts *const E = &A->sums.energy;
+    const joint_form f = form_of(b);
+    if (f.kind == JOINT_TRANSLATION) c->p = load3(q + b->qadr), c->p = add(c->p, lengths3(b->r0));
+    else if (has_arm(f)) c->p = add(c->p, at->r);
+    A->W.po.p[i] = c->p;
+    real rotors = rset(0), springs = rset(0);
+    if (f.flags & BODY_ARMATURE)
+        for (int k = b->vadr; k < b->vadr + b->nv; k++) rotors = fmadd(rset(0.5) * b->armature * rate[k], rate[k], rotors);
+    if (f.flags & BODY_SPRING)
+        springs = b->kind == JOINT_BALL ? ball_potential(b, cone_at(b, q)).E : joint_potential(b, q[b->qadr]).E;
+    if (B->partial[i]) {
+        const mask live = live_lanes(B, i);
+        rotors = sel(live, rotors, rset(0)), springs = sel(live, springs, rset(0));
+    }
+    E->kinetic = E->kinetic + rotors, E->spring = E->spring + springs;
+    if (!(f.flags & BODY_MASS)) return;
+    const real half = rset(0.5) * twice_kinetic(b, V);
+    E->kinetic = E->kinetic + half, A->sums.internal = A->sums.internal + half;
+    c->momentum = add(c->momentum, add_scaled(mul(V->R, load3(b->h)), V->p, b->mass));
+    const vec3 moment = add_scaled(mul(at->R, load3(b->h)), c->p, b->mass);
+    E->potential = dot_sub(E->potential, load3(B->m.gravity), moment);
+}
+
+static void step_energy(void *context, int thread, int job)
+{
+    const along_call *const c = context;
+    energy_lanes L;
+    (void)thread;
+    pass_outwards(c->w, job, c->level, 6, (real *)&L, enter_origin, leave_momentum, NULL, energy_row);
+}
+
+/// position_energy() at the start of the step, or (now) at its end; internal: without that of free trees as wholes and of rotors.
+static energy_parts along_energy(along_world *w, pool *threads, bool now, real *internal)
+{
+    const ctn_model *const m = w->plan->model;
+    along_call c = {.w = w};
+    w->now = now;
+    for (int k = 0; k < w->count; k++) {
+        step_sums *const s = &w->step[k].sums;
+        s->energy.kinetic = s->energy.potential = s->energy.spring = s->internal = rset(0);
+    }
+    for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
+        if (is_cut(w->plan, c.level)) {
+            if (!now) pool_run(threads, w->count, step_stretch, &c);  // the residual has left those at the end
+            chain_origins(w, c.level);
+        }
+        pool_run(threads, w->count, step_energy, &c);
+    }
+    w->now = true;
+    double inner = SUM(w, internal), fixed = 0;
+    for (int t = 0; t < w->plan->trees; t++) {
+        const along_tree *const tree = &w->plan->tree[t];
+        double P[3] = {0};
+        if (m->bodies[tree->root].kind != JOINT_TRANSLATION) continue;
+        for (int s = tree->first; s >= 0; s = w->plan->segment[s].beside)
+            for (int k = 0; k < 3; k++) P[k] += w->moment[3 * (size_t)s + (size_t)k];
+        inner -= 0.5 * (P[0] * P[0] + P[1] * P[1] + P[2] * P[2]) / m->bodies[tree->root].subtree_mass;
+    }
+    for (int k = 0; k < 3; k++) fixed -= m->gravity[k] * m->fixed_moment[k];
+    *internal = rset(inner > 0 ? inner : 0);
+    energy_parts E;
+    E.kinetic = rset(SUM(w, energy.kinetic)), E.potential = rset(SUM(w, energy.potential) + fixed),
+    E.spring = rset(SUM(w, energy.spring));
+    return E;
+}
+
+// ---- one step
+
+typedef struct {
+    along_world *w;
+    const ctn_batch_config *cfg;
+    enum { BEGIN_STEP, CHECK_STEP, END_STEP, COMMIT_STEP, KEEP_START } part;
+    bool forced, flow;
+} along_part;
+
+static void step_part_of_block(void *context, int thread, int job)
+{
+    (void)thread;
+    const along_part *const c = context;
+    const lane_model *const m = &c->w->rows[job].m;
+    step_block *const A = &c->w->step[job];
+    ladder_work *const P = &A->W.po;
+    position_state S = as_position(&A->S);
+    const mask all = not_(none_of());
+    const bool alpha = is_alpha(c->cfg);
+    mask far;
+    switch (c->part) {
+    case BEGIN_STEP:
+        start_from(&S, c->forced ? A->W.tau : NULL, &P->one.W);
+        set_step_size(&P->one.W, m->dt);
+        if (alpha) {
+            fit_accelerations(m, m->dt, &S, all);
+            P->part.rule = alpha_rule_of(c->cfg->rho, m->dt);
+        }
+        enter_rung(m, NULL, alpha, &S, P);
+        break;
+    case CHECK_STEP:
+        A->sums.bad = not_(config_valid(m, P->one.x, P->one.u, &far));
+        A->sums.flow = no_flow();
+        if (alpha || c->flow) A->sums.flow = step_flow(m, &P->one);
+        if (alpha && any_of(unwind(m, &P->one, all))) A->sums.E = rset(1);
+        break;
+    case END_STEP:
+        if (alpha) end_rates_of_alpha(m, &P->part.rule, &S, &P->one, &P->end);
+        break;
+    case COMMIT_STEP:
+        if (alpha) commit_alpha(m, &P->part.rule, &S, &P->one, &P->end, all, true, all);
+        else commit_step(m, &S, &P->one, all, true, all);
+        break;
+    case KEEP_START: {  // the placements found are those of the start
+        placement *const old = P->one.W.start;
+        P->one.W.start = P->one.W.now, P->one.W.now = old;
+    }
+    }
+}
+
+/// Energies and flows of a call, broadcast.
+typedef struct {
+    energy_parts now;
+    bool known;
+} along_ledger;
+
+/// One step. Returns whether it was made.
+static bool along_one_step(along_world *w, pool *threads, const ctn_batch_config *cfg, const double *tau, bool energy,
+                           along_ledger *ledger, step_in_hand *step)
+{
+    const mask all = not_(none_of());
+    const bool alpha = is_alpha(cfg);
+    along_part part = {.w = w, .cfg = cfg, .part = BEGIN_STEP, .forced = tau != NULL, .flow = energy};
+    step_block *const first = &w->step[0];
+    position_counts *const k = &step->count;
+    real residual = rset(0), internal;
+    pool_run(threads, w->count, step_part_of_block, &part);
+    if (w->plan->model->slides) along_reach(w, threads);
+    if (!along_newton(w, threads, cfg, k, &residual)) return false;
+    for (int b = 0; b < w->count; b++) w->step[b].sums.E = rset(0);
+    part.part = CHECK_STEP;
+    pool_run(threads, w->count, step_part_of_block, &part);
+    bool bad = false, turned = false;
+    for (int b = 0; b < w->count; b++) {
+        bad = bad || any_of(w->step[b].sums.bad), turned = turned || any_of(gt(w->step[b].sums.E, rset(0)));
+    }
+    if (bad) return false;
+    energy_flow F;
+    F.work = rset(SUM(w, flow.work)), F.dissipated = rset(SUM(w, flow.dissipated));
+    if (turned) along_evaluate(w, threads, false);
+    part.part = END_STEP;
+    pool_run(threads, w->count, step_part_of_block, &part);
+    if (alpha || energy) {
+        if (!ledger->known) ledger->now = along_energy(w, threads, false, &internal), ledger->known = true;
+    }
+    energy_parts after = ledger->now;
+    if (alpha) {
+        step_part *const p = &first->W.po.part;
+        const position_state S = as_position(&first->S);
+        p->flow = F, p->before = ledger->now;
+        after = along_energy(w, threads, true, &internal);
+        if (!everywhere(gains_nothing(p, &S, after, internal, NULL, cfg->tolerance))) return false;
+    }
+    part.part = COMMIT_STEP;
+    pool_run(threads, w->count, step_part_of_block, &part);
+    if (!alpha && energy) after = along_energy(w, threads, false, &internal);
+    for (int b = 0; b < w->count && alpha; b++) {
+        position_state S = as_position(&w->step[b].S);
+        note_created(&S, first->W.po.part.created, F, all);
+    }
+    ledger->now = after;
+    if (energy) add_flow(&step->flow, F, all);
+    k->residual = residual, k->substeps = rset(1);
+    return true;
+}
+
+static int along_run(along_world *w, pool *threads, const ctn_batch_config *cfg, double *flat, const double *tau, size_t stride,
+                     int steps, bool energy, ctn_step_stats *stats)
+{
+    const mask all = not_(none_of());
+    const real zero = rset(0);
+    along_copy copy = {w, cfg, flat, tau, true};
+    along_part keep = {.w = w, .cfg = cfg, .part = KEEP_START};
+    along_ledger ledger = {.known = false};
+    block_counts c;
+    step_in_hand step = no_step();
+    int made = 0;
+    memset(&c, 0, sizeof c), memset(stats, 0, sizeof *stats);
+    c.at_fault = no_culprit();
+    w->cfg = cfg, w->now = true;
+    pool_run(threads, w->count, step_copy, &copy);
+    if (is_alpha(cfg) && *(double *)w->step[0].S.fresh > 0) return 0;  // it begins with forward dynamics
+    for (int k = 0; k < w->count; k++) {                               // placements at the start: those at the iterate q
+        solve *const W = solve_of(w, k);
+        W->in.x = w->step[k].S.q, W->in.u = w->step[k].S.v;
+    }
+    along_evaluate(w, threads, false);
+    pool_run(threads, w->count, step_part_of_block, &keep);
+    for (int k = 0; k < w->count; k++) solve_of(w, k)->in.x = w->step[k].W.po.one.x, solve_of(w, k)->in.u = w->step[k].W.po.one.u;
+    if (energy) {
+        real internal;
+        ledger.now = along_energy(w, threads, false, &internal), ledger.known = true;
+        const real sum = energy_sum(ledger.now);
+        c.before = c.after = ledger.now, c.energy_min = c.energy_max = sum;
+    }
+    for (; made < steps && !asked_to_end(cfg->interrupt); made++) {
+        clear_counts(&step.count, all);
+        step.flow.work = step.flow.dissipated = zero;
+        step.count.flow = energy ? &step.flow : NULL, step.count.interrupt = cfg->interrupt;
+        if (tau && stride && made) {
+            copy.tau = tau + (size_t)made * stride;
+            pool_run(threads, w->count, step_forces, &copy);
+        }
+        if (!along_one_step(w, threads, cfg, tau, energy, &ledger, &step)) break;
+        count_step(&c, &step.count, all, all);
+        add_flow(&c.flow, step.flow, all);
+        if (energy) note_energy(&c, ledger.now, all);
+    }
+    copy.load = false;
+    if (made) pool_run(threads, w->count, step_copy, &copy);
+    lane_stats(&c, 0, stats);
+    return made;
+}
+
+#endif

@@ -1,0 +1,122 @@
+/// Batches whose worlds are stepped along their links: `links`, one world after another on all threads; `both`, a world a thread, in its lanes.
+/// States are those of the scalar engine, which makes the steps that are not made along the links. (docs/scans.md)
+#include "sim/batch/batch.h"
+
+#include "sim/along/along.h"
+#include "sim/base/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct batch_along {
+    const along_engine *engine;
+    along_plan *plan;
+    pool *pool;           // of `links`: all threads work on one world
+    pool **own;           // [threads], of `both`: of one thread each
+    along_world **world;  // [worlds at a time]
+    int at_once;
+    size_t bytes;
+    long *serial;  // [worlds] steps that the scalar engine made
+};
+
+ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
+{
+    const bool able = along_scalar.steps(m, cfg) && !cfg->parameter_count;
+    if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
+    return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
+}
+
+ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
+{
+    if (cfg->parallel != CTN_PARALLEL_LINKS && cfg->parallel != CTN_PARALLEL_BOTH) return CTN_OK;
+    const char *const name = ctn_parallel_name(cfg->parallel);
+    if (cfg->parameter_count) return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no parameters by world; take worlds", name);
+    if (m->nload)
+        return fail(err, CTN_BAD_CONFIG,
+                    "parallel: %s takes no `springs`, `forces` or wrenches on links in this version; take worlds", name);
+    if (!along_scalar.steps(m, cfg))
+        return fail(
+            err, CTN_BAD_CONFIG,
+            "parallel: %s takes the methods alpha and collocation of order 2 with newton, fixed steps and no dense output; take "
+            "one of these, or worlds",
+            name);
+    return CTN_OK;
+}
+
+bool batch_along_open(ctn_batch *batch, const ctn_engine *lanes)
+{
+    batch_along *const a = calloc(1, sizeof *a);
+    const ctn_batch_config *const cfg = &batch->cfg;
+    if (!(batch->along = a)) return false;
+    a->engine = along_engine_of(lanes);
+    const bool links = cfg->parallel == CTN_PARALLEL_LINKS;
+    const size_t at_once = a->at_once = links ? 1 : cfg->threads;
+    a->plan = along_plan_create(batch->model, cfg->lanes ? cfg->lanes : along_lanes(batch->model));
+    a->world = calloc(at_once, sizeof *a->world), a->own = calloc(at_once, sizeof *a->own);
+    a->serial = calloc((size_t)cfg->worlds, sizeof *a->serial);
+    if (!a->plan || !a->world || !a->own || !a->serial) return false;
+    a->bytes = (a->engine->size(a->plan, cfg) + 63) / 64 * 64;
+    for (size_t t = 0; t < at_once; t++) {
+        void *const memory = aligned_alloc(64, a->bytes);
+        a->own[t] = pool_create(links ? cfg->threads : 1);
+        if (!memory || !a->own[t]) {
+            free(memory);
+            return false;
+        }
+        a->world[t] = a->engine->open(a->plan, cfg, memory);
+    }
+    return true;
+}
+
+void batch_along_close(ctn_batch *batch)
+{
+    batch_along *const a = batch->along;
+    if (!a) return;
+    for (int t = 0; t < a->at_once; t++) {
+        if (a->world) free(a->world[t]);
+        if (a->own) pool_free(a->own[t]);
+    }
+    along_plan_free(a->plan);
+    free(a->world), free(a->own), free(a->serial), free(a);
+    batch->along = NULL;
+}
+
+void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau, int steps, bool energy, ctn_step_stats *stats)
+{
+    const batch_along *const a = batch->along;
+    const ctn_engine *const serial = batch->engine;
+    const lane_model *const m = lanes_of(batch, world);
+    const size_t size = serial->flat_size(m, &batch->cfg);
+    double *const flat = batch->flat + (size_t)thread * size;
+    const ctn_freeze frozen = stats->frozen;
+    int made = 0;
+    bool any = false;
+    while (!any || (made < steps && !stats->frozen && !(batch->cfg.interrupt && *batch->cfg.interrupt))) {
+        ctn_step_stats part = {.frozen = any ? stats->frozen : frozen};
+        int done = 0;
+        if (!part.frozen && steps) {
+            serial->flatten(m, &batch->cfg, state_of(batch, world), 0, false, flat);
+            done = a->engine->run(a->world[thread], a->own[thread], &batch->cfg, flat, tau, 0, steps - made, energy, &part);
+            if (done) serial->flatten(m, &batch->cfg, state_of(batch, world), 0, true, flat);
+        }
+        if (!done) {
+            const int one = steps ? 1 : 0;
+            serial->step(m, &batch->cfg, state_of(batch, world), work_of(batch, thread), tau ? &tau : NULL, &one, energy, 1,
+                         &part, &batch->use[thread]);
+            a->serial[world] += one, done = one;
+        }
+        if (!any) *stats = part;
+        else ctn_step_stats_add(stats, &part);
+        any = true, made += done;
+        if (!steps) break;
+    }
+}
+
+int ctn_batch_lanes(const ctn_batch *batch) { return batch && batch->along ? batch->along->plan->lanes : 0; }
+
+long ctn_batch_serial_steps(const ctn_batch *batch)
+{
+    long sum = 0;
+    for (int w = 0; batch && batch->along && w < batch->cfg.worlds; w++) sum += batch->along->serial[w];
+    return sum;
+}
