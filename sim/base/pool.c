@@ -1,4 +1,4 @@
-/// The pool: threads sleep until a list comes, take its jobs one by one from a common counter, and sleep again.
+/// The pool: threads wait for a list, take its jobs one by one from a common counter, and wait again, at first awake.
 #define _GNU_SOURCE  // CPU_COUNT
 #include "sim/base/pool.h"
 
@@ -14,10 +14,11 @@ struct pool {
     pthread_t *thread;  // [threads - 1]
     pthread_mutex_t lock;
     pthread_cond_t work, done;
-    // under `lock`
-    long list;  // counts the lists handed out
-    int busy;   // threads that have not finished the present list
+    int asleep;            // threads that wait for `work`, under `lock`
     bool stop;
+    atomic_bool waiting;   // the caller waits for `done`
+    atomic_long list;      // counts the lists handed out; what follows is written before
+    atomic_int busy;       // threads that have not finished the present list
     pool_job job;
     void *context;
     int jobs;
@@ -28,6 +29,17 @@ typedef struct {
     pool *p;
     int index;
 } worker;
+
+/// Lists that come one soon after another, as passes over one large tree do, find the threads awake: going to sleep and waking up take longer than
+/// many of these. So often a thread looks before it sleeps: some ten microseconds.
+enum { LOOKS = 256 };
+
+static void look_again(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
 
 static void take_jobs(pool *p, int thread)
 {
@@ -41,17 +53,32 @@ static void *work(void *argument)
     long seen = 0;
     free(argument);
     for (;;) {
-        pthread_mutex_lock(&p->lock);
-        while (p->list == seen && !p->stop) pthread_cond_wait(&p->work, &p->lock);
-        seen = p->list;
-        const bool stop = p->stop;
-        pthread_mutex_unlock(&p->lock);
-        if (stop) return NULL;
+        for (int k = 0; k < LOOKS && atomic_load(&p->list) == seen; k++) look_again();
+        if (atomic_load(&p->list) == seen) {
+            pthread_mutex_lock(&p->lock);
+            p->asleep++;
+            while (atomic_load(&p->list) == seen) pthread_cond_wait(&p->work, &p->lock);
+            p->asleep--;
+            pthread_mutex_unlock(&p->lock);
+        }
+        seen = atomic_load(&p->list);
+        if (p->stop) return NULL;
         take_jobs(p, w.index);
-        pthread_mutex_lock(&p->lock);
-        if (--p->busy == 0) pthread_cond_signal(&p->done);
-        pthread_mutex_unlock(&p->lock);
+        if (atomic_fetch_sub(&p->busy, 1) == 1 && atomic_load(&p->waiting)) {
+            pthread_mutex_lock(&p->lock);
+            pthread_cond_signal(&p->done);
+            pthread_mutex_unlock(&p->lock);
+        }
     }
+}
+
+/// Hands out what has been written.
+static void hand_out(pool *p)
+{
+    atomic_fetch_add(&p->list, 1);
+    pthread_mutex_lock(&p->lock);
+    if (p->asleep) pthread_cond_broadcast(&p->work);
+    pthread_mutex_unlock(&p->lock);
 }
 
 pool *pool_create(int threads)
@@ -80,10 +107,8 @@ void pool_free(pool *p)
 {
     if (!p) return;
     if (!pool_orphaned(p)) {
-        pthread_mutex_lock(&p->lock);
         p->stop = true;
-        pthread_cond_broadcast(&p->work);
-        pthread_mutex_unlock(&p->lock);
+        hand_out(p);
         for (int k = 0; k < p->started; k++) pthread_join(p->thread[k], NULL);
         pthread_mutex_destroy(&p->lock);
         pthread_cond_destroy(&p->work);
@@ -104,18 +129,20 @@ void pool_run(pool *p, int jobs, pool_job job, void *context)
         return;
     }
     const bool shared = p->started && jobs > 1;
-    pthread_mutex_lock(&p->lock);
     p->job = job, p->context = context, p->jobs = jobs;
     atomic_store(&p->next, 0);
     if (shared) {
-        p->busy = p->started, p->list++;
-        pthread_cond_broadcast(&p->work);
+        atomic_store(&p->busy, p->started);
+        hand_out(p);
     }
-    pthread_mutex_unlock(&p->lock);
     take_jobs(p, 0);
     if (!shared) return;
+    for (int k = 0; k < LOOKS && atomic_load(&p->busy); k++) look_again();
+    if (!atomic_load(&p->busy)) return;
     pthread_mutex_lock(&p->lock);
-    while (p->busy) pthread_cond_wait(&p->done, &p->lock);
+    atomic_store(&p->waiting, true);
+    while (atomic_load(&p->busy)) pthread_cond_wait(&p->done, &p->lock);
+    atomic_store(&p->waiting, false);
     pthread_mutex_unlock(&p->lock);
 }
 
