@@ -105,30 +105,22 @@ FN void load_rows(lane_rows *B, double dt)
 /// 0, and for balls the quaternion 1.
 FN void rows_in(const lane_rows *B, bool velocity, const double *from, real *to)
 {
-    const ctn_body *const bodies = B->plan->model->bodies;
     for (int i = 0; i < B->m.nbody; i++) {
         const along_row *const r = &B->block->row[i];
-        const int n = velocity ? r->nv : r->nq, at = velocity ? r->vadr : r->qadr;
-        for (int l = 0; l < LANES; l++) {
-            const int body = r->body[B->first + l];
-            double *const out = (double *)(to + at) + l;
-            const double *const in = n && body >= 0 ? from + (velocity ? bodies[body].vadr : bodies[body].qadr) : NULL;
-            for (int k = 0; k < n; k++) out[k * LANES] = in ? in[k] : !velocity && n == 4 && !k ? 1 : 0;
-        }
+        const int n = velocity ? r->nv : r->nq, *const at = (velocity ? r->v : r->q) + B->first, *const body = r->body + B->first;
+        double *const out = (double *)(to + (velocity ? r->vadr : r->qadr));
+        for (int l = 0; n && l < LANES; l++)
+            for (int k = 0; k < n; k++) out[k * LANES + l] = body[l] >= 0 ? from[at[l] + k] : !velocity && n == 4 && !k ? 1 : 0;
     }
 }
 FN void rows_out(const lane_rows *B, bool velocity, const real *from, double *to)
 {
-    const ctn_body *const bodies = B->plan->model->bodies;
     for (int i = 0; i < B->m.nbody; i++) {
         const along_row *const r = &B->block->row[i];
-        const int n = velocity ? r->nv : r->nq, at = velocity ? r->vadr : r->qadr;
-        for (int l = 0; n && l < LANES; l++) {
-            const int body = r->body[B->first + l];
-            const double *const in = (const double *)(from + at) + l;
-            double *const out = to + (body < 0 ? 0 : velocity ? bodies[body].vadr : bodies[body].qadr);
-            for (int k = 0; body >= 0 && k < n; k++) out[k] = in[k * LANES];
-        }
+        const int n = velocity ? r->nv : r->nq, *const at = (velocity ? r->v : r->q) + B->first, *const body = r->body + B->first;
+        const double *const in = (const double *)(from + (velocity ? r->vadr : r->qadr));
+        for (int l = 0; n && l < LANES; l++)
+            for (int k = 0; body[l] >= 0 && k < n; k++) to[at[l] + k] = in[k * LANES + l];
     }
 }
 

@@ -23,24 +23,27 @@ static part_of kind_of_part(const block_state *S, const real *part)
     return OF_VELOCITIES;
 }
 
-/// Numbers of bodies [n each] into the rows; in idle lanes and ports they are 0; and back.
-static void bodies_in(const lane_rows *B, int n, const double *from, real *to)
+/// The numbers [RATE_NUMBERS each] of bodies into the rows; in idle lanes and ports they are 0; and back.
+static void bodies_in(const lane_rows *B, const double *from, real *to)
 {
-    for (int i = 0; i < B->m.nbody; i++)
-        for (int l = 0; l < LANES; l++) {
-            const int body = B->m.bodies[i].kind == JOINT_NONE ? -1 : B->block->row[i].body[B->first + l];
-            for (int k = 0; k < n; k++)
-                ((double *)(to + i * n + k))[l] = body < 0 ? 0 : from[(size_t)body * (size_t)n + (size_t)k];
-        }
+    static const double nothing[RATE_NUMBERS] = {0};
+    for (int i = 0; i < B->m.nbody; i++) {
+        const double *row[LANES];
+        const int *const body = B->block->row[i].body + B->first;
+        const bool port = B->m.bodies[i].kind == JOINT_NONE;
+        for (int l = 0; l < LANES; l++) row[l] = port || body[l] < 0 ? nothing : from + (size_t)body[l] * RATE_NUMBERS;
+        lane_gather(to + (size_t)i * RATE_NUMBERS, row, RATE_NUMBERS);
+    }
 }
-static void bodies_out(const lane_rows *B, int n, const real *from, double *to)
+static void bodies_out(const lane_rows *B, const real *from, double *to)
 {
-    for (int i = 0; i < B->m.nbody; i++)
-        for (int l = 0; l < LANES && B->m.bodies[i].kind != JOINT_NONE; l++) {
-            const int body = B->block->row[i].body[B->first + l];
-            for (int k = 0; body >= 0 && k < n; k++)
-                to[(size_t)body * (size_t)n + (size_t)k] = ((const double *)(from + i * n + k))[l];
-        }
+    for (int i = 0; i < B->m.nbody; i++) {
+        double *row[LANES], idle[RATE_NUMBERS];
+        const int *const body = B->block->row[i].body + B->first;
+        if (B->m.bodies[i].kind == JOINT_NONE) continue;
+        for (int l = 0; l < LANES; l++) row[l] = body[l] < 0 ? idle : to + (size_t)body[l] * RATE_NUMBERS;
+        lane_scatter(row, LANES, from + (size_t)i * RATE_NUMBERS, RATE_NUMBERS);
+    }
 }
 
 typedef struct {
@@ -62,7 +65,6 @@ static void step_copy(void *context, int thread, int job)
     double *flat = c->flat;
     for (int p = 0; p < PARTS_OF_STATE; p++) {
         real *const part = parts.part[p];
-        const int n = RATE_NUMBERS;
         if (!parts.part[p] || !parts.size[p]) continue;
         switch (kind_of_part(S, part)) {
         case OF_COORDINATES:
@@ -76,9 +78,9 @@ static void step_copy(void *context, int thread, int job)
             flat += m->nv;
             break;
         case OF_BODIES:
-            if (c->load) bodies_in(B, n, flat, part);
-            else bodies_out(B, n, part, flat);
-            flat += (size_t)m->nbody * (size_t)n;
+            if (c->load) bodies_in(B, flat, part);
+            else bodies_out(B, part, flat);
+            flat += (size_t)m->nbody * RATE_NUMBERS;
             break;
         case OF_WORLD:
             for (size_t k = 0; k < parts.size[p]; k++, flat++) {

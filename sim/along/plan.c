@@ -163,6 +163,7 @@ static void add_row(along_plan *p, int block, lane_list *lane, int what)
         r->flags |= b->flags & kept_flags, about_x = about_x && (b->flags & BODY_ABOUT_X);
         // a root with an offset has no flag that says so
         if ((b->flags & BODY_ROOT) && (b->r0[0] != 0 || b->r0[1] != 0 || b->r0[2] != 0)) r->flags |= BODY_OFFSET;
+        r->q[l] = b->qadr, r->v[l] = b->vadr;
         r->nv = b->nv, r->nq = b->kind == JOINT_BALL ? 4 : b->nv;
         L->left--;
         if (L->body == s->tail) L->at++, L->body = -1;

@@ -42,6 +42,7 @@ typedef struct {
 
 typedef struct {
     int body[ALONG_LANES];   // -1: the lane idles; of ports: segments
+    int q[ALONG_LANES], v[ALONG_LANES];  // where its coordinates and velocities stand among those of the model
     int kind;                // joint_kind, JOINT_NONE: a port
     unsigned flags;          // of all its bodies
     int nv, nq, vadr, qadr;  // in the block
