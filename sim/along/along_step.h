@@ -331,6 +331,7 @@ static bool along_one_step(along_world *w, pool *threads, const ctn_batch_config
     step_block *const first = &w->step[0];
     position_counts *const k = &step->count;
     real residual = rset(0), internal;
+    if ((alpha || energy) && !ledger->known) ledger->now = along_energy(w, threads, false, &internal), ledger->known = true;
     pool_run(threads, w->count, step_part_of_block, &part);
     if (w->plan->model->slides) along_reach(w, threads);
     if (!along_newton(w, threads, cfg, k, &residual)) return false;
@@ -347,9 +348,6 @@ static bool along_one_step(along_world *w, pool *threads, const ctn_batch_config
     if (turned) along_evaluate(w, threads, false);
     part.part = END_STEP;
     pool_run(threads, w->count, step_part_of_block, &part);
-    if (alpha || energy) {
-        if (!ledger->known) ledger->now = along_energy(w, threads, false, &internal), ledger->known = true;
-    }
     energy_parts after = ledger->now;
     if (alpha) {
         step_part *const p = &first->W.po.part;
