@@ -155,32 +155,35 @@ FN void move_iterate(const lane_model *m, position_work *P, real alpha, mask whe
     move_stage(m, &one, alpha, where);
 }
 
-/// The share alpha of the Newton step from `base`, followed, in the lanes `where`.
-KERNEL void follow_iterate(const lane_model *m, position_work *P, real alpha, mask where)
+/// One body of follow_iterate().
+FN void follow_row(const lane_body *b, int i, position_work *P, real alpha, mask where)
 {
     const moving one = {P->x, P->u, P->base, P->base_u, P->d, P->W.in.q};
     solve *W = &P->W;
-    for (int i = 0; i < m->nbody; i++) {
-        const lane_body *b = &m->bodies[i];
-        const joint_form f = form_of(b);
-        const bool root_body = f.flags & BODY_ROOT;
-        const tree_pivot *s = &P->sweep.pivot[i];
-        const int up = root_body ? i : b->parent;
-        const twist t = carried_along(f, &P->at[up], &W->now[up], W->body[up].dp, P->at[i].T.r);
-        real y[3];
-        store3(y, zero3());
-        for (int k = 0; k < b->nv; k++) y[k] = alpha * P->lead[b->vadr + k];
-        if (!root_body && b->nv == 1) y[0] = fnmadd(dot(s->one.Ua, t.w) + dot(s->one.Ul, t.v), s->one.i, y[0]);
-        if (b->nv == 3) {
-            vec3 d = load3(y);
-            if (!root_body) d = sub(d, mul_add(mul(s->three.G.Xa, t.w), s->three.G.Xl, t.v));
-            store3(y, b->kind == JOINT_BALL ? tmul(P->at[i].T.R, d) : d);
-        }
-        bound_turns(b, y);
-        move_joint(b, &one, y, rset(1), where);
-        follow_body(b, f, root_body ? NULL : &W->now[up], &W->body[up].dp, P->x, P->u, &W->start[i], where, &W->now[i],
-                    &W->body[i].dp);
+    const joint_form f = form_of(b);
+    const bool root_body = f.flags & BODY_ROOT;
+    const tree_pivot *s = &P->sweep.pivot[i];
+    const int up = root_body ? i : b->parent;
+    const twist t = carried_along(f, &P->at[up], &W->now[up], W->body[up].dp, P->at[i].T.r);
+    real y[3];
+    store3(y, zero3());
+    for (int k = 0; k < b->nv; k++) y[k] = alpha * P->lead[b->vadr + k];
+    if (!root_body && b->nv == 1) y[0] = fnmadd(dot(s->one.Ua, t.w) + dot(s->one.Ul, t.v), s->one.i, y[0]);
+    if (b->nv == 3) {
+        vec3 d = load3(y);
+        if (!root_body) d = sub(d, mul_add(mul(s->three.G.Xa, t.w), s->three.G.Xl, t.v));
+        store3(y, b->kind == JOINT_BALL ? tmul(P->at[i].T.R, d) : d);
     }
+    bound_turns(b, y);
+    move_joint(b, &one, y, rset(1), where);
+    follow_body(b, f, root_body ? NULL : &W->now[up], &W->body[up].dp, P->x, P->u, &W->start[i], where, &W->now[i],
+                &W->body[i].dp);
+}
+
+/// The share alpha of the Newton step from `base`, followed, in the lanes `where`.
+KERNEL void follow_iterate(const lane_model *m, position_work *P, real alpha, mask where)
+{
+    for (int i = 0; i < m->nbody; i++) follow_row(&m->bodies[i], i, P, alpha, where);
 }
 
 /// The first guess in the lanes `where`: joint rates that change as they did in the step before. The lanes `rest` begin at the start of the

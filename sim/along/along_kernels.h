@@ -46,7 +46,8 @@ static along_world *layout_world(const along_plan *plan, const ctn_batch_config 
     else to.aba = TAKE(a, count, aba_block);
     to.hand = TAKE(a, segments * HAND, double), to.weight = TAKE(a, segments * WRENCH, double),
     to.moment = TAKE(a, segments * 3, double);
-    to.start = TAKE(a, cuts * POSE, double), to.stretch = TAKE(a, cuts * 3, double), to.behind = TAKE(a, cuts * WRENCH, double);
+    to.start = TAKE(a, cuts * POSE, double), to.tail = TAKE(a, cuts * POSE, double), to.stretch = TAKE(a, cuts * 3, double),
+    to.behind = TAKE(a, cuts * WRENCH, double);
     to.cut = TAKE(a, cuts, boundary);
     to.plain = TAKE(a, m->slides ? (size_t)(m->nq + m->nbody) : 0, double);
     for (size_t k = 0; k < count; k++) {

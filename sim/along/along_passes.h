@@ -48,11 +48,14 @@ struct along_world {
     double *moment;  // [segments][3] momentum
     // of those of cut paths
     double *start;    // [][POSE] axes, and angular velocity or origin, above the head; before that, of the tail relative to them
+    double *tail;     // [][POSE] where tails come to in steps that are followed
     double *stretch;  // [][3] from what the head hangs on to the tail
     double *behind;   // [][WRENCH] the wrench behind the tail
     boundary *cut;
     // of the call
     double *plain;  // [nq + nbody], models with joints that slide
+    double share;   // of the step that is followed
+    bool dropped, closed;  // in the sweep in hand: no curvature; factors of cut paths are those of the tree as a whole
     bool now;       // whether a pass is about the placements at the iterate, not about those at the start
 };
 

@@ -11,8 +11,8 @@
 ///
 /// Serially a sweep certifies a direction of descent by positive pivots. Here pivots are those of segments with an open end. Inertia adds up over
 /// an elimination: the negative eigenvalues of the Hessian are the negative pivots of all segments and those that the boundaries
-/// add (boundary.h). Where there are none, the step descends; else the solve is given up, as it is where a step had to be shortened often: the
-/// serial engine knows what to do (newton_sweep.h, follow.h), and makes the step.
+/// add (boundary.h). Where there are none, the step descends; else curvature is dropped, as newton_sweep.h says. Hard solves are followed
+/// (follow.h), by factors with closed ends. What is not solved here is left to the serial engine and its ladder.
 #ifndef CATENA_ALONG_SOLVE_H
 #define CATENA_ALONG_SOLVE_H
 
@@ -334,7 +334,8 @@ FN real is_negative(real i)
     return sel(le(rset(0), i), sel(le(i, rset(NOT_REACHED)), rset(0), rset(1e6)), sel(lt(i, rset(0)), rset(1), rset(1e6)));
 }
 
-FN void sweep_row(along_world *w, int block, int i, real *carried)
+/// One body of sweep_inward(); dropped: without curvature, but for what pulls.
+FN void sweep_any_row(along_world *w, int block, int i, bool dropped, real *carried)
 {
     const lane_rows *const B = &w->rows[block];
     const lane_body *const b = &B->m.bodies[i];
@@ -343,34 +344,79 @@ FN void sweep_row(along_world *w, int block, int i, real *carried)
     step_sums *const sums = &w->step[block].sums;
     const tree_pivot *const s = &P->sweep.pivot[i];
     if (b->flags & BODY_FORK) gather_hands(w, B, i, HAND, w->hand, &P->sweep.hand[i]);
-    BY_FORM(b, f, sweep_inward_body(b, f, &P->W, &P->sweep, i, false, false, next, next, P->d))
+    if (dropped) sweep_inward_body(b, form_of(b), &P->W, &P->sweep, i, true, false, next, next, P->fresh);
+    else BY_FORM(b, f, sweep_inward_body(b, f, &P->W, &P->sweep, i, false, false, next, next, P->fresh))
     real negative = is_negative(b->nv == 3 ? s->three.D.i1 : s->one.i);
     if (b->nv == 3) negative = negative + is_negative(s->three.D.i2) + is_negative(s->three.D.i3);
     if (B->partial[i]) negative = sel(live_lanes(B, i), negative, rset(0));
     sums->negative = sums->negative + negative;
 }
 
-FN void sweep_cut_row(along_world *w, int block, int i, real *carried)
+/// And the far end.
+FN void sweep_far_row(along_world *w, int block, int i, real *carried)
 {
     const lane_body *const b = &w->rows[block].m.bodies[i];
     position_work *const P = &w->step[block].W.po.one;
     far_end *const X = &((inward_lanes *)carried)->X;
-    sweep_row(w, block, i, carried);
     const placement *const at = &P->W.now[i];
     const tree_pivot *const s = &P->sweep.pivot[i];
-    real *const y = w->step[block].y + 6 * b->vadr, *const d = P->d + b->vadr;
+    real *const y = w->step[block].y + 6 * b->vadr, *const d = P->fresh + b->vadr;
     if (b->nv == 3) far_rows3(b->kind == JOINT_BALL, s->three.D, &s->three.G, b->flags & BODY_OFFSET, at->r, load3(d), X, y);
     else far_row1(b, has_arm(form_of(b)), at->R.z, at->r, &s->one, d[0], X, y);
+}
+
+FN void sweep_row(along_world *w, int block, int i, real *carried) { sweep_any_row(w, block, i, false, carried); }
+FN void sweep_dropped_row(along_world *w, int block, int i, real *carried) { sweep_any_row(w, block, i, true, carried); }
+FN void sweep_cut_row(along_world *w, int block, int i, real *carried)
+{
+    sweep_any_row(w, block, i, false, carried), sweep_far_row(w, block, i, carried);
+}
+FN void sweep_dropped_cut_row(along_world *w, int block, int i, real *carried)
+{
+    sweep_any_row(w, block, i, true, carried), sweep_far_row(w, block, i, carried);
 }
 
 static void step_sweep(void *context, int thread, int job)
 {
     const along_call *const c = context;
+    along_world *const w = c->w;
+    real *carried;
     inward_lanes I;
     (void)thread;
-    if (is_cut(c->w->plan, c->level))
-        pass_inwards(c->w, job, c->level, HAND + FAR, (real *)&I, enter_open, leave_hand, sweep_cut_row);
-    else pass_inwards(c->w, job, c->level, HAND, (real *)&I, enter_open, leave_hand, sweep_row);
+    carried = (real *)&I;
+    w->step[job].W.po.one.sweep.dropped = w->dropped ? not_(none_of()) : none_of(), w->step[job].W.po.one.sweep.held = none_of();
+    if (is_cut(w->plan, c->level)) {
+        if (w->dropped) pass_inwards(w, job, c->level, HAND + FAR, carried, enter_open, leave_hand, sweep_dropped_cut_row);
+        else pass_inwards(w, job, c->level, HAND + FAR, carried, enter_open, leave_hand, sweep_cut_row);
+    } else if (w->dropped) pass_inwards(w, job, c->level, HAND, carried, enter_open, leave_hand, sweep_dropped_row);
+    else pass_inwards(w, job, c->level, HAND, carried, enter_open, leave_hand, sweep_row);
+}
+
+// ---- cut paths once more, with what is behind their tails: pivots and factors then are those of the tree as a whole
+
+static void enter_closed(const along_world *w, int s, double *to)
+{
+    const int after = w->plan->segment[s].after;
+    if (after < 0) memset(to, 0, HAND * sizeof *to);
+    else memcpy(to, w->hand + (size_t)after * HAND, HAND * sizeof *to);
+}
+
+static void leave_closed(along_world *w, int s, const double *from) { (void)w, (void)s, (void)from; }
+
+static void step_closed(void *context, int thread, int job)
+{
+    const along_call *const c = context;
+    inward_lanes I;
+    (void)thread;
+    if (c->w->dropped) pass_inwards(c->w, job, c->level, HAND, (real *)&I, enter_closed, leave_closed, sweep_dropped_row);
+    else pass_inwards(c->w, job, c->level, HAND, (real *)&I, enter_closed, leave_closed, sweep_row);
+}
+
+static void step_lead(void *context, int thread, int job)
+{
+    (void)thread;
+    const along_call *const c = context;
+    keep_lead(&c->w->rows[job].m, &c->w->step[job].W.po.one, not_(none_of()));
 }
 
 /// The motion that a step gives to what a segment's head hangs on.
@@ -401,10 +447,10 @@ FN void step_row(along_world *w, int block, int i, real *carried)
     position_work *const P = &A->W.po.one;
     const placement *const at = &P->W.now[i];
     const tree_pivot *const s = &P->sweep.pivot[i];
-    BY_FORM(
-        b, f,
-        sweep_outward_body(b, f, &at->R, &at->r, &s->one, &s->three.G, P->sweep.motion, i, &((outward_lanes *)carried)->d, P->d))
+    twist *const d = &((outward_lanes *)carried)->d;
+    BY_FORM(b, f, sweep_outward_body(b, f, &at->R, &at->r, &s->one, &s->three.G, P->sweep.motion, i, d, P->fresh))
     for (int k = b->vadr; k < b->vadr + b->nv; k++) {
+        P->d[k] = P->fresh[k];
         if (B->partial[i])
             P->d[k] = sel(live_lanes(B, i), P->d[k], rset(0)), P->W.r[k] = sel(live_lanes(B, i), P->W.r[k], rset(0));
         A->sums.slope = fmadd(P->W.r[k], P->d[k], A->sums.slope);
@@ -418,7 +464,7 @@ FN void step_cut_row(along_world *w, int block, int i, real *carried)
     step_block *const A = &w->step[block];
     position_work *const P = &A->W.po.one;
     const real *const f = ((outward_lanes *)carried)->f, *const y = A->y + 6 * b->vadr;
-    real *const d = P->d + b->vadr;
+    real *const d = P->fresh + b->vadr;
     if (b->nv == 3) store3(d, far_take3(P->sweep.pivot[i].three.D, y, f, load3(d)));
     else d[0] = far_take1(y, f, d[0]);
     step_row(w, block, i, carried);
@@ -429,19 +475,17 @@ static void step_outwards(void *context, int thread, int job)
     const along_call *const c = context;
     outward_lanes O;
     (void)thread;
-    if (is_cut(c->w->plan, c->level)) pass_outwards(c->w, job, c->level, 12, (real *)&O, enter_step, NULL, NULL, step_cut_row);
+    if (is_cut(c->w->plan, c->level) && !c->w->closed)
+        pass_outwards(c->w, job, c->level, 12, (real *)&O, enter_step, NULL, NULL, step_cut_row);
     else pass_outwards(c->w, job, c->level, 6, (real *)&O, enter_step, NULL, NULL, step_row);
 }
 
-/// The step d from the iterate, its slope and the largest turn in it into sums. Returns whether the energy falls along it.
-static bool along_direction(along_world *w, pool *threads)
+/// Inwards: factors and right-hand sides of all segments. Returns how many negative eigenvalues the Hessian has.
+static double along_sweep(along_world *w, pool *threads)
 {
     along_call c = {.w = w};
     double negative = 0;
-    for (int k = 0; k < w->count; k++) {
-        step_sums *const s = &w->step[k].sums;
-        s->slope = s->most = s->negative = rset(0);
-    }
+    for (int k = 0; k < w->count; k++) w->step[k].sums.negative = rset(0);
     for (c.level = 0; c.level < w->plan->levels; c.level++) {
         pool_run(threads, w->count, step_sweep, &c);
         join_segments(w, c.level);
@@ -449,12 +493,160 @@ static bool along_direction(along_world *w, pool *threads)
         for (; w->plan->segment[s].after >= 0; s = w->plan->segment[s].after)
             negative += w->cut[w->plan->segment[s].cut].negative;
     }
-    if (negative + SUM(w, negative) != 0) return false;
+    return negative + SUM(w, negative);
+}
+
+/// The step d from the iterate, its slope and the largest turn in it into sums; hard: it is to be followed. Returns whether the energy
+/// falls along it. Where curvature has been dropped for that, it is hard, and so are those after it.
+static bool along_direction(along_world *w, pool *threads, bool *hard, position_counts *count)
+{
+    along_call c = {.w = w};
+    w->dropped = false;
+    if (along_sweep(w, threads) != 0) {
+        w->dropped = *hard = true, count->curvature = count->curvature + rset(1);
+        if (along_sweep(w, threads) != 0) return false;
+    }
+    w->closed = *hard;
+    if (*hard) {
+        for (c.level = 0; c.level < w->plan->levels; c.level++)
+            if (is_cut(w->plan, c.level)) pool_run(threads, w->count, step_closed, &c);
+        pool_run(threads, w->count, step_lead, &c);
+    }
+    for (int k = 0; k < w->count; k++) w->step[k].sums.slope = w->step[k].sums.most = rset(0);
     for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
         pass_boundaries(w, c.level, step_above);
         pool_run(threads, w->count, step_outwards, &c);
     }
     return true;
+}
+
+// ---- steps that follow themselves (integrators/follow.h): within segments; where a path is cut by the linear motion of the cut
+
+/// Turns the axes R (columns) by the vector u, rad, world axes.
+static void turn_axes(const double *u, double *R)
+{
+    const double x = u[0], y = u[1], z = u[2], t2 = x * x + y * y + z * z, t = sqrt(t2);
+    real sine, cosine;
+    sincos_quarters(rset(t), rset(0), &sine, &cosine);
+    const double s = t > 1e-4 ? *(double *)&sine / t : 1 - t2 / 6, c = t > 1e-4 ? (1 - *(double *)&cosine) / t2 : 0.5 - t2 / 24;
+    for (int j = 0; j < 3; j++, R += 3) {  // exp(u) r = r + s u x r + c u x (u x r)
+        const double v[3] = {y * R[2] - z * R[1], z * R[0] - x * R[2], x * R[1] - y * R[0]};
+        R[0] += s * v[0] + c * (y * v[2] - z * v[1]), R[1] += s * v[1] + c * (z * v[0] - x * v[2]);
+        R[2] += s * v[2] + c * (x * v[1] - y * v[0]);
+    }
+}
+
+/// Where the body above a segment was and is, as bodies stand in whereabouts.
+typedef struct {
+    whereabouts base, now;
+} follow_lanes;
+enum { WHERE = sizeof(whereabouts) / sizeof(real) };  // axes, the arm, dp
+
+static void enter_follow(const along_world *w, int s, double *to)
+{
+    const along_segment *const S = &w->plan->segment[s];
+    int row, lane;
+    double *const now = to + WHERE;
+    for (int k = 0; k < 2; k++) memset(to + k * WHERE, 0, WHERE * sizeof *to), memcpy(to + k * WHERE, WORLD_POSE, 9 * sizeof *to);
+    if (S->above < 0) return;
+    const position_work *const P = &w->step[place_of(w->plan, S->above, &row, &lane)].W.po.one;
+    leave_lane(&P->at[row], lane, WHERE, to);
+    if (S->before < 0) leave_lane(&P->W.now[row].R, lane, 9, now), leave_lane(&P->W.body[row].dp, lane, 3, now + WHERE - 3);
+    else {
+        const double *const start = w->start + (size_t)S->cut * POSE;
+        memcpy(now, start, 9 * sizeof *now), memcpy(now + WHERE - 3, start + 9, 3 * sizeof *now);
+    }
+}
+
+static void leave_follow(along_world *w, int s, const double *from)
+{
+    const int cut = w->plan->segment[s].cut;
+    if (cut < 0) return;
+    memcpy(w->tail + (size_t)cut * POSE, from + WHERE, 9 * sizeof *from);
+    memcpy(w->tail + (size_t)cut * POSE + 9, from + 2 * WHERE - 3, 3 * sizeof *from);
+}
+
+/// Where the heads of cut paths come to by the linear motions of the cuts.
+static void guess_heads(along_world *w, int level)
+{
+    FOR_CUT_PATHS(w, level, s)
+    for (s = w->plan->segment[s].after; s >= 0; s = w->plan->segment[s].after) {
+        int row, lane;
+        const along_segment *const S = &w->plan->segment[s];
+        const position_work *const P = &w->step[place_of(w->plan, S->above, &row, &lane)].W.po.one;
+        double *const start = w->start + (size_t)S->cut * POSE, at[WHERE], u[6];
+        leave_lane(&P->at[row], lane, WHERE, at);
+        for (int k = 0; k < 6; k++) u[k] = w->share * w->cut[S->cut].d[k];
+        memcpy(start, at, 9 * sizeof *at);
+        turn_axes(u, start);
+        for (int k = 0; k < 3; k++) start[9 + k] = at[WHERE - 3 + k] + u[3 + k];
+    }
+}
+
+/// Where they come to once segments have been followed from there: each head is where the tail before it is, which has moved with its own head
+/// by X, as far as that was elsewhere. Returns by how much the farthest head was elsewhere, in rad and in extents of the tree. (Parareal in
+/// space: after n times the first n heads of a path are where they belong.)
+static double mend_heads(along_world *w, int level)
+{
+    double most = 0;
+    FOR_CUT_PATHS(w, level, s)
+    {
+        const double extent = w->plan->model->bodies[w->plan->segment[s].head].extent;
+        double off[6] = {0};
+        for (; w->plan->segment[s].after >= 0; s = w->plan->segment[s].after) {
+            const boundary *const e = &w->cut[w->plan->segment[s].cut];
+            double *const tail = w->tail + (size_t)w->plan->segment[s].cut * POSE;
+            double *const head = w->start + (size_t)w->plan->segment[w->plan->segment[s].after].cut * POSE, u[6] = {0},
+                          y[6] = {0};
+            for (int i = 0; i < 6; i++)
+                for (int j = 0; j < 6; j++) u[i] += e->X[i][j] * off[j];
+            turn_axes(u, tail);
+            for (int k = 0; k < 3; k++) tail[9 + k] += u[3 + k];
+            for (int j = 0; j < 3; j++) {  // sin of the turn from where the head was taken to be: half the sum of h x t
+                const double *const h = head + 3 * j, *const t = tail + 3 * j;
+                y[0] += 0.5 * (h[1] * t[2] - h[2] * t[1]), y[1] += 0.5 * (h[2] * t[0] - h[0] * t[2]);
+                y[2] += 0.5 * (h[0] * t[1] - h[1] * t[0]);
+            }
+            for (int k = 0; k < 3; k++) y[3 + k] = tail[9 + k] - head[9 + k];
+            for (int k = 0; k < 6; k++) {
+                const double far = fabs(k < 3 || extent <= 0 ? y[k] : y[k] / extent);
+                if (!(far <= most)) most = far;
+            }
+            memcpy(off, y, sizeof off), memcpy(head, tail, POSE * sizeof *head);
+        }
+    }
+    return most;
+}
+
+/// What rows after a port take for their parent.
+FN void follow_port(along_world *w, int block, int i, real *carried)
+{
+    const follow_lanes *const c = (follow_lanes *)carried;
+    position_work *const P = &w->step[block].W.po.one;
+    P->at[i] = c->base, P->W.now[i].R = c->now.T.R, P->W.body[i].dp = c->now.dp;
+}
+
+FN void follow_any_row(along_world *w, int block, int i, real *carried)
+{
+    const lane_rows *const B = &w->rows[block];
+    position_work *const P = &w->step[block].W.po.one;
+    follow_lanes *const c = (follow_lanes *)carried;
+    const mask live = live_lanes(B, i);
+    follow_row(&B->m.bodies[i], i, P, rset(w->share), live);
+    if (B->partial[i]) {  // idle lanes are where they were
+        keep_whereabouts(&P->at[i], &c->base.T, c->base.dp, not_(live));
+        P->W.now[i].R.x = sel3(live, P->W.now[i].R.x, c->now.T.R.x), P->W.now[i].R.y = sel3(live, P->W.now[i].R.y, c->now.T.R.y);
+        P->W.now[i].R.z = sel3(live, P->W.now[i].R.z, c->now.T.R.z), P->W.body[i].dp = sel3(live, P->W.body[i].dp, c->now.dp);
+    }
+    c->base = P->at[i], c->now.T.R = P->W.now[i].R, c->now.dp = P->W.body[i].dp;
+}
+
+static void step_follow(void *context, int thread, int job)
+{
+    const along_call *const c = context;
+    follow_lanes F;
+    (void)thread;
+    pass_outwards(c->w, job, c->level, 2 * WHERE, (real *)&F, enter_follow, leave_follow, follow_port, follow_any_row);
 }
 
 // ---- the iteration
@@ -485,7 +677,28 @@ static void step_move(void *context, int thread, int job)
 /// Whether something has been found in every lane; all of them say the same.
 FN bool everywhere(mask m) { return !any_of(not_(m)); }
 
-enum { MOST_SHORTENED = 4 };  // in one solve, before it is given up
+#define HEADS_MEET 1e-7  // tails, in steps that are followed
+
+/// The next iterate.
+static void along_step_on(along_world *w, pool *threads, along_move *move, bool follows)
+{
+    along_call c = {.w = w};
+    if (!follows || move->based) {
+        const along_move base = {.w = w, .based = move->based, .alpha = follows ? rset(0) : move->alpha};
+        pool_run(threads, w->count, step_move, (void *)&base);
+    }
+    if (!follows) return;
+    w->share = *(const double *)&move->alpha;
+    for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
+        double off = 0;
+        int more = w->plan->lanes;
+        guess_heads(w, c.level);
+        do {
+            pool_run(threads, w->count, step_follow, &c);
+            off = is_cut(w->plan, c.level) ? mend_heads(w, c.level) : 0;
+        } while (off > HEADS_MEET && --more);
+    }
+}
 
 /// Solves the step, as newton_pass() does, for the residual *residual. Returns whether it was solved.
 static bool along_newton(along_world *w, pool *threads, const ctn_batch_config *cfg, position_counts *count, real *residual)
@@ -493,40 +706,38 @@ static bool along_newton(along_world *w, pool *threads, const ctn_batch_config *
     const mask all = not_(none_of());
     newton_progress N = no_newton();
     along_move move = {.w = w, .first = true};
-    int shortened = 0;
     begin_newton(&N, all);
     pool_run(threads, w->count, step_move, &move);
     move.first = false;
     while (any_of(N.running) && !asked_to_end(count->interrupt)) {
         const real alpha = N.alpha, slope = N.slope;
+        bool far = false;
         along_evaluate(w, threads, true);
         count_evaluation(count, all);
-        double E = 0;
-        bool far = false;
         for (int k = 0; k < w->count; k++) w->step[k].sums.E = solve_of(w, k)->E, far = far || any_of(solve_of(w, k)->too_far);
-        E = SUM(w, E);
-        const real energy = rset(E);
+        const real E = rset(SUM(w, E));
         const real bound = fmadd(rset(ENERGY_ROUNDING), magnitude(N.E), fmadd(rset(1e-4) * alpha, slope, N.E));
-        const mask taken = takes_iterate(&N, le(magnitude(energy), rset(NOT_REACHED)), le(energy, bound), cfg->tolerance);
+        const mask taken = takes_iterate(&N, le(magnitude(E), rset(NOT_REACHED)), le(E, bound), cfg->tolerance);
         move.based = any_of(taken);
         if (any_of(taken)) {
             const real most = rset(along_residual(w, threads));
             const mask need = settle_iterate(&N, taken, most, le(rset(1), alpha), far ? all : none_of(), cfg->tolerance,
                                              cfg->max_iterations, residual);
             if (!any_of(need)) break;
-            if (!along_direction(w, threads)) return false;
+            bool hard = any_of(N.hard);
+            if (!along_direction(w, threads, &hard, count)) return false;
             const double turn = MOST(w, most);
-            N.slope = rset(SUM(w, slope));
-            base_newton(&N, need, energy, rset(turn <= 3.1 ? 1 : 3.1 / turn));
+            N.hard = hard ? all : none_of(), N.slope = rset(SUM(w, slope));
+            base_newton(&N, need, E, rset(turn <= 3.1 ? 1 : 3.1 / turn));
         } else {
-            if (++shortened > MOST_SHORTENED) return false;
             count->line_search = count->line_search + rset(1);
-            const real rise = fnmadd(alpha, slope, energy - N.E);
+            const real rise = fnmadd(alpha, slope, E - N.E);
             shorten_newton(&N, all, rset(-0.5) * slope * alpha * alpha / rise, 1e-9);
-            if (!any_of(N.running)) return false;
+            if (!any_of(N.running)) break;
         }
         move.alpha = N.alpha;
-        pool_run(threads, w->count, step_move, &move);
+        along_step_on(w, threads, &move, any_of(N.follows));
+        if (!any_of(may_go_on(count))) break;
     }
     count->iterations = count->iterations + N.iterations;
     return everywhere(N.converged);

@@ -345,7 +345,7 @@ static bool along_one_step(along_world *w, pool *threads, const ctn_batch_config
     if (bad) return false;
     energy_flow F;
     F.work = rset(SUM(w, flow.work)), F.dissipated = rset(SUM(w, flow.dissipated));
-    if (turned) along_evaluate(w, threads, false);
+    if (turned) along_evaluate(w, threads, true);
     part.part = END_STEP;
     pool_run(threads, w->count, step_part_of_block, &part);
     energy_parts after = ledger->now;
