@@ -194,7 +194,7 @@ START_TEST(steps_are_those_of_the_serial_engine)
             const double scale = 1 + fabs(a.energy_after), energy = fabs(a.energy_after - b.energy_after) / scale,
                          created = fabs(a.created - b.created) / scale, lost = fabs(a.dissipated - b.dissipated) / scale,
                          work = fabs(a.work - b.work) / scale;
-            ck_assert_msg(far < 1e-6 && fast < 1e-4 && energy < 1e-5 && created < 1e-5 && lost < 1e-7 && work < 1e-7,
+            ck_assert_msg(far < 1e-6 && fast < 1e-4 && energy < 1e-5 && created < 1e-5 && lost < 1e-6 && work < 1e-6,
                           "kind %d, seed %llu, call %d: q %g, v %g, energy %g, created %g, lost %g, work %g", _i,
                           (unsigned long long)seed, k, far, fast, energy, created, lost, work);
         }
