@@ -25,44 +25,11 @@ static const char *const form_names[] = {[EXPLICIT_LINK] = "a link", [CHAIN] = "
 
 // ---- links by name
 
-static unsigned hash(const char *text)
-{
-    unsigned h = 2166136261u;  // FNV-1a
-    for (; *text; text++) h = (h ^ (unsigned char)*text) * 16777619u;
-    return h;
-}
-
-/// The slot of the table where `name` is, or where it could be put. The table is never full.
-static int *name_slot(const reader *r, const char *name)
-{
-    const unsigned mask = (unsigned)r->by_name_size - 1;
-    unsigned i = hash(name) & mask;
-    while (r->by_name[i] && strcmp(r->scene->links[r->by_name[i] - 1].name, name)) i = (i + 1) & mask;
-    return &r->by_name[i];
-}
-
-/// Room for one more name, with at most half of the slots in use.
-static bool grow_names(reader *r)
-{
-    if (r->by_name && 2 * (r->scene->nlink + 1) <= r->by_name_size) return true;
-    int *const before = r->by_name, size = r->by_name ? 2 * r->by_name_size : 64;
-    r->by_name = reader_alloc(r, (size_t)size * sizeof *r->by_name);
-    if (!r->by_name) {
-        r->by_name = before;
-        return false;
-    }
-    memset(r->by_name, 0, (size_t)size * sizeof *r->by_name);
-    r->by_name_size = size;
-    for (int i = 0; i < r->scene->nlink; i++) *name_slot(r, r->scene->links[i].name) = i + 1;
-    free(before);
-    return true;
-}
-
 int find_link(const source *s, const char *name)
 {
     char full[2 * SCENE_MAX_NAME + 2];
-    if (!s->r->by_name || snprintf(full, sizeof full, "%s%s", s->prefix, name) >= (int)sizeof full) return -1;
-    const int link = *name_slot(s->r, full) - 1;
+    if (snprintf(full, sizeof full, "%s%s", s->prefix, name) >= (int)sizeof full) return -1;
+    const int link = name_table_find(&s->r->names, full);
     return link >= s->first_link ? link : -1;
 }
 
@@ -252,10 +219,10 @@ bool add_link(source *s, link_plan *plan, const char *name)
                          printable(full).text, (int)strlen(full), SCENE_MAX_NAME);
     if (scene->nlink >= SCENE_MAX_LINKS)
         return bad_value(s, plan->mapping, "too many links; a scene has at most %d", SCENE_MAX_LINKS);
-    if (!grow_names(r) || !grow_links(r)) return false;
-    int *const slot = name_slot(r, full);
-    if (*slot) {
-        const scene_link *const taken = &scene->links[*slot - 1];
+    if (!grow_links(r)) return false;
+    const int other = name_table_find(&r->names, full);
+    if (other >= 0) {
+        const scene_link *const taken = &scene->links[other];
         return bad_value(s, plan->own[LINK_KEY_NAME], "'%s' is already the name of the link at %s:%d:%d", printable(full).text,
                          taken->file, taken->line, taken->column);
     }
@@ -264,9 +231,12 @@ bool add_link(source *s, link_plan *plan, const char *name)
     *link = plan->link;
     link->name = reader_copy(r, full, strlen(full));
     if (!link->name) return false;
+    if (!name_table_add(&r->names, scene->nlink)) {
+        free(link->name);
+        return out_of_memory(s);
+    }
     plan->count++;
-    r->origins[scene->nlink] = plan->origin;
-    *slot = ++scene->nlink;
+    r->origins[scene->nlink++] = plan->origin;
     scene->nq += joint_nq(link->joint.type);
     scene->nv += joint_nv(link->joint.type);
     return true;

@@ -276,10 +276,13 @@ static char *name_of_path(reader *r, const char *path)
     return copy;
 }
 
+static const char *link_name(const void *scene, int link) { return ((const ctn_scene *)scene)->links[link].name; }
+
 static bool start_scene(reader *r, const char *name, const char *text, size_t length)
 {
     ctn_scene *const scene = calloc(1, sizeof *scene);
     r->scene = scene;
+    r->names = (name_table){.name = link_name, .of = scene};
     r->parents_known = r->names_known = true;
     if (!scene) {
         r->no_memory = true;
@@ -326,7 +329,7 @@ static void free_reader(reader *r)
     }
     free(r->documents);
     free(r->origins);
-    free(r->by_name);
+    name_table_free(&r->names);
     free(r->given);
     free(r);
 }

@@ -5,6 +5,7 @@
 #ifndef CATENA_SIM_SCENE_READER_H
 #define CATENA_SIM_SCENE_READER_H
 
+#include "sim/base/name_table.h"
 #include "sim/scene/scene.h"
 #include "sim/scene/scene_yaml.h"
 
@@ -49,8 +50,7 @@ typedef struct reader {
     bool names_known;    // false: links were left out, and an unknown parent may be one of them
     link_origin *origins;
     int link_capacity;
-    int *by_name;  // hash table of link index + 1, 0: free
-    int by_name_size;
+    name_table names;  // of the links
     given_state *given;
     int ngiven, given_capacity;
     long nshape, bytes, nodes;
