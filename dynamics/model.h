@@ -167,6 +167,7 @@ struct ctn_model {
     double *q0, *v0;  // [nq], [nv]
     char *name;
     char *names;  // storage of the link names
+    struct name_table *by_name;  // of the links: sim/base/name_table.h
 };
 
 #endif

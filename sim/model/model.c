@@ -1,6 +1,7 @@
 /// Questions about a model.
 #include "sim/model/model.h"
 
+#include "sim/base/name_table.h"
 #include "sim/base/status.h"
 
 #include <math.h>
@@ -10,8 +11,9 @@
 void ctn_model_free(ctn_model *m)
 {
     if (!m) return;
-    free(m->bodies), free(m->loads), free(m->frames), free(m->links), free(m->dof_adr), free(m->q0), free(m->v0), free(m->name),
-        free(m->names);
+    if (m->by_name) name_table_free(m->by_name);
+    free(m->by_name), free(m->bodies), free(m->loads), free(m->frames), free(m->links), free(m->dof_adr), free(m->q0),
+        free(m->v0), free(m->name), free(m->names);
     free(m);
 }
 
@@ -24,11 +26,18 @@ const ctn_link *ctn_model_link(const ctn_model *m, int link)
     return m && link >= 0 && link < m->nlink ? &m->links[link] : NULL;
 }
 
-int ctn_model_find(const ctn_model *m, const char *name)
+int ctn_model_find(const ctn_model *m, const char *name) { return m && name ? name_table_find(m->by_name, name) : -1; }
+
+static const char *link_name(const void *model, int link) { return ((const ctn_model *)model)->links[link].name; }
+
+bool model_name_links(ctn_model *m)
 {
-    for (int l = 0; m && name && l < m->nlink; l++)
-        if (!strcmp(m->links[l].name, name)) return l;
-    return -1;
+    m->by_name = calloc(1, sizeof *m->by_name);
+    if (!m->by_name) return false;
+    *m->by_name = (name_table){.name = link_name, .of = m};
+    for (int l = 0; l < m->nlink; l++)
+        if (!name_table_add(m->by_name, l)) return false;
+    return true;
 }
 
 void ctn_model_initial_state(const ctn_model *m, double *q, double *v)
@@ -43,6 +52,36 @@ void ctn_model_gravity(const ctn_model *m, double *gravity)
 }
 
 int link_quaternion(const ctn_link *link) { return link->joint == CTN_BALL || link->joint == CTN_FREE ? link->nq - 4 : link->nq; }
+
+int link_of_dof(const ctn_model *m, int dof)
+{
+    int low = 0, high = m->nlink - 1;  // the last link that begins there or before has it: fixed ones have none
+    while (low < high) {
+        const int middle = low + (high - low + 1) / 2;
+        if (m->links[middle].vadr <= dof) low = middle;
+        else high = middle - 1;
+    }
+    while (m->links[low].nv == 0) low--;
+    return low;
+}
+
+int first_body(const ctn_model *m, int link, int *count)
+{
+    const ctn_link *const l = &m->links[link];
+    int i = m->frames[link].body;  // the last
+    for (*count = 1; m->bodies[i].vadr > l->vadr; i--) ++*count;
+    return i;
+}
+
+void body_subtree_masses(ctn_model *m)
+{
+    for (int i = 0; i < m->nbody; i++) m->bodies[i].subtree_mass = 0;
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        ctn_body *const b = &m->bodies[i];
+        b->subtree_mass += b->mass;
+        if (b->parent >= 0) m->bodies[b->parent].subtree_mass += b->subtree_mass;
+    }
+}
 
 ctn_status state_check(const ctn_model *m, const double *q, const double *v, int world, ctn_error *err)
 {
@@ -99,14 +138,16 @@ void body_point(const ctn_model *m, int link, const double *point, double *at)
     }
 }
 
+/// By body; those of one body in the order of the scene.
+static int load_order(const void *a, const void *b)
+{
+    const point_load *const x = a, *const y = b;
+    return x->body != y->body ? (x->body > y->body) - (x->body < y->body) : (x->number > y->number) - (x->number < y->number);
+}
+
 void model_sort_loads(ctn_model *m)
 {
-    for (int k = 1; k < m->nload; k++) {
-        const point_load o = m->loads[k];
-        int at = k;
-        for (; at > 0 && m->loads[at - 1].body > o.body; at--) m->loads[at] = m->loads[at - 1];
-        m->loads[at] = o;
-    }
+    if (m->nload) qsort(m->loads, (size_t)m->nload, sizeof *m->loads, load_order);
     for (int i = 0, next = 0; i < m->nbody; i++) {
         ctn_body *const b = &m->bodies[i];
         b->load = next;
@@ -115,7 +156,7 @@ void model_sort_loads(ctn_model *m)
         if (b->load == next) continue;
         b->flags |= BODY_LOAD;
         body_set_form(b);
-        for (int k = i; k >= 0; k = m->bodies[k].parent) m->bodies[k].flags |= BODY_HELD;
+        for (int k = i; k >= 0 && !(m->bodies[k].flags & BODY_HELD); k = m->bodies[k].parent) m->bodies[k].flags |= BODY_HELD;
     }
     load_scales(m);
 }
@@ -145,7 +186,14 @@ ctn_model *model_with_wrenches(const ctn_model *m, const wrench_place *places, i
 void load_scales(ctn_model *m)
 {
     for (int i = 0; i < m->nbody; i++) m->bodies[i].held[0] = m->bodies[i].held[1] = 0;
-    for (int k = 0; k < m->nload; k++)
-        for (int i = m->loads[k].body; i >= 0; i = m->bodies[i].parent)
-            m->bodies[i].held[0] += m->loads[k].stiffness, m->bodies[i].held[1] += m->loads[k].damping;
+    for (int k = 0; k < m->nload; k++) {
+        ctn_body *const b = &m->bodies[m->loads[k].body];
+        b->held[0] += m->loads[k].stiffness, b->held[1] += m->loads[k].damping;
+    }
+    for (int i = m->nbody - 1; i >= 0; i--) {
+        const ctn_body *const b = &m->bodies[i];
+        if (b->parent < 0 || !(b->flags & BODY_HELD)) continue;
+        ctn_body *const p = &m->bodies[b->parent];
+        p->held[0] += b->held[0], p->held[1] += b->held[1];
+    }
 }

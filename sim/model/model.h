@@ -11,6 +11,18 @@ int link_quaternion(const ctn_link *link);
 /// the world.
 ctn_status state_check(const ctn_model *m, const double *q, const double *v, int world, ctn_error *err);
 
+/// The link whose joint has a degree of freedom of v.
+int link_of_dof(const ctn_model *m, int dof);
+
+/// The first of the bodies that make up the joint of a link that is not fixed, and how many there are.
+int first_body(const ctn_model *m, int link, int *count);
+
+/// Makes the table of links by name, when they have theirs. False: no memory.
+bool model_name_links(ctn_model *m);
+
+/// Sets subtree_mass of all bodies.
+void body_subtree_masses(ctn_model *m);
+
 /// Sets force_scale, the scales of a residual row under `gravity` [3], from masses, extent and armature. (docs/theory.md 3.3)
 void body_force_scales(ctn_body *body, const double *gravity);
 

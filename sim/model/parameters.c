@@ -15,13 +15,20 @@ typedef struct {
     double mass, h[3], S[6], I[6];
 } share;
 
+/// A parameter and its place in the list.
+typedef struct {
+    ctn_parameter of;
+    int at;
+} entry;
+
 struct parameters {
     const ctn_model *model;
     ctn_model declared;  // with flags for all that values can bring about; bodies are its own
     int count;
     ctn_parameter *list;
-    int *body;     // [nlink] the first one of the link's joint
-    share *share;  // [count], of mass scales
+    entry *sorted;  // [count] by kind, then by index
+    share *share;   // [count], of mass scales
+    int *load;      // [count], of those of loads: which of the model's
 };
 
 /// Of the bodies that may come to have it.
@@ -39,22 +46,24 @@ static bool of_force(ctn_parameter p) { return p.kind == CTN_FORCE || p.kind == 
 static bool of_vector(ctn_parameter p) { return p.kind == CTN_SPRING_ANCHOR || of_force(p); }
 static bool of_link(ctn_parameter p) { return p.kind != CTN_GRAVITY && p.kind != CTN_TIME_STEP && !of_load(p); }
 
-/// Whether a body is one of those that make up a link's joint.
-static bool of_joint(const ctn_body *b, const ctn_link *l) { return b->vadr >= l->vadr && b->vadr < l->vadr + l->nv; }
-
-static bool is_limited(const ctn_model *m, const ctn_link *l)
+static bool is_limited(const ctn_model *m, int link)
 {
-    for (const ctn_body *b = m->bodies; b < m->bodies + m->nbody; b++)
-        if (of_joint(b, l) && (isfinite(b->limit[0]) || isfinite(b->limit[1]))) return true;
+    int count;
+    if (m->links[link].nv == 0) return false;
+    const ctn_body *const b = &m->bodies[first_body(m, link, &count)];
+    for (int i = 0; i < count; i++)
+        if (isfinite(b[i].limit[0]) || isfinite(b[i].limit[1])) return true;
     return false;
 }
 
-/// The load that has the parameter.
-static point_load *load_of(const ctn_model *m, ctn_parameter p)
+/// The number of the load that has the parameter, and the load itself.
+static int load_number(const ctn_model *m, ctn_parameter p)
 {
     const int of = of_vector(p) ? p.index / 3 : p.index;
-    return load_numbered(m, of_force(p) ? m->nspring + of : of);
+    return of_force(p) ? m->nspring + of : of;
 }
+
+static point_load *load_of(const ctn_model *m, ctn_parameter p) { return load_numbered(m, load_number(m, p)); }
 
 /// Whether the model has such a parameter.
 static ctn_status check_parameter(const ctn_model *m, ctn_parameter p, ctn_error *err)
@@ -76,7 +85,7 @@ static ctn_status check_parameter(const ctn_model *m, ctn_parameter p, ctn_error
     if (p.index < 0 || p.index >= m->nlink)
         return fail(err, CTN_BAD_CONFIG, "parameters: %s of link %d: there are links 0 to %d", name, p.index, m->nlink - 1);
     const ctn_link *const l = &m->links[p.index];
-    const char *const against = parameter_objection(p.kind, l->joint, is_limited(m, l));
+    const char *const against = parameter_objection(p.kind, l->joint, is_limited(m, p.index));
     if (!against) return CTN_OK;
     return fail(err, CTN_BAD_CONFIG, "parameters: %s of link '%s': the joint %s", name, l->name, against);
 }
@@ -106,39 +115,68 @@ static share share_of(const ctn_model *m, int link)
     return s;
 }
 
+static int entry_order(const void *a, const void *b)
+{
+    const ctn_parameter x = ((const entry *)a)->of, y = ((const entry *)b)->of;
+    return x.kind != y.kind ? (x.kind > y.kind) - (x.kind < y.kind) : (x.index > y.index) - (x.index < y.index);
+}
+
+/// Sorts the list. False: something is in it twice.
+static bool sort_list(parameters *p, ctn_error *err)
+{
+    for (int k = 0; k < p->count; k++) p->sorted[k] = (entry){p->list[k], k};
+    if (p->count) qsort(p->sorted, (size_t)p->count, sizeof *p->sorted, entry_order);
+    for (int k = 1; k < p->count; k++) {
+        const ctn_parameter of = p->sorted[k].of;
+        if (entry_order(&p->sorted[k - 1], &p->sorted[k]) != 0) continue;
+        fail(err, CTN_BAD_CONFIG, "parameters: %s %d is given twice", ctn_parameter_name(of.kind), of.index);
+        return false;
+    }
+    return true;
+}
+
+/// The loads that the parameters are of. False: no memory.
+static bool find_loads(parameters *p)
+{
+    const ctn_model *const m = p->model;
+    int *const numbered = malloc(((size_t)m->nload + 1) * sizeof *numbered);
+    for (int i = 0; i < m->nload && numbered; i++) numbered[m->loads[i].number] = i;
+    for (int k = 0; k < p->count && numbered; k++)
+        if (of_load(p->list[k])) p->load[k] = numbered[load_number(m, p->list[k])];
+    free(numbered);
+    return numbered;
+}
+
 parameters *parameters_create(const ctn_model *m, const ctn_parameter *list, int count, ctn_error *err)
 {
-    for (int k = 0; k < count; k++) {
+    for (int k = 0; k < count; k++)
         if (check_parameter(m, list[k], err) != CTN_OK) return NULL;
-        for (int j = 0; j < k; j++)
-            if (list[j].kind == list[k].kind && list[j].index == list[k].index) {
-                fail(err, CTN_BAD_CONFIG, "parameters: %s %d is given twice", ctn_parameter_name(list[k].kind), list[k].index);
-                return NULL;
-            }
-    }
     parameters *const p = calloc(1, sizeof *p);
     const size_t n = (size_t)count + 1;
     if (p) {
         *p = (parameters){.model = m, .declared = *m, .count = count};
         p->declared.bodies = malloc(((size_t)m->nbody + 1) * sizeof *m->bodies);
         p->list = malloc(n * sizeof *list), p->share = calloc(n, sizeof *p->share);
-        p->body = malloc(((size_t)m->nlink + 1) * sizeof *p->body);
+        p->sorted = malloc(n * sizeof *p->sorted), p->load = calloc(n, sizeof *p->load);
     }
-    if (!p || !p->declared.bodies || !p->list || !p->share || !p->body) {
+    const bool room = p && p->declared.bodies && p->list && p->share && p->sorted && p->load;
+    if (room && count) memcpy(p->list, list, (size_t)count * sizeof *list);
+    if (!room || !find_loads(p)) {
         parameters_free(p);
         fail(err, CTN_NO_MEMORY, "not enough memory for %d parameter%s", count, plural(count));
         return NULL;
     }
     memcpy(p->declared.bodies, m->bodies, (size_t)m->nbody * sizeof *m->bodies);
-    if (count) memcpy(p->list, list, (size_t)count * sizeof *list);
-    for (int l = 0; l < m->nlink; l++)
-        for (int i = p->body[l] = 0; i < m->nbody && m->links[l].nv; i++)
-            if (m->bodies[i].vadr == m->links[l].vadr) p->body[l] = i;
+    if (!sort_list(p, err)) {
+        parameters_free(p);
+        return NULL;
+    }
     for (int k = 0; k < count; k++) {
         if (list[k].kind == CTN_MASS_SCALE) p->share[k] = share_of(m, list[k].index);
         if (!of_link(list[k]) || list[k].kind == CTN_MASS_SCALE) continue;
-        const ctn_link *const l = &m->links[list[k].index];
-        for (int i = p->body[list[k].index]; i < m->nbody && of_joint(&m->bodies[i], l); i++) {
+        int bodies;
+        const int first = first_body(m, list[k].index, &bodies);
+        for (int i = first; i < first + bodies; i++) {
             p->declared.bodies[i].flags |= flags[list[k].kind];
             if (flags[list[k].kind] & BODY_PASSIVE) p->declared.passive = true;
         }
@@ -149,7 +187,7 @@ parameters *parameters_create(const ctn_model *m, const ctn_parameter *list, int
 void parameters_free(parameters *p)
 {
     if (!p) return;
-    free(p->declared.bodies), free(p->list), free(p->share), free(p->body);
+    free(p->declared.bodies), free(p->list), free(p->share), free(p->sorted), free(p->load);
     free(p);
 }
 
@@ -180,9 +218,8 @@ static double *place(ctn_body *b, ctn_parameter_kind k)
 }
 
 /// Where a load keeps it.
-static double *load_place(const ctn_model *m, ctn_parameter p)
+static double *load_place(point_load *l, ctn_parameter p)
 {
-    point_load *const l = load_of(m, p);
     switch (p.kind) {
     case CTN_SPRING_STIFFNESS: return &l->stiffness;
     case CTN_SPRING_DAMPING: return &l->damping;
@@ -192,23 +229,17 @@ static double *load_place(const ctn_model *m, ctn_parameter p)
     }
 }
 
-static int first_body(const ctn_model *m, int link)
-{
-    int i = 0;
-    while (m->bodies[i].vadr != m->links[link].vadr) i++;
-    return i;
-}
-
 ctn_status ctn_model_parameter(const ctn_model *m, ctn_parameter p, double *value, ctn_error *err)
 {
     if (missing(__func__, "model", m, err) || missing(__func__, "value", value, err)) return CTN_BAD_ARGUMENT;
     if (check_parameter(m, p, err) != CTN_OK) return CTN_BAD_ARGUMENT;
     if (p.kind == CTN_TIME_STEP)
         return fail(err, CTN_BAD_ARGUMENT, "parameters: time_step is the configuration's, not the model's");
+    int bodies;
     *value = p.kind == CTN_GRAVITY      ? m->gravity[p.index]
              : p.kind == CTN_MASS_SCALE ? 1
-             : of_load(p)               ? *load_place(m, p)
-                                        : *place(&m->bodies[first_body(m, p.index)], p.kind);
+             : of_load(p)               ? *load_place(load_of(m, p), p)
+                                        : *place(&m->bodies[first_body(m, p.index, &bodies)], p.kind);
     return CTN_OK;
 }
 
@@ -219,15 +250,24 @@ void parameters_of_model(const parameters *p, double dt, double *values)
         else ctn_model_parameter(p->model, p->list[k], &values[k], NULL);
 }
 
+/// A value of a world, of the model where the list does not have it.
+static double value_of(const parameters *p, const double *values, ctn_parameter_kind kind, int index, double of_model)
+{
+    const entry wanted = {.of = {kind, index}}, *const e = p->count ? bsearch(&wanted, p->sorted, (size_t)p->count, sizeof wanted,
+                                                                              entry_order)
+                                                                    : NULL;
+    return e ? values[e->at] : of_model;
+}
+
 /// Whether the limits that a world's joint of `link` will have leave something between them.
 static ctn_status check_limits(const parameters *p, const double *values, int link, int world, ctn_error *err)
 {
     const ctn_link *const l = &p->model->links[link];
-    for (int i = p->body[link]; i < p->model->nbody && of_joint(&p->model->bodies[i], l); i++) {
-        double limit[2] = {p->model->bodies[i].limit[0], p->model->bodies[i].limit[1]};
-        for (int k = 0; k < p->count; k++)
-            if (p->list[k].index == link && p->list[k].kind == CTN_LIMIT_LOWER) limit[0] = values[k];
-            else if (p->list[k].index == link && p->list[k].kind == CTN_LIMIT_UPPER) limit[1] = values[k];
+    int bodies;
+    const ctn_body *const b = &p->model->bodies[first_body(p->model, link, &bodies)];
+    for (int i = 0; i < bodies; i++) {
+        const double limit[2] = {value_of(p, values, CTN_LIMIT_LOWER, link, b[i].limit[0]),
+                                 value_of(p, values, CTN_LIMIT_UPPER, link, b[i].limit[1])};
         if (!(limit[0] < limit[1]))
             return fail(err, CTN_BAD_ARGUMENT,
                         "world %d: the limits of link '%s' are [%g, %g]: the lower one is not below the upper one", world,
@@ -274,12 +314,13 @@ void parameters_apply(const parameters *p, const double *values, ctn_model *v, d
     memcpy(v->gravity, p->declared.gravity, sizeof v->gravity);
     memcpy(v->fixed_moment, p->declared.fixed_moment, sizeof v->fixed_moment);
     v->mass = p->declared.mass;
+    bool scaled = false;
     for (int k = 0; k < p->count; k++) {
         const ctn_parameter c = p->list[k];
         const double x = values[k];
         if (c.kind == CTN_GRAVITY) v->gravity[c.index] = x;
         else if (c.kind == CTN_TIME_STEP) *dt = x;
-        else if (of_load(c)) *load_place(v, c) = x;
+        else if (of_load(c)) *load_place(&v->loads[p->load[k]], c) = x;
         else if (c.kind == CTN_MASS_SCALE) {
             const share *const s = &p->share[k];
             const double more = x - 1;
@@ -290,13 +331,15 @@ void parameters_apply(const parameters *p, const double *values, ctn_model *v, d
             b->mass += more * s->mass;
             for (int i = 0; i < 3; i++) b->h[i] += more * s->h[i];
             for (int i = 0; i < 6; i++) b->S[i] += more * s->S[i], b->I[i] += more * s->I[i];
-            for (int i = s->body; i >= 0; i = v->bodies[i].parent) v->bodies[i].subtree_mass += more * s->mass;
+            scaled = true;
         } else {
-            const ctn_link *const l = &v->links[c.index];
-            for (int i = p->body[c.index]; i < v->nbody && of_joint(&v->bodies[i], l); i++)
+            int bodies;
+            const int first = first_body(v, c.index, &bodies);
+            for (int i = first; i < first + bodies; i++)
                 for (int d = 0; d < (c.kind == CTN_DAMPING ? v->bodies[i].nv : 1); d++) place(&v->bodies[i], c.kind)[d] = x;
         }
     }
+    if (scaled) body_subtree_masses(v);
     for (int i = 0; i < v->nbody; i++) body_force_scales(&v->bodies[i], v->gravity);
     if (v->nload) load_scales(v);
 }

@@ -7,6 +7,7 @@
 #include "dynamics/model.h"
 #include "integrators/tableaux.h"
 #include "sim/model/joint_inertia.h"
+#include "sim/model/model.h"
 
 #include <complex.h>
 #include <math.h>
@@ -174,8 +175,7 @@ static void warn_of(ctn_scene *scene, const ctn_model *m, const ctn_batch_config
                              *const things[] = {"damper", "spring", "spring at a limit", "damper at a limit"};
     const ctn_body *const b = &m->bodies[fast->body];
     const stiff_key key = key_of(b, of_dampers);
-    int l = 0;
-    while (b->vadr < m->links[l].vadr || b->vadr >= m->links[l].vadr + m->links[l].nv) l++;
+    const int l = link_of_dof(m, b->vadr);
     const scene_joint *const j = &scene->links[l].joint;
     const bool by_default =
         (key == STIFF_LIMIT_STIFFNESS && isnan(j->limit_stiffness)) || (key == STIFF_LIMIT_DAMPING && isnan(j->limit_damping));
@@ -214,6 +214,7 @@ static void warn_of_springs(ctn_scene *scene, const ctn_model *m, const ctn_batc
     mode fast = {.body = -1}, stiffest = fast;
     const point_load *of = NULL;
     for (const point_load *s = m->loads; s < m->loads + m->nload; s++) {
+        if (s->stiffness == 0 && s->damping == 0) continue;
         point_mobility(inertia, s->body, s->point, A, work);
         const double mobility = largest_eigenvalue(A);
         fast = (mode){.w2 = s->stiffness * mobility, .c = s->damping * mobility, .body = s->body};
