@@ -104,6 +104,10 @@ static void models(void)
 {
     double value;
     POINTER("scene", ctn_model_create, NULL, err);
+    WITHOUT_POINTERS(ctn_tree_spec_default);
+    const ctn_tree_spec bare = ctn_tree_spec_default();
+    POINTER("spec", ctn_model_from_parents, NULL, err);
+    POINTER("parent", ctn_model_from_parents, &bare, err);
     NOTHING(ctn_model_free, NULL);
     POINTER("", ctn_model_name, NULL);
     NUMBER(0, ctn_model_nq, NULL);

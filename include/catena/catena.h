@@ -15,5 +15,6 @@
 #include <catena/sample.h>
 #include <catena/scene.h>
 #include <catena/status.h>
+#include <catena/tree.h>
 
 #endif

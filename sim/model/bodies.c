@@ -1,5 +1,5 @@
-/// The bodies of a model: joints become runs of elementary ones, fixed links are welded to what carries them, bodies are sorted depth
-/// first with the heaviest subtree first, and frames are turned to suit the kernels (dynamics/model.h says how).
+/// The bodies of a model: joints become runs of elementary ones, fixed links are welded to what carries them, bodies are sorted
+/// depth first with the heaviest subtree first, and frames are turned to suit the kernels (dynamics/model.h says how).
 #include "sim/model/bodies.h"
 
 #include "sim/model/long_frames.h"
@@ -29,7 +29,7 @@ typedef struct {
     place at;
 } weld;
 
-/// What turns the axes of a body as drafted to those of the model: about z, by an angle with this cosine and sine; both 0: nothing.
+/// What turns the axes of a body as drafted to those of the model: about z, by an angle with this cosine and sine; both 0: none.
 typedef struct {
     ld c, s;
 } turn;
@@ -245,9 +245,9 @@ static void split_angle(ld c, ld s, double *quarter, double *rest)
 
 static mat turn_axes(turn t) { return t.c == 0 && t.s == 0 ? identity : about_z(t.c, -t.s); }
 
-/// Chooses the x axis of a body that turns about z so that the axis of the next body is reached by a turn about x, and says whether its
-/// own joint frame is then such a turn. `F`: its frame, turned on return; next: the frame of the body that comes next and hangs
-/// on it and turns about z, NULL: there is none.
+/// Chooses the x axis of a body that turns about z so that the axis of the next body is reached by a turn about x, and says
+/// whether its own joint frame is then such a turn. `F`: its frame, turned on return; next: the frame of the body that comes next
+/// and hangs on it and turns about z, NULL: there is none.
 static turn choose_axes(ctn_body *o, place *F, const place *next)
 {
     turn T = {0, 0};

@@ -1,4 +1,5 @@
-/// Compiles a scene into a model: its links, its bodies (bodies.c), its loads, and what limits and dampers are where the scene does not say.
+/// Compiles a scene into a model: its links, its bodies (bodies.c), its loads, and what limits and dampers are where the scene
+/// does not say.
 #include "dynamics/model.h"
 
 #include "sim/model/bodies.h"
@@ -7,21 +8,30 @@
 #include "sim/base/status.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/// Of a number that is not negative.
+static size_t digits(int x)
+{
+    size_t count = 1;
+    while (x /= 10) count++;
+    return count;
+}
 
 static bool copy_links(ctn_model *m, const ctn_scene *scene)
 {
     size_t size = 1;
-    for (int l = 0; l < scene->nlink; l++) size += strlen(scene->links[l].name) + 1;
+    for (int l = 0; l < scene->nlink; l++) size += scene->links[l].name ? strlen(scene->links[l].name) + 1 : digits(l) + 1;
     char *at = m->names = malloc(size);
     if (!at) return false;
     int qadr = 0, vadr = 0;
     for (int l = 0; l < scene->nlink; l++) {
         const scene_link *s = &scene->links[l];
         ctn_link *o = &m->links[l];
-        o->name = strcpy(at, s->name);
-        at += strlen(at) + 1;
+        o->name = at;
+        at += s->name ? strlen(strcpy(at, s->name)) + 1 : (size_t)sprintf(at, "%d", l) + 1;
         o->parent = s->parent, o->joint = s->joint.type;
         o->qadr = qadr, o->nq = joint_nq(o->joint), o->vadr = vadr, o->nv = joint_nv(o->joint);
         memcpy(m->q0 + qadr, s->joint.q0, (size_t)o->nq * sizeof *m->q0);
@@ -101,10 +111,10 @@ ctn_model *ctn_model_create(const ctn_scene *scene, ctn_error *err)
     m->dof_adr = calloc((size_t)m->nv + 1, sizeof *m->dof_adr);
     m->q0 = calloc((size_t)m->nq + 1, sizeof *m->q0);
     m->v0 = calloc((size_t)m->nv + 1, sizeof *m->v0);
-    if (!m->name || !m->links || !m->frames || !m->dof_adr || !m->q0 || !m->v0 || !copy_links(m, scene) || !model_name_links(m) ||
+    if (!m->name || !m->links || !m->frames || !m->dof_adr || !m->q0 || !m->v0 || !copy_links(m, scene) ||
         !make_bodies(scene, m) || !compile_loads(m, scene))
         goto no_memory;
-    if (check_bodies(m, scene, err) != CTN_OK) {
+    if (model_name_links(m, err) != CTN_OK || check_bodies(m, scene, err) != CTN_OK) {
         ctn_model_free(m);
         m = NULL;
     }

@@ -30,14 +30,17 @@ int ctn_model_find(const ctn_model *m, const char *name) { return m && name ? na
 
 static const char *link_name(const void *model, int link) { return ((const ctn_model *)model)->links[link].name; }
 
-bool model_name_links(ctn_model *m)
+ctn_status model_name_links(ctn_model *m, ctn_error *err)
 {
     m->by_name = calloc(1, sizeof *m->by_name);
-    if (!m->by_name) return false;
-    *m->by_name = (name_table){.name = link_name, .of = m};
-    for (int l = 0; l < m->nlink; l++)
-        if (!name_table_add(m->by_name, l)) return false;
-    return true;
+    if (m->by_name) *m->by_name = (name_table){.name = link_name, .of = m};
+    for (int l = 0; l < m->nlink; l++) {
+        const int other = m->by_name ? name_table_find(m->by_name, m->links[l].name) : -1;
+        if (other >= 0)
+            return fail(err, CTN_BAD_ARGUMENT, "link %d: '%s' is already the name of link %d", l, m->links[l].name, other);
+        if (!m->by_name || !name_table_add(m->by_name, l)) return fail(err, CTN_NO_MEMORY, "not enough memory for the model");
+    }
+    return CTN_OK;
 }
 
 void ctn_model_initial_state(const ctn_model *m, double *q, double *v)

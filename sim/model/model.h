@@ -17,8 +17,8 @@ int link_of_dof(const ctn_model *m, int dof);
 /// The first of the bodies that make up the joint of a link that is not fixed, and how many there are.
 int first_body(const ctn_model *m, int link, int *count);
 
-/// Makes the table of links by name, when they have theirs. False: no memory.
-bool model_name_links(ctn_model *m);
+/// Makes the table of links by name, when they have theirs. An error where two have the same.
+ctn_status model_name_links(ctn_model *m, ctn_error *err);
 
 /// Sets subtree_mass of all bodies.
 void body_subtree_masses(ctn_model *m);

@@ -65,7 +65,7 @@ typedef struct scene_joint {
 } scene_joint;
 
 typedef struct scene_link {
-    char *name;
+    char *name;          // NULL, where no file has the link: its number
     int parent;          // index of a link before it, -1: world
     double position[3];  // m, in the parent's frame
     double rotation[4];  // unit quaternion w x y z

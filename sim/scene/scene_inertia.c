@@ -80,12 +80,10 @@ static const char *free_of_inertia(const scene_joint *joint, const mass_properti
     }
 }
 
-void check_inertias(reader *r)
+bool each_without_inertia(const ctn_scene *scene, void (*found)(void *to, int link, const char *about), void *to)
 {
-    const ctn_scene *const scene = r->scene;
-    if (r->no_memory || r->errors.count) return;
-    cluster *const clusters = reader_alloc(r, ((size_t)scene->nlink + 1) * sizeof *clusters);
-    if (!clusters) return;
+    cluster *const clusters = malloc(((size_t)scene->nlink + 1) * sizeof *clusters);
+    if (!clusters) return false;
     for (int i = 0; i < scene->nlink; i++) {
         const scene_link *const link = &scene->links[i];
         clusters[i] = (cluster){.body = {.mass = link->mass}};
@@ -101,12 +99,25 @@ void check_inertias(reader *r)
         }
         if (link->parent >= 0) clusters[link->parent].carries = true;
         const char *const about = own->carries ? NULL : free_of_inertia(&link->joint, &own->body);
-        if (!about) continue;
-        source s = {.r = r, .file = r->origins[i].file};
-        missing_key(&s, r->origins[i].start, "inertia",
-                    "what the %s joint of link '%s' moves has none about %s, so that no step can be computed; give it some%s",
-                    joint_name(link->joint.type), printable(link->name).text, about,
-                    link->joint.type == CTN_FREE ? "" : ", or the joint an `armature`");
+        if (about) found(to, i, about);
     }
     free(clusters);
+    return true;
+}
+
+static void report(void *to, int i, const char *about)
+{
+    reader *const r = to;
+    const scene_link *const link = &r->scene->links[i];
+    source s = {.r = r, .file = r->origins[i].file};
+    missing_key(&s, r->origins[i].start, "inertia",
+                "what the %s joint of link '%s' moves has none about %s, so that no step can be computed; give it some%s",
+                joint_name(link->joint.type), printable(link->name).text, about,
+                link->joint.type == CTN_FREE ? "" : ", or the joint an `armature`");
+}
+
+void check_inertias(reader *r)
+{
+    if (r->no_memory || r->errors.count) return;
+    if (!each_without_inertia(r->scene, report, r)) r->no_memory = true;
 }

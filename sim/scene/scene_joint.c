@@ -104,7 +104,7 @@ static bool read_type(source *s, const node *n, ctn_joint_type *type)
                      found(n).text);
 }
 
-static void reset_joint(scene_joint *joint, ctn_joint_type type)
+void reset_joint(scene_joint *joint, ctn_joint_type type)
 {
     *joint = (scene_joint){.type = type, .axis = {0, 0, 1}, .axis2 = {1, 0, 0}, .limit_stiffness = NAN, .limit_damping = NAN};
     for (int i = 0; i < 6; i++) joint->effort[i] = INFINITY;
@@ -277,11 +277,16 @@ bool read_joint_defaults(source *s, const node *n)
     return ok;
 }
 
-bool check_axes(source *s, const node *at, const double axis[3], const double axis2[3])
+bool axes_apart(const double axis[3], const double axis2[3])
 {
     const double cross[3] = {axis[1] * axis2[2] - axis[2] * axis2[1], axis[2] * axis2[0] - axis[0] * axis2[2],
                              axis[0] * axis2[1] - axis[1] * axis2[0]};
-    if (norm(cross, 3) >= 1e-6) return true;
+    return norm(cross, 3) >= 1e-6;
+}
+
+bool check_axes(source *s, const node *at, const double axis[3], const double axis2[3])
+{
+    if (axes_apart(axis, axis2)) return true;
     return bad_value(s, at, "the two axes of a universal joint must not be parallel (axis [%g, %g, %g], axis2 [%g, %g, %g])",
                      axis[0], axis[1], axis[2], axis2[0], axis2[1], axis2[2]);
 }

@@ -190,6 +190,7 @@ typedef struct key {
 bool read_keys(source *s, const node *n, const char *what, const key *keys, int count, const node **values);
 
 double norm(const double *x, int n);
+bool normalise(double *x, int n);  // scales x [n] to length 1; false: it is too short
 void quaternion_product(const double a[4], const double b[4], double q[4]);
 void rotate(const double q[4], const double x[3], double y[3]);  // y = R(q) x; y may be x
 
@@ -210,7 +211,11 @@ const value_unit *velocity_units(ctn_joint_type type);
 /// Whether joints of this type have an axis.
 bool joint_has_axis(ctn_joint_type type);
 
+/// A joint of a type with all else as it is where nothing is said.
+void reset_joint(scene_joint *joint, ctn_joint_type type);
+
 /// Universal: the axes must not be parallel.
+bool axes_apart(const double axis[3], const double axis2[3]);
 bool check_axes(source *s, const node *at, const double axis[3], const double axis2[3]);
 
 // ---- shapes and mass: scene_shapes.c, scene_mass.c, scene_inertia.c
@@ -247,6 +252,9 @@ void check_moving_masses(reader *r);
 
 /// A joint that moves one rigid body alone must meet inertia in each of its directions, or have armature. After all other checks.
 void check_inertias(reader *r);
+
+/// Tells of each such joint: its link, from the last one to the first, and about what it meets none. False: no memory.
+bool each_without_inertia(const ctn_scene *scene, void (*found)(void *to, int link, const char *about), void *to);
 
 // ---- links: scene_links.c, scene_generate.c
 

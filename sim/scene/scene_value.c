@@ -157,8 +157,7 @@ double norm(const double *x, int n)
     return largest * sqrt(sum);
 }
 
-/// x [n] scaled to length 1, or false if it is too short.
-static bool normalise(double *x, int n)
+bool normalise(double *x, int n)
 {
     double length = norm(x, n);
     if (length < SHORTEST) return false;
