@@ -110,20 +110,20 @@ END_TEST
 /// Texts that are large without saying much are refused, not stored.
 START_TEST(too_large)
 {
-    const size_t length = 64u * 1024 * 1024 + 1;
+    const size_t length = 128u * 1024 * 1024 + 1;
     char *const text = malloc(length);
     ck_assert_ptr_nonnull(text);
     memset(text, ' ', length);
     ctn_error err = {0};
     ck_assert_ptr_null(ctn_scene_parse(text, length, "t.yaml", &err));
-    ck_assert_str_eq(err.message, "t.yaml:1:1: too large; the files of a scene have at most 67108864 bytes together");
+    ck_assert_str_eq(err.message, "t.yaml:1:1: too large; the files of a scene have at most 134217728 bytes together");
 
-    const size_t head = strlen("catena: 1\nsample: ["), values = 5000000;
+    const size_t head = strlen("catena: 1\nsample: ["), values = 12000000;
     memcpy(text, "catena: 1\nsample: [", head);
     for (size_t i = 0; i < values; i++) memcpy(text + head + 2 * i, "1,", 2);
     text[head + 2 * values] = ']';
     ck_assert_ptr_null(ctn_scene_parse(text, head + 2 * values + 1, "t.yaml", &err));
-    ck_assert(has_error(err.message, "t.yaml", 2, 0, "too many values; at most 5000000 are allowed", false));
+    ck_assert(has_error(err.message, "t.yaml", 2, 0, "too many values; at most 12000000 are allowed", false));
     free(text);
 }
 END_TEST

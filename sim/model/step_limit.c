@@ -97,8 +97,8 @@ static double damping_of(const ctn_body *b, int k) { return b->damping[k] + (lim
 /// How often a check may go over a model of so many degrees of freedom, so that it takes seconds.
 static double most_passes(int nv) { return fmax(10, 2e7 / (nv + 1)); }
 
-/// Power iteration: x <- H^-1 D x with D the dampings, or the stiffnesses. Of very large models it is cut short, and what is found from
-/// below is some percent lower. work [4][nv]
+/// Power iteration: x <- H^-1 D x with D the dampings, or the stiffnesses. Of very large models it is cut short, and what is found
+/// from below is some percent lower. work [4][nv]
 static mode fastest(const ctn_model *m, joint_inertia *inertia, bool of_dampers, double *work)
 {
     const int nv = m->nv;
@@ -210,8 +210,8 @@ static double largest_eigenvalue(double A[3][3])
     return most;
 }
 
-/// Warns of the stiffest of the springs between links and the world, each alone with what it moves. Where there are very many on a very
-/// large model, some of them are looked at, from the first to the last, and those with the largest numbers. work [6 nv]
+/// Warns of the stiffest of the springs between links and the world, each alone with what it moves. Where there are very many on a
+/// very large model, some of them are looked at, from the first to the last, and those with the largest numbers. work [6 nv]
 static void warn_of_springs(ctn_scene *scene, const ctn_model *m, const ctn_batch_config *cfg, joint_inertia *inertia,
                             double duration, double *work)
 {
@@ -221,8 +221,8 @@ static void warn_of_springs(ctn_scene *scene, const ctn_model *m, const ctn_batc
     const point_load *of = NULL;
     const int every = 1 + (int)(6.0 * m->nload / most_passes(m->nv));  // a point takes six
     double most[2] = {0, 0};
-    for (int k = 0; k < m->nload; k++)
-        most[0] = fmax(most[0], m->loads[k].stiffness), most[1] = fmax(most[1], m->loads[k].damping);
+    for (const point_load *s = m->loads; s < m->loads + m->nload; s++)
+        most[0] = fmax(most[0], s->stiffness), most[1] = fmax(most[1], s->damping);
     for (const point_load *s = m->loads; s < m->loads + m->nload; s++) {
         if (s->stiffness == 0 && s->damping == 0) continue;
         const bool large = s->stiffness > 0 && s->stiffness == most[0], damps = s->damping > 0 && s->damping == most[1];

@@ -11,13 +11,13 @@
 
 #include <sys/types.h>
 
-// Limits, so that no input can exhaust memory: at the worst a reading takes about 2 GB.
+// Limits, so that no input can exhaust memory: at the worst a reading takes about 2.5 GB.
 #ifndef SCENE_MAX_LINKS
 #define SCENE_MAX_LINKS 1000000  // a build for fuzzing has fewer
 #endif
 #define SCENE_MAX_SHAPES SCENE_MAX_LINKS
-#define SCENE_MAX_BYTES (64L * 1024 * 1024)  // of text, all files together
-#define SCENE_MAX_NODES 5000000L             // YAML values, all files together: a state of 1e6 universal joints, with room
+#define SCENE_MAX_BYTES (128L * 1024 * 1024)  // of text, all files together
+#define SCENE_MAX_NODES 12000000L             // YAML values and keys, all files together: 1e6 links with parents and positions
 enum {
     SCENE_MAX_FILES = 1000,
     SCENE_MAX_INCLUDE_DEPTH = 16,
