@@ -261,9 +261,9 @@ START_TEST(too_large_or_deep_files)
     char path[256];
     write_file("main.yaml", "catena: 1\ninclude: [part.yaml]\n");
     snprintf(path, sizeof path, "%s", write_file("part.yaml", ""));
-    ck_assert_int_eq(truncate(path, 64L * 1024 * 1024), 0);  // with main.yaml more than all files may have
+    ck_assert_int_eq(truncate(path, 128L * 1024 * 1024), 0);  // with main.yaml more than all files may have
     expect_errors(1, (const char *[]){"main.yaml"}, (int[][2]){{2, 11}},
-                  (const char *[]){"is too large; the files of a scene have at most 67108864 bytes together"});
+                  (const char *[]){"is too large; the files of a scene have at most 134217728 bytes together"});
 
     // main.yaml includes 0.yaml, which includes 1.yaml ...; the seventeenth is one too many
     char name[16], text[64];
