@@ -6,6 +6,7 @@
 #ifndef CATENA_FORCE_UNIT_H
 #define CATENA_FORCE_UNIT_H
 
+#include "dynamics/joints.h"
 #include "dynamics/lane_model.h"
 #include "dynamics/precision.h"
 
