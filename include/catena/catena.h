@@ -7,6 +7,7 @@
 #include <catena/derivatives.h>
 #include <catena/device.h>
 #include <catena/dynamics.h>
+#include <catena/forms.h>
 #include <catena/hash.h>
 #include <catena/model.h>
 #include <catena/parameters.h>

@@ -1,0 +1,110 @@
+/// The operators of fix.h.
+#include "sim/forms/fix.h"
+
+#include "dynamics/lane_scalar.h"
+#include "dynamics/trig.h"
+
+#define ELEMENT se3
+#define NAME(word) pose_##word
+#define TIMES(a, b) se3_times(a, b)
+#define ONE se3_one()
+#define INVERSE(a) se3_inverse(a)
+#include "sim/forms/fix_operator.h"
+
+#define ELEMENT recurrence
+#define NAME(word) recurrence_##word
+#define TIMES(a, b) recurrence_times(a, b)
+#define ONE recurrence_one()
+#define INVERSE(a) recurrence_inverse(a)
+#include "sim/forms/fix_operator.h"
+
+#define ELEMENT vec6
+#define NAME(word) vector_##word
+#define TIMES(a, b) vec6_add(a, b)
+#define ONE vec6_zero()
+#define INVERSE(a) vec6_opposite(a)
+#include "sim/forms/fix_operator.h"
+
+#define ELEMENT vec6
+#define NAME(word) vector_##word
+#define PLUS(a, b) vec6_add(a, b)
+#define ZERO vec6_zero()
+#define MINUS(a, b) vec6_add(a, vec6_opposite(b))
+#include "sim/forms/sum_operator.h"
+
+#define ELEMENT inertia
+#define NAME(word) inertia_##word
+#define PLUS(a, b) inertia_add(a, b)
+#define ZERO inertia_zero()
+#define MINUS(a, b) inertia_add(a, inertia_opposite(b))
+#include "sim/forms/sum_operator.h"
+
+void rootfix_poses(work *w, ctn_scan scan, const se3 *x, se3 *y) { pose_rootfix(w, scan, x, y); }
+void rootfix_recurrences(work *w, ctn_scan scan, const recurrence *x, recurrence *y) { recurrence_rootfix(w, scan, x, y); }
+void rootfix_sums(work *w, ctn_scan scan, const vec6 *x, vec6 *y) { vector_rootfix(w, scan, x, y); }
+void leaffix_sums(work *w, ctn_scan scan, const vec6 *x, enum work_slot slot, vec6 *y) { vector_leaffix(w, scan, x, slot, y); }
+void leaffix_inertias(work *w, ctn_scan scan, const inertia *x, enum work_slot slot, inertia *y)
+{
+    inertia_leaffix(w, scan, x, slot, y);
+}
+
+typedef struct {
+    const ctn_tree *tree;
+    const double *q;
+    se3 *local;
+    const se3 *pose;
+    v3 *sum;
+} poses_call;
+
+static void make_local(void *context, int block)
+{
+    const poses_call *c = context;
+    FOR_BLOCK(k, block, c->tree->n)
+    {
+        const tree_link *l = &c->tree->links[k];
+        const double q = c->q[c->tree->given[k]];
+        se3 T = l->at;
+        if (l->slides) T.p = v3_add(T.p, v3_scale(T.Z, q));
+        else {
+            double s, co;
+            sincosr(q, &s, &co);
+            T.X = v3_add(v3_scale(l->at.X, co), v3_scale(l->at.Y, s));
+            T.Y = v3_sub(v3_scale(l->at.Y, co), v3_scale(l->at.X, s));
+        }
+        c->local[k] = T;
+    }
+}
+
+se3 *local_poses(work *w, const double *q)
+{
+    poses_call c = {.tree = w->tree, .q = q, .local = work_room(w, SLOT_LOCAL, (size_t)w->tree->n, sizeof(se3))};
+    if (c.local) phase(w, blocks_of(w->tree->n), make_local, &c);
+    return c.local;
+}
+
+se3 *link_poses(work *w, ctn_scan scan, const double *q)
+{
+    se3 *const local = local_poses(w, q), *const pose = work_room(w, SLOT_POSE, (size_t)w->tree->n, sizeof(se3));
+    if (local && pose) rootfix_poses(w, scan, local, pose);
+    return w->failed ? NULL : pose;
+}
+
+static void sum_origins(void *context, int block)
+{
+    const poses_call *c = context;
+    v3 sum = {0, 0, 0};
+    FOR_BLOCK(k, block, c->tree->n) sum = v3_add(sum, c->pose[k].p);
+    c->sum[block] = sum;
+}
+
+v3 common_origin(work *w, const se3 *T)
+{
+    if (w->origin == CTN_ORIGIN_ROOT) return T[0].p;
+    const int blocks = blocks_of(w->tree->n);
+    poses_call c = {.tree = w->tree, .pose = T, .sum = work_room(w, SLOT_PARTS, (size_t)blocks, sizeof(v3))};
+    if (!c.sum) return T[0].p;
+    phase(w, blocks, sum_origins, &c);
+    v3 sum = {0, 0, 0};
+    for (int b = 0; b < blocks; b++) sum = v3_add(sum, c.sum[b]);
+    return v3_scale(sum, 1.0 / w->tree->n);
+}

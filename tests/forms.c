@@ -1,0 +1,227 @@
+/// The papers' forms: vector trees against brute force, every form against the serial engines and against long double, bits and refusals.
+#include "sim/forms/fix.h"
+#include "tests/drawn_tree.h"
+#include "tests/golden.h"
+#include "tests/suite.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double branchings[] = {1, 1.01, 1.5, 2, 8, BY_CHANCE, FOREST};
+enum { BRANCHINGS = sizeof branchings / sizeof *branchings };
+static const ctn_scan scans[] = {CTN_SCAN_SERIAL, CTN_SCAN_BLELLOCH, CTN_SCAN_BLOCKED, CTN_SCAN_SIMULATED};
+static const char *const scan_names[] = {"serial", "blelloch", "blocked", "simulated"};
+enum { SCANS = 4 };
+
+/// Space for what a test computes, NaN so that an element never written fails.
+static double *nans(size_t n)
+{
+    double *x = malloc((n + 1) * sizeof *x);
+    for (size_t k = 0; k < n; k++) x[k] = NAN;
+    return x;
+}
+
+static double draw_in(rng *r) { return rng_uniform(r, -1, 1); }
+static v3 draw_v3(rng *r) { return (v3){draw_in(r), draw_in(r), draw_in(r)}; }
+static vec6 draw_vec6(rng *r) { return (vec6){draw_v3(r), draw_v3(r)}; }
+static se3 draw_se3(rng *r)
+{
+    double q[4];
+    rng_quaternion(r, q);
+    const double w = q[0], x = q[1], y = q[2], z = q[3];
+    return (se3){{1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)},
+                 {2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)},
+                 {2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)},
+                 draw_v3(r)};
+}
+static double apart(const void *a, const void *b, size_t bytes) { return relative_error(a, b, (int)(bytes / sizeof(double))); }
+
+START_TEST(operators_are_associative)
+{
+    FOR_SEEDS(seed, 200)
+    {
+        rng r = {seed};
+        const recurrence a = {draw_se3(&r), draw_vec6(&r)}, b = {draw_se3(&r), draw_vec6(&r)}, c = {draw_se3(&r), draw_vec6(&r)};
+        const recurrence left = recurrence_times(recurrence_times(a, b), c), right = recurrence_times(a, recurrence_times(b, c));
+        ck_assert_msg(apart(&left, &right, sizeof left) < 1e-14, "seed %llu", (unsigned long long)seed);
+        const recurrence none = recurrence_one(), undone = recurrence_times(a, recurrence_inverse(a)),
+                         same = recurrence_times(recurrence_times(none, a), none);
+        ck_assert_msg(apart(&undone, &none, sizeof none) < 1e-14, "seed %llu", (unsigned long long)seed);
+        ck_assert(apart(&same, &a, sizeof a) == 0);
+        const se3 home = se3_times(a.T, se3_inverse(a.T)), one = se3_one();
+        ck_assert(apart(&home, &one, sizeof one) < 1e-14);
+
+        // a pose takes points as its two parts do one after the other; motions and wrenches keep their power
+        const v3 x = draw_v3(&r);
+        const se3 ab = se3_times(a.T, b.T);
+        const v3 inner = v3_add(b.T.p, se3_turn(&b.T, x)), outer = v3_add(a.T.p, se3_turn(&a.T, inner)),
+                 at_once = v3_add(ab.p, se3_turn(&ab, x));
+        ck_assert(apart(&outer, &at_once, sizeof outer) < 1e-14);
+        const vec6 m = draw_vec6(&r), f = draw_vec6(&r), m_out = se3_motion_out(&a.T, m), f_out = se3_wrench_out(&a.T, f),
+                   back = se3_motion_in(&a.T, m_out);
+        ck_assert_double_eq_tol(vec6_dot(m, f), vec6_dot(m_out, f_out), 1e-14);
+        ck_assert(apart(&back, &m, sizeof m) < 1e-14);
+
+        // two masses together are their inertias' sum: against the kinetic energy of points
+        const inertia I = inertia_add(inertia_about(2, draw_v3(&r), (sym33){1, 2, 3, 0.1, 0.2, 0.3}), inertia_zero()),
+                      nothing = inertia_add(I, inertia_opposite(I));
+        ck_assert(apart(&nothing, &(inertia){0}, sizeof nothing) == 0);
+        const v3 at = draw_v3(&r), speed = v3_add(m.l, v3_cross(m.w, at));
+        const inertia point = inertia_about(3, at, (sym33){0, 0, 0, 0, 0, 0});
+        ck_assert_double_eq_tol(vec6_dot(m, inertia_times(&point, m)), 3 * v3_dot(speed, speed), 1e-13);
+    }
+}
+END_TEST
+
+/// Enters a link, then its children, the one with the largest subtree first, and leaves it.
+typedef struct {
+    const drawn_tree *t;
+    int *lp, *rp, *size, step;
+} walk;
+
+static void walk_link(walk *w, int i)
+{
+    if (i >= 0) w->lp[i] = w->step++;
+    int large = -1;
+    for (int c = 0; c < w->t->n; c++)
+        if (w->t->parent[c] == i && (large < 0 || w->size[c] > w->size[large])) large = c;
+    if (large >= 0) walk_link(w, large);
+    for (int c = 0; c < w->t->n; c++)
+        if (w->t->parent[c] == i && c != large) walk_link(w, c);
+    if (i >= 0) w->rp[i] = w->step++;
+}
+
+START_TEST(euler_tours_are_those_of_a_walk)
+{
+    static const int sizes[] = {1, 2, 3, 7, 100, 513, 1500};
+    for (int s = 0; s < 7; s++) {
+        const int n = sizes[s];
+        drawn_tree d = draw_tree(5, n, branchings[_i]);
+        walk w = {&d, malloc(4 * (size_t)n), malloc(4 * (size_t)n), calloc((size_t)n, 4), 0};
+        for (int i = n - 1; i >= 0; i--) {
+            w.size[i]++;
+            if (d.parent[i] >= 0) w.size[d.parent[i]] += w.size[i];
+        }
+        walk_link(&w, -1);
+        int *lp = malloc(4 * (size_t)n), *rp = malloc(4 * (size_t)n);
+        for (int threads = 1; threads <= 3; threads += 2) {
+            ctn_tree *t = drawn_forms(&d, threads);
+            ck_assert_int_eq(ctn_tree_tour(t, lp, rp), CTN_OK);
+            ck_assert_int_eq(memcmp(lp, w.lp, 4 * (size_t)n), 0);
+            ck_assert_int_eq(memcmp(rp, w.rp, 4 * (size_t)n), 0);
+            for (int i = 0; i < n; i++) {
+                int depth = 1;
+                for (int p = d.parent[i]; p >= 0; p = d.parent[p]) depth++;
+                ck_assert_int_eq(ctn_tree_depth(t, i), depth);
+                ck_assert_int_eq(ctn_tree_parent(t, i), d.parent[i]);
+                const int k = t->place[i];
+                ck_assert(t->given[k] == i && t->tour[tree_lp(t, k)] == k && t->tour[tree_rp(t, k)] == ~k);
+            }
+            // levels: a path hangs on one of the level before; every path is there once
+            for (int l = 0, seen = 0; l < t->nlevel; l++)
+                for (int b = t->level[l]; b < t->level[l + 1]; b++, seen++) {
+                    const int top = t->path[t->by_level[b]], p = t->parent[top];
+                    int light = 0;
+                    for (int k = top; t->parent[k] >= 0; k = t->parent[k]) light += t->parent[k] != k - 1;
+                    ck_assert_int_eq(light, l);
+                    ck_assert(p < 0 || p != top - 1);
+                    if (l == t->nlevel - 1 && b == t->level[l + 1] - 1) ck_assert_int_eq(seen, t->npath - 1);
+                }
+            ctn_tree_free(t);
+        }
+        free(lp), free(rp), free(w.lp), free(w.rp), free(w.size);
+        drawn_free(&d);
+    }
+}
+END_TEST
+
+START_TEST(links_may_come_in_any_order)
+{
+    const int n = 3000;
+    drawn_tree d = draw_tree(7, n, branchings[_i]), turned = draw_tree(7, n, branchings[_i]);
+    int *to = malloc((size_t)n * sizeof *to);
+    rng r = {17};
+    for (int i = 0; i < n; i++) to[i] = i;
+    for (int i = n - 1; i > 0; i--) {
+        const int k = rng_below(&r, i + 1), swap = to[i];
+        to[i] = to[k], to[k] = swap;
+    }
+    double *x[3], *y[3], *tau = nans((size_t)n), *other = nans((size_t)n), *moved = nans((size_t)n);
+    for (int k = 0; k < 3; k++) x[k] = nans((size_t)n), y[k] = nans((size_t)n);
+    draw_state(&d, &r, x[0], x[1], x[2]);
+    for (int i = 0; i < n; i++) {
+        turned.links[to[i]] = d.links[i];
+        turned.parent[to[i]] = d.parent[i] < 0 ? -1 : to[d.parent[i]];
+        for (int k = 0; k < 3; k++) y[k][to[i]] = x[k][i];
+    }
+    ctn_tree *trees[2] = {drawn_forms(&d, 2), drawn_forms(&turned, 2)};
+    ctn_forms *f[2] = {ctn_forms_create(trees[0], 2, NULL), ctn_forms_create(trees[1], 2, NULL)};
+    ck_assert_int_eq(ctn_forms_rnea(f[0], CTN_SCAN_SIMULATED, 1, x[0], x[1], x[2], tau, NULL), CTN_OK);
+    ck_assert_int_eq(ctn_forms_rnea(f[1], CTN_SCAN_SIMULATED, 1, y[0], y[1], y[2], other, NULL), CTN_OK);
+    for (int i = 0; i < n; i++) moved[i] = other[to[i]];
+    ck_assert_msg(relative_error(moved, tau, n) < 1e-11, "%g", relative_error(moved, tau, n));
+    for (int k = 0; k < 3; k++) free(x[k]), free(y[k]);
+    for (int k = 0; k < 2; k++) ctn_forms_free(f[k]), ctn_tree_free(trees[k]);
+    free(tau), free(other), free(moved), free(to);
+    drawn_free(&d), drawn_free(&turned);
+}
+END_TEST
+
+/// Sizes on both sides of blocks and of powers of two.
+static const int sizes[] = {1, 2, 3, 31, 64, 129, 511, 512, 513, 1025, 10000};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+START_TEST(inverse_dynamics_are_those_of_the_engine)
+{
+    const double branching = branchings[_i];
+    for (int s = 0; s < SIZES; s++) {
+        const int n = sizes[s];
+        drawn_tree d = draw_tree((uint64_t)(100 + s), n, branching);
+        ctn_model *m = drawn_model(&d);
+        ctn_dynamics *dyn = ctn_dynamics_create(m, NULL, NULL);
+        ctn_tree *trees[2] = {drawn_forms(&d, 2), ctn_tree_of_model(m, 2, NULL)};
+        ck_assert(trees[1] != NULL);
+        double *q = nans((size_t)n), *v = nans((size_t)n), *a = nans((size_t)n), *want = nans((size_t)n),
+               *exact = nans((size_t)n);
+        rng r = {(uint64_t)n};
+        draw_state(&d, &r, q, v, a);
+        ctn_rnea(dyn, 1, q, v, a, want);
+        long_rnea(&d, q, v, a, exact);
+        ck_assert(relative_error(want, exact, n) < 1e-10);
+        for (int k = 0; k < 2; k++) {
+            ctn_forms *f = ctn_forms_create(trees[k], 2, NULL);
+            for (int o = 0; o < 2; o++)
+                for (int c = 0; c < SCANS; c++) {
+                    double *tau = nans((size_t)n);
+                    ctn_forms_set_origin(f, o ? CTN_ORIGIN_CENTRE : CTN_ORIGIN_ROOT);
+                    ck_assert_int_eq(ctn_forms_rnea(f, scans[c], 1, q, v, a, tau, NULL), CTN_OK);
+                    const double error = relative_error(tau, want, n), from_exact = relative_error(tau, exact, n);
+                    ck_assert_msg(error < 1e-9 && from_exact < 1e-9,
+                                  "branching %g, %d links, %s, tree %d: %.3g of the engine, %.3g of the truth", branching, n,
+                                  scan_names[c], k, error, from_exact);
+                    free(tau);
+                }
+            ctn_forms_free(f);
+            ctn_tree_free(trees[k]);
+        }
+        free(q), free(v), free(a), free(want), free(exact);
+        ctn_dynamics_free(dyn), ctn_model_free(m), drawn_free(&d);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("forms");
+    TCase *c = tcase_create("forms");
+    tcase_set_timeout(c, 300);
+    tcase_add_test(c, operators_are_associative);
+    tcase_add_loop_test(c, euler_tours_are_those_of_a_walk, 0, BRANCHINGS);
+    tcase_add_loop_test(c, links_may_come_in_any_order, 0, BRANCHINGS);
+    tcase_add_loop_test(c, inverse_dynamics_are_those_of_the_engine, 0, BRANCHINGS);
+    suite_add_tcase(s, c);
+    return run_suite(s);
+}
