@@ -1,5 +1,7 @@
 /// The papers' forms: vector trees against brute force, every form against the serial engines and against long double, bits and refusals.
 #include "sim/forms/fix.h"
+#include "sim/forms/lapack.h"
+#include "sim/forms/star.h"
 #include "tests/drawn_tree.h"
 #include "tests/golden.h"
 #include "tests/suite.h"
@@ -12,9 +14,12 @@
 
 static const double branchings[] = {1, 1.01, 1.5, 2, 8, BY_CHANCE, FOREST};
 enum { BRANCHINGS = sizeof branchings / sizeof *branchings };
-static const ctn_scan scans[] = {CTN_SCAN_SERIAL, CTN_SCAN_BLELLOCH, CTN_SCAN_BLOCKED, CTN_SCAN_SIMULATED};
-static const char *const scan_names[] = {"serial", "blelloch", "blocked", "simulated"};
-enum { SCANS = 4 };
+static const ctn_scan scans[] = {CTN_SCAN_SERIAL, CTN_SCAN_BLELLOCH, CTN_SCAN_BLOCKED, CTN_SCAN_SIMULATED, CTN_SCAN_PATHS};
+static const char *const scan_names[] = {"serial", "blelloch", "blocked", "simulated", "paths"};
+enum { SCANS = 5 };
+static const ctn_forward forwards[] = {CTN_FORWARD_SERIAL, CTN_FORWARD_HYBRID, CTN_FORWARD_STAR, CTN_FORWARD_JSIIA};
+static const char *const forward_names[] = {"serial", "hybrid", "star", "jsiia"};
+enum { FORWARDS = 4, JSIIA = 3 };
 
 /// Space for what a test computes, NaN so that an element never written fails.
 static double *nans(size_t n)
@@ -213,6 +218,206 @@ START_TEST(inverse_dynamics_are_those_of_the_engine)
 }
 END_TEST
 
+/// Whether forms that need LAPACK are there; a test that lacks them says so.
+static bool has_lapack(const char *test)
+{
+    ctn_error err;
+    if (!lapack_find(&err)) return true;
+    printf("%s: skipped: %s\n", test, err.message);
+    return false;
+}
+
+START_TEST(star_products_are_associative)
+{
+    FOR_SEEDS(seed, 100)
+    {
+        rng r = {seed};
+        star s[3], joints[4];
+        for (int k = 0; k < 3; k++) {  // stretches of a few joints
+            s[k] = star_one();
+            for (int i = 0; i < 3; i++) {
+                const se3 T = draw_se3(&r);
+                const joint_at j = {T.Z, draw_v3(&r), rng_below(&r, 2), draw_vec6(&r), draw_in(&r), 0.1};
+                const inertia I = inertia_about(1 + rng_uniform(&r, 0, 1), draw_v3(&r), (sym33){2, 3, 4, 0.1, 0.2, 0.3});
+                const port own = {.A = I.I,
+                                  .C = {I.m, I.m, I.m, 0, 0, 0},
+                                  .B = {{0, -I.h.z, I.h.y}, {I.h.z, 0, -I.h.x}, {-I.h.y, I.h.x, 0}},
+                                  .p = draw_vec6(&r)};
+                port_add(&s[k].P, &own);
+                const pivot e = joint_pivot(&j, &s[k].P);
+                if (k == 0) {  // the joint alone is a stretch, too: its product with the rest is the closed form
+                    joints[i] = star_one();
+                    port_add(&joints[i].P, &own);
+                    const pivot alone = joint_pivot(&j, &joints[i].P);
+                    star_joint(&j, &alone, &joints[i]);
+                }
+                star_joint(&j, &e, &s[k]);
+            }
+        }
+        star whole = joints[0], left, right;
+        for (int i = 1; i < 3; i++) ck_assert(star_product(&joints[i], &whole, &whole));
+        ck_assert_msg(apart(&whole, &s[0], sizeof whole) < 1e-12, "seed %llu: %g", (unsigned long long)seed,
+                      apart(&whole, &s[0], sizeof whole));
+        ck_assert(star_product(&s[0], &s[1], &left) && star_product(&left, &s[2], &left));
+        ck_assert(star_product(&s[1], &s[2], &right) && star_product(&s[0], &right, &right));
+        ck_assert_msg(apart(&left, &right, sizeof left) < 1e-12, "seed %llu: %g", (unsigned long long)seed,
+                      apart(&left, &right, sizeof left));
+        const star one = star_one();
+        star same;
+        ck_assert(star_product(&one, &s[0], &same) && apart(&same, &s[0], sizeof same) < 1e-15);
+        ck_assert(star_product(&s[0], &one, &same) && apart(&same, &s[0], sizeof same) < 1e-15);
+        // a port behind is a stretch behind of which nobody asks what comes out
+        port closed;
+        ck_assert(star_close(&s[0], &right.P, &closed) && star_product(&s[0], &right, &same));
+        ck_assert(apart(&closed, &same.P, sizeof closed) < 1e-13);
+    }
+}
+END_TEST
+
+START_TEST(forward_dynamics_are_those_of_the_engine)
+{
+    const double branching = branchings[_i];
+    const bool lapack = has_lapack("forward_dynamics_are_those_of_the_engine");
+    for (int s = 0; s < SIZES; s++) {
+        const int n = sizes[s];
+        drawn_tree d = draw_tree((uint64_t)(200 + s), n, branching);
+        ctn_model *m = drawn_model(&d);
+        ctn_dynamics *dyn = ctn_dynamics_create(m, NULL, NULL);
+        ctn_tree *t = drawn_forms(&d, 2);
+        ctn_forms *f = ctn_forms_create(t, 2, NULL);
+        double *q = nans((size_t)n), *v = nans((size_t)n), *a = nans((size_t)n), *tau = nans((size_t)n), *want = nans((size_t)n);
+        rng r = {(uint64_t)n};
+        draw_state(&d, &r, q, v, a);
+        long_rnea(&d, q, v, a, tau);  // so that the answer is a
+        ctn_aba(dyn, 1, q, v, tau, want);
+        for (int c = 0; c < FORWARDS; c++) {
+            if (c == JSIIA && (n > 600 || !lapack)) continue;
+            double *qdd = nans((size_t)n);
+            ctn_error err = {0};
+            ck_assert_msg(ctn_forms_forward(f, forwards[c], 1, q, v, tau, qdd, &err) == CTN_OK, "%s", err.message);
+            const double error = relative_error(qdd, want, n), from_exact = relative_error(qdd, a, n),
+                         engine = relative_error(want, a, n);
+            if (getenv("CTN_PRINT"))
+                printf("%g %d %s: %.2g of the engine, %.2g of the truth (engine %.2g)\n", branching, n, forward_names[c], error,
+                       from_exact, engine);
+            const double most = fmax(1e-9, 4 * engine);  // random chains may be hard: as far off as the engine is
+            ck_assert_msg(error < most && from_exact < most,
+                          "branching %g, %d links, %s: %.3g of the engine, %.3g of the truth (engine %.3g)", branching, n,
+                          forward_names[c], error, from_exact, engine);
+            free(qdd);
+        }
+        ctn_forms_free(f), ctn_tree_free(t);
+        free(q), free(v), free(a), free(tau), free(want);
+        ctn_dynamics_free(dyn), ctn_model_free(m), drawn_free(&d);
+    }
+}
+END_TEST
+
+START_TEST(joint_space_inertias_are_those_of_the_engine)
+{
+    static const int few[] = {1, 2, 3, 31, 129, 513, 1025};
+    const double branching = branchings[_i];
+    for (int s = 0; s < 7; s++) {
+        const int n = few[s];
+        const size_t N = (size_t)n;
+        drawn_tree d = draw_tree((uint64_t)(300 + s), n, branching);
+        ctn_model *m = drawn_model(&d);
+        ctn_dynamics *dyn = ctn_dynamics_create(m, NULL, NULL);
+        ctn_tree *t = drawn_forms(&d, 2);
+        ctn_forms *f = ctn_forms_create(t, 2, NULL);
+        double *q = nans(N), *v = nans(N), *a = nans(N), *want = nans(N * N), *H = nans(N * N), *rows = nans(N * N);
+        size_t *start = malloc((N + 1) * sizeof *start);
+        rng r = {(uint64_t)n};
+        draw_state(&d, &r, q, v, a);
+        ctn_crba(dyn, 1, q, want);
+        const size_t pairs = ctn_tree_pairs(t, start);
+        ck_assert_uint_eq(pairs, start[n]);
+        double *packed = nans(pairs);
+        for (int c = 0; c < SCANS; c++) {
+            ctn_forms_set_origin(f, c % 2 ? CTN_ORIGIN_CENTRE : CTN_ORIGIN_ROOT);
+            ck_assert_int_eq(ctn_forms_crba(f, scans[c], q, H, NULL), CTN_OK);
+            const double error = relative_error(H, want, n * n);
+            ck_assert_msg(error < 1e-11, "branching %g, %d links, %s: %.3g", branching, n, scan_names[c], error);
+            // rows in blocks, the last first, and pairs alone are the same numbers
+            ck_assert_int_eq(ctn_forms_crba_begin(f, scans[c], q, NULL), CTN_OK);
+            for (int end = n; end > 0; end -= 37) {
+                const int first = end > 37 ? end - 37 : 0;
+                ck_assert_int_eq(ctn_forms_crba_rows(f, first, end - first, rows + (size_t)first * N, NULL), CTN_OK);
+            }
+            ck_assert_int_eq(memcmp(rows, H, N * N * sizeof *H), 0);
+            ck_assert_int_eq(ctn_forms_crba_packed(f, scans[c], q, packed, NULL), CTN_OK);
+            memset(rows, 0, N * N * sizeof *rows);
+            for (int i = 0; i < n; i++) {
+                ck_assert_uint_eq(start[i + 1] - start[i], ctn_tree_depth(t, i));
+                size_t at = start[i + 1];
+                for (int j = i; j >= 0; j = ctn_tree_parent(t, j))
+                    rows[(size_t)i * N + (size_t)j] = rows[(size_t)j * N + (size_t)i] = packed[--at];
+            }
+            ck_assert_int_eq(memcmp(rows, H, N * N * sizeof *H), 0);
+        }
+        ctn_forms_free(f), ctn_tree_free(t);
+        free(q), free(v), free(a), free(want), free(H), free(rows), free(start), free(packed);
+        ctn_dynamics_free(dyn), ctn_model_free(m), drawn_free(&d);
+    }
+}
+END_TEST
+
+/// Everything that forms compute of some states, one after the other.
+static double *everything(const ctn_tree *t, int threads, const double *q, const double *v, const double *a, int count,
+                          bool lapack, size_t *size)
+{
+    const size_t n = (size_t)ctn_tree_links(t), each = n * (size_t)count;
+    ctn_forms *f = ctn_forms_create(t, threads, NULL);
+    ck_assert(f != NULL);
+    ck_assert_int_eq(ctn_forms_threads(f), threads);
+    *size = (SCANS + FORWARDS) * each + SCANS * (6 * n + ctn_tree_pairs(t, NULL));
+    double *const all = nans(*size), *at = all;
+    for (int c = 0; c < SCANS; c++, at += each) ck_assert_int_eq(ctn_forms_rnea(f, scans[c], count, q, v, a, at, NULL), CTN_OK);
+    for (int c = 0; c < FORWARDS; c++, at += each)
+        if (c != JSIIA || lapack) ck_assert_int_eq(ctn_forms_forward(f, forwards[c], count, q, v, a, at, NULL), CTN_OK);
+        else memset(at, 0, each * sizeof *at);
+    for (int c = 0; c < SCANS; c++) {
+        ck_assert_int_eq(ctn_forms_twists(f, scans[c], q, v, at, NULL), CTN_OK);
+        at += 6 * n;
+        ck_assert_int_eq(ctn_forms_crba_packed(f, scans[c], q, at, NULL), CTN_OK);
+        at += ctn_tree_pairs(t, NULL);
+    }
+    ctn_forms_free(f);
+    return all;
+}
+
+START_TEST(threads_change_no_bit)
+{
+    static const int ns[] = {5, 700, 1500};
+    const bool lapack = has_lapack("threads_change_no_bit");
+    for (int s = 0; s < 3; s++)
+        for (int count = 1; count <= 9; count += 8) {  // all threads on a state, and a state a thread
+            const int n = ns[s];
+            drawn_tree d = draw_tree((uint64_t)(400 + s), n, branchings[_i]);
+            const size_t each = (size_t)n * (size_t)count;
+            double *q = nans(each), *v = nans(each), *a = nans(each);
+            rng r = {11};
+            for (int k = 0; k < count; k++)
+                draw_state(&d, &r, q + (size_t)k * (size_t)n, v + (size_t)k * (size_t)n, a + (size_t)k * (size_t)n);
+            double *first = NULL;
+            size_t size;
+            for (int threads = 1; threads <= 8; threads += n < 100 ? 1 : count > 1 || n > 700 ? 7 : 2) {
+                ctn_tree *t = drawn_forms(&d, threads);
+                double *all = everything(t, threads, q, v, a, count, lapack && (n < 100 || count == 1), &size);
+                for (size_t k = 0; k < size; k++) ck_assert_msg(isfinite(all[k]), "%d threads, number %zu", threads, k);
+                if (!first) first = all;
+                else {
+                    ck_assert_msg(!memcmp(first, all, size * sizeof *all), "%d links, %d states: other bits with %d threads", n,
+                                  count, threads);
+                    free(all);
+                }
+                ctn_tree_free(t);
+            }
+            free(first), free(q), free(v), free(a), drawn_free(&d);
+        }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("forms");
@@ -222,6 +427,10 @@ int main(void)
     tcase_add_loop_test(c, euler_tours_are_those_of_a_walk, 0, BRANCHINGS);
     tcase_add_loop_test(c, links_may_come_in_any_order, 0, BRANCHINGS);
     tcase_add_loop_test(c, inverse_dynamics_are_those_of_the_engine, 0, BRANCHINGS);
+    tcase_add_test(c, star_products_are_associative);
+    tcase_add_loop_test(c, forward_dynamics_are_those_of_the_engine, 0, BRANCHINGS);
+    tcase_add_loop_test(c, joint_space_inertias_are_those_of_the_engine, 0, BRANCHINGS);
+    tcase_add_loop_test(c, threads_change_no_bit, 0, BRANCHINGS);
     suite_add_tcase(s, c);
     return run_suite(s);
 }

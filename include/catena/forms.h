@@ -68,6 +68,8 @@ typedef enum ctn_scan {
     CTN_SCAN_BLELLOCH,   // Blelloch's work-efficient scan of the Euler tour, up and down a binary tree
     CTN_SCAN_BLOCKED,    // blocks of the Euler tour, a scan over their ends
     CTN_SCAN_SIMULATED,  // poses by a blocked scan, then sums of vectors in one common frame ([L] Listing 7): the paper's fastest
+    CTN_SCAN_PATHS,  // not the papers': along heavy paths in pieces, level by level. Needs no inverses, and inverse dynamics stay about each
+                     // link's own origin: as exact as the recursion
 } ctn_scan;
 
 /// Where the common frame of CTN_SCAN_SIMULATED and of composite inertias has its origin. Its axes are the world's.
@@ -105,6 +107,30 @@ CTN_API ctn_status ctn_forms_twists(ctn_forms *forms, ctn_scan scan, const doubl
 /// many as threads, else one after the other with all threads.
 CTN_API ctn_status ctn_forms_rnea(ctn_forms *forms, ctn_scan scan, int count, const double *q, const double *v, const double *a,
                                   double *tau, ctn_error *err);
+
+#define CTN_FORMS_LIMIT ((size_t)1 << 31)  // 2 GiB: 16 384 links
+
+/// Bytes that a dense matrix, [n][n], may have at most; at first CTN_FORMS_LIMIT.
+CTN_API ctn_status ctn_forms_set_limit(ctn_forms *forms, size_t bytes);
+CTN_API size_t ctn_tree_dense_bytes(const ctn_tree *tree);  // 8 n^2
+
+/// Joint-space inertia H(q), armature included: composite inertias by a scan of the tree, then all pairs of a link and an ancestor at once ([L]
+/// Listings 8-10). CTN_SCAN_SERIAL: these by the recursion. Whole: H [n][n], both triangles; CTN_BAD_ARGUMENT if that is above the limit.
+CTN_API ctn_status ctn_forms_crba(ctn_forms *forms, ctn_scan scan, const double *q, double *H, ctn_error *err);
+
+/// By rows: composites of q, then rows first .. first + count - 1 of H, [count][n], as often as wanted.
+CTN_API ctn_status ctn_forms_crba_begin(ctn_forms *forms, ctn_scan scan, const double *q, ctn_error *err);
+CTN_API ctn_status ctn_forms_crba_rows(ctn_forms *forms, int first, int count, double *H, ctn_error *err);
+
+/// Packed: the pairs alone, the only elements that are not zero, of each once. Row i begins at start[i] and has an element for each of the
+/// ctn_tree_depth(i) links on the way from the world to link i, itself last. Returns how many there are; start [n + 1] may be NULL.
+CTN_API size_t ctn_tree_pairs(const ctn_tree *tree, size_t *start);
+CTN_API ctn_status ctn_forms_crba_packed(ctn_forms *forms, ctn_scan scan, const double *q, double *H, ctn_error *err);
+
+/// Forward dynamics: qdd of H qdd = tau - c(q, v). q, v, tau, qdd [count][n], qdd apart from the others; states share threads as those of
+/// ctn_forms_rnea(). CTN_BAD_ARGUMENT names a link that has no inertia against its joint; CTN_UNAVAILABLE: no LAPACK for JSIIA.
+CTN_API ctn_status ctn_forms_forward(ctn_forms *forms, ctn_forward form, int count, const double *q, const double *v,
+                                     const double *tau, double *qdd, ctn_error *err);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,8 @@ typedef struct {
     ELEMENT *y, *part;  // part: of blocks, or all steps
     int steps;          // until the last link is entered
     int nodes, span;    // of a level of the binary tree
+    const pieces *cut;
+    int level;  // of heavy paths
 } NAME(rootfix_call);
 
 static inline ELEMENT NAME(at_step)(const NAME(rootfix_call) * c, int step)
@@ -71,6 +73,45 @@ static void NAME(take_steps)(void *context, int block)
     FOR_BLOCK(k, block, c->tree->n) c->y[k] = TIMES(c->part[tree_lp(c->tree, k)], c->x[k]);
 }
 
+/// Along heavy paths, without inverses: the product of each piece, what is before each, and from there every link of it.
+static void NAME(fold_piece)(void *context, int job)
+{
+    const NAME(rootfix_call) *c = context;
+    FOR_PIECES(p, c->cut, c->level, job)
+    {
+        if (p->slot < 0) continue;
+        ELEMENT product = c->x[p->first];
+        for (int k = p->first + 1; k < p->end; k++) product = TIMES(product, c->x[k]);
+        c->part[p->slot] = product;
+    }
+}
+static ELEMENT NAME(before_path)(const NAME(rootfix_call) * c, int path)
+{
+    const int parent = c->tree->parent[c->tree->path[path]];
+    return parent < 0 ? ONE : c->y[parent];
+}
+static void NAME(before_pieces)(void *context, int number)
+{
+    const NAME(rootfix_call) *c = context;
+    const int path = c->cut->cut[c->cut->level_cut[c->level] + number];
+    ELEMENT before = NAME(before_path)(c, path);
+    for (const piece *p = c->cut->piece + c->cut->begin[path];; p++) {
+        const ELEMENT own = c->part[p->slot];
+        c->part[p->slot] = before;
+        if (p->last) return;
+        before = TIMES(before, own);
+    }
+}
+static void NAME(spread_piece)(void *context, int job)
+{
+    const NAME(rootfix_call) *c = context;
+    FOR_PIECES(p, c->cut, c->level, job)
+    {
+        ELEMENT product = p->slot < 0 ? NAME(before_path)(c, p->path) : c->part[p->slot];
+        for (int k = p->first; k < p->end; k++) c->y[k] = product = TIMES(product, c->x[k]);
+    }
+}
+
 /// x, y [n], not the same. Nothing is done if there is no memory: the work says so.
 static void NAME(rootfix)(work *w, ctn_scan scan, const ELEMENT *x, ELEMENT *y)
 {
@@ -91,6 +132,16 @@ static void NAME(rootfix)(work *w, ctn_scan scan, const ELEMENT *x, ELEMENT *y)
         for (c.span = size / 2, c.nodes = 1; c.span >= 1; c.span /= 2, c.nodes *= 2)
             phase(w, blocks_of(c.nodes), NAME(sweep_down), &c);
         phase(w, blocks_of(t->n), NAME(take_steps), &c);
+    } else if (scan == CTN_SCAN_PATHS) {
+        c.cut = w->cut;
+        c.part = work_room(w, SLOT_PARTS, (size_t)c.cut->slots + 1, sizeof *c.part);
+        if (!c.part) return;
+        for (c.level = 0; c.level < t->nlevel; c.level++) {
+            const int cuts = c.cut->level_cut[c.level + 1] - c.cut->level_cut[c.level];
+            if (cuts) phase(w, piece_jobs(c.cut, c.level), NAME(fold_piece), &c);
+            phase(w, cuts, NAME(before_pieces), &c);
+            phase(w, piece_jobs(c.cut, c.level), NAME(spread_piece), &c);
+        }
     } else {
         const int blocks = blocks_of(c.steps);
         c.part = work_room(w, SLOT_PARTS, (size_t)blocks, sizeof *c.part);

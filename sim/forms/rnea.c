@@ -3,6 +3,7 @@
 /// CTN_SCAN_SERIAL, BLELLOCH and BLOCKED are [L] Listings 3-5: velocities and accelerations by first-order recurrences in each link's own
 /// frame, forces in the root's. CTN_SCAN_SIMULATED is Listing 7: poses first, then every recursion is a sum of vectors in one common frame.
 #include "sim/forms/fix.h"
+#include "sim/forms/forward.h"
 #include "sim/base/status.h"
 
 #include <stdlib.h>
@@ -188,6 +189,7 @@ static void serial(work *w, rnea_call *c)
 
 ctn_status forms_rnea(work *w, ctn_scan scan, const double *q, const double *v, const double *a, double *tau, ctn_error *err)
 {
+    if (scan == CTN_SCAN_PATHS) return path_rnea(w, w->cut, CTN_SCAN_PATHS, q, v, a, tau, err);
     rnea_call c = {.tree = w->tree, .v = v, .a = a, .tau = tau};
     w->failed = false;
     if (scan == CTN_SCAN_SIMULATED) {
@@ -219,7 +221,7 @@ static ctn_status rnea_state(work *w, void *context, int state, ctn_error *err)
 
 ctn_status scan_check(ctn_scan scan, ctn_error *err)
 {
-    if ((int)scan >= CTN_SCAN_SERIAL && scan <= CTN_SCAN_SIMULATED) return CTN_OK;
+    if ((int)scan >= CTN_SCAN_SERIAL && scan <= CTN_SCAN_PATHS) return CTN_OK;
     return fail(err, CTN_BAD_ARGUMENT, "scan: expected one of ctn_scan, found %d", (int)scan);
 }
 

@@ -12,6 +12,8 @@ typedef struct {
     ELEMENT *sum;  // [n + 1] s
     ELEMENT *part, *y;
     int nodes, span;
+    const pieces *cut;
+    int level;
 } NAME(leaffix_call);
 
 static void NAME(sum_block)(void *context, int block)  // block 0 is the last one
@@ -68,6 +70,48 @@ static void NAME(take_sums)(void *context, int block)
     FOR_BLOCK(k, block, c->tree->n) c->sum[k] = PLUS(c->part[c->tree->n - 1 - k], c->x[k]);
 }
 
+/// Along heavy paths, without differences: the sum of each piece and of what hangs on it, what is behind each, and from there every link of it.
+static ELEMENT NAME(hung)(const NAME(leaffix_call) * c, int k, ELEMENT sum)
+{
+    const ctn_tree *const t = c->tree;
+    sum = PLUS(sum, c->x[k]);
+    for (int child = t->end[k] > k + 1 ? t->end[k + 1] : t->end[k]; child < t->end[k]; child = t->end[child])
+        sum = PLUS(sum, c->y[child]);
+    return sum;
+}
+static void NAME(sum_piece)(void *context, int job)
+{
+    const NAME(leaffix_call) *c = context;
+    FOR_PIECES(p, c->cut, c->level, job)
+    {
+        if (p->slot < 0) continue;
+        ELEMENT sum = ZERO;
+        for (int k = p->end - 1; k >= p->first; k--) sum = NAME(hung)(c, k, sum);
+        c->part[p->slot] = sum;
+    }
+}
+static void NAME(behind_pieces)(void *context, int number)
+{
+    const NAME(leaffix_call) *c = context;
+    const piece *p = c->cut->piece + c->cut->begin[c->cut->cut[c->cut->level_cut[c->level] + number]];
+    while (!p->last) p++;
+    for (ELEMENT sum = ZERO;; p--) {
+        const ELEMENT own = c->part[p->slot];
+        c->part[p->slot] = sum;
+        if (p->top) return;
+        sum = PLUS(sum, own);
+    }
+}
+static void NAME(sum_links)(void *context, int job)
+{
+    const NAME(leaffix_call) *c = context;
+    FOR_PIECES(p, c->cut, c->level, job)
+    {
+        ELEMENT sum = p->slot < 0 ? ZERO : c->part[p->slot];
+        for (int k = p->end - 1; k >= p->first; k--) c->y[k] = sum = NAME(hung)(c, k, sum);
+    }
+}
+
 /// x, y [n], which may be the same; `slot` has room for n + 1 sums.
 static void NAME(leaffix)(work *w, ctn_scan scan, const ELEMENT *x, enum work_slot slot, ELEMENT *y)
 {
@@ -77,6 +121,18 @@ static void NAME(leaffix)(work *w, ctn_scan scan, const ELEMENT *x, enum work_sl
         for (int k = 0; k < t->n; k++) y[k] = x[k];
         for (int k = t->n - 1; k > 0; k--)
             if (t->parent[k] >= 0) y[t->parent[k]] = PLUS(y[t->parent[k]], y[k]);
+        return;
+    }
+    if (scan == CTN_SCAN_PATHS) {
+        c.cut = w->cut;
+        c.part = work_room(w, SLOT_PARTS, (size_t)c.cut->slots + 1, sizeof *c.part);
+        if (!c.part) return;
+        for (c.level = t->nlevel - 1; c.level >= 0; c.level--) {
+            const int cuts = c.cut->level_cut[c.level + 1] - c.cut->level_cut[c.level];
+            if (cuts) phase(w, piece_jobs(c.cut, c.level), NAME(sum_piece), &c);
+            phase(w, cuts, NAME(behind_pieces), &c);
+            phase(w, piece_jobs(c.cut, c.level), NAME(sum_links), &c);
+        }
         return;
     }
     c.sum = work_room(w, slot, (size_t)t->n + 1, sizeof *c.sum);

@@ -195,23 +195,23 @@ static void number_entries(void *context, int thread, int job)
 /// Heavy paths, which are runs of links, and their levels.
 static bool find_paths(ctn_tree *t)
 {
-    int *const path_of = malloc((size_t)t->n * sizeof *path_of);
     t->npath = 0;
     for (int k = 0; k < t->n; k++) t->npath += k == 0 || t->parent[k] != k - 1;
     t->path = malloc(((size_t)t->npath + 1) * sizeof *t->path);
     t->by_level = malloc((size_t)t->npath * sizeof *t->by_level);
-    int *const level = malloc((size_t)t->npath * sizeof *level);
-    bool ok = path_of && t->path && t->by_level && level;
+    int *const level = malloc((size_t)t->npath * sizeof *level), *const level_of = malloc((size_t)t->n * sizeof *level_of);
+    bool ok = t->path && t->by_level && level && level_of;
     if (ok) {
         int paths = 0;
         t->nlevel = 0;
         for (int k = 0; k < t->n; k++) {
-            if (k == 0 || t->parent[k] != k - 1) {
-                level[paths] = t->parent[k] < 0 ? 0 : level[path_of[t->parent[k]]] + 1;
-                if (level[paths] >= t->nlevel) t->nlevel = level[paths] + 1;
-                t->path[paths++] = k;
-            }
-            path_of[k] = paths - 1;
+            const int p = t->parent[k];
+            const bool begins = k == 0 || p != k - 1;
+            level_of[k] = p < 0 ? 0 : level_of[p] + begins;
+            t->on[k] = begins ? paths : paths - 1;
+            if (!begins) continue;
+            if (level_of[k] >= t->nlevel) t->nlevel = level_of[k] + 1;
+            level[paths] = level_of[k], t->path[paths++] = k;
         }
         t->path[paths] = t->n;
         t->level = calloc((size_t)t->nlevel + 2, sizeof *t->level);
@@ -222,7 +222,7 @@ static bool find_paths(ctn_tree *t)
         for (int l = 0; l < t->nlevel; l++) t->level[l + 2] += t->level[l + 1];
         for (int p = 0; p < t->npath; p++) t->by_level[t->level[level[p] + 1]++] = p;
     }
-    free(path_of);
+    free(level_of);
     free(level);
     return ok;
 }
@@ -234,9 +234,10 @@ static ctn_tree *tree_room(int n)
     const size_t ints = (size_t)n * sizeof(int);
     t->n = n;
     t->links = malloc((size_t)n * sizeof *t->links);
-    t->parent = malloc(ints), t->end = malloc(ints), t->depth = malloc(ints), t->given = malloc(ints), t->place = malloc(ints);
+    t->parent = malloc(ints), t->end = malloc(ints), t->depth = malloc(ints), t->given = malloc(ints), t->place = malloc(ints),
+    t->on = malloc(ints);
     t->tour = malloc(2 * ints);
-    if (t->links && t->parent && t->end && t->depth && t->given && t->place && t->tour) return t;
+    if (t->links && t->parent && t->end && t->depth && t->given && t->place && t->on && t->tour) return t;
     ctn_tree_free(t);
     return NULL;
 }

@@ -239,7 +239,7 @@ ctn_tree *ctn_tree_generate(int n, double branching, uint64_t seed, int threads,
 void ctn_tree_free(ctn_tree *t)
 {
     if (!t) return;
-    free(t->links), free(t->parent), free(t->end), free(t->depth), free(t->given), free(t->place), free(t->tour);
+    free(t->links), free(t->parent), free(t->end), free(t->depth), free(t->given), free(t->place), free(t->tour), free(t->on);
     free(t->path), free(t->level), free(t->by_level);
     free(t);
 }
@@ -258,7 +258,7 @@ int ctn_tree_depth(const ctn_tree *t, int link) { return t && link >= 0 && link 
 size_t ctn_tree_bytes(const ctn_tree *t)
 {
     if (!t) return 0;
-    return sizeof *t + (size_t)t->n * (sizeof *t->links + 7 * sizeof(int)) +
+    return sizeof *t + (size_t)t->n * (sizeof *t->links + 8 * sizeof(int)) +
            ((size_t)t->npath * 2 + (size_t)t->nlevel + 3) * sizeof(int);
 }
 

@@ -5,24 +5,31 @@
 #ifndef CATENA_SIM_FORMS_WORK_H
 #define CATENA_SIM_FORMS_WORK_H
 
-#include "sim/forms/tree.h"
+#include "sim/forms/pieces.h"
 
 #include <stddef.h>
 
 enum work_slot {  // arrays that calls share: each is what the call at work makes of it
-    SLOT_LOCAL,
-    SLOT_POSE,
+    SLOT_LOCAL,   // poses in the parent
+    SLOT_POSE,    // in the world
     SLOT_A,
     SLOT_B,
     SLOT_C,
-    SLOT_PARTS,
-    SLOT_TOUR,
-    SLOT_SPACE,
-    SLOT_INERTIA,
     SLOT_FORCE,
-    SLOT_BACK,
-    SLOT_PIECES,
-    SLOT_VECTOR,
+    SLOT_SPACE,
+    SLOT_PARTS,      // of blocks
+    SLOT_TOUR,       // all steps, or links
+    SLOT_COMPOSITE,  // what pairs are made of, until other composites are
+    SLOT_AXES,
+    SLOT_STARTS,
+    SLOT_DENSE,  // jsiia
+    SLOT_COLUMNS,
+    SLOT_BIAS,
+    SLOT_FACTORS,  // of links, paths and pieces (paths.h)
+    SLOT_HANDED,
+    SLOT_ELEMENTS,
+    SLOT_ENDS,
+    SLOT_RATES,
     SLOTS
 };
 
@@ -30,10 +37,12 @@ enum work_slot {  // arrays that calls share: each is what the call at work make
 typedef struct {
     const ctn_tree *tree;
     pool *threads;  // NULL: the thread that calls does all
+    const pieces *cut, *whole;
     ctn_origin origin;
     void *slot[SLOTS];
     size_t bytes[SLOTS];
     bool failed;  // there was no memory
+    bool has_composites;
 } work;
 
 /// Room for `count` elements of `size` bytes, which are not set. NULL: no memory; the work then says so.
@@ -57,6 +66,8 @@ struct ctn_forms {
     pool *threads;
     work all;   // all threads on one state
     work *own;  // [threads] a state a thread
+    pieces cut, whole;
+    size_t limit;  // bytes of dense matrices
 };
 
 /// Does one state, number `state`; CTN_NO_MEMORY and others end the call.
@@ -65,8 +76,10 @@ typedef ctn_status (*state_job)(work *w, void *context, int state, ctn_error *er
 /// `count` states: a thread each where there are enough, else one after the other with all threads.
 ctn_status each_state(ctn_forms *f, int count, state_job job, void *context, ctn_error *err);
 
-/// The forms for one state.
+/// The parts of calls that others need.
 ctn_status forms_rnea(work *w, ctn_scan scan, const double *q, const double *v, const double *a, double *tau, ctn_error *err);
 ctn_status scan_check(ctn_scan scan, ctn_error *err);
+ctn_status dense_check(const ctn_tree *t, size_t limit,
+                       ctn_error *err);  // whether a matrix of all links has at most `limit` bytes
 
 #endif

@@ -1,0 +1,66 @@
+/// The Fortran names of LAPACK, which all its libraries have.
+#include "sim/forms/lapack.h"
+#include "sim/base/status.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef void (*factor_call)(const char *uplo, const int *n, double *A, const int *lda, int *info, size_t length);
+typedef void (*solve_call)(const char *uplo, const int *n, const int *sides, const double *A, const int *lda, double *b,
+                           const int *ldb, int *info, size_t length);
+
+static const char *const libraries[] = {"libopenblas.so.0", "libopenblas.so", "liblapack.so.3", "liblapack.so"};
+enum { LIBRARIES = sizeof libraries / sizeof *libraries };
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static factor_call factor;
+static solve_call solve;
+static const char *named;  // by the environment
+
+static bool open_library(const char *name)
+{
+    void *const library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) return false;
+    void *const f = dlsym(library, "dpotrf_"), *const s = dlsym(library, "dpotrs_");
+    if (!f || !s) {
+        dlclose(library);
+        return false;
+    }
+    memcpy(&factor, &f, sizeof f), memcpy(&solve, &s, sizeof s);
+    return true;
+}
+
+static void find(void)
+{
+    named = getenv("CTN_LAPACK_LIBRARY");
+    if (named && *named) {
+        open_library(named);
+        return;
+    }
+    named = NULL;
+    for (int k = 0; k < LIBRARIES && !factor; k++) open_library(libraries[k]);
+}
+
+ctn_status lapack_find(ctn_error *err)
+{
+    pthread_once(&once, find);
+    if (factor && solve) return CTN_OK;
+    if (named)
+        return fail(err, CTN_UNAVAILABLE, "jsiia needs LAPACK, and CTN_LAPACK_LIBRARY, %s, cannot be opened or has no dpotrf",
+                    named);
+    return fail(
+        err, CTN_UNAVAILABLE,
+        "jsiia needs LAPACK for Cholesky, and neither libopenblas nor liblapack was found (Debian: libopenblas0, liblapack3); "
+        "CTN_LAPACK_LIBRARY names another one");
+}
+
+int lapack_solve(int n, double *A, double *b)
+{
+    const int one = 1;
+    int info;
+    factor("L", &n, A, &n, &info, 1);
+    if (!info) solve("L", &n, &one, A, &n, b, &n, &info, 1);
+    return info < 0 ? -info : info;
+}
