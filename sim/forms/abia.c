@@ -39,7 +39,10 @@ static void articulated(hybrid_call *c)
         P.p = vec6_zero();
         factor *const f = &h->f[k];
         f->e = joint_pivot(&j, &P), f->r = j.r, f->e.rest = h->tau[t->given[k]];
-        if (!(f->e.D > 0)) path_bad(h, k);
+        if (f->e.D <= 0) {
+            path_bad(h, k);  // what comes of it is no number
+            return;
+        }
         port_take_dyad(&P, f->e.U, 1 / f->e.D);
         port_shift(&P, j.r);
         if (tree_top(t, k) == k) h->handed[t->on[k]] = P;

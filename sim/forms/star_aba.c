@@ -76,7 +76,10 @@ static void links_in(void *context, int job)
             port_add(&P, &own);
             factor *const f = &c->path.f[k];
             f->e = joint_pivot(&j, &P), f->b = j.b, f->r = j.r;
-            if (!(f->e.D > 0)) path_bad(&c->path, k);
+            if (f->e.D <= 0) {
+                path_bad(&c->path, k);  // what comes of it is no number
+                break;
+            }
             joint_eliminate(&j, &f->e, &P);
         }
         if (p->top) c->path.handed[p->path] = P;
