@@ -150,6 +150,34 @@ START_TEST(euler_tours_are_those_of_a_walk)
 }
 END_TEST
 
+/// Sums of whole numbers, which no order of adding changes, against every link's own way to the world.
+START_TEST(rootfix_and_leaffix_are_sums_over_ancestors_and_subtrees)
+{
+    static const int sizes[] = {1, 2, 65, 513, 1500};
+    for (int s = 0; s < 5; s++) {
+        const int n = sizes[s];
+        const size_t N = (size_t)n;
+        drawn_tree d = draw_tree((uint64_t)(50 + s), n, branchings[_i]);
+        ctn_tree *t = drawn_forms(&d, 2);
+        ctn_forms *f = ctn_forms_create(t, 2, NULL);
+        double *x = nans(6 * N), *y = nans(6 * N), *up = calloc(6 * N, sizeof *up), *down = calloc(6 * N, sizeof *down);
+        rng r = {3};
+        for (size_t k = 0; k < 6 * N; k++) x[k] = rng_below(&r, 2001) - 1000;
+        for (int i = 0; i < n; i++)
+            for (int p = i; p >= 0; p = d.parent[p])
+                for (int k = 0; k < 6; k++) up[6 * i + k] += x[6 * p + k], down[6 * p + k] += x[6 * i + k];
+        for (int c = 0; c < SCANS; c++) {
+            ck_assert_int_eq(ctn_forms_rootfix(f, scans[c], x, y, NULL), CTN_OK);
+            for (size_t k = 0; k < 6 * N; k++) MUST(y[k] == up[k]);
+            ck_assert_int_eq(ctn_forms_leaffix(f, scans[c], x, y, NULL), CTN_OK);
+            for (size_t k = 0; k < 6 * N; k++) MUST(y[k] == down[k]);
+        }
+        free(x), free(y), free(up), free(down);
+        ctn_forms_free(f), ctn_tree_free(t), drawn_free(&d);
+    }
+}
+END_TEST
+
 START_TEST(links_may_come_in_any_order)
 {
     const int n = 3000;
@@ -604,6 +632,7 @@ int main(void)
     tcase_set_timeout(c, 300);
     tcase_add_test(c, operators_are_associative);
     tcase_add_loop_test(c, euler_tours_are_those_of_a_walk, 0, BRANCHINGS);
+    tcase_add_loop_test(c, rootfix_and_leaffix_are_sums_over_ancestors_and_subtrees, 0, BRANCHINGS);
     tcase_add_loop_test(c, links_may_come_in_any_order, 0, BRANCHINGS);
     tcase_add_loop_test(c, inverse_dynamics_are_those_of_the_engine, 0, BRANCHINGS);
     tcase_add_test(c, star_products_are_associative);

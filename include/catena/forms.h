@@ -98,6 +98,11 @@ CTN_API size_t ctn_forms_bytes(const ctn_forms *forms);  // of work space taken 
 
 CTN_API ctn_status ctn_forms_set_origin(ctn_forms *forms, ctn_origin origin);  // at first the root
 
+/// The operations of vector trees themselves, of sums ([L] 4.6): y of a link is the sum of x over the links on the way from the world to it, or over its
+/// subtree; itself included. x, y [n][6], apart.
+CTN_API ctn_status ctn_forms_rootfix(ctn_forms *forms, ctn_scan scan, const double *x, double *y, ctn_error *err);
+CTN_API ctn_status ctn_forms_leaffix(ctn_forms *forms, ctn_scan scan, const double *x, double *y, ctn_error *err);
+
 /// Twist [n][6] of every link in its own frame (axis of its joint along z): angular velocity (rad/s), velocity of its origin (m/s). v [n].
 /// What [L] Figure 11 measures.
 CTN_API ctn_status ctn_forms_twists(ctn_forms *forms, ctn_scan scan, const double *q, const double *v, double *twist,

@@ -1,5 +1,6 @@
 /// The operators of fix.h.
 #include "sim/forms/fix.h"
+#include "sim/base/status.h"
 
 #include "dynamics/lane_scalar.h"
 #include "dynamics/trig.h"
@@ -107,4 +108,59 @@ v3 common_origin(work *w, const se3 *T)
     v3 sum = {0, 0, 0};
     for (int b = 0; b < blocks; b++) sum = v3_add(sum, c.sum[b]);
     return v3_scale(sum, 1.0 / w->tree->n);
+}
+
+typedef struct {
+    const ctn_tree *tree;
+    const double *x;
+    double *y;
+    vec6 *in;
+    const vec6 *out;
+} vectors_call;
+
+static void take_vectors(void *context, int block)
+{
+    const vectors_call *c = context;
+    FOR_BLOCK(k, block, c->tree->n)
+    {
+        const double *x = c->x + (size_t)6 * (size_t)c->tree->given[k];
+        c->in[k] = (vec6){v3_of(x), v3_of(x + 3)};
+    }
+}
+static void give_vectors(void *context, int block)
+{
+    const vectors_call *c = context;
+    FOR_BLOCK(k, block, c->tree->n)
+    {
+        double *y = c->y + (size_t)6 * (size_t)c->tree->given[k];
+        v3_to(y, c->out[k].w), v3_to(y + 3, c->out[k].l);
+    }
+}
+
+static ctn_status fix_sums(const char *call, ctn_forms *f, bool leaves, ctn_scan scan, const double *x, double *y, ctn_error *err)
+{
+    if (missing(call, "forms", f, err) || missing(call, "x", x, err) || missing(call, "y", y, err) || scan_check(scan, err))
+        return CTN_BAD_ARGUMENT;
+    work *const w = &f->all;
+    const size_t n = (size_t)f->tree->n;
+    w->failed = false;
+    vec6 *const out = work_room(w, SLOT_B, n, sizeof *out);
+    vectors_call c = {f->tree, x, y, work_room(w, SLOT_A, n, sizeof(vec6)), out};
+    if (!w->failed) {
+        phase(w, blocks_of(f->tree->n), take_vectors, &c);
+        if (leaves) leaffix_sums(w, scan, c.in, SLOT_C, out);
+        else rootfix_sums(w, scan, c.in, out);
+    }
+    if (w->failed) return fail(err, CTN_NO_MEMORY, "no memory for the scans of %d links", f->tree->n);
+    phase(w, blocks_of(f->tree->n), give_vectors, &c);
+    return CTN_OK;
+}
+
+ctn_status ctn_forms_rootfix(ctn_forms *f, ctn_scan scan, const double *x, double *y, ctn_error *err)
+{
+    return fix_sums("ctn_forms_rootfix", f, false, scan, x, y, err);
+}
+ctn_status ctn_forms_leaffix(ctn_forms *f, ctn_scan scan, const double *x, double *y, ctn_error *err)
+{
+    return fix_sums("ctn_forms_leaffix", f, true, scan, x, y, err);
 }
