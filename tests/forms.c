@@ -1,4 +1,5 @@
 /// The papers' forms: vector trees against brute force, every form against the serial engines and against long double, bits and refusals.
+#include "sim/forms/angles.h"
 #include "sim/forms/fix.h"
 #include "sim/forms/lapack.h"
 #include "sim/forms/star.h"
@@ -85,6 +86,18 @@ START_TEST(operators_are_associative)
         const inertia point = inertia_about(3, at, (sym33){0, 0, 0, 0, 0, 0});
         ck_assert_double_eq_tol(vec6_dot(m, inertia_times(&point, m)), 3 * v3_dot(speed, speed), 1e-13);
     }
+}
+END_TEST
+
+START_TEST(angles_have_the_same_bits_with_and_without_fma)
+{
+    enum { n = 5000 };
+    static double x[n], a[2][n], b[2][n];
+    rng r = {9};
+    for (int k = 0; k < n; k++) x[k] = rng_uniform(&r, -1, 1) * pow(10, rng_below(&r, 6));
+    angles_plain(n, x, a[0], a[1]), angles_of(n, x, b[0], b[1]);
+    ck_assert_int_eq(memcmp(a, b, sizeof a), 0);
+    for (int k = 0; k < n; k++) MUST(fabs(a[0][k] - sin(x[k])) < 1e-15 && fabs(a[1][k] - cos(x[k])) < 1e-15);
 }
 END_TEST
 
@@ -483,7 +496,8 @@ START_TEST(large_trees_are_as_far_off_as_is_said)
         const double error = relative_error(tau, want, n), most = scan == CTN_SCAN_PATHS ? cases[_i].paths : cases[_i].simulated;
         double own = 0;  // of each torque itself, where that is more than 1 N m
         for (int i = 0; i < n; i++) own = fmax(own, fabs(tau[i] - want[i]) / (fabs(want[i]) + 1));
-        if (getenv("CTN_PRINT")) printf("  %s%s %.1e (own %.0e)", scan_names[scan], c == 5 ? " about the centre" : "", error, own);
+        if (getenv("CTN_PRINT"))
+            printf("  %s%s %.1e (own %.0e)", scan_names[scan], c == 5 ? " about the centre" : "", error, own);
         if (n <= 100000) ck_assert_msg(error < most, "%s, %s: %.3g", cases[_i].name, scan_names[scan], error);
     }
     if (getenv("CTN_PRINT")) printf("\n");
@@ -642,6 +656,7 @@ int main(void)
     TCase *c = tcase_create("forms");
     tcase_set_timeout(c, 300);
     tcase_add_test(c, operators_are_associative);
+    tcase_add_test(c, angles_have_the_same_bits_with_and_without_fma);
     tcase_add_loop_test(c, euler_tours_are_those_of_a_walk, 0, BRANCHINGS);
     tcase_add_loop_test(c, rootfix_and_leaffix_are_sums_over_ancestors_and_subtrees, 0, BRANCHINGS);
     tcase_add_loop_test(c, links_may_come_in_any_order, 0, BRANCHINGS);

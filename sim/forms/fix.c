@@ -1,9 +1,7 @@
 /// The operators of fix.h.
 #include "sim/forms/fix.h"
 #include "sim/base/status.h"
-
-#include "dynamics/lane_scalar.h"
-#include "dynamics/trig.h"
+#include "sim/forms/angles.h"
 
 #define ELEMENT se3
 #define NAME(word) pose_##word
@@ -60,17 +58,18 @@ typedef struct {
 static void make_local(void *context, int block)
 {
     const poses_call *c = context;
+    double q[BLOCK], sine[BLOCK], cosine[BLOCK];
+    const int first = block * BLOCK;
+    FOR_BLOCK(k, block, c->tree->n) q[k - first] = c->q[c->tree->given[k]];
+    angles_of(blocks_of(c->tree->n) == block + 1 ? c->tree->n - first : BLOCK, q, sine, cosine);
     FOR_BLOCK(k, block, c->tree->n)
     {
         const tree_link *l = &c->tree->links[k];
-        const double q = c->q[c->tree->given[k]];
         se3 T = l->at;
-        if (l->slides) T.p = v3_add(T.p, v3_scale(T.Z, q));
+        if (l->slides) T.p = v3_add(T.p, v3_scale(T.Z, q[k - first]));
         else {
-            double s, co;
-            sincosr(q, &s, &co);
-            T.X = v3_add(v3_scale(l->at.X, co), v3_scale(l->at.Y, s));
-            T.Y = v3_sub(v3_scale(l->at.Y, co), v3_scale(l->at.X, s));
+            T.X = v3_add(v3_scale(l->at.X, cosine[k - first]), v3_scale(l->at.Y, sine[k - first]));
+            T.Y = v3_sub(v3_scale(l->at.Y, cosine[k - first]), v3_scale(l->at.X, sine[k - first]));
         }
         c->local[k] = T;
     }
