@@ -1,4 +1,4 @@
-/// Random trees for the tests of the forms: links as the forms take them, the same as a scene, and their inverse dynamics in long double.
+/// Random trees for the tests of forms: links as they take them, the same as a scene, and their inverse dynamics in long double.
 #ifndef CATENA_TESTS_DRAWN_TREE_H
 #define CATENA_TESTS_DRAWN_TREE_H
 

@@ -1,4 +1,5 @@
-/// The papers' forms: vector trees against brute force, every form against the serial engines and against long double, bits and refusals.
+/// The papers' forms: vector trees against brute force, every form against the serial engines and against long double, bits and
+/// refusals.
 #include "sim/forms/angles.h"
 #include "sim/forms/fix.h"
 #include "sim/forms/lapack.h"
@@ -257,6 +258,17 @@ START_TEST(inverse_dynamics_are_those_of_the_engine)
                                   scan_names[c], k, error, from_exact);
                     free(tau);
                 }
+            // twists are in axes that the tree has chosen: their lengths are the engine's
+            double *twist = nans(6 * (size_t)n), *length = nans(2 * (size_t)n), *engines = nans(2 * (size_t)n);
+            ctn_link_twists(dyn, 1, q, v, twist);
+            for (int i = 0; i < 2 * n; i++) engines[i] = hypot(hypot(twist[3 * i], twist[3 * i + 1]), twist[3 * i + 2]);
+            for (int c = 0; c < SCANS; c++) {
+                ck_assert_int_eq(ctn_forms_twists(f, scans[c], q, v, twist, NULL), CTN_OK);
+                for (int i = 0; i < 2 * n; i++) length[i] = hypot(hypot(twist[3 * i], twist[3 * i + 1]), twist[3 * i + 2]);
+                ck_assert_msg(relative_error(length, engines, 2 * n) < 1e-11, "branching %g, %d links, %s: twists off by %.3g",
+                              branching, n, scan_names[c], relative_error(length, engines, 2 * n));
+            }
+            free(twist), free(length), free(engines);
             ctn_forms_free(f);
             ctn_tree_free(trees[k]);
         }
@@ -620,8 +632,8 @@ START_TEST(without_lapack_jsiia_says_so)
 }
 END_TEST
 
-/// A cut behind a link that has no inertia about its axis by itself, but has with what follows: the product cannot be formed, and the recursion is
-/// taken instead.
+/// A cut behind a link that has no inertia about its axis by itself, but has with what follows: the product cannot be formed, and
+/// the recursion is taken instead.
 START_TEST(stars_fall_back_where_a_cut_is_bad)
 {
     const int n = 256;

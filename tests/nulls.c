@@ -351,6 +351,69 @@ static void samples(void)
     NUMBER(false, ctn_sample_worlds, scene, model, 1, 0, 1, 1, NULL, NULL, NULL, NULL);
 }
 
+static void forms(void)
+{
+    const double down[3] = {0, 0, -9.81};
+    const int parent = -1;
+    const ctn_tree_link link = {
+        .joint = CTN_REVOLUTE, .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .axis = {0, 0, 1}, .mass = 1, .inertia = {1, 1, 1}};
+    ctn_tree *const tree = ctn_tree_generate(2, 1, 1, 1, NULL);
+    ctn_forms *const f = ctn_forms_create(tree, 1, NULL);
+    int step[2];
+    POINTER("parent", ctn_tree_create, 1, NULL, 1, &link, down, 1, err);
+    POINTER("links", ctn_tree_create, 1, &parent, 1, NULL, down, 1, err);
+    POINTER("gravity", ctn_tree_create, 1, &parent, 1, &link, NULL, 1, err);
+    POINTER("model", ctn_tree_of_model, NULL, 1, err);
+    WITHOUT_POINTERS(ctn_tree_generate);
+    NOTHING(ctn_tree_free, NULL);
+    NUMBER(0, ctn_tree_links, NULL);
+    NUMBER(-1, ctn_tree_parent, NULL, 0);
+    NUMBER(0, ctn_tree_depth, NULL, 0);
+    NUMBER(0, ctn_tree_bytes, NULL);
+    NUMBER(0, ctn_tree_dense_bytes, NULL);
+    NUMBER(0, ctn_tree_pairs, NULL, NULL);
+    NUMBER(CTN_BAD_ARGUMENT, ctn_tree_tour, NULL, step, step);
+    NUMBER(CTN_BAD_ARGUMENT, ctn_tree_tour, tree, NULL, step);
+    NUMBER(CTN_BAD_ARGUMENT, ctn_tree_tour, tree, step, NULL);
+    POINTER("tree", ctn_forms_create, NULL, 1, err);
+    NOTHING(ctn_forms_free, NULL);
+    NUMBER(0, ctn_forms_threads, NULL);
+    NUMBER(0, ctn_forms_bytes, NULL);
+    NUMBER(CTN_BAD_ARGUMENT, ctn_forms_set_origin, NULL, CTN_ORIGIN_ROOT);
+    NUMBER(CTN_BAD_ARGUMENT, ctn_forms_set_limit, NULL, 1);
+    STATUS("forms", ctn_forms_rootfix, NULL, CTN_SCAN_BLOCKED, x, x, err);
+    STATUS("x", ctn_forms_rootfix, f, CTN_SCAN_BLOCKED, NULL, x, err);
+    STATUS("y", ctn_forms_rootfix, f, CTN_SCAN_BLOCKED, x, NULL, err);
+    STATUS("forms", ctn_forms_leaffix, NULL, CTN_SCAN_BLOCKED, x, x, err);
+    STATUS("x", ctn_forms_leaffix, f, CTN_SCAN_BLOCKED, NULL, x, err);
+    STATUS("y", ctn_forms_leaffix, f, CTN_SCAN_BLOCKED, x, NULL, err);
+    STATUS("forms", ctn_forms_twists, NULL, CTN_SCAN_BLOCKED, x, x, x, err);
+    STATUS("q", ctn_forms_twists, f, CTN_SCAN_BLOCKED, NULL, x, x, err);
+    STATUS("v", ctn_forms_twists, f, CTN_SCAN_BLOCKED, x, NULL, x, err);
+    STATUS("twist", ctn_forms_twists, f, CTN_SCAN_BLOCKED, x, x, NULL, err);
+    STATUS("forms", ctn_forms_rnea, NULL, CTN_SCAN_BLOCKED, 1, x, x, x, x, err);
+    STATUS("q", ctn_forms_rnea, f, CTN_SCAN_BLOCKED, 1, NULL, x, x, x, err);
+    STATUS("v", ctn_forms_rnea, f, CTN_SCAN_BLOCKED, 1, x, NULL, x, x, err);
+    STATUS("a", ctn_forms_rnea, f, CTN_SCAN_BLOCKED, 1, x, x, NULL, x, err);
+    STATUS("tau", ctn_forms_rnea, f, CTN_SCAN_BLOCKED, 1, x, x, x, NULL, err);
+    STATUS("forms", ctn_forms_crba, NULL, CTN_SCAN_BLOCKED, x, x, err);
+    STATUS("q", ctn_forms_crba, f, CTN_SCAN_BLOCKED, NULL, x, err);
+    STATUS("H", ctn_forms_crba, f, CTN_SCAN_BLOCKED, x, NULL, err);
+    STATUS("forms", ctn_forms_crba_begin, NULL, CTN_SCAN_BLOCKED, x, err);
+    STATUS("q", ctn_forms_crba_begin, f, CTN_SCAN_BLOCKED, NULL, err);
+    STATUS("forms", ctn_forms_crba_rows, NULL, 0, 1, x, err);
+    STATUS("H", ctn_forms_crba_rows, f, 0, 1, NULL, err);
+    STATUS("forms", ctn_forms_crba_packed, NULL, CTN_SCAN_BLOCKED, x, x, err);
+    STATUS("q", ctn_forms_crba_packed, f, CTN_SCAN_BLOCKED, NULL, x, err);
+    STATUS("H", ctn_forms_crba_packed, f, CTN_SCAN_BLOCKED, x, NULL, err);
+    STATUS("forms", ctn_forms_forward, NULL, CTN_FORWARD_STAR, 1, x, x, x, x, err);
+    STATUS("q", ctn_forms_forward, f, CTN_FORWARD_STAR, 1, NULL, x, x, x, err);
+    STATUS("v", ctn_forms_forward, f, CTN_FORWARD_STAR, 1, x, NULL, x, x, err);
+    STATUS("tau", ctn_forms_forward, f, CTN_FORWARD_STAR, 1, x, x, NULL, x, err);
+    STATUS("qdd", ctn_forms_forward, f, CTN_FORWARD_STAR, 1, x, x, x, NULL, err);
+    ctn_forms_free(f), ctn_tree_free(tree);
+}
+
 /// The next function that `text` declares, into `name`; NULL: no more.
 static const char *next_function(const char *text, char name[80])
 {
@@ -408,7 +471,7 @@ START_TEST(every_pointer_of_every_function)
         cfg = plain;
         tapes();
         cfg = before;
-        recordings(), samples();
+        recordings(), samples(), forms();
     }
     check_all_were_called();
     ctn_batch_free(batch), ctn_model_free(model), ctn_scene_free(scene);

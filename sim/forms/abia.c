@@ -1,7 +1,9 @@
-/// The hybrid articulated-body algorithm ([Y] Algorithm 3): articulated inertias by their recursion on one thread (equation 7), all else by scans: the
-/// bias, forces z inwards (18), accelerations lambda outwards (19). On trees these scans go along heavy paths, a level at a time.
+/// The hybrid articulated-body algorithm ([Y] Algorithm 3): articulated inertias by their recursion on one thread (equation 7),
+/// all else by scans: the bias, forces z inwards (18), accelerations lambda outwards (19). On trees these scans go along heavy
+/// paths, a level at a time.
 ///
-/// With the inertias known, z and lambda obey affine recursions, and those of a piece are one affine map of what is behind or before it:
+/// With the inertias known, z and lambda obey affine recursions, and those of a piece are one affine map of what is behind or
+/// before it:
 ///
 ///     z -> X' ((1 - U S'/D) z + U tau / D)        lambda -> (1 - S U'/D) X lambda + S c,   c = (tau - S' z) / D
 ///

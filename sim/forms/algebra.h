@@ -1,5 +1,5 @@
-/// Spatial algebra of the forms: poses, vectors of six, inertias. Plain products and sums, which the compiler does not contract: the same bits with
-/// and without fma. Vectors are (angular, linear).
+/// Spatial algebra of the forms: poses, vectors of six, inertias. Plain products and sums, which the compiler does not contract:
+/// the same bits with and without fma. Vectors are (angular, linear).
 #ifndef CATENA_SIM_FORMS_ALGEBRA_H
 #define CATENA_SIM_FORMS_ALGEBRA_H
 

@@ -1,5 +1,5 @@
-/// Sines and cosines of many angles (dynamics/trig.h), by two builds with the same bits: where the CPU has fused multiply-adds, and where the
-/// C library does them, which takes ten times as long.
+/// Sines and cosines of many angles (dynamics/trig.h), by two builds with the same bits: where the CPU has fused multiply-adds,
+/// and where the C library does them, which takes ten times as long.
 #ifndef CATENA_SIM_FORMS_ANGLES_H
 #define CATENA_SIM_FORMS_ANGLES_H
 

@@ -1,7 +1,8 @@
-/// Joint-space inertia of a tree: composite inertias by leaffix, then all pairs of a link and one of its ancestors at once ([L] 6.2).
+/// Joint-space inertia of a tree: composite inertias by leaffix, then all pairs of a link and one of its ancestors at once ([L]
+/// 6.2).
 ///
-/// All is in one common frame, where no pair needs a transformation: H_ij = S_j . f_i, f_i = Ic_i S_i, j an ancestor of i. Axes S lie in
-/// six arrays, so that a run of ancestors on one heavy path is a loop over neighbours.
+/// All is in one common frame, where no pair needs a transformation: H_ij = S_j . f_i, f_i = Ic_i S_i, j an ancestor of i. Axes S
+/// lie in six arrays, so that a run of ancestors on one heavy path is a loop over neighbours.
 #include "sim/forms/fix.h"
 #include "sim/base/status.h"
 

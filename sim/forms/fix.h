@@ -1,4 +1,5 @@
-/// rootfix and leaffix of a vector tree, for the operators that dynamics needs: poses, first-order recurrences, sums of vectors and of inertias.
+/// rootfix and leaffix of a vector tree, for the operators that dynamics needs: poses, first-order recurrences, sums of vectors
+/// and of inertias.
 ///
 /// All arrays are in the order of tree.h. rootfix: x, y [n] must not be the same. leaffix: they may; `slot` is for sums between.
 /// CTN_SCAN_SIMULATED is CTN_SCAN_BLOCKED here.

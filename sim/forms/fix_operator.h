@@ -1,10 +1,10 @@
-/// rootfix of an associative operator with inverses, over the Euler tour ([L] 4.6, Figure 4), by each of the scans. Included once an operator,
-/// which is given by
+/// rootfix of an associative operator with inverses, over the Euler tour ([L] 4.6, Figure 4), by each of the scans. Included once
+/// an operator, which is given by
 ///
 ///     ELEMENT, NAME(word), TIMES(a, b), ONE, INVERSE(a)
 ///
-/// y[k] = x[first] x .. x x[k] along the way from the world to link k, link k's own included. The tour's steps carry x where a link is
-/// entered and its inverse where it is left; y is what has been multiplied when link k is entered.
+/// y[k] = x[first] x .. x x[k] along the way from the world to link k, link k's own included. The tour's steps carry x where a
+/// link is entered and its inverse where it is left; y is what has been multiplied when link k is entered.
 
 typedef struct {
     const ctn_tree *tree;

@@ -1,8 +1,8 @@
-/// Joint-space inertia inversion ([Y] Algorithm 2): the bias by one inverse dynamics, column j of H by another one with unit acceleration of joint j,
-/// at rest and without gravity (equation 17); all at once. Then Cholesky.
+/// Joint-space inertia inversion ([Y] Algorithm 2): the bias by one inverse dynamics, column j of H by another one with unit
+/// acceleration of joint j, at rest and without gravity (equation 17); all at once. Then Cholesky.
 ///
-/// Of the inverse dynamics of a column only what is not zero is computed: A = S_j throughout the subtree of j, so wrenches are summed there,
-/// and the ancestors bear their sum.
+/// Of the inverse dynamics of a column only what is not zero is computed: A = S_j throughout the subtree of j, so wrenches are
+/// summed there, and the ancestors bear their sum.
 #include "sim/forms/forward.h"
 #include "sim/forms/fix.h"
 #include "sim/forms/lapack.h"

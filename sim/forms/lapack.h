@@ -8,8 +8,8 @@
 /// Whether there is one; CTN_UNAVAILABLE says where it was looked for. Any thread may call it.
 ctn_status lapack_find(ctn_error *err);
 
-/// Solves A x = b, A [n][n] symmetric and positive definite; both are overwritten, b by x. Returns the row, from 1, that is not positive; 0:
-/// solved. After lapack_find().
+/// Solves A x = b, A [n][n] symmetric and positive definite; both are overwritten, b by x. Returns the row, from 1, that is not
+/// positive; 0: solved. After lapack_find().
 int lapack_solve(int n, double *A, double *b);
 
 #endif

@@ -77,8 +77,8 @@ ctn_status path_bad_status(const path_call *c, ctn_error *err)
                : fail(err, CTN_BAD_ARGUMENT, "link %d: no inertia against its joint, of armature or of what moves with it", link);
 }
 
-/// Accelerations outwards and wrenches inwards, f[k].d and f[k].b. What a piece adds is had first, from its own top or end; then pieces of a path are
-/// added up; then every link is done from there.
+/// Accelerations outwards and wrenches inwards, f[k].d and f[k].b. What a piece adds is had first, from its own top or end; then
+/// pieces of a path are added up; then every link is done from there.
 typedef struct {
     path_call path;
     const double *a;

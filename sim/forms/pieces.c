@@ -5,7 +5,8 @@
 
 enum { LINKS_A_JOB = 256 };
 
-/// Trees over the paths of a level that are cut, all paths a height at a time: neighbours in twos, the odd one out goes up as it is.
+/// Trees over the paths of a level that are cut, all paths a height at a time: neighbours in twos, the odd one out goes up as it
+/// is.
 static void grow(pieces *p, const int *at, int first_cut, int end_cut, int *row, int *batches)
 {
     for (bool grown = true; grown;) {

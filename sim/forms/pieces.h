@@ -1,8 +1,8 @@
-/// Heavy paths cut into pieces: what recursions without inverses are scanned over. A level of paths hangs on the level before, so levels are done one
-/// after the other, and all pieces of a level at once.
+/// Heavy paths cut into pieces: what recursions without inverses are scanned over. A level of paths hangs on the level before, so
+/// levels are done one after the other, and all pieces of a level at once.
 ///
-/// Where pieces of a path need the product of all beyond them, it is had from a binary tree over them: up, the products of nodes; down, what is
-/// beyond each node.
+/// Where pieces of a path need the product of all beyond them, it is had from a binary tree over them: up, the products of nodes;
+/// down, what is beyond each node.
 #ifndef CATENA_SIM_FORMS_PIECES_H
 #define CATENA_SIM_FORMS_PIECES_H
 

@@ -1,7 +1,8 @@
 /// Inverse dynamics of a tree by scans.
 ///
-/// CTN_SCAN_SERIAL, BLELLOCH and BLOCKED are [L] Listings 3-5: velocities and accelerations by first-order recurrences in each link's own
-/// frame, forces in the root's. CTN_SCAN_SIMULATED is Listing 7: poses first, then every recursion is a sum of vectors in one common frame.
+/// CTN_SCAN_SERIAL, BLELLOCH and BLOCKED are [L] Listings 3-5: velocities and accelerations by first-order recurrences in each
+/// link's own frame, forces in the root's. CTN_SCAN_SIMULATED is Listing 7: poses first, then every recursion is a sum of vectors
+/// in one common frame.
 #include "sim/forms/fix.h"
 #include "sim/forms/forward.h"
 #include "sim/base/status.h"

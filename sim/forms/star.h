@@ -1,12 +1,14 @@
-/// Articulated bodies as affine maps (d_in, f_out) -> (d_out, f_in), and their star product: what makes the articulated-body recursion a scan.
+/// Articulated bodies as affine maps (d_in, f_out) -> (d_out, f_in), and their star product: what makes the articulated-body
+/// recursion a scan.
 ///
-/// A stretch of links on one path, from a link's parent to its own last link: d_in is the acceleration of the parent, d_out of the last link, f_out
-/// the wrench that it hands to what comes behind, f_in what the parent hands to the stretch. World axes, each about the origin of its link.
+/// A stretch of links on one path, from a link's parent to its own last link: d_in is the acceleration of the parent, d_out of
+/// the last link, f_out the wrench that it hands to what comes behind, f_in what the parent hands to the stretch. World axes,
+/// each about the origin of its link.
 ///
 ///     d_out = E d_in + G f_out + g        f_in = E' f_out + P d_in + p        P = P' >= 0, G = G' <= 0
 ///
-/// (theory 2.2: Redheffer's star product; Featherstone 1999 has the same by divide and conquer.) Accelerations are those of points: that of the origin,
-/// not of the space at the origin.
+/// (theory 2.2: Redheffer's star product; Featherstone 1999 has the same by divide and conquer.) Accelerations are those of
+/// points: that of the origin, not of the space at the origin.
 #ifndef CATENA_SIM_FORMS_STAR_H
 #define CATENA_SIM_FORMS_STAR_H
 
@@ -128,7 +130,8 @@ static inline star star_one(void)
     }
     return s;
 }
-/// j * s: the star product with a stretch behind it, in closed form as a joint's G has rank 1. P of `s` has the link's own inertia in it by now.
+/// j * s: the star product with a stretch behind it, in closed form as a joint's G has rank 1. P of `s` has the link's own
+/// inertia in it by now.
 static inline void star_joint(const joint_at *j, const pivot *e, star *s)
 {
     const double over = 1 / e->D;

@@ -1,7 +1,8 @@
 /// Forward dynamics all by scans: articulated inertias by star products, accelerations by the way back.
 ///
-/// Of each level of heavy paths, the ones without children first: the star of each piece (each from its far end, joint by joint); of nodes, two at
-/// a time; what is behind each node, by a port; then the articulated-body recursion within pieces, from there. Outwards the same, by accelerations.
+/// Of each level of heavy paths, the ones without children first: the star of each piece (each from its far end, joint by joint);
+/// of nodes, two at a time; what is behind each node, by a port; then the articulated-body recursion within pieces, from there.
+/// Outwards the same, by accelerations.
 #include "sim/forms/forward.h"
 #include "sim/forms/paths.h"
 #include "sim/base/status.h"
@@ -15,8 +16,8 @@ typedef struct {
     atomic_bool singular;
 } star_call;
 
-/// A pivot within a piece is that of a chain with a free end, where the piece is cut. One that is nothing beside the inertia says that the cut
-/// is at a link without inertia about some axis.
+/// A pivot within a piece is that of a chain with a free end, where the piece is cut. One that is nothing beside the inertia says
+/// that the cut is at a link without inertia about some axis.
 static bool sound(const joint_at *j, const pivot *e, const port *P)
 {
     const double scale = j->slides ? P->C.xx + P->C.yy + P->C.zz : P->A.xx + P->A.yy + P->A.zz;

@@ -1,10 +1,11 @@
-/// leaffix of a sum ([L] 4.6, Figure 5), by each of the scans: y[k] = the sum of x over the subtree of k. Included once an operator, which is
-/// given by
+/// leaffix of a sum ([L] 4.6, Figure 5), by each of the scans: y[k] = the sum of x over the subtree of k. Included once an
+/// operator, which is given by
 ///
 ///     ELEMENT, NAME(word), PLUS(a, b), ZERO, MINUS(a, b)
 ///
-/// The steps at which links are left carry nothing, so the tour is one step a link; a subtree is a run of links. Sums are taken from the last link
-/// on, not from the first: y[k] = s[k] - s[end], s the sum of all from there on. On a chain nothing is then subtracted.
+/// The steps at which links are left carry nothing, so the tour is one step a link; a subtree is a run of links. Sums are taken
+/// from the last link on, not from the first: y[k] = s[k] - s[end], s the sum of all from there on. On a chain nothing is then
+/// subtracted.
 
 typedef struct {
     const ctn_tree *tree;
@@ -70,7 +71,8 @@ static void NAME(take_sums)(void *context, int block)
     FOR_BLOCK(k, block, c->tree->n) c->sum[k] = PLUS(c->part[c->tree->n - 1 - k], c->x[k]);
 }
 
-/// Along heavy paths, without differences: the sum of each piece and of what hangs on it, what is behind each, and from there every link of it.
+/// Along heavy paths, without differences: the sum of each piece and of what hangs on it, what is behind each, and from there
+/// every link of it.
 static ELEMENT NAME(hung)(const NAME(leaffix_call) * c, int k, ELEMENT sum)
 {
     const ctn_tree *const t = c->tree;

@@ -1,8 +1,9 @@
 /// The vector tree of a parent array: its Euler tour, as a list of 2n steps that all threads rank together.
 ///
-/// Steps are numbered 2i, link i is entered, and 2i + 1, it is left; what follows a step is known from its link's first child and next
-/// sibling. The list is cut at every SPACING-th number: each part is walked on its own, the parts are put one behind the other, and every step
-/// then knows how many are before it (Helman and JáJá 2001). Steps of links that hang in a circle are in lists of their own.
+/// Steps are numbered 2i, link i is entered, and 2i + 1, it is left; what follows a step is known from its link's first child and
+/// next sibling. The list is cut at every SPACING-th number: each part is walked on its own, the parts are put one behind the
+/// other, and every step then knows how many are before it (Helman and JáJá 2001). Steps of links that hang in a circle are in
+/// lists of their own.
 #include "sim/forms/tree.h"
 #include "sim/base/status.h"
 

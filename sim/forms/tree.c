@@ -21,8 +21,8 @@ static bool all_finite(const double *x, int n)
     return true;
 }
 
-/// Whether three principal moments that belong to I can be a body's: none is larger than the other two together. That is, tr(I) 1 / 2 - I
-/// has no negative eigenvalue, up to rounding.
+/// Whether three principal moments that belong to I can be a body's: none is larger than the other two together. That is, tr(I) 1
+/// / 2 - I has no negative eigenvalue, up to rounding.
 static bool of_a_body(const double *I)
 {
     const double half = (I[0] + I[1] + I[2]) / 2, small = 1e-12 * half;

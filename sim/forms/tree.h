@@ -1,7 +1,7 @@
 /// The compact model of the forms, and its vector tree.
 ///
-/// Links stand in the order of the Euler tour, each before its children, the child with the most links beyond it first: a heavy path is a
-/// run of links, and a subtree, too. The axis of a joint is the z axis of its frame.
+/// Links stand in the order of the Euler tour, each before its children, the child with the most links beyond it first: a heavy
+/// path is a run of links, and a subtree, too. The axis of a joint is the z axis of its frame.
 #ifndef CATENA_SIM_FORMS_TREE_H
 #define CATENA_SIM_FORMS_TREE_H
 
@@ -40,7 +40,8 @@ struct ctn_tree {
 /// A tree without links' data: all arrays that come from `parent` [n], but `links` has room only. NULL on error.
 ctn_tree *tree_of_parents(int n, const int *parent, int threads, ctn_error *err);
 
-/// The step of the tour at which link k is entered, and left: before it, the k links before it are entered, and all but its ancestors left.
+/// The step of the tour at which link k is entered, and left: before it, the k links before it are entered, and all but its
+/// ancestors left.
 static inline int tree_lp(const ctn_tree *t, int k) { return 2 * k + 1 - t->depth[k]; }
 static inline int tree_rp(const ctn_tree *t, int k) { return tree_lp(t, k) + 2 * (t->end[k] - k) - 1; }
 

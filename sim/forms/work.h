@@ -1,7 +1,8 @@
 /// Work space of the forms, and how their phases are shared among threads.
 ///
-/// A phase is a list of jobs that do not depend on each other. What a job does depends on the tree alone, never on how many threads there
-/// are: blocks are cut by number, so that sums associate in one way and results have the same bits with any number of threads.
+/// A phase is a list of jobs that do not depend on each other. What a job does depends on the tree alone, never on how many
+/// threads there are: blocks are cut by number, so that sums associate in one way and results have the same bits with any number
+/// of threads.
 #ifndef CATENA_SIM_FORMS_WORK_H
 #define CATENA_SIM_FORMS_WORK_H
 
@@ -53,7 +54,8 @@ typedef void (*phase_job)(void *context, int job);
 /// Does all jobs and returns when they are done.
 void phase(work *w, int jobs, phase_job job, void *context);
 
-/// Links, or steps of the tour, in a block: the association of sums hangs on it. A block of poses is 50 KB, within a core's cache.
+/// Links, or steps of the tour, in a block: the association of sums hangs on it. A block of poses is 50 KB, within a core's
+/// cache.
 enum { BLOCK = 512 };
 static inline int blocks_of(int count) { return (count + BLOCK - 1) / BLOCK; }
 
