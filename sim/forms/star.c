@@ -3,6 +3,10 @@
 
 enum { SIDES = 13 };
 
+/// A cut where the nearer stretch moves so much more easily than the farther one that as many digits would be lost: behind a link that has
+/// next to no inertia about its axis.
+#define MOST_GROWTH 1e6
+
 static void port_matrix(const port *P, double M[6][6])
 {
     const v3 columns[3] = {{P->A.xx, P->A.xy, P->A.xz}, {P->A.xy, P->A.yy, P->A.yz}, {P->A.xz, P->A.yz, P->A.zz}},
@@ -23,6 +27,7 @@ static bool resolve(const vec6 *G, double P[6][6], int sides, double R[6][SIDES]
             double sum = 0;
             for (int j = 0; j < 6; j++) sum += row[j] * P[j][k];
             M[i][k] = (i == k) - sum;
+            if (!(fabs(M[i][k]) < MOST_GROWTH)) return false;
         }
     }
     for (int c = 0; c < 6; c++) {

@@ -147,7 +147,7 @@ static inline void star_joint(const joint_at *j, const pivot *e, star *s)
     joint_eliminate(j, e, &s->P);
 }
 
-/// a * b, a nearer to the world: eliminates what both have in common. false: the system cannot be solved.
+/// a * b, a nearer to the world: eliminates what both have in common. false: too many digits would be lost.
 bool star_product(const star *a, const star *b, star *ab);
 
 /// a with a port behind it: what both ask of the parent. And the acceleration of a's last link.

@@ -16,14 +16,6 @@ typedef struct {
     atomic_bool singular;
 } star_call;
 
-/// A pivot within a piece is that of a chain with a free end, where the piece is cut. One that is nothing beside the inertia says
-/// that the cut is at a link without inertia about some axis.
-static bool sound(const joint_at *j, const pivot *e, const port *P)
-{
-    const double scale = j->slides ? P->C.xx + P->C.yy + P->C.zz : P->A.xx + P->A.yy + P->A.zz;
-    return e->D > 1e-9 * scale;
-}
-
 static void piece_stars(void *context, int job)
 {
     star_call *c = context;
@@ -38,7 +30,7 @@ static void piece_stars(void *context, int job)
             path_gather(&c->path, k, &own);
             port_add(&s.P, &own);
             const pivot e = joint_pivot(&j, &s.P);
-            if (!sound(&j, &e, &s.P)) atomic_store(&c->singular, true);
+            if (e.D <= 0) atomic_store(&c->singular, true);  // of a chain with a free end, where the piece is cut
             star_joint(&j, &e, &s);
         }
         c->stars[p->slot] = s;
