@@ -254,8 +254,8 @@ START_TEST(inverse_dynamics_are_those_of_the_engine)
                     ck_assert_int_eq(ctn_forms_rnea(f, scans[c], 1, q, v, a, tau, NULL), CTN_OK);
                     const double error = relative_error(tau, want, n), from_exact = relative_error(tau, exact, n);
                     ck_assert_msg(error < 1e-9 && from_exact < 1e-9,
-                                  "branching %g, %d links, %s, tree %d: %.3g of the engine, %.3g of the truth", branching, n,
-                                  scan_names[c], k, error, from_exact);
+                                  "seed %d, branching %g, %d links, %s, tree %d: %.3g of the engine, %.3g of the truth", 100 + s,
+                                  branching, n, scan_names[c], k, error, from_exact);
                     free(tau);
                 }
             // twists are in axes that the tree has chosen: their lengths are the engine's
@@ -363,8 +363,8 @@ START_TEST(forward_dynamics_are_those_of_the_engine)
                        from_exact, engine);
             const double most = fmax(1e-9, 4 * engine);  // random chains may be hard: as far off as the engine is
             ck_assert_msg(error < most && from_exact < most,
-                          "branching %g, %d links, %s: %.3g of the engine, %.3g of the truth (engine %.3g)", branching, n,
-                          forward_names[c], error, from_exact, engine);
+                          "seed %d, branching %g, %d links, %s: %.3g of the engine, %.3g of the truth (engine %.3g)", 200 + s,
+                          branching, n, forward_names[c], error, from_exact, engine);
             // chains that are cut were not left to the recursion, whose bits a fall-back would have
             if (forwards[c] == CTN_FORWARD_STAR && branching == 1 && n > 64) MUST(memcmp(qdd, serial, (size_t)n * sizeof *qdd));
             if (c == 0) serial = qdd;
@@ -402,7 +402,8 @@ START_TEST(joint_space_inertias_are_those_of_the_engine)
             ctn_forms_set_origin(f, c % 2 ? CTN_ORIGIN_CENTRE : CTN_ORIGIN_ROOT);
             ck_assert_int_eq(ctn_forms_crba(f, scans[c], q, H, NULL), CTN_OK);
             const double error = relative_error(H, want, n * n);
-            ck_assert_msg(error < 1e-11, "branching %g, %d links, %s: %.3g", branching, n, scan_names[c], error);
+            ck_assert_msg(error < 1e-11, "seed %d, branching %g, %d links, %s: %.3g", 300 + s, branching, n, scan_names[c],
+                          error);
             // rows in blocks, the last first, and pairs alone are the same numbers
             ck_assert_int_eq(ctn_forms_crba_begin(f, scans[c], q, NULL), CTN_OK);
             for (int end = n; end > 0; end -= 37) {
