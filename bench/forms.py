@@ -90,7 +90,7 @@ class Forms(session.Session):
         ticks = ', '.join(f'"{"chance" if c == 0 else format(c, "g")}" {j}' for j, c in enumerate(columns))
         lines = ', '.join(f'"{r}" {i}' for i, r in enumerate(rows))
         session.draw(path + '.png', f'set title "{title}"\nset xtics ({ticks})\nset ytics ({lines})\nset xlabel "branching"\nset ylabel "links"\n'
-                     'set cblabel "time against branching 1, %"\nset palette defined (-100 "#2166ac", 0 "#f7f7f7", 100 "#b2182b")\nunset key\n'
+                     'set cblabel "time against branching 1, %"\nset cbrange [-100:100]\nset palette defined (-100 "#2166ac", 0 "#f7f7f7", 100 "#b2182b")\nunset key\n'
                      'plot $cells using 1:2:3 with image, $cells using 1:2:(sprintf("%+.0f", $3)) with labels', {'cells': cells})
 
     # Yang, Wu and Pan 2017

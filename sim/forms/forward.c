@@ -34,10 +34,14 @@ ctn_status ctn_forms_forward(ctn_forms *f, ctn_forward form, int count, const do
         return CTN_BAD_ARGUMENT;
     if ((int)form < CTN_FORWARD_SERIAL || form > CTN_FORWARD_STAR)
         return fail(err, CTN_BAD_ARGUMENT, "form: expected one of ctn_forward, found %d", (int)form);
+    int had = 0;
     if (form == CTN_FORWARD_JSIIA) {
         ctn_status status = lapack_find(err);
         if (!status) status = dense_check(f->tree, f->limit, err);
         if (status) return status;
+        had = lapack_begin();
     }
-    return each_state(f, count, forward_state, &(forward_states){form, f->limit, q, v, tau, qdd}, err);
+    const ctn_status status = each_state(f, count, forward_state, &(forward_states){form, f->limit, q, v, tau, qdd}, err);
+    lapack_end(had);
+    return status;
 }

@@ -17,6 +17,8 @@ enum { LIBRARIES = sizeof libraries / sizeof *libraries };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static factor_call factor;
 static solve_call solve;
+static int (*get_threads)(void);  // of OpenBLAS; NULL: another library
+static void (*set_threads)(int threads);
 static const char *named;  // by the environment
 
 static bool open_library(const char *name)
@@ -29,6 +31,8 @@ static bool open_library(const char *name)
         return false;
     }
     memcpy(&factor, &f, sizeof f), memcpy(&solve, &s, sizeof s);
+    void *const get = dlsym(library, "openblas_get_num_threads"), *const set = dlsym(library, "openblas_set_num_threads");
+    if (get && set) memcpy(&get_threads, &get, sizeof get), memcpy(&set_threads, &set, sizeof set);
     return true;
 }
 
@@ -54,6 +58,19 @@ ctn_status lapack_find(ctn_error *err)
         err, CTN_UNAVAILABLE,
         "jsiia needs LAPACK for Cholesky, and neither libopenblas nor liblapack was found (Debian: libopenblas0, liblapack3); "
         "CTN_LAPACK_LIBRARY names another one");
+}
+
+int lapack_begin(void)
+{
+    if (!set_threads) return 0;
+    const int had = get_threads();
+    set_threads(1);
+    return had;
+}
+
+void lapack_end(int had)
+{
+    if (had) set_threads(had);
 }
 
 int lapack_solve(int n, double *A, double *b)

@@ -3,8 +3,8 @@
 
 enum { SIDES = 13 };
 
-/// A cut where the nearer stretch moves so much more easily than the farther one that as many digits would be lost: behind a link that has
-/// next to no inertia about its axis.
+/// A cut where the nearer stretch moves so much more easily than the farther one that as many digits would be lost: behind a link
+/// that has next to no inertia about its axis.
 #define MOST_GROWTH 1e6
 
 static void port_matrix(const port *P, double M[6][6])
