@@ -130,12 +130,15 @@ static void configurations(void)
     ctn_method method;
     ctn_solver solver;
     ctn_schedule schedule;
+    ctn_parallel parallel;
     STATUS("method", ctn_method_from_name, NULL, &method, err);
     STATUS("method", ctn_method_from_name, "rk4", NULL, err);
     STATUS("solver", ctn_solver_from_name, NULL, &solver, err);
     STATUS("solver", ctn_solver_from_name, "newton", NULL, err);
     STATUS("schedule", ctn_schedule_from_name, NULL, &schedule, err);
     STATUS("schedule", ctn_schedule_from_name, "auto", NULL, err);
+    STATUS("parallel", ctn_parallel_from_name, NULL, &parallel, err);
+    STATUS("parallel", ctn_parallel_from_name, "auto", NULL, err);
     WITHOUT_POINTERS(ctn_batch_config_default);
     WITHOUT_POINTERS(ctn_method_name);
     const ctn_step_stats fallen = {.frozen = CTN_FREEZE_ANGLE, .frozen_dof = 0};
@@ -144,6 +147,7 @@ static void configurations(void)
     ck_assert_str_eq(ctn_freeze_report(NULL, NULL, &fallen, block, sizeof block), ctn_freeze_text(CTN_FREEZE_ANGLE));
     WITHOUT_POINTERS(ctn_solver_name);
     WITHOUT_POINTERS(ctn_schedule_name);
+    WITHOUT_POINTERS(ctn_parallel_name);
     WITHOUT_POINTERS(ctn_method_is_implicit);
     WITHOUT_POINTERS(ctn_freeze_text);
 }
@@ -169,6 +173,8 @@ static void batches(void)
     UNDEFINED(ctn_batch_occupancy, NULL);
     STATUS("batch", ctn_batch_step, NULL, 1, NULL, err);
     NUMBER(0, ctn_batch_fallbacks, NULL);
+    NUMBER(0, ctn_batch_lanes, NULL);
+    NUMBER(0, ctn_batch_serial_steps, NULL);
     NOTHING(ctn_batch_state, NULL, x, x);
     NOTHING(ctn_batch_state, batch, NULL, NULL);
     STATUS("batch", ctn_batch_set_wrench, NULL, 0, 0, NULL, err);
@@ -190,6 +196,22 @@ static void batches(void)
     NOTHING(ctn_batch_hashes, batch, NULL);
     NOTHING(ctn_step_stats_add, NULL, &stats);
     NOTHING(ctn_step_stats_add, &stats, NULL);
+}
+
+static void along(void)
+{
+    double y[64];
+    ctn_along *const a = ctn_along_create(model, NULL, 1, 0, err);
+    ck_assert_ptr_nonnull(a);
+    POINTER("model", ctn_along_create, NULL, NULL, 1, 0, err);
+    NOTHING(ctn_along_free, NULL);
+    note("ctn_along_about");
+    ck_assert_int_eq(ctn_along_about(NULL).lanes, 0);
+    NOTHING(ctn_along_aba, NULL, x, x, x, y);
+    NOTHING(ctn_along_aba, a, NULL, x, x, y);
+    NOTHING(ctn_along_aba, a, x, NULL, x, y);
+    NOTHING(ctn_along_aba, a, x, x, x, NULL);
+    ctn_along_free(a);
 }
 
 static void devices(void)
@@ -466,7 +488,7 @@ START_TEST(every_pointer_of_every_function)
     plain.dense = false, plain.parameter_count = 0;
     for (int k = 0; k < 2; k++) {
         err = k ? NULL : &error;
-        scenes(), models(), configurations(), batches(), devices(), dynamics();
+        scenes(), models(), configurations(), batches(), along(), devices(), dynamics();
         const ctn_batch_config before = cfg;
         cfg = plain;
         tapes();
