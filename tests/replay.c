@@ -71,6 +71,8 @@ static const char *const methods[][10] = {
     {"--steps", "9", "--method", "radau", "--dt", "auto"},
     {"--steps", "11", "--method", "variational", "--order", "4", "--dt", "0.005"},
     {"--steps", "11", "--order", "4", "--tolerance", "3.3e-10", "--max-halvings", "3", "--dt", "0.005"},
+    {"--steps", "9", "--method", "alpha", "--parallel", "links", "--lanes", "16", "--dt", "0.005"},
+    {"--steps", "9", "--parallel", "both"},
     {"--steps", "0"},
 };
 enum { METHODS = sizeof methods / sizeof *methods };

@@ -95,6 +95,8 @@ void json_configuration(cJSON *to, const ctn_batch_config *cfg)
     json_number(to, "dt", cfg->dt);
     cJSON_AddBoolToObject(to, "adaptive", cfg->adaptive);
     if (cfg->adaptive) json_number(to, "tolerance", cfg->error_tolerance);
+    json_text(to, "parallel", ctn_parallel_name(cfg->parallel));
+    if (cfg->lanes) json_number(to, "lanes", cfg->lanes);
 }
 
 void json_put(FILE *out, const char *text)

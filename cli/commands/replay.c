@@ -217,6 +217,7 @@ static void print_replay(const replay *p)
            clean(p->from.path).text);
     printf("made          %s by catena %s\n", clean(p->from.started).text, clean(p->from.version).text);
     printf("method        %s, dt %g s\n", ctn_method_name(b->cfg.method), b->cfg.dt);
+    if (b->cfg.lanes) printf("parallel      %s, %d lanes\n", ctn_parallel_name(b->cfg.parallel), b->cfg.lanes);
     if (unfinished)
         printf("unfinished    the file has %ld of %d world%s\n", p->there, p->from.cfg.worlds, plural(p->from.cfg.worlds));
     if (!p->from.rollout && !p->from.finished)

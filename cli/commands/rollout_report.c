@@ -17,6 +17,7 @@ void print_rollout(const setup *s, const char *out, const ctn_rollout_config *cf
     printf("scene         %s (%s)\n", ctn_scene_name(s->scene), clean(s->path).text);
     printf("worlds        %ld of %ld, seed %llu, %d at a time on %d thread%s, engine %s\n", r->done, r->worlds,
            (unsigned long long)cfg->seed, r->block, r->threads, plural(r->threads), r->engine);
+    if (r->lanes) printf("parallel      %s, %d lanes\n", ctn_parallel_name(r->parallel), r->lanes);
     if (r->processes > 1) {
         char *const first = trajectories_path(out, 0);
         printf("processes     %d, of which the first wrote %s\n", r->processes, first ? clean(first).text : "its own file");
@@ -38,7 +39,9 @@ int print_json_rollout(const setup *s, const char *out, const ctn_rollout_config
     json_text(root, "catena", ctn_version());
     json_text(root, "scene", ctn_scene_name(s->scene));
     json_text(root, "file", s->path);
-    json_configuration(root, &s->cfg);
+    ctn_batch_config used = s->cfg;
+    used.parallel = r->parallel, used.lanes = r->lanes;
+    json_configuration(root, &used);
     json_text(root, "engine", r->engine);
     json_number(root, "worlds", (double)r->worlds);
     json_number(root, "threads", r->threads);

@@ -54,6 +54,8 @@ typedef struct ctn_rollout_report {
     int block;            // worlds at a time
     int threads;          // that stepped them
     const char *engine;   // likewise; lasts
+    ctn_parallel parallel;  // what went side by side
+    int lanes;              // of a world along its links; 0: worlds were side by side
     int states;           // of each world in the file
     double step_bytes;    // of a world in memory to step it
     double kept_bytes;    // of its states

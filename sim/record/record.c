@@ -166,6 +166,10 @@ static void fill_head(record_head *head, const char *format, const ctn_scene *sc
         note_number(head, "max_iterations", b->max_iterations, true);
         note_number(head, "max_halvings", b->max_halvings, true);
     }
+    if (ctn_batch_lanes(batch)) {  // else as files of older programs are
+        note_text(head, "parallel", ctn_parallel_name(b->parallel));
+        note_number(head, "lanes", b->lanes, true);
+    }
 }
 
 void record_head_rollout(record_head *head, const trajectories_head *about)

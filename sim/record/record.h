@@ -46,7 +46,7 @@ typedef struct record_note {
 #define RECORDING_FORMAT "catena recording"
 #define ROLLOUT_FORMAT "catena rollout"
 #define HASH_NAME "XXH3-64"
-enum { RECORD_NOTES = 32 };
+enum { RECORD_NOTES = 40 };
 
 /// All that is known when a file is opened.
 typedef struct record_head {

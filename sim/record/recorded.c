@@ -87,14 +87,17 @@ static ctn_status setting(recorded *r, const char *name, ctn_error *err)
 static ctn_status read_config(recorded *r, ctn_error *err)
 {
     static const char *const numbers[] = {"dt",        "error_tolerance", "order",        "stages", "rho",
-                                          "tolerance", "max_iterations",  "max_halvings", "worlds"};
+                                          "tolerance", "max_iterations",  "max_halvings", "worlds", "lanes"};
     r->cfg = ctn_batch_config_default();
-    char *method = NULL, *solver = NULL;
+    r->cfg.parallel = CTN_PARALLEL_WORLDS;  // of files without the attribute, older ones among them
+    char *method = NULL, *solver = NULL, *parallel = NULL;
     ctn_status status = name_of(r, "method", true, &method, err);
     if (status == CTN_OK) status = ctn_method_from_name(method, &r->cfg.method, err);
     if (status == CTN_OK) status = name_of(r, "solver", false, &solver, err);
     if (status == CTN_OK && solver) status = ctn_solver_from_name(solver, &r->cfg.solver, err);
-    free(method), free(solver);
+    if (status == CTN_OK) status = name_of(r, "parallel", false, &parallel, err);
+    if (status == CTN_OK && parallel) status = ctn_parallel_from_name(parallel, &r->cfg.parallel, err);
+    free(method), free(solver), free(parallel);
     r->cfg.adaptive = H5Aexists(r->file, "error_tolerance") > 0;
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers && status == CTN_OK; k++) status = setting(r, numbers[k], err);
     return status;

@@ -4,6 +4,7 @@
 #include "sim/base/clock.h"
 #include "sim/base/pool.h"
 #include "sim/base/status.h"
+#include "sim/batch/batch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,7 +69,11 @@ ctn_status blocks_open(blocks *b, ctn_error *err)
     b->block = (int)(block < worlds ? block : worlds);
     const size_t n = (size_t)b->block, t = (size_t)times;
     ctn_status status = sampled_worlds_open(&b->drawn, b->scene, b->model, b->path, b->block, &b->cfg, err);
-    if (status == CTN_OK) status = make_batch(b, b->block, err);
+    if (status == CTN_OK) {  // by all worlds: bits must not depend on how many there are at a time, or in a process
+        ctn_batch_config all = b->cfg;
+        all.worlds = (int)b->all, b->cfg.parallel = batch_parallel(b->model, &all);
+        status = make_batch(b, b->block, err);
+    }
     if (status != CTN_OK) return status;
     b->total = calloc(n, sizeof *b->total), b->part = calloc(n, sizeof *b->part);
     bool ok = b->total && b->part;

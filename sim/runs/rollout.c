@@ -313,6 +313,8 @@ static void report_of(const rollout *r, ctn_rollout_report *report)
         .block = b->block,
         .threads = b->threads,
         .engine = b->engine,
+        .parallel = b->batch ? ctn_batch_configuration(b->batch)->parallel : CTN_PARALLEL_WORLDS,
+        .lanes = ctn_batch_lanes(b->batch),
         .states = b->times,
         .step_bytes = b->bytes,
         .kept_bytes = (double)b->times * (double)quantities_width(b->model, b->keep) * sizeof(double),
