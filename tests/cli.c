@@ -137,6 +137,24 @@ static const struct {
      NULL,
      "--schedule: unknown schedule 'steps'; did you mean 'step'? allowed: auto, iteration, step"},
     {{"run", "SCENE", "-qn3", "--schedule", "iteration"}, 0, NULL, NULL},
+    {{"run", "SCENE", "--parallel", "link"},
+     2,
+     NULL,
+     "--parallel: unknown parallel 'link'; did you mean 'links'? allowed: auto, worlds, links, both"},
+    {{"run", "SCENE", "--parallel", "links"},
+     2,
+     NULL,
+     "--parallel: links takes the methods alpha and collocation of order 2, not rk4; take one of these, or worlds"},
+    {{"run", "SCENE", "--lanes", "12"}, 2, NULL, "--lanes: expected a multiple of 8 from 0 to 1024, found 12"},
+    {{"run", "SCENE", "--parallel", "worlds", "--lanes", "8"},
+     2,
+     NULL,
+     "--lanes belongs to --parallel links, both and auto, not to worlds"},
+    {{"run", "SCENE", "-qn3", "--method=alpha", "--parallel=links", "--lanes=8"}, 0, NULL, NULL},
+    {{"run", "SCENE", "--method", "alpha", "--parallel", "links", "--engine", "cuda"},
+     2,
+     NULL,
+     "parallel: links is for CPUs; the engine 'cuda' steps worlds side by side: take worlds"},
     {{"run", "SCENE", "--worlds", "0"}, 2, NULL, "--worlds: expected a whole number from 1 to 2147483647, found 0"},
     {{"run", "SCENE", "--engine", "abacus"}, 2, NULL, "engine: unknown 'abacus'"},
     {{"run", "SCENE", "--steps", "-1"}, 2, NULL, "--steps: expected a whole number, 0 or more, found -1"},
@@ -482,6 +500,46 @@ START_TEST(info_engine)
 }
 END_TEST
 
+/// What goes side by side, and why.
+START_TEST(info_parallel)
+{
+    static const struct {
+        const char *option[4], *parallel, *reason;
+        int lanes;
+    } cases[] = {
+        {{"--method=rk4"}, "worlds", "links takes the methods alpha and collocation of order 2, not rk4", 0},
+        {{"--method=alpha"}, "worlds", "its longest path has 2 of 2 bodies: too short to pay", 0},
+        {{"--method=alpha", "--worlds=7"},
+         "worlds",
+         "its longest path has 2 of 2 bodies, in each of 7 worlds: too short to pay",
+         0},
+        {{"--method=alpha", "--parallel=worlds"}, "worlds", "asked for", 0},
+        {{"--method=alpha", "--parallel=links"}, "links", "asked for", 8},
+        {{"--method=alpha", "--parallel=both", "--lanes=24"}, "both", "asked for", 24},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const char *const *const o = cases[k].option;
+        cJSON *const j = catena_json(0, "info", source(PENDULUM), "--json", o[0], o[1], o[2], NULL);
+        ck_assert_str_eq(member(j, "parallel")->valuestring, cases[k].parallel);
+        ck_assert_str_eq(member(j, "parallel_reason")->valuestring, cases[k].reason);
+        if (cases[k].lanes) ck_assert_double_eq(number(j, "lanes"), cases[k].lanes);
+        cJSON_Delete(j);
+    }
+    outcome o = catena("info", source(PENDULUM), "--method=alpha", "--parallel=links");
+    ck_assert_ptr_nonnull(strstr(o.out, "for 1 world: the widest that this CPU has, for pieces of a world\n"
+                                        "parallel   links, 8 lanes: asked for\n"));
+    outcome_free(&o);
+    o = catena("run", source(PENDULUM), "-n3", "--method=alpha", "--parallel=links");  // alpha begins with forward dynamics
+    ck_assert_ptr_nonnull(strstr(o.out, "\nparallel      links, 8 lanes; 1 step made serially\n"));
+    outcome_free(&o);
+    cJSON *const j = catena_json(0, "run", source(PENDULUM), "-n3", "--json", "--method=alpha", "--parallel=links", NULL);
+    ck_assert_str_eq(member(j, "parallel")->valuestring, "links");
+    ck_assert_double_eq(number(j, "lanes"), 8);
+    ck_assert_double_eq(number(j, "serial_steps"), 1);
+    cJSON_Delete(j);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("cli");
@@ -500,6 +558,7 @@ int main(void)
     tcase_add_test(all, check_scenes);
     tcase_add_test(all, info);
     tcase_add_test(all, info_engine);
+    tcase_add_test(all, info_parallel);
     suite_add_tcase(suite, all);
     return run_suite(suite);
 }

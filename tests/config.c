@@ -1,4 +1,4 @@
-/// Names of methods, solvers and schedules, ranges of a configuration, and the nearest name of a misspelt one.
+/// Names of methods, solvers, schedules and what is parallel, ranges of a configuration, and the nearest name of a misspelt one.
 #include "sim/base/config.h"
 #include "sim/base/suggest.h"
 #include "tests/suite.h"
@@ -61,6 +61,15 @@ START_TEST(names)
     }
     ck_assert_ptr_null(ctn_schedule_name((ctn_schedule)3));
     ck_assert_ptr_null(ctn_schedule_name((ctn_schedule)-1));
+    static const char *const parallels[] = {"auto", "worlds", "links", "both"};  // in the order of ctn_parallel
+    for (int i = 0; i < 4; i++) {
+        ctn_parallel parallel = (ctn_parallel)77;
+        ck_assert_str_eq(ctn_parallel_name((ctn_parallel)i), parallels[i]);
+        ck_assert_int_eq(ctn_parallel_from_name(parallels[i], &parallel, 0), CTN_OK);
+        ck_assert_int_eq(parallel, i);
+    }
+    ck_assert_ptr_null(ctn_parallel_name((ctn_parallel)4));
+    ck_assert_ptr_null(ctn_parallel_name((ctn_parallel)-1));
 }
 END_TEST
 
@@ -100,6 +109,10 @@ START_TEST(names_that_are_refused)
     ck_assert_int_eq(ctn_schedule_from_name("iterations", &schedule, &err), CTN_BAD_CONFIG);
     ck_assert_str_eq(err.message, "unknown schedule 'iterations'; did you mean 'iteration'? allowed: auto, iteration, step");
     ck_assert_int_eq(schedule, CTN_BY_STEP);
+    ctn_parallel parallel = CTN_PARALLEL_BOTH;
+    ck_assert_int_eq(ctn_parallel_from_name("link", &parallel, &err), CTN_BAD_CONFIG);
+    ck_assert_str_eq(err.message, "unknown parallel 'link'; did you mean 'links'? allowed: auto, worlds, links, both");
+    ck_assert_int_eq(parallel, CTN_PARALLEL_BOTH);
 }
 END_TEST
 
@@ -112,6 +125,10 @@ static const struct {
     {"worlds", 1, CTN_OK, 0},
     {"worlds", 0, CTN_BAD_CONFIG, "expected a whole number from 1 to 2147483647, found 0"},
     {"worlds", 1e10, CTN_BAD_CONFIG, "expected a whole number from 1 to 2147483647, found 10000000000"},
+    {"lanes", 0, CTN_OK, 0},
+    {"lanes", 1024, CTN_OK, 0},
+    {"lanes", 1032, CTN_BAD_CONFIG, "expected a multiple of 8 from 0 to 1024, found 1032"},
+    {"lanes", 12, CTN_BAD_CONFIG, "expected a multiple of 8 from 0 to 1024, found 12"},
     {"dt", 1e-300, CTN_OK, 0},
     {"dt", 0, CTN_BAD_CONFIG, "expected a positive time (s), found 0"},
     {"dt", -0.01, CTN_BAD_CONFIG, "expected a positive time (s), found -0.01"},

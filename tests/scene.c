@@ -91,7 +91,7 @@ START_TEST(every_key)
         "gravity: [1, -2.5, +.5e1]\n"
         "duration: 1e1\n"
         "integrator: {method: collocation, order: 2, solver: newton, dt: 5e-2, tolerance: 1e-12, max_iterations: 7, "
-        "max_halvings: 0}\n"
+        "max_halvings: 0, parallel: both, lanes: 24}\n"
         "links:\n"
         "  - name: base\n"
         "  - name: a\n"
@@ -124,6 +124,8 @@ START_TEST(every_key)
     ck_assert_double_eq(cfg.tolerance, 1e-12);
     ck_assert_int_eq(cfg.max_iterations, 7);
     ck_assert_int_eq(cfg.max_halvings, 0);
+    ck_assert_int_eq(cfg.parallel, CTN_PARALLEL_BOTH);
+    ck_assert_int_eq(cfg.lanes, 24);
 
     const scene_link *const a = &scene->links[1];
     ck_assert_int_eq(a->parent, 0);

@@ -21,6 +21,8 @@ enum option_id {
     OPT_WORLDS,
     OPT_THREADS,
     OPT_SCHEDULE,
+    OPT_PARALLEL,
+    OPT_LANES,
     OPT_DT_SWEEP,
     OPT_ERROR,
     OPT_IN,
@@ -64,7 +66,7 @@ enum option_id {
 #define TAKES_METHOD                                                                                                             \
     (TAKES(OPT_DT) | TAKES(OPT_INTERVAL) | TAKES(OPT_METHOD) | TAKES(OPT_ORDER) | TAKES(OPT_STAGES) | TAKES(OPT_RHO) |           \
      TAKES(OPT_SOLVER) | TAKES(OPT_TOLERANCE) | TAKES(OPT_MAX_ITERATIONS) | TAKES(OPT_MAX_HALVINGS) | TAKES(OPT_ENGINE) |        \
-     TAKES(OPT_WORLDS) | TAKES(OPT_THREADS) | TAKES(OPT_SCHEDULE))
+     TAKES(OPT_WORLDS) | TAKES(OPT_THREADS) | TAKES(OPT_SCHEDULE) | TAKES(OPT_PARALLEL) | TAKES(OPT_LANES))
 
 typedef struct arguments {
     const char *command;         // "run"

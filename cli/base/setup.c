@@ -5,6 +5,7 @@
 #include "cli/base/stop.h"
 #include "sim/base/config.h"
 #include "sim/model/step_limit.h"
+#include "sim/scene/scene.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +35,8 @@ static bool override_time_step(const arguments *args, ctn_batch_config *cfg)
     return override_number(args, OPT_TOLERANCE, cfg->adaptive ? "error_tolerance" : "tolerance", cfg) && ok;
 }
 
-static int override_all(const arguments *args, ctn_batch_config *cfg)
+/// loads: on links of the scene.
+static int override_all(const arguments *args, int loads, ctn_batch_config *cfg)
 {
     static const struct {
         enum option_id option;
@@ -45,6 +47,7 @@ static int override_all(const arguments *args, ctn_batch_config *cfg)
                    {OPT_MAX_ITERATIONS, "max_iterations"},
                    {OPT_MAX_HALVINGS, "max_halvings"},
                    {OPT_WORLDS, "worlds"},
+                   {OPT_LANES, "lanes"},
                    {OPT_THREADS, "threads"}};
     ctn_error err;
     bool ok = true, foreign = false;
@@ -69,6 +72,10 @@ static int override_all(const arguments *args, ctn_batch_config *cfg)
         usage_error("--solver: %s", err.message), ok = false;
     if (args->value[OPT_SCHEDULE] && ctn_schedule_from_name(args->value[OPT_SCHEDULE], &cfg->schedule, &err) != CTN_OK)
         usage_error("--schedule: %s", err.message), ok = false;
+    if (args->value[OPT_PARALLEL] && ctn_parallel_from_name(args->value[OPT_PARALLEL], &cfg->parallel, &err) != CTN_OK)
+        usage_error("--parallel: %s", err.message), ok = false;
+    else if (args->value[OPT_LANES] && cfg->parallel == CTN_PARALLEL_WORLDS)
+        usage_error("--lanes belongs to --parallel links, both and auto, not to worlds"), ok = false;
     ok = override_time_step(args, cfg) && ok;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         ok = override_number(args, numbers[i].option, numbers[i].field, cfg) && ok;
@@ -76,6 +83,8 @@ static int override_all(const arguments *args, ctn_batch_config *cfg)
         usage_error("%s: %s", args->value[OPT_DT] ? "--dt" : "the scene's dt", err.message), ok = false;
     if (ok && config_check_solver(cfg, &err) != CTN_OK)
         usage_error("%s: %s", args->value[OPT_SOLVER] ? "--solver" : "the scene's solver", err.message), ok = false;
+    if (ok && config_check_parallel(cfg, loads, &err) != CTN_OK)
+        usage_error("%s: %s", args->value[OPT_PARALLEL] ? "--parallel" : "the scene's parallel", err.message), ok = false;
     if (args->value[OPT_ENGINE]) cfg->engine = args->value[OPT_ENGINE];
     return ok ? EXIT_OK : EXIT_USAGE;
 }
@@ -84,7 +93,7 @@ int setup_configure(const arguments *args, const ctn_scene *scene, ctn_batch_con
 {
     *cfg = ctn_scene_config(scene);
     cfg->threads = 0, cfg->interrupt = stop_flag();
-    return override_all(args, cfg);
+    return override_all(args, scene->nload, cfg);
 }
 
 static int open_setup(const arguments *args, bool to_step, setup *s)

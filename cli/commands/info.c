@@ -4,6 +4,7 @@
 #include "cli/base/message.h"
 #include "cli/base/setup.h"
 #include "sim/base/config.h"
+#include "sim/batch/batch.h"
 #include "sim/engine/device.h"
 #include "sim/engine/engine.h"
 #include "sim/scene/scene.h"
@@ -108,8 +109,14 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     for (const char *const *d = device_names; *d; d++)
         if (device_missing(*d)) printf("\nno engine  %s %s", *d, device_missing(*d));
     const char *const device = device_asked(s->cfg.engine);
+    const int lanes = batch_along_lanes(m, &s->cfg);
     printf("\nengine     %s for %d world%s: %s\n", device ? device : engine->name, s->cfg.worlds, s->cfg.worlds > 1 ? "s" : "",
-           engine_reason(s->cfg.engine, s->cfg.worlds));
+           engine_reason(s->cfg.engine, s->cfg.worlds, lanes > 0));
+    char why[PARALLEL_WORDS];
+    batch_parallel_reason(m, &s->cfg, why);
+    printf("parallel   %s", ctn_parallel_name(batch_parallel(m, &s->cfg)));
+    if (lanes) printf(", %d lanes", lanes);
+    printf(": %s\n", why);
     print_links(m, all);
     print_state(m, t, all);
 }
@@ -173,7 +180,13 @@ static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
     }
     const char *const device = device_asked(s->cfg.engine);
     json_text(root, "engine", device ? device : engine->name);
-    json_text(root, "engine_reason", engine_reason(s->cfg.engine, s->cfg.worlds));
+    const int lanes = batch_along_lanes(m, &s->cfg);
+    json_text(root, "engine_reason", engine_reason(s->cfg.engine, s->cfg.worlds, lanes > 0));
+    char why[PARALLEL_WORDS];
+    batch_parallel_reason(m, &s->cfg, why);
+    json_text(root, "parallel", ctn_parallel_name(batch_parallel(m, &s->cfg)));
+    if (lanes) json_number(root, "lanes", lanes);
+    json_text(root, "parallel_reason", why);
     json_number(root, "worlds", s->cfg.worlds);
     cJSON *const links = json_array(root, "links");
     for (int l = 0; l < ctn_model_nlink(m); l++) add_link(links, m, l);
@@ -191,7 +204,7 @@ static int info_main(const arguments *args)
     int status = setup_open_to_step(args, &s);
     if (status != EXIT_OK) return status;
     totals t = {0};
-    const ctn_engine *const engine = engine_find(s.cfg.engine, s.cfg.worlds, &err);
+    const ctn_engine *const engine = engine_find(s.cfg.engine, batch_along_lanes(s.model, &s.cfg) ? 2 : s.cfg.worlds, &err);
     t.q = calloc((size_t)ctn_model_nq(s.model) + 1, sizeof *t.q);
     t.v = calloc((size_t)ctn_model_nv(s.model) + 1, sizeof *t.v);
     if (!engine) status = status_error(&err, "");

@@ -124,6 +124,7 @@ static bool option_choices(int option, char *words, size_t room)
         case OPT_METHOD: name = ctn_method_name((ctn_method)k); break;
         case OPT_SOLVER: name = ctn_solver_name((ctn_solver)k); break;
         case OPT_SCHEDULE: name = ctn_schedule_name((ctn_schedule)k); break;
+        case OPT_PARALLEL: name = ctn_parallel_name((ctn_parallel)k); break;
         default: name = NULL;
         }
         if (!name) break;

@@ -48,8 +48,14 @@ void print_summary(const run *r)
     if (solves(r)) printf(", %s", ctn_solver_name(cfg->solver));
     if (solves(r)) printf(cfg->adaptive ? " to %g" : ", tolerance %g", cfg->tolerance);
     printf("\nengine        %s, %d world%s", cfg->engine, cfg->worlds, plural(cfg->worlds));
-    if (cfg->worlds > 1) printf(", %d thread%s", cfg->threads, plural(cfg->threads));
+    if (cfg->worlds > 1 || cfg->lanes) printf(", %d thread%s", cfg->threads, plural(cfg->threads));
     printf("\n");
+    if (cfg->lanes) {
+        const long serial = ctn_batch_serial_steps(r->batch);
+        printf("parallel      %s, %d lanes", ctn_parallel_name(cfg->parallel), cfg->lanes);
+        if (serial) printf("; %ld step%s made serially", serial, plural(serial));
+        printf("\n");
+    }
     printf("steps         %ld, %.6g s simulated in %.3g s", r->done, simulated(r), r->wall);
     if (r->wall > 0 && r->done) printf(", %.3g times real time", simulated(r) / r->wall);
     printf("\n");
@@ -135,6 +141,7 @@ int print_json_summary(const run *r)
     json_text(root, "engine", cfg->engine);
     json_number(root, "worlds", cfg->worlds);
     json_number(root, "threads", cfg->threads);
+    if (cfg->lanes) json_number(root, "serial_steps", (double)ctn_batch_serial_steps(r->batch));
     json_number(root, "steps", (double)r->done);
     json_number(root, "steps_asked", (double)r->steps);
     cJSON_AddBoolToObject(root, "interrupted", r->interrupted);

@@ -167,7 +167,8 @@ typedef struct ctn_batch ctn_batch;
 CTN_API ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err);
 CTN_API void ctn_batch_free(ctn_batch *batch);  // NULL is allowed
 
-/// The configuration in use; `engine` is the one that was chosen, `threads` how many there are: no more than lane blocks.
+/// The configuration in use; `engine`, `parallel` and `lanes` (0: worlds are side by side) are what was chosen, `threads` how many there
+/// are: no more than lane blocks.
 CTN_API const ctn_batch_config *ctn_batch_configuration(const ctn_batch *batch);
 
 /// The model that the batch was made of.
@@ -221,8 +222,7 @@ CTN_API ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *s
 /// Steps of all worlds that needed fewer stages or had to be halved, since the batch was created.
 CTN_API long ctn_batch_fallbacks(const ctn_batch *batch);
 
-/// Among how many lanes each world is shared out along its links; 0: the batch steps worlds side by side. Its configuration says which
-/// `parallel` it has come to.
+/// Among how many lanes each world is shared out along its links; 0: the batch steps worlds side by side.
 CTN_API int ctn_batch_lanes(const ctn_batch *batch);
 
 /// Steps of all worlds that were made serially in a batch along the links, as what was found in lanes was not certain to be a solution.
@@ -276,7 +276,8 @@ CTN_API double ctn_batch_time(const ctn_batch *batch, int world);
 
 /// The whole state of the batch, all that its future depends on besides model, configuration, forces and wrenches, which stay
 /// what they are: clocks, the parameters that worlds have of their own, what the method carries. A versioned block of ctn_batch_saved_size bytes. Restoring it into a batch of the
-/// same model and configuration continues at the same times with the same bits. ctn_batch_restore returns CTN_BAD_ARGUMENT, and changes
+/// same model and configuration continues at the same times with the same bits; into one of another `parallel` or `lanes` it fits, too, and
+/// continues with theirs. ctn_batch_restore returns CTN_BAD_ARGUMENT, and changes
 /// nothing, if model, method, its order, stages or rho, dt, adaptive, the list of parameters or worlds are others; if the block is of another
 /// version of the format; or if it is damaged: it has a checksum (XXH3, 64 bits) of all its bytes.
 CTN_API size_t ctn_batch_saved_size(const ctn_batch *batch);

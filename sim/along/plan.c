@@ -1,6 +1,7 @@
 /// The plan: paths, segments, their lanes, and the rows in which lanes go side by side.
 #include "sim/along/plan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,18 @@ bool along_pays(const ctn_model *m, int worlds)
 {
     (void)m, (void)worlds;
     return false;
+}
+
+void along_reason(const ctn_model *m, int worlds, char text[ALONG_WORDS])
+{
+    int longest = 0;
+    for (int i = 0, path = 0; i < m->nbody; i++) {
+        path = (m->bodies[i].flags & BODY_NEXT) ? path + 1 : 1;
+        if (path > longest) longest = path;
+    }
+    int n = snprintf(text, ALONG_WORDS, "its longest path has %d of %d %s", longest, m->nbody, m->nbody == 1 ? "body" : "bodies");
+    if (worlds > 1) n += snprintf(text + n, ALONG_WORDS - (size_t)n, ", in each of %d worlds", worlds);
+    snprintf(text + n, ALONG_WORDS - (size_t)n, along_pays(m, worlds) ? ", which pays" : ": too short to pay");
 }
 
 static void *room(along_plan *p, size_t count, size_t size)

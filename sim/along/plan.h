@@ -77,6 +77,10 @@ int along_lanes(const ctn_model *m);
 /// Whether a world of a model among so many goes faster along its links than beside the others: by sizes alone.
 bool along_pays(const ctn_model *m, int worlds);
 
+/// What along_pays goes by, in words, after "links, 64 lanes: " or "worlds: ".
+enum { ALONG_WORDS = 160 };
+void along_reason(const ctn_model *m, int worlds, char text[ALONG_WORDS]);
+
 /// A plan for that many lanes, a multiple of 8. NULL: no memory. The model must outlive it.
 along_plan *along_plan_create(const ctn_model *m, int lanes);
 void along_plan_free(along_plan *plan);  // NULL is allowed

@@ -1,4 +1,4 @@
-/// Names of methods, solvers and schedules, ranges and defaults of a batch's configuration.
+/// Names of methods, solvers, schedules and what is parallel, ranges and defaults of a batch's configuration.
 #include "sim/base/config.h"
 
 #include "dynamics/model.h"
@@ -230,6 +230,27 @@ ctn_status config_check_solver(const ctn_batch_config *cfg, ctn_error *err)
     if ((cfg->method != CTN_VARIATIONAL && cfg->method != CTN_ALPHA) || cfg->solver == CTN_NEWTON) return CTN_OK;
     return fail(err, CTN_BAD_CONFIG, "%s is for the methods collocation and radau; %s has newton alone",
                 ctn_solver_name(cfg->solver), ctn_method_name(cfg->method));
+}
+
+ctn_status config_check_parallel(const ctn_batch_config *cfg, int loads, ctn_error *err)
+{
+    const char *const name = ctn_parallel_name(cfg->parallel), *const method = ctn_method_name(cfg->method);
+    if (cfg->parallel != CTN_PARALLEL_LINKS && cfg->parallel != CTN_PARALLEL_BOTH) return CTN_OK;
+    if (cfg->method == CTN_COLLOCATION && cfg->order != 2)
+        return fail(err, CTN_BAD_CONFIG, "%s takes collocation of order 2, not %d; take that, the method alpha, or worlds", name,
+                    cfg->order);
+    if (cfg->method != CTN_ALPHA && cfg->method != CTN_COLLOCATION)
+        return fail(err, CTN_BAD_CONFIG,
+                    "%s takes the methods alpha and collocation of order 2, not %s; take one of these, or worlds", name, method);
+    if (cfg->solver != CTN_NEWTON)
+        return fail(err, CTN_BAD_CONFIG, "%s takes the solver newton alone, not %s; take that, or worlds", name,
+                    ctn_solver_name(cfg->solver));
+    if (cfg->adaptive)
+        return fail(err, CTN_BAD_CONFIG, "%s takes no `dt: auto` in this version; give dt in seconds, or take worlds", name);
+    if (cfg->dense) return fail(err, CTN_BAD_CONFIG, "%s has no dense output in this version; take worlds", name);
+    if (loads)
+        return fail(err, CTN_BAD_CONFIG, "%s takes no `springs` and no `forces` on links in this version; take worlds", name);
+    return CTN_OK;
 }
 
 static bool in_range(const field *f, double value)

@@ -5,7 +5,7 @@
 #include <catena/batch.h>
 #include <stdbool.h>
 
-/// Sets the number called `field` ("dt", "error_tolerance", "order", "tolerance", "max_iterations", "max_halvings", "worlds") if `value` is in its
+/// Sets the number called `field` ("dt", "error_tolerance", "order", "tolerance", "max_iterations", "max_halvings", "worlds", "lanes") if `value` is in its
 /// range. Otherwise changes nothing and returns CTN_BAD_CONFIG; the message says what is allowed and leaves the name of the field to
 /// the caller.
 ctn_status config_set(ctn_batch_config *cfg, const char *field, double value, ctn_error *err);
@@ -23,6 +23,10 @@ void config_describe(const ctn_batch_config *cfg, char text[CONFIG_WORDS]);
 const char *method_limit(const ctn_batch_config *cfg);
 /// CTN_BAD_CONFIG if the method has no such solver; the message goes after the name of the field.
 ctn_status config_check_solver(const ctn_batch_config *cfg, ctn_error *err);
+
+/// CTN_BAD_CONFIG if `parallel` is links or both, and the method, its steps or a model with so many loads on links are not for them; the
+/// message goes after the name of the field.
+ctn_status config_check_parallel(const ctn_batch_config *cfg, int loads, ctn_error *err);
 
 /// For messages: the methods of ctn_method_is_implicit(), and those that have an `order`.
 #define IMPLICIT_METHODS "the methods collocation, radau, variational and alpha"

@@ -138,7 +138,7 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
         return NULL;
     }
     if (batch_along_check(model, cfg, err) != CTN_OK) return NULL;
-    const ctn_parallel parallel = on_device ? CTN_PARALLEL_WORLDS : batch_parallel(model, cfg);
+    const ctn_parallel parallel = batch_parallel(model, cfg);
     const bool along = parallel != CTN_PARALLEL_WORLDS;
     const ctn_engine *const lanes = engine_find(cfg->engine, along ? 2 : cfg->worlds, err);
     const ctn_engine *const engine = along && lanes ? engines_available()[0] : lanes;  // states are those of the scalar one
@@ -170,8 +170,11 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     const int threads = batch ? batch->cfg.threads : pool_cpus();
     fail(&why, CTN_NO_MEMORY, "not enough memory for %d world%s on %d thread%s", cfg->worlds, plural(cfg->worlds), threads,
          plural(threads));
-    if (batch && (batch->device ? open_on_device(batch, &why) : open_blocks(batch)) && (!along || batch_along_open(batch, lanes)))
+    if (batch && (batch->device ? open_on_device(batch, &why) : open_blocks(batch)) &&
+        (!along || batch_along_open(batch, lanes))) {
+        batch->cfg.lanes = ctn_batch_lanes(batch);
         return batch;
+    }
     ctn_batch_free(batch);
     if (err) *err = why;
     return NULL;

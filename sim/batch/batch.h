@@ -104,6 +104,9 @@ ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_
 /// What follows is for batches along the links (sim/batch/batch_along.c). What a configuration comes to for a model; whether it can; memory
 /// (false: none), for the batch's configuration on an engine's lanes.
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg);
+int batch_along_lanes(const ctn_model *m, const ctn_batch_config *cfg);  // 0: worlds side by side
+enum { PARALLEL_WORDS = 200 };
+void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char text[PARALLEL_WORDS]);  // why, for people
 ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err);
 bool batch_along_open(ctn_batch *batch, const ctn_engine *lanes);
 void batch_along_close(ctn_batch *batch);

@@ -3,8 +3,10 @@
 #include "sim/batch/batch.h"
 
 #include "sim/along/along.h"
+#include "sim/base/config.h"
 #include "sim/base/status.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,25 +23,41 @@ struct batch_along {
 
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    const bool able = along_scalar.steps(m, cfg) && !cfg->parameter_count;
+    const bool able = along_scalar.steps(m, cfg) && !cfg->parameter_count && !device_asked(cfg->engine);
     if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
     return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
+}
+
+int batch_along_lanes(const ctn_model *m, const ctn_batch_config *cfg)
+{
+    if (batch_parallel(m, cfg) == CTN_PARALLEL_WORLDS) return 0;
+    return cfg->lanes ? cfg->lanes : along_lanes(m);
+}
+
+void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char text[PARALLEL_WORDS])
+{
+    ctn_batch_config links = *cfg;
+    ctn_error no;
+    links.parallel = CTN_PARALLEL_LINKS;
+    if (cfg->parallel != CTN_PARALLEL_AUTO) snprintf(text, PARALLEL_WORDS, "asked for");
+    else if (device_asked(cfg->engine)) snprintf(text, PARALLEL_WORDS, "engine %s does nothing else", cfg->engine);
+    else if (cfg->parameter_count) snprintf(text, PARALLEL_WORDS, "they have parameters of their own");
+    else if (config_check_parallel(&links, m->nload, &no) != CTN_OK)  // without the remedy
+        snprintf(text, PARALLEL_WORDS, "%.*s", (int)strcspn(no.message, ";"), no.message);
+    else along_reason(m, cfg->worlds, text);
 }
 
 ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
 {
     if (cfg->parallel != CTN_PARALLEL_LINKS && cfg->parallel != CTN_PARALLEL_BOTH) return CTN_OK;
     const char *const name = ctn_parallel_name(cfg->parallel);
-    if (cfg->parameter_count) return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no parameters by world; take worlds", name);
-    if (m->nload)
-        return fail(err, CTN_BAD_CONFIG,
-                    "parallel: %s takes no `springs`, `forces` or wrenches on links in this version; take worlds", name);
-    if (!along_scalar.steps(m, cfg))
-        return fail(
-            err, CTN_BAD_CONFIG,
-            "parallel: %s takes the methods alpha and collocation of order 2 with newton, fixed steps and no dense output; take "
-            "one of these, or worlds",
-            name);
+    ctn_error reason;
+    if (device_asked(cfg->engine))
+        return fail(err, CTN_BAD_CONFIG, "parallel: %s is for CPUs; the engine '%s' steps worlds side by side: take worlds", name,
+                    cfg->engine);
+    if (cfg->parameter_count)
+        return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no parameters by world in this version; take worlds", name);
+    if (config_check_parallel(cfg, m->nload, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "parallel: %s", reason.message);
     return CTN_OK;
 }
 
@@ -51,7 +69,7 @@ bool batch_along_open(ctn_batch *batch, const ctn_engine *lanes)
     a->engine = along_engine_of(lanes);
     const bool links = cfg->parallel == CTN_PARALLEL_LINKS;
     const size_t at_once = a->at_once = links ? 1 : cfg->threads;
-    a->plan = along_plan_create(batch->model, cfg->lanes ? cfg->lanes : along_lanes(batch->model));
+    a->plan = along_plan_create(batch->model, batch_along_lanes(batch->model, cfg));
     a->world = calloc(at_once, sizeof *a->world), a->own = calloc(at_once, sizeof *a->own);
     a->serial = calloc((size_t)cfg->worlds, sizeof *a->serial);
     if (!a->plan || !a->world || !a->own || !a->serial) return false;

@@ -54,11 +54,12 @@ lane_model *engine_model(const ctn_engine *engine, const ctn_model *m, double dt
     return to;
 }
 
-const char *engine_reason(const char *name, int count)
+const char *engine_reason(const char *name, int count, bool along)
 {
     if (name && strcmp(name, "auto")) return "asked for";
     const char *const environment = getenv("CTN_ENGINE");
     if (environment && *environment && strcmp(environment, "auto")) return "asked for by CTN_ENGINE";
+    if (along) return "the widest that this CPU has, for pieces of a world";
     return count > 1 ? "the widest that this CPU has, for several worlds"
                      : "for one world as fast as a wide one, and starts sooner";
 }

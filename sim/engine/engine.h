@@ -115,8 +115,8 @@ lane_model *engine_model(const ctn_engine *engine, const ctn_model *m, double dt
 /// CTN_BAD_CONFIG or CTN_UNAVAILABLE in `err`. Of an engine on a device (sim/engine/device.h) the one that does its work on the CPU.
 const ctn_engine *engine_find(const char *name, int count, ctn_error *err);
 
-/// Why engine_find takes the engine that it takes for `name` and `count`, in words.
-const char *engine_reason(const char *name, int count);
+/// Why engine_find takes the engine that it takes for `name` and `count`, in words. along: these are pieces of a world.
+const char *engine_reason(const char *name, int count, bool along);
 
 /// Engines that this CPU can run, in a NULL-terminated list.
 const ctn_engine *const *engines_available(void);

@@ -34,7 +34,7 @@ typedef struct foreign_words {
 static const foreign_words keys[] = {
     // scenes
     {SCENE, "timestep time_step dt step_size stepsize h", "the time step is `integrator: {dt: 0.01}`", NULL},
-    {SCENE, "method order stages solver tolerance interval max_iterations", "this is a key of `integrator`", NULL},
+    {SCENE, "method order stages solver tolerance interval max_iterations parallel lanes", "this is a key of `integrator`", NULL},
     {SCENE, "option options simulation solver_options", "catena has `integrator`, `gravity` and `duration` for this", NULL},
     {SCENE, "worldbody body bodies joint joints robot world mujoco sdf",
      "catena has `links`, a list: each link has a `name`, its `parent` and its `joint`", NULL},

@@ -124,17 +124,26 @@ static bool read_time_step(source *s, const node *n, const char *method, ctn_bat
     return status == CTN_OK || bad_status(s, n, status, e.message);
 }
 
+/// What `parallel` asks for must go with the rest of the section, and with so many loads on links.
+static bool check_parallel(source *s, const node *integrator, const ctn_batch_config *cfg, int loads)
+{
+    ctn_error e;
+    const node *at = integrator->child;
+    while (at && strcmp(at->key->text, "parallel")) at = at->next;
+    const ctn_status status = at ? config_check_parallel(cfg, loads, &e) : CTN_OK;
+    return status == CTN_OK || bad_status(s, at, status, e.message);
+}
+
 static bool read_integrator(source *s, const node *n, ctn_batch_config *cfg)
 {
-    enum { METHOD, ORDER, STAGES, RHO, SOLVER, DT, TOLERANCE, INTERVAL, NUMBERS, KEYS = NUMBERS + 2 };
-    static const key keys[KEYS] = {{.name = "method"},      {.name = "order"},    {.name = "stages"},
-                                   {.name = "rho"},         {.name = "solver"},   {.name = "dt"},
-                                   {.name = "tolerance"},   {.name = "interval"}, {.name = "max_iterations"},
-                                   {.name = "max_halvings"}};
+    enum { METHOD, ORDER, STAGES, RHO, SOLVER, DT, TOLERANCE, INTERVAL, PARALLEL, LANES, NUMBERS, KEYS = NUMBERS + 2 };
+    static const key keys[KEYS] = {{.name = "method"},   {.name = "order"}, {.name = "stages"},         {.name = "rho"},
+                                   {.name = "solver"},   {.name = "dt"},    {.name = "tolerance"},      {.name = "interval"},
+                                   {.name = "parallel"}, {.name = "lanes"}, {.name = "max_iterations"}, {.name = "max_halvings"}};
     const node *v[KEYS];
     if (!read_keys(s, n, "an integrator", keys, KEYS, v)) return false;
     ctn_error e;
-    const char *method = ctn_method_name(cfg->method), *solver;
+    const char *method = ctn_method_name(cfg->method), *solver, *parallel;
     bool ok = true;
     if (v[METHOD]) {
         ctn_status status = CTN_BAD_CONFIG;
@@ -167,9 +176,18 @@ static bool read_integrator(source *s, const node *n, ctn_batch_config *cfg)
     if (v[TOLERANCE]) ok = read_setting(s, v[TOLERANCE], cfg->adaptive ? "error_tolerance" : "tolerance", cfg) && ok;
     if (v[INTERVAL] && !cfg->adaptive) ok = bad_key(s, v[INTERVAL], "belongs to `dt: auto`");
     else if (v[INTERVAL]) ok = read_setting(s, v[INTERVAL], "dt", cfg) && ok;
+    if (v[PARALLEL]) {
+        const bool text = read_text(s, v[PARALLEL], &parallel);
+        const ctn_status status = text ? ctn_parallel_from_name(parallel, &cfg->parallel, &e) : CTN_OK;
+        if (status != CTN_OK) bad_status(s, v[PARALLEL], status, e.message);
+        ok = ok && text && status == CTN_OK;
+    }
+    if (v[LANES] && cfg->parallel == CTN_PARALLEL_WORLDS)
+        ok = bad_key(s, v[LANES], "belongs to `parallel: links`, both or auto, not to worlds");
+    else if (v[LANES]) ok = read_setting(s, v[LANES], "lanes", cfg) && ok;
     for (int k = NUMBERS; k < KEYS; k++)
         if (v[k]) ok = read_setting(s, v[k], keys[k].name, cfg) && ok;
-    return ok;
+    return ok && check_parallel(s, n, cfg, 0);
 }
 
 // ---- one file
@@ -262,6 +280,8 @@ bool read_source(source *s, const char *text, size_t length)
     if (v[TOP_SAMPLE]) ok = read_sample(s, v[TOP_SAMPLE]) && ok;
     if (v[TOP_CAMERA] || v[TOP_CAMERAS]) ok = read_cameras(s, v[TOP_CAMERA], v[TOP_CAMERAS]) && ok;
     if (v[TOP_VIEW]) ok = read_view(s, v[TOP_VIEW]) && ok;
+    if (ok && v[TOP_INTEGRATOR] && !s->includer)
+        ok = check_parallel(s, v[TOP_INTEGRATOR], &s->r->scene->config, s->r->scene->nload);
     return ok && s->r->errors.count == errors;
 }
 
