@@ -327,7 +327,7 @@ static bool along_one_step(along_world *w, pool *threads, const ctn_batch_config
 {
     const mask all = not_(none_of());
     const bool alpha = is_alpha(cfg);
-    along_part part = {.w = w, .cfg = cfg, .part = BEGIN_STEP, .forced = tau != NULL, .flow = energy};
+    along_part part = {.w = w, .cfg = cfg, .part = BEGIN_STEP, .forced = tau != NULL, .flow = energy || alpha};
     step_block *const first = &w->step[0];
     position_counts *const k = &step->count;
     real residual = rset(0), internal;
