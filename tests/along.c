@@ -257,6 +257,133 @@ START_TEST(whips_are_those_of_the_serial_engine)
 }
 END_TEST
 
+/// A wrench is what it is side by side, to the last bit, as long as it acts; before, after and in other worlds a world goes along its links.
+START_TEST(pushed_worlds_go_serially)
+{
+    enum { WORLDS = 3 };
+    FOR_SEEDS(seed, 4)
+    {
+        ctn_error err;
+        ctn_model *m = random_model(seed, &kinds[5]);
+        ctn_batch_config cfg = steps_of(_i % 2);
+        cfg.worlds = WORLDS, cfg.threads = 2, cfg.lanes = 16;
+        cfg.parallel = _i / 2 ? CTN_PARALLEL_LINKS : CTN_PARALLEL_BOTH;
+        ctn_batch *along = batch_of(m, seed, cfg), *free_one = batch_of(m, seed, cfg), *later = batch_of(m, seed, cfg);
+        cfg.parallel = CTN_PARALLEL_WORLDS, cfg.lanes = 0;
+        ctn_batch *beside = batch_of(m, seed, cfg);
+        uint64_t a[WORLDS], b[WORLDS], c[WORLDS];
+        const size_t size = ctn_batch_saved_size(along);
+        ck_assert_uint_eq(size, ctn_batch_saved_size(beside));
+        void *saved = malloc(size);
+        ck_assert(ctn_batch_step(along, 4, NULL, &err) == CTN_OK && ctn_batch_step(free_one, 4, NULL, &err) == CTN_OK);
+        ctn_batch_save(along, saved);
+        ck_assert(ctn_batch_restore(beside, saved, size, &err) == CTN_OK);
+        int link = ctn_model_nlink(m) - 1;
+        const ctn_wrench w = {.point = {0.1, 0, 0}, .force = {0.5, 1, -0.25}};
+        while (link >= 0 && ctn_batch_set_wrench(along, 1, link, &w, &err) != CTN_OK) link--;  // it moves
+        ck_assert(ctn_batch_set_wrench(beside, 1, link, &w, &err) == CTN_OK);
+        const long serial = ctn_batch_serial_steps(along), others = ctn_batch_serial_steps(free_one);
+        ctn_step_stats stats[2][WORLDS];
+        ck_assert(ctn_batch_step(along, 3, stats[0], &err) == CTN_OK && ctn_batch_step(beside, 3, stats[1], &err) == CTN_OK);
+        ck_assert(ctn_batch_step(free_one, 3, NULL, &err) == CTN_OK);
+        ctn_batch_hashes(along, a), ctn_batch_hashes(beside, b), ctn_batch_hashes(free_one, c);
+        ck_assert_msg(a[1] == b[1] && a[1] != c[1], "seed %llu", (unsigned long long)seed);
+        ck_assert_double_eq(stats[0][1].work, stats[1][1].work);
+        ck_assert_msg(a[0] == c[0] && a[2] == c[2], "seed %llu: others move otherwise", (unsigned long long)seed);
+        ck_assert_int_ge(ctn_batch_serial_steps(along) - serial,
+                         ctn_batch_serial_steps(free_one) - others + 3 - 3 * (others > 0));
+        // let go
+        ck_assert(ctn_batch_set_wrench(along, 1, link, NULL, &err) == CTN_OK);
+        ctn_batch_save(along, saved);
+        ck_assert(ctn_batch_restore(later, saved, size, &err) == CTN_OK);
+        ck_assert(ctn_batch_step(along, 3, NULL, &err) == CTN_OK && ctn_batch_step(later, 3, NULL, &err) == CTN_OK);
+        ctn_batch_hashes(along, a), ctn_batch_hashes(later, b);
+        for (int k = 0; k < WORLDS; k++) ck_assert_msg(a[k] == b[k], "seed %llu: something acts still", (unsigned long long)seed);
+        free(saved);
+        ctn_batch_free(along), ctn_batch_free(free_one), ctn_batch_free(later), ctn_batch_free(beside), ctn_model_free(m);
+    }
+}
+END_TEST
+
+/// What goes along the links has the same bits on every engine, by any number of threads, in batches of any size.
+START_TEST(steps_have_the_same_bits_everywhere)
+{
+    enum { WORLDS = 3 };
+    FOR_SEEDS(seed, 2)
+    {
+        ctn_error err;
+        ctn_model *m = random_model(seed, &kinds[5 + (int)seed % 4]);
+        uint64_t first[WORLDS], hash[WORLDS];
+        bool any = false;
+        for (const ctn_engine *const *e = engines_available(); *e; e++)
+            for (int way = 0; way < 4; way++) {
+                ctn_batch_config cfg = steps_of(_i);
+                cfg.worlds = WORLDS, cfg.threads = way % 2 ? 5 : 1, cfg.lanes = 16, cfg.engine = (*e)->name;
+                cfg.parallel = way / 2 ? CTN_PARALLEL_LINKS : CTN_PARALLEL_BOTH;
+                ctn_batch *b = batch_of(m, seed, cfg);
+                ck_assert_str_eq(ctn_batch_configuration(b)->engine, (*e)->name);
+                ck_assert_int_eq(ctn_batch_configuration(b)->lanes, 16);
+                ck_assert(ctn_batch_step(b, 4, NULL, &err) == CTN_OK && ctn_batch_step(b, 1, NULL, &err) == CTN_OK);
+                ctn_batch_hashes(b, any ? hash : first);
+                ck_assert_msg(!any || !memcmp(hash, first, sizeof hash), "seed %llu, %s, way %d", (unsigned long long)seed,
+                              (*e)->name, way);
+                any = true;
+                ctn_batch_free(b);
+            }
+        ctn_model_free(m);
+    }
+}
+END_TEST
+
+/// What a batch along the links does not do is refused, and says what to take instead; `auto` does without.
+START_TEST(what_does_not_go_is_refused)
+{
+    const ctn_parameter gravity = {CTN_GRAVITY, 2};
+    ctn_error err;
+    ctn_model *m = random_model(3, &kinds[1]);
+    struct {
+        ctn_batch_config cfg;
+        const char *says;
+    } cases[] = {{steps_of(1), "parallel: links takes no parameters by world in this version; take worlds"},
+                 {steps_of(1), "parallel: links has no dense output in this version; take worlds"},
+                 {steps_of(1), "parallel: links takes no `dt: auto` in this version"},
+                 {steps_of(0), "parallel: links takes collocation of order 2, not 4"},
+                 {steps_of(0), "parallel: links takes the solver newton alone, not lbfgs"},
+                 {steps_of(1), "parallel: links is for CPUs; the engine 'cuda'"}};
+    cases[0].cfg.parameters = &gravity, cases[0].cfg.parameter_count = 1;
+    cases[1].cfg.dense = true, cases[2].cfg.adaptive = true, cases[3].cfg.order = 4, cases[4].cfg.solver = CTN_LBFGS;
+    cases[5].cfg.engine = "cuda";
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        cases[k].cfg.parallel = CTN_PARALLEL_LINKS;
+        ck_assert_ptr_null(ctn_batch_create(m, &cases[k].cfg, &err));
+        ck_assert_int_eq(err.status, CTN_BAD_CONFIG);
+        ck_assert_msg(strstr(err.message, cases[k].says), "%s", err.message);
+        cases[k].cfg.parallel = CTN_PARALLEL_AUTO;
+        ctn_batch *b = k < 5 ? ctn_batch_create(m, &cases[k].cfg, &err) : NULL;
+        ck_assert(k == 5 || (b && ctn_batch_configuration(b)->parallel == CTN_PARALLEL_WORLDS && !ctn_batch_lanes(b)));
+        ctn_batch_free(b);
+    }
+    ctn_batch_config cfg = steps_of(1);
+    cfg.parallel = CTN_PARALLEL_LINKS;
+    ctn_batch *b = batch_of(m, 3, cfg);
+    double gravity_of[1] = {-9.81}, q[64];
+    ck_assert_int_eq(ctn_batch_set_parameters(b, gravity_of, &err), CTN_BAD_ARGUMENT);
+    ck_assert_int_eq(ctn_batch_dense(b, 0.5, q, NULL, NULL, &err), CTN_BAD_ARGUMENT);
+    ctn_batch_free(b);
+    ctn_tape *links = ctn_tape_create(m, &cfg, 3, &err);  // steps of a tape are serial
+    cfg.parallel = CTN_PARALLEL_WORLDS;
+    ctn_tape *worlds = ctn_tape_create(m, &cfg, 3, &err);
+    state s = state_of(m, 3);
+    double *x[2] = {calloc((size_t)ctn_model_nq(m), sizeof(double)), calloc((size_t)ctn_model_nq(m), sizeof(double))};
+    for (int k = 0; k < ctn_model_nv(m); k++) s.v[k] *= 0.1;
+    ck_assert(ctn_tape_run(links, s.q, s.v, NULL, &err) == CTN_OK && ctn_tape_run(worlds, s.q, s.v, NULL, &err) == CTN_OK);
+    ck_assert(ctn_tape_state(links, 3, x[0], NULL, &err) == CTN_OK && ctn_tape_state(worlds, 3, x[1], NULL, &err) == CTN_OK);
+    ck_assert(!memcmp(x[0], x[1], (size_t)ctn_model_nq(m) * sizeof(double)));
+    ctn_tape_free(links), ctn_tape_free(worlds), state_free(&s), free(x[0]), free(x[1]);
+    ctn_model_free(m);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("along");
@@ -267,6 +394,9 @@ int main(void)
     tcase_add_loop_test(c, a_class_has_the_same_bits_everywhere, 0, KINDS);
     tcase_add_loop_test(c, steps_are_those_of_the_serial_engine, 0, 2 * KINDS);
     tcase_add_test(c, whips_are_those_of_the_serial_engine);
+    tcase_add_loop_test(c, steps_have_the_same_bits_everywhere, 0, 2);
+    tcase_add_loop_test(c, pushed_worlds_go_serially, 0, 4);
+    tcase_add_test(c, what_does_not_go_is_refused);
     suite_add_tcase(s, c);
     return run_suite(s);
 }

@@ -504,6 +504,51 @@ START_TEST(pull_is_a_force_at_a_point)
 }
 END_TEST
 
+/// A rope that goes along its links can be pulled at, with the bits of its batch; what does not go along them goes on side by side.
+START_TEST(pull_along_links)
+{
+    open_scene("chain40");
+    ctn_batch_config cfg = method(CTN_ALPHA, 0.005);
+    cfg.parallel = CTN_PARALLEL_LINKS, cfg.lanes = 16, cfg.threads = 2;
+    const pull_at at = {.link = 30, .target = {0.3, -0.2, 0.5}};
+    double q[MOST], v[MOST];
+    play(&cfg, 1);
+    ck_assert_int_eq(seen.run[0].lanes, 16);
+    player_steps(playing, 2), wait_steps(2);
+    player_set_pull(playing, 0, 0, &at);
+    player_steps(playing, 3), wait_steps(5);
+    player_set_pull(playing, 0, 0, NULL);
+    player_steps(playing, 2), wait_steps(7);
+    pull *const hand = pull_create(model);
+    ctn_batch *const batch = ctn_batch_create(model, &cfg, NULL);
+    for (int k = 0; k < 7; k++) {
+        ctn_wrench w = {0};
+        ctn_batch_state(batch, q, v);
+        pull_force(hand, &at, cfg.dt, q, v, w.force);
+        if (k > 1) ck_assert_int_eq(ctn_batch_set_wrench(batch, 0, at.link, k < 5 ? &w : NULL, NULL), CTN_OK);
+        ctn_batch_step(batch, 1, NULL, NULL);
+    }
+    ctn_batch_state(batch, q, v);
+    same_bits(seen.q, q, nq, "q");
+    ctn_batch_free(batch), pull_free(hand);
+    static const struct {
+        ctn_method method;
+        bool gravity;
+        int lanes;
+    } then[] = {{CTN_RADAU, false, 0}, {CTN_ALPHA, false, 16}, {CTN_ALPHA, true, 0}};
+    for (int k = 0; k < 3; k++) {
+        cfg = player_configuration(playing, 0);
+        cfg.method = then[k].method;
+        if (then[k].gravity) player_set_parameter(playing, (ctn_parameter){CTN_GRAVITY, 2}, -5);
+        else player_configure(playing, 0, &cfg);
+        player_steps(playing, 1), wait_steps(8 + k);
+        ck_assert_str_eq(seen.trouble, "");
+        ck_assert_int_eq(seen.run[0].lanes, then[k].lanes);
+    }
+    teardown();
+}
+END_TEST
+
 /// A method that takes no force on a link says so, and goes on.
 START_TEST(pull_refused)
 {
@@ -643,6 +688,7 @@ int main(void)
     tcase_add_test(t, joint_forces);
     tcase_add_test(t, clock_goes_on);
     tcase_add_loop_test(t, pull_is_a_force_at_a_point, 0, 3);
+    tcase_add_test(t, pull_along_links);
     tcase_add_test(t, pull_refused);
     tcase_add_loop_test(t, pull_arrives, 0, 3);
     tcase_add_test(t, quantities);

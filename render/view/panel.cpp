@@ -228,6 +228,7 @@ static void draw_plots(const panel_state *s)
         if (!s->recorded)
             ImGui::Text("%ld steps, %ld with fallbacks", r->steps, r->fallbacks),
                 ImGui::TextWrapped("energy %+.3g J since the beginning or the last change", r->change);
+        if (!s->recorded && r->lanes) ImGui::Text("along the links, in %d lanes", r->lanes);
         ImGui::PopID();
     }
     ImGui::Text("%.0f pictures a second", s->frames);

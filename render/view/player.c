@@ -3,6 +3,7 @@
 
 #include "sim/base/clock.h"
 #include "sim/base/config.h"
+#include "sim/batch/batch.h"
 #include "sim/base/status.h"
 
 #include <math.h>
@@ -98,6 +99,7 @@ static ctn_batch *make_batch(const player *p, const ctn_batch_config *cfg, const
     ctn_batch_config with = *cfg;
     with.worlds = (int)p->worlds, with.dense = false;
     with.parameters = p->nlist ? p->list : NULL, with.parameter_count = p->nlist;
+    if (batch_along_check(p->model, &with, NULL) != CTN_OK) with.parallel = CTN_PARALLEL_WORLDS;  // what is not along the links
     ctn_batch *const batch = ctn_batch_create(p->model, &with, err);
     if (batch && set_parameters(p, batch, err) && ctn_batch_set_state(batch, q, v, time, err) == CTN_OK) return batch;
     ctn_batch_free(batch);
@@ -110,6 +112,14 @@ static void all_move(const player *p, run *r)
     r->about.frozen = CTN_RUNNING, r->about.frozen_time = 0, r->about.froze = 0, r->about.stands = false;
 }
 
+/// What a run has from now on: `cfg` as the batch has it, but free to be parallel in another way when it changes.
+static ctn_batch_config in_use(const ctn_batch *batch, const ctn_batch_config *cfg)
+{
+    ctn_batch_config now = *ctn_batch_configuration(batch);
+    now.parallel = cfg->parallel, now.lanes = cfg->lanes, now.threads = cfg->threads, now.engine = cfg->engine;
+    return now;
+}
+
 static bool begin(player *p, run *r, const ctn_batch_config *cfg, ctn_error *err)
 {
     ctn_batch *const batch = make_batch(p, cfg, p->start_q, p->start_v, 0, err);
@@ -118,7 +128,7 @@ static bool begin(player *p, run *r, const ctn_batch_config *cfg, ctn_error *err
     if (!past) return false;
     ctn_batch_free(r->batch), history_free(r->past);
     r->batch = batch, r->past = past, r->holds = false;
-    r->about = (player_run){.cfg = *ctn_batch_configuration(batch), .energy = history_entry(past, 0)->energy};
+    r->about = (player_run){.cfg = in_use(batch, cfg), .lanes = ctn_batch_lanes(batch), .energy = history_entry(past, 0)->energy};
     r->begin_energy = r->about.energy, r->rate_time = r->rate_wall = 0;
     all_move(p, r);
     return true;
@@ -156,10 +166,10 @@ static void count_energy(run *r)
     r->about.change = 0;
 }
 
-static void go_on(const player *p, run *r, ctn_batch *batch)
+static void go_on(const player *p, run *r, ctn_batch *batch, const ctn_batch_config *cfg)
 {
     ctn_batch_free(r->batch);
-    r->batch = batch, r->about.cfg = *ctn_batch_configuration(batch), r->holds = false;
+    r->batch = batch, r->about.cfg = in_use(batch, cfg), r->about.lanes = ctn_batch_lanes(batch), r->holds = false;
     r->rate_time = r->rate_wall = r->about.real_time = 0;
     all_move(p, r);
     history_change(r->past, batch), count_energy(r);
@@ -169,7 +179,7 @@ static void go_on(const player *p, run *r, ctn_batch *batch)
 static bool change_run(player *p, run *r, const ctn_batch_config *cfg, ctn_error *err)
 {
     ctn_batch *const batch = from_here(p, r, cfg, err);
-    if (batch) go_on(p, r, batch);
+    if (batch) go_on(p, r, batch, cfg);
     return batch;
 }
 
@@ -191,7 +201,7 @@ static void edit(player *p, ctn_parameter parameter, double value)
         ok = anew ? (all[k] = from_here(p, r, &r->about.cfg, &err)) != NULL : set_parameters(p, r->batch, &err);
     }
     for (int k = 0; k < p->runs && ok; k++) {
-        if (all[k]) go_on(p, &p->run[k], all[k]);
+        if (all[k]) go_on(p, &p->run[k], all[k], &p->run[k].about.cfg);
         else history_change(p->run[k].past, p->run[k].batch), count_energy(&p->run[k]);
     }
     if (ok) return;

@@ -15,7 +15,8 @@ enum { PLAYER_RUNS = 8, PLAYER_PLOT = 240, PLAYER_WHY = 480 };
 
 /// What one run is doing.
 typedef struct player_run {
-    ctn_batch_config cfg;          // in use
+    ctn_batch_config cfg;          // in use; what it is parallel in, threads and engine as they were asked for
+    int lanes;                     // among how many a world is shared out along its links; 0: worlds are side by side
     double time;                   // s, after its last step
     double energy;                 // J, of the first world, then
     double real_time;              // s simulated for each second that its steps take; 0: not known yet

@@ -154,6 +154,9 @@ void batch_close_models(ctn_batch *batch);
 void batch_load_block(ctn_batch *batch, int block);
 void batch_fit(ctn_batch *batch);
 
+/// Whether a wrench acts on a world (sim/batch/batch_wrench.c).
+bool batch_pushed(const ctn_batch *batch, int world);
+
 /// Gives a variant the wrenches of a world (sim/batch/batch_wrench.c).
 void batch_apply_wrenches(const ctn_batch *batch, int world, ctn_model *variant);
 

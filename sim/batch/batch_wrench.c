@@ -14,6 +14,16 @@ static world_wrench *wrenches_of(const ctn_batch *batch, int world)
     return batch->wrenches + (size_t)world * (size_t)batch->nplace;
 }
 
+bool batch_pushed(const ctn_batch *batch, int world)
+{
+    for (int k = 0; k < batch->nplace; k++) {
+        const world_wrench *const w = &wrenches_of(batch, world)[k];
+        for (int i = 0; i < 3; i++)
+            if (w->force[i] != 0 || w->torque[i] != 0) return true;
+    }
+    return false;
+}
+
 void batch_apply_wrenches(const ctn_batch *batch, int world, ctn_model *variant)
 {
     for (int k = 0; k < batch->nplace; k++) {

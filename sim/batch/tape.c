@@ -95,7 +95,7 @@ ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, i
     if (!engine || !tape) goto no_memory;
     const size_t nv = (size_t)model->nv;
     tape->model = model, tape->engine = engine, tape->cfg = *cfg, tape->steps = steps;
-    tape->cfg.engine = engine->name;
+    tape->cfg.engine = engine->name, tape->cfg.parallel = CTN_PARALLEL_WORLDS;
     tape->lanes = engine_model(engine, model, cfg->dt);
     if (!tape->lanes) goto no_memory;
     tape->flat = engine->flat_size(tape->lanes, cfg), tape->bar = engine->bar_size(tape->lanes, cfg);
