@@ -21,7 +21,7 @@ extern "C" {
 typedef struct ctn_tape ctn_tape;
 
 /// Space for a run of `steps` >= 1 steps of one world; `model` must outlive it. cfg: as for a batch, with worlds 1; the scalar engine
-/// is used, whose bits are those of every other. NULL on error: CTN_UNAVAILABLE for steps that choose their size (dt: auto), and
+/// is used, whose bits are those of every other; `parallel` does not matter, steps are those of worlds. NULL on error: CTN_UNAVAILABLE for steps that choose their size (dt: auto), and
 /// for alpha with springs or forces on a link without mass.
 /// One thread at a time may use it.
 CTN_API ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, int steps, ctn_error *err);
