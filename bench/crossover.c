@@ -1,10 +1,11 @@
-/// From which size on a world goes faster along its links than serially, through the public headers; bench/crossover builds and runs it.
+/// From which size on a world goes faster along its links than serially, through the public headers; bench/crossover builds and
+/// runs it.
 ///
 ///     crossover [--quick] [--threads N] [--seconds S]
 ///
-/// Chains on universal joints and trees, both hanging, in lanes of several classes on 1 and N threads (default 2): one call of forward
-/// dynamics (ctn_along_aba against ctn_aba), one step of order 2 and of alpha, in turns, the least of several rounds of about S s each
-/// (default 0.01). A gain is the serial time over that along the links.
+/// Chains on universal joints and trees, both hanging, in lanes of several classes on 1 and N threads (default 2): one call of
+/// forward dynamics (ctn_along_aba against ctn_aba), one step of order 2 and of alpha, in turns, the least of several rounds of
+/// about S s each (default 0.01). A gain is the serial time over that along the links.
 #include <catena/catena.h>
 #include <math.h>
 #include <stdio.h>
