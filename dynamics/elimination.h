@@ -73,6 +73,22 @@ FN wrench leave_over1(wrench p, const pivot1 *s, real u)
     return p;
 }
 
+/// One right-hand side over a joint of one degree of freedom with the factors s: returns u = b - S'p, and p loses it.
+FN real take_side1(const lane_body *b, int kind, vec3 z, const pivot1 *s, real side, wrench *p)
+{
+    const real u = side - joint_row(b, kind, z, *p);
+    *p = leave_over1(*p, s, u);
+    return u;
+}
+
+/// The same over a ball with the axes R or a translation: D^-1 u in world axes. (A translation has no parent that moves.)
+FN vec3 take_side3(joint_form f, const mat3 *R, const ldl3 *D, const gain3 *G, vec3 side, wrench *p)
+{
+    const vec3 u = f.kind == JOINT_BALL ? sub(mul(*R, side), p->n) : sub(side, p->f);
+    if (!(f.flags & BODY_ROOT)) p->n = add(p->n, tmul(G->Xa, u)), p->f = add(p->f, tmul(G->Xl, u));
+    return ldl_solve(*D, u);
+}
+
 /// Eliminates a ball from P, with its cross term where it carries a wrench w (NULL: none). (A translation has no parent that
 /// moves.)
 FN gain3 eliminate3(ldl3 D, const wrench *w, inertia6 *P, mat3 *Ua, mat3 *Ul)

@@ -17,20 +17,37 @@ typedef struct {
     vec3 r;
 } placement;
 
-/// World axes and origin of every body, by the forward recursion. T [nbody]
+/// World axes and origin of a body, from those of its parent; roots need none.
+FN pose body_pose(const lane_body *b, joint_form f, const pose *parent, const real *q)
+{
+    pose T;
+    T.R = body_axes(b, f, parent->R, q);
+    T.p = body_offset(b, f, parent->R, T.R.z, q);
+    if (!(f.flags & BODY_ROOT)) T.p = add(parent->p, T.p);
+    return T;
+}
+
+/// The same for all bodies, by the forward recursion. T [nbody]
 KERNEL void body_poses(const lane_model *m, const real *q, pose *T)
 {
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        if (b->flags & BODY_ROOT) {
-            T[i].R = body_axes(b, form_of(b), T[i].R, q);
-            T[i].p = body_offset(b, form_of(b), T[i].R, T[i].R.z, q);
-        } else {
-            const pose *P = &T[b->parent];
-            T[i].R = body_axes(b, form_of(b), P->R, q);
-            T[i].p = add(P->p, body_offset(b, form_of(b), P->R, T[i].R.z, q));
-        }
+        T[i] = body_pose(b, form_of(b), &T[b->flags & BODY_ROOT ? i : b->parent], q);
     }
+}
+
+/// Twist of a body at its origin, from poses and twist of itself and its parent; roots need none.
+FN twist body_twist(const lane_body *b, joint_form f, const pose *T, const pose *parent, const twist *before, const real *v)
+{
+    const twist own = joint_twist(b, f, T->R, v);
+    twist t;
+    t.w = t.v = zero3();
+    if (!(f.flags & BODY_ROOT)) {
+        t.w = before->w;
+        t.v = cross_add(before->v, before->w, sub(T->p, parent->p));
+    }
+    t.w = add(t.w, own.w), t.v = add(t.v, own.v);
+    return t;
 }
 
 /// Twists of every body at its origin. V [nbody]
@@ -38,15 +55,8 @@ KERNEL void body_twists(const lane_model *m, const pose *T, const real *v, twist
 {
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        const twist own = joint_twist(b, form_of(b), T[i].R, v);
-        twist t;
-        t.w = t.v = zero3();
-        if (!(b->flags & BODY_ROOT)) {
-            const twist *P = &V[b->parent];
-            t.w = P->w;
-            t.v = cross_add(P->v, P->w, sub(T[i].p, T[b->parent].p));
-        }
-        V[i].w = add(t.w, own.w), V[i].v = add(t.v, own.v);
+        const int up = b->flags & BODY_ROOT ? i : b->parent;
+        V[i] = body_twist(b, form_of(b), &T[i], &T[up], &V[up], v);
     }
 }
 
@@ -58,17 +68,28 @@ FN void store33(real *a, mat3 M)
 }
 FN void store3(real *a, vec3 v) { a[0] = v.x, a[1] = v.y, a[2] = v.z; }
 
+/// A frame that is R, p as seen from the pose T.
+FN pose frame_on(const pose *T, mat3 R, vec3 p)
+{
+    pose L;
+    L.R = mmul(T->R, R), L.p = mul_add(T->p, T->R, p);
+    return L;
+}
+
+/// The twist of a point p, body axes, of a body with the twist V.
+FN twist twist_at(const pose *T, const twist *V, vec3 p)
+{
+    twist t;
+    t.w = V->w, t.v = cross_add(V->v, V->w, mul(T->R, p));
+    return t;
+}
+
 FN pose link_pose(const lane_model *m, int link, const pose *T)
 {
     const ctn_frame *F = &m->frames[link];
     pose L;
-    if (F->body < 0) {
-        L.R = const33(F->R), L.p = const3(F->p);
-    } else {
-        L.R = mmul(T[F->body].R, const33(F->R));
-        L.p = mul_add(T[F->body].p, T[F->body].R, const3(F->p));
-    }
-    return L;
+    L.R = const33(F->R), L.p = const3(F->p);
+    return F->body < 0 ? L : frame_on(&T[F->body], L.R, L.p);
 }
 
 /// R [nlink][9] row-major, p [nlink][3] of the links. T [nbody]: scratch
@@ -89,13 +110,11 @@ KERNEL void link_twists(const lane_model *m, const real *q, const real *v, pose 
     body_twists(m, T, v, V);
     for (int l = 0; l < m->nlink; l++) {
         const ctn_frame *F = &m->frames[l];
-        vec3 w = zero3(), u = zero3();
-        if (F->body >= 0) {
-            w = V[F->body].w;
-            u = cross_add(V[F->body].v, w, mul(T[F->body].R, const3(F->p)));
-        }
-        store3(t + 6 * l, w);
-        store3(t + 6 * l + 3, u);
+        twist L;
+        L.w = L.v = zero3();
+        if (F->body >= 0) L = twist_at(&T[F->body], &V[F->body], const3(F->p));
+        store3(t + 6 * l, L.w);
+        store3(t + 6 * l + 3, L.v);
     }
 }
 
@@ -120,35 +139,44 @@ KERNEL void link_jacobian(const lane_model *m, const real *q, int link, pose *T,
     }
 }
 
+/// Sums over bodies: their kinetic energy (rotors of armature too), first moment of mass, linear momentum, and angular about the
+/// world's origin.
+typedef struct {
+    real kinetic;
+    vec3 moment, l, h;
+} body_sums;
+
+FN void add_body_sums(body_sums *s, const lane_body *b, const pose *T, const twist *V, const real *v)
+{
+    if (b->flags & BODY_ARMATURE)
+        for (int k = 0; k < b->nv; k++) s->kinetic = fmadd(rset(0.5) * b->armature * v[b->vadr + k], v[b->vadr + k], s->kinetic);
+    if (!(b->flags & BODY_MASS)) return;
+    const mat3 R = T->R;
+    const vec3 w = V->w, u = V->v, c = mul(R, load3(b->h));
+    const real mass = b->mass;
+    const vec3 p = add(scale(u, mass), cross(w, c));                            // linear momentum
+    const vec3 a = add(mul(R, smul(load_sym(b->I), tmul(R, w))), cross(c, u));  // about the body's origin
+    s->kinetic = fmadd(rset(0.5), dot_add(dot(w, a), u, p), s->kinetic);
+    s->moment = add(s->moment, add_scaled(c, T->p, mass));
+    s->l = add(s->l, p);
+    s->h = add(s->h, cross_add(a, T->p, p));
+}
+
 /// Sums over the model: kinetic (rotors of armature too), potential of gravity, linear momentum [3], angular momentum [3]
 /// about the world origin, centre of mass [3]: sums [11]. Bodies in their order. T, V [nbody]: scratch
 KERNEL void totals(const lane_model *m, const real *q, const real *v, pose *T, twist *V, real *sums)
 {
     body_poses(m, q, T);
     body_twists(m, T, v, V);
-    real kinetic = rset(0);
-    vec3 moment = load3(m->fixed_moment), l = zero3(), h = zero3();
-    for (int i = 0; i < m->nbody; i++) {
-        const lane_body *b = &m->bodies[i];
-        if (b->flags & BODY_ARMATURE)
-            for (int k = 0; k < b->nv; k++) kinetic = fmadd(rset(0.5) * b->armature * v[b->vadr + k], v[b->vadr + k], kinetic);
-        if (!(b->flags & BODY_MASS)) continue;
-        const mat3 R = T[i].R;
-        const vec3 w = V[i].w, u = V[i].v, c = mul(R, load3(b->h));
-        const real mass = b->mass;
-        const vec3 p = add(scale(u, mass), cross(w, c));                             // linear momentum
-        const vec3 s = add(mul(R, smul(load_sym(b->I), tmul(R, w))), cross(c, u));  // about the body's origin
-        kinetic = fmadd(rset(0.5), dot_add(dot(w, s), u, p), kinetic);
-        moment = add(moment, add_scaled(c, T[i].p, mass));
-        l = add(l, p);
-        h = add(h, cross_add(s, T[i].p, p));
-    }
+    body_sums s;
+    s.kinetic = rset(0), s.moment = load3(m->fixed_moment), s.l = s.h = zero3();
+    for (int i = 0; i < m->nbody; i++) add_body_sums(&s, &m->bodies[i], &T[i], &V[i], v);
     const vec3 g = load3(m->gravity);
-    sums[0] = kinetic;
-    sums[1] = negate(dot(g, moment));
-    store3(sums + 2, l);
-    store3(sums + 5, h);
-    store3(sums + 8, scale(moment, sel(gt(m->mass, rset(0)), rset(1) / m->mass, rset(0))));
+    sums[0] = s.kinetic;
+    sums[1] = negate(dot(g, s.moment));
+    store3(sums + 2, s.l);
+    store3(sums + 5, s.h);
+    store3(sums + 8, scale(s.moment, sel(gt(m->mass, rset(0)), rset(1) / m->mass, rset(0))));
 }
 
 #endif

@@ -76,16 +76,9 @@ KERNEL void tree_inward(const lane_model *m, const tree_factors *F, const real *
         const tree_pivot *s = &F->pivot[i];
         real *x = x_ + b->vadr;
         wrench p = F->p[i];
-        if (b->nv == 3) {
-            const vec3 t = load3(b_ + b->vadr), u = b->kind == JOINT_BALL ? sub(mul(R, t), p.n) : sub(t, p.f);
-            store3(x, ldl_solve(s->three.D, u));
-            if (b->flags & BODY_ROOT) continue;
-            p.n = add(p.n, tmul(s->three.G.Xa, u)), p.f = add(p.f, tmul(s->three.G.Xl, u));
-        } else {
-            x[0] = b_[b->vadr] - joint_row(b, b->kind, R.z, p);
-            if (b->flags & BODY_ROOT) continue;
-            p = leave_over1(p, &s->one, x[0]);
-        }
+        if (b->nv == 3) store3(x, take_side3(form_of(b), &R, &s->three.D, &s->three.G, load3(b_ + b->vadr), &p));
+        else x[0] = take_side1(b, b->kind, R.z, &s->one, b_[b->vadr], &p);
+        if (b->flags & BODY_ROOT) continue;
         F->p[b->parent] = wrench_add(F->p[b->parent], has_arm(form_of(b)) ? wrench_shift(p, F->T[i].r) : p);
     }
 }

@@ -131,18 +131,23 @@ FN vec3 load_torque(const lane_model *m, const lane_point_load *s, mat3 R)
     return s->flags & LOAD_TURNS ? load_axes(m, s, R, s->torque) : zero3();
 }
 
+/// A load on a body with the axes R and the origin p.
+FN load_state hold_load(const lane_model *m, const lane_point_load *s, mat3 R, vec3 p)
+{
+    load_state at;
+    at.arm = mul(R, load3(s->point));
+    at.gap = sub(add(p, at.arm), load3(s->anchor));
+    at.F = load_axes(m, s, R, s->force), at.T = load_torque(m, s, R);
+    return at;
+}
+
 /// All loads at q. T [nbody]: placements there; p [nbody]: scratch; at [nload]
 KERNEL void hold_loads(const lane_model *m, const real *q, const placement *T, vec3 *p, load_state *at)
 {
     for (int i = 0; i < m->nbody && m->nload; i++) {
         const lane_body *b = &m->bodies[i];
         p[i] = placed_origin(b, &T[i], q, p);
-        for (int k = b->load; k < b->loads_end; k++) {
-            const lane_point_load *s = &m->loads[k];
-            at[k].arm = mul(T[i].R, load3(s->point));
-            at[k].gap = sub(add(p[i], at[k].arm), load3(s->anchor));
-            at[k].F = load_axes(m, s, T[i].R, s->force), at[k].T = load_torque(m, s, T[i].R);
-        }
+        for (int k = b->load; k < b->loads_end; k++) at[k] = hold_load(m, &m->loads[k], T[i].R, p[i]);
     }
 }
 
@@ -154,15 +159,18 @@ FN real load_potential(const lane_point_load *s, vec3 gap, vec3 F, vec3 u, vec3 
     return dot_sub(k * dot(u, add_scaled(gap, u, rset(0.5))), F, u);
 }
 
+/// Adds the energy of a load's spring, on a body with the axes R and the origin p, J.
+FN real add_spring_energy(real E, const lane_point_load *s, mat3 R, vec3 p)
+{
+    const vec3 gap = sub(mul_add(p, R, load3(s->point)), load3(s->anchor));
+    return fmadd(rset(0.5) * s->stiffness, dot(gap, gap), E);
+}
+
 /// Energy of all springs where the bodies have the axes of T and the origins p [nbody], J.
 KERNEL real springs_energy(const lane_model *m, const placement *T, const vec3 *p)
 {
     real E = rset(0);
-    for (int k = 0; k < m->nload; k++) {
-        const lane_point_load *s = &m->loads[k];
-        const vec3 gap = sub(mul_add(p[s->body], T[s->body].R, load3(s->point)), load3(s->anchor));
-        E = fmadd(rset(0.5) * s->stiffness, dot(gap, gap), E);
-    }
+    for (int k = 0; k < m->nload; k++) E = add_spring_energy(E, &m->loads[k], T[m->loads[k].body].R, p[m->loads[k].body]);
     return E;
 }
 

@@ -77,16 +77,22 @@ KERNEL void runge_kutta(const lane_model *m, const tableau *t, const real *q, co
     advance(m, t->stages, t->b, q, v, h, work);
 }
 
-/// Semi-implicit Euler: w = v + h qdd(q, v), x = q (+) h w. Forces act along the way h w.
-KERNEL void semi_implicit(const lane_model *m, const real *q, const real *v, const real *tau, real h, explicit_work *work)
+/// (x, w) of semi-implicit Euler in `work`, from the acceleration kv[0].
+KERNEL void move_on(const lane_model *m, const real *q, const real *v, real h, explicit_work *work)
 {
-    acceleration(m, q, v, tau, work, work->kv[0]);
     for (int k = 0; k < m->nv; k++) {
         work->w[k] = fmadd(h, work->kv[0][k], v[k]);
         work->u[k] = h * work->w[k];
     }
-    if (work->flows) add_explicit_flow(m, q, work->w, tau, h, work);
     config_add(m, q, work->u, work->x);
+}
+
+/// Semi-implicit Euler: w = v + h qdd(q, v), x = q (+) h w. Forces act along the way h w.
+KERNEL void semi_implicit(const lane_model *m, const real *q, const real *v, const real *tau, real h, explicit_work *work)
+{
+    acceleration(m, q, v, tau, work, work->kv[0]);
+    move_on(m, q, v, h, work);
+    if (work->flows) add_explicit_flow(m, q, work->w, tau, h, work);
 }
 
 /// The method's coefficients; of a method that has none, those of Euler.

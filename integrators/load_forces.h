@@ -38,6 +38,21 @@ FN vec3 point_force(const lane_point_load *s, const load_state *at, const twist 
     return vec(negate(g.x), negate(g.y), negate(g.z));
 }
 
+/// Adds the wrench of a load on its body with the twist V to w, about the body's origin.
+FN void add_load_wrench(wrench *w, const lane_point_load *s, const load_state *at, const twist *V)
+{
+    *w = wrench_add(*w, force_at(at->arm, point_force(s, at, V)));
+    if (s->flags & LOAD_TURNS) w->n = add(w->n, at->T);
+}
+
+/// Adds what passes through a load in the time dt (s), while its body moves with the twist V.
+FN void add_load_flow(energy_flow *F, const lane_point_load *s, const load_state *at, const twist *V, real dt)
+{
+    const vec3 x = moved_point(*V, at->arm);
+    F->dissipated = F->dissipated + load_loss(s, x, dt), F->work = F->work + dot(at->F, scale(x, dt));
+    if (s->flags & LOAD_TURNS) F->work = fmadd(dt, dot(at->T, V->w), F->work);
+}
+
 /// Adds J'f of all loads to tau [nv].
 KERNEL void add_load_forces(const lane_model *m, const real *q, const real *v, loads_work *L, real *tau)
 {
@@ -46,11 +61,7 @@ KERNEL void add_load_forces(const lane_model *m, const real *q, const real *v, l
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         L->A.load[i] = wrench_zero();
-        for (int k = b->load; k < b->loads_end; k++) {
-            const load_state *at = &L->at[k];
-            L->A.load[i] = wrench_add(L->A.load[i], force_at(at->arm, point_force(&m->loads[k], at, &L->V[i])));
-            if (m->loads[k].flags & LOAD_TURNS) L->A.load[i].n = add(L->A.load[i].n, at->T);
-        }
+        for (int k = b->load; k < b->loads_end; k++) add_load_wrench(&L->A.load[i], &m->loads[k], &L->at[k], &L->V[i]);
     }
     add_joint_rows(m, L->T, L->A.load, tau);
 }
@@ -67,13 +78,7 @@ KERNEL void add_loads_flow(energy_flow *F, const lane_model *m, const real *q, c
 {
     if (!m->nload) return;
     place_loads(m, q, v, L);
-    for (int k = 0; k < m->nload; k++) {
-        const lane_point_load *s = &m->loads[k];
-        const twist *V = &L->V[s->body];
-        const vec3 x = moved_point(*V, L->at[k].arm);
-        F->dissipated = F->dissipated + load_loss(s, x, dt), F->work = F->work + dot(L->at[k].F, scale(x, dt));
-        if (s->flags & LOAD_TURNS) F->work = fmadd(dt, dot(L->at[k].T, V->w), F->work);
-    }
+    for (int k = 0; k < m->nload; k++) add_load_flow(F, &m->loads[k], &L->at[k], &L->V[m->loads[k].body], dt);
 }
 
 /// Energy of the springs at q, J.
@@ -86,7 +91,10 @@ KERNEL real loads_energy(const lane_model *m, const real *q, loads_work *L)
 }
 
 /// Energy of all springs, of joints and on bodies, and of limits at q, J.
-KERNEL real acting_energy(const lane_model *m, const real *q, loads_work *L) { return passive_potential(m, q) + loads_energy(m, q, L); }
+KERNEL real acting_energy(const lane_model *m, const real *q, loads_work *L)
+{
+    return passive_potential(m, q) + loads_energy(m, q, L);
+}
 
 /// Adds sign times the gradients of y'J'f by q and v to q_bar and v_bar [nv]. y'J'f is the sum of f.y_k, y_k the virtual motion of the points (and
 /// of torques times virtual turns): f changes with where they are (-k y_k), how they move (-c y_k) and, in link axes, how the link turns, and

@@ -37,6 +37,20 @@ FN void far_columns1(const lane_body *b, int kind, vec3 z, bool arm, vec3 r, con
     }
 }
 
+/// What u leaves for f of a joint of one degree of freedom: e = y D^-1.
+FN void far_side1(const real *e, real u, real *g)
+{
+    for (int k = 0; k < 6; k++) g[k] = fmadd(e[k], u, g[k]);
+}
+
+/// Of one of three: v = D^-1 u; y [3][6].
+FN void far_side3(const real *y, vec3 v, real *g)
+{
+    const real u[3] = {v.x, v.y, v.z};
+    for (int c = 0; c < 3; c++)
+        for (int k = 0; k < 6; k++) g[k] = fmadd(y[6 * c + k], u[c], g[k]);
+}
+
 /// The far end over a joint of one degree of freedom. u: as the sweep has it; y [6].
 FN void far_row1(const lane_body *b, bool arm, vec3 z, vec3 r, const pivot1 *s, real u, far_end *X, real *y)
 {
@@ -46,7 +60,7 @@ FN void far_row1(const lane_body *b, bool arm, vec3 z, vec3 r, const pivot1 *s, 
     for (int k = 0; k < 6; k++) e[k] = y[k] * s->i;
     for (int k = 0, at = 0; k < 6; k++)
         for (int j = 0; j <= k; j++, at++) X->G[at] = fnmadd(y[k], e[j], X->G[at]);
-    for (int k = 0; k < 6; k++) X->g[k] = fmadd(e[k], u, X->g[k]);
+    far_side1(e, u, X->g);
 }
 
 /// What f takes from u of a joint of one degree of freedom.
@@ -67,12 +81,10 @@ FN void far_rows3(bool ball, ldl3 D, const gain3 *gain, bool arm, vec3 r, vec3 v
         X->F[k].n = sub(X->F[k].n, tmul(gain->Xa, row)), X->F[k].f = sub(X->F[k].f, tmul(gain->Xl, row));  // U D^-1 y
         if (arm) X->F[k] = wrench_shift(X->F[k], r);
     }
-    for (int c = 0; c < 3; c++) {
-        const real u = c == 0 ? v.x : c == 1 ? v.y : v.z;
+    for (int c = 0; c < 3; c++)
         for (int k = 0, at = 0; k < 6; k++)
             for (int j = 0; j <= k; j++, at++) X->G[at] = fnmadd(y[6 * c + k], e[c][j], X->G[at]);
-        for (int k = 0; k < 6; k++) X->g[k] = fmadd(y[6 * c + k], u, X->g[k]);
-    }
+    far_side3(y, v, X->g);
 }
 
 /// What f takes from v = D^-1 u.

@@ -60,6 +60,17 @@ KERNEL aba_work layout_aba(const lane_model *m, arena *a)
     return w;
 }
 
+KERNEL rnea_work layout_rnea(const lane_model *m, arena *a)
+{
+    const size_t n = (size_t)m->nbody;
+    rnea_work w;
+    w.body = TAKE(a, n, rnea_body);
+    w.motion = TAKE(a, n, rnea_motion);
+    w.R = TAKE(a, n, mat3);
+    w.hand = TAKE(a, n, wrench);
+    return w;
+}
+
 KERNEL id_work layout_id(const lane_model *m, arena *a)
 {
     const size_t n = (size_t)m->nbody;
@@ -124,10 +135,7 @@ KERNEL frame layout(const lane_model *m, arena *a)
     f.aba = layout_aba(m, a);
     most = a->used > most ? a->used : most;
     a->used = common;
-    f.rnea.body = TAKE(a, n, rnea_body);
-    f.rnea.motion = TAKE(a, n, rnea_motion);
-    f.rnea.R = TAKE(a, n, mat3);
-    f.rnea.hand = TAKE(a, n, wrench);
+    f.rnea = layout_rnea(m, a);
     most = a->used > most ? a->used : most;
     a->used = common;
     f.crba.body = TAKE(a, n, crba_body);
@@ -164,7 +172,8 @@ KERNEL frame open_frame(const lane_model *m, void *scratch)
 KERNEL block_state layout_state(const lane_model *m, const ctn_batch_config *cfg, arena *a)
 {
     block_state S = {0};
-#define PLACE(member, type, count) if (count) S.member = TAKE(a, (size_t)(count), type);
+#define PLACE(member, type, count)                                                                                               \
+    if (count) S.member = TAKE(a, (size_t)(count), type);
     STATE_PARTS(PLACE)
 #undef PLACE
     if (cfg->dense) {
