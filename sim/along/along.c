@@ -6,6 +6,7 @@
 
 #include <catena/along.h>
 #include <catena/batch.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,8 @@ struct ctn_along {
     along_world *world;
     pool *pool;
     size_t bytes;
+    double *unit;   // [nv] scratch
+    bool factored;  // whether there are factors
 };
 
 const along_engine *along_engine_of(const ctn_engine *engine)
@@ -47,8 +50,9 @@ ctn_along *ctn_along_create(const ctn_model *model, const char *engine, int thre
         a->engine = along_engine_of(lane);
         a->plan = along_plan_create(model, lanes ? lanes : along_lanes(model));
         a->pool = pool_create(threads ? threads : pool_cpus());
+        a->unit = calloc((size_t)model->nv + 1, sizeof *a->unit);
     }
-    if (a && a->plan && a->pool) {
+    if (a && a->plan && a->pool && a->unit) {
         a->bytes = a->engine->size(a->plan, NULL);
         void *const memory = aligned_alloc(64, (a->bytes + 63) / 64 * 64);
         if (memory) {
@@ -64,7 +68,7 @@ ctn_along *ctn_along_create(const ctn_model *model, const char *engine, int thre
 void ctn_along_free(ctn_along *a)
 {
     if (!a) return;
-    free(a->world), along_plan_free(a->plan), pool_free(a->pool);
+    free(a->world), free(a->unit), along_plan_free(a->plan), pool_free(a->pool);
     free(a);
 }
 
@@ -78,8 +82,68 @@ ctn_along_info ctn_along_about(const ctn_along *a)
     return i;
 }
 
+/// Whether pointers that nv numbers stand behind are there.
+static bool ready(const ctn_along *a, const void *const *pointers, int count)
+{
+    for (int k = 0; a && k < count; k++)
+        if (a->plan->model->nv && !pointers[k]) return false;
+    return a != NULL;
+}
+#define READY(a, ...)                                                                                                            \
+    ready(a, (const void *const[]){__VA_ARGS__}, (int)(sizeof(const void *[]){__VA_ARGS__} / sizeof(const void *)))
+
+void ctn_along_forward_kinematics(ctn_along *a, const double *q, double *R, double *p)
+{
+    if (READY(a, q, R, p)) a->engine->kinematics(a->world, a->pool, q, NULL, R, p, NULL);
+}
+
+void ctn_along_link_twists(ctn_along *a, const double *q, const double *v, double *twist)
+{
+    if (READY(a, q, v, twist)) a->engine->kinematics(a->world, a->pool, q, v, NULL, NULL, twist);
+}
+
+void ctn_along_rnea(ctn_along *a, const double *q, const double *v, const double *acceleration, double *tau)
+{
+    if (READY(a, q, v, acceleration, tau)) a->engine->rnea(a->world, a->pool, q, v, acceleration, tau);
+}
+
+void ctn_along_bias(ctn_along *a, const double *q, const double *v, double *bias)
+{
+    if (READY(a, q, v, bias)) a->engine->rnea(a->world, a->pool, q, v, NULL, bias);
+}
+
+void ctn_along_inertia(ctn_along *a, int count, const double *q, const double *x, double *y)
+{
+    if (READY(a, q, x, y)) a->engine->products(a->world, a->pool, count, q, x, 0, NULL, y);
+}
+
+void ctn_along_crba(ctn_along *a, int first, int count, const double *q, double *H)
+{
+    if (!READY(a, q, H)) return;
+    const int nv = a->plan->model->nv;
+    if (first >= 0 && count <= nv - first) a->engine->products(a->world, a->pool, count, q, NULL, first, a->unit, H);
+    else
+        for (size_t k = 0; count > 0 && k < (size_t)count * (size_t)nv; k++) H[k] = NAN;
+}
+
 void ctn_along_aba(ctn_along *a, const double *q, const double *v, const double *tau, double *qdd)
 {
-    if (!a || (a->plan->model->nv && (!q || !v || !qdd))) return;
+    if (!READY(a, q, v, qdd)) return;
     a->engine->aba(a->world, a->pool, q, v, tau, qdd);
+    a->factored = true;
+}
+
+void ctn_along_factor(ctn_along *a, const double *q)
+{
+    if (!READY(a, q)) return;
+    a->engine->factor(a->world, a->pool, q);
+    a->factored = true;
+}
+
+void ctn_along_solve(ctn_along *a, int count, const double *b, double *x)
+{
+    if (!READY(a, b, x)) return;
+    if (a->factored) a->engine->solve(a->world, a->pool, count, b, x);
+    else
+        for (size_t k = 0; count > 0 && k < (size_t)count * (size_t)a->plan->model->nv; k++) x[k] = NAN;
 }

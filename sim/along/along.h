@@ -16,8 +16,17 @@ typedef struct {
     size_t (*size)(const along_plan *plan, const ctn_batch_config *cfg);
     // makes a world of the plan's model in `memory`, 64-byte aligned; plan and configuration must outlive it
     along_world *(*open)(const along_plan *plan, const ctn_batch_config *cfg, void *memory);
-    // forward dynamics as ctn_aba of one state, without springs and forces on links; tau NULL: none
+    // forward dynamics as ctn_aba of one state; tau NULL: none
     void (*aba)(along_world *w, pool *p, const double *q, const double *v, const double *tau, double *qdd);
+    // poses R [nlink][9], p [nlink][3] and twists [nlink][6] of links, each NULL if not asked for; v NULL: at rest
+    void (*kinematics)(along_world *w, pool *p, const double *q, const double *v, double *R, double *pos, double *twist);
+    // inverse dynamics as ctn_rnea of one state; a NULL: 0
+    void (*rnea)(along_world *w, pool *p, const double *q, const double *v, const double *a, double *tau);
+    // y = H(q) x, rows [count][nv]; x NULL: the unit vectors from number `first` on, in `unit` [nv]
+    void (*products)(along_world *w, pool *p, int count, const double *q, const double *x, int first, double *unit, double *y);
+    // factors of H(q), until the next of these or of `aba`; H x = b with them, rows [count][nv], x may be b
+    void (*factor)(along_world *w, pool *p, const double *q);
+    void (*solve)(along_world *w, pool *p, int count, const double *b, double *x);
     // whether steps of a configuration can be made along the links
     bool (*steps)(const ctn_model *m, const ctn_batch_config *cfg);
     // up to `steps` steps of the state `flat` (ctn_engine.flatten), as ctn_engine.step; forces tau [nv] (NULL: none), further steps' `stride`

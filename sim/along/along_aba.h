@@ -123,6 +123,10 @@ FN void inward_row(along_world *w, int block, int i, real *carried)
         gather_hands(w, B, i, HAND, w->hand, hand);
         hand->p = wrench_add(hand->p, inertia_times(&hand->P, bias));
     }
+    if (b->flags & BODY_LOAD) {
+        const wrench load = A->load[i];
+        c->next.p.n = sub(c->next.p.n, load.n), c->next.p.f = sub(c->next.p.f, load.f);
+    }
     BY_FORM(b, f, aba_inward_body(b, f, i, A->tau, &A->aba, &c->next))
 }
 
@@ -230,11 +234,11 @@ static void aba_store(void *context, int thread, int job)
     rows_out(&c->w->rows[job], true, c->w->aba[job].x, c->out);
 }
 
-static void along_aba(along_world *w, pool *threads, const double *q, const double *v, const double *tau, double *qdd)
+/// Both passes that factor the inertia, at the rows' q and v with the forces tau.
+static void along_eliminate(along_world *w, pool *threads)
 {
     const along_plan *const plan = w->plan;
-    along_call c = {w, 0, q, v, tau, qdd};
-    pool_run(threads, w->count, aba_load, &c);
+    along_call c = {.w = w};
     for (c.level = plan->levels - 1; c.level >= 0; c.level--) {
         if (is_cut(plan, c.level)) {
             pool_run(threads, w->count, aba_relative, &c);
@@ -246,10 +250,25 @@ static void along_aba(along_world *w, pool *threads, const double *q, const doub
         pool_run(threads, w->count, aba_inwards, &c);
         join_segments(w, c.level);
     }
-    for (c.level = plan->levels - 1; c.level >= 0; c.level--) {
+}
+
+/// Forward dynamics of the rows: x from q, v, tau.
+static void along_forward(along_world *w, pool *threads)
+{
+    along_call c = {.w = w};
+    if (w->plan->model->nload) along_loads(w, threads);
+    along_eliminate(w, threads);
+    for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
         pass_boundaries(w, c.level, acceleration_above);
         pool_run(threads, w->count, aba_accelerations, &c);
     }
+}
+
+static void along_aba(along_world *w, pool *threads, const double *q, const double *v, const double *tau, double *qdd)
+{
+    along_call c = {w, 0, q, v, tau, qdd};
+    pool_run(threads, w->count, aba_load, &c);
+    along_forward(w, threads);
     pool_run(threads, w->count, aba_store, &c);
 }
 

@@ -11,17 +11,23 @@
 
 #include "sim/along/along_rows.h"
 #include "sim/along/along_passes.h"
+#include "sim/along/along_motion.h"
 #include "sim/along/along_aba.h"
+#include "sim/along/along_dynamics.h"
 #include "sim/along/along_solve.h"
 #include "sim/along/along_step.h"
 
-static aba_block layout_aba_block(const lane_model *rows, arena *a)
+static aba_block layout_aba_block(const lane_model *rows, bool loads, arena *a)
 {
-    const size_t nq = (size_t)rows->nq, nv = (size_t)rows->nv;
+    const size_t n = (size_t)rows->nbody, nq = (size_t)rows->nq, nv = (size_t)rows->nv;
     aba_block A;
+    memset(&A, 0, sizeof A);
     A.q = TAKE(a, nq, real), A.v = TAKE(a, nv, real), A.tau = TAKE(a, nv, real), A.x = TAKE(a, nv, real);
     A.y = TAKE(a, 6 * nv, real);
     A.aba = layout_aba(rows, a);
+    A.T = TAKE(a, n, pose), A.V = TAKE(a, n, twist);
+    A.rnea = layout_rnea(rows, a);
+    A.load = TAKE(a, loads ? n : 0, wrench);
     return A;
 }
 
@@ -48,6 +54,8 @@ static along_world *layout_world(const along_plan *plan, const ctn_batch_config 
     to.moment = TAKE(a, segments * 3, double);
     to.start = TAKE(a, cuts * POSE, double), to.tail = TAKE(a, cuts * POSE, double), to.stretch = TAKE(a, cuts * 3, double),
     to.behind = TAKE(a, cuts * WRENCH, double);
+    const size_t ways = cfg ? 0 : cuts * MOTION;
+    to.way = TAKE(a, ways, double), to.begin = TAKE(a, ways, double);
     to.cut = TAKE(a, cuts, boundary);
     to.plain = TAKE(a, m->slides ? (size_t)(m->nq + m->nbody) : 0, double);
     for (size_t k = 0; k < count; k++) {
@@ -58,7 +66,7 @@ static along_world *layout_world(const along_plan *plan, const ctn_batch_config 
             const step_block A = layout_step_block(&rows, cfg, a);
             if (w) to.step[k] = A;
         } else {
-            const aba_block A = layout_aba_block(&rows, a);
+            const aba_block A = layout_aba_block(&rows, m->nload > 0, a);
             if (w) to.aba[k] = A;
         }
     }
@@ -88,6 +96,11 @@ const along_engine ALONG = {
     .size = world_size,
     .open = world_open,
     .aba = along_aba,
+    .kinematics = along_kinematics,
+    .rnea = along_rnea,
+    .products = along_products,
+    .factor = along_factor,
+    .solve = along_solve_sides,
     .steps = along_steps,
     .run = along_run,
 };

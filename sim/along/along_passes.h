@@ -7,14 +7,19 @@ enum {
     HAND = 27,
     FAR = 63,
     POSE = 12,
-    WRENCH = 6
-};  // numbers of an inertia and a wrench, of a far_end, of axes and a vector, of a wrench
+    WRENCH = 6,
+    MOTION = 18,
+};  // numbers of an inertia and a wrench, of a far_end, of axes and a vector, of a wrench, of a pose and a twist
 
 /// What a lane block works with in forward dynamics.
 typedef struct {
     real *q, *v, *tau, *x;  // [nq], [nv]
     aba_work aba;
     real *y;  // [nv][6] F'S, of levels with cut paths
+    pose *T;  // [rows] world axes and origins, and their twists (along_motion.h)
+    twist *V;
+    wrench *load;    // [rows] of the loads on bodies, where there are some
+    rnea_work rnea;  // of worlds that do not step
 } aba_block;
 
 /// What it tells of a pass of a step, by lane.
@@ -40,7 +45,7 @@ struct along_world {
     int count;         // lane blocks
     lane_rows *rows;   // [count]
     aba_block *aba;    // [count]; NULL: the world steps
-    step_block *step;  // [count]; NULL: it does not
+    step_block *step;  // [count]; NULL: it does not step
     const ctn_batch_config *cfg;
     // of segments
     double *hand;    // [segments][HAND] what they hand to the body above
@@ -51,12 +56,15 @@ struct along_world {
     double *tail;     // [][POSE] where tails come to in steps that are followed
     double *stretch;  // [][3] from what the head hangs on to the tail
     double *behind;   // [][WRENCH] the wrench behind the tail
+    double *way;      // [][MOTION] pose and twist of the tail as seen from what the head hangs on, that being at rest
+    double *begin;    // [][MOTION] what the head gets
     boundary *cut;
     // of the call
-    double *plain;  // [nq + nbody], models with joints that slide
-    double share;   // of the step that is followed
+    double *plain;         // [nq + nbody], models with joints that slide
+    double share;          // of the step that is followed
+    double pull[3];        // gravity, in inverse dynamics
     bool dropped, closed;  // in the sweep in hand: no curvature; factors of cut paths are those of the tree as a whole
-    bool now;       // whether a pass is about the placements at the iterate, not about those at the start
+    bool now;              // whether a pass is about the placements at the iterate, not about those at the start
 };
 
 /// A pass over a level by lane blocks.
@@ -178,6 +186,21 @@ FN void gather_hands(const along_world *w, const lane_rows *B, int row, int n, c
 FN void turn_plain(const double *M, const double *y, double *to)
 {
     for (int k = 0; k < 3; k++) to[k] = M[k] * y[0] + M[3 + k] * y[1] + M[6 + k] * y[2];
+}
+
+/// R'y.
+FN void turn_back(const double *M, const double *y, double *to)
+{
+    for (int k = 0; k < 3; k++) to[k] = M[3 * k] * y[0] + M[3 * k + 1] * y[1] + M[3 * k + 2] * y[2];
+}
+
+/// Adds x cross y.
+FN void add_cross(const double *x, const double *y, double *to)
+{
+    for (int k = 0; k < 3; k++) {
+        const int i = (k + 1) % 3, j = (k + 2) % 3;
+        to[k] += x[i] * y[j] - x[j] * y[i];
+    }
 }
 
 static const double WORLD_POSE[POSE] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};

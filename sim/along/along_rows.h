@@ -77,6 +77,77 @@ FN void load_row(lane_rows *B, int row)
                                                                                        : FORM_REVOLUTE;
 }
 
+// ---- loads: a row has places for as many as one of its bodies has
+
+enum { LOAD_KINDS = 4 };  // by load_flag
+
+/// Places for loads with the flags `kind`: for all lanes of the plan's block, so that the same numbers are added up whatever
+/// LANES is.
+FN int load_places(const along_plan *plan, const along_row *r, int kind)
+{
+    const ctn_model *const m = plan->model;
+    int most = 0;
+    for (int l = 0; l < ALONG_LANES && (r->flags & BODY_LOAD); l++) {
+        int n = 0;
+        if (r->body[l] < 0) continue;
+        const ctn_body *const b = &m->bodies[r->body[l]];
+        for (int k = b->load; k < b->loads_end && (b->flags & BODY_LOAD); k++) n += m->loads[k].flags == (unsigned)kind;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+FN int block_load_places(const along_plan *plan, const along_block *block)
+{
+    int places = 0;
+    for (int i = 0; i < block->rows; i++)
+        for (int kind = 0; kind < LOAD_KINDS; kind++) places += load_places(plan, &block->row[i], kind);
+    return places;
+}
+
+/// The load in the place `at` of those with the flags `kind` of a body; lanes without one have a load of nothing. Forces in link
+/// axes are in those of the body here: lanes have links of their own.
+FN point_load load_in_place(const ctn_model *m, int body, int kind, int at)
+{
+    point_load load = {.flags = (unsigned)kind};
+    const ctn_body *const b = &m->bodies[body < 0 ? 0 : body];
+    for (int k = b->load; k < b->loads_end && body >= 0 && (b->flags & BODY_LOAD); k++) {
+        const point_load *const s = &m->loads[k];
+        if (s->flags != (unsigned)kind || at-- != 0) continue;
+        load = *s;
+        const double *const R = m->frames[s->link].R;
+        for (int i = 0; i < 3 && (kind & LOAD_FOLLOWS); i++) {
+            load.force[i] = R[3 * i] * s->force[0] + R[3 * i + 1] * s->force[1] + R[3 * i + 2] * s->force[2];
+            load.torque[i] = R[3 * i] * s->torque[0] + R[3 * i + 1] * s->torque[1] + R[3 * i + 2] * s->torque[2];
+        }
+        break;
+    }
+    load.link = 0;
+    return load;
+}
+
+FN void load_loads(lane_rows *B, int row)
+{
+    const along_row *const r = &B->block->row[row];
+    lane_body *const b = &B->m.bodies[row];
+    b->load = b->loads_end = B->m.nload;
+    for (int kind = 0; kind < LOAD_KINDS; kind++) {
+        const int places = load_places(B->plan, r, kind);
+        for (int at = 0; at < places; at++) {
+            lane_point_load *const to = &B->m.loads[b->loads_end++];
+            point_load of[LANES];
+            for (int l = 0; l < LANES; l++) of[l] = load_in_place(B->plan->model, r->body[B->first + l], kind, at);
+            to->body = row, to->number = 0, to->link = 0, to->flags = (unsigned)kind;
+            for (size_t k = 0; k < LOAD_NUMBERS; k++) {
+                double lane[LANES] __attribute__((aligned(64)));
+                for (int l = 0; l < LANES; l++) lane[l] = (&of[l].stiffness)[k];
+                (&to->stiffness)[k] = lane_load(lane);
+            }
+        }
+    }
+    B->m.nload = b->loads_end;
+}
+
 FN void layout_rows(lane_rows *B, const along_plan *plan, int number, arena *a)
 {
     const along_block *const block = &plan->block[number / PARTS];
@@ -84,21 +155,22 @@ FN void layout_rows(lane_rows *B, const along_plan *plan, int number, arena *a)
     lane_body *const bodies = TAKE(a, n, lane_body);
     real *const live = TAKE(a, n, real);
     char *const partial = TAKE(a, n, char);
+    lane_point_load *const loads = TAKE(a, (size_t)block_load_places(plan, block), lane_point_load);
     if (!B) return;
     B->plan = plan, B->block = block, B->number = number, B->first = number % PARTS * LANES;
-    B->m.bodies = bodies, B->live = live, B->partial = partial;
+    B->m.bodies = bodies, B->live = live, B->partial = partial, B->m.loads = loads;
 }
 
 FN void load_rows(lane_rows *B, double dt)
 {
+    static const ctn_frame plain_frame = {.R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     const ctn_model *const from = B->plan->model;
     lane_model *const m = &B->m;
     m->nbody = B->block->rows, m->nlink = 0, m->nq = B->block->nq, m->nv = B->block->nv, m->nload = 0;
-    m->loads = NULL, m->frames = NULL, m->dof_adr = NULL, m->in_order = true, m->passive = from->passive,
-    m->slides = from->slides;
+    m->frames = &plain_frame, m->dof_adr = NULL, m->in_order = true, m->passive = from->passive, m->slides = from->slides;
     m->dt = rset(dt), m->mass = rset(from->mass);
     for (int k = 0; k < 3; k++) m->gravity[k] = rset(from->gravity[k]), m->fixed_moment[k] = rset(from->fixed_moment[k]);
-    for (int i = 0; i < m->nbody; i++) load_row(B, i);
+    for (int i = 0; i < m->nbody; i++) load_row(B, i), load_loads(B, i);
 }
 
 /// Numbers of a model's array, by degree of freedom (velocity) or by coordinate, into the rows, and back. What lanes without a body get:

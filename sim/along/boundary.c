@@ -166,6 +166,29 @@ void boundary_join(boundary *s, const double *behind, double *joined)
     pack(P, joined);
 }
 
+void boundary_side(boundary *s, const double *behind, double *joined)
+{
+    double M[6][6], x[6][7] = {{0}}, y[6];
+    for (int i = 0; i < 6; i++) {
+        double sum = s->g[i];
+        for (int j = 0; j < 6; j++) M[i][j] = i == j;
+        for (int k = 0; k < 6; k++) {
+            const int low = i < k ? i : k, high = i < k ? k : i;
+            const double W = -s->G[high * (high + 1) / 2 + low];
+            sum -= W * behind[k];
+            for (int j = 0; j < 6; j++) M[i][j] += W * s->K[k][j];
+        }
+        x[i][6] = sum;
+    }
+    solve6(M, x);
+    for (int i = 0; i < 6; i++) {
+        y[i] = s->K[i][6] = behind[i], s->X[i][6] = x[i][6], s->bias[i] = 0;
+        for (int k = 0; k < 6; k++) y[i] += s->K[i][k] * x[k][6];
+    }
+    for (int i = 0; i < 6; i++)
+        for (int k = 0; k < 6; k++) joined[i] += s->F[6 * k + i] * y[k];
+}
+
 void boundary_pass(boundary *s, double *tail)
 {
     double d[6];

@@ -17,6 +17,10 @@ typedef struct {
 /// `negative`, and into `joined` what the two are together. The numbers are A, D, B as inertia6 has them, then p.
 void boundary_join(boundary *s, const double *behind, double *joined);
 
+/// The vectors alone, with the matrices that boundary_join() has left and without bias: p of what follows behind, and into
+/// `joined` that of both. s->g is that of the segment. `behind`, `joined` [6]
+void boundary_side(boundary *s, const double *behind, double *joined);
+
 /// Given the motion s->d that the head gets: the wrench f, and the motion of the tail (bias included) into `tail` [6].
 void boundary_pass(boundary *s, double *tail);
 
