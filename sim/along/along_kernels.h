@@ -16,17 +16,22 @@
 #include "sim/along/along_dynamics.h"
 #include "sim/along/along_solve.h"
 #include "sim/along/along_step.h"
+#include "sim/along/along_explicit.h"
 
-static aba_block layout_aba_block(const lane_model *rows, bool loads, arena *a)
+/// step: of a world that steps by an explicit method, whose scratch it shares; NULL: of one that does not step.
+static aba_block layout_aba_block(const lane_model *rows, const step_block *step, bool loads, arena *a)
 {
     const size_t n = (size_t)rows->nbody, nq = (size_t)rows->nq, nv = (size_t)rows->nv;
     aba_block A;
     memset(&A, 0, sizeof A);
-    A.q = TAKE(a, nq, real), A.v = TAKE(a, nv, real), A.tau = TAKE(a, nv, real), A.x = TAKE(a, nv, real);
-    A.y = TAKE(a, 6 * nv, real);
-    A.aba = layout_aba(rows, a);
-    A.T = TAKE(a, n, pose), A.V = TAKE(a, n, twist);
-    A.rnea = layout_rnea(rows, a);
+    if (step) A.aba = step->W.ex.aba, A.y = step->y, A.T = step->W.T, A.V = step->W.D;
+    else {
+        A.q = TAKE(a, nq, real), A.v = TAKE(a, nv, real), A.tau = TAKE(a, nv, real), A.x = TAKE(a, nv, real);
+        A.y = TAKE(a, 6 * nv, real);
+        A.aba = layout_aba(rows, a);
+        A.T = TAKE(a, n, pose), A.V = TAKE(a, n, twist);
+        A.rnea = layout_rnea(rows, a);
+    }
     A.load = TAKE(a, loads ? n : 0, wrench);
     return A;
 }
@@ -49,12 +54,12 @@ static along_world *layout_world(const along_plan *plan, const ctn_batch_config 
     const ctn_model *const m = plan->model;
     to.rows = TAKE(a, count, lane_rows);
     if (cfg) to.step = TAKE(a, count, step_block);
-    else to.aba = TAKE(a, count, aba_block);
+    if (!cfg || is_explicit(cfg)) to.aba = TAKE(a, count, aba_block);
     to.hand = TAKE(a, segments * HAND, double), to.weight = TAKE(a, segments * WRENCH, double),
     to.moment = TAKE(a, segments * 3, double);
     to.start = TAKE(a, cuts * POSE, double), to.tail = TAKE(a, cuts * POSE, double), to.stretch = TAKE(a, cuts * 3, double),
     to.behind = TAKE(a, cuts * WRENCH, double);
-    const size_t ways = cfg ? 0 : cuts * MOTION;
+    const size_t ways = !cfg || is_explicit(cfg) ? cuts * MOTION : 0;
     to.way = TAKE(a, ways, double), to.begin = TAKE(a, ways, double);
     to.cut = TAKE(a, cuts, boundary);
     to.plain = TAKE(a, m->slides ? (size_t)(m->nq + m->nbody) : 0, double);
@@ -62,13 +67,12 @@ static along_world *layout_world(const along_plan *plan, const ctn_batch_config 
         const along_block *const block = &plan->block[k / PARTS];
         const lane_model rows = {.nbody = block->rows, .nq = block->nq, .nv = block->nv};
         layout_rows(w ? &to.rows[k] : NULL, plan, (int)k, a);
-        if (cfg) {
-            const step_block A = layout_step_block(&rows, cfg, a);
-            if (w) to.step[k] = A;
-        } else {
-            const aba_block A = layout_aba_block(&rows, m->nload > 0, a);
-            if (w) to.aba[k] = A;
-        }
+        step_block S;
+        if (cfg) S = layout_step_block(&rows, cfg, a);
+        if (cfg && w) to.step[k] = S;
+        if (cfg && !is_explicit(cfg)) continue;
+        const aba_block A = layout_aba_block(&rows, cfg ? &S : NULL, m->nload > 0, a);
+        if (w) to.aba[k] = A;
     }
     if (w) *w = to;
     return w;
@@ -101,6 +105,6 @@ const along_engine ALONG = {
     .products = along_products,
     .factor = along_factor,
     .solve = along_solve_sides,
-    .steps = along_steps,
-    .run = along_run,
+    .steps = world_steps,
+    .run = world_run,
 };

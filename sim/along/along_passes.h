@@ -44,7 +44,7 @@ struct along_world {
     const along_plan *plan;
     int count;         // lane blocks
     lane_rows *rows;   // [count]
-    aba_block *aba;    // [count]; NULL: the world steps
+    aba_block *aba;    // [count]; NULL: the world steps by a method that is not explicit
     step_block *step;  // [count]; NULL: it does not step
     const ctn_batch_config *cfg;
     // of segments

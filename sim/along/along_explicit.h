@@ -1,0 +1,179 @@
+/// Steps of explicit methods along the links: integrators/explicit.h with forward dynamics along the links in the place of aba().
+/// A step that ends at what is no state leaves the state as it was: the serial engine makes it, and says why the world freezes.
+#ifndef CATENA_ALONG_EXPLICIT_H
+#define CATENA_ALONG_EXPLICIT_H
+
+static bool is_explicit(const ctn_batch_config *cfg) { return !solves_equations(cfg->method); }
+
+/// Whether steps of a configuration can be made along the links.
+static bool world_steps(const ctn_model *m, const ctn_batch_config *cfg)
+{
+    return is_explicit(cfg) ? !cfg->adaptive && !cfg->dense : along_steps(m, cfg);
+}
+
+typedef struct {
+    along_world *w;
+    enum { BEGIN_STAGE, KEEP_STAGE, FLOW_THROUGH, LEAP, END_STAGES, KEEP_STATE, WEIGH_STATE } part;
+    ctn_method method;
+    const tableau *table;
+    int stage;
+    bool forced;
+} explicit_part;
+
+/// What passes through the forces in the time dt, at the rows' q and v; poses and twists are those there.
+FN void explicit_flow(const lane_model *m, const aba_block *A, const real *tau, real dt, energy_flow *F)
+{
+    add_flow_at(F, m, A->q, tau, A->v, dt);
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *const s = &m->loads[k];
+        const pose *const T = &A->T[s->body];
+        const load_state at = hold_load(m, s, T->R, T->p);
+        add_load_flow(F, s, &at, &A->V[s->body], dt);
+    }
+}
+
+/// Energy of the bodies of a lane block at the rows' q and v; poses and twists are those there.
+FN energy_parts explicit_energy(const lane_model *m, const aba_block *A)
+{
+    energy_parts E;
+    body_sums s;
+    s.kinetic = rset(0), s.moment = s.l = s.h = zero3();
+    for (int i = 0; i < m->nbody; i++) add_body_sums(&s, &m->bodies[i], &A->T[i], &A->V[i], A->v);
+    E.kinetic = s.kinetic, E.potential = negate(dot(load3(m->gravity), s.moment)), E.spring = passive_potential(m, A->q);
+    for (int k = 0; k < m->nload; k++) {
+        const pose *const T = &A->T[m->loads[k].body];
+        E.spring = add_spring_energy(E.spring, &m->loads[k], T->R, T->p);
+    }
+    return E;
+}
+
+static void explicit_part_of_block(void *context, int thread, int job)
+{
+    (void)thread;
+    const explicit_part *const c = context;
+    const lane_rows *const B = &c->w->rows[job];
+    const lane_model *const m = &B->m;
+    step_block *const S = &c->w->step[job];
+    aba_block *const A = &c->w->aba[job];
+    explicit_work *const ex = &S->W.ex;
+    const real *const tau = c->forced ? S->W.tau : NULL;
+    const bool leaps = c->method == CTN_SEMI_IMPLICIT;
+    mask far;
+    switch (c->part) {
+    case BEGIN_STAGE:
+        if (!leaps) {
+            advance(m, c->stage, c->table->a[c->stage], S->S.q, S->S.v, m->dt, ex);
+            chart_rate(m, ex->u, ex->w, ex->kq[c->stage]);
+        }
+        A->q = leaps ? S->S.q : ex->x, A->v = leaps ? S->S.v : ex->w, A->x = ex->kv[c->stage], A->tau = ex->force;
+        for (int k = 0; k < m->nv; k++) ex->force[k] = tau ? tau[k] : rset(0);
+        add_passive_forces(m, A->q, A->v, ex->force);
+        break;
+    case KEEP_STAGE:  // joints of idle lanes stay where they are
+        for (int i = 0; i < m->nbody; i++) {
+            const lane_body *const b = &m->bodies[i];
+            for (int k = b->vadr; k < b->vadr + b->nv && B->partial[i]; k++) A->x[k] = sel(live_lanes(B, i), A->x[k], rset(0));
+        }
+        break;
+    case FLOW_THROUGH: explicit_flow(m, A, tau, rset(leaps ? 1 : c->table->b[c->stage]) * m->dt, &S->sums.flow); break;
+    case LEAP:
+        move_on(m, S->S.q, S->S.v, m->dt, ex);
+        A->v = ex->w;
+        break;
+    case END_STAGES:
+        if (!leaps) advance(m, c->table->stages, c->table->b, S->S.q, S->S.v, m->dt, ex);
+        S->sums.bad = not_(config_valid(m, ex->x, ex->w, &far));
+        break;
+    case KEEP_STATE:
+        memcpy(S->S.q, ex->x, (size_t)m->nq * sizeof *ex->x), memcpy(S->S.v, ex->w, (size_t)m->nv * sizeof *ex->w);
+        break;
+    case WEIGH_STATE: S->sums.energy = explicit_energy(m, A);
+    }
+}
+
+static void run_part(along_world *w, pool *threads, explicit_part *step, int part)
+{
+    step->part = part;
+    pool_run(threads, w->count, explicit_part_of_block, step);
+}
+
+/// One step of m->dt; flow: and what passes through the forces. Returns whether it was made.
+static bool explicit_one_step(along_world *w, pool *threads, explicit_part *step, bool flow)
+{
+    const bool leaps = step->method == CTN_SEMI_IMPLICIT, loads = w->plan->model->nload > 0;
+    for (int b = 0; b < w->count; b++) w->step[b].sums.flow = no_flow();
+    for (step->stage = 0; step->stage < step->table->stages; step->stage++) {
+        run_part(w, threads, step, BEGIN_STAGE);
+        along_forward(w, threads);
+        run_part(w, threads, step, KEEP_STAGE);
+        if (leaps) run_part(w, threads, step, LEAP);
+        if (!flow || (!leaps && step->table->b[step->stage] == 0)) continue;
+        if (leaps && loads) along_motions(w, threads);  // forces act along the way that the step goes
+        run_part(w, threads, step, FLOW_THROUGH);
+    }
+    run_part(w, threads, step, END_STAGES);
+    for (int b = 0; b < w->count; b++)
+        if (any_of(w->step[b].sums.bad)) return false;
+    run_part(w, threads, step, KEEP_STATE);
+    return true;
+}
+
+static energy_parts explicit_state_energy(along_world *w, pool *threads, explicit_part *step)
+{
+    const ctn_model *const m = w->plan->model;
+    double fixed = 0;
+    energy_parts E;
+    for (int b = 0; b < w->count; b++) w->aba[b].q = w->step[b].S.q, w->aba[b].v = w->step[b].S.v;
+    along_motions(w, threads);
+    run_part(w, threads, step, WEIGH_STATE);
+    for (int k = 0; k < 3; k++) fixed -= m->gravity[k] * m->fixed_moment[k];
+    E.kinetic = rset(SUM(w, energy.kinetic)), E.potential = rset(SUM(w, energy.potential) + fixed),
+    E.spring = rset(SUM(w, energy.spring));
+    return E;
+}
+
+static int explicit_run(along_world *w, pool *threads, const ctn_batch_config *cfg, double *flat, const double *tau,
+                        size_t stride, int steps, bool energy, ctn_step_stats *stats)
+{
+    const mask all = not_(none_of());
+    along_copy copy = {w, cfg, flat, tau, true};
+    explicit_part step = {.w = w, .method = cfg->method, .table = tableau_of(cfg->method), .forced = tau != NULL};
+    step_in_hand hand = no_step();
+    block_counts c;
+    int made = 0;
+    memset(&c, 0, sizeof c), memset(stats, 0, sizeof *stats);
+    c.at_fault = no_culprit();
+    pool_run(threads, w->count, step_copy, &copy);
+    if (energy) {
+        c.before = c.after = explicit_state_energy(w, threads, &step);
+        c.energy_min = c.energy_max = energy_sum(c.before);
+    }
+    for (; made < steps && !asked_to_end(cfg->interrupt); made++) {
+        clear_counts(&hand.count, all);
+        if (tau && stride && made) {
+            copy.tau = tau + (size_t)made * stride;
+            pool_run(threads, w->count, step_forces, &copy);
+        }
+        if (!explicit_one_step(w, threads, &step, energy)) break;
+        hand.count.evaluations = rset(step.table->stages), hand.count.substeps = rset(1);
+        count_step(&c, &hand.count, all, all);
+        if (!energy) continue;
+        hand.flow.work = rset(SUM(w, flow.work)), hand.flow.dissipated = rset(SUM(w, flow.dissipated));
+        add_flow(&c.flow, hand.flow, all);
+        note_energy(&c, explicit_state_energy(w, threads, &step), all);
+    }
+    copy.load = false;
+    if (made) pool_run(threads, w->count, step_copy, &copy);
+    lane_stats(&c, 0, stats);
+    return made;
+}
+
+/// Steps of either kind.
+static int world_run(along_world *w, pool *threads, const ctn_batch_config *cfg, double *flat, const double *tau, size_t stride,
+                     int steps, bool energy, ctn_step_stats *stats)
+{
+    return is_explicit(cfg) ? explicit_run(w, threads, cfg, flat, tau, stride, steps, energy, stats)
+                            : along_run(w, threads, cfg, flat, tau, stride, steps, energy, stats);
+}
+
+#endif
