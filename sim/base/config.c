@@ -239,17 +239,19 @@ ctn_status config_check_parallel(const ctn_batch_config *cfg, int loads, ctn_err
     if (cfg->method == CTN_COLLOCATION && cfg->order != 2)
         return fail(err, CTN_BAD_CONFIG, "%s takes collocation of order 2, not %d; take that, the method alpha, or worlds", name,
                     cfg->order);
-    if (cfg->method != CTN_ALPHA && cfg->method != CTN_COLLOCATION)
+    const bool implicit = ctn_method_is_implicit(cfg->method);
+    if (implicit && cfg->method != CTN_ALPHA && cfg->method != CTN_COLLOCATION)
         return fail(err, CTN_BAD_CONFIG,
-                    "%s takes the methods alpha and collocation of order 2, not %s; take one of these, or worlds", name, method);
-    if (cfg->solver != CTN_NEWTON)
+                    "%s takes alpha, collocation of order 2 and explicit methods, not %s; take one of these, or worlds", name, method);
+    if (implicit && cfg->solver != CTN_NEWTON)
         return fail(err, CTN_BAD_CONFIG, "%s takes the solver newton alone, not %s; take that, or worlds", name,
                     ctn_solver_name(cfg->solver));
     if (cfg->adaptive)
         return fail(err, CTN_BAD_CONFIG, "%s takes no `dt: auto` in this version; give dt in seconds, or take worlds", name);
     if (cfg->dense) return fail(err, CTN_BAD_CONFIG, "%s has no dense output in this version; take worlds", name);
-    if (loads)
-        return fail(err, CTN_BAD_CONFIG, "%s takes no `springs` and no `forces` on links in this version; take worlds", name);
+    if (loads && implicit)
+        return fail(err, CTN_BAD_CONFIG,
+                    "%s takes `springs` and `forces` on links with explicit methods alone in this version; take worlds", name);
     return CTN_OK;
 }
 

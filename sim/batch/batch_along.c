@@ -118,7 +118,7 @@ void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau
     while (!any || (made < steps && !stats->frozen && !(batch->cfg.interrupt && *batch->cfg.interrupt))) {
         ctn_step_stats part = {.frozen = any ? stats->frozen : frozen};
         int done = 0;
-        if (!part.frozen && steps && !batch->nplace) {  // wrenches that the batch was given are known to the serial engine alone
+        if (!part.frozen && steps) {
             serial->flatten(m, &batch->cfg, state_of(batch, world), 0, false, flat);
             done = a->engine->run(a->world[thread], a->own[thread], &batch->cfg, flat, tau, 0, steps - made, energy, &part);
             if (done) serial->flatten(m, &batch->cfg, state_of(batch, world), 0, true, flat);
