@@ -131,7 +131,8 @@ static void step(const subject *s, int way, const char *engine, int worlds, ctn_
     uint64_t *const now = malloc(W * sizeof *now);
     ctn_error err = {0};
     ctn_batch_config cfg = configuration(way);
-    cfg.worlds = worlds, cfg.engine = engine, cfg.schedule = schedule;
+    cfg.worlds = worlds, cfg.engine = engine, cfg.schedule = schedule,
+    cfg.parallel = CTN_PARALLEL_WORLDS;  // tests/along.c: the others
     ctn_batch *const b = ctn_batch_create(s->model, &cfg, &err);
     ck_assert_msg(b != NULL, "%s", err.message);
     for (int w = 0; w < worlds; w++) {

@@ -200,6 +200,29 @@ START_TEST(forked_child)
 }
 END_TEST
 
+/// One world along its links on many threads: what they hand to each other is what the thread sanitizer looks at.
+START_TEST(one_world_on_any_number)
+{
+    uint64_t first = 0;
+    ctn_model *m = random_model(3, &(random_options){.links = 90, .passive = true, .smooth = true});
+    for (int threads = 1; threads <= 8; threads += 3) {
+        ctn_error err;
+        uint64_t hash;
+        ctn_batch_config cfg = ctn_batch_config_default();
+        cfg.method = CTN_ALPHA, cfg.parallel = CTN_PARALLEL_LINKS, cfg.lanes = 32, cfg.threads = threads, cfg.engine = "scalar",
+        cfg.dt = 1e-3;
+        ctn_batch *b = ctn_batch_create(m, &cfg, &err);
+        ck_assert_msg(b != NULL, "%s", err.message);
+        ck_assert(ctn_batch_step(b, 4, NULL, &err) == CTN_OK);
+        ctn_batch_hashes(b, &hash);
+        if (threads == 1) first = hash;
+        ck_assert(hash == first);
+        ctn_batch_free(b);
+    }
+    ctn_model_free(m);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("threads");
@@ -208,6 +231,7 @@ int main(void)
     tcase_add_test(c, every_job_once);
     tcase_add_test(c, cpus_are_counted);
     tcase_add_loop_test(c, same_bits_on_any_number, 0, 5);
+    tcase_add_test(c, one_world_on_any_number);
     tcase_add_test(c, configuration);
     tcase_add_test(c, forked_child);
     suite_add_tcase(s, c);

@@ -1,4 +1,5 @@
 /// The public calls of catena/along.h: a plan, a world in lanes, and threads.
+#define _DEFAULT_SOURCE  // madvise
 #include "sim/along/along.h"
 
 #include "sim/base/status.h"
@@ -9,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 struct ctn_along {
     const along_engine *engine;
@@ -19,6 +21,14 @@ struct ctn_along {
     double *unit;   // [nv] scratch
     bool factored;  // whether there are factors
 };
+
+void *along_memory(size_t bytes)
+{
+    const size_t large = (size_t)2 << 20, page = bytes < 2 * large ? 64 : large;
+    void *const memory = aligned_alloc(page, (bytes + page - 1) / page * page);
+    if (memory && page == large) madvise(memory, bytes, MADV_HUGEPAGE);
+    return memory;
+}
 
 const along_engine *along_engine_of(const ctn_engine *engine)
 {
@@ -54,7 +64,7 @@ ctn_along *ctn_along_create(const ctn_model *model, const char *engine, int thre
     }
     if (a && a->plan && a->pool && a->unit) {
         a->bytes = a->engine->size(a->plan, NULL);
-        void *const memory = aligned_alloc(64, (a->bytes + 63) / 64 * 64);
+        void *const memory = along_memory(a->bytes);
         if (memory) {
             a->world = a->engine->open(a->plan, NULL, memory);
             return a;

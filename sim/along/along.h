@@ -37,6 +37,10 @@ typedef struct {
 
 extern const along_engine along_scalar, along_scalar_fma, along_avx2, along_avx512;
 
+/// Memory for a world of so many bytes, in large pages where the system has some: passes go through all of it, again and again. NULL: there
+/// is none. free() takes it.
+void *along_memory(size_t bytes);
+
 /// The one with the lanes of an engine.
 const along_engine *along_engine_of(const ctn_engine *engine);
 

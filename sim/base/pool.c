@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 struct pool {
-    int threads, started;
+    int threads, started, looks;
     pid_t owner;        // the process that has the threads
     pthread_t *thread;  // [threads - 1]
     pthread_mutex_t lock;
@@ -30,16 +30,10 @@ typedef struct {
     int index;
 } worker;
 
-/// Lists that come one soon after another, as passes over one large tree do, find the threads awake: going to sleep and waking up take longer than
-/// many of these. So often a thread looks before it sleeps: some ten microseconds.
-enum { LOOKS = 256 };
-
-static void look_again(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
-}
+/// Lists that come one soon after another, as passes over one large tree do, find the threads awake: on a virtual machine, to sleep and to wake up
+/// takes as long as many of these. So often a thread looks before it sleeps, some 50 microseconds, if each has a CPU. (Not by the
+/// instruction `pause`: such machines take a CPU away from those that say it often.)
+enum { LOOKS = 32768 };
 
 static void take_jobs(pool *p, int thread)
 {
@@ -53,7 +47,7 @@ static void *work(void *argument)
     long seen = 0;
     free(argument);
     for (;;) {
-        for (int k = 0; k < LOOKS && atomic_load(&p->list) == seen; k++) look_again();
+        for (int k = 0; k < p->looks && atomic_load(&p->list) == seen;) k++;
         if (atomic_load(&p->list) == seen) {
             pthread_mutex_lock(&p->lock);
             p->asleep++;
@@ -85,7 +79,7 @@ pool *pool_create(int threads)
 {
     pool *p = calloc(1, sizeof *p);
     if (!p) return NULL;
-    p->threads = threads, p->owner = getpid();
+    p->threads = threads, p->owner = getpid(), p->looks = threads <= pool_cpus() ? LOOKS : 0;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
     pthread_cond_init(&p->done, NULL);
@@ -137,7 +131,7 @@ void pool_run(pool *p, int jobs, pool_job job, void *context)
     }
     take_jobs(p, 0);
     if (!shared) return;
-    for (int k = 0; k < LOOKS && atomic_load(&p->busy); k++) look_again();
+    for (int k = 0; k < p->looks && atomic_load(&p->busy);) k++;
     if (!atomic_load(&p->busy)) return;
     pthread_mutex_lock(&p->lock);
     atomic_store(&p->waiting, true);

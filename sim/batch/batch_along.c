@@ -61,6 +61,9 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
     return CTN_OK;
 }
 
+/// Bodies from which on threads pay that were asleep before a step (bench/crossover).
+enum { THREADS_PAY_FROM = 4096 };
+
 bool batch_along_open(ctn_batch *batch, const ctn_engine *lanes)
 {
     batch_along *const a = calloc(1, sizeof *a);
@@ -75,8 +78,8 @@ bool batch_along_open(ctn_batch *batch, const ctn_engine *lanes)
     if (!a->plan || !a->world || !a->own || !a->serial) return false;
     a->bytes = (a->engine->size(a->plan, cfg) + 63) / 64 * 64;
     for (size_t t = 0; t < at_once; t++) {
-        void *const memory = aligned_alloc(64, a->bytes);
-        a->own[t] = pool_create(links ? cfg->threads : 1);
+        void *const memory = along_memory(a->bytes);
+        a->own[t] = pool_create(links && batch->model->nbody >= THREADS_PAY_FROM ? cfg->threads : 1);
         if (!memory || !a->own[t]) {
             free(memory);
             return false;
