@@ -15,7 +15,7 @@
 // ---- outwards
 
 /// Axes and angular velocity of what a segment's head hangs on.
-static void motion_above(const along_world *w, int s, double *M)
+KERNEL void motion_above(const along_world *w, int s, double *M)
 {
     const int above = w->plan->segment[s].above;
     int row, lane;
@@ -26,13 +26,13 @@ static void motion_above(const along_world *w, int s, double *M)
     }
 }
 
-static void enter_relative(const along_world *w, int s, double *to)
+KERNEL void enter_relative(const along_world *w, int s, double *to)
 {
     (void)w, (void)s;
     memcpy(to, WORLD_POSE, sizeof WORLD_POSE);
 }
 
-static void leave_relative(along_world *w, int s, const double *from)
+KERNEL void leave_relative(along_world *w, int s, const double *from)
 {
     const int cut = w->plan->segment[s].cut;
     if (cut >= 0) memcpy(w->start + (size_t)cut * POSE, from, POSE * sizeof *from);
@@ -50,30 +50,31 @@ FN void relative_row(along_world *w, int block, int i, real *carried)
     if (turns(f)) M->w = add(M->w, joint_turn(b, f, M->R, A->v));
 }
 
-static void aba_relative(void *context, int thread, int job)
+KERNEL void aba_relative(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     aba_motion M;
     (void)thread;
     pass_outwards(c->w, job, c->level, POSE, (real *)&M, enter_relative, leave_relative, NULL, relative_row);
 }
 
-/// Makes `start` of cut paths that of what their heads hang on.
-static void chain_motions(along_world *w, int level)
+/// Makes `start` of a cut path that of what its heads hang on.
+KERNEL void chain_motions(void *context, int thread, int job)
 {
-    FOR_CUT_PATHS(w, level, s)
-    {
-        double M[POSE];
-        for (motion_above(w, s, M); s >= 0; s = w->plan->segment[s].after) {
-            double *const at = w->start + (size_t)w->plan->segment[s].cut * POSE, next[POSE];
-            for (int j = 0; j < 4; j++) turn_plain(M, at + 3 * j, next + 3 * j);
-            for (int k = 9; k < POSE; k++) next[k] += M[k];
-            memcpy(at, M, sizeof M), memcpy(M, next, sizeof M);
-        }
+    const along_call *const c = (const along_call *)context;
+    along_world *const w = c->w;
+    int s = first_of_path(c, job);
+    double M[POSE];
+    (void)thread;
+    for (motion_above(w, s, M); s >= 0; s = w->plan->segment[s].after) {
+        double *const at = w->start + (size_t)w->plan->segment[s].cut * POSE, next[POSE];
+        for (int j = 0; j < 4; j++) turn_plain(M, at + 3 * j, next + 3 * j);
+        for (int k = 9; k < POSE; k++) next[k] += M[k];
+        memcpy(at, M, sizeof M), memcpy(M, next, sizeof M);
     }
 }
 
-static void enter_motion(const along_world *w, int s, double *to)
+KERNEL void enter_motion(const along_world *w, int s, double *to)
 {
     const int cut = w->plan->segment[s].cut;
     if (cut >= 0) memcpy(to, w->start + (size_t)cut * POSE, POSE * sizeof *to);
@@ -81,7 +82,7 @@ static void enter_motion(const along_world *w, int s, double *to)
     for (int k = POSE; k < POSE + 6; k++) to[k] = 0;
 }
 
-static void leave_bias(along_world *w, int s, const double *from)
+KERNEL void leave_bias(along_world *w, int s, const double *from)
 {
     const int cut = w->plan->segment[s].cut;
     if (cut >= 0) memcpy(w->cut[cut].bias, from + POSE, 6 * sizeof *from);
@@ -95,9 +96,9 @@ FN void outward_row(along_world *w, int block, int i, real *carried)
     BY_FORM(b, f, aba_outward_body(m, b, f, i, A->q, A->v, &A->aba, (aba_motion *)carried))
 }
 
-static void aba_outwards(void *context, int thread, int job)
+KERNEL void aba_outwards(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     aba_motion M;
     (void)thread;
     pass_outwards(c->w, job, c->level, POSE + 6, (real *)&M, enter_motion, leave_bias, NULL, outward_row);
@@ -144,9 +145,9 @@ FN void inward_cut_row(along_world *w, int block, int i, real *carried)
     else far_row1(b, has_arm(form_of(b)), s->one.z, s->one.r, &s->one.pivot, s->one.u, X, y);
 }
 
-static void aba_inwards(void *context, int thread, int job)
+KERNEL void aba_inwards(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     inward_lanes I;
     (void)thread;
     if (is_cut(c->w->plan, c->level))
@@ -157,7 +158,7 @@ static void aba_inwards(void *context, int thread, int job)
 // ---- outwards again
 
 /// The acceleration of what a segment's head hangs on, the world's being -g. (A translation, which is free to take any, has that in its bias.)
-static void acceleration_above(const along_world *w, int s, double *d)
+KERNEL void acceleration_above(const along_world *w, int s, double *d)
 {
     const ctn_model *const m = w->plan->model;
     const along_segment *const S = &w->plan->segment[s];
@@ -177,7 +178,7 @@ typedef struct {
     real f[6];
 } outward_lanes;
 
-static void enter_acceleration(const along_world *w, int s, double *to)
+KERNEL void enter_acceleration(const along_world *w, int s, double *to)
 {
     const int cut = w->plan->segment[s].cut;
     memset(to, 0, 12 * sizeof *to);
@@ -203,9 +204,9 @@ FN void accelerate_cut_row(along_world *w, int block, int i, real *carried)
     accelerate_row(w, block, i, carried);
 }
 
-static void aba_accelerations(void *context, int thread, int job)
+KERNEL void aba_accelerations(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     outward_lanes O;
     (void)thread;
     if (is_cut(c->w->plan, c->level))
@@ -213,12 +214,18 @@ static void aba_accelerations(void *context, int thread, int job)
     else pass_outwards(c->w, job, c->level, 6, (real *)&O, enter_acceleration, NULL, NULL, accelerate_row);
 }
 
-// ---- the call
-
-static void aba_load(void *context, int thread, int job)
+KERNEL void aba_boundaries(void *context, int thread, int job)
 {
     (void)thread;
-    const along_call *const c = context;
+    pass_boundaries((const along_call *)context, job, acceleration_above);
+}
+
+// ---- the call
+
+KERNEL void aba_load(void *context, int thread, int job)
+{
+    (void)thread;
+    const along_call *const c = (const along_call *)context;
     const lane_rows *const B = &c->w->rows[job];
     aba_block *const A = &c->w->aba[job];
     rows_in(B, false, c->q, A->q), rows_in(B, true, c->v, A->v);
@@ -227,49 +234,53 @@ static void aba_load(void *context, int thread, int job)
     add_passive_forces(&B->m, A->q, A->v, A->tau);
 }
 
-static void aba_store(void *context, int thread, int job)
+KERNEL void aba_store(void *context, int thread, int job)
 {
     (void)thread;
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     rows_out(&c->w->rows[job], true, c->w->aba[job].x, c->out);
 }
 
+#ifndef ALONG_JOBS
 /// Both passes that factor the inertia, at the rows' q and v with the forces tau.
-static void along_eliminate(along_world *w, pool *threads)
+static void along_eliminate(along_world *w, along_crew *crew)
 {
     const along_plan *const plan = w->plan;
-    along_call c = {.w = w};
+    along_call c = {.w = w->self};
     for (c.level = plan->levels - 1; c.level >= 0; c.level--) {
         if (is_cut(plan, c.level)) {
-            pool_run(threads, w->count, aba_relative, &c);
-            chain_motions(w, c.level);
+            ALONG_RUN(crew, w->count, aba_relative, &c);
+            ALONG_EACH(crew, cut_paths_of(plan, c.level), chain_motions, &c);
         }
-        pool_run(threads, w->count, aba_outwards, &c);
+        ALONG_RUN(crew, w->count, aba_outwards, &c);
     }
     for (c.level = 0; c.level < plan->levels; c.level++) {
-        pool_run(threads, w->count, aba_inwards, &c);
-        join_segments(w, c.level);
+        ALONG_RUN(crew, w->count, aba_inwards, &c);
+        ALONG_EACH(crew, cut_paths_of(plan, c.level), join_segments, &c);
     }
 }
 
 /// Forward dynamics of the rows: x from q, v, tau.
-static void along_forward(along_world *w, pool *threads)
+static void along_forward(along_world *w, along_crew *crew)
 {
-    along_call c = {.w = w};
-    if (w->plan->model->nload) along_loads(w, threads);
-    along_eliminate(w, threads);
+    along_call c = {.w = w->self};
+#ifdef ALONG
+    if (w->plan->model->nload) along_loads(w, crew);
+#endif
+    along_eliminate(w, crew);
     for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
-        pass_boundaries(w, c.level, acceleration_above);
-        pool_run(threads, w->count, aba_accelerations, &c);
+        ALONG_EACH(crew, cut_paths_of(w->plan, c.level), aba_boundaries, &c);
+        ALONG_RUN(crew, w->count, aba_accelerations, &c);
     }
 }
 
-static void along_aba(along_world *w, pool *threads, const double *q, const double *v, const double *tau, double *qdd)
+static void along_aba(along_world *w, along_crew *crew, const double *q, const double *v, const double *tau, double *qdd)
 {
-    along_call c = {w, 0, q, v, tau, qdd};
-    pool_run(threads, w->count, aba_load, &c);
-    along_forward(w, threads);
-    pool_run(threads, w->count, aba_store, &c);
+    along_call c = {w->self, 0, q, v, tau, qdd};
+    ALONG_RUN(crew, w->count, aba_load, &c);
+    along_forward(w, crew);
+    ALONG_RUN(crew, w->count, aba_store, &c);
 }
+#endif
 
 #endif

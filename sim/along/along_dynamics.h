@@ -61,26 +61,37 @@ static void rnea_outwards(void *context, int thread, int job)
     pass_outwards(c->w, job, c->level, TURNING, (real *)&M, enter_turning, leave_turning, NULL, rnea_outward_row);
 }
 
-/// The angular velocities that heads get; or the accelerations, too, once those of the tails are known as if these were zero.
-static void chain_turning(along_world *w, int level, bool accelerations)
+/// The angular velocities that the heads of a path get; or the accelerations, too, once those of the tails are known as if these were zero.
+static void chain_turning(const along_call *c, int path, bool accelerations)
 {
-    FOR_CUT_PATHS(w, level, s)
-    {
-        double M[TURNING];
-        for (turning_above(w, s, M); s >= 0; s = w->plan->segment[s].after) {
-            const size_t cut = (size_t)w->plan->segment[s].cut;
-            const double *const way = w->way + cut * MOTION, *const own = w->start + cut * POSE;
-            double *const to = w->begin + cut * MOTION, x[TURNING], next[TURNING];
-            memset(to, 0, TURNING * sizeof *to);
-            memcpy(to, M, (accelerations ? TURNING : 3) * sizeof *M);
-            memcpy(x, to, sizeof x);
-            for (int k = 0; k < 3; k++) x[k] += way[POSE + k];
-            add_cross(x + 3, way + 9, x + 6);
-            for (int j = 0; j < 3; j++) turn_back(way, x + 3 * j, next + 3 * j);
-            for (int k = 3; k < TURNING && accelerations; k++) next[k] += own[k];
-            memcpy(M, next, sizeof M);
-        }
+    const along_world *const w = c->w;
+    int s = first_of_path(c, path);
+    double M[TURNING];
+    for (turning_above(w, s, M); s >= 0; s = w->plan->segment[s].after) {
+        const size_t cut = (size_t)w->plan->segment[s].cut;
+        const double *const way = w->way + cut * MOTION, *const own = w->start + cut * POSE;
+        double *const to = w->begin + cut * MOTION, x[TURNING], next[TURNING];
+        memset(to, 0, TURNING * sizeof *to);
+        memcpy(to, M, (accelerations ? TURNING : 3) * sizeof *M);
+        memcpy(x, to, sizeof x);
+        for (int k = 0; k < 3; k++) x[k] += way[POSE + k];
+        add_cross(x + 3, way + 9, x + 6);
+        for (int j = 0; j < 3; j++) turn_back(way, x + 3 * j, next + 3 * j);
+        for (int k = 3; k < TURNING && accelerations; k++) next[k] += own[k];
+        memcpy(M, next, sizeof M);
     }
+}
+
+static void chain_turns(void *context, int thread, int job)
+{
+    (void)thread;
+    chain_turning(context, job, false);
+}
+
+static void chain_accelerations(void *context, int thread, int job)
+{
+    (void)thread;
+    chain_turning(context, job, true);
 }
 
 // ---- and inwards
@@ -114,25 +125,36 @@ static void rnea_inwards(void *context, int thread, int job)
     pass_inwards(c->w, job, c->level, WRENCH, (real *)&next, enter_wrench, leave_wrench, rnea_inward_row);
 }
 
-/// The wrenches behind the tails of cut paths, in the axes of the tails; known: those of the segments are; else they are to be
+/// The wrenches behind the tails of a path, in the axes of the tails; known: those of the segments are; else they are to be
 /// found with none.
-static void chain_behind(along_world *w, int level, bool known)
+static void chain_behind(const along_call *c, int path, bool known)
 {
+    const along_world *const w = c->w;
     const along_segment *const segment = w->plan->segment;
-    FOR_CUT_PATHS(w, level, s)
-    {
-        double behind[WRENCH] = {0};
-        while (segment[s].after >= 0) s = segment[s].after;
-        for (; s >= 0; s = segment[s].before) {
-            const double *const way = w->way + (size_t)segment[s].cut * MOTION, *const own = w->weight + (size_t)s * WRENCH;
-            double next[WRENCH];
-            memcpy(w->behind + (size_t)segment[s].cut * WRENCH, behind, sizeof behind);
-            if (!known) continue;
-            turn_plain(way, behind, next), turn_plain(way, behind + 3, next + 3);
-            add_cross(way + 9, next + 3, next);
-            for (int k = 0; k < WRENCH; k++) behind[k] = next[k] + own[k];
-        }
+    int s = first_of_path(c, path);
+    double behind[WRENCH] = {0};
+    while (segment[s].after >= 0) s = segment[s].after;
+    for (; s >= 0; s = segment[s].before) {
+        const double *const way = w->way + (size_t)segment[s].cut * MOTION, *const own = w->weight + (size_t)s * WRENCH;
+        double next[WRENCH];
+        memcpy(w->behind + (size_t)segment[s].cut * WRENCH, behind, sizeof behind);
+        if (!known) continue;
+        turn_plain(way, behind, next), turn_plain(way, behind + 3, next + 3);
+        add_cross(way + 9, next + 3, next);
+        for (int k = 0; k < WRENCH; k++) behind[k] = next[k] + own[k];
     }
+}
+
+static void open_tails(void *context, int thread, int job)
+{
+    (void)thread;
+    chain_behind(context, job, false);
+}
+
+static void chain_loads(void *context, int thread, int job)
+{
+    (void)thread;
+    chain_behind(context, job, true);
 }
 
 /// Inverse dynamics of the rows: tau from q, v and the acceleration in x; ways: whether those of the tails are to be found, or
@@ -143,17 +165,17 @@ static void along_inverse(along_world *w, pool *threads, bool ways)
     for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
         if (is_cut(w->plan, c.level)) {
             if (ways) pool_run(threads, w->count, motion_ways, &c);
-            chain_turning(w, c.level, false);
+            ALONG_EACH(threads, cut_paths_of(w->plan, c.level), chain_turns, &c);
             pool_run(threads, w->count, rnea_outwards, &c);
-            chain_turning(w, c.level, true);
+            ALONG_EACH(threads, cut_paths_of(w->plan, c.level), chain_accelerations, &c);
         }
         pool_run(threads, w->count, rnea_outwards, &c);
     }
     for (c.level = 0; c.level < w->plan->levels; c.level++) {
         if (is_cut(w->plan, c.level)) {
-            chain_behind(w, c.level, false);
+            ALONG_EACH(threads, cut_paths_of(w->plan, c.level), open_tails, &c);
             pool_run(threads, w->count, rnea_inwards, &c);
-            chain_behind(w, c.level, true);
+            ALONG_EACH(threads, cut_paths_of(w->plan, c.level), chain_loads, &c);
         }
         pool_run(threads, w->count, rnea_inwards, &c);
     }
@@ -286,15 +308,16 @@ static void side_inwards(void *context, int thread, int job)
                  is_cut(c->w->plan, c->level) ? side_cut_row : side_row);
 }
 
-static void join_sides(along_world *w, int level)
+static void join_sides(void *context, int thread, int job)
 {
+    const along_call *const c = context;
+    along_world *const w = c->w;
     const along_segment *const segment = w->plan->segment;
-    FOR_CUT_PATHS(w, level, s)
-    {
-        while (segment[s].after >= 0) s = segment[s].after;
-        for (s = segment[s].before; s >= 0; s = segment[s].before)
-            boundary_side(&w->cut[segment[s].cut], w->weight + (size_t)segment[s].after * WRENCH, w->weight + (size_t)s * WRENCH);
-    }
+    int s = first_of_path(c, job);
+    (void)thread;
+    while (segment[s].after >= 0) s = segment[s].after;
+    for (s = segment[s].before; s >= 0; s = segment[s].before)
+        boundary_side(&w->cut[segment[s].cut], w->weight + (size_t)segment[s].after * WRENCH, w->weight + (size_t)s * WRENCH);
 }
 
 /// The motion that a solution gives to what a segment's head hangs on.
@@ -314,6 +337,12 @@ static void enter_solution(const along_world *w, int s, double *to)
     memset(to, 0, 12 * sizeof *to);
     if (cut >= 0) memcpy(to, w->cut[cut].d, 12 * sizeof *to);  // d and f
     else solution_above(w, s, to);
+}
+
+static void side_boundaries(void *context, int thread, int job)
+{
+    (void)thread;
+    pass_boundaries(context, job, solution_above);
 }
 
 static void side_outwards(void *context, int thread, int job)
@@ -342,10 +371,10 @@ static void along_solve_sides(along_world *w, pool *threads, int count, const do
         pool_run(threads, w->count, side_load, &c);
         for (c.level = 0; c.level < w->plan->levels; c.level++) {
             pool_run(threads, w->count, side_inwards, &c);
-            join_sides(w, c.level);
+            ALONG_EACH(threads, cut_paths_of(w->plan, c.level), join_sides, &c);
         }
         for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
-            pass_boundaries(w, c.level, solution_above);
+            ALONG_EACH(threads, cut_paths_of(w->plan, c.level), side_boundaries, &c);
             pool_run(threads, w->count, side_outwards, &c);
         }
         pool_run(threads, w->count, aba_store, &c);

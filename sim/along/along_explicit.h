@@ -3,8 +3,6 @@
 #ifndef CATENA_ALONG_EXPLICIT_H
 #define CATENA_ALONG_EXPLICIT_H
 
-static bool is_explicit(const ctn_batch_config *cfg) { return !solves_equations(cfg->method); }
-
 /// Whether steps of a configuration can be made along the links.
 static bool world_steps(const ctn_model *m, const ctn_batch_config *cfg)
 {
@@ -127,8 +125,8 @@ static energy_parts explicit_state_energy(along_world *w, pool *threads, explici
     along_motions(w, threads);
     run_part(w, threads, step, WEIGH_STATE);
     for (int k = 0; k < 3; k++) fixed -= m->gravity[k] * m->fixed_moment[k];
-    E.kinetic = rset(SUM(w, energy.kinetic)), E.potential = rset(SUM(w, energy.potential) + fixed),
-    E.spring = rset(SUM(w, energy.spring));
+    E.kinetic = rset(SUM(w, sums.energy.kinetic)), E.potential = rset(SUM(w, sums.energy.potential) + fixed),
+    E.spring = rset(SUM(w, sums.energy.spring));
     return E;
 }
 
@@ -136,7 +134,7 @@ static int explicit_run(along_world *w, pool *threads, const ctn_batch_config *c
                         size_t stride, int steps, bool energy, ctn_step_stats *stats)
 {
     const mask all = not_(none_of());
-    along_copy copy = {w, cfg, flat, tau, true};
+    along_copy copy = {w, flat, tau, true};
     explicit_part step = {.w = w, .method = cfg->method, .table = tableau_of(cfg->method), .forced = tau != NULL};
     step_in_hand hand = no_step();
     block_counts c;
@@ -158,7 +156,7 @@ static int explicit_run(along_world *w, pool *threads, const ctn_batch_config *c
         hand.count.evaluations = rset(step.table->stages), hand.count.substeps = rset(1);
         count_step(&c, &hand.count, all, all);
         if (!energy) continue;
-        hand.flow.work = rset(SUM(w, flow.work)), hand.flow.dissipated = rset(SUM(w, flow.dissipated));
+        hand.flow.work = rset(SUM(w, sums.flow.work)), hand.flow.dissipated = rset(SUM(w, sums.flow.dissipated));
         add_flow(&c.flow, hand.flow, all);
         note_energy(&c, explicit_state_energy(w, threads, &step), all);
     }

@@ -11,15 +11,19 @@
 
 #include "sim/along/along_rows.h"
 #include "sim/along/along_passes.h"
+#ifdef ALONG
 #include "sim/along/along_motion.h"
+#endif
 #include "sim/along/along_aba.h"
-#include "sim/along/along_dynamics.h"
 #include "sim/along/along_solve.h"
 #include "sim/along/along_step.h"
+#ifdef ALONG  // what only CPUs have
+#include "sim/along/along_dynamics.h"
 #include "sim/along/along_explicit.h"
+#endif
 
 /// step: of a world that steps by an explicit method, whose scratch it shares; NULL: of one that does not step.
-static aba_block layout_aba_block(const lane_model *rows, const step_block *step, bool loads, arena *a)
+KERNEL aba_block layout_aba_block(const lane_model *rows, const step_block *step, bool loads, arena *a)
 {
     const size_t n = (size_t)rows->nbody, nq = (size_t)rows->nq, nv = (size_t)rows->nv;
     aba_block A;
@@ -36,7 +40,7 @@ static aba_block layout_aba_block(const lane_model *rows, const step_block *step
     return A;
 }
 
-static step_block layout_step_block(const lane_model *rows, const ctn_batch_config *cfg, arena *a)
+KERNEL step_block layout_step_block(const lane_model *rows, const ctn_batch_config *cfg, arena *a)
 {
     step_block A;
     memset(&A, 0, sizeof A);
@@ -46,10 +50,11 @@ static step_block layout_step_block(const lane_model *rows, const ctn_batch_conf
     return A;
 }
 
-static along_world *layout_world(const along_plan *plan, const ctn_batch_config *cfg, arena *a)
+KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config *cfg, arena *a)
 {
     along_world *const w = TAKE(a, 1, along_world);
-    along_world to = {.plan = plan, .count = plan->blocks * PARTS};
+    along_world to = {0};
+    to.plan = plan, to.self = w, to.count = plan->blocks * PARTS;
     const size_t count = (size_t)to.count, segments = (size_t)plan->segments, cuts = (size_t)plan->cut_segments;
     const ctn_model *const m = plan->model;
     to.rows = TAKE(a, count, lane_rows);
@@ -61,11 +66,13 @@ static along_world *layout_world(const along_plan *plan, const ctn_batch_config 
     to.behind = TAKE(a, cuts * WRENCH, double);
     const size_t ways = !cfg || is_explicit(cfg) ? cuts * MOTION : 0;
     to.way = TAKE(a, ways, double), to.begin = TAKE(a, ways, double);
-    to.cut = TAKE(a, cuts, boundary);
+    to.cut = TAKE(a, cuts, boundary), to.off = TAKE(a, cuts, double);
+    to.told = TAKE(a, TOLD, double);
     to.plain = TAKE(a, m->slides ? (size_t)(m->nq + m->nbody) : 0, double);
     for (size_t k = 0; k < count; k++) {
         const along_block *const block = &plan->block[k / PARTS];
-        const lane_model rows = {.nbody = block->rows, .nq = block->nq, .nv = block->nv};
+        lane_model rows = {0};
+        rows.nbody = block->rows, rows.nq = block->nq, rows.nv = block->nv;
         layout_rows(w ? &to.rows[k] : NULL, plan, (int)k, a);
         step_block S;
         if (cfg) S = layout_step_block(&rows, cfg, a);
@@ -78,14 +85,14 @@ static along_world *layout_world(const along_plan *plan, const ctn_batch_config 
     return w;
 }
 
-static size_t world_size(const along_plan *plan, const ctn_batch_config *cfg)
+KERNEL size_t world_size(const along_plan *plan, const ctn_batch_config *cfg)
 {
     arena a = {NULL, 0};
     layout_world(plan, cfg, &a);
     return a.used;
 }
 
-static along_world *world_open(const along_plan *plan, const ctn_batch_config *cfg, void *memory)
+KERNEL along_world *world_open(const along_plan *plan, const ctn_batch_config *cfg, void *memory)
 {
     arena a = {(char *)memory, 0};
     along_world *const w = layout_world(plan, cfg, &a);

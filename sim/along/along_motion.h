@@ -77,22 +77,23 @@ static void motion_moves(void *context, int thread, int job)
     pass_outwards(c->w, job, c->level, MOTION, (real *)&M, enter_moving, NULL, NULL, moving_row);
 }
 
-/// What the heads of a level get: poses and twists of the tails before them.
-static void chain_moves(along_world *w, int level)
+/// What the heads of a path get: poses and twists of the tails before them.
+static void chain_moves(void *context, int thread, int job)
 {
-    FOR_CUT_PATHS(w, level, s)
-    {
-        double M[MOTION];
-        for (moving_above(w, s, M); s >= 0; s = w->plan->segment[s].after) {
-            const size_t at = (size_t)w->plan->segment[s].cut * MOTION;
-            const double *const way = w->way + at;
-            double next[MOTION];
-            memcpy(w->begin + at, M, sizeof M);
-            for (int j = 0; j < MOTION / 3; j++) turn_plain(M, way + 3 * j, next + 3 * j);
-            add_cross(M + 12, next + 9, next + 15);
-            for (int k = 9; k < MOTION; k++) next[k] += M[k];
-            memcpy(M, next, sizeof M);
-        }
+    const along_call *const c = context;
+    along_world *const w = c->w;
+    int s = first_of_path(c, job);
+    double M[MOTION];
+    (void)thread;
+    for (moving_above(w, s, M); s >= 0; s = w->plan->segment[s].after) {
+        const size_t at = (size_t)w->plan->segment[s].cut * MOTION;
+        const double *const way = w->way + at;
+        double next[MOTION];
+        memcpy(w->begin + at, M, sizeof M);
+        for (int j = 0; j < MOTION / 3; j++) turn_plain(M, way + 3 * j, next + 3 * j);
+        add_cross(M + 12, next + 9, next + 15);
+        for (int k = 9; k < MOTION; k++) next[k] += M[k];
+        memcpy(M, next, sizeof M);
     }
 }
 
@@ -103,7 +104,7 @@ static void along_motions(along_world *w, pool *threads)
     for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
         if (is_cut(w->plan, c.level)) {
             pool_run(threads, w->count, motion_ways, &c);
-            chain_moves(w, c.level);
+            ALONG_EACH(threads, cut_paths_of(w->plan, c.level), chain_moves, &c);
         }
         pool_run(threads, w->count, motion_moves, &c);
     }

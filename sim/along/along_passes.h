@@ -40,12 +40,20 @@ typedef struct {
     step_sums sums;
 } step_block;
 
+/// How the passes in hand are made.
+typedef struct {
+    double share;          // of the step that is followed
+    bool dropped, closed;  // in the sweep in hand: no curvature; factors of cut paths are those of the tree as a whole
+    bool now;              // it is about the placements at the iterate, not about those at the start
+} along_mode;
+
 struct along_world {
     const along_plan *plan;
-    int count;         // lane blocks
-    lane_rows *rows;   // [count]
-    aba_block *aba;    // [count]; NULL: the world steps by a method that is not explicit
-    step_block *step;  // [count]; NULL: it does not step
+    along_world *self;  // as jobs know it; on the CPU's side of a device (along_device.c) that is elsewhere
+    int count;          // lane blocks
+    lane_rows *rows;    // [count]
+    aba_block *aba;     // [count]; NULL: the world steps by a method that is not explicit
+    step_block *step;   // [count]; NULL: it does not step
     const ctn_batch_config *cfg;
     // of segments
     double *hand;    // [segments][HAND] what they hand to the body above
@@ -59,13 +67,28 @@ struct along_world {
     double *way;      // [][MOTION] pose and twist of the tail as seen from what the head hangs on, that being at rest
     double *begin;    // [][MOTION] what the head gets
     boundary *cut;
+    double *off;  // [] of cut paths of a level: how far off the farthest head was that was followed from
     // of the call
-    double *plain;         // [nq + nbody], models with joints that slide
-    double share;          // of the step that is followed
-    double pull[3];        // gravity, in inverse dynamics
-    bool dropped, closed;  // in the sweep in hand: no curvature; factors of cut paths are those of the tree as a whole
-    bool now;              // whether a pass is about the placements at the iterate, not about those at the start
+    double *plain;   // [nq + nbody], models with joints that slide
+    double *told;    // [TOLD] numbers of all lanes together
+    double pull[3];  // gravity, in inverse dynamics
+    along_mode mode;
 };
+
+/// Jobs are `void (*)(void *context, int thread, int job)`, one for each lane block or path that was cut, or one alone. They are all that
+/// looks into lanes: who calls them (the functions that are told of a crew) sees a plan and `told`. So that can be on the CPU, and jobs on a
+/// device (along_tasks.h).
+///
+///     ALONG_RUN(crew, count, job, context)    side by side
+///     ALONG_EACH(crew, count, job, context)   short ones, which are not worth waking threads
+///     along_fetch(crew, w)                    `told` is there to be read
+#ifndef ALONG_RUN
+typedef pool along_crew;
+#define ALONG_RUN(crew, count, job, context) pool_run(crew, count, job, context)
+#define ALONG_EACH(crew, count, job, context)                                                                                    \
+    for (int job_ = ((void)(crew), 0), jobs_ = (count); job_ < jobs_; job_++) job(context, 0, job_)
+#define along_fetch(crew, w) ((void)(crew))
+#endif
 
 /// A pass over a level by lane blocks.
 typedef struct {
@@ -177,10 +200,13 @@ FN void gather_hands(const along_world *w, const lane_rows *B, int row, int n, c
     }
 }
 
-/// Goes through the cut paths of a level: FOR_CUT_PATHS(w, level, s) { s: first segment }.
-#define FOR_CUT_PATHS(w, level, s)                                                                                               \
-    for (int path_ = (w)->plan->cut_first[level], s = 0;                                                                         \
-         path_ < (w)->plan->cut_first[(level) + 1] && (s = (w)->plan->cuts[path_], 1); path_++)
+/// How many paths of a level are cut, and the first segment of one of them.
+FN int cut_paths_of(const along_plan *plan, int level) { return plan->cut_first[level + 1] - plan->cut_first[level]; }
+FN int first_of_path(const along_call *c, int path)
+{
+    const along_plan *const plan = c->w->plan;
+    return plan->cuts[plan->cut_first[c->level] + path];
+}
 
 /// Sums [x y] of R y: columns of R in M.
 FN void turn_plain(const double *M, const double *y, double *to)
@@ -203,40 +229,42 @@ FN void add_cross(const double *x, const double *y, double *to)
     }
 }
 
-static const double WORLD_POSE[POSE] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
+FN bool is_explicit(const ctn_batch_config *cfg) { return !solves_equations(cfg->method); }
 
-/// Joins the segments of the cut paths of a level, from their tails on.
-static void join_segments(along_world *w, int level)
+KERNEL_DATA double WORLD_POSE[POSE] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
+
+/// Joins the segments of a cut path, from its tail on.
+KERNEL void join_segments(void *context, int thread, int job)
 {
+    const along_call *const c = (const along_call *)context;
+    along_world *const w = c->w;
     const along_segment *const segment = w->plan->segment;
-    FOR_CUT_PATHS(w, level, s)
-    {
-        while (segment[s].after >= 0) s = segment[s].after;
-        for (s = segment[s].before; s >= 0; s = segment[s].before)
-            boundary_join(&w->cut[segment[s].cut], w->hand + (size_t)segment[s].after * HAND, w->hand + (size_t)s * HAND);
-    }
+    int s = first_of_path(c, job);
+    (void)thread;
+    while (segment[s].after >= 0) s = segment[s].after;
+    for (s = segment[s].before; s >= 0; s = segment[s].before)
+        boundary_join(&w->cut[segment[s].cut], w->hand + (size_t)segment[s].after * HAND, w->hand + (size_t)s * HAND);
 }
 
-/// Takes motions and wrenches over the cuts of a level, from what `above` says of the motion that the first segment's head is given.
-static void pass_boundaries(along_world *w, int level, lane_enter *above)
+/// Takes motions and wrenches over the cuts of a path, from what `above` says of the motion that the first segment's head is given.
+FN void pass_boundaries(const along_call *c, int path, lane_enter *above)
 {
+    along_world *const w = c->w;
     const along_segment *const segment = w->plan->segment;
-    FOR_CUT_PATHS(w, level, s)
-    {
-        double d[6];
-        above(w, s, d);
-        for (;; s = segment[s].after) {
-            boundary *const e = &w->cut[segment[s].cut];
-            memcpy(e->d, d, sizeof d);
-            if (segment[s].after < 0) break;
-            boundary_pass(e, d);
-        }
-        memset(w->cut[segment[s].cut].f, 0, sizeof w->cut->f);
+    int s = first_of_path(c, path);
+    double d[6];
+    above(w, s, d);
+    for (;; s = segment[s].after) {
+        boundary *const e = &w->cut[segment[s].cut];
+        memcpy(e->d, d, sizeof d);
+        if (segment[s].after < 0) break;
+        boundary_pass(e, d);
     }
+    memset(w->cut[segment[s].cut].f, 0, sizeof w->cut->f);
 }
 
 /// The far end, open: an inertia and a wrench of nothing, F = 1.
-static void enter_open(const along_world *w, int s, double *to)
+KERNEL void enter_open(const along_world *w, int s, double *to)
 {
     (void)w, (void)s;
     memset(to, 0, (HAND + FAR) * sizeof *to);
@@ -244,7 +272,7 @@ static void enter_open(const along_world *w, int s, double *to)
 }
 
 /// P, p, and of cut paths the far end.
-static void leave_hand(along_world *w, int s, const double *from)
+KERNEL void leave_hand(along_world *w, int s, const double *from)
 {
     memcpy(w->hand + (size_t)s * HAND, from, HAND * sizeof *from);
     if (w->plan->segment[s].cut >= 0) memcpy(w->cut[w->plan->segment[s].cut].F, from + HAND, FAR * sizeof *from);

@@ -3,19 +3,21 @@
 #ifndef CATENA_ALONG_STEP_H
 #define CATENA_ALONG_STEP_H
 
+#ifndef ALONG_JOBS
 /// Whether steps of a configuration can be made along the links.
 static bool along_steps(const ctn_model *m, const ctn_batch_config *cfg)
 {
     return (is_alpha(cfg) || (cfg->method == CTN_COLLOCATION && cfg->order == 2)) && cfg->solver == CTN_NEWTON &&
            !cfg->adaptive && !cfg->dense && !m->nload;
 }
+#endif
 
 // ---- the state, by rows and as the flat numbers of a world
 
 /// What the parts of a state (STATE_PARTS) are numbers of.
 typedef enum { OF_COORDINATES, OF_VELOCITIES, OF_BODIES, OF_WORLD } part_of;
 
-static part_of kind_of_part(const block_state *S, const real *part)
+KERNEL part_of kind_of_part(const block_state *S, const real *part)
 {
     if (part == S->q) return OF_COORDINATES;
     if (part == (real *)S->V || part == (real *)S->A || part == (real *)S->B || part == (real *)S->old) return OF_BODIES;
@@ -24,7 +26,7 @@ static part_of kind_of_part(const block_state *S, const real *part)
 }
 
 /// The numbers [RATE_NUMBERS each] of bodies into the rows; in idle lanes and ports they are 0; and back.
-static void bodies_in(const lane_rows *B, const double *from, real *to)
+KERNEL void bodies_in(const lane_rows *B, const double *from, real *to)
 {
     static const double nothing[RATE_NUMBERS] = {0};
     for (int i = 0; i < B->m.nbody; i++) {
@@ -35,7 +37,7 @@ static void bodies_in(const lane_rows *B, const double *from, real *to)
         lane_gather(to + (size_t)i * RATE_NUMBERS, row, RATE_NUMBERS);
     }
 }
-static void bodies_out(const lane_rows *B, const real *from, double *to)
+KERNEL void bodies_out(const lane_rows *B, const real *from, double *to)
 {
     for (int i = 0; i < B->m.nbody; i++) {
         double *row[LANES], idle[RATE_NUMBERS];
@@ -48,20 +50,19 @@ static void bodies_out(const lane_rows *B, const real *from, double *to)
 
 typedef struct {
     along_world *w;
-    const ctn_batch_config *cfg;
     double *flat;
     const double *tau;
     bool load;
 } along_copy;
 
-static void step_copy(void *context, int thread, int job)
+KERNEL void step_copy(void *context, int thread, int job)
 {
     (void)thread;
-    const along_copy *const c = context;
+    const along_copy *const c = (const along_copy *)context;
     const lane_rows *const B = &c->w->rows[job];
     const block_state *const S = &c->w->step[job].S;
     const ctn_model *const m = c->w->plan->model;
-    const state_parts parts = parts_of(&B->m, c->cfg, S);
+    const state_parts parts = parts_of(&B->m, c->w->cfg, S);
     double *flat = c->flat;
     for (int p = 0; p < PARTS_OF_STATE; p++) {
         real *const part = parts.part[p];
@@ -92,26 +93,26 @@ static void step_copy(void *context, int thread, int job)
     if (c->load && c->tau) rows_in(B, true, c->tau, c->w->step[job].W.tau);
 }
 
-static void step_forces(void *context, int thread, int job)
+KERNEL void step_forces(void *context, int thread, int job)
 {
     (void)thread;
-    const along_copy *const c = context;
+    const along_copy *const c = (const along_copy *)context;
     rows_in(&c->w->rows[job], true, c->tau, c->w->step[job].W.tau);
 }
 
 // ---- the scales of residual rows, where joints slide (integrators/force_unit.h)
 
-static void reach_out(void *context, int thread, int job)
+KERNEL void reach_out(void *context, int thread, int job)
 {
     (void)thread;
-    along_world *const w = context;
+    along_world *const w = ((const along_ask *)context)->w;
     rows_out(&w->rows[job], false, w->step[job].S.q, w->plain);
 }
 
-static void reach_in(void *context, int thread, int job)
+KERNEL void reach_in(void *context, int thread, int job)
 {
     (void)thread;
-    along_world *const w = context;
+    along_world *const w = ((const along_ask *)context)->w;
     const lane_rows *const B = &w->rows[job];
     solve *const W = solve_of(w, job);
     for (int i = 0; i < B->m.nbody; i++) {
@@ -125,12 +126,13 @@ static void reach_in(void *context, int thread, int job)
     }
 }
 
-/// find_reach() of the tree as a whole, on one thread.
-static void along_reach(along_world *w, pool *threads)
+/// find_reach() of the tree as a whole, one job.
+KERNEL void reach_through(void *context, int thread, int job)
 {
+    const along_world *const w = ((const along_ask *)context)->w;
     const ctn_model *const m = w->plan->model;
     double *const q = w->plain, *const reach = w->plain + m->nq;
-    pool_run(threads, w->count, reach_out, w);
+    (void)thread, (void)job;
     memset(reach, 0, (size_t)m->nbody * sizeof *reach);
     for (int i = m->nbody - 1; i >= 0; i--) {
         const ctn_body *const b = &m->bodies[i];
@@ -140,13 +142,12 @@ static void along_reach(along_world *w, pool *threads)
         if (b->kind == JOINT_HELICAL) all += fabs(b->pitch * q[b->qadr]);
         if (!(all <= reach[b->parent])) reach[b->parent] = all;
     }
-    pool_run(threads, w->count, reach_in, w);
 }
 
 // ---- energies
 
 /// The origin of what a segment's head hangs on.
-static void origin_above(const along_world *w, int s, double *p)
+KERNEL void origin_above(const along_world *w, int s, double *p)
 {
     const int above = w->plan->segment[s].above;
     int row, lane;
@@ -156,16 +157,17 @@ static void origin_above(const along_world *w, int s, double *p)
     leave_lane(&up->W.po.p[row], lane, 3, p);
 }
 
-static void chain_origins(along_world *w, int level)
+KERNEL void chain_origins(void *context, int thread, int job)
 {
-    FOR_CUT_PATHS(w, level, s)
-    {
-        double p[3];
-        for (origin_above(w, s, p); s >= 0; s = w->plan->segment[s].after) {
-            const size_t cut = (size_t)w->plan->segment[s].cut;
-            memcpy(w->start + cut * POSE + 9, p, sizeof p);
-            for (int k = 0; k < 3; k++) p[k] += w->stretch[3 * cut + (size_t)k];
-        }
+    const along_call *const c = (const along_call *)context;
+    const along_world *const w = c->w;
+    int s = first_of_path(c, job);
+    double p[3];
+    (void)thread;
+    for (origin_above(w, s, p); s >= 0; s = w->plan->segment[s].after) {
+        const size_t cut = (size_t)w->plan->segment[s].cut;
+        memcpy(w->start + cut * POSE + 9, p, sizeof p);
+        for (int k = 0; k < 3; k++) p[k] += w->stretch[3 * cut + (size_t)k];
     }
 }
 
@@ -174,7 +176,7 @@ typedef struct {
     vec3 p, momentum;
 } energy_lanes;
 
-static void enter_origin(const along_world *w, int s, double *to)
+KERNEL void enter_origin(const along_world *w, int s, double *to)
 {
     const int cut = w->plan->segment[s].cut;
     if (cut < 0) origin_above(w, s, to);
@@ -182,7 +184,7 @@ static void enter_origin(const along_world *w, int s, double *to)
     to[3] = to[4] = to[5] = 0;
 }
 
-static void leave_momentum(along_world *w, int s, const double *from)
+KERNEL void leave_momentum(along_world *w, int s, const double *from)
 {
     memcpy(w->moment + 3 * (size_t)s, from + 3, 3 * sizeof *from);
 }
@@ -194,10 +196,10 @@ FN void energy_row(along_world *w, int block, int i, real *carried)
     const lane_body *const b = &B->m.bodies[i];
     step_block *const A = &w->step[block];
     const solve *const W = solve_of(w, block);
-    const bool ends = w->now && is_alpha(w->cfg);
-    const real *const q = w->now ? A->W.po.one.x : A->S.q, *const rate = ends ? A->W.po.end.rate : A->S.v;
+    const bool ends = w->mode.now && is_alpha(w->cfg);
+    const real *const q = w->mode.now ? A->W.po.one.x : A->S.q, *const rate = ends ? A->W.po.end.rate : A->S.v;
     const rate_pose *const V = ends ? &A->W.po.end.V[i] : &A->S.V[i];
-    const placement *const at = w->now ? &W->now[i] : &W->start[i];
+    const placement *const at = w->mode.now ? &W->now[i] : &W->start[i];
     energy_lanes *const c = (energy_lanes *)carried;
     energy_parts *const E = &A->sums.energy;
     const joint_form f = form_of(b);
@@ -222,68 +224,67 @@ FN void energy_row(along_world *w, int block, int i, real *carried)
     E->potential = dot_sub(E->potential, load3(B->m.gravity), moment);
 }
 
-static void step_energy(void *context, int thread, int job)
+KERNEL void step_energy(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     energy_lanes L;
     (void)thread;
     pass_outwards(c->w, job, c->level, 6, (real *)&L, enter_origin, leave_momentum, NULL, energy_row);
 }
 
+#ifndef ALONG_JOBS
 /// position_energy() at the start of the step, or (now) at its end; internal: without that of free trees as wholes and of rotors.
-static energy_parts along_energy(along_world *w, pool *threads, bool now, real *internal)
+static energy_parts along_energy(along_world *w, along_crew *crew, bool now, real *internal)
 {
     const ctn_model *const m = w->plan->model;
-    along_call c = {.w = w};
-    w->now = now;
-    for (int k = 0; k < w->count; k++) {
-        step_sums *const s = &w->step[k].sums;
-        s->energy.kinetic = s->energy.potential = s->energy.spring = s->internal = rset(0);
-    }
+    along_call c = {.w = w->self};
+    along_mode mode = w->mode;
+    mode.now = now;
+    along_choose(w, crew, mode);
+    along_forget(w, crew, FORGET_ENERGIES);
     for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
         if (is_cut(w->plan, c.level)) {
-            if (!now) pool_run(threads, w->count, step_stretch, &c);  // the residual has left those at the end
-            chain_origins(w, c.level);
+            if (!now) ALONG_RUN(crew, w->count, step_stretch, &c);  // the residual has left those at the end
+            ALONG_EACH(crew, cut_paths_of(w->plan, c.level), chain_origins, &c);
         }
-        pool_run(threads, w->count, step_energy, &c);
+        ALONG_RUN(crew, w->count, step_energy, &c);
     }
-    w->now = true;
-    double inner = SUM(w, internal), fixed = 0;
-    for (int t = 0; t < w->plan->trees; t++) {
-        const along_tree *const tree = &w->plan->tree[t];
-        double P[3] = {0};
-        if (m->bodies[tree->root].kind != JOINT_TRANSLATION) continue;
-        for (int s = tree->first; s >= 0; s = w->plan->segment[s].beside)
-            for (int k = 0; k < 3; k++) P[k] += w->moment[3 * (size_t)s + (size_t)k];
-        inner -= 0.5 * (P[0] * P[0] + P[1] * P[1] + P[2] * P[2]) / m->bodies[tree->root].subtree_mass;
-    }
+    mode.now = true;
+    along_choose(w, crew, mode);
+    along_tell(w, crew, TOLD_INTERNAL, TOLD_SPRING);
+    const double *const told = w->told, inner = told[TOLD_INTERNAL] - told[TOLD_TREES];
+    double fixed = 0;
     for (int k = 0; k < 3; k++) fixed -= m->gravity[k] * m->fixed_moment[k];
     *internal = rset(inner > 0 ? inner : 0);
     energy_parts E;
-    E.kinetic = rset(SUM(w, energy.kinetic)), E.potential = rset(SUM(w, energy.potential) + fixed),
-    E.spring = rset(SUM(w, energy.spring));
+    E.kinetic = rset(told[TOLD_KINETIC]), E.potential = rset(told[TOLD_POTENTIAL] + fixed), E.spring = rset(told[TOLD_SPRING]);
     return E;
 }
+#endif
 
 // ---- one step
 
+typedef enum { PLACE_START, KEEP_START, BEGIN_STEP, CHECK_STEP, END_STEP, COMMIT_STEP, NOTE_STEP } along_parts;
+
 typedef struct {
     along_world *w;
-    const ctn_batch_config *cfg;
-    enum { BEGIN_STEP, CHECK_STEP, END_STEP, COMMIT_STEP, KEEP_START } part;
+    along_parts part;
     bool forced, flow;
+    double created;  // NOTE_STEP: energy, and how much of it was lost
+    double lost;
 } along_part;
 
-static void step_part_of_block(void *context, int thread, int job)
+KERNEL void step_part_of_block(void *context, int thread, int job)
 {
     (void)thread;
-    const along_part *const c = context;
+    const along_part *const c = (const along_part *)context;
     const lane_model *const m = &c->w->rows[job].m;
     step_block *const A = &c->w->step[job];
     ladder_work *const P = &A->W.po;
     position_state S = as_position(&A->S);
     const mask all = not_(none_of());
-    const bool alpha = is_alpha(c->cfg);
+    const ctn_batch_config *const cfg = c->w->cfg;
+    const bool alpha = is_alpha(cfg);
     mask far;
     switch (c->part) {
     case BEGIN_STEP:
@@ -291,7 +292,7 @@ static void step_part_of_block(void *context, int thread, int job)
         set_step_size(&P->one.W, m->dt);
         if (alpha) {
             fit_accelerations(m, m->dt, &S, all);
-            P->part.rule = alpha_rule_of(c->cfg->rho, m->dt);
+            P->part.rule = alpha_rule_of(cfg->rho, m->dt);
         }
         enter_rung(m, NULL, alpha, &S, P);
         break;
@@ -308,11 +309,26 @@ static void step_part_of_block(void *context, int thread, int job)
         if (alpha) commit_alpha(m, &P->part.rule, &S, &P->one, &P->end, all, true, all);
         else commit_step(m, &S, &P->one, all, true, all);
         break;
-    case KEEP_START: {  // the placements found are those of the start
+    case NOTE_STEP: note_created(&S, rset(c->created), (energy_flow){rset(0), rset(c->lost)}, all); break;
+    case PLACE_START:  // placements at the start are those at the iterate q
+        P->one.W.in.x = S.q, P->one.W.in.u = A->S.v;
+        break;
+    case KEEP_START: {  // ... which are found now
         placement *const old = P->one.W.start;
         P->one.W.start = P->one.W.now, P->one.W.now = old;
+        P->one.W.in.x = P->one.x, P->one.W.in.u = P->one.u;
     }
     }
+}
+
+#ifndef ALONG_JOBS
+/// The scales of residual rows, on one thread but for what goes in and out.
+static void along_reach(along_world *w, along_crew *crew)
+{
+    along_ask c = {w->self, 0, 0};
+    ALONG_RUN(crew, w->count, reach_out, &c);
+    ALONG_EACH(crew, 1, reach_through, &c);
+    ALONG_RUN(crew, w->count, reach_in, &c);
 }
 
 /// Energies and flows of a call, broadcast.
@@ -322,79 +338,77 @@ typedef struct {
 } along_ledger;
 
 /// One step. Returns whether it was made.
-static bool along_one_step(along_world *w, pool *threads, const ctn_batch_config *cfg, const double *tau, bool energy,
+static bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_config *cfg, const double *tau, bool energy,
                            along_ledger *ledger, step_in_hand *step)
 {
     const mask all = not_(none_of());
     const bool alpha = is_alpha(cfg);
-    along_part part = {.w = w, .cfg = cfg, .part = BEGIN_STEP, .forced = tau != NULL, .flow = energy || alpha};
-    step_block *const first = &w->step[0];
+    along_part part = {.w = w->self, .part = BEGIN_STEP, .forced = tau != NULL, .flow = energy || alpha};
     position_counts *const k = &step->count;
     real residual = rset(0), internal;
-    if ((alpha || energy) && !ledger->known) ledger->now = along_energy(w, threads, false, &internal), ledger->known = true;
-    pool_run(threads, w->count, step_part_of_block, &part);
-    if (w->plan->model->slides) along_reach(w, threads);
-    if (!along_newton(w, threads, cfg, k, &residual)) return false;
-    for (int b = 0; b < w->count; b++) w->step[b].sums.E = rset(0);
+    if ((alpha || energy) && !ledger->known) ledger->now = along_energy(w, crew, false, &internal), ledger->known = true;
+    ALONG_RUN(crew, w->count, step_part_of_block, &part);
+    if (w->plan->model->slides) along_reach(w, crew);
+    if (!along_newton(w, crew, cfg, k, &residual)) return false;
+    along_forget(w, crew, FORGET_TURNS);
     part.part = CHECK_STEP;
-    pool_run(threads, w->count, step_part_of_block, &part);
-    bool bad = false, turned = false;
-    for (int b = 0; b < w->count; b++) {
-        bad = bad || any_of(w->step[b].sums.bad), turned = turned || any_of(gt(w->step[b].sums.E, rset(0)));
-    }
-    if (bad) return false;
+    ALONG_RUN(crew, w->count, step_part_of_block, &part);
+    along_tell(w, crew, TOLD_WORK, TOLD_TURNED);
+    if (w->told[TOLD_BAD] != 0) return false;
     energy_flow F;
-    F.work = rset(SUM(w, flow.work)), F.dissipated = rset(SUM(w, flow.dissipated));
-    if (turned) along_evaluate(w, threads, true);
+    F.work = rset(w->told[TOLD_WORK]), F.dissipated = rset(w->told[TOLD_DISSIPATED]);
+    part.lost = w->told[TOLD_DISSIPATED];
+    if (w->told[TOLD_TURNED] > 0) along_evaluate(w, crew, true);
     part.part = END_STEP;
-    pool_run(threads, w->count, step_part_of_block, &part);
+    ALONG_RUN(crew, w->count, step_part_of_block, &part);
     energy_parts after = ledger->now;
     if (alpha) {
-        step_part *const p = &first->W.po.part;
-        const position_state S = as_position(&first->S);
-        p->flow = F, p->before = ledger->now;
-        after = along_energy(w, threads, true, &internal);
-        if (!everywhere(gains_nothing(p, &S, after, internal, NULL, cfg->tolerance))) return false;
+        along_tell(w, crew, TOLD_CREATED, TOLD_LOST);
+        real created[2] = {rset(w->told[TOLD_CREATED]), rset(w->told[TOLD_LOST])};
+        const position_state S = {.created = created};
+        step_part of = {.flow = F, .before = ledger->now};
+        after = along_energy(w, crew, true, &internal);
+        if (!everywhere(gains_nothing(&of, &S, after, internal, NULL, cfg->tolerance))) return false;
+        part.created = *(const double *)&of.created;
     }
     part.part = COMMIT_STEP;
-    pool_run(threads, w->count, step_part_of_block, &part);
-    if (!alpha && energy) after = along_energy(w, threads, false, &internal);
-    for (int b = 0; b < w->count && alpha; b++) {
-        position_state S = as_position(&w->step[b].S);
-        note_created(&S, first->W.po.part.created, F, all);
-    }
+    ALONG_RUN(crew, w->count, step_part_of_block, &part);
+    if (!alpha && energy) after = along_energy(w, crew, false, &internal);
+    part.part = NOTE_STEP;
+    if (alpha) ALONG_EACH(crew, w->count, step_part_of_block, &part);
     ledger->now = after;
     if (energy) add_flow(&step->flow, F, all);
     k->residual = residual, k->substeps = rset(1);
     return true;
 }
 
-static int along_run(along_world *w, pool *threads, const ctn_batch_config *cfg, double *flat, const double *tau, size_t stride,
-                     int steps, bool energy, ctn_step_stats *stats)
+static int along_run(along_world *w, along_crew *crew, const ctn_batch_config *cfg, double *flat, const double *tau,
+                     size_t stride, int steps, bool energy, ctn_step_stats *stats)
 {
     const mask all = not_(none_of());
     const real zero = rset(0);
-    along_copy copy = {w, cfg, flat, tau, true};
-    along_part keep = {.w = w, .cfg = cfg, .part = KEEP_START};
+    along_copy copy = {w->self, flat, tau, true};
+    along_part start = {.w = w->self, .part = PLACE_START};
     along_ledger ledger = {.known = false};
     block_counts c;
     step_in_hand step = no_step();
     int made = 0;
     memset(&c, 0, sizeof c), memset(stats, 0, sizeof *stats);
     c.at_fault = no_culprit();
-    w->cfg = cfg, w->now = true;
-    pool_run(threads, w->count, step_copy, &copy);
-    if (is_alpha(cfg) && *(double *)w->step[0].S.fresh > 0) return 0;  // it begins with forward dynamics
-    for (int k = 0; k < w->count; k++) {                               // placements at the start: those at the iterate q
-        solve *const W = solve_of(w, k);
-        W->in.x = w->step[k].S.q, W->in.u = w->step[k].S.v;
+    w->cfg = cfg;
+    along_choose(w, crew, (along_mode){.now = true});
+    ALONG_RUN(crew, w->count, step_copy, &copy);
+    if (is_alpha(cfg)) {
+        along_tell(w, crew, TOLD_FRESH, TOLD_FRESH);
+        if (!(w->told[TOLD_FRESH] <= 0)) return 0;  // it begins with forward dynamics
     }
-    along_evaluate(w, threads, false);
-    pool_run(threads, w->count, step_part_of_block, &keep);
-    for (int k = 0; k < w->count; k++) solve_of(w, k)->in.x = w->step[k].W.po.one.x, solve_of(w, k)->in.u = w->step[k].W.po.one.u;
+    ALONG_EACH(crew, w->count, step_part_of_block, &start);
+    along_evaluate(w, crew, false);
+    start.part = KEEP_START;
+    ALONG_EACH(crew, w->count, step_part_of_block, &start);
     if (energy) {
         real internal;
-        ledger.now = along_energy(w, threads, false, &internal), ledger.known = true;
+        ledger.now = along_energy(w, crew, false, &internal), ledger.known = true;
         const real sum = energy_sum(ledger.now);
         c.before = c.after = ledger.now, c.energy_min = c.energy_max = sum;
     }
@@ -404,17 +418,18 @@ static int along_run(along_world *w, pool *threads, const ctn_batch_config *cfg,
         step.count.flow = energy ? &step.flow : NULL, step.count.interrupt = cfg->interrupt;
         if (tau && stride && made) {
             copy.tau = tau + (size_t)made * stride;
-            pool_run(threads, w->count, step_forces, &copy);
+            ALONG_RUN(crew, w->count, step_forces, &copy);
         }
-        if (!along_one_step(w, threads, cfg, tau, energy, &ledger, &step)) break;
+        if (!along_one_step(w, crew, cfg, tau, energy, &ledger, &step)) break;
         count_step(&c, &step.count, all, all);
         add_flow(&c.flow, step.flow, all);
         if (energy) note_energy(&c, ledger.now, all);
     }
     copy.load = false;
-    if (made) pool_run(threads, w->count, step_copy, &copy);
+    if (made) ALONG_RUN(crew, w->count, step_copy, &copy);
     lane_stats(&c, 0, stats);
     return made;
 }
+#endif
 
 #endif

@@ -5,8 +5,13 @@
 #include <stdbool.h>
 #include <string.h>
 
+#ifndef BOUNDARY  // a device has it in its own code (along_tasks.h)
+#define BOUNDARY
+#define INNER static
+#endif
+
 /// P [6][7] and p in its last column, from the numbers of an inertia6 (xx yy zz xy xz yz twice, B by columns) and a wrench.
-static void unpack(const double *from, double (*P)[7])
+INNER void unpack(const double *from, double (*P)[7])
 {
     static const int at[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}};
     for (int i = 0; i < 3; i++)
@@ -17,7 +22,7 @@ static void unpack(const double *from, double (*P)[7])
     for (int i = 0; i < 6; i++) P[i][6] = from[21 + i];
 }
 
-static void pack(double (*P)[7], double *to)
+INNER void pack(double (*P)[7], double *to)
 {
     static const int at[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
     for (int k = 0; k < 6; k++) {
@@ -30,7 +35,7 @@ static void pack(double (*P)[7], double *to)
 }
 
 /// M X = B by elimination with row pivots; X takes the place of B [6][7].
-static void solve6(double (*M)[6], double (*B)[7])
+INNER void solve6(double (*M)[6], double (*B)[7])
 {
     for (int k = 0; k < 6; k++) {
         int p = k;
@@ -57,7 +62,7 @@ static void solve6(double (*M)[6], double (*B)[7])
 }
 
 /// Whether a symmetric 6 x 6 matrix is positive definite, by Cholesky's method.
-static bool positive(double (*K)[7])
+INNER bool positive(double (*K)[7])
 {
     double L[6][6];
     for (int i = 0; i < 6; i++)
@@ -71,7 +76,7 @@ static bool positive(double (*K)[7])
 }
 
 /// Negative eigenvalues of a symmetric matrix [12][12], by its L D L' with the pivots of Bunch and Kaufman; uses it up. -1: one is no number.
-static int negative12(double (*A)[12])
+INNER int negative12(double (*A)[12])
 {
     enum { N = 12 };
     const double a = (1 + sqrt(17.)) / 8;
@@ -120,7 +125,7 @@ static int negative12(double (*A)[12])
     return negative;
 }
 
-void boundary_join(boundary *s, const double *behind, double *joined)
+BOUNDARY void boundary_join(boundary *s, const double *behind, double *joined)
 {
     enum { NO_NUMBER = 1000000 };  // more than any sum of others makes good
     double V[6][7], K[6][7], W[6][6], M[6][6], Y[6][7], P[6][7];
@@ -166,7 +171,7 @@ void boundary_join(boundary *s, const double *behind, double *joined)
     pack(P, joined);
 }
 
-void boundary_side(boundary *s, const double *behind, double *joined)
+BOUNDARY void boundary_side(boundary *s, const double *behind, double *joined)
 {
     double M[6][6], x[6][7] = {{0}}, y[6];
     for (int i = 0; i < 6; i++) {
@@ -189,7 +194,7 @@ void boundary_side(boundary *s, const double *behind, double *joined)
         for (int k = 0; k < 6; k++) joined[i] += s->F[6 * k + i] * y[k];
 }
 
-void boundary_pass(boundary *s, double *tail)
+BOUNDARY void boundary_pass(boundary *s, double *tail)
 {
     double d[6];
     for (int i = 0; i < 6; i++) {

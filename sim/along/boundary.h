@@ -15,6 +15,7 @@ typedef struct {
 
 /// Joins a segment (*s), whose own P and p are `joined` [27], to all that follows behind its tail, whose P and p are `behind` [27]: finds X, K and
 /// `negative`, and into `joined` what the two are together. The numbers are A, D, B as inertia6 has them, then p.
+#ifndef BOUNDARY
 void boundary_join(boundary *s, const double *behind, double *joined);
 
 /// The vectors alone, with the matrices that boundary_join() has left and without bias: p of what follows behind, and into
@@ -23,5 +24,6 @@ void boundary_side(boundary *s, const double *behind, double *joined);
 
 /// Given the motion s->d that the head gets: the wrench f, and the motion of the tail (bias included) into `tail` [6].
 void boundary_pass(boundary *s, double *tail);
+#endif
 
 #endif
