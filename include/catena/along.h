@@ -16,7 +16,7 @@ typedef struct ctn_along ctn_along;
 
 /// Work space for the calls below; `model` must outlive it.
 ///
-///     engine   as for ctn_dynamics_create; with "auto" the widest one that this CPU has
+///     engine   as for ctn_dynamics_create; with "auto" the widest one that this CPU has; "cuda": a GPU, of which it is a thread a lane
 ///     threads  1 or more; 0: as many as there are CPUs
 ///     lanes    association class: among how many lanes the tree is shared out, a multiple of 8 up to 1024; 0: by the model
 ///
@@ -62,11 +62,12 @@ CTN_API void ctn_along_inertia(ctn_along *along, int count, const double *q, con
 CTN_API void ctn_along_crba(ctn_along *along, int first, int count, const double *q, double *H);
 
 /// Forward dynamics by the articulated-body algorithm, as ctn_aba: with the forces of joints' elements, and with springs and forces
-/// on links. tau [nv] (NULL: none), qdd [nv].
+/// on links. tau [nv] (NULL: none), qdd [nv]. It is what a GPU does, for models without springs and forces on links; where it has
+/// failed qdd is NaN.
 CTN_API void ctn_along_aba(ctn_along *along, const double *q, const double *v, const double *tau, double *qdd);
 
 /// Factors the joint-space inertia H(q), in O(N), for ctn_along_solve. The factors stand until the next call of this or of
-/// ctn_along_aba, which leaves those of its own q.
+/// ctn_along_aba, which leaves those of its own q; on a GPU it leaves none.
 CTN_API void ctn_along_factor(ctn_along *along, const double *q);
 
 /// Solves H x = b with these factors: rows b, x [count][nv], which may be the same. O(N) each. NaN where there are no factors

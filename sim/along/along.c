@@ -1,8 +1,9 @@
 /// The public calls of catena/along.h: a plan, a world in lanes, and threads.
 #define _DEFAULT_SOURCE  // madvise
-#include "sim/along/along.h"
+#include "sim/along/along_device.h"
 
 #include "sim/base/status.h"
+#include "sim/engine/device.h"
 #include "sim/engine/engine.h"
 
 #include <catena/along.h>
@@ -16,6 +17,8 @@ struct ctn_along {
     const along_engine *engine;
     along_plan *plan;
     along_world *world;
+    along_remote *there;  // forward dynamics on a device; NULL: `world` makes it
+    const char *name;     // of the engine
     pool *pool;
     size_t bytes;
     double *unit;   // [nv] scratch
@@ -53,14 +56,19 @@ ctn_along *ctn_along_create(const ctn_model *model, const char *engine, int thre
         fail(err, CTN_BAD_ARGUMENT, "threads: expected 0 to %d, found %d", MOST_THREADS, threads);
         return NULL;
     }
+    const char *const device = device_asked(engine);
     const ctn_engine *const lane = engine_find(engine, 2, err);
     if (!lane) return NULL;
     ctn_along *const a = calloc(1, sizeof *a);
     if (a) {
-        a->engine = along_engine_of(lane);
+        a->engine = along_engine_of(lane), a->name = device ? device : a->engine->name;
         a->plan = along_plan_create(model, lanes ? lanes : along_lanes(model));
         a->pool = pool_create(threads ? threads : pool_cpus());
         a->unit = calloc((size_t)model->nv + 1, sizeof *a->unit);
+    }
+    if (a && a->plan && device && !(a->there = along_remote_open(device, a->plan, NULL, err))) {
+        ctn_along_free(a);
+        return NULL;
     }
     if (a && a->plan && a->pool && a->unit) {
         a->bytes = a->engine->size(a->plan, NULL);
@@ -78,7 +86,7 @@ ctn_along *ctn_along_create(const ctn_model *model, const char *engine, int thre
 void ctn_along_free(ctn_along *a)
 {
     if (!a) return;
-    free(a->world), free(a->unit), along_plan_free(a->plan), pool_free(a->pool);
+    along_remote_close(a->there), free(a->world), free(a->unit), along_plan_free(a->plan), pool_free(a->pool);
     free(a);
 }
 
@@ -86,8 +94,9 @@ ctn_along_info ctn_along_about(const ctn_along *a)
 {
     if (!a) return (ctn_along_info){0};
     const along_plan *const p = a->plan;
-    ctn_along_info i = {.engine = a->engine->name, .lanes = p->lanes, .levels = p->levels, .segments = p->segments};
-    i.cut = p->cut_segments, i.bodies = p->model->nbody, i.bytes = (double)(a->bytes + p->bytes);
+    ctn_along_info i = {.engine = a->name, .lanes = p->lanes, .levels = p->levels, .segments = p->segments};
+    i.cut = p->cut_segments, i.bodies = p->model->nbody,
+    i.bytes = (double)(a->bytes + p->bytes + (a->there ? along_remote_bytes(a->there) : 0));
     for (int b = 0; b < p->blocks; b++) i.rows += p->block[b].rows;
     return i;
 }
@@ -139,8 +148,10 @@ void ctn_along_crba(ctn_along *a, int first, int count, const double *q, double 
 void ctn_along_aba(ctn_along *a, const double *q, const double *v, const double *tau, double *qdd)
 {
     if (!READY(a, q, v, qdd)) return;
-    a->engine->aba(a->world, a->pool, q, v, tau, qdd);
-    a->factored = true;
+    a->factored = !a->there;
+    if (!a->there) a->engine->aba(a->world, a->pool, q, v, tau, qdd);
+    else if (along_remote_aba(a->there, q, v, tau, qdd, NULL) != CTN_OK)
+        for (int k = 0; k < a->plan->model->nv; k++) qdd[k] = NAN;
 }
 
 void ctn_along_factor(ctn_along *a, const double *q)

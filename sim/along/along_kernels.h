@@ -1,5 +1,5 @@
 /// One world along its links, over the lane that the including file has chosen: the kernels of engines (sim/engine/engine_kernels.h) with rows
-/// of a plan for bodies. The includer defines ALONG (the table's name) and ALONG_NAME.
+/// of a plan for bodies. An engine defines ALONG (the table's name) and ALONG_NAME; for devices see along_device.h.
 #pragma GCC diagnostic ignored "-Wunused-function"  // kernels of engines that are not called here
 #define CATENA_ALONG
 #include "sim/along/along.h"
@@ -92,12 +92,47 @@ KERNEL size_t world_size(const along_plan *plan, const ctn_batch_config *cfg)
     return a.used;
 }
 
-KERNEL along_world *world_open(const along_plan *plan, const ctn_batch_config *cfg, void *memory)
+// ---- a world is opened by jobs, too
+
+typedef struct {
+    const along_plan *plan;
+    const ctn_batch_config *cfg;
+    void *memory;
+    size_t *size;
+} along_opening;
+
+KERNEL void open_measure(void *context, int thread, int job)
 {
-    arena a = {(char *)memory, 0};
-    along_world *const w = layout_world(plan, cfg, &a);
-    for (int k = 0; k < w->count; k++) load_rows(&w->rows[k], cfg ? cfg->dt : 0);
-    memset(w->cut, 0, (size_t)plan->cut_segments * sizeof *w->cut);
+    const along_opening *const c = (const along_opening *)context;
+    (void)thread, (void)job;
+    *c->size = world_size(c->plan, c->cfg);
+}
+
+KERNEL void open_layout(void *context, int thread, int job)
+{
+    const along_opening *const c = (const along_opening *)context;
+    arena a = {(char *)c->memory, 0};
+    along_world *const w = layout_world(c->plan, c->cfg, &a);
+    (void)thread, (void)job;
+    w->cfg = c->cfg;
+    memset(w->cut, 0, (size_t)c->plan->cut_segments * sizeof *w->cut);
+}
+
+KERNEL void open_rows(void *context, int thread, int job)
+{
+    const along_opening *const c = (const along_opening *)context;
+    along_world *const w = (along_world *)c->memory;  // the first thing in it
+    (void)thread;
+    load_rows(&w->rows[job], c->cfg ? c->cfg->dt : 0);
+}
+
+#ifdef ALONG
+static along_world *world_open(const along_plan *plan, const ctn_batch_config *cfg, void *memory)
+{
+    along_world *const w = memory;
+    along_opening c = {plan, cfg, memory, NULL};
+    open_layout(&c, 0, 0);
+    for (int k = 0; k < w->count; k++) open_rows(&c, 0, k);
     return w;
 }
 
@@ -115,3 +150,4 @@ const along_engine ALONG = {
     .steps = world_steps,
     .run = world_run,
 };
+#endif

@@ -139,6 +139,7 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     }
     if (batch_along_check(model, cfg, err) != CTN_OK) return NULL;
     const ctn_parallel parallel = batch_parallel(model, cfg);
+    const bool device_worlds = on_device && parallel != CTN_PARALLEL_LINKS;  // else they are here, and their steps made there
     const bool along = parallel != CTN_PARALLEL_WORLDS;
     const ctn_engine *const lanes = engine_find(cfg->engine, along ? 2 : cfg->worlds, err);
     const ctn_engine *const engine = along && lanes ? engines_available()[0] : lanes;  // states are those of the scalar one
@@ -153,8 +154,8 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     ctn_batch *const batch = calloc(1, sizeof *batch);
     if (batch) {
         batch->model = model, batch->engine = engine, batch->cfg = *cfg, batch->parameters = batch->listed = own;
-        batch->device = on_device ? device_find(on_device, err) : NULL;
-        batch->cfg.engine = batch->device ? batch->device->name : lanes->name;
+        batch->device = device_worlds ? device_find(on_device, err) : NULL;
+        batch->cfg.engine = on_device ? on_device : lanes->name;
         batch->cfg.parallel = parallel;
         batch->cfg.parameters = own ? parameters_list(own) : NULL;
         // what a solve leaves over acts as an impulse, over all parts to come: small beside the error that a part may have
@@ -171,7 +172,7 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     fail(&why, CTN_NO_MEMORY, "not enough memory for %d world%s on %d thread%s", cfg->worlds, plural(cfg->worlds), threads,
          plural(threads));
     if (batch && (batch->device ? open_on_device(batch, &why) : open_blocks(batch)) &&
-        (!along || batch_along_open(batch, lanes))) {
+        (!along || batch_along_open(batch, lanes, &why))) {
         batch->cfg.lanes = ctn_batch_lanes(batch);
         return batch;
     }

@@ -102,16 +102,19 @@ void batch_device_force(ctn_batch *batch, const double *tau);
 ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_error *err);
 
 /// What follows is for batches along the links (sim/batch/batch_along.c). What a configuration comes to for a model; whether it can; memory
-/// (false: none), for the batch's configuration on an engine's lanes.
+/// (false: none, or see `err`), for the batch's configuration on an engine's lanes or a device.
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg);
 int batch_along_lanes(const ctn_model *m, const ctn_batch_config *cfg);  // 0: worlds side by side
 enum { PARALLEL_WORDS = 200 };
 void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char text[PARALLEL_WORDS]);  // why, for people
 ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err);
-bool batch_along_open(ctn_batch *batch, const ctn_engine *lanes);
+bool batch_along_open(ctn_batch *batch, const ctn_engine *lanes, ctn_error *err);
 void batch_along_close(ctn_batch *batch);
 /// Steps of one world, as ctn_engine.step; stats in: frozen.
 void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau, int steps, bool energy, ctn_step_stats *stats);
+
+/// Where the device has failed that the worlds are stepped on: every call says so, and what it should have done the scalar engine has done.
+ctn_status batch_along_failed(const ctn_batch *batch, ctn_error *err);
 
 /// A hash of all that a model's motion depends on: a saved state fits no other model.
 uint64_t model_constants(const ctn_model *m);

@@ -2,9 +2,10 @@
 /// States are those of the scalar engine, which makes the steps that are not made along the links. (docs/scans.md)
 #include "sim/batch/batch.h"
 
-#include "sim/along/along.h"
+#include "sim/along/along_device.h"
 #include "sim/base/config.h"
 #include "sim/base/status.h"
+#include "sim/engine/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@ struct batch_along {
     pool *pool;           // of `links`: all threads work on one world
     pool **own;           // [threads], of `both`: of one thread each
     along_world **world;  // [worlds at a time]
+    along_remote *there;  // of `links` on a device; NULL: worlds are here
+    ctn_error *lost;      // likewise: what it failed of
     int at_once;
     size_t bytes;
     long *serial;  // [worlds] steps that the scalar engine made
@@ -40,7 +43,7 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
     ctn_error no;
     links.parallel = CTN_PARALLEL_LINKS;
     if (cfg->parallel != CTN_PARALLEL_AUTO) snprintf(text, PARALLEL_WORDS, "asked for");
-    else if (device_asked(cfg->engine)) snprintf(text, PARALLEL_WORDS, "engine %s does nothing else", cfg->engine);
+    else if (device_asked(cfg->engine)) snprintf(text, PARALLEL_WORDS, "engine %s takes links where they are asked for", cfg->engine);
     else if (cfg->parameter_count) snprintf(text, PARALLEL_WORDS, "they have parameters of their own");
     else if (config_check_parallel(&links, m->nload, &no) != CTN_OK)  // without the remedy
         snprintf(text, PARALLEL_WORDS, "%.*s", (int)strcspn(no.message, ";"), no.message);
@@ -51,10 +54,16 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
 {
     if (cfg->parallel != CTN_PARALLEL_LINKS && cfg->parallel != CTN_PARALLEL_BOTH) return CTN_OK;
     const char *const name = ctn_parallel_name(cfg->parallel);
+    const char *const device = device_asked(cfg->engine);
     ctn_error reason;
-    if (device_asked(cfg->engine))
-        return fail(err, CTN_BAD_CONFIG, "parallel: %s is for CPUs; the engine '%s' steps worlds side by side: take worlds", name,
-                    cfg->engine);
+    if (device && cfg->parallel == CTN_PARALLEL_BOTH)
+        return fail(err, CTN_BAD_CONFIG, "parallel: both: the engine '%s' takes one world after another; take links, or worlds",
+                    device);
+    if (device && !ctn_method_is_implicit(cfg->method))
+        return fail(err, CTN_BAD_CONFIG,
+                    "parallel: links: the engine '%s' takes alpha and collocation of order 2, not %s; take one of these, a CPU, or "
+                    "worlds",
+                    device, ctn_method_name(cfg->method));
     if (cfg->parameter_count)
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no parameters by world in this version; take worlds", name);
     if (config_check_parallel(cfg, m->nload, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "parallel: %s", reason.message);
@@ -64,7 +73,15 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
 /// Bodies from which on threads pay that were asleep before a step (bench/crossover).
 enum { THREADS_PAY_FROM = 4096 };
 
-bool batch_along_open(ctn_batch *batch, const ctn_engine *lanes)
+/// The world on the device that the batch asks for.
+static bool open_there(ctn_batch *batch, ctn_error *err)
+{
+    batch_along *const a = batch->along;
+    a->lost = calloc(1, sizeof *a->lost);
+    return a->lost && (a->there = along_remote_open(batch->cfg.engine, a->plan, &batch->cfg, err));
+}
+
+bool batch_along_open(ctn_batch *batch, const ctn_engine *lanes, ctn_error *err)
 {
     batch_along *const a = calloc(1, sizeof *a);
     const ctn_batch_config *const cfg = &batch->cfg;
@@ -76,6 +93,7 @@ bool batch_along_open(ctn_batch *batch, const ctn_engine *lanes)
     a->world = calloc(at_once, sizeof *a->world), a->own = calloc(at_once, sizeof *a->own);
     a->serial = calloc((size_t)cfg->worlds, sizeof *a->serial);
     if (!a->plan || !a->world || !a->own || !a->serial) return false;
+    if (device_asked(cfg->engine)) return open_there(batch, err);
     a->bytes = (a->engine->size(a->plan, cfg) + 63) / 64 * 64;
     for (size_t t = 0; t < at_once; t++) {
         void *const memory = along_memory(a->bytes);
@@ -97,8 +115,9 @@ void batch_along_close(ctn_batch *batch)
         if (a->world) free(a->world[t]);
         if (a->own) pool_free(a->own[t]);
     }
+    along_remote_close(a->there);
     along_plan_free(a->plan);
-    free(a->world), free(a->own), free(a->serial), free(a);
+    free(a->world), free(a->own), free(a->serial), free(a->lost), free(a);
     batch->along = NULL;
 }
 
@@ -123,7 +142,11 @@ void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau
         int done = 0;
         if (!part.frozen && steps) {
             serial->flatten(m, &batch->cfg, state_of(batch, world), 0, false, flat);
-            done = a->engine->run(a->world[thread], a->own[thread], &batch->cfg, flat, tau, 0, steps - made, energy, &part);
+            if (a->there && a->lost->status == CTN_OK)
+                along_remote_run(a->there, &batch->cfg, flat, tau, steps - made, energy, &part, &done, a->lost);
+            else if (!a->there)
+                done = a->engine->run(a->world[thread], a->own[thread], &batch->cfg, flat, tau, 0, steps - made, energy, &part);
+            if (a->there && a->lost->status != CTN_OK) done = 0;
             if (done) serial->flatten(m, &batch->cfg, state_of(batch, world), 0, true, flat);
         }
         if (!done) {
@@ -137,6 +160,12 @@ void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau
         any = true, made += done;
         if (!steps) break;
     }
+}
+
+ctn_status batch_along_failed(const ctn_batch *batch, ctn_error *err)
+{
+    const ctn_error *const lost = batch->along->lost;
+    return lost && lost->status != CTN_OK ? fail(err, lost->status, "%s", lost->message) : CTN_OK;
 }
 
 int ctn_batch_lanes(const ctn_batch *batch) { return batch && batch->along ? batch->along->plan->lanes : 0; }

@@ -266,6 +266,7 @@ ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *s
         pool_run(batch->pool, batch->cfg.threads, step_worlds, &job);
     } else if (batch->along && batch->cfg.parallel == CTN_PARALLEL_LINKS) {
         for (int w = 0; w < batch->cfg.worlds; w++) step_block(&job, 0, w);
+        if (batch_along_failed(batch, err) != CTN_OK) return CTN_UNAVAILABLE;
     } else pool_run(batch->pool, batch->blocks, step_block, &job);
     if (interrupted(&job)) {
         put_worlds_back(&job);

@@ -45,11 +45,12 @@ typedef struct ctn_device {
     void (*release)(device_worlds *d, void *memory);
     ctn_status (*copy)(device_worlds *d, void *to, const void *from, size_t bytes, device_place place,
                        ctn_error *err);  // place: of `to`
+    const struct along_device *along;    // one world along its links (sim/along/along_device.h); NULL: it has none
 } ctn_device;
 
 /// What the library and a device's code must have in common.
 #define DEVICE_LAYOUT                                                                                                            \
-    (3 + 1000 * ((uint64_t)sizeof(ctn_batch_config) +                                                                            \
+    (4 + 1000 * ((uint64_t)sizeof(ctn_batch_config) +                                                                            \
                  1000 * (sizeof(ctn_step_stats) + 1000 * (sizeof(ctn_body) + 1000 * sizeof(ctn_run)))))
 
 /// The engines of devices, in a NULL-terminated list.

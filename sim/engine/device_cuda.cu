@@ -5,28 +5,17 @@
 #include "sim/engine/device_worlds.h"
 #include "sim/base/status.h"
 
-#include <cuda_runtime.h>
+#include "sim/along/along_device.h"
+#include "sim/engine/device_runtime.h"
 
 #ifdef CATENA_FLOAT
 #define MACHINE_NAME "cuda-float"
+#define MACHINE_ALONG NULL
 #else
 #define MACHINE_NAME "cuda"
+#define MACHINE_ALONG &along_device_here
 #endif
 enum { MACHINE_SCRATCH = 256 * 1024, THREADS = 32 };  // of a block: a warp, so that few worlds are spread over all processors
-enum copy_kind { TO_DEVICE, FROM_DEVICE, WITHIN_DEVICE };
-
-static thread_local cudaError_t last_error = cudaSuccess;
-
-static bool good(cudaError_t error)
-{
-    if (error == cudaSuccess) return true;
-    cudaGetLastError();  // a later call does not fail for it
-    last_error = error;
-    return false;
-}
-
-static const char *machine_error() { return cudaGetErrorString(last_error); }
-
 static ctn_status machine_find(ctn_error *err)
 {
     int count = 0;
@@ -35,28 +24,11 @@ static ctn_status machine_find(ctn_error *err)
     return count ? CTN_OK : fail(err, CTN_UNAVAILABLE, "needs an NVIDIA GPU (none is visible)");
 }
 
-static void *machine_allocate(size_t size)
-{
-    void *p = NULL;
-    return good(cudaMalloc(&p, size)) ? p : NULL;
-}
-
-static void machine_free(void *p) { good(cudaFree(p)); }
-
 static bool machine_knows(const void *p)
 {
     cudaPointerAttributes a;
     return good(cudaPointerGetAttributes(&a, p)) && (a.type == cudaMemoryTypeDevice || a.type == cudaMemoryTypeManaged);
 }
-
-static bool machine_copy(void *to, const void *from, size_t size, copy_kind kind, void *stream)
-{
-    static const cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice};
-    return good(cudaMemcpyAsync(to, from, size, kinds[kind], (cudaStream_t)stream)) &&
-           good(cudaStreamSynchronize((cudaStream_t)stream));
-}
-
-static bool machine_zero(void *to, size_t size) { return good(cudaMemset(to, 0, size)) && good(cudaDeviceSynchronize()); }
 
 /// Scratch memory is a thread's local memory, which the hardware interleaves: neighbouring threads that work on the same number of their
 /// worlds read neighbouring memory.

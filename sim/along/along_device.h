@@ -1,0 +1,66 @@
+/// One world along its links on a device: jobs (along_passes.h) are done there, what calls them stays here. Forces and states go there and
+/// back once a call; in between a few sums come here for each Newton iteration. (docs/architecture.md)
+#ifndef CATENA_ALONG_DEVICE_H
+#define CATENA_ALONG_DEVICE_H
+
+#include "sim/along/along.h"
+
+#include <stdint.h>
+
+/// All jobs that a device does, by name.
+#define ALONG_TASKS(task)                                                                                                        \
+    task(open_measure) task(open_layout) task(open_rows) task(aba_load) task(aba_relative) task(chain_motions)                   \
+        task(aba_outwards) task(aba_inwards) task(join_segments) task(aba_boundaries) task(aba_accelerations) task(aba_store)    \
+            task(forget) task(tell) task(choose) task(step_relative) task(chain_axes) task(step_place) task(chain_ways)          \
+                task(step_weigh) task(step_stretch) task(chain_wrenches) task(step_rows) task(step_sweep) task(step_closed)      \
+                    task(step_lead) task(step_boundaries) task(step_outwards) task(guess_heads) task(step_follow)                \
+                        task(mend_heads) task(step_move) task(step_copy) task(step_forces) task(reach_out) task(reach_through)   \
+                            task(reach_in) task(chain_origins) task(step_energy) task(step_part_of_block)
+#define NAME_TASK(job) ALONG_TASK_##job,
+typedef enum along_task { ALONG_TASKS(NAME_TASK) ALONG_TASK_COUNT } along_task;
+#undef NAME_TASK
+
+/// A world on a device. All pointers are into its memory.
+typedef struct along_there {
+    along_world *world;
+    double *told;     // the world's
+    double *numbers;  // room for what goes there and back
+    void *plan, *memory;
+    size_t bytes;
+} along_there;
+
+/// A device's functions for worlds along their links; they return false, or NULL, where the device has failed, or has no memory left.
+typedef struct along_device {
+    uint64_t layout;  // ALONG_LAYOUT of the sources that it was built from
+    along_there *(*open)(const along_plan *plan, const ctn_batch_config *cfg, size_t numbers);
+    void (*close)(along_there *there);
+    // does jobs 0 .. count - 1, after all that it was given before
+    bool (*run)(along_there *there, along_task task, int count, const void *context, size_t size);
+    bool (*copy)(along_there *there, void *to, const void *from, size_t size, bool in);  // after these, too; done when it returns
+    const char *(*error)(void);
+} along_device;
+
+#define ALONG_LAYOUT                                                                                                             \
+    ((uint64_t)sizeof(along_plan) +                                                                                              \
+     1000 * (sizeof(along_row) + 1000 * (sizeof(along_segment) + 1000 * (sizeof(ctn_body) + 1000 * ALONG_TASK_COUNT))))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+extern const along_device along_device_here;  // of the device's own library
+#ifdef __cplusplus
+}
+#endif
+
+/// The CPU's side of such a world; cfg NULL: for forward dynamics. NULL on error.
+typedef struct along_remote along_remote;
+along_remote *along_remote_open(const char *engine, const along_plan *plan, const ctn_batch_config *cfg, ctn_error *err);
+void along_remote_close(along_remote *r);  // NULL is allowed
+size_t along_remote_bytes(const along_remote *r);
+
+/// Of along_engine. CTN_UNAVAILABLE: the device has failed, and the world on it is lost.
+ctn_status along_remote_aba(along_remote *r, const double *q, const double *v, const double *tau, double *qdd, ctn_error *err);
+ctn_status along_remote_run(along_remote *r, const ctn_batch_config *cfg, double *flat, const double *tau, int steps, bool energy,
+                            ctn_step_stats *stats, int *made, ctn_error *err);
+
+#endif

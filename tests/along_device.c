@@ -1,0 +1,176 @@
+/// Worlds along their links on the engine "cuda": the bits of the CPU's lanes of the same class, on a GPU or, where CTN_CUDA_LIBRARY names it,
+/// through its twin (tests/along_twin.cpp); what it refuses, and a device that fails.
+#include "sim/engine/device.h"
+#include "tests/random_scene.h"
+#include "tests/suite.h"
+
+#include <catena/catena.h>
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const random_options kinds[] = {
+    {.links = 1},
+    {.links = 40, .passive = true},
+    {.links = 40, .floating = true, .passive = true},
+    {.links = 60, .chain = true, .floating = true, .passive = true},
+    {.links = 300},
+    {.links = 300, .chain = true, .passive = true, .smooth = true},
+    {.links = 200, .chain = true, .joints = 1u << CTN_UNIVERSAL},
+    {.links = 200, .chain = true, .joints = 1u << CTN_BALL},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+START_TEST(forward_dynamics_have_the_bits_of_the_cpu)
+{
+    FOR_SEEDS(seed, 4)
+    {
+        ctn_error err;
+        ctn_model *m = random_model(seed, &kinds[_i]);
+        const size_t nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m);
+        double *x = calloc(nq + 4 * nv + 1, sizeof *x), *q = x, *v = q + nq, *tau = v + nv, *got = tau + nv, *want = got + nv;
+        rng r = {seed * 31 + 7};
+        random_state(m, &r, q, v);
+        for (size_t k = 0; k < nv; k++) tau[k] = rng_uniform(&r, -1, 1);
+        for (int lanes = 8; lanes <= 128; lanes *= 4) {
+            ctn_along *here = ctn_along_create(m, "scalar", 1, lanes, &err), *there = ctn_along_create(m, "cuda", 1, lanes, &err);
+            ck_assert_msg(here && there, "%s", err.message);
+            ck_assert_str_eq(ctn_along_about(there).engine, "cuda");
+            ctn_along_rnea(here, q, v, tau, want), ctn_along_rnea(there, q, v, tau, got);  // on the CPU
+            ck_assert(!memcmp(got, want, nv * sizeof *got));
+            for (int forced = 0; forced < 2; forced++) {
+                ctn_along_aba(here, q, v, forced ? tau : NULL, want), ctn_along_aba(there, q, v, forced ? tau : NULL, got);
+                ck_assert_msg(!memcmp(got, want, nv * sizeof *got), "kind %d, seed %llu, %d lanes", _i, (unsigned long long)seed,
+                              lanes);
+            }
+            ctn_along_free(here), ctn_along_free(there);
+        }
+        free(x), ctn_model_free(m);
+    }
+}
+END_TEST
+
+static ctn_batch_config steps_of(int method, const char *engine, int lanes)
+{
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = method ? CTN_ALPHA : CTN_COLLOCATION, cfg.dt = 0.001, cfg.tolerance = 1e-12;
+    cfg.parallel = CTN_PARALLEL_LINKS, cfg.lanes = lanes, cfg.engine = engine;
+    return cfg;
+}
+
+static ctn_batch *batch_of(const ctn_model *m, uint64_t seed, ctn_batch_config cfg)
+{
+    ctn_error err;
+    ctn_batch *b = ctn_batch_create(m, &cfg, &err);
+    ck_assert_msg(b != NULL, "seed %llu: %s", (unsigned long long)seed, err.message);
+    const size_t W = (size_t)cfg.worlds, nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m);
+    double *x = calloc(W * (nq + 2 * nv) + 1, sizeof *x), *q = x, *v = q + W * nq, *tau = v + W * nv;
+    rng r = {seed * 31 + 7};
+    for (size_t w = 0; w < W; w++) random_state(m, &r, q + w * nq, v + w * nv);
+    for (size_t k = 0; k < W * nv; k++) tau[k] = rng_uniform(&r, -1, 1), v[k] *= 0.1;
+    ck_assert(ctn_batch_set_state(b, q, v, 0, &err) == CTN_OK);
+    if (seed % 2) ctn_batch_set_force(b, tau);
+    free(x);
+    return b;
+}
+
+/// States, statistics, and which steps were made serially.
+START_TEST(steps_have_the_bits_of_the_cpu)
+{
+    long steps = 0, serial = 0;
+    FOR_SEEDS(seed, 6)
+    {
+        ctn_error err;
+        ctn_model *m = random_model(seed, &kinds[_i % KINDS]);
+        const int lanes = seed % 3 ? 16 : 64, method = _i / KINDS;
+        ctn_batch *here = batch_of(m, seed, steps_of(method, "scalar", lanes)),
+                  *there = batch_of(m, seed, steps_of(method, "cuda", lanes));
+        const size_t size = ctn_batch_saved_size(here);
+        char *got = malloc(size), *want = malloc(size);
+        ck_assert_uint_eq(ctn_batch_saved_size(there), size);
+        ck_assert_int_eq(ctn_batch_lanes(there), lanes);
+        ck_assert_str_eq(ctn_batch_configuration(there)->engine, "cuda");
+        for (int k = 0; k < 3; k++) {
+            ctn_step_stats a, b;
+            ck_assert(ctn_batch_step(here, 2, k ? &a : NULL, &err) == CTN_OK);
+            ck_assert_msg(ctn_batch_step(there, 2, k ? &b : NULL, &err) == CTN_OK, "%s", err.message);
+            if (k) ck_assert_msg(!memcmp(&a, &b, sizeof a), "kind %d, seed %llu: statistics", _i, (unsigned long long)seed);
+            ctn_batch_save(here, want), ctn_batch_save(there, got);
+            ck_assert_msg(!memcmp(got, want, size), "kind %d, seed %llu, call %d", _i, (unsigned long long)seed, k);
+        }
+        ck_assert_int_eq(ctn_batch_serial_steps(here), ctn_batch_serial_steps(there));
+        steps += 6, serial += ctn_batch_serial_steps(there);
+        ctn_batch_free(here), ctn_batch_free(there), ctn_model_free(m), free(got), free(want);
+    }
+    ck_assert_int_lt(serial, steps - 6);
+}
+END_TEST
+
+START_TEST(what_it_cannot_do_is_refused)
+{
+    ctn_error err;
+    ctn_model *m = random_model(1, &kinds[1]);
+    ctn_batch_config cfg = steps_of(0, "cuda", 8);
+    cfg.parallel = CTN_PARALLEL_BOTH;
+    ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
+    ck_assert_int_eq(err.status, CTN_BAD_CONFIG);
+    cfg.parallel = CTN_PARALLEL_LINKS, cfg.method = CTN_RADAU;
+    ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
+    ck_assert_int_eq(err.status, CTN_BAD_CONFIG);
+    cfg.method = CTN_RK4;
+    ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
+    ck_assert_int_eq(err.status, CTN_BAD_CONFIG);
+    ck_assert_msg(strstr(err.message, "the engine 'cuda' takes alpha and collocation of order 2, not rk4"), "%s", err.message);
+    ctn_model *loaded = random_model(1, &(random_options){.links = 5, .wrenches = 2});
+    ck_assert_ptr_null(ctn_along_create(loaded, "cuda", 1, 8, &err));
+    ck_assert_int_eq(err.status, CTN_BAD_CONFIG);
+    ck_assert_msg(strstr(err.message, "engine: 'cuda' takes no springs and forces on links along the links"), "%s", err.message);
+    ctn_model_free(loaded);
+    if (!device_missing("cuda-float")) {
+        cfg = steps_of(0, "cuda-float", 8);
+        ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
+        ck_assert_int_eq(err.status, CTN_BAD_CONFIG);
+        ck_assert_ptr_null(ctn_along_create(m, "cuda-float", 1, 8, &err));
+        ck_assert_int_eq(err.status, CTN_BAD_CONFIG);
+    }
+    ctn_model_free(m);
+}
+END_TEST
+
+/// The twin's launches fail from one on, sooner and later: the call says so, and its steps have been made serially.
+START_TEST(a_device_that_fails_is_told_of)
+{
+    ctn_error err;
+    ctn_model *m = random_model(2, &kinds[3]);
+    ctn_batch *b = batch_of(m, 2, steps_of(_i % 2, "cuda", 8));
+    char most[16];
+    snprintf(most, sizeof most, "%d", 7 * _i);
+    setenv("CTN_TWIN_LAUNCHES", most, 1);
+    ck_assert_int_eq(ctn_batch_step(b, 20, NULL, &err), CTN_UNAVAILABLE);
+    ck_assert_ptr_nonnull(strstr(err.message, "failed"));
+    ck_assert(ctn_batch_time(b, 0) == 20 * 0.001);
+    ck_assert_int_ge(ctn_batch_serial_steps(b), 1);
+    ck_assert_int_eq(ctn_batch_step(b, 1, NULL, &err), CTN_UNAVAILABLE);
+    ctn_batch_free(b), ctn_model_free(m);
+}
+END_TEST
+
+int main(void)
+{
+    const char *const why = device_missing("cuda");
+    if (why) {
+        printf("skipped: the engine cuda %s\n", why);
+        return 77;
+    }
+    Suite *s = suite_create("along_device");
+    TCase *c = tcase_create("along_device");
+    tcase_set_timeout(c, 60);
+    tcase_add_loop_test(c, forward_dynamics_have_the_bits_of_the_cpu, 0, KINDS);
+    tcase_add_loop_test(c, steps_have_the_bits_of_the_cpu, 0, 2 * KINDS);
+    tcase_add_test(c, what_it_cannot_do_is_refused);
+    const char *const library = getenv("CTN_CUDA_LIBRARY");
+    if (library && strstr(library, "twin_fails")) tcase_add_loop_test(c, a_device_that_fails_is_told_of, 0, 20);
+    suite_add_tcase(s, c);
+    return run_suite(s);
+}
