@@ -212,6 +212,25 @@ static void add_rows(along_plan *p, int block, lane_list *lane)
     }
 }
 
+/// A heap of lanes, on top the one with least to do, of several the first.
+static bool has_less(const lane_list *lane, int a, int b)
+{
+    return lane[a].left != lane[b].left ? lane[a].left < lane[b].left : a < b;
+}
+
+/// Lane heap[0] has been given more.
+static void sink(const lane_list *lane, int *heap, int n)
+{
+    const int top = heap[0];
+    int at = 0;
+    for (int below; (below = 2 * at + 1) < n; at = below) {
+        if (below + 1 < n && has_less(lane, heap[below + 1], heap[below])) below++;
+        if (!has_less(lane, heap[below], top)) break;
+        heap[at] = heap[below];
+    }
+    heap[at] = top;
+}
+
 /// Packs the segments of each level into lanes, longest first, and lines the lanes of each block up. False: no memory.
 static bool fill_lanes(along_plan *p)
 {
@@ -219,7 +238,8 @@ static bool fill_lanes(along_plan *p)
     along_segment **const order = calloc(n + 1, sizeof *order);
     int *const lane_of = calloc(n + 1, sizeof *lane_of), *const list = calloc(n + 1, sizeof *list);
     lane_list *const lane = calloc(lanes, sizeof *lane);
-    bool ok = order && lane_of && list && lane;
+    int *const heap = calloc(lanes, sizeof *heap);
+    bool ok = order && lane_of && list && lane && heap;
     for (size_t k = 0; ok && k < n; k++) order[k] = &p->segment[k];
     if (ok) qsort(order, n, sizeof *order, longer);
     // levels stand in the rows from the highest one on; segments are in the order of levels
@@ -228,12 +248,11 @@ static bool fill_lanes(along_plan *p)
         size_t first = end;
         while (first && order[first - 1]->level == level) first--;
         memset(lane, 0, lanes * sizeof *lane);
+        for (int l = 0; l < p->lanes; l++) heap[l] = l;
         for (size_t s = first; s < end; s++) {
-            size_t least = 0;
-            for (size_t l = 1; l < lanes; l++)
-                if (lane[l].left < lane[least].left) least = l;
-            const long rows = order[s]->tail - order[s]->head + 2;
-            lane_of[s] = (int)least, lane[least].count++, lane[least].left += rows;
+            const int least = heap[0];
+            lane_of[s] = least, lane[least].count++, lane[least].left += order[s]->tail - order[s]->head + 2;
+            sink(lane, heap, p->lanes);
         }
         int *at = list;
         for (size_t l = 0; l < lanes; l++) lane[l].segment = at, at += lane[l].count, lane[l].count = 0, lane[l].body = -1;
@@ -260,7 +279,7 @@ static bool fill_lanes(along_plan *p)
         end = first;
     }
     for (int b = 0; b < p->blocks; b++) p->bytes += (size_t)p->block[b].rows * sizeof(along_row);
-    free(order), free(lane_of), free(list), free(lane);
+    free(order), free(lane_of), free(list), free(lane), free(heap);
     return ok;
 }
 

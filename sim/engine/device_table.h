@@ -122,12 +122,11 @@ static ctn_status measure(device_worlds *d, const ctn_model *m, bool own, ctn_er
     if (launch(d, &job, err) != CTN_OK || !copy_out(d, &d->size, job.sizes, sizeof d->size)) return lost(err);
     d->scratch = d->size.state + d->size.work + (own ? d->size.model : 0);
     if (d->scratch <= MACHINE_SCRATCH) return CTN_OK;
-    return fail(
-        err, CTN_UNAVAILABLE,
-        "engine: '" MACHINE_NAME
-        "' has %d KiB for the work on a world, but this model needs %zu KiB with its method; take 'auto', or a method that "
-        "needs less: collocation of order 2, semi-implicit",
-        MACHINE_SCRATCH / 1024, (d->scratch + 1023) / 1024);
+    return fail(err, CTN_UNAVAILABLE,
+                "engine: '" MACHINE_NAME
+                "' has %d KiB for the work on a world, but this model needs %zu KiB with its method; take 'auto', or a method that "
+                "needs less: collocation of order 2, semi-implicit",
+                MACHINE_SCRATCH / 1024, (d->scratch + 1023) / 1024);
 }
 
 static device_worlds *open_worlds(const ctn_model *m, const ctn_batch_config *cfg, bool own, ctn_error *err)
@@ -274,9 +273,9 @@ static ctn_status step_worlds(device_worlds *d, const ctn_run *run, bool all, ct
     if (launch(d, &job, err) != CTN_OK) return CTN_UNAVAILABLE;
     memset(stats, 0, W * sizeof *stats);
     for (size_t k = 0; k < STATS_WORDS; k++) {
-        const size_t needed[] = {offsetof(ctn_step_stats, steps),           offsetof(ctn_step_stats, fallbacks),
-                                 offsetof(ctn_step_stats, frozen),          offsetof(ctn_step_stats, frozen_time),
-                                 offsetof(ctn_step_stats, frozen_dof),      offsetof(ctn_step_stats, frozen_position),
+        const size_t needed[] = {offsetof(ctn_step_stats, steps), offsetof(ctn_step_stats, fallbacks),
+                                 offsetof(ctn_step_stats, frozen), offsetof(ctn_step_stats, frozen_time),
+                                 offsetof(ctn_step_stats, frozen_dof), offsetof(ctn_step_stats, frozen_position),
                                  offsetof(ctn_step_stats, frozen_velocity), offsetof(ctn_step_stats, frozen_residual)};
         bool take = all;
         for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) take = take || needed[i] / sizeof *d->words == k;
@@ -334,8 +333,8 @@ static ctn_status copy_for_caller(device_worlds *d, void *to, const void *from, 
 
 extern "C" __attribute__((visibility("default"))) const ctn_device catena_device;
 extern "C" const ctn_device catena_device = {
-    DEVICE_LAYOUT, MACHINE_NAME, LEAST_TOLERANCE, LEAST_ERROR,         machine_find, open_worlds,     close_worlds,
-    bytes_of,      use_stream,   pack_constants,  send_constants,      set_worlds,   get_worlds,      set_force,
+    DEVICE_LAYOUT, MACHINE_NAME, LEAST_TOLERANCE, LEAST_ERROR,         machine_find, open_worlds,    close_worlds,
+    bytes_of,      use_stream,   pack_constants,  send_constants,      set_worlds,   get_worlds,     set_force,
     step_worlds,   sum_worlds,   flatten_worlds,  allocate_for_caller, release,      copy_for_caller, MACHINE_ALONG};
 
 #endif
