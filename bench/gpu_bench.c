@@ -1,10 +1,11 @@
 /// How many steps of how many worlds a second, through the public header; for tools/gpu-check.
 ///
-///     gpu_bench SCENE METHOD DT WORLDS STEPS SECONDS ENGINE
+///     gpu_bench SCENE METHOD DT WORLDS STEPS SECONDS ENGINE [LANES]
 ///
 /// Calls of STEPS steps, each from the scene's start with the worlds pushed apart, until SECONDS have passed, at least three, after one that
 /// does not count. METHOD as in bench/README.md, without keys: the rest is as by default. Prints steps of a world in a second of the median
-/// call, how far apart the fastest and the slowest were, the share of frozen worlds, and the batch's memory in bytes.
+/// call, how far apart the fastest and the slowest were, the share of frozen worlds, and the batch's memory in bytes. With LANES worlds go
+/// along their links, among so many lanes (0: by the model), and the share of steps made serially is printed, too.
 #include <catena/catena.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,20 +63,25 @@ static int measure(ctn_batch *b, const double *q, const double *v, int steps, do
     for (int w = 0; w < worlds; w++) frozen += stats[w].frozen != CTN_RUNNING;
     free(stats);
     qsort(took, (size_t)calls, sizeof *took, compare);
-    printf("%.4g %.2f %.4g %zu\n", (double)worlds * steps / took[calls / 2], took[calls - 1] / took[0], (double)frozen / worlds,
+    const double serial = (double)ctn_batch_serial_steps(b) / ((double)worlds * steps * (calls + 1));
+    printf("%.4g %.2f %.4g %zu", (double)worlds * steps / took[calls / 2], took[calls - 1] / took[0], (double)frozen / worlds,
            ctn_batch_bytes(b));
+    if (ctn_batch_lanes(b)) printf(" %.3g", serial);
+    printf("\n");
     return 0;
 }
 
 int main(int count, char **argument)
 {
     ctn_error err;
-    if (count != 8) return fprintf(stderr, "usage: gpu_bench SCENE METHOD DT WORLDS STEPS SECONDS ENGINE\n"), 2;
+    if (count != 8 && count != 9)
+        return fprintf(stderr, "usage: gpu_bench SCENE METHOD DT WORLDS STEPS SECONDS ENGINE [LANES]\n"), 2;
     ctn_scene *const scene = ctn_scene_load(argument[1], &err);
     ctn_model *const m = scene ? ctn_model_create(scene, &err) : NULL;
     ctn_batch_config cfg = ctn_batch_config_default();
     if (!m || ctn_method_from_name(argument[2], &cfg.method, &err) != CTN_OK) return stop(&err);
     cfg.dt = atof(argument[3]), cfg.worlds = atoi(argument[4]), cfg.engine = argument[7], cfg.threads = 0;
+    if (count == 9) cfg.parallel = CTN_PARALLEL_LINKS, cfg.lanes = atoi(argument[8]);
     ctn_batch *const b = ctn_batch_create(m, &cfg, &err);
     if (!b) return stop(&err);
     const size_t worlds = (size_t)cfg.worlds;

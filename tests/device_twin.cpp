@@ -1,7 +1,6 @@
 // The GPU's engine on the CPU: the code of its threads compiled as C++17, memory from malloc, a launch as a loop over the worlds. Scratch
 // memory is full of NaNs at first, as a GPU's is of anything. With CATENA_TWIN_FAILS, launches fail after the first CTN_TWIN_LAUNCHES.
 #include "dynamics/lane_scalar.h"
-#include "sim/along/along_device.h"
 #include "sim/engine/device_worlds.h"
 #include "sim/base/status.h"
 
@@ -14,6 +13,7 @@
 #else
 #define MACHINE_NAME "cuda"
 #define MACHINE_ALONG &along_device_here
+extern "C" const struct along_device along_device_here;
 #endif
 enum { MACHINE_SCRATCH = 256 * 1024 };
 enum copy_kind { TO_DEVICE, FROM_DEVICE, WITHIN_DEVICE };

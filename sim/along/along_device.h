@@ -44,14 +44,6 @@ typedef struct along_device {
     ((uint64_t)sizeof(along_plan) +                                                                                              \
      1000 * (sizeof(along_row) + 1000 * (sizeof(along_segment) + 1000 * (sizeof(ctn_body) + 1000 * ALONG_TASK_COUNT))))
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-extern const along_device along_device_here;  // of the device's own library
-#ifdef __cplusplus
-}
-#endif
-
 /// The CPU's side of such a world; cfg NULL: for forward dynamics. NULL on error.
 typedef struct along_remote along_remote;
 along_remote *along_remote_open(const char *engine, const along_plan *plan, const ctn_batch_config *cfg, ctn_error *err);

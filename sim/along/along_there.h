@@ -127,6 +127,7 @@ static along_there *open_there(const along_plan *plan, const ctn_batch_config *c
     return NULL;
 }
 
+extern "C" const along_device along_device_here;  // of the library's ctn_device
 extern "C" const along_device along_device_here = {ALONG_LAYOUT, open_there, close_there, run_there, copy_there, machine_error};
 
 #endif

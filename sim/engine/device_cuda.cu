@@ -5,7 +5,6 @@
 #include "sim/engine/device_worlds.h"
 #include "sim/base/status.h"
 
-#include "sim/along/along_device.h"
 #include "sim/engine/device_runtime.h"
 
 #ifdef CATENA_FLOAT
@@ -14,6 +13,7 @@
 #else
 #define MACHINE_NAME "cuda"
 #define MACHINE_ALONG &along_device_here
+extern "C" const struct along_device along_device_here;
 #endif
 enum { MACHINE_SCRATCH = 256 * 1024, THREADS = 32 };  // of a block: a warp, so that few worlds are spread over all processors
 static ctn_status machine_find(ctn_error *err)
