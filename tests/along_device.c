@@ -3,6 +3,7 @@
 #include "sim/engine/device.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
+#include "tests/text_model.h"
 
 #include <catena/catena.h>
 #include <check.h>
@@ -107,6 +108,43 @@ START_TEST(steps_have_the_bits_of_the_cpu)
 }
 END_TEST
 
+/// A rope that whips: steps with curvature dropped, shortened and followed.
+START_TEST(whips_have_the_bits_of_the_cpu)
+{
+    static const char rope[] = "catena: 1\n"
+                               "links:\n"
+                               "  - chain:\n"
+                               "      name: rope\n"
+                               "      count: 120\n"
+                               "      step: [0.05, 0, 0]\n"
+                               "      joint: {type: universal, axis: [0, 1, 0], axis2: [0, 0, 1]}\n"
+                               "      mass: 0.005\n"
+                               "      com: [0.025, 0, 0]\n"
+                               "      inertia: [2.5e-7, 1.0e-6, 1.0e-6, 0, 0, 0]\n";
+    ctn_error err;
+    ctn_model *m = model_of(rope);
+    ctn_batch_config cfg = steps_of(1, "scalar", 24);
+    cfg.dt = 1. / 60, cfg.tolerance = ctn_batch_config_default().tolerance;
+    ctn_batch *here = ctn_batch_create(m, &cfg, &err);
+    cfg.engine = "cuda";
+    ctn_batch *there = ctn_batch_create(m, &cfg, &err);
+    ck_assert_msg(here && there, "%s", err.message);
+    const size_t size = ctn_batch_saved_size(here);
+    char *got = malloc(size), *want = malloc(size);
+    double hard = 0;
+    for (int k = 0; k < 13; k++) {
+        ctn_step_stats a, b;
+        ck_assert(ctn_batch_step(here, 20, &a, &err) == CTN_OK && ctn_batch_step(there, 20, &b, &err) == CTN_OK);
+        ctn_batch_save(here, want), ctn_batch_save(there, got);
+        ck_assert_msg(!memcmp(got, want, size) && !memcmp(&a, &b, sizeof a), "call %d", k);
+        hard += (double)a.curvature;
+    }
+    ck_assert(hard > 0);
+    ck_assert_int_eq(ctn_batch_serial_steps(here), ctn_batch_serial_steps(there));
+    ctn_batch_free(here), ctn_batch_free(there), ctn_model_free(m), free(got), free(want);
+}
+END_TEST
+
 START_TEST(what_it_cannot_do_is_refused)
 {
     ctn_error err;
@@ -168,6 +206,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, forward_dynamics_have_the_bits_of_the_cpu, 0, KINDS);
     tcase_add_loop_test(c, steps_have_the_bits_of_the_cpu, 0, 2 * KINDS);
+    tcase_add_test(c, whips_have_the_bits_of_the_cpu);
     tcase_add_test(c, what_it_cannot_do_is_refused);
     const char *const library = getenv("CTN_CUDA_LIBRARY");
     if (library && strstr(library, "twin_fails")) tcase_add_loop_test(c, a_device_that_fails_is_told_of, 0, 20);

@@ -77,7 +77,7 @@ struct along_world {
 
 /// Jobs are `void (*)(void *context, int thread, int job)`, one for each lane block or path that was cut, or one alone. They are all that
 /// looks into lanes: who calls them (the functions that are told of a crew) sees a plan and `told`. So that can be on the CPU, and jobs on a
-/// device (along_tasks.h).
+/// device (along_device.h).
 ///
 ///     ALONG_RUN(crew, count, job, context)    side by side
 ///     ALONG_EACH(crew, count, job, context)   short ones, which are not worth waking threads

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#ifndef BOUNDARY  // a device has it in its own code (along_tasks.h)
+#ifndef BOUNDARY  // a device has it in its own code (along_there.h)
 #define BOUNDARY
 #define INNER static
 #endif
