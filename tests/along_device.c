@@ -1,5 +1,5 @@
-/// Worlds along their links on the engine "cuda": the bits of the CPU's lanes of the same class, on a GPU or, where CTN_CUDA_LIBRARY names it,
-/// through its twin (tests/along_twin.cpp); what it refuses, and a device that fails.
+/// Worlds along their links on the engine "cuda": the bits of the CPU's lanes of the same class, on a GPU or, where
+/// CTN_CUDA_LIBRARY names it, through its twin (tests/along_twin.cpp); what it refuses, and a device that fails.
 #include "sim/engine/device.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"

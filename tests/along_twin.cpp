@@ -1,6 +1,6 @@
-// What a GPU does for worlds along their links, on the CPU: jobs compiled as C++17, a launch as a loop, memory full of NaNs at first. Jobs of a
-// launch go from the last one to the first: on a GPU they are in no order. With CATENA_TWIN_FAILS, launches fail after the first
-// CTN_TWIN_LAUNCHES.
+// What a GPU does for worlds along their links, on the CPU: jobs compiled as C++17, a launch as a loop, memory full of NaNs at
+// first. Jobs of a launch go from the last one to the first: on a GPU they are in no order. With CATENA_TWIN_FAILS, launches fail
+// after the first CTN_TWIN_LAUNCHES.
 #include "dynamics/lane_scalar.h"
 
 #include <stdlib.h>

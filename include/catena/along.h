@@ -16,7 +16,7 @@ typedef struct ctn_along ctn_along;
 
 /// Work space for the calls below; `model` must outlive it.
 ///
-///     engine   as for ctn_dynamics_create; with "auto" the widest one that this CPU has; "cuda": a GPU, of which it is a thread a lane
+///     engine   as for ctn_dynamics_create; with "auto" the widest one that this CPU has; "cuda": a GPU, a thread a lane
 ///     threads  1 or more; 0: as many as there are CPUs
 ///     lanes    association class: among how many lanes the tree is shared out, a multiple of 8 up to 1024; 0: by the model
 ///

@@ -1,4 +1,5 @@
-// Worlds along their links for the engine "cuda": a thread a lane, a launch for each job. With -fmad=false the bits of the CPU's engines.
+// Worlds along their links for the engine "cuda": a thread a lane, a launch for each job. With -fmad=false the bits of the CPU's
+// engines.
 #include "dynamics/lane_scalar.h"
 #include "sim/engine/device_runtime.h"
 #include "sim/along/along_there.h"

@@ -67,7 +67,8 @@ along_remote *along_remote_open(const char *engine, const along_plan *plan, cons
         return NULL;
     }
     if (m->nload) {
-        fail(err, CTN_BAD_CONFIG, "engine: '%s' takes no springs and forces on links along the links; take a CPU's engine", engine);
+        fail(err, CTN_BAD_CONFIG, "engine: '%s' takes no springs and forces on links along the links; take a CPU's engine",
+             engine);
         return NULL;
     }
     along_remote *const r = calloc(1, sizeof *r);

@@ -1,5 +1,5 @@
-/// One world along its links on a device: jobs (along_passes.h) are done there, what calls them stays here. Forces and states go there and
-/// back once a call; in between a few sums come here for each Newton iteration. (docs/architecture.md)
+/// One world along its links on a device: jobs (along_passes.h) are done there, what calls them stays here. Forces and states go
+/// there and back once a call; in between a few sums come here for each Newton iteration. (docs/architecture.md)
 #ifndef CATENA_ALONG_DEVICE_H
 #define CATENA_ALONG_DEVICE_H
 
@@ -29,7 +29,8 @@ typedef struct along_there {
     size_t bytes;
 } along_there;
 
-/// A device's functions for worlds along their links; they return false, or NULL, where the device has failed, or has no memory left.
+/// A device's functions for worlds along their links; they return false, or NULL, where the device has failed, or has no memory
+/// left.
 typedef struct along_device {
     uint64_t layout;  // ALONG_LAYOUT of the sources that it was built from
     along_there *(*open)(const along_plan *plan, const ctn_batch_config *cfg, size_t numbers);

@@ -61,7 +61,8 @@ static void rnea_outwards(void *context, int thread, int job)
     pass_outwards(c->w, job, c->level, TURNING, (real *)&M, enter_turning, leave_turning, NULL, rnea_outward_row);
 }
 
-/// The angular velocities that the heads of a path get; or the accelerations, too, once those of the tails are known as if these were zero.
+/// The angular velocities that the heads of a path get; or the accelerations, too, once those of the tails are known as if these
+/// were zero.
 static void chain_turning(const along_call *c, int path, bool accelerations)
 {
     const along_world *const w = c->w;

@@ -33,8 +33,10 @@ KERNEL aba_block layout_aba_block(const lane_model *rows, const step_block *step
         A.q = TAKE(a, nq, real), A.v = TAKE(a, nv, real), A.tau = TAKE(a, nv, real), A.x = TAKE(a, nv, real);
         A.y = TAKE(a, 6 * nv, real);
         A.aba = layout_aba(rows, a);
+#ifdef ALONG
         A.T = TAKE(a, n, pose), A.V = TAKE(a, n, twist);
         A.rnea = layout_rnea(rows, a);
+#endif
     }
     A.load = TAKE(a, loads ? n : 0, wrench);
     return A;
@@ -64,8 +66,10 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
     to.moment = TAKE(a, segments * 3, double);
     to.start = TAKE(a, cuts * POSE, double), to.tail = TAKE(a, cuts * POSE, double), to.stretch = TAKE(a, cuts * 3, double),
     to.behind = TAKE(a, cuts * WRENCH, double);
+#ifdef ALONG
     const size_t ways = !cfg || is_explicit(cfg) ? cuts * MOTION : 0;
     to.way = TAKE(a, ways, double), to.begin = TAKE(a, ways, double);
+#endif
     to.cut = TAKE(a, cuts, boundary), to.off = TAKE(a, cuts, double);
     to.told = TAKE(a, TOLD, double);
     to.plain = TAKE(a, m->slides ? (size_t)(m->nq + m->nbody) : 0, double);

@@ -75,9 +75,9 @@ struct along_world {
     along_mode mode;
 };
 
-/// Jobs are `void (*)(void *context, int thread, int job)`, one for each lane block or path that was cut, or one alone. They are all that
-/// looks into lanes: who calls them (the functions that are told of a crew) sees a plan and `told`. So that can be on the CPU, and jobs on a
-/// device (along_device.h).
+/// Jobs are `void (*)(void *context, int thread, int job)`, one for each lane block or path that was cut, or one alone. They are
+/// all that looks into lanes: who calls them (the functions that are told of a crew) sees a plan and `told`. So that can be on
+/// the CPU, and jobs on a device (along_device.h).
 ///
 ///     ALONG_RUN(crew, count, job, context)    side by side
 ///     ALONG_EACH(crew, count, job, context)   short ones, which are not worth waking threads
@@ -246,7 +246,8 @@ KERNEL void join_segments(void *context, int thread, int job)
         boundary_join(&w->cut[segment[s].cut], w->hand + (size_t)segment[s].after * HAND, w->hand + (size_t)s * HAND);
 }
 
-/// Takes motions and wrenches over the cuts of a path, from what `above` says of the motion that the first segment's head is given.
+/// Takes motions and wrenches over the cuts of a path, from what `above` says of the motion that the first segment's head is
+/// given.
 FN void pass_boundaries(const along_call *c, int path, lane_enter *above)
 {
     along_world *const w = c->w;

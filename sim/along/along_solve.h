@@ -743,8 +743,8 @@ KERNEL void guess_heads(void *context, int thread, int job)
 }
 
 /// Where they come to once segments have been followed from there: each head is where the tail before it is, which has moved with its own head
-/// by X, as far as that was elsewhere. Notes by how much the farthest head was elsewhere, in rad and in extents of the tree. (Parareal in
-/// space: after n times the first n heads of a path are where they belong.)
+/// by X, as far as that was elsewhere. Notes by how much the farthest head was elsewhere, in rad and in extents of the tree.
+/// (Parareal in space: after n times the first n heads of a path are where they belong.)
 KERNEL void mend_heads(void *context, int thread, int job)
 {
     const along_call *const c = (const along_call *)context;

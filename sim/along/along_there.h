@@ -2,7 +2,8 @@
 ///
 ///     machine_launch(task, count, context)   jobs 0 .. count - 1, in the order of calls
 ///
-/// Compiled as CUDA C++ (along_cuda.cu) and as C++17 (tests/along_twin.cpp). A thread has one lane: the lane block of the scalar engine.
+/// Compiled as CUDA C++ (along_cuda.cu) and as C++17 (tests/along_twin.cpp). A thread has one lane: the lane block of the scalar
+/// engine.
 #ifndef CATENA_ALONG_THERE_H
 #define CATENA_ALONG_THERE_H
 
@@ -44,7 +45,8 @@ static void *put(parcel *p, const void *from, size_t size)
 /// `count` things from an array.
 #define PUT(p, array, count) ((decltype((array) + 0))put(p, array, (size_t)(count) * sizeof *(array)))
 
-/// The plan, its model and the configuration (NULL: none), with pointers into the device's memory: the addresses of the first and the last.
+/// The plan, its model and the configuration (NULL: none), with pointers into the device's memory: the addresses of the first and
+/// the last.
 static along_plan *put_plan(parcel *p, const along_plan *plan, const ctn_batch_config *cfg, ctn_batch_config **settings)
 {
     ctn_model m = *plan->model;

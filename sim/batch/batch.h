@@ -113,7 +113,8 @@ void batch_along_close(ctn_batch *batch);
 /// Steps of one world, as ctn_engine.step; stats in: frozen.
 void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau, int steps, bool energy, ctn_step_stats *stats);
 
-/// Where the device has failed that the worlds are stepped on: every call says so, and what it should have done the scalar engine has done.
+/// Where the device has failed that the worlds are stepped on: every call says so, and what it should have done the scalar engine
+/// has done.
 ctn_status batch_along_failed(const ctn_batch *batch, ctn_error *err);
 
 /// A hash of all that a model's motion depends on: a saved state fits no other model.

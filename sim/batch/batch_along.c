@@ -43,7 +43,7 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
     ctn_error no;
     links.parallel = CTN_PARALLEL_LINKS;
     if (cfg->parallel != CTN_PARALLEL_AUTO) snprintf(text, PARALLEL_WORDS, "asked for");
-    else if (device_asked(cfg->engine)) snprintf(text, PARALLEL_WORDS, "engine %s takes links where they are asked for", cfg->engine);
+    else if (device_asked(cfg->engine)) snprintf(text, PARALLEL_WORDS, "engine %s takes links if asked", cfg->engine);
     else if (cfg->parameter_count) snprintf(text, PARALLEL_WORDS, "they have parameters of their own");
     else if (config_check_parallel(&links, m->nload, &no) != CTN_OK)  // without the remedy
         snprintf(text, PARALLEL_WORDS, "%.*s", (int)strcspn(no.message, ";"), no.message);
@@ -60,10 +60,10 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
         return fail(err, CTN_BAD_CONFIG, "parallel: both: the engine '%s' takes one world after another; take links, or worlds",
                     device);
     if (device && !ctn_method_is_implicit(cfg->method))
-        return fail(err, CTN_BAD_CONFIG,
-                    "parallel: links: the engine '%s' takes alpha and collocation of order 2, not %s; take one of these, a CPU, or "
-                    "worlds",
-                    device, ctn_method_name(cfg->method));
+        return fail(
+            err, CTN_BAD_CONFIG,
+            "parallel: links: the engine '%s' takes alpha and collocation of order 2, not %s; take one of these, or worlds",
+            device, ctn_method_name(cfg->method));
     if (cfg->parameter_count)
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no parameters by world in this version; take worlds", name);
     if (config_check_parallel(cfg, m->nload, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "parallel: %s", reason.message);

@@ -333,8 +333,8 @@ static ctn_status copy_for_caller(device_worlds *d, void *to, const void *from, 
 
 extern "C" __attribute__((visibility("default"))) const ctn_device catena_device;
 extern "C" const ctn_device catena_device = {
-    DEVICE_LAYOUT, MACHINE_NAME, LEAST_TOLERANCE, LEAST_ERROR,         machine_find, open_worlds,    close_worlds,
-    bytes_of,      use_stream,   pack_constants,  send_constants,      set_worlds,   get_worlds,     set_force,
+    DEVICE_LAYOUT, MACHINE_NAME, LEAST_TOLERANCE, LEAST_ERROR,         machine_find, open_worlds,     close_worlds,
+    bytes_of,      use_stream,   pack_constants,  send_constants,      set_worlds,   get_worlds,      set_force,
     step_worlds,   sum_worlds,   flatten_worlds,  allocate_for_caller, release,      copy_for_caller, MACHINE_ALONG};
 
 #endif
