@@ -2,10 +2,11 @@
 ///
 ///     gpu_bench SCENE METHOD DT WORLDS STEPS SECONDS ENGINE [LANES]
 ///
-/// Calls of STEPS steps, each from the scene's start with the worlds pushed apart, until SECONDS have passed, at least three, after one that
-/// does not count. METHOD as in bench/README.md, without keys: the rest is as by default. Prints steps of a world in a second of the median
-/// call, how far apart the fastest and the slowest were, the share of frozen worlds, and the batch's memory in bytes. With LANES
-/// worlds go along their links, among so many lanes (0: by the model), and the share of steps made serially is printed, too.
+/// Calls of STEPS steps, each from the scene's start with the worlds pushed apart, until SECONDS have passed, at least three,
+/// after one that does not count. METHOD as in bench/README.md, without keys: the rest is as by default. Prints steps of a world
+/// in a second of the median call, how far apart the fastest and the slowest were, the share of frozen worlds, and the batch's
+/// memory in bytes. With LANES worlds go along their links, among so many lanes (0: by the model), and the share of steps made
+/// serially is printed, too.
 #include <catena/catena.h>
 #include <stdio.h>
 #include <stdlib.h>

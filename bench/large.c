@@ -2,9 +2,10 @@
 /// usage: large SHAPE LINKS METHOD STEPS
 ///        large --hinges yaml|parents LINKS    (for bench/large.py)
 /// SHAPE: rope, ropes (of 1000 links each) or tree (of random parents). METHOD: semi-implicit in steps of 1 us, as long ropes are
-/// stiff; alpha or collocation (of order 2) in steps of 10 ms. Prints a line of Markdown: shape, links, method; s to make the model,
-/// bytes a link that this took at most, and that stay; s to create the batch, bytes a link of it, and of its state; iterations a
-/// step; ns a link and step, without the first. Times are of the CPU; memory is what the process has more of after than before.
+/// stiff; alpha or collocation (of order 2) in steps of 10 ms. Prints a line of Markdown: shape, links, method; s to make the
+/// model, bytes a link that this took at most, and that stay; s to create the batch, bytes a link of it, and of its state;
+/// iterations a step; ns a link and step, without the first. Times are of the CPU; memory is what the process has more of after
+/// than before.
 #include <catena/catena.h>
 #include <math.h>
 #include <stdio.h>

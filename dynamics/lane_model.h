@@ -1,12 +1,13 @@
-/// The model as kernels read it: structure and frames of dynamics/model.h, and in each lane the constants of its own world. Worlds that
-/// have no constants of their own share one.
+/// The model as kernels read it: structure and frames of dynamics/model.h, and in each lane the constants of its own world.
+/// Worlds that have no constants of their own share one.
 #ifndef CATENA_LANE_MODEL_H
 #define CATENA_LANE_MODEL_H
 
 #include "dynamics/lane.h"
 #include "dynamics/model.h"
 
-/// Lengths and angles are the same in all lanes, but where lanes are parts of one tree (CATENA_ALONG, sim/along/): there each has its own.
+/// Lengths and angles are the same in all lanes, but where lanes are parts of one tree (CATENA_ALONG, sim/along/): there each has
+/// its own.
 #ifdef CATENA_ALONG
 typedef real model_length;
 FN real len(model_length x) { return x; }

@@ -1,4 +1,5 @@
-/// The compiled model, built by sim/model/compile.c. Kernels read it with the constants of each lane's world in it (lane_model.h).
+/// The compiled model, built by sim/model/compile.c. Kernels read it with the constants of each lane's world in it
+/// (lane_model.h).
 ///
 /// A *body* is one elementary joint with the rigid mass that moves behind it. Joints of several degrees of freedom are runs of
 /// elementary ones: universal = two revolutes, planar = two prismatics and a revolute, free = translation and ball; the bodies
@@ -81,7 +82,8 @@ enum {
     length pitch;      /* helical, m/rad */                                                                                      \
     length extent;     /* m, scale of the subtree: radii of gyration and offsets added up, strokes of sliding joints left out */
 
-/// What may differ from world to world (catena/parameters.h), as numbers of the type `number`: double here, a lane in lane_model.h.
+/// What may differ from world to world (catena/parameters.h), as numbers of the type `number`: double here, a lane in
+/// lane_model.h.
 #define BODY_CONSTANTS(number)                                                                                                   \
     number mass;             /* kg */                                                                                            \
     number subtree_mass;     /* kg, of the body and all that hang on it */                                                       \
@@ -124,7 +126,8 @@ enum load_flag {
     LOAD_FOLLOWS = 2,  // its force and torque are in the axes of its link, and turn with it; else in those of the world
 };
 
-/// A load on a point of a body: a spring and damper to a point of the world, and a wrench. What is the same in every world, and what may differ.
+/// A load on a point of a body: a spring and damper to a point of the world, and a wrench. What is the same in every world, and
+/// what may differ.
 #define LOAD_STRUCTURE                                                                                                           \
     int body, number; /* that it has in the scene: springs, forces, then what a batch adds */                                    \
     int link;         /* that the scene names, of the body */                                                                    \

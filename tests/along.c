@@ -207,8 +207,8 @@ START_TEST(steps_are_those_of_the_serial_engine)
 }
 END_TEST
 
-/// A rope that whips: steps with curvature dropped, shortened and followed, with joints that turn all the way round. From every state the
-/// serial engine goes to the same place; but for a few, where equations have several solutions.
+/// A rope that whips: steps with curvature dropped, shortened and followed, with joints that turn all the way round. From every
+/// state the serial engine goes to the same place; but for a few, where equations have several solutions.
 START_TEST(whips_are_those_of_the_serial_engine)
 {
     static const char rope[] = "catena: 1\n"
@@ -257,7 +257,8 @@ START_TEST(whips_are_those_of_the_serial_engine)
 }
 END_TEST
 
-/// A wrench is what it is side by side, to the last bit, as long as it acts; before, after and in other worlds a world goes along its links.
+/// A wrench is what it is side by side, to the last bit, as long as it acts; before, after and in other worlds a world goes along
+/// its links.
 START_TEST(pushed_worlds_go_serially)
 {
     enum { WORLDS = 3 };

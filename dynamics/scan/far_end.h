@@ -1,5 +1,5 @@
-/// What a piece of a chain lets through: the elimination of elimination.h with an unknown wrench f at the far end, which stands for all
-/// that follows there. (docs/scans.md; theory.md 2.2)
+/// What a piece of a chain lets through: the elimination of elimination.h with an unknown wrench f at the far end, which stands
+/// for all that follows there. (docs/scans.md; theory.md 2.2)
 ///
 /// The value function of what hangs on a joint, up to that end, is
 ///
@@ -9,8 +9,8 @@
 ///
 ///     y = F'S,    F <- F - U D^-1 y',  shifted to the parent,    G <- G - y D^-1 y',    g <- g + y D^-1 u
 ///
-/// and U, D^-1, u are what the sweep has stored. On the way outwards the joint's u loses y'f. All in world axes: where a piece ends and
-/// the next one begins nothing is turned.
+/// and U, D^-1, u are what the sweep has stored. On the way outwards the joint's u loses y'f. All in world axes: where a piece
+/// ends and the next one begins nothing is turned.
 #ifndef CATENA_SCAN_FAR_END_H
 #define CATENA_SCAN_FAR_END_H
 
@@ -26,7 +26,8 @@ typedef struct {
     real G[21], g[6];
 } far_end;
 
-/// Columns `from` to `from` + 3 of F over a joint of one degree of freedom, about the parent's origin afterwards, which stands off by -r.
+/// Columns `from` to `from` + 3 of F over a joint of one degree of freedom, about the parent's origin afterwards, which stands
+/// off by -r.
 FN void far_columns1(const lane_body *b, int kind, vec3 z, bool arm, vec3 r, const pivot1 *s, int from, wrench *F, real *y)
 {
     for (int k = from; k < from + 3; k++) {

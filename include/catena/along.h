@@ -1,8 +1,8 @@
 /// One world, parallel along its links: long chains and large trees in the lanes and threads of a CPU. (docs/scans.md)
 ///
-/// The tree is cut into pieces that lanes and threads work through side by side, and what passes between the pieces is solved for. Results
-/// agree with catena/dynamics.h up to rounding; they are the same bits on every engine and with any number of threads, as long as the
-/// number of lanes is the same: the *association class*, which by default depends on the model alone.
+/// The tree is cut into pieces that lanes and threads work through side by side, and what passes between the pieces is solved
+/// for. Results agree with catena/dynamics.h up to rounding; they are the same bits on every engine and with any number of
+/// threads, as long as the number of lanes is the same: the *association class*, which by default depends on the model alone.
 #ifndef CATENA_ALONG_H
 #define CATENA_ALONG_H
 
@@ -61,9 +61,9 @@ CTN_API void ctn_along_inertia(ctn_along *along, int count, const double *q, con
 /// below 0.
 CTN_API void ctn_along_crba(ctn_along *along, int first, int count, const double *q, double *H);
 
-/// Forward dynamics by the articulated-body algorithm, as ctn_aba: with the forces of joints' elements, and with springs and forces
-/// on links. tau [nv] (NULL: none), qdd [nv]. It is what a GPU does, for models without springs and forces on links; where it has
-/// failed qdd is NaN.
+/// Forward dynamics by the articulated-body algorithm, as ctn_aba: with the forces of joints' elements, and with springs and
+/// forces on links. tau [nv] (NULL: none), qdd [nv]. It is what a GPU does, for models without springs and forces on links; where
+/// it has failed qdd is NaN.
 CTN_API void ctn_along_aba(ctn_along *along, const double *q, const double *v, const double *tau, double *qdd);
 
 /// Factors the joint-space inertia H(q), in O(N), for ctn_along_solve. The factors stand until the next call of this or of

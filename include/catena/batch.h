@@ -151,9 +151,9 @@ typedef struct ctn_step_stats {
 /// A sentence about why a world is frozen; "it still runs" for CTN_RUNNING. Never NULL.
 CTN_API const char *ctn_freeze_text(ctn_freeze reason);
 
-/// The same of a world with these statistics, at length: the joint by its link's name, where it was, and what to try with the method of
-/// `cfg`. A model or `cfg` that is NULL: without the joint, without what to try. Into text [size], terminated if size > 0; returns `text`.
-/// Without statistics it is empty.
+/// The same of a world with these statistics, at length: the joint by its link's name, where it was, and what to try with the
+/// method of `cfg`. A model or `cfg` that is NULL: without the joint, without what to try. Into text [size], terminated if size >
+/// 0; returns `text`. Without statistics it is empty.
 CTN_API const char *ctn_freeze_report(const ctn_model *model, const ctn_batch_config *cfg, const ctn_step_stats *stats, char *text,
                                       size_t size);
 
@@ -168,17 +168,17 @@ typedef struct ctn_batch ctn_batch;
 CTN_API ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err);
 CTN_API void ctn_batch_free(ctn_batch *batch);  // NULL is allowed
 
-/// The configuration in use; `engine`, `parallel` and `lanes` (0: worlds are side by side) are what was chosen, `threads` how many there
-/// are: no more than lane blocks.
+/// The configuration in use; `engine`, `parallel` and `lanes` (0: worlds are side by side) are what was chosen, `threads` how
+/// many there are: no more than lane blocks.
 CTN_API const ctn_batch_config *ctn_batch_configuration(const ctn_batch *batch);
 
 /// The model that the batch was made of.
 CTN_API const ctn_model *ctn_batch_model(const ctn_batch *batch);
 
-/// Parameters of each world, values [worlds][parameter_count], in the order of the configuration's list; before the first call those of the
-/// model. Limits keep the stiffness that the scene's masses give them unless limit_stiffness is one. A world's state stays what it is,
-/// momenta of the variational method included: set the state anew after other masses. Returns CTN_BAD_ARGUMENT for values that a world
-/// cannot have, and then changes nothing.
+/// Parameters of each world, values [worlds][parameter_count], in the order of the configuration's list; before the first call
+/// those of the model. Limits keep the stiffness that the scene's masses give them unless limit_stiffness is one. A world's state
+/// stays what it is, momenta of the variational method included: set the state anew after other masses. Returns CTN_BAD_ARGUMENT
+/// for values that a world cannot have, and then changes nothing.
 CTN_API ctn_status ctn_batch_set_parameters(ctn_batch *batch, const double *values, ctn_error *err);
 
 /// Energies, momenta and masses of all worlds now, each with its own parameters: totals [worlds] (catena/dynamics.h).
@@ -188,9 +188,10 @@ CTN_API void ctn_batch_totals(ctn_batch *batch, struct ctn_totals *totals);
 /// Memory that grows with the number of worlds, in bytes.
 CTN_API size_t ctn_batch_bytes(const ctn_batch *batch);
 
-/// Joint forces for the step that begins: tau [count][nv] (N m, N), for worlds first .. first + count - 1 at time [count] (s), which are
-/// at q [count][nq] and v [count][nv]. Called for some worlds at a time, by the threads of the batch, at the same time for others.
-/// A world that is frozen, or has made all its steps, may be among them, at the state and time where it stands; its forces are not used.
+/// Joint forces for the step that begins: tau [count][nv] (N m, N), for worlds first .. first + count - 1 at time [count] (s),
+/// which are at q [count][nq] and v [count][nv]. Called for some worlds at a time, by the threads of the batch, at the same time
+/// for others. A world that is frozen, or has made all its steps, may be among them, at the state and time where it stands; its
+/// forces are not used.
 typedef void (*ctn_control)(void *context, int first, int count, const double *time, const double *q, const double *v,
                             double *tau);
 
@@ -203,21 +204,21 @@ typedef struct ctn_run {
     void *context;        // of control
 } ctn_run;
 
-/// Steps with forces of their own (with neither table nor control: those of ctn_batch_set_force). Otherwise as ctn_batch_step. Where
-/// `interrupt` of the configuration ends it early it returns CTN_INTERRUPTED: all worlds are where they were before the call, to the last
-/// bit, and what stats hold means nothing. On a GPU nothing is looked at.
+/// Steps with forces of their own (with neither table nor control: those of ctn_batch_set_force). Otherwise as ctn_batch_step.
+/// Where `interrupt` of the configuration ends it early it returns CTN_INTERRUPTED: all worlds are where they were before the
+/// call, to the last bit, and what stats hold means nothing. On a GPU nothing is looked at.
 CTN_API ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *stats, ctn_error *err);
 
-/// How much of the work of the last call was of use, 0 to 1: worlds are solved some at a time side by side (4 with avx2), and where one is
-/// done before the others its place is idle. NaN if nothing was iterated, and on a GPU, where it is not measured.
+/// How much of the work of the last call was of use, 0 to 1: worlds are solved some at a time side by side (4 with avx2), and
+/// where one is done before the others its place is idle. NaN if nothing was iterated, and on a GPU, where it is not measured.
 CTN_API double ctn_batch_occupancy(const ctn_batch *batch);
 
-/// Advances every world by `steps` >= 0 steps of dt. stats [worlds] may be NULL. Returns CTN_OK; CTN_FROZEN if a world is frozen (now or
-/// before), with the first one in `err` (may be NULL): the others have made their steps; CTN_BAD_ARGUMENT for
-/// steps < 0 (cuda-float: or more than 2^24), with nothing done; CTN_UNAVAILABLE, with nothing done, for a batch of several threads in a
-/// forked child, where these are not (its state can be read and saved there, and the batch freed). On a GPU also CTN_NO_MEMORY, if a table of forces or what a control needs
-/// does not fit into memory, with nothing done, and CTN_UNAVAILABLE, if the GPU fails, after which the batch is of no more use; stats are
-/// not written then. One call per batch at a time.
+/// Advances every world by `steps` >= 0 steps of dt. stats [worlds] may be NULL. Returns CTN_OK; CTN_FROZEN if a world is frozen
+/// (now or before), with the first one in `err` (may be NULL): the others have made their steps; CTN_BAD_ARGUMENT for steps < 0
+/// (cuda-float: or more than 2^24), with nothing done; CTN_UNAVAILABLE, with nothing done, for a batch of several threads in a
+/// forked child, where these are not (its state can be read and saved there, and the batch freed). On a GPU also CTN_NO_MEMORY,
+/// if a table of forces or what a control needs does not fit into memory, with nothing done, and CTN_UNAVAILABLE, if the GPU
+/// fails, after which the batch is of no more use; stats are not written then. One call per batch at a time.
 CTN_API ctn_status ctn_batch_step(ctn_batch *batch, int steps, ctn_step_stats *stats, ctn_error *err);
 
 /// Steps of all worlds that needed fewer stages or had to be halved, since the batch was created.
@@ -226,25 +227,25 @@ CTN_API long ctn_batch_fallbacks(const ctn_batch *batch);
 /// Among how many lanes each world is shared out along its links; 0: the batch steps worlds side by side.
 CTN_API int ctn_batch_lanes(const ctn_batch *batch);
 
-/// Steps of all worlds that were made serially in a batch along the links, as what was found in lanes was not certain to be a solution,
-/// or a wrench was acting.
+/// Steps of all worlds that were made serially in a batch along the links, as what was found in lanes was not certain to be a
+/// solution, or a wrench was acting.
 CTN_API long ctn_batch_serial_steps(const ctn_batch *batch);
 
 /// Coordinates q [worlds][nq] and velocities v [worlds][nv] now; either may be NULL. For position-based methods v is the joint
-/// velocity nearest, in the kinetic-energy norm, to the link velocities that the method carries; for the variational method the one of
-/// the joint momenta that it carries.
+/// velocity nearest, in the kinetic-energy norm, to the link velocities that the method carries; for the variational method the
+/// one of the joint momenta that it carries.
 CTN_API void ctn_batch_state(ctn_batch *batch, double *q, double *v);
 
 /// States within the part of a step that each world carried out last (its last step, unless steps are adaptive or halved), by the
-/// method's own interpolant: `fraction` 0 is the part's start, 1 its end, where the state is that of ctn_batch_state up to rounding. q
-/// [worlds][nq], v [worlds][nv], time [worlds] (s; those of adaptive worlds differ); any may be NULL. dop853 has an interpolant of
-/// order 7, other explicit methods the cubic of Hermite, alpha the cubic with the rates of both ends, other position-based methods the
-/// polynomials through their s stages (errors of
-/// order s + 1, in velocities s; these are at both ends the joint rates that the method carries, which differ from those of
-/// ctn_batch_state by its error). The first call after a step of an explicit method makes its last part once more, to find the
-/// interpolant; further ones only evaluate it. Before the first step, and after ctn_batch_set_state or ctn_batch_restore, it is the
-/// state itself; ctn_batch_set_parameters and ctn_batch_set_wrench do not change it. Returns CTN_BAD_ARGUMENT for a fraction outside 0 .. 1, or a batch whose
-/// configuration lacks `dense`.
+/// method's own interpolant: `fraction` 0 is the part's start, 1 its end, where the state is that of ctn_batch_state up to
+/// rounding. q [worlds][nq], v [worlds][nv], time [worlds] (s; those of adaptive worlds differ); any may be NULL. dop853 has an
+/// interpolant of order 7, other explicit methods the cubic of Hermite, alpha the cubic with the rates of both ends, other
+/// position-based methods the polynomials through their s stages (errors of order s + 1, in velocities s; these are at both ends
+/// the joint rates that the method carries, which differ from those of ctn_batch_state by its error). The first call after a step
+/// of an explicit method makes its last part once more, to find the interpolant; further ones only evaluate it. Before the first
+/// step, and after ctn_batch_set_state or ctn_batch_restore, it is the state itself; ctn_batch_set_parameters and
+/// ctn_batch_set_wrench do not change it. Returns CTN_BAD_ARGUMENT for a fraction outside 0 .. 1, or a batch whose configuration
+/// lacks `dense`.
 CTN_API ctn_status ctn_batch_dense(ctn_batch *batch, double fraction, double *q, double *v, double *time, ctn_error *err);
 
 /// Starts all worlds anew from q [worlds][nq] and v [worlds][nv] at `time` (s); frozen worlds run again. Quaternions are
@@ -263,26 +264,28 @@ typedef struct ctn_wrench {
     bool link_axes;    // force and torque are in the axes of the link, and turn with it; else in those of the world
 } ctn_wrench;
 
-/// Makes the wrench act on a link of a world (-1: of all worlds) from now on, instead of the one that the link had there; NULL: none.
-/// Explicit methods and radau of several stages take it where the link is at each of their stages, variational at both ends of a step;
-/// methods of one stage (collocation of order 2, radau of one, and steps that fall back on one) take a torque, and what is in link axes,
-/// as it stands at the start of a step. Like forces it is no part of a saved state, and stays when the state is set anew. The first one
-/// on a link, in world axes and in link axes each, makes room for it in all worlds, which costs memory and time, and a little in every
-/// step; other worlds move as before. In a batch along the links (`parallel`) a world is stepped serially as long as a wrench acts on it, with
-/// the bits of `worlds`. Later ones remake the constants of their lane block. Returns CTN_BAD_ARGUMENT for a world or a link
-/// that there is not, a link that cannot move, and numbers that are not finite; CTN_BAD_CONFIG with a method that takes no loads on links
-/// (collocation of order > 2, the solvers lm and lbfgs); CTN_UNAVAILABLE on a device; CTN_NO_MEMORY. Nothing is changed then.
+/// Makes the wrench act on a link of a world (-1: of all worlds) from now on, instead of the one that the link had there; NULL:
+/// none. Explicit methods and radau of several stages take it where the link is at each of their stages, variational at both ends
+/// of a step; methods of one stage (collocation of order 2, radau of one, and steps that fall back on one) take a torque, and
+/// what is in link axes, as it stands at the start of a step. Like forces it is no part of a saved state, and stays when the
+/// state is set anew. The first one on a link, in world axes and in link axes each, makes room for it in all worlds, which costs
+/// memory and time, and a little in every step; other worlds move as before. In a batch along the links (`parallel`) a world is
+/// stepped serially as long as a wrench acts on it, with the bits of `worlds`. Later ones remake the constants of their lane
+/// block. Returns CTN_BAD_ARGUMENT for a world or a link that there is not, a link that cannot move, and numbers that are not
+/// finite; CTN_BAD_CONFIG with a method that takes no loads on links (collocation of order > 2, the solvers lm and lbfgs);
+/// CTN_UNAVAILABLE on a device; CTN_NO_MEMORY. Nothing is changed then.
 CTN_API ctn_status ctn_batch_set_wrench(ctn_batch *batch, int world, int link, const ctn_wrench *wrench, ctn_error *err);
 
 /// Time of world `world` in 0 .. worlds-1, s; NaN outside.
 CTN_API double ctn_batch_time(const ctn_batch *batch, int world);
 
 /// The whole state of the batch, all that its future depends on besides model, configuration, forces and wrenches, which stay
-/// what they are: clocks, the parameters that worlds have of their own, what the method carries. A versioned block of ctn_batch_saved_size bytes. Restoring it into a batch of the
-/// same model and configuration continues at the same times with the same bits; into one of another `parallel` or `lanes` it fits, too, and
-/// continues with theirs. ctn_batch_restore returns CTN_BAD_ARGUMENT, and changes
-/// nothing, if model, method, its order, stages or rho, dt, adaptive, the list of parameters or worlds are others; if the block is of another
-/// version of the format; or if it is damaged: it has a checksum (XXH3, 64 bits) of all its bytes.
+/// what they are: clocks, the parameters that worlds have of their own, what the method carries. A versioned block of
+/// ctn_batch_saved_size bytes. Restoring it into a batch of the same model and configuration continues at the same times with the
+/// same bits; into one of another `parallel` or `lanes` it fits, too, and continues with theirs. ctn_batch_restore returns
+/// CTN_BAD_ARGUMENT, and changes nothing, if model, method, its order, stages or rho, dt, adaptive, the list of parameters or
+/// worlds are others; if the block is of another version of the format; or if it is damaged: it has a checksum (XXH3, 64 bits) of
+/// all its bytes.
 CTN_API size_t ctn_batch_saved_size(const ctn_batch *batch);
 CTN_API void ctn_batch_save(const ctn_batch *batch, void *block);
 CTN_API ctn_status ctn_batch_restore(ctn_batch *batch, const void *block, size_t size, ctn_error *err);

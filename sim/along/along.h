@@ -29,16 +29,16 @@ typedef struct {
     void (*solve)(along_world *w, pool *p, int count, const double *b, double *x);
     // whether steps of a configuration can be made along the links
     bool (*steps)(const ctn_model *m, const ctn_batch_config *cfg);
-    // up to `steps` steps of the state `flat` (ctn_engine.flatten), as ctn_engine.step; forces tau [nv] (NULL: none), further steps' `stride`
-    // numbers on. Returns how many were made: the next one is to be made by an engine
+    // up to `steps` steps of the state `flat` (ctn_engine.flatten), as ctn_engine.step; forces tau [nv] (NULL: none), further
+    // steps' `stride` numbers on. Returns how many were made: the next one is to be made by an engine
     int (*run)(along_world *w, pool *p, const ctn_batch_config *cfg, double *flat, const double *tau, size_t stride, int steps,
                bool energy, ctn_step_stats *stats);
 } along_engine;
 
 extern const along_engine along_scalar, along_scalar_fma, along_avx2, along_avx512;
 
-/// Memory for a world of so many bytes, in large pages where the system has some: passes go through all of it, again and again. NULL: there
-/// is none. free() takes it.
+/// Memory for a world of so many bytes, in large pages where the system has some: passes go through all of it, again and again.
+/// NULL: there is none. free() takes it.
 void *along_memory(size_t bytes);
 
 /// The one with the lanes of an engine.

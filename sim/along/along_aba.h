@@ -1,14 +1,14 @@
-/// Forward dynamics along the links: the kernels of dynamics/aba.h over the rows of a plan, and between levels and segments what passes from
-/// one to the other. (docs/scans.md)
+/// Forward dynamics along the links: the kernels of dynamics/aba.h over the rows of a plan, and between levels and segments what
+/// passes from one to the other. (docs/scans.md)
 ///
-///     relative   axes R and angular velocity w at the tails of cut paths, from those of the heads; then those of all heads in turn
+///     relative   axes R and angular velocity w at the tails of cut paths, from the heads'; then of all heads in turn
 ///     outward    aba_outward(), with bias accelerations counted from zero in each segment
 ///     inward     aba_inward(), and in cut paths the far end
 ///     between    wrenches and motions over the cuts (boundary.h)
 ///     accelerate aba_accelerate(), given the motion above each segment and the wrench at its tail
 ///
-/// A bias acceleration counted from zero is one more motion d of what lies above: where a segment hands P and p on to a body that has the bias b,
-/// that is p + P b.
+/// A bias acceleration counted from zero is one more motion d of what lies above: where a segment hands P and p on to a body that
+/// has the bias b, that is p + P b.
 #ifndef CATENA_ALONG_ABA_H
 #define CATENA_ALONG_ABA_H
 
@@ -157,7 +157,8 @@ KERNEL void aba_inwards(void *context, int thread, int job)
 
 // ---- outwards again
 
-/// The acceleration of what a segment's head hangs on, the world's being -g. (A translation, which is free to take any, has that in its bias.)
+/// The acceleration of what a segment's head hangs on, the world's being -g. (A translation, which is free to take any, has that
+/// in its bias.)
 KERNEL void acceleration_above(const along_world *w, int s, double *d)
 {
     const ctn_model *const m = w->plan->model;

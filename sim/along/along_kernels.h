@@ -1,5 +1,6 @@
-/// One world along its links, over the lane that the including file has chosen: the kernels of engines (sim/engine/engine_kernels.h) with rows
-/// of a plan for bodies. An engine defines ALONG (the table's name) and ALONG_NAME; for devices see along_device.h.
+/// One world along its links, over the lane that the including file has chosen: the kernels of engines
+/// (sim/engine/engine_kernels.h) with rows of a plan for bodies. An engine defines ALONG (the table's name) and ALONG_NAME; for
+/// devices see along_device.h.
 #pragma GCC diagnostic ignored "-Wunused-function"  // kernels of engines that are not called here
 #define CATENA_ALONG
 #include "sim/along/along.h"
@@ -15,6 +16,9 @@
 #include "sim/along/along_motion.h"
 #endif
 #include "sim/along/along_aba.h"
+#include "sim/along/along_place.h"
+#include "sim/along/along_sweep.h"
+#include "sim/along/along_follow.h"
 #include "sim/along/along_solve.h"
 #include "sim/along/along_step.h"
 #ifdef ALONG  // what only CPUs have

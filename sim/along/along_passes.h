@@ -1,5 +1,5 @@
-/// A world in lanes, and how a pass goes over the rows of a level: what lanes carry from row to row, and hand over where segments begin and
-/// end. Included by along_kernels.h.
+/// A world in lanes, and how a pass goes over the rows of a level: what lanes carry from row to row, and hand over where segments
+/// begin and end. Included by along_kernels.h.
 #ifndef CATENA_ALONG_PASSES_H
 #define CATENA_ALONG_PASSES_H
 
@@ -136,8 +136,8 @@ FN void carry_over(along_world *w, int block, int row, int n, real *carried, lan
     for (int k = 0; k < n; k++) carried[k] = sel(live, carried[k], before[k]);
 }
 
-/// Over the rows of a level outwards. Lanes carry n numbers, which begin with `enter` and end with `leave` (NULL: nothing); `port` (NULL:
-/// nothing) sees them at ports, `body` elsewhere.
+/// Over the rows of a level outwards. Lanes carry n numbers, which begin with `enter` and end with `leave` (NULL: nothing);
+/// `port` (NULL: nothing) sees them at ports, `body` elsewhere.
 FN void pass_outwards(along_world *w, int block, int level, int n, real *carried, lane_enter *enter, lane_leave *leave,
                       lane_row *port, lane_row *body)
 {
@@ -186,8 +186,8 @@ FN void pass_inwards(along_world *w, int block, int level, int n, real *carried,
     }
 }
 
-/// What a fork's lanes get of what hangs on them besides the next body: sums, in the order of the plan, of n numbers of each segment in
-/// `of`.
+/// What a fork's lanes get of what hangs on them besides the next body: sums, in the order of the plan, of n numbers of each
+/// segment in `of`.
 FN void gather_hands(const along_world *w, const lane_rows *B, int row, int n, const double *of, void *to)
 {
     const along_plan *const plan = w->plan;

@@ -1,5 +1,5 @@
-/// A plan (plan.h) in the lanes of one engine: its blocks as models whose bodies are rows, and the ports, where numbers go from lane to
-/// lane. Included by along_kernels.h.
+/// A plan (plan.h) in the lanes of one engine: its blocks as models whose bodies are rows, and the ports, where numbers go from
+/// lane to lane. Included by along_kernels.h.
 #ifndef CATENA_ALONG_ROWS_H
 #define CATENA_ALONG_ROWS_H
 
@@ -38,8 +38,8 @@ FN void neutral_body(ctn_body *b, int kind)
     b->force_scale[0] = b->force_scale[1] = INFINITY;  // its rows count for nothing
 }
 
-/// The body of a row: structure of all lanes, and in each the constants of its own body. Where rows are general, bodies that only turn about
-/// x have their turn in C.
+/// The body of a row: structure of all lanes, and in each the constants of its own body. Where rows are general, bodies that only
+/// turn about x have their turn in C.
 FN void load_row(lane_rows *B, int row)
 {
     enum { LENGTHS = (offsetof(ctn_body, mass) - offsetof(ctn_body, ca)) / sizeof(double) };
@@ -173,8 +173,8 @@ FN void load_rows(lane_rows *B, double dt)
     for (int i = 0; i < m->nbody; i++) load_row(B, i), load_loads(B, i);
 }
 
-/// Numbers of a model's array, by degree of freedom (velocity) or by coordinate, into the rows, and back. What lanes without a body get:
-/// 0, and for balls the quaternion 1.
+/// Numbers of a model's array, by degree of freedom (velocity) or by coordinate, into the rows, and back. What lanes without a
+/// body get: 0, and for balls the quaternion 1.
 FN void rows_in(const lane_rows *B, bool velocity, const double *from, real *to)
 {
     for (int i = 0; i < B->m.nbody; i++) {

@@ -1,5 +1,6 @@
-/// Whole steps along the links, of order 2 and of alpha: what the ladder does for its first rung (integrators/step_ladder.h), with passes over
-/// levels in the place of kernels over the tree. A step that this does not solve leaves the state as it was: the serial engine makes it.
+/// Whole steps along the links, of order 2 and of alpha: what the ladder does for its first rung (integrators/step_ladder.h),
+/// with passes over levels in the place of kernels over the tree. A step that this does not solve leaves the state as it was: the
+/// serial engine makes it.
 #ifndef CATENA_ALONG_STEP_H
 #define CATENA_ALONG_STEP_H
 

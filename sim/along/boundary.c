@@ -75,7 +75,8 @@ INNER bool positive(double (*K)[7])
     return true;
 }
 
-/// Negative eigenvalues of a symmetric matrix [12][12], by its L D L' with the pivots of Bunch and Kaufman; uses it up. -1: one is no number.
+/// Negative eigenvalues of a symmetric matrix [12][12], by its L D L' with the pivots of Bunch and Kaufman; uses it up. -1: one
+/// is no number.
 INNER int negative12(double (*A)[12])
 {
     enum { N = 12 };

@@ -1,9 +1,10 @@
-/// What stands between the segments of a path that was cut: which motions and wrenches go over their ends. In plain numbers, on one
-/// thread; spatial vectors are (angular, linear), world axes. (docs/scans.md)
+/// What stands between the segments of a path that was cut: which motions and wrenches go over their ends. In plain numbers, on
+/// one thread; spatial vectors are (angular, linear), world axes. (docs/scans.md)
 #ifndef CATENA_ALONG_BOUNDARY_H
 #define CATENA_ALONG_BOUNDARY_H
 
-/// What lanes hand over of a segment, about the origin of the body that its head hangs on; F and G in as dynamics/scan/far_end.h has them.
+/// What lanes hand over of a segment, about the origin of the body that its head hangs on; F and G in as dynamics/scan/far_end.h
+/// has them.
 typedef struct {
     double F[36], G[21], g[6];
     double bias[6];  // acceleration of the tail before any of d; 0 in steps
@@ -13,8 +14,9 @@ typedef struct {
     int negative;             // negative eigenvalues that the boundary behind it adds to those of the pivots
 } boundary;
 
-/// Joins a segment (*s), whose own P and p are `joined` [27], to all that follows behind its tail, whose P and p are `behind` [27]: finds X, K and
-/// `negative`, and into `joined` what the two are together. The numbers are A, D, B as inertia6 has them, then p.
+/// Joins a segment (*s), whose own P and p are `joined` [27], to all that follows behind its tail, whose P and p are `behind`
+/// [27]: finds X, K and `negative`, and into `joined` what the two are together. The numbers are A, D, B as inertia6 has them,
+/// then p.
 #ifndef BOUNDARY
 void boundary_join(boundary *s, const double *behind, double *joined);
 

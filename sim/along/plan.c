@@ -18,8 +18,8 @@ static int longest_path(const ctn_model *m)
     return longest;
 }
 
-/// From bench/crossover on one thread: chains pay from some 256 bodies with AVX-512 and 512 with AVX2; bushy trees hardly do; and worlds that fill
-/// lanes themselves do so at less cost.
+/// From bench/crossover on one thread: chains pay from some 256 bodies with AVX-512 and 512 with AVX2; bushy trees hardly do; and
+/// worlds that fill lanes themselves do so at less cost.
 enum { PAYS_FROM = 512, PAYS_BELOW_WORLDS = 4 };
 bool along_pays(const ctn_model *m, int worlds) { return worlds < PAYS_BELOW_WORLDS && longest_path(m) >= PAYS_FROM; }
 
@@ -44,7 +44,8 @@ static void *room(along_plan *p, size_t count, size_t size)
 
 static bool continues(const ctn_model *m, int i) { return i < m->nbody && (m->bodies[i].flags & BODY_NEXT); }
 
-/// Whether a path may be cut behind a body: with inertia about every axis of its own, pivots of the segment that ends there are positive.
+/// Whether a path may be cut behind a body: with inertia about every axis of its own, pivots of the segment that ends there are
+/// positive.
 static bool ends_well(const ctn_body *b)
 {
     if (!(b->flags & BODY_MASS) || !(b->mass > 0)) return false;
@@ -73,7 +74,8 @@ static int find_levels(const ctn_model *m, int *level, int *length)
     return m->nbody ? most + 1 : 0;
 }
 
-/// Cuts the path of `length` bodies from `head` on into segments of at most `share` or a few more; counts only, if there is no room yet.
+/// Cuts the path of `length` bodies from `head` on into segments of at most `share` or a few more; counts only, if there is no
+/// room yet.
 static int cut_path(const along_plan *p, int head, int length, int level, int share, int next)
 {
     const ctn_model *const m = p->model;
@@ -150,7 +152,8 @@ typedef struct {
     long left;
 } lane_list;
 
-/// What a lane wants next: -1: nothing; else a kind of joint, or of port. Bodies with mass and without go apart: rows are lighter that way.
+/// What a lane wants next: -1: nothing; else a kind of joint, or of port. Bodies with mass and without go apart: rows are lighter
+/// that way.
 static int wants(const along_plan *p, const lane_list *l)
 {
     if (l->at == l->count) return -1;

@@ -1,16 +1,17 @@
 /// How one world is shared out among lanes: which bodies of the tree a lane works through, and in which order. (docs/scans.md)
 ///
-/// The tree falls into *paths*: runs of bodies, each the parent of the next, that follow the heaviest child. A path has a *level*: 0
-/// where nothing hangs on it but itself, else one more than the highest level that hangs on it. Inwards, levels are worked through from
-/// 0 on, outwards back; paths of one level do not depend on each other. Long paths are cut into *segments*. All segments of a level are packed into lanes,
-/// eight of which are a *block*; each lane has the segments that it got one after another.
+/// The tree falls into *paths*: runs of bodies, each the parent of the next, that follow the heaviest child. A path has a
+/// *level*: 0 where nothing hangs on it but itself, else one more than the highest level that hangs on it. Inwards, levels are
+/// worked through from 0 on, outwards back; paths of one level do not depend on each other. Long paths are cut into *segments*.
+/// All segments of a level are packed into lanes, eight of which are a *block*; each lane has the segments that it got one after
+/// another.
 ///
 /// A block has rows. In a row all lanes do the same: a body with the same kind of joint, or a *port*, which stands before each
-/// segment. A lane that has nothing of the kind idles in that row. So a row is a body of lane_model.h, whose parent is the row before,
-/// and kernels of engines work on it as they stand.
+/// segment. A lane that has nothing of the kind idles in that row. So a row is a body of lane_model.h, whose parent is the row
+/// before, and kernels of engines work on it as they stand.
 ///
-/// The plan is a function of the model and of the number of lanes alone: the association class. Threads, and how many lanes a CPU has in a
-/// register, do not change a bit.
+/// The plan is a function of the model and of the number of lanes alone: the association class. Threads, and how many lanes a CPU
+/// has in a register, do not change a bit.
 #ifndef CATENA_ALONG_PLAN_H
 #define CATENA_ALONG_PLAN_H
 

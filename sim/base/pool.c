@@ -30,9 +30,9 @@ typedef struct {
     int index;
 } worker;
 
-/// Lists that come one soon after another, as passes over one large tree do, find the threads awake: on a virtual machine, to sleep and to wake up
-/// takes as long as many of these. So often a thread looks before it sleeps, some 50 microseconds, if each has a CPU. (Not by the
-/// instruction `pause`: such machines take a CPU away from those that say it often.)
+/// Lists that come one soon after another, as passes over one large tree do, find the threads awake: on a virtual machine, to
+/// sleep and to wake up takes as long as many of these. So often a thread looks before it sleeps, some 50 microseconds, if each
+/// has a CPU. (Not by the instruction `pause`: such machines take a CPU away from those that say it often.)
 enum { LOOKS = 32768 };
 
 static void take_jobs(pool *p, int thread)

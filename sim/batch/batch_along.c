@@ -1,5 +1,5 @@
-/// Batches whose worlds are stepped along their links: `links`, one world after another on all threads; `both`, a world a thread, in its lanes.
-/// States are those of the scalar engine, which makes the steps that are not made along the links. (docs/scans.md)
+/// Batches whose worlds are stepped along their links: `links`, one world after another on all threads; `both`, a world a thread,
+/// in its lanes. States are those of the scalar engine, which makes the steps that are not made along the links. (docs/scans.md)
 #include "sim/batch/batch.h"
 
 #include "sim/along/along_device.h"
