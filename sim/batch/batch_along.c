@@ -43,7 +43,8 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
     ctn_error no;
     links.parallel = CTN_PARALLEL_LINKS;
     if (cfg->parallel != CTN_PARALLEL_AUTO) snprintf(text, PARALLEL_WORDS, "asked for");
-    else if (device_asked(cfg->engine)) snprintf(text, PARALLEL_WORDS, "engine %s takes links if asked", cfg->engine);
+    else if (device_asked(cfg->engine))
+        snprintf(text, PARALLEL_WORDS, "engine %s takes links if asked", device_asked(cfg->engine));
     else if (cfg->parameter_count) snprintf(text, PARALLEL_WORDS, "they have parameters of their own");
     else if (config_check_parallel(&links, m->nload, &no) != CTN_OK)  // without the remedy
         snprintf(text, PARALLEL_WORDS, "%.*s", (int)strcspn(no.message, ";"), no.message);
