@@ -83,6 +83,7 @@ static void explicit_part_of_block(void *context, int thread, int job)
         S->sums.bad = not_(config_valid(m, ex->x, ex->w, &far));
         break;
     case KEEP_STATE:
+        if (!m->nv) break;  // all of the block's lanes idle
         memcpy(S->S.q, ex->x, (size_t)m->nq * sizeof *ex->x), memcpy(S->S.v, ex->w, (size_t)m->nv * sizeof *ex->w);
         break;
     case WEIGH_STATE: S->sums.energy = explicit_energy(m, A);
