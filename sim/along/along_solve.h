@@ -1,5 +1,5 @@
 /// Newton's method along the links, for steps that are solved with one stage (integrators/position_step.h): the same kernels over
-/// the rows of a plan. An iteration goes over the tree six times, outwards (>) and inwards (<):
+/// the rows of a plan. An iteration goes over the tree seven times, outwards (>) and inwards (<):
 ///
 ///     > relative   axes at the tails of cut paths as seen from their heads; then those of all heads
 ///     > place      axes, arms, and ways dp since the start of the step, counted from the heads; then those of all heads

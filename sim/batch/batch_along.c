@@ -14,8 +14,7 @@
 struct batch_along {
     const along_engine *engine;
     along_plan *plan;
-    pool *pool;           // of `links`: all threads work on one world
-    pool **own;           // [threads], of `both`: of one thread each
+    pool **own;           // [at_once] of `links`: one of all threads; of `both`: of one thread each
     along_world **world;  // [worlds at a time]
     along_remote *there;  // of `links` on a device; NULL: worlds are here
     ctn_error *lost;      // likewise: what it failed of
@@ -154,7 +153,7 @@ void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau
             const int one = steps ? 1 : 0;
             serial->step(m, &batch->cfg, state_of(batch, world), work_of(batch, thread), tau ? &tau : NULL, &one, energy, 1,
                          &part, &batch->use[thread]);
-            a->serial[world] += one, done = one;
+            a->serial[world] += part.steps, done = one;
         }
         if (!any) *stats = part;
         else ctn_step_stats_add(stats, &part);
