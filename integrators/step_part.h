@@ -205,12 +205,13 @@ KERNEL real defect_energy(const lane_model *m, const stage_work *P)
     return defect;
 }
 
-/// Where a solution that ends with the energies of `after` gains no energy from nothing. kinetic: the internal one there; error: an estimate
-/// of the energy in error, none of alpha. The equations of a large step can have several
-/// solutions, and some gain much. A rise, beyond the work of the applied forces, is taken for an error of the method while it is below a
-/// hundredth of K and below sqrt(K E), K the internal kinetic energy and E that of the rates' defect at the start of the step (its error
-/// estimate); and all rises and losses of a run together stay below the hundredth, too. Alpha has no such estimate, and energies that
-/// rise and fall: its steps may rise by a quarter of K. What the solve's tolerance leaves over is no rise. (docs/theory.md 5.4)
+/// Where a solution that ends with the energies of `after` gains no energy from nothing. kinetic: the internal one there; error:
+/// an estimate of the energy in error, none of alpha. The equations of a large step can have several solutions, and some gain
+/// much. A rise, beyond the work of the applied forces, is taken for an error of the method while it is below a hundredth of K
+/// and below sqrt(K E), K the internal kinetic energy and E that of the rates' defect at the start of the step (its error
+/// estimate); and all rises and losses of a run together stay below the hundredth, too. Alpha has no such estimate, and energies
+/// that rise and fall: its steps may rise by a quarter of K. What the solve's tolerance leaves over is no rise. (docs/theory.md
+/// 5.4)
 FN mask gains_nothing(step_part *part, const position_state *S, energy_parts after, real kinetic, const real *error, double tolerance)
 {
     const energy_flow F = part->flow;
@@ -283,8 +284,8 @@ KERNEL void project_rates(const lane_model *m, position_state *S, ladder_work *P
     for (int i = 0; i < m->nbody; i++) S->V[i] = sel_rate(where, rate_of_twist(&P->T[i], &P->D[i]), S->V[i]);
 }
 
-/// Alpha has found no part in the lanes `where`, nor has order 2 from its velocities: they have come to be none of a motion that the joints
-/// allow. It begins anew, from the nearest ones and the accelerations of forward dynamics.
+/// Alpha has found no part in the lanes `where`, nor has order 2 from its velocities: they have come to be none of a motion that
+/// the joints allow. It begins anew, from the nearest ones and the accelerations of forward dynamics.
 KERNEL void begin_anew(const lane_model *m, position_state *S, ladder_work *P, mask where)
 {
     project_rates(m, S, P, where);

@@ -1,6 +1,7 @@
 /// One world along its links against the serial engine, and the same bits whatever the lanes and threads of a class.
 #include "sim/along/plan.h"
 #include "sim/engine/engine.h"
+#include "tests/along_cases.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
 #include "tests/text_model.h"
@@ -27,17 +28,6 @@ static state state_of(const ctn_model *m, uint64_t seed)
 }
 
 static void state_free(state *s) { free(s->q), free(s->v), free(s->tau), free(s->x), free(s->y); }
-
-/// The largest difference of x and y over the largest entry of y.
-static double distance(const double *x, const double *y, int n)
-{
-    double most = 0, size = 0;
-    for (int k = 0; k < n; k++) {
-        if (!(fabs(x[k] - y[k]) <= most)) most = fabs(x[k] - y[k]);
-        if (fabs(y[k]) > size) size = fabs(y[k]);
-    }
-    return size > 0 ? most / size : most;
-}
 
 static const random_options kinds[] = {
     {.links = 1},
@@ -113,7 +103,7 @@ START_TEST(aba_is_that_of_the_serial_engine)
             ctn_along *a = ctn_along_create(m, "auto", 1, lanes, &err);
             ck_assert_msg(a != NULL, "%s", err.message);
             ctn_along_aba(a, s.q, s.v, s.tau, s.x);
-            const double off = distance(s.x, s.y, ctn_model_nv(m));
+            const double off = distance(s.x, s.y, (size_t)ctn_model_nv(m));
             ck_assert_msg(off < 1e-9, "kind %d, seed %llu, %d lanes: %g", _i, (unsigned long long)seed, lanes, off);
             ctn_along_free(a);
         }
@@ -190,7 +180,8 @@ START_TEST(steps_are_those_of_the_serial_engine)
             ck_assert(ctn_batch_step(one, 2, &a, &err) == CTN_OK);
             ck_assert(ctn_batch_step(along, 2, &b, &err) == CTN_OK);
             ctn_batch_state(one, q[0], v[0]), ctn_batch_state(along, q[1], v[1]);
-            const double far = distance(q[1], q[0], ctn_model_nq(m)), fast = distance(v[1], v[0], ctn_model_nv(m));
+            const double far = distance(q[1], q[0], (size_t)ctn_model_nq(m)),
+                         fast = distance(v[1], v[0], (size_t)ctn_model_nv(m));
             const double scale = 1 + fabs(a.energy_after), energy = fabs(a.energy_after - b.energy_after) / scale,
                          created = fabs(a.created - b.created) / scale, lost = fabs(a.dissipated - b.dissipated) / scale,
                          work = fabs(a.work - b.work) / scale;
@@ -211,19 +202,9 @@ END_TEST
 /// state the serial engine goes to the same place; but for a few, where equations have several solutions.
 START_TEST(whips_are_those_of_the_serial_engine)
 {
-    static const char rope[] = "catena: 1\n"
-                               "links:\n"
-                               "  - chain:\n"
-                               "      name: rope\n"
-                               "      count: 120\n"
-                               "      step: [0.05, 0, 0]\n"
-                               "      joint: {type: universal, axis: [0, 1, 0], axis2: [0, 0, 1]}\n"
-                               "      mass: 0.005\n"
-                               "      com: [0.025, 0, 0]\n"
-                               "      inertia: [2.5e-7, 1.0e-6, 1.0e-6, 0, 0, 0]\n";
     enum { STEPS = 260 };
     ctn_error err;
-    ctn_model *m = model_of(rope);
+    ctn_model *m = model_of(WHIP);
     const int nq = ctn_model_nq(m);
     ctn_batch_config cfg = ctn_batch_config_default();
     cfg.method = CTN_ALPHA, cfg.dt = 1. / 60, cfg.parallel = CTN_PARALLEL_LINKS;
@@ -242,7 +223,7 @@ START_TEST(whips_are_those_of_the_serial_engine)
         ctn_batch_state(one, x, v), ctn_batch_state(along, q, v);
         hard += b.curvature > 0;
         for (int i = 0; i < nq; i++) turned += fabs(q[i]) > 6;
-        if (distance(q, x, nq) > 1e-6) continue;
+        if (distance(q, x, (size_t)nq) > 1e-6) continue;
         same++, agree += fabs(a.created - b.created) <= 1e-5 * (1 + fabs(a.created));
     }
     printf("whip: %ld of %d steps dropped curvature, %ld made serially, %ld ended alike\n", hard, STEPS,

@@ -1,6 +1,7 @@
 /// Worlds along their links on the engine "cuda": the bits of the CPU's lanes of the same class, on a GPU or, where
 /// CTN_CUDA_LIBRARY names it, through its twin (tests/along_twin.cpp); what it refuses, and a device that fails.
 #include "sim/engine/device.h"
+#include "tests/along_cases.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
 #include "tests/text_model.h"
@@ -111,18 +112,8 @@ END_TEST
 /// A rope that whips: steps with curvature dropped, shortened and followed.
 START_TEST(whips_have_the_bits_of_the_cpu)
 {
-    static const char rope[] = "catena: 1\n"
-                               "links:\n"
-                               "  - chain:\n"
-                               "      name: rope\n"
-                               "      count: 120\n"
-                               "      step: [0.05, 0, 0]\n"
-                               "      joint: {type: universal, axis: [0, 1, 0], axis2: [0, 0, 1]}\n"
-                               "      mass: 0.005\n"
-                               "      com: [0.025, 0, 0]\n"
-                               "      inertia: [2.5e-7, 1.0e-6, 1.0e-6, 0, 0, 0]\n";
     ctn_error err;
-    ctn_model *m = model_of(rope);
+    ctn_model *m = model_of(WHIP);
     ctn_batch_config cfg = steps_of(1, "scalar", 24);
     cfg.dt = 1. / 60, cfg.tolerance = ctn_batch_config_default().tolerance;
     ctn_batch *here = ctn_batch_create(m, &cfg, &err);

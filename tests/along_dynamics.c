@@ -1,6 +1,7 @@
 /// Kinematics, inverse dynamics and systems with the inertia of one world along its links against the serial engine; loads; and
 /// the same bits whatever the lanes and threads of a class.
 #include "sim/engine/engine.h"
+#include "tests/along_cases.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
 
@@ -125,17 +126,6 @@ static answers ask_serially(const state *s)
     ctn_aba(d, 1, s->q, s->v, s->a, x.qdd);
     free(H), free(unit), free(rest), ctn_dynamics_free(d);
     return x;
-}
-
-/// The largest difference of x and y over the largest entry of y.
-static double distance(const double *x, const double *y, size_t n)
-{
-    double most = 0, size = 0;
-    for (size_t k = 0; k < n; k++) {
-        if (!(fabs(x[k] - y[k]) <= most)) most = fabs(x[k] - y[k]);
-        if (fabs(y[k]) > size) size = fabs(y[k]);
-    }
-    return size > 0 ? most / size : most;
 }
 
 START_TEST(calls_say_what_the_serial_engine_says)

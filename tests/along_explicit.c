@@ -1,6 +1,7 @@
 /// Steps of explicit methods along the links against those of the serial engine; their statistics; the same bits whatever the
 /// lanes and threads of a class; and what is left to the serial engine.
 #include "sim/engine/engine.h"
+#include "tests/along_cases.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
 
@@ -28,17 +29,6 @@ static double *numbers(size_t n)
     double *const x = calloc(n + 1, sizeof *x);
     ck_assert_ptr_nonnull(x);
     return x;
-}
-
-/// The largest difference of x and y over the largest entry of y.
-static double distance(const double *x, const double *y, size_t n)
-{
-    double most = 0, size = 0;
-    for (size_t k = 0; k < n; k++) {
-        if (!(fabs(x[k] - y[k]) <= most)) most = fabs(x[k] - y[k]);
-        if (fabs(y[k]) > size) size = fabs(y[k]);
-    }
-    return size > 0 ? most / size : most;
 }
 
 static const ctn_method methods[] = {CTN_SEMI_IMPLICIT, CTN_EULER, CTN_RK2, CTN_RK3, CTN_RK4, CTN_DOP853};
@@ -157,7 +147,7 @@ START_TEST(a_world_that_runs_away_is_frozen_as_serially)
             ck_assert_msg(b != NULL, "%s", err.message);
             ck_assert(ctn_batch_set_state(b, q, v, 0, &err) == CTN_OK);
             ck_assert(ctn_batch_step(b, 10, &stats[k], &err) == CTN_FROZEN);
-            if (k) ck_assert_int_eq((int)ctn_batch_serial_steps(b), 1);
+            if (k) ck_assert_int_eq((int)ctn_batch_serial_steps(b), 0);  // none was made: it froze
             ctn_batch_free(b);
         }
         ck_assert_int_eq((int)stats[0].frozen, (int)stats[1].frozen);

@@ -97,18 +97,6 @@ static void chain_accelerations(void *context, int thread, int job)
 
 // ---- and inwards
 
-static void enter_wrench(const along_world *w, int s, double *to)
-{
-    const int cut = w->plan->segment[s].cut;
-    memset(to, 0, WRENCH * sizeof *to);
-    if (cut >= 0) memcpy(to, w->behind + (size_t)cut * WRENCH, WRENCH * sizeof *to);
-}
-
-static void leave_wrench(along_world *w, int s, const double *from)
-{
-    memcpy(w->weight + (size_t)s * WRENCH, from, WRENCH * sizeof *from);
-}
-
 FN void rnea_inward_row(along_world *w, int block, int i, real *carried)
 {
     const lane_rows *const B = &w->rows[block];
@@ -123,7 +111,7 @@ static void rnea_inwards(void *context, int thread, int job)
     const along_call *const c = context;
     wrench next;
     (void)thread;
-    pass_inwards(c->w, job, c->level, WRENCH, (real *)&next, enter_wrench, leave_wrench, rnea_inward_row);
+    pass_inwards(c->w, job, c->level, WRENCH, (real *)&next, enter_behind, leave_weight, rnea_inward_row);
 }
 
 /// The wrenches behind the tails of a path, in the axes of the tails; known: those of the segments are; else they are to be

@@ -410,7 +410,7 @@ KERNEL void chain_wrenches(void *context, int thread, int job)
 KERNEL void enter_behind(const along_world *w, int s, double *to)
 {
     const int cut = w->plan->segment[s].cut;
-    memset(to, 0, (WRENCH + 1) * sizeof *to);
+    memset(to, 0, WRENCH * sizeof *to);
     if (cut >= 0) memcpy(to, w->behind + (size_t)cut * WRENCH, WRENCH * sizeof *to);
 }
 

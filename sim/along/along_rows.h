@@ -9,7 +9,7 @@ enum { PARTS = ALONG_LANES / LANES };  // lane blocks in a block of the plan
 typedef struct {
     const along_plan *plan;
     const along_block *block;
-    int number, first;
+    int first;
     lane_model m;   // its rows
     real *live;     // [rows] 1 where the lane has a body; ports: where a segment begins
     char *partial;  // [rows] whether some lane has none
@@ -157,7 +157,7 @@ FN void layout_rows(lane_rows *B, const along_plan *plan, int number, arena *a)
     char *const partial = TAKE(a, n, char);
     lane_point_load *const loads = TAKE(a, (size_t)block_load_places(plan, block), lane_point_load);
     if (!B) return;
-    B->plan = plan, B->block = block, B->number = number, B->first = number % PARTS * LANES;
+    B->plan = plan, B->block = block, B->first = number % PARTS * LANES;
     B->m.bodies = bodies, B->live = live, B->partial = partial, B->m.loads = loads;
 }
 

@@ -20,9 +20,9 @@ typedef enum { OF_COORDINATES, OF_VELOCITIES, OF_BODIES, OF_WORLD } part_of;
 
 KERNEL part_of kind_of_part(const block_state *S, const real *part)
 {
+    if (part == S->created || part == S->size || part == S->fresh) return OF_WORLD;  // first: empty parts may lie where these do
     if (part == S->q) return OF_COORDINATES;
     if (part == (real *)S->V || part == (real *)S->A || part == (real *)S->B || part == (real *)S->old) return OF_BODIES;
-    if (part == S->created || part == S->size || part == S->fresh) return OF_WORLD;
     return OF_VELOCITIES;
 }
 

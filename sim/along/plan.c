@@ -178,7 +178,7 @@ static void add_row(along_plan *p, int block, lane_list *lane, int what)
         if (wants(p, L) != what) continue;
         along_segment *const s = &p->segment[L->segment[L->at]];
         if (L->body < 0) {
-            r->body[l] = L->segment[L->at], s->port = (along_place){block, B->rows, l};
+            r->body[l] = L->segment[L->at];
             s->follows = L->at ? L->segment[L->at - 1] : -1;
             L->body = s->head;
             continue;

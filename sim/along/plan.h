@@ -34,7 +34,6 @@ typedef struct {
     int follows;        // the segment that its lane has before it in this level; -1: none
     int beside;         // the next segment of the same tree; -1: the last one
     int cut;            // its number among the segments of paths that are cut; -1: the path is whole
-    along_place port;
 } along_segment;
 
 typedef struct {

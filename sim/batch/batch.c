@@ -59,7 +59,7 @@ bool batch_open_models(ctn_batch *batch, const ctn_model *m, ctn_error *err)
 {
     const ctn_engine *const engine = batch->engine;
     const ctn_model *of[MOST_LANES];
-    const size_t threads = (size_t)batch->cfg.threads, blocks = (size_t)batch->blocks;
+    const size_t threads = (size_t)job_threads(batch), blocks = (size_t)batch->blocks;
     double dt[MOST_LANES];
     batch->models = batch->work = batch->lane_models = batch->lane_work = NULL;
     memset(batch->variant, 0, sizeof batch->variant);
@@ -94,7 +94,7 @@ static bool open_blocks(ctn_batch *batch)
 {
     const ctn_engine *const engine = batch->engine;
     const ctn_model *const m = batch->model;
-    const size_t worlds = (size_t)batch->cfg.worlds, threads = (size_t)batch->cfg.threads, blocks = (size_t)batch->blocks;
+    const size_t worlds = (size_t)batch->cfg.worlds, threads = (size_t)job_threads(batch), blocks = (size_t)batch->blocks;
     if (!batch_open_models(batch, m, NULL)) return false;
     const lane_model *const lanes = lanes_of(batch, 0);
     batch->state_size = round_up(engine->state_size(lanes, &batch->cfg));
@@ -103,7 +103,7 @@ static bool open_blocks(ctn_batch *batch)
     if (batch->cfg.interrupt) batch->kept = malloc(kept);
     batch->flat = calloc(threads * engine->flat_size(lanes, &batch->cfg) + 1, sizeof *batch->flat);
     batch->rows = calloc(threads * MOST_LANES * row_size(m), sizeof *batch->rows);
-    batch->pool = pool_create(batch->cfg.threads);
+    batch->pool = pool_create(job_threads(batch));
     batch->fallbacks = calloc(worlds, sizeof *batch->fallbacks);
     batch->use = calloc(threads, sizeof *batch->use);
     if (by_iteration(batch)) {

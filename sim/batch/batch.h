@@ -85,7 +85,8 @@ struct ctn_batch {
 
 enum { DEVICE_CHUNK = 1024 };  // worlds whose states are looked at on the CPU at a time
 
-/// What follows is for batches on a device (sim/batch/batch_device.c). Memory, without parameters or states; false: none, or see `err`.
+/// What follows is for batches on a device (sim/batch/batch_device.c). Memory, without parameters or states; false: none, or see
+/// `err`.
 bool batch_device_open(ctn_batch *batch, ctn_error *err);
 bool batch_device_start(ctn_batch *batch, ctn_error *err);  // all worlds at the start of the model
 void batch_device_close(ctn_batch *batch);
@@ -101,8 +102,8 @@ void batch_device_force(ctn_batch *batch, const double *tau);
 /// Into `device_stats`, with frozen_time as the part of the step that was completed; all of them, or what clocks need.
 ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_error *err);
 
-/// What follows is for batches along the links (sim/batch/batch_along.c). What a configuration comes to for a model; whether it can; memory
-/// (false: none, or see `err`), for the batch's configuration on an engine's lanes or a device.
+/// What follows is for batches along the links (sim/batch/batch_along.c). What a configuration comes to for a model; whether it
+/// can; memory (false: none, or see `err`), for the batch's configuration on an engine's lanes or a device.
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg);
 int batch_along_lanes(const ctn_model *m, const ctn_batch_config *cfg);  // 0: worlds side by side
 enum { PARALLEL_WORDS = 200 };
@@ -120,8 +121,9 @@ ctn_status batch_along_failed(const ctn_batch *batch, ctn_error *err);
 /// A hash of all that a model's motion depends on: a saved state fits no other model.
 uint64_t model_constants(const ctn_model *m);
 
-/// Whether steps of the batch are scheduled by iteration. Worlds with one time step take about as many iterations, and what a lane wins by
-/// going on alone it loses by committing alone; with time steps of their own they differ, in a way that is known before.
+/// Whether steps of the batch are scheduled by iteration. Worlds with one time step take about as many iterations, and what a
+/// lane wins by going on alone it loses by committing alone; with time steps of their own they differ, in a way that is known
+/// before.
 static inline bool by_iteration(const ctn_batch *batch)
 {
     const ctn_batch_config *const cfg = &batch->cfg;
@@ -150,9 +152,9 @@ static inline world_rows rows_at(const ctn_batch *batch, double *rows, size_t wo
     return (world_rows){rows, v, tau, tau + worlds * nv};
 }
 
-/// What sim/batch/batch_wrench.c needs of sim/batch/batch.c: the models of all blocks and the memory of threads, for the model and parameters
-/// that the batch has (false: no memory, or see `err`; free with batch_close_models); the interpolants of what was carried out last, before
-/// constants change.
+/// What sim/batch/batch_wrench.c needs of sim/batch/batch.c: the models of all blocks and the memory of threads, for the model
+/// and parameters that the batch has (false: no memory, or see `err`; free with batch_close_models); the interpolants of what was
+/// carried out last, before constants change.
 bool batch_open_models(ctn_batch *batch, const ctn_model *model, ctn_error *err);
 void batch_close_models(ctn_batch *batch);
 void batch_load_block(ctn_batch *batch, int block);
@@ -172,10 +174,16 @@ world_rows block_rows(const ctn_batch *batch, int thread, int b);
 
 static inline void *state_of(const ctn_batch *batch, int block) { return batch->states + (size_t)block * batch->state_size; }
 static inline void *work_of(const ctn_batch *batch, int thread) { return batch->work + (size_t)thread * batch->work_size; }
+/// Threads that take blocks, each with scratch of its own: one of `links`, whose worlds go one after another.
+static inline int job_threads(const ctn_batch *batch)
+{
+    const int threads = batch->cfg.threads;
+    return batch->device || threads < batch->blocks ? threads : batch->blocks;
+}
 static inline double dt_of(const ctn_batch *batch, int world) { return batch->dt ? batch->dt[world] : batch->cfg.dt; }
 
-/// The world's time after `made`, what it has done so far in a call (NULL: nothing): the bits that ctn_batch_time has there. That of a
-/// frozen world stands still.
+/// The world's time after `made`, what it has done so far in a call (NULL: nothing): the bits that ctn_batch_time has there. That
+/// of a frozen world stands still.
 static inline double time_after(const ctn_batch *batch, int world, const ctn_step_stats *made)
 {
     const clock_state *const c = &batch->clocks[world];

@@ -255,7 +255,7 @@ ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *s
     const bool fitted = batch->fitted;
     keep_worlds(&job);
     batch->fitted = false;
-    memset(batch->use, 0, (size_t)batch->cfg.threads * sizeof *batch->use);
+    memset(batch->use, 0, (size_t)job_threads(batch) * sizeof *batch->use);
     atomic_store(&job.next, 0);
     if (batch->device) {
         const ctn_status status = batch_device_run(batch, run, stats != NULL, err);
@@ -309,6 +309,6 @@ void ctn_batch_set_force(ctn_batch *batch, const double *tau)
 double ctn_batch_occupancy(const ctn_batch *batch)
 {
     double passes = 0, used = 0;
-    for (int t = 0; batch && t < batch->cfg.threads; t++) passes += batch->use[t].passes, used += batch->use[t].used;
+    for (int t = 0; batch && t < job_threads(batch); t++) passes += batch->use[t].passes, used += batch->use[t].used;
     return passes > 0 ? used / passes : NAN;
 }
