@@ -4,6 +4,7 @@
 /// All is in one common frame, where no pair needs a transformation: H_ij = S_j . f_i, f_i = Ic_i S_i, j an ancestor of i. Axes S
 /// lie in six arrays, so that a run of ancestors on one heavy path is a loop over neighbours.
 #include "sim/forms/fix.h"
+#include "sim/forms/links.h"
 #include "sim/base/status.h"
 
 #include <string.h>
@@ -24,12 +25,7 @@ typedef struct {
 static void link_inertias(void *context, int block)
 {
     const crba_call *c = context;
-    FOR_BLOCK(k, block, c->tree->n)
-    {
-        const tree_link *l = &c->tree->links[k];
-        const se3 *T = &c->pose[k];
-        c->I[k] = inertia_about(l->mass, v3_sub(v3_add(T->p, se3_turn(T, l->com)), c->origin), sym33_turned(T, &l->I));
-    }
+    FOR_BLOCK(k, block, c->tree->n) { c->I[k] = common_inertia(&c->tree->links[k], &c->pose[k], c->origin); }
 }
 
 static void composite_forces(void *context, int block)
@@ -38,8 +34,7 @@ static void composite_forces(void *context, int block)
     const size_t n = (size_t)c->tree->n;
     FOR_BLOCK(k, block, c->tree->n)
     {
-        const se3 *T = &c->pose[k];
-        const vec6 S = c->tree->links[k].slides ? (vec6){{0, 0, 0}, T->Z} : (vec6){T->Z, v3_cross(v3_sub(T->p, c->origin), T->Z)};
+        const vec6 S = common_axis(&c->tree->links[k], &c->pose[k], c->origin);
         c->f[k] = inertia_times(&c->I[k], S);
         const size_t at = (size_t)k;
         c->S[at] = S.w.x, c->S[n + at] = S.w.y, c->S[2 * n + at] = S.w.z;

@@ -2,6 +2,7 @@
 #include "sim/forms/fix.h"
 #include "sim/base/status.h"
 #include "sim/forms/angles.h"
+#include "sim/forms/links.h"
 
 #define ELEMENT se3
 #define NAME(word) pose_##word
@@ -63,16 +64,7 @@ static void make_local(void *context, int block)
     FOR_BLOCK(k, block, c->tree->n) q[k - first] = c->q[c->tree->given[k]];
     angles_of(blocks_of(c->tree->n) == block + 1 ? c->tree->n - first : BLOCK, q, sine, cosine);
     FOR_BLOCK(k, block, c->tree->n)
-    {
-        const tree_link *l = &c->tree->links[k];
-        se3 T = l->at;
-        if (l->slides) T.p = v3_add(T.p, v3_scale(T.Z, q[k - first]));
-        else {
-            T.X = v3_add(v3_scale(l->at.X, cosine[k - first]), v3_scale(l->at.Y, sine[k - first]));
-            T.Y = v3_sub(v3_scale(l->at.Y, cosine[k - first]), v3_scale(l->at.X, sine[k - first]));
-        }
-        c->local[k] = T;
-    }
+    c->local[k] = link_pose(&c->tree->links[k], q[k - first], sine[k - first], cosine[k - first]);
 }
 
 se3 *local_poses(work *w, const double *q)

@@ -6,6 +6,7 @@
 #include "sim/forms/forward.h"
 #include "sim/forms/fix.h"
 #include "sim/forms/lapack.h"
+#include "sim/forms/links.h"
 #include "sim/base/status.h"
 
 #include <string.h>
@@ -18,11 +19,7 @@ typedef struct {
     double *H;
 } columns_call;
 
-static vec6 axis_at(const columns_call *c, int k)
-{
-    const se3 *T = &c->pose[k];
-    return c->w->tree->links[k].slides ? (vec6){{0, 0, 0}, T->Z} : (vec6){T->Z, v3_cross(v3_sub(T->p, c->origin), T->Z)};
-}
+static vec6 axis_at(const columns_call *c, int k) { return common_axis(&c->w->tree->links[k], &c->pose[k], c->origin); }
 
 static void column(void *context, int thread, int i)
 {
@@ -33,14 +30,7 @@ static void column(void *context, int thread, int i)
     vec6 *const F = c->F + (size_t)thread * (size_t)t->n;
     double *const H = c->H + (size_t)i * (size_t)t->n;
     memset(H, 0, (size_t)t->n * sizeof *H);
-    for (int k = j; k < t->end[j]; k++) {
-        const tree_link *l = &t->links[k];
-        const se3 *T = &c->pose[k];
-        const v3 at = v3_sub(v3_add(T->p, se3_turn(T, l->com)), c->origin);
-        const sym33 I = sym33_turned(T, &l->I);
-        const v3 force = v3_scale(v3_add(A.l, v3_cross(A.w, at)), l->mass);
-        F[k] = (vec6){v3_add(sym33_times(&I, A.w), v3_cross(at, force)), force};
-    }
+    for (int k = j; k < t->end[j]; k++) F[k] = wrench_at_rest(&t->links[k], &c->pose[k], c->origin, A);
     for (int k = t->end[j] - 1; k > j; k--) {
         H[t->given[k]] = vec6_dot(axis_at(c, k), F[k]);
         F[t->parent[k]] = vec6_add(F[t->parent[k]], F[k]);

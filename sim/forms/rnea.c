@@ -5,80 +5,24 @@
 /// in one common frame.
 #include "sim/forms/fix.h"
 #include "sim/forms/forward.h"
+#include "sim/forms/links.h"
 #include "sim/base/status.h"
 
 #include <stdlib.h>
 
-typedef struct {
-    const ctn_tree *tree;
-    const double *v, *a;
-    double *tau, *twist;
-    const se3 *local, *pose;
-    v3 origin;
-    recurrence *x, *vel, *acc;  // own frames
-    vec6 *joint, *V, *A, *F;    // the common frame: what joints add, and sums of it; wrenches
-} rnea_call;
-
-/// The joint's axis as a motion, in the common frame.
-static vec6 axis_of(const rnea_call *c, int k)
-{
-    const se3 *T = &c->pose[k];
-    if (c->tree->links[k].slides) return (vec6){{0, 0, 0}, T->Z};
-    return (vec6){T->Z, v3_cross(v3_sub(T->p, c->origin), T->Z)};
-}
 static vec6 own_axis(const tree_link *l) { return l->slides ? (vec6){{0, 0, 0}, {0, 0, 1}} : (vec6){{0, 0, 1}, {0, 0, 0}}; }
 
-static void joint_velocities(void *context, int block)
-{
-    const rnea_call *c = context;
-    FOR_BLOCK(k, block, c->tree->n) c->joint[k] = vec6_scale(axis_of(c, k), c->v[c->tree->given[k]]);
-}
-static void joint_accelerations(void *context, int block)  // S a + V x S v ([L] equation 28)
-{
-    const rnea_call *c = context;
-    FOR_BLOCK(k, block, c->tree->n)
-    {
-        const vec6 S = axis_of(c, k);
-        const int i = c->tree->given[k];
-        c->joint[k] = vec6_scale(S, c->a[i]);
-        if (c->v) c->joint[k] = vec6_add(c->joint[k], vec6_scale(vec6_cross(c->V[k], S), c->v[i]));
+#define BLOCKS_OF(name, of_link)                                                                                                 \
+    static void name(void *context, int block)                                                                                   \
+    {                                                                                                                            \
+        const rnea_call *c = context;                                                                                            \
+        FOR_BLOCK(k, block, c->tree->n) of_link(c, k);                                                                           \
     }
-}
-/// What moves a link: about its centre of mass, where nothing is far off, then shifted to the common origin.
-static void wrenches(void *context, int block)
-{
-    const rnea_call *c = context;
-    const v3 gravity = v3_of(c->tree->gravity);
-    FOR_BLOCK(k, block, c->tree->n)
-    {
-        const tree_link *l = &c->tree->links[k];
-        const se3 *T = &c->pose[k];
-        const v3 at = v3_sub(v3_add(T->p, se3_turn(T, l->com)), c->origin);
-        const sym33 I = sym33_turned(T, &l->I);
-        const vec6 A = c->A[k];
-        v3 acceleration = v3_sub(v3_add(A.l, v3_cross(A.w, at)), gravity), moment = sym33_times(&I, A.w);
-        if (c->v) {
-            const vec6 V = c->V[k];
-            acceleration = v3_add(acceleration, v3_cross(V.w, v3_add(V.l, v3_cross(V.w, at))));
-            moment = v3_add(moment, v3_cross(V.w, sym33_times(&I, V.w)));
-        }
-        const v3 force = v3_scale(acceleration, l->mass);
-        c->F[k] = (vec6){v3_add(moment, v3_cross(at, force)), force};
-    }
-}
-static void torques(void *context, int block)
-{
-    const rnea_call *c = context;
-    FOR_BLOCK(k, block, c->tree->n)
-    {
-        const int i = c->tree->given[k];
-        // the moment about the joint, not about the origin: z . (n - p x f)
-        const se3 *T = &c->pose[k];
-        const vec6 F = c->F[k];
-        const v3 turning = v3_sub(F.w, v3_cross(v3_sub(T->p, c->origin), F.l));
-        c->tau[i] = v3_dot(T->Z, c->tree->links[k].slides ? F.l : turning) + c->tree->links[k].armature * c->a[i];
-    }
-}
+BLOCKS_OF(joint_velocities, joint_velocity)
+BLOCKS_OF(joint_accelerations, joint_acceleration)
+BLOCKS_OF(wrenches, link_wrench)
+BLOCKS_OF(torques, joint_torque)
+BLOCKS_OF(common_twists, common_twist)
 
 static void simulated(work *w, rnea_call *c)
 {
@@ -196,7 +140,8 @@ ctn_status forms_rnea(work *w, ctn_scan scan, const double *q, const double *v, 
     if (scan == CTN_SCAN_SIMULATED) {
         c.pose = link_poses(w, scan, q);
         if (c.pose) {
-            c.origin = common_origin(w, c.pose);
+            const v3 origin = common_origin(w, c.pose);
+            c.origin = &origin;
             simulated(w, &c);
         }
     } else {
@@ -236,21 +181,13 @@ ctn_status ctn_forms_rnea(ctn_forms *f, ctn_scan scan, int count, const double *
     return each_state(f, count, rnea_state, &(rnea_states){scan, q, v, a, tau}, err);
 }
 
-/// From the common frame into each link's own.
-static void take_twists(void *context, int block)
+static void own_twists(void *context, int block)
 {
     const rnea_call *c = context;
     FOR_BLOCK(k, block, c->tree->n)
     {
-        vec6 V;
-        if (c->vel) V = c->vel[k].b;
-        else {
-            se3 T = c->pose[k];
-            T.p = v3_sub(T.p, c->origin);
-            V = se3_motion_in(&T, c->V[k]);
-        }
-        double *const out = c->twist + (size_t)6 * c->tree->given[k];
-        v3_to(out, V.w), v3_to(out + 3, V.l);
+        double *const out = c->twist + (size_t)6 * (size_t)c->tree->given[k];
+        v3_to(out, c->vel[k].b.w), v3_to(out + 3, c->vel[k].b.l);
     }
 }
 
@@ -269,9 +206,11 @@ ctn_status ctn_forms_twists(ctn_forms *f, ctn_scan scan, const double *q, const 
         c.pose = link_poses(w, scan, q);
         c.joint = work_room(w, SLOT_A, n, sizeof(vec6)), c.V = work_room(w, SLOT_B, n, sizeof(vec6));
         if (!w->failed) {
-            c.origin = common_origin(w, c.pose);
+            const v3 origin = common_origin(w, c.pose);
+            c.origin = &origin;
             phase(w, blocks, joint_velocities, &c);
             rootfix_sums(w, scan, c.joint, c.V);
+            phase(w, blocks, common_twists, &c);
         }
     } else {
         c.local = local_poses(w, q);
@@ -279,9 +218,8 @@ ctn_status ctn_forms_twists(ctn_forms *f, ctn_scan scan, const double *q, const 
         if (!w->failed) {
             phase(w, blocks, own_velocities, &c);
             rootfix_recurrences(w, scan, c.x, c.vel);
+            phase(w, blocks, own_twists, &c);
         }
     }
-    if (w->failed) return fail(err, CTN_NO_MEMORY, "no memory for the scans of %d links", w->tree->n);
-    phase(w, blocks, take_twists, &c);
-    return CTN_OK;
+    return w->failed ? fail(err, CTN_NO_MEMORY, "no memory for the scans of %d links", w->tree->n) : CTN_OK;
 }

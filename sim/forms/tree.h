@@ -42,11 +42,11 @@ ctn_tree *tree_of_parents(int n, const int *parent, int threads, ctn_error *err)
 
 /// The step of the tour at which link k is entered, and left: before it, the k links before it are entered, and all but its
 /// ancestors left.
-static inline int tree_lp(const ctn_tree *t, int k) { return 2 * k + 1 - t->depth[k]; }
-static inline int tree_rp(const ctn_tree *t, int k) { return tree_lp(t, k) + 2 * (t->end[k] - k) - 1; }
+FN int tree_lp(const ctn_tree *t, int k) { return 2 * k + 1 - t->depth[k]; }
+FN int tree_rp(const ctn_tree *t, int k) { return tree_lp(t, k) + 2 * (t->end[k] - k) - 1; }
 
 /// The first link of the heavy path that link k is on.
-static inline int tree_top(const ctn_tree *t, int k) { return t->path[t->on[k]]; }
+FN int tree_top(const ctn_tree *t, int k) { return t->path[t->on[k]]; }
 
 /// A given link, and its parent (NULL: the world), both turned so that their joints' axes are z.
 tree_link tree_link_of(const ctn_tree_link *link, const ctn_tree_link *parent);
