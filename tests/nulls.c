@@ -428,6 +428,8 @@ static void forms(void)
     NUMBER(CTN_BAD_ARGUMENT, ctn_tree_tour, tree, NULL, step);
     NUMBER(CTN_BAD_ARGUMENT, ctn_tree_tour, tree, step, NULL);
     POINTER("tree", ctn_forms_create, NULL, 1, err);
+    POINTER("tree", ctn_forms_create_on, NULL, "cuda", err);
+    POINTER("engine", ctn_forms_create_on, tree, NULL, err);
     NOTHING(ctn_forms_free, NULL);
     NUMBER(0, ctn_forms_threads, NULL);
     NUMBER(0, ctn_forms_bytes, NULL);

@@ -95,6 +95,12 @@ typedef struct ctn_forms ctn_forms;
 /// `tree` must outlive it. threads 1 .. 1024, 0: one a CPU. Memory is taken by the first call of each kind and kept. NULL on
 /// error.
 CTN_API ctn_forms *ctn_forms_create(const ctn_tree *tree, int threads, ctn_error *err);
+
+/// The same on a GPU, `engine` being "cuda": scan RNEA, twists, rootfix and leaffix by CTN_SCAN_SIMULATED are computed there, by
+/// other sums of the same numbers, with results that do not depend on the GPU; all other forms are CTN_UNAVAILABLE. The tree is
+/// copied there; arrays of calls stay the caller's. NULL on error: CTN_UNAVAILABLE without a GPU, or a library for it. After
+/// CTN_UNAVAILABLE of a device that has failed, free these forms.
+CTN_API ctn_forms *ctn_forms_create_on(const ctn_tree *tree, const char *engine, ctn_error *err);
 CTN_API void ctn_forms_free(ctn_forms *forms);  // NULL is allowed
 
 CTN_API int ctn_forms_threads(const ctn_forms *forms);

@@ -46,11 +46,12 @@ typedef struct ctn_device {
     ctn_status (*copy)(device_worlds *d, void *to, const void *from, size_t bytes, device_place place,
                        ctn_error *err);  // place: of `to`
     const struct along_device *along;    // one world along its links (sim/along/along_device.h); NULL: it has none
+    const struct forms_device *forms;    // the papers' forms (sim/forms/forms_device.h); NULL: likewise
 } ctn_device;
 
 /// What the library and a device's code must have in common.
 #define DEVICE_LAYOUT                                                                                                            \
-    (4 + 1000 * ((uint64_t)sizeof(ctn_batch_config) +                                                                            \
+    (5 + 1000 * ((uint64_t)sizeof(ctn_batch_config) +                                                                            \
                  1000 * (sizeof(ctn_step_stats) + 1000 * (sizeof(ctn_body) + 1000 * sizeof(ctn_run)))))
 
 /// The engines of devices, in a NULL-terminated list.

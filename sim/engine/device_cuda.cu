@@ -10,10 +10,13 @@
 #ifdef CATENA_FLOAT
 #define MACHINE_NAME "cuda-float"
 #define MACHINE_ALONG NULL
+#define MACHINE_FORMS NULL
 #else
 #define MACHINE_NAME "cuda"
 #define MACHINE_ALONG &along_device_here
+#define MACHINE_FORMS &forms_device_here
 extern "C" const struct along_device along_device_here;
+extern "C" const struct forms_device forms_device_here;
 #endif
 enum { MACHINE_SCRATCH = 256 * 1024, THREADS = 32 };  // of a block: a warp, so that few worlds are spread over all processors
 static ctn_status machine_find(ctn_error *err)

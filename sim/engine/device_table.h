@@ -7,7 +7,7 @@
 ///     machine_launch(job, scratch, stream)   run_world() for all worlds of a copy of *job, with so many bytes of scratch; done when it returns
 ///     machine_error()                        what went wrong in the last of these that returned false, in words
 ///     machine_knows(p)                       p is in device memory
-///     MACHINE_ALONG                          its along_device, or NULL
+///     MACHINE_ALONG, MACHINE_FORMS           its along_device and forms_device, or NULL
 ///     MACHINE_NAME, MACHINE_SCRATCH          the engine's name, most bytes of scratch that a thread can have
 #ifndef CATENA_SIM_DEVICE_TABLE_H
 #define CATENA_SIM_DEVICE_TABLE_H
@@ -333,8 +333,8 @@ static ctn_status copy_for_caller(device_worlds *d, void *to, const void *from, 
 
 extern "C" __attribute__((visibility("default"))) const ctn_device catena_device;
 extern "C" const ctn_device catena_device = {
-    DEVICE_LAYOUT, MACHINE_NAME, LEAST_TOLERANCE, LEAST_ERROR,         machine_find, open_worlds,     close_worlds,
-    bytes_of,      use_stream,   pack_constants,  send_constants,      set_worlds,   get_worlds,      set_force,
-    step_worlds,   sum_worlds,   flatten_worlds,  allocate_for_caller, release,      copy_for_caller, MACHINE_ALONG};
+    DEVICE_LAYOUT,  MACHINE_NAME,        LEAST_TOLERANCE, LEAST_ERROR,     machine_find,  open_worlds,  close_worlds, bytes_of,
+    use_stream,     pack_constants,      send_constants,  set_worlds,      get_worlds,    set_force,    step_worlds,  sum_worlds,
+    flatten_worlds, allocate_for_caller, release,         copy_for_caller, MACHINE_ALONG, MACHINE_FORMS};
 
 #endif

@@ -4,6 +4,7 @@
 /// All is in one common frame, where no pair needs a transformation: H_ij = S_j . f_i, f_i = Ic_i S_i, j an ancestor of i. Axes S
 /// lie in six arrays, so that a run of ancestors on one heavy path is a loop over neighbours.
 #include "sim/forms/fix.h"
+#include "sim/forms/forms_device.h"
 #include "sim/forms/links.h"
 #include "sim/base/status.h"
 
@@ -128,6 +129,7 @@ ctn_status ctn_forms_crba_begin(ctn_forms *f, ctn_scan scan, const double *q, ct
 {
     if (missing("ctn_forms_crba_begin", "forms", f, err) || missing("ctn_forms_crba_begin", "q", q, err) || scan_check(scan, err))
         return CTN_BAD_ARGUMENT;
+    if (forms_refused(f, "ctn_forms_crba_begin", false, err)) return CTN_UNAVAILABLE;
     return forms_crba_begin(&f->all, scan, q, err);
 }
 
@@ -157,6 +159,7 @@ ctn_status ctn_forms_crba_packed(ctn_forms *f, ctn_scan scan, const double *q, d
     const char *const call = "ctn_forms_crba_packed";
     if (missing(call, "forms", f, err) || missing(call, "q", q, err) || missing(call, "H", H, err) || scan_check(scan, err))
         return CTN_BAD_ARGUMENT;
+    if (forms_refused(f, call, false, err)) return CTN_UNAVAILABLE;
     work *const w = &f->all;
     const ctn_status status = forms_crba_begin(w, scan, q, err);
     if (status) return status;
@@ -187,6 +190,7 @@ ctn_status ctn_forms_crba(ctn_forms *f, ctn_scan scan, const double *q, double *
     const char *const call = "ctn_forms_crba";
     if (missing(call, "forms", f, err) || missing(call, "q", q, err) || missing(call, "H", H, err) || scan_check(scan, err))
         return CTN_BAD_ARGUMENT;
+    if (forms_refused(f, call, false, err)) return CTN_UNAVAILABLE;
     ctn_status status = dense_check(f->tree, f->limit, err);
     if (!status) status = forms_crba_begin(&f->all, scan, q, err);
     if (!status) all_rows(&f->all, 0, f->tree->n, H);

@@ -2,6 +2,7 @@
 #include "sim/forms/fix.h"
 #include "sim/base/status.h"
 #include "sim/forms/angles.h"
+#include "sim/forms/forms_device.h"
 #include "sim/forms/links.h"
 
 #define ELEMENT se3
@@ -132,6 +133,8 @@ static ctn_status fix_sums(const char *call, ctn_forms *f, bool leaves, ctn_scan
 {
     if (missing(call, "forms", f, err) || missing(call, "x", x, err) || missing(call, "y", y, err) || scan_check(scan, err))
         return CTN_BAD_ARGUMENT;
+    if (forms_refused(f, call, scan == CTN_SCAN_SIMULATED, err)) return CTN_UNAVAILABLE;
+    if (f->there) return (leaves ? f->device->leaffix : f->device->rootfix)(f->there, x, y, err);
     work *const w = &f->all;
     const size_t n = (size_t)f->tree->n;
     w->failed = false;

@@ -1,5 +1,6 @@
 /// Forward dynamics by its forms: which one, of which states.
 #include "sim/forms/forward.h"
+#include "sim/forms/forms_device.h"
 #include "sim/forms/lapack.h"
 #include "sim/base/status.h"
 
@@ -34,6 +35,7 @@ ctn_status ctn_forms_forward(ctn_forms *f, ctn_forward form, int count, const do
         return CTN_BAD_ARGUMENT;
     if ((int)form < CTN_FORWARD_SERIAL || form > CTN_FORWARD_STAR)
         return fail(err, CTN_BAD_ARGUMENT, "form: expected one of ctn_forward, found %d", (int)form);
+    if (forms_refused(f, call, false, err)) return CTN_UNAVAILABLE;
     int had = 0;
     if (form == CTN_FORWARD_JSIIA) {
         ctn_status status = lapack_find(err);

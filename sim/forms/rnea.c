@@ -4,6 +4,7 @@
 /// link's own frame, forces in the root's. CTN_SCAN_SIMULATED is Listing 7: poses first, then every recursion is a sum of vectors
 /// in one common frame.
 #include "sim/forms/fix.h"
+#include "sim/forms/forms_device.h"
 #include "sim/forms/forward.h"
 #include "sim/forms/links.h"
 #include "sim/base/status.h"
@@ -178,6 +179,8 @@ ctn_status ctn_forms_rnea(ctn_forms *f, ctn_scan scan, int count, const double *
     if (missing(call, "forms", f, err) || missing(call, "q", q, err) || missing(call, "v", v, err) ||
         missing(call, "a", a, err) || missing(call, "tau", tau, err) || scan_check(scan, err))
         return CTN_BAD_ARGUMENT;
+    if (forms_refused(f, call, scan == CTN_SCAN_SIMULATED, err)) return CTN_UNAVAILABLE;
+    if (f->there) return f->device->rnea(f->there, f->all.origin, count, q, v, a, tau, err);
     return each_state(f, count, rnea_state, &(rnea_states){scan, q, v, a, tau}, err);
 }
 
@@ -197,6 +200,8 @@ ctn_status ctn_forms_twists(ctn_forms *f, ctn_scan scan, const double *q, const 
     if (missing(call, "forms", f, err) || missing(call, "q", q, err) || missing(call, "v", v, err) ||
         missing(call, "twist", twist, err) || scan_check(scan, err))
         return CTN_BAD_ARGUMENT;
+    if (forms_refused(f, call, scan == CTN_SCAN_SIMULATED, err)) return CTN_UNAVAILABLE;
+    if (f->there) return f->device->twists(f->there, f->all.origin, q, v, twist, err);
     work *const w = &f->all;
     const size_t n = (size_t)w->tree->n;
     const int blocks = blocks_of(w->tree->n);

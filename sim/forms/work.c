@@ -1,6 +1,7 @@
 /// Threads and memory of the forms.
 #include "sim/forms/work.h"
 #include "sim/base/status.h"
+#include "sim/forms/forms_device.h"
 
 #include <stdlib.h>
 
@@ -120,6 +121,7 @@ ctn_forms *ctn_forms_create(const ctn_tree *tree, int threads, ctn_error *err)
 void ctn_forms_free(ctn_forms *f)
 {
     if (!f) return;
+    if (f->there) f->device->close(f->there);
     for (int s = 0; s < SLOTS; s++) {
         free(f->all.slot[s]);
         for (int t = 0; f->own && f->threads && t < pool_threads(f->threads); t++) free(f->own[t].slot[s]);
@@ -134,7 +136,7 @@ int ctn_forms_threads(const ctn_forms *f) { return f ? pool_threads(f->threads) 
 
 size_t ctn_forms_bytes(const ctn_forms *f)
 {
-    size_t sum = 0;
+    size_t sum = f && f->there ? f->device->bytes(f->there) : 0;
     for (int s = 0; f && s < SLOTS; s++) {
         sum += f->all.bytes[s];
         for (int t = 0; t < pool_threads(f->threads); t++) sum += f->own[t].bytes[s];

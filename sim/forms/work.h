@@ -69,7 +69,9 @@ struct ctn_forms {
     work all;   // all threads on one state
     work *own;  // [threads] a state a thread
     pieces cut, whole;
-    size_t limit;  // bytes of dense matrices
+    size_t limit;                       // bytes of dense matrices
+    const struct forms_device *device;  // that computes them (forms_device.h); NULL: threads do
+    struct forms_there *there;
 };
 
 /// Does one state, number `state`; CTN_NO_MEMORY and others end the call.

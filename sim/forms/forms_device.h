@@ -1,0 +1,31 @@
+/// A tree on a device, and the forms that are computed there: scan RNEA, CRBA and JSIIA by sums in one common frame. States and
+/// results go there and back with each call. (docs/scans.md)
+#ifndef CATENA_SIM_FORMS_FORMS_DEVICE_H
+#define CATENA_SIM_FORMS_FORMS_DEVICE_H
+
+#include "sim/forms/tree.h"
+
+#include <stdint.h>
+
+typedef struct forms_there forms_there;
+
+/// A device's functions for forms. Arrays are the caller's, in the CPU's memory, as the public calls of these names have them.
+/// CTN_NO_MEMORY: the device has not so much; CTN_UNAVAILABLE: it has failed, and the tree on it is lost.
+typedef struct forms_device {
+    uint64_t layout;  // FORMS_LAYOUT of the sources that it was built from
+    forms_there *(*open)(const ctn_tree *tree, ctn_error *err);
+    void (*close)(forms_there *there);
+    size_t (*bytes)(const forms_there *there);  // of the device's memory
+    ctn_status (*rootfix)(forms_there *there, const double *x, double *y, ctn_error *err);
+    ctn_status (*leaffix)(forms_there *there, const double *x, double *y, ctn_error *err);
+    ctn_status (*twists)(forms_there *there, ctn_origin origin, const double *q, const double *v, double *twist, ctn_error *err);
+    ctn_status (*rnea)(forms_there *there, ctn_origin origin, int count, const double *q, const double *v, const double *a,
+                       double *tau, ctn_error *err);
+} forms_device;
+
+#define FORMS_LAYOUT ((uint64_t)sizeof(tree_link) + 1000 * (sizeof(ctn_tree) + 1000 * sizeof(forms_device)))
+
+/// Whether the forms are on a device which has not what `call` was asked for; `err` then says so. `there`: it has.
+bool forms_refused(const ctn_forms *f, const char *call, bool there, ctn_error *err);
+
+#endif

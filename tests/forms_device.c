@@ -1,0 +1,219 @@
+/// The papers' forms on the engine "cuda": those of the CPU up to the order of sums, on a GPU or, where CTN_CUDA_LIBRARY names it,
+/// through its twin (tests/forms_twin.cpp); what is refused, and a device that fails.
+#include "sim/engine/device.h"
+#include "tests/drawn_tree.h"
+#include "tests/golden.h"
+#include "tests/suite.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double branchings[] = {1, 1.01, 1.5, 2, 8, BY_CHANCE, FOREST};
+enum { BRANCHINGS = sizeof branchings / sizeof *branchings };
+
+/// On both sides of one tile, of one tile of tiles.
+static const int sizes[] = {1, 2, 7, 128, 129, 256, 257, 300, 513, 1025, 10000};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+/// In loops: Check writes a line to a file for each of its own.
+#define MUST(truth)                                                                                                              \
+    do {                                                                                                                         \
+        if (!(truth)) ck_abort_msg("not so: %s", #truth);                                                                        \
+    } while (0)
+
+/// NaN, so that an element never written fails.
+static double *nans(size_t n)
+{
+    double *x = malloc((n + 1) * sizeof *x);
+    for (size_t k = 0; k < n; k++) x[k] = NAN;
+    return x;
+}
+
+/// Forms of a tree here and on the device.
+typedef struct {
+    drawn_tree drawn;
+    ctn_tree *tree;
+    ctn_forms *here, *there;
+} pair;
+
+static pair pair_of(uint64_t seed, int n, double branching)
+{
+    ctn_error err;
+    pair p = {.drawn = draw_tree(seed, n, branching)};
+    p.tree = drawn_forms(&p.drawn, 2);
+    p.here = ctn_forms_create(p.tree, 1, &err), p.there = ctn_forms_create_on(p.tree, "cuda", &err);
+    ck_assert_msg(p.here && p.there, "%s", err.message);
+    return p;
+}
+static void pair_free(pair *p)
+{
+    ctn_forms_free(p->here), ctn_forms_free(p->there);
+    ctn_tree_free(p->tree), drawn_free(&p->drawn);
+}
+
+/// Sums of whole numbers, which no order of adding changes.
+START_TEST(rootfix_and_leaffix_are_those_of_the_cpu)
+{
+    for (int s = 0; s < SIZES; s++) {
+        const size_t n = (size_t)sizes[s];
+        pair p = pair_of((uint64_t)(50 + s), sizes[s], branchings[_i]);
+        double *x = nans(6 * n), *got = nans(6 * n), *want = nans(6 * n);
+        rng r = {3};
+        for (size_t k = 0; k < 6 * n; k++) x[k] = rng_below(&r, 2001) - 1000;
+        ck_assert(ctn_forms_rootfix(p.here, CTN_SCAN_SERIAL, x, want, NULL) == CTN_OK);
+        ck_assert(ctn_forms_rootfix(p.there, CTN_SCAN_SIMULATED, x, got, NULL) == CTN_OK);
+        for (size_t k = 0; k < 6 * n; k++) MUST(got[k] == want[k]);
+        ck_assert(ctn_forms_leaffix(p.here, CTN_SCAN_SERIAL, x, want, NULL) == CTN_OK);
+        ck_assert(ctn_forms_leaffix(p.there, CTN_SCAN_SIMULATED, x, got, NULL) == CTN_OK);
+        for (size_t k = 0; k < 6 * n; k++) MUST(got[k] == want[k]);
+        free(x), free(got), free(want);
+        pair_free(&p);
+    }
+}
+END_TEST
+
+START_TEST(inverse_dynamics_are_those_of_the_cpu)
+{
+    for (int s = 0; s < SIZES; s++) {
+        const int n = sizes[s];
+        const size_t N = (size_t)n;
+        pair p = pair_of((uint64_t)(100 + s), n, branchings[_i]);
+        double *q = nans(N), *v = nans(N), *a = nans(N), *got = nans(6 * N), *want = nans(6 * N), *exact = nans(N);
+        rng r = {(uint64_t)n};
+        draw_state(&p.drawn, &r, q, v, a);
+        long_rnea(&p.drawn, q, v, a, exact);
+        for (int o = 0; o < 2; o++) {
+            const ctn_origin origin = o ? CTN_ORIGIN_CENTRE : CTN_ORIGIN_ROOT;
+            ctn_forms_set_origin(p.here, origin), ctn_forms_set_origin(p.there, origin);
+            ck_assert(ctn_forms_rnea(p.here, CTN_SCAN_SIMULATED, 1, q, v, a, want, NULL) == CTN_OK);
+            ck_assert(ctn_forms_rnea(p.there, CTN_SCAN_SIMULATED, 1, q, v, a, got, NULL) == CTN_OK);
+            const double here = relative_error(want, exact, n), there = relative_error(got, exact, n);
+            ck_assert_msg(there < 1e-13 * (n > 1000 ? n / 100 : 10) && there < 20 * here + 1e-15,
+                          "seed %d, branching %g, %d links: %.3g of the truth, the CPU %.3g", 100 + s, branchings[_i], n, there,
+                          here);
+            ck_assert(ctn_forms_twists(p.here, CTN_SCAN_SIMULATED, q, v, want, NULL) == CTN_OK);
+            ck_assert(ctn_forms_twists(p.there, CTN_SCAN_SIMULATED, q, v, got, NULL) == CTN_OK);
+            ck_assert_msg(relative_error(got, want, 6 * n) < 1e-12, "%d links: twists off by %.3g", n,
+                          relative_error(got, want, 6 * n));
+        }
+        free(q), free(v), free(a), free(got), free(want), free(exact);
+        pair_free(&p);
+    }
+}
+END_TEST
+
+/// More states than are done at once, the bits of each alone.
+START_TEST(states_have_the_bits_of_single_ones)
+{
+    const int n = _i ? 7 : 1300, count = _i ? 200000 : 820;
+    const size_t N = (size_t)n, all = N * (size_t)count;
+    pair p = pair_of(11, n, _i ? 2 : BY_CHANCE);
+    double *x = nans(4 * all), *q = x, *v = q + all, *a = v + all, *tau = a + all, *one = nans(N);
+    rng r = {5};
+    for (int k = 0; k < count; k++) draw_state(&p.drawn, &r, q + (size_t)k * N, v + (size_t)k * N, a + (size_t)k * N);
+    ctn_forms_set_origin(p.there, CTN_ORIGIN_CENTRE);
+    ck_assert(ctn_forms_rnea(p.there, CTN_SCAN_SIMULATED, count, q, v, a, tau, NULL) == CTN_OK);
+    for (int k = 0; k < count; k += count / 60) {
+        const size_t at = (size_t)k * N;
+        ck_assert(ctn_forms_rnea(p.there, CTN_SCAN_SIMULATED, 1, q + at, v + at, a + at, one, NULL) == CTN_OK);
+        MUST(!memcmp(one, tau + at, N * sizeof *one));
+    }
+    const size_t last = all - N;
+    ck_assert(ctn_forms_rnea(p.there, CTN_SCAN_SIMULATED, 1, q + last, v + last, a + last, one, NULL) == CTN_OK);
+    MUST(!memcmp(one, tau + last, N * sizeof *one));
+    ck_assert(ctn_forms_rnea(p.there, CTN_SCAN_SIMULATED, 0, q, v, a, tau, NULL) == CTN_OK);
+    free(x), free(one);
+    pair_free(&p);
+}
+END_TEST
+
+START_TEST(what_it_has_not_is_refused)
+{
+    ctn_error err;
+    pair p = pair_of(3, 40, 2);
+    double x[240] = {0}, y[40 * 40];
+    for (int scan = CTN_SCAN_SERIAL; scan <= CTN_SCAN_PATHS; scan++) {
+        const ctn_status want = scan == CTN_SCAN_SIMULATED ? CTN_OK : CTN_UNAVAILABLE;
+        ck_assert_int_eq(ctn_forms_rootfix(p.there, (ctn_scan)scan, x, y, &err), want);
+        ck_assert_int_eq(ctn_forms_leaffix(p.there, (ctn_scan)scan, x, y, &err), want);
+        ck_assert_int_eq(ctn_forms_twists(p.there, (ctn_scan)scan, x, x, y, &err), want);
+        ck_assert_int_eq(ctn_forms_rnea(p.there, (ctn_scan)scan, 1, x, x, x, y, &err), want);
+    }
+    ck_assert_int_eq(ctn_forms_rnea(p.there, CTN_SCAN_PATHS, 1, x, x, x, y, &err), CTN_UNAVAILABLE);
+    ck_assert_msg(strstr(err.message, "ctn_forms_rnea: this form is not on a device"), "%s", err.message);
+    ck_assert_int_eq(ctn_forms_forward(p.there, CTN_FORWARD_SERIAL, 1, x, x, x, y, &err), CTN_UNAVAILABLE);
+    ck_assert_int_eq(ctn_forms_forward(p.there, CTN_FORWARD_HYBRID, 1, x, x, x, y, &err), CTN_UNAVAILABLE);
+    ck_assert_int_eq(ctn_forms_crba_packed(p.there, CTN_SCAN_SIMULATED, x, y, &err), CTN_UNAVAILABLE);
+
+    ck_assert_ptr_null(ctn_forms_create_on(NULL, "cuda", &err));
+    ck_assert_int_eq(err.status, CTN_BAD_ARGUMENT);
+    ck_assert_ptr_null(ctn_forms_create_on(p.tree, NULL, &err));
+    ck_assert_int_eq(err.status, CTN_BAD_ARGUMENT);
+    ck_assert_ptr_null(ctn_forms_create_on(p.tree, "avx2", &err));
+    ck_assert_int_eq(err.status, CTN_BAD_ARGUMENT);
+    ck_assert_msg(strstr(err.message, "engine: expected 'cuda', found 'avx2'"), "%s", err.message);
+    if (!device_missing("cuda-float")) {
+        ck_assert_ptr_null(ctn_forms_create_on(p.tree, "cuda-float", &err));
+        ck_assert_int_eq(err.status, CTN_UNAVAILABLE);
+        ck_assert_msg(strstr(err.message, "'cuda-float' has no forms"), "%s", err.message);
+    }
+    pair_free(&p);
+}
+END_TEST
+
+START_TEST(memory_on_the_device_is_counted)
+{
+    pair p = pair_of(4, 1000, 1);
+    double *x = calloc(6000, sizeof *x), *y = calloc(6000, sizeof *y);
+    const size_t tree = ctn_forms_bytes(p.there), here = 0;
+    ck_assert_uint_gt(tree, 1000 * 200 + here);
+    ck_assert_int_eq(ctn_forms_threads(p.there), 1);
+    ck_assert(ctn_forms_rnea(p.there, CTN_SCAN_SIMULATED, 1, x, x, x, y, NULL) == CTN_OK);
+    const size_t once = ctn_forms_bytes(p.there);
+    ck_assert_uint_gt(once, tree + 1000 * 300);
+    ck_assert(ctn_forms_rnea(p.there, CTN_SCAN_SIMULATED, 1, x, x, x, y, NULL) == CTN_OK);
+    ck_assert_uint_eq(ctn_forms_bytes(p.there), once);
+    free(x), free(y), pair_free(&p);
+}
+END_TEST
+
+/// The twin's launches fail from one on: the call says so.
+START_TEST(a_device_that_fails_is_told_of)
+{
+    ctn_error err;
+    pair p = pair_of(2, 700, 2);
+    double *x = calloc(4200, sizeof *x), *y = calloc(4200, sizeof *y);
+    char most[16];
+    snprintf(most, sizeof most, "%d", _i);
+    setenv("CTN_TWIN_LAUNCHES", most, 1);
+    ck_assert_int_eq(ctn_forms_rnea(p.there, CTN_SCAN_SIMULATED, 1, x, x, x, y, &err), CTN_UNAVAILABLE);
+    ck_assert_msg(strstr(err.message, "device: it failed: the twin was told to"), "%s", err.message);
+    ck_assert_int_eq(ctn_forms_rootfix(p.there, CTN_SCAN_SIMULATED, x, y, &err), CTN_UNAVAILABLE);
+    ck_assert_int_eq(ctn_forms_twists(p.there, CTN_SCAN_SIMULATED, x, x, y, &err), CTN_UNAVAILABLE);
+    free(x), free(y), pair_free(&p);
+}
+END_TEST
+
+int main(void)
+{
+    const char *const why = device_missing("cuda");
+    if (why) {
+        printf("skipped: the engine cuda %s\n", why);
+        return 77;
+    }
+    Suite *s = suite_create("forms_device");
+    TCase *c = tcase_create("forms_device");
+    tcase_set_timeout(c, 120);
+    tcase_add_loop_test(c, rootfix_and_leaffix_are_those_of_the_cpu, 0, BRANCHINGS);
+    tcase_add_loop_test(c, inverse_dynamics_are_those_of_the_cpu, 0, BRANCHINGS);
+    tcase_add_loop_test(c, states_have_the_bits_of_single_ones, 0, 2);
+    tcase_add_test(c, what_it_has_not_is_refused);
+    tcase_add_test(c, memory_on_the_device_is_counted);
+    const char *const library = getenv("CTN_CUDA_LIBRARY");
+    if (library && strstr(library, "twin_fails")) tcase_add_loop_test(c, a_device_that_fails_is_told_of, 0, 17);
+    suite_add_tcase(s, c);
+    return run_suite(s);
+}

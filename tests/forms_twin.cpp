@@ -1,0 +1,119 @@
+// What a GPU does for forms, on the CPU: jobs and threads compiled as C++17, a launch as loops from the last to the first, memory
+// full of NaNs at first. Tiles are scanned in the order of cub::BLOCK_SCAN_WARP_SCANS. With CATENA_TWIN_FAILS, launches fail after
+// the first CTN_TWIN_LAUNCHES.
+#include "dynamics/lane_scalar.h"
+
+#include <stdlib.h>
+
+enum copy_kind { TO_DEVICE, FROM_DEVICE };
+
+static const char *machine_error() { return "the twin was told to"; }
+
+static void *machine_allocate(size_t size)
+{
+    void *const p = aligned_alloc(64, (size + 63) / 64 * 64);
+    if (p) memset(p, 0xff, size);
+    return p;
+}
+
+static void machine_free(void *p) { free(p); }
+
+static bool machine_copy(void *to, const void *from, size_t size, copy_kind, void *)
+{
+    memcpy(to, from, size);
+    return true;
+}
+
+static bool may_launch()
+{
+#ifdef CATENA_TWIN_FAILS
+    static long launches;
+    const char *const most = getenv("CTN_TWIN_LAUNCHES");
+    if (most && launches++ >= atol(most)) return false;
+#endif
+    return true;
+}
+
+#include "sim/forms/forms_there.h"
+
+template <class Job> static bool machine_each(const Job &job, int count, int states)
+{
+    if (!may_launch()) return false;
+    for (int state = states - 1; state >= 0; state--)
+        for (int k = count - 1; k >= 0; k--) Job::run(job, state, k);
+    return true;
+}
+
+/// The scan of a block: in warps, each lane with the one 1, 2, 4, 8, 16 before it; then the warps one after another. before [1] to
+/// [THREADS - 1]; returns all.
+template <class Operator, class Element> static Element block_scan(const Element *own, Element *before)
+{
+    enum { WARP = 32 };
+    Element all = Operator::one();
+    for (int warp = 0; warp < THREADS / WARP; warp++) {
+        Element lane[WARP], from[WARP];
+        memcpy((void *)lane, own + warp * WARP, sizeof lane);
+        for (int step = 1; step < WARP; step *= 2) {
+            memcpy((void *)from, lane, sizeof from);
+            for (int k = step; k < WARP; k++) lane[k] = Operator::times(from[k - step], from[k]);
+        }
+        for (int k = 0; k < WARP; k++) {
+            Element *const to = before + warp * WARP + k;
+            if (!warp && k) *to = lane[k - 1];
+            else if (warp) *to = k ? Operator::times(all, lane[k - 1]) : all;
+        }
+        all = warp ? Operator::times(all, lane[WARP - 1]) : lane[WARP - 1];
+    }
+    return all;
+}
+
+/// What is before the threads of a tile, and its product.
+template <class Scan> static typename Scan::element fold_tile(const Scan &s, int state, int tile, typename Scan::element *before)
+{
+    typename Scan::element own[THREADS];
+    for (int k = THREADS - 1; k >= 0; k--) own[k] = thread_product(s, state, tile, k);
+    return block_scan<typename Scan::product>(own, before);
+}
+
+/// And its work from `first` on.
+template <class Scan>
+static typename Scan::element spread_tile(const Scan &s, int state, int tile, const typename Scan::element &first)
+{
+    typename Scan::element before[THREADS];
+    const typename Scan::element all = fold_tile(s, state, tile, before);
+    for (int k = THREADS - 1; k >= 0; k--)
+        thread_spread(s, state, tile, k, k ? Scan::product::times(first, before[k]) : first);
+    return all;
+}
+
+template <class Scan> static bool machine_fold(const Scan &s, int states)
+{
+    typename Scan::element before[THREADS];
+    if (!may_launch()) return false;
+    for (int state = states - 1; state >= 0; state--)
+        for (int tile = s.tiles - 1; tile >= 0; tile--)
+            s.part[(size_t)state * ((size_t)s.tiles + 1) + (size_t)tile] = fold_tile(s, state, tile, before);
+    return true;
+}
+
+template <class Scan> static bool machine_join(const Scan &scan, int states)
+{
+    const parts_of<Scan> s = parts(scan);
+    if (!may_launch()) return false;
+    for (int state = states - 1; state >= 0; state--) {
+        typename Scan::element carried = Scan::product::one();
+        for (int tile = 0; tile < s.tiles; tile++)
+            carried = Scan::product::times(carried, spread_tile(s, state, tile, carried));
+    }
+    return true;
+}
+
+template <class Scan> static bool machine_spread(const Scan &s, int states)
+{
+    if (!may_launch()) return false;
+    for (int state = states - 1; state >= 0; state--)
+        for (int tile = s.tiles - 1; tile >= 0; tile--)
+            spread_tile(s, state, tile,
+                        s.tiles > 1 ? s.part[(size_t)state * ((size_t)s.tiles + 1) + (size_t)tile] : Scan::product::one());
+    return true;
+}
