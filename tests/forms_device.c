@@ -105,6 +105,99 @@ START_TEST(inverse_dynamics_are_those_of_the_cpu)
 }
 END_TEST
 
+/// Whole, and by rows in any order; the same after other calls.
+START_TEST(inertias_are_those_of_the_cpu)
+{
+    for (int s = 0; s < SIZES && sizes[s] <= 1025; s++) {
+        const int n = sizes[s];
+        const size_t N = (size_t)n;
+        pair p = pair_of((uint64_t)(300 + s), n, branchings[_i]);
+        double *q = nans(N), *v = nans(N), *a = nans(N), *want = nans(N * N), *got = nans(N * N), *rows = nans(N * N);
+        rng r = {(uint64_t)n};
+        draw_state(&p.drawn, &r, q, v, a);
+        ck_assert(ctn_forms_crba(p.here, CTN_SCAN_SERIAL, q, want, NULL) == CTN_OK);
+        ck_assert(ctn_forms_crba(p.there, CTN_SCAN_SIMULATED, q, got, NULL) == CTN_OK);
+        ck_assert_msg(relative_error(got, want, n * n) < 1e-11, "seed %d, branching %g, %d links: off by %.3g", 300 + s,
+                      branchings[_i], n, relative_error(got, want, n * n));
+        for (size_t k = 0; k < N * N; k++) MUST((got[k] == 0) == (want[k] == 0));
+        for (size_t i = 0; i < N; i++)
+            for (size_t j = 0; j < i; j++) MUST(got[i * N + j] == got[j * N + i]);
+        ck_assert(ctn_forms_crba_begin(p.there, CTN_SCAN_SIMULATED, q, NULL) == CTN_OK);
+        ck_assert(ctn_forms_rnea(p.there, CTN_SCAN_SIMULATED, 1, a, v, q, rows, NULL) == CTN_OK);
+        for (int first = (n - 1) / 37 * 37; first >= 0; first -= 37) {
+            const int count = n - first < 37 ? n - first : 37;
+            ck_assert(ctn_forms_crba_rows(p.there, first, count, rows + (size_t)first * N, NULL) == CTN_OK);
+        }
+        MUST(!memcmp(rows, got, N * N * sizeof *got));
+        ck_assert(ctn_forms_crba_rows(p.there, n, 0, rows, NULL) == CTN_OK);
+        free(q), free(v), free(a), free(want), free(got), free(rows);
+        pair_free(&p);
+    }
+}
+END_TEST
+
+/// JSIIA, against the acceleration that the forces are of, and the serial form. 1300 links: columns in two groups.
+START_TEST(forward_dynamics_are_those_of_the_cpu)
+{
+    static const int links[] = {1, 2, 31, 64, 65, 129, 513, 1300};
+    for (int s = 0; s < (_i ? 7 : 8); s++) {
+        const int n = links[s], count = n < 600 ? 3 : 1;
+        const size_t N = (size_t)n, all = N * (size_t)count;
+        pair p = pair_of((uint64_t)(200 + s), n, branchings[_i]);
+        double *q = nans(all), *v = nans(all), *a = nans(all), *tau = nans(all), *want = nans(all), *got = nans(all),
+               *one = nans(N);
+        rng r = {(uint64_t)n};
+        for (size_t at = 0; at < all; at += N) {
+            draw_state(&p.drawn, &r, q + at, v + at, a + at);
+            long_rnea(&p.drawn, q + at, v + at, a + at, tau + at);
+        }
+        if (s % 2) ctn_forms_set_origin(p.there, CTN_ORIGIN_CENTRE);
+        ctn_error err = {0};
+        ck_assert(ctn_forms_forward(p.here, CTN_FORWARD_SERIAL, count, q, v, tau, want, NULL) == CTN_OK);
+        ck_assert_msg(ctn_forms_forward(p.there, CTN_FORWARD_JSIIA, count, q, v, tau, got, &err) == CTN_OK, "%s", err.message);
+        for (size_t at = 0; at < all; at += N) {
+            const double here = relative_error(want + at, a + at, n), there = relative_error(got + at, a + at, n);
+            // on bushy trees torques of the bias near tips are differences of large sums
+            ck_assert_msg(there < fmax(_i ? 1e-9 : 1e-11, 10 * here),
+                          "seed %d, branching %g, %d links: %.3g of the truth, the CPU %.3g", 200 + s, branchings[_i], n, there,
+                          here);
+            ck_assert(ctn_forms_forward(p.there, CTN_FORWARD_JSIIA, 1, q + at, v + at, tau + at, one, NULL) == CTN_OK);
+            MUST(!memcmp(one, got + at, N * sizeof *one));
+        }
+        free(q), free(v), free(a), free(tau), free(want), free(got), free(one);
+        pair_free(&p);
+    }
+}
+END_TEST
+
+/// A point on the axis of the last joint, alone among several states and sizes of matrices.
+START_TEST(joints_without_inertia_are_named)
+{
+    enum { MOST = 70 };
+    for (int n = 2; n <= MOST; n += MOST - 2) {
+        ctn_error err;
+        int parent[MOST];
+        ctn_tree_link links[MOST];
+        double x[3 * MOST] = {0}, qdd[3 * MOST];
+        const double down[] = {0, 0, -9.81};
+        for (int i = 0; i < n; i++) {
+            parent[i] = i - 1;
+            links[i] = (ctn_tree_link){
+                .joint = CTN_PRISMATIC, .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .axis = {1, 0, 0}, .mass = 1, .armature = 1};
+        }
+        links[n - 1].joint = CTN_REVOLUTE, links[n - 1].armature = 0;
+        ctn_tree *t = ctn_tree_create(n, parent, n, links, down, 1, &err);
+        ctn_forms *f = ctn_forms_create_on(t, "cuda", &err);
+        ck_assert_msg(f != NULL, "%s", err.message);
+        ck_assert_int_eq(ctn_forms_forward(f, CTN_FORWARD_JSIIA, 3, x, x, x, qdd, &err), CTN_BAD_ARGUMENT);
+        char want[64];
+        snprintf(want, sizeof want, "link %d: no inertia against its joint", n - 1);
+        ck_assert_msg(strstr(err.message, want), "%s", err.message);
+        ctn_forms_free(f), ctn_tree_free(t);
+    }
+}
+END_TEST
+
 /// More states than are done at once, the bits of each alone.
 START_TEST(states_have_the_bits_of_single_ones)
 {
@@ -146,7 +239,14 @@ START_TEST(what_it_has_not_is_refused)
     ck_assert_msg(strstr(err.message, "ctn_forms_rnea: this form is not on a device"), "%s", err.message);
     ck_assert_int_eq(ctn_forms_forward(p.there, CTN_FORWARD_SERIAL, 1, x, x, x, y, &err), CTN_UNAVAILABLE);
     ck_assert_int_eq(ctn_forms_forward(p.there, CTN_FORWARD_HYBRID, 1, x, x, x, y, &err), CTN_UNAVAILABLE);
+    ck_assert_int_eq(ctn_forms_forward(p.there, CTN_FORWARD_STAR, 1, x, x, x, y, &err), CTN_UNAVAILABLE);
     ck_assert_int_eq(ctn_forms_crba_packed(p.there, CTN_SCAN_SIMULATED, x, y, &err), CTN_UNAVAILABLE);
+    ck_assert_int_eq(ctn_forms_crba_rows(p.there, 0, 1, y, &err), CTN_BAD_ARGUMENT);
+    ck_assert_int_eq(ctn_forms_crba_begin(p.there, CTN_SCAN_PATHS, x, &err), CTN_UNAVAILABLE);
+    ck_assert_int_eq(ctn_forms_set_limit(p.there, 8 * 40 * 40 - 1), CTN_OK);
+    ck_assert_int_eq(ctn_forms_crba(p.there, CTN_SCAN_SIMULATED, x, y, &err), CTN_BAD_ARGUMENT);
+    ck_assert_int_eq(ctn_forms_forward(p.there, CTN_FORWARD_JSIIA, 1, x, x, x, y, &err), CTN_BAD_ARGUMENT);
+    ck_assert_msg(strstr(err.message, "the matrix of 40 links has 12800 bytes"), "%s", err.message);
 
     ck_assert_ptr_null(ctn_forms_create_on(NULL, "cuda", &err));
     ck_assert_int_eq(err.status, CTN_BAD_ARGUMENT);
@@ -191,6 +291,8 @@ START_TEST(a_device_that_fails_is_told_of)
     setenv("CTN_TWIN_LAUNCHES", most, 1);
     ck_assert_int_eq(ctn_forms_rnea(p.there, CTN_SCAN_SIMULATED, 1, x, x, x, y, &err), CTN_UNAVAILABLE);
     ck_assert_msg(strstr(err.message, "device: it failed: the twin was told to"), "%s", err.message);
+    ck_assert_int_eq(ctn_forms_forward(p.there, CTN_FORWARD_JSIIA, 1, x, x, x, y, &err), CTN_UNAVAILABLE);
+    ck_assert_int_eq(ctn_forms_crba_begin(p.there, CTN_SCAN_SIMULATED, x, &err), CTN_UNAVAILABLE);
     ck_assert_int_eq(ctn_forms_rootfix(p.there, CTN_SCAN_SIMULATED, x, y, &err), CTN_UNAVAILABLE);
     ck_assert_int_eq(ctn_forms_twists(p.there, CTN_SCAN_SIMULATED, x, x, y, &err), CTN_UNAVAILABLE);
     free(x), free(y), pair_free(&p);
@@ -209,6 +311,9 @@ int main(void)
     tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, rootfix_and_leaffix_are_those_of_the_cpu, 0, BRANCHINGS);
     tcase_add_loop_test(c, inverse_dynamics_are_those_of_the_cpu, 0, BRANCHINGS);
+    tcase_add_loop_test(c, inertias_are_those_of_the_cpu, 0, BRANCHINGS);
+    tcase_add_loop_test(c, forward_dynamics_are_those_of_the_cpu, 0, BRANCHINGS);
+    tcase_add_test(c, joints_without_inertia_are_named);
     tcase_add_loop_test(c, states_have_the_bits_of_single_ones, 0, 2);
     tcase_add_test(c, what_it_has_not_is_refused);
     tcase_add_test(c, memory_on_the_device_is_counted);

@@ -24,6 +24,12 @@ static bool machine_copy(void *to, const void *from, size_t size, copy_kind, voi
     return true;
 }
 
+static bool machine_zero(void *to, size_t size)
+{
+    memset(to, 0, size);
+    return true;
+}
+
 static bool may_launch()
 {
 #ifdef CATENA_TWIN_FAILS
@@ -116,4 +122,39 @@ template <class Scan> static bool machine_spread(const Scan &s, int states)
             spread_tile(s, state, tile,
                         s.tiles > 1 ? s.part[(size_t)state * ((size_t)s.tiles + 1) + (size_t)tile] : Scan::product::one());
     return true;
+}
+
+/// Cholesky's factorization as it is written in books.
+struct machine_solver {
+    size_t bytes;
+};
+static machine_solver *solver_open(ctn_error *) { return (machine_solver *)calloc(1, sizeof(machine_solver)); }
+static void solver_close(machine_solver *s) { free(s); }
+static size_t solver_bytes(const machine_solver *s) { return s->bytes; }
+
+static ctn_status solver_solve(machine_solver *, int n, int count, double *A, double *b, int *row, ctn_error *err)
+{
+    if (!may_launch()) return lost_there(err);
+    const size_t N = (size_t)n;
+    for (int k = 0; k < count && !*row; k++, A += N * N, b += N)
+        for (size_t j = 0; j < N && !*row; j++) {  // the lower triangle of columns: L_ij at A[j N + i]
+            double D = A[j * N + j], x = b[j];
+            for (size_t i = 0; i < j; i++) D -= A[i * N + j] * A[i * N + j], x -= A[i * N + j] * b[i];
+            if (!(D > 0)) *row = (int)j + 1;
+            A[j * N + j] = D = sqrt(D), b[j] = x / D;
+            for (size_t i = j + 1; i < N; i++) {
+                double sum = A[j * N + i];
+                for (size_t m = 0; m < j; m++) sum -= A[m * N + i] * A[m * N + j];
+                A[j * N + i] = sum / D;
+            }
+        }
+    if (*row) return CTN_OK;
+    for (int k = 0; k < count; k++) {
+        A -= N * N, b -= N;
+        for (size_t j = N; j-- > 0;) {
+            for (size_t i = j + 1; i < N; i++) b[j] -= A[j * N + i] * b[i];
+            b[j] /= A[j * N + j];
+        }
+    }
+    return CTN_OK;
 }

@@ -125,12 +125,27 @@ static void all_rows(work *w, int first, int count, double *H)
     phase(w, (count + ROWS_A_JOB - 1) / ROWS_A_JOB, whole_rows, &c);
 }
 
+static ctn_status begin(ctn_forms *f, const char *call, ctn_scan scan, const double *q, ctn_error *err)
+{
+    if (forms_refused(f, call, scan == CTN_SCAN_SIMULATED, err)) return CTN_UNAVAILABLE;
+    if (!f->there) return forms_crba_begin(&f->all, scan, q, err);
+    const ctn_status status = f->device->crba_begin(f->there, f->all.origin, q, err);
+    f->all.has_composites = !status;
+    return status;
+}
+
+static ctn_status rows_of(ctn_forms *f, int first, int count, double *H, ctn_error *err)
+{
+    if (f->there) return f->device->crba_rows(f->there, first, count, H, err);
+    all_rows(&f->all, first, count, H);
+    return CTN_OK;
+}
+
 ctn_status ctn_forms_crba_begin(ctn_forms *f, ctn_scan scan, const double *q, ctn_error *err)
 {
     if (missing("ctn_forms_crba_begin", "forms", f, err) || missing("ctn_forms_crba_begin", "q", q, err) || scan_check(scan, err))
         return CTN_BAD_ARGUMENT;
-    if (forms_refused(f, "ctn_forms_crba_begin", false, err)) return CTN_UNAVAILABLE;
-    return forms_crba_begin(&f->all, scan, q, err);
+    return begin(f, "ctn_forms_crba_begin", scan, q, err);
 }
 
 ctn_status ctn_forms_crba_rows(ctn_forms *f, int first, int count, double *H, ctn_error *err)
@@ -139,8 +154,7 @@ ctn_status ctn_forms_crba_rows(ctn_forms *f, int first, int count, double *H, ct
     if (!f->all.has_composites) return fail(err, CTN_BAD_ARGUMENT, "ctn_forms_crba_rows: call ctn_forms_crba_begin first");
     if (first < 0 || count < 0 || first > f->tree->n - count)
         return fail(err, CTN_BAD_ARGUMENT, "rows %d and on, %d of them: expected some of the %d links", first, count, f->tree->n);
-    all_rows(&f->all, first, count, H);
-    return CTN_OK;
+    return rows_of(f, first, count, H, err);
 }
 
 size_t ctn_tree_pairs(const ctn_tree *t, size_t *start)
@@ -190,9 +204,7 @@ ctn_status ctn_forms_crba(ctn_forms *f, ctn_scan scan, const double *q, double *
     const char *const call = "ctn_forms_crba";
     if (missing(call, "forms", f, err) || missing(call, "q", q, err) || missing(call, "H", H, err) || scan_check(scan, err))
         return CTN_BAD_ARGUMENT;
-    if (forms_refused(f, call, false, err)) return CTN_UNAVAILABLE;
     ctn_status status = dense_check(f->tree, f->limit, err);
-    if (!status) status = forms_crba_begin(&f->all, scan, q, err);
-    if (!status) all_rows(&f->all, 0, f->tree->n, H);
-    return status;
+    if (!status) status = begin(f, call, scan, q, err);
+    return status ? status : rows_of(f, 0, f->tree->n, H, err);
 }

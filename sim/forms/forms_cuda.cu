@@ -84,3 +84,5 @@ template <class Scan> static bool machine_spread(const Scan &scan, int states)
     spread<Scan><<<(unsigned)scan.tiles * (unsigned)states, THREADS>>>(scan);
     return good(cudaGetLastError());
 }
+
+#include "sim/forms/forms_cusolver.h"

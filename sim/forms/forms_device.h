@@ -21,6 +21,12 @@ typedef struct forms_device {
     ctn_status (*twists)(forms_there *there, ctn_origin origin, const double *q, const double *v, double *twist, ctn_error *err);
     ctn_status (*rnea)(forms_there *there, ctn_origin origin, int count, const double *q, const double *v, const double *a,
                        double *tau, ctn_error *err);
+    // composites of a state, then rows of its inertia [rows][n] as often as wanted
+    ctn_status (*crba_begin)(forms_there *there, ctn_origin origin, const double *q, ctn_error *err);
+    ctn_status (*crba_rows)(forms_there *there, int first, int rows, double *H, ctn_error *err);
+    // *row: 0, or from 1 the first row of the inertia of the first state that is not positive; qdd is then not set
+    ctn_status (*jsiia)(forms_there *there, ctn_origin origin, int count, const double *q, const double *v, const double *tau,
+                        double *qdd, int *row, ctn_error *err);
 } forms_device;
 
 #define FORMS_LAYOUT ((uint64_t)sizeof(tree_link) + 1000 * (sizeof(ctn_tree) + 1000 * sizeof(forms_device)))

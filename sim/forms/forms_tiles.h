@@ -23,6 +23,12 @@ struct vector_sum {
     FN vec6 times(const vec6 &a, const vec6 &b) { return vec6_add(a, b); }
     FN vec6 inverse(const vec6 &a) { return vec6_opposite(a); }
 };
+struct inertia_sum {
+    typedef inertia element;
+    FN inertia one() { return inertia_zero(); }
+    FN inertia times(const inertia &a, const inertia &b) { return inertia_add(a, b); }
+    FN inertia inverse(const inertia &a) { return inertia_opposite(a); }
+};
 struct point_sum {
     typedef v3 element;
     FN v3 one() { return (v3){0, 0, 0}; }

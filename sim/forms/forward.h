@@ -7,6 +7,9 @@
 /// After lapack_find(). `limit`: bytes of the matrix.
 ctn_status jsiia(work *w, size_t limit, const double *q, const double *v, const double *tau, double *qdd, ctn_error *err);
 
+/// The error of a factorization that ends at a row, from 1.
+ctn_status jsiia_not_positive(int row, ctn_error *err);
+
 ctn_status hybrid_abia(work *w, const double *q, const double *v, const double *tau, double *qdd, ctn_error *err);
 
 /// `whole`: heavy paths are not cut, so that all is the serial algorithm.

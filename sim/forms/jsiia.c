@@ -39,6 +39,12 @@ static void column(void *context, int thread, int i)
     H[i] += t->links[j].armature;
 }
 
+ctn_status jsiia_not_positive(int row, ctn_error *err)
+{
+    return fail(err, CTN_BAD_ARGUMENT, "link %d: no inertia against its joint: the joint-space inertia is not positive there",
+                row - 1);
+}
+
 ctn_status jsiia(work *w, size_t limit, const double *q, const double *v, const double *tau, double *qdd, ctn_error *err)
 {
     const ctn_tree *const t = w->tree;
@@ -62,7 +68,5 @@ ctn_status jsiia(work *w, size_t limit, const double *q, const double *v, const 
         for (int i = 0; i < t->n; i++) column(&c, 0, i);
     for (size_t i = 0; i < n; i++) qdd[i] = tau[i] - bias[i];
     const int row = lapack_solve(t->n, c.H, qdd);
-    return row ? fail(err, CTN_BAD_ARGUMENT,
-                      "link %d: no inertia against its joint: the joint-space inertia is not positive there", row - 1)
-               : CTN_OK;
+    return row ? jsiia_not_positive(row, err) : CTN_OK;
 }

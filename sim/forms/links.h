@@ -89,6 +89,9 @@ FN inertia common_inertia(const tree_link *l, const se3 *T, v3 origin)
     return inertia_about(l->mass, v3_sub(v3_add(T->p, se3_turn(T, l->com)), origin), sym33_turned(T, &l->I));
 }
 
+/// Whether link k is link j, or beyond it.
+FN bool beyond(const ctn_tree *t, int j, int k) { return j <= k && k < t->end[j]; }
+
 /// A link's twist, from the common frame into its own.
 FN void common_twist(const rnea_call *c, int k)
 {
