@@ -4,9 +4,9 @@
 ///
 /// FORM: rnea, twists, rootfix, crba, packed with :serial, :blelloch, :blocked, :simulated, :paths; forward:serial, :jsiia,
 /// :hybrid, :star; tour; engine:rnea, :crba, :aba, which are the library's for models (chains alone). BRANCHING as
-/// ctn_tree_generate() has it. COUNT states a call; THREADS of the forms. Times are in s a call: the least and the median of all
-/// calls within SECONDS, at least 3 after one to warm up. crba is by rows, in blocks that stay in the cache: the whole is
-/// computed, and not kept.
+/// ctn_tree_generate() has it. COUNT states a call; THREADS of the forms, or cuda: on a GPU. Times are in s a call: the least and
+/// the median of all calls within SECONDS, at least 3 after one to warm up. crba is by rows, in blocks that stay in the cache: the
+/// whole is computed, and not kept.
 #define _GNU_SOURCE
 #include <catena/catena.h>
 
@@ -38,7 +38,7 @@ static double drawn(unsigned long long *state)  // in -1 .. 1
 }
 
 typedef struct {
-    char form[16], kind[16];
+    char form[16], kind[16], where[16];
     int n, count, threads;
     double branching, seconds;
     ctn_tree *tree;
@@ -120,7 +120,8 @@ static int make(bench_case *c)
         if (!strcmp(c->kind, "crba")) out = states * n;
     } else {
         c->tree = ctn_tree_generate(c->n, c->branching, 1, 0, &c->err);
-        c->forms = c->tree ? ctn_forms_create(c->tree, c->threads, &c->err) : NULL;
+        if (c->tree && c->threads) c->forms = ctn_forms_create(c->tree, c->threads, &c->err);
+        else if (c->tree) c->forms = ctn_forms_create_on(c->tree, c->where, &c->err);
         if (!c->forms) return 1;
         ctn_forms_set_limit(c->forms, (size_t)1 << 33);
         if (wide) out = 6 * n;
@@ -143,10 +144,10 @@ int main(void)
     char line[256], form[32];
     while (fgets(line, sizeof line, stdin)) {
         bench_case c = {0};
-        if (sscanf(line, "%31s %d %lf %d %d %lf", form, &c.n, &c.branching, &c.count, &c.threads, &c.seconds) != 6 ||
+        if (sscanf(line, "%31s %d %lf %d %15s %lf", form, &c.n, &c.branching, &c.count, c.where, &c.seconds) != 6 ||
             sscanf(form, "%15[^:]:%15s", c.form, c.kind) < 1) {
             printf("refused: not a case: %s", line);
-        } else if (make(&c) || call(&c)) {
+        } else if (c.threads = atoi(c.where), make(&c) || call(&c)) {
             printf("refused: %s\n", c.err.message[0] ? c.err.message : "no such form, or no memory");
         } else {
             int repeats = 0;
