@@ -1,4 +1,4 @@
-/// Links as forward dynamics see them, and inverse dynamics by sums along heavy paths: CTN_SCAN_PATHS.
+/// What forward dynamics have in common, and inverse dynamics by sums along heavy paths: CTN_SCAN_PATHS.
 #include "sim/forms/forward.h"
 #include "sim/forms/paths.h"
 #include "sim/base/status.h"
@@ -9,11 +9,7 @@ static void turning(void *context, int block)  // what joints add to angular vel
 {
     const path_call *c = context;
     vec6 *const joint = c->w->slot[SLOT_A];
-    FOR_BLOCK(k, block, c->tree->n)
-    {
-        const double v = c->tree->links[k].slides ? 0 : c->v[c->tree->given[k]];
-        joint[k] = (vec6){v3_scale(c->pose[k].Z, v), {0, 0, 0}};
-    }
+    FOR_BLOCK(k, block, c->tree->n) joint[k] = path_turning(c, k);
 }
 
 void path_again(path_call *c, work *w, const pieces *cut, const double *v)
@@ -21,7 +17,7 @@ void path_again(path_call *c, work *w, const pieces *cut, const double *v)
     *c = (path_call){.w = w, .tree = w->tree, .cut = cut, .v = v};
     c->local = w->slot[SLOT_LOCAL], c->pose = w->slot[SLOT_POSE], c->V = w->slot[SLOT_B];
     c->f = w->slot[SLOT_FACTORS], c->handed = w->slot[SLOT_HANDED];
-    atomic_init(&c->bad, INT_MAX);
+    atomic_init(&c->w->bad, INT_MAX);
 }
 
 bool path_begin(path_call *c, work *w, const pieces *cut, ctn_scan scan, const double *q, const double *v)
@@ -39,39 +35,16 @@ bool path_begin(path_call *c, work *w, const pieces *cut, ctn_scan scan, const d
     return !w->failed;
 }
 
-void path_link(const path_call *c, int k, joint_at *joint, port *own)
-{
-    const ctn_tree *const t = c->tree;
-    const tree_link *const l = &t->links[k];
-    const int p = t->parent[k];
-    const se3 *T = &c->pose[k];
-    const double v = c->v[t->given[k]];
-    const v3 w = c->V[k].w, before = p < 0 ? (v3){0, 0, 0} : c->V[p].w;
-    joint->z = T->Z, joint->slides = l->slides, joint->armature = l->armature;
-    joint->tau = c->tau ? c->tau[t->given[k]] : 0;
-    joint->r = p < 0 ? c->local[k].p : se3_turn(&c->pose[p], c->local[k].p);
-    const v3 rate = v3_scale(v3_cross(before, T->Z), v);
-    joint->b = (vec6){{0, 0, 0}, v3_cross(before, v3_cross(before, joint->r))};
-    if (l->slides) joint->b.l = v3_add(joint->b.l, v3_scale(rate, 2));
-    else joint->b.w = rate;
-
-    const sym33 about_com = sym33_turned(T, &l->I);
-    const inertia I = inertia_about(l->mass, se3_turn(T, l->com), about_com);
-    own->A = I.I, own->C = (sym33){I.m, I.m, I.m, 0, 0, 0};
-    own->B[0] = (v3){0, -I.h.z, I.h.y}, own->B[1] = (v3){I.h.z, 0, -I.h.x}, own->B[2] = (v3){-I.h.y, I.h.x, 0};
-    own->p = (vec6){v3_cross(w, sym33_times(&I.I, w)), v3_cross(w, v3_cross(w, I.h))};
-}
-
 void path_bad(path_call *c, int k)
 {
     const int link = c->tree->given[k];
-    int seen = atomic_load(&c->bad);
-    while (link < seen && !atomic_compare_exchange_weak(&c->bad, &seen, link)) {}
+    int seen = atomic_load(&c->w->bad);
+    while (link < seen && !atomic_compare_exchange_weak(&c->w->bad, &seen, link)) {}
 }
 
 ctn_status path_bad_status(const path_call *c, ctn_error *err)
 {
-    const int link = atomic_load(&c->bad);
+    const int link = atomic_load(&c->w->bad);
     return link == INT_MAX
                ? CTN_OK
                : fail(err, CTN_BAD_ARGUMENT, "link %d: no inertia against its joint, of armature or of what moves with it", link);

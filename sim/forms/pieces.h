@@ -11,7 +11,7 @@
 /// Links in a piece. A product of pieces costs as much as some 3 links, so this is 5 % of the work.
 enum { PIECE = 64 };
 
-typedef struct {
+typedef struct piece {
     int first, end;  // links
     int path;
     int slot;        // of a piece of several: its number among these; -1: its path is whole
@@ -26,7 +26,7 @@ typedef struct {
 
 typedef struct pieces {
     int count, slots, nodes;
-    piece *piece;      // [count] by level, then by path, from its top
+    struct piece *piece;  // [count] by level, then by path, from its top
     piece_node *node;  // [nodes] number slots + k
     int *begin;        // [npath] the first piece of each path
     int *root;         // [npath] of its tree; -1: the path is whole

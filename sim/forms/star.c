@@ -1,13 +1,18 @@
 /// Star products of whole stretches: X = (1 - G_a P_b)^-1, by rows with pivots.
 #include "sim/forms/star.h"
 
+#ifndef STAR  // a device has it in its own code (forms_there.h)
+#define STAR
+#define STAR_PART static
+#endif
+
 enum { SIDES = 13 };
 
 /// A cut where the nearer stretch moves so much more easily than the farther one that as many digits would be lost: behind a link
 /// that has next to no inertia about its axis.
 #define MOST_GROWTH 1e6
 
-static void port_matrix(const port *P, double M[6][6])
+STAR_PART void port_matrix(const port *P, double M[6][6])
 {
     const v3 columns[3] = {{P->A.xx, P->A.xy, P->A.xz}, {P->A.xy, P->A.yy, P->A.yz}, {P->A.xz, P->A.yz, P->A.zz}},
              low[3] = {{P->C.xx, P->C.xy, P->C.xz}, {P->C.xy, P->C.yy, P->C.yz}, {P->C.xz, P->C.yz, P->C.zz}};
@@ -18,7 +23,7 @@ static void port_matrix(const port *P, double M[6][6])
 }
 
 /// (1 - G P) x = R, in place, for `sides` right-hand sides R [6][SIDES].
-static bool resolve(const vec6 *G, double P[6][6], int sides, double R[6][SIDES])
+STAR_PART bool resolve(const vec6 *G, double P[6][6], int sides, double R[6][SIDES])
 {
     double M[6][6];
     for (int i = 0; i < 6; i++) {
@@ -59,7 +64,7 @@ static bool resolve(const vec6 *G, double P[6][6], int sides, double R[6][SIDES]
 }
 
 /// P = P_a + E_a' (P_b X E_a), p = p_a + E_a' (p_b + P_b (X g)), from X E_a in columns 0-5 of R and X g in column `last`.
-static void port_before(const star *a, const port *b, double P[6][6], double R[6][SIDES], int last, port *before)
+STAR_PART void port_before(const star *a, const port *b, double P[6][6], double R[6][SIDES], int last, port *before)
 {
     double M[6][7], T[6][7];
     const double *p = &b->p.w.x;
@@ -86,7 +91,7 @@ static void port_before(const star *a, const port *b, double P[6][6], double R[6
     port_add(before, &more);
 }
 
-static void near_sides(const star *a, const port *b, double R[6][SIDES], int last)  // E_a; g_a + G_a p_b
+STAR_PART void near_sides(const star *a, const port *b, double R[6][SIDES], int last)  // E_a; g_a + G_a p_b
 {
     for (int i = 0; i < 6; i++) {
         for (int k = 0; k < 6; k++) R[i][k] = (&a->E[i].w.x)[k];
@@ -94,7 +99,7 @@ static void near_sides(const star *a, const port *b, double R[6][SIDES], int las
     }
 }
 
-bool star_product(const star *a, const star *b, star *ab)
+STAR bool star_product(const star *a, const star *b, star *ab)
 {
     double P[6][6], R[6][SIDES];
     port_matrix(&b->P, P);
@@ -122,7 +127,7 @@ bool star_product(const star *a, const star *b, star *ab)
     return true;
 }
 
-bool star_close(const star *a, const port *behind, port *before)
+STAR bool star_close(const star *a, const port *behind, port *before)
 {
     double P[6][6], R[6][SIDES];
     port_matrix(behind, P);
@@ -132,7 +137,7 @@ bool star_close(const star *a, const port *behind, port *before)
     return true;
 }
 
-bool star_pass(const star *a, const port *behind, vec6 d, vec6 *out)
+STAR bool star_pass(const star *a, const port *behind, vec6 d, vec6 *out)
 {
     double P[6][6], R[6][SIDES];
     port_matrix(behind, P);

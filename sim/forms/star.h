@@ -14,10 +14,6 @@
 
 #include "sim/forms/algebra.h"
 
-#include <math.h>
-#include <stdbool.h>
-#include <string.h>
-
 /// What a subtree asks of the link it hangs on: f = P d + p, with P = [A B; B' C], A and C symmetric, B by its rows.
 typedef struct {
     sym33 A, C;
@@ -25,30 +21,30 @@ typedef struct {
     vec6 p;
 } port;
 
-static inline port port_zero(void)
+FN port port_zero(void)
 {
     port P;
     memset(&P, 0, sizeof P);
     return P;
 }
-static inline void sym33_add(sym33 *a, const sym33 *b)
+FN void sym33_add(sym33 *a, const sym33 *b)
 {
     a->xx += b->xx, a->yy += b->yy, a->zz += b->zz, a->xy += b->xy, a->xz += b->xz, a->yz += b->yz;
 }
-static inline void port_add(port *a, const port *b)
+FN void port_add(port *a, const port *b)
 {
     sym33_add(&a->A, &b->A), sym33_add(&a->C, &b->C);
     for (int k = 0; k < 3; k++) a->B[k] = v3_add(a->B[k], b->B[k]);
     a->p = vec6_add(a->p, b->p);
 }
-static inline vec6 port_times(const port *P, vec6 d)
+FN vec6 port_times(const port *P, vec6 d)
 {
     const v3 n = {v3_dot(P->B[0], d.l), v3_dot(P->B[1], d.l), v3_dot(P->B[2], d.l)};
     const v3 f = v3_add(v3_add(v3_scale(P->B[0], d.w.x), v3_scale(P->B[1], d.w.y)), v3_scale(P->B[2], d.w.z));
     return (vec6){v3_add(sym33_times(&P->A, d.w), n), v3_add(f, sym33_times(&P->C, d.l))};
 }
 /// P - U U' s
-static inline void port_take_dyad(port *P, vec6 U, double s)
+FN void port_take_dyad(port *P, vec6 U, double s)
 {
     const v3 w = v3_scale(U.w, s), l = v3_scale(U.l, s);
     P->A.xx -= w.x * U.w.x, P->A.yy -= w.y * U.w.y, P->A.zz -= w.z * U.w.z;
@@ -60,10 +56,10 @@ static inline void port_take_dyad(port *P, vec6 U, double s)
     P->B[2] = v3_sub(P->B[2], v3_scale(U.l, w.z));
 }
 /// The acceleration at r from an origin, and the wrench about the origin of one at r: X d, X' f.
-static inline vec6 shift_out(v3 r, vec6 d) { return (vec6){d.w, v3_add(d.l, v3_cross(d.w, r))}; }
-static inline vec6 shift_in(v3 r, vec6 f) { return (vec6){v3_add(f.w, v3_cross(r, f.l)), f.l}; }
+FN vec6 shift_out(v3 r, vec6 d) { return (vec6){d.w, v3_add(d.l, v3_cross(d.w, r))}; }
+FN vec6 shift_in(v3 r, vec6 f) { return (vec6){v3_add(f.w, v3_cross(r, f.l)), f.l}; }
 /// Likewise X' P X, X' p.
-static inline void port_shift(port *P, v3 r)
+FN void port_shift(port *P, v3 r)
 {
     // B' = B + [r] C: column j of [r] C is r x column j of C
     const v3 x = v3_cross(r, (v3){P->C.xx, P->C.xy, P->C.xz}), y = v3_cross(r, (v3){P->C.xy, P->C.yy, P->C.yz}),
@@ -93,10 +89,10 @@ typedef struct {
     double D, rest;
 } pivot;
 
-static inline v3 joint_part(const joint_at *j, vec6 f) { return j->slides ? f.l : f.w; }  // of S' f
-static inline vec6 joint_axis(const joint_at *j) { return j->slides ? (vec6){{0, 0, 0}, j->z} : (vec6){j->z, {0, 0, 0}}; }
+FN v3 joint_part(const joint_at *j, vec6 f) { return j->slides ? f.l : f.w; }  // of S' f
+FN vec6 joint_axis(const joint_at *j) { return j->slides ? (vec6){{0, 0, 0}, j->z} : (vec6){j->z, {0, 0, 0}}; }
 
-static inline pivot joint_pivot(const joint_at *j, const port *P)
+FN pivot joint_pivot(const joint_at *j, const port *P)
 {
     pivot e;
     e.U = port_times(P, joint_axis(j));
@@ -105,7 +101,7 @@ static inline pivot joint_pivot(const joint_at *j, const port *P)
     return e;
 }
 /// The port of the link, its own inertia in it, as its parent sees it.
-static inline void joint_eliminate(const joint_at *j, const pivot *e, port *P)
+FN void joint_eliminate(const joint_at *j, const pivot *e, port *P)
 {
     port_take_dyad(P, e->U, 1 / e->D);
     P->p = vec6_add(P->p, vec6_scale(e->U, e->rest / e->D));
@@ -120,8 +116,8 @@ typedef struct {
     vec6 g;
 } star;
 
-static inline double *row_of(vec6 *m) { return &m->w.x; }
-static inline star star_one(void)
+FN double *row_of(vec6 *m) { return &m->w.x; }
+FN star star_one(void)
 {
     star s = {.P = port_zero(), .g = vec6_zero()};
     for (int i = 0; i < 6; i++) {
@@ -132,7 +128,7 @@ static inline star star_one(void)
 }
 /// j * s: the star product with a stretch behind it, in closed form as a joint's G has rank 1. P of `s` has the link's own
 /// inertia in it by now.
-static inline void star_joint(const joint_at *j, const pivot *e, star *s)
+FN void star_joint(const joint_at *j, const pivot *e, star *s)
 {
     const double over = 1 / e->D;
     double y[6], *const g = row_of(&s->g);
@@ -148,10 +144,12 @@ static inline void star_joint(const joint_at *j, const pivot *e, star *s)
 }
 
 /// a * b, a nearer to the world: eliminates what both have in common. false: too many digits would be lost.
+#ifndef STAR
 bool star_product(const star *a, const star *b, star *ab);
 
 /// a with a port behind it: what both ask of the parent. And the acceleration of a's last link.
 bool star_close(const star *a, const port *behind, port *before);
 bool star_pass(const star *a, const port *behind, vec6 d, vec6 *out);
+#endif
 
 #endif

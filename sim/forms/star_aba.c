@@ -5,125 +5,69 @@
 /// Outwards the same, by accelerations.
 #include "sim/forms/forward.h"
 #include "sim/forms/paths.h"
+#include "sim/forms/star_passes.h"
 #include "sim/base/status.h"
 
 typedef struct {
-    path_call path;
-    star *stars;   // [slots + nodes]
-    port *behind;  // likewise: what is behind a piece or a node
-    vec6 *before;  // likewise: the acceleration before it
+    star_passes of;
     int batch;
     atomic_bool singular;
 } star_call;
 
+/// The node that job k of a batch is about.
+static int node_of(const star_call *c, int k) { return c->of.path.cut->batch[c->batch] + k; }
+
 static void piece_stars(void *context, int job)
 {
     star_call *c = context;
-    FOR_PIECES(p, c->path.cut, c->path.level, job)
-    {
-        if (p->slot < 0) continue;
-        star s = star_one();
-        for (int k = p->end - 1; k >= p->first; k--) {
-            joint_at j;
-            port own;
-            path_link(&c->path, k, &j, &own);
-            path_gather(&c->path, k, &own);
-            port_add(&s.P, &own);
-            const pivot e = joint_pivot(&j, &s.P);
-            if (e.D <= 0) atomic_store(&c->singular, true);  // of a chain with a free end, where the piece is cut
-            star_joint(&j, &e, &s);
-        }
-        c->stars[p->slot] = s;
-    }
+    FOR_PIECES(p, c->of.path.cut, c->of.path.level, job)
+    if (!star_of_piece(&c->of, p)) atomic_store(&c->singular, true);
 }
 static void node_stars(void *context, int k)
 {
     star_call *c = context;
-    const int number = c->path.cut->batch[c->batch] + k;
-    const piece_node *const node = &c->path.cut->node[number];
-    if (node->root) return;  // nobody asks for it
-    if (!star_product(&c->stars[node->left], &c->stars[node->right], &c->stars[c->path.cut->slots + number]))
-        atomic_store(&c->singular, true);
+    if (!star_of_node(&c->of, node_of(c, k))) atomic_store(&c->singular, true);
 }
 static void behind_nodes(void *context, int k)
 {
     star_call *c = context;
-    const int number = c->path.cut->batch[c->batch] + k;
-    const piece_node *const node = &c->path.cut->node[number];
-    port *const own = &c->behind[c->path.cut->slots + number];
-    if (node->root) *own = port_zero();
-    c->behind[node->right] = *own;
-    if (!star_close(&c->stars[node->right], own, &c->behind[node->left])) atomic_store(&c->singular, true);
+    if (!star_behind_node(&c->of, node_of(c, k))) atomic_store(&c->singular, true);
 }
 static void links_in(void *context, int job)
 {
     star_call *c = context;
-    FOR_PIECES(p, c->path.cut, c->path.level, job)
+    FOR_PIECES(p, c->of.path.cut, c->of.path.level, job)
     {
-        port P = p->slot < 0 ? port_zero() : c->behind[p->slot];
-        for (int k = p->end - 1; k >= p->first; k--) {
-            joint_at j;
-            port own;
-            path_link(&c->path, k, &j, &own);
-            path_gather(&c->path, k, &own);
-            port_add(&P, &own);
-            factor *const f = &c->path.f[k];
-            f->e = joint_pivot(&j, &P), f->b = j.b, f->r = j.r;
-            if (f->e.D <= 0) {
-                path_bad(&c->path, k);  // what comes of it is no number
-                break;
-            }
-            joint_eliminate(&j, &f->e, &P);
-        }
-        if (p->top) c->path.handed[p->path] = P;
+        const int link = star_links_in(&c->of, p);
+        if (link >= 0) path_bad(&c->of.path, link);  // what comes of it is no number
     }
 }
 static void before_nodes(void *context, int k)
 {
     star_call *c = context;
-    const int number = c->path.cut->batch[c->batch] + k;
-    const piece_node *const node = &c->path.cut->node[number];
-    vec6 *const own = &c->before[c->path.cut->slots + number];
-    if (node->root) *own = path_base(&c->path, node->path);
-    c->before[node->left] = *own;
-    if (!star_pass(&c->stars[node->left], &c->behind[node->left], *own, &c->before[node->right]))
-        atomic_store(&c->singular, true);
+    if (!star_before_node(&c->of, node_of(c, k))) atomic_store(&c->singular, true);
 }
 static void links_out(void *context, int job)
 {
     star_call *c = context;
-    const ctn_tree *const t = c->path.tree;
-    FOR_PIECES(p, c->path.cut, c->path.level, job)
-    {
-        vec6 d = p->slot < 0 ? path_base(&c->path, p->path) : c->before[p->slot];
-        for (int k = p->first; k < p->end; k++) {
-            factor *const f = &c->path.f[k];
-            d = vec6_add(shift_out(f->r, d), f->b);
-            const double u = (f->e.rest - vec6_dot(f->e.U, d)) / f->e.D;
-            const v3 z = v3_scale(c->path.pose[k].Z, u);
-            if (t->links[k].slides) d.l = v3_add(d.l, z);
-            else d.w = v3_add(d.w, z);
-            c->path.qdd[t->given[k]] = u;
-            f->d = d;
-        }
-    }
+    FOR_PIECES(p, c->of.path.cut, c->of.path.level, job) star_links_out(&c->of, p);
 }
 
-static int batch_nodes(const star_call *c) { return c->path.cut->batch[c->batch + 1] - c->path.cut->batch[c->batch]; }
+static int batch_nodes(const star_call *c) { return c->of.path.cut->batch[c->batch + 1] - c->of.path.cut->batch[c->batch]; }
 
 ctn_status star_aba(work *w, bool whole, const double *q, const double *v, const double *tau, double *qdd, ctn_error *err)
 {
     star_call c;
     const pieces *const cut = whole ? w->whole : w->cut;
-    const bool ok = path_begin(&c.path, w, cut, whole ? CTN_SCAN_SERIAL : CTN_SCAN_PATHS, q, v);
+    const bool ok = path_begin(&c.of.path, w, cut, whole ? CTN_SCAN_SERIAL : CTN_SCAN_PATHS, q, v);
     const size_t parts = (size_t)cut->slots + (size_t)cut->nodes + 1;
-    c.path.tau = tau, c.path.qdd = qdd;
-    c.stars = work_room(w, SLOT_ELEMENTS, parts, sizeof *c.stars);
-    c.behind = work_room(w, SLOT_ENDS, parts, sizeof *c.behind);
-    c.before = work_room(w, SLOT_RATES, parts, sizeof *c.before);
+    c.of.path.tau = tau, c.of.path.qdd = qdd;
+    c.of.stars = work_room(w, SLOT_ELEMENTS, parts, sizeof *c.of.stars);
+    c.of.behind = work_room(w, SLOT_ENDS, parts, sizeof *c.of.behind);
+    c.of.before = work_room(w, SLOT_RATES, parts, sizeof *c.of.before);
     if (!ok || w->failed) return fail(err, CTN_NO_MEMORY, "no memory for the paths of %d links", w->tree->n);
     atomic_init(&c.singular, false);
-    int *const level = &c.path.level;
+    int *const level = &c.of.path.level;
     for (*level = w->tree->nlevel - 1; *level >= 0; --*level) {
         const int first = cut->level_batch[*level], end = cut->level_batch[*level + 1];
         if (end > first) phase(w, piece_jobs(cut, *level), piece_stars, &c);
@@ -131,7 +75,7 @@ ctn_status star_aba(work *w, bool whole, const double *q, const double *v, const
         for (c.batch = end - 1; c.batch >= first; c.batch--) phase(w, batch_nodes(&c), behind_nodes, &c);
         if (atomic_load(&c.singular)) return star_aba(w, true, q, v, tau, qdd, err);
         phase(w, piece_jobs(cut, *level), links_in, &c);
-        const ctn_status status = path_bad_status(&c.path, err);
+        const ctn_status status = path_bad_status(&c.of.path, err);
         if (status) return status;
     }
     for (*level = 0; *level < w->tree->nlevel; ++*level) {

@@ -8,6 +8,7 @@
 
 #include "sim/forms/pieces.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 enum work_slot {  // arrays that calls share: each is what the call at work makes of it
@@ -35,7 +36,7 @@ enum work_slot {  // arrays that calls share: each is what the call at work make
 };
 
 /// One state's work, of all threads together or of one thread alone.
-typedef struct {
+typedef struct work {
     const ctn_tree *tree;
     pool *threads;  // NULL: the thread that calls does all
     const pieces *cut, *whole;
@@ -44,6 +45,7 @@ typedef struct {
     size_t bytes[SLOTS];
     bool failed;  // there was no memory
     bool has_composites;
+    atomic_int bad;  // the first link, as it was given, without inertia against its joint; INT_MAX: none
 } work;
 
 /// Room for `count` elements of `size` bytes, which are not set. NULL: no memory; the work then says so.
