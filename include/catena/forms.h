@@ -97,7 +97,7 @@ typedef struct ctn_forms ctn_forms;
 CTN_API ctn_forms *ctn_forms_create(const ctn_tree *tree, int threads, ctn_error *err);
 
 /// The same on a GPU, `engine` being "cuda". There are scan RNEA, scan CRBA (not packed), twists, rootfix and leaffix, all by
-/// CTN_SCAN_SIMULATED, and CTN_FORWARD_JSIIA by cuSOLVER; others are CTN_UNAVAILABLE. Their results are the CPU's up to the order of
+/// CTN_SCAN_SIMULATED, CTN_FORWARD_JSIIA by cuSOLVER, and CTN_FORWARD_STAR; others are CTN_UNAVAILABLE. Their results are the CPU's up to the order of
 /// sums, and do not depend on which GPU it is or on how many states a call has, which are side by side. The tree is copied there;
 /// arrays of calls stay the caller's. NULL on error: CTN_UNAVAILABLE without a GPU, or without the library for it. CTN_UNAVAILABLE
 /// of a later call says why: the device has failed, and these forms are to be freed, or cuSOLVER is missing.

@@ -5,17 +5,22 @@
 
 #include <cub/block/block_scan.cuh>
 
-/// Job::run for all k of all states, state by state.
+/// Job::run for all k of all states, state by state. A few threads go in blocks of a warp, so that they are spread over all
+/// processors.
+enum { WARP = 32, FEW = 1 << 14 };
+
 template <class Job> static __global__ __launch_bounds__(THREADS) void each(const __grid_constant__ Job job, int count, long long all)
 {
-    const long long at = (long long)blockIdx.x * THREADS + threadIdx.x;
+    const long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (at < all) Job::run(job, (int)(at / count), (int)(at % count));
 }
 
 template <class Job> static bool machine_each(const Job &job, int count, int states)
 {
     const long long all = (long long)count * states;
-    each<Job><<<(unsigned)((all + THREADS - 1) / THREADS), THREADS>>>(job, count, all);
+    int threads = THREADS;
+    if (all <= FEW) threads = WARP;
+    each<Job><<<(unsigned)((all + threads - 1) / threads), (unsigned)threads>>>(job, count, all);
     return good(cudaGetLastError());
 }
 

@@ -35,13 +35,8 @@ ctn_status ctn_forms_forward(ctn_forms *f, ctn_forward form, int count, const do
         return CTN_BAD_ARGUMENT;
     if ((int)form < CTN_FORWARD_SERIAL || form > CTN_FORWARD_STAR)
         return fail(err, CTN_BAD_ARGUMENT, "form: expected one of ctn_forward, found %d", (int)form);
-    if (forms_refused(f, call, form == CTN_FORWARD_JSIIA, err)) return CTN_UNAVAILABLE;
-    if (f->there) {
-        int row = 0;
-        ctn_status status = dense_check(f->tree, f->limit, err);
-        if (!status) status = f->device->jsiia(f->there, f->all.origin, count, q, v, tau, qdd, &row, err);
-        return row ? jsiia_not_positive(row, err) : status;
-    }
+    if (forms_refused(f, call, form == CTN_FORWARD_JSIIA || form == CTN_FORWARD_STAR, err)) return CTN_UNAVAILABLE;
+    if (f->there) return forms_forward_there(f, form, count, q, v, tau, qdd, err);
     int had = 0;
     if (form == CTN_FORWARD_JSIIA) {
         ctn_status status = lapack_find(err);

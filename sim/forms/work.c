@@ -93,6 +93,11 @@ ctn_status each_state(ctn_forms *f, int count, state_job job, void *context, ctn
 ctn_forms *ctn_forms_create(const ctn_tree *tree, int threads, ctn_error *err)
 {
     if (missing("ctn_forms_create", "tree", tree, err)) return NULL;
+    return forms_create(tree, threads, PIECE, err);
+}
+
+ctn_forms *forms_create(const ctn_tree *tree, int threads, int piece, ctn_error *err)
+{
     threads = threads_asked(threads, err);
     if (!threads) return NULL;
     ctn_forms *f = calloc(1, sizeof *f);
@@ -106,7 +111,7 @@ ctn_forms *ctn_forms_create(const ctn_tree *tree, int threads, ctn_error *err)
         fail(err, CTN_NO_MEMORY, "no memory for %d threads, or the system starts no more", threads);
         return NULL;
     }
-    if (!pieces_of(tree, PIECE, &f->cut) || !pieces_of(tree, 0, &f->whole)) {
+    if (!pieces_of(tree, piece, &f->cut) || !pieces_of(tree, 0, &f->whole)) {
         ctn_forms_free(f);
         fail(err, CTN_NO_MEMORY, "no memory for the paths of %d links", tree->n);
         return NULL;

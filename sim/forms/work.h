@@ -76,6 +76,9 @@ struct ctn_forms {
     struct forms_there *there;
 };
 
+/// ctn_forms_create(), paths cut into pieces of `piece` links.
+ctn_forms *forms_create(const ctn_tree *tree, int threads, int piece, ctn_error *err);
+
 /// Does one state, number `state`; CTN_NO_MEMORY and others end the call.
 typedef ctn_status (*state_job)(work *w, void *context, int state, ctn_error *err);
 
