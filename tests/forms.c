@@ -638,6 +638,20 @@ START_TEST(without_lapack_jsiia_says_so)
 }
 END_TEST
 
+START_TEST(without_a_gpu_forms_on_one_say_so)
+{
+    setenv("CTN_CUDA_LIBRARY", "/nowhere/libcatena-cuda.so", 1);
+    ctn_tree *t = ctn_tree_generate(3, 1, 1, 1, NULL);
+    ctn_error err = {0};
+    ck_assert_ptr_null(ctn_forms_create_on(t, "cuda", &err));
+    ck_assert_int_eq(err.status, CTN_UNAVAILABLE);
+    ck_assert_msg(strstr(err.message, "engine: 'cuda' cannot be opened: CTN_CUDA_LIBRARY: /nowhere/libcatena-cuda.so") &&
+                      strstr(err.message, "forms on threads are made by ctn_forms_create"),
+                  "%s", err.message);
+    ctn_tree_free(t);
+}
+END_TEST
+
 /// Cuts behind links that have no inertia about their axes by themselves, or next to none, but have with what follows: products would lose
 /// digits, and the recursion is taken instead. Where they have enough, it is not.
 START_TEST(stars_fall_back_where_a_cut_is_bad)
@@ -691,6 +705,7 @@ int main(void)
     tcase_add_loop_test(c, large_trees_are_as_far_off_as_is_said, 0, 5);
     tcase_add_test(c, what_cannot_be_is_refused);
     tcase_add_test(c, without_lapack_jsiia_says_so);
+    tcase_add_test(c, without_a_gpu_forms_on_one_say_so);
     tcase_add_loop_test(c, stars_fall_back_where_a_cut_is_bad, 0, 4);
     suite_add_tcase(s, c);
     return run_suite(s);
