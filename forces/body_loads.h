@@ -141,13 +141,18 @@ FN load_state hold_load(const lane_model *m, const lane_point_load *s, mat3 R, v
     return at;
 }
 
-/// All loads at q. T [nbody]: placements there; p [nbody]: scratch; at [nload]
-KERNEL void hold_loads(const lane_model *m, const real *q, const placement *T, vec3 *p, load_state *at)
+/// Where the origins p [nbody] of bodies are at q, in models with loads. T [nbody]: placements there
+KERNEL void find_origins(const lane_model *m, const real *q, const placement *T, vec3 *p)
 {
-    for (int i = 0; i < m->nbody && m->nload; i++) {
-        const lane_body *b = &m->bodies[i];
-        p[i] = placed_origin(b, &T[i], q, p);
-        for (int k = b->load; k < b->loads_end; k++) at[k] = hold_load(m, &m->loads[k], T[i].R, p[i]);
+    for (int i = 0; i < m->nbody && m->nload; i++) p[i] = placed_origin(&m->bodies[i], &T[i], q, p);
+}
+
+/// All loads at [nload] on bodies with these placements and origins.
+KERNEL void hold_loads(const lane_model *m, const placement *T, const vec3 *p, load_state *at)
+{
+    for (int k = 0; k < m->nload; k++) {
+        const int i = m->loads[k].body;
+        at[k] = hold_load(m, &m->loads[k], T[i].R, p[i]);
     }
 }
 

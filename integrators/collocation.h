@@ -63,7 +63,7 @@ typedef struct {
     wrench *sum;    // of the subtree, about the body's origin
     terms3 *terms;  // of joints that have any; one degree of freedom: g.x, k.xx
     load_state *held;  // [nload] at q
-    vec3 *p;           // scratch, with loads
+    vec3 *p;           // origins at q, with loads
     body_load *load;   // [nload] of a body with BODY_LOAD, at its first load
     real *r;        // [nv] residual of the joint rows
     real E;         // energy of the iterate, up to a constant
@@ -93,7 +93,10 @@ KERNEL void start_step(const lane_model *m, solve *W)
 {
     const real h = W->in.h, k2 = W->in.k2;
     find_reach(m, W->in.q, W->reach);
-    hold_loads(m, W->in.q, W->start, W->p, W->held);
+#ifndef CATENA_ALONG  // there a pass finds them (sim/along/along_step.h)
+    find_origins(m, W->in.q, W->start, W->p);
+#endif
+    hold_loads(m, W->start, W->p, W->held);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         step_body *s = &W->step[i];
@@ -193,7 +196,8 @@ FN terms3 torque_terms(vec3 T, mat3 R_k, mat3 R)
     e.g = zero3(), e.k = e.safe = sym_diagonal(o, o, o);
     add_turn_energy(&e, a, vec(negate(t.x), negate(t.y), negate(t.z)), sym_diagonal(o, o, o));
     e.E = negate(dot(t, a));
-    e.too_far = lt(half_cosine2(mmul(transposed(R_k), R)), rset(0.0208 * 0.0208));  // cos(3.1 / 2)
+    // cos(3.1 / 2); a torque of nothing may turn any way
+    e.too_far = both(lt(rset(0), dot(t, t)), lt(half_cosine2(mmul(transposed(R_k), R)), rset(0.0208 * 0.0208)));
     return e;
 }
 

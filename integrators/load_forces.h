@@ -26,7 +26,8 @@ KERNEL void place_loads(const lane_model *m, const real *q, const real *v, loads
 {
     find_placements(m, q, L->T);
     joint_twists(m, L->T, v, L->V);
-    hold_loads(m, q, L->T, L->p, L->at);
+    find_origins(m, q, L->T, L->p);
+    hold_loads(m, L->T, L->p, L->at);
 }
 
 /// The force of a load on its point, -dV - C x'.
@@ -86,7 +87,7 @@ KERNEL real loads_energy(const lane_model *m, const real *q, loads_work *L)
 {
     if (!m->nload) return rset(0);
     find_placements(m, q, L->T);
-    hold_loads(m, q, L->T, L->p, L->at);
+    find_origins(m, q, L->T, L->p);
     return springs_energy(m, L->T, L->p);
 }
 

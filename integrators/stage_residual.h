@@ -56,7 +56,7 @@ typedef struct {
     stage_body *body;        // [nbody][stages]
     load_state *held;        // [nload] at q
     stage_load *point;       // [nload][stages]
-    vec3 *p;                 // [nbody] scratch, with loads
+    vec3 *p;                 // [nbody] origins at q, with loads
     real *r;                 // [stages][nv] rows (balls: body axes)
     real *K;                 // [nv][3 stages^2] derivatives of the joint terms: of a body from 3 s^2 times its `dof` on
     mask too_far;            // an increment is ambiguous (joint_terms.h)
@@ -78,7 +78,8 @@ KERNEL void start_stages(const lane_model *m, stages *W, real h)
     W->in.h = h, W->in.inv_h = rset(1) / h;
     W->in.k2 = W->in.inv_h * W->in.inv_h;
     find_reach(m, W->in.q, W->reach);
-    hold_loads(m, W->in.q, W->start, W->p, W->held);
+    find_origins(m, W->in.q, W->start, W->p);
+    hold_loads(m, W->start, W->p, W->held);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         stage_start *s = &W->step[i];

@@ -41,6 +41,13 @@ static const random_options kinds[] = {
     {.links = 300, .chain = true, .passive = true, .smooth = true},
     {.links = 200, .chain = true, .joints = 1u << CTN_UNIVERSAL},
     {.links = 200, .chain = true, .joints = 1u << CTN_BALL},
+    {.links = 7, .springs = 2, .wrenches = 3},
+    {.links = 40, .floating = true, .passive = true, .springs = 9, .wrenches = 12},
+    {.links = 60, .chain = true, .springs = 60},
+    {.links = 60, .chain = true, .floating = true, .passive = true, .wrenches = 60},
+    {.links = 300, .springs = 20, .wrenches = 20},
+    {.links = 200, .chain = true, .joints = 1u << CTN_UNIVERSAL, .springs = 5, .wrenches = 5},
+    {.links = 200, .chain = true, .joints = 1u << CTN_BALL, .springs = 5, .wrenches = 5},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

@@ -35,8 +35,7 @@ static bool override_time_step(const arguments *args, ctn_batch_config *cfg)
     return override_number(args, OPT_TOLERANCE, cfg->adaptive ? "error_tolerance" : "tolerance", cfg) && ok;
 }
 
-/// loads: on links of the scene.
-static int override_all(const arguments *args, int loads, ctn_batch_config *cfg)
+static int override_all(const arguments *args, ctn_batch_config *cfg)
 {
     static const struct {
         enum option_id option;
@@ -83,7 +82,7 @@ static int override_all(const arguments *args, int loads, ctn_batch_config *cfg)
         usage_error("%s: %s", args->value[OPT_DT] ? "--dt" : "the scene's dt", err.message), ok = false;
     if (ok && config_check_solver(cfg, &err) != CTN_OK)
         usage_error("%s: %s", args->value[OPT_SOLVER] ? "--solver" : "the scene's solver", err.message), ok = false;
-    if (ok && config_check_parallel(cfg, loads, &err) != CTN_OK)
+    if (ok && config_check_parallel(cfg, &err) != CTN_OK)
         usage_error("%s: %s", args->value[OPT_PARALLEL] ? "--parallel" : "the scene's parallel", err.message), ok = false;
     if (args->value[OPT_ENGINE]) cfg->engine = args->value[OPT_ENGINE];
     return ok ? EXIT_OK : EXIT_USAGE;
@@ -93,7 +92,7 @@ int setup_configure(const arguments *args, const ctn_scene *scene, ctn_batch_con
 {
     *cfg = ctn_scene_config(scene);
     cfg->threads = 0, cfg->interrupt = stop_flag();
-    return override_all(args, scene->nload, cfg);
+    return override_all(args, cfg);
 }
 
 static int open_setup(const arguments *args, bool to_step, setup *s)

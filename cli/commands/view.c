@@ -39,7 +39,7 @@ static bool read_way(const char *text, ctn_batch_config *cfg, ctn_error *err)
         if (config_set(cfg, sets, value, &reason) != CTN_OK)
             return fail(err, CTN_BAD_CONFIG, "--compare: %s: %s: %s", text, sets, reason.message), false;
     }
-    if (config_check_parallel(cfg, 0, NULL) != CTN_OK) cfg->parallel = CTN_PARALLEL_AUTO;  // of the scene's method
+    if (config_check_parallel(cfg, NULL) != CTN_OK) cfg->parallel = CTN_PARALLEL_AUTO;  // of the scene's method
     if (config_check_adaptive(cfg, &reason) != CTN_OK || config_check_solver(cfg, &reason) != CTN_OK)
         return fail(err, CTN_BAD_CONFIG, "--compare: %s: %s", text, reason.message), false;
     return true;

@@ -4,9 +4,9 @@
 #define CATENA_ALONG_EXPLICIT_H
 
 /// Whether steps of a configuration can be made along the links.
-static bool world_steps(const ctn_model *m, const ctn_batch_config *cfg)
+static bool world_steps(const ctn_batch_config *cfg)
 {
-    return is_explicit(cfg) ? !cfg->adaptive && !cfg->dense : along_steps(m, cfg);
+    return is_explicit(cfg) ? !cfg->adaptive && !cfg->dense : along_steps(cfg);
 }
 
 typedef struct {

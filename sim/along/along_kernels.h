@@ -46,12 +46,17 @@ KERNEL aba_block layout_aba_block(const lane_model *rows, const step_block *step
     return A;
 }
 
-KERNEL step_block layout_step_block(const lane_model *rows, const ctn_batch_config *cfg, arena *a)
+/// loads: places for loads in the rows.
+KERNEL step_block layout_step_block(const lane_model *rows, size_t loads, const ctn_batch_config *cfg, arena *a)
 {
     step_block A;
     memset(&A, 0, sizeof A);
     A.S = layout_state(rows, cfg, a);
     A.W = layout_work(rows, cfg, a);
+    if (!is_explicit(cfg)) {
+        solve *const W = &A.W.po.one.W;
+        W->held = TAKE(a, loads, load_state), W->load = TAKE(a, loads, body_load), W->p = A.W.po.p;
+    }
     A.y = TAKE(a, 6 * (size_t)rows->nv, real);
     return A;
 }
@@ -83,7 +88,7 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
         rows.nbody = block->rows, rows.nq = block->nq, rows.nv = block->nv;
         layout_rows(w ? &to.rows[k] : NULL, plan, (int)k, a);
         step_block S;
-        if (cfg) S = layout_step_block(&rows, cfg, a);
+        if (cfg) S = layout_step_block(&rows, (size_t)block_load_places(plan, block), cfg, a);
         if (cfg && w) to.step[k] = S;
         if (cfg && !is_explicit(cfg)) continue;
         const aba_block A = layout_aba_block(&rows, cfg ? &S : NULL, m->nload > 0, a);

@@ -135,6 +135,7 @@ FN void weigh_row(along_world *w, int block, int i, real *carried)
         E = E + evaluate_terms(b, W, i);
         if (B->partial[i]) W->too_far = either(far, both(W->too_far, live)), E = sel(live, E, rset(0));
     }
+    if (b->flags & BODY_LOAD) E = E + evaluate_loads(&B->m, W, i);  // lanes without a load have one of nothing
     W->E = W->E + E;
 }
 

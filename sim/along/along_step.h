@@ -6,10 +6,10 @@
 
 #ifndef ALONG_JOBS
 /// Whether steps of a configuration can be made along the links.
-static bool along_steps(const ctn_model *m, const ctn_batch_config *cfg)
+static bool along_steps(const ctn_batch_config *cfg)
 {
     return (is_alpha(cfg) || (cfg->method == CTN_COLLOCATION && cfg->order == 2)) && cfg->solver == CTN_NEWTON &&
-           !cfg->adaptive && !cfg->dense && !m->nload;
+           !cfg->adaptive && !cfg->dense;
 }
 #endif
 
@@ -212,6 +212,7 @@ FN void energy_row(along_world *w, int block, int i, real *carried)
         for (int k = b->vadr; k < b->vadr + b->nv; k++) rotors = fmadd(rset(0.5) * b->armature * rate[k], rate[k], rotors);
     if (f.flags & BODY_SPRING)
         springs = b->kind == JOINT_BALL ? ball_potential(b, cone_at(b, q)).E : joint_potential(b, q[b->qadr]).E;
+    for (int k = b->load; k < b->loads_end; k++) springs = add_spring_energy(springs, &B->m.loads[k], at->R, c->p);
     if (B->partial[i]) {
         const mask live = live_lanes(B, i);
         rotors = sel(live, rotors, rset(0)), springs = sel(live, springs, rset(0));
@@ -235,7 +236,8 @@ KERNEL void step_energy(void *context, int thread, int job)
 
 #ifndef ALONG_JOBS
 /// position_energy() at the start of the step, or (now) at its end; internal: without that of free trees as wholes and of rotors.
-static energy_parts along_energy(along_world *w, along_crew *crew, bool now, real *internal)
+/// Leaves the origins of bodies. stretched: the residual has left the ways to the tails.
+static energy_parts along_energy(along_world *w, along_crew *crew, bool now, bool stretched, real *internal)
 {
     const ctn_model *const m = w->plan->model;
     along_call c = {.w = w->self};
@@ -245,7 +247,7 @@ static energy_parts along_energy(along_world *w, along_crew *crew, bool now, rea
     along_forget(w, crew, FORGET_ENERGIES);
     for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
         if (is_cut(w->plan, c.level)) {
-            if (!now) ALONG_RUN(crew, w->count, step_stretch, &c);  // the residual has left those at the end
+            if (!stretched) ALONG_RUN(crew, w->count, step_stretch, &c);
             ALONG_EACH(crew, cut_paths_of(w->plan, c.level), chain_origins, &c);
         }
         ALONG_RUN(crew, w->count, step_energy, &c);
@@ -343,11 +345,11 @@ static bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_con
                            along_ledger *ledger, step_in_hand *step)
 {
     const mask all = not_(none_of());
-    const bool alpha = is_alpha(cfg);
+    const bool alpha = is_alpha(cfg), weighed = alpha || energy || w->plan->model->nload;  // loads act at where bodies are
     along_part part = {.w = w->self, .part = BEGIN_STEP, .forced = tau != NULL, .flow = energy || alpha};
     position_counts *const k = &step->count;
     real residual = rset(0), internal;
-    if ((alpha || energy) && !ledger->known) ledger->now = along_energy(w, crew, false, &internal), ledger->known = true;
+    if (weighed && !ledger->known) ledger->now = along_energy(w, crew, false, false, &internal), ledger->known = true;
     ALONG_RUN(crew, w->count, step_part_of_block, &part);
     if (w->plan->model->slides) along_reach(w, crew);
     if (!along_newton(w, crew, cfg, k, &residual)) return false;
@@ -359,7 +361,8 @@ static bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_con
     energy_flow F;
     F.work = rset(w->told[TOLD_WORK]), F.dissipated = rset(w->told[TOLD_DISSIPATED]);
     part.lost = w->told[TOLD_DISSIPATED];
-    if (w->told[TOLD_TURNED] > 0) along_evaluate(w, crew, true);
+    const bool turned = w->told[TOLD_TURNED] > 0;
+    if (turned) along_evaluate(w, crew, true);
     part.part = END_STEP;
     ALONG_RUN(crew, w->count, step_part_of_block, &part);
     energy_parts after = ledger->now;
@@ -368,13 +371,13 @@ static bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_con
         real created[2] = {rset(w->told[TOLD_CREATED]), rset(w->told[TOLD_LOST])};
         const position_state S = {.created = created};
         step_part of = {.flow = F, .before = ledger->now};
-        after = along_energy(w, crew, true, &internal);
+        after = along_energy(w, crew, true, !turned, &internal);
         if (!everywhere(gains_nothing(&of, &S, after, internal, NULL, cfg->tolerance))) return false;
         part.created = *(const double *)&of.created;
     }
     part.part = COMMIT_STEP;
     ALONG_RUN(crew, w->count, step_part_of_block, &part);
-    if (!alpha && energy) after = along_energy(w, crew, false, &internal);
+    if (!alpha && weighed) after = along_energy(w, crew, false, false, &internal);
     part.part = NOTE_STEP;
     if (alpha) ALONG_EACH(crew, w->count, step_part_of_block, &part);
     ledger->now = after;
@@ -409,7 +412,7 @@ static int along_run(along_world *w, along_crew *crew, const ctn_batch_config *c
     ALONG_EACH(crew, w->count, step_part_of_block, &start);
     if (energy) {
         real internal;
-        ledger.now = along_energy(w, crew, false, &internal), ledger.known = true;
+        ledger.now = along_energy(w, crew, false, false, &internal), ledger.known = true;
         const real sum = energy_sum(ledger.now);
         c.before = c.after = ledger.now, c.energy_min = c.energy_max = sum;
     }

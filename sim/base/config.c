@@ -232,7 +232,7 @@ ctn_status config_check_solver(const ctn_batch_config *cfg, ctn_error *err)
                 ctn_solver_name(cfg->solver), ctn_method_name(cfg->method));
 }
 
-ctn_status config_check_parallel(const ctn_batch_config *cfg, int loads, ctn_error *err)
+ctn_status config_check_parallel(const ctn_batch_config *cfg, ctn_error *err)
 {
     const char *const name = ctn_parallel_name(cfg->parallel), *const method = ctn_method_name(cfg->method);
     if (cfg->parallel != CTN_PARALLEL_LINKS && cfg->parallel != CTN_PARALLEL_BOTH) return CTN_OK;
@@ -249,9 +249,6 @@ ctn_status config_check_parallel(const ctn_batch_config *cfg, int loads, ctn_err
     if (cfg->adaptive)
         return fail(err, CTN_BAD_CONFIG, "%s takes no `dt: auto` in this version; give dt in seconds, or take worlds", name);
     if (cfg->dense) return fail(err, CTN_BAD_CONFIG, "%s has no dense output in this version; take worlds", name);
-    if (loads && implicit)
-        return fail(err, CTN_BAD_CONFIG,
-                    "%s takes `springs` and `forces` on links with explicit methods alone in this version; take worlds", name);
     return CTN_OK;
 }
 

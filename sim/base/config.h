@@ -24,9 +24,9 @@ const char *method_limit(const ctn_batch_config *cfg);
 /// CTN_BAD_CONFIG if the method has no such solver; the message goes after the name of the field.
 ctn_status config_check_solver(const ctn_batch_config *cfg, ctn_error *err);
 
-/// CTN_BAD_CONFIG if `parallel` is links or both, and the method, its steps or a model with so many loads on links are not for them; the
-/// message goes after the name of the field.
-ctn_status config_check_parallel(const ctn_batch_config *cfg, int loads, ctn_error *err);
+/// CTN_BAD_CONFIG if `parallel` is links or both, and the method or its steps are not for them; the message goes after the name of
+/// the field.
+ctn_status config_check_parallel(const ctn_batch_config *cfg, ctn_error *err);
 
 /// For messages: the methods of ctn_method_is_implicit(), and those that have an `order`.
 #define IMPLICIT_METHODS "the methods collocation, radau, variational and alpha"

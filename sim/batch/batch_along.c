@@ -25,7 +25,7 @@ struct batch_along {
 
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    const bool able = along_scalar.steps(m, cfg) && !cfg->parameter_count && !device_asked(cfg->engine);
+    const bool able = along_scalar.steps(cfg) && !cfg->parameter_count && !device_asked(cfg->engine);
     if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
     return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
 }
@@ -45,12 +45,12 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
     else if (device_asked(cfg->engine))
         snprintf(text, PARALLEL_WORDS, "engine %s takes links if asked", device_asked(cfg->engine));
     else if (cfg->parameter_count) snprintf(text, PARALLEL_WORDS, "they have parameters of their own");
-    else if (config_check_parallel(&links, m->nload, &no) != CTN_OK)  // without the remedy
+    else if (config_check_parallel(&links, &no) != CTN_OK)  // without the remedy
         snprintf(text, PARALLEL_WORDS, "%.*s", (int)strcspn(no.message, ";"), no.message);
     else along_reason(m, cfg->worlds, text);
 }
 
-ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
+ctn_status batch_along_check(const ctn_batch_config *cfg, ctn_error *err)
 {
     if (cfg->parallel != CTN_PARALLEL_LINKS && cfg->parallel != CTN_PARALLEL_BOTH) return CTN_OK;
     const char *const name = ctn_parallel_name(cfg->parallel);
@@ -66,7 +66,7 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
             device, ctn_method_name(cfg->method));
     if (cfg->parameter_count)
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no parameters by world in this version; take worlds", name);
-    if (config_check_parallel(cfg, m->nload, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "parallel: %s", reason.message);
+    if (config_check_parallel(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "parallel: %s", reason.message);
     return CTN_OK;
 }
 

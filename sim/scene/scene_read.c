@@ -124,13 +124,13 @@ static bool read_time_step(source *s, const node *n, const char *method, ctn_bat
     return status == CTN_OK || bad_status(s, n, status, e.message);
 }
 
-/// What `parallel` asks for must go with the rest of the section, and with so many loads on links.
-static bool check_parallel(source *s, const node *integrator, const ctn_batch_config *cfg, int loads)
+/// What `parallel` asks for must go with the rest of the section.
+static bool check_parallel(source *s, const node *integrator, const ctn_batch_config *cfg)
 {
     ctn_error e;
     const node *at = integrator->child;
     while (at && strcmp(at->key->text, "parallel")) at = at->next;
-    const ctn_status status = at ? config_check_parallel(cfg, loads, &e) : CTN_OK;
+    const ctn_status status = at ? config_check_parallel(cfg, &e) : CTN_OK;
     return status == CTN_OK || bad_status(s, at, status, e.message);
 }
 
@@ -187,7 +187,7 @@ static bool read_integrator(source *s, const node *n, ctn_batch_config *cfg)
     else if (v[LANES]) ok = read_setting(s, v[LANES], "lanes", cfg) && ok;
     for (int k = NUMBERS; k < KEYS; k++)
         if (v[k]) ok = read_setting(s, v[k], keys[k].name, cfg) && ok;
-    return ok && check_parallel(s, n, cfg, 0);
+    return ok && check_parallel(s, n, cfg);
 }
 
 // ---- one file
@@ -280,8 +280,6 @@ bool read_source(source *s, const char *text, size_t length)
     if (v[TOP_SAMPLE]) ok = read_sample(s, v[TOP_SAMPLE]) && ok;
     if (v[TOP_CAMERA] || v[TOP_CAMERAS]) ok = read_cameras(s, v[TOP_CAMERA], v[TOP_CAMERAS]) && ok;
     if (v[TOP_VIEW]) ok = read_view(s, v[TOP_VIEW]) && ok;
-    if (ok && v[TOP_INTEGRATOR] && !s->includer)
-        ok = check_parallel(s, v[TOP_INTEGRATOR], &s->r->scene->config, s->r->scene->nload);
     return ok && s->r->errors.count == errors;
 }
 
