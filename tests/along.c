@@ -142,23 +142,6 @@ START_TEST(a_class_has_the_same_bits_everywhere)
 }
 END_TEST
 
-/// A batch of `worlds` from random states.
-static ctn_batch *batch_of(const ctn_model *m, uint64_t seed, ctn_batch_config cfg)
-{
-    ctn_error err;
-    ctn_batch *b = ctn_batch_create(m, &cfg, &err);
-    ck_assert_msg(b != NULL, "seed %llu: %s", (unsigned long long)seed, err.message);
-    const size_t W = (size_t)cfg.worlds, nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m);
-    double *q = calloc(W * nq + 1, sizeof *q), *v = calloc(W * nv + 1, sizeof *v), *tau = calloc(W * nv + 1, sizeof *tau);
-    rng r = {seed * 31 + 7};
-    for (size_t w = 0; w < W; w++) random_state(m, &r, q + w * nq, v + w * nv);
-    for (size_t k = 0; k < W * nv; k++) tau[k] = rng_uniform(&r, -1, 1), v[k] *= 0.1;
-    ck_assert(ctn_batch_set_state(b, q, v, 0, &err) == CTN_OK);
-    if (seed % 2) ctn_batch_set_force(b, tau);
-    free(q), free(v), free(tau);
-    return b;
-}
-
 static ctn_batch_config steps_of(int method)
 {
     ctn_batch_config cfg = ctn_batch_config_default();
@@ -242,55 +225,6 @@ START_TEST(whips_are_those_of_the_serial_engine)
     ck_assert_int_lt(ctn_batch_serial_steps(along), STEPS / 20);
     free(q), free(x), free(v), free(saved);
     ctn_batch_free(one), ctn_batch_free(along), ctn_model_free(m);
-}
-END_TEST
-
-/// A wrench is what it is side by side, to the last bit, as long as it acts; before, after and in other worlds a world goes along
-/// its links.
-START_TEST(pushed_worlds_go_serially)
-{
-    enum { WORLDS = 3 };
-    FOR_SEEDS(seed, 4)
-    {
-        ctn_error err;
-        ctn_model *m = random_model(seed, &kinds[5]);
-        ctn_batch_config cfg = steps_of(_i % 2);
-        cfg.worlds = WORLDS, cfg.threads = 2, cfg.lanes = 16;
-        cfg.parallel = _i / 2 ? CTN_PARALLEL_LINKS : CTN_PARALLEL_BOTH;
-        ctn_batch *along = batch_of(m, seed, cfg), *free_one = batch_of(m, seed, cfg), *later = batch_of(m, seed, cfg);
-        cfg.parallel = CTN_PARALLEL_WORLDS, cfg.lanes = 0;
-        ctn_batch *beside = batch_of(m, seed, cfg);
-        uint64_t a[WORLDS], b[WORLDS], c[WORLDS];
-        const size_t size = ctn_batch_saved_size(along);
-        ck_assert_uint_eq(size, ctn_batch_saved_size(beside));
-        void *saved = malloc(size);
-        ck_assert(ctn_batch_step(along, 4, NULL, &err) == CTN_OK && ctn_batch_step(free_one, 4, NULL, &err) == CTN_OK);
-        ctn_batch_save(along, saved);
-        ck_assert(ctn_batch_restore(beside, saved, size, &err) == CTN_OK);
-        int link = ctn_model_nlink(m) - 1;
-        const ctn_wrench w = {.point = {0.1, 0, 0}, .force = {0.5, 1, -0.25}};
-        while (link >= 0 && ctn_batch_set_wrench(along, 1, link, &w, &err) != CTN_OK) link--;  // it moves
-        ck_assert(ctn_batch_set_wrench(beside, 1, link, &w, &err) == CTN_OK);
-        const long serial = ctn_batch_serial_steps(along), others = ctn_batch_serial_steps(free_one);
-        ctn_step_stats stats[2][WORLDS];
-        ck_assert(ctn_batch_step(along, 3, stats[0], &err) == CTN_OK && ctn_batch_step(beside, 3, stats[1], &err) == CTN_OK);
-        ck_assert(ctn_batch_step(free_one, 3, NULL, &err) == CTN_OK);
-        ctn_batch_hashes(along, a), ctn_batch_hashes(beside, b), ctn_batch_hashes(free_one, c);
-        ck_assert_msg(a[1] == b[1] && a[1] != c[1], "seed %llu", (unsigned long long)seed);
-        ck_assert_double_eq(stats[0][1].work, stats[1][1].work);
-        ck_assert_msg(a[0] == c[0] && a[2] == c[2], "seed %llu: others move otherwise", (unsigned long long)seed);
-        ck_assert_int_ge(ctn_batch_serial_steps(along) - serial,
-                         ctn_batch_serial_steps(free_one) - others + 3 - 3 * (others > 0));
-        // let go
-        ck_assert(ctn_batch_set_wrench(along, 1, link, NULL, &err) == CTN_OK);
-        ctn_batch_save(along, saved);
-        ck_assert(ctn_batch_restore(later, saved, size, &err) == CTN_OK);
-        ck_assert(ctn_batch_step(along, 3, NULL, &err) == CTN_OK && ctn_batch_step(later, 3, NULL, &err) == CTN_OK);
-        ctn_batch_hashes(along, a), ctn_batch_hashes(later, b);
-        for (int k = 0; k < WORLDS; k++) ck_assert_msg(a[k] == b[k], "seed %llu: something acts still", (unsigned long long)seed);
-        free(saved);
-        ctn_batch_free(along), ctn_batch_free(free_one), ctn_batch_free(later), ctn_batch_free(beside), ctn_model_free(m);
-    }
 }
 END_TEST
 
@@ -384,7 +318,6 @@ int main(void)
     tcase_add_loop_test(c, steps_are_those_of_the_serial_engine, 0, 2 * KINDS);
     tcase_add_test(c, whips_are_those_of_the_serial_engine);
     tcase_add_loop_test(c, steps_have_the_same_bits_everywhere, 0, 2);
-    tcase_add_loop_test(c, pushed_worlds_go_serially, 0, 4);
     tcase_add_test(c, what_does_not_go_is_refused);
     suite_add_tcase(s, c);
     return run_suite(s);

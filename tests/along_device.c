@@ -21,8 +21,10 @@ static const random_options kinds[] = {
     {.links = 300, .chain = true, .passive = true, .smooth = true},
     {.links = 200, .chain = true, .joints = 1u << CTN_UNIVERSAL},
     {.links = 200, .chain = true, .joints = 1u << CTN_BALL},
+    {.links = 40, .floating = true, .passive = true, .springs = 9, .wrenches = 12},
+    {.links = 60, .chain = true, .springs = 30, .wrenches = 30},
 };
-enum { KINDS = sizeof kinds / sizeof *kinds };
+enum { KINDS = sizeof kinds / sizeof *kinds, BARE = KINDS - 2 };  // without loads on links
 
 START_TEST(forward_dynamics_have_the_bits_of_the_cpu)
 {
@@ -59,22 +61,6 @@ static ctn_batch_config steps_of(int method, const char *engine, int lanes)
     cfg.method = method ? CTN_ALPHA : CTN_COLLOCATION, cfg.dt = 0.001, cfg.tolerance = 1e-12;
     cfg.parallel = CTN_PARALLEL_LINKS, cfg.lanes = lanes, cfg.engine = engine;
     return cfg;
-}
-
-static ctn_batch *batch_of(const ctn_model *m, uint64_t seed, ctn_batch_config cfg)
-{
-    ctn_error err;
-    ctn_batch *b = ctn_batch_create(m, &cfg, &err);
-    ck_assert_msg(b != NULL, "seed %llu: %s", (unsigned long long)seed, err.message);
-    const size_t W = (size_t)cfg.worlds, nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m);
-    double *x = calloc(W * (nq + 2 * nv) + 1, sizeof *x), *q = x, *v = q + W * nq, *tau = v + W * nv;
-    rng r = {seed * 31 + 7};
-    for (size_t w = 0; w < W; w++) random_state(m, &r, q + w * nq, v + w * nv);
-    for (size_t k = 0; k < W * nv; k++) tau[k] = rng_uniform(&r, -1, 1), v[k] *= 0.1;
-    ck_assert(ctn_batch_set_state(b, q, v, 0, &err) == CTN_OK);
-    if (seed % 2) ctn_batch_set_force(b, tau);
-    free(x);
-    return b;
 }
 
 /// States, statistics, and which steps were made serially.
@@ -136,6 +122,35 @@ START_TEST(whips_have_the_bits_of_the_cpu)
 }
 END_TEST
 
+/// Wrenches that worlds are given while the batch runs.
+START_TEST(wrenches_have_the_bits_of_the_cpu)
+{
+    enum { WORLDS = 2 };
+    ctn_error err;
+    ctn_model *m = random_model(4, &kinds[KINDS - 1]);
+    ctn_batch *batch[2];
+    uint64_t hash[2][WORLDS];
+    const int link = ctn_model_nlink(m) - 1;
+    const ctn_wrench in_world = {.point = {0.1, 0, 0}, .force = {0.5, 1, -0.25}},
+                     in_link = {.torque = {0.1, 0, 0.2}, .link_axes = true};
+    for (int k = 0; k < 2; k++) {
+        ctn_batch_config cfg = steps_of(_i, k ? "cuda" : "scalar", 16);
+        cfg.worlds = WORLDS;
+        batch[k] = batch_of(m, 4, cfg);
+        ck_assert(ctn_batch_step(batch[k], 2, NULL, &err) == CTN_OK);
+        ck_assert_msg(ctn_batch_set_wrench(batch[k], 1, link, &in_world, &err) == CTN_OK, "%s", err.message);
+        ck_assert(ctn_batch_step(batch[k], 2, NULL, &err) == CTN_OK);
+        ck_assert(ctn_batch_set_wrench(batch[k], -1, link, &in_link, &err) == CTN_OK);
+        ck_assert(ctn_batch_step(batch[k], 2, NULL, &err) == CTN_OK);
+        ctn_batch_hashes(batch[k], hash[k]);
+    }
+    ck_assert(!memcmp(hash[0], hash[1], sizeof *hash));
+    ck_assert_int_eq(ctn_batch_serial_steps(batch[0]), ctn_batch_serial_steps(batch[1]));
+    ck_assert_int_le(ctn_batch_serial_steps(batch[1]), WORLDS);
+    ctn_batch_free(batch[0]), ctn_batch_free(batch[1]), ctn_model_free(m);
+}
+END_TEST
+
 START_TEST(what_it_cannot_do_is_refused)
 {
     ctn_error err;
@@ -154,7 +169,7 @@ START_TEST(what_it_cannot_do_is_refused)
     ctn_model *loaded = random_model(1, &(random_options){.links = 5, .wrenches = 2});
     ck_assert_ptr_null(ctn_along_create(loaded, "cuda", 1, 8, &err));
     ck_assert_int_eq(err.status, CTN_BAD_CONFIG);
-    ck_assert_msg(strstr(err.message, "engine: 'cuda' takes no springs and forces on links along the links"), "%s", err.message);
+    ck_assert_msg(strstr(err.message, "engine: 'cuda' takes springs and forces on links in steps alone"), "%s", err.message);
     ctn_model_free(loaded);
     if (!device_missing("cuda-float")) {
         cfg = steps_of(0, "cuda-float", 8);
@@ -195,9 +210,10 @@ int main(void)
     Suite *s = suite_create("along_device");
     TCase *c = tcase_create("along_device");
     tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, forward_dynamics_have_the_bits_of_the_cpu, 0, KINDS);
+    tcase_add_loop_test(c, forward_dynamics_have_the_bits_of_the_cpu, 0, BARE);
     tcase_add_loop_test(c, steps_have_the_bits_of_the_cpu, 0, 2 * KINDS);
     tcase_add_test(c, whips_have_the_bits_of_the_cpu);
+    tcase_add_loop_test(c, wrenches_have_the_bits_of_the_cpu, 0, 2);
     tcase_add_test(c, what_it_cannot_do_is_refused);
     const char *const library = getenv("CTN_CUDA_LIBRARY");
     if (library && strstr(library, "twin_fails")) tcase_add_loop_test(c, a_device_that_fails_is_told_of, 0, 20);

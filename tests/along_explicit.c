@@ -34,23 +34,6 @@ static double *numbers(size_t n)
 static const ctn_method methods[] = {CTN_SEMI_IMPLICIT, CTN_EULER, CTN_RK2, CTN_RK3, CTN_RK4, CTN_DOP853};
 enum { METHODS = sizeof methods / sizeof *methods };
 
-/// A batch of `worlds` from random states.
-static ctn_batch *batch_of(const ctn_model *m, uint64_t seed, ctn_batch_config cfg)
-{
-    ctn_error err;
-    ctn_batch *b = ctn_batch_create(m, &cfg, &err);
-    ck_assert_msg(b != NULL, "seed %llu: %s", (unsigned long long)seed, err.message);
-    const size_t W = (size_t)cfg.worlds, nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m);
-    double *q = numbers(W * nq), *v = numbers(W * nv), *tau = numbers(W * nv);
-    rng r = {seed * 31 + 7};
-    for (size_t w = 0; w < W; w++) random_state(m, &r, q + w * nq, v + w * nv);
-    for (size_t k = 0; k < W * nv; k++) tau[k] = rng_uniform(&r, -1, 1), v[k] *= 0.1;
-    ck_assert(ctn_batch_set_state(b, q, v, 0, &err) == CTN_OK);
-    if (seed % 2) ctn_batch_set_force(b, tau);
-    free(q), free(v), free(tau);
-    return b;
-}
-
 static bool alike(double x, double y, double size) { return fabs(x - y) <= 1e-8 * size || (isnan(x) && isnan(y)); }
 
 /// Steps from the same states end at the same place, with the same statistics.
@@ -173,7 +156,7 @@ START_TEST(wrenches_act)
         ck_assert(ctn_batch_step(b, 2, NULL, &err) == CTN_OK);
         ck_assert(ctn_batch_set_wrench(b, 0, ctn_model_nlink(m) - 1, &push, &err) == CTN_OK);
         ck_assert(ctn_batch_step(b, 5, NULL, &err) == CTN_OK);
-        if (k) ck_assert_int_eq((int)ctn_batch_serial_steps(b), 5);
+        ck_assert_int_eq((int)ctn_batch_serial_steps(b), 0);
         ctn_batch_state(b, q[k], v[k]);
         ctn_batch_free(b);
     }

@@ -62,8 +62,7 @@ CTN_API void ctn_along_inertia(ctn_along *along, int count, const double *q, con
 CTN_API void ctn_along_crba(ctn_along *along, int first, int count, const double *q, double *H);
 
 /// Forward dynamics by the articulated-body algorithm, as ctn_aba: with the forces of joints' elements, and with springs and
-/// forces on links. tau [nv] (NULL: none), qdd [nv]. It is what a GPU does, for models without springs and forces on links; where
-/// it has failed qdd is NaN.
+/// forces on links. tau [nv] (NULL: none), qdd [nv]. A GPU does it, for models without these; where it has failed qdd is NaN.
 CTN_API void ctn_along_aba(ctn_along *along, const double *q, const double *v, const double *tau, double *qdd);
 
 /// Factors the joint-space inertia H(q), in O(N), for ctn_along_solve. The factors stand until the next call of this or of

@@ -228,7 +228,7 @@ CTN_API long ctn_batch_fallbacks(const ctn_batch *batch);
 CTN_API int ctn_batch_lanes(const ctn_batch *batch);
 
 /// Steps of all worlds that were made serially in a batch along the links, as what was found in lanes was not certain to be a
-/// solution, or a wrench was acting.
+/// solution.
 CTN_API long ctn_batch_serial_steps(const ctn_batch *batch);
 
 /// Coordinates q [worlds][nq] and velocities v [worlds][nv] now; either may be NULL. For position-based methods v is the joint
@@ -265,14 +265,13 @@ typedef struct ctn_wrench {
 } ctn_wrench;
 
 /// Makes the wrench act on a link of a world (-1: of all worlds) from now on, instead of the one that the link had there; NULL:
-/// none. Explicit methods and radau of several stages take it where the link is at each of their stages, variational at both ends
-/// of a step; methods of one stage (collocation of order 2, radau of one, and steps that fall back on one) take a torque, and
-/// what is in link axes, as it stands at the start of a step. Like forces it is no part of a saved state, and stays when the
-/// state is set anew. The first one on a link, in world axes and in link axes each, makes room for it in all worlds, which costs
-/// memory and time, and a little in every step; other worlds move as before. In a batch along the links (`parallel`) a world is
-/// stepped serially as long as a wrench acts on it, with the bits of `worlds`. Later ones remake the constants of their lane
-/// block. Returns CTN_BAD_ARGUMENT for a world or a link that there is not, a link that cannot move, and numbers that are not
-/// finite; CTN_BAD_CONFIG with a method that takes no loads on links (collocation of order > 2, the solvers lm and lbfgs);
+/// none. Explicit methods and radau of several stages take it where the link is at each of their stages, variational at both
+/// ends of a step; methods of one stage (collocation of order 2, radau of one, and steps that fall back on one) take a torque,
+/// and what is in link axes, as it stands at the start of a step. Like forces it is no part of a saved state, and stays when
+/// the state is set anew. The first one on a link, in world axes and in link axes each, makes room for it in all worlds, which
+/// costs memory and time, and a little in every step; other worlds move as before. Later ones remake the constants of their
+/// lane block. Returns CTN_BAD_ARGUMENT for a world or a link that there is not, a link that cannot move, and numbers that are
+/// not finite; CTN_BAD_CONFIG with a method that takes no loads on links (collocation of order > 2, the solvers lm and lbfgs);
 /// CTN_UNAVAILABLE on a device; CTN_NO_MEMORY. Nothing is changed then.
 CTN_API ctn_status ctn_batch_set_wrench(ctn_batch *batch, int world, int link, const ctn_wrench *wrench, ctn_error *err);
 

@@ -16,6 +16,8 @@ typedef struct {
     size_t (*size)(const along_plan *plan, const ctn_batch_config *cfg);
     // makes a world of the plan's model in `memory`, 64-byte aligned; plan and configuration must outlive it
     along_world *(*open)(const along_plan *plan, const ctn_batch_config *cfg, void *memory);
+    // gives the loads on bodies the numbers that they have in another model with the same loads
+    void (*loads)(along_world *w, pool *p, const ctn_model *from);
     // forward dynamics as ctn_aba of one state; tau NULL: none
     void (*aba)(along_world *w, pool *p, const double *q, const double *v, const double *tau, double *qdd);
     // poses R [nlink][9], p [nlink][3] and twists [nlink][6] of links, each NULL if not asked for; v NULL: at rest

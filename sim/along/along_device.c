@@ -66,9 +66,8 @@ along_remote *along_remote_open(const char *engine, const along_plan *plan, cons
         fail(err, CTN_BAD_CONFIG, "engine: '%s' does not go along links; take 'cuda', or parallel: worlds", engine);
         return NULL;
     }
-    if (m->nload) {
-        fail(err, CTN_BAD_CONFIG, "engine: '%s' takes no springs and forces on links along the links; take a CPU's engine",
-             engine);
+    if (m->nload && !cfg) {
+        fail(err, CTN_BAD_CONFIG, "engine: '%s' takes springs and forces on links in steps alone; take a CPU's engine", engine);
         return NULL;
     }
     along_remote *const r = calloc(1, sizeof *r);
@@ -96,6 +95,15 @@ void along_remote_close(along_remote *r)
 }
 
 size_t along_remote_bytes(const along_remote *r) { return sizeof *r + r->crew.there->bytes; }
+
+void along_remote_loads(along_remote *r, const ctn_model *from)
+{
+    along_crew *const c = &r->crew;
+    along_loading loading = {r->world.self, c->there->model};
+    if (!c->failed)
+        c->failed = !c->device->copy(c->there, c->there->loads, from->loads, (size_t)from->nload * sizeof *from->loads, true);
+    ALONG_EACH(c, r->world.count, open_loads, &loading);
+}
 
 ctn_status along_remote_aba(along_remote *r, const double *q, const double *v, const double *tau, double *qdd, ctn_error *err)
 {

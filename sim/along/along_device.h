@@ -9,7 +9,7 @@
 
 /// All jobs that a device does, by name.
 #define ALONG_TASKS(task)                                                                                                        \
-    task(open_measure) task(open_layout) task(open_rows) task(aba_load) task(aba_relative) task(chain_motions)                   \
+    task(open_measure) task(open_layout) task(open_rows) task(open_loads) task(aba_load) task(aba_relative) task(chain_motions)  \
         task(aba_outwards) task(aba_inwards) task(join_segments) task(aba_boundaries) task(aba_accelerations) task(aba_store)    \
             task(forget) task(tell) task(choose) task(step_relative) task(chain_axes) task(step_place) task(chain_ways)          \
                 task(step_weigh) task(step_stretch) task(chain_wrenches) task(step_rows) task(step_sweep) task(step_closed)      \
@@ -26,6 +26,8 @@ typedef struct along_there {
     double *told;     // the world's
     double *numbers;  // room for what goes there and back
     void *plan, *memory;
+    ctn_model *model;   // the plan's
+    point_load *loads;  // its loads
     size_t bytes;
 } along_there;
 
@@ -50,6 +52,9 @@ typedef struct along_remote along_remote;
 along_remote *along_remote_open(const char *engine, const along_plan *plan, const ctn_batch_config *cfg, ctn_error *err);
 void along_remote_close(along_remote *r);  // NULL is allowed
 size_t along_remote_bytes(const along_remote *r);
+
+/// Of along_engine; a failure is told by the next of the calls that follow.
+void along_remote_loads(along_remote *r, const ctn_model *from);
 
 /// Of along_engine. CTN_UNAVAILABLE: the device has failed, and the world on it is lost.
 ctn_status along_remote_aba(along_remote *r, const double *q, const double *v, const double *tau, double *qdd, ctn_error *err);

@@ -139,7 +139,25 @@ KERNEL void open_rows(void *context, int thread, int job)
     load_rows(&w->rows[job], c->cfg ? c->cfg->dt : 0);
 }
 
+typedef struct {
+    along_world *w;
+    const ctn_model *from;
+} along_loading;
+
+KERNEL void open_loads(void *context, int thread, int job)
+{
+    const along_loading *const c = (const along_loading *)context;
+    (void)thread;
+    load_numbers(&c->w->rows[job], c->from);
+}
+
 #ifdef ALONG
+static void world_loads(along_world *w, pool *threads, const ctn_model *from)
+{
+    along_loading c = {w, from};
+    ALONG_EACH(threads, w->count, open_loads, &c);
+}
+
 static along_world *world_open(const along_plan *plan, const ctn_batch_config *cfg, void *memory)
 {
     along_world *const w = memory;
@@ -154,6 +172,7 @@ const along_engine ALONG = {
     .lanes = LANES,
     .size = world_size,
     .open = world_open,
+    .loads = world_loads,
     .aba = along_aba,
     .kinematics = along_kinematics,
     .rnea = along_rnea,

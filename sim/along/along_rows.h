@@ -105,8 +105,8 @@ FN int block_load_places(const along_plan *plan, const along_block *block)
     return places;
 }
 
-/// The load in the place `at` of those with the flags `kind` of a body; lanes without one have a load of nothing. Forces in link
-/// axes are in those of the body here: lanes have links of their own.
+/// The load of a model in the place `at` of those with the flags `kind` of a body; lanes without one have a load of nothing. Forces
+/// in link axes are in those of the body here: lanes have links of their own.
 FN point_load load_in_place(const ctn_model *m, int body, int kind, int at)
 {
     point_load load = {.flags = (unsigned)kind};
@@ -126,6 +126,7 @@ FN point_load load_in_place(const ctn_model *m, int body, int kind, int at)
     return load;
 }
 
+/// Places for the loads of a row.
 FN void load_loads(lane_rows *B, int row)
 {
     const along_row *const r = &B->block->row[row];
@@ -135,17 +136,27 @@ FN void load_loads(lane_rows *B, int row)
         const int places = load_places(B->plan, r, kind);
         for (int at = 0; at < places; at++) {
             lane_point_load *const to = &B->m.loads[b->loads_end++];
-            point_load of[LANES];
-            for (int l = 0; l < LANES; l++) of[l] = load_in_place(B->plan->model, r->body[B->first + l], kind, at);
             to->body = row, to->number = 0, to->link = 0, to->flags = (unsigned)kind;
-            for (size_t k = 0; k < LOAD_NUMBERS; k++) {
-                double lane[LANES] __attribute__((aligned(64)));
-                for (int l = 0; l < LANES; l++) lane[l] = (&of[l].stiffness)[k];
-                (&to->stiffness)[k] = lane_load(lane);
-            }
         }
     }
     B->m.nload = b->loads_end;
+}
+
+/// The numbers of all loads, from those of `from`: the plan's model, or one that has the same loads with other numbers.
+FN void load_numbers(lane_rows *B, const ctn_model *from)
+{
+    for (int i = 0, at = 0; i < B->m.nload; i++) {
+        lane_point_load *const to = &B->m.loads[i];
+        point_load of[LANES];
+        at = i && to[-1].body == to->body && to[-1].flags == to->flags ? at + 1 : 0;
+        for (int l = 0; l < LANES; l++)
+            of[l] = load_in_place(from, B->block->row[to->body].body[B->first + l], (int)to->flags, at);
+        for (size_t k = 0; k < LOAD_NUMBERS; k++) {
+            double lane[LANES] __attribute__((aligned(64)));
+            for (int l = 0; l < LANES; l++) lane[l] = (&of[l].stiffness)[k];
+            (&to->stiffness)[k] = lane_load(lane);
+        }
+    }
 }
 
 FN void layout_rows(lane_rows *B, const along_plan *plan, int number, arena *a)
@@ -171,6 +182,7 @@ FN void load_rows(lane_rows *B, double dt)
     m->dt = rset(dt), m->mass = rset(from->mass);
     for (int k = 0; k < 3; k++) m->gravity[k] = rset(from->gravity[k]), m->fixed_moment[k] = rset(from->fixed_moment[k]);
     for (int i = 0; i < m->nbody; i++) load_row(B, i), load_loads(B, i);
+    load_numbers(B, from);
 }
 
 /// Numbers of a model's array, by degree of freedom (velocity) or by coordinate, into the rows, and back. What lanes without a

@@ -19,6 +19,7 @@
 /// Any context of a job.
 typedef union {
     along_opening opening;
+    along_loading loading;
     along_call call;
     along_ask ask;
     along_choice choice;
@@ -46,15 +47,17 @@ static void *put(parcel *p, const void *from, size_t size)
 #define PUT(p, array, count) ((decltype((array) + 0))put(p, array, (size_t)(count) * sizeof *(array)))
 
 /// The plan, its model and the configuration (NULL: none), with pointers into the device's memory: the addresses of the first and
-/// the last.
-static along_plan *put_plan(parcel *p, const along_plan *plan, const ctn_batch_config *cfg, ctn_batch_config **settings)
+/// the last, and in *d of the model and its loads.
+static along_plan *put_plan(parcel *p, along_there *d, const along_plan *plan, const ctn_batch_config *cfg,
+                            ctn_batch_config **settings)
 {
     ctn_model m = *plan->model;
     along_plan to = *plan;
     along_block *const blocks = (along_block *)malloc((size_t)plan->blocks * sizeof *blocks);
     if (!blocks) return NULL;
-    m.links = NULL, m.frames = NULL, m.loads = NULL, m.dof_adr = NULL, m.q0 = m.v0 = NULL, m.name = m.names = NULL;
-    m.bodies = PUT(p, m.bodies, m.nbody), to.model = PUT(p, &m, 1);
+    m.links = NULL, m.dof_adr = NULL, m.q0 = m.v0 = NULL, m.name = m.names = NULL;
+    m.frames = PUT(p, m.frames, m.nlink), m.loads = d->loads = PUT(p, m.loads, m.nload);
+    m.bodies = PUT(p, m.bodies, m.nbody), to.model = d->model = PUT(p, &m, 1);
     for (int b = 0; b < plan->blocks; b++) {
         along_block *const B = &blocks[b];
         *B = plan->block[b];
@@ -98,12 +101,12 @@ static bool open_world(along_there *d, const along_plan *plan, const ctn_batch_c
     parcel p = {NULL, NULL, 0};
     ctn_batch_config *settings;
     along_opening o;
-    if (!put_plan(&p, plan, cfg, &settings)) return false;
+    if (!put_plan(&p, d, plan, cfg, &settings)) return false;
     const size_t size = p.used;
     d->plan = machine_allocate(size), d->numbers = (double *)machine_allocate(numbers * sizeof *d->numbers);
     if (!d->plan || !d->numbers || !(p.here = (char *)malloc(size))) return false;
     p.there = (char *)d->plan, p.used = 0;
-    o.plan = put_plan(&p, plan, cfg, &settings), o.cfg = cfg ? settings : NULL;
+    o.plan = put_plan(&p, d, plan, cfg, &settings), o.cfg = cfg ? settings : NULL;
     bool ok = o.plan && copy_there(d, d->plan, p.here, size, true);
     free(p.here);
     // how large it is, into the first of the numbers

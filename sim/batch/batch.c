@@ -99,12 +99,14 @@ static bool open_blocks(ctn_batch *batch)
     const lane_model *const lanes = lanes_of(batch, 0);
     batch->state_size = round_up(engine->state_size(lanes, &batch->cfg));
     batch->states = aligned_alloc(64, blocks * batch->state_size);
-    const size_t kept = blocks * batch->state_size + worlds * (sizeof *batch->clocks + sizeof *batch->fallbacks);
-    if (batch->cfg.interrupt) batch->kept = malloc(kept);
+    const bool along = batch->cfg.parallel != CTN_PARALLEL_WORLDS;
+    const size_t counts = sizeof *batch->fallbacks + (along ? sizeof *batch->serial : 0);
+    if (batch->cfg.interrupt) batch->kept = malloc(blocks * batch->state_size + worlds * (sizeof *batch->clocks + counts));
     batch->flat = calloc(threads * engine->flat_size(lanes, &batch->cfg) + 1, sizeof *batch->flat);
     batch->rows = calloc(threads * MOST_LANES * row_size(m), sizeof *batch->rows);
     batch->pool = pool_create(job_threads(batch));
     batch->fallbacks = calloc(worlds, sizeof *batch->fallbacks);
+    if (along) batch->serial = calloc(worlds, sizeof *batch->serial);
     batch->use = calloc(threads, sizeof *batch->use);
     if (by_iteration(batch)) {
         batch->lane_states = aligned_alloc(64, 2 * threads * batch->state_size);
@@ -116,7 +118,7 @@ static bool open_blocks(ctn_batch *batch)
     batch->falls = calloc(worlds, sizeof *batch->falls);
     batch->tau = calloc(worlds * (size_t)m->nv + 1, sizeof *batch->tau);
     if (!batch->states || !batch->flat || !batch->rows || !batch->pool || !batch->fallbacks || !batch->use || !batch->clocks ||
-        !batch->falls || !batch->tau || (batch->cfg.interrupt && !batch->kept))
+        !batch->falls || !batch->tau || (batch->cfg.interrupt && !batch->kept) || (along && !batch->serial))
         return false;
     memset(batch->states, 0, blocks * batch->state_size);
     pool_run(batch->pool, batch->blocks, start_block, batch);
@@ -172,7 +174,7 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     fail(&why, CTN_NO_MEMORY, "not enough memory for %d world%s on %d thread%s", cfg->worlds, plural(cfg->worlds), threads,
          plural(threads));
     if (batch && (batch->device ? open_on_device(batch, &why) : open_blocks(batch)) &&
-        (!along || batch_along_open(batch, lanes, &why))) {
+        (!along || batch_along_open(batch, &why))) {
         batch->cfg.lanes = ctn_batch_lanes(batch);
         return batch;
     }
@@ -192,7 +194,7 @@ void ctn_batch_free(ctn_batch *batch)
     batch_close_models(batch);
     free(batch->with_wrenches), free(batch->places), free(batch->wrenches);
     free(batch->flat), free(batch->states), free(batch->kept), free(batch->rows);
-    free(batch->fallbacks), free(batch->clocks), free(batch->falls);
+    free(batch->fallbacks), free(batch->serial), free(batch->clocks), free(batch->falls);
     free(batch->tau), free(batch->values), free(batch->dt), free(batch->use), free(batch->lane_states);
     free(batch->queue), free(batch->cost);
     free(batch);

@@ -48,12 +48,13 @@ struct ctn_batch {
     size_t state_size, work_size, model_size;  // bytes of a block, of a thread, of a block
     char *models;  // [blocks][model_size] lane_model; of a single block if worlds have no constants of their own: all share it
     char *states;  // [blocks][state_size]
-    char *kept;    // likewise, then clocks and fallbacks, at the begin of a call that may be interrupted; NULL: none may
+    char *kept;    // likewise, then clocks and counts of steps, at the begin of a call that may be interrupted; NULL: none may
     pool *pool;
     char *work;           // [threads][work_size]
     double *flat;         // [threads][flat_size]: a world's state; [DEVICE_CHUNK][flat_size] on a device
     double *rows;         // [threads][MOST_LANES], or on a device [worlds], rows of world_rows
     long *fallbacks;      // [worlds], steps made with fewer stages or in halves
+    long *serial;         // [worlds], steps of worlds along their links that the scalar engine made; NULL: side by side
     engine_use *use;      // [threads], of the last call
     char *lane_states;    // [threads][2][state_size]: worlds that a thread advances, if by iteration; those on the ladder
     char *lane_models;    // [threads][2][model_size], likewise, if they have constants of their own
@@ -109,8 +110,9 @@ int batch_along_lanes(const ctn_model *m, const ctn_batch_config *cfg);  // 0: w
 enum { PARALLEL_WORDS = 200 };
 void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char text[PARALLEL_WORDS]);  // why, for people
 ctn_status batch_along_check(const ctn_batch_config *cfg, ctn_error *err);
-bool batch_along_open(ctn_batch *batch, const ctn_engine *lanes, ctn_error *err);
+bool batch_along_open(ctn_batch *batch, ctn_error *err);
 void batch_along_close(ctn_batch *batch);
+void batch_along_push(ctn_batch *batch);  // wrenches are others now
 /// Steps of one world, as ctn_engine.step; stats in: frozen.
 void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau, int steps, bool energy, ctn_step_stats *stats);
 
@@ -159,9 +161,6 @@ bool batch_open_models(ctn_batch *batch, const ctn_model *model, ctn_error *err)
 void batch_close_models(ctn_batch *batch);
 void batch_load_block(ctn_batch *batch, int block);
 void batch_fit(ctn_batch *batch);
-
-/// Whether a wrench acts on a world (sim/batch/batch_wrench.c).
-bool batch_pushed(const ctn_batch *batch, int world);
 
 /// Gives a variant the wrenches of a world (sim/batch/batch_wrench.c).
 void batch_apply_wrenches(const ctn_batch *batch, int world, ctn_model *variant);

@@ -20,7 +20,9 @@ struct batch_along {
     ctn_error *lost;      // likewise: what it failed of
     int at_once;
     size_t bytes;
-    long *serial;  // [worlds] steps that the scalar engine made
+    // of batches with wrenches: numbers of loads [worlds at a time][nload], and whose of the batch's worlds these are; -1: of none
+    point_load *load;
+    int *pushed;
 };
 
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
@@ -73,6 +75,16 @@ ctn_status batch_along_check(const ctn_batch_config *cfg, ctn_error *err)
 /// Bodies from which on threads pay that were asleep before a step (bench/crossover).
 enum { THREADS_PAY_FROM = 4096 };
 
+/// Numbers of loads for the worlds in hand, all but those of wrenches.
+static bool open_wrenches(batch_along *a, const ctn_model *m)
+{
+    const size_t at_once = (size_t)a->at_once, loads = (size_t)m->nload;
+    a->load = malloc(at_once * loads * sizeof *a->load), a->pushed = malloc(at_once * sizeof *a->pushed);
+    for (size_t t = 0; a->load && a->pushed && t < at_once; t++)
+        memcpy(a->load + t * loads, m->loads, loads * sizeof *a->load), a->pushed[t] = -1;
+    return a->load && a->pushed;
+}
+
 /// The world on the device that the batch asks for.
 static bool open_there(ctn_batch *batch, ctn_error *err)
 {
@@ -81,18 +93,25 @@ static bool open_there(ctn_batch *batch, ctn_error *err)
     return a->lost && (a->there = along_remote_open(batch->cfg.engine, a->plan, &batch->cfg, err));
 }
 
-bool batch_along_open(ctn_batch *batch, const ctn_engine *lanes, ctn_error *err)
+/// The model with all loads that the batch has by now.
+static const ctn_model *loaded_model(const ctn_batch *batch)
 {
-    batch_along *const a = calloc(1, sizeof *a);
+    return batch->with_wrenches ? batch->with_wrenches : batch->model;
+}
+
+bool batch_along_open(ctn_batch *batch, ctn_error *err)
+{
     const ctn_batch_config *const cfg = &batch->cfg;
-    if (!(batch->along = a)) return false;
+    const ctn_engine *const lanes = engine_find(cfg->engine, 2, err);
+    const ctn_model *const m = loaded_model(batch);
+    batch_along *const a = calloc(1, sizeof *a);
+    if (!(batch->along = a) || !lanes) return false;
     a->engine = along_engine_of(lanes);
     const bool links = cfg->parallel == CTN_PARALLEL_LINKS;
     const size_t at_once = a->at_once = links ? 1 : cfg->threads;
-    a->plan = along_plan_create(batch->model, batch_along_lanes(batch->model, cfg));
+    a->plan = along_plan_create(m, batch_along_lanes(m, cfg));
     a->world = calloc(at_once, sizeof *a->world), a->own = calloc(at_once, sizeof *a->own);
-    a->serial = calloc((size_t)cfg->worlds, sizeof *a->serial);
-    if (!a->plan || !a->world || !a->own || !a->serial) return false;
+    if (!a->plan || !a->world || !a->own || (batch->nplace && !open_wrenches(a, m))) return false;
     if (device_asked(cfg->engine)) return open_there(batch, err);
     a->bytes = (a->engine->size(a->plan, cfg) + 63) / 64 * 64;
     for (size_t t = 0; t < at_once; t++) {
@@ -117,8 +136,26 @@ void batch_along_close(ctn_batch *batch)
     }
     along_remote_close(a->there);
     along_plan_free(a->plan);
-    free(a->world), free(a->own), free(a->serial), free(a->lost), free(a);
+    free(a->world), free(a->own), free(a->load), free(a->pushed), free(a->lost), free(a);
     batch->along = NULL;
+}
+
+void batch_along_push(ctn_batch *batch)
+{
+    for (int t = 0; batch->nplace && t < batch->along->at_once; t++) batch->along->pushed[t] = -1;
+}
+
+/// Gives the world in the thread's hands the wrenches of one of the batch's, if it has not got them.
+static void push_world(const ctn_batch *batch, int thread, int world)
+{
+    const batch_along *const a = batch->along;
+    if (!batch->nplace || a->pushed[thread] == world) return;
+    ctn_model m = *batch->with_wrenches;
+    m.loads = a->load + (size_t)thread * (size_t)m.nload;
+    batch_apply_wrenches(batch, world, &m);
+    if (a->there) along_remote_loads(a->there, &m);
+    else a->engine->loads(a->world[thread], a->own[thread], &m);
+    a->pushed[thread] = world;
 }
 
 void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau, int steps, bool energy, ctn_step_stats *stats)
@@ -131,12 +168,7 @@ void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau
     const ctn_freeze frozen = stats->frozen;
     int made = 0;
     bool any = false;
-    if (batch_pushed(batch, world)) {  // lanes know no loads on links; a wrench that is none changes no bit
-        serial->step(m, &batch->cfg, state_of(batch, world), work_of(batch, thread), tau ? &tau : NULL, &steps, energy, 1, stats,
-                     &batch->use[thread]);
-        a->serial[world] += stats->steps;
-        return;
-    }
+    if (steps) push_world(batch, thread, world);
     while (!any || (made < steps && !stats->frozen && !(batch->cfg.interrupt && *batch->cfg.interrupt))) {
         ctn_step_stats part = {.frozen = any ? stats->frozen : frozen};
         int done = 0;
@@ -153,7 +185,7 @@ void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau
             const int one = steps ? 1 : 0;
             serial->step(m, &batch->cfg, state_of(batch, world), work_of(batch, thread), tau ? &tau : NULL, &one, energy, 1,
                          &part, &batch->use[thread]);
-            a->serial[world] += part.steps, done = one;
+            batch->serial[world] += part.steps, done = one;
         }
         if (!any) *stats = part;
         else ctn_step_stats_add(stats, &part);
@@ -173,6 +205,6 @@ int ctn_batch_lanes(const ctn_batch *batch) { return batch && batch->along ? bat
 long ctn_batch_serial_steps(const ctn_batch *batch)
 {
     long sum = 0;
-    for (int w = 0; batch && batch->along && w < batch->cfg.worlds; w++) sum += batch->along->serial[w];
+    for (int w = 0; batch && batch->serial && w < batch->cfg.worlds; w++) sum += batch->serial[w];
     return sum;
 }

@@ -21,23 +21,23 @@ static bool interrupted(const stepping *job)
     return flag && *flag && job->batch->kept && job->run.steps;
 }
 
-/// Copies states, clocks and counts before a call that may be interrupted, and back.
-static void keep_worlds(const stepping *job)
+/// Copies states, clocks and counts before a call that may be interrupted, or back.
+static void keep_worlds(const ctn_batch *batch, bool back)
 {
-    ctn_batch *const batch = job->batch;
-    const size_t states = (size_t)batch->blocks * batch->state_size, clocks = (size_t)batch->cfg.worlds * sizeof *batch->clocks;
-    if (!batch->kept || !job->run.steps) return;
-    memcpy(batch->kept, batch->states, states);
-    memcpy(batch->kept + states, batch->clocks, clocks);
-    memcpy(batch->kept + states + clocks, batch->fallbacks, (size_t)batch->cfg.worlds * sizeof *batch->fallbacks);
-}
-static void put_worlds_back(const stepping *job)
-{
-    ctn_batch *const batch = job->batch;
-    const size_t states = (size_t)batch->blocks * batch->state_size, clocks = (size_t)batch->cfg.worlds * sizeof *batch->clocks;
-    memcpy(batch->states, batch->kept, states);
-    memcpy(batch->clocks, batch->kept + states, clocks);
-    memcpy(batch->fallbacks, batch->kept + states + clocks, (size_t)batch->cfg.worlds * sizeof *batch->fallbacks);
+    const size_t worlds = (size_t)batch->cfg.worlds;
+    const struct {
+        void *of;
+        size_t size;
+    } part[] = {{batch->states, (size_t)batch->blocks * batch->state_size},
+                {batch->clocks, worlds * sizeof *batch->clocks},
+                {batch->fallbacks, worlds * sizeof *batch->fallbacks},
+                {batch->serial, batch->serial ? worlds * sizeof *batch->serial : 0}};
+    char *kept = batch->kept;
+    for (size_t k = 0; k < sizeof part / sizeof *part; kept += part[k++].size) {
+        if (!part[k].size) continue;
+        if (back) memcpy(part[k].of, kept, part[k].size);
+        else memcpy(kept, part[k].of, part[k].size);
+    }
 }
 
 static int horizon_of(const stepping *job, int world) { return job->run.horizon ? job->run.horizon[world] : job->run.steps; }
@@ -253,7 +253,7 @@ ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *s
             "child, and restore there what ctn_batch_save gives");
     stepping job = {.batch = batch, .run = *run, .stats = stats};
     const bool fitted = batch->fitted;
-    keep_worlds(&job);
+    if (batch->kept && run->steps) keep_worlds(batch, false);
     batch->fitted = false;
     memset(batch->use, 0, (size_t)job_threads(batch) * sizeof *batch->use);
     atomic_store(&job.next, 0);
@@ -269,7 +269,7 @@ ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *s
         if (batch_along_failed(batch, err) != CTN_OK) return CTN_UNAVAILABLE;
     } else pool_run(batch->pool, batch->blocks, step_block, &job);
     if (interrupted(&job)) {
-        put_worlds_back(&job);
+        keep_worlds(batch, true);
         batch->fitted = fitted;
         return fail(err, CTN_INTERRUPTED, "the call was interrupted: the worlds are where they were before it");
     }

@@ -14,16 +14,6 @@ static world_wrench *wrenches_of(const ctn_batch *batch, int world)
     return batch->wrenches + (size_t)world * (size_t)batch->nplace;
 }
 
-bool batch_pushed(const ctn_batch *batch, int world)
-{
-    for (int k = 0; k < batch->nplace; k++) {
-        const world_wrench *const w = &wrenches_of(batch, world)[k];
-        for (int i = 0; i < 3; i++)
-            if (w->force[i] != 0 || w->torque[i] != 0) return true;
-    }
-    return false;
-}
-
 void batch_apply_wrenches(const ctn_batch *batch, int world, ctn_model *variant)
 {
     for (int k = 0; k < batch->nplace; k++) {
@@ -43,11 +33,12 @@ static int find_place(const ctn_batch *batch, int link, bool follows)
     return k;
 }
 
-/// Makes `next` the batch with one more place. Its model, the models of blocks and what threads work in are new.
+/// Makes `next` the batch with one more place. Its model, the models of blocks, what threads work in and worlds along their links
+/// are new.
 static ctn_status open_place(const ctn_batch *batch, wrench_place place, ctn_batch *next, ctn_error *err)
 {
     const size_t n = (size_t)batch->nplace, worlds = (size_t)batch->cfg.worlds;
-    next->parameters = NULL, next->models = next->work = next->lane_models = next->lane_work = NULL;
+    next->along = NULL, next->parameters = NULL, next->models = next->work = next->lane_models = next->lane_work = NULL;
     memset(next->variant, 0, sizeof next->variant);
     next->nplace = batch->nplace + 1;
     next->places = malloc((n + 1) * sizeof *next->places), next->wrenches = calloc(worlds * (n + 1), sizeof *next->wrenches);
@@ -62,12 +53,14 @@ static ctn_status open_place(const ctn_batch *batch, wrench_place place, ctn_bat
     const ctn_status status = config_check_model(&batch->cfg, next->with_wrenches, err);
     if (status != CTN_OK) return status;
     next->parameters = parameters_create(next->with_wrenches, batch->cfg.parameters, batch->cfg.parameter_count, NULL);
-    return next->parameters && batch_open_models(next, next->with_wrenches, NULL) ? CTN_OK : CTN_NO_MEMORY;
+    if (!next->parameters || !batch_open_models(next, next->with_wrenches, NULL)) return CTN_NO_MEMORY;
+    return !batch->along || batch_along_open(next, err) ? CTN_OK : err->status;
 }
 
 static void close_place(ctn_batch *batch)
 {
     batch_close_models(batch);
+    batch_along_close(batch);
     if (batch->parameters != batch->listed) parameters_free(batch->parameters);
     free(batch->places), free(batch->wrenches), free(batch->with_wrenches);
 }
@@ -132,5 +125,6 @@ ctn_status ctn_batch_set_wrench(ctn_batch *batch, int world, int link, const ctn
             memcpy(to->force, wrench->force, sizeof to->force), memcpy(to->torque, wrench->torque, sizeof to->torque);
         }
     for (int b = first / lanes; b <= (end - 1) / lanes && batch->nplace; b++) batch_load_block(batch, b);
+    if (batch->along) batch_along_push(batch);
     return CTN_OK;
 }
