@@ -185,7 +185,8 @@ CTN_API ctn_status ctn_batch_set_parameters(ctn_batch *batch, const double *valu
 struct ctn_totals;
 CTN_API void ctn_batch_totals(ctn_batch *batch, struct ctn_totals *totals);
 
-/// Memory that grows with the number of worlds, in bytes.
+/// Memory that grows with the number of worlds, in bytes; along the links also that of the worlds in hand, one or with `both` one
+/// a thread, and of their plan.
 CTN_API size_t ctn_batch_bytes(const ctn_batch *batch);
 
 /// Joint forces for the step that begins: tau [count][nv] (N m, N), for worlds first .. first + count - 1 at time [count] (s),

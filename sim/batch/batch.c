@@ -214,12 +214,12 @@ size_t ctn_batch_bytes(const ctn_batch *batch)
 {
     if (!batch) return 0;
     const size_t worlds = (size_t)batch->cfg.worlds, blocks = (size_t)batch->blocks;
-    const size_t world = sizeof *batch->clocks + sizeof *batch->falls + (batch->device ? sizeof *batch->device_stats : 0) +
-                         sizeof *batch->fallbacks + (size_t)batch->model->nv * sizeof *batch->tau +
-                         (size_t)batch->cfg.parameter_count * sizeof *batch->values +
-                         (size_t)batch->nplace * sizeof *batch->wrenches + (batch->dt ? sizeof *batch->dt : 0) +
-                         (batch->queue ? sizeof *batch->queue + sizeof *batch->cost : 0);
-    return worlds * world + (batch->device ? batch->device->bytes(batch->on_device) : 0) +
+    const size_t world =
+        sizeof *batch->clocks + sizeof *batch->falls + (batch->device ? sizeof *batch->device_stats : 0) +
+        sizeof *batch->fallbacks + (batch->serial ? sizeof *batch->serial : 0) + (size_t)batch->model->nv * sizeof *batch->tau +
+        (size_t)batch->cfg.parameter_count * sizeof *batch->values + (size_t)batch->nplace * sizeof *batch->wrenches +
+        (batch->dt ? sizeof *batch->dt : 0) + (batch->queue ? sizeof *batch->queue + sizeof *batch->cost : 0);
+    return worlds * world + batch_along_bytes(batch) + (batch->device ? batch->device->bytes(batch->on_device) : 0) +
            blocks * (batch->state_size * (batch->kept ? 2 : 1) + (batch->parameters ? batch->model_size : 0));
 }
 

@@ -19,7 +19,7 @@ struct batch_along {
     along_remote *there;  // of `links` on a device; NULL: worlds are here
     ctn_error *lost;      // likewise: what it failed of
     int at_once;
-    size_t bytes;
+    size_t bytes;  // of one of `world`
     // of batches with wrenches: numbers of loads [worlds at a time][nload], and whose of the batch's worlds these are; -1: of none
     point_load *load;
     int *pushed;
@@ -138,6 +138,14 @@ void batch_along_close(ctn_batch *batch)
     along_plan_free(a->plan);
     free(a->world), free(a->own), free(a->load), free(a->pushed), free(a->lost), free(a);
     batch->along = NULL;
+}
+
+size_t batch_along_bytes(const ctn_batch *batch)
+{
+    const batch_along *const a = batch->along;
+    if (!a) return 0;
+    const size_t loads = batch->nplace ? (size_t)a->plan->model->nload * sizeof *a->load + sizeof *a->pushed : 0;
+    return a->plan->bytes + (size_t)a->at_once * (a->bytes + loads) + (a->there ? along_remote_bytes(a->there) : 0);
 }
 
 void batch_along_push(ctn_batch *batch)
