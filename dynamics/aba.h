@@ -77,11 +77,11 @@ FN void aba_outward_body(const lane_model *m, const lane_body *b, joint_form f, 
     s->z = R.z;
     if (has_arm(f) || (f.flags & BODY_ROOT)) s->r = r;
     if (f.flags & BODY_MASS) {
-        const vec3 h = mul(R, load3(b->h));
-        const sym3 A = turn(R, load_sym(b->I));
+        const vec3 h = mul(R, load3(given(b)->h));
+        const sym3 A = turn(R, load_sym(given(b)->I));
         s->h = h;
         s->A = A;
-        s->w.f = cross_add(cross_add(scale(M.a, b->mass), M.al, h), M.w, cross(M.w, h));
+        s->w.f = cross_add(cross_add(scale(M.a, given(b)->mass), M.al, h), M.w, cross(M.w, h));
         s->w.n = cross_add(add(cross(h, M.a), smul(A, M.al)), M.w, smul(A, M.w));
     }
     if ((f.flags & BODY_FORK) || f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) work->motion[i] = M;
@@ -105,10 +105,10 @@ FN void aba_inward1(const lane_body *b, joint_form f, const real *tau, aba_body 
     const vec3 z = s->rigid.z, r = s->rigid.r;
     inertia6 P;
     wrench w;
-    gather_subtree(f, &s->rigid.A, &s->rigid.h, b->mass, &s->rigid.w, next, &fork[i], &P, &w);
+    gather_subtree(f, &s->rigid.A, &s->rigid.h, given(b)->mass, &s->rigid.w, next, &fork[i], &P, &w);
     pivot1 t;
     joint_column(b, f.kind, z, &P, &t.Ua, &t.Ul);
-    t.i = rset(1) / joint_pivot(b, f.kind, z, t.Ua, t.Ul, b->armature);
+    t.i = rset(1) / joint_pivot(b, f.kind, z, t.Ua, t.Ul, given(b)->armature);
     const real u = tau[b->vadr] - joint_row(b, f.kind, z, w);
     s->one.pivot = t, s->one.u = u;
     if (f.flags & BODY_ROOT) return;
@@ -123,9 +123,9 @@ FN void aba_inward3(const lane_body *b, const real *tau, const aba_motion *M, ab
     const vec3 r = s->rigid.r, t = vec(tau[b->vadr], tau[b->vadr + 1], tau[b->vadr + 2]);
     inertia6 P;
     wrench w;
-    gather_subtree(form_of(b), &s->rigid.A, &s->rigid.h, b->mass, &s->rigid.w, next, &fork[i], &P, &w);
+    gather_subtree(form_of(b), &s->rigid.A, &s->rigid.h, given(b)->mass, &s->rigid.w, next, &fork[i], &P, &w);
     sym3 D = ball ? P.A : P.D;
-    const real J = b->armature;
+    const real J = given(b)->armature;
     D.xx = D.xx + J, D.yy = D.yy + J, D.zz = D.zz + J;
     const ldl3 F = ldl_factor(D);
     const vec3 u = ldl_solve(F, ball ? sub(mul(M->R, t), w.n) : sub(t, w.f));

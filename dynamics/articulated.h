@@ -128,7 +128,7 @@ FN real joint_row(const lane_body *b, int kind, vec3 z, wrench w)
 {
     switch (kind) {
     case JOINT_PRISMATIC: return dot(z, w.f);
-    case JOINT_HELICAL: return fmadd(len(b->pitch), dot(z, w.f), dot(z, w.n));
+    case JOINT_HELICAL: return fmadd(len(given(b)->pitch), dot(z, w.f), dot(z, w.n));
     default: return dot(z, w.n);
     }
 }
@@ -147,7 +147,7 @@ FN void add_joint_motion(const lane_body *b, int kind, vec3 z, real y, vec3 *ang
 {
     if (kind != JOINT_PRISMATIC) *angular = add_scaled(*angular, z, y);
     if (kind == JOINT_PRISMATIC) *linear = add_scaled(*linear, z, y);
-    if (kind == JOINT_HELICAL) *linear = add_scaled(*linear, z, len(b->pitch) * y);
+    if (kind == JOINT_HELICAL) *linear = add_scaled(*linear, z, len(given(b)->pitch) * y);
 }
 
 /// P S for a joint of one degree of freedom.
@@ -156,7 +156,7 @@ FN void joint_column(const lane_body *b, int kind, vec3 z, const inertia6 *P, ve
     switch (kind) {
     case JOINT_PRISMATIC: *Ua = mul(P->B, z), *Ul = smul(P->D, z); break;
     case JOINT_HELICAL: {
-        const vec3 s = scale(z, len(b->pitch));
+        const vec3 s = scale(z, len(given(b)->pitch));
         *Ua = mul_add(smul(P->A, z), P->B, s);
         *Ul = add(tmul(P->B, z), smul(P->D, s));
         break;
@@ -170,7 +170,7 @@ FN real joint_pivot(const lane_body *b, int kind, vec3 z, vec3 Ua, vec3 Ul, real
 {
     switch (kind) {
     case JOINT_PRISMATIC: return dot_add(k, z, Ul);
-    case JOINT_HELICAL: return fmadd(len(b->pitch), dot(z, Ul), dot_add(k, z, Ua));
+    case JOINT_HELICAL: return fmadd(len(given(b)->pitch), dot(z, Ul), dot_add(k, z, Ua));
     default: return dot_add(k, z, Ua);
     }
 }
@@ -182,7 +182,7 @@ FN void add_cross_term(const lane_body *b, int kind, vec3 z, wrench w, vec3 *Ua,
     switch (kind) {
     case JOINT_PRISMATIC: *Ua = cross_add(*Ua, s, w.f); break;
     case JOINT_HELICAL:
-        *Ua = cross_add(cross_add(*Ua, s, w.n), scale(s, len(b->pitch)), w.f);
+        *Ua = cross_add(cross_add(*Ua, s, w.n), scale(s, len(given(b)->pitch)), w.f);
         *Ul = cross_add(*Ul, s, w.f);
         break;
     default: *Ua = cross_add(*Ua, s, w.n), *Ul = cross_add(*Ul, s, w.f);

@@ -68,7 +68,7 @@ KERNEL void crba_outward(const lane_model *m, const real *q, crba_body *body)
 }
 
 /// Column k of I_c S.
-FN wrench composite_column(const lane_body *b, joint_form f, composite a, mat3 R, int k)
+FN wrench composite_column(const lane_model *m, const lane_body *b, joint_form f, composite a, mat3 R, int k)
 {
     wrench w;
     if (f.kind == JOINT_REVOLUTE) {
@@ -77,7 +77,7 @@ FN wrench composite_column(const lane_body *b, joint_form f, composite a, mat3 R
     }
     const twist S = joint_subspace(b, f.kind, R, k);
     const vec3 s = S.w, l = S.v;
-    w.f = cross_add(scale(l, b->subtree_mass), s, a.h);
+    w.f = cross_add(scale(l, subtree_of(m, b)->subtree_mass), s, a.h);
     w.n = cross_add(smul(a.I, s), a.h, l);
     return w;
 }
@@ -154,14 +154,14 @@ FN void crba_rows(const lane_model *m, const lane_body *b, joint_form f, int i, 
         else if (f.kind == JOINT_REVOLUTE) meet_columns(work, b, f, R, 0, d->dof, subtree_end(m, d));
     }
     for (int k = 0; k < b->nv; k++) {
-        const wrench w = composite_column(b, f, a, R, k);
+        const wrench w = composite_column(m, b, f, a, R, k);
         work->n[0][first + k] = w.n.x, work->n[1][first + k] = w.n.y, work->n[2][first + k] = w.n.z;
         work->f[0][first + k] = w.f.x, work->f[1][first + k] = w.f.y, work->f[2][first + k] = w.f.z;
         if (f.kind == JOINT_REVOLUTE) work->row[first] = dot(R.z, w.n);
     }
     for (int k = 0; k < b->nv; k++) {
         if (f.kind != JOINT_REVOLUTE) meet_columns(work, b, f, R, k, first + k, end);
-        work->row[first + k] = work->row[first + k] + b->armature;
+        work->row[first + k] = work->row[first + k] + given(b)->armature;
         crba_store(m, work, first + k, end, H, count);
     }
 }
@@ -173,20 +173,20 @@ FN void crba_inward_body(const lane_model *m, const lane_body *b, joint_form f, 
     const crba_body *s = &work->body[i];
     composite a = *next;
     if (f.flags & BODY_LEAF) {
-        a.h = mul(s->R, load3(b->h)), a.I = turn(s->R, load_sym(b->I));
+        a.h = mul(s->R, load3(given(b)->h)), a.I = turn(s->R, load_sym(given(b)->I));
         // what the body before it carries has nothing to do with the one after it
         real *row = m->in_order ? work->row : work->sorted;
         for (int k = m->in_order ? b->dof : 0; k < m->nv; k++) row[k] = rset(0);
     } else {
         if (f.flags & BODY_FORK) a = composite_add(a, work->sum[i]);
         if (f.flags & BODY_MASS) {
-            a.h = add(a.h, mul(s->R, load3(b->h)));
-            a.I = sym_add(a.I, turn(s->R, load_sym(b->I)));
+            a.h = add(a.h, mul(s->R, load3(given(b)->h)));
+            a.I = sym_add(a.I, turn(s->R, load_sym(given(b)->I)));
         }
     }
     crba_rows(m, b, f, i, work, a, H, count);
     if (f.flags & BODY_ROOT) return;
-    if (has_arm(f)) a = composite_shift(a, s->r, b->subtree_mass);
+    if (has_arm(f)) a = composite_shift(a, s->r, subtree_of(m, b)->subtree_mass);
     if (f.flags & BODY_NEXT) *next = a;
     else if (f.flags & BODY_LAST) work->sum[b->parent] = a;
     else work->sum[b->parent] = composite_add(work->sum[b->parent], a);

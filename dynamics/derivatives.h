@@ -88,9 +88,9 @@ KERNEL void id_motion(const lane_model *m, const real *q, const real *v, const r
         s->a = add(add_scaled(s->ap, cross(w, l), rset(2)), joint_slide(b, f, s->R, a));
         s->w = wrench_zero();
         if (!(b->flags & BODY_MASS)) continue;
-        const vec3 h = s->rigid.h = mul(s->R, load3(b->h));
-        const sym3 I = s->rigid.I = turn(s->R, load_sym(b->I));
-        s->w.f = cross_add(cross_add(scale(s->a, b->mass), s->al, h), s->V.w, cross(s->V.w, h));
+        const vec3 h = s->rigid.h = mul(s->R, load3(given(b)->h));
+        const sym3 I = s->rigid.I = turn(s->R, load_sym(given(b)->I));
+        s->w.f = cross_add(cross_add(scale(s->a, given(b)->mass), s->al, h), s->V.w, cross(s->V.w, h));
         s->w.n = cross_add(add(cross(h, s->a), smul(I, s->al)), s->V.w, smul(I, s->V.w));
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
@@ -127,7 +127,7 @@ FN id_flow flow_of(const lane_body *b, const id_body *s)
     const vec3 h = s->rigid.h, v = s->V.v, w = s->V.w;
     const mat3 S = sym_full(second_moment(s->rigid.I));
     id_flow F;  // G = h v' + S [w]', whose columns are S ([w]' e_k) = S (e_k x w)
-    F.p = add_scaled(cross(w, h), v, b->mass);
+    F.p = add_scaled(cross(w, h), v, given(b)->mass);
     F.G.x = add_scaled(sub(scale(S.y, negate(w.z)), scale(S.z, negate(w.y))), h, v.x);
     F.G.y = add_scaled(sub(scale(S.z, negate(w.x)), scale(S.x, negate(w.z))), h, v.y);
     F.G.z = add_scaled(sub(scale(S.x, negate(w.y)), scale(S.y, negate(w.x))), h, v.z);
@@ -212,7 +212,7 @@ KERNEL void id_matrices(const lane_model *m, id_work *work, double *const *by_q,
         const id_body *s = &work->body[i];
         const composite c = work->rigid[i];
         const id_flow F = work->flow[i];
-        const real mass = b->subtree_mass;
+        const real mass = subtree_of(m, b)->subtree_mass;
         for (int k = 0; k < b->nv; k++) {
             const twist S = joint_subspace(b, b->kind, s->R, k);
             const vec3 turn_axis = S.w, slide_axis = S.v;
@@ -232,7 +232,7 @@ KERNEL void id_matrices(const lane_model *m, id_work *work, double *const *by_q,
                     const twist S = joint_subspace(d, d->kind, t->R, e);
                     const vec3 w = S.w, l = S.v;
                     real inertia = along(w, l, a);
-                    if (row == col) inertia = inertia + b->armature;
+                    if (row == col) inertia = inertia + given(b)->armature;
                     matrix_put(by_q, count, row * n + col, along(w, l, q));
                     matrix_put(by_v, count, row * n + col, along(w, l, v));
                     matrix_put(by_a, count, row * n + col, inertia), matrix_put(by_a, count, col * n + row, inertia);
@@ -258,9 +258,9 @@ KERNEL void factor_motion(const lane_model *m, const id_work *work, tree_factors
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         const id_body *s = &work->body[i];
-        const real J = b->armature;
+        const real J = given(b)->armature;
         F->T[i].R = s->R, F->T[i].r = s->r;
-        F->node[i].P = b->flags & BODY_MASS ? inertia_rigid(s->rigid.I, s->rigid.h, b->mass) : inertia_zero();
+        F->node[i].P = b->flags & BODY_MASS ? inertia_rigid(s->rigid.I, s->rigid.h, given(b)->mass) : inertia_zero();
         F->node[i].w = NULL, F->node[i].k = sym_diagonal(J, J, J);
     }
     tree_factor(m, F);

@@ -66,12 +66,16 @@ FN mat3 lengths33(const model_length *c)
 }
 
 /// The scale of a body's subtree, m; 1 where it has none.
-FN real extent_of(const lane_body *b) { return sel(gt(len(b->extent), rset(0)), len(b->extent), rset(1)); }
+FN real extent_of(const lane_model *m, const lane_body *b)
+{
+    const real extent = subtree_of(m, b)->extent;
+    return sel(gt(extent, rset(0)), extent, rset(1));
+}
 
 /// Sine and cosine of the angle of a joint that turns about z, counted from the body's own x axis.
 FN void joint_sincos(const lane_body *b, real q, real *s, real *c)
 {
-    sincos_quarters(q + len(b->rest_angle), len(b->quarter), s, c);
+    sincos_quarters(q + len(given(b)->rest_angle), len(given(b)->quarter), s, c);
 }
 
 /// Whether a joint's coordinate is an angle, and whole turns count in it.
@@ -90,16 +94,16 @@ FN mat3 turn_about_z(mat3 P, real s, real c)
 /// World axes of the joint frame (before the joint moves), from those of the parent.
 FN mat3 joint_frame(const lane_body *b, joint_form f, mat3 parent)
 {
-    if (f.flags & BODY_ROOT) return lengths33(b->C);
+    if (f.flags & BODY_ROOT) return lengths33(given(b)->C);
     if (f.flags & BODY_ABOUT_X) {
-        const real c = len(b->ca), s = len(b->sa);
+        const real c = len(given(b)->ca), s = len(given(b)->sa);
         mat3 P;
         P.x = parent.x;
         P.y = add_scaled(scale(parent.y, c), parent.z, s);
         P.z = sub_scaled(scale(parent.z, c), parent.y, s);
         return P;
     }
-    return mmul(parent, lengths33(b->C));
+    return mmul(parent, lengths33(given(b)->C));
 }
 
 /// World axes of the body, from those of the parent. q: the model's coordinates.
@@ -121,9 +125,9 @@ FN mat3 body_axes(const lane_body *b, joint_form f, mat3 parent, const real *q)
 /// From the parent's origin to the body's, in world axes. z: the body's axis, after the joint.
 FN vec3 body_offset(const lane_body *b, joint_form f, mat3 parent, vec3 z, const real *q)
 {
-    vec3 r = f.flags & BODY_ROOT ? lengths3(b->r0) : f.flags & BODY_OFFSET ? mul(parent, lengths3(b->r0)) : zero3();
+    vec3 r = f.flags & BODY_ROOT ? lengths3(given(b)->r0) : f.flags & BODY_OFFSET ? mul(parent, lengths3(given(b)->r0)) : zero3();
     if (f.kind == JOINT_PRISMATIC) r = add_scaled(r, z, q[b->qadr]);
-    if (f.kind == JOINT_HELICAL) r = add_scaled(r, z, len(b->pitch) * q[b->qadr]);
+    if (f.kind == JOINT_HELICAL) r = add_scaled(r, z, len(given(b)->pitch) * q[b->qadr]);
     if (f.kind == JOINT_TRANSLATION) r = add(r, vec(q[b->qadr], q[b->qadr + 1], q[b->qadr + 2]));
     return r;
 }
@@ -146,7 +150,7 @@ FN vec3 joint_slide(const lane_body *b, joint_form f, mat3 R, const real *v)
 {
     switch (f.kind) {
     case JOINT_PRISMATIC: return scale(R.z, v[b->vadr]);
-    case JOINT_HELICAL: return scale(R.z, len(b->pitch) * v[b->vadr]);
+    case JOINT_HELICAL: return scale(R.z, len(given(b)->pitch) * v[b->vadr]);
     case JOINT_TRANSLATION: return vec(v[b->vadr], v[b->vadr + 1], v[b->vadr + 2]);
     default: return zero3();
     }
@@ -169,7 +173,7 @@ FN twist joint_subspace(const lane_body *b, int kind, mat3 R, int k)
     case JOINT_BALL: S.w = k == 0 ? R.x : k == 1 ? R.y : R.z; break;
     case JOINT_TRANSLATION: S.v = vec(rset(k == 0), rset(k == 1), rset(k == 2)); break;
     case JOINT_PRISMATIC: S.v = R.z; break;
-    case JOINT_HELICAL: S.w = R.z, S.v = scale(R.z, len(b->pitch)); break;
+    case JOINT_HELICAL: S.w = R.z, S.v = scale(R.z, len(given(b)->pitch)); break;
     default: S.w = R.z;
     }
     return S;

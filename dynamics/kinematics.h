@@ -149,13 +149,14 @@ typedef struct {
 FN void add_body_sums(body_sums *s, const lane_body *b, const pose *T, const twist *V, const real *v)
 {
     if (b->flags & BODY_ARMATURE)
-        for (int k = 0; k < b->nv; k++) s->kinetic = fmadd(rset(0.5) * b->armature * v[b->vadr + k], v[b->vadr + k], s->kinetic);
+        for (int k = 0; k < b->nv; k++)
+            s->kinetic = fmadd(rset(0.5) * given(b)->armature * v[b->vadr + k], v[b->vadr + k], s->kinetic);
     if (!(b->flags & BODY_MASS)) return;
     const mat3 R = T->R;
-    const vec3 w = V->w, u = V->v, c = mul(R, load3(b->h));
-    const real mass = b->mass;
+    const vec3 w = V->w, u = V->v, c = mul(R, load3(given(b)->h));
+    const real mass = given(b)->mass;
     const vec3 p = add(scale(u, mass), cross(w, c));                            // linear momentum
-    const vec3 a = add(mul(R, smul(load_sym(b->I), tmul(R, w))), cross(c, u));  // about the body's origin
+    const vec3 a = add(mul(R, smul(load_sym(given(b)->I), tmul(R, w))), cross(c, u));  // about the body's origin
     s->kinetic = fmadd(rset(0.5), dot_add(dot(w, a), u, p), s->kinetic);
     s->moment = add(s->moment, add_scaled(c, T->p, mass));
     s->l = add(s->l, p);

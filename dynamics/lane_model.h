@@ -16,10 +16,24 @@ typedef double model_length;
 FN real len(model_length x) { return rset(x); }
 #endif
 
-typedef struct lane_body {
-    BODY_STRUCTURE
+typedef struct lane_constants {
     BODY_LENGTHS(model_length)
     BODY_CONSTANTS(real)
+} lane_constants;
+
+typedef struct lane_subtree {
+    SUBTREE_CONSTANTS(real)
+} lane_subtree;
+
+/// Along the links equal bodies share their constants; what hangs on them differs.
+typedef struct lane_body {
+    BODY_STRUCTURE
+#ifdef CATENA_ALONG
+    const lane_constants *own;
+#else
+    lane_constants own;
+    lane_subtree subtree;
+#endif
 } lane_body;
 
 typedef struct lane_point_load {
@@ -30,6 +44,9 @@ typedef struct lane_point_load {
 typedef struct lane_model {
     int nbody, nlink, nq, nv, nload;
     lane_body *bodies;        // [nbody]
+#ifdef CATENA_ALONG
+    lane_subtree *subtrees;  // [nbody]
+#endif
     lane_point_load *loads;   // [nload], by body
     const ctn_frame *frames;  // [nlink]
     const int *dof_adr;       // [nv]
@@ -37,5 +54,32 @@ typedef struct lane_model {
     real dt;  // s, of a step
     WORLD_CONSTANTS(real)
 } lane_model;
+
+/// A body's constants, and those of it and all that hangs on it.
+FN const lane_constants *given(const lane_body *b)
+{
+#ifdef CATENA_ALONG
+    return b->own;
+#else
+    return &b->own;
+#endif
+}
+#ifndef CATENA_ALONG
+/// Number k of BODY_NUMBERS.
+FN real *body_number(lane_body *b, int k)
+{
+    enum { OWN = BODY_NUMBERS - sizeof(lane_subtree) / sizeof(real) };
+    return k < (int)OWN ? &b->own.mass + k : &b->subtree.extent + (k - (int)OWN);
+}
+#endif
+FN const lane_subtree *subtree_of(const lane_model *m, const lane_body *b)
+{
+#ifdef CATENA_ALONG
+    return &m->subtrees[b - m->bodies];
+#else
+    (void)m;
+    return &b->subtree;
+#endif
+}
 
 #endif

@@ -79,14 +79,12 @@ enum {
     length quarter;    /* ... and so many quarter turns, exactly */                                                              \
     length r0[3];      /* joint origin in the parent's frame, m */                                                               \
     length C[9];       /* joint frame in the parent's frame, row-major */                                                        \
-    length pitch;      /* helical, m/rad */                                                                                      \
-    length extent;     /* m, scale of the subtree: radii of gyration and offsets added up, strokes of sliding joints left out */
+    length pitch;      /* helical, m/rad */
 
 /// What may differ from world to world (catena/parameters.h), as numbers of the type `number`: double here, a lane in
 /// lane_model.h.
 #define BODY_CONSTANTS(number)                                                                                                   \
     number mass;             /* kg */                                                                                            \
-    number subtree_mass;     /* kg, of the body and all that hang on it */                                                       \
     number h[3];             /* first moment of mass, kg m */                                                                    \
     number S[6];             /* second moment of mass about the origin, kg m^2: xx yy zz xy xz yz */                             \
     number I[6];             /* rotational inertia about the origin, kg m^2: xx yy zz xy xz yz */                                \
@@ -95,9 +93,14 @@ enum {
     number stiffness;        /* N m/rad or N/m */                                                                                \
     number rest[4];          /* rad or m; ball: quaternion */                                                                    \
     number limit[2];         /* lo, hi; ball: 0, half angle of the cone about rest; +-infinity: none */                          \
-    number limit_k, limit_b; /* stiffness and damping of the limits */                                                           \
-    number force_scale[2];   /* scales of a residual row (theory.md 3.3): m g L^r and m L^(1+r), r = 1 for rotations */          \
-    number held[2];          /* N/m, N s/m: stiffness and damping of all loads on its subtree */
+    number limit_k, limit_b; /* stiffness and damping of the limits */
+
+/// Likewise, of all that hangs on a body and the body itself.
+#define SUBTREE_CONSTANTS(number)                                                                                                \
+    number extent;         /* m, its scale: radii of gyration and offsets added up, strokes of sliding joints left out */        \
+    number subtree_mass;   /* kg */                                                                                              \
+    number force_scale[2]; /* scales of a residual row (theory.md 3.3): m g L^r and m L^(1+r), r = 1 for rotations */            \
+    number held[2];        /* N/m, N s/m: stiffness and damping of all its loads */
 
 /// Likewise, of the model as a whole.
 #define WORLD_CONSTANTS(number)                                                                                                  \
@@ -112,6 +115,7 @@ enum { WORLD_NUMBERS = sizeof(world_constants) / sizeof(double) };
 
 typedef struct body_constants {
     BODY_CONSTANTS(double)
+    SUBTREE_CONSTANTS(double)
 } body_constants;
 enum { BODY_NUMBERS = sizeof(body_constants) / sizeof(double) };
 
@@ -119,6 +123,7 @@ typedef struct ctn_body {
     BODY_STRUCTURE
     BODY_LENGTHS(double)
     BODY_CONSTANTS(double)
+    SUBTREE_CONSTANTS(double)
 } ctn_body;
 
 enum load_flag {

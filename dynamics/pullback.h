@@ -27,7 +27,7 @@ KERNEL void id_pullback(const lane_model *m, id_work *work, const real *lambda, 
         if (!(b->flags & BODY_MASS)) continue;
         // the sum of 2 m u x y over particles with velocities u, and y in the virtual motion
         const vec3 h = s->rigid.h, w = s->V.w;
-        const wrench I = work->w[i] = rigid_wrench(s->rigid, b->mass, V.w, V.v);
+        const wrench I = work->w[i] = rigid_wrench(s->rigid, given(b)->mass, V.w, V.v);
         const vec3 t = add(cross_add(cross(s->V.v, I.f), cross(w, h), V.v), smul(second_moment(s->rigid.I), cross(w, V.w)));
         work->turn[i] = scale(t, rset(2));
     }

@@ -29,18 +29,18 @@ typedef struct {
 FN vec3 into_joint(const lane_body *b, joint_form f, vec3 a)
 {
     if (f.flags & BODY_ABOUT_X) {
-        const real c = len(b->ca), s = len(b->sa);
+        const real c = len(given(b)->ca), s = len(given(b)->sa);
         return vec(a.x, fmadd(a.z, s, a.y * c), fnmadd(a.y, s, a.z * c));
     }
-    return tmul(lengths33(b->C), a);
+    return tmul(lengths33(given(b)->C), a);
 }
 FN vec3 out_of_joint(const lane_body *b, joint_form f, vec3 a)
 {
     if (f.flags & BODY_ABOUT_X) {
-        const real c = len(b->ca), s = len(b->sa);
+        const real c = len(given(b)->ca), s = len(given(b)->sa);
         return vec(a.x, fnmadd(a.z, s, a.y * c), fmadd(a.y, s, a.z * c));
     }
-    return mul(lengths33(b->C), a);
+    return mul(lengths33(given(b)->C), a);
 }
 
 /// From the joint frame into body axes, and back. R: of a ball
@@ -85,7 +85,7 @@ FN void rnea_outward_body(const lane_body *b, joint_form f, int i, vec3 g, const
     } else {
         if (!(f.flags & BODY_NEXT)) M = work->motion[b->parent];
         if (f.flags & BODY_OFFSET) {
-            const vec3 r = lengths3(b->r0);
+            const vec3 r = lengths3(given(b)->r0);
             M.a = cross_add(cross_add(M.a, M.al, r), M.w, cross(M.w, r));
         }
         M.w = into_body(f, into_joint(b, f, M.w), sn, cs, R);
@@ -95,7 +95,7 @@ FN void rnea_outward_body(const lane_body *b, joint_form f, int i, vec3 g, const
     // what the joint adds
     const real o = rset(0);
     if (f.kind == JOINT_PRISMATIC || f.kind == JOINT_HELICAL) {
-        const real k = (f.kind == JOINT_HELICAL ? len(b->pitch) : rset(1));
+        const real k = (f.kind == JOINT_HELICAL ? len(given(b)->pitch) : rset(1));
         if (!(f.flags & BODY_ROOT)) {
             const vec3 x = vec(o, o, k * qj[0]), u = vec(o, o, rset(2) * k * vj[0]);
             M.a = cross_add(cross_add(M.a, M.al, x), M.w, add(cross(M.w, x), u));
@@ -113,9 +113,9 @@ FN void rnea_outward_body(const lane_body *b, joint_form f, int i, vec3 g, const
     } else if (f.kind == JOINT_TRANSLATION) M.a = add(M.a, vec(aj[0], aj[1], aj[2]));
 
     if (f.flags & BODY_MASS) {
-        const vec3 h = load3(b->h);
-        const sym3 I = load_sym(b->I);
-        s->w.f = cross_add(cross_add(scale(M.a, b->mass), M.al, h), M.w, cross(M.w, h));
+        const vec3 h = load3(given(b)->h);
+        const sym3 I = load_sym(given(b)->I);
+        s->w.f = cross_add(cross_add(scale(M.a, given(b)->mass), M.al, h), M.w, cross(M.w, h));
         s->w.n = cross_add(add(cross(h, M.a), smul(I, M.al)), M.w, smul(I, M.w));
     }
     if (f.flags & BODY_FORK) work->motion[i] = M;
@@ -149,23 +149,23 @@ FN void rnea_inward_body(const lane_body *b, joint_form f, int i, const real *q,
     switch (f.kind) {
     case JOINT_REVOLUTE: t[0] = w.n.z; break;
     case JOINT_PRISMATIC: t[0] = w.f.z; break;
-    case JOINT_HELICAL: t[0] = fmadd(len(b->pitch), w.f.z, w.n.z); break;
+    case JOINT_HELICAL: t[0] = fmadd(len(given(b)->pitch), w.f.z, w.n.z); break;
     case JOINT_BALL: t[0] = w.n.x, t[1] = w.n.y, t[2] = w.n.z; break;
     case JOINT_TRANSLATION: t[0] = w.f.x, t[1] = w.f.y, t[2] = w.f.z; break;
     }
     if (b->flags & BODY_ARMATURE)
-        for (int k = 0; k < b->nv; k++) t[k] = fmadd(b->armature, a[b->vadr + k], t[k]);
+        for (int k = 0; k < b->nv; k++) t[k] = fmadd(given(b)->armature, a[b->vadr + k], t[k]);
     if (f.flags & BODY_ROOT) return;
 
     if (f.kind == JOINT_PRISMATIC || f.kind == JOINT_HELICAL) {
-        const real x = (f.kind == JOINT_HELICAL ? len(b->pitch) : rset(1)) * q[b->qadr];
+        const real x = (f.kind == JOINT_HELICAL ? len(given(b)->pitch) : rset(1)) * q[b->qadr];
         w.n.x = fnmadd(x, w.f.y, w.n.x), w.n.y = fmadd(x, w.f.x, w.n.y);
     }
     const mat3 *R = &work->R[i];
     const real sn = s->s, cs = s->c;
     w.f = out_of_joint(b, f, out_of_body(f, w.f, sn, cs, R));
     w.n = out_of_joint(b, f, out_of_body(f, w.n, sn, cs, R));
-    if (f.flags & BODY_OFFSET) w.n = cross_add(w.n, lengths3(b->r0), w.f);
+    if (f.flags & BODY_OFFSET) w.n = cross_add(w.n, lengths3(given(b)->r0), w.f);
     if (f.flags & BODY_NEXT) *next = w;
     else if (f.flags & BODY_LAST) work->hand[b->parent] = w;
     else work->hand[b->parent] = wrench_add(work->hand[b->parent], w);

@@ -40,7 +40,7 @@ typedef struct {
 /// The potential of a joint of one degree of freedom at x.
 FN potential1 joint_potential(const lane_body *b, real x)
 {
-    const real k = b->stiffness, kl = b->limit_k, a = x - b->rest[0], d = beyond(x, b->limit);
+    const real k = given(b)->stiffness, kl = given(b)->limit_k, a = x - given(b)->rest[0], d = beyond(x, given(b)->limit);
     potential1 V;
     V.E = rset(0.5) * fmadd(k * a, a, kl * d * d);
     V.g = fmadd(k, a, kl * d);
@@ -59,14 +59,14 @@ FN cone_limit cone_at(const lane_body *b, const real *q)
 {
     cone_limit cone;
     quat rest;
-    rest.w = b->rest[0], rest.x = b->rest[1], rest.y = b->rest[2], rest.z = b->rest[3];
+    rest.w = given(b)->rest[0], rest.x = given(b)->rest[1], rest.y = given(b)->rest[2], rest.z = given(b)->rest[3];
     cone.a = quat_log(quat_mul(quat_conjugate(rest), quat_normalised(quat_load(q + b->qadr))));
     const real angle = root(dot(cone.a, cone.a)), none = rset(0);
-    cone.d = beyond(angle, b->limit);
+    cone.d = beyond(angle, given(b)->limit);
     const mask out = gt(cone.d, none);
     cone.i = rset(1) / sel(out, angle, rset(1));
     cone.n = scale(cone.a, cone.i);
-    cone.k = sel(out, b->limit_k, none), cone.c = sel(out, b->limit_b, none);
+    cone.k = sel(out, given(b)->limit_k, none), cone.c = sel(out, given(b)->limit_b, none);
     return cone;
 }
 
@@ -80,7 +80,7 @@ typedef struct {
 
 FN potential3 ball_potential(const lane_body *b, cone_limit cone)
 {
-    const real k = b->stiffness, p = cone.k * cone.d * cone.i;
+    const real k = given(b)->stiffness, p = cone.k * cone.d * cone.i;
     potential3 V;
     V.a = cone.a, V.g = scale(cone.a, k + p);
     V.k = sym_diagonal(k + p, k + p, k + p);
@@ -92,7 +92,7 @@ FN potential3 ball_potential(const lane_body *b, cone_limit cone)
 /// The drag C of a ball with BODY_SPRING.
 FN sym3 ball_drag(const lane_body *b, cone_limit cone)
 {
-    sym3 C = sym_diagonal(b->damping[0], b->damping[1], b->damping[2]);
+    sym3 C = sym_diagonal(given(b)->damping[0], given(b)->damping[1], given(b)->damping[2]);
     sym_add_dyad(&C, cone.n, cone.c);
     return C;
 }
@@ -100,10 +100,10 @@ FN sym3 ball_drag(const lane_body *b, cone_limit cone)
 /// The drag C of a joint at q; one degree of freedom: xx.
 FN sym3 joint_drag(const lane_body *b, const real *q)
 {
-    sym3 C = sym_diagonal(b->damping[0], b->damping[1], b->damping[2]);
+    sym3 C = sym_diagonal(given(b)->damping[0], given(b)->damping[1], given(b)->damping[2]);
     if (!(b->flags & BODY_SPRING)) return C;
     if (b->kind == JOINT_BALL) return ball_drag(b, cone_at(b, q));
-    C.xx = C.xx + sel(gt(magnitude(beyond(q[b->qadr], b->limit)), rset(0)), b->limit_b, rset(0));
+    C.xx = C.xx + sel(gt(magnitude(beyond(q[b->qadr], given(b)->limit)), rset(0)), given(b)->limit_b, rset(0));
     return C;
 }
 

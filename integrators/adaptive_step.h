@@ -37,16 +37,16 @@ FN real joint_length(const lane_body *b, const real *x)
 KERNEL real largest_rate(const lane_model *m, const real *x)
 {
     real most = rset(0);
-    for (int i = 0; i < m->nbody; i++) most = larger(most, joint_length(&m->bodies[i], x) / joint_unit(&m->bodies[i]));
+    for (int i = 0; i < m->nbody; i++) most = larger(most, joint_length(&m->bodies[i], x) / joint_unit(m, &m->bodies[i]));
     return most;
 }
 
 /// The error e of a joint's coordinates after the increment u, as above; each [nv] of the joint.
-FN real coordinate_error(const lane_body *b, const real *u, const real *e)
+FN real coordinate_error(const lane_model *m, const lane_body *b, const real *u, const real *e)
 {
     real length = rset(0), sum = rset(0);
     for (int k = 0; k < b->nv; k++) length = fmadd(u[k], u[k], length), sum = fmadd(e[k], e[k], sum);
-    return root(sum) / (joint_unit(b) + root(length));
+    return root(sum) / (joint_unit(m, b) + root(length));
 }
 
 /// The error of a part of size h from velocities v to w by the increments u, as above; eq, ev [nv]: estimated errors of u and w. NaN
@@ -57,8 +57,8 @@ KERNEL real error_norm(const lane_model *m, real h, const real *u, const real *v
     real most = rset(0);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        const real q = coordinate_error(b, u + b->vadr, eq + b->vadr);
-        most = larger(most, larger(q, joint_length(b, ev) / (joint_unit(b) * rho)));
+        const real q = coordinate_error(m, b, u + b->vadr, eq + b->vadr);
+        most = larger(most, larger(q, joint_length(b, ev) / (joint_unit(m, b) * rho)));
     }
     return most;
 }

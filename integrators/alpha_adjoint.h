@@ -116,11 +116,11 @@ FN void half_turn_pullback(const lane_body *b, const terms_input *in, const posi
     const int j = b->vadr;
     const sym3 C = joint_drag(b, S->q);
     const vec3 rate = load3(S->rate + j);
-    vec3 g = add_scaled(smul(C, rate), load3(S->b + j), b->armature);
+    vec3 g = add_scaled(smul(C, rate), load3(S->b + j), given(b)->armature);
     if (in->tau) g = sub(g, load3(in->tau + j));
     const vec3 by_g = scale(cross(rate, turn), rset(0.5) * in->h);
     add3(bar->v + j, add(smul(C, by_g), scale(cross(turn, g), rset(0.5) * in->h)));
-    add3(bar->b + j, scale(by_g, b->armature));
+    add3(bar->b + j, scale(by_g, given(b)->armature));
     add3(tau_bar + j, scale(by_g, rset(-1)));
     if (b->flags & BODY_SPRING) add3(bar->q + j, drag_pullback(cone_at(b, S->q), rate, by_g));
 }

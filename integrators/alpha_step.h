@@ -156,7 +156,7 @@ KERNEL void aim_alpha(const lane_model *m, const alpha_rule *rule, const positio
         if (b->kind != JOINT_BALL) continue;
         // a torque g that goes by the increments u acts as D(u)'g = g - u x g/2 ...: half a turn of it is put back
         const vec3 rate = load3(S->rate + b->vadr);
-        vec3 g = add_scaled(smul(joint_drag(b, S->q), rate), load3(S->b + b->vadr), b->armature);
+        vec3 g = add_scaled(smul(joint_drag(b, S->q), rate), load3(S->b + b->vadr), given(b)->armature);
         if (W->in.tau) g = sub(g, load3(W->in.tau + b->vadr));
         const vec3 turn = scale(cross(g, rate), rset(0.5) * r->h);
         real *const half = P->half_turn + b->vadr;
@@ -244,7 +244,7 @@ KERNEL void error_of_alpha(const lane_model *m, const alpha_rule *rule, const po
     for (int k = 0; k < m->nv; k++) x[k] = r->c * fmadd(r->e_new, E->a[k], fmadd(r->e_A, S->a[k], r->e_B * S->b[k]));
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        for (int k = b->vadr; k < b->vadr + b->nv; k++) x[k] = b->armature * x[k];
+        for (int k = b->vadr; k < b->vadr + b->nv; k++) x[k] = given(b)->armature * x[k];
         w[i] = wrench_zero();
         if (!(b->flags & BODY_MASS)) continue;
         const real *A1 = (const real *)&E->A[i], *A = (const real *)&S->A[i], *B = (const real *)&S->B[i];

@@ -100,16 +100,16 @@ KERNEL void start_step(const lane_model *m, solve *W)
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         step_body *s = &W->step[i];
-        s->unit = force_unit(b, W->reach[i], k2);
+        s->unit = force_unit(m, b, W->reach[i], k2);
         if (!(b->flags & BODY_MASS)) continue;
         const mat3 R = W->start[i].R;
         const rate_pose *V = &W->V[i];
-        const sym3 S = load_sym(b->S);
+        const sym3 S = load_sym(given(b)->S);
         mat3 Y;
         Y.x = scale(add_scaled(R.x, V->R.x, h), k2);
         Y.y = scale(add_scaled(R.y, V->R.y, h), k2);
         Y.z = scale(add_scaled(R.z, V->R.z, h), k2);
-        s->G = mul(Y, load3(b->h));
+        s->G = mul(Y, load3(given(b)->h));
         const mat3 Yt = transposed(Y);
         s->Zt.x = smul(S, Yt.x), s->Zt.y = smul(S, Yt.y), s->Zt.z = smul(S, Yt.z);
         s->e = scale(V->p, h);
@@ -155,8 +155,8 @@ FN real weigh_body(const lane_model *m, const lane_body *b, joint_form f, solve 
     const mat3 R = W->now[i].R;
     const vec3 dp = t->dp;
     const step_body *k = &W->step[i];
-    const real mass = b->mass, half = rset(-0.5);
-    const vec3 g = load3(m->gravity), c = mul(R, load3(b->h)), e = sub(dp, k->e);
+    const real mass = given(b)->mass, half = rset(-0.5);
+    const vec3 g = load3(m->gravity), c = mul(R, load3(given(b)->h)), e = sub(dp, k->e);
     const vec3 y = vec(fmadd(k2, e.x, negate(g.x)), fmadd(k2, e.y, negate(g.y)), fmadd(k2, e.z, negate(g.z)));
     const vec3 ck = scale(c, k2), force = add_scaled(sub(ck, k->G), y, mass);
     mat3 K;
@@ -168,7 +168,7 @@ FN real weigh_body(const lane_model *m, const lane_body *b, joint_form f, solve 
     t->b = add_scaled(ck, force, half);
     t->A.xx = K.y.y + K.z.z, t->A.yy = K.x.x + K.z.z, t->A.zz = K.x.x + K.y.y;
     t->A.xy = half * (K.y.x + K.x.y), t->A.xz = half * (K.z.x + K.x.z), t->A.yz = half * (K.z.y + K.y.z);
-    const vec3 v = sub(scale(e, rset(0.5) * b->mass * k2), k->G);
+    const vec3 v = sub(scale(e, rset(0.5) * given(b)->mass * k2), k->G);
     const real E = dot_add(negate(K.x.x + t->A.xx), e, v);
     return fnmadd(mass, dot(g, dp), E);
 }

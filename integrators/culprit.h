@@ -30,10 +30,10 @@ FN culprit sel_culprit(mask m, culprit a, culprit b)
 }
 
 /// The unit of a joint's coordinates: rad, or m.
-FN real joint_unit(const lane_body *b)
+FN real joint_unit(const lane_model *m, const lane_body *b)
 {
     const bool slides = b->kind == JOINT_PRISMATIC || b->kind == JOINT_TRANSLATION;
-    return slides ? extent_of(b) : rset(1);
+    return slides ? extent_of(m, b) : rset(1);
 }
 
 /// Blames degree of freedom k of a body where `much` is more than *most; what is no number is more than any other, and the first one
@@ -79,7 +79,7 @@ KERNEL culprit blame_motion(const lane_model *m, bool angles, const real *q, con
         for (int k = 0; k < b->nv; k++) {
             const real speed = magnitude(rate[b->vadr + k]);
             if (angles) blame(b, k, fmadd(m->dt, speed, magnitude(q[b->qadr + k])), q, rate, &c, &most);
-            else blame(b, k, speed / joint_unit(b), q, rate, &c, &most);
+            else blame(b, k, speed / joint_unit(m, b), q, rate, &c, &most);
         }
     }
     return stands_out(c, most);

@@ -22,7 +22,7 @@ KERNEL void find_reach(const lane_model *m, const real *q, real *reach)
         if (b->flags & BODY_ROOT) continue;
         real all = reach[i];
         if (b->kind == JOINT_PRISMATIC) all = all + magnitude(q[b->qadr]);
-        if (b->kind == JOINT_HELICAL) all = all + magnitude(len(b->pitch) * q[b->qadr]);
+        if (b->kind == JOINT_HELICAL) all = all + magnitude(len(given(b)->pitch) * q[b->qadr]);
         reach[b->parent] = larger(reach[b->parent], all);
     }
 }
@@ -32,16 +32,17 @@ typedef struct {
     real weight, inertia;
 } row_scale;
 
-FN row_scale row_scale_at(const lane_body *b, real reach)
+FN row_scale row_scale_at(const lane_model *m, const lane_body *b, real reach)
 {
     const bool turns = b->kind == JOINT_REVOLUTE || b->kind == JOINT_HELICAL || b->kind == JOINT_BALL;
-    const real L = extent_of(b);
-    const real moment = b->subtree_mass * reach;
+    const lane_subtree *const t = subtree_of(m, b);
+    const real L = extent_of(m, b);
+    const real moment = t->subtree_mass * reach;
     row_scale s;
-    s.weight = b->force_scale[0], s.inertia = b->force_scale[1] + moment;
+    s.weight = t->force_scale[0], s.inertia = t->force_scale[1] + moment;
     if (!turns) return s;
     s.weight = fmadd(s.weight, reach / L, s.weight);
-    s.inertia = fmadd(moment, rset(2) * L + reach, b->force_scale[1]);
+    s.inertia = fmadd(moment, rset(2) * L + reach, t->force_scale[1]);
     return s;
 }
 
@@ -49,20 +50,21 @@ FN row_scale row_scale_at(const lane_body *b, real reach)
 FN real over_scale(real x, real scale) { return fmadd(rset(0), scale, x) / scale; }
 
 /// What the last digits of where world springs hold the subtree make of a body's rows, over SOLVE_FLOOR: no solve can ask for less.
-FN real held_scale(const lane_body *b, real reach, real k2)
+FN real held_scale(const lane_model *m, const lane_body *b, real reach, real k2)
 {
     const bool turns = b->kind == JOINT_REVOLUTE || b->kind == JOINT_HELICAL || b->kind == JOINT_BALL;
-    const real L = extent_of(b) + reach, k = fmadd(root(k2), b->held[1], b->held[0]);
+    const lane_subtree *const t = subtree_of(m, b);
+    const real L = extent_of(m, b) + reach, k = fmadd(root(k2), t->held[1], t->held[0]);
     return rset(HELD_DIGITS) * k * L * (turns ? L : rset(1));
 }
 
 /// 1 over the scale of force of a body's rows in a step; k2: 1/h^2.
-FN real force_unit(const lane_body *b, real reach, real k2)
+FN real force_unit(const lane_model *m, const lane_body *b, real reach, real k2)
 {
-    const row_scale s = row_scale_at(b, reach);
+    const row_scale s = row_scale_at(m, b, reach);
     const real inertia = s.inertia * k2;
     real most = sel(gt(inertia, s.weight), inertia, s.weight);
-    if (b->flags & BODY_HELD) most = larger(most, held_scale(b, reach, k2));
+    if (b->flags & BODY_HELD) most = larger(most, held_scale(m, b, reach, k2));
     return over_scale(rset(1), most);
 }
 

@@ -73,7 +73,7 @@ KERNEL void step_product(const lane_model *m, const solve *W, const real *y, pro
         const iterate_body *t = &W->body[i];
         twist_outward(b, &W->now[i], b->flags & BODY_ROOT ? NULL : &work->d[b->parent], y, &work->e[i], &work->d[i]);
         work->p[i] = wrench_zero();
-        if (b->flags & BODY_MASS) work->p[i] = block_times(t->A, t->b, b->mass * W->in.k2, work->d[i]);
+        if (b->flags & BODY_MASS) work->p[i] = block_times(t->A, t->b, given(b)->mass * W->in.k2, work->d[i]);
         if (b->flags & BODY_LOAD) work->p[i] = wrench_add(work->p[i], inertia_times(&W->load[b->load].P, work->d[i]));
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
@@ -96,7 +96,7 @@ FN wrench stage_blocks_times(const lane_body *b, const stages *W, int i, int a, 
     const stage_table *t = W->table;
     const int s = t->stages;
     const stage_body *o = &W->body[i * s];
-    const real mass = b->mass * W->in.k2;
+    const real mass = given(b)->mass * W->in.k2;
     wrench p = block_times(o[a].A, o[a].b, rset(t->h[a][a]) * mass, d[a]);
     for (int l = 0; l < s; l++) {
         if (l == a) continue;
@@ -104,7 +104,7 @@ FN wrench stage_blocks_times(const lane_body *b, const stages *W, int i, int a, 
         const mat3 Q = mmul(o[a].T.R, o[l].W);
         const vec3 turned = sub(scale(d[l].w, Q.x.x + Q.y.y + Q.z.z), tmul(Q, d[l].w));
         p.n = add_scaled(p.n, cross_add(turned, o[a].c, d[l].v), h);
-        p.f = add_scaled(p.f, cross_add(scale(d[l].v, b->mass), d[l].w, o[l].c), h);
+        p.f = add_scaled(p.f, cross_add(scale(d[l].v, given(b)->mass), d[l].w, o[l].c), h);
     }
     return p;
 }

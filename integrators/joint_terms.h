@@ -53,7 +53,7 @@ FN potential1 joint_terms1(const lane_body *b, const terms_input *in)
         t.E = fmadd(rset(0.5) * c * w, w, t.E);
     }
     if (b->flags & BODY_ARMATURE) {
-        const real J = b->armature * in->k2, a = fnmadd(in->h, in->rate[b->vadr], u);
+        const real J = given(b)->armature * in->k2, a = fnmadd(in->h, in->rate[b->vadr], u);
         t.k = t.k + J;
         t.g = fmadd(J, a, t.g);
         t.E = fmadd(rset(0.5) * J * a, a, t.E);
@@ -132,10 +132,10 @@ FN terms3 joint_terms3(const lane_body *b, const terms_input *in)
     t.too_far = ball ? gt(dot(u, u), rset(HALF_TURN * HALF_TURN)) : none_of();
 
     // along the increments: dampers, armature, applied force
-    const sym3 C = joint_drag(b, in->q), K = rate_block(C, in->drag, b->armature * in->k2);
+    const sym3 C = joint_drag(b, in->q), K = rate_block(C, in->drag, given(b)->armature * in->k2);
     const vec3 w = in->slack ? sub(u, load3(in->slack + b->vadr)) : u;
     const vec3 a = sub_scaled(u, rate, in->h), d = scale(smul(C, w), in->drag);
-    const real J = b->armature * in->k2;
+    const real J = given(b)->armature * in->k2;
     const vec3 g = sub(add_scaled(d, a, J), tau);
     t.E = rset(0.5) * fmadd(J, dot(a, a), dot(d, w)) - dot(tau, u);
     if (!ball) {

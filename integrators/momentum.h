@@ -27,14 +27,14 @@ KERNEL void joint_momentum(const lane_model *m, const real *q, const real *v, mo
     body_twists(m, T, v, work->V);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        const vec3 c = mul(T[i].R, load3(b->h));
-        sum[i].f = cross_add(scale(V[i].v, b->mass), V[i].w, c);
-        sum[i].n = cross_add(mul(T[i].R, smul(load_sym(b->I), tmul(T[i].R, V[i].w))), c, V[i].v);
+        const vec3 c = mul(T[i].R, load3(given(b)->h));
+        sum[i].f = cross_add(scale(V[i].v, given(b)->mass), V[i].w, c);
+        sum[i].n = cross_add(mul(T[i].R, smul(load_sym(given(b)->I), tmul(T[i].R, V[i].w))), c, V[i].v);
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
         joint_rows(b, b->kind, T[i].R, sum[i], p + b->vadr);
-        for (int k = b->vadr; k < b->vadr + b->nv; k++) p[k] = fmadd(b->armature, v[k], p[k]);
+        for (int k = b->vadr; k < b->vadr + b->nv; k++) p[k] = fmadd(given(b)->armature, v[k], p[k]);
         if (b->flags & BODY_ROOT) continue;
         sum[b->parent] = wrench_add(sum[b->parent], wrench_shift(sum[i], sub(T[i].p, T[b->parent].p)));
     }
@@ -50,8 +50,8 @@ KERNEL void momentum_velocity(const lane_model *m, const real *q, const real *p,
         const mat3 R = work->motion[i].R = body_axes(b, form_of(b), parent, q);
         s->z = R.z;
         s->r = body_offset(b, form_of(b), parent, R.z, q);
-        s->h = mul(R, load3(b->h));
-        s->A = turn(R, load_sym(b->I));
+        s->h = mul(R, load3(given(b)->h));
+        s->A = turn(R, load_sym(given(b)->I));
         s->w = wrench_zero();
     }
     aba_inward(m, p, work);

@@ -55,10 +55,10 @@ FN sym3 pull_block(vec3 r, vec3 f)
 FN void drop_curvature(const lane_body *b, const solve *W, int i, mask dropped, sym3 *A, vec3 *h)
 {
     const real k2 = W->in.k2;
-    sym3 I = turn(W->now[i].R, load_sym(b->I));
+    sym3 I = turn(W->now[i].R, load_sym(given(b)->I));
     I.xx = k2 * I.xx, I.yy = k2 * I.yy, I.zz = k2 * I.zz, I.xy = k2 * I.xy, I.xz = k2 * I.xz, I.yz = k2 * I.yz;
     *A = sel_sym(dropped, I, *A);
-    *h = sel3(dropped, scale(mul(W->now[i].R, load3(b->h)), k2), *h);
+    *h = sel3(dropped, scale(mul(W->now[i].R, load3(given(b)->h)), k2), *h);
 }
 
 /// Inertia and right-hand side of what hangs on body i, itself included. mixed: some lanes have dropped their curvature, or hold their factors.
@@ -69,7 +69,7 @@ FN void sweep_gather(const lane_body *b, joint_form f, const solve *W, const swe
     sym3 A = t->A;
     vec3 h = t->b;
     if (mixed && (f.flags & BODY_MASS)) drop_curvature(b, W, i, work->dropped, &A, &h);
-    gather_subtree(f, &A, &h, b->mass * W->in.k2, NULL, next, &work->hand[i], P, p);
+    gather_subtree(f, &A, &h, given(b)->mass * W->in.k2, NULL, next, &work->hand[i], P, p);
     if (!loaded) return;
     const body_load *L = &W->load[b->load];
     *P = inertia_add(*P, mixed ? sel_inertia(work->dropped, L->safe, L->P) : L->P);

@@ -75,13 +75,13 @@ FN rate_pose moved_by(twist t, mat3 R)
 /// X M with the pseudo-inertia M of a body: momentum of the columns X.
 FN rate_pose times_mass(const lane_body *b, rate_pose X)
 {
-    const sym3 S = load_sym(b->S);
-    const vec3 c = load3(b->h);
+    const sym3 S = load_sym(given(b)->S);
+    const vec3 c = load3(given(b)->h);
     rate_pose Y;
     Y.R.x = add_scaled(mul(X.R, vec(S.xx, S.xy, S.xz)), X.p, c.x);
     Y.R.y = add_scaled(mul(X.R, vec(S.xy, S.yy, S.yz)), X.p, c.y);
     Y.R.z = add_scaled(mul(X.R, vec(S.xz, S.yz, S.zz)), X.p, c.z);
-    Y.p = add_scaled(mul(X.R, c), X.p, b->mass);
+    Y.p = add_scaled(mul(X.R, c), X.p, given(b)->mass);
     return Y;
 }
 

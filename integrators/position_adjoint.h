@@ -39,7 +39,7 @@ KERNEL real position_factor(const lane_model *m, position_adjoint *A)
         const lane_body *b = &m->bodies[i];
         tree_node *n = &A->F.node[i];
         n->P = inertia_zero(), n->w = &W->sum[i], n->k = sym_diagonal(rset(0), rset(0), rset(0));
-        if (b->flags & BODY_MASS) n->P = inertia_rigid(W->body[i].A, W->body[i].b, b->mass * W->in.k2);
+        if (b->flags & BODY_MASS) n->P = inertia_rigid(W->body[i].A, W->body[i].b, given(b)->mass * W->in.k2);
         if (b->flags & BODY_LOAD) n->P = inertia_add(n->P, W->load[b->load].P);
         if (has_terms(b, W->in.tau)) n->k = W->terms[i].k;
     }
@@ -82,7 +82,7 @@ FN void ball_pullback(const lane_body *b, const solve *W, const real *y_, real *
     vec3 tau = in->tau ? load3(in->tau + j) : zero3();
     if (in->half_turn) tau = add(tau, load3(in->half_turn + j));
     const vec3 y = chart_velocity(u, vec(y_[0], y_[1], y_[2]));  // D y
-    const real J = b->armature * in->k2;
+    const real J = given(b)->armature * in->k2;
     const sym3 C = joint_drag(b, in->q);
     const vec3 a = sub_scaled(u, rate, in->h), g = sub(add_scaled(scale(smul(C, w), in->drag), a, J), tau);
     const vec3 by_cone = b->flags & BODY_SPRING ? drag_pullback(cone_at(b, in->q), w, y) : zero3();
@@ -100,7 +100,7 @@ FN void plain_pullback(const lane_body *b, const solve *W, const real *y, real *
                        real *tau_bar)
 {
     const sym3 drag = joint_drag(b, W->in.q);
-    const real c[3] = {drag.xx, drag.yy, drag.zz}, J = b->armature * W->in.k2;
+    const real c[3] = {drag.xx, drag.yy, drag.zz}, J = given(b)->armature * W->in.k2;
     for (int k = 0; k < b->nv; k++) {
         q_bar[k] = fmadd(fmadd(c[k], W->in.drag, J), y[k], q_bar[k]);
         rate_bar[k] = fmadd(J * W->in.h, y[k], rate_bar[k]);

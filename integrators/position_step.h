@@ -361,8 +361,8 @@ KERNEL void commit_step(const lane_model *m, position_state *S, position_work *P
 FN wrench rate_momentum(const lane_body *b, mat3 R, const rate_pose *V)
 {
     // columns of rotation G = V_R S + V_p c', last column V_R c + m V_p
-    const sym3 I = load_sym(b->S);
-    const vec3 c = load3(b->h);
+    const sym3 I = load_sym(given(b)->S);
+    const vec3 c = load3(given(b)->h);
     const mat3 Vt = transposed(V->R);
     mat3 Gt;  // by columns: the rows of G
     Gt.x = add_scaled(smul(I, Vt.x), c, V->p.x), Gt.y = add_scaled(smul(I, Vt.y), c, V->p.y),
@@ -370,7 +370,7 @@ FN wrench rate_momentum(const lane_body *b, mat3 R, const rate_pose *V)
     const vec3 ax = mul(R, Gt.x), ay = mul(R, Gt.y), az = mul(R, Gt.z);  // columns of R G'
     wrench w;
     w.n = vec(az.y - ay.z, ax.z - az.x, ay.x - ax.y);
-    w.f = add_scaled(mul(V->R, c), V->p, b->mass);
+    w.f = add_scaled(mul(V->R, c), V->p, given(b)->mass);
     return w;
 }
 
@@ -385,10 +385,10 @@ KERNEL void nearest_velocity(const lane_model *m, const position_state *S, aba_w
         const mat3 R = work->motion[i].R = body_axes(b, form_of(b), parent, S->q);
         s->z = R.z;
         s->r = body_offset(b, form_of(b), parent, R.z, S->q);
-        for (int k = b->vadr; k < b->vadr + b->nv; k++) force[k] = b->armature * S->rate[k];
+        for (int k = b->vadr; k < b->vadr + b->nv; k++) force[k] = given(b)->armature * S->rate[k];
         if (!(b->flags & BODY_MASS)) continue;
-        s->h = mul(R, load3(b->h));
-        s->A = turn(R, load_sym(b->I));
+        s->h = mul(R, load3(given(b)->h));
+        s->A = turn(R, load_sym(given(b)->I));
         const wrench momentum = rate_momentum(b, R, &S->V[i]);
         s->w.n = vec(negate(momentum.n.x), negate(momentum.n.y), negate(momentum.n.z));
         s->w.f = vec(negate(momentum.f.x), negate(momentum.f.y), negate(momentum.f.z));
@@ -419,12 +419,12 @@ KERNEL void start_velocity(const lane_model *m, const real *v, pose *T, twist *D
 /// Twice the kinetic energy of a body with the Euclidean velocity V: tr(V M V').
 FN real twice_kinetic(const lane_body *b, const rate_pose *V)
 {
-    const sym3 I = load_sym(b->S);
-    const vec3 c = load3(b->h);
+    const sym3 I = load_sym(given(b)->S);
+    const vec3 c = load3(given(b)->h);
     const mat3 Vt = transposed(V->R);
     real t = dot_add(dot_add(dot(Vt.x, smul(I, Vt.x)), Vt.y, smul(I, Vt.y)), Vt.z, smul(I, Vt.z));
     t = fmadd(rset(2), dot(V->p, mul(V->R, c)), t);
-    return fmadd(b->mass, dot(V->p, V->p), t);
+    return fmadd(given(b)->mass, dot(V->p, V->p), t);
 }
 
 /// Kinetic energy of free trees about their centre of mass, added up body by body: how fast a tree travels as a whole, or has been falling,
@@ -443,12 +443,13 @@ FN internal_kinetic no_kinetic(void)
 }
 
 /// The next body, with the velocity V; twice: twice its energy, of one with mass.
-FN void add_internal(internal_kinetic *K, const lane_body *b, int i, const rate_pose *V, real twice)
+FN void add_internal(internal_kinetic *K, const lane_model *m, const lane_body *b, int i, const rate_pose *V, real twice)
 {
-    if ((b->flags & BODY_ROOT) && b->kind == JOINT_TRANSLATION) K->end = b->end, K->mass = b->subtree_mass, K->momentum = zero3();
+    if ((b->flags & BODY_ROOT) && b->kind == JOINT_TRANSLATION)
+        K->end = b->end, K->mass = subtree_of(m, b)->subtree_mass, K->momentum = zero3();
     if (b->flags & BODY_MASS) {
         K->sum = fmadd(rset(0.5), twice, K->sum);
-        if (i < K->end) K->momentum = add(K->momentum, add_scaled(mul(V->R, load3(b->h)), V->p, b->mass));
+        if (i < K->end) K->momentum = add(K->momentum, add_scaled(mul(V->R, load3(given(b)->h)), V->p, given(b)->mass));
     }
     if (i == K->end - 1) K->sum = fnmadd(rset(0.5) / K->mass, dot(K->momentum, K->momentum), K->sum);
 }
@@ -469,13 +470,13 @@ KERNEL energy_parts position_energy(const lane_model *m, const real *q, const re
         p[i] = placed_origin(b, &at[i], q, p);
         if (b->flags & BODY_ARMATURE)
             for (int k = b->vadr; k < b->vadr + b->nv; k++)
-                E.kinetic = fmadd(rset(0.5) * b->armature * rate[k], rate[k], E.kinetic);
+                E.kinetic = fmadd(rset(0.5) * given(b)->armature * rate[k], rate[k], E.kinetic);
         if (b->flags & BODY_MASS) {
             twice = twice_kinetic(b, &velocity[i]);
             E.kinetic = fmadd(rset(0.5), twice, E.kinetic);
-            moment = add(moment, add_scaled(mul(R, load3(b->h)), p[i], b->mass));
+            moment = add(moment, add_scaled(mul(R, load3(given(b)->h)), p[i], given(b)->mass));
         }
-        if (internal) add_internal(&K, b, i, &velocity[i], twice);
+        if (internal) add_internal(&K, m, b, i, &velocity[i], twice);
     }
     if (internal) *internal = larger(K.sum, rset(0));
     E.potential = negate(dot(load3(m->gravity), moment));

@@ -73,8 +73,8 @@ KERNEL void inverse_inertia_times(const lane_model *m, const objective *F, const
         const mat3 R = F->aba->motion[i].R = W->start[i].R, parent = b->flags & BODY_ROOT ? R : W->start[b->parent].R;
         s->z = R.z;
         s->r = body_offset(b, form_of(b), parent, R.z, W->in.q);
-        s->h = mul(R, load3(b->h));
-        s->A = turn(R, load_sym(b->I));
+        s->h = mul(R, load3(given(b)->h));
+        s->A = turn(R, load_sym(given(b)->I));
         s->w = wrench_zero();
     }
     aba_inward(m, force, F->aba);

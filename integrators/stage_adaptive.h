@@ -72,7 +72,7 @@ KERNEL real part_defect(const lane_model *m, const stage_table *t, const positio
             for (int k = 0; k < b->nv; k++) e[k] = fnmadd(rset(t ? t->e[a] : 1), u[k], e[k]);
         }
         for (int k = 0; k < b->nv; k++) e[k] = c * e[k];
-        most = larger(most, coordinate_error(b, u, e));
+        most = larger(most, coordinate_error(m, b, u, e));
     }
     return most;
 }
@@ -86,7 +86,7 @@ KERNEL real alpha_error(const lane_model *m, const position_state *S, ladder_wor
         const lane_body *b = &m->bodies[i];
         real u[3];
         joint_increment(b, S->q, &L->one, u);
-        most = larger(most, coordinate_error(b, u, x + b->vadr));
+        most = larger(most, coordinate_error(m, b, u, x + b->vadr));
     }
     return most;
 }

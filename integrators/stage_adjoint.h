@@ -103,7 +103,7 @@ FN void stage_terms1_pullback(const lane_body *b, const stages *W, int a, const 
     double d = 0, h = 0;
     for (int l = 0; l < t->stages; l++) d += t->d[a][l], h += t->h[a][l];
     const sym3 drag = joint_drag(b, W->in.q);
-    const real c[3] = {drag.xx, drag.yy, drag.zz}, J = b->armature * W->in.inv_h;
+    const real c[3] = {drag.xx, drag.yy, drag.zz}, J = given(b)->armature * W->in.inv_h;
     for (int k = 0; k < b->nv; k++) {
         const int v = b->vadr + k;
         bar->q[v] = fmadd(fmadd(rset(d), c[k], rset(h) * J) * W->in.inv_h, y[k], bar->q[v]);
@@ -123,7 +123,7 @@ FN void stage_ball_pullback(const lane_model *m, const lane_body *b, const stage
     const vec3 w = scale(quat_imaginary(ball_rate(t, B, a, W->in.inv_h)), rset(2));
     vec3 by_q[2], by_rate[2];
     ball_rate_pullback(m, t, B, a, t->d[a], W->in.inv_h, rset(t->dV[a]), Cy, &by_q[0], &by_rate[0], NULL);
-    ball_rate_pullback(m, t, B, a, t->h[a], rset(1), rset(-t->hV[a]) * W->in.h, scale(y, b->armature * W->in.k2), &by_q[1],
+    ball_rate_pullback(m, t, B, a, t->h[a], rset(1), rset(-t->hV[a]) * W->in.h, scale(y, given(b)->armature * W->in.k2), &by_q[1],
                        &by_rate[1], NULL);
     const vec3 r = add(by_rate[0], by_rate[1]);
     vec3 q = add(by_q[0], by_q[1]);

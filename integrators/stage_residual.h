@@ -65,7 +65,7 @@ typedef struct {
 /// R S in the shape that products with other rotations need: S R', by columns.
 FN mat3 turned_moment(const lane_body *b, mat3 R)
 {
-    const sym3 S = load_sym(b->S);
+    const sym3 S = load_sym(given(b)->S);
     const mat3 Rt = transposed(R);
     mat3 W;
     W.x = smul(S, Rt.x), W.y = smul(S, Rt.y), W.z = smul(S, Rt.z);
@@ -83,13 +83,13 @@ KERNEL void start_stages(const lane_model *m, stages *W, real h)
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         stage_start *s = &W->step[i];
-        s->unit = force_unit(b, W->reach[i], W->in.k2);
+        s->unit = force_unit(m, b, W->reach[i], W->in.k2);
         if (!(b->flags & BODY_MASS)) continue;
         const mat3 R = W->start[i].R;
         mat3 V = W->V[i].R;
         V.x = scale(V.x, h), V.y = scale(V.y, h), V.z = scale(V.z, h);
         s->W = turned_moment(b, R), s->WV = turned_moment(b, V);
-        s->c = mul(R, load3(b->h)), s->cV = mul(V, load3(b->h));
+        s->c = mul(R, load3(given(b)->h)), s->cV = mul(V, load3(given(b)->h));
         s->e = scale(W->V[i].p, h);
     }
 }
@@ -115,7 +115,7 @@ FN void stage_place(const lane_model *m, const lane_body *b, stages *W, int s, i
     t->dp = dp;
     if (!(f.flags & BODY_MASS)) return;
     t->W = turned_moment(b, R);
-    t->c = mul(R, load3(b->h));
+    t->c = mul(R, load3(given(b)->h));
 }
 
 /// The body's own wrench and block at stage a, from its placements at all stages.
@@ -124,7 +124,7 @@ FN void stage_wrench(const lane_model *m, const lane_body *b, stages *W, int s, 
     const stage_table *t = W->table;
     const stage_start *k = &W->step[i];
     stage_body *o = &W->body[i * s], *at = o + a;
-    const real k2 = W->in.k2, hV = rset(t->hV[a]), mass = b->mass, half = rset(-0.5);
+    const real k2 = W->in.k2, hV = rset(t->hV[a]), mass = given(b)->mass, half = rset(-0.5);
     // the acceleration times h^2: of the origin, of the first moment; Z' = S Y', without the stage's own part
     vec3 y = scale(k->e, negate(hV)), ac = scale(k->cV, negate(hV));
     mat3 Z;

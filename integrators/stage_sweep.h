@@ -86,7 +86,7 @@ FN void add_stage_blocks(const lane_body *b, const stages *W, int s, int i, real
     for (int a = 0; a < s; a++)
         for (int l = 0; l < s; l++) {
             real *at = P + w * 6 * a + 6 * l;
-            const real h = rset(W->table->h[a][l]) * W->in.k2, mass = h * b->mass;
+            const real h = rset(W->table->h[a][l]) * W->in.k2, mass = h * given(b)->mass;
             mat3 A;
             vec3 right, left;
             if (a == l) {

@@ -49,7 +49,7 @@ FN real stage_terms1(const lane_model *m, const lane_body *b, const stage_table 
         }
         g = fmadd(c, rate, g);
     }
-    const real J = b->armature * in->k2;
+    const real J = given(b)->armature * in->k2;
     acceleration = fnmadd(rset(t->hV[a]) * in->h, in->rate[v], acceleration);
     g = fmadd(J, acceleration, g);
     for (int l = 0; l < s; l++) K[l] = K[l] + fmadd(rset(t->d[a][l]), c * in->inv_h, rset(t->h[a][l]) * J);
@@ -155,7 +155,7 @@ FN quat ball_acceleration(const stage_table *t, const ball_stages *B, int a, rea
 FN vec3 stage_terms_ball(const lane_model *m, const lane_body *b, const stage_table *t, const stage_input *in, const ball_stages *B,
                          int a, mat3 *K)
 {
-    const real o = rset(0), J = b->armature * in->k2;
+    const real o = rset(0), J = given(b)->armature * in->k2;
     vec3 g = zero3();
     // dampers: the torque is C w, with the limit's along the cone's normal at the start of the step
     const sym3 C = joint_drag(b, in->q);

@@ -83,15 +83,15 @@ KERNEL void start_chord(const lane_model *m, chord *W, const real *p, const real
             s->R = turn_about_z(P, s->sn, s->cs);
         } else if (f.kind == JOINT_BALL) s->R = mmul(P, quat_rotation(quat_load(W->q + b->qadr)));
         s->r = body_offset(b, f, parent, s->R.z, W->q);
-        const row_scale of = row_scale_at(b, W->reach[i]);
+        const row_scale of = row_scale_at(m, b, W->reach[i]);
         s->unit = over_scale(h, of.inertia);
         scale = larger(scale, h * of.weight * s->unit);
         for (int k = b->vadr; k < b->vadr + b->nv; k++) scale = larger(scale, magnitude(W->target[k]) * s->unit);
         if (b->flags & BODY_PASSIVE) s->drag = joint_drag(b, W->q);
         if (!(f.flags & BODY_MASS)) continue;
-        const sym3 S = load_sym(b->S);
+        const sym3 S = load_sym(given(b)->S);
         const mat3 Rt = transposed(s->R);
-        s->c = mul(s->R, load3(b->h));
+        s->c = mul(s->R, load3(given(b)->h));
         s->I = turn(s->R, S);
         s->Zt.x = smul(S, Rt.x), s->Zt.y = smul(S, Rt.y), s->Zt.z = smul(S, Rt.z);
     }
@@ -139,10 +139,10 @@ FN void chord_body_at(const lane_model *m, const lane_body *b, joint_form f, cho
     t->R = mat3_add(s->R, t->dR);
 
     vec3 dr = zero3();
-    if (!root_body && (f.flags & BODY_OFFSET)) dr = mul(up->dR, lengths3(b->r0));
+    if (!root_body && (f.flags & BODY_OFFSET)) dr = mul(up->dR, lengths3(given(b)->r0));
     if (f.kind == JOINT_PRISMATIC) dr = add_scaled(add_scaled(dr, t->dR.z, W->q[b->qadr]), t->R.z, step[0]);
     if (f.kind == JOINT_HELICAL) {
-        const real pitch = len(b->pitch);
+        const real pitch = len(given(b)->pitch);
         dr = add_scaled(add_scaled(dr, t->dR.z, pitch * W->q[b->qadr]), t->R.z, pitch * step[0]);
     }
     if (f.kind == JOINT_TRANSLATION) dr = vec(step[0], step[1], step[2]);
@@ -151,11 +151,11 @@ FN void chord_body_at(const lane_model *m, const lane_body *b, joint_form f, cho
 
     t->w = wrench_zero();
     if (!(f.flags & BODY_MASS)) return;
-    const real mass = b->mass, k = W->inv_h;
+    const real mass = given(b)->mass, k = W->inv_h;
     const vec3 y = sub_scaled(scale(t->dp, k), load3(m->gravity), rset(0.5) * W->h);
     t->K.x = mul(t->dR, s->Zt.x), t->K.y = mul(t->dR, s->Zt.y), t->K.z = mul(t->dR, s->Zt.z);
     t->w.n = cross_add(scale(vec(t->K.y.z - t->K.z.y, t->K.z.x - t->K.x.z, t->K.x.y - t->K.y.x), k), s->c, y);
-    t->w.f = add_scaled(scale(mul(t->dR, load3(b->h)), k), y, mass);
+    t->w.f = add_scaled(scale(mul(t->dR, load3(given(b)->h)), k), y, mass);
 }
 
 /// The chord of a joint's own motion: of one degree of freedom in x; balls: body axes, the same at q0 and q1.
@@ -171,7 +171,7 @@ FN vec3 joint_chord(const lane_body *b, const chord *W)
 FN vec3 joint_impulse(const lane_body *b, const chord *W, int i, real share)
 {
     const vec3 a = joint_chord(b, W);
-    const vec3 rotor = scale(a, b->armature * W->inv_h);
+    const vec3 rotor = scale(a, given(b)->armature * W->inv_h);
     return b->flags & BODY_PASSIVE ? add_scaled(rotor, smul(W->start[i].drag, a), share) : rotor;
 }
 
@@ -223,10 +223,10 @@ KERNEL void chord_momentum(const lane_model *m, const chord *W, wrench *sum, con
         const chord_body *t = &W->body[i];
         sum[i] = wrench_zero();
         if (!(b->flags & BODY_MASS)) continue;
-        const vec3 y = add_scaled(scale(t->dp, k), load3(m->gravity), half), dc = mul(t->dR, load3(b->h));
+        const vec3 y = add_scaled(scale(t->dp, k), load3(m->gravity), half), dc = mul(t->dR, load3(given(b)->h));
         sum[i].n = scale(vec(t->K.y.z - t->K.z.y, t->K.z.x - t->K.x.z, t->K.x.y - t->K.y.x), k);
         sum[i].n = cross_add(sum[i].n, add(W->start[i].c, dc), y);
-        sum[i].f = add_scaled(scale(dc, k), y, b->mass);
+        sum[i].f = add_scaled(scale(dc, k), y, given(b)->mass);
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];

@@ -101,7 +101,7 @@ KERNEL void chord_momenta(const lane_model *m, const chord *W, double share, var
 /// Momentum of the rotor and `share` of the damper's impulse for the chord v.
 FN vec3 resisted(const lane_body *b, const chord *W, int i, real share, vec3 v)
 {
-    const vec3 rotor = scale(v, b->armature * W->inv_h);
+    const vec3 rotor = scale(v, given(b)->armature * W->inv_h);
     return b->flags & BODY_PASSIVE ? add_scaled(rotor, smul(W->start[i].drag, v), share) : rotor;
 }
 

@@ -62,9 +62,9 @@ FN cross6 cross_sum(cross6 P, cross6 Q)
 /// P + cross inertia of a body: with X = R1 S R0' = I + K and first moments c0, c1: [tr X - X, [c0]; -[c1], m].
 FN cross6 cross_add_body(cross6 P, const lane_body *b, const chord_start *s, const chord_body *t)
 {
-    const real m = b->mass;
+    const real m = given(b)->mass;
     const mat3 X = mat3_add(sym_full(s->I), t->K);
-    const vec3 c = s->c, d = mul(t->R, load3(b->h));
+    const vec3 c = s->c, d = mul(t->R, load3(given(b)->h));
     P.A.x = vec(P.A.x.x + (X.y.y + X.z.z), P.A.x.y - X.x.y, P.A.x.z - X.x.z);
     P.A.y = vec(P.A.y.x - X.y.x, P.A.y.y + (X.x.x + X.z.z), P.A.y.z - X.y.z);
     P.A.z = vec(P.A.z.x - X.z.x, P.A.z.y - X.z.y, P.A.z.z + (X.x.x + X.y.y));
@@ -96,7 +96,7 @@ FN void cross_column(const lane_body *b, int kind, vec3 z, const cross6 *P, vec3
     switch (kind) {
     case JOINT_PRISMATIC: *a = mul(P->B, z), *l = mul(P->D, z); break;
     case JOINT_HELICAL: {
-        const vec3 s = scale(z, len(b->pitch));
+        const vec3 s = scale(z, len(given(b)->pitch));
         *a = mul_add(mul(P->A, z), P->B, s), *l = mul_add(mul(P->C, z), P->D, s);
         break;
     }
@@ -110,7 +110,7 @@ FN void cross_row(const lane_body *b, int kind, vec3 z, const cross6 *P, vec3 *a
     switch (kind) {
     case JOINT_PRISMATIC: *a = tmul(P->C, z), *l = tmul(P->D, z); break;
     case JOINT_HELICAL: {
-        const vec3 s = scale(z, len(b->pitch));
+        const vec3 s = scale(z, len(given(b)->pitch));
         *a = add(tmul(P->A, z), tmul(P->C, s)), *l = add(tmul(P->B, z), tmul(P->D, s));
         break;
     }
@@ -210,7 +210,7 @@ FN mask chord_inward1(const lane_body *b, joint_form f, const chord *W, chord_sw
     if (keep) work->column[i].one.a = a, work->column[i].one.l = l;
     wrench column;
     column.n = a, column.f = l;
-    real D = joint_row(b, f.kind, z0, column) + b->armature;
+    real D = joint_row(b, f.kind, z0, column) + given(b)->armature;
     if (b->flags & BODY_PASSIVE) D = fmadd(W->h * W->theta, W->start[i].drag.xx, D);
     const mask good = gt(D, rset(0));
     s.i = rset(1) / sel(good, D, rset(1));
@@ -228,7 +228,7 @@ FN mask chord_inward1(const lane_body *b, joint_form f, const chord *W, chord_sw
 /// changes by w + [v].
 FN mat3 joint_stiffness3(const lane_body *b, const chord *W, int i)
 {
-    sym3 k = sym_diagonal(b->armature, b->armature, b->armature);
+    sym3 k = sym_diagonal(given(b)->armature, given(b)->armature, given(b)->armature);
     if (b->flags & BODY_PASSIVE) {
         const sym3 drag = W->start[i].drag;
         const real s = W->h * W->theta;

@@ -40,10 +40,11 @@ KERNEL void factor_inertia(const lane_model *m, const real *q, velocity_adjoint 
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         const mat3 R = A->T[i].R;
-        const real J = b->armature;
+        const real J = given(b)->armature;
         tree_node *n = &A->F.node[i];
         n->P = inertia_zero(), n->w = NULL, n->k = sym_diagonal(J, J, J);
-        if (b->flags & BODY_MASS) n->P = inertia_rigid(turn(R, load_sym(b->I)), mul(R, load3(b->h)), b->mass);
+        if (b->flags & BODY_MASS)
+            n->P = inertia_rigid(turn(R, load_sym(given(b)->I)), mul(R, load3(given(b)->h)), given(b)->mass);
     }
     tree_factor(m, &A->F);
 }
@@ -65,7 +66,7 @@ KERNEL void position_output_pullback(const lane_model *m, const position_state *
     factor_inertia(m, S->q, A);
     for (int i = 0, k = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        for (int e = b->vadr; e < b->vadr + b->nv; e++) A->b[e] = b->armature * S->rate[e];
+        for (int e = b->vadr; e < b->vadr + b->nv; e++) A->b[e] = given(b)->armature * S->rate[e];
         if (b->flags & BODY_MASS) A->M[k++] = times_mass(b, S->V[i]);
     }
     add_pose_rows(m, A->T, A->M, rset(1), &A->W, A->b);
@@ -84,7 +85,7 @@ KERNEL void position_output_pullback(const lane_model *m, const position_state *
     body_momenta(m, A->y, A, A->M);
     for (int i = 0, k = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        for (int e = b->vadr; e < b->vadr + b->nv; e++) state->v[e] = fmadd(b->armature, A->y[e], state->v[e]);
+        for (int e = b->vadr; e < b->vadr + b->nv; e++) state->v[e] = fmadd(given(b)->armature, A->y[e], state->v[e]);
         if (!(b->flags & BODY_MASS)) continue;
         state->V[k] = columns_add_scaled(state->V[k], A->M[k], rset(1));
         k++;
@@ -100,7 +101,7 @@ KERNEL void momentum_start_pullback(const lane_model *m, const real *q, const re
     for (int i = 0; i < m->nbody; i++)
         for (int k = m->bodies[i].vadr; k < m->bodies[i].vadr + m->bodies[i].nv; k++) {
             q_bar[k] = q_bar[k] + state->q[k];
-            v_bar[k] = fmadd(m->bodies[i].armature, state->v[k], v_bar[k]);
+            v_bar[k] = fmadd(given(&m->bodies[i])->armature, state->v[k], v_bar[k]);
         }
     body_momenta(m, state->v, A, A->M);
     rate_pullback(m, A->T, v, A->M, rset(1), &A->W, q_bar, v_bar);

@@ -122,7 +122,7 @@ static mat4 generator(const lane_body *b, mat3 R, vec3 p, int k)
     case JOINT_BALL: w = mul(R, e); break;
     case JOINT_TRANSLATION: v = e; break;
     case JOINT_PRISMATIC: v = R.z; break;
-    case JOINT_HELICAL: w = R.z, v = scale(R.z, b->pitch); break;
+    case JOINT_HELICAL: w = R.z, v = scale(R.z, given(b)->pitch); break;
     default: w = R.z;
     }
     v = add(v, cross(p, w));
@@ -215,10 +215,9 @@ static double *dense_hessian(fixture *f, bool curved)
         const rate_pose *V = &f->S.V[l];
         p[l] = add(T0[l].p, W->body[l].dp);
         T[l] = pose4(W->now[l].R, p[l], 1);
-        M[l] = (mat4){{{b->S[0], b->S[3], b->S[4], b->h[0]},
-                       {b->S[3], b->S[1], b->S[5], b->h[1]},
-                       {b->S[4], b->S[5], b->S[2], b->h[2]},
-                       {b->h[0], b->h[1], b->h[2], b->mass}}};
+        const real *const S = given(b)->S, *const h = given(b)->h;
+        M[l] = (mat4){
+            {{S[0], S[3], S[4], h[0]}, {S[3], S[1], S[5], h[1]}, {S[4], S[5], S[2], h[2]}, {h[0], h[1], h[2], given(b)->mass}}};
         if (!(b->flags & BODY_MASS)) continue;
         mat4 a = pose4(T0[l].R, T0[l].p, 0);
         const mat4 v = pose4(V->R, V->p, 0);

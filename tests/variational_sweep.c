@@ -62,23 +62,23 @@ static double lagrangian(fixture *f, const double *q0, const double *q1)
     double L = 0;
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        const double M[4][4] = {{b->S[0], b->S[3], b->S[4], b->h[0]},
-                                {b->S[3], b->S[1], b->S[5], b->h[1]},
-                                {b->S[4], b->S[5], b->S[2], b->h[2]},
-                                {b->h[0], b->h[1], b->h[2], b->mass}};
+        const double M[4][4] = {{given(b)->S[0], given(b)->S[3], given(b)->S[4], given(b)->h[0]},
+                                {given(b)->S[3], given(b)->S[1], given(b)->S[5], given(b)->h[1]},
+                                {given(b)->S[4], given(b)->S[5], given(b)->S[2], given(b)->h[2]},
+                                {given(b)->h[0], given(b)->h[1], given(b)->h[2], given(b)->mass}};
         const vec3 column[4] = {sub(T1[i].R.x, T[i].R.x), sub(T1[i].R.y, T[i].R.y), sub(T1[i].R.z, T[i].R.z),
                                 sub(T1[i].p, T[i].p)};
         for (int j = 0; j < 4; j++)
             for (int k = 0; k < 4; k++) L += M[j][k] * dot(column[j], column[k]) / (2 * h);
         const pose *end[] = {&T[i], &T1[i]};
         for (int e = 0; e < 2; e++)  // -U = sum m g.com
-            L += h / 2 * dot(load3(m->gravity), add_scaled(mul(end[e]->R, load3(b->h)), end[e]->p, b->mass));
+            L += h / 2 * dot(load3(m->gravity), add_scaled(mul(end[e]->R, load3(given(b)->h)), end[e]->p, given(b)->mass));
         if (b->kind == JOINT_BALL) {
             double d = 0;
             for (int k = 0; k < 4; k++) d += pow(q1[b->qadr + k] - q0[b->qadr + k], 2);
-            L += 4 * b->armature * d / (2 * h);
+            L += 4 * given(b)->armature * d / (2 * h);
         } else
-            for (int k = 0; k < b->nv; k++) L += b->armature * pow(q1[b->qadr + k] - q0[b->qadr + k], 2) / (2 * h);
+            for (int k = 0; k < b->nv; k++) L += given(b)->armature * pow(q1[b->qadr + k] - q0[b->qadr + k], 2) / (2 * h);
     }
     free(T);
     return L;

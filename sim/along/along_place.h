@@ -368,7 +368,7 @@ FN void stretch_row(along_world *w, int block, int i, real *carried)
     const joint_form f = form_of(b);
     if (f.kind == JOINT_TRANSLATION) {
         const real *const q = (w->mode.now ? w->step[block].W.po.one.x : w->step[block].S.q) + b->qadr;
-        c->stretch = add(add(c->stretch, lengths3(b->r0)), load3(q));
+        c->stretch = add(add(c->stretch, lengths3(given(b)->r0)), load3(q));
         return;
     }
     gather_fork(w, block, i);

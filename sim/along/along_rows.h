@@ -11,6 +11,7 @@ typedef struct {
     const along_block *block;
     int first;
     lane_model m;   // its rows
+    lane_constants *constants;  // [block->constants]
     real *live;     // [rows] 1 where the lane has a body; ports: where a segment begins
     char *partial;  // [rows] whether some lane has none
 } lane_rows;
@@ -38,17 +39,32 @@ FN void neutral_body(ctn_body *b, int kind)
     b->force_scale[0] = b->force_scale[1] = INFINITY;  // its rows count for nothing
 }
 
-/// The body of a row: structure of all lanes, and in each the constants of its own body. Where rows are general, bodies that only
-/// turn about x have their turn in C.
-FN void load_row(lane_rows *B, int row)
+/// `count` numbers of the bodies in the lanes, each from where its own begin.
+FN void lanes_of(const double *const *from, int count, real *to)
 {
-    enum { LENGTHS = (offsetof(ctn_body, mass) - offsetof(ctn_body, ca)) / sizeof(double) };
+    for (int k = 0; k < count; k++) {
+        double lane[LANES] __attribute__((aligned(64)));
+        for (int l = 0; l < LANES; l++) lane[l] = from[l][k];
+        to[k] = lane_load(lane);
+    }
+}
+
+/// The body of a row: structure of all lanes, and in each the constants of its own body, unless a row before it has the same.
+/// Where rows are general, bodies that only turn about x have their turn in C.
+FN void load_row(lane_rows *B, int row, bool constants)
+{
+    enum {
+        OWN = sizeof(lane_constants) / sizeof(real),
+        OF_SUBTREE = sizeof(lane_subtree) / sizeof(real),
+    };
     const along_row *const r = &B->block->row[row];
     lane_body *const b = &B->m.bodies[row];
     ctn_body of[LANES];
+    const double *own[LANES], *subtree[LANES];
     double live[LANES] __attribute__((aligned(64)));
     b->kind = r->kind, b->parent = row - 1, b->end = row + 1, b->qadr = r->qadr, b->vadr = b->dof = r->vadr, b->nv = r->nv;
     b->flags = r->flags, b->load = b->loads_end = 0;
+    b->own = &B->constants[r->constants];
     B->partial[row] = 0;
     for (int l = 0; l < LANES; l++) {
         const int body = r->body[B->first + l];
@@ -61,13 +77,11 @@ FN void load_row(lane_rows *B, int row)
             const double c = of[l].ca, s = of[l].sa, C[9] = {1, 0, 0, 0, c, -s, 0, s, c};
             memcpy(of[l].C, C, sizeof C);
         }
+        own[l] = &of[l].ca, subtree[l] = &of[l].extent;
     }
     B->live[row] = lane_load(live);
-    for (size_t k = 0; k < LENGTHS + BODY_NUMBERS; k++) {
-        double lane[LANES] __attribute__((aligned(64)));
-        for (int l = 0; l < LANES; l++) lane[l] = (&of[l].ca)[k];
-        (&b->ca)[k] = lane_load(lane);
-    }
+    if (constants) lanes_of(own, OWN, &B->constants[r->constants].ca);
+    lanes_of(subtree, OF_SUBTREE, &B->m.subtrees[row].extent);
     const unsigned shape = b->flags & (FORM_FLAGS & ~(unsigned)BODY_ABOUT_X);
     const bool about_x = b->flags & BODY_ABOUT_X;
     b->form = b->kind != JOINT_REVOLUTE                                                ? FORM_OTHER
@@ -164,12 +178,15 @@ FN void layout_rows(lane_rows *B, const along_plan *plan, int number, arena *a)
     const along_block *const block = &plan->block[number / PARTS];
     const size_t n = (size_t)block->rows;
     lane_body *const bodies = TAKE(a, n, lane_body);
+    lane_subtree *const subtrees = TAKE(a, n, lane_subtree);
+    lane_constants *const constants = TAKE(a, (size_t)block->constants, lane_constants);
     real *const live = TAKE(a, n, real);
     char *const partial = TAKE(a, n, char);
     lane_point_load *const loads = TAKE(a, (size_t)block_load_places(plan, block), lane_point_load);
     if (!B) return;
     B->plan = plan, B->block = block, B->first = number % PARTS * LANES;
-    B->m.bodies = bodies, B->live = live, B->partial = partial, B->m.loads = loads;
+    B->m.bodies = bodies, B->m.subtrees = subtrees, B->constants = constants, B->live = live, B->partial = partial,
+    B->m.loads = loads;
 }
 
 FN void load_rows(lane_rows *B, double dt)
@@ -181,7 +198,11 @@ FN void load_rows(lane_rows *B, double dt)
     m->frames = &plain_frame, m->dof_adr = NULL, m->in_order = true, m->passive = from->passive, m->slides = from->slides;
     m->dt = rset(dt), m->mass = rset(from->mass);
     for (int k = 0; k < 3; k++) m->gravity[k] = rset(from->gravity[k]), m->fixed_moment[k] = rset(from->fixed_moment[k]);
-    for (int i = 0; i < m->nbody; i++) load_row(B, i), load_loads(B, i);
+    for (int i = 0, loaded = 0; i < m->nbody; i++) {
+        const bool constants = B->block->row[i].constants == loaded;
+        load_row(B, i, constants), load_loads(B, i);
+        loaded += constants;
+    }
     load_numbers(B, from);
 }
 

@@ -123,7 +123,7 @@ KERNEL void reach_in(void *context, int thread, int job)
             reach[l] = body < 0 ? 0 : w->plain[w->plan->model->nq + body];
         }
         W->reach[i] = lane_load(reach);
-        W->step[i].unit = force_unit(&B->m.bodies[i], W->reach[i], W->in.k2);
+        W->step[i].unit = force_unit(&B->m, &B->m.bodies[i], W->reach[i], W->in.k2);
     }
 }
 
@@ -204,12 +204,12 @@ FN void energy_row(along_world *w, int block, int i, real *carried)
     energy_lanes *const c = (energy_lanes *)carried;
     energy_parts *const E = &A->sums.energy;
     const joint_form f = form_of(b);
-    if (f.kind == JOINT_TRANSLATION) c->p = load3(q + b->qadr), c->p = add(c->p, lengths3(b->r0));
+    if (f.kind == JOINT_TRANSLATION) c->p = load3(q + b->qadr), c->p = add(c->p, lengths3(given(b)->r0));
     else if (has_arm(f)) c->p = add(c->p, at->r);
     A->W.po.p[i] = c->p;
     real rotors = rset(0), springs = rset(0);
     if (f.flags & BODY_ARMATURE)
-        for (int k = b->vadr; k < b->vadr + b->nv; k++) rotors = fmadd(rset(0.5) * b->armature * rate[k], rate[k], rotors);
+        for (int k = b->vadr; k < b->vadr + b->nv; k++) rotors = fmadd(rset(0.5) * given(b)->armature * rate[k], rate[k], rotors);
     if (f.flags & BODY_SPRING)
         springs = b->kind == JOINT_BALL ? ball_potential(b, cone_at(b, q)).E : joint_potential(b, q[b->qadr]).E;
     for (int k = b->load; k < b->loads_end; k++) springs = add_spring_energy(springs, &B->m.loads[k], at->R, c->p);
@@ -221,8 +221,8 @@ FN void energy_row(along_world *w, int block, int i, real *carried)
     if (!(f.flags & BODY_MASS)) return;
     const real half = rset(0.5) * twice_kinetic(b, V);
     E->kinetic = E->kinetic + half, A->sums.internal = A->sums.internal + half;
-    c->momentum = add(c->momentum, add_scaled(mul(V->R, load3(b->h)), V->p, b->mass));
-    const vec3 moment = add_scaled(mul(at->R, load3(b->h)), c->p, b->mass);
+    c->momentum = add(c->momentum, add_scaled(mul(V->R, load3(given(b)->h)), V->p, given(b)->mass));
+    const vec3 moment = add_scaled(mul(at->R, load3(given(b)->h)), c->p, given(b)->mass);
     E->potential = dot_sub(E->potential, load3(B->m.gravity), moment);
 }
 

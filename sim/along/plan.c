@@ -286,6 +286,44 @@ static bool fill_lanes(along_plan *p)
     return ok;
 }
 
+// ---- constants: those of equal links stand in memory once
+
+/// Whether the bodies of two rows have the same constants in every lane. What hangs on them may differ, and with it limits that
+/// nobody asked for.
+static bool same_constants(const ctn_model *m, const along_row *r, const along_row *s)
+{
+    const size_t end = (r->flags & BODY_SPRING) ? offsetof(ctn_body, extent) : offsetof(ctn_body, stiffness);
+    if (r->kind != s->kind || r->flags != s->flags) return false;
+    for (int l = 0; l < ALONG_LANES && r->kind != JOINT_NONE; l++) {
+        if (r->body[l] == s->body[l]) continue;
+        if (r->body[l] < 0 || s->body[l] < 0) return false;
+        const ctn_body *const b = &m->bodies[r->body[l]], *const c = &m->bodies[s->body[l]];
+        if (b->flags != c->flags || memcmp(&b->ca, &c->ca, end - offsetof(ctn_body, ca)) != 0) return false;
+    }
+    return true;
+}
+
+/// Chains repeat themselves after a few bodies: so far back is looked.
+static void share_constants(along_plan *p)
+{
+    enum { BACK = 16 };
+    for (int b = 0; b < p->blocks; b++) {
+        along_block *const B = &p->block[b];
+        const along_row *recent[BACK];
+        for (int i = 0; i < B->rows; i++) {
+            along_row *const r = &B->row[i];
+            const int most = B->constants < BACK ? B->constants : BACK;
+            int k = 0;
+            while (k < most && !same_constants(p->model, r, recent[k])) k++;
+            const bool found = k < most;
+            r->constants = found ? recent[k]->constants : B->constants;
+            if (!found) k = most < BACK ? most : BACK - 1, B->constants++;
+            memmove(recent + 1, recent, (size_t)k * sizeof *recent);  // what was used last is in front
+            recent[0] = r;
+        }
+    }
+}
+
 /// What hangs on each body besides the next one of its path, and the segments of each tree.
 static bool list_forks(along_plan *p)
 {
@@ -337,7 +375,10 @@ along_plan *along_plan_create(const ctn_model *m, int lanes)
         p->block[b].last = room(p, (size_t)p->levels + 1, sizeof *p->block[b].last);
         ok = p->block[b].first && p->block[b].last;
     }
-    if (ok && fill_lanes(p) && list_forks(p)) return p;
+    if (ok && fill_lanes(p) && list_forks(p)) {
+        share_constants(p);
+        return p;
+    }
     along_plan_free(p);
     return NULL;
 }

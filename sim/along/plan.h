@@ -46,10 +46,12 @@ typedef struct {
     int kind;                // joint_kind, JOINT_NONE: a port
     unsigned flags;          // of all its bodies
     int nv, nq, vadr, qadr;  // in the block
+    int constants;           // which of the block's it has
 } along_row;
 
 typedef struct {
     int rows, nv, nq;
+    int constants;             // how many rows have some that no row shortly before them has, lane by lane
     along_row *row;            // [rows]
     int *first;                // [levels + 1] rows where levels begin: the highest one first
     int (*last)[ALONG_LANES];  // [levels] the last segment of each lane; -1: it has none

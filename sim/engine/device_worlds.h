@@ -57,7 +57,7 @@ KERNEL void load_constants(const device_job *job, int world, lane_model *m)
     m->dt = *x, x += next;
     for (int k = 0; k < (int)WORLD_NUMBERS; k++, x += next) (&m->mass)[k] = *x;
     for (int i = 0; i < m->nbody; i++)
-        for (int k = 0; k < (int)BODY_NUMBERS; k++, x += next) (&m->bodies[i].mass)[k] = *x;
+        for (int k = 0; k < (int)BODY_NUMBERS; k++, x += next) *body_number(&m->bodies[i], k) = *x;
     for (int i = 0; i < m->nload; i++)
         for (int k = 0; k < (int)LOAD_NUMBERS; k++, x += next) (&m->loads[i].stiffness)[k] = *x;
 }

@@ -31,9 +31,10 @@ KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *
     for (int l = 0; l < LANES; l++) of[l] = &m[l]->mass;
     for (size_t k = 0; k < WORLD_NUMBERS; k++) (&to->mass)[k] = numbers(of, k);
     for (int i = 0; i < first->nbody; i++) {
-        memcpy(&bodies[i], &first->bodies[i], offsetof(ctn_body, mass));
+        memcpy(&bodies[i], &first->bodies[i], offsetof(ctn_body, ca));
+        memcpy(&bodies[i].own, &first->bodies[i].ca, offsetof(ctn_body, mass) - offsetof(ctn_body, ca));
         for (int l = 0; l < LANES; l++) of[l] = &m[l]->bodies[i].mass;
-        for (size_t k = 0; k < BODY_NUMBERS; k++) (&bodies[i].mass)[k] = numbers(of, k);
+        for (int k = 0; k < (int)BODY_NUMBERS; k++) *body_number(&bodies[i], k) = numbers(of, (size_t)k);
     }
     for (int i = 0; i < first->nload; i++) {
         memcpy(&to->loads[i], &first->loads[i], offsetof(point_load, stiffness));

@@ -18,7 +18,8 @@ static void copy_model_lane(const lane_model *from, int f, lane_model *to, int t
     set_lane(&to->dt, t, lane_of(&from->dt, f));
     for (int k = 0; k < WORLD_NUMBERS; k++) set_lane(&to->mass + k, t, lane_of(&from->mass + k, f));
     for (int i = 0; i < from->nbody; i++)
-        for (int k = 0; k < BODY_NUMBERS; k++) set_lane(&to->bodies[i].mass + k, t, lane_of(&from->bodies[i].mass + k, f));
+        for (int k = 0; k < BODY_NUMBERS; k++)
+            set_lane(body_number(&to->bodies[i], k), t, lane_of(body_number(&from->bodies[i], k), f));
     for (int i = 0; i < from->nload; i++)
         for (int k = 0; k < LOAD_NUMBERS; k++)
             set_lane(&to->loads[i].stiffness + k, t, lane_of(&from->loads[i].stiffness + k, f));
