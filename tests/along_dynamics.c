@@ -220,6 +220,45 @@ START_TEST(a_class_has_the_same_bits_everywhere)
 }
 END_TEST
 
+/// Masses of links that all differ.
+static void differ(void *context, int i, ctn_link_spec *link)
+{
+    (void)context;
+    link->mass += 1e-4 * i;
+}
+
+/// Constants of equal links stand in memory once; of others each has its own.
+START_TEST(equal_links_share_their_constants)
+{
+    enum { LINKS = 3000 };
+    ctn_error err;
+    static int parent[LINKS];
+    double *const v = calloc(LINKS, sizeof *v), *const to = calloc(LINKS, sizeof *to), *const want = calloc(LINKS, sizeof *want);
+    double bytes[2];
+    ctn_tree_spec spec = ctn_tree_spec_default();
+    spec.links = LINKS, spec.parent = parent;
+    spec.like.axis[0] = 1, spec.like.axis[2] = 0, spec.like.position[2] = -0.1;
+    spec.like.mass = 0.1, spec.like.com[2] = -0.05;
+    for (int k = 0; k < 3; k++) spec.like.inertia[k] = 1e-4;
+    for (int i = 0; i < LINKS; i++) parent[i] = i - 1, v[i] = sin(i) / LINKS;
+    for (int k = 0; k < 2; k++) {
+        spec.link = k ? differ : NULL;
+        ctn_model *const m = ctn_model_from_parents(&spec, &err);
+        ck_assert_msg(m != NULL, "%s", err.message);
+        ctn_along *const a = ctn_along_create(m, NULL, 1, 0, &err);
+        ctn_dynamics *const d = ctn_dynamics_create(m, NULL, &err);
+        ck_assert(a && d);
+        ctn_along_aba(a, v, v, NULL, to), ctn_aba(d, 1, v, v, NULL, want);
+        ck_assert_double_le(distance(to, want, LINKS), 1e-9);
+        bytes[k] = ctn_along_about(a).bytes;
+        ctn_along_free(a), ctn_dynamics_free(d), ctn_model_free(m);
+    }
+    // 46 numbers a body
+    ck_assert_double_le(bytes[0], bytes[1] - 0.9 * LINKS * 46 * sizeof(double));
+    free(v), free(to), free(want);
+}
+END_TEST
+
 START_TEST(columns_beyond_the_last_are_no_numbers)
 {
     state s = state_of(2, 1);
@@ -245,6 +284,7 @@ int main(void)
     tcase_add_loop_test(c, calls_say_what_the_serial_engine_says, 0, KINDS);
     tcase_add_loop_test(c, solutions_are_what_forces_add, 0, KINDS);
     tcase_add_loop_test(c, a_class_has_the_same_bits_everywhere, 0, KINDS);
+    tcase_add_test(c, equal_links_share_their_constants);
     tcase_add_test(c, columns_beyond_the_last_are_no_numbers);
     suite_add_tcase(s, c);
     return run_suite(s);

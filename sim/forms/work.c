@@ -32,9 +32,6 @@ static void run_job(void *context, int thread, int job)
     call->job(call->context, job);
 }
 
-/// Fewer jobs, of some 256 links each, are done sooner than other threads are awake: 5 to 10 us.
-enum { WORTH_WAKING = 4 };
-
 void phase(work *w, int jobs, phase_job job, void *context)
 {
     if (w->threads && jobs > 1) pool_run(w->threads, jobs, run_job, &(phase_call){job, context});
