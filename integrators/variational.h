@@ -64,36 +64,49 @@ typedef struct {
     mask too_far;   // a ball turns by nearly half a turn or more
 } chord;
 
-/// What stays through a step from q: placements, scales, dampers. force [nv]: joint forces at q, applied ones included.
+/// The momenta that the rows aim at. force [nv]: joint forces at q, applied ones included.
+FN void aim_chord(const lane_model *m, chord *W, const real *p, const real *force)
+{
+    const real half = rset(0.5) * W->h;
+    for (int k = 0; k < m->nv; k++) W->target[k] = fmadd(half, force[k], p[k]);
+}
+
+/// One body of start_chord(), given the parent's axes. Returns the largest momentum of its joint in its units.
+FN real start_chord_body(const lane_model *m, const lane_body *b, joint_form f, chord *W, int i, mat3 parent)
+{
+    const real h = magnitude(W->h);
+    chord_start *s = &W->start[i];
+    const mat3 P = joint_frame(b, f, parent);
+    s->R = P;
+    if (about_z(f.kind)) {
+        joint_sincos(b, W->q[b->qadr], &s->sn, &s->cs);
+        s->R = turn_about_z(P, s->sn, s->cs);
+    } else if (f.kind == JOINT_BALL) s->R = mmul(P, quat_rotation(quat_load(W->q + b->qadr)));
+    s->r = body_offset(b, f, parent, s->R.z, W->q);
+    const row_scale of = row_scale_at(m, b, W->reach[i]);
+    s->unit = over_scale(h, of.inertia);
+    real scale = h * of.weight * s->unit;
+    for (int k = b->vadr; k < b->vadr + b->nv; k++) scale = larger(scale, magnitude(W->target[k]) * s->unit);
+    if (b->flags & BODY_PASSIVE) s->drag = joint_drag(b, W->q);
+    if (!(f.flags & BODY_MASS)) return scale;
+    const sym3 S = load_sym(given(b)->S);
+    const mat3 Rt = transposed(s->R);
+    s->c = mul(s->R, load3(given(b)->h));
+    s->I = turn(s->R, S);
+    s->Zt.x = smul(S, Rt.x), s->Zt.y = smul(S, Rt.y), s->Zt.z = smul(S, Rt.z);
+    return scale;
+}
+
+/// What stays through a step from q: placements, scales, dampers. force: as of aim_chord().
 KERNEL void start_chord(const lane_model *m, chord *W, const real *p, const real *force)
 {
-    const real h = magnitude(W->h), half = rset(0.5) * W->h;
     real scale = rset(0);
-    for (int k = 0; k < m->nv; k++) W->target[k] = fmadd(half, force[k], p[k]);
+    aim_chord(m, W, p, force);
     find_reach(m, W->q, W->reach);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         const joint_form f = form_of(b);
-        chord_start *s = &W->start[i];
-        const mat3 parent = f.flags & BODY_ROOT ? s->R : W->start[b->parent].R;
-        const mat3 P = joint_frame(b, f, parent);
-        s->R = P;
-        if (about_z(f.kind)) {
-            joint_sincos(b, W->q[b->qadr], &s->sn, &s->cs);
-            s->R = turn_about_z(P, s->sn, s->cs);
-        } else if (f.kind == JOINT_BALL) s->R = mmul(P, quat_rotation(quat_load(W->q + b->qadr)));
-        s->r = body_offset(b, f, parent, s->R.z, W->q);
-        const row_scale of = row_scale_at(m, b, W->reach[i]);
-        s->unit = over_scale(h, of.inertia);
-        scale = larger(scale, h * of.weight * s->unit);
-        for (int k = b->vadr; k < b->vadr + b->nv; k++) scale = larger(scale, magnitude(W->target[k]) * s->unit);
-        if (b->flags & BODY_PASSIVE) s->drag = joint_drag(b, W->q);
-        if (!(f.flags & BODY_MASS)) continue;
-        const sym3 S = load_sym(given(b)->S);
-        const mat3 Rt = transposed(s->R);
-        s->c = mul(s->R, load3(given(b)->h));
-        s->I = turn(s->R, S);
-        s->Zt.x = smul(S, Rt.x), s->Zt.y = smul(S, Rt.y), s->Zt.z = smul(S, Rt.z);
+        scale = larger(scale, start_chord_body(m, b, f, W, i, W->start[f.flags & BODY_ROOT ? i : b->parent].R));
     }
     W->scale = sel(gt(scale, rset(0)), scale, rset(1));
 }
@@ -110,8 +123,8 @@ FN mat3 add_turned(mat3 A, mat3 Y, quat e)
     return mat3_add(A, transposed(D));
 }
 
-/// One body at the iterate.
-FN void chord_body_at(const lane_model *m, const lane_body *b, joint_form f, chord *W, int i)
+/// Where a body is at the iterate.
+FN void place_chord_body(const lane_body *b, joint_form f, chord *W, int i)
 {
     const chord_start *s = &W->start[i];
     chord_body *t = &W->body[i];
@@ -148,7 +161,13 @@ FN void chord_body_at(const lane_model *m, const lane_body *b, joint_form f, cho
     if (f.kind == JOINT_TRANSLATION) dr = vec(step[0], step[1], step[2]);
     t->r = add(s->r, dr);
     t->dp = root_body ? dr : add(up->dp, dr);
+}
 
+/// Its wrench there.
+FN void weigh_chord_body(const lane_model *m, const lane_body *b, joint_form f, chord *W, int i)
+{
+    const chord_start *s = &W->start[i];
+    chord_body *t = &W->body[i];
     t->w = wrench_zero();
     if (!(f.flags & BODY_MASS)) return;
     const real mass = given(b)->mass, k = W->inv_h;
@@ -205,7 +224,7 @@ KERNEL real chord_residual(const lane_model *m, chord *W)
     W->too_far = none_of();
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        BY_FORM(b, f, chord_body_at(m, b, f, W, i))
+        BY_FORM(b, f, place_chord_body(b, f, W, i); weigh_chord_body(m, b, f, W, i))
     }
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
@@ -214,29 +233,40 @@ KERNEL real chord_residual(const lane_model *m, chord *W)
     return most / W->scale;
 }
 
+/// The wrench of a body at q1.
+FN wrench chord_end_wrench(const lane_model *m, const lane_body *b, const chord *W, int i)
+{
+    const real k = W->inv_h, half = rset(0.5) * W->h;
+    const chord_body *t = &W->body[i];
+    wrench w = wrench_zero();
+    if (!(b->flags & BODY_MASS)) return w;
+    const vec3 y = add_scaled(scale(t->dp, k), load3(m->gravity), half), dc = mul(t->dR, load3(given(b)->h));
+    w.n = scale(vec(t->K.y.z - t->K.z.y, t->K.z.x - t->K.x.z, t->K.x.y - t->K.y.x), k);
+    w.n = cross_add(w.n, add(W->start[i].c, dc), y);
+    w.f = add_scaled(scale(dc, k), y, given(b)->mass);
+    return w;
+}
+
+/// The momenta of a joint on which all that hangs has the wrench w. force, p: as of chord_momentum().
+FN void chord_momentum_rows(const lane_body *b, const chord *W, int i, wrench w, const real *force, real *p)
+{
+    const real half = rset(0.5) * W->h;
+    joint_rows(b, b->kind, W->body[i].R, w, p + b->vadr);
+    if (has_terms(b, NULL)) {
+        const vec3 a = joint_impulse(b, W, i, W->theta - rset(1));
+        const real rows[3] = {a.x, a.y, a.z};
+        for (int j = 0; j < b->nv; j++) p[b->vadr + j] = p[b->vadr + j] + rows[j];
+    }
+    for (int j = b->vadr; j < b->vadr + b->nv; j++) p[j] = fmadd(half, force[j], p[j]);
+}
+
 /// p1 = D2 L + F1 [nv] at the iterate, which solves the equations. force [nv]: joint forces at q1, applied ones included.
 KERNEL void chord_momentum(const lane_model *m, const chord *W, wrench *sum, const real *force, real *p)
 {
-    const real k = W->inv_h, half = rset(0.5) * W->h;
-    for (int i = 0; i < m->nbody; i++) {
-        const lane_body *b = &m->bodies[i];
-        const chord_body *t = &W->body[i];
-        sum[i] = wrench_zero();
-        if (!(b->flags & BODY_MASS)) continue;
-        const vec3 y = add_scaled(scale(t->dp, k), load3(m->gravity), half), dc = mul(t->dR, load3(given(b)->h));
-        sum[i].n = scale(vec(t->K.y.z - t->K.z.y, t->K.z.x - t->K.x.z, t->K.x.y - t->K.y.x), k);
-        sum[i].n = cross_add(sum[i].n, add(W->start[i].c, dc), y);
-        sum[i].f = add_scaled(scale(dc, k), y, given(b)->mass);
-    }
+    for (int i = 0; i < m->nbody; i++) sum[i] = chord_end_wrench(m, &m->bodies[i], W, i);
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
-        joint_rows(b, b->kind, W->body[i].R, sum[i], p + b->vadr);
-        if (has_terms(b, NULL)) {
-            const vec3 a = joint_impulse(b, W, i, W->theta - rset(1));
-            const real rows[3] = {a.x, a.y, a.z};
-            for (int j = 0; j < b->nv; j++) p[b->vadr + j] = p[b->vadr + j] + rows[j];
-        }
-        for (int j = b->vadr; j < b->vadr + b->nv; j++) p[j] = fmadd(half, force[j], p[j]);
+        chord_momentum_rows(b, W, i, sum[i], force, p);
         if (!(b->flags & BODY_ROOT)) sum[b->parent] = wrench_add(sum[b->parent], wrench_shift(sum[i], W->body[i].r));
     }
 }

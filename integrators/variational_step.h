@@ -93,8 +93,17 @@ FN real chord_work(const lane_model *m, const chord *W, const lane_point_load *s
     return half * dot_add(dot(T, a), add(F, load_axes(m, s, t->R, s->force)), u);
 }
 
-/// The share theta of the dampers' impulse that acts at the start: (1 + z) / (2 + z), z the largest b h / D, D the inertia that a
-/// damper meets. A single joint's momentum then changes by 1 / (1 + z + z^2/2), of the second order and without overshoot.
+/// b h / D of a joint with dampers, D the inertia that they meet, after chord_inward() without them.
+FN real damped_share(const lane_body *b, const chord *W, const chord_joint *s, int i)
+{
+    const sym3 drag = W->start[i].drag;
+    return W->h * (b->nv == 1 ? drag.xx * s->one.i : (drag.xx + drag.yy + drag.zz) * s->three.mobility);
+}
+
+/// The share theta of the dampers' impulse that acts at the start: (1 + z) / (2 + z), z the largest b h / D. A single joint's
+/// momentum then changes by 1 / (1 + z + z^2/2), of the second order and without overshoot.
+FN real share_of_start(real z) { return (rset(1) + z) / (rset(2) + z); }
+
 KERNEL void share_damping(const lane_model *m, variational_work *P)
 {
     chord *W = &P->W;
@@ -105,13 +114,35 @@ KERNEL void share_damping(const lane_model *m, variational_work *P)
     chord_inward(m, W, &P->sweep, P->fresh);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        if (!(b->flags & BODY_PASSIVE)) continue;
-        const sym3 drag = W->start[i].drag;
-        const real most =
-            b->nv == 1 ? drag.xx * P->sweep.joint[i].one.i : (drag.xx + drag.yy + drag.zz) * P->sweep.joint[i].three.mobility;
-        z = larger(z, W->h * most);
+        if (b->flags & BODY_PASSIVE) z = larger(z, damped_share(b, W, &P->sweep.joint[i], i));
     }
-    W->theta = (rset(1) + z) / (rset(2) + z);
+    W->theta = share_of_start(z);
+}
+
+/// What the part of size W->h begins with in the state: joint forces, what the rows aim at, no increments yet.
+FN void begin_chord(const lane_model *m, const variational_state *S, const real *tau, variational_work *P)
+{
+    for (int k = 0; k < m->nv; k++) P->d[k] = rset(0);
+    joint_forces(m, S->q, P->d, tau, &P->loads, P->force);
+    P->W.q = S->q;
+    rest_chord(m, P->base);
+    P->W.theta = rset(0.5);
+}
+
+/// The first guess, from no increments: the rates change as they did. lead: as of solve_chord().
+FN void predict_chord(const lane_model *m, const variational_state *S, real lead, variational_work *P)
+{
+    for (int k = 0; k < m->nv; k++) P->d[k] = P->W.h * fmadd(lead, S->gain[k], S->rate[k]);
+    move_chord(m, P, rset(1), not_(none_of()));
+}
+
+/// What the merit has to fall to. It has the slope -2 E along a Newton step.
+FN real merit_bound(const newton_progress *N) { return N->E * fnmadd(rset(2e-4), N->alpha, rset(1)); }
+
+/// To the minimum of the parabola through both merits, N->E and `merit` after the share alpha of a step, and the slope -2 E.
+FN real shorter_chord(const newton_progress *N, real alpha, real merit)
+{
+    return N->E * alpha * alpha / fmadd(rset(2) * alpha - rset(1), N->E, merit);
 }
 
 /// Solves one part of size h from (q, p) in the lanes `active`; leaves the solution in W. lead: how far the rates of the last part are
@@ -122,27 +153,20 @@ KERNEL mask solve_chord(const lane_model *m, const variational_state *S, const r
 {
     chord *W = &P->W;
     const real one = rset(1), zero = rset(0);
-    for (int k = 0; k < m->nv; k++) P->d[k] = zero;
-    joint_forces(m, S->q, P->d, tau, &P->loads, P->force);
-    W->q = S->q;
+    begin_chord(m, S, tau, P);
     start_chord(m, W, S->p, P->force);
-    rest_chord(m, P->base);
-    W->theta = rset(0.5);
     if (m->passive) share_damping(m, P);
-
-    // predict: the rates change as they did
-    for (int k = 0; k < m->nv; k++) P->d[k] = W->h * fmadd(lead, S->gain[k], S->rate[k]);
-    move_chord(m, P, one, not_(none_of()));
+    predict_chord(m, S, lead, P);
 
     newton_progress N = no_newton();  // E: the merit
     begin_newton(&N, active);
     while (any_of(N.running) && !asked_to_end(count->interrupt)) {
         const real res = chord_residual(m, W);
         count_evaluation(count, N.running);
-        // it has the slope -2 E along a Newton step
-        const real alpha = N.alpha, bound = N.E * fnmadd(rset(2e-4), alpha, one);
+        const real alpha = N.alpha;
         const mask number = both(le(res * res, rset(NOT_REACHED)), not_(W->too_far));
-        const mask accepted = takes_iterate(&N, number, le(W->merit, bound), tolerance), rejected = both(N.running, not_(accepted));
+        const mask lower = le(W->merit, merit_bound(&N)), accepted = takes_iterate(&N, number, lower, tolerance);
+        const mask rejected = both(N.running, not_(accepted));
         mask need = settle_iterate(&N, accepted, res, le(one, alpha), none_of(), tolerance, max_iterations, &P->residual);
         if (any_of(need)) {
             need = both(need, chord_inward(m, W, &P->sweep, P->fresh));
@@ -153,9 +177,8 @@ KERNEL mask solve_chord(const lane_model *m, const variational_state *S, const r
             base_newton(&N, need, W->merit, one);
         }
         if (any_of(rejected)) {
-            // to the minimum of the parabola through both merits and the slope
             count->line_search = count->line_search + sel(rejected, one, zero);
-            shorten_newton(&N, rejected, N.E * alpha * alpha / fmadd(rset(2) * alpha - one, N.E, W->merit), 1e-6);
+            shorten_newton(&N, rejected, shorter_chord(&N, alpha, W->merit), 1e-6);
         }
         N.running = both(N.running, may_go_on(count));
         move_chord(m, P, N.alpha, both(N.running, either(need, rejected)));
@@ -179,14 +202,12 @@ KERNEL void blame_chord(const lane_model *m, const ctn_batch_config *cfg, const 
     count->at_fault = sel_culprit(where, blame_rows(m, W->r, 1, W->reach, S->q, S->rate), count->at_fault);
 }
 
-/// q1, the momenta and rates of the solution become the state in the lanes `where`. spacing: from the rates of the last part to these,
-/// in dt. Adds to *flow what passes through the forces along the increments; NULL: not asked for.
-KERNEL void commit_chord(const lane_model *m, variational_state *S, const real *tau, real spacing, mask where,
-                         variational_work *P, energy_flow *flow)
+/// The rates of the solution become those of the state in the lanes `where`. spacing: from the rates of the last part to these,
+/// in dt. Adds to *flow what passes through joints along the increments; NULL: not asked for.
+KERNEL void take_rates(const lane_model *m, variational_state *S, const real *tau, real spacing, mask where, const chord *W,
+                       energy_flow *flow)
 {
-    chord *W = &P->W;
     const real s = rset(1) / spacing;
-    energy_flow F = no_flow();
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         const real *step = W->step + b->qadr;
@@ -196,20 +217,36 @@ KERNEL void commit_chord(const lane_model *m, variational_state *S, const real *
             rate[0] = u.x, rate[1] = u.y, rate[2] = u.z;
         } else
             for (int k = 0; k < b->nv; k++) rate[k] = step[k] * W->inv_h;
-        if (flow && has_forces(b, tau)) add_joint_flow(&F, b, S->q, tau, rate, W->h);
+        if (flow && has_forces(b, tau)) add_joint_flow(flow, b, S->q, tau, rate, W->h);
         for (int k = 0; k < b->nv; k++) {
             real *r = &S->rate[b->vadr + k], *g = &S->gain[b->vadr + k];
             *g = sel(where, s * (rate[k] - *r), *g);
             *r = sel(where, rate[k], *r);
         }
     }
+}
+
+/// q1 and the momenta there become those of the state in the lanes `where`.
+FN void take_end(const lane_model *m, variational_state *S, mask where, const variational_work *P)
+{
+    for (int k = 0; k < m->nv; k++) S->p[k] = sel(where, P->momentum[k], S->p[k]);
+    for (int k = 0; k < m->nq; k++) S->q[k] = sel(where, P->x[k], S->q[k]);
+}
+
+/// q1, the momenta and rates of the solution become the state in the lanes `where`. spacing: as of take_rates(). Adds to *flow
+/// what passes through the forces along the increments; NULL: not asked for.
+KERNEL void commit_chord(const lane_model *m, variational_state *S, const real *tau, real spacing, mask where,
+                         variational_work *P, energy_flow *flow)
+{
+    chord *W = &P->W;
+    energy_flow F = no_flow();
+    take_rates(m, S, tau, spacing, where, W, flow ? &F : NULL);
     for (int k = 0; k < m->nload && flow; k++) F.work = F.work + chord_work(m, W, &m->loads[k]);
     if (flow) add_flow(flow, F, where);
     for (int k = 0; k < m->nv; k++) P->d[k] = rset(0);
     joint_forces(m, P->x, P->d, tau, &P->loads, P->force);
     chord_momentum(m, W, W->sum, P->force, P->momentum);
-    for (int k = 0; k < m->nv; k++) S->p[k] = sel(where, P->momentum[k], S->p[k]);
-    for (int k = 0; k < m->nq; k++) S->q[k] = sel(where, P->x[k], S->q[k]);
+    take_end(m, S, where, P);
 }
 
 /// x = q (+) step.
@@ -251,14 +288,20 @@ KERNEL mask turns_far(const lane_model *m, const real *step)
 /// How many parts a step has.
 FN int chord_parts(const ctn_batch_config *cfg) { return cfg->order == 4 ? TRIPLE_JUMP : 1; }
 
-/// Solves part k of a step of size h in the lanes `active`; leaves its end in P->x. *spacing: as of commit_chord(). Returns where
+/// The size of part k of a step of size h. *spacing: as of take_rates().
+FN real chord_part_size(const ctn_batch_config *cfg, int k, real h, real *spacing)
+{
+    const double *weight = cfg->order == 4 ? triple_jump : single_step;
+    *spacing = rset(0.5 * (weight[k ? k - 1 : chord_parts(cfg) - 1] + weight[k]));
+    return h * rset(weight[k]);
+}
+
+/// Solves part k of a step of size h in the lanes `active`; leaves its end in P->x. *spacing: as of take_rates(). Returns where
 /// it converged.
 KERNEL mask solve_chord_part(const lane_model *m, const ctn_batch_config *cfg, int k, real h, const variational_state *S,
                              const real *tau, mask active, variational_work *P, position_counts *count, real *spacing)
 {
-    const double *weight = cfg->order == 4 ? triple_jump : single_step;
-    *spacing = rset(0.5 * (weight[k ? k - 1 : chord_parts(cfg) - 1] + weight[k]));
-    P->W.h = h * rset(weight[k]);
+    P->W.h = chord_part_size(cfg, k, h, spacing);
     P->W.inv_h = rset(1) / P->W.h;
     const mask ok = solve_chord(m, S, tau, *spacing, cfg->tolerance, cfg->max_iterations, active, P, count);
     end_of_chord(m, S->q, P->W.step, P->x);

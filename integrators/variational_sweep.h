@@ -179,7 +179,7 @@ typedef struct {
     wrench p;
 } chord_hand;
 
-/// What chord_factor() keeps besides: P SR by its halves, and of three degrees of freedom D^-1.
+/// What is kept besides, for chord_factor(): P SR by its halves, and of three degrees of freedom D^-1.
 typedef union {
     struct {
         vec3 a, l;
@@ -197,17 +197,17 @@ typedef struct {
     chord_column *column;
 } chord_sweep;
 
-/// A joint of one degree of freedom: P, p of its subtree become what it hands to its parent. keep: a constant in each call, for
-/// chord_factor(). Returns where the pivot is positive.
-FN mask chord_inward1(const lane_body *b, joint_form f, const chord *W, chord_sweep *work, int i, bool keep, cross6 *P, wrench *p,
-                      real *d)
+/// A joint of one degree of freedom: P, p of its subtree become what it hands to its parent. keep: what there is besides the
+/// factors of the sweep; NULL, a constant in the call: not asked for. Returns where the pivot is positive.
+FN mask chord_inward1(const lane_body *b, joint_form f, const chord *W, chord_sweep *work, int i, chord_column *keep, cross6 *P,
+                      wrench *p, real *d)
 {
     const vec3 z0 = W->start[i].R.z, z1 = W->body[i].R.z;
     pivot1 s;
     vec3 a, l;
     cross_column(b, f.kind, z1, P, &a, &l);
     cross_row(b, f.kind, z0, P, &s.Ua, &s.Ul);
-    if (keep) work->column[i].one.a = a, work->column[i].one.l = l;
+    if (keep) keep->one.a = a, keep->one.l = l;
     wrench column;
     column.n = a, column.f = l;
     real D = joint_row(b, f.kind, z0, column) + given(b)->armature;
@@ -247,7 +247,8 @@ FN mat3 joint_stiffness3(const lane_body *b, const chord *W, int i)
 }
 
 /// A ball or a translation.
-FN mask chord_inward3(const lane_body *b, const chord *W, chord_sweep *work, int i, bool keep, cross6 *P, wrench *p, real *d)
+FN mask chord_inward3(const lane_body *b, const chord *W, chord_sweep *work, int i, chord_column *keep, cross6 *P, wrench *p,
+                      real *d)
 {
     const bool ball = b->kind == JOINT_BALL;
     gain3 *G = &work->joint[i].three.G;
@@ -258,7 +259,7 @@ FN mask chord_inward3(const lane_body *b, const chord *W, chord_sweep *work, int
     const real one = rset(1);
     const mat3 inverse = lu_solve3(F, mat_diagonal(one, one, one));
     work->joint[i].three.mobility = inverse.x.x + inverse.y.y + inverse.z.z;
-    if (keep) work->column[i].three.a = P->A, work->column[i].three.l = P->C, work->column[i].three.inverse = inverse;
+    if (keep) keep->three.a = P->A, keep->three.l = P->C, keep->three.inverse = inverse;
     const vec3 y = lu_solve(F, opposite(add(ball ? p->n : p->f, row)));
     store3(d + b->vadr, y);
     const mask good = gt(F.least, rset(0));
@@ -272,8 +273,8 @@ FN mask chord_inward3(const lane_body *b, const chord *W, chord_sweep *work, int
     return good;
 }
 
-FN mask chord_inward_body(const lane_body *b, joint_form f, const chord *W, chord_sweep *work, int i, bool keep, chord_hand *next,
-                          real *d)
+FN mask chord_inward_body(const lane_body *b, joint_form f, const chord *W, chord_sweep *work, int i, chord_column *keep,
+                          chord_hand *next, real *d)
 {
     cross6 P;
     wrench p;
@@ -301,7 +302,7 @@ KERNEL mask chord_inward(const lane_model *m, const chord *W, chord_sweep *work,
     mask good = not_(none_of());
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
-        BY_FORM(b, f, good = both(good, chord_inward_body(b, f, W, work, i, false, &next, d)))
+        BY_FORM(b, f, good = both(good, chord_inward_body(b, f, W, work, i, NULL, &next, d)))
     }
     return good;
 }
@@ -326,7 +327,7 @@ KERNEL void chord_factor(const lane_model *m, const chord *W, chord_sweep *work,
     next.P = cross_zero(), next.p = wrench_zero();
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
-        chord_inward_body(b, form_of(b), W, work, i, true, &next, d);
+        chord_inward_body(b, form_of(b), W, work, i, &work->column[i], &next, d);
     }
 }
 
