@@ -4,8 +4,8 @@
 ///     crossover [--quick] [--threads N] [--seconds S]
 ///
 /// Chains on universal joints and trees, both hanging, in lanes of several classes on 1 and N threads (default 2): one call of
-/// forward dynamics (ctn_along_aba against ctn_aba), one step of order 2 and of alpha, in turns, the least of several rounds of
-/// about S s each (default 0.01). A gain is the serial time over that along the links.
+/// forward dynamics (ctn_along_aba against ctn_aba), one step of order 2, of alpha and variational, in turns, the least of several
+/// rounds of about S s each (default 0.01). A gain is the serial time over that along the links.
 #include <catena/catena.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,10 +14,11 @@
 #include <time.h>
 
 enum { CLASSES = 4, WAYS = 2 * CLASSES, ROUNDS = 3, STEPS = 2 };
-enum { ABA, ORDER_2, ALPHA, TASKS };
+enum { ABA, ORDER_2, ALPHA, VARIATIONAL, TASKS };
 
 static const int lanes[CLASSES] = {8, 16, 32, 64};
-static const char *const tasks[TASKS] = {"forward dynamics", "a step of order 2", "a step of alpha"};
+static const char *const tasks[TASKS] = {"forward dynamics", "a step of order 2", "a step of alpha", "a variational step"};
+static const ctn_method methods[TASKS] = {CTN_SEMI_IMPLICIT, CTN_COLLOCATION, CTN_ALPHA, CTN_VARIATIONAL};  // of steps
 
 /// Times of one model: [0] serial, then by class on one thread, then by class on several. s
 typedef struct {
@@ -111,7 +112,7 @@ static subject open_subject(const ctn_model *m, int task, int way, int threads, 
         return s;
     }
     ctn_batch_config cfg = ctn_batch_config_default();
-    cfg.method = task == ALPHA ? CTN_ALPHA : CTN_COLLOCATION, cfg.dt = 0.005, cfg.threads = own;
+    cfg.method = methods[task], cfg.dt = 0.005, cfg.threads = own;
     cfg.parallel = way ? CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS, cfg.lanes = class;
     if (!(s.batch = ctn_batch_create(m, &cfg, &err))) stop(&err);
     s.size = ctn_batch_saved_size(s.batch), s.start = malloc(s.size);

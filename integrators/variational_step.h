@@ -119,11 +119,9 @@ KERNEL void share_damping(const lane_model *m, variational_work *P)
     W->theta = share_of_start(z);
 }
 
-/// What the part of size W->h begins with in the state: joint forces, what the rows aim at, no increments yet.
-FN void begin_chord(const lane_model *m, const variational_state *S, const real *tau, variational_work *P)
+/// The part of size W->h begins at the state, with no increments yet.
+FN void begin_chord(const lane_model *m, const variational_state *S, variational_work *P)
 {
-    for (int k = 0; k < m->nv; k++) P->d[k] = rset(0);
-    joint_forces(m, S->q, P->d, tau, &P->loads, P->force);
     P->W.q = S->q;
     rest_chord(m, P->base);
     P->W.theta = rset(0.5);
@@ -153,7 +151,9 @@ KERNEL mask solve_chord(const lane_model *m, const variational_state *S, const r
 {
     chord *W = &P->W;
     const real one = rset(1), zero = rset(0);
-    begin_chord(m, S, tau, P);
+    for (int k = 0; k < m->nv; k++) P->d[k] = zero;
+    joint_forces(m, S->q, P->d, tau, &P->loads, P->force);
+    begin_chord(m, S, P);
     start_chord(m, W, S->p, P->force);
     if (m->passive) share_damping(m, P);
     predict_chord(m, S, lead, P);

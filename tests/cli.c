@@ -144,7 +144,8 @@ static const struct {
     {{"run", "SCENE", "--parallel", "links", "--method", "radau"},
      2,
      NULL,
-     "--parallel: links takes alpha, collocation of order 2 and explicit methods, not radau; take one of these, or worlds"},
+     "--parallel: links takes alpha, collocation of order 2, variational and explicit methods, not radau; take one of these, or "
+     "worlds"},
     {{"run", "SCENE", "--lanes", "12"}, 2, NULL, "--lanes: expected a multiple of 8 from 0 to 1024, found 12"},
     {{"run", "SCENE", "--parallel", "worlds", "--lanes", "8"},
      2,
@@ -507,7 +508,10 @@ START_TEST(info_parallel)
         const char *option[4], *parallel, *reason;
         int lanes;
     } cases[] = {
-        {{"--method=radau"}, "worlds", "links takes alpha, collocation of order 2 and explicit methods, not radau", 0},
+        {{"--method=radau"},
+         "worlds",
+         "links takes alpha, collocation of order 2, variational and explicit methods, not radau",
+         0},
         {{"--method=alpha"}, "worlds", "its longest path has 2 of 2 bodies: too short to pay", 0},
         {{"--method=alpha", "--worlds=7"},
          "worlds",

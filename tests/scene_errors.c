@@ -395,8 +395,8 @@ static const struct {
     {TOP("integrator: {method: alpha, parallel: ^link}"),
      {"integrator.parallel: unknown parallel 'link'; did you mean 'links'? allowed: auto, worlds, links, both"}},
     {TOP("integrator: {parallel: ^links}"),
-     {"integrator.parallel: links takes alpha, collocation of order 2 and explicit methods, not radau; take one of these, or "
-      "worlds"}},
+     {"integrator.parallel: links takes alpha, collocation of order 2, variational and explicit methods, not radau; take one of "
+      "these, or worlds"}},
     {TOP("integrator: {parallel: ^both, method: collocation, order: 3}"),
      {"integrator.parallel: both takes collocation of order 2, not 3; take that, the method alpha, or worlds"}},
     {TOP("integrator: {method: collocation, parallel: ^links, solver: lm}"),

@@ -99,7 +99,7 @@ static ctn_batch *make_batch(const player *p, const ctn_batch_config *cfg, const
     ctn_batch_config with = *cfg;
     with.worlds = (int)p->worlds, with.dense = false;
     with.parameters = p->nlist ? p->list : NULL, with.parameter_count = p->nlist;
-    if (batch_along_check(&with, NULL) != CTN_OK) with.parallel = CTN_PARALLEL_WORLDS;  // what is not along the links
+    if (batch_along_check(p->model, &with, NULL) != CTN_OK) with.parallel = CTN_PARALLEL_WORLDS;  // what is not along the links
     ctn_batch *const batch = ctn_batch_create(p->model, &with, err);
     if (batch && set_parameters(p, batch, err) && ctn_batch_set_state(batch, q, v, time, err) == CTN_OK) return batch;
     ctn_batch_free(batch);

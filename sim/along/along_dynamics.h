@@ -350,6 +350,20 @@ static void side_load(void *context, int thread, int job)
     rows_in(&c->w->rows[job], true, c->tau, c->w->aba[job].tau);
 }
 
+/// H x = tau of the rows, with the factors that stand.
+static void along_side(along_world *w, pool *threads)
+{
+    along_call c = {.w = w};
+    for (c.level = 0; c.level < w->plan->levels; c.level++) {
+        pool_run(threads, w->count, side_inwards, &c);
+        ALONG_EACH(threads, cut_paths_of(w->plan, c.level), join_sides, &c);
+    }
+    for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
+        ALONG_EACH(threads, cut_paths_of(w->plan, c.level), side_boundaries, &c);
+        pool_run(threads, w->count, side_outwards, &c);
+    }
+}
+
 /// H x = b, of `count` rows b and x [nv], which may be the same, with the factors that along_factor() or along_aba() has left.
 static void along_solve_sides(along_world *w, pool *threads, int count, const double *b, double *x)
 {
@@ -358,14 +372,7 @@ static void along_solve_sides(along_world *w, pool *threads, int count, const do
     for (int k = 0; k < count; k++) {
         c.tau = b + (size_t)k * nv, c.out = x + (size_t)k * nv;
         pool_run(threads, w->count, side_load, &c);
-        for (c.level = 0; c.level < w->plan->levels; c.level++) {
-            pool_run(threads, w->count, side_inwards, &c);
-            ALONG_EACH(threads, cut_paths_of(w->plan, c.level), join_sides, &c);
-        }
-        for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
-            ALONG_EACH(threads, cut_paths_of(w->plan, c.level), side_boundaries, &c);
-            pool_run(threads, w->count, side_outwards, &c);
-        }
+        along_side(w, threads);
         pool_run(threads, w->count, aba_store, &c);
     }
 }

@@ -3,15 +3,9 @@
 #ifndef CATENA_ALONG_EXPLICIT_H
 #define CATENA_ALONG_EXPLICIT_H
 
-/// Whether steps of a configuration can be made along the links.
-static bool world_steps(const ctn_batch_config *cfg)
-{
-    return is_explicit(cfg) ? !cfg->adaptive && !cfg->dense : along_steps(cfg);
-}
-
 typedef struct {
     along_world *w;
-    enum { BEGIN_STAGE, KEEP_STAGE, FLOW_THROUGH, LEAP, END_STAGES, KEEP_STATE, WEIGH_STATE } part;
+    enum { BEGIN_STAGE, KEEP_STAGE, FLOW_THROUGH, LEAP, END_STAGES, KEEP_STATE } part;
     ctn_method method;
     const tableau *table;
     int stage;
@@ -31,7 +25,7 @@ FN void explicit_flow(const lane_model *m, const aba_block *A, const real *tau, 
 }
 
 /// Energy of the bodies of a lane block at the rows' q and v; poses and twists are those there.
-FN energy_parts explicit_energy(const lane_model *m, const aba_block *A)
+FN energy_parts moving_energy(const lane_model *m, const aba_block *A)
 {
     energy_parts E;
     body_sums s;
@@ -43,6 +37,15 @@ FN energy_parts explicit_energy(const lane_model *m, const aba_block *A)
         E.spring = add_spring_energy(E.spring, &m->loads[k], T->R, T->p);
     }
     return E;
+}
+
+/// Joints of idle lanes stay where they are: x of the rows.
+FN void rest_idle(const lane_rows *B, const aba_block *A)
+{
+    for (int i = 0; i < B->m.nbody; i++) {
+        const lane_body *const b = &B->m.bodies[i];
+        for (int k = b->vadr; k < b->vadr + b->nv && B->partial[i]; k++) A->x[k] = sel(live_lanes(B, i), A->x[k], rset(0));
+    }
 }
 
 static void explicit_part_of_block(void *context, int thread, int job)
@@ -67,12 +70,7 @@ static void explicit_part_of_block(void *context, int thread, int job)
         for (int k = 0; k < m->nv; k++) ex->force[k] = tau ? tau[k] : rset(0);
         add_passive_forces(m, A->q, A->v, ex->force);
         break;
-    case KEEP_STAGE:  // joints of idle lanes stay where they are
-        for (int i = 0; i < m->nbody; i++) {
-            const lane_body *const b = &m->bodies[i];
-            for (int k = b->vadr; k < b->vadr + b->nv && B->partial[i]; k++) A->x[k] = sel(live_lanes(B, i), A->x[k], rset(0));
-        }
-        break;
+    case KEEP_STAGE: rest_idle(B, A); break;
     case FLOW_THROUGH: explicit_flow(m, A, tau, rset(leaps ? 1 : c->table->b[c->stage]) * m->dt, &S->sums.flow); break;
     case LEAP:
         move_on(m, S->S.q, S->S.v, m->dt, ex);
@@ -85,8 +83,6 @@ static void explicit_part_of_block(void *context, int thread, int job)
     case KEEP_STATE:
         if (!m->nv) break;  // all of the block's lanes idle
         memcpy(S->S.q, ex->x, (size_t)m->nq * sizeof *ex->x), memcpy(S->S.v, ex->w, (size_t)m->nv * sizeof *ex->w);
-        break;
-    case WEIGH_STATE: S->sums.energy = explicit_energy(m, A);
     }
 }
 
@@ -117,18 +113,31 @@ static bool explicit_one_step(along_world *w, pool *threads, explicit_part *step
     return true;
 }
 
-static energy_parts explicit_state_energy(along_world *w, pool *threads, explicit_part *step)
+static void weigh_moving(void *context, int thread, int job)
+{
+    (void)thread;
+    const along_world *const w = context;
+    w->step[job].sums.energy = moving_energy(&w->rows[job].m, &w->aba[job]);
+}
+
+/// Energy at the rows' q and v.
+static energy_parts along_moving_energy(along_world *w, pool *threads)
 {
     const ctn_model *const m = w->plan->model;
     double fixed = 0;
     energy_parts E;
-    for (int b = 0; b < w->count; b++) w->aba[b].q = w->step[b].S.q, w->aba[b].v = w->step[b].S.v;
     along_motions(w, threads);
-    run_part(w, threads, step, WEIGH_STATE);
+    pool_run(threads, w->count, weigh_moving, w);
     for (int k = 0; k < 3; k++) fixed -= m->gravity[k] * m->fixed_moment[k];
     E.kinetic = rset(SUM(w, sums.energy.kinetic)), E.potential = rset(SUM(w, sums.energy.potential) + fixed),
     E.spring = rset(SUM(w, sums.energy.spring));
     return E;
+}
+
+static energy_parts explicit_state_energy(along_world *w, pool *threads)
+{
+    for (int b = 0; b < w->count; b++) w->aba[b].q = w->step[b].S.q, w->aba[b].v = w->step[b].S.v;
+    return along_moving_energy(w, threads);
 }
 
 static int explicit_run(along_world *w, pool *threads, const ctn_batch_config *cfg, double *flat, const double *tau,
@@ -144,7 +153,7 @@ static int explicit_run(along_world *w, pool *threads, const ctn_batch_config *c
     c.at_fault = no_culprit();
     pool_run(threads, w->count, step_copy, &copy);
     if (energy) {
-        c.before = c.after = explicit_state_energy(w, threads, &step);
+        c.before = c.after = explicit_state_energy(w, threads);
         c.energy_min = c.energy_max = energy_sum(c.before);
     }
     for (; made < steps && !asked_to_end(cfg->interrupt); made++) {
@@ -159,20 +168,12 @@ static int explicit_run(along_world *w, pool *threads, const ctn_batch_config *c
         if (!energy) continue;
         hand.flow.work = rset(SUM(w, sums.flow.work)), hand.flow.dissipated = rset(SUM(w, sums.flow.dissipated));
         add_flow(&c.flow, hand.flow, all);
-        note_energy(&c, explicit_state_energy(w, threads, &step), all);
+        note_energy(&c, explicit_state_energy(w, threads), all);
     }
     copy.load = false;
     if (made) pool_run(threads, w->count, step_copy, &copy);
     lane_stats(&c, 0, stats);
     return made;
-}
-
-/// Steps of either kind.
-static int world_run(along_world *w, pool *threads, const ctn_batch_config *cfg, double *flat, const double *tau, size_t stride,
-                     int steps, bool energy, ctn_step_stats *stats)
-{
-    return is_explicit(cfg) ? explicit_run(w, threads, cfg, flat, tau, stride, steps, energy, stats)
-                            : along_run(w, threads, cfg, flat, tau, stride, steps, energy, stats);
 }
 
 #endif

@@ -24,16 +24,21 @@
 #ifdef ALONG  // what only CPUs have
 #include "sim/along/along_dynamics.h"
 #include "sim/along/along_explicit.h"
+#include "sim/along/along_chord.h"
+#include "sim/along/along_chord_sweep.h"
+#include "sim/along/along_variational.h"
 #endif
 
-/// step: of a world that steps by an explicit method, whose scratch it shares; NULL: of one that does not step.
+/// step: of a world that steps, whose scratch it shares; NULL: of one that does not.
 KERNEL aba_block layout_aba_block(const lane_model *rows, const step_block *step, bool loads, arena *a)
 {
     const size_t n = (size_t)rows->nbody, nq = (size_t)rows->nq, nv = (size_t)rows->nv;
     aba_block A;
     memset(&A, 0, sizeof A);
-    if (step) A.aba = step->W.ex.aba, A.y = step->y, A.T = step->W.T, A.V = step->W.D;
-    else {
+    if (step) {
+        A.aba = step->W.va.d ? step->W.po.aba : step->W.ex.aba;
+        A.y = step->y, A.T = step->W.T, A.V = step->W.D;
+    } else {
         A.q = TAKE(a, nq, real), A.v = TAKE(a, nv, real), A.tau = TAKE(a, nv, real), A.x = TAKE(a, nv, real);
         A.y = TAKE(a, 6 * nv, real);
         A.aba = layout_aba(rows, a);
@@ -53,7 +58,7 @@ KERNEL step_block layout_step_block(const lane_model *rows, size_t loads, const 
     memset(&A, 0, sizeof A);
     A.S = layout_state(rows, cfg, a);
     A.W = layout_work(rows, cfg, a);
-    if (!is_explicit(cfg)) {
+    if (position_based(cfg->method)) {
         solve *const W = &A.W.po.one.W;
         W->held = TAKE(a, loads, load_state), W->load = TAKE(a, loads, body_load), W->p = A.W.po.p;
     }
@@ -70,15 +75,18 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
     const ctn_model *const m = plan->model;
     to.rows = TAKE(a, count, lane_rows);
     if (cfg) to.step = TAKE(a, count, step_block);
-    if (!cfg || is_explicit(cfg)) to.aba = TAKE(a, count, aba_block);
+    if (has_dynamics(cfg)) to.aba = TAKE(a, count, aba_block);
     to.hand = TAKE(a, segments * HAND, double), to.weight = TAKE(a, segments * WRENCH, double),
     to.moment = TAKE(a, segments * 3, double);
     to.start = TAKE(a, cuts * POSE, double), to.tail = TAKE(a, cuts * POSE, double), to.stretch = TAKE(a, cuts * 3, double),
     to.behind = TAKE(a, cuts * WRENCH, double);
 #ifdef ALONG
-    const size_t ways = !cfg || is_explicit(cfg) ? cuts * MOTION : 0;
+    const size_t ways = has_dynamics(cfg) ? cuts * MOTION : 0;
     to.way = TAKE(a, ways, double), to.begin = TAKE(a, ways, double);
 #endif
+    const bool variational = cfg && cfg->method == CTN_VARIATIONAL;
+    to.cross = TAKE(a, variational ? segments * CROSS_HAND : 0, double);
+    to.crossings = TAKE(a, variational ? cuts : 0, crossing);
     to.cut = TAKE(a, cuts, boundary), to.off = TAKE(a, cuts, double);
     to.told = TAKE(a, TOLD, double);
     to.plain = TAKE(a, m->slides ? (size_t)(m->nq + m->nbody) : 0, double);
@@ -90,7 +98,7 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
         step_block S;
         if (cfg) S = layout_step_block(&rows, (size_t)block_load_places(plan, block), cfg, a);
         if (cfg && w) to.step[k] = S;
-        if (cfg && !is_explicit(cfg)) continue;
+        if (!has_dynamics(cfg)) continue;
         const aba_block A = layout_aba_block(&rows, cfg ? &S : NULL, m->nload > 0, a);
         if (w) to.aba[k] = A;
     }

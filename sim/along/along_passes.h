@@ -9,6 +9,7 @@ enum {
     POSE = 12,
     WRENCH = 6,
     MOTION = 18,
+    CROSSING = sizeof(crossing) / sizeof(double),
 };  // numbers of an inertia and a wrench, of a far_end, of axes and a vector, of a wrench, of a pose and a twist
 
 /// What a lane block works with in forward dynamics.
@@ -52,11 +53,12 @@ struct along_world {
     along_world *self;  // as jobs know it; on the CPU's side of a device (along_device.c) that is elsewhere
     int count;          // lane blocks
     lane_rows *rows;    // [count]
-    aba_block *aba;     // [count]; NULL: the world steps by a method that is not explicit
+    aba_block *aba;     // [count]; NULL: the world steps by a method that needs none (has_dynamics())
     step_block *step;   // [count]; NULL: it does not step
     const ctn_batch_config *cfg;
     // of segments
     double *hand;    // [segments][HAND] what they hand to the body above
+    double *cross;   // [segments][CROSS_HAND] likewise, in variational steps
     double *weight;  // [segments][WRENCH] wrenches of all that hangs there
     double *moment;  // [segments][3] momentum
     // of those of cut paths
@@ -67,6 +69,7 @@ struct along_world {
     double *way;      // [][MOTION] pose and twist of the tail as seen from what the head hangs on, that being at rest
     double *begin;    // [][MOTION] what the head gets
     boundary *cut;
+    crossing *crossings;  // [] of variational steps
     double *off;  // [] of cut paths of a level: how far off the farthest head was that was followed from
     // of the call
     double *plain;   // [nq + nbody], models with joints that slide
@@ -119,7 +122,7 @@ FN int place_of(const along_plan *plan, int body, int *row, int *lane)
     return at->block * PARTS + at->lane / LANES;
 }
 
-enum { MOST_CARRIED = 2 * FAR };
+enum { MOST_CARRIED = CROSS_HAND + CROSSING };
 
 /// A body's row; what idle lanes carry stays.
 FN void carry_over(along_world *w, int block, int row, int n, real *carried, lane_row *body)
@@ -193,7 +196,7 @@ FN void gather_hands(const along_world *w, const lane_rows *B, int row, int n, c
     const along_plan *const plan = w->plan;
     for (int l = 0; l < LANES; l++) {
         const int body = B->block->row[row].body[B->first + l];
-        double sum[HAND] = {0};
+        double sum[CROSS_HAND] = {0};
         for (int k = body < 0 ? 0 : plan->hung[body]; body >= 0 && k < plan->hung[body + 1]; k++)
             for (int j = 0; j < n; j++) sum[j] += of[(size_t)plan->hanging[k] * (size_t)n + (size_t)j];
         set_lane(to, l, n, sum);
@@ -230,6 +233,9 @@ FN void add_cross(const double *x, const double *y, double *to)
 }
 
 FN bool is_explicit(const ctn_batch_config *cfg) { return !solves_equations(cfg->method); }
+
+/// Whether a world needs forward dynamics: variational steps, for the velocities of their momenta.
+FN bool has_dynamics(const ctn_batch_config *cfg) { return !cfg || is_explicit(cfg) || cfg->method == CTN_VARIATIONAL; }
 
 KERNEL_DATA double WORLD_POSE[POSE] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
 

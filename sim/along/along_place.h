@@ -38,18 +38,23 @@ KERNEL void place_above(const along_world *w, int s, double *to)
     leave_lane(&W->now[row].R, lane, 9, to), leave_lane(&W->body[row].dp, lane, 3, to + 9);
 }
 
-KERNEL void chain_axes(void *context, int thread, int job)
+/// Makes axes of tails, as seen from the heads of a cut path, those of what the heads hang on.
+FN void chain_turned(const along_call *c, int path, lane_enter *above)
 {
-    const along_call *const c = (const along_call *)context;
     along_world *const w = c->w;
-    int s = first_of_path(c, job);
+    int s = first_of_path(c, path);
     double M[POSE];
-    (void)thread;
-    for (place_above(w, s, M); s >= 0; s = w->plan->segment[s].after) {
+    for (above(w, s, M); s >= 0; s = w->plan->segment[s].after) {
         double *const at = w->start + (size_t)w->plan->segment[s].cut * POSE, next[POSE];
         for (int j = 0; j < 3; j++) turn_plain(M, at + 3 * j, next + 3 * j);
         memcpy(at, M, 9 * sizeof *at), memcpy(M, next, 9 * sizeof *M);
     }
+}
+
+KERNEL void chain_axes(void *context, int thread, int job)
+{
+    (void)thread;
+    chain_turned((const along_call *)context, job, place_above);
 }
 
 /// In cut paths ways are counted from the heads.

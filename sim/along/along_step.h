@@ -110,6 +110,18 @@ KERNEL void reach_out(void *context, int thread, int job)
     rows_out(&w->rows[job], false, w->step[job].S.q, w->plain);
 }
 
+/// The reach of the bodies of a row.
+FN real reach_of(const along_world *w, int block, int row)
+{
+    const lane_rows *const B = &w->rows[block];
+    double reach[LANES] __attribute__((aligned(64)));
+    for (int l = 0; l < LANES; l++) {
+        const int body = B->m.bodies[row].kind == JOINT_NONE ? -1 : B->block->row[row].body[B->first + l];
+        reach[l] = body < 0 ? 0 : w->plain[w->plan->model->nq + body];
+    }
+    return lane_load(reach);
+}
+
 KERNEL void reach_in(void *context, int thread, int job)
 {
     (void)thread;
@@ -117,12 +129,7 @@ KERNEL void reach_in(void *context, int thread, int job)
     const lane_rows *const B = &w->rows[job];
     solve *const W = solve_of(w, job);
     for (int i = 0; i < B->m.nbody; i++) {
-        double reach[LANES] __attribute__((aligned(64)));
-        for (int l = 0; l < LANES; l++) {
-            const int body = B->m.bodies[i].kind == JOINT_NONE ? -1 : B->block->row[i].body[B->first + l];
-            reach[l] = body < 0 ? 0 : w->plain[w->plan->model->nq + body];
-        }
-        W->reach[i] = lane_load(reach);
+        W->reach[i] = reach_of(w, job, i);
         W->step[i].unit = force_unit(&B->m, &B->m.bodies[i], W->reach[i], W->in.k2);
     }
 }

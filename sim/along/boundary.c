@@ -126,30 +126,25 @@ INNER int negative12(double (*A)[12])
     return negative;
 }
 
-BOUNDARY void boundary_join(boundary *s, const double *behind, double *joined)
+/// The motion of a tail before which the head's is d is E d - W f + g, the wrench there f = K motion + k, k in the last column of
+/// K. Finds X, and adds to P, p of the segment what is handed on of that: the wrench at the head has F f. E by rows, F by columns.
+INNER void couple(boundary *s, const double *E, const double *F, double (*W)[6], const double *g, double (*K)[7], double (*P)[7])
 {
-    enum { NO_NUMBER = 1000000 };  // more than any sum of others makes good
-    double V[6][7], K[6][7], W[6][6], M[6][6], Y[6][7], P[6][7];
-    unpack(behind, K);
-    for (int i = 0; i < 6; i++)
-        for (int j = 0; j < 6; j++) K[i][6] += K[i][j] * s->bias[j];
-    for (int i = 0, at = 0; i < 6; i++)
-        for (int j = 0; j <= i; j++, at++) W[i][j] = W[j][i] = V[i][j] = V[j][i] = -s->G[at];
-    memcpy(s->K, K, sizeof K);
-    // (1 + W K) [X | x] = [F' | g - W k]
+    double M[6][6], Y[6][7];
+    memcpy(s->K, K, sizeof s->K);
+    // (1 + W K) [X | x] = [E | g - W k]
     for (int i = 0; i < 6; i++) {
         for (int j = 0; j < 6; j++) {
             double sum = i == j;
             for (int k = 0; k < 6; k++) sum += W[i][k] * K[k][j];
-            M[i][j] = sum, s->X[i][j] = s->F[6 * i + j];
+            M[i][j] = sum, s->X[i][j] = E[6 * i + j];
         }
-        double x = s->g[i];
+        double x = g[i];
         for (int k = 0; k < 6; k++) x -= W[i][k] * K[k][6];
         s->X[i][6] = x;
     }
     solve6(M, s->X);
     // [K | k] <- [P | p] + F [K X | K x + k]
-    unpack(joined, P);
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 7; j++) {
             double sum = j == 6 ? K[i][6] : 0;
@@ -158,7 +153,20 @@ BOUNDARY void boundary_join(boundary *s, const double *behind, double *joined)
         }
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 7; j++)
-            for (int k = 0; k < 6; k++) P[i][j] += s->F[6 * k + i] * Y[k][j];
+            for (int k = 0; k < 6; k++) P[i][j] += F[6 * k + i] * Y[k][j];
+}
+
+BOUNDARY void boundary_join(boundary *s, const double *behind, double *joined)
+{
+    enum { NO_NUMBER = 1000000 };  // more than any sum of others makes good
+    double V[6][7], K[6][7], W[6][6], P[6][7];
+    unpack(behind, K);
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++) K[i][6] += K[i][j] * s->bias[j];
+    for (int i = 0, at = 0; i < 6; i++)
+        for (int j = 0; j <= i; j++, at++) W[i][j] = W[j][i] = V[i][j] = V[j][i] = -s->G[at];
+    unpack(joined, P);
+    couple(s, s->F, s->F, W, s->g, K, P);
     s->negative = 0;
     if (!positive(K) || !positive(V)) {  // the eigenvalues of [K -1; -1 -W] below 0, but for the six of the multiplier f
         double A[12][12] = {{0}};
@@ -170,6 +178,34 @@ BOUNDARY void boundary_join(boundary *s, const double *behind, double *joined)
         s->negative = n < 0 ? NO_NUMBER : n - 6;
     }
     pack(P, joined);
+}
+
+/// P [6][7] and p in its last column, from the numbers of a cross6 and a wrench; and back.
+INNER void unpack_cross(const double *from, double (*P)[7])
+{
+    for (int b = 0; b < 4; b++)
+        for (int j = 0; j < 3; j++)
+            for (int i = 0; i < 3; i++) P[3 * (b / 2) + i][3 * (b % 2) + j] = *from++;
+    for (int i = 0; i < 6; i++) P[i][6] = *from++;
+}
+
+INNER void pack_cross(double (*P)[7], double *to)
+{
+    for (int b = 0; b < 4; b++)
+        for (int j = 0; j < 3; j++)
+            for (int i = 0; i < 3; i++) *to++ = P[3 * (b / 2) + i][3 * (b % 2) + j];
+    for (int i = 0; i < 6; i++) *to++ = P[i][6];
+}
+
+BOUNDARY void crossing_join(boundary *s, const crossing *own, const double *behind, double *joined)
+{
+    double K[6][7], W[6][6], P[6][7];
+    unpack_cross(behind, K), unpack_cross(joined, P);
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++) W[i][j] = -own->G[6 * i + j];
+    for (int i = 0; i < 6; i++) s->bias[i] = 0;
+    couple(s, own->E, own->F, W, own->g, K, P);
+    pack_cross(P, joined);
 }
 
 BOUNDARY void boundary_side(boundary *s, const double *behind, double *joined)

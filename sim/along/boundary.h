@@ -14,11 +14,22 @@ typedef struct {
     int negative;             // negative eigenvalues that the boundary behind it adds to those of the pivots
 } boundary;
 
+/// The same of a segment of which matrices are not symmetric: the motion of the tail is E d + G f + g, the wrench at the head
+/// P d + p + F f.
+typedef struct {
+    double F[36], E[36], G[36], g[6];  // F by columns; E and G by rows
+} crossing;
+
+enum { CROSS_HAND = 42 };  // numbers of its P, A to D by columns as cross6 has them, and p
+
 /// Joins a segment (*s), whose own P and p are `joined` [27], to all that follows behind its tail, whose P and p are `behind`
 /// [27]: finds X, K and `negative`, and into `joined` what the two are together. The numbers are A, D, B as inertia6 has them,
 /// then p.
 #ifndef BOUNDARY
 void boundary_join(boundary *s, const double *behind, double *joined);
+
+/// The same for the step of a matrix that is not symmetric; `behind`, `joined` [CROSS_HAND]. Leaves what boundary_pass() needs.
+void crossing_join(boundary *s, const crossing *own, const double *behind, double *joined);
 
 /// The vectors alone, with the matrices that boundary_join() has left and without bias: p of what follows behind, and into
 /// `joined` that of both. s->g is that of the segment. `behind`, `joined` [6]

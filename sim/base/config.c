@@ -240,9 +240,11 @@ ctn_status config_check_parallel(const ctn_batch_config *cfg, ctn_error *err)
         return fail(err, CTN_BAD_CONFIG, "%s takes collocation of order 2, not %d; take that, the method alpha, or worlds", name,
                     cfg->order);
     const bool implicit = ctn_method_is_implicit(cfg->method);
-    if (implicit && cfg->method != CTN_ALPHA && cfg->method != CTN_COLLOCATION)
-        return fail(err, CTN_BAD_CONFIG,
-                    "%s takes alpha, collocation of order 2 and explicit methods, not %s; take one of these, or worlds", name, method);
+    if (cfg->method == CTN_RADAU)
+        return fail(
+            err, CTN_BAD_CONFIG,
+            "%s takes alpha, collocation of order 2, variational and explicit methods, not %s; take one of these, or worlds",
+            name, method);
     if (implicit && cfg->solver != CTN_NEWTON)
         return fail(err, CTN_BAD_CONFIG, "%s takes the solver newton alone, not %s; take that, or worlds", name,
                     ctn_solver_name(cfg->solver));

@@ -139,7 +139,7 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
         fail(err, CTN_UNAVAILABLE, "dense: the engine '%s' has no dense output; take 'scalar' or 'avx2'", on_device);
         return NULL;
     }
-    if (batch_along_check(cfg, err) != CTN_OK) return NULL;
+    if (batch_along_check(model, cfg, err) != CTN_OK) return NULL;
     const ctn_parallel parallel = batch_parallel(model, cfg);
     const bool device_worlds = on_device && parallel != CTN_PARALLEL_LINKS;  // else they are here, and their steps made there
     const bool along = parallel != CTN_PARALLEL_WORLDS;

@@ -109,7 +109,7 @@ ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg);
 int batch_along_lanes(const ctn_model *m, const ctn_batch_config *cfg);  // 0: worlds side by side
 enum { PARALLEL_WORDS = 200 };
 void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char text[PARALLEL_WORDS]);  // why, for people
-ctn_status batch_along_check(const ctn_batch_config *cfg, ctn_error *err);
+ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err);
 bool batch_along_open(ctn_batch *batch, ctn_error *err);
 void batch_along_close(ctn_batch *batch);
 void batch_along_push(ctn_batch *batch);           // wrenches are others now

@@ -25,9 +25,12 @@ struct batch_along {
     int *pushed;
 };
 
+/// Whether springs and forces on links keep a method from going along them.
+static bool loads_stop(const ctn_model *m, const ctn_batch_config *cfg) { return cfg->method == CTN_VARIATIONAL && m->nload; }
+
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    const bool able = along_scalar.steps(cfg) && !cfg->parameter_count && !device_asked(cfg->engine);
+    const bool able = along_scalar.steps(cfg) && !loads_stop(m, cfg) && !cfg->parameter_count && !device_asked(cfg->engine);
     if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
     return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
 }
@@ -47,12 +50,14 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
     else if (device_asked(cfg->engine))
         snprintf(text, PARALLEL_WORDS, "engine %s takes links if asked", device_asked(cfg->engine));
     else if (cfg->parameter_count) snprintf(text, PARALLEL_WORDS, "they have parameters of their own");
+    else if (loads_stop(m, cfg))
+        snprintf(text, PARALLEL_WORDS, "links takes no `springs` and `forces` on links with variational");
     else if (config_check_parallel(&links, &no) != CTN_OK)  // without the remedy
         snprintf(text, PARALLEL_WORDS, "%.*s", (int)strcspn(no.message, ";"), no.message);
     else along_reason(m, cfg->worlds, text);
 }
 
-ctn_status batch_along_check(const ctn_batch_config *cfg, ctn_error *err)
+ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
 {
     if (cfg->parallel != CTN_PARALLEL_LINKS && cfg->parallel != CTN_PARALLEL_BOTH) return CTN_OK;
     const char *const name = ctn_parallel_name(cfg->parallel);
@@ -61,7 +66,7 @@ ctn_status batch_along_check(const ctn_batch_config *cfg, ctn_error *err)
     if (device && cfg->parallel == CTN_PARALLEL_BOTH)
         return fail(err, CTN_BAD_CONFIG, "parallel: both: the engine '%s' takes one world after another; take links, or worlds",
                     device);
-    if (device && !ctn_method_is_implicit(cfg->method))
+    if (device && (!ctn_method_is_implicit(cfg->method) || cfg->method == CTN_VARIATIONAL))
         return fail(
             err, CTN_BAD_CONFIG,
             "parallel: links: the engine '%s' takes alpha and collocation of order 2, not %s; take one of these, or worlds",
@@ -69,6 +74,12 @@ ctn_status batch_along_check(const ctn_batch_config *cfg, ctn_error *err)
     if (cfg->parameter_count)
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no parameters by world in this version; take worlds", name);
     if (config_check_parallel(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "parallel: %s", reason.message);
+    if (loads_stop(m, cfg))
+        return fail(
+            err, CTN_BAD_CONFIG,
+            "parallel: %s takes no `springs` and `forces` on links with the method variational in this version; take alpha, "
+            "or worlds",
+            name);
     return CTN_OK;
 }
 
