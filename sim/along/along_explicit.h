@@ -151,6 +151,7 @@ static int explicit_run(along_world *w, pool *threads, const ctn_batch_config *c
     int made = 0;
     memset(&c, 0, sizeof c), memset(stats, 0, sizeof *stats);
     c.at_fault = no_culprit();
+    w->cfg = cfg;
     pool_run(threads, w->count, step_copy, &copy);
     if (energy) {
         c.before = c.after = explicit_state_energy(w, threads);
