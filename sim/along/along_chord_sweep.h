@@ -156,7 +156,8 @@ static bool any_bad(const along_world *w)
     return any_of(bad);
 }
 
-/// chord_inward() at the iterate. Returns whether all pivots are positive, those of segments with nothing behind their tails, too.
+/// chord_inward() at the iterate. Returns whether all pivots are positive, also those of segments with nothing behind their
+/// tails.
 static bool along_chord_inward(along_world *w, pool *threads)
 {
     along_call c = {.w = w};

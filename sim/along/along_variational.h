@@ -127,8 +127,9 @@ static void along_chord_reach(along_world *w, pool *threads)
     pool_run(threads, w->count, chord_reach_in, &c);
 }
 
-/// Energy of the state, with the velocities v that belong to its momenta. What is kinetic is the largest value p'v - v'H v / 2 can
-/// have, so that errors of v count by their squares alone: those of long chains, solved in pieces, would show.
+/// Energy of the state, with the velocities v that belong to its momenta. What is kinetic is the largest value that
+/// p'v - v'H v / 2 can have, so that errors of v count by their squares alone: those of long chains, solved in pieces, would
+/// show.
 static energy_parts chord_energy(along_world *w, pool *threads, variational_part *step)
 {
     run_chord(w, threads, step, READ);
@@ -220,8 +221,8 @@ static bool along_chords(along_world *w, pool *threads, const ctn_batch_config *
     return true;
 }
 
-/// Whether wrenches act, of which the rows know nothing; those that are none stay in the model. (Batches of models with other loads
-/// do not come here.)
+/// Whether wrenches act, of which the rows know nothing; those that are none stay in the model. (Batches of models with other
+/// loads do not come here.)
 static bool is_pushed(const along_world *w)
 {
     mask any = none_of();

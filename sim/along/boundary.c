@@ -127,7 +127,8 @@ INNER int negative12(double (*A)[12])
 }
 
 /// The motion of a tail before which the head's is d is E d - W f + g, the wrench there f = K motion + k, k in the last column of
-/// K. Finds X, and adds to P, p of the segment what is handed on of that: the wrench at the head has F f. E by rows, F by columns.
+/// K. Finds X, and adds to P, p of the segment what is handed on of that: the wrench at the head has F f. E by rows, F by
+/// columns.
 INNER void couple(boundary *s, const double *E, const double *F, double (*W)[6], const double *g, double (*K)[7], double (*P)[7])
 {
     double M[6][6], Y[6][7];
