@@ -19,7 +19,7 @@ KERNEL void find_reach(const lane_model *m, const real *q, real *reach)
     for (int i = 0; i < m->nbody; i++) reach[i] = rset(0);
     for (int i = m->nbody - 1; i >= 0 && m->slides; i--) {
         const lane_body *b = &m->bodies[i];
-        if (b->flags & BODY_ROOT) continue;
+        if ((b->flags & BODY_ROOT) || b->parent < 0) continue;  // the first row along the links has none before it
         real all = reach[i];
         if (b->kind == JOINT_PRISMATIC) all = all + magnitude(q[b->qadr]);
         if (b->kind == JOINT_HELICAL) all = all + magnitude(len(given(b)->pitch) * q[b->qadr]);
