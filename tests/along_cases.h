@@ -7,6 +7,7 @@
 #include <catena/catena.h>
 #include <check.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -40,6 +41,17 @@ static inline ctn_batch *batch_of(const ctn_model *m, uint64_t seed, ctn_batch_c
     free(q), free(v), free(tau);
     return b;
 }
+
+/// n zeros, which the caller frees.
+static inline double *numbers(size_t n)
+{
+    double *const x = calloc(n + 1, sizeof *x);
+    ck_assert_ptr_nonnull(x);
+    return x;
+}
+
+/// Energies of equal steps, to 1e-8 of `size`.
+static inline bool alike(double x, double y, double size) { return fabs(x - y) <= 1e-8 * size || (isnan(x) && isnan(y)); }
 
 /// The largest difference of x and y [n] over the largest entry of y.
 static inline double distance(const double *x, const double *y, size_t n)

@@ -39,13 +39,6 @@ typedef struct {
     int first, columns;
 } state;
 
-static double *numbers(size_t n)
-{
-    double *const x = calloc(n + 1, sizeof *x);
-    ck_assert_ptr_nonnull(x);
-    return x;
-}
-
 static state state_of(int kind, uint64_t seed)
 {
     state s = {.m = random_model(seed, &kinds[kind])};

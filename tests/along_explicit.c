@@ -24,17 +24,8 @@ static const random_options kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-static double *numbers(size_t n)
-{
-    double *const x = calloc(n + 1, sizeof *x);
-    ck_assert_ptr_nonnull(x);
-    return x;
-}
-
 static const ctn_method methods[] = {CTN_SEMI_IMPLICIT, CTN_EULER, CTN_RK2, CTN_RK3, CTN_RK4, CTN_DOP853};
 enum { METHODS = sizeof methods / sizeof *methods };
-
-static bool alike(double x, double y, double size) { return fabs(x - y) <= 1e-8 * size || (isnan(x) && isnan(y)); }
 
 /// Steps from the same states end at the same place, with the same statistics.
 START_TEST(steps_are_those_of_the_serial_engine)

@@ -40,7 +40,7 @@ static ctn_batch_config steps_of(int method)
     return cfg;
 }
 
-static bool alike(double x, double y, double scale) { return fabs(x - y) <= 1e-9 * (1 + scale); }
+static bool agree(double x, double y, double scale) { return fabs(x - y) <= 1e-9 * (1 + scale); }
 
 /// From the same states, step by step.
 START_TEST(steps_are_those_of_the_serial_engine)
@@ -71,8 +71,8 @@ START_TEST(steps_are_those_of_the_serial_engine)
             most = far > most ? far : most, iterations[0] += (double)a.iterations, iterations[1] += (double)b.iterations;
             ck_assert_msg(far < 1e-9 && fast < 1e-7, "kind %d, seed %llu, step %d: q %g, v %g", _i, (unsigned long long)seed, k,
                           far, fast);
-            ck_assert_msg(alike(b.energy_before, a.energy_before, E) && alike(b.energy_after, a.energy_after, E) &&
-                              alike(b.work, a.work, E) && alike(b.dissipated, a.dissipated, E) && alike(b.created, a.created, E),
+            ck_assert_msg(agree(b.energy_before, a.energy_before, E) && agree(b.energy_after, a.energy_after, E) &&
+                              agree(b.work, a.work, E) && agree(b.dissipated, a.dissipated, E) && agree(b.created, a.created, E),
                           "kind %d, seed %llu, step %d: energy %g %g, work %g %g, lost %g %g, created %g %g", _i,
                           (unsigned long long)seed, k, b.energy_after, a.energy_after, b.work, a.work, b.dissipated, a.dissipated,
                           b.created, a.created);
@@ -252,7 +252,7 @@ START_TEST(pushed_worlds_go_along)
         }
         ctn_batch_state(along, q, NULL), ctn_batch_state(beside, x, NULL);
         ck_assert_msg(distance(q, x, WORLDS * nq) < 1e-9, "seed %llu: %g", (unsigned long long)seed, distance(q, x, WORLDS * nq));
-        ck_assert(alike(stats[0][1].work, stats[1][1].work, fabs(stats[1][1].work)));
+        ck_assert(agree(stats[0][1].work, stats[1][1].work, fabs(stats[1][1].work)));
         ck_assert_int_eq(ctn_batch_serial_steps(along), serial);
         ctn_batch_hashes(along, a), ctn_batch_hashes(unpushed, b);
         ck_assert_msg(a[0] == b[0] && a[1] != b[1] && a[2] == b[2], "seed %llu: others move otherwise", (unsigned long long)seed);

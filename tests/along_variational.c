@@ -30,21 +30,12 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static bool damped(int kind) { return kinds[kind].passive; }
 
-static double *numbers(size_t n)
-{
-    double *const x = calloc(n + 1, sizeof *x);
-    ck_assert_ptr_nonnull(x);
-    return x;
-}
-
 static ctn_batch_config steps_of(int order)
 {
     ctn_batch_config cfg = ctn_batch_config_default();
     cfg.method = CTN_VARIATIONAL, cfg.order = order, cfg.dt = 0.003, cfg.tolerance = 1e-13;
     return cfg;
 }
-
-static bool alike(double x, double y, double size) { return fabs(x - y) <= 1e-8 * size || (isnan(x) && isnan(y)); }
 
 /// Steps from the same states end at the same place, with the same statistics.
 START_TEST(steps_are_those_of_the_serial_engine)

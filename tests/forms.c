@@ -4,6 +4,7 @@
 #include "sim/forms/fix.h"
 #include "sim/forms/lapack.h"
 #include "sim/forms/star.h"
+#include "tests/forms_cases.h"
 #include "tests/drawn_tree.h"
 #include "tests/golden.h"
 #include "tests/suite.h"
@@ -23,20 +24,6 @@ enum { SCANS = 5 };
 static const ctn_forward forwards[] = {CTN_FORWARD_SERIAL, CTN_FORWARD_HYBRID, CTN_FORWARD_STAR, CTN_FORWARD_JSIIA};
 static const char *const forward_names[] = {"serial", "hybrid", "star", "jsiia"};
 enum { FORWARDS = 4, JSIIA = 3 };
-
-/// In loops: Check writes a line to a file for each of its own.
-#define MUST(truth)                                                                                                              \
-    do {                                                                                                                         \
-        if (!(truth)) ck_abort_msg("not so: %s", #truth);                                                                        \
-    } while (0)
-
-/// Space for what a test computes, NaN so that an element never written fails.
-static double *nans(size_t n)
-{
-    double *x = malloc((n + 1) * sizeof *x);
-    for (size_t k = 0; k < n; k++) x[k] = NAN;
-    return x;
-}
 
 static double draw_in(rng *r) { return rng_uniform(r, -1, 1); }
 static v3 draw_v3(rng *r) { return (v3){draw_in(r), draw_in(r), draw_in(r)}; }

@@ -1,6 +1,7 @@
 /// The papers' forms on the engine "cuda": those of the CPU up to the order of sums, on a GPU or, where CTN_CUDA_LIBRARY names it,
 /// through its twin (tests/forms_twin.cpp); what is refused, and a device that fails.
 #include "sim/engine/device.h"
+#include "tests/forms_cases.h"
 #include "tests/drawn_tree.h"
 #include "tests/golden.h"
 #include "tests/suite.h"
@@ -17,20 +18,6 @@ enum { BRANCHINGS = sizeof branchings / sizeof *branchings };
 /// On both sides of one tile, of one tile of tiles.
 static const int sizes[] = {1, 2, 7, 128, 129, 256, 257, 300, 513, 1025, 10000};
 enum { SIZES = sizeof sizes / sizeof *sizes };
-
-/// In loops: Check writes a line to a file for each of its own.
-#define MUST(truth)                                                                                                              \
-    do {                                                                                                                         \
-        if (!(truth)) ck_abort_msg("not so: %s", #truth);                                                                        \
-    } while (0)
-
-/// NaN, so that an element never written fails.
-static double *nans(size_t n)
-{
-    double *x = malloc((n + 1) * sizeof *x);
-    for (size_t k = 0; k < n; k++) x[k] = NAN;
-    return x;
-}
 
 /// Forms of a tree here and on the device.
 typedef struct {

@@ -1,42 +1,10 @@
-// What a GPU does for forms, on the CPU: jobs and threads compiled as C++17, a launch as loops from the last to the first, memory
-// full of NaNs at first. Tiles are scanned in the order of cub::BLOCK_SCAN_WARP_SCANS. With CATENA_TWIN_FAILS, launches fail after
-// the first CTN_TWIN_LAUNCHES.
-#include "dynamics/lane_scalar.h"
-
-#include <stdlib.h>
-
-enum copy_kind { TO_DEVICE, FROM_DEVICE };
-
-static const char *machine_error() { return "the twin was told to"; }
-
-static void *machine_allocate(size_t size)
-{
-    void *const p = aligned_alloc(64, (size + 63) / 64 * 64);
-    if (p) memset(p, 0xff, size);
-    return p;
-}
-
-static void machine_free(void *p) { free(p); }
-
-static bool machine_copy(void *to, const void *from, size_t size, copy_kind, void *)
-{
-    memcpy(to, from, size);
-    return true;
-}
+// What a GPU does for forms, on the CPU: jobs and threads compiled as C++17, a launch as loops from the last to the first.
+// Tiles are scanned in the order of cub::BLOCK_SCAN_WARP_SCANS.
+#include "tests/twin_machine.h"
 
 static bool machine_zero(void *to, size_t size)
 {
     memset(to, 0, size);
-    return true;
-}
-
-static bool may_launch()
-{
-#ifdef CATENA_TWIN_FAILS
-    static long launches;
-    const char *const most = getenv("CTN_TWIN_LAUNCHES");
-    if (most && launches++ >= atol(most)) return false;
-#endif
     return true;
 }
 

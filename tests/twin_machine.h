@@ -1,0 +1,39 @@
+// A GPU's memory and its failures, on the CPU, for twins of what a GPU does: memory full of NaNs at first. With CATENA_TWIN_FAILS,
+// launches fail after the first CTN_TWIN_LAUNCHES.
+#ifndef CATENA_TESTS_TWIN_MACHINE_H
+#define CATENA_TESTS_TWIN_MACHINE_H
+
+#include "dynamics/lane_scalar.h"
+
+#include <stdlib.h>
+
+enum copy_kind { TO_DEVICE, FROM_DEVICE };
+
+static const char *machine_error() { return "the twin was told to"; }
+
+static void *machine_allocate(size_t size)
+{
+    void *const p = aligned_alloc(64, (size + 63) / 64 * 64);
+    if (p) memset(p, 0xff, size);
+    return p;
+}
+
+static void machine_free(void *p) { free(p); }
+
+static bool machine_copy(void *to, const void *from, size_t size, copy_kind, void *)
+{
+    memcpy(to, from, size);
+    return true;
+}
+
+static bool may_launch()
+{
+#ifdef CATENA_TWIN_FAILS
+    static long launches;
+    const char *const most = getenv("CTN_TWIN_LAUNCHES");
+    if (most && launches++ >= atol(most)) return false;
+#endif
+    return true;
+}
+
+#endif
