@@ -150,8 +150,6 @@ static bool mentions(const char *text, size_t length, const char *word)
     return false;
 }
 
-#define NOTHING_READS "nothing here reads such files yet; write its links and joints as a scene, see docs/scene.md"
-
 /// The first byte from `text` on that is no blank; it may be `end`.
 static const char *skip_blanks(const char *text, const char *end)
 {
@@ -167,12 +165,6 @@ const char *foreign_file(const char *text, size_t length)
         return "is an HDF5 file, no scene; recordings are for `catena replay`, `plot` and `render`";
     if (length >= 2 && (!memcmp(text, "\xff\xfe", 2) || !memcmp(text, "\xfe\xff", 2))) return "is UTF-16 text; save it as UTF-8";
     if (memchr(text, 0, length < 4096 ? length : 4096)) return "is a binary file, no scene";
-    if (rest && *first == '<') {
-        if (mentions(first, rest, "<robot")) return "is URDF, no scene: " NOTHING_READS;
-        if (mentions(first, rest, "<mujoco")) return "is MJCF, of MuJoCo, no scene: " NOTHING_READS;
-        if (mentions(first, rest, "<sdf")) return "is SDF, no scene: " NOTHING_READS;
-        return "is XML, no scene: " NOTHING_READS;
-    }
     const char *const second = rest && *first == '{' ? skip_blanks(first + 1, end) : end;
     if (second < end && *second == '"' && !mentions(first, rest, "catena"))
         return "is JSON, no scene; a scene starts with `catena: 1`, and states are for `catena eval --in`";

@@ -100,7 +100,7 @@ static void report(source *s, scene_problems *problems, const node *at, ctn_stat
                    const char *format, va_list args)
 {
     if (s->quiet) return;
-    scene_problem p = {.file = s->file, .line = at->line, .column = at->column, .status = status};
+    scene_problem p = {.file = at->file ? at->file : s->file, .line = at->line, .column = at->column, .status = status};
     char path[160];
     write_path(n, key, path, sizeof path);
     write_problem(&p, path, format, args);

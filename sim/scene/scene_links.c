@@ -143,7 +143,7 @@ bool read_plan(source *s, const node *mapping, link_form form, link_plan *plan)
     link->mass = NAN;
     link->parent = -1;
     link->line = mapping->line, link->column = mapping->column;
-    link->file = s->r->scene->files[s->file].path;
+    link->file = s->r->scene->files[mapping->file ? mapping->file : s->file].path;
     if (!read_keys(s, mapping, form_names[form], link_keys[form], LINK_KEYS, own)) return false;
 
     const char *name;

@@ -3,6 +3,7 @@
 #include "sim/base/config.h"
 #include "sim/scene/foreign.h"
 #include "sim/base/printable.h"
+#include "sim/scene/robot.h"
 #include "sim/scene/scene_reader.h"
 #include "sim/base/status.h"
 
@@ -242,6 +243,11 @@ static const node *read_document(source *s, const char *text, size_t length)
     document *const doc = reader_alloc(r, sizeof *doc);
     if (!doc) return 0;
     document_problem problem;
+    if (is_robot_text(text, length)) {
+        const node *const root = robot_document(s, text, length, doc);
+        r->documents[s->file] = doc, r->bytes += (long)length, r->nodes += doc->count;
+        return root;
+    }
     const char *const foreign = foreign_file(text, length);
     if (foreign) {
         r->documents[s->file] = doc, *doc = (document){0};

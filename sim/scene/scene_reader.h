@@ -111,6 +111,7 @@ typedef struct source {
     const node *default_link[LINK_KEYS], *default_joint[JOINT_KEYS];
     bool defaults_failed;  // a default was wrong: what is missing may have been meant to come from it
     bool layout_known;     // false: the length of q is not known, as some link could not be read
+    bool free_base;        // of a robot file: its first link has a free joint in the place of a fixed one
     int quiet;             // > 0: errors are not reported, as when a default is tried on a joint
 } source;
 
@@ -191,6 +192,7 @@ bool read_keys(source *s, const node *n, const char *what, const key *keys, int 
 
 double norm(const double *x, int n);
 bool normalise(double *x, int n);  // scales x [n] to length 1; false: it is too short
+void quaternion_from_euler(const double euler[3], double q[4]);  // of Rz(euler[2]) Ry(euler[1]) Rx(euler[0])
 void quaternion_product(const double a[4], const double b[4], double q[4]);
 void rotate(const double q[4], const double x[3], double y[3]);  // y = R(q) x; y may be x
 

@@ -191,8 +191,7 @@ bool read_quaternion(source *s, const node *n, double q[4])
     return true;
 }
 
-/// q of Rz(euler[2]) Ry(euler[1]) Rx(euler[0]).
-static void quaternion_from_euler(const double euler[3], double q[4])
+void quaternion_from_euler(const double euler[3], double q[4])
 {
     const double cx = cos(euler[0] / 2), sx = sin(euler[0] / 2);
     const double cy = cos(euler[1] / 2), sy = sin(euler[1] / 2);
