@@ -37,6 +37,7 @@ typedef struct scene_shape {
     double density;          // kg/m^3, NAN: the link's
     double color[3];         // 0..1
     const scene_mesh *mesh;  // owned by the scene
+    int entry;               // that it is of the list: others may have been left out
 } scene_shape;
 
 /// Where a file says something.

@@ -100,10 +100,13 @@ static void report(source *s, scene_problems *problems, const node *at, ctn_stat
                    const char *format, va_list args)
 {
     if (s->quiet) return;
+    const bool left_out = s->lenient && problems == &s->r->errors;
+    if (left_out) problems = &s->r->scene->warnings, status = CTN_OK;
     scene_problem p = {.file = at->file ? at->file : s->file, .line = at->line, .column = at->column, .status = status};
     char path[160];
     write_path(n, key, path, sizeof path);
     write_problem(&p, path, format, args);
+    if (left_out) strncat(p.text, "; left out", sizeof p.text - strlen(p.text) - 1);
     add_problem(problems, &p);
 }
 

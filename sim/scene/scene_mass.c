@@ -58,7 +58,7 @@ static mass_properties round_bar_mass(const scene_shape *shape, double density)
 static mass_properties mesh_mass(const scene_shape *shape, double density)
 {
     const mesh_surface *const m = &shape->mesh->surface;
-    const double *const s = shape->size, *const S = m->second, scale = density * s[0] * s[1] * s[2];
+    const double *const s = shape->size, *const S = m->second, scale = density * fabs(s[0] * s[1] * s[2]);
     const double x = scale * s[0] * s[0] * S[0], y = scale * s[1] * s[1] * S[1], z = scale * s[2] * s[2] * S[2];
     const double J[6] = {
         y + z, x + z, x + y, -scale * s[0] * s[1] * S[3], -scale * s[0] * s[2] * S[4], -scale * s[1] * s[2] * S[5]};
@@ -160,7 +160,9 @@ bool read_inertia(source *s, const node *n, double inertia[6])
 {
     double I[6], e[3];
     if (!read_vector(s, n, 6, ANY_SIGN, I)) return false;
-    if (!inertia_possible(I, e))
+    if (!inertia_possible(I, e) && s->inertias_as_given)
+        warn(s, n, "no body has principal moments %.4g, %.4g, %.4g (kg m^2); taken as it is", e[0], e[1], e[2]);
+    else if (!inertia_possible(I, e))
         return bad_value(
             s, n,
             "no body has principal moments %.4g, %.4g, %.4g (kg m^2): none may be negative or exceed the sum of the others "
@@ -232,8 +234,9 @@ static shapes_sum shapes_mass(source *s, const node *shapes, const scene_link *l
     if (!parts) return SHAPES_BAD;
     bool ok = true;
     const node *entry = shapes->child;
-    for (int i = 0; i < link->nshape; i++, entry = entry->next) {
+    for (int i = 0, at = 0; i < link->nshape; i++) {
         const scene_shape *const shape = &link->shapes[i];
+        for (; at < shape->entry; at++) entry = entry->next;
         const double rho = isnan(shape->density) ? (any ? density : 1) : shape->density;
         parts[i] = (mass_properties){0};
         if (rho == 0) continue;  // drawn only
@@ -245,6 +248,19 @@ static shapes_sum shapes_mass(source *s, const node *shapes, const scene_link *l
     return ok ? SHAPES_SUMMED : SHAPES_BAD;
 }
 
+/// A link without mass.
+static bool no_inertia(source *s, const node *n, double inertia[6])
+{
+    static const double none[6] = {0};
+    if (!memcmp(inertia, none, sizeof none)) return true;
+    if (!s->inertias_as_given)
+        return bad_value(s, n, "a link without mass has no inertia: give it a `mass` > 0; or zeros here, if it is fixed or links "
+                               "with mass hang on it");
+    warn(s, n, "a link without mass has no inertia: taken as zeros");
+    memcpy(inertia, none, sizeof none);
+    return true;
+}
+
 /// Explicit mass and inertia; com is filled in by the caller.
 static bool explicit_mass(source *s, const node *mapping, const mass_nodes *n, double mass, double density,
                           const scene_link *link, mass_properties *p)
@@ -252,13 +268,7 @@ static bool explicit_mass(source *s, const node *mapping, const mass_nodes *n, d
     p->mass = mass;
     if (n->inertia && (mass > 0 || n->own_inertia)) {
         if (!read_inertia(s, n->inertia, p->inertia)) return false;
-        for (int i = 0; i < 6 && mass == 0; i++)
-            if (p->inertia[i] != 0)
-                return bad_value(
-                    s, n->inertia,
-                    "a link without mass has no inertia: give it a `mass` > 0; or zeros here, if it is fixed or links "
-                    "with mass hang on it");
-        return true;
+        return mass > 0 || no_inertia(s, n->inertia, p->inertia);
     }
     if (mass == 0) return true;
     if (!link->nshape && s->defaults_failed) return false;

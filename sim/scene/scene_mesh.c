@@ -1,9 +1,99 @@
 /// `file:` of a shape: meshes, each read once, beside the scene file that names it.
 #include "sim/scene/scene_reader.h"
 
+#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+// ---- names of files in packages, as ROS has them: package://NAME/REST
+
+enum { FOLDERS_ABOVE = 16 };
+
+/// A package's file that is looked for.
+typedef struct packaged {
+    const char *name, *rest;
+    int length;  // of the name
+    char path[PATH_MAX];
+} packaged;
+
+static bool exists(packaged *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool exists(packaged *p, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const int length = vsnprintf(p->path, sizeof p->path, format, args);
+    va_end(args);
+    return length > 0 && length < PATH_MAX && !access(p->path, R_OK);
+}
+
+/// In a folder of packages, or in the package's own.
+static bool stands_in(packaged *p, const char *folder)
+{
+    char whole[PATH_MAX];
+    if (exists(p, "%s/%.*s/%s", folder, p->length, p->name, p->rest)) return true;
+    if (!realpath(folder, whole)) return false;
+    const char *const base = strrchr(whole, '/') + 1;
+    return strlen(base) == (size_t)p->length && !strncmp(base, p->name, (size_t)p->length) && exists(p, "%s/%s", folder, p->rest);
+}
+
+/// In one of the folders of a variable of the environment, which have colons between them; `below` goes behind each.
+static bool stands_in_any(packaged *p, const char *variable, const char *below)
+{
+    const char *list = getenv(variable);
+    while (list && *list) {
+        char folder[PATH_MAX];
+        const size_t length = strcspn(list, ":");
+        const bool fits = snprintf(folder, sizeof folder, "%.*s%s", (int)length, list, below) < PATH_MAX;
+        if (length && fits && stands_in(p, folder)) return true;
+        list += length + (list[length] == ':');
+    }
+    return false;
+}
+
+/// The path of package://NAME/REST: in the folders above the file that says it, then where ROS looks. NULL: reported.
+static char *find_packaged(source *s, const node *n, const char *name)
+{
+    reader *const r = s->r;
+    packaged p = {.name = name, .length = (int)strcspn(name, "/")};
+    p.rest = name + p.length + (name[p.length] == '/');
+    if (r->from) {  // in what the files said once, they stand in the order in which they are named
+        const size_t rest = strlen(p.rest);
+        for (int i = 0; i <= r->scene->nmesh; i++) {
+            const int file = i < r->scene->nmesh ? r->scene->meshes[i]->file : r->scene->nfile;
+            const char *const path = file < r->nfrom ? r->from[file].path : "";
+            const size_t length = strlen(path);
+            if (length > rest && path[length - rest - 1] == '/' && !strcmp(path + length - rest, p.rest))
+                return reader_copy(r, path, length);
+        }
+    } else {
+        const char *const file = r->scene->files[s->file].path, *const slash = strrchr(file, '/');
+        char folder[PATH_MAX];
+        int length = snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - file) + (slash == file) : 1, slash ? file : ".");
+        for (int k = 0; k < FOLDERS_ABOVE && length < PATH_MAX - 4; k++) {
+            if (stands_in(&p, folder)) return reader_copy(r, p.path, strlen(p.path));
+            length += snprintf(folder + length, sizeof folder - (size_t)length, "/..");
+        }
+        if (stands_in_any(&p, "ROS_PACKAGE_PATH", "") || stands_in_any(&p, "AMENT_PREFIX_PATH", "/share"))
+            return reader_copy(r, p.path, strlen(p.path));
+    }
+    bad_value(s, n, "%s of package '%.*s' is not in the folders above this file; name the folder of packages in ROS_PACKAGE_PATH",
+              printable(p.rest).text, p.length < 40 ? p.length : 40, p.name);
+    return NULL;
+}
+
+/// The path of the file that a shape names.
+static char *mesh_path(source *s, const node *n, const char *name)
+{
+    if (!strncmp(name, "package://", 10)) return find_packaged(s, n, name + 10);
+    if (!strncmp(name, "model://", 8)) return find_packaged(s, n, name + 8);
+    if (!strncmp(name, "file://", 7)) name += 7;
+    return beside(s->r, s->r->scene->files[s->file].path, name);
+}
+
+// ---- meshes
 
 /// Room for one more mesh of the scene, which is not read yet.
 static scene_mesh *add_mesh(reader *r, int file)
@@ -36,7 +126,7 @@ static scene_mesh *load_mesh(source *s, const node *n, const char *path, mesh_fo
         found == CTN_NO_MEMORY ? out_of_memory(s) : bad_status(s, n, found, message);
         return NULL;
     }
-    source inner = {.r = r, .file = add_file(r, path, text, length)};
+    source inner = {.r = r, .file = add_file(r, path, text, length), .lenient = s->lenient};
     free(text);
     if (inner.file < 0) return NULL;
     const scene_file *const file = &r->scene->files[inner.file];
@@ -59,7 +149,7 @@ bool read_mesh(source *s, const node *n, const scene_mesh **mesh)
     if (!read_text(s, n, &name)) return false;
     if (!mesh_format_of(name, &format))
         return bad_value(s, n, "expected the name of an .obj or .stl file, found %s; convert others", printable(name).text);
-    char *const path = beside(s->r, scene->files[s->file].path, name);
+    char *const path = mesh_path(s, n, name);
     if (!path) return false;
     for (int i = 0; i < scene->nmesh && !found; i++)
         if (!strcmp(scene->files[scene->meshes[i]->file].path, path)) found = scene->meshes[i];

@@ -20,6 +20,7 @@ enum top_key {
     TOP_CATENA,
     TOP_NAME,
     TOP_GRAVITY,
+    TOP_INERTIAS,
     TOP_DEFAULTS,
     TOP_INCLUDE,
     TOP_LINKS,
@@ -38,6 +39,7 @@ static const key top_keys[] = {
     [TOP_CATENA] = {.name = "catena"},
     [TOP_NAME] = {.name = "name"},
     [TOP_GRAVITY] = {.name = "gravity"},
+    [TOP_INERTIAS] = {.name = "inertias"},
     [TOP_DEFAULTS] = {.name = "defaults"},
     [TOP_INCLUDE] = {.name = "include"},
     [TOP_LINKS] = {.name = "links"},
@@ -231,6 +233,7 @@ static bool read_settings(source *s, const node *const *v)
         }
     }
     if (v[TOP_GRAVITY]) ok = read_vector(s, v[TOP_GRAVITY], 3, ANY_SIGN, scene->gravity) && ok;
+    if (v[TOP_INERTIAS]) ok = read_choice(s, v[TOP_INERTIAS], "possible", "as-given", &s->inertias_as_given) && ok;
     if (v[TOP_INTEGRATOR]) ok = read_integrator(s, v[TOP_INTEGRATOR], &scene->config) && ok;
     if (v[TOP_DURATION]) ok = read_number(s, v[TOP_DURATION], NOT_NEGATIVE, &scene->duration) && ok;
     return ok;

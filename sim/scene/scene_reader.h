@@ -111,7 +111,9 @@ typedef struct source {
     const node *default_link[LINK_KEYS], *default_joint[JOINT_KEYS];
     bool defaults_failed;  // a default was wrong: what is missing may have been meant to come from it
     bool layout_known;     // false: the length of q is not known, as some link could not be read
+    bool inertias_as_given;  // those that no body can have are warnings
     bool free_base;        // of a robot file: its first link has a free joint in the place of a fixed one
+    int lenient;           // > 0: errors are warnings: of something that is left out
     int quiet;             // > 0: errors are not reported, as when a default is tried on a joint
 } source;
 
@@ -172,6 +174,8 @@ bool notice_degrees(source *s, const node *n);
 bool read_direction(source *s, const node *n, double axis[3]);  // made a unit vector
 bool read_quaternion(source *s, const node *n, double q[4]);    // w x y z, made a unit quaternion
 bool read_text(source *s, const node *n, const char **text);
+bool read_choice(source *s, const node *n, const char *no, const char *yes, bool *chosen);  // of two words
+bool read_flag(source *s, const node *n, bool *flag);                                       // true or false
 bool read_name(source *s, const node *n, const char **name);  // text that can name a link
 
 /// `rotation` or `euler`, whichever is not NULL; both are an error, none is no rotation.

@@ -21,6 +21,7 @@ enum shape_key {
     SHAPE_KEY_FILE,
     SHAPE_KEY_SCALE,
     SHAPE_KEY_POSITION,
+    SHAPE_KEY_OPTIONAL,
     SHAPE_KEYS,
 };
 
@@ -32,6 +33,7 @@ static const key shape_keys[SHAPE_KEYS] = {
     [SHAPE_KEY_RADIUS] = {.name = "radius"},     [SHAPE_KEY_DENSITY] = {.name = "density"},
     [SHAPE_KEY_COLOR] = {.name = "color"},       [SHAPE_KEY_FILE] = {.name = "file"},
     [SHAPE_KEY_SCALE] = {.name = "scale"},       [SHAPE_KEY_POSITION] = {.name = "position"},
+    [SHAPE_KEY_OPTIONAL] = {.name = "optional"},
 };
 
 #define SHAPE_NAMES "sphere, box, capsule, cylinder, ellipsoid, mesh"
@@ -50,7 +52,8 @@ static const struct {
     [SHAPE_CYLINDER] = {"cylinder", ROUND_BAR, 0},
     [SHAPE_ELLIPSOID] = {"ellipsoid", BIT(SHAPE_KEY_RADII), TURNED},
     [SHAPE_MESH] = {"mesh", BIT(SHAPE_KEY_FILE),
-                    BIT(SHAPE_KEY_SCALE) | BIT(SHAPE_KEY_POSITION) | BIT(SHAPE_KEY_ROTATION) | BIT(SHAPE_KEY_EULER)},
+                    BIT(SHAPE_KEY_SCALE) | BIT(SHAPE_KEY_POSITION) | BIT(SHAPE_KEY_ROTATION) | BIT(SHAPE_KEY_EULER) |
+                        BIT(SHAPE_KEY_OPTIONAL)},
 };
 enum { TYPES = sizeof types / sizeof *types };
 
@@ -79,7 +82,19 @@ static bool read_color(source *s, const node *n, double color[3])
     return true;
 }
 
-static bool read_shape(source *s, const node *n, scene_shape *shape)
+/// How large a unit of a mesh is, in m along each axis; negative ones mirror it.
+static bool read_scale(source *s, const node *n, double size[3])
+{
+    double scale[3];
+    if (!read_each(s, n, 3, ANY_SIGN, NULL, scale)) return false;
+    for (int i = 0; i < 3; i++)
+        if (scale[i] == 0) return bad_value(s, n, "expected numbers other than 0, found %s", found(n).text);
+    memcpy(size, scale, sizeof scale);
+    return true;
+}
+
+/// Reads a shape. One that is `optional` and whose mesh cannot be read is left out, with a warning.
+static bool read_shape(source *s, const node *n, scene_shape *shape, bool *left_out)
 {
     *shape = (scene_shape){.rotation = {1, 0, 0, 0}, .size = {1, 1, 1}, .density = NAN, .color = {0.7, 0.7, 0.7}};
     const node *v[SHAPE_KEYS];
@@ -100,8 +115,16 @@ static bool read_shape(source *s, const node *n, scene_shape *shape)
     ok = read_rotation(s, v[SHAPE_KEY_ROTATION], v[SHAPE_KEY_EULER], shape->rotation) && ok;
     if (v[SHAPE_KEY_SIZE]) ok = read_vector(s, v[SHAPE_KEY_SIZE], 3, POSITIVE, shape->size) && ok;
     if (v[SHAPE_KEY_RADII]) ok = read_vector(s, v[SHAPE_KEY_RADII], 3, POSITIVE, shape->size) && ok;
-    if (v[SHAPE_KEY_FILE]) ok = read_mesh(s, v[SHAPE_KEY_FILE], &shape->mesh) && ok;
-    if (v[SHAPE_KEY_SCALE]) ok = read_each(s, v[SHAPE_KEY_SCALE], 3, POSITIVE, NULL, shape->size) && ok;
+    bool optional = false;
+    if (v[SHAPE_KEY_OPTIONAL]) ok = read_flag(s, v[SHAPE_KEY_OPTIONAL], &optional) && ok;
+    if (v[SHAPE_KEY_FILE]) {
+        s->lenient += optional;
+        const bool good = read_mesh(s, v[SHAPE_KEY_FILE], &shape->mesh);
+        s->lenient -= optional;
+        *left_out = !good && optional;
+        ok = ok && (good || optional);
+    }
+    if (v[SHAPE_KEY_SCALE]) ok = read_scale(s, v[SHAPE_KEY_SCALE], shape->size) && ok;
     if (v[SHAPE_KEY_POSITION]) ok = read_vector(s, v[SHAPE_KEY_POSITION], 3, ANY_SIGN, shape->center) && ok;
     if (v[SHAPE_KEY_FROM]) ok = read_vector(s, v[SHAPE_KEY_FROM], 3, ANY_SIGN, shape->from) && ok;
     if (v[SHAPE_KEY_TO]) ok = read_vector(s, v[SHAPE_KEY_TO], 3, ANY_SIGN, shape->to) && ok;
@@ -124,13 +147,18 @@ bool read_shapes(source *s, const node *n, scene_shape **shapes, int *nshape)
     scene_shape *const list = reader_alloc(s->r, (size_t)n->size * sizeof *list);
     if (!list) return false;
     bool ok = true;
-    int i = 0;
-    for (const node *entry = n->child; entry && !hopeless(s); entry = entry->next) ok = read_shape(s, entry, &list[i++]) && ok;
+    int count = 0, i = 0;
+    for (const node *entry = n->child; entry && !hopeless(s); entry = entry->next) {
+        bool left_out = false;
+        ok = read_shape(s, entry, &list[count], &left_out) && ok;
+        list[count].entry = i++;
+        if (!left_out) count++;
+    }
     if (!ok || hopeless(s)) {
         free(list);
         return false;
     }
-    s->r->nshape += n->size;
-    *shapes = list, *nshape = n->size;
+    s->r->nshape += count;
+    *shapes = list, *nshape = count;
     return true;
 }

@@ -251,6 +251,15 @@ bool read_text(source *s, const node *n, const char **text)
     return true;
 }
 
+bool read_choice(source *s, const node *n, const char *no, const char *yes, bool *chosen)
+{
+    const bool word = n->kind == NODE_SCALAR && !node_is_null(n);
+    *chosen = word && !strcmp(n->text, yes);
+    return *chosen || (word && !strcmp(n->text, no)) || bad_value(s, n, "expected %s or %s, found %s", yes, no, found(n).text);
+}
+
+bool read_flag(source *s, const node *n, bool *flag) { return read_choice(s, n, "false", "true", flag); }
+
 bool read_name(source *s, const node *n, const char **name)
 {
     const char *text = 0;

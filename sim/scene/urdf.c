@@ -50,7 +50,8 @@ static bool find_links(urdf *u)
         if (!name_table_add(&u->names, u->nlink)) return out_of_memory(r->s);
         u->nlink++;
     }
-    return u->nlink || robot_bad(r, r->root->at, "<robot>: has no <link>");
+    return u->nlink || robot_bad(r, r->root->at, "<robot>: has no <link>%s",
+                                 xml_find(r->root, "xmlns:xacro") ? "; is this a file of macros? `xacro FILE` makes URDF of it" : "");
 }
 
 /// The link that <parent link="..."/> or <child link="..."/> of a joint names, -1: reported.
@@ -192,11 +193,25 @@ static const char *find_color(robot *r, xml_element *visual, double rgba[4])
     return color && robot_numbers(r, color, "rgba", 4, NULL, rgba) ? "color" : NULL;
 }
 
-/// Every <visual> of a link as a shape, or, where there is none, every <collision>.
+/// Whether a <visual> can be drawn: its mesh, if it is one, is of a format that we read.
+static bool drawable(xml_element *visual)
+{
+    xml_element *const geometry = xml_next(visual->child, "geometry");
+    xml_element *const mesh = geometry ? xml_next(geometry->child, "mesh") : NULL;
+    const char *const file = mesh ? xml_value(mesh, "filename") : NULL;
+    mesh_format format;
+    return !file || mesh_format_of(file, &format);
+}
+
+/// Every <visual> of a link as a shape, or, where none can be drawn, every <collision>.
 static void tell_shapes(robot *r, xml_element *link)
 {
-    const char *const kind = xml_next(link->child, "visual") ? "visual" : "collision";
-    xml_element *e = xml_next(link->child, kind);
+    bool visible = false;
+    xml_element *e = xml_next(link->child, "visual");
+    for (; e && !visible; e = xml_next(e->next, "visual")) visible = drawable(e);
+    const char *const kind = visible || !xml_next(link->child, "collision") ? "visual" : "collision";
+    const char *const other = strcmp(kind, "visual") != 0 ? "visual" : "collision";
+    e = xml_next(link->child, kind);
     if (!e) return;
     say_open(r, "shapes", NODE_SEQUENCE, e->at);
     for (; e; e = xml_next(e->next, kind)) {
@@ -213,8 +228,7 @@ static void tell_shapes(robot *r, xml_element *link)
         say_close(r);
     }
     say_close(r);
-    if (!strcmp(kind, "visual"))  // what links touch with is of no use as long as they touch nothing
-        for (e = xml_next(link->child, "collision"); e; e = xml_next(e->next, "collision")) xml_use_all(e);
+    for (e = xml_next(link->child, other); e; e = xml_next(e->next, other)) xml_use_all(e);
 }
 
 // ---- joints
@@ -249,14 +263,12 @@ static void tell_limits(robot *r, xml_element *joint, bool bounds)
         if (bounds) robot_warn(r, joint->at, "<joint>: no <limit>: it moves without limits");
         return;
     }
-    const bool given = xml_find(limit, "lower") && xml_find(limit, "upper");
     if (!(robot_numbers(r, limit, "lower", 1, none, &lo) & robot_numbers(r, limit, "upper", 1, none, &hi) &
           robot_numbers(r, limit, "effort", 1, none, &effort)))
         return;
-    if (bounds && (given || lo != hi)) {
-        const double range[2] = {lo, hi};
-        say_numbers(r, "limits", range, 2, limit->at);
-    }
+    const double range[2] = {lo, hi};
+    if (bounds && lo < hi) say_numbers(r, "limits", range, 2, limit->at);
+    else if (bounds) robot_warn(r, limit->at, "<limit>: from %g to %g is no range: the joint moves without limits", lo, hi);
     if (effort > 0) say_number(r, "effort", effort, xml_find(limit, "effort")->at);
 }
 
@@ -396,6 +408,7 @@ bool read_urdf(robot *r)
         say_open(r, NULL, NODE_MAPPING, at);
         say_word(r, "catena", "1", at);
         if (name && *name) say_text(r, "name", name, at);
+        say_word(r, "inertias", "as-given", at);
         say_open(r, "links", NODE_SEQUENCE, at);
         for (int i = base; i >= 0;) {  // depth first, in the order of the file
             tell_link(&u, i);
