@@ -81,6 +81,7 @@ static void scenes(void)
 {
     ctn_finding finding;
     POINTER("path", ctn_scene_load, NULL, err);
+    POINTER("path", ctn_scene_convert, NULL, NULL, err);
     POINTER("text", ctn_scene_parse, NULL, 0, "a.yaml", err);
     POINTER("name", ctn_scene_parse, scene_text, sizeof scene_text - 1, NULL, err);
     NOTHING(ctn_scene_free, NULL);

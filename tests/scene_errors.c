@@ -104,11 +104,8 @@ static const struct {
     {"  catena: 1\n^links: 3\n", {"syntax: did not find expected <document start>; check the indentation"}},
 
     // files that are no scenes
-    {"^<?xml version=\"1.0\"?>\n<robot name=\"arm\"/>\n",
-     {"is URDF, no scene: nothing here reads such files yet; write its links and joints as a scene, see docs/scene.md"}},
-    {"^\n  <mujoco model=\"a\">\n</mujoco>\n", {"is MJCF, of MuJoCo, no scene: nothing here reads such files yet"}},
-    {"^<sdf/>", {"is SDF, no scene: nothing"}},
-    {"^<html><body>", {"is XML, no scene: nothing"}},
+    {"^<sdf/>", {"is SDF: nothing here reads such files; export it as URDF"}},
+    {"<html><body>^", {"XML: no element found"}},
     {"^{\n  \"q\": [0]}\n", {"is JSON, no scene; a scene starts with `catena: 1`, and states are for `catena eval --in`"}},
     {"^solid part\n facet normal 0 0 1\n", {"is an STL mesh, no scene; a shape names it"}},
     {"^\xff\xfe"
@@ -165,7 +162,8 @@ static const struct {
     {"catena: 1\nlinks: [^5]\n", {"links[0]: expected a link"}},
     {TOP("^gravty: [0, 0, 0]"), {"gravty: unknown key; did you mean 'gravity'?"}},
     {TOP("^weight: 3"),
-     {"weight: unknown key; a scene has: catena, name, gravity, defaults, include, links, springs, forces, integrator, duration, "
+     {"weight: unknown key; a scene has: catena, name, gravity, inertias, defaults, include, urdf, mjcf, links, springs, forces, "
+      "integrator, duration, "
       "state"}},
     {TOP("^<<: {name: a}"), {"<<: unknown key"}},
     {TOP("name: b\n^name: c"), {"name: given twice; first in line 4"}},
@@ -296,9 +294,9 @@ static const struct {
       "limit_stiffness.a: expected a positive number, found 0 as the least"}},
     {LINKS "  - {name: a, joint: fixed, " MASS "}\nsample: {force: {^a: {uniform: [0, 1]}}}\n",
      {"force.a: the joint of this link is fixed: there is nothing to draw"}},
-    {TOP("^controller: {}\n^search: {}\n^urdf: {file: a.urdf}"),
+    {TOP("^controller: {}\n^search: {}\n^ground: {file: a.urdf}"),
      {"controller: not available in this version", "search: not available in this version",
-      "urdf: not available in this version"}},
+      "ground: not available in this version"}},
 
     // springs
     {TOP("springs: ^{}"), {"springs: expected a list of springs, found a mapping"}},
@@ -531,7 +529,7 @@ static const struct {
     {SHAPE("{type: ^cone}"), {"shapes[0].type: unknown 'cone'; shapes are sphere, box, capsule, cylinder, ellipsoid, mesh"}},
     {SHAPE("^{type: mesh, scale: 1}"), {"shapes[0].file: missing; a shape of type mesh needs it"}},
     {SHAPE("{type: mesh, file: ^[a.obj], scale: ^0, ^center: [0, 0, 0]}"),
-     {"shapes[0].file: expected text, found a list", "shapes[0].scale: expected a positive number, found '0'",
+     {"shapes[0].file: expected text, found a list", "shapes[0].scale: expected numbers other than 0, found '0'",
       "shapes[0].center: a shape of type mesh has none"}},
     {SHAPE("{type: box, size: [1, 1, 1], ^file: a.obj}"), {"shapes[0].file: a shape of type box has none"}},
     {SHAPE("{type: sphere, radius: 1}, ^{type: sphere}"), {"shapes[1].radius: missing; a shape of type sphere needs it"}},

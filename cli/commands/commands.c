@@ -11,7 +11,7 @@ const command *const commands[] = {
 #ifdef CATENA_VIEWER
     &command_view,
 #endif
-    &command_plot,   &command_info,    &command_eval,   &command_check, &command_scenes, NULL,
+    &command_plot,   &command_info,    &command_eval,   &command_check, &command_convert, &command_scenes, NULL,
 };
 
 const char commands_purpose[] = "Articulated rigid bodies at large time steps";
@@ -24,4 +24,5 @@ const meaning exit_statuses[] = {{"0", "success"},
 const meaning environment[] = {{"NO_COLOR", "1 switches colours off"},
                                {"CTN_ENGINE", "names the engine for --engine auto"},
                                {"CATENA_SCENES", "folders of scenes that have names, separated by colons"},
+                               {"ROS_PACKAGE_PATH", "folders with packages of meshes, separated by colons"},
                                {NULL, NULL}};

@@ -11,11 +11,11 @@ typedef enum node_kind { NODE_SCALAR, NODE_SEQUENCE, NODE_MAPPING } node_kind;
 
 typedef struct node {
     node_kind kind;
-    bool plain;                // a scalar without quotes
-    short file;                // of the scene, where it is not the document's: that of an element that was included; 0: the document's
-    int line, column;          // of its first character, from 1; columns count characters
-    int size;                  // entries of a sequence or mapping
-    const char *text;          // of a scalar
+    bool plain;        // a scalar without quotes
+    short file;        // of the scene, where it is not the document's: that of an element that was included; 0: the document's
+    int line, column;  // of its first character, from 1; columns count characters
+    int size;          // entries of a sequence or mapping
+    const char *text;  // of a scalar
     const struct node *up;     // the sequence or mapping it is in; NULL: the root
     const struct node *key;    // in a mapping: its key, a scalar
     const struct node *child;  // first entry of a sequence, first value of a mapping

@@ -196,7 +196,8 @@ const node *robot_document(source *s, const char *text, size_t length, document 
         } else if (!strcmp(r.root->name, "sdf")) {
             robot_bad(&r, at, "is SDF: nothing here reads such files; export it as URDF");
         } else {
-            robot_bad(&r, at, "<%s> is no robot file: URDF begins with <robot>, MJCF with <mujoco>", printable(r.root->name).text);
+            robot_bad(&r, at, "<%s> is no robot file: URDF begins with <robot>, MJCF with <mujoco>",
+                      printable(r.root->name).text);
         }
         status = r.problem.status;
     }

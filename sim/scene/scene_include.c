@@ -1,5 +1,5 @@
-/// `include:`: links of other files, under other names and at other places.
-#include "sim/scene/scene_reader.h"
+/// `include:`, `urdf:`, `mjcf:`: links of other files, under other names and at other places.
+#include "sim/scene/robot.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -65,12 +65,22 @@ bool scene_file_stands(const scene_file *file)
     return same;
 }
 
-enum include_key { INCLUDE_FILE, INCLUDE_AS, INCLUDE_PARENT, INCLUDE_POSITION, INCLUDE_ROTATION, INCLUDE_EULER, INCLUDE_KEYS };
+enum include_key {
+    INCLUDE_FILE,
+    INCLUDE_AS,
+    INCLUDE_PARENT,
+    INCLUDE_POSITION,
+    INCLUDE_ROTATION,
+    INCLUDE_EULER,
+    INCLUDE_BASE,
+    INCLUDE_KEYS
+};
 
 static const key include_keys[INCLUDE_KEYS] = {
     [INCLUDE_FILE] = {.name = "file"},         [INCLUDE_AS] = {.name = "as"},
     [INCLUDE_PARENT] = {.name = "parent"},     [INCLUDE_POSITION] = {.name = "position"},
     [INCLUDE_ROTATION] = {.name = "rotation"}, [INCLUDE_EULER] = {.name = "euler"},
+    [INCLUDE_BASE] = {.name = "base"},
 };
 
 /// An entry of the list, read.
@@ -78,13 +88,16 @@ typedef struct inclusion {
     const node *file;    // its name
     const node *parent;  // NULL: the world
     int link;            // that parent, or -1
+    const char *kind;    // "URDF", "MJCF", NULL: of any kind
+    const node *base;    // of a robot file, NULL: not given
+    bool free_base;
     double position[3], rotation[4];
     char prefix[SCENE_MAX_NAME + 2];
 } inclusion;
 
 static bool read_entry(source *s, const node *entry, inclusion *in)
 {
-    *in = (inclusion){.link = -1, .rotation = {1, 0, 0, 0}};
+    *in = (inclusion){.kind = in->kind, .link = -1, .rotation = {1, 0, 0, 0}};
     const node *v[INCLUDE_KEYS] = {entry};
     const char *text;
     if (entry->kind != NODE_SCALAR && !read_keys(s, entry, "an included file", include_keys, INCLUDE_KEYS, v)) return false;
@@ -112,6 +125,8 @@ static bool read_entry(source *s, const node *entry, inclusion *in)
                                found(in->parent).text);
         }
     }
+    in->base = v[INCLUDE_BASE];
+    if (in->base) ok = read_choice(s, in->base, "fixed", "free", &in->free_base) && ok;
     if (v[INCLUDE_POSITION]) ok = read_vector(s, v[INCLUDE_POSITION], 3, ANY_SIGN, in->position) && ok;
     return read_rotation(s, v[INCLUDE_ROTATION], v[INCLUDE_EULER], in->rotation) && ok;
 }
@@ -172,13 +187,21 @@ ctn_status next_text(reader *r, const char *path, char **text, size_t *length, c
     return *text ? CTN_OK : CTN_NO_MEMORY;
 }
 
+/// What `urdf`, `mjcf` and `base` ask of a file.
+static bool robot_as_asked(source *s, const inclusion *in, const char *text, size_t length)
+{
+    const bool robot = is_robot_text(text, length);
+    if (in->base && !robot) return bad_key(s, in->base, "belongs to robot files; a scene's links have joints of their own");
+    return robot || !in->kind || bad_value(s, in->file, "is no %s file: these are XML; `include` takes scenes", in->kind);
+}
+
 static bool read_included(source *s, const inclusion *in, char *path)
 {
     reader *const r = s->r;
     char *text, reason[128], message[256];
     size_t length;
     int depth = 0;
-    source inner = {.r = r, .includer = s, .prefix = in->prefix, .first_link = r->scene->nlink};
+    source inner = {.r = r, .includer = s, .prefix = in->prefix, .first_link = r->scene->nlink, .free_base = in->free_base};
     for (const source *outer = s; outer; outer = outer->includer) depth++;
     if (!r->from && in_cycle(s, path, &inner))
         return bad_value(s, in->file, "a cycle: '%s' is being read already", printable(path).text);
@@ -192,23 +215,25 @@ static bool read_included(source *s, const inclusion *in, char *path)
         snprintf(message, sizeof message, "'%s' %s", printable(path).text, reason);
         return bad_status(s, in->file, status, message);
     }
-    inner.file = add_file(r, path, text, length);
-    bool ok = inner.file >= 0 && read_source(&inner, text, length);
+    bool ok = robot_as_asked(s, in, text, length);
+    inner.file = ok ? add_file(r, path, text, length) : -1;
+    ok = inner.file >= 0 && read_source(&inner, text, length);
     free(text);
     if (!inner.layout_known) s->layout_known = false;
     if (ok) ok = hang(s, in, inner.first_link);
     return ok;
 }
 
-bool read_include(source *s, const node *n)
+bool read_include(source *s, const node *n, const char *kind)
 {
-    if (n->kind != NODE_SEQUENCE) {
+    const bool one = kind && n->kind != NODE_SEQUENCE;
+    if (!one && n->kind != NODE_SEQUENCE) {
         links_unknown(s);
         return bad_value(s, n, "expected a list of files, found %s", found(n).text);
     }
     bool ok = true;
-    for (const node *entry = n->child; entry && !hopeless(s); entry = entry->next) {
-        inclusion in;
+    for (const node *entry = one ? n : n->child; entry && !hopeless(s); entry = one ? NULL : entry->next) {
+        inclusion in = {.kind = kind};
         char *path = 0;
         const bool good = read_entry(s, entry, &in) && (path = beside(s->r, s->r->scene->files[s->file].path, in.file->text)) &&
                           read_included(s, &in, path);

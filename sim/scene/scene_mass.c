@@ -248,16 +248,16 @@ static shapes_sum shapes_mass(source *s, const node *shapes, const scene_link *l
     return ok ? SHAPES_SUMMED : SHAPES_BAD;
 }
 
-/// A link without mass.
-static bool no_inertia(source *s, const node *n, double inertia[6])
+/// A link without mass has no inertia; one that is taken as given may have.
+static bool may_have_inertia(source *s, const node *n, double mass, const double inertia[6])
 {
     static const double none[6] = {0};
-    if (!memcmp(inertia, none, sizeof none)) return true;
+    if (mass > 0 || !memcmp(inertia, none, sizeof none)) return true;
     if (!s->inertias_as_given)
-        return bad_value(s, n, "a link without mass has no inertia: give it a `mass` > 0; or zeros here, if it is fixed or links "
-                               "with mass hang on it");
-    warn(s, n, "a link without mass has no inertia: taken as zeros");
-    memcpy(inertia, none, sizeof none);
+        return bad_value(s, n,
+                         "a link without mass has no inertia: give it a `mass` > 0; or zeros here, if it is fixed or links "
+                         "with mass hang on it");
+    warn(s, n, "a link without mass has an inertia; taken as it is");
     return true;
 }
 
@@ -268,7 +268,7 @@ static bool explicit_mass(source *s, const node *mapping, const mass_nodes *n, d
     p->mass = mass;
     if (n->inertia && (mass > 0 || n->own_inertia)) {
         if (!read_inertia(s, n->inertia, p->inertia)) return false;
-        return mass > 0 || no_inertia(s, n->inertia, p->inertia);
+        return may_have_inertia(s, n->inertia, mass, p->inertia);
     }
     if (mass == 0) return true;
     if (!link->nshape && s->defaults_failed) return false;

@@ -71,7 +71,8 @@ static char *find_packaged(source *s, const node *n, const char *name)
     } else {
         const char *const file = r->scene->files[s->file].path, *const slash = strrchr(file, '/');
         char folder[PATH_MAX];
-        int length = snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - file) + (slash == file) : 1, slash ? file : ".");
+        int length =
+            snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - file) + (slash == file) : 1, slash ? file : ".");
         for (int k = 0; k < FOLDERS_ABOVE && length < PATH_MAX - 4; k++) {
             if (stands_in(&p, folder)) return reader_copy(r, p.path, strlen(p.path));
             length += snprintf(folder + length, sizeof folder - (size_t)length, "/..");
@@ -84,8 +85,7 @@ static char *find_packaged(source *s, const node *n, const char *name)
     return NULL;
 }
 
-/// The path of the file that a shape names.
-static char *mesh_path(source *s, const node *n, const char *name)
+char *mesh_path(source *s, const node *n, const char *name)
 {
     if (!strncmp(name, "package://", 10)) return find_packaged(s, n, name + 10);
     if (!strncmp(name, "model://", 8)) return find_packaged(s, n, name + 8);

@@ -7,6 +7,7 @@
 #include "sim/scene/scene_reader.h"
 #include "sim/base/status.h"
 
+#include <limits.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,6 +24,8 @@ enum top_key {
     TOP_INERTIAS,
     TOP_DEFAULTS,
     TOP_INCLUDE,
+    TOP_URDF,
+    TOP_MJCF,
     TOP_LINKS,
     TOP_SPRINGS,
     TOP_FORCES,
@@ -36,32 +39,15 @@ enum top_key {
 };
 
 static const key top_keys[] = {
-    [TOP_CATENA] = {.name = "catena"},
-    [TOP_NAME] = {.name = "name"},
-    [TOP_GRAVITY] = {.name = "gravity"},
-    [TOP_INERTIAS] = {.name = "inertias"},
-    [TOP_DEFAULTS] = {.name = "defaults"},
-    [TOP_INCLUDE] = {.name = "include"},
-    [TOP_LINKS] = {.name = "links"},
-    [TOP_SPRINGS] = {.name = "springs"},
-    [TOP_FORCES] = {.name = "forces"},
-    [TOP_INTEGRATOR] = {.name = "integrator"},
-    [TOP_DURATION] = {.name = "duration"},
-    [TOP_STATE] = {.name = "state"},
-    [TOP_SAMPLE] = {.name = "sample"},
-    [TOP_CAMERA] = {.name = "camera"},
-    [TOP_CAMERAS] = {.name = "cameras"},
-    [TOP_VIEW] = {.name = "view"},
-    {.name = "urdf", .later = true},
-    {.name = "ground", .later = true},
-    {.name = "contact", .later = true},
-    {.name = "obstacles", .later = true},
-    {.name = "fluid", .later = true},
-    {.name = "motors", .later = true},
-    {.name = "sensors", .later = true},
-    {.name = "record", .later = true},
-    {.name = "controller", .later = true},
-    {.name = "search", .later = true},
+    [TOP_CATENA] = {.name = "catena"},     [TOP_NAME] = {.name = "name"},         [TOP_GRAVITY] = {.name = "gravity"},
+    [TOP_INERTIAS] = {.name = "inertias"}, [TOP_DEFAULTS] = {.name = "defaults"}, [TOP_INCLUDE] = {.name = "include"},
+    [TOP_URDF] = {.name = "urdf"},         [TOP_MJCF] = {.name = "mjcf"},         [TOP_LINKS] = {.name = "links"},
+    [TOP_SPRINGS] = {.name = "springs"},   [TOP_FORCES] = {.name = "forces"},     [TOP_INTEGRATOR] = {.name = "integrator"},
+    [TOP_DURATION] = {.name = "duration"}, [TOP_STATE] = {.name = "state"},       [TOP_SAMPLE] = {.name = "sample"},
+    [TOP_CAMERA] = {.name = "camera"},     [TOP_CAMERAS] = {.name = "cameras"},   [TOP_VIEW] = {.name = "view"},
+    {.name = "ground", .later = true},     {.name = "contact", .later = true},    {.name = "obstacles", .later = true},
+    {.name = "fluid", .later = true},      {.name = "motors", .later = true},     {.name = "sensors", .later = true},
+    {.name = "record", .later = true},     {.name = "controller", .later = true}, {.name = "search", .later = true},
 };
 enum { TOP_KEYS = sizeof top_keys / sizeof *top_keys };
 
@@ -278,7 +264,9 @@ bool read_source(source *s, const char *text, size_t length)
     if (!root || !check_version(s, root) || !read_keys(s, root, "a scene", top_keys, TOP_KEYS, v)) return false;
     bool ok = read_settings(s, v);
     if (v[TOP_DEFAULTS]) ok = read_link_defaults(s, v[TOP_DEFAULTS]) && ok;
-    if (v[TOP_INCLUDE]) ok = read_include(s, v[TOP_INCLUDE]) && ok;
+    if (v[TOP_INCLUDE]) ok = read_include(s, v[TOP_INCLUDE], NULL) && ok;
+    if (v[TOP_URDF]) ok = read_include(s, v[TOP_URDF], "URDF") && ok;
+    if (v[TOP_MJCF]) ok = read_include(s, v[TOP_MJCF], "MJCF") && ok;
     if (v[TOP_LINKS]) ok = read_links(s, v[TOP_LINKS]) && ok;
     if (ok && s->r->scene->nlink == s->first_link) {
         if (v[TOP_LINKS]) ok = bad_value(s, v[TOP_LINKS], "expected at least one link, found none");
@@ -361,9 +349,16 @@ static void free_reader(reader *r)
     free(r);
 }
 
+/// Text that a scene is to be converted to.
+typedef struct conversion {
+    char *text;
+    bool elsewhere;  // it will not lie beside the scene's file
+} conversion;
+
 /// The scene of a text. device, inode: its file, 0 if there is none. from [nfrom]: what its files said; NULL: those on the disk.
+/// into: NULL, or receives the text, NULL on error.
 static ctn_scene *read_scene(const char *text, size_t length, const char *name, dev_t device, ino_t inode, const scene_file *from,
-                             int nfrom, ctn_error *err)
+                             int nfrom, conversion *into, ctn_error *err)
 {
     // numbers are read and printed with a decimal point, whatever the program's locale
     const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -380,6 +375,7 @@ static ctn_scene *read_scene(const char *text, size_t length, const char *name, 
     check_moving_masses(r);
     if (ok) check_inertias(r), check_starts(r);
     ctn_scene *scene = r->scene;
+    if (ok && into && !r->errors.count) into->text = document_as_yaml(&s, r->documents[0]->root, into->elsewhere);
     if (!ok || !finish_scene(r)) {
         report_errors(r, err);
         scene = 0;
@@ -402,28 +398,58 @@ ctn_scene *ctn_scene_parse(const char *text, size_t length, const char *name, ct
     }
     struct stat info = {0};
     if (stat(name, &info)) info = (struct stat){0};  // a text without a file cannot be included by others
-    return read_scene(text, length, name, info.st_dev, info.st_ino, NULL, 0, err);
+    return read_scene(text, length, name, info.st_dev, info.st_ino, NULL, 0, NULL, err);
 }
 
 ctn_scene *scene_from_files(const scene_file *files, int count, ctn_error *err)
 {
-    return read_scene(files[0].text, files[0].length, files[0].path, 0, 0, files, count, err);
+    return read_scene(files[0].text, files[0].length, files[0].path, 0, 0, files, count, NULL, err);
+}
+
+/// The text of a file, to free, or NULL.
+static char *load_text(const char *path, size_t *length, ctn_error *err)
+{
+    char *text = 0, reason[128];
+    const ctn_status status = read_file(path, false, SCENE_MAX_BYTES, &text, length, reason);
+    if (status == CTN_OK) return text;
+    if (status == CTN_NO_MEMORY) fail(err, status, "out of memory while reading the scene");
+    else fail(err, status, "%s: %s", path, reason);
+    return NULL;
 }
 
 ctn_scene *ctn_scene_load(const char *path, ctn_error *err)
 {
-    char *text = 0, reason[128];
     size_t length;
-    if (missing(__func__, "path", path, err)) return 0;
-    const ctn_status status = read_file(path, false, SCENE_MAX_BYTES, &text, &length, reason);
-    if (status != CTN_OK) {
-        if (status == CTN_NO_MEMORY) fail(err, status, "out of memory while reading the scene");
-        else fail(err, status, "%s: %s", path, reason);
-        return 0;
-    }
-    ctn_scene *const scene = ctn_scene_parse(text, length, path, err);
+    char *const text = missing(__func__, "path", path, err) ? NULL : load_text(path, &length, err);
+    ctn_scene *const scene = text ? ctn_scene_parse(text, length, path, err) : NULL;
     free(text);
     return scene;
+}
+
+/// The folder that a file lies in, without links; false: there is none.
+static bool folder_of(const char *path, char whole[PATH_MAX])
+{
+    char folder[PATH_MAX];
+    const char *const slash = strrchr(path, '/');
+    if (slash && slash - path >= PATH_MAX - 1) return false;
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash + 1 - path) : 1, slash ? path : ".");
+    return realpath(folder, whole);
+}
+
+char *ctn_scene_convert(const char *path, const char *to, ctn_error *err)
+{
+    size_t length;
+    char from[PATH_MAX], there[PATH_MAX];
+    char *const text = missing(__func__, "path", path, err) ? NULL : load_text(path, &length, err);
+    if (!text) return NULL;
+    conversion into = {.elsewhere = to && folder_of(path, from) && (!folder_of(to, there) || strcmp(from, there) != 0)};
+    ctn_scene *scene = NULL;
+    if (is_robot_text(text, length)) scene = read_scene(text, length, path, 0, 0, NULL, 0, &into, err);
+    else fail(err, CTN_BAD_SCENE, "%s: is no robot file: URDF begins with <robot>, MJCF with <mujoco>", path);
+    if (!scene) free(into.text), into.text = NULL;
+    ctn_scene_free(scene);
+    free(text);
+    return into.text;
 }
 
 void ctn_scene_free(ctn_scene *scene)

@@ -112,8 +112,8 @@ typedef struct source {
     bool defaults_failed;  // a default was wrong: what is missing may have been meant to come from it
     bool layout_known;     // false: the length of q is not known, as some link could not be read
     bool inertias_as_given;  // those that no body can have are warnings
-    bool free_base;        // of a robot file: its first link has a free joint in the place of a fixed one
-    int lenient;           // > 0: errors are warnings: of something that is left out
+    bool free_base;          // of a robot file: its first link has a free joint in the place of a fixed one
+    int lenient;             // > 0: errors are warnings: of something that is left out
     int quiet;             // > 0: errors are not reported, as when a default is tried on a joint
 } source;
 
@@ -231,6 +231,9 @@ bool read_shapes(source *s, const node *n, scene_shape **shapes, int *nshape);
 /// The mesh that the value of `file` names: scene_mesh.c.
 bool read_mesh(source *s, const node *n, const scene_mesh **mesh);
 
+/// The path of the file that a shape names, in a package, too; a copy to free, NULL with an error reported.
+char *mesh_path(source *s, const node *n, const char *name);
+
 typedef struct mass_properties {
     double mass, com[3], inertia[6];  // about com: xx yy zz xy xz yz
 } mass_properties;
@@ -308,7 +311,8 @@ char *beside(reader *r, const char *includer, const char *file);
 /// same. CTN_IO, CTN_BAD_SCENE (too large) with the `reason`, CTN_NO_MEMORY.
 ctn_status next_text(reader *r, const char *path, char **text, size_t *length, char reason[128]);
 
-bool read_include(source *s, const node *n);
+/// Reads `include:`; with kind "URDF" or "MJCF" `urdf:` or `mjcf:`, which may be one file as well as a list.
+bool read_include(source *s, const node *n, const char *kind);
 
 /// Reads `state:` into the joints of the file's links, those of its includes too.
 bool read_state(source *s, const node *n);
@@ -328,6 +332,9 @@ void free_cameras(ctn_scene *scene);
 
 /// Reads `view:`, what else there is to see.
 bool read_view(source *s, const node *n);
+
+/// The document of a file as YAML text, to free; NULL without memory. elsewhere: it will not lie beside the file.
+char *document_as_yaml(source *s, const node *root, bool elsewhere);
 
 /// Reads a whole file into the scene. s->file and s->includer are set.
 bool read_source(source *s, const char *text, size_t length);

@@ -110,13 +110,13 @@ static bool refuse_syntax(builder *b, const char *text, size_t length, const yam
     const char *const what = parser->problem ? parser->problem : "not a YAML text";
     const char *const remedy = syntax_remedy(what, parser->context ? parser->context : "");
     if (byte_at(text, length, at) == '\t')
-        return build_refuse(b, CTN_BAD_SCENE, (int)at.line + 1, (int)at.column + 1, "syntax: a tab cannot indent; use spaces (%s)",
-                      what);
+        return build_refuse(b, CTN_BAD_SCENE, (int)at.line + 1, (int)at.column + 1,
+                            "syntax: a tab cannot indent; use spaces (%s)", what);
     if (parser->context && parser->context_mark.line != at.line)
-        return build_refuse(b, CTN_BAD_SCENE, (int)at.line + 1, (int)at.column + 1, "syntax: %s, %s that starts in line %d%s", what,
-                      parser->context, (int)parser->context_mark.line + 1, remedy);
-    return build_refuse(b, CTN_BAD_SCENE, (int)at.line + 1, (int)at.column + 1, "syntax: %s%s%s%s", what, parser->context ? ", " : "",
-                  parser->context ? parser->context : "", remedy);
+        return build_refuse(b, CTN_BAD_SCENE, (int)at.line + 1, (int)at.column + 1, "syntax: %s, %s that starts in line %d%s",
+                            what, parser->context, (int)parser->context_mark.line + 1, remedy);
+    return build_refuse(b, CTN_BAD_SCENE, (int)at.line + 1, (int)at.column + 1, "syntax: %s%s%s%s", what,
+                        parser->context ? ", " : "", parser->context ? parser->context : "", remedy);
 }
 
 ctn_status document_parse(document *doc, const char *text, size_t length, long most, document_problem *problem)

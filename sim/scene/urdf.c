@@ -50,8 +50,9 @@ static bool find_links(urdf *u)
         if (!name_table_add(&u->names, u->nlink)) return out_of_memory(r->s);
         u->nlink++;
     }
-    return u->nlink || robot_bad(r, r->root->at, "<robot>: has no <link>%s",
-                                 xml_find(r->root, "xmlns:xacro") ? "; is this a file of macros? `xacro FILE` makes URDF of it" : "");
+    return u->nlink ||
+           robot_bad(r, r->root->at, "<robot>: has no <link>%s",
+                     xml_find(r->root, "xmlns:xacro") ? "; is this a file of macros? `xacro FILE` makes URDF of it" : "");
 }
 
 /// The link that <parent link="..."/> or <child link="..."/> of a joint names, -1: reported.
@@ -148,7 +149,8 @@ static bool tell_geometry(robot *r, xml_element *geometry, const double xyz[3], 
     xml_element *e;
     double q[4], x[3];
     quaternion_from_euler(rpy, q);
-    if ((e = xml_next(geometry->child, "cylinder")) || (e = xml_next(geometry->child, "capsule"))) return tell_round(r, e, xyz, q);
+    if ((e = xml_next(geometry->child, "cylinder")) || (e = xml_next(geometry->child, "capsule")))
+        return tell_round(r, e, xyz, q);
     if ((e = xml_next(geometry->child, "sphere"))) {
         if (!robot_numbers(r, e, "radius", 1, NULL, x)) return false;
         say_text(r, "type", "sphere", e->at);
@@ -250,8 +252,8 @@ static int joint_type(robot *r, xml_element *joint)
         if (!strcmp(type, names[k] = joint_types[k].urdf)) return k;
     const char *const meant = nearest_name(type, names, JOINT_TYPES);
     robot_bad(r, xml_find(joint, "type")->at, "<joint>: unknown type '%s'; %s%s%s", printable(type).text,
-              meant ? "did you mean '" : "joints are revolute, continuous, prismatic, fixed, floating, planar", meant ? meant : "",
-              meant ? "'?" : "");
+              meant ? "did you mean '" : "joints are revolute, continuous, prismatic, fixed, floating, planar",
+              meant ? meant : "", meant ? "'?" : "");
     return -1;
 }
 
@@ -267,8 +269,14 @@ static void tell_limits(robot *r, xml_element *joint, bool bounds)
           robot_numbers(r, limit, "effort", 1, none, &effort)))
         return;
     const double range[2] = {lo, hi};
-    if (bounds && lo < hi) say_numbers(r, "limits", range, 2, limit->at);
-    else if (bounds) robot_warn(r, limit->at, "<limit>: from %g to %g is no range: the joint moves without limits", lo, hi);
+    if (bounds && lo < hi) {
+        say_numbers(r, "limits", range, 2, limit->at);
+        const double start = fmin(fmax(lo, 0), hi);  // a start outside would be thrown back
+        if (start != 0) {
+            robot_warn(r, limit->at, "<limit>: 0 is not from %g to %g: the joint starts at %g", lo, hi, start);
+            say_number(r, "q0", start, limit->at);
+        }
+    } else if (bounds) robot_warn(r, limit->at, "<limit>: from %g to %g is no range: the joint moves without limits", lo, hi);
     if (effort > 0) say_number(r, "effort", effort, xml_find(limit, "effort")->at);
 }
 
@@ -365,8 +373,10 @@ static void tell_link(urdf *u, int i)
     if (link->joint && (type < 0 || !read_origin(r, link->joint, xyz, rpy))) return;
     bool moves = link->joint ? strcmp(joint_types[type].ours, "fixed") != 0 : r->s->free_base;
     if (link->joint && !strcmp(joint_types[type].ours, "free") && strcmp(u->links[link->parent].name, "world") != 0)
-        robot_bad(r, link->joint->at, "<joint>: a floating joint hangs on the world only; its parent is '%s'. Call that link 'world', "
-                  "or load the file with `base: free` without this joint", printable(u->links[link->parent].name).text);
+        robot_bad(r, link->joint->at,
+                  "<joint>: a floating joint hangs on the world only; its parent is '%s'. Call that link 'world', "
+                  "or load the file with `base: free` without this joint",
+                  printable(u->links[link->parent].name).text);
     if (link->joint && !strcmp(joint_types[type].ours, "planar") && plane_turns(r, link->joint, turn)) {
         tell_plane(u, link, type, xyz, rpy, turn);
         moves = false;
