@@ -62,7 +62,8 @@ static bool makes_link(const node *entry, const char *name)
 {
     if (entry->kind != NODE_MAPPING) return false;
     for (const node *value = entry->child; value; value = value->next) {
-        const bool generator = !strcmp(value->key->text, "chain") || !strcmp(value->key->text, "tree");
+        const bool generator =
+            !strcmp(value->key->text, "chain") || !strcmp(value->key->text, "tree") || !strcmp(value->key->text, "cable");
         if (generator && value->kind == NODE_MAPPING) {
             for (const node *inner = value->child; inner; inner = inner->next) {
                 if (strcmp(inner->key->text, "name") || inner->kind != NODE_SCALAR) continue;
@@ -135,33 +136,43 @@ static bool read_link_shapes(source *s, link_plan *plan)
     return !n || read_shapes(s, n, &plan->link.shapes, &plan->link.nshape);
 }
 
-bool read_plan(source *s, const node *mapping, link_form form, link_plan *plan)
+bool read_place(source *s, const node *entry, link_plan *plan)
 {
-    *plan = (link_plan){.mapping = mapping, .origin = {.file = s->file, .start = mapping}};
     scene_link *const link = &plan->link;
-    const node **const own = plan->own;
-    link->mass = NAN;
-    link->parent = -1;
-    link->line = mapping->line, link->column = mapping->column;
-    link->file = s->r->scene->files[mapping->file ? mapping->file : s->file].path;
-    if (!read_keys(s, mapping, form_names[form], link_keys[form], LINK_KEYS, own)) return false;
-
+    const node *const *const own = plan->own;
     const char *name;
     bool ok = true;
-    if (!own[LINK_KEY_NAME]) ok = missing_key(s, mapping, "name", "missing; every link has a name");
+    if (!own[LINK_KEY_NAME]) ok = missing_key(s, plan->mapping, "name", "missing; every link has a name");
     else if (!read_name(s, own[LINK_KEY_NAME], &name)) ok = false;
     else if (!strcmp(name, "world")) ok = bad_value(s, own[LINK_KEY_NAME], "'world' is no link; give it another name");
     else link->name = (char *)name;
-
-    const node *const entry = form == EXPLICIT_LINK ? mapping : mapping->up;
     ok = read_parent(s, entry, own[LINK_KEY_PARENT], &link->parent) && ok;
 
     const bool turned = own[LINK_KEY_ROTATION] || own[LINK_KEY_EULER];  // either one replaces a default of either kind
     const node *const position = own[LINK_KEY_POSITION] ? own[LINK_KEY_POSITION] : s->default_link[LINK_KEY_POSITION];
     if (position) ok = read_vector(s, position, 3, ANY_SIGN, link->position) && ok;
-    ok = read_rotation(s, turned ? own[LINK_KEY_ROTATION] : s->default_link[LINK_KEY_ROTATION],
-                       turned ? own[LINK_KEY_EULER] : s->default_link[LINK_KEY_EULER], link->rotation) &&
-         ok;
+    return read_rotation(s, turned ? own[LINK_KEY_ROTATION] : s->default_link[LINK_KEY_ROTATION],
+                         turned ? own[LINK_KEY_EULER] : s->default_link[LINK_KEY_EULER], link->rotation) &&
+           ok;
+}
+
+void start_plan(source *s, const node *mapping, link_plan *plan)
+{
+    *plan = (link_plan){.mapping = mapping, .origin = {.file = s->file, .start = mapping}};
+    plan->link.mass = NAN;
+    plan->link.parent = -1;
+    plan->link.line = mapping->line, plan->link.column = mapping->column;
+    plan->link.file = s->r->scene->files[mapping->file ? mapping->file : s->file].path;
+}
+
+bool read_plan(source *s, const node *mapping, link_form form, link_plan *plan)
+{
+    start_plan(s, mapping, plan);
+    scene_link *const link = &plan->link;
+    const node **const own = plan->own;
+    if (!read_keys(s, mapping, form_names[form], link_keys[form], LINK_KEYS, own)) return false;
+
+    bool ok = read_place(s, form == EXPLICIT_LINK ? mapping : mapping->up, plan);
     bool has_q0;
     const bool joint_ok =
         read_joint(s, mapping, own[LINK_KEY_JOINT], own[LINK_KEY_AXES] != 0, &link->joint, plan->own_joint, &has_q0);
@@ -247,21 +258,22 @@ bool add_link(source *s, link_plan *plan, const char *name)
 /// The generator that the one key of an entry was meant to be, or NULL.
 static const char *misspelt_generator(const node *entry)
 {
-    static const char *const generators[] = {"chain", "tree"};
+    static const char *const generators[] = {"chain", "tree", "cable"};
     if (entry->size != 1 || entry->child->kind != NODE_MAPPING || !strcmp(entry->child->key->text, "joint")) return 0;
-    return nearest_name(entry->child->key->text, generators, 2);
+    return nearest_name(entry->child->key->text, generators, 3);
 }
 
 static bool read_entry(source *s, const node *entry)
 {
     if (entry->kind != NODE_MAPPING)
-        return bad_value(s, entry, "expected a link (name: ...), a chain or a tree, found %s", found(entry).text);
+        return bad_value(s, entry, "expected a link (name: ...), a chain, a tree or a cable, found %s", found(entry).text);
     for (const node *value = entry->child; value; value = value->next) {
-        const bool chain = !strcmp(value->key->text, "chain");
-        if (!chain && strcmp(value->key->text, "tree")) continue;
+        const bool chain = !strcmp(value->key->text, "chain"), cable = !strcmp(value->key->text, "cable");
+        if (!chain && !cable && strcmp(value->key->text, "tree") != 0) continue;
         for (const node *other = entry->child; other; other = other->next)
             if (other != value) bad_key(s, other, "a %s stands alone in its entry; indent its keys below it", value->key->text);
-        return read_generator(s, value, chain ? CHAIN : TREE) && entry->size == 1;
+        const bool read = cable ? read_cable(s, value) : read_generator(s, value, chain ? CHAIN : TREE);
+        return read && entry->size == 1;
     }
     const char *const meant = misspelt_generator(entry);
     if (meant) {

@@ -227,6 +227,7 @@ bool check_axes(source *s, const node *at, const double axis[3], const double ax
 // ---- shapes and mass: scene_shapes.c, scene_mass.c, scene_inertia.c
 
 bool read_shapes(source *s, const node *n, scene_shape **shapes, int *nshape);
+bool read_color(source *s, const node *n, double color[3]);
 
 /// The mesh that the value of `file` names: scene_mesh.c.
 bool read_mesh(source *s, const node *n, const scene_mesh **mesh);
@@ -282,6 +283,10 @@ typedef struct link_plan {
 
 typedef enum link_form { EXPLICIT_LINK, CHAIN, TREE } link_form;
 
+/// A plan of nothing yet; then its name, parent, position and rotation, whose nodes plan->own has. entry: of the list, for messages.
+void start_plan(source *s, const node *mapping, link_plan *plan);
+bool read_place(source *s, const node *entry, link_plan *plan);
+
 bool read_plan(source *s, const node *mapping, link_form form, link_plan *plan);
 void free_plan(link_plan *plan);
 
@@ -289,6 +294,9 @@ void free_plan(link_plan *plan);
 bool add_link(source *s, link_plan *plan, const char *name);
 
 bool read_generator(source *s, const node *mapping, link_form form);
+
+/// Reads `cable:`: scene_cable.c.
+bool read_cable(source *s, const node *mapping);
 
 /// The link called prefix + name among the file's own and included links, or -1.
 int find_link(const source *s, const char *name);

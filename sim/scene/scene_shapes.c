@@ -72,7 +72,7 @@ static bool read_type(source *s, const node *n, scene_shape_type *type)
     return bad_value(s, n, "unknown %s; shapes are " SHAPE_NAMES, found(n).text);
 }
 
-static bool read_color(source *s, const node *n, double color[3])
+bool read_color(source *s, const node *n, double color[3])
 {
     double c[3];
     if (!read_vector(s, n, 3, ANY_SIGN, c)) return false;

@@ -1,0 +1,181 @@
+/// `cable:`, an entry of `links`: a round elastic rod as links with bending and twist stiffness (the discrete rod of Hencky 1920).
+///
+/// A rod of length L is cut into n rigid links of length l = L / n. Bending about y and z and twist about x are in the joints between
+/// them, each of which stands for half a link on either side: stiffness E I / l and G J / l, with I = pi r^4 / 4 and J = 2 I. A clamped end
+/// has half a link on one side only: twice that. So the error falls as 1 / n^2.
+#include "sim/scene/scene_reader.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum cable_key {
+    CABLE_NAME,
+    CABLE_PARENT,
+    CABLE_POSITION,
+    CABLE_ROTATION,
+    CABLE_EULER,
+    CABLE_LINKS,
+    CABLE_LENGTH,
+    CABLE_RADIUS,
+    CABLE_DENSITY,
+    CABLE_YOUNG,
+    CABLE_SHEAR,
+    CABLE_DAMPING,
+    CABLE_START,
+    CABLE_COLOR,
+    CABLE_KEYS,
+};
+
+static const key cable_keys[CABLE_KEYS] = {
+    [CABLE_NAME] = {.name = "name"},         [CABLE_PARENT] = {.name = "parent"}, [CABLE_POSITION] = {.name = "position"},
+    [CABLE_ROTATION] = {.name = "rotation"}, [CABLE_EULER] = {.name = "euler"},   [CABLE_LINKS] = {.name = "links"},
+    [CABLE_LENGTH] = {.name = "length"},     [CABLE_RADIUS] = {.name = "radius"}, [CABLE_DENSITY] = {.name = "density"},
+    [CABLE_YOUNG] = {.name = "young"},       [CABLE_SHEAR] = {.name = "shear"},   [CABLE_DAMPING] = {.name = "damping"},
+    [CABLE_START] = {.name = "start"},       [CABLE_COLOR] = {.name = "color"},
+};
+
+typedef enum cable_start { START_CLAMPED, START_HINGED, START_FREE, STARTS } cable_start;
+static const char *const start_names[STARTS] = {"clamped", "hinged", "free"};
+
+typedef struct cable {
+    int links;
+    double length, radius, density;
+    double young, shear;  // Pa; shear NAN: it does not twist
+    double damping;       // s, dampers over stiffness: so fast a bend would straighten without mass
+    cable_start start;
+    double color[3];
+} cable;
+
+static bool read_start(source *s, const node *n, cable_start *start)
+{
+    const char *text;
+    if (!read_text(s, n, &text)) return false;
+    for (int k = 0; k < STARTS; k++)
+        if (!strcmp(text, start_names[k])) return *start = (cable_start)k, true;
+    return bad_value(s, n, "expected clamped, hinged or free, found %s", found(n).text);
+}
+
+/// A number that has to be there, and positive.
+static bool read_measure(source *s, const node *mapping, const node *n, const char *name, const char *what, double *x)
+{
+    return n ? read_number(s, n, POSITIVE, x) : missing_key(s, mapping, name, "missing; %s", what);
+}
+
+static bool read_numbers(source *s, const node *mapping, const node *const v[CABLE_KEYS], cable *c)
+{
+    *c = (cable){.shear = NAN, .color = {0.7, 0.7, 0.7}};
+    bool ok = true;
+    if (!v[CABLE_LINKS]) ok = missing_key(s, mapping, "links", "missing; among how many links the cable is shared out");
+    else ok = read_whole(s, v[CABLE_LINKS], 1, SCENE_MAX_LINKS / 2, &c->links);
+    if (ok && s->r->scene->nlink + 2 * c->links > SCENE_MAX_LINKS)
+        ok = bad_value(s, v[CABLE_LINKS], "too many links; a scene has at most %d, and each of a cable may be two",
+                       SCENE_MAX_LINKS);
+    ok = read_measure(s, mapping, v[CABLE_LENGTH], "length", "of the cable (m)", &c->length) && ok;
+    ok = read_measure(s, mapping, v[CABLE_RADIUS], "radius", "of its round section (m)", &c->radius) && ok;
+    ok = read_measure(s, mapping, v[CABLE_DENSITY], "density", "of its material (kg/m^3)", &c->density) && ok;
+    if (!v[CABLE_YOUNG]) ok = missing_key(s, mapping, "young", "missing; Young's modulus of its material (Pa), 0 for none");
+    else ok = read_number(s, v[CABLE_YOUNG], NOT_NEGATIVE, &c->young) && ok;
+    if (v[CABLE_SHEAR]) ok = read_number(s, v[CABLE_SHEAR], NOT_NEGATIVE, &c->shear) && ok;
+    if (v[CABLE_DAMPING]) ok = read_number(s, v[CABLE_DAMPING], NOT_NEGATIVE, &c->damping) && ok;
+    if (v[CABLE_START]) ok = read_start(s, v[CABLE_START], &c->start) && ok;
+    if (v[CABLE_COLOR]) ok = read_color(s, v[CABLE_COLOR], c->color) && ok;
+    return ok;
+}
+
+/// The joint of one kind of motion with the stiffness k of the material.
+static scene_joint elastic(ctn_joint_type type, const double axis[3], const double axis2[3], double k, double damping)
+{
+    scene_joint joint;
+    reset_joint(&joint, type);
+    memcpy(joint.axis, axis, sizeof joint.axis);
+    if (axis2) memcpy(joint.axis2, axis2, sizeof joint.axis2);
+    for (int i = 0; i < joint_nv(type); i++) joint.stiffness[i] = k, joint.damping[i] = damping * k;
+    return joint;
+}
+
+/// The shape and mass of a link, which begins at its joint.
+static bool give_body(source *s, const cable *c, link_plan *plan)
+{
+    const double l = c->length / c->links;
+    scene_shape *const shape = reader_alloc(s->r, sizeof *shape);
+    if (!shape) return false;
+    *shape =
+        (scene_shape){.type = SHAPE_CYLINDER, .rotation = {1, 0, 0, 0}, .to = {l, 0, 0}, .radius = c->radius, .density = NAN};
+    memcpy(shape->color, c->color, sizeof shape->color);
+    const mass_properties p = shape_mass(shape, c->density);
+    plan->link.mass = p.mass;
+    memcpy(plan->link.com, p.com, sizeof p.com), memcpy(plan->link.inertia, p.inertia, sizeof p.inertia);
+    plan->link.shapes = shape, plan->link.nshape = 1;
+    return true;
+}
+
+/// Where link i begins: the first one at the place of the cable, others at the end of the one before. A free joint has its place as its
+/// coordinates instead.
+static void place_link(const cable *c, const link_plan *place, int i, scene_link *link)
+{
+    static const double none[4] = {1, 0, 0, 0};
+    const bool flies = link->joint.type == CTN_FREE;
+    const double *const position = place->link.position, *const rotation = place->link.rotation;
+    if (flies) memcpy(link->joint.q0, position, 3 * sizeof *position), memcpy(link->joint.q0 + 3, rotation, 4 * sizeof *rotation);
+    memset(link->position, 0, sizeof link->position);
+    memcpy(link->rotation, none, sizeof none);
+    if (i) link->position[0] = c->length / c->links;
+    else if (!flies)
+        memcpy(link->position, position, sizeof link->position), memcpy(link->rotation, rotation, sizeof link->rotation);
+}
+
+/// Adds NAME.0, NAME.1, ...; where the cable twists, the massless link NAME.0.bend before NAME.0, and so on.
+static bool expand(source *s, const cable *c, const link_plan *place)
+{
+    static const double x[3] = {1, 0, 0}, y[3] = {0, 1, 0}, z[3] = {0, 0, 1};
+    const double l = c->length / c->links, I = M_PI * pow(c->radius, 4) / 4, bend = c->young * I / l,
+                 twist = c->shear * 2 * I / l;
+    char name[SCENE_MAX_NAME + 32];
+    link_plan bends = *place, bodies = *place;
+    if (!give_body(s, c, &bodies)) return false;
+    bends.link.mass = 0,
+    bends.link.shapes = bodies.link.shapes;  // all links of a generator hold the same list, of which these have none
+    bool ok = true;
+    for (int i = 0; i < c->links && ok; i++) {
+        const bool flies = !i && c->start == START_FREE, twists = !isnan(c->shear) && !flies;
+        const double share = i ? 1 : c->start == START_CLAMPED ? 2 : 0;
+        link_plan *const first = twists ? &bends : &bodies;
+        if (flies) reset_joint(&first->link.joint, CTN_FREE);
+        else first->link.joint = elastic(CTN_UNIVERSAL, y, z, share * bend, c->damping);
+        place_link(c, place, i, &first->link);
+        snprintf(name, sizeof name, "%s.%d%s", place->link.name, i, twists ? ".bend" : "");
+        ok = add_link(s, first, name);
+        if (ok && twists) {
+            bodies.link.joint = elastic(CTN_REVOLUTE, x, NULL, share * twist, c->damping);
+            bodies.link.parent = s->r->scene->nlink - 1;
+            memset(bodies.link.position, 0, sizeof bodies.link.position);
+            memcpy(bodies.link.rotation, (double[4]){1, 0, 0, 0}, sizeof bodies.link.rotation);
+            snprintf(name, sizeof name, "%s.%d", place->link.name, i);
+            ok = add_link(s, &bodies, name);
+        }
+        bends.link.parent = bodies.link.parent = s->r->scene->nlink - 1;
+    }
+    if (!bodies.count) free(bodies.link.shapes);  // else the links have them
+    return ok;
+}
+
+bool read_cable(source *s, const node *mapping)
+{
+    const node *v[CABLE_KEYS];
+    link_plan place;
+    cable c;
+    start_plan(s, mapping, &place);
+    bool ok = read_keys(s, mapping, "a cable", cable_keys, CABLE_KEYS, v);
+    if (ok) {
+        for (int k = CABLE_NAME; k <= CABLE_EULER; k++) place.own[LINK_KEY_NAME + k] = v[k];
+        ok = read_place(s, mapping->up, &place);
+        ok = read_numbers(s, mapping, v, &c) && ok;
+        if (ok && c.start == START_FREE && place.link.parent >= 0)
+            ok = bad_value(s, v[CABLE_START], "a free cable hangs on the world only; it has a `parent`");
+        ok = ok && expand(s, &c, &place);
+    }
+    if (!ok) links_unknown(s);
+    return ok;
+}
