@@ -2,6 +2,7 @@
 #include "tests/golden.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
+#include "tests/text_model.h"
 #include "tests/tangent.h"
 
 #include <check.h>
@@ -224,6 +225,80 @@ START_TEST(jacobian_gives_the_twist)
 }
 END_TEST
 
+/// How the point, the centre of mass and the momentum move along the motion that v is, by differences of second order.
+START_TEST(jacobians_are_rates)
+{
+    FOR_SEEDS(seed, 40)
+    {
+        const random_options o = {.links = size_of(seed) > 33 ? 33 : size_of(seed)};
+        fixture f = open_fixture(seed, &o);
+        const size_t nv = (size_t)f.nv, nl = (size_t)f.nl;
+        const int link = rng_below(&f.r, f.nl);
+        const double h = 1e-6, point[3] = {rng_uniform(&f.r, -1, 1), rng_uniform(&f.r, -1, 1), rng_uniform(&f.r, -1, 1)};
+        double *J = nans(3 * nv), *C = nans(3 * nv), *A = nans(6 * nv), *R = nans(9 * nl), *p = nans(3 * nl), at[2][3];
+        double *y = nans((size_t)ctn_model_nq(f.m)), *back = nans(nv);
+        ctn_totals t[2], now;
+        ctn_point_jacobian(f.d, 1, f.q, link, point, J);
+        ctn_com_jacobian(f.d, 1, f.q, C);
+        ctn_centroidal_matrix(f.d, 1, f.q, A);
+        ctn_energy_momentum(f.d, 1, f.q, f.v, &now);
+        for (int side = 0; side < 2; side++) {
+            ctn_model_integrate(f.m, 1, f.q, f.v, side ? h : -h, y);
+            ctn_forward_kinematics(f.d, 1, y, R, p);
+            ctn_energy_momentum(f.d, 1, y, f.v, &t[side]);
+            for (int i = 0; i < 3; i++) {
+                const double *const row = R + 9 * link + 3 * i;
+                at[side][i] = p[3 * link + i] + row[0] * point[0] + row[1] * point[1] + row[2] * point[2];
+            }
+            ctn_model_difference(f.m, 1, f.q, y, back);
+            for (size_t k = 0; k < nv; k++) ck_assert(fabs(back[k] - (side ? h : -h) * f.v[k]) < 1e-15 * (1 + fabs(f.v[k])));
+        }
+        for (int i = 0; i < 3; i++) {
+            double of_point = 0, of_com = 0, linear = 0, angular = 0, size = 1;
+            for (size_t k = 0; k < nv; k++) {
+                of_point += J[(size_t)i * nv + k] * f.v[k], of_com += C[(size_t)i * nv + k] * f.v[k];
+                angular += A[(size_t)i * nv + k] * f.v[k], linear += A[(size_t)(3 + i) * nv + k] * f.v[k];
+                size += fabs(J[(size_t)i * nv + k] * f.v[k]);
+            }
+            const double *const l = now.momentum_linear, *const c = now.com;
+            const int a = (i + 1) % 3, b = (i + 2) % 3;
+            const double about_com = now.momentum_angular[i] - (c[a] * l[b] - c[b] * l[a]);
+            const double moved = (at[1][i] - at[0][i]) / (2 * h), com = (t[1].com[i] - t[0].com[i]) / (2 * h);
+            ck_assert_msg(fabs(of_point - moved) < 1e-7 * size, "seed %llu: point %g, %g", (unsigned long long)seed, of_point,
+                          moved);
+            ck_assert_msg(fabs(of_com - com) < 1e-7 * size, "seed %llu: com %g, %g", (unsigned long long)seed, of_com, com);
+            ck_assert(fabs(linear - l[i]) < 1e-11 * size * now.mass);
+            ck_assert(fabs(angular - about_com) < 1e-10 * size * now.mass * (1 + fabs(c[a]) + fabs(c[b])));
+        }
+        ctn_point_jacobian(f.d, 1, f.q, f.nl, point, J);
+        ck_assert(!nv || isnan(J[0]));
+        free(J), free(C), free(A), free(R), free(p), free(y), free(back);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+/// Far apart, too, difference is what integrate takes back; quaternions stay of unit length.
+START_TEST(differences_are_taken_back)
+{
+    FOR_SEEDS(seed, 40)
+    {
+        const random_options o = {.links = size_of(seed)};
+        fixture f = open_fixture(seed, &o);
+        const int nq = ctn_model_nq(f.m);
+        double *const to = nans((size_t)nq), *const v = nans((size_t)f.nv), *const end = nans((size_t)nq);
+        for (int k = 0; k < f.nv; k++) v[k] = rng_uniform(&f.r, -3, 3);
+        ctn_model_integrate(f.m, 1, f.q, v, 0.7, to);
+        ctn_model_difference(f.m, 1, f.q, to, v);
+        ctn_model_integrate(f.m, 1, f.q, v, 1, end);
+        ck_assert_msg(coordinate_distance(f.m, end, to) < 1e-13, "seed %llu: %g", (unsigned long long)seed,
+                      coordinate_distance(f.m, end, to));
+        free(to), free(v), free(end);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
 /// d/dt of energy = (tau + dampers) . v, by differences along the motion that forward dynamics gives.
 START_TEST(power_balance)
 {
@@ -339,7 +414,7 @@ START_TEST(invariance)
                 ck_assert_msg(fabs(f.x[a->vadr + k] - g.x[b->vadr + k]) < 1e-9 * size, "seed %llu: link %s: %.17g %.17g",
                               (unsigned long long)seed, a->name, f.x[a->vadr + k], g.x[b->vadr + k]);
         }
-        close_fixture(&f), close_fixture(&g);
+        close_fixture(&f);
     }
 }
 END_TEST
@@ -390,6 +465,8 @@ int main(void)
     tcase_add_test(t, inverse_undoes_forward);
     tcase_add_test(t, crba_columns_are_inverse_dynamics);
     tcase_add_test(t, jacobian_gives_the_twist);
+    tcase_add_test(t, jacobians_are_rates);
+    tcase_add_test(t, differences_are_taken_back);
     tcase_add_test(t, power_balance);
     tcase_add_test(t, momentum_in_free_flight);
     tcase_add_test(t, invariance);

@@ -81,6 +81,14 @@ static void scenes(void)
 {
     ctn_finding finding;
     POINTER("path", ctn_scene_load, NULL, err);
+    NOTHING(ctn_model_integrate, NULL, 1, x, x, 1, x);
+    NOTHING(ctn_model_integrate, model, 1, NULL, x, 1, x);
+    NOTHING(ctn_model_integrate, model, 1, x, NULL, 1, x);
+    NOTHING(ctn_model_integrate, model, 1, x, x, 1, NULL);
+    NOTHING(ctn_model_difference, NULL, 1, x, x, x);
+    NOTHING(ctn_model_difference, model, 1, NULL, x, x);
+    NOTHING(ctn_model_difference, model, 1, x, NULL, x);
+    NOTHING(ctn_model_difference, model, 1, x, x, NULL);
     POINTER("path", ctn_scene_convert, NULL, NULL, err);
     POINTER("text", ctn_scene_parse, NULL, 0, "a.yaml", err);
     POINTER("name", ctn_scene_parse, scene_text, sizeof scene_text - 1, NULL, err);
@@ -311,6 +319,16 @@ static void dynamics(void)
         NOTHING(ctn_aba_derivatives, dyn, count, NULL, x, x, y, y, y);
         NOTHING(ctn_aba_derivatives, dyn, count, x, NULL, x, y, y, y);
         NOTHING(ctn_aba_derivatives, dyn, count, x, x, NULL, NULL, NULL, NULL);
+        NOTHING(ctn_point_jacobian, NULL, count, x, 0, x, y);
+        NOTHING(ctn_point_jacobian, dyn, count, NULL, 0, x, y);
+        NOTHING(ctn_point_jacobian, dyn, count, x, 0, NULL, y);
+        NOTHING(ctn_point_jacobian, dyn, count, x, 0, x, NULL);
+        NOTHING(ctn_com_jacobian, NULL, count, x, y);
+        NOTHING(ctn_com_jacobian, dyn, count, NULL, y);
+        NOTHING(ctn_com_jacobian, dyn, count, x, NULL);
+        NOTHING(ctn_centroidal_matrix, NULL, count, x, y);
+        NOTHING(ctn_centroidal_matrix, dyn, count, NULL, y);
+        NOTHING(ctn_centroidal_matrix, dyn, count, x, NULL);
         NOTHING(ctn_jacobian, NULL, count, x, 0, y);
         NOTHING(ctn_jacobian, dyn, count, NULL, 0, y);
         NOTHING(ctn_jacobian, dyn, count, x, 0, NULL);

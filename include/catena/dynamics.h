@@ -63,6 +63,17 @@ CTN_API void ctn_aba_derivatives(ctn_dynamics *dyn, int count, const double *q, 
 /// Jacobian J [count][6][nv] of link `link` in 0 .. nlink-1: its twist is J v. NaN for a link outside.
 CTN_API void ctn_jacobian(ctn_dynamics *dyn, int count, const double *q, int link, double *J);
 
+/// Jacobian J [count][3][nv] of a point of link `link`, `point` [3] in its frame (m): the point's velocity, world axes (m/s), is J v. NaN
+/// for a link outside.
+CTN_API void ctn_point_jacobian(ctn_dynamics *dyn, int count, const double *q, int link, const double *point, double *J);
+
+/// Centroidal momentum matrix A [count][6][nv] (Orin, Goswami and Lee 2013): A v is the angular momentum of all links about their
+/// centre of mass (kg m^2/s) and their linear momentum (kg m/s), world axes; rotors of `armature` are not in it. O(nlink nv).
+CTN_API void ctn_centroidal_matrix(ctn_dynamics *dyn, int count, const double *q, double *A);
+
+/// Jacobian J [count][3][nv] of the centre of mass of all links: its velocity is J v. NaN where they have no mass. O(nlink nv).
+CTN_API void ctn_com_jacobian(ctn_dynamics *dyn, int count, const double *q, double *J);
+
 /// Sums over the whole model.
 typedef struct ctn_totals {
     double kinetic;              // J, v' H v / 2: the rotors of `armature` count

@@ -1,18 +1,10 @@
 /// The public calls of catena/dynamics.h: an engine and its scratch memory.
-#include "dynamics/model.h"
-#include "sim/engine/engine.h"
+#include "sim/batch/dynamics.h"
+
 #include "sim/base/status.h"
 
-#include <catena/dynamics.h>
 #include <math.h>
 #include <stdlib.h>
-
-struct ctn_dynamics {
-    const ctn_model *model;
-    const ctn_engine *one, *many;  // for one state, for several
-    lane_model *lane, *lanes;      // in the lanes of these
-    void *scratch;
-};
 
 ctn_dynamics *ctn_dynamics_create(const ctn_model *model, const char *engine, ctn_error *err)
 {
@@ -27,7 +19,9 @@ ctn_dynamics *ctn_dynamics_create(const ctn_model *model, const char *engine, ct
     if (dyn && dyn->lane && dyn->lanes) {
         const size_t a = one->dynamics_size(dyn->lane), b = many->dynamics_size(dyn->lanes);
         dyn->scratch = aligned_alloc(64, (a > b ? a : b) + 64);
-        if (dyn->scratch) return dyn;
+        dyn->frames = malloc((size_t)model->nlink * 12 * sizeof *dyn->frames);
+        dyn->columns = malloc(((size_t)model->nv * 7 + 1) * sizeof *dyn->columns);
+        if (dyn->scratch && dyn->frames && dyn->columns) return dyn;
     }
     ctn_dynamics_free(dyn);
     fail(err, CTN_NO_MEMORY, "not enough memory for the work space of the dynamics");
@@ -37,7 +31,7 @@ ctn_dynamics *ctn_dynamics_create(const ctn_model *model, const char *engine, ct
 void ctn_dynamics_free(ctn_dynamics *dyn)
 {
     if (!dyn) return;
-    free(dyn->lane), free(dyn->lanes), free(dyn->scratch);
+    free(dyn->lane), free(dyn->lanes), free(dyn->scratch), free(dyn->frames), free(dyn->columns);
     free(dyn);
 }
 

@@ -1,0 +1,19 @@
+/// What the calls of catena/dynamics.h work in.
+#ifndef CATENA_SIM_DYNAMICS_H
+#define CATENA_SIM_DYNAMICS_H
+
+#include "dynamics/model.h"
+#include "sim/engine/engine.h"
+
+#include <catena/dynamics.h>
+
+struct ctn_dynamics {
+    const ctn_model *model;
+    const ctn_engine *one, *many;  // for one state, for several
+    lane_model *lane, *lanes;      // in the lanes of these
+    void *scratch;
+    double *frames;   // R [nlink][9], p [nlink][3] of one state
+    double *columns;  // [7][nv]
+};
+
+#endif
