@@ -120,6 +120,37 @@ START_TEST(closed_forms)
     // moments about the corner are 1/60 and 1/120, the centre at a quarter
     expect_alike("density: 6, shapes: [{type: mesh, file: t.obj}]",
                  "mass: 1, com: [0.25, 0.25, 0.25], inertia: [0.075, 0.075, 0.075, 0.0125, 0.0125, 0.0125]", 1e-14);
+    // mirrored along y, along x and z, along all three
+    expect_alike("density: 6, shapes: [{type: mesh, file: t.obj, scale: [1, -1, 1]}]",
+                 "mass: 1, com: [0.25, -0.25, 0.25], inertia: [0.075, 0.075, 0.075, -0.0125, 0.0125, -0.0125]", 1e-14);
+    expect_alike("density: 6, shapes: [{type: mesh, file: t.obj, scale: [-1, 1, -1]}]",
+                 "mass: 1, com: [-0.25, 0.25, -0.25], inertia: [0.075, 0.075, 0.075, -0.0125, 0.0125, -0.0125]", 1e-14);
+    expect_alike("density: 6, shapes: [{type: mesh, file: t.obj, scale: -1}]",
+                 "mass: 1, com: [-0.25, -0.25, -0.25], inertia: [0.075, 0.075, 0.075, 0.0125, 0.0125, 0.0125]", 1e-14);
+}
+END_TEST
+
+/// The surface of a mirrored mesh is seen from outside, too; shapes that are mirrored alike share one.
+START_TEST(mirrored)
+{
+    spit("t.obj", tetrahedron);
+    ctn_scene *const scene = load_link("mass: 1, inertia: [1, 1, 1, 0, 0, 0], shapes: [{type: mesh, file: t.obj}, "
+                                       "{type: mesh, file: t.obj, scale: -2}, {type: mesh, file: t.obj, scale: -3}]");
+    ck_assert_int_eq(scene->nmesh, 2);
+    for (int i = 0; i < 2; i++) {
+        const mesh_surface *const m = &scene->meshes[i]->surface;
+        double volume = 0;
+        for (int k = 0; k < m->ntriangle; k++) {
+            const double *const a = m->vertices[m->triangles[k][0]], *const b = m->vertices[m->triangles[k][1]],
+                                *const c = m->vertices[m->triangles[k][2]];
+            volume +=
+                (a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) + a[2] * (b[0] * c[1] - b[1] * c[0])) /
+                6;
+        }
+        ck_assert_msg(fabs(volume - 1.0 / 6) < 1e-15 && m->volume == scene->meshes[0]->surface.volume, "%g", volume);
+    }
+    ck_assert(scene->links[0].shapes[1].mesh == scene->links[0].shapes[2].mesh && scene->links[0].shapes[2].size[1] == 3);
+    ctn_scene_free(scene);
 }
 END_TEST
 
@@ -486,6 +517,7 @@ int main(void)
     tcase_set_timeout(all, 120);
     tcase_add_checked_fixture(all, enter_scratch, leave_scratch);
     tcase_add_test(all, closed_forms);
+    tcase_add_test(all, mirrored);
     tcase_add_test(all, ellipsoids);
     tcase_add_loop_test(all, moved_and_turned, 0, 3);
     tcase_add_test(all, formats);

@@ -23,15 +23,16 @@ typedef enum scene_shape_type {
 /// A mesh file, which several shapes may have.
 typedef struct scene_mesh {
     mesh_surface surface;
-    int file;   // index in ctn_scene.files
-    bool good;  // it has been read without errors
+    int file;      // index in ctn_scene.files
+    bool good;     // it has been read without errors
+    int mirrored;  // along x (1), y (2), z (4), as a `scale` below 0 asks
 } scene_mesh;
 
 typedef struct scene_shape {
     scene_shape_type type;
     double center[3];        // sphere, box, ellipsoid; mesh: where its file's origin is; link frame, m
     double rotation[4];      // box, ellipsoid, mesh: unit quaternion w x y z
-    double size[3];          // box: full lengths; ellipsoid: radii; mesh: m for each unit of its file
+    double size[3];          // box: full lengths; ellipsoid: radii; mesh: m for each unit of its file, > 0
     double from[3], to[3];   // capsule, cylinder: the ends of the axis
     double radius;           // sphere, capsule, cylinder
     double density;          // kg/m^3, NAN: the link's

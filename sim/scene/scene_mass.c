@@ -58,7 +58,7 @@ static mass_properties round_bar_mass(const scene_shape *shape, double density)
 static mass_properties mesh_mass(const scene_shape *shape, double density)
 {
     const mesh_surface *const m = &shape->mesh->surface;
-    const double *const s = shape->size, *const S = m->second, scale = density * fabs(s[0] * s[1] * s[2]);
+    const double *const s = shape->size, *const S = m->second, scale = density * s[0] * s[1] * s[2];
     const double x = scale * s[0] * s[0] * S[0], y = scale * s[1] * s[1] * S[1], z = scale * s[2] * s[2] * S[2];
     const double J[6] = {
         y + z, x + z, x + y, -scale * s[0] * s[1] * S[3], -scale * s[0] * s[2] * S[4], -scale * s[1] * s[2] * S[5]};

@@ -152,10 +152,38 @@ bool read_mesh(source *s, const node *n, const scene_mesh **mesh)
     char *const path = mesh_path(s, n, name);
     if (!path) return false;
     for (int i = 0; i < scene->nmesh && !found; i++)
-        if (!strcmp(scene->files[scene->meshes[i]->file].path, path)) found = scene->meshes[i];
+        if (!scene->meshes[i]->mirrored && !strcmp(scene->files[scene->meshes[i]->file].path, path)) found = scene->meshes[i];
     if (!found) found = load_mesh(s, n, path, format);
     free(path);
     if (!found || !found->good) return false;  // reported, at the first shape that has it
     *mesh = found;
     return true;
+}
+
+const scene_mesh *mirrored_mesh(reader *r, const scene_mesh *mesh, int along)
+{
+    const ctn_scene *const scene = r->scene;
+    for (int i = 0; i < scene->nmesh; i++)
+        if (scene->meshes[i]->file == mesh->file && scene->meshes[i]->mirrored == along) return scene->meshes[i];
+    scene_mesh *const other = add_mesh(r, mesh->file);
+    if (!other) return NULL;
+    const mesh_surface *const from = &mesh->surface;
+    mesh_surface *const to = &other->surface;
+    *to = *from, other->good = true, other->mirrored = along;
+    to->vertices = reader_alloc(r, (size_t)from->nvertex * sizeof *to->vertices);
+    to->triangles = reader_alloc(r, (size_t)from->ntriangle * sizeof *to->triangles);
+    if (!to->vertices || !to->triangles) {
+        mesh_clear(to);
+        return NULL;
+    }
+    double sign[3];
+    for (int k = 0; k < 3; k++) sign[k] = along >> k & 1 ? -1 : 1;
+    const bool inside_out = sign[0] * sign[1] * sign[2] < 0;
+    for (int i = 0; i < from->nvertex; i++)
+        for (int k = 0; k < 3; k++) to->vertices[i][k] = sign[k] * from->vertices[i][k];
+    for (int i = 0; i < from->ntriangle; i++)
+        for (int k = 0; k < 3; k++) to->triangles[i][k] = from->triangles[i][inside_out && k ? 3 - k : k];
+    for (int k = 0; k < 3; k++) to->center[k] *= sign[k];
+    to->second[3] *= sign[0] * sign[1], to->second[4] *= sign[0] * sign[2], to->second[5] *= sign[1] * sign[2];
+    return other;
 }

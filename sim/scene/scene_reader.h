@@ -232,6 +232,9 @@ bool read_color(source *s, const node *n, double color[3]);
 /// The mesh that the value of `file` names: scene_mesh.c.
 bool read_mesh(source *s, const node *n, const scene_mesh **mesh);
 
+/// A mesh mirrored along x (1), y (2), z (4), which several shapes may have; NULL without memory.
+const scene_mesh *mirrored_mesh(reader *r, const scene_mesh *mesh, int along);
+
 /// The path of the file that a shape names, in a package, too; a copy to free, NULL with an error reported.
 char *mesh_path(source *s, const node *n, const char *name);
 

@@ -83,14 +83,18 @@ bool read_color(source *s, const node *n, double color[3])
 }
 
 /// How large a unit of a mesh is, in m along each axis; negative ones mirror it.
-static bool read_scale(source *s, const node *n, double size[3])
+static bool read_scale(source *s, const node *n, scene_shape *shape)
 {
     double scale[3];
     if (!read_each(s, n, 3, ANY_SIGN, NULL, scale)) return false;
-    for (int i = 0; i < 3; i++)
+    int mirrored = 0;
+    for (int i = 0; i < 3; i++) {
         if (scale[i] == 0) return bad_value(s, n, "expected numbers other than 0, found %s", found(n).text);
-    memcpy(size, scale, sizeof scale);
-    return true;
+        mirrored |= (scale[i] < 0) << i;
+        shape->size[i] = fabs(scale[i]);
+    }
+    if (mirrored && shape->mesh) shape->mesh = mirrored_mesh(s->r, shape->mesh, mirrored);
+    return !s->r->no_memory;
 }
 
 /// Reads a shape. One that is `optional` and whose mesh cannot be read is left out, with a warning.
@@ -124,7 +128,7 @@ static bool read_shape(source *s, const node *n, scene_shape *shape, bool *left_
         *left_out = !good && optional;
         ok = ok && (good || optional);
     }
-    if (v[SHAPE_KEY_SCALE]) ok = read_scale(s, v[SHAPE_KEY_SCALE], shape->size) && ok;
+    if (v[SHAPE_KEY_SCALE]) ok = read_scale(s, v[SHAPE_KEY_SCALE], shape) && ok;
     if (v[SHAPE_KEY_POSITION]) ok = read_vector(s, v[SHAPE_KEY_POSITION], 3, ANY_SIGN, shape->center) && ok;
     if (v[SHAPE_KEY_FROM]) ok = read_vector(s, v[SHAPE_KEY_FROM], 3, ANY_SIGN, shape->from) && ok;
     if (v[SHAPE_KEY_TO]) ok = read_vector(s, v[SHAPE_KEY_TO], 3, ANY_SIGN, shape->to) && ok;
