@@ -175,7 +175,7 @@ END_TEST
 /// Every scene that is shipped runs as it is, without a word of warning.
 static const char *const scenes[] = {"chain10",         "chain10-sampled", "chain10-randomised", "chain40",     "chain100",
                                      "double-pendulum", "iiwa14",          "humanoid",           "flying-tree", "rope1000",
-                                     "wrench"};
+                                     "wrench",          "wire"};
 
 START_TEST(shipped_scenes)
 {
