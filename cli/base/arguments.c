@@ -47,6 +47,7 @@ const option_row options[OPTIONS] = {
     [OPT_HASH] = {"hash", 0, NULL, "write a hash of every world's state after every step"},
     [OPT_RESUME] = {"resume", 0, NULL, "go on with --out where a run of the same command line ended or was killed"},
     [OPT_VERIFY] = {"verify", 0, NULL, "compare with the file, to the last bit"},
+    [OPT_RELATIVE] = {"relative", 0, NULL, "--tolerance is relative to the larger of the two numbers"},
     [OPT_Y] = {"y", 'y', "LIST", "what to draw, separated by commas (default energy)"},
     [OPT_SIZE] = {"size", 0, "WxH", "pixels of a picture (default 1280x720; a window 1280x800; a plot as its panels need)"},
     [OPT_FPS] = {"fps", 0, "N", "pictures a second (default 30)"},
@@ -54,7 +55,7 @@ const option_row options[OPTIONS] = {
     [OPT_TO] = {"to", 0, "S", "time of the last one, or where it ends (default: the scene's duration, or the recording's)"},
     [OPT_CAMERA] = {"camera", 0, "C", "where from: a camera of the scene, or AZIMUTH,ELEVATION[,DISTANCE] (degrees, m)"},
     [OPT_FLOOR] = {"floor", 0, "Z", "height of the floor, m, or none (default: that of the scene, else under its bases)"},
-    [OPT_WORLD] = {"world", 0, "N", "which world of a recording, from 0 on (default 0; of a plot or a window: all)"},
+    [OPT_WORLD] = {"world", 0, "N", "which world of a recording, from 0 on (default 0; of a plot, a window or diff: all)"},
     [OPT_SHEET] = {"sheet", 0, "CxR", "one picture of C x R pictures from --from to --to, row by row"},
     [OPT_COMPARE] = {"compare", 0, "LIST", "methods to run in step, as rk4@0.001,radau:2@0.05"},
     [OPT_SPEED] = {"speed", 0, "X", "of the clock, times real time (default 1; below: slow motion)"},
@@ -84,6 +85,7 @@ bool takes_option(const command *cmd, enum option_id option) { return option == 
 
 const char *option_help(const command *cmd, enum option_id option)
 {
+    if (option == OPT_TOLERANCE && cmd->tolerance) return cmd->tolerance;
     return option == OPT_OUT ? cmd->out : option == OPT_PLOT ? cmd->plot : options[option].help;
 }
 

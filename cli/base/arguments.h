@@ -36,6 +36,7 @@ enum option_id {
     OPT_HASH,
     OPT_RESUME,
     OPT_VERIFY,
+    OPT_RELATIVE,
     OPT_Y,
     OPT_SIZE,
     OPT_FPS,
@@ -88,6 +89,7 @@ typedef struct command {
     unsigned long takes;  // TAKES(...) of its options
     const char *out;      // what --out is, to it
     const char *plot;     // what --plot draws
+    const char *tolerance;  // what --tolerance is, to one that steps nothing; NULL: as in the table of options
     const char *examples;
     int (*main)(const arguments *args);  // an exit status
 } command;

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 const command *const commands[] = {
-    &command_run,    &command_rollout, &command_replay,
+    &command_run,    &command_rollout, &command_replay, &command_diff,
 #ifdef CATENA_RENDER
     &command_render,
 #endif

@@ -73,7 +73,8 @@ static void man_command(const command *cmd)
     }
     printf("\n");
     for (int o = 0; o < OPTIONS; o++)
-        if (is_own(o) && takes_option(cmd, (enum option_id)o)) man_option(&options[o], option_help(cmd, (enum option_id)o));
+        if (takes_option(cmd, (enum option_id)o) && option_help(cmd, (enum option_id)o) != options[o].help)
+            man_option(&options[o], option_help(cmd, (enum option_id)o));
     printf(".PP\n.nf\n");
     for (const char *at = cmd->examples; *at;) {
         char line[512];

@@ -40,22 +40,12 @@ void compare_hash(replay *p, long world, long step, uint64_t was, uint64_t is)
 /// The name of a number of a state: "link 'arm': q.arm.1".
 static void number_name(const replay *p, const difference *d, char *text, size_t size)
 {
-    static const char *const of_pose[POSE_NUMBERS] = {"x", "y", "z", "qw", "qx", "qy", "qz"};
-    const ctn_model *const m = p->b.model;
-    const int entry = (int)d->entry;
     char name[300];
-    snprintf(text, size, "%s", d->what->name);
-    for (int l = 0; l < ctn_model_nlink(m); l++) {
-        const ctn_link *const k = ctn_model_link(m, l);
-        if (!strcmp(d->what->name, "q") && entry >= k->qadr && entry < k->qadr + k->nq)
-            coordinate_name(k, entry - k->qadr, name, sizeof name);
-        else if (!strcmp(d->what->name, "v") && entry >= k->vadr && entry < k->vadr + k->nv)
-            velocity_name(k, entry - k->vadr, name, sizeof name);
-        else if (!strcmp(d->what->name, "pose") && entry / POSE_NUMBERS == l)
-            snprintf(name, sizeof name, "pose.%s.%s", k->name, of_pose[entry % POSE_NUMBERS]);
-        else continue;
-        snprintf(text, size, "link '%s': %s", k->name, name);
-    }
+    const char *unit;
+    int link;
+    if (state_number(p->b.model, d->what->name, d->entry, name, sizeof name, &unit, &link))
+        snprintf(text, size, "link '%s': %s", ctn_model_link(p->b.model, link)->name, name);
+    else snprintf(text, size, "%s", d->what->name);
 }
 
 /// Prints where the worlds differ. Returns an exit status.

@@ -109,6 +109,30 @@ const char *velocity_unit(const ctn_link *link, int k)
     return slides ? "m/s" : "rad/s";
 }
 
+bool state_number(const ctn_model *model, const char *what, size_t entry, char *name, size_t size, const char **unit, int *link)
+{
+    static const char *const of_pose[POSE_NUMBERS] = {"x", "y", "z", "qw", "qx", "qy", "qz"};
+    const int at = (int)entry;
+    for (int l = 0; l < ctn_model_nlink(model); l++) {
+        const ctn_link *const k = ctn_model_link(model, l);
+        const int q = at - k->qadr, v = at - k->vadr, pose = at - l * POSE_NUMBERS;
+        *link = l;
+        if (!strcmp(what, "q") && q >= 0 && q < k->nq) {
+            coordinate_name(k, q, name, size), *unit = coordinate_unit(k, q);
+            return true;
+        }
+        if (!strcmp(what, "v") && v >= 0 && v < k->nv) {
+            velocity_name(k, v, name, size), *unit = velocity_unit(k, v);
+            return true;
+        }
+        if (!strcmp(what, "pose") && pose >= 0 && pose < POSE_NUMBERS) {
+            part_name(name, size, "pose", k, of_pose[pose]), *unit = pose < 3 ? "m" : "1";
+            return true;
+        }
+    }
+    return false;
+}
+
 // ---- what a file says about itself
 
 void content_hash(const char *bytes, size_t length, char text[CONTENT_HASH])

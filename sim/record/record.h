@@ -90,4 +90,7 @@ void velocity_name(const ctn_link *link, int k, char *name, size_t size);
 const char *coordinate_unit(const ctn_link *link, int k);
 const char *velocity_unit(const ctn_link *link, int k);
 
+/// The name of number `entry` of a world's q, v or pose, whichever `what` says: "q.arm.x", "pose.arm.qw", its unit and its link. False: it is none.
+bool state_number(const ctn_model *model, const char *what, size_t entry, char *name, size_t size, const char **unit, int *link);
+
 #endif

@@ -351,6 +351,15 @@ ctn_status recorded_compare(recorded *r, const record_head *head, ctn_error *err
     return status;
 }
 
+char *recorded_note(recorded *r, const char *name)
+{
+    char *text;
+    hdf5_quiet(&r->errors);
+    attribute_text(r->file, name, &text);
+    hdf5_loud(&r->errors);
+    return text;
+}
+
 /// The path of source `k` of virtual datasets laid out as `list` says, beside the file itself; to be freed. NULL: no memory.
 static char *part_path(const recorded *r, hid_t list, size_t k)
 {
@@ -416,24 +425,26 @@ static ctn_status not_read(const recorded *r, const recorded_set *s, ctn_error *
     return hdf5_damaged(&r->errors, r->path, s->name, err);
 }
 
-ctn_status recorded_rows(recorded *r, const char *name, hid_t type, int64_t first, int64_t count, size_t width, void *data,
-                         ctn_error *err)
+ctn_status recorded_part(recorded *r, const char *name, hid_t type, int rank, const int64_t *start, const int64_t *count,
+                         size_t width, void *data, ctn_error *err)
 {
     hdf5_quiet(&r->errors);
     const recorded_set *const s = find_set(r, name);
-    const bool ok = s->id >= 0 && get_block(s->id, type, 1, &first, &count, width, data);
+    const bool ok = s->id >= 0 && get_block(s->id, type, rank, start, count, width, data);
     hdf5_loud(&r->errors);
     return ok ? CTN_OK : not_read(r, s, err);
+}
+
+ctn_status recorded_rows(recorded *r, const char *name, hid_t type, int64_t first, int64_t count, size_t width, void *data,
+                         ctn_error *err)
+{
+    return recorded_part(r, name, type, 1, &first, &count, width, data, err);
 }
 
 ctn_status recorded_block(recorded *r, const char *name, int rank, const int64_t *start, const int64_t *count, size_t width,
                           double *data, ctn_error *err)
 {
-    hdf5_quiet(&r->errors);
-    const recorded_set *const s = find_set(r, name);
-    const bool ok = s->id >= 0 && get_block(s->id, H5T_NATIVE_DOUBLE, rank, start, count, width, data);
-    hdf5_loud(&r->errors);
-    return ok ? CTN_OK : not_read(r, s, err);
+    return recorded_part(r, name, H5T_NATIVE_DOUBLE, rank, start, count, width, data, err);
 }
 
 ctn_status recorded_times(recorded *r, int64_t count, double *time, ctn_error *err)

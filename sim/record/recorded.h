@@ -48,6 +48,9 @@ ctn_status recorded_compare(recorded *r, const record_head *head, ctn_error *err
 /// CTN_IO, with its name, if a file is missing or cannot be opened that worlds of this one are in, which trajectories_join made.
 ctn_status recorded_check_parts(recorded *r, ctn_error *err);
 
+/// What the file says about itself under `name`, "dt", as text, to be freed: numbers with as many digits as read back the same. NULL: nothing.
+char *recorded_note(recorded *r, const char *name);
+
 /// Until when worlds first .. first + worlds - 1 moved in a file of `records` records: until [worlds], s, the last good state of a world that froze, whose
 /// states later repeat it; infinity: it did not; negative infinity: it was not run. why [worlds] may be NULL. CTN_IO, CTN_BAD_ARGUMENT, CTN_NO_MEMORY.
 ctn_status recorded_ends(recorded *r, int64_t records, int64_t first, int64_t worlds, double *until, ctn_freeze *why,
@@ -65,6 +68,10 @@ ctn_status recorded_rows(recorded *r, const char *name, hid_t type, int64_t firs
 /// as above.
 ctn_status recorded_block(recorded *r, const char *name, int rank, const int64_t *start, const int64_t *count, size_t width,
                           double *data, ctn_error *err);
+
+/// The same as `type`.
+ctn_status recorded_part(recorded *r, const char *name, hid_t type, int rank, const int64_t *start, const int64_t *count,
+                         size_t width, void *data, ctn_error *err);
 
 /// The times of the first `count` records or states, which rise. CTN_IO.
 ctn_status recorded_times(recorded *r, int64_t count, double *time, ctn_error *err);
