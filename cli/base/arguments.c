@@ -46,6 +46,8 @@ const option_row options[OPTIONS] = {
     [OPT_KEEP] = {"keep", 0, "LIST", "what to keep of a state: q, v, energy, pose, separated by commas (default q,v)"},
     [OPT_HASH] = {"hash", 0, NULL, "write a hash of every world's state after every step"},
     [OPT_RESUME] = {"resume", 0, NULL, "go on with --out where a run of the same command line ended or was killed"},
+    [OPT_SAVE_FREEZE] = {"save-freeze", 0, "DIR",
+                         "write the last 100 steps of each world that freezes to DIR/world-N.h5, for 'catena replay'"},
     [OPT_VERIFY] = {"verify", 0, NULL, "compare with the file, to the last bit"},
     [OPT_RELATIVE] = {"relative", 0, NULL, "--tolerance is relative to the larger of the two numbers"},
     [OPT_Y] = {"y", 'y', "LIST", "what to draw, separated by commas (default energy)"},

@@ -35,6 +35,7 @@ enum option_id {
     OPT_KEEP,
     OPT_HASH,
     OPT_RESUME,
+    OPT_SAVE_FREEZE,
     OPT_VERIFY,
     OPT_RELATIVE,
     OPT_Y,

@@ -27,7 +27,10 @@ static double time_at(clock_tape *t, int64_t k, ctn_error *err)
 {
     if (k >= t->first && k < t->first + t->held) return t->time[k - t->first];
     t->first = k, t->held = t->count - k < TIMES ? t->count - k : TIMES;
-    const ctn_status status = recorded_rows(t->from, "time", H5T_NATIVE_DOUBLE, t->first, t->held, 1, t->time, err);
+    ctn_status status = recorded_rows(t->from, "time", H5T_NATIVE_DOUBLE, t->first, t->held, 1, t->time, err);
+    for (int64_t i = 0; i < t->held && status == CTN_OK; i++)
+        if (!isfinite(t->time[i]))
+            status = fail(err, CTN_IO, "%s: the numbers in `time` do not rise; the file is damaged: " HDF5_REMEDY, t->from->path);
     if (status != CTN_OK) t->held = 0;
     return status == CTN_OK ? *t->time : (double)NAN;
 }
@@ -58,7 +61,12 @@ static int pair_records(diff *d, clock_tape *a, clock_tape *b)
     while (i < a->count && j < b->count) {
         const double s = time_at(a, i, &err), t = isnan(s) ? s : time_at(b, j, &err);
         if (isnan(t)) return status_error(&err, ""), EXIT_USAGE;
-        if (fabs(s - t) <= near) {
+        const bool at_once = fabs(s - t) <= near;
+        const bool again[2] = {at_once && i + 1 < a->count && time_at(a, i + 1, &err) == s,
+                               at_once && j + 1 < b->count && time_at(b, j + 1, &err) == t};
+        if (again[0] != again[1]) {  // the record of the step that failed repeats the time of the one before, if there is one
+            i += again[0], j += again[1];
+        } else if (at_once) {
             if (!d->pairs) d->span[0] = s;
             d->span[1] = s;
             if (!add_pair(d, i++, j++)) return run_error("not enough memory");
@@ -292,18 +300,21 @@ static ctn_status read_hashes(recorded *r, int64_t step, int64_t count, const wo
                          err);
 }
 
-/// How many hashes of each world a recording has.
-static int64_t hash_steps(recorded *r) { return r->rollout ? r->steps + 1 : recorded_count(r, "hash"); }
+/// Steps before the first hash of a recording, and before the end of all.
+static int64_t hash_begin(const recorded *r) { return r->first > 0 ? r->first : 0; }
+static int64_t hash_end(recorded *r) { return hash_begin(r) + (r->rollout ? r->steps + 1 : recorded_count(r, "hash")); }
 
 static ctn_status compare_hashes(diff *d, diff_quantity *x, const world_block *w, slab *slabs, size_t room, ctn_error *err)
 {
-    const int64_t a = hash_steps(&d->from[0]), b = hash_steps(&d->from[1]), steps = a < b ? a : b;
+    const int64_t begins[2] = {hash_begin(&d->from[0]), hash_begin(&d->from[1])}, first = begins[begins[1] > begins[0]],
+                  ends[2] = {hash_end(&d->from[0]), hash_end(&d->from[1])}, end = ends[ends[1] < ends[0]];
     const int64_t at_a_time = (int64_t)(room / (size_t)w->count);
     uint64_t *const hashes[2] = {(uint64_t *)(void *)slabs[0].data, (uint64_t *)(void *)slabs[1].data};
     ctn_status status = CTN_OK;
-    for (int64_t k = 0; k < steps && status == CTN_OK; k += at_a_time) {
-        const int64_t n = steps - k < at_a_time ? steps - k : at_a_time;
-        for (int side = 0; side < 2 && status == CTN_OK; side++) status = read_hashes(&d->from[side], k, n, w, hashes[side], err);
+    for (int64_t k = first; k < end && status == CTN_OK; k += at_a_time) {
+        const int64_t n = end - k < at_a_time ? end - k : at_a_time;
+        for (int side = 0; side < 2 && status == CTN_OK; side++)
+            status = read_hashes(&d->from[side], k - begins[side], n, w, hashes[side], err);
         for (int64_t i = 0; i < n && status == CTN_OK; i++)
             for (int64_t v = 0; v < w->count; v++) {
                 const uint64_t was = hashes[0][d->from[0].rollout ? v * n + i : i * w->count + v],

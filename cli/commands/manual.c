@@ -138,7 +138,11 @@ static bool option_choices(int option, char *words, size_t room)
     return *words;
 }
 
-static bool takes_file(int option) { return options[option].arg && !strcmp(options[option].arg, "FILE"); }
+static bool takes_file(int option)
+{
+    const char *const arg = options[option].arg;
+    return arg && (!strcmp(arg, "FILE") || !strcmp(arg, "DIR"));
+}
 
 /// "--steps|-n" and so on, of options for which `fits`.
 static int bash_case(bool (*fits)(int option))

@@ -37,6 +37,12 @@ void compare_hash(replay *p, long world, long step, uint64_t was, uint64_t is)
     if (was != is && note_place(p, &p->hash, world, step)) p->hash.hash_was = was, p->hash.hash_is = is;
 }
 
+void compare_total(replay *p, const char *name, long world, double was, double is)
+{
+    if (memcmp(&was, &is, sizeof was) && note_place(p, &p->total, world, 0))
+        p->total.name = name, p->total.was = was, p->total.is = is;
+}
+
 /// The name of a number of a state: "link 'arm': q.arm.1".
 static void number_name(const replay *p, const difference *d, char *text, size_t size)
 {
@@ -53,18 +59,20 @@ static int report(const replay *p)
 {
     const difference *const h = &p->hash, *const s = &p->state, *const t = &p->total;
     const double dt = p->b.cfg.dt;
+    const long before = p->from.first > 0 ? p->from.first : 0;  // steps
     char name[600];
     long count = 0;
     for (long w = 0; w < p->from.cfg.worlds; w++) count += p->differs[w];
     if (p->time_differs) run_error("`time` in the file is not when its states were taken");
     if (!count) return p->time_differs ? EXIT_RUN : EXIT_OK;
     if (h->found)
-        run_error("world %ld differs at step %ld (%.9g s): its hash is %016llx in the file and %016llx now", h->world, h->step,
-                  (double)h->step * dt, (unsigned long long)h->hash_was, (unsigned long long)h->hash_is);
+        run_error("world %ld differs at step %ld (%.9g s): its hash is %016llx in the file and %016llx now", h->world,
+                  before + h->step, (double)(before + h->step) * dt, (unsigned long long)h->hash_was,
+                  (unsigned long long)h->hash_is);
     if (s->found) {
         number_name(p, s, name, sizeof name);
-        run_error("world %ld differs at step %ld (%.9g s), %s is %.17g in the file and %.17g now", s->world, s->step,
-                  (double)s->step * dt, name, s->was, s->is);
+        run_error("world %ld differs at step %ld (%.9g s), %s is %.17g in the file and %.17g now", s->world, before + s->step,
+                  (double)(before + s->step) * dt, name, s->was, s->is);
     } else run_error("all states that the file has are the same");
     if (t->found) run_error("world %ld differs: its `%s` is %.17g in the file and %.17g now", t->world, t->name, t->was, t->is);
     if (p->from.engine && engines_differ(p->from.engine, p->b.engine))
@@ -90,8 +98,7 @@ static ctn_status compare_totals(replay *p, int count, ctn_error *err)
             const double is = trajectories_total(&b->total[w], k, &name);
             double was;
             status = recorded_rows(&p->from, name, H5T_NATIVE_DOUBLE, b->done + w, 1, 1, &was, err);
-            if (status != CTN_OK || !memcmp(&was, &is, sizeof was) || !note_place(p, &p->total, b->done + w, 0)) continue;
-            p->total.name = name, p->total.was = was, p->total.is = is;
+            if (status == CTN_OK) compare_total(p, name, b->done + w, was, is);
         }
     }
     return status;
@@ -207,6 +214,9 @@ static void print_replay(const replay *p)
            clean(p->from.path).text);
     printf("made          %s by catena %s\n", clean(p->from.started).text, clean(p->from.version).text);
     printf("method        %s, dt %g s\n", ctn_method_name(b->cfg.method), b->cfg.dt);
+    if (p->from.first >= 0)
+        printf("from          world %lld of another run, after %ld step%s\n", (long long)p->start.world, p->from.first,
+               plural(p->from.first));
     if (b->cfg.lanes) printf("parallel      %s, %d lanes\n", ctn_parallel_name(b->cfg.parallel), b->cfg.lanes);
     if (unfinished)
         printf("unfinished    the file has %ld of %d world%s\n", p->there, p->from.cfg.worlds, plural(p->from.cfg.worlds));
@@ -263,6 +273,7 @@ static int replay_main(const arguments *args)
     free(p.status), free(p.differs);
     blocks_close(&p.b);
     ctn_model_free(p.model), ctn_scene_free(p.from.scene);
+    recorded_start_free(&p.start);
     recorded_close(&p.from);
     return status;
 }

@@ -21,6 +21,7 @@ typedef struct replay {
     recorded from;
     ctn_model *model;
     blocks b;     // the worlds again
+    record_start start;  // of a recording that is the end of another run; else `state` is NULL
     bool verify;  // compare them
     difference state, hash, total;
     bool time_differs;                   // of a rollout: `time`
@@ -34,9 +35,13 @@ typedef struct replay {
     bool failed;  // the engine did, which has been said
 } replay;
 
-/// Compare `was`, what the file says about the state or hash of a world after `step`, with `is`, and note the earliest difference.
+/// Compare `was`, what the file says about the state or hash of a world after `step`, with `is`, and note the earliest
+/// difference.
 void compare_state(replay *p, const quantity *what, long world, long step, const double *was, const double *is);
 void compare_hash(replay *p, long world, long step, uint64_t was, uint64_t is);
+
+/// The same of a number that the file has of a world, besides its states.
+void compare_total(replay *p, const char *name, long world, double was, double is);
 
 /// Makes the worlds of a recording again. Returns an exit status.
 int replay_recording(replay *p);

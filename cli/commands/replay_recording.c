@@ -15,6 +15,8 @@ typedef struct record_rows {
     double *states;           // [worlds][width] of one quantity
     long *steps;              // [worlds]
     int *frozen;              // [worlds]
+    double *frozen_time;      // [worlds], s
+    ctn_step_stats *stats;    // [worlds], of the steps that were made last
     uint64_t *was, *is;       // [worlds]
     int64_t records, hashes;  // in the file
 } record_rows;
@@ -52,6 +54,20 @@ static ctn_status compare_record(replay *p, record_rows *x, int64_t k, ctn_error
     return status;
 }
 
+/// Compares which worlds are frozen at record k, why, and since when.
+static ctn_status compare_frozen(replay *p, record_rows *x, int64_t k, ctn_error *err)
+{
+    const int64_t worlds = p->b.cfg.worlds;
+    ctn_status status = recorded_rows(&p->from, "stats/frozen", H5T_NATIVE_INT, k, 1, (size_t)worlds, x->frozen, err);
+    if (status == CTN_OK)
+        status = recorded_rows(&p->from, "stats/frozen_time", H5T_NATIVE_DOUBLE, k, 1, (size_t)worlds, x->frozen_time, err);
+    for (int64_t w = 0; w < worlds && status == CTN_OK; w++) {
+        compare_total(p, "stats/frozen", (long)w, x->frozen[w], x->stats[w].frozen);
+        compare_total(p, "stats/frozen_time", (long)w, x->frozen_time[w], x->stats[w].frozen_time);
+    }
+    return status;
+}
+
 static ctn_status compare_hashes(replay *p, record_rows *x, ctn_error *err)
 {
     const size_t worlds = (size_t)p->b.cfg.worlds;
@@ -63,6 +79,18 @@ static ctn_status compare_hashes(replay *p, record_rows *x, ctn_error *err)
     return status;
 }
 
+/// Makes n steps, under the forces that the file has.
+static ctn_status step(replay *p, record_rows *x, long n, ctn_error *err)
+{
+    const size_t nv = (size_t)ctn_model_nv(p->b.model);
+    ctn_step_stats *const stats = p->verify ? x->stats : NULL;
+    if (!p->start.tau) return ctn_batch_step(p->b.batch, (int)n, stats, err);
+    const ctn_run run = {.steps = (int)n, .force = p->start.tau + (size_t)p->steps * nv};
+    if (p->steps + n <= p->start.steps) return ctn_batch_run(p->b.batch, &run, stats, err);
+    return fail(err, CTN_IO, "%s: has forces for %d steps, and more records; the file is damaged: " HDF5_REMEDY, p->from.path,
+                p->start.steps);
+}
+
 /// Steps to the next record, some at a time, to look for signals between.
 static ctn_status make_steps(replay *p, record_rows *x, long steps, ctn_error *err)
 {
@@ -70,7 +98,7 @@ static ctn_status make_steps(replay *p, record_rows *x, long steps, ctn_error *e
     for (long left = steps; left && status == CTN_OK && !(p->interrupted = stop_asked());) {
         const long n = x->hashes ? 1 : p->b.piece < left ? p->b.piece : left;
         const double before = clock_now();
-        status = ctn_batch_step(p->b.batch, (int)n, NULL, err);
+        status = step(p, x, n, err);
         if ((p->failed = step_outcome(status, err) != EXIT_OK)) return status;
         if ((p->interrupted = status == CTN_INTERRUPTED)) return CTN_OK;
         p->b.piece = next_piece(p->b.piece, n, clock_now() - before);
@@ -83,12 +111,14 @@ static ctn_status make_steps(replay *p, record_rows *x, long steps, ctn_error *e
 static ctn_status make_records(replay *p, record_rows *x, ctn_error *err)
 {
     ctn_status status = compare_hashes(p, x, err);
+    if (status == CTN_OK) status = step(p, x, 0, err);
     for (int64_t k = 0; k < x->records && status == CTN_OK; k++) {
         long steps = 0;
         if (k) status = steps_to(p, x, k, &steps, err);
         if (status == CTN_OK) status = make_steps(p, x, steps, err);
         if (p->interrupted) break;
         if (status == CTN_OK && p->verify) status = compare_record(p, x, k, err);
+        if (status == CTN_OK && p->verify) status = compare_frozen(p, x, k, err);
         p->states++;
         progress_show(&p->bar, "record", k + 1, x->records);
     }
@@ -98,19 +128,31 @@ static ctn_status make_records(replay *p, record_rows *x, ctn_error *err)
     return p->failed ? last : CTN_OK;
 }
 
+/// Puts the world where the file begins.
+static ctn_status restore(replay *p, ctn_error *err)
+{
+    ctn_error why;
+    const ctn_status status = ctn_batch_restore(p->b.batch, p->start.state, p->start.size, &why);
+    return status == CTN_OK ? CTN_OK : fail(err, status, "%s: `start/state`: %s", p->from.path, why.message);
+}
+
 static ctn_status open_batch(replay *p, ctn_error *err)
 {
     blocks *const b = &p->b;
     record_head head;
     ctn_record_config cfg = ctn_record_config_default();
     cfg.every = (int)p->from.every, cfg.hashes = p->from.hashes;
+    const record_start *const start = p->from.first >= 0 ? &p->start : NULL;
+    if (start && recorded_start(&p->from, &p->start, err) != CTN_OK) return err->status;
+    b->cfg.parameters = p->start.parameters, b->cfg.parameter_count = p->start.parameter_count;
     b->batch = ctn_batch_create(b->model, &b->cfg, err);
     if (!b->batch) return err->status;
+    if (start && restore(p, err) != CTN_OK) return err->status;
     b->threads = ctn_batch_configuration(b->batch)->threads, b->engine = ctn_batch_configuration(b->batch)->engine;
     b->piece = 1;
     const ctn_status status = quantities_open(&b->now, b->batch, KEEP_Q | KEEP_V, err);
     if (status != CTN_OK) return status;
-    record_head_recording(&head, b->scene, b->batch, &cfg);
+    record_head_recording(&head, b->scene, b->batch, &cfg, start);
     return recorded_compare(&p->from, &head, err);
 }
 
@@ -123,11 +165,13 @@ int replay_recording(replay *p)
     record_rows x = {.records = recorded_count(&p->from, "time"), .hashes = p->verify ? recorded_count(&p->from, "hash") : 0};
     x.states = malloc(worlds * (nq > nv ? nq : nv) * sizeof *x.states + 1);
     x.steps = malloc(worlds * sizeof *x.steps), x.frozen = malloc(worlds * sizeof *x.frozen);
+    x.frozen_time = malloc(worlds * sizeof *x.frozen_time), x.stats = calloc(worlds, sizeof *x.stats);
     x.was = malloc(worlds * sizeof *x.was), x.is = malloc(worlds * sizeof *x.is);
     int status = EXIT_OK;
-    if (!x.states || !x.steps || !x.frozen || !x.was || !x.is) status = run_error("not enough memory");
+    if (!x.states || !x.steps || !x.frozen || !x.frozen_time || !x.stats || !x.was || !x.is)
+        status = run_error("not enough memory");
     else if (make_records(p, &x, &err) != CTN_OK) status = p->failed ? EXIT_RUN : status_error(&err, "");
     if (x.records) p->worlds = b->cfg.worlds;
-    free(x.states), free(x.steps), free(x.frozen), free(x.was), free(x.is);
+    free(x.states), free(x.steps), free(x.frozen), free(x.frozen_time), free(x.stats), free(x.was), free(x.is);
     return status;
 }

@@ -44,7 +44,7 @@ static int read_options(const arguments *args, setup *s, ctn_rollout_config *cfg
     cfg->batch = s->cfg, cfg->worlds = args->value[OPT_WORLDS] ? s->cfg.worlds : 0;
     cfg->starts = args->value[OPT_STARTS], cfg->controls = args->value[OPT_CONTROLS];
     cfg->keep = args->value[OPT_KEEP], cfg->hashes = args->value[OPT_HASH] != NULL;
-    cfg->resume = args->value[OPT_RESUME] != NULL;
+    cfg->resume = args->value[OPT_RESUME] != NULL, cfg->save_freeze = args->value[OPT_SAVE_FREEZE];
     if (!args->value[OPT_OUT]) return usage_error("--out is missing: the file that the worlds go to, .h5 or .hdf5");
     if (!whole_option(args, OPT_STRIDE, 1, 1000000000, &cfg->stride)) return EXIT_USAGE;
     if (!whole_option(args, OPT_SEED, 0, 9007199254740992, &seed)) return EXIT_USAGE;
@@ -122,8 +122,8 @@ const command command_rollout = {
              "Exit status: 0 success; 1 a world froze, the run was interrupted, the engine failed, or the file\n"
              "could not be written; 2 bad usage or a bad scene.\n",
     .takes = TAKES_METHOD | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_STRIDE) | TAKES(OPT_SEED) | TAKES(OPT_KEEP) |
-             TAKES(OPT_STARTS) | TAKES(OPT_CONTROLS) | TAKES(OPT_HASH) | TAKES(OPT_RESUME) | TAKES(OPT_OUT) | TAKES(OPT_JSON) |
-             TAKES(OPT_QUIET),
+             TAKES(OPT_STARTS) | TAKES(OPT_CONTROLS) | TAKES(OPT_HASH) | TAKES(OPT_RESUME) | TAKES(OPT_SAVE_FREEZE) |
+             TAKES(OPT_OUT) | TAKES(OPT_JSON) | TAKES(OPT_QUIET),
     .out = "the file: .h5 or .hdf5",
     .examples = "  catena rollout scenes/chain10-sampled.yaml --worlds 1000 --out chains.h5\n"
                 "  catena rollout scenes/chain10-sampled.yaml --worlds 1000 --stride 10 --seed 7 --out chains.h5\n"

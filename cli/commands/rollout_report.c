@@ -63,6 +63,7 @@ int print_json_rollout(const setup *s, const char *out, const ctn_rollout_config
     json_number(bytes, "kept", r->kept_bytes);
     json_number(root, "with_fallbacks", (double)r->with_fallbacks);
     json_number(root, "frozen", (double)r->frozen);
+    if (cfg->save_freeze) json_text(root, "last_steps", cfg->save_freeze);
     json_lines(root, "warnings", ctn_scene_warnings(s->scene));
     cJSON *const recording = json_object(root, "recording");
     json_text(recording, "file", out);

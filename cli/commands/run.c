@@ -30,10 +30,22 @@ static int open_recording(const arguments *args, run *r)
 static void close_run(run *r)
 {
     ctn_recorder_close(r->recorder, NULL);
+    freezes_close(r->freezes);
+    free(r->command);
     ctn_dynamics_free(r->dyn);
     ctn_batch_free(r->batch);
     free(r->total), free(r->since), free(r->q), free(r->v), free(r->samples);
     setup_close(&r->s);
+}
+
+static int open_freezes(const arguments *args, run *r)
+{
+    ctn_error err;
+    r->save_freeze = args->value[OPT_SAVE_FREEZE];
+    if (!r->save_freeze) return EXIT_OK;
+    r->command = command_line(args);
+    r->freezes = freezes_open(r->save_freeze, r->s.scene, r->command, NULL, &err);
+    return r->freezes ? EXIT_OK : run_error("%s", err.message);
 }
 
 /// Everything before the first step. Returns an exit status; close_run is due in any case.
@@ -63,6 +75,7 @@ static int open_run(const arguments *args, run *r)
     if (!r->dyn) return status_error(&err, "");
     r->stride = (r->steps + MOST_SAMPLES - 1) / MOST_SAMPLES;
     if (r->stride < 1) r->stride = 1;
+    if ((status = open_freezes(args, r)) != EXIT_OK) return status;
     return r->out ? open_recording(args, r) : EXIT_OK;
 }
 
@@ -84,6 +97,14 @@ static void hash(run *r)
 {
     ctn_error err;
     if (r->hashes && !r->lost) check_recording(r, ctn_recorder_hash(r->recorder, &err), &err);
+}
+
+/// Saves the worlds that froze in a call of `n` steps; 0: before the first one.
+static void save_freezes(run *r, const ctn_step_stats *part, long n)
+{
+    ctn_error err;
+    if (r->lost) return;
+    check_recording(r, n ? freezes_look(r->freezes, part, n, &err) : freezes_begin(r->freezes, r->batch, 0, NULL, &err), &err);
 }
 
 static void sample(run *r)
@@ -130,12 +151,14 @@ static void step_all(run *r, ctn_step_stats *part, progress *bar)
     record(r);
     hash(r);
     sample(r);
+    save_freezes(r, NULL, 0);
     while (r->done < r->steps && running && !r->lost && !(r->interrupted = stop_asked())) {
         const long left = r->steps - r->done, to_record = r->recorder ? r->every - r->done % r->every : left,
                    to_sample = r->plot.path ? r->stride - r->done % r->stride : left;
         long n = r->hashes ? 1 : piece < left ? piece : left;
         n = to_record < n ? to_record : n;
         n = to_sample < n ? to_sample : n;
+        n = freezes_room(r->freezes) < n ? freezes_room(r->freezes) : n;
         const double before = clock_now();
         if (!make_steps(r, n, part)) {
             if (r->failed) return;
@@ -144,6 +167,7 @@ static void step_all(run *r, ctn_step_stats *part, progress *bar)
         const double after = clock_now();
         piece = next_piece(piece, n, after - before);
         running = sum_up(r, part, recorded);
+        save_freezes(r, part, n);
         r->done += n;
         hash(r);
         recorded = n == to_record, sampled = n == to_sample;
@@ -176,6 +200,8 @@ static bool report_frozen(const run *r)
                       ctn_freeze_report(r->s.model, &r->s.cfg, t, why, sizeof why));
     }
     if (frozen > MOST) run_error("... and %d more worlds", frozen - MOST);
+    if (frozen && r->freezes && !r->lost)
+        run_error("the last steps of worlds that froze are in %s; 'catena replay' makes them again", r->save_freeze);
     return frozen > 0;
 }
 
@@ -231,7 +257,7 @@ const command command_run = {
              "Exit status: 0 success; 1 a world froze, the run was interrupted, the engine failed, or a file\n"
              "could not be written; 2 bad usage or a bad scene.\n",
     .takes = TAKES_METHOD | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_OUT) | TAKES(OPT_EVERY) | TAKES(OPT_HASH) |
-             TAKES(OPT_PLOT) | TAKES(OPT_JSON) | TAKES(OPT_QUIET),
+             TAKES(OPT_SAVE_FREEZE) | TAKES(OPT_PLOT) | TAKES(OPT_JSON) | TAKES(OPT_QUIET),
     .out = "record to FILE: .csv, .h5 or .hdf5",
     .plot = "draw the energies over time: .png, .svg or .pdf, by gnuplot",
     .examples = "  catena run scenes/double-pendulum.yaml\n"

@@ -5,6 +5,7 @@
 #include "cli/plots/gnuplot.h"
 #include "cli/base/progress.h"
 #include "cli/base/setup.h"
+#include "sim/runs/freezes.h"
 
 /// Energies of world 0 at one time, for the plot. J
 typedef struct energy_sample {
@@ -26,7 +27,12 @@ typedef struct run {
     long every, records;
     bool hashes;            // of every step
     ctn_step_stats *since;  // [worlds], since the last record
-    bool lost;              // the recording failed
+    bool lost;              // the recording failed, or a world that froze could not be saved
+
+    // worlds that freeze
+    const char *save_freeze;  // the folder for their last steps; NULL: none
+    char *command;            // the command line, of these files
+    freezes *freezes;
 
     // plot
     plot_file plot;  // path NULL: none

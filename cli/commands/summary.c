@@ -159,6 +159,8 @@ int print_json_summary(const run *r)
         json_number(one, "time", r->total[w].frozen_time);
         char why[512];
         json_text(one, "reason", ctn_freeze_report(r->s.model, &r->s.cfg, &r->total[w], why, sizeof why));
+        char path[4200];
+        if (r->freezes) freezes_path(r->save_freeze, w, path, sizeof path), json_text(one, "last_steps", path);
     }
     if (cfg->worlds > 1) {
         cJSON *const each = json_array(root, "each_world");

@@ -118,7 +118,8 @@ static int check_states(timeline *t, const char *name, bool energy)
     if (!timeline_has(t, "q") || !timeline_has(t, "v"))
         return usage_error("%s: '%s' follows from q and v, which it does not have; make it with --keep q,v%s", path, name,
                            energy ? ", or energy" : "");
-    if (t->from.rollout && ctn_scene_parameters(t->from.scene, t->model, NULL))
+    const bool drawn = t->from.rollout || t->from.first >= 0;  // worlds of `catena run` are those of the scene
+    if (drawn && ctn_scene_parameters(t->from.scene, t->model, NULL))
         return usage_error("%s: '%s' cannot be computed, as its worlds have parameters of their own%s", path, name,
                            energy ? "; make it with --keep energy" : "");
     return EXIT_OK;

@@ -26,6 +26,8 @@ typedef struct ctn_rollout_config {
     const char *keep;        // what is kept of a state: some of q, v, energy, pose, separated by commas; NULL (default): q and v
     bool hashes;             // of every world after every step (catena/hash.h), default false
     bool resume;          // go on with the file of an earlier call, which ended early, if it is there; default false: replace it
+    const char *save_freeze;  // a folder, made if need be, for the last 100 steps of each world that freezes: world-N.h5, which
+                              // `catena replay` makes again (docs/recording.md); NULL (default): they are not saved
     const char *command;  // the command line or program behind it, noted in the file; NULL (default): none
 
     /// Hears what is allowed but probably not meant, before the first world; NULL (default): nobody does.

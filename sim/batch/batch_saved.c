@@ -81,12 +81,38 @@ static uint64_t checksum_of(saved_header h, const char *block, size_t size)
     return XXH3_64bits_withSeed(block + sizeof h, size - sizeof h, XXH3_64bits(&h, sizeof h));
 }
 
+/// Bytes of a world besides the header.
+static size_t world_size(const saved_header *h)
+{
+    return sizeof(clock_state) + sizeof(world_fall) + ((size_t)h->parameters + (size_t)h->numbers) * sizeof(double);
+}
+
 size_t ctn_batch_saved_size(const ctn_batch *batch)
 {
     if (!batch) return 0;
     const saved_header h = header_of(batch);
-    return sizeof h + (size_t)h.worlds * (sizeof(clock_state) + sizeof(world_fall) +
-                                          ((size_t)h.parameters + (size_t)h.numbers) * sizeof(double));
+    return sizeof h + (size_t)h.worlds * world_size(&h);
+}
+
+size_t batch_saved_world_size(const ctn_batch *batch)
+{
+    const saved_header h = header_of(batch);
+    return sizeof h + world_size(&h);
+}
+
+void batch_saved_world(const ctn_batch *batch, const void *block, int world, void *one)
+{
+    const saved_header all = header_of(batch);
+    saved_header h = all;
+    const size_t w = (size_t)world, own = (size_t)all.parameters * sizeof(double), n = (size_t)all.numbers * sizeof(double);
+    char *const from = (char *)(uintptr_t)block;  // read only
+    h.worlds = 1;
+    memcpy(clocks_at(one), clocks_at(from) + w * sizeof(clock_state), sizeof(clock_state));
+    memcpy(falls_at(one, &h), falls_at(from, &all) + w * sizeof(world_fall), sizeof(world_fall));
+    memcpy(values_at(one, &h), values_at(from, &all) + w * own, own);
+    memcpy(numbers_at(one, &h), numbers_at(from, &all) + w * n, n);
+    h.checksum = checksum_of(h, one, sizeof h + world_size(&h));
+    memcpy(one, &h, sizeof h);
 }
 
 /// Copies all worlds between the blocks and `numbers` [worlds][flat_size].

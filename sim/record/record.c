@@ -210,12 +210,15 @@ void record_head_rollout(record_head *head, const trajectories_head *about)
     if (about->ranks > 1) note_number(head, "rank", about->rank, true), note_number(head, "ranks", about->ranks, true);
 }
 
-void record_head_recording(record_head *head, const ctn_scene *scene, ctn_batch *batch, const ctn_record_config *cfg)
+void record_head_recording(record_head *head, const ctn_scene *scene, ctn_batch *batch, const ctn_record_config *cfg,
+                           const record_start *start)
 {
     fill_head(head, RECORDING_FORMAT, scene, batch, cfg->command, ctn_batch_configuration(batch)->worlds);
     note_number(head, "every", cfg->every, true);
-    head->hashes = cfg->hashes;
+    head->hashes = cfg->hashes, head->start = start;
     if (cfg->hashes) note_text(head, "hash", HASH_NAME);
+    if (start)
+        note_number(head, "start_world", (double)start->world, true), note_number(head, "start_step", (double)start->step, true);
 }
 
 // ---- the recorder
@@ -261,6 +264,12 @@ ctn_recorder *ctn_recorder_create(const char *path, const ctn_scene *scene, cons
         fail(err, CTN_BAD_ARGUMENT, "%s: the batch is of another model", path);
         return NULL;
     }
+    return recorder_create(path, scene, batch, cfg, NULL, err);
+}
+
+ctn_recorder *recorder_create(const char *path, const ctn_scene *scene, ctn_batch *batch, const ctn_record_config *cfg,
+                              const record_start *start, ctn_error *err)
+{
     const record_format *const format = format_of(path, err);
     if (format && cfg->hashes && !format->hash) {
         fail(err, CTN_BAD_CONFIG, "%s: hashes go into recordings that end in .h5 or .hdf5", path);
@@ -279,7 +288,7 @@ ctn_recorder *ctn_recorder_create(const char *path, const ctn_scene *scene, cons
     if (!r->world || (cfg->hashes && !r->hash)) fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
     else if (quantities_open(&r->now, batch, KEEP_ALL, err) == CTN_OK) {
         record_head head;
-        record_head_recording(&head, scene, batch, cfg);
+        record_head_recording(&head, scene, batch, cfg, start);
         r->file = format->open(path, &head, err);
     }
     if (r->file) return r;

@@ -48,12 +48,26 @@ typedef struct record_note {
 #define HASH_NAME "XXH3-64"
 enum { RECORD_NOTES = 40 };
 
+/// A recording that does not begin with the scene's initial state, but with that of a world of another run: all that its motion
+/// depends on besides scene and configuration.
+typedef struct record_start {
+    int64_t world, step;              // which world of that run, and how many steps it had made
+    const void *state;                // a block of ctn_batch_save of that world alone
+    size_t size;                      // of it, in bytes
+    const ctn_parameter *parameters;  // [parameter_count], that it has of its own; their values are in `state`, too
+    const double *values;
+    int parameter_count;
+    const double *tau;  // [steps][nv]: joint forces of every step from there on; NULL: none
+    int steps;
+} record_start;
+
 /// All that is known when a file is opened.
 typedef struct record_head {
     const ctn_scene *scene;
     const ctn_model *model;
     int worlds, nq, nv, nlink;
     bool hashes;
+    const record_start *start;  // NULL: the scene's initial state
     char started[32];      // the time of day
     char keep[KEEP_TEXT];  // of a rollout
     record_note notes[RECORD_NOTES];
@@ -63,7 +77,12 @@ typedef struct record_head {
 /// Fill the heads of the files of `catena rollout` and of recordings. Texts belong to their givers.
 struct trajectories_head;
 void record_head_rollout(record_head *head, const struct trajectories_head *about);
-void record_head_recording(record_head *head, const ctn_scene *scene, ctn_batch *batch, const ctn_record_config *cfg);
+void record_head_recording(record_head *head, const ctn_scene *scene, ctn_batch *batch, const ctn_record_config *cfg,
+                           const record_start *start);
+
+/// ctn_recorder_create for worlds that begin with `start`, NULL: with the scene's initial state. HDF5 alone has room for one.
+ctn_recorder *recorder_create(const char *path, const ctn_scene *scene, ctn_batch *batch, const ctn_record_config *cfg,
+                              const record_start *start, ctn_error *err);
 
 /// One record of all worlds. The arrays belong to the recorder.
 typedef struct record_row {
@@ -90,7 +109,8 @@ void velocity_name(const ctn_link *link, int k, char *name, size_t size);
 const char *coordinate_unit(const ctn_link *link, int k);
 const char *velocity_unit(const ctn_link *link, int k);
 
-/// The name of number `entry` of a world's q, v or pose, whichever `what` says: "q.arm.x", "pose.arm.qw", its unit and its link. False: it is none.
+/// The name of number `entry` of a world's q, v or pose, whichever `what` says: "q.arm.x", "pose.arm.qw", its unit and its link.
+/// False: it is none.
 bool state_number(const ctn_model *model, const char *what, size_t entry, char *name, size_t size, const char **unit, int *link);
 
 #endif

@@ -153,14 +153,37 @@ static bool put_model(hid_t file, const record_head *head)
     return ok;
 }
 
+/// start/*: the state, the parameters as pairs of kind and index with their values, and the forces.
+static bool put_start(hid_t file, const record_start *s, hsize_t nv)
+{
+    const hsize_t size = s->size, n = (hsize_t)s->parameter_count, pairs[2] = {n, 2}, forces[2] = {(hsize_t)s->steps, nv};
+    int *const ids = calloc(2 * n + 1, sizeof *ids);
+    const hid_t group = H5Gcreate2(file, "start", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), ft = H5T_STD_I32LE, it = H5T_NATIVE_INT,
+                rt = H5T_IEEE_F64LE, dt = H5T_NATIVE_DOUBLE;
+    bool ok = ids && group >= 0;
+    for (hsize_t k = 0; k < n && ok; k++) ids[2 * k] = (int)s->parameters[k].kind, ids[2 * k + 1] = s->parameters[k].index;
+    ok = ok && done_with(put_dataset(group, "state", H5T_STD_U8LE, H5T_NATIVE_UCHAR, 1, &size, s->state));
+    if (n)
+        ok = ok && done_with(put_dataset(group, "parameters", ft, it, 2, pairs, ids)) &&
+             done_with(put_dataset(group, "values", rt, dt, 1, &n, s->values));
+    if (s->tau) ok = ok && done_with(put_dataset(group, "tau", rt, dt, 2, forces, s->tau));
+    if (group >= 0) H5Gclose(group);
+    free(ids);
+    return ok;
+}
+
 bool put_head(hid_t file, const record_head *head)
 {
-    return put_notes(file, head) && put_scene(file, head->scene) && put_model(file, head);
+    return put_notes(file, head) && put_scene(file, head->scene) && put_model(file, head) &&
+           (!head->start || put_start(file, head->start, (hsize_t)head->nv));
 }
 
 size_t head_size(const record_head *head)
 {
     size_t size = 1 << 20;  // attributes, object headers, empty datasets
+    const record_start *const start = head->start;
+    if (start)
+        size += start->size + ((size_t)start->steps * (size_t)head->nv + 2 * (size_t)start->parameter_count) * sizeof(double);
     for (int i = 0; i < head->scene->nfile; i++) size += head->scene->files[i].length + strlen(head->scene->files[i].path);
     const size_t entries = (size_t)head->nlink + (size_t)head->nq + (size_t)head->nv;
     size_t longest = 0;

@@ -138,7 +138,9 @@ static ctn_status read_extent(recorded *r, ctn_error *err)
     const double most = 9007199254740992;
     ctn_status status = read_hashing(r, err);
     if (!r->rollout) {
+        r->first = -1;
         if (status == CTN_OK) status = read_finished(r, err);
+        if (status == CTN_OK && H5Aexists(r->file, "start_step") > 0) status = whole(r, "start_step", 0, most, &r->first, err);
         return status == CTN_OK ? whole(r, "every", 1, INT_MAX, &r->every, err) : status;
     }
     if (status == CTN_OK) status = whole(r, "seed", 0, most, &r->seed, err);

@@ -29,6 +29,7 @@ typedef struct recorded {
     char *engine;              // that made it, NULL: not said
     long seed, steps, stride;  // of a rollout
     long every;                // of a run
+    long first;  // of a run: steps that its worlds had made before the first record; -1: it begins with the scene's initial state
     bool finished;             // a run: its end is in the file
     unsigned keep;             // datasets of states
     bool hashes;
@@ -41,6 +42,11 @@ typedef struct recorded {
 /// refused for; recorded_close is due in any case.
 ctn_status recorded_open(recorded *r, const char *path, ctn_error *err);
 void recorded_close(recorded *r);
+
+/// Where a recording began whose `first` is not -1. The arrays are to be freed by recorded_start_free, which is due in any case.
+/// CTN_IO, CTN_BAD_ARGUMENT, CTN_NO_MEMORY.
+ctn_status recorded_start(recorded *r, record_start *start, ctn_error *err);
+void recorded_start_free(record_start *start);
 
 /// CTN_BAD_ARGUMENT unless the file says the same about itself as `head`, that of a run which repeats it.
 ctn_status recorded_compare(recorded *r, const record_head *head, ctn_error *err);

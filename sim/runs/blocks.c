@@ -137,7 +137,10 @@ static ctn_status make_steps(blocks *b, int count, int k, ctn_error *err)
     const long end = trajectories_step(&head, k);
     for (long step = trajectories_step(&head, k - 1); step < end;) {
         if (interrupted(b)) return fail(err, CTN_INTERRUPTED, "interrupted after %ld of %ld worlds", b->done, b->all);
-        const long left = end - step, n = b->hash ? 1 : b->piece < left ? b->piece : left;
+        const long left = end - step, room = freezes_room(b->freezes), most = room < left ? room : left,
+                   n = b->hash           ? 1
+                       : b->piece < most ? b->piece
+                                         : most;
         const double before = clock_now();
         ctn_status status;
         if (b->controls) status = controls_step(b->controls, b->batch, b->done, count, step, (int)n, b->part, err);
@@ -147,6 +150,8 @@ static ctn_status make_steps(blocks *b, int count, int k, ctn_error *err)
         const double occupancy = ctn_batch_occupancy(b->batch);
         if (isfinite(occupancy)) b->occupancy += occupancy, b->calls++;
         for (int w = 0; w < count; w++) ctn_step_stats_add(&b->total[w], &b->part[w]);
+        status = freezes_look(b->freezes, b->part, n, err);
+        if ((b->unsaved = status != CTN_OK)) return status;
         step += n;
         keep_hashes(b, count, step);
     }
@@ -160,6 +165,8 @@ static ctn_status make_worlds(blocks *b, int count, ctn_error *err)
     if (status != CTN_OK) return status;
     status = ctn_batch_step(b->batch, 0, b->total, err);
     if (status != CTN_OK && status != CTN_FROZEN) return status;
+    status = freezes_begin(b->freezes, b->batch, b->done, b->drawn.forced ? b->drawn.tau : NULL, err);
+    if (status != CTN_OK) return status;
     keep_states(b, count, 0);
     keep_hashes(b, count, 0);
     for (int k = 1; k < b->times; k++) {

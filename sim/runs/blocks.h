@@ -3,7 +3,7 @@
 #define CATENA_SIM_BLOCKS_H
 
 #include "sim/record/trajectories.h"
-#include "sim/runs/controls.h"
+#include "sim/runs/freezes.h"
 #include "sim/runs/sampled_worlds.h"
 
 typedef struct blocks {
@@ -20,6 +20,7 @@ typedef struct blocks {
     bool hashes;
     starts *starts;               // NULL: none; blocks_close closes them
     controls *controls;           // likewise
+    freezes *freezes;             // saves worlds that freeze; NULL: nobody does. The caller's
     bool (*stop)(void *context);  // asked between steps whether to end early; NULL: only cfg.interrupt is
     void *context;
 
@@ -43,6 +44,7 @@ typedef struct blocks {
     long calls;
     long fell;            // the first world that froze ...
     ctn_step_stats fall;  // ... and how; CTN_RUNNING: none did
+    bool unsaved;         // a world that froze could not be saved, which is an error
 } blocks;
 
 // Here `err` is not NULL.

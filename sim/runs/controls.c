@@ -113,6 +113,19 @@ ctn_status controls_step(controls *c, ctn_batch *batch, int64_t first, int count
     return status == CTN_OK || status == CTN_FROZEN ? CTN_OK : fail(err, status, "%s", why.message);
 }
 
+ctn_status controls_read(controls *c, int64_t world, long from, int steps, double *tau, ctn_error *err)
+{
+    if (!make_room(c, 1)) return fail(err, CTN_NO_MEMORY, "not enough memory");
+    for (int done = 0; done < steps;) {
+        const int some = steps - done < c->room ? steps - done : c->room;
+        const ctn_status status = read_steps(c, world, 1, from + done, some, err);
+        if (status != CTN_OK) return status;
+        memcpy(tau + (size_t)done * c->nv, c->table, (size_t)some * c->nv * sizeof *tau);
+        done += some;
+    }
+    return CTN_OK;
+}
+
 const char *controls_path(const controls *c) { return c->path; }
 
 void controls_close(controls *c)

@@ -19,6 +19,9 @@ controls *controls_open(const char *path, const ctn_model *model, int64_t *world
 ctn_status controls_step(controls *c, ctn_batch *batch, int64_t first, int count, long from, int steps, ctn_step_stats *stats,
                          ctn_error *err);
 
+/// Forces of steps from + 1 .. from + steps of one world: tau [steps][nv]. CTN_IO, CTN_BAD_ARGUMENT, CTN_NO_MEMORY.
+ctn_status controls_read(controls *c, int64_t world, long from, int steps, double *tau, ctn_error *err);
+
 const char *controls_path(const controls *c);  // as given
 
 void controls_close(controls *c);  // NULL is allowed

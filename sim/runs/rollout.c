@@ -32,6 +32,7 @@ typedef struct rollout {
     blocks blocks;        // those of this one
     char *path;           // where they go: `out`, or a file of this rank's own
     trajectories *file;
+    freezes *freezes;  // NULL: none
     trajectories_done before;
     tally own, sum;  // what is done here, and by all
     double wall;     // s
@@ -207,6 +208,9 @@ static ctn_status open_file(rollout *r, ctn_error *err)
 {
     const ctn_rollout_config *const cfg = r->cfg;
     const trajectories_head head = head_of(r);
+    if (cfg->save_freeze && !(r->freezes = freezes_open(cfg->save_freeze, r->scene, cfg->command, r->blocks.controls, err)))
+        return err->status;
+    r->blocks.freezes = r->freezes;
     if (cfg->resume && r->ranks->count > 1 && !access(r->out, F_OK)) {
         const ctn_status status = trajectories_check_joined(r->out, err);
         if (status != CTN_OK) return status;
@@ -259,7 +263,7 @@ static int make_block(rollout *r, bool *whole, ctn_error *err)
         *err = (ctn_error){0};  // it is told of all processes, in the end
         return NO_FAULT;
     }
-    if (status != CTN_OK) return fault_of_engine(status);
+    if (status != CTN_OK) return b->unsaved ? FAULT_OF_RUN : fault_of_engine(status);
     if (trajectories_put(r->file, b->done, count, b->states, b->hash, b->total, err) != CTN_OK) return FAULT_OF_RUN;
     b->done += count, r->own.done += count;
     return NO_FAULT;
@@ -338,6 +342,8 @@ static ctn_status outcome(const rollout *r, ctn_error *err)
         if (t->frozen)
             add_line(err, "%ld of %ld world%s %s frozen; `status` in %s says which, and why", t->frozen, t->done, plural(t->done),
                      t->frozen == 1 ? "is" : "are", out);
+        if (b->fall.frozen && r->freezes)
+            add_line(err, "the last steps of worlds that froze are in %s; 'catena replay' makes them again", r->cfg->save_freeze);
         if (t->interrupted)
             add_line(err, "interrupted after %ld of %ld world%s; the file has %s", t->done, b->all, plural(b->all),
                      t->done ? "these" : "none");
@@ -349,6 +355,7 @@ static ctn_status outcome(const rollout *r, ctn_error *err)
 static void close_rollout(rollout *r)
 {
     trajectories_close(r->file, NULL);
+    freezes_close(r->freezes);
     blocks_close(&r->blocks);
     free(r->path);
 }

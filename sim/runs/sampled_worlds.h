@@ -12,6 +12,7 @@ typedef struct sampled_worlds {
     const char *path;           // where messages say that the scene is
     ctn_parameter *parameters;  // that worlds have of their own
     int parameter_count;
+    bool forced;                   // joint forces were drawn for these
     double *q, *v, *tau, *values;  // of the worlds drawn last: [n][nq], [n][nv], joint forces [n][nv], [n][parameters]
 } sampled_worlds;
 
