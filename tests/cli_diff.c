@@ -272,6 +272,12 @@ START_TEST(wrong)
     EXPECT(2, "--relative says what --tolerance is relative to", "a.h5", "a.h5", "--relative");
     EXPECT(2, "--world: a.h5 has 1 world, from 0 on, found 1", "a.h5", "a.h5", "--world", "1");
     EXPECT(2, "'catena diff' has no option '--dt'", "a.h5", "a.h5", "--dt", "1");
+    MAKE("rollout", "q.h5", "--worlds", "2", "--steps", "4", "--keep", "q");
+    MAKE("rollout", "v.h5", "--worlds", "2", "--steps", "5", "--keep", "v");
+    EXPECT(2, "q.h5 and v.h5 have no quantity in common", "q.h5", "v.h5");
+    MAKE("run", "b.h5", "--steps", "4", "--dt", "0.03", "--every", "4");
+    MAKE("run", "c.h5", "--steps", "8", "--dt", "0.01", "--every", "8");
+    EXPECT(0, "equal: 1 world, 1 record from 0 to 0 s", "b.h5", "c.h5");
 }
 END_TEST
 

@@ -114,6 +114,9 @@ START_TEST(by_controls)
                     methods[_i]);
     ck_assert_msg(o.status == 1 && strstr(o.err, "the last steps of worlds that froze are in kept"), "%s%s", o.out, o.err);
     outcome_free(&o);
+    o = catena("replay", "f.h5", "--verify");
+    ck_assert_msg(o.status == 0 && !strstr(o.out, "of another run"), "%s%s", o.out, o.err);
+    outcome_free(&o);
     double *const made = numbers("f.h5", "steps", NULL), *const status = numbers("f.h5", "status", NULL);
     for (int w = 0; w < WORLDS; w++) {
         char file[40];
@@ -273,6 +276,20 @@ START_TEST(folders)
 }
 END_TEST
 
+/// A file that cannot be written ends the run, with what came before.
+START_TEST(unwritten)
+{
+    ck_assert_int_eq(system("mkdir -p kept/world-0.h5/full"), 0);
+    for (int k = 0; k < 2; k++) {
+        outcome o = catena(k ? "rollout" : "run", "scene.yaml", "--steps", "9000", "--quiet", "--out", "f.h5", "--save-freeze",
+                           "kept", "--method", "euler", "--dt", "0.05");
+        ck_assert_msg(o.status == 1 && strstr(o.err, "kept/world-0.h5"), "%d %s", o.status, o.err);
+        outcome_free(&o);
+        ck_assert_int_eq(access("f.h5", F_OK), 0);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("freezes");
@@ -285,6 +302,7 @@ int main(void)
     tcase_add_loop_test(all, of_a_run, 0, 4);
     tcase_add_test(all, damaged);
     tcase_add_test(all, folders);
+    tcase_add_test(all, unwritten);
     suite_add_tcase(suite, all);
     return run_suite(suite);
 }

@@ -383,8 +383,11 @@ int diff_numbers(diff *d)
         if (status == CTN_OK && x->differ) status = find_time(d, x, &x->largest, &err);
         if (status != CTN_OK) return status_error(&err, "");
     }
-    if (d->missing < d->worlds) return EXIT_OK;
-    return usage_error("%s and %s have no world in common that is done", d->from[0].path, d->from[1].path);
+    int64_t compared = 0;
+    for (int k = 0; k < d->count; k++) compared += d->list[k].compared;
+    if (compared) return EXIT_OK;
+    return usage_error("%s and %s have no %s", d->from[0].path, d->from[1].path,
+                       d->missing == d->worlds ? "world in common that is done" : "quantity in common");
 }
 
 const diff_quantity *diff_first_number(const diff *d)

@@ -286,6 +286,7 @@ const command command_replay = {
     .does = "Makes the worlds of a recording again, and compares them with it.",
     .about = "FILE comes from `catena run` or `catena rollout`, .h5 or .hdf5. The scene, its includes, method and\n"
              "options are taken out of the file, not from the disk; files of --starts and --controls are read again.\n"
+             "A file of --save-freeze begins with the state in it, and ends where its world froze.\n"
              "All engines give the same bits but cuda-float, which is taken for files that it made.\n"
              "With --verify what the file has is compared to the last bit: q and v of runs, whatever was kept of\n"
              "rollouts and what they say of each world, times, and hashes if it has them.\n"

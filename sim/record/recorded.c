@@ -138,7 +138,6 @@ static ctn_status read_extent(recorded *r, ctn_error *err)
     const double most = 9007199254740992;
     ctn_status status = read_hashing(r, err);
     if (!r->rollout) {
-        r->first = -1;
         if (status == CTN_OK) status = read_finished(r, err);
         if (status == CTN_OK && H5Aexists(r->file, "start_step") > 0) status = whole(r, "start_step", 0, most, &r->first, err);
         return status == CTN_OK ? whole(r, "every", 1, INT_MAX, &r->every, err) : status;
@@ -323,7 +322,7 @@ static ctn_status read_all(recorded *r, ctn_error *err)
 
 ctn_status recorded_open(recorded *r, const char *path, ctn_error *err)
 {
-    *r = (recorded){.path = strdup(path), .file = -1};
+    *r = (recorded){.path = strdup(path), .file = -1, .first = -1};
     if (!r->path) return fail(err, CTN_NO_MEMORY, "%s: not enough memory to read it", path);
     hdf5_quiet(&r->errors);
     r->file = open_to_read(path, &r->errors);

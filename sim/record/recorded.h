@@ -29,7 +29,7 @@ typedef struct recorded {
     char *engine;              // that made it, NULL: not said
     long seed, steps, stride;  // of a rollout
     long every;                // of a run
-    long first;  // of a run: steps that its worlds had made before the first record; -1: it begins with the scene's initial state
+    long first;                // of a run that begins with a state of another one: steps made before; else -1
     bool finished;             // a run: its end is in the file
     unsigned keep;             // datasets of states
     bool hashes;
