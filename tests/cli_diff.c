@@ -195,6 +195,21 @@ START_TEST(by_brute_force)
 }
 END_TEST
 
+/// The earliest difference is found in worlds that are read after others, with later ones.
+START_TEST(across_blocks)
+{
+    enum { WORLDS = 200, TIMES = 901 };
+    MAKE("rollout", "a.h5", "--worlds", "200", "--steps", "900", "--dt", "0.0001", "--method", "euler");
+    ck_assert_int_eq(system("cp a.h5 b.h5"), 0);
+    spoil("b.h5", "q", TIMES * NQ - 1);
+    spoil("b.h5", "q", ((WORLDS - 1) * TIMES + 3) * NQ + 4);
+    EXPECT(1, "first number  step 3 (0.0003 s), world 199, link 'left': q.left is ", "a.h5", "b.h5");
+    cJSON *const all = catena_json(1, "diff", "a.h5", "b.h5", "--json", NULL);
+    ck_assert_double_eq(number(quantity(all, "q"), "differ"), 2);
+    cJSON_Delete(all);
+}
+END_TEST
+
 /// The common part of recordings of other lengths and intervals is compared, and the rest is told.
 START_TEST(lengths)
 {
@@ -291,6 +306,7 @@ int main(void)
     tcase_add_test(all, spoilt_run);
     tcase_add_test(all, spoilt_rollout);
     tcase_add_loop_test(all, by_brute_force, 0, 4);
+    tcase_add_test(all, across_blocks);
     tcase_add_test(all, lengths);
     tcase_add_test(all, setups);
     tcase_add_test(all, other_order);
