@@ -1,5 +1,5 @@
-/// Numbers of two recordings that belong to the same time, world and link, compared some records at a time: memory does not grow
-/// with the files.
+/// Numbers of two recordings that belong to the same time, world and link, compared some records at a time: what is in
+/// memory does not grow with the files.
 #include "cli/base/message.h"
 #include "cli/commands/diff.h"
 #include "sim/base/status.h"
