@@ -41,13 +41,19 @@ typedef struct lane_point_load {
     LOAD_CONSTANTS(real)
 } lane_point_load;
 
+typedef struct lane_motor {
+    MOTOR_STRUCTURE
+    MOTOR_CONSTANTS(real)
+} lane_motor;
+
 typedef struct lane_model {
-    int nbody, nlink, nq, nv, nload;
+    int nbody, nlink, nq, nv, nload, nmotor;
     lane_body *bodies;        // [nbody]
 #ifdef CATENA_ALONG
     lane_subtree *subtrees;  // [nbody]
 #endif
     lane_point_load *loads;   // [nload], by body
+    lane_motor *motors;       // [nmotor]
     const ctn_frame *frames;  // [nlink]
     const int *dof_adr;       // [nv]
     bool in_order, passive, slides;

@@ -37,11 +37,13 @@ enum body_flag {
     BODY_MASS = 32,        // mass properties are not zero
     BODY_OFFSET = 64,      // origin off the parent's origin
     BODY_ABOUT_X = 128,    // the joint frame is the parent's turned about x: use ca, sa
-    BODY_PASSIVE = 256,    // has damping, springs or limits
+    BODY_PASSIVE = 256,    // has damping, springs, limits or a motor
     BODY_SPRING = 512,     // has springs or limits
     BODY_ARMATURE = 1024,  // has armature
     BODY_LOAD = 2048,      // has loads on points
     BODY_HELD = 4096,      // it, or a body of its subtree
+    BODY_MOTOR = 8192,     // has a motor
+    BODY_SERVO = 16384,    // it is a servo of position, and stores energy
 };
 
 /// Bodies by the shape of their joint: kernels are compiled for each of these apart, so that they need not test flags (joints.h).
@@ -70,7 +72,8 @@ enum {
     int dof;        /* the first of its degrees of freedom, counted in the order of the bodies */                                \
     unsigned flags;                                                                                                              \
     int nv;                                                                                                                      \
-    int load, loads_end; /* BODY_LOAD: its loads, from the first to before the last */
+    int load, loads_end; /* BODY_LOAD: its loads, from the first to before the last */                                          \
+    int motor;           /* BODY_MOTOR: which */
 
 /// Likewise, as numbers of the type `length`: double here, model_length in lane_model.h.
 #define BODY_LENGTHS(length)                                                                                                     \
@@ -154,6 +157,32 @@ typedef struct point_load {
     LOAD_CONSTANTS(double)
 } point_load;
 
+/// What the `target` of a motor is.
+typedef enum motor_type { MOTOR_POSITION, MOTOR_VELOCITY, MOTOR_TORQUE } motor_type;
+
+/// A motor on a joint of one degree of freedom (forces/motors.h), on its own side of the gear. What is the same in every world, and
+/// what may differ.
+#define MOTOR_STRUCTURE                                                                                                          \
+    int body;                                                                                                                    \
+    motor_type type;
+#define MOTOR_CONSTANTS(number)                                                                                                  \
+    number kp, kd;      /* N m/rad or N/m, N m s/rad or N s/m */                                                                 \
+    number target;      /* rad or m */                                                                                           \
+    number velocity;    /* its target, rad/s or m/s */                                                                           \
+    number feedforward; /* N m or N */                                                                                           \
+    number effort;      /* the most that it gives, N m or N; infinity: no limit */                                               \
+    number gear;        /* how far it turns while its joint turns by 1 */
+
+typedef struct motor_constants {
+    MOTOR_CONSTANTS(double)
+} motor_constants;
+enum { MOTOR_NUMBERS = sizeof(motor_constants) / sizeof(double) };
+
+typedef struct joint_motor {
+    MOTOR_STRUCTURE
+    MOTOR_CONSTANTS(double)
+} joint_motor;
+
 /// A link's frame in its body's frame.
 typedef struct ctn_frame {
     int body;  // -1: the world
@@ -163,8 +192,10 @@ typedef struct ctn_frame {
 struct ctn_model {
     int nbody, nlink, nq, nv, nload;
     int nspring, nforce;  // how many of the loads are the scene's `springs`, and its `forces`
+    int nmotor;
     ctn_body *bodies;   // [nbody]
     point_load *loads;  // [nload], by body
+    joint_motor *motors;  // [nmotor], in the order of the scene
     ctn_frame *frames;  // [nlink]
     ctn_link *links;    // [nlink], as the user sees them
     int *dof_adr;       // [nv] index in v of the degrees of freedom in the order of the bodies

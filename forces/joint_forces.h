@@ -1,9 +1,10 @@
-/// The elements of all joints (joint_elements.h) as forces on a moving tree: their sum, their energy, and their derivatives.
+/// The elements of all joints (joint_elements.h, motors.h) as forces on a moving tree: their sum, their energy, and their derivatives.
 #ifndef CATENA_JOINT_FORCES_H
 #define CATENA_JOINT_FORCES_H
 
 #include "dynamics/derivatives.h"
 #include "forces/joint_elements.h"
+#include "forces/motors.h"
 
 FN vec3 joint_vector(const lane_body *b, const real *v)
 {
@@ -17,7 +18,7 @@ FN void add_joint_vector(const lane_body *b, real *v, vec3 u)
     for (int k = 0; k < b->nv; k++) v[b->vadr + k] = v[b->vadr + k] + entries[k];
 }
 
-/// Adds -dV - C v to tau [nv].
+/// Adds -dV - C v, and the forces of motors, to tau [nv].
 KERNEL void add_passive_forces(const lane_model *m, const real *q, const real *v, real *tau)
 {
     for (int i = 0; i < m->nbody && m->passive; i++) {
@@ -30,26 +31,41 @@ KERNEL void add_passive_forces(const lane_model *m, const real *q, const real *v
             const cone_limit cone = cone_at(b, q);
             f = add(ball_potential(b, cone).g, smul(ball_drag(b, cone), u));
         } else f = smul(joint_drag(b, q), u);
+        if (b->flags & BODY_MOTOR) f.x = f.x - motor_at(motor_of(m, b), q[b->qadr], u.x).force;
         add_joint_vector(b, tau, scale(f, rset(-1)));
     }
 }
 
-/// Potential of springs and limits, J.
+/// What a joint with BODY_SPRING or BODY_SERVO stores at q, J.
+FN real stored_energy(const lane_model *m, const lane_body *b, const real *q)
+{
+    if (b->kind == JOINT_BALL) return ball_potential(b, cone_at(b, q)).E;
+    real E = joint_potential(b, q[b->qadr]).E;
+    if (b->flags & BODY_SERVO) E = E + motor_energy(motor_of(m, b), q[b->qadr]);
+    return E;
+}
+
+/// Potential of springs, limits and motors, J.
 KERNEL real passive_potential(const lane_model *m, const real *q)
 {
     real E = rset(0);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        if (!(b->flags & BODY_SPRING)) continue;
-        E = E + (b->kind == JOINT_BALL ? ball_potential(b, cone_at(b, q)).E : joint_potential(b, q[b->qadr]).E);
+        if (b->flags & (BODY_SPRING | BODY_SERVO)) E = E + stored_energy(m, b, q);
     }
     return E;
 }
 
 /// Adds to q_bar and v_bar [nv] the gradients of y'f, f the force along the joint of a body with BODY_PASSIVE.
-FN void passive_pullback_body(const lane_body *b, const real *q, const real *v, vec3 y, real *q_bar, real *v_bar)
+FN void passive_pullback_body(const lane_model *m, const lane_body *b, const real *q, const real *v, vec3 y, real *q_bar,
+                              real *v_bar)
 {
     const vec3 back = scale(y, rset(-1));
+    if (b->flags & BODY_MOTOR) {
+        const lane_motor *a = motor_of(m, b);
+        const real by = back.x * motor_at(a, q[b->qadr], v[b->vadr]).slope;
+        q_bar[b->vadr] = fmadd(a->kp, by, q_bar[b->vadr]), v_bar[b->vadr] = fmadd(a->kd, by, v_bar[b->vadr]);
+    }
     if (b->nv == 1 || !(b->flags & BODY_SPRING)) {
         add_joint_vector(b, v_bar, smul(joint_drag(b, q), back));
         if (b->nv == 1) add_joint_vector(b, q_bar, scale(back, joint_potential(b, q[b->qadr]).k));
@@ -67,7 +83,7 @@ KERNEL void passive_pullback(const lane_model *m, const real *q, const real *v, 
 {
     for (int i = 0; i < m->nbody && m->passive; i++) {
         const lane_body *b = &m->bodies[i];
-        if (b->flags & BODY_PASSIVE) passive_pullback_body(b, q, v, scale(joint_vector(b, y), sign), q_bar, v_bar);
+        if (b->flags & BODY_PASSIVE) passive_pullback_body(m, b, q, v, scale(joint_vector(b, y), sign), q_bar, v_bar);
     }
 }
 
@@ -81,7 +97,7 @@ KERNEL void passive_matrices(const lane_model *m, const real *q, const real *v, 
         for (int row = 0; row < b->nv && (b->flags & BODY_PASSIVE); row++) {
             const vec3 y = vec(row == 0 ? sign : rset(0), row == 1 ? sign : rset(0), row == 2 ? sign : rset(0));
             for (int k = b->vadr; k < b->vadr + b->nv; k++) q_bar[k] = v_bar[k] = rset(0);
-            passive_pullback_body(b, q, v, y, q_bar, v_bar);
+            passive_pullback_body(m, b, q, v, y, q_bar, v_bar);
             for (int k = b->vadr; k < b->vadr + b->nv; k++) {
                 const size_t at = (size_t)(b->vadr + row) * n + (size_t)k;
                 if (by_q) matrix_put(by_q, count, at, matrix_get(by_q, at) + q_bar[k]);

@@ -236,10 +236,10 @@ FN real evaluate_body(const lane_model *m, const lane_body *b, joint_form f, sol
 }
 
 /// The own terms of a joint that has any. Returns their energy.
-FN real evaluate_terms(const lane_body *b, solve *W, int i)
+FN real evaluate_terms(const lane_model *m, const lane_body *b, solve *W, int i)
 {
     if (b->nv == 1) {
-        const potential1 t = joint_terms1(b, &W->in);
+        const potential1 t = joint_terms1(m, b, &W->in);
         W->terms[i].g.x = t.g, W->terms[i].k.xx = t.k;
         if (winds(b)) W->too_far = either(W->too_far, gt(magnitude(W->in.u[b->vadr]), rset(HALF_TURN)));
         return t.E;
@@ -257,7 +257,7 @@ KERNEL void evaluate(const lane_model *m, solve *W)
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         BY_FORM(b, f, W->E = W->E + evaluate_body(m, b, f, W, i))
-        if (has_terms(b, W->in.tau)) W->E = W->E + evaluate_terms(b, W, i);
+        if (has_terms(b, W->in.tau)) W->E = W->E + evaluate_terms(m, b, W, i);
     }
     for (int k = 0; k < m->nload; k = m->bodies[m->loads[k].body].loads_end) W->E = W->E + evaluate_loads(m, W, m->loads[k].body);
 }

@@ -2,7 +2,7 @@
 ///
 ///     E_after - E_before = work - dissipated + created
 ///
-/// Work of applied forces, along joints and on bodies, and what dampers take out are sums over a step's own points of evaluation: weights w_i h of the
+/// Work of applied forces, along joints and on bodies, what motors put in, and what they and dampers take out are sums over a step's own points of evaluation: weights w_i h of the
 /// method times tau.v_i and v_i'D v_i. So they are integrals to the method's order, and `created`, which is what the numerics add
 /// (or lose: negative), goes to zero with it. (docs/theory.md 8)
 #ifndef CATENA_ENERGY_H
@@ -11,10 +11,11 @@
 #include "dynamics/lane_model.h"
 #include "dynamics/spatial.h"
 #include "forces/joint_elements.h"
+#include "forces/motors.h"
 
 /// Energy of a state, J.
 typedef struct {
-    real kinetic, potential, spring;  // rotors included; gravity; springs and limits
+    real kinetic, potential, spring;  // rotors included; gravity; springs, limits and motors
 } energy_parts;
 
 /// What has passed through forces, J.
@@ -51,8 +52,9 @@ FN real energy_created(energy_parts before, energy_parts after, energy_flow F)
     return change - F.work + F.dissipated;
 }
 
-/// Adds what passes through a joint in the time dt (s) at the rates w [nv of the joint]: tau (NULL: none), and dampers as at q.
-FN void add_joint_flow(energy_flow *F, const lane_body *b, const real *q, const real *tau, const real *w, real dt)
+/// Adds what passes through a joint in the time dt (s) at its rates w and coordinates x: tau (NULL: none), dampers as at q, and motors.
+FN void add_joint_flow(energy_flow *F, const lane_model *m, const lane_body *b, const real *q, const real *x, const real *tau,
+                       const real *w, real dt)
 {
     real power = rset(0);
     for (int k = 0; k < b->nv && tau; k++) power = fmadd(tau[b->vadr + k], w[k], power);
@@ -65,6 +67,9 @@ FN void add_joint_flow(energy_flow *F, const lane_body *b, const real *q, const 
         power = dot(rate, smul(drag, rate));
     }
     F->dissipated = fmadd(dt, power, F->dissipated);
+    if (!(b->flags & BODY_MOTOR)) return;
+    const motor_power P = motor_flow(motor_of(m, b), x[0], w[0]);
+    F->work = fmadd(dt, P.work, F->work), F->dissipated = fmadd(dt, P.dissipated, F->dissipated);
 }
 
 /// The same for all joints. w [nv]
@@ -72,7 +77,7 @@ KERNEL void add_flow_at(energy_flow *F, const lane_model *m, const real *q, cons
 {
     for (int i = 0; i < m->nbody && (m->passive || tau); i++) {
         const lane_body *b = &m->bodies[i];
-        if (has_forces(b, tau)) add_joint_flow(F, b, q, tau, w + b->vadr, dt);
+        if (has_forces(b, tau)) add_joint_flow(F, m, b, q, q + b->qadr, tau, w + b->vadr, dt);
     }
 }
 

@@ -3,9 +3,9 @@
 ///
 ///     spring k/2 (q - rest)^2,  limit k/2 d^2,  damper s b/2 (u - u_d)^2,  armature c J/2 (u - h rate)^2,  force -tau u
 ///
-/// with u the increments since the start: q - q_k, for balls log(q_k' q). Order 2 has c = 1/h^2, s = 1/h, u_d = 0 and the rates that it carries;
-/// alpha_step.h says what alpha has. A limit's damper acts in steps that start beyond the
-/// limit, so that the energy of one step is smooth.
+/// with u the increments since the start: q - q_k, for balls log(q_k' q). Order 2 has c = 1/h^2, s = 1/h, u_d = 0 and the rates that it
+/// carries; alpha_step.h says what alpha has. A motor has the potential of forces/motors.h, with w = s (u - u_d). A limit's damper acts
+/// in steps that start beyond the limit, so that the energy of one step is smooth.
 #ifndef CATENA_JOINT_TERMS_H
 #define CATENA_JOINT_TERMS_H
 
@@ -15,7 +15,7 @@
 #include "dynamics/joints.h"
 #include "dynamics/articulated.h"
 #include "forces/joint_elements.h"
-
+#include "forces/motors.h"
 
 /// Those of a joint of several degrees of freedom: a ball (gradient by turns in body axes, exponential chart) or a translation (world axes).
 typedef struct {
@@ -36,11 +36,11 @@ typedef struct {
 } terms_input;
 
 /// Increments near half a turn or more are ambiguous: the poses of bodies do not see whole turns. A ball's coordinates do not either; those
-/// of a hinge do, and where its spring or limit stores energy by them, a step that turns it further would take energy from nowhere.
+/// of a hinge do, and where its spring, limit or servo stores energy by them, a step that turns it further would take energy from nowhere.
 #define HALF_TURN 3.1
-FN bool winds(const lane_body *b) { return (b->flags & BODY_SPRING) && about_z(b->kind); }
+FN bool winds(const lane_body *b) { return (b->flags & (BODY_SPRING | BODY_SERVO)) && about_z(b->kind); }
 
-FN potential1 joint_terms1(const lane_body *b, const terms_input *in)
+FN potential1 joint_terms1(const lane_model *m, const lane_body *b, const terms_input *in)
 {
     const real x = in->x[b->qadr], u = in->u[b->vadr];
     potential1 t;
@@ -51,6 +51,10 @@ FN potential1 joint_terms1(const lane_body *b, const terms_input *in)
         t.k = t.k + c;
         t.g = fmadd(c, w, t.g);
         t.E = fmadd(rset(0.5) * c * w, w, t.E);
+        if (b->flags & BODY_MOTOR) {
+            const motor_potential V = motor_step(motor_of(m, b), x, u, in->drag * w, in->drag);
+            t.E = t.E + V.E, t.g = t.g + V.g, t.k = t.k + V.k;
+        }
     }
     if (b->flags & BODY_ARMATURE) {
         const real J = given(b)->armature * in->k2, a = fnmadd(in->h, in->rate[b->vadr], u);

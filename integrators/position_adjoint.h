@@ -96,10 +96,16 @@ FN void ball_pullback(const lane_body *b, const solve *W, const real *y_, real *
 }
 
 /// The same for other joints, where u = x - q in every coordinate.
-FN void plain_pullback(const lane_body *b, const solve *W, const real *y, real *q_bar, real *rate_bar, real *slack_bar,
-                       real *tau_bar)
+FN void plain_pullback(const lane_model *m, const lane_body *b, const solve *W, const real *y, real *q_bar, real *rate_bar,
+                       real *slack_bar, real *tau_bar)
 {
-    const sym3 drag = joint_drag(b, W->in.q);
+    sym3 drag = joint_drag(b, W->in.q);
+    if (b->flags & BODY_MOTOR) {  // by the velocity
+        const lane_motor *a = motor_of(m, b);
+        real u = W->in.u[b->vadr];
+        if (W->in.slack) u = u - W->in.slack[b->vadr];
+        drag.xx = fmadd(a->kd, motor_at(a, W->in.x[b->qadr], W->in.drag * u).slope, drag.xx);
+    }
     const real c[3] = {drag.xx, drag.yy, drag.zz}, J = given(b)->armature * W->in.k2;
     for (int k = 0; k < b->nv; k++) {
         q_bar[k] = fmadd(fmadd(c[k], W->in.drag, J), y[k], q_bar[k]);
@@ -175,7 +181,7 @@ KERNEL void aim_pullback(const lane_model *m, position_adjoint *A, real momentum
             V_bar[k++] = columns_add_scaled(zero_rate(), P, momentum);
         }
         if (b->kind == JOINT_BALL) ball_pullback(b, W, A->y + j, q_bar + j, rate_bar + j, slack, tau_bar + j);
-        else plain_pullback(b, W, A->y + j, q_bar + j, rate_bar + j, slack, tau_bar + j);
+        else plain_pullback(m, b, W, A->y + j, q_bar + j, rate_bar + j, slack, tau_bar + j);
     }
     add_pose_rows(m, W->start, V_bar, W->in.inv_h, &A->P, q_bar);
     if (m->nload) add_drag_rows(m, W->now, W->start, W->held, W->in.drag, &A->P, q_bar);

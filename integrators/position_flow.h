@@ -20,11 +20,12 @@ KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
     energy_flow F = no_flow();
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        real u[3];
+        real u[3] = {rset(0), rset(0), rset(0)};
         if (!has_forces(b, in->tau)) continue;
         joint_increment(b, in->q, P, u);
+        const real middle = fmadd(rset(0.5), u[0], in->q[b->qadr]);  // as the mean rate, to alpha's order
         for (int k = 0; k < b->nv; k++) u[k] = u[k] * in->inv_h;
-        add_joint_flow(&F, b, in->q, in->tau, u, in->h);
+        add_joint_flow(&F, m, b, in->q, in->slack ? &middle : P->x + b->qadr, in->tau, u, in->h);
     }
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
@@ -56,7 +57,7 @@ KERNEL energy_flow stages_flow(const lane_model *m, const stage_work *P)
         for (int a = 0; a < t->stages; a++) {
             if (t->b[a] == 0) continue;
             stage_motion(m, b, P, &B, a, turn, w);
-            add_joint_flow(&F, b, in->q, tau, w, rset(t->b[a]) * in->h);
+            add_joint_flow(&F, m, b, in->q, in->x + a * m->nq + b->qadr, tau, w, rset(t->b[a]) * in->h);
         }
     }
     for (int k = 0; k < m->nload; k++) {

@@ -97,12 +97,18 @@ KERNEL void weighted_pullback(const lane_model *m, stage_adjoint *A, const doubl
 }
 
 /// What the terms of stage a of a joint without ball give for y: gradients of -y'r. (stage_terms.h)
-FN void stage_terms1_pullback(const lane_body *b, const stages *W, int a, const real *y, const stage_bar *bar)
+FN void stage_terms1_pullback(const lane_model *m, const lane_body *b, const stages *W, int a, const real *y,
+                              const stage_bar *bar)
 {
     const stage_table *t = W->table;
     double d = 0, h = 0;
     for (int l = 0; l < t->stages; l++) d += t->d[a][l], h += t->h[a][l];
-    const sym3 drag = joint_drag(b, W->in.q);
+    sym3 drag = joint_drag(b, W->in.q);
+    if (b->flags & BODY_MOTOR) {  // by the rate
+        const lane_motor *motor = motor_of(m, b);
+        const real w = stage_rate(m, t, &W->in, a, b->vadr);
+        drag.xx = fmadd(motor->kd, motor_at(motor, W->in.x[a * m->nq + b->qadr], w).slope, drag.xx);
+    }
     const real c[3] = {drag.xx, drag.yy, drag.zz}, J = given(b)->armature * W->in.inv_h;
     for (int k = 0; k < b->nv; k++) {
         const int v = b->vadr + k;
@@ -162,7 +168,7 @@ KERNEL void rows_pullback(const lane_model *m, stage_adjoint *A, const stage_bar
             const ball_stages B = ball_at_stages(m, b, t, &W->in);
             for (int a = 0; a < s; a++) stage_ball_pullback(m, b, W, &B, a, y + a * m->nv, bar);
         } else
-            for (int a = 0; a < s; a++) stage_terms1_pullback(b, W, a, y + a * m->nv, bar);
+            for (int a = 0; a < s; a++) stage_terms1_pullback(m, b, W, a, y + a * m->nv, bar);
     }
 }
 

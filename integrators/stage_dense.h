@@ -28,8 +28,7 @@ FN void stage_motion(const lane_model *m, const lane_body *b, const stage_work *
     } else
         for (int k = 0; k < b->nv; k++) {
             const int v = b->vadr + k;
-            u[k] = P->u[a * m->nv + v], w[k] = rset(t->dV[a]) * in->rate[v];
-            for (int l = 0; l < t->stages; l++) w[k] = fmadd(rset(t->d[a][l]) * in->inv_h, P->u[l * m->nv + v], w[k]);
+            u[k] = P->u[a * m->nv + v], w[k] = stage_rate(m, t, in, a, v);
         }
 }
 

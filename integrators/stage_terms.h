@@ -7,7 +7,7 @@
 ///
 /// A ball does the same with its unit quaternion x, whose rate x' gives the angular velocity w = 2 Im(x* x') of the joint and whose
 /// acceleration x'' the torque 2 J Im(x* x'') of a rotor: both keep the order of the method, which increments of a chart would not.
-/// A limit's damper acts in steps that start beyond the limit.
+/// A limit's damper acts in steps that start beyond the limit. A motor (forces/motors.h) acts by q_i and rate_i.
 #ifndef CATENA_STAGE_TERMS_H
 #define CATENA_STAGE_TERMS_H
 
@@ -15,6 +15,7 @@
 #include "dynamics/spatial.h"
 #include "dynamics/quaternion.h"
 #include "forces/joint_elements.h"
+#include "forces/motors.h"
 #include "integrators/joint_terms.h"
 #include "integrators/stage_tables.h"
 
@@ -27,27 +28,39 @@ typedef struct {
     real h, inv_h, k2;  // step size, 1/h, 1/h^2
 } stage_input;
 
+/// The rate at stage a of degree of freedom v of a joint without ball.
+FN real stage_rate(const lane_model *m, const stage_table *t, const stage_input *in, int a, int v)
+{
+    real rate = rset(t->dV[a]) * in->rate[v];
+    for (int l = 0; l < t->stages; l++) rate = fmadd(rset(t->d[a][l]) * in->inv_h, in->u[l * m->nv + v], rate);
+    return rate;
+}
+
 /// Adds the terms of stage a of a joint without ball: row g of coordinate k, and derivatives by the coordinate at every stage, K [s].
 FN real stage_terms1(const lane_model *m, const lane_body *b, const stage_table *t, int s, const stage_input *in, int a, int k,
                      real *K)
 {
     const int v = b->vadr + k;
-    real g = rset(0), rate = rset(t->dV[a]) * in->rate[v], acceleration = rset(0);
+    real g = rset(0), acceleration = rset(0);
     real c = rset(0);
     for (int l = 0; l < s; l++) {
-        const real u = in->u[l * m->nv + v];
-        rate = fmadd(rset(t->d[a][l]) * in->inv_h, u, rate);
-        acceleration = fmadd(rset(t->h[a][l]), u, acceleration);
+        acceleration = fmadd(rset(t->h[a][l]), in->u[l * m->nv + v], acceleration);
         K[l] = rset(0);
     }
     if (b->flags & BODY_PASSIVE) {
         const sym3 C = joint_drag(b, in->q);
+        const real rate = stage_rate(m, t, in, a, v);
         c = k == 0 ? C.xx : k == 1 ? C.yy : C.zz;
         if (b->nv == 1) {
             const potential1 V = joint_potential(b, in->x[a * m->nq + b->qadr]);
             g = V.g, K[a] = V.k;
         }
         g = fmadd(c, rate, g);
+        if (b->flags & BODY_MOTOR) {
+            const lane_motor *motor = motor_of(m, b);
+            const motor_force f = motor_at(motor, in->x[a * m->nq + b->qadr], rate);
+            g = g - f.force, K[a] = fmadd(motor->kp, f.slope, K[a]), c = fmadd(motor->kd, f.slope, c);
+        }
     }
     const real J = given(b)->armature * in->k2;
     acceleration = fnmadd(rset(t->hV[a]) * in->h, in->rate[v], acceleration);

@@ -217,7 +217,7 @@ KERNEL void take_rates(const lane_model *m, variational_state *S, const real *ta
             rate[0] = u.x, rate[1] = u.y, rate[2] = u.z;
         } else
             for (int k = 0; k < b->nv; k++) rate[k] = step[k] * W->inv_h;
-        if (flow && has_forces(b, tau)) add_joint_flow(flow, b, S->q, tau, rate, W->h);
+        if (flow && has_forces(b, tau)) add_joint_flow(flow, m, b, S->q, S->q + b->qadr, tau, rate, W->h);
         for (int k = 0; k < b->nv; k++) {
             real *r = &S->rate[b->vadr + k], *g = &S->gain[b->vadr + k];
             *g = sel(where, s * (rate[k] - *r), *g);

@@ -113,7 +113,7 @@ START_TEST(every_key)
     ck_assert_str_eq(ctn_scene_text(scene), text);
     ck_assert_str_eq(ctn_scene_name(scene), "all of it");
     ck_assert_str_eq(ctn_scene_warnings(scene),
-                     "folder/t.yaml:13:80: joint.effort: not used in this version: joint forces are not limited");
+                     "folder/t.yaml:13:80: joint.effort: not used: the scene has no `motors` that it could limit");
     ck_assert_double_eq(ctn_scene_duration(scene), 10);
     EXACT(scene->gravity, 1, -2.5, 5);
     const ctn_batch_config cfg = ctn_scene_config(scene);

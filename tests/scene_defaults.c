@@ -24,7 +24,7 @@ START_TEST(defaults_apply_where_they_can)
                                    "  - {name: g, joint: {type: revolute, limits: none}}\n"
                                    "  - {name: h, joint: free}\n");
     ck_assert_str_eq(ctn_scene_warnings(scene),
-                     "folder/t.yaml:8:83: defaults.joint.effort: not used in this version: joint forces are not limited");
+                     "folder/t.yaml:8:83: defaults.joint.effort: not used: the scene has no `motors` that it could limit");
     const scene_link *const links = scene->links;
     EXACT(links[0].position, 0, 0, 1);
     EXACT(links[0].rotation, 0, 1, 0, 0);

@@ -163,7 +163,7 @@ static const struct {
     {TOP("^gravty: [0, 0, 0]"), {"gravty: unknown key; did you mean 'gravity'?"}},
     {TOP("^weight: 3"),
      {"weight: unknown key; a scene has: catena, name, gravity, inertias, defaults, include, urdf, mjcf, links, springs, forces, "
-      "integrator, duration, "
+      "motors, integrator, duration, "
       "state"}},
     {TOP("^<<: {name: a}"), {"<<: unknown key"}},
     {TOP("name: b\n^name: c"), {"name: given twice; first in line 4"}},
@@ -247,9 +247,34 @@ static const struct {
     {TOP("^ground: {}\n^contact: {}\n^obstacles: []\n^fluid: {}"),
      {"ground: not available in this version", "contact: not available in this version",
       "obstacles: not available in this version", "fluid: not available in this version"}},
-    {TOP("^motors: []\n^sensors: []\n^record: {}"),
-     {"motors: not available in this version", "sensors: not available in this version",
-      "record: not available in this version"}},
+    {TOP("^sensors: []\n^record: {}"), {"sensors: not available in this version", "record: not available in this version"}},
+
+    // motors
+    {TOP("motors: ^{}"), {"motors: expected a list of motors, found a mapping"}},
+    {TOP("motors: [^{joint: a}, ^{type: torque}]"),
+     {"motors[0].type: missing; a motor is of the type position, velocity or torque",
+      "motors[1].joint: missing; it is the link whose joint the motor drives"}},
+    {TOP("motors: [{joint: ^b, type: ^torqe}]"),
+     {"motors[0].joint: unknown link 'b'", "motors[0].type: unknown 'torqe'; did you mean 'torque'?"}},
+    {TOP("motors: [^{joint: a, type: position}, ^{joint: a, type: velocity, ^kp: 1}, {joint: a, type: torque, ^kd: 1}]"),
+     {"motors[0].kp: missing; a motor of the type position has one", "motors[1].kd: missing; a motor of the type velocity has one",
+      "motors[1].kp: a motor of the type velocity has none", "motors[2].kd: a motor of the type torque has none"}},
+    {TOP("motors: [{joint: a, type: position, kp: ^-1, target: ^x}]"),
+     {"motors[0].kp: expected a number >= 0, found '-1'", "motors[0].target: expected a number, found 'x'"}},
+    {TOP("motors: [{joint: a, type: torque, gear: ^0, effort: ^-2}]"),
+     {"motors[0].gear: expected a number that is not 0, found 0", "motors[0].effort: expected a number >= 0, found '-2'"}},
+    {TOP("motors: [{joint: a, type: torque}, ^{joint: a, type: velocity, kd: 1}]"),
+     {"motors[1]: the joint of 'a' has a motor already"}},
+    {TOP("motors: [{joint: a, type: torque}]\nsample: {parameters: {motor_kp: {^a: {uniform: [0, 1]}}}}"),
+     {"sample.parameters.motor_kp.a: the joint of this link has no motor that has one; give it one in `motors`"}},
+    {TOP("motors: [{joint: a, dof: ^1, type: torque}]"), {"motors[0].dof: expected"}},
+    {JOINT("universal") "motors: [^{joint: a, type: torque}]\n",
+     {"motors[0].dof: missing; the joint has several degrees of freedom: 0 to 1"}},
+    {JOINT("ball") "motors: [{joint: ^a, type: torque}]\n",
+     {"motors[0].joint: the joint of 'a' is ball: motors are not available on it in this version; take three revolute joints"}},
+    {JOINT("free") "motors: [{joint: ^a, type: torque}]\n",
+     {"motors[0].joint: the joint of 'a' is free: nothing holds a motor there; push its link with `forces`"}},
+    {JOINT("fixed") "motors: [{joint: ^a, type: torque}]\n", {"motors[0].joint: the joint of 'a' is fixed: there is nothing to drive"}},
 
     // samples
     {TOP("sample: ^[]"), {"sample: expected a sample as a mapping of keys to values, found a list"}},

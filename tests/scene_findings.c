@@ -24,7 +24,7 @@ START_TEST(errors)
     is(&f, "odd:7:7: name.yaml", 3, 45, "joint.axis", "expected 3 numbers, found 2");
     ck_assert_int_eq(ctn_error_finding(&err, 1, &f), CTN_OK);
     is(&f, "odd:7:7: name.yaml", 4, 1, "b:1:2: c",
-       "unknown key; a scene has: catena, name, gravity, inertias, defaults, include, urdf, mjcf, links, springs, forces, integrator, duration, state, "
+       "unknown key; a scene has: catena, name, gravity, inertias, defaults, include, urdf, mjcf, links, springs, forces, motors, integrator, duration, state, "
        "sample, camera, "
        "cameras, view");
     ck_assert_int_eq(ctn_error_finding(&err, 2, &f), CTN_BAD_ARGUMENT);
@@ -100,7 +100,7 @@ START_TEST(warnings)
                                          "  - {name: b, joint: {type: revolute, effort: 1}, " MASS "}\n");
     ck_assert_int_eq(ctn_scene_warning_count(scene), 2);
     ck_assert_int_eq(ctn_scene_warning(scene, 1, &f), CTN_OK);
-    is(&f, "folder/t.yaml", 4, 47, "joint.effort", "not used in this version: joint forces are not limited");
+    is(&f, "folder/t.yaml", 4, 47, "joint.effort", "not used: the scene has no `motors` that it could limit");
     ck_assert_int_eq(ctn_scene_warning(scene, 2, &f), CTN_BAD_ARGUMENT);
 
     // what is found later stands among them, once
@@ -109,9 +109,9 @@ START_TEST(warnings)
     ck_assert_int_eq(ctn_scene_warning(scene, 1, &f), CTN_OK);
     is(&f, "folder/t.yaml", 4, 5, "joint", "it is odd");
     ck_assert_str_eq(ctn_scene_warnings(scene),
-                     "folder/t.yaml:3:47: joint.effort: not used in this version: joint forces are not limited\n"
+                     "folder/t.yaml:3:47: joint.effort: not used: the scene has no `motors` that it could limit\n"
                      "folder/t.yaml:4:5: joint: it is odd\n"
-                     "folder/t.yaml:4:47: joint.effort: not used in this version: joint forces are not limited");
+                     "folder/t.yaml:4:47: joint.effort: not used: the scene has no `motors` that it could limit");
     for (int i = 0; i < 30; i++) scene_warn(scene, &scene->links[0], NULL, "joint", "odd %d", i);
     ck_assert_int_eq(ctn_scene_warning_count(scene), 20);
     ck_assert_ptr_nonnull(strstr(ctn_scene_warnings(scene), "\n... and 1 more"));  // 13 of one place

@@ -135,9 +135,9 @@ typedef struct ctn_step_stats {
     double energy_min, energy_max;  // J, over the steps of this call, its start included
     double kinetic_before, kinetic_after;      // J, parts of energy_before and energy_after: rotors included
     double potential_before, potential_after;  // J, of gravity, zero at the world origin
-    double spring_before, spring_after;        // J, of springs and soft limits
-    double work;                               // J, put in by joint forces, by forces of the scene, and by wrenches
-    double dissipated;                         // J, taken out by the dampers of joints, limits and springs
+    double spring_before, spring_after;        // J, of springs, soft limits and motors with kp
+    double work;                               // J, put in by joint forces, motors, forces of the scene and wrenches
+    double dissipated;                         // J, taken out by the dampers of joints, limits and springs, and by motors
     double created;      // J, by the numerics (lost: negative): energy_after - energy_before - work + dissipated
     ctn_freeze frozen;   // CTN_RUNNING: still going
     double frozen_time;  // s, of the last good state, if frozen

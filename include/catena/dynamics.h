@@ -37,8 +37,8 @@ CTN_API void ctn_rnea(ctn_dynamics *dyn, int count, const double *q, const doubl
 /// Bias force c(q, v) [count][nv]: Coriolis, centrifugal and gravity terms.
 CTN_API void ctn_bias(ctn_dynamics *dyn, int count, const double *q, const double *v, double *bias);
 
-/// Passive force [count][nv] along the joints: their dampers, springs, soft limits (those that are violated), and what the scene's `springs`
-/// and `forces` do on links.
+/// Passive force [count][nv] along the joints: their dampers, springs, soft limits (those that are violated) and motors, and what the
+/// scene's `springs` and `forces` do on links.
 CTN_API void ctn_passive(ctn_dynamics *dyn, int count, const double *q, const double *v, double *passive);
 
 /// Joint-space inertia H(q) [count][nv][nv] by the composite-rigid-body algorithm (CRBA), both triangles, armature included.

@@ -44,7 +44,7 @@ CTN_API ctn_tree *ctn_tree_create(int n, const int *parent, int records, const c
 
 /// The tree of a compiled model whose joints are revolute and prismatic, else CTN_UNAVAILABLE. Link i is that of degree of
 /// freedom i of the model, so that q, v and tau are the model's; links that are fixed to others are part of them. Springs,
-/// dampers, limits and loads are left out: where a model has any, ctn_aba(tau) is the tree's result for tau + ctn_passive().
+/// dampers, limits, motors and loads are left out: where a model has any, ctn_aba(tau) is the tree's result for tau + ctn_passive().
 CTN_API ctn_tree *ctn_tree_of_model(const ctn_model *model, int threads, ctn_error *err);
 
 /// The trees that [L] measures (section 7.1): thin-walled cylinders along x, 1 m, 1 kg, radius 0.05 m, on hinges along z at their

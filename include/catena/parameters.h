@@ -25,16 +25,23 @@ typedef enum ctn_parameter_kind {
     CTN_SPRING_ANCHOR,     // likewise, a component of where it holds its link, m, world
     CTN_FORCE,             // of one of the scene's `forces`, a component, N, in the axes that the scene names
     CTN_TORQUE,            // likewise of one with a `torque`, N m
+    CTN_MOTOR_TARGET,      // of one of the scene's `motors`, in its order: rad or m, rad/s or m/s, N m or N, by its type
+    CTN_MOTOR_VELOCITY,    // likewise of type position: its `velocity_target`, rad/s or m/s
+    CTN_MOTOR_FEEDFORWARD, // likewise of types position and velocity, N m or N
+    CTN_MOTOR_KP,          // likewise of type position, >= 0: N m/rad or N/m
+    CTN_MOTOR_KD,          // likewise of types position and velocity, >= 0: N m s/rad or N s/m; not with the method variational
+    CTN_MOTOR_EFFORT,      // likewise of all types, >= 0, infinity: no limit; N m or N
 } ctn_parameter_kind;
 
 /// One number.
 typedef struct ctn_parameter {
     ctn_parameter_kind kind;
-    int index;  // gravity: component 0 .. 2 (x, y, z); time_step: 0; springs: which; anchors, forces and torques: 3 times that + component; else the link
+    int index;  // gravity: component 0 .. 2 (x, y, z); time_step: 0; springs and motors: which; anchors, forces and torques: 3 times that + component; else the link
 } ctn_parameter;
 
 /// "gravity", "mass_scale", "armature", "damping", "stiffness", "rest", "limit_lower", "limit_upper", "limit_stiffness",
-/// "limit_damping", "time_step", "spring_stiffness", "spring_damping", "spring_anchor", "force" or "torque"; NULL for a value out of range.
+/// "limit_damping", "time_step", "spring_stiffness", "spring_damping", "spring_anchor", "force", "torque", "motor_target", "motor_velocity",
+/// "motor_feedforward", "motor_kp", "motor_kd" or "motor_effort"; NULL for a value out of range.
 CTN_API const char *ctn_parameter_name(ctn_parameter_kind kind);
 
 /// What the model has for a parameter; 1 for mass scales; the first degree of freedom's where there are several. Returns

@@ -137,7 +137,7 @@ FN void weigh_row(along_world *w, int block, int i, real *carried)
     BY_FORM(b, f, E = weigh_body(&B->m, b, f, W, i))
     if (has_terms(b, W->in.tau)) {
         const mask far = W->too_far, live = live_lanes(B, i);
-        E = E + evaluate_terms(b, W, i);
+        E = E + evaluate_terms(&B->m, b, W, i);
         if (B->partial[i]) W->too_far = either(far, both(W->too_far, live)), E = sel(live, E, rset(0));
     }
     if (b->flags & BODY_LOAD) E = E + evaluate_loads(&B->m, W, i);  // lanes without a load have one of nothing

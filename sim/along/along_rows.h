@@ -63,7 +63,7 @@ FN void load_row(lane_rows *B, int row, bool constants)
     const double *own[LANES], *subtree[LANES];
     double live[LANES] __attribute__((aligned(64)));
     b->kind = r->kind, b->parent = row - 1, b->end = row + 1, b->qadr = r->qadr, b->vadr = b->dof = r->vadr, b->nv = r->nv;
-    b->flags = r->flags, b->load = b->loads_end = 0;
+    b->flags = r->flags, b->load = b->loads_end = b->motor = 0;
     b->own = &B->constants[r->constants];
     B->partial[row] = 0;
     for (int l = 0; l < LANES; l++) {
@@ -173,6 +173,32 @@ FN void load_numbers(lane_rows *B, const ctn_model *from)
     }
 }
 
+// ---- motors: one a row, where one of its bodies has one
+
+FN int block_motors(const along_block *block)
+{
+    int motors = 0;
+    for (int i = 0; i < block->rows; i++) motors += (block->row[i].flags & BODY_MOTOR) != 0;
+    return motors;
+}
+
+/// The motor of a row: in each lane that of its own body; of others it does nothing.
+FN void load_motor(lane_rows *B, int row)
+{
+    static const joint_motor none = {.effort = INFINITY};
+    if (!(B->m.bodies[row].flags & BODY_MOTOR)) return;
+    lane_motor *const to = &B->m.motors[B->m.bodies[row].motor = B->m.nmotor++];
+    const double *from[LANES];
+    const ctn_model *const m = B->plan->model;
+    for (int l = 0; l < LANES; l++) {
+        const int body = B->block->row[row].body[B->first + l];
+        const bool has = body >= 0 && (m->bodies[body].flags & BODY_MOTOR);
+        from[l] = has ? &m->motors[m->bodies[body].motor].kp : &none.kp;
+    }
+    to->body = row, to->type = MOTOR_POSITION;
+    lanes_of(from, MOTOR_NUMBERS, &to->kp);
+}
+
 FN void layout_rows(lane_rows *B, const along_plan *plan, int number, arena *a)
 {
     const along_block *const block = &plan->block[number / PARTS];
@@ -183,10 +209,11 @@ FN void layout_rows(lane_rows *B, const along_plan *plan, int number, arena *a)
     real *const live = TAKE(a, n, real);
     char *const partial = TAKE(a, n, char);
     lane_point_load *const loads = TAKE(a, (size_t)block_load_places(plan, block), lane_point_load);
+    lane_motor *const motors = TAKE(a, (size_t)block_motors(block), lane_motor);
     if (!B) return;
     B->plan = plan, B->block = block, B->first = number % PARTS * LANES;
     B->m.bodies = bodies, B->m.subtrees = subtrees, B->constants = constants, B->live = live, B->partial = partial,
-    B->m.loads = loads;
+    B->m.loads = loads, B->m.motors = motors;
 }
 
 FN void load_rows(lane_rows *B, double dt)
@@ -194,13 +221,13 @@ FN void load_rows(lane_rows *B, double dt)
     static const ctn_frame plain_frame = {.R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     const ctn_model *const from = B->plan->model;
     lane_model *const m = &B->m;
-    m->nbody = B->block->rows, m->nlink = 0, m->nq = B->block->nq, m->nv = B->block->nv, m->nload = 0;
+    m->nbody = B->block->rows, m->nlink = 0, m->nq = B->block->nq, m->nv = B->block->nv, m->nload = m->nmotor = 0;
     m->frames = &plain_frame, m->dof_adr = NULL, m->in_order = true, m->passive = from->passive, m->slides = from->slides;
     m->dt = rset(dt), m->mass = rset(from->mass);
     for (int k = 0; k < 3; k++) m->gravity[k] = rset(from->gravity[k]), m->fixed_moment[k] = rset(from->fixed_moment[k]);
     for (int i = 0, loaded = 0; i < m->nbody; i++) {
         const bool constants = B->block->row[i].constants == loaded;
-        load_row(B, i, constants), load_loads(B, i);
+        load_row(B, i, constants), load_loads(B, i), load_motor(B, i);
         loaded += constants;
     }
     load_numbers(B, from);

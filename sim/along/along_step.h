@@ -217,8 +217,7 @@ FN void energy_row(along_world *w, int block, int i, real *carried)
     real rotors = rset(0), springs = rset(0);
     if (f.flags & BODY_ARMATURE)
         for (int k = b->vadr; k < b->vadr + b->nv; k++) rotors = fmadd(rset(0.5) * given(b)->armature * rate[k], rate[k], rotors);
-    if (f.flags & BODY_SPRING)
-        springs = b->kind == JOINT_BALL ? ball_potential(b, cone_at(b, q)).E : joint_potential(b, q[b->qadr]).E;
+    if (f.flags & (BODY_SPRING | BODY_SERVO)) springs = stored_energy(&B->m, b, q);
     for (int k = b->load; k < b->loads_end; k++) springs = add_spring_energy(springs, &B->m.loads[k], at->R, c->p);
     if (B->partial[i]) {
         const mask live = live_lanes(B, i);

@@ -57,7 +57,7 @@ static along_plan *put_plan(parcel *p, along_there *d, const along_plan *plan, c
     if (!blocks) return NULL;
     m.links = NULL, m.dof_adr = NULL, m.q0 = m.v0 = NULL, m.name = m.names = NULL;
     m.frames = PUT(p, m.frames, m.nlink), m.loads = d->loads = PUT(p, m.loads, m.nload);
-    m.bodies = PUT(p, m.bodies, m.nbody), to.model = d->model = PUT(p, &m, 1);
+    m.motors = PUT(p, m.motors, m.nmotor), m.bodies = PUT(p, m.bodies, m.nbody), to.model = d->model = PUT(p, &m, 1);
     for (int b = 0; b < plan->blocks; b++) {
         along_block *const B = &blocks[b];
         *B = plan->block[b];

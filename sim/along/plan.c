@@ -162,8 +162,8 @@ static int wants(const along_plan *p, const lane_list *l)
     return 2 * b->kind + ((b->flags & BODY_MASS) ? 1 : 0);
 }
 
-static const unsigned kept_flags =
-    BODY_FORK | BODY_MASS | BODY_OFFSET | BODY_PASSIVE | BODY_SPRING | BODY_ARMATURE | BODY_LOAD | BODY_HELD;
+static const unsigned kept_flags = BODY_FORK | BODY_MASS | BODY_OFFSET | BODY_PASSIVE | BODY_SPRING | BODY_ARMATURE | BODY_LOAD |
+                                   BODY_HELD | BODY_MOTOR | BODY_SERVO;
 
 /// One row of a block: the lanes that want `what` go on.
 static void add_row(along_plan *p, int block, lane_list *lane, int what)

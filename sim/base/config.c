@@ -361,9 +361,23 @@ static ctn_status check_loads(const ctn_model *m, const ctn_batch_config *cfg, c
     return CTN_OK;
 }
 
+/// A motor's brake is not a drag that a step can take as it is at its start: the effort bounds it together with the rest.
+static ctn_status check_motors(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
+{
+    for (int k = 0; k < cfg->parameter_count && cfg->method == CTN_VARIATIONAL; k++)
+        if (cfg->parameters[k].kind == CTN_MOTOR_KD)
+            return fail(err, CTN_BAD_CONFIG, "method: variational takes no motor_kd, which is one of the parameters; take radau");
+    for (int k = 0; k < m->nmotor && cfg->method == CTN_VARIATIONAL; k++)
+        if (m->motors[k].kd > 0)
+            return fail(err, CTN_BAD_CONFIG, "method: variational takes `motors` without kd alone; take radau");
+    return CTN_OK;
+}
+
 ctn_status config_check_model(const ctn_batch_config *cfg, const ctn_model *m, ctn_error *err)
 {
     const ctn_status loads = check_loads(m, cfg, err);
     if (loads != CTN_OK) return loads;
+    const ctn_status motors = check_motors(m, cfg, err);
+    if (motors != CTN_OK) return motors;
     return cfg->method == CTN_VARIATIONAL && cfg->order == 4 ? check_undamped(m, cfg, err) : CTN_OK;
 }

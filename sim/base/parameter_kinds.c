@@ -28,6 +28,12 @@ static const struct {
     [CTN_SPRING_ANCHOR] = {"spring_anchor", {ANY, NAN, "a finite number"}},
     [CTN_FORCE] = {"force", {ANY, NAN, "a finite number"}},
     [CTN_TORQUE] = {"torque", {ANY, NAN, "a finite number"}},
+    [CTN_MOTOR_TARGET] = {"motor_target", {ANY, NAN, "a finite number"}},
+    [CTN_MOTOR_VELOCITY] = {"motor_velocity", {ANY, NAN, "a finite number"}},
+    [CTN_MOTOR_FEEDFORWARD] = {"motor_feedforward", {ANY, NAN, "a finite number"}},
+    [CTN_MOTOR_KP] = {"motor_kp", {NOT_NEGATIVE}},
+    [CTN_MOTOR_KD] = {"motor_kd", {NOT_NEGATIVE}},
+    [CTN_MOTOR_EFFORT] = {"motor_effort", {0, DBL_MAX, false, INFINITY, "a number >= 0"}},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -51,6 +57,12 @@ const char *parameter_objection(ctn_parameter_kind kind, ctn_joint_type joint, b
 parameter_range parameter_values(ctn_parameter_kind kind, ctn_joint_type joint)
 {
     return kind == CTN_LIMIT_UPPER && joint == CTN_BALL ? cone : kinds[kind].range;
+}
+
+bool motor_has(motor_type type, ctn_parameter_kind kind)
+{
+    if (kind == CTN_MOTOR_VELOCITY || kind == CTN_MOTOR_KP) return type == MOTOR_POSITION;
+    return type != MOTOR_TORQUE || (kind != CTN_MOTOR_FEEDFORWARD && kind != CTN_MOTOR_KD);
 }
 
 bool parameter_allows(const parameter_range *r, double x)

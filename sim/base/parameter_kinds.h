@@ -2,6 +2,8 @@
 #ifndef CATENA_SIM_PARAMETER_KINDS_H
 #define CATENA_SIM_PARAMETER_KINDS_H
 
+#include "dynamics/model.h"
+
 #include <catena/parameters.h>
 #include <stdbool.h>
 
@@ -19,6 +21,9 @@ const char *parameter_objection(ctn_parameter_kind kind, ctn_joint_type joint, b
 
 /// The joint matters to kinds that are one of links.
 parameter_range parameter_values(ctn_parameter_kind kind, ctn_joint_type joint);
+
+/// Whether a motor of this type has a parameter of a kind that is one of motors.
+bool motor_has(motor_type type, ctn_parameter_kind kind);
 
 bool parameter_allows(const parameter_range *range, double x);
 

@@ -35,6 +35,10 @@ uint64_t model_constants(const ctn_model *m)
         h = hash_numbers(h, (double[]){o->body, o->number, o->link, o->flags}, 4);
         h = hash_numbers(h, &o->stiffness, LOAD_NUMBERS);
     }
+    for (int k = 0; k < m->nmotor; k++) {
+        h = hash_numbers(h, (double[]){m->motors[k].body, m->motors[k].type}, 2);
+        h = hash_numbers(h, &m->motors[k].kp, MOTOR_NUMBERS);
+    }
     return h;
 }
 

@@ -70,7 +70,8 @@ static ctn_model *send_model(device_worlds *d, const ctn_model *m, ctn_error *er
 {
     const size_t bodies = (size_t)m->nbody * sizeof *m->bodies, frames = (size_t)m->nlink * sizeof *m->frames;
     const size_t loads = (size_t)m->nload * sizeof *m->loads, head = (sizeof *m + 63) / 64 * 64;
-    const size_t size = head + bodies + frames + loads + d->nv * sizeof *m->dof_adr;
+    const size_t motors = (size_t)m->nmotor * sizeof *m->motors, lists = head + bodies + frames;
+    const size_t size = lists + loads + motors + d->nv * sizeof *m->dof_adr;
     char *const there = (char *)allocate(d, size, err), *const here = (char *)calloc(size, 1);
     bool sent = false;
     if (there && here) {
@@ -78,11 +79,12 @@ static ctn_model *send_model(device_worlds *d, const ctn_model *m, ctn_error *er
         *to = *m;
         to->links = NULL, to->q0 = to->v0 = NULL, to->name = to->names = NULL;
         to->bodies = (ctn_body *)(void *)(there + head), to->frames = (ctn_frame *)(void *)(there + head + bodies);
-        to->loads = (point_load *)(void *)(there + head + bodies + frames);
-        to->dof_adr = (int *)(void *)(there + head + bodies + frames + loads);
+        to->loads = (point_load *)(void *)(there + lists), to->motors = (joint_motor *)(void *)(there + lists + loads);
+        to->dof_adr = (int *)(void *)(there + lists + loads + motors);
         memcpy(here + head, m->bodies, bodies), memcpy(here + head + bodies, m->frames, frames);
-        if (loads) memcpy(here + head + bodies + frames, m->loads, loads);
-        memcpy(here + head + bodies + frames + loads, m->dof_adr, d->nv * sizeof *m->dof_adr);
+        if (loads) memcpy(here + lists, m->loads, loads);
+        if (motors) memcpy(here + lists + loads, m->motors, motors);
+        memcpy(here + lists + loads + motors, m->dof_adr, d->nv * sizeof *m->dof_adr);
         sent = copy_in(d, there, here, size, ON_HOST);
         if (!sent) lost(err);
     } else if (there) fail(err, CTN_NO_MEMORY, "not enough memory for the model of engine '" MACHINE_NAME "'");
@@ -141,7 +143,9 @@ static device_worlds *open_worlds(const ctn_model *m, const ctn_batch_config *cf
     d->job.cfg.interrupt = NULL;  // it lies in the host's memory
     const size_t W = d->worlds, number = sizeof(double), held = sizeof(real);
     bool ok = measure(d, m, own, err) == CTN_OK;
-    if (own) d->constant_count = 1 + WORLD_NUMBERS + (size_t)m->nbody * BODY_NUMBERS + (size_t)m->nload * LOAD_NUMBERS;
+    if (own)
+        d->constant_count = 1 + WORLD_NUMBERS + (size_t)m->nbody * BODY_NUMBERS + (size_t)m->nload * LOAD_NUMBERS +
+                            (size_t)m->nmotor * MOTOR_NUMBERS;
     const struct {
         void *to;  // a pointer
         size_t size;
@@ -186,6 +190,8 @@ static void pack_constants(device_worlds *d, int world, const ctn_model *m, doub
         for (int k = 0; k < (int)BODY_NUMBERS; k++, x += d->worlds) *x = (real)(&m->bodies[i].mass)[k];
     for (int i = 0; i < m->nload; i++)
         for (int k = 0; k < (int)LOAD_NUMBERS; k++, x += d->worlds) *x = (real)(&m->loads[i].stiffness)[k];
+    for (int i = 0; i < m->nmotor; i++)
+        for (int k = 0; k < (int)MOTOR_NUMBERS; k++, x += d->worlds) *x = (real)(&m->motors[i].kp)[k];
 }
 
 static ctn_status send_constants(device_worlds *d, ctn_error *err)

@@ -60,6 +60,8 @@ KERNEL void load_constants(const device_job *job, int world, lane_model *m)
         for (int k = 0; k < (int)BODY_NUMBERS; k++, x += next) *body_number(&m->bodies[i], k) = *x;
     for (int i = 0; i < m->nload; i++)
         for (int k = 0; k < (int)LOAD_NUMBERS; k++, x += next) (&m->loads[i].stiffness)[k] = *x;
+    for (int i = 0; i < m->nmotor; i++)
+        for (int k = 0; k < (int)MOTOR_NUMBERS; k++, x += next) (&m->motors[i].kp)[k] = *x;
 }
 
 /// Moves a world's state between the device's memory and S.

@@ -18,19 +18,20 @@ FN void *take(arena *a, size_t count, size_t size)
 /// `count` things of a type.
 #define TAKE(a, count, type) ((type *)take(a, count, sizeof(type)))
 
-KERNEL lane_model *layout_model(int nbody, int nload, arena *a)
+KERNEL lane_model *layout_model(int nbody, int nload, int nmotor, arena *a)
 {
     lane_model *const to = TAKE(a, 1, lane_model);
     lane_body *const bodies = TAKE(a, (size_t)nbody, lane_body);
     lane_point_load *const loads = TAKE(a, (size_t)nload, lane_point_load);
-    if (to) to->bodies = bodies, to->loads = loads;
+    lane_motor *const motors = TAKE(a, (size_t)nmotor, lane_motor);
+    if (to) to->bodies = bodies, to->loads = loads, to->motors = motors;
     return to;
 }
 
 KERNEL size_t model_size(const ctn_model *m)
 {
     arena a = {NULL, 0};
-    layout_model(m->nbody, m->nload, &a);
+    layout_model(m->nbody, m->nload, m->nmotor, &a);
     return a.used;
 }
 

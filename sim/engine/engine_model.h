@@ -22,10 +22,10 @@ KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *
     const ctn_model *const first = m[0];
     const double *of[LANES];
     arena a = {(char *)to, 0};
-    layout_model(first->nbody, first->nload, &a);
+    layout_model(first->nbody, first->nload, first->nmotor, &a);
     lane_body *const bodies = to->bodies;
     to->nbody = first->nbody, to->nlink = first->nlink, to->nq = first->nq, to->nv = first->nv;
-    to->nload = first->nload;
+    to->nload = first->nload, to->nmotor = first->nmotor;
     to->frames = first->frames, to->dof_adr = first->dof_adr, to->in_order = first->in_order, to->passive = first->passive, to->slides = first->slides;
     model_step_size(to, dt);
     for (int l = 0; l < LANES; l++) of[l] = &m[l]->mass;
@@ -41,19 +41,26 @@ KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *
         for (int l = 0; l < LANES; l++) of[l] = &m[l]->loads[i].stiffness;
         for (size_t k = 0; k < LOAD_NUMBERS; k++) (&to->loads[i].stiffness)[k] = numbers(of, k);
     }
+    for (int i = 0; i < first->nmotor; i++) {
+        memcpy(&to->motors[i], &first->motors[i], offsetof(joint_motor, kp));
+        for (int l = 0; l < LANES; l++) of[l] = &m[l]->motors[i].kp;
+        for (size_t k = 0; k < MOTOR_NUMBERS; k++) (&to->motors[i].kp)[k] = numbers(of, k);
+    }
 }
 
 /// All but the constants, so that lanes of `to`, model_size bytes, can be filled one by one.
 KERNEL void copy_structure(const lane_model *from, lane_model *to)
 {
     arena a = {(char *)to, 0};
-    layout_model(from->nbody, from->nload, &a);
+    layout_model(from->nbody, from->nload, from->nmotor, &a);
     lane_body *const bodies = to->bodies;
     lane_point_load *const loads = to->loads;
+    lane_motor *const motors = to->motors;
     memcpy(bodies, from->bodies, (size_t)from->nbody * sizeof *bodies);
     memcpy(loads, from->loads, (size_t)from->nload * sizeof *loads);
+    memcpy(motors, from->motors, (size_t)from->nmotor * sizeof *motors);
     *to = *from;
-    to->bodies = bodies, to->loads = loads;
+    to->bodies = bodies, to->loads = loads, to->motors = motors;
 }
 
 #endif

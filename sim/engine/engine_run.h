@@ -23,6 +23,8 @@ static void copy_model_lane(const lane_model *from, int f, lane_model *to, int t
     for (int i = 0; i < from->nload; i++)
         for (int k = 0; k < LOAD_NUMBERS; k++)
             set_lane(&to->loads[i].stiffness + k, t, lane_of(&from->loads[i].stiffness + k, f));
+    for (int i = 0; i < from->nmotor; i++)
+        for (int k = 0; k < MOTOR_NUMBERS; k++) set_lane(&to->motors[i].kp + k, t, lane_of(&from->motors[i].kp + k, f));
 }
 
 static void copy_state_lane(const state_parts *from, int f, const state_parts *to, int t)

@@ -97,6 +97,31 @@ static bool compile_loads(ctn_model *m, const ctn_scene *scene)
     return true;
 }
 
+/// Motors on joints. Bodies are known.
+static bool compile_motors(ctn_model *m, const ctn_scene *scene)
+{
+    m->nmotor = scene->nmotor;
+    m->motors = calloc((size_t)scene->nmotor + 1, sizeof *m->motors);
+    for (int n = 0; n < scene->nmotor && m->motors; n++) {
+        const scene_motor *const s = &scene->motors[n];
+        int count;
+        const int body = first_body(m, s->link, &count) + s->dof;
+        m->motors[n] = (joint_motor){.body = body,
+                                     .type = s->type,
+                                     .kp = s->kp,
+                                     .kd = s->kd,
+                                     .target = s->target,
+                                     .velocity = s->velocity,
+                                     .feedforward = s->feedforward,
+                                     .effort = s->effort,
+                                     .gear = s->gear};
+        m->bodies[body].motor = n,
+        m->bodies[body].flags |= BODY_MOTOR | BODY_PASSIVE | (s->type == MOTOR_POSITION ? BODY_SERVO : 0u);
+        m->passive = true;
+    }
+    return m->motors;
+}
+
 ctn_model *ctn_model_create(const ctn_scene *scene, ctn_error *err)
 {
     if (missing(__func__, "scene", scene, err)) return NULL;
@@ -112,7 +137,7 @@ ctn_model *ctn_model_create(const ctn_scene *scene, ctn_error *err)
     m->q0 = calloc((size_t)m->nq + 1, sizeof *m->q0);
     m->v0 = calloc((size_t)m->nv + 1, sizeof *m->v0);
     if (!m->name || !m->links || !m->frames || !m->dof_adr || !m->q0 || !m->v0 || !copy_links(m, scene) ||
-        !make_bodies(scene, m) || !compile_loads(m, scene))
+        !make_bodies(scene, m) || !compile_loads(m, scene) || !compile_motors(m, scene))
         goto no_memory;
     if (model_name_links(m, err) != CTN_OK || check_bodies(m, scene, err) != CTN_OK) {
         ctn_model_free(m);

@@ -41,10 +41,11 @@ static const unsigned flags[] = {
     [CTN_TIME_STEP] = 0,
 };
 
-static bool of_load(ctn_parameter p) { return p.kind >= CTN_SPRING_STIFFNESS; }
+static bool of_load(ctn_parameter p) { return p.kind >= CTN_SPRING_STIFFNESS && p.kind <= CTN_TORQUE; }
+static bool of_motor(ctn_parameter p) { return p.kind >= CTN_MOTOR_TARGET; }
 static bool of_force(ctn_parameter p) { return p.kind == CTN_FORCE || p.kind == CTN_TORQUE; }
 static bool of_vector(ctn_parameter p) { return p.kind == CTN_SPRING_ANCHOR || of_force(p); }
-static bool of_link(ctn_parameter p) { return p.kind != CTN_GRAVITY && p.kind != CTN_TIME_STEP && !of_load(p); }
+static bool of_link(ctn_parameter p) { return p.kind != CTN_GRAVITY && p.kind != CTN_TIME_STEP && !of_load(p) && !of_motor(p); }
 
 static bool is_limited(const ctn_model *m, int link)
 {
@@ -65,11 +66,38 @@ static int load_number(const ctn_model *m, ctn_parameter p)
 
 static point_load *load_of(const ctn_model *m, ctn_parameter p) { return load_numbered(m, load_number(m, p)); }
 
+/// Where a motor that has it keeps it.
+static double *motor_place(joint_motor *a, ctn_parameter_kind kind)
+{
+    switch (kind) {
+    case CTN_MOTOR_TARGET:
+        return a->type == MOTOR_POSITION ? &a->target : a->type == MOTOR_VELOCITY ? &a->velocity : &a->feedforward;
+    case CTN_MOTOR_VELOCITY: return &a->velocity;
+    case CTN_MOTOR_FEEDFORWARD: return &a->feedforward;
+    case CTN_MOTOR_KP: return &a->kp;
+    case CTN_MOTOR_KD: return &a->kd;
+    default: return &a->effort;
+    }
+}
+
+static ctn_status check_motor(const ctn_model *m, ctn_parameter p, ctn_error *err)
+{
+    static const char *const types[] = {"position", "velocity", "torque"};
+    const char *const name = ctn_parameter_name(p.kind);
+    if (!m->nmotor) return fail(err, CTN_BAD_CONFIG, "parameters: %s: the model has no motors; give the scene `motors`", name);
+    if (p.index < 0 || p.index >= m->nmotor)
+        return fail(err, CTN_BAD_CONFIG, "parameters: %s has the indices 0 to %d, found %d", name, m->nmotor - 1, p.index);
+    if (motor_has(m->motors[p.index].type, p.kind)) return CTN_OK;
+    return fail(err, CTN_BAD_CONFIG, "parameters: %s: motors[%d] is of the type %s, which has none", name, p.index,
+                types[m->motors[p.index].type]);
+}
+
 /// Whether the model has such a parameter.
 static ctn_status check_parameter(const ctn_model *m, ctn_parameter p, ctn_error *err)
 {
     const char *const name = ctn_parameter_name(p.kind);
     if (!name) return fail(err, CTN_BAD_CONFIG, "parameters: there is no kind %d", (int)p.kind);
+    if (of_motor(p)) return check_motor(m, p, err);
     const int count = of_force(p) ? m->nforce : m->nspring;
     if (of_load(p) && !count)
         return fail(err, CTN_BAD_CONFIG, "parameters: %s: the model has no %s; give the scene `%s`", name,
@@ -239,6 +267,7 @@ ctn_status ctn_model_parameter(const ctn_model *m, ctn_parameter p, double *valu
     *value = p.kind == CTN_GRAVITY      ? m->gravity[p.index]
              : p.kind == CTN_MASS_SCALE ? 1
              : of_load(p)               ? *load_place(load_of(m, p), p)
+             : of_motor(p)              ? *motor_place(&m->motors[p.index], p.kind)
                                         : *place(&m->bodies[first_body(m, p.index, &bodies)], p.kind);
     return CTN_OK;
 }
@@ -298,12 +327,13 @@ ctn_status parameters_check(const parameters *p, const double *values, int world
 
 ctn_model *parameters_variant(const parameters *p)
 {
-    const size_t n = (size_t)p->model->nbody, loads = (size_t)p->model->nload;
-    ctn_model *const v = malloc(sizeof *v + (n + 1) * sizeof *v->bodies + loads * sizeof *v->loads);
+    const size_t n = (size_t)p->model->nbody, loads = (size_t)p->model->nload, motors = (size_t)p->model->nmotor;
+    ctn_model *const v = malloc(sizeof *v + (n + 1) * sizeof *v->bodies + loads * sizeof *v->loads + motors * sizeof *v->motors);
     if (!v) return NULL;
     *v = p->declared;
     v->bodies = (ctn_body *)(void *)(v + 1);
     v->loads = (point_load *)(void *)(v->bodies + n + 1);
+    v->motors = (joint_motor *)(void *)(v->loads + loads);
     return v;
 }
 
@@ -311,6 +341,7 @@ void parameters_apply(const parameters *p, const double *values, ctn_model *v, d
 {
     memcpy(v->bodies, p->declared.bodies, (size_t)v->nbody * sizeof *v->bodies);
     if (v->nload) memcpy(v->loads, p->declared.loads, (size_t)v->nload * sizeof *v->loads);
+    if (v->nmotor) memcpy(v->motors, p->declared.motors, (size_t)v->nmotor * sizeof *v->motors);
     memcpy(v->gravity, p->declared.gravity, sizeof v->gravity);
     memcpy(v->fixed_moment, p->declared.fixed_moment, sizeof v->fixed_moment);
     v->mass = p->declared.mass;
@@ -320,6 +351,7 @@ void parameters_apply(const parameters *p, const double *values, ctn_model *v, d
         const double x = values[k];
         if (c.kind == CTN_GRAVITY) v->gravity[c.index] = x;
         else if (c.kind == CTN_TIME_STEP) *dt = x;
+        else if (of_motor(c)) *motor_place(&v->motors[c.index], c.kind) = x;
         else if (of_load(c)) *load_place(&v->loads[p->load[k]], c) = x;
         else if (c.kind == CTN_MASS_SCALE) {
             const share *const s = &p->share[k];

@@ -1,6 +1,7 @@
 /// Random initial states, joint forces and parameters. [Salmon, Moraes, Dror, Shaw 2011: Parallel random numbers: as easy as 1,
 /// 2, 3]
 #include "dynamics/model.h"
+#include "sim/base/parameter_kinds.h"
 #include "sim/scene/scene.h"
 
 #include <Random123/philox.h>
@@ -145,6 +146,16 @@ static int each_parameter(const ctn_scene *scene, const ctn_model *model, const 
             if (!s[i].kind) continue;
             if (list) list[count] = (ctn_parameter){(ctn_parameter_kind)kind, i};
             if (values) values[count] = draw(&s[i], o, i, 0, what);
+            count++;
+        }
+    }
+    for (int kind = CTN_MOTOR_TARGET; kind <= CTN_MOTOR_EFFORT; kind++) {
+        const sample_of what = (sample_of)(SAMPLE_PARAMETER + kind);
+        for (int i = 0; i < scene->nmotor && scene->spread[what]; i++) {
+            const scene_spread *const s = &scene->spread[what][scene->motors[i].link];
+            if (!s->kind || !motor_has(scene->motors[i].type, (ctn_parameter_kind)kind)) continue;
+            if (list) list[count] = (ctn_parameter){(ctn_parameter_kind)kind, i};
+            if (values) values[count] = draw(s, o, i, 0, what);
             count++;
         }
     }

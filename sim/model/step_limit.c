@@ -91,8 +91,23 @@ typedef struct {
 } mode;
 
 static bool limited(const ctn_body *b) { return isfinite(b->limit[0]) || isfinite(b->limit[1]); }
-static double stiffness_of(const ctn_body *b) { return b->stiffness + (limited(b) ? b->limit_k : 0); }
-static double damping_of(const ctn_body *b, int k) { return b->damping[k] + (limited(b) ? b->limit_b : 0); }
+
+/// The gains of a body's motor, on the joint's side of the gear: kp or kd.
+static double gain_of(const ctn_model *m, const ctn_body *b, bool of_dampers)
+{
+    const joint_motor *const a = b->flags & BODY_MOTOR ? &m->motors[b->motor] : NULL;
+    return a ? a->gear * a->gear * (of_dampers ? a->kd : a->kp) : 0;
+}
+
+static double stiffness_of(const ctn_model *m, const ctn_body *b)
+{
+    return b->stiffness + (limited(b) ? b->limit_k : 0) + gain_of(m, b, false);
+}
+
+static double damping_of(const ctn_model *m, const ctn_body *b, int k)
+{
+    return b->damping[k] + (limited(b) ? b->limit_b : 0) + gain_of(m, b, true);
+}
 
 /// How often a check may go over a model of so many degrees of freedom, so that it takes seconds.
 static double most_passes(int nv) { return fmax(10, 2e7 / (nv + 1)); }
@@ -108,7 +123,7 @@ static mode fastest(const ctn_model *m, joint_inertia *inertia, bool of_dampers,
     double most = 0, last = 0, scale = 0;
     for (int i = 0; i < m->nbody; i++) {
         const ctn_body *const b = &m->bodies[i];
-        for (int k = 0; k < b->nv; k++) K[b->vadr + k] = stiffness_of(b), C[b->vadr + k] = damping_of(b, k);
+        for (int k = 0; k < b->nv; k++) K[b->vadr + k] = stiffness_of(m, b), C[b->vadr + k] = damping_of(m, b, k);
     }
     for (int k = 0; k < nv; k++) scale = fmax(scale, D[k]);  // that nothing is beyond the largest number on the way
     if (scale == 0) return fast;
@@ -172,6 +187,29 @@ static stiff_key key_of(const ctn_body *b, bool of_dampers)
     return limited(b) && b->limit_k > b->stiffness ? STIFF_LIMIT_STIFFNESS : STIFF_STIFFNESS;
 }
 
+/// In words: how fast it is, and the step that would do, dt (s); 0: none.
+static void describe(const mode *fast, bool of_dampers, double dt, char pace[60], char less[60])
+{
+    less[0] = 0;
+    if (of_dampers) snprintf(pace, 60, "stops what it moves in %.2g s", 1 / fast->c);
+    else snprintf(pace, 60, "%.3g rad/s with what it moves", sqrt(fast->w2));
+    if (dt > 0) snprintf(less, 60, "dt %g or less, or ", dt);
+}
+
+static void warn_of_motor(ctn_scene *scene, const ctn_model *m, const ctn_batch_config *cfg, const mode *fast, bool of_dampers,
+                          double dt)
+{
+    const scene_motor *const a = &scene->motors[m->bodies[fast->body].motor];
+    const scene_link here = {.file = a->file};
+    char key[60], pace[60], less[60];
+    snprintf(key, sizeof key, "motors[%d].%s", a->entry, of_dampers ? "kd" : "kp");
+    describe(fast, of_dampers, dt, pace, less);
+    scene_warn(scene, &here, &a->at[of_dampers], key,
+               "the motor of '%.60s' (%s) is too stiff for %s in steps of %g s: take %sa method that holds any stiffness: radau, "
+               "collocation",
+               scene->links[a->link].name, pace, ctn_method_name(cfg->method), cfg->dt, less);
+}
+
 /// dt: the step that would do (s), 0: none.
 static void warn_of(ctn_scene *scene, const ctn_model *m, const ctn_batch_config *cfg, const mode *fast, bool of_dampers,
                     double dt)
@@ -179,15 +217,17 @@ static void warn_of(ctn_scene *scene, const ctn_model *m, const ctn_batch_config
     static const char *const keys[] = {"joint.damping", "joint.stiffness", "joint.limit_stiffness", "joint.limit_damping"},
                              *const things[] = {"damper", "spring", "spring at a limit", "damper at a limit"};
     const ctn_body *const b = &m->bodies[fast->body];
+    if (2 * gain_of(m, b, of_dampers) > (of_dampers ? damping_of(m, b, 0) : stiffness_of(m, b))) {
+        warn_of_motor(scene, m, cfg, fast, of_dampers, dt);
+        return;
+    }
     const stiff_key key = key_of(b, of_dampers);
     const int l = link_of_dof(m, b->vadr);
     const scene_joint *const j = &scene->links[l].joint;
     const bool by_default =
         (key == STIFF_LIMIT_STIFFNESS && isnan(j->limit_stiffness)) || (key == STIFF_LIMIT_DAMPING && isnan(j->limit_damping));
-    char pace[60], less[60] = "";
-    if (of_dampers) snprintf(pace, sizeof pace, "stops what it moves in %.2g s", 1 / fast->c);
-    else snprintf(pace, sizeof pace, "%.3g rad/s with what it moves", sqrt(fast->w2));
-    if (dt > 0) snprintf(less, sizeof less, "dt %g or less, or ", dt);
+    char pace[60], less[60];
+    describe(fast, of_dampers, dt, pace, less);
     scene_warn(scene, &scene->links[l], &j->at[key], by_default ? "joint.limits" : keys[key],
                "the %s of '%.60s' (%s) is too stiff for %s in steps of %g s: take %sa method that holds any stiffness: radau, "
                "collocation",

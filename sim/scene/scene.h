@@ -6,6 +6,7 @@
 #include <catena/batch.h>
 #include <catena/model.h>
 #include <catena/parameters.h>
+#include "dynamics/model.h"
 #include "sim/scene/mesh.h"
 
 #include <stdbool.h>
@@ -89,13 +90,25 @@ typedef struct scene_load {
     scene_place at[2];           // of stiffness and damping; where there is none, of the spring
 } scene_load;
 
+/// A motor on a degree of freedom of a link's joint, on its own side of the gear. Its rotor is in the joint's armature.
+typedef struct scene_motor {
+    int link, dof;
+    motor_type type;
+    double kp, kd, target, velocity, feedforward;  // of the type torque, `target` is the feedforward
+    double effort;                                 // INFINITY: none
+    double gear;
+    int entry;          // of the list in its file
+    const char *file;   // owned by the scene
+    scene_place at[2];  // of kp and kd; where there is none, of the motor
+} scene_motor;
+
 /// What `sample:` draws numbers for; a kind of parameters is SAMPLE_PARAMETER + ctn_parameter_kind.
 typedef enum sample_of {
     SAMPLE_Q,
     SAMPLE_V,
     SAMPLE_FORCE,
     SAMPLE_PARAMETER,
-    SAMPLES = SAMPLE_PARAMETER + CTN_LIMIT_DAMPING + 1
+    SAMPLES = SAMPLE_PARAMETER + CTN_MOTOR_EFFORT + 1  // springs, forces and the time step are not drawn
 } sample_of;
 
 /// How a number is drawn.
@@ -168,6 +181,8 @@ struct ctn_scene {
     int nlink, nq, nv;
     scene_load *loads;  // springs first
     int nload, nspring;
+    scene_motor *motors;
+    int nmotor;
     bool sampled;                   // there is a section `sample:`
     int seed;                       // of it
     scene_spread *spread[SAMPLES];  // [nlink], every degree of freedom of a joint alike; gravity [3]; NULL: nothing is drawn

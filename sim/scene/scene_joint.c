@@ -342,6 +342,6 @@ bool read_joint(source *s, const node *link, const node *n, bool axes, scene_joi
     }
     if (ok && own[JOINT_KEY_LIMIT_STIFFNESS] && !joint->limited[0] && !joint->limited[1] && !joint->limited[2])
         warn(s, own[JOINT_KEY_LIMIT_STIFFNESS], "not used: the joint has no limits");
-    if (ok && effort) warn(s, effort, "not used in this version: joint forces are not limited");
+    if (ok && effort && !s->r->motors) warn(s, effort, "not used: the scene has no `motors` that it could limit");
     return ok;
 }

@@ -29,6 +29,7 @@ enum top_key {
     TOP_LINKS,
     TOP_SPRINGS,
     TOP_FORCES,
+    TOP_MOTORS,
     TOP_INTEGRATOR,
     TOP_DURATION,
     TOP_STATE,
@@ -42,11 +43,12 @@ static const key top_keys[] = {
     [TOP_CATENA] = {.name = "catena"},     [TOP_NAME] = {.name = "name"},         [TOP_GRAVITY] = {.name = "gravity"},
     [TOP_INERTIAS] = {.name = "inertias"}, [TOP_DEFAULTS] = {.name = "defaults"}, [TOP_INCLUDE] = {.name = "include"},
     [TOP_URDF] = {.name = "urdf"},         [TOP_MJCF] = {.name = "mjcf"},         [TOP_LINKS] = {.name = "links"},
-    [TOP_SPRINGS] = {.name = "springs"},   [TOP_FORCES] = {.name = "forces"},     [TOP_INTEGRATOR] = {.name = "integrator"},
+    [TOP_SPRINGS] = {.name = "springs"},   [TOP_FORCES] = {.name = "forces"},     [TOP_MOTORS] = {.name = "motors"},
+    [TOP_INTEGRATOR] = {.name = "integrator"},
     [TOP_DURATION] = {.name = "duration"}, [TOP_STATE] = {.name = "state"},       [TOP_SAMPLE] = {.name = "sample"},
     [TOP_CAMERA] = {.name = "camera"},     [TOP_CAMERAS] = {.name = "cameras"},   [TOP_VIEW] = {.name = "view"},
     {.name = "ground", .later = true},     {.name = "contact", .later = true},    {.name = "obstacles", .later = true},
-    {.name = "fluid", .later = true},      {.name = "motors", .later = true},     {.name = "sensors", .later = true},
+    {.name = "fluid", .later = true},      {.name = "sensors", .later = true},
     {.name = "record", .later = true},     {.name = "controller", .later = true}, {.name = "search", .later = true},
 };
 enum { TOP_KEYS = sizeof top_keys / sizeof *top_keys };
@@ -263,6 +265,7 @@ bool read_source(source *s, const char *text, size_t length)
     const int errors = s->r->errors.count;
     if (!root || !check_version(s, root) || !read_keys(s, root, "a scene", top_keys, TOP_KEYS, v)) return false;
     bool ok = read_settings(s, v);
+    s->r->motors = s->r->motors || v[TOP_MOTORS];
     if (v[TOP_DEFAULTS]) ok = read_link_defaults(s, v[TOP_DEFAULTS]) && ok;
     if (v[TOP_INCLUDE]) ok = read_include(s, v[TOP_INCLUDE], NULL) && ok;
     if (v[TOP_URDF]) ok = read_include(s, v[TOP_URDF], "URDF") && ok;
@@ -273,6 +276,7 @@ bool read_source(source *s, const char *text, size_t length)
         else ok = missing_key(s, root, "links", "missing; a scene has links, of its own or of an included file");
     }
     if (v[TOP_SPRINGS] || v[TOP_FORCES]) ok = read_loads(s, v[TOP_SPRINGS], v[TOP_FORCES]) && ok;
+    if (v[TOP_MOTORS]) ok = read_motors(s, v[TOP_MOTORS]) && ok;
     if (v[TOP_STATE]) ok = read_state(s, v[TOP_STATE]) && ok;
     if (v[TOP_SAMPLE]) ok = read_sample(s, v[TOP_SAMPLE]) && ok;
     if (v[TOP_CAMERA] || v[TOP_CAMERAS]) ok = read_cameras(s, v[TOP_CAMERA], v[TOP_CAMERAS]) && ok;
@@ -461,7 +465,7 @@ void ctn_scene_free(ctn_scene *scene)
         if (i == 0 || scene->links[i].shapes != scene->links[i - 1].shapes) free(scene->links[i].shapes);
     }
     for (int i = 0; i < scene->nfile; i++) free(scene->files[i].path), free(scene->files[i].text);
-    free(scene->links), free(scene->loads);
+    free(scene->links), free(scene->loads), free(scene->motors);
     free(scene->files);
     for (int i = 0; i < scene->nmesh; i++) mesh_clear(&scene->meshes[i]->surface), free(scene->meshes[i]);
     free(scene->meshes);

@@ -54,6 +54,7 @@ typedef struct reader {
     given_state *given;
     int ngiven, given_capacity;
     long nshape, bytes, nodes;
+    bool motors;             // a file read so far has `motors`
     const scene_file *from;  // [nfrom] what other files say; NULL: what they say on the disk
     int nfrom;
     document **documents;  // [scene->nfile], kept until all is read: origins point into them
@@ -337,6 +338,9 @@ bool read_sample(source *s, const node *n);
 /// Reads `camera:` or `cameras:`, of which one is NULL, when all links are known.
 /// `springs:` and `forces:` on points of links, each may be NULL: scene_loads.c.
 bool read_loads(source *s, const node *springs, const node *forces);
+
+/// Reads `motors:` on the joints of the file's links: scene_motors.c.
+bool read_motors(source *s, const node *n);
 
 bool read_cameras(source *s, const node *one, const node *list);
 void free_cameras(ctn_scene *scene);

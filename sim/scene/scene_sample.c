@@ -41,10 +41,25 @@ static bool read_spread(source *s, const node *n, value_unit unit, scene_spread 
 
 enum { PARAMETERS = SAMPLES - SAMPLE_PARAMETER };
 
+static bool of_motors(sample_of what) { return what >= SAMPLE_PARAMETER + CTN_MOTOR_TARGET; }
+
+/// Which links of the file have a motor with such a number: driven [links], false at first.
+static void find_driven(const source *s, sample_of what, bool *driven)
+{
+    const ctn_scene *const scene = s->r->scene;
+    for (int k = 0; k < scene->nmotor && of_motors(what); k++) {
+        const scene_motor *const motor = &scene->motors[k];
+        if (motor->link >= s->first_link && motor_has(motor->type, (ctn_parameter_kind)(what - SAMPLE_PARAMETER)))
+            driven[motor->link - s->first_link] = true;
+    }
+}
+
 /// What there is to say against drawing `what` for a link with this joint, after "the joint of this link"; NULL: nothing.
-static const char *objection(sample_of what, const scene_joint *j)
+/// driven: whether a motor on it has such a number.
+static const char *objection(sample_of what, const scene_joint *j, bool driven)
 {
     if (what < SAMPLE_PARAMETER) return j->type == CTN_FIXED ? "is fixed: there is nothing to draw" : NULL;
+    if (of_motors(what)) return driven ? NULL : "has no motor that has one; give it one in `motors`";
     const bool limited = j->limited[0] || j->limited[1] || j->limited[2];
     return parameter_objection((ctn_parameter_kind)(what - SAMPLE_PARAMETER), j->type, limited);
 }
@@ -77,8 +92,9 @@ static value_unit unit_of(sample_of what, ctn_joint_type joint)
     return of[0];
 }
 
-/// The distribution of one entry, for its link or, `all`, for those that have no other. `given` [links + 1] notes who has one.
-static bool read_entry(source *s, const node *value, sample_of what, const node **given, scene_spread *spread)
+/// The distribution of one entry, for its link or, `all`, for those that have no other. `given` [links + 1] notes who has one; driven
+/// [links]: of find_driven().
+static bool read_entry(source *s, const node *value, sample_of what, const bool *driven, const node **given, scene_spread *spread)
 {
     const ctn_scene *const scene = s->r->scene;
     const char *const name = value->key->text;
@@ -87,7 +103,7 @@ static bool read_entry(source *s, const node *value, sample_of what, const node 
     scene_spread one;
     if (link < 0) return !s->r->names_known || bad_key(s, value, "no link is called '%s'", printable(name).text);
     if (given[i]) return bad_key(s, value, "given twice; first in line %d", given[i]->key->line);
-    const char *const against = link < scene->nlink ? objection(what, &scene->links[link].joint) : NULL;
+    const char *const against = link < scene->nlink ? objection(what, &scene->links[link].joint, driven[i]) : NULL;
     if (against) return bad_key(s, value, "the joint of this link %s", against);
     given[i] = value;
     bool *const of_entry = calloc((size_t)links + 1, sizeof *of_entry);  // whether link k draws from it
@@ -95,7 +111,7 @@ static bool read_entry(source *s, const node *value, sample_of what, const node 
     value_unit unit = ANY_UNIT;
     for (int k = 0; k < links; k++) {
         const scene_joint *const joint = &scene->links[s->first_link + k].joint;
-        of_entry[k] = (k == i || (i == links && !given[k])) && !objection(what, joint);
+        of_entry[k] = (k == i || (i == links && !given[k])) && !objection(what, joint, driven[k]);
         if (!of_entry[k]) continue;
         const value_unit its = unit_of(what, joint->type);
         unit = unit == ANY_UNIT || unit == its ? its : NO_UNIT;
@@ -118,12 +134,18 @@ static bool read_spreads(source *s, const node *n, sample_of what, scene_spread 
     const int links = s->r->scene->nlink - s->first_link;
     if (n->kind != NODE_MAPPING) return bad_value(s, n, "expected distributions by names of links, found %s", found(n).text);
     const node **const given = calloc((size_t)links + 1, sizeof *given);  // [links]: of `all`
-    if (!given) return out_of_memory(s);
+    bool *const driven = calloc((size_t)links + 1, sizeof *driven);
+    if (!given || !driven) {
+        free(given), free(driven);
+        return out_of_memory(s);
+    }
+    find_driven(s, what, driven);
     bool ok = true;
     for (int others = 0; others < 2; others++)  // those with a name first
         for (const node *value = n->child; value && !hopeless(s); value = value->next)
-            if ((strcmp(value->key->text, "all") == 0) == (others == 1)) ok = read_entry(s, value, what, given, spread) && ok;
-    free(given);
+            if ((strcmp(value->key->text, "all") == 0) == (others == 1))
+                ok = read_entry(s, value, what, driven, given, spread) && ok;
+    free(given), free(driven);
     return ok;
 }
 
@@ -155,7 +177,8 @@ static bool read_parameters(source *s, const node *n, scene_spread *spread[PARAM
 {
     key keys[PARAMETERS] = {{0}};
     const node *v[PARAMETERS];
-    for (int k = 0; k < PARAMETERS; k++) keys[k].name = ctn_parameter_name((ctn_parameter_kind)k);
+    for (int k = 0; k < PARAMETERS; k++)
+        if (k <= CTN_LIMIT_DAMPING || k >= CTN_MOTOR_TARGET) keys[k].name = ctn_parameter_name((ctn_parameter_kind)k);
     if (!read_keys(s, n, "parameters", keys, PARAMETERS, v)) return false;
     bool ok = true;
     for (int k = 0; k < PARAMETERS; k++)

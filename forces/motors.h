@@ -1,0 +1,118 @@
+/// Motors on joints of one degree of freedom. On its own side of the gear g a motor asks for
+///
+///     y = feedforward + kp (target - g x) + kd (velocity - g w),    x, w: coordinate and velocity of its joint
+///
+/// and its joint gets the force g sat(y). sat is y up to its effort, with a smooth corner a twentieth of the effort to both sides:
+///
+///     sat(y) = y - z^2 / (4 W),   z = |y| - effort + W >= 0, at most 2 W,   W = effort / 20       (for y > 0; odd)
+///
+/// Methods that solve for the end of a step have w = s (u - u_d) with the increment u of the joint (integrators/joint_terms.h), so that y goes
+/// by u with the constant slope -g k, k = kp + kd s. Then g sat(y) is the force of the convex potential
+///
+///     V(u) = F(y) / k,   F' = sat,   V'' = g^2 k sat'(y) >= 0
+///
+/// and steps are stable at any gain, whatever their size. In the ledger of energy a motor with kp is a spring: what it has at w = velocity
+/// / g is -dU/dx, with U stored. The rest of its force is a brake, which takes energy where it holds the joint back from `velocity`, and
+/// puts in what it takes to go on with that velocity. Without kp nothing is stored. (docs/theory.md 4.10)
+#ifndef CATENA_MOTORS_H
+#define CATENA_MOTORS_H
+
+#include "dynamics/lane_model.h"
+#include "dynamics/spatial.h"
+
+/// The share of the effort over which sat() bends, to both sides.
+#define MOTOR_CORNER 0.05
+
+/// The motor of a body with BODY_MOTOR.
+FN const lane_motor *motor_of(const lane_model *m, const lane_body *b) { return &m->motors[b->motor]; }
+
+/// y at the coordinate x and the velocity w of the joint.
+FN real motor_demand(const lane_motor *a, real x, real w)
+{
+    return fmadd(a->kd, fnmadd(a->gear, w, a->velocity), fmadd(a->kp, fnmadd(a->gear, x, a->target), a->feedforward));
+}
+
+/// sat(y), sat'(y), and R = y^2/2 - F(y), which is 0 up to the corner.
+typedef struct {
+    real force, slope, R;
+    mask full;  // beyond the corner
+} saturated;
+
+FN saturated saturate(real y, real effort)
+{
+    const real W = rset(MOTOR_CORNER) * effort, a = magnitude(y), o = rset(0), one = rset(1);
+    const real into = a - rset(1 - MOTOR_CORNER) * effort, over = a - effort;
+    saturated s;
+    s.full = le(rset(1 + MOTOR_CORNER) * effort, a);
+    const mask bent = both(gt(into, o), not_(s.full));
+    const real z = sel(bent, into, o), t = z / sel(bent, rset(2) * W, one);  // of the corner, 0 to 1
+    const real force = sel(s.full, effort, fnmadd(rset(0.5) * z, t, a));
+    s.force = sel(lt(y, o), negate(force), force);
+    s.slope = sel(s.full, o, one - t);
+    s.R = sel(s.full, fmadd(rset(0.5) * over, over, W * W * rset(1. / 6)), z * z * t * rset(1. / 6));
+    return s;
+}
+
+/// The force on the joint at x and w, and how fast it falls with y's terms: its derivatives are -kp slope and -kd slope.
+typedef struct {
+    real force, slope;
+} motor_force;
+
+FN motor_force motor_at(const lane_motor *a, real x, real w)
+{
+    const saturated s = saturate(motor_demand(a, x, w), a->effort);
+    motor_force f;
+    f.force = a->gear * s.force, f.slope = a->gear * a->gear * s.slope;
+    return f;
+}
+
+/// The integral of sat(y) along `way`, on which y falls from y0 by `slope`: that of y, the mean of both times the way, less that of
+/// y - sat(y). Where sat(y) stays at the effort, or y where it is, it is the force times the way, and digits are not lost to cancellation.
+FN real pulled_along(real y0, real y, real way, real slope, real effort)
+{
+    const saturated now = saturate(y, effort), then = saturate(y0, effort);
+    const mask moves = gt(slope, rset(0)), same = both(both(now.full, then.full), gt(y * y0, rset(0)));
+    const real cut = (now.R - then.R) / sel(moves, slope, rset(1));
+    return sel(either(same, not_(moves)), now.force * way, fmadd(rset(0.5) * (y + y0), way, cut));
+}
+
+/// The potential of a step, from its start: at its end x, which is at the velocity w after the increment u, with dw/du = s.
+typedef struct {
+    real E, g, k;  // value, first and second derivative by u
+} motor_potential;
+
+FN motor_potential motor_step(const lane_motor *a, real x, real u, real w, real s)
+{
+    const real slope = fmadd(a->kd, s, a->kp), y = motor_demand(a, x, w), way = a->gear * u;
+    const saturated now = saturate(y, a->effort);
+    motor_potential V;
+    V.E = negate(pulled_along(fmadd(slope, way, y), y, way, slope, a->effort));
+    V.g = negate(a->gear * now.force);
+    V.k = a->gear * a->gear * slope * now.slope;
+    return V;
+}
+
+/// What the servo of a motor with kp stores at x, J: 0 on target.
+FN real motor_energy(const lane_motor *a, real x)
+{
+    const real off = fmadd(a->gear, x, negate(a->target)), y = fnmadd(a->kp, off, a->feedforward);
+    return sel(gt(a->kp, rset(0)), negate(pulled_along(a->feedforward, y, off, a->kp, a->effort)), rset(0));
+}
+
+/// The power that it puts in, and the power that it takes out, at the coordinate x and the velocity w of its joint.
+typedef struct {
+    real work, dissipated;
+} motor_power;
+
+FN motor_power motor_flow(const lane_motor *a, real x, real w)
+{
+    const real p = fmadd(a->kp, fnmadd(a->gear, x, a->target), a->feedforward), turn = a->gear * w;
+    const real still = saturate(p, a->effort).force;
+    const real braked = saturate(fmadd(a->kd, a->velocity - turn, p), a->effort).force - still;
+    motor_power P;
+    P.work = fmadd(braked, a->velocity, sel(gt(a->kp, rset(0)), rset(0), still * turn));
+    P.dissipated = braked * (a->velocity - turn);
+    return P;
+}
+
+#endif

@@ -1,0 +1,200 @@
+/// `motors:` on joints: servos of position and of velocity, and torques.
+#include "sim/scene/scene_reader.h"
+#include "sim/base/suggest.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum motor_key {
+    MOTOR_KEY_JOINT,
+    MOTOR_KEY_DOF,
+    MOTOR_KEY_TYPE,
+    MOTOR_KEY_KP,
+    MOTOR_KEY_KD,
+    MOTOR_KEY_TARGET,
+    MOTOR_KEY_VELOCITY_TARGET,
+    MOTOR_KEY_FEEDFORWARD,
+    MOTOR_KEY_EFFORT,
+    MOTOR_KEY_GEAR,
+    MOTOR_KEY_ROTOR,
+    MOTOR_KEYS
+};
+
+static const key motor_keys[MOTOR_KEYS] = {
+    [MOTOR_KEY_JOINT] = {.name = "joint"},
+    [MOTOR_KEY_DOF] = {.name = "dof"},
+    [MOTOR_KEY_TYPE] = {.name = "type"},
+    [MOTOR_KEY_KP] = {.name = "kp"},
+    [MOTOR_KEY_KD] = {.name = "kd"},
+    [MOTOR_KEY_TARGET] = {.name = "target"},
+    [MOTOR_KEY_VELOCITY_TARGET] = {.name = "velocity_target"},
+    [MOTOR_KEY_FEEDFORWARD] = {.name = "feedforward"},
+    [MOTOR_KEY_EFFORT] = {.name = "effort"},
+    [MOTOR_KEY_GEAR] = {.name = "gear"},
+    [MOTOR_KEY_ROTOR] = {.name = "rotor"},
+};
+
+#define BIT(k) (1u << (k))
+enum {
+    OF_ALL = BIT(MOTOR_KEY_JOINT) | BIT(MOTOR_KEY_DOF) | BIT(MOTOR_KEY_TYPE) | BIT(MOTOR_KEY_TARGET) | BIT(MOTOR_KEY_EFFORT) |
+             BIT(MOTOR_KEY_GEAR) | BIT(MOTOR_KEY_ROTOR)
+};
+
+/// What a motor of each type has.
+static const struct {
+    const char *name;
+    unsigned keys;
+    enum motor_key gain;  // that it cannot do without; MOTOR_KEYS: none
+} types[] = {
+    [MOTOR_POSITION] = {"position",
+                        OF_ALL | BIT(MOTOR_KEY_KP) | BIT(MOTOR_KEY_KD) | BIT(MOTOR_KEY_VELOCITY_TARGET) |
+                            BIT(MOTOR_KEY_FEEDFORWARD),
+                        MOTOR_KEY_KP},
+    [MOTOR_VELOCITY] = {"velocity", OF_ALL | BIT(MOTOR_KEY_KD) | BIT(MOTOR_KEY_FEEDFORWARD), MOTOR_KEY_KD},
+    [MOTOR_TORQUE] = {"torque", OF_ALL, MOTOR_KEYS},
+};
+enum { TYPES = sizeof types / sizeof *types };
+
+static bool read_type(source *s, const node *n, motor_type *type)
+{
+    const char *names[TYPES], *text;
+    if (!read_text(s, n, &text)) return false;
+    for (int i = 0; i < TYPES; i++) {
+        names[i] = types[i].name;
+        if (strcmp(text, names[i])) continue;
+        *type = (motor_type)i;
+        return true;
+    }
+    const char *const meant = nearest_name(text, names, TYPES);
+    if (meant) return bad_value(s, n, "unknown %s; did you mean '%s'?", found(n).text, meant);
+    return bad_value(s, n, "unknown %s; motors are position, velocity, torque", found(n).text);
+}
+
+/// The joint on which a motor is, and the one of its degrees of freedom.
+static bool read_driven(source *s, const node *n, const node *const v[MOTOR_KEYS], scene_motor *motor)
+{
+    const node *const joint = v[MOTOR_KEY_JOINT], *const dof = v[MOTOR_KEY_DOF];
+    if (!joint) return missing_key(s, n, "joint", "missing; it is the link whose joint the motor drives");
+    if (!read_link_name(s, joint, &motor->link)) return false;
+    const ctn_joint_type type = s->r->scene->links[motor->link].joint.type;
+    const int nv = joint_nv(type);
+    if (type == CTN_FIXED || type == CTN_FREE || type == CTN_BALL)
+        return bad_value(s, joint, "the joint of %s is %s: %s", found(joint).text, joint_name(type),
+                         type == CTN_FIXED  ? "there is nothing to drive"
+                         : type == CTN_FREE ? "nothing holds a motor there; push its link with `forces`"
+                                            : "motors are not available on it in this version; take three revolute joints");
+    if (dof) return read_whole(s, dof, 0, nv - 1, &motor->dof);
+    return nv == 1 || missing_key(s, n, "dof", "missing; the joint has several degrees of freedom: 0 to %d", nv - 1);
+}
+
+/// Its target, of which kind that is, and the one of its velocity. An angle and an angular velocity may have units.
+static bool read_targets(source *s, const node *const v[MOTOR_KEYS], scene_motor *motor)
+{
+    const ctn_joint_type joint = s->r->scene->links[motor->link].joint.type;
+    const value_unit angle = coordinate_units(joint)[motor->dof], rate = velocity_units(joint)[motor->dof];
+    const node *const target = v[MOTOR_KEY_TARGET], *const velocity = v[MOTOR_KEY_VELOCITY_TARGET];
+    bool ok = true;
+    if (target && motor->type == MOTOR_POSITION) ok = read_quantity(s, target, ANY_SIGN, angle, &motor->target);
+    if (target && motor->type == MOTOR_VELOCITY) ok = read_quantity(s, target, ANY_SIGN, rate, &motor->velocity);
+    if (target && motor->type == MOTOR_TORQUE) ok = read_number(s, target, ANY_SIGN, &motor->feedforward);
+    return (!velocity || read_quantity(s, velocity, ANY_SIGN, rate, &motor->velocity)) && ok;
+}
+
+/// The gear, the rotor, which becomes armature of the joint, and the effort: its own, or the joint's on the motor's side of the gear.
+static bool read_drive(source *s, const node *const v[MOTOR_KEYS], scene_motor *motor)
+{
+    scene_joint *const joint = &s->r->scene->links[motor->link].joint;
+    double rotor = 0;
+    bool ok = true;
+    if (v[MOTOR_KEY_GEAR]) ok = read_number(s, v[MOTOR_KEY_GEAR], ANY_SIGN, &motor->gear);
+    if (ok && motor->gear == 0) ok = bad_value(s, v[MOTOR_KEY_GEAR], "expected a number that is not 0, found 0");
+    if (v[MOTOR_KEY_ROTOR]) ok = read_number(s, v[MOTOR_KEY_ROTOR], NOT_NEGATIVE, &rotor) && ok;
+    if (v[MOTOR_KEY_EFFORT]) ok = read_number(s, v[MOTOR_KEY_EFFORT], NOT_NEGATIVE, &motor->effort) && ok;
+    else motor->effort = joint->effort[motor->dof] / fabs(motor->gear);
+    if (!ok) return false;
+    joint->armature[motor->dof] += motor->gear * motor->gear * rotor;
+    return isfinite(joint->armature[motor->dof]) ||
+           bad_value(s, v[MOTOR_KEY_ROTOR], "expected a finite inertia behind the gear, gear^2 rotor");
+}
+
+static bool read_motor(source *s, const node *n, scene_motor *motor)
+{
+    const node *v[MOTOR_KEYS];
+    bool ok = true;
+    *motor = (scene_motor){.link = -1, .effort = INFINITY, .gear = 1, .file = s->r->scene->files[s->file].path};
+    if (!read_keys(s, n, "a motor", motor_keys, MOTOR_KEYS, v)) return false;
+    if (!v[MOTOR_KEY_TYPE]) ok = missing_key(s, n, "type", "missing; a motor is of the type position, velocity or torque");
+    else ok = read_type(s, v[MOTOR_KEY_TYPE], &motor->type);
+    const bool placed = read_driven(s, n, v, motor);
+    if (!ok || !placed) return false;
+    for (int k = 0; k < MOTOR_KEYS; k++)
+        if (v[k] && !(types[motor->type].keys & BIT(k)))
+            ok = bad_key(s, v[k], "a motor of the type %s has none", types[motor->type].name);
+    if (types[motor->type].gain < MOTOR_KEYS && !v[types[motor->type].gain])
+        ok = missing_key(s, n, motor_keys[types[motor->type].gain].name, "missing; a motor of the type %s has one",
+                         types[motor->type].name);
+    if (!ok) return false;
+    for (int k = 0; k < 2; k++) {
+        const node *const gain = v[MOTOR_KEY_KP + k];
+        if (gain) ok = read_number(s, gain, NOT_NEGATIVE, k ? &motor->kd : &motor->kp) && ok;
+        motor->at[k] = (scene_place){(gain ? gain : n)->line, (gain ? gain : n)->column};
+    }
+    if (v[MOTOR_KEY_FEEDFORWARD]) ok = read_number(s, v[MOTOR_KEY_FEEDFORWARD], ANY_SIGN, &motor->feedforward) && ok;
+    ok = read_targets(s, v, motor) && ok;
+    return read_drive(s, v, motor) && ok;
+}
+
+// ---- one motor a degree of freedom
+
+typedef struct {
+    int link, dof, number;
+} driven;
+
+static int driven_order(const void *a, const void *b)
+{
+    const driven *const x = a, *const y = b;
+    if (x->link != y->link) return (x->link > y->link) - (x->link < y->link);
+    if (x->dof != y->dof) return (x->dof > y->dof) - (x->dof < y->dof);
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/// `first` is the number of the first motor of the list `n`, of which all could be read.
+static bool check_driven(source *s, const node *n, int first)
+{
+    const ctn_scene *const scene = s->r->scene;
+    const size_t count = (size_t)scene->nmotor;
+    driven *const all = reader_alloc(s->r, count * sizeof *all);
+    const node **const nodes = reader_alloc(s->r, (size_t)n->size * sizeof *nodes);
+    bool ok = all && nodes;
+    if (ok) {
+        int k = 0;
+        for (const node *motor = n->child; motor; motor = motor->next) nodes[k++] = motor;
+        for (int i = 0; i < scene->nmotor; i++) all[i] = (driven){scene->motors[i].link, scene->motors[i].dof, i};
+        if (count) qsort(all, count, sizeof *all, driven_order);
+    }
+    for (int i = 1; i < scene->nmotor && all && nodes; i++)
+        if (all[i].link == all[i - 1].link && all[i].dof == all[i - 1].dof && all[i].number >= first)
+            ok = bad_value(s, nodes[all[i].number - first], "the joint of '%s' has a motor already%s",
+                           printable(scene->links[all[i].link].name).text,
+                           joint_nv(scene->links[all[i].link].joint.type) > 1 ? " for this degree of freedom" : "");
+    free(all), free(nodes);
+    return ok;
+}
+
+bool read_motors(source *s, const node *n)
+{
+    ctn_scene *const scene = s->r->scene;
+    if (n->kind != NODE_SEQUENCE) return bad_value(s, n, "expected a list of motors, found %s", found(n).text);
+    const int first = scene->nmotor;
+    scene_motor *const motors = realloc(scene->motors, ((size_t)first + (size_t)n->size + 1) * sizeof *motors);
+    if (!motors) return out_of_memory(s);
+    scene->motors = motors;
+    bool ok = true;
+    for (const node *motor = n->child; motor && !hopeless(s); motor = motor->next) {
+        scene_motor *const to = &motors[scene->nmotor++];
+        ok = read_motor(s, motor, to) && ok;
+        to->entry = scene->nmotor - 1 - first;
+    }
+    return ok && check_driven(s, n, first);
+}
