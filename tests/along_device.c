@@ -17,12 +17,12 @@ static const random_options kinds[] = {
     {.links = 40, .passive = true},
     {.links = 40, .floating = true, .passive = true},
     {.links = 60, .chain = true, .floating = true, .passive = true},
-    {.links = 300},
+    {.links = 300, .motors = 100},
     {.links = 300, .chain = true, .passive = true, .smooth = true},
     {.links = 200, .chain = true, .joints = 1u << CTN_UNIVERSAL},
     {.links = 200, .chain = true, .joints = 1u << CTN_BALL},
     {.links = 40, .floating = true, .passive = true, .springs = 9, .wrenches = 12},
-    {.links = 60, .chain = true, .springs = 30, .wrenches = 30},
+    {.links = 60, .chain = true, .springs = 30, .wrenches = 30, .motors = 30},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds, BARE = KINDS - 2 };  // without loads on links
 

@@ -17,7 +17,7 @@ static const random_options kinds[] = {
     {.links = 40, .floating = true, .passive = true, .springs = 6, .wrenches = 20},
     {.links = 60, .chain = true, .springs = 3, .wrenches = 3},
     {.links = 60, .chain = true, .floating = true, .passive = true, .wrenches = 60},
-    {.links = 300, .passive = true},
+    {.links = 300, .passive = true, .motors = 150},
     {.links = 300, .chain = true, .floating = true, .springs = 20, .wrenches = 20},
     {.links = 200, .chain = true, .joints = 1u << CTN_UNIVERSAL},
     {.links = 200, .chain = true, .joints = 1u << CTN_BALL, .springs = 5},

@@ -20,7 +20,7 @@ static const random_options kinds[] = {
     {.links = 40, .floating = true, .passive = true},
     {.links = 60, .chain = true},
     {.links = 60, .chain = true, .floating = true, .passive = true},
-    {.links = 300},
+    {.links = 300, .motors = 30, .plain_springs = true},
     {.links = 300, .chain = true, .passive = true, .smooth = true},
     {.links = 200, .chain = true, .joints = 1u << CTN_UNIVERSAL},
     {.links = 200, .chain = true, .joints = 1u << CTN_BALL},

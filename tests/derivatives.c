@@ -117,7 +117,8 @@ START_TEST(forward_dynamics_against_differences)
                                   .passive = seed % 2,
                                   .chain = seed % 3 == 0,
                                   .springs = (int)(seed % 4),
-                                  .wrenches = (int)(seed % 3)};
+                                  .wrenches = (int)(seed % 3),
+                                  .motors = (int)(seed % 5)};
         fixture f = open_fixture(seed, &o);
         differences(&f, true);
         ctn_aba_derivatives(f.d, 1, f.q, f.v, f.tau, f.by[0], f.by[1], f.by[2]);
@@ -130,7 +131,7 @@ END_TEST
 /// Each matrix may be left out, and comes out the same alone.
 START_TEST(matrices_one_by_one)
 {
-    const random_options o = {.links = 9, .passive = true, .springs = 2, .wrenches = 2};
+    const random_options o = {.links = 9, .passive = true, .springs = 2, .wrenches = 2, .motors = 4};
     fixture f = open_fixture(5, &o);
     const size_t size = (size_t)f.nv * (size_t)f.nv * sizeof(double);
     for (int forward = 0; forward < 2; forward++) {

@@ -111,6 +111,7 @@ START_TEST(bits_are_the_cpu_s)
         .passive = methods[_i].method != CTN_VARIATIONAL,
         .springs = (methods[_i].method == CTN_COLLOCATION && methods[_i].number > 2) || methods[_i].solver != CTN_NEWTON ? 0 : 2,
         .wrenches = (methods[_i].method == CTN_COLLOCATION && methods[_i].number > 2) || methods[_i].solver != CTN_NEWTON ? 0 : 2,
+        .motors = _i % 4,
         .plain_springs = methods[_i].method == CTN_VARIATIONAL};
     ctn_model *const m = random_model(900 + (uint64_t)_i, &o);
     const size_t nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m);
@@ -163,7 +164,7 @@ END_TEST
 /// States and forces that never leave the device.
 START_TEST(device_memory)
 {
-    const random_options o = {.links = 6, .passive = true};
+    const random_options o = {.links = 6, .passive = true, .motors = 3};
     ctn_model *const m = random_model(31, &o);
     const size_t nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m),
                  sizes[] = {WORLDS * nq * sizeof(double), WORLDS * nv * sizeof(double)};

@@ -112,6 +112,7 @@ START_TEST(batches)
                               .joints = _i % 2 ? 0 : 1u << CTN_UNIVERSAL | 1u << CTN_BALL,
                               .springs = _i % 2 ? 3 : 0,
                               .wrenches = _i % 2 ? 2 : 0,
+                              .motors = _i % 2 ? 3 : 0,
                               .plain_springs = true};
     ctn_model *m = random_model(40 + (uint64_t)_i, &o);
     const ctn_engine *const *list = engines_available();
@@ -142,7 +143,7 @@ END_TEST
 START_TEST(other_lanes)
 {
     const random_options o = {
-        .links = 9, .passive = true, .springs = _i % 2 ? 3 : 0, .wrenches = _i % 2 ? 2 : 0, .plain_springs = true};
+        .links = 9, .passive = true, .springs = _i % 2 ? 3 : 0, .wrenches = _i % 2 ? 2 : 0, .motors = 4, .plain_springs = true};
     ctn_model *m = random_model(7 + (uint64_t)_i, &o);
     const size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
     const ctn_engine *const engines[] = {engines_available()[0], &engine_scalar, &engine_eight};
@@ -209,7 +210,7 @@ END_TEST
 /// The dynamics calls: every engine, odd counts.
 START_TEST(dynamics_calls)
 {
-    const random_options o = {.links = 12, .passive = true, .springs = _i % 2 ? 3 : 0, .wrenches = _i % 2 ? 2 : 0};
+    const random_options o = {.links = 12, .passive = true, .springs = _i % 2 ? 3 : 0, .wrenches = _i % 2 ? 2 : 0, .motors = 4};
     ctn_model *m = random_model(100 + (uint64_t)_i, &o);
     const size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nl = (size_t)m->nlink, sums = sizeof(ctn_totals) / sizeof(double);
     const size_t count = 11, n = count * (7 * nv * nv + 5 * nv + 18 * nl + 12 * nv + sums);

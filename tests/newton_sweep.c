@@ -280,7 +280,8 @@ START_TEST(energy_residual_and_hessian_agree)
                                   .passive = seed % 2,
                                   .joints = seed % 5 ? 0 : 1u << CTN_BALL,
                                   .springs = seed % 3 ? (int)(seed % 3) : 0,
-                                  .wrenches = (int)(seed % 4)};
+                                  .wrenches = (int)(seed % 4),
+                                  .motors = (int)(seed % 5)};
         fixture f = open_fixture(seed, &o, 0.05, 1);
         const int n = f.m->nv;
         double *r = malloc((size_t)(n + 1) * sizeof *r), *d = calloc((size_t)n + 1, sizeof *d), *H = dense_hessian(&f, true);

@@ -218,6 +218,33 @@ static void put_loads(writer *w, uint64_t seed, const plan *l, const char *prefi
     }
 }
 
+/// Motors, some of which are at their effort most of the time.
+static void put_motors(writer *w, uint64_t seed, const plan *l, const char *prefix, const random_options *o)
+{
+    static const int dofs[] = {
+        [CTN_REVOLUTE] = 1, [CTN_PRISMATIC] = 1, [CTN_HELICAL] = 1, [CTN_UNIVERSAL] = 2, [CTN_PLANAR] = 3, [CTN_FREE] = 0};
+    static const double gears[] = {1, -2, 1.5};
+    const bool undamped = o->conservative || o->plain_springs;
+    rng r = {seed * 0x9fb21c651e98df25u + 33};
+    int made = 0;
+    for (int i = 0; i < o->links && made < o->motors; i++)
+        for (int k = 0; k < dofs[l[i].joint] && made < o->motors; k++) {
+            const int type = rng_below(&r, 3);
+            put(w, "%s  - {joint: %s%d, dof: %d, ", made++ ? "" : "motors:\n", prefix, i, k);
+            if (type == 2) put(w, "type: torque, target: %.17g", rng_uniform(&r, -3, 3));
+            else if (type == 1 && !undamped)
+                put(w, "type: velocity, kd: %.17g, target: %.17g, feedforward: %.17g", rng_uniform(&r, 0.1, 3),
+                    rng_uniform(&r, -2, 2), rng_uniform(&r, -2, 2));
+            else {
+                put(w, "type: position, kp: %.17g, target: %.17g, feedforward: %.17g", rng_uniform(&r, 1, 50),
+                    rng_uniform(&r, -1, 1), rng_uniform(&r, -2, 2));
+                if (!undamped) put(w, ", kd: %.17g, velocity_target: %.17g", rng_uniform(&r, 0, 3), rng_uniform(&r, -2, 2));
+            }
+            if (rng_below(&r, 2)) put(w, ", effort: %.17g", pow(10, rng_uniform(&r, -1, 2)));
+            put(w, ", gear: %g, rotor: %.17g}\n", gears[rng_below(&r, 3)], rng_uniform(&r, 0, 0.01));
+        }
+}
+
 char *random_scene(uint64_t seed, const random_options *o)
 {
     rng r = {seed * 0x9e3779b97f4a7c15u + 12345};
@@ -261,6 +288,7 @@ char *random_scene(uint64_t seed, const random_options *o)
         put_array(&w, "inertia", p.inertia, 6), put(&w, "\n");
     }
     put_loads(&w, seed, l, prefix, o, turned);
+    put_motors(&w, seed, l, prefix, o);
     free(l), free(order);
     return w.text;
 }

@@ -28,6 +28,7 @@ typedef struct {
     int springs;        // to points of the world; with more than one there is a force on a point, too
     bool plain_springs;  // without dampers
     int wrenches;        // forces and torques on points, every other one in the axes of its link
+    int motors;          // of all types, on as many degrees of freedom; with plain_springs or conservative none has kd
     unsigned joints;    // bit set of ctn_joint_type to draw from; 0: all
     double shift[3];    // the world is moved: by this ...
     double turn[4];     // ... after this rotation (unit quaternion w x y z; all zero: none)

@@ -81,7 +81,7 @@ START_TEST(products_agree_with_the_sweeps)
     int compared = 0;
     FOR_SEEDS(seed, 20)
     {
-        const random_options o = {.links = 8, .passive = seed % 4 != 0, .floating = seed % 5 == 0};
+        const random_options o = {.links = 8, .passive = seed % 4 != 0, .floating = seed % 5 == 0, .motors = (int)(seed % 5)};
         fixture f;
         open_fixture(&f, seed, &o, t, false);
         const lane_model *m = f.m;

@@ -160,7 +160,8 @@ START_TEST(newton_step_is_exact)
                                   .smooth = seed % 2,
                                   .floating = seed % 4 == 0,
                                   .springs = t->old > 0 ? 0 : (int)(seed % 3),
-                                  .wrenches = t->old > 0 ? 0 : (int)(seed % 4)};
+                                  .wrenches = t->old > 0 ? 0 : (int)(seed % 4),
+                                  .motors = (int)(seed % 5)};
         fixture f = open_fixture(seed, &o, t, 0.01);
         stage_work *P = &f.W.po.more;
         const lane_model *m = f.m;

@@ -40,10 +40,17 @@ static int choose_parameters(const ctn_model *m, ctn_method method, ctn_paramete
         if ((k != CTN_SPRING_DAMPING || method != CTN_VARIATIONAL) && ctn_model_parameter(m, p, &value, NULL) == CTN_OK)
             list[n++] = p;
     }
+    for (int k = CTN_MOTOR_TARGET; k <= CTN_MOTOR_EFFORT; k++) {
+        const ctn_parameter p = {(ctn_parameter_kind)k, k % 2};
+        double value;
+        if ((k != CTN_MOTOR_KD || method != CTN_VARIATIONAL) && ctn_model_parameter(m, p, &value, NULL) == CTN_OK) list[n++] = p;
+    }
     for (int l = 0; l < ctn_model_nlink(m); l++)
         for (int k = CTN_MASS_SCALE; k <= CTN_LIMIT_DAMPING && n < MOST_PARAMETERS; k++) {
             const ctn_parameter p = {(ctn_parameter_kind)k, l};
             double value;
+            // armature is one for all degrees of freedom, a rotor on one of them
+            if (k == CTN_ARMATURE && m->nmotor && ctn_model_link(m, l)->nv > 1) continue;
             if ((l + k) % 3 == 0 && ctn_model_parameter(m, p, &value, NULL) == CTN_OK) list[n++] = p;
         }
     return n;
@@ -79,6 +86,7 @@ static worlds open_worlds(uint64_t seed, int method, bool own)
                               .passive = methods[method].method != CTN_VARIATIONAL,
                               .springs =
                                   methods[method].method == CTN_COLLOCATION && methods[method].number > 2 ? 0 : (int)(seed % 3),
+                              .motors = (int)(seed % 4),
                               .plain_springs = methods[method].method == CTN_VARIATIONAL};
     worlds f = {.m = random_model(seed, &o), .cfg = ctn_batch_config_default()};
     rng r = {seed * 7 + 1};
@@ -563,6 +571,7 @@ static const struct {
     {{CTN_SPRING_ANCHOR, 0}, "spring_anchor: the model has no springs; give the scene `springs`"},
     {{CTN_FORCE, 0}, "force: the model has no forces; give the scene `forces`"},
     {{CTN_TORQUE, 0}, "torque: the model has no forces; give the scene `forces`"},
+    {{CTN_MOTOR_TARGET, 0}, "motor_target: the model has no motors; give the scene `motors`"},
     {{CTN_DAMPING, BASE}, "damping of link 'base': the joint is fixed: it has no parameters"},
     {{CTN_LIMIT_UPPER, HINGE}, "limit_upper of link 'hinge': the joint has no limits; give it `limits` in the scene"},
     {{CTN_LIMIT_STIFFNESS, HINGE}, "limit_stiffness of link 'hinge': the joint has no limits; give it `limits` in the scene"},
