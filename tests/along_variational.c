@@ -173,6 +173,48 @@ START_TEST(whips_are_those_of_the_serial_engine)
 }
 END_TEST
 
+/// Chains of 1 to 16 links beside each other: in one level some are cut and some are not.
+START_TEST(chains_beside_each_other)
+{
+    static const char *const joints[] = {"revolute, axis: [0, 1, 0]",
+                                         "prismatic, axis: [1, 0, 1]",
+                                         "universal, axis: [1, 0, 0], axis2: [0, 1, 0]",
+                                         "helical, axis: [0, 1, 0], pitch: 0.05",
+                                         "ball",
+                                         "planar"};
+    enum { JOINTS = sizeof joints / sizeof *joints, CHAINS = 4 };
+    FOR_SEEDS(seed, 40)
+    {
+        char text[20000] = "catena: 1\nlinks:\n";
+        rng r = {seed};
+        for (int chain = 0; chain < CHAINS; chain++)
+            for (int k = 0, links = 1 + rng_below(&r, 16); k < links; k++) {
+                char parent[40] = "";
+                if (k) snprintf(parent, sizeof parent, " parent: l%d.%d,", chain, k - 1);
+                snprintf(text + strlen(text), sizeof text - strlen(text),
+                         "  - {name: l%d.%d,%s position: [0.1, 0, 0.02], joint: {type: %s}, mass: 0.1, com: [0.05, 0, 0.01], "
+                         "inertia: [0.001, 0.001, 0.001, 0, 0, 0]}\n",
+                         chain, k, parent, joints[rng_below(&r, JOINTS)]);
+            }
+        ctn_error err;
+        ctn_model *m = model_of(text);
+        const size_t nq = (size_t)ctn_model_nq(m);
+        double *q[2] = {numbers(nq), numbers(nq)};
+        for (int k = 0; k < 2; k++) {
+            ctn_batch_config cfg = steps_of(2);
+            cfg.dt = 1e-3, cfg.parallel = k ? CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
+            ctn_batch *b = batch_of(m, seed, cfg);
+            ck_assert(ctn_batch_step(b, 3, NULL, &err) == CTN_OK);
+            ck_assert_msg(!ctn_batch_serial_steps(b), "seed %llu: %ld steps made serially", (unsigned long long)seed,
+                          ctn_batch_serial_steps(b));
+            ctn_batch_state(b, q[k], NULL), ctn_batch_free(b);
+        }
+        ck_assert_msg(distance(q[1], q[0], nq) < 1e-9, "seed %llu: %g", (unsigned long long)seed, distance(q[1], q[0], nq));
+        free(q[0]), free(q[1]), ctn_model_free(m);
+    }
+}
+END_TEST
+
 /// A world that a wrench acts on goes serially, and with the bits of those side by side; before, after and in other worlds steps go
 /// along the links.
 START_TEST(pushed_worlds_go_serially)
@@ -238,6 +280,7 @@ int main(void)
     tcase_add_loop_test(c, steps_are_those_of_the_serial_engine, 0, KINDS);
     tcase_add_loop_test(c, steps_of_a_class_have_the_same_bits_everywhere, 0, KINDS);
     tcase_add_test(c, whips_are_those_of_the_serial_engine);
+    tcase_add_test(c, chains_beside_each_other);
     tcase_add_test(c, pushed_worlds_go_serially);
     tcase_add_test(c, what_goes_and_what_does_not);
     suite_add_tcase(s, c);

@@ -103,8 +103,9 @@ static void enter_open_chord(const along_world *w, int s, double *to)
 
 static void leave_open_chord(along_world *w, int s, const double *from)
 {
+    const int cut = w->plan->segment[s].cut;
     memcpy(w->cross + (size_t)s * CROSS_HAND, from, CROSS_HAND * sizeof *from);
-    memcpy(&w->crossings[w->plan->segment[s].cut], from + CROSS_HAND, sizeof *w->crossings);
+    if (cut >= 0) memcpy(&w->crossings[cut], from + CROSS_HAND, sizeof *w->crossings);
 }
 
 static void enter_closed_chord(const along_world *w, int s, double *to)
