@@ -44,16 +44,20 @@ static const struct {
             {"variational-2", CTN_VARIATIONAL, 0.01, 2, CTN_NEWTON, false},
             {"variational-4", CTN_VARIATIONAL, 0.01, 4, CTN_NEWTON, false},
             {"alpha", CTN_ALPHA, 0.05, 0, CTN_NEWTON, false},
-            {"alpha-auto", CTN_ALPHA, 5e-3, 0, CTN_NEWTON, true}};
-enum { WAYS = sizeof ways / sizeof *ways };
+            {"alpha-auto", CTN_ALPHA, 5e-3, 0, CTN_NEWTON, true},
+            {"rk4-links", CTN_RK4, 1e-5, 0, CTN_NEWTON, false},
+            {"collocation-2-links", CTN_COLLOCATION, 1e-3, 2, CTN_NEWTON, false},
+            {"variational-2-links", CTN_VARIATIONAL, 1e-3, 2, CTN_NEWTON, false},
+            {"alpha-links", CTN_ALPHA, 1e-3, 0, CTN_NEWTON, false}};
+enum { WAYS = sizeof ways / sizeof *ways, LINKS = WAYS - 4 };  // from LINKS on: along the links
 
 #ifdef __SANITIZE_ADDRESS__  // what the others would add is in other tests
-static const char *const names[] = {"double-pendulum", "random-2"};
+static const char *const names[] = {"double-pendulum", "random-2", "links-tree"};
 #else
 static const char *const names[] = {
-    "double-pendulum", "chain10", "chain10-sampled", "chain10-randomised", "chain40",  "chain100", "flying-tree", "humanoid",
-    "iiwa14",          "wrench",  "rope1000",        "random-1",           "random-2", "random-3", "random-4",    "random-5",
-    "random-6",        "random-7"};
+    "double-pendulum", "chain10",  "chain10-sampled", "chain10-randomised", "chain40",     "chain100",  "flying-tree",
+    "humanoid",        "iiwa14",   "wrench",          "rope1000",           "random-1",    "random-2",  "random-3",
+    "random-4",        "random-5", "random-6",        "random-7",           "links-chain", "links-tree"};
 #endif
 enum { NAMES = sizeof names / sizeof *names, WORLDS = 64, STEPS = 6 };
 
@@ -74,6 +78,9 @@ typedef struct subject {
     int worlds, steps;  // fewer of large ones
 } subject;
 
+/// Subjects that are stepped along their links alone: long enough to be cut, with joints that slide.
+static bool goes_along(const char *name) { return strncmp(name, "links-", 6) == 0; }
+
 static subject open_subject(const char *name)
 {
     subject s = {.scene = NULL};
@@ -87,6 +94,8 @@ static subject open_subject(const char *name)
                                                        .springs = seed == 6 ? 3 : 0,  // and a force
                                                        .wrenches = seed == 7 ? 3 : 0,
                                                        .plain_springs = true});
+    else if (goes_along(name))
+        s.model = random_model(1, &(random_options){.links = 60, .chain = !strcmp(name, "links-chain"), .passive = true});
     else {
         char path[400];
         snprintf(path, sizeof path, CATENA_SOURCE_DIR "/scenes/%s.yaml", name);
@@ -131,8 +140,8 @@ static void step(const subject *s, int way, const char *engine, int worlds, ctn_
     uint64_t *const now = malloc(W * sizeof *now);
     ctn_error err = {0};
     ctn_batch_config cfg = configuration(way);
-    cfg.worlds = worlds, cfg.engine = engine, cfg.schedule = schedule,
-    cfg.parallel = CTN_PARALLEL_WORLDS;  // tests/along.c: the others
+    cfg.worlds = worlds, cfg.engine = engine, cfg.schedule = schedule;
+    cfg.parallel = way >= LINKS ? CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
     ctn_batch *const b = ctn_batch_create(s->model, &cfg, &err);
     ck_assert_msg(b != NULL, "%s", err.message);
     for (int w = 0; w < worlds; w++) {
@@ -154,6 +163,8 @@ static void step(const subject *s, int way, const char *engine, int worlds, ctn_
             h[w] = put(put_numbers(put_numbers(h[w], q + w * s->nq, s->nq), v + w * s->nv, s->nv), &now[w], sizeof now[w]);
         }
     }
+    // only the first step of alpha is left to the serial engine
+    ck_assert_int_le((int)ctn_batch_serial_steps(b), cfg.method == CTN_ALPHA ? worlds : 0);
     ctn_batch_free(b);
     free(q), free(v), free(tau), free(stats), free(now);
 }
@@ -184,7 +195,7 @@ static uint64_t worlds_of(const subject *s, int way)
 static uint64_t derivatives_of(const subject *s, int way)
 {
     enum { RUN = 3 };
-    if (ways[way].adaptive) return 0;
+    if (ways[way].adaptive || way >= LINKS) return 0;  // steps of tapes are serial
     ctn_error err = {0};
     const ctn_batch_config cfg = configuration(way);
     ctn_tape *const run = ctn_tape_create(s->model, &cfg, RUN, &err);
@@ -214,6 +225,7 @@ static uint64_t derivatives_of(const subject *s, int way)
 static bool line_of(const subject *s, const char *name, int way, char line[200])
 {
     const ctn_method method = ways[way].method;
+    if (goes_along(name) != (way >= LINKS)) return false;
     const bool explicit = !ctn_method_is_implicit(method), large = ctn_model_nlink(s->model) >= 100;
     const ctn_batch_config cfg = configuration(way);
     ctn_batch *const b = ctn_batch_create(s->model, &cfg, NULL);
