@@ -181,6 +181,9 @@ static const struct {
      "\n  double-pendulum     Two links on revolute joints about y, in a plane: chaotic, and conservative.\n",
      NULL},
     {{"scenes", "chain10"}, 2, NULL, "'chain10': 'catena scenes' takes no files"},
+    {{"bench", "speed"}, 2, NULL, "bench: expected crossover, found 'speed'"},
+    {{"bench", "crossover", "--threads", "0"}, 2, NULL, "--threads: expected a whole number, 1 or more, found 0"},
+    {{"bench", "crossover", "--engine", "abacus"}, 2, NULL, "engine: unknown 'abacus'"},
     {{"eval", "SCENE", "--dt", "1"}, 2, NULL, "'catena eval' has no option '--dt'"},
     {{"run", "SCENE", "--steps", "3", "--quiet"}, 0, NULL, NULL},
     {{"run", "SCENE", "-qn3", "--method=rk2"}, 0, NULL, NULL},
@@ -214,7 +217,7 @@ START_TEST(usage)
 }
 END_TEST
 
-static const char *const commands[] = {"run", "rollout", "replay", "plot", "info", "eval", "check", "scenes"};
+static const char *const commands[] = {"run", "rollout", "replay", "plot", "info", "eval", "check", "scenes", "bench"};
 
 /// Every option that --help tells of is in docs/cli.md, and every command has examples.
 START_TEST(help_and_docs)
