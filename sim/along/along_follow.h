@@ -21,7 +21,6 @@ KERNEL void turn_axes(const double *u, double *R)
 typedef struct {
     whereabouts base, now;
 } follow_lanes;
-enum { WHERE = sizeof(whereabouts) / sizeof(real) };  // axes, the arm, dp
 
 KERNEL void enter_follow(const along_world *w, int s, double *to)
 {
@@ -29,13 +28,14 @@ KERNEL void enter_follow(const along_world *w, int s, double *to)
     int row, lane;
     double *const now = to + WHERE;
     for (int k = 0; k < 2; k++) memset(to + k * WHERE, 0, WHERE * sizeof *to), memcpy(to + k * WHERE, WORLD_POSE, 9 * sizeof *to);
-    if (S->above < 0) return;
-    const position_work *const P = &w->step[place_of(w->plan, S->above, &row, &lane)].W.po.one;
-    leave_lane(&P->at[row], lane, WHERE, to);
-    if (S->before < 0) leave_lane(&P->W.now[row].R, lane, 9, now), leave_lane(&P->W.body[row].dp, lane, 3, now + WHERE - 3);
-    else {
+    if (S->before >= 0) {  // the tail before it is being followed, too
         const double *const start = w->start + (size_t)S->cut * POSE;
+        memcpy(to, w->base + (size_t)S->cut * WHERE, WHERE * sizeof *to);
         memcpy(now, start, 9 * sizeof *now), memcpy(now + WHERE - 3, start + 9, 3 * sizeof *now);
+    } else if (S->above >= 0) {
+        const position_work *const P = &w->step[place_of(w->plan, S->above, &row, &lane)].W.po.one;
+        leave_lane(&P->at[row], lane, WHERE, to);
+        leave_lane(&P->W.now[row].R, lane, 9, now), leave_lane(&P->W.body[row].dp, lane, 3, now + WHERE - 3);
     }
 }
 
@@ -47,7 +47,7 @@ KERNEL void leave_follow(along_world *w, int s, const double *from)
     memcpy(w->tail + (size_t)cut * POSE + 9, from + 2 * WHERE - 3, 3 * sizeof *from);
 }
 
-/// Where the heads of a cut path come to by the linear motions of the cuts.
+/// Where what the heads of a cut path hang on was, and where it comes to by the linear motions of the cuts.
 KERNEL void guess_heads(void *context, int thread, int job)
 {
     const along_call *const c = (const along_call *)context;
@@ -57,7 +57,7 @@ KERNEL void guess_heads(void *context, int thread, int job)
         int row, lane;
         const along_segment *const S = &w->plan->segment[s];
         const position_work *const P = &w->step[place_of(w->plan, S->above, &row, &lane)].W.po.one;
-        double *const start = w->start + (size_t)S->cut * POSE, at[WHERE], u[6];
+        double *const start = w->start + (size_t)S->cut * POSE, *const at = w->base + (size_t)S->cut * WHERE, u[6];
         leave_lane(&P->at[row], lane, WHERE, at);
         for (int k = 0; k < 6; k++) u[k] = w->mode.share * w->cut[S->cut].d[k];
         memcpy(start, at, 9 * sizeof *at);

@@ -78,8 +78,8 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
     if (has_dynamics(cfg)) to.aba = TAKE(a, count, aba_block);
     to.hand = TAKE(a, segments * HAND, double), to.weight = TAKE(a, segments * WRENCH, double),
     to.moment = TAKE(a, segments * 3, double);
-    to.start = TAKE(a, cuts * POSE, double), to.tail = TAKE(a, cuts * POSE, double), to.stretch = TAKE(a, cuts * 3, double),
-    to.behind = TAKE(a, cuts * WRENCH, double);
+    to.start = TAKE(a, cuts * POSE, double), to.tail = TAKE(a, cuts * POSE, double), to.base = TAKE(a, cuts * WHERE, double),
+    to.stretch = TAKE(a, cuts * 3, double), to.behind = TAKE(a, cuts * WRENCH, double);
 #ifdef ALONG
     const size_t ways = has_dynamics(cfg) ? cuts * MOTION : 0;
     to.way = TAKE(a, ways, double), to.begin = TAKE(a, ways, double);

@@ -9,8 +9,9 @@ enum {
     POSE = 12,
     WRENCH = 6,
     MOTION = 18,
+    WHERE = sizeof(whereabouts) / sizeof(real),
     CROSSING = sizeof(crossing) / sizeof(double),
-};  // numbers of an inertia and a wrench, of a far_end, of axes and a vector, of a wrench, of a pose and a twist
+};  // numbers of an inertia and a wrench, a far_end, axes and a vector, a wrench, a pose and a twist; axes, an arm and a way
 
 /// What a lane block works with in forward dynamics.
 typedef struct {
@@ -64,6 +65,7 @@ struct along_world {
     // of those of cut paths
     double *start;    // [][POSE] axes, and angular velocity or origin, above the head; before that, of the tail relative to them
     double *tail;     // [][POSE] where tails come to in steps that are followed
+    double *base;     // [][WHERE] likewise, where what the head hangs on was
     double *stretch;  // [][3] from what the head hangs on to the tail
     double *behind;   // [][WRENCH] the wrench behind the tail
     double *way;      // [][MOTION] pose and twist of the tail as seen from what the head hangs on, that being at rest

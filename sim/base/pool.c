@@ -4,9 +4,14 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+/// What threads look at while they wait, take jobs by, and report to has a cache line each, or they would slow each other down.
+enum { CACHE_LINE = 64 };
 
 struct pool {
     int threads, started, looks;
@@ -14,15 +19,15 @@ struct pool {
     pthread_t *thread;  // [threads - 1]
     pthread_mutex_t lock;
     pthread_cond_t work, done;
-    int asleep;            // threads that wait for `work`, under `lock`
+    int asleep;  // threads that wait for `work`, under `lock`
     bool stop;
-    atomic_bool waiting;   // the caller waits for `done`
-    atomic_long list;      // counts the lists handed out; what follows is written before
-    atomic_int busy;       // threads that have not finished the present list
+    atomic_bool waiting;                   // the caller waits for `done`
+    alignas(CACHE_LINE) atomic_long list;  // counts the lists handed out; what follows is written before
     pool_job job;
     void *context;
     int jobs;
-    atomic_int next;
+    alignas(CACHE_LINE) atomic_int next;
+    alignas(CACHE_LINE) atomic_int busy;  // threads that have not finished the present list
 };
 
 typedef struct {
@@ -77,8 +82,9 @@ static void hand_out(pool *p)
 
 pool *pool_create(int threads)
 {
-    pool *p = calloc(1, sizeof *p);
+    pool *p = aligned_alloc(CACHE_LINE, sizeof *p);
     if (!p) return NULL;
+    memset(p, 0, sizeof *p);
     p->threads = threads, p->owner = getpid(), p->looks = threads <= pool_cpus() ? LOOKS : 0;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
