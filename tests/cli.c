@@ -532,6 +532,17 @@ START_TEST(info_parallel)
         if (cases[k].lanes) ck_assert_double_eq(number(j, "lanes"), cases[k].lanes);
         cJSON_Delete(j);
     }
+    FILE *const rope = fopen("rope.yaml", "w");
+    ck_assert(rope && fputs("{catena: 1, links: [{chain: {name: r, count: 600, step: [0, 0, -1], joint: {type: revolute, "
+                            "axis: [1, 0, 0]}, mass: 1, com: [0, 0, -0.5], inertia: [1, 1, 1, 0, 0, 0]}}]}\n",
+                            rope) >= 0);
+    ck_assert_int_eq(fclose(rope), 0);
+    cJSON *const one = catena_json(0, "info", "rope.yaml", "--json", "--method=alpha", "--engine=scalar", NULL);
+    ck_assert_str_eq(member(one, "parallel")->valuestring, "links");  // as on every engine
+    ck_assert_str_eq(
+        member(one, "parallel_reason")->valuestring,
+        "its longest path has 600 of 600 bodies, which pays in lanes; the engine scalar has one: worlds are faster there");
+    cJSON_Delete(one);
     outcome o = catena("info", source(PENDULUM), "--method=alpha", "--parallel=links");
     ck_assert_ptr_nonnull(strstr(o.out, "for 1 world: the widest that this CPU has, for pieces of a world\n"
                                         "parallel   links, 8 lanes: asked for\n"));

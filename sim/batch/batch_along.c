@@ -54,7 +54,12 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
         snprintf(text, PARALLEL_WORDS, "links takes no `springs` and `forces` on links with variational");
     else if (config_check_parallel(&links, &no) != CTN_OK)  // without the remedy
         snprintf(text, PARALLEL_WORDS, "%.*s", (int)strcspn(no.message, ";"), no.message);
-    else along_reason(m, cfg->worlds, text);
+    else {
+        along_reason(m, cfg->worlds, text);
+        const ctn_engine *const engine = engine_find(cfg->engine, 2, &no);
+        if (engine && engine->lanes == 1 && along_pays(m, cfg->worlds))  // the choice goes by sizes, so that the bits do
+            strncat(text, " in lanes; the engine scalar has one: worlds are faster there", PARALLEL_WORDS - strlen(text) - 1);
+    }
 }
 
 ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
