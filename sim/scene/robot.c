@@ -44,29 +44,37 @@ const char *robot_need(robot *r, xml_element *e, const char *name)
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
+int robot_list(robot *r, const xml_attribute *a, int least, int most, double *x)
+{
+    const char *p = a->value;
+    const excerpt whole = printable(a->value);
+    int n = 0;
+    for (;; n++) {
+        const char *end;
+        double number;
+        while (is_blank(*p)) p++;
+        if (!*p && n >= least) return n;
+        if (n == most) {
+            robot_bad(r, a->at, "%s: expected %d number%s, found more: '%s'", a->name, most, most == 1 ? "" : "s", whole.text);
+            return 0;
+        }
+        const number_form form = number_from_text(p, &number, &end);
+        if ((form != NUMBER_GOOD && form != NUMBER_TOO_SMALL) || (*end && !is_blank(*end))) {
+            robot_bad(r, a->at, "%s: expected %d number%s, found '%s'%s", a->name, least, least == 1 ? "" : "s", whole.text,
+                      number_form_remedy(form));
+            return 0;
+        }
+        x[n] = form == NUMBER_TOO_SMALL ? 0 : number;
+        p = end;
+    }
+}
+
 bool robot_numbers(robot *r, xml_element *e, const char *name, int count, const double *fallback, double *x)
 {
     const xml_attribute *const a = xml_find(e, name);
-    if (!a && fallback) {
-        memcpy(x, fallback, (size_t)count * sizeof *x);
-        return true;
-    }
-    if (!a) return robot_need(r, e, name);
-    const char *p = a->value;
-    for (int i = 0; i < count; i++) {
-        const char *end;
-        while (is_blank(*p)) p++;
-        const number_form form = number_from_text(p, &x[i], &end);
-        if (form == NUMBER_TOO_SMALL) x[i] = 0;
-        if ((form != NUMBER_GOOD && form != NUMBER_TOO_SMALL) || (*end && !is_blank(*end)))
-            return robot_bad(r, a->at, "%s: expected %d number%s, found '%s'%s", name, count, count == 1 ? "" : "s",
-                             printable(a->value).text, number_form_remedy(form));
-        p = end;
-    }
-    while (is_blank(*p)) p++;
-    if (*p)
-        return robot_bad(r, a->at, "%s: expected %d number%s, found more: '%s'", name, count, count == 1 ? "" : "s",
-                         printable(a->value).text);
+    if (a) return robot_list(r, a, count, count, x);
+    if (!fallback) return robot_need(r, e, name);
+    memcpy(x, fallback, (size_t)count * sizeof *x);
     return true;
 }
 
@@ -182,8 +190,8 @@ const node *robot_document(source *s, const char *text, size_t length, document 
 {
     *doc = (document){0};
     const long most = SCENE_MAX_NODES - s->r->nodes;
-    xml_document xml;
-    robot r = {.s = s, .good = true};
+    xml_document xml = {0};
+    robot r = {.s = s, .xml = &xml, .good = true};
     ctn_status status = xml_parse(&xml, text, length, most, 0, &r.problem);
     if (status == CTN_OK) {
         r.root = xml.root, r.root->used = true;
@@ -192,7 +200,7 @@ const node *robot_document(source *s, const char *text, size_t length, document 
         if (!strcmp(r.root->name, "robot")) {
             if (read_urdf(&r)) list_ignored(&r);
         } else if (!strcmp(r.root->name, "mujoco")) {
-            robot_bad(&r, at, "is MJCF, of MuJoCo: nothing here reads such files yet");
+            if (read_mjcf(&r)) list_ignored(&r);
         } else if (!strcmp(r.root->name, "sdf")) {
             robot_bad(&r, at, "is SDF: nothing here reads such files; export it as URDF");
         } else {

@@ -9,6 +9,7 @@
 /// A robot file while it is read.
 typedef struct robot {
     source *s;
+    xml_document *xml;  // its text, with those of the files that it includes
     xml_element *root;
     document_builder out;
     document_problem problem;  // of `out`
@@ -23,6 +24,7 @@ bool is_robot_text(const char *text, size_t length);
 const node *robot_document(source *s, const char *text, size_t length, document *doc);
 
 bool read_urdf(robot *r);
+bool read_mjcf(robot *r);
 
 // ---- what readers of robot files share: robot.c
 
@@ -33,8 +35,12 @@ void robot_warn(robot *r, document_place at, const char *format, ...) __attribut
 /// The value of an attribute that has to be there, or NULL, reported.
 const char *robot_need(robot *r, xml_element *e, const char *name);
 
-/// Numbers [count] of an attribute with blanks between them. `fallback` [count] stands for one that is not there; NULL: it has to be.
+/// Numbers [count] of an attribute with blanks between them. `fallback` [count] stands for one that is not there; NULL: it has to
+/// be.
 bool robot_numbers(robot *r, xml_element *e, const char *name, int count, const double *fallback, double *x);
+
+/// As many numbers as an attribute has, at least `least`, at most `most`; returns how many, 0: reported.
+int robot_list(robot *r, const xml_attribute *a, int least, int most, double *x);
 
 // What is said of a link, in the order of a scene. `key` NULL: the entry of a list.
 void say_open(robot *r, const char *key, node_kind kind, document_place at);

@@ -129,7 +129,7 @@ static void XMLCALL entity(void *to, const XML_Char *name, int parameter, const 
 
 ctn_status xml_parse(xml_document *doc, const char *text, size_t length, long most, short file, document_problem *problem)
 {
-    *doc = (xml_document){0};
+    doc->root = NULL;
     *problem = (document_problem){.status = CTN_OK};
     xml_builder b = {.doc = doc, .problem = problem, .text = text, .length = length, .most = most, .file = file};
     b.parser = length < INT_MAX ? XML_ParserCreate(NULL) : NULL;

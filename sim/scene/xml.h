@@ -30,7 +30,8 @@ enum {
     XML_DEPTH = 1000,  // levels of nesting: a chain in MJCF has one a body
 };
 
-/// Parses UTF-8 or Latin text of at most `most` elements and attributes; `file` goes into places. Entities of its own are refused: so the
+/// Adds a text to a document, which is empty at first, and makes its root the document's. Parses UTF-8 or Latin text; all texts
+/// of the document have at most `most` elements and attributes. `file` goes into places. Entities of its own are refused: so the
 /// tree is not larger than its text. Whatever comes out, free it with xml_free.
 ctn_status xml_parse(xml_document *doc, const char *text, size_t length, long most, short file, document_problem *problem);
 void xml_free(xml_document *doc);

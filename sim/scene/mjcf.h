@@ -1,0 +1,151 @@
+/// MJCF, the models of MuJoCo (https://mujoco.readthedocs.io/en/stable/XMLreference.html): what the files that read it share.
+/// Bodies are collected first, in the order of MuJoCo's numbers, then told as links; docs/robots.md says what becomes of what.
+#ifndef CATENA_SIM_MJCF_H
+#define CATENA_SIM_MJCF_H
+
+#include "sim/scene/robot.h"
+
+typedef struct mjcf_pose {
+    double p[3], q[4];  // m, unit quaternion w x y z
+} mjcf_pose;
+
+/// A <default>: what elements of a class have that do not say it themselves.
+typedef struct mjcf_class {
+    const char *name;
+    xml_element *element;  // NULL: `main`, where the file has none
+    int up;                // the class around it, -1: this is `main`
+} mjcf_class;
+
+/// An element, and the class that speaks for it, -1: none.
+typedef struct mjcf_item {
+    xml_element *element;
+    int class;
+} mjcf_item;
+
+/// <worldbody>, a <body>, or a <frame> in one of them.
+typedef struct mjcf_scope {
+    int up, body, childclass;
+    mjcf_pose pose;  // of a frame in its body; of others none
+} mjcf_scope;
+
+typedef struct mjcf_joint {
+    mjcf_item item;
+    int scope, next;
+} mjcf_joint;
+
+typedef struct mjcf_geom {
+    mjcf_item item;
+    int scope, next;
+    scene_shape shape;  // in the body's frame; of a mesh without `mesh`: it could not be read
+    const char *file;   // of a mesh
+    bool drawn, massive;
+    mass_properties mass;
+} mjcf_geom;
+
+typedef struct mjcf_body {
+    xml_element *element, *inertial;
+    const char *name;
+    int parent, scope;                                           // the world is body 0
+    int first_joint, last_joint, njoint, first_geom, last_geom;  // -1: none
+    mjcf_pose pose;                                              // in its parent
+    mass_properties mass;                                        // in the body's frame
+    double origin[3];                                            // of the link's frame, in the body's; the axes are the same
+    bool moves;
+} mjcf_body;
+
+/// Things of <asset> with names.
+typedef struct mjcf_assets {
+    xml_element **list;
+    int count, capacity;
+    name_table names;
+} mjcf_assets;
+
+/// Things that are passed over: how many, and where the first is.
+typedef struct mjcf_passed {
+    document_place first;
+    int count;
+} mjcf_passed;
+
+typedef struct mjcf {
+    robot *r;
+    // <compiler>
+    double degree;  // rad of an angle's unit
+    const char *euler_order, *mesh_folder;
+    bool limits_by_range, balance, strip_path;
+    enum { MASS_BY_NEED, MASS_OF_GEOMS, MASS_GIVEN } mass_from;
+    double bound_mass, bound_inertia, total_mass;  // total: <= 0: as it is
+    int groups[2];
+    // what the file has
+    mjcf_class *classes;
+    mjcf_scope *scopes;
+    mjcf_body *bodies;
+    mjcf_joint *joints;
+    mjcf_geom *geoms;
+    int nclass, nscope, nbody, njoint, ngeom;
+    name_table class_names;
+    mjcf_assets meshes, materials;
+    xml_element *key;  // of <keyframe>, that the model starts with; NULL: none
+    // what was passed over, listed once
+    mjcf_passed contact, ground, friction, hidden;
+} mjcf;
+
+// ---- elements, attributes and classes: mjcf_class.c
+
+/// Splices what the files of <include> have into the tree, in their place: mjcf_include.c.
+bool mjcf_include(mjcf *m);
+
+bool mjcf_read_classes(mjcf *m);
+
+/// The element with its class: of its own, else `inherited`, else `main`.
+mjcf_item mjcf_item_of(mjcf *m, xml_element *e, int inherited);
+
+/// The class that an attribute names, or `inherited` if there is no such attribute; -1: reported.
+int mjcf_find_class(mjcf *m, xml_element *e, const char *attribute, int inherited);
+
+/// An attribute of the element itself, of its class, or of one around that; NULL: nowhere.
+const xml_attribute *mjcf_find(mjcf *m, mjcf_item of, const char *name);
+const char *mjcf_value(mjcf *m, mjcf_item of, const char *name);
+bool mjcf_numbers(mjcf *m, mjcf_item of, const char *name, int count, const double *fallback, double *x);
+
+enum { MJCF_MOST_NUMBERS = 8 };
+
+/// Up to `most` numbers, of which an element that gives fewer than its class changes the first ones. Returns how many, -1:
+/// reported.
+int mjcf_some_numbers(mjcf *m, mjcf_item of, const char *name, int most, double *x);
+
+/// The entry of `words` [count] that an attribute says, `fallback` if it is not there, -1: reported.
+int mjcf_word(mjcf *m, mjcf_item of, const char *name, const char *const *words, int count, int fallback);
+bool mjcf_flag(mjcf *m, mjcf_item of, const char *name, bool fallback);
+
+/// A limit is there if `flag` says so or, if that is `auto` or missing, if there is a range.
+bool mjcf_limited(mjcf *m, mjcf_item of, const char *flag, const char *range, double x[2]);
+
+void mjcf_pass(mjcf_passed *list, document_place at);
+
+/// Room for a text of this length, as long as the file is read.
+char *mjcf_text(mjcf *m, size_t length);
+
+// ---- places: mjcf_pose.c
+
+/// pos, and one of quat, axisangle, euler, xyaxes, zaxis.
+bool mjcf_read_pose(mjcf *m, mjcf_item of, mjcf_pose *pose);
+bool mjcf_has_turn(mjcf *m, mjcf_item of);
+mjcf_pose mjcf_at(const mjcf_pose *frame, const mjcf_pose *inner);
+
+/// The shortest turn from z to a direction of length 1.
+void mjcf_turn_from_z(const double to[3], double q[4]);
+void mjcf_turn_about(const double axis[3], double angle, double q[4]);
+
+// ---- geoms and masses: mjcf_geom.c, mjcf_mass.c
+
+bool mjcf_find_assets(mjcf *m);
+bool mjcf_read_geom(mjcf *m, mjcf_geom *g);
+void mjcf_tell_shapes(mjcf *m, const mjcf_body *b);
+bool mjcf_read_masses(mjcf *m);
+
+// ---- joints: mjcf_joint.c
+
+/// The links of a body, from the first joint's to the one that has the body's name, of which the last is left open.
+bool mjcf_tell_joints(mjcf *m, mjcf_body *b);
+
+#endif

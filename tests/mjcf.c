@@ -1,0 +1,374 @@
+/// MJCF: models beside what MuJoCo makes of them (tests/golden/mjcf, by bench/mjcf_golden.py) and beside scenes that say the
+/// same, masses in closed form, and mistakes with their places.
+#include "sim/scene/scene.h"
+#include "tests/golden.h"
+#include "tests/random_scene.h"
+#include "tests/scene_check.h"
+#include "tests/suite.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WORLD(text) "<mujoco>\n<worldbody>\n" text "\n</worldbody>\n</mujoco>\n"
+#define BALL_GEOM "<geom size='0.1'/>"
+
+static ctn_scene *read_mjcf(const char *text)
+{
+    ctn_error err = {0};
+    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "folder/t.xml", &err);
+    ck_assert_msg(scene != 0, "%s\nin\n%s", err.message, text);
+    return scene;
+}
+
+static int link_of(const ctn_scene *scene, const char *name)
+{
+    for (int i = 0; i < scene->nlink; i++)
+        if (!strcmp(scene->links[i].name, name)) return i;
+    ck_abort_msg("no link %s", name);
+}
+
+// ---- beside MuJoCo
+
+static const char *const models[] = {"arm", "swarm", "bounds"};
+
+static void compare(const char *model, int state, const char *what, const double *got, const cJSON *golden, int n)
+{
+    double *const expected = golden_numbers(golden, what, n);
+    const double error = relative_error(got, expected, n);
+    ck_assert_msg(error < 1e-12, "%s, state %d: %s differs by %.3g", model, state, what, error);
+    free(expected);
+}
+
+START_TEST(as_mujoco)
+{
+    const char *const name = models[_i];
+    char path[512], file[64];
+    snprintf(path, sizeof path, "%s/tests/golden/mjcf/%s.xml", CATENA_SOURCE_DIR, name);
+    snprintf(file, sizeof file, "%s.json", name);
+    ctn_error err = {0};
+    ctn_scene *const scene = ctn_scene_load(path, &err);
+    ck_assert_msg(scene != 0, "%s", err.message);
+    ctn_model *const m = ctn_model_create(scene, &err);
+    ck_assert_msg(m != 0, "%s", err.message);
+    ctn_dynamics *const dyn = ctn_dynamics_create(m, "scalar", &err);
+    cJSON *const golden = golden_json("mjcf", file);
+    const int nq = ctn_model_nq(m), nv = ctn_model_nv(m), nlink = ctn_model_nlink(m);
+    ck_assert_int_eq(nq, cJSON_GetObjectItem(golden, "nq")->valueint);
+    ck_assert_int_eq(nv, cJSON_GetObjectItem(golden, "nv")->valueint);
+    const cJSON *const bodies = cJSON_GetObjectItem(golden, "bodies"), *state;
+    const int nbody = cJSON_GetArraySize(bodies);
+    double *const R = malloc(((size_t)nlink * 12 + (size_t)nbody * 12 + (size_t)(nv * nv)) * sizeof *R), *const p = R + 9 * nlink,
+                  *const places = p + 3 * nlink, *const out = places + 12 * nbody;
+    int i = 0;
+    cJSON_ArrayForEach(state, cJSON_GetObjectItem(golden, "states"))
+    {
+        double *const q = golden_numbers(state, "q", nq), *const v = golden_numbers(state, "v", nv);
+        ctn_crba(dyn, 1, q, out), compare(name, i, "inertia", out, state, nv * nv);
+        ctn_bias(dyn, 1, q, v, out), compare(name, i, "bias", out, state, nv);
+        ctn_passive(dyn, 1, q, v, out), compare(name, i, "passive", out, state, nv);
+        ctn_forward_kinematics(dyn, 1, q, R, p);
+        for (int b = 0; b < nbody; b++) {
+            const int link = link_of(scene, cJSON_GetArrayItem(bodies, b)->valuestring);
+            memcpy(places + 12 * b, p + 3 * link, 3 * sizeof *p), memcpy(places + 12 * b + 3, R + 9 * link, 9 * sizeof *R);
+        }
+        compare(name, i++, "places", places, state, 12 * nbody);
+        free(q), free(v);
+    }
+    ck_assert_int_ge(i, 4);
+    free(R);
+    cJSON_Delete(golden);
+    ctn_dynamics_free(dyn), ctn_model_free(m), ctn_scene_free(scene);
+}
+END_TEST
+
+// ---- beside scenes
+
+typedef struct pair {
+    const char *mjcf, *yaml;
+} pair;
+
+static const pair pairs[] = {
+    {"<mujoco model='two'><compiler angle='radian'/><option gravity='1 2 -3'/>"
+     "<default><geom density='500'/><joint damping='0.5'/><default class='soft'><joint stiffness='2' springref='0.3'/></default></default>"
+     "<worldbody><body name='a' pos='0 0 1' childclass='soft'><joint name='j' axis='0 1 0'/><geom type='capsule' size='0.05' "
+     "fromto='0 0 0 0.5 0 0'/><body name='b' pos='0.5 0 0' euler='0.1 0 0'><joint type='ball' class='main' armature='0.02'/>"
+     "<geom type='box' size='0.1 0.2 0.3' pos='0 0 0.1' euler='0 0 0.4'/></body></body></worldbody></mujoco>",
+     "catena: 1\ngravity: [1, 2, -3]\nlinks:\n"
+     "  - {name: a, position: [0, 0, 1], joint: {type: revolute, axis: [0, 1, 0], damping: 0.5, stiffness: 2, rest: 0.3}, density: 500,\n"
+     "     shapes: [{type: capsule, from: [0, 0, 0], to: [0.5, 0, 0], radius: 0.05}]}\n"
+     "  - {name: b, parent: a, position: [0.5, 0, 0], euler: [0.1, 0, 0], joint: {type: ball, damping: 0.5, armature: 0.02}, density: 500,\n"
+     "     shapes: [{type: box, size: [0.2, 0.4, 0.6], center: [0, 0, 0.1], euler: [0, 0, 0.4]}]}\n"},
+    {"<mujoco><worldbody><body name='cart'><joint name='x' type='slide' axis='1 0 0'/><joint name='y' type='slide' axis='0 1 0'/>"
+     "<joint axis='0 0 1' pos='0.2 0 0'/><inertial pos='0.1 0 0' mass='3' diaginertia='0.1 0.2 0.25'/>"
+     "<body name='tip' pos='1 0 0'><geom type='sphere' size='0.1' mass='2'/></body></body></worldbody></mujoco>",
+     "catena: 1\nlinks:\n"
+     "  - {name: cart.x, joint: {type: prismatic, axis: [1, 0, 0]}, mass: 0}\n"
+     "  - {name: cart.y, parent: cart.x, joint: {type: prismatic, axis: [0, 1, 0]}, mass: 0}\n"
+     "  - {name: cart, parent: cart.y, position: [0.2, 0, 0], joint: revolute, mass: 3, com: [-0.1, 0, 0], inertia: [0.1, 0.2, 0.25, 0, 0, 0]}\n"
+     "  - {name: tip, parent: cart, position: [0.8, 0, 0], mass: 2, inertia: [0.008, 0.008, 0.008, 0, 0, 0]}\n"},
+};
+
+/// All numbers of dynamics at a state, one after the other.
+static int all_numbers(const ctn_model *m, const double *q, const double *v, double *x)
+{
+    const int nv = ctn_model_nv(m), n = ctn_model_nlink(m);
+    ctn_dynamics *const dyn = ctn_dynamics_create(m, "scalar", NULL);
+    double *at = x;
+    ctn_crba(dyn, 1, q, at), at += nv * nv;
+    ctn_bias(dyn, 1, q, v, at), at += nv;
+    ctn_passive(dyn, 1, q, v, at), at += nv;
+    ctn_forward_kinematics(dyn, 1, q, at, at + 9 * n), at += 12 * n;
+    ctn_dynamics_free(dyn);
+    return (int)(at - x);
+}
+
+START_TEST(as_scenes)
+{
+    ctn_scene *const mjcf = read_mjcf(pairs[_i].mjcf), *const yaml = parse(pairs[_i].yaml);
+    ck_assert_int_eq(mjcf->nlink, yaml->nlink);
+    for (int i = 0; i < yaml->nlink; i++) ck_assert_str_eq(mjcf->links[i].name, yaml->links[i].name);
+    ctn_error err = {0};
+    ctn_model *const a = ctn_model_create(mjcf, &err), *const b = ctn_model_create(yaml, &err);
+    ck_assert_msg(a && b, "%s", err.message);
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        rng r = {seed};
+        double q[32], v[32], x[512], y[512];
+        random_state(b, &r, q, v);
+        const int n = all_numbers(a, q, v, x);
+        ck_assert_int_eq(n, all_numbers(b, q, v, y));
+        ck_assert_msg(relative_error(x, y, n) < 1e-12, "pair %d, seed %d: differs by %.3g", _i, (int)seed, relative_error(x, y, n));
+    }
+    ctn_model_free(a), ctn_model_free(b), ctn_scene_free(mjcf), ctn_scene_free(yaml);
+}
+END_TEST
+
+// ---- what the reader makes of it
+
+START_TEST(masses_of_geoms)
+{
+    ctn_scene *const s = read_mjcf(
+        WORLD("<body><joint/><geom type='cylinder' size='0.1 0.3' pos='0 0 1' density='500'/></body>\n"
+              "<body name='ball'><joint/><geom size='0.2' mass='3' pos='1 0 0'/><geom size='0.2' mass='1' pos='-1 0 0'/></body>\n"
+              "<body name='given'><joint/><inertial pos='0 1 0' mass='2' diaginertia='1 2 2.5'/><geom size='1'/></body>\n"
+              "<body name='drawn'><geom size='1' mass='0'/></body>"));
+    const double m = 500 * M_PI * 0.01 * 0.6, across = m * (3 * 0.01 + 0.36) / 12;
+    const scene_link *const rod = &s->links[0], *const ball = &s->links[1];
+    ck_assert_str_eq(rod->name, "body.1");
+    NEAR(&rod->mass, 1e-12, m);
+    NEAR(rod->com, 1e-15, 0, 0, 1);
+    NEAR(rod->inertia, 1e-12, across, across, m * 0.01 / 2, 0, 0, 0);
+    const double own = 2.0 / 5 * 4 * 0.04, far = 3 * 0.25 + 2.25;
+    NEAR(&ball->mass, 1e-14, 4);
+    NEAR(ball->com, 1e-15, 0.5, 0, 0);
+    NEAR(ball->inertia, 1e-14, own, own + far, own + far, 0, 0, 0);
+    NEAR(s->links[2].inertia, 1e-15, 1, 2, 2.5, 0, 0, 0);
+    ck_assert_double_eq(s->links[3].mass, 0);
+    ck_assert_int_eq(s->links[3].nshape, 1);
+    ctn_scene_free(s);
+}
+END_TEST
+
+START_TEST(joints)
+{
+    ctn_scene *const s = read_mjcf(
+        "<mujoco><option timestep='0.004'/><worldbody><geom type='box' size='1 2 3' rgba='1 0 0 1'/>\n"
+        "<body name='a' pos='1 2 3' quat='0 1 0 0'><freejoint/>" BALL_GEOM "<geom size='1' rgba='1 1 1 0'/><geom size='1' group='3'/></body>\n"
+        "<body name='b'><joint range='-90 45' ref='30' actuatorfrcrange='-5 5'/>" BALL_GEOM "</body>\n"
+        "<body name='c'><joint type='slide' axis='1 0 0' ref='0.5' range='-1 1' limited='false'/>" BALL_GEOM "</body>\n"
+        "<body name='d'><joint type='ball' range='0 60'/>" BALL_GEOM "</body></worldbody></mujoco>");
+    ck_assert_double_eq(ctn_scene_config(s).dt, 0.004);
+    ck_assert_str_eq(s->links[0].name, "world.fixed");
+    EXACT(s->links[0].shapes[0].size, 2, 4, 6);
+    EXACT(s->links[0].shapes[0].color, 1, 0, 0);
+    EXACT(s->links[1].joint.q0, 1, 2, 3, 0, 1, 0, 0);
+    ck_assert_int_eq(s->links[1].nshape, 1);  // what cannot be seen is not drawn
+    const scene_joint *const b = &s->links[2].joint, *const c = &s->links[3].joint, *const d = &s->links[4].joint;
+    NEAR(b->limits[0], 1e-15, -M_PI / 2, M_PI / 4);
+    NEAR(b->q0, 1e-15, M_PI / 6);
+    EXACT(b->effort, 5);
+    NEAR(s->links[2].rotation, 1e-15, cos(M_PI / 12), 0, 0, -sin(M_PI / 12));
+    ck_assert(!c->limited[0]);
+    EXACT(c->q0, 0.5);
+    EXACT(s->links[3].position, -0.5, 0, 0);
+    NEAR(d->limits[0], 1e-15, 0, M_PI / 3);
+    ctn_scene_free(s);
+}
+END_TEST
+
+START_TEST(home)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/tests/golden/mjcf/swarm.xml", CATENA_SOURCE_DIR);
+    ctn_scene *const s = ctn_scene_load(path, NULL);
+    ck_assert_ptr_nonnull(s);
+    const scene_joint *const root = &s->links[link_of(s, "drone")].joint, *const rod = &s->links[link_of(s, "rod")].joint;
+    EXACT(root->q0, 0.5, 0.1, 2, 0.6, 0.8, 0, 0);
+    EXACT(root->v0, 1, 2, 3, 4, 5, 6);
+    EXACT(rod->q0, -0.5);
+    EXACT(rod->v0, 11);
+    ck_assert_int_eq(s->nfile, 3);  // the model, its part, its mesh
+    ck_assert(has_error(ctn_scene_warnings(s), path, 0, 0, "<key>, 1 time", false));
+
+    // what a recording keeps of it is enough
+    ctn_error err = {0};
+    ctn_scene *const again = scene_from_files(s->files, s->nfile, &err);
+    ck_assert_msg(again != 0, "%s", err.message);
+    ck_assert_int_eq(again->nlink, s->nlink);
+    for (int i = 0; i < s->nlink; i++) ck_assert_int_eq(memcmp(again->links[i].inertia, s->links[i].inertia, 6 * sizeof(double)), 0);
+    ctn_scene_free(again);
+    ctn_scene_free(s);
+}
+END_TEST
+
+// ---- mistakes
+
+static const struct {
+    const char *text;
+    int line, column;
+    const char *words;
+} mistakes[] = {
+    {WORLD("<body name='a'><joint type='hinged'/>" BALL_GEOM "</body>"), 3, 23, "type: unknown 'hinged'; allowed: free, ball, hinge, slide"},
+    {WORLD("<body><joint axis='0 1'/>" BALL_GEOM "</body>"), 3, 14, "axis: expected 3 numbers, found '0 1'"},
+    {WORLD("<body><joint axis='0 0 0'/>" BALL_GEOM "</body>"), 3, 14, "axis: too short"},
+    {WORLD("<body><joint range='1 -1' limited='true'/>" BALL_GEOM "</body>"), 3, 14, "range: expected two numbers, the lower one first"},
+    {WORLD("<body><joint/><geom type='box' size='1 2'/></body>"), 3, 15, "size: a box needs 3 numbers, found 2"},
+    {WORLD("<body><joint/><geom size='-1'/></body>"), 3, 15, "numbers > 0"},
+    {WORLD("<body><joint/><geom type='capsule' fromto='0 0 0 0 0 0' size='1'/></body>"), 3, 15, "too close"},
+    {WORLD("<body><joint class='x'/>" BALL_GEOM "</body>"), 3, 14, "class: unknown class 'x'"},
+    {WORLD("<body quat='0 0 0 0'/>"), 3, 7, "quat: too short"},
+    {WORLD("<body quat='1 0 0 0' euler='1 2 3'/>"), 3, 22, "euler: there is quat already"},
+    {WORLD("<body><joint/></body>"), 3, 1, "mass: a moving link needs mass"},
+    {WORLD("<body>\n<freejoint/>" BALL_GEOM "<joint/></body>"), 4, 1, "a free joint is the only one of its body"},
+    {WORLD("<body name='a'><body>\n<freejoint/>" BALL_GEOM "</body></body>"), 4, 1, "for bodies of <worldbody> only"},
+    {WORLD("<body name='a'/>\n<body name='a'/>"), 4, 1, "'a' is already the name of the link"},
+    {WORLD("<joint/>"), 3, 1, "the world does not move"},
+    {WORLD("<replicate count='3'><body/></replicate>"), 3, 1, "<replicate>: is not read; let MuJoCo write the model out"},
+    {WORLD("<body><joint/><inertial pos='0 0 0' mass='1' diaginertia='1 1 5'/></body>"), 3, 15, "no body has principal moments"},
+    {WORLD("<body><joint/><inertial pos='0 0 0' diaginertia='1 1 5'/></body>"), 3, 15, "missing attribute mass"},
+    {WORLD("<body><joint/><geom type='mesh' mesh='m'/></body>"), 3, 33, "mesh: unknown mesh 'm'"},
+    {WORLD("<body><joint/>" BALL_GEOM "</body>\n<include/>"), 4, 1, "<include>: missing attribute file"},
+    {WORLD("<include file='nowhere.xml'/>"), 3, 10, "cannot be read"},
+    {WORLD("<include file='t.xml'/>"), 3, 10, "part of the model already"},
+    {"<mujoco/>", 1, 1, "missing <worldbody>"},
+    {"<mujoco>\n<default class='x'/>\n<worldbody/></mujoco>", 2, 1, "at the top it is the class main"},
+    {"<mujoco>\n<default><default class='x'/>\n<default class='x'/></default><worldbody/></mujoco>", 3, 1, "there already, in line 2"},
+    {"<mujoco>\n<compiler coordinate='global'/><worldbody/></mujoco>", 2, 11, "global ones are not read"},
+    {"<mujoco>\n<compiler eulerseq='xyw'/><worldbody/></mujoco>", 2, 11, "three of x, y, z"},
+    {"<mujoco>\n<compiler inertiafromgeom='false'/><worldbody><body><joint/>" BALL_GEOM "</body></worldbody></mujoco>", 2, 47,
+     "missing <inertial>"},
+    {"<mujoco><worldbody><body name='a'><joint/>" BALL_GEOM "</body></worldbody>\n<keyframe><key qpos='1 2'/></keyframe></mujoco>", 2, 16,
+     "expected 1 number (q of all links in order), found 2"},
+};
+
+START_TEST(mistake)
+{
+    ctn_error err = {0};
+    const char *const text = mistakes[_i].text;
+    ck_assert_ptr_null(ctn_scene_parse(text, strlen(text), "folder/t.xml", &err));
+    ck_assert_msg(has_error(err.message, "folder/t.xml", mistakes[_i].line, mistakes[_i].column, mistakes[_i].words, false),
+                  "expected %d:%d %s, found\n%s\nin\n%s", mistakes[_i].line, mistakes[_i].column, mistakes[_i].words, err.message, text);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    int line, column;
+    const char *words;
+} remarks[] = {
+    {WORLD("<geom type='plane' size='1 1 1'/><body><joint/>" BALL_GEOM "</body>"), 3, 1, "ignored: planes and height fields, 1 time"},
+    {WORLD("<site/><site/><body><joint frictionloss='1'/>" BALL_GEOM "</body>"), 3, 1, "ignored: <site>, 2 times"},
+    {WORLD("<site/><body><joint frictionloss='1'/>" BALL_GEOM "</body>"), 3, 14, "ignored: frictionloss, 1 time"},
+    {WORLD("<body><joint/><geom size='1' contype='0' friction='1'/></body>"), 3, 30, "ignored: what geoms touch with"},
+    {WORLD("<body><joint/>" BALL_GEOM "</body><body mocap='true'/>"), 3, 40, "is moved by hand (mocap)"},
+    {WORLD("<body gravcomp='1'><joint/>" BALL_GEOM "</body>"), 3, 1, "ignored: gravcomp"},
+    {"<mujoco><worldbody><body><joint/>" BALL_GEOM "</body></worldbody>\n<actuator/></mujoco>", 2, 1, "ignored: <actuator>, 1 time"},
+};
+
+START_TEST(remark)
+{
+    ctn_scene *const s = read_mjcf(remarks[_i].text);
+    const char *const found = ctn_scene_warnings(s);
+    ck_assert_msg(has_error(found, "folder/t.xml", remarks[_i].line, remarks[_i].column, remarks[_i].words, false),
+                  "expected %d:%d %s, found\n%s", remarks[_i].line, remarks[_i].column, remarks[_i].words, found);
+    ctn_scene_free(s);
+}
+END_TEST
+
+// ---- files
+
+static char folder[] = "/tmp/catena-mjcf-XXXXXX";
+
+static void make_folder(void) { ck_assert_ptr_nonnull(mkdtemp(folder)); }
+
+static const char *file_path(const char *name)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void write_file(const char *name, const char *text)
+{
+    FILE *const file = fopen(file_path(name), "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void remove_folder(void)
+{
+    remove(file_path("main.xml")), remove(file_path("part.xml")), remove(file_path("main.yaml"));
+    rmdir(folder);
+    strcpy(folder + strlen(folder) - 6, "XXXXXX");
+}
+
+START_TEST(mistake_in_part)
+{
+    ctn_error err = {0};
+    write_file("main.xml", WORLD("<include file='part.xml'/>"));
+    write_file("part.xml", "<mujocoinclude>\n  <body><joint/><geom size='1 2 3 4'/></body>\n</mujocoinclude>");
+    ck_assert_ptr_null(ctn_scene_load(file_path("main.xml"), &err));
+    ck_assert_msg(has_error(err.message, file_path("part.xml"), 2, 23, "size: expected 3 numbers, found more", false), "%s", err.message);
+    write_file("part.xml", "<mujocoinclude>\n  <body><joint/></body>\n</mujocoinclude>");  // found by the reader of scenes
+    ck_assert_ptr_null(ctn_scene_load(file_path("main.xml"), &err));
+    ck_assert_msg(has_error(err.message, file_path("part.xml"), 2, 3, "needs mass", false), "%s", err.message);
+    write_file("part.xml", "<mujocoinclude>\n  <include file='main.xml'/></mujocoinclude>");
+    ck_assert_ptr_null(ctn_scene_load(file_path("main.xml"), &err));
+    ck_assert_msg(has_error(err.message, file_path("part.xml"), 2, 12, "part of the model already", false), "%s", err.message);
+}
+END_TEST
+
+START_TEST(part_of_a_scene)
+{
+    write_file("main.xml", WORLD("<body name='a'><joint/>" BALL_GEOM "</body>"));
+    write_file("main.yaml", "catena: 1\ninclude:\n  - {file: main.xml, as: left, position: [0, 1, 0]}\n  - {file: main.xml, as: right}\n");
+    ctn_error err = {0};
+    ctn_scene *const s = ctn_scene_load(file_path("main.yaml"), &err);
+    ck_assert_msg(s != 0, "%s", err.message);
+    ck_assert_int_eq(s->nlink, 2);
+    ck_assert_str_eq(s->links[0].name, "left.a");
+    EXACT(s->links[0].position, 0, 1, 0);
+    ctn_scene_free(s);
+}
+END_TEST
+
+#define LENGTH(list) (int)(sizeof(list) / sizeof *(list))
+
+int main(void)
+{
+    Suite *const suite = suite_create("mjcf");
+    TCase *const good = tcase_create("good"), *const bad = tcase_create("bad"), *const files = tcase_create("files");
+    tcase_add_loop_test(good, as_mujoco, 0, LENGTH(models));
+    tcase_add_loop_test(good, as_scenes, 0, LENGTH(pairs));
+    tcase_add_test(good, masses_of_geoms);
+    tcase_add_test(good, joints);
+    tcase_add_test(good, home);
+    tcase_add_loop_test(bad, mistake, 0, LENGTH(mistakes));
+    tcase_add_loop_test(bad, remark, 0, LENGTH(remarks));
+    tcase_add_checked_fixture(files, make_folder, remove_folder);
+    tcase_add_test(files, mistake_in_part);
+    tcase_add_test(files, part_of_a_scene);
+    suite_add_tcase(suite, good), suite_add_tcase(suite, bad), suite_add_tcase(suite, files);
+    return run_suite(suite);
+}
