@@ -22,6 +22,29 @@ static void put_number(FILE *out, uint32_t bits)
     for (int k = 0; k < 4; k++) putc((int)(bits >> 8 * k & 255), out);
 }
 
+static void put_float(FILE *out, double x)
+{
+    const float number = (float)x;
+    uint32_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    put_number(out, bits);
+}
+
+/// MuJoCo's: each corner a vertex of its own, with a normal and a place in a texture for the first.
+static void write_msh(const char *path, const triangle *t, int count)
+{
+    FILE *const out = fopen(path, "wb");
+    ck_assert_ptr_nonnull(out);
+    const uint32_t counts[4] = {3 * (uint32_t)count, 1, 1, (uint32_t)count};
+    for (int k = 0; k < 4; k++) put_number(out, counts[k]);
+    for (int n = 0; n < count; n++)
+        for (int c = 0; c < 3; c++)
+            for (int k = 0; k < 3; k++) put_float(out, t[n][c][k]);
+    for (int k = 0; k < 5; k++) put_float(out, NAN);
+    for (uint32_t n = 0; n < 3 * (uint32_t)count; n++) put_number(out, n);
+    ck_assert_int_eq(fclose(out), 0);
+}
+
 static void write_triangles(const char *path, const triangle *t, int count)
 {
     FILE *const out = fopen(path, "wb");
@@ -35,12 +58,7 @@ static void write_triangles(const char *path, const triangle *t, int count)
         for (int c = 0; c < 3; c++) {
             const double *const x = t[n][c];
             if (obj || text) fprintf(out, "%s %.17g %.17g %.17g\n", obj ? "v" : "      vertex", x[0], x[1], x[2]);
-            for (int k = 0; k < 3 && !obj && !text; k++) {
-                const float number = (float)x[k];
-                uint32_t bits;
-                memcpy(&bits, &number, sizeof bits);
-                put_number(out, bits);
-            }
+            for (int k = 0; k < 3 && !obj && !text; k++) put_float(out, x[k]);
         }
         if (obj) fputs("f -3 -2/7 -1/8/9\n", out);
         else fwrite(text ? "    endloop\n  endfacet\n" : "\0\0", 1, text ? strlen("    endloop\n  endfacet\n") : 2, out);
@@ -214,6 +232,8 @@ START_TEST(formats)
     write_triangles("bytes.STL", (const triangle *)t, n);
     expect_alike("density: 1, shapes: [{type: mesh, file: text.stl}]", "density: 1, shapes: [{type: mesh, file: a.obj}]", 0);
     expect_alike("density: 1, shapes: [{type: mesh, file: bytes.STL}]", "density: 1, shapes: [{type: mesh, file: a.obj}]", 0);
+    write_msh("c.msh", (const triangle *)t, n);
+    expect_alike("density: 1, shapes: [{type: mesh, file: c.msh}]", "density: 1, shapes: [{type: mesh, file: a.obj}]", 0);
     // lines that go on, other ends of lines, words in other cases, what is passed over
     spit("b.obj",
          "mtllib x.mtl\r\nv 0 0 0 1 1 1\r\nv 1 0 \\\r\n 0\r\nv 0 1 0\nvn 0 0 1\nvt 0 0\nV 0 0 1 # the last\no t\ng x\ns off\n"
@@ -341,7 +361,8 @@ static const struct {
     {"a.obj", "v 0 0 0\nv 0 1e999 0\n", "a.obj:2:5: expected a finite number, found '1e999'; the largest is 1.8e308"},
     {"a.obj", "v 0 0 nan\n", "a.obj:1:7: expected a finite number, found 'nan'"},
     {"a.obj", "v 0 0 0x1\n", "a.obj:1:7: expected a finite number, found '0x1'"},
-    {"a.obj", "v 0 0 1e-400\n", "a.obj:1:7: expected a finite number, found '1e-400'; it would be rounded to zero; the least is 4.9e-324"},
+    {"a.obj", "v 0 0 1e-400\n",
+     "a.obj:1:7: expected a finite number, found '1e-400'; it would be rounded to zero; the least is 4.9e-324"},
     {"a.obj", "v 0 0 1,5\n", "a.obj:1:7: expected a finite number, found '1,5'"},
     {"a.obj", "v 0 0 0\nf 1 1\n", "a.obj:2:1: expected 3 corners or more, found 2"},
     {"a.obj", "v 0 0 0\nf 1 1 2\n", "a.obj:2:7: expected one of the vertices above (1), from 1 on or from -1 back, found '2'"},
@@ -367,6 +388,10 @@ static const struct {
      "a.stl:8:1: the end is missing: no endsolid"},
     {"a.stl", "solid\nface 1\n",
      "a.stl:2:1: unknown word 'face'; expected solid, facet, outer, vertex, endloop, endfacet or endsolid"},
+    {"a.msh", "", "a.msh:1:1: its 0 bytes are not those of 0 vertices, 0 normals, 0 texture coordinates and 0 triangles"},
+    {"a.msh", "0123456789abcdef",
+     "a.msh:1:1: its 16 bytes are not those of 858927408 vertices, 926299444 normals, 1650538808 texture "
+     "coordinates and 1717920867 triangles"},
     {"a.stl", "solid\nvertex 0 0 zero\n", "a.stl:2:12: expected a finite number, found 'zero'"},
 };
 enum { BROKEN = sizeof broken / sizeof *broken };
@@ -394,8 +419,9 @@ START_TEST(other_formats)
     ctn_error err = {0};
     spit("main.yaml", "catena: 1\nlinks:\n  - {name: a, shapes: [{type: mesh, file: a.dae}]}\n");
     ck_assert_ptr_null(ctn_scene_load("main.yaml", &err));
-    ck_assert_str_eq(err.message,
-                     "main.yaml:3:43: shapes[0].file: expected the name of an .obj or .stl file, found a.dae; convert others");
+    ck_assert_str_eq(
+        err.message,
+        "main.yaml:3:43: shapes[0].file: expected the name of an .obj, .stl or .msh file, found a.dae; convert others");
 }
 END_TEST
 
@@ -429,10 +455,11 @@ END_TEST
 START_TEST(damaged)
 {
     triangle t[8];
-    const char *const files[] = {"a.obj", "text.stl", "bytes.stl"};
+    const char *const files[] = {"a.obj", "text.stl", "bytes.stl", "a.msh"};
     size_t size;
     const int n = sphere(0, t);
-    write_triangles(files[_i], (const triangle *)t, n);
+    if (_i == 3) write_msh(files[_i], (const triangle *)t, n);
+    else write_triangles(files[_i], (const triangle *)t, n);
     char *const whole = slurp(files[_i], &size);
     srand(7);
     int good = 0, bad = 0;
@@ -443,7 +470,7 @@ START_TEST(damaged)
         for (int change = k < size ? 0 : 1 + rand() % 3; change; change--) bytes[(size_t)rand() % length] = (char)(rand() >> 4);
         mesh_surface m;
         mesh_problem problem = {.line = -1};
-        const ctn_status status = mesh_read(&m, _i ? MESH_STL : MESH_OBJ, bytes, length, &problem);
+        const ctn_status status = mesh_read(&m, _i == 3 ? MESH_MSH : _i ? MESH_STL : MESH_OBJ, bytes, length, &problem);
         ck_assert(status == CTN_OK ? m.ntriangle > 0
                                    : status == CTN_BAD_SCENE && problem.line > 0 && problem.column > 0 && *problem.text);
         *(status == CTN_OK ? &good : &bad) += 1;
@@ -529,7 +556,7 @@ int main(void)
     tcase_add_test(all, other_formats);
     tcase_add_test(all, missing_file);
     tcase_add_test(all, too_many_triangles);
-    tcase_add_loop_test(all, damaged, 0, 3);
+    tcase_add_loop_test(all, damaged, 0, 4);
     tcase_add_test(all, shared);
     tcase_add_loop_test(all, recorded, 0, 3);
     suite_add_tcase(suite, all);

@@ -30,7 +30,7 @@ static int link_of(const ctn_scene *scene, const char *name)
 
 // ---- beside MuJoCo
 
-static const char *const models[] = {"arm", "swarm", "bounds"};
+static const char *const models[] = {"arm", "swarm", "bounds", "meshes"};
 
 static void compare(const char *model, int state, const char *what, const double *got, const cJSON *golden, int n)
 {
@@ -90,14 +90,17 @@ typedef struct pair {
 
 static const pair pairs[] = {
     {"<mujoco model='two'><compiler angle='radian'/><option gravity='1 2 -3'/>"
-     "<default><geom density='500'/><joint damping='0.5'/><default class='soft'><joint stiffness='2' springref='0.3'/></default></default>"
+     "<default><geom density='500'/><joint damping='0.5'/><default class='soft'><joint stiffness='2' "
+     "springref='0.3'/></default></default>"
      "<worldbody><body name='a' pos='0 0 1' childclass='soft'><joint name='j' axis='0 1 0'/><geom type='capsule' size='0.05' "
      "fromto='0 0 0 0.5 0 0'/><body name='b' pos='0.5 0 0' euler='0.1 0 0'><joint type='ball' class='main' armature='0.02'/>"
      "<geom type='box' size='0.1 0.2 0.3' pos='0 0 0.1' euler='0 0 0.4'/></body></body></worldbody></mujoco>",
      "catena: 1\ngravity: [1, 2, -3]\nlinks:\n"
-     "  - {name: a, position: [0, 0, 1], joint: {type: revolute, axis: [0, 1, 0], damping: 0.5, stiffness: 2, rest: 0.3}, density: 500,\n"
+     "  - {name: a, position: [0, 0, 1], joint: {type: revolute, axis: [0, 1, 0], damping: 0.5, stiffness: 2, rest: 0.3}, "
+     "density: 500,\n"
      "     shapes: [{type: capsule, from: [0, 0, 0], to: [0.5, 0, 0], radius: 0.05}]}\n"
-     "  - {name: b, parent: a, position: [0.5, 0, 0], euler: [0.1, 0, 0], joint: {type: ball, damping: 0.5, armature: 0.02}, density: 500,\n"
+     "  - {name: b, parent: a, position: [0.5, 0, 0], euler: [0.1, 0, 0], joint: {type: ball, damping: 0.5, armature: 0.02}, "
+     "density: 500,\n"
      "     shapes: [{type: box, size: [0.2, 0.4, 0.6], center: [0, 0, 0.1], euler: [0, 0, 0.4]}]}\n"},
     {"<mujoco><worldbody><body name='cart'><joint name='x' type='slide' axis='1 0 0'/><joint name='y' type='slide' axis='0 1 0'/>"
      "<joint axis='0 0 1' pos='0.2 0 0'/><inertial pos='0.1 0 0' mass='3' diaginertia='0.1 0.2 0.25'/>"
@@ -105,7 +108,8 @@ static const pair pairs[] = {
      "catena: 1\nlinks:\n"
      "  - {name: cart.x, joint: {type: prismatic, axis: [1, 0, 0]}, mass: 0}\n"
      "  - {name: cart.y, parent: cart.x, joint: {type: prismatic, axis: [0, 1, 0]}, mass: 0}\n"
-     "  - {name: cart, parent: cart.y, position: [0.2, 0, 0], joint: revolute, mass: 3, com: [-0.1, 0, 0], inertia: [0.1, 0.2, 0.25, 0, 0, 0]}\n"
+     "  - {name: cart, parent: cart.y, position: [0.2, 0, 0], joint: revolute, mass: 3, com: [-0.1, 0, 0], inertia: [0.1, 0.2, "
+     "0.25, 0, 0, 0]}\n"
      "  - {name: tip, parent: cart, position: [0.8, 0, 0], mass: 2, inertia: [0.008, 0.008, 0.008, 0, 0, 0]}\n"},
 };
 
@@ -137,7 +141,8 @@ START_TEST(as_scenes)
         random_state(b, &r, q, v);
         const int n = all_numbers(a, q, v, x);
         ck_assert_int_eq(n, all_numbers(b, q, v, y));
-        ck_assert_msg(relative_error(x, y, n) < 1e-12, "pair %d, seed %d: differs by %.3g", _i, (int)seed, relative_error(x, y, n));
+        ck_assert_msg(relative_error(x, y, n) < 1e-12, "pair %d, seed %d: differs by %.3g", _i, (int)seed,
+                      relative_error(x, y, n));
     }
     ctn_model_free(a), ctn_model_free(b), ctn_scene_free(mjcf), ctn_scene_free(yaml);
 }
@@ -171,12 +176,13 @@ END_TEST
 
 START_TEST(joints)
 {
-    ctn_scene *const s = read_mjcf(
-        "<mujoco><option timestep='0.004'/><worldbody><geom type='box' size='1 2 3' rgba='1 0 0 1'/>\n"
-        "<body name='a' pos='1 2 3' quat='0 1 0 0'><freejoint/>" BALL_GEOM "<geom size='1' rgba='1 1 1 0'/><geom size='1' group='3'/></body>\n"
-        "<body name='b'><joint range='-90 45' ref='30' actuatorfrcrange='-5 5'/>" BALL_GEOM "</body>\n"
-        "<body name='c'><joint type='slide' axis='1 0 0' ref='0.5' range='-1 1' limited='false'/>" BALL_GEOM "</body>\n"
-        "<body name='d'><joint type='ball' range='0 60'/>" BALL_GEOM "</body></worldbody></mujoco>");
+    ctn_scene *const s =
+        read_mjcf("<mujoco><option timestep='0.004'/><worldbody><geom type='box' size='1 2 3' rgba='1 0 0 1'/>\n"
+                  "<body name='a' pos='1 2 3' quat='0 1 0 0'><freejoint/>" BALL_GEOM
+                  "<geom size='1' rgba='1 1 1 0'/><geom size='1' group='3'/></body>\n"
+                  "<body name='b'><joint range='-90 45' ref='30' actuatorfrcrange='-5 5'/>" BALL_GEOM "</body>\n"
+                  "<body name='c'><joint type='slide' axis='1 0 0' ref='0.5' range='-1 1' limited='false'/>" BALL_GEOM "</body>\n"
+                  "<body name='d'><joint type='ball' range='0 60'/>" BALL_GEOM "</body></worldbody></mujoco>");
     ck_assert_double_eq(ctn_scene_config(s).dt, 0.004);
     ck_assert_str_eq(s->links[0].name, "world.fixed");
     EXACT(s->links[0].shapes[0].size, 2, 4, 6);
@@ -215,7 +221,8 @@ START_TEST(home)
     ctn_scene *const again = scene_from_files(s->files, s->nfile, &err);
     ck_assert_msg(again != 0, "%s", err.message);
     ck_assert_int_eq(again->nlink, s->nlink);
-    for (int i = 0; i < s->nlink; i++) ck_assert_int_eq(memcmp(again->links[i].inertia, s->links[i].inertia, 6 * sizeof(double)), 0);
+    for (int i = 0; i < s->nlink; i++)
+        ck_assert_int_eq(memcmp(again->links[i].inertia, s->links[i].inertia, 6 * sizeof(double)), 0);
     ctn_scene_free(again);
     ctn_scene_free(s);
 }
@@ -228,10 +235,12 @@ static const struct {
     int line, column;
     const char *words;
 } mistakes[] = {
-    {WORLD("<body name='a'><joint type='hinged'/>" BALL_GEOM "</body>"), 3, 23, "type: unknown 'hinged'; allowed: free, ball, hinge, slide"},
+    {WORLD("<body name='a'><joint type='hinged'/>" BALL_GEOM "</body>"), 3, 23,
+     "type: unknown 'hinged'; allowed: free, ball, hinge, slide"},
     {WORLD("<body><joint axis='0 1'/>" BALL_GEOM "</body>"), 3, 14, "axis: expected 3 numbers, found '0 1'"},
     {WORLD("<body><joint axis='0 0 0'/>" BALL_GEOM "</body>"), 3, 14, "axis: too short"},
-    {WORLD("<body><joint range='1 -1' limited='true'/>" BALL_GEOM "</body>"), 3, 14, "range: expected two numbers, the lower one first"},
+    {WORLD("<body><joint range='1 -1' limited='true'/>" BALL_GEOM "</body>"), 3, 14,
+     "range: expected two numbers, the lower one first"},
     {WORLD("<body><joint/><geom type='box' size='1 2'/></body>"), 3, 15, "size: a box needs 3 numbers, found 2"},
     {WORLD("<body><joint/><geom size='-1'/></body>"), 3, 15, "numbers > 0"},
     {WORLD("<body><joint/><geom type='capsule' fromto='0 0 0 0 0 0' size='1'/></body>"), 3, 15, "too close"},
@@ -252,13 +261,15 @@ static const struct {
     {WORLD("<include file='t.xml'/>"), 3, 10, "part of the model already"},
     {"<mujoco/>", 1, 1, "missing <worldbody>"},
     {"<mujoco>\n<default class='x'/>\n<worldbody/></mujoco>", 2, 1, "at the top it is the class main"},
-    {"<mujoco>\n<default><default class='x'/>\n<default class='x'/></default><worldbody/></mujoco>", 3, 1, "there already, in line 2"},
+    {"<mujoco>\n<default><default class='x'/>\n<default class='x'/></default><worldbody/></mujoco>", 3, 1,
+     "there already, in line 2"},
     {"<mujoco>\n<compiler coordinate='global'/><worldbody/></mujoco>", 2, 11, "global ones are not read"},
     {"<mujoco>\n<compiler eulerseq='xyw'/><worldbody/></mujoco>", 2, 11, "three of x, y, z"},
     {"<mujoco>\n<compiler inertiafromgeom='false'/><worldbody><body><joint/>" BALL_GEOM "</body></worldbody></mujoco>", 2, 47,
      "missing <inertial>"},
-    {"<mujoco><worldbody><body name='a'><joint/>" BALL_GEOM "</body></worldbody>\n<keyframe><key qpos='1 2'/></keyframe></mujoco>", 2, 16,
-     "expected 1 number (q of all links in order), found 2"},
+    {"<mujoco><worldbody><body name='a'><joint/>" BALL_GEOM
+     "</body></worldbody>\n<keyframe><key qpos='1 2'/></keyframe></mujoco>",
+     2, 16, "expected 1 number (q of all links in order), found 2"},
 };
 
 START_TEST(mistake)
@@ -267,7 +278,8 @@ START_TEST(mistake)
     const char *const text = mistakes[_i].text;
     ck_assert_ptr_null(ctn_scene_parse(text, strlen(text), "folder/t.xml", &err));
     ck_assert_msg(has_error(err.message, "folder/t.xml", mistakes[_i].line, mistakes[_i].column, mistakes[_i].words, false),
-                  "expected %d:%d %s, found\n%s\nin\n%s", mistakes[_i].line, mistakes[_i].column, mistakes[_i].words, err.message, text);
+                  "expected %d:%d %s, found\n%s\nin\n%s", mistakes[_i].line, mistakes[_i].column, mistakes[_i].words, err.message,
+                  text);
 }
 END_TEST
 
@@ -276,13 +288,15 @@ static const struct {
     int line, column;
     const char *words;
 } remarks[] = {
-    {WORLD("<geom type='plane' size='1 1 1'/><body><joint/>" BALL_GEOM "</body>"), 3, 1, "ignored: planes and height fields, 1 time"},
+    {WORLD("<geom type='plane' size='1 1 1'/><body><joint/>" BALL_GEOM "</body>"), 3, 1,
+     "ignored: planes and height fields, 1 time"},
     {WORLD("<site/><site/><body><joint frictionloss='1'/>" BALL_GEOM "</body>"), 3, 1, "ignored: <site>, 2 times"},
     {WORLD("<site/><body><joint frictionloss='1'/>" BALL_GEOM "</body>"), 3, 14, "ignored: frictionloss, 1 time"},
     {WORLD("<body><joint/><geom size='1' contype='0' friction='1'/></body>"), 3, 30, "ignored: what geoms touch with"},
     {WORLD("<body><joint/>" BALL_GEOM "</body><body mocap='true'/>"), 3, 40, "is moved by hand (mocap)"},
     {WORLD("<body gravcomp='1'><joint/>" BALL_GEOM "</body>"), 3, 1, "ignored: gravcomp"},
-    {"<mujoco><worldbody><body><joint/>" BALL_GEOM "</body></worldbody>\n<actuator/></mujoco>", 2, 1, "ignored: <actuator>, 1 time"},
+    {"<mujoco><worldbody><body><joint/>" BALL_GEOM "</body></worldbody>\n<actuator/></mujoco>", 2, 1,
+     "ignored: <actuator>, 1 time"},
 };
 
 START_TEST(remark)
@@ -329,7 +343,8 @@ START_TEST(mistake_in_part)
     write_file("main.xml", WORLD("<include file='part.xml'/>"));
     write_file("part.xml", "<mujocoinclude>\n  <body><joint/><geom size='1 2 3 4'/></body>\n</mujocoinclude>");
     ck_assert_ptr_null(ctn_scene_load(file_path("main.xml"), &err));
-    ck_assert_msg(has_error(err.message, file_path("part.xml"), 2, 23, "size: expected 3 numbers, found more", false), "%s", err.message);
+    ck_assert_msg(has_error(err.message, file_path("part.xml"), 2, 23, "size: expected 3 numbers, found more", false), "%s",
+                  err.message);
     write_file("part.xml", "<mujocoinclude>\n  <body><joint/></body>\n</mujocoinclude>");  // found by the reader of scenes
     ck_assert_ptr_null(ctn_scene_load(file_path("main.xml"), &err));
     ck_assert_msg(has_error(err.message, file_path("part.xml"), 2, 3, "needs mass", false), "%s", err.message);
@@ -342,7 +357,8 @@ END_TEST
 START_TEST(part_of_a_scene)
 {
     write_file("main.xml", WORLD("<body name='a'><joint/>" BALL_GEOM "</body>"));
-    write_file("main.yaml", "catena: 1\ninclude:\n  - {file: main.xml, as: left, position: [0, 1, 0]}\n  - {file: main.xml, as: right}\n");
+    write_file("main.yaml",
+               "catena: 1\ninclude:\n  - {file: main.xml, as: left, position: [0, 1, 0]}\n  - {file: main.xml, as: right}\n");
     ctn_error err = {0};
     ctn_scene *const s = ctn_scene_load(file_path("main.yaml"), &err);
     ck_assert_msg(s != 0, "%s", err.message);

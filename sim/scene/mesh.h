@@ -1,4 +1,4 @@
-/// Surfaces of triangles out of .obj and .stl files, and what they enclose.
+/// Surfaces of triangles out of .obj, .stl and .msh files, and what they enclose.
 #ifndef CATENA_SIM_MESH_H
 #define CATENA_SIM_MESH_H
 
@@ -21,9 +21,9 @@ typedef struct mesh_problem {
     char text[200];
 } mesh_problem;
 
-typedef enum mesh_format { MESH_OBJ, MESH_STL, MESH_FORMATS } mesh_format;
+typedef enum mesh_format { MESH_OBJ, MESH_STL, MESH_MSH, MESH_FORMATS } mesh_format;
 
-/// Whether the name of a file ends in .obj or .stl, in any case.
+/// Whether the name of a file ends in .obj, .stl or .msh, in any case.
 bool mesh_format_of(const char *path, mesh_format *format);
 
 /// Reads the bytes of a file, which a zero follows. Numbers have a decimal point only in the C locale. The arrays are to be freed by

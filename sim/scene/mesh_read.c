@@ -1,4 +1,4 @@
-/// Wavefront .obj and .stl files, the latter as text or as numbers. Normals, texture coordinates, groups and colours are passed over.
+/// Wavefront .obj, .stl as text or as numbers, and .msh files. Normals, texture coordinates, groups and colours are passed over.
 #include "sim/scene/mesh.h"
 #include "sim/base/number.h"
 
@@ -218,6 +218,19 @@ static uint32_t little_endian(const char *bytes)
     return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
+/// Three numbers of 32 bits; false: one is not finite.
+static bool read_floats(const char *bytes, double x[3])
+{
+    for (int k = 0; k < 3; k++) {
+        const uint32_t bits = little_endian(bytes + 4 * k);
+        float number;
+        memcpy(&number, &bits, sizeof number);
+        if (!isfinite(number)) return false;
+        x[k] = (double)number;
+    }
+    return true;
+}
+
 /// 80 bytes of anything, the number of triangles, then for each 12 floats (normal, corners) and 2 bytes.
 static ctn_status read_stl_numbers(reading *r, uint32_t count)
 {
@@ -225,13 +238,8 @@ static ctn_status read_stl_numbers(reading *r, uint32_t count)
     for (uint32_t t = 0; t < count; t++) {
         for (int c = 0; c < 3; c++) {
             double x[3];
-            for (int k = 0; k < 3; k++) {
-                const uint32_t bits = little_endian(bytes + STL_HEAD + (size_t)t * STL_TRIANGLE + 12 + 12 * c + 4 * k);
-                float number;
-                memcpy(&number, &bits, sizeof number);
-                if (!isfinite(number)) return bad(r, bytes, "triangle %u: corner %d is not finite", t, c);
-                x[k] = (double)number;
-            }
+            if (!read_floats(bytes + STL_HEAD + (size_t)t * STL_TRIANGLE + 12 + 12 * c, x))
+                return bad(r, bytes, "triangle %u: corner %d is not finite", t, c);
             if (add_vertex(r, x) != CTN_OK) return CTN_NO_MEMORY;
         }
         const ctn_status status = add_facet(r, bytes);
@@ -250,11 +258,44 @@ static ctn_status read_stl(reading *r, size_t length)
                count, count, length);
 }
 
-// ---- either
+// ---- .msh, of MuJoCo
+
+enum { MSH_HEAD = 16 };  // bytes
+
+/// The numbers of vertices, normals, texture coordinates and triangles; floats 3, 3 and 2 for each of the former; 3 vertices for each
+/// triangle, counted from 0.
+static ctn_status read_msh(reading *r, size_t length)
+{
+    const char *const bytes = r->at;
+    uint32_t counts[4] = {0};
+    for (int k = 0; k < 4 && length >= MSH_HEAD; k++) counts[k] = little_endian(bytes + 4 * k);
+    const uint64_t faces = MSH_HEAD + 12 * (uint64_t)counts[0] + 12 * (uint64_t)counts[1] + 8 * (uint64_t)counts[2];
+    if (length != faces + 12 * (uint64_t)counts[3])
+        return bad(r, bytes, "its %zu bytes are not those of %u vertices, %u normals, %u texture coordinates and %u triangles",
+                   length, counts[0], counts[1], counts[2], counts[3]);
+    for (uint32_t i = 0; i < counts[0]; i++) {
+        double x[3];
+        if (!read_floats(bytes + MSH_HEAD + 12 * (size_t)i, x)) return bad(r, bytes, "vertex %u is not finite", i);
+        if (add_vertex(r, x) != CTN_OK) return CTN_NO_MEMORY;
+    }
+    for (uint32_t t = 0; t < counts[3]; t++) {
+        const ctn_status status = grow_triangles(r, bytes, 1);
+        if (status != CTN_OK) return status;
+        for (int k = 0; k < 3; k++) {
+            const uint32_t vertex = little_endian(bytes + faces + 12 * (size_t)t + 4 * (size_t)k);
+            if (vertex >= counts[0]) return bad(r, bytes, "triangle %u has the vertex %u; there are %u", t, vertex, counts[0]);
+            r->m->triangles[r->m->ntriangle][k] = (int)vertex;
+        }
+        r->m->ntriangle++;
+    }
+    return CTN_OK;
+}
+
+// ---- any
 
 bool mesh_format_of(const char *path, mesh_format *format)
 {
-    static const char *const endings[MESH_FORMATS] = {[MESH_OBJ] = ".obj", [MESH_STL] = ".stl"};
+    static const char *const endings[MESH_FORMATS] = {[MESH_OBJ] = ".obj", [MESH_STL] = ".stl", [MESH_MSH] = ".msh"};
     const char *const dot = strrchr(path, '.');
     for (int k = 0; k < MESH_FORMATS && dot; k++)
         if (!strcasecmp(dot, endings[k])) return *format = (mesh_format)k, true;
@@ -265,7 +306,7 @@ ctn_status mesh_read(mesh_surface *m, mesh_format format, const char *bytes, siz
 {
     reading r = {.m = m, .start = bytes, .at = bytes, .end = bytes + length, .line_start = bytes, .line = 1, .problem = problem};
     *m = (mesh_surface){0};
-    ctn_status status = format == MESH_OBJ ? read_obj(&r) : read_stl(&r, length);
+    ctn_status status = format == MESH_OBJ ? read_obj(&r) : format == MESH_STL ? read_stl(&r, length) : read_msh(&r, length);
     if (status == CTN_OK) status = mesh_close(m);
     if (status == CTN_OK && !m->ntriangle) r.line = 1, status = bad(&r, r.line_start, "it has no triangle of any size");
     return status;

@@ -136,9 +136,12 @@ mjcf_pose mjcf_at(const mjcf_pose *frame, const mjcf_pose *inner);
 void mjcf_turn_from_z(const double to[3], double q[4]);
 void mjcf_turn_about(const double axis[3], double angle, double q[4]);
 
-// ---- geoms and masses: mjcf_geom.c, mjcf_mass.c
+// ---- geoms and masses: mjcf_geom.c, mjcf_mesh.c, mjcf_mass.c
 
 bool mjcf_find_assets(mjcf *m);
+
+/// The mesh of a geom at `at` of its body; its mass is that of density 1. What only is to be drawn may be missing.
+bool mjcf_read_mesh(mjcf *m, mjcf_geom *g, const mjcf_pose *at);
 bool mjcf_read_geom(mjcf *m, mjcf_geom *g);
 void mjcf_tell_shapes(mjcf *m, const mjcf_body *b);
 bool mjcf_read_masses(mjcf *m);

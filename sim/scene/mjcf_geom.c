@@ -1,5 +1,4 @@
 /// Geoms of MJCF as shapes, with the mass that each has of its own.
-#include "sim/base/suggest.h"
 #include "sim/scene/mjcf.h"
 
 #include <math.h>
@@ -13,154 +12,6 @@ enum { DRAWN_GROUPS = 3 };  // 0, 1, 2, as in MuJoCo's viewer at its start
 static const char *const type_names[GEOM_TYPES] = {"plane",    "hfield", "sphere", "capsule", "ellipsoid",
                                                    "cylinder", "box",    "mesh",   "sdf"};
 static const int sizes[GEOM_TYPES] = {[SPHERE] = 1, [CAPSULE] = 2, [ELLIPSOID] = 3, [CYLINDER] = 2, [BOX] = 3};
-
-// ---- assets
-
-static const char *base_name(const char *path)
-{
-    const char *name = path;
-    for (; *path; path++)
-        if (*path == '/' || *path == '\\') name = path + 1;
-    return name;
-}
-
-/// The name of an asset: its own, else that of its file.
-static const char *asset_name(const void *of, int i)
-{
-    xml_element *const e = ((const mjcf_assets *)of)->list[i];
-    const char *const name = xml_value(e, "name");
-    return name ? name : xml_value(e, "file");
-}
-
-/// A file's name is the asset's without folders and ending.
-static bool name_by_file(mjcf *m, xml_element *e)
-{
-    xml_attribute *const file = xml_find(e, "file");
-    if (xml_find(e, "name") || !file) return true;
-    const char *const base = base_name(file->value), *const dot = strrchr(base, '.');
-    const size_t length = dot ? (size_t)(dot - base) : strlen(base);
-    char *const name = mjcf_text(m, length);
-    xml_attribute *const list = name ? document_take(&m->r->xml->memory, ((size_t)e->count + 1) * sizeof *list) : NULL;
-    if (!list) return false;
-    memcpy(name, base, length);
-    name[length] = 0;
-    memcpy(list, e->attributes, (size_t)e->count * sizeof *list);
-    list[e->count] = (xml_attribute){.name = "name", .value = name, .at = file->at, .used = true};
-    e->attributes = list, e->count++;
-    return true;
-}
-
-static bool find_assets(mjcf *m, const char *kind, mjcf_assets *assets)
-{
-    robot *const r = m->r;
-    int count = 0;
-    for (xml_element *a = xml_next(r->root->child, "asset"); a; a = xml_next(a->next, "asset"))
-        for (xml_element *e = a->child; e; e = e->next) count += !strcmp(e->name, kind);
-    assets->names = (name_table){.name = asset_name, .of = assets};
-    assets->list = reader_alloc(r->s->r, ((size_t)count + 1) * sizeof *assets->list);
-    if (!assets->list) return false;
-    for (xml_element *a = xml_next(r->root->child, "asset"); a; a = xml_next(a->next, "asset")) {
-        for (xml_element *e = xml_next(a->child, kind); e; e = xml_next(e->next, kind)) {
-            xml_use_all(e);  // what else it has is for pictures
-            if (!name_by_file(m, e)) return false;
-            assets->list[assets->count] = e;
-            const char *const name = asset_name(assets, assets->count);
-            if (!name || name_table_find(&assets->names, name) >= 0) {
-                robot_bad(r, e->at, name ? "<%s>: the name '%s' is there already" : "<%s>: missing attribute name=\"...\"%s",
-                          kind, name ? printable(name).text : "");
-                continue;
-            }
-            if (!name_table_add(&assets->names, assets->count)) return out_of_memory(r->s);
-            assets->count++;
-        }
-    }
-    return true;
-}
-
-bool mjcf_find_assets(mjcf *m) { return find_assets(m, "mesh", &m->meshes) && find_assets(m, "material", &m->materials); }
-
-// ---- meshes
-
-/// The path of a mesh file as a scene beside the model names it.
-static const char *asset_path(mjcf *m, const char *file)
-{
-    if (m->strip_path) file = base_name(file);
-    const size_t folder = *file == '/' ? 0 : strlen(m->mesh_folder);
-    const bool slash = folder && m->mesh_folder[folder - 1] != '/';
-    char *const path = mjcf_text(m, folder + slash + strlen(file));
-    if (!path) return NULL;
-    memcpy(path, m->mesh_folder, folder);
-    if (slash) path[folder] = '/';
-    strcpy(path + folder + slash, file);
-    return path;
-}
-
-/// Where the file's origin is and how it is turned and scaled: v' = S R' (v - c) with refpos c and refquat R.
-static bool place_mesh(mjcf *m, mjcf_item mesh, const mjcf_pose *at, scene_shape *shape)
-{
-    static const double one[3] = {1, 1, 1}, none[3] = {0, 0, 0}, upright[4] = {1, 0, 0, 0};
-    double c[3], q[4];
-    shape->type = SHAPE_MESH;
-    if (!(mjcf_numbers(m, mesh, "scale", 3, one, shape->size) & mjcf_numbers(m, mesh, "refpos", 3, none, c) &
-          mjcf_numbers(m, mesh, "refquat", 4, upright, q)))
-        return false;
-    const double *const s = shape->size;
-    if (!normalise(q, 4)) return robot_bad(m->r, mesh.element->at, "<mesh>: refquat is too short to be a direction");
-    if (memcmp(q, upright, sizeof q) != 0 && (s[0] != s[1] || s[1] != s[2]))
-        return robot_bad(m->r, mesh.element->at, "<mesh>: refquat with a scale that differs from axis to axis is not read");
-    for (int k = 1; k < 4; k++) q[k] = -q[k];
-    rotate(q, c, c);
-    for (int k = 0; k < 3; k++) c[k] *= -s[k];
-    rotate(at->q, c, c);
-    for (int k = 0; k < 3; k++) shape->center[k] = at->p[k] + c[k];
-    quaternion_product(at->q, q, shape->rotation);
-    return true;
-}
-
-/// The mesh of a geom, from its asset. What only is to be drawn may be missing.
-static bool read_mesh_geom(mjcf *m, mjcf_geom *g, const mjcf_pose *at)
-{
-    robot *const r = m->r;
-    const xml_attribute *const a = mjcf_find(m, g->item, "mesh");
-    if (!a) return robot_bad(r, g->item.element->at, "<geom>: missing attribute mesh=\"...\"");
-    const int i = name_table_find(&m->meshes.names, a->value);
-    if (i < 0) {
-        const char *names[1000];
-        int n = 0;
-        for (; n < m->meshes.count && n < 1000; n++) names[n] = asset_name(&m->meshes, n);
-        const char *const meant = nearest_name(a->value, names, n);
-        return robot_bad(r, a->at, "mesh: unknown mesh '%s'%s%s%s", printable(a->value).text, meant ? "; did you mean '" : "",
-                         meant ? printable(meant).text : "; <asset> has none of this name", meant ? "'?" : "");
-    }
-    const mjcf_item mesh = mjcf_item_of(m, m->meshes.list[i], -1);
-    const xml_attribute *const file = xml_find(mesh.element, "file");
-    if (!file && g->massive)
-        return robot_bad(r, mesh.element->at,
-                         "<mesh>: without a file it is not read; give the body an <inertial>, or write it to "
-                         "an .obj or .stl file");
-    if (!file) {
-        robot_warn(r, mesh.element->at, "<mesh>: without a file it is not read, nor drawn");
-        g->drawn = false;
-        return true;
-    }
-    const char *const kind = mjcf_value(m, mesh, "inertia");
-    if (g->massive && kind && !strcmp(kind, "shell"))
-        return robot_bad(r, mesh.element->at, "<mesh>: the inertia of a shell is not read; give the body an <inertial>");
-    if (!place_mesh(m, mesh, at, &g->shape) || !(g->file = asset_path(m, file->value))) return false;
-    if (!g->massive && !g->drawn) return true;
-    const node name = {
-        .kind = NODE_SCALAR, .text = g->file, .file = file->at.file, .line = file->at.line, .column = file->at.column};
-    source *const s = r->s;
-    s->lenient += !g->massive;
-    const bool good = read_mesh(s, &name, &g->shape.mesh);
-    s->lenient -= !g->massive;
-    if (!good && g->massive) return r->good = false;
-    g->drawn = g->drawn && good;
-    if (g->massive && *g->shape.mesh->surface.flaw)
-        return robot_bad(r, file->at, "the surface of '%s' %s, so that it has no mass; mend it, or give the body an <inertial>",
-                         printable(g->file).text, g->shape.mesh->surface.flaw);
-    return true;
-}
 
 // ---- shapes
 
@@ -239,7 +90,7 @@ static bool read_primitive(mjcf *m, mjcf_geom *g, int type, const mjcf_pose *fra
 // ---- what geoms have in common
 
 /// rgba of the geom or its class, else that of its material; whether it can be seen.
-static bool read_rgba(mjcf *m, mjcf_geom *g)
+static bool read_color(mjcf *m, mjcf_geom *g)
 {
     static const double gray[4] = {0.5, 0.5, 0.5, 1};
     double rgba[4];
@@ -308,11 +159,11 @@ bool mjcf_read_geom(mjcf *m, mjcf_geom *g)
         robot_warn(r, e->at, "<geom>: an sdf is not drawn");
         return g->drawn = false, true;
     }
-    if (!read_rgba(m, g) || !mjcf_read_pose(m, g->item, &pose)) return false;
+    if (!read_color(m, g) || !mjcf_read_pose(m, g->item, &pose)) return false;
     pose = mjcf_at(&in->pose, &pose);
-    if (type == MESH ? !read_mesh_geom(m, g, &pose) : !read_primitive(m, g, type, &in->pose, &pose)) return false;
+    if (type == MESH ? !mjcf_read_mesh(m, g, &pose) : !read_primitive(m, g, type, &in->pose, &pose)) return false;
     if (!g->massive) return true;
-    g->mass = shape_mass(&g->shape, 1);
+    if (type != MESH) g->mass = shape_mass(&g->shape, 1);
     const double scale = is_mass ? weight / g->mass.mass : weight;
     g->mass.mass *= scale;
     for (int k = 0; k < 6; k++) g->mass.inertia[k] *= scale;

@@ -148,7 +148,7 @@ bool read_mesh(source *s, const node *n, const scene_mesh **mesh)
     const scene_mesh *found = NULL;
     if (!read_text(s, n, &name)) return false;
     if (!mesh_format_of(name, &format))
-        return bad_value(s, n, "expected the name of an .obj or .stl file, found %s; convert others", printable(name).text);
+        return bad_value(s, n, "expected the name of an .obj, .stl or .msh file, found %s; convert others", printable(name).text);
     char *const path = mesh_path(s, n, name);
     if (!path) return false;
     for (int i = 0; i < scene->nmesh && !found; i++)
