@@ -369,6 +369,24 @@ START_TEST(part_of_a_scene)
 }
 END_TEST
 
+START_TEST(free_base)
+{
+    ctn_error err = {0};
+    write_file("main.xml", WORLD("<geom size='1'/><body name='a' pos='1 2 3'>" BALL_GEOM "<body name='b'><joint/>" BALL_GEOM "</body></body>"
+                                 "</worldbody><keyframe><key qpos='1'/></keyframe><worldbody>"));
+    write_file("main.yaml", "catena: 1\nurdf: {file: main.xml, base: free, position: [0, 0, 1]}\n");
+    ctn_scene *const s = ctn_scene_load(file_path("main.yaml"), &err);
+    ck_assert_msg(s != 0, "%s", err.message);
+    ck_assert_int_eq(s->links[1].joint.type, CTN_FREE);
+    EXACT(s->links[1].joint.q0, 1, 2, 4, 1, 0, 0, 0);
+    ck_assert(has_error(ctn_scene_warnings(s), file_path("main.xml"), 3, 0, "<key>: not used", false));
+    ctn_scene_free(s);
+    write_file("main.xml", WORLD("<body name='a'><joint/>" BALL_GEOM "</body>"));
+    ck_assert_ptr_null(ctn_scene_load(file_path("main.yaml"), &err));
+    ck_assert_msg(has_error(err.message, file_path("main.xml"), 3, 1, "has a joint of its own", false), "%s", err.message);
+}
+END_TEST
+
 #define LENGTH(list) (int)(sizeof(list) / sizeof *(list))
 
 int main(void)
@@ -385,6 +403,7 @@ int main(void)
     tcase_add_checked_fixture(files, make_folder, remove_folder);
     tcase_add_test(files, mistake_in_part);
     tcase_add_test(files, part_of_a_scene);
+    tcase_add_test(files, free_base);
     suite_add_tcase(suite, good), suite_add_tcase(suite, bad), suite_add_tcase(suite, files);
     return run_suite(suite);
 }
