@@ -71,6 +71,13 @@ static const char text[] =
     "state: {v: []}\n";
 static const char part[] = "catena: 1\nlinks:\n  - {name: p, joint: {type: free, v0: [0, 0, 0, 0, 0, 0]}, " MASS "}\n";
 
+/// A model of MuJoCo with a part.
+static const char model[] =
+    "<mujoco model='memory'><default><default class='x'><mesh scale='1 2 3'/></default></default>"
+    "<asset><mesh file='part.obj' class='x'/><material name='m'/></asset><worldbody><include file='part.yaml'/></worldbody></mujoco>";
+static const char model_part[] =
+    "<mujocoinclude><geom size='1'/><body><joint/><joint name='j'/><geom type='mesh' mesh='part' material='m'/></body></mujocoinclude>";
+
 static const char mesh[] = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
 
 static char folder[] = "/tmp/catena-scene-XXXXXX", main_path[64], part_path[64], mesh_path[64];
@@ -101,10 +108,10 @@ static void remove_files(void)
 }
 
 /// Loads the scene with each allocation failing in turn, and then without; returns how many there are.
-static long fail_each(ctn_status expected, const char *scene_text)
+static long fail_each(ctn_status expected, const char *scene_text, const char *part_text)
 {
     write_file(main_path, scene_text);
-    write_file(part_path, part);
+    write_file(part_path, part_text);
     write_file(mesh_path, mesh);
     for (failing = 0;; failing++) {
         ctn_error err = {0};
@@ -133,14 +140,20 @@ START_TEST(good_scene)
 {
     char good[1024];
     snprintf(good, sizeof good, "%.*s", (int)(strstr(text, "state:") - text), text);
-    const long count = fail_each(CTN_OK, good);
+    const long count = fail_each(CTN_OK, good, part);
     ck_assert_int_ge(count, 100);  // names of links alone are more than 70
 }
 END_TEST
 
 START_TEST(bad_scene)
 {
-    ck_assert_int_ge(fail_each(CTN_BAD_SCENE, text), 100);  // v is too short
+    ck_assert_int_ge(fail_each(CTN_BAD_SCENE, text, part), 100);  // v is too short
+}
+END_TEST
+
+START_TEST(mjcf)
+{
+    ck_assert_int_ge(fail_each(CTN_OK, model, model_part), 40);
 }
 END_TEST
 
@@ -152,6 +165,7 @@ int main(void)
     tcase_add_checked_fixture(all, make_files, remove_files);
     tcase_add_test(all, good_scene);
     tcase_add_test(all, bad_scene);
+    tcase_add_test(all, mjcf);
     suite_add_tcase(suite, all);
     return run_suite(suite);
 }
