@@ -372,8 +372,9 @@ END_TEST
 START_TEST(free_base)
 {
     ctn_error err = {0};
-    write_file("main.xml", WORLD("<geom size='1'/><body name='a' pos='1 2 3'>" BALL_GEOM "<body name='b'><joint/>" BALL_GEOM "</body></body>"
-                                 "</worldbody><keyframe><key qpos='1'/></keyframe><worldbody>"));
+    write_file("main.xml",
+               WORLD("<geom size='1'/><body name='a' pos='1 2 3'>" BALL_GEOM "<body name='b'><joint/>" BALL_GEOM "</body></body>"
+                     "</worldbody><keyframe><key qpos='1'/></keyframe><worldbody>"));
     write_file("main.yaml", "catena: 1\nurdf: {file: main.xml, base: free, position: [0, 0, 1]}\n");
     ctn_scene *const s = ctn_scene_load(file_path("main.yaml"), &err);
     ck_assert_msg(s != 0, "%s", err.message);

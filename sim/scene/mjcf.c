@@ -37,9 +37,9 @@ static bool read_compiler(mjcf *m, xml_element *e)
     if (assets) m->mesh_folder = assets;
     if (meshes) m->mesh_folder = meshes;
     double groups[2];
-    if (!(robot_numbers(r, e, "boundmass", 1, &m->bound_mass, &m->bound_mass) &
-          robot_numbers(r, e, "boundinertia", 1, &m->bound_inertia, &m->bound_inertia) &
-          robot_numbers(r, e, "settotalmass", 1, &m->total_mass, &m->total_mass) &
+    if (!(robot_numbers(r, e, "boundmass", 1, &m->bound_mass, &m->bound_mass) &&
+          robot_numbers(r, e, "boundinertia", 1, &m->bound_inertia, &m->bound_inertia) &&
+          robot_numbers(r, e, "settotalmass", 1, &m->total_mass, &m->total_mass) &&
           robot_numbers(r, e, "inertiagrouprange", 2, (double[]){m->groups[0], m->groups[1]}, groups)))
         return false;
     for (int k = 0; k < 2; k++) m->groups[k] = (int)fmin(fmax(groups[k], -1), 1000);
@@ -57,7 +57,7 @@ static bool tell_option(mjcf *m)
         static const char *const words[] = {"disable", "enable"};
         if (xml_find(e, "gravity")) at = e->at;
         if (xml_find(e, "timestep")) step_at = xml_find(e, "timestep")->at;
-        ok = robot_numbers(r, e, "gravity", 3, gravity, gravity) & robot_numbers(r, e, "timestep", 1, &step, &step) && ok;
+        ok = robot_numbers(r, e, "gravity", 3, gravity, gravity) && robot_numbers(r, e, "timestep", 1, &step, &step) && ok;
         xml_element *const flag = xml_next(e->child, "flag");
         if (flag && xml_find(flag, "gravity") && mjcf_word(m, (mjcf_item){flag, -1}, "gravity", words, 2, 1) == 0)
             memset(gravity, 0, sizeof gravity);

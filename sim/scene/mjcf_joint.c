@@ -38,7 +38,7 @@ static bool read_motion(mjcf *m, const mjcf_joint *j, motion *d)
     *d = (motion){.type = read_type(m, of)};
     if (d->type < 0) return false;
     if (d->type == FREE) return true;
-    if (!(mjcf_numbers(m, of, "pos", 3, none, d->position) & mjcf_numbers(m, of, "axis", 3, z, d->axis) &
+    if (!(mjcf_numbers(m, of, "pos", 3, none, d->position) && mjcf_numbers(m, of, "axis", 3, z, d->axis) &&
           mjcf_numbers(m, of, "ref", 1, none, &d->ref)))
         return false;
     if (!normalise(d->axis, 3)) return robot_bad(r, mjcf_find(m, of, "axis")->at, "axis: too short to be a direction");

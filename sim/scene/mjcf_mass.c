@@ -13,7 +13,7 @@ static bool read_inertial(mjcf *m, mjcf_body *b)
     mass_properties *const p = &b->mass;
     mjcf_pose pose;
     double J[6] = {0};
-    if (!(mjcf_read_pose(m, of, &pose) & robot_numbers(r, b->inertial, "mass", 1, NULL, &p->mass))) return false;
+    if (!(mjcf_read_pose(m, of, &pose) && robot_numbers(r, b->inertial, "mass", 1, NULL, &p->mass))) return false;
     memcpy(p->com, pose.p, sizeof p->com);
     const xml_attribute *const full = xml_find(b->inertial, "fullinertia");
     if (full && (xml_find(b->inertial, "diaginertia") || mjcf_has_turn(m, of)))

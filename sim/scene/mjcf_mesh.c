@@ -91,7 +91,7 @@ static const char *asset_path(mjcf *m, const char *file)
 typedef enum mesh_mass { LEGACY, EXACT, CONVEX, SHELL, MESH_MASSES } mesh_mass;
 
 /// The area of a triangle, its middle and its normal of length 1; 0: it has none.
-static double triangle(const double (*x)[3], double middle[3], double normal[3])
+static double triangle(double x[3][3], double middle[3], double normal[3])
 {
     double u[3], v[3];
     for (int k = 0; k < 3; k++) u[k] = x[1][k] - x[0][k], v[k] = x[2][k] - x[0][k], middle[k] = (x[0][k] + x[1][k] + x[2][k]) / 3;
@@ -178,7 +178,7 @@ static bool place_mesh(mjcf *m, mjcf_item mesh, const mjcf_pose *at, scene_shape
     static const double one[3] = {1, 1, 1}, none[3] = {0, 0, 0}, upright[4] = {1, 0, 0, 0};
     double c[3], q[4];
     shape->type = SHAPE_MESH;
-    if (!(mjcf_numbers(m, mesh, "scale", 3, one, shape->size) & mjcf_numbers(m, mesh, "refpos", 3, none, c) &
+    if (!(mjcf_numbers(m, mesh, "scale", 3, one, shape->size) && mjcf_numbers(m, mesh, "refpos", 3, none, c) &&
           mjcf_numbers(m, mesh, "refquat", 4, upright, q)))
         return false;
     const double *const s = shape->size;

@@ -125,5 +125,5 @@ static bool read_turn(mjcf *m, mjcf_item of, double q[4])
 bool mjcf_read_pose(mjcf *m, mjcf_item of, mjcf_pose *pose)
 {
     static const double none[3] = {0, 0, 0};
-    return mjcf_numbers(m, of, "pos", 3, none, pose->p) & read_turn(m, of, pose->q);
+    return mjcf_numbers(m, of, "pos", 3, none, pose->p) && read_turn(m, of, pose->q);
 }

@@ -74,7 +74,7 @@ bool robot_numbers(robot *r, xml_element *e, const char *name, int count, const 
     const xml_attribute *const a = xml_find(e, name);
     if (a) return robot_list(r, a, count, count, x);
     if (!fallback) return robot_need(r, e, name);
-    memcpy(x, fallback, (size_t)count * sizeof *x);
+    memmove(x, fallback, (size_t)count * sizeof *x);  // it may be the same
     return true;
 }
 
