@@ -216,6 +216,12 @@ START_TEST(home)
     ck_assert_int_eq(s->nfile, 3);  // the model, its part, its mesh
     ck_assert(has_error(ctn_scene_warnings(s), path, 0, 0, "<key>, 1 time", false));
 
+    ctn_scene *const moving = read_mjcf("<mujoco><worldbody><body><joint ref='90'/>" BALL_GEOM "</body></worldbody><keyframe>"
+                                        "<key qvel='3'/></keyframe></mujoco>");  // a key without qpos leaves it as it is
+    NEAR(moving->links[0].joint.q0, 1e-15, M_PI / 2);
+    EXACT(moving->links[0].joint.v0, 3);
+    ctn_scene_free(moving);
+
     // what a recording keeps of it is enough
     ctn_error err = {0};
     ctn_scene *const again = scene_from_files(s->files, s->nfile, &err);

@@ -1,7 +1,6 @@
 /// MJCF as the nodes of a scene: settings, bodies in the order of the file, and where the model starts.
 #include "sim/scene/mjcf.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -56,7 +56,7 @@ typedef struct mjcf_body {
 /// Things of <asset> with names.
 typedef struct mjcf_assets {
     xml_element **list;
-    int count, capacity;
+    int count;
     name_table names;
 } mjcf_assets;
 
@@ -86,7 +86,7 @@ typedef struct mjcf {
     mjcf_assets meshes, materials;
     xml_element *key;  // of <keyframe>, that the model starts with; NULL: none
     // what was passed over, listed once
-    mjcf_passed contact, ground, friction, hidden;
+    mjcf_passed contact, ground, friction;
 } mjcf;
 
 // ---- elements, attributes and classes: mjcf_class.c

@@ -2,7 +2,6 @@
 #include "sim/base/suggest.h"
 #include "sim/scene/mjcf.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 // ---- classes

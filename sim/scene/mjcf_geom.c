@@ -2,8 +2,6 @@
 #include "sim/scene/mjcf.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF, GEOM_TYPES };
@@ -21,7 +19,7 @@ static bool read_ends(mjcf *m, const mjcf_geom *g, const mjcf_pose *frame, doubl
     const xml_attribute *const a = mjcf_find(m, g->item, "fromto");
     *given = a;
     if (!a) return true;
-    if (!robot_list(m->r, a, 6, 6, ends[0])) return false;
+    if (!robot_list(m->r, a, 6, 6, &ends[0][0])) return false;
     for (int i = 0; i < 2; i++) {
         rotate(frame->q, ends[i], ends[i]);
         for (int k = 0; k < 3; k++) ends[i][k] += frame->p[k];

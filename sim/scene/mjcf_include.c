@@ -2,7 +2,6 @@
 /// for MuJoCo, and each is included once at most: so there are no cycles.
 #include "sim/scene/mjcf.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

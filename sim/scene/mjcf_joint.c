@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { FREE, BALL, HINGE, SLIDE, JOINT_TYPES };
@@ -132,7 +131,7 @@ static void tell_joint(mjcf *m, const mjcf_joint *j, const motion *d)
         tell_limits(m, of, d);
         tell_effort(m, of);
     }
-    if (d->ref != 0 && !m->key) {
+    if (d->ref != 0 && !(m->key && xml_find(m->key, "qpos"))) {
         if (d->type == HINGE) say_angle(r, "q0", d->ref, at);
         else say_number(r, "q0", d->ref, at);
     }

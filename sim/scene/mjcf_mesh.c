@@ -3,8 +3,6 @@
 #include "sim/scene/mjcf.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 // ---- assets
