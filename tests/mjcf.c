@@ -266,6 +266,7 @@ static const struct {
     {WORLD("<include file='nowhere.xml'/>"), 3, 10, "cannot be read"},
     {WORLD("<include file='t.xml'/>"), 3, 10, "part of the model already"},
     {"<mujoco/>", 1, 1, "missing <worldbody>"},
+    {"<!DOCTYPE m [\n<!ENTITY a 'aaaa'>]><mujoco/>", 2, 12, "an entity of its own"},
     {"<mujoco>\n<default class='x'/>\n<worldbody/></mujoco>", 2, 1, "at the top it is the class main"},
     {"<mujoco>\n<default><default class='x'/>\n<default class='x'/></default><worldbody/></mujoco>", 3, 1,
      "there already, in line 2"},

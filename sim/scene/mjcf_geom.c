@@ -88,7 +88,7 @@ static bool read_primitive(mjcf *m, mjcf_geom *g, int type, const mjcf_pose *fra
 // ---- what geoms have in common
 
 /// rgba of the geom or its class, else that of its material; whether it can be seen.
-static bool read_color(mjcf *m, mjcf_geom *g)
+static bool paint(mjcf *m, mjcf_geom *g)
 {
     static const double gray[4] = {0.5, 0.5, 0.5, 1};
     double rgba[4];
@@ -157,7 +157,7 @@ bool mjcf_read_geom(mjcf *m, mjcf_geom *g)
         robot_warn(r, e->at, "<geom>: an sdf is not drawn");
         return g->drawn = false, true;
     }
-    if (!read_color(m, g) || !mjcf_read_pose(m, g->item, &pose)) return false;
+    if (!paint(m, g) || !mjcf_read_pose(m, g->item, &pose)) return false;
     pose = mjcf_at(&in->pose, &pose);
     if (type == MESH ? !mjcf_read_mesh(m, g, &pose) : !read_primitive(m, g, type, &in->pose, &pose)) return false;
     if (!g->massive) return true;
