@@ -102,7 +102,7 @@ static bool read_origin(robot *r, xml_element *of, double xyz[3], double rpy[3])
 {
     xml_element *const origin = of ? xml_next(of->child, "origin") : NULL;
     memcpy(xyz, none, sizeof none), memcpy(rpy, none, sizeof none);
-    return !origin || (robot_numbers(r, origin, "xyz", 3, none, xyz) & robot_numbers(r, origin, "rpy", 3, none, rpy));
+    return !origin || (robot_numbers(r, origin, "xyz", 3, none, xyz) && robot_numbers(r, origin, "rpy", 3, none, rpy));
 }
 
 static void tell_mass(robot *r, xml_element *link, bool moves)
@@ -133,7 +133,7 @@ static void tell_mass(robot *r, xml_element *link, bool moves)
 static bool tell_round(robot *r, xml_element *e, const double xyz[3], const double q[4])
 {
     double radius, length;
-    if (!(robot_numbers(r, e, "radius", 1, NULL, &radius) & robot_numbers(r, e, "length", 1, NULL, &length))) return false;
+    if (!(robot_numbers(r, e, "radius", 1, NULL, &radius) && robot_numbers(r, e, "length", 1, NULL, &length))) return false;
     double from[3] = {0, 0, -length / 2}, to[3] = {0, 0, length / 2};
     rotate(q, from, from), rotate(q, to, to);
     for (int k = 0; k < 3; k++) from[k] += xyz[k], to[k] += xyz[k];
@@ -265,7 +265,7 @@ static void tell_limits(robot *r, xml_element *joint, bool bounds)
         if (bounds) robot_warn(r, joint->at, "<joint>: no <limit>: it moves without limits");
         return;
     }
-    if (!(robot_numbers(r, limit, "lower", 1, none, &lo) & robot_numbers(r, limit, "upper", 1, none, &hi) &
+    if (!(robot_numbers(r, limit, "lower", 1, none, &lo) && robot_numbers(r, limit, "upper", 1, none, &hi) &&
           robot_numbers(r, limit, "effort", 1, none, &effort)))
         return;
     const double range[2] = {lo, hi};
