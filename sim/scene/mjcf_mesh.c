@@ -142,31 +142,41 @@ static mass_properties legacy_mass(const mesh_surface *surface, const double sca
     return p;
 }
 
+/// The mass of what a mesh encloses, of density 1, in the body's frame.
+static bool exact_mass(mjcf *m, mjcf_item mesh, mjcf_geom *g)
+{
+    scene_shape shape = g->shape;
+    int mirrored = 0;
+    if (*shape.mesh->surface.flaw)
+        return robot_bad(m->r, mesh.element->at,
+                         "<mesh>: the surface of '%s' %s, so that it has no mass; mend it, or give the body an <inertial>",
+                         printable(g->file).text, shape.mesh->surface.flaw);
+    for (int k = 0; k < 3; k++) mirrored |= (shape.size[k] < 0) << k, shape.size[k] = fabs(shape.size[k]);
+    if (mirrored) shape.mesh = mirrored_mesh(m->r->s->r, shape.mesh, mirrored);
+    if (!shape.mesh) return false;
+    g->mass = shape_mass(&shape, 1);
+    return true;
+}
+
 /// The mass of a mesh geom, of density 1, in the body's frame.
 static bool weigh_mesh(mjcf *m, mjcf_item mesh, mjcf_geom *g)
 {
     static const char *const kinds[MESH_MASSES] = {"legacy", "exact", "convex", "shell"};
     robot *const r = m->r;
     const scene_shape *const shape = &g->shape;
-    const mesh_surface *const surface = &shape->mesh->surface;
     const int kind = mjcf_word(m, mesh, "inertia", kinds, MESH_MASSES, LEGACY);
     if (kind < 0) return false;
     if (kind == SHELL)
         return robot_bad(r, mesh.element->at, "<mesh>: the inertia of a shell is not read; give the body an <inertial>");
-    if (kind == LEGACY) {
-        g->mass = legacy_mass(surface, shape->size);
-        rotate(shape->rotation, g->mass.com, g->mass.com);
-        for (int k = 0; k < 3; k++) g->mass.com[k] += shape->center[k];
-        turned_inertia(shape->rotation, g->mass.inertia, g->mass.inertia);
-        return true;
-    }
-    if (*surface->flaw)
-        return robot_bad(r, mesh.element->at,
-                         "<mesh>: the surface of '%s' %s, so that it has no mass; mend it, or give the body an "
-                         "<inertial>",
-                         printable(g->file).text, surface->flaw);
     if (kind == CONVEX) robot_warn(r, mesh.element->at, "<mesh>: its mass is that of itself, not of its convex hull");
-    g->mass = shape_mass(shape, 1);
+    if (kind != LEGACY) return exact_mass(m, mesh, g);
+    g->mass = legacy_mass(&shape->mesh->surface, shape->size);
+    if (!(g->mass.mass > 0))
+        return robot_bad(r, mesh.element->at, "<mesh>: '%s' is flat, and has no mass; give the body an <inertial>",
+                         printable(g->file).text);
+    rotate(shape->rotation, g->mass.com, g->mass.com);
+    for (int k = 0; k < 3; k++) g->mass.com[k] += shape->center[k];
+    turned_inertia(shape->rotation, g->mass.inertia, g->mass.inertia);
     return true;
 }
 
@@ -180,6 +190,8 @@ static bool place_mesh(mjcf *m, mjcf_item mesh, const mjcf_pose *at, scene_shape
           mjcf_numbers(m, mesh, "refquat", 4, upright, q)))
         return false;
     const double *const s = shape->size;
+    if (s[0] == 0 || s[1] == 0 || s[2] == 0)
+        return robot_bad(m->r, mesh.element->at, "<mesh>: scale: expected numbers other than 0");
     if (!normalise(q, 4)) return robot_bad(m->r, mesh.element->at, "<mesh>: refquat is too short to be a direction");
     if (memcmp(q, upright, sizeof q) != 0 && (s[0] != s[1] || s[1] != s[2]))
         return robot_bad(m->r, mesh.element->at, "<mesh>: refquat with a scale that differs from axis to axis is not read");
