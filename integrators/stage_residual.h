@@ -78,7 +78,9 @@ KERNEL void start_stages(const lane_model *m, stages *W, real h)
     W->in.h = h, W->in.inv_h = rset(1) / h;
     W->in.k2 = W->in.inv_h * W->in.inv_h;
     find_reach(m, W->in.q, W->reach);
+#ifndef CATENA_ALONG  // there a pass finds them (sim/along/along_step.h)
     find_origins(m, W->in.q, W->start, W->p);
+#endif
     hold_loads(m, W->start, W->p, W->held);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
@@ -206,6 +208,14 @@ FN real load_block(const stages *W, const lane_point_load *load, int a, int l)
     return fmadd(rset(W->table->d[a][l]) * W->in.inv_h, load->damping, a == l ? load->stiffness : rset(0));
 }
 
+/// The wrenches and blocks of body i alone, from its placements; without loads.
+FN void weigh_stages(const lane_model *m, const lane_body *b, stages *W, int s, int i)
+{
+    for (int a = 0; a < s; a++)
+        if (b->flags & BODY_MASS) stage_wrench(m, b, W, s, i, a);
+        else W->body[i * s + a].w = wrench_zero();
+}
+
 /// Placements, own wrenches and blocks of every body at the iterate x, u.
 KERNEL void evaluate_stages(const lane_model *m, stages *W)
 {
@@ -213,11 +223,54 @@ KERNEL void evaluate_stages(const lane_model *m, stages *W)
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         for (int a = 0; a < s; a++) stage_place(m, b, W, s, i, a);
-        for (int a = 0; a < s; a++)
-            if (b->flags & BODY_MASS) stage_wrench(m, b, W, s, i, a);
-            else W->body[i * s + a].w = wrench_zero();
+        weigh_stages(m, b, W, s, i);
     }
     for (int k = 0; k < m->nload; k = m->bodies[m->loads[k].body].loads_end) stage_loads(m, W, s, m->loads[k].body);
+}
+
+/// The largest row over its scale of force, and the sum of the squares of such.
+typedef struct {
+    real most, square;
+} row_norms;
+
+/// The rows of body i at all stages, with its joint's terms, from the wrenches of its subtree. NaN if one is.
+FN void stage_rows_of(const lane_model *m, const lane_body *b, joint_form f, stages *W, int s, int i, row_norms *norms)
+{
+    const bool terms = has_terms(b, W->in.tau);
+    real *K = W->K + 3 * s * s * b->dof;
+    ball_stages B;
+    if (terms && f.kind == JOINT_BALL) {
+        B = ball_at_stages(m, b, W->table, &W->in);
+        W->too_far = either(W->too_far, B.too_far);
+    }
+    for (int a = 0; a < s; a++) {
+        const stage_body *t = &W->body[i * s + a];
+        real *r = W->r + a * m->nv + b->vadr;
+        joint_rows(b, f.kind, t->T.R, t->w, r);
+        if (terms && f.kind == JOINT_BALL) {
+            mat3 D[MOST_STAGES];
+            const vec3 g = stage_terms_ball(m, b, W->table, &W->in, &B, a, D);
+            r[0] = r[0] + g.x, r[1] = r[1] + g.y, r[2] = r[2] + g.z;
+            // K [3 s][3 s]: row 3 a + k, column 3 l + j
+            for (int l = 0; l < s; l++) {
+                const vec3 column[3] = {D[l].x, D[l].y, D[l].z};
+                for (int j = 0; j < 3; j++) {
+                    K[3 * s * (3 * a) + 3 * l + j] = column[j].x;
+                    K[3 * s * (3 * a + 1) + 3 * l + j] = column[j].y;
+                    K[3 * s * (3 * a + 2) + 3 * l + j] = column[j].z;
+                }
+            }
+        } else if (terms) {
+            // K [nv s][s]: row nv a + k, derivatives by the same coordinate at stage l
+            for (int k = 0; k < b->nv; k++) r[k] = r[k] + stage_terms1(m, b, W->table, s, &W->in, a, k, K + s * (b->nv * a + k));
+            if (winds(b)) W->too_far = either(W->too_far, gt(magnitude(W->in.u[a * m->nv + b->vadr]), rset(HALF_TURN)));
+        }
+        for (int k = 0; k < b->nv; k++) {
+            const real scaled = magnitude(r[k]) * W->step[i].unit;
+            norms->most = larger(norms->most, scaled);
+            norms->square = fmadd(scaled, scaled, norms->square);
+        }
+    }
 }
 
 /// Sums the wrenches towards the root, adds the joint terms and forms the rows r. Returns the largest row over its scale of force;
@@ -225,53 +278,20 @@ KERNEL void evaluate_stages(const lane_model *m, stages *W)
 KERNEL real stage_rows(const lane_model *m, stages *W, real *square)
 {
     const int s = W->table->stages;
-    real most = rset(0), sum = rset(0);
+    row_norms norms = {rset(0), rset(0)};
     W->too_far = none_of();
     for (int i = m->nbody - 1; i >= 0; i--) {
         const lane_body *b = &m->bodies[i];
         const joint_form f = form_of(b);
-        const bool terms = has_terms(b, W->in.tau);
-        real *K = W->K + 3 * s * s * b->dof;
-        ball_stages B;
-        if (terms && f.kind == JOINT_BALL) {
-            B = ball_at_stages(m, b, W->table, &W->in);
-            W->too_far = either(W->too_far, B.too_far);
-        }
-        for (int a = 0; a < s; a++) {
+        stage_rows_of(m, b, f, W, s, i, &norms);
+        for (int a = 0; a < s && !(f.flags & BODY_ROOT); a++) {
             const stage_body *t = &W->body[i * s + a];
-            real *r = W->r + a * m->nv + b->vadr;
-            joint_rows(b, f.kind, t->T.R, t->w, r);
-            if (terms && f.kind == JOINT_BALL) {
-                mat3 D[MOST_STAGES];
-                const vec3 g = stage_terms_ball(m, b, W->table, &W->in, &B, a, D);
-                r[0] = r[0] + g.x, r[1] = r[1] + g.y, r[2] = r[2] + g.z;
-                // K [3 s][3 s]: row 3 a + k, column 3 l + j
-                for (int l = 0; l < s; l++) {
-                    const vec3 column[3] = {D[l].x, D[l].y, D[l].z};
-                    for (int j = 0; j < 3; j++) {
-                        K[3 * s * (3 * a) + 3 * l + j] = column[j].x;
-                        K[3 * s * (3 * a + 1) + 3 * l + j] = column[j].y;
-                        K[3 * s * (3 * a + 2) + 3 * l + j] = column[j].z;
-                    }
-                }
-            } else if (terms) {
-                // K [nv s][s]: row nv a + k, derivatives by the same coordinate at stage l
-                for (int k = 0; k < b->nv; k++)
-                    r[k] = r[k] + stage_terms1(m, b, W->table, s, &W->in, a, k, K + s * (b->nv * a + k));
-                if (winds(b)) W->too_far = either(W->too_far, gt(magnitude(W->in.u[a * m->nv + b->vadr]), rset(HALF_TURN)));
-            }
-            for (int k = 0; k < b->nv; k++) {
-                const real scaled = magnitude(r[k]) * W->step[i].unit;
-                most = larger(most, scaled);
-                sum = fmadd(scaled, scaled, sum);
-            }
-            if (f.flags & BODY_ROOT) continue;
             stage_body *up = &W->body[b->parent * s + a];
             up->w = wrench_add(up->w, has_arm(f) ? wrench_shift(t->w, t->T.r) : t->w);
         }
     }
-    *square = sum;
-    return most;
+    *square = norms.square;
+    return norms.most;
 }
 
 #endif

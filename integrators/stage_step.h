@@ -42,38 +42,42 @@ KERNEL void move_stages(const lane_model *m, stage_work *P, real alpha, mask whe
     }
 }
 
-/// The share alpha of the Newton step from `base`, followed, in the lanes `where`.
-KERNEL void follow_stages(const lane_model *m, stage_work *P, real alpha, mask where)
+/// One body of follow_stages().
+FN void follow_stage_body(const lane_model *m, stage_work *P, real alpha, int i, mask where)
 {
     stages *W = &P->W;
     const int s = W->table->stages, w = 6 * s;
-    for (int i = 0; i < m->nbody; i++) {
-        const lane_body *b = &m->bodies[i];
-        const joint_form f = form_of(b);
-        const bool root_body = f.flags & BODY_ROOT;
-        const int n = b->nv, up = (root_body ? i : b->parent) * s;
-        const real *X = P->sweep.X + b->dof * s * (w + 1);
-        real t[MOST_TWIST];
-        for (int a = 0; a < s && !root_body; a++) {
-            const twist T = carried_along(f, &P->at[up + a], &W->body[up + a].T, W->body[up + a].dp, P->at[i * s + a].T.r);
-            store3(t + 6 * a, T.w), store3(t + 6 * a + 3, T.v);
-        }
-        for (int a = 0; a < s; a++) {
-            const int q = a * m->nq, v = a * m->nv;
-            const moving one = {P->x + q, P->u + v, P->base + q, P->base_u + v, P->d + v, W->in.q};
-            stage_body *at = &W->body[i * s + a], *before = &W->body[up + a];
-            real y[3];
-            store3(y, zero3());
-            for (int k = 0; k < n; k++) {
-                const real *x = X + (w + 1) * (n * a + k);
-                y[k] = negate(alpha * x[w]);
-                for (int j = 0; j < w && !root_body; j++) y[k] = fnmadd(x[j], t[j], y[k]);
-            }
-            bound_turns(b, y);
-            move_joint(b, &one, y, rset(1), where);
-            follow_body(b, f, root_body ? NULL : &before->T, &before->dp, one.x, one.u, &W->start[i], where, &at->T, &at->dp);
-        }
+    const lane_body *b = &m->bodies[i];
+    const joint_form f = form_of(b);
+    const bool root_body = f.flags & BODY_ROOT;
+    const int n = b->nv, up = (root_body ? i : b->parent) * s;
+    const real *X = P->sweep.X + b->dof * s * (w + 1);
+    real t[MOST_TWIST];
+    for (int a = 0; a < s && !root_body; a++) {
+        const twist T = carried_along(f, &P->at[up + a], &W->body[up + a].T, W->body[up + a].dp, P->at[i * s + a].T.r);
+        store3(t + 6 * a, T.w), store3(t + 6 * a + 3, T.v);
     }
+    for (int a = 0; a < s; a++) {
+        const int q = a * m->nq, v = a * m->nv;
+        const moving one = {P->x + q, P->u + v, P->base + q, P->base_u + v, P->d + v, W->in.q};
+        stage_body *at = &W->body[i * s + a], *before = &W->body[up + a];
+        real y[3];
+        store3(y, zero3());
+        for (int k = 0; k < n; k++) {
+            const real *x = X + (w + 1) * (n * a + k);
+            y[k] = negate(alpha * x[w]);
+            for (int j = 0; j < w && !root_body; j++) y[k] = fnmadd(x[j], t[j], y[k]);
+        }
+        bound_turns(b, y);
+        move_joint(b, &one, y, rset(1), where);
+        follow_body(b, f, root_body ? NULL : &before->T, &before->dp, one.x, one.u, &W->start[i], where, &at->T, &at->dp);
+    }
+}
+
+/// The share alpha of the Newton step from `base`, followed, in the lanes `where`.
+KERNEL void follow_stages(const lane_model *m, stage_work *P, real alpha, mask where)
+{
+    for (int i = 0; i < m->nbody; i++) follow_stage_body(m, P, alpha, i, where);
 }
 
 /// The first guess in the lanes `where`: joint rates that change as they did at the end of the step before. The lanes `rest` begin at the
@@ -91,20 +95,37 @@ KERNEL void predict_stages(const lane_model *m, const position_state *S, stage_w
     move_stages(m, P, rset(1), where);
 }
 
+/// Whether an iterate of squared norm `square` is low enough after the share alpha of a step from one of `norm`.
+FN mask is_lower(real square, real norm, real alpha) { return le(square, fnmadd(rset(2e-4) * alpha, norm, norm)); }
+
+/// A shorter step in the lanes `rejected`: to the minimum of the parabola through both squared norms and the slope -2 norm; to
+/// a tenth where there is no norm. Less than 3 % ends the solve.
+FN void shorten_stages(newton_progress *N, mask rejected, real square, real norm)
+{
+    const real alpha = N->alpha;
+    N->hard = either(N->hard, rejected);
+    const real rise = square - norm + rset(2) * alpha * norm, fit = alpha * alpha * norm / rise;
+    const real half = rset(0.5) * alpha, tenth = rset(0.1) * alpha;
+    // an alpha that is no number ends the solve, too: the step d is none
+    N->alpha = sel(rejected, sel(gt(fit, half), half, sel(gt(fit, tenth), fit, tenth)), alpha);
+    N->running = both(N->running, not_(both(rejected, either(not_(N->based), not_(le(rset(0.03), N->alpha))))));
+}
+
+FN int most_stage_iterations(int max_iterations) { return max_iterations < STAGE_ITERATIONS ? max_iterations : STAGE_ITERATIONS; }
+
 /// One iteration, as newton_pass() (position_step.h), with the norm of the scaled rows in the place of the energy.
 KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations, newton_progress *N, stage_work *P,
                        position_counts *count)
 {
     stages *W = &P->W;
-    const int s = W->table->stages, most_iterations = max_iterations < STAGE_ITERATIONS ? max_iterations : STAGE_ITERATIONS;
+    const int s = W->table->stages, most_iterations = most_stage_iterations(max_iterations);
     const real one = rset(1), zero = rset(0);
     const real alpha = N->alpha, norm = N->E;
     real square;
     evaluate_stages(m, W);
     const real most = stage_rows(m, W, &square);
     count_evaluation(count, N->running);
-    const real bound = fnmadd(rset(2e-4) * alpha, norm, norm);
-    const mask accepted = takes_iterate(N, le(square, rset(NOT_REACHED)), le(square, bound), tolerance);
+    const mask accepted = takes_iterate(N, le(square, rset(NOT_REACHED)), is_lower(square, norm, alpha), tolerance);
     const mask rejected = both(N->running, not_(accepted));
     const mask need = settle_iterate(N, accepted, most, le(one, alpha), W->too_far, tolerance, most_iterations, &P->residual);
     if (any_of(need)) {
@@ -119,14 +140,8 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
         base_newton(N, need, square, first_share(m, P->d, s));
     }
     if (any_of(rejected)) {
-        // to the minimum of the parabola through both squared norms and the slope -2 norm; to a tenth where there is no norm
         count->line_search = count->line_search + sel(rejected, one, zero);
-        N->hard = either(N->hard, rejected);
-        const real rise = square - norm + rset(2) * alpha * norm, fit = alpha * alpha * norm / rise;
-        const real half = rset(0.5) * alpha, tenth = rset(0.1) * alpha;
-        // an alpha that is no number ends the solve, too: the step d is none
-        N->alpha = sel(rejected, sel(gt(fit, half), half, sel(gt(fit, tenth), fit, tenth)), N->alpha);
-        N->running = both(N->running, not_(both(rejected, either(not_(N->based), not_(le(rset(0.03), N->alpha))))));
+        shorten_stages(N, rejected, square, norm);
     }
     const mask moves = both(N->running, either(need, rejected)), follows = both(moves, N->follows);
     move_stages(m, P, N->alpha, both(moves, not_(follows)));

@@ -20,14 +20,19 @@
 #include "integrators/stage_tables.h"
 #include "integrators/stage_residual.h"
 
-enum { MOST_TWIST = 6 * MOST_STAGES, MOST_DOF = 3 * MOST_STAGES };
+#ifdef CATENA_ALONG  // where ends may be open
+enum { MOST_BORDERS = 2 };
+#else
+enum { MOST_BORDERS = 1 };
+#endif
+enum { MOST_TWIST = 6 * MOST_STAGES, MOST_DOF = 3 * MOST_STAGES, MOST_HANDED = MOST_BORDERS * MOST_TWIST };
 
 /// Scratch of one lane block, sizes for s stages.
 typedef struct {
-    real *P, *p;  // [6 s][6 s], [6 s]: of what hangs on the body in hand
-    real *heap,
-        *heap_p;  // [forks][6 s][6 s], [forks][6 s]: sums at forks, the innermost last; forks: as many as can be open at a time
+    real *P;      // [6 s][6 s + 1]: P and p of what hangs on the body in hand
+    real *heap;   // [forks][6 s][6 s + 1]: sums at forks, the innermost last; forks: as many as can be open at a time
     real *X;      // [nv][6 s + 1]: D^-1 L and D^-1 (S'p + r), by rows; [s] times so many, from s times `dof` on
+    real *Y;      // [nv][6 s] likewise D^-1 S'F, of open ends
     real *twist;  // [nbody][6 s], written for forks
     mask held;    // lanes that still need the X they have (follow.h)
     // kept by stage_factor() for any number of right-hand sides, [nv][6 s^2] and [nv][3 s^2]: U [6 s][dof s] and D^-1 [dof s][dof s]
@@ -57,7 +62,7 @@ FN void solve_dense(real *M, int n, int m)
             for (int j = n; j < w; j++) M[w * i + j] = fnmadd(M[w * i + k], M[w * k + j], M[w * i + j]);
 }
 
-/// Adds a block [A, [right]x; -[left]x, mass] to P, rows of w, at `at`. A: by rows
+/// Adds a block [A, [right]x; -[left]x, mass] to a matrix with rows of w, at `at`. A: by rows
 FN void add_block(real *at, int w, mat3 A, vec3 right, vec3 left, real mass)
 {
     at[0] = at[0] + A.x.x, at[1] = at[1] + A.x.y, at[2] = at[2] + A.x.z;
@@ -78,14 +83,13 @@ FN mat3 rows_of_sym(sym3 S)
     return A;
 }
 
-/// Adds the blocks of body i itself to P.
-FN void add_stage_blocks(const lane_body *b, const stages *W, int s, int i, real *P)
+/// Adds the blocks of body i itself to P, rows of `width`.
+FN void add_stage_blocks(const lane_body *b, const stages *W, int s, int i, int width, real *P)
 {
-    const int w = 6 * s;
     const stage_body *o = &W->body[i * s];
     for (int a = 0; a < s; a++)
         for (int l = 0; l < s; l++) {
-            real *at = P + w * 6 * a + 6 * l;
+            real *at = P + width * 6 * a + 6 * l;
             const real h = rset(W->table->h[a][l]) * W->in.k2, mass = h * given(b)->mass;
             mat3 A;
             vec3 right, left;
@@ -99,7 +103,7 @@ FN void add_stage_blocks(const lane_body *b, const stages *W, int s, int i, real
                 A.x.x = A.x.x + tr, A.y.y = A.y.y + tr, A.z.z = A.z.z + tr;
                 right = scale(o[a].c, h), left = scale(o[l].c, h);
             }
-            add_block(at, w, A, right, left, mass);
+            add_block(at, width, A, right, left, mass);
         }
 }
 
@@ -119,9 +123,8 @@ FN void add_wrench_block(const lane_point_load *load, const stage_load *at, real
 }
 
 /// Adds those of the loads on a body: dampers couple the stages.
-KERNEL void add_load_blocks(const lane_model *m, const lane_body *b, const stages *W, int s, real *P)
+KERNEL void add_load_blocks(const lane_model *m, const lane_body *b, const stages *W, int s, int width, real *P)
 {
-    const int w = 6 * s;
     for (int k = b->load; k < b->loads_end; k++)
         for (int a = 0; a < s; a++)
             for (int l = 0; l < s; l++) {
@@ -134,80 +137,86 @@ KERNEL void add_load_blocks(const lane_model *m, const lane_body *b, const stage
                     A.x = add(A.x, G.x), A.y = add(A.y, G.y), A.z = add(A.z, G.z);
                     right = left = add_scaled(right, at->g, rset(-0.5));
                 }
-                add_block(P + w * 6 * a + 6 * l, w, A, right, left, c);
-                if (a == l && m->loads[k].flags) add_wrench_block(&m->loads[k], at, P + (w + 1) * 6 * a, w);
+                add_block(P + width * 6 * a + 6 * l, width, A, right, left, c);
+                if (a == l && m->loads[k].flags) add_wrench_block(&m->loads[k], at, P + (width + 1) * 6 * a, width);
             }
 }
 
-/// The same P and p about the parent's origin, from which the body's stands off by r_a at stage a.
-FN void shift_stages(const stages *W, int s, int i, real *P, real *p)
+/// The size of what is in hand, with the border of an open end or without.
+typedef struct {
+    int rows, width;
+} bordered;
+
+FN bordered border_of(int s, bool open)
 {
     const int w = 6 * s;
+    bordered B;
+    B.rows = open ? 2 * w : w, B.width = open ? 2 * w + 1 : w + 1;
+    return B;
+}
+
+/// The same about the parent's origin, from which the body's stands off by r_a at stage a.
+FN void shift_stages(const stages *W, int s, int i, bordered B, real *P)
+{
+    const int width = B.width;
     for (int a = 0; a < s; a++) {
         const vec3 r = W->body[i * s + a].T.r;
-        real *top = P + w * 6 * a, *q = p + 6 * a;
-        for (int j = 0; j < w; j++) {  // moments: n + r x f
-            const vec3 f = vec(top[3 * w + j], top[4 * w + j], top[5 * w + j]);
-            const vec3 n = cross_add(vec(top[j], top[w + j], top[2 * w + j]), r, f);
-            top[j] = n.x, top[w + j] = n.y, top[2 * w + j] = n.z;
+        real *top = P + width * 6 * a;
+        for (int j = 0; j < width; j++) {  // moments: n + r x f
+            const vec3 f = vec(top[3 * width + j], top[4 * width + j], top[5 * width + j]);
+            const vec3 n = cross_add(vec(top[j], top[width + j], top[2 * width + j]), r, f);
+            top[j] = n.x, top[width + j] = n.y, top[2 * width + j] = n.z;
         }
-        const vec3 n = cross_add(vec(q[0], q[1], q[2]), r, vec(q[3], q[4], q[5]));
-        q[0] = n.x, q[1] = n.y, q[2] = n.z;
     }
     for (int a = 0; a < s; a++) {
         const vec3 r = W->body[i * s + a].T.r;
-        for (int j = 0; j < w; j++) {  // columns: v + w x r, so that row (n, f) of P becomes (n + r x f, f)
-            real *row = P + w * j + 6 * a;
+        for (int j = 0; j < B.rows; j++) {  // columns: v + w x r, so that row (n, f) of P becomes (n + r x f, f)
+            real *row = P + width * j + 6 * a;
             const vec3 n = cross_add(vec(row[0], row[1], row[2]), r, vec(row[3], row[4], row[5]));
             row[0] = n.x, row[1] = n.y, row[2] = n.z;
         }
     }
 }
 
-/// Eliminates the joint of body i, of n degrees of freedom, from P and p. What the sweep outwards needs goes to X; keep: U and D^-1 are
-/// kept, too.
-FN void eliminate_stages(const lane_model *m, const lane_body *b, int kind, int n, const stages *W, int s, int i, bool keep,
-                         stage_sweep *work)
+/// What a vector of six, `stride` numbers apart, has along a subspace.
+FN real part_along(twist S, bool turn, bool slide, const real *x, int stride)
 {
-    const int w = 6 * s, N = n * s, row = N + w + 1 + (keep ? N : 0);
-    real *P = work->P, *p = work->p, *X = work->X + b->dof * s * (w + 1);
+    real y = rset(0);
+    if (turn) y = dot(S.w, vec(x[0], x[stride], x[2 * stride]));
+    if (slide) y = dot_add(y, S.v, vec(x[3 * stride], x[4 * stride], x[5 * stride]));
+    return y;
+}
+
+/// Eliminates the joint of body i, of n degrees of freedom, from what is in hand; open: with a border. What the sweep outwards
+/// needs goes to X and Y; keep: U and D^-1 are kept, too.
+FN void eliminate_stages(const lane_model *m, const lane_body *b, int kind, int n, const stages *W, int s, int i, bool open,
+                         bool keep, real *P, stage_sweep *work)
+{
+    const bordered B = border_of(s, open);
+    const int w = 6 * s, N = n * s, width = B.width, row = N + width + (keep ? N : 0);
+    real *X = work->X + b->dof * s * (w + 1);
     const bool root_body = b->flags & BODY_ROOT, turn = kind != JOINT_TRANSLATION && kind != JOINT_PRISMATIC;
     const bool slide = kind == JOINT_TRANSLATION || kind == JOINT_PRISMATIC || kind == JOINT_HELICAL;
-    real U[MOST_TWIST * MOST_DOF], M[MOST_DOF * (2 * MOST_DOF + MOST_TWIST + 1)];
+    real U[MOST_HANDED * MOST_DOF], M[MOST_DOF * (2 * MOST_DOF + MOST_HANDED + 1)];
     for (int a = 0; a < s; a++)
         for (int k = 0; k < n; k++) {
             const twist S = joint_subspace(b, kind, W->body[i * s + a].T.R, k);
             const int c = n * a + k;
             real *M_ = M + row * c;
-            const real *top = P + w * 6 * a;
-            for (int j = 0; j < w; j++) {
-                const real *left = P + w * j + 6 * a;
-                real u = rset(0), l = rset(0);
-                if (turn) {
-                    u = dot(S.w, vec(left[0], left[1], left[2]));
-                    l = dot(S.w, vec(top[j], top[w + j], top[2 * w + j]));
-                }
-                if (slide) {
-                    u = dot_add(u, S.v, vec(left[3], left[4], left[5]));
-                    l = dot_add(l, S.v, vec(top[3 * w + j], top[4 * w + j], top[5 * w + j]));
-                }
-                U[N * j + c] = u, M_[N + j] = l;
-            }
+            const real *top = P + width * 6 * a;
+            for (int j = 0; j < B.rows; j++) U[N * j + c] = part_along(S, turn, slide, P + width * j + 6 * a, 1);
+            for (int j = 0; j < width; j++)
+                if (j != w) M_[N + j] = part_along(S, turn, slide, top + j, width);
             real y = W->r[a * m->nv + b->vadr + k];
-            if (turn) y = dot_add(y, S.w, vec(p[6 * a], p[6 * a + 1], p[6 * a + 2]));
-            if (slide) y = dot_add(y, S.v, vec(p[6 * a + 3], p[6 * a + 4], p[6 * a + 5]));
+            if (turn) y = dot_add(y, S.w, vec(top[w], top[width + w], top[2 * width + w]));
+            if (slide) y = dot_add(y, S.v, vec(top[3 * width + w], top[4 * width + w], top[5 * width + w]));
             M_[N + w] = y;
         }
     const real *K = W->K + 3 * s * s * b->dof;
     for (int a = 0; a < s; a++)
         for (int k = 0; k < n; k++) {
             const twist S = joint_subspace(b, kind, W->body[i * s + a].T.R, k);
-            for (int c = 0; c < N; c++) {
-                real D = rset(0);
-                if (turn) D = dot(S.w, vec(U[N * (6 * a) + c], U[N * (6 * a + 1) + c], U[N * (6 * a + 2) + c]));
-                if (slide) D = dot_add(D, S.v, vec(U[N * (6 * a + 3) + c], U[N * (6 * a + 4) + c], U[N * (6 * a + 5) + c]));
-                M[row * (n * a + k) + c] = D;
-            }
+            for (int c = 0; c < N; c++) M[row * (n * a + k) + c] = part_along(S, turn, slide, U + N * 6 * a + c, N);
         }
     if (has_terms(b, W->in.tau)) {
         for (int c = 0; c < N; c++)
@@ -233,7 +242,7 @@ FN void eliminate_stages(const lane_model *m, const lane_body *b, int kind, int 
                 }
             }
     for (int c = 0; c < N && keep; c++)
-        for (int j = 0; j < N; j++) M[row * c + N + w + 1 + j] = rset(c == j);
+        for (int j = 0; j < N; j++) M[row * c + N + width + j] = rset(c == j);
     solve_dense(M, N, row - N);
     if (any_of(work->held)) {
         for (int c = 0; c < N; c++)
@@ -241,59 +250,98 @@ FN void eliminate_stages(const lane_model *m, const lane_body *b, int kind, int 
     } else
         for (int c = 0; c < N; c++)
             for (int j = 0; j <= w; j++) X[(w + 1) * c + j] = M[row * c + N + j];
+    for (int c = 0; c < N && open; c++)
+        for (int j = 0; j < w; j++) work->Y[(b->dof * s + c) * w + j] = M[row * c + N + w + 1 + j];
     if (keep) {
         real *kept = work->U + b->dof * s * w, *inverse = work->inverse + 3 * s * s * b->dof;
         for (int j = 0; j < w * N; j++) kept[j] = U[j];
         for (int c = 0; c < N; c++)
-            for (int j = 0; j < N; j++) inverse[N * c + j] = M[row * c + N + w + 1 + j];
+            for (int j = 0; j < N; j++) inverse[N * c + j] = M[row * c + N + width + j];
     }
-    if (root_body) return;
-    for (int j = 0; j < w; j++)
+    if (root_body && !open) return;
+    for (int j = 0; j < B.rows; j++)
         for (int c = 0; c < N; c++) {
             const real u = U[N * j + c];
             const real *x = M + row * c + N;
-            for (int l = 0; l < w; l++) P[w * j + l] = fnmadd(u, x[l], P[w * j + l]);
-            p[j] = fnmadd(u, x[w], p[j]);
+            for (int l = 0; l < width; l++) P[width * j + l] = fnmadd(u, x[l], P[width * j + l]);
         }
+}
+
+/// One body of the sweep inwards, to which P has what hangs on it: its blocks, its joint, and the parent's origin.
+FN void stage_inward_body(const lane_model *m, const stages *W, stage_sweep *work, int s, int i, bool open, bool keep, real *P)
+{
+    const lane_body *b = &m->bodies[i];
+    const joint_form f = form_of(b);
+    const bordered B = border_of(s, open);
+    if (f.flags & BODY_MASS) add_stage_blocks(b, W, s, i, B.width, P);
+    if (f.flags & BODY_LOAD) add_load_blocks(m, b, W, s, B.width, P);
+    if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) eliminate_stages(m, b, f.kind, 3, W, s, i, open, keep, P, work);
+    else eliminate_stages(m, b, f.kind, 1, W, s, i, open, keep, P, work);
+    if (!(f.flags & BODY_ROOT) && has_arm(f)) shift_stages(W, s, i, B, P);
 }
 
 /// The sweep inwards for s stages (s, keep: constants in each call), after stage_rows().
 FN void stage_sweep_inward(const lane_model *m, const stages *W, stage_sweep *work, int s, bool keep)
 {
-    const int w = 6 * s;
+    const int size = 6 * s * (6 * s + 1);
     int open = 0;
-    real *P = work->P, *p = work->p;
+    real *P = work->P;
     for (int i = m->nbody - 1; i >= 0; i--) {
-        const lane_body *b = &m->bodies[i];
-        const joint_form f = form_of(b);
-        if (f.flags & BODY_LEAF) {
-            for (int j = 0; j < w * w; j++) P[j] = rset(0);
-            for (int j = 0; j < w; j++) p[j] = rset(0);
-        }
-        if (f.flags & BODY_FORK) {
+        const unsigned flags = m->bodies[i].flags;
+        if (flags & BODY_LEAF)
+            for (int j = 0; j < size; j++) P[j] = rset(0);
+        if (flags & BODY_FORK) {
             open--;
-            const real *H = work->heap + open * w * w, *h = work->heap_p + open * w;
-            for (int j = 0; j < w * w; j++) P[j] = P[j] + H[j];
-            for (int j = 0; j < w; j++) p[j] = p[j] + h[j];
+            const real *H = work->heap + open * size;
+            for (int j = 0; j < size; j++) P[j] = P[j] + H[j];
         }
-        if (f.flags & BODY_MASS) add_stage_blocks(b, W, s, i, P);
-        if (f.flags & BODY_LOAD) add_load_blocks(m, b, W, s, P);
-        if (f.kind == JOINT_BALL || f.kind == JOINT_TRANSLATION) eliminate_stages(m, b, f.kind, 3, W, s, i, keep, work);
-        else eliminate_stages(m, b, f.kind, 1, W, s, i, keep, work);
-        if (f.flags & BODY_ROOT) continue;
-        if (has_arm(f)) shift_stages(W, s, i, P, p);
-        if (f.flags & BODY_NEXT) continue;
-        if (f.flags & BODY_LAST) {
-            real *H = work->heap + open * w * w, *h = work->heap_p + open * w;
+        stage_inward_body(m, W, work, s, i, false, keep, P);
+        if (flags & (BODY_ROOT | BODY_NEXT)) continue;
+        if (flags & BODY_LAST) {
+            real *H = work->heap + open * size;
             open++;
-            for (int j = 0; j < w * w; j++) H[j] = P[j];
-            for (int j = 0; j < w; j++) h[j] = p[j];
+            for (int j = 0; j < size; j++) H[j] = P[j];
         } else {
-            real *H = work->heap + (open - 1) * w * w, *h = work->heap_p + (open - 1) * w;
-            for (int j = 0; j < w * w; j++) H[j] = H[j] + P[j];
-            for (int j = 0; j < w; j++) h[j] = h[j] + p[j];
+            real *H = work->heap + (open - 1) * size;
+            for (int j = 0; j < size; j++) H[j] = H[j] + P[j];
         }
     }
+}
+
+/// One body of the sweep outwards. T [6 s]: the motion of the body before, then its own (of roots it is read by none).
+FN void stage_outward_body(const lane_model *m, const stages *W, stage_sweep *work, int s, int i, real *T, real *d)
+{
+    const int w = 6 * s;
+    const lane_body *b = &m->bodies[i];
+    const joint_form f = form_of(b);
+    const int n = b->nv;
+    const real *X = work->X + b->dof * s * (w + 1);
+    for (int a = 0; a < s; a++) {
+        real *t = T + 6 * a;
+        if (f.flags & BODY_ROOT)
+            for (int j = 0; j < 6; j++) t[j] = rset(0);
+        else if (has_arm(f)) {
+            const vec3 v = cross_add(vec(t[3], t[4], t[5]), vec(t[0], t[1], t[2]), W->body[i * s + a].T.r);
+            t[3] = v.x, t[4] = v.y, t[5] = v.z;
+        }
+    }
+    for (int a = 0; a < s; a++)
+        for (int k = 0; k < n; k++) {
+            const real *x = X + (w + 1) * (n * a + k);
+            real y = x[w];
+            for (int j = 0; j < w && !(f.flags & BODY_ROOT); j++) y = fmadd(x[j], T[j], y);
+            d[a * m->nv + b->vadr + k] = negate(y);
+        }
+    for (int a = 0; a < s; a++)
+        for (int k = 0; k < n; k++) {
+            const twist S = joint_subspace(b, f.kind, W->body[i * s + a].T.R, k);
+            const real y = d[a * m->nv + b->vadr + k];
+            real *t = T + 6 * a;
+            t[0] = fmadd(S.w.x, y, t[0]), t[1] = fmadd(S.w.y, y, t[1]), t[2] = fmadd(S.w.z, y, t[2]);
+            t[3] = fmadd(S.v.x, y, t[3]), t[4] = fmadd(S.v.y, y, t[4]), t[5] = fmadd(S.v.z, y, t[5]);
+        }
+    if (f.flags & BODY_FORK)
+        for (int j = 0; j < w; j++) work->twist[i * w + j] = T[j];
 }
 
 /// The sweep outwards: d [s][nv], the Newton step in the coordinates of v (balls: body axes).
@@ -303,37 +351,9 @@ FN void stage_sweep_outward(const lane_model *m, const stages *W, stage_sweep *w
     real T[MOST_TWIST];
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        const joint_form f = form_of(b);
-        const int n = b->nv;
-        const real *X = work->X + b->dof * s * (w + 1);
-        if (!(f.flags & BODY_ROOT) && !(f.flags & BODY_NEXT))
+        if (!(b->flags & (BODY_ROOT | BODY_NEXT)))
             for (int j = 0; j < w; j++) T[j] = work->twist[b->parent * w + j];
-        for (int a = 0; a < s; a++) {
-            real *t = T + 6 * a;
-            if (f.flags & BODY_ROOT)
-                for (int j = 0; j < 6; j++) t[j] = rset(0);
-            else if (has_arm(f)) {
-                const vec3 v = cross_add(vec(t[3], t[4], t[5]), vec(t[0], t[1], t[2]), W->body[i * s + a].T.r);
-                t[3] = v.x, t[4] = v.y, t[5] = v.z;
-            }
-        }
-        for (int a = 0; a < s; a++)
-            for (int k = 0; k < n; k++) {
-                const real *x = X + (w + 1) * (n * a + k);
-                real y = x[w];
-                for (int j = 0; j < w && !(f.flags & BODY_ROOT); j++) y = fmadd(x[j], T[j], y);
-                d[a * m->nv + b->vadr + k] = negate(y);
-            }
-        for (int a = 0; a < s; a++)
-            for (int k = 0; k < n; k++) {
-                const twist S = joint_subspace(b, f.kind, W->body[i * s + a].T.R, k);
-                const real y = d[a * m->nv + b->vadr + k];
-                real *t = T + 6 * a;
-                t[0] = fmadd(S.w.x, y, t[0]), t[1] = fmadd(S.w.y, y, t[1]), t[2] = fmadd(S.w.z, y, t[2]);
-                t[3] = fmadd(S.v.x, y, t[3]), t[4] = fmadd(S.v.y, y, t[4]), t[5] = fmadd(S.v.z, y, t[5]);
-            }
-        if (f.flags & BODY_FORK)
-            for (int j = 0; j < w; j++) work->twist[i * w + j] = T[j];
+        stage_outward_body(m, W, work, s, i, T, d);
     }
 }
 

@@ -228,11 +228,11 @@ KERNEL explicit_work layout_explicit(const lane_model *m, const ctn_batch_config
     return e;
 }
 
-/// How many forks can be open at a time on the way inwards.
+/// How many forks can be open at a time on the way inwards. Without bodies none: rows along the links hand over otherwise.
 KERNEL int fork_depth(const lane_model *m)
 {
     int open = 0, most = 0;
-    for (int i = m->nbody - 1; i >= 0; i--) {
+    for (int i = m->nbody - 1; i >= 0 && m->bodies; i--) {
         const unsigned flags = m->bodies[i].flags;
         if (flags & BODY_FORK) open--;
         if (flags & BODY_LAST) open++;
@@ -263,10 +263,8 @@ KERNEL stage_work layout_stages(const lane_model *m, int s_, arena *a)
     g.W.p = TAKE(a, m->nload ? n : 0, vec3);
     g.W.r = TAKE(a, s * nv, real);
     g.W.K = TAKE(a, nv * 3 * s * s, real);
-    g.sweep.P = TAKE(a, w * w, real);
-    g.sweep.p = TAKE(a, w, real);
-    g.sweep.heap = TAKE(a, forks * w * w, real);
-    g.sweep.heap_p = TAKE(a, forks * w, real);
+    g.sweep.P = TAKE(a, w * (w + 1), real);
+    g.sweep.heap = TAKE(a, forks * w * (w + 1), real);
     g.sweep.X = TAKE(a, nv * s * (w + 1), real);
     g.sweep.twist = TAKE(a, n * w, real);
     return g;
