@@ -4,8 +4,8 @@
 ///     crossover [--quick] [--threads N] [--seconds S]
 ///
 /// Chains on universal joints and trees, both hanging, in lanes of several classes on 1 and N threads (default 2): one call of
-/// forward dynamics (ctn_along_aba against ctn_aba), one step of order 2, of alpha and variational, in turns, the least of several
-/// rounds of about S s each (default 0.01). A gain is the serial time over that along the links.
+/// forward dynamics (ctn_along_aba against ctn_aba), one step of order 2, of alpha, variational and of radau with two stages,
+/// in turns, the least of several rounds of about S s each (default 0.01). A gain is the serial time over that along the links.
 #include <catena/catena.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,11 +14,12 @@
 #include <time.h>
 
 enum { CLASSES = 4, WAYS = 2 * CLASSES, ROUNDS = 3, STEPS = 2 };
-enum { ABA, ORDER_2, ALPHA, VARIATIONAL, TASKS };
+enum { ABA, ORDER_2, ALPHA, VARIATIONAL, RADAU, TASKS };
 
 static const int lanes[CLASSES] = {8, 16, 32, 64};
-static const char *const tasks[TASKS] = {"forward dynamics", "a step of order 2", "a step of alpha", "a variational step"};
-static const ctn_method methods[TASKS] = {CTN_SEMI_IMPLICIT, CTN_COLLOCATION, CTN_ALPHA, CTN_VARIATIONAL};  // of steps
+static const char *const tasks[TASKS] = {"forward dynamics", "a step of order 2", "a step of alpha", "a variational step",
+                                         "a step of radau with two stages"};
+static const ctn_method methods[TASKS] = {CTN_SEMI_IMPLICIT, CTN_COLLOCATION, CTN_ALPHA, CTN_VARIATIONAL, CTN_RADAU};  // of steps
 
 /// Times of one model: [0] serial, then by class on one thread, then by class on several. s
 typedef struct {

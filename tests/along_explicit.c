@@ -161,11 +161,11 @@ END_TEST
 START_TEST(other_configurations_are_refused)
 {
     ctn_error err;
-    ctn_model *m = random_model(1, &kinds[2]);
+    ctn_model *m = random_model(1, &kinds[6]);
     ctn_batch_config cfg = ctn_batch_config_default();
-    cfg.parallel = CTN_PARALLEL_LINKS, cfg.method = CTN_RADAU;
+    cfg.parallel = CTN_PARALLEL_LINKS, cfg.method = CTN_COLLOCATION, cfg.order = 3;
     ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
-    ck_assert_msg(strstr(err.message, "explicit methods, not radau"), "%s", err.message);
+    ck_assert_msg(strstr(err.message, "of order 2, not 3"), "%s", err.message);
     cfg.method = CTN_RK4, cfg.dense = true;
     ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
     ck_assert_msg(strstr(err.message, "dense"), "%s", err.message);

@@ -141,11 +141,10 @@ static const struct {
      2,
      NULL,
      "--parallel: unknown parallel 'link'; did you mean 'links'? allowed: auto, worlds, links, both"},
-    {{"run", "SCENE", "--parallel", "links", "--method", "radau"},
+    {{"run", "SCENE", "--parallel", "links", "--method", "collocation", "--order", "3"},
      2,
      NULL,
-     "--parallel: links takes alpha, collocation of order 2, variational and explicit methods, not radau; take one of these, or "
-     "worlds"},
+     "--parallel: links takes collocation of order 2, not 3; take that, the method alpha, or worlds"},
     {{"run", "SCENE", "--lanes", "12"}, 2, NULL, "--lanes: expected a multiple of 8 from 0 to 1024, found 12"},
     {{"run", "SCENE", "--parallel", "worlds", "--lanes", "8"},
      2,
@@ -511,10 +510,9 @@ START_TEST(info_parallel)
         const char *option[4], *parallel, *reason;
         int lanes;
     } cases[] = {
-        {{"--method=radau"},
-         "worlds",
-         "links takes alpha, collocation of order 2, variational and explicit methods, not radau",
-         0},
+        {{"--method=collocation", "--order=3"}, "worlds", "links takes collocation of order 2, not 3", 0},
+        {{"--method=radau"}, "worlds", "radau of several stages takes links if asked", 0},
+        {{"--method=radau", "--stages=1"}, "worlds", "its longest path has 2 of 2 bodies: too short to pay", 0},
         {{"--method=alpha"}, "worlds", "its longest path has 2 of 2 bodies: too short to pay", 0},
         {{"--method=alpha", "--worlds=7"},
          "worlds",

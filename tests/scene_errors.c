@@ -417,9 +417,6 @@ static const struct {
      {"integrator.dt: expected a number or auto, found text 'auto'; write it without quotes"}},
     {TOP("integrator: {method: alpha, parallel: ^link}"),
      {"integrator.parallel: unknown parallel 'link'; did you mean 'links'? allowed: auto, worlds, links, both"}},
-    {TOP("integrator: {parallel: ^links}"),
-     {"integrator.parallel: links takes alpha, collocation of order 2, variational and explicit methods, not radau; take one of "
-      "these, or worlds"}},
     {TOP("integrator: {parallel: ^both, method: collocation, order: 3}"),
      {"integrator.parallel: both takes collocation of order 2, not 3; take that, the method alpha, or worlds"}},
     {TOP("integrator: {method: collocation, parallel: ^links, solver: lm}"),

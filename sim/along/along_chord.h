@@ -281,14 +281,14 @@ static void chord_rows(void *context, int thread, int job)
     pass_inwards(c->w, job, c->level, WRENCH, (real *)&next, enter_behind, leave_weight, chord_row);
 }
 
-/// Inwards by levels, where `sum` finds the wrenches of segments and `rows` goes by those behind their tails.
-static void along_wrenches(along_world *w, pool *threads, pool_job sum, pool_job rows)
+/// Inwards by levels, where `sum` finds the wrenches of segments, `chain` those behind their tails, and `rows` goes by these.
+static void along_wrenches(along_world *w, pool *threads, pool_job sum, pool_job chain, pool_job rows)
 {
     along_call c = {.w = w};
     for (c.level = 0; c.level < w->plan->levels; c.level++) {
         if (is_cut(w->plan, c.level)) {
             pool_run(threads, w->count, sum, &c);
-            ALONG_EACH(threads, cut_paths_of(w->plan, c.level), chain_wrenches, &c);
+            ALONG_EACH(threads, cut_paths_of(w->plan, c.level), chain, &c);
         }
         pool_run(threads, w->count, rows, &c);
     }
@@ -307,7 +307,7 @@ static void along_chord_residual(along_world *w, pool *threads)
         }
         pool_run(threads, w->count, chord_places, &c);
     }
-    along_wrenches(w, threads, chord_sums, chord_rows);
+    along_wrenches(w, threads, chord_sums, chain_wrenches, chord_rows);
 }
 
 // ---- momenta at the end
@@ -354,6 +354,9 @@ static void chord_end_rows(void *context, int thread, int job)
 }
 
 /// chord_momentum().
-static void along_chord_momentum(along_world *w, pool *threads) { along_wrenches(w, threads, chord_end_sums, chord_end_rows); }
+static void along_chord_momentum(along_world *w, pool *threads)
+{
+    along_wrenches(w, threads, chord_end_sums, chain_wrenches, chord_end_rows);
+}
 
 #endif

@@ -123,7 +123,7 @@ ctn_status along_remote_run(along_remote *r, const ctn_batch_config *cfg, double
     double *const there = r->crew.there->numbers;
     send(r, 0, flat, size);
     if (tau) send(r, size, tau, nv);
-    *made = along_run(&r->world, &r->crew, cfg, there, tau ? there + size : NULL, 0, steps, energy, stats);
+    *made = along_run(&r->world, &r->crew, along_one_step, cfg, there, tau ? there + size : NULL, 0, steps, energy, stats);
     if (*made) receive(r, flat, 0, size);
     return r->crew.failed ? lost(r, err) : CTN_OK;
 }

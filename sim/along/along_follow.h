@@ -47,6 +47,36 @@ KERNEL void leave_follow(along_world *w, int s, const double *from)
     memcpy(w->tail + (size_t)cut * POSE + 9, from + 2 * WHERE - 3, 3 * sizeof *from);
 }
 
+/// Where a head comes to by the share of the linear motion d [6] from `at` [WHERE].
+FN void guess_head(const double *at, double share, const double *d, double *head)
+{
+    double u[6];
+    for (int k = 0; k < 6; k++) u[k] = share * d[k];
+    memcpy(head, at, 9 * sizeof *at);
+    turn_axes(u, head);
+    for (int k = 0; k < 3; k++) head[9 + k] = at[WHERE - 3 + k] + u[3 + k];
+}
+
+/// Moves a tail by u [6], and the head after it to where the tail is then: the head was elsewhere by off [6]; *most: the most
+/// of these, rad and extents of the tree.
+FN void mend_head(const double *u, double extent, double *tail, double *head, double *off, double *most)
+{
+    double y[6] = {0};
+    turn_axes(u, tail);
+    for (int k = 0; k < 3; k++) tail[9 + k] += u[3 + k];
+    for (int j = 0; j < 3; j++) {  // sin of the turn from where the head was taken to be: half the sum of h x t
+        const double *const h = head + 3 * j, *const t = tail + 3 * j;
+        y[0] += 0.5 * (h[1] * t[2] - h[2] * t[1]), y[1] += 0.5 * (h[2] * t[0] - h[0] * t[2]);
+        y[2] += 0.5 * (h[0] * t[1] - h[1] * t[0]);
+    }
+    for (int k = 0; k < 3; k++) y[3 + k] = tail[9 + k] - head[9 + k];
+    for (int k = 0; k < 6; k++) {
+        const double far = fabs(k < 3 || extent <= 0 ? y[k] : y[k] / extent);
+        if (!(far <= *most)) *most = far;
+    }
+    memcpy(off, y, sizeof y), memcpy(head, tail, POSE * sizeof *head);
+}
+
 /// Where what the heads of a cut path hang on was, and where it comes to by the linear motions of the cuts.
 KERNEL void guess_heads(void *context, int thread, int job)
 {
@@ -57,12 +87,9 @@ KERNEL void guess_heads(void *context, int thread, int job)
         int row, lane;
         const along_segment *const S = &w->plan->segment[s];
         const position_work *const P = &w->step[place_of(w->plan, S->above, &row, &lane)].W.po.one;
-        double *const start = w->start + (size_t)S->cut * POSE, *const at = w->base + (size_t)S->cut * WHERE, u[6];
+        double *const at = w->base + (size_t)S->cut * WHERE;
         leave_lane(&P->at[row], lane, WHERE, at);
-        for (int k = 0; k < 6; k++) u[k] = w->mode.share * w->cut[S->cut].d[k];
-        memcpy(start, at, 9 * sizeof *at);
-        turn_axes(u, start);
-        for (int k = 0; k < 3; k++) start[9 + k] = at[WHERE - 3 + k] + u[3 + k];
+        guess_head(at, w->mode.share, w->cut[S->cut].d, w->start + (size_t)S->cut * POSE);
     }
 }
 
@@ -80,22 +107,10 @@ KERNEL void mend_heads(void *context, int thread, int job)
     for (; w->plan->segment[s].after >= 0; s = w->plan->segment[s].after) {
         const boundary *const e = &w->cut[w->plan->segment[s].cut];
         double *const tail = w->tail + (size_t)w->plan->segment[s].cut * POSE;
-        double *const head = w->start + (size_t)w->plan->segment[w->plan->segment[s].after].cut * POSE, u[6] = {0}, y[6] = {0};
+        double *const head = w->start + (size_t)w->plan->segment[w->plan->segment[s].after].cut * POSE, u[6] = {0};
         for (int i = 0; i < 6; i++)
             for (int j = 0; j < 6; j++) u[i] += e->X[i][j] * off[j];
-        turn_axes(u, tail);
-        for (int k = 0; k < 3; k++) tail[9 + k] += u[3 + k];
-        for (int j = 0; j < 3; j++) {  // sin of the turn from where the head was taken to be: half the sum of h x t
-            const double *const h = head + 3 * j, *const t = tail + 3 * j;
-            y[0] += 0.5 * (h[1] * t[2] - h[2] * t[1]), y[1] += 0.5 * (h[2] * t[0] - h[0] * t[2]);
-            y[2] += 0.5 * (h[0] * t[1] - h[1] * t[0]);
-        }
-        for (int k = 0; k < 3; k++) y[3 + k] = tail[9 + k] - head[9 + k];
-        for (int k = 0; k < 6; k++) {
-            const double far = fabs(k < 3 || extent <= 0 ? y[k] : y[k] / extent);
-            if (!(far <= most)) most = far;
-        }
-        memcpy(off, y, sizeof off), memcpy(head, tail, POSE * sizeof *head);
+        mend_head(u, extent, tail, head, off, &most);
     }
     w->off[job] = most;
 }

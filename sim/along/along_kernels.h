@@ -5,6 +5,7 @@
 #define CATENA_ALONG
 #include "sim/along/along.h"
 #include "sim/along/boundary.h"
+#include "sim/along/stage_boundary.h"
 #include "sim/engine/kernels.h"
 #include "dynamics/scan/far_end.h"
 #include "sim/engine/engine_layout.h"
@@ -27,6 +28,11 @@
 #include "sim/along/along_chord.h"
 #include "sim/along/along_chord_sweep.h"
 #include "sim/along/along_variational.h"
+#include "sim/along/along_stages.h"
+#include "sim/along/along_stage_sweep.h"
+#include "sim/along/along_stage_follow.h"
+#include "sim/along/along_radau.h"
+#include "sim/along/along_world.h"
 #endif
 
 /// step: of a world that steps, whose scratch it shares; NULL: of one that does not.
@@ -62,6 +68,14 @@ KERNEL step_block layout_step_block(const lane_model *rows, size_t loads, const 
         solve *const W = &A.W.po.one.W;
         W->held = TAKE(a, loads, load_state), W->load = TAKE(a, loads, body_load), W->p = A.W.po.p;
     }
+#ifdef ALONG
+    if (stages_of(cfg) > 1) {
+        const size_t s = (size_t)stages_of(cfg);
+        stage_work *const Q = &A.W.po.more;
+        Q->W.held = TAKE(a, loads, load_state), Q->W.point = TAKE(a, loads * s, stage_load), Q->W.p = A.W.po.p;
+        Q->sweep.Y = TAKE(a, (size_t)rows->nv * s * 6 * s, real);
+    }
+#endif
     A.y = TAKE(a, 6 * (size_t)rows->nv, real);
     return A;
 }
@@ -76,10 +90,14 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
     to.rows = TAKE(a, count, lane_rows);
     if (cfg) to.step = TAKE(a, count, step_block);
     if (has_dynamics(cfg)) to.aba = TAKE(a, count, aba_block);
-    to.hand = TAKE(a, segments * HAND, double), to.weight = TAKE(a, segments * WRENCH, double),
-    to.moment = TAKE(a, segments * 3, double);
-    to.start = TAKE(a, cuts * POSE, double), to.tail = TAKE(a, cuts * POSE, double), to.base = TAKE(a, cuts * WHERE, double),
-    to.stretch = TAKE(a, cuts * 3, double), to.behind = TAKE(a, cuts * WRENCH, double);
+    to.hand = TAKE(a, segments * HAND, double), to.moment = TAKE(a, segments * 3, double);
+    const size_t s = (size_t)(to.stages = cfg ? stages_of(cfg) : 1);
+    to.weight = TAKE(a, segments * s * WRENCH, double), to.start = TAKE(a, cuts * s * POSE, double);
+    to.stretch = TAKE(a, cuts * s * 3, double), to.behind = TAKE(a, cuts * s * WRENCH, double);
+    to.tail = TAKE(a, cuts * s * POSE, double), to.base = TAKE(a, cuts * s * WHERE, double);
+    const size_t coupled = s > 1 ? 6 * s : 0;
+    to.stage_hand = TAKE(a, segments * coupled * (coupled + 1), double);
+    to.border = TAKE(a, cuts * 2 * coupled * (2 * coupled + 1), double), to.crossed = TAKE(a, cuts * 2 * coupled, double);
 #ifdef ALONG
     const size_t ways = has_dynamics(cfg) ? cuts * MOTION : 0;
     to.way = TAKE(a, ways, double), to.begin = TAKE(a, ways, double);

@@ -73,6 +73,12 @@ struct along_world {
     boundary *cut;
     crossing *crossings;  // [] of variational steps
     double *off;  // [] of cut paths of a level: how far off the farthest head was that was followed from
+    // of steps of several coupled stages: their number, else 1; poses, wrenches and ways above are then those of stage after
+    // stage
+    int stages;
+    double *stage_hand;  // [segments][6 s][6 s + 1] what they hand to the body above
+    double *border;      // [][12 s][12 s + 1] with the border of an open end
+    double *crossed;     // [][12 s] the motion of the head, and the wrench at the tail
     // of the call
     double *plain;   // [nq + nbody], models with joints that slide
     double *told;    // [TOLD] numbers of all lanes together
@@ -124,7 +130,15 @@ FN int place_of(const along_plan *plan, int body, int *row, int *lane)
     return at->block * PARTS + at->lane / LANES;
 }
 
-enum { MOST_CARRIED = CROSS_HAND + CROSSING };
+#ifdef ALONG
+enum {
+    MOST_STAGES_ALONG = 4,  // at most
+    MOST_HAND = 6 * MOST_STAGES_ALONG * (6 * MOST_STAGES_ALONG + 1),
+    MOST_CARRIED = 12 * MOST_STAGES_ALONG * (12 * MOST_STAGES_ALONG + 1),
+};
+#else
+enum { MOST_STAGES_ALONG = 1, MOST_HAND = CROSS_HAND, MOST_CARRIED = CROSS_HAND + CROSSING };
+#endif
 
 /// A body's row; what idle lanes carry stays.
 FN void carry_over(along_world *w, int block, int row, int n, real *carried, lane_row *body)
@@ -198,7 +212,8 @@ FN void gather_hands(const along_world *w, const lane_rows *B, int row, int n, c
     const along_plan *const plan = w->plan;
     for (int l = 0; l < LANES; l++) {
         const int body = B->block->row[row].body[B->first + l];
-        double sum[CROSS_HAND] = {0};
+        double sum[MOST_HAND];
+        memset(sum, 0, (size_t)n * sizeof *sum);
         for (int k = body < 0 ? 0 : plan->hung[body]; body >= 0 && k < plan->hung[body + 1]; k++)
             for (int j = 0; j < n; j++) sum[j] += of[(size_t)plan->hanging[k] * (size_t)n + (size_t)j];
         set_lane(to, l, n, sum);

@@ -8,7 +8,7 @@
 /// Whether steps of a configuration can be made along the links.
 static bool along_steps(const ctn_batch_config *cfg)
 {
-    return (is_alpha(cfg) || (cfg->method == CTN_COLLOCATION && cfg->order == 2)) && cfg->solver == CTN_NEWTON &&
+    return (is_alpha(cfg) || (position_based(cfg->method) && stages_of(cfg) == 1)) && cfg->solver == CTN_NEWTON &&
            !cfg->adaptive && !cfg->dense;
 }
 #endif
@@ -204,7 +204,7 @@ FN void energy_row(along_world *w, int block, int i, real *carried)
     const lane_body *const b = &B->m.bodies[i];
     step_block *const A = &w->step[block];
     const solve *const W = solve_of(w, block);
-    const bool ends = w->mode.now && is_alpha(w->cfg);
+    const bool ends = w->mode.now && carries_energy(w->cfg);
     const real *const q = w->mode.now ? A->W.po.one.x : A->S.q, *const rate = ends ? A->W.po.end.rate : A->S.v;
     const rate_pose *const V = ends ? &A->W.po.end.V[i] : &A->S.V[i];
     const placement *const at = w->mode.now ? &W->now[i] : &W->start[i];
@@ -392,8 +392,13 @@ static bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_con
     return true;
 }
 
-static int along_run(along_world *w, along_crew *crew, const ctn_batch_config *cfg, double *flat, const double *tau,
-                     size_t stride, int steps, bool energy, ctn_step_stats *stats)
+/// One step of a position-based method. Returns whether it was made.
+typedef bool along_stepper(along_world *w, along_crew *crew, const ctn_batch_config *cfg, const double *tau, bool energy,
+                           along_ledger *ledger, step_in_hand *step);
+
+/// Steps of a position-based method by `one`.
+static int along_run(along_world *w, along_crew *crew, along_stepper *one, const ctn_batch_config *cfg, double *flat,
+                     const double *tau, size_t stride, int steps, bool energy, ctn_step_stats *stats)
 {
     const mask all = not_(none_of());
     const real zero = rset(0);
@@ -430,7 +435,7 @@ static int along_run(along_world *w, along_crew *crew, const ctn_batch_config *c
             copy.tau = tau + (size_t)made * stride;
             ALONG_RUN(crew, w->count, step_forces, &copy);
         }
-        if (!along_one_step(w, crew, cfg, tau, energy, &ledger, &step)) break;
+        if (!one(w, crew, cfg, tau, energy, &ledger, &step)) break;
         count_step(&c, &step.count, all, all);
         add_flow(&c.flow, step.flow, all);
         if (energy) note_energy(&c, ledger.now, all);

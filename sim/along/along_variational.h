@@ -281,20 +281,4 @@ static int variational_run(along_world *w, pool *threads, const ctn_batch_config
     return made;
 }
 
-/// Whether steps of a configuration can be made along the links.
-static bool world_steps(const ctn_batch_config *cfg)
-{
-    if (cfg->adaptive || cfg->dense) return false;
-    return is_explicit(cfg) || cfg->method == CTN_VARIATIONAL || along_steps(cfg);
-}
-
-/// Steps of any kind.
-static int world_run(along_world *w, pool *threads, const ctn_batch_config *cfg, double *flat, const double *tau, size_t stride,
-                     int steps, bool energy, ctn_step_stats *stats)
-{
-    if (cfg->method == CTN_VARIATIONAL) return variational_run(w, threads, cfg, flat, tau, stride, steps, energy, stats);
-    return is_explicit(cfg) ? explicit_run(w, threads, cfg, flat, tau, stride, steps, energy, stats)
-                            : along_run(w, threads, cfg, flat, tau, stride, steps, energy, stats);
-}
-
 #endif

@@ -234,18 +234,12 @@ ctn_status config_check_solver(const ctn_batch_config *cfg, ctn_error *err)
 
 ctn_status config_check_parallel(const ctn_batch_config *cfg, ctn_error *err)
 {
-    const char *const name = ctn_parallel_name(cfg->parallel), *const method = ctn_method_name(cfg->method);
+    const char *const name = ctn_parallel_name(cfg->parallel);
     if (cfg->parallel != CTN_PARALLEL_LINKS && cfg->parallel != CTN_PARALLEL_BOTH) return CTN_OK;
     if (cfg->method == CTN_COLLOCATION && cfg->order != 2)
         return fail(err, CTN_BAD_CONFIG, "%s takes collocation of order 2, not %d; take that, the method alpha, or worlds", name,
                     cfg->order);
-    const bool implicit = ctn_method_is_implicit(cfg->method);
-    if (cfg->method == CTN_RADAU)
-        return fail(
-            err, CTN_BAD_CONFIG,
-            "%s takes alpha, collocation of order 2, variational and explicit methods, not %s; take one of these, or worlds",
-            name, method);
-    if (implicit && cfg->solver != CTN_NEWTON)
+    if (ctn_method_is_implicit(cfg->method) && cfg->solver != CTN_NEWTON)
         return fail(err, CTN_BAD_CONFIG, "%s takes the solver newton alone, not %s; take that, or worlds", name,
                     ctn_solver_name(cfg->solver));
     if (cfg->adaptive)

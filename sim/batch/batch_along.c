@@ -28,9 +28,14 @@ struct batch_along {
 /// Whether springs and forces on links keep a method from going along them.
 static bool loads_stop(const ctn_model *m, const ctn_batch_config *cfg) { return cfg->method == CTN_VARIATIONAL && m->nload; }
 
+/// Whether a method goes along the links only where it is asked for. With several stages open ends make four times the operations
+/// of an elimination, which lanes make good on wide CPUs alone, and threads.
+static bool if_asked(const ctn_batch_config *cfg) { return cfg->method == CTN_RADAU && cfg->stages > 1; }
+
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    const bool able = along_scalar.steps(cfg) && !loads_stop(m, cfg) && !cfg->parameter_count && !device_asked(cfg->engine);
+    const bool able =
+        along_scalar.steps(cfg) && !if_asked(cfg) && !loads_stop(m, cfg) && !cfg->parameter_count && !device_asked(cfg->engine);
     if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
     return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
 }
@@ -54,6 +59,7 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
         snprintf(text, PARALLEL_WORDS, "links takes no `springs` and `forces` on links with variational");
     else if (config_check_parallel(&links, &no) != CTN_OK)  // without the remedy
         snprintf(text, PARALLEL_WORDS, "%.*s", (int)strcspn(no.message, ";"), no.message);
+    else if (if_asked(cfg)) snprintf(text, PARALLEL_WORDS, "radau of several stages takes links if asked");
     else {
         along_reason(m, cfg->worlds, text);
         const ctn_engine *const engine = engine_find(cfg->engine, 2, &no);
@@ -71,7 +77,7 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
     if (device && cfg->parallel == CTN_PARALLEL_BOTH)
         return fail(err, CTN_BAD_CONFIG, "parallel: both: the engine '%s' takes one world after another; take links, or worlds",
                     device);
-    if (device && (!ctn_method_is_implicit(cfg->method) || cfg->method == CTN_VARIATIONAL))
+    if (device && (!ctn_method_is_implicit(cfg->method) || cfg->method == CTN_VARIATIONAL || cfg->method == CTN_RADAU))
         return fail(
             err, CTN_BAD_CONFIG,
             "parallel: links: the engine '%s' takes alpha and collocation of order 2, not %s; take one of these, or worlds",
