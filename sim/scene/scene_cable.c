@@ -46,6 +46,7 @@ typedef struct cable {
     double damping;       // s, dampers over stiffness: so fast a bend would straighten without mass
     cable_start start;
     double color[3];
+    scene_place at[STIFF_KEYS];  // of what makes its joints stiff
 } cable;
 
 static bool read_start(source *s, const node *n, cable_start *start)
@@ -77,6 +78,10 @@ static bool read_numbers(source *s, const node *mapping, const node *const v[CAB
     ok = read_measure(s, mapping, v[CABLE_DENSITY], "density", "of its material (kg/m^3)", &c->density) && ok;
     if (!v[CABLE_YOUNG]) ok = missing_key(s, mapping, "young", "missing; Young's modulus of its material (Pa), 0 for none");
     else ok = read_number(s, v[CABLE_YOUNG], NOT_NEGATIVE, &c->young) && ok;
+    const node *const damping = v[CABLE_DAMPING] ? v[CABLE_DAMPING] : mapping, *const young =
+                                                                                   v[CABLE_YOUNG] ? v[CABLE_YOUNG] : mapping;
+    c->at[STIFF_STIFFNESS] = (scene_place){young->line, young->column};
+    c->at[STIFF_DAMPING] = (scene_place){damping->line, damping->column};
     if (v[CABLE_SHEAR]) ok = read_number(s, v[CABLE_SHEAR], NOT_NEGATIVE, &c->shear) && ok;
     if (v[CABLE_DAMPING]) ok = read_number(s, v[CABLE_DAMPING], NOT_NEGATIVE, &c->damping) && ok;
     if (v[CABLE_START]) ok = read_start(s, v[CABLE_START], &c->start) && ok;
@@ -85,13 +90,14 @@ static bool read_numbers(source *s, const node *mapping, const node *const v[CAB
 }
 
 /// The joint of one kind of motion with the stiffness k of the material.
-static scene_joint elastic(ctn_joint_type type, const double axis[3], const double axis2[3], double k, double damping)
+static scene_joint elastic(const cable *c, ctn_joint_type type, const double axis[3], const double axis2[3], double k)
 {
     scene_joint joint;
     reset_joint(&joint, type);
     memcpy(joint.axis, axis, sizeof joint.axis);
     if (axis2) memcpy(joint.axis2, axis2, sizeof joint.axis2);
-    for (int i = 0; i < joint_nv(type); i++) joint.stiffness[i] = k, joint.damping[i] = damping * k;
+    for (int i = 0; i < joint_nv(type); i++) joint.stiffness[i] = k, joint.damping[i] = c->damping * k;
+    memcpy(joint.at, c->at, sizeof joint.at);
     return joint;
 }
 
@@ -143,12 +149,12 @@ static bool expand(source *s, const cable *c, const link_plan *place)
         const double share = i ? 1 : c->start == START_CLAMPED ? 2 : 0;
         link_plan *const first = twists ? &bends : &bodies;
         if (flies) reset_joint(&first->link.joint, CTN_FREE);
-        else first->link.joint = elastic(CTN_UNIVERSAL, y, z, share * bend, c->damping);
+        else first->link.joint = elastic(c, CTN_UNIVERSAL, y, z, share * bend);
         place_link(c, place, i, &first->link);
         snprintf(name, sizeof name, "%s.%d%s", place->link.name, i, twists ? ".bend" : "");
         ok = add_link(s, first, name);
         if (ok && twists) {
-            bodies.link.joint = elastic(CTN_REVOLUTE, x, NULL, share * twist, c->damping);
+            bodies.link.joint = elastic(c, CTN_REVOLUTE, x, NULL, share * twist);
             bodies.link.parent = s->r->scene->nlink - 1;
             memset(bodies.link.position, 0, sizeof bodies.link.position);
             memcpy(bodies.link.rotation, (double[4]){1, 0, 0, 0}, sizeof bodies.link.rotation);
