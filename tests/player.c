@@ -535,7 +535,7 @@ START_TEST(pull_along_links)
         ctn_method method;
         bool gravity;
         int lanes;
-    } then[] = {{CTN_RADAU, false, 0}, {CTN_ALPHA, false, 16}, {CTN_ALPHA, true, 0}};
+    } then[] = {{CTN_RADAU, false, 16}, {CTN_ALPHA, false, 16}, {CTN_ALPHA, true, 0}};
     for (int k = 0; k < 3; k++) {
         cfg = player_configuration(playing, 0);
         cfg.method = then[k].method;
