@@ -414,7 +414,7 @@ START_TEST(invariance)
                 ck_assert_msg(fabs(f.x[a->vadr + k] - g.x[b->vadr + k]) < 1e-9 * size, "seed %llu: link %s: %.17g %.17g",
                               (unsigned long long)seed, a->name, f.x[a->vadr + k], g.x[b->vadr + k]);
         }
-        close_fixture(&f);
+        close_fixture(&f), close_fixture(&g);
     }
 }
 END_TEST
