@@ -132,20 +132,24 @@ typedef struct ctn_body {
 enum load_flag {
     LOAD_TURNS = 1,    // has a torque
     LOAD_FOLLOWS = 2,  // its force and torque are in the axes of its link, and turn with it; else in those of the world
+    LOAD_AXIAL = 4,    // its damping along an axis of its body differs from that across; with neither of the others
 };
 
 /// A load on a point of a body: a spring and damper to a point of the world, and a wrench. What is the same in every world, and
 /// what may differ.
 #define LOAD_STRUCTURE                                                                                                           \
-    int body, number; /* that it has in the scene: springs, forces, then what a batch adds */                                    \
+    int body, number; /* that it has in the scene: springs, forces, its fluid, then what a batch adds */                         \
     int link;         /* that the scene names, of the body */                                                                    \
-    unsigned flags;   /* load_flag */
+    unsigned flags;   /* load_flag */                                                                                            \
+    double displaced; /* kg of fluid, whose weight is taken off in `force` */
 #define LOAD_CONSTANTS(number)                                                                                                   \
     number stiffness, damping; /* N/m, N s/m */                                                                                  \
     number point[3];           /* m, body frame */                                                                               \
     number anchor[3];          /* m, world */                                                                                    \
     number force[3];           /* N */                                                                                           \
-    number torque[3];          /* N m */
+    number torque[3];          /* N m */                                                                                         \
+    number axial, axis[3];     /* N s/m: damping along the axis beyond that across it; a unit vector, body frame */              \
+    number flow[3];            /* m/s, world: of what it is axial in; else it is in `force` */
 
 typedef struct point_constants {
     LOAD_CONSTANTS(double)

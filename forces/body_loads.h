@@ -3,6 +3,7 @@
 ///
 ///     element         potential V, J      drag C
 ///     world spring    k/2 |x - a|^2       c 1
+///     fluid           -(C u).x            c 1 + e t t'
 ///     force           -F.x
 ///     torque          -T.log(R R_k')
 ///
@@ -18,6 +19,10 @@
 ///     w = (r x g, g),   P = [k (|r|^2 - r r') + sym(r g') - (r.g), [k r - g/2]x; ., k]
 ///
 /// The terms with g are the curvature; without them P is never negative. (docs/theory.md 4.8)
+///
+/// What a fluid does to a body is in some such points (sim/scene/shape_measure.c): t is an axis of the body, u the current. C is that of the
+/// start of the step where a step is one solve, so that there the drag has an energy, (x - x_k - h u)'C (x - x_k - h u) / 2h; elsewhere that
+/// of where the body is. (docs/theory.md 4.8)
 ///
 /// A new load adds to add_point_load() what it does at its point, and its numbers are the model's (dynamics/model.h).
 #ifndef CATENA_BODY_LOADS_H
@@ -89,6 +94,19 @@ FN void add_point_load(body_load *L, vec3 r, vec3 g, real k)
     L->P = inertia_add_rigid(L->P, sym_add(A, point_curvature(r, g)), add_scaled(scale(r, k), g, rset(-0.5)), k);
 }
 
+/// Adds the second derivative e t t' at the end of the arm r.
+FN void add_axial_block(body_load *L, vec3 r, vec3 t, real e)
+{
+    const vec3 n = cross(r, t), en = scale(n, e), et = scale(t, e);
+    inertia6 P;
+    P.A.xx = en.x * n.x, P.A.yy = en.y * n.y, P.A.zz = en.z * n.z;
+    P.A.xy = en.x * n.y, P.A.xz = en.x * n.z, P.A.yz = en.y * n.z;
+    P.B.x = scale(en, t.x), P.B.y = scale(en, t.y), P.B.z = scale(en, t.z);
+    P.D.xx = et.x * t.x, P.D.yy = et.y * t.y, P.D.zz = et.z * t.z;
+    P.D.xy = et.x * t.y, P.D.xz = et.x * t.z, P.D.yz = et.y * t.z;
+    L->safe = inertia_add(L->safe, P), L->P = inertia_add(L->P, P);
+}
+
 /// P t.
 FN wrench inertia_times(const inertia6 *P, twist t)
 {
@@ -114,9 +132,10 @@ FN vec3 placed_origin(const lane_body *b, const placement *T, const real *q, con
     return has_arm(form_of(b)) ? add(p[b->parent], T->r) : p[b->parent];
 }
 
-/// A load at some configuration: the arm R s of its point, how far that is from the anchor, and the force and the torque in world axes.
+/// A load at some configuration: the arm R s of its point, how far that is from the anchor, and the force and the torque in world axes;
+/// the axis of an axial drag.
 typedef struct {
-    vec3 arm, gap, F, T;
+    vec3 arm, gap, F, T, axis;
 } load_state;
 
 /// A force or torque of a load on a body with the axes R, in world axes.
@@ -131,13 +150,37 @@ FN vec3 load_torque(const lane_model *m, const lane_point_load *s, mat3 R)
     return s->flags & LOAD_TURNS ? load_axes(m, s, R, s->torque) : zero3();
 }
 
+FN vec3 load_axis(const lane_point_load *s, mat3 R) { return s->flags & LOAD_AXIAL ? mul(R, load3(s->axis)) : zero3(); }
+
+/// Its force, and what an axial drag makes of the current.
+FN vec3 load_force(const lane_model *m, const lane_point_load *s, mat3 R)
+{
+    const vec3 F = load_axes(m, s, R, s->force);
+    if (!(s->flags & LOAD_AXIAL)) return F;
+    const vec3 t = load_axis(s, R);
+    return add_scaled(F, t, s->axial * dot(t, load3(s->flow)));
+}
+
+/// Adds `rate` times an axial drag of the velocity x to g.
+FN vec3 add_axial_drag(vec3 g, const lane_point_load *s, vec3 axis, vec3 x, real rate)
+{
+    return s->flags & LOAD_AXIAL ? add_scaled(g, axis, s->axial * rate * dot(axis, x)) : g;
+}
+
+/// What an axial drag of the velocity x against the current gives by a turn of its axis, for the virtual motion y of its point: the gradient of
+/// e (t.x)(t.y) by turns.
+FN vec3 axial_turn(const lane_point_load *s, vec3 t, vec3 x, vec3 y)
+{
+    return scale(add(scale(cross(t, y), dot(t, x)), scale(cross(t, x), dot(t, y))), s->axial);
+}
+
 /// A load on a body with the axes R and the origin p.
 FN load_state hold_load(const lane_model *m, const lane_point_load *s, mat3 R, vec3 p)
 {
     load_state at;
     at.arm = mul(R, load3(s->point));
     at.gap = sub(add(p, at.arm), load3(s->anchor));
-    at.F = load_axes(m, s, R, s->force), at.T = load_torque(m, s, R);
+    at.F = load_force(m, s, R), at.T = load_torque(m, s, R), at.axis = load_axis(s, R);
     return at;
 }
 
@@ -180,6 +223,10 @@ KERNEL real springs_energy(const lane_model *m, const placement *T, const vec3 *
 }
 
 /// What a damper takes in the time dt (s) while its point moves with the velocity x.
-FN real load_loss(const lane_point_load *s, vec3 x, real dt) { return s->damping * dt * dot(x, x); }
+FN real load_loss(const lane_point_load *s, vec3 axis, vec3 x, real dt)
+{
+    const real E = s->damping * dt * dot(x, x), along = dot(axis, x);
+    return s->flags & LOAD_AXIAL ? fmadd(s->axial * dt, along * along, E) : E;
+}
 
 #endif

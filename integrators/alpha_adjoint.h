@@ -158,8 +158,13 @@ KERNEL void loads_pullback(const lane_model *m, const solve *W, const position_s
             const lane_point_load *s = &m->loads[k];
             const vec3 point = load3(s->point), y = moved_point(P->motion[i], mul(R, point));
             const bool follows = s->flags & LOAD_FOLLOWS;
-            const vec3 braked = scale(y, W->in.drag * s->damping);
+            const vec3 axis = W->held[k].axis, braked = add_axial_drag(scale(y, W->in.drag * s->damping), s, axis, y, W->in.drag);
             by_drift->p = add(by_drift->p, braked), add_outer(by_drift, braked, point);
+            if (s->flags & LOAD_AXIAL) {  // by its axis, (R + h V) t: e times (t.x) y + (t.y) x, negated
+                const vec3 x = held_slip(W, s, k, mul(R, point)), t = load3(s->axis);
+                const vec3 by_t = scale(add(scale(y, dot(axis, x)), scale(x, dot(axis, y))), negate(s->axial));
+                add_outer(&by_T, by_t, t), add_outer(by_V, scale(by_t, h), t);
+            }
             if (follows) {
                 const vec3 f = own_axes(m, s, s->force);
                 add_outer(&by_T, y, f), add_outer(by_V, scale(y, h), f);

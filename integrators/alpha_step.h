@@ -175,7 +175,7 @@ KERNEL void aim_wrenches(const lane_model *m, const alpha_rule *r, const positio
         load_state *at = &W->held[k];
         if (!load->flags) continue;
         const mat3 R = W->start[load->body].R, V = S->V[load->body].R, ahead = mat3_add_scaled(R, V, r->h);
-        at->F = load_axes(m, load, ahead, load->force), at->T = load_torque(m, load, ahead);
+        at->F = load_force(m, load, ahead), at->T = load_torque(m, load, ahead), at->axis = load_axis(load, ahead);
         const vec3 turn = scale(cross_add(cross_add(cross(R.x, V.x), R.y, V.y), R.z, V.z), rset(0.25) * r->h);
         at->T = cross_add(at->T, at->T, turn);
     }

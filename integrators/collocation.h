@@ -217,7 +217,13 @@ KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
         const vec3 w = W->drift ? sub(u, mul_add(W->drift[i].p, W->drift[i].R, load3(s->point))) : u;
         vec3 g;
         E = E + fmadd(rset(0.5) * c, dot(w, w), load_potential(s, at->gap, at->F, u, &g));
-        add_point_load(&L, arm, add_scaled(g, w, c), s->stiffness + c);
+        g = add_axial_drag(add_scaled(g, w, c), s, at->axis, w, W->in.drag);
+        add_point_load(&L, arm, g, s->stiffness + c);
+        if (s->flags & LOAD_AXIAL) {
+            const real e = s->axial * W->in.drag, along = dot(at->axis, w);
+            E = fmadd(rset(0.5) * e, along * along, E);
+            add_axial_block(&L, arm, at->axis, e);
+        }
         if (!(s->flags & LOAD_TURNS)) continue;
         const terms3 e = torque_terms(at->T, W->start[i].R, W->now[i].R);
         L.w.n = mul_add(L.w.n, W->now[i].R, e.g), L.P.A = sym_add(L.P.A, turn(W->now[i].R, e.k));

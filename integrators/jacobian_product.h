@@ -122,6 +122,26 @@ FN wrench wrench_block_times(const lane_point_load *load, const stage_load *at, 
     return p;
 }
 
+/// Those of add_axial_blocks() likewise.
+FN wrench axial_blocks_times(const stages *W, const lane_point_load *load, const stage_load *of, int a, bool transposed,
+                             const twist *d)
+{
+    const vec3 t = of[a].axis, x = load_slip(W, load, of, a);
+    vec3 f = zero3();
+    for (int l = 0; l < W->table->stages; l++) {
+        const vec3 of_drag = transposed ? of[l].axis : t;
+        const real c = load->axial * (rset(transposed ? W->table->d[l][a] : W->table->d[a][l]) * W->in.inv_h);
+        f = add_scaled(f, of_drag, c * dot(of_drag, moved_point(d[l], of[l].arm)));
+    }
+    if (transposed) {
+        wrench p = force_at(of[a].arm, f);
+        p.n = add(p.n, axial_turn(load, t, x, moved_point(d[a], of[a].arm)));
+        return p;
+    }
+    const vec3 turned = add(scale(cross(d[a].w, t), dot(t, x)), scale(t, dot(cross(t, x), d[a].w)));
+    return force_at(of[a].arm, add_scaled(f, turned, load->axial));
+}
+
 /// The same of the loads on a body.
 FN wrench load_blocks_times(const lane_model *m, const lane_body *b, const stages *W, int a, bool transposed, const twist *d)
 {
@@ -133,6 +153,7 @@ FN wrench load_blocks_times(const lane_model *m, const lane_body *b, const stage
             const real c = load_block(W, &m->loads[k], transposed ? l : a, transposed ? a : l);
             p = wrench_add(p, force_at(of[a].arm, scale(moved_point(d[l], of[l].arm), c)));
         }
+        if (m->loads[k].flags & LOAD_AXIAL) p = wrench_add(p, axial_blocks_times(W, &m->loads[k], of, a, transposed, d));
         p = wrench_add(p, block_times(point_curvature(of[a].arm, of[a].g), scale(of[a].g, rset(-0.5)), rset(0), d[a]));
         p = wrench_add(p, wrench_block_times(&m->loads[k], &of[a], transposed, d[a]));
     }

@@ -35,7 +35,8 @@ FN vec3 point_force(const lane_point_load *s, const load_state *at, const twist 
 {
     vec3 g;
     load_potential(s, at->gap, at->F, zero3(), &g);
-    g = add_scaled(g, moved_point(*V, at->arm), s->damping);
+    const vec3 x = moved_point(*V, at->arm);
+    g = add_axial_drag(add_scaled(g, x, s->damping), s, at->axis, x, rset(1));
     return vec(negate(g.x), negate(g.y), negate(g.z));
 }
 
@@ -50,7 +51,7 @@ FN void add_load_wrench(wrench *w, const lane_point_load *s, const load_state *a
 FN void add_load_flow(energy_flow *F, const lane_point_load *s, const load_state *at, const twist *V, real dt)
 {
     const vec3 x = moved_point(*V, at->arm);
-    F->dissipated = F->dissipated + load_loss(s, x, dt), F->work = F->work + dot(at->F, scale(x, dt));
+    F->dissipated = F->dissipated + load_loss(s, at->axis, x, dt), F->work = F->work + dot(at->F, scale(x, dt));
     if (s->flags & LOAD_TURNS) F->work = fmadd(dt, dot(at->T, V->w), F->work);
 }
 
@@ -126,6 +127,10 @@ KERNEL void load_pullback(const lane_model *m, const real *q, const real *v, con
             const vec3 y_k = moved_point(A->motion[i], at->arm);
             const real s = negate(sign) * m->loads[k].stiffness;
             A->load[i] = wrench_add(A->load[i], force_at(at->arm, scale(y_k, s)));
+            if (m->loads[k].flags & LOAD_AXIAL) {
+                const vec3 x = sub(moved_point(L->V[i], at->arm), load3(m->loads[k].flow));
+                A->load[i].n = sub_scaled(A->load[i].n, axial_turn(&m->loads[k], at->axis, x, y_k), sign);
+            }
             if (!(m->loads[k].flags & LOAD_FOLLOWS)) continue;
             const vec3 turned = cross_add(cross(at->F, y_k), at->T, A->motion[i].w);
             A->load[i].n = add_scaled(A->load[i].n, turned, sign);
@@ -135,7 +140,8 @@ KERNEL void load_pullback(const lane_model *m, const real *q, const real *v, con
     // f by how its point moves: the virtual motions first, as the twists take their place
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
-        L->at[k].gap = scale(moved_point(A->motion[s->body], L->at[k].arm), negate(s->damping));
+        const vec3 y_k = moved_point(A->motion[s->body], L->at[k].arm);
+        L->at[k].gap = add_axial_drag(scale(y_k, negate(s->damping)), s, L->at[k].axis, y_k, rset(-1));
     }
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];

@@ -143,17 +143,20 @@ KERNEL void add_pose_rows(const lane_model *m, const placement *T, const rate_po
     add_joint_rows(m, T, A->load, b);
 }
 
-/// What the dampers of loads give for the virtual motion A->motion of the bodies at T: they act along u = x - x_k with c s, so that
-/// the gradient by the point x_k, at the start of the step, is c s times the virtual motion of x. Added to b [nv], joint rows at the start.
+/// What the dampers of loads give for the virtual motion A->motion of the bodies at T: they act along u = x - x_k with s C, so that
+/// the gradient by the point x_k, at the start of the step, is s C times the virtual motion of x. Axes of axial drag are those held, or those at T
+/// where `turned` says so. Added to b [nv], joint rows at the start.
 KERNEL void add_drag_rows(const lane_model *m, const placement *T, const placement *start, const load_state *held, real s,
-                          pose_work *A, real *b_)
+                          bool turned, pose_work *A, real *b_)
 {
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         A->load[i] = wrench_zero();
         for (int k = b->load; k < b->loads_end; k++) {
             const vec3 y = moved_point(A->motion[i], mul(T[i].R, load3(m->loads[k].point)));
-            A->load[i] = wrench_add(A->load[i], force_at(held[k].arm, scale(y, s * m->loads[k].damping)));
+            const vec3 axis = turned ? load_axis(&m->loads[k], T[i].R) : held[k].axis;
+            const vec3 f = add_axial_drag(scale(y, s * m->loads[k].damping), &m->loads[k], axis, y, s);
+            A->load[i] = wrench_add(A->load[i], force_at(held[k].arm, f));
         }
     }
     add_joint_rows(m, start, A->load, b_);

@@ -115,10 +115,18 @@ FN void plain_pullback(const lane_model *m, const lane_body *b, const solve *W, 
     }
 }
 
+/// The velocity against the current by which an axial drag, load k, acts in a solve. arm: of its point, at the solution
+FN vec3 held_slip(const solve *W, const lane_point_load *s, int k, vec3 arm)
+{
+    vec3 u = add(W->body[s->body].dp, sub(arm, W->held[k].arm));
+    if (W->drift) u = sub(u, mul_add(W->drift[s->body].p, W->drift[s->body].R, load3(s->point)));
+    return sub(scale(u, W->in.drag), load3(s->flow));
+}
+
 /// What wrenches give for the virtual motion A->motion: those in link axes turn with the link at the start of the step, and a torque's energy
 /// goes by the turn since then. By a turn at the start the gradient of y'r is, with the second derivative k of that energy and its gradient
 /// g by turns, -(k y + g x y / 2) in world axes as R_k sees them; of a torque in link axes, which turns along, -(k y - g x y / 2) as
-/// R does. Added to b [nv], negated.
+/// R does. An axial drag's axis is that of the start. Added to b [nv], negated.
 KERNEL void add_axes_rows(const lane_model *m, const solve *W, pose_work *A, real *b_)
 {
     for (int i = 0; i < m->nbody; i++) {
@@ -131,6 +139,10 @@ KERNEL void add_axes_rows(const lane_model *m, const solve *W, pose_work *A, rea
             if (follows) {
                 const vec3 y = moved_point(A->motion[i], mul(R, load3(s->point)));
                 A->load[i].n = add(A->load[i].n, cross(W->held[k].F, y));
+            }
+            if (s->flags & LOAD_AXIAL) {
+                const vec3 arm = mul(R, load3(s->point)), y = moved_point(A->motion[i], arm), x = held_slip(W, s, k, arm);
+                A->load[i].n = sub(A->load[i].n, axial_turn(s, W->held[k].axis, x, y));
             }
             if (!(s->flags & LOAD_TURNS)) continue;
             const terms3 e = torque_terms(W->held[k].T, R_k, R);
@@ -184,7 +196,7 @@ KERNEL void aim_pullback(const lane_model *m, position_adjoint *A, real momentum
         else plain_pullback(m, b, W, A->y + j, q_bar + j, rate_bar + j, slack, tau_bar + j);
     }
     add_pose_rows(m, W->start, V_bar, W->in.inv_h, &A->P, q_bar);
-    if (m->nload) add_drag_rows(m, W->now, W->start, W->held, W->in.drag, &A->P, q_bar);
+    if (m->nload) add_drag_rows(m, W->now, W->start, W->held, W->in.drag, false, &A->P, q_bar);
 }
 
 /// After position_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.

@@ -32,7 +32,7 @@ KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
         const load_state *at = &P->W.held[k];
         const mat3 R = P->W.now[s->body].R;
         const vec3 arm = mul(R, load3(s->point)), u = add(P->W.body[s->body].dp, sub(arm, at->arm));
-        F.dissipated = F.dissipated + load_loss(s, scale(u, in->inv_h), in->h);
+        F.dissipated = F.dissipated + load_loss(s, at->axis, scale(u, in->inv_h), in->h);
         F.work = F.work + dot(at->F, u);
         if (s->flags & LOAD_TURNS) F.work = F.work + dot(at->T, mul(R, axes_increment(P->W.start[s->body].R, R)));
     }
@@ -63,12 +63,12 @@ KERNEL energy_flow stages_flow(const lane_model *m, const stage_work *P)
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
         const stage_load *of = &P->W.point[k * t->stages];
-        const bool follows = s->flags & LOAD_FOLLOWS;
+        const bool follows = s->flags & (LOAD_FOLLOWS | LOAD_AXIAL);
         for (int a = 0; a < t->stages; a++) {
             if (t->b[a] == 0) continue;
             const real dt = rset(t->b[a]) * in->h;
             const vec3 x = load_rate(&P->W, of, a);
-            F.dissipated = F.dissipated + load_loss(s, x, dt);
+            F.dissipated = F.dissipated + load_loss(s, of[a].axis, x, dt);
             if (follows) F.work = fmadd(dt, dot(of[a].F, x), F.work);
             if (s->flags & LOAD_TURNS) F.work = fmadd(dt, dot(of[a].T, stage_spin(&P->W, s->body, a)), F.work);
         }

@@ -31,10 +31,10 @@ typedef struct {
     wrench w;  // of the body, then of its subtree; about the body's origin
 } stage_body;
 
-/// A load at one stage of the iterate: the arm of its point, how far that has come since the start, the gradient there, and the force and the
-/// torque of the stage, world axes.
+/// A load at one stage of the iterate: the arm of its point, how far that has come since the start, the gradient there, and the force, the
+/// torque and the axis of axial drag of the stage, world axes.
 typedef struct {
-    vec3 arm, u, g, F, T;
+    vec3 arm, u, g, F, T, axis;
 } stage_load;
 
 /// What a body keeps through a step, world axes.
@@ -163,6 +163,12 @@ FN vec3 load_rate(const stages *W, const stage_load *of, int a)
     return x;
 }
 
+/// That against the current of an axial drag.
+FN vec3 load_slip(const stages *W, const lane_point_load *load, const stage_load *of, int a)
+{
+    return sub(load_rate(W, of, a), load3(load->flow));
+}
+
 /// The angular velocity of body i at stage a, likewise: half the sum of e x e' over the axes e.
 FN vec3 stage_spin(const stages *W, int i, int a)
 {
@@ -190,12 +196,13 @@ KERNEL void stage_loads(const lane_model *m, stages *W, int s, int i)
         for (int a = 0; a < s; a++) {
             const stage_body *t = &W->body[i * s + a];
             of[a].arm = mul(t->T.R, load3(load->point)), of[a].u = add(t->dp, sub(of[a].arm, at->arm));
-            of[a].F = load_axes(m, load, t->T.R, load->force), of[a].T = load_torque(m, load, t->T.R);
+            of[a].F = load_force(m, load, t->T.R), of[a].T = load_torque(m, load, t->T.R), of[a].axis = load_axis(load, t->T.R);
         }
         for (int a = 0; a < s; a++) {
             stage_body *t = &W->body[i * s + a];
             load_potential(load, at->gap, of[a].F, of[a].u, &of[a].g);
-            of[a].g = add_scaled(of[a].g, load_rate(W, of, a), load->damping);
+            const vec3 x = load_rate(W, of, a);
+            of[a].g = add_axial_drag(add_scaled(of[a].g, x, load->damping), load, of[a].axis, x, rset(1));
             t->w = wrench_add(t->w, force_at(of[a].arm, of[a].g));
             if (load->flags & LOAD_TURNS) t->w.n = sub(t->w.n, of[a].T);
         }

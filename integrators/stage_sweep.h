@@ -122,6 +122,29 @@ FN void add_wrench_block(const lane_point_load *load, const stage_load *at, real
         add_block(P, w, arms_block(at->arm, at->F, rset(-1)), zero3(), scale(at->F, rset(-1)), rset(0));
 }
 
+/// Adds p c' to P.
+FN void add_outer_block(real *P, int w, wrench p, wrench c)
+{
+    const real row[6] = {p.n.x, p.n.y, p.n.z, p.f.x, p.f.y, p.f.z}, column[6] = {c.n.x, c.n.y, c.n.z, c.f.x, c.f.y, c.f.z};
+    for (int k = 0; k < 6; k++)
+        for (int j = 0; j < 6; j++) P[w * k + j] = fmadd(row[k], column[j], P[w * k + j]);
+}
+
+/// Adds what an axial drag of stage a makes of the motion at stage l, e t t' between the ends of the arms, and, at the stage itself, of how the
+/// axis turns: t (t.x), with the velocity x against the current, changes with d by (d x t)(t.x) + t (t x x).d
+FN void add_axial_blocks(const stages *W, const lane_point_load *load, const stage_load *of, int a, int l, real *P, int w)
+{
+    const vec3 t = of[a].axis;
+    const real e = load->axial * (rset(W->table->d[a][l]) * W->in.inv_h);
+    add_outer_block(P, w, force_at(of[a].arm, scale(t, e)), force_at(of[l].arm, t));
+    if (a != l) return;
+    const vec3 x = load_slip(W, load, of, a);
+    wrench turn = wrench_zero();
+    turn.n = scale(cross(t, x), load->axial);
+    add_outer_block(P, w, force_at(of[a].arm, t), turn);
+    add_block(P, w, arms_block(of[a].arm, t, load->axial * dot(t, x)), zero3(), scale(t, load->axial * dot(t, x)), rset(0));
+}
+
 /// Adds those of the loads on a body: dampers couple the stages.
 KERNEL void add_load_blocks(const lane_model *m, const lane_body *b, const stages *W, int s, int width, real *P)
 {
@@ -138,7 +161,9 @@ KERNEL void add_load_blocks(const lane_model *m, const lane_body *b, const stage
                     right = left = add_scaled(right, at->g, rset(-0.5));
                 }
                 add_block(P + width * 6 * a + 6 * l, width, A, right, left, c);
-                if (a == l && m->loads[k].flags) add_wrench_block(&m->loads[k], at, P + (width + 1) * 6 * a, width);
+                if (m->loads[k].flags & LOAD_AXIAL)
+                    add_axial_blocks(W, &m->loads[k], &W->point[k * s], a, l, P + width * 6 * a + 6 * l, width);
+                else if (a == l && m->loads[k].flags) add_wrench_block(&m->loads[k], at, P + (width + 1) * 6 * a, width);
             }
 }
 

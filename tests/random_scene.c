@@ -245,9 +245,29 @@ static void put_motors(writer *w, uint64_t seed, const plan *l, const char *pref
         }
 }
 
+/// A rod on a link, and what it moves in; their numbers are drawn apart, so that all others stay as they are.
+static void put_rod(writer *w, rng *r)
+{
+    double from[3], to[3];
+    for (int c = 0; c < 3; c++) from[c] = rng_uniform(r, -0.2, 0), to[c] = rng_uniform(r, 0.05, 0.3);
+    put(w, "    shapes: [{type: capsule, radius: %.17g, ", rng_uniform(r, 0.01, 0.04)), put_array(w, "from", from, 3),
+        put(w, ", ");
+    put_array(w, "to", to, 3), put(w, "}]\n");
+}
+
+static void put_fluid(writer *w, rng *r, const char *prefix, int last)
+{
+    double current[3];
+    for (int c = 0; c < 3; c++) current[c] = rng_uniform(r, -1, 1);
+    put(w, "fluid:\n  density: %.17g\n  ", rng_uniform(r, 0, 800)), put_array(w, "current", current, 3);
+    const double tangential = rng_uniform(r, 0, 2), normal = rng_uniform(r, 0, 4);
+    put(w, "\n  drag: {normal: %.17g, tangential: %.17g}\n", normal, tangential);
+    put(w, "  links: [{link: %s%d, drag: {coefficient: %.17g, over: surface}}]\n", prefix, last, rng_uniform(r, 0, 20));
+}
+
 char *random_scene(uint64_t seed, const random_options *o)
 {
-    rng r = {seed * 0x9e3779b97f4a7c15u + 12345};
+    rng r = {seed * 0x9e3779b97f4a7c15u + 12345}, water = {seed * 0x9fb21c651e98df25u + 3};
     plan *l = calloc((size_t)o->links, sizeof *l);
     int *order = malloc((size_t)o->links * sizeof *order), n = 0;
     for (int i = 0; i < o->links; i++) l[i] = draw_link(&r, i, o);
@@ -286,9 +306,11 @@ char *random_scene(uint64_t seed, const random_options *o)
         put_joint(&w, &p, o);
         put(&w, "    mass: %.17g\n    ", p.mass), put_array(&w, "com", p.com, 3), put(&w, "\n    ");
         put_array(&w, "inertia", p.inertia, 6), put(&w, "\n");
+        if (o->fluid) put_rod(&w, &water);
     }
     put_loads(&w, seed, l, prefix, o, turned);
     put_motors(&w, seed, l, prefix, o);
+    if (o->fluid) put_fluid(&w, &water, prefix, o->links - 1);
     free(l), free(order);
     return w.text;
 }

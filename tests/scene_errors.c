@@ -163,7 +163,7 @@ static const struct {
     {TOP("^gravty: [0, 0, 0]"), {"gravty: unknown key; did you mean 'gravity'?"}},
     {TOP("^weight: 3"),
      {"weight: unknown key; a scene has: catena, name, gravity, inertias, defaults, include, urdf, mjcf, links, springs, forces, "
-      "motors, integrator, duration, "
+      "motors, fluid, integrator, duration, "
       "state"}},
     {TOP("^<<: {name: a}"), {"<<: unknown key"}},
     {TOP("name: b\n^name: c"), {"name: given twice; first in line 4"}},
@@ -244,9 +244,9 @@ static const struct {
       "camera.field_of_view: expected degrees from 1 to 120"}},
 
     // sections of later versions
-    {TOP("^ground: {}\n^contact: {}\n^obstacles: []\n^fluid: {}"),
+    {TOP("^ground: {}\n^contact: {}\n^obstacles: []"),
      {"ground: not available in this version", "contact: not available in this version",
-      "obstacles: not available in this version", "fluid: not available in this version"}},
+      "obstacles: not available in this version"}},
     {TOP("^sensors: []\n^record: {}"), {"sensors: not available in this version", "record: not available in this version"}},
 
     // motors

@@ -93,7 +93,7 @@ FN void load_row(lane_rows *B, int row, bool constants)
 
 // ---- loads: a row has places for as many as one of its bodies has
 
-enum { LOAD_KINDS = 4 };  // by load_flag
+enum { LOAD_KINDS = 8 };  // by load_flag
 
 /// Places for loads with the flags `kind`: for all lanes of the plan's block, so that the same numbers are added up whatever
 /// LANES is.

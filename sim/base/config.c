@@ -341,17 +341,18 @@ static ctn_status check_loads(const ctn_model *m, const ctn_batch_config *cfg, c
     if (!m->nload) return CTN_OK;
     if (cfg->method == CTN_COLLOCATION && cfg->order > 2)
         return fail(err, CTN_BAD_CONFIG,
-                    "order: collocation takes `springs`, `forces` and wrenches at order 2 alone; take that, or radau");
+                    "order: collocation takes `springs`, `forces`, a `fluid` and wrenches at order 2 alone; take that, or radau");
     if ((cfg->method == CTN_COLLOCATION || cfg->method == CTN_RADAU) && cfg->solver != CTN_NEWTON)
-        return fail(err, CTN_BAD_CONFIG, "solver: %s takes no `springs`, `forces` or wrenches; take newton",
+        return fail(err, CTN_BAD_CONFIG, "solver: %s takes no `springs`, `forces`, `fluid` or wrenches; take newton",
                     ctn_solver_name(cfg->solver));
     for (int k = 0; k < cfg->parameter_count && cfg->method == CTN_VARIATIONAL; k++)
         if (cfg->parameters[k].kind == CTN_SPRING_DAMPING)
             return fail(err, CTN_BAD_CONFIG,
                         "method: variational takes no spring_damping, which is one of the parameters; take radau");
     for (int k = 0; k < m->nload && cfg->method == CTN_VARIATIONAL; k++)
-        if (m->loads[k].damping > 0)
-            return fail(err, CTN_BAD_CONFIG, "method: variational takes `springs` without damping alone; take radau");
+        if (m->loads[k].damping > 0 || m->loads[k].axial > 0)
+            return fail(err, CTN_BAD_CONFIG, "method: variational takes %s; take radau",
+                        m->loads[k].number < m->nspring ? "`springs` without damping alone" : "a `fluid` without drag alone");
     return CTN_OK;
 }
 

@@ -33,7 +33,8 @@ uint64_t model_constants(const ctn_model *m)
     for (int k = 0; k < m->nload; k++) {
         const point_load *o = &m->loads[k];
         h = hash_numbers(h, (double[]){o->body, o->number, o->link, o->flags}, 4);
-        h = hash_numbers(h, &o->stiffness, LOAD_NUMBERS);
+        h = hash_numbers(h, &o->stiffness,
+                         o->flags & LOAD_AXIAL ? LOAD_NUMBERS : offsetof(point_constants, axial) / sizeof(double));
     }
     for (int k = 0; k < m->nmotor; k++) {
         h = hash_numbers(h, (double[]){m->motors[k].body, m->motors[k].type}, 2);

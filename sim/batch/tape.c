@@ -63,7 +63,8 @@ static bool loads_have_mass(const ctn_model *m, ctn_error *err)
     for (int k = 0; k < m->nload; k++) {
         if (m->bodies[m->loads[k].body].flags & BODY_MASS) continue;
         fail(err, CTN_UNAVAILABLE,
-             "link '%s' has no mass, and a spring or force on it: the method alpha has no derivatives there; give it a mass, "
+             "link '%s' has no mass, and a spring, a force or a drag on it: the method alpha has no derivatives there; give it a "
+             "mass, "
              "or take collocation or radau",
              m->links[m->loads[k].link].name);
         return false;

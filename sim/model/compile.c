@@ -75,11 +75,29 @@ static ctn_status check_bodies(const ctn_model *m, const ctn_scene *scene, ctn_e
     return CTN_OK;
 }
 
+/// What a fluid does at a point: a damper of what moves against the current, c (x' - u), and the weight of what is displaced. With the damping
+/// alike in all directions, c u is a force that stays.
+static point_load fluid_load(const ctn_model *m, const scene_drag *d, const double *current, int number)
+{
+    const ctn_frame *const F = &m->frames[d->link];
+    point_load o = {.body = F->body, .number = number, .link = d->link, .damping = d->damping, .displaced = d->displaced};
+    body_point(m, d->link, d->point, o.point);
+    for (int k = 0; k < 3; k++) o.force[k] = d->damping * current[k] - d->displaced * m->gravity[k];
+    if (d->axial == 0) return o;
+    o.flags = LOAD_AXIAL, o.axial = d->axial;
+    for (int k = 0; k < 3; k++) {
+        o.flow[k] = current[k];
+        for (int j = 0; j < 3; j++) o.axis[k] += F->R[3 * k + j] * d->axis[j];
+    }
+    return o;
+}
+
 /// Loads on points. Frames of links are known.
 static bool compile_loads(ctn_model *m, const ctn_scene *scene)
 {
-    m->nload = scene->nload, m->nspring = scene->nspring, m->nforce = scene->nload - scene->nspring;
-    m->loads = calloc((size_t)scene->nload + 1, sizeof *m->loads);
+    m->nspring = scene->nspring, m->nforce = scene->nload - scene->nspring;
+    m->nload = scene->nload + scene->fluid.ndrag;
+    m->loads = calloc((size_t)m->nload + 1, sizeof *m->loads);
     if (!m->loads) return false;
     for (int n = 0; n < scene->nload; n++) {
         const scene_load *const s = &scene->loads[n];
@@ -92,6 +110,10 @@ static bool compile_loads(ctn_model *m, const ctn_scene *scene)
                           .damping = s->damping};
         for (int k = 0; k < 3; k++) o->anchor[k] = s->anchor[k], o->force[k] = s->force[k], o->torque[k] = s->torque[k];
         body_point(m, s->link, s->point, o->point);
+    }
+    for (int n = 0; n < scene->fluid.ndrag; n++) {
+        const scene_drag *const d = &scene->fluid.drag[n];
+        m->loads[scene->nload + n] = fluid_load(m, d, scene->fluid.current, scene->nload + n);
     }
     model_sort_loads(m);
     return true;

@@ -372,6 +372,9 @@ void parameters_apply(const parameters *p, const double *values, ctn_model *v, d
         }
     }
     if (scaled) body_subtree_masses(v);
+    for (int k = 0; k < v->nload; k++)  // buoyancy is made of the world's gravity
+        for (int i = 0; i < 3 && v->loads[k].displaced > 0; i++)
+            v->loads[k].force[i] += v->loads[k].displaced * (p->declared.gravity[i] - v->gravity[i]);
     for (int i = 0; i < v->nbody; i++) body_force_scales(&v->bodies[i], v->gravity);
     if (v->nload) load_scales(v);
 }

@@ -250,6 +250,8 @@ static double largest_eigenvalue(double A[3][3])
     return most;
 }
 
+static double most_damping(const point_load *s) { return s->damping + fmax(s->axial, 0); }
+
 /// Warns of the stiffest of the springs between links and the world, each alone with what it moves. Where there are very many on a
 /// very large model, some of them are looked at, from the first to the last, and those with the largest numbers. work [6 nv]
 static void warn_of_springs(ctn_scene *scene, const ctn_model *m, const ctn_batch_config *cfg, joint_inertia *inertia,
@@ -262,16 +264,17 @@ static void warn_of_springs(ctn_scene *scene, const ctn_model *m, const ctn_batc
     const int every = 1 + (int)(6.0 * m->nload / most_passes(m->nv));  // a point takes six
     double most[2] = {0, 0};
     for (const point_load *s = m->loads; s < m->loads + m->nload; s++)
-        most[0] = fmax(most[0], s->stiffness), most[1] = fmax(most[1], s->damping);
+        most[0] = fmax(most[0], s->stiffness), most[1] = fmax(most[1], most_damping(s));
     for (const point_load *s = m->loads; s < m->loads + m->nload; s++) {
-        if (s->stiffness == 0 && s->damping == 0) continue;
-        const bool large = s->stiffness > 0 && s->stiffness == most[0], damps = s->damping > 0 && s->damping == most[1];
+        const double damping = most_damping(s);
+        if (s->stiffness == 0 && damping == 0) continue;
+        const bool large = s->stiffness > 0 && s->stiffness == most[0], damps = damping > 0 && damping == most[1];
         if ((s - m->loads) % every && !large && !damps) continue;
         if (large) most[0] = INFINITY;  // one of those that are alike
         if (damps) most[1] = INFINITY;
         point_mobility(inertia, s->body, s->point, A, work);
         const double mobility = largest_eigenvalue(A);
-        fast = (mode){.w2 = s->stiffness * mobility, .c = s->damping * mobility, .body = s->body};
+        fast = (mode){.w2 = s->stiffness * mobility, .c = damping * mobility, .body = s->body};
         const double growth = growth_of_vibration(cfg, fast.w2, fast.c, cfg->dt);
         if (holds(cfg, &fast, cfg->dt, duration) || (of && !(growth > worst))) continue;
         worst = growth, of = s, stiffest = fast;
@@ -279,18 +282,25 @@ static void warn_of_springs(ctn_scene *scene, const ctn_model *m, const ctn_batc
     if (!of) return;
     const mode spring = {.w2 = stiffest.w2};
     const bool of_damper = holds(cfg, &spring, cfg->dt, duration);
-    const scene_load *const s = &scene->loads[of->number];
+    const bool of_fluid = of->number >= scene->nload;
+    const scene_place *const at =
+        of_fluid ? &scene->fluid.drag[of->number - scene->nload].at : &scene->loads[of->number].at[of_damper];
+    const char *const link = scene->links[of->link].name;
     const scene_link here = {.file = scene->files[0].path};
     const double dt = good_step(cfg, &stiffest, duration);
     char key[60], less[60] = "";
-    snprintf(key, sizeof key, "springs[%d].%s", of->number, keys[of_damper]);
+    if (of_fluid) snprintf(key, sizeof key, "fluid");
+    else snprintf(key, sizeof key, "springs[%d].%s", of->number, keys[of_damper]);
     if (dt > 0) snprintf(less, sizeof less, "dt %g or less, or ", dt);
-    scene_warn(scene, &here, &s->at[of_damper], key,
-               "the %s that holds '%.60s' (%.3g %s with what it moves) is too stiff for %s in steps of %g s: take %sa method "
+    scene_warn(scene, &here, at, key,
+               "the %s '%.60s' (%.3g %s with what it moves) is too stiff for %s in steps of %g s: take %sa method "
                "that holds any "
                "stiffness: radau, collocation",
-               of_damper ? "damper" : "spring", scene->links[s->link].name, of_damper ? stiffest.c : sqrt(stiffest.w2),
-               of_damper ? "1/s" : "rad/s", ctn_method_name(cfg->method), cfg->dt, less);
+               of_fluid    ? "drag on"
+               : of_damper ? "damper that holds"
+                           : "spring that holds",
+               link, of_damper ? stiffest.c : sqrt(stiffest.w2), of_damper ? "1/s" : "rad/s", ctn_method_name(cfg->method),
+               cfg->dt, less);
 }
 
 bool warn_of_stiffness(ctn_scene *scene, const ctn_model *m, const ctn_batch_config *cfg)

@@ -102,6 +102,22 @@ typedef struct scene_motor {
     scene_place at[2];  // of kp and kd; where there is none, of the motor
 } scene_motor;
 
+/// What a fluid does at a point of a link.
+typedef struct scene_drag {
+    int link;
+    double point[3], axis[3];  // m, and a unit vector: link frame
+    double damping, axial;     // N s/m: in all directions, and what there is more of it along the axis
+    double displaced;          // kg of fluid, whose weight it loses
+    scene_place at;            // of what says so
+} scene_drag;
+
+/// `fluid:`.
+typedef struct scene_fluid {
+    double density, current[3];  // kg/m^3; m/s, world
+    scene_drag *drag;
+    int ndrag;
+} scene_fluid;
+
 /// What `sample:` draws numbers for; a kind of parameters is SAMPLE_PARAMETER + ctn_parameter_kind.
 typedef enum sample_of {
     SAMPLE_Q,
@@ -183,6 +199,7 @@ struct ctn_scene {
     int nload, nspring;
     scene_motor *motors;
     int nmotor;
+    scene_fluid fluid;
     bool sampled;                   // there is a section `sample:`
     int seed;                       // of it
     scene_spread *spread[SAMPLES];  // [nlink], every degree of freedom of a joint alike; gravity [3]; NULL: nothing is drawn

@@ -26,8 +26,7 @@ static const key force_keys[LOAD_KEYS] = {
     [LOAD_KEY_TORQUE] = {.name = "torque"}, [LOAD_KEY_AXES] = {.name = "axes"},
 };
 
-/// Whether a joint lets the link move.
-static bool moves(const ctn_scene *scene, int link)
+bool link_moves(const ctn_scene *scene, int link)
 {
     while (link >= 0 && scene->links[link].joint.type == CTN_FIXED) link = scene->links[link].parent;
     return link >= 0;
@@ -40,7 +39,7 @@ static bool read_point(source *s, const node *n, const node *const v[LOAD_KEYS],
     bool ok = true;
     if (!link) ok = missing_key(s, n, "link", "missing; it is the one that this acts on");
     else if (!read_link_name(s, link, &load->link)) ok = false;
-    else if (!moves(s->r->scene, load->link))
+    else if (!link_moves(s->r->scene, load->link))
         ok = bad_value(s, link, "%s does not move: nothing can act on it", found(link).text);
     if (v[LOAD_KEY_POINT]) ok = read_vector(s, v[LOAD_KEY_POINT], 3, ANY_SIGN, load->point) && ok;
     return ok;

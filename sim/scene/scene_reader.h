@@ -335,13 +335,19 @@ void check_starts(reader *r);
 /// Reads `sample:`, when all links are known.
 bool read_sample(source *s, const node *n);
 
-/// Reads `camera:` or `cameras:`, of which one is NULL, when all links are known.
 /// `springs:` and `forces:` on points of links, each may be NULL: scene_loads.c.
 bool read_loads(source *s, const node *springs, const node *forces);
 
 /// Reads `motors:` on the joints of the file's links: scene_motors.c.
 bool read_motors(source *s, const node *n);
 
+/// Whether a joint lets the link move.
+bool link_moves(const ctn_scene *scene, int link);
+
+/// Reads `fluid:`, when all links are known: scene_fluid.c.
+bool read_fluid(source *s, const node *n);
+
+/// Reads `camera:` or `cameras:`, of which one is NULL, when all links are known.
 bool read_cameras(source *s, const node *one, const node *list);
 void free_cameras(ctn_scene *scene);
 
