@@ -202,6 +202,34 @@ START_TEST(joints)
 }
 END_TEST
 
+/// At controls of 0 MuJoCo's actuators give gear (b0 + b1 gear q + b2 gear v): all that moves these joints besides gravity and inertia.
+START_TEST(actuators)
+{
+    ctn_scene *const s = read_mjcf(
+        "<mujoco><default><position kp='30'/></default><worldbody><body name='a'><joint name='j' axis='0 1 0'/>" BALL_GEOM
+        "<body name='b' pos='1 0 0'><joint name='k' axis='0 1 0'/><joint name='l' type='slide' axis='1 0 0'/>" BALL_GEOM
+        "<body name='c' pos='0 0 1'><joint name='n' axis='1 0 0'/>" BALL_GEOM "</body></body></body></worldbody>\n"
+        "<actuator><position joint='j' kv='3' forcerange='-400 400'/><general joint='k' gainprm='20' biastype='affine' "
+        "biasprm='1 -20 -2' gear='2'/><velocity joint='l' kv='5' gear='-3'/><motor joint='n' gear='7'/></actuator></mujoco>");
+    ck_assert_str_eq(ctn_scene_warnings(s), "");
+    ctn_model *const m = ctn_model_create(s, NULL);
+    ctn_dynamics *const d = ctn_dynamics_create(m, NULL, NULL);
+    const double q[4] = {0.3, -0.2, 0.1, 0.5}, v[4] = {1, -2, 0.5, 3};
+    double a[4], tau[4], bias[4], H[16];
+    ctn_aba(d, 1, q, v, NULL, a);
+    ctn_bias(d, 1, q, v, bias);
+    ctn_crba(d, 1, q, H);
+    for (int i = 0; i < 4; i++) {
+        tau[i] = bias[i];
+        for (int k = 0; k < 4; k++) tau[i] += H[4 * i + k] * a[k];
+    }
+    NEAR(tau, 1e-9, -30 * q[0] - 3 * v[0], 2 * (1 - 40 * q[1] - 4 * v[1]), -3 * (-5 * -3 * v[2]), 0);
+    ctn_dynamics_free(d);
+    ctn_model_free(m);
+    ctn_scene_free(s);
+}
+END_TEST
+
 START_TEST(home)
 {
     char path[512];
@@ -302,8 +330,21 @@ static const struct {
     {WORLD("<body><joint/><geom size='1' contype='0' friction='1'/></body>"), 3, 30, "ignored: what geoms touch with"},
     {WORLD("<body><joint/>" BALL_GEOM "</body><body mocap='true'/>"), 3, 40, "is moved by hand (mocap)"},
     {WORLD("<body gravcomp='1'><joint/>" BALL_GEOM "</body>"), 3, 1, "ignored: gravcomp"},
-    {"<mujoco><worldbody><body><joint/>" BALL_GEOM "</body></worldbody>\n<actuator/></mujoco>", 2, 1,
-     "ignored: <actuator>, 1 time"},
+    {"<mujoco><worldbody><body><joint name='j'/>" BALL_GEOM
+     "</body></worldbody>\n<actuator><muscle joint='j'/></actuator></mujoco>",
+     2, 11, "ignored: <muscle>, 1 time"},
+    {"<mujoco><worldbody><body><joint name='j'/>" BALL_GEOM
+     "</body></worldbody>\n<actuator><motor site='j'/></actuator></mujoco>",
+     2, 11, "ignored: <motor>: it is on no joint"},
+    {"<mujoco><worldbody><body><joint name='j'/>" BALL_GEOM "</body></worldbody>\n<actuator><motor joint='j'/><motor joint='j'/>"
+     "</actuator></mujoco>",
+     2, 29, "ignored: <motor>: its joint has one already"},
+    {"<mujoco><worldbody><body><joint name='j'/>" BALL_GEOM "</body></worldbody>\n<actuator><general joint='j' dyntype='filter'/>"
+     "</actuator></mujoco>",
+     2, 11, "ignored: <general>: dyntype"},
+    {"<mujoco><worldbody><body><joint name='j'/>" BALL_GEOM "</body></worldbody>\n<actuator><general joint='j' gainprm='2'/>"
+     "</actuator></mujoco>",
+     2, 11, "its control is not its target, 1 time"},
 };
 
 START_TEST(remark)
@@ -405,6 +446,7 @@ int main(void)
     tcase_add_loop_test(good, as_scenes, 0, LENGTH(pairs));
     tcase_add_test(good, masses_of_geoms);
     tcase_add_test(good, joints);
+    tcase_add_test(good, actuators);
     tcase_add_test(good, home);
     tcase_add_loop_test(bad, mistake, 0, LENGTH(mistakes));
     tcase_add_loop_test(bad, remark, 0, LENGTH(remarks));

@@ -340,6 +340,7 @@ static void tell_model(mjcf *m)
     tell_world(m);
     for (int i = 1; i < m->nbody && r->good; i++) tell_body(m, &m->bodies[i]);
     say_close(r);
+    mjcf_tell_actuators(m);
     tell_state(m);
     say_close(r);
 }

@@ -31,6 +31,8 @@ typedef struct mjcf_scope {
 typedef struct mjcf_joint {
     mjcf_item item;
     int scope, next;
+    const char *link;      // that it moves, once it has been told; NULL before
+    bool one_dof, driven;  // a hinge or slide; a motor has been told of it
 } mjcf_joint;
 
 typedef struct mjcf_geom {
@@ -147,6 +149,9 @@ void mjcf_tell_shapes(mjcf *m, const mjcf_body *b);
 bool mjcf_read_masses(mjcf *m);
 
 // ---- joints: mjcf_joint.c
+
+/// `motors:` of <actuator>: mjcf_actuator.c. After all joints have been told.
+void mjcf_tell_actuators(mjcf *m);
 
 /// The links of a body, from the first joint's to the one that has the body's name, of which the last is left open.
 bool mjcf_tell_joints(mjcf *m, mjcf_body *b);

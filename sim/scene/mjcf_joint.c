@@ -186,7 +186,7 @@ bool mjcf_tell_joints(mjcf *m, mjcf_body *b)
         if (b->moves) say_word(r, "joint", "free", at);
     }
     for (int i = b->first_joint, number = 1; i >= 0; i = m->joints[i].next, number++) {
-        const mjcf_joint *const j = &m->joints[i];
+        mjcf_joint *const j = &m->joints[i];
         const bool last = j->next < 0;
         motion d;
         if (!read_motion(m, j, &d)) return false;
@@ -198,6 +198,7 @@ bool mjcf_tell_joints(mjcf *m, mjcf_body *b)
                              printable(b->name).text, printable(parent->name).text);
         const char *const name = last ? b->name : link_name(m, b, j, number);
         if (!name) return false;
+        j->link = name, j->one_dof = d.type == HINGE || d.type == SLIDE;
         const mjcf_pose zero = at_zero(&start, &d, b->origin);
         open_link(r, name, above, &zero, j->item.element->at);
         tell_joint(m, j, &d);

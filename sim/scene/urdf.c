@@ -179,11 +179,11 @@ static bool tell_geometry(robot *r, xml_element *geometry, const double xyz[3], 
     return robot_bad(r, geometry->at, "<geometry>: expected <box>, <cylinder>, <capsule>, <sphere> or <mesh>");
 }
 
-/// The colour of a <material>, of its own or the robot's of the same name.
-static const char *find_color(robot *r, xml_element *visual, double rgba[4])
+/// The colour of a <material>, of its own or the robot's of the same name; false: it has none.
+static bool find_color(robot *r, xml_element *visual, double rgba[4])
 {
     xml_element *material = xml_next(visual->child, "material");
-    if (!material) return NULL;
+    if (!material) return false;
     const char *const name = xml_value(material, "name");
     xml_element *color = xml_next(material->child, "color");
     xml_use_all(material);
@@ -192,7 +192,7 @@ static const char *find_color(robot *r, xml_element *visual, double rgba[4])
         const char *const other = xml_value(e, "name");
         if (name && other && !strcmp(name, other)) color = xml_next(e->child, "color");
     }
-    return color && robot_numbers(r, color, "rgba", 4, NULL, rgba) ? "color" : NULL;
+    return color && robot_numbers(r, color, "rgba", 4, NULL, rgba);
 }
 
 /// Whether a <visual> can be drawn: its mesh, if it is one, is of a format that we read.
@@ -223,10 +223,7 @@ static void tell_shapes(robot *r, xml_element *link)
         if (!geometry) robot_bad(r, e->at, "<%s>: missing <geometry>", kind);
         if (!geometry || !read_origin(r, e, xyz, rpy)) continue;
         say_open(r, NULL, NODE_MAPPING, e->at);
-        if (tell_geometry(r, geometry, xyz, rpy)) {
-            const char *const key = find_color(r, e, rgba);
-            if (key) say_numbers(r, key, rgba, 3, e->at);
-        }
+        if (tell_geometry(r, geometry, xyz, rpy) && find_color(r, e, rgba)) say_numbers(r, "color", rgba, 3, e->at);
         say_close(r);
     }
     say_close(r);
