@@ -5,8 +5,8 @@
 /// FORM: rnea, twists, rootfix, crba, packed with :serial, :blelloch, :blocked, :simulated, :paths; forward:serial, :jsiia,
 /// :hybrid, :star; tour; engine:rnea, :crba, :aba, which are the library's for models (chains alone). BRANCHING as
 /// ctn_tree_generate() has it. COUNT states a call; THREADS of the forms, or cuda: on a GPU. Times are in s a call: the least and
-/// the median of all calls within SECONDS, at least 3 after one to warm up. crba is by rows, in blocks that stay in the cache: the
-/// whole is computed, and not kept.
+/// the median of all calls within SECONDS, at least 3 after one to warm up. crba is by rows, in blocks that stay in the cache:
+/// the whole is computed, and not kept.
 #define _GNU_SOURCE
 #include <catena/catena.h>
 

@@ -1,6 +1,6 @@
-/// What a picture costs the CPU: usage: frame_time SCENE WORLDS WIDTH HEIGHT [PICTURES]. Least times of a picture, in ms: `place`, bodies out of
-/// poses; `submit`, what all calls of OpenGL take of the calling thread's CPU (llvmpipe works on vertices in it; a GPU does that by itself);
-/// `picture`, until its pixels are read.
+/// What a picture costs the CPU: usage: frame_time SCENE WORLDS WIDTH HEIGHT [PICTURES]. Least times of a picture, in ms:
+/// `place`, bodies out of poses; `submit`, what all calls of OpenGL take of the calling thread's CPU (llvmpipe works on vertices
+/// in it; a GPU does that by itself); `picture`, until its pixels are read.
 #include "render/draw/context.h"
 #include "render/draw/layout.h"
 #include "render/draw/renderer.h"

@@ -54,8 +54,8 @@ static void set_state(int i)
     mju_copy(now.data->qvel, bench_row(s->v, i, s->nv), s->nv);
 }
 
-/// What of MuJoCo answers the same question, stage by stage: less than mj_forward and mj_inverse do. It has no ABA, but factors the
-/// joint-space inertia.
+/// What of MuJoCo answers the same question, stage by stage: less than mj_forward and mj_inverse do. It has no ABA, but factors
+/// the joint-space inertia.
 static void evaluate(bench_algorithm which, int i)
 {
     const mjModel *m = now.model;

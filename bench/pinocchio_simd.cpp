@@ -1,5 +1,5 @@
-/// The worker that measures Pinocchio over a scalar of LANES doubles: as many states a call. Pinocchio does not ship this, but its
-/// templates allow it, and it is the strongest form of it on a CPU.
+/// The worker that measures Pinocchio over a scalar of LANES doubles: as many states a call. Pinocchio does not ship this, but
+/// its templates allow it, and it is the strongest form of it on a CPU.
 #include <cmath>
 #include <Eigen/Core>
 #include <limits>

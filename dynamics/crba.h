@@ -1,8 +1,8 @@
 /// Joint-space inertia by the composite-rigid-body algorithm, in world axes. [Featherstone 2008, ch. 6]
 ///
-/// Outwards: axes and offsets. Inwards: the composite of each subtree about its body's origin, and for every degree of freedom the
-/// wrench F = I_c S. The wrenches of a whole subtree are carried to the parent's origin in one loop over arrays, where their products
-/// with the parent's S are a row of H: no dependence from one to the next, and no walks along the tree.
+/// Outwards: axes and offsets. Inwards: the composite of each subtree about its body's origin, and for every degree of freedom
+/// the wrench F = I_c S. The wrenches of a whole subtree are carried to the parent's origin in one loop over arrays, where their
+/// products with the parent's S are a row of H: no dependence from one to the next, and no walks along the tree.
 #ifndef CATENA_CRBA_H
 #define CATENA_CRBA_H
 

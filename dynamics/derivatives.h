@@ -1,8 +1,8 @@
-/// Derivatives of inverse dynamics by q, v and a, in tangent coordinates: balls move by q exp(delta), body axes, everything else by
-/// addition. (docs/theory.md, "Derivatives")
+/// Derivatives of inverse dynamics by q, v and a, in tangent coordinates: balls move by q exp(delta), body axes, everything else
+/// by addition. (docs/theory.md, "Derivatives")
 ///
-/// A joint that moves by S dq carries its subtree along. Seen from the subtree nothing has happened but that the motion it is handed
-/// by the parent has changed: by a turn and its rates. A particle at r with velocity u then feels the extra acceleration
+/// A joint that moves by S dq carries its subtree along. Seen from the subtree nothing has happened but that the motion it is
+/// handed by the parent has changed: by a turn and its rates. A particle at r with velocity u then feels the extra acceleration
 ///
 ///     2 dw x u + dal x r + da
 ///
@@ -189,8 +189,8 @@ FN void matrix_clear(double *const *M, int count, size_t size)
         for (size_t k = 0; k < size; k++) M[l][k] = 0;
 }
 
-/// The derivatives of tau = ID(q, v, a), after id_motion(): a matrix [nv][nv], row-major, for each of the first `count` lanes; each
-/// of the three may be NULL. Entries between joints of which neither moves the other are zero. O(N depth).
+/// The derivatives of tau = ID(q, v, a), after id_motion(): a matrix [nv][nv], row-major, for each of the first `count` lanes;
+/// each of the three may be NULL. Entries between joints of which neither moves the other are zero. O(N depth).
 KERNEL void id_matrices(const lane_model *m, id_work *work, double *const *by_q, double *const *by_v, double *const *by_a,
                         int count)
 {
@@ -266,8 +266,9 @@ KERNEL void factor_motion(const lane_model *m, const id_work *work, tree_factors
     tree_factor(m, F);
 }
 
-/// Forward dynamics, qdd by q, v and tau: from the derivatives of ID(q, v, qdd) less those of the forces that depend on q and v, in by_q and
-/// by_v, to -H^-1 of these, and H^-1; column by column, each by an O(N) solve. After id_motion() with qdd. column [nv]: scratch
+/// Forward dynamics, qdd by q, v and tau: from the derivatives of ID(q, v, qdd) less those of the forces that depend on q and v,
+/// in by_q and by_v, to -H^-1 of these, and H^-1; column by column, each by an O(N) solve. After id_motion() with qdd. column
+/// [nv]: scratch
 KERNEL void fd_matrices(const lane_model *m, const id_work *work, tree_factors *F, real *column, double *const *by_q,
                         double *const *by_v, double *const *by_tau, int count)
 {

@@ -1,4 +1,5 @@
-/// The AVX-512 lane: real = 8 doubles, eight worlds side by side. Names as in lane_scalar.h. C11 and C++17, with -mavx512f -mavx512dq.
+/// The AVX-512 lane: real = 8 doubles, eight worlds side by side. Names as in lane_scalar.h. C11 and C++17, with -mavx512f
+/// -mavx512dq.
 #ifndef CATENA_LANE_H
 #define CATENA_LANE_H
 

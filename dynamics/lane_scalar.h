@@ -1,4 +1,5 @@
-/// The scalar lane: real = double (float with CATENA_FLOAT), one world. Compiled as C11, C++17 and CUDA C++; the other lane headers offer the same names.
+/// The scalar lane: real = double (float with CATENA_FLOAT), one world. Compiled as C11, C++17 and CUDA C++; the other lane
+/// headers offer the same names.
 ///
 /// Kernels use only these names and + - * / on `real`, which round as IEEE 754 says in every lane, so that each world's
 /// bits do not depend on the lane (docs/architecture.md). fmadd rounds once everywhere: without -mfma the C library does it.

@@ -164,8 +164,8 @@ typedef struct point_load {
 /// What the `target` of a motor is.
 typedef enum motor_type { MOTOR_POSITION, MOTOR_VELOCITY, MOTOR_TORQUE } motor_type;
 
-/// A motor on a joint of one degree of freedom (forces/motors.h), on its own side of the gear. What is the same in every world, and
-/// what may differ.
+/// A motor on a joint of one degree of freedom (forces/motors.h), on its own side of the gear. What is the same in every world,
+/// and what may differ.
 #define MOTOR_STRUCTURE                                                                                                          \
     int body;                                                                                                                    \
     motor_type type;

@@ -1,5 +1,5 @@
-/// Numbers that depend on how many digits a real has: 53 bits in every engine but "cuda-float", which is compiled with CATENA_FLOAT
-/// (docs/batches.md says what becomes of accuracy there).
+/// Numbers that depend on how many digits a real has: 53 bits in every engine but "cuda-float", which is compiled with
+/// CATENA_FLOAT (docs/batches.md says what becomes of accuracy there).
 #ifndef CATENA_PRECISION_H
 #define CATENA_PRECISION_H
 

@@ -117,8 +117,8 @@ FN real chart_c(real t2, real *slope)
     return sel(near, series, value);
 }
 
-/// D w = w + u x w / 2 + c u x (u x w): the rate of u in exp([u]) that turns with w (body axes). D' w is that of -u, D a the change
-/// of log(R) = a by a turn of R, body axes.
+/// D w = w + u x w / 2 + c u x (u x w): the rate of u in exp([u]) that turns with w (body axes). D' w is that of -u, D a the
+/// change of log(R) = a by a turn of R, body axes.
 FN vec3 chart_velocity(vec3 u, vec3 w)
 {
     const vec3 uw = cross(u, w);
@@ -135,8 +135,8 @@ FN vec3 chart_slope(vec3 u, vec3 y, vec3 g)
     return add_scaled(add_scaled(scale(cross(y, g), rset(0.5)), z, c), u, along_u);
 }
 
-/// J' x, where exp([u + du]) = exp([u]) exp([J du]): the gradient by u of a scalar whose gradient by turns of exp([u]), body axes,
-/// is x. J is the inverse of D; J' = 1 + a [u] + b [u]^2, a = (1 - cos t)/t^2, b = (t - sin t)/t^3, t = |u|.
+/// J' x, where exp([u + du]) = exp([u]) exp([J du]): the gradient by u of a scalar whose gradient by turns of exp([u]), body
+/// axes, is x. J is the inverse of D; J' = 1 + a [u] + b [u]^2, a = (1 - cos t)/t^2, b = (t - sin t)/t^3, t = |u|.
 FN vec3 exp_pullback(vec3 u, vec3 x)
 {
     static const double factorial[] = {2, 24, 720, 40320, 3628800, 479001600, 87178291200};

@@ -1,4 +1,5 @@
-/// Inverse dynamics by the recursive Newton-Euler algorithm, in body axes: inertias are constants there. [Featherstone 2008, ch. 5]
+/// Inverse dynamics by the recursive Newton-Euler algorithm, in body axes: inertias are constants there. [Featherstone 2008, ch.
+/// 5]
 #ifndef CATENA_RNEA_H
 #define CATENA_RNEA_H
 

@@ -1,5 +1,5 @@
-/// What acts on bodies, at points of theirs. World springs and forces stand here and nowhere else: every method, the ledger of energy, Jacobians and
-/// adjoints take from here what they need of
+/// What acts on bodies, at points of theirs. World springs and forces stand here and nowhere else: every method, the ledger of
+/// energy, Jacobians and adjoints take from here what they need of
 ///
 ///     element         potential V, J      drag C
 ///     world spring    k/2 |x - a|^2       c 1
@@ -7,22 +7,22 @@
 ///     force           -F.x
 ///     torque          -T.log(R R_k')
 ///
-/// x = p + R s is where the point s of a body with the pose [R p] is, a the anchor, R_k the axes at the start of a step. The force on the point
-/// is -dV/dx - C x'. A force and a torque may be in the axes of the world, or in those of their link. Only a force in world axes has a
-/// potential; where a method wants one of the others (order 2), it takes them as they stand at the start of its step. What they give counts as
-/// work, not as energy that is stored.
+/// x = p + R s is where the point s of a body with the pose [R p] is, a the anchor, R_k the axes at the start of a step. The
+/// force on the point is -dV/dx - C x'. A force and a torque may be in the axes of the world, or in those of their link. Only a
+/// force in world axes has a potential; where a method wants one of the others (order 2), it takes them as they stand at the
+/// start of its step. What they give counts as work, not as energy that is stored.
 ///
-/// Methods that solve equations want a load as a *wrench* about the body's origin and an *inertia* P that maps its twist to a wrench, the
-/// second derivative in the symmetrised chart of the sweeps (docs/theory.md 4.2): with the arm r = R s, the gradient g and the second
-/// derivative k of the energy by x
+/// Methods that solve equations want a load as a *wrench* about the body's origin and an *inertia* P that maps its twist to a
+/// wrench, the second derivative in the symmetrised chart of the sweeps (docs/theory.md 4.2): with the arm r = R s, the gradient
+/// g and the second derivative k of the energy by x
 ///
 ///     w = (r x g, g),   P = [k (|r|^2 - r r') + sym(r g') - (r.g), [k r - g/2]x; ., k]
 ///
 /// The terms with g are the curvature; without them P is never negative. (docs/theory.md 4.8)
 ///
-/// What a fluid does to a body is in some such points (sim/scene/shape_measure.c): t is an axis of the body, u the current. C is that of the
-/// start of the step where a step is one solve, so that there the drag has an energy, (x - x_k - h u)'C (x - x_k - h u) / 2h; elsewhere that
-/// of where the body is. (docs/theory.md 4.8)
+/// What a fluid does to a body is in some such points (sim/scene/shape_measure.c): t is an axis of the body, u the current. C is
+/// that of the start of the step where a step is one solve, so that there the drag has an energy, (x - x_k - h u)'C (x - x_k - h
+/// u) / 2h; elsewhere that of where the body is. (docs/theory.md 4.8)
 ///
 /// A new load adds to add_point_load() what it does at its point, and its numbers are the model's (dynamics/model.h).
 #ifndef CATENA_BODY_LOADS_H
@@ -132,8 +132,8 @@ FN vec3 placed_origin(const lane_body *b, const placement *T, const real *q, con
     return has_arm(form_of(b)) ? add(p[b->parent], T->r) : p[b->parent];
 }
 
-/// A load at some configuration: the arm R s of its point, how far that is from the anchor, and the force and the torque in world axes;
-/// the axis of an axial drag.
+/// A load at some configuration: the arm R s of its point, how far that is from the anchor, and the force and the torque in world
+/// axes; the axis of an axial drag.
 typedef struct {
     vec3 arm, gap, F, T, axis;
 } load_state;
@@ -167,8 +167,8 @@ FN vec3 add_axial_drag(vec3 g, const lane_point_load *s, vec3 axis, vec3 x, real
     return s->flags & LOAD_AXIAL ? add_scaled(g, axis, s->axial * rate * dot(axis, x)) : g;
 }
 
-/// What an axial drag of the velocity x against the current gives by a turn of its axis, for the virtual motion y of its point: the gradient of
-/// e (t.x)(t.y) by turns.
+/// What an axial drag of the velocity x against the current gives by a turn of its axis, for the virtual motion y of its point:
+/// the gradient of e (t.x)(t.y) by turns.
 FN vec3 axial_turn(const lane_point_load *s, vec3 t, vec3 x, vec3 y)
 {
     return scale(add(scale(cross(t, y), dot(t, x)), scale(cross(t, x), dot(t, y))), s->axial);
@@ -199,7 +199,8 @@ KERNEL void hold_loads(const lane_model *m, const placement *T, const vec3 *p, l
     }
 }
 
-/// The potential of a load, with the force F in world axes, whose point has moved by u since the gap was `gap`: its change, and its gradient.
+/// The potential of a load, with the force F in world axes, whose point has moved by u since the gap was `gap`: its change, and
+/// its gradient.
 FN real load_potential(const lane_point_load *s, vec3 gap, vec3 F, vec3 u, vec3 *g)
 {
     const real k = s->stiffness;

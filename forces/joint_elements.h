@@ -1,5 +1,5 @@
-/// What acts along joints, in their own coordinates. Springs, limits and dampers stand here and nowhere else: every method, the ledger of
-/// energy, Jacobians and adjoints take from here what they need of
+/// What acts along joints, in their own coordinates. Springs, limits and dampers stand here and nowhere else: every method, the
+/// ledger of energy, Jacobians and adjoints take from here what they need of
 ///
 ///     element    potential V, J                          drag C
 ///     spring     k/2 |a|^2
@@ -8,12 +8,12 @@
 ///
 /// Motors, whose force goes by both, are in forces/motors.h.
 ///
-/// a is how far the joint is from rest: q - rest; of balls the turn log(rest' R), body axes. d is how far it is beyond its limits, or |a|
-/// beyond the cone about rest, n = a/|a|. The force is -dV - C v, with the joint's velocity v. Methods with steps take C at the start of a
-/// step, so that the energy of one step is smooth. (docs/theory.md 2, 4.5, 5.3)
+/// a is how far the joint is from rest: q - rest; of balls the turn log(rest' R), body axes. d is how far it is beyond its
+/// limits, or |a| beyond the cone about rest, n = a/|a|. The force is -dV - C v, with the joint's velocity v. Methods with steps
+/// take C at the start of a step, so that the energy of one step is smooth. (docs/theory.md 2, 4.5, 5.3)
 ///
-/// A new element adds to joint_potential(), ball_potential(), joint_drag() or drag_pullback(), and its numbers are parameters of the model
-/// (dynamics/model.h, sim/base/parameter_kinds.c).
+/// A new element adds to joint_potential(), ball_potential(), joint_drag() or drag_pullback(), and its numbers are parameters of
+/// the model (dynamics/model.h, sim/base/parameter_kinds.c).
 #ifndef CATENA_JOINT_ELEMENTS_H
 #define CATENA_JOINT_ELEMENTS_H
 
@@ -72,8 +72,8 @@ FN cone_limit cone_at(const lane_body *b, const real *q)
     return cone;
 }
 
-/// The potential of a ball with BODY_SPRING, by its turn a away from rest: value, gradient and second derivative by a. All that acts is
-/// along a, so that the gradient by turns, D'g with the chart's derivative D, is g.
+/// The potential of a ball with BODY_SPRING, by its turn a away from rest: value, gradient and second derivative by a. All that
+/// acts is along a, so that the gradient by turns, D'g with the chart's derivative D, is g.
 typedef struct {
     real E;
     vec3 a, g;

@@ -1,4 +1,5 @@
-/// The elements of all joints (joint_elements.h, motors.h) as forces on a moving tree: their sum, their energy, and their derivatives.
+/// The elements of all joints (joint_elements.h, motors.h) as forces on a moving tree: their sum, their energy, and their
+/// derivatives.
 #ifndef CATENA_JOINT_FORCES_H
 #define CATENA_JOINT_FORCES_H
 

@@ -2,18 +2,19 @@
 ///
 ///     y = feedforward + kp (target - g x) + kd (velocity - g w),    x, w: coordinate and velocity of its joint
 ///
-/// and its joint gets the force g sat(y). sat is y up to its effort, with a smooth corner a twentieth of the effort to both sides:
+/// and its joint gets the force g sat(y). sat is y up to its effort, with a smooth corner a twentieth of the effort to both
+/// sides:
 ///
 ///     sat(y) = y - z^2 / (4 W),   z = |y| - effort + W >= 0, at most 2 W,   W = effort / 20       (for y > 0; odd)
 ///
-/// Methods that solve for the end of a step have w = s (u - u_d) with the increment u of the joint (integrators/joint_terms.h), so that y goes
-/// by u with the constant slope -g k, k = kp + kd s. Then g sat(y) is the force of the convex potential
+/// Methods that solve for the end of a step have w = s (u - u_d) with the increment u of the joint (integrators/joint_terms.h),
+/// so that y goes by u with the constant slope -g k, k = kp + kd s. Then g sat(y) is the force of the convex potential
 ///
 ///     V(u) = F(y) / k,   F' = sat,   V'' = g^2 k sat'(y) >= 0
 ///
-/// and steps are stable at any gain, whatever their size. In the ledger of energy a motor with kp is a spring: what it has at w = velocity
-/// / g is -dU/dx, with U stored. The rest of its force is a brake, which takes energy where it holds the joint back from `velocity`, and
-/// puts in what it takes to go on with that velocity. Without kp nothing is stored. (docs/theory.md 4.10)
+/// and steps are stable at any gain, whatever their size. In the ledger of energy a motor with kp is a spring: what it has at w =
+/// velocity / g is -dU/dx, with U stored. The rest of its force is a brake, which takes energy where it holds the joint back from
+/// `velocity`, and puts in what it takes to go on with that velocity. Without kp nothing is stored. (docs/theory.md 4.10)
 #ifndef CATENA_MOTORS_H
 #define CATENA_MOTORS_H
 
@@ -66,8 +67,9 @@ FN motor_force motor_at(const lane_motor *a, real x, real w)
     return f;
 }
 
-/// The integral of sat(y) along `way`, on which y falls from y0 by `slope`: that of y, the mean of both times the way, less that of
-/// y - sat(y). Where sat(y) stays at the effort, or y where it is, it is the force times the way, and digits are not lost to cancellation.
+/// The integral of sat(y) along `way`, on which y falls from y0 by `slope`: that of y, the mean of both times the way, less that
+/// of y - sat(y). Where sat(y) stays at the effort, or y where it is, it is the force times the way, and digits are not lost to
+/// cancellation.
 FN real pulled_along(real y0, real y, real way, real slope, real effort)
 {
     const saturated now = saturate(y, effort), then = saturate(y0, effort);

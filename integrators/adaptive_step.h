@@ -4,8 +4,8 @@
 /// The error of a part is measured by joint, in units that do not depend on the model's, and the largest one counts:
 ///     coordinates   |e| / (s + |u|)                         u the increment in the part, s = 1 rad, or for joints that slide the
 ///     velocities    |e| / (s max(rho, 0.01/h))              extent of all that hangs on them (m)
-/// rho is the largest rate |v|/s of any joint at both ends, so that velocities are measured beside the motion of the whole tree. The
-/// second bound of theirs is for trees at rest: there a velocity counts by the way that it goes in the part.
+/// rho is the largest rate |v|/s of any joint at both ends, so that velocities are measured beside the motion of the whole tree.
+/// The second bound of theirs is for trees at rest: there a velocity counts by the way that it goes in the part.
 #ifndef CATENA_ADAPTIVE_STEP_H
 #define CATENA_ADAPTIVE_STEP_H
 
@@ -49,8 +49,8 @@ FN real coordinate_error(const lane_model *m, const lane_body *b, const real *u,
     return root(sum) / (joint_unit(m, b) + root(length));
 }
 
-/// The error of a part of size h from velocities v to w by the increments u, as above; eq, ev [nv]: estimated errors of u and w. NaN
-/// or infinite if any of them is.
+/// The error of a part of size h from velocities v to w by the increments u, as above; eq, ev [nv]: estimated errors of u and w.
+/// NaN or infinite if any of them is.
 KERNEL real error_norm(const lane_model *m, real h, const real *u, const real *v, const real *w, const real *eq, const real *ev)
 {
     const real rho = larger(larger(largest_rate(m, v), largest_rate(m, w)), rset(0.01) / h);
@@ -63,8 +63,8 @@ KERNEL real error_norm(const lane_model *m, real h, const real *u, const real *v
     return most;
 }
 
-/// The error of the step from v that dop853 has left in `work`: its estimate of order 5, made smaller where that of order 3 says that
-/// the step is well within the range of convergence, so that it is of order 8. [Hairer, Norsett, Wanner, section II.10]
+/// The error of the step from v that dop853 has left in `work`: its estimate of order 5, made smaller where that of order 3 says
+/// that the step is well within the range of convergence, so that it is of order 8. [Hairer, Norsett, Wanner, section II.10]
 KERNEL real dop853_norm(const lane_model *m, real h, const real *v, explicit_work *work)
 {
     real n[2];
@@ -83,8 +83,8 @@ KERNEL real dop853_norm(const lane_model *m, real h, const real *v, explicit_wor
     return sel(gt(scale, rset(0)), n[0] * (n[0] / scale), n[0]);
 }
 
-/// A size to begin with: in which velocities, or accelerations from rest, move no joint by more than the fraction of its unit that
-/// meets the tolerance with an error of this order; `most` for a tree at rest. accel [nv]
+/// A size to begin with: in which velocities, or accelerations from rest, move no joint by more than the fraction of its unit
+/// that meets the tolerance with an error of this order; `most` for a tree at rest. accel [nv]
 KERNEL real first_size(const lane_model *m, const real *v, const real *accel, double tolerance, double order, real most)
 {
     const real rate = larger(largest_rate(m, v), root(largest_rate(m, accel)));

@@ -1,13 +1,13 @@
-/// The adjoint of a step of alpha (alpha_step.h): gradients of a scalar by q, V, A, B, rates, a and b before the step and by the joint forces,
-/// from those after it. (docs/theory.md 4.9)
+/// The adjoint of a step of alpha (alpha_step.h): gradients of a scalar by q, V, A, B, rates, a and b before the step and by the
+/// joint forces, from those after it. (docs/theory.md 4.9)
 ///
-/// The end of the step is linear in the way D = T(x) - T(q), the solve is that of position_adjoint.h, and what it aims at is linear in the
-/// state again, so that the chain is
+/// The end of the step is linear in the way D = T(x) - T(q), the solve is that of position_adjoint.h, and what it aims at is
+/// linear in the state again, so that the chain is
 ///
 ///     after  ->  D, u  ->  x  ->  y = H^-1 x_bar  ->  aim, drift, slack, forces  ->  before
 ///
-/// with what balls and wrenches do at the start of a step besides (aim_alpha(), aim_wrenches()). A step of another size has scaled A before,
-/// and the first step of a world has found A and B by forward dynamics.
+/// with what balls and wrenches do at the start of a step besides (aim_alpha(), aim_wrenches()). A step of another size has
+/// scaled A before, and the first step of a world has found A and B by forward dynamics.
 #ifndef CATENA_ALPHA_ADJOINT_H
 #define CATENA_ALPHA_ADJOINT_H
 
@@ -38,9 +38,9 @@ FN void add_columns(rate_pose *a, rate_pose b, real s) { *a = columns_add_scaled
 
 // ---- where accelerations come from
 
-/// Adds the gradients of sum <X, T''> by q and v to q_bar and v_bar [nv], the bodies in the motion of id_motion(), accelerations of
-/// joints as they are. X: columns of the bodies with mass; spin [nbody]: scratch. dynamics/derivatives.h says what a joint changes of the
-/// motion beyond it.
+/// Adds the gradients of sum <X, T''> by q and v to q_bar and v_bar [nv], the bodies in the motion of id_motion(), accelerations
+/// of joints as they are. X: columns of the bodies with mass; spin [nbody]: scratch. dynamics/derivatives.h says what a joint
+/// changes of the motion beyond it.
 KERNEL void second_rate_pullback(const lane_model *m, const id_work *id, const rate_pose *X_, pose_work *P, vec3 *spin,
                                  real *q_bar, real *v_bar)
 {
@@ -72,8 +72,8 @@ KERNEL void second_rate_pullback(const lane_model *m, const id_work *id, const r
     }
 }
 
-/// After begin_part(): the gradients by A, B, a and b in `bar` become those by what they were before the part began; where forward dynamics has
-/// found them, gradients by q and rates in `bar`, and by tau, added.
+/// After begin_part(): the gradients by A, B, a and b in `bar` become those by what they were before the part began; where
+/// forward dynamics has found them, gradients by q and rates in `bar`, and by tau, added.
 KERNEL void begin_pullback(const lane_model *m, const position_state *S, const id_work *id, loads_work *loads, alpha_adjoint *A,
                            const state_bar *bar, real *tau_bar)
 {
@@ -137,8 +137,8 @@ FN vec3 own_axes(const lane_model *m, const lane_point_load *s, const real *x)
     return mul(const33(m->frames[s->link].R), load3(x));
 }
 
-/// What loads make for the virtual motion A->P.motion of the solve: gradients by V into L, by `drift` into X (columns of the bodies with mass),
-/// and by q, added to q_bar. aim_wrenches() says how a wrench goes by R and V at the start of the step:
+/// What loads make for the virtual motion A->P.motion of the solve: gradients by V into L, by `drift` into X (columns of the
+/// bodies with mass), and by q, added to q_bar. aim_wrenches() says how a wrench goes by R and V at the start of the step:
 ///
 ///     F = (R + h V) f,   T = t + t x turn,   t = (R + h V) t_0 or constant,   turn = (h/4) sum of R_i x V_i
 ///
@@ -190,8 +190,8 @@ KERNEL void loads_pullback(const lane_model *m, const solve *W, const position_s
     add_joint_rows(m, W->start, P->load, q_bar);
 }
 
-/// After begin_part() and a solve whose Newton matrix is in `one`: gradients by the state S at the start of the part, as begin_part() has left
-/// it, and added to tau_bar [nv], from those by the state after it.
+/// After begin_part() and a solve whose Newton matrix is in `one`: gradients by the state S at the start of the part, as
+/// begin_part() has left it, and added to tau_bar [nv], from those by the state after it.
 KERNEL void alpha_pullback(const lane_model *m, const alpha_rule *r, const position_state *S, position_adjoint *one,
                            alpha_adjoint *A, const state_bar *after, const state_bar *before, real *tau_bar)
 {
@@ -240,8 +240,8 @@ KERNEL void alpha_pullback(const lane_model *m, const alpha_rule *r, const posit
     }
 }
 
-/// Of restart_alpha(), after a step of size h of order 2: A->after are the gradients by the state after it, those by A, B, a and b folded
-/// into V and the rates. What they make of V and the rates before it, restart_pullback() adds.
+/// Of restart_alpha(), after a step of size h of order 2: A->after are the gradients by the state after it, those by A, B, a and
+/// b folded into V and the rates. What they make of V and the rates before it, restart_pullback() adds.
 KERNEL void fold_restart(const lane_model *m, real h, const state_bar *after, alpha_adjoint *A)
 {
     const real inv_h = rset(1) / h;

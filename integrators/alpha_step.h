@@ -1,14 +1,17 @@
-/// Generalised-alpha: a step of second order that is solved as one of order 2 (position_step.h), with another weight of inertia and another
-/// aim. [Arnold, Bruls 2007, "Convergence of the generalized-alpha scheme for constrained mechanical systems"] (docs/theory.md 4.9)
+/// Generalised-alpha: a step of second order that is solved as one of order 2 (position_step.h), with another weight of inertia
+/// and another aim. [Arnold, Bruls 2007, "Convergence of the generalized-alpha scheme for constrained mechanical systems"]
+/// (docs/theory.md 4.9)
 ///
-/// Beside V the state carries, for every body, the accelerations A (which stand for the time t + (am - af) h) and B (the true ones),
-/// and for every joint freedom r, a and b likewise. With rho from 0 (vibrations beyond the step die at once) to 1 (they live on)
+/// Beside V the state carries, for every body, the accelerations A (which stand for the time t + (am - af) h) and B (the true
+/// ones), and for every joint freedom r, a and b likewise. With rho from 0 (vibrations beyond the step die at once) to 1 (they
+/// live on)
 ///
 ///     am = (2 rho - 1)/(rho + 1),  af = rho/(rho + 1),  gamma = 1/2 - am + af,  beta = (gamma + 1/2)^2/4
 ///     c = (1 - am)/((1 - af) beta h^2),  s = gamma/(beta h),  k = 1/((1 - af) c)
 ///     P = h V + h^2 (1/2 - beta) A,   aim = P - k (am A - af B),   drift = P - (V + h (1 - gamma) A)/s       as ways from T_k
 ///
-/// a step minimises c/2 |T - T_k - aim|^2 + U, with c J/2 (u - aim)^2 of rotors and s b/2 (u - drift)^2 of dampers in U; from its end T'
+/// a step minimises c/2 |T - T_k - aim|^2 + U, with c J/2 (u - aim)^2 of rotors and s b/2 (u - drift)^2 of dampers in U; from its
+/// end T'
 ///
 ///     A' = (T' - T_k - P)/(beta h^2),  V' = V + h ((1 - gamma) A + gamma A'),  B' = ((1 - am) A' + am A - af B)/(1 - af).
 ///
@@ -59,8 +62,8 @@ FN rate_pose rate_scale(rate_pose a, real s)
     return a;
 }
 
-// ---- formulas for numbers [n] of any kind: the twelve of a body's rates, [R p] by columns, and those of joints. What is written is an
-// array of its own (restrict), so that several are computed at a time
+// ---- formulas for numbers [n] of any kind: the twelve of a body's rates, [R p] by columns, and those of joints. What is written
+// is an array of its own (restrict), so that several are computed at a time
 
 enum { RATE_NUMBERS = sizeof(rate_pose) / sizeof(real) };
 
@@ -93,8 +96,8 @@ FN void find_ends(const alpha_rule *r, int n, const real *V, const real *A, real
 /// s + 0 x: no number where x has none.
 FN real and_number(real s, vec3 x) { return fmadd(x.x, rset(0), fmadd(x.y, rset(0), fmadd(x.z, rset(0), s))); }
 
-/// Accelerations of a state that has none yet, in the lanes `where`: those of forward dynamics under tau (NULL: none). Where they are
-/// no numbers, as after velocities beyond all reason, 0.
+/// Accelerations of a state that has none yet, in the lanes `where`: those of forward dynamics under tau (NULL: none). Where they
+/// are no numbers, as after velocities beyond all reason, 0.
 KERNEL void start_accelerations(const lane_model *m, const real *tau, position_state *S, aba_work *aba_, id_work *id,
                                 loads_work *loads, real *force, real *accel, mask where)
 {
@@ -124,7 +127,8 @@ KERNEL void start_accelerations(const lane_model *m, const real *tau, position_s
     }
 }
 
-/// Makes the accelerations carried fit a step of size h in the lanes `where`: A stands for a time beyond the state's, by a part of the step.
+/// Makes the accelerations carried fit a step of size h in the lanes `where`: A stands for a time beyond the state's, by a part
+/// of the step.
 KERNEL void fit_accelerations(const lane_model *m, real h, position_state *S, mask where)
 {
     const real ratio = h / S->size[0];
@@ -166,8 +170,8 @@ KERNEL void aim_alpha(const lane_model *m, const alpha_rule *rule, const positio
     W->drift = m->nload ? P->drift : NULL;
 }
 
-/// After start_step(): the wrenches on bodies as they will be at the end of the step, to its second order. A torque acts as one of a ball
-/// does, by half of the turn less.
+/// After start_step(): the wrenches on bodies as they will be at the end of the step, to its second order. A torque acts as one
+/// of a ball does, by half of the turn less.
 KERNEL void aim_wrenches(const lane_model *m, const alpha_rule *r, const position_state *S, solve *W)
 {
     for (int k = 0; k < m->nload; k++) {
@@ -188,8 +192,8 @@ FN void aim_plainly(const position_state *S, real h, position_work *P)
     P->W.V = S->V, P->W.in.rate = S->rate, P->W.in.slack = P->W.in.half_turn = NULL, P->W.drift = NULL;
 }
 
-/// Poses do not see whole turns, and the next guess goes by the joints' rates: takes a whole turn off hinges that nothing holds, in the
-/// lanes `where`. Returns where there was one.
+/// Poses do not see whole turns, and the next guess goes by the joints' rates: takes a whole turn off hinges that nothing holds,
+/// in the lanes `where`. Returns where there was one.
 FN mask unwind(const lane_model *m, position_work *P, mask where)
 {
     const real turn = rset(6.283185307179586);
@@ -228,8 +232,8 @@ KERNEL void end_rates_of_alpha(const lane_model *m, const alpha_rule *rule, cons
     find_ends(r, m->nv, S->rate, S->a, E->a, E->rate);
 }
 
-/// The error of the step that P has solved, in joint coordinates: x [nv]. Beside the way by the true accelerations, taken to change
-/// evenly, bodies and joints went off by
+/// The error of the step that P has solved, in joint coordinates: x [nv]. Beside the way by the true accelerations, taken to
+/// change evenly, bodies and joints went off by
 ///
 ///     e = D - h V - h^2 (2 B + B')/6 = (beta - 1/6 + (am - af)/2) h^3 dA/dt + ...
 ///
@@ -281,8 +285,8 @@ KERNEL void commit_alpha(const lane_model *m, const alpha_rule *r, position_stat
     commit_placements(m, S, P, where, all);
 }
 
-/// After a step of order 2 in the place of one of alpha, from the velocities `V` [nbody] and `rate` [nv]: accelerations that carry on from it,
-/// in the lanes `where`. They balance the forces, and one such step in a run costs no order.
+/// After a step of order 2 in the place of one of alpha, from the velocities `V` [nbody] and `rate` [nv]: accelerations that
+/// carry on from it, in the lanes `where`. They balance the forces, and one such step in a run costs no order.
 KERNEL void restart_alpha(const lane_model *m, real h, const rate_pose *V, const real *rate, position_state *S, mask where)
 {
     const real inv_h = rset(1) / h;

@@ -25,8 +25,8 @@
 
 #include <catena/batch.h>
 
-/// The table of what a state consists of: what the future of a lane block depends on, in the order in which states are flattened. Layout,
-/// copies, saving and devices come from it.
+/// The table of what a state consists of: what the future of a lane block depends on, in the order in which states are flattened.
+/// Layout, copies, saving and devices come from it.
 ///
 ///     part(member, type, count)       count: how many of them a model m has with a configuration cfg; 0: the member is NULL
 #define STATE_PARTS(part)                                                                                                        \
@@ -304,7 +304,8 @@ FN mask one_step(const lane_model *m, const ctn_batch_config *cfg, block_state *
     return done;
 }
 
-/// As many steps as `horizon` says, up to `steps`, of the lanes that are not frozen. energy: keep its ledger, which costs a pass a step.
+/// As many steps as `horizon` says, up to `steps`, of the lanes that are not frozen. energy: keep its ledger, which costs a pass
+/// a step.
 KERNEL void block_step(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, real horizon, int steps,
                        bool energy, block_counts *counts)
 {

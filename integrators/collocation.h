@@ -186,8 +186,8 @@ FN vec3 axes_increment(mat3 R_k, mat3 R)
     return quat_log(q);
 }
 
-/// What a torque T, in world axes as the step began, adds to a load on a body that has turned from the axes R_k to R: the energy -T.log(R R_k').
-/// In body axes this is a turn's energy like a joint's (joint_terms.h).
+/// What a torque T, in world axes as the step began, adds to a load on a body that has turned from the axes R_k to R: the energy
+/// -T.log(R R_k'). In body axes this is a turn's energy like a joint's (joint_terms.h).
 FN terms3 torque_terms(vec3 T, mat3 R_k, mat3 R)
 {
     const real o = rset(0);
@@ -201,8 +201,8 @@ FN terms3 torque_terms(vec3 T, mat3 R_k, mat3 R)
     return e;
 }
 
-/// What the loads on body i add: their wrench, their block, and their energy, which it returns. A damper's is c/(2h) |u|^2 for the way u that
-/// its point has come since the start of the step; with drift, as joints' dampers.
+/// What the loads on body i add: their wrench, their block, and their energy, which it returns. A damper's is c/(2h) |u|^2 for
+/// the way u that its point has come since the start of the step; with drift, as joints' dampers.
 KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
 {
     const lane_body *b = &m->bodies[i];
@@ -288,7 +288,8 @@ FN void hand_wrench(const lane_body *b, joint_form f, wrench w, const vec3 *r, w
     else sum[b->parent] = wrench_add(sum[b->parent], w);
 }
 
-/// One body of residual(). next: the wrench that the body after it hands on, then what it hands on itself. Returns its largest row.
+/// One body of residual(). next: the wrench that the body after it hands on, then what it hands on itself. Returns its largest
+/// row.
 FN real residual_body(const lane_body *b, joint_form f, solve *W, int i, wrench *next)
 {
     const placement *T = &W->now[i];

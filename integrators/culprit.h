@@ -1,5 +1,6 @@
-/// At which joint a world freezes. A solve that fails names the joint whose equation is furthest from solved at the last iterate that was an
-/// improvement; an angle out of range the joint that turns there; all else the joint that moves fastest, in its own unit.
+/// At which joint a world freezes. A solve that fails names the joint whose equation is furthest from solved at the last iterate
+/// that was an improvement; an angle out of range the joint that turns there; all else the joint that moves fastest, in its own
+/// unit.
 #ifndef CATENA_CULPRIT_H
 #define CATENA_CULPRIT_H
 
@@ -36,8 +37,8 @@ FN real joint_unit(const lane_model *m, const lane_body *b)
     return slides ? extent_of(m, b) : rset(1);
 }
 
-/// Blames degree of freedom k of a body where `much` is more than *most; what is no number is more than any other, and the first one
-/// stays.
+/// Blames degree of freedom k of a body where `much` is more than *most; what is no number is more than any other, and the first
+/// one stays.
 FN void blame(const lane_body *b, int k, real much, const real *q, const real *rate, culprit *c, real *most)
 {
     const mask more = both(le(*most, *most), not_(le(much, *most)));

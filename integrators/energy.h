@@ -2,9 +2,9 @@
 ///
 ///     E_after - E_before = work - dissipated + created
 ///
-/// Work of applied forces, along joints and on bodies, what motors put in, and what they and dampers take out are sums over a step's own points of evaluation: weights w_i h of the
-/// method times tau.v_i and v_i'D v_i. So they are integrals to the method's order, and `created`, which is what the numerics add
-/// (or lose: negative), goes to zero with it. (docs/theory.md 8)
+/// Work of applied forces, along joints and on bodies, what motors put in, and what they and dampers take out are sums over a
+/// step's own points of evaluation: weights w_i h of the method times tau.v_i and v_i'D v_i. So they are integrals to the
+/// method's order, and `created`, which is what the numerics add (or lose: negative), goes to zero with it. (docs/theory.md 8)
 #ifndef CATENA_ENERGY_H
 #define CATENA_ENERGY_H
 
@@ -52,7 +52,8 @@ FN real energy_created(energy_parts before, energy_parts after, energy_flow F)
     return change - F.work + F.dissipated;
 }
 
-/// Adds what passes through a joint in the time dt (s) at its rates w and coordinates x: tau (NULL: none), dampers as at q, and motors.
+/// Adds what passes through a joint in the time dt (s) at its rates w and coordinates x: tau (NULL: none), dampers as at q, and
+/// motors.
 FN void add_joint_flow(energy_flow *F, const lane_model *m, const lane_body *b, const real *q, const real *x, const real *tau,
                        const real *w, real dt)
 {

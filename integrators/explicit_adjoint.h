@@ -1,5 +1,5 @@
-/// The adjoint of a step of an explicit method: gradients of a scalar by q, v and the joint forces before it, from those by q and v
-/// after it. The stages are taken backwards; each has the transposed chain
+/// The adjoint of a step of an explicit method: gradients of a scalar by q, v and the joint forces before it, from those by q and
+/// v after it. The stages are taken backwards; each has the transposed chain
 ///
 ///     kv = FD(x, w, tau)   y = H^-1 kv_bar,  tau_bar += y,  x_bar, w_bar += -y'(dID - dpassive)
 ///     kq = D(u) w          w_bar += D' kq_bar,  u_bar += d(kq_bar.D w)/du

@@ -1,9 +1,10 @@
-/// A Newton step that follows itself along the tree: each joint answers what the bodies before it have come to, in place of what the
-/// step's linear model foresaw for them.
+/// A Newton step that follows itself along the tree: each joint answers what the bodies before it have come to, in place of what
+/// the step's linear model foresaw for them.
 ///
-/// A sweep outwards makes the step d_j = k_j - G_j t, k_j = -D^-1 (S'p + r), G_j = D^-1 U', with the linear motion t of the body before
-/// (newton_sweep.h, stage_sweep.h). Turns by radians leave it: along a chain every link errs by half of its arm times the square of its
-/// turn, and all of that adds up at the end. So in hard solves, where curvature has been dropped or a step shortened, the joint takes
+/// A sweep outwards makes the step d_j = k_j - G_j t, k_j = -D^-1 (S'p + r), G_j = D^-1 U', with the linear motion t of the body
+/// before (newton_sweep.h, stage_sweep.h). Turns by radians leave it: along a chain every link errs by half of its arm times the
+/// square of its turn, and all of that adds up at the end. So in hard solves, where curvature has been dropped or a step
+/// shortened, the joint takes
 ///
 ///     alpha k_j - G_j t,   t = (w, v)
 ///
@@ -31,7 +32,8 @@ FN void keep_whereabouts(whereabouts *base, const placement *T, vec3 dp, mask wh
     base->dp = sel3(where, dp, base->dp);
 }
 
-/// How a body is carried along by the one before it, which was at `base` and is at T, dp; about its own origin, which stood off by r.
+/// How a body is carried along by the one before it, which was at `base` and is at T, dp; about its own origin, which stood off
+/// by r.
 FN twist carried_along(joint_form f, const whereabouts *base, const placement *T, vec3 dp, vec3 r)
 {
     twist t;
@@ -52,7 +54,8 @@ FN void bound_turns(const lane_body *b, real *y)
     }
 }
 
-/// A body has followed: its placement *T and *dp at x, from those of the body before it (roots: NULL). u: increments; start: of the step
+/// A body has followed: its placement *T and *dp at x, from those of the body before it (roots: NULL). u: increments; start: of
+/// the step
 FN void follow_body(const lane_body *b, joint_form f, const placement *up, const vec3 *up_dp, const real *x, const real *u,
                     const placement *start, mask where, placement *T, vec3 *dp)
 {

@@ -1,8 +1,9 @@
-/// The unit in which a joint's residual rows are measured: the force that gravity, or inertia over the step, can ask of it, by mass and
-/// extent of all that hangs on it. (docs/theory.md 4.4)
+/// The unit in which a joint's residual rows are measured: the force that gravity, or inertia over the step, can ask of it, by
+/// mass and extent of all that hangs on it. (docs/theory.md 4.4)
 ///
-/// The extent is that of the tree as it stands: at rest (model.h), and what sliding joints have carried off since. A load that has run for
-/// kilometres on its slider acts on the joints before it at the end of that arm, and so do the last digits of its motion.
+/// The extent is that of the tree as it stands: at rest (model.h), and what sliding joints have carried off since. A load that
+/// has run for kilometres on its slider acts on the joints before it at the end of that arm, and so do the last digits of its
+/// motion.
 #ifndef CATENA_FORCE_UNIT_H
 #define CATENA_FORCE_UNIT_H
 
@@ -13,7 +14,8 @@
 /// The larger of two numbers that are not negative; NaN if one is.
 FN real larger(real a, real b) { return sel(lt(a, b), b, fmadd(rset(0), b, a)); }
 
-/// reach [nbody], m: how much further than at rest what hangs on each body extends at q, the strokes of the joints between added up.
+/// reach [nbody], m: how much further than at rest what hangs on each body extends at q, the strokes of the joints between added
+/// up.
 KERNEL void find_reach(const lane_model *m, const real *q, real *reach)
 {
     for (int i = 0; i < m->nbody; i++) reach[i] = rset(0);
@@ -49,7 +51,8 @@ FN row_scale row_scale_at(const lane_model *m, const lane_body *b, real reach)
 /// x over a scale; NaN for one that is not finite, in which nothing can be measured.
 FN real over_scale(real x, real scale) { return fmadd(rset(0), scale, x) / scale; }
 
-/// What the last digits of where world springs hold the subtree make of a body's rows, over SOLVE_FLOOR: no solve can ask for less.
+/// What the last digits of where world springs hold the subtree make of a body's rows, over SOLVE_FLOOR: no solve can ask for
+/// less.
 FN real held_scale(const lane_model *m, const lane_body *b, real reach, real k2)
 {
     const bool turns = b->kind == JOINT_REVOLUTE || b->kind == JOINT_HELICAL || b->kind == JOINT_BALL;

@@ -16,8 +16,9 @@ FN halving whole_step(void)
     return H;
 }
 
-/// After a part that was done in the lanes `ok` and not in `failed`: the next one. resized: lanes whose next part has another size.
-/// Returns the lanes of these that go on: they have not reached the end, nor been halved more than max_halvings times in a row.
+/// After a part that was done in the lanes `ok` and not in `failed`: the next one. resized: lanes whose next part has another
+/// size. Returns the lanes of these that go on: they have not reached the end, nor been halved more than max_halvings times in a
+/// row.
 FN mask next_part(halving *H, mask ok, mask failed, int max_halvings, mask *resized)
 {
     const real one = rset(1), zero = rset(0), doubled = H->size + H->size;

@@ -2,9 +2,10 @@
 ///
 ///     u(t) = t (c_0 + (1-t) (c_1 + t (c_2 + (1-t) (c_3 + ...)))),   v(t) = v_0 + the same with the velocity's coefficients
 ///
-/// for t from 0 at the start to 1 at the end. c_0 is the increment of the part, c_1 and c_2 make the cubic of Hermite that has the
-/// right slopes at both ends; a method with an interpolant of its own adds more. [Hairer, Norsett, Wanner, Solving Ordinary Differential
-/// Equations I, section II.6] The step keeps no more than where the part started; the coefficients are found when they are asked for.
+/// for t from 0 at the start to 1 at the end. c_0 is the increment of the part, c_1 and c_2 make the cubic of Hermite that has
+/// the right slopes at both ends; a method with an interpolant of its own adds more. [Hairer, Norsett, Wanner, Solving Ordinary
+/// Differential Equations I, section II.6] The step keeps no more than where the part started; the coefficients are found when
+/// they are asked for.
 #ifndef CATENA_INTERPOLANT_H
 #define CATENA_INTERPOLANT_H
 

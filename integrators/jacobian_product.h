@@ -1,13 +1,14 @@
 /// The Jacobian of the rows of a position-based step times a vector, and its transpose, in O(N). (docs/theory.md 4.3, 5.2)
 ///
-/// J is the matrix that the Newton sweeps factor (newton_sweep.h, stage_sweep.h); a vector y of joint increments passes it in two passes:
+/// J is the matrix that the Newton sweeps factor (newton_sweep.h, stage_sweep.h); a vector y of joint increments passes it in two
+/// passes:
 ///
 ///     outwards   e = d_parent,  d = e + S y
 ///     inwards    p = P d + sum of the children's,  J y = S'(p + N~ e) + K y,  to the parent: p + N y
 ///
-/// P are the body's own blocks, N y = (S y) x* w / 2 and S'N~ e = N'e with w the wrench of the subtree. Of several stages only the factors
-/// h_ij of the cross inertias and K tell J' from J; with one stage J is the Hessian of the energy. Rows of balls are gradients by turns, whose
-/// derivative is J + [r]x / 2.
+/// P are the body's own blocks, N y = (S y) x* w / 2 and S'N~ e = N'e with w the wrench of the subtree. Of several stages only
+/// the factors h_ij of the cross inertias and K tell J' from J; with one stage J is the Hessian of the energy. Rows of balls are
+/// gradients by turns, whose derivative is J + [r]x / 2.
 #ifndef CATENA_JACOBIAN_PRODUCT_H
 #define CATENA_JACOBIAN_PRODUCT_H
 

@@ -3,9 +3,9 @@
 ///
 ///     spring k/2 (q - rest)^2,  limit k/2 d^2,  damper s b/2 (u - u_d)^2,  armature c J/2 (u - h rate)^2,  force -tau u
 ///
-/// with u the increments since the start: q - q_k, for balls log(q_k' q). Order 2 has c = 1/h^2, s = 1/h, u_d = 0 and the rates that it
-/// carries; alpha_step.h says what alpha has. A motor has the potential of forces/motors.h, with w = s (u - u_d). A limit's damper acts
-/// in steps that start beyond the limit, so that the energy of one step is smooth.
+/// with u the increments since the start: q - q_k, for balls log(q_k' q). Order 2 has c = 1/h^2, s = 1/h, u_d = 0 and the rates
+/// that it carries; alpha_step.h says what alpha has. A motor has the potential of forces/motors.h, with w = s (u - u_d). A
+/// limit's damper acts in steps that start beyond the limit, so that the energy of one step is smooth.
 #ifndef CATENA_JOINT_TERMS_H
 #define CATENA_JOINT_TERMS_H
 
@@ -17,7 +17,8 @@
 #include "forces/joint_elements.h"
 #include "forces/motors.h"
 
-/// Those of a joint of several degrees of freedom: a ball (gradient by turns in body axes, exponential chart) or a translation (world axes).
+/// Those of a joint of several degrees of freedom: a ball (gradient by turns in body axes, exponential chart) or a translation
+/// (world axes).
 typedef struct {
     real E;
     vec3 g;
@@ -35,8 +36,9 @@ typedef struct {
     real k2, drag;                       // c and s: 1/h^2, 1/h
 } terms_input;
 
-/// Increments near half a turn or more are ambiguous: the poses of bodies do not see whole turns. A ball's coordinates do not either; those
-/// of a hinge do, and where its spring, limit or servo stores energy by them, a step that turns it further would take energy from nowhere.
+/// Increments near half a turn or more are ambiguous: the poses of bodies do not see whole turns. A ball's coordinates do not
+/// either; those of a hinge do, and where its spring, limit or servo stores energy by them, a step that turns it further would
+/// take energy from nowhere.
 #define HALF_TURN 3.1
 FN bool winds(const lane_body *b) { return (b->flags & (BODY_SPRING | BODY_SERVO)) && about_z(b->kind); }
 

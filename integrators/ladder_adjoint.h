@@ -1,8 +1,8 @@
-/// The adjoint of a step of a position-based method as it was carried out: with the stages asked for, or on a rung of the ladder below.
-/// (step_ladder.h; docs/theory.md 5.5)
+/// The adjoint of a step of a position-based method as it was carried out: with the stages asked for, or on a rung of the ladder
+/// below. (step_ladder.h; docs/theory.md 5.5)
 ///
-/// The state after a step does not tell its stages, nor on which rung it was made. The step is made once more, with the stages of one
-/// rung at a time, until it ends bit by bit where it ended before: no other solution is taken for it.
+/// The state after a step does not tell its stages, nor on which rung it was made. The step is made once more, with the stages of
+/// one rung at a time, until it ends bit by bit where it ended before: no other solution is taken for it.
 #ifndef CATENA_LADDER_ADJOINT_H
 #define CATENA_LADDER_ADJOINT_H
 
@@ -91,8 +91,8 @@ KERNEL mask alpha_prepare(const lane_model *m, const ctn_batch_config *cfg, cons
     return solves_step(cfg, position_factor(m, &A->one));
 }
 
-/// Makes the step of size h from `before` once more in one way, 0 .. ladder_ways() - 1, and factors its Jacobian. Returns where it ends
-/// at `after`. May change before->old and accelerations.
+/// Makes the step of size h from `before` once more in one way, 0 .. ladder_ways() - 1, and factors its Jacobian. Returns where
+/// it ends at `after`. May change before->old and accelerations.
 KERNEL mask ladder_prepare(const lane_model *m, const ctn_batch_config *cfg, real h, int way, position_state *before,
                            const position_state *after, const real *tau, ladder_adjoint *A)
 {
@@ -158,7 +158,8 @@ KERNEL void projection_pullback(const lane_model *m, const position_state *befor
     position_output_pullback(m, before, q_bar, v_bar, A, before_bar);
 }
 
-/// A step of one stage whose rates were projected: q' and the velocities nearest to the chords, from which the state then starts anew.
+/// A step of one stage whose rates were projected: q' and the velocities nearest to the chords, from which the state then starts
+/// anew.
 KERNEL void projected_pullback(const lane_model *m, ladder_adjoint *A, const position_state *after, const state_bar *after_bar,
                                const state_bar *before_bar, real *tau_bar)
 {

@@ -1,10 +1,10 @@
-/// Iteration-level scheduling: each lane is in an iteration of its own of a step of its own. A tick makes one Newton iteration in all lanes;
-/// a lane that has found its solution commits it and begins the next step while its neighbours still iterate. What happens to a lane is,
-/// to the last bit, what position_step() does.
+/// Iteration-level scheduling: each lane is in an iteration of its own of a step of its own. A tick makes one Newton iteration in
+/// all lanes; a lane that has found its solution commits it and begins the next step while its neighbours still iterate. What
+/// happens to a lane is, to the last bit, what position_step() does.
 ///
-/// Beginning and committing steps costs about as much as an iteration of one stage, for whole blocks: lanes that have stopped wait for others
-/// until the waiting has cost as much as one iteration, or two of one stage. A step that fails is parked: its world leaves the lane, and
-/// goes down the ladder (down_ladder) together with others.
+/// Beginning and committing steps costs about as much as an iteration of one stage, for whole blocks: lanes that have stopped
+/// wait for others until the waiting has cost as much as one iteration, or two of one stage. A step that fails is parked: its
+/// world leaves the lane, and goes down the ladder (down_ladder) together with others.
 #ifndef CATENA_LANE_RUN_H
 #define CATENA_LANE_RUN_H
 
@@ -93,7 +93,8 @@ KERNEL mask tick_lanes(const lane_model *m, const ctn_batch_config *cfg, block_s
     return done;
 }
 
-/// The steps in which the lanes `where` were parked, by the ladder: completed, or their worlds are frozen. No other lane has a world.
+/// The steps in which the lanes `where` were parked, by the ladder: completed, or their worlds are frozen. No other lane has a
+/// world.
 KERNEL void down_ladder(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, bool energy, mask where,
                         lane_run *R)
 {

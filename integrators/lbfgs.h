@@ -1,10 +1,10 @@
-/// The solver lbfgs: the quasi-Newton method of limited memory [Liu and Nocedal 1989] with a line search for Wolfe's conditions by
-/// bracketing and halving. Works in O(N) an iteration; balls carry their pairs along unchanged, in body axes.
+/// The solver lbfgs: the quasi-Newton method of limited memory [Liu and Nocedal 1989] with a line search for Wolfe's conditions
+/// by bracketing and halving. Works in O(N) an iteration; balls carry their pairs along unchanged, in body axes.
 ///
 ///     f(alpha) <= f(0) + 1e-4 alpha f'(0),   f'(alpha) >= 0.9 f'(0)
 ///
-/// Near the minimum f(alpha) and f(0) differ by rounding alone; there f'(alpha) <= -0.9998 f'(0) stands for the first condition, which is
-/// the same for a parabola [Hager and Zhang 2005].
+/// Near the minimum f(alpha) and f(0) differ by rounding alone; there f'(alpha) <= -0.9998 f'(0) stands for the first condition,
+/// which is the same for a parabola [Hager and Zhang 2005].
 #ifndef CATENA_LBFGS_H
 #define CATENA_LBFGS_H
 
@@ -30,8 +30,8 @@ typedef struct {
     real *between;        // [stages][stages] of the start matrix
 } lbfgs_work;
 
-/// Empties the memory. The start matrix of the inverse Hessian is M for E, whose Hessian is about H/h^2; else J is about H/h^2 with the
-/// table's h_ij between stages, and it is the inverse of h'h, with M.
+/// Empties the memory. The start matrix of the inverse Hessian is M for E, whose Hessian is about H/h^2; else J is about H/h^2
+/// with the table's h_ij between stages, and it is the inverse of h'h, with M.
 KERNEL void lbfgs_start(const objective *F, lbfgs_work *W)
 {
     for (int k = 0; k < LBFGS_MEMORY; k++) W->rho[k] = rset(0);

@@ -2,8 +2,8 @@
 ///
 ///     (J'M J + lambda diag) d = -J'M r
 ///
-/// lambda falls with every step that lowers r'M r (solver_objective.h) and rises where one does not. The matrix comes column by column from products
-/// in O(N) each, so that the O(N^3) of a step are those of Cholesky's factorisation, here over lanes.
+/// lambda falls with every step that lowers r'M r (solver_objective.h) and rises where one does not. The matrix comes column by
+/// column from products in O(N) each, so that the O(N^3) of a step are those of Cholesky's factorisation, here over lanes.
 #ifndef CATENA_LEVENBERG_MARQUARDT_H
 #define CATENA_LEVENBERG_MARQUARDT_H
 

@@ -1,5 +1,5 @@
-/// The loads on bodies (forces/body_loads.h) as forces along the joints of a moving tree, J'f, for methods that take them at a configuration:
-/// their sum, and their derivatives.
+/// The loads on bodies (forces/body_loads.h) as forces along the joints of a moving tree, J'f, for methods that take them at a
+/// configuration: their sum, and their derivatives.
 #ifndef CATENA_LOAD_FORCES_H
 #define CATENA_LOAD_FORCES_H
 
@@ -98,9 +98,9 @@ KERNEL real acting_energy(const lane_model *m, const real *q, loads_work *L)
     return passive_potential(m, q) + loads_energy(m, q, L);
 }
 
-/// Adds sign times the gradients of y'J'f by q and v to q_bar and v_bar [nv]. y'J'f is the sum of f.y_k, y_k the virtual motion of the points (and
-/// of torques times virtual turns): f changes with where they are (-k y_k), how they move (-c y_k) and, in link axes, how the link turns, and
-/// y_k and their velocities with the configuration, too.
+/// Adds sign times the gradients of y'J'f by q and v to q_bar and v_bar [nv]. y'J'f is the sum of f.y_k, y_k the virtual motion
+/// of the points (and of torques times virtual turns): f changes with where they are (-k y_k), how they move (-c y_k) and, in
+/// link axes, how the link turns, and y_k and their velocities with the configuration, too.
 KERNEL void load_pullback(const lane_model *m, const real *q, const real *v, const real *y, real sign, loads_work *L, real *q_bar,
                           real *v_bar)
 {

@@ -1,5 +1,5 @@
-/// Joint momenta p = H v and the velocities that belong to them, both in O(N) without the matrix H. Momenta stand in the coordinates
-/// of v: N m s or N s, balls in body axes; armature counts.
+/// Joint momenta p = H v and the velocities that belong to them, both in O(N) without the matrix H. Momenta stand in the
+/// coordinates of v: N m s or N s, balls in body axes; armature counts.
 #ifndef CATENA_MOMENTUM_H
 #define CATENA_MOMENTUM_H
 

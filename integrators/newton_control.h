@@ -1,5 +1,5 @@
-/// What becomes of an iterate of a solver that goes by a merit: it is taken or not, it is the solution, or it is the base of the next step. Once,
-/// for newton with one stage and with several, lm, and the variational step.
+/// What becomes of an iterate of a solver that goes by a merit: it is taken or not, it is the solution, or it is the base of the
+/// next step. Once, for newton with one stage and with several, lm, and the variational step.
 #ifndef CATENA_NEWTON_CONTROL_H
 #define CATENA_NEWTON_CONTROL_H
 
@@ -34,18 +34,18 @@ FN newton_progress no_newton(void)
     return N;
 }
 
-/// Where an iterate is taken: its merit is a number, and either there is none to compare with, or it is `lower`, or the residual was small
-/// enough before, where merits may differ by nothing but rounding. A NaN is neither.
+/// Where an iterate is taken: its merit is a number, and either there is none to compare with, or it is `lower`, or the residual
+/// was small enough before, where merits may differ by nothing but rounding. A NaN is neither.
 FN mask takes_iterate(const newton_progress *N, mask number, mask lower, double tolerance)
 {
     const mask close = le(N->before, rset(tolerance > SOLVE_FLOOR ? tolerance : SOLVE_FLOOR));
     return both(N->running, both(number, either(either(not_(N->based), close), lower)));
 }
 
-/// Settles what an iteration makes of the lanes `taken`, with residual `res`, into *at of those that are done. full: where the step that led
-/// there was not shortened. too_far: where a solution is ambiguous, and none. Done is below the tolerance, or at rounding level, where the
-/// residual falls no more; never the first guess itself: at small steps it meets the tolerance without any dynamics in it. Returns where
-/// another step is to be made; lanes that were taken and need none have stopped.
+/// Settles what an iteration makes of the lanes `taken`, with residual `res`, into *at of those that are done. full: where the
+/// step that led there was not shortened. too_far: where a solution is ambiguous, and none. Done is below the tolerance, or at
+/// rounding level, where the residual falls no more; never the first guess itself: at small steps it meets the tolerance without
+/// any dynamics in it. Returns where another step is to be made; lanes that were taken and need none have stopped.
 FN mask settle_iterate(newton_progress *N, mask taken, real res, mask full, mask too_far, double tolerance, int max_iterations,
                        real *at)
 {

@@ -3,12 +3,13 @@
 /// 4.3)
 ///
 /// It is a block LDL' factorisation: all pivots D positive certify a descent direction. Where a pivot is not positive, the
-/// curvature is dropped, which leaves the Gauss-Newton blocks, but for what pulls add to them: a subtree that pulls at its arm r with the
-/// force -f holds the arm's turns by
+/// curvature is dropped, which leaves the Gauss-Newton blocks, but for what pulls add to them: a subtree that pulls at its arm r
+/// with the force -f holds the arm's turns by
 ///
 ///     t (|r|^2 - r r'),   t = max(0, -r.f) / |r|^2,
 ///
-/// which is never negative. Pushes, which make pivots negative, add nothing. Factors stay for other right-hand sides: sweep_solve().
+/// which is never negative. Pushes, which make pivots negative, add nothing. Factors stay for other right-hand sides:
+/// sweep_solve().
 #ifndef CATENA_NEWTON_SWEEP_H
 #define CATENA_NEWTON_SWEEP_H
 
@@ -61,7 +62,8 @@ FN void drop_curvature(const lane_body *b, const solve *W, int i, mask dropped, 
     *h = sel3(dropped, scale(mul(W->now[i].R, load3(given(b)->h)), k2), *h);
 }
 
-/// Inertia and right-hand side of what hangs on body i, itself included. mixed: some lanes have dropped their curvature, or hold their factors.
+/// Inertia and right-hand side of what hangs on body i, itself included. mixed: some lanes have dropped their curvature, or hold
+/// their factors.
 FN void sweep_gather(const lane_body *b, joint_form f, const solve *W, const sweep_work *work, int i, bool mixed, bool loaded,
                      const subtree *next, inertia6 *P, wrench *p)
 {
@@ -240,8 +242,9 @@ KERNEL void sweep_outward(const lane_model *m, const solve *W, sweep_work *work,
     }
 }
 
-/// For forces between bodies, closed loops and products with H^-1: x with H x = b + sum of J_i'w_i by the factors that sweep_inward() left, any number of times, while W stays at that iterate. H
-/// is the Hessian of the step's energy E [J] in the coordinates of v; where its curvature was dropped, with what pulls in its place.
+/// For forces between bodies, closed loops and products with H^-1: x with H x = b + sum of J_i'w_i by the factors that
+/// sweep_inward() left, any number of times, while W stays at that iterate. H is the Hessian of the step's energy E [J] in the
+/// coordinates of v; where its curvature was dropped, with what pulls in its place.
 ///
 ///     b [nv]      forces along joints: N, N m (balls: moments in body axes)
 ///     w [nbody]   wrenches on bodies, about their origins, world axes: N m, N; NULL: none

@@ -1,6 +1,7 @@
 /// Gradients by poses of bodies, and by the rates of poses, taken back to the joints: what the adjoints of steps have in common.
 ///
-/// A gradient X by the columns of a pose T = [R p] acts as the wrench w with <X, [xi]T> = w.xi, and is summed inwards like any other.
+/// A gradient X by the columns of a pose T = [R p] acts as the wrench w with <X, [xi]T> = w.xi, and is summed inwards like any
+/// other.
 #ifndef CATENA_POSE_PULLBACK_H
 #define CATENA_POSE_PULLBACK_H
 
@@ -15,10 +16,10 @@
 #include "forces/body_loads.h"
 #include "integrators/collocation.h"
 
-/// The table of what a gradient by a state consists of, in tangent coordinates of q. Explicit methods: q and v. Variational ones: q and the
-/// momenta in v. Position-based ones: v stands for the joint rates, and V for the four columns of each body that has mass, in the order of
-/// the bodies; collocation of order > 2: the same of the rates since the old point; alpha: columns of accelerations A and B, and a and b of the
-/// joints. Layout and size come from it.
+/// The table of what a gradient by a state consists of, in tangent coordinates of q. Explicit methods: q and v. Variational ones:
+/// q and the momenta in v. Position-based ones: v stands for the joint rates, and V for the four columns of each body that has
+/// mass, in the order of the bodies; collocation of order > 2: the same of the rates since the old point; alpha: columns of
+/// accelerations A and B, and a and b of the joints. Layout and size come from it.
 ///
 ///     part(member, type, count)       count: how many of them; 0: the member is NULL
 #define BAR_PARTS(part)                                                                                                          \
@@ -55,8 +56,8 @@ FN int masses_of(const lane_model *m)
 
 FN void add3(real *a, vec3 b) { a[0] = a[0] + b.x, a[1] = a[1] + b.y, a[2] = a[2] + b.z; }
 
-/// Adds to `to` (NULL: not wanted) and `from` [3] the gradients of l.(2 Im p) by turns of a ball's two ends, whose quaternion p leads from
-/// one to the other: turns change it by p (0, w)/2 and by -(0, w)/2 p.
+/// Adds to `to` (NULL: not wanted) and `from` [3] the gradients of l.(2 Im p) by turns of a ball's two ends, whose quaternion p
+/// leads from one to the other: turns change it by p (0, w)/2 and by -(0, w)/2 p.
 FN void ball_chord_pullback(quat p, vec3 l, real *to, real *from)
 {
     const vec3 c = cross(l, vec(p.x, p.y, p.z)), along = scale(l, p.w);
@@ -143,9 +144,9 @@ KERNEL void add_pose_rows(const lane_model *m, const placement *T, const rate_po
     add_joint_rows(m, T, A->load, b);
 }
 
-/// What the dampers of loads give for the virtual motion A->motion of the bodies at T: they act along u = x - x_k with s C, so that
-/// the gradient by the point x_k, at the start of the step, is s C times the virtual motion of x. Axes of axial drag are those held, or those at T
-/// where `turned` says so. Added to b [nv], joint rows at the start.
+/// What the dampers of loads give for the virtual motion A->motion of the bodies at T: they act along u = x - x_k with s C, so
+/// that the gradient by the point x_k, at the start of the step, is s C times the virtual motion of x. Axes of axial drag are
+/// those held, or those at T where `turned` says so. Added to b [nv], joint rows at the start.
 KERNEL void add_drag_rows(const lane_model *m, const placement *T, const placement *start, const load_state *held, real s,
                           bool turned, pose_work *A, real *b_)
 {
@@ -162,7 +163,8 @@ KERNEL void add_drag_rows(const lane_model *m, const placement *T, const placeme
     add_joint_rows(m, start, A->load, b_);
 }
 
-/// Adds to A the load f at the end of the arm r of body i, whose twist is in A->motion: <L, [xi]T> is f times the velocity of that point.
+/// Adds to A the load f at the end of the arm r of body i, whose twist is in A->motion: <L, [xi]T> is f times the velocity of
+/// that point.
 FN void add_rate_load(pose_work *A, int i, vec3 r, vec3 f)
 {
     A->load[i] = wrench_add(A->load[i], force_at(r, f));
@@ -175,9 +177,9 @@ FN void add_rate_torque(pose_work *A, int i, vec3 n)
     A->load[i].n = add(A->load[i].n, n), A->moment[i] = add(A->moment[i], cross(A->motion[i].w, n));
 }
 
-/// The gradients of sign times what is in A by q and v (v_bar may be NULL), added: A->load [w with <L, [xi]T> = w.xi], A->moment, which it
-/// changes by where a body turns, A->motion the twists. A joint that moves carries along the part of the motion beyond it:
-/// d([xi]T) = [S][xi]T + [xi_p x S]T.
+/// The gradients of sign times what is in A by q and v (v_bar may be NULL), added: A->load [w with <L, [xi]T> = w.xi], A->moment,
+/// which it changes by where a body turns, A->motion the twists. A joint that moves carries along the part of the motion beyond
+/// it: d([xi]T) = [S][xi]T + [xi_p x S]T.
 KERNEL void rate_rows(const lane_model *m, const placement *T, real sign, pose_work *A, real *q_bar, real *v_bar)
 {
     for (int i = m->nbody - 1; i >= 0; i--) {

@@ -1,12 +1,12 @@
-/// The adjoint of a position-based step of order 2: gradients of a scalar by the state before the step and by the joint forces, from
-/// its gradients by the state after it. (docs/theory.md 4.6)
+/// The adjoint of a position-based step of order 2: gradients of a scalar by the state before the step and by the joint forces,
+/// from its gradients by the state after it. (docs/theory.md 4.6)
 ///
 /// The solution x of the step has residual r(x; q, V, rate, tau) = 0, so that with the Newton matrix H at x, symmetric,
 ///
 ///     x_bar = q'_bar + (what V' = (T(x) - T(q))/h and rate' = u/h add),   y = H^-1 x_bar,   every other bar -= (dr/d.)' y.
 ///
-/// y is a virtual motion: y'r = sum <a M / h^2, [xi]T> + joint terms, and a = T - T_k - h V makes the derivatives by T_k and V those of
-/// inner products. One factorisation, one solve, and a pass each way: O(N). H is taken with all of its curvature.
+/// y is a virtual motion: y'r = sum <a M / h^2, [xi]T> + joint terms, and a = T - T_k - h V makes the derivatives by T_k and V
+/// those of inner products. One factorisation, one solve, and a pass each way: O(N). H is taken with all of its curvature.
 #ifndef CATENA_POSITION_ADJOINT_H
 #define CATENA_POSITION_ADJOINT_H
 
@@ -47,8 +47,8 @@ KERNEL real position_factor(const lane_model *m, position_adjoint *A)
     return most;
 }
 
-/// Factors the Newton matrix at the end x of the step of size h from `before`, by the increments u of joints that are not balls. Returns
-/// the residual there.
+/// Factors the Newton matrix at the end x of the step of size h from `before`, by the increments u of joints that are not balls.
+/// Returns the residual there.
 KERNEL real position_prepare(const lane_model *m, real h, const position_state *before, const real *x, const real *u,
                              const real *tau, position_adjoint *A)
 {
@@ -71,8 +71,8 @@ FN void log_pullback(vec3 u, vec3 l, real *to, real *from)
     add3(from, vec(negate(q.x), negate(q.y), negate(q.z)));
 }
 
-/// What the terms of a ball give for y: gradients by q, rate, u_d (slack; NULL: not wanted) and tau of y'D(u)'g(u), with u = log(q' x) and
-/// g = s C (u - u_d) + c J (u - h rate) - tau; negated. (joint_terms.h)
+/// What the terms of a ball give for y: gradients by q, rate, u_d (slack; NULL: not wanted) and tau of y'D(u)'g(u), with u =
+/// log(q' x) and g = s C (u - u_d) + c J (u - h rate) - tau; negated. (joint_terms.h)
 FN void ball_pullback(const lane_body *b, const solve *W, const real *y_, real *q_bar, real *rate_bar, real *slack_bar,
                       real *tau_bar)
 {
@@ -123,10 +123,10 @@ FN vec3 held_slip(const solve *W, const lane_point_load *s, int k, vec3 arm)
     return sub(scale(u, W->in.drag), load3(s->flow));
 }
 
-/// What wrenches give for the virtual motion A->motion: those in link axes turn with the link at the start of the step, and a torque's energy
-/// goes by the turn since then. By a turn at the start the gradient of y'r is, with the second derivative k of that energy and its gradient
-/// g by turns, -(k y + g x y / 2) in world axes as R_k sees them; of a torque in link axes, which turns along, -(k y - g x y / 2) as
-/// R does. An axial drag's axis is that of the start. Added to b [nv], negated.
+/// What wrenches give for the virtual motion A->motion: those in link axes turn with the link at the start of the step, and a
+/// torque's energy goes by the turn since then. By a turn at the start the gradient of y'r is, with the second derivative k of
+/// that energy and its gradient g by turns, -(k y + g x y / 2) in world axes as R_k sees them; of a torque in link axes, which
+/// turns along, -(k y - g x y / 2) as R does. An axial drag's axis is that of the start. Added to b [nv], negated.
 KERNEL void add_axes_rows(const lane_model *m, const solve *W, pose_work *A, real *b_)
 {
     for (int i = 0; i < m->nbody; i++) {
@@ -153,8 +153,8 @@ KERNEL void add_axes_rows(const lane_model *m, const solve *W, pose_work *A, rea
     add_joint_rows(m, W->start, A->load, b_);
 }
 
-/// Adds to A->b and q_bar [nv] the gradients by x and q of s times <V, T(x) - T(q)> + rate.u, u the increments from q to x. V: columns
-/// of the bodies with mass; rate [nv].
+/// Adds to A->b and q_bar [nv] the gradients by x and q of s times <V, T(x) - T(q)> + rate.u, u the increments from q to x. V:
+/// columns of the bodies with mass; rate [nv].
 KERNEL void way_pullback(const lane_model *m, position_adjoint *A, const rate_pose *V, const real *rate_, real s, real *q_bar)
 {
     const solve *W = &A->W;
@@ -176,8 +176,8 @@ KERNEL void way_pullback(const lane_model *m, position_adjoint *A, const rate_po
 }
 
 /// Solves for y, with the gradient by x in A->b, and makes of it those by what the solve was given: V (not added: h Q, with
-/// Q = c [xi]T M by which the poses at its start go), and added to q_bar, rate_bar, slack_bar (NULL: not wanted) and tau_bar [nv]; but for
-/// loads. A->P.motion is the virtual motion. momentum: c h
+/// Q = c [xi]T M by which the poses at its start go), and added to q_bar, rate_bar, slack_bar (NULL: not wanted) and tau_bar
+/// [nv]; but for loads. A->P.motion is the virtual motion. momentum: c h
 KERNEL void aim_pullback(const lane_model *m, position_adjoint *A, real momentum, rate_pose *V_bar, real *q_bar, real *rate_bar,
                          real *slack_bar, real *tau_bar)
 {

@@ -36,7 +36,8 @@ typedef struct {
     real *old_rate;
     rate_pose *old;
     real *fresh;  // [1] the same: 1 where these rates are still to be found
-    // [2] J, methods with a law of energy: what the method has created (lost: negative) and dampers have taken since the start; else NULL
+    // [2] J, methods with a law of energy: what the method has created (lost: negative) and dampers have taken since the start;
+    // else NULL
     real *created;
     // alpha (alpha_step.h): accelerations [nbody], [nv], and the step size that they fit, 0: there was none; else NULL
     rate_pose *A, *B;
@@ -186,8 +187,8 @@ KERNEL void follow_iterate(const lane_model *m, position_work *P, real alpha, ma
     for (int i = 0; i < m->nbody; i++) follow_row(&m->bodies[i], i, P, alpha, where);
 }
 
-/// The first guess in the lanes `where`: joint rates that change as they did in the step before. The lanes `rest` begin at the start of the
-/// step, `where` among them.
+/// The first guess in the lanes `where`: joint rates that change as they did in the step before. The lanes `rest` begin at the
+/// start of the step, `where` among them.
 KERNEL void predict_step(const lane_model *m, const position_state *S, position_work *P, mask rest, mask where)
 {
     rest_at(m, S->q, rest, P->x, P->u, P->base, P->base_u);
@@ -195,8 +196,9 @@ KERNEL void predict_step(const lane_model *m, const position_state *S, position_
     move_iterate(m, P, rset(1), where);
 }
 
-/// The share of the Newton step d [stages][nv] that is tried first: 1, or less where a joint would turn by more than half a turn. Energies
-/// and residuals are periodic in angles: near a singular matrix a step of thousands of turns may end as low as any other.
+/// The share of the Newton step d [stages][nv] that is tried first: 1, or less where a joint would turn by more than half a turn.
+/// Energies and residuals are periodic in angles: near a singular matrix a step of thousands of turns may end as low as any
+/// other.
 KERNEL real first_share(const lane_model *m, const real *d, int stages)
 {
     real most = rset(3.1);
@@ -220,7 +222,8 @@ KERNEL void keep_lead(const lane_model *m, position_work *P, mask where)
     }
 }
 
-/// The step from `base` along d, in the lanes `need`; others may be shortening theirs. Returns those in which d is a descent direction.
+/// The step from `base` along d, in the lanes `need`; others may be shortening theirs. Returns those in which d is a descent
+/// direction.
 KERNEL mask newton_direction(const lane_model *m, mask need, newton_progress *N, position_work *P, position_counts *count)
 {
     P->sweep.held = both(both(N->running, N->follows), not_(need));
@@ -233,8 +236,8 @@ KERNEL mask newton_direction(const lane_model *m, mask need, newton_progress *N,
     return need;
 }
 
-/// One iteration in the lanes that run: evaluates the iterate, and finds the next one, or that it is the solution. A lane that stops
-/// leaves its last iterate, as evaluated, in W.
+/// One iteration in the lanes that run: evaluates the iterate, and finds the next one, or that it is the solution. A lane that
+/// stops leaves its last iterate, as evaluated, in W.
 KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iterations, newton_progress *N, position_work *P,
                         position_counts *count)
 {
@@ -324,8 +327,9 @@ FN void commit_placements(const lane_model *m, position_state *S, position_work 
     for (int j = 0; j < m->nq; j++) S->q[j] = sel(where, P->x[j], S->q[j]);
 }
 
-/// What the next first guess takes for the gain of a joint's rate; s: 1/h. A joint that has turned by a radian more than in the step before
-/// has found another way to its pose, by whole turns or by half ones of its neighbours: guesses that went on so would lead it off.
+/// What the next first guess takes for the gain of a joint's rate; s: 1/h. A joint that has turned by a radian more than in the
+/// step before has found another way to its pose, by whole turns or by half ones of its neighbours: guesses that went on so would
+/// lead it off.
 FN real lasting_gain(const lane_body *b, real gain, real s)
 {
     return only_slides(b) ? gain : sel(le(magnitude(gain), s), gain, rset(0));
@@ -356,8 +360,8 @@ KERNEL void commit_step(const lane_model *m, position_state *S, position_work *P
     commit_placements(m, S, P, where, all);
 }
 
-/// The momentum of a body with the axes R and the Euclidean velocity V, about its origin in world axes: of the matrix V M what counts
-/// for a rigid body.
+/// The momentum of a body with the axes R and the Euclidean velocity V, about its origin in world axes: of the matrix V M what
+/// counts for a rigid body.
 FN wrench rate_momentum(const lane_body *b, mat3 R, const rate_pose *V)
 {
     // columns of rotation G = V_R S + V_p c', last column V_R c + m V_p
@@ -427,8 +431,8 @@ FN real twice_kinetic(const lane_body *b, const rate_pose *V)
     return fmadd(given(b)->mass, dot(V->p, V->p), t);
 }
 
-/// Kinetic energy of free trees about their centre of mass, added up body by body: how fast a tree travels as a whole, or has been falling,
-/// is no scale for errors of its motion.
+/// Kinetic energy of free trees about their centre of mass, added up body by body: how fast a tree travels as a whole, or has
+/// been falling, is no scale for errors of its motion.
 typedef struct {
     real sum, mass;  // mass, momentum, end: of the free tree in hand
     vec3 momentum;
@@ -454,8 +458,8 @@ FN void add_internal(internal_kinetic *K, const lane_model *m, const lane_body *
     if (i == K->end - 1) K->sum = fnmadd(rset(0.5) / K->mass, dot(K->momentum, K->momentum), K->sum);
 }
 
-/// Energy of q with these rates: sum tr(V M V') / 2 and rotors; gravity; springs and limits. at: placements at q; p [nbody]: scratch;
-/// internal: the kinetic energy without that of free trees as wholes and of rotors, NULL: not asked for.
+/// Energy of q with these rates: sum tr(V M V') / 2 and rotors; gravity; springs and limits. at: placements at q; p [nbody]:
+/// scratch; internal: the kinetic energy without that of free trees as wholes and of rotors, NULL: not asked for.
 KERNEL energy_parts position_energy(const lane_model *m, const real *q, const real *rate, const rate_pose *velocity,
                                     const placement *at, vec3 *p, real *internal)
 {

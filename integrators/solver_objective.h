@@ -1,15 +1,16 @@
-/// What the solvers lm and lbfgs minimise, the same for the step of order 2 and for steps with several stages: its iterate, its value, its
-/// gradient.
+/// What the solvers lm and lbfgs minimise, the same for the step of order 2 and for steps with several stages: its iterate, its
+/// value, its gradient.
 ///
 ///     order 2, lbfgs     f = E, the energy of the step (collocation.h), gradient r
 ///     all others         f = r'M r / 2, gradient J'M r,  M = h^2 H^-1 for every stage
 ///
-/// [Pan and Manocha 2018, equations 5 and 7, where M = 1]. H is the inertia matrix at the start of the step, applied by the articulated-body
-/// algorithm in O(N): f is the kinetic energy of the motion that the residual makes in h. As J is about H/h^2, f is about as well conditioned
-/// as E; |r|^2 squares the condition of H, and then neither solver converges on chains of more than a few links.
+/// [Pan and Manocha 2018, equations 5 and 7, where M = 1]. H is the inertia matrix at the start of the step, applied by the
+/// articulated-body algorithm in O(N): f is the kinetic energy of the motion that the residual makes in h. As J is about H/h^2, f
+/// is about as well conditioned as E; |r|^2 squares the condition of H, and then neither solver converges on chains of more than
+/// a few links.
 ///
-/// lm and lbfgs are here to be compared with, as the papers have them. A new kind of force need not pass through them: a configuration that
-/// joins both is to be refused (sim/base/config.c).
+/// lm and lbfgs are here to be compared with, as the papers have them. A new kind of force need not pass through them: a
+/// configuration that joins both is to be refused (sim/base/config.c).
 #ifndef CATENA_SOLVER_OBJECTIVE_H
 #define CATENA_SOLVER_OBJECTIVE_H
 
@@ -123,7 +124,8 @@ KERNEL void objective_product(const lane_model *m, const objective *F, bool tran
     else step_product(m, &F->one->W, y, F->product, out);
 }
 
-/// Gradient g [n] at the iterate, after objective_at(): J_turn' M r, with the derivative J + [r]x / 2 of a ball's rows by its own turns.
+/// Gradient g [n] at the iterate, after objective_at(): J_turn' M r, with the derivative J + [r]x / 2 of a ball's rows by its own
+/// turns.
 KERNEL void objective_gradient(const lane_model *m, const objective *F, real *g)
 {
     if (F->energy) {

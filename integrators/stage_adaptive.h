@@ -6,16 +6,17 @@
 ///     e = c_1 h (rate_k - P'(0)/h)                       one stage: h rate_k - u
 ///
 /// is of the order s + 1 in h, and stays small however stiff forces are, as both rates are those of the smooth motion. [Hairer,
-/// Wanner, Solving Ordinary Differential Equations II, section IV.8] The ends of parts are more accurate than that, of order 2 s - 1
-/// over a motion: the defect is compared with K tolerance^p, p = (s+1)/(2s-1), which makes the error of a motion proportional to the
-/// tolerance, and K, measured over swinging trees, comparable to it. With one stage p is 1, and errors of parts add up. Coordinates
-/// are measured, in the units of adaptive_step.h; velocities are not, as these methods are to step over fast vibrations.
+/// Wanner, Solving Ordinary Differential Equations II, section IV.8] The ends of parts are more accurate than that, of order 2 s
+/// - 1 over a motion: the defect is compared with K tolerance^p, p = (s+1)/(2s-1), which makes the error of a motion proportional
+/// to the tolerance, and K, measured over swinging trees, comparable to it. With one stage p is 1, and errors of parts add up.
+/// Coordinates are measured, in the units of adaptive_step.h; velocities are not, as these methods are to step over fast
+/// vibrations.
 ///
 /// Alpha: error_of_alpha(), of order 3 in a part and 2 over a motion, so that p = 3/2.
 ///
-/// A part whose equations are not solved is repeated smaller, too: it never falls back on fewer stages or order 2. The estimate takes
-/// the place of the law of energy (step_part.h) as well: a solution that gains energy from nothing does not leave with the rate, or
-/// the accelerations, that the state has.
+/// A part whose equations are not solved is repeated smaller, too: it never falls back on fewer stages or order 2. The estimate
+/// takes the place of the law of energy (step_part.h) as well: a solution that gains energy from nothing does not leave with the
+/// rate, or the accelerations, that the state has.
 #ifndef CATENA_STAGE_ADAPTIVE_H
 #define CATENA_STAGE_ADAPTIVE_H
 
@@ -107,9 +108,9 @@ FN void return_accelerations(const lane_model *m, const ladder_work *L, position
     S->size[0] = sel(where, L->size, S->size[0]);
 }
 
-/// One step of m->dt in the lanes `active`, by Radau IIA with cfg->stages stages, or alpha. Where it is not completed the state is
-/// that of the last part that was, and *at (0..1) tells which. control: sizes; part: takes note of the last part, may be NULL. Placements
-/// of the start are in P->one.W.start. Returns where it was completed.
+/// One step of m->dt in the lanes `active`, by Radau IIA with cfg->stages stages, or alpha. Where it is not completed the state
+/// is that of the last part that was, and *at (0..1) tells which. control: sizes; part: takes note of the last part, may be NULL.
+/// Placements of the start are in P->one.W.start. Returns where it was completed.
 KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, position_state *S, step_control *control,
                             interpolant *part, mask active, ladder_work *P, position_counts *count, real *at)
 {

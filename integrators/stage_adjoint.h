@@ -1,13 +1,14 @@
-/// The adjoint of a position-based step of several coupled stages: gradients by what it starts from, and by the joint forces, from those
-/// by what it ends with. (docs/theory.md 5.5)
+/// The adjoint of a position-based step of several coupled stages: gradients by what it starts from, and by the joint forces,
+/// from those by what it ends with. (docs/theory.md 5.5)
 ///
-/// The stages x_l of the step have rows r(x; q, V, rate, tau) = 0, all of them together. With J = dr/dx, which the Newton sweep factors,
+/// The stages x_l of the step have rows r(x; q, V, rate, tau) = 0, all of them together. With J = dr/dx, which the Newton sweep
+/// factors,
 ///
 ///     x_bar = what q' = x_s, V' = sum d_sl (T_l - T_k)/h + dV_s V and the joint rates make,   J'y = x_bar,   every other bar -= (dr/d.)' y.
 ///
-/// y is a virtual motion of every stage: y'r = sum_a <a_a M, [xi_a]T_a> + joint terms, and a_a = (sum_l h_al (T_l - T_k) - hV_a h V)/h^2
-/// makes the derivatives by T_k and V inner products with Q_a = [xi_a]T_a M / h^2. One factorisation, and two passes and a solve for
-/// every gradient: O(N).
+/// y is a virtual motion of every stage: y'r = sum_a <a_a M, [xi_a]T_a> + joint terms, and a_a = (sum_l h_al (T_l - T_k) - hV_a h
+/// V)/h^2 makes the derivatives by T_k and V inner products with Q_a = [xi_a]T_a M / h^2. One factorisation, and two passes and a
+/// solve for every gradient: O(N).
 #ifndef CATENA_STAGE_ADJOINT_H
 #define CATENA_STAGE_ADJOINT_H
 
@@ -53,8 +54,8 @@ KERNEL void stage_prepare(const lane_model *m, stage_adjoint *A)
         for (int a = 0; a < s; a++) A->at[a * m->nbody + i] = W->body[i * s + a].T;
 }
 
-/// Gradients of g.w for the rate w = 2 Im(z_a* Y), Y = v V + sum_l d_l (z_l - 1), of a ball: by turns of the start, by the rate that
-/// is carried, and added to by_x [stages][nv] (NULL: not wanted) by turns of the stages.
+/// Gradients of g.w for the rate w = 2 Im(z_a* Y), Y = v V + sum_l d_l (z_l - 1), of a ball: by turns of the start, by the rate
+/// that is carried, and added to by_x [stages][nv] (NULL: not wanted) by turns of the stages.
 FN void ball_rate_pullback(const lane_model *m, const stage_table *t, const ball_stages *B, int a, const double *d, real scale_d,
                            real v, vec3 g, vec3 *by_q, vec3 *by_rate, real *by_x)
 {
@@ -74,8 +75,8 @@ FN void ball_rate_pullback(const lane_model *m, const stage_table *t, const ball
     add3(by_x + a * m->nv, vec(negate(own.x), negate(own.y), negate(own.z)));
 }
 
-/// Adds to the gradients by the stages, A->b, and by q what those by the rates sum_l weight_l (T_l - T_k)/h of poses, and of joints that are
-/// not balls, make.
+/// Adds to the gradients by the stages, A->b, and by q what those by the rates sum_l weight_l (T_l - T_k)/h of poses, and of
+/// joints that are not balls, make.
 KERNEL void weighted_pullback(const lane_model *m, stage_adjoint *A, const double *weight, const real *rate, const rate_pose *V,
                               real *q_bar)
 {

@@ -1,7 +1,8 @@
 /// Dense output of the position-based methods: as a part is carried out, the coefficients of its motion (interpolant.h).
 ///
-/// Coordinates follow the polynomial through the start of the part and its stages, in the chart at the start; velocities the one through
-/// the joint rates there. Both are of degree s with s stages; errors are of order s + 1, as those of the stages, and of order s.
+/// Coordinates follow the polynomial through the start of the part and its stages, in the chart at the start; velocities the one
+/// through the joint rates there. Both are of degree s with s stages; errors are of order s + 1, as those of the stages, and of
+/// order s.
 #ifndef CATENA_STAGE_DENSE_H
 #define CATENA_STAGE_DENSE_H
 
@@ -15,8 +16,8 @@
 #include "integrators/stage_step.h"
 #include "integrators/interpolant.h"
 
-/// The increment of a joint from the start of the part to stage a, in the chart at the start, and its rates at the stage; each [nv]
-/// of the joint. B: a ball at all stages.
+/// The increment of a joint from the start of the part to stage a, in the chart at the start, and its rates at the stage; each
+/// [nv] of the joint. B: a ball at all stages.
 FN void stage_motion(const lane_model *m, const lane_body *b, const stage_work *P, const ball_stages *B, int a, real *u, real *w)
 {
     const stage_input *in = &P->W.in;

@@ -1,8 +1,9 @@
 /// The residual of a position-based step with several coupled stages, and what its Newton blocks are made of. (docs/theory.md 5)
 ///
-/// At stage i the Euclidean acceleration of a body is a_i = (sum_j h_ij (T_j - T_k) - hV_i h V) / h^2, and the rows of its joint are
-/// S(q_i)' times the wrench of a_i M - g e4' M, summed over the subtree. With a_i = k_i T_i - Y_i, k_i = h_ii / h^2, the stage by
-/// itself is a step of order 2 (collocation.h) with k_i for 1/h^2: the same K, wrench and block. Stages meet in the cross inertias
+/// At stage i the Euclidean acceleration of a body is a_i = (sum_j h_ij (T_j - T_k) - hV_i h V) / h^2, and the rows of its joint
+/// are S(q_i)' times the wrench of a_i M - g e4' M, summed over the subtree. With a_i = k_i T_i - Y_i, k_i = h_ii / h^2, the
+/// stage by itself is a step of order 2 (collocation.h) with k_i for 1/h^2: the same K, wrench and block. Stages meet in the
+/// cross inertias
 ///
 ///     h_ij / h^2 [tr Q - Q', [c_i]x; -[c_j]x, m],   Q = R_i S R_j',  c_i = R_i c   (row of stage i, column of stage j).
 #ifndef CATENA_STAGE_RESIDUAL_H
@@ -31,8 +32,8 @@ typedef struct {
     wrench w;  // of the body, then of its subtree; about the body's origin
 } stage_body;
 
-/// A load at one stage of the iterate: the arm of its point, how far that has come since the start, the gradient there, and the force, the
-/// torque and the axis of axial drag of the stage, world axes.
+/// A load at one stage of the iterate: the arm of its point, how far that has come since the start, the gradient there, and the
+/// force, the torque and the axis of axial drag of the stage, world axes.
 typedef struct {
     vec3 arm, u, g, F, T, axis;
 } stage_load;
@@ -280,8 +281,8 @@ FN void stage_rows_of(const lane_model *m, const lane_body *b, joint_form f, sta
     }
 }
 
-/// Sums the wrenches towards the root, adds the joint terms and forms the rows r. Returns the largest row over its scale of force;
-/// *square: the sum of their squares. NaN if one is.
+/// Sums the wrenches towards the root, adds the joint terms and forms the rows r. Returns the largest row over its scale of
+/// force; *square: the sum of their squares. NaN if one is.
 KERNEL real stage_rows(const lane_model *m, stages *W, real *square)
 {
     const int s = W->table->stages;

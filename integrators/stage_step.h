@@ -1,8 +1,8 @@
 /// One part of a time step with several coupled stages: predict, iterate by Newton's method with line search, commit.
 /// (docs/theory.md 5.4)
 ///
-/// All lanes run the same loops and select what differs. There is no energy to minimise with several stages: the line search asks the
-/// norm of the residual to fall.
+/// All lanes run the same loops and select what differs. There is no energy to minimise with several stages: the line search asks
+/// the norm of the residual to fall.
 #ifndef CATENA_STAGE_STEP_H
 #define CATENA_STAGE_STEP_H
 
@@ -80,8 +80,8 @@ KERNEL void follow_stages(const lane_model *m, stage_work *P, real alpha, mask w
     for (int i = 0; i < m->nbody; i++) follow_stage_body(m, P, alpha, i, where);
 }
 
-/// The first guess in the lanes `where`: joint rates that change as they did at the end of the step before. The lanes `rest` begin at the
-/// start of the step, `where` among them.
+/// The first guess in the lanes `where`: joint rates that change as they did at the end of the step before. The lanes `rest`
+/// begin at the start of the step, `where` among them.
 KERNEL void predict_stages(const lane_model *m, const position_state *S, stage_work *P, mask rest, mask where)
 {
     const int s = P->W.table->stages;
@@ -191,7 +191,8 @@ FN rate_pose last_secant(const stage_work *P, int i)
     return chord_rate(a->T.R, b->T.R, sub(b->dp, a->dp), d);
 }
 
-/// What a joint's coordinates do at the end of a step, each [nv] of the joint: rate, h times its derivative, rate over the last part.
+/// What a joint's coordinates do at the end of a step, each [nv] of the joint: rate, h times its derivative, rate over the last
+/// part.
 typedef struct {
     real rate[3], change[3], secant[3];
 } end_motion;

@@ -4,8 +4,8 @@
 ///     inwards    U = P S + N,  L = S'P + N',  D = S'P S + joint terms,  P' = P - U D^-1 L,  p' = p - U D^-1 (S'p + r)
 ///     outwards   dq = -D^-1 (L d_parent + S'p + r),  d = d_parent + S dq
 ///
-/// P maps the twists of a body at all stages to wrenches at all stages, world axes, its origin at each stage; S and N = S x* w / 2
-/// (newton_sweep.h) are block-diagonal by stages. D is factored with row exchanges: Radau's h_11 of two stages is zero.
+/// P maps the twists of a body at all stages to wrenches at all stages, world axes, its origin at each stage; S and N = S x* w /
+/// 2 (newton_sweep.h) are block-diagonal by stages. D is factored with row exchanges: Radau's h_11 of two stages is zero.
 #ifndef CATENA_STAGE_SWEEP_H
 #define CATENA_STAGE_SWEEP_H
 
@@ -35,12 +35,13 @@ typedef struct {
     real *Y;      // [nv][6 s] likewise D^-1 S'F, of open ends
     real *twist;  // [nbody][6 s], written for forks
     mask held;    // lanes that still need the X they have (follow.h)
-    // kept by stage_factor() for any number of right-hand sides, [nv][6 s^2] and [nv][3 s^2]: U [6 s][dof s] and D^-1 [dof s][dof s]
+    // kept by stage_factor() for any number of right-hand sides, [nv][6 s^2] and [nv][3 s^2]: U [6 s][dof s] and D^-1 [dof s][dof
+    // s]
     real *U, *inverse;
 } stage_sweep;
 
-/// Turns M = [D | B], D [n][n], B [n][m], rows of n + m, into D^-1 B in the place of B. A lane whose D is singular gets numbers that are
-/// not finite.
+/// Turns M = [D | B], D [n][n], B [n][m], rows of n + m, into D^-1 B in the place of B. A lane whose D is singular gets numbers
+/// that are not finite.
 FN void solve_dense(real *M, int n, int m)
 {
     const int w = n + m;
@@ -107,9 +108,9 @@ FN void add_stage_blocks(const lane_body *b, const stages *W, int s, int i, int 
         }
 }
 
-/// Adds what a load's torque, and a force that turns with its link, add at a stage to what is below for a force in world axes. The chart takes
-/// half the turn of the whole wrench: a torque in world axes takes it back, one in link axes takes the other half, too. A force F in link
-/// axes turns by d x F, and its moment by r x (d x F).
+/// Adds what a load's torque, and a force that turns with its link, add at a stage to what is below for a force in world axes.
+/// The chart takes half the turn of the whole wrench: a torque in world axes takes it back, one in link axes takes the other
+/// half, too. A force F in link axes turns by d x F, and its moment by r x (d x F).
 FN void add_wrench_block(const lane_point_load *load, const stage_load *at, real *P, int w)
 {
     if (load->flags & LOAD_TURNS) {
@@ -130,8 +131,8 @@ FN void add_outer_block(real *P, int w, wrench p, wrench c)
         for (int j = 0; j < 6; j++) P[w * k + j] = fmadd(row[k], column[j], P[w * k + j]);
 }
 
-/// Adds what an axial drag of stage a makes of the motion at stage l, e t t' between the ends of the arms, and, at the stage itself, of how the
-/// axis turns: t (t.x), with the velocity x against the current, changes with d by (d x t)(t.x) + t (t x x).d
+/// Adds what an axial drag of stage a makes of the motion at stage l, e t t' between the ends of the arms, and, at the stage
+/// itself, of how the axis turns: t (t.x), with the velocity x against the current, changes with d by (d x t)(t.x) + t (t x x).d
 FN void add_axial_blocks(const stages *W, const lane_point_load *load, const stage_load *of, int a, int l, real *P, int w)
 {
     const vec3 t = of[a].axis;

@@ -1,13 +1,15 @@
 /// Coefficients of the position-based methods with several coupled stages. (docs/theory.md 5; made by tools/stage_tables.py)
 ///
-/// At stage i, time t_k + c_i h, with the values Y_j at the stages, Y_0 at the start of the step and a rate V that is carried along:
+/// At stage i, time t_k + c_i h, with the values Y_j at the stages, Y_0 at the start of the step and a rate V that is carried
+/// along:
 ///
 ///     rate          sum_j d_ij (Y_j - Y_0) / h + dV_i V
 ///     acceleration  (sum_j h_ij (Y_j - Y_0) - hV_i h V) / h^2
 ///
 /// Radau IIA: d is the inverse of the Runge-Kutta matrix, h its square, V the rate at the last stage of the step before.
 /// Collocation of order K (Pan and Manocha 2018, eqs. 6, 7): derivatives of the polynomial through K + 1 points, the K - 1 stages
-/// (Legendre roots and the end of the step), the start, and the last interior point of the step before; V = (Y_0 - Y_old) / (old h).
+/// (Legendre roots and the end of the step), the start, and the last interior point of the step before; V = (Y_0 - Y_old) / (old
+/// h).
 #ifndef CATENA_STAGE_TABLES_H
 #define CATENA_STAGE_TABLES_H
 

@@ -1,13 +1,13 @@
-/// What joints add to a position-based step of several stages in their own coordinates: springs, limits, dampers, armature, applied
-/// forces at every stage. (docs/theory.md 5.3)
+/// What joints add to a position-based step of several stages in their own coordinates: springs, limits, dampers, armature,
+/// applied forces at every stage. (docs/theory.md 5.3)
 ///
 /// One degree of freedom, with the rate and the acceleration of stage_tables.h formed from q itself:
 ///
 ///     stiffness (q_i - rest) + limit (q_i - lo or hi) + damping rate_i + armature acceleration_i - tau
 ///
-/// A ball does the same with its unit quaternion x, whose rate x' gives the angular velocity w = 2 Im(x* x') of the joint and whose
-/// acceleration x'' the torque 2 J Im(x* x'') of a rotor: both keep the order of the method, which increments of a chart would not.
-/// A limit's damper acts in steps that start beyond the limit. A motor (forces/motors.h) acts by q_i and rate_i.
+/// A ball does the same with its unit quaternion x, whose rate x' gives the angular velocity w = 2 Im(x* x') of the joint and
+/// whose acceleration x'' the torque 2 J Im(x* x'') of a rotor: both keep the order of the method, which increments of a chart
+/// would not. A limit's damper acts in steps that start beyond the limit. A motor (forces/motors.h) acts by q_i and rate_i.
 #ifndef CATENA_STAGE_TERMS_H
 #define CATENA_STAGE_TERMS_H
 
@@ -36,7 +36,8 @@ FN real stage_rate(const lane_model *m, const stage_table *t, const stage_input 
     return rate;
 }
 
-/// Adds the terms of stage a of a joint without ball: row g of coordinate k, and derivatives by the coordinate at every stage, K [s].
+/// Adds the terms of stage a of a joint without ball: row g of coordinate k, and derivatives by the coordinate at every stage, K
+/// [s].
 FN real stage_terms1(const lane_model *m, const lane_body *b, const stage_table *t, int s, const stage_input *in, int a, int k,
                      real *K)
 {
@@ -110,8 +111,8 @@ FN vec3 ball_chord(quat from, quat to, quat *p)
     return scale(quat_imaginary(*p), rset(2));
 }
 
-/// V of a ball, with twice its imaginary part carried as `rate`: of Radau, the derivative (0, rate / 2) of z at the start of the step; of
-/// collocation the secant (1 - z_old) / (old h), whose real part a unit quaternion z_old has from its imaginary part.
+/// V of a ball, with twice its imaginary part carried as `rate`: of Radau, the derivative (0, rate / 2) of z at the start of the
+/// step; of collocation the secant (1 - z_old) / (old h), whose real part a unit quaternion z_old has from its imaginary part.
 FN void set_ball_rate(const stage_table *t, const stage_input *in, vec3 rate, ball_stages *B)
 {
     B->V = quat_pure(rate, rset(0.5)), B->slope = zero3();

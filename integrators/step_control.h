@@ -1,6 +1,6 @@
-/// Step sizes from error estimates, by lane, for any method: a part of a step is repeated if its error is beyond the tolerance, and a
-/// proportional-integral controller proposes the size of the next one. [Hairer, Norsett, Wanner, Solving Ordinary Differential
-/// Equations I, section II.4; Gustafsson 1991]
+/// Step sizes from error estimates, by lane, for any method: a part of a step is repeated if its error is beyond the tolerance,
+/// and a proportional-integral controller proposes the size of the next one. [Hairer, Norsett, Wanner, Solving Ordinary
+/// Differential Equations I, section II.4; Gustafsson 1991]
 ///
 /// An error is in units of the tolerance, and is taken to grow as h^order:
 ///     accepted   h <- h min(6, max(1/5, 0.9 e^(-0.7/order) e_before^(0.4/order))),   at most h if the part had to be repeated
@@ -43,8 +43,8 @@ FN real fit_size(real size, real left, mask *last)
     return sel(*last, left, sel(lt(left, size + size), rset(0.5) * left, size));
 }
 
-/// Where a step cannot go on, and why (a ctn_freeze): the size of its next part is below the least share of it, or nothing; or it has
-/// been tried in more parts than it may have. other: the reason for too small a size.
+/// Where a step cannot go on, and why (a ctn_freeze): the size of its next part is below the least share of it, or nothing; or it
+/// has been tried in more parts than it may have. other: the reason for too small a size.
 FN mask runs_out(const step_control *c, real step, real tried, real other, real *reason)
 {
     const mask tiny = not_(le(rset(LEAST_PART) * step, c->size)), none = le(c->size, rset(0)), many = le(rset(MOST_PARTS), tried);
@@ -52,8 +52,8 @@ FN mask runs_out(const step_control *c, real step, real tried, real other, real 
     return either(either(tiny, none), many);
 }
 
-/// Learns from parts of size h with `error` (a NaN is beyond any tolerance) in the lanes `where`; repeated: those that were rejected
-/// just before. Returns where the part is accepted.
+/// Learns from parts of size h with `error` (a NaN is beyond any tolerance) in the lanes `where`; repeated: those that were
+/// rejected just before. Returns where the part is accepted.
 FN mask control_step(step_control *c, real h, real error, double order, mask where, mask repeated)
 {
     const real one = rset(1);
@@ -92,7 +92,8 @@ FN void begin_control(step_control *c, real size, mask fresh)
 /// The size of the part that begins.
 FN real next_size(const step_control *c, adaptive_parts *P) { return fit_size(c->size, P->end - P->here, &P->last); }
 
-/// Where the part of size h is accepted. *far: where angles went beyond what they may; then, where it would have been accepted without.
+/// Where the part of size h is accepted. *far: where angles went beyond what they may; then, where it would have been accepted
+/// without.
 FN mask take_part(step_control *c, adaptive_parts *P, real h, real error, double order, mask *far)
 {
     const mask within = control_step(c, h, error, order, P->running, P->rejected);

@@ -1,5 +1,5 @@
-/// One time step of a position-based method, whatever happens: the method asked for; where it finds no solution, or one that gains
-/// energy, fewer stages; where even one stage finds none, the step in halves. Lanes go their own ways by selection.
+/// One time step of a position-based method, whatever happens: the method asked for; where it finds no solution, or one that
+/// gains energy, fewer stages; where even one stage finds none, the step in halves. Lanes go their own ways by selection.
 #ifndef CATENA_STEP_LADDER_H
 #define CATENA_STEP_LADDER_H
 
@@ -17,8 +17,9 @@
 
 #include <catena/batch.h>
 
-/// Where collocation of order > 2 starts, anew after a fallback or for the first time, it needs the point before the start: one step of
-/// Radau with 3 stages back in time, of size `old` h. Returns where that was found; else the rates carried stand in for it.
+/// Where collocation of order > 2 starts, anew after a fallback or for the first time, it needs the point before the start: one
+/// step of Radau with 3 stages back in time, of size `old` h. Returns where that was found; else the rates carried stand in for
+/// it.
 KERNEL mask start_old(const lane_model *m, const ctn_batch_config *cfg, position_state *S, ladder_work *P, double old, mask where,
                       position_counts *count)
 {
@@ -55,9 +56,9 @@ KERNEL mask start_old(const lane_model *m, const ctn_batch_config *cfg, position
     return ok;
 }
 
-/// One step of size dt in the lanes `active`. Placements of the start are in one.W.start. Returns where it was completed; elsewhere
-/// the state is that of the last part that was, `at` (0..1) tells which. dense: takes note of the last part; may be NULL. tried: the whole
-/// step has failed with all stages in all these lanes already (lane_run.h).
+/// One step of size dt in the lanes `active`. Placements of the start are in one.W.start. Returns where it was completed;
+/// elsewhere the state is that of the last part that was, `at` (0..1) tells which. dense: takes note of the last part; may be
+/// NULL. tried: the whole step has failed with all stages in all these lanes already (lane_run.h).
 KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, position_state *S, interpolant *dense, bool tried,
                           mask active, ladder_work *P, position_counts *count, real *at)
 {

@@ -1,5 +1,5 @@
-/// Coefficients of the Runge-Kutta methods: stage s is evaluated at q (+) h sum_j a[s][j] kq_j, v + h sum_j a[s][j] kv_j; the step
-/// ends with the weights b. Nodes c are not stored: the equations of motion do not depend on time.
+/// Coefficients of the Runge-Kutta methods: stage s is evaluated at q (+) h sum_j a[s][j] kq_j, v + h sum_j a[s][j] kv_j; the
+/// step ends with the weights b. Nodes c are not stored: the equations of motion do not depend on time.
 #ifndef CATENA_TABLEAUX_H
 #define CATENA_TABLEAUX_H
 
@@ -21,8 +21,8 @@ KERNEL_DATA tableau tableau_rk2 = {2, {{0}, {0.5}}, {0, 1}};
 KERNEL_DATA tableau tableau_rk3 = {3, {{0}, {0.5}, {-1, 2}}, {1.0 / 6, 2.0 / 3, 1.0 / 6}};
 KERNEL_DATA tableau tableau_rk4 = {4, {{0}, {0.5}, {0, 0.5}, {0, 0, 1}}, {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6}};
 
-/// Dormand and Prince's method of order 8 with twelve stages. [Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I,
-/// 2nd ed. 1993, section II.5, and their program DOP853]
+/// Dormand and Prince's method of order 8 with twelve stages. [Hairer, Norsett, Wanner, Solving Ordinary Differential Equations
+/// I, 2nd ed. 1993, section II.5, and their program DOP853]
 KERNEL_DATA tableau tableau_dop853 = {
     12,
     {{0},
@@ -53,8 +53,8 @@ KERNEL_DATA double dop853_error[2][EXPLICIT_STAGES] = {
      -0.422682321323791962932, -0.152160949662516078556, 0.201365400804030348375, 0.022651792198360825812},
 };
 
-/// Its interpolant of order 7: stages 13 to 15, after stage 12 at the end of the step, and the weights of its four coefficients beyond
-/// the cubic of Hermite (interpolant.h). Section II.6.
+/// Its interpolant of order 7: stages 13 to 15, after stage 12 at the end of the step, and the weights of its four coefficients
+/// beyond the cubic of Hermite (interpolant.h). Section II.6.
 KERNEL_DATA double dop853_more[3][ALL_STAGES] = {
     {0.0561675022830479523393, 0, 0, 0, 0, 0, 0.253500210216624811089, -0.246239037470802489917, -0.124191423263816360469,
      0.153291798278765697312, 8.20105229563468988492e-3, 7.56789766054569976139e-3, -8.298e-3},

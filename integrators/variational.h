@@ -5,16 +5,19 @@
 ///
 ///     L(q0, q1) = sum_bodies tr(dT M dT') / (2h) + rotors - h/2 (U(q0) + U(q1))
 ///
-/// gives the joint momenta p0 = -D1 L - F0, p1 = D2 L + F1. With y = dp/h -+ (h/2) g, the sign - at q0 and + at q1, a body adds the wrench
+/// gives the joint momenta p0 = -D1 L - F0, p1 = D2 L + F1. With y = dp/h -+ (h/2) g, the sign - at q0 and + at q1, a body adds
+/// the wrench
 ///
 ///     n = axial(dR S R0') / h + c x y,    f = (dR c + m dp) / h -+ (h/2) m g         (c in world axes, at q0 or q1)
 ///
-/// about its origin at q0 or q1; axial(dR S R1') is axial(dR S R0'), as dR S dR' is symmetric. Rows of joints, a the chord of the joint's
-/// own motion (q1 - q0; balls: twice the vector part of the turn's quaternion), b damping, J armature, F springs, limits, applied:
+/// about its origin at q0 or q1; axial(dR S R1') is axial(dR S R0'), as dR S dR' is symmetric. Rows of joints, a the chord of the
+/// joint's own motion (q1 - q0; balls: twice the vector part of the turn's quaternion), b damping, J armature, F springs, limits,
+/// applied:
 ///
 ///     p0 = S(q0)'sum + J a/h + theta b a - (h/2) F(q0),      p1 = S(q1)'sum + J a/h - (1 - theta) b a + (h/2) F(q1)
 ///
-/// dT grows from the increments of the joints along the tree, never as a difference of poses: small steps and far worlds lose nothing.
+/// dT grows from the increments of the joints along the tree, never as a difference of poses: small steps and far worlds lose
+/// nothing.
 #ifndef CATENA_VARIATIONAL_H
 #define CATENA_VARIATIONAL_H
 
@@ -214,8 +217,9 @@ FN real chord_residual_body(const lane_body *b, joint_form f, chord *W, int i, w
     return most;
 }
 
-/// Residual r = -D1 L - F0 - p0 at the iterate `step`, and its merit. Returns the largest row, each in units of its subtree's m L / h
-/// (m L^2 / h for turns), over the largest momentum in these units; NaN if one is. Momenta are kept to this, whatever the step size.
+/// Residual r = -D1 L - F0 - p0 at the iterate `step`, and its merit. Returns the largest row, each in units of its subtree's m L
+/// / h (m L^2 / h for turns), over the largest momentum in these units; NaN if one is. Momenta are kept to this, whatever the
+/// step size.
 KERNEL real chord_residual(const lane_model *m, chord *W)
 {
     real most = rset(0);

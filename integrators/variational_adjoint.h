@@ -1,12 +1,14 @@
-/// The adjoint of a variational step: gradients by (q, p) and the joint forces before it, from those by (q, p) after it. (docs/theory.md 6.5)
+/// The adjoint of a variational step: gradients by (q, p) and the joint forces before it, from those by (q, p) after it.
+/// (docs/theory.md 6.5)
 ///
-/// A part of size h solves r(q1; q0, p0) = 0 and makes p1, both from L(q0, q1). With J = dr/dq1, which the Newton sweep factors, and the
-/// virtual motions p1_bar at q1 and y at q0,
+/// A part of size h solves r(q1; q0, p0) = 0 and makes p1, both from L(q0, q1). With J = dr/dq1, which the Newton sweep factors,
+/// and the virtual motions p1_bar at q1 and y at q0,
 ///
 ///     J'y = q1_bar + (dp1/dq1)' p1_bar,    p0_bar = y,    q0_bar = (dp1/dq0)' p1_bar - (dr/dq0)' y,
 ///
-/// where p1_bar'p1 = sum <G1, [xi]T1>, y'r = sum <G0, [xi]T0> + joint terms, and G = (dT/h +- h/2 g e4')M are the momenta of the bodies: the
-/// derivative of G is an inner product with [xi]T M/h, that of [xi]T is rate_pullback(). One factorisation and one solve a part: O(N).
+/// where p1_bar'p1 = sum <G1, [xi]T1>, y'r = sum <G0, [xi]T0> + joint terms, and G = (dT/h +- h/2 g e4')M are the momenta of the
+/// bodies: the derivative of G is an inner product with [xi]T M/h, that of [xi]T is rate_pullback(). One factorisation and one
+/// solve a part: O(N).
 #ifndef CATENA_VARIATIONAL_ADJOINT_H
 #define CATENA_VARIATIONAL_ADJOINT_H
 
@@ -116,8 +118,9 @@ FN void joint_chord_pullback(const lane_body *b, const chord *W, vec3 g, real *b
     add_joint_vector(b, by_q0, scale(g, rset(-1)));
 }
 
-/// How the share theta of the dampers changes with q: adds theta_bar dtheta/dq to q_bar. theta = (1 + z)/(2 + z), z = h b / D the largest of
-/// any joint; 1/D = y'H y is what the joint and those beyond it do, H y, when it is pushed by 1 while those further in stand still.
+/// How the share theta of the dampers changes with q: adds theta_bar dtheta/dq to q_bar. theta = (1 + z)/(2 + z), z = h b / D the
+/// largest of any joint; 1/D = y'H y is what the joint and those beyond it do, H y, when it is pushed by 1 while those further in
+/// stand still.
 KERNEL void share_pullback(const lane_model *m, const chord_part *part, real theta_bar, velocity_adjoint *A, rate_pose *M,
                            real *q_bar)
 {
@@ -210,7 +213,8 @@ KERNEL void chord_pullback(const lane_model *m, const chord_part *part, const re
     for (int k = 0; k < m->nv; k++) p0_bar[k] = A->y[k], tau_bar[k] = fmadd(half, A->y[k], tau_bar[k]);
 }
 
-/// After variational_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.
+/// After variational_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after
+/// it.
 KERNEL void variational_pullback(const lane_model *m, const ctn_batch_config *cfg, variational_adjoint *A, const state_bar *after,
                                  const state_bar *before, real *tau_bar)
 {

@@ -1,8 +1,9 @@
-/// One time step of the variational method on the state (q, p): of order 2, or of order 4 as Yoshida's triple jump of three such steps.
+/// One time step of the variational method on the state (q, p): of order 2, or of order 4 as Yoshida's triple jump of three such
+/// steps.
 ///
-/// All lanes run the same loop, as in position_step.h; what differs between them is selected. Newton's method with a line search on the
-/// scaled residual solves for q1; where it does not converge, a pivot is not positive, or a joint turns too far, the whole step is halved,
-/// and doubled again where a half ends on the coarser grid.
+/// All lanes run the same loop, as in position_step.h; what differs between them is selected. Newton's method with a line search
+/// on the scaled residual solves for q1; where it does not converge, a pivot is not positive, or a joint turns too far, the whole
+/// step is halved, and doubled again where a half ends on the coarser grid.
 #ifndef CATENA_VARIATIONAL_STEP_H
 #define CATENA_VARIATIONAL_STEP_H
 
@@ -143,9 +144,9 @@ FN real shorter_chord(const newton_progress *N, real alpha, real merit)
     return N->E * alpha * alpha / fmadd(rset(2) * alpha - rset(1), N->E, merit);
 }
 
-/// Solves one part of size h from (q, p) in the lanes `active`; leaves the solution in W. lead: how far the rates of the last part are
-/// behind those of this one, in dt. Returns where it converged: the residual is below the tolerance, or below SOLVE_FLOOR and at rounding
-/// level, where it falls no more.
+/// Solves one part of size h from (q, p) in the lanes `active`; leaves the solution in W. lead: how far the rates of the last
+/// part are behind those of this one, in dt. Returns where it converged: the residual is below the tolerance, or below
+/// SOLVE_FLOOR and at rounding level, where it falls no more.
 KERNEL mask solve_chord(const lane_model *m, const variational_state *S, const real *tau, real lead, double tolerance,
                         int max_iterations, mask active, variational_work *P, position_counts *count)
 {
@@ -273,7 +274,8 @@ FN void copy_variational(const lane_model *m, const variational_state *from, mas
     }
 }
 
-/// Where a joint turns by more than 0.35 rad: such steps say too little about the motion, and chains that whip would heat up by them.
+/// Where a joint turns by more than 0.35 rad: such steps say too little about the motion, and chains that whip would heat up by
+/// them.
 KERNEL mask turns_far(const lane_model *m, const real *step)
 {
     mask far = none_of();
@@ -308,7 +310,8 @@ KERNEL mask solve_chord_part(const lane_model *m, const ctn_batch_config *cfg, i
     return ok;
 }
 
-/// All parts of one step of size dt * part, in the lanes `active`. Returns where they were solved; elsewhere the state is partly moved.
+/// All parts of one step of size dt * part, in the lanes `active`. Returns where they were solved; elsewhere the state is partly
+/// moved.
 KERNEL mask composed_step(const lane_model *m, const ctn_batch_config *cfg, const real *tau, real part, variational_state *S,
                           mask active, variational_work *P, position_counts *count)
 {
@@ -330,8 +333,8 @@ KERNEL mask composed_step(const lane_model *m, const ctn_batch_config *cfg, cons
     return ok;
 }
 
-/// One step of size dt in the lanes `active`. Returns where it was completed; elsewhere the state is that of the last part that was,
-/// `at` (0..1) tells which.
+/// One step of size dt in the lanes `active`. Returns where it was completed; elsewhere the state is that of the last part that
+/// was, `at` (0..1) tells which.
 KERNEL mask variational_step(const lane_model *m, const ctn_batch_config *cfg, const real *tau, variational_state *S, mask active,
                              variational_work *P, position_counts *count, real *at)
 {

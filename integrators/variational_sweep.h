@@ -1,12 +1,12 @@
-/// The exact Newton step of the variational method in O(N): an articulated-body sweep whose left subspaces are those at q0, where the
-/// equations are projected, and whose right ones are those at q1, where the unknowns move the bodies. (docs/theory.md 6.3)
+/// The exact Newton step of the variational method in O(N): an articulated-body sweep whose left subspaces are those at q0, where
+/// the equations are projected, and whose right ones are those at q1, where the unknowns move the bodies. (docs/theory.md 6.3)
 ///
 ///     inwards    D = SL' P SR + joint terms,  u = -(SL' p + h r),  P' = P - P SR D^-1 SL' P,  p' = p + P SR D^-1 u
 ///     outwards   dq = D^-1 (u - SL' P d_parent),  d = d_parent + SR dq
 ///
-/// P starts as the cross inertia of T(q0) M T(q1)'. It is not symmetric, and moves to the parent's origin by the offset at q0 on the
-/// left and the one at q1 on the right. Equations are multiplied by h, so that P is an inertia. A pivot that is not positive says that
-/// the step is too large: it is, for a single hinge, the cosine of the angle turned.
+/// P starts as the cross inertia of T(q0) M T(q1)'. It is not symmetric, and moves to the parent's origin by the offset at q0 on
+/// the left and the one at q1 on the right. Equations are multiplied by h, so that P is an inertia. A pivot that is not positive
+/// says that the step is too large: it is, for a single hinge, the cosine of the angle turned.
 #ifndef CATENA_VARIATIONAL_SWEEP_H
 #define CATENA_VARIATIONAL_SWEEP_H
 
@@ -224,8 +224,8 @@ FN mask chord_inward1(const lane_body *b, joint_form f, const chord *W, chord_sw
     return good;
 }
 
-/// Change of h times the joint's own row by its motion, world axes: with e = (w, v) the quaternion of a ball's turn, its chord 2 v
-/// changes by w + [v].
+/// Change of h times the joint's own row by its motion, world axes: with e = (w, v) the quaternion of a ball's turn, its chord 2
+/// v changes by w + [v].
 FN mat3 joint_stiffness3(const lane_body *b, const chord *W, int i)
 {
     sym3 k = sym_diagonal(given(b)->armature, given(b)->armature, given(b)->armature);
@@ -293,8 +293,8 @@ FN mask chord_inward_body(const lane_body *b, joint_form f, const chord *W, chor
     return good;
 }
 
-/// The sweep inwards at the iterate of W (after chord_residual), with d [nv] for chord_outward(). Returns the lanes of which all pivots are
-/// positive.
+/// The sweep inwards at the iterate of W (after chord_residual), with d [nv] for chord_outward(). Returns the lanes of which all
+/// pivots are positive.
 KERNEL mask chord_inward(const lane_model *m, const chord *W, chord_sweep *work, real *d)
 {
     chord_hand next;
@@ -331,7 +331,8 @@ KERNEL void chord_factor(const lane_model *m, const chord *W, chord_sweep *work,
     }
 }
 
-/// y with J'y = b, after chord_factor(); both [nv], b by motions at q1, y at q0. J' has the subspaces exchanged, and so its sweep:
+/// y with J'y = b, after chord_factor(); both [nv], b by motions at q1, y at q0. J' has the subspaces exchanged, and so its
+/// sweep:
 ///
 ///     inwards    g = h b - SR'p,  p' = p + (D^-1 SL'P)' g        outwards   y = D^-T (g - (P SR)' d_parent),  d = d_parent + SL y
 ///

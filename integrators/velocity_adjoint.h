@@ -1,5 +1,5 @@
-/// The adjoints of the ways in and out of a state that carries something else than joint velocities: Euclidean velocities V of bodies
-/// (position-based methods) or joint momenta p (the variational one). (docs/theory.md 4.6, 6.5)
+/// The adjoints of the ways in and out of a state that carries something else than joint velocities: Euclidean velocities V of
+/// bodies (position-based methods) or joint momenta p (the variational one). (docs/theory.md 4.6, 6.5)
 ///
 ///     in    V = [xi_v]T               or  p = H v
 ///     out   H v = S'[momentum of V] + J rate  or  H v = p
@@ -49,7 +49,8 @@ KERNEL void factor_inertia(const lane_model *m, const real *q, velocity_adjoint 
     tree_factor(m, &A->F);
 }
 
-/// From the gradient by the state that starts from (q, v), V = [xi]T and rates v, to those by q and v: added to q_bar, v_bar [nv].
+/// From the gradient by the state that starts from (q, v), V = [xi]T and rates v, to those by q and v: added to q_bar, v_bar
+/// [nv].
 KERNEL void position_start_pullback(const lane_model *m, const real *q, const real *v, const state_bar *state, velocity_adjoint *A,
                                     real *q_bar, real *v_bar)
 {

@@ -88,7 +88,8 @@ START_TEST(tolerance_is_met)
 }
 END_TEST
 
-/// A spring a hundred times as stiff swings ten times as fast and needs ten times the parts; an end stop is met by repeating parts.
+/// A spring a hundred times as stiff swings ten times as fast and needs ten times the parts; an end stop is met by repeating
+/// parts.
 START_TEST(stiff_springs)
 {
     long parts[3];
@@ -356,7 +357,8 @@ START_TEST(order_of_interpolants)
 }
 END_TEST
 
-/// At its ends the interpolant is the state before and after the last part, in every lane; and before the first step the state itself.
+/// At its ends the interpolant is the state before and after the last part, in every lane; and before the first step the state
+/// itself.
 START_TEST(ends_of_interpolants)
 {
     enum { WORLDS = 5 };

@@ -34,7 +34,8 @@ START_TEST(quantiles_of_numbers)
 }
 END_TEST
 
-/// Of random lines with gaps: in each column of pixels extremes, ends and ends of gaps are kept, gaps stay gaps, and little else is there.
+/// Of random lines with gaps: in each column of pixels extremes, ends and ends of gaps are kept, gaps stay gaps, and little else
+/// is there.
 START_TEST(extremes_are_kept)
 {
     enum { ROWS = 5000, LINES = 3 };

@@ -219,8 +219,8 @@ START_TEST(wrenches_are_those_of_scenes)
 }
 END_TEST
 
-/// A world that is pushed goes on along its links, to where it goes serially; others move as before, and so does it once it is let
-/// go, to the last bit.
+/// A world that is pushed goes on along its links, to where it goes serially; others move as before, and so does it once it is
+/// let go, to the last bit.
 START_TEST(pushed_worlds_go_along)
 {
     enum { WORLDS = 3 };

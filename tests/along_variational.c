@@ -90,7 +90,8 @@ START_TEST(steps_are_those_of_the_serial_engine)
 }
 END_TEST
 
-/// Steps of a class have the same bits on every engine, by any number of threads, in calls of any length, saved in between or not.
+/// Steps of a class have the same bits on every engine, by any number of threads, in calls of any length, saved in between or
+/// not.
 START_TEST(steps_of_a_class_have_the_same_bits_everywhere)
 {
     enum { WORLDS = 3, STEPS = 4 };
@@ -215,8 +216,8 @@ START_TEST(chains_beside_each_other)
 }
 END_TEST
 
-/// A world that a wrench acts on goes serially, and with the bits of those side by side; before, after and in other worlds steps go
-/// along the links.
+/// A world that a wrench acts on goes serially, and with the bits of those side by side; before, after and in other worlds steps
+/// go along the links.
 START_TEST(pushed_worlds_go_serially)
 {
     ctn_error err;

@@ -1,5 +1,5 @@
-/// Generalised-alpha (integrators/alpha_step.h): its steps beside golden ones, its order with all joints, terms and loads, and that it gains no energy.
-/// The same bits everywhere: engines.c, worlds.c, device.c, bits.c.
+/// Generalised-alpha (integrators/alpha_step.h): its steps beside golden ones, its order with all joints, terms and loads, and
+/// that it gains no energy. The same bits everywhere: engines.c, worlds.c, device.c, bits.c.
 #include "tests/golden.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
@@ -103,7 +103,8 @@ START_TEST(order)
 }
 END_TEST
 
-/// A flywheel that turns by up to 2.5 rad a step keeps its energy to a hundredth, whatever rho up to 0.2; so does one that tumbles.
+/// A flywheel that turns by up to 2.5 rad a step keeps its energy to a hundredth, whatever rho up to 0.2; so does one that
+/// tumbles.
 START_TEST(flywheels)
 {
     static const double rhos[] = {0, 0.1, 0.2};
@@ -175,7 +176,8 @@ START_TEST(saved)
 }
 END_TEST
 
-/// Between the ends of a step the motion is a cubic with the velocities of both: it meets them there, and is close to the motion between.
+/// Between the ends of a step the motion is a cubic with the velocities of both: it meets them there, and is close to the motion
+/// between.
 START_TEST(dense_output)
 {
     ctn_model *const m = model_of("catena: 1\nlinks:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0], q0: 1}, mass: 1, "
@@ -194,8 +196,8 @@ START_TEST(dense_output)
 }
 END_TEST
 
-/// A stiff spring to the world on a body that slides as it turns: rates off by whole turns once carried it along the axis, where each turn ends in a
-/// minimum of its own, and 5.8 kJ came of 0.1.
+/// A stiff spring to the world on a body that slides as it turns: rates off by whole turns once carried it along the axis, where
+/// each turn ends in a minimum of its own, and 5.8 kJ came of 0.1.
 START_TEST(whole_turns)
 {
     ctn_model *const m = model_of(
@@ -257,8 +259,8 @@ START_TEST(taken_up_after_turns)
 }
 END_TEST
 
-/// A long rope whips, and is given too few iterations. Where no step is found, velocities are often those of no motion that the joints allow;
-/// begun anew from the nearest ones it takes few halves. (It took 91 without.)
+/// A long rope whips, and is given too few iterations. Where no step is found, velocities are often those of no motion that the
+/// joints allow; begun anew from the nearest ones it takes few halves. (It took 91 without.)
 START_TEST(long_rope)
 {
     static double q[2000], v[2000];

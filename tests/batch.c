@@ -136,7 +136,8 @@ START_TEST(saved_state_of_another_model)
 }
 END_TEST
 
-/// Whatever single bit of a saved state is wrong, or how much of it is missing, it is refused and changes nothing; so is one of another version.
+/// Whatever single bit of a saved state is wrong, or how much of it is missing, it is refused and changes nothing; so is one of
+/// another version.
 START_TEST(damaged_state)
 {
     ctn_model *const m = ball("", 1);

@@ -1,5 +1,6 @@
-/// The bits of every method's steps, gradients and Jacobians, as they were when tests/golden/bits.txt was written: a change of the code that
-/// is to change no result changes no line of it. A commit that moves bits writes it anew, says so, and shows by how much.
+/// The bits of every method's steps, gradients and Jacobians, as they were when tests/golden/bits.txt was written: a change of
+/// the code that is to change no result changes no line of it. A commit that moves bits writes it anew, says so, and shows by how
+/// much.
 ///
 ///     build/tests/test_bits --write tests/golden/bits.txt
 #include "sim/engine/engine.h"
@@ -191,7 +192,8 @@ static uint64_t worlds_of(const subject *s, int way)
     return put(nothing, all, (size_t)most * sizeof *all);
 }
 
-/// The bits of the gradient of a sum over a run's states, and of its first step's Jacobian (small models); 0 where there are none.
+/// The bits of the gradient of a sum over a run's states, and of its first step's Jacobian (small models); 0 where there are
+/// none.
 static uint64_t derivatives_of(const subject *s, int way)
 {
     enum { RUN = 3 };

@@ -43,8 +43,8 @@ static void come_to_rest(const char *text, double end[3], double *q)
     ctn_model_free(m);
 }
 
-/// The elastica under its own weight w per length, clamped at the origin along x: EI theta'' = w (L - s) cos(theta), theta(0) = 0,
-/// theta'(L) = 0; its end by Simpson's rule over Runge-Kutta's steps, theta' at 0 by bisection.
+/// The elastica under its own weight w per length, clamped at the origin along x: EI theta'' = w (L - s) cos(theta), theta(0) =
+/// 0, theta'(L) = 0; its end by Simpson's rule over Runge-Kutta's steps, theta' at 0 by bisection.
 static void elastica(double EI, double w, double end[3])
 {
     enum { STEPS = 2000 };
@@ -124,8 +124,8 @@ static bool positive(double *A, int n)
     return true;
 }
 
-/// A column buckles under its own weight from w L^3 = 7.8373 EI on (Greenhill 1881): up to there its potential has a minimum at rest. With
-/// the tip held in its place by a load instead, from P L^2 = pi^2 EI / 4 on (Euler).
+/// A column buckles under its own weight from w L^3 = 7.8373 EI on (Greenhill 1881): up to there its potential has a minimum at
+/// rest. With the tip held in its place by a load instead, from P L^2 = pi^2 EI / 4 on (Euler).
 START_TEST(columns_buckle)
 {
     enum { N = 2 * LINKS };

@@ -1,5 +1,5 @@
-/// Cameras: points land on the pixels where they should, and cameras of scenes go where their links go. What is seen is read from the buffer
-/// of ids.
+/// Cameras: points land on the pixels where they should, and cameras of scenes go where their links go. What is seen is read from
+/// the buffer of ids.
 #include "render/draw/camera_mount.h"
 #include "tests/suite.h"
 #include "tests/view.h"
@@ -28,7 +28,8 @@ static int middle_of(const view *v, const render_camera *camera, uint32_t id, do
 
 static double dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
-/// A pinhole: where a point is seen from `eye` along `ahead` with `right` to the right, unit vectors; `field` is that of the height.
+/// A pinhole: where a point is seen from `eye` along `ahead` with `right` to the right, unit vectors; `field` is that of the
+/// height.
 static void pinhole(const double *point, const double *eye, const double *ahead, const double *right, double field, double *x,
                     double *y)
 {
@@ -81,7 +82,8 @@ static void tumble(view *v, int k)
     view_moved(v);
 }
 
-/// The link stays in the middle, what stands still moves, and the camera does not turn with the link: what is fixed to that does not stay.
+/// The link stays in the middle, what stands still moves, and the camera does not turn with the link: what is fixed to that does
+/// not stay.
 START_TEST(tracks)
 {
     static const char *const cameras[] = {"camera: {type: track, link: a, azimuth: 20, elevation: 30, distance: 4}",
@@ -110,7 +112,8 @@ START_TEST(tracks)
 }
 END_TEST
 
-/// What is fixed to the link stays where it is in the picture, where a pinhole in the link's frame has it; what stands still does not.
+/// What is fixed to the link stays where it is in the picture, where a pinhole in the link's frame has it; what stands still does
+/// not.
 START_TEST(first_person)
 {
     char text[600];

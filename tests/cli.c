@@ -368,8 +368,8 @@ static void finding(const cJSON *f, const char *file, int line, int column, cons
     ck_assert_msg(!strncmp(member(f, "text")->valuestring, text, strlen(text)), "%s", member(f, "text")->valuestring);
 }
 
-/// What is too stiff for the method and its step: said of the scene's own by check, of the one asked for by what makes steps, and by nothing
-/// else.
+/// What is too stiff for the method and its step: said of the scene's own by check, of the one asked for by what makes steps, and
+/// by nothing else.
 START_TEST(stiff_scenes)
 {
     spit("stiff.yaml", "catena: 1\nintegrator: {method: rk4, dt: 0.01}\nduration: 0.02\nlinks:\n"

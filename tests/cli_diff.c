@@ -148,8 +148,8 @@ START_TEST(spoilt_rollout)
 }
 END_TEST
 
-/// What the search finds in q, compared with one over the whole datasets: records every 2 and every 3 steps, of runs and rollouts,
-/// more numbers than are read at a time.
+/// What the search finds in q, compared with one over the whole datasets: records every 2 and every 3 steps, of runs and
+/// rollouts, more numbers than are read at a time.
 START_TEST(by_brute_force)
 {
     enum { WORLDS = 200, STEPS = 1800 };

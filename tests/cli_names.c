@@ -131,7 +131,8 @@ static void forge_scene(const char *path, const char *text)
     ck_assert(H5Fclose(file) >= 0);
 }
 
-/// Recordings of strangers: the path of the scene is drawn as its name; names in it, and what the file says of itself, are refused.
+/// Recordings of strangers: the path of the scene is drawn as its name; names in it, and what the file says of itself, are
+/// refused.
 START_TEST(forged_recordings)
 {
     static const char *const attributes[] = {"scene", "started", "catena_version", "engine"};

@@ -1,5 +1,5 @@
-/// `catena plot`: the numbers in gnuplot's script against those of the recording, closed forms and sorted worlds; pictures, and what it
-/// says when something is missing.
+/// `catena plot`: the numbers in gnuplot's script against those of the recording, closed forms and sorted worlds; pictures, and
+/// what it says when something is missing.
 #include "tests/command.h"
 #include "tests/datasets.h"
 #include "tests/suite.h"
@@ -204,7 +204,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/// Columns of a block are 5, 25, 50, 75 and 95 % of x [worlds][rows] at each time, of the worlds that had not frozen and were run.
+/// Columns of a block are 5, 25, 50, 75 and 95 % of x [worlds][rows] at each time, of the worlds that had not frozen and were
+/// run.
 static void has_quantiles(const double *time, const double *x, const double *until, int worlds, int rows)
 {
     static const double p[5] = {0.05, 0.25, 0.5, 0.75, 0.95};

@@ -1,4 +1,5 @@
-/// `catena render`: files of the right size and number at exact times, movies that can be read, and what it says when something is missing.
+/// `catena render`: files of the right size and number at exact times, movies that can be read, and what it says when something
+/// is missing.
 #include "render/draw/context.h"
 #include "tests/command.h"
 #include "tests/suite.h"
@@ -41,7 +42,8 @@ START_TEST(one_picture)
 }
 END_TEST
 
-/// From a given distance a picture depends on its time alone, not on which others are made, nor, where steps end there, on those between.
+/// From a given distance a picture depends on its time alone, not on which others are made, nor, where steps end there, on those
+/// between.
 START_TEST(exact_times)
 {
     const char *const scene = source("scenes/double-pendulum.yaml");
@@ -64,8 +66,8 @@ END_TEST
 /// Whether a pixel is as good as white.
 static bool is_white(const uint8_t *pixel) { return pixel[0] > 250 && pixel[1] > 250 && pixel[2] > 250; }
 
-/// A sheet has the pictures in it that one by one are files, with white between them. Each has its time, in the same place; the first one has the
-/// method, too, below it, and no other has.
+/// A sheet has the pictures in it that one by one are files, with white between them. Each has its time, in the same place; the
+/// first one has the method, too, below it, and no other has.
 START_TEST(sheet)
 {
     enum { WIDTH = 318, HEIGHT = 238, WHOLE = 639, GUTTER = 3, TIMES = 22, METHOD = 38 };  // pixels; rows where texts end
@@ -204,8 +206,8 @@ static const struct {
 };
 enum { FITTED = sizeof fitted / sizeof *fitted };
 
-/// Without a distance the camera is as near as it can be with all bodies in all pictures: they come close to two sides that face each other,
-/// and nowhere to the edge.
+/// Without a distance the camera is as near as it can be with all bodies in all pictures: they come close to two sides that face
+/// each other, and nowhere to the edge.
 START_TEST(fits)
 {
     enum { WIDTH = 120, HEIGHT = 80, PICTURES = 11 };

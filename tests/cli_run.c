@@ -413,8 +413,8 @@ START_TEST(full_disk)
 }
 END_TEST
 
-/// Every method steps every scene that is shipped, or says before the first step why the two do not go together, or that a spring is too
-/// stiff for its steps.
+/// Every method steps every scene that is shipped, or says before the first step why the two do not go together, or that a spring
+/// is too stiff for its steps.
 START_TEST(every_method_on_every_scene)
 {
     static const char *const methods[][3] = {{"euler"},

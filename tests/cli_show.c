@@ -1,5 +1,5 @@
-/// `catena render` with marks, texts, colours and many worlds: pictures depend on their time alone, worlds are those of rollouts, and mistakes
-/// are told.
+/// `catena render` with marks, texts, colours and many worlds: pictures depend on their time alone, worlds are those of rollouts,
+/// and mistakes are told.
 #include "render/draw/context.h"
 #include "tests/command.h"
 #include "tests/datasets.h"
@@ -28,7 +28,8 @@ static char *render(const char *file, const char *picture, const char *const *wo
 
 static bool same(const char *a, size_t n, const char *b, size_t m) { return n == m && !memcmp(a, b, n); }
 
-/// With trails and text a picture from a given distance depends on its time alone, not on which others are made; each thing that is shown changes it.
+/// With trails and text a picture from a given distance depends on its time alone, not on which others are made; each thing that
+/// is shown changes it.
 START_TEST(exact_times)
 {
     static const char show[] = "axes,frames,com,trail,trail:lower:0,0,0.3,names,text";
@@ -59,7 +60,8 @@ START_TEST(exact_times)
 }
 END_TEST
 
-/// Just after a step begins the picture is that of its beginning, also where the step was made in halves, of which dense output has the last.
+/// Just after a step begins the picture is that of its beginning, also where the step was made in halves, of which dense output
+/// has the last.
 START_TEST(halved_steps)
 {
     const char *const scene = source("scenes/chain10.yaml");

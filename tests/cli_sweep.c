@@ -70,7 +70,8 @@ START_TEST(largest)
 }
 END_TEST
 
-/// A link that turns about its own origin has errors, too: a period of a pendulum at 60 degrees is not met by steps of half a second.
+/// A link that turns about its own origin has errors, too: a period of a pendulum at 60 degrees is not met by steps of half a
+/// second.
 START_TEST(about_its_origin)
 {
     spit("pendulum.yaml", "catena: 1\nlinks:\n  - name: rod\n    joint: {type: revolute, axis: [0, 1, 0], q0: 60 deg}\n"

@@ -499,8 +499,8 @@ START_TEST(a_thousand_models)
 }
 END_TEST
 
-/// 200 light links, straight and horizontal, in steps of 0.1 s: as near the start as 56 s a Newton step of thousands of turns used to be
-/// taken, and the world to freeze. Nothing winds up, and the chain comes to hang.
+/// 200 light links, straight and horizontal, in steps of 0.1 s: as near the start as 56 s a Newton step of thousands of turns
+/// used to be taken, and the world to freeze. Nothing winds up, and the chain comes to hang.
 START_TEST(nothing_winds_up)
 {
     ctn_model *m = swing(200, 0);
@@ -518,8 +518,8 @@ START_TEST(nothing_winds_up)
 }
 END_TEST
 
-/// A tree in steps that let a solve end in a minimum of the step's energy above that at rest: it gained 5e5 J of the 200 that it has. There is a
-/// lower one.
+/// A tree in steps that let a solve end in a minimum of the step's energy above that at rest: it gained 5e5 J of the 200 that it
+/// has. There is a lower one.
 static const char lower_minimum[] =
     "catena: 1\n"
     "links:\n"

@@ -1,5 +1,6 @@
-/// The engine "cuda": the bits of the CPU's, on a GPU or, where CTN_CUDA_LIBRARY names it, through its twin (tests/device_twin.cpp); states
-/// and forces in its memory; what it refuses. (tests/worlds.c and other tests of batches run on it, too.)
+/// The engine "cuda": the bits of the CPU's, on a GPU or, where CTN_CUDA_LIBRARY names it, through its twin
+/// (tests/device_twin.cpp); states and forces in its memory; what it refuses. (tests/worlds.c and other tests of batches run on
+/// it, too.)
 #include "sim/batch/batch.h"
 #include "sim/engine/device.h"
 #include "tests/random_scene.h"

@@ -1,5 +1,5 @@
-/// The engine "cuda-float", through its twin: how far its worlds are from those in double precision, what it says about itself, and that
-/// they do not depend on company either.
+/// The engine "cuda-float", through its twin: how far its worlds are from those in double precision, what it says about itself,
+/// and that they do not depend on company either.
 #include "sim/engine/device.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"

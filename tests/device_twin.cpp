@@ -1,5 +1,6 @@
-// The GPU's engine on the CPU: the code of its threads compiled as C++17, memory from malloc, a launch as a loop over the worlds. Scratch
-// memory is full of NaNs at first, as a GPU's is of anything. With CATENA_TWIN_FAILS, launches fail after the first CTN_TWIN_LAUNCHES.
+// The GPU's engine on the CPU: the code of its threads compiled as C++17, memory from malloc, a launch as a loop over the worlds.
+// Scratch memory is full of NaNs at first, as a GPU's is of anything. With CATENA_TWIN_FAILS, launches fail after the first
+// CTN_TWIN_LAUNCHES.
 #include "dynamics/lane_scalar.h"
 #include "sim/engine/device_worlds.h"
 #include "sim/base/status.h"

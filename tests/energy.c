@@ -84,9 +84,9 @@ static double gap(const ctn_step_stats *s)
     return sums / scale_of(s);
 }
 
-/// A motor lifts a mass m with the constant force F + m g. With p steps of h the velocity gains F h / m in each, whatever the method.
-/// Methods of second and higher order go the way of the parabola and create nothing; those of first order are off by F h^2 / (2 m)
-/// in the way of a step, explicit Euler behind and the others ahead, and create that times F.
+/// A motor lifts a mass m with the constant force F + m g. With p steps of h the velocity gains F h / m in each, whatever the
+/// method. Methods of second and higher order go the way of the parabola and create nothing; those of first order are off by F
+/// h^2 / (2 m) in the way of a step, explicit Euler behind and the others ahead, and create that times F.
 START_TEST(constant_force)
 {
     enum { STEPS = 100 };
@@ -207,8 +207,8 @@ static void close_forest(forest *f)
     ctn_model_free(f->m);
 }
 
-/// On forests of all joints, balls and rotors included, the ledger agrees with Simpson's rule over powers that are formed from the
-/// states of an accurate motion.
+/// On forests of all joints, balls and rotors included, the ledger agrees with Simpson's rule over powers that are formed from
+/// the states of an accurate motion.
 START_TEST(powers_of_forests)
 {
     FOR_SEEDS(seed, 12)
@@ -250,7 +250,8 @@ START_TEST(powers_of_forests)
 }
 END_TEST
 
-/// What a method creates on such forests fades with its order. Collocation of order 4 and more has its order on joints besides balls.
+/// What a method creates on such forests fades with its order. Collocation of order 4 and more has its order on joints besides
+/// balls.
 START_TEST(order_on_forests)
 {
     double mean = 0;
@@ -333,8 +334,8 @@ START_TEST(asking_changes_nothing)
 }
 END_TEST
 
-/// Steps that fall back, on fewer stages or halves: the books close, and what radau remembers to have created and dissipated, the last two
-/// numbers of its state, is what the ledger says.
+/// Steps that fall back, on fewer stages or halves: the books close, and what radau remembers to have created and dissipated, the
+/// last two numbers of its state, is what the ledger says.
 START_TEST(fallbacks)
 {
     long fewer = 0;

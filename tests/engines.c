@@ -103,7 +103,8 @@ static bool takes(const ctn_model *m, size_t k)
     return !m->nload || methods[k].method != CTN_COLLOCATION || methods[k].number == 2;
 }
 
-/// Batches of 1, 3, 64 and 1000 worlds: 1000 steps (fewer under sanitizers, and of costly methods) on every engine, the same bits for the worlds they share.
+/// Batches of 1, 3, 64 and 1000 worlds: 1000 steps (fewer under sanitizers, and of costly methods) on every engine, the same bits
+/// for the worlds they share.
 START_TEST(batches)
 {
     static const int sizes[] = {1, 3, 64, 1000};

@@ -1,5 +1,5 @@
-/// Numbers beyond all reason: whatever a scene holds, every method makes its steps, or freezes the world at its last good state, soon.
-/// A step that does not end runs into the test's time limit. And worlds that have gone far, for good reasons.
+/// Numbers beyond all reason: whatever a scene holds, every method makes its steps, or freezes the world at its last good state,
+/// soon. A step that does not end runs into the test's time limit. And worlds that have gone far, for good reasons.
 #include "tests/random_scene.h"
 #include "tests/suite.h"
 #include "tests/text_model.h"
@@ -193,8 +193,8 @@ START_TEST(a_step_of_too_much_work_freezes)
 }
 END_TEST
 
-/// Hinges with springs and limits that turn by several rounds in a step: bodies do not show whole turns, springs do, and no solution is taken
-/// that makes energy of the difference.
+/// Hinges with springs and limits that turn by several rounds in a step: bodies do not show whole turns, springs do, and no
+/// solution is taken that makes energy of the difference.
 START_TEST(whole_turns_make_no_energy)
 {
     rng r = {(uint64_t)_i + 1};

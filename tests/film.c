@@ -1,4 +1,5 @@
-/// Recordings that the viewer plays: at records it shows what is recorded, between them what lies between, wherever its clock is set.
+/// Recordings that the viewer plays: at records it shows what is recorded, between them what lies between, wherever its clock is
+/// set.
 #include "render/draw/interpolation.h"
 #include "render/view/film.h"
 #include "sim/record/recorded_states.h"
@@ -136,7 +137,8 @@ START_TEST(steps_and_clock)
 }
 END_TEST
 
-/// A world that froze stands still between records, too, whatever its velocities were, from the time on when it did; it is said that it did.
+/// A world that froze stands still between records, too, whatever its velocities were, from the time on when it did; it is said
+/// that it did.
 START_TEST(frozen_worlds_stand)
 {
     ctn_error err;
@@ -204,8 +206,8 @@ static film *film_of(const char *path, const char *scene, const char *keep, cons
     return f;
 }
 
-/// Of a rollout that kept coordinates alone velocities are those of the motion about a record, to second order in the time between records:
-/// of free joints, balls, hinges and sliders. It is said.
+/// Of a rollout that kept coordinates alone velocities are those of the motion about a record, to second order in the time
+/// between records: of free joints, balls, hinges and sliders. It is said.
 START_TEST(without_velocities)
 {
     double worst[2];

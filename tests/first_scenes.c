@@ -1,4 +1,5 @@
-/// What a first scene meets that names nothing: the default method and step hold whatever springs and limits it has, and limits brake.
+/// What a first scene meets that names nothing: the default method and step hold whatever springs and limits it has, and limits
+/// brake.
 #include "dynamics/model.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
@@ -29,8 +30,8 @@ static const char *const scenes[] = {
     "0.01, inertia: [0, 0, 0, 0, 0, 0]}\n"};
 enum { SCENES = sizeof scenes / sizeof *scenes, BEYOND = 2 };
 
-/// Steps the model with the configuration for `seconds`; what the energy was at the start goes into *start, and its scale, the energy that moved,
-/// into *moved.
+/// Steps the model with the configuration for `seconds`; what the energy was at the start goes into *start, and its scale, the
+/// energy that moved, into *moved.
 static ctn_step_stats march(const ctn_model *m, const ctn_batch_config *cfg, double seconds, double *start, double *moved)
 {
     ctn_error err;
@@ -48,7 +49,8 @@ static ctn_step_stats march(const ctn_model *m, const ctn_batch_config *cfg, dou
     return all;
 }
 
-/// 60 s of what a new user writes, without a word about methods, limits' dampers and steps: no world freezes, and none gains energy.
+/// 60 s of what a new user writes, without a word about methods, limits' dampers and steps: no world freezes, and none gains
+/// energy.
 START_TEST(hold)
 {
     ctn_error err;
@@ -90,8 +92,8 @@ START_TEST(hold_random_trees)
 }
 END_TEST
 
-/// The articulated inertia that degree of freedom i meets, of a model whose links follow each other: 1 over the first diagonal of the inverse
-/// of the block of H that belongs to i and all below it, by elimination from the end.
+/// The articulated inertia that degree of freedom i meets, of a model whose links follow each other: 1 over the first diagonal of
+/// the inverse of the block of H that belongs to i and all below it, by elimination from the end.
 static double inertia_met(const ctn_model *m, int i)
 {
     enum { MOST = 32 };
@@ -109,7 +111,8 @@ static double inertia_met(const ctn_model *m, int i)
     return H[i * nv + i];
 }
 
-/// Where a scene does not say how limits are damped: half of critical for the inertia that the joint meets; of a bar, by its length and mass.
+/// Where a scene does not say how limits are damped: half of critical for the inertia that the joint meets; of a bar, by its
+/// length and mass.
 START_TEST(damping_of_limits)
 {
     ctn_model *m = model_of("catena: 1\nlinks:\n  - {name: bar, joint: {type: revolute, axis: [0, 1, 0], limits: [-1, 1], "
@@ -147,8 +150,8 @@ START_TEST(damping_of_limits)
 }
 END_TEST
 
-/// A bar falls on its limit: the damper takes nearly all it has, counted as dissipated, and it comes back with little of its speed.
-/// Undamped it comes back with all but what the method loses, and nothing is dissipated.
+/// A bar falls on its limit: the damper takes nearly all it has, counted as dissipated, and it comes back with little of its
+/// speed. Undamped it comes back with all but what the method loses, and nothing is dissipated.
 START_TEST(limits_brake)
 {
     char text[300];

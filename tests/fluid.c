@@ -1,5 +1,6 @@
-/// Drag and buoyancy (`fluid:`): golden energies, gradients and Hessians; moments against quadrature; terminal speeds, swimmers and currents in
-/// closed form; the ledger of energy; engines; what is refused. Newton matrices of stages and adjoints: stages.c, step_jacobian.c.
+/// Drag and buoyancy (`fluid:`): golden energies, gradients and Hessians; moments against quadrature; terminal speeds, swimmers
+/// and currents in closed form; the ledger of energy; engines; what is refused. Newton matrices of stages and adjoints: stages.c,
+/// step_jacobian.c.
 #include "sim/engine/engine.h"
 #include "sim/scene/shape_measure.h"
 #include "tests/golden.h"
@@ -226,7 +227,8 @@ START_TEST(terminal_speed)
 }
 END_TEST
 
-/// What floats at rest in a current moves with it, whichever way its axis is turned; what is neither lighter nor heavier does not sink.
+/// What floats at rest in a current moves with it, whichever way its axis is turned; what is neither lighter nor heavier does not
+/// sink.
 START_TEST(goes_with_the_current)
 {
     static const char text[] = "catena: 1\nlinks:\n"
@@ -241,7 +243,8 @@ START_TEST(goes_with_the_current)
 }
 END_TEST
 
-/// A drag over the volume of links that are all as dense is -c/rho times their momentum: what moves by its joints alone stays where it is.
+/// A drag over the volume of links that are all as dense is -c/rho times their momentum: what moves by its joints alone stays
+/// where it is.
 START_TEST(swimmer_stays)
 {
     static const char text[] =
@@ -281,7 +284,8 @@ END_TEST
     "            joint: {type: universal, axis: [0, 1, 0], axis2: [0, 0, 1], q0: [0.1, 0.2]},\n"                                 \
     "            shapes: [{type: capsule, from: [0, 0, 0], to: [0.1, 0, 0], radius: 0.02}]}\n" more
 
-/// In a fluid at rest nothing is gained: what is lost went into the fluid, step by step, and nothing else of one stage is created.
+/// In a fluid at rest nothing is gained: what is lost went into the fluid, step by step, and nothing else of one stage is
+/// created.
 START_TEST(energy_falls)
 {
     ctn_model *const m = model_of(EEL("fluid: {drag: {normal: 3, tangential: 1.5}}\n"));
@@ -305,7 +309,8 @@ START_TEST(energy_falls)
 }
 END_TEST
 
-/// Steps that halve lose half of their error, or more where the order is higher: drag across and along keeps the order of a method.
+/// Steps that halve lose half of their error, or more where the order is higher: drag across and along keeps the order of a
+/// method.
 START_TEST(order_stays)
 {
     static const double order[WAYS] = {1, 1, 3, 5, 2, 4, 1};

@@ -639,8 +639,8 @@ START_TEST(without_a_gpu_forms_on_one_say_so)
 }
 END_TEST
 
-/// Cuts behind links that have no inertia about their axes by themselves, or next to none, but have with what follows: products would lose
-/// digits, and the recursion is taken instead. Where they have enough, it is not.
+/// Cuts behind links that have no inertia about their axes by themselves, or next to none, but have with what follows: products
+/// would lose digits, and the recursion is taken instead. Where they have enough, it is not.
 START_TEST(stars_fall_back_where_a_cut_is_bad)
 {
     static const double coms[] = {0, 1e-6, 1e-5, 0.1};  // m, from the axis

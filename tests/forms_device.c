@@ -1,5 +1,5 @@
-/// The papers' forms on the engine "cuda": those of the CPU up to the order of sums, on a GPU or, where CTN_CUDA_LIBRARY names it,
-/// through its twin (tests/forms_twin.cpp); what is refused, and a device that fails.
+/// The papers' forms on the engine "cuda": those of the CPU up to the order of sums, on a GPU or, where CTN_CUDA_LIBRARY names
+/// it, through its twin (tests/forms_twin.cpp); what is refused, and a device that fails.
 #include "sim/engine/device.h"
 #include "tests/forms_cases.h"
 #include "tests/drawn_tree.h"

@@ -18,8 +18,8 @@ template <class Job> static bool machine_each(const Job &job, int count, int sta
     return true;
 }
 
-/// The scan of a block: in warps, each lane with the one 1, 2, 4, 8, 16 before it; then the warps one after another. before [1] to
-/// [THREADS - 1]; returns all.
+/// The scan of a block: in warps, each lane with the one 1, 2, 4, 8, 16 before it; then the warps one after another. before [1]
+/// to [THREADS - 1]; returns all.
 template <class Operator, class Element> static Element block_scan(const Element *own, Element *before)
 {
     enum { WARP = 32 };

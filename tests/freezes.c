@@ -70,8 +70,8 @@ static void verify(const char *file)
     }
 }
 
-/// The file of world w of a rollout of `steps` steps with hashes in f.h5, which froze after `whole` of them: its hashes are those of the
-/// rollout, and how it ends is what the rollout says.
+/// The file of world w of a rollout of `steps` steps with hashes in f.h5, which froze after `whole` of them: its hashes are those
+/// of the rollout, and how it ends is what the rollout says.
 static void compare_with_rollout(const char *file, size_t w, size_t steps, size_t whole)
 {
     size_t n, all_size, own_size;
@@ -168,7 +168,8 @@ START_TEST(drawn)
 }
 END_TEST
 
-/// Several blocks of worlds, the last one smaller: each long trajectory takes more than an eighth of what a thread keeps in memory.
+/// Several blocks of worlds, the last one smaller: each long trajectory takes more than an eighth of what a thread keeps in
+/// memory.
 START_TEST(blocks)
 {
     enum { WORLDS = 20, STEPS = 180000 };

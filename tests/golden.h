@@ -17,8 +17,8 @@ ctn_model *golden_model(const char *model);
 /// A flat array, or a single number, of an object, as doubles; `n` must be its length. The caller frees it.
 double *golden_numbers(const cJSON *object, const char *key, int n);
 
-/// Largest error of the coordinates (and of the velocities) at sample `index` of MODEL/trajectory.json, when stepped from the first
-/// sample with this configuration.
+/// Largest error of the coordinates (and of the velocities) at sample `index` of MODEL/trajectory.json, when stepped from the
+/// first sample with this configuration.
 double golden_trajectory_error(const char *model, const ctn_batch_config *cfg, int index, bool velocities);
 
 /// Steps through the runs of MODEL/steps.json with this method and number of stages, with the run's dt and tolerance 1e-12, and

@@ -1,5 +1,6 @@
 /// A driver that is reset while it draws: preloaded (LD_PRELOAD), this stands before the libraries of OpenGL, and answers
-/// glGetGraphicsResetStatus itself: once with a reset, at the question number CTN_RESET_AFTER, or when there is a file CTN_RESET_FILE. [OpenGL 4.6, 2.3.2]
+/// glGetGraphicsResetStatus itself: once with a reset, at the question number CTN_RESET_AFTER, or when there is a file
+/// CTN_RESET_FILE. [OpenGL 4.6, 2.3.2]
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdbool.h>

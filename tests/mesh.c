@@ -1,4 +1,5 @@
-/// Meshes: what they enclose against closed forms and other shapes, their files, whole and broken, and what recordings keep of them.
+/// Meshes: what they enclose against closed forms and other shapes, their files, whole and broken, and what recordings keep of
+/// them.
 #include "sim/scene/mesh.h"
 #include "sim/scene/scene.h"
 #include "tests/command.h"

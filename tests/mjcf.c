@@ -202,7 +202,8 @@ START_TEST(joints)
 }
 END_TEST
 
-/// At controls of 0 MuJoCo's actuators give gear (b0 + b1 gear q + b2 gear v): all that moves these joints besides gravity and inertia.
+/// At controls of 0 MuJoCo's actuators give gear (b0 + b1 gear q + b2 gear v): all that moves these joints besides gravity and
+/// inertia.
 START_TEST(actuators)
 {
     ctn_scene *const s = read_mjcf(

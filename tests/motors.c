@@ -1,6 +1,6 @@
-/// Motors on joints (forces/motors.h): closed forms, gains that no step resolves, efforts, the ledger of energy, targets by world, and
-/// what takes no motors. Hessians and adjoints, engines and devices, steps along links: newton_sweep.c, step_jacobian.c, engines.c,
-/// device.c, along.c.
+/// Motors on joints (forces/motors.h): closed forms, gains that no step resolves, efforts, the ledger of energy, targets by
+/// world, and what takes no motors. Hessians and adjoints, engines and devices, steps along links: newton_sweep.c,
+/// step_jacobian.c, engines.c, device.c, along.c.
 #include "dynamics/lane_scalar.h"
 #include "forces/motors.h"
 #include "sim/model/step_limit.h"
@@ -108,8 +108,9 @@ static const struct {
 } implicit[] = {{CTN_COLLOCATION, 2}, {CTN_RADAU, 1}, {CTN_RADAU, 2}, {CTN_RADAU, 3}, {CTN_RADAU, 4}, {CTN_ALPHA, 2}};
 enum { IMPLICIT = sizeof implicit / sizeof *implicit };
 
-/// A PD arm under gravity comes to rest where kp (target - q) + m g l cos q = 0, whatever kp and the step, with and without a limit to its
-/// effort. (Where that is met, kd/kp is the time in which the arm slides to its target; without it a stiff servo is a switch, and swings.)
+/// A PD arm under gravity comes to rest where kp (target - q) + m g l cos q = 0, whatever kp and the step, with and without a
+/// limit to its effort. (Where that is met, kd/kp is the time in which the arm slides to its target; without it a stiff servo is
+/// a switch, and swings.)
 START_TEST(sag)
 {
     static const double gains[] = {1, 1e2, 1e4, 1e6, 1e8}, steps[] = {0.002, 0.1};
@@ -216,7 +217,8 @@ END_TEST
 
 // ---- energy
 
-/// Without gravity, from rest, with targets at rest, no step has more energy than the one before: what the servo stores is given up.
+/// Without gravity, from rest, with targets at rest, no step has more energy than the one before: what the servo stores is given
+/// up.
 START_TEST(energy_never_rises)
 {
     FOR_SEEDS(seed, 10)

@@ -3,8 +3,8 @@
 /// The dense Hessian follows the definition: with T = [R p; 0 1], M the 4x4 pseudo-inertia, G = (a M)/h^2 - g e4'M the link
 /// gradient and E_j the 4x4 generator of degree of freedom j,
 ///     H_jk = sum over links l beyond k of  tr(E_j T M (E_k T)')/h^2 + tr(G'(E_j E_k T))     (j before k, mirrored)
-/// with the symmetric product inside a ball, plus the joints' own second derivatives. Without the second term, the curvature, what pulls
-/// at arms takes its place.
+/// with the symmetric product inside a ball, plus the joints' own second derivatives. Without the second term, the curvature,
+/// what pulls at arms takes its place.
 #include "tests/kernels.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
@@ -132,8 +132,9 @@ static mat4 generator(const lane_body *b, mat3 R, vec3 p, int k)
 static double component(vec3 a, int i) { return i == 0 ? a.x : i == 1 ? a.y : a.z; }
 static vec3 turning(const mat4 *E) { return vec(E->m[2][1], E->m[0][2], E->m[1][0]); }
 
-/// Adds that of a load with the point X = T (s, 1): (k + c/h) E_i X . E_j X + curved g . E_i E_j X (i before j, mirrored). Of a torque, by the turns w
-/// of the generators, with the second derivative K of its energy and its gradient n: curved (w_i . K w_j + n . (w_i x w_j) / 2).
+/// Adds that of a load with the point X = T (s, 1): (k + c/h) E_i X . E_j X + curved g . E_i E_j X (i before j, mirrored). Of a
+/// torque, by the turns w of the generators, with the second derivative K of its energy and its gradient n: curved (w_i . K w_j +
+/// n . (w_i x w_j) / 2).
 static void add_load_hessian(const fixture *f, const lane_point_load *s, const mat4 *T, const vec3 *p, bool curved, double *H)
 {
     const lane_model *m = f->m;
@@ -173,7 +174,8 @@ static void add_load_hessian(const fixture *f, const lane_point_load *s, const m
                 }
 }
 
-/// Adds what the subtree of each body that stands off its parent pulls with: f of it all, from the bodies' own, and its arm's turns.
+/// Adds what the subtree of each body that stands off its parent pulls with: f of it all, from the bodies' own, and its arm's
+/// turns.
 static void add_pulls(const fixture *f, double *H)
 {
     const lane_model *m = f->m;
@@ -435,8 +437,8 @@ static void add_wrench_rows(const fixture *f, const vec3 *p, int i, wrench w, do
         }
 }
 
-/// Factored once by a sweep, solved for several sides, joint forces and wrenches on bodies, against LAPACK. The sweep's own side gives the
-/// sweep's own step, to the last bit where no ball has a parent.
+/// Factored once by a sweep, solved for several sides, joint forces and wrenches on bodies, against LAPACK. The sweep's own side
+/// gives the sweep's own step, to the last bit where no ball has a parent.
 START_TEST(factors_serve_other_sides)
 {
     int dropped_some = 0, same_bits = 0, with_balls = 0;

@@ -1,4 +1,5 @@
-/// NULL for every pointer of every public function that needs one: no crash, and what catena/status.h says about each kind of call.
+/// NULL for every pointer of every public function that needs one: no crash, and what catena/status.h says about each kind of
+/// call.
 #include "tests/suite.h"
 
 #include <catena/catena.h>

@@ -1,4 +1,5 @@
-/// What is drawn over and about the bodies: lines, text, marks, colours, many worlds. Things are where their projections say they are.
+/// What is drawn over and about the bodies: lines, text, marks, colours, many worlds. Things are where their projections say they
+/// are.
 #include "render/draw/colors.h"
 #include "render/draw/context.h"
 #include "render/draw/layout.h"
@@ -132,7 +133,8 @@ START_TEST(lines_are_where_they_should_be)
 }
 END_TEST
 
-/// Bodies in front hide a line as far as `hidden` says; what is behind the camera is not drawn, and what goes there from the front is.
+/// Bodies in front hide a line as far as `hidden` says; what is behind the camera is not drawn, and what goes there from the
+/// front is.
 START_TEST(lines_and_depth)
 {
     static render_instance box = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1},
@@ -215,7 +217,8 @@ START_TEST(letters_are_where_they_should_be)
 }
 END_TEST
 
-/// Lines that would be too long go on in the next one, from a space on, or within a word that has none; what stands below begins under them.
+/// Lines that would be too long go on in the next one, from a space on, or within a word that has none; what stands below begins
+/// under them.
 START_TEST(lines_are_broken)
 {
     static const struct {
@@ -275,8 +278,8 @@ START_TEST(labels_in_space)
 }
 END_TEST
 
-/// Labels at one point stand over each other line by line, each readable, and make room for text on the picture; twice as large where pixels
-/// are half as large.
+/// Labels at one point stand over each other line by line, each readable, and make room for text on the picture; twice as large
+/// where pixels are half as large.
 START_TEST(labels_make_room)
 {
     label_list labels = {0};
@@ -319,7 +322,8 @@ static long differing(const uint8_t *a, const uint8_t *b)
     return n;
 }
 
-/// The same bytes each time, whatever was written before and by whichever renderer; every text is another picture; sizes are crisp.
+/// The same bytes each time, whatever was written before and by whichever renderer; every text is another picture; sizes are
+/// crisp.
 START_TEST(same_letters)
 {
     static const char *const texts[] = {
@@ -403,7 +407,8 @@ static void close_pose(pose *x)
     ctn_scene_free(x->scene);
 }
 
-/// Axes pass through their joint along the joint's axis, frames have their colours, the centre of mass is where it is, names by their links.
+/// Axes pass through their joint along the joint's axis, frames have their colours, the centre of mass is where it is, names by
+/// their links.
 START_TEST(marks_are_where_they_should_be)
 {
     pose x = open_pose();

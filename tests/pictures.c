@@ -142,8 +142,8 @@ START_TEST(same_picture)
 }
 END_TEST
 
-/// Where the camera stands, sky and ground are kept, and only what has more in it is made anew: the same bytes as without, from wherever one
-/// looks, near and far, with lines and without.
+/// Where the camera stands, sky and ground are kept, and only what has more in it is made anew: the same bytes as without, from
+/// wherever one looks, near and far, with lines and without.
 START_TEST(camera_stands)
 {
     static uint8_t rgb[2][3 * PIXELS];
@@ -186,8 +186,8 @@ END_TEST
 
 #define LIMB "mass: 1, inertia: [1, 1, 1, 0, 0, 0], shapes: [{type: capsule, from: [0, 0, 0], to: [0, 0, %g], radius: 0.05}]"
 
-/// Bases stand on the floor wherever they are, however they are turned; what hangs has room; what is free begins on it or falls towards it, and
-/// floats without gravity. What the scene says holds.
+/// Bases stand on the floor wherever they are, however they are turned; what hangs has room; what is free begins on it or falls
+/// towards it, and floats without gravity. What the scene says holds.
 START_TEST(floors)
 {
     static const char base[] = "  - {name: base, joint: fixed, position: [0, 0, 5], euler: [%s], density: 1, shapes: [%s]}\n"
@@ -224,8 +224,8 @@ START_TEST(floors)
 END_TEST
 enum { FLOORS = 11 };
 
-/// Two balls, one above the floor and one below it. From above both look the same with and without it; from below the upper one is seen as through
-/// a veil and the lower one is not.
+/// Two balls, one above the floor and one below it. From above both look the same with and without it; from below the upper one
+/// is seen as through a veil and the lower one is not.
 START_TEST(from_below)
 {
     static uint8_t rgb[2][3 * PIXELS];
@@ -387,7 +387,8 @@ static mesh_surface ball_surface(int m, double thin)
     return s;
 }
 
-/// A surface of 32 768 triangles that is an ellipsoid is drawn as the ellipsoid is, however far off: outline and shades; there with few triangles.
+/// A surface of 32 768 triangles that is an ellipsoid is drawn as the ellipsoid is, however far off: outline and shades; there
+/// with few triangles.
 START_TEST(surfaces_far_off)
 {
     static uint8_t rgb[2][3 * PIXELS];

@@ -1,5 +1,5 @@
-/// The viewer's thread: watched or not it gives the bits of a batch, goes back and forth, takes changes while it runs; its hand pulls as a
-/// spring does.
+/// The viewer's thread: watched or not it gives the bits of a batch, goes back and forth, takes changes while it runs; its hand
+/// pulls as a spring does.
 #include "render/view/player.h"
 #include "render/view/words.h"
 #include "tests/suite.h"
@@ -52,8 +52,8 @@ static void teardown(void)
     playing = NULL, model = NULL, scene = NULL;
 }
 
-/// Looks again and again until the first run has made `steps` steps since its beginning; with a rest, as a lock that is asked for at once
-/// after it was given back may never reach the thread that steps.
+/// Looks again and again until the first run has made `steps` steps since its beginning; with a rest, as a lock that is asked for
+/// at once after it was given back may never reach the thread that steps.
 static void wait_steps(long steps)
 {
     do {
@@ -391,7 +391,8 @@ START_TEST(room_for_the_past)
 }
 END_TEST
 
-/// A link that hangs on a hinge alone, under gravity that is changed, falls as fast as that says; a parameter that does not fit is refused.
+/// A link that hangs on a hinge alone, under gravity that is changed, falls as fast as that says; a parameter that does not fit
+/// is refused.
 START_TEST(parameters)
 {
     open_scene("chain10");
@@ -504,7 +505,8 @@ START_TEST(pull_is_a_force_at_a_point)
 }
 END_TEST
 
-/// A rope that goes along its links can be pulled at, with the bits of its batch; what does not go along them goes on side by side.
+/// A rope that goes along its links can be pulled at, with the bits of its batch; what does not go along them goes on side by
+/// side.
 START_TEST(pull_along_links)
 {
     open_scene("chain40");
@@ -598,7 +600,8 @@ START_TEST(frozen_runs_say_what_to_press)
 }
 END_TEST
 
-/// Who looks is told the force of a pull where the clock stands, also while nothing moves; it grows with the way, and ends with the pull.
+/// Who looks is told the force of a pull where the clock stands, also while nothing moves; it grows with the way, and ends with
+/// the pull.
 START_TEST(pulls_tell_their_force)
 {
     open_scene("chain10");

@@ -29,8 +29,8 @@ START_TEST(golden_steps)
 }
 END_TEST
 
-/// Halving the step divides the error by 2^(2 s - 1). With 4 stages the error soon meets rounding: models that move fast only, at steps
-/// where the order is seen less sharply.
+/// Halving the step divides the error by 2^(2 s - 1). With 4 stages the error soon meets rounding: models that move fast only, at
+/// steps where the order is seen less sharply.
 START_TEST(order_of_convergence)
 {
     static const struct {
@@ -78,8 +78,8 @@ static double run_random(const ctn_model *m, ctn_batch_config cfg, uint64_t seed
     return worse(worst, coordinate_distance(m, q, want_q));
 }
 
-/// The order holds with springs, dampers and armature on every joint type, balls included, and applied forces: the mean over forests.
-/// Compared with dop853 at small steps.
+/// The order holds with springs, dampers and armature on every joint type, balls included, and applied forces: the mean over
+/// forests. Compared with dop853 at small steps.
 START_TEST(order_with_joint_terms)
 {
     static const struct {
@@ -161,8 +161,8 @@ START_TEST(energy_in_free_flight)
 }
 END_TEST
 
-/// L-stability: a chain on springs of 1e8 N m/rad with dampers settles at once, in steps of 0.1 s, into the pose in which the springs
-/// carry its weight.
+/// L-stability: a chain on springs of 1e8 N m/rad with dampers settles at once, in steps of 0.1 s, into the pose in which the
+/// springs carry its weight.
 START_TEST(stiff_springs)
 {
     ctn_model *m = model_of("catena: 1\nlinks:\n  - chain:\n      name: rod\n      count: 5\n      step: [0.3, 0, 0]\n"
@@ -204,8 +204,8 @@ static ctn_model *whip(void)
     return model_of(text);
 }
 
-/// A chain that whips, in steps far beyond what resolves it: fallbacks are reported, no world freezes, energy never ends above its
-/// start (one stage: never rises).
+/// A chain that whips, in steps far beyond what resolves it: fallbacks are reported, no world freezes, energy never ends above
+/// its start (one stage: never rises).
 START_TEST(whips_survive)
 {
     ctn_model *m = whip();
@@ -233,8 +233,8 @@ START_TEST(whips_survive)
 }
 END_TEST
 
-/// A hundred links fall from a coil: those that are pushed together fold up, and light ends whip. Links follow each other and hold what
-/// pulls at them, so that one stage finds its minimum: without that these steps took 74 iterations each, and were made
+/// A hundred links fall from a coil: those that are pushed together fold up, and light ends whip. Links follow each other and
+/// hold what pulls at them, so that one stage finds its minimum: without that these steps took 74 iterations each, and were made
 /// in 95 parts.
 START_TEST(whips_are_solved)
 {
@@ -261,8 +261,8 @@ START_TEST(whips_are_solved)
 }
 END_TEST
 
-/// 200 links straight from the horizontal, for 50 s in steps of 0.1 s. Residuals are periodic in angles: without a bound on the turn of a
-/// Newton step this chain wound itself up by thousands of turns, out of the range of angles.
+/// 200 links straight from the horizontal, for 50 s in steps of 0.1 s. Residuals are periodic in angles: without a bound on the
+/// turn of a Newton step this chain wound itself up by thousands of turns, out of the range of angles.
 START_TEST(long_chain_survives)
 {
     ctn_model *m = model_of("catena: 1\nlinks:\n  - chain:\n      name: rod\n      count: 200\n      step: [0, 0, -0.01]\n"
@@ -285,8 +285,9 @@ START_TEST(long_chain_survives)
 }
 END_TEST
 
-/// A humanoid in free fall for 60 s in steps of 0.1 s: what it gains is compared with its motion about its centre of mass, not with that of
-/// its fall, which is 200 times as energetic in the end. And a smooth start from rest in small steps needs no fallback.
+/// A humanoid in free fall for 60 s in steps of 0.1 s: what it gains is compared with its motion about its centre of mass, not
+/// with that of its fall, which is 200 times as energetic in the end. And a smooth start from rest in small steps needs no
+/// fallback.
 START_TEST(falling_makes_no_room_for_errors)
 {
     static const char path[] = CATENA_SOURCE_DIR "/scenes/humanoid.yaml", chain[] = CATENA_SOURCE_DIR "/scenes/chain40.yaml";
@@ -312,8 +313,8 @@ START_TEST(falling_makes_no_room_for_errors)
 }
 END_TEST
 
-/// What the method has created, the last number of a saved state but one, is what the energy has gained beyond the work of the joint forces,
-/// through fallbacks to fewer stages and halved steps, too.
+/// What the method has created, the last number of a saved state but one, is what the energy has gained beyond the work of the
+/// joint forces, through fallbacks to fewer stages and halved steps, too.
 START_TEST(created_energy)
 {
     ctn_model *m = whip();

@@ -1,5 +1,5 @@
-/// `dt: auto` and dense output of the position-based methods: errors beside exact motions, stiff forces, rejected parts, saved states;
-/// the order of what lies between the steps.
+/// `dt: auto` and dense output of the position-based methods: errors beside exact motions, stiff forces, rejected parts, saved
+/// states; the order of what lies between the steps.
 #include "tests/golden.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
@@ -131,8 +131,8 @@ static ctn_model *stiff_chain(double stiffness)
     return model_of(full);
 }
 
-/// Springs and dampers that settle within 10 ms are followed for their first moments; then parts are as long at a stiffness of 1e8 as
-/// at one of 1e4.
+/// Springs and dampers that settle within 10 ms are followed for their first moments; then parts are as long at a stiffness of
+/// 1e8 as at one of 1e4.
 START_TEST(stiff_springs)
 {
     const int s = _i ? 1 + _i : 0;
@@ -413,8 +413,8 @@ START_TEST(order_of_interpolants)
 }
 END_TEST
 
-/// At its ends the interpolant is the state before and after the last part, in every lane: coordinates to rounding, velocities as near as
-/// the two that the method carries; at the start of a step velocities are those at the end of the one before.
+/// At its ends the interpolant is the state before and after the last part, in every lane: coordinates to rounding, velocities as
+/// near as the two that the method carries; at the start of a step velocities are those at the end of the one before.
 START_TEST(ends_of_interpolants)
 {
     enum { WORLDS = 5 };
@@ -467,8 +467,8 @@ START_TEST(ends_of_interpolants)
 }
 END_TEST
 
-/// With adaptive steps, of Radau and of alpha, the last part of each world, which has its own start; keeping it changes no bit of the
-/// motion.
+/// With adaptive steps, of Radau and of alpha, the last part of each world, which has its own start; keeping it changes no bit of
+/// the motion.
 START_TEST(interpolants_of_parts)
 {
     const char *const model = models[_i % MODELS];

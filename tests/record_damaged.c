@@ -142,8 +142,8 @@ static double *states(recorded *r, int64_t count)
     return q;
 }
 
-/// A writer that is killed between two writes leaves whole records, all that were handed over; in the middle of one, at any byte, too, or a file that
-/// is refused because it is damaged.
+/// A writer that is killed between two writes leaves whole records, all that were handed over; in the middle of one, at any byte,
+/// too, or a file that is refused because it is damaged.
 START_TEST(torn_at_any_byte)
 {
     enum { TRIES = 50, RECORDS = 25 };
@@ -225,7 +225,8 @@ START_TEST(damaged_anywhere)
 }
 END_TEST
 
-/// In the global heap HDF5 1.10 runs for ever where texts are zero, which no checksum guards, and reads beyond it where one is too long.
+/// In the global heap HDF5 1.10 runs for ever where texts are zero, which no checksum guards, and reads beyond it where one is
+/// too long.
 START_TEST(what_hdf5_does_not_survive)
 {
     static const char *const files[] = {"texts-zero.h5", "texts-long.h5"};

@@ -88,8 +88,8 @@ START_TEST(killed)
 }
 END_TEST
 
-/// Our readers get in although a writer turns them away while it makes the file, and in the middle of a flush; a file that is none is
-/// refused at once.
+/// Our readers get in although a writer turns them away while it makes the file, and in the middle of a flush; a file that is
+/// none is refused at once.
 START_TEST(read_while_written)
 {
 #ifdef __SANITIZE_ADDRESS__

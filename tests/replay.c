@@ -1,4 +1,5 @@
-/// `catena replay`: runs and rollouts made again from their files alone; what differs is found, and what cannot be replayed is said.
+/// `catena replay`: runs and rollouts made again from their files alone; what differs is found, and what cannot be replayed is
+/// said.
 #include "tests/command.h"
 #include "tests/datasets.h"
 #include "tests/suite.h"

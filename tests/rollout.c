@@ -1,4 +1,5 @@
-/// `catena rollout`: world i against a batch of one, over numbers of worlds, threads and engines; what is drawn; interrupted runs, errors.
+/// `catena rollout`: world i against a batch of one, over numbers of worlds, threads and engines; what is drawn; interrupted
+/// runs, errors.
 #include "tests/command.h"
 #include "tests/datasets.h"
 #include "tests/suite.h"
@@ -252,7 +253,8 @@ START_TEST(started_by_mpirun)
 }
 END_TEST
 
-/// Threads and lanes have worlds to step however long the trajectories are, up to a limit. (All freeze soon: what counts is the room.)
+/// Threads and lanes have worlds to step however long the trajectories are, up to a limit. (All freeze soon: what counts is the
+/// room.)
 START_TEST(long_trajectories)
 {
     static const struct {

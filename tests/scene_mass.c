@@ -228,8 +228,8 @@ START_TEST(without_mass)
 }
 END_TEST
 
-/// Joints that move one rigid body: where they would meet no inertia, and where they just do. `body` is the mass of link a, `also`
-/// more links.
+/// Joints that move one rigid body: where they would meet no inertia, and where they just do. `body` is the mass of link a,
+/// `also` more links.
 static const struct {
     const char *joint, *body, *also, *about;  // about NULL: the scene is good
 } inertias[] = {

@@ -1,4 +1,5 @@
-/// Saved states that a test has changed, with the checksum of what they are now (sim/batch/batch_saved.c): what is behind it is looked at.
+/// Saved states that a test has changed, with the checksum of what they are now (sim/batch/batch_saved.c): what is behind it is
+/// looked at.
 #ifndef CATENA_TESTS_SEAL_H
 #define CATENA_TESTS_SEAL_H
 

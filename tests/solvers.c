@@ -1,5 +1,5 @@
-/// The solvers of position-based steps: products with the Jacobian against the Newton sweeps and against differences, and the same steps
-/// from newton, lm and lbfgs.
+/// The solvers of position-based steps: products with the Jacobian against the Newton sweeps and against differences, and the
+/// same steps from newton, lm and lbfgs.
 #include "tests/golden.h"
 #include "tests/kernels.h"
 #include "tests/random_scene.h"

@@ -1,4 +1,5 @@
-/// Position-based methods with several coupled stages, seen from inside: their coefficients, their Newton step, their joint terms.
+/// Position-based methods with several coupled stages, seen from inside: their coefficients, their Newton step, their joint
+/// terms.
 #include "tests/kernels.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
@@ -21,8 +22,8 @@ static long double weighted(const stage_table *t, const double *w, int n)
     return sum;
 }
 
-/// Rates and accelerations of monomials t^n: exact up to the degree of the polynomial. V is the rate at the start (Radau) or the mean
-/// rate since the old point (collocation).
+/// Rates and accelerations of monomials t^n: exact up to the degree of the polynomial. V is the rate at the start (Radau) or the
+/// mean rate since the old point (collocation).
 START_TEST(tables_are_exact_for_polynomials)
 {
     const stage_table *t = tables[_i];
@@ -146,8 +147,8 @@ static void rows_at(fixture *f, const double *d, double alpha, double *r)
     for (int k = 0; k < n; k++) r[k] = P->W.r[k];
 }
 
-/// The Newton step solves J d = -r, with the derivative of the rows by central differences. Where r is not zero the sweep's matrix
-/// differs from J by a term proportional to r, so that it is tested at solutions: a few Newton steps lead there.
+/// The Newton step solves J d = -r, with the derivative of the rows by central differences. Where r is not zero the sweep's
+/// matrix differs from J by a term proportional to r, so that it is tested at solutions: a few Newton steps lead there.
 START_TEST(newton_step_is_exact)
 {
     int solved = 0, seeds = 0;

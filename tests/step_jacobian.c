@@ -1,4 +1,5 @@
-/// Derivatives of time steps: every Jacobian and gradient against differences of the steps themselves, on random forests of all joints.
+/// Derivatives of time steps: every Jacobian and gradient against differences of the steps themselves, on random forests of all
+/// joints.
 #include "sim/engine/engine.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
@@ -45,8 +46,8 @@ typedef struct {
     ctn_tape *r;
 } fixture;
 
-/// The flat form is q, v or joint rates, their gain, V of every body, rates and V since the old point, ..., momenta; of alpha, after two
-/// sums of energy, A and B of every body, a and b.
+/// The flat form is q, v or joint rates, their gain, V of every body, rates and V since the old point, ..., momenta; of alpha,
+/// after two sums of energy, A and B of every body, a and b.
 static size_t *places(const fixture *f)
 {
     const ctn_model *m = f->m;
@@ -166,8 +167,8 @@ static void read_flat(const fixture *f, const double *from, double *q, double *v
     f->engine->get(f->lanes, &f->cfg, f->state, f->work, 1, &q, &v);
 }
 
-/// What makes a coordinate of alpha's state a length or an angle: h of rates, h^2 of accelerations, without which their entries in a Jacobian
-/// would hide all others. 1 for other methods.
+/// What makes a coordinate of alpha's state a length or an angle: h of rates, h^2 of accelerations, without which their entries
+/// in a Jacobian would hide all others. 1 for other methods.
 static double unit_of(const fixture *f, size_t k)
 {
     const size_t rates = (f->n - f->nv) / 3;
@@ -338,8 +339,8 @@ static uint64_t way_of_run(const fixture *f, const double *q, const double *v, c
     return way;
 }
 
-/// The gradient of a run against differences along random directions of start and forces, and against the product of the Jacobians.
-/// Returns along how many of six directions: others lead to runs whose steps are made in other ways.
+/// The gradient of a run against differences along random directions of start and forces, and against the product of the
+/// Jacobians. Returns along how many of six directions: others lead to runs whose steps are made in other ways.
 static int check_gradient(fixture *f, uint64_t seed, double tolerance, double e)
 {
     const size_t nv = f->nv, n = f->n, K = (size_t)f->steps;
@@ -509,7 +510,8 @@ START_TEST(tip_of_a_chain)
 }
 END_TEST
 
-/// Steps that are too large for what they are given: `fewer`, some parts are made with fewer stages; `halved`, some steps in parts.
+/// Steps that are too large for what they are given: `fewer`, some parts are made with fewer stages; `halved`, some steps in
+/// parts.
 static const struct {
     tested t;  // dt[0]
     int max_iterations, steps;

@@ -1,5 +1,5 @@
-/// What the warning about stiff springs, limits and dampers says, against the methods themselves: they blow up where it says so, and not where it
-/// does not.
+/// What the warning about stiff springs, limits and dampers says, against the methods themselves: they blow up where it says so,
+/// and not where it does not.
 #include "sim/model/step_limit.h"
 #include "tests/suite.h"
 #include "tests/text_model.h"
@@ -31,7 +31,8 @@ static const struct {
                {CTN_RK4, 2},   {CTN_DOP853, 2},        {CTN_VARIATIONAL, 2}, {CTN_VARIATIONAL, 4}};
 enum { METHODS = sizeof methods / sizeof *methods };
 
-/// A body on a torsion spring and a damper is the test equation itself: the amplitudes of a run grow, or fade, as growth_of_vibration() says.
+/// A body on a torsion spring and a damper is the test equation itself: the amplitudes of a run grow, or fade, as
+/// growth_of_vibration() says.
 START_TEST(test_equation)
 {
     static const double frequencies[] = {0.6, 1.4, 1.9, 2.2, 2.75, 2.95, 6.5}, dampings[] = {0, 0.3, 1.8, 2.6, 7};
@@ -62,8 +63,8 @@ START_TEST(test_equation)
 }
 END_TEST
 
-/// Where methods stop being stable, from the literature: on the imaginary axis and on the negative real one. [Hairer, Wanner, Solving Ordinary
-/// Differential Equations II, IV.2; Yoshida 1990 for the composition of order 4: 1.573]
+/// Where methods stop being stable, from the literature: on the imaginary axis and on the negative real one. [Hairer, Wanner,
+/// Solving Ordinary Differential Equations II, IV.2; Yoshida 1990 for the composition of order 4: 1.573]
 START_TEST(known_limits)
 {
     static const struct {
@@ -108,8 +109,8 @@ static ctn_scene *scene_of(const char *text)
     return scene;
 }
 
-/// A tree on springs and dampers of many strengths: at the step that the warning says the method holds it, at one a quarter larger it does
-/// not. What vibrates fastest involves several joints.
+/// A tree on springs and dampers of many strengths: at the step that the warning says the method holds it, at one a quarter
+/// larger it does not. What vibrates fastest involves several joints.
 START_TEST(the_step_that_is_said)
 {
     static const char *const trees[] = {"joint: {type: revolute, stiffness: 900}", "joint: {type: revolute, damping: 3}",
@@ -219,7 +220,8 @@ START_TEST(places)
 }
 END_TEST
 
-/// A spring to the world is warned of at its own place, just where its method blows up: the point of a turning rod has the mobility l^2/I.
+/// A spring to the world is warned of at its own place, just where its method blows up: the point of a turning rod has the
+/// mobility l^2/I.
 START_TEST(springs_to_the_world)
 {
     const double w = 250, mobility = 0.5 * 0.5 / 0.1;

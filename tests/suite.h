@@ -22,8 +22,8 @@ static inline int run_suite(Suite *suite)
 
 enum { EXIT_SKIPPED = 77 };  // of a program whose machine lacks something
 
-/// Whether `find` finds it; else says that `test` is skipped, and why. In a process of its own: what drivers begin does not work in the
-/// children of a process that has begun it.
+/// Whether `find` finds it; else says that `test` is skipped, and why. In a process of its own: what drivers begin does not work
+/// in the children of a process that has begun it.
 static inline bool machine_has(const char *test, bool (*find)(ctn_error *err))
 {
     int status = 1;

@@ -65,8 +65,8 @@ static void elementary_weights(int stages, const double (*a)[ALL_STAGES], long d
 
 static long double phi[TREES][ALL_STAGES], scale[TREES][ALL_STAGES];
 
-/// The order up to which weights b fulfil sum b phi(t) = target^order / gamma (all zero if target is zero), to 1e-14 of the sum of
-/// magnitudes.
+/// The order up to which weights b fulfil sum b phi(t) = target^order / gamma (all zero if target is zero), to 1e-14 of the sum
+/// of magnitudes.
 static int order_of(int stages, const double *b, double target)
 {
     int order = ORDER;
@@ -124,7 +124,8 @@ START_TEST(nodes_of_dop853)
 }
 END_TEST
 
-/// The error estimates of dop853 are of order 5 and 3, its interpolant of order 7 at every t, and one at the end of the step of order 8.
+/// The error estimates of dop853 are of order 5 and 3, its interpolant of order 7 at every t, and one at the end of the step of
+/// order 8.
 START_TEST(estimates_of_dop853)
 {
     double a[ALL_STAGES][ALL_STAGES] = {{0}};

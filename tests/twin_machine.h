@@ -1,5 +1,5 @@
-// A GPU's memory and its failures, on the CPU, for twins of what a GPU does: memory full of NaNs at first. With CATENA_TWIN_FAILS,
-// launches fail after the first CTN_TWIN_LAUNCHES.
+// A GPU's memory and its failures, on the CPU, for twins of what a GPU does: memory full of NaNs at first. With
+// CATENA_TWIN_FAILS, launches fail after the first CTN_TWIN_LAUNCHES.
 #ifndef CATENA_TESTS_TWIN_MACHINE_H
 #define CATENA_TESTS_TWIN_MACHINE_H
 

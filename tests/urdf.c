@@ -1,4 +1,5 @@
-/// URDF: the same model as the scene that says the same; every wrong file is named with its place; `convert` gives the same model.
+/// URDF: the same model as the scene that says the same; every wrong file is named with its place; `convert` gives the same
+/// model.
 #include "tests/suite.h"
 #include "tests/text_model.h"
 
@@ -27,7 +28,8 @@ static double some(double low, double high)
     return low + (high - low) * (double)(seed >> 11) * 0x1p-53;
 }
 
-/// Poses, mass matrix and forces of both, whose first joint is free, at states drawn by chance, within `bound` of the largest entry.
+/// Poses, mass matrix and forces of both, whose first joint is free, at states drawn by chance, within `bound` of the largest
+/// entry.
 static void same_models(const ctn_model *a, const ctn_model *b, double bound)
 {
     enum { NQ = 40, NV = 40, LINKS = 20 };

@@ -48,8 +48,8 @@ static double distance(const double *x, const double *y, int n)
     return sqrt(s);
 }
 
-/// Halving the step divides the errors of q and v by 2^order, on forests of all joints with springs, armature and joint forces; at order
-/// 2 also with dampers, soft and stiff ones. The reference is rk4 with small steps.
+/// Halving the step divides the errors of q and v by 2^order, on forests of all joints with springs, armature and joint forces;
+/// at order 2 also with dampers, soft and stiff ones. The reference is rk4 with small steps.
 START_TEST(order_of_convergence)
 {
     static const struct {
@@ -94,8 +94,8 @@ static double spin(const ctn_totals *t, int k)
     return t->momentum_angular[k] - (t->com[i] * t->momentum_linear[j] - t->com[j] * t->momentum_linear[i]);
 }
 
-/// A free-flying tree: angular momentum about its centre of mass kept, and linear momentum changed by the weight alone, to rounding,
-/// over 10 000 steps.
+/// A free-flying tree: angular momentum about its centre of mass kept, and linear momentum changed by the weight alone, to
+/// rounding, over 10 000 steps.
 START_TEST(momentum_in_free_flight)
 {
     FOR_SEEDS(seed, 6)
@@ -161,7 +161,8 @@ START_TEST(reversibility)
 }
 END_TEST
 
-/// One step as a map of (q, p) is symplectic: J' Omega J = Omega, J by differences, p = H v. Joints whose coordinates form a vector space.
+/// One step as a map of (q, p) is symplectic: J' Omega J = Omega, J by differences, p = H v. Joints whose coordinates form a
+/// vector space.
 START_TEST(symplecticity)
 {
     FOR_SEEDS(seed, 8)
@@ -277,7 +278,8 @@ START_TEST(iterations)
 }
 END_TEST
 
-/// A wheel that turns by more than 0.35 rad a step: its steps are halved, and its momentum is kept. Slower, it needs none of that.
+/// A wheel that turns by more than 0.35 rad a step: its steps are halved, and its momentum is kept. Slower, it needs none of
+/// that.
 START_TEST(fast_turns)
 {
     ctn_model *m = model_of(

@@ -1,5 +1,5 @@
-/// The discrete Euler-Lagrange equations against differences of the discrete Lagrangian, which is formed from absolute poses by its
-/// definition; the Newton sweep against differences of the equations and LAPACK.
+/// The discrete Euler-Lagrange equations against differences of the discrete Lagrangian, which is formed from absolute poses by
+/// its definition; the Newton sweep against differences of the equations and LAPACK.
 #include "tests/kernels.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"

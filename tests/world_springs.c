@@ -1,5 +1,6 @@
-/// Springs between links and the world, and forces on links (forces/body_loads.h): motions in closed form, steps far longer than a stiff spring's vibrations,
-/// and what takes no springs. Hessians, adjoints, the ledger, other engines: newton_sweep.c, step_jacobian.c, energy.c, engines.c, device.c.
+/// Springs between links and the world, and forces on links (forces/body_loads.h): motions in closed form, steps far longer than
+/// a stiff spring's vibrations, and what takes no springs. Hessians, adjoints, the ledger, other engines: newton_sweep.c,
+/// step_jacobian.c, energy.c, engines.c, device.c.
 #include "tests/suite.h"
 #include "tests/text_model.h"
 
@@ -84,8 +85,8 @@ static void end_of(const ctn_model *m, const double *q, double x[3])
     free(R), free(p);
 }
 
-/// An arc of 20 links whose end a spring of 1e8 N/m holds, in steps of 0.1 s, some thousand times its slowest vibration: the end stays where it
-/// is held, nothing gains energy, and no world freezes.
+/// An arc of 20 links whose end a spring of 1e8 N/m holds, in steps of 0.1 s, some thousand times its slowest vibration: the end
+/// stays where it is held, nothing gains energy, and no world freezes.
 START_TEST(stiff)
 {
     static const struct {
@@ -122,8 +123,8 @@ START_TEST(stiff)
 }
 END_TEST
 
-/// A force on a free body, in the world's axes: at its centre the body falls by gravity less that, and what the force gives is its way along
-/// it; off the centre it turns the body, too, and the angular momentum about the origin grows by the moment.
+/// A force on a free body, in the world's axes: at its centre the body falls by gravity less that, and what the force gives is
+/// its way along it; off the centre it turns the body, too, and the angular momentum about the origin grows by the moment.
 START_TEST(a_force)
 {
     static const struct {

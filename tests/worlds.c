@@ -1,5 +1,5 @@
-/// Worlds of a batch, each with parameters, a horizon and forces of its own: every one is, to the last bit and with all its statistics, what
-/// it is alone, whichever way the batch is scheduled, on any engine, number of threads and lane.
+/// Worlds of a batch, each with parameters, a horizon and forces of its own: every one is, to the last bit and with all its
+/// statistics, what it is alone, whichever way the batch is scheduled, on any engine, number of threads and lane.
 #include "sim/engine/engine.h"
 #include "tests/random_scene.h"
 #include "tests/seal.h"
@@ -159,8 +159,8 @@ static void same_ending(const ending *got, const ending *want, int method, int w
     ck_assert_msg(got->time == want->time, "method %d, world %d, %s: other time", method, w, how);
 }
 
-/// Worlds whose steps cost the more the longer they are, in every order: by iteration, lanes beside each other have worlds alike. They wait
-/// for each other if they are taken up as they come, or in step.
+/// Worlds whose steps cost the more the longer they are, in every order: by iteration, lanes beside each other have worlds alike.
+/// They wait for each other if they are taken up as they come, or in step.
 START_TEST(like_beside_like)
 {
     worlds f = open_worlds(5, 0, false);
@@ -267,8 +267,8 @@ START_TEST(control_is_the_table_it_makes)
 }
 END_TEST
 
-/// The times at which a control is asked: those that ctn_batch_time has at that step, however steps are put into calls, and the last one of a
-/// world that is past its horizon or frozen.
+/// The times at which a control is asked: those that ctn_batch_time has at that step, however steps are put into calls, and the
+/// last one of a world that is past its horizon or frozen.
 typedef struct {
     double asked[WORLDS][STEPS];
     int calls[WORLDS], thrown;  // world that is to freeze in its third step

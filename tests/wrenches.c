@@ -1,5 +1,6 @@
-/// Forces and torques on links, of the scene and given while a batch runs (ctn_batch_set_wrench): motions in closed form, the same bits either
-/// way, and nothing to other worlds. Hessians, adjoints, the ledger, other engines: newton_sweep.c, step_jacobian.c, energy.c, engines.c.
+/// Forces and torques on links, of the scene and given while a batch runs (ctn_batch_set_wrench): motions in closed form, the
+/// same bits either way, and nothing to other worlds. Hessians, adjoints, the ledger, other engines: newton_sweep.c,
+/// step_jacobian.c, energy.c, engines.c.
 #include "sim/engine/engine.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
@@ -57,8 +58,8 @@ static ctn_model *free_body(const char *v0)
     return model_of(text);
 }
 
-/// A torque in world axes on a tumbling body: its angular momentum grows by the torque times the time, whatever it does. What the torque gives is the
-/// kinetic energy.
+/// A torque in world axes on a tumbling body: its angular momentum grows by the torque times the time, whatever it does. What the
+/// torque gives is the kinetic energy.
 START_TEST(angular_momentum)
 {
     const double T = 0.4, torque[3] = {0.3, -0.2, 0.5};
@@ -82,8 +83,8 @@ START_TEST(angular_momentum)
 }
 END_TEST
 
-/// A thruster on a body that turns about z: in link axes the force turns along, so that velocities go by the integral of its direction; a torque about
-/// the axis speeds the turn up.
+/// A thruster on a body that turns about z: in link axes the force turns along, so that velocities go by the integral of its
+/// direction; a torque about the axis speeds the turn up.
 START_TEST(thruster)
 {
     const double T = 0.5, F = 3, m = 2, w = 4;
@@ -114,8 +115,8 @@ END_TEST
 
 enum { WORLDS = 11 };
 
-/// A wrench given while a batch runs is one of the scene, to the last bit, on every engine and schedule; worlds that are given none, and those from
-/// which it was taken again, move as if there were no such thing.
+/// A wrench given while a batch runs is one of the scene, to the last bit, on every engine and schedule; worlds that are given
+/// none, and those from which it was taken again, move as if there were no such thing.
 START_TEST(as_in_the_scene)
 {
     FOR_SEEDS(seed, 6)
@@ -254,8 +255,8 @@ START_TEST(refused)
 }
 END_TEST
 
-/// The list of parameters that a configuration was asked for stays; a restored state leaves wrenches as they are; what dense output tells of the
-/// last step stays, too.
+/// The list of parameters that a configuration was asked for stays; a restored state leaves wrenches as they are; what dense
+/// output tells of the last step stays, too.
 START_TEST(what_stays)
 {
     const random_options o = {.links = 4, .passive = true, .joints = 1u << CTN_REVOLUTE};

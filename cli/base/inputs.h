@@ -6,8 +6,8 @@
 
 #include <catena/scene.h>
 
-/// Whether the file that `option` names, `path`, is another one than `input`, by whichever links; otherwise EXIT_USAGE with the error
-/// printed, in which the input is `what`. So for `path`.new, where it is made. NULL for either: EXIT_OK.
+/// Whether the file that `option` names, `path`, is another one than `input`, by whichever links; otherwise EXIT_USAGE with the
+/// error printed, in which the input is `what`. So for `path`.new, where it is made. NULL for either: EXIT_OK.
 int keep_input(enum option_id option, const char *path, const char *input, const char *what);
 
 /// The same for all files that a scene was read from.

@@ -24,7 +24,8 @@ void json_lines(cJSON *to, const char *key, const char *text);
 /// The method with its numbers, solver, tolerances and time step.
 void json_configuration(cJSON *to, const ctn_batch_config *cfg);
 
-/// Writes JSON with escapes for characters of its texts that must not be shown (sim/base/printable.h); bytes that are no UTF-8 become U+FFFD.
+/// Writes JSON with escapes for characters of its texts that must not be shown (sim/base/printable.h); bytes that are no UTF-8
+/// become U+FFFD.
 void json_put(FILE *out, const char *text);
 
 /// Prints the object on standard output and frees it. Returns an exit status; main sees whether it could be written.

@@ -24,15 +24,17 @@ int status_error(const ctn_error *err, const char *before);
 /// The same of calls that set or step worlds: EXIT_RUN also if the engine failed, as a GPU may.
 int engine_error(const ctn_error *err);
 
-/// What ctn_batch_step or ctn_batch_run returned, as an exit status: EXIT_OK unless the engine failed, as a GPU may, which is printed. Worlds
-/// that froze or needed a fallback are no failure of it; after one, the statistics and states of that call are not to be used.
+/// What ctn_batch_step or ctn_batch_run returned, as an exit status: EXIT_OK unless the engine failed, as a GPU may, which is
+/// printed. Worlds that froze or needed a fallback are no failure of it; after one, the statistics and states of that call are
+/// not to be used.
 int step_outcome(ctn_status status, const ctn_error *err);
 
 /// Prints each line of `text` after "warning: ".
 void warn_lines(const char *text);
 void warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/// A name, or other text of a file, as it is printed on standard output: without what would command a terminal (sim/base/printable.h).
+/// A name, or other text of a file, as it is printed on standard output: without what would command a terminal
+/// (sim/base/printable.h).
 typedef struct clean_text {
     char text[4200];
 } clean_text;

@@ -75,8 +75,8 @@ typedef struct diff {
 /// Finds what of the set-ups differs. Returns an exit status.
 int diff_setups(diff *d);
 
-/// Which number of the second recording's q, v or pose is number k of the first one's, into partner [width], -1: none. By the names
-/// of links, whose joints must be of one type.
+/// Which number of the second recording's q, v or pose is number k of the first one's, into partner [width], -1: none. By the
+/// names of links, whose joints must be of one type.
 void diff_partners(const diff *d, const char *what, int *partner);
 
 /// Finds the records of both that have the same time. Returns an exit status.

@@ -23,8 +23,8 @@ static const struct {
     int least, most;
 } families[] = {{"collocation", "order", 2, 6}, {"radau", "stages", 1, 4}, {"variational", "order", 2, 4}};
 
-/// Four points of each link in the state d->q, p [nlink][4][3]: its origin, which says nothing of a link that turns about it, and three at
-/// its radius of gyration from its centre of mass.
+/// Four points of each link in the state d->q, p [nlink][4][3]: its origin, which says nothing of a link that turns about it, and
+/// three at its radius of gyration from its centre of mass.
 static void points_of(dt_sweep *d, double *p)
 {
     const int n = ctn_model_nlink(d->s.model);
@@ -44,8 +44,8 @@ static void points_of(dt_sweep *d, double *p)
     }
 }
 
-/// Runs `steps` equal steps over the whole duration; the points of the links at its end into `p` [nlink][4][3], NaN if the world froze.
-/// *fallbacks: steps that needed halves or fewer stages. Returns an exit status.
+/// Runs `steps` equal steps over the whole duration; the points of the links at its end into `p` [nlink][4][3], NaN if the world
+/// froze. *fallbacks: steps that needed halves or fewer stages. Returns an exit status.
 static int run_over(dt_sweep *d, const ctn_batch_config *method, long steps, double *p, long *fallbacks)
 {
     ctn_error err;

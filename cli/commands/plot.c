@@ -17,7 +17,8 @@ enum { MOST_PANELS = 32, MOST_FILES = 24 };
 
 // ---- which panels
 
-/// A panel of this label and unit among those from `first` on, or a new one. NULL, with the error printed: there are too many, or no memory.
+/// A panel of this label and unit among those from `first` on, or a new one. NULL, with the error printed: there are too many, or
+/// no memory.
 static panel *panel_of(plot *p, int first, const char *label, const char *unit)
 {
     for (int k = first; k < p->npanel; k++)
@@ -39,8 +40,8 @@ static panel *panel_of(plot *p, int first, const char *label, const char *unit)
     return made;
 }
 
-/// Whether the series of a file can share their panel with each other: colours say which is which, unless they are needed for files, or
-/// bands would cover each other.
+/// Whether the series of a file can share their panel with each other: colours say which is which, unless they are needed for
+/// files, or bands would cover each other.
 static bool share_panels(const plot *p) { return p->nfile == 1 && !p->bands; }
 
 static int add_series(plot *p, int first, const char *name, timeline *t, const series *what)
@@ -119,8 +120,8 @@ static int read_times(const arguments *args, plot *p)
     return EXIT_OK;
 }
 
-/// Reads a curve from the last record before p->from to the first one after p->until. Of a recording that has none between them it stays
-/// empty.
+/// Reads a curve from the last record before p->from to the first one after p->until. Of a recording that has none between them
+/// it stays empty.
 static int read_curve(plot *p, curve *c)
 {
     ctn_error err;
@@ -135,8 +136,8 @@ static int read_curve(plot *p, curve *c)
     return EXIT_OK;
 }
 
-/// Whether the axis is logarithmic, as residuals go over many orders of magnitude. *low becomes the least above zero: what is zero, as all
-/// of explicit methods are, is drawn at the lower end.
+/// Whether the axis is logarithmic, as residuals go over many orders of magnitude. *low becomes the least above zero: what is
+/// zero, as all of explicit methods are, is drawn at the lower end.
 static bool is_logarithmic(const panel *x, double *low)
 {
     double least = INFINITY;

@@ -106,8 +106,8 @@ static void take_camera(rendering *r, const scene_camera *camera, const camera_o
     else r->fits = camera->link < 0 && isnan(camera->target[0]) ? FITS : FITS_DISTANCE;
 }
 
-/// Of a scene seen as `standard` does: a camera of the scene by its name, or azimuth and elevation in degrees and perhaps the distance in metres.
-/// Without: the scene's first, but of a grid of worlds `standard`.
+/// Of a scene seen as `standard` does: a camera of the scene by its name, or azimuth and elevation in degrees and perhaps the
+/// distance in metres. Without: the scene's first, but of a grid of worlds `standard`.
 static int read_camera(const arguments *args, rendering *r, const camera_orbit *standard, bool grid)
 {
     const ctn_scene *const scene = r->of.s.scene;
@@ -266,8 +266,9 @@ static int add_fit(rendering *r, const frames *f, double t, camera_mount *mount,
     return composition_fit(&r->composition, f, camera.target, fit) ? EXIT_OK : run_error("not enough memory");
 }
 
-/// Goes through the motion once before: for the end of the scale of energies, so that a colour means the same in all pictures, and for where
-/// the camera has all of it in sight. What goes wrong on the way is reported when it is drawn. Returns an exit status.
+/// Goes through the motion once before: for the end of the scale of energies, so that a colour means the same in all pictures,
+/// and for where the camera has all of it in sight. What goes wrong on the way is reported when it is drawn. Returns an exit
+/// status.
 static int look_ahead(const arguments *args, rendering *r)
 {
     const long all = picture_count(r);

@@ -48,7 +48,8 @@ typedef struct run {
 void print_summary(const run *r);
 int print_json_summary(const run *r);
 
-/// Draws the samples into the file r->plot. If that fails, gnuplot's script with the data stays beside it; returns an exit status.
+/// Draws the samples into the file r->plot. If that fails, gnuplot's script with the data stays beside it; returns an exit
+/// status.
 int draw_energies(run *r);
 
 #endif

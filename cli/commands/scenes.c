@@ -1,6 +1,6 @@
-/// Scenes by name, and `catena scenes`, which lists them. They are NAME.yaml, looked for in these folders, in this order: those of the
-/// environment's CATENA_SCENES, one beside the program (where it was built) or where it was installed with it, and that of the
-/// installation. Both of the program's are found from where it is: an installation can be moved.
+/// Scenes by name, and `catena scenes`, which lists them. They are NAME.yaml, looked for in these folders, in this order: those
+/// of the environment's CATENA_SCENES, one beside the program (where it was built) or where it was installed with it, and that of
+/// the installation. Both of the program's are found from where it is: an installation can be moved.
 #define _GNU_SOURCE  // strverscmp
 #include "cli/commands/scenes.h"
 
@@ -151,7 +151,8 @@ static const char *meant(const scene_list *s, const char *word)
     return nearest;
 }
 
-/// The file of the scene called `word`; NULL with an error printed if there is none, and no file that the reader could say more about.
+/// The file of the scene called `word`; NULL with an error printed if there is none, and no file that the reader could say more
+/// about.
 static char *named_file(const scene_list *s, const char *word, bool there)
 {
     for (int k = 0; k < s->count; k++)

@@ -31,8 +31,8 @@ typedef struct composition {
     float (*paint)[3];  // [links]
 } composition;
 
-/// Reads the options, and makes room for the worlds of `f`, which is at its first states and must outlive it. Returns an exit status with errors
-/// printed; composition_close is due in any case.
+/// Reads the options, and makes room for the worlds of `f`, which is at its first states and must outlive it. Returns an exit
+/// status with errors printed; composition_close is due in any case.
 int composition_open(const arguments *args, frames *f, composition *c);
 void composition_close(composition *c);
 
@@ -42,12 +42,12 @@ double composition_energy(composition *c, const frames *f);
 /// The middle of all worlds at the states in `f`, m: if trees are free it goes with the mean centre of mass.
 void composition_middle(composition *c, const frames *f, double *middle);
 
-/// Adds what is drawn of the worlds at the states in `f`, as seen by an orbit about `from`. `f` may be another one of the same file and worlds.
-/// False: no memory.
+/// Adds what is drawn of the worlds at the states in `f`, as seen by an orbit about `from`. `f` may be another one of the same
+/// file and worlds. False: no memory.
 bool composition_fit(composition *c, const frames *f, const double *from, camera_fit *fit);
 
-/// Goes on to the states at t, which is not before the last one, noting trails on the way, and puts all that is in a picture of width x height
-/// into bodies, lines and labels. What frames_at returns, CTN_NO_MEMORY.
+/// Goes on to the states at t, which is not before the last one, noting trails on the way, and puts all that is in a picture of
+/// width x height into bodies, lines and labels. What frames_at returns, CTN_NO_MEMORY.
 ctn_status composition_place(composition *c, double t, int width, int height, ctn_error *err);
 
 /// Poses of the first world of `f` at its place into R and p.

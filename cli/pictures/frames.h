@@ -29,13 +29,13 @@ typedef struct frames {
     int64_t next;  // the record after t1
 } frames;
 
-/// Opens args->files[0], a recording if its name ends in .h5 or .hdf5, at its first states: one world, or as many as --worlds says. Returns an
-/// exit status with errors printed; frames_close is due in any case.
+/// Opens args->files[0], a recording if its name ends in .h5 or .hdf5, at its first states: one world, or as many as --worlds
+/// says. Returns an exit status with errors printed; frames_close is due in any case.
 int frames_open(const arguments *args, frames *f);
 void frames_close(frames *f);
 
-/// The states at t (s), which is not before the last one asked for, into q and v. CTN_FROZEN: the only world, or all of them, froze before;
-/// CTN_BAD_ARGUMENT: the recording ends before; CTN_IO; what ctn_batch_step returns.
+/// The states at t (s), which is not before the last one asked for, into q and v. CTN_FROZEN: the only world, or all of them,
+/// froze before; CTN_BAD_ARGUMENT: the recording ends before; CTN_IO; what ctn_batch_step returns.
 ctn_status frames_at(frames *f, double t, ctn_error *err);
 
 #endif

@@ -15,7 +15,8 @@ static const unsigned shows[] = {SHOW_AXES, SHOW_FRAMES, SHOW_COM, SHOW_TRAILS, 
 enum { WORDS = sizeof words / sizeof *words };
 #define ALL_WORDS "axes, frames, com, trail, names, and of render trail:LINK, trail:LINK:x,y,z, text"
 
-/// The link whose name `text` begins with, to where a colon, a comma or the end follows; the longest, as names may have colons. Moves `text`.
+/// The link whose name `text` begins with, to where a colon, a comma or the end follows; the longest, as names may have colons.
+/// Moves `text`.
 static int named_link(const ctn_model *model, const char **text)
 {
     int best = -1;

@@ -16,8 +16,8 @@ typedef struct picture_extras {
     const char *title;  // NULL: none
 } picture_extras;
 
-/// --show, --trail and --title, for the window (`model` NULL) without trails of links. Returns an exit status with errors printed;
-/// picture_extras_close is due in any case.
+/// --show, --trail and --title, for the window (`model` NULL) without trails of links. Returns an exit status with errors
+/// printed; picture_extras_close is due in any case.
 int picture_extras_read(const arguments *args, const ctn_model *model, picture_extras *x);
 void picture_extras_close(picture_extras *x);
 

@@ -1,6 +1,6 @@
-/// Pictures drawn by gnuplot. Its language can run programs and write files: so all that comes from elsewhere is numbers, or stands
-/// in quotes that nothing in them can end, and gnuplot draws into a pipe, from which the picture is written here. The script carries
-/// its data with it, so that it can be kept and drawn later where gnuplot is missing or fails.
+/// Pictures drawn by gnuplot. Its language can run programs and write files: so all that comes from elsewhere is numbers, or
+/// stands in quotes that nothing in them can end, and gnuplot draws into a pipe, from which the picture is written here. The
+/// script carries its data with it, so that it can be kept and drawn later where gnuplot is missing or fails.
 #define _GNU_SOURCE  // pipe2
 #include "cli/plots/gnuplot.h"
 

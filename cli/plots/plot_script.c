@@ -294,7 +294,8 @@ static void put_title(FILE *out, const plot *p)
     fprintf(out, " at screen 0.5, screen %.6f center font ',14' noenhanced\n", 1 - 1.2 * LINE / p->out.height);
 }
 
-/// From one tick of the panel's axis to the next: 1, 2 or 5 times a power of ten, counts at least 1; of a logarithmic axis the factor.
+/// From one tick of the panel's axis to the next: 1, 2 or 5 times a power of ten, counts at least 1; of a logarithmic axis the
+/// factor.
 static double tick_step(const panel *x, double height)
 {
     const double most = fmax(floor(height / (1.3 * LINE)), 1);  // ticks that there is room for
@@ -329,8 +330,8 @@ static void put_axes(FILE *out, const plot *p, const layout *l, int at)
     if (at == p->npanel - 1) fprintf(out, "set format x '%%g'\nset xlabel 'time (s)'\n");
 }
 
-/// gnuplot loses lines that end hundreds of millions of ranges beyond the axis, as those of worlds that explode do. They end nearer by,
-/// straight up or down as before. On a logarithmic axis zeros lie at its lower end.
+/// gnuplot loses lines that end hundreds of millions of ranges beyond the axis, as those of worlds that explode do. They end
+/// nearer by, straight up or down as before. On a logarithmic axis zeros lie at its lower end.
 static void put_held(FILE *out, const panel *x)
 {
     const double far = 1e4 * (x->high - x->low);

@@ -188,8 +188,8 @@ static int find_coordinates(timeline *t, const char *name, series_list *found)
 
 // ---- names that are none
 
-/// All names, each ended by NUL, as one text to be freed; `plain` receives how many come before sums, coordinates and those of links.
-/// NULL: no memory.
+/// All names, each ended by NUL, as one text to be freed; `plain` receives how many come before sums, coordinates and those of
+/// links. NULL: no memory.
 static char *all_names(timeline *t, int *plain, int *count)
 {
     char *text = NULL;

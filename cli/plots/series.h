@@ -25,15 +25,15 @@ typedef struct series_list {
     int count;
 } series_list;
 
-/// Adds the series that `name` stands for to the list: one, or one for each coordinate. Returns an exit status with the error printed,
-/// which says what there is.
+/// Adds the series that `name` stands for to the list: one, or one for each coordinate. Returns an exit status with the error
+/// printed, which says what there is.
 int series_find(timeline *t, const char *name, series_list *found);
 
 /// Numbers in memory, of a world at a record, that reading one number of it takes.
 size_t series_width(const timeline *t, const series *s);
 
-/// Numbers at records first .. first + count - 1 of all worlds, in the order of timeline_at, into x. Neither sums nor gaps are made: of
-/// worlds that were not run, and of intervals at the first record, there is any number. CTN_IO, CTN_NO_MEMORY.
+/// Numbers at records first .. first + count - 1 of all worlds, in the order of timeline_at, into x. Neither sums nor gaps are
+/// made: of worlds that were not run, and of intervals at the first record, there is any number. CTN_IO, CTN_NO_MEMORY.
 ctn_status series_read(timeline *t, const series *s, int64_t first, int64_t count, double *x, ctn_error *err);
 
 #endif

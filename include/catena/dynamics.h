@@ -16,8 +16,8 @@ extern "C" {
 typedef struct ctn_dynamics ctn_dynamics;
 
 /// Work space for the calls below; `model` must outlive it. `engine`: "auto" or NULL (the CTN_ENGINE environment variable if
-/// set, else the widest one that this CPU has), "scalar", "avx2", "avx512"; with "cuda" the CPU, too. NULL on error. One thread at a
-/// time may use it.
+/// set, else the widest one that this CPU has), "scalar", "avx2", "avx512"; with "cuda" the CPU, too. NULL on error. One thread
+/// at a time may use it.
 CTN_API ctn_dynamics *ctn_dynamics_create(const ctn_model *model, const char *engine, ctn_error *err);
 CTN_API void ctn_dynamics_free(ctn_dynamics *dyn);  // NULL is allowed
 
@@ -37,8 +37,8 @@ CTN_API void ctn_rnea(ctn_dynamics *dyn, int count, const double *q, const doubl
 /// Bias force c(q, v) [count][nv]: Coriolis, centrifugal and gravity terms.
 CTN_API void ctn_bias(ctn_dynamics *dyn, int count, const double *q, const double *v, double *bias);
 
-/// Passive force [count][nv] along the joints: their dampers, springs, soft limits (those that are violated) and motors, and what the
-/// scene's `springs` and `forces` do on links.
+/// Passive force [count][nv] along the joints: their dampers, springs, soft limits (those that are violated) and motors, and what
+/// the scene's `springs` and `forces` do on links.
 CTN_API void ctn_passive(ctn_dynamics *dyn, int count, const double *q, const double *v, double *passive);
 
 /// Joint-space inertia H(q) [count][nv][nv] by the composite-rigid-body algorithm (CRBA), both triangles, armature included.
@@ -48,23 +48,23 @@ CTN_API void ctn_crba(ctn_dynamics *dyn, int count, const double *q, double *H);
 /// (no applied force); qdd [count][nv].
 CTN_API void ctn_aba(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *tau, double *qdd);
 
-/// Derivatives of inverse dynamics (ctn_rnea: armature in it, passive forces not): dtau_dq, dtau_dv, dtau_da [count][nv][nv], row i
-/// that of tau[i]; each may be NULL. By q in tangent coordinates, laid out as v: a ball moves by q exp(delta), delta a turn in link
-/// axes, every other coordinate by addition. Analytic, O(links depth). N m or N per rad or m, and per their rates.
+/// Derivatives of inverse dynamics (ctn_rnea: armature in it, passive forces not): dtau_dq, dtau_dv, dtau_da [count][nv][nv], row
+/// i that of tau[i]; each may be NULL. By q in tangent coordinates, laid out as v: a ball moves by q exp(delta), delta a turn in
+/// link axes, every other coordinate by addition. Analytic, O(links depth). N m or N per rad or m, and per their rates.
 CTN_API void ctn_rnea_derivatives(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *a,
                                   double *dtau_dq, double *dtau_dv, double *dtau_da);
 
-/// Derivatives of forward dynamics (ctn_aba: with passive forces; tau may be NULL): dqdd_dq, dqdd_dv, dqdd_dtau [count][nv][nv], row
-/// i that of qdd[i]; each may be NULL. By q as above. dqdd_dtau is the inverse of the joint-space inertia. Analytic, one O(N) solve
-/// a column. Where a soft limit is just reached they are one-sided: those of the side where it does not act.
+/// Derivatives of forward dynamics (ctn_aba: with passive forces; tau may be NULL): dqdd_dq, dqdd_dv, dqdd_dtau [count][nv][nv],
+/// row i that of qdd[i]; each may be NULL. By q as above. dqdd_dtau is the inverse of the joint-space inertia. Analytic, one O(N)
+/// solve a column. Where a soft limit is just reached they are one-sided: those of the side where it does not act.
 CTN_API void ctn_aba_derivatives(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *tau,
                                  double *dqdd_dq, double *dqdd_dv, double *dqdd_dtau);
 
 /// Jacobian J [count][6][nv] of link `link` in 0 .. nlink-1: its twist is J v. NaN for a link outside.
 CTN_API void ctn_jacobian(ctn_dynamics *dyn, int count, const double *q, int link, double *J);
 
-/// Jacobian J [count][3][nv] of a point of link `link`, `point` [3] in its frame (m): the point's velocity, world axes (m/s), is J v. NaN
-/// for a link outside.
+/// Jacobian J [count][3][nv] of a point of link `link`, `point` [3] in its frame (m): the point's velocity, world axes (m/s), is
+/// J v. NaN for a link outside.
 CTN_API void ctn_point_jacobian(ctn_dynamics *dyn, int count, const double *q, int link, const double *point, double *J);
 
 /// Centroidal momentum matrix A [count][6][nv] (Orin, Goswami and Lee 2013): A v is the angular momentum of all links about their

@@ -44,7 +44,8 @@ CTN_API ctn_tree *ctn_tree_create(int n, const int *parent, int records, const c
 
 /// The tree of a compiled model whose joints are revolute and prismatic, else CTN_UNAVAILABLE. Link i is that of degree of
 /// freedom i of the model, so that q, v and tau are the model's; links that are fixed to others are part of them. Springs,
-/// dampers, limits, motors and loads are left out: where a model has any, ctn_aba(tau) is the tree's result for tau + ctn_passive().
+/// dampers, limits, motors and loads are left out: where a model has any, ctn_aba(tau) is the tree's result for tau +
+/// ctn_passive().
 CTN_API ctn_tree *ctn_tree_of_model(const ctn_model *model, int threads, ctn_error *err);
 
 /// The trees that [L] measures (section 7.1): thin-walled cylinders along x, 1 m, 1 kg, radius 0.05 m, on hinges along z at their
@@ -70,8 +71,8 @@ typedef enum ctn_scan {
     CTN_SCAN_BLELLOCH,   // Blelloch's work-efficient scan of the Euler tour, up and down a binary tree
     CTN_SCAN_BLOCKED,    // blocks of the Euler tour, a scan over their ends
     CTN_SCAN_SIMULATED,  // poses by a blocked scan, then sums of vectors in one common frame ([L] Listing 7): the paper's fastest
-    /// Not the papers': along heavy paths in pieces, level by level. Needs no inverses, and inverse dynamics stay about each link's own
-    /// origin: as exact as the recursion.
+    /// Not the papers': along heavy paths in pieces, level by level. Needs no inverses, and inverse dynamics stay about each
+    /// link's own origin: as exact as the recursion.
     CTN_SCAN_PATHS,
 } ctn_scan;
 
@@ -97,10 +98,11 @@ typedef struct ctn_forms ctn_forms;
 CTN_API ctn_forms *ctn_forms_create(const ctn_tree *tree, int threads, ctn_error *err);
 
 /// The same on a GPU, `engine` being "cuda". There are scan RNEA, scan CRBA (not packed), twists, rootfix and leaffix, all by
-/// CTN_SCAN_SIMULATED, CTN_FORWARD_JSIIA by cuSOLVER, and CTN_FORWARD_STAR; others are CTN_UNAVAILABLE. Their results are the CPU's up to the order of
-/// sums, and do not depend on which GPU it is or on how many states a call has, which are side by side. The tree is copied there;
-/// arrays of calls stay the caller's. NULL on error: CTN_UNAVAILABLE without a GPU, or without the library for it. CTN_UNAVAILABLE
-/// of a later call says why: the device has failed, and these forms are to be freed, or cuSOLVER is missing.
+/// CTN_SCAN_SIMULATED, CTN_FORWARD_JSIIA by cuSOLVER, and CTN_FORWARD_STAR; others are CTN_UNAVAILABLE. Their results are the
+/// CPU's up to the order of sums, and do not depend on which GPU it is or on how many states a call has, which are side by side.
+/// The tree is copied there; arrays of calls stay the caller's. NULL on error: CTN_UNAVAILABLE without a GPU, or without the
+/// library for it. CTN_UNAVAILABLE of a later call says why: the device has failed, and these forms are to be freed, or cuSOLVER
+/// is missing.
 CTN_API ctn_forms *ctn_forms_create_on(const ctn_tree *tree, const char *engine, ctn_error *err);
 CTN_API void ctn_forms_free(ctn_forms *forms);  // NULL is allowed
 

@@ -59,9 +59,9 @@ CTN_API void ctn_model_initial_state(const ctn_model *model, double *q, double *
 /// gravity [3] in world axes, m/s^2.
 CTN_API void ctn_model_gravity(const ctn_model *model, double *gravity);
 
-/// Where `count` configurations q [count][nq] come to with velocities v [count][nv] for the time h (s): out [count][nq], which may be q.
-/// Balls and the rotations of free joints turn by exp(h v) about their body axes, every other coordinate adds h v. Quaternions in q
-/// must have unit length; those in `out` have it.
+/// Where `count` configurations q [count][nq] come to with velocities v [count][nv] for the time h (s): out [count][nq], which
+/// may be q. Balls and the rotations of free joints turn by exp(h v) about their body axes, every other coordinate adds h v.
+/// Quaternions in q must have unit length; those in `out` have it.
 CTN_API void ctn_model_integrate(const ctn_model *model, int count, const double *q, const double *v, double h, double *out);
 
 /// The velocities v [count][nv] that take configurations `from` [count][nq] to `to` [count][nq] in one second, by the shorter way

@@ -40,8 +40,8 @@ typedef struct ctn_parameter {
 } ctn_parameter;
 
 /// "gravity", "mass_scale", "armature", "damping", "stiffness", "rest", "limit_lower", "limit_upper", "limit_stiffness",
-/// "limit_damping", "time_step", "spring_stiffness", "spring_damping", "spring_anchor", "force", "torque", "motor_target", "motor_velocity",
-/// "motor_feedforward", "motor_kp", "motor_kd" or "motor_effort"; NULL for a value out of range.
+/// "limit_damping", "time_step", "spring_stiffness", "spring_damping", "spring_anchor", "force", "torque", "motor_target",
+/// "motor_velocity", "motor_feedforward", "motor_kp", "motor_kd" or "motor_effort"; NULL for a value out of range.
 CTN_API const char *ctn_parameter_name(ctn_parameter_kind kind);
 
 /// What the model has for a parameter; 1 for mass scales; the first degree of freedom's where there are several. Returns

@@ -23,12 +23,13 @@ CTN_API ctn_record_config ctn_record_config_default(void);
 
 typedef struct ctn_recorder ctn_recorder;
 
-/// Begins a recording that is to be called `path`, which ends in .csv, .h5 or .hdf5, and writes what it says about scene, model and
-/// batch; no record yet. It is made as `path`.new. When its first record is with the operating system, or it is closed, it gets its
-/// name and replaces a file that has it: what fails before leaves that one as it was. `model` is ctn_batch_model(batch), and `scene`
-/// the one that it was compiled from. `model` and `batch` must outlive the recorder, `scene` and `cfg` (NULL: the defaults) may go.
-/// NULL on error: CTN_BAD_ARGUMENT for another ending or another model, CTN_BAD_CONFIG, CTN_IO with the file's name. All memory is
-/// allocated here. HDF5 is not safe for threads: all recorders into .h5 files of a program belong to one thread at a time.
+/// Begins a recording that is to be called `path`, which ends in .csv, .h5 or .hdf5, and writes what it says about scene, model
+/// and batch; no record yet. It is made as `path`.new. When its first record is with the operating system, or it is closed, it
+/// gets its name and replaces a file that has it: what fails before leaves that one as it was. `model` is ctn_batch_model(batch),
+/// and `scene` the one that it was compiled from. `model` and `batch` must outlive the recorder, `scene` and `cfg` (NULL: the
+/// defaults) may go. NULL on error: CTN_BAD_ARGUMENT for another ending or another model, CTN_BAD_CONFIG, CTN_IO with the file's
+/// name. All memory is allocated here. HDF5 is not safe for threads: all recorders into .h5 files of a program belong to one
+/// thread at a time.
 CTN_API ctn_recorder *ctn_recorder_create(const char *path, const ctn_scene *scene, const ctn_model *model, ctn_batch *batch,
                                           const ctn_record_config *cfg, ctn_error *err);
 
@@ -38,8 +39,8 @@ CTN_API ctn_recorder *ctn_recorder_create(const char *path, const ctn_scene *sce
 /// has failed to give the state; nothing is added then.
 CTN_API ctn_status ctn_recorder_add(ctn_recorder *recorder, const ctn_step_stats *stats, ctn_error *err);
 
-/// Adds a hash of every world as it is now (catena/hash.h). For a file that `catena replay` verifies step by step: once before the
-/// first step, and after each. CTN_BAD_ARGUMENT unless the configuration asked for `hashes`; CTN_IO as ctn_recorder_add.
+/// Adds a hash of every world as it is now (catena/hash.h). For a file that `catena replay` verifies step by step: once before
+/// the first step, and after each. CTN_BAD_ARGUMENT unless the configuration asked for `hashes`; CTN_IO as ctn_recorder_add.
 CTN_API ctn_status ctn_recorder_hash(ctn_recorder *recorder, ctn_error *err);
 
 /// Hands all records to the operating system now; ctn_recorder_add does so by itself once flush_interval has passed.

@@ -44,8 +44,9 @@ CTN_API int ctn_scene_parameters(const ctn_scene *scene, const ctn_model *model,
 CTN_API void ctn_sample_parameters(const ctn_scene *scene, const ctn_model *model, uint64_t seed, int64_t world, int64_t worlds,
                                    double *values);
 
-/// All of these for the worlds first .. first + count - 1 of `worlds`, as rows for a batch of `count`: q [count][nq], v [count][nv], tau [count][nv],
-/// values [count][parameters]; NULL: not wanted (q and v go together). Whether joint forces are drawn: tau is as it was if not.
+/// All of these for the worlds first .. first + count - 1 of `worlds`, as rows for a batch of `count`: q [count][nq], v
+/// [count][nv], tau [count][nv], values [count][parameters]; NULL: not wanted (q and v go together). Whether joint forces are
+/// drawn: tau is as it was if not.
 CTN_API bool ctn_sample_worlds(const ctn_scene *scene, const ctn_model *model, uint64_t seed, int64_t first, int count,
                                int64_t worlds, double *q, double *v, double *tau, double *values);
 

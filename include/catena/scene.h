@@ -11,15 +11,16 @@ extern "C" {
 
 typedef struct ctn_scene ctn_scene;
 
-/// Reads a scene file, or a robot file (URDF), and everything it includes. `path` is a file's: names of scenes are the command's alone. Returns NULL on error,
-/// with every problem of the file in `err` (may be NULL). The caller owns the scene and frees it with ctn_scene_free.
+/// Reads a scene file, or a robot file (URDF), and everything it includes. `path` is a file's: names of scenes are the command's
+/// alone. Returns NULL on error, with every problem of the file in `err` (may be NULL). The caller owns the scene and frees it
+/// with ctn_scene_free.
 CTN_API ctn_scene *ctn_scene_load(const char *path, ctn_error *err);
 
 /// The same from `length` bytes of text. `name` stands for the file in messages; included files are looked for beside it.
 CTN_API ctn_scene *ctn_scene_parse(const char *text, size_t length, const char *name, ctn_error *err);
 
-/// The scene that a robot file is, as YAML text, NULL on error. `to`: the name of the file that the text will be in, which meshes are
-/// named from; NULL: one beside the robot's. The caller frees the text with free().
+/// The scene that a robot file is, as YAML text, NULL on error. `to`: the name of the file that the text will be in, which meshes
+/// are named from; NULL: one beside the robot's. The caller frees the text with free().
 CTN_API char *ctn_scene_convert(const char *path, const char *to, ctn_error *err);
 
 CTN_API void ctn_scene_free(ctn_scene *scene);  // NULL is allowed

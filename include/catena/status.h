@@ -1,12 +1,13 @@
 /// Status codes and messages. The library never prints, exits or aborts on a user's data: it fills a ctn_error.
 ///
-/// One convention for all calls: CTN_OK means that what was asked for is done, all of it. Everything else is an error, with nothing done
-/// unless the call says otherwise, or CTN_FROZEN: the steps are done, but for those of worlds that cannot go on. A step that was made
-/// with fewer stages, or in halves, is made: that is CTN_OK, and counted (`fallbacks` of ctn_step_stats, ctn_batch_fallbacks).
+/// One convention for all calls: CTN_OK means that what was asked for is done, all of it. Everything else is an error, with
+/// nothing done unless the call says otherwise, or CTN_FROZEN: the steps are done, but for those of worlds that cannot go on. A
+/// step that was made with fewer stages, or in halves, is made: that is CTN_OK, and counted (`fallbacks` of ctn_step_stats,
+/// ctn_batch_fallbacks).
 ///
 /// Pointers must not be NULL, but for those of which a call says so; arrays without elements may, and `err` always. If one is,
-/// a call that returns a status returns CTN_BAD_ARGUMENT and does nothing; one that returns a pointer NULL; a double NaN; a count, a size
-/// or a truth 0; an index -1; one that returns nothing does nothing.
+/// a call that returns a status returns CTN_BAD_ARGUMENT and does nothing; one that returns a pointer NULL; a double NaN; a
+/// count, a size or a truth 0; an index -1; one that returns nothing does nothing.
 #ifndef CATENA_STATUS_H
 #define CATENA_STATUS_H
 

@@ -99,8 +99,8 @@ size_t bodies_triangles(const body_store *s)
     return sum;
 }
 
-/// How many pixels the radius of an instance has, where it is nearest to the camera. What is out of sight may have a shadow there: it counts as
-/// seen from the side.
+/// How many pixels the radius of an instance has, where it is nearest to the camera. What is out of sight may have a shadow
+/// there: it counts as seen from the side.
 static double radius_in_pixels(const render_instance *x, const sight *from)
 {
     const float *const p = x->position, *const m = from->clip.m;

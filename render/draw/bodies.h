@@ -1,4 +1,5 @@
-/// Bodies in OpenGL's memory: every kind at its levels of detail, and the instances of a picture. With the context that is current.
+/// Bodies in OpenGL's memory: every kind at its levels of detail, and the instances of a picture. With the context that is
+/// current.
 #ifndef CATENA_RENDER_BODIES_H
 #define CATENA_RENDER_BODIES_H
 
@@ -35,8 +36,8 @@ void bodies_free(body_store *s);
 /// The scene's own kinds, from MESHES on, in place of those it had. CTN_NO_MEMORY.
 ctn_status bodies_set_meshes(body_store *s, const mesh *meshes, int count, ctn_error *err);
 
-/// Sends the instances of a picture, each to the level that its size on it asks for. CTN_NO_MEMORY, CTN_BAD_ARGUMENT for kinds that are not
-/// there.
+/// Sends the instances of a picture, each to the level that its size on it asks for. CTN_NO_MEMORY, CTN_BAD_ARGUMENT for kinds
+/// that are not there.
 ctn_status bodies_send(body_store *s, const instance_list *list, const sight *from, ctn_error *err);
 
 /// Draws what was sent, with the program that is in use.

@@ -76,7 +76,8 @@ camera_fit camera_fit_of(const camera_orbit *o, double aspect)
     return f;
 }
 
-/// A plane through the eye, `half` off the axis, touches the ball where the eye is (radius + across cos half) / sin half behind its centre.
+/// A plane through the eye, `half` off the axis, touches the ball where the eye is (radius + across cos half) / sin half behind
+/// its centre.
 void camera_fit_ball(camera_fit *f, const double *center, double radius)
 {
     const double back = vector_dot(f->axes[2], center);

@@ -32,8 +32,8 @@ void camera_axes(const render_camera *c, double axes[3][3]);
 /// Moves an orbit across the picture: `right` and `up` are what it sees move, at distance 1.
 void camera_pan(camera_orbit *o, double right, double up);
 
-/// What an orbit is to have in sight: it keeps its direction, and moves across the picture and away as far as balls want, no further. Begin
-/// with camera_fit_of, whose positions are relative to the target of `o`.
+/// What an orbit is to have in sight: it keeps its direction, and moves across the picture and away as far as balls want, no
+/// further. Begin with camera_fit_of, whose positions are relative to the target of `o`.
 typedef struct camera_fit {
     double axes[3][3];  // right, up, back
     double half[2];     // rad, half the field of view across and upwards
@@ -58,7 +58,8 @@ matrix4 camera_matrix(const render_camera *c, double aspect);
 /// World to clip coordinates of light that falls along `direction`, not straight down, on the ball of `radius` about `center`.
 matrix4 light_matrix(const double *direction, const double *center, double radius);
 
-/// The point that `to_clip`, a camera_matrix, puts at x, y, z, each -1 to 1: from left to right, from below upwards, from near to far.
+/// The point that `to_clip`, a camera_matrix, puts at x, y, z, each -1 to 1: from left to right, from below upwards, from near to
+/// far.
 void camera_unproject(const matrix4 *to_clip, double x, double y, double z, double *point);
 
 #endif

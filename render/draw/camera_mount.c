@@ -21,8 +21,8 @@ camera_mount camera_mount_of(const scene_camera *camera, const camera_orbit *sta
     return m;
 }
 
-/// From the last picture to this one the camera's target has moved towards the link's place by a low pass of first order, as if the
-/// link had moved straight: however many pictures a second there are, they show the same.
+/// From the last picture to this one the camera's target has moved towards the link's place by a low pass of first order, as if
+/// the link had moved straight: however many pictures a second there are, they show the same.
 static void lag_behind(camera_mount *m, const double *place, double t)
 {
     const double h = t - m->time, lag = m->camera.smooth;

@@ -217,8 +217,9 @@ static double shape_depth(const placed_shape *s, const double *R)
     return fabs(down[2]) * s->half + (ball ? sqrt(sum) : sum);
 }
 
-/// Where the floor is, unless the scene says it. What is fixed stands on it if nothing is lower and what moves is well above: it does not hang. What
-/// is free to fall begins there, or falls towards the height 0. Else, and without gravity, it lies under all that can be reached.
+/// Where the floor is, unless the scene says it. What is fixed stands on it if nothing is lower and what moves is well above: it
+/// does not hang. What is free to fall begins there, or falls towards the height 0. Else, and without gravity, it lies under all
+/// that can be reached.
 static double find_floor(const scene_shapes *s, const scene_extent *e, const double *R, const double *p)
 {
     double fixed = INFINITY, all = INFINITY, middle = 0, moving = 0;  // m: lowest points; mean height of so many shapes that move

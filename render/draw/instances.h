@@ -38,8 +38,8 @@ typedef struct scene_extent {
 /// What is drawn of a scene, apart from where it is.
 typedef struct scene_shapes scene_shapes;
 
-/// The shapes of all links of `scene`, which must be that of `model`; both may go. A link without shapes is drawn as rods from its origin to
-/// those of its children. NULL: no memory.
+/// The shapes of all links of `scene`, which must be that of `model`; both may go. A link without shapes is drawn as rods from
+/// its origin to those of its children. NULL: no memory.
 scene_shapes *scene_shapes_create(const ctn_scene *scene, const ctn_model *model);
 void scene_shapes_free(scene_shapes *s);  // NULL is allowed
 
@@ -49,8 +49,8 @@ const mesh *scene_shapes_meshes(const scene_shapes *s, int *count);
 /// The extent at poses R [links][9], p [links][3] of the links.
 scene_extent scene_shapes_extent(const scene_shapes *s, const double *R, const double *p);
 
-/// Puts the shapes at these poses into `list`, after what is in it, as those of world number `world`, or SHAPES_WITHOUT_ID; colors [links], NULL: the scene's.
-/// False: no memory.
+/// Puts the shapes at these poses into `list`, after what is in it, as those of world number `world`, or SHAPES_WITHOUT_ID;
+/// colors [links], NULL: the scene's. False: no memory.
 bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p, int64_t world, const float (*colors)[3],
                         instance_list *list);
 

@@ -1,5 +1,5 @@
-/// Each piece of a line is a rectangle on the picture, an instance that also sees the points before and after it, so that pieces meet without
-/// gap or overlap. Edges are smoothed over a pixel by opacity.
+/// Each piece of a line is a rectangle on the picture, an instance that also sees the points before and after it, so that pieces
+/// meet without gap or overlap. Edges are smoothed over a pixel by opacity.
 #include "render/draw/lines.h"
 
 #include "render/draw/programs.h"

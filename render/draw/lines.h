@@ -37,8 +37,8 @@ typedef struct line_pen line_pen;
 line_pen *line_pen_create(ctn_error *err);
 void line_pen_free(line_pen *pen);  // NULL is allowed; with the context that it was made in
 
-/// Into the framebuffer that is bound, width x height pixels, whose depths hide lines and stay as they are. `clip` is the camera's;
-/// lines are `scale` times as wide as they say.
+/// Into the framebuffer that is bound, width x height pixels, whose depths hide lines and stay as they are. `clip` is the
+/// camera's; lines are `scale` times as wide as they say.
 void line_pen_draw(line_pen *pen, const line_list *lines, const matrix4 *clip, int width, int height, float scale);
 
 #endif

@@ -40,12 +40,12 @@ void marks_free(marks *m);  // NULL is allowed
 /// Trails get a point when the last one is so old, s: times to call marks_note at, for the smoothest that there is room for.
 double marks_trail_step(const marks *m);
 
-/// The links of `world` are at R [links][9], p [links][3] at time t (s), and their centre of mass at com [3]: the next point of trails, if it is
-/// time. What trails have of t and later is forgotten: time may go back.
+/// The links of `world` are at R [links][9], p [links][3] at time t (s), and their centre of mass at com [3]: the next point of
+/// trails, if it is time. What trails have of t and later is forgotten: time may go back.
 void marks_note(marks *m, int world, double t, const double *R, const double *p, const double *com);
 
-/// Puts what `show` says of a world at time t into lines and labels, after what is in them; trails end at what is passed here, in the colour `trail`
-/// (sRGB, 0 to 1), or if it is NULL each in its own. False: no memory.
+/// Puts what `show` says of a world at time t into lines and labels, after what is in them; trails end at what is passed here, in
+/// the colour `trail` (sRGB, 0 to 1), or if it is NULL each in its own. False: no memory.
 bool marks_place(const marks *m, int world, double t, const double *R, const double *p, const double *com, unsigned show,
                  const float *trail, line_list *lines, label_list *labels);
 

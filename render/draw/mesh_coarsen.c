@@ -1,4 +1,5 @@
-/// Surfaces for the distance: vertices in a cell become one. [Rossignac and Borrel 1993, Multi-resolution 3D approximations for rendering complex scenes]
+/// Surfaces for the distance: vertices in a cell become one. [Rossignac and Borrel 1993, Multi-resolution 3D approximations for
+/// rendering complex scenes]
 #include "render/draw/meshes.h"
 
 #include "render/draw/vectors.h"
@@ -60,7 +61,8 @@ static size_t cell_of(const mesh *m, const mesh_vertex *v, int cells)
     return cell;
 }
 
-/// Vertices of one cell and direction become one, whose normal is their mean; all in a cell are at one place, so that there are no cracks.
+/// Vertices of one cell and direction become one, whose normal is their mean; all in a cell are at one place, so that there are
+/// no cracks.
 static void merge(const mesh *fine, clusters *c, mesh *coarse)
 {
     for (size_t i = 0; i < fine->nvertex; i++) {

@@ -16,7 +16,8 @@ void program_matrix(GLuint program, const char *name, const matrix4 *m);
 void program_vector(GLuint program, const char *name, const double *x);
 void program_number(GLuint program, const char *name, double x);
 
-/// Of the vertex array that is bound: input `place`, `size` floats, from the buffer that is bound. Divisor 1: one for each instance.
+/// Of the vertex array that is bound: input `place`, `size` floats, from the buffer that is bound. Divisor 1: one for each
+/// instance.
 void program_input(GLuint place, int size, size_t stride, size_t offset, GLuint divisor);
 
 #endif

@@ -1,5 +1,5 @@
-/// The passes of a picture: shadows as the sun sees them; sky, ground, bodies and lines into a buffer of several samples a pixel; one sample
-/// out, and text onto it.
+/// The passes of a picture: shadows as the sun sees them; sky, ground, bodies and lines into a buffer of several samples a pixel;
+/// one sample out, and text onto it.
 #include "render/draw/renderer.h"
 
 #include "render/draw/bodies.h"
@@ -96,7 +96,8 @@ static ctn_status report(GLenum error, ctn_error *err)
     return error ? fail(err, CTN_UNAVAILABLE, "OpenGL reports error 0x%x: the picture is lost", error) : CTN_OK;
 }
 
-/// The buffer for what is behind. Where there is no room for it, that is drawn each time. CTN_UNAVAILABLE for what went wrong before.
+/// The buffer for what is behind. Where there is no room for it, that is drawn each time. CTN_UNAVAILABLE for what went wrong
+/// before.
 static ctn_status make_behind(renderer *r, ctn_error *err)
 {
     enum { MOST_ERRORS = 16 };
@@ -259,7 +260,8 @@ static void draw_ground(const renderer *r, const view_behind *b, bool shaded)
     glEnable(GL_CULL_FACE), glDepthMask(GL_TRUE);
 }
 
-/// Sky and ground without shadows. Where the camera stands still they are kept from the second picture on, sample by sample: the same bytes.
+/// Sky and ground without shadows. Where the camera stands still they are kept from the second picture on, sample by sample: the
+/// same bytes.
 static ctn_status draw_behind(renderer *r, const view_behind *b, ctn_error *err)
 {
     const bool same = !memcmp(b, &r->behind, sizeof *b);
@@ -286,8 +288,8 @@ static void flip(void *picture, size_t row, int height, void *spare)
     }
 }
 
-/// Whether the driver was reset, which it may say only once. In such a context nothing is drawn and nothing read, and not every driver counts
-/// that as an error.
+/// Whether the driver was reset, which it may say only once. In such a context nothing is drawn and nothing read, and not every
+/// driver counts that as an error.
 static bool context_is_lost(void)
 {
     static bool lost;  // there is one context in a process

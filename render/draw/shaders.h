@@ -2,7 +2,8 @@
 #ifndef CATENA_RENDER_SHADERS_H
 #define CATENA_RENDER_SHADERS_H
 
-/// Unit bodies to where their instances are (instances.h), at least as thick as can be seen: `pixel` is the size of one at distance 1.
+/// Unit bodies to where their instances are (instances.h), at least as thick as can be seen: `pixel` is the size of one at
+/// distance 1.
 #define GLSL_BODY                                                                                                                \
     "#version 330 core\n"                                                                                                        \
     "layout(location = 0) in vec3 vertex; layout(location = 1) in vec3 normal; layout(location = 2) in float side;\n"            \
@@ -91,8 +92,9 @@ static const char body_fragment[] =
                           "    result = vec4(seen(shown).rgb, paint.a);\n"
                           "}\n";
 
-/// The ground: a square about the point below the target. The sun's light all over it first; then once more where there may be shadows: an
-/// instance for each row of the map of shadows (shadows.h). From below it is a veil before what is above it, and has no shadows.
+/// The ground: a square about the point below the target. The sun's light all over it first; then once more where there may be
+/// shadows: an instance for each row of the map of shadows (shadows.h). From below it is a veil before what is above it, and has
+/// no shadows.
 #define GLSL_GROUND(share)                                                                                                       \
     GLSL_FLOOR "in vec3 at;\nout vec4 result;\n"                                                                                 \
                "void main() { result = seen(mix(floor_colour(at.xy) * (0.45 + 0.55 * " share "), horizon, far(at.xy))); }\n"

@@ -1,5 +1,5 @@
-/// A map of depths as the sun sees them, [Williams 1978, Casting curved shadows on curved surfaces], and the rows of it that are worth a look:
-/// on a CPU, looks at the map cost more than all else in a picture.
+/// A map of depths as the sun sees them, [Williams 1978, Casting curved shadows on curved surfaces], and the rows of it that are
+/// worth a look: on a CPU, looks at the map cost more than all else in a picture.
 #include "render/draw/shadows.h"
 
 #include "render/draw/framebuffers.h"

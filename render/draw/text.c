@@ -1,5 +1,5 @@
-/// Letters are drawn by stb_truetype at the size and the quarter of a pixel where they are wanted, once, into a texture: crisp at any size.
-/// Beside each lies its shade, the letter grown and softened, which is drawn dark below all letters of a list.
+/// Letters are drawn by stb_truetype at the size and the quarter of a pixel where they are wanted, once, into a texture: crisp at
+/// any size. Beside each lies its shade, the letter grown and softened, which is drawn dark below all letters of a list.
 #include "render/draw/text.h"
 
 #include "render/draw/font.h"
@@ -217,7 +217,8 @@ static float line_height(const text_pen *pen, float size)
     return (float)(pen->ascent - pen->descent + pen->gap) * stbtt_ScaleForMappingEmToPixels(&pen->font, size);
 }
 
-/// The end of the line at `text`, at most `most` wide: at \n, else at the last space that fits, else at the last letter that does.
+/// The end of the line at `text`, at most `most` wide: at \n, else at the last space that fits, else at the last letter that
+/// does.
 static const char *line_end(const text_pen *pen, const char *text, float size, float most, float *width)
 {
     const char *space = NULL;

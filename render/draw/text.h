@@ -32,7 +32,8 @@ typedef struct label_list {
 /// White, small, its lower middle at a point in space (m).
 label label_over(const double *at);
 
-/// Appends a text in UTF-8, made as by printf; \n begins a line. Bytes that are none stand as U+FFFD. False: no memory, nothing is appended.
+/// Appends a text in UTF-8, made as by printf; \n begins a line. Bytes that are none stand as U+FFFD. False: no memory, nothing
+/// is appended.
 bool label_list_add(label_list *l, const label *how, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void label_list_clear(label_list *l);
 void label_list_free(label_list *l);
@@ -47,9 +48,9 @@ void text_pen_free(text_pen *pen);  // NULL is allowed; with the context that it
 /// Width of the widest line and height of all lines of a text whose lines may be `most` wide (0: any width), pixels.
 void text_size(const text_pen *pen, const char *text, float size, float most, float *width, float *height);
 
-/// Into the framebuffer that is bound, width x height pixels. `clip` is the camera's; what is behind it is not drawn. Labels in space that would cover
-/// others go up or down by some lines. Sizes and shifts are `scale` times what they say. False: some letters are missing, as there is no room for
-/// them.
+/// Into the framebuffer that is bound, width x height pixels. `clip` is the camera's; what is behind it is not drawn. Labels in
+/// space that would cover others go up or down by some lines. Sizes and shifts are `scale` times what they say. False: some
+/// letters are missing, as there is no room for them.
 bool text_pen_draw(text_pen *pen, const label_list *labels, const matrix4 *clip, int width, int height, float scale);
 
 #endif

@@ -49,8 +49,8 @@ typedef struct exhibit {
 /// How the scene at hand is to be run: fills cfg and `runs` (1 to PLAYER_RUNS). Returns false, with what is wrong in err.
 typedef bool (*exhibit_configure)(const void *context, const ctn_scene *scene, ctn_batch_config *cfg, int *runs, ctn_error *err);
 
-/// Opens a scene file, at time 0, or a recording (.h5), of which `world` is shown, negative: all. NULL: as ctn_scene_load, ctn_model_create,
-/// player_create; film_open.
+/// Opens a scene file, at time 0, or a recording (.h5), of which `world` is shown, negative: all. NULL: as ctn_scene_load,
+/// ctn_model_create, player_create; film_open.
 exhibit *exhibit_open(const char *path, long world, exhibit_configure configure, const void *context, ctn_error *err);
 void exhibit_free(exhibit *e);  // NULL is allowed
 
@@ -91,7 +91,8 @@ void exhibit_twist(const exhibit *e, exhibit_body body, double *twist);
 /// Makes a link shine in `bodies`.
 void exhibit_mark(exhibit *e, exhibit_body body);
 
-/// Whether one of the scene's files has been written since it was opened, or since the last call, or has been gone for some calls.
+/// Whether one of the scene's files has been written since it was opened, or since the last call, or has been gone for some
+/// calls.
 bool exhibit_changed(exhibit *e);
 
 #endif

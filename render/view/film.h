@@ -6,8 +6,8 @@
 
 typedef struct film film;
 
-/// Opens a recording (.h5) of `catena run` or `catena rollout`, at its first state: all worlds, or (0 or more) that one. NULL: as recorded_open,
-/// ctn_model_create; CTN_BAD_ARGUMENT if it has no record yet, or no such world.
+/// Opens a recording (.h5) of `catena run` or `catena rollout`, at its first state: all worlds, or (0 or more) that one. NULL: as
+/// recorded_open, ctn_model_create; CTN_BAD_ARGUMENT if it has no record yet, or no such world.
 film *film_open(const char *path, long world, ctn_error *err);
 void film_free(film *f);  // NULL is allowed
 
@@ -15,8 +15,8 @@ const ctn_scene *film_scene(const film *f);  // as long as the film
 const ctn_model *film_model(const film *f);
 int film_world(const film *f, int k);  // which one of the file is shown as world k
 int film_worlds(const film *f);
-/// What is to be said of a file when it is opened: worlds that were not run yet and are left out, velocities that are missing. NULL: nothing; else valid
-/// as long as the film.
+/// What is to be said of a file when it is opened: worlds that were not run yet and are left out, velocities that are missing.
+/// NULL: nothing; else valid as long as the film.
 const char *film_lacks(const film *f);
 void film_range(const film *f, double *first, double *last);  // s
 

@@ -1,4 +1,5 @@
-/// A ring of entries. Each has the batch's whole state, so that it goes on from there with the same bits, unless it was changed since.
+/// A ring of entries. Each has the batch's whole state, so that it goes on from there with the same bits, unless it was changed
+/// since.
 #include "render/view/history.h"
 
 #include "render/draw/interpolation.h"

@@ -15,7 +15,8 @@ typedef struct history_step {
     bool fell_back;  // some world needed a fallback
 } history_step;
 
-/// For the batch as it is now, which is the first entry. Keeps as many steps as fit into `bytes`, but at least two. NULL: no memory.
+/// For the batch as it is now, which is the first entry. Keeps as many steps as fit into `bytes`, but at least two. NULL: no
+/// memory.
 history *history_create(ctn_batch *batch, size_t bytes);
 void history_free(history *h);  // NULL is allowed
 
@@ -31,8 +32,8 @@ const history_step *history_entry(const history *h, int k);  // 0: the oldest
 /// Puts q [worlds][nq] and v [worlds][nv] of time t, or of the entry nearest to it where there is none beyond.
 void history_state(const history *h, double t, double *q, double *v);
 
-/// Forgets the newest entry and puts the batch back to the one before; false, and nothing is done, if that is forgotten. It goes on with
-/// the same bits unless it was changed in between (`*change`): then it has the state of that entry, and all worlds move.
+/// Forgets the newest entry and puts the batch back to the one before; false, and nothing is done, if that is forgotten. It goes
+/// on with the same bits unless it was changed in between (`*change`): then it has the state of that entry, and all worlds move.
 bool history_back(history *h, ctn_batch *batch, bool *change);
 
 #endif

@@ -1,5 +1,5 @@
-/// A scene that runs by the clock, on a thread of its own, while others watch it, change it and pull at it. Nobody who only watches changes
-/// a bit of the motion.
+/// A scene that runs by the clock, on a thread of its own, while others watch it, change it and pull at it. Nobody who only
+/// watches changes a bit of the motion.
 #ifndef CATENA_RENDER_PLAYER_H
 #define CATENA_RENDER_PLAYER_H
 
@@ -46,8 +46,9 @@ typedef struct player_view {
     char trouble[400];  // why the last change was refused; "": it was not
 } player_view;
 
-/// Runs of `scene`, one for each of cfg [runs] (1 to PLAYER_RUNS, all with as many worlds), at time 0, not running yet. Worlds are drawn by the scene's
-/// `sample:` section if there are several. `model` is compiled from `scene`; both must outlive it. NULL on error, as ctn_batch_create.
+/// Runs of `scene`, one for each of cfg [runs] (1 to PLAYER_RUNS, all with as many worlds), at time 0, not running yet. Worlds
+/// are drawn by the scene's `sample:` section if there are several. `model` is compiled from `scene`; both must outlive it. NULL
+/// on error, as ctn_batch_create.
 player *player_create(const ctn_scene *scene, const ctn_model *model, const ctn_batch_config *cfg, int runs, ctn_error *err);
 void player_free(player *p);  // NULL is allowed
 
@@ -63,13 +64,13 @@ void player_look(player *p, player_view *view);
 
 void player_run_on(player *p, bool running);
 void player_speed(player *p, double times);  // > 0, of real time
-/// Makes steps of the first run that moves, and the others as much time; < 0: takes them back, as far as there is room for (history_bytes). What has been
-/// changed since stays changed. Stops the clock.
+/// Makes steps of the first run that moves, and the others as much time; < 0: takes them back, as far as there is room for
+/// (history_bytes). What has been changed since stays changed. Stops the clock.
 void player_steps(player *p, int steps);
 void player_reset(player *p);  // all from the beginning
 
-/// From the next step on run `run` has the configuration's method, its numbers, solver and dt (its worlds, threads and engine stay as they were); at the
-/// state where it is. A configuration that is refused changes nothing; player_view.trouble says why.
+/// From the next step on run `run` has the configuration's method, its numbers, solver and dt (its worlds, threads and engine
+/// stay as they were); at the state where it is. A configuration that is refused changes nothing; player_view.trouble says why.
 void player_configure(player *p, int run, const ctn_batch_config *cfg);
 
 /// What a run is to be as from the next step on.

@@ -1,6 +1,7 @@
 /// The force F = k (target - x) - c x' at a point x of a link. It stays the same for a step, so it is
-/// that of the step's end, where the velocity is x' + dt A F, A = J H^-1 J'. k = m w^2 and c = 2 m w, critically damped, with the mean mass of
-/// the point, m = 3 / trace A [Khatib 1987, operational space]. The configuration changes in a step, too: w dt stays below 0.3.
+/// that of the step's end, where the velocity is x' + dt A F, A = J H^-1 J'. k = m w^2 and c = 2 m w, critically damped, with the
+/// mean mass of the point, m = 3 / trace A [Khatib 1987, operational space]. The configuration changes in a step, too: w dt stays
+/// below 0.3.
 #include "render/view/pull.h"
 
 #include "render/draw/vectors.h"

@@ -17,8 +17,8 @@ typedef struct pull pull;
 pull *pull_create(const ctn_model *model);
 void pull_free(pull *p);  // NULL is allowed
 
-/// The force [3] (N, world axes) of the pull at state q [nq], v [nv], for a step of dt (s); ctn_batch_set_wrench makes it act. The spring is as stiff
-/// as suits the mass that it moves; masses and gravity are the model's.
+/// The force [3] (N, world axes) of the pull at state q [nq], v [nv], for a step of dt (s); ctn_batch_set_wrench makes it act.
+/// The spring is as stiff as suits the mass that it moves; masses and gravity are the model's.
 void pull_force(pull *p, const pull_at *at, double dt, const double *q, const double *v, double *force);
 
 #endif

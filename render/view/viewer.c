@@ -103,7 +103,8 @@ void viewer_open(viewer *v, const char *path)
     exhibit_run_on(v->exhibit, running);
 }
 
-/// A scene that was saved is opened again; one with errors once a second, as they may be in files that the last good one did not include.
+/// A scene that was saved is opened again; one with errors once a second, as they may be in files that the last good one did not
+/// include.
 static void watch_files(viewer *v)
 {
     const double now = glfwGetTime(), since = now - v->looked;

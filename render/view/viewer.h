@@ -21,8 +21,8 @@ typedef struct viewer_config {
     void (*warn)(const char *lines);  // told what is to be said of a scene that was opened, line by line; may be NULL
 } viewer_config;
 
-/// Opens the window and returns when it is closed. As exhibit_open; CTN_UNAVAILABLE without a display or where OpenGL fails. `began`: what is to be shown
-/// was found to be good.
+/// Opens the window and returns when it is closed. As exhibit_open; CTN_UNAVAILABLE without a display or where OpenGL fails.
+/// `began`: what is to be shown was found to be good.
 ctn_status view(const viewer_config *config, bool *began, ctn_error *err);
 
 #endif

@@ -68,11 +68,13 @@ void viewer_notice(viewer *v, const char *format, ...) __attribute__((format(pri
 /// Shows the scene at `path` from its beginning; if it has errors, these, and what was shown goes on.
 void viewer_open(viewer *v, const char *path);
 
-/// The camera from the direction and at the distance that `from` says; NULL: from the side. Without a distance it has all in sight, and keeps it there.
+/// The camera from the direction and at the distance that `from` says; NULL: from the side. Without a distance it has all in
+/// sight, and keeps it there.
 void viewer_look_from(viewer *v, const camera_choice *from);
 
-/// With each picture: the look goes with trees that are free, and glides to where all that was seen is in sight when something leaves it. At the
-/// beginning of the motion, and when the window has another size or the panel comes or goes, it begins anew: the same picture every time.
+/// With each picture: the look goes with trees that are free, and glides to where all that was seen is in sight when something
+/// leaves it. At the beginning of the motion, and when the window has another size or the panel comes or goes, it begins anew:
+/// the same picture every time.
 void viewer_keep_look(viewer *v);
 
 /// The camera where it sees everything; the scene's next one; as it is, moved by hand from now on. (viewer_look.c)

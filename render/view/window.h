@@ -25,8 +25,8 @@ typedef struct window_events {
     char dropped[1024];  // a file that was dropped on the window; "": none
 } window_events;
 
-/// Opens a window and makes its context current in the calling thread, which must be the main one and alone calls what is here. NULL: CTN_UNAVAILABLE without
-/// a display or without OpenGL 3.3, in words.
+/// Opens a window and makes its context current in the calling thread, which must be the main one and alone calls what is here.
+/// NULL: CTN_UNAVAILABLE without a display or without OpenGL 3.3, in words.
 window *window_create(const char *title, int width, int height, ctn_error *err);
 void window_free(window *w);  // NULL is allowed
 
@@ -40,8 +40,8 @@ void window_close(window *w);  // window_poll returns false from now on
 /// Size of its picture in pixels, 0 x 0 while there is nothing to see of it.
 void window_size(const window *w, int *width, int *height);
 
-/// How many of its pixels lie where a usual display has one; its width in units of the display, pixels or points, in which the panel is laid out;
-/// how many of these a unit of text is to have.
+/// How many of its pixels lie where a usual display has one; its width in units of the display, pixels or points, in which the
+/// panel is laid out; how many of these a unit of text is to have.
 double window_density(const window *w);
 double window_units(const window *w);
 double window_scale(const window *w);

@@ -119,8 +119,8 @@ FN int block_load_places(const along_plan *plan, const along_block *block)
     return places;
 }
 
-/// The load of a model in the place `at` of those with the flags `kind` of a body; lanes without one have a load of nothing. Forces
-/// in link axes are in those of the body here: lanes have links of their own.
+/// The load of a model in the place `at` of those with the flags `kind` of a body; lanes without one have a load of nothing.
+/// Forces in link axes are in those of the body here: lanes have links of their own.
 FN point_load load_in_place(const ctn_model *m, int body, int kind, int at)
 {
     point_load load = {.flags = (unsigned)kind};

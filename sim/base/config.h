@@ -5,9 +5,9 @@
 #include <catena/batch.h>
 #include <stdbool.h>
 
-/// Sets the number called `field` ("dt", "error_tolerance", "order", "tolerance", "max_iterations", "max_halvings", "worlds", "lanes") if `value` is in its
-/// range. Otherwise changes nothing and returns CTN_BAD_CONFIG; the message says what is allowed and leaves the name of the field to
-/// the caller.
+/// Sets the number called `field` ("dt", "error_tolerance", "order", "tolerance", "max_iterations", "max_halvings", "worlds",
+/// "lanes") if `value` is in its range. Otherwise changes nothing and returns CTN_BAD_CONFIG; the message says what is allowed
+/// and leaves the name of the field to the caller.
 ctn_status config_set(ctn_batch_config *cfg, const char *field, double value, ctn_error *err);
 
 /// CTN_BAD_CONFIG if steps are adaptive and the method does not estimate its error; the message goes after the name of the field.
@@ -24,8 +24,8 @@ const char *method_limit(const ctn_batch_config *cfg);
 /// CTN_BAD_CONFIG if the method has no such solver; the message goes after the name of the field.
 ctn_status config_check_solver(const ctn_batch_config *cfg, ctn_error *err);
 
-/// CTN_BAD_CONFIG if `parallel` is links or both, and the method or its steps are not for them; the message goes after the name of
-/// the field.
+/// CTN_BAD_CONFIG if `parallel` is links or both, and the method or its steps are not for them; the message goes after the name
+/// of the field.
 ctn_status config_check_parallel(const ctn_batch_config *cfg, ctn_error *err);
 
 /// For messages: the methods of ctn_method_is_implicit(), and those that have an `order`.
@@ -39,7 +39,8 @@ ctn_status config_check(const ctn_batch_config *cfg, ctn_error *err);
 /// CTN_BAD_CONFIG if the configuration, which has been checked, is not for this model: dampers where the method takes none.
 ctn_status config_check_model(const ctn_batch_config *cfg, const ctn_model *m, ctn_error *err);
 
-/// The number that belongs to the configuration's method, by its name in scene files ("order", "stages", "rho"), with its value; NULL: none.
+/// The number that belongs to the configuration's method, by its name in scene files ("order", "stages", "rho"), with its value;
+/// NULL: none.
 const char *method_number(const ctn_batch_config *cfg, double *value);
 
 #endif

@@ -1,6 +1,6 @@
-/// A file that is made beside its place, under its name and `.new`, and put there when there is something to keep: what goes wrong
-/// before leaves what was there. A link in that place is replaced, not followed. What is no regular file, as /dev/stdout or a pipe,
-/// is written as it is.
+/// A file that is made beside its place, under its name and `.new`, and put there when there is something to keep: what goes
+/// wrong before leaves what was there. A link in that place is replaced, not followed. What is no regular file, as /dev/stdout or
+/// a pipe, is written as it is.
 #ifndef CATENA_SIM_NEW_FILE_H
 #define CATENA_SIM_NEW_FILE_H
 
@@ -26,8 +26,8 @@ ctn_status new_file_place(new_file *f, ctn_error *err);
 /// Closes it where it is, as something else has written into it, in part.
 void new_file_leave(new_file *f);
 
-/// Closes it, after putting it into its place; with `keep` false a file that is not there yet is removed. CTN_IO: some of it could
-/// not be written; what was not in its place is removed then, too. Not open: CTN_OK.
+/// Closes it, after putting it into its place; with `keep` false a file that is not there yet is removed. CTN_IO: some of it
+/// could not be written; what was not in its place is removed then, too. Not open: CTN_OK.
 ctn_status new_file_close(new_file *f, bool keep, ctn_error *err);
 
 #endif

@@ -14,8 +14,8 @@ static const char *skip_digits(const char *c)
     return c;
 }
 
-/// What follows the decimal number at the beginning of `text`; `text` if there is none. YAML 1.1 wants a point before an exponent;
-/// people do not.
+/// What follows the decimal number at the beginning of `text`; `text` if there is none. YAML 1.1 wants a point before an
+/// exponent; people do not.
 static const char *end_of_decimal(const char *text)
 {
     const char *c = text + (*text == '+' || *text == '-');

@@ -1,4 +1,5 @@
-/// The kinds of parameters: which link has which, and what they may be. Scenes that draw them and batches that take them ask here.
+/// The kinds of parameters: which link has which, and what they may be. Scenes that draw them and batches that take them ask
+/// here.
 #ifndef CATENA_SIM_PARAMETER_KINDS_H
 #define CATENA_SIM_PARAMETER_KINDS_H
 

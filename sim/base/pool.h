@@ -1,5 +1,5 @@
-/// A fixed pool of threads that share out a list of equal jobs. Which thread does which job is left to chance: results must not depend on
-/// it.
+/// A fixed pool of threads that share out a list of equal jobs. Which thread does which job is left to chance: results must not
+/// depend on it.
 #ifndef CATENA_SIM_POOL_H
 #define CATENA_SIM_POOL_H
 

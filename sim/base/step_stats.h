@@ -1,5 +1,6 @@
-/// The table of what is told of steps: ctn_step_stats, one row a member, in its order. What engines read out of lanes, how statistics of calls
-/// add up, what recordings hold and what can be drawn come from here; the commands' summaries say it in their own words.
+/// The table of what is told of steps: ctn_step_stats, one row a member, in its order. What engines read out of lanes, how
+/// statistics of calls add up, what recordings hold and what can be drawn come from here; the commands' summaries say it in their
+/// own words.
 ///
 ///     stat(member, type, adds, of, unit, about)
 ///

@@ -121,8 +121,8 @@ void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau
 /// has done.
 ctn_status batch_along_failed(const ctn_batch *batch, ctn_error *err);
 
-/// Takes a world out of `block`, a saved state of all worlds of the batch: into one [batch_saved_world_size], what a batch of this
-/// world alone, of the same configuration, saves.
+/// Takes a world out of `block`, a saved state of all worlds of the batch: into one [batch_saved_world_size], what a batch of
+/// this world alone, of the same configuration, saves.
 size_t batch_saved_world_size(const ctn_batch *batch);
 void batch_saved_world(const ctn_batch *batch, const void *block, int world, void *one);
 

@@ -20,7 +20,8 @@ struct batch_along {
     ctn_error *lost;      // likewise: what it failed of
     int at_once;
     size_t bytes;  // of one of `world`
-    // of batches with wrenches: numbers of loads [worlds at a time][nload], and whose of the batch's worlds these are; -1: of none
+    // of batches with wrenches: numbers of loads [worlds at a time][nload], and whose of the batch's worlds these are; -1: of
+    // none
     point_load *load;
     int *pushed;
 };

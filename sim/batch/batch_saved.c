@@ -43,8 +43,8 @@ uint64_t model_constants(const ctn_model *m)
     return h;
 }
 
-/// A saved state: this header, then the clocks and where worlds froze, then the values of the parameters [worlds][n], then flat_size doubles a world. Nothing of
-/// it is padding.
+/// A saved state: this header, then the clocks and where worlds froze, then the values of the parameters [worlds][n], then
+/// flat_size doubles a world. Nothing of it is padding.
 typedef struct {
     char magic[8];
     uint32_t version, method;

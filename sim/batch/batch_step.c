@@ -1,4 +1,5 @@
-/// Stepping batches: blocks of worlds step by step, or worlds one by one through the lanes of each thread, iteration by iteration.
+/// Stepping batches: blocks of worlds step by step, or worlds one by one through the lanes of each thread, iteration by
+/// iteration.
 #include "sim/batch/batch.h"
 #include "sim/base/status.h"
 
@@ -80,8 +81,8 @@ static const double *control_block(const stepping *job, int thread, int b, const
     return rows.tau;
 }
 
-/// Up to `count` steps of a block from step `at` of the call on; adds to total [lanes]. Lanes that have reached their horizon rest. 0 steps:
-/// statistics alone; then there are no forces to be read or asked for.
+/// Up to `count` steps of a block from step `at` of the call on; adds to total [lanes]. Lanes that have reached their horizon
+/// rest. 0 steps: statistics alone; then there are no forces to be read or asked for.
 static void advance_block(const stepping *job, int thread, int b, int at, int count, ctn_step_stats *total)
 {
     ctn_batch *const batch = job->batch;
@@ -159,9 +160,9 @@ static void sift_down(world_cost *x, size_t root, size_t end)
     x[root] = sifted;
 }
 
-/// Worlds that cost alike, as far as one knows, come after each other: lanes beside each other then end their steps together, and the
-/// last worlds that threads take up are the cheap ones. In place, as stepping allocates nothing; starts from the last call's order, which is
-/// often that of this one.
+/// Worlds that cost alike, as far as one knows, come after each other: lanes beside each other then end their steps together, and
+/// the last worlds that threads take up are the cheap ones. In place, as stepping allocates nothing; starts from the last call's
+/// order, which is often that of this one.
 static void order_worlds(ctn_batch *batch)
 {
     const size_t n = (size_t)batch->cfg.worlds;

@@ -1,5 +1,5 @@
-/// Wrenches on links, given to a batch while it runs: loads on bodies (forces/body_loads.h) that its model does not have. A link that is given
-/// one gets a place for it, in all worlds, and keeps it; the states of worlds do not depend on that.
+/// Wrenches on links, given to a batch while it runs: loads on bodies (forces/body_loads.h) that its model does not have. A link
+/// that is given one gets a place for it, in all worlds, and keeps it; the states of worlds do not depend on that.
 #include "sim/base/config.h"
 #include "sim/base/status.h"
 #include "sim/batch/batch.h"

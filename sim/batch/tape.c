@@ -176,8 +176,9 @@ static bool record_projection(ctn_tape *tape, int step)
     return !tape->engine->project(tape->lanes, &tape->cfg, tape->state, tape->work) || record(tape, step, 0);
 }
 
-/// What position_step() and variational_step() do to the state between two parts of a step: one that is halved leaves no guess for the next
-/// solve (with several stages, only one that came down to a single stage), and where sizes change there is no old point.
+/// What position_step() and variational_step() do to the state between two parts of a step: one that is halved leaves no guess
+/// for the next solve (with several stages, only one that came down to a single stage), and where sizes change there is no old
+/// point.
 static void between_parts(ctn_tape *tape, bool resized, const ctn_step_stats *stats)
 {
     double *flat = state_at(tape, tape->used);
@@ -190,8 +191,8 @@ static void between_parts(ctn_tape *tape, bool resized, const ctn_step_stats *st
     put_back(tape, flat);
 }
 
-/// A step that fell back, once more, part by part: as the engine does it, so that every part ends where it ended there. false: no memory,
-/// or (*lost) the parts do not lead there.
+/// A step that fell back, once more, part by part: as the engine does it, so that every part ends where it ended there. false: no
+/// memory, or (*lost) the parts do not lead there.
 static bool record_parts(ctn_tape *tape, int step, bool *lost)
 {
     double size = 1, here = 0;

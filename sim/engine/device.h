@@ -1,5 +1,5 @@
-/// Devices: a machine beside the CPU that keeps all worlds of a batch in its own memory and steps them together, each to its horizon, in
-/// one launch. The code for one is a library of its own (sim/engine/device_cuda.cu), opened when it is asked for.
+/// Devices: a machine beside the CPU that keeps all worlds of a batch in its own memory and steps them together, each to its
+/// horizon, in one launch. The code for one is a library of its own (sim/engine/device_cuda.cu), opened when it is asked for.
 #ifndef CATENA_SIM_DEVICE_H
 #define CATENA_SIM_DEVICE_H
 
@@ -34,8 +34,8 @@ typedef struct ctn_device {
     ctn_status (*set)(device_worlds *d, const double *q, const double *v, device_place place, ctn_error *err);
     ctn_status (*get)(device_worlds *d, double *q, double *v, device_place place, ctn_error *err);  // either may be NULL
     ctn_status (*force)(device_worlds *d, const double *tau, device_place place, ctn_error *err);   // NULL: none
-    // run->force: instead of those forces; no control. stats: in: frozen; out: as ctn_engine's `step`, of which without `all` only
-    // steps, fallbacks, frozen and frozen_time
+    // run->force: instead of those forces; no control. stats: in: frozen; out: as ctn_engine's `step`, of which without `all`
+    // only steps, fallbacks, frozen and frozen_time
     ctn_status (*step)(device_worlds *d, const ctn_run *run, bool all, ctn_step_stats *stats, ctn_error *err);
     ctn_status (*totals)(device_worlds *d, ctn_totals *totals, ctn_error *err);
     // the states of worlds first .. first + count - 1, as ctn_engine's: flat [count][flat_size]

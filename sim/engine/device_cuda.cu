@@ -1,6 +1,6 @@
-// The engine "cuda": one thread a world, a launch for all steps of a call. Contraction is off (-fmad=false): the same bits as on the CPU.
-// With CATENA_FLOAT the engine "cuda-float", the same in single precision.
-// A library of its own, with the CUDA runtime in it; without a driver, machine_find() says so.
+// The engine "cuda": one thread a world, a launch for all steps of a call. Contraction is off (-fmad=false): the same bits as on
+// the CPU. With CATENA_FLOAT the engine "cuda-float", the same in single precision. A library of its own, with the CUDA runtime
+// in it; without a driver, machine_find() says so.
 #include "dynamics/lane_scalar.h"
 #include "sim/engine/device_worlds.h"
 #include "sim/base/status.h"
@@ -33,8 +33,8 @@ static bool machine_knows(const void *p)
     return good(cudaPointerGetAttributes(&a, p)) && (a.type == cudaMemoryTypeDevice || a.type == cudaMemoryTypeManaged);
 }
 
-/// Scratch memory is a thread's local memory, which the hardware interleaves: neighbouring threads that work on the same number of their
-/// worlds read neighbouring memory.
+/// Scratch memory is a thread's local memory, which the hardware interleaves: neighbouring threads that work on the same number
+/// of their worlds read neighbouring memory.
 template <int KIB> __global__ void run_worlds(const __grid_constant__ device_job job)
 {
     __align__(16) char scratch[KIB * 1024];

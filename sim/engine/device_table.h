@@ -1,4 +1,5 @@
-/// The host's side of a device: its memory, what is copied there and back, its launches. C++, for the file that defines the machine:
+/// The host's side of a device: its memory, what is copied there and back, its launches. C++, for the file that defines the
+/// machine:
 ///
 ///     machine_find(err)                      CTN_UNAVAILABLE: there is none
 ///     machine_allocate(size), machine_free   device memory; NULL: there is not so much

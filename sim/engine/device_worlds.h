@@ -1,8 +1,8 @@
-/// What one thread of a device does: a world out of the device's memory, through the kernels over one lane, and back. Compiled as CUDA C++
-/// (sim/engine/device_cuda.cu) and as C++17 (tests/device_twin.cpp).
+/// What one thread of a device does: a world out of the device's memory, through the kernels over one lane, and back. Compiled as
+/// CUDA C++ (sim/engine/device_cuda.cu) and as C++17 (tests/device_twin.cpp).
 ///
-/// Arrays of numbers that a thread reads one by one are [number][world], so that neighbouring threads read neighbouring memory; within a
-/// launch a world lives in its thread's scratch memory.
+/// Arrays of numbers that a thread reads one by one are [number][world], so that neighbouring threads read neighbouring memory;
+/// within a launch a world lives in its thread's scratch memory.
 #ifndef CATENA_SIM_DEVICE_WORLDS_H
 #define CATENA_SIM_DEVICE_WORLDS_H
 
@@ -141,7 +141,8 @@ FN void sum_world(const device_job *job, const lane_model *m, int world, const b
     lane_totals(m, sums, 0, &job->totals[world]);
 }
 
-/// One thread's part of a launch. `scratch`: model (if constants differ), state and work bytes, aligned to 16, with anything in them.
+/// One thread's part of a launch. `scratch`: model (if constants differ), state and work bytes, aligned to 16, with anything in
+/// them.
 KERNEL void run_world(const device_job *job, int world, char *scratch)
 {
     const lane_model *m = job->model;

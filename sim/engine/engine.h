@@ -41,8 +41,8 @@ typedef struct engine_queue {
 typedef struct ctn_engine {
     const char *name;
     int lanes;
-    // models m [lanes], which differ in constants only, and step sizes dt [lanes] (s) into `to`, model_size bytes, 64-byte aligned. m[0]
-    // must outlive it
+    // models m [lanes], which differ in constants only, and step sizes dt [lanes] (s) into `to`, model_size bytes, 64-byte
+    // aligned. m[0] must outlive it
     size_t (*model_size)(const ctn_model *m);
     void (*model_load)(const ctn_model *const *m, const double *dt, lane_model *to);
     void (*model_step_size)(lane_model *m, const double *dt);  // other step sizes dt [lanes]
@@ -70,25 +70,25 @@ typedef struct ctn_engine {
                 double *const *v);
     // makes the carried rates rigid, as between the parts of a halved step. false: only position-based methods of one stage do
     bool (*project)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work);
-    // steps [count], of each world. stats [count]: in: frozen; out: all, frozen_time as the part of the step that was completed. Adds
-    // to *use. Where cfg->interrupt says so, `step` and `run` end as they are, and states and stats mean nothing
+    // steps [count], of each world. stats [count]: in: frozen; out: all, frozen_time as the part of the step that was completed.
+    // Adds to *use. Where cfg->interrupt says so, `step` and `run` end as they are, and states and stats mean nothing
     void (*step)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau,
                  const int *steps, bool energy, int count, ctn_step_stats *stats, engine_use *use);
-    // whether lanes can be in different iterations of different steps with this configuration; then, all worlds of a queue. state, work
-    // [2]: of the caller's. own [2]: models of the caller's, if those of the worlds are not all `m`; else NULL
+    // whether lanes can be in different iterations of different steps with this configuration; then, all worlds of a queue.
+    // state, work [2]: of the caller's. own [2]: models of the caller's, if those of the worlds are not all `m`; else NULL
     bool (*iterates)(const ctn_batch_config *cfg);
     void (*run)(const lane_model *m, lane_model *const *own, const ctn_batch_config *cfg, void *const *state, void *const *work,
                 engine_queue *queue, engine_use *use);
-    // the states at t (0 to 1) of the parts carried out last, and the sizes of these (s; 0: none yet). fit: since the last step these
-    // are the first. Needs cfg->dense
+    // the states at t (0 to 1) of the parts carried out last, and the sizes of these (s; 0: none yet). fit: since the last step
+    // these are the first. Needs cfg->dense
     void (*interpolate)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, double t, bool fit, int count,
                         double *const *q, double *const *v, double *size);
     // one world's state as flat_size doubles, out of lane l or (load) into it
     size_t (*flat_size)(const lane_model *m, const ctn_batch_config *cfg);
     void (*flatten)(const lane_model *m, const ctn_batch_config *cfg, void *state, int l, bool load, double *flat);
 
-    // Backwards through time. `work` is adjoint_size bytes, 64-byte aligned. States are flat, gradients by them of bar_size numbers
-    // (as in catena/derivatives.h); one row a lane, `count` of them real worlds.
+    // Backwards through time. `work` is adjoint_size bytes, 64-byte aligned. States are flat, gradients by them of bar_size
+    // numbers (as in catena/derivatives.h); one row a lane, `count` of them real worlds.
     size_t (*adjoint_size)(const lane_model *m, const ctn_batch_config *cfg);
     size_t (*bar_size)(const lane_model *m, const ctn_batch_config *cfg);
     // the step of size h from `before` to `after` (not halved) under tau (NULL: none), for the calls of adjoint_step that follow.
@@ -112,7 +112,8 @@ extern const ctn_engine engine_scalar, engine_scalar_fma, engine_avx2, engine_av
 lane_model *engine_model(const ctn_engine *engine, const ctn_model *m, double dt);
 
 /// The engine called `name` (NULL or "auto": CTN_ENGINE if set, else the best one for `count` states at a time), or NULL with
-/// CTN_BAD_CONFIG or CTN_UNAVAILABLE in `err`. Of an engine on a device (sim/engine/device.h) the one that does its work on the CPU.
+/// CTN_BAD_CONFIG or CTN_UNAVAILABLE in `err`. Of an engine on a device (sim/engine/device.h) the one that does its work on the
+/// CPU.
 const ctn_engine *engine_find(const char *name, int count, ctn_error *err);
 
 /// Why engine_find takes the engine that it takes for `name` and `count`, in words. along: these are pieces of a world.

@@ -1,5 +1,5 @@
-/// The part of every engine that goes backwards through time: integrators/block_adjoint.h, and the way from plain arrays into lanes
-/// and back. Included by engine_kernels.h.
+/// The part of every engine that goes backwards through time: integrators/block_adjoint.h, and the way from plain arrays into
+/// lanes and back. Included by engine_kernels.h.
 
 /// Numbers of a gradient by the state of one world.
 static size_t bar_size(const lane_model *m, const ctn_batch_config *cfg)

@@ -1,6 +1,6 @@
 /// The body of every engine: kernels over the lane that the including file has chosen, and the way from plain arrays into
-/// lanes and back. The includer defines ENGINE (the table's name) and ENGINE_NAME; ENGINE_LINKAGE where nobody but itself uses the table:
-/// kernels that it does not call cost no compiling then.
+/// lanes and back. The includer defines ENGINE (the table's name) and ENGINE_NAME; ENGINE_LINKAGE where nobody but itself uses
+/// the table: kernels that it does not call cost no compiling then.
 #include "sim/engine/engine.h"
 #include "sim/engine/kernels.h"
 #include "sim/engine/engine_layout.h"

@@ -1,5 +1,5 @@
-/// Where everything that an engine works with lies in plain memory: scratch of the dynamics, states of blocks of worlds, scratch of the
-/// methods. Included by engine_kernels.h.
+/// Where everything that an engine works with lies in plain memory: scratch of the dynamics, states of blocks of worlds, scratch
+/// of the methods. Included by engine_kernels.h.
 #ifndef CATENA_ENGINE_LAYOUT_H
 #define CATENA_ENGINE_LAYOUT_H
 

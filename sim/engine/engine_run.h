@@ -1,4 +1,5 @@
-/// Worlds from a queue through the lanes of an engine, each at its own pace (integrators/lane_run.h). Included by engine_kernels.h.
+/// Worlds from a queue through the lanes of an engine, each at its own pace (integrators/lane_run.h). Included by
+/// engine_kernels.h.
 #ifndef CATENA_ENGINE_RUN_H
 #define CATENA_ENGINE_RUN_H
 

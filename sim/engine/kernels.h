@@ -1,5 +1,5 @@
-/// All kernels that engines call, over the lane that the including file has chosen (dynamics/lane.h). Each kernel includes those that it
-/// calls itself.
+/// All kernels that engines call, over the lane that the including file has chosen (dynamics/lane.h). Each kernel includes those
+/// that it calls itself.
 #ifndef CATENA_KERNELS_H
 #define CATENA_KERNELS_H
 

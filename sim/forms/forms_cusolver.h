@@ -1,7 +1,7 @@
 /// Cholesky on NVIDIA GPUs: cuSOLVER, opened when JSIIA is first asked for, so that nothing else needs it. For forms_cuda.cu.
 ///
-/// Small matrices are factored side by side (potrfBatched), larger ones one after another. cuSOLVER gives the same bits in each run
-/// unless it is told that it need not (cusolverDnSetDeterministicMode).
+/// Small matrices are factored side by side (potrfBatched), larger ones one after another. cuSOLVER gives the same bits in each
+/// run unless it is told that it need not (cusolverDnSetDeterministicMode).
 #ifndef CATENA_SIM_FORMS_FORMS_CUSOLVER_H
 #define CATENA_SIM_FORMS_FORMS_CUSOLVER_H
 

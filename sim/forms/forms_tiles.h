@@ -1,8 +1,9 @@
 /// Scans on a device, by tiles: what the threads of one do. C++, for forms_there.h.
 ///
-/// A tile is TILE neighbours, ITEMS of them a thread. Products of tiles are had first (fold), scanned by one block (join), and every
-/// tile then goes from what is before it (spread). The partition is fixed, so that results hang neither on the launch nor on the
-/// GPU: cub::DeviceScan looks back at whichever tile is done, which does not give sums of floating point the same bits in each run.
+/// A tile is TILE neighbours, ITEMS of them a thread. Products of tiles are had first (fold), scanned by one block (join), and
+/// every tile then goes from what is before it (spread). The partition is fixed, so that results hang neither on the launch nor
+/// on the GPU: cub::DeviceScan looks back at whichever tile is done, which does not give sums of floating point the same bits in
+/// each run.
 #ifndef CATENA_SIM_FORMS_FORMS_TILES_H
 #define CATENA_SIM_FORMS_FORMS_TILES_H
 
@@ -35,8 +36,8 @@ struct point_sum {
     FN v3 times(const v3 &a, const v3 &b) { return v3_add(a, b); }
 };
 
-/// What is scanned: `count` elements of each state, and where their products go. `part` [states][tiles + 1]: products of tiles, then
-/// what is before each, and all together.
+/// What is scanned: `count` elements of each state, and where their products go. `part` [states][tiles + 1]: products of tiles,
+/// then what is before each, and all together.
 template <class Operator> struct scan_of {
     typedef Operator product;
     typedef typename Operator::element element;

@@ -1,4 +1,5 @@
-/// What forms compute of single links in one common frame ([L] Listing 7): between scans, on threads of the CPU and of devices. Arrays are in the order of tree.h, but for the numbers of joints, which are in the order that was given.
+/// What forms compute of single links in one common frame ([L] Listing 7): between scans, on threads of the CPU and of devices.
+/// Arrays are in the order of tree.h, but for the numbers of joints, which are in the order that was given.
 #ifndef CATENA_SIM_FORMS_LINKS_H
 #define CATENA_SIM_FORMS_LINKS_H
 

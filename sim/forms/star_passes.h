@@ -1,5 +1,5 @@
-/// The passes of the full-scan articulated-body algorithm over pieces of paths and the nodes above them: on threads of the CPU and
-/// of devices. What returns false could not be joined without losing too many digits.
+/// The passes of the full-scan articulated-body algorithm over pieces of paths and the nodes above them: on threads of the CPU
+/// and of devices. What returns false could not be joined without losing too many digits.
 #ifndef CATENA_SIM_FORMS_STAR_PASSES_H
 #define CATENA_SIM_FORMS_STAR_PASSES_H
 

@@ -45,8 +45,8 @@ static bool copy_links(ctn_model *m, const ctn_scene *scene)
     return true;
 }
 
-/// Limits that do not say how they are damped: half of critical for the inertia that the joint meets at zero coordinates, so that what
-/// hits one keeps little of its energy, and the damper needs no smaller steps than the limit's spring.
+/// Limits that do not say how they are damped: half of critical for the inertia that the joint meets at zero coordinates, so that
+/// what hits one keeps little of its energy, and the damper needs no smaller steps than the limit's spring.
 static bool damp_limits(ctn_model *m, int defaults)
 {
     joint_inertia *inertia = NULL;
@@ -75,8 +75,8 @@ static ctn_status check_bodies(const ctn_model *m, const ctn_scene *scene, ctn_e
     return CTN_OK;
 }
 
-/// What a fluid does at a point: a damper of what moves against the current, c (x' - u), and the weight of what is displaced. With the damping
-/// alike in all directions, c u is a force that stays.
+/// What a fluid does at a point: a damper of what moves against the current, c (x' - u), and the weight of what is displaced.
+/// With the damping alike in all directions, c u is a force that stays.
 static point_load fluid_load(const ctn_model *m, const scene_drag *d, const double *current, int number)
 {
     const ctn_frame *const F = &m->frames[d->link];

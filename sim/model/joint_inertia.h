@@ -13,11 +13,12 @@ void joint_inertia_free(joint_inertia *inertia);  // NULL is allowed
 /// x = H^-1 b in O(N). b, x [nv], may be the same.
 void joint_inertia_solve(joint_inertia *inertia, const double *b, double *x);
 
-/// The articulated inertia that the joint of body i meets: what carries it is held, what hangs on it is free. kg m^2 or kg; of three
-/// degrees of freedom the harmonic mean. 0 where nothing resists.
+/// The articulated inertia that the joint of body i meets: what carries it is held, what hangs on it is free. kg m^2 or kg; of
+/// three degrees of freedom the harmonic mean. 0 where nothing resists.
 double joint_inertia_met(const joint_inertia *inertia, int i);
 
-/// What a force at a point of body i does to the acceleration of that point: A = J H^-1 J', 1/kg. point [3], body frame; work [6 nv]
+/// What a force at a point of body i does to the acceleration of that point: A = J H^-1 J', 1/kg. point [3], body frame; work [6
+/// nv]
 void point_mobility(joint_inertia *inertia, int i, const double *point, double A[3][3], double *work);
 
 #endif

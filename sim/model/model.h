@@ -7,8 +7,8 @@
 /// The place of a link's quaternion among the coordinates of its joint; those before it have rates. nq: it has none.
 int link_quaternion(const ctn_link *link);
 
-/// Checks that a world can start from q [nq] and v [nv]: all finite, quaternions of a length that can be normalised. The message names
-/// the world.
+/// Checks that a world can start from q [nq] and v [nv]: all finite, quaternions of a length that can be normalised. The message
+/// names the world.
 ctn_status state_check(const ctn_model *m, const double *q, const double *v, int world, ctn_error *err);
 
 /// The link whose joint has a degree of freedom of v.
@@ -44,8 +44,8 @@ typedef struct {
     bool follows;
 } wrench_place;
 
-/// `m` with loads for wrenches besides its own, at first 0, with the numbers from m->nload on. It shares all but bodies and loads with `m`, which must
-/// outlive it. NULL: no memory. Free with free().
+/// `m` with loads for wrenches besides its own, at first 0, with the numbers from m->nload on. It shares all but bodies and loads
+/// with `m`, which must outlive it. NULL: no memory. Free with free().
 ctn_model *model_with_wrenches(const ctn_model *m, const wrench_place *places, int count);
 
 /// Sets `held` of all bodies, from their world springs.

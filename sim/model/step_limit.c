@@ -1,6 +1,7 @@
-/// What springs, limits and dampers ask of the time step. Linear about the start, with H the joint-space inertia there, K and C the
-/// diagonal matrices of stiffnesses and dampings: H x'' = -K x - C x'. Its fastest vibration has w^2 the largest eigenvalue of H^-1 K, its
-/// fastest decay the largest one of H^-1 C. All limits count as if they were violated, which can only make it faster.
+/// What springs, limits and dampers ask of the time step. Linear about the start, with H the joint-space inertia there, K and C
+/// the diagonal matrices of stiffnesses and dampings: H x'' = -K x - C x'. Its fastest vibration has w^2 the largest eigenvalue
+/// of H^-1 K, its fastest decay the largest one of H^-1 C. All limits count as if they were violated, which can only make it
+/// faster.
 #include "sim/model/step_limit.h"
 
 #include "dynamics/lane_scalar.h"
@@ -112,8 +113,8 @@ static double damping_of(const ctn_model *m, const ctn_body *b, int k)
 /// How often a check may go over a model of so many degrees of freedom, so that it takes seconds.
 static double most_passes(int nv) { return fmax(10, 2e7 / (nv + 1)); }
 
-/// Power iteration: x <- H^-1 D x with D the dampings, or the stiffnesses. Of very large models it is cut short, and what is found
-/// from below is some percent lower. work [4][nv]
+/// Power iteration: x <- H^-1 D x with D the dampings, or the stiffnesses. Of very large models it is cut short, and what is
+/// found from below is some percent lower. work [4][nv]
 static mode fastest(const ctn_model *m, joint_inertia *inertia, bool of_dampers, double *work)
 {
     const int nv = m->nv;
@@ -252,8 +253,8 @@ static double largest_eigenvalue(double A[3][3])
 
 static double most_damping(const point_load *s) { return s->damping + fmax(s->axial, 0); }
 
-/// Warns of the stiffest of the springs between links and the world, each alone with what it moves. Where there are very many on a
-/// very large model, some of them are looked at, from the first to the last, and those with the largest numbers. work [6 nv]
+/// Warns of the stiffest of the springs between links and the world, each alone with what it moves. Where there are very many on
+/// a very large model, some of them are looked at, from the first to the last, and those with the largest numbers. work [6 nv]
 static void warn_of_springs(ctn_scene *scene, const ctn_model *m, const ctn_batch_config *cfg, joint_inertia *inertia,
                             double duration, double *work)
 {

@@ -15,8 +15,8 @@ typedef struct hdf5_errors {
 void hdf5_quiet(hdf5_errors *e);
 void hdf5_loud(const hdf5_errors *e);
 
-/// Before all else that has to do with HDF5, in a program that closes all its files: at its end HDF5 leaves alone what it could not close of damaged
-/// ones; else it says so, at length.
+/// Before all else that has to do with HDF5, in a program that closes all its files: at its end HDF5 leaves alone what it could
+/// not close of damaged ones; else it says so, at length.
 void hdf5_end_quietly(void);
 
 /// What to do about a file that is damaged, in its message.

@@ -24,8 +24,8 @@
 
 // ---- opening
 
-/// A reader of a file that is being written may come between two writes: HDF5 then finds a wrong checksum and reads again, by itself 100 times, with
-/// a pause of 1 ns that doubles each time: on a damaged file, for ever. 20 times take 1 ms.
+/// A reader of a file that is being written may come between two writes: HDF5 then finds a wrong checksum and reads again, by
+/// itself 100 times, with a pause of 1 ns that doubles each time: on a damaged file, for ever. 20 times take 1 ms.
 hid_t access_to_read(void)
 {
     enum { READ_ATTEMPTS = 20 };
@@ -41,8 +41,8 @@ static hid_t try_to_read(const char *path, unsigned flags)
     return file;
 }
 
-/// Whether its writer holds a lock (sim/record/hdf5_swmr.c), or has just made it and will. File systems that cannot tell, as NFS does of files that are open
-/// for reading, count as if it did.
+/// Whether its writer holds a lock (sim/record/hdf5_swmr.c), or has just made it and will. File systems that cannot tell, as NFS
+/// does of files that are open for reading, count as if it did.
 static bool is_being_written(const char *path)
 {
     struct stat of;
@@ -52,8 +52,8 @@ static bool is_being_written(const char *path)
     return written;
 }
 
-/// HDF5 looks how long the file is before it reads in the superblock how long it should be. A writer that flushes changes both: where
-/// it has nothing else to do, every third opening fails, and succeeds when it is tried again.
+/// HDF5 looks how long the file is before it reads in the superblock how long it should be. A writer that flushes changes both:
+/// where it has nothing else to do, every third opening fails, and succeeds when it is tried again.
 static hid_t open_or_wait(const char *path)
 {
     const struct timespec pause = {0, 5000000};
@@ -182,8 +182,8 @@ static look look_for(const char *path, double seconds)
     return back ? CAME_BACK : by == SIGPROF || by == SIGKILL ? TOOK_LONG : CRASHED;
 }
 
-/// Whether HDF5 reads all that the file says about itself, and comes back. Clocks may run on while a machine stands still, so that what took
-/// long gets much more time once more.
+/// Whether HDF5 reads all that the file says about itself, and comes back. Clocks may run on while a machine stands still, so
+/// that what took long gets much more time once more.
 static bool is_safe(const char *path, off_t length)
 {
     const double seconds = 0.25 + (double)length / (1 << 27);  // indices of larger files are longer

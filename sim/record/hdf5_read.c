@@ -80,7 +80,8 @@ static finding follow(hid_t at, const char *name)
     return SOUND;
 }
 
-/// Whether its bytes are in this file, or in those of a rollout by several processes, and come through filters that are part of HDF5.
+/// Whether its bytes are in this file, or in those of a rollout by several processes, and come through filters that are part of
+/// HDF5.
 static bool is_plain(hid_t set)
 {
     enum { MOST_FILTER = 255 };  // beyond it: plug-ins

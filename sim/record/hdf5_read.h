@@ -18,18 +18,19 @@ enum { DATASET_RANK = 8 };  // more than any has
 /// Opens a dataset "group/name" whose numbers are in this file, without links to others. Negative unless SOUND.
 finding open_dataset(hid_t at, const char *name, hid_t *set);
 
-/// Dimensions dims [DATASET_RANK] of a dataset, how many (negative: too many, or larger than any file), and what it holds, each of `size` bytes.
+/// Dimensions dims [DATASET_RANK] of a dataset, how many (negative: too many, or larger than any file), and what it holds, each
+/// of `size` bytes.
 int dataset_shape(hid_t set, hsize_t *dims, H5T_class_t *class, size_t *size);
 
-/// Whether it has far more numbers, by its dimensions, than what the file holds could be unpacked to, and nothing marks those left out as missing: the
-/// dimensions are wrong then, and reading them all would not end.
+/// Whether it has far more numbers, by its dimensions, than what the file holds could be unpacked to, and nothing marks those
+/// left out as missing: the dimensions are wrong then, and reading them all would not end.
 bool is_hollow(hid_t set);
 
 /// What a dataset holds that is one text, or bytes, to be freed, and its length; a zero follows. NULL as above.
 finding dataset_bytes(hid_t at, const char *name, char **bytes, size_t *length);
 
-/// A block of a dataset of numbers: entries start .. start + count - 1 in each of its first `rank` dimensions, all of the others, which must be
-/// `width` numbers (1: no others). False if it has others than these, or cannot be read.
+/// A block of a dataset of numbers: entries start .. start + count - 1 in each of its first `rank` dimensions, all of the others,
+/// which must be `width` numbers (1: no others). False if it has others than these, or cannot be read.
 bool get_block(hid_t set, hid_t type, int rank, const int64_t *start, const int64_t *count, size_t width, void *data);
 
 /// Whether the file was made by a run that `head` is about too: the same attributes, but for those in `apart` (up to NULL), and

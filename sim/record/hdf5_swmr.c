@@ -61,8 +61,8 @@ static bool is_at_path(const swmr_file *f)
     return !fstat(f->fd, &here) && !stat(f->path, &there) && here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
-/// Opens the file at f->fd, -1 on failure, and locks it for us alone. Who reads it now may be about to let go: readers that wait for the
-/// file look again and again.
+/// Opens the file at f->fd, -1 on failure, and locks it for us alone. Who reads it now may be about to let go: readers that wait
+/// for the file look again and again.
 static bool open_locked(swmr_file *f, int flags)
 {
     const struct timespec pause = {0, 10000000};
@@ -88,7 +88,8 @@ static hid_t access_list(void)
     return access;
 }
 
-/// Whether the file may replace the one that is in its place, if there is one, as another program writes it or reads it under a lock.
+/// Whether the file may replace the one that is in its place, if there is one, as another program writes it or reads it under a
+/// lock.
 static bool may_replace(swmr_file *f)
 {
     struct stat there;

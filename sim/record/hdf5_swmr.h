@@ -27,7 +27,8 @@ typedef struct swmr_file {
 /// A file called `path`, not opened yet; swmr_free is due. False: no memory.
 bool swmr_prepare(swmr_file *f, const char *path);
 
-/// One that is to be called so, and is made beside that place (sim/base/new_file.h) until swmr_place; without that swmr_free removes it.
+/// One that is to be called so, and is made beside that place (sim/base/new_file.h) until swmr_place; without that swmr_free
+/// removes it.
 bool swmr_prepare_new(swmr_file *f, const char *path);
 void swmr_free(swmr_file *f);
 
@@ -36,8 +37,8 @@ void swmr_free(swmr_file *f);
 void swmr_call(swmr_file *f);
 ctn_status swmr_end_call(swmr_file *f, bool ok, ctn_error *err);
 
-/// Makes the file anew, or empties it, with room for the `head` bytes that come before swmr_start. Another program that has it, or
-/// the one that it is to replace, open for writing, or reads it under a lock, is an error.
+/// Makes the file anew, or empties it, with room for the `head` bytes that come before swmr_start. Another program that has it,
+/// or the one that it is to replace, open for writing, or reads it under a lock, is an error.
 bool swmr_create(swmr_file *f, size_t head);
 
 /// Opens a file that was written like this, whether its writer closed it or was killed; it is started then.

@@ -1,7 +1,7 @@
 /// Recordings as HDF5: everything about the run first, then datasets that grow by one entry a record.
 ///
-/// A program that is killed leaves a file with all records up to the last flush (sim/record/hdf5_swmr.h). `time` grows last, once the
-/// rest is with the operating system: who reads entries 0 .. len(time) - 1 of any dataset reads whole records.
+/// A program that is killed leaves a file with all records up to the last flush (sim/record/hdf5_swmr.h). `time` grows last, once
+/// the rest is with the operating system: who reads entries 0 .. len(time) - 1 of any dataset reads whole records.
 ///
 /// Records are gathered in memory and written many at once: a call into HDF5 costs as much as many steps of a small model.
 #include "sim/record/record_hdf5.h"

@@ -27,7 +27,8 @@ static bool put_attribute(hid_t at, const char *name, hid_t file_type, hid_t typ
     return ok;
 }
 
-/// Of variable length: Python has these as str, those of fixed length as bytes. They are written before SWMR starts, which has no such texts.
+/// Of variable length: Python has these as str, those of fixed length as bytes. They are written before SWMR starts, which has no
+/// such texts.
 bool put_text_attribute(hid_t at, const char *name, const char *text)
 {
     const hid_t type = H5Tcopy(H5T_C_S1);

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Some records of all worlds, low .. high (at most three) among them, into memory: those from low on, or up to high if they are before what is
-/// there.
+/// Some records of all worlds, low .. high (at most three) among them, into memory: those from low on, or up to high if they are
+/// before what is there.
 static ctn_status read_window(recorded_states *s, int64_t low, int64_t high, ctn_error *err)
 {
     if (low >= s->from_record && high < s->from_record + s->held) return CTN_OK;
@@ -75,7 +75,8 @@ static const double *held_row(const recorded_states *s, const double *all, size_
     return all + (world * (size_t)s->held + (size_t)(k - s->from_record)) * n;
 }
 
-/// The constant velocities that take coordinates a to b in h seconds; of balls (a is a unit quaternion) log(a^-1 b) / h, in link axes.
+/// The constant velocities that take coordinates a to b in h seconds; of balls (a is a unit quaternion) log(a^-1 b) / h, in link
+/// axes.
 static void find_rates(const ctn_model *model, const double *a, const double *b, double h, double *v)
 {
     for (int i = 0; i < ctn_model_nlink(model); i++) {

@@ -20,15 +20,15 @@ typedef struct recorded_states {
     bool no_rates;  // the file has q alone: velocities are what differences of q say
 } recorded_states;
 
-/// Worlds first .. first + worlds - 1 of `from`, which must outlive it, as must not `model`. Of a rollout no more than `most` numbers
-/// are kept in memory, but at least three records. CTN_IO; CTN_NO_MEMORY; CTN_BAD_ARGUMENT if there is no record or no q. recorded_states_close is due in any
-/// case.
+/// Worlds first .. first + worlds - 1 of `from`, which must outlive it, as must not `model`. Of a rollout no more than `most`
+/// numbers are kept in memory, but at least three records. CTN_IO; CTN_NO_MEMORY; CTN_BAD_ARGUMENT if there is no record or no q.
+/// recorded_states_close is due in any case.
 ctn_status recorded_states_open(recorded_states *s, recorded *from, const ctn_model *model, int64_t first, int worlds,
                                 size_t most, ctn_error *err);
 void recorded_states_close(recorded_states *s);
 
-/// Record k (0 .. count - 1): q [worlds][nq], v [worlds][nv]; not finite where a world has no state. Of a file without velocities v is the motion from the
-/// record before to the one after, by the time between. CTN_IO.
+/// Record k (0 .. count - 1): q [worlds][nq], v [worlds][nv]; not finite where a world has no state. Of a file without velocities
+/// v is the motion from the record before to the one after, by the time between. CTN_IO.
 ctn_status recorded_states_read(recorded_states *s, int64_t k, double *q, double *v, ctn_error *err);
 
 /// Whether all n numbers of a state are finite.

@@ -1,5 +1,5 @@
-/// The files of `catena rollout`. They survive its writer (sim/record/hdf5_swmr.h): worlds go to the operating system first, and only then
-/// their entries of `status`, so that these never promise too much.
+/// The files of `catena rollout`. They survive its writer (sim/record/hdf5_swmr.h): worlds go to the operating system first, and
+/// only then their entries of `status`, so that these never promise too much.
 #include "sim/record/trajectories.h"
 
 #include "sim/record/hdf5_open.h"

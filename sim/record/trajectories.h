@@ -1,5 +1,5 @@
-/// Trajectories of many worlds in one HDF5 file, world by world: arrays [world][time][...], compressed, written some worlds at a time so
-/// that memory does not grow with their number. docs/rollouts.md describes the file.
+/// Trajectories of many worlds in one HDF5 file, world by world: arrays [world][time][...], compressed, written some worlds at a
+/// time so that memory does not grow with their number. docs/rollouts.md describes the file.
 #ifndef CATENA_SIM_TRAJECTORIES_H
 #define CATENA_SIM_TRAJECTORIES_H
 
@@ -29,8 +29,8 @@ typedef struct trajectories_head {
 /// The step after which state k of a world was taken.
 int64_t trajectories_step(const trajectories_head *head, int k);
 
-/// What a file has of each world besides its states, as a number (whole ones exactly, up to 2^53): from 0 to TRAJECTORIES_TOTALS - 1, the
-/// last of which is `status`. `name` receives the dataset's.
+/// What a file has of each world besides its states, as a number (whole ones exactly, up to 2^53): from 0 to TRAJECTORIES_TOTALS
+/// - 1, the last of which is `status`. `name` receives the dataset's.
 enum { TRAJECTORIES_TOTALS = 7 };
 double trajectories_total(const ctn_step_stats *stats, int k, const char **name);
 
@@ -46,8 +46,8 @@ typedef struct trajectories_done {
 /// CTN_BAD_ARGUMENT if it was made with another head, by what differs, or by trajectories_join; CTN_IO, CTN_NO_MEMORY.
 trajectories *trajectories_resume(const char *path, const trajectories_head *head, trajectories_done *done, ctn_error *err);
 
-/// Writes `count` worlds from `first` on: states [quantities][count][times][width], hash [count][steps + 1] (NULL: not asked for),
-/// stats [count] of their whole runs. When it returns they are with the operating system, and only then `status` says so.
+/// Writes `count` worlds from `first` on: states [quantities][count][times][width], hash [count][steps + 1] (NULL: not asked
+/// for), stats [count] of their whole runs. When it returns they are with the operating system, and only then `status` says so.
 ctn_status trajectories_put(trajectories *t, int64_t first, int count, double *const *states, const uint64_t *hash,
                             const ctn_step_stats *stats, ctn_error *err);
 
@@ -65,7 +65,8 @@ char *trajectories_path(const char *path, int rank);
 /// which need not be there yet. A file of this name is replaced, whole. CTN_IO, CTN_NO_MEMORY.
 ctn_status trajectories_join(const char *path, const trajectories_head *head, ctn_error *err);
 
-/// CTN_BAD_ARGUMENT if the file at `path` has worlds of its own, which trajectories_join would take away; CTN_IO if it is no HDF5.
+/// CTN_BAD_ARGUMENT if the file at `path` has worlds of its own, which trajectories_join would take away; CTN_IO if it is no
+/// HDF5.
 ctn_status trajectories_check_joined(const char *path, ctn_error *err);
 
 #endif

@@ -22,8 +22,8 @@ void freezes_close(freezes *f);  // NULL is allowed
 
 // With NULL for `f` these three do nothing, and cost nothing.
 
-/// The worlds of `batch` begin now; they are called first, first + 1 and so on. tau [worlds][nv]: the joint forces that were set in
-/// it, and stay, NULL: none. Both must last until the next call of this, or freezes_close. CTN_NO_MEMORY.
+/// The worlds of `batch` begin now; they are called first, first + 1 and so on. tau [worlds][nv]: the joint forces that were set
+/// in it, and stay, NULL: none. Both must last until the next call of this, or freezes_close. CTN_NO_MEMORY.
 ctn_status freezes_begin(freezes *f, ctn_batch *batch, int64_t first, const double *tau, ctn_error *err);
 
 /// How many steps may be made before freezes_look is to be called.

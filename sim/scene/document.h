@@ -1,5 +1,5 @@
-/// A text as a tree of nodes that know where they stand in it: what YAML text and robot files are read into (sim/scene/scene_yaml.h,
-/// sim/scene/robot.h), and what the reader of scenes reads (sim/scene/scene_reader.h).
+/// A text as a tree of nodes that know where they stand in it: what YAML text and robot files are read into
+/// (sim/scene/scene_yaml.h, sim/scene/robot.h), and what the reader of scenes reads (sim/scene/scene_reader.h).
 #ifndef CATENA_SIM_DOCUMENT_H
 #define CATENA_SIM_DOCUMENT_H
 

@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-/// What to do about a key `word` of MuJoCo, URDF or others in a mapping of our format, `what` ("a link", as messages call it): words
-/// that follow "unknown key; ". NULL: nobody calls anything so. `ours` receives the name of the key that takes its value as it is, or
-/// NULL.
+/// What to do about a key `word` of MuJoCo, URDF or others in a mapping of our format, `what` ("a link", as messages call it):
+/// words that follow "unknown key; ". NULL: nobody calls anything so. `ours` receives the name of the key that takes its value as
+/// it is, or NULL.
 const char *foreign_key(const char *what, const char *word, const char **ours);
 
 /// The joint type that others call `word`, or NULL.

@@ -26,16 +26,17 @@ typedef enum mesh_format { MESH_OBJ, MESH_STL, MESH_MSH, MESH_FORMATS } mesh_for
 /// Whether the name of a file ends in .obj, .stl or .msh, in any case.
 bool mesh_format_of(const char *path, mesh_format *format);
 
-/// Reads the bytes of a file, which a zero follows. Numbers have a decimal point only in the C locale. The arrays are to be freed by
-/// mesh_clear, also on error: CTN_BAD_SCENE with `problem`, CTN_NO_MEMORY.
+/// Reads the bytes of a file, which a zero follows. Numbers have a decimal point only in the C locale. The arrays are to be freed
+/// by mesh_clear, also on error: CTN_BAD_SCENE with `problem`, CTN_NO_MEMORY.
 ctn_status mesh_read(mesh_surface *m, mesh_format format, const char *bytes, size_t length, mesh_problem *problem);
 void mesh_clear(mesh_surface *m);
 
-/// Cuts a polygon of n corners, given by places of `vertices`, into n - 2 triangles of the same turn, also where it is not convex; crossing
-/// sides give triangles that overlap. `corners` is used up. n >= 3.
+/// Cuts a polygon of n corners, given by places of `vertices`, into n - 2 triangles of the same turn, also where it is not
+/// convex; crossing sides give triangles that overlap. `corners` is used up. n >= 3.
 void mesh_cut_polygon(const double (*vertices)[3], int *corners, int n, int (*triangles)[3]);
 
-/// Welds vertices of the same place, drops triangles that have lost a side by it, and finds out what the surface encloses. CTN_NO_MEMORY.
+/// Welds vertices of the same place, drops triangles that have lost a side by it, and finds out what the surface encloses.
+/// CTN_NO_MEMORY.
 ctn_status mesh_close(mesh_surface *m);
 
 #endif

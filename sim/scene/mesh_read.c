@@ -262,8 +262,8 @@ static ctn_status read_stl(reading *r, size_t length)
 
 enum { MSH_HEAD = 16 };  // bytes
 
-/// The numbers of vertices, normals, texture coordinates and triangles; floats 3, 3 and 2 for each of the former; 3 vertices for each
-/// triangle, counted from 0.
+/// The numbers of vertices, normals, texture coordinates and triangles; floats 3, 3 and 2 for each of the former; 3 vertices for
+/// each triangle, counted from 0.
 static ctn_status read_msh(reading *r, size_t length)
 {
     const char *const bytes = r->at;

@@ -50,8 +50,8 @@ static ctn_status weld(mesh_surface *m)
 
 // ---- closed or not
 
-/// The border of the surface is nothing: every side is passed as often in one direction as in the other. Counts those with a border and,
-/// where only the directions are wrong, `turned`.
+/// The border of the surface is nothing: every side is passed as often in one direction as in the other. Counts those with a
+/// border and, where only the directions are wrong, `turned`.
 static ctn_status count_borders(const mesh_surface *m, int *open, int *turned)
 {
     const size_t n = (size_t)m->nvertex;

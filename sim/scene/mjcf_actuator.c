@@ -1,5 +1,5 @@
-/// Actuators of MJCF as motors. MuJoCo's force is gain(control) + bias(length, velocity) with length = gear q, and its joint gets gear times
-/// that; controls are 0 until somebody sets them, and so are targets here.
+/// Actuators of MJCF as motors. MuJoCo's force is gain(control) + bias(length, velocity) with length = gear q, and its joint gets
+/// gear times that; controls are 0 until somebody sets them, and so are targets here.
 #include "sim/scene/mjcf.h"
 
 #include <math.h>

@@ -100,8 +100,8 @@ static double triangle(double x[3][3], double middle[3], double normal[3])
 }
 
 /// MuJoCo's "legacy" mass of a mesh, of density 1, in the axes of its file: the pyramids over all triangles, all counted as
-/// positive, first from the middle of the surface, then from the centre of mass that comes out of this. Of convex bodies it is what
-/// they enclose; of others it is more, and it does not ask whether they are closed.
+/// positive, first from the middle of the surface, then from the centre of mass that comes out of this. Of convex bodies it is
+/// what they enclose; of others it is more, and it does not ask whether they are closed.
 static mass_properties legacy_mass(const mesh_surface *surface, const double scale[3])
 {
     mass_properties p = {0};

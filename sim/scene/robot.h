@@ -19,8 +19,8 @@ typedef struct robot {
 /// Whether a text is XML, as far as its first character tells.
 bool is_robot_text(const char *text, size_t length);
 
-/// Reads URDF or MJCF of the source's file into doc. Errors go to the reader; returns the root, or NULL. What comes out of doc, free
-/// it with document_free.
+/// Reads URDF or MJCF of the source's file into doc. Errors go to the reader; returns the root, or NULL. What comes out of doc,
+/// free it with document_free.
 const node *robot_document(source *s, const char *text, size_t length, document *doc);
 
 bool read_urdf(robot *r);

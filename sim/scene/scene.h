@@ -180,8 +180,8 @@ typedef struct scene_file {
     bool mesh;      // its bytes are numbers, perhaps: no text for people
 } scene_file;
 
-/// What a scene means where it does not say, in versions, so that recordings keep their meaning. 1: limits are undamped; 2: sim/model/compile.c
-/// damps them.
+/// What a scene means where it does not say, in versions, so that recordings keep their meaning. 1: limits are undamped; 2:
+/// sim/model/compile.c damps them.
 enum { SCENE_DEFAULTS = 2 };
 
 struct ctn_scene {
@@ -219,8 +219,8 @@ ctn_scene *scene_from_files(const scene_file *files, int count, ctn_error *err);
 /// Whether the file still says what was read from it; false too if it cannot be read.
 bool scene_file_stands(const scene_file *file);
 
-/// Adds a warning about a link to the scene's list, for one of its keys ("joint.damping"): at the place of its value in the link's file;
-/// NULL: where the link starts.
+/// Adds a warning about a link to the scene's list, for one of its keys ("joint.damping"): at the place of its value in the
+/// link's file; NULL: where the link starts.
 void scene_warn(ctn_scene *scene, const scene_link *link, const scene_place *at, const char *key, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 

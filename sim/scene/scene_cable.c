@@ -1,8 +1,9 @@
-/// `cable:`, an entry of `links`: a round elastic rod as links with bending and twist stiffness (the discrete rod of Hencky 1920).
+/// `cable:`, an entry of `links`: a round elastic rod as links with bending and twist stiffness (the discrete rod of Hencky
+/// 1920).
 ///
-/// A rod of length L is cut into n rigid links of length l = L / n. Bending about y and z and twist about x are in the joints between
-/// them, each of which stands for half a link on either side: stiffness E I / l and G J / l, with I = pi r^4 / 4 and J = 2 I. A clamped end
-/// has half a link on one side only: twice that. So the error falls as 1 / n^2.
+/// A rod of length L is cut into n rigid links of length l = L / n. Bending about y and z and twist about x are in the joints
+/// between them, each of which stands for half a link on either side: stiffness E I / l and G J / l, with I = pi r^4 / 4 and J =
+/// 2 I. A clamped end has half a link on one side only: twice that. So the error falls as 1 / n^2.
 #include "sim/scene/scene_reader.h"
 
 #include <math.h>
@@ -117,8 +118,8 @@ static bool give_body(source *s, const cable *c, link_plan *plan)
     return true;
 }
 
-/// Where link i begins: the first one at the place of the cable, others at the end of the one before. A free joint has its place as its
-/// coordinates instead.
+/// Where link i begins: the first one at the place of the cable, others at the end of the one before. A free joint has its place
+/// as its coordinates instead.
 static void place_link(const cable *c, const link_plan *place, int i, scene_link *link)
 {
     static const double none[4] = {1, 0, 0, 0};

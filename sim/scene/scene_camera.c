@@ -1,4 +1,5 @@
-/// `camera:` and `cameras:`, where pictures are taken from, and `view:`, what else is on them. Angles are in degrees there, as on the command line.
+/// `camera:` and `cameras:`, where pictures are taken from, and `view:`, what else is on them. Angles are in degrees there, as on
+/// the command line.
 #include "sim/scene/scene_reader.h"
 #include "sim/base/suggest.h"
 

@@ -39,7 +39,8 @@ excerpt found(const node *n)
     return e;
 }
 
-/// The keys that lead to a node, "joint.axis[1]", then `key` if there is one. Paths inside an entry of `links` start at that entry.
+/// The keys that lead to a node, "joint.axis[1]", then `key` if there is one. Paths inside an entry of `links` start at that
+/// entry.
 static void write_path(const node *n, const char *key, char *path, size_t size)
 {
     const node *steps[DOCUMENT_DEPTH + 1];

@@ -1,4 +1,5 @@
-/// `fluid:`, what all links of a scene move in: its drag on their shapes, and their buoyancy. Both become loads on points of links.
+/// `fluid:`, what all links of a scene move in: its drag on their shapes, and their buoyancy. Both become loads on points of
+/// links.
 #include "sim/scene/scene_reader.h"
 #include "sim/scene/shape_measure.h"
 

@@ -220,7 +220,8 @@ static bool check_mesh(source *s, const node *shape, const scene_mesh *mesh, con
 
 typedef enum shapes_sum { SHAPES_SUMMED, SHAPES_NO_DENSITY, SHAPES_BAD } shapes_sum;
 
-/// Shapes with their own density, or `density`; with `relative`, alike if no density is given at all. shapes: the list in the file.
+/// Shapes with their own density, or `density`; with `relative`, alike if no density is given at all. shapes: the list in the
+/// file.
 static shapes_sum shapes_mass(source *s, const node *shapes, const scene_link *link, double density, bool relative,
                               mass_properties *sum)
 {

@@ -101,7 +101,8 @@ static bool read_targets(source *s, const node *const v[MOTOR_KEYS], scene_motor
     return (!velocity || read_quantity(s, velocity, ANY_SIGN, rate, &motor->velocity)) && ok;
 }
 
-/// The gear, the rotor, which becomes armature of the joint, and the effort: its own, or the joint's on the motor's side of the gear.
+/// The gear, the rotor, which becomes armature of the joint, and the effort: its own, or the joint's on the motor's side of the
+/// gear.
 static bool read_drive(source *s, const node *const v[MOTOR_KEYS], scene_motor *motor)
 {
     scene_joint *const joint = &s->r->scene->links[motor->link].joint;

@@ -1,5 +1,5 @@
-/// Scenes: a file's sections in order, and the public functions. sim/scene/scene_yaml.c makes the tree, sim/scene/scene_links.c and its
-/// neighbours read the links.
+/// Scenes: a file's sections in order, and the public functions. sim/scene/scene_yaml.c makes the tree, sim/scene/scene_links.c
+/// and its neighbours read the links.
 #include "sim/base/config.h"
 #include "sim/scene/foreign.h"
 #include "sim/base/printable.h"

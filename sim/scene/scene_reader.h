@@ -151,7 +151,8 @@ excerpt printable(const char *text);
 
 typedef enum number_sign { ANY_SIGN, NOT_NEGATIVE, POSITIVE } number_sign;
 
-/// What may stand behind a number: of an angle, rad or deg; of an angular velocity, rad/s or deg/s. Without it, SI units are meant.
+/// What may stand behind a number: of an angle, rad or deg; of an angular velocity, rad/s or deg/s. Without it, SI units are
+/// meant.
 typedef enum value_unit { NO_UNIT, ANGLE, ANGULAR_VELOCITY, ANY_UNIT } value_unit;
 
 bool read_number(source *s, const node *n, number_sign sign, double *x);
@@ -204,8 +205,8 @@ void rotate(const double q[4], const double x[3], double y[3]);  // y = R(q) x; 
 // ---- joints: scene_joint.c
 
 /// Reads `joint:` (NULL: none) over the defaults of the file. `link` is where a missing key is reported if there is no node.
-/// `own` receives the nodes that the joint gives itself, `has_q0` whether it or the defaults give q0. `axes`: a generator replaces
-/// the axis, so it is not compared to axis2.
+/// `own` receives the nodes that the joint gives itself, `has_q0` whether it or the defaults give q0. `axes`: a generator
+/// replaces the axis, so it is not compared to axis2.
 bool read_joint(source *s, const node *link, const node *n, bool axes, scene_joint *joint, const node *own[JOINT_KEYS],
                 bool *has_q0);
 
@@ -287,7 +288,8 @@ typedef struct link_plan {
 
 typedef enum link_form { EXPLICIT_LINK, CHAIN, TREE } link_form;
 
-/// A plan of nothing yet; then its name, parent, position and rotation, whose nodes plan->own has. entry: of the list, for messages.
+/// A plan of nothing yet; then its name, parent, position and rotation, whose nodes plan->own has. entry: of the list, for
+/// messages.
 void start_plan(source *s, const node *mapping, link_plan *plan);
 bool read_place(source *s, const node *entry, link_plan *plan);
 
@@ -319,8 +321,8 @@ ctn_status read_file(const char *path, bool regular, long most, char **text, siz
 /// The path of a file beside the one that names it; a copy to free, NULL without memory.
 char *beside(reader *r, const char *includer, const char *file);
 
-/// The text of the file that is read next, a copy to free, from the disk or from what the files said once: read in the same order, they are the
-/// same. CTN_IO, CTN_BAD_SCENE (too large) with the `reason`, CTN_NO_MEMORY.
+/// The text of the file that is read next, a copy to free, from the disk or from what the files said once: read in the same
+/// order, they are the same. CTN_IO, CTN_BAD_SCENE (too large) with the `reason`, CTN_NO_MEMORY.
 ctn_status next_text(reader *r, const char *path, char **text, size_t *length, char reason[128]);
 
 /// Reads `include:`; with kind "URDF" or "MJCF" `urdf:` or `mjcf:`, which may be one file as well as a list.

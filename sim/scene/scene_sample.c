@@ -92,8 +92,8 @@ static value_unit unit_of(sample_of what, ctn_joint_type joint)
     return of[0];
 }
 
-/// The distribution of one entry, for its link or, `all`, for those that have no other. `given` [links + 1] notes who has one; driven
-/// [links]: of find_driven().
+/// The distribution of one entry, for its link or, `all`, for those that have no other. `given` [links + 1] notes who has one;
+/// driven [links]: of find_driven().
 static bool read_entry(source *s, const node *value, sample_of what, const bool *driven, const node **given, scene_spread *spread)
 {
     const ctn_scene *const scene = s->r->scene;

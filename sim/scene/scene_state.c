@@ -27,7 +27,8 @@ static void warn_of_given(source *s, bool velocity)
     }
 }
 
-/// Whether a list has the right length: `size` numbers, one for each entry of q or v. If not, what it has is checked all the same.
+/// Whether a list has the right length: `size` numbers, one for each entry of q or v. If not, what it has is checked all the
+/// same.
 static bool check_length(source *s, const node *n, int size, const char *name)
 {
     if (n->kind != NODE_SEQUENCE) return bad_value(s, n, "expected a list of numbers, found %s", found(n).text);

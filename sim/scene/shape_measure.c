@@ -1,5 +1,5 @@
-/// Moments of the volumes and surfaces of shapes, and points that stand for them. A drag that goes with the velocity is a quadratic form in
-/// it, so that moments up to the second are all that it needs of a body (docs/theory.md 4.8).
+/// Moments of the volumes and surfaces of shapes, and points that stand for them. A drag that goes with the velocity is a
+/// quadratic form in it, so that moments up to the second are all that it needs of a body (docs/theory.md 4.8).
 #include "sim/scene/shape_measure.h"
 
 #include "sim/scene/scene_reader.h"
@@ -74,7 +74,8 @@ static part_moments box_surface(const scene_shape *shape)
     return m;
 }
 
-/// Triangle by triangle: the integral of p p' over one with the corners a, b, c and the sum s of them is A/12 (a a' + b b' + c c' + s s').
+/// Triangle by triangle: the integral of p p' over one with the corners a, b, c and the sum s of them is A/12 (a a' + b b' + c c'
+/// + s s').
 static part_moments mesh_surface_moments(const scene_shape *shape)
 {
     const mesh_surface *const f = &shape->mesh->surface;

@@ -7,8 +7,8 @@
 /// Over what a drag acts.
 typedef enum shape_part { PART_VOLUME, PART_SURFACE, PART_AXIS } shape_part;
 
-/// The size of a part of a body, m^3, m^2 or m, and its moments in link axes: its centroid (m), and the integrals of x_i x_j about that,
-/// xx yy zz xy xz yz.
+/// The size of a part of a body, m^3, m^2 or m, and its moments in link axes: its centroid (m), and the integrals of x_i x_j
+/// about that, xx yy zz xy xz yz.
 typedef struct part_moments {
     double size, center[3], second[6];
 } part_moments;

@@ -1,4 +1,5 @@
-/// URDF (http://wiki.ros.org/urdf/XML): links and joints in any order become links, each with the joint that leads to it, parents first.
+/// URDF (http://wiki.ros.org/urdf/XML): links and joints in any order become links, each with the joint that leads to it, parents
+/// first.
 #include "sim/base/name_table.h"
 #include "sim/base/suggest.h"
 #include "sim/scene/robot.h"

@@ -1,5 +1,5 @@
-/// Fuzzing of the readers of recordings and tables: any bytes give numbers that can all be read, or an error that names the file, never a crash.
-/// Built with libFuzzer (CATENA_FUZZ), or with tests/fuzz/replay.c, which runs tests/fuzz/recordings through it.
+/// Fuzzing of the readers of recordings and tables: any bytes give numbers that can all be read, or an error that names the file,
+/// never a crash. Built with libFuzzer (CATENA_FUZZ), or with tests/fuzz/replay.c, which runs tests/fuzz/recordings through it.
 #include "sim/record/hdf5_table.h"
 #include "sim/record/recorded_states.h"
 #include "sim/scene/scene.h"

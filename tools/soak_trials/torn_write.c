@@ -1,5 +1,5 @@
-/// Preloaded: a program that is killed in the middle of a write to a file, when it has written so many bytes as TORN_AT says. With
-/// TORN_COUNT alone it writes to that file how many bytes the program wrote. Standard output and error do not count.
+/// Preloaded: a program that is killed in the middle of a write to a file, when it has written so many bytes as TORN_AT says.
+/// With TORN_COUNT alone it writes to that file how many bytes the program wrote. Standard output and error do not count.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
