@@ -51,10 +51,15 @@ ctn_model *random_model(uint64_t seed, const random_options *options);
 /// A random state of a model: angles within 2.5 rad, metres within 0.5, unit quaternions.
 void random_state(const ctn_model *m, rng *r, double *q, double *v);
 
+#ifdef __SANITIZE_ADDRESS__  // sampled: what is wrong with memory shows in a third of the models, at a third of the time
+#define SEEDS_TRIED(count) (((count) + 2) / 3)
+#else
+#define SEEDS_TRIED(count) (count)
+#endif
 /// Seeds of a property test: CTN_SEED alone if set, else `count` from 1 on.
 #define FOR_SEEDS(seed, count)                                                                                                   \
     for (uint64_t seed = getenv("CTN_SEED") ? strtoull(getenv("CTN_SEED"), NULL, 10) : 1,                                        \
-                  last_##seed = getenv("CTN_SEED") ? seed : (uint64_t)(count);                                                   \
+                  last_##seed = getenv("CTN_SEED") ? seed : (uint64_t)SEEDS_TRIED(count);                                        \
          seed <= last_##seed; seed++)
 
 #endif
