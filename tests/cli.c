@@ -483,6 +483,35 @@ START_TEST(info)
 }
 END_TEST
 
+/// Motors and fluid, as text and as JSON.
+START_TEST(info_motors)
+{
+    cJSON *const crane = catena_json(0, "info", source("scenes/crane.yaml"), "--json", NULL);
+    const cJSON *const boom = member(crane, "motors")->child, *const trolley = boom->next;
+    ck_assert_int_eq(cJSON_GetArraySize(member(crane, "motors")), 2);
+    ck_assert_str_eq(member(boom, "joint")->valuestring, "boom");
+    ck_assert_str_eq(member(boom, "type")->valuestring, "velocity");
+    ck_assert_double_eq(number(boom, "target"), 0.25);
+    ck_assert_double_eq(number(boom, "kp"), 0);
+    ck_assert_str_eq(member(trolley, "type")->valuestring, "position");
+    ck_assert_double_eq(number(trolley, "target"), 2.5);
+    ck_assert_double_eq(number(trolley, "effort"), 1000);
+    cJSON_Delete(crane);
+    cJSON *const swimmer = catena_json(0, "info", source("scenes/corkscrew.yaml"), "--json", NULL);
+    ck_assert_double_eq(number(swimmer, "fluid.density"), 0);
+    ck_assert_double_gt(number(swimmer, "fluid.parts"), 20);
+    cJSON_Delete(swimmer);
+    outcome o = catena("info", source("scenes/crane.yaml"));
+    ck_assert_ptr_nonnull(
+        strstr(o.out, "    1  trolley                0  position         2.5        4000        4000        1000 "));
+    ck_assert_ptr_null(strstr(o.out, "fluid "));
+    outcome_free(&o);
+    o = catena("info", source("scenes/corkscrew.yaml"));
+    ck_assert_ptr_nonnull(strstr(o.out, "\nfluid      0 kg/m3, current 0 0 0 m/s, on "));
+    outcome_free(&o);
+}
+END_TEST
+
 /// The engine and the reason for it.
 START_TEST(info_engine)
 {
@@ -573,6 +602,7 @@ int main(void)
     tcase_add_test(all, stiff_scenes);
     tcase_add_test(all, check_scenes);
     tcase_add_test(all, info);
+    tcase_add_test(all, info_motors);
     tcase_add_test(all, info_engine);
     tcase_add_test(all, info_parallel);
     suite_add_tcase(suite, all);

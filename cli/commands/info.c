@@ -53,6 +53,36 @@ static void print_links(const ctn_model *m, bool all)
     }
 }
 
+/// What a motor is told: by its type a position, a velocity, or a force or torque.
+static double motor_target(const scene_motor *a)
+{
+    return a->type == MOTOR_POSITION ? a->target : a->type == MOTOR_VELOCITY ? a->velocity : a->feedforward;
+}
+
+static void print_motors(const setup *s, bool all)
+{
+    const ctn_scene *const sc = s->scene;
+    if (!sc->nmotor) return;
+    printf("\n%5s  %-20s %3s  %-8s %11s %11s %11s %11s %9s\n", "motor", "joint", "dof", "type", "target", "kp", "kd", "effort",
+           "gear");
+    for (int i = 0; i < sc->nmotor; i++) {
+        if (!all && sc->nmotor > ROWS && i == ROWS / 2) {
+            printf("  ... %d more motors (--all prints them)\n", sc->nmotor - ROWS);
+            i = sc->nmotor - ROWS / 2;
+        }
+        const scene_motor *const a = &sc->motors[i];
+        printf("%5d  %-20s %3d  %-8s %11.5g %11.5g %11.5g %11.5g %9.4g\n", i, ctn_model_link(s->model, a->link)->name, a->dof,
+               motor_type_name(a->type), motor_target(a), a->kp, a->kd, a->effort, a->gear);
+    }
+}
+
+static void print_fluid(const scene_fluid *f)
+{
+    if (f->ndrag)
+        printf("fluid      %g kg/m3, current %g %g %g m/s, on %d part%s of links\n", f->density, f->current[0], f->current[1],
+               f->current[2], f->ndrag, plural(f->ndrag));
+}
+
 static void print_state(const ctn_model *m, const totals *t, bool all)
 {
     const int n = ctn_model_nlink(m);
@@ -86,6 +116,7 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     const int springs = s->scene->nspring, forces = s->scene->nload - springs;
     if (springs || forces)
         printf("loads      %d spring%s to the world, %d force%s\n", springs, plural(springs), forces, plural(forces));
+    print_fluid(&s->scene->fluid);
     char words[CONFIG_WORDS];
     config_describe(&s->cfg, words);
     printf("method     %s", words);
@@ -118,6 +149,7 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     if (lanes) printf(", %d lanes", lanes);
     printf(": %s\n", why);
     print_links(m, all);
+    print_motors(s, all);
     print_state(m, t, all);
 }
 
@@ -134,6 +166,19 @@ static void add_link(cJSON *links, const ctn_model *m, int l)
     json_number(one, "mass", k->mass);
     json_numbers(one, "com", k->com, 3);
     json_numbers(one, "inertia", k->inertia, 6);
+}
+
+static void add_motor(cJSON *motors, const ctn_model *m, const scene_motor *a)
+{
+    cJSON *const one = json_object(motors, NULL);
+    json_text(one, "joint", ctn_model_link(m, a->link)->name);
+    json_number(one, "dof", a->dof);
+    json_text(one, "type", motor_type_name(a->type));
+    json_number(one, "target", motor_target(a));
+    json_number(one, "kp", a->kp);
+    json_number(one, "kd", a->kd);
+    json_number(one, "effort", a->effort);
+    json_number(one, "gear", a->gear);
 }
 
 static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
@@ -190,6 +235,15 @@ static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
     json_number(root, "worlds", s->cfg.worlds);
     cJSON *const links = json_array(root, "links");
     for (int l = 0; l < ctn_model_nlink(m); l++) add_link(links, m, l);
+    cJSON *const motors = json_array(root, "motors");
+    for (int i = 0; i < s->scene->nmotor; i++) add_motor(motors, m, &s->scene->motors[i]);
+    const scene_fluid *const f = &s->scene->fluid;
+    if (f->ndrag) {
+        cJSON *const fluid = json_object(root, "fluid");
+        json_number(fluid, "density", f->density);
+        json_numbers(fluid, "current", f->current, 3);
+        json_number(fluid, "parts", f->ndrag);
+    }
     cJSON *const state = json_object(root, "state");
     json_numbers(state, "q", t->q, (size_t)ctn_model_nq(m));
     json_numbers(state, "v", t->v, (size_t)ctn_model_nv(m));

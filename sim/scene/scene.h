@@ -229,6 +229,9 @@ int joint_nq(ctn_joint_type type);
 int joint_nv(ctn_joint_type type);
 const char *joint_name(ctn_joint_type type);
 
+/// "position", "velocity" or "torque".
+const char *motor_type_name(motor_type type);
+
 /// "orbit", "track" or "first-person".
 const char *camera_type_name(scene_camera_type type);
 

@@ -56,6 +56,8 @@ static const struct {
 };
 enum { TYPES = sizeof types / sizeof *types };
 
+const char *motor_type_name(motor_type type) { return types[type].name; }
+
 static bool read_type(source *s, const node *n, motor_type *type)
 {
     const char *names[TYPES], *text;
