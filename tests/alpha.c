@@ -85,7 +85,7 @@ START_TEST(order)
 {
     double mean = 0;
     int count = 0;
-    FOR_SEEDS(seed, 12)
+    FOR_ALL_SEEDS(seed, 12)
     {
         const random_options o = loaded_forest(seed);
         ctn_model *const m = random_model(seed, &o);

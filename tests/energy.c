@@ -256,7 +256,7 @@ START_TEST(order_on_forests)
 {
     double mean = 0;
     int count = 0;
-    FOR_SEEDS(seed, 8)
+    FOR_ALL_SEEDS(seed, 8)
     {
         const random_options o = {
             .links = 4,

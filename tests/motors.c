@@ -31,7 +31,7 @@ static lane_motor random_motor(rng *r)
 START_TEST(potential_of_a_step)
 {
     int bent = 0;
-    FOR_SEEDS(seed, 4000)
+    FOR_ALL_SEEDS(seed, 4000)
     {
         rng r = {seed * 77};
         lane_motor a = random_motor(&r);

@@ -350,7 +350,7 @@ static double difference(const double *a, const double *b, int n)
 START_TEST(sweep_is_the_dense_newton_step)
 {
     int definite = 0, indefinite = 0;
-    FOR_SEEDS(seed, 300)
+    FOR_ALL_SEEDS(seed, 300)
     {
         static const int sizes[] = {1, 2, 3, 5, 8, 13, 21, 34};
         const random_options o = {.links = sizes[seed % 8],
@@ -442,7 +442,7 @@ static void add_wrench_rows(const fixture *f, const vec3 *p, int i, wrench w, do
 START_TEST(factors_serve_other_sides)
 {
     int dropped_some = 0, same_bits = 0, with_balls = 0;
-    FOR_SEEDS(seed, 200)
+    FOR_ALL_SEEDS(seed, 200)
     {
         static const int sizes[] = {1, 2, 4, 7, 12, 20, 33};
         const random_options o = {.links = sizes[seed % 7],

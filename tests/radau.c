@@ -90,7 +90,7 @@ START_TEST(order_with_joint_terms)
     enum { CASES = sizeof cases / sizeof *cases };
     double mean[CASES] = {0};
     int count[CASES] = {0};
-    FOR_SEEDS(seed, 10)
+    FOR_ALL_SEEDS(seed, 10)
     {
         const random_options o = {.links = 4, .passive = true, .smooth = true};
         ctn_model *m = random_model(seed, &o);

@@ -51,15 +51,18 @@ ctn_model *random_model(uint64_t seed, const random_options *options);
 /// A random state of a model: angles within 2.5 rad, metres within 0.5, unit quaternions.
 void random_state(const ctn_model *m, rng *r, double *q, double *v);
 
-#ifdef __SANITIZE_ADDRESS__  // sampled: what is wrong with memory shows in a third of the models, at a third of the time
+/// Seeds of a test that counts what it meets: CTN_SEED alone if set, else `count` from 1 on.
+#define FOR_ALL_SEEDS(seed, count)                                                                                               \
+    for (uint64_t seed = getenv("CTN_SEED") ? strtoull(getenv("CTN_SEED"), NULL, 10) : 1,                                        \
+                  last_##seed = getenv("CTN_SEED") ? seed : (uint64_t)(count);                                                   \
+         seed <= last_##seed; seed++)
+
+/// Seeds of a property test, of which sanitizers try a third: what is wrong with memory shows in these, too.
+#define FOR_SEEDS(seed, count) FOR_ALL_SEEDS(seed, SEEDS_TRIED(count))
+#ifdef __SANITIZE_ADDRESS__
 #define SEEDS_TRIED(count) (((count) + 2) / 3)
 #else
 #define SEEDS_TRIED(count) (count)
 #endif
-/// Seeds of a property test: CTN_SEED alone if set, else `count` from 1 on.
-#define FOR_SEEDS(seed, count)                                                                                                   \
-    for (uint64_t seed = getenv("CTN_SEED") ? strtoull(getenv("CTN_SEED"), NULL, 10) : 1,                                        \
-                  last_##seed = getenv("CTN_SEED") ? seed : (uint64_t)SEEDS_TRIED(count);                                        \
-         seed <= last_##seed; seed++)
 
 #endif

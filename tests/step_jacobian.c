@@ -253,7 +253,7 @@ START_TEST(steps_against_differences)
         for (int s = 0; s < STENCIL; s++) free(got[s]);
         close_fixture(&f);
     }
-    if (!getenv("CTN_SEED")) ck_assert_int_ge(tried, 30);
+    if (!getenv("CTN_SEED")) ck_assert_int_ge(tried, SEEDS_TRIED(30));
 }
 END_TEST
 
@@ -430,7 +430,7 @@ START_TEST(gradients_of_runs)
         if (f.nv > 0) compared += check_gradient(&f, seed, whole ? 1e-7 : 1e-5, whole ? 1e-4 : 1e-6);
         close_fixture(&f);
     }
-    if (!getenv("CTN_SEED")) ck_assert_int_ge(compared, 100);
+    if (!getenv("CTN_SEED")) ck_assert_int_ge(compared, SEEDS_TRIED(100));
 }
 END_TEST
 

@@ -169,7 +169,7 @@ static double *dense_matrix(fixture *f)
 START_TEST(sweep_is_the_dense_newton_step)
 {
     int solved = 0, refused = 0;
-    FOR_SEEDS(seed, 200)
+    FOR_ALL_SEEDS(seed, 200)
     {
         static const int sizes[] = {1, 2, 3, 5, 8, 13, 21};
         const random_options o = {
