@@ -19,14 +19,6 @@ static ctn_batch_config alpha(double rho, double dt)
     return cfg;
 }
 
-static ctn_batch *batch_of(const ctn_model *m, const ctn_batch_config *cfg)
-{
-    ctn_error err;
-    ctn_batch *const batch = ctn_batch_create(m, cfg, &err);
-    ck_assert_msg(batch != NULL, "%s", err.message);
-    return batch;
-}
-
 /// Twenty steps of a dense reference in 80 bits, of several sizes and rho; one run changes its step size half way.
 START_TEST(golden_steps)
 {
@@ -41,7 +33,7 @@ START_TEST(golden_steps)
         const ctn_parameter dt = {CTN_TIME_STEP, 0};
         ctn_batch_config cfg = alpha(cJSON_GetObjectItem(run, "rho")->valuedouble, cJSON_GetObjectItem(run, "dt")->valuedouble);
         cfg.parameters = &dt, cfg.parameter_count = 1;
-        ctn_batch *const batch = batch_of(m, &cfg);
+        ctn_batch *const batch = batch_with(m, &cfg);
         int index = 0;
         for (const cJSON *step = cJSON_GetObjectItem(run, "steps")->child; step; step = step->next, index++) {
             double *const want_q = golden_numbers(step, "q", nq), *const want_v = golden_numbers(step, "v", nv);
@@ -71,7 +63,7 @@ static double end_of(const ctn_model *m, ctn_batch_config cfg, uint64_t seed, do
     random_state(m, &r, q, v);
     double *const tau = calloc((size_t)ctn_model_nv(m) + 1, sizeof *tau);
     for (int k = 0; k < ctn_model_nv(m); k++) tau[k] = rng_uniform(&r, -1, 1);
-    ctn_batch *const batch = batch_of(m, &cfg);
+    ctn_batch *const batch = batch_with(m, &cfg);
     ctn_step_stats s;
     ctn_batch_set_state(batch, q, v, 0, NULL), ctn_batch_set_force(batch, tau);
     ctn_batch_step(batch, (int)lrint(0.1 / cfg.dt), &s, NULL), ctn_batch_state(batch, q, v);
@@ -113,7 +105,7 @@ START_TEST(flywheels)
                  "  - {name: a, joint: {type: revolute, axis: [0, 0, 1]}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n");
     for (double turn = 0.1; turn < 2.6; turn += 0.2) {
         const ctn_batch_config cfg = alpha(rhos[_i], 0.05);
-        ctn_batch *const batch = batch_of(m, &cfg);
+        ctn_batch *const batch = batch_with(m, &cfg);
         const double q = 0, v = turn / cfg.dt;
         ctn_step_stats s;
         ctn_batch_set_state(batch, &q, &v, 0, NULL), ctn_batch_step(batch, 400, &s, NULL);
@@ -137,7 +129,7 @@ START_TEST(chains_survive)
         ctn_model *const m = random_model(seed, &o);
         ctn_batch_config cfg = alpha(0.2, steps[_i]);
         cfg.tolerance = 1e-9;
-        ctn_batch *const batch = batch_of(m, &cfg);
+        ctn_batch *const batch = batch_with(m, &cfg);
         double *const q = calloc((size_t)ctn_model_nq(m) + 1, sizeof *q), *const v =
                                                                               calloc((size_t)ctn_model_nv(m) + 1, sizeof *v);
         rng r = {seed};
@@ -159,9 +151,9 @@ START_TEST(saved)
     const random_options o = {.links = 5, .passive = true};
     ctn_model *const m = random_model(3, &o);
     ctn_batch_config cfg = alpha(0.1, 0.01);
-    ctn_batch *const a = batch_of(m, &cfg), *const b = batch_of(m, &cfg);
+    ctn_batch *const a = batch_with(m, &cfg), *const b = batch_with(m, &cfg);
     cfg.rho = 0.15;
-    ctn_batch *const other = batch_of(m, &cfg);
+    ctn_batch *const other = batch_with(m, &cfg);
     ctn_batch_step(a, 7, NULL, NULL);
     const size_t size = ctn_batch_saved_size(a);
     char *const block = malloc(size);
@@ -184,7 +176,7 @@ START_TEST(dense_output)
                                   "com: [0, 0, -0.5], inertia: [0.1, 0.1, 0.01, 0, 0, 0]}\n");
     ctn_batch_config cfg = alpha(0.2, 0.01), fine = alpha(0.2, 1e-4);
     cfg.dense = true;
-    ctn_batch *const batch = batch_of(m, &cfg), *const exact = batch_of(m, &fine);
+    ctn_batch *const batch = batch_with(m, &cfg), *const exact = batch_with(m, &fine);
     ctn_batch_step(batch, 20, NULL, NULL), ctn_batch_step(exact, 1900, NULL, NULL);
     for (int k = 0; k <= 10; k++) {
         double q, v, qe, ve;
@@ -213,7 +205,7 @@ START_TEST(whole_turns)
         "damping: 0.28540501581067823}]\n");
     ctn_batch_config cfg = alpha(0.2, 0.1);
     cfg.tolerance = 1e-9, cfg.max_iterations = 60;
-    ctn_batch *const batch = batch_of(m, &cfg);
+    ctn_batch *const batch = batch_with(m, &cfg);
     ctn_step_stats s;
     ctn_batch_step(batch, 100, &s, NULL);
     ck_assert_msg(!s.frozen && s.energy_max < s.energy_before + 1e-6, "from %.6g to %.6g J", s.energy_before, s.energy_max);
@@ -243,7 +235,7 @@ START_TEST(taken_up_after_turns)
     ctn_model *const m = rope(200, q);
     ctn_batch_config cfg = ctn_batch_config_default();
     cfg.method = CTN_ALPHA, cfg.dt = 1. / 60;
-    ctn_batch *const a = batch_of(m, &cfg), *const b = batch_of(m, &cfg);
+    ctn_batch *const a = batch_with(m, &cfg), *const b = batch_with(m, &cfg);
     const size_t size = ctn_batch_saved_size(a);
     char *const block = malloc(size);
     ctn_batch_set_state(a, q, v, 0, NULL), ctn_batch_set_state(b, q, v, 0, NULL);
@@ -267,7 +259,7 @@ START_TEST(long_rope)
     ctn_model *const m = rope(1000, q);
     ctn_batch_config cfg = ctn_batch_config_default();
     cfg.method = CTN_ALPHA, cfg.rho = 0, cfg.dt = 1. / 60, cfg.max_iterations = 10;
-    ctn_batch *const batch = batch_of(m, &cfg);
+    ctn_batch *const batch = batch_with(m, &cfg);
     ctn_step_stats s;
     ctn_batch_set_state(batch, q, v, 0, NULL);
     ctn_batch_step(batch, 300, &s, NULL);

@@ -62,14 +62,6 @@ static ctn_batch_config config_of(int k, const char *engine)
     return cfg;
 }
 
-static ctn_batch *batch_of(const ctn_model *m, const ctn_batch_config *cfg)
-{
-    ctn_error err;
-    ctn_batch *const b = ctn_batch_create(m, cfg, &err);
-    ck_assert_msg(b != NULL, "%s", err.message);
-    return b;
-}
-
 /// NaNs are equal: which one it is depends on the machine.
 static void same(const void *got_, const void *want_, size_t size, int method, const char *what)
 {
@@ -123,7 +115,7 @@ START_TEST(bits_are_the_cpu_s)
     for (size_t k = 0; k < WORLDS * nv; k++) tau[k] = rng_uniform(&r, -2, 2);
     for (size_t k = 0; k < nv; k++) v[3 * nv + k] = 1e200;
     const ctn_batch_config on_gpu = config_of(_i, "cuda"), on_cpu = config_of(_i, "scalar");
-    ctn_batch *gpu = batch_of(m, &on_gpu), *const cpu = batch_of(m, &on_cpu), *const of[] = {gpu, cpu};
+    ctn_batch *gpu = batch_with(m, &on_gpu), *const cpu = batch_with(m, &on_cpu), *const of[] = {gpu, cpu};
     ctn_step_stats stats[2][WORLDS];
     ctn_error err[2];
     ctn_status status[2];
@@ -152,7 +144,7 @@ START_TEST(bits_are_the_cpu_s)
     char *const saved = malloc(size);
     ctn_batch_save(cpu, saved);
     ctn_batch_free(gpu);
-    gpu = batch_of(m, &on_gpu);
+    gpu = batch_with(m, &on_gpu);
     ck_assert_int_eq(ctn_batch_restore(gpu, saved, size, NULL), CTN_OK);
     ctn_batch_step(gpu, 3, stats[0], NULL), ctn_batch_step(cpu, 3, stats[1], NULL);
     same_batches(gpu, cpu, _i, "restored");
@@ -176,7 +168,7 @@ START_TEST(device_memory)
     for (size_t w = 0; w < WORLDS; w++) random_state(m, &r, q + w * nq, v + w * nv);
     for (size_t k = 0; k < WORLDS * nv; k++) tau[k] = rng_uniform(&r, -2, 2);
     const ctn_batch_config on_gpu = config_of(7, "cuda"), on_cpu = config_of(7, "scalar");
-    ctn_batch *const gpu = batch_of(m, &on_gpu), *const cpu = batch_of(m, &on_cpu);
+    ctn_batch *const gpu = batch_with(m, &on_gpu), *const cpu = batch_with(m, &on_cpu);
     ctn_error err;
     double *const dq = ctn_batch_device_allocate(gpu, sizes[0], &err), *const dv = ctn_batch_device_allocate(gpu, sizes[1], &err);
     ck_assert(dq && dv);
@@ -238,12 +230,12 @@ START_TEST(limits)
     const random_options o = {.links = 3};
     ctn_model *const small = random_model(3, &o);
     cfg = config_of(7, "cuda");
-    ctn_batch *b = batch_of(small, &cfg);
+    ctn_batch *b = batch_with(small, &cfg);
     const size_t bytes = ctn_batch_bytes(b);
     ck_assert_double_nan(ctn_batch_occupancy(b));
     ctn_batch_free(b);
     cfg.worlds *= 2;
-    b = batch_of(small, &cfg);
+    b = batch_with(small, &cfg);
     const size_t more = ctn_batch_bytes(b) - bytes;
     ck_assert_msg(more > WORLDS * ctn_batch_saved_size(b) / (2 * WORLDS + 1), "%zu bytes for %d worlds more", more, WORLDS);
     ctn_batch_free(b), ctn_model_free(small);
@@ -269,7 +261,7 @@ START_TEST(failures)
 {
     ctn_model *const m = random_model(3, &(random_options){.links = 3});
     const ctn_batch_config cfg = config_of(1, "cuda");
-    ctn_batch *const b = batch_of(m, &cfg);
+    ctn_batch *const b = batch_with(m, &cfg);
     const ctn_device *const real_one = b->device;
     ctn_device failing = *real_one;
     failing.totals = no_totals, failing.flatten = no_states;

@@ -188,20 +188,12 @@ static ctn_batch_config config_of(int way)
     return cfg;
 }
 
-static ctn_batch *batch_of(const ctn_model *m, const ctn_batch_config *cfg)
-{
-    ctn_error err;
-    ctn_batch *const b = ctn_batch_create(m, cfg, &err);
-    ck_assert_msg(b != NULL, "%s", err.message);
-    return b;
-}
-
 /// The velocity [6] of a free body of a scene after `T` seconds.
 static void velocity_after(const char *text, int way, double T, double v[6])
 {
     const ctn_batch_config cfg = config_of(way);
     ctn_model *const m = model_of(text);
-    ctn_batch *const b = batch_of(m, &cfg);
+    ctn_batch *const b = batch_with(m, &cfg);
     ctn_batch_step(b, (int)lround(T / cfg.dt), NULL, NULL);
     ctn_batch_state(b, NULL, v);
     ctn_batch_free(b), ctn_model_free(m);
@@ -258,7 +250,7 @@ START_TEST(swimmer_stays)
     if (ways[_i].method == CTN_SEMI_IMPLICIT || ways[_i].method == CTN_RK4) return;  // these keep it to their order
     ctn_model *const m = model_of(text);
     ctn_batch_config cfg = config_of(_i);
-    ctn_batch *const b = batch_of(m, &cfg);
+    ctn_batch *const b = batch_with(m, &cfg);
     ctn_dynamics *const dyn = ctn_dynamics_create(m, NULL, NULL);
     double q[11], R[27], p[9], start[3], most = 0, turned = 0;
     for (int n = 0; n < 200; n++) {
@@ -291,7 +283,7 @@ START_TEST(energy_falls)
     ctn_model *const m = model_of(EEL("fluid: {drag: {normal: 3, tangential: 1.5}}\n"));
     ctn_batch_config cfg = config_of(_i);
     if (ways[_i].method == CTN_RK4 || ways[_i].method == CTN_SEMI_IMPLICIT) cfg.dt = 0.001;
-    ctn_batch *const b = batch_of(m, &cfg);
+    ctn_batch *const b = batch_with(m, &cfg);
     double taken = 0;
     for (int n = 0; n < 100; n++) {
         ctn_step_stats stats;
@@ -320,13 +312,13 @@ START_TEST(order_stays)
                   error[2];
     ctn_batch_config fine = config_of(5);
     fine.method = CTN_DOP853, fine.dt = 5e-4;
-    ctn_batch *const truth = batch_of(m, &fine);
+    ctn_batch *const truth = batch_with(m, &fine);
     ctn_batch_step(truth, 200, NULL, NULL);
     ctn_batch_state(truth, exact, NULL);
     for (int h = 0; h < 2; h++) {
         ctn_batch_config cfg = config_of(_i);
         cfg.dt = (ways[_i].number == 3 ? 0.01 : ways[_i].number == 2 && cfg.method == CTN_RADAU ? 0.01 : 0.002) / (1 + h);
-        ctn_batch *const b = batch_of(m, &cfg);
+        ctn_batch *const b = batch_with(m, &cfg);
         ctn_batch_step(b, (int)lround(0.1 / cfg.dt), NULL, NULL);
         ctn_batch_state(b, q[h], NULL);
         error[h] = coordinate_distance(m, q[h], exact);
@@ -348,7 +340,7 @@ START_TEST(gravity_of_worlds)
     const ctn_parameter list[] = {{CTN_GRAVITY, 2}};
     ctn_batch_config cfg = config_of(5);
     cfg.worlds = 2, cfg.parameters = list, cfg.parameter_count = 1;
-    ctn_batch *const b = batch_of(m, &cfg);
+    ctn_batch *const b = batch_with(m, &cfg);
     ctn_error err;
     const double values[2] = {-9.81, -1.62};
     ck_assert_msg(ctn_batch_set_parameters(b, values, &err) == CTN_OK, "%s", err.message);
@@ -373,7 +365,7 @@ START_TEST(engines)
     cfg.worlds = 5, cfg.dt = ways[_i].dt / 10;
     for (int e = 0; list[e]; e++) {
         cfg.engine = list[e]->name;
-        ctn_batch *const b = batch_of(m, &cfg);
+        ctn_batch *const b = batch_with(m, &cfg);
         double *const v = malloc(5 * (size_t)ctn_model_nv(m) * sizeof *v);
         for (int w = 0; w < 5; w++) {
             rng r = {(uint64_t)w + 5};
@@ -394,7 +386,7 @@ START_TEST(engines)
         ctn_batch_config c = config_of(_i);
         if (c.method == CTN_RADAU) break;
         c.parallel = along ? CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS, c.dt = 0.002;
-        ctn_batch *const b = batch_of(eel, &c);
+        ctn_batch *const b = batch_with(eel, &c);
         ctn_batch_step(b, 50, NULL, NULL);
         ctn_batch_state(b, x[along], NULL);
         ctn_batch_free(b);

@@ -94,14 +94,6 @@ static ctn_batch_config config_of(ctn_method method, int number, double dt)
     return cfg;
 }
 
-static ctn_batch *batch_of(const ctn_model *m, const ctn_batch_config *cfg)
-{
-    ctn_error err = {0};
-    ctn_batch *const batch = ctn_batch_create(m, cfg, &err);
-    ck_assert_msg(batch != NULL, "%s", err.message);
-    return batch;
-}
-
 static const struct {
     ctn_method method;
     int number;
@@ -122,7 +114,7 @@ START_TEST(sag)
                          0.3 * sqrt(gains[k]) + 0.3 + (limited ? 0.1 * gains[k] : 0), limited ? ", effort: 20" : "");
                 ctn_model *const m = model_with(ARM, "", motor);
                 const ctn_batch_config cfg = config_of(implicit[_i].method, implicit[_i].number, steps[h]);
-                ctn_batch *const b = batch_of(m, &cfg);
+                ctn_batch *const b = batch_with(m, &cfg);
                 double q, v;
                 ctn_step_stats stats;
                 ctn_batch_step(b, (int)lround(40 / steps[h]), &stats, NULL);
@@ -153,7 +145,7 @@ START_TEST(velocity_servo)
         snprintf(motor, sizeof motor, "type: velocity, kd: %g, target: %g%s", kd, target, limited ? ", effort: 8" : "");
         ctn_model *const m = model_with(SLIDER, "", motor);
         const ctn_batch_config cfg = config_of(ways[_i].method, ways[_i].number, 0.01);
-        ctn_batch *const b = batch_of(m, &cfg);
+        ctn_batch *const b = batch_with(m, &cfg);
         double q, v;
         ctn_step_stats s;
         ctn_batch_step(b, (int)lround(T / cfg.dt), &s, NULL);
@@ -177,7 +169,7 @@ START_TEST(gear_and_rotor)
 {
     ctn_model *const m = model_with(SLIDER, "", "type: torque, target: 4, gear: -100, rotor: 1e-4");
     const ctn_batch_config cfg = config_of(CTN_RK4, 2, 0.01);
-    ctn_batch *const b = batch_of(m, &cfg);
+    ctn_batch *const b = batch_with(m, &cfg);
     double q, v;
     ctn_step_stats s;
     ctn_batch_step(b, 100, &s, NULL);
@@ -186,7 +178,7 @@ START_TEST(gear_and_rotor)
     ctn_batch_free(b), ctn_model_free(m);
     ctn_model *const n = model_with(SLIDER, "", "type: position, kp: 10, kd: 3, target: 4, gear: -2");
     const ctn_batch_config radau = config_of(CTN_RADAU, 2, 0.01);
-    ctn_batch *const c = batch_of(n, &radau);
+    ctn_batch *const c = batch_with(n, &radau);
     ctn_batch_step(c, 3000, NULL, NULL), ctn_batch_state(c, &q, &v);
     ck_assert_msg(fabs(q + 2) < 1e-9, "at %g", q);
     ctn_batch_free(c), ctn_model_free(n);
@@ -201,7 +193,7 @@ START_TEST(effort_is_the_most)
                                         own ? "type: position, kp: 1e5, kd: 1e3, target: 3, gear: 2, effort: 3"
                                             : "type: position, kp: 1e5, kd: 1e3, target: 3, gear: 2");
         const ctn_batch_config cfg = config_of(implicit[_i].method, implicit[_i].number, 0.02);
-        ctn_batch *const b = batch_of(m, &cfg);
+        ctn_batch *const b = batch_with(m, &cfg);
         double q, v = 0, most = 0;
         for (int k = 0; k < 200; k++) {
             const double before = v;
@@ -245,7 +237,7 @@ START_TEST(energy_never_rises)
                           rng_uniform(&r, -1, 1), seed % 2 ? ", effort: 3" : "");
         ctn_model *const m = model_of(text);
         const ctn_batch_config cfg = config_of(implicit[_i].method, implicit[_i].number, 0.03);
-        ctn_batch *const b = batch_of(m, &cfg);
+        ctn_batch *const b = batch_with(m, &cfg);
         double first = 0;
         for (int k = 0; k < 100; k++) {
             ctn_step_stats s;
@@ -275,7 +267,7 @@ START_TEST(ledger)
         rng r = {seed};
         random_state(m, &r, q, v);
         ctn_batch_config cfg = config_of(CTN_DOP853, 2, 0.1 / STEPS);
-        ctn_batch *const b = batch_of(m, &cfg);
+        ctn_batch *const b = batch_with(m, &cfg);
         ctn_dynamics *const dyn = ctn_dynamics_create(m, NULL, NULL);
         ck_assert_int_eq(ctn_batch_set_state(b, q, v, 0, NULL), CTN_OK);
         ctn_step_stats sum, s;
@@ -303,7 +295,7 @@ START_TEST(variational_keeps_energy)
 {
     ctn_model *const m = model_with(ARM, "", "type: position, kp: 30, target: 0.5, feedforward: 2");
     const ctn_batch_config cfg = config_of(CTN_VARIATIONAL, 2 + 2 * _i, 0.005);
-    ctn_batch *const b = batch_of(m, &cfg);
+    ctn_batch *const b = batch_with(m, &cfg);
     ctn_step_stats s;
     ctn_batch_step(b, 20000, &s, NULL);
     ck_assert_msg(s.energy_max - s.energy_min < 0.02 && fabs(s.created) < 0.01 && s.work == 0, "between %g and %g J, created %g",
@@ -322,7 +314,7 @@ START_TEST(targets_of_worlds)
     const ctn_parameter list[] = {{CTN_MOTOR_TARGET, 0}, {CTN_MOTOR_EFFORT, 0}};
     ctn_batch_config cfg = config_of(CTN_RADAU, 2, 0.02);
     cfg.worlds = WORLDS, cfg.parameters = list, cfg.parameter_count = 2;
-    ctn_batch *const b = batch_of(m, &cfg);
+    ctn_batch *const b = batch_with(m, &cfg);
     double values[2 * WORLDS], q[WORLDS], v[WORLDS], was;
     ck_assert(ctn_model_parameter(m, list[0], &was, NULL) == CTN_OK && was == 0.5);
     ck_assert(ctn_model_parameter(m, list[1], &was, NULL) == CTN_OK && was == INFINITY);

@@ -15,14 +15,6 @@
 static const char *const models[] = {"double-pendulum", "chain5", "chain10", "ball5", "prismatic-mix", "flying-tree5"};
 enum { MODELS = sizeof models / sizeof *models };
 
-static ctn_batch *open_batch(const ctn_model *m, const ctn_batch_config *cfg)
-{
-    ctn_error err = {0};
-    ctn_batch *const b = ctn_batch_create(m, cfg, &err);
-    ck_assert_msg(b != NULL, "%s", err.message);
-    return b;
-}
-
 /// Radau, or alpha for 0 stages, with parts that meet the tolerance.
 static ctn_batch_config automatic(int stages, double interval, double tolerance)
 {
@@ -40,7 +32,7 @@ static void exact(const ctn_model *m, const double *start, double time, double *
     cfg.method = CTN_DOP853, cfg.adaptive = true, cfg.error_tolerance = 1e-13, cfg.dt = time;
     memcpy(x, start, (size_t)(nq + ctn_model_nv(m)) * sizeof *x);
     if (time <= 0) return;
-    ctn_batch *const b = open_batch(m, &cfg);
+    ctn_batch *const b = batch_with(m, &cfg);
     ck_assert(ctn_batch_set_state(b, start, start + nq, 0, NULL) == CTN_OK);
     ck_assert_int_eq(ctn_batch_step(b, 1, NULL, NULL), CTN_OK);
     ctn_batch_state(b, x, x + nq);
@@ -59,7 +51,7 @@ static double golden_error(const char *model, const ctn_batch_config *cfg, ctn_s
     double *const q = golden_numbers(cJSON_GetArrayItem(samples, 0), "q", nq),
                   *const v = golden_numbers(cJSON_GetArrayItem(samples, 0), "v", nv),
                   *const want = golden_numbers(cJSON_GetArrayItem(samples, 10), "q", nq);
-    ctn_batch *const b = open_batch(m, cfg);
+    ctn_batch *const b = batch_with(m, cfg);
     ck_assert(ctn_batch_set_state(b, q, v, 0, NULL) == CTN_OK);
     ck_assert_int_eq(ctn_batch_step(b, 2, stats, NULL), CTN_OK);
     ck_assert(ctn_batch_time(b, 0) == 1);
@@ -140,7 +132,7 @@ START_TEST(stiff_springs)
     for (int k = 0; k < 3; k++) {
         ctn_model *const m = stiff_chain(pow(100, 2 + k));
         const ctn_batch_config cfg = automatic(s, 0.5, 1e-5);
-        ctn_batch *const b = open_batch(m, &cfg);
+        ctn_batch *const b = batch_with(m, &cfg);
         ctn_step_stats st;
         double q[3];
         ck_assert_int_eq(ctn_batch_step(b, 1, &st, NULL), CTN_OK);
@@ -163,7 +155,7 @@ START_TEST(rejected_parts)
     ctn_model *const m = model_of("catena: 1\nlinks:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0], limits: [-1, 1], "
                                  "limit_stiffness: 1e5, limit_damping: 0}, mass: 1, com: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}\n");
     const ctn_batch_config cfg = automatic(3, 1, 1e-8);
-    ctn_batch *const b = open_batch(m, &cfg);
+    ctn_batch *const b = batch_with(m, &cfg);
     ctn_step_stats s;
     ck_assert_int_eq(ctn_batch_step(b, 3, &s, NULL), CTN_OK);
     ck_assert_int_ge(s.rejected, 5);  // it bounces
@@ -210,7 +202,7 @@ START_TEST(forests_of_alpha)
         exact(m, start, 0.2, want);
         for (int k = 0; k < 2; k++) {
             const ctn_batch_config cfg = automatic(0, 0.1, k ? 1e-5 : 1e-3);
-            ctn_batch *const b = open_batch(m, &cfg);
+            ctn_batch *const b = batch_with(m, &cfg);
             ck_assert(ctn_batch_set_state(b, start, start + nq, 0, NULL) == CTN_OK);
             ck_assert_int_eq(ctn_batch_step(b, 2, NULL, NULL), CTN_OK);
             ctn_batch_state(b, x, NULL);
@@ -239,7 +231,7 @@ START_TEST(whips_of_alpha)
                                                                               calloc((size_t)ctn_model_nv(m) + 1, sizeof *v);
         for (double tolerance = 1; tolerance > 0.05; tolerance *= 0.1) {
             const ctn_batch_config cfg = automatic(0, 1, tolerance);
-            ctn_batch *const b = open_batch(m, &cfg);
+            ctn_batch *const b = batch_with(m, &cfg);
             ctn_step_stats s;
             rng r = {seed};
             random_state(m, &r, q, v);
@@ -260,7 +252,7 @@ START_TEST(rejected_parts_of_alpha)
 {
     ctn_model *const m = golden_model("chain5");
     ctn_batch_config cfg = automatic(0, 0.05, 1e-5);
-    ctn_batch *const b = open_batch(m, &cfg);
+    ctn_batch *const b = batch_with(m, &cfg);
     const int nv = ctn_model_nv(m);
     double *const bad = malloc((size_t)nv * sizeof *bad);
     ctn_step_stats s;
@@ -289,7 +281,7 @@ START_TEST(freezing)
         double q = 0.1, v = 0.2;
         ctn_step_stats s;
         ctn_batch_config cfg = automatic(stages, 0.1, 1e-6);
-        ctn_batch *b = open_batch(m, &cfg);
+        ctn_batch *b = batch_with(m, &cfg);
         ck_assert(ctn_batch_set_state(b, &q, &v, 0, NULL) == CTN_OK);
         ctn_batch_set_force(b, &bad);
         ck_assert_int_eq(ctn_batch_step(b, 3, &s, NULL), CTN_FROZEN);
@@ -318,7 +310,7 @@ START_TEST(same_bits)
                   *const x = malloc(n * sizeof *x), *const all = malloc(WORLDS * n * sizeof *all);
     ctn_batch_config cfg = automatic(_i, 0.1, _i > 1 ? 1e-8 : 1e-4);
     cfg.worlds = WORLDS;
-    ctn_batch *const one = open_batch(m, &cfg), *const many = open_batch(m, &cfg), *const again = open_batch(m, &cfg);
+    ctn_batch *const one = batch_with(m, &cfg), *const many = batch_with(m, &cfg), *const again = batch_with(m, &cfg);
     rng r = {5};
     for (size_t w = 0; w < WORLDS; w++) {
         random_state(m, &r, q + w * nq, v + w * nv);
@@ -343,7 +335,7 @@ START_TEST(same_bits)
     ctn_batch_state(one, all, all + WORLDS * nq);
     cfg.worlds = 1;
     for (size_t w = 0; w < WORLDS; w++) {
-        ctn_batch *const alone = open_batch(m, &cfg);
+        ctn_batch *const alone = batch_with(m, &cfg);
         ck_assert(ctn_batch_set_state(alone, q + w * nq, v + w * nv, 0, NULL) == CTN_OK);
         ck_assert_int_eq(ctn_batch_step(alone, STEPS, NULL, NULL), CTN_OK);
         ctn_batch_state(alone, x, x + nq);
@@ -391,7 +383,7 @@ START_TEST(order_of_interpolants)
         ctn_batch_config cfg = dense_config(_i);
         cfg.dt /= h + 1;
         const int steps = (int)lrint(0.2 / cfg.dt);
-        ctn_batch *const b = open_batch(m, &cfg);
+        ctn_batch *const b = batch_with(m, &cfg);
         ck_assert(ctn_batch_set_state(b, start, start + nq, 0, NULL) == CTN_OK);
         ck_assert_int_eq(ctn_batch_step(b, steps, NULL, NULL), CTN_OK);
         for (int f = 1; f < 8; f++) {
@@ -428,7 +420,7 @@ START_TEST(ends_of_interpolants)
     for (size_t w = 0; w < WORLDS; w++) random_state(m, &r, first + w * nq, first + Q + w * nv);
     ctn_batch_config cfg = dense_config(_i);
     cfg.worlds = WORLDS;
-    ctn_batch *const b = open_batch(m, &cfg);
+    ctn_batch *const b = batch_with(m, &cfg);
     ck_assert(ctn_batch_set_state(b, first, first + Q, 3, NULL) == CTN_OK);
     ctn_batch_state(b, x[0], x[0] + Q);
     ck_assert_int_eq(ctn_batch_dense(b, 0.3, x[1], x[1] + Q, time, NULL), CTN_OK);
@@ -447,7 +439,7 @@ START_TEST(ends_of_interpolants)
         ck_assert_double_eq_tol(time[0], 3 + cfg.dt * step, 1e-14);
     }
     cfg.engine = "scalar";
-    ctn_batch *const other = open_batch(m, &cfg);
+    ctn_batch *const other = batch_with(m, &cfg);
     ck_assert(ctn_batch_set_state(other, first, first + Q, 3, NULL) == CTN_OK);
     ck_assert_int_eq(ctn_batch_step(other, 3, NULL, NULL), CTN_OK);
     ck_assert_int_eq(ctn_batch_dense(b, 0.3, x[2], x[2] + Q, NULL, NULL), CTN_OK);
@@ -477,9 +469,9 @@ START_TEST(interpolants_of_parts)
     double *const start = malloc((size_t)n * sizeof *start), *const x = malloc((size_t)n * sizeof *x),
                   *const want = malloc((size_t)n * sizeof *want);
     ctn_batch_config cfg = _i < MODELS ? automatic(3, 0.4, 1e-8) : automatic(0, 0.4, 1e-4);
-    ctn_batch *const plain = open_batch(m, &cfg);
+    ctn_batch *const plain = batch_with(m, &cfg);
     cfg.dense = true;
-    ctn_batch *const b = open_batch(m, &cfg);
+    ctn_batch *const b = batch_with(m, &cfg);
     rng r = {8};
     random_state(m, &r, start, start + nq);
     ck_assert(ctn_batch_set_state(b, start, start + nq, 0, NULL) == CTN_OK);

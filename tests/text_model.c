@@ -17,6 +17,14 @@ ctn_model *model_of(const char *text)
     return m;
 }
 
+ctn_batch *batch_with(const ctn_model *m, const ctn_batch_config *cfg)
+{
+    ctn_error err = {0};
+    ctn_batch *const b = ctn_batch_create(m, cfg, &err);
+    ck_assert_msg(b != NULL, "%s", err.message);
+    return b;
+}
+
 double coordinate_distance(const ctn_model *m, const double *x, const double *y)
 {
     double worst = 0;

@@ -1,4 +1,4 @@
-/// Models from the text of a scene, and how far apart two of their configurations are.
+/// Models from the text of a scene, batches of models, and how far apart two of their configurations are.
 #ifndef CATENA_TESTS_TEXT_MODEL_H
 #define CATENA_TESTS_TEXT_MODEL_H
 
@@ -6,6 +6,9 @@
 
 /// The model of a scene. Fails the test, with the scene's error, if there is none. Free with ctn_model_free().
 ctn_model *model_of(const char *text);
+
+/// A batch of the model. Fails the test, with the error, if there is none. Free with ctn_batch_free().
+ctn_batch *batch_with(const ctn_model *m, const ctn_batch_config *cfg);
 
 /// Largest difference of the coordinates x and y [nq]; quaternions up to their sign, which means nothing.
 double coordinate_distance(const ctn_model *m, const double *x, const double *y);

@@ -33,14 +33,6 @@ static ctn_batch_config config_of(int way, double dt)
     return cfg;
 }
 
-static ctn_batch *batch_of(const ctn_model *m, const ctn_batch_config *cfg)
-{
-    ctn_error err;
-    ctn_batch *const batch = ctn_batch_create(m, cfg, &err);
-    ck_assert_msg(batch != NULL, "%s", err.message);
-    return batch;
-}
-
 static void give(ctn_batch *batch, int world, int link, const ctn_wrench *w)
 {
     ctn_error err = {.status = CTN_OK};
@@ -65,7 +57,7 @@ START_TEST(angular_momentum)
     const double T = 0.4, torque[3] = {0.3, -0.2, 0.5};
     ctn_model *const m = free_body("[0, 0, 0, 2, -1, 1.5]");
     const ctn_batch_config cfg = config_of(_i, ways[_i].dt);
-    ctn_batch *const batch = batch_of(m, &cfg);
+    ctn_batch *const batch = batch_with(m, &cfg);
     ctn_totals before, after;
     ctn_step_stats s;
     ctn_batch_totals(batch, &before);
@@ -90,7 +82,7 @@ START_TEST(thruster)
     const double T = 0.5, F = 3, m = 2, w = 4;
     ctn_model *const model = free_body("[0, 0, 0, 0, 0, 4]");
     const ctn_batch_config cfg = config_of(_i, ways[_i].dt);
-    ctn_batch *const batch = batch_of(model, &cfg);
+    ctn_batch *const batch = batch_with(model, &cfg);
     double v[6];
     give(batch, -1, 0, &(ctn_wrench){.force = {F, 0, 0}, .link_axes = true});
     ctn_batch_step(batch, (int)lround(T / cfg.dt), NULL, NULL);
@@ -132,7 +124,7 @@ START_TEST(as_in_the_scene)
         for (uint64_t k = seed; k > 0; k--) engine = engine[1] ? engine + 1 : engines_available();
         cfg.engine = (*engine)->name, cfg.worlds = WORLDS, cfg.threads = 2,
         cfg.schedule = seed % 2 ? CTN_BY_ITERATION : CTN_BY_STEP;
-        ctn_batch *const batch = batch_of(plain, &cfg), *const without = batch_of(plain, &cfg);
+        ctn_batch *const batch = batch_with(plain, &cfg), *const without = batch_with(plain, &cfg);
         ctn_wrench w = {{0.1, -0.2, 0.3}, {4, -3, 2}, {0.5, 0.25, -1}, seed % 3 == 0};
         ctn_error err;
         while (link >= 0 && ctn_batch_set_wrench(batch, 3, link, &w, &err) != CTN_OK) link--;  // it moves
@@ -143,7 +135,7 @@ START_TEST(as_in_the_scene)
                      text, ctn_model_link(plain, link)->name, w.link_axes ? "link" : "world");
         ck_assert_int_lt(written, (int)sizeof all);
         ctn_model *const forced = model_of(all);
-        ctn_batch *const scene = batch_of(forced, &cfg);
+        ctn_batch *const scene = batch_with(forced, &cfg);
         uint64_t a[WORLDS], b[WORLDS], c[WORLDS];
         ctn_batch_step(batch, 12, NULL, NULL), ctn_batch_step(scene, 12, NULL, NULL), ctn_batch_step(without, 12, NULL, NULL);
         ctn_batch_hashes(batch, a), ctn_batch_hashes(scene, b), ctn_batch_hashes(without, c);
@@ -174,7 +166,7 @@ START_TEST(beside_parameters)
     const ctn_parameter list[] = {{CTN_GRAVITY, 2}, {CTN_FORCE, 1}};
     ctn_batch_config cfg = config_of(3, 0.01);
     cfg.worlds = WORLDS, cfg.parameters = list, cfg.parameter_count = 2;
-    ctn_batch *const batch[2] = {batch_of(m, &cfg), batch_of(m, &cfg)};
+    ctn_batch *const batch[2] = {batch_with(m, &cfg), batch_with(m, &cfg)};
     double values[WORLDS][2];
     for (int w = 0; w < WORLDS; w++) values[w][0] = -9 - 0.1 * w, values[w][1] = 0.2 * w;
     const ctn_wrench world = {.force = {1, 2, 3}}, own = {.point = {0, 0.1, 0}, .torque = {0.1, 0, 0}, .link_axes = true};
@@ -204,7 +196,7 @@ START_TEST(beside_zeros)
                                   "  - {name: c, parent: b, position: [0, 0, -1], joint: {type: revolute, axis: [0, 1, 0]}}\n");
     ctn_batch_config cfg = config_of(_i, 0.005);
     cfg.worlds = WORLDS;
-    ctn_batch *const batch = batch_of(m, &cfg), *const without = batch_of(m, &cfg);
+    ctn_batch *const batch = batch_with(m, &cfg), *const without = batch_with(m, &cfg);
     give(batch, 3, 1, &(ctn_wrench){.force = {1, 2, 3}, .torque = {3, 2, 1}});
     uint64_t a[WORLDS], b[WORLDS];
     ctn_batch_step(batch, 20, NULL, NULL), ctn_batch_step(without, 20, NULL, NULL);
@@ -220,7 +212,7 @@ START_TEST(refused)
                                   "  - {name: a, parent: base, joint: revolute, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n");
     ctn_batch_config cfg = ctn_batch_config_default();
     cfg.worlds = 2;
-    ctn_batch *const batch = batch_of(m, &cfg);
+    ctn_batch *const batch = batch_with(m, &cfg);
     const ctn_wrench w = {.force = {1, 0, 0}}, bad = {.torque = {0, NAN, 0}};
     const struct {
         int world, link;
@@ -239,7 +231,7 @@ START_TEST(refused)
     }
     ctn_batch_free(batch);
     cfg.method = CTN_COLLOCATION, cfg.order = 4;
-    ctn_batch *const other = batch_of(m, &cfg);
+    ctn_batch *const other = batch_with(m, &cfg);
     ck_assert_int_eq(ctn_batch_set_wrench(other, 0, 1, &w, &err), CTN_BAD_CONFIG);
     ck_assert_str_eq(
         err.message,
@@ -248,7 +240,7 @@ START_TEST(refused)
     ck_assert_int_eq(ctn_batch_set_wrench(other, 0, 1, NULL, &err), CTN_OK);
     ctn_batch_free(other);
     cfg.method = CTN_RADAU, cfg.solver = CTN_LM;
-    ctn_batch *const dense_solver = batch_of(m, &cfg);
+    ctn_batch *const dense_solver = batch_with(m, &cfg);
     ck_assert_int_eq(ctn_batch_set_wrench(dense_solver, 0, 1, &w, &err), CTN_BAD_CONFIG);
     ck_assert_str_eq(err.message, "solver: lm takes no `springs`, `forces`, `fluid` or wrenches; take newton");
     ctn_batch_free(dense_solver), ctn_model_free(m);
@@ -264,7 +256,7 @@ START_TEST(what_stays)
     const ctn_parameter list[] = {{CTN_GRAVITY, 2}};
     ctn_batch_config cfg = config_of(3, 0.01);
     cfg.parameters = list, cfg.parameter_count = 1, cfg.dense = true;
-    ctn_batch *const batch = batch_of(m, &cfg);
+    ctn_batch *const batch = batch_with(m, &cfg);
     const ctn_parameter *const asked = ctn_batch_configuration(batch)->parameters;
     double q[2][64];
     uint64_t h[2];
@@ -280,9 +272,9 @@ START_TEST(what_stays)
     ck_assert_int_eq(ctn_batch_restore(batch, saved, size, NULL), CTN_OK);
     ctn_batch_step(batch, 2, NULL, NULL), ctn_batch_hashes(batch, &h[1]);
     ck_assert(h[0] == h[1]);
-    ctn_batch *const plain = batch_of(m, &cfg);
+    ctn_batch *const plain = batch_with(m, &cfg);
     ctn_batch_step(plain, 3, NULL, NULL);
-    ctn_batch *const pushed = batch_of(m, &cfg);
+    ctn_batch *const pushed = batch_with(m, &cfg);
     ctn_batch_step(pushed, 3, NULL, NULL), give(pushed, 0, 3, &(ctn_wrench){.force = {5, 5, 5}});
     ctn_batch_dense(plain, 0.3, q[0], NULL, NULL, NULL), ctn_batch_dense(pushed, 0.3, q[1], NULL, NULL, NULL);
     ck_assert(!memcmp(q[0], q[1], (size_t)ctn_model_nq(m) * sizeof(double)));
