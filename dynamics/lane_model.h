@@ -56,7 +56,7 @@ typedef struct lane_model {
     lane_motor *motors;       // [nmotor]
     const ctn_frame *frames;  // [nlink]
     const int *dof_adr;       // [nv]
-    bool in_order, passive, slides;
+    bool in_order, passive, slides, rubs;
     real dt;  // s, of a step
     WORLD_CONSTANTS(real)
 } lane_model;

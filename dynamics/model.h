@@ -37,13 +37,14 @@ enum body_flag {
     BODY_MASS = 32,        // mass properties are not zero
     BODY_OFFSET = 64,      // origin off the parent's origin
     BODY_ABOUT_X = 128,    // the joint frame is the parent's turned about x: use ca, sa
-    BODY_PASSIVE = 256,    // has damping, springs, limits or a motor
+    BODY_PASSIVE = 256,    // has damping, springs, limits, friction or a motor
     BODY_SPRING = 512,     // has springs or limits
     BODY_ARMATURE = 1024,  // has armature
     BODY_LOAD = 2048,      // has loads on points
     BODY_HELD = 4096,      // it, or a body of its subtree
     BODY_MOTOR = 8192,     // has a motor
     BODY_SERVO = 16384,    // it is a servo of position, and stores energy
+    BODY_FRICTION = 32768,  // has dry friction
 };
 
 /// Bodies by the shape of their joint: kernels are compiled for each of these apart, so that they need not test flags (joints.h).
@@ -96,7 +97,9 @@ enum {
     number stiffness;        /* N m/rad or N/m */                                                                                \
     number rest[4];          /* rad or m; ball: quaternion */                                                                    \
     number limit[2];         /* lo, hi; ball: 0, half angle of the cone about rest; +-infinity: none */                          \
-    number limit_k, limit_b; /* stiffness and damping of the limits */
+    number limit_k, limit_b; /* stiffness and damping of the limits */                                                            \
+    number friction;         /* N m or N: dry */                                                                                 \
+    number presliding;       /* rad or m: how far it gives before it slides */
 
 /// Likewise, of all that hangs on a body and the body itself.
 #define SUBTREE_CONSTANTS(number)                                                                                                \
@@ -205,6 +208,7 @@ struct ctn_model {
     int *dof_adr;       // [nv] index in v of the degrees of freedom in the order of the bodies
     bool in_order;      // it is 0, 1, 2 ...
     bool passive;       // a body is BODY_PASSIVE
+    bool rubs;          // a body is BODY_FRICTION
     bool slides;        // a body slides, or turns on a helix, on another one
     WORLD_CONSTANTS(double)
     double *q0, *v0;  // [nq], [nv]

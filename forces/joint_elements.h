@@ -6,7 +6,7 @@
 ///     limit      k_l/2 d^2                               b_l n n' where d is not 0
 ///     damper                                             diag(b)
 ///
-/// Motors, whose force goes by both, are in forces/motors.h.
+/// Motors, whose force goes by both, are in forces/motors.h; dry friction, which remembers, in forces/joint_friction.h.
 ///
 /// a is how far the joint is from rest: q - rest; of balls the turn log(rest' R), body axes. d is how far it is beyond its
 /// limits, or |a| beyond the cone about rest, n = a/|a|. The force is -dV - C v, with the joint's velocity v. Methods with steps

@@ -105,10 +105,14 @@ FN mask try_part(const lane_model *m, ctn_method method, const real *q, const re
 
 /// Makes the part that was tried the state in the lanes `where`. part: takes note of it; may be NULL.
 FN void keep_part(const lane_model *m, real *q, real *v, const real *tau, real h, interpolant *part, mask where,
-                  const explicit_work *work, position_counts *count)
+                  explicit_work *work, position_counts *count)
 {
-    if (part) start_part(m, part, q, v, tau, h, where);
-    if (count->flow) add_flow(count->flow, work->flow, where);
+    if (part) start_part(m, part, q, v, work->z, tau, h, where);
+    if (count->flow) {
+        work->flow.dissipated = work->flow.dissipated + friction_loss(m, work->z, work->u);
+        add_flow(count->flow, work->flow, where);
+    }
+    keep_friction(m, work->u, where, work->z);
     for (int k = 0; k < m->nq; k++) q[k] = sel(where, work->x[k], q[k]);
     for (int k = 0; k < m->nv; k++) v[k] = sel(where, work->w[k], v[k]);
     count->substeps = count->substeps + sel(where, rset(1), rset(0));
@@ -135,7 +139,7 @@ KERNEL mask adaptive_step(const lane_model *m, const ctn_batch_config *cfg, real
     const mask fresh = both(active, le(control->size, zero));
     adaptive_parts P = begin_parts(m->dt, active);
     if (any_of(fresh)) {
-        acceleration(m, q, v, tau, work, work->kv[0]);
+        acceleration(m, q, v, NULL, tau, work, work->kv[0]);
         count->evaluations = count->evaluations + sel(fresh, one, zero);
         begin_control(control, first_size(m, v, work->kv[0], cfg->error_tolerance, DOP853_ERROR_ORDER, P.end), fresh);
     }

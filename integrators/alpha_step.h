@@ -22,6 +22,7 @@
 #include "dynamics/aba.h"
 #include "dynamics/derivatives.h"
 #include "dynamics/lane_model.h"
+#include "forces/joint_friction.h"
 #include "integrators/collocation.h"
 #include "integrators/load_forces.h"
 #include "integrators/position_step.h"
@@ -103,6 +104,7 @@ KERNEL void start_accelerations(const lane_model *m, const real *tau, position_s
 {
     for (int k = 0; k < m->nv; k++) force[k] = tau ? tau[k] : rset(0);
     add_acting_forces(m, S->q, S->rate, loads, force);
+    add_friction_forces(m, S->z, NULL, force);
     aba(m, S->q, S->rate, force, aba_, accel);
     id_motion(m, S->q, S->rate, accel, id);
     const vec3 g = load3(m->gravity);

@@ -44,7 +44,8 @@
     part(a, real, is_alpha(cfg) ? m->nv : 0)                      /* of joints */                                                \
     part(b, real, is_alpha(cfg) ? m->nv : 0)                                                                                     \
     part(size, real, is_alpha(cfg))                               /* of the step that they fit */                                \
-    part(fresh, real, carries_old(cfg) || is_alpha(cfg))
+    part(fresh, real, carries_old(cfg) || is_alpha(cfg))                                                                         \
+    part(z, real, m->rubs ? m->nv : 0)                            /* how far bristles of joint friction are bent */
 
 typedef struct {
 #define MEMBER(member, type, count) type *member;
@@ -83,7 +84,7 @@ FN position_state as_position(const block_state *S)
     position_state p;
     p.q = S->q, p.rate = S->v, p.gain = S->gain, p.V = S->V, p.old_rate = S->old_rate, p.old = S->old;
     p.fresh = S->fresh, p.created = S->created;
-    p.A = S->A, p.B = S->B, p.a = S->a, p.b = S->b, p.size = S->size;
+    p.A = S->A, p.B = S->B, p.a = S->a, p.b = S->b, p.size = S->size, p.z = S->z;
     return p;
 }
 
@@ -110,11 +111,15 @@ KERNEL const real *block_velocity(const lane_model *m, const ctn_batch_config *c
 /// Energy of the state; for position-based methods the placements at it are in W->po.one.W.start.
 KERNEL energy_parts block_energy(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
 {
-    if (position_based(cfg->method)) { return position_energy(m, S->q, S->v, S->V, W->po.one.W.start, W->po.p, NULL); }
     real sums[11];
     energy_parts E;
+    if (position_based(cfg->method)) {
+        const position_state P = as_position(S);
+        return energy_of_state(m, &P, W->po.one.W.start, W->po.p);
+    }
     totals(m, S->q, block_velocity(m, cfg, S, W), W->T, W->D, sums);
     E.kinetic = sums[0], E.potential = sums[1], E.spring = acting_energy(m, S->q, &W->loads);
+    E.spring = E.spring + friction_energy(m, S->z, NULL);
     return E;
 }
 
@@ -130,7 +135,8 @@ KERNEL void block_set(const lane_model *m, const ctn_batch_config *cfg, block_st
     }
     for (int k = 0; k < m->nv; k++) S->v[k] = v[k];
     if (S->control) S->control->size = rset(0), S->control->error = rset(1);
-    if (cfg->dense) start_part(m, &S->part, S->q, S->v, NULL, rset(0), le(rset(0), rset(0)));
+    for (int k = 0; k < m->nv && S->z; k++) S->z[k] = rset(0);
+    if (cfg->dense) start_part(m, &S->part, S->q, S->v, S->z, NULL, rset(0), le(rset(0), rset(0)));
     if (cfg->method == CTN_VARIATIONAL) {
         momentum_work sums;
         sums.T = W->T, sums.V = W->D, sums.sum = W->va.W.sum;
@@ -292,6 +298,7 @@ FN mask one_step(const lane_model *m, const ctn_batch_config *cfg, block_state *
     position_counts *const k = &step->count;
     interpolant *const dense = cfg->dense ? &S->part : NULL;
     step_begins(m, cfg, S, W, energy, active, active, c, step);
+    W->ex.z = S->z;
     const real *const tau = applied_forces(W);
     if (cfg->method == CTN_VARIATIONAL) done = variational_step(m, cfg, tau, &V, active, &W->va, k, &at);
     else if (position_based(cfg->method))

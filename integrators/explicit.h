@@ -6,6 +6,7 @@
 #include "dynamics/lane_model.h"
 #include "dynamics/aba.h"
 #include "forces/joint_forces.h"
+#include "forces/joint_friction.h"
 #include "integrators/chart.h"
 #include "integrators/energy.h"
 #include "integrators/load_forces.h"
@@ -21,15 +22,19 @@ typedef struct {
     real *u, *force;                        // [nv]; u: the increment from the start of the step to x
     real *kq[ALL_STAGES], *kv[ALL_STAGES];  // [nv]: rates of u and of the velocity at each stage
     real *eq, *ev;                          // [nv]: estimated errors of u and of the velocity (dop853)
+    real *z;                                // [nv] what joints with friction remember; NULL: there are none
     bool flows;                             // find `flow`, too: what passes through the forces in the step
     energy_flow flow;
 } explicit_work;
 
-/// qdd at (q, v) with the joint forces tau (NULL: none).
-KERNEL void acceleration(const lane_model *m, const real *q, const real *v, const real *tau, explicit_work *work, real *qdd)
+/// qdd at (q, v), which is the increments u away from the start of the step (NULL: is its start), with the joint forces tau
+/// (NULL: none).
+KERNEL void acceleration(const lane_model *m, const real *q, const real *v, const real *u, const real *tau, explicit_work *work,
+                         real *qdd)
 {
     for (int k = 0; k < m->nv; k++) work->force[k] = tau ? tau[k] : rset(0);
     add_acting_forces(m, q, v, &work->loads, work->force);
+    add_friction_forces(m, work->z, u, work->force);
     aba(m, q, v, work->force, &work->aba, qdd);
 }
 
@@ -62,7 +67,7 @@ KERNEL void advance(const lane_model *m, int n, const double *c, const real *q, 
 KERNEL void stage_rates(const lane_model *m, int s, const real *tau, explicit_work *work)
 {
     chart_rate(m, work->u, work->w, work->kq[s]);
-    acceleration(m, work->x, work->w, tau, work, work->kv[s]);
+    acceleration(m, work->x, work->w, work->u, tau, work, work->kv[s]);
 }
 
 /// One step of a Runge-Kutta method from (q, v) to (x, w) in `work`.
@@ -90,7 +95,7 @@ KERNEL void move_on(const lane_model *m, const real *q, const real *v, real h, e
 /// Semi-implicit Euler: w = v + h qdd(q, v), x = q (+) h w. Forces act along the way h w.
 KERNEL void semi_implicit(const lane_model *m, const real *q, const real *v, const real *tau, real h, explicit_work *work)
 {
-    acceleration(m, q, v, tau, work, work->kv[0]);
+    acceleration(m, q, v, NULL, tau, work, work->kv[0]);
     move_on(m, q, v, h, work);
     if (work->flows) add_explicit_flow(m, q, work->w, tau, h, work);
 }

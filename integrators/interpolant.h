@@ -18,17 +18,20 @@
 
 typedef struct {
     real *q, *v, *tau;                                    // [nq], [nv], [nv]: the start of the part, and the force during it
+    real *z;                                              // [nv] what friction remembers there; NULL: there is none
     real *size;                                           // [1] s, of the part; 0: none yet, the motion stays at q, v
     real *cq[INTERPOLANT_TERMS], *cv[INTERPOLANT_TERMS];  // [nv]
 } interpolant;
 
-/// Notes that a part of size h starts at q, v under the force tau (NULL: none) in the lanes `where`.
-KERNEL void start_part(const lane_model *m, interpolant *I, const real *q, const real *v, const real *tau, real h, mask where)
+/// Notes that a part of size h starts at q, v and z (forces/joint_friction.h; NULL: 0) under the force tau (NULL: none) in the lanes `where`.
+KERNEL void start_part(const lane_model *m, interpolant *I, const real *q, const real *v, const real *z, const real *tau, real h,
+                       mask where)
 {
     for (int k = 0; k < m->nq; k++) I->q[k] = sel(where, q[k], I->q[k]);
     for (int k = 0; k < m->nv; k++) {
         I->v[k] = sel(where, v[k], I->v[k]);
         I->tau[k] = sel(where, tau ? tau[k] : rset(0), I->tau[k]);
+        if (I->z) I->z[k] = sel(where, z ? z[k] : rset(0), I->z[k]);
     }
     *I->size = sel(where, h, *I->size);
 }
@@ -36,6 +39,7 @@ KERNEL void start_part(const lane_model *m, interpolant *I, const real *q, const
 /// Coefficients of an explicit method, by making its part once more: all lanes, the same bits.
 KERNEL void fit_explicit(const lane_model *m, ctn_method method, interpolant *I, explicit_work *work)
 {
+    work->z = I->z;
     const int end = explicit_step(m, method, I->q, I->v, I->tau, *I->size, work);
     const real h = *I->size, two = rset(2);
     for (int k = 0; k < m->nv; k++) I->cq[0][k] = work->u[k], I->cv[0][k] = work->w[k] - I->v[k];

@@ -4,7 +4,8 @@
 ///     spring k/2 (q - rest)^2,  limit k/2 d^2,  damper s b/2 (u - u_d)^2,  armature c J/2 (u - h rate)^2,  force -tau u
 ///
 /// with u the increments since the start: q - q_k, for balls log(q_k' q). Order 2 has c = 1/h^2, s = 1/h, u_d = 0 and the rates
-/// that it carries; alpha_step.h says what alpha has. A motor has the potential of forces/motors.h, with w = s (u - u_d). A
+/// that it carries; alpha_step.h says what alpha has. A motor has the potential of forces/motors.h, with w = s (u - u_d), dry
+/// friction that of forces/joint_friction.h. A
 /// limit's damper acts in steps that start beyond the limit, so that the energy of one step is smooth.
 #ifndef CATENA_JOINT_TERMS_H
 #define CATENA_JOINT_TERMS_H
@@ -15,6 +16,7 @@
 #include "dynamics/joints.h"
 #include "dynamics/articulated.h"
 #include "forces/joint_elements.h"
+#include "forces/joint_friction.h"
 #include "forces/motors.h"
 
 /// Those of a joint of several degrees of freedom: a ball (gradient by turns in body axes, exponential chart) or a translation
@@ -32,6 +34,7 @@ typedef struct {
     const real *x, *q, *u, *rate, *tau;  // u [nv]: increments of joints that are not balls
     const real *slack;                   // [nv] u_d; NULL: 0
     const real *half_turn;               // [nv] of balls, added to tau (alpha_step.h); NULL: nothing
+    const real *z;                       // [nv] what joints with friction remember; NULL: there are none
     real h, inv_h;                       // step size, 1/h
     real k2, drag;                       // c and s: 1/h^2, 1/h
 } terms_input;
@@ -40,7 +43,7 @@ typedef struct {
 /// either; those of a hinge do, and where its spring, limit or servo stores energy by them, a step that turns it further would
 /// take energy from nowhere.
 #define HALF_TURN 3.1
-FN bool winds(const lane_body *b) { return (b->flags & (BODY_SPRING | BODY_SERVO)) && about_z(b->kind); }
+FN bool winds(const lane_body *b) { return (b->flags & (BODY_SPRING | BODY_SERVO | BODY_FRICTION)) && about_z(b->kind); }
 
 FN potential1 joint_terms1(const lane_model *m, const lane_body *b, const terms_input *in)
 {
@@ -56,6 +59,10 @@ FN potential1 joint_terms1(const lane_model *m, const lane_body *b, const terms_
         if (b->flags & BODY_MOTOR) {
             const motor_potential V = motor_step(motor_of(m, b), x, u, in->drag * w, in->drag);
             t.E = t.E + V.E, t.g = t.g + V.g, t.k = t.k + V.k;
+        }
+        if (b->flags & BODY_FRICTION) {
+            const potential1 W = friction_potential(b, in->z[b->vadr] + u);
+            t.E = t.E + W.E, t.g = t.g + W.g, t.k = t.k + W.k;
         }
     }
     if (b->flags & BODY_ARMATURE) {

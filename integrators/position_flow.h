@@ -27,6 +27,7 @@ KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
         for (int k = 0; k < b->nv; k++) u[k] = u[k] * in->inv_h;
         add_joint_flow(&F, m, b, in->q, in->slack ? &middle : P->x + b->qadr, in->tau, u, in->h);
     }
+    F.dissipated = F.dissipated + friction_loss(m, in->z, P->u);
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
         const load_state *at = &P->W.held[k];
@@ -60,6 +61,7 @@ KERNEL energy_flow stages_flow(const lane_model *m, const stage_work *P)
             add_joint_flow(&F, m, b, in->q, in->x + a * m->nq + b->qadr, tau, w, rset(t->b[a]) * in->h);
         }
     }
+    F.dissipated = F.dissipated + friction_loss(m, in->z, P->u + (t->stages - 1) * m->nv);
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
         const stage_load *of = &P->W.point[k * t->stages];

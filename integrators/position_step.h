@@ -42,6 +42,7 @@ typedef struct {
     // alpha (alpha_step.h): accelerations [nbody], [nv], and the step size that they fit, 0: there was none; else NULL
     rate_pose *A, *B;
     real *a, *b, *size;
+    real *z;  // [nv] how far the bristles of joints with friction are bent; else NULL
 } position_state;
 
 /// The table of what is counted of a step, a number a lane. fewer: parts done with fewer stages than asked for; rejected: parts
@@ -112,7 +113,7 @@ typedef struct {
 /// Steps start from the state S under the forces tau (NULL: none).
 FN void start_from(const position_state *S, const real *tau, solve *W)
 {
-    W->in.q = S->q, W->in.rate = S->rate, W->in.tau = tau, W->V = S->V;
+    W->in.q = S->q, W->in.rate = S->rate, W->in.tau = tau, W->in.z = S->z, W->V = S->V;
 }
 
 /// The lanes `rest` begin at q, the start of the step. Of one stage.
@@ -485,6 +486,14 @@ KERNEL energy_parts position_energy(const lane_model *m, const real *q, const re
     if (internal) *internal = larger(K.sum, rset(0));
     E.potential = negate(dot(load3(m->gravity), moment));
     E.spring = passive_potential(m, q) + springs_energy(m, at, p);
+    return E;
+}
+
+/// The energy of a state; at: placements there; p [nbody]: scratch.
+FN energy_parts energy_of_state(const lane_model *m, const position_state *S, const placement *at, vec3 *p)
+{
+    energy_parts E = position_energy(m, S->q, S->rate, S->V, at, p, NULL);
+    E.spring = E.spring + friction_energy(m, S->z, NULL);
     return E;
 }
 

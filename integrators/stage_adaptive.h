@@ -124,6 +124,7 @@ KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, po
         real *force = P->one.d, *accel = P->one.fresh;
         for (int k = 0; k < m->nv; k++) force[k] = P->one.W.in.tau ? P->one.W.in.tau[k] : zero;
         add_acting_forces(m, S->q, S->rate, &P->loads, force);
+        add_friction_forces(m, S->z, NULL, force);
         aba(m, S->q, S->rate, force, &P->aba, accel);
         begin_control(control, first_size(m, S->rate, accel, cfg->error_tolerance, order > 1 ? order : 2, Q.end), fresh);
     }

@@ -7,7 +7,8 @@
 ///
 /// A ball does the same with its unit quaternion x, whose rate x' gives the angular velocity w = 2 Im(x* x') of the joint and
 /// whose acceleration x'' the torque 2 J Im(x* x'') of a rotor: both keep the order of the method, which increments of a chart
-/// would not. A limit's damper acts in steps that start beyond the limit. A motor (forces/motors.h) acts by q_i and rate_i.
+/// would not. A limit's damper acts in steps that start beyond the limit. A motor (forces/motors.h) acts by q_i and rate_i, dry
+/// friction (forces/joint_friction.h) by the way from the start of the step to q_i.
 #ifndef CATENA_STAGE_TERMS_H
 #define CATENA_STAGE_TERMS_H
 
@@ -15,6 +16,7 @@
 #include "dynamics/spatial.h"
 #include "dynamics/quaternion.h"
 #include "forces/joint_elements.h"
+#include "forces/joint_friction.h"
 #include "forces/motors.h"
 #include "integrators/joint_terms.h"
 #include "integrators/stage_tables.h"
@@ -24,6 +26,7 @@ typedef struct {
     const real *q;      // [nq] at the start of the step
     const real *rate;   // [nv] V of stage_tables.h in joint coordinates
     const real *tau;    // [nv] applied; NULL: none
+    const real *z;      // [nv] what joints with friction remember; NULL: there are none
     const real *x, *u;  // the iterate, and increments since the start of joints that are not balls
     real h, inv_h, k2;  // step size, 1/h, 1/h^2
 } stage_input;
@@ -61,6 +64,10 @@ FN real stage_terms1(const lane_model *m, const lane_body *b, const stage_table 
             const lane_motor *motor = motor_of(m, b);
             const motor_force f = motor_at(motor, in->x[a * m->nq + b->qadr], rate);
             g = g - f.force, K[a] = fmadd(motor->kp, f.slope, K[a]), c = fmadd(motor->kd, f.slope, c);
+        }
+        if (b->flags & BODY_FRICTION) {
+            const potential1 W = friction_potential(b, in->z[v] + in->u[a * m->nv + v]);
+            g = g + W.g, K[a] = K[a] + W.k;
         }
     }
     const real J = given(b)->armature * in->k2;

@@ -113,7 +113,7 @@ FN void begin_part(const lane_model *m, const ctn_batch_config *cfg, real h, pos
     }
     const mask unknown = both(where, not_(gt(P->part.known, rset(0))));
     if (carries_energy(cfg) && any_of(unknown)) {
-        const energy_parts E = position_energy(m, S->q, S->rate, S->V, P->one.W.start, P->p, NULL);
+        const energy_parts E = energy_of_state(m, S, P->one.W.start, P->p);
         P->part.before = sel_energy(unknown, E, P->part.before);
     }
     P->part.known = sel(where, rset(0), P->part.known);
@@ -133,7 +133,7 @@ FN void enter_rung(const lane_model *m, const stage_table *table, bool alpha, co
         return;
     }
     G->table = table, G->start = W->start;
-    G->in.q = S->q, G->in.tau = W->in.tau, G->in.x = P->more.x, G->in.u = P->more.u;
+    G->in.q = S->q, G->in.tau = W->in.tau, G->in.z = S->z, G->in.x = P->more.x, G->in.u = P->more.u;
     G->V = table->old > 0 ? S->old : S->V;
     G->in.rate = table->old > 0 ? S->old_rate : S->rate;
     start_stages(m, G, W->in.h);
@@ -237,8 +237,9 @@ KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state 
     for (int i = 0; i < m->nbody && t; i++) end[i] = P->W.body[i * s + s - 1].T;
     const rate_pose *V = t ? P->rate : L->end.V;
     real kinetic, error;
-    const energy_parts after =
+    energy_parts after =
         position_energy(m, t ? P->x + (s - 1) * m->nq : L->one.x, t ? end_rates(m, P) : L->end.rate, V, end, L->p, &kinetic);
+    after.spring = after.spring + friction_energy(m, S->z, t ? P->u + (s - 1) * m->nv : L->one.u);
     if (t) error = root(kinetic * defect_energy(m, P));
     return gains_nothing(&L->part, S, after, kinetic, t ? &error : NULL, tolerance);
 }
@@ -302,6 +303,7 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
                fewer = t != ladder_rung(cfg, 0) || restarts;
     const real one = rset(1), zero = rset(0), residual = t ? P->more.residual : P->one.residual;
     if (!any_of(where)) return;
+    keep_friction(m, t ? P->more.u + (t->stages - 1) * m->nv : P->one.u, where, S->z);
     if (t) {
         if (dense) keep_stages(m, dense, S, &P->more, where);
         commit_stages(m, S, &P->more, P->one.W.start, where);
@@ -317,7 +319,7 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
         if (fewer) project_rates(m, S, P, where);
         if (restarts) restart_alpha(m, P->one.W.in.h, P->end.V, P->end.rate, S, where);
         if (law && !P->part.alpha) {
-            const energy_parts after = position_energy(m, S->q, S->rate, S->V, P->one.W.start, P->p, NULL);
+            const energy_parts after = energy_of_state(m, S, P->one.W.start, P->p);
             P->part.created = energy_created(P->part.before, after, P->part.flow);
         }
         if (S->fresh && !is_alpha(cfg)) S->fresh[0] = sel(where, one, S->fresh[0]);

@@ -105,6 +105,7 @@ START_TEST(bits_are_the_cpu_s)
         .springs = (methods[_i].method == CTN_COLLOCATION && methods[_i].number > 2) || methods[_i].solver != CTN_NEWTON ? 0 : 2,
         .wrenches = (methods[_i].method == CTN_COLLOCATION && methods[_i].number > 2) || methods[_i].solver != CTN_NEWTON ? 0 : 2,
         .motors = _i % 4,
+        .friction = methods[_i].method != CTN_VARIATIONAL && !(methods[_i].method == CTN_COLLOCATION && methods[_i].number > 2),
         .plain_springs = methods[_i].method == CTN_VARIATIONAL};
     ctn_model *const m = random_model(900 + (uint64_t)_i, &o);
     const size_t nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m);

@@ -327,7 +327,7 @@ static const struct {
     {WORLD("<geom type='plane' size='1 1 1'/><body><joint/>" BALL_GEOM "</body>"), 3, 1,
      "ignored: planes and height fields, 1 time"},
     {WORLD("<site/><site/><body><joint frictionloss='1'/>" BALL_GEOM "</body>"), 3, 1, "ignored: <site>, 2 times"},
-    {WORLD("<site/><body><joint frictionloss='1'/>" BALL_GEOM "</body>"), 3, 14, "ignored: frictionloss, 1 time"},
+    {WORLD("<site/><body><joint type='ball' frictionloss='1'/>" BALL_GEOM "</body>"), 3, 14, "ignored: frictionloss of ball"},
     {WORLD("<body><joint/><geom size='1' contype='0' friction='1'/></body>"), 3, 30, "ignored: what geoms touch with"},
     {WORLD("<body><joint/>" BALL_GEOM "</body><body mocap='true'/>"), 3, 40, "is moved by hand (mocap)"},
     {WORLD("<body gravcomp='1'><joint/>" BALL_GEOM "</body>"), 3, 1, "ignored: gravcomp"},

@@ -169,6 +169,8 @@ static void put_joint(writer *w, const plan *l, const random_options *o)
             }
         }
     }
+    if (o->friction && l->mass > 1.2 && l->joint >= CTN_REVOLUTE && l->joint != CTN_BALL && l->joint != CTN_FREE)
+        put(w, ", friction: %.17g, presliding: %.17g", l->mass - 1.1, 0.03 * l->mass);
     put(w, "}\n");
 }
 

@@ -31,6 +31,7 @@ typedef enum ctn_parameter_kind {
     CTN_MOTOR_KP,          // likewise of type position, >= 0: N m/rad or N/m
     CTN_MOTOR_KD,          // likewise of types position and velocity, >= 0: N m s/rad or N s/m; not with the method variational
     CTN_MOTOR_EFFORT,      // likewise of all types, >= 0, infinity: no limit; N m or N
+    CTN_FRICTION,          // dry, of a link's joint, >= 0, every degree of freedom alike: N m or N; not of ball and free joints
 } ctn_parameter_kind;
 
 /// One number.
@@ -41,7 +42,7 @@ typedef struct ctn_parameter {
 
 /// "gravity", "mass_scale", "armature", "damping", "stiffness", "rest", "limit_lower", "limit_upper", "limit_stiffness",
 /// "limit_damping", "time_step", "spring_stiffness", "spring_damping", "spring_anchor", "force", "torque", "motor_target",
-/// "motor_velocity", "motor_feedforward", "motor_kp", "motor_kd" or "motor_effort"; NULL for a value out of range.
+/// "motor_velocity", "motor_feedforward", "motor_kp", "motor_kd", "motor_effort" or "friction"; NULL for a value out of range.
 CTN_API const char *ctn_parameter_name(ctn_parameter_kind kind);
 
 /// What the model has for a parameter; 1 for mass scales; the first degree of freedom's where there are several. Returns

@@ -368,8 +368,24 @@ static ctn_status check_motors(const ctn_model *m, const ctn_batch_config *cfg, 
     return CTN_OK;
 }
 
+/// Dry friction stands in one step after another: a method that looks back has none to look back to.
+static ctn_status check_friction(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
+{
+    bool rubs = m->rubs;
+    for (int k = 0; k < cfg->parameter_count; k++) rubs = rubs || cfg->parameters[k].kind == CTN_FRICTION;
+    if (!rubs) return CTN_OK;
+    if (cfg->method == CTN_VARIATIONAL)
+        return fail(err, CTN_BAD_CONFIG, "method: variational takes no dry `friction` of joints; take alpha, or radau");
+    if (cfg->method == CTN_COLLOCATION && cfg->order > 2)
+        return fail(err, CTN_BAD_CONFIG,
+                    "order: collocation takes dry `friction` of joints at order 2 alone; take that, or radau");
+    return CTN_OK;
+}
+
 ctn_status config_check_model(const ctn_batch_config *cfg, const ctn_model *m, ctn_error *err)
 {
+    const ctn_status friction = check_friction(m, cfg, err);
+    if (friction != CTN_OK) return friction;
     const ctn_status loads = check_loads(m, cfg, err);
     if (loads != CTN_OK) return loads;
     const ctn_status motors = check_motors(m, cfg, err);

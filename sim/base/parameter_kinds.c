@@ -34,6 +34,7 @@ static const struct {
     [CTN_MOTOR_KP] = {"motor_kp", {NOT_NEGATIVE}},
     [CTN_MOTOR_KD] = {"motor_kd", {NOT_NEGATIVE}},
     [CTN_MOTOR_EFFORT] = {"motor_effort", {0, DBL_MAX, false, INFINITY, "a number >= 0"}},
+    [CTN_FRICTION] = {"friction", {NOT_NEGATIVE}},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -50,6 +51,7 @@ const char *parameter_objection(ctn_parameter_kind kind, ctn_joint_type joint, b
     if (joint == CTN_FREE) return "is free: of a joint's parameters it has damping alone";
     if (joint == CTN_BALL && kind == CTN_REST) return "is a ball: its rest is no number";
     if (joint == CTN_BALL && kind == CTN_LIMIT_LOWER) return "is a ball: it has no lower limit";
+    if (kind == CTN_FRICTION) return joint == CTN_BALL ? "is a ball: it has no dry friction in this version" : NULL;
     if (kind >= CTN_LIMIT_LOWER && !limited) return "has no limits; give it `limits` in the scene";
     return NULL;
 }

@@ -365,6 +365,8 @@ static void sum_block(void *context, int thread, int b)
     const world_rows rows = block_rows(batch, thread, b);
     batch->engine->totals(lanes_of(batch, b), work_of(batch, thread), worlds_in(batch, b), rows.q, rows.v,
                           job->totals + b * batch->engine->lanes);
+    batch->engine->stored(lanes_of(batch, b), &batch->cfg, state_of(batch, b), worlds_in(batch, b),
+                          job->totals + b * batch->engine->lanes);
 }
 
 void ctn_batch_totals(ctn_batch *batch, ctn_totals *totals)

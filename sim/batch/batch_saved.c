@@ -27,6 +27,7 @@ uint64_t model_constants(const ctn_model *m)
         const double n[] = {o->kind, o->parent, o->qadr,     o->vadr,      o->ca,      o->sa,      o->rest_angle, o->quarter,
                             o->mass, o->pitch,  o->armature, o->stiffness, o->limit_k, o->limit_b, o->limit[0],   o->limit[1]};
         h = hash_numbers(h, n, sizeof n / sizeof *n);
+        if (o->flags & BODY_FRICTION) h = hash_numbers(h, &o->friction, 2);
         h = hash_numbers(h, o->r0, 3), h = hash_numbers(h, o->C, 9), h = hash_numbers(h, o->h, 3), h = hash_numbers(h, o->S, 6);
         h = hash_numbers(h, o->I, 6), h = hash_numbers(h, o->damping, 3), h = hash_numbers(h, o->rest, 4);
     }

@@ -82,6 +82,11 @@ ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, i
              "dt: steps that choose their size (auto) have no derivatives in this version; give dt in seconds");
         return NULL;
     }
+    if (model->rubs) {
+        fail(err, CTN_UNAVAILABLE,
+             "dry `friction` of joints has no derivatives in this version; take it out of the scene, or give `damping` for it");
+        return NULL;
+    }
     if (cfg->method == CTN_ALPHA && !loads_have_mass(model, err)) return NULL;
     if (cfg->worlds != 1) {
         fail(err, CTN_BAD_CONFIG, "worlds: expected 1, found %d; take a tape for each world", cfg->worlds);

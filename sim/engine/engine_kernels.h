@@ -179,6 +179,14 @@ static void run_set(const lane_model *m, const ctn_batch_config *cfg, void *stat
     block_set(m, cfg, &S, &W, ql, W.tau);
 }
 
+static void run_stored(const lane_model *m, const ctn_batch_config *cfg, void *state, int count, ctn_totals *totals)
+{
+    const block_state S = open_state(m, cfg, state);
+    double lane[LANES] __attribute__((aligned(64)));
+    lane_store(lane, friction_energy(m, S.z, NULL));
+    for (int l = 0; l < count; l++) totals[l].spring += lane[l];
+}
+
 static void run_get(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, int count, double *const *q,
                     double *const *v)
 {
@@ -283,6 +291,7 @@ ENGINE_LINKAGE const ctn_engine ENGINE = {
     .work_size = work_size,
     .set = run_set,
     .get = run_get,
+    .stored = run_stored,
     .project = run_project,
     .step = run_step,
     .iterates = run_iterates,

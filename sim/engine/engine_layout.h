@@ -181,6 +181,7 @@ KERNEL block_state layout_state(const lane_model *m, const ctn_batch_config *cfg
         S.part.q = TAKE(a, (size_t)m->nq, real);
         S.part.v = TAKE(a, (size_t)m->nv, real);
         S.part.tau = TAKE(a, (size_t)m->nv, real);
+        S.part.z = m->rubs ? TAKE(a, (size_t)m->nv, real) : NULL;
         S.part.size = TAKE(a, 1, real);
         for (int c = 0; c < INTERPOLANT_TERMS; c++) {
             S.part.cq[c] = TAKE(a, (size_t)m->nv, real);

@@ -26,7 +26,8 @@ KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *
     lane_body *const bodies = to->bodies;
     to->nbody = first->nbody, to->nlink = first->nlink, to->nq = first->nq, to->nv = first->nv;
     to->nload = first->nload, to->nmotor = first->nmotor;
-    to->frames = first->frames, to->dof_adr = first->dof_adr, to->in_order = first->in_order, to->passive = first->passive, to->slides = first->slides;
+    to->frames = first->frames, to->dof_adr = first->dof_adr, to->in_order = first->in_order, to->passive = first->passive;
+    to->slides = first->slides, to->rubs = first->rubs;
     model_step_size(to, dt);
     for (int l = 0; l < LANES; l++) of[l] = &m[l]->mass;
     for (size_t k = 0; k < WORLD_NUMBERS; k++) (&to->mass)[k] = numbers(of, k);

@@ -79,6 +79,7 @@ static void joint_forces(ctn_body *o, const scene_joint *j, element e, int nv)
     o->limit_k = j->limit_stiffness, o->limit_b = j->limit_damping;
     if (j->type == CTN_FREE || e.dof > 2) return;  // free joints have six degrees of freedom, but dampers alone
     o->stiffness = j->stiffness[e.dof], o->armature = j->armature[e.dof];
+    o->friction = j->friction[e.dof], o->presliding = j->presliding[e.dof];
     if (e.kind == JOINT_BALL) {
         memcpy(o->rest, j->rest, sizeof o->rest);
         if (j->limited[0]) o->limit[0] = 0, o->limit[1] = j->limits[0][1];
@@ -325,6 +326,7 @@ static void make_body(drafts *d, int i, const place *here, const place *next)
     if (o->armature > 0) o->flags |= BODY_ARMATURE;
     if (o->stiffness || isfinite(o->limit[0]) || isfinite(o->limit[1])) o->flags |= BODY_SPRING | BODY_PASSIVE;
     if (o->damping[0] || o->damping[1] || o->damping[2]) o->flags |= BODY_PASSIVE;
+    if (o->friction > 0) o->flags |= BODY_PASSIVE | BODY_FRICTION;
 }
 
 /// All bodies, in order, with everything that depends on the whole tree.
@@ -367,6 +369,7 @@ static void finish_bodies(drafts *d)
     for (int i = 0; i < n; i++) {
         ctn_body *o = &m->bodies[i];
         if (o->flags & BODY_PASSIVE) m->passive = true;
+        if (o->flags & BODY_FRICTION) m->rubs = true;
         if (o->parent >= 0 && (o->kind == JOINT_PRISMATIC || o->kind == JOINT_HELICAL)) m->slides = true;
         body_set_form(o);
         const double L = o->extent > 0 ? o->extent : 1;

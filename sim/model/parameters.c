@@ -39,10 +39,11 @@ static const unsigned flags[] = {
     [CTN_LIMIT_LOWER] = BODY_PASSIVE | BODY_SPRING,
     [CTN_LIMIT_UPPER] = BODY_PASSIVE | BODY_SPRING,
     [CTN_TIME_STEP] = 0,
+    [CTN_FRICTION] = BODY_PASSIVE | BODY_FRICTION,
 };
 
 static bool of_load(ctn_parameter p) { return p.kind >= CTN_SPRING_STIFFNESS && p.kind <= CTN_TORQUE; }
-static bool of_motor(ctn_parameter p) { return p.kind >= CTN_MOTOR_TARGET; }
+static bool of_motor(ctn_parameter p) { return p.kind >= CTN_MOTOR_TARGET && p.kind <= CTN_MOTOR_EFFORT; }
 static bool of_force(ctn_parameter p) { return p.kind == CTN_FORCE || p.kind == CTN_TORQUE; }
 static bool of_vector(ctn_parameter p) { return p.kind == CTN_SPRING_ANCHOR || of_force(p); }
 static bool of_link(ctn_parameter p) { return p.kind != CTN_GRAVITY && p.kind != CTN_TIME_STEP && !of_load(p) && !of_motor(p); }
@@ -207,6 +208,7 @@ parameters *parameters_create(const ctn_model *m, const ctn_parameter *list, int
         for (int i = first; i < first + bodies; i++) {
             p->declared.bodies[i].flags |= flags[list[k].kind];
             if (flags[list[k].kind] & BODY_PASSIVE) p->declared.passive = true;
+            if (flags[list[k].kind] & BODY_FRICTION) p->declared.rubs = true;
         }
     }
     return p;
@@ -241,6 +243,7 @@ static double *place(ctn_body *b, ctn_parameter_kind k)
     case CTN_LIMIT_UPPER: return &b->limit[1];
     case CTN_LIMIT_STIFFNESS: return &b->limit_k;
     case CTN_LIMIT_DAMPING: return &b->limit_b;
+    case CTN_FRICTION: return &b->friction;
     default: return NULL;
     }
 }

@@ -100,9 +100,12 @@ static double gain_of(const ctn_model *m, const ctn_body *b, bool of_dampers)
     return a ? a->gear * a->gear * (of_dampers ? a->kd : a->kp) : 0;
 }
 
+/// The stiffness of dry friction that sticks.
+static double bristles(const ctn_body *b) { return b->flags & BODY_FRICTION ? b->friction / b->presliding : 0; }
+
 static double stiffness_of(const ctn_model *m, const ctn_body *b)
 {
-    return b->stiffness + (limited(b) ? b->limit_k : 0) + gain_of(m, b, false);
+    return b->stiffness + (limited(b) ? b->limit_k : 0) + bristles(b) + gain_of(m, b, false);
 }
 
 static double damping_of(const ctn_model *m, const ctn_body *b, int k)
@@ -185,7 +188,9 @@ static double good_step(const ctn_batch_config *cfg, const mode *fast, double du
 static stiff_key key_of(const ctn_body *b, bool of_dampers)
 {
     if (of_dampers) return limited(b) && b->limit_b > b->damping[0] ? STIFF_LIMIT_DAMPING : STIFF_DAMPING;
-    return limited(b) && b->limit_k > b->stiffness ? STIFF_LIMIT_STIFFNESS : STIFF_STIFFNESS;
+    const double limit = limited(b) ? b->limit_k : 0;
+    if (bristles(b) > fmax(limit, b->stiffness)) return STIFF_FRICTION;
+    return limit > b->stiffness ? STIFF_LIMIT_STIFFNESS : STIFF_STIFFNESS;
 }
 
 /// In words: how fast it is, and the step that would do, dt (s); 0: none.
@@ -215,8 +220,9 @@ static void warn_of_motor(ctn_scene *scene, const ctn_model *m, const ctn_batch_
 static void warn_of(ctn_scene *scene, const ctn_model *m, const ctn_batch_config *cfg, const mode *fast, bool of_dampers,
                     double dt)
 {
-    static const char *const keys[] = {"joint.damping", "joint.stiffness", "joint.limit_stiffness", "joint.limit_damping"},
-                             *const things[] = {"damper", "spring", "spring at a limit", "damper at a limit"};
+    static const char *const keys[] = {"joint.damping", "joint.stiffness", "joint.limit_stiffness", "joint.limit_damping",
+                                       "joint.friction"},
+                             *const things[] = {"damper", "spring", "spring at a limit", "damper at a limit", "friction"};
     const ctn_body *const b = &m->bodies[fast->body];
     if (2 * gain_of(m, b, of_dampers) > (of_dampers ? damping_of(m, b, 0) : stiffness_of(m, b))) {
         warn_of_motor(scene, m, cfg, fast, of_dampers, dt);

@@ -300,7 +300,8 @@ static void list_passed(mjcf *m)
         robot_warn(r, m->ground.first, "ignored: planes and height fields, %d time%s", m->ground.count,
                    m->ground.count == 1 ? "" : "s");
     if (m->friction.count)
-        robot_warn(r, m->friction.first, "ignored: frictionloss, %d time%s: joints have no dry friction in this version",
+        robot_warn(r, m->friction.first,
+                   "ignored: frictionloss of ball and free joints, %d time%s: these have no dry friction in this version",
                    m->friction.count, m->friction.count == 1 ? "" : "s");
 }
 

@@ -118,7 +118,10 @@ static void tell_joint(mjcf *m, const mjcf_joint *j, const motion *d)
     if (d->type == HINGE || d->type == SLIDE) say_numbers(r, "axis", d->axis, 3, at);
     else xml_value(of.element, "axis");
     if (has_number(m, of, "damping", &x)) say_number(r, "damping", x, mjcf_find(m, of, "damping")->at);
-    if (has_number(m, of, "frictionloss", &x)) mjcf_pass(&m->friction, at);
+    if (has_number(m, of, "frictionloss", &x)) {
+        if (d->type == HINGE || d->type == SLIDE) say_number(r, "friction", x, mjcf_find(m, of, "frictionloss")->at);
+        else mjcf_pass(&m->friction, at);
+    }
     if (mjcf_find(m, of, "springdamper")) robot_warn(r, at, "ignored: springdamper; give the joint stiffness and damping");
     const bool spring = has_number(m, of, "stiffness", &x);
     if (d->type == FREE) {

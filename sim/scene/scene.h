@@ -48,7 +48,14 @@ typedef struct scene_place {
 } scene_place;
 
 /// What makes a joint stiff.
-typedef enum stiff_key { STIFF_DAMPING, STIFF_STIFFNESS, STIFF_LIMIT_STIFFNESS, STIFF_LIMIT_DAMPING, STIFF_KEYS } stiff_key;
+typedef enum stiff_key {
+    STIFF_DAMPING,
+    STIFF_STIFFNESS,
+    STIFF_LIMIT_STIFFNESS,
+    STIFF_LIMIT_DAMPING,
+    STIFF_FRICTION,
+    STIFF_KEYS
+} stiff_key;
 
 typedef struct scene_joint {
     ctn_joint_type type;
@@ -58,6 +65,8 @@ typedef struct scene_joint {
     double stiffness[3];         // one entry a dof (ball: all three alike); not free
     double rest[4];              // one entry a dof; ball: unit quaternion
     double armature[3];          // one entry a dof (ball: all three alike); not free
+    double friction[3];          // dry, N m or N; one entry a dof; not ball, not free
+    double presliding[3];        // rad or m, likewise
     bool limited[3];             // one entry a dof; ball: [0], a cone about rest
     double limits[3][2];         // [dof][lo, hi]; ball: [0][1] is the half angle of the cone, [0][0] = 0
     double limit_stiffness;      // N m/rad or N/m, NAN: chosen by sim/model/compile.c
@@ -124,7 +133,7 @@ typedef enum sample_of {
     SAMPLE_V,
     SAMPLE_FORCE,
     SAMPLE_PARAMETER,
-    SAMPLES = SAMPLE_PARAMETER + CTN_MOTOR_EFFORT + 1  // springs, forces and the time step are not drawn
+    SAMPLES = SAMPLE_PARAMETER + CTN_FRICTION + 1  // springs, forces and the time step are not drawn
 } sample_of;
 
 /// How a number is drawn.

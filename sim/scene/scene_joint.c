@@ -23,6 +23,7 @@ const char *joint_name(ctn_joint_type type) { return types[type].name; }
 
 #define BIT(type) (1u << (type))
 #define WITH_AXIS (BIT(CTN_REVOLUTE) | BIT(CTN_PRISMATIC) | BIT(CTN_HELICAL) | BIT(CTN_UNIVERSAL))
+#define WITH_FRICTION (WITH_AXIS | BIT(CTN_PLANAR))
 #define WITH_FORCES (WITH_AXIS | BIT(CTN_BALL) | BIT(CTN_PLANAR))
 #define MOVING (WITH_FORCES | BIT(CTN_FREE))
 #define ALL (MOVING | BIT(CTN_FIXED))
@@ -39,6 +40,8 @@ static const key joint_keys[JOINT_KEYS] = {
     [JOINT_KEY_LIMITS] = {.name = "limits"},
     [JOINT_KEY_LIMIT_STIFFNESS] = {.name = "limit_stiffness"},
     [JOINT_KEY_LIMIT_DAMPING] = {.name = "limit_damping"},
+    [JOINT_KEY_FRICTION] = {.name = "friction"},
+    [JOINT_KEY_PRESLIDING] = {.name = "presliding"},
     [JOINT_KEY_EFFORT] = {.name = "effort"},
     [JOINT_KEY_Q0] = {.name = "q0"},
     [JOINT_KEY_V0] = {.name = "v0"},
@@ -56,6 +59,8 @@ static const unsigned taken_by[JOINT_KEYS] = {
     [JOINT_KEY_LIMITS] = WITH_FORCES,
     [JOINT_KEY_LIMIT_STIFFNESS] = WITH_FORCES,
     [JOINT_KEY_LIMIT_DAMPING] = WITH_FORCES,
+    [JOINT_KEY_FRICTION] = WITH_FRICTION,
+    [JOINT_KEY_PRESLIDING] = WITH_FRICTION,
     [JOINT_KEY_EFFORT] = WITH_FORCES,
     [JOINT_KEY_Q0] = MOVING,
     [JOINT_KEY_V0] = MOVING,
@@ -108,6 +113,8 @@ void reset_joint(scene_joint *joint, ctn_joint_type type)
 {
     *joint = (scene_joint){.type = type, .axis = {0, 0, 1}, .axis2 = {1, 0, 0}, .limit_stiffness = NAN, .limit_damping = NAN};
     for (int i = 0; i < 6; i++) joint->effort[i] = INFINITY;
+    // how far dry friction gives: a thousandth of a turn's radian, a tenth of a millimetre
+    for (int i = 0; i < 3; i++) joint->presliding[i] = coordinate_units(type)[i] == ANGLE ? 1e-3 : 1e-4;
     if (type == CTN_BALL) joint->rest[0] = joint->q0[0] = 1;
     if (type == CTN_FREE) joint->q0[3] = 1;
 }
@@ -214,6 +221,10 @@ static bool read_key(source *s, const node *n, enum joint_key k, scene_joint *jo
     case JOINT_KEY_LIMIT_DAMPING:
         note_place(joint, STIFF_LIMIT_DAMPING, n);
         return read_number(s, n, NOT_NEGATIVE, &joint->limit_damping);
+    case JOINT_KEY_FRICTION:
+        note_place(joint, STIFF_FRICTION, n);
+        return read_each(s, n, nv, NOT_NEGATIVE, NULL, joint->friction);
+    case JOINT_KEY_PRESLIDING: return read_each(s, n, nv, POSITIVE, coordinate_units(joint->type), joint->presliding);
     case JOINT_KEY_EFFORT: return read_each(s, n, nv, NOT_NEGATIVE, NULL, joint->effort);
     case JOINT_KEY_Q0: return read_coordinates(s, n, joint->type, joint->q0);
     case JOINT_KEY_V0: {
@@ -342,6 +353,8 @@ bool read_joint(source *s, const node *link, const node *n, bool axes, scene_joi
     }
     if (ok && own[JOINT_KEY_LIMIT_STIFFNESS] && !joint->limited[0] && !joint->limited[1] && !joint->limited[2])
         warn(s, own[JOINT_KEY_LIMIT_STIFFNESS], "not used: the joint has no limits");
+    if (ok && own[JOINT_KEY_PRESLIDING] && !(joint->friction[0] > 0 || joint->friction[1] > 0 || joint->friction[2] > 0))
+        warn(s, own[JOINT_KEY_PRESLIDING], "not used: the joint has no friction");
     if (ok && effort && !s->r->motors) warn(s, effort, "not used: the scene has no `motors` that it could limit");
     return ok;
 }

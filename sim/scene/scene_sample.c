@@ -41,7 +41,10 @@ static bool read_spread(source *s, const node *n, value_unit unit, scene_spread 
 
 enum { PARAMETERS = SAMPLES - SAMPLE_PARAMETER };
 
-static bool of_motors(sample_of what) { return what >= SAMPLE_PARAMETER + CTN_MOTOR_TARGET; }
+static bool of_motors(sample_of what)
+{
+    return what >= SAMPLE_PARAMETER + CTN_MOTOR_TARGET && what <= SAMPLE_PARAMETER + CTN_MOTOR_EFFORT;
+}
 
 /// Which links of the file have a motor with such a number: driven [links], false at first.
 static void find_driven(const source *s, sample_of what, bool *driven)
