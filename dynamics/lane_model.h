@@ -44,16 +44,28 @@ typedef struct lane_point_load {
 typedef struct lane_motor {
     MOTOR_STRUCTURE
     MOTOR_CONSTANTS(real)
+    real target_rate, feedforward_rate;  // of what moves, now; of motors_now() alone (forces/motors.h)
 } lane_motor;
 
+/// What time it is in each lane's world, s. A step begins at since + (made + steps) dt, `steps` after the call began: the bits of
+/// ctn_batch_time.
+typedef struct lane_clock {
+    real since, made;
+    real step, part;  // when the step, and the part in hand, began
+    real t, beside;   // now; and a moment just before or after it, where what jumps is looked up
+} lane_clock;
+
 typedef struct lane_model {
-    int nbody, nlink, nq, nv, nload, nmotor;
+    int nbody, nlink, nq, nv, nload, nmotor, nsignal, ncontact;
     lane_body *bodies;        // [nbody]
 #ifdef CATENA_ALONG
     lane_subtree *subtrees;  // [nbody]
 #endif
     lane_point_load *loads;   // [nload], by body
     lane_motor *motors;       // [nmotor]
+    const ctn_signal *signals;  // [nsignal]
+    lane_clock *clock;          // of the lanes that step; NULL: all states are at `time`, s
+    double time;
     const ctn_frame *frames;  // [nlink]
     const int *dof_adr;       // [nv]
     bool in_order, passive, slides, rubs;

@@ -112,7 +112,9 @@ enum {
 #define WORLD_CONSTANTS(number)                                                                                                  \
     number mass;            /* kg, of all links */                                                                               \
     number gravity[3];      /* m/s^2 */                                                                                          \
-    number fixed_moment[3]; /* sum of mass * com of the links fixed to the world, kg m */
+    number fixed_moment[3]; /* sum of mass * com of the links fixed to the world, kg m */                                        \
+    number ground[4];       /* a unit normal, and the height along it, m */                                                      \
+    number relaxation;      /* s, of contact */
 
 typedef struct world_constants {
     WORLD_CONSTANTS(double)
@@ -136,14 +138,16 @@ enum load_flag {
     LOAD_TURNS = 1,    // has a torque
     LOAD_FOLLOWS = 2,  // its force and torque are in the axes of its link, and turn with it; else in those of the world
     LOAD_AXIAL = 4,    // its damping along an axis of its body differs from that across; with neither of the others
+    LOAD_TOUCHES = 8,  // a rounded point that touches the ground (contact/law.h), and nothing else
 };
 
-/// A load on a point of a body: a spring and damper to a point of the world, and a wrench. What is the same in every world, and
+/// A load on a point of a body: a spring and damper to a point of the world, and a wrench; or a contact point. What is the same in every world, and
 /// what may differ.
 #define LOAD_STRUCTURE                                                                                                           \
     int body, number; /* that it has in the scene: springs, forces, its fluid, then what a batch adds */                         \
     int link;         /* that the scene names, of the body */                                                                    \
     unsigned flags;   /* load_flag */                                                                                            \
+    int contact;      /* LOAD_TOUCHES: which of the model's contact points */                                                    \
     double displaced; /* kg of fluid, whose weight is taken off in `force` */
 #define LOAD_CONSTANTS(number)                                                                                                   \
     number stiffness, damping; /* N/m, N s/m */                                                                                  \
@@ -152,7 +156,10 @@ enum load_flag {
     number force[3];           /* N */                                                                                           \
     number torque[3];          /* N m */                                                                                         \
     number axial, axis[3];     /* N s/m: damping along the axis beyond that across it; a unit vector, body frame */              \
-    number flow[3];            /* m/s, world: of what it is axial in; else it is in `force` */
+    number flow[3];            /* m/s, world: of what it is axial in; else it is in `force` */                                   \
+    number radius;             /* m, of a contact point, as the next two */                                                      \
+    number grip;               /* N/m, its stiffness */                                                                          \
+    number friction;           /* of Coulomb */
 
 typedef struct point_constants {
     LOAD_CONSTANTS(double)
@@ -167,11 +174,37 @@ typedef struct point_load {
 /// What the `target` of a motor is.
 typedef enum motor_type { MOTOR_POSITION, MOTOR_VELOCITY, MOTOR_TORQUE } motor_type;
 
+/// The numbers of a motor that may move with time.
+typedef enum motor_told { TOLD_TARGET, TOLD_VELOCITY, TOLD_FEEDFORWARD, MOTOR_TOLD } motor_told;
+
+/// What a motor is told over time (forces/signals.h), the same in every world.
+typedef enum signal_kind {
+    SIGNAL_SINE,    // amplitude sin(2 pi c), c = frequency t + phase
+    SIGNAL_STRIDE,  // amplitude cos: from 1 to -1 while c goes through the share `duty` of a cycle, and back in the rest
+    SIGNAL_LIFT,    // amplitude sin^2: once up and down in the rest, 0 during the share `duty`
+    SIGNAL_PIECES   // cubic polynomials between knots
+} signal_kind;
+typedef enum signal_hold { HOLD_NONE, HOLD_ZERO, HOLD_FIRST } signal_hold;
+
+typedef struct ctn_signal {
+    signal_kind kind;
+    signal_hold hold;                   // what becomes of it between samples, which are `every` s apart
+    double frequency, phase, amplitude; // Hz, cycles, the motor's unit; all but pieces, as the next
+    double duty, ramp;                  // share of a cycle; s in which the amplitude grows, from t = 0 on
+    double every;                       // s
+    double period;                      // s after which pieces begin again, 0: never
+    int count;                          // of knots
+    const double *knots;                // [count] s, rising
+    const double *pieces;               // [count + 1][4]: before the first knot, from each one on; by t - its knot
+} ctn_signal;
+
 /// A motor on a joint of one degree of freedom (forces/motors.h), on its own side of the gear. What is the same in every world,
 /// and what may differ.
 #define MOTOR_STRUCTURE                                                                                                          \
     int body;                                                                                                                    \
-    motor_type type;
+    motor_type type;                                                                                                             \
+    int moves[MOTOR_TOLD]; /* by motor_told: the signal that is added to the number, counted from 1; 0: none */                  \
+    int follows;           /* `velocity` is of a motion along `target`: the rate of its signal is added, too */
 #define MOTOR_CONSTANTS(number)                                                                                                  \
     number kp, kd;      /* N m/rad or N/m, N m s/rad or N s/m */                                                                 \
     number target;      /* rad or m */                                                                                           \
@@ -200,9 +233,13 @@ struct ctn_model {
     int nbody, nlink, nq, nv, nload;
     int nspring, nforce;  // how many of the loads are the scene's `springs`, and its `forces`
     int nmotor;
+    int ncontact;  // how many of the loads are contact points
     ctn_body *bodies;   // [nbody]
     point_load *loads;  // [nload], by body
     joint_motor *motors;  // [nmotor], in the order of the scene
+    int nsignal;
+    ctn_signal *signals;     // [nsignal]
+    double *signal_numbers;  // their knots and pieces
     ctn_frame *frames;  // [nlink]
     ctn_link *links;    // [nlink], as the user sees them
     int *dof_adr;       // [nv] index in v of the degrees of freedom in the order of the bodies

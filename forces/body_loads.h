@@ -94,10 +94,10 @@ FN void add_point_load(body_load *L, vec3 r, vec3 g, real k)
     L->P = inertia_add_rigid(L->P, sym_add(A, point_curvature(r, g)), add_scaled(scale(r, k), g, rset(-0.5)), k);
 }
 
-/// Adds the second derivative e t t' at the end of the arm r.
-FN void add_axial_block(body_load *L, vec3 r, vec3 t, real e)
+/// Adds the second derivative e by a way that goes by a motion (w, v) as n.w + t.v.
+FN void add_way_block(body_load *L, vec3 n, vec3 t, real e)
 {
-    const vec3 n = cross(r, t), en = scale(n, e), et = scale(t, e);
+    const vec3 en = scale(n, e), et = scale(t, e);
     inertia6 P;
     P.A.xx = en.x * n.x, P.A.yy = en.y * n.y, P.A.zz = en.z * n.z;
     P.A.xy = en.x * n.y, P.A.xz = en.x * n.z, P.A.yz = en.y * n.z;
@@ -106,6 +106,9 @@ FN void add_axial_block(body_load *L, vec3 r, vec3 t, real e)
     P.D.xy = et.x * t.y, P.D.xz = et.x * t.z, P.D.yz = et.y * t.z;
     L->safe = inertia_add(L->safe, P), L->P = inertia_add(L->P, P);
 }
+
+/// Adds the second derivative e t t' at the end of the arm r.
+FN void add_axial_block(body_load *L, vec3 r, vec3 t, real e) { add_way_block(L, cross(r, t), t, e); }
 
 /// P t.
 FN wrench inertia_times(const inertia6 *P, twist t)

@@ -32,7 +32,10 @@ KERNEL void add_passive_forces(const lane_model *m, const real *q, const real *v
             const cone_limit cone = cone_at(b, q);
             f = add(ball_potential(b, cone).g, smul(ball_drag(b, cone), u));
         } else f = smul(joint_drag(b, q), u);
-        if (b->flags & BODY_MOTOR) f.x = f.x - motor_at(motor_of(m, b), q[b->qadr], u.x).force;
+        if (b->flags & BODY_MOTOR) {
+            const lane_motor a = motor_now(m, b);
+            f.x = f.x - motor_at(&a, q[b->qadr], u.x).force;
+        }
         add_joint_vector(b, tau, scale(f, rset(-1)));
     }
 }
@@ -42,7 +45,23 @@ FN real stored_energy(const lane_model *m, const lane_body *b, const real *q)
 {
     if (b->kind == JOINT_BALL) return ball_potential(b, cone_at(b, q)).E;
     real E = joint_potential(b, q[b->qadr]).E;
-    if (b->flags & BODY_SERVO) E = E + motor_energy(motor_of(m, b), q[b->qadr]);
+    if (b->flags & BODY_SERVO) {
+        const lane_motor a = motor_now(m, b);
+        E = E + motor_energy(&a, q[b->qadr]);
+    }
+    return E;
+}
+
+/// What motors with kp store, J.
+KERNEL real servo_potential(const lane_model *m, const real *q)
+{
+    real E = rset(0);
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        if (!(b->flags & BODY_SERVO)) continue;
+        const lane_motor a = motor_now(m, b);
+        E = E + motor_energy(&a, q[b->qadr]);
+    }
     return E;
 }
 
@@ -63,9 +82,9 @@ FN void passive_pullback_body(const lane_model *m, const lane_body *b, const rea
 {
     const vec3 back = scale(y, rset(-1));
     if (b->flags & BODY_MOTOR) {
-        const lane_motor *a = motor_of(m, b);
-        const real by = back.x * motor_at(a, q[b->qadr], v[b->vadr]).slope;
-        q_bar[b->vadr] = fmadd(a->kp, by, q_bar[b->vadr]), v_bar[b->vadr] = fmadd(a->kd, by, v_bar[b->vadr]);
+        const lane_motor a = motor_now(m, b);
+        const real by = back.x * motor_at(&a, q[b->qadr], v[b->vadr]).slope;
+        q_bar[b->vadr] = fmadd(a.kp, by, q_bar[b->vadr]), v_bar[b->vadr] = fmadd(a.kd, by, v_bar[b->vadr]);
     }
     if (b->nv == 1 || !(b->flags & BODY_SPRING)) {
         add_joint_vector(b, v_bar, smul(joint_drag(b, q), back));

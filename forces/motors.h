@@ -15,17 +15,49 @@
 /// and steps are stable at any gain, whatever their size. In the ledger of energy a motor with kp is a spring: what it has at w =
 /// velocity / g is -dU/dx, with U stored. The rest of its force is a brake, which takes energy where it holds the joint back from
 /// `velocity`, and puts in what it takes to go on with that velocity. Without kp nothing is stored. (docs/theory.md 4.10)
+///
+/// target, velocity and feedforward may move with time (forces/signals.h). Methods take them at the times of their own points of
+/// evaluation: the end of a step, its stages. A servo whose target moves by r and feedforward by f' gives dU/dt = sat(p) r +
+/// f' (sat(p) - sat(feedforward))/kp by that alone, p = y at w = velocity / g, which is work that it puts in.
 #ifndef CATENA_MOTORS_H
 #define CATENA_MOTORS_H
 
 #include "dynamics/lane_model.h"
 #include "dynamics/spatial.h"
+#include "forces/signals.h"
 
 /// The share of the effort over which sat() bends, to both sides.
 #define MOTOR_CORNER 0.05
 
-/// The motor of a body with BODY_MOTOR.
-FN const lane_motor *motor_of(const lane_model *m, const lane_body *b) { return &m->motors[b->motor]; }
+/// What moves is added to what the motor is told, at t; beside: as of signal_at().
+KERNEL void move_motor(const lane_model *m, real t, real beside, lane_motor *a)
+{
+    for (int k = 0; k < MOTOR_TOLD; k++) {
+        if (!a->moves[k]) continue;
+        const signal_value s = signal_at(&m->signals[a->moves[k] - 1], t, beside);
+        if (k == TOLD_TARGET) {
+            a->target = a->target + s.x, a->target_rate = s.rate;
+            if (a->follows) a->velocity = a->velocity + s.rate;
+        } else if (k == TOLD_VELOCITY) a->velocity = a->velocity + s.x;
+        else a->feedforward = a->feedforward + s.x, a->feedforward_rate = s.rate;
+    }
+}
+
+/// The motor of a body with BODY_MOTOR, as it is told at the time t.
+FN lane_motor motor_at_time(const lane_model *m, const lane_body *b, real t, real beside)
+{
+    lane_motor a = m->motors[b->motor];
+    a.target_rate = a.feedforward_rate = rset(0);
+    if (a.moves[TOLD_TARGET] || a.moves[TOLD_VELOCITY] || a.moves[TOLD_FEEDFORWARD]) move_motor(m, t, beside, &a);
+    return a;
+}
+
+/// The same now.
+FN lane_motor motor_now(const lane_model *m, const lane_body *b)
+{
+    const bool runs = m->nsignal && m->clock;
+    return motor_at_time(m, b, runs ? m->clock->t : rset(m->time), runs ? m->clock->beside : rset(m->time + 1e-9));
+}
 
 /// y at the coordinate x and the velocity w of the joint.
 FN real motor_demand(const lane_motor *a, real x, real w)
@@ -112,7 +144,10 @@ FN motor_power motor_flow(const lane_motor *a, real x, real w)
     const real still = saturate(p, a->effort).force;
     const real braked = saturate(fmadd(a->kd, a->velocity - turn, p), a->effort).force - still;
     motor_power P;
-    P.work = fmadd(braked, a->velocity, sel(gt(a->kp, rset(0)), rset(0), still * turn));
+    const mask stores = gt(a->kp, rset(0));
+    const real by_feedforward = (still - saturate(a->feedforward, a->effort).force) / sel(stores, a->kp, rset(1));
+    const real moved = fmadd(a->feedforward_rate, by_feedforward, still * a->target_rate);
+    P.work = fmadd(braked, a->velocity, sel(stores, moved, still * turn));
     P.dissipated = braked * (a->velocity - turn);
     return P;
 }

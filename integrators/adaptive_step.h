@@ -11,6 +11,7 @@
 
 #include "dynamics/lane_model.h"
 #include "dynamics/precision.h"
+#include "forces/signals.h"
 #include "integrators/chart.h"
 #include "integrators/energy.h"
 #include "integrators/tableaux.h"
@@ -123,6 +124,7 @@ KERNEL mask fixed_step(const lane_model *m, const ctn_batch_config *cfg, real *q
                        mask active, explicit_work *work, position_counts *count, real *at)
 {
     mask far;
+    clock_part(m, rset(0));
     const mask done = both(active, try_part(m, cfg->method, q, v, tau, m->dt, active, work, count, &far));
     keep_part(m, q, v, tau, m->dt, part, done, work, count);
     count->frozen = sel(done, count->frozen, sel(far, rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_FINITE)));
@@ -139,6 +141,7 @@ KERNEL mask adaptive_step(const lane_model *m, const ctn_batch_config *cfg, real
     const mask fresh = both(active, le(control->size, zero));
     adaptive_parts P = begin_parts(m->dt, active);
     if (any_of(fresh)) {
+        clock_part(m, zero), clock_now(m, P.end, 0);
         acceleration(m, q, v, NULL, tau, work, work->kv[0]);
         count->evaluations = count->evaluations + sel(fresh, one, zero);
         begin_control(control, first_size(m, v, work->kv[0], cfg->error_tolerance, DOP853_ERROR_ORDER, P.end), fresh);
@@ -146,6 +149,7 @@ KERNEL mask adaptive_step(const lane_model *m, const ctn_batch_config *cfg, real
     while (any_of(P.running) && !asked_to_end(count->interrupt)) {
         mask far;
         const real h = next_size(control, &P);
+        clock_part(m, P.here);
         const mask valid = try_part(m, CTN_DOP853, q, v, tau, h, P.running, work, count, &far);
         const real norm = sel(either(valid, far), dop853_norm(m, h, v, work), one / zero);
         const mask accepted = take_part(control, &P, h, norm / rset(cfg->error_tolerance), DOP853_ERROR_ORDER, &far);

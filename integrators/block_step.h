@@ -6,6 +6,7 @@
 #include "dynamics/quaternion.h"
 #include "dynamics/kinematics.h"
 #include "forces/joint_forces.h"
+#include "forces/signals.h"
 #include "integrators/chart.h"
 #include "integrators/energy.h"
 #include "integrators/load_forces.h"
@@ -45,7 +46,9 @@
     part(b, real, is_alpha(cfg) ? m->nv : 0)                                                                                     \
     part(size, real, is_alpha(cfg))                               /* of the step that they fit */                                \
     part(fresh, real, carries_old(cfg) || is_alpha(cfg))                                                                         \
-    part(z, real, m->rubs ? m->nv : 0)                            /* how far bristles of joint friction are bent */
+    part(z, real, m->rubs ? m->nv : 0)                            /* how far bristles of joint friction are bent */              \
+    part(slip, vec3, m->ncontact)                                 /* those of contact points */                                  \
+    part(press, real, m->ncontact)                                /* normal forces there */
 
 typedef struct {
 #define MEMBER(member, type, count) type *member;
@@ -70,6 +73,7 @@ typedef struct {
     twist *D;
     loads_work loads;
     force_rows forces;
+    lane_clock clock;
     real *tau, *out;  // [nv], [nv]; tau: the forces of the step in hand
 } block_work;
 
@@ -85,6 +89,7 @@ FN position_state as_position(const block_state *S)
     p.q = S->q, p.rate = S->v, p.gain = S->gain, p.V = S->V, p.old_rate = S->old_rate, p.old = S->old;
     p.fresh = S->fresh, p.created = S->created;
     p.A = S->A, p.B = S->B, p.a = S->a, p.b = S->b, p.size = S->size, p.z = S->z;
+    p.slip = S->slip, p.press = S->press;
     return p;
 }
 
@@ -136,6 +141,7 @@ KERNEL void block_set(const lane_model *m, const ctn_batch_config *cfg, block_st
     for (int k = 0; k < m->nv; k++) S->v[k] = v[k];
     if (S->control) S->control->size = rset(0), S->control->error = rset(1);
     for (int k = 0; k < m->nv && S->z; k++) S->z[k] = rset(0);
+    for (int k = 0; k < m->ncontact; k++) S->slip[k] = zero3(), S->press[k] = rset(0);
     if (cfg->dense) start_part(m, &S->part, S->q, S->v, S->z, NULL, rset(0), le(rset(0), rset(0)));
     if (cfg->method == CTN_VARIATIONAL) {
         momentum_work sums;
@@ -184,6 +190,7 @@ KERNEL void begin_counts(const lane_model *m, const ctn_batch_config *cfg, const
                           &c->residual,  &c->part,       &c->flow.work,      &c->flow.dissipated};
     for (int k = 0; k < (int)(sizeof sums / sizeof *sums); k++) *sums[k] = sel(where, zero, *sums[k]);
     E.kinetic = E.potential = E.spring = zero;
+    clock_step(m, c->steps), clock_state_at(m, zero);
     if (energy) E = block_energy(m, cfg, S, W);
     const real sum = energy_sum(E);
     c->before = sel_energy(where, E, c->before), c->after = sel_energy(where, E, c->after);
@@ -222,6 +229,7 @@ FN void step_begins(const lane_model *m, const ctn_batch_config *cfg, const bloc
                     mask fresh, mask busy, const block_counts *c, step_in_hand *step)
 {
     const position_state P = as_position(S);
+    clock_step(m, c->steps);
     take_forces(m, busy, c->steps, &W->forces, W->tau);
     if (position_based(cfg->method)) start_from(&P, applied_forces(W), &W->po.one.W);
     clear_counts(&step->count, fresh);
@@ -266,12 +274,26 @@ FN void freeze_lanes(const lane_model *m, const block_state *S, block_counts *c,
     blame_joint(m, S, k->at_fault, where, c);
 }
 
+/// What motors put in where what they are told jumps `into` the step, s; the clock then stands at the state there.
+KERNEL real jump_work(const lane_model *m, const real *q, real into)
+{
+    clock_state_at(m, into);
+    const real after = servo_potential(m, q), now = m->clock ? m->clock->beside : into;
+    if (!m->clock) return rset(0);
+    m->clock->beside = fnmadd(rset(BESIDE), m->dt, m->clock->t);
+    const real jump = after - servo_potential(m, q);
+    m->clock->beside = now;
+    return jump;
+}
+
 /// The step in hand is over in the lanes `ended`, after its part `at` (0..1); `done` of them completed it, the others are frozen.
 FN void step_ends(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W, bool energy, mask ended,
                   mask done, real at, const step_in_hand *step, block_counts *c)
 {
     count_step(c, &step->count, ended, done);
     add_flow(&c->flow, step->flow, ended);
+    if (energy && m->nsignal)
+        c->flow.work = c->flow.work + sel(ended, jump_work(m, S->q, sel(done, rset(1), at) * m->dt), rset(0));
     freeze_lanes(m, S, c, &step->count, at, both(ended, not_(done)));
     if (energy) note_energy(c, block_energy(m, cfg, S, W), ended);
 }

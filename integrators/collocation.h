@@ -25,6 +25,7 @@
 #include "dynamics/kinematics.h"
 #include "forces/joint_elements.h"
 #include "forces/body_loads.h"
+#include "contact/law.h"
 #include "integrators/joint_terms.h"
 #include "integrators/force_unit.h"
 
@@ -64,6 +65,9 @@ typedef struct {
     terms3 *terms;  // of joints that have any; one degree of freedom: g.x, k.xx
     load_state *held;  // [nload] at q
     vec3 *p;           // origins at q, with loads
+    const vec3 *slip;  // [ncontact] what contact points remember
+    const real *press; // [ncontact] their normal forces at the start of the step
+    real *lag;         // [ncontact] the normal forces whose friction the solve has
     body_load *load;   // [nload] of a body with BODY_LOAD, at its first load
     real *r;        // [nv] residual of the joint rows
     real E;         // energy of the iterate, up to a constant
@@ -213,6 +217,11 @@ KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
         const lane_point_load *s = &m->loads[k];
         const load_state *at = &W->held[k];
         const vec3 arm = mul(W->now[i].R, load3(s->point)), u = add(t->dp, sub(arm, at->arm));
+        if (s->flags & LOAD_TOUCHES) {
+            const touch c = touch_at(m, s, at, W->start[i].R, W->now[i].R, u, W->slip[s->contact]);
+            E = E + add_contact(&L, m, s, &c, W->in.h, W->lag[s->contact]);
+            continue;
+        }
         const real c = s->damping * W->in.drag;
         const vec3 w = W->drift ? sub(u, mul_add(W->drift[i].p, W->drift[i].R, load3(s->point))) : u;
         vec3 g;

@@ -69,7 +69,8 @@ FN void add_joint_flow(energy_flow *F, const lane_model *m, const lane_body *b, 
     }
     F->dissipated = fmadd(dt, power, F->dissipated);
     if (!(b->flags & BODY_MOTOR)) return;
-    const motor_power P = motor_flow(motor_of(m, b), x[0], w[0]);
+    const lane_motor a = motor_now(m, b);
+    const motor_power P = motor_flow(&a, x[0], w[0]);
     F->work = fmadd(dt, P.work, F->work), F->dissipated = fmadd(dt, P.dissipated, F->dissipated);
 }
 

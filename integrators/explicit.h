@@ -7,6 +7,7 @@
 #include "dynamics/aba.h"
 #include "forces/joint_forces.h"
 #include "forces/joint_friction.h"
+#include "forces/signals.h"
 #include "integrators/chart.h"
 #include "integrators/energy.h"
 #include "integrators/load_forces.h"
@@ -61,6 +62,9 @@ KERNEL void advance(const lane_model *m, int n, const double *c, const real *q, 
         work->w[k] = fmadd(h, w, v[k]);
     }
     config_add(m, q, work->u, work->x);
+    double time = 0;  // the sum of a row of weights is the time of what it leads to
+    for (int i = 0; i < count; i++) time += c[used[i]];
+    clock_now(m, h, time);
 }
 
 /// The rates of stage s, at (x, w).
@@ -95,6 +99,7 @@ KERNEL void move_on(const lane_model *m, const real *q, const real *v, real h, e
 /// Semi-implicit Euler: w = v + h qdd(q, v), x = q (+) h w. Forces act along the way h w.
 KERNEL void semi_implicit(const lane_model *m, const real *q, const real *v, const real *tau, real h, explicit_work *work)
 {
+    clock_now(m, h, 0);
     acceleration(m, q, v, NULL, tau, work, work->kv[0]);
     move_on(m, q, v, h, work);
     if (work->flows) add_explicit_flow(m, q, work->w, tau, h, work);

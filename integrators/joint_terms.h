@@ -57,7 +57,8 @@ FN potential1 joint_terms1(const lane_model *m, const lane_body *b, const terms_
         t.g = fmadd(c, w, t.g);
         t.E = fmadd(rset(0.5) * c * w, w, t.E);
         if (b->flags & BODY_MOTOR) {
-            const motor_potential V = motor_step(motor_of(m, b), x, u, in->drag * w, in->drag);
+            const lane_motor a = motor_now(m, b);
+            const motor_potential V = motor_step(&a, x, u, in->drag * w, in->drag);
             t.E = t.E + V.E, t.g = t.g + V.g, t.k = t.k + V.k;
         }
         if (b->flags & BODY_FRICTION) {

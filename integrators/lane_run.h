@@ -9,6 +9,7 @@
 #define CATENA_LANE_RUN_H
 
 #include "dynamics/lane_model.h"
+#include "forces/signals.h"
 #include "integrators/energy.h"
 #include "integrators/position_step.h"
 #include "integrators/newton_control.h"
@@ -70,12 +71,16 @@ KERNEL mask tick_lanes(const lane_model *m, const ctn_batch_config *cfg, block_s
     position_counts *const k = &R->step.count;
     if (any_of(fresh)) {
         step_begins(m, cfg, S, W, energy, fresh, R->busy, &R->counts, &R->step);
+        clock_part(m, rset(0));
         begin_part(m, cfg, m->dt, &P, L, fresh);
         enter_rung(m, ladder_rung(cfg, 0), alpha_rung(cfg, 0), &P, L);
         guess_part(m, &P, L, fresh, fresh);
         begin_newton(&R->N, fresh);
+        const mask left = both(fresh, grounded(m, &P, L));  // to the ladder
+        R->N.running = both(R->N.running, not_(left)), R->stopped = either(R->stopped, left);
     }
     const mask solving = R->N.running;
+    clock_now(m, m->dt, 1);
     pass_part(m, cfg, &R->N, L, k);
     const mask stopped = R->stopped = either(R->stopped, both(solving, not_(R->N.running)));
     if (!any_of(stopped)) return stopped;

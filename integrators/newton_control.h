@@ -12,6 +12,7 @@ typedef struct {
     mask based;    // `base` is an iterate with energy (several stages: squared norm of the residual) E, and slope E' along d
     mask hard;     // a step of this solve has been shortened, or made without curvature: the next ones are followed (follow.h)
     mask follows;  // the step in hand is
+    mask corrected;  // the solve is the second one, with the friction of the first one's normal forces
     real alpha, E, slope, iterations, before;
 } newton_progress;
 
@@ -22,6 +23,7 @@ FN void begin_newton(newton_progress *N, mask where)
     N->running = either(N->running, where);
     N->converged = both(N->converged, not_(where)), N->based = both(N->based, not_(where));
     N->hard = both(N->hard, not_(where)), N->follows = both(N->follows, not_(where));
+    N->corrected = both(N->corrected, not_(where));
     N->alpha = sel(where, one, N->alpha), N->E = sel(where, zero, N->E), N->slope = sel(where, zero, N->slope);
     N->iterations = sel(where, zero, N->iterations), N->before = sel(where, rset(NOT_REACHED), N->before);
 }
@@ -29,7 +31,7 @@ FN void begin_newton(newton_progress *N, mask where)
 FN newton_progress no_newton(void)
 {
     newton_progress N;
-    N.running = N.converged = N.based = N.hard = N.follows = none_of();
+    N.running = N.converged = N.based = N.hard = N.follows = N.corrected = none_of();
     N.alpha = N.E = N.slope = N.iterations = N.before = rset(0);
     return N;
 }
@@ -57,6 +59,15 @@ FN mask settle_iterate(newton_progress *N, mask taken, real res, mask full, mask
     const mask need = both(taken, both(not_(done), lt(N->iterations, rset(max_iterations))));
     N->running = both(N->running, either(not_(taken), need));
     return need;
+}
+
+/// The lanes `where`, which have come to a solution, solve once more from there: what they solve has changed.
+FN void solve_again(newton_progress *N, mask where)
+{
+    N->running = either(N->running, where), N->corrected = either(N->corrected, where);
+    N->converged = both(N->converged, not_(where)), N->based = both(N->based, not_(where));
+    N->follows = both(N->follows, not_(where));
+    N->alpha = sel(where, rset(1), N->alpha), N->before = sel(where, rset(NOT_REACHED), N->before);
 }
 
 /// The iterate, of merit E, is the base of a step in the lanes `need`, of which `share` is tried first.

@@ -101,7 +101,7 @@ FN void plain_pullback(const lane_model *m, const lane_body *b, const solve *W, 
 {
     sym3 drag = joint_drag(b, W->in.q);
     if (b->flags & BODY_MOTOR) {  // by the velocity
-        const lane_motor *a = motor_of(m, b);
+        const lane_motor now = motor_now(m, b), *a = &now;
         real u = W->in.u[b->vadr];
         if (W->in.slack) u = u - W->in.slack[b->vadr];
         drag.xx = fmadd(a->kd, motor_at(a, W->in.x[b->qadr], W->in.drag * u).slope, drag.xx);

@@ -5,6 +5,7 @@
 #include "dynamics/lane_model.h"
 #include "forces/joint_elements.h"
 #include "forces/body_loads.h"
+#include "forces/signals.h"
 #include "integrators/energy.h"
 #include "integrators/joint_terms.h"
 #include "integrators/position_step.h"
@@ -18,6 +19,7 @@ KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
 {
     const terms_input *in = &P->W.in;
     energy_flow F = no_flow();
+    clock_now(m, in->h, in->slack ? 0.5 : 1);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         real u[3] = {rset(0), rset(0), rset(0)};
@@ -31,6 +33,14 @@ KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
         const load_state *at = &P->W.held[k];
+        if (s->flags & LOAD_TOUCHES) {
+            const touch c = contact_at(m, &P->W, k);
+            const vec3 z = P->W.slip[s->contact];
+            const real force = press_on(m, s, c.before, c.gap, in->h).force;
+            const real loss = contact_loss(m, s, &c, z, kept_slip(s, c.s, force), in->h, P->W.lag[s->contact]);
+            F.dissipated = F.dissipated + loss;
+            continue;
+        }
         const mat3 R = P->W.now[s->body].R;
         const vec3 arm = mul(R, load3(s->point)), u = add(P->W.body[s->body].dp, sub(arm, at->arm));
         F.dissipated = F.dissipated + load_loss(s, at->axis, scale(u, in->inv_h), in->h);
@@ -58,6 +68,7 @@ KERNEL energy_flow stages_flow(const lane_model *m, const stage_work *P)
         for (int a = 0; a < t->stages; a++) {
             if (t->b[a] == 0) continue;
             stage_motion(m, b, P, &B, a, turn, w);
+            clock_now(m, in->h, t->c[a]);
             add_joint_flow(&F, m, b, in->q, in->x + a * m->nq + b->qadr, tau, w, rset(t->b[a]) * in->h);
         }
     }

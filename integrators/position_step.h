@@ -42,7 +42,9 @@ typedef struct {
     // alpha (alpha_step.h): accelerations [nbody], [nv], and the step size that they fit, 0: there was none; else NULL
     rate_pose *A, *B;
     real *a, *b, *size;
-    real *z;  // [nv] how far the bristles of joints with friction are bent; else NULL
+    vec3 *slip;   // [ncontact] how far the bristles of contact points are bent (contact/law.h)
+    real *press;  // [ncontact] their normal forces
+    real *z;      // [nv] how far the bristles of joints with friction are bent; else NULL
 } position_state;
 
 /// The table of what is counted of a step, a number a lane. fewer: parts done with fewer stages than asked for; rejected: parts
@@ -114,6 +116,7 @@ typedef struct {
 FN void start_from(const position_state *S, const real *tau, solve *W)
 {
     W->in.q = S->q, W->in.rate = S->rate, W->in.tau = tau, W->in.z = S->z, W->V = S->V;
+    W->slip = S->slip, W->press = S->press;
 }
 
 /// The lanes `rest` begin at q, the start of the step. Of one stage.
@@ -193,6 +196,7 @@ KERNEL void follow_iterate(const lane_model *m, position_work *P, real alpha, ma
 KERNEL void predict_step(const lane_model *m, const position_state *S, position_work *P, mask rest, mask where)
 {
     rest_at(m, S->q, rest, P->x, P->u, P->base, P->base_u);
+    for (int k = 0; k < m->ncontact; k++) P->W.lag[k] = sel(rest, S->press[k], P->W.lag[k]);
     for (int k = 0; k < m->nv; k++) P->d[k] = sel(rest, P->W.in.h * (S->rate[k] + S->gain[k]), P->d[k]);
     move_iterate(m, P, rset(1), where);
 }
@@ -237,6 +241,59 @@ KERNEL mask newton_direction(const lane_model *m, mask need, newton_progress *N,
     return need;
 }
 
+/// How load k, a contact point, stands at the iterate of W.
+FN touch contact_at(const lane_model *m, const solve *W, int k)
+{
+    const lane_point_load *s = &m->loads[k];
+    const load_state *at = &W->held[k];
+    const mat3 R = W->now[s->body].R;
+    const vec3 u = add(W->body[s->body].dp, sub(mul(R, load3(s->point)), at->arm));
+    return touch_at(m, s, at, W->start[s->body].R, R, u, W->slip[s->contact]);
+}
+
+/// Gives friction the normal forces of the solution in W, in the lanes `where`. Returns those in which that makes a difference:
+/// together more than a billionth of the weight.
+KERNEL mask correct_friction(const lane_model *m, solve *W, mask where)
+{
+    const vec3 g = load3(m->gravity);
+    const real weight = m->mass * larger(root(dot(g, g)), rset(1));
+    real change = rset(0);
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
+        if (!(s->flags & LOAD_TOUCHES)) continue;
+        const touch c = contact_at(m, W, k);
+        const real force = press_on(m, s, c.before, c.gap, W->in.h).force, last = W->lag[s->contact];
+        change = fmadd(s->friction, magnitude(force - last), change);
+        W->lag[s->contact] = sel(where, force, last);
+    }
+    return both(where, gt(change, rset(1e-9) * weight));
+}
+
+/// The solution in W is the end of a step in the lanes `where`: what contact points remember of it.
+KERNEL void keep_contacts(const lane_model *m, const solve *W, mask where, vec3 *slip, real *press)
+{
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
+        if (!(s->flags & LOAD_TOUCHES)) continue;
+        const touch c = contact_at(m, W, k);
+        const real force = press_on(m, s, c.before, c.gap, W->in.h).force;
+        slip[s->contact] = sel3(where, kept_slip(s, c.s, force), slip[s->contact]);
+        press[s->contact] = sel(where, force, press[s->contact]);
+    }
+}
+
+/// Where a contact point touches the ground as a step begins, with the loads at `held`, or is still pressed by the step before.
+KERNEL mask touches(const lane_model *m, const position_state *S, const load_state *held)
+{
+    mask some = none_of();
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
+        if (!(s->flags & LOAD_TOUCHES)) continue;
+        some = either(some, either(gt(S->press[s->contact], rset(0)), lt(ground_gap(m, s, held[k].gap), rset(0))));
+    }
+    return some;
+}
+
 /// One iteration in the lanes that run: evaluates the iterate, and finds the next one, or that it is the solution. A lane that
 /// stops leaves its last iterate, as evaluated, in W.
 KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iterations, newton_progress *N, position_work *P,
@@ -254,6 +311,8 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
     if (any_of(accepted))
         need =
             settle_iterate(N, accepted, residual(m, W), le(rset(1), alpha), W->too_far, tolerance, max_iterations, &P->residual);
+    mask again = both(accepted, both(N->converged, not_(either(N->running, N->corrected))));
+    if (m->ncontact && any_of(again)) again = correct_friction(m, W, again);
     if (any_of(need)) {
         need = newton_direction(m, need, N, P, count);
         N->running = both(N->running, either(rejected, need));
@@ -273,6 +332,7 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
     const mask moves = both(N->running, either(need, rejected)), follows = both(moves, N->follows);
     move_iterate(m, P, N->alpha, both(moves, not_(follows)));
     if (any_of(follows)) follow_iterate(m, P, N->alpha, follows);
+    if (m->ncontact) solve_again(N, again);
     N->running = both(N->running, may_go_on(count));
 }
 
@@ -494,6 +554,12 @@ FN energy_parts energy_of_state(const lane_model *m, const position_state *S, co
 {
     energy_parts E = position_energy(m, S->q, S->rate, S->V, at, p, NULL);
     E.spring = E.spring + friction_energy(m, S->z, NULL);
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
+        if (!(s->flags & LOAD_TOUCHES)) continue;
+        const real gap = ground_gap(m, s, mul_add(p[s->body], at[s->body].R, load3(s->point)));
+        E.spring = E.spring + contact_energy(s, gap, S->slip[s->contact]);
+    }
     return E;
 }
 

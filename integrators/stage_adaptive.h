@@ -23,6 +23,7 @@
 #include "dynamics/lane_model.h"
 #include "dynamics/aba.h"
 #include "forces/joint_forces.h"
+#include "forces/signals.h"
 #include "integrators/chart.h"
 #include "integrators/energy.h"
 #include "integrators/force_unit.h"
@@ -121,6 +122,7 @@ KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, po
     const mask fresh = both(active, le(control->size, zero));
     adaptive_parts Q = begin_parts(m->dt, active);
     if (any_of(fresh)) {
+        clock_part(m, zero), clock_now(m, Q.end, 0);
         real *force = P->one.d, *accel = P->one.fresh;
         for (int k = 0; k < m->nv; k++) force[k] = P->one.W.in.tau ? P->one.W.in.tau[k] : zero;
         add_acting_forces(m, S->q, S->rate, &P->loads, force);
@@ -135,6 +137,7 @@ KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, po
         for (int k = 0; k < m->nv; k++) S->gain[k] = sel(Q.running, shrunk * S->gain[k], S->gain[k]);
         const mask running = Q.running;
         if (alpha) keep_accelerations(m, S, P);
+        clock_part(m, Q.here);
         begin_part(m, cfg, h, S, P, running);
         enter_rung(m, t, alpha, S, P);
         const mask converged = solve_part(m, cfg, S, running, P, count);

@@ -106,7 +106,7 @@ FN void stage_terms1_pullback(const lane_model *m, const lane_body *b, const sta
     for (int l = 0; l < t->stages; l++) d += t->d[a][l], h += t->h[a][l];
     sym3 drag = joint_drag(b, W->in.q);
     if (b->flags & BODY_MOTOR) {  // by the rate
-        const lane_motor *motor = motor_of(m, b);
+        const lane_motor now = motor_now(m, b), *motor = &now;
         const real w = stage_rate(m, t, &W->in, a, b->vadr);
         drag.xx = fmadd(motor->kd, motor_at(motor, W->in.x[a * m->nq + b->qadr], w).slope, drag.xx);
     }

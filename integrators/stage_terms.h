@@ -61,9 +61,10 @@ FN real stage_terms1(const lane_model *m, const lane_body *b, const stage_table 
         }
         g = fmadd(c, rate, g);
         if (b->flags & BODY_MOTOR) {
-            const lane_motor *motor = motor_of(m, b);
-            const motor_force f = motor_at(motor, in->x[a * m->nq + b->qadr], rate);
-            g = g - f.force, K[a] = fmadd(motor->kp, f.slope, K[a]), c = fmadd(motor->kd, f.slope, c);
+            clock_now(m, in->h, t->c[a]);
+            const lane_motor motor = motor_now(m, b);
+            const motor_force f = motor_at(&motor, in->x[a * m->nq + b->qadr], rate);
+            g = g - f.force, K[a] = fmadd(motor.kp, f.slope, K[a]), c = fmadd(motor.kd, f.slope, c);
         }
         if (b->flags & BODY_FRICTION) {
             const potential1 W = friction_potential(b, in->z[v] + in->u[a * m->nv + v]);

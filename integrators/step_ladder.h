@@ -5,6 +5,7 @@
 
 #include "dynamics/lane_model.h"
 #include "dynamics/quaternion.h"
+#include "forces/signals.h"
 #include "integrators/collocation.h"
 #include "integrators/halving.h"
 #include "integrators/position_step.h"
@@ -69,6 +70,7 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
         mask todo = running;
         const stage_table *table;
         int failed = 0;
+        clock_part(m, m->dt * H.here);
         begin_part(m, cfg, m->dt * H.size, S, P, running);
         do {
             table = ladder_rung(cfg, failed);
@@ -76,10 +78,11 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
             enter_rung(m, table, alpha_rung(cfg, failed), S, P);
             // after alpha has failed, its rates may be off by whole turns: order 2 begins at rest
             for (int k = 0; k < m->nv && is_alpha(cfg) && failed; k++) S->gain[k] = sel(todo, negate(S->rate[k]), S->gain[k]);
-            if (!tried || failed) {
+            const mask tries = both(todo, not_(grounded(m, S, P)));
+            if ((!tried || failed) && any_of(tries)) {
                 mask far;
-                const mask solved = solve_part(m, cfg, S, todo, P, count);
-                const mask ok = accept_part(m, cfg, S, P, todo, solved, &far, count);
+                const mask solved = solve_part(m, cfg, S, tries, P, count);
+                const mask ok = accept_part(m, cfg, S, P, tries, solved, &far, count);
                 commit_part(m, cfg, S, P, dense, todo, ok, le(one, H.size), count);
                 todo = both(todo, not_(ok));
             }

@@ -14,6 +14,7 @@
 #include "dynamics/spatial.h"
 #include "dynamics/aba.h"
 #include "dynamics/kinematics.h"
+#include "forces/signals.h"
 #include "integrators/alpha_step.h"
 #include "integrators/chart.h"
 #include "integrators/energy.h"
@@ -102,6 +103,7 @@ FN bool alpha_rung(const ctn_batch_config *cfg, int failed) { return is_alpha(cf
 FN void begin_part(const lane_model *m, const ctn_batch_config *cfg, real h, position_state *S, ladder_work *P, mask where)
 {
     set_step_size(&P->one.W, h);
+    clock_now(m, h, 0);
     if (is_alpha(cfg)) {
         const mask fresh = both(where, gt(S->fresh[0], rset(0)));
         if (any_of(fresh)) {
@@ -125,6 +127,7 @@ FN void enter_rung(const lane_model *m, const stage_table *table, bool alpha, co
     const solve *W = &P->one.W;
     stages *G = &P->more.W;
     P->part.table = table, P->part.alpha = alpha;
+    clock_now(m, W->in.h, 1);
     if (!table) {
         if (alpha) aim_alpha(m, &P->part.rule, S, &P->one);
         else if (P->one.aim) aim_plainly(S, W->in.h, &P->one);
@@ -244,6 +247,31 @@ KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state 
     return gains_nothing(&L->part, S, after, kinetic, t ? &error : NULL, tolerance);
 }
 
+/// Where the solution in P, of several stages or of alpha, has come to touch the ground.
+KERNEL mask lands(const lane_model *m, const ladder_work *P)
+{
+    const stage_table *t = P->part.table;
+    mask some = none_of();
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
+        if (!(s->flags & LOAD_TOUCHES)) continue;
+        for (int a = 0; a < (t ? t->stages : 1); a++) {
+            const real gap = t ? ground_gap(m, s, add(P->more.W.held[k].gap, P->more.W.point[k * t->stages + a].u))
+                               : contact_at(m, &P->one.W, k).gap;
+            some = either(some, lt(gap, rset(0)));
+        }
+    }
+    return some;
+}
+
+/// The lanes that the rung in P, of several stages or of alpha, leaves to order 2: whose bodies touch the ground. An impact is not
+/// smooth, and methods that look back or ahead gain energy there. (docs/theory.md 4.12)
+FN mask grounded(const lane_model *m, const position_state *S, const ladder_work *P)
+{
+    if (!m->ncontact || !(P->part.table || P->part.alpha)) return none_of();
+    return touches(m, S, P->part.table ? P->more.W.held : P->one.W.held);
+}
+
 /// Where the solution in P may be taken, of the lanes `solved`: it is finite, its angles are in range, and it keeps the law of
 /// energy of a method that has one. tried: lanes that were to be solved; *far as of config_valid.
 KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const position_state *S, ladder_work *P, mask tried,
@@ -251,13 +279,15 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
 {
     const stage_table *t = P->part.table;
     const int last = t ? t->stages - 1 : 0;
-    const mask ok =
+    mask ok =
         both(solved, config_valid(m, t ? P->more.x + last * m->nq : P->one.x, t ? P->more.u + last * m->nv : P->one.u, far));
     count->far = sel(both(t ? solved : tried, *far), rset(1), count->far);
+    if (m->ncontact && (t || P->part.alpha)) ok = both(ok, not_(lands(m, P)));
     if (!any_of(either(ok, *far))) return ok;
     const bool law = carries_energy(cfg);
     for (int i = 0; i < m->nbody && t; i++) P->more.rate[i] = end_rate(&P->more, i);
     if (law || count->flow) P->part.flow = t ? stages_flow(m, &P->more) : step_flow(m, &P->one);
+    clock_now(m, P->one.W.in.h, 1);
     if (P->part.alpha) {
         // to the last bit the placements of a state that is taken up there
         if (any_of(unwind(m, &P->one, ok))) find_placements(m, P->one.x, P->one.W.now);
@@ -309,6 +339,11 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
         commit_stages(m, S, &P->more, P->one.W.start, where);
     } else {
         const bool others = any_of(both(tried, not_(where)));
+        if (m->ncontact && !P->part.alpha) {
+            keep_contacts(m, &P->one.W, where, S->slip, S->press);
+            // rates that an impact has changed foretell nothing
+            for (int k = 0; k < m->ncontact; k++) whole = both(whole, le(S->press[k], zero));
+        }
         if (dense && P->part.alpha) keep_alpha(m, dense, S, &P->one, P->end.rate, where);
         else if (dense) keep_stage(m, dense, S, &P->one, where);
         for (int i = 0; i < m->nbody && restarts; i++) P->end.V[i] = S->V[i];
@@ -327,7 +362,7 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
     if (law) note_created(S, P->part.created, P->part.flow, where);
     if (law && P->part.alpha) {
         P->part.before = sel_energy(where, P->part.after, P->part.before);
-        P->part.known = sel(where, one, P->part.known);
+        P->part.known = sel(where, m->nsignal ? zero : one, P->part.known);  // signals may jump between parts
     }
     if (count->flow) add_flow(count->flow, P->part.flow, where);
     count->residual = sel(both(where, gt(residual, count->residual)), residual, count->residual);

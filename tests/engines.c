@@ -173,8 +173,8 @@ START_TEST(other_lanes)
                 for (int l = 0; l < g->lanes; l++)
                     qr[l] = q + (size_t)(w + l) * nq, vr[l] = v + (size_t)(w + l) * nv, tr[l] = tau + (size_t)(w + l) * nv;
                 g->set(lanes, &cfg, state, work, qr, vr);
-                g->step(lanes, &cfg, state, work, NULL, many, true, g->lanes, stats, &use);
-                g->step(lanes, &cfg, state, work, tr, many, true, g->lanes, stats, &use);
+                g->step(lanes, &cfg, state, work, NULL, NULL, many, true, g->lanes, stats, &use);
+                g->step(lanes, &cfg, state, work, NULL, tr, many, true, g->lanes, stats, &use);
                 // and one step back: before, after, gradients by the state after it, by that before it, by forces, q and v
                 double *at[6][8], *const all = x[e];
                 const size_t place[6] = {0, flat, 2 * flat, 2 * flat + bar, 2 * flat + 2 * bar, 2 * flat + 2 * bar + nv};
@@ -184,7 +184,7 @@ START_TEST(other_lanes)
                     v_bar[l] = at[5][l] + nv;
                     g->flatten(lanes, &cfg, state, l, false, at[0][l]);
                 }
-                g->step(lanes, &cfg, state, work, tr, one, true, g->lanes, stats, &use);
+                g->step(lanes, &cfg, state, work, NULL, tr, one, true, g->lanes, stats, &use);
                 for (int l = 0; l < g->lanes; l++) g->flatten(lanes, &cfg, state, l, false, at[1][l]);
 #define ROWS(p) ((const double *const *)(p))
                 if (cfg.adaptive) continue;
@@ -241,7 +241,7 @@ START_TEST(dynamics_calls)
         g->link_twists(lanes, scratch, c, q, v, x), x += count * 6 * nl;
         g->jacobian(lanes, scratch, c, q, 0, x), x += count * 6 * nv;
         g->jacobian(lanes, scratch, c, q, (int)nl - 1, x), x += count * 6 * nv;
-        g->totals(lanes, scratch, c, q, v, (ctn_totals *)(void *)x), x += count * sums;
+        g->totals(lanes, scratch, c, NULL, q, v, (ctn_totals *)(void *)x), x += count * sums;
         ck_assert(x == all + n);
         free(scratch), free(lanes);
         for (size_t k = 0; k < n; k++)

@@ -281,6 +281,7 @@ static void dynamics(void)
     ck_assert_ptr_nonnull(dyn);
     POINTER("model", ctn_dynamics_create, NULL, NULL, err);
     NOTHING(ctn_dynamics_free, NULL);
+    NOTHING(ctn_dynamics_set_time, NULL, 0);
     POINTER("", ctn_dynamics_engine, NULL);
     for (int count = 1; count <= 2; count++) {
         NOTHING(ctn_forward_kinematics, NULL, count, x, y, y);

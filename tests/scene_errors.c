@@ -163,7 +163,7 @@ static const struct {
     {TOP("^gravty: [0, 0, 0]"), {"gravty: unknown key; did you mean 'gravity'?"}},
     {TOP("^weight: 3"),
      {"weight: unknown key; a scene has: catena, name, gravity, inertias, defaults, include, urdf, mjcf, links, springs, forces, "
-      "motors, fluid, integrator, duration, "
+      "gaits, motors, fluid, ground, contact, integrator, duration, "
       "state"}},
     {TOP("^<<: {name: a}"), {"<<: unknown key"}},
     {TOP("name: b\n^name: c"), {"name: given twice; first in line 4"}},
@@ -244,9 +244,7 @@ static const struct {
       "camera.field_of_view: expected degrees from 1 to 120"}},
 
     // sections of later versions
-    {TOP("^ground: {}\n^contact: {}\n^obstacles: []"),
-     {"ground: not available in this version", "contact: not available in this version",
-      "obstacles: not available in this version"}},
+    {TOP("^obstacles: []"), {"obstacles: not available in this version"}},
     {TOP("^sensors: []\n^record: {}"), {"sensors: not available in this version", "record: not available in this version"}},
 
     // motors
@@ -269,6 +267,52 @@ static const struct {
     {TOP("motors: [{joint: a, type: torque}]\nsample: {parameters: {motor_kp: {^a: {uniform: [0, 1]}}}}"),
      {"sample.parameters.motor_kp.a: the joint of this link has no motor that has one; give it one in `motors`"}},
     {TOP("motors: [{joint: a, dof: ^1, type: torque}]"), {"motors[0].dof: expected"}},
+// what moves with time
+#define TOLD(target) TOP("gaits: [{name: g, frequency: 1}]\nmotors: [{joint: a, type: position, kp: 1, target: " target "}]")
+    {TOLD("^{}"), {"motors[0].target: expected a number, or one of sinusoid, spline, table, gait"}},
+    {TOLD("^[1]"), {"motors[0].target: expected a number, found a list"}},
+    {TOLD("{sinusoid: ^{frequency: 1}}"),
+     {"motors[0].target.sinusoid.amplitude: missing; how far it goes to both sides of its mean"}},
+    {TOLD("{sinusoid: ^{amplitude: 1}}"), {"motors[0].target.sinusoid.frequency: missing; cycles a second"}},
+    {TOLD("{sinusoid: {amplitude: 1, frequency: ^0, phase: ^1 m}}"),
+     {"motors[0].target.sinusoid.frequency: expected a positive number, found '0'", "motors[0].target.sinusoid.phase: "}},
+    {TOLD("{sinusoid: {amplitude: 1, frequency: 1}, ^gait: g}"),
+     {"motors[0].target.gait: stands beside `sinusoid`: one of them"}},
+    {TOLD("{sinusoid: {amplitude: 1, frequency: 1}, ^mean: 1}"),
+     {"motors[0].target.mean: does not go with `sinusoid`; it may belong inside it"}},
+    {TOLD("^{sinusoid: {amplitude: 1, frequency: 1}, hold: first}"),
+     {"motors[0].target.every: missing; s from one sample to the next"}},
+    {TOLD("{sinusoid: {amplitude: 1, frequency: 1}, hold: ^second, every: 1}"),
+     {"motors[0].target.hold: unknown 'second'; none, zero (steps) or first (lines)"}},
+    {TOLD("{sinusoid: {amplitude: 1, frequency: 1}, hold: none, ^every: 1}"),
+     {"motors[0].target.every: belongs to `hold: zero` or first"}},
+    {TOLD("{gait: ^h, amplitude: 1}"), {"motors[0].target.gait: no gait is called 'h'; list it in `gaits` of this file"}},
+    {TOLD("^{gait: g}"), {"motors[0].target.amplitude: missing; how far it goes from its mean"}},
+    {TOLD("{gait: g, amplitude: 1, wave: ^square}"),
+     {"motors[0].target.wave: unknown 'square'; the waves of a gait are sine, stride, lift"}},
+    {TOLD("{spline: ^{}}"), {"motors[0].target.spline.times: missing; a list of times, s, one for each value"}},
+    {TOLD("{spline: {times: ^[0], values: [1]}}"), {"motors[0].target.spline.times: expected a list of at least 2 times"}},
+    {TOLD("{spline: {times: [0, 1], values: ^[1]}}"),
+     {"motors[0].target.spline.values: expected a list of 2 values, one for each time"}},
+    {TOLD("{spline: {times: [0, 1, ^1], values: [1, 2, 3]}}"),
+     {"motors[0].target.spline.times[2]: expected a time after 1, found '1'"}},
+    {TOLD("{spline: {times: [0, 1], values: [1, 2], period: ^1}}"),
+     {"motors[0].target.spline.period: expected more than the 1 s from the first time to the last: after it the first value "
+      "comes "
+      "again"}},
+    {TOLD("{table: {times: [0, 1], values: [1, 2]}, ^column: x}"), {"motors[0].target.column: belongs to the table of a file"}},
+    {TOLD("{table: {times: [0, 1], values: [1, 2]}, hold: ^none}"),
+     {"motors[0].target.hold: unknown 'none'; zero (steps) or first (lines)"}},
+    {TOLD("^{table: nowhere.csv}"), {"motors[0].target.column: missing; it names the column of the table"}},
+    {TOLD("{table: ^nowhere.csv, column: x}"), {"motors[0].target.table: 'nowhere.csv' cannot be read"}},
+    {TOP("gaits: ^{}"), {"gaits: expected a list of gaits, found a mapping"}},
+    {TOP("gaits: [^{frequency: 1}, ^{name: g}]"),
+     {"gaits[0].name: missing; motors call the gait by it", "gaits[1].frequency: missing; cycles a second"}},
+    {TOP("gaits: [{name: g, frequency: 1, duty: ^1, ramp: ^-1}]"),
+     {"gaits[0].duty: expected a share of the cycle, above 0 and below 1, found 1",
+      "gaits[0].ramp: expected a number >= 0, found '-1'"}},
+    {TOP("gaits: [{name: g, frequency: 1}, {name: ^g, frequency: 2}]"), {"gaits[1].name: 'g' is the name of a gait above"}},
+#undef TOLD
     {JOINT("universal") "motors: [^{joint: a, type: torque}]\n",
      {"motors[0].dof: missing; the joint has several degrees of freedom: 0 to 1"}},
     {JOINT("ball") "motors: [{joint: ^a, type: torque}]\n",
@@ -321,9 +365,16 @@ static const struct {
       "limit_stiffness.a: expected a positive number, found 0 as the least"}},
     {LINKS "  - {name: a, joint: fixed, " MASS "}\nsample: {force: {^a: {uniform: [0, 1]}}}\n",
      {"force.a: the joint of this link is fixed: there is nothing to draw"}},
-    {TOP("^controller: {}\n^search: {}\n^ground: {file: a.urdf}"),
-     {"controller: not available in this version", "search: not available in this version",
-      "ground: not available in this version"}},
+    {TOP("^controller: {}\n^search: {}"), {"controller: not available in this version", "search: not available in this version"}},
+
+    // the ground and contact with it
+    {TOP("ground: {^file: a.urdf}"), {"ground.file: unknown key; a ground has: height, normal"}},
+    {TOP("ground: ^3"), {"ground: expected true or false, found '3'"}},
+    {TOP("ground: {normal: ^[0, 0, 0]}"), {"ground.normal: "}},
+    {TOP("ground: true\ncontact: {friction: ^-1, depth: ^0, relaxation: ^-2}"),
+     {"contact.friction: expected a number >= 0", "contact.depth: expected a positive number",
+      "contact.relaxation: expected a number >= 0"}},
+    {SHAPE("{type: sphere, radius: 1, contact: {^depth: 1}}"), {"shapes[0].contact.depth: unknown key"}},
 
     // springs
     {TOP("springs: ^{}"), {"springs: expected a list of springs, found a mapping"}},

@@ -150,7 +150,7 @@ static bool step_flat(const fixture *f, const double *from, const double *tau, d
 {
     ctn_step_stats stats = {0};
     load(f, from);
-    f->engine->step(f->lanes, &f->cfg, f->state, f->work, &tau, &(int){1}, false, 1, &stats, &(engine_use){0});
+    f->engine->step(f->lanes, &f->cfg, f->state, f->work, NULL, &tau, &(int){1}, false, 1, &stats, &(engine_use){0});
     f->engine->flatten(f->lanes, &f->cfg, f->state, 0, false, to);
     return stats.steps == 1 && stats.substeps == 1 && stats.fewer_stages == 0;
 }

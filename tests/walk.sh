@@ -16,7 +16,7 @@ for line in $lists; do
     IFS=$old
     names=$(echo "${line%%:*}" | sed 's/ and /|/g')
     listed=$(echo "${line#*:}" | tr -s ' ' '\n' | sort)
-    found=$(grep -rlwE "$names" include dynamics forces integrators sim cli render CMakeLists.txt | sort)
+    found=$(grep -rlwE "$names" include dynamics forces contact integrators sim cli render CMakeLists.txt | sort)
     [ "$listed" = "$found" ] || wrong "$names stands in other files than $page lists: $(printf '%s\n' "$listed" "$found" | sort | uniq -u | tr '\n' ' ')"
 done
 for path in $(grep -o '`[a-z]*/[a-z_/0-9]*\.[a-z]*`' $page | tr -d '`' | sort -u); do

@@ -43,6 +43,7 @@ const option_row options[OPTIONS] = {
     [OPT_SEED] = {"seed", 0, "N", "of the random numbers (default: that of the scene's sample section, or 0)"},
     [OPT_STARTS] = {"starts", 0, "FILE", "initial states of the worlds: .csv, or .h5 with q and v, also of an earlier rollout"},
     [OPT_CONTROLS] = {"controls", 0, "FILE", "joint forces by step: .csv, or .h5 with tau, also by world"},
+    [OPT_CONTROL] = {"control", 0, "CMD", "run CMD beside, which is told the state before every step and answers what motors do"},
     [OPT_KEEP] = {"keep", 0, "LIST", "what to keep of a state: q, v, energy, pose, separated by commas (default q,v)"},
     [OPT_HASH] = {"hash", 0, NULL, "write a hash of every world's state after every step"},
     [OPT_RESUME] = {"resume", 0, NULL, "go on with --out where a run of the same command line ended or was killed"},
@@ -142,7 +143,8 @@ static const struct {
     {"start begin", OPT_FROM, NULL},
     {"end stop duration", OPT_TO, NULL},  // of commands that have no --duration
     {"init initial initial-states", OPT_STARTS, NULL},
-    {"ctrl control torques forces", OPT_CONTROLS, NULL},
+    {"ctrl torques forces", OPT_CONTROLS, NULL},
+    {"controller policy", OPT_CONTROL, NULL},
     {"device backend gpu cuda", OPT_ENGINE, NULL},
     {"random-seed rng", OPT_SEED, NULL},
     {"realtime real-time slow-motion", OPT_SPEED, NULL},

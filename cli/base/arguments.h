@@ -32,6 +32,7 @@ enum option_id {
     OPT_SEED,
     OPT_STARTS,
     OPT_CONTROLS,
+    OPT_CONTROL,
     OPT_KEEP,
     OPT_HASH,
     OPT_RESUME,

@@ -7,6 +7,7 @@
 #include "sim/batch/batch.h"
 #include "sim/engine/device.h"
 #include "sim/engine/engine.h"
+#include "sim/model/contact_points.h"
 #include "sim/scene/scene.h"
 #include "sim/base/status.h"
 
@@ -76,11 +77,58 @@ static void print_motors(const setup *s, bool all)
     }
 }
 
+static const char *const told_names[MOTOR_TOLD] = {
+    [TOLD_TARGET] = "target", [TOLD_VELOCITY] = "velocity_target", [TOLD_FEEDFORWARD] = "feedforward"};
+
+/// The key in the scene of a number that moves: of velocity servos and torques it is their target.
+static const char *told_name(const scene_motor *a, int told)
+{
+    const motor_told target = a->type == MOTOR_POSITION   ? TOLD_TARGET
+                              : a->type == MOTOR_VELOCITY ? TOLD_VELOCITY
+                                                          : TOLD_FEEDFORWARD;
+    return told_names[told == (int)target ? TOLD_TARGET : told];
+}
+
+/// What motors are told over time: it is added to the numbers above.
+static void print_signals(const setup *s, bool all)
+{
+    const ctn_scene *const sc = s->scene;
+    if (!sc->nsignal) return;
+    printf("\n%5s  %-20s %-16s %s\n", "motor", "joint", "what moves", "how");
+    for (int i = 0, shown = 0; i < sc->nmotor; i++)
+        for (int k = 0; k < MOTOR_TOLD; k++) {
+            const scene_motor *const a = &sc->motors[i];
+            char words[64];
+            if (!a->moves[k] || (!all && shown++ >= ROWS)) continue;
+            printf("%5d  %-20s %-16s %s\n", i, ctn_model_link(s->model, a->link)->name, told_name(a, k),
+                   signal_words(&sc->signals[a->moves[k] - 1], words));
+        }
+    if (!all && sc->nsignal > ROWS) printf("  ... %d more (--all prints them)\n", sc->nsignal - ROWS);
+}
+
 static void print_fluid(const scene_fluid *f)
 {
     if (f->ndrag)
         printf("fluid      %g kg/m3, current %g %g %g m/s, on %d part%s of links\n", f->density, f->current[0], f->current[1],
                f->current[2], f->ndrag, plural(f->ndrag));
+}
+
+static void print_contact(const setup *s)
+{
+    const scene_contact *const c = &s->scene->contact;
+    const ctn_model *const m = s->model;
+    if (!c->ground) return;
+    double least = INFINITY, most = 0;
+    for (int k = 0; k < m->nload; k++)
+        if (m->loads[k].flags & LOAD_TOUCHES) {
+            const double d = contact_depth(m, s->scene, m->loads[k].body);
+            least = fmin(least, d), most = fmax(most, d);
+        }
+    printf("ground     height %g m along %g %g %g, %d contact point%s of links", c->height, c->normal[0], c->normal[1], c->normal[2],
+           m->ncontact, plural(m->ncontact));
+    if (m->ncontact && least < most) printf(", depth %.3g to %.3g m, relaxation %.3g s", least, most, m->relaxation);
+    else if (m->ncontact) printf(", depth %.3g m, relaxation %.3g s", most, m->relaxation);
+    printf("\n");
 }
 
 static void print_state(const ctn_model *m, const totals *t, bool all)
@@ -117,6 +165,7 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     if (springs || forces)
         printf("loads      %d spring%s to the world, %d force%s\n", springs, plural(springs), forces, plural(forces));
     print_fluid(&s->scene->fluid);
+    print_contact(s);
     char words[CONFIG_WORDS];
     config_describe(&s->cfg, words);
     printf("method     %s", words);
@@ -150,6 +199,7 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     printf(": %s\n", why);
     print_links(m, all);
     print_motors(s, all);
+    print_signals(s, all);
     print_state(m, t, all);
 }
 
@@ -168,7 +218,7 @@ static void add_link(cJSON *links, const ctn_model *m, int l)
     json_numbers(one, "inertia", k->inertia, 6);
 }
 
-static void add_motor(cJSON *motors, const ctn_model *m, const scene_motor *a)
+static void add_motor(cJSON *motors, const ctn_scene *sc, const ctn_model *m, const scene_motor *a)
 {
     cJSON *const one = json_object(motors, NULL);
     json_text(one, "joint", ctn_model_link(m, a->link)->name);
@@ -179,6 +229,13 @@ static void add_motor(cJSON *motors, const ctn_model *m, const scene_motor *a)
     json_number(one, "kd", a->kd);
     json_number(one, "effort", a->effort);
     json_number(one, "gear", a->gear);
+    cJSON *moves = NULL;
+    for (int k = 0; k < MOTOR_TOLD; k++) {
+        char words[64];
+        if (!a->moves[k]) continue;
+        if (!moves) moves = json_object(one, "moves");
+        json_text(moves, told_name(a, k), signal_words(&sc->signals[a->moves[k] - 1], words));
+    }
 }
 
 static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
@@ -236,13 +293,21 @@ static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
     cJSON *const links = json_array(root, "links");
     for (int l = 0; l < ctn_model_nlink(m); l++) add_link(links, m, l);
     cJSON *const motors = json_array(root, "motors");
-    for (int i = 0; i < s->scene->nmotor; i++) add_motor(motors, m, &s->scene->motors[i]);
+    for (int i = 0; i < s->scene->nmotor; i++) add_motor(motors, s->scene, m, &s->scene->motors[i]);
     const scene_fluid *const f = &s->scene->fluid;
     if (f->ndrag) {
         cJSON *const fluid = json_object(root, "fluid");
         json_number(fluid, "density", f->density);
         json_numbers(fluid, "current", f->current, 3);
         json_number(fluid, "parts", f->ndrag);
+    }
+    const scene_contact *const c = &s->scene->contact;
+    if (c->ground) {
+        cJSON *const ground = json_object(root, "ground");
+        json_number(ground, "height", c->height);
+        json_numbers(ground, "normal", c->normal, 3);
+        json_number(ground, "points", m->ncontact);
+        json_number(ground, "relaxation", m->relaxation);
     }
     cJSON *const state = json_object(root, "state");
     json_numbers(state, "q", t->q, (size_t)ctn_model_nq(m));

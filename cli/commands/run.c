@@ -62,6 +62,11 @@ static int open_run(const arguments *args, run *r)
     if ((status = run_length(args, &r->s, &r->steps)) != EXIT_OK) return status;
     if (r->plot.path && (status = check_plot(&r->plot, r->s.scene)) != EXIT_OK) return status;
     if (r->out && (status = keep_scene(OPT_OUT, r->out, r->s.scene)) != EXIT_OK) return status;
+    const char *const command = args->value[OPT_CONTROL];
+    if (command && r->s.cfg.worlds != 1) return usage_error("--control steers one world, not %d", r->s.cfg.worlds);
+    if (command && args->value[OPT_SAVE_FREEZE])
+        return usage_error("--save-freeze: the steps of a run with --control cannot be made again; record them with --out");
+    if (command && !(r->control = controller_open(command, &r->s, &r->s.cfg))) return EXIT_RUN;
     r->batch = ctn_batch_create(r->s.model, &r->s.cfg, &err);
     if (!r->batch) return status_error(&err, "");
     const size_t worlds = (size_t)r->s.cfg.worlds;
@@ -112,6 +117,7 @@ static void sample(run *r)
     ctn_totals t;
     if (!r->plot.path || r->nsample > MOST_SAMPLES) return;
     ctn_batch_state(r->batch, r->q, r->v);
+    ctn_dynamics_set_time(r->dyn, ctn_batch_time(r->batch, 0));
     ctn_energy_momentum(r->dyn, 1, r->q, r->v, &t);
     r->samples[r->nsample++] =
         (energy_sample){ctn_batch_time(r->batch, 0), t.kinetic, t.potential, t.spring, r->total[0].energy_after};
@@ -128,6 +134,15 @@ static bool sum_up(run *r, const ctn_step_stats *part, bool fresh)
         running = running || !part[w].frozen;
     }
     return running;
+}
+
+/// Asks the controller, if there is one, what to do in the next step. False: the run ends.
+static bool ask_controller(run *r)
+{
+    const control_answer answer = r->control ? controller_ask(r->control, r->batch, r->done) : CONTROL_GOES_ON;
+    if (answer == CONTROL_GOES_ON) return true;
+    r->interrupted = stop_asked();
+    return false;
 }
 
 /// Makes steps; false if the engine fails, which ends the run, or a signal has come, and they are not made.
@@ -155,7 +170,8 @@ static void step_all(run *r, ctn_step_stats *part, progress *bar)
     while (r->done < r->steps && running && !r->lost && !(r->interrupted = stop_asked())) {
         const long left = r->steps - r->done, to_record = r->recorder ? r->every - r->done % r->every : left,
                    to_sample = r->plot.path ? r->stride - r->done % r->stride : left;
-        long n = r->hashes ? 1 : piece < left ? piece : left;
+        if (!ask_controller(r)) break;
+        long n = r->hashes || r->control ? 1 : piece < left ? piece : left;
         n = to_record < n ? to_record : n;
         n = to_sample < n ? to_sample : n;
         n = freezes_room(r->freezes) < n ? freezes_room(r->freezes) : n;
@@ -242,7 +258,7 @@ static int run_main(const arguments *args)
     int status = open_run(args, &r);
     if (status == EXIT_OK) status = step_and_report(args, &r);
     close_run(&r);
-    return status;
+    return controller_close(r.control, status);
 }
 
 const command command_run = {
@@ -256,13 +272,14 @@ const command command_run = {
              "Ctrl-C ends the run in good order: the recording is closed and the summary printed.\n"
              "Exit status: 0 success; 1 a world froze, the run was interrupted, the engine failed, or a file\n"
              "could not be written; 2 bad usage or a bad scene.\n",
-    .takes = TAKES_METHOD | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_OUT) | TAKES(OPT_EVERY) | TAKES(OPT_HASH) |
-             TAKES(OPT_SAVE_FREEZE) | TAKES(OPT_PLOT) | TAKES(OPT_JSON) | TAKES(OPT_QUIET),
+    .takes = TAKES_METHOD | TAKES(OPT_CONTROL) | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_OUT) | TAKES(OPT_EVERY) |
+             TAKES(OPT_HASH) | TAKES(OPT_SAVE_FREEZE) | TAKES(OPT_PLOT) | TAKES(OPT_JSON) | TAKES(OPT_QUIET),
     .out = "record to FILE: .csv, .h5 or .hdf5",
     .plot = "draw the energies over time: .png, .svg or .pdf, by gnuplot",
     .examples = "  catena run scenes/double-pendulum.yaml\n"
                 "  catena run scenes/chain40.yaml --dt 0.1 --duration 60 --plot energy.png\n"
                 "  catena run scenes/iiwa14.yaml --method rk4 --dt 0.001 --out arm.h5 --every 10\n"
-                "  catena run scenes/humanoid.yaml --steps 100 --json | jq .energy\n",
+                "  catena run scenes/humanoid.yaml --steps 100 --json | jq .energy\n"
+                "  catena run scenes/arm-reach.yaml --control 'python3 controller.py' --out reach.h5\n",
     .main = run_main,
 };

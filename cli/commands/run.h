@@ -5,6 +5,7 @@
 #include "cli/plots/gnuplot.h"
 #include "cli/base/progress.h"
 #include "cli/base/setup.h"
+#include "cli/commands/controller.h"
 #include "sim/runs/freezes.h"
 
 /// Energies of world 0 at one time, for the plot. J
@@ -20,6 +21,8 @@ typedef struct run {
     bool interrupted;
     bool failed;            // the engine did, in the middle: states and statistics are not known any more
     ctn_step_stats *total;  // [worlds], of all steps
+
+    struct controller *control;  // NULL: none
 
     // recording
     const char *out;  // NULL: none

@@ -17,6 +17,7 @@ static void mean_energy(const frames *f, ctn_dynamics *dyn, double energy[3])
     for (int w = 0; w < f->worlds; w++) {
         ctn_totals now;
         if (f->frozen[w] && !all) continue;
+        ctn_dynamics_set_time(dyn, f->time[w]);
         ctn_energy_momentum(dyn, 1, f->q + (size_t)w * nq, f->v + (size_t)w * nv, &now);
         energy[0] += now.kinetic / count, energy[1] += now.potential / count, energy[2] += now.spring / count;
     }

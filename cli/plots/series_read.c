@@ -1,6 +1,7 @@
 /// Numbers of quantities: out of datasets, or computed of the states in them.
 #include "cli/plots/series.h"
 
+#include "dynamics/model.h"
 #include "sim/base/status.h"
 
 #include <stdlib.h>
@@ -46,8 +47,11 @@ static ctn_status compute(timeline *t, const series *s, int64_t first, int64_t c
     ctn_status status = q && R ? CTN_OK : fail(err, CTN_NO_MEMORY, "%s: not enough memory for '%s'", t->from.path, s->name);
     if (status == CTN_OK && nq) status = timeline_block(t, "q", first, count, 0, NULL, nq, q, err);
     if (status == CTN_OK && nv && total) status = timeline_block(t, "v", first, count, 0, NULL, nv, v, err);
-    for (size_t k = 0; k < states && status == CTN_OK; k += PIECE) {
-        const int n = (int)(states - k < PIECE ? states - k : PIECE);
+    const size_t piece = t->model->nsignal ? 1 : PIECE;  // targets that move are those of each state's time
+    for (size_t k = 0; k < states && status == CTN_OK; k += piece) {
+        const int n = (int)(states - k < piece ? states - k : piece);
+        const size_t record = t->from.rollout ? k % (size_t)count : k / (size_t)t->worlds;
+        ctn_dynamics_set_time(t->dyn, t->time[(size_t)first + record]);
         if (total) compute_totals(t, s, n, q + k * nq, v + k * nv, x + k);
         else compute_positions(t, s, n, q + k * nq, R, p, x + k);
     }

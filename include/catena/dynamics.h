@@ -21,6 +21,10 @@ typedef struct ctn_dynamics ctn_dynamics;
 CTN_API ctn_dynamics *ctn_dynamics_create(const ctn_model *model, const char *engine, ctn_error *err);
 CTN_API void ctn_dynamics_free(ctn_dynamics *dyn);  // NULL is allowed
 
+/// The time (s) of the states in the calls that follow, 0 at first: motors have the targets of then, where these move. A time that
+/// is not finite changes nothing.
+CTN_API void ctn_dynamics_set_time(ctn_dynamics *dyn, double time);
+
 /// The name of the engine in use.
 CTN_API const char *ctn_dynamics_engine(const ctn_dynamics *dyn);
 

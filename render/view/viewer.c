@@ -142,6 +142,27 @@ static void obey_panel(viewer *v)
     a->play = a->forward = a->back = a->reset = a->configure = a->set_parameter = a->set_force = a->set_speed = a->seek = false;
 }
 
+/// The motors on the joint of the selected link, and how far their targets go: as far as limits or effort, or a usual way.
+static void fill_motors(panel_link *at, const ctn_scene *scene)
+{
+    static const char *const units[] = {"rad", "rad/s", "N m"}, *const of_ways[] = {"m", "m/s", "N"};
+    memset(at->motor, 0, sizeof at->motor);
+    for (int i = 0; i < scene->nmotor; i++) {
+        const scene_motor *const a = &scene->motors[i];
+        if (a->link != at->link) continue;
+        const scene_joint *const j = &scene->links[a->link].joint;
+        const bool way = j->type == CTN_PRISMATIC || (j->type == CTN_PLANAR && a->dof < 2);
+        const double *const limits = j->limits[a->dof], reach = j->limited[a->dof] ? fmax(fabs(limits[0]), fabs(limits[1]))
+                                                                : way              ? 1
+                                                                                   : 3.2;
+        at->motor[a->dof] = i + 1, at->motor_unit[a->dof] = (way ? of_ways : units)[a->type];
+        at->motor_most[a->dof] = a->type == MOTOR_POSITION   ? fabs(a->gear) * reach
+                                 : a->type == MOTOR_VELOCITY ? fabs(a->gear) * 10
+                                 : isfinite(a->effort)       ? a->effort
+                                                             : 10;
+    }
+}
+
 static void fill_panel(viewer *v)
 {
     static char names[PLAYER_RUNS][CONFIG_WORDS];
@@ -172,6 +193,7 @@ static void fill_panel(viewer *v)
     a->selected.q = s->view.q + world * (size_t)s->nq + l->qadr, a->selected.v = s->view.v + world * (size_t)s->nv + l->vadr;
     a->selected.mass = l->mass * s->view.mass_scale[(size_t)v->selected.world * (size_t)s->links + (size_t)v->selected.link];
     a->selected.pulled = v->hand.pulls;
+    fill_motors(&a->selected, s->scene);
     quantity_words(vector_length(s->view.pull), "N", a->selected.pull);
 }
 

@@ -195,7 +195,8 @@ FN void load_motor(lane_rows *B, int row)
         const bool has = body >= 0 && (m->bodies[body].flags & BODY_MOTOR);
         from[l] = has ? &m->motors[m->bodies[body].motor].kp : &none.kp;
     }
-    to->body = row, to->type = MOTOR_POSITION;
+    to->body = row, to->type = MOTOR_POSITION, to->follows = 0;
+    for (int k = 0; k < MOTOR_TOLD; k++) to->moves[k] = 0;
     lanes_of(from, MOTOR_NUMBERS, &to->kp);
 }
 
@@ -221,9 +222,10 @@ FN void load_rows(lane_rows *B, double dt)
     static const ctn_frame plain_frame = {.R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     const ctn_model *const from = B->plan->model;
     lane_model *const m = &B->m;
-    m->nbody = B->block->rows, m->nlink = 0, m->nq = B->block->nq, m->nv = B->block->nv, m->nload = m->nmotor = 0;
+    m->nbody = B->block->rows, m->nlink = 0, m->nq = B->block->nq, m->nv = B->block->nv, m->nload = m->nmotor = m->ncontact = 0;
     m->frames = &plain_frame, m->dof_adr = NULL, m->in_order = true, m->passive = from->passive, m->slides = from->slides;
     m->rubs = false;
+    m->nsignal = 0, m->signals = NULL, m->clock = NULL, m->time = 0;
     m->dt = rset(dt), m->mass = rset(from->mass);
     for (int k = 0; k < 3; k++) m->gravity[k] = rset(from->gravity[k]), m->fixed_moment[k] = rset(from->fixed_moment[k]);
     for (int i = 0, loaded = 0; i < m->nbody; i++) {

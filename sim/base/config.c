@@ -356,6 +356,20 @@ static ctn_status check_loads(const ctn_model *m, const ctn_batch_config *cfg, c
     return CTN_OK;
 }
 
+/// What asks for the forces at a state alone does not know the time.
+static ctn_status check_signals(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
+{
+    if (!m->nsignal) return CTN_OK;
+    if (cfg->method == CTN_VARIATIONAL)
+        return fail(err, CTN_BAD_CONFIG,
+                    "method: variational takes no targets of `motors` that move with time in this version; take radau or alpha");
+    if (cfg->engine && !strncmp(cfg->engine, "cuda", 4))
+        return fail(err, CTN_BAD_CONFIG,
+                    "engine: '%s' takes no targets of `motors` that move with time in this version; take an engine of the CPU",
+                    cfg->engine);
+    return CTN_OK;
+}
+
 /// A motor's brake is not a drag that a step can take as it is at its start: the effort bounds it together with the rest.
 static ctn_status check_motors(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
 {
@@ -382,13 +396,33 @@ static ctn_status check_friction(const ctn_model *m, const ctn_batch_config *cfg
     return CTN_OK;
 }
 
+/// Contact with the ground is order 2's; alpha and radau leave it steps of theirs.
+static ctn_status check_contact(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
+{
+    if (!m->ncontact) return CTN_OK;
+    if (!ctn_method_is_implicit(cfg->method) || cfg->method == CTN_VARIATIONAL)
+        return fail(err, CTN_BAD_CONFIG, "method: %s takes no `ground` in this version; take alpha, radau, or collocation of order 2",
+                    ctn_method_name(cfg->method));
+    if (cfg->method == CTN_COLLOCATION && cfg->order > 2)
+        return fail(err, CTN_BAD_CONFIG, "order: collocation takes a `ground` at order 2 alone; take that, alpha or radau");
+    if (cfg->solver != CTN_NEWTON)
+        return fail(err, CTN_BAD_CONFIG, "solver: %s takes no `ground`; take newton", ctn_solver_name(cfg->solver));
+    if (cfg->adaptive)
+        return fail(err, CTN_BAD_CONFIG, "dt: steps that choose their size (auto) take no `ground` in this version; give dt in seconds");
+    return CTN_OK;
+}
+
 ctn_status config_check_model(const ctn_batch_config *cfg, const ctn_model *m, ctn_error *err)
 {
+    const ctn_status contact = check_contact(m, cfg, err);
+    if (contact != CTN_OK) return contact;
     const ctn_status friction = check_friction(m, cfg, err);
     if (friction != CTN_OK) return friction;
     const ctn_status loads = check_loads(m, cfg, err);
     if (loads != CTN_OK) return loads;
     const ctn_status motors = check_motors(m, cfg, err);
     if (motors != CTN_OK) return motors;
+    const ctn_status signals = check_signals(m, cfg, err);
+    if (signals != CTN_OK) return signals;
     return cfg->method == CTN_VARIATIONAL && cfg->order == 4 ? check_undamped(m, cfg, err) : CTN_OK;
 }

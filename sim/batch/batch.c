@@ -363,7 +363,8 @@ static void sum_block(void *context, int thread, int b)
     const summing *const job = context;
     ctn_batch *const batch = job->batch;
     const world_rows rows = block_rows(batch, thread, b);
-    batch->engine->totals(lanes_of(batch, b), work_of(batch, thread), worlds_in(batch, b), rows.q, rows.v,
+    for (int l = 0; l < worlds_in(batch, b); l++) rows.time[l] = ctn_batch_time(batch, b * batch->engine->lanes + l);
+    batch->engine->totals(lanes_of(batch, b), work_of(batch, thread), worlds_in(batch, b), rows.time, rows.q, rows.v,
                           job->totals + b * batch->engine->lanes);
     batch->engine->stored(lanes_of(batch, b), &batch->cfg, state_of(batch, b), worlds_in(batch, b),
                           job->totals + b * batch->engine->lanes);

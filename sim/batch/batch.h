@@ -197,6 +197,13 @@ static inline double time_after(const ctn_batch *batch, int world, const ctn_ste
     return c->start + (steps + (made && made->frozen ? made->frozen_time : 0)) * dt_of(batch, world);
 }
 
+/// What the engines' clock says in a world after `made`, as above.
+static inline engine_clock clock_after(const ctn_batch *batch, int world, const ctn_step_stats *made)
+{
+    const clock_state *const c = &batch->clocks[world];
+    return (engine_clock){c->start, (double)(c->steps + (made ? made->steps : 0))};
+}
+
 /// How many worlds are in the block: the last one may have idle lanes.
 static inline int worlds_in(const ctn_batch *batch, int block)
 {

@@ -35,8 +35,8 @@ static bool if_asked(const ctn_batch_config *cfg) { return cfg->method == CTN_RA
 
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    const bool able = along_scalar.steps(cfg) && !if_asked(cfg) && !loads_stop(m, cfg) && !m->rubs && !cfg->parameter_count &&
-                      !device_asked(cfg->engine);
+    const bool able = along_scalar.steps(cfg) && !if_asked(cfg) && !loads_stop(m, cfg) && !m->rubs && !m->ncontact && !m->nsignal &&
+                      !cfg->parameter_count && !device_asked(cfg->engine);
     if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
     return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
 }
@@ -57,6 +57,8 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
         snprintf(text, PARALLEL_WORDS, "engine %s takes links if asked", device_asked(cfg->engine));
     else if (cfg->parameter_count) snprintf(text, PARALLEL_WORDS, "they have parameters of their own");
     else if (m->rubs) snprintf(text, PARALLEL_WORDS, "links takes no dry `friction` of joints");
+    else if (m->ncontact) snprintf(text, PARALLEL_WORDS, "links takes no `ground`");
+    else if (m->nsignal) snprintf(text, PARALLEL_WORDS, "links takes no targets of `motors` that move");
     else if (loads_stop(m, cfg))
         snprintf(text, PARALLEL_WORDS, "links takes no `springs` and `forces` on links with variational");
     else if (config_check_parallel(&links, &no) != CTN_OK)  // without the remedy
@@ -87,8 +89,13 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
     if (cfg->parameter_count)
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no parameters by world in this version; take worlds", name);
     if (config_check_parallel(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "parallel: %s", reason.message);
+    if (m->ncontact)
+        return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `ground` in this version; take worlds", name);
     if (m->rubs)
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no dry `friction` of joints in this version; take worlds", name);
+    if (m->nsignal)
+        return fail(err, CTN_BAD_CONFIG,
+                    "parallel: %s takes no targets of `motors` that move with time in this version; take worlds", name);
     if (loads_stop(m, cfg))
         return fail(
             err, CTN_BAD_CONFIG,
@@ -217,7 +224,7 @@ void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau
         }
         if (!done) {
             const int one = steps ? 1 : 0;
-            serial->step(m, &batch->cfg, state_of(batch, world), work_of(batch, thread), tau ? &tau : NULL, &one, energy, 1,
+            serial->step(m, &batch->cfg, state_of(batch, world), work_of(batch, thread), NULL, tau ? &tau : NULL, &one, energy, 1,
                          &part, &batch->use[thread]);
             batch->serial[world] += part.steps, done = one;
         }

@@ -35,11 +35,23 @@ uint64_t model_constants(const ctn_model *m)
         const point_load *o = &m->loads[k];
         h = hash_numbers(h, (double[]){o->body, o->number, o->link, o->flags}, 4);
         h = hash_numbers(h, &o->stiffness,
-                         o->flags & LOAD_AXIAL ? LOAD_NUMBERS : offsetof(point_constants, axial) / sizeof(double));
+                         o->flags & LOAD_TOUCHES ? LOAD_NUMBERS
+                         : o->flags & LOAD_AXIAL ? offsetof(point_constants, radius) / sizeof(double)
+                         : offsetof(point_constants, axial) / sizeof(double));
     }
+    if (m->ncontact) h = hash_numbers(h, m->ground, 4), h = hash_numbers(h, &m->relaxation, 1);
     for (int k = 0; k < m->nmotor; k++) {
         h = hash_numbers(h, (double[]){m->motors[k].body, m->motors[k].type}, 2);
         h = hash_numbers(h, &m->motors[k].kp, MOTOR_NUMBERS);
+        const int *const moves = m->motors[k].moves;
+        if (m->nsignal) h = hash_numbers(h, (double[]){moves[0], moves[1], moves[2], m->motors[k].follows}, 4);
+    }
+    for (int k = 0; k < m->nsignal; k++) {
+        const ctn_signal *s = &m->signals[k];
+        const double n[] = {s->kind, s->hold, s->frequency, s->phase,  s->amplitude,
+                            s->duty, s->ramp, s->every,     s->period, s->count};
+        h = hash_numbers(h, n, sizeof n / sizeof *n);
+        if (s->count) h = hash_numbers(hash_numbers(h, s->knots, s->count), s->pieces, 4 * (s->count + 1));
     }
     return h;
 }

@@ -91,6 +91,7 @@ static void advance_block(const stepping *job, int thread, int b, int at, int co
     const double *tau[MOST_LANES];
     ctn_step_stats part[MOST_LANES];
     int steps[MOST_LANES];
+    engine_clock clock[MOST_LANES];
     bool forced = batch->forced;
     if (count && job->run.control) {
         const double *const rows = control_block(job, thread, b, at ? total : NULL);
@@ -106,13 +107,14 @@ static void advance_block(const stepping *job, int thread, int b, int at, int co
     for (int l = 0; l < worlds; l++) {
         const int left = horizon_of(job, first + l) - at;
         steps[l] = left < 0 ? 0 : left < count ? left : count;
+        clock[l] = clock_after(batch, first + l, at ? &total[l] : NULL);
         part[l].frozen = at ? total[l].frozen : (ctn_freeze)batch->clocks[first + l].frozen;
     }
     if (batch->along) {
         batch_along_step(batch, thread, b, forced ? tau[0] : NULL, steps[0], job->stats != NULL, part);
     } else
-        batch->engine->step(lanes_of(batch, b), &batch->cfg, state_of(batch, b), work_of(batch, thread), forced ? tau : NULL,
-                            steps, job->stats != NULL, worlds, part, &batch->use[thread]);
+        batch->engine->step(lanes_of(batch, b), &batch->cfg, state_of(batch, b), work_of(batch, thread), clock,
+                            forced ? tau : NULL, steps, job->stats != NULL, worlds, part, &batch->use[thread]);
     for (int l = 0; l < worlds; l++) {
         if (!at) total[l] = part[l];
         else if (!total[l].frozen) ctn_step_stats_add(&total[l], &part[l]);
@@ -195,7 +197,8 @@ static bool take_world(engine_queue *queue, engine_world *w)
                         .home = state_of(batch, world / lanes),
                         .model = lanes_of(batch, world / lanes),
                         .lane = world % lanes,
-                        .steps = horizon_of(job, world)};
+                        .steps = horizon_of(job, world),
+                        .clock = clock_after(batch, world, NULL)};
     w->stats.frozen = (ctn_freeze)batch->clocks[world].frozen;
     if (job->run.force) w->tau = job->run.force + (size_t)world * (size_t)job->run.steps * nv, w->stride = nv;
     else if (batch->forced) w->tau = batch->tau + (size_t)world * nv;

@@ -35,6 +35,12 @@ void ctn_dynamics_free(ctn_dynamics *dyn)
     free(dyn);
 }
 
+void ctn_dynamics_set_time(ctn_dynamics *dyn, double time)
+{
+    if (!dyn || !isfinite(time)) return;
+    dyn->one->model_time(dyn->lane, time), dyn->many->model_time(dyn->lanes, time);
+}
+
 const char *ctn_dynamics_engine(const ctn_dynamics *dyn) { return dyn ? dyn->many->name : NULL; }
 
 /// Whether there are states, and no pointer [n] that the call needs is NULL; q and v may be where the model has no coordinates.
@@ -120,5 +126,5 @@ void ctn_jacobian(ctn_dynamics *dyn, int count, const double *q, int link, doubl
 void ctn_energy_momentum(ctn_dynamics *dyn, int count, const double *q, const double *v, ctn_totals *totals)
 {
     if (!totals || !READY(q, v)) return;
-    engine_for(dyn, count)->totals(model_for(dyn, count), dyn->scratch, count, q, v, totals);
+    engine_for(dyn, count)->totals(model_for(dyn, count), dyn->scratch, count, NULL, q, v, totals);
 }

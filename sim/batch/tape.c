@@ -77,6 +77,10 @@ ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, i
     if (missing(__func__, "model", model, err) || config_check(cfg, err) != CTN_OK ||
         config_check_model(cfg, model, err) != CTN_OK)
         return NULL;
+    if (model->nsignal) {
+        fail(err, CTN_UNAVAILABLE, "motors: targets that move with time have no derivatives in this version; set constant ones");
+        return NULL;
+    }
     if (cfg->adaptive) {
         fail(err, CTN_UNAVAILABLE,
              "dt: steps that choose their size (auto) have no derivatives in this version; give dt in seconds");
@@ -85,6 +89,10 @@ ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, i
     if (model->rubs) {
         fail(err, CTN_UNAVAILABLE,
              "dry `friction` of joints has no derivatives in this version; take it out of the scene, or give `damping` for it");
+        return NULL;
+    }
+    if (model->ncontact) {
+        fail(err, CTN_UNAVAILABLE, "contact with a `ground` has no derivatives in this version; take the `ground` out of the scene");
         return NULL;
     }
     if (cfg->method == CTN_ALPHA && !loads_have_mass(model, err)) return NULL;
@@ -159,7 +167,7 @@ static ctn_step_stats advance(ctn_tape *tape, const ctn_batch_config *cfg, doubl
     ctn_step_stats stats = {0};
     tape->engine->model_step_size(tape->lanes, &dt);
     engine_use use = {0};
-    tape->engine->step(tape->lanes, cfg, tape->state, tape->work, tau ? &tau : NULL, &(int){1}, false, 1, &stats, &use);
+    tape->engine->step(tape->lanes, cfg, tape->state, tape->work, NULL, tau ? &tau : NULL, &(int){1}, false, 1, &stats, &use);
     return stats;
 }
 

@@ -18,6 +18,11 @@ typedef struct {
     double passes, used;
 } engine_use;
 
+/// What time it is in a world when a call begins: since + made dt, s (dynamics/lane_model.h).
+typedef struct {
+    double since, made;
+} engine_clock;
+
 /// A world that waits for a lane, and where it lives.
 typedef struct {
     int world;
@@ -25,6 +30,7 @@ typedef struct {
     const lane_model *model;  // ... and model
     int lane;                 // in these
     int steps;                // to make
+    engine_clock clock;
     const double *tau;        // forces of its first step, NULL: none
     size_t stride;            // numbers from there to those of the next step
     ctn_step_stats stats;     // in: frozen; out: all, as `step` fills them
@@ -46,6 +52,7 @@ typedef struct ctn_engine {
     size_t (*model_size)(const ctn_model *m);
     void (*model_load)(const ctn_model *const *m, const double *dt, lane_model *to);
     void (*model_step_size)(lane_model *m, const double *dt);  // other step sizes dt [lanes]
+    void (*model_time)(lane_model *m, double time);            // s, at which calls without a clock take states; 0 at first
     size_t (*dynamics_size)(const lane_model *m);
     void (*forward_kinematics)(const lane_model *m, void *scratch, int count, const double *q, double *R, double *p);
     void (*link_twists)(const lane_model *m, void *scratch, int count, const double *q, const double *v, double *twist);
@@ -58,7 +65,9 @@ typedef struct ctn_engine {
     void (*aba_derivatives)(const lane_model *m, void *scratch, int count, const double *q, const double *v, const double *tau,
                             double *by_q, double *by_v, double *by_tau);
     void (*jacobian)(const lane_model *m, void *scratch, int count, const double *q, int link, double *J);
-    void (*totals)(const lane_model *m, void *scratch, int count, const double *q, const double *v, ctn_totals *totals);
+    // time [count] s, NULL: 0
+    void (*totals)(const lane_model *m, void *scratch, int count, const double *time, const double *q, const double *v,
+                   ctn_totals *totals);
 
     // Stepping one lane block: `state` and `work` are state_size and work_size bytes, 64-byte aligned. q, v, tau: one row a lane,
     // `count` of them real worlds (inputs repeat a row for the others).
@@ -72,10 +81,11 @@ typedef struct ctn_engine {
     void (*stored)(const lane_model *m, const ctn_batch_config *cfg, void *state, int count, ctn_totals *totals);
     // makes the carried rates rigid, as between the parts of a halved step. false: only position-based methods of one stage do
     bool (*project)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work);
-    // steps [count], of each world. stats [count]: in: frozen; out: all, frozen_time as the part of the step that was completed.
-    // Adds to *use. Where cfg->interrupt says so, `step` and `run` end as they are, and states and stats mean nothing
-    void (*step)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau,
-                 const int *steps, bool energy, int count, ctn_step_stats *stats, engine_use *use);
+    // clock [count]: NULL: it is 0. steps [count], of each world. stats [count]: in: frozen; out: all, frozen_time as the part of
+    // the step that was completed. Adds to *use. Where cfg->interrupt says so, `step` and `run` end as they are, and states and
+    // stats mean nothing
+    void (*step)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, const engine_clock *clock,
+                 const double *const *tau, const int *steps, bool energy, int count, ctn_step_stats *stats, engine_use *use);
     // whether lanes can be in different iterations of different steps with this configuration; then, all worlds of a queue.
     // state, work [2]: of the caller's. own [2]: models of the caller's, if those of the worlds are not all `m`; else NULL
     bool (*iterates)(const ctn_batch_config *cfg);

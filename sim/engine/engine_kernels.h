@@ -156,10 +156,22 @@ static void run_jacobian(const lane_model *m, void *scratch, int count, const do
     }
 }
 
-static void run_totals(const lane_model *m, void *scratch, int count, const double *q, const double *v, ctn_totals *out)
+/// The model of lanes that have a clock.
+FN lane_model with_clock(const lane_model *m, lane_clock *clock)
 {
+    lane_model own = *m;
+    own.clock = clock;
+    return own;
+}
+
+static void run_totals(const lane_model *of, void *scratch, int count, const double *time, const double *q, const double *v,
+                       ctn_totals *out)
+{
+    lane_clock clock = {rset(0), rset(0), rset(0), rset(0), rset(0), rset(0)};
+    const lane_model with = with_clock(of, time ? &clock : NULL), *const m = &with;
     frame f = open_frame(m, scratch);
     for (int c = 0; c < count; c += LANES) {
+        if (time) gather(&clock.step, time, 1, c, count), clock_state_at(m, rset(0));
         gather(f.q, q, m->nq, c, count);
         gather(f.v, v, m->nv, c, count);
         totals(m, f.q, f.v, f.T, f.V, f.x);
@@ -208,12 +220,14 @@ static bool run_project(const lane_model *m, const ctn_batch_config *cfg, void *
     return true;
 }
 
-static void run_step(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *tau,
-                     const int *steps, bool energy, int count, ctn_step_stats *stats, engine_use *use)
+static void run_step(const lane_model *of, const ctn_batch_config *cfg, void *state, void *work, const engine_clock *clock,
+                     const double *const *tau, const int *steps, bool energy, int count, ctn_step_stats *stats, engine_use *use)
 {
-    block_state S = open_state(m, cfg, state);
-    block_work W = open_work(m, cfg, work);
+    block_state S = open_state(of, cfg, state);
+    block_work W = open_work(of, cfg, work);
+    const lane_model with = with_clock(of, &W.clock), *const m = &with;
     double frozen[LANES] __attribute__((aligned(64))), horizon[LANES] __attribute__((aligned(64)));
+    double since[LANES] __attribute__((aligned(64))), made[LANES] __attribute__((aligned(64)));
     block_counts c;
     int most = 0;
     memset(&c, 0, sizeof c);
@@ -222,8 +236,10 @@ static void run_step(const lane_model *m, const ctn_batch_config *cfg, void *sta
         frozen[l] = l < count ? stats[l].frozen : CTN_FREEZE_NOT_FINITE, horizon[l] = l < count ? steps[l] : 0;
         if (l < count && steps[l] > most) most = steps[l];
         W.forces.row[l] = tau ? tau[l] : NULL;
+        since[l] = clock && l < count ? clock[l].since : 0, made[l] = clock && l < count ? clock[l].made : 0;
     }
     c.frozen = lane_load(frozen);
+    W.clock.since = lane_load(since), W.clock.made = lane_load(made);
     block_step(m, cfg, &S, &W, lane_load(horizon), most, energy, &c);
     for (int l = 0; l < count; l++) {
         lane_stats(&c, l, &stats[l]);
@@ -234,11 +250,12 @@ static void run_step(const lane_model *m, const ctn_batch_config *cfg, void *sta
 
 #include "sim/engine/engine_run.h"
 
-static void run_interpolate(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, double t, bool fit,
+static void run_interpolate(const lane_model *of, const ctn_batch_config *cfg, void *state, void *work, double t, bool fit,
                             int count, double *const *q, double *const *v, double *size)
 {
-    block_state S = open_state(m, cfg, state);
-    block_work W = open_work(m, cfg, work);
+    block_state S = open_state(of, cfg, state);
+    block_work W = open_work(of, cfg, work);
+    const lane_model with = with_clock(of, &W.clock), *const m = &with;
     double lane[LANES] __attribute__((aligned(64)));
     const bool position = position_based(cfg->method);
     real *const x = position ? W.po.one.x : W.ex.x, *const w = position ? W.po.one.d : W.ex.w;
@@ -276,6 +293,7 @@ ENGINE_LINKAGE const ctn_engine ENGINE = {
     .model_size = model_size,
     .model_load = model_load,
     .model_step_size = model_step_size,
+    .model_time = model_time,
     .dynamics_size = dynamics_size,
     .forward_kinematics = run_forward_kinematics,
     .link_twists = run_link_twists,

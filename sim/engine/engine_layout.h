@@ -183,6 +183,7 @@ KERNEL block_state layout_state(const lane_model *m, const ctn_batch_config *cfg
         S.part.tau = TAKE(a, (size_t)m->nv, real);
         S.part.z = m->rubs ? TAKE(a, (size_t)m->nv, real) : NULL;
         S.part.size = TAKE(a, 1, real);
+        S.part.when = m->nsignal ? TAKE(a, 1, real) : NULL;
         for (int c = 0; c < INTERPOLANT_TERMS; c++) {
             S.part.cq[c] = TAKE(a, (size_t)m->nv, real);
             S.part.cv[c] = TAKE(a, (size_t)m->nv, real);
@@ -206,6 +207,7 @@ KERNEL solve layout_solve(const lane_model *m, arena *a)
     W.held = TAKE(a, (size_t)m->nload, load_state);
     W.load = TAKE(a, (size_t)m->nload, body_load);
     W.p = TAKE(a, m->nload ? n : 0, vec3);
+    W.lag = TAKE(a, (size_t)m->ncontact, real);
     return W;
 }
 

@@ -17,6 +17,8 @@ KERNEL void model_step_size(lane_model *m, const double *dt)
     m->dt = numbers(of, 0);
 }
 
+KERNEL void model_time(lane_model *m, double time) { m->time = time; }
+
 KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *to)
 {
     const ctn_model *const first = m[0];
@@ -25,7 +27,8 @@ KERNEL void model_load(const ctn_model *const *m, const double *dt, lane_model *
     layout_model(first->nbody, first->nload, first->nmotor, &a);
     lane_body *const bodies = to->bodies;
     to->nbody = first->nbody, to->nlink = first->nlink, to->nq = first->nq, to->nv = first->nv;
-    to->nload = first->nload, to->nmotor = first->nmotor;
+    to->nload = first->nload, to->nmotor = first->nmotor, to->ncontact = first->ncontact;
+    to->nsignal = first->nsignal, to->signals = first->signals, to->clock = NULL, to->time = 0;
     to->frames = first->frames, to->dof_adr = first->dof_adr, to->in_order = first->in_order, to->passive = first->passive;
     to->slides = first->slides, to->rubs = first->rubs;
     model_step_size(to, dt);

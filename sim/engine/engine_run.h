@@ -48,6 +48,7 @@ typedef struct {
 /// The lanes of one thread.
 typedef struct {
     const ctn_batch_config *cfg;
+    lane_model shared;  // with the clock of these lanes
     const lane_model *m;
     lane_model *own;  // NULL: all worlds share m
     block_state S;
@@ -71,6 +72,7 @@ static void load_world(engine_lanes *E, const engine_world *w, int l)
     copy_state_lane(&from, w->lane, &to, l);
     set_lane(&E->W.po.part.known, l, 0);
     if (E->own) copy_model_lane(w->model, w->lane, E->own, l);
+    set_lane(&E->W.clock.since, l, w->clock.since), set_lane(&E->W.clock.made, l, w->clock.made);
     E->W.forces.row[l] = w->tau, E->W.forces.stride = w->stride, E->W.forces.fresh = true;
 }
 
@@ -174,8 +176,9 @@ static void open_engine_lanes(engine_lanes *E, const lane_model *m, lane_model *
                               void *work)
 {
     memset(E, 0, sizeof *E);
-    E->cfg = cfg, E->m = m, E->own = own, E->S = open_state(m, cfg, state), E->W = open_work(m, cfg, work);
-    if (own) copy_structure(m, own);
+    E->shared = with_clock(m, &E->W.clock);
+    E->cfg = cfg, E->m = &E->shared, E->own = own, E->S = open_state(m, cfg, state), E->W = open_work(m, cfg, work);
+    if (own) copy_structure(E->m, own);
     open_lanes(&E->R);
 }
 

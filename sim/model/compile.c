@@ -3,6 +3,7 @@
 #include "dynamics/model.h"
 
 #include "sim/model/bodies.h"
+#include "sim/model/contact_points.h"
 #include "sim/model/joint_inertia.h"
 #include "sim/model/model.h"
 #include "sim/base/status.h"
@@ -96,7 +97,8 @@ static point_load fluid_load(const ctn_model *m, const scene_drag *d, const doub
 static bool compile_loads(ctn_model *m, const ctn_scene *scene)
 {
     m->nspring = scene->nspring, m->nforce = scene->nload - scene->nspring;
-    m->nload = scene->nload + scene->fluid.ndrag;
+    const int before = scene->nload + scene->fluid.ndrag;
+    m->nload = before + count_contacts(m, scene);
     m->loads = calloc((size_t)m->nload + 1, sizeof *m->loads);
     if (!m->loads) return false;
     for (int n = 0; n < scene->nload; n++) {
@@ -115,6 +117,7 @@ static bool compile_loads(ctn_model *m, const ctn_scene *scene)
         const scene_drag *const d = &scene->fluid.drag[n];
         m->loads[scene->nload + n] = fluid_load(m, d, scene->fluid.current, scene->nload + n);
     }
+    add_contacts(m, scene, m->loads + before, before);
     model_sort_loads(m);
     return true;
 }
@@ -136,7 +139,9 @@ static bool compile_motors(ctn_model *m, const ctn_scene *scene)
                                      .velocity = s->velocity,
                                      .feedforward = s->feedforward,
                                      .effort = s->effort,
-                                     .gear = s->gear};
+                                     .gear = s->gear,
+                                     .follows = s->follows};
+        memcpy(m->motors[n].moves, s->moves, sizeof s->moves);
         m->bodies[body].motor = n,
         m->bodies[body].flags |= BODY_MOTOR | BODY_PASSIVE | (s->type == MOTOR_POSITION ? BODY_SERVO : 0u);
         m->passive = true;
@@ -159,9 +164,9 @@ ctn_model *ctn_model_create(const ctn_scene *scene, ctn_error *err)
     m->q0 = calloc((size_t)m->nq + 1, sizeof *m->q0);
     m->v0 = calloc((size_t)m->nv + 1, sizeof *m->v0);
     if (!m->name || !m->links || !m->frames || !m->dof_adr || !m->q0 || !m->v0 || !copy_links(m, scene) ||
-        !make_bodies(scene, m) || !compile_loads(m, scene) || !compile_motors(m, scene))
+        !make_bodies(scene, m) || !compile_loads(m, scene) || !compile_motors(m, scene) || !compile_signals(m, scene))
         goto no_memory;
-    if (model_name_links(m, err) != CTN_OK || check_bodies(m, scene, err) != CTN_OK) {
+    if (model_name_links(m, err) != CTN_OK || check_bodies(m, scene, err) != CTN_OK || check_contacts(m, scene, err) != CTN_OK) {
         ctn_model_free(m);
         m = NULL;
     }

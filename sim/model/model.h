@@ -35,6 +35,9 @@ void body_point(const ctn_model *m, int link, const double *point, double *at);
 /// Puts the loads into the order of their bodies, without changing that of one body, and says so in the bodies.
 void model_sort_loads(ctn_model *model);
 
+/// What the scene's motors are told over time: signals.c. False: no memory.
+bool compile_signals(ctn_model *m, const struct ctn_scene *scene);
+
 /// The load with that number, which the model has.
 point_load *load_numbered(const ctn_model *m, int number);
 

@@ -293,8 +293,8 @@ static void list_passed(mjcf *m)
     robot *const r = m->r;
     if (m->contact.count)
         robot_warn(r, m->contact.first,
-                   "ignored: what geoms touch with (contype, friction, solref and others), %d time%s: nothing touches "
-                   "in this version",
+                   "ignored: what geoms touch with (contype, friction, solref and others), %d time%s: links touch what a scene has "
+                   "as `ground`",
                    m->contact.count, m->contact.count == 1 ? "" : "s");
     if (m->ground.count)
         robot_warn(r, m->ground.first, "ignored: planes and height fields, %d time%s", m->ground.count,

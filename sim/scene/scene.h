@@ -37,6 +37,8 @@ typedef struct scene_shape {
     double from[3], to[3];   // capsule, cylinder: the ends of the axis
     double radius;           // sphere, capsule, cylinder
     double density;          // kg/m^3, NAN: the link's
+    enum { TOUCH_DEFAULT, TOUCH_NO, TOUCH_YES } touch;  // whether it touches the ground: it does, if there is one
+    double friction;                                    // of Coulomb there, NAN: the scene's
     double color[3];         // 0..1
     const scene_mesh *mesh;  // owned by the scene
     int entry;               // that it is of the list: others may have been left out
@@ -99,6 +101,28 @@ typedef struct scene_load {
     scene_place at[2];           // of stiffness and damping; where there is none, of the spring
 } scene_load;
 
+/// What a motor is told over time, beside a constant. sim/model/signals.c makes what kernels read of it.
+typedef struct scene_signal {
+    enum { FORM_SINUSOID, FORM_GAIT, FORM_SPLINE, FORM_STEPS, FORM_LINES } form;  // the last three: through points
+    ctn_signal wave;                                                              // but for its knots and pieces
+    int count;                                                                    // of points
+    double *times, *values;  // [count] s, the motor's unit; one block of memory, which `times` begins
+} scene_signal;
+
+/// `gaits:`, of one file: what its motors share.
+typedef struct scene_gait {
+    char *name;
+    int file;
+    double frequency, duty, ramp;  // Hz, share of a cycle, s
+} scene_gait;
+
+/// A table of numbers that a scene has read: columns [column][row].
+typedef struct scene_table {
+    int file, columns, rows;
+    char **names;     // [columns]
+    double *numbers;  // [columns][rows]
+} scene_table;
+
 /// A motor on a degree of freedom of a link's joint, on its own side of the gear. Its rotor is in the joint's armature.
 typedef struct scene_motor {
     int link, dof;
@@ -106,6 +130,8 @@ typedef struct scene_motor {
     double kp, kd, target, velocity, feedforward;  // of the type torque, `target` is the feedforward
     double effort;                                 // INFINITY: none
     double gear;
+    int moves[MOTOR_TOLD];  // of the scene's signals, counted from 1; 0: none
+    bool follows;           // its velocity is that of its target
     int entry;          // of the list in its file
     const char *file;   // owned by the scene
     scene_place at[2];  // of kp and kd; where there is none, of the motor
@@ -126,6 +152,14 @@ typedef struct scene_fluid {
     scene_drag *drag;
     int ndrag;
 } scene_fluid;
+
+/// `ground:` and `contact:`.
+typedef struct scene_contact {
+    bool ground;
+    double height, normal[3];  // m, along a unit vector
+    double friction;           // of Coulomb
+    double depth, relaxation;  // m, s; NAN: chosen by sim/model/contact_points.c
+} scene_contact;
 
 /// What `sample:` draws numbers for; a kind of parameters is SAMPLE_PARAMETER + ctn_parameter_kind.
 typedef enum sample_of {
@@ -186,7 +220,7 @@ typedef struct scene_problems {
 typedef struct scene_file {
     char *path, *text;
     size_t length;  // of what it said; a terminating zero follows
-    bool mesh;      // its bytes are numbers, perhaps: no text for people
+    bool mesh;      // or a table: its bytes are numbers, perhaps: no text for people
 } scene_file;
 
 /// What a scene means where it does not say, in versions, so that recordings keep their meaning. 1: limits are undamped; 2:
@@ -208,7 +242,14 @@ struct ctn_scene {
     int nload, nspring;
     scene_motor *motors;
     int nmotor;
+    scene_signal *signals;
+    int nsignal;
+    scene_gait *gaits;
+    int ngait;
+    scene_table *tables;
+    int ntable;
     scene_fluid fluid;
+    scene_contact contact;
     bool sampled;                   // there is a section `sample:`
     int seed;                       // of it
     scene_spread *spread[SAMPLES];  // [nlink], every degree of freedom of a joint alike; gravity [3]; NULL: nothing is drawn
@@ -240,6 +281,9 @@ const char *joint_name(ctn_joint_type type);
 
 /// "position", "velocity" or "torque".
 const char *motor_type_name(motor_type type);
+
+/// What a signal is, in words: "sine of 0.5 Hz".
+const char *signal_words(const scene_signal *signal, char text[64]);
 
 /// "orbit", "track" or "first-person".
 const char *camera_type_name(scene_camera_type type);

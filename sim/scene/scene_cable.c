@@ -109,7 +109,7 @@ static bool give_body(source *s, const cable *c, link_plan *plan)
     scene_shape *const shape = reader_alloc(s->r, sizeof *shape);
     if (!shape) return false;
     *shape =
-        (scene_shape){.type = SHAPE_CYLINDER, .rotation = {1, 0, 0, 0}, .to = {l, 0, 0}, .radius = c->radius, .density = NAN};
+        (scene_shape){.type = SHAPE_CYLINDER, .rotation = {1, 0, 0, 0}, .to = {l, 0, 0}, .radius = c->radius, .density = NAN, .friction = NAN};
     memcpy(shape->color, c->color, sizeof shape->color);
     const mass_properties p = shape_mass(shape, c->density);
     plan->link.mass = p.mass;

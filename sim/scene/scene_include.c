@@ -73,6 +73,7 @@ enum include_key {
     INCLUDE_ROTATION,
     INCLUDE_EULER,
     INCLUDE_BASE,
+    INCLUDE_PHASE,
     INCLUDE_KEYS
 };
 
@@ -80,7 +81,7 @@ static const key include_keys[INCLUDE_KEYS] = {
     [INCLUDE_FILE] = {.name = "file"},         [INCLUDE_AS] = {.name = "as"},
     [INCLUDE_PARENT] = {.name = "parent"},     [INCLUDE_POSITION] = {.name = "position"},
     [INCLUDE_ROTATION] = {.name = "rotation"}, [INCLUDE_EULER] = {.name = "euler"},
-    [INCLUDE_BASE] = {.name = "base"},
+    [INCLUDE_BASE] = {.name = "base"},         [INCLUDE_PHASE] = {.name = "phase"},
 };
 
 /// An entry of the list, read.
@@ -92,6 +93,7 @@ typedef struct inclusion {
     const node *base;    // of a robot file, NULL: not given
     bool free_base;
     double position[3], rotation[4];
+    double phase;  // cycles by which its gaits are ahead
     char prefix[SCENE_MAX_NAME + 2];
 } inclusion;
 
@@ -127,6 +129,7 @@ static bool read_entry(source *s, const node *entry, inclusion *in)
     }
     in->base = v[INCLUDE_BASE];
     if (in->base) ok = read_choice(s, in->base, "fixed", "free", &in->free_base) && ok;
+    if (v[INCLUDE_PHASE]) ok = read_number(s, v[INCLUDE_PHASE], ANY_SIGN, &in->phase) && ok;
     if (v[INCLUDE_POSITION]) ok = read_vector(s, v[INCLUDE_POSITION], 3, ANY_SIGN, in->position) && ok;
     return read_rotation(s, v[INCLUDE_ROTATION], v[INCLUDE_EULER], in->rotation) && ok;
 }
@@ -201,7 +204,12 @@ static bool read_included(source *s, const inclusion *in, char *path)
     char *text, reason[128], message[256];
     size_t length;
     int depth = 0;
-    source inner = {.r = r, .includer = s, .prefix = in->prefix, .first_link = r->scene->nlink, .free_base = in->free_base};
+    source inner = {.r = r,
+                    .includer = s,
+                    .prefix = in->prefix,
+                    .first_link = r->scene->nlink,
+                    .free_base = in->free_base,
+                    .phase = s->phase + in->phase};
     for (const source *outer = s; outer; outer = outer->includer) depth++;
     if (!r->from && in_cycle(s, path, &inner))
         return bad_value(s, in->file, "a cycle: '%s' is being read already", printable(path).text);

@@ -90,17 +90,23 @@ static bool read_driven(source *s, const node *n, const node *const v[MOTOR_KEYS
     return nv == 1 || missing_key(s, n, "dof", "missing; the joint has several degrees of freedom: 0 to %d", nv - 1);
 }
 
-/// Its target, of which kind that is, and the one of its velocity. An angle and an angular velocity may have units.
+/// Its target, of which kind that is, the one of its velocity, and its feedforward, all of which may move with time. An angle and
+/// an angular velocity may have units.
 static bool read_targets(source *s, const node *const v[MOTOR_KEYS], scene_motor *motor)
 {
     const ctn_joint_type joint = s->r->scene->links[motor->link].joint.type;
     const value_unit angle = coordinate_units(joint)[motor->dof], rate = velocity_units(joint)[motor->dof];
     const node *const target = v[MOTOR_KEY_TARGET], *const velocity = v[MOTOR_KEY_VELOCITY_TARGET];
+    const node *const push = v[MOTOR_KEY_FEEDFORWARD];
+    int *const moves = motor->moves;
     bool ok = true;
-    if (target && motor->type == MOTOR_POSITION) ok = read_quantity(s, target, ANY_SIGN, angle, &motor->target);
-    if (target && motor->type == MOTOR_VELOCITY) ok = read_quantity(s, target, ANY_SIGN, rate, &motor->velocity);
-    if (target && motor->type == MOTOR_TORQUE) ok = read_number(s, target, ANY_SIGN, &motor->feedforward);
-    return (!velocity || read_quantity(s, velocity, ANY_SIGN, rate, &motor->velocity)) && ok;
+    if (target && motor->type == MOTOR_POSITION) ok = read_signal(s, target, angle, &motor->target, &moves[TOLD_TARGET]);
+    if (target && motor->type == MOTOR_VELOCITY) ok = read_signal(s, target, rate, &motor->velocity, &moves[TOLD_VELOCITY]);
+    if (target && motor->type == MOTOR_TORQUE)
+        ok = read_signal(s, target, NO_UNIT, &motor->feedforward, &moves[TOLD_FEEDFORWARD]);
+    if (push) ok = read_signal(s, push, NO_UNIT, &motor->feedforward, &moves[TOLD_FEEDFORWARD]) && ok;
+    motor->follows = moves[TOLD_TARGET] && !velocity;
+    return (!velocity || read_signal(s, velocity, rate, &motor->velocity, &moves[TOLD_VELOCITY])) && ok;
 }
 
 /// The gear, the rotor, which becomes armature of the joint, and the effort: its own, or the joint's on the motor's side of the
@@ -143,7 +149,6 @@ static bool read_motor(source *s, const node *n, scene_motor *motor)
         if (gain) ok = read_number(s, gain, NOT_NEGATIVE, k ? &motor->kd : &motor->kp) && ok;
         motor->at[k] = (scene_place){(gain ? gain : n)->line, (gain ? gain : n)->column};
     }
-    if (v[MOTOR_KEY_FEEDFORWARD]) ok = read_number(s, v[MOTOR_KEY_FEEDFORWARD], ANY_SIGN, &motor->feedforward) && ok;
     ok = read_targets(s, v, motor) && ok;
     return read_drive(s, v, motor) && ok;
 }

@@ -29,8 +29,11 @@ enum top_key {
     TOP_LINKS,
     TOP_SPRINGS,
     TOP_FORCES,
+    TOP_GAITS,
     TOP_MOTORS,
     TOP_FLUID,
+    TOP_GROUND,
+    TOP_CONTACT,
     TOP_INTEGRATOR,
     TOP_DURATION,
     TOP_STATE,
@@ -45,11 +48,12 @@ static const key top_keys[] = {
     [TOP_INERTIAS] = {.name = "inertias"}, [TOP_DEFAULTS] = {.name = "defaults"}, [TOP_INCLUDE] = {.name = "include"},
     [TOP_URDF] = {.name = "urdf"},         [TOP_MJCF] = {.name = "mjcf"},         [TOP_LINKS] = {.name = "links"},
     [TOP_SPRINGS] = {.name = "springs"},   [TOP_FORCES] = {.name = "forces"},     [TOP_MOTORS] = {.name = "motors"},
-    [TOP_FLUID] = {.name = "fluid"},       [TOP_INTEGRATOR] = {.name = "integrator"},
+    [TOP_GAITS] = {.name = "gaits"},       [TOP_FLUID] = {.name = "fluid"},       [TOP_GROUND] = {.name = "ground"},
+    [TOP_CONTACT] = {.name = "contact"},   [TOP_INTEGRATOR] = {.name = "integrator"},
     [TOP_DURATION] = {.name = "duration"}, [TOP_STATE] = {.name = "state"},       [TOP_SAMPLE] = {.name = "sample"},
     [TOP_CAMERA] = {.name = "camera"},     [TOP_CAMERAS] = {.name = "cameras"},   [TOP_VIEW] = {.name = "view"},
-    {.name = "ground", .later = true},     {.name = "contact", .later = true},    {.name = "obstacles", .later = true},
-    {.name = "sensors", .later = true},    {.name = "record", .later = true},     {.name = "controller", .later = true}, {.name = "search", .later = true},
+    {.name = "obstacles", .later = true},  {.name = "sensors", .later = true},    {.name = "record", .later = true},
+    {.name = "controller", .later = true}, {.name = "search", .later = true},
 };
 enum { TOP_KEYS = sizeof top_keys / sizeof *top_keys };
 
@@ -211,6 +215,7 @@ static bool check_version(source *s, const node *root)
 static bool read_settings(source *s, const node *const *v)
 {
     ctn_scene unused = {.config = ctn_batch_config_default()}, *const scene = s->includer ? &unused : s->r->scene;
+    if (s->includer) reset_contact(&unused.contact);
     const char *name;
     bool ok = true;
     if (v[TOP_NAME]) {
@@ -224,6 +229,8 @@ static bool read_settings(source *s, const node *const *v)
     if (v[TOP_INERTIAS]) ok = read_choice(s, v[TOP_INERTIAS], "possible", "as-given", &s->inertias_as_given) && ok;
     if (v[TOP_INTEGRATOR]) ok = read_integrator(s, v[TOP_INTEGRATOR], &scene->config) && ok;
     if (v[TOP_DURATION]) ok = read_number(s, v[TOP_DURATION], NOT_NEGATIVE, &scene->duration) && ok;
+    if (v[TOP_GROUND] || v[TOP_CONTACT]) ok = read_contact(s, v[TOP_GROUND], v[TOP_CONTACT], &scene->contact) && ok;
+    if (scene->contact.ground && scene->contact.normal[2] >= 1) scene->floor = scene->contact.height;  // where `view` does not say
     return ok;
 }
 
@@ -276,6 +283,7 @@ bool read_source(source *s, const char *text, size_t length)
         else ok = missing_key(s, root, "links", "missing; a scene has links, of its own or of an included file");
     }
     if (v[TOP_SPRINGS] || v[TOP_FORCES]) ok = read_loads(s, v[TOP_SPRINGS], v[TOP_FORCES]) && ok;
+    if (v[TOP_GAITS]) ok = read_gaits(s, v[TOP_GAITS]) && ok;
     if (v[TOP_MOTORS]) ok = read_motors(s, v[TOP_MOTORS]) && ok;
     if (v[TOP_FLUID]) ok = read_fluid(s, v[TOP_FLUID]) && ok;
     if (v[TOP_STATE]) ok = read_state(s, v[TOP_STATE]) && ok;
@@ -312,6 +320,7 @@ static bool start_scene(reader *r, const char *name, const char *text, size_t le
     scene->duration = -1, scene->floor = NAN;
     scene->grid = 1;
     scene->config = ctn_batch_config_default();
+    reset_contact(&scene->contact);
     scene->defaults = SCENE_DEFAULTS;
     scene->path = reader_copy(r, name, strlen(name));
     return scene->path && add_file(r, name, text, length) == 0;
@@ -470,7 +479,7 @@ void ctn_scene_free(ctn_scene *scene)
     free(scene->files);
     for (int i = 0; i < scene->nmesh; i++) mesh_clear(&scene->meshes[i]->surface), free(scene->meshes[i]);
     free(scene->meshes);
-    free_cameras(scene);
+    free_cameras(scene), free_signals(scene);
     free(scene->path);
     free(scene->name);
     for (int k = 0; k < SAMPLES; k++) free(scene->spread[k]);

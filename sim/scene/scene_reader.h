@@ -109,6 +109,7 @@ typedef struct source {
     const struct source *includer;  // NULL: the scene itself
     dev_t device;                   // identity of the file, to find cycles; 0, 0: text without a file
     ino_t inode;
+    double phase;        // cycles that its gaits are ahead by
     const char *prefix;  // of its links' names: "" or "arm." or "left.arm."
     int first_link;      // its links start here
     const node *default_link[LINK_KEYS], *default_joint[JOINT_KEYS];
@@ -345,8 +346,28 @@ bool read_loads(source *s, const node *springs, const node *forces);
 /// Reads `motors:` on the joints of the file's links: scene_motors.c.
 bool read_motors(source *s, const node *n);
 
+/// Reads `gaits:`, before the motors of the file: scene_signals.c.
+bool read_gaits(source *s, const node *n);
+
+/// A number, or what changes with time: a constant, and (*signal, from 1; 0: none) what is added to it.
+bool read_signal(source *s, const node *n, value_unit unit, double *constant, int *signal);
+void free_signals(ctn_scene *scene);
+
+/// The table that a value names, beside the file; NULL: reported. And the column called `name`, -1: none. scene_table.c
+const scene_table *read_table(source *s, const node *n);
+int table_column(const scene_table *t, const char *name);
+
 /// Whether a joint lets the link move.
 bool link_moves(const ctn_scene *scene, int link);
+
+/// No ground, and what is usual where there is one.
+void reset_contact(scene_contact *contact);
+
+/// Reads `ground:` and `contact:`, each may be NULL: scene_contact.c.
+bool read_contact(source *s, const node *ground, const node *law, scene_contact *contact);
+
+/// Reads the key `contact` of a shape.
+bool read_touch(source *s, const node *n, scene_shape *shape);
 
 /// Reads `fluid:`, when all links are known: scene_fluid.c.
 bool read_fluid(source *s, const node *n);

@@ -22,6 +22,7 @@ enum shape_key {
     SHAPE_KEY_SCALE,
     SHAPE_KEY_POSITION,
     SHAPE_KEY_OPTIONAL,
+    SHAPE_KEY_CONTACT,
     SHAPE_KEYS,
 };
 
@@ -33,12 +34,12 @@ static const key shape_keys[SHAPE_KEYS] = {
     [SHAPE_KEY_RADIUS] = {.name = "radius"},     [SHAPE_KEY_DENSITY] = {.name = "density"},
     [SHAPE_KEY_COLOR] = {.name = "color"},       [SHAPE_KEY_FILE] = {.name = "file"},
     [SHAPE_KEY_SCALE] = {.name = "scale"},       [SHAPE_KEY_POSITION] = {.name = "position"},
-    [SHAPE_KEY_OPTIONAL] = {.name = "optional"},
+    [SHAPE_KEY_OPTIONAL] = {.name = "optional"}, [SHAPE_KEY_CONTACT] = {.name = "contact"},
 };
 
 #define SHAPE_NAMES "sphere, box, capsule, cylinder, ellipsoid, mesh"
 #define BIT(key) (1u << (key))
-#define EVERY (BIT(SHAPE_KEY_TYPE) | BIT(SHAPE_KEY_DENSITY) | BIT(SHAPE_KEY_COLOR))
+#define EVERY (BIT(SHAPE_KEY_TYPE) | BIT(SHAPE_KEY_DENSITY) | BIT(SHAPE_KEY_COLOR) | BIT(SHAPE_KEY_CONTACT))
 #define TURNED (BIT(SHAPE_KEY_CENTER) | BIT(SHAPE_KEY_ROTATION) | BIT(SHAPE_KEY_EULER))
 #define ROUND_BAR (BIT(SHAPE_KEY_FROM) | BIT(SHAPE_KEY_TO) | BIT(SHAPE_KEY_RADIUS))
 
@@ -100,7 +101,7 @@ static bool read_scale(source *s, const node *n, scene_shape *shape)
 /// Reads a shape. One that is `optional` and whose mesh cannot be read is left out, with a warning.
 static bool read_shape(source *s, const node *n, scene_shape *shape, bool *left_out)
 {
-    *shape = (scene_shape){.rotation = {1, 0, 0, 0}, .size = {1, 1, 1}, .density = NAN, .color = {0.7, 0.7, 0.7}};
+    *shape = (scene_shape){.rotation = {1, 0, 0, 0}, .size = {1, 1, 1}, .density = NAN, .friction = NAN, .color = {0.7, 0.7, 0.7}};
     const node *v[SHAPE_KEYS];
     if (!read_keys(s, n, "a shape", shape_keys, SHAPE_KEYS, v)) return false;
     if (!v[SHAPE_KEY_TYPE]) return missing_key(s, n, "type", "missing; shapes are " SHAPE_NAMES);
@@ -135,6 +136,7 @@ static bool read_shape(source *s, const node *n, scene_shape *shape, bool *left_
     if (v[SHAPE_KEY_RADIUS]) ok = read_number(s, v[SHAPE_KEY_RADIUS], POSITIVE, &shape->radius) && ok;
     if (v[SHAPE_KEY_DENSITY]) ok = read_number(s, v[SHAPE_KEY_DENSITY], NOT_NEGATIVE, &shape->density) && ok;
     if (v[SHAPE_KEY_COLOR]) ok = read_color(s, v[SHAPE_KEY_COLOR], shape->color) && ok;
+    if (v[SHAPE_KEY_CONTACT]) ok = read_touch(s, v[SHAPE_KEY_CONTACT], shape) && ok;
     if (ok && v[SHAPE_KEY_TO] && !memcmp(shape->from, shape->to, sizeof shape->to))
         ok = bad_value(s, v[SHAPE_KEY_TO], "the ends of a %s must be apart%s", name,
                        shape->type == SHAPE_CAPSULE ? "; a ball is a sphere" : "");

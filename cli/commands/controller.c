@@ -1,0 +1,341 @@
+/// A controller in a process of its own, in lockstep: lines of JSON over two pipes (docs/cli.md).
+#include "cli/commands/controller.h"
+
+#include "cli/base/json.h"
+#include "cli/base/message.h"
+#include "cli/base/stop.h"
+#include "dynamics/model.h"
+#include "sim/base/parameter_kinds.h"
+#include "sim/batch/batch.h"
+#include "sim/scene/scene.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { LINE_LIMIT = 1 << 24, PATIENCE = 100 };  // bytes of an answer; ms after which signals are looked for again
+
+struct controller {
+    const ctn_model *model;
+    pid_t pid;
+    int to, from;  // ends of the pipes; -1: closed
+    struct sigaction pipe_before;
+    int status;  // of the process, as of waitpid(); -1: it runs
+    bool failed;
+    ctn_parameter *parameters;
+    double *values;  // [count], of the parameters
+    int count;
+    double *q, *v, *tau;  // [nq], [nv], [nv]
+    char *line;           // [room], of which `used` bytes have been read
+    size_t room, used;
+};
+
+// ---- the process
+
+static bool spawn(controller *c, const char *command)
+{
+    int in[2], out[2];
+    if (pipe(in)) return false;
+    if (pipe(out)) {
+        close(in[0]), close(in[1]);
+        return false;
+    }
+    const int ends[] = {in[0], in[1], out[0], out[1]};
+    for (int k = 0; k < 4; k++) fcntl(ends[k], F_SETFD, FD_CLOEXEC);
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t defaults;
+    sigemptyset(&defaults), sigaddset(&defaults, SIGPIPE);
+    posix_spawn_file_actions_init(&actions), posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+    posix_spawnattr_setsigdefault(&attributes, &defaults), posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    char shell[] = "sh", option[] = "-c", *const words[] = {shell, option, (char *)(uintptr_t)command, NULL};
+    const int failed = posix_spawn(&c->pid, "/bin/sh", &actions, &attributes, words, environ);
+    posix_spawn_file_actions_destroy(&actions), posix_spawnattr_destroy(&attributes);
+    close(in[0]), close(out[1]);
+    c->to = in[1], c->from = out[0];
+    if (!failed) return true;
+    c->pid = -1, errno = failed;
+    return false;
+}
+
+/// Waits for the end of the process, which a signal to this one hastens.
+static void reap(controller *c)
+{
+    bool hastened = false;
+    pid_t ended = 0;
+    if (c->status >= 0) return;
+    while (!(ended = waitpid(c->pid, &c->status, WNOHANG)) || (ended < 0 && errno == EINTR)) {
+        if (stop_asked() && !hastened) kill(c->pid, SIGTERM), hastened = true;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    if (ended < 0) c->status = 0;  // somebody else has waited for it
+}
+
+static int exit_status(const controller *c)
+{
+    return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
+}
+
+/// Its pipe is closed: it has ended, or ends soon. Without complaint that is the end of the run.
+static control_answer gone(controller *c, long step)
+{
+    reap(c);
+    if (!exit_status(c)) return CONTROL_ENDS;
+    c->failed = true;
+    if (WIFSIGNALED(c->status))
+        run_error("--control: the process was ended by signal %d before step %ld", WTERMSIG(c->status), step);
+    else run_error("--control: the process ended with status %d before step %ld", exit_status(c), step);
+    return CONTROL_FAILS;
+}
+
+static control_answer wrong(controller *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static control_answer wrong(controller *c, const char *format, ...)
+{
+    char text[300];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    c->failed = true;
+    run_error("--control: %s", text);
+    return CONTROL_FAILS;
+}
+
+/// Waits until a pipe can be used. False: a signal has come.
+static bool wait_for(int end, short event)
+{
+    struct pollfd one = {.fd = end, .events = event};
+    while (!stop_asked())
+        if (poll(&one, 1, PATIENCE) > 0) return true;
+    return false;
+}
+
+/// False: it is gone, or (stop_asked()) a signal has come.
+static bool send_text(controller *c, const char *text)
+{
+    for (size_t left = strlen(text); left;) {
+        if (!wait_for(c->to, POLLOUT)) return false;
+        const ssize_t n = write(c->to, text, left);
+        if (n < 0 && errno != EINTR && errno != EAGAIN) return false;
+        if (n > 0) text += n, left -= (size_t)n;
+    }
+    return true;
+}
+
+/// Prints an object as a line to it, and frees it.
+static bool send_line(controller *c, cJSON *object)
+{
+    char *const text = cJSON_PrintUnformatted(object);
+    const bool sent = text && send_text(c, text) && send_text(c, "\n");
+    cJSON_free(text), cJSON_Delete(object);
+    return sent;
+}
+
+/// Its next line, terminated; *size: with the newline. NULL: as of send_text(), or the line is too long.
+static char *receive_line(controller *c, size_t *size)
+{
+    for (;;) {
+        char *const end = c->used ? memchr(c->line, '\n', c->used) : NULL;
+        if (end) {
+            *end = 0, *size = (size_t)(end - c->line) + 1;
+            return c->line;
+        }
+        if (c->used == c->room) {
+            const size_t room = c->room ? 2 * c->room : 4096;
+            char *const line = room <= LINE_LIMIT ? realloc(c->line, room) : NULL;
+            if (!line) return NULL;
+            c->line = line, c->room = room;
+        }
+        if (!wait_for(c->from, POLLIN)) return NULL;
+        const ssize_t n = read(c->from, c->line + c->used, c->room - c->used);
+        if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) return NULL;
+        if (n > 0) c->used += (size_t)n;
+    }
+}
+
+// ---- what it is told
+
+static cJSON *greeting(const setup *s)
+{
+    const ctn_model *const m = s->model;
+    cJSON *const root = cJSON_CreateObject();
+    json_text(root, "scene", ctn_scene_name(s->scene));
+    json_number(root, "dt", s->cfg.dt);
+    cJSON *const links = json_array(root, "links");
+    for (int i = 0; i < m->nlink; i++) {
+        const ctn_link *const l = ctn_model_link(m, i);
+        if (!l->nq) continue;
+        cJSON *const one = json_object(links, NULL);
+        json_text(one, "name", l->name);
+        json_number(one, "q", l->qadr), json_number(one, "nq", l->nq), json_number(one, "v", l->vadr),
+            json_number(one, "nv", l->nv);
+    }
+    cJSON *const motors = json_array(root, "motors");
+    for (int i = 0; i < s->scene->nmotor; i++) {
+        const scene_motor *const a = &s->scene->motors[i];
+        cJSON *const one = json_object(motors, NULL);
+        json_text(one, "joint", ctn_model_link(m, a->link)->name);
+        json_number(one, "dof", a->dof);
+        json_text(one, "type", motor_type_name(a->type));
+    }
+    return root;
+}
+
+/// What motors can be told, by the names in answers.
+static const struct {
+    const char *name;
+    ctn_parameter_kind kind;
+} told[] = {{"target", CTN_MOTOR_TARGET},
+            {"velocity_target", CTN_MOTOR_VELOCITY},
+            {"feedforward", CTN_MOTOR_FEEDFORWARD},
+            {"kp", CTN_MOTOR_KP},
+            {"kd", CTN_MOTOR_KD},
+            {"effort", CTN_MOTOR_EFFORT}};
+enum { TOLD = sizeof told / sizeof *told };
+
+/// Lists what its motors can be told.
+static bool list_parameters(controller *c, ctn_batch_config *cfg)
+{
+    const ctn_model *const m = c->model;
+    c->parameters = calloc((size_t)m->nmotor * TOLD + 1, sizeof *c->parameters);
+    c->values = calloc((size_t)m->nmotor * TOLD + 1, sizeof *c->values);
+    if (!c->parameters || !c->values) return false;
+    for (int i = 0; i < m->nmotor; i++)
+        for (int k = 0; k < TOLD; k++)
+            if (motor_has(m->motors[i].type, told[k].kind)) c->parameters[c->count++] = (ctn_parameter){told[k].kind, i};
+    cfg->parameters = c->parameters, cfg->parameter_count = c->count;
+    return true;
+}
+
+controller *controller_open(const char *command, const setup *s, ctn_batch_config *cfg)
+{
+    controller *const c = calloc(1, sizeof *c);
+    const size_t nq = (size_t)ctn_model_nq(s->model), nv = (size_t)ctn_model_nv(s->model);
+    if (c) *c = (controller){.model = s->model, .pid = -1, .to = -1, .from = -1, .status = -1};
+    if (c) c->q = calloc(nq + 2 * nv + 1, sizeof *c->q);
+    if (!c || !c->q || !list_parameters(c, cfg)) {
+        if (c) free(c->q), free(c->parameters), free(c->values);
+        free(c);
+        run_error("not enough memory");
+        return NULL;
+    }
+    c->v = c->q + nq, c->tau = c->v + nv;
+    sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, &c->pipe_before);
+    if (spawn(c, command)) {
+        send_line(c, greeting(s));  // where it cannot be sent, the first question cannot either
+        return c;
+    }
+    run_error("--control: the process could not be started: %s", strerror(errno));
+    controller_close(c, EXIT_RUN);
+    return NULL;
+}
+
+// ---- what it answers
+
+/// The numbers of one kind for the motors: by motor, null leaves what is.
+static bool take_told(controller *c, const cJSON *list, int kind)
+{
+    const cJSON *entry = list->child;
+    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != c->model->nmotor)
+        return wrong(c, "\"%s\": expected a list of %d, a number or null for each motor", told[kind].name, c->model->nmotor),
+               false;
+    for (int i = 0; i < c->model->nmotor; i++, entry = entry->next) {
+        int k = 0;
+        if (cJSON_IsNull(entry)) continue;
+        while (k < c->count && (c->parameters[k].kind != told[kind].kind || c->parameters[k].index != i)) k++;
+        if (k == c->count) return wrong(c, "\"%s\": motor %d has none; say null", told[kind].name, i), false;
+        if (!cJSON_IsNumber(entry) || !isfinite(entry->valuedouble))
+            return wrong(c, "\"%s\": motor %d: expected a finite number or null", told[kind].name, i), false;
+        c->values[k] = entry->valuedouble;
+    }
+    return true;
+}
+
+static bool take_force(controller *c, const cJSON *list)
+{
+    const int nv = ctn_model_nv(c->model);
+    const cJSON *entry = list->child;
+    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != nv)
+        return wrong(c, "\"force\": expected a list of %d numbers, one for each degree of freedom", nv), false;
+    for (int i = 0; i < nv; i++, entry = entry->next) {
+        if (!cJSON_IsNumber(entry) || !isfinite(entry->valuedouble))
+            return wrong(c, "\"force\": entry %d: expected a finite number", i), false;
+        c->tau[i] = entry->valuedouble;
+    }
+    return true;
+}
+
+static control_answer carry_out(controller *c, ctn_batch *batch, const cJSON *answer)
+{
+    ctn_error err;
+    bool sets = false;
+    if (!cJSON_IsObject(answer)) return wrong(c, "expected an object of JSON in a line, as {\"target\": [0.1]} or {}");
+    for (const cJSON *member = answer->child; member; member = member->next) {
+        int k = 0;
+        while (k < TOLD && strcmp(member->string, told[k].name)) k++;
+        if (k < TOLD) {
+            if (!take_told(c, member, k)) return CONTROL_FAILS;
+            sets = true;
+        } else if (!strcmp(member->string, "force")) {
+            if (!take_force(c, member)) return CONTROL_FAILS;
+            ctn_batch_set_force(batch, c->tau);
+        } else if (!strcmp(member->string, "stop")) {
+            if (cJSON_IsTrue(member)) return CONTROL_ENDS;
+        } else
+            return wrong(c, "\"%.40s\": unknown; an answer has target, velocity_target, feedforward, kp, kd, effort, force, stop",
+                         clean(member->string).text);
+    }
+    if (sets && ctn_batch_set_parameters(batch, c->values, &err) != CTN_OK) return wrong(c, "%s", err.message);
+    return CONTROL_GOES_ON;
+}
+
+control_answer controller_ask(controller *c, ctn_batch *batch, long step)
+{
+    cJSON *const question = cJSON_CreateObject();
+    size_t size;
+    if (!step && c->count) memcpy(c->values, batch->values, (size_t)c->count * sizeof *c->values);
+    ctn_batch_state(batch, c->q, c->v);
+    json_number(question, "step", (double)step);
+    json_number(question, "time", ctn_batch_time(batch, 0));
+    json_numbers(question, "q", c->q, (size_t)ctn_model_nq(c->model));
+    json_numbers(question, "v", c->v, (size_t)ctn_model_nv(c->model));
+    char *const line = send_line(c, question) ? receive_line(c, &size) : NULL;
+    if (!line && stop_asked()) return CONTROL_FAILS;
+    if (!line && c->used >= LINE_LIMIT / 2) return wrong(c, "an answer of more than %d bytes", LINE_LIMIT / 2);
+    if (!line) return gone(c, step);
+    cJSON *const answer = cJSON_Parse(line);
+    const control_answer what = carry_out(c, batch, answer);
+    cJSON_Delete(answer);
+    memmove(c->line, c->line + size, c->used -= size);
+    return what;
+}
+
+int controller_close(controller *c, int status)
+{
+    if (!c) return status;
+    if (c->to >= 0) close(c->to);
+    if (c->from >= 0) close(c->from);
+    if (c->pid > 0) {
+        if (c->status < 0 && (c->failed || stop_asked())) kill(c->pid, SIGTERM);
+        reap(c);
+    }
+    sigaction(SIGPIPE, &c->pipe_before, NULL);
+    if (c->failed && status == EXIT_OK) status = EXIT_RUN;
+    if (c->failed && c->pid > 0 && c->status != SIGTERM && exit_status(c)) status = exit_status(c);  // it has not got ours
+    free(c->parameters), free(c->values), free(c->q), free(c->line);
+    free(c);
+    return status;
+}

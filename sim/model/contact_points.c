@@ -1,0 +1,111 @@
+/// The points at which links touch the ground: rounded points of their shapes, and how stiff each of them is.
+#include "sim/model/contact_points.h"
+
+#include "sim/base/status.h"
+#include "sim/model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// How deep a tree sinks where one point carries all of it, by its extent. Less asks for more iterations. (docs/theory.md 4.12)
+#define DEPTH_OF_EXTENT 0.005
+
+enum { MOST_POINTS = 8 };
+
+/// The rounded points of a shape, in the link's frame; at [MOST_POINTS]. Returns how many; 0: it has none.
+static int shape_points(const scene_shape *s, double at[][3], double *radius)
+{
+    *radius = s->type == SHAPE_SPHERE || s->type == SHAPE_CAPSULE ? s->radius : 0;
+    if (s->type == SHAPE_SPHERE) memcpy(at[0], s->center, sizeof at[0]);
+    if (s->type == SHAPE_CAPSULE) memcpy(at[0], s->from, sizeof at[0]), memcpy(at[1], s->to, sizeof at[1]);
+    if (s->type != SHAPE_BOX) return s->type == SHAPE_SPHERE ? 1 : s->type == SHAPE_CAPSULE ? 2 : 0;
+    const double w = s->rotation[0], x = s->rotation[1], y = s->rotation[2], z = s->rotation[3];
+    const double R[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
+                         2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+                         2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y)};
+    for (int k = 0; k < 8; k++) {
+        const double c[3] = {(k & 1 ? 0.5 : -0.5) * s->size[0], (k & 2 ? 0.5 : -0.5) * s->size[1],
+                             (k & 4 ? 0.5 : -0.5) * s->size[2]};
+        for (int i = 0; i < 3; i++) at[k][i] = s->center[i] + R[3 * i] * c[0] + R[3 * i + 1] * c[1] + R[3 * i + 2] * c[2];
+    }
+    return 8;
+}
+
+/// Whether a shape of a link is to touch the ground.
+static bool touches(const ctn_scene *scene, const ctn_model *m, int link, const scene_shape *shape)
+{
+    return scene->contact.ground && m->frames[link].body >= 0 && shape->touch != TOUCH_NO;
+}
+
+ctn_status check_contacts(const ctn_model *m, const ctn_scene *scene, ctn_error *err)
+{
+    static const char *const names[] = {[SHAPE_CYLINDER] = "a cylinder", [SHAPE_ELLIPSOID] = "an ellipsoid", [SHAPE_MESH] = "a mesh"};
+    double at[MOST_POINTS][3], radius;
+    for (int l = 0; l < scene->nlink; l++) {
+        const scene_link *const k = &scene->links[l];
+        for (int i = 0; i < k->nshape; i++) {
+            const scene_shape *const s = &k->shapes[i];
+            if (!touches(scene, m, l, s) || shape_points(s, at, &radius)) continue;
+            return fail_at(err, CTN_BAD_SCENE, k->file, k->line, k->column, "shapes",
+                           "shapes[%d] of link '%s' is %s, which touches no ground in this version; give the shape `contact: "
+                           "false`, and spheres, capsules or boxes in its place",
+                           s->entry, k->name, names[s->type]);
+        }
+    }
+    return CTN_OK;
+}
+
+int count_contacts(const ctn_model *m, const ctn_scene *scene)
+{
+    double at[MOST_POINTS][3], radius;
+    int count = 0;
+    for (int l = 0; l < scene->nlink; l++)
+        for (int i = 0; i < scene->links[l].nshape; i++) {
+            const scene_shape *const s = &scene->links[l].shapes[i];
+            if (touches(scene, m, l, s)) count += shape_points(s, at, &radius);
+        }
+    return count;
+}
+
+static double gravity_of(const ctn_model *m)
+{
+    return fmax(sqrt(m->gravity[0] * m->gravity[0] + m->gravity[1] * m->gravity[1] + m->gravity[2] * m->gravity[2]), 1);
+}
+
+double contact_depth(const ctn_model *m, const ctn_scene *scene, int body)
+{
+    while (m->bodies[body].parent >= 0) body = m->bodies[body].parent;
+    return isnan(scene->contact.depth) ? DEPTH_OF_EXTENT * m->bodies[body].extent : scene->contact.depth;
+}
+
+/// The weight of the tree that a body is of, where one point carries all of it, over the depth.
+static double grip_of(const ctn_model *m, const ctn_scene *scene, int body)
+{
+    int root = body;
+    while (m->bodies[root].parent >= 0) root = m->bodies[root].parent;
+    return m->bodies[root].subtree_mass * gravity_of(m) / contact_depth(m, scene, body);
+}
+
+void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int first)
+{
+    double at[MOST_POINTS][3], radius, deepest = 0;
+    m->ncontact = 0;
+    for (int k = 0; k < 3; k++) m->ground[k] = scene->contact.normal[k];
+    m->ground[3] = scene->contact.height;
+    for (int l = 0; l < scene->nlink; l++)
+        for (int i = 0; i < scene->links[l].nshape; i++) {
+            const scene_shape *const s = &scene->links[l].shapes[i];
+            const int points = touches(scene, m, l, s) ? shape_points(s, at, &radius) : 0;
+            for (int k = 0; k < points; k++) {
+                point_load *const o = &loads[m->ncontact];
+                *o = (point_load){.body = m->frames[l].body, .number = first + m->ncontact, .link = l, .flags = LOAD_TOUCHES};
+                o->contact = m->ncontact++, o->radius = radius;
+                o->friction = isnan(s->friction) ? scene->contact.friction : s->friction;
+                o->grip = grip_of(m, scene, o->body), deepest = fmax(deepest, contact_depth(m, scene, o->body));
+                body_point(m, l, at[k], o->point);
+            }
+        }
+    // what falls back from the depth at which it rests is damped critically
+    m->relaxation = isnan(scene->contact.relaxation) ? 2 * sqrt(deepest / gravity_of(m)) : scene->contact.relaxation;
+}

@@ -1,0 +1,20 @@
+/// Contact points of a model: loads that touch the ground (contact/law.h).
+#ifndef CATENA_CONTACT_POINTS_H
+#define CATENA_CONTACT_POINTS_H
+
+#include "dynamics/model.h"
+#include "sim/scene/scene.h"
+
+/// Refuses shapes that have no rounded points, where links and frames of the model are known.
+ctn_status check_contacts(const ctn_model *m, const ctn_scene *scene, ctn_error *err);
+
+/// How many contact points the shapes have.
+int count_contacts(const ctn_model *m, const ctn_scene *scene);
+
+/// Makes them, count_contacts() of them with the numbers from `first` on, and what the model knows of the ground. Bodies are known.
+void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int first);
+
+/// How deep the tree that a body is of sinks where one point carries its weight, m.
+double contact_depth(const ctn_model *m, const ctn_scene *scene, int body);
+
+#endif

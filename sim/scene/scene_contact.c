@@ -1,0 +1,60 @@
+/// `ground:` and `contact:`, what links touch and how.
+#include "sim/scene/scene_reader.h"
+
+#include <math.h>
+
+typedef enum ground_key { GROUND_HEIGHT, GROUND_NORMAL, GROUND_KEYS } ground_key;
+static const key ground_keys[GROUND_KEYS] = {[GROUND_HEIGHT] = {.name = "height"}, [GROUND_NORMAL] = {.name = "normal"}};
+
+typedef enum contact_key { CONTACT_FRICTION, CONTACT_DEPTH, CONTACT_RELAXATION, CONTACT_KEYS } contact_key;
+static const key contact_keys[CONTACT_KEYS] = {
+    [CONTACT_FRICTION] = {.name = "friction"}, [CONTACT_DEPTH] = {.name = "depth"}, [CONTACT_RELAXATION] = {.name = "relaxation"}};
+
+/// `ground: true` is the plane z = 0.
+static bool read_ground(source *s, const node *n, scene_contact *to)
+{
+    const node *v[GROUND_KEYS];
+    to->height = 0, to->normal[0] = to->normal[1] = 0, to->normal[2] = 1;
+    if (n->kind == NODE_SCALAR) return read_flag(s, n, &to->ground);
+    if (!read_keys(s, n, "a ground", ground_keys, GROUND_KEYS, v)) return false;
+    bool ok = true;
+    if (v[GROUND_HEIGHT]) ok = read_number(s, v[GROUND_HEIGHT], ANY_SIGN, &to->height);
+    if (v[GROUND_NORMAL]) ok = read_direction(s, v[GROUND_NORMAL], to->normal) && ok;
+    return to->ground = ok;
+}
+
+static bool read_law(source *s, const node *n, scene_contact *to)
+{
+    const node *v[CONTACT_KEYS];
+    if (!read_keys(s, n, "a contact", contact_keys, CONTACT_KEYS, v)) return false;
+    bool ok = true;
+    if (v[CONTACT_FRICTION]) ok = read_number(s, v[CONTACT_FRICTION], NOT_NEGATIVE, &to->friction);
+    if (v[CONTACT_DEPTH]) ok = read_number(s, v[CONTACT_DEPTH], POSITIVE, &to->depth) && ok;
+    if (v[CONTACT_RELAXATION]) ok = read_number(s, v[CONTACT_RELAXATION], NOT_NEGATIVE, &to->relaxation) && ok;
+    return ok;
+}
+
+void reset_contact(scene_contact *contact) { *contact = (scene_contact){.friction = 0.8, .depth = NAN, .relaxation = NAN}; }
+
+bool read_contact(source *s, const node *ground, const node *law, scene_contact *to)
+{
+    bool ok = !ground || read_ground(s, ground, to);
+    if (law) ok = read_law(s, law, to) && ok;
+    if (ok && law && !to->ground) warn(s, law, "not used: the scene has no `ground`");
+    return ok;
+}
+
+bool read_touch(source *s, const node *n, scene_shape *shape)
+{
+    static const key keys[] = {{.name = "friction"}};
+    const node *v[1];
+    bool on;
+    if (n->kind == NODE_SCALAR) {
+        if (!read_flag(s, n, &on)) return false;
+        shape->touch = on ? TOUCH_YES : TOUCH_NO;
+        return true;
+    }
+    shape->touch = TOUCH_YES;
+    if (!read_keys(s, n, "a shape's contact", keys, 1, v)) return false;
+    return !v[0] || read_number(s, v[0], NOT_NEGATIVE, &shape->friction);
+}

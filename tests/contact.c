@@ -1,0 +1,576 @@
+/// Contact with the ground (contact/law.h): golden forces and steps, what sticks, slides, lands and comes to rest, energy, the
+/// same bits everywhere, keys of scenes, and what takes no ground.
+#include "tests/kernels.h"
+
+#include <lapacke.h>
+
+#include "sim/model/model.h"
+#include "tests/golden.h"
+#include "tests/random_scene.h"
+#include "tests/scene_check.h"
+#include "tests/suite.h"
+#include "tests/text_model.h"
+#include "tests/worse.h"
+
+static const struct {
+    ctn_method method;
+    int stages;
+} methods[] = {{CTN_COLLOCATION, 1}, {CTN_RADAU, 1}, {CTN_RADAU, 2}, {CTN_RADAU, 3}, {CTN_ALPHA, 1}};
+enum { METHODS = sizeof methods / sizeof *methods };
+
+static ctn_batch_config config_of(int k, double dt)
+{
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = methods[k].method, cfg.dt = dt;
+    if (cfg.method == CTN_RADAU) cfg.stages = methods[k].stages;
+    if (cfg.method == CTN_COLLOCATION) cfg.order = 2;
+    return cfg;
+}
+
+// ---- golden data
+
+static double number_of(const cJSON *of, const char *key)
+{
+    const cJSON *const x = cJSON_GetObjectItem(of, key);
+    ck_assert_msg(cJSON_IsNumber(x), "no number %s", key);
+    return x->valuedouble;
+}
+
+static void numbers_of(const cJSON *of, const char *key, int n, double *to)
+{
+    double *const x = golden_numbers(of, key, n);
+    memcpy(to, x, (size_t)n * sizeof *x);
+    free(x);
+}
+
+static mat3 axes_of(const cJSON *of, const char *key)
+{
+    double q[4];
+    numbers_of(of, key, 4, q);
+    return quat_rotation(quat_normalised(quat_load(q)));
+}
+
+/// Points of a shape in its link's frame, as the golden data have them. Returns how many.
+static int points_of(const cJSON *shape, double at[8][3], double *radius)
+{
+    const char *const type = cJSON_GetObjectItem(shape, "type")->valuestring;
+    *radius = strcmp(type, "box") ? number_of(shape, "radius") : 0;
+    if (!strcmp(type, "sphere")) {
+        numbers_of(shape, "center", 3, at[0]);
+        return 1;
+    }
+    if (!strcmp(type, "capsule")) {
+        numbers_of(shape, "from", 3, at[0]), numbers_of(shape, "to", 3, at[1]);
+        return 2;
+    }
+    double size[3], center[3] = {0, 0, 0};
+    numbers_of(shape, "size", 3, size);
+    if (cJSON_GetObjectItem(shape, "center")) numbers_of(shape, "center", 3, center);
+    const cJSON *const turn = cJSON_GetObjectItem(shape, "rotation");
+    const mat3 R = turn ? axes_of(shape, "rotation") : quat_rotation((quat){1, 0, 0, 0});
+    for (int k = 0; k < 8; k++) {
+        const vec3 c = mul(R, vec((k & 1 ? 0.5 : -0.5) * size[0], (k & 2 ? 0.5 : -0.5) * size[1], (k & 4 ? 0.5 : -0.5) * size[2]));
+        at[k][0] = center[0] + c.x, at[k][1] = center[1] + c.y, at[k][2] = center[2] + c.z;
+    }
+    return 8;
+}
+
+/// The block of a load as a 6 x 6 matrix, angular before linear.
+static void dense_block(const inertia6 *P, double H[36])
+{
+    for (int k = 0; k < 6; k++) {
+        twist t;
+        t.w = vec(k == 0, k == 1, k == 2), t.v = vec(k == 3, k == 4, k == 5);
+        const wrench w = inertia_times(P, t);
+        const double column[6] = {w.n.x, w.n.y, w.n.z, w.f.x, w.f.y, w.f.z};
+        for (int i = 0; i < 6; i++) H[6 * i + k] = column[i];
+    }
+}
+
+/// Energy, gradient, second derivatives, forces and memory of single points: shapes against planes.
+START_TEST(golden_forces)
+{
+    cJSON *const file = golden_json("contact", "forces.json");
+    const cJSON *c;
+    int compared = 0, rubbed = 0;
+    cJSON_ArrayForEach(c, cJSON_GetObjectItem(file, "plane"))
+    {
+        const cJSON *const law = cJSON_GetObjectItem(c, "law"), *const plane = cJSON_GetObjectItem(c, "plane");
+        if (strcmp(cJSON_GetObjectItem(law, "normal_model")->valuestring, "penalty")) continue;
+        double at[8][3], radius, p[3], before[3], lag[8] = {0}, z[24] = {0}, E = 0, H[36] = {0}, g[6] = {0}, block[36], want[36];
+        const int points = points_of(cJSON_GetObjectItem(c, "shape"), at, &radius);
+        const double friction = number_of(law, "friction"), tangent = number_of(law, "tangent_stiffness");
+        lane_model m = {.relaxation = 0};
+        numbers_of(plane, "normal", 3, m.ground);
+        const double length = sqrt(m.ground[0] * m.ground[0] + m.ground[1] * m.ground[1] + m.ground[2] * m.ground[2]);
+        for (int k = 0; k < 3; k++) m.ground[k] /= length;
+        m.ground[3] = number_of(plane, "height");
+        const mat3 R = axes_of(c, "rotation"), R_k = axes_of(c, "rotation_before");
+        numbers_of(c, "position", 3, p), numbers_of(c, "position_before", 3, before);
+        if (friction > 0) numbers_of(c, "lagged_normal_force", points, lag), numbers_of(c, "memory_before", 3 * points, z);
+        double gap[8], force[8], pulls[24], kept[24];
+        numbers_of(c, "gap", points, gap), numbers_of(c, "normal_force", points, force);
+        if (friction > 0) numbers_of(c, "friction_force", 3 * points, pulls), numbers_of(c, "memory_after", 3 * points, kept);
+        for (int k = 0; k < points; k++) {
+            lane_point_load s = {.flags = LOAD_TOUCHES, .radius = radius, .grip = number_of(law, "stiffness")};
+            memcpy(s.point, at[k], sizeof s.point);
+            load_state held = {.arm = mul(R_k, load3(at[k])), .gap = add(load3(before), mul(R_k, load3(at[k])))};
+            const vec3 u = sub(add(load3(p), mul(R, load3(at[k]))), held.gap), memory = load3(z + 3 * k);
+            const touch t = touch_at(&m, &s, &held, R_k, R, u, memory);
+            const normal_law N = press_on(&m, &s, t.before, t.gap, 0.01);
+            ck_assert_msg(fabs(t.gap - gap[k]) < 1e-12 && fabs(N.force - force[k]) < 1e-9, "gap %g, force %g", t.gap, N.force);
+            // the normal force alone, then friction alone, as the two have a stiffness each
+            body_load L = no_load();
+            E += add_contact(&L, &m, &s, &t, 0.01, 0);
+            s.grip = tangent, s.friction = friction;
+            lane_model far = m;
+            far.ground[3] = -1e3;
+            const touch above = touch_at(&far, &s, &held, R_k, R, u, memory);
+            if (friction > 0) {
+                E += add_contact(&L, &far, &s, &above, 0.01, lag[k]);
+                const friction_law F = rub_on(ground_normal(&m), t.s, tangent, friction * lag[k]);
+                const vec3 after = kept_slip(&s, t.s, N.force);
+                const double got[6] = {-F.g.x, -F.g.y, -F.g.z, after.x, after.y, after.z};
+                for (int i = 0; i < 3; i++)
+                    ck_assert_msg(fabs(got[i] - pulls[3 * k + i]) < 1e-9 && fabs(got[3 + i] - kept[3 * k + i]) < 1e-12,
+                                  "friction %g, not %g; memory %g, not %g", got[i], pulls[3 * k + i], got[3 + i], kept[3 * k + i]);
+                rubbed++;
+            }
+            dense_block(&L.P, block);
+            const double w[6] = {L.w.n.x, L.w.n.y, L.w.n.z, L.w.f.x, L.w.f.y, L.w.f.z};
+            for (int i = 0; i < 36; i++) H[i] += block[i];
+            for (int i = 0; i < 6; i++) g[i] += w[i];
+            // what is left when curvature is dropped is never negative
+            double least[6];
+            dense_block(&L.safe, block);
+            ck_assert_int_eq(LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'N', 'U', 6, block, 6, least), 0);
+            ck_assert_msg(least[0] > -1e-9 * (1 + least[5]), "eigenvalue %g", least[0]);
+        }
+        const double energy = number_of(c, "energy");
+        ck_assert_msg(fabs(E - energy) < 1e-10 * (1 + fabs(energy)), "energy %.12g, not %.12g", E, energy);
+        numbers_of(c, "gradient", 6, want);
+        ck_assert_msg(relative_error(g, want, 6) < 1e-10, "gradient off by %g", relative_error(g, want, 6));
+        numbers_of(c, "hessian", 36, want);
+        ck_assert_msg(relative_error(H, want, 36) < 1e-9, "second derivatives off by %g", relative_error(H, want, 36));
+        compared++;
+    }
+    ck_assert_msg(compared >= 8 && rubbed >= 8, "%d cases, %d with friction", compared, rubbed);
+    cJSON_Delete(file);
+}
+END_TEST
+
+/// Gives a model the contact points of a golden file and the law of one of its runs.
+static void plant_contacts(ctn_model *m, const cJSON *file, const cJSON *run)
+{
+    const cJSON *const points = cJSON_GetObjectItem(file, "points"), *p;
+    m->ncontact = 0;
+    m->loads = realloc(m->loads, ((size_t)m->nload + (size_t)cJSON_GetArraySize(points)) * sizeof *m->loads);
+    numbers_of(file, "normal", 3, m->ground);
+    const double length = sqrt(m->ground[0] * m->ground[0] + m->ground[1] * m->ground[1] + m->ground[2] * m->ground[2]);
+    for (int k = 0; k < 3; k++) m->ground[k] /= length;
+    m->ground[3] = number_of(file, "height"), m->relaxation = 0;
+    cJSON_ArrayForEach(p, points)
+    {
+        int link = 0;
+        while (strcmp(ctn_model_link(m, link)->name, cJSON_GetObjectItem(p, "link")->valuestring)) link++;
+        point_load *const o = &m->loads[m->nload];
+        *o = (point_load){.body = m->frames[link].body, .number = m->nload, .link = link, .flags = LOAD_TOUCHES};
+        o->contact = m->ncontact++, m->nload++;
+        o->radius = number_of(p, "radius"), o->grip = number_of(run, "stiffness"), o->friction = number_of(run, "friction");
+        ck_assert(number_of(run, "tangent_stiffness") == o->grip);
+        double at[3];
+        numbers_of(p, "position", 3, at);
+        body_point(m, link, at, o->point);
+    }
+    model_sort_loads(m);
+}
+
+/// Steps of order 2 on the ground, friction with one more pass: coordinates, velocities, normal forces and memory.
+START_TEST(golden_steps)
+{
+    static const char *const models[] = {"box-slope-stick", "box-tumble", "chain3-friction"};
+    cJSON *const file = golden_json(models[_i], "contact_law_steps.json");
+    const cJSON *run;
+    int compared = 0;
+    cJSON_ArrayForEach(run, cJSON_GetObjectItem(file, "runs"))
+    {
+        if (strcmp(cJSON_GetObjectItem(run, "normal_model")->valuestring, "penalty") || number_of(run, "passes") != 1) continue;
+        ctn_model *const model = golden_model(models[_i]);
+        plant_contacts(model, file, run);
+        lane_model *const m = scalar_lanes(model);
+        const int nq = m->nq, nv = m->nv, n = m->ncontact;
+        ctn_batch_config cfg = config_of(0, number_of(run, "dt"));
+        cfg.tolerance = 1e-12;
+        m->dt = cfg.dt;
+        void *const state = aligned_alloc(64, state_size(m, &cfg) + 64), *const work = aligned_alloc(64, work_size(m, &cfg) + 64);
+        memset(work, 0, work_size(m, &cfg));
+        block_state S = open_state(m, &cfg, state);
+        block_work W = open_work(m, &cfg, work);
+        const cJSON *const steps = cJSON_GetObjectItem(run, "steps");
+        const cJSON *step = cJSON_GetArrayItem(steps, 0);
+        double *q = golden_numbers(step, "q", nq), *v = golden_numbers(step, "v", nv);
+        block_set(m, &cfg, &S, &W, q, v);
+        if (cJSON_GetObjectItem(step, "normal_force")) numbers_of(step, "normal_force", n, S.press);
+        for (step = step->next; step; step = step->next) {
+            block_counts counts = {0};
+            free(q), free(v);
+            block_step(m, &cfg, &S, &W, 1, 1, true, &counts);
+            ck_assert(counts.frozen == 0);
+            q = golden_numbers(step, "q", nq), v = golden_numbers(step, "v", nv);
+            const double *const now = block_velocity(m, &cfg, &S, &W);
+            double *const force = golden_numbers(step, "normal_force", n), *const memory = golden_numbers(step, "memory", 3 * n);
+            double most = 0, worst = coordinate_distance(model, S.q, q), off = 0;
+            for (int k = 0; k < nv; k++) worst = worse(worst, fabs(now[k] - v[k]));
+            for (int k = 0; k < n; k++) {
+                most = fmax(most, force[k]), off = worse(off, fabs(S.press[k] - force[k]));
+                const double z[3] = {S.slip[k].x, S.slip[k].y, S.slip[k].z};
+                for (int i = 0; i < 3; i++) worst = worse(worst, fabs(z[i] - memory[3 * k + i]));
+            }
+            ck_assert_msg(worst < 1e-8 && off <= 1e-7 * fmax(most, 1), "%s, dt %g, step %d: off by %g, forces by %g of %g N",
+                          models[_i], cfg.dt, compared, worst, off, most);
+            ck_assert(counts.flow.dissipated > -1e-9);
+            free(force), free(memory), compared++;
+        }
+        free(q), free(v), free(state), free(work), free(m), ctn_model_free(model);
+    }
+    ck_assert_msg(compared >= 20, "%d steps", compared);
+    cJSON_Delete(file);
+}
+END_TEST
+
+// ---- closed forms
+
+#define BLOCK                                                                                                                    \
+    "catena: 1\nground: {normal: [%.17g, 0, %.17g]}\ncontact: {friction: %.17g, depth: %.17g}\nlinks:\n"                         \
+    "  - {name: block, position: [0, 0, 0], euler: [0, %.17g, 0], joint: free, mass: 2, inertia: [0.01, 0.01, 0.01, 0, 0, 0],\n" \
+    "     shapes: [{type: box, size: [0.3, 0.3, 0.1], center: [0, 0, 0.05]}]}\n"
+
+/// A block on a slope of `angle`, standing on it.
+static ctn_model *block_on_slope(double angle, double friction, double depth)
+{
+    char text[1000];
+    snprintf(text, sizeof text, BLOCK, sin(angle), cos(angle), friction, depth, angle);
+    return model_of(text);
+}
+
+/// Below the angle of friction a block comes to rest and stays, at any step: nothing creeps.
+START_TEST(block_sticks)
+{
+    static const double steps[] = {1 / 240., 1 / 60., 0.05, 0.1};
+    ctn_model *const m = block_on_slope(0.35, 0.5, 0.001);  // tan 0.35 = 0.365
+    for (int h = 0; h < 4; h++) {
+        const ctn_batch_config cfg = config_of(_i, steps[h]);
+        ctn_batch *const b = batch_with(m, &cfg);
+        double q[7], v[6], later[7];
+        ctn_batch_step(b, (int)(10 / steps[h]), NULL, NULL), ctn_batch_state(b, q, v);
+        ctn_batch_step(b, (int)(10 / steps[h]), NULL, NULL), ctn_batch_state(b, later, v);
+        for (int k = 0; k < 6; k++)
+            ck_assert_msg(fabs(v[k]) < 1e-12, "dt %g: v[%d] %g m/s", steps[h], k, v[k]);
+        for (int k = 0; k < 3; k++) ck_assert_msg(fabs(later[k] - q[k]) < 1e-10, "dt %g: goes on by %g", steps[h], later[k] - q[k]);
+        ctn_batch_free(b);
+    }
+    ctn_model_free(m);
+}
+END_TEST
+
+/// Above it, it slides with g (sin a - f cos a).
+START_TEST(block_slides)
+{
+    static const double steps[] = {1 / 240., 1 / 60., 0.05};
+    const double angle = 0.6, friction = 0.3, want = 9.81 * (sin(angle) - friction * cos(angle));
+    ctn_model *const m = block_on_slope(angle, friction, 0.001);
+    for (int h = 0; h < 3; h++) {
+        ctn_batch_config cfg = config_of(_i, steps[h]);
+        cfg.tolerance = 1e-12;
+        ctn_batch *const b = batch_with(m, &cfg);
+        double q[7], v[6], later[6];
+        const int n = (int)(4 / steps[h]);
+        ctn_batch_step(b, (int)(4 / steps[h]), NULL, NULL), ctn_batch_state(b, q, v);
+        ctn_batch_step(b, n, NULL, NULL), ctn_batch_state(b, q, later);
+        const double along = (later[0] - v[0]) * cos(angle) - (later[2] - v[2]) * sin(angle);
+        ck_assert_msg(fabs(along / (n * steps[h]) - want) < 1e-9, "dt %g: %.12g m/s2, not %.12g", steps[h],
+                      along / (n * steps[h]), want);
+        ctn_batch_free(b);
+    }
+    ctn_model_free(m);
+}
+END_TEST
+
+/// A ball sinks by the depth of the scene, where it carries all the weight; without one by 0.5 % of the extent of its tree.
+START_TEST(depth)
+{
+    for (int given = 0; given < 2; given++) {
+        char text[500];
+        snprintf(text, sizeof text,
+                 "catena: 1\nground: {height: -1}\n%slinks:\n  - {name: a, joint: free, mass: 3, inertia: [0.01, 0.01, 0.01, 0, 0, "
+                 "0], shapes: [{type: sphere, radius: 0.2}]}\n",
+                 given ? "contact: {depth: 0.01}\n" : "");
+        ctn_model *const m = model_of(text);
+        const ctn_batch_config cfg = config_of(_i, 1 / 60.);
+        ctn_batch *const b = batch_with(m, &cfg);
+        double q[7], v[6];
+        ctn_step_stats s;
+        ctn_batch_step(b, 900, &s, NULL), ctn_batch_state(b, q, v);
+        const double want = given ? 0.01 : 0.005 * m->bodies[0].extent;
+        ck_assert_msg(fabs(q[2] - (-1 + 0.2 - want)) < 1e-9 && fabs(v[2]) < 1e-9, "at %.12g, not %.12g, %g m/s", q[2], -0.8 - want,
+                      v[2]);
+        ck_assert_msg(s.spring_after > 0 && fabs(s.spring_after - 0.5 * 3 * 9.81 * want) < 1e-9, "stores %g J", s.spring_after);
+        ck_assert(s.frozen == 0);
+        ctn_batch_free(b), ctn_model_free(m);
+    }
+}
+END_TEST
+
+// ---- random bodies that fall
+
+/// A tree of capsules, spheres and boxes on ball joints and hinges, which starts above the ground with some motion.
+static ctn_model *falling_tree(uint64_t seed, double *q, double *v)
+{
+    char text[6000];
+    rng r = {seed * 7919};
+    int n = snprintf(text, sizeof text, "catena: 1\nground: {normal: [%g, 0, 1]}\ncontact: {friction: %g}\nlinks:\n",
+                     seed % 2 ? 0 : 0.2, rng_uniform(&r, 0, 1));
+    const int links = 2 + rng_below(&r, 6);
+    for (int k = 0; k < links; k++) {
+        const double a = rng_uniform(&r, 0.1, 0.4);
+        const int parent = k ? rng_below(&r, k) : -1, shape = rng_below(&r, 3);
+        n += snprintf(text + n, sizeof text - (size_t)n, "  - {name: l%d, ", k);
+        if (k) n += snprintf(text + n, sizeof text - (size_t)n, "parent: l%d, position: [%g, 0, 0], ", parent, 0.2);
+        n += snprintf(text + n, sizeof text - (size_t)n, "joint: {type: %s, damping: 0.05}, shapes: [", !k ? "free" : k % 2 ? "ball" : "revolute");
+        if (shape == 0)
+            n += snprintf(text + n, sizeof text - (size_t)n, "{type: capsule, from: [0, 0, 0], to: [%g, 0, 0], radius: 0.04}", a);
+        else if (shape == 1) n += snprintf(text + n, sizeof text - (size_t)n, "{type: sphere, radius: %g}", a / 2);
+        else n += snprintf(text + n, sizeof text - (size_t)n, "{type: box, size: [%g, 0.1, 0.2], center: [0.1, 0, 0]}", a);
+        n += snprintf(text + n, sizeof text - (size_t)n, "], density: 500}\n");
+    }
+    ctn_model *const m = model_of(text);
+    random_state(m, &r, q, v);
+    q[2] = 1.5;
+    return m;
+}
+
+enum { MOST = 64 };
+
+/// Order 2: no step ends with more energy than it begins with, nothing sinks through, and the books have no negative loss.
+START_TEST(energy_never_rises)
+{
+    static const double steps[] = {1 / 240., 1 / 60., 0.05};
+    long touched = 0;
+    FOR_ALL_SEEDS(seed, 12)
+    {
+        double q[MOST], v[MOST];
+        ctn_model *const m = falling_tree(seed, q, v);
+        const ctn_batch_config cfg = config_of(0, steps[seed % 3]);
+        ctn_batch *const b = batch_with(m, &cfg);
+        ck_assert_int_eq(ctn_batch_set_state(b, q, v, 0, NULL), CTN_OK);
+        double scale = 0;
+        for (int k = 0; k < (int)(2.5 / cfg.dt); k++) {
+            ctn_step_stats s;
+            ctn_batch_step(b, 1, &s, NULL);
+            if (!k) scale = s.kinetic_before + fabs(s.potential_before);
+            ck_assert_msg(!s.frozen, "seed %llu, step %d: frozen", (unsigned long long)seed, k);
+            ck_assert_msg(s.energy_after <= s.energy_before + 1e-7 * scale, "seed %llu, dt %g, step %d: from %.12g to %.12g J",
+                          (unsigned long long)seed, cfg.dt, k, s.energy_before, s.energy_after);
+            ck_assert_msg(s.dissipated > -1e-9 * scale, "seed %llu: %g J lost", (unsigned long long)seed, s.dissipated);
+            touched += s.spring_after > 0;
+        }
+        ctn_batch_free(b), ctn_model_free(m);
+    }
+    ck_assert_msg(touched > 200 || getenv("CTN_SEED"), "%ld steps on the ground", touched);
+}
+END_TEST
+
+/// Alpha and radau make the steps that touch by order 2: an impact creates no energy. What flies keeps its method.
+START_TEST(impacts_create_nothing)
+{
+    FOR_SEEDS(seed, 4)
+    {
+        double q[MOST], v[MOST], created = 0;
+        ctn_model *const m = falling_tree(seed, q, v);
+        const ctn_batch_config cfg = config_of(_i, 1 / 60.);
+        ctn_batch *const b = batch_with(m, &cfg);
+        ck_assert_int_eq(ctn_batch_set_state(b, q, v, 0, NULL), CTN_OK);
+        double first = 0;
+        long fewer = 0;
+        for (int k = 0; k < 150; k++) {
+            ctn_step_stats s;
+            ctn_batch_step(b, 1, &s, NULL);
+            ck_assert(!s.frozen);
+            if (!k) first = s.energy_before - s.potential_before;
+            fewer += s.fewer_stages;
+            if (s.spring_after > 0 || s.spring_before > 0) created = fmax(created, s.created);
+        }
+        // what slides while it is pressed ever harder keeps more than it was bent by: some 1e-5 of the energy at most
+        const double part = 1e-4 * (first + 10 * m->mass);
+        ck_assert_msg(created < part, "seed %llu: %g J of %g created", (unsigned long long)seed, created, first);
+        ck_assert(methods[_i].stages == 1 || fewer > 0);
+        ctn_batch_free(b), ctn_model_free(m);
+    }
+}
+END_TEST
+
+/// What has fallen comes to rest.
+START_TEST(comes_to_rest)
+{
+    const char *const text =
+        "catena: 1\nground: true\nlinks:\n"
+        "  - {name: a, position: [0, 0, 0.5], euler: [0.3, 0.2, 0], joint: free, mass: 1, inertia: [0.01, 0.02, 0.02, 0, 0, 0], "
+        "shapes: [{type: box, size: [0.4, 0.3, 0.2]}]}\n";
+    ctn_model *const m = model_of(text);
+    const ctn_batch_config cfg = config_of(_i, 1 / 60.);
+    ctn_batch *const b = batch_with(m, &cfg);
+    double q[7], v[6];
+    ctn_batch_step(b, 900, NULL, NULL), ctn_batch_state(b, q, v);
+    for (int k = 0; k < 6; k++) ck_assert_msg(fabs(v[k]) < 1e-6, "v[%d] %g", k, v[k]);
+    ck_assert_msg(q[2] > 0.09 && q[2] < 0.21, "at %g", q[2]);
+    ctn_batch_free(b), ctn_model_free(m);
+}
+END_TEST
+
+// ---- bits
+
+START_TEST(same_bits)
+{
+    enum { WORLDS = 9 };
+    double q[WORLDS][MOST], v[WORLDS][MOST], rows[2][WORLDS * MOST];
+    for (int seed = 1; seed < 3; seed++) {
+        ctn_model *const m = falling_tree((uint64_t)seed, q[0], v[0]);
+        const int nq = m->nq, nv = m->nv;
+        for (int w = 0; w < WORLDS; w++) {
+            q[0][2] = 0.6 + 0.1 * w;
+            memcpy(rows[0] + w * nq, q[0], (size_t)nq * sizeof(double)), memcpy(rows[1] + w * nv, v[0], (size_t)nv * sizeof(double));
+        }
+        uint64_t first[WORLDS] = {0}, hash[WORLDS];
+        for (const ctn_engine *const *e = engines_available(); *e; e++)
+            for (int count = 1; count <= WORLDS; count += 4) {
+                ctn_batch_config cfg = config_of(_i, 0.02);
+                cfg.worlds = count, cfg.threads = 1 + count % 3, cfg.engine = (*e)->name;
+                ctn_batch *b = batch_with(m, &cfg), *const c = batch_with(m, &cfg);
+                ck_assert_int_eq(ctn_batch_set_state(b, rows[0], rows[1], 0, NULL), CTN_OK);
+                ctn_batch_step(b, 50, NULL, NULL);
+                const size_t size = ctn_batch_saved_size(b);
+                char *const saved = malloc(size);
+                ctn_batch_save(b, saved);
+                ck_assert_int_eq(ctn_batch_restore(c, saved, size, NULL), CTN_OK);
+                ctn_batch_free(b), b = c;
+                ctn_batch_step(b, 30, NULL, NULL);
+                ctn_batch_hashes(b, hash);
+                for (int w = 0; w < count; w++) {
+                    if (!first[w]) first[w] = hash[w];
+                    ck_assert_msg(hash[w] == first[w], "%s, world %d of %d: other bits", (*e)->name, w, count);
+                }
+                free(saved), ctn_batch_free(b);
+            }
+        ctn_model_free(m);
+    }
+}
+END_TEST
+
+// ---- scenes; what takes no ground
+
+#define BALL(contact) LINKS "  - {name: a, joint: free, " MASS ", shapes: [{type: sphere, radius: 1" contact "}]}\n"
+
+START_TEST(keys)
+{
+    ctn_scene *const scene = parse("catena: 1\nground: {height: 2, normal: [0, 0, 3]}\ncontact: {friction: 0.4, depth: 0.01, "
+                                   "relaxation: 0.3}\nlinks:\n"
+                                   "  - {name: a, joint: free, " MASS ", shapes: [{type: sphere, radius: 1, contact: {friction: 2}}, "
+                                   "{type: cylinder, from: [0, 0, 0], to: [0, 0, 1], radius: 1, contact: false}]}\n"
+                                   "  - {name: b, parent: a, joint: fixed, position: [0, 0, 5], " MASS
+                                   ", shapes: [{type: capsule, from: [0, 0, 0], to: [1, 0, 0], radius: 0.5}]}\n"
+                                   "  - {name: c, joint: fixed, shapes: [{type: box, size: [1, 1, 1]}]}\n");
+    ctn_error err = {0};
+    ctn_model *const m = ctn_model_create(scene, &err);
+    ck_assert_msg(m, "%s", err.message);
+    ck_assert(m->ncontact == 3 && m->ground[2] == 1 && m->ground[3] == 2 && m->relaxation == 0.3);
+    ck_assert(m->loads[0].friction == 2 && m->loads[1].friction == 0.4 && m->loads[1].point[2] == 5 && m->loads[2].point[0] == 1);
+    ck_assert(m->loads[0].radius == 1 && m->loads[1].radius == 0.5);
+    ck_assert_double_eq_tol(m->loads[0].grip, 2 * 9.81 / 0.01, 1e-9);
+    ctn_model_free(m), ctn_scene_free(scene);
+    ctn_scene *const unused = parse("catena: 1\ncontact: {friction: 0.4}\nlinks:\n" A);
+    ck_assert_msg(strstr(ctn_scene_warnings(unused), "contact: not used: the scene has no `ground`"), "%s",
+                  ctn_scene_warnings(unused));
+    ctn_scene_free(unused);
+    static const char *const bad[][2] = {{"ground: 3\n", "ground: expected"},
+                                         {"ground: {normal: [0, 0, 0]}\n", "ground.normal: "},
+                                         {"ground: true\ncontact: {friction: -1}\n", "contact.friction: expected a number >= 0"},
+                                         {"ground: true\ncontact: {depth: 0}\n", "contact.depth: expected a positive number"},
+                                         {"ground: true\ncontact: {frictoin: 1}\n", "contact.frictoin: unknown key; did you mean"}};
+    for (int k = 0; k < 5; k++) {
+        char text[300];
+        snprintf(text, sizeof text, "catena: 1\n%slinks:\n" A, bad[k][0]);
+        ck_assert_ptr_null(ctn_scene_parse(text, strlen(text), "t.yaml", &err));
+        ck_assert_msg(strstr(err.message, bad[k][1]), "%s", err.message);
+    }
+}
+END_TEST
+
+/// Without a ground, or with `contact: false`, nothing touches.
+START_TEST(no_ground)
+{
+    ctn_model *const m = model_of(BALL("")), *const n = model_of("catena: 1\nground: true\n" "links:\n  - {name: a, joint: free, " MASS
+                                                                 ", shapes: [{type: sphere, radius: 1, contact: false}]}\n");
+    ck_assert(m->ncontact == 0 && m->nload == 0 && n->ncontact == 0);
+    ctn_model_free(m), ctn_model_free(n);
+}
+END_TEST
+
+START_TEST(refused)
+{
+    static const struct {
+        ctn_method method;
+        int order;
+        ctn_solver solver;
+        ctn_parallel parallel;
+        bool adaptive;
+        const char *says;
+    } no[] = {{CTN_RK4, 2, CTN_NEWTON, CTN_PARALLEL_WORLDS, false, "method: rk4 takes no `ground`"},
+              {CTN_VARIATIONAL, 2, CTN_NEWTON, CTN_PARALLEL_WORLDS, false, "method: variational takes no `ground`"},
+              {CTN_COLLOCATION, 4, CTN_NEWTON, CTN_PARALLEL_WORLDS, false, "order: collocation takes a `ground` at order 2 alone"},
+              {CTN_COLLOCATION, 2, CTN_LM, CTN_PARALLEL_WORLDS, false, "solver: lm takes no `ground`"},
+              {CTN_COLLOCATION, 2, CTN_NEWTON, CTN_PARALLEL_LINKS, false, "parallel: links takes no `ground`"},
+              {CTN_ALPHA, 2, CTN_NEWTON, CTN_PARALLEL_WORLDS, true, "dt: steps that choose their size (auto) take no `ground`"}};
+    ctn_model *const m = model_of("catena: 1\nground: true\n" "links:\n  - {name: a, joint: free, " MASS
+                                  ", shapes: [{type: sphere, radius: 1}]}\n");
+    ctn_error err = {0};
+    for (size_t k = 0; k < sizeof no / sizeof *no; k++) {
+        ctn_batch_config cfg = ctn_batch_config_default();
+        cfg.method = no[k].method, cfg.order = no[k].order, cfg.solver = no[k].solver, cfg.parallel = no[k].parallel;
+        cfg.adaptive = no[k].adaptive;
+        ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
+        ck_assert_msg(strstr(err.message, no[k].says), "%s", err.message);
+    }
+    const ctn_batch_config cfg = config_of(0, 0.01);
+    ck_assert_ptr_null(ctn_tape_create(m, &cfg, 5, &err));
+    ck_assert_msg(strstr(err.message, "contact with a `ground` has no derivatives"), "%s", err.message);
+    ctn_model_free(m);
+    const char *const text = "catena: 1\nground: true\nlinks:\n  - {name: a, joint: free, " MASS
+                             ", shapes: [{type: cylinder, from: [0, 0, 0], to: [0, 0, 1], radius: 1}]}\n";
+    ctn_scene *const scene = parse(text);
+    ck_assert_ptr_null(ctn_model_create(scene, &err));
+    ck_assert_msg(strstr(err.message, "folder/t.yaml:4:5: shapes: shapes[0] of link 'a' is a cylinder, which touches no ground"),
+                  "%s", err.message);
+    ctn_scene_free(scene);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *const suite = suite_create("contact");
+    TCase *const t = tcase_create("contact");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, golden_forces);
+    tcase_add_loop_test(t, golden_steps, 0, 3);
+    tcase_add_loop_test(t, block_sticks, 0, METHODS);
+    tcase_add_loop_test(t, block_slides, 0, METHODS);
+    tcase_add_loop_test(t, depth, 0, METHODS);
+    tcase_add_test(t, energy_never_rises);
+    tcase_add_loop_test(t, impacts_create_nothing, 0, METHODS);
+    tcase_add_loop_test(t, comes_to_rest, 0, METHODS);
+    tcase_add_loop_test(t, same_bits, 0, METHODS);
+    tcase_add_test(t, keys);
+    tcase_add_test(t, no_ground);
+    tcase_add_test(t, refused);
+    suite_add_tcase(suite, t);
+    return run_suite(suite);
+}
