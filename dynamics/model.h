@@ -240,6 +240,8 @@ struct ctn_model {
     int nsignal;
     ctn_signal *signals;     // [nsignal]
     double *signal_numbers;  // their knots and pieces
+    struct model_sensor *sensors;  // [nsensor], likewise: dynamics/sensor.h
+    int nsensor;
     ctn_frame *frames;  // [nlink]
     ctn_link *links;    // [nlink], as the user sees them
     int *dof_adr;       // [nv] index in v of the degrees of freedom in the order of the bodies

@@ -57,6 +57,30 @@ FN mat3 quat_rotation(quat a)
     return R;
 }
 
+/// The quaternion of a rotation, w >= 0, from its largest component (Shepperd 1978): no root of a small difference.
+FN quat quat_of_rotation(mat3 R)
+{
+    const real one = rset(1), trace = R.x.x + R.y.y + R.z.z;
+    const real x = R.y.z - R.z.y, y = R.z.x - R.x.z, z = R.x.y - R.y.x;  // 4 w times each
+    const real xy = R.y.x + R.x.y, xz = R.z.x + R.x.z, yz = R.z.y + R.y.z;
+    quat a;
+    a.w = one + trace, a.x = x, a.y = y, a.z = z;
+    real most = trace;
+    const real entry[3] = {R.x.x, R.y.y, R.z.z};
+    for (int k = 0; k < 3; k++) {
+        const mask larger = gt(entry[k], most);
+        const real own = fmadd(rset(2), entry[k], one - trace);
+        most = sel(larger, entry[k], most);
+        a.w = sel(larger, k == 0 ? x : k == 1 ? y : z, a.w);
+        a.x = sel(larger, k == 0 ? own : k == 1 ? xy : xz, a.x);
+        a.y = sel(larger, k == 0 ? xy : k == 1 ? own : yz, a.y);
+        a.z = sel(larger, k == 0 ? xz : k == 1 ? yz : own, a.z);
+    }
+    const real norm = root(quat_square(a)), s = one / sel(lt(a.w, rset(0)), negate(norm), norm);
+    a.w = a.w * s, a.x = a.x * s, a.y = a.y * s, a.z = a.z * s;
+    return a;
+}
+
 /// exp(u/2): the turn by |u| about u. rad
 FN quat quat_exp(vec3 u)
 {

@@ -86,6 +86,9 @@ FN saturated saturate(real y, real effort)
     return s;
 }
 
+/// What it gives on its own side of the gear.
+FN real motor_effort(const lane_motor *a, real x, real w) { return saturate(motor_demand(a, x, w), a->effort).force; }
+
 /// The force on the joint at x and w, and how fast it falls with y's terms: its derivatives are -kp slope and -kd slope.
 typedef struct {
     real force, slope;

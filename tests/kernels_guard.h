@@ -26,6 +26,11 @@ KERNEL void guard_all(const lane_model *m, const ctn_batch_config *cfg, guard_wo
     forward_kinematics(m, q, w->T, out, out);
     link_twists(m, q, v, w->T, w->D, out);
     link_jacobian(m, q, 0, w->T, out);
+    link_jacobian_rate(m, q, v, 0, w->T, w->D, out);
+    link_accelerations(m, q, v, v, w->T, w->D, w->D, out);
+    const model_sensor sensor = {};
+    const tree_motion moves = {w->T, w->D, w->D, q, v, v, v, rset(0)};
+    sense(m, &sensor, &moves, out);
     id_motion(m, q, v, v, &w->id);
     id_matrices(m, &w->id, H, H, NULL, 1);
     passive_matrices(m, q, v, rset(-1), out, out, H, H, 1);

@@ -386,6 +386,48 @@ static void remove_folder(void)
     strcpy(folder + strlen(folder) - 6, "XXXXXX");
 }
 
+/// Sensors of sites, joints, bodies and trees; what has no place here is named.
+START_TEST(sensors)
+{
+    ctn_error err = {0};
+    write_file(
+        "main.xml",
+        "<mujoco>\n<worldbody><site name='w'/><body name='a' pos='0 0 1'><joint name='j' pos='0 0 0.5'/>" BALL_GEOM
+        "<frame pos='1 0 0'><site name='s' pos='0 0 0.25' quat='0 1 0 0'/><site name='u'/></frame>"
+        "<body name='b'>" BALL_GEOM "</body></body></worldbody>\n"
+        "<actuator><motor name='m' joint='j'/></actuator>\n"
+        "<sensor><accelerometer name='acc' site='s' noise='0.5'/><gyro site='s'/><jointpos joint='j'/>"
+        "<actuatorfrc actuator='m'/><framepos objtype='xbody' objname='a'/><subtreecom body='world'/><subtreelinvel body='a'/>\n"
+        "<magnetometer site='s'/><subtreeangmom body='b'/><gyro site='w'/><jointpos joint='x'/></sensor></mujoco>");
+    ctn_scene *const s = ctn_scene_load(file_path("main.xml"), &err);
+    ck_assert_msg(s != 0, "%s", err.message);
+    static const struct {
+        const char *name;
+        ctn_sensor_type type;
+        int link;
+    } expected[] = {{"acc", CTN_SENSE_ACCELEROMETER, 0},           {"gyro.1", CTN_SENSE_GYRO, 0},
+                    {"jointpos.2", CTN_SENSE_JOINT_POSITION, 0},   {"actuatorfrc.3", CTN_SENSE_MOTOR_EFFORT, 0},
+                    {"framepos.4", CTN_SENSE_POSITION, 0},         {"subtreecom.5", CTN_SENSE_COM, -1},
+                    {"subtreelinvel.6", CTN_SENSE_COM_VELOCITY, 0}};
+    ck_assert_int_eq(s->nsensor, (int)(sizeof expected / sizeof *expected));
+    for (int k = 0; k < s->nsensor; k++) {
+        ck_assert_str_eq(s->sensors[k].name, expected[k].name);
+        ck_assert(s->sensors[k].type == expected[k].type && s->sensors[k].link == expected[k].link);
+    }
+    EXACT(s->sensors[0].point, 1, 0, -0.25);  // the link's frame is where its joint is
+    EXACT(s->sensors[0].axes, 0, 1, 0, 0);
+    EXACT(s->sensors[4].point, 0, 0, -0.5);
+    ck_assert_double_eq(s->sensors[0].noise[2], 0.5);
+    const char *const warnings = ctn_scene_warnings(s);
+    ck_assert_msg(strstr(warnings, "ignored: <magnetometer>") &&
+                      strstr(warnings, "ignored: <subtreeangmom>: its body has no joint") &&
+                      strstr(warnings, "ignored: <gyro>: it is on the world") &&
+                      strstr(warnings, "ignored: <jointpos>: there is no such joint") && strstr(warnings, "ignored: <site>"),
+                  "%s", warnings);
+    ctn_scene_free(s);
+}
+END_TEST
+
 START_TEST(mistake_in_part)
 {
     ctn_error err = {0};
@@ -452,6 +494,7 @@ int main(void)
     tcase_add_loop_test(bad, mistake, 0, LENGTH(mistakes));
     tcase_add_loop_test(bad, remark, 0, LENGTH(remarks));
     tcase_add_checked_fixture(files, make_folder, remove_folder);
+    tcase_add_test(files, sensors);
     tcase_add_test(files, mistake_in_part);
     tcase_add_test(files, part_of_a_scene);
     tcase_add_test(files, free_base);

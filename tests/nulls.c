@@ -14,7 +14,8 @@ static const char scene_text[] =
     "catena: 1\n"
     "sample: {q: {rod: {normal: [0, 0.1]}}}\n"
     "links:\n"
-    "  - {name: rod, joint: {type: revolute}, shapes: [{type: sphere, radius: 0.1, density: 1000}]}\n";
+    "  - {name: rod, joint: {type: revolute}, shapes: [{type: sphere, radius: 0.1, density: 1000}]}\n"
+    "sensors: [{name: tip, type: position, link: rod}]\n";
 
 /// The functions that were called, so that none is forgotten.
 static const char *called[200];
@@ -126,6 +127,12 @@ static void models(void)
     POINTER("", ctn_model_link, NULL, 0);
     NUMBER(-1, ctn_model_find, NULL, "rod");
     NUMBER(-1, ctn_model_find, model, NULL);
+    NUMBER(0, ctn_model_nsensor, NULL);
+    NUMBER(0, ctn_model_sensor_numbers, NULL);
+    NUMBER(NULL, ctn_model_sensor, NULL, 0);
+    NUMBER(-1, ctn_model_find_sensor, NULL, "tip");
+    NUMBER(-1, ctn_model_find_sensor, model, NULL);
+    NUMBER(NULL, ctn_sensor_type_name, (ctn_sensor_type)99);
     NOTHING(ctn_model_initial_state, NULL, x, x);
     NOTHING(ctn_model_initial_state, model, NULL, NULL);
     NOTHING(ctn_model_gravity, NULL, x);
@@ -175,6 +182,9 @@ static void batches(void)
     POINTER("", ctn_batch_model, NULL);
     STATUS("batch", ctn_batch_set_parameters, NULL, x, err);
     STATUS("values", ctn_batch_set_parameters, batch, NULL, err);
+    STATUS("batch", ctn_batch_sensors, NULL, x, err);
+    STATUS("values", ctn_batch_sensors, batch, NULL, err);
+    NOTHING(ctn_batch_number_worlds, NULL, 0, 0);
     NOTHING(ctn_batch_totals, NULL, &totals);
     NOTHING(ctn_batch_totals, batch, NULL);
     NUMBER(0, ctn_batch_bytes, NULL);
@@ -291,6 +301,33 @@ static void dynamics(void)
         NOTHING(ctn_link_twists, dyn, count, NULL, x, y);
         NOTHING(ctn_link_twists, dyn, count, x, NULL, y);
         NOTHING(ctn_link_twists, dyn, count, x, x, NULL);
+        NOTHING(ctn_link_accelerations, NULL, count, x, x, x, y);
+        NOTHING(ctn_link_accelerations, dyn, count, NULL, x, x, y);
+        NOTHING(ctn_link_accelerations, dyn, count, x, NULL, x, y);
+        NOTHING(ctn_link_accelerations, dyn, count, x, x, NULL, y);
+        NOTHING(ctn_link_accelerations, dyn, count, x, x, x, NULL);
+        NOTHING(ctn_jacobian_rate, NULL, count, x, x, 0, y);
+        NOTHING(ctn_jacobian_rate, dyn, count, NULL, x, 0, y);
+        NOTHING(ctn_jacobian_rate, dyn, count, x, NULL, 0, y);
+        NOTHING(ctn_jacobian_rate, dyn, count, x, x, 0, NULL);
+        NOTHING(ctn_point_jacobian_rate, NULL, count, x, x, 0, x, y);
+        NOTHING(ctn_point_jacobian_rate, dyn, count, NULL, x, 0, x, y);
+        NOTHING(ctn_point_jacobian_rate, dyn, count, x, NULL, 0, x, y);
+        NOTHING(ctn_point_jacobian_rate, dyn, count, x, x, 0, NULL, y);
+        NOTHING(ctn_point_jacobian_rate, dyn, count, x, x, 0, x, NULL);
+        NOTHING(ctn_com_jacobian_rate, NULL, count, x, x, y);
+        NOTHING(ctn_com_jacobian_rate, dyn, count, NULL, x, y);
+        NOTHING(ctn_com_jacobian_rate, dyn, count, x, NULL, y);
+        NOTHING(ctn_com_jacobian_rate, dyn, count, x, x, NULL);
+        NOTHING(ctn_momentum_rate, NULL, count, x, x, x, y);
+        NOTHING(ctn_momentum_rate, dyn, count, NULL, x, x, y);
+        NOTHING(ctn_momentum_rate, dyn, count, x, NULL, x, y);
+        NOTHING(ctn_momentum_rate, dyn, count, x, x, NULL, y);
+        NOTHING(ctn_momentum_rate, dyn, count, x, x, x, NULL);
+        NOTHING(ctn_sensors, NULL, count, x, x, x, y);
+        NOTHING(ctn_sensors, dyn, count, NULL, x, x, y);
+        NOTHING(ctn_sensors, dyn, count, x, NULL, x, y);
+        NOTHING(ctn_sensors, dyn, count, x, x, x, NULL);
         NOTHING(ctn_rnea, NULL, count, x, x, x, y);
         NOTHING(ctn_rnea, dyn, count, NULL, x, x, y);
         NOTHING(ctn_rnea, dyn, count, x, NULL, x, y);

@@ -163,7 +163,7 @@ static const struct {
     {TOP("^gravty: [0, 0, 0]"), {"gravty: unknown key; did you mean 'gravity'?"}},
     {TOP("^weight: 3"),
      {"weight: unknown key; a scene has: catena, name, gravity, inertias, defaults, include, urdf, mjcf, links, springs, forces, "
-      "gaits, motors, fluid, ground, contact, integrator, duration, "
+      "gaits, motors, sensors, fluid, ground, contact, integrator, duration, "
       "state"}},
     {TOP("^<<: {name: a}"), {"<<: unknown key"}},
     {TOP("name: b\n^name: c"), {"name: given twice; first in line 4"}},
@@ -245,7 +245,32 @@ static const struct {
 
     // sections of later versions
     {TOP("^obstacles: []"), {"obstacles: not available in this version"}},
-    {TOP("^sensors: []\n^record: {}"), {"sensors: not available in this version", "record: not available in this version"}},
+    {TOP("^record: {}\n^controller: {}"), {"record: not available in this version", "controller: not available in this version"}},
+
+    // sensors
+    {TOP("sensors: ^{}"), {"sensors: expected a list of sensors, found a mapping"}},
+    {TOP("sensors: [^{type: com}, ^{name: a}, {name: ^'', type: com}]"),
+     {"sensors[0].name: missing; recordings and plots call the sensor by it",
+      "sensors[1].type: missing; as accelerometer, pose or joint_position", "sensors[2].name: expected text, found text ''"}},
+    {TOP("sensors: [{name: a, type: ^acelerometer, link: a}, {name: b, type: ^x, link: a}]"),
+     {"sensors[0].type: unknown 'acelerometer'; did you mean 'accelerometer'?",
+      "sensors[1].type: unknown 'x'; docs/scene.md lists the types of sensors"}},
+    {TOP("sensors: [{name: a, type: com, ^point: [0, 0, 0]}, {name: b, type: gyro, link: a, ^point: [0, 0, 0]}, {name: c, type: "
+         "energy, ^link: a}]"),
+     {"sensors[0].point: a sensor of the type com has none", "sensors[1].point: a sensor of the type gyro has none",
+      "sensors[2].link: a sensor of the type energy has none"}},
+    {TOP("sensors: [^{name: a, type: joint_force}, ^{name: b, type: gyro}, {name: c, type: pose, link: ^ab}]"),
+     {"sensors[0].joint: missing; it is the link whose joint is measured",
+      "sensors[1].link: missing; it is the one that is measured", "sensors[2].link: unknown link 'ab'"}},
+    {TOP("sensors: [^{name: a, type: distance, link: a}, {name: b, type: motor_effort, joint: ^a}]"),
+     {"sensors[0].to_link: missing; the other point is on it, or, with `to_point` alone, in the world",
+      "sensors[1].joint: the joint of 'a' has no motor there; give it one in `motors`, or measure its joint_force"}},
+    {TOP("sensors: [{name: a, type: pose, link: a, noise: ^[1, 2]}, {name: b, type: pose, link: a, noise: [1, 2, 3, 1 deg, 0, "
+         "^-1]}, "
+         "{name: c, type: com, delay: ^-1}]"),
+     {"sensors[0].noise: expected one number or 6, found 2", "sensors[1].noise[5]: expected a number >= 0",
+      "sensors[2].delay: expected a number >= 0"}},
+    {TOP("sensors: [{name: a, type: com}, ^{name: a, type: energy}]"), {"sensors[1]: there is a sensor called 'a' already"}},
 
     // motors
     {TOP("motors: ^{}"), {"motors: expected a list of motors, found a mapping"}},

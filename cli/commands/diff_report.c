@@ -19,7 +19,7 @@ static number_name name_of(const diff *d, const diff_quantity *x, const diff_pla
 {
     number_name n = {.unit = x->unit ? x->unit : ""};
     int link;
-    if (x->partner && state_number(d->model[0], x->name, at->entry, n.name, sizeof n.name, &n.unit, &link))
+    if (x->partner && state_number(d->model[0], x->name, at->entry, n.name, sizeof n.name, &n.unit, &link) && link >= 0)
         n.link = ctn_model_link(d->model[0], link)->name;
     else snprintf(n.name, sizeof n.name, "%s", x->name);
     if (!strcmp(n.unit, "1")) n.unit = "";

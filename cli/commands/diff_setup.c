@@ -183,9 +183,23 @@ static bool compare_models(diff *d)
     return ok;
 }
 
+/// The partners of the numbers of sensors: those of the sensor of that name, if it is of the same type.
+static void sensor_partners(const ctn_model *a, const ctn_model *b, int *partner)
+{
+    for (int i = 0; i < ctn_model_nsensor(a); i++) {
+        const ctn_sensor *const x = ctn_model_sensor(a, i), *const y = ctn_model_sensor(b, ctn_model_find_sensor(b, x->name));
+        const bool alike = y && y->type == x->type && y->count == x->count;
+        for (int k = 0; k < x->count; k++) partner[x->first + k] = alike ? y->first + k : -1;
+    }
+}
+
 void diff_partners(const diff *d, const char *what, int *partner)
 {
     const ctn_model *const a = d->model[0], *const b = d->model[1];
+    if (!strcmp(what, "sensors")) {
+        sensor_partners(a, b, partner);
+        return;
+    }
     for (int l = 0; l < ctn_model_nlink(a); l++) {
         const ctn_link *const x = ctn_model_link(a, l);
         const int found = find_link(b, x->name, l);

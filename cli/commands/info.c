@@ -8,6 +8,7 @@
 #include "sim/engine/device.h"
 #include "sim/engine/engine.h"
 #include "sim/model/contact_points.h"
+#include "sim/record/record.h"
 #include "sim/scene/scene.h"
 #include "sim/base/status.h"
 
@@ -106,6 +107,30 @@ static void print_signals(const setup *s, bool all)
     if (!all && sc->nsignal > ROWS) printf("  ... %d more (--all prints them)\n", sc->nsignal - ROWS);
 }
 
+/// What a sensor is of: a link, a joint, or all links.
+static const char *sensor_link(const ctn_model *m, const ctn_sensor *s)
+{
+    return s->link < 0 ? "all links" : ctn_model_link(m, s->link)->name;
+}
+
+static void print_sensors(const ctn_model *m, bool all)
+{
+    const int count = ctn_model_nsensor(m);
+    if (!count) return;
+    printf("\n%6s  %-20s %-20s %-20s %7s %9s %9s\n", "sensor", "name", "type", "of", "numbers", "noise", "delay s");
+    for (int i = 0; i < count; i++) {
+        if (!all && count > ROWS && i == ROWS / 2) {
+            printf("  ... %d more sensors (--all prints them)\n", count - ROWS);
+            i = count - ROWS / 2;
+        }
+        const ctn_sensor *const s = ctn_model_sensor(m, i);
+        double noise = 0;
+        for (int k = 0; k < s->count; k++) noise = fmax(noise, s->noise[k]);
+        printf("%6d  %-20s %-20s %-20s %7d %9.4g %9.4g\n", i, s->name, ctn_sensor_type_name(s->type), sensor_link(m, s), s->count,
+               noise, s->delay);
+    }
+}
+
 static void print_fluid(const scene_fluid *f)
 {
     if (f->ndrag)
@@ -200,6 +225,7 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     print_links(m, all);
     print_motors(s, all);
     print_signals(s, all);
+    print_sensors(m, all);
     print_state(m, t, all);
 }
 
@@ -236,6 +262,23 @@ static void add_motor(cJSON *motors, const ctn_scene *sc, const ctn_model *m, co
         if (!moves) moves = json_object(one, "moves");
         json_text(moves, told_name(a, k), signal_words(&sc->signals[a->moves[k] - 1], words));
     }
+}
+
+static void add_sensor(cJSON *sensors, const ctn_model *m, const ctn_sensor *s)
+{
+    cJSON *const one = json_object(sensors, NULL);
+    json_text(one, "name", s->name);
+    json_text(one, "type", ctn_sensor_type_name(s->type));
+    if (s->link >= 0) json_text(one, "link", ctn_model_link(m, s->link)->name);
+    json_number(one, "first", s->first);
+    cJSON *const numbers = json_array(one, "numbers"), *const units = json_array(one, "units");
+    for (int k = 0; k < s->count; k++) {
+        char name[300];
+        sensor_name(m, s, k, name, sizeof name);
+        json_text(numbers, NULL, name), json_text(units, NULL, sensor_unit(m, s, k));
+    }
+    json_numbers(one, "noise", s->noise, (size_t)s->count);
+    json_number(one, "delay", s->delay);
 }
 
 static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
@@ -294,6 +337,10 @@ static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
     for (int l = 0; l < ctn_model_nlink(m); l++) add_link(links, m, l);
     cJSON *const motors = json_array(root, "motors");
     for (int i = 0; i < s->scene->nmotor; i++) add_motor(motors, s->scene, m, &s->scene->motors[i]);
+    if (ctn_model_nsensor(m)) {
+        cJSON *const sensors = json_array(root, "sensors");
+        for (int i = 0; i < ctn_model_nsensor(m); i++) add_sensor(sensors, m, ctn_model_sensor(m, i));
+    }
     const scene_fluid *const f = &s->scene->fluid;
     if (f->ndrag) {
         cJSON *const fluid = json_object(root, "fluid");

@@ -49,9 +49,10 @@ static void number_name(const replay *p, const difference *d, char *text, size_t
     char name[300];
     const char *unit;
     int link;
-    if (state_number(p->b.model, d->what->name, d->entry, name, sizeof name, &unit, &link))
-        snprintf(text, size, "link '%s': %s", ctn_model_link(p->b.model, link)->name, name);
-    else snprintf(text, size, "%s", d->what->name);
+    if (!state_number(p->b.model, d->what->name, d->entry, name, sizeof name, &unit, &link))
+        snprintf(text, size, "%s", d->what->name);
+    else if (link < 0) snprintf(text, size, "%s", name);
+    else snprintf(text, size, "link '%s': %s", ctn_model_link(p->b.model, link)->name, name);
 }
 
 /// Prints where the worlds differ. Returns an exit status.

@@ -150,7 +150,7 @@ static ctn_status open_batch(replay *p, ctn_error *err)
     if (start && restore(p, err) != CTN_OK) return err->status;
     b->threads = ctn_batch_configuration(b->batch)->threads, b->engine = ctn_batch_configuration(b->batch)->engine;
     b->piece = 1;
-    const ctn_status status = quantities_open(&b->now, b->batch, KEEP_Q | KEEP_V, err);
+    const ctn_status status = quantities_open(&b->now, b->batch, KEEP_Q | KEEP_V | KEEP_SENSORS, err);
     if (status != CTN_OK) return status;
     record_head_recording(&head, b->scene, b->batch, &cfg, start);
     return recorded_compare(&p->from, &head, err);
@@ -161,9 +161,10 @@ int replay_recording(replay *p)
     blocks *const b = &p->b;
     ctn_error err;
     if (open_batch(p, &err) != CTN_OK) return status_error(&err, "");
-    const size_t worlds = (size_t)b->cfg.worlds, nq = (size_t)ctn_model_nq(b->model), nv = (size_t)ctn_model_nv(b->model);
+    const size_t worlds = (size_t)b->cfg.worlds, nq = (size_t)ctn_model_nq(b->model), nv = (size_t)ctn_model_nv(b->model),
+                 sensors = (size_t)ctn_model_sensor_numbers(b->model), widest = nq > nv ? nq : nv;
     record_rows x = {.records = recorded_count(&p->from, "time"), .hashes = p->verify ? recorded_count(&p->from, "hash") : 0};
-    x.states = malloc(worlds * (nq > nv ? nq : nv) * sizeof *x.states + 1);
+    x.states = malloc(worlds * (widest > sensors ? widest : sensors) * sizeof *x.states + 1);
     x.steps = malloc(worlds * sizeof *x.steps), x.frozen = malloc(worlds * sizeof *x.frozen);
     x.frozen_time = malloc(worlds * sizeof *x.frozen_time), x.stats = calloc(worlds, sizeof *x.stats);
     x.was = malloc(worlds * sizeof *x.was), x.is = malloc(worlds * sizeof *x.is);

@@ -186,6 +186,28 @@ static int find_coordinates(timeline *t, const char *name, series_list *found)
     return *part ? -1 : usage_error("%s: '%s': no joint of its scene has coordinates", t->from.path, name);
 }
 
+/// "imu", "sensor.imu": all numbers of a sensor; "sensor.imu.ax", "imu.ax": one of them; "sensor": those of all.
+static int find_sensors(timeline *t, const char *name, series_list *found)
+{
+    static const char stem[] = "sensor.";
+    const size_t before = sizeof stem - 1;
+    const bool all = !strcmp(name, "sensor") || !strcmp(name, "sensors");
+    const char *const asked = strncmp(name, stem, before) ? name : name + before;
+    const int had = found->count;
+    for (int i = 0; i < ctn_model_nsensor(t->model); i++) {
+        const ctn_sensor *const s = ctn_model_sensor(t->model, i);
+        for (int k = 0; k < s->count; k++) {
+            series one = {.kind = SERIES_ENTRY, .set = "sensors", .unit = sensor_unit(t->model, s, k), .entry = s->first + k};
+            sensor_name(t->model, s, k, one.name, sizeof one.name);
+            if (!all && strcmp(asked, s->name) != 0 && strcmp(asked, one.name + before) != 0) continue;
+            if (!timeline_has(t, "sensors"))
+                return usage_error("%s: has no sensors, which '%s' needs; make it with --keep sensors", t->from.path, name);
+            if (!add(found, one)) return added(false);
+        }
+    }
+    return found->count > had ? EXIT_OK : -1;
+}
+
 // ---- names that are none
 
 /// All names, each ended by NUL, as one text to be freed; `plain` receives how many come before sums, coordinates and those of
@@ -210,6 +232,14 @@ static char *all_names(timeline *t, int *plain, int *count)
             const ctn_link *const link = ctn_model_link(t->model, l);
             n++, fprintf(out, "%c.%s%c", *kind, link->name, 0);
             for (int k = 0; coordinate(*kind, link, l, k, &one); k++) n++, fprintf(out, "%s%c", one.name, 0);
+        }
+    }
+    for (int i = 0; i < ctn_model_nsensor(t->model) && timeline_has(t, "sensors"); i++) {
+        const ctn_sensor *const s = ctn_model_sensor(t->model, i);
+        n++, fprintf(out, "%s%c", s->name, 0);
+        for (int k = 0; k < s->count; k++) {
+            sensor_name(t->model, s, k, one.name, sizeof one.name);
+            n += 2, fprintf(out, "%s%c%s%c", one.name, 0, one.name + 7, 0);
         }
     }
     *count = n;
@@ -246,5 +276,6 @@ int series_find(timeline *t, const char *name, series_list *found)
     int status = find_member(t, name, found);
     if (status < 0) status = find_total(t, name, found);
     if (status < 0) status = find_coordinates(t, name, found);
+    if (status < 0) status = find_sensors(t, name, found);
     return status < 0 ? unknown(t, name) : status;
 }

@@ -196,13 +196,18 @@ CTN_API size_t ctn_batch_bytes(const ctn_batch *batch);
 typedef void (*ctn_control)(void *context, int first, int count, const double *time, const double *q, const double *v,
                             double *tau);
 
+/// The same, of what the scene's sensors say: sensors [count][numbers], as ctn_batch_sensors (catena/sensors.h) has them then.
+typedef void (*ctn_sensed_control)(void *context, int first, int count, const double *time, const double *sensors,
+                                   const double *q, const double *v, double *tau);
+
 /// What a call of ctn_batch_run does. Zero is a good start.
 typedef struct ctn_run {
     int steps;            // >= 0, of each world
     const int *horizon;   // [worlds]: steps of each world instead, 0 .. steps; NULL: `steps` for all
     const double *force;  // [worlds][steps][nv] (N m, N): joint forces of each step of each world, or NULL
     ctn_control control;  // asked for them before every step, or NULL
-    void *context;        // of control
+    void *context;        // of control, or sensed
+    ctn_sensed_control sensed;  // instead of control, with what sensors say; the model has some
 } ctn_run;
 
 /// Steps with forces of their own (with neither table nor control: those of ctn_batch_set_force). Otherwise as ctn_batch_step.

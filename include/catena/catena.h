@@ -15,6 +15,7 @@
 #include <catena/rollout.h>
 #include <catena/sample.h>
 #include <catena/scene.h>
+#include <catena/sensors.h>
 #include <catena/status.h>
 #include <catena/tree.h>
 

@@ -34,6 +34,12 @@ CTN_API void ctn_forward_kinematics(ctn_dynamics *dyn, int count, const double *
 /// Twist [count][nlink][6] of every link: angular velocity (rad/s), velocity of the link origin (m/s).
 CTN_API void ctn_link_twists(ctn_dynamics *dyn, int count, const double *q, const double *v, double *twist);
 
+/// Acceleration [count][nlink][6] of every link while its joints accelerate by a [count][nv]: angular acceleration (rad/s^2),
+/// acceleration of the link origin (m/s^2), the second derivative of its position; gravity is not taken off. With the qdd of
+/// ctn_aba those of the motion.
+CTN_API void ctn_link_accelerations(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *a,
+                                    double *acceleration);
+
 /// Inverse dynamics by the recursive Newton-Euler algorithm (RNEA): tau = H(q) a + c(q, v), with armature in H and without
 /// the passive forces of the joints. a, tau [count][nv]; N m or N.
 CTN_API void ctn_rnea(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *a, double *tau);
@@ -77,6 +83,17 @@ CTN_API void ctn_centroidal_matrix(ctn_dynamics *dyn, int count, const double *q
 
 /// Jacobian J [count][3][nv] of the centre of mass of all links: its velocity is J v. NaN where they have no mass. O(nlink nv).
 CTN_API void ctn_com_jacobian(ctn_dynamics *dyn, int count, const double *q, double *J);
+
+/// Rates of these Jacobians while the joints move with v [count][nv]: dJ/dt [count][6][nv] of a link, [count][3][nv] of a point and
+/// of the centre of mass. Accelerations are J a + dJ/dt v. NaN as above.
+CTN_API void ctn_jacobian_rate(ctn_dynamics *dyn, int count, const double *q, const double *v, int link, double *dJ);
+CTN_API void ctn_point_jacobian_rate(ctn_dynamics *dyn, int count, const double *q, const double *v, int link,
+                                     const double *point, double *dJ);
+CTN_API void ctn_com_jacobian_rate(ctn_dynamics *dyn, int count, const double *q, const double *v, double *dJ);
+
+/// The rate [count][6] of the centroidal momentum A v while the joints accelerate by a [count][nv]: of the angular momentum about
+/// the centre of mass (N m), and of the linear momentum (N): all that acts on the links from outside, gravity included.
+CTN_API void ctn_momentum_rate(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *a, double *rate);
 
 /// Sums over the whole model.
 typedef struct ctn_totals {

@@ -1,5 +1,6 @@
 /// Batches: worlds in lane blocks, their configuration, parameters, state and time.
 #include "sim/batch/batch.h"
+#include "sim/batch/batch_sensors.h"
 
 #include "sim/base/config.h"
 #include "sim/model/model.h"
@@ -139,6 +140,11 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
         fail(err, CTN_UNAVAILABLE, "dense: the engine '%s' has no dense output; take 'scalar' or 'avx2'", on_device);
         return NULL;
     }
+    if (on_device && model->nsensor) {
+        fail(err, CTN_UNAVAILABLE, "sensors: the engine '%s' has none yet; take 'scalar' or 'avx2', or a scene without `sensors`",
+             on_device);
+        return NULL;
+    }
     if (batch_along_check(model, cfg, err) != CTN_OK) return NULL;
     const ctn_parallel parallel = batch_parallel(model, cfg);
     const bool device_worlds = on_device && parallel != CTN_PARALLEL_LINKS;  // else they are here, and their steps made there
@@ -174,7 +180,7 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     fail(&why, CTN_NO_MEMORY, "not enough memory for %d world%s on %d thread%s", cfg->worlds, plural(cfg->worlds), threads,
          plural(threads));
     if (batch && (batch->device ? open_on_device(batch, &why) : open_blocks(batch)) &&
-        (!along || batch_along_open(batch, &why))) {
+        (!along || batch_along_open(batch, &why)) && batch_sensing_open(batch, &why)) {
         batch->cfg.lanes = ctn_batch_lanes(batch);
         return batch;
     }
@@ -187,7 +193,7 @@ void ctn_batch_free(ctn_batch *batch)
 {
     if (!batch) return;
     if (batch->device) batch_device_close(batch);
-    batch_along_close(batch);
+    batch_along_close(batch), batch_sensing_close(batch);
     pool_free(batch->pool);
     if (batch->parameters != batch->listed) parameters_free(batch->parameters);
     parameters_free(batch->listed);
@@ -219,7 +225,8 @@ size_t ctn_batch_bytes(const ctn_batch *batch)
         sizeof *batch->fallbacks + (batch->serial ? sizeof *batch->serial : 0) + (size_t)batch->model->nv * sizeof *batch->tau +
         (size_t)batch->cfg.parameter_count * sizeof *batch->values + (size_t)batch->nplace * sizeof *batch->wrenches +
         (batch->dt ? sizeof *batch->dt : 0) + (batch->queue ? sizeof *batch->queue + sizeof *batch->cost : 0);
-    return worlds * world + batch_along_bytes(batch) + (batch->device ? batch->device->bytes(batch->on_device) : 0) +
+    return worlds * (world + batch_sensing_numbers(batch) * sizeof(double)) + batch_along_bytes(batch) +
+           (batch->device ? batch->device->bytes(batch->on_device) : 0) +
            blocks * (batch->state_size * (batch->kept ? 2 : 1) + (batch->parameters ? batch->model_size : 0));
 }
 
@@ -341,6 +348,7 @@ ctn_status ctn_batch_set_state(ctn_batch *batch, const double *q, const double *
         if (s != CTN_OK) return s;
     } else pool_run(batch->pool, batch->blocks, set_block, &(setting){batch, q, v});
     for (int w = 0; w < batch->cfg.worlds; w++) batch->clocks[w] = (clock_state){.start = time};
+    batch_sensing_restart(batch);
     return CTN_OK;
 }
 

@@ -36,6 +36,9 @@ typedef struct {
     int world;
 } world_cost;
 
+/// What its sensors need (sim/batch/batch_sensors.c).
+typedef struct batch_sensing batch_sensing;
+
 /// Worlds along their links: in lanes, with threads.
 typedef struct batch_along batch_along;
 
@@ -76,6 +79,7 @@ struct ctn_batch {
     world_wrench *wrenches;          // [worlds][nplace]
     int nplace;
     batch_along *along;              // worlds along their links (sim/batch/batch_along.c); NULL: side by side
+    batch_sensing *sensing;          // NULL: the model has no sensors
     const ctn_device *device;        // NULL: the worlds are in `states`; else there are no blocks, and `engine` is the scalar one
     device_worlds *on_device;
     ctn_step_stats *device_stats;  // [worlds], of the last call

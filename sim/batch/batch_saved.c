@@ -1,5 +1,6 @@
 /// States of batches as blocks of bytes: saved and restored, hashed.
 #include "sim/batch/batch.h"
+#include "sim/batch/batch_sensors.h"
 #include "sim/base/config.h"
 #include "sim/base/status.h"
 
@@ -57,14 +58,14 @@ uint64_t model_constants(const ctn_model *m)
 }
 
 /// A saved state: this header, then the clocks and where worlds froze, then the values of the parameters [worlds][n], then
-/// flat_size doubles a world. Nothing of it is padding.
+/// flat_size doubles a world, and what it remembers for its sensors. Nothing of it is padding.
 typedef struct {
     char magic[8];
     uint32_t version, method;
     uint64_t worlds, numbers, model;
     double dt;
     uint32_t number, parameters;  // order, stages or rho * 1e9; n
-    uint64_t list;                // of the parameters, hashed
+    uint64_t list;                // of the parameters, and of sensors with a delay, hashed
     uint64_t checksum;            // of all that follows and, with 0 here, of the header
 } saved_header;
 
@@ -77,10 +78,12 @@ static saved_header header_of(const ctn_batch *batch)
     saved_header h = {"catena", SAVED_VERSION, method, (uint64_t)cfg->worlds, 0, batch->constants, cfg->dt, 0, 0, 0, 0};
     double number = 0;
     method_number(cfg, &number);
-    h.numbers = batch->engine->flat_size(lanes_of(batch, 0), cfg);
+    h.numbers = batch->engine->flat_size(lanes_of(batch, 0), cfg) + batch_sensing_numbers(batch);
     h.number = (uint32_t)(cfg->method == CTN_ALPHA ? number * 1e9 : number), h.parameters = (uint32_t)cfg->parameter_count;
     for (int k = 0; k < cfg->parameter_count; k++)
         h.list = hash_numbers(h.list, (double[]){cfg->parameters[k].kind, cfg->parameters[k].index}, 2);
+    const uint64_t late = batch_sensing_layout(batch);
+    if (late) h.list = (h.list ^ late) * 0x9e3779b97f4a7c15u;
     return h;
 }
 
@@ -133,7 +136,7 @@ void batch_saved_world(const ctn_batch *batch, const void *block, int world, voi
     memcpy(one, &h, sizeof h);
 }
 
-/// Copies all worlds between the blocks and `numbers` [worlds][flat_size].
+/// Copies all worlds between the blocks and `numbers` [worlds][flat_size and those of sensors].
 static void flatten_all(const ctn_batch *batch, bool load, double *numbers)
 {
     if (batch->device) {
@@ -142,9 +145,10 @@ static void flatten_all(const ctn_batch *batch, bool load, double *numbers)
     }
     const int lanes = batch->engine->lanes;
     const size_t n = batch->engine->flat_size(lanes_of(batch, 0), &batch->cfg);
-    for (int w = 0; w < batch->cfg.worlds; w++)
-        batch->engine->flatten(lanes_of(batch, 0), &batch->cfg, state_of(batch, w / lanes), w % lanes, load,
-                               numbers + (size_t)w * n);
+    for (int w = 0; w < batch->cfg.worlds; w++, numbers += n + batch_sensing_numbers(batch)) {
+        batch->engine->flatten(lanes_of(batch, 0), &batch->cfg, state_of(batch, w / lanes), w % lanes, load, numbers);
+        batch_sensing_flatten(batch, w, load, numbers + n);
+    }
 }
 
 void ctn_batch_save(const ctn_batch *batch, void *block)

@@ -1,6 +1,7 @@
 /// Stepping batches: blocks of worlds step by step, or worlds one by one through the lanes of each thread, iteration by
 /// iteration.
 #include "sim/batch/batch.h"
+#include "sim/batch/batch_sensors.h"
 #include "sim/base/status.h"
 
 #include <math.h>
@@ -39,7 +40,11 @@ static void keep_worlds(const ctn_batch *batch, bool back)
         if (back) memcpy(part[k].of, kept, part[k].size);
         else memcpy(kept, part[k].of, part[k].size);
     }
+    batch_sensing_keep(batch, back);
 }
+
+/// Whether a call asks the caller's function for forces.
+static bool asks(const ctn_run *run) { return run->control || run->sensed; }
 
 static int horizon_of(const stepping *job, int world) { return job->run.horizon ? job->run.horizon[world] : job->run.steps; }
 
@@ -77,7 +82,11 @@ static const double *control_block(const stepping *job, int thread, int b, const
     const world_rows rows = block_rows(batch, thread, b);
     for (int l = 0; l < count; l++) rows.time[l] = time_after(batch, first + l, made ? &made[l] : NULL);
     memset(rows.tau, 0, (size_t)count * (size_t)batch->model->nv * sizeof *rows.tau);
-    job->run.control(job->run.context, first, count, rows.time, rows.q, rows.v, rows.tau);
+    if (!job->run.sensed) job->run.control(job->run.context, first, count, rows.time, rows.q, rows.v, rows.tau);
+    else {
+        const double *const sensors = batch_sense_block(batch, thread, b, rows.time);
+        job->run.sensed(job->run.context, first, count, rows.time, sensors, rows.q, rows.v, rows.tau);
+    }
     return rows.tau;
 }
 
@@ -93,7 +102,7 @@ static void advance_block(const stepping *job, int thread, int b, int at, int co
     int steps[MOST_LANES];
     engine_clock clock[MOST_LANES];
     bool forced = batch->forced;
-    if (count && job->run.control) {
+    if (count && asks(&job->run)) {
         const double *const rows = control_block(job, thread, b, at ? total : NULL);
         for (int l = 0; l < lanes; l++) tau[l] = rows + (size_t)(l < worlds ? l : worlds - 1) * nv;
         forced = true;
@@ -110,11 +119,21 @@ static void advance_block(const stepping *job, int thread, int b, int at, int co
         clock[l] = clock_after(batch, first + l, at ? &total[l] : NULL);
         part[l].frozen = at ? total[l].frozen : (ctn_freeze)batch->clocks[first + l].frozen;
     }
+    const bool late = count && batch_senses_late(batch);
+    double time[MOST_LANES];
+    for (int l = 0; l < worlds; l++) time[l] = time_after(batch, first + l, at ? &total[l] : NULL);
+    if (late) batch_sensing_note(batch, thread, b, time, NULL);
     if (batch->along) {
         batch_along_step(batch, thread, b, forced ? tau[0] : NULL, steps[0], job->stats != NULL, part);
     } else
         batch->engine->step(lanes_of(batch, b), &batch->cfg, state_of(batch, b), work_of(batch, thread), clock,
                             forced ? tau : NULL, steps, job->stats != NULL, worlds, part, &batch->use[thread]);
+    for (int l = 0; l < worlds; l++) batch_sensing_step(batch, first + l, part[l].steps, forced ? tau[l] : NULL);
+    for (int l = 0; l < worlds && late; l++) {
+        const ctn_step_stats made = {.steps = (at ? total[l].steps : 0) + part[l].steps};
+        time[l] = time_after(batch, first + l, &made);
+    }
+    if (late) batch_sensing_note(batch, thread, b, time, part);
     for (int l = 0; l < worlds; l++) {
         if (!at) total[l] = part[l];
         else if (!total[l].frozen) ctn_step_stats_add(&total[l], &part[l]);
@@ -128,7 +147,7 @@ static void step_block(void *context, int thread, int b)
     ctn_step_stats total[MOST_LANES];
     int most = 0;
     for (int l = 0; l < worlds; l++) most = horizon_of(job, first + l) > most ? horizon_of(job, first + l) : most;
-    const int at_once = most && (job->run.control || job->run.force) ? 1 : most;
+    const int at_once = most && (asks(&job->run) || job->run.force || batch_senses_late(job->batch)) ? 1 : most;
     int k = 0;
     do advance_block(job, thread, b, k, at_once, total);
     while ((k += at_once) < most && !interrupted(job));
@@ -207,7 +226,12 @@ static bool take_world(engine_queue *queue, engine_world *w)
 
 static void put_world(engine_queue *queue, engine_world *w)
 {
-    finish_world(((thread_queue *)(void *)queue)->job, w->world, &w->stats);
+    stepping *const job = ((thread_queue *)(void *)queue)->job;
+    const double *const first = job->run.force ? job->run.force : job->batch->forced ? job->batch->tau : NULL;
+    const size_t nv = (size_t)job->batch->model->nv, world = (size_t)w->world;
+    const size_t row = job->run.force && w->stats.steps ? world * (size_t)job->run.steps + (size_t)w->stats.steps - 1 : world;
+    batch_sensing_step(job->batch, w->world, w->stats.steps, first ? first + row * nv : NULL);
+    finish_world(job, w->world, &w->stats);
 }
 
 /// Advances worlds until none is left.
@@ -242,7 +266,10 @@ static ctn_status check_run(const ctn_batch *batch, const ctn_run *run, ctn_erro
         if (run->horizon[w] < 0 || run->horizon[w] > run->steps)
             return fail(err, CTN_BAD_ARGUMENT, "horizon of world %d: expected 0 to %d steps, found %d", w, run->steps,
                         run->horizon[w]);
-    if (run->force && run->control) return fail(err, CTN_BAD_ARGUMENT, "forces: give a table or a control, not both");
+    if (run->control && run->sensed) return fail(err, CTN_BAD_ARGUMENT, "forces: give control or sensed, not both");
+    if (run->sensed && !batch->sensing)
+        return fail(err, CTN_BAD_ARGUMENT, "sensed: the model has no sensors; give its scene `sensors`, or take control");
+    if (run->force && asks(run)) return fail(err, CTN_BAD_ARGUMENT, "forces: give a table or a control, not both");
     return CTN_OK;
 }
 
@@ -265,7 +292,7 @@ ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *s
         const ctn_status status = batch_device_run(batch, run, stats != NULL, err);
         if (status != CTN_OK) return status;
         for (int w = 0; w < batch->cfg.worlds; w++) finish_world(&job, w, &batch->device_stats[w]);
-    } else if (by_iteration(batch) && run->steps > 1 && !run->control) {
+    } else if (by_iteration(batch) && run->steps > 1 && !asks(run) && !batch_senses_late(batch)) {
         order_worlds(batch);
         pool_run(batch->pool, batch->cfg.threads, step_worlds, &job);
     } else if (batch->along && batch->cfg.parallel == CTN_PARALLEL_LINKS) {

@@ -19,7 +19,7 @@ ctn_dynamics *ctn_dynamics_create(const ctn_model *model, const char *engine, ct
     if (dyn && dyn->lane && dyn->lanes) {
         const size_t a = one->dynamics_size(dyn->lane), b = many->dynamics_size(dyn->lanes);
         dyn->scratch = aligned_alloc(64, (a > b ? a : b) + 64);
-        dyn->frames = malloc((size_t)model->nlink * 12 * sizeof *dyn->frames);
+        dyn->frames = malloc((size_t)model->nlink * 24 * sizeof *dyn->frames);
         dyn->columns = malloc(((size_t)model->nv * 7 + 1) * sizeof *dyn->columns);
         if (dyn->scratch && dyn->frames && dyn->columns) return dyn;
     }
@@ -127,4 +127,29 @@ void ctn_energy_momentum(ctn_dynamics *dyn, int count, const double *q, const do
 {
     if (!totals || !READY(q, v)) return;
     engine_for(dyn, count)->totals(model_for(dyn, count), dyn->scratch, count, NULL, q, v, totals);
+}
+
+void ctn_sensors(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *tau, double *values)
+{
+    if (!values || !READY(q, v) || !dyn->model->nsensor) return;
+    engine_for(dyn, count)
+        ->sensors(model_for(dyn, count), dyn->scratch, dyn->model->sensors, dyn->model->nsensor, count, NULL, q, v, tau, values,
+                  ctn_model_sensor_numbers(dyn->model));
+}
+
+void ctn_link_accelerations(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *a, double *acceleration)
+{
+    if (!acceleration || !READY(q, v, a)) return;
+    engine_for(dyn, count)->link_accelerations(model_for(dyn, count), dyn->scratch, count, q, v, a, acceleration);
+}
+
+void ctn_jacobian_rate(ctn_dynamics *dyn, int count, const double *q, const double *v, int link, double *dJ)
+{
+    if (!READY(q, v, dJ)) return;
+    if (link < 0 || link >= dyn->model->nlink) {
+        const size_t n = (size_t)count * 6 * (size_t)dyn->model->nv;
+        for (size_t k = 0; k < n; k++) dJ[k] = NAN;
+        return;
+    }
+    engine_for(dyn, count)->jacobian_rate(model_for(dyn, count), dyn->scratch, count, q, v, link, dJ);
 }

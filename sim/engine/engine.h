@@ -3,6 +3,7 @@
 #define CATENA_SIM_ENGINE_H
 
 #include "dynamics/model.h"
+#include "dynamics/sensor.h"
 
 #include <catena/batch.h>
 #include <catena/dynamics.h>
@@ -68,6 +69,12 @@ typedef struct ctn_engine {
     // time [count] s, NULL: 0
     void (*totals)(const lane_model *m, void *scratch, int count, const double *time, const double *q, const double *v,
                    ctn_totals *totals);
+    void (*link_accelerations)(const lane_model *m, void *scratch, int count, const double *q, const double *v, const double *a,
+                               double *acceleration);
+    void (*jacobian_rate)(const lane_model *m, void *scratch, int count, const double *q, const double *v, int link, double *J);
+    // what `n` sensors measure at `time` [count] (s; NULL: as of totals) under tau (NULL: none), into values [count][width]
+    void (*sensors)(const lane_model *m, void *scratch, const model_sensor *sensors, int n, int count, const double *time,
+                    const double *q, const double *v, const double *tau, double *values, int width);
 
     // Stepping one lane block: `state` and `work` are state_size and work_size bytes, 64-byte aligned. q, v, tau: one row a lane,
     // `count` of them real worlds (inputs repeat a row for the others).

@@ -180,6 +180,69 @@ static void run_totals(const lane_model *of, void *scratch, int count, const dou
     }
 }
 
+/// Numbers of one sensor are scattered before the next one is read.
+static void run_sensors(const lane_model *of, void *scratch, const model_sensor *sensors, int n, int count, const double *time,
+                        const double *q, const double *v, const double *tau, double *values, int width)
+{
+    lane_clock clock = {rset(0), rset(0), rset(0), rset(0), rset(0), rset(0)};
+    const lane_model with = with_clock(of, time ? &clock : NULL), *const m = &with;
+    frame f = open_frame(m, scratch);
+    unsigned needs = 0;
+    for (int k = 0; k < n; k++) needs |= sensors[k].needs;
+    for (int c = 0; c < count; c += LANES) {
+        gather(f.q, q, m->nq, c, count);
+        gather(f.v, v, m->nv, c, count);
+        if (time) gather(&clock.step, time, 1, c, count), clock_state_at(m, rset(0));
+        if (tau) gather(f.force, tau, m->nv, c, count);
+        for (int k = 0; k < m->nv && !tau; k++) f.force[k] = rset(0);
+        for (int k = 0; k < m->nv; k++) f.x[k] = f.force[k];
+        if (needs & SENSOR_FORCES) add_passive_forces(m, f.q, f.v, f.force);
+        if (needs & SENSOR_ACCELERATIONS) {
+            add_acting_forces(m, f.q, f.v, &f.loads, f.x);
+            aba(m, f.q, f.v, f.x, &f.aba, f.acceleration);
+        }
+        tree_motion x = {f.T, f.V, f.A, f.q, f.v, f.acceleration, f.force, rset(0)};
+        if (needs & SENSOR_SPRINGS) x.spring = acting_energy(m, f.q, &f.loads);
+        body_poses(m, f.q, f.T);  // in the memory of aba()
+        body_twists(m, f.T, f.v, f.V);
+        if (needs & SENSOR_ACCELERATIONS) body_accelerations(m, f.T, f.V, f.v, f.acceleration, f.A);
+        double *row[LANES];
+        const int lanes = count - c < LANES ? count - c : LANES;
+        for (int k = 0; k < n; k++) {
+            real out[CTN_SENSOR_NUMBERS];
+            sense(m, &sensors[k], &x, out);
+            for (int l = 0; l < LANES; l++)
+                row[l] = values + (size_t)(c + (l < lanes ? l : 0)) * (size_t)width + (size_t)sensors[k].about.first;
+            lane_scatter(row, lanes, out, sensors[k].about.count);
+        }
+    }
+}
+
+static void run_link_accelerations(const lane_model *m, void *scratch, int count, const double *q, const double *v,
+                                   const double *a, double *acceleration)
+{
+    const frame f = open_frame(m, scratch);
+    for (int c = 0; c < count; c += LANES) {
+        gather(f.q, q, m->nq, c, count);
+        gather(f.v, v, m->nv, c, count);
+        gather(f.t, a, m->nv, c, count);
+        link_accelerations(m, f.q, f.v, f.t, f.T, f.V, f.A, f.x);
+        scatter(acceleration, f.x, 6 * m->nlink, c, count);
+    }
+}
+
+static void run_jacobian_rate(const lane_model *m, void *scratch, int count, const double *q, const double *v, int link,
+                              double *J)
+{
+    const frame f = open_frame(m, scratch);
+    for (int c = 0; c < count; c += LANES) {
+        gather(f.q, q, m->nq, c, count);
+        gather(f.v, v, m->nv, c, count);
+        link_jacobian_rate(m, f.q, f.v, link, f.T, f.V, f.x);
+        scatter(J, f.x, 6 * m->nv, c, count);
+    }
+}
+
 static void run_set(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, const double *const *q,
                     const double *const *v)
 {
@@ -305,6 +368,9 @@ ENGINE_LINKAGE const ctn_engine ENGINE = {
     .aba_derivatives = run_aba_derivatives,
     .jacobian = run_jacobian,
     .totals = run_totals,
+    .sensors = run_sensors,
+    .link_accelerations = run_link_accelerations,
+    .jacobian_rate = run_jacobian_rate,
     .state_size = state_size,
     .work_size = work_size,
     .set = run_set,

@@ -42,10 +42,11 @@ typedef struct {
     rnea_work rnea;
     crba_work crba;
     pose *T;
-    twist *V;
+    twist *V, *A;
     id_work id;
     tree_factors factors;
-    real *acceleration;  // [nv], for derivatives
+    real *acceleration;  // [nv], for derivatives and sensors
+    real *force;         // [nv], for sensors
     real *unit;          // [nv], for those of loads
     loads_work loads;
 } frame;
@@ -128,6 +129,7 @@ KERNEL frame layout(const lane_model *m, arena *a)
     f.t = TAKE(a, (size_t)m->nv, real);
     f.x = TAKE(a, nx, real);
     f.acceleration = TAKE(a, (size_t)m->nv, real);
+    f.force = TAKE(a, (size_t)m->nv, real);
     f.unit = TAKE(a, m->nload ? (size_t)m->nv : 0, real);
     f.loads = layout_loads(m, a);
     // one kernel runs at a time: they share what follows
@@ -149,6 +151,7 @@ KERNEL frame layout(const lane_model *m, arena *a)
     a->used = common;
     f.T = TAKE(a, n, pose);
     f.V = TAKE(a, n, twist);
+    f.A = TAKE(a, n, twist);
     most = a->used > most ? a->used : most;
     a->used = common;
     f.id = layout_id(m, a);

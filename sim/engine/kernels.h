@@ -9,6 +9,7 @@
 #include "dynamics/crba.h"
 #include "dynamics/kinematics.h"
 #include "forces/joint_forces.h"
+#include "forces/sensors.h"
 #include "dynamics/derivatives.h"
 #include "integrators/block_step.h"
 #include "integrators/lane_run.h"

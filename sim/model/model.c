@@ -12,6 +12,7 @@ void ctn_model_free(ctn_model *m)
 {
     if (!m) return;
     if (m->by_name) name_table_free(m->by_name);
+    free_sensors(m);
     free(m->by_name), free(m->bodies), free(m->loads), free(m->motors), free(m->signals), free(m->signal_numbers),
         free(m->frames), free(m->links), free(m->dof_adr), free(m->q0), free(m->v0), free(m->name), free(m->names);
     free(m);

@@ -3,6 +3,7 @@
 #define CATENA_SIM_MODEL_H
 
 #include "dynamics/model.h"
+#include "sim/scene/scene.h"
 
 /// The place of a link's quaternion among the coordinates of its joint; those before it have rates. nq: it has none.
 int link_quaternion(const ctn_link *link);
@@ -50,6 +51,10 @@ typedef struct {
 /// `m` with loads for wrenches besides its own, at first 0, with the numbers from m->nload on. It shares all but bodies and loads
 /// with `m`, which must outlive it. NULL: no memory. Free with free().
 ctn_model *model_with_wrenches(const ctn_model *m, const wrench_place *places, int count);
+
+/// Adds the sensors of a scene, when links, bodies and motors are known: sim/model/sensors.c. false: no memory.
+bool compile_sensors(ctn_model *m, const ctn_scene *scene);
+void free_sensors(ctn_model *m);
 
 /// Sets `held` of all bodies, from their world springs.
 void load_scales(ctn_model *model);

@@ -1,10 +1,9 @@
-/// Random initial states, joint forces and parameters. [Salmon, Moraes, Dror, Shaw 2011: Parallel random numbers: as easy as 1,
-/// 2, 3]
+/// Random initial states, joint forces and parameters.
 #include "dynamics/model.h"
 #include "sim/base/parameter_kinds.h"
+#include "sim/base/random.h"
 #include "sim/scene/scene.h"
 
-#include <Random123/philox.h>
 #include <catena/sample.h>
 #include <math.h>
 #include <string.h>
@@ -15,22 +14,10 @@ typedef struct {
     int64_t world, worlds;
 } origin;
 
-/// One call of the generator: four words out of the seed, a 64-bit number and two more.
-static philox4x32_ctr_t random_words(uint64_t seed, uint64_t number, uint32_t index, uint32_t what)
-{
-    const philox4x32_key_t key = {{(uint32_t)seed, (uint32_t)(seed >> 32)}};
-    const philox4x32_ctr_t counter = {{(uint32_t)number, (uint32_t)(number >> 32), index, what}};
-    return philox4x32(counter, key);
-}
-
 /// Two numbers, uniform in (0, 1), for number `index` of a kind of a world.
 static void uniform_pair(const origin *o, int index, sample_of what, double x[2])
 {
-    const philox4x32_ctr_t r = random_words(o->seed, (uint64_t)o->world, (uint32_t)index, (uint32_t)what);
-    for (int k = 0; k < 2; k++) {
-        const uint64_t bits = ((uint64_t)r.v[2 * k] << 32 | r.v[2 * k + 1]) >> 12;
-        x[k] = ((double)bits + 0.5) * 0x1p-52;
-    }
+    uniform_pair_of(random_words(o->seed, (uint64_t)o->world, (uint32_t)index, (uint32_t)what), x);
 }
 
 /// Where the world comes in a permutation of 0 .. worlds - 1, another one for each number that is drawn: a Feistel network over
@@ -73,7 +60,7 @@ static double draw(const scene_spread *s, const origin *o, int index, int dof, s
     uniform_pair(o, index, what, x);
     if (s->kind == SPREAD_UNIFORM) return s->a + (s->b - s->a) * x[0];
     if (s->kind == SPREAD_LATIN) return s->a + (s->b - s->a) * (((double)permuted(o, index, what) + x[0]) / (double)o->worlds);
-    return s->a + s->b * sqrt(-2 * log(x[0])) * cos(2 * 3.14159265358979323846 * x[1]);  // Box and Muller
+    return s->a + s->b * normal_of(x);
 }
 
 /// One number for each degree of freedom of a link into d; false if nothing is said about it.

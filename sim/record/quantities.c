@@ -10,14 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {"q", "v", "energy", "pose"};  // of the bits of `keep`
+static const char *const names[] = {"q", "v", "energy", "pose", "sensors"};  // of the bits of `keep`
 enum { NAMES = sizeof names / sizeof *names };
 
 size_t quantities_width(const ctn_model *m, unsigned keep)
 {
-    const int nq = ctn_model_nq(m), nv = ctn_model_nv(m), pose = POSE_NUMBERS * ctn_model_nlink(m);
+    const int nq = ctn_model_nq(m), nv = ctn_model_nv(m), pose = POSE_NUMBERS * ctn_model_nlink(m),
+              sensors = ctn_model_sensor_numbers(m);
     return (size_t)((keep & KEEP_Q ? nq : 0) + (keep & KEEP_V ? nv : 0) + (keep & KEEP_ENERGY ? 4 : 0) +
-                    (keep & KEEP_POSE ? pose : 0));
+                    (keep & KEEP_POSE ? pose : 0) + (keep & KEEP_SENSORS ? sensors : 0));
 }
 
 static void *numbers(size_t count) { return calloc(count + 1, sizeof(double)); }
@@ -34,12 +35,14 @@ ctn_status quantities_open(quantities *x, ctn_batch *batch, unsigned keep, ctn_e
     const ctn_model *const m = ctn_batch_model(batch);
     const ctn_batch_config *const cfg = ctn_batch_configuration(batch);
     const int nq = ctn_model_nq(m), nv = ctn_model_nv(m), nlink = ctn_model_nlink(m);
+    const int sensors = keep & KEEP_SENSORS ? ctn_model_sensor_numbers(m) : 0;
     const size_t worlds = (size_t)cfg->worlds, links = worlds * (size_t)nlink;
     *x = (quantities){.batch = batch, .worlds = cfg->worlds, .nlink = nlink};
     bool ok = (x->q = numbers(worlds * (size_t)nq)) && (x->v = numbers(worlds * (size_t)nv));
     if (ok && keep & KEEP_POSE)
         ok = (x->R = numbers(9 * links)) && (x->p = numbers(3 * links)) && (x->pose = numbers(POSE_NUMBERS * links));
     if (ok && keep & KEEP_ENERGY) ok = (x->totals = calloc(worlds, sizeof *x->totals)) && (x->energy = numbers(4 * worlds));
+    if (ok && sensors) ok = (x->sensors = numbers(worlds * (size_t)sensors)) != NULL;
     if (!ok)
         return fail(err, CTN_NO_MEMORY, "not enough memory for the quantities of %zu world%s", worlds, plural((long long)worlds));
     if (keep & KEEP_Q)
@@ -54,6 +57,9 @@ ctn_status quantities_open(quantities *x, ctn_batch *batch, unsigned keep, ctn_e
         list_one(x,
                  (quantity){"pose", "m, 1", "link frames in the world [link][7]: position x y z, unit quaternion w x y z, w >= 0",
                             .rank = 2, .dims = {nlink, POSE_NUMBERS}, .now = x->pose});
+    if (sensors)
+        list_one(x, (quantity){"sensors", "model/sensors_unit", "what the scene's sensors say, with noise and delay [number]",
+                               .rank = 1, .dims = {sensors}, .now = x->sensors});
     if (!x->pose) return CTN_OK;
     x->dyn = ctn_dynamics_create(m, cfg->engine, err);
     return x->dyn ? CTN_OK : CTN_NO_MEMORY;
@@ -62,7 +68,7 @@ ctn_status quantities_open(quantities *x, ctn_batch *batch, unsigned keep, ctn_e
 void quantities_close(quantities *x)
 {
     ctn_dynamics_free(x->dyn);
-    free(x->q), free(x->v), free(x->R), free(x->p), free(x->pose), free(x->totals), free(x->energy);
+    free(x->q), free(x->v), free(x->R), free(x->p), free(x->pose), free(x->sensors), free(x->totals), free(x->energy);
     *x = (quantities){0};
 }
 
@@ -87,6 +93,7 @@ static void quaternion_of(const double R[9], double q[4])
 void quantities_update(quantities *x)
 {
     ctn_batch_state(x->batch, x->q, x->v);
+    if (x->sensors) ctn_batch_sensors(x->batch, x->sensors, NULL);
     if (x->pose) ctn_forward_kinematics(x->dyn, x->worlds, x->q, x->R, x->p);
     for (size_t l = 0; x->pose && l < (size_t)x->worlds * (size_t)x->nlink; l++) {
         double *const pose = x->pose + POSE_NUMBERS * l;
@@ -113,8 +120,9 @@ ctn_status keep_from_text(const char *text, unsigned *keep, ctn_error *err)
         while (k < NAMES && (strlen(names[k]) != length || strcmp(names[k], name))) k++;
         const char *const meant = k < NAMES ? NULL : nearest_name(name, names, NAMES);
         if (k == NAMES)
-            return fail(err, CTN_BAD_ARGUMENT, "unknown quantity '%.*s'%s%s%s allowed: q, v, energy, pose, separated by commas",
-                        (int)length, at, meant ? "; did you mean '" : ";", meant ? meant : "", meant ? "'?" : "");
+            return fail(err, CTN_BAD_ARGUMENT,
+                        "unknown quantity '%.*s'%s%s%s allowed: q, v, energy, pose, sensors, separated by commas", (int)length,
+                        at, meant ? "; did you mean '" : ";", meant ? meant : "", meant ? "'?" : "");
         *keep |= 1u << k;
         at += length;
         if (!*at) return CTN_OK;

@@ -4,13 +4,14 @@
 
 #include <catena/batch.h>
 #include <catena/dynamics.h>
+#include <catena/sensors.h>
 
-/// What to keep, a sum of these. KEEP_ENERGY: of q and v, by kind.
-enum { KEEP_Q = 1, KEEP_V = 2, KEEP_ENERGY = 4, KEEP_POSE = 8, KEEP_ALL = 15 };
+/// What to keep, a sum of these. KEEP_ENERGY: of q and v, by kind. KEEP_SENSORS: nothing for models without.
+enum { KEEP_Q = 1, KEEP_V = 2, KEEP_ENERGY = 4, KEEP_POSE = 8, KEEP_SENSORS = 16, KEEP_ALL = 31 };
 
 enum {
     POSE_NUMBERS = 7,  // position x y z (m), quaternion w x y z, w >= 0; as q of a free joint
-    QUANTITIES = 7,    // at most
+    QUANTITIES = 8,    // at most
     QUANTITY_RANK = 2,
 };
 
@@ -31,6 +32,7 @@ typedef struct quantities {
     double *q, *v;         // [worlds][nq], [worlds][nv]
     double *R, *p, *pose;  // [worlds][nlink][9], [3], [POSE_NUMBERS]; NULL: not kept
     ctn_totals *totals;    // [worlds]; NULL: energies are not kept
+    double *sensors;       // [worlds][numbers]; NULL: not kept, or there are none
     double *energy;        // [4][worlds], in the order of `list`: kinetic, potential, spring, and their sum; J
 } quantities;
 

@@ -6,6 +6,7 @@
 #include "sim/base/config.h"
 #include "sim/scene/scene.h"
 #include "sim/base/status.h"
+#include "sim/base/sensor_types.h"
 #include "sim/base/step_stats.h"
 #include "sim/record/trajectories.h"
 
@@ -61,34 +62,43 @@ ctn_record_config ctn_record_config_default(void)
 
 // ---- names
 
-/// `kind`.LINK, with the part after it for joints of several coordinates.
-static void part_name(char *name, size_t size, const char *kind, const ctn_link *link, const char *part)
+/// `kind`.LINK or sensor.NAME, with the part after it where there are several numbers.
+static void part_name(char *name, size_t size, const char *kind, const char *of, const char *part)
 {
-    snprintf(name, size, "%s.%s%s%s", kind, link->name, *part ? "." : "", part);
+    snprintf(name, size, "%s.%s%s%s", kind, of, *part ? "." : "", part);
+}
+
+/// What coordinate k of a joint is called, and degree of freedom k; "": it is the only one.
+static const char *coordinate_part(const ctn_link *link, int k)
+{
+    static const char *const free_parts[] = {"x", "y", "z", "qw", "qx", "qy", "qz"}, *const angles[] = {"1", "2"},
+                             *const planar_parts[] = {"x", "y", "angle"};
+    return link->joint == CTN_FREE        ? free_parts[k]
+           : link->joint == CTN_BALL      ? free_parts[3 + k]
+           : link->joint == CTN_PLANAR    ? planar_parts[k]
+           : link->joint == CTN_UNIVERSAL ? angles[k]
+                                          : "";
+}
+
+static const char *velocity_part(const ctn_link *link, int k)
+{
+    static const char *const free_parts[] = {"vx", "vy", "vz", "wx", "wy", "wz"}, *const angles[] = {"1", "2"},
+                             *const planar_parts[] = {"vx", "vy", "wz"};
+    return link->joint == CTN_FREE        ? free_parts[k]
+           : link->joint == CTN_BALL      ? free_parts[3 + k]
+           : link->joint == CTN_PLANAR    ? planar_parts[k]
+           : link->joint == CTN_UNIVERSAL ? angles[k]
+                                          : "";
 }
 
 void coordinate_name(const ctn_link *link, int k, char *name, size_t size)
 {
-    static const char *const free_parts[] = {"x", "y", "z", "qw", "qx", "qy", "qz"}, *const angles[] = {"1", "2"},
-                             *const planar_parts[] = {"x", "y", "angle"};
-    part_name(name, size, "q", link,
-              link->joint == CTN_FREE        ? free_parts[k]
-              : link->joint == CTN_BALL      ? free_parts[3 + k]
-              : link->joint == CTN_PLANAR    ? planar_parts[k]
-              : link->joint == CTN_UNIVERSAL ? angles[k]
-                                             : "");
+    part_name(name, size, "q", link->name, coordinate_part(link, k));
 }
 
 void velocity_name(const ctn_link *link, int k, char *name, size_t size)
 {
-    static const char *const free_parts[] = {"vx", "vy", "vz", "wx", "wy", "wz"}, *const angles[] = {"1", "2"},
-                             *const planar_parts[] = {"vx", "vy", "wz"};
-    part_name(name, size, "v", link,
-              link->joint == CTN_FREE        ? free_parts[k]
-              : link->joint == CTN_BALL      ? free_parts[3 + k]
-              : link->joint == CTN_PLANAR    ? planar_parts[k]
-              : link->joint == CTN_UNIVERSAL ? angles[k]
-                                             : "");
+    part_name(name, size, "v", link->name, velocity_part(link, k));
 }
 
 const char *coordinate_unit(const ctn_link *link, int k)
@@ -109,10 +119,56 @@ const char *velocity_unit(const ctn_link *link, int k)
     return slides ? "m/s" : "rad/s";
 }
 
+/// The part of a joint that number k of a sensor is of.
+static int sensed_dof(const ctn_sensor *s, int k) { return s->dof < 0 ? k : s->dof; }
+
+void sensor_name(const ctn_model *model, const ctn_sensor *s, int k, char *name, size_t size)
+{
+    const sensor_type *const type = &sensor_types[s->type];
+    const ctn_link *const link = ctn_model_link(model, s->link);
+    char part[16] = "";
+    if (type->of == SENSOR_OF_JOINT && s->count > 1)
+        snprintf(part, sizeof part, "%s",
+                 s->type == CTN_SENSE_JOINT_POSITION ? coordinate_part(link, k) : velocity_part(link, k));
+    for (const char *at = type->parts; at && *at && k >= 0; k--) {
+        const size_t length = strcspn(at, " ");
+        snprintf(part, sizeof part, "%.*s", (int)length, at);
+        at += length + (at[length] == ' ');
+    }
+    part_name(name, size, "sensor", s->name, part);
+}
+
+const char *sensor_unit(const ctn_model *model, const ctn_sensor *s, int k)
+{
+    const sensor_type *const type = &sensor_types[s->type];
+    const ctn_link *const link = ctn_model_link(model, s->link);
+    if (type->unit) return type->second && k >= type->second ? type->second_unit : type->unit;
+    if (s->type == CTN_SENSE_JOINT_POSITION) return coordinate_unit(link, sensed_dof(s, k));
+    const char *const rate = velocity_unit(link, sensed_dof(s, k));
+    const bool slides = !strcmp(rate, "m/s");
+    if (s->type == CTN_SENSE_JOINT_VELOCITY) return rate;
+    if (s->type == CTN_SENSE_JOINT_ACCELERATION) return slides ? "m/s^2" : "rad/s^2";
+    return slides ? "N" : "N m";
+}
+
+/// Number `entry` of all sensors together.
+static bool sensors_number(const ctn_model *model, int entry, char *name, size_t size, const char **unit, int *link)
+{
+    for (int i = 0; i < ctn_model_nsensor(model); i++) {
+        const ctn_sensor *const s = ctn_model_sensor(model, i);
+        if (entry >= s->first + s->count) continue;
+        sensor_name(model, s, entry - s->first, name, size);
+        *unit = sensor_unit(model, s, entry - s->first), *link = s->link;
+        return true;
+    }
+    return false;
+}
+
 bool state_number(const ctn_model *model, const char *what, size_t entry, char *name, size_t size, const char **unit, int *link)
 {
     static const char *const of_pose[POSE_NUMBERS] = {"x", "y", "z", "qw", "qx", "qy", "qz"};
     const int at = (int)entry;
+    if (!strcmp(what, "sensors")) return sensors_number(model, at, name, size, unit, link);
     for (int l = 0; l < ctn_model_nlink(model); l++) {
         const ctn_link *const k = ctn_model_link(model, l);
         const int q = at - k->qadr, v = at - k->vadr, pose = at - l * POSE_NUMBERS;
@@ -126,7 +182,7 @@ bool state_number(const ctn_model *model, const char *what, size_t entry, char *
             return true;
         }
         if (!strcmp(what, "pose") && pose >= 0 && pose < POSE_NUMBERS) {
-            part_name(name, size, "pose", k, of_pose[pose]), *unit = pose < 3 ? "m" : "1";
+            part_name(name, size, "pose", k->name, of_pose[pose]), *unit = pose < 3 ? "m" : "1";
             return true;
         }
     }
@@ -161,6 +217,7 @@ static void fill_head(record_head *head, const char *format, const ctn_scene *sc
     localtime_r(&now, &local);
     *head = (record_head){.scene = scene, .model = model, .worlds = b->worlds};
     strftime(head->started, sizeof head->started, "%Y-%m-%dT%H:%M:%S%z", &local);
+    head->sensors = ctn_model_sensor_numbers(model);
     head->nq = ctn_model_nq(model), head->nv = ctn_model_nv(model), head->nlink = ctn_model_nlink(model);
     note_text(head, "format", format);
     note_number(head, "format_version", 1, true);
@@ -324,7 +381,7 @@ ctn_status ctn_recorder_add(ctn_recorder *r, const ctn_step_stats *stats, ctn_er
         r->world[w] = (record_world){energy[0], energy[next], energy[2 * next], energy[3 * next], stats[w]};
         now = fmax(now, ctn_batch_time(r->batch, w));
     }
-    const record_row row = {now, r->now.q, r->now.v, r->now.pose, r->world};
+    const record_row row = {now, r->now.q, r->now.v, r->now.pose, r->now.sensors, r->world};
     status = r->format->add(r->file, &row, &r->error);
     if (status != CTN_OK) return broken(r, status, err);
     r->count++;

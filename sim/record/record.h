@@ -65,7 +65,7 @@ typedef struct record_start {
 typedef struct record_head {
     const ctn_scene *scene;
     const ctn_model *model;
-    int worlds, nq, nv, nlink;
+    int worlds, nq, nv, nlink, sensors;  // sensors: their numbers
     bool hashes;
     const record_start *start;  // NULL: the scene's initial state
     char started[32];      // the time of day
@@ -89,6 +89,7 @@ typedef struct record_row {
     double time;                // s, of the worlds that still run
     const double *q, *v;        // [worlds][nq], [worlds][nv]
     const double *pose;         // [worlds][nlink][POSE_NUMBERS]
+    const double *sensors;      // [worlds][numbers]; NULL: there are none
     const record_world *world;  // [worlds]
 } record_row;
 
@@ -109,8 +110,12 @@ void velocity_name(const ctn_link *link, int k, char *name, size_t size);
 const char *coordinate_unit(const ctn_link *link, int k);
 const char *velocity_unit(const ctn_link *link, int k);
 
-/// The name of number `entry` of a world's q, v or pose, whichever `what` says: "q.arm.x", "pose.arm.qw", its unit and its link.
-/// False: it is none.
+/// The name of number k of a sensor, "sensor.imu.ax" or "sensor.height"; its unit.
+void sensor_name(const ctn_model *model, const ctn_sensor *sensor, int k, char *name, size_t size);
+const char *sensor_unit(const ctn_model *model, const ctn_sensor *sensor, int k);
+
+/// The name of number `entry` of a world's q, v, pose or sensors, whichever `what` says: "q.arm.x", "pose.arm.qw", its unit and its link, -1:
+/// none. False: it is none.
 bool state_number(const ctn_model *model, const char *what, size_t entry, char *name, size_t size, const char **unit, int *link);
 
 #endif

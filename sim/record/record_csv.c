@@ -16,7 +16,7 @@ typedef struct csv {
     new_file out;
     char *path;
     locale_t c;  // numbers are written with a decimal point, whatever the program's locale
-    int worlds, nq, nv, nlink;
+    int worlds, nq, nv, nlink, sensors;
     off_t whole;  // bytes up to the last line that was written
     bool failed;
 } csv;
@@ -108,6 +108,13 @@ static void put_columns(FILE *out, const record_head *head, bool units)
             snprintf(name, sizeof name, "pose.%s.%s", ctn_model_link(head->model, l)->name, parts[k]);
             putc(',', out), put_field(out, units ? k < 3 ? "m" : "1" : name);
         }
+    for (int i = 0; i < ctn_model_nsensor(head->model); i++) {
+        const ctn_sensor *const s = ctn_model_sensor(head->model, i);
+        for (int k = 0; k < s->count; k++) {
+            sensor_name(head->model, s, k, name, sizeof name);
+            putc(',', out), put_field(out, units ? sensor_unit(head->model, s, k) : name);
+        }
+    }
     putc('\n', out);
 }
 
@@ -145,7 +152,7 @@ static void *csv_open(const char *path, const record_head *head, ctn_error *err)
         fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
         return NULL;
     }
-    f->worlds = head->worlds, f->nq = head->nq, f->nv = head->nv, f->nlink = head->nlink;
+    f->worlds = head->worlds, f->nq = head->nq, f->nv = head->nv, f->nlink = head->nlink, f->sensors = head->sensors;
     const ctn_status opened = new_file_open(&f->out, path, err);
     if (opened == CTN_OK) {
         const locale_t before = uselocale(f->c);
@@ -184,6 +191,7 @@ static ctn_status csv_add(void *file, const record_row *row, ctn_error *err)
         }
         const int numbers = POSE_NUMBERS * f->nlink;
         put_numbers(stream, row->pose + (size_t)w * (size_t)numbers, numbers);
+        if (f->sensors) put_numbers(stream, row->sensors + (size_t)w * (size_t)f->sensors, f->sensors);
         putc('\n', stream);
         status = csv_flush(f, err);
     }

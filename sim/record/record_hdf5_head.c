@@ -154,6 +154,33 @@ static bool put_model(hid_t file, const record_head *head)
     return ok;
 }
 
+/// model/sensors_*: names and units of the numbers of sensors; nothing for models without.
+static bool put_sensors(hid_t file, const record_head *head)
+{
+    enum { UNIT = 10 };
+    const hsize_t n = (hsize_t)head->sensors;
+    size_t width = 1;
+    for (int i = 0; i < ctn_model_nsensor(head->model); i++) {
+        const size_t length = strlen(ctn_model_sensor(head->model, i)->name) + 16;  // "sensor.NAME.angle"
+        width = length > width ? length : width;
+    }
+    if (!n) return true;
+    const hid_t group = H5Gopen2(file, "model", H5P_DEFAULT);
+    char *const names = calloc(n + 1, width), *const units = calloc(n + 1, UNIT);
+    for (int i = 0; i < ctn_model_nsensor(head->model) && names && units; i++) {
+        const ctn_sensor *const s = ctn_model_sensor(head->model, i);
+        for (int k = 0; k < s->count; k++) {
+            sensor_name(head->model, s, k, names + (size_t)(s->first + k) * width, width);
+            snprintf(units + (size_t)(s->first + k) * UNIT, UNIT, "%s", sensor_unit(head->model, s, k));
+        }
+    }
+    const bool ok = group >= 0 && names && units && put_texts(group, "sensors_name", (texts){names, width, n}) &&
+                    put_texts(group, "sensors_unit", (texts){units, UNIT, n});
+    free(names), free(units);
+    if (group >= 0) H5Gclose(group);
+    return ok;
+}
+
 /// start/*: the state, the parameters as pairs of kind and index with their values, and the forces.
 static bool put_start(hid_t file, const record_start *s, hsize_t nv)
 {
@@ -175,7 +202,7 @@ static bool put_start(hid_t file, const record_start *s, hsize_t nv)
 
 bool put_head(hid_t file, const record_head *head)
 {
-    return put_notes(file, head) && put_scene(file, head->scene) && put_model(file, head) &&
+    return put_notes(file, head) && put_scene(file, head->scene) && put_model(file, head) && put_sensors(file, head) &&
            (!head->start || put_start(file, head->start, (hsize_t)head->nv));
 }
 
@@ -186,10 +213,14 @@ size_t head_size(const record_head *head)
     if (start)
         size += start->size + ((size_t)start->steps * (size_t)head->nv + 2 * (size_t)start->parameter_count) * sizeof(double);
     for (int i = 0; i < head->scene->nfile; i++) size += head->scene->files[i].length + strlen(head->scene->files[i].path);
-    const size_t entries = (size_t)head->nlink + (size_t)head->nq + (size_t)head->nv;
+    const size_t entries = (size_t)head->nlink + (size_t)head->nq + (size_t)head->nv + (size_t)head->sensors;
     size_t longest = 0;
     for (int l = 0; l < head->nlink; l++) {
         const size_t length = strlen(ctn_model_link(head->model, l)->name);
+        longest = length > longest ? length : longest;
+    }
+    for (int i = 0; i < ctn_model_nsensor(head->model); i++) {
+        const size_t length = strlen(ctn_model_sensor(head->model, i)->name);
         longest = length > longest ? length : longest;
     }
     return size + entries * (longest + 160);

@@ -246,7 +246,7 @@ static ctn_status check_set(recorded *r, const char *name, int rank, const int64
                        r->path, name);
 }
 
-/// q, v, energies, poses: [dims[0]][dims[1]], and then as many as the scene says.
+/// q, v, energies, poses, sensors: [dims[0]][dims[1]], and then as many as the scene says.
 static ctn_status check_states(recorded *r, unsigned keep, const int64_t *dims, ctn_error *err)
 {
     static const char *const energies[] = {"energy/kinetic", "energy/potential", "energy/spring", "energy/energy"};
@@ -256,6 +256,8 @@ static ctn_status check_states(recorded *r, unsigned keep, const int64_t *dims, 
     for (int k = 0; k < 4 && status == CTN_OK && keep & KEEP_ENERGY; k++) status = check_set(r, energies[k], 2, dims, 1, err);
     if (status == CTN_OK && keep & KEEP_POSE)
         status = check_set(r, "pose", 2, dims, (int64_t)r->scene->nlink * POSE_NUMBERS, err);
+    const int sensors = scene_sensor_numbers(r->scene);
+    if (status == CTN_OK && keep & KEEP_SENSORS && sensors) status = check_set(r, "sensors", 2, dims, sensors, err);
     return status;
 }
 

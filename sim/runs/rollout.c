@@ -194,6 +194,8 @@ static ctn_status open_blocks(rollout *r, ctn_error *err)
     if (!r->path) return fail(err, CTN_NO_MEMORY, "not enough memory");
     if (cfg->keep && (status = keep_from_text(cfg->keep, &b->keep, &why)) != CTN_OK)
         return fail(err, CTN_BAD_CONFIG, "--keep: %s", why.message);
+    if (b->keep & KEEP_SENSORS && !ctn_model_nsensor(b->model))
+        return fail(err, CTN_BAD_CONFIG, "--keep: the scene has no sensors; give it `sensors`, or leave sensors out");
     if ((status = open_inputs(r, err)) != CTN_OK) return status;
     const int count = r->ranks->count;
     if (count > b->all)

@@ -3,6 +3,8 @@
 
 #include "sim/base/status.h"
 
+#include <catena/sensors.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +37,7 @@ ctn_status sampled_worlds_start(sampled_worlds *x, uint64_t seed, int64_t all, i
     x->forced = ctn_sample_worlds(x->scene, x->model, seed, first, count, all, x->q, x->v, x->tau, x->values);
     const ctn_status status = from ? starts_read(from, first, count, x->q, x->v, err) : CTN_OK;
     if (status != CTN_OK) return status;
+    ctn_batch_number_worlds(batch, seed, first);
     ctn_batch_set_force(batch, x->forced ? x->tau : NULL);
     ctn_status set = x->parameter_count ? ctn_batch_set_parameters(batch, x->values, &why) : CTN_OK;
     if (set == CTN_OK) set = ctn_batch_set_state(batch, x->q, x->v, 0, &why);

@@ -76,13 +76,14 @@ static bool tell_option(mjcf *m)
 static bool make_room(mjcf *m)
 {
     reader *const to = m->r->s->r;
-    size_t bodies = 1, scopes = 1, joints = 0, geoms = 0;
+    size_t bodies = 1, scopes = 1, joints = 0, geoms = 0, sites = 0;
     for (xml_element *e = m->r->root->child; e;) {
         const bool body = !strcmp(e->name, "body");
         bodies += body;
         scopes += body || !strcmp(e->name, "frame");
         joints += !strcmp(e->name, "joint") || !strcmp(e->name, "freejoint");
         geoms += !strcmp(e->name, "geom");
+        sites += !strcmp(e->name, "site");
         if (e->child) {
             e = e->child;
             continue;
@@ -94,7 +95,8 @@ static bool make_room(mjcf *m)
     m->scopes = reader_alloc(to, scopes * sizeof *m->scopes);
     m->joints = reader_alloc(to, (joints + 1) * sizeof *m->joints);
     m->geoms = reader_alloc(to, (geoms + 1) * sizeof *m->geoms);
-    return m->bodies && m->scopes && m->joints && m->geoms;
+    m->sites = reader_alloc(to, (sites + 1) * sizeof *m->sites);
+    return m->bodies && m->scopes && m->joints && m->geoms && m->sites;
 }
 
 static const mjcf_pose here = {.q = {1, 0, 0, 0}};
@@ -174,6 +176,8 @@ static void add_part(mjcf *m, xml_element *e, int scope)
         if (b->last_joint >= 0) m->joints[b->last_joint].next = m->njoint;
         else b->first_joint = m->njoint;
         b->last_joint = m->njoint++, b->njoint++, b->moves = true;
+    } else if (!strcmp(e->name, "site")) {  // not read yet: it may be that no sensor is on it
+        m->sites[m->nsite++] = (mjcf_site){.item = mjcf_item_of(m, e, childclass), .scope = scope};
     } else if (!strcmp(e->name, "inertial")) {
         e->used = true;
         if (b->inertial) robot_bad(r, e->at, "<inertial>: there is one already, in line %d", b->inertial->at.line);
@@ -342,6 +346,7 @@ static void tell_model(mjcf *m)
     for (int i = 1; i < m->nbody && r->good; i++) tell_body(m, &m->bodies[i]);
     say_close(r);
     mjcf_tell_actuators(m);
+    mjcf_tell_sensors(m);
     tell_state(m);
     say_close(r);
 }
@@ -354,6 +359,6 @@ bool read_mjcf(robot *r)
     if (ok && r->good) list_passed(&m);
     name_table_free(&m.class_names), name_table_free(&m.meshes.names), name_table_free(&m.materials.names);
     free(m.meshes.list), free(m.materials.list), free(m.classes);
-    free(m.scopes), free(m.bodies), free(m.joints), free(m.geoms);
+    free(m.scopes), free(m.bodies), free(m.joints), free(m.geoms), free(m.sites);
     return ok && r->good;
 }

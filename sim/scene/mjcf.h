@@ -44,6 +44,11 @@ typedef struct mjcf_geom {
     mass_properties mass;
 } mjcf_geom;
 
+typedef struct mjcf_site {
+    mjcf_item item;
+    int scope;
+} mjcf_site;
+
 typedef struct mjcf_body {
     xml_element *element, *inertial;
     const char *name;
@@ -83,7 +88,8 @@ typedef struct mjcf {
     mjcf_body *bodies;
     mjcf_joint *joints;
     mjcf_geom *geoms;
-    int nclass, nscope, nbody, njoint, ngeom;
+    mjcf_site *sites;
+    int nclass, nscope, nbody, njoint, ngeom, nsite;
     name_table class_names;
     mjcf_assets meshes, materials;
     xml_element *key;  // of <keyframe>, that the model starts with; NULL: none
@@ -152,6 +158,9 @@ bool mjcf_read_masses(mjcf *m);
 
 /// `motors:` of <actuator>: mjcf_actuator.c. After all joints have been told.
 void mjcf_tell_actuators(mjcf *m);
+
+/// `sensors:` of <sensor>, on the sites that they name: mjcf_sensor.c. After all actuators have been told.
+void mjcf_tell_sensors(mjcf *m);
 
 /// The links of a body, from the first joint's to the one that has the body's name, of which the last is left open.
 bool mjcf_tell_joints(mjcf *m, mjcf_body *b);

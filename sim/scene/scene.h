@@ -6,6 +6,7 @@
 #include <catena/batch.h>
 #include <catena/model.h>
 #include <catena/parameters.h>
+#include <catena/sensors.h>
 #include "dynamics/model.h"
 #include "sim/scene/mesh.h"
 
@@ -137,6 +138,19 @@ typedef struct scene_motor {
     scene_place at[2];  // of kp and kd; where there is none, of the motor
 } scene_motor;
 
+/// What is measured (catena/sensors.h).
+typedef struct scene_sensor {
+    char *name;
+    ctn_sensor_type type;
+    int link, dof;  // -1: all links; all degrees of freedom
+    double point[3], axes[4];
+    int to_link;  // -1: the world
+    double to_point[3];
+    double noise[CTN_SENSOR_NUMBERS];
+    double delay;  // s
+    int line, column;
+} scene_sensor;
+
 /// What a fluid does at a point of a link.
 typedef struct scene_drag {
     int link;
@@ -248,6 +262,8 @@ struct ctn_scene {
     int ngait;
     scene_table *tables;
     int ntable;
+    scene_sensor *sensors;
+    int nsensor;
     scene_fluid fluid;
     scene_contact contact;
     bool sampled;                   // there is a section `sample:`
@@ -284,6 +300,8 @@ const char *motor_type_name(motor_type type);
 
 /// What a signal is, in words: "sine of 0.5 Hz".
 const char *signal_words(const scene_signal *signal, char text[64]);
+/// How many numbers the sensors of a scene have together.
+int scene_sensor_numbers(const ctn_scene *scene);
 
 /// "orbit", "track" or "first-person".
 const char *camera_type_name(scene_camera_type type);

@@ -31,6 +31,7 @@ enum top_key {
     TOP_FORCES,
     TOP_GAITS,
     TOP_MOTORS,
+    TOP_SENSORS,
     TOP_FLUID,
     TOP_GROUND,
     TOP_CONTACT,
@@ -48,12 +49,12 @@ static const key top_keys[] = {
     [TOP_INERTIAS] = {.name = "inertias"}, [TOP_DEFAULTS] = {.name = "defaults"}, [TOP_INCLUDE] = {.name = "include"},
     [TOP_URDF] = {.name = "urdf"},         [TOP_MJCF] = {.name = "mjcf"},         [TOP_LINKS] = {.name = "links"},
     [TOP_SPRINGS] = {.name = "springs"},   [TOP_FORCES] = {.name = "forces"},     [TOP_MOTORS] = {.name = "motors"},
-    [TOP_GAITS] = {.name = "gaits"},       [TOP_FLUID] = {.name = "fluid"},       [TOP_GROUND] = {.name = "ground"},
-    [TOP_CONTACT] = {.name = "contact"},   [TOP_INTEGRATOR] = {.name = "integrator"},
+    [TOP_GAITS] = {.name = "gaits"},       [TOP_SENSORS] = {.name = "sensors"},   [TOP_FLUID] = {.name = "fluid"},
+    [TOP_GROUND] = {.name = "ground"},     [TOP_CONTACT] = {.name = "contact"},   [TOP_INTEGRATOR] = {.name = "integrator"},
     [TOP_DURATION] = {.name = "duration"}, [TOP_STATE] = {.name = "state"},       [TOP_SAMPLE] = {.name = "sample"},
     [TOP_CAMERA] = {.name = "camera"},     [TOP_CAMERAS] = {.name = "cameras"},   [TOP_VIEW] = {.name = "view"},
-    {.name = "obstacles", .later = true},  {.name = "sensors", .later = true},    {.name = "record", .later = true},
-    {.name = "controller", .later = true}, {.name = "search", .later = true},
+    {.name = "obstacles", .later = true},  {.name = "record", .later = true},     {.name = "controller", .later = true},
+    {.name = "search", .later = true},
 };
 enum { TOP_KEYS = sizeof top_keys / sizeof *top_keys };
 
@@ -285,6 +286,7 @@ bool read_source(source *s, const char *text, size_t length)
     if (v[TOP_SPRINGS] || v[TOP_FORCES]) ok = read_loads(s, v[TOP_SPRINGS], v[TOP_FORCES]) && ok;
     if (v[TOP_GAITS]) ok = read_gaits(s, v[TOP_GAITS]) && ok;
     if (v[TOP_MOTORS]) ok = read_motors(s, v[TOP_MOTORS]) && ok;
+    if (v[TOP_SENSORS]) ok = read_sensors(s, v[TOP_SENSORS]) && ok;
     if (v[TOP_FLUID]) ok = read_fluid(s, v[TOP_FLUID]) && ok;
     if (v[TOP_STATE]) ok = read_state(s, v[TOP_STATE]) && ok;
     if (v[TOP_SAMPLE]) ok = read_sample(s, v[TOP_SAMPLE]) && ok;
@@ -475,6 +477,8 @@ void ctn_scene_free(ctn_scene *scene)
         if (i == 0 || scene->links[i].shapes != scene->links[i - 1].shapes) free(scene->links[i].shapes);
     }
     for (int i = 0; i < scene->nfile; i++) free(scene->files[i].path), free(scene->files[i].text);
+    for (int i = 0; i < scene->nsensor; i++) free(scene->sensors[i].name);
+    free(scene->sensors);
     free(scene->links), free(scene->loads), free(scene->motors), free(scene->fluid.drag);
     free(scene->files);
     for (int i = 0; i < scene->nmesh; i++) mesh_clear(&scene->meshes[i]->surface), free(scene->meshes[i]);

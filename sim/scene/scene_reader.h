@@ -356,6 +356,8 @@ void free_signals(ctn_scene *scene);
 /// The table that a value names, beside the file; NULL: reported. And the column called `name`, -1: none. scene_table.c
 const scene_table *read_table(source *s, const node *n);
 int table_column(const scene_table *t, const char *name);
+/// Reads `sensors:` on the file's links, whose motors are known: scene_sensors.c.
+bool read_sensors(source *s, const node *n);
 
 /// Whether a joint lets the link move.
 bool link_moves(const ctn_scene *scene, int link);

@@ -1,0 +1,32 @@
+/// The sensors of a batch, for those who step, save and restart it.
+#ifndef CATENA_SIM_BATCH_SENSORS_H
+#define CATENA_SIM_BATCH_SENSORS_H
+
+#include "sim/batch/batch.h"
+
+#include <catena/sensors.h>
+
+/// What sensors need; nothing for models without. False: no memory, or see `err`.
+bool batch_sensing_open(ctn_batch *batch, ctn_error *err);
+void batch_sensing_close(ctn_batch *batch);
+
+/// What worlds remember for their sensors, a part of their saved states: so many numbers each. Of one world, out of it or (load)
+/// into it; of all before a call that may be interrupted, or back. A restart forgets it. layout: a hash of what it means.
+size_t batch_sensing_numbers(const ctn_batch *batch);
+void batch_sensing_flatten(const ctn_batch *batch, int world, bool load, double *flat);
+void batch_sensing_keep(const ctn_batch *batch, bool back);
+void batch_sensing_restart(ctn_batch *batch);
+uint64_t batch_sensing_layout(const ctn_batch *batch);
+
+/// Steps of a world were made, the last one under tau [nv] (NULL: none).
+void batch_sensing_step(const ctn_batch *batch, int world, long steps, const double *tau);
+
+/// Whether sensors have delays: then steps are made one by one, and what is measured is noted of each: before the first one of a
+/// world (part NULL), and after a step that was made, `part` [lanes]. time [lanes] (s) is that of the states.
+bool batch_senses_late(const ctn_batch *batch);
+void batch_sensing_note(const ctn_batch *batch, int thread, int block, const double *time, const ctn_step_stats *part);
+
+/// What the sensors of a block's worlds say at `time` [lanes]: [lanes][numbers], in memory of the thread.
+double *batch_sense_block(const ctn_batch *batch, int thread, int block, const double *time);
+
+#endif

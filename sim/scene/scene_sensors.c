@@ -1,0 +1,215 @@
+/// `sensors:`, what is measured: of joints, motors, frames on links, pairs of points, trees of links.
+#include "sim/base/sensor_types.h"
+#include "sim/base/suggest.h"
+#include "sim/scene/scene_reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum sensor_key {
+    SENSOR_KEY_NAME,
+    SENSOR_KEY_TYPE,
+    SENSOR_KEY_JOINT,
+    SENSOR_KEY_DOF,
+    SENSOR_KEY_LINK,
+    SENSOR_KEY_POINT,
+    SENSOR_KEY_ROTATION,
+    SENSOR_KEY_EULER,
+    SENSOR_KEY_TO_LINK,
+    SENSOR_KEY_TO_POINT,
+    SENSOR_KEY_NOISE,
+    SENSOR_KEY_DELAY,
+    SENSOR_KEYS
+};
+
+static const key sensor_keys[SENSOR_KEYS] = {
+    [SENSOR_KEY_NAME] = {.name = "name"},         [SENSOR_KEY_TYPE] = {.name = "type"},
+    [SENSOR_KEY_JOINT] = {.name = "joint"},       [SENSOR_KEY_DOF] = {.name = "dof"},
+    [SENSOR_KEY_LINK] = {.name = "link"},         [SENSOR_KEY_POINT] = {.name = "point"},
+    [SENSOR_KEY_ROTATION] = {.name = "rotation"}, [SENSOR_KEY_EULER] = {.name = "euler"},
+    [SENSOR_KEY_TO_LINK] = {.name = "to_link"},   [SENSOR_KEY_TO_POINT] = {.name = "to_point"},
+    [SENSOR_KEY_NOISE] = {.name = "noise"},       [SENSOR_KEY_DELAY] = {.name = "delay"},
+};
+
+#define BIT(k) (1u << SENSOR_KEY_##k)
+enum {
+    ALWAYS = BIT(NAME) | BIT(TYPE) | BIT(NOISE) | BIT(DELAY),
+    JOINT = ALWAYS | BIT(JOINT) | BIT(DOF),
+    LINK = ALWAYS | BIT(LINK),
+    POINT = BIT(POINT),
+    AXES = BIT(ROTATION) | BIT(EULER),
+    PAIR = BIT(TO_LINK) | BIT(TO_POINT),
+};
+
+/// The keys of a sensor, by what it is of.
+static const unsigned keys_of[] = {
+    [SENSOR_OF_JOINT] = JOINT,
+    [SENSOR_OF_MOTOR] = JOINT,
+    [SENSOR_OF_FRAME] = LINK | POINT | AXES,
+    [SENSOR_OF_POINT] = LINK | POINT,
+    [SENSOR_OF_AXES] = LINK | AXES,
+    [SENSOR_OF_BODY] = LINK,
+    [SENSOR_OF_PAIR] = LINK | POINT | PAIR,
+    [SENSOR_OF_PAIR_IN_AXES] = LINK | POINT | AXES | PAIR,
+    [SENSOR_OF_TREE] = LINK,
+    [SENSOR_OF_ALL] = ALWAYS,
+};
+
+static bool read_type(source *s, const node *n, ctn_sensor_type *type)
+{
+    const char *names[SENSOR_TYPES], *text;
+    if (!read_text(s, n, &text)) return false;
+    for (int i = 0; i < SENSOR_TYPES; i++) {
+        names[i] = sensor_types[i].name;
+        if (strcmp(text, names[i])) continue;
+        *type = (ctn_sensor_type)i;
+        return true;
+    }
+    const char *const meant = nearest_name(text, names, SENSOR_TYPES);
+    if (meant) return bad_value(s, n, "unknown %s; did you mean '%s'?", found(n).text, meant);
+    return bad_value(s, n, "unknown %s; docs/scene.md lists the types of sensors: joint_position, pose, accelerometer, com, ...",
+                     found(n).text);
+}
+
+static bool has_motor(const ctn_scene *scene, int link, int dof)
+{
+    for (int k = 0; k < scene->nmotor; k++)
+        if (scene->motors[k].link == link && scene->motors[k].dof == dof) return true;
+    return false;
+}
+
+/// The joint that is measured, or its motor.
+static bool read_sensed_joint(source *s, const node *n, const node *const v[SENSOR_KEYS], scene_sensor *sensor)
+{
+    const node *const joint = v[SENSOR_KEY_JOINT], *const dof = v[SENSOR_KEY_DOF];
+    const ctn_scene *const scene = s->r->scene;
+    if (!joint) return missing_key(s, n, "joint", "missing; it is the link whose joint is measured");
+    if (!read_link_name(s, joint, &sensor->link)) return false;
+    const ctn_joint_type type = scene->links[sensor->link].joint.type;
+    const int nv = joint_nv(type);
+    if (!nv) return bad_value(s, joint, "the joint of %s is fixed: there is nothing to measure", found(joint).text);
+    if (dof && !read_whole(s, dof, 0, nv - 1, &sensor->dof)) return false;
+    if (dof && sensor->type == CTN_SENSE_JOINT_POSITION && joint_nq(type) != nv)
+        return bad_key(s, dof, "a joint that is %s has a quaternion, whose numbers are measured together: leave `dof` out",
+                       joint_name(type));
+    if (sensor->type != CTN_SENSE_MOTOR_EFFORT) return true;
+    if (!dof && nv > 1) return missing_key(s, n, "dof", "missing; the joint has several degrees of freedom: 0 to %d", nv - 1);
+    if (!dof) sensor->dof = 0;
+    return has_motor(scene, sensor->link, sensor->dof) ||
+           bad_value(s, joint, "the joint of %s has no motor there; give it one in `motors`, or measure its joint_force",
+                     found(joint).text);
+}
+
+/// The link of a frame or of a tree.
+static bool read_sensed_link(source *s, const node *n, const node *link, sensor_of of, scene_sensor *sensor)
+{
+    const ctn_scene *const scene = s->r->scene;
+    if (!link) return of >= SENSOR_OF_TREE || missing_key(s, n, "link", "missing; it is the one that is measured");
+    if (!read_link_name(s, link, &sensor->link)) return false;
+    if (of != SENSOR_OF_TREE || scene->links[sensor->link].joint.type != CTN_FIXED) return true;
+    return bad_value(s, link,
+                     "%s is fixed to another link: name the one that it moves with, which is measured with all that hangs "
+                     "on it",
+                     found(link).text);
+}
+
+/// Standard deviations: one number for all, or one each; of a quaternion an angle for each axis.
+static bool read_noise(source *s, const node *n, scene_sensor *sensor)
+{
+    const sensor_type *const type = &sensor_types[sensor->type];
+    const ctn_joint_type joint = sensor->link < 0 ? CTN_FIXED : s->r->scene->links[sensor->link].joint.type;
+    const int turn = sensor_type_quaternion(sensor->type);
+    const bool rate = sensor->type == CTN_SENSE_JOINT_VELOCITY, of_joint = rate || sensor->type == CTN_SENSE_JOINT_POSITION;
+    value_unit units[CTN_SENSOR_NUMBERS] = {NO_UNIT};
+    int count = type->count;
+    if (type->of == SENSOR_OF_JOINT) count = sensor->dof >= 0 ? 1 : joint_nv(joint);
+    else if (turn >= 0) count--;
+    for (int k = 0; k < count; k++) {
+        const char *const unit = type->unit && type->second && k >= type->second ? type->second_unit : type->unit;
+        const bool turns = of_joint && velocity_units(joint)[sensor->dof < 0 ? k : sensor->dof] == ANGULAR_VELOCITY;
+        if (turn >= 0 && k >= turn) units[k] = ANGLE;
+        else if (turns) units[k] = rate ? ANGULAR_VELOCITY : ANGLE;
+        else if (unit && !strcmp(unit, "rad/s")) units[k] = ANGULAR_VELOCITY;
+    }
+    return read_each(s, n, count, NOT_NEGATIVE, units, sensor->noise);
+}
+
+static bool read_sensor(source *s, const node *n, scene_sensor *sensor)
+{
+    const node *v[SENSOR_KEYS];
+    const char *name = NULL;
+    *sensor = (scene_sensor){.link = -1, .dof = -1, .to_link = -1, .axes = {1}, .line = n->line, .column = n->column};
+    if (!read_keys(s, n, "a sensor", sensor_keys, SENSOR_KEYS, v)) return false;
+    bool ok = v[SENSOR_KEY_NAME] ? read_name(s, v[SENSOR_KEY_NAME], &name)
+                                 : missing_key(s, n, "name", "missing; recordings and plots call the sensor by it");
+    if (!v[SENSOR_KEY_TYPE]) return missing_key(s, n, "type", "missing; as accelerometer, pose or joint_position");
+    if (!read_type(s, v[SENSOR_KEY_TYPE], &sensor->type)) return false;
+    const sensor_of of = sensor_types[sensor->type].of;
+    for (int k = 0; k < SENSOR_KEYS; k++)
+        if (v[k] && !(keys_of[of] & (1u << k)))
+            ok = bad_key(s, v[k], "a sensor of the type %s has none", sensor_types[sensor->type].name);
+    if (!ok) return false;
+    if (of <= SENSOR_OF_MOTOR) ok = read_sensed_joint(s, n, v, sensor);
+    else ok = read_sensed_link(s, n, v[SENSOR_KEY_LINK], of, sensor);
+    if (v[SENSOR_KEY_POINT]) ok = read_vector(s, v[SENSOR_KEY_POINT], 3, ANY_SIGN, sensor->point) && ok;
+    ok = read_rotation(s, v[SENSOR_KEY_ROTATION], v[SENSOR_KEY_EULER], sensor->axes) && ok;
+    if (v[SENSOR_KEY_TO_LINK]) ok = read_link_name(s, v[SENSOR_KEY_TO_LINK], &sensor->to_link) && ok;
+    if (v[SENSOR_KEY_TO_POINT]) ok = read_vector(s, v[SENSOR_KEY_TO_POINT], 3, ANY_SIGN, sensor->to_point) && ok;
+    if (keys_of[of] & PAIR && !v[SENSOR_KEY_TO_LINK] && !v[SENSOR_KEY_TO_POINT])
+        ok = missing_key(s, n, "to_link", "missing; the other point is on it, or, with `to_point` alone, in the world");
+    if (v[SENSOR_KEY_DELAY]) ok = read_number(s, v[SENSOR_KEY_DELAY], NOT_NEGATIVE, &sensor->delay) && ok;
+    if (ok && v[SENSOR_KEY_NOISE]) ok = read_noise(s, v[SENSOR_KEY_NOISE], sensor);
+    if (!ok) return false;
+    const size_t before = strlen(s->prefix), length = strlen(name);
+    sensor->name = reader_alloc(s->r, before + length + 1);
+    if (!sensor->name) return false;
+    memcpy(sensor->name, s->prefix, before), memcpy(sensor->name + before, name, length + 1);
+    return true;
+}
+
+static const char *sensor_name(const void *scene, int k) { return ((const ctn_scene *)scene)->sensors[k].name; }
+
+/// No two sensors have one name. `first` is the number of the first one of the list `n`, of which all could be read.
+static bool check_names(source *s, const node *n, int first)
+{
+    const ctn_scene *const scene = s->r->scene;
+    name_table names = {.name = sensor_name, .of = scene};
+    const node *at = n->child;
+    bool ok = true, room = true;
+    for (int k = 0; k < scene->nsensor && room; k++) {
+        const int other = name_table_find(&names, scene->sensors[k].name);
+        if (other < 0) room = name_table_add(&names, k);
+        else ok = bad_value(s, at, "there is a sensor called '%s' already", printable(scene->sensors[k].name).text);
+        if (k >= first) at = at->next;
+    }
+    name_table_free(&names);
+    return room ? ok : out_of_memory(s);
+}
+
+bool read_sensors(source *s, const node *n)
+{
+    ctn_scene *const scene = s->r->scene;
+    if (n->kind != NODE_SEQUENCE) return bad_value(s, n, "expected a list of sensors, found %s", found(n).text);
+    const int first = scene->nsensor;
+    scene_sensor *const sensors = realloc(scene->sensors, ((size_t)first + (size_t)n->size + 1) * sizeof *sensors);
+    if (!sensors) return out_of_memory(s);
+    scene->sensors = sensors;
+    bool ok = true;
+    for (const node *sensor = n->child; sensor && !hopeless(s); sensor = sensor->next)
+        ok = read_sensor(s, sensor, &sensors[scene->nsensor++]) && ok;
+    return ok && check_names(s, n, first);
+}
+
+int scene_sensor_numbers(const ctn_scene *scene)
+{
+    int count = 0;
+    for (int k = 0; k < scene->nsensor; k++) {
+        const scene_sensor *const x = &scene->sensors[k];
+        const ctn_joint_type joint = x->link < 0 ? CTN_FIXED : scene->links[x->link].joint.type;
+        count += sensor_types[x->type].count           ? sensor_types[x->type].count
+                 : x->dof >= 0                         ? 1
+                 : x->type == CTN_SENSE_JOINT_POSITION ? joint_nq(joint)
+                                                       : joint_nv(joint);
+    }
+    return count;
+}

@@ -1,0 +1,749 @@
+/// Sensors (catena/sensors.h): what they measure against differences along motions, sums and closed forms; the same bits in every
+/// batch; delays and noise; what is refused.
+#include "sim/engine/engine.h"
+#include "tests/random_scene.h"
+#include "tests/suite.h"
+#include "tests/text_model.h"
+#include "tests/worse.h"
+
+#include <catena/catena.h>
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- every type of sensor on every model
+
+/// A random scene with all types of sensors on its links.
+static char *sensed_scene(uint64_t seed, const random_options *options)
+{
+    char *const text = random_scene(seed, options), *all = NULL;
+    ctn_model *const m = model_of(text);
+    size_t size;
+    rng r = {seed * 31};
+    FILE *const out = open_memstream(&all, &size);
+    fprintf(out, "%s\nsensors:\n", text);
+    for (int l = 0; l < ctn_model_nlink(m); l++) {
+        const ctn_link *const k = ctn_model_link(m, l), *const other = ctn_model_link(m, rng_below(&r, ctn_model_nlink(m)));
+        const double p[3] = {rng_uniform(&r, -1, 1), rng_uniform(&r, -1, 1), rng_uniform(&r, -1, 1)};
+        for (int t = CTN_SENSE_JOINT_POSITION; t <= CTN_SENSE_JOINT_FORCE && k->nv; t++)
+            fprintf(out, "  - {name: %s-%s, type: %s, joint: %s}\n", ctn_sensor_type_name(t), k->name, ctn_sensor_type_name(t),
+                    k->name);
+        for (int t = CTN_SENSE_POSITION; t <= CTN_SENSE_RELATIVE_POSITION; t++) {
+            const bool turned = t == CTN_SENSE_ORIENTATION || t == CTN_SENSE_POSE || t == CTN_SENSE_ACCELEROMETER ||
+                                t == CTN_SENSE_GYRO || t == CTN_SENSE_IMU || t == CTN_SENSE_VELOCIMETER ||
+                                t == CTN_SENSE_RELATIVE_POSITION;
+            const bool pointed = t != CTN_SENSE_ORIENTATION && t != CTN_SENSE_GYRO && t != CTN_SENSE_ANGULAR_VELOCITY &&
+                                 t != CTN_SENSE_ANGULAR_ACCELERATION;
+            fprintf(out, "  - {name: %s-%s, type: %s, link: %s", ctn_sensor_type_name(t), k->name, ctn_sensor_type_name(t),
+                    k->name);
+            if (pointed) fprintf(out, ", point: [%.17g, %.17g, %.17g]", p[0], p[1], p[2]);
+            if (turned) fprintf(out, ", euler: [0.3, -0.2, %.17g]", p[0]);
+            if (t >= CTN_SENSE_DISTANCE) fprintf(out, ", to_link: %s, to_point: [%.17g, 0.1, -0.2]", other->name, p[1]);
+            fprintf(out, "}\n");
+        }
+        for (int t = CTN_SENSE_COM; t <= CTN_SENSE_POTENTIAL_ENERGY && k->nv; t++)
+            fprintf(out, "  - {name: %s-%s, type: %s, link: %s}\n", ctn_sensor_type_name(t), k->name, ctn_sensor_type_name(t),
+                    k->name);
+    }
+    for (int t = CTN_SENSE_COM; t <= CTN_SENSE_ENERGY; t++)
+        fprintf(out, "  - {name: %s, type: %s}\n", ctn_sensor_type_name(t), ctn_sensor_type_name(t));
+    fclose(out);
+    ctn_model_free(m), free(text);
+    return all;
+}
+
+/// A model, its sensors, a state under forces and what they are there.
+typedef struct {
+    ctn_model *m;
+    ctn_dynamics *dyn;
+    int nq, nv, numbers;
+    double *q, *v, *tau, *a, *now;
+} place;
+
+static place place_of(uint64_t seed, const random_options *options)
+{
+    char *const text = sensed_scene(seed, options);
+    place x = {.m = model_of(text)};
+    rng r = {seed};
+    x.dyn = ctn_dynamics_create(x.m, NULL, NULL);
+    x.nq = ctn_model_nq(x.m), x.nv = ctn_model_nv(x.m), x.numbers = ctn_model_sensor_numbers(x.m);
+    x.q = calloc((size_t)x.nq, sizeof *x.q), x.v = calloc((size_t)x.nv, sizeof *x.v), x.a = calloc((size_t)x.nv, sizeof *x.a);
+    x.tau = calloc((size_t)x.nv, sizeof *x.tau), x.now = calloc((size_t)x.numbers, sizeof *x.now);
+    random_state(x.m, &r, x.q, x.v);
+    for (int k = 0; k < x.nv; k++) x.tau[k] = rng_uniform(&r, -3, 3);
+    ctn_aba(x.dyn, 1, x.q, x.v, x.tau, x.a);
+    ctn_sensors(x.dyn, 1, x.q, x.v, x.tau, x.now);
+    free(text);
+    return x;
+}
+
+static void leave(place *x)
+{
+    ctn_dynamics_free(x->dyn), ctn_model_free(x->m);
+    free(x->q), free(x->v), free(x->a), free(x->tau), free(x->now);
+}
+
+/// What the sensors are a time h later, up to the third order in it.
+static double *later(const place *x, double h)
+{
+    double *const q = calloc((size_t)(x->nq + 2 * x->nv + x->numbers), sizeof *q), *const v = q + x->nq, *const mean = v + x->nv,
+                  *const values = calloc((size_t)x->numbers, sizeof *values);
+    for (int k = 0; k < x->nv; k++) v[k] = x->v[k] + h * x->a[k], mean[k] = x->v[k] + h / 2 * x->a[k];
+    ctn_model_integrate(x->m, 1, x->q, mean, h, q);
+    ctn_sensors(x->dyn, 1, q, v, NULL, values);
+    free(q);
+    return values;
+}
+
+static const ctn_sensor *sensor_at(const place *x, ctn_sensor_type type, const char *link)
+{
+    char name[400];
+    snprintf(name, sizeof name, "%s%s%s", ctn_sensor_type_name(type), link ? "-" : "", link ? link : "");
+    const ctn_sensor *const s = ctn_model_sensor(x->m, ctn_model_find_sensor(x->m, name));
+    ck_assert_msg(s && s->type == type, "%s", name);
+    return s;
+}
+
+/// Numbers of the sensor of a type on a link, NULL: of all links.
+static const double *of(const place *x, const double *values, ctn_sensor_type type, const char *link)
+{
+    return values + sensor_at(x, type, link)->first;
+}
+
+/// Largest difference of `of` [n] from the rate of what is measured before and after.
+static double off_rate(const double *before, const double *after, double h, const double *rate, int n)
+{
+    double error = 0;
+    for (int k = 0; k < n; k++) error = worse(error, fabs((after[k] - before[k]) / (2 * h) - rate[k]) / (1 + fabs(rate[k])));
+    return error;
+}
+
+/// The angular velocity, world axes, that takes one orientation to another in 2 h.
+static void turn_rate(const double *a, const double *b, double h, double rate[3])
+{
+    const double w = b[0] * a[0] + b[1] * a[1] + b[2] * a[2] + b[3] * a[3], sign = w < 0 ? -1 : 1;  // b a*, world axes
+    const double x = -b[0] * a[1] + b[1] * a[0] - b[2] * a[3] + b[3] * a[2],
+                 y = -b[0] * a[2] + b[1] * a[3] + b[2] * a[0] - b[3] * a[1],
+                 z = -b[0] * a[3] - b[1] * a[2] + b[2] * a[1] + b[3] * a[0];
+    const double s = sqrt(x * x + y * y + z * z), angle = 2 * atan2(s, sign * w), scale = s > 0 ? sign * angle / s / (2 * h) : 0;
+    rate[0] = scale * x, rate[1] = scale * y, rate[2] = scale * z;
+}
+
+/// R' x of a unit quaternion.
+static void into_axes(const double q[4], const double x[3], double y[3])
+{
+    const double w = q[0], a = -q[1], b = -q[2], c = -q[3];
+    const double t[3] = {2 * (b * x[2] - c * x[1]), 2 * (c * x[0] - a * x[2]), 2 * (a * x[1] - b * x[0])};
+    y[0] = x[0] + w * t[0] + b * t[2] - c * t[1], y[1] = x[1] + w * t[1] + c * t[0] - a * t[2];
+    y[2] = x[2] + w * t[2] + a * t[1] - b * t[0];
+}
+
+static double off(const double *x, const double *y, int n)
+{
+    double error = 0;
+    for (int k = 0; k < n; k++) error = worse(error, fabs(x[k] - y[k]) / (1 + fabs(y[k])));
+    return error;
+}
+
+enum { KINDS = 4 };
+static const random_options kinds[KINDS] = {
+    {.links = 7, .passive = true, .smooth = true},
+    {.links = 6, .floating = true, .passive = true, .smooth = true, .springs = 2},
+    {.links = 6, .passive = true, .smooth = true, .wrenches = 2, .motors = 3},
+    {.links = 8, .chain = true, .fluid = true},
+};
+
+/// Velocities are the rates of positions along the motion, accelerations those of velocities.
+START_TEST(rates)
+{
+    const double h = 2e-6;
+    FOR_SEEDS(seed, 60)
+    {
+        place x = place_of(seed, &kinds[seed % KINDS]);
+        double *const before = later(&x, -h), *const after = later(&x, h), error = 0, g[3];
+        ctn_model_gravity(x.m, g);
+        for (int l = 0; l < ctn_model_nlink(x.m); l++) {
+            const ctn_link *const k = ctn_model_link(x.m, l);
+#define RATE(position, velocity, n)                                                                                              \
+    error = worse(error, off_rate(of(&x, before, position, k->name), of(&x, after, position, k->name), h,                        \
+                                  of(&x, x.now, velocity, k->name), n))
+            RATE(CTN_SENSE_POSITION, CTN_SENSE_VELOCITY, 3);
+            RATE(CTN_SENSE_VELOCITY, CTN_SENSE_ACCELERATION, 3);
+            RATE(CTN_SENSE_ANGULAR_VELOCITY, CTN_SENSE_ANGULAR_ACCELERATION, 3);
+            if (k->nv) {
+                RATE(CTN_SENSE_JOINT_VELOCITY, CTN_SENSE_JOINT_ACCELERATION, k->nv);
+                RATE(CTN_SENSE_COM, CTN_SENSE_COM_VELOCITY, 3);
+                RATE(CTN_SENSE_COM_VELOCITY, CTN_SENSE_COM_ACCELERATION, 3);
+            }
+            double turn[3], own[3], proper[3];
+            const double *const q = of(&x, x.now, CTN_SENSE_ORIENTATION, k->name), *const a = of(&x, x.now,
+                                                                                                 CTN_SENSE_ACCELERATION, k->name);
+            turn_rate(of(&x, before, CTN_SENSE_ORIENTATION, k->name), of(&x, after, CTN_SENSE_ORIENTATION, k->name), h, turn);
+            error = worse(error, off(turn, of(&x, x.now, CTN_SENSE_ANGULAR_VELOCITY, k->name), 3));
+            // the same in own axes, and in pairs
+            into_axes(q, of(&x, x.now, CTN_SENSE_ANGULAR_VELOCITY, k->name), own);
+            error = worse(error, off(of(&x, x.now, CTN_SENSE_GYRO, k->name), own, 3));
+            error = worse(error, off(of(&x, x.now, CTN_SENSE_IMU, k->name) + 3, own, 3));
+            for (int i = 0; i < 3; i++) proper[i] = a[i] - g[i];
+            into_axes(q, proper, own);
+            error = worse(error, off(of(&x, x.now, CTN_SENSE_ACCELEROMETER, k->name), own, 3));
+            error = worse(error, off(of(&x, x.now, CTN_SENSE_IMU, k->name), own, 3));
+            into_axes(q, of(&x, x.now, CTN_SENSE_VELOCITY, k->name), own);
+            error = worse(error, off(of(&x, x.now, CTN_SENSE_VELOCIMETER, k->name), own, 3));
+            error =
+                worse(error, off(of(&x, x.now, CTN_SENSE_TWIST, k->name), of(&x, x.now, CTN_SENSE_ANGULAR_VELOCITY, k->name), 3));
+            error = worse(error, off(of(&x, x.now, CTN_SENSE_TWIST, k->name) + 3, of(&x, x.now, CTN_SENSE_VELOCITY, k->name), 3));
+            error = worse(error, off(of(&x, x.now, CTN_SENSE_POSE, k->name), of(&x, x.now, CTN_SENSE_POSITION, k->name), 3));
+            error = worse(error, off(of(&x, x.now, CTN_SENSE_POSE, k->name) + 3, q, 4));
+        }
+        ck_assert_msg(error < 2e-6, "seed %llu: %g", (unsigned long long)seed, error);
+        free(before), free(after), leave(&x);
+    }
+}
+END_TEST
+
+/// Sums are those of ctn_energy_momentum; where the point of a link is, and joint forces, by other calls.
+START_TEST(sums)
+{
+    FOR_SEEDS(seed, 60)
+    {
+        place x = place_of(seed, &kinds[seed % KINDS]);
+        ctn_totals t;
+        double error = 0, own[3];
+        ctn_energy_momentum(x.dyn, 1, x.q, x.v, &t);
+        const double *const c = t.com, *const l = t.momentum_linear, energy = t.kinetic + t.potential + t.spring;
+        const double h[6] = {t.momentum_angular[0] - c[1] * l[2] + c[2] * l[1],
+                             t.momentum_angular[1] - c[2] * l[0] + c[0] * l[2],
+                             t.momentum_angular[2] - c[0] * l[1] + c[1] * l[0],
+                             l[0],
+                             l[1],
+                             l[2]};
+        const double velocity[3] = {l[0] / t.mass, l[1] / t.mass, l[2] / t.mass};
+        ck_assert(*of(&x, x.now, CTN_SENSE_ENERGY, NULL) == energy);
+        ck_assert(*of(&x, x.now, CTN_SENSE_KINETIC_ENERGY, NULL) == t.kinetic);
+        ck_assert(*of(&x, x.now, CTN_SENSE_POTENTIAL_ENERGY, NULL) == t.potential);
+        ck_assert(!memcmp(of(&x, x.now, CTN_SENSE_COM, NULL), c, sizeof t.com));
+        error = worse(error, off(of(&x, x.now, CTN_SENSE_COM_VELOCITY, NULL), velocity, 3));
+        error = worse(error, off(of(&x, x.now, CTN_SENSE_LINEAR_MOMENTUM, NULL), l, 3));
+        error = worse(error, off(of(&x, x.now, CTN_SENSE_ANGULAR_MOMENTUM, NULL), h, 3));
+        error = worse(error, off(of(&x, x.now, CTN_SENSE_MOMENTUM, NULL), h, 6));
+        double *const A = calloc(6 * (size_t)x.nv, sizeof *A), momentum[6] = {0};
+        ctn_centroidal_matrix(x.dyn, 1, x.q, A);
+        for (int i = 0; i < 6; i++)
+            for (int k = 0; k < x.nv; k++) momentum[i] += A[i * x.nv + k] * x.v[k];
+        error = worse(error, off(of(&x, x.now, CTN_SENSE_MOMENTUM, NULL), momentum, 6));
+        free(A);
+        const int nlink = ctn_model_nlink(x.m);
+        double *const R = calloc(12 * (size_t)nlink, sizeof *R), *const p = R + 9 * nlink;
+        ctn_forward_kinematics(x.dyn, 1, x.q, R, p);
+        for (int i = 0; i < nlink; i++) {
+            const char *const name = ctn_model_link(x.m, i)->name;
+            const ctn_sensor *const s = sensor_at(&x, CTN_SENSE_POSITION, name), *const d =
+                                                                                     sensor_at(&x, CTN_SENSE_DISTANCE, name);
+            double at[3], other[3], gap[3];
+            for (int k = 0; k < 3; k++) {
+                at[k] = p[3 * i + k], other[k] = p[3 * d->to_link + k];
+                for (int j = 0; j < 3; j++)
+                    at[k] += R[9 * i + 3 * k + j] * s->point[j], other[k] += R[9 * d->to_link + 3 * k + j] * d->to_point[j];
+                gap[k] = other[k] - at[k];
+            }
+            error = worse(error, off(x.now + s->first, at, 3));
+            error = worse(error, fabs(x.now[d->first] - sqrt(gap[0] * gap[0] + gap[1] * gap[1] + gap[2] * gap[2])));
+            into_axes(of(&x, x.now, CTN_SENSE_ORIENTATION, name), gap, own);
+            error = worse(error, off(of(&x, x.now, CTN_SENSE_RELATIVE_POSITION, name), own, 3));
+        }
+        free(R);
+        for (int i = 0; i < nlink; i++) {
+            const ctn_link *const k = ctn_model_link(x.m, i);
+            if (!k->nv) continue;
+            ck_assert(!memcmp(of(&x, x.now, CTN_SENSE_JOINT_POSITION, k->name), x.q + k->qadr, (size_t)k->nq * sizeof *x.q));
+            ck_assert(!memcmp(of(&x, x.now, CTN_SENSE_JOINT_VELOCITY, k->name), x.v + k->vadr, (size_t)k->nv * sizeof *x.v));
+            ck_assert(!memcmp(of(&x, x.now, CTN_SENSE_JOINT_ACCELERATION, k->name), x.a + k->vadr, (size_t)k->nv * sizeof *x.a));
+        }
+        ck_assert_msg(error < 1e-11, "seed %llu: %g", (unsigned long long)seed, error);
+        leave(&x);
+    }
+}
+END_TEST
+
+/// Without loads on bodies, what acts along the joints is what inverse dynamics says.
+START_TEST(joint_forces)
+{
+    FOR_SEEDS(seed, 40)
+    {
+        const random_options options = {.links = 6, .passive = true, .smooth = true, .motors = 3};
+        place x = place_of(seed, &options);
+        double *const force = calloc((size_t)x.nv, sizeof *force), error = 0;
+        ctn_rnea(x.dyn, 1, x.q, x.v, x.a, force);
+        for (int i = 0; i < ctn_model_nlink(x.m); i++) {
+            const ctn_link *const k = ctn_model_link(x.m, i);
+            if (k->nv) error = worse(error, off(of(&x, x.now, CTN_SENSE_JOINT_FORCE, k->name), force + k->vadr, k->nv));
+        }
+        ck_assert_msg(error < 1e-8, "seed %llu: %g", (unsigned long long)seed, error);
+        free(force), leave(&x);
+    }
+}
+END_TEST
+
+/// The accelerations of links are the rates of their twists.
+START_TEST(link_accelerations)
+{
+    const double h = 1e-5;
+    FOR_SEEDS(seed, 60)
+    {
+        ctn_model *const m = random_model(seed, &kinds[seed % KINDS]);
+        ctn_dynamics *const dyn = ctn_dynamics_create(m, NULL, NULL);
+        const size_t nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m), n = 6 * (size_t)ctn_model_nlink(m);
+        double *const q = calloc(3 * (nq + nv) + nv + 2 * n + n, sizeof *q), *const v = q + 3 * nq, *const a = v + 3 * nv,
+                      *const t = a + nv, *const acceleration = t + 2 * n, error = 0;
+        rng r = {seed};
+        random_state(m, &r, q, v);
+        for (size_t k = 0; k < nv; k++) a[k] = rng_uniform(&r, -5, 5);
+        for (size_t side = 1; side < 3; side++) {
+            const double e = side == 1 ? -h : h;
+            double mean[200];
+            for (size_t k = 0; k < nv; k++) mean[k] = v[k] + e / 2 * a[k], v[side * nv + k] = v[k] + e * a[k];
+            ctn_model_integrate(m, 1, q, mean, e, q + side * nq);
+        }
+        ctn_link_twists(dyn, 2, q + nq, v + nv, t);
+        ctn_link_accelerations(dyn, 1, q, v, a, acceleration);
+        error = off_rate(t, t + n, h, acceleration, (int)n);
+        ck_assert_msg(error < 1e-6, "seed %llu: %g", (unsigned long long)seed, error);
+        free(q), ctn_dynamics_free(dyn), ctn_model_free(m);
+    }
+}
+END_TEST
+
+/// dJ/dt of links, points and the centre of mass are the differences of Jacobians along the motion, column by column; the rate of
+/// the momentum is that of A v.
+START_TEST(rates_of_jacobians)
+{
+    const double h = 1e-5, point[3] = {0.3, -0.4, 0.2};
+    FOR_SEEDS(seed, 60)
+    {
+        ctn_model *const m = random_model(seed, &kinds[seed % KINDS]);
+        ctn_dynamics *const dyn = ctn_dynamics_create(m, NULL, NULL);
+        const int nq = ctn_model_nq(m), nv = ctn_model_nv(m), nlink = ctn_model_nlink(m);
+        double *const q = calloc((size_t)(3 * (nq + nv) + nv + 24 * nv), sizeof *q), *const v = q + 3 * nq, *const a = v + 3 * nv,
+                      *const J = a + nv, *const rate = J + 18 * nv, error = 0, momentum[12] = {0}, force[6];
+        rng r = {seed};
+        random_state(m, &r, q, v);
+        for (int k = 0; k < nv; k++) a[k] = rng_uniform(&r, -5, 5);
+        for (int side = 1; side < 3; side++) {
+            const double e = side == 1 ? -h : h;
+            double mean[200];
+            for (int k = 0; k < nv; k++) mean[k] = v[k] + e / 2 * a[k], v[side * nv + k] = v[k] + e * a[k];
+            ctn_model_integrate(m, 1, q, mean, e, q + side * nq);
+        }
+        for (int l = 0; l < nlink; l++) {
+            ctn_jacobian(dyn, 2, q + nq, l, J);
+            ctn_jacobian_rate(dyn, 1, q, v, l, rate);
+            error = worse(error, off_rate(J, J + 6 * nv, h, rate, 6 * nv));
+            ctn_point_jacobian(dyn, 2, q + nq, l, point, J);
+            ctn_point_jacobian_rate(dyn, 1, q, v, l, point, rate);
+            error = worse(error, off_rate(J, J + 3 * nv, h, rate, 3 * nv));
+        }
+        ctn_com_jacobian(dyn, 2, q + nq, J);
+        ctn_com_jacobian_rate(dyn, 1, q, v, rate);
+        error = worse(error, off_rate(J, J + 3 * nv, h, rate, 3 * nv));
+        ctn_centroidal_matrix(dyn, 2, q + nq, J);
+        for (int i = 0; i < 12; i++)
+            for (int k = 0; k < nv; k++) momentum[i] += J[i * nv + k] * v[(1 + i / 6) * nv + k];
+        ctn_momentum_rate(dyn, 1, q, v, a, force);
+        error = worse(error, off_rate(momentum, momentum + 6, h, force, 6));
+        ck_assert_msg(error < 1e-6, "seed %llu: %g", (unsigned long long)seed, error);
+        ctn_jacobian_rate(dyn, 1, q, v, nlink, rate);
+        ck_assert(isnan(rate[0]));
+        ctn_point_jacobian_rate(dyn, 1, q, v, -1, point, rate);
+        ck_assert(isnan(rate[0]));
+        free(q), ctn_dynamics_free(dyn), ctn_model_free(m);
+    }
+}
+END_TEST
+
+// ---- closed forms
+
+/// A body in free fall feels nothing but its turn, one at rest the ground.
+START_TEST(falls_and_rests)
+{
+    ctn_model *const m = model_of(
+        "catena: 1\nlinks:\n  - {name: a, joint: {type: free, v0: [1, 2, 3, 0, 0, 0]}, mass: 2, inertia: [1, 1, 1, 0, 0, 0]}\n"
+        "  - {name: b, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"
+        "sensors:\n"
+        "  - {name: falls, type: accelerometer, link: a, point: [0.1, 0.2, 0.3], euler: [90deg, 0, 0]}\n"
+        "  - {name: rests, type: accelerometer, link: b, point: [0.1, 0.2, 0.3], euler: [90deg, 0, 0]}\n"
+        "  - {name: turns, type: gyro, link: a}\n");
+    const ctn_batch_config cfg = ctn_batch_config_default();
+    ctn_batch *const batch = batch_with(m, &cfg);
+    double x[9];
+    for (int step = 0; step < 3; step++) {
+        ck_assert_int_eq(ctn_batch_sensors(batch, x, NULL), CTN_OK);
+        for (int k = 0; k < 3; k++) ck_assert_msg(fabs(x[k]) < 1e-13 && fabs(x[6 + k]) < 1e-13, "%g %g", x[k], x[6 + k]);
+        // turned about x, the sensor's y is up
+        ck_assert_msg(fabs(x[3]) < 1e-15 && fabs(x[4] - 9.81) < 1e-14 && fabs(x[5]) < 1e-14, "%g %g %g", x[3], x[4], x[5]);
+        ctn_batch_step(batch, 1, NULL, NULL);
+    }
+    ctn_batch_free(batch), ctn_model_free(m);
+}
+END_TEST
+
+/// On a wheel that turns at w, an accelerometer off the axis feels the centripetal acceleration, and w' r across it.
+START_TEST(centripetal)
+{
+    ctn_model *const m = model_of("catena: 1\ngravity: [0, 0, 0]\nlinks: [{name: a, joint: {type: revolute, axis: [0, 0, 1], v0: "
+                                  "3}, mass: 1, inertia: [1, 1, 2, 0, 0, 0]}]\n"
+                                  "motors: [{joint: a, type: torque, target: 0.5, effort: 9, gear: 2}]\n"
+                                  "sensors:\n"
+                                  "  - {name: s, type: accelerometer, link: a, point: [0.4, 0, 0]}\n"
+                                  "  - {name: motor, type: motor_effort, joint: a}\n"
+                                  "  - {name: force, type: joint_force, joint: a, dof: 0}\n");
+    const ctn_batch_config cfg = ctn_batch_config_default();
+    ctn_batch *const batch = batch_with(m, &cfg);
+    double x[5];
+    const double tau[1] = {4};
+    ctn_batch_set_force(batch, tau);
+    ck_assert_int_eq(ctn_batch_sensors(batch, x, NULL), CTN_OK);
+    const double rate = (4 + 2 * 0.5) / 2;
+    ck_assert_msg(fabs(x[0] + 0.4 * 9) < 1e-14 && fabs(x[1] - 0.4 * rate) < 1e-14 && x[2] == 0, "%.17g %.17g %g", x[0], x[1],
+                  x[2]);
+    ck_assert_msg(x[3] == 0.5 && fabs(x[4] - 5) < 1e-15, "%.17g %.17g", x[3], x[4]);
+    ctn_batch_free(batch), ctn_model_free(m);
+}
+END_TEST
+
+// ---- batches
+
+#define PENDULUM                                                                                                                 \
+    "catena: 1\n"                                                                                                                \
+    "links:\n"                                                                                                                   \
+    "  - {name: a, joint: {type: universal, axis: [1, 0, 0], axis2: [0, 1, 0], q0: [0.4, 0.2], v0: [1, 2]}, mass: 1, com: [0, "  \
+    "0, -0.5], "                                                                                                                 \
+    "inertia: [0.1, 0.1, 0.02, 0, 0, 0]}\n"                                                                                      \
+    "  - {name: b, parent: a, position: [0, 0, -1], joint: {type: ball, v0: [1, 0, 2]}, mass: 0.5, com: [0, 0, -0.3], "          \
+    "inertia: [0.05, 0.05, 0.02, 0, 0, 0]}\n"
+#define SENSORS(more)                                                                                                            \
+    "sensors:\n"                                                                                                                 \
+    "  - {name: imu, type: imu, link: b, point: [0, 0, -0.6]" more "}\n"                                                         \
+    "  - {name: pose, type: pose, link: b" more "}\n"                                                                            \
+    "  - {name: angles, type: joint_position, joint: b" more "}\n"                                                               \
+    "  - {name: drive, type: joint_force, joint: a" more "}\n"                                                                   \
+    "  - {name: com, type: com_acceleration}\n"                                                                                  \
+    "  - {name: late, type: joint_position, joint: a, dof: 1, delay: 0.03}\n"
+
+enum { NV = 5, STEPS = 24 };
+
+typedef struct {
+    ctn_batch_config cfg;
+    const double *force;  // [worlds][STEPS][NV]
+    const double *q, *v;  // [worlds]
+    int first;            // world
+} trial;
+
+static void ask(void *context, int first, int count, const double *time, const double *q, const double *v, double *tau)
+{
+    const trial *const t = context;
+    (void)q, (void)v;
+    for (int w = 0; w < count; w++) {
+        const int step = (int)lround(time[w] / t->cfg.dt);
+        memcpy(tau + w * NV, t->force + ((size_t)(t->first + first + w) * STEPS + (size_t)(step < STEPS ? step : STEPS - 1)) * NV,
+               NV * sizeof *tau);
+    }
+}
+
+/// What the sensors of worlds first .. say after every `every` steps, [records][worlds][numbers].
+static double *recorded(const ctn_model *m, const trial *t, int every, bool asked)
+{
+    const size_t worlds = (size_t)t->cfg.worlds, n = (size_t)ctn_model_sensor_numbers(m);
+    double *const values = calloc((STEPS / (size_t)every + 1) * worlds * n, sizeof *values), *at = values;
+    ctn_batch *const batch = batch_with(m, &t->cfg);
+    const size_t nq = (size_t)ctn_model_nq(m);
+    ck_assert_int_eq(ctn_batch_set_state(batch, t->q + (size_t)t->first * nq, t->v + (size_t)t->first * NV, 0, NULL), CTN_OK);
+    ctn_batch_number_worlds(batch, 5, t->first);
+    ctn_batch_sensors(batch, at, NULL);
+    double *const table = calloc(worlds * (size_t)every * NV, sizeof *table);
+    for (int k = 0; k < STEPS; k += every) {
+        for (size_t w = 0; w < worlds; w++)
+            memcpy(table + w * (size_t)every * NV, t->force + (((size_t)t->first + w) * STEPS + (size_t)k) * NV,
+                   (size_t)every * NV * sizeof *table);
+        const ctn_run run = {
+            .steps = every, .force = asked ? NULL : table, .control = asked ? ask : NULL, .context = (void *)(uintptr_t)t};
+        ck_assert_int_eq(ctn_batch_run(batch, &run, NULL, NULL), CTN_OK);
+        ctn_batch_sensors(batch, at += worlds * n, NULL);
+    }
+    free(table), ctn_batch_free(batch);
+    return values;
+}
+
+/// On every engine, in every batch, with any number of threads, however the steps are asked for.
+START_TEST(same_bits)
+{
+    static const struct {
+        ctn_method method;
+        ctn_schedule schedule;
+        ctn_parallel parallel;
+    } ways[] = {{CTN_RK4, CTN_SCHEDULE_AUTO, CTN_PARALLEL_WORLDS},
+                {CTN_RADAU, CTN_BY_ITERATION, CTN_PARALLEL_WORLDS},
+                {CTN_ALPHA, CTN_BY_STEP, CTN_PARALLEL_WORLDS},
+                {CTN_VARIATIONAL, CTN_SCHEDULE_AUTO, CTN_PARALLEL_WORLDS}};
+    enum { WORLDS = 13 };
+    const bool late = _i % 2;  // else steps are not made one by one
+    const char *const text = late ? PENDULUM SENSORS(", noise: 0.1, delay: 0.02")
+                                  : PENDULUM "sensors:\n"
+                                             "  - {name: imu, type: imu, link: b, point: [0, 0, -0.6], noise: 0.1}\n  - {name: "
+                                             "drive, type: joint_force, joint: a}\n";
+    ctn_model *const m = model_of(text);
+    const size_t n = (size_t)ctn_model_sensor_numbers(m), nq = (size_t)ctn_model_nq(m);
+    double q[WORLDS * 6], v[WORLDS * NV], *const force = calloc(WORLDS * STEPS * NV, sizeof *force);
+    rng r = {9};
+    for (size_t w = 0; w < WORLDS; w++) random_state(m, &r, q + w * nq, v + w * NV);
+    for (int k = 0; k < WORLDS * STEPS * NV; k++) force[k] = rng_uniform(&r, -2, 2);
+    trial t = {.cfg = ctn_batch_config_default(), .force = force, .q = q, .v = v};
+    t.cfg.worlds = WORLDS, t.cfg.dt = 0.01, t.cfg.engine = "scalar", t.cfg.parallel = ways[_i / 2].parallel;
+    t.cfg.method = ways[_i / 2].method, t.cfg.schedule = ways[_i / 2].schedule;
+    double *const expected = recorded(m, &t, 1, false);
+    for (const ctn_engine *const *e = engines_available(); *e; e++)
+        for (int kind = 0; kind < 4; kind++) {
+            static const int firsts[] = {0, 3, 12, 5}, counts[] = {WORLDS, 7, 1, 8}, every[] = {3, 1, 8, 4};
+            t.cfg.engine = (*e)->name, t.cfg.threads = 1 + kind % 2, t.cfg.worlds = counts[kind], t.first = firsts[kind];
+            double *const found = recorded(m, &t, every[kind], kind == 1);
+            for (int k = 0; k <= STEPS / every[kind]; k++) {
+                const double *const a = expected + ((size_t)(k * every[kind]) * WORLDS + (size_t)t.first) * n,
+                                    *const b = found + (size_t)k * (size_t)t.cfg.worlds * n;
+                for (size_t i = 0; i < (size_t)t.cfg.worlds * n; i++)
+                    ck_assert_msg(!memcmp(&a[i], &b[i], sizeof *a),
+                                  "%s, batch %d, record %d, number %zu of world %d: %.17g, not %.17g", (*e)->name, kind, k, i % n,
+                                  t.first + (int)(i / n), b[i], a[i]);
+            }
+            free(found);
+        }
+    free(expected), free(force), ctn_model_free(m);
+}
+END_TEST
+
+/// Accelerations and joint forces are those under the force of the last step, and as ctn_sensors has them.
+START_TEST(forces_of_the_last_step)
+{
+    ctn_model *const m = model_of(PENDULUM SENSORS(""));
+    ctn_dynamics *const dyn = ctn_dynamics_create(m, NULL, NULL);
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = CTN_RK4;
+    ctn_batch *const batch = batch_with(m, &cfg);
+    double q[6], v[NV], is[40], expected[40], table[3 * NV];
+    const int n = ctn_model_sensor_numbers(m), late = ctn_model_sensor(m, ctn_model_find_sensor(m, "late"))->first;
+    for (int k = 0; k < 3 * NV; k++) table[k] = 0.1 * k - 0.7;
+    for (int k = 0; k < 4; k++) {
+        const double *const tau = k == 0 ? NULL : k == 1 ? table : k == 2 ? table + 2 * NV : NULL;
+        if (k == 1) ctn_batch_set_force(batch, table);  // before the first step: it acts
+        if (k == 2) ck_assert_int_eq(ctn_batch_run(batch, &(ctn_run){.steps = 3, .force = table}, NULL, NULL), CTN_OK);
+        if (k == 3) ctn_batch_set_force(batch, NULL), ctn_batch_step(batch, 1, NULL, NULL);
+        ctn_batch_state(batch, q, v);
+        ctn_batch_sensors(batch, is, NULL);
+        ctn_sensors(dyn, 1, q, v, tau, expected);
+        for (int i = 0; i < n; i++)
+            ck_assert_msg(i == late || is[i] == expected[i], "%d: number %d: %.17g, not %.17g", k, i, is[i], expected[i]);
+    }
+    ctn_batch_free(batch), ctn_dynamics_free(dyn), ctn_model_free(m);
+}
+END_TEST
+
+static void stops_not(void *context, int first, int count, const double *time, const double *q, const double *v, double *tau)
+{
+    (void)context, (void)first, (void)count, (void)time, (void)q, (void)v, (void)tau;
+}
+
+typedef struct {
+    double said[100][40];  // at each step
+    int numbers;
+} listener;
+
+static void listen(void *context, int first, int count, const double *time, const double *sensors, const double *q,
+                   const double *v, double *tau)
+{
+    listener *const to = context;
+    (void)q, (void)v;
+    ck_assert(first == 0 && count == 1);
+    memcpy(to->said[(int)lround(time[0] / 0.01)], sensors, (size_t)to->numbers * sizeof *sensors);
+    tau[0] = -sensors[0], tau[1] = 0.1 * sensors[1];
+}
+
+/// A control that asks for sensors is told what ctn_batch_sensors would say, with noise and delay.
+START_TEST(sensed_control)
+{
+    ctn_model *const m = model_of(PENDULUM SENSORS(", noise: 0.1, delay: 0.02"));
+    static listener all, one;
+    all.numbers = one.numbers = ctn_model_sensor_numbers(m);
+    ctn_batch_config cfg = ctn_batch_config_default();
+    ctn_batch *const a = batch_with(m, &cfg), *const b = batch_with(m, &cfg);
+    const ctn_run run = {.steps = 12, .sensed = listen, .context = &all}, step = {.steps = 1, .sensed = listen, .context = &one};
+    ck_assert_int_eq(ctn_batch_run(a, &run, NULL, NULL), CTN_OK);
+    for (int k = 0; k < 12; k++) {
+        double is[40];
+        ctn_batch_sensors(b, is, NULL);
+        ck_assert_int_eq(ctn_batch_run(b, &step, NULL, NULL), CTN_OK);
+        ck_assert_msg(!memcmp(is, one.said[k], (size_t)all.numbers * sizeof *is), "step %d", k);
+    }
+    ck_assert(!memcmp(all.said, one.said, sizeof all.said));
+    ctn_error err;
+    const ctn_run both = {.steps = 1, .sensed = listen, .control = stops_not, .context = &all};
+    ck_assert(ctn_batch_run(a, &both, NULL, &err) == CTN_BAD_ARGUMENT && strstr(err.message, "not both"));
+    ctn_batch_free(a), ctn_batch_free(b), ctn_model_free(m);
+    ctn_model *const none = model_of(PENDULUM);
+    ctn_batch *const c = batch_with(none, &cfg);
+    ck_assert(ctn_batch_run(c, &run, NULL, &err) == CTN_BAD_ARGUMENT && strstr(err.message, "the model has no sensors"));
+    ctn_batch_free(c), ctn_model_free(none);
+}
+END_TEST
+
+// ---- delay
+
+static volatile int stop;
+static void stops(void *context, int first, int count, const double *time, const double *q, const double *v, double *tau)
+{
+    (void)context, (void)first, (void)count, (void)q, (void)v, (void)tau;
+    if (time[0] > 0.065) stop = 1;
+}
+
+/// What is said is what was measured at least so long ago; before that, the start. Saved states go on with it, and interrupted
+/// calls do not change it.
+START_TEST(delays)
+{
+    ctn_model *const now = model_of(PENDULUM "sensors:\n  - {name: s, type: joint_position, joint: a, dof: 1}\n"),
+                     *const late = model_of(PENDULUM "sensors:\n"
+                                                     "  - {name: s, type: joint_position, joint: a, dof: 1, delay: 0.025}\n"
+                                                     "  - {name: t, type: joint_position, joint: a, dof: 1}\n"
+                                                     "  - {name: u, type: joint_position, joint: a, dof: 1, delay: 0.01}\n");
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = CTN_RK4, cfg.dt = 0.01;
+    enum { TIMES = 20 };
+    double is[TIMES], x[3];
+    ctn_batch *const a = batch_with(now, &cfg);
+    cfg.interrupt = &stop, stop = 0;
+    ctn_batch *b = batch_with(late, &cfg);
+    for (int k = 0; k < TIMES; k++) {
+        ctn_batch_sensors(a, &is[k], NULL), ctn_batch_sensors(b, x, NULL);
+        const double expected[3] = {is[k < 3 ? 0 : k - 3], is[k], is[k < 1 ? 0 : k - 1]};
+        for (int i = 0; i < 3; i++)
+            ck_assert_msg(x[i] == expected[i], "step %d, sensor %d: %.17g, not %.17g", k, i, x[i], expected[i]);
+        if (k == 5) {  // into another batch
+            const size_t size = ctn_batch_saved_size(b);
+            void *const block = malloc(size);
+            ctn_batch_save(b, block);
+            ctn_batch_free(b), b = batch_with(late, &cfg);
+            ck_assert_int_eq(ctn_batch_restore(b, block, size, NULL), CTN_OK);
+            free(block);
+        }
+        if (k == 6) {
+            const ctn_run run = {.steps = 4, .control = stops};
+            ck_assert_int_eq(ctn_batch_run(b, &run, NULL, NULL), CTN_INTERRUPTED);
+            stop = 0;
+        }
+        ctn_batch_step(a, 1, NULL, NULL), ctn_batch_step(b, 1, NULL, NULL);
+    }
+    double q[6], v[NV], first;
+    ctn_batch_state(b, q, v);
+    ctn_batch_set_state(b, q, v, 0, NULL), ctn_batch_step(b, 2, NULL, NULL), ctn_batch_sensors(b, x, NULL);
+    first = x[0];
+    ctn_batch_set_state(b, q, v, 0, NULL), ctn_batch_sensors(b, x, NULL);
+    ck_assert_msg(first == x[1], "set anew, it begins anew: %.17g, not %.17g", first, x[1]);
+    ctn_batch_free(a), ctn_batch_free(b), ctn_model_free(now), ctn_model_free(late);
+}
+END_TEST
+
+// ---- noise
+
+/// Mean, deviation and neighbours of noise are those of independent normal numbers; it goes by world, seed and time alone.
+START_TEST(noise)
+{
+    ctn_model *const m = model_of("catena: 1\nlinks: [{name: a, joint: revolute, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}]\n"
+                                  "sensors:\n  - {name: p, type: joint_position, joint: a, noise: 0.5}\n"
+                                  "  - {name: r, type: position, link: a, noise: [0, 2, 0.25]}\n"
+                                  "  - {name: o, type: orientation, link: a, noise: [0, 0, 0.01]}\n");
+    ctn_batch_config cfg = ctn_batch_config_default();
+    enum { WORLDS = 50, TIMES = 400, N = WORLDS * TIMES, NUMBERS = 8 };
+    cfg.worlds = WORLDS, cfg.method = CTN_EULER;
+    ctn_batch *const batch = batch_with(m, &cfg);
+    static double x[TIMES][WORLDS][NUMBERS];
+    for (int k = 0; k < TIMES; k++) ctn_batch_sensors(batch, x[k][0], NULL), ctn_batch_step(batch, 1, NULL, NULL);
+    static const struct {
+        int number;
+        double deviation;
+    } of[] = {{0, 0.5}, {2, 2}, {3, 0.25}, {7, 0.005}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        double sum = 0, squares = 0, next = 0, beside = 0, other = 0;
+        const int j = of[i].number, k2 = of[(i + 1) % 4].number;
+        for (int k = 0; k < TIMES; k++)
+            for (int w = 0; w < WORLDS; w++) {
+                const double d = x[k][w][j] / of[i].deviation;
+                sum += d, squares += d * d;
+                if (k) next += d * x[k - 1][w][j] / of[i].deviation;
+                if (w) beside += d * x[k][w - 1][j] / of[i].deviation;
+                other += d * x[k][w][k2] / of[(i + 1) % 4].deviation;
+            }
+        const double four = 4 / sqrt(N);  // standard errors
+        ck_assert_msg(fabs(sum / N) < four && fabs(squares / N - 1) < sqrt(2) * four, "%zu: mean %g, variance %g", i, sum / N,
+                      squares / N);
+        ck_assert_msg(fabs(next / N) < four && fabs(beside / N) < four && fabs(other / N) < four, "%zu: %g %g %g", i, next / N,
+                      beside / N, other / N);
+    }
+    for (int w = 0; w < WORLDS; w++) ck_assert(x[3][w][1] == 0 && x[3][w][5] == 0 && x[3][w][6] == 0);
+    // another batch, of some of these worlds, at a time of its own
+    double q[2] = {0}, v[2] = {0}, again[2][NUMBERS], seeded[2][NUMBERS];
+    cfg.worlds = 2;
+    ctn_batch *const two = batch_with(m, &cfg);
+    ctn_batch_set_state(two, q, v, 0, NULL), ctn_batch_number_worlds(two, 0, 7), ctn_batch_step(two, 9, NULL, NULL);
+    ctn_batch_sensors(two, again[0], NULL);
+    ck_assert(!memcmp(again, x[9][7], sizeof again));
+    ctn_batch_number_worlds(two, 1, 7), ctn_batch_sensors(two, seeded[0], NULL);
+    ck_assert(seeded[0][0] != again[0][0] && seeded[1][0] != again[1][0]);
+    ctn_batch_free(batch), ctn_batch_free(two), ctn_model_free(m);
+}
+END_TEST
+
+// ---- what is refused
+
+static void refused(const char *text, ctn_batch_config cfg, ctn_status status, const char *why)
+{
+    ctn_error err;
+    ctn_model *const m = model_of(text);
+    ck_assert_msg(!ctn_batch_create(m, &cfg, &err) && err.status == status && strstr(err.message, why), "%s", err.message);
+    ctn_model_free(m);
+}
+
+START_TEST(refusals)
+{
+    ctn_batch_config cfg = ctn_batch_config_default();
+    const ctn_parameter step = {.kind = CTN_TIME_STEP};
+    cfg.engine = "cuda";
+    refused(PENDULUM SENSORS(""), cfg, CTN_UNAVAILABLE, "sensors: the engine 'cuda' has none yet");
+    cfg = ctn_batch_config_default(), cfg.parameters = &step, cfg.parameter_count = 1;
+    refused(PENDULUM SENSORS(""), cfg, CTN_BAD_CONFIG, "sensor 'late': has a `delay`, which goes with steps of one size");
+    cfg = ctn_batch_config_default(), cfg.dt = 1e-9;
+    refused(PENDULUM SENSORS(""), cfg, CTN_BAD_CONFIG, "sensor 'late': its `delay` of 0.03 s is 30000000 steps");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *const s = suite_create("sensors");
+    TCase *const t = tcase_create("sensors");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, rates);
+    tcase_add_test(t, sums);
+    tcase_add_test(t, joint_forces);
+    tcase_add_test(t, link_accelerations);
+    tcase_add_test(t, rates_of_jacobians);
+    tcase_add_test(t, falls_and_rests);
+    tcase_add_test(t, centripetal);
+    tcase_add_loop_test(t, same_bits, 0, 8);
+    tcase_add_test(t, forces_of_the_last_step);
+    tcase_add_test(t, sensed_control);
+    tcase_add_test(t, delays);
+    tcase_add_test(t, noise);
+    tcase_add_test(t, refusals);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void) { return run_suite(suite()); }
