@@ -11,6 +11,7 @@
 #define SOLVE_FLOOR 2e-3          // residual, relative, up to which a solve may end because rounding lets it fall no more
 #define HELD_DIGITS 1e-3          // of the extent: what rounding leaves uncertain of where a spring holds a body, over SOLVE_FLOOR
 #define ENERGY_ROUNDING 1e-5      // of an energy, relative: what summing it leaves uncertain
+#define PLACE_ROUNDING 5e-7       // of the axes of a body, after one joint: sqrt(n) times as much after n
 #define LEAST_PART 1e-5           // of a step: an adaptive method makes no smaller ones
 #define LEAST_TOLERANCE 2e-6      // of a solve: what is asked for below it is not to be had
 #define LEAST_ERROR 1e-4          // of an adaptive step, likewise
@@ -23,6 +24,7 @@
 #define SOLVE_FLOOR 1e-10
 #define HELD_DIGITS 1e-5
 #define ENERGY_ROUNDING 1e-12
+#define PLACE_ROUNDING 1e-15
 #define LEAST_PART 1e-12
 #define LEAST_TOLERANCE 0.0
 #define LEAST_ERROR 0.0

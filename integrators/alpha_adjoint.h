@@ -190,18 +190,13 @@ KERNEL void loads_pullback(const lane_model *m, const solve *W, const position_s
     add_joint_rows(m, W->start, P->load, q_bar);
 }
 
-/// After begin_part() and a solve whose Newton matrix is in `one`: gradients by the state S at the start of the part, as
-/// begin_part() has left it, and added to tau_bar [nv], from those by the state after it.
-KERNEL void alpha_pullback(const lane_model *m, const alpha_rule *r, const position_state *S, position_adjoint *one,
-                           alpha_adjoint *A, const state_bar *after, const state_bar *before, real *tau_bar)
+/// Of the end of a part, A' = end (D - h V - P A), V' = V + old A + fresh A', B' = b_new A' + b_A A - b_B B, with the way D:
+/// gradients by the state before it into `before`, and what way_pullback() takes into A->X and A->x; one->b: that by q.
+KERNEL void alpha_end_pullback(const lane_model *m, const alpha_rule *r, position_adjoint *one, alpha_adjoint *A,
+                               const state_bar *after, const state_bar *before)
 {
-    const solve *W = &one->W;
-    const int masses = masses_of(m);
-    const real inv_h = rset(1) / r->h, one_ = rset(1), zero = rset(0);
-    const real by_A = inv_h * (r->P - r->kA), by_B = inv_h * r->kB;                           // of the aims
-    const real slack_rate = r->h - one_ / r->s, slack_a = fnmadd(r->old, one_ / r->s, r->P);  // of drift and slack
-    // the end: A' = end (D - h V - P A), V' = V + old A + fresh A', B' = b_new A' + b_A A - b_B B
-    for (int k = 0; k < masses; k++) {
+    const real zero = rset(0);
+    for (int k = 0; k < masses_of(m); k++) {
         rate_pose X = after->A[k];
         add_columns(&X, after->V[k], r->fresh), add_columns(&X, after->B[k], r->b_new);
         A->X[k] = X;
@@ -217,26 +212,57 @@ KERNEL void alpha_pullback(const lane_model *m, const alpha_rule *r, const posit
         before->a[k] = fnmadd(r->P * r->end, x, fmadd(r->old, after->v[k], r->b_A * after->b[k]));
         before->b[k] = negate(r->b_B * after->b[k]);
     }
-    way_pullback(m, one, A->X, A->x, r->end, before->q);
-    aim_pullback(m, one, r->c * r->h, A->X, before->q, A->rate, A->slack, A->turn);
-    for (int k = 0; k < masses; k++) {
-        add_columns(&before->V[k], A->X[k], one_), add_columns(&before->A[k], A->X[k], by_A);
+}
+
+/// The rates of drift and slack by those of the state, and by its accelerations.
+typedef struct {
+    real rate, a;
+} alpha_slack;
+
+FN alpha_slack slack_of(const alpha_rule *r)
+{
+    alpha_slack s;
+    s.rate = r->h - rset(1) / r->s, s.a = fnmadd(r->old, rset(1) / r->s, r->P);
+    return s;
+}
+
+/// Of what a part aims at: adds what A->X, A->rate, A->slack and A->turn, which aim_pullback() has left, make of `before` and
+/// tau_bar [nv].
+KERNEL void alpha_aims_pullback(const lane_model *m, const alpha_rule *r, const position_state *S, position_adjoint *one,
+                                alpha_adjoint *A, const state_bar *before, real *tau_bar)
+{
+    const real inv_h = rset(1) / r->h, by_A = inv_h * (r->P - r->kA), by_B = inv_h * r->kB;
+    const alpha_slack slack = slack_of(r);
+    for (int k = 0; k < masses_of(m); k++) {
+        add_columns(&before->V[k], A->X[k], rset(1)), add_columns(&before->A[k], A->X[k], by_A);
         add_columns(&before->B[k], A->X[k], by_B);
     }
     for (int k = 0; k < m->nv; k++) {
-        before->v[k] = before->v[k] + fmadd(slack_rate, A->slack[k], A->rate[k]);
-        before->a[k] = before->a[k] + fmadd(slack_a, A->slack[k], by_A * A->rate[k]);
+        before->v[k] = before->v[k] + fmadd(slack.rate, A->slack[k], A->rate[k]);
+        before->a[k] = before->a[k] + fmadd(slack.a, A->slack[k], by_A * A->rate[k]);
         before->b[k] = fmadd(by_B, A->rate[k], before->b[k]);
         tau_bar[k] = tau_bar[k] + A->turn[k];
     }
     for (int i = 0; i < m->nbody; i++)
         if (m->bodies[i].kind == JOINT_BALL)
-            half_turn_pullback(&m->bodies[i], &W->in, S, load3(A->turn + m->bodies[i].vadr), before, tau_bar);
+            half_turn_pullback(&m->bodies[i], &one->W.in, S, load3(A->turn + m->bodies[i].vadr), before, tau_bar);
+}
+
+/// After begin_part() and a solve whose Newton matrix is in `one`: gradients by the state S at the start of the part, as
+/// begin_part() has left it, and added to tau_bar [nv], from those by the state after it.
+KERNEL void alpha_pullback(const lane_model *m, const alpha_rule *r, const position_state *S, position_adjoint *one,
+                           alpha_adjoint *A, const state_bar *after, const state_bar *before, real *tau_bar)
+{
+    alpha_end_pullback(m, r, one, A, after, before);
+    way_pullback(m, one, A->X, A->x, r->end, before->q);
+    aim_pullback(m, one, r->c * r->h, A->X, before->q, A->rate, A->slack, A->turn);
+    alpha_aims_pullback(m, r, S, one, A, before, tau_bar);
     if (!m->nload) return;
-    loads_pullback(m, W, S, &one->P, A->L, A->X, before->q);
-    for (int k = 0; k < masses; k++) {
-        add_columns(&before->V[k], A->L[k], one_), add_columns(&before->V[k], A->X[k], slack_rate);
-        add_columns(&before->A[k], A->X[k], slack_a);
+    const alpha_slack slack = slack_of(r);
+    loads_pullback(m, &one->W, S, &one->P, A->L, A->X, before->q);
+    for (int k = 0; k < masses_of(m); k++) {
+        add_columns(&before->V[k], A->L[k], rset(1)), add_columns(&before->V[k], A->X[k], slack.rate);
+        add_columns(&before->A[k], A->X[k], slack.a);
     }
 }
 

@@ -132,15 +132,21 @@ KERNEL void add_joint_rows(const lane_model *m, const placement *T, wrench *w, r
     }
 }
 
-/// Adds to b [nv] the joint rows of the gradients s X by the poses at T. X: columns of the bodies with mass.
-KERNEL void add_pose_rows(const lane_model *m, const placement *T, const rate_pose *X, real s, pose_work *A, real *b)
+/// The wrenches load [nbody] of the gradients s X by the poses at T. X: columns of the bodies with mass.
+KERNEL void pose_loads(const lane_model *m, const placement *T, const rate_pose *X, real s, wrench *load)
 {
     for (int i = 0, k = 0; i < m->nbody; i++) {
-        A->load[i] = wrench_zero();
+        load[i] = wrench_zero();
         if (!(m->bodies[i].flags & BODY_MASS)) continue;
         const wrench w = wrench_on(T[i].R, X[k++]);
-        A->load[i].n = scale(w.n, s), A->load[i].f = scale(w.f, s);
+        load[i].n = scale(w.n, s), load[i].f = scale(w.f, s);
     }
+}
+
+/// Adds to b [nv] the joint rows of these.
+KERNEL void add_pose_rows(const lane_model *m, const placement *T, const rate_pose *X, real s, pose_work *A, real *b)
+{
+    pose_loads(m, T, X, s, A->load);
     add_joint_rows(m, T, A->load, b);
 }
 

@@ -153,13 +153,10 @@ KERNEL void add_axes_rows(const lane_model *m, const solve *W, pose_work *A, rea
     add_joint_rows(m, W->start, A->load, b_);
 }
 
-/// Adds to A->b and q_bar [nv] the gradients by x and q of s times <V, T(x) - T(q)> + rate.u, u the increments from q to x. V:
-/// columns of the bodies with mass; rate [nv].
-KERNEL void way_pullback(const lane_model *m, position_adjoint *A, const rate_pose *V, const real *rate_, real s, real *q_bar)
+/// Adds to A->b and q_bar [nv] the gradients by x and q of s rate.u, u the increments from q to x; rate [nv].
+KERNEL void increments_pullback(const lane_model *m, position_adjoint *A, const real *rate_, real s, real *q_bar)
 {
     const solve *W = &A->W;
-    add_pose_rows(m, W->now, V, s, &A->P, A->b);
-    add_pose_rows(m, W->start, V, negate(s), &A->P, q_bar);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         const int j = b->vadr;
@@ -175,15 +172,20 @@ KERNEL void way_pullback(const lane_model *m, position_adjoint *A, const rate_po
     }
 }
 
-/// Solves for y, with the gradient by x in A->b, and makes of it those by what the solve was given: V (not added: h Q, with
-/// Q = c [xi]T M by which the poses at its start go), and added to q_bar, rate_bar, slack_bar (NULL: not wanted) and tau_bar
-/// [nv]; but for loads. A->P.motion is the virtual motion. momentum: c h
-KERNEL void aim_pullback(const lane_model *m, position_adjoint *A, real momentum, rate_pose *V_bar, real *q_bar, real *rate_bar,
-                         real *slack_bar, real *tau_bar)
+/// The same of s times <V, T(x) - T(q)> + rate.u. V: columns of the bodies with mass.
+KERNEL void way_pullback(const lane_model *m, position_adjoint *A, const rate_pose *V, const real *rate, real s, real *q_bar)
+{
+    add_pose_rows(m, A->W.now, V, s, &A->P, A->b);
+    add_pose_rows(m, A->W.start, V, negate(s), &A->P, q_bar);
+    increments_pullback(m, A, rate, s, q_bar);
+}
+
+/// Of the virtual motion y, with the twists A->P.motion: columns V_bar of momentum, and what joints add to the gradients that
+/// aim_pullback() makes.
+KERNEL void motion_pullback(const lane_model *m, position_adjoint *A, real momentum, rate_pose *V_bar, real *q_bar,
+                            real *rate_bar, real *slack_bar, real *tau_bar)
 {
     const solve *W = &A->W;
-    tree_solve(m, &A->F, A->b, A->y);
-    joint_twists(m, W->now, A->y, A->P.motion);
     for (int i = 0, k = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         const int j = b->vadr;
@@ -195,8 +197,26 @@ KERNEL void aim_pullback(const lane_model *m, position_adjoint *A, real momentum
         if (b->kind == JOINT_BALL) ball_pullback(b, W, A->y + j, q_bar + j, rate_bar + j, slack, tau_bar + j);
         else plain_pullback(m, b, W, A->y + j, q_bar + j, rate_bar + j, slack, tau_bar + j);
     }
+}
+
+/// Solves for y, with the gradient by x in A->b, and makes of it those by what the solve was given: V (not added: h Q, with
+/// Q = c [xi]T M by which the poses at its start go), and added to q_bar, rate_bar, slack_bar (NULL: not wanted) and tau_bar
+/// [nv]; but for loads. A->P.motion is the virtual motion. momentum: c h
+KERNEL void aim_pullback(const lane_model *m, position_adjoint *A, real momentum, rate_pose *V_bar, real *q_bar, real *rate_bar,
+                         real *slack_bar, real *tau_bar)
+{
+    const solve *W = &A->W;
+    tree_solve(m, &A->F, A->b, A->y);
+    joint_twists(m, W->now, A->y, A->P.motion);
+    motion_pullback(m, A, momentum, V_bar, q_bar, rate_bar, slack_bar, tau_bar);
     add_pose_rows(m, W->start, V_bar, W->in.inv_h, &A->P, q_bar);
     if (m->nload) add_drag_rows(m, W->now, W->start, W->held, W->in.drag, false, &A->P, q_bar);
+}
+
+/// The gradient by x, and those by the state before the step, where they begin.
+KERNEL void position_begin_pullback(const lane_model *m, position_adjoint *A, const state_bar *after, const state_bar *before)
+{
+    for (int k = 0; k < m->nv; k++) A->b[k] = after->q[k], before->q[k] = before->v[k] = rset(0);
 }
 
 /// After position_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.
@@ -204,7 +224,7 @@ KERNEL void position_pullback(const lane_model *m, position_adjoint *A, const st
                               real *tau_bar)
 {
     const solve *W = &A->W;
-    for (int k = 0; k < m->nv; k++) A->b[k] = after->q[k], before->q[k] = before->v[k] = rset(0);
+    position_begin_pullback(m, A, after, before);
     way_pullback(m, A, after->V, after->v, W->in.inv_h, before->q);  // V' = (T(x) - T(q)) / h and rate' = u / h
     aim_pullback(m, A, W->in.inv_h, before->V, before->q, before->v, NULL, tau_bar);
     if (m->nload) add_axes_rows(m, W, &A->P, before->q);

@@ -295,7 +295,8 @@ START_TEST(what_does_not_go_is_refused)
     ck_assert_int_eq(ctn_batch_set_parameters(b, gravity_of, &err), CTN_BAD_ARGUMENT);
     ck_assert_int_eq(ctn_batch_dense(b, 0.5, q, NULL, NULL, &err), CTN_BAD_ARGUMENT);
     ctn_batch_free(b);
-    ctn_tape *links = ctn_tape_create(m, &cfg, 3, &err);  // steps of a tape are serial
+    cfg.method = CTN_RK4;  // steps of its tapes are serial
+    ctn_tape *links = ctn_tape_create(m, &cfg, 3, &err);
     cfg.parallel = CTN_PARALLEL_WORLDS;
     ctn_tape *worlds = ctn_tape_create(m, &cfg, 3, &err);
     state s = state_of(m, 3);

@@ -71,10 +71,10 @@ ctn_along *ctn_along_create(const ctn_model *model, const char *engine, int thre
         return NULL;
     }
     if (a && a->plan && a->pool && a->unit) {
-        a->bytes = a->engine->size(a->plan, NULL);
+        a->bytes = a->engine->size(a->plan, NULL, false);
         void *const memory = along_memory(a->bytes);
         if (memory) {
-            a->world = a->engine->open(a->plan, NULL, memory);
+            a->world = a->engine->open(a->plan, NULL, false, memory);
             return a;
         }
     }

@@ -12,10 +12,10 @@ typedef struct along_world along_world;
 typedef struct {
     const char *name;  // of the engine with these lanes
     int lanes;
-    // bytes of a world that steps by a configuration; NULL: for forward dynamics
-    size_t (*size)(const along_plan *plan, const ctn_batch_config *cfg);
+    // bytes of a world that steps by a configuration; NULL: for forward dynamics; back: it goes backwards through steps, too
+    size_t (*size)(const along_plan *plan, const ctn_batch_config *cfg, bool back);
     // makes a world of the plan's model in `memory`, 64-byte aligned; plan and configuration must outlive it
-    along_world *(*open)(const along_plan *plan, const ctn_batch_config *cfg, void *memory);
+    along_world *(*open)(const along_plan *plan, const ctn_batch_config *cfg, bool back, void *memory);
     // gives the loads on bodies the numbers that they have in another model with the same loads
     void (*loads)(along_world *w, pool *p, const ctn_model *from);
     // forward dynamics as ctn_aba of one state; tau NULL: none
@@ -35,6 +35,14 @@ typedef struct {
     // steps' `stride` numbers on. Returns how many were made: the next one is to be made by an engine
     int (*run)(along_world *w, pool *p, const ctn_batch_config *cfg, double *flat, const double *tau, size_t stride, int steps,
                bool energy, ctn_step_stats *stats);
+    // whether they go backwards along the links
+    bool (*adjoins)(const ctn_model *m, const ctn_batch_config *cfg);
+    // of a world that goes backwards: makes ready for `pull` of the whole step from the state `before` to `after` (flat) under
+    // tau (NULL: none). false: it was not made along the links, or in another way
+    bool (*prepare)(along_world *w, pool *p, const ctn_batch_config *cfg, const double *before, const double *after,
+                    const double *tau);
+    // gradients by the state before that step and by tau [nv] from those by the state after it (ctn_engine.adjoint_step)
+    void (*pull)(along_world *w, pool *p, const double *after_bar, double *before_bar, double *tau_bar);
 } along_engine;
 
 extern const along_engine along_scalar, along_scalar_fma, along_avx2, along_avx512;

@@ -24,6 +24,7 @@
 #include "sim/along/along_step.h"
 #ifdef ALONG  // what only CPUs have
 #include "sim/along/along_dynamics.h"
+#include "sim/along/along_adjoint.h"
 #include "sim/along/along_explicit.h"
 #include "sim/along/along_chord.h"
 #include "sim/along/along_chord_sweep.h"
@@ -80,7 +81,8 @@ KERNEL step_block layout_step_block(const lane_model *rows, size_t loads, const 
     return A;
 }
 
-KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config *cfg, arena *a)
+/// back: it goes backwards through steps, too.
+KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config *cfg, bool back, arena *a)
 {
     along_world *const w = TAKE(a, 1, along_world);
     along_world to = {0};
@@ -107,6 +109,11 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
     to.crossings = TAKE(a, variational ? cuts : 0, crossing);
     to.cut = TAKE(a, cuts, boundary), to.off = TAKE(a, cuts, double);
     to.told = TAKE(a, TOLD, double);
+#ifdef ALONG
+    if (back) to.back = TAKE(a, count, adjoint_block), to.column = TAKE(a, (size_t)m->nbody, int);
+#else
+    (void)back;
+#endif
     to.plain = TAKE(a, m->slides ? (size_t)(m->nq + m->nbody) : 0, double);
     for (size_t k = 0; k < count; k++) {
         const along_block *const block = &plan->block[k / PARTS];
@@ -116,6 +123,10 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
         step_block S;
         if (cfg) S = layout_step_block(&rows, (size_t)block_load_places(plan, block), cfg, a);
         if (cfg && w) to.step[k] = S;
+#ifdef ALONG
+        const adjoint_block backwards = layout_adjoint_block(&rows, back ? cfg : NULL, a);
+        if (back && w) to.back[k] = backwards;
+#endif
         if (!has_dynamics(cfg)) continue;
         const aba_block A = layout_aba_block(&rows, cfg ? &S : NULL, m->nload > 0, a);
         if (w) to.aba[k] = A;
@@ -124,10 +135,10 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
     return w;
 }
 
-KERNEL size_t world_size(const along_plan *plan, const ctn_batch_config *cfg)
+KERNEL size_t world_size(const along_plan *plan, const ctn_batch_config *cfg, bool back)
 {
     arena a = {NULL, 0};
-    layout_world(plan, cfg, &a);
+    layout_world(plan, cfg, back, &a);
     return a.used;
 }
 
@@ -138,20 +149,21 @@ typedef struct {
     const ctn_batch_config *cfg;
     void *memory;
     size_t *size;
+    bool back;
 } along_opening;
 
 KERNEL void open_measure(void *context, int thread, int job)
 {
     const along_opening *const c = (const along_opening *)context;
     (void)thread, (void)job;
-    *c->size = world_size(c->plan, c->cfg);
+    *c->size = world_size(c->plan, c->cfg, c->back);
 }
 
 KERNEL void open_layout(void *context, int thread, int job)
 {
     const along_opening *const c = (const along_opening *)context;
     arena a = {(char *)c->memory, 0};
-    along_world *const w = layout_world(c->plan, c->cfg, &a);
+    along_world *const w = layout_world(c->plan, c->cfg, c->back, &a);
     (void)thread, (void)job;
     w->cfg = c->cfg;
     memset(w->cut, 0, (size_t)c->plan->cut_segments * sizeof *w->cut);
@@ -184,11 +196,12 @@ static void world_loads(along_world *w, pool *threads, const ctn_model *from)
     ALONG_EACH(threads, w->count, open_loads, &c);
 }
 
-static along_world *world_open(const along_plan *plan, const ctn_batch_config *cfg, void *memory)
+static along_world *world_open(const along_plan *plan, const ctn_batch_config *cfg, bool back, void *memory)
 {
     along_world *const w = memory;
-    along_opening c = {plan, cfg, memory, NULL};
+    along_opening c = {plan, cfg, memory, NULL, back};
     open_layout(&c, 0, 0);
+    if (back) number_columns(w);
     for (int k = 0; k < w->count; k++) open_rows(&c, 0, k);
     return w;
 }
@@ -207,5 +220,8 @@ const along_engine ALONG = {
     .solve = along_solve_sides,
     .steps = world_steps,
     .run = world_run,
+    .adjoins = adjoint_steps,
+    .prepare = along_prepare,
+    .pull = along_pull,
 };
 #endif

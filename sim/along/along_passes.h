@@ -31,6 +31,7 @@ typedef struct {
     real internal;  // kinetic energy without that of rotors
     energy_flow flow;
     real negative;  // negative pivots
+    real blur;      // work that the wrenches of all bodies do along their arms (along_blur())
     mask bad;       // an end that is none
 } step_sums;
 
@@ -41,6 +42,8 @@ typedef struct {
     real *y;  // [nv][6]
     step_sums sums;
 } step_block;
+
+typedef struct adjoint_block adjoint_block;  // and backwards through them (along_adjoint.h)
 
 /// How the passes in hand are made.
 typedef struct {
@@ -57,6 +60,8 @@ struct along_world {
     aba_block *aba;     // [count]; NULL: the world steps by a method that needs none (has_dynamics())
     step_block *step;   // [count]; NULL: it does not step
     const ctn_batch_config *cfg;
+    adjoint_block *back;  // [count]; NULL: it goes not backwards
+    int *column, masses;  // likewise: [nbody] the number of a body among those with mass, -1: it has none; how many have some
     // of segments
     double *hand;    // [segments][HAND] what they hand to the body above
     double *cross;   // [segments][CROSS_HAND] likewise, in variational steps

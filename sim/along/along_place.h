@@ -177,7 +177,8 @@ typedef enum {
     TOLD_FRESH,  // of the state
     TOLD_CREATED,
     TOLD_LOST,
-    TOLD_OFF,  // of the heads that were followed from
+    TOLD_BLUR,  // of the energy
+    TOLD_OFF,   // of the heads that were followed from
     TOLD
 } along_told;
 
@@ -284,6 +285,7 @@ KERNEL void tell(void *context, int thread, int job)
     case TOLD_SPRING: x = SUM(w, sums.energy.spring); break;
     case TOLD_FRESH: x = *(const double *)first->S.fresh; break;
     case TOLD_CREATED: x = *(const double *)&first->S.created[0]; break;
+    case TOLD_BLUR: x = SUM(w, sums.blur); break;
     case TOLD_LOST: x = *(const double *)&first->S.created[1]; break;
     case TOLD_OFF:
         for (int k = 0; k < c->paths; k++) x = w->off[k] <= x ? x : w->off[k];
@@ -461,6 +463,35 @@ static double along_residual(along_world *w, along_crew *crew)
     }
     along_tell(w, crew, TOLD_MOST, TOLD_MOST);
     return w->told[TOLD_MOST];
+}
+#endif
+
+// ---- what rounding makes of the energy
+
+KERNEL void step_blur(void *context, int thread, int job)
+{
+    (void)thread;
+    const along_world *const w = ((const along_ask *)context)->w;
+    const solve *const W = solve_of(w, job);
+    const lane_rows *const B = &w->rows[job];
+    real sum = rset(0);
+    for (int i = 0; i < B->m.nbody; i++) {
+        const joint_form f = form_of(&B->m.bodies[i]);
+        if (f.kind == JOINT_NONE || !has_arm(f) || (f.flags & BODY_ROOT)) continue;
+        const real work = magnitude(dot(W->sum[i].f, W->now[i].r));
+        sum = sum + (B->partial[i] ? sel(live_lanes(B, i), work, rset(0)) : work);
+    }
+    w->step[job].sums.blur = sum;
+}
+
+#ifndef ALONG_JOBS
+/// energy_blur() of the tree, with the wrenches of the last residual.
+static real along_blur(along_world *w, along_crew *crew)
+{
+    along_ask c = {w->self, 0, 0};
+    ALONG_RUN(crew, w->count, step_blur, &c);
+    along_tell(w, crew, TOLD_BLUR, TOLD_BLUR);
+    return rset(PLACE_ROUNDING * sqrt((double)w->plan->model->nbody) * w->told[TOLD_BLUR]);
 }
 #endif
 

@@ -92,7 +92,9 @@ static bool along_newton(along_world *w, along_crew *crew, const ctn_batch_confi
         const bool far = w->told[TOLD_FAR] != 0;
         const real E = rset(w->told[TOLD_E]);
         const real bound = fmadd(rset(ENERGY_ROUNDING), magnitude(N.E), fmadd(rset(1e-4) * alpha, slope, N.E));
-        const mask taken = takes_iterate(&N, le(magnitude(E), rset(NOT_REACHED)), le(E, bound), cfg->tolerance);
+        mask lower = le(E, bound);
+        if (!any_of(lower) && any_of(N.based)) lower = le(E, bound + along_blur(w, crew));
+        const mask taken = takes_iterate(&N, le(magnitude(E), rset(NOT_REACHED)), lower, cfg->tolerance);
         move.based = any_of(taken);
         if (any_of(taken)) {
             const real most = rset(along_residual(w, crew));

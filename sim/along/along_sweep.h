@@ -50,6 +50,62 @@ FN void sweep_dropped_cut_row(along_world *w, int block, int i, real *carried)
     sweep_any_row(w, block, i, true, carried), sweep_far_row(w, block, i, carried);
 }
 
+// ---- tails are pulled
+//
+// What hangs behind a tail pulls at it with the wrench w = (n, f). All joints before it know that: it is in their rows and cross
+// terms. A tail with nothing behind it does not. Its joints would answer the whole pull by their own inertia alone, with pivots
+// like -|f|^2 / D, and the boundary would have to take back numbers that are larger by far than what is left: rows of torques as
+// large as the weight of a rope times its length, and stiffnesses in which its own is lost. So the tail gets the pull of a force
+// that stays as it is, and what is behind it has so much less: p = -w, which leaves the rows what the bodies of the segment make;
+// and the block of the force at the end of the arm r to the next joint, that of a point there in collocation.h,
+//
+//     [-r.f + sym(r f'), [-f/2]x; ., 0]        without curvature pull_block(r, f)
+
+enum { HAND_B = 12, HAND_P = 21 };  // of the numbers of an inertia6: where B begins, by columns; and p
+
+/// Adds `sign` times p and that block.
+FN void add_pull(const along_world *w, int s, double sign, double *hand)
+{
+    const along_segment *const segment = w->plan->segment, *const S = &segment[s];
+    int row, lane;
+    if (S->cut < 0 || S->after < 0) return;
+    const int block = place_of(w->plan, segment[S->after].head, &row, &lane);
+    const double *const behind = w->behind + (size_t)S->cut * WRENCH;
+    double r[3] = {0}, f[3];
+    if (has_arm(form_of(&w->rows[block].m.bodies[row]))) leave_lane(&solve_of(w, block)->now[row].r, lane, 3, r);
+    for (int k = 0; k < WRENCH; k++) hand[HAND_P + k] -= sign * behind[k];
+    for (int k = 0; k < 3; k++) f[k] = sign * behind[3 + k];
+    const double along = r[0] * f[0] + r[1] * f[1] + r[2] * f[2], r2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
+    const double t = w->mode.dropped && sign * along < 0 ? along / r2 : 0;
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, at = i == 0 ? 3 : i == 1 ? 5 : 4;  // of an inertia6: xx yy zz xy xz yz
+        hand[i] += w->mode.dropped ? t * (r[i] * r[i] - r2) : r[i] * f[i] - along;
+        hand[at] += w->mode.dropped ? t * (r[i] * r[j]) : 0.5 * (r[i] * f[j] + r[j] * f[i]);
+    }
+    if (w->mode.dropped) return;
+    const double B[9] = {0, -0.5 * f[2], 0.5 * f[1], 0.5 * f[2], 0, -0.5 * f[0], -0.5 * f[1], 0.5 * f[0], 0};
+    for (int k = 0; k < 9; k++) hand[HAND_B + k] += B[k];
+}
+
+KERNEL void enter_pulled(const along_world *w, int s, double *to) { enter_open(w, s, to), add_pull(w, s, 1, to); }
+
+/// join_segments() of these.
+KERNEL void join_pulled(void *context, int thread, int job)
+{
+    const along_call *const c = (const along_call *)context;
+    along_world *const w = c->w;
+    const along_segment *const segment = w->plan->segment;
+    int s = first_of_path(c, job);
+    double behind[HAND];
+    (void)thread;
+    while (segment[s].after >= 0) s = segment[s].after;
+    for (s = segment[s].before; s >= 0; s = segment[s].before) {
+        memcpy(behind, w->hand + (size_t)segment[s].after * HAND, sizeof behind);
+        add_pull(w, s, -1, behind);
+        boundary_join(&w->cut[segment[s].cut], behind, w->hand + (size_t)s * HAND);
+    }
+}
+
 KERNEL void step_sweep(void *context, int thread, int job)
 {
     const along_call *const c = (const along_call *)context;
@@ -61,8 +117,8 @@ KERNEL void step_sweep(void *context, int thread, int job)
     w->step[job].W.po.one.sweep.dropped = w->mode.dropped ? not_(none_of()) : none_of(),
     w->step[job].W.po.one.sweep.held = none_of();
     if (is_cut(w->plan, c->level)) {
-        if (w->mode.dropped) pass_inwards(w, job, c->level, HAND + FAR, carried, enter_open, leave_hand, sweep_dropped_cut_row);
-        else pass_inwards(w, job, c->level, HAND + FAR, carried, enter_open, leave_hand, sweep_cut_row);
+        if (w->mode.dropped) pass_inwards(w, job, c->level, HAND + FAR, carried, enter_pulled, leave_hand, sweep_dropped_cut_row);
+        else pass_inwards(w, job, c->level, HAND + FAR, carried, enter_pulled, leave_hand, sweep_cut_row);
     } else if (w->mode.dropped) pass_inwards(w, job, c->level, HAND, carried, enter_open, leave_hand, sweep_dropped_row);
     else pass_inwards(w, job, c->level, HAND, carried, enter_open, leave_hand, sweep_row);
 }
@@ -133,16 +189,21 @@ FN void step_row(along_world *w, int block, int i, real *carried)
     }
 }
 
-FN void step_cut_row(along_world *w, int block, int i, real *carried)
+/// What the wrench at the tail takes from a joint of a cut path.
+FN void far_take_row(along_world *w, int block, int i, const real *carried)
 {
     const lane_body *const b = &w->rows[block].m.bodies[i];
-    step_block *const A = &w->step[block];
-    position_work *const P = &A->W.po.one;
-    const real *const f = ((outward_lanes *)carried)->f, *const y = A->y + 6 * b->vadr;
+    const step_block *const A = &w->step[block];
+    const position_work *const P = &A->W.po.one;
+    const real *const f = ((const outward_lanes *)carried)->f, *const y = A->y + 6 * b->vadr;
     real *const d = P->fresh + b->vadr;
     if (b->nv == 3) store3(d, far_take3(P->sweep.pivot[i].three.D, y, f, load3(d)));
     else d[0] = far_take1(y, f, d[0]);
-    step_row(w, block, i, carried);
+}
+
+FN void step_cut_row(along_world *w, int block, int i, real *carried)
+{
+    far_take_row(w, block, i, carried), step_row(w, block, i, carried);
 }
 
 KERNEL void step_outwards(void *context, int thread, int job)
@@ -169,7 +230,7 @@ static double along_sweep(along_world *w, along_crew *crew)
     along_forget(w, crew, FORGET_NEGATIVE);
     for (c.level = 0; c.level < w->plan->levels; c.level++) {
         ALONG_RUN(crew, w->count, step_sweep, &c);
-        ALONG_EACH(crew, cut_paths_of(w->plan, c.level), join_segments, &c);
+        ALONG_EACH(crew, cut_paths_of(w->plan, c.level), join_pulled, &c);
     }
     along_tell(w, crew, TOLD_NEGATIVE, TOLD_CUTS);
     return w->told[TOLD_CUTS] + w->told[TOLD_NEGATIVE];

@@ -111,6 +111,7 @@ ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_
 /// can; memory (false: none, or see `err`), for the batch's configuration on an engine's lanes or a device.
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg);
 int batch_along_lanes(const ctn_model *m, const ctn_batch_config *cfg);  // 0: worlds side by side
+int batch_along_threads(const ctn_model *m, int threads);                // of one world, of so many (0: all CPUs)
 enum { PARALLEL_WORDS = 200 };
 void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char text[PARALLEL_WORDS]);  // why, for people
 ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err);

@@ -108,6 +108,11 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
 /// Bodies from which on threads pay that were asleep before a step (bench/crossover).
 enum { THREADS_PAY_FROM = 4096 };
 
+int batch_along_threads(const ctn_model *m, int threads)
+{
+    return m->nbody < THREADS_PAY_FROM ? 1 : threads ? threads : pool_cpus();
+}
+
 /// Numbers of loads for the worlds in hand, all but those of wrenches.
 static bool open_wrenches(batch_along *a, const ctn_model *m)
 {
@@ -146,15 +151,15 @@ bool batch_along_open(ctn_batch *batch, ctn_error *err)
     a->world = calloc(at_once, sizeof *a->world), a->own = calloc(at_once, sizeof *a->own);
     if (!a->plan || !a->world || !a->own || (batch->nplace && !open_wrenches(a, m))) return false;
     if (device_asked(cfg->engine)) return open_there(batch, err);
-    a->bytes = (a->engine->size(a->plan, cfg) + 63) / 64 * 64;
+    a->bytes = (a->engine->size(a->plan, cfg, false) + 63) / 64 * 64;
     for (size_t t = 0; t < at_once; t++) {
         void *const memory = along_memory(a->bytes);
-        a->own[t] = pool_create(links && batch->model->nbody >= THREADS_PAY_FROM ? cfg->threads : 1);
+        a->own[t] = pool_create(links ? batch_along_threads(batch->model, cfg->threads) : 1);
         if (!memory || !a->own[t]) {
             free(memory);
             return false;
         }
-        a->world[t] = a->engine->open(a->plan, cfg, memory);
+        a->world[t] = a->engine->open(a->plan, cfg, false, memory);
     }
     return true;
 }

@@ -1,6 +1,10 @@
-/// Tapes, which are recorded runs of one world, and their derivatives: the engine's adjoints of single steps, put together.
+/// Tapes, which are recorded runs of one world, and their derivatives: the engine's adjoints of single steps, put together. Worlds
+/// that go along their links go so here, too, both ways; what is not done so the engine does.
 #include "dynamics/model.h"
+#include "sim/along/along.h"
 #include "sim/base/config.h"
+#include "sim/batch/batch.h"
+#include "sim/engine/device.h"
 #include "sim/engine/engine.h"
 #include "sim/model/model.h"
 #include "sim/base/status.h"
@@ -23,6 +27,11 @@ struct ctn_tape {
     ctn_batch_config cfg;
     int steps;
     void *state, *work, *adjoint;
+    const along_engine *along;  // along the links; NULL: they are not gone along
+    along_plan *plan;
+    along_world *world;
+    pool *pool;
+    bool linked;       // the part that was prepared is
     size_t flat, bar;  // numbers of a state, of a gradient by it
     bool recorded, forced;
     double *tau;     // [steps][nv]
@@ -72,6 +81,24 @@ static bool loads_have_mass(const ctn_model *m, ctn_error *err)
     return true;
 }
 
+/// Opens the world along its links, if that is how the configuration is stepped and the steps can be gone back so. false: there
+/// is no memory.
+static bool open_along(ctn_tape *tape, const ctn_batch_config *cfg)
+{
+    const ctn_model *const m = tape->model;
+    ctn_error no;
+    const ctn_engine *const lanes = device_asked(cfg->engine) ? NULL : engine_find(cfg->engine, 2, &no);
+    if (!lanes || !batch_along_lanes(m, cfg) || cfg->parameter_count) return true;
+    const along_engine *const along = along_engine_of(lanes);
+    if (!along->steps(cfg) || !along->adjoins(m, cfg)) return true;
+    tape->plan = along_plan_create(m, batch_along_lanes(m, cfg));
+    tape->pool = pool_create(cfg->parallel == CTN_PARALLEL_BOTH ? 1 : batch_along_threads(m, cfg->threads));
+    if (!tape->plan || !tape->pool) return false;
+    void *const memory = along_memory((along->size(tape->plan, &tape->cfg, true) + 63) / 64 * 64);
+    if (memory) tape->along = along, tape->world = along->open(tape->plan, &tape->cfg, true, memory);
+    return memory;
+}
+
 ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, int steps, ctn_error *err)
 {
     if (missing(__func__, "model", model, err) || config_check(cfg, err) != CTN_OK ||
@@ -111,7 +138,7 @@ ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, i
     tape->model = model, tape->engine = engine, tape->cfg = *cfg, tape->steps = steps;
     tape->cfg.engine = engine->name, tape->cfg.parallel = CTN_PARALLEL_WORLDS;
     tape->lanes = engine_model(engine, model, cfg->dt);
-    if (!tape->lanes) goto no_memory;
+    if (!tape->lanes || !open_along(tape, cfg)) goto no_memory;
     tape->flat = engine->flat_size(tape->lanes, cfg), tape->bar = engine->bar_size(tape->lanes, cfg);
     tape->state = aligned(engine->state_size(tape->lanes, cfg));
     tape->work = aligned(engine->work_size(tape->lanes, cfg));
@@ -135,6 +162,7 @@ void ctn_tape_free(ctn_tape *tape)
     if (!tape) return;
     free(tape->lanes), free(tape->state), free(tape->work), free(tape->adjoint), free(tape->tau), free(tape->v0),
         free(tape->states), free(tape->parts);
+    free(tape->world), pool_free(tape->pool), along_plan_free(tape->plan);
     free(tape->first), free(tape->g[0]), free(tape->g[1]), free(tape->t), free(tape->row), free(tape->end);
     free(tape);
 }
@@ -171,14 +199,28 @@ static ctn_step_stats advance(ctn_tape *tape, const ctn_batch_config *cfg, doubl
     return stats;
 }
 
+/// A whole step: along the links, if it can be made so.
+static ctn_step_stats advance_whole(ctn_tape *tape, int step)
+{
+    ctn_step_stats stats = {0};
+    if (!tape->along) return advance(tape, &tape->cfg, tape->cfg.dt, step);
+    keep(tape, tape->end);
+    if (!tape->along->run(tape->world, tape->pool, &tape->cfg, tape->end, force_at(tape, step), 0, 1, false, &stats))
+        return advance(tape, &tape->cfg, tape->cfg.dt, step);
+    put_back(tape, tape->end);
+    return stats;
+}
+
 /// Makes ready to go backwards through part p. The way in which it was carried out; -1: it cannot be found again.
 static int prepare(ctn_tape *tape, int p)
 {
     const double *before = state_at(tape, p), *after = state_at(tape, p + 1), *tau = force_at(tape, tape->parts[p].step);
     const int ways = tape->engine->adjoint_ways(&tape->cfg);
+    tape->linked = tape->along && tape->parts[p].h == tape->cfg.dt &&
+                   tape->along->prepare(tape->world, tape->pool, &tape->cfg, before, after, tau);
     for (int k = 0; k < ways; k++)
-        if (tape->engine->adjoint_prepare(tape->lanes, &tape->cfg, tape->adjoint, tape->parts[p].h, k, &before, &after,
-                                          tau ? &tau : NULL))
+        if (tape->linked || tape->engine->adjoint_prepare(tape->lanes, &tape->cfg, tape->adjoint, tape->parts[p].h, k, &before,
+                                                          &after, tau ? &tau : NULL))
             return k;
     return -1;
 }
@@ -256,7 +298,7 @@ ctn_status ctn_tape_run(ctn_tape *tape, const double *q, const double *v, const 
     keep(tape, state_at(tape, 0));
     for (int k = 0; k < tape->steps; k++) {
         tape->first[k] = tape->used;
-        const ctn_step_stats stats = advance(tape, &tape->cfg, tape->cfg.dt, k);
+        const ctn_step_stats stats = advance_whole(tape, k);
         if (interrupted(tape)) return fail(err, CTN_INTERRUPTED, "interrupted in step %d", k);
         if (stats.frozen) return fail(err, CTN_FROZEN, "step %d: the world is frozen: %s", k, ctn_freeze_text(stats.frozen));
         bool lost = false;
@@ -302,7 +344,8 @@ static void pull(ctn_tape *tape, double *row, double *tau_bar)
 {
     const double *after = tape->g[1];
     memcpy(tape->g[1], row, tape->bar * sizeof *row);
-    tape->engine->adjoint_step(tape->lanes, &tape->cfg, tape->adjoint, 1, &after, &row, &tape->t);
+    if (tape->linked) tape->along->pull(tape->world, tape->pool, after, row, tape->t);
+    else tape->engine->adjoint_step(tape->lanes, &tape->cfg, tape->adjoint, 1, &after, &row, &tape->t);
     for (int k = 0; k < tape->model->nv && tau_bar; k++) tau_bar[k] += tape->t[k];
 }
 
