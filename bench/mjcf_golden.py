@@ -4,7 +4,8 @@
 usage: mjcf_golden.py [--seed 1] [--states 4]
 
 Each state has q, v and inertia, bias, passive; and places, the world frame of every body but the world: its origin, moved to
-its last joint if that turns, and its axes row by row. tests/mjcf.c reads them.
+its last joint if that turns, and its axes row by row. Of models with sensors, sensordata: what these say where the model starts.
+tests/mjcf.c reads them.
 """
 import argparse
 import glob
@@ -30,6 +31,13 @@ def state(m, rng):
     return {name: np.ravel(x).tolist() for name, x in numbers.items()}
 
 
+def sensors(m):
+    d = mujoco.MjData(m)
+    mujoco.mj_resetDataKeyframe(m, d, 0)
+    mujoco.mj_forward(m, d)
+    return d.sensordata.tolist()
+
+
 def main():
     args = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     args.add_argument('--seed', type=int, default=1)
@@ -43,6 +51,8 @@ def main():
         names = [m.body(b).name or f'body.{b}' for b in range(1, m.nbody)]
         golden = {'mujoco': mujoco.__version__, 'seed': args.seed, 'nq': m.nq, 'nv': m.nv, 'bodies': names,
                   'states': [state(m, rng) for _ in range(args.states)]}
+        if m.nsensor:
+            golden['sensordata'] = sensors(m)
         with open(path[:-4] + '.json', 'w') as out:
             json.dump(golden, out, indent=1)
             out.write('\n')

@@ -66,8 +66,8 @@ typedef struct {
     load_state *held;  // [nload] at q
     vec3 *p;           // origins at q, with loads
     const vec3 *slip;  // [ncontact] what contact points remember
-    const real *press; // [ncontact] their normal forces at the start of the step
-    real *lag;         // [ncontact] the normal forces whose friction the solve has
+    const real *press;  // [ncontact] their normal forces at the start of the step
+    real *lag;          // [ncontact] the normal forces whose friction the solve has
     body_load *load;   // [nload] of a body with BODY_LOAD, at its first load
     real *r;        // [nv] residual of the joint rows
     real E;         // energy of the iterate, up to a constant

@@ -69,7 +69,8 @@ static int points_of(const cJSON *shape, double at[8][3], double *radius)
     const cJSON *const turn = cJSON_GetObjectItem(shape, "rotation");
     const mat3 R = turn ? axes_of(shape, "rotation") : quat_rotation((quat){1, 0, 0, 0});
     for (int k = 0; k < 8; k++) {
-        const vec3 c = mul(R, vec((k & 1 ? 0.5 : -0.5) * size[0], (k & 2 ? 0.5 : -0.5) * size[1], (k & 4 ? 0.5 : -0.5) * size[2]));
+        const vec3 c =
+            mul(R, vec((k & 1 ? 0.5 : -0.5) * size[0], (k & 2 ? 0.5 : -0.5) * size[1], (k & 4 ? 0.5 : -0.5) * size[2]));
         at[k][0] = center[0] + c.x, at[k][1] = center[1] + c.y, at[k][2] = center[2] + c.z;
     }
     return 8;
@@ -133,7 +134,8 @@ START_TEST(golden_forces)
                 const double got[6] = {-F.g.x, -F.g.y, -F.g.z, after.x, after.y, after.z};
                 for (int i = 0; i < 3; i++)
                     ck_assert_msg(fabs(got[i] - pulls[3 * k + i]) < 1e-9 && fabs(got[3 + i] - kept[3 * k + i]) < 1e-12,
-                                  "friction %g, not %g; memory %g, not %g", got[i], pulls[3 * k + i], got[3 + i], kept[3 * k + i]);
+                                  "friction %g, not %g; memory %g, not %g", got[i], pulls[3 * k + i], got[3 + i],
+                                  kept[3 * k + i]);
                 rubbed++;
             }
             dense_block(&L.P, block);
@@ -264,9 +266,9 @@ START_TEST(block_sticks)
         double q[7], v[6], later[7];
         ctn_batch_step(b, (int)(10 / steps[h]), NULL, NULL), ctn_batch_state(b, q, v);
         ctn_batch_step(b, (int)(10 / steps[h]), NULL, NULL), ctn_batch_state(b, later, v);
-        for (int k = 0; k < 6; k++)
-            ck_assert_msg(fabs(v[k]) < 1e-12, "dt %g: v[%d] %g m/s", steps[h], k, v[k]);
-        for (int k = 0; k < 3; k++) ck_assert_msg(fabs(later[k] - q[k]) < 1e-10, "dt %g: goes on by %g", steps[h], later[k] - q[k]);
+        for (int k = 0; k < 6; k++) ck_assert_msg(fabs(v[k]) < 1e-12, "dt %g: v[%d] %g m/s", steps[h], k, v[k]);
+        for (int k = 0; k < 3; k++)
+            ck_assert_msg(fabs(later[k] - q[k]) < 1e-10, "dt %g: goes on by %g", steps[h], later[k] - q[k]);
         ctn_batch_free(b);
     }
     ctn_model_free(m);
@@ -301,10 +303,11 @@ START_TEST(depth)
 {
     for (int given = 0; given < 2; given++) {
         char text[500];
-        snprintf(text, sizeof text,
-                 "catena: 1\nground: {height: -1}\n%slinks:\n  - {name: a, joint: free, mass: 3, inertia: [0.01, 0.01, 0.01, 0, 0, "
-                 "0], shapes: [{type: sphere, radius: 0.2}]}\n",
-                 given ? "contact: {depth: 0.01}\n" : "");
+        snprintf(
+            text, sizeof text,
+            "catena: 1\nground: {height: -1}\n%slinks:\n  - {name: a, joint: free, mass: 3, inertia: [0.01, 0.01, 0.01, 0, 0, "
+            "0], shapes: [{type: sphere, radius: 0.2}]}\n",
+            given ? "contact: {depth: 0.01}\n" : "");
         ctn_model *const m = model_of(text);
         const ctn_batch_config cfg = config_of(_i, 1 / 60.);
         ctn_batch *const b = batch_with(m, &cfg);
@@ -312,8 +315,8 @@ START_TEST(depth)
         ctn_step_stats s;
         ctn_batch_step(b, 900, &s, NULL), ctn_batch_state(b, q, v);
         const double want = given ? 0.01 : 0.005 * m->bodies[0].extent;
-        ck_assert_msg(fabs(q[2] - (-1 + 0.2 - want)) < 1e-9 && fabs(v[2]) < 1e-9, "at %.12g, not %.12g, %g m/s", q[2], -0.8 - want,
-                      v[2]);
+        ck_assert_msg(fabs(q[2] - (-1 + 0.2 - want)) < 1e-9 && fabs(v[2]) < 1e-9, "at %.12g, not %.12g, %g m/s", q[2],
+                      -0.8 - want, v[2]);
         ck_assert_msg(s.spring_after > 0 && fabs(s.spring_after - 0.5 * 3 * 9.81 * want) < 1e-9, "stores %g J", s.spring_after);
         ck_assert(s.frozen == 0);
         ctn_batch_free(b), ctn_model_free(m);
@@ -336,7 +339,10 @@ static ctn_model *falling_tree(uint64_t seed, double *q, double *v)
         const int parent = k ? rng_below(&r, k) : -1, shape = rng_below(&r, 3);
         n += snprintf(text + n, sizeof text - (size_t)n, "  - {name: l%d, ", k);
         if (k) n += snprintf(text + n, sizeof text - (size_t)n, "parent: l%d, position: [%g, 0, 0], ", parent, 0.2);
-        n += snprintf(text + n, sizeof text - (size_t)n, "joint: {type: %s, damping: 0.05}, shapes: [", !k ? "free" : k % 2 ? "ball" : "revolute");
+        n += snprintf(text + n, sizeof text - (size_t)n, "joint: {type: %s, damping: 0.05}, shapes: [",
+                      !k      ? "free"
+                      : k % 2 ? "ball"
+                              : "revolute");
         if (shape == 0)
             n += snprintf(text + n, sizeof text - (size_t)n, "{type: capsule, from: [0, 0, 0], to: [%g, 0, 0], radius: 0.04}", a);
         else if (shape == 1) n += snprintf(text + n, sizeof text - (size_t)n, "{type: sphere, radius: %g}", a / 2);
@@ -438,7 +444,8 @@ START_TEST(same_bits)
         const int nq = m->nq, nv = m->nv;
         for (int w = 0; w < WORLDS; w++) {
             q[0][2] = 0.6 + 0.1 * w;
-            memcpy(rows[0] + w * nq, q[0], (size_t)nq * sizeof(double)), memcpy(rows[1] + w * nv, v[0], (size_t)nv * sizeof(double));
+            memcpy(rows[0] + w * nq, q[0], (size_t)nq * sizeof(double)),
+                memcpy(rows[1] + w * nv, v[0], (size_t)nv * sizeof(double));
         }
         uint64_t first[WORLDS] = {0}, hash[WORLDS];
         for (const ctn_engine *const *e = engines_available(); *e; e++)
@@ -472,13 +479,14 @@ END_TEST
 
 START_TEST(keys)
 {
-    ctn_scene *const scene = parse("catena: 1\nground: {height: 2, normal: [0, 0, 3]}\ncontact: {friction: 0.4, depth: 0.01, "
-                                   "relaxation: 0.3}\nlinks:\n"
-                                   "  - {name: a, joint: free, " MASS ", shapes: [{type: sphere, radius: 1, contact: {friction: 2}}, "
-                                   "{type: cylinder, from: [0, 0, 0], to: [0, 0, 1], radius: 1, contact: false}]}\n"
-                                   "  - {name: b, parent: a, joint: fixed, position: [0, 0, 5], " MASS
-                                   ", shapes: [{type: capsule, from: [0, 0, 0], to: [1, 0, 0], radius: 0.5}]}\n"
-                                   "  - {name: c, joint: fixed, shapes: [{type: box, size: [1, 1, 1]}]}\n");
+    ctn_scene *const scene =
+        parse("catena: 1\nground: {height: 2, normal: [0, 0, 3]}\ncontact: {friction: 0.4, depth: 0.01, "
+              "relaxation: 0.3}\nlinks:\n"
+              "  - {name: a, joint: free, " MASS ", shapes: [{type: sphere, radius: 1, contact: {friction: 2}}, "
+              "{type: cylinder, from: [0, 0, 0], to: [0, 0, 1], radius: 1, contact: false}]}\n"
+              "  - {name: b, parent: a, joint: fixed, position: [0, 0, 5], " MASS
+              ", shapes: [{type: capsule, from: [0, 0, 0], to: [1, 0, 0], radius: 0.5}]}\n"
+              "  - {name: c, joint: fixed, shapes: [{type: box, size: [1, 1, 1]}]}\n");
     ctn_error err = {0};
     ctn_model *const m = ctn_model_create(scene, &err);
     ck_assert_msg(m, "%s", err.message);
@@ -491,11 +499,12 @@ START_TEST(keys)
     ck_assert_msg(strstr(ctn_scene_warnings(unused), "contact: not used: the scene has no `ground`"), "%s",
                   ctn_scene_warnings(unused));
     ctn_scene_free(unused);
-    static const char *const bad[][2] = {{"ground: 3\n", "ground: expected"},
-                                         {"ground: {normal: [0, 0, 0]}\n", "ground.normal: "},
-                                         {"ground: true\ncontact: {friction: -1}\n", "contact.friction: expected a number >= 0"},
-                                         {"ground: true\ncontact: {depth: 0}\n", "contact.depth: expected a positive number"},
-                                         {"ground: true\ncontact: {frictoin: 1}\n", "contact.frictoin: unknown key; did you mean"}};
+    static const char *const bad[][2] = {
+        {"ground: 3\n", "ground: expected"},
+        {"ground: {normal: [0, 0, 0]}\n", "ground.normal: "},
+        {"ground: true\ncontact: {friction: -1}\n", "contact.friction: expected a number >= 0"},
+        {"ground: true\ncontact: {depth: 0}\n", "contact.depth: expected a positive number"},
+        {"ground: true\ncontact: {frictoin: 1}\n", "contact.frictoin: unknown key; did you mean"}};
     for (int k = 0; k < 5; k++) {
         char text[300];
         snprintf(text, sizeof text, "catena: 1\n%slinks:\n" A, bad[k][0]);
@@ -508,7 +517,8 @@ END_TEST
 /// Without a ground, or with `contact: false`, nothing touches.
 START_TEST(no_ground)
 {
-    ctn_model *const m = model_of(BALL("")), *const n = model_of("catena: 1\nground: true\n" "links:\n  - {name: a, joint: free, " MASS
+    ctn_model *const m = model_of(BALL("")), *const n = model_of("catena: 1\nground: true\n"
+                                                                 "links:\n  - {name: a, joint: free, " MASS
                                                                  ", shapes: [{type: sphere, radius: 1, contact: false}]}\n");
     ck_assert(m->ncontact == 0 && m->nload == 0 && n->ncontact == 0);
     ctn_model_free(m), ctn_model_free(n);
@@ -524,14 +534,15 @@ START_TEST(refused)
         ctn_parallel parallel;
         bool adaptive;
         const char *says;
-    } no[] = {{CTN_RK4, 2, CTN_NEWTON, CTN_PARALLEL_WORLDS, false, "method: rk4 takes no `ground`"},
-              {CTN_VARIATIONAL, 2, CTN_NEWTON, CTN_PARALLEL_WORLDS, false, "method: variational takes no `ground`"},
-              {CTN_COLLOCATION, 4, CTN_NEWTON, CTN_PARALLEL_WORLDS, false, "order: collocation takes a `ground` at order 2 alone"},
-              {CTN_COLLOCATION, 2, CTN_LM, CTN_PARALLEL_WORLDS, false, "solver: lm takes no `ground`"},
-              {CTN_COLLOCATION, 2, CTN_NEWTON, CTN_PARALLEL_LINKS, false, "parallel: links takes no `ground`"},
-              {CTN_ALPHA, 2, CTN_NEWTON, CTN_PARALLEL_WORLDS, true, "dt: steps that choose their size (auto) take no `ground`"}};
-    ctn_model *const m = model_of("catena: 1\nground: true\n" "links:\n  - {name: a, joint: free, " MASS
-                                  ", shapes: [{type: sphere, radius: 1}]}\n");
+    } no[] = {
+        {CTN_RK4, 2, CTN_NEWTON, CTN_PARALLEL_WORLDS, false, "method: rk4 takes no `ground`"},
+        {CTN_VARIATIONAL, 2, CTN_NEWTON, CTN_PARALLEL_WORLDS, false, "method: variational takes no `ground`"},
+        {CTN_COLLOCATION, 4, CTN_NEWTON, CTN_PARALLEL_WORLDS, false, "order: collocation takes a `ground` at order 2 alone"},
+        {CTN_COLLOCATION, 2, CTN_LM, CTN_PARALLEL_WORLDS, false, "solver: lm takes no `ground`"},
+        {CTN_COLLOCATION, 2, CTN_NEWTON, CTN_PARALLEL_LINKS, false, "parallel: links takes no `ground`"},
+        {CTN_ALPHA, 2, CTN_NEWTON, CTN_PARALLEL_WORLDS, true, "dt: steps that choose their size (auto) take no `ground`"}};
+    ctn_model *const m = model_of("catena: 1\nground: true\n"
+                                  "links:\n  - {name: a, joint: free, " MASS ", shapes: [{type: sphere, radius: 1}]}\n");
     ctn_error err = {0};
     for (size_t k = 0; k < sizeof no / sizeof *no; k++) {
         ctn_batch_config cfg = ctn_batch_config_default();

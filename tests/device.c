@@ -155,6 +155,37 @@ START_TEST(bits_are_the_cpu_s)
 }
 END_TEST
 
+/// Bodies that fall, roll and come to rest on the ground, with friction in their joints: as on the CPU.
+START_TEST(on_the_ground)
+{
+    static const ctn_method ways[] = {CTN_COLLOCATION, CTN_ALPHA, CTN_RADAU};
+    ctn_model *const m = model_of(
+        "catena: 1\nground: {normal: [0.1, 0, 1]}\nlinks:\n"
+        "  - {name: a, joint: free, density: 500, shapes: [{type: box, size: [0.3, 0.2, 0.1]}]}\n"
+        "  - {name: b, parent: a, position: [0.2, 0, 0], joint: {type: revolute, axis: [0, 1, 0], friction: 0.1}, density: 500,\n"
+        "     shapes: [{type: capsule, from: [0, 0, 0], to: [0.3, 0, 0], radius: 0.05}]}\n"
+        "  - {name: c, parent: b, position: [0.3, 0, 0], joint: ball, density: 500, shapes: [{type: sphere, radius: 0.1}]}\n");
+    const size_t nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m);
+    double *const q = calloc(WORLDS * nq, sizeof *q), *const v = calloc(WORLDS * nv, sizeof *v);
+    uint64_t hash[2][WORLDS], start[WORLDS];
+    rng r = {11};
+    for (size_t w = 0; w < WORLDS; w++) random_state(m, &r, q + w * nq, v + w * nv), q[w * nq + 2] = 0.6;
+    for (int k = 0; k < 2; k++) {
+        ctn_batch_config cfg = ctn_batch_config_default();
+        cfg.method = ways[_i], cfg.order = 2, cfg.stages = 2, cfg.dt = 0.02, cfg.worlds = WORLDS, cfg.engine = k ? "cuda" : "scalar";
+        ctn_batch *const b = batch_with(m, &cfg);
+        ck_assert_int_eq(ctn_batch_set_state(b, q, v, 0, NULL), CTN_OK);
+        ctn_batch_hashes(b, start);
+        ctn_batch_step(b, 60, NULL, NULL);
+        ctn_batch_hashes(b, hash[k]);
+        ctn_batch_free(b);
+    }
+    for (int w = 0; w < WORLDS; w++)
+        ck_assert_msg(hash[0][w] == hash[1][w] && hash[0][w] != start[w], "method %d, world %d: other bits", (int)ways[_i], w);
+    free(q), free(v), ctn_model_free(m);
+}
+END_TEST
+
 /// States and forces that never leave the device.
 START_TEST(device_memory)
 {
@@ -327,6 +358,7 @@ int main(void)
     suite_add_tcase(none, tn);
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, bits_are_the_cpu_s, 0, METHODS);
+    tcase_add_loop_test(t, on_the_ground, 0, 3);
     tcase_add_test(t, device_memory);
     tcase_add_test(t, limits);
     tcase_add_test(t, failures);

@@ -82,6 +82,31 @@ START_TEST(as_mujoco)
 }
 END_TEST
 
+/// Sensors of a tumbling body with an arm on a servo, where the model starts: MuJoCo's sensordata.
+START_TEST(sensors_as_mujoco)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/tests/golden/mjcf/sensors.xml", CATENA_SOURCE_DIR);
+    ctn_error err = {0};
+    ctn_scene *const scene = ctn_scene_load(path, &err);
+    ck_assert_msg(scene != 0 && !ctn_scene_warning_count(scene), "%s%s", err.message, ctn_scene_warnings(scene));
+    ctn_model *const m = ctn_model_create(scene, &err);
+    ctn_dynamics *const dyn = ctn_dynamics_create(m, "scalar", &err);
+    cJSON *const golden = golden_json("mjcf", "sensors.json");
+    double q[20], v[20], out[80];
+    const int n = ctn_model_sensor_numbers(m);
+    ck_assert_int_eq(ctn_model_nsensor(m), 24);
+    ctn_model_initial_state(m, q, v);
+    ctn_sensors(dyn, 1, q, v, NULL, out);
+    double *const expected = golden_numbers(golden, "sensordata", n);
+    for (int k = 0; k < n; k++)
+        ck_assert_msg(fabs(out[k] - expected[k]) < 1e-12 * (1 + fabs(expected[k])), "number %d: %.17g, not %.17g", k, out[k],
+                      expected[k]);
+    free(expected), cJSON_Delete(golden);
+    ctn_dynamics_free(dyn), ctn_model_free(m), ctn_scene_free(scene);
+}
+END_TEST
+
 // ---- beside scenes
 
 typedef struct pair {
@@ -447,7 +472,8 @@ END_TEST
 
 START_TEST(part_of_a_scene)
 {
-    write_file("main.xml", WORLD("<body name='a'><joint/>" BALL_GEOM "</body>"));
+    write_file("main.xml", "<mujoco><worldbody><body name='a'><joint/>" BALL_GEOM "</body></worldbody>"
+                           "<sensor><framepos objtype='xbody' objname='a'/></sensor></mujoco>");
     write_file("main.yaml",
                "catena: 1\ninclude:\n  - {file: main.xml, as: left, position: [0, 1, 0]}\n  - {file: main.xml, as: right}\n");
     ctn_error err = {0};
@@ -456,6 +482,9 @@ START_TEST(part_of_a_scene)
     ck_assert_int_eq(s->nlink, 2);
     ck_assert_str_eq(s->links[0].name, "left.a");
     EXACT(s->links[0].position, 0, 1, 0);
+    ck_assert_int_eq(s->nsensor, 2);
+    ck_assert_str_eq(s->sensors[1].name, "right.framepos.0");
+    ck_assert_int_eq(s->sensors[1].link, 1);
     ctn_scene_free(s);
 }
 END_TEST
@@ -486,6 +515,7 @@ int main(void)
     Suite *const suite = suite_create("mjcf");
     TCase *const good = tcase_create("good"), *const bad = tcase_create("bad"), *const files = tcase_create("files");
     tcase_add_loop_test(good, as_mujoco, 0, LENGTH(models));
+    tcase_add_test(good, sensors_as_mujoco);
     tcase_add_loop_test(good, as_scenes, 0, LENGTH(pairs));
     tcase_add_test(good, masses_of_geoms);
     tcase_add_test(good, joints);

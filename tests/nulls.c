@@ -132,6 +132,8 @@ static void models(void)
     NUMBER(NULL, ctn_model_sensor, NULL, 0);
     NUMBER(-1, ctn_model_find_sensor, NULL, "tip");
     NUMBER(-1, ctn_model_find_sensor, model, NULL);
+    NUMBER(NULL, ctn_sensor_number, NULL, 0, block, sizeof block);
+    NUMBER(NULL, ctn_sensor_number, model, 0, NULL, 0);
     NUMBER(NULL, ctn_sensor_type_name, (ctn_sensor_type)99);
     NOTHING(ctn_model_initial_state, NULL, x, x);
     NOTHING(ctn_model_initial_state, model, NULL, NULL);

@@ -67,16 +67,19 @@ static const char text[] =
     "  - tree: {name: t, depth: 3, branching: 2, step: [1, 0, 0], joint: {type: ball, q0: [1, 0, 0, 0]}, " MASS "}\n"
     "sample: {q: {all: {uniform: [0, 1]}, c.0: {grid: [0, 1, 2]}}, v: {a: {latin: [0, 1]}}, parameters: {damping: {all: {grid: "
     "[0, 1, 1]}}}}\n"
+    "sensors: [{name: tip, type: imu, link: a, noise: 1}, {name: energy, type: energy}]\n"
     "cameras: [{name: side, azimuth: 3}, {name: up, type: track, link: a}]\n"
     "state: {v: []}\n";
-static const char part[] = "catena: 1\nlinks:\n  - {name: p, joint: {type: free, v0: [0, 0, 0, 0, 0, 0]}, " MASS "}\n";
+static const char part[] = "catena: 1\nlinks:\n  - {name: p, joint: {type: free, v0: [0, 0, 0, 0, 0, 0]}, " MASS "}\n"
+                           "sensors: [{name: com, type: com, link: p}]\n";
 
 /// A model of MuJoCo with a part.
 static const char model[] =
     "<mujoco model='memory'><default><default class='x'><mesh scale='1 2 3'/></default></default>"
-    "<asset><mesh file='part.obj' class='x'/><material name='m'/></asset><worldbody><include file='part.yaml'/></worldbody></mujoco>";
-static const char model_part[] =
-    "<mujocoinclude><geom size='1'/><body><joint/><joint name='j'/><geom type='mesh' mesh='part' material='m'/></body></mujocoinclude>";
+    "<asset><mesh file='part.obj' class='x'/><material name='m'/></asset><worldbody><include file='part.yaml'/></worldbody>"
+    "<sensor><gyro site='s'/></sensor></mujoco>";
+static const char model_part[] = "<mujocoinclude><geom size='1'/><body><joint/><joint name='j'/><site name='s'/><geom "
+                                 "type='mesh' mesh='part' material='m'/></body></mujocoinclude>";
 
 static const char mesh[] = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
 

@@ -363,6 +363,47 @@ START_TEST(rates_of_jacobians)
 }
 END_TEST
 
+/// Numbers have names and units, those of joints by their degrees of freedom.
+START_TEST(names)
+{
+    static const char *const expected[][2] = {{"sensor.slide", "m/s"},     {"sensor.plane.x", "m"},
+                                              {"sensor.plane.y", "m"},     {"sensor.plane.angle", "rad"},
+                                              {"sensor.push.vx", "N"},     {"sensor.push.vy", "N"},
+                                              {"sensor.push.wz", "N m"},   {"sensor.one", "rad/s^2"},
+                                              {"sensor.pose.x", "m"},      {"sensor.pose.y", "m"},
+                                              {"sensor.pose.z", "m"},      {"sensor.pose.qw", "1"},
+                                              {"sensor.pose.qx", "1"},     {"sensor.pose.qy", "1"},
+                                              {"sensor.pose.qz", "1"},     {"sensor.h.hx", "kg m^2/s"},
+                                              {"sensor.h.hy", "kg m^2/s"}, {"sensor.h.hz", "kg m^2/s"},
+                                              {"sensor.h.lx", "kg m/s"},   {"sensor.h.ly", "kg m/s"},
+                                              {"sensor.h.lz", "kg m/s"},   {"sensor.e", "J"}};
+    ctn_model *const m = model_of("catena: 1\nlinks:\n"
+                                  "  - {name: a, joint: {type: planar}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"
+                                  "  - {name: b, parent: a, joint: {type: prismatic}, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"
+                                  "sensors:\n"
+                                  "  - {name: slide, type: joint_velocity, joint: b}\n"
+                                  "  - {name: plane, type: joint_position, joint: a}\n"
+                                  "  - {name: push, type: joint_force, joint: a}\n"
+                                  "  - {name: one, type: joint_acceleration, joint: a, dof: 2}\n"
+                                  "  - {name: pose, type: pose, link: a}\n"
+                                  "  - {name: h, type: momentum, link: b}\n"
+                                  "  - {name: e, type: energy}\n");
+    const int count = (int)(sizeof expected / sizeof *expected);
+    ck_assert_int_eq(ctn_model_sensor_numbers(m), count);
+    for (int k = 0; k < count; k++) {
+        char name[100];
+        const char *const unit = ctn_sensor_number(m, k, name, sizeof name);
+        ck_assert_msg(unit && !strcmp(unit, expected[k][1]) && !strcmp(name, expected[k][0]), "%d: %s (%s)", k, name, unit);
+    }
+    char name[10] = "none";
+    ck_assert(!ctn_sensor_number(m, count, name, sizeof name) && !ctn_sensor_number(m, -1, name, sizeof name));
+    ck_assert_str_eq(name, "none");
+    ck_assert_int_eq(ctn_model_find_sensor(m, "h"), 5);
+    ck_assert_int_eq(ctn_model_find_sensor(m, "x"), -1);
+    ctn_model_free(m);
+}
+END_TEST
+
 // ---- closed forms
 
 /// A body in free fall feels nothing but its turn, one at rest the ground.
@@ -596,6 +637,37 @@ START_TEST(sensed_control)
 }
 END_TEST
 
+/// Wrenches and parameters of worlds count, along the links, too.
+START_TEST(what_worlds_have)
+{
+    ctn_model *const m = model_of("catena: 1\nlinks: [{name: a, joint: free, mass: 2, inertia: [1, 1, 1, 0, 0, 0]}]\n"
+                                  "sensors:\n  - {name: s, type: accelerometer, link: a}\n  - {name: c, type: com_acceleration}\n"
+                                  "  - {name: l, type: linear_momentum}\n");
+    const ctn_parameter list[2] = {{.kind = CTN_GRAVITY, .index = 2}, {.kind = CTN_MASS_SCALE, .index = 0}};
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.worlds = 3, cfg.parameters = list, cfg.parameter_count = 2, cfg.method = CTN_RK4;
+    for (int along = 0; along < 2; along++) {
+        cfg.parallel = along ? CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS, cfg.parameter_count = along ? 0 : 2;
+        ctn_batch *const batch = batch_with(m, &cfg);
+        const double values[6] = {-9.81, 1, -1, 1, -2, 2};  // gravity, and what the mass is multiplied by
+        if (!along) ck_assert_int_eq(ctn_batch_set_parameters(batch, values, NULL), CTN_OK);
+        ck_assert_int_eq(ctn_batch_set_wrench(batch, 1, 0, &(ctn_wrench){.force = {6, 0, 0}}, NULL), CTN_OK);
+        ctn_batch_step(batch, 10, NULL, NULL);
+        double x[3][9];
+        ctn_batch_sensors(batch, x[0], NULL);
+        for (int w = 0; w < 3; w++) {
+            const double g = along ? -9.81 : values[2 * w], mass = along ? 2 : 2 * values[2 * w + 1], a = w == 1 ? 6 / mass : 0;
+            const double expected[9] = {a, 0, 0, a, 0, g, 0.1 * mass * a, 0, 0.1 * mass * g};
+            for (int k = 0; k < 9; k++)
+                ck_assert_msg(fabs(x[w][k] - expected[k]) < 1e-12, "%d: world %d, number %d: %.17g, not %g", along, w, k, x[w][k],
+                              expected[k]);
+        }
+        ctn_batch_free(batch);
+    }
+    ctn_model_free(m);
+}
+END_TEST
+
 // ---- delay
 
 static volatile int stop;
@@ -734,10 +806,12 @@ static Suite *suite(void)
     tcase_add_test(t, joint_forces);
     tcase_add_test(t, link_accelerations);
     tcase_add_test(t, rates_of_jacobians);
+    tcase_add_test(t, names);
     tcase_add_test(t, falls_and_rests);
     tcase_add_test(t, centripetal);
     tcase_add_loop_test(t, same_bits, 0, 8);
     tcase_add_test(t, forces_of_the_last_step);
+    tcase_add_test(t, what_worlds_have);
     tcase_add_test(t, sensed_control);
     tcase_add_test(t, delays);
     tcase_add_test(t, noise);

@@ -149,8 +149,8 @@ static void print_contact(const setup *s)
             const double d = contact_depth(m, s->scene, m->loads[k].body);
             least = fmin(least, d), most = fmax(most, d);
         }
-    printf("ground     height %g m along %g %g %g, %d contact point%s of links", c->height, c->normal[0], c->normal[1], c->normal[2],
-           m->ncontact, plural(m->ncontact));
+    printf("ground     height %g m along %g %g %g, %d contact point%s of links", c->height, c->normal[0], c->normal[1],
+           c->normal[2], m->ncontact, plural(m->ncontact));
     if (m->ncontact && least < most) printf(", depth %.3g to %.3g m, relaxation %.3g s", least, most, m->relaxation);
     else if (m->ncontact) printf(", depth %.3g m, relaxation %.3g s", most, m->relaxation);
     printf("\n");

@@ -84,7 +84,7 @@ CTN_API void ctn_centroidal_matrix(ctn_dynamics *dyn, int count, const double *q
 /// Jacobian J [count][3][nv] of the centre of mass of all links: its velocity is J v. NaN where they have no mass. O(nlink nv).
 CTN_API void ctn_com_jacobian(ctn_dynamics *dyn, int count, const double *q, double *J);
 
-/// Rates of these Jacobians while the joints move with v [count][nv]: dJ/dt [count][6][nv] of a link, [count][3][nv] of a point and
+/// Rates of these Jacobians while joints move with v [count][nv]: dJ/dt [count][6][nv] of a link, [count][3][nv] of a point and
 /// of the centre of mass. Accelerations are J a + dJ/dt v. NaN as above.
 CTN_API void ctn_jacobian_rate(ctn_dynamics *dyn, int count, const double *q, const double *v, int link, double *dJ);
 CTN_API void ctn_point_jacobian_rate(ctn_dynamics *dyn, int count, const double *q, const double *v, int link,

@@ -33,8 +33,12 @@ typedef struct ctn_recorder ctn_recorder;
 CTN_API ctn_recorder *ctn_recorder_create(const char *path, const ctn_scene *scene, const ctn_model *model, ctn_batch *batch,
                                           const ctn_record_config *cfg, ctn_error *err);
 
-/// Adds a record of the batch as it is now: time, q, v, link poses and energies of every world, and stats [worlds], what
-/// happened since the record before. For the first record, ctn_batch_step with 0 steps gives them.
+/// What recordings call number `number` of all sensors of a model together, "sensor.imu.ax", into name [size], terminated if size >
+/// 0. Returns its unit, "m/s^2"; NULL, with nothing written: there is none.
+CTN_API const char *ctn_sensor_number(const ctn_model *model, int number, char *name, size_t size);
+
+/// Adds a record of the batch as it is now: time, q, v, link poses, energies and what sensors say of every world, and stats
+/// [worlds], what happened since the record before. For the first record, ctn_batch_step with 0 steps gives them.
 /// CTN_IO if the file cannot be written; every later call then fails in the same way. CTN_UNAVAILABLE, CTN_NO_MEMORY if a GPU
 /// has failed to give the state; nothing is added then.
 CTN_API ctn_status ctn_recorder_add(ctn_recorder *recorder, const ctn_step_stats *stats, ctn_error *err);

@@ -402,14 +402,16 @@ static ctn_status check_contact(const ctn_model *m, const ctn_batch_config *cfg,
 {
     if (!m->ncontact) return CTN_OK;
     if (!ctn_method_is_implicit(cfg->method) || cfg->method == CTN_VARIATIONAL)
-        return fail(err, CTN_BAD_CONFIG, "method: %s takes no `ground` in this version; take alpha, radau, or collocation of order 2",
+        return fail(err, CTN_BAD_CONFIG,
+                    "method: %s takes no `ground` in this version; take collocation of order 2, alpha or radau",
                     ctn_method_name(cfg->method));
     if (cfg->method == CTN_COLLOCATION && cfg->order > 2)
         return fail(err, CTN_BAD_CONFIG, "order: collocation takes a `ground` at order 2 alone; take that, alpha or radau");
     if (cfg->solver != CTN_NEWTON)
         return fail(err, CTN_BAD_CONFIG, "solver: %s takes no `ground`; take newton", ctn_solver_name(cfg->solver));
     if (cfg->adaptive)
-        return fail(err, CTN_BAD_CONFIG, "dt: steps that choose their size (auto) take no `ground` in this version; give dt in seconds");
+        return fail(err, CTN_BAD_CONFIG,
+                    "dt: steps that choose their size (auto) take no `ground` in this version; give dt in seconds");
     return CTN_OK;
 }
 
@@ -418,9 +420,10 @@ static ctn_status check_sensors(const ctn_model *m, ctn_error *err)
 {
     for (int k = 0; k < m->nsensor && (m->rubs || m->ncontact); k++)
         if (m->sensors[k].needs & (SENSOR_FORCES | SENSOR_ACCELERATIONS | SENSOR_SPRINGS))
-            return fail(err, CTN_BAD_CONFIG,
-                        "sensor '%s': forces, accelerations and energies are not measured beside %s in this version; leave it out",
-                        m->sensors[k].about.name, m->rubs ? "dry `friction` of joints" : "a `ground`");
+            return fail(
+                err, CTN_BAD_CONFIG,
+                "sensor '%s': forces, accelerations and energies are not measured beside %s in this version; leave it out",
+                m->sensors[k].about.name, m->rubs ? "dry `friction` of joints" : "a `ground`");
     return CTN_OK;
 }
 

@@ -38,7 +38,7 @@ uint64_t model_constants(const ctn_model *m)
         h = hash_numbers(h, &o->stiffness,
                          o->flags & LOAD_TOUCHES ? LOAD_NUMBERS
                          : o->flags & LOAD_AXIAL ? offsetof(point_constants, radius) / sizeof(double)
-                         : offsetof(point_constants, axial) / sizeof(double));
+                                                 : offsetof(point_constants, axial) / sizeof(double));
     }
     if (m->ncontact) h = hash_numbers(h, m->ground, 4), h = hash_numbers(h, &m->relaxation, 1);
     for (int k = 0; k < m->nmotor; k++) {

@@ -119,7 +119,8 @@ ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, i
         return NULL;
     }
     if (model->ncontact) {
-        fail(err, CTN_UNAVAILABLE, "contact with a `ground` has no derivatives in this version; take the `ground` out of the scene");
+        fail(err, CTN_UNAVAILABLE,
+             "contact with a `ground` has no derivatives in this version; take the `ground` out of the scene");
         return NULL;
     }
     if (cfg->method == CTN_ALPHA && !loads_have_mass(model, err)) return NULL;

@@ -40,7 +40,8 @@ static bool touches(const ctn_scene *scene, const ctn_model *m, int link, const 
 
 ctn_status check_contacts(const ctn_model *m, const ctn_scene *scene, ctn_error *err)
 {
-    static const char *const names[] = {[SHAPE_CYLINDER] = "a cylinder", [SHAPE_ELLIPSOID] = "an ellipsoid", [SHAPE_MESH] = "a mesh"};
+    static const char *const names[] = {
+        [SHAPE_CYLINDER] = "a cylinder", [SHAPE_ELLIPSOID] = "an ellipsoid", [SHAPE_MESH] = "a mesh"};
     double at[MOST_POINTS][3], radius;
     for (int l = 0; l < scene->nlink; l++) {
         const scene_link *const k = &scene->links[l];

@@ -164,6 +164,14 @@ static bool sensors_number(const ctn_model *model, int entry, char *name, size_t
     return false;
 }
 
+const char *ctn_sensor_number(const ctn_model *model, int number, char *name, size_t size)
+{
+    const char *unit;
+    int link;
+    if (!model || !name || number < 0 || !sensors_number(model, number, name, size, &unit, &link)) return NULL;
+    return unit;
+}
+
 bool state_number(const ctn_model *model, const char *what, size_t entry, char *name, size_t size, const char **unit, int *link)
 {
     static const char *const of_pose[POSE_NUMBERS] = {"x", "y", "z", "qw", "qx", "qy", "qz"};

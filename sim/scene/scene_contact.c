@@ -7,8 +7,9 @@ typedef enum ground_key { GROUND_HEIGHT, GROUND_NORMAL, GROUND_KEYS } ground_key
 static const key ground_keys[GROUND_KEYS] = {[GROUND_HEIGHT] = {.name = "height"}, [GROUND_NORMAL] = {.name = "normal"}};
 
 typedef enum contact_key { CONTACT_FRICTION, CONTACT_DEPTH, CONTACT_RELAXATION, CONTACT_KEYS } contact_key;
-static const key contact_keys[CONTACT_KEYS] = {
-    [CONTACT_FRICTION] = {.name = "friction"}, [CONTACT_DEPTH] = {.name = "depth"}, [CONTACT_RELAXATION] = {.name = "relaxation"}};
+static const key contact_keys[CONTACT_KEYS] = {[CONTACT_FRICTION] = {.name = "friction"},
+                                               [CONTACT_DEPTH] = {.name = "depth"},
+                                               [CONTACT_RELAXATION] = {.name = "relaxation"}};
 
 /// `ground: true` is the plane z = 0.
 static bool read_ground(source *s, const node *n, scene_contact *to)

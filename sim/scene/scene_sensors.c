@@ -177,9 +177,10 @@ static bool check_names(source *s, const node *n, int first)
     const node *at = n->child;
     bool ok = true, room = true;
     for (int k = 0; k < scene->nsensor && room; k++) {
-        const int other = name_table_find(&names, scene->sensors[k].name);
-        if (other < 0) room = name_table_add(&names, k);
-        else ok = bad_value(s, at, "there is a sensor called '%s' already", printable(scene->sensors[k].name).text);
+        const char *const name = scene->sensors[k].name;  // NULL: of another file, and could not be read
+        const int other = name ? name_table_find(&names, name) : -1;
+        if (name && other < 0) room = name_table_add(&names, k);
+        else if (name && k >= first) ok = bad_value(s, at, "there is a sensor called '%s' already", printable(name).text);
         if (k >= first) at = at->next;
     }
     name_table_free(&names);
