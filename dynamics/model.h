@@ -141,8 +141,8 @@ enum load_flag {
     LOAD_TOUCHES = 8,  // a rounded point that touches the ground (contact/law.h), and nothing else
 };
 
-/// A load on a point of a body: a spring and damper to a point of the world, and a wrench; or a contact point. What is the same in every world, and
-/// what may differ.
+/// A load on a point of a body: a spring and damper to a point of the world, and a wrench; or a contact point. What is the same
+/// in every world, and what may differ.
 #define LOAD_STRUCTURE                                                                                                           \
     int body, number; /* that it has in the scene: springs, forces, its fluid, then what a batch adds */                         \
     int link;         /* that the scene names, of the body */                                                                    \

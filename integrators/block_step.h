@@ -128,6 +128,18 @@ KERNEL energy_parts block_energy(const lane_model *m, const ctn_batch_config *cf
     return E;
 }
 
+/// What a state stores beyond what its q and v tell: in joint friction and contact, J.
+FN real remembered_energy(const lane_model *m, const block_state *S, block_work *W)
+{
+    const real E = friction_energy(m, S->z, NULL);
+    if (!m->ncontact) return E;
+    placement *const at = W->po.one.W.start;
+    vec3 *const p = W->po.p;
+    find_placements(m, S->q, at);
+    for (int i = 0; i < m->nbody; i++) p[i] = placed_origin(&m->bodies[i], &at[i], S->q, p);
+    return E + contacts_energy(m, at, p, S->slip);
+}
+
 /// Takes over q and v [nq], [nv].
 KERNEL void block_set(const lane_model *m, const ctn_batch_config *cfg, block_state *S, block_work *W, const real *q,
                       const real *v)

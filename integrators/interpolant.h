@@ -24,7 +24,8 @@ typedef struct {
     real *cq[INTERPOLANT_TERMS], *cv[INTERPOLANT_TERMS];  // [nv]
 } interpolant;
 
-/// Notes that a part of size h starts at q, v and z (forces/joint_friction.h; NULL: 0) under the force tau (NULL: none) in the lanes `where`.
+/// Notes that a part of size h starts at q, v and z (forces/joint_friction.h; NULL: 0) under the force tau (NULL: none) in the
+/// lanes `where`.
 KERNEL void start_part(const lane_model *m, interpolant *I, const real *q, const real *v, const real *z, const real *tau, real h,
                        mask where)
 {

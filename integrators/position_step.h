@@ -571,17 +571,24 @@ KERNEL energy_parts position_energy(const lane_model *m, const real *q, const re
     return E;
 }
 
-/// The energy of a state; at: placements there; p [nbody]: scratch.
-FN energy_parts energy_of_state(const lane_model *m, const position_state *S, const placement *at, vec3 *p)
+/// What contact points store where bodies have the axes of `at` and the origins p [nbody], bent to `slip`, J.
+KERNEL real contacts_energy(const lane_model *m, const placement *at, const vec3 *p, const vec3 *slip)
 {
-    energy_parts E = position_energy(m, S->q, S->rate, S->V, at, p, NULL);
-    E.spring = E.spring + friction_energy(m, S->z, NULL);
+    real E = rset(0);
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
         if (!(s->flags & LOAD_TOUCHES)) continue;
         const real gap = ground_gap(m, s, mul_add(p[s->body], at[s->body].R, load3(s->point)));
-        E.spring = E.spring + contact_energy(s, gap, S->slip[s->contact]);
+        E = E + contact_energy(s, gap, slip[s->contact]);
     }
+    return E;
+}
+
+/// The energy of a state; at: placements there; p [nbody]: scratch.
+FN energy_parts energy_of_state(const lane_model *m, const position_state *S, const placement *at, vec3 *p)
+{
+    energy_parts E = position_energy(m, S->q, S->rate, S->V, at, p, NULL);
+    E.spring = E.spring + friction_energy(m, S->z, NULL) + contacts_energy(m, at, p, S->slip);
     return E;
 }
 

@@ -318,6 +318,9 @@ START_TEST(depth)
         ck_assert_msg(fabs(q[2] - (-1 + 0.2 - want)) < 1e-9 && fabs(v[2]) < 1e-9, "at %.12g, not %.12g, %g m/s", q[2],
                       -0.8 - want, v[2]);
         ck_assert_msg(s.spring_after > 0 && fabs(s.spring_after - 0.5 * 3 * 9.81 * want) < 1e-9, "stores %g J", s.spring_after);
+        ctn_totals t;
+        ctn_batch_totals(b, &t);
+        ck_assert_msg(fabs(t.spring - s.spring_after) < 1e-12, "stores %g J, and %g by the totals", s.spring_after, t.spring);
         ck_assert(s.frozen == 0);
         ctn_batch_free(b), ctn_model_free(m);
     }
@@ -556,7 +559,12 @@ START_TEST(refused)
     ck_assert_msg(strstr(err.message, "contact with a `ground` has no derivatives"), "%s", err.message);
     ctn_model_free(m);
     const char *const text = "catena: 1\nground: true\nlinks:\n  - {name: a, joint: free, " MASS
-                             ", shapes: [{type: cylinder, from: [0, 0, 0], to: [0, 0, 1], radius: 1}]}\n";
+                             ", shapes: [{type: cylinder, from: [0, 0, 0], to: [0, 0, 1], radius: 1, contact: true}]}\n";
+    ctn_scene *const passes = parse("catena: 1\nground: true\nlinks:\n  - {name: a, joint: free, " MASS
+                                    ", shapes: [{type: cylinder, from: [0, 0, 0], to: [0, 0, 1], radius: 1}]}\n");
+    ck_assert_msg(strstr(ctn_scene_warnings(passes), "do not touch the ground in this version: 1 of links that move"), "%s",
+                  ctn_scene_warnings(passes));
+    ctn_scene_free(passes);
     ctn_scene *const scene = parse(text);
     ck_assert_ptr_null(ctn_model_create(scene, &err));
     ck_assert_msg(strstr(err.message, "folder/t.yaml:4:5: shapes: shapes[0] of link 'a' is a cylinder, which touches no ground"),

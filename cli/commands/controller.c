@@ -92,6 +92,7 @@ static int exit_status(const controller *c)
 /// Its pipe is closed: it has ended, or ends soon. Without complaint that is the end of the run.
 static control_answer gone(controller *c, long step)
 {
+    if (c->to >= 0) close(c->to), c->to = -1;  // it may wait for the end of its input
     reap(c);
     if (!exit_status(c)) return CONTROL_ENDS;
     c->failed = true;
@@ -215,7 +216,8 @@ static bool list_parameters(controller *c, ctn_batch_config *cfg)
     if (!c->parameters || !c->values) return false;
     for (int i = 0; i < m->nmotor; i++)
         for (int k = 0; k < TOLD; k++)
-            if (motor_has(m->motors[i].type, told[k].kind)) c->parameters[c->count++] = (ctn_parameter){told[k].kind, i};
+            if (motor_has(m->motors[i].type, told[k].kind) && (told[k].kind != CTN_MOTOR_KD || cfg->method != CTN_VARIATIONAL))
+                c->parameters[c->count++] = (ctn_parameter){told[k].kind, i};
     cfg->parameters = c->parameters, cfg->parameter_count = c->count;
     return true;
 }
@@ -298,7 +300,7 @@ static control_answer carry_out(controller *c, ctn_batch *batch, const cJSON *an
             return wrong(c, "\"%.40s\": unknown; an answer has target, velocity_target, feedforward, kp, kd, effort, force, stop",
                          clean(member->string).text);
     }
-    if (sets && ctn_batch_set_parameters(batch, c->values, &err) != CTN_OK) return wrong(c, "%s", err.message);
+    if (sets && c->count && ctn_batch_set_parameters(batch, c->values, &err) != CTN_OK) return wrong(c, "%s", err.message);
     return CONTROL_GOES_ON;
 }
 
@@ -314,7 +316,7 @@ control_answer controller_ask(controller *c, ctn_batch *batch, long step)
     json_numbers(question, "v", c->v, (size_t)ctn_model_nv(c->model));
     char *const line = send_line(c, question) ? receive_line(c, &size) : NULL;
     if (!line && stop_asked()) return CONTROL_FAILS;
-    if (!line && c->used >= LINE_LIMIT / 2) return wrong(c, "an answer of more than %d bytes", LINE_LIMIT / 2);
+    if (!line && c->room && c->used == c->room) return wrong(c, "an answer of more than %zu bytes", c->room);
     if (!line) return gone(c, step);
     cJSON *const answer = cJSON_Parse(line);
     const control_answer what = carry_out(c, batch, answer);

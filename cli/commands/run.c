@@ -271,7 +271,7 @@ const command command_run = {
     .about = "Options override what the scene says. All worlds start from the scene's initial state.\n"
              "Ctrl-C ends the run in good order: the recording is closed and the summary printed.\n"
              "Exit status: 0 success; 1 a world froze, the run was interrupted, the engine failed, or a file\n"
-             "could not be written; 2 bad usage or a bad scene.\n",
+             "could not be written; 2 bad usage or a bad scene; that of --control's process, if it failed.\n",
     .takes = TAKES_METHOD | TAKES(OPT_CONTROL) | TAKES(OPT_STEPS) | TAKES(OPT_DURATION) | TAKES(OPT_OUT) | TAKES(OPT_EVERY) |
              TAKES(OPT_HASH) | TAKES(OPT_SAVE_FREEZE) | TAKES(OPT_PLOT) | TAKES(OPT_JSON) | TAKES(OPT_QUIET),
     .out = "record to FILE: .csv, .h5 or .hdf5",

@@ -99,7 +99,7 @@ CTN_API void ctn_momentum_rate(ctn_dynamics *dyn, int count, const double *q, co
 typedef struct ctn_totals {
     double kinetic;              // J, v' H v / 2: the rotors of `armature` count
     double potential;            // J, of gravity, zero at the world origin; no springs
-    double spring;               // J, potential of joint springs and soft limits
+    double spring;               // J, of springs, soft limits and servos; of a batch's states also in dry friction and contact
     double momentum_linear[3];   // kg m/s, of all links (not the rotors)
     double momentum_angular[3];  // kg m^2/s, about the world origin
     double com[3];               // m, centre of mass of all links of the file

@@ -78,7 +78,8 @@ CTN_API int ctn_model_find_sensor(const ctn_model *model, const char *name);
 
 /// What all sensors of the model measure at given states, without noise and delay: values [count][numbers], in the order of the
 /// scene. q, v, tau as for ctn_aba: accelerations and joint forces are those under tau [count][nv] (NULL: none) and all that acts
-/// by itself. Nothing is written for a `count` below 1, or without sensors.
+/// by itself, but for dry friction and contact, which go by what a world remembers. Nothing is written for a `count` below 1, or
+/// without sensors.
 CTN_API void ctn_sensors(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *tau, double *values);
 
 /// What the sensors of all worlds of a batch say now, with noise and delay: values [worlds][numbers]. Accelerations and joint

@@ -357,7 +357,7 @@ static ctn_status check_loads(const ctn_model *m, const ctn_batch_config *cfg, c
     return CTN_OK;
 }
 
-/// What asks for the forces at a state alone does not know the time.
+/// Targets that move: the variational method takes forces at states whose time it does not know, a device has no clock yet.
 static ctn_status check_signals(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
 {
     if (!m->nsignal) return CTN_OK;
@@ -383,12 +383,18 @@ static ctn_status check_motors(const ctn_model *m, const ctn_batch_config *cfg, 
     return CTN_OK;
 }
 
+/// Whether joints have dry friction, or worlds may give them some.
+static bool has_friction(const ctn_model *m, const ctn_batch_config *cfg)
+{
+    for (int k = 0; k < cfg->parameter_count; k++)
+        if (cfg->parameters[k].kind == CTN_FRICTION) return true;
+    return m->rubs;
+}
+
 /// Dry friction stands in one step after another: a method that looks back has none to look back to.
 static ctn_status check_friction(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
 {
-    bool rubs = m->rubs;
-    for (int k = 0; k < cfg->parameter_count; k++) rubs = rubs || cfg->parameters[k].kind == CTN_FRICTION;
-    if (!rubs) return CTN_OK;
+    if (!has_friction(m, cfg)) return CTN_OK;
     if (cfg->method == CTN_VARIATIONAL)
         return fail(err, CTN_BAD_CONFIG, "method: variational takes no dry `friction` of joints; take alpha, or radau");
     if (cfg->method == CTN_COLLOCATION && cfg->order > 2)
@@ -416,20 +422,21 @@ static ctn_status check_contact(const ctn_model *m, const ctn_batch_config *cfg,
 }
 
 /// Forces that go by what a state remembers are not those that sensors find at q and v.
-static ctn_status check_sensors(const ctn_model *m, ctn_error *err)
+static ctn_status check_sensors(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
 {
-    for (int k = 0; k < m->nsensor && (m->rubs || m->ncontact); k++)
+    const bool rubs = has_friction(m, cfg);
+    for (int k = 0; k < m->nsensor && (rubs || m->ncontact); k++)
         if (m->sensors[k].needs & (SENSOR_FORCES | SENSOR_ACCELERATIONS | SENSOR_SPRINGS))
             return fail(
                 err, CTN_BAD_CONFIG,
                 "sensor '%s': forces, accelerations and energies are not measured beside %s in this version; leave it out",
-                m->sensors[k].about.name, m->rubs ? "dry `friction` of joints" : "a `ground`");
+                m->sensors[k].about.name, rubs ? "dry `friction` of joints" : "a `ground`");
     return CTN_OK;
 }
 
 ctn_status config_check_model(const ctn_batch_config *cfg, const ctn_model *m, ctn_error *err)
 {
-    const ctn_status sensors = check_sensors(m, err);
+    const ctn_status sensors = check_sensors(m, cfg, err);
     if (sensors != CTN_OK) return sensors;
     const ctn_status contact = check_contact(m, cfg, err);
     if (contact != CTN_OK) return contact;

@@ -374,7 +374,7 @@ static void sum_block(void *context, int thread, int b)
     for (int l = 0; l < worlds_in(batch, b); l++) rows.time[l] = ctn_batch_time(batch, b * batch->engine->lanes + l);
     batch->engine->totals(lanes_of(batch, b), work_of(batch, thread), worlds_in(batch, b), rows.time, rows.q, rows.v,
                           job->totals + b * batch->engine->lanes);
-    batch->engine->stored(lanes_of(batch, b), &batch->cfg, state_of(batch, b), worlds_in(batch, b),
+    batch->engine->stored(lanes_of(batch, b), &batch->cfg, state_of(batch, b), work_of(batch, thread), worlds_in(batch, b),
                           job->totals + b * batch->engine->lanes);
 }
 

@@ -202,6 +202,10 @@ ctn_status ctn_batch_restore(ctn_batch *batch, const void *block_, size_t size, 
     for (size_t w = 0; w < worlds && n; w++)
         if (parameters_check(batch->parameters, values + w * n, (int)w, err) != CTN_OK) return CTN_BAD_ARGUMENT;
     double *const numbers = (double *)(void *)numbers_at(block, &h);
+    const size_t own = batch->device ? 0 : batch->engine->flat_size(lanes_of(batch, 0), &batch->cfg);
+    for (size_t w = 0; w < worlds && !batch->device; w++)
+        if (!batch_sensing_sound(batch, numbers + w * (own + batch_sensing_numbers(batch)) + own))
+            return fail(err, CTN_BAD_ARGUMENT, "the saved state is damaged: what sensors remember of world %zu is none", w);
     ctn_status status = batch->device ? batch_device_failed(batch, err) : CTN_OK;
     if (status == CTN_OK && batch->device) status = batch_device_load(batch, numbers, err);
     else if (status == CTN_OK) flatten_all(batch, true, numbers);

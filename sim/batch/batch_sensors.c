@@ -99,6 +99,11 @@ void batch_sensing_close(ctn_batch *batch)
 
 size_t batch_sensing_numbers(const ctn_batch *batch) { return batch->sensing ? batch->sensing->size : 0; }
 
+bool batch_sensing_sound(const ctn_batch *batch, const double *flat)
+{
+    return !batch_sensing_numbers(batch) || (flat[MADE] >= 0 && flat[MADE] < 1e15 && flat[MADE] == floor(flat[MADE]));
+}
+
 void batch_sensing_flatten(const ctn_batch *batch, int world, bool load, double *flat)
 {
     const size_t bytes = batch_sensing_numbers(batch) * sizeof *flat;

@@ -18,6 +18,9 @@ void batch_sensing_keep(const ctn_batch *batch, bool back);
 void batch_sensing_restart(ctn_batch *batch);
 uint64_t batch_sensing_layout(const ctn_batch *batch);
 
+/// Whether numbers of a saved state can be a world's memory.
+bool batch_sensing_sound(const ctn_batch *batch, const double *flat);
+
 /// Steps of a world were made, the last one under tau [nv] (NULL: none).
 void batch_sensing_step(const ctn_batch *batch, int world, long steps, const double *tau);
 

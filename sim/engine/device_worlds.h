@@ -137,7 +137,7 @@ FN void sum_world(const device_job *job, const lane_model *m, int world, const b
 {
     real sums[12];
     totals(m, S->q, block_velocity(m, &job->cfg, S, W), W->T, W->D, sums);
-    sums[11] = acting_energy(m, S->q, &W->loads) + friction_energy(m, S->z, NULL);
+    sums[11] = acting_energy(m, S->q, &W->loads) + remembered_energy(m, S, W);
     lane_totals(m, sums, 0, &job->totals[world]);
 }
 

@@ -84,8 +84,8 @@ typedef struct ctn_engine {
                 const double *const *v);
     void (*get)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, int count, double *const *q,
                 double *const *v);
-    // adds to totals [count] what the state stores beyond q and v: in joint friction
-    void (*stored)(const lane_model *m, const ctn_batch_config *cfg, void *state, int count, ctn_totals *totals);
+    // adds to totals [count] what the state stores beyond q and v: in joint friction and contact
+    void (*stored)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, int count, ctn_totals *totals);
     // makes the carried rates rigid, as between the parts of a halved step. false: only position-based methods of one stage do
     bool (*project)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work);
     // clock [count]: NULL: it is 0. steps [count], of each world. stats [count]: in: frozen; out: all, frozen_time as the part of

@@ -254,11 +254,12 @@ static void run_set(const lane_model *m, const ctn_batch_config *cfg, void *stat
     block_set(m, cfg, &S, &W, ql, W.tau);
 }
 
-static void run_stored(const lane_model *m, const ctn_batch_config *cfg, void *state, int count, ctn_totals *totals)
+static void run_stored(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, int count, ctn_totals *totals)
 {
     const block_state S = open_state(m, cfg, state);
+    block_work W = open_work(m, cfg, work);
     double lane[LANES] __attribute__((aligned(64)));
-    lane_store(lane, friction_energy(m, S.z, NULL));
+    lane_store(lane, remembered_energy(m, &S, &W));
     for (int l = 0; l < count; l++) totals[l].spring += lane[l];
 }
 

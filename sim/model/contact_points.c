@@ -47,10 +47,10 @@ ctn_status check_contacts(const ctn_model *m, const ctn_scene *scene, ctn_error 
         const scene_link *const k = &scene->links[l];
         for (int i = 0; i < k->nshape; i++) {
             const scene_shape *const s = &k->shapes[i];
-            if (!touches(scene, m, l, s) || shape_points(s, at, &radius)) continue;
+            if (!touches(scene, m, l, s) || s->touch != TOUCH_YES || shape_points(s, at, &radius)) continue;
             return fail_at(err, CTN_BAD_SCENE, k->file, k->line, k->column, "shapes",
-                           "shapes[%d] of link '%s' is %s, which touches no ground in this version; give the shape `contact: "
-                           "false`, and spheres, capsules or boxes in its place",
+                           "shapes[%d] of link '%s' is %s, which touches no ground in this version; leave its `contact` out, and "
+                           "give the link a sphere, capsule or box besides",
                            s->entry, k->name, names[s->type]);
         }
     }
@@ -77,7 +77,8 @@ static double gravity_of(const ctn_model *m)
 double contact_depth(const ctn_model *m, const ctn_scene *scene, int body)
 {
     while (m->bodies[body].parent >= 0) body = m->bodies[body].parent;
-    return isnan(scene->contact.depth) ? DEPTH_OF_EXTENT * m->bodies[body].extent : scene->contact.depth;
+    const double extent = m->bodies[body].extent > 0 ? m->bodies[body].extent : 1;
+    return isnan(scene->contact.depth) ? DEPTH_OF_EXTENT * extent : scene->contact.depth;
 }
 
 /// The weight of the tree that a body is of, where one point carries all of it, over the depth.

@@ -43,6 +43,14 @@ static void sense_frames(const ctn_model *m, const scene_sensor *s, model_sensor
     body_point(m, s->to_link, s->to_point, to->to_p);
 }
 
+/// The first of the bodies that carry a link and make up its joint; of a fixed link the one that carries it.
+static int joint_body(const ctn_model *m, int link)
+{
+    int body = m->frames[link].body;
+    while (m->links[link].nv && m->bodies[body].vadr > m->links[link].vadr) body = m->bodies[body].parent;
+    return body;
+}
+
 bool compile_sensors(ctn_model *m, const ctn_scene *scene)
 {
     m->sensors = calloc((size_t)scene->nsensor + 1, sizeof *m->sensors);
@@ -67,7 +75,7 @@ bool compile_sensors(ctn_model *m, const ctn_scene *scene)
         else if (type->of < SENSOR_OF_TREE) sense_frames(m, s, to);
         to->whole = s->link < 0, to->end_body = m->nbody;
         if (type->of == SENSOR_OF_TREE && s->link >= 0)
-            to->first_body = m->frames[s->link].body, to->end_body = m->bodies[to->first_body].end;
+            to->first_body = joint_body(m, s->link), to->end_body = m->bodies[to->first_body].end;
         first += to->about.count;
     }
     return m->sensors;

@@ -114,8 +114,8 @@ const char *velocity_unit(const ctn_link *link, int k);
 void sensor_name(const ctn_model *model, const ctn_sensor *sensor, int k, char *name, size_t size);
 const char *sensor_unit(const ctn_model *model, const ctn_sensor *sensor, int k);
 
-/// The name of number `entry` of a world's q, v, pose or sensors, whichever `what` says: "q.arm.x", "pose.arm.qw", its unit and its link, -1:
-/// none. False: it is none.
+/// The name of number `entry` of a world's q, v, pose or sensors, whichever `what` says: "q.arm.x", "pose.arm.qw", its unit and
+/// its link, -1: none. False: it is none.
 bool state_number(const ctn_model *model, const char *what, size_t entry, char *name, size_t size, const char **unit, int *link);
 
 #endif

@@ -64,7 +64,9 @@ static const foreign_words keys[] = {
     {LINK, "freejoint", "catena calls this `joint: free`", NULL},
     {LINK, "child children body bodies links",
      "links are no parts of each other: give the other one `parent:` with the name of this one", NULL},
-    {LINK, "type axis axis2 pitch damping stiffness rest armature friction presliding limits range lower upper limit effort q0 v0 ref springref",
+    {LINK,
+     "type axis axis2 pitch damping stiffness rest armature friction presliding limits range lower upper limit effort q0 v0 ref "
+     "springref",
      OF_JOINT, NULL},
     {LINK, "rgba color colour radius radii fromto material", OF_SHAPE, NULL},
     {LINK, "gravcomp", "gravity is the same for all links", NULL},

@@ -298,7 +298,7 @@ const char *joint_name(ctn_joint_type type);
 /// "position", "velocity" or "torque".
 const char *motor_type_name(motor_type type);
 
-/// What a signal is, in words: "sine of 0.5 Hz".
+/// What a signal is, in words: "sine 4 at 0.5 Hz".
 const char *signal_words(const scene_signal *signal, char text[64]);
 /// How many numbers the sensors of a scene have together.
 int scene_sensor_numbers(const ctn_scene *scene);

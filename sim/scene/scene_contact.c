@@ -45,6 +45,26 @@ bool read_contact(source *s, const node *ground, const node *law, scene_contact 
     return ok;
 }
 
+void notice_untouching(ctn_scene *scene)
+{
+    const scene_link *first = NULL;
+    int count = 0;
+    for (int l = 0; l < scene->nlink && scene->contact.ground; l++)
+        for (int i = 0; i < scene->links[l].nshape && link_moves(scene, l); i++) {
+            const scene_shape *const s = &scene->links[l].shapes[i];
+            const bool none = s->type == SHAPE_CYLINDER || s->type == SHAPE_ELLIPSOID || s->type == SHAPE_MESH;
+            if (!none || s->touch != TOUCH_DEFAULT) continue;
+            if (!count++) first = &scene->links[l];
+        }
+    if (!count) return;
+    const scene_place at = {first->line, first->column};
+    scene_warn(
+        scene, first, &at, "shapes",
+        "cylinders, ellipsoids and meshes do not touch the ground in this version: %d of links that move, the first one of "
+        "'%.60s'; `contact: false` of a shape ends this warning",
+        count, first->name);
+}
+
 bool read_touch(source *s, const node *n, scene_shape *shape)
 {
     static const key keys[] = {{.name = "friction"}};

@@ -368,6 +368,9 @@ void reset_contact(scene_contact *contact);
 /// Reads `ground:` and `contact:`, each may be NULL: scene_contact.c.
 bool read_contact(source *s, const node *ground, const node *law, scene_contact *contact);
 
+/// Warns of shapes of links that move which do not touch the ground that the scene has.
+void notice_untouching(ctn_scene *scene);
+
 /// Reads the key `contact` of a shape.
 bool read_touch(source *s, const node *n, scene_shape *shape);
 

@@ -300,8 +300,10 @@ static void tell_joint(robot *r, xml_element *joint, int type)
     if ((e = xml_next(joint->child, "dynamics"))) {
         if (robot_numbers(r, e, "damping", 1, none, &damping) && damping != 0 && strcmp(ours, "fixed") != 0)
             say_number(r, "damping", damping, xml_find(e, "damping")->at);
-        if (robot_numbers(r, e, "friction", 1, none, &friction) && friction != 0 && strcmp(ours, "fixed") != 0)
-            say_number(r, "friction", friction, xml_find(e, "friction")->at);
+        if (robot_numbers(r, e, "friction", 1, none, &friction) && friction != 0 && strcmp(ours, "fixed") != 0) {
+            if (strcmp(ours, "free") != 0) say_number(r, "friction", friction, xml_find(e, "friction")->at);
+            else robot_warn(r, e->at, "ignored: friction of <dynamics>: a floating joint has none");
+        }
     }
     say_close(r);
 }
