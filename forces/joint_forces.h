@@ -40,15 +40,19 @@ KERNEL void add_passive_forces(const lane_model *m, const real *q, const real *v
     }
 }
 
+/// What the motor of a joint with BODY_SERVO stores at q, J.
+FN real servo_energy(const lane_model *m, const lane_body *b, const real *q)
+{
+    const lane_motor a = motor_now(m, b);
+    return motor_energy(&a, q[b->qadr]);
+}
+
 /// What a joint with BODY_SPRING or BODY_SERVO stores at q, J.
 FN real stored_energy(const lane_model *m, const lane_body *b, const real *q)
 {
     if (b->kind == JOINT_BALL) return ball_potential(b, cone_at(b, q)).E;
     real E = joint_potential(b, q[b->qadr]).E;
-    if (b->flags & BODY_SERVO) {
-        const lane_motor a = motor_now(m, b);
-        E = E + motor_energy(&a, q[b->qadr]);
-    }
+    if (b->flags & BODY_SERVO) E = E + servo_energy(m, b, q);
     return E;
 }
 
@@ -58,9 +62,7 @@ KERNEL real servo_potential(const lane_model *m, const real *q)
     real E = rset(0);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
-        if (!(b->flags & BODY_SERVO)) continue;
-        const lane_motor a = motor_now(m, b);
-        E = E + motor_energy(&a, q[b->qadr]);
+        if (b->flags & BODY_SERVO) E = E + servo_energy(m, b, q);
     }
     return E;
 }

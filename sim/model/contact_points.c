@@ -20,10 +20,8 @@ static int shape_points(const scene_shape *s, double at[][3], double *radius)
     if (s->type == SHAPE_SPHERE) memcpy(at[0], s->center, sizeof at[0]);
     if (s->type == SHAPE_CAPSULE) memcpy(at[0], s->from, sizeof at[0]), memcpy(at[1], s->to, sizeof at[1]);
     if (s->type != SHAPE_BOX) return s->type == SHAPE_SPHERE ? 1 : s->type == SHAPE_CAPSULE ? 2 : 0;
-    const double w = s->rotation[0], x = s->rotation[1], y = s->rotation[2], z = s->rotation[3];
-    const double R[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
-                         2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
-                         2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y)};
+    double R[9];
+    rotation_matrix(s->rotation, R);
     for (int k = 0; k < 8; k++) {
         const double c[3] = {(k & 1 ? 0.5 : -0.5) * s->size[0], (k & 2 ? 0.5 : -0.5) * s->size[1],
                              (k & 4 ? 0.5 : -0.5) * s->size[2]};

@@ -133,6 +133,15 @@ void body_set_form(ctn_body *b)
                                                 : FORM_REVOLUTE;
 }
 
+void rotation_matrix(const double q[4], double R[9])
+{
+    const double w = q[0], x = q[1], y = q[2], z = q[3];
+    const double M[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
+                         2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+                         2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y)};
+    memcpy(R, M, sizeof M);
+}
+
 void body_point(const ctn_model *m, int link, const double *point, double *at)
 {
     const ctn_frame *const F = &m->frames[link];

@@ -30,6 +30,9 @@ void body_force_scales(ctn_body *body, const double *gravity);
 /// Sets the form of a body, from its kind and flags.
 void body_set_form(ctn_body *body);
 
+/// The matrix R [9], row-major, of a unit quaternion w x y z.
+void rotation_matrix(const double q[4], double R[9]);
+
 /// A point of a link (m, link frame) in the frame of its body.
 void body_point(const ctn_model *m, int link, const double *point, double *at);
 

@@ -7,16 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// A rotation matrix, row-major, of a unit quaternion.
-static void rotation_of(const double q[4], double R[9])
-{
-    const double w = q[0], x = q[1], y = q[2], z = q[3];
-    const double M[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
-                         2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
-                         2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y)};
-    memcpy(R, M, sizeof M);
-}
-
 static void sense_its_joint(const ctn_model *m, const scene_sensor *s, model_sensor *to)
 {
     const ctn_link *const l = &m->links[s->link];
@@ -32,7 +22,7 @@ static void sense_frames(const ctn_model *m, const scene_sensor *s, model_sensor
 {
     const ctn_frame *const F = &m->frames[s->link];
     double own[9];
-    rotation_of(s->axes, own);
+    rotation_matrix(s->axes, own);
     for (int i = 0; i < 9; i++)
         for (int k = 0; k < 3; k++) to->R[i] += F->R[i - i % 3 + k] * own[3 * k + i % 3];
     to->body = F->body;
