@@ -16,8 +16,8 @@
 ///     W(s) = k/2 |s|^2                   k |s| <= m l: it sticks
 ///            m l (|s| - m l/(2 k))       beyond: it slides
 ///
-/// After the step z = s, cut to m l'/k with the normal force l' there. W has its energy for any cap, so that friction takes energy
-/// whatever l is, and what sticks does not creep.
+/// After the step z = s, cut to m l'/k with the normal force l' there or, if that is less, to the m l/k up to which the force has
+/// bent it: friction takes energy whatever l and l' are, and what sticks does not creep.
 ///
 /// D is the way of the material point that is the lowest at the end: with R_k and R the axes at the start and now, and Q = R_k R',
 /// D = P (c - c_k + r Q n), P = 1 - n n'. (docs/theory.md 4.12)
@@ -114,10 +114,10 @@ FN real add_contact(body_load *L, const lane_model *m, const lane_point_load *s,
     return N.E + F.E;
 }
 
-/// What a point that is bent to s remembers under the normal force l.
-FN vec3 kept_slip(const lane_point_load *p, vec3 s, real l)
+/// What a point that has been bent to s remembers, with the cap of the normal force `lag`, under the normal force l.
+FN vec3 kept_slip(const lane_point_load *p, vec3 s, real lag, real l)
 {
-    const real length = root(dot(s, s)), most = p->friction * l / p->grip;
+    const real length = root(dot(s, s)), most = p->friction * sel(lt(lag, l), lag, l) / p->grip;
     return scale(s, sel(le(length, most), rset(1), most / sel(gt(length, rset(0)), length, rset(1))));
 }
 

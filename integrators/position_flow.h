@@ -37,8 +37,8 @@ KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
             const touch c = contact_at(m, &P->W, k);
             const vec3 z = P->W.slip[s->contact];
             const real force = press_on(m, s, c.before, c.gap, in->h).force;
-            const real loss = contact_loss(m, s, &c, z, kept_slip(s, c.s, force), in->h, P->W.lag[s->contact]);
-            F.dissipated = F.dissipated + loss;
+            const real lag = P->W.lag[s->contact];
+            F.dissipated = F.dissipated + contact_loss(m, s, &c, z, kept_slip(s, c.s, lag, force), in->h, lag);
             continue;
         }
         const mat3 R = P->W.now[s->body].R;

@@ -277,7 +277,7 @@ KERNEL void keep_contacts(const lane_model *m, const solve *W, mask where, vec3 
         if (!(s->flags & LOAD_TOUCHES)) continue;
         const touch c = contact_at(m, W, k);
         const real force = press_on(m, s, c.before, c.gap, W->in.h).force;
-        slip[s->contact] = sel3(where, kept_slip(s, c.s, force), slip[s->contact]);
+        slip[s->contact] = sel3(where, kept_slip(s, c.s, W->lag[s->contact], force), slip[s->contact]);
         press[s->contact] = sel(where, force, press[s->contact]);
     }
 }

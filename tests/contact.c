@@ -130,7 +130,7 @@ START_TEST(golden_forces)
             if (friction > 0) {
                 E += add_contact(&L, &far, &s, &above, 0.01, lag[k]);
                 const friction_law F = rub_on(ground_normal(&m), t.s, tangent, friction * lag[k]);
-                const vec3 after = kept_slip(&s, t.s, N.force);
+                const vec3 after = kept_slip(&s, t.s, N.force, N.force);
                 const double got[6] = {-F.g.x, -F.g.y, -F.g.z, after.x, after.y, after.z};
                 for (int i = 0; i < 3; i++)
                     ck_assert_msg(fabs(got[i] - pulls[3 * k + i]) < 1e-9 && fabs(got[3 + i] - kept[3 * k + i]) < 1e-12,
@@ -187,13 +187,15 @@ static void plant_contacts(ctn_model *m, const cJSON *file, const cJSON *run)
     model_sort_loads(m);
 }
 
-/// Steps of order 2 on the ground, friction with one more pass: coordinates, velocities, normal forces and memory.
+/// Steps of order 2 on the ground, friction with one more pass: coordinates, velocities, normal forces and memory. The golden
+/// memory is cut by the normal force of the end alone; ours, by the force that has bent it, too. Each step begins with the golden
+/// one.
 START_TEST(golden_steps)
 {
     static const char *const models[] = {"box-slope-stick", "box-tumble", "chain3-friction"};
     cJSON *const file = golden_json(models[_i], "contact_law_steps.json");
     const cJSON *run;
-    int compared = 0;
+    int compared = 0, cut = 0;
     cJSON_ArrayForEach(run, cJSON_GetObjectItem(file, "runs"))
     {
         if (strcmp(cJSON_GetObjectItem(run, "normal_model")->valuestring, "penalty") || number_of(run, "passes") != 1) continue;
@@ -220,22 +222,26 @@ START_TEST(golden_steps)
             ck_assert(counts.frozen == 0);
             q = golden_numbers(step, "q", nq), v = golden_numbers(step, "v", nv);
             const double *const now = block_velocity(m, &cfg, &S, &W);
-            double *const force = golden_numbers(step, "normal_force", n), *const memory = golden_numbers(step, "memory", 3 * n);
+            double *const force = golden_numbers(step, "normal_force", n), *const memory = golden_numbers(step, "memory", 3 * n),
+                          *const rubs = golden_numbers(step, "friction_force", 3 * n);
             double most = 0, worst = coordinate_distance(model, S.q, q), off = 0;
             for (int k = 0; k < nv; k++) worst = worse(worst, fabs(now[k] - v[k]));
             for (int k = 0; k < n; k++) {
                 most = fmax(most, force[k]), off = worse(off, fabs(S.press[k] - force[k]));
-                const double z[3] = {S.slip[k].x, S.slip[k].y, S.slip[k].z};
-                for (int i = 0; i < 3; i++) worst = worse(worst, fabs(z[i] - memory[3 * k + i]));
+                const vec3 golden = load3(memory + 3 * k), pull = load3(rubs + 3 * k);
+                const double kept = sqrt(dot(golden, golden)), held = sqrt(dot(pull, pull)) / number_of(run, "stiffness");
+                const vec3 miss = sub_scaled(S.slip[k], golden, kept > held ? held / kept : 1);
+                worst = worse(worst, sqrt(dot(miss, miss)));
+                cut += kept > held * (1 + 1e-9), S.slip[k] = golden;
             }
             ck_assert_msg(worst < 1e-8 && off <= 1e-7 * fmax(most, 1), "%s, dt %g, step %d: off by %g, forces by %g of %g N",
                           models[_i], cfg.dt, compared, worst, off, most);
             ck_assert(counts.flow.dissipated > -1e-9);
-            free(force), free(memory), compared++;
+            free(force), free(memory), free(rubs), compared++;
         }
         free(q), free(v), free(state), free(work), free(m), ctn_model_free(model);
     }
-    ck_assert_msg(compared >= 20, "%d steps", compared);
+    ck_assert_msg(compared >= 20 && (cut || _i == 0), "%d steps, %d memories cut", compared, cut);
     cJSON_Delete(file);
 }
 END_TEST
