@@ -53,9 +53,9 @@ FN real energy_created(energy_parts before, energy_parts after, energy_flow F)
 }
 
 /// Adds what passes through a joint in the time dt (s) at its rates w and coordinates x: tau (NULL: none), dampers as at q, and
-/// motors.
-FN void add_joint_flow(energy_flow *F, const lane_model *m, const lane_body *b, const real *q, const real *x, const real *tau,
-                       const real *w, real dt)
+/// its motor; NULL: it has none.
+FN void add_driven_flow(energy_flow *F, const lane_body *b, const real *q, const real *x, const real *tau, const real *w, real dt,
+                        const lane_motor *motor)
 {
     real power = rset(0);
     for (int k = 0; k < b->nv && tau; k++) power = fmadd(tau[b->vadr + k], w[k], power);
@@ -68,10 +68,19 @@ FN void add_joint_flow(energy_flow *F, const lane_model *m, const lane_body *b, 
         power = dot(rate, smul(drag, rate));
     }
     F->dissipated = fmadd(dt, power, F->dissipated);
-    if (!(b->flags & BODY_MOTOR)) return;
-    const lane_motor a = motor_now(m, b);
-    const motor_power P = motor_flow(&a, x[0], w[0]);
+    if (!motor) return;
+    const motor_power P = motor_flow(motor, x[0], w[0]);
     F->work = fmadd(dt, P.work, F->work), F->dissipated = fmadd(dt, P.dissipated, F->dissipated);
+}
+
+/// The same with motors as they are told now.
+FN void add_joint_flow(energy_flow *F, const lane_model *m, const lane_body *b, const real *q, const real *x, const real *tau,
+                       const real *w, real dt)
+{
+    lane_motor motor;
+    const bool driven = b->flags & BODY_MOTOR;
+    if (driven) motor = motor_now(m, b);
+    add_driven_flow(F, b, q, x, tau, w, dt, driven ? &motor : NULL);
 }
 
 /// The same for all joints. w [nv]

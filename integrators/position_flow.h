@@ -14,39 +14,65 @@
 #include "integrators/stage_step.h"
 #include "integrators/stage_dense.h"
 
-/// One stage: along the increment, at the mean rates, where the damper's term has its force b u / h.
-KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
+/// A servo in a part of order 2, which begins where it is and holds what it is told at the end: `told`, the work of that change.
+/// The rest of its power is that of a motor told to stand still.
+FN lane_motor held_motor(const lane_model *m, const lane_body *b, const terms_input *in, real *told)
+{
+    const bool moves = m->nsignal && (b->flags & BODY_SERVO);
+    *told = rset(0);
+    if (moves) clock_now(m, in->h, 0), *told = negate(servo_energy(m, b, in->q));
+    clock_now(m, in->h, 1);
+    lane_motor a = motor_now(m, b);
+    if (moves) *told = *told + motor_energy(&a, in->q[b->qadr]);
+    a.target_rate = a.feedforward_rate = rset(0);
+    return a;
+}
+
+/// One stage, a joint: along the increment, at the mean rates, where the damper's term has its force b u / h. Order 2 has motors
+/// as they are told at the end of the part, alpha in its middle.
+FN void add_joint_part(energy_flow *F, const lane_model *m, const lane_body *b, const position_work *P)
 {
     const terms_input *in = &P->W.in;
+    const bool alpha = in->slack;
+    real u[3] = {rset(0), rset(0), rset(0)}, told = rset(0);
+    lane_motor motor;
+    if (!has_forces(b, in->tau)) return;
+    joint_increment(b, in->q, P, u);
+    const real middle = fmadd(rset(0.5), u[0], in->q[b->qadr]);  // as the mean rate, to alpha's order
+    for (int k = 0; k < b->nv; k++) u[k] = u[k] * in->inv_h;
+    clock_now(m, in->h, 0.5);
+    if (b->flags & BODY_MOTOR) motor = alpha ? motor_now(m, b) : held_motor(m, b, in, &told);
+    F->work = F->work + told;
+    add_driven_flow(F, b, in->q, alpha ? &middle : P->x + b->qadr, in->tau, u, in->h, b->flags & BODY_MOTOR ? &motor : NULL);
+}
+
+/// A load.
+FN void add_load_part(energy_flow *F, const lane_model *m, const position_work *P, int k)
+{
+    const lane_point_load *s = &m->loads[k];
+    const terms_input *in = &P->W.in;
+    const load_state *at = &P->W.held[k];
+    if (s->flags & LOAD_TOUCHES) {
+        const touch c = contact_at(m, &P->W, k);
+        const real force = press_on(m, s, c.before, c.gap, in->h).force, lag = P->W.lag[s->contact];
+        const vec3 kept = kept_slip(s, c.s, lag, force);
+        F->dissipated = F->dissipated + contact_loss(m, s, &c, P->W.slip[s->contact], kept, in->h, lag);
+        return;
+    }
+    const mat3 R = P->W.now[s->body].R;
+    const vec3 arm = mul(R, load3(s->point)), u = add(P->W.body[s->body].dp, sub(arm, at->arm));
+    F->dissipated = F->dissipated + load_loss(s, at->axis, scale(u, in->inv_h), in->h);
+    F->work = F->work + dot(at->F, u);
+    if (s->flags & LOAD_TURNS) F->work = F->work + dot(at->T, mul(R, axes_increment(P->W.start[s->body].R, R)));
+}
+
+/// All of them.
+KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
+{
     energy_flow F = no_flow();
-    clock_now(m, in->h, in->slack ? 0.5 : 1);
-    for (int i = 0; i < m->nbody; i++) {
-        const lane_body *b = &m->bodies[i];
-        real u[3] = {rset(0), rset(0), rset(0)};
-        if (!has_forces(b, in->tau)) continue;
-        joint_increment(b, in->q, P, u);
-        const real middle = fmadd(rset(0.5), u[0], in->q[b->qadr]);  // as the mean rate, to alpha's order
-        for (int k = 0; k < b->nv; k++) u[k] = u[k] * in->inv_h;
-        add_joint_flow(&F, m, b, in->q, in->slack ? &middle : P->x + b->qadr, in->tau, u, in->h);
-    }
-    F.dissipated = F.dissipated + friction_loss(m, in->z, P->u);
-    for (int k = 0; k < m->nload; k++) {
-        const lane_point_load *s = &m->loads[k];
-        const load_state *at = &P->W.held[k];
-        if (s->flags & LOAD_TOUCHES) {
-            const touch c = contact_at(m, &P->W, k);
-            const vec3 z = P->W.slip[s->contact];
-            const real force = press_on(m, s, c.before, c.gap, in->h).force;
-            const real lag = P->W.lag[s->contact];
-            F.dissipated = F.dissipated + contact_loss(m, s, &c, z, kept_slip(s, c.s, lag, force), in->h, lag);
-            continue;
-        }
-        const mat3 R = P->W.now[s->body].R;
-        const vec3 arm = mul(R, load3(s->point)), u = add(P->W.body[s->body].dp, sub(arm, at->arm));
-        F.dissipated = F.dissipated + load_loss(s, at->axis, scale(u, in->inv_h), in->h);
-        F.work = F.work + dot(at->F, u);
-        if (s->flags & LOAD_TURNS) F.work = F.work + dot(at->T, mul(R, axes_increment(P->W.start[s->body].R, R)));
-    }
+    for (int i = 0; i < m->nbody; i++) add_joint_part(&F, m, &m->bodies[i], P);
+    F.dissipated = F.dissipated + friction_loss(m, P->W.in.z, P->u);
+    for (int k = 0; k < m->nload; k++) add_load_part(&F, m, P, k);
     return F;
 }
 
