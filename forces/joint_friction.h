@@ -53,15 +53,16 @@ FN real friction_energy(const lane_model *m, const real *z, const real *u)
     return E;
 }
 
+/// What a body with BODY_FRICTION turns into heat by being bent to s, J.
+FN real slip_loss(const lane_body *b, real s) { return given(b)->friction * magnitude(s - bent(b, s)); }
+
 /// What the increments u [nv] turn into heat, J.
 FN real friction_loss(const lane_model *m, const real *z, const real *u)
 {
     real loss = rset(0);
     for (int i = 0; i < m->nbody && m->rubs; i++) {
         const lane_body *b = &m->bodies[i];
-        if (!(b->flags & BODY_FRICTION)) continue;
-        const real s = bent_by(b, z, u);
-        loss = fmadd(given(b)->friction, magnitude(s - bent(b, s)), loss);
+        if (b->flags & BODY_FRICTION) loss = loss + slip_loss(b, bent_by(b, z, u));
     }
     return loss;
 }

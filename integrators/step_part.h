@@ -30,6 +30,7 @@
 #include "integrators/interpolant.h"
 #include "integrators/stage_dense.h"
 #include "integrators/position_flow.h"
+#include "integrators/hold_energy.h"
 
 #include <catena/batch.h>
 
@@ -58,6 +59,7 @@ typedef struct {
     loads_work loads;
     id_work id;     // of alpha, as the next
     alpha_end end;  // of a step; velocities before one of order 2
+    kept_motion *kept;  // [nbody] at the roots of trees that touch
     rate_pose *A;   // with `dt: auto`: A, a and size of the state before they were made to fit the part in hand
     real *a, size;
 } ladder_work;
@@ -287,6 +289,10 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     const bool law = carries_energy(cfg);
     for (int i = 0; i < m->nbody && t; i++) P->more.rate[i] = end_rate(&P->more, i);
     if (law || count->flow) P->part.flow = t ? stages_flow(m, &P->more) : step_flow(m, &P->one);
+    if (m->ncontact && !t && !P->part.alpha) {
+        find_kept(m, S, &P->one, P->kept);
+        ok = both(ok, either(keeps_most(m, P->kept), le(P->one.W.in.h, rset(1. / MOST_HELD) * m->dt)));
+    }
     clock_now(m, P->one.W.in.h, 1);
     if (P->part.alpha) {
         // to the last bit the placements of a state that is taken up there
@@ -351,6 +357,7 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
         // lanes at rest stand at the placements of their start
         if (P->part.alpha) commit_alpha(m, &P->part.rule, S, &P->one, &P->end, where, !others, whole);
         else commit_step(m, S, &P->one, where, !others, fewer ? none_of() : whole);  // no gain: its chords foretell no rates
+        if (m->ncontact && !P->part.alpha) hold_energy(m, S, P->kept, where);
         if (fewer) project_rates(m, S, P, where);
         if (restarts) restart_alpha(m, P->one.W.in.h, P->end.V, P->end.rate, S, where);
         if (law && !P->part.alpha) {

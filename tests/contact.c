@@ -1,11 +1,12 @@
-/// Contact with the ground (contact/law.h): golden forces and steps, what sticks, slides, lands and comes to rest, energy, the
-/// same bits everywhere, keys of scenes, and what takes no ground.
+/// Contact with the ground (contact/law.h): golden forces and steps, what sticks and slides, depth, the same bits everywhere,
+/// keys of scenes, and what takes no ground. What falls: tests/contact_energy.c.
 #include "tests/kernels.h"
 
 #include <lapacke.h>
 
 #include "sim/model/model.h"
 #include "tests/golden.h"
+#include "tests/ground_scenes.h"
 #include "tests/random_scene.h"
 #include "tests/scene_check.h"
 #include "tests/suite.h"
@@ -333,128 +334,18 @@ START_TEST(depth)
 }
 END_TEST
 
-// ---- random bodies that fall
-
-/// A tree of capsules, spheres and boxes on ball joints and hinges, which starts above the ground with some motion.
-static ctn_model *falling_tree(uint64_t seed, double *q, double *v)
-{
-    char text[6000];
-    rng r = {seed * 7919};
-    int n = snprintf(text, sizeof text, "catena: 1\nground: {normal: [%g, 0, 1]}\ncontact: {friction: %g}\nlinks:\n",
-                     seed % 2 ? 0 : 0.2, rng_uniform(&r, 0, 1));
-    const int links = 2 + rng_below(&r, 6);
-    for (int k = 0; k < links; k++) {
-        const double a = rng_uniform(&r, 0.1, 0.4);
-        const int parent = k ? rng_below(&r, k) : -1, shape = rng_below(&r, 3);
-        n += snprintf(text + n, sizeof text - (size_t)n, "  - {name: l%d, ", k);
-        if (k) n += snprintf(text + n, sizeof text - (size_t)n, "parent: l%d, position: [%g, 0, 0], ", parent, 0.2);
-        n += snprintf(text + n, sizeof text - (size_t)n, "joint: {type: %s, damping: 0.05}, shapes: [",
-                      !k      ? "free"
-                      : k % 2 ? "ball"
-                              : "revolute");
-        if (shape == 0)
-            n += snprintf(text + n, sizeof text - (size_t)n, "{type: capsule, from: [0, 0, 0], to: [%g, 0, 0], radius: 0.04}", a);
-        else if (shape == 1) n += snprintf(text + n, sizeof text - (size_t)n, "{type: sphere, radius: %g}", a / 2);
-        else n += snprintf(text + n, sizeof text - (size_t)n, "{type: box, size: [%g, 0.1, 0.2], center: [0.1, 0, 0]}", a);
-        n += snprintf(text + n, sizeof text - (size_t)n, "], density: 500}\n");
-    }
-    ctn_model *const m = model_of(text);
-    random_state(m, &r, q, v);
-    q[2] = 1.5;
-    return m;
-}
-
-enum { MOST = 64 };
-
-/// Order 2: no step ends with more energy than it begins with, nothing sinks through, and the books have no negative loss.
-START_TEST(energy_never_rises)
-{
-    static const double steps[] = {1 / 240., 1 / 60., 0.05};
-    long touched = 0;
-    FOR_ALL_SEEDS(seed, 12)
-    {
-        double q[MOST], v[MOST];
-        ctn_model *const m = falling_tree(seed, q, v);
-        const ctn_batch_config cfg = config_of(0, steps[seed % 3]);
-        ctn_batch *const b = batch_with(m, &cfg);
-        ck_assert_int_eq(ctn_batch_set_state(b, q, v, 0, NULL), CTN_OK);
-        double scale = 0;
-        for (int k = 0; k < (int)(2.5 / cfg.dt); k++) {
-            ctn_step_stats s;
-            ctn_batch_step(b, 1, &s, NULL);
-            if (!k) scale = s.kinetic_before + fabs(s.potential_before);
-            ck_assert_msg(!s.frozen, "seed %llu, step %d: frozen", (unsigned long long)seed, k);
-            ck_assert_msg(s.energy_after <= s.energy_before + 1e-7 * scale, "seed %llu, dt %g, step %d: from %.12g to %.12g J",
-                          (unsigned long long)seed, cfg.dt, k, s.energy_before, s.energy_after);
-            ck_assert_msg(s.dissipated > -1e-9 * scale, "seed %llu: %g J lost", (unsigned long long)seed, s.dissipated);
-            touched += s.spring_after > 0;
-        }
-        ctn_batch_free(b), ctn_model_free(m);
-    }
-    ck_assert_msg(touched > 200 || getenv("CTN_SEED"), "%ld steps on the ground", touched);
-}
-END_TEST
-
-/// Alpha and radau make the steps that touch by order 2: an impact creates no energy. What flies keeps its method.
-START_TEST(impacts_create_nothing)
-{
-    FOR_SEEDS(seed, 4)
-    {
-        double q[MOST], v[MOST], created = 0;
-        ctn_model *const m = falling_tree(seed, q, v);
-        const ctn_batch_config cfg = config_of(_i, 1 / 60.);
-        ctn_batch *const b = batch_with(m, &cfg);
-        ck_assert_int_eq(ctn_batch_set_state(b, q, v, 0, NULL), CTN_OK);
-        double first = 0;
-        long fewer = 0;
-        for (int k = 0; k < 150; k++) {
-            ctn_step_stats s;
-            ctn_batch_step(b, 1, &s, NULL);
-            ck_assert(!s.frozen);
-            if (!k) first = s.energy_before - s.potential_before;
-            fewer += s.fewer_stages;
-            if (s.spring_after > 0 || s.spring_before > 0) created = fmax(created, s.created);
-        }
-        // what slides while it is pressed ever harder keeps more than it was bent by: some 1e-5 of the energy at most
-        const double part = 1e-4 * (first + 10 * m->mass);
-        ck_assert_msg(created < part, "seed %llu: %g J of %g created", (unsigned long long)seed, created, first);
-        ck_assert(methods[_i].stages == 1 || fewer > 0);
-        ctn_batch_free(b), ctn_model_free(m);
-    }
-}
-END_TEST
-
-/// What has fallen comes to rest.
-START_TEST(comes_to_rest)
-{
-    const char *const text =
-        "catena: 1\nground: true\nlinks:\n"
-        "  - {name: a, position: [0, 0, 0.5], euler: [0.3, 0.2, 0], joint: free, mass: 1, inertia: [0.01, 0.02, 0.02, 0, 0, 0], "
-        "shapes: [{type: box, size: [0.4, 0.3, 0.2]}]}\n";
-    ctn_model *const m = model_of(text);
-    const ctn_batch_config cfg = config_of(_i, 1 / 60.);
-    ctn_batch *const b = batch_with(m, &cfg);
-    double q[7], v[6];
-    ctn_batch_step(b, 900, NULL, NULL), ctn_batch_state(b, q, v);
-    for (int k = 0; k < 6; k++) ck_assert_msg(fabs(v[k]) < 1e-6, "v[%d] %g", k, v[k]);
-    ck_assert_msg(q[2] > 0.09 && q[2] < 0.21, "at %g", q[2]);
-    ctn_batch_free(b), ctn_model_free(m);
-}
-END_TEST
-
 // ---- bits
 
 START_TEST(same_bits)
 {
     enum { WORLDS = 9 };
-    double q[WORLDS][MOST], v[WORLDS][MOST], rows[2][WORLDS * MOST];
+    double q[GROUND_MOST], v[GROUND_MOST], rows[2][WORLDS * GROUND_MOST];
     for (int seed = 1; seed < 3; seed++) {
-        ctn_model *const m = falling_tree((uint64_t)seed, q[0], v[0]);
+        ctn_model *const m = ground_model(GROUND_TREE, (uint64_t)seed, 0, q, v);
         const int nq = m->nq, nv = m->nv;
         for (int w = 0; w < WORLDS; w++) {
-            q[0][2] = 0.6 + 0.1 * w;
-            memcpy(rows[0] + w * nq, q[0], (size_t)nq * sizeof(double)),
-                memcpy(rows[1] + w * nv, v[0], (size_t)nv * sizeof(double));
+            q[2] = 0.6 + 0.1 * w;
+            memcpy(rows[0] + w * nq, q, (size_t)nq * sizeof(double)), memcpy(rows[1] + w * nv, v, (size_t)nv * sizeof(double));
         }
         uint64_t first[WORLDS] = {0}, hash[WORLDS];
         for (const ctn_engine *const *e = engines_available(); *e; e++)
@@ -589,9 +480,6 @@ int main(void)
     tcase_add_loop_test(t, block_sticks, 0, METHODS);
     tcase_add_loop_test(t, block_slides, 0, METHODS);
     tcase_add_loop_test(t, depth, 0, METHODS);
-    tcase_add_test(t, energy_never_rises);
-    tcase_add_loop_test(t, impacts_create_nothing, 0, METHODS);
-    tcase_add_loop_test(t, comes_to_rest, 0, METHODS);
     tcase_add_loop_test(t, same_bits, 0, METHODS);
     tcase_add_test(t, keys);
     tcase_add_test(t, no_ground);

@@ -331,6 +331,7 @@ KERNEL block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, 
     if (position_based(cfg->method)) {
         position_work *p = &w.po.one;
         w.po.p = TAKE(a, n, vec3);
+        w.po.kept = TAKE(a, m->ncontact ? n : 0, kept_motion);
         p->x = TAKE(a, nq, real);
         p->u = TAKE(a, nv, real);
         p->base = TAKE(a, nq, real);

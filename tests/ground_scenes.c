@@ -1,0 +1,126 @@
+#include "tests/ground_scenes.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/model/model.h"
+#include "tests/text_model.h"
+
+typedef struct {
+    char text[16000];
+    size_t used;
+} scene_text;
+
+__attribute__((format(printf, 2, 3))) static void add(scene_text *s, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    s->used += (size_t)vsnprintf(s->text + s->used, sizeof s->text - s->used, format, args);
+    va_end(args);
+    ck_assert(s->used < sizeof s->text);
+}
+
+static void add_limb(scene_text *s, const char *name, const char *parent, double y, double z, const char *joint, double length,
+                     double radius)
+{
+    add(s,
+        "  - {name: %s, parent: %s, position: [0, %g, %g], joint: {%s, damping: 0.2}, shapes: [{type: capsule, from: [0, 0, %g], "
+        "to: [0, 0, %g], radius: %g}], density: 1000}\n",
+        name, parent, y, z, joint, -0.04, 0.04 - length, radius);
+}
+
+/// A person without hands and feet.
+static void add_ragdoll(scene_text *s)
+{
+    static const char *const ball = "type: ball", *const hinge = "type: revolute, axis: [0, 1, 0]";
+    add(s, "  - {name: pelvis, joint: free, shapes: [{type: box, size: [0.2, 0.3, 0.15]}], density: 1000}\n"
+           "  - {name: torso, parent: pelvis, position: [0, 0, 0.12], joint: {type: ball, damping: 0.2}, shapes: [{type: box, "
+           "size: [0.2, 0.3, 0.4], center: [0, 0, 0.2]}], density: 700}\n"
+           "  - {name: head, parent: torso, position: [0, 0, 0.42], joint: {type: ball, damping: 0.2}, shapes: [{type: sphere, "
+           "radius: 0.11, center: [0, 0, 0.13]}], density: 1000}\n");
+    for (int side = -1; side < 2; side += 2) {
+        char upper[2][12], lower[2][12];
+        for (int k = 0; k < 2; k++)
+            snprintf(upper[k], 12, "%s_%c", k ? "thigh" : "arm", side < 0 ? 'r' : 'l'),
+                snprintf(lower[k], 12, "%s_%c", k ? "shin" : "forearm", side < 0 ? 'r' : 'l');
+        add_limb(s, upper[0], "torso", 0.2 * side, 0.35, ball, 0.3, 0.045);
+        add_limb(s, lower[0], upper[0], 0, -0.3, hinge, 0.28, 0.04);
+        add_limb(s, upper[1], "pelvis", 0.1 * side, -0.08, ball, 0.42, 0.07);
+        add_limb(s, lower[1], upper[1], 0, -0.42, hinge, 0.42, 0.05);
+    }
+}
+
+static void add_rope(scene_text *s, rng *r)
+{
+    const int links = 5 + rng_below(r, 8);
+    const bool hinges = rng_below(r, 2);
+    const double length = rng_uniform(r, 0.05, 0.12), radius = rng_uniform(r, 0.1, 0.25) * length;
+    for (int k = 0; k < links; k++) {
+        add(s, "  - {name: r%d, ", k);
+        if (k) add(s, "parent: r%d, position: [%g, 0, 0], ", k - 1, length);
+        if (!k) add(s, "joint: free");
+        else if (hinges) add(s, "joint: {type: revolute, axis: [0, %d, %d], damping: 0.001}", k % 2, 1 - k % 2);
+        else add(s, "joint: {type: ball, damping: 0.001}");
+        add(s, ", shapes: [{type: capsule, from: [0, 0, 0], to: [%g, 0, 0], radius: %g}], density: 1000}\n", length, radius);
+    }
+}
+
+static void add_shape(scene_text *s, rng *r)
+{
+    const int shape = rng_below(r, 3);
+    const double a = rng_uniform(r, 0.1, 0.4);
+    if (shape == 0) add(s, "shapes: [{type: capsule, from: [0, 0, 0], to: [%g, 0, 0], radius: 0.04}], density: 500}\n", a);
+    else if (shape == 1) add(s, "shapes: [{type: sphere, radius: %g}], density: 500}\n", a / 2);
+    else add(s, "shapes: [{type: box, size: [%g, 0.1, 0.2], center: [0.1, 0, 0]}], density: 500}\n", a);
+}
+
+static void add_loose(scene_text *s, rng *r)
+{
+    const int bodies = 1 + rng_below(r, 4);
+    for (int k = 0; k < bodies; k++) add(s, "  - {name: b%d, joint: free, ", k), add_shape(s, r);
+}
+
+static void add_tree(scene_text *s, rng *r)
+{
+    const int links = 2 + rng_below(r, 6);
+    for (int k = 0; k < links; k++) {
+        add(s, "  - {name: l%d, ", k);
+        if (k) add(s, "parent: l%d, position: [0.2, 0, 0], ", rng_below(r, k));
+        add(s, "joint: {type: %s, damping: 0.05}, ", !k ? "free" : k % 2 ? "ball" : "revolute");
+        add_shape(s, r);
+    }
+}
+
+/// Half as fast and as bent as anything may be, and above the ground.
+static void start_above(const ctn_model *m, rng *r, double height, double *q, double *v)
+{
+    random_state(m, r, q, v);
+    for (int l = 0; l < m->nlink; l++) {
+        const ctn_link *const k = ctn_model_link(m, l);
+        if (k->joint == CTN_FREE) q[k->qadr + 2] = height;
+        for (int i = 0; i < k->nv; i++) v[k->vadr + i] *= 0.5;
+        if (k->joint == CTN_REVOLUTE) q[k->qadr] *= 0.5;
+        if (k->joint == CTN_BALL) q[k->qadr] += 1.5;  // towards no turn; normalised when it is set
+    }
+}
+
+ctn_model *ground_model(ground_kind kind, uint64_t seed, double depth, double *q, double *v)
+{
+    static const double heights[GROUND_KINDS] = {1.6, 0.8, 0.7, 1.5};
+    scene_text s = {.used = 0};
+    rng r = {seed * 7919 + (uint64_t)kind};
+    add(&s, "catena: 1\nground: {normal: [%g, 0, 1]}\ncontact: {friction: %g", seed % 2 ? 0 : 0.2, rng_uniform(&r, 0, 1));
+    if (depth > 0) add(&s, ", depth: %g", depth);
+    add(&s, "}\nlinks:\n");
+    if (kind == GROUND_RAGDOLL) add_ragdoll(&s);
+    else if (kind == GROUND_ROPE) add_rope(&s, &r);
+    else if (kind == GROUND_LOOSE) add_loose(&s, &r);
+    else add_tree(&s, &r);
+    ctn_model *const m = model_of(s.text);
+    ck_assert(m->nq <= GROUND_MOST && m->nv <= GROUND_MOST);
+    start_above(m, &r, heights[kind], q, v);
+    return m;
+}

@@ -1,0 +1,24 @@
+/// Random bodies that fall onto the ground, for tests of contact: ragdolls, ropes, loose boxes and balls, trees of anything.
+#ifndef CATENA_TESTS_GROUND_SCENES_H
+#define CATENA_TESTS_GROUND_SCENES_H
+
+#include <catena/catena.h>
+
+#include "tests/random_scene.h"
+
+typedef enum ground_kind {
+    GROUND_RAGDOLL,  // 1.8 m, some 50 kg: 11 links on balls and hinges, 25 degrees of freedom
+    GROUND_ROPE,     // capsules on balls, or on hinges whose axes take turns
+    GROUND_LOOSE,    // boxes, balls and capsules
+    GROUND_TREE,     // capsules, spheres and boxes on balls and hinges
+    GROUND_KINDS
+} ground_kind;
+
+/// The model of a kind for a seed, with friction from 0 to 1, on a level ground or, every other seed, on a slope. depth: of its
+/// contact, m; 0: by the model. q, v, GROUND_MOST numbers each: a state above the ground to begin with. Aborts the test if there
+/// is no such model.
+ctn_model *ground_model(ground_kind kind, uint64_t seed, double depth, double *q, double *v);
+
+enum { GROUND_MOST = 96 };
+
+#endif
