@@ -274,7 +274,7 @@ START_TEST(what_does_not_go_is_refused)
                  {steps_of(1), "parallel: links takes no `dt: auto` in this version"},
                  {steps_of(0), "parallel: links takes collocation of order 2, not 4"},
                  {steps_of(0), "parallel: links takes the solver newton alone, not lbfgs"},
-                 {steps_of(1), "parallel: links: the engine 'cuda' takes alpha and collocation of order 2, not rk4"}};
+                 {steps_of(1), "parallel: links: the engine 'cuda' takes alpha, collocation of order 2 and radau, not rk4"}};
     cases[0].cfg.parameters = &gravity, cases[0].cfg.parameter_count = 1;
     cases[1].cfg.dense = true, cases[2].cfg.adaptive = true, cases[3].cfg.order = 4, cases[4].cfg.solver = CTN_LBFGS;
     cases[5].cfg.engine = "cuda", cases[5].cfg.method = CTN_RK4;

@@ -261,7 +261,7 @@ START_TEST(what_goes_and_what_does_not)
     ctn_model_free(m), m = random_model(1, &rope);
     cfg.engine = "cuda";
     ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
-    ck_assert_msg(strstr(err.message, "takes alpha and collocation of order 2, not variational"), "%s", err.message);
+    ck_assert_msg(strstr(err.message, "takes alpha, collocation of order 2 and radau, not variational"), "%s", err.message);
     cfg.engine = NULL, cfg.parallel = CTN_PARALLEL_AUTO;
     for (int order = 2; order <= 4; order += 2) {
         cfg.order = order;

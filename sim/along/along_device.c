@@ -84,6 +84,7 @@ along_remote *along_remote_open(const char *engine, const along_plan *plan, cons
         return NULL;
     }
     r->world.plan = plan, r->world.self = r->crew.there->world, r->world.count = plan->blocks * PARTS, r->world.told = r->told;
+    r->world.stages = cfg ? stages_of(cfg) : 1;
     return r;
 }
 
@@ -123,7 +124,8 @@ ctn_status along_remote_run(along_remote *r, const ctn_batch_config *cfg, double
     double *const there = r->crew.there->numbers;
     send(r, 0, flat, size);
     if (tau) send(r, size, tau, nv);
-    *made = along_run(&r->world, &r->crew, along_one_step, cfg, there, tau ? there + size : NULL, 0, steps, energy, stats);
+    along_stepper *const one = r->world.stages > 1 ? along_stage_step : along_one_step;
+    *made = along_run(&r->world, &r->crew, one, cfg, there, tau ? there + size : NULL, 0, steps, energy, stats);
     if (*made) receive(r, flat, 0, size);
     return r->crew.failed ? lost(r, err) : CTN_OK;
 }

@@ -8,15 +8,23 @@
 #include <stdint.h>
 
 /// All jobs that a device does, by name.
-#define ALONG_TASKS(task)                                                                                                        \
-    task(open_measure) task(open_layout) task(open_rows) task(open_loads) task(aba_load) task(aba_relative) task(chain_motions)  \
-        task(aba_outwards) task(aba_inwards) task(join_segments) task(aba_boundaries) task(aba_accelerations) task(aba_store)    \
-            task(forget) task(tell) task(choose) task(step_relative) task(chain_axes) task(step_place) task(chain_ways)          \
-                task(step_weigh) task(step_stretch) task(chain_wrenches) task(step_rows) task(step_sweep) task(join_pulled)      \
-                    task(step_closed) task(step_lead) task(step_boundaries) task(step_outwards) task(guess_heads)                \
-                        task(step_follow) task(mend_heads) task(step_move) task(step_copy) task(step_forces) task(reach_out)     \
-                            task(reach_through) task(reach_in) task(chain_origins) task(step_energy) task(step_blur)             \
-                                task(step_part_of_block)
+#define ALONG_TASKS(task) WORLD_TASKS(task) ABA_TASKS(task) STEP_TASKS(task) FOLLOW_TASKS(task) STAGE_TASKS(task)
+#define WORLD_TASKS(task)                                                                                                        \
+    task(open_measure) task(open_layout) task(open_rows) task(open_loads) task(forget) task(tell) task(choose)
+#define ABA_TASKS(task)                                                                                                          \
+    task(aba_load) task(aba_relative) task(chain_motions) task(aba_outwards) task(aba_inwards) task(join_segments)               \
+        task(aba_boundaries) task(aba_accelerations) task(aba_store)
+#define STEP_TASKS(task)                                                                                                         \
+    task(step_copy) task(step_forces) task(step_part_of_block) task(step_move) task(step_relative) task(chain_axes)              \
+        task(step_place) task(chain_ways) task(step_weigh) task(step_stretch) task(chain_wrenches) task(step_rows)               \
+            task(step_sweep) task(join_pulled) task(step_boundaries) task(step_outwards) task(reach_out) task(reach_through)     \
+                task(reach_in) task(chain_origins) task(step_energy) task(step_blur)
+#define FOLLOW_TASKS(task) task(step_closed) task(step_lead) task(guess_heads) task(step_follow) task(mend_heads)
+#define STAGE_TASKS(task)                                                                                                        \
+    task(stage_part_of_block) task(stage_axes) task(chain_stage_axes) task(stage_places) task(chain_stage_ways)                  \
+        task(stage_weights) task(stage_sums) task(chain_stage_wrenches) task(stage_rows_along) task(stages_inward)               \
+            task(join_stages) task(pass_stages) task(stage_steps) task(guess_stage_heads) task(stages_follow)                    \
+                task(mend_stage_heads)
 #define NAME_TASK(job) ALONG_TASK_##job,
 typedef enum along_task { ALONG_TASKS(NAME_TASK) ALONG_TASK_COUNT } along_task;
 #undef NAME_TASK

@@ -22,6 +22,10 @@
 #include "sim/along/along_follow.h"
 #include "sim/along/along_solve.h"
 #include "sim/along/along_step.h"
+#include "sim/along/along_stages.h"
+#include "sim/along/along_stage_sweep.h"
+#include "sim/along/along_stage_follow.h"
+#include "sim/along/along_radau.h"
 #ifdef ALONG  // what only CPUs have
 #include "sim/along/along_dynamics.h"
 #include "sim/along/along_adjoint.h"
@@ -29,10 +33,6 @@
 #include "sim/along/along_chord.h"
 #include "sim/along/along_chord_sweep.h"
 #include "sim/along/along_variational.h"
-#include "sim/along/along_stages.h"
-#include "sim/along/along_stage_sweep.h"
-#include "sim/along/along_stage_follow.h"
-#include "sim/along/along_radau.h"
 #include "sim/along/along_world.h"
 #endif
 
@@ -69,14 +69,15 @@ KERNEL step_block layout_step_block(const lane_model *rows, size_t loads, const 
         solve *const W = &A.W.po.one.W;
         W->held = TAKE(a, loads, load_state), W->load = TAKE(a, loads, body_load), W->p = A.W.po.p;
     }
-#ifdef ALONG
     if (stages_of(cfg) > 1) {
         const size_t s = (size_t)stages_of(cfg);
         stage_work *const Q = &A.W.po.more;
         Q->W.held = TAKE(a, loads, load_state), Q->W.point = TAKE(a, loads * s, stage_load), Q->W.p = A.W.po.p;
         Q->sweep.Y = TAKE(a, (size_t)rows->nv * s * 6 * s, real);
-    }
+#ifdef ALONG_JOBS
+        A.carried = TAKE(a, 2 * 12 * s * (12 * s + 1), real);
 #endif
+    }
     A.y = TAKE(a, 6 * (size_t)rows->nv, real);
     return A;
 }

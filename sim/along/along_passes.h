@@ -40,6 +40,8 @@ typedef struct {
     block_state S;
     block_work W;
     real *y;  // [nv][6]
+    real *
+        carried;  // what a lane has in hand in sweeps over several stages, where that is not on the stack, and as much room again
     step_sums sums;
 } step_block;
 
@@ -77,7 +79,7 @@ struct along_world {
     double *begin;    // [][MOTION] what the head gets
     boundary *cut;
     crossing *crossings;  // [] of variational steps
-    double *off;  // [] of cut paths of a level: how far off the farthest head was that was followed from
+    double *off;          // [] of cut paths of a level: how far off the farthest head was that was followed from
     // of steps of several coupled stages: their number, else 1; poses, wrenches and ways above are then those of stage after
     // stage
     int stages;
@@ -135,79 +137,95 @@ FN int place_of(const along_plan *plan, int body, int *row, int *lane)
     return at->block * PARTS + at->lane / LANES;
 }
 
-#ifdef ALONG
 enum {
-    MOST_STAGES_ALONG = 4,  // at most
-    MOST_HAND = 6 * MOST_STAGES_ALONG * (6 * MOST_STAGES_ALONG + 1),
-    MOST_CARRIED = 12 * MOST_STAGES_ALONG * (12 * MOST_STAGES_ALONG + 1),
+    MOST_STAGES_ALONG = 4,
+    MOST_CARRIED = CROSS_HAND + CROSSING,  // but for sweeps over several stages
 };
-#else
-enum { MOST_STAGES_ALONG = 1, MOST_HAND = CROSS_HAND, MOST_CARRIED = CROSS_HAND + CROSSING };
-#endif
 
-/// A body's row; what idle lanes carry stays.
-FN void carry_over(along_world *w, int block, int row, int n, real *carried, lane_row *body)
+/// A body's row; what idle lanes carry stays. room: for n numbers
+FN void carry_over(along_world *w, int block, int row, int n, real *carried, real *room, lane_row *body)
 {
     const lane_rows *const B = &w->rows[block];
-    real before[MOST_CARRIED];
     if (!B->partial[row]) {
         body(w, block, row, carried);
         return;
     }
     const mask live = live_lanes(B, row);
-    for (int k = 0; k < n; k++) before[k] = carried[k];
+    for (int k = 0; k < n; k++) room[k] = carried[k];
     body(w, block, row, carried);
-    for (int k = 0; k < n; k++) carried[k] = sel(live, carried[k], before[k]);
+    for (int k = 0; k < n; k++) carried[k] = sel(live, carried[k], room[k]);
+}
+
+/// What lane l carries goes to a segment, or comes from one.
+FN void leave_segment(along_world *w, int s, int l, int n, const real *carried, real *room, lane_leave *leave)
+{
+    if (LANES > 1) leave_lane(carried, l, n, (double *)room);
+    leave(w, s, (const double *)(LANES > 1 ? room : carried));
+}
+FN void enter_segment(along_world *w, int s, int l, int n, real *carried, real *room, lane_enter *enter)
+{
+    enter(w, s, (double *)room);  // may write more than n
+    set_lane(carried, l, n, (const double *)room);
 }
 
 /// Over the rows of a level outwards. Lanes carry n numbers, which begin with `enter` and end with `leave` (NULL: nothing);
-/// `port` (NULL: nothing) sees them at ports, `body` elsewhere.
-FN void pass_outwards(along_world *w, int block, int level, int n, real *carried, lane_enter *enter, lane_leave *leave,
-                      lane_row *port, lane_row *body)
+/// `port` (NULL: nothing) sees them at ports, `body` elsewhere. room: for as many
+FN void pass_outwards_in(along_world *w, int block, int level, int n, real *carried, real *room, lane_enter *enter,
+                         lane_leave *leave, lane_row *port, lane_row *body)
 {
     const lane_rows *const B = &w->rows[block];
-    double x[MOST_CARRIED];
     int first, end;
     rows_of_level(B, level, &first, &end);
     for (int k = 0; k < n; k++) carried[k] = rset(0);
     for (int i = first; i <= end; i++) {
         const bool over = i == end;
         if (!over && B->m.bodies[i].kind != JOINT_NONE) {
-            carry_over(w, block, i, n, carried, body);
+            carry_over(w, block, i, n, carried, room, body);
             continue;
         }
         for (int l = 0; l < LANES; l++) {
             const int before = over ? last_segment(B, w->plan->levels - 1 - level, l) : segment_before(B, i, l);
-            if (before >= 0 && leave) leave_lane(carried, l, n, x), leave(w, before, x);
+            if (before >= 0 && leave) leave_segment(w, before, l, n, carried, room, leave);
             const int s = over ? -1 : segment_at(B, i, l);
-            if (s >= 0) enter(w, s, x), set_lane(carried, l, n, x);
+            if (s >= 0) enter_segment(w, s, l, n, carried, room, enter);
         }
         if (!over && port) port(w, block, i, carried);
     }
 }
+FN void pass_outwards(along_world *w, int block, int level, int n, real *carried, lane_enter *enter, lane_leave *leave,
+                      lane_row *port, lane_row *body)
+{
+    real room[MOST_CARRIED];
+    pass_outwards_in(w, block, level, n, carried, room, enter, leave, port, body);
+}
 
 /// The same inwards: lanes begin at tails, and leave a segment at its port.
-FN void pass_inwards(along_world *w, int block, int level, int n, real *carried, lane_enter *enter, lane_leave *leave,
-                     lane_row *body)
+FN void pass_inwards_in(along_world *w, int block, int level, int n, real *carried, real *room, lane_enter *enter,
+                        lane_leave *leave, lane_row *body)
 {
     const lane_rows *const B = &w->rows[block];
-    double x[MOST_CARRIED];
     int first, end;
     rows_of_level(B, level, &first, &end);
     for (int k = 0; k < n; k++) carried[k] = rset(0);
     for (int i = end; i >= first; i--) {
         const bool begin = i == end;
         if (!begin && B->m.bodies[i].kind != JOINT_NONE) {
-            carry_over(w, block, i, n, carried, body);
+            carry_over(w, block, i, n, carried, room, body);
             continue;
         }
         for (int l = 0; l < LANES; l++) {
             const int s = begin ? -1 : segment_at(B, i, l);
-            if (s >= 0) leave_lane(carried, l, n, x), leave(w, s, x);
+            if (s >= 0) leave_segment(w, s, l, n, carried, room, leave);
             const int next = begin ? last_segment(B, w->plan->levels - 1 - level, l) : segment_before(B, i, l);
-            if (next >= 0) enter(w, next, x), set_lane(carried, l, n, x);
+            if (next >= 0) enter_segment(w, next, l, n, carried, room, enter);
         }
     }
+}
+FN void pass_inwards(along_world *w, int block, int level, int n, real *carried, lane_enter *enter, lane_leave *leave,
+                     lane_row *body)
+{
+    real room[MOST_CARRIED];
+    pass_inwards_in(w, block, level, n, carried, room, enter, leave, body);
 }
 
 /// What a fork's lanes get of what hangs on them besides the next body: sums, in the order of the plan, of n numbers of each
@@ -217,11 +235,10 @@ FN void gather_hands(const along_world *w, const lane_rows *B, int row, int n, c
     const along_plan *const plan = w->plan;
     for (int l = 0; l < LANES; l++) {
         const int body = B->block->row[row].body[B->first + l];
-        double sum[MOST_HAND];
-        memset(sum, 0, (size_t)n * sizeof *sum);
+        double *const sum = (double *)to + l;
+        for (int j = 0; j < n; j++) sum[j * LANES] = 0;
         for (int k = body < 0 ? 0 : plan->hung[body]; body >= 0 && k < plan->hung[body + 1]; k++)
-            for (int j = 0; j < n; j++) sum[j] += of[(size_t)plan->hanging[k] * (size_t)n + (size_t)j];
-        set_lane(to, l, n, sum);
+            for (int j = 0; j < n; j++) sum[j * LANES] += of[(size_t)plan->hanging[k] * (size_t)n + (size_t)j];
     }
 }
 

@@ -3,6 +3,7 @@
 #define CATENA_ALONG_PLACE_H
 
 FN solve *solve_of(const along_world *w, int block) { return &w->step[block].W.po.one.W; }
+FN stages *stages_in(const along_world *w, int block) { return &w->step[block].W.po.more.W; }  // of several stages
 
 // ---- where bodies are
 
@@ -155,14 +156,15 @@ KERNEL void step_weigh(void *context, int thread, int job)
 // ---- numbers of all lanes together, in the order of the lanes
 
 /// What a lane block has, as a job for each.
-typedef enum { FORGET_ENERGY, FORGET_MOST, FORGET_NEGATIVE, FORGET_STEP, FORGET_TURNS, FORGET_ENERGIES } along_sums;
+typedef enum { FORGET_ENERGY, FORGET_ROWS, FORGET_MOST, FORGET_NEGATIVE, FORGET_STEP, FORGET_TURNS, FORGET_ENERGIES } along_sums;
 
 /// What `told` has, as a job for each.
 typedef enum {
-    TOLD_E,    // energy of the iterate
+    TOLD_E,    // energy of the iterate; with several stages, of a sum over blocks
     TOLD_FAR,  // whether a joint is too far off
     TOLD_MOST,
     TOLD_SLOPE,
+    TOLD_SHARE,     // with several stages: of the step, to begin with
     TOLD_NEGATIVE,  // negative pivots
     TOLD_CUTS,      // likewise, of boundaries
     TOLD_WORK,
@@ -201,6 +203,7 @@ KERNEL void forget(void *context, int thread, int job)
     (void)thread;
     switch ((along_sums)c->what) {
     case FORGET_ENERGY: solve_of(c->w, job)->E = zero, solve_of(c->w, job)->too_far = none_of(); break;
+    case FORGET_ROWS: s->most = s->E = zero, stages_in(c->w, job)->too_far = none_of(); break;
     case FORGET_MOST: s->most = zero; break;
     case FORGET_NEGATIVE: s->negative = zero; break;
     case FORGET_STEP: s->slope = s->most = zero; break;
@@ -235,6 +238,18 @@ FN double most_lanes(const along_world *w, size_t at)
         }
     return most;
 }
+
+/// The least share, at most 1; NaN if one is.
+FN double least_share(const along_world *w)
+{
+    double least = 1;
+    for (int k = 0; k < w->count; k++)
+        for (int l = 0; l < LANES; l++) {
+            const double x = ((const double *)&w->step[k].sums.slope)[l];
+            if (!(x >= least)) least = x;
+        }
+    return least;
+}
 #define SUM(w, member) sum_lanes(w, offsetof(step_block, member))
 #define MOST(w, member) most_lanes(w, offsetof(step_block, member))
 
@@ -262,12 +277,13 @@ KERNEL void tell(void *context, int thread, int job)
     double x = 0;
     (void)thread;
     switch ((along_told)(c->what + job)) {
-    case TOLD_E: x = SUM(w, W.po.one.W.E); break;
+    case TOLD_E: x = w->stages > 1 ? SUM(w, sums.E) : SUM(w, W.po.one.W.E); break;
     case TOLD_FAR:
-        for (int k = 0; k < w->count; k++) x = any_of(solve_of(w, k)->too_far) ? 1 : x;
+        for (int k = 0; k < w->count; k++) x = any_of(w->stages > 1 ? stages_in(w, k)->too_far : solve_of(w, k)->too_far) ? 1 : x;
         break;
     case TOLD_MOST: x = MOST(w, sums.most); break;
     case TOLD_SLOPE: x = SUM(w, sums.slope); break;
+    case TOLD_SHARE: x = least_share(w); break;
     case TOLD_NEGATIVE: x = SUM(w, sums.negative); break;
     case TOLD_CUTS:  // that of a path's last segment stays 0
         for (int k = 0; k < w->plan->cut_segments; k++) x += w->cut[k].negative;

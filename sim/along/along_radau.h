@@ -4,18 +4,29 @@
 #ifndef CATENA_ALONG_RADAU_H
 #define CATENA_ALONG_RADAU_H
 
+typedef enum {
+    STAGES_BEGIN,
+    STAGES_GUESS,
+    STAGES_BASE,
+    STAGES_MOVE,
+    STAGES_CHECK,
+    STAGES_END,
+    STAGES_COMMIT,
+    STAGES_NOTE
+} stage_parts;
+
 typedef struct {
     along_world *w;
-    enum { STAGES_BEGIN, STAGES_GUESS, STAGES_BASE, STAGES_MOVE, STAGES_CHECK, STAGES_END, STAGES_COMMIT, STAGES_NOTE } part;
+    stage_parts part;
     bool forced;
     real alpha;            // STAGES_MOVE
     double created, lost;  // STAGES_NOTE
 } stage_part;
 
-static void stage_part_of_block(void *context, int thread, int job)
+KERNEL void stage_part_of_block(void *context, int thread, int job)
 {
     (void)thread;
-    const stage_part *const c = context;
+    const stage_part *const c = (const stage_part *)context;
     along_world *const w = c->w;
     const lane_model *const m = &w->rows[job].m;
     step_block *const A = &w->step[job];
@@ -56,66 +67,44 @@ static void stage_part_of_block(void *context, int thread, int job)
     }
 }
 
-static void run_stages(along_world *w, pool *threads, stage_part *step, int part)
+#ifndef ALONG_JOBS
+static void run_stages(along_world *w, along_crew *crew, stage_part *step, stage_parts part)
 {
     step->part = part;
-    pool_run(threads, w->count, stage_part_of_block, step);
-}
-
-/// The scales of rows, where joints slide.
-static void stage_reach_in(void *context, int thread, int job)
-{
-    (void)thread;
-    along_world *const w = ((const along_ask *)context)->w;
-    const lane_model *const m = &w->rows[job].m;
-    stages *const W = stages_in(w, job);
-    for (int i = 0; i < m->nbody; i++)
-        W->reach[i] = reach_of(w, job, i), W->step[i].unit = force_unit(m, &m->bodies[i], W->reach[i], W->in.k2);
-}
-
-/// The least in any lane of what is asked for.
-static double least_share(const along_world *w)
-{
-    double least = 1;
-    for (int b = 0; b < w->count; b++)
-        for (int l = 0; l < LANES; l++) {
-            const double x = ((const double *)&w->step[b].sums.slope)[l];
-            if (!(x >= least)) least = x;
-        }
-    return least;
+    ALONG_RUN(crew, w->count, stage_part_of_block, step);
 }
 
 /// Solves the step, as stage_pass() does, for the residual *residual. Returns whether it was solved.
-static bool along_stage_newton(along_world *w, pool *threads, const ctn_batch_config *cfg, stage_part *step,
+static bool along_stage_newton(along_world *w, along_crew *crew, const ctn_batch_config *cfg, stage_part *step,
                                position_counts *count, real *residual)
 {
     const mask all = not_(none_of());
     newton_progress N = no_newton();
     begin_newton(&N, all);
-    run_stages(w, threads, step, STAGES_GUESS);
+    run_stages(w, crew, step, STAGES_GUESS);
     while (any_of(N.running) && !asked_to_end(count->interrupt)) {
         const real alpha = N.alpha, norm = N.E;
-        along_stage_residual(w, threads);
+        along_stage_residual(w, crew);
         count_evaluation(count, all);
-        const real most = rset(MOST(w, sums.most)), square = rset(SUM(w, sums.E));
-        mask too_far = none_of();
-        for (int b = 0; b < w->count; b++) too_far = any_of(stages_in(w, b)->too_far) ? all : too_far;
+        const real most = rset(w->told[TOLD_MOST]), square = rset(w->told[TOLD_E]);
+        const mask too_far = w->told[TOLD_FAR] != 0 ? all : none_of();
         const mask taken = takes_iterate(&N, le(square, rset(NOT_REACHED)), is_lower(square, norm, alpha), cfg->tolerance);
         if (any_of(taken)) {
             const mask need = settle_iterate(&N, taken, most, le(rset(1), alpha), too_far, cfg->tolerance,
                                              most_stage_iterations(cfg->max_iterations), residual);
             if (!any_of(need)) break;
-            along_stage_direction(w, threads, any_of(N.hard));
-            run_stages(w, threads, step, STAGES_BASE);
-            base_newton(&N, need, square, rset(least_share(w)));
+            along_stage_direction(w, crew, any_of(N.hard));
+            run_stages(w, crew, step, STAGES_BASE);
+            along_tell(w, crew, TOLD_SHARE, TOLD_SHARE);
+            base_newton(&N, need, square, rset(w->told[TOLD_SHARE]));
         } else {
             count->line_search = count->line_search + rset(1);
             shorten_stages(&N, all, square, norm);
             if (!any_of(N.running)) break;
         }
         step->alpha = N.alpha;
-        if (any_of(N.follows)) along_follow_stages(w, threads, *(const double *)&N.alpha);
-        else run_stages(w, threads, step, STAGES_MOVE);
+        if (any_of(N.follows)) along_follow_stages(w, crew, *(const double *)&N.alpha);
+        else run_stages(w, crew, step, STAGES_MOVE);
         if (!any_of(may_go_on(count))) break;
     }
     count->iterations = count->iterations + N.iterations;
@@ -123,43 +112,43 @@ static bool along_stage_newton(along_world *w, pool *threads, const ctn_batch_co
 }
 
 /// One step, as along_one_step().
-static bool along_stage_step(along_world *w, pool *threads, const ctn_batch_config *cfg, const double *tau, bool energy,
+static bool along_stage_step(along_world *w, along_crew *crew, const ctn_batch_config *cfg, const double *tau, bool energy,
                              along_ledger *ledger, step_in_hand *hand)
 {
-    stage_part step = {.w = w, .forced = tau != NULL};
+    stage_part step = {.w = w->self, .forced = tau != NULL};
     real residual = rset(0), internal;
-    if (!ledger->known) ledger->now = along_energy(w, threads, false, false, &internal), ledger->known = true;
-    run_stages(w, threads, &step, STAGES_BEGIN);
-    if (w->plan->model->slides) {
-        along_ask c = {w, 0, 0};
-        pool_run(threads, w->count, reach_out, &c);
-        reach_through(&c, 0, 0);
-        pool_run(threads, w->count, stage_reach_in, &c);
-    }
-    if (!along_stage_newton(w, threads, cfg, &step, &hand->count, &residual)) return false;
-    run_stages(w, threads, &step, STAGES_CHECK);
-    if (any_bad(w)) return false;
-    run_stages(w, threads, &step, STAGES_END);
-    const energy_flow F = {rset(SUM(w, sums.flow.work)), rset(SUM(w, sums.flow.dissipated))};
-    const real defect = rset(SUM(w, sums.E));
-    const energy_parts after = along_energy(w, threads, true, false, &internal);
+    if (!ledger->known) ledger->now = along_energy(w, crew, false, false, &internal), ledger->known = true;
+    run_stages(w, crew, &step, STAGES_BEGIN);
+    if (w->plan->model->slides) along_reach(w, crew);
+    if (!along_stage_newton(w, crew, cfg, &step, &hand->count, &residual)) return false;
+    run_stages(w, crew, &step, STAGES_CHECK);
+    along_tell(w, crew, TOLD_WORK, TOLD_BAD);
+    if (w->told[TOLD_BAD] != 0) return false;
+    const energy_flow F = {rset(w->told[TOLD_WORK]), rset(w->told[TOLD_DISSIPATED])};
+    run_stages(w, crew, &step, STAGES_END);
+    along_tell(w, crew, TOLD_E, TOLD_E);
+    const real defect = rset(w->told[TOLD_E]);
+    const energy_parts after = along_energy(w, crew, true, false, &internal);
     const real error = root(internal * defect);
-    position_state S = as_position(&w->step[0].S);  // `created` is the same in all lanes
+    along_tell(w, crew, TOLD_CREATED, TOLD_LOST);
+    real created[2] = {rset(w->told[TOLD_CREATED]), rset(w->told[TOLD_LOST])};
+    const position_state S = {.created = created};
     step_part of = {.flow = F, .before = ledger->now};
     if (!everywhere(gains_nothing(&of, &S, after, internal, &error, cfg->tolerance))) return false;
-    run_stages(w, threads, &step, STAGES_COMMIT);
+    run_stages(w, crew, &step, STAGES_COMMIT);
     step.created = *(const double *)&of.created, step.lost = *(const double *)&F.dissipated;
-    run_stages(w, threads, &step, STAGES_NOTE);
+    run_stages(w, crew, &step, STAGES_NOTE);
     ledger->now = after;
     if (energy) add_flow(&hand->flow, F, not_(none_of()));
     hand->count.residual = residual, hand->count.substeps = rset(1);
     return true;
 }
 
-/// Whether steps of a configuration can be made along the links.
+/// Whether steps of a configuration can be made so.
 static bool radau_steps(const ctn_batch_config *cfg)
 {
     return cfg->method == CTN_RADAU && cfg->solver == CTN_NEWTON && !cfg->adaptive && !cfg->dense;
 }
+#endif
 
 #endif

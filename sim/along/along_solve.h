@@ -46,6 +46,15 @@ FN bool everywhere(mask m) { return !any_of(not_(m)); }
 
 #define HEADS_MEET 1e-7  // tails, in steps that are followed
 
+/// How far off the farthest head of so many paths was.
+static double heads_off(along_world *w, along_crew *crew, int paths)
+{
+    along_ask ask = {w->self, TOLD_OFF, paths};
+    ALONG_EACH(crew, 1, tell, &ask);
+    along_fetch(crew, w);
+    return w->told[TOLD_OFF];
+}
+
 /// The next iterate.
 static void along_step_on(along_world *w, along_crew *crew, along_move *move, bool follows)
 {
@@ -61,17 +70,12 @@ static void along_step_on(along_world *w, along_crew *crew, along_move *move, bo
     for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
         const int paths = cut_paths_of(w->plan, c.level);
         int more = w->plan->lanes;
-        double off = 0;
         ALONG_EACH(crew, paths, guess_heads, &c);
         do {
             ALONG_RUN(crew, w->count, step_follow, &c);
             if (!paths) break;
             ALONG_EACH(crew, paths, mend_heads, &c);
-            along_ask ask = {w->self, TOLD_OFF, paths};
-            ALONG_EACH(crew, 1, tell, &ask);
-            along_fetch(crew, w);
-            off = w->told[TOLD_OFF];
-        } while (off > HEADS_MEET && --more);
+        } while (heads_off(w, crew, paths) > HEADS_MEET && --more);
     }
 }
 

@@ -10,7 +10,7 @@ FN double *stage_base(const along_world *w, int segment)
 }
 
 /// What lanes carry: where the body above was at each stage of the iterate that the step begins from, then where it is.
-static void enter_stages_follow(const along_world *w, int segment, double *to)
+KERNEL void enter_stages_follow(const along_world *w, int segment, double *to)
 {
     const along_segment *const S = &w->plan->segment[segment];
     const int s = w->stages;
@@ -41,7 +41,7 @@ FN double *stage_tail(const along_world *w, int segment, int a)
     return w->tail + (size_t)(w->plan->segment[segment].cut * w->stages + a) * POSE;
 }
 
-static void leave_stages_follow(along_world *w, int segment, const double *from)
+KERNEL void leave_stages_follow(along_world *w, int segment, const double *from)
 {
     if (w->plan->segment[segment].cut < 0) return;
     for (int a = 0; a < w->stages; a++) {
@@ -52,9 +52,9 @@ static void leave_stages_follow(along_world *w, int segment, const double *from)
 }
 
 /// Where what the heads of a cut path hang on was, and where it comes to by the linear motions of the cuts.
-static void guess_stage_heads(void *context, int thread, int job)
+KERNEL void guess_stage_heads(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     const along_world *const w = c->w;
     (void)thread;
     for (int s = w->plan->segment[first_of_path(c, job)].after; s >= 0; s = w->plan->segment[s].after) {
@@ -69,9 +69,9 @@ static void guess_stage_heads(void *context, int thread, int job)
 }
 
 /// Where they come to once segments have been followed from there, as mend_heads().
-static void mend_stage_heads(void *context, int thread, int job)
+KERNEL void mend_stage_heads(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     along_world *const w = c->w;
     const int n = 6 * w->stages;
     int s = first_of_path(c, job);
@@ -119,32 +119,34 @@ FN void follow_stages_row(along_world *w, int block, int i, real *carried)
     }
 }
 
-static void stages_follow(void *context, int thread, int job)
+KERNEL void stages_follow(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     whereabouts F[2 * MOST_STAGES_ALONG];
     (void)thread;
     pass_outwards(c->w, job, c->level, 2 * c->w->stages * WHERE, (real *)F, enter_stages_follow, leave_stages_follow,
                   follow_stages_port, follow_stages_row);
 }
 
+#ifndef ALONG_JOBS
 /// follow_stages(): the share of the step from its base.
-static void along_follow_stages(along_world *w, pool *threads, double share)
+static void along_follow_stages(along_world *w, along_crew *crew, double share)
 {
-    along_call c = {.w = w};
-    w->mode.share = share;
+    along_call c = {.w = w->self};
+    along_mode mode = w->mode;
+    mode.share = share;
+    along_choose(w, crew, mode);
     for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
         const int paths = cut_paths_of(w->plan, c.level);
         int more = w->plan->lanes;
-        double off;
-        ALONG_EACH(threads, paths, guess_stage_heads, &c);
+        ALONG_EACH(crew, paths, guess_stage_heads, &c);
         do {
-            pool_run(threads, w->count, stages_follow, &c);
-            ALONG_EACH(threads, paths, mend_stage_heads, &c);
-            off = 0;
-            for (int k = 0; k < paths; k++) off = w->off[k] <= off ? off : w->off[k];
-        } while (off > HEADS_MEET && --more);
+            ALONG_RUN(crew, w->count, stages_follow, &c);
+            if (!paths) break;
+            ALONG_EACH(crew, paths, mend_stage_heads, &c);
+        } while (heads_off(w, crew, paths) > HEADS_MEET && --more);
     }
 }
+#endif
 
 #endif

@@ -37,7 +37,7 @@ FN void stage_sweep_row(along_world *w, int block, int i, int s, bool open, real
 }
 
 /// The far end, open: nothing hangs there, E = F = 1.
-static void enter_stages_open(const along_world *w, int segment, double *to)
+KERNEL void enter_stages_open(const along_world *w, int segment, double *to)
 {
     const int n = 6 * w->stages, width = 2 * n + 1;
     (void)segment;
@@ -45,25 +45,25 @@ static void enter_stages_open(const along_world *w, int segment, double *to)
     for (int k = 0; k < n; k++) to[k * width + n + 1 + k] = to[(n + k) * width + k] = 1;
 }
 
-static void leave_stages_open(along_world *w, int segment, const double *from)
+KERNEL void leave_stages_open(along_world *w, int segment, const double *from)
 {
     const int n = 6 * w->stages;
     if (w->plan->segment[segment].cut >= 0) memcpy(border_at(w, segment), from, (size_t)stage_border(w) * sizeof *from);
     for (int k = 0; k < n; k++) memcpy(hand_of(w, segment) + k * (n + 1), from + k * (2 * n + 1), (size_t)(n + 1) * sizeof *from);
 }
 
-static void enter_stages_whole(const along_world *w, int segment, double *to)
+KERNEL void enter_stages_whole(const along_world *w, int segment, double *to)
 {
     (void)segment;
     memset(to, 0, (size_t)stage_hand(w) * sizeof *to);
 }
 
-static void leave_stages_whole(along_world *w, int segment, const double *from)
+KERNEL void leave_stages_whole(along_world *w, int segment, const double *from)
 {
     memcpy(hand_of(w, segment), from, (size_t)stage_hand(w) * sizeof *from);
 }
 
-static void enter_stages_closed(const along_world *w, int segment, double *to)
+KERNEL void enter_stages_closed(const along_world *w, int segment, double *to)
 {
     const int after = w->plan->segment[segment].after;
     if (after < 0) enter_stages_whole(w, segment, to);
@@ -71,9 +71,35 @@ static void enter_stages_closed(const along_world *w, int segment, double *to)
 }
 
 /// Of cut paths the joined hands stand already.
-static void leave_stages_closed(along_world *w, int segment, const double *from) { (void)w, (void)segment, (void)from; }
+KERNEL void leave_stages_closed(along_world *w, int segment, const double *from) { (void)w, (void)segment, (void)from; }
 
-/// The passes inwards over a level of cut paths, with open ends or with closed ones, or of whole paths; for s stages.
+/// The passes inwards over a level: of cut paths, with open ends or with closed ones, or of whole paths.
+FN void stages_inward_in(along_world *w, int block, int level, int plain, int bordered, real *P, real *room, lane_row *open,
+                         lane_row *whole)
+{
+    if (!is_cut(w->plan, level)) pass_inwards_in(w, block, level, plain, P, room, enter_stages_whole, leave_stages_whole, whole);
+    else if (w->mode.closed) pass_inwards_in(w, block, level, plain, P, room, enter_stages_closed, leave_stages_closed, whole);
+    else pass_inwards_in(w, block, level, bordered, P, room, enter_stages_open, leave_stages_open, open);
+}
+
+#ifdef ALONG_JOBS  // a thread has one lane: what it carries lies in the memory of the world, and one function is for all stages
+KERNEL void stage_any_row(along_world *w, int block, int i, bool open, real *P)
+{
+    stage_sweep_row(w, block, i, w->stages, open, P);
+}
+FN void stage_open_row(along_world *w, int block, int i, real *carried) { stage_any_row(w, block, i, true, carried); }
+FN void stage_whole_row(along_world *w, int block, int i, real *carried) { stage_any_row(w, block, i, false, carried); }
+
+KERNEL void stages_inward(void *context, int thread, int job)
+{
+    const along_call *const c = (const along_call *)context;
+    along_world *const w = c->w;
+    real *const P = w->step[job].carried;
+    (void)thread;
+    w->step[job].W.po.more.sweep.held = none_of();
+    stages_inward_in(w, job, c->level, stage_hand(w), stage_border(w), P, P + stage_border(w), stage_open_row, stage_whole_row);
+}
+#else
 #define STAGE_PASSES(s)                                                                                                          \
     FN void stage_open_row##s(along_world *w, int block, int i, real *carried)                                                   \
     {                                                                                                                            \
@@ -86,20 +112,16 @@ static void leave_stages_closed(along_world *w, int segment, const double *from)
     static void stage_inward##s(along_world *w, int block, int level)                                                            \
     {                                                                                                                            \
         enum { N = 6 * s, PLAIN = N * (N + 1), BORDERED = 2 * N * (2 * N + 1) };                                                 \
-        real P[BORDERED];                                                                                                        \
-        if (!is_cut(w->plan, level))                                                                                             \
-            pass_inwards(w, block, level, PLAIN, P, enter_stages_whole, leave_stages_whole, stage_whole_row##s);                 \
-        else if (w->mode.closed)                                                                                                 \
-            pass_inwards(w, block, level, PLAIN, P, enter_stages_closed, leave_stages_closed, stage_whole_row##s);               \
-        else pass_inwards(w, block, level, BORDERED, P, enter_stages_open, leave_stages_open, stage_open_row##s);                \
+        real P[BORDERED], room[BORDERED];                                                                                        \
+        stages_inward_in(w, block, level, PLAIN, BORDERED, P, room, stage_open_row##s, stage_whole_row##s);                      \
     }
 STAGE_PASSES(2)
 STAGE_PASSES(3)
 STAGE_PASSES(4)
 
-static void stages_inward(void *context, int thread, int job)
+KERNEL void stages_inward(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     (void)thread;
     c->w->step[job].W.po.more.sweep.held = none_of();
     switch (c->w->stages) {
@@ -108,11 +130,12 @@ static void stages_inward(void *context, int thread, int job)
     default: stage_inward4(c->w, job, c->level);
     }
 }
+#endif
 
 /// Joins the segments of a cut path, from its tail on.
-static void join_stages(void *context, int thread, int job)
+KERNEL void join_stages(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     along_world *const w = c->w;
     const along_segment *const segment = w->plan->segment;
     int s = first_of_path(c, job);
@@ -125,7 +148,7 @@ static void join_stages(void *context, int thread, int job)
 // ---- outwards
 
 /// The motion that a step gives to what a segment's head hangs on.
-static void stage_step_above(const along_world *w, int segment, double *d)
+KERNEL void stage_step_above(const along_world *w, int segment, double *d)
 {
     const int above = w->plan->segment[segment].above, n = 6 * w->stages;
     int row, lane;
@@ -136,9 +159,9 @@ static void stage_step_above(const along_world *w, int segment, double *d)
 }
 
 /// Takes motions and wrenches over the cuts of a path.
-static void pass_stages(void *context, int thread, int job)
+KERNEL void pass_stages(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     const along_world *const w = c->w;
     const int n = 6 * w->stages;
     int s = first_of_path(c, job);
@@ -149,7 +172,7 @@ static void pass_stages(void *context, int thread, int job)
     memset(motion_at(w, s) + n, 0, (size_t)n * sizeof(double));
 }
 
-static void enter_stage_step(const along_world *w, int segment, double *to)
+KERNEL void enter_stage_step(const along_world *w, int segment, double *to)
 {
     const size_t n = (size_t)(6 * w->stages);
     memset(to + n, 0, n * sizeof *to);
@@ -180,9 +203,9 @@ FN void stage_step_cut_row(along_world *w, int block, int i, real *carried)
     stage_step_row(w, block, i, carried);
 }
 
-static void stage_steps(void *context, int thread, int job)
+KERNEL void stage_steps(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     along_world *const w = c->w;
     const int n = 6 * w->stages;
     real T[12 * MOST_STAGES_ALONG];
@@ -192,22 +215,27 @@ static void stage_steps(void *context, int thread, int job)
     else pass_outwards(w, job, c->level, n, T, enter_stage_step, NULL, NULL, stage_step_row);
 }
 
+#ifndef ALONG_JOBS
 /// stage_newton(): the step d from the iterate; closed: with factors of the tree as a whole.
-static void along_stage_direction(along_world *w, pool *threads, bool closed)
+static void along_stage_direction(along_world *w, along_crew *crew, bool closed)
 {
-    along_call c = {.w = w};
-    w->mode.closed = false;
+    along_call c = {.w = w->self};
+    along_mode mode = w->mode;
+    mode.closed = false;
+    along_choose(w, crew, mode);
     for (c.level = 0; c.level < w->plan->levels; c.level++) {
-        pool_run(threads, w->count, stages_inward, &c);
-        ALONG_EACH(threads, cut_paths_of(w->plan, c.level), join_stages, &c);
+        ALONG_RUN(crew, w->count, stages_inward, &c);
+        ALONG_EACH(crew, cut_paths_of(w->plan, c.level), join_stages, &c);
     }
-    w->mode.closed = closed;
+    mode.closed = closed;
+    along_choose(w, crew, mode);
     for (c.level = 0; c.level < w->plan->levels && closed; c.level++)
-        if (is_cut(w->plan, c.level)) pool_run(threads, w->count, stages_inward, &c);
+        if (is_cut(w->plan, c.level)) ALONG_RUN(crew, w->count, stages_inward, &c);
     for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
-        ALONG_EACH(threads, cut_paths_of(w->plan, c.level), pass_stages, &c);
-        pool_run(threads, w->count, stage_steps, &c);
+        ALONG_EACH(crew, cut_paths_of(w->plan, c.level), pass_stages, &c);
+        ALONG_RUN(crew, w->count, stage_steps, &c);
     }
 }
+#endif
 
 #endif

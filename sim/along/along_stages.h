@@ -11,8 +11,6 @@
 #ifndef CATENA_ALONG_STAGES_H
 #define CATENA_ALONG_STAGES_H
 
-FN stages *stages_in(const along_world *w, int block) { return &w->step[block].W.po.more.W; }
-
 /// What lanes carry outwards of each stage: axes, and the way since the start of the step.
 typedef struct {
     mat3 R;
@@ -21,7 +19,7 @@ typedef struct {
 
 // ---- where bodies are
 
-static void enter_stages_relative(const along_world *w, int segment, double *to)
+KERNEL void enter_stages_relative(const along_world *w, int segment, double *to)
 {
     (void)segment;
     for (int a = 0; a < w->stages; a++) memcpy(to + a * POSE, WORLD_POSE, sizeof WORLD_POSE);
@@ -33,7 +31,7 @@ FN double *stage_starts(const along_world *w, int segment)
     return w->start + (size_t)(w->plan->segment[segment].cut * w->stages) * POSE;
 }
 
-static void leave_stage_axes(along_world *w, int segment, const double *from)
+KERNEL void leave_stage_axes(along_world *w, int segment, const double *from)
 {
     if (w->plan->segment[segment].cut >= 0) memcpy(stage_starts(w, segment), from, (size_t)(w->stages * POSE) * sizeof *from);
 }
@@ -47,9 +45,9 @@ FN void stage_axes_row(along_world *w, int block, int i, real *carried)
     for (int a = 0; a < w->stages; a++) c[a].R = body_axes(b, f, c[a].R, stages_in(w, block)->in.x + a * m->nq);
 }
 
-static void stage_axes(void *context, int thread, int job)
+KERNEL void stage_axes(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     stage_lanes L[MOST_STAGES_ALONG];
     (void)thread;
     pass_outwards(c->w, job, c->level, c->w->stages * POSE, (real *)L, enter_stages_relative, leave_stage_axes, NULL,
@@ -57,7 +55,7 @@ static void stage_axes(void *context, int thread, int job)
 }
 
 /// Axes, and dp, of what a segment's head hangs on.
-static void stages_above(const along_world *w, int segment, double *to)
+KERNEL void stages_above(const along_world *w, int segment, double *to)
 {
     const int above = w->plan->segment[segment].above;
     int row, lane;
@@ -71,9 +69,9 @@ static void stages_above(const along_world *w, int segment, double *to)
 }
 
 /// Makes axes of tails, as seen from the heads of a cut path, those of what the heads hang on.
-static void chain_stage_axes(void *context, int thread, int job)
+KERNEL void chain_stage_axes(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     along_world *const w = c->w;
     double M[MOST_STAGES_ALONG * POSE];
     int s = first_of_path(c, job);
@@ -87,7 +85,7 @@ static void chain_stage_axes(void *context, int thread, int job)
 }
 
 /// In cut paths ways are counted from the heads.
-static void enter_stage_place(const along_world *w, int segment, double *to)
+KERNEL void enter_stage_place(const along_world *w, int segment, double *to)
 {
     if (w->plan->segment[segment].cut < 0) {
         stages_above(w, segment, to);
@@ -97,7 +95,7 @@ static void enter_stage_place(const along_world *w, int segment, double *to)
     for (int a = 0; a < w->stages; a++) memset(to + a * POSE + 9, 0, 3 * sizeof *to);
 }
 
-static void leave_stage_ways(along_world *w, int segment, const double *from)
+KERNEL void leave_stage_ways(along_world *w, int segment, const double *from)
 {
     if (w->plan->segment[segment].cut < 0) return;
     for (int a = 0; a < w->stages; a++) memcpy(stage_starts(w, segment) + a * POSE + 9, from + a * POSE + 9, 3 * sizeof *from);
@@ -130,9 +128,9 @@ FN void stage_place_row(along_world *w, int block, int i, real *carried)
     }
 }
 
-static void stage_places(void *context, int thread, int job)
+KERNEL void stage_places(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     stage_lanes L[MOST_STAGES_ALONG];
     (void)thread;
     pass_outwards(c->w, job, c->level, c->w->stages * POSE, (real *)L, enter_stage_place, leave_stage_ways, stage_port,
@@ -140,9 +138,9 @@ static void stage_places(void *context, int thread, int job)
 }
 
 /// Makes the ways of tails since their heads those of what the heads hang on.
-static void chain_stage_ways(void *context, int thread, int job)
+KERNEL void chain_stage_ways(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     along_world *const w = c->w;
     double M[MOST_STAGES_ALONG * POSE];
     int s = first_of_path(c, job);
@@ -157,7 +155,7 @@ static void chain_stage_ways(void *context, int thread, int job)
 
 // ---- what they weigh
 
-static void enter_stage_way(const along_world *w, int segment, double *to)
+KERNEL void enter_stage_way(const along_world *w, int segment, double *to)
 {
     const bool cut = w->plan->segment[segment].cut >= 0;
     for (int a = 0; a < w->stages; a++)
@@ -176,9 +174,9 @@ FN void weigh_stages_row(along_world *w, int block, int i, real *carried)
     if (b->flags & BODY_LOAD) stage_loads(m, W, s, i);  // lanes without a load have one of nothing
 }
 
-static void stage_weights(void *context, int thread, int job)
+KERNEL void stage_weights(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     vec3 way[MOST_STAGES_ALONG];
     (void)thread;
     pass_outwards(c->w, job, c->level, 3 * c->w->stages, (real *)way, enter_stage_way, NULL, NULL, weigh_stages_row);
@@ -189,19 +187,19 @@ static void stage_weights(void *context, int thread, int job)
 /// What lanes carry inwards of each stage: the wrench of what hangs there; in sums the way to the tail besides.
 enum { STAGE_STRETCH = WRENCH + 3 };
 
-static void enter_stages_nothing(const along_world *w, int segment, double *to)
+KERNEL void enter_stages_nothing(const along_world *w, int segment, double *to)
 {
     (void)segment;
     memset(to, 0, (size_t)(w->stages * STAGE_STRETCH) * sizeof *to);
 }
 
-static void leave_stage_weights(along_world *w, int segment, const double *from)
+KERNEL void leave_stage_weights(along_world *w, int segment, const double *from)
 {
     const size_t n = (size_t)(w->stages * WRENCH);
     memcpy(w->weight + (size_t)segment * n, from, n * sizeof *from);
 }
 
-static void leave_stage_stretch(along_world *w, int segment, const double *from)
+KERNEL void leave_stage_stretch(along_world *w, int segment, const double *from)
 {
     const size_t ways = (size_t)(w->stages * 3);
     const int cut = w->plan->segment[segment].cut;
@@ -237,9 +235,9 @@ FN void stage_sum_row(along_world *w, int block, int i, real *carried)
     }
 }
 
-static void stage_sums(void *context, int thread, int job)
+KERNEL void stage_sums(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     real carried[MOST_STAGES_ALONG * STAGE_STRETCH];
     (void)thread;
     pass_inwards(c->w, job, c->level, c->w->stages * STAGE_STRETCH, carried, enter_stages_nothing, leave_stage_stretch,
@@ -247,9 +245,9 @@ static void stage_sums(void *context, int thread, int job)
 }
 
 /// The wrenches behind the tails of a cut path.
-static void chain_stage_wrenches(void *context, int thread, int job)
+KERNEL void chain_stage_wrenches(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     along_world *const w = c->w;
     const along_segment *const segment = w->plan->segment;
     const size_t n = (size_t)w->stages;
@@ -269,7 +267,7 @@ static void chain_stage_wrenches(void *context, int thread, int job)
     }
 }
 
-static void enter_stages_behind(const along_world *w, int segment, double *to)
+KERNEL void enter_stages_behind(const along_world *w, int segment, double *to)
 {
     const size_t n = (size_t)(w->stages * WRENCH);
     const int cut = w->plan->segment[segment].cut;
@@ -300,30 +298,39 @@ FN void stage_row(along_world *w, int block, int i, real *carried)
     for (int a = 0; a < s && has_arm(f); a++) next[a] = wrench_shift(next[a], W->body[i * s + a].T.r);
 }
 
-static void stage_rows_along(void *context, int thread, int job)
+KERNEL void stage_rows_along(void *context, int thread, int job)
 {
-    const along_call *const c = context;
+    const along_call *const c = (const along_call *)context;
     wrench next[MOST_STAGES_ALONG];
     (void)thread;
     pass_inwards(c->w, job, c->level, c->w->stages * WRENCH, (real *)next, enter_stages_behind, leave_stage_weights, stage_row);
 }
 
-/// evaluate_stages() and stage_rows(): the largest row, the sum of squares and what is too far are in lanes.
-static void along_stage_residual(along_world *w, pool *threads)
+#ifndef ALONG_JOBS
+/// evaluate_stages() and stage_rows(); tells of the largest row, the sum of squares and what is too far.
+static void along_stage_residual(along_world *w, along_crew *crew)
 {
-    along_call c = {.w = w};
-    for (int b = 0; b < w->count; b++) w->step[b].sums.most = w->step[b].sums.E = rset(0), stages_in(w, b)->too_far = none_of();
+    along_call c = {.w = w->self};
+    along_forget(w, crew, FORGET_ROWS);
     for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
         const bool cut = is_cut(w->plan, c.level);
         if (cut) {
-            pool_run(threads, w->count, stage_axes, &c);
-            ALONG_EACH(threads, cut_paths_of(w->plan, c.level), chain_stage_axes, &c);
+            ALONG_RUN(crew, w->count, stage_axes, &c);
+            ALONG_EACH(crew, cut_paths_of(w->plan, c.level), chain_stage_axes, &c);
         }
-        pool_run(threads, w->count, stage_places, &c);
-        if (cut) ALONG_EACH(threads, cut_paths_of(w->plan, c.level), chain_stage_ways, &c);
-        pool_run(threads, w->count, stage_weights, &c);
+        ALONG_RUN(crew, w->count, stage_places, &c);
+        if (cut) ALONG_EACH(crew, cut_paths_of(w->plan, c.level), chain_stage_ways, &c);
+        ALONG_RUN(crew, w->count, stage_weights, &c);
     }
-    along_wrenches(w, threads, stage_sums, chain_stage_wrenches, stage_rows_along);
+    for (c.level = 0; c.level < w->plan->levels; c.level++) {
+        if (is_cut(w->plan, c.level)) {
+            ALONG_RUN(crew, w->count, stage_sums, &c);
+            ALONG_EACH(crew, cut_paths_of(w->plan, c.level), chain_stage_wrenches, &c);
+        }
+        ALONG_RUN(crew, w->count, stage_rows_along, &c);
+    }
+    along_tell(w, crew, TOLD_E, TOLD_MOST);
 }
+#endif
 
 #endif

@@ -127,10 +127,13 @@ KERNEL void reach_in(void *context, int thread, int job)
     (void)thread;
     along_world *const w = ((const along_ask *)context)->w;
     const lane_rows *const B = &w->rows[job];
+    const bool one = w->stages == 1;
     solve *const W = solve_of(w, job);
+    stages *const Q = stages_in(w, job);
     for (int i = 0; i < B->m.nbody; i++) {
-        W->reach[i] = reach_of(w, job, i);
-        W->step[i].unit = force_unit(&B->m, &B->m.bodies[i], W->reach[i], W->in.k2);
+        const real reach = reach_of(w, job, i), unit = force_unit(&B->m, &B->m.bodies[i], reach, one ? W->in.k2 : Q->in.k2);
+        if (one) W->reach[i] = reach, W->step[i].unit = unit;
+        else Q->reach[i] = reach, Q->step[i].unit = unit;
     }
 }
 

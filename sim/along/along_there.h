@@ -11,6 +11,7 @@
 #define BOUNDARY KERNEL
 #define INNER KERNEL
 #include "sim/along/boundary.c"
+#include "sim/along/stage_boundary.c"
 #include "sim/along/along_kernels.h"
 #include "sim/along/along_device.h"
 
@@ -26,6 +27,7 @@ typedef union {
     along_move move;
     along_copy copy;
     along_part part;
+    stage_part stage;
 } along_context;
 
 static bool machine_launch(along_task task, int count, const along_context *context);

@@ -4,10 +4,15 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = MOST_STAGE_BOUNDARY };
+#ifndef BOUNDARY  // a device has it in its own code (along_there.h)
+#define BOUNDARY
+#define INNER static
+#endif
+
+enum { MOST_ROWS = MOST_STAGE_BOUNDARY };
 
 /// Exchanges rows i and j [count].
-static void exchange(double *i, double *j, int count)
+INNER void exchange(double *i, double *j, int count)
 {
     for (int k = 0; k < count; k++) {
         const double t = i[k];
@@ -16,7 +21,7 @@ static void exchange(double *i, double *j, int count)
 }
 
 /// M X = B by elimination with row pivots; X takes the place of B [n][n + 1].
-static void solve_rows(int n, double (*M)[MOST], double (*B)[MOST + 1])
+INNER void solve_rows(int n, double (*M)[MOST_ROWS], double (*B)[MOST_ROWS + 1])
 {
     for (int k = 0; k < n; k++) {
         int p = k;
@@ -37,10 +42,10 @@ static void solve_rows(int n, double (*M)[MOST], double (*B)[MOST + 1])
             for (int j = 0; j <= n; j++) B[i][j] -= M[i][k] * B[k][j];
 }
 
-void stage_boundary_join(int n, double *own, const double *behind, double *joined)
+BOUNDARY void stage_boundary_join(int n, double *own, const double *behind, double *joined)
 {
     const int width = 2 * n + 1;
-    double M[MOST][MOST], X[MOST][MOST + 1], Y[MOST][MOST + 1];
+    double M[MOST_ROWS][MOST_ROWS], X[MOST_ROWS][MOST_ROWS + 1], Y[MOST_ROWS][MOST_ROWS + 1];
     // t = E d + g + G (K t + k):  (1 - G K) [X x] = [E  g + G k]
     for (int i = 0; i < n; i++) {
         const double *const E = own + (n + i) * width, *const G = E + n + 1;
@@ -71,7 +76,7 @@ void stage_boundary_join(int n, double *own, const double *behind, double *joine
     }
 }
 
-void stage_boundary_pass(int n, const double *own, const double *behind, const double *d, double *tail, double *f)
+BOUNDARY void stage_boundary_pass(int n, const double *own, const double *behind, const double *d, double *tail, double *f)
 {
     for (int i = 0; i < n; i++) {
         const double *const X = own + (n + i) * (2 * n + 1);

@@ -81,11 +81,11 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
     if (device && cfg->parallel == CTN_PARALLEL_BOTH)
         return fail(err, CTN_BAD_CONFIG, "parallel: both: the engine '%s' takes one world after another; take links, or worlds",
                     device);
-    if (device && (!ctn_method_is_implicit(cfg->method) || cfg->method == CTN_VARIATIONAL || cfg->method == CTN_RADAU))
-        return fail(
-            err, CTN_BAD_CONFIG,
-            "parallel: links: the engine '%s' takes alpha and collocation of order 2, not %s; take one of these, or worlds",
-            device, ctn_method_name(cfg->method));
+    if (device && (!ctn_method_is_implicit(cfg->method) || cfg->method == CTN_VARIATIONAL))
+        return fail(err, CTN_BAD_CONFIG,
+                    "parallel: links: the engine '%s' takes alpha, collocation of order 2 and radau, not %s; take one of these, "
+                    "or worlds",
+                    device, ctn_method_name(cfg->method));
     if (cfg->parameter_count)
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no parameters by world in this version; take worlds", name);
     if (config_check_parallel(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "parallel: %s", reason.message);
