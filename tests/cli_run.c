@@ -454,6 +454,53 @@ START_TEST(every_method_on_every_scene)
 }
 END_TEST
 
+/// What a scene asks of a method that this does not do: said by `check`, with its place, where `run` says it without.
+static const struct {
+    const char *integrator, *rest, *place, *key, *why;
+} refusals[] = {
+    {"{method: rk4}", "ground: true\n", "2:22", "integrator.method", "rk4 takes no `ground`"},
+    {"{dt: auto}", "ground: true\n", "2:18", "integrator.dt", "steps that choose their size (auto) take no `ground`"},
+    {"{method: collocation, order: 4}", "springs: [{link: a, anchor: [0, 0, 0], stiffness: 1}]\n", "2:42", "integrator.order",
+     "collocation takes `springs`"},
+    {"{solver: lm}", "forces: [{link: a, force: [0, 0, 1]}]\n", "2:22", "integrator.solver", "lm takes no `springs`, `forces`"},
+    {"{method: variational}", "motors: [{joint: b, type: velocity, kd: 1}]\n", "2:22", "integrator.method",
+     "variational takes `motors` without kd"},
+    {"{method: alpha, parallel: links}", "ground: true\n", "2:39", "integrator.parallel", "links takes no `ground`"},
+    {"{dt: 1e-9}", "sensors: [{name: s, type: position, link: a, delay: 0.1}]\n", NULL, NULL,
+     "sensor 's': its `delay` of 0.1 s is 100000000 steps"}};
+
+START_TEST(check_refuses_what_run_refuses)
+{
+    char text[900], expected[300];
+    snprintf(
+        text, sizeof text,
+        "catena: 1\nintegrator: %s\nlinks:\n  - {name: a, joint: free, density: 500, shapes: [{type: sphere, radius: 0.1}]}\n"
+        "  - {name: b, parent: a, joint: revolute, density: 500, shapes: [{type: sphere, radius: 0.1}]}\n%s",
+        refusals[_i].integrator, refusals[_i].rest);
+    spit("refused.yaml", text);
+    outcome run = catena("run", "refused.yaml", "--steps", "1"), check = catena("check", "refused.yaml");
+    ck_assert_int_eq(run.status, 2);
+    ck_assert_int_eq(check.status, 2);
+    ck_assert_msg(strstr(run.err, refusals[_i].why) != NULL, "%s", run.err);
+    if (refusals[_i].place)
+        snprintf(expected, sizeof expected, "error: refused.yaml:%s: %s: %s", refusals[_i].place, refusals[_i].key,
+                 refusals[_i].why);
+    else snprintf(expected, sizeof expected, "error: refused.yaml: %s", refusals[_i].why);
+    ck_assert_msg(strstr(check.err, expected) != NULL, "%s, not %s", check.err, expected);
+    ck_assert_str_eq(check.out, "");
+    outcome_free(&run), outcome_free(&check);
+    check = catena("check", "--json", "refused.yaml");
+    cJSON *const list = cJSON_Parse(check.out);
+    const cJSON *const one = list->child, *const key = member(one, "errors")->child;
+    ck_assert(check.status == 2 && cJSON_IsFalse(member(one, "ok")));
+    ck_assert(refusals[_i].key ? !strcmp(member(key, "key")->valuestring, refusals[_i].key) : cJSON_IsNull(member(key, "key")));
+    ck_assert_msg(!strncmp(member(key, "text")->valuestring, refusals[_i].why, strlen(refusals[_i].why)), "%s",
+                  member(key, "text")->valuestring);
+    cJSON_Delete(list);
+    outcome_free(&check);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("cli_run");
@@ -462,6 +509,7 @@ int main(void)
     tcase_set_timeout(all, 300);
     tcase_add_checked_fixture(all, enter_scratch, leave_scratch);
     tcase_add_test(all, json);
+    tcase_add_loop_test(all, check_refuses_what_run_refuses, 0, (int)(sizeof refusals / sizeof *refusals));
     tcase_add_test(all, same_bits);
     tcase_add_test(all, durations);
     tcase_add_test(all, worlds);

@@ -178,7 +178,9 @@ static void batches(void)
     ctn_totals totals;
     uint64_t hash;
     POINTER("model", ctn_batch_create, NULL, &cfg, err);
+    STATUS("model", ctn_batch_check, NULL, &cfg, err);
     POINTER("configuration", ctn_batch_create, model, NULL, err);
+    STATUS("configuration", ctn_batch_check, model, NULL, err);
     NOTHING(ctn_batch_free, NULL);
     POINTER("", ctn_batch_configuration, NULL);
     POINTER("", ctn_batch_model, NULL);

@@ -5,6 +5,7 @@
 #include "cli/base/message.h"
 #include "sim/base/status.h"
 #include "sim/model/step_limit.h"
+#include "sim/scene/scene.h"
 
 #include <catena/catena.h>
 #include <limits.h>
@@ -54,21 +55,23 @@ static void add_findings(cJSON *to, const char *path, const ctn_scene *scene, co
 /// One file, through everything that can fail before the first step. Returns an exit status.
 static int check_file(const char *path, bool quiet, cJSON *results)
 {
-    ctn_error err;
+    ctn_error err, why;
     ctn_scene *const scene = ctn_scene_load(path, &err);
     ctn_model *const model = scene ? ctn_model_create(scene, &err) : NULL;
+    bool good = model != NULL;
     int status = EXIT_OK;
     if (model && !warn_of_stiffness(scene, model, &scene->config)) status = run_error("not enough memory");
     const char *const warnings = scene ? ctn_scene_warnings(scene) : "";
-    if (!model) status = err.status == CTN_NO_MEMORY ? EXIT_RUN : EXIT_USAGE;
+    if (model && ctn_batch_check(model, &scene->config, &why) != CTN_OK) scene_refuse(scene, &why, &err), good = false;
+    if (!good) status = err.status == CTN_NO_MEMORY ? EXIT_RUN : EXIT_USAGE;
     if (results) {
         cJSON *const one = json_object(results, NULL);
         json_text(one, "file", path);
-        cJSON_AddBoolToObject(one, "ok", model != NULL);
-        add_findings(one, path, scene, model ? NULL : &err);
+        cJSON_AddBoolToObject(one, "ok", good);
+        add_findings(one, path, scene, good ? NULL : &err);
     } else {
         if (!quiet) warn_lines(warnings);
-        if (!model) status_error(&err, "");
+        if (!good) status_error(&err, "");
         else if (!quiet) print_good(path, ctn_model_nlink(model), ctn_model_nv(model));
     }
     ctn_model_free(model);
@@ -100,7 +103,8 @@ const command command_check = {
     .most = INT_MAX,
     .scenes = true,
     .does = "Validates scene files and prints every error and warning with its place.",
-    .about = "Springs, limits and dampers that are too stiff for the scene's method and time step are warnings.\n"
+    .about = "What the scene's own method cannot take is an error, as it is of catena run.\n"
+             "Springs, limits and dampers that are too stiff for the scene's method and time step are warnings.\n"
              "With --dt-sweep: runs the scene by every method, in smaller and smaller steps, and prints the\n"
              "largest step from which on all links end within --error of where they should be.\n"
              "Exit status: 0 all are good; 1 --dt-sweep found no reference, or a file could not be written;\n"

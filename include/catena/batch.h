@@ -168,6 +168,10 @@ typedef struct ctn_batch ctn_batch;
 CTN_API ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err);
 CTN_API void ctn_batch_free(ctn_batch *batch);  // NULL is allowed
 
+/// Whether a configuration suits a model: the same errors as ctn_batch_create, but for those of an engine's hardware, of
+/// parameters that the model does not have, and of memory. Makes nothing.
+CTN_API ctn_status ctn_batch_check(const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err);
+
 /// The configuration in use; `engine`, `parallel` and `lanes` (0: worlds are side by side) are what was chosen, `threads` how
 /// many there are: no more than lane blocks.
 CTN_API const ctn_batch_config *ctn_batch_configuration(const ctn_batch *batch);

@@ -131,21 +131,26 @@ static bool open_on_device(ctn_batch *batch, ctn_error *err)
     return batch_device_open(batch, err) && (!batch->parameters || open_parameters(batch, err)) && batch_device_start(batch, err);
 }
 
+ctn_status ctn_batch_check(const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err)
+{
+    if (missing(__func__, "model", model, err)) return CTN_BAD_ARGUMENT;
+    ctn_status status = config_check(cfg, err);
+    if (status == CTN_OK) status = config_check_model(cfg, model, err);
+    if (status != CTN_OK) return status;
+    const char *const on_device = device_asked(cfg->engine);
+    if (on_device && cfg->dense)
+        return fail(err, CTN_UNAVAILABLE, "dense: the engine '%s' has no dense output; take 'scalar' or 'avx2'", on_device);
+    if (on_device && model->nsensor)
+        return fail(err, CTN_UNAVAILABLE,
+                    "sensors: the engine '%s' has none yet; take 'scalar' or 'avx2', or a scene without `sensors`", on_device);
+    status = batch_along_check(model, cfg, err);
+    return status == CTN_OK ? batch_sensing_check(model, cfg, err) : status;
+}
+
 ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg, ctn_error *err)
 {
-    if (missing(__func__, "model", model, err) || config_check(cfg, err) != CTN_OK) return NULL;
-    if (config_check_model(cfg, model, err) != CTN_OK) return NULL;
+    if (ctn_batch_check(model, cfg, err) != CTN_OK) return NULL;
     const char *const on_device = device_asked(cfg->engine);
-    if (on_device && cfg->dense) {
-        fail(err, CTN_UNAVAILABLE, "dense: the engine '%s' has no dense output; take 'scalar' or 'avx2'", on_device);
-        return NULL;
-    }
-    if (on_device && model->nsensor) {
-        fail(err, CTN_UNAVAILABLE, "sensors: the engine '%s' has none yet; take 'scalar' or 'avx2', or a scene without `sensors`",
-             on_device);
-        return NULL;
-    }
-    if (batch_along_check(model, cfg, err) != CTN_OK) return NULL;
     const ctn_parallel parallel = batch_parallel(model, cfg);
     const bool device_worlds = on_device && parallel != CTN_PARALLEL_LINKS;  // else they are here, and their steps made there
     const bool along = parallel != CTN_PARALLEL_WORLDS;
@@ -180,7 +185,7 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     fail(&why, CTN_NO_MEMORY, "not enough memory for %d world%s on %d thread%s", cfg->worlds, plural(cfg->worlds), threads,
          plural(threads));
     if (batch && (batch->device ? open_on_device(batch, &why) : open_blocks(batch)) &&
-        (!along || batch_along_open(batch, &why)) && batch_sensing_open(batch, &why)) {
+        (!along || batch_along_open(batch, &why)) && batch_sensing_open(batch)) {
         batch->cfg.lanes = ctn_batch_lanes(batch);
         return batch;
     }

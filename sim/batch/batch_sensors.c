@@ -41,32 +41,47 @@ static double *ring_of(const ctn_batch *batch, int world)
 
 // ---- opening and closing
 
-/// The sensors with a delay. The steps of one are counted so that what is said is at least as old.
-static ctn_status open_late(ctn_batch *batch, batch_sensing *s, ctn_error *err)
+/// How many steps a delay is, so that what is said is at least as old.
+static double steps_of(double delay, double dt) { return ceil(delay / dt - 1e-9); }
+
+ctn_status batch_sensing_check(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
 {
-    const size_t room = (size_t)s->count + 1;
-    s->late = calloc(room, sizeof *s->late), s->late_of = calloc(room, sizeof *s->late_of), s->lag = calloc(room, sizeof *s->lag);
-    if (!s->late || !s->late_of || !s->lag) return CTN_NO_MEMORY;
-    for (int k = 0; k < s->count; k++) {
-        const ctn_sensor *const about = &s->sensors[k].about;
+    bool sizes = false;
+    for (int k = 0; k < cfg->parameter_count; k++) sizes = sizes || cfg->parameters[k].kind == CTN_TIME_STEP;
+    for (int k = 0; k < m->nsensor; k++) {
+        const ctn_sensor *const about = &m->sensors[k].about;
         if (about->delay == 0) continue;
-        if (parameters_have(batch->listed, CTN_TIME_STEP))
+        if (sizes)
             return fail(err, CTN_BAD_CONFIG,
                         "sensor '%s': has a `delay`, which goes with steps of one size; leave it out, or the parameter time_step",
                         about->name);
-        const double steps = ceil(about->delay / batch->cfg.dt - 1e-9);
+        const double steps = steps_of(about->delay, cfg->dt);
         if (steps > MOST_LATE)
             return fail(err, CTN_BAD_CONFIG, "sensor '%s': its `delay` of %g s is %.0f steps, more than %d; take larger steps",
                         about->name, about->delay, steps, MOST_LATE);
-        s->late[s->nlate] = s->sensors[k], s->late[s->nlate].about.first = s->late_numbers;
-        s->late_of[s->nlate] = k, s->lag[s->nlate++] = (int)steps;
-        s->late_numbers += about->count;
-        if ((int)steps >= s->depth) s->depth = (int)steps + 1;
     }
     return CTN_OK;
 }
 
-bool batch_sensing_open(ctn_batch *batch, ctn_error *err)
+/// The sensors with a delay. False: no memory.
+static bool open_late(ctn_batch *batch, batch_sensing *s)
+{
+    const size_t room = (size_t)s->count + 1;
+    s->late = calloc(room, sizeof *s->late), s->late_of = calloc(room, sizeof *s->late_of), s->lag = calloc(room, sizeof *s->lag);
+    if (!s->late || !s->late_of || !s->lag) return false;
+    for (int k = 0; k < s->count; k++) {
+        const ctn_sensor *const about = &s->sensors[k].about;
+        if (about->delay == 0) continue;
+        const int steps = (int)steps_of(about->delay, batch->cfg.dt);
+        s->late[s->nlate] = s->sensors[k], s->late[s->nlate].about.first = s->late_numbers;
+        s->late_of[s->nlate] = k, s->lag[s->nlate++] = steps;
+        s->late_numbers += about->count;
+        if (steps >= s->depth) s->depth = steps + 1;
+    }
+    return true;
+}
+
+bool batch_sensing_open(ctn_batch *batch)
 {
     const ctn_model *const m = batch->model;
     if (!m->nsensor) return true;
@@ -74,8 +89,7 @@ bool batch_sensing_open(ctn_batch *batch, ctn_error *err)
     if (!s) return false;
     s->sensors = m->sensors, s->count = m->nsensor, s->numbers = ctn_model_sensor_numbers(m);
     for (int k = 0; k < s->count; k++) s->forces = s->forces || s->sensors[k].needs & (SENSOR_FORCES | SENSOR_ACCELERATIONS);
-    const ctn_status status = open_late(batch, s, err);
-    if (status != CTN_OK) return false;
+    if (!open_late(batch, s)) return false;
     const size_t worlds = (size_t)batch->cfg.worlds, nv = (size_t)m->nv;
     bool noisy = false;
     for (int k = 0; k < s->count; k++)

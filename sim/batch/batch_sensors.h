@@ -6,8 +6,11 @@
 
 #include <catena/sensors.h>
 
-/// What sensors need; nothing for models without. False: no memory, or see `err`.
-bool batch_sensing_open(ctn_batch *batch, ctn_error *err);
+/// Whether the steps of a configuration suit the delays of a model's sensors.
+ctn_status batch_sensing_check(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err);
+
+/// What sensors need; nothing for models without. False: no memory.
+bool batch_sensing_open(ctn_batch *batch);
 void batch_sensing_close(ctn_batch *batch);
 
 /// What worlds remember for their sensors, a part of their saved states: so many numbers each. Of one world, out of it or (load)

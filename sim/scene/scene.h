@@ -50,6 +50,16 @@ typedef struct scene_place {
     int line, column;
 } scene_place;
 
+/// What a method may be refused for, of `integrator:`.
+typedef enum scene_setting {
+    SETTING_METHOD,
+    SETTING_ORDER,
+    SETTING_SOLVER,
+    SETTING_DT,
+    SETTING_PARALLEL,
+    SETTINGS
+} scene_setting;
+
 /// What makes a joint stiff.
 typedef enum stiff_key {
     STIFF_DAMPING,
@@ -250,6 +260,7 @@ struct ctn_scene {
     double gravity[3];
     double duration;          // s, negative: not given
     ctn_batch_config config;  // the `integrator:` section over the defaults
+    scene_place settings[SETTINGS];  // where it says them, or where it starts; line 0: there is none
     scene_link *links;
     int nlink, nq, nv;
     scene_load *loads;  // springs first
@@ -289,6 +300,9 @@ bool scene_file_stands(const scene_file *file);
 /// link's file; NULL: where the link starts.
 void scene_warn(ctn_scene *scene, const scene_link *link, const scene_place *at, const char *key, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+
+/// `why` the scene's method is refused, an error of ctn_batch_check, with the place in the file. Returns its status.
+ctn_status scene_refuse(const ctn_scene *scene, const ctn_error *why, ctn_error *err);
 
 /// Number of coordinates and of degrees of freedom of a joint type.
 int joint_nq(ctn_joint_type type);

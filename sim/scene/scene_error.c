@@ -123,6 +123,20 @@ void scene_warn(ctn_scene *scene, const scene_link *link, const scene_place *at,
     list_problems(&scene->warnings, scene->files, &scene->warned);
 }
 
+ctn_status scene_refuse(const ctn_scene *scene, const ctn_error *why, ctn_error *err)
+{
+    static const char *const names[SETTINGS] = {"method", "order", "solver", "dt", "parallel"};
+    const size_t length = strcspn(why->message, ":");
+    for (int k = 0; k < SETTINGS; k++) {
+        const scene_place at = scene->settings[k];
+        char key[40];
+        if (strlen(names[k]) != length || strncmp(names[k], why->message, length) != 0 || !at.line) continue;
+        snprintf(key, sizeof key, "integrator.%s", names[k]);
+        return fail_at(err, why->status, scene->path, at.line, at.column, key, "%s", why->message + length + 2);
+    }
+    return fail(err, why->status, "%s: %s", scene->path, why->message);
+}
+
 bool bad_value(source *s, const node *value, const char *format, ...)
 {
     va_list args;

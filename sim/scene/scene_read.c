@@ -130,8 +130,9 @@ static bool check_parallel(source *s, const node *integrator, const ctn_batch_co
     return status == CTN_OK || bad_status(s, at, status, e.message);
 }
 
-static bool read_integrator(source *s, const node *n, ctn_batch_config *cfg)
+static bool read_integrator(source *s, const node *n, ctn_scene *scene)
 {
+    ctn_batch_config *const cfg = &scene->config;
     enum { METHOD, ORDER, STAGES, RHO, SOLVER, DT, TOLERANCE, INTERVAL, PARALLEL, LANES, NUMBERS, KEYS = NUMBERS + 2 };
     static const key keys[KEYS] = {{.name = "method"},   {.name = "order"}, {.name = "stages"},         {.name = "rho"},
                                    {.name = "solver"},   {.name = "dt"},    {.name = "tolerance"},      {.name = "interval"},
@@ -183,6 +184,11 @@ static bool read_integrator(source *s, const node *n, ctn_batch_config *cfg)
     else if (v[LANES]) ok = read_setting(s, v[LANES], "lanes", cfg) && ok;
     for (int k = NUMBERS; k < KEYS; k++)
         if (v[k]) ok = read_setting(s, v[k], keys[k].name, cfg) && ok;
+    static const int setting[SETTINGS] = {METHOD, ORDER, SOLVER, DT, PARALLEL};
+    for (int k = 0; k < SETTINGS; k++) {
+        const node *const at = v[setting[k]] ? v[setting[k]] : n;
+        scene->settings[k] = (scene_place){at->line, at->column};
+    }
     return ok && check_parallel(s, n, cfg);
 }
 
@@ -228,7 +234,7 @@ static bool read_settings(source *s, const node *const *v)
     }
     if (v[TOP_GRAVITY]) ok = read_vector(s, v[TOP_GRAVITY], 3, ANY_SIGN, scene->gravity) && ok;
     if (v[TOP_INERTIAS]) ok = read_choice(s, v[TOP_INERTIAS], "possible", "as-given", &s->inertias_as_given) && ok;
-    if (v[TOP_INTEGRATOR]) ok = read_integrator(s, v[TOP_INTEGRATOR], &scene->config) && ok;
+    if (v[TOP_INTEGRATOR]) ok = read_integrator(s, v[TOP_INTEGRATOR], scene) && ok;
     if (v[TOP_DURATION]) ok = read_number(s, v[TOP_DURATION], NOT_NEGATIVE, &scene->duration) && ok;
     if (v[TOP_GROUND] || v[TOP_CONTACT]) ok = read_contact(s, v[TOP_GROUND], v[TOP_CONTACT], &scene->contact) && ok;
     if (scene->contact.ground && scene->contact.normal[2] >= 1) scene->floor = scene->contact.height;  // where `view` does not say
