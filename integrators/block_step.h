@@ -14,6 +14,7 @@
 #include "integrators/culprit.h"
 #include "integrators/collocation.h"
 #include "integrators/position_step.h"
+#include "integrators/remembered_forces.h"
 #include "integrators/interpolant.h"
 #include "integrators/stage_dense.h"
 #include "integrators/step_part.h"
@@ -128,16 +129,18 @@ KERNEL energy_parts block_energy(const lane_model *m, const ctn_batch_config *cf
     return E;
 }
 
+FN remembered remembered_by(const block_state *S)
+{
+    remembered R;
+    R.z = S->z, R.slip = S->slip, R.press = S->press;
+    return R;
+}
+
 /// What a state stores beyond what its q and v tell: in joint friction and contact, J.
 FN real remembered_energy(const lane_model *m, const block_state *S, block_work *W)
 {
-    const real E = friction_energy(m, S->z, NULL);
-    if (!m->ncontact) return E;
-    placement *const at = W->po.one.W.start;
-    vec3 *const p = W->po.p;
-    find_placements(m, S->q, at);
-    for (int i = 0; i < m->nbody; i++) p[i] = placed_origin(&m->bodies[i], &at[i], S->q, p);
-    return E + contacts_energy(m, at, p, S->slip);
+    const remembered R = remembered_by(S);
+    return bristles_energy(m, &R, S->q, W->po.one.W.start, W->po.p);
 }
 
 /// Takes over q and v [nq], [nv].

@@ -91,6 +91,49 @@ static const struct {
 };
 enum { ENDINGS = sizeof endings / sizeof *endings };
 
+/// It is told what sensors say: the same as a recording has of each step.
+START_TEST(sensors)
+{
+    spit(
+        "sensed.yaml",
+        "catena: 1\nlinks:\n  - {name: arm, joint: {type: revolute, axis: [0, 1, 0], friction: 0.1}, mass: 1, com: [0.5, 0, 0],\n"
+        "     inertia: [0.01, 0.02, 0.02, 0, 0, 0]}\nsensors:\n  - {name: angle, type: joint_position, joint: arm, noise: 0.1}\n"
+        "  - {name: imu, type: imu, link: arm, delay: 0.02}\nintegrator: {method: alpha, dt: 0.01}\nduration: 0.1\n");
+    cJSON *const j = catena_json(0, "run", "sensed.yaml", "--control",
+                                 "read x; echo \"$x\" > told; while read x; do "
+                                 "echo \"$x\" >> told; echo {}; done",
+                                 "--json", "--out", "run.csv", NULL);
+    cJSON_Delete(j);
+    char *const told = slurp("told", NULL), *const table = slurp("run.csv", NULL), *line = told, *row = strstr(table, "\ntime,");
+    ck_assert_ptr_nonnull(row);
+    const size_t names = (size_t)(strstr(row, "sensor.angle") - row);  // their columns
+    int before = 0, lines = 0;
+    for (size_t k = 0; k < names; k++) before += row[k] == ',';
+    row = strchr(row + 1, '\n') + 1;
+    for (char *end; *line && (end = strchr(line, '\n')); line = end + 1, lines++) {
+        *end = 0;
+        cJSON *const o = cJSON_Parse(line);
+        const cJSON *const list = member(o, "sensors");
+        if (!lines) {
+            ck_assert_str_eq(member(list->child->next, "name")->valuestring, "imu");
+            ck_assert_str_eq(member(list->child->next, "type")->valuestring, "imu");
+            ck_assert_double_eq(number(list->child->next, "first"), 1);
+            ck_assert_double_eq(number(list->child->next, "count"), 6);
+        } else {
+            char *at = row;
+            ck_assert_int_eq(cJSON_GetArraySize(list), 7);
+            for (int k = 0; k < before; k++) at = strchr(at, ',') + 1;
+            for (const cJSON *x = list->child; x; x = x->next, at++)
+                ck_assert_msg(x->valuedouble == strtod(at, &at), "step %d: told %.17g", lines - 1, x->valuedouble);
+            row = strchr(row, '\n') + 1;
+        }
+        cJSON_Delete(o);
+    }
+    ck_assert_int_eq(lines, 11);
+    free(told), free(table);
+}
+END_TEST
+
 START_TEST(ends)
 {
     outcome o = catena("run", "slider.yaml", "--control", endings[_i].command, "--quiet", "--out", "run.h5");
@@ -241,6 +284,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, lockstep, 0, 2);
+    tcase_add_test(t, sensors);
     tcase_add_loop_test(t, ends, 0, ENDINGS);
     tcase_add_test(t, interrupted);
     tcase_add_test(t, refused);

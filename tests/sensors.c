@@ -456,14 +456,18 @@ END_TEST
 
 // ---- batches
 
-#define PENDULUM                                                                                                                 \
+#define PENDULUM_WITH(friction, shapes)                                                                                          \
     "catena: 1\n"                                                                                                                \
     "links:\n"                                                                                                                   \
-    "  - {name: a, joint: {type: universal, axis: [1, 0, 0], axis2: [0, 1, 0], q0: [0.4, 0.2], v0: [1, 2]}, mass: 1, com: [0, "  \
-    "0, -0.5], "                                                                                                                 \
-    "inertia: [0.1, 0.1, 0.02, 0, 0, 0]}\n"                                                                                      \
+    "  - {name: a, joint: {type: universal, axis: [1, 0, 0], axis2: [0, 1, 0], q0: [0.4, 0.2], v0: [1, 2]" friction              \
+    "}, mass: 1, com: [0, 0, -0.5], inertia: [0.1, 0.1, 0.02, 0, 0, 0]}\n"                                                       \
     "  - {name: b, parent: a, position: [0, 0, -1], joint: {type: ball, v0: [1, 0, 2]}, mass: 0.5, com: [0, 0, -0.3], "          \
-    "inertia: [0.05, 0.05, 0.02, 0, 0, 0]}\n"
+    "inertia: [0.05, 0.05, 0.02, 0, 0, 0]" shapes "}\n"
+#define PENDULUM PENDULUM_WITH("", "")
+/// The same where it rubs, in its joint and on the ground.
+#define RUBBING                                                                                                                  \
+    PENDULUM_WITH(", friction: 0.5", ", shapes: [{type: sphere, center: [0, 0, -0.6], radius: 0.1}]")                            \
+    "ground: {height: -1.5}\n"
 #define SENSORS(more)                                                                                                            \
     "sensors:\n"                                                                                                                 \
     "  - {name: imu, type: imu, link: b, point: [0, 0, -0.6]" more "}\n"                                                         \
@@ -523,25 +527,24 @@ START_TEST(same_bits)
     static const struct {
         ctn_method method;
         ctn_schedule schedule;
-        ctn_parallel parallel;
-    } ways[] = {{CTN_RK4, CTN_SCHEDULE_AUTO, CTN_PARALLEL_WORLDS},
-                {CTN_RADAU, CTN_BY_ITERATION, CTN_PARALLEL_WORLDS},
-                {CTN_ALPHA, CTN_BY_STEP, CTN_PARALLEL_WORLDS},
-                {CTN_VARIATIONAL, CTN_SCHEDULE_AUTO, CTN_PARALLEL_WORLDS}};
+        bool rubs;
+    } ways[] = {{CTN_RK4, CTN_SCHEDULE_AUTO, false},  {CTN_RADAU, CTN_BY_ITERATION, false},
+                {CTN_ALPHA, CTN_BY_STEP, false},      {CTN_VARIATIONAL, CTN_SCHEDULE_AUTO, false},
+                {CTN_COLLOCATION, CTN_BY_STEP, true}, {CTN_RADAU, CTN_BY_ITERATION, true}};
     enum { WORLDS = 13 };
     const bool late = _i % 2;  // else steps are not made one by one
-    const char *const text = late ? PENDULUM SENSORS(", noise: 0.1, delay: 0.02")
-                                  : PENDULUM "sensors:\n"
-                                             "  - {name: imu, type: imu, link: b, point: [0, 0, -0.6], noise: 0.1}\n  - {name: "
-                                             "drive, type: joint_force, joint: a}\n";
-    ctn_model *const m = model_of(text);
+#define EACH SENSORS(", noise: 0.1, delay: 0.02") "  - {name: energy, type: energy}\n"
+#define SOME                                                                                                                     \
+    "sensors:\n  - {name: imu, type: imu, link: b, point: [0, 0, -0.6], noise: 0.1}\n  - {name: drive, type: joint_force, "      \
+    "joint: a}\n"
+    ctn_model *const m = model_of(ways[_i / 2].rubs ? late ? RUBBING EACH : RUBBING SOME : late ? PENDULUM EACH : PENDULUM SOME);
     const size_t n = (size_t)ctn_model_sensor_numbers(m), nq = (size_t)ctn_model_nq(m);
     double q[WORLDS * 6], v[WORLDS * NV], *const force = calloc(WORLDS * STEPS * NV, sizeof *force);
     rng r = {9};
     for (size_t w = 0; w < WORLDS; w++) random_state(m, &r, q + w * nq, v + w * NV);
     for (int k = 0; k < WORLDS * STEPS * NV; k++) force[k] = rng_uniform(&r, -2, 2);
     trial t = {.cfg = ctn_batch_config_default(), .force = force, .q = q, .v = v};
-    t.cfg.worlds = WORLDS, t.cfg.dt = 0.01, t.cfg.engine = "scalar", t.cfg.parallel = ways[_i / 2].parallel;
+    t.cfg.worlds = WORLDS, t.cfg.dt = 0.01, t.cfg.engine = "scalar", t.cfg.parallel = CTN_PARALLEL_WORLDS;
     t.cfg.method = ways[_i / 2].method, t.cfg.schedule = ways[_i / 2].schedule;
     double *const expected = recorded(m, &t, 1, false);
     for (const ctn_engine *const *e = engines_available(); *e; e++)
@@ -586,6 +589,105 @@ START_TEST(forces_of_the_last_step)
             ck_assert_msg(i == late || is[i] == expected[i], "%d: number %d: %.17g, not %.17g", k, i, is[i], expected[i]);
     }
     ctn_batch_free(batch), ctn_dynamics_free(dyn), ctn_model_free(m);
+}
+END_TEST
+
+// ---- beside friction and a ground
+
+static const struct {
+    ctn_method method;
+    int order;
+} beside[] = {{CTN_COLLOCATION, 2}, {CTN_RADAU, 2}, {CTN_ALPHA, 2}, {CTN_RK4, 2}};
+enum { BESIDE = sizeof beside / sizeof *beside, ON_GROUND = 3 };  // the last one takes no ground
+
+static ctn_batch *batch_beside(const ctn_model *m, int way, double dt)
+{
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = beside[way].method, cfg.order = beside[way].order, cfg.dt = dt, cfg.tolerance = 1e-13;
+    return batch_with(m, &cfg);
+}
+
+/// A joint that sticks and then slides under a force that grows: what the joint feels and how it accelerates, friction as it was
+/// at the end of the step.
+START_TEST(joint_friction)
+{
+    ctn_model *const m = model_of(
+        "catena: 1\ngravity: [0, 0, 0]\nlinks:\n  - {name: a, joint: {type: revolute, friction: 0.5, damping: 0.1}, mass: 1,\n"
+        "     inertia: [1, 1, 2, 0, 0, 0]}\nsensors:\n  - {name: force, type: joint_force, joint: a}\n"
+        "  - {name: acceleration, type: joint_acceleration, joint: a}\n  - {name: energy, type: energy}\n");
+    ctn_batch *const batch = batch_beside(m, _i, 0.001);
+    for (int k = 0; k < 2000; k++) {
+        double x[3], q, v;
+        ctn_totals t;
+        const double tau = 0.0005 * k;
+        ctn_batch_set_force(batch, &tau);
+        ck_assert_int_eq(ctn_batch_step(batch, 1, NULL, NULL), CTN_OK);
+        ctn_batch_sensors(batch, x, NULL), ctn_batch_state(batch, &q, &v), ctn_batch_totals(batch, &t);
+        ck_assert_msg(fabs(x[1] - x[0] / 2) < 1e-12, "%g N m make %g rad/s2", x[0], x[1]);
+        ck_assert_msg(fabs(x[2] - t.kinetic - t.potential - t.spring) < 1e-14, "%g J, and %g by the totals", x[2],
+                      t.kinetic + t.potential + t.spring);
+        if (k < 900)  // on bristles, which follow the force
+            ck_assert_msg(q < 0.001 && fabs(x[0]) < 0.07, "step %d: sticks with %g N m at %g", k, x[0], q);
+        if (k > 1300)
+            ck_assert_msg(fabs(x[0] - (tau - 0.5 - 0.1 * v)) < 1e-12, "step %d: slides with %g N m, not %g", k, x[0],
+                          tau - 0.5 - 0.1 * v);
+    }
+    ctn_batch_free(batch), ctn_model_free(m);
+}
+END_TEST
+
+/// A block on a slope, which stays or slides: an accelerometer feels the ground as the block does.
+START_TEST(on_the_ground)
+{
+    for (int slides = 0; slides < 2; slides++) {
+        char text[1200];
+        const double angle = 0.35, friction = slides ? 0.2 : 0.5, g = 9.81;
+        snprintf(text, sizeof text,
+                 "catena: 1\nground: {normal: [%.17g, 0, %.17g]}\ncontact: {friction: %.17g, depth: 0.001}\nlinks:\n"
+                 "  - {name: block, euler: [0, %.17g, 0], joint: free, mass: 2, inertia: [0.01, 0.01, 0.01, 0, 0, 0],\n"
+                 "     shapes: [{type: box, size: [0.3, 0.3, 0.1], center: [0, 0, 0.05]}]}\n"
+                 "sensors:\n  - {name: felt, type: accelerometer, link: block}\n  - {name: com, type: com_acceleration}\n"
+                 "  - {name: turns, type: angular_acceleration, link: block}\n  - {name: energy, type: energy}\n",
+                 sin(angle), cos(angle), friction, angle);
+        ctn_model *const m = model_of(text);
+        ctn_batch *const batch = batch_beside(m, _i, 0.01);
+        double x[10];
+        ctn_totals t;
+        ctn_batch_sensors(batch, x, NULL);
+        ck_assert_msg(fabs(x[5] + g) < 1e-12, "falls at first, as nothing is remembered: %g m/s2", x[5]);
+        ctn_batch_step(batch, 400, NULL, NULL), ctn_batch_sensors(batch, x, NULL), ctn_batch_totals(batch, &t);
+        const double along = slides ? g * (sin(angle) - friction * cos(angle)) : 0;
+        // less gravity, in the axes of the block: x down the slope
+        const double felt[3] = {along - g * sin(angle), 0, g * cos(angle)}, com[3] = {along * cos(angle), 0, -along * sin(angle)};
+        for (int k = 0; k < 3; k++) {
+            ck_assert_msg(fabs(x[k] - felt[k]) < 1e-8, "feels [%d] %.12g, not %.12g", k, x[k], felt[k]);
+            ck_assert_msg(fabs(x[3 + k] - com[k]) < 1e-8, "goes [%d] with %.12g, not %.12g", k, x[3 + k], com[k]);
+            ck_assert_msg(fabs(x[6 + k]) < 1e-6, "turns [%d] with %.12g", k, x[6 + k]);
+        }
+        const double E = t.kinetic + t.potential + t.spring;
+        ck_assert_msg(fabs(x[9] - E) < 1e-13 * fabs(E) && t.spring > 0, "%.17g J, and %.17g by the totals", x[9], E);
+        ctn_batch_free(batch), ctn_model_free(m);
+    }
+}
+END_TEST
+
+/// A saved state goes on with what it remembers.
+START_TEST(saved_beside)
+{
+    ctn_model *const m = model_of(RUBBING SENSORS(""));
+    ctn_batch *const a = batch_beside(m, 0, 0.01), *const b = batch_beside(m, 0, 0.01);
+    double x[2][40];
+    ctn_batch_step(a, 100, NULL, NULL);
+    const size_t size = ctn_batch_saved_size(a);
+    void *const block = malloc(size);
+    ctn_batch_save(a, block);
+    ck_assert_int_eq(ctn_batch_restore(b, block, size, NULL), CTN_OK);
+    ctn_batch_sensors(a, x[0], NULL), ctn_batch_sensors(b, x[1], NULL);
+    ck_assert(!memcmp(x[0], x[1], (size_t)ctn_model_sensor_numbers(m) * sizeof *x[0]));
+    double q[6], v[NV];
+    ctn_batch_state(a, q, v), ctn_batch_set_state(b, q, v, 0, NULL), ctn_batch_sensors(b, x[1], NULL);
+    ck_assert_msg(memcmp(x[0], x[1], 3 * sizeof *x[0]), "set anew, nothing is remembered");
+    free(block), ctn_batch_free(a), ctn_batch_free(b), ctn_model_free(m);
 }
 END_TEST
 
@@ -809,8 +911,11 @@ static Suite *suite(void)
     tcase_add_test(t, names);
     tcase_add_test(t, falls_and_rests);
     tcase_add_test(t, centripetal);
-    tcase_add_loop_test(t, same_bits, 0, 8);
+    tcase_add_loop_test(t, same_bits, 0, 12);
     tcase_add_test(t, forces_of_the_last_step);
+    tcase_add_loop_test(t, joint_friction, 0, BESIDE);
+    tcase_add_loop_test(t, on_the_ground, 0, ON_GROUND);
+    tcase_add_test(t, saved_beside);
     tcase_add_test(t, what_worlds_have);
     tcase_add_test(t, sensed_control);
     tcase_add_test(t, delays);

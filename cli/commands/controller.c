@@ -9,6 +9,7 @@
 #include "sim/batch/batch.h"
 #include "sim/scene/scene.h"
 
+#include <catena/sensors.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -36,7 +37,7 @@ struct controller {
     ctn_parameter *parameters;
     double *values;  // [count], of the parameters
     int count;
-    double *q, *v, *tau;  // [nq], [nv], [nv]
+    double *q, *v, *tau, *sensed;  // [nq], [nv], [nv]; what sensors say
     char *line;           // [room], of which `used` bytes have been read
     size_t room, used;
 };
@@ -192,6 +193,14 @@ static cJSON *greeting(const setup *s)
         json_number(one, "dof", a->dof);
         json_text(one, "type", motor_type_name(a->type));
     }
+    cJSON *const sensors = json_array(root, "sensors");
+    for (int i = 0; i < ctn_model_nsensor(m); i++) {
+        const ctn_sensor *const a = ctn_model_sensor(m, i);
+        cJSON *const one = json_object(sensors, NULL);
+        json_text(one, "name", a->name);
+        json_text(one, "type", ctn_sensor_type_name(a->type));
+        json_number(one, "first", a->first), json_number(one, "count", a->count);
+    }
     return root;
 }
 
@@ -227,14 +236,14 @@ controller *controller_open(const char *command, const setup *s, ctn_batch_confi
     controller *const c = calloc(1, sizeof *c);
     const size_t nq = (size_t)ctn_model_nq(s->model), nv = (size_t)ctn_model_nv(s->model);
     if (c) *c = (controller){.model = s->model, .pid = -1, .to = -1, .from = -1, .status = -1};
-    if (c) c->q = calloc(nq + 2 * nv + 1, sizeof *c->q);
+    if (c) c->q = calloc(nq + 2 * nv + (size_t)ctn_model_sensor_numbers(s->model) + 1, sizeof *c->q);
     if (!c || !c->q || !list_parameters(c, cfg)) {
         if (c) free(c->q), free(c->parameters), free(c->values);
         free(c);
         run_error("not enough memory");
         return NULL;
     }
-    c->v = c->q + nq, c->tau = c->v + nv;
+    c->v = c->q + nq, c->tau = c->v + nv, c->sensed = c->tau + nv;
     sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, &c->pipe_before);
     if (spawn(c, command)) {
         send_line(c, greeting(s));  // where it cannot be sent, the first question cannot either
@@ -314,6 +323,10 @@ control_answer controller_ask(controller *c, ctn_batch *batch, long step)
     json_number(question, "time", ctn_batch_time(batch, 0));
     json_numbers(question, "q", c->q, (size_t)ctn_model_nq(c->model));
     json_numbers(question, "v", c->v, (size_t)ctn_model_nv(c->model));
+    if (ctn_model_nsensor(c->model)) {
+        ctn_batch_sensors(batch, c->sensed, NULL);
+        json_numbers(question, "sensors", c->sensed, (size_t)ctn_model_sensor_numbers(c->model));
+    }
     char *const line = send_line(c, question) ? receive_line(c, &size) : NULL;
     if (!line && stop_asked()) return CONTROL_FAILS;
     if (!line && c->room && c->used == c->room) return wrong(c, "an answer of more than %zu bytes", c->room);

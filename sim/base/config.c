@@ -2,7 +2,6 @@
 #include "sim/base/config.h"
 
 #include "dynamics/model.h"
-#include "dynamics/sensor.h"
 
 #include "sim/base/status.h"
 #include "sim/base/suggest.h"
@@ -421,23 +420,8 @@ static ctn_status check_contact(const ctn_model *m, const ctn_batch_config *cfg,
     return CTN_OK;
 }
 
-/// Forces that go by what a state remembers are not those that sensors find at q and v.
-static ctn_status check_sensors(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
-{
-    const bool rubs = has_friction(m, cfg);
-    for (int k = 0; k < m->nsensor && (rubs || m->ncontact); k++)
-        if (m->sensors[k].needs & (SENSOR_FORCES | SENSOR_ACCELERATIONS | SENSOR_SPRINGS))
-            return fail(
-                err, CTN_BAD_CONFIG,
-                "sensor '%s': forces, accelerations and energies are not measured beside %s in this version; leave it out",
-                m->sensors[k].about.name, rubs ? "dry `friction` of joints" : "a `ground`");
-    return CTN_OK;
-}
-
 ctn_status config_check_model(const ctn_batch_config *cfg, const ctn_model *m, ctn_error *err)
 {
-    const ctn_status sensors = check_sensors(m, cfg, err);
-    if (sensors != CTN_OK) return sensors;
     const ctn_status contact = check_contact(m, cfg, err);
     if (contact != CTN_OK) return contact;
     const ctn_status friction = check_friction(m, cfg, err);

@@ -172,7 +172,7 @@ static void measure(const ctn_batch *batch, int thread, int b, const double *tim
         else memset(tau + (size_t)l * nv, 0, nv * sizeof *tau);
     }
     batch->engine->sensors(lanes_of(batch, b), work_of(batch, thread), sensors, n, count, time, rows.q, rows.v,
-                           s->forces ? tau : NULL, values, width);
+                           s->forces ? tau : NULL, &batch->cfg, state_of(batch, b), values, width);
 }
 
 /// The row of the ring after `made` steps.

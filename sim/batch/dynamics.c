@@ -133,8 +133,8 @@ void ctn_sensors(ctn_dynamics *dyn, int count, const double *q, const double *v,
 {
     if (!values || !READY(q, v) || !dyn->model->nsensor) return;
     engine_for(dyn, count)
-        ->sensors(model_for(dyn, count), dyn->scratch, dyn->model->sensors, dyn->model->nsensor, count, NULL, q, v, tau, values,
-                  ctn_model_sensor_numbers(dyn->model));
+        ->sensors(model_for(dyn, count), dyn->scratch, dyn->model->sensors, dyn->model->nsensor, count, NULL, q, v, tau, NULL,
+                  NULL, values, ctn_model_sensor_numbers(dyn->model));
 }
 
 void ctn_link_accelerations(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *a, double *acceleration)

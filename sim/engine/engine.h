@@ -72,9 +72,11 @@ typedef struct ctn_engine {
     void (*link_accelerations)(const lane_model *m, void *scratch, int count, const double *q, const double *v, const double *a,
                                double *acceleration);
     void (*jacobian_rate)(const lane_model *m, void *scratch, int count, const double *q, const double *v, int link, double *J);
-    // what `n` sensors measure at `time` [count] (s; NULL: as of totals) under tau (NULL: none), into values [count][width]
+    // what `n` sensors measure at `time` [count] (s; NULL: as of totals) under tau (NULL: none), into values [count][width].
+    // state: of the same worlds, a lane block, which remembers how bristles and contact points are bent; NULL: there is none
     void (*sensors)(const lane_model *m, void *scratch, const model_sensor *sensors, int n, int count, const double *time,
-                    const double *q, const double *v, const double *tau, double *values, int width);
+                    const double *q, const double *v, const double *tau, const ctn_batch_config *cfg, void *state, double *values,
+                    int width);
 
     // Stepping one lane block: `state` and `work` are state_size and work_size bytes, 64-byte aligned. q, v, tau: one row a lane,
     // `count` of them real worlds (inputs repeat a row for the others).

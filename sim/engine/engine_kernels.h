@@ -182,12 +182,18 @@ static void run_totals(const lane_model *of, void *scratch, int count, const dou
 
 /// Numbers of one sensor are scattered before the next one is read.
 static void run_sensors(const lane_model *of, void *scratch, const model_sensor *sensors, int n, int count, const double *time,
-                        const double *q, const double *v, const double *tau, double *values, int width)
+                        const double *q, const double *v, const double *tau, const ctn_batch_config *cfg, void *state,
+                        double *values, int width)
 {
     lane_clock clock = {rset(0), rset(0), rset(0), rset(0), rset(0), rset(0)};
     const lane_model with = with_clock(of, time ? &clock : NULL), *const m = &with;
     frame f = open_frame(m, scratch);
     unsigned needs = 0;
+    remembered R = {NULL, NULL, NULL};
+    if (state) {
+        const block_state S = open_state(m, cfg, state);
+        R = remembered_by(&S);
+    }
     for (int k = 0; k < n; k++) needs |= sensors[k].needs;
     for (int c = 0; c < count; c += LANES) {
         gather(f.q, q, m->nq, c, count);
@@ -197,12 +203,15 @@ static void run_sensors(const lane_model *of, void *scratch, const model_sensor 
         for (int k = 0; k < m->nv && !tau; k++) f.force[k] = rset(0);
         for (int k = 0; k < m->nv; k++) f.x[k] = f.force[k];
         if (needs & SENSOR_FORCES) add_passive_forces(m, f.q, f.v, f.force);
+        if (needs & SENSOR_FORCES && R.z) add_friction_forces(m, R.z, NULL, f.force);
         if (needs & SENSOR_ACCELERATIONS) {
             add_acting_forces(m, f.q, f.v, &f.loads, f.x);
+            add_remembered_forces(m, &R, f.q, &f.loads, f.x);
             aba(m, f.q, f.v, f.x, &f.aba, f.acceleration);
         }
         tree_motion x = {f.T, f.V, f.A, f.q, f.v, f.acceleration, f.force, rset(0)};
-        if (needs & SENSOR_SPRINGS) x.spring = acting_energy(m, f.q, &f.loads);
+        if (needs & SENSOR_SPRINGS)
+            x.spring = acting_energy(m, f.q, &f.loads) + bristles_energy(m, &R, f.q, f.loads.T, f.loads.p);
         body_poses(m, f.q, f.T);  // in the memory of aba()
         body_twists(m, f.T, f.v, f.V);
         if (needs & SENSOR_ACCELERATIONS) body_accelerations(m, f.T, f.V, f.v, f.acceleration, f.A);

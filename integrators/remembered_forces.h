@@ -1,0 +1,59 @@
+/// The forces that go by what a state remembers of the step made last, beside its q and v: those of bristles, of joints with dry
+/// friction and of contact points, as they were at its end.
+///
+/// A joint that is bent to z feels -dW(z) (forces/joint_friction.h). A contact point whose normal force was l and that is bent to
+/// z feels l n - k z, at its surface, r below its middle (contact/law.h): where it slides |k z| is its friction times l, the cut
+/// of z.
+#ifndef CATENA_REMEMBERED_FORCES_H
+#define CATENA_REMEMBERED_FORCES_H
+
+#include "contact/law.h"
+#include "dynamics/kinematics.h"
+#include "dynamics/lane_model.h"
+#include "forces/body_loads.h"
+#include "forces/joint_friction.h"
+#include "integrators/load_forces.h"
+#include "integrators/pose_pullback.h"
+#include "integrators/position_step.h"
+
+/// What a state remembers. z [nv]; slip, press [ncontact]; NULL where the model has none.
+typedef struct {
+    const real *z;
+    const vec3 *slip;
+    const real *press;
+} remembered;
+
+/// Adds J'f of the contact points to tau [nv], for the bodies at q.
+KERNEL void add_contact_forces(const lane_model *m, const real *q, const vec3 *slip, const real *press, loads_work *L, real *tau)
+{
+    const vec3 n = ground_normal(m);
+    find_placements(m, q, L->T);
+    for (int i = 0; i < m->nbody; i++) L->A.load[i] = wrench_zero();
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
+        if (!(s->flags & LOAD_TOUCHES)) continue;
+        const vec3 f = sub(scale(n, press[s->contact]), scale(slip[s->contact], s->grip));
+        const vec3 arm = sub_scaled(mul(L->T[s->body].R, load3(s->point)), n, s->radius);
+        L->A.load[s->body] = wrench_add(L->A.load[s->body], force_at(arm, f));
+    }
+    add_joint_rows(m, L->T, L->A.load, tau);
+}
+
+/// Adds all of these to tau [nv].
+KERNEL void add_remembered_forces(const lane_model *m, const remembered *R, const real *q, loads_work *L, real *tau)
+{
+    if (R->z) add_friction_forces(m, R->z, NULL, tau);
+    if (R->press) add_contact_forces(m, q, R->slip, R->press, L, tau);
+}
+
+/// What bristles and contact points store at q, J. T, p [nbody]: scratch
+KERNEL real bristles_energy(const lane_model *m, const remembered *R, const real *q, placement *T, vec3 *p)
+{
+    const real E = R->z ? friction_energy(m, R->z, NULL) : rset(0);
+    if (!R->press) return E;
+    find_placements(m, q, T);
+    for (int i = 0; i < m->nbody; i++) p[i] = placed_origin(&m->bodies[i], &T[i], q, p);
+    return E + contacts_energy(m, T, p, R->slip);
+}
+
+#endif
