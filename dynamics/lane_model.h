@@ -47,6 +47,40 @@ typedef struct lane_motor {
     real target_rate, feedforward_rate;  // of what moves, now; of motors_now() alone (forces/motors.h)
 } lane_motor;
 
+/// Where lanes are parts of one tree each has a signal of its own: those of one kind side by side.
+#ifdef CATENA_ALONG
+typedef struct lane_signal {
+    signal_kind kind;
+    signal_hold hold;
+    int next;  // the next kind that lanes of this motor have for the same number, counted from 1; 0: there is none
+    model_length frequency, phase, amplitude, duty, ramp, every, period;  // as of ctn_signal
+    real acts, follows;  // 1 where the lane has one of this kind, and where its motor's velocity follows it; else 0
+    const ctn_signal *of[LANES];
+} lane_signal;
+FN const ctn_signal *signal_in(const lane_signal *s, int l) { return s->of[l]; }
+FN int next_signal(const lane_signal *s) { return s->next; }
+FN real acting(const lane_signal *s, real x) { return s->acts * x; }
+FN real followed(const lane_signal *s, real rate) { return s->follows * rate; }
+#else
+typedef ctn_signal lane_signal;
+FN const ctn_signal *signal_in(const lane_signal *s, int l)
+{
+    (void)l;
+    return s;
+}
+FN int next_signal(const lane_signal *s)
+{
+    (void)s;
+    return 0;
+}
+FN real acting(const lane_signal *s, real x)
+{
+    (void)s;
+    return x;
+}
+FN real followed(const lane_signal *s, real rate) { return acting(s, rate); }
+#endif
+
 /// What time it is in each lane's world, s. A step begins at since + (made + steps) dt, `steps` after the call began: the bits of
 /// ctn_batch_time.
 typedef struct lane_clock {
@@ -63,7 +97,7 @@ typedef struct lane_model {
 #endif
     lane_point_load *loads;   // [nload], by body
     lane_motor *motors;       // [nmotor]
-    const ctn_signal *signals;  // [nsignal]
+    const lane_signal *signals;  // [nsignal]
     lane_clock *clock;          // of the lanes that step; NULL: all states are at `time`, s
     double time;
     const ctn_frame *frames;  // [nlink]

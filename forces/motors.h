@@ -32,15 +32,17 @@
 /// What moves is added to what the motor is told, at t; beside: as of signal_at().
 KERNEL void move_motor(const lane_model *m, real t, real beside, lane_motor *a)
 {
-    for (int k = 0; k < MOTOR_TOLD; k++) {
-        if (!a->moves[k]) continue;
-        const signal_value s = signal_at(&m->signals[a->moves[k] - 1], t, beside);
-        if (k == TOLD_TARGET) {
-            a->target = a->target + s.x, a->target_rate = s.rate;
-            if (a->follows) a->velocity = a->velocity + s.rate;
-        } else if (k == TOLD_VELOCITY) a->velocity = a->velocity + s.x;
-        else a->feedforward = a->feedforward + s.x, a->feedforward_rate = s.rate;
-    }
+    for (int k = 0; k < MOTOR_TOLD; k++)
+        for (int n = a->moves[k]; n; n = next_signal(&m->signals[n - 1])) {
+            const lane_signal *of = &m->signals[n - 1];
+            const signal_value s = signal_at(of, t, beside);
+            const real x = acting(of, s.x), rate = acting(of, s.rate);
+            if (k == TOLD_TARGET) {
+                a->target = a->target + x, a->target_rate = a->target_rate + rate;
+                if (a->follows) a->velocity = a->velocity + followed(of, s.rate);
+            } else if (k == TOLD_VELOCITY) a->velocity = a->velocity + x;
+            else a->feedforward = a->feedforward + x, a->feedforward_rate = a->feedforward_rate + rate;
+        }
 }
 
 /// The motor of a body with BODY_MOTOR, as it is told at the time t.

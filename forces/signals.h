@@ -58,6 +58,9 @@ typedef struct {
     real x, rate;
 } signal_value;
 
+/// Whether a number that is above 0 in all lanes or in none is so.
+FN bool is_some(model_length x) { return *(const double *)&x > 0; }
+
 FN real whole_below(real x)
 {
     const real magic = rset(NEAREST_WHOLE), n = (x + magic) - magic;
@@ -67,10 +70,10 @@ FN real whole_below(real x)
 /// sin and cos of a share of a cycle.
 FN void sincos_cycle(real r, real *s, real *c) { sincosr(rset(6.283185307179586) * r, s, c); }
 
-FN signal_value wave_at(const ctn_signal *s, real t)
+FN signal_value wave_at(const lane_signal *s, real t)
 {
-    const real one = rset(1), zero = rset(0), half = rset(0.5), f = rset(s->frequency), A = rset(s->amplitude);
-    const real c = fmadd(f, t, rset(s->phase)), pi = rset(3.141592653589793);
+    const real one = rset(1), zero = rset(0), half = rset(0.5), f = len(s->frequency), A = len(s->amplitude);
+    const real c = fmadd(f, t, len(s->phase)), pi = rset(3.141592653589793);
     signal_value v;
     real sine, cosine;
     if (s->kind == SIGNAL_SINE) {
@@ -78,7 +81,7 @@ FN signal_value wave_at(const ctn_signal *s, real t)
         sincos_cycle(c - n, &sine, &cosine);
         v.x = A * sine, v.rate = A * (rset(2) * pi * f) * cosine;
     } else {
-        const real r = c - whole_below(c), duty = rset(s->duty), rest = one - duty;
+        const real r = c - whole_below(c), duty = len(s->duty), rest = one - duty;
         const mask out = lt(r, duty);
         if (s->kind == SIGNAL_STRIDE) {
             const real share = sel(out, duty, rest), p = sel(out, r, r - duty) / share;
@@ -91,9 +94,9 @@ FN signal_value wave_at(const ctn_signal *s, real t)
             v.rate = sel(out, zero, A * (pi * f / rest) * sine);
         }
     }
-    if (s->ramp > 0) {
-        const real u0 = t / rset(s->ramp), low = sel(lt(u0, zero), zero, u0), u = sel(gt(low, one), one, low);
-        const real w = u * u * fnmadd(rset(2), u, rset(3)), dw = rset(6) * u * (one - u) / rset(s->ramp);
+    if (is_some(s->ramp)) {
+        const real u0 = t / len(s->ramp), low = sel(lt(u0, zero), zero, u0), u = sel(gt(low, one), one, low);
+        const real w = u * u * fnmadd(rset(2), u, rset(3)), dw = rset(6) * u * (one - u) / len(s->ramp);
         v.rate = fmadd(w, v.rate, dw * v.x), v.x = w * v.x;
     }
     return v;
@@ -112,19 +115,21 @@ FN int knots_before(const ctn_signal *s, double t)
 }
 
 /// The piece is the one at `beside`.
-FN signal_value pieces_at(const ctn_signal *s, real t, real beside)
+FN signal_value pieces_at(const lane_signal *s, real t, real beside)
 {
     double at[LANES] __attribute__((aligned(64))), knot[LANES] __attribute__((aligned(64)));
     double a[4][LANES] __attribute__((aligned(64)));
-    if (s->period > 0) {
-        const real n = whole_below((beside - rset(s->knots[0])) / rset(s->period));
-        t = fnmadd(n, rset(s->period), t), beside = fnmadd(n, rset(s->period), beside);
+    if (is_some(s->period)) {
+        for (int l = 0; l < LANES; l++) knot[l] = signal_in(s, l)->knots[0];
+        const real n = whole_below((beside - lane_load(knot)) / len(s->period));
+        t = fnmadd(n, len(s->period), t), beside = fnmadd(n, len(s->period), beside);
     }
     lane_store(at, beside);
     for (int l = 0; l < LANES; l++) {
-        const int i = knots_before(s, at[l]);
-        knot[l] = s->knots[i ? i - 1 : 0];
-        for (int k = 0; k < 4; k++) a[k][l] = s->pieces[4 * i + k];
+        const ctn_signal *of = signal_in(s, l);
+        const int i = knots_before(of, at[l]);
+        knot[l] = of->knots[i ? i - 1 : 0];
+        for (int k = 0; k < 4; k++) a[k][l] = of->pieces[4 * i + k];
     }
     const real u = t - lane_load(knot), a1 = lane_load(a[1]), a2 = lane_load(a[2]), a3 = lane_load(a[3]);
     signal_value v;
@@ -133,16 +138,16 @@ FN signal_value pieces_at(const ctn_signal *s, real t, real beside)
     return v;
 }
 
-FN signal_value unheld_at(const ctn_signal *s, real t, real beside)
+FN signal_value unheld_at(const lane_signal *s, real t, real beside)
 {
     return s->kind == SIGNAL_PIECES ? pieces_at(s, t, beside) : wave_at(s, t);
 }
 
 /// The signal at t; where it jumps there, as it is at the moment `beside`.
-KERNEL signal_value signal_at(const ctn_signal *s, real t, real beside)
+KERNEL signal_value signal_at(const lane_signal *s, real t, real beside)
 {
     if (s->hold == HOLD_NONE) return unheld_at(s, t, beside);
-    const real T = rset(s->every), from = T * whole_below(beside / T);
+    const real T = len(s->every), from = T * whole_below(beside / T);
     signal_value v = unheld_at(s, from, from);
     v.rate = rset(0);
     if (s->hold == HOLD_ZERO) return v;

@@ -22,7 +22,7 @@ static const random_options kinds[] = {
     {.links = 200, .chain = true, .joints = 1u << CTN_UNIVERSAL},
     {.links = 200, .chain = true, .joints = 1u << CTN_BALL},
     {.links = 40, .floating = true, .passive = true, .springs = 9, .wrenches = 12},
-    {.links = 60, .chain = true, .springs = 30, .wrenches = 30, .motors = 30},
+    {.links = 60, .chain = true, .springs = 30, .wrenches = 30, .motors = 30, .friction = true},
     {.links = 40, .floating = true, .passive = true, .motors = 10, .fluid = true},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds, BARE = KINDS - 3 };  // without loads on links

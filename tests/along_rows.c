@@ -25,7 +25,7 @@ START_TEST(nothing_reaches_beyond_the_rows)
             a.base = aligned_alloc(64, (a.used + 63) / 64 * 64), a.used = 0;
             lane_rows B = {0};
             layout_rows(&B, p, number, &a);
-            load_rows(&B, 0.01);
+            load_rows(&B, 0.01, true);
             const size_t n = (size_t)B.m.nbody;
             const double guard = -1;  // less than any reach
             double *const rows = numbers((size_t)B.m.nq), *const reach = numbers(n + 2);

@@ -320,19 +320,14 @@ START_TEST(refused)
     static const struct {
         ctn_method method;
         int order;
-        ctn_parallel parallel;
         const char *says;
-    } no[] = {
-        {CTN_VARIATIONAL, 2, CTN_PARALLEL_WORLDS, "method: variational takes no dry `friction` of joints; take alpha, or radau"},
-        {CTN_COLLOCATION, 4, CTN_PARALLEL_WORLDS,
-         "order: collocation takes dry `friction` of joints at order 2 alone; take that, or radau"},
-        {CTN_COLLOCATION, 2, CTN_PARALLEL_LINKS,
-         "parallel: links takes no dry `friction` of joints in this version; take worlds"}};
+    } no[] = {{CTN_VARIATIONAL, 2, "method: variational takes no dry `friction` of joints; take alpha, or radau"},
+              {CTN_COLLOCATION, 4, "order: collocation takes dry `friction` of joints at order 2 alone; take that, or radau"}};
     ctn_model *const m = slider("0.001");
     ctn_error err = {0};
     for (size_t k = 0; k < sizeof no / sizeof *no; k++) {
         ctn_batch_config cfg = ctn_batch_config_default();
-        cfg.method = no[k].method, cfg.order = no[k].order, cfg.parallel = no[k].parallel;
+        cfg.method = no[k].method, cfg.order = no[k].order;
         ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
         ck_assert_str_eq(err.message, no[k].says);
     }

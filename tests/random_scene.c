@@ -220,6 +220,34 @@ static void put_loads(writer *w, uint64_t seed, const plan *l, const char *prefi
     }
 }
 
+/// A number that a motor is told, lo to hi; moves: as a signal about it, of any kind. (Gaits: "slow" and "fast".)
+static void put_told(writer *w, const char *key, double x, rng *moves)
+{
+    static const char *const waves[] = {"stride", "lift", "sine"};
+    put(w, "%s: ", key);
+    const int kind = moves ? rng_below(moves, 6) : 5;
+    if (kind == 5) {
+        put(w, "%.17g", x);
+        return;
+    }
+    const double size = rng_uniform(moves, 0.1, 1), phase = rng_uniform(moves, 0, 1), frequency = rng_uniform(moves, 0.2, 6);
+    const bool other = rng_below(moves, 2), zero = rng_below(moves, 2), held = kind < 4 && !rng_below(moves, 3);
+    if (kind == 0)
+        put(w, "{sinusoid: {mean: %.17g, amplitude: %.17g, frequency: %.17g, phase: %.17g%s}", x, size, frequency, phase,
+            other ? ", ramp: 0.7" : "");
+    if (kind == 1 || kind == 2)
+        put(w, "{gait: %s, wave: %s, mean: %.17g, amplitude: %.17g, phase: %.17g", other ? "slow" : "fast",
+            waves[rng_below(moves, 3)], x, size, phase);
+    if (kind == 3)
+        put(w, "{spline: {times: [0, 0.3, 0.5, 1], values: [%.17g, %.17g, %.17g, %.17g]%s}", x, x + size, x - size, x,
+            other ? ", period: 1.1" : "");
+    if (kind == 4)
+        put(w, "{table: {times: [0, 0.2, 0.4, 0.8], values: [%.17g, %.17g, %.17g, %.17g]}, hold: %s%s", x, x - size, x + size, x,
+            zero ? "zero" : "first", other ? ", period: 1" : "");
+    if (held) put(w, ", hold: %s, every: %.17g", zero ? "zero" : "first", 1e-4 * (1 + rng_below(moves, 4)));
+    put(w, "}");
+}
+
 /// Motors, some of which are at their effort most of the time.
 static void put_motors(writer *w, uint64_t seed, const plan *l, const char *prefix, const random_options *o)
 {
@@ -227,20 +255,27 @@ static void put_motors(writer *w, uint64_t seed, const plan *l, const char *pref
         [CTN_REVOLUTE] = 1, [CTN_PRISMATIC] = 1, [CTN_HELICAL] = 1, [CTN_UNIVERSAL] = 2, [CTN_PLANAR] = 3, [CTN_FREE] = 0};
     static const double gears[] = {1, -2, 1.5};
     const bool undamped = o->conservative || o->plain_springs;
-    rng r = {seed * 0x9fb21c651e98df25u + 33};
+    rng r = {seed * 0x9fb21c651e98df25u + 33}, apart = {seed * 0x2545f4914f6cdd1du + 5}, *const moves = o->moving ? &apart : NULL;
     int made = 0;
+    if (o->moving) put(w, "gaits:\n  - {name: slow, frequency: 0.7, ramp: 0.5}\n  - {name: fast, frequency: 4, duty: 0.3}\n");
     for (int i = 0; i < o->links && made < o->motors; i++)
         for (int k = 0; k < dofs[l[i].joint] && made < o->motors; k++) {
             const int type = rng_below(&r, 3);
             put(w, "%s  - {joint: %s%d, dof: %d, ", made++ ? "" : "motors:\n", prefix, i, k);
-            if (type == 2) put(w, "type: torque, target: %.17g", rng_uniform(&r, -3, 3));
-            else if (type == 1 && !undamped)
-                put(w, "type: velocity, kd: %.17g, target: %.17g, feedforward: %.17g", rng_uniform(&r, 0.1, 3),
-                    rng_uniform(&r, -2, 2), rng_uniform(&r, -2, 2));
-            else {
-                put(w, "type: position, kp: %.17g, target: %.17g, feedforward: %.17g", rng_uniform(&r, 1, 50),
-                    rng_uniform(&r, -1, 1), rng_uniform(&r, -2, 2));
-                if (!undamped) put(w, ", kd: %.17g, velocity_target: %.17g", rng_uniform(&r, 0, 3), rng_uniform(&r, -2, 2));
+            if (type == 2) put_told(w, "type: torque, target", rng_uniform(&r, -3, 3), moves);
+            else if (type == 1 && !undamped) {
+                const double kd = rng_uniform(&r, 0.1, 3), target = rng_uniform(&r, -2, 2), ahead = rng_uniform(&r, -2, 2);
+                put(w, "type: velocity, kd: %.17g, ", kd), put_told(w, "target", target, moves);
+                put_told(w, ", feedforward", ahead, moves);
+            } else {
+                const double kp = rng_uniform(&r, 1, 50), target = rng_uniform(&r, -1, 1), ahead = rng_uniform(&r, -2, 2);
+                put(w, "type: position, kp: %.17g, ", kp), put_told(w, "target", target, moves);
+                put_told(w, ", feedforward", ahead, moves);
+                if (!undamped) {
+                    const double kd = rng_uniform(&r, 0, 3), speed = rng_uniform(&r, -2, 2);
+                    put(w, ", kd: %.17g", kd);
+                    if (!moves || rng_below(moves, 2)) put_told(w, ", velocity_target", speed, moves);
+                }
             }
             if (rng_below(&r, 2)) put(w, ", effort: %.17g", pow(10, rng_uniform(&r, -1, 2)));
             put(w, ", gear: %g, rotor: %.17g}\n", gears[rng_below(&r, 3)], rng_uniform(&r, 0, 0.01));

@@ -29,6 +29,7 @@ typedef struct {
     bool plain_springs;  // without dampers
     int wrenches;        // forces and torques on points, every other one in the axes of its link
     int motors;          // of all types, on as many degrees of freedom; with plain_springs or conservative none has kd
+    bool moving;         // what they are told moves with time, in every way that there is
     bool fluid;          // a current that floats and brakes links, along and across the axes of capsules; one link by its surface
     bool friction;       // dry, of every other joint that can have it
     unsigned joints;    // bit set of ctn_joint_type to draw from; 0: all

@@ -413,17 +413,13 @@ START_TEST(refused)
 {
     static const char *const messages[] = {
         "method: variational takes no targets of `motors` that move with time in this version; take radau or alpha",
-        "engine: 'cuda' takes no targets of `motors` that move with time in this version; take an engine of the CPU",
-        "parallel: links takes no targets of `motors` that move with time in this version; take worlds",
-        "parallel: both takes no targets of `motors` that move with time in this version; take worlds"};
+        "engine: 'cuda' takes no targets of `motors` that move with time in this version; take an engine of the CPU"};
     ctn_model *const m = model_with("", "type: position, kp: 3, target: {sinusoid: {amplitude: 1, frequency: 1}}");
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 2; k++) {
         ctn_batch_config cfg = config_of(k == 0 ? 5 : 14, 0.01);
         ctn_error err = {0};
         if (k == 0) cfg.method = CTN_VARIATIONAL, cfg.order = 2;
         if (k == 1) cfg.engine = "cuda";
-        if (k == 2) cfg.parallel = CTN_PARALLEL_LINKS;
-        if (k == 3) cfg.parallel = CTN_PARALLEL_BOTH;
         ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
         ck_assert_str_eq(err.message, messages[k]);
     }

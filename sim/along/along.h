@@ -31,10 +31,10 @@ typedef struct {
     void (*solve)(along_world *w, pool *p, int count, const double *b, double *x);
     // whether steps of a configuration can be made along the links
     bool (*steps)(const ctn_batch_config *cfg);
-    // up to `steps` steps of the state `flat` (ctn_engine.flatten), as ctn_engine.step; forces tau [nv] (NULL: none), further
-    // steps' `stride` numbers on. Returns how many were made: the next one is to be made by an engine
-    int (*run)(along_world *w, pool *p, const ctn_batch_config *cfg, double *flat, const double *tau, size_t stride, int steps,
-               bool energy, ctn_step_stats *stats);
+    // up to `steps` steps of the state `flat` (ctn_engine.flatten) from what the clock says, as ctn_engine.step; forces tau [nv]
+    // (NULL: none), further steps' `stride` numbers on. Returns how many were made: the next one is to be made by an engine
+    int (*run)(along_world *w, pool *p, const ctn_batch_config *cfg, engine_clock clock, double *flat, const double *tau,
+               size_t stride, int steps, bool energy, ctn_step_stats *stats);
     // whether they go backwards along the links
     bool (*adjoins)(const ctn_model *m, const ctn_batch_config *cfg);
     // of a world that goes backwards: makes ready for `pull` of the whole step from the state `before` to `after` (flat) under

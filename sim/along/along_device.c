@@ -72,7 +72,7 @@ along_remote *along_remote_open(const char *engine, const along_plan *plan, cons
     }
     along_remote *const r = calloc(1, sizeof *r);
     if (r) {
-        lane_model bodies = {.nbody = m->nbody, .nq = m->nq, .nv = m->nv};
+        lane_model bodies = {.nbody = m->nbody, .nq = m->nq, .nv = m->nv, .rubs = m->rubs};
         r->room = (cfg ? flat_size(&bodies, cfg) + (size_t)m->nv : (size_t)(m->nq + 3 * m->nv)) + 1;
         r->engine = device->name, r->crew.device = device->along;
         r->crew.there = device->along->open(plan, cfg, r->room);
@@ -117,15 +117,15 @@ ctn_status along_remote_aba(along_remote *r, const double *q, const double *v, c
     return receive(r, qdd, nq + 2 * nv, nv) ? CTN_OK : lost(r, err);
 }
 
-ctn_status along_remote_run(along_remote *r, const ctn_batch_config *cfg, double *flat, const double *tau, int steps, bool energy,
-                            ctn_step_stats *stats, int *made, ctn_error *err)
+ctn_status along_remote_run(along_remote *r, const ctn_batch_config *cfg, engine_clock clock, double *flat, const double *tau,
+                            int steps, bool energy, ctn_step_stats *stats, int *made, ctn_error *err)
 {
     const size_t nv = (size_t)r->world.plan->model->nv, size = r->room - nv - 1;
     double *const there = r->crew.there->numbers;
     send(r, 0, flat, size);
     if (tau) send(r, size, tau, nv);
     along_stepper *const one = r->world.stages > 1 ? along_stage_step : along_one_step;
-    *made = along_run(&r->world, &r->crew, one, cfg, there, tau ? there + size : NULL, 0, steps, energy, stats);
+    *made = along_run(&r->world, &r->crew, one, cfg, clock, there, tau ? there + size : NULL, 0, steps, energy, stats);
     if (*made) receive(r, flat, 0, size);
     return r->crew.failed ? lost(r, err) : CTN_OK;
 }

@@ -67,7 +67,7 @@ void along_remote_loads(along_remote *r, const ctn_model *from);
 
 /// Of along_engine. CTN_UNAVAILABLE: the device has failed, and the world on it is lost.
 ctn_status along_remote_aba(along_remote *r, const double *q, const double *v, const double *tau, double *qdd, ctn_error *err);
-ctn_status along_remote_run(along_remote *r, const ctn_batch_config *cfg, double *flat, const double *tau, int steps, bool energy,
-                            ctn_step_stats *stats, int *made, ctn_error *err);
+ctn_status along_remote_run(along_remote *r, const ctn_batch_config *cfg, engine_clock clock, double *flat, const double *tau,
+                            int steps, bool energy, ctn_step_stats *stats, int *made, ctn_error *err);
 
 #endif

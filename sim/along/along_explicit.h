@@ -5,11 +5,13 @@
 
 typedef struct {
     along_world *w;
-    enum { BEGIN_STAGE, KEEP_STAGE, FLOW_THROUGH, LEAP, END_STAGES, KEEP_STATE } part;
+    enum { START_CLOCK, BEGIN_STAGE, KEEP_STAGE, FLOW_THROUGH, LEAP, END_STAGES, KEEP_STATE } part;
     ctn_method method;
     const tableau *table;
     int stage;
     bool forced;
+    engine_clock clock;  // of the call
+    int made;            // steps in it
 } explicit_part;
 
 /// What passes through the forces in the time dt, at the rows' q and v; poses and twists are those there.
@@ -61,14 +63,16 @@ static void explicit_part_of_block(void *context, int thread, int job)
     const bool leaps = c->method == CTN_SEMI_IMPLICIT;
     mask far;
     switch (c->part) {
+    case START_CLOCK: start_clock(&c->w->rows[job], c->clock); break;
     case BEGIN_STAGE:
+        if (!c->stage) clock_step(m, rset(c->made));
         if (!leaps) {
             advance(m, c->stage, c->table->a[c->stage], S->S.q, S->S.v, m->dt, ex);
             chart_rate(m, ex->u, ex->w, ex->kq[c->stage]);
-        }
+        } else clock_now(m, m->dt, 0);
         A->q = leaps ? S->S.q : ex->x, A->v = leaps ? S->S.v : ex->w, A->x = ex->kv[c->stage], A->tau = ex->force;
         for (int k = 0; k < m->nv; k++) ex->force[k] = tau ? tau[k] : rset(0);
-        add_passive_forces(m, A->q, A->v, ex->force);
+        add_passive_forces(m, A->q, A->v, ex->force), add_friction_forces(m, S->S.z, leaps ? NULL : ex->u, ex->force);
         break;
     case KEEP_STAGE: rest_idle(B, A); break;
     case FLOW_THROUGH: explicit_flow(m, A, tau, rset(leaps ? 1 : c->table->b[c->stage]) * m->dt, &S->sums.flow); break;
@@ -79,8 +83,11 @@ static void explicit_part_of_block(void *context, int thread, int job)
     case END_STAGES:
         if (!leaps) advance(m, c->table->stages, c->table->b, S->S.q, S->S.v, m->dt, ex);
         S->sums.bad = not_(config_valid(m, ex->x, ex->w, &far));
+        S->sums.flow.dissipated = S->sums.flow.dissipated + friction_loss(m, S->S.z, ex->u);
         break;
     case KEEP_STATE:
+        keep_friction(m, ex->u, not_(none_of()), S->S.z);
+        if (m->nsignal) S->sums.jump = jump_work(m, ex->x, m->dt);
         if (!m->nv) break;  // all of the block's lanes idle
         memcpy(S->S.q, ex->x, (size_t)m->nq * sizeof *ex->x), memcpy(S->S.v, ex->w, (size_t)m->nv * sizeof *ex->w);
     }
@@ -117,7 +124,10 @@ static void weigh_moving(void *context, int thread, int job)
 {
     (void)thread;
     const along_world *const w = context;
-    w->step[job].sums.energy = moving_energy(&w->rows[job].m, &w->aba[job]);
+    const lane_model *const m = &w->rows[job].m;
+    energy_parts *const E = &w->step[job].sums.energy;
+    *E = moving_energy(m, &w->aba[job]);
+    E->spring = E->spring + friction_energy(m, w->step[job].S.z, NULL);
 }
 
 /// Energy at the rows' q and v.
@@ -140,12 +150,12 @@ static energy_parts explicit_state_energy(along_world *w, pool *threads)
     return along_moving_energy(w, threads);
 }
 
-static int explicit_run(along_world *w, pool *threads, const ctn_batch_config *cfg, double *flat, const double *tau,
-                        size_t stride, int steps, bool energy, ctn_step_stats *stats)
+static int explicit_run(along_world *w, pool *threads, const ctn_batch_config *cfg, engine_clock clock, double *flat,
+                        const double *tau, size_t stride, int steps, bool energy, ctn_step_stats *stats)
 {
     const mask all = not_(none_of());
     along_copy copy = {w, flat, tau, true};
-    explicit_part step = {.w = w, .method = cfg->method, .table = tableau_of(cfg->method), .forced = tau != NULL};
+    explicit_part step = {.w = w, .method = cfg->method, .table = tableau_of(cfg->method), .forced = tau != NULL, .clock = clock};
     step_in_hand hand = no_step();
     block_counts c;
     int made = 0;
@@ -153,6 +163,7 @@ static int explicit_run(along_world *w, pool *threads, const ctn_batch_config *c
     c.at_fault = no_culprit();
     w->cfg = cfg;
     pool_run(threads, w->count, step_copy, &copy);
+    run_part(w, threads, &step, START_CLOCK);
     if (energy) {
         c.before = c.after = explicit_state_energy(w, threads);
         c.energy_min = c.energy_max = energy_sum(c.before);
@@ -163,11 +174,13 @@ static int explicit_run(along_world *w, pool *threads, const ctn_batch_config *c
             copy.tau = tau + (size_t)made * stride;
             pool_run(threads, w->count, step_forces, &copy);
         }
+        step.made = made;
         if (!explicit_one_step(w, threads, &step, energy)) break;
         hand.count.evaluations = rset(step.table->stages), hand.count.substeps = rset(1);
         count_step(&c, &hand.count, all, all);
         if (!energy) continue;
         hand.flow.work = rset(SUM(w, sums.flow.work)), hand.flow.dissipated = rset(SUM(w, sums.flow.dissipated));
+        if (w->plan->model->nsignal) hand.flow.work = hand.flow.work + rset(SUM(w, sums.jump));
         add_flow(&c.flow, hand.flow, all);
         note_energy(&c, explicit_state_energy(w, threads), all);
     }

@@ -119,7 +119,7 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
     for (size_t k = 0; k < count; k++) {
         const along_block *const block = &plan->block[k / PARTS];
         lane_model rows = {0};
-        rows.nbody = block->rows, rows.nq = block->nq, rows.nv = block->nv;
+        rows.nbody = block->rows, rows.nq = block->nq, rows.nv = block->nv, rows.rubs = m->rubs;
         layout_rows(w ? &to.rows[k] : NULL, plan, (int)k, a);
         step_block S;
         if (cfg) S = layout_step_block(&rows, (size_t)block_load_places(plan, block), cfg, a);
@@ -175,7 +175,7 @@ KERNEL void open_rows(void *context, int thread, int job)
     const along_opening *const c = (const along_opening *)context;
     along_world *const w = (along_world *)c->memory;  // the first thing in it
     (void)thread;
-    load_rows(&w->rows[job], c->cfg ? c->cfg->dt : 0);
+    load_rows(&w->rows[job], c->cfg ? c->cfg->dt : 0, c->cfg != NULL);
 }
 
 typedef struct {

@@ -29,6 +29,7 @@ typedef struct {
     real E, slope, most;  // energy, r'd, the largest row or turn
     energy_parts energy;
     real internal;  // kinetic energy without that of rotors
+    real jump;      // work of motors where what they are told jumps
     energy_flow flow;
     real negative;  // negative pivots
     real blur;      // work that the wrenches of all bodies do along their arms (along_blur())

@@ -179,6 +179,7 @@ typedef enum {
     TOLD_FRESH,  // of the state
     TOLD_CREATED,
     TOLD_LOST,
+    TOLD_JUMP,  // of what motors are told
     TOLD_BLUR,  // of the energy
     TOLD_OFF,   // of the heads that were followed from
     TOLD
@@ -301,6 +302,7 @@ KERNEL void tell(void *context, int thread, int job)
     case TOLD_SPRING: x = SUM(w, sums.energy.spring); break;
     case TOLD_FRESH: x = *(const double *)first->S.fresh; break;
     case TOLD_CREATED: x = *(const double *)&first->S.created[0]; break;
+    case TOLD_JUMP: x = SUM(w, sums.jump); break;
     case TOLD_BLUR: x = SUM(w, sums.blur); break;
     case TOLD_LOST: x = *(const double *)&first->S.created[1]; break;
     case TOLD_OFF:

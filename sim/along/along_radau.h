@@ -19,6 +19,7 @@ typedef struct {
     along_world *w;
     stage_parts part;
     bool forced;
+    int made;              // STAGES_BEGIN: steps in this call
     real alpha;            // STAGES_MOVE
     double created, lost;  // STAGES_NOTE
 } stage_part;
@@ -39,6 +40,7 @@ KERNEL void stage_part_of_block(void *context, int thread, int job)
     mask far;
     switch (c->part) {
     case STAGES_BEGIN:
+        clock_step(m, rset(c->made));
         start_from(&S, c->forced ? A->W.tau : NULL, &P->one.W);
         set_step_size(&P->one.W, m->dt);
         enter_rung(m, ladder_rung(w->cfg, 0), false, &S, P);
@@ -59,10 +61,16 @@ KERNEL void stage_part_of_block(void *context, int thread, int job)
     case STAGES_END:  // as along_energy() takes it
         for (int i = 0; i < m->nbody; i++) Q->rate[i] = end_rate(Q, i), P->one.W.now[i] = Q->W.body[i * w->stages + last].T;
         memcpy(P->one.x, Q->x + last * m->nq, (size_t)m->nq * sizeof *P->one.x);
+        memcpy(P->one.u, Q->u + last * m->nv, (size_t)m->nv * sizeof *P->one.u);
+        clock_now(m, P->one.W.in.h, 1);
         P->end.V = Q->rate, P->end.rate = (real *)end_rates(m, Q);
         sums->E = defect_energy(m, Q);
         break;
-    case STAGES_COMMIT: commit_stages(m, &S, Q, P->one.W.start, all); break;
+    case STAGES_COMMIT:
+        keep_friction(m, Q->u + last * m->nv, all, S.z);
+        commit_stages(m, &S, Q, P->one.W.start, all);
+        if (m->nsignal) sums->jump = jump_work(m, S.q, m->dt);
+        break;
     case STAGES_NOTE: note_created(&S, rset(c->created), (energy_flow){rset(0), rset(c->lost)}, all);
     }
 }
@@ -112,10 +120,10 @@ static bool along_stage_newton(along_world *w, along_crew *crew, const ctn_batch
 }
 
 /// One step, as along_one_step().
-static bool along_stage_step(along_world *w, along_crew *crew, const ctn_batch_config *cfg, const double *tau, bool energy,
-                             along_ledger *ledger, step_in_hand *hand)
+static bool along_stage_step(along_world *w, along_crew *crew, const ctn_batch_config *cfg, const double *tau, int made,
+                             bool energy, along_ledger *ledger, step_in_hand *hand)
 {
-    stage_part step = {.w = w->self, .forced = tau != NULL};
+    stage_part step = {.w = w->self, .forced = tau != NULL, .made = made};
     real residual = rset(0), internal;
     if (!ledger->known) ledger->now = along_energy(w, crew, false, false, &internal), ledger->known = true;
     run_stages(w, crew, &step, STAGES_BEGIN);
@@ -124,11 +132,11 @@ static bool along_stage_step(along_world *w, along_crew *crew, const ctn_batch_c
     run_stages(w, crew, &step, STAGES_CHECK);
     along_tell(w, crew, TOLD_WORK, TOLD_BAD);
     if (w->told[TOLD_BAD] != 0) return false;
-    const energy_flow F = {rset(w->told[TOLD_WORK]), rset(w->told[TOLD_DISSIPATED])};
+    energy_flow F = {rset(w->told[TOLD_WORK]), rset(w->told[TOLD_DISSIPATED])};
     run_stages(w, crew, &step, STAGES_END);
     along_tell(w, crew, TOLD_E, TOLD_E);
     const real defect = rset(w->told[TOLD_E]);
-    const energy_parts after = along_energy(w, crew, true, false, &internal);
+    energy_parts after = along_energy(w, crew, true, false, &internal);
     const real error = root(internal * defect);
     along_tell(w, crew, TOLD_CREATED, TOLD_LOST);
     real created[2] = {rset(w->told[TOLD_CREATED]), rset(w->told[TOLD_LOST])};
@@ -138,6 +146,7 @@ static bool along_stage_step(along_world *w, along_crew *crew, const ctn_batch_c
     run_stages(w, crew, &step, STAGES_COMMIT);
     step.created = *(const double *)&of.created, step.lost = *(const double *)&F.dissipated;
     run_stages(w, crew, &step, STAGES_NOTE);
+    along_jump(w, crew, false, &after, &F);
     ledger->now = after;
     if (energy) add_flow(&hand->flow, F, not_(none_of()));
     hand->count.residual = residual, hand->count.substeps = rset(1);

@@ -11,6 +11,8 @@ typedef struct {
     const along_block *block;
     int first;
     lane_model m;   // its rows
+    lane_signal *signals;
+    lane_clock clock;
     lane_constants *constants;  // [block->constants]
     real *live;     // [rows] 1 where the lane has a body; ports: where a segment begins
     char *partial;  // [rows] whether some lane has none
@@ -31,11 +33,14 @@ FN void without_spring(ctn_body *b)
     b->rest[0] = b->kind == JOINT_BALL ? 1 : 0, b->rest[1] = b->rest[2] = b->rest[3] = 0;
 }
 
+/// A body without dry friction beside others that rub.
+FN void without_friction(ctn_body *b) { b->friction = 0, b->presliding = 1; }
+
 FN void neutral_body(ctn_body *b, int kind)
 {
     memset(b, 0, sizeof *b);
     b->kind = kind, b->C[0] = b->C[4] = b->C[8] = b->ca = 1;
-    without_spring(b);
+    without_spring(b), without_friction(b);
     b->force_scale[0] = b->force_scale[1] = INFINITY;  // its rows count for nothing
 }
 
@@ -73,6 +78,7 @@ FN void load_row(lane_rows *B, int row, bool constants)
         if (body < 0 || r->kind == JOINT_NONE) neutral_body(&of[l], r->kind);
         else of[l] = B->plan->model->bodies[body];
         if (!(of[l].flags & BODY_SPRING)) without_spring(&of[l]);
+        if (!(of[l].flags & BODY_FRICTION)) without_friction(&of[l]);
         if (body >= 0 && r->kind != JOINT_NONE && (of[l].flags & BODY_ABOUT_X) && !(r->flags & BODY_ABOUT_X)) {
             const double c = of[l].ca, s = of[l].sa, C[9] = {1, 0, 0, 0, c, -s, 0, s, c};
             memcpy(of[l].C, C, sizeof C);
@@ -182,6 +188,69 @@ FN int block_motors(const along_block *block)
     return motors;
 }
 
+/// What the motor of a body is told of number `told` over time; NULL: nothing.
+FN const ctn_signal *signal_of(const ctn_model *m, int body, int told)
+{
+    if (body < 0 || !(m->bodies[body].flags & BODY_MOTOR)) return NULL;
+    const int n = m->motors[m->bodies[body].motor].moves[told];
+    return n ? &m->signals[n - 1] : NULL;
+}
+
+/// Whether two signals differ by numbers alone, so that lanes can have them side by side.
+FN bool of_one_kind(const ctn_signal *s, const ctn_signal *t)
+{
+    return s->kind == t->kind && s->hold == t->hold && (s->ramp > 0) == (t->ramp > 0) && (s->period > 0) == (t->period > 0);
+}
+
+/// The lane of the plan's block that has the first signal of the kind that lane l has; -1: it has none.
+FN int first_of_kind(const along_plan *plan, const along_row *r, int l, int told)
+{
+    const ctn_signal *const s = signal_of(plan->model, r->body[l], told);
+    for (int k = 0; s && k <= l; k++) {
+        const ctn_signal *const t = signal_of(plan->model, r->body[k], told);
+        if (t && of_one_kind(s, t)) return k;
+    }
+    return -1;
+}
+
+FN int block_signals(const along_plan *plan, const along_block *block)
+{
+    int signals = 0;
+    for (int i = 0; i < block->rows; i++)
+        for (int told = 0; told < MOTOR_TOLD && (block->row[i].flags & BODY_MOTOR); told++)
+            for (int l = 0; l < ALONG_LANES; l++) signals += first_of_kind(plan, &block->row[i], l, told) == l;
+    return signals;
+}
+
+/// The signals of a row's motor, for all kinds that a lane of the plan's block has, so that the same numbers are added up whatever
+/// LANES is. Returns the first one, counted from 1. *follows: whether a lane's velocity goes by its target
+FN int load_signals(lane_rows *B, int row, int told, int *follows)
+{
+    enum { NUMBERS = 7 };
+    const along_row *const r = &B->block->row[row];
+    const ctn_model *const m = B->plan->model;
+    int first = 0;
+    for (int l = 0; l < ALONG_LANES; l++) {
+        if (first_of_kind(B->plan, r, l, told) != l) continue;
+        const ctn_signal *const kind = signal_of(m, r->body[l], told);
+        lane_signal *const to = &B->signals[B->m.nsignal++];
+        const double *from[LANES];
+        double acts[LANES] __attribute__((aligned(64))), led[LANES] __attribute__((aligned(64)));
+        to->kind = kind->kind, to->hold = kind->hold, to->next = first, first = B->m.nsignal;
+        for (int k = 0; k < LANES; k++) {
+            const int body = r->body[B->first + k];
+            const ctn_signal *const own = signal_of(m, body, told);
+            const bool has = own && of_one_kind(own, kind);
+            to->of[k] = has ? own : kind, from[k] = &to->of[k]->frequency;
+            acts[k] = has, led[k] = has && told == TOLD_TARGET && m->motors[m->bodies[body].motor].follows;
+            if (led[k] > 0) *follows = 1;
+        }
+        to->acts = lane_load(acts), to->follows = lane_load(led);
+        lanes_of(from, NUMBERS, &to->frequency);
+    }
+    return first;
+}
+
 /// The motor of a row: in each lane that of its own body; of others it does nothing.
 FN void load_motor(lane_rows *B, int row)
 {
@@ -196,7 +265,7 @@ FN void load_motor(lane_rows *B, int row)
         from[l] = has ? &m->motors[m->bodies[body].motor].kp : &none.kp;
     }
     to->body = row, to->type = MOTOR_POSITION, to->follows = 0;
-    for (int k = 0; k < MOTOR_TOLD; k++) to->moves[k] = 0;
+    for (int k = 0; k < MOTOR_TOLD; k++) to->moves[k] = load_signals(B, row, k, &to->follows);
     lanes_of(from, MOTOR_NUMBERS, &to->kp);
 }
 
@@ -211,21 +280,24 @@ FN void layout_rows(lane_rows *B, const along_plan *plan, int number, arena *a)
     char *const partial = TAKE(a, n, char);
     lane_point_load *const loads = TAKE(a, (size_t)block_load_places(plan, block), lane_point_load);
     lane_motor *const motors = TAKE(a, (size_t)block_motors(block), lane_motor);
+    lane_signal *const signals = TAKE(a, (size_t)block_signals(plan, block), lane_signal);
     if (!B) return;
     B->plan = plan, B->block = block, B->first = number % PARTS * LANES;
     B->m.bodies = bodies, B->m.subtrees = subtrees, B->constants = constants, B->live = live, B->partial = partial,
-    B->m.loads = loads, B->m.motors = motors;
+    B->m.loads = loads, B->m.motors = motors, B->m.signals = B->signals = signals;
 }
 
-FN void load_rows(lane_rows *B, double dt)
+/// steps: of a world that has a clock; else its motors are told what they are at the time 0.
+FN void load_rows(lane_rows *B, double dt, bool steps)
 {
     static const ctn_frame plain_frame = {.R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     const ctn_model *const from = B->plan->model;
     lane_model *const m = &B->m;
     m->nbody = B->block->rows, m->nlink = 0, m->nq = B->block->nq, m->nv = B->block->nv, m->nload = m->nmotor = m->ncontact = 0;
     m->frames = &plain_frame, m->dof_adr = NULL, m->in_order = true, m->passive = from->passive, m->slides = from->slides;
-    m->rubs = false;
-    m->nsignal = 0, m->signals = NULL, m->clock = NULL, m->time = 0;
+    m->rubs = from->rubs;
+    m->nsignal = 0, m->clock = steps ? &B->clock : NULL, m->time = 0;
+    memset(&B->clock, 0, sizeof B->clock);
     m->dt = rset(dt), m->mass = rset(from->mass);
     for (int k = 0; k < 3; k++) m->gravity[k] = rset(from->gravity[k]), m->fixed_moment[k] = rset(from->fixed_moment[k]);
     for (int i = 0, loaded = 0; i < m->nbody; i++) {
@@ -234,6 +306,7 @@ FN void load_rows(lane_rows *B, double dt)
         loaded += constants;
     }
     load_numbers(B, from);
+    m->nsignal = from->nsignal;  // so that all blocks do the same
 }
 
 /// Numbers of a model's array, by degree of freedom (velocity) or by coordinate, into the rows, and back. What lanes without a

@@ -221,6 +221,8 @@ FN void energy_row(along_world *w, int block, int i, real *carried)
     if (f.flags & BODY_ARMATURE)
         for (int k = b->vadr; k < b->vadr + b->nv; k++) rotors = fmadd(rset(0.5) * given(b)->armature * rate[k], rate[k], rotors);
     if (f.flags & (BODY_SPRING | BODY_SERVO)) springs = stored_energy(&B->m, b, q);
+    if (f.flags & BODY_FRICTION)
+        springs = springs + friction_potential(b, bent(b, bent_by(b, A->S.z, w->mode.now ? A->W.po.one.u : NULL))).E;
     for (int k = b->load; k < b->loads_end; k++) springs = add_spring_energy(springs, &B->m.loads[k], at->R, c->p);
     if (B->partial[i]) {
         const mask live = live_lanes(B, i);
@@ -276,6 +278,13 @@ static energy_parts along_energy(along_world *w, along_crew *crew, bool now, boo
 
 // ---- one step
 
+/// The clock of a call that steps, at its start.
+FN void start_clock(lane_rows *B, engine_clock clock)
+{
+    B->clock.since = rset(clock.since), B->clock.made = rset(clock.made);
+    clock_step(&B->m, rset(0)), clock_state_at(&B->m, rset(0));
+}
+
 typedef enum { PLACE_START, KEEP_START, BEGIN_STEP, CHECK_STEP, END_STEP, COMMIT_STEP, NOTE_STEP } along_parts;
 
 typedef struct {
@@ -284,6 +293,8 @@ typedef struct {
     bool forced, flow;
     double created;  // NOTE_STEP: energy, and how much of it was lost
     double lost;
+    engine_clock clock;  // PLACE_START: of the call
+    double made;         // BEGIN_STEP: steps in this call
 } along_part;
 
 KERNEL void step_part_of_block(void *context, int thread, int job)
@@ -300,6 +311,7 @@ KERNEL void step_part_of_block(void *context, int thread, int job)
     mask far;
     switch (c->part) {
     case BEGIN_STEP:
+        clock_step(m, rset(c->made));
         start_from(&S, c->forced ? A->W.tau : NULL, &P->one.W);
         set_step_size(&P->one.W, m->dt);
         if (alpha) {
@@ -313,16 +325,20 @@ KERNEL void step_part_of_block(void *context, int thread, int job)
         A->sums.flow = no_flow();
         if (alpha || c->flow) A->sums.flow = step_flow(m, &P->one);
         if (alpha && any_of(unwind(m, &P->one, all))) A->sums.E = rset(1);
+        clock_now(m, P->one.W.in.h, 1);
         break;
     case END_STEP:
         if (alpha) end_rates_of_alpha(m, &P->part.rule, &S, &P->one, &P->end);
         break;
     case COMMIT_STEP:
+        keep_friction(m, P->one.u, all, S.z);
         if (alpha) commit_alpha(m, &P->part.rule, &S, &P->one, &P->end, all, true, all);
         else commit_step(m, &S, &P->one, all, true, all);
+        if (m->nsignal) A->sums.jump = jump_work(m, S.q, m->dt);
         break;
     case NOTE_STEP: note_created(&S, rset(c->created), (energy_flow){rset(0), rset(c->lost)}, all); break;
     case PLACE_START:  // placements at the start are those at the iterate q
+        start_clock(&c->w->rows[job], c->clock);
         P->one.W.in.x = S.q, P->one.W.in.u = A->S.v;
         break;
     case KEEP_START: {  // ... which are found now
@@ -343,19 +359,29 @@ static void along_reach(along_world *w, along_crew *crew)
     ALONG_RUN(crew, w->count, reach_in, &c);
 }
 
-/// Energies and flows of a call, broadcast.
+/// Energies of a call, broadcast.
 typedef struct {
     energy_parts now;
     bool known;
 } along_ledger;
 
-/// One step. Returns whether it was made.
-static bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_config *cfg, const double *tau, bool energy,
-                           along_ledger *ledger, step_in_hand *step)
+/// What motors put in where what they are told jumps at the end of the step: the energy is `after` that.
+static void along_jump(along_world *w, along_crew *crew, bool counted, energy_parts *after, energy_flow *F)
+{
+    if (!w->plan->model->nsignal) return;
+    along_tell(w, crew, TOLD_JUMP, TOLD_JUMP);
+    const real jump = rset(w->told[TOLD_JUMP]);
+    F->work = F->work + jump;
+    if (!counted) after->spring = after->spring + jump;
+}
+
+/// One step, after the `made` first ones. Returns whether it was made.
+static bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_config *cfg, const double *tau, int made,
+                           bool energy, along_ledger *ledger, step_in_hand *step)
 {
     const mask all = not_(none_of());
     const bool alpha = is_alpha(cfg), weighed = alpha || energy || w->plan->model->nload;  // loads act at where bodies are
-    along_part part = {.w = w->self, .part = BEGIN_STEP, .forced = tau != NULL, .flow = energy || alpha};
+    along_part part = {.w = w->self, .part = BEGIN_STEP, .forced = tau != NULL, .flow = energy || alpha, .made = made};
     position_counts *const k = &step->count;
     real residual = rset(0), internal;
     if (weighed && !ledger->known) ledger->now = along_energy(w, crew, false, false, &internal), ledger->known = true;
@@ -389,6 +415,7 @@ static bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_con
     if (!alpha && weighed) after = along_energy(w, crew, false, false, &internal);
     part.part = NOTE_STEP;
     if (alpha) ALONG_EACH(crew, w->count, step_part_of_block, &part);
+    along_jump(w, crew, !alpha, &after, &F);
     ledger->now = after;
     if (energy) add_flow(&step->flow, F, all);
     k->residual = residual, k->substeps = rset(1);
@@ -396,17 +423,17 @@ static bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_con
 }
 
 /// One step of a position-based method. Returns whether it was made.
-typedef bool along_stepper(along_world *w, along_crew *crew, const ctn_batch_config *cfg, const double *tau, bool energy,
-                           along_ledger *ledger, step_in_hand *step);
+typedef bool along_stepper(along_world *w, along_crew *crew, const ctn_batch_config *cfg, const double *tau, int made,
+                           bool energy, along_ledger *ledger, step_in_hand *step);
 
 /// Steps of a position-based method by `one`.
-static int along_run(along_world *w, along_crew *crew, along_stepper *one, const ctn_batch_config *cfg, double *flat,
-                     const double *tau, size_t stride, int steps, bool energy, ctn_step_stats *stats)
+static int along_run(along_world *w, along_crew *crew, along_stepper *one, const ctn_batch_config *cfg, engine_clock clock,
+                     double *flat, const double *tau, size_t stride, int steps, bool energy, ctn_step_stats *stats)
 {
     const mask all = not_(none_of());
     const real zero = rset(0);
     along_copy copy = {w->self, flat, tau, true};
-    along_part start = {.w = w->self, .part = PLACE_START};
+    along_part start = {.w = w->self, .part = PLACE_START, .clock = clock};
     along_ledger ledger = {.known = false};
     block_counts c;
     step_in_hand step = no_step();
@@ -438,7 +465,7 @@ static int along_run(along_world *w, along_crew *crew, along_stepper *one, const
             copy.tau = tau + (size_t)made * stride;
             ALONG_RUN(crew, w->count, step_forces, &copy);
         }
-        if (!one(w, crew, cfg, tau, energy, &ledger, &step)) break;
+        if (!one(w, crew, cfg, tau, made, energy, &ledger, &step)) break;
         count_step(&c, &step.count, all, all);
         add_flow(&c.flow, step.flow, all);
         if (energy) note_energy(&c, ledger.now, all);

@@ -10,13 +10,13 @@ static bool world_steps(const ctn_batch_config *cfg)
 }
 
 /// Steps of any kind.
-static int world_run(along_world *w, pool *threads, const ctn_batch_config *cfg, double *flat, const double *tau, size_t stride,
-                     int steps, bool energy, ctn_step_stats *stats)
+static int world_run(along_world *w, pool *threads, const ctn_batch_config *cfg, engine_clock clock, double *flat,
+                     const double *tau, size_t stride, int steps, bool energy, ctn_step_stats *stats)
 {
     if (cfg->method == CTN_VARIATIONAL) return variational_run(w, threads, cfg, flat, tau, stride, steps, energy, stats);
-    if (is_explicit(cfg)) return explicit_run(w, threads, cfg, flat, tau, stride, steps, energy, stats);
+    if (is_explicit(cfg)) return explicit_run(w, threads, cfg, clock, flat, tau, stride, steps, energy, stats);
     along_stepper *const one = w->stages > 1 ? along_stage_step : along_one_step;
-    return along_run(w, threads, one, cfg, flat, tau, stride, steps, energy, stats);
+    return along_run(w, threads, one, cfg, clock, flat, tau, stride, steps, energy, stats);
 }
 
 #endif

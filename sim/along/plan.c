@@ -163,7 +163,7 @@ static int wants(const along_plan *p, const lane_list *l)
 }
 
 static const unsigned kept_flags = BODY_FORK | BODY_MASS | BODY_OFFSET | BODY_PASSIVE | BODY_SPRING | BODY_ARMATURE | BODY_LOAD |
-                                   BODY_HELD | BODY_MOTOR | BODY_SERVO;
+                                   BODY_HELD | BODY_MOTOR | BODY_SERVO | BODY_FRICTION;
 
 /// One row of a block: the lanes that want `what` go on.
 static void add_row(along_plan *p, int block, lane_list *lane, int what)
@@ -292,7 +292,8 @@ static bool fill_lanes(along_plan *p)
 /// nobody asked for.
 static bool same_constants(const ctn_model *m, const along_row *r, const along_row *s)
 {
-    const size_t end = (r->flags & BODY_SPRING) ? offsetof(ctn_body, extent) : offsetof(ctn_body, stiffness);
+    const bool all = r->flags & (BODY_SPRING | BODY_FRICTION);
+    const size_t end = all ? offsetof(ctn_body, extent) : offsetof(ctn_body, stiffness);
     if (r->kind != s->kind || r->flags != s->flags) return false;
     for (int l = 0; l < ALONG_LANES && r->kind != JOINT_NONE; l++) {
         if (r->body[l] == s->body[l]) continue;

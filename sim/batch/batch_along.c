@@ -35,8 +35,8 @@ static bool if_asked(const ctn_batch_config *cfg) { return cfg->method == CTN_RA
 
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    const bool able = along_scalar.steps(cfg) && !if_asked(cfg) && !loads_stop(m, cfg) && !m->rubs && !m->ncontact &&
-                      !m->nsignal && !cfg->parameter_count && !device_asked(cfg->engine);
+    const bool able = along_scalar.steps(cfg) && !if_asked(cfg) && !loads_stop(m, cfg) && !m->ncontact && !cfg->parameter_count &&
+                      !device_asked(cfg->engine);
     if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
     return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
 }
@@ -56,9 +56,7 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
     else if (device_asked(cfg->engine))
         snprintf(text, PARALLEL_WORDS, "engine %s takes links if asked", device_asked(cfg->engine));
     else if (cfg->parameter_count) snprintf(text, PARALLEL_WORDS, "they have parameters of their own");
-    else if (m->rubs) snprintf(text, PARALLEL_WORDS, "links takes no dry `friction` of joints");
     else if (m->ncontact) snprintf(text, PARALLEL_WORDS, "links takes no `ground`");
-    else if (m->nsignal) snprintf(text, PARALLEL_WORDS, "links takes no targets of `motors` that move");
     else if (loads_stop(m, cfg))
         snprintf(text, PARALLEL_WORDS, "links takes no `springs` and `forces` on links with variational");
     else if (config_check_parallel(&links, &no) != CTN_OK)  // without the remedy
@@ -90,11 +88,6 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no parameters by world in this version; take worlds", name);
     if (config_check_parallel(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "parallel: %s", reason.message);
     if (m->ncontact) return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `ground` in this version; take worlds", name);
-    if (m->rubs)
-        return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no dry `friction` of joints in this version; take worlds", name);
-    if (m->nsignal)
-        return fail(err, CTN_BAD_CONFIG,
-                    "parallel: %s takes no targets of `motors` that move with time in this version; take worlds", name);
     if (loads_stop(m, cfg))
         return fail(
             err, CTN_BAD_CONFIG,
@@ -216,20 +209,22 @@ void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau
     if (steps) push_world(batch, thread, world);
     while (!any || (made < steps && !stats->frozen && !(batch->cfg.interrupt && *batch->cfg.interrupt))) {
         ctn_step_stats part = {.frozen = any ? stats->frozen : frozen};
+        const engine_clock clock = clock_after(batch, world, any ? stats : NULL);
         int done = 0;
         if (!part.frozen && steps) {
             serial->flatten(m, &batch->cfg, state_of(batch, world), 0, false, flat);
             if (a->there && a->lost->status == CTN_OK)
-                along_remote_run(a->there, &batch->cfg, flat, tau, steps - made, energy, &part, &done, a->lost);
+                along_remote_run(a->there, &batch->cfg, clock, flat, tau, steps - made, energy, &part, &done, a->lost);
             else if (!a->there)
-                done = a->engine->run(a->world[thread], a->own[thread], &batch->cfg, flat, tau, 0, steps - made, energy, &part);
+                done = a->engine->run(a->world[thread], a->own[thread], &batch->cfg, clock, flat, tau, 0, steps - made, energy,
+                                      &part);
             if (a->there && a->lost->status != CTN_OK) done = 0;
             if (done) serial->flatten(m, &batch->cfg, state_of(batch, world), 0, true, flat);
         }
         if (!done) {
             const int one = steps ? 1 : 0;
-            serial->step(m, &batch->cfg, state_of(batch, world), work_of(batch, thread), NULL, tau ? &tau : NULL, &one, energy, 1,
-                         &part, &batch->use[thread]);
+            serial->step(m, &batch->cfg, state_of(batch, world), work_of(batch, thread), &clock, tau ? &tau : NULL, &one, energy,
+                         1, &part, &batch->use[thread]);
             batch->serial[world] += part.steps, done = one;
         }
         if (!any) *stats = part;

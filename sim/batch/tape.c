@@ -206,7 +206,8 @@ static ctn_step_stats advance_whole(ctn_tape *tape, int step)
     ctn_step_stats stats = {0};
     if (!tape->along) return advance(tape, &tape->cfg, tape->cfg.dt, step);
     keep(tape, tape->end);
-    if (!tape->along->run(tape->world, tape->pool, &tape->cfg, tape->end, force_at(tape, step), 0, 1, false, &stats))
+    if (!tape->along->run(tape->world, tape->pool, &tape->cfg, (engine_clock){0}, tape->end, force_at(tape, step), 0, 1, false,
+                          &stats))
         return advance(tape, &tape->cfg, tape->cfg.dt, step);
     put_back(tape, tape->end);
     return stats;

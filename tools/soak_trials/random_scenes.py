@@ -130,6 +130,49 @@ def loads(rng, scene, forces=True, damped=True):
     return scene
 
 
+def friction(rng, scene):
+    """dry friction of some joints"""
+    for one in scene['links']:
+        kind = one['joint']['type']
+        if DOFS[kind] and kind not in ('ball', 'free') and rng.random() < 0.5:
+            one['joint'].update({'friction': 10 ** rng.uniform(-2, 0.5), 'presliding': 10 ** rng.uniform(-2, -1)})
+    return scene
+
+
+def told(rng, size):
+    """what a motor is told: a number, or something that moves with time"""
+    mean, amplitude = rng.uniform(-size, size), rng.uniform(0, size)
+    held = rng.choice(({}, {'hold': rng.choice(('zero', 'first')), 'every': 10 ** rng.uniform(-4, -2)}))
+    times, values = [0, 0.01, 0.3, 1], [rng.uniform(-size, size) for _ in range(4)]
+    return rng.choice((mean, {'sinusoid': {'mean': mean, 'amplitude': amplitude, 'frequency': rng.uniform(0.1, 10), 'phase': rng.random(),
+                                           'ramp': rng.choice((0, 0.001, 1))}, **held},
+                       {'spline': {'times': times, 'values': values}, **held},
+                       {'table': {'times': times, 'values': values}, 'hold': rng.choice(('zero', 'first'))}))
+
+
+def motors(rng, scene, damped=True):
+    """motors on some joints, most of them told what moves"""
+    scene['motors'] = []
+    for one in scene['links']:
+        kind = one['joint']['type']
+        if not DOFS[kind] or kind in ('ball', 'free') or rng.random() < 0.6:
+            continue
+        motor = {'joint': one['name'], 'dof': rng.randrange(DOFS[kind]), 'type': rng.choice(('position', 'velocity', 'torque'))}
+        motor['target'] = told(rng, 1)
+        if motor['type'] == 'position':
+            motor['kp'] = 10 ** rng.uniform(0, 2)
+        if motor['type'] == 'velocity' or motor['type'] == 'position' and damped:
+            motor['kd'] = 10 ** rng.uniform(-1, 0.5)
+        if motor['type'] != 'torque' and rng.random() < 0.5:
+            motor['feedforward'] = told(rng, 2)
+        if rng.random() < 0.5:
+            motor['effort'] = 10 ** rng.uniform(-1, 2)
+        scene['motors'].append(motor)
+    if not scene['motors']:
+        del scene['motors']
+    return scene
+
+
 def takes_loads(integrator):
     """collocation of order 2 does, and what is no collocation"""
     return integrator.get('method') != 'collocation' or integrator.get('order', 2) == 2
