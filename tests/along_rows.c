@@ -14,7 +14,7 @@ START_TEST(nothing_reaches_beyond_the_rows)
     {
         const random_options sliders = {.links = 60, .chain = seed % 2, .joints = 1u << CTN_PRISMATIC | 1u << CTN_HELICAL};
         ctn_model *const m = random_model(seed, &sliders);
-        along_plan *const p = along_plan_create(m, 8);
+        along_plan *const p = along_plan_create(m, 8, true);
         ck_assert(p && m->slides);
         double *const q = numbers((size_t)m->nq), *const v = numbers((size_t)m->nv);
         rng r = {seed};

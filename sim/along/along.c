@@ -62,7 +62,7 @@ ctn_along *ctn_along_create(const ctn_model *model, const char *engine, int thre
     ctn_along *const a = calloc(1, sizeof *a);
     if (a) {
         a->engine = along_engine_of(lane), a->name = device ? device : a->engine->name;
-        a->plan = along_plan_create(model, lanes ? lanes : along_lanes(model));
+        a->plan = along_plan_create(model, lanes ? lanes : along_lanes(model), true);
         a->pool = pool_create(threads ? threads : pool_cpus());
         a->unit = calloc((size_t)model->nv + 1, sizeof *a->unit);
     }

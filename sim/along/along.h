@@ -18,6 +18,9 @@ typedef struct {
     along_world *(*open)(const along_plan *plan, const ctn_batch_config *cfg, bool back, void *memory);
     // gives the loads on bodies the numbers that they have in another model with the same loads
     void (*loads)(along_world *w, pool *p, const ctn_model *from);
+    // gives all that may differ between worlds the numbers of another model of the plan's structure, which must outlive them, and
+    // steps the size dt (s)
+    void (*numbers)(along_world *w, pool *p, const ctn_model *from, double dt);
     // forward dynamics as ctn_aba of one state; tau NULL: none
     void (*aba)(along_world *w, pool *p, const double *q, const double *v, const double *tau, double *qdd);
     // poses R [nlink][9], p [nlink][3] and twists [nlink][6] of links, each NULL if not asked for; v NULL: at rest

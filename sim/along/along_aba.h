@@ -161,7 +161,7 @@ KERNEL void aba_inwards(void *context, int thread, int job)
 /// in its bias.)
 KERNEL void acceleration_above(const along_world *w, int s, double *d)
 {
-    const ctn_model *const m = w->plan->model;
+    const ctn_model *const m = w->model;
     const along_segment *const S = &w->plan->segment[s];
     const bool flies = m->bodies[S->head].kind == JOINT_TRANSLATION;
     for (int k = 0; k < 6; k++) d[k] = k < 3 || flies ? 0 : -m->gravity[k - 3];

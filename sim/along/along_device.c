@@ -83,7 +83,8 @@ along_remote *along_remote_open(const char *engine, const along_plan *plan, cons
         free(r);
         return NULL;
     }
-    r->world.plan = plan, r->world.self = r->crew.there->world, r->world.count = plan->blocks * PARTS, r->world.told = r->told;
+    r->world.plan = plan, r->world.model = m, r->world.self = r->crew.there->world, r->world.count = plan->blocks * PARTS,
+    r->world.told = r->told;
     r->world.stages = cfg ? stages_of(cfg) : 1;
     return r;
 }
@@ -100,7 +101,7 @@ size_t along_remote_bytes(const along_remote *r) { return sizeof *r + r->crew.th
 void along_remote_loads(along_remote *r, const ctn_model *from)
 {
     along_crew *const c = &r->crew;
-    along_loading loading = {r->world.self, c->there->model};
+    along_loading loading = {r->world.self, c->there->model, 0};
     if (!c->failed)
         c->failed = !c->device->copy(c->there, c->there->loads, from->loads, (size_t)from->nload * sizeof *from->loads, true);
     ALONG_EACH(c, r->world.count, open_loads, &loading);

@@ -133,7 +133,7 @@ static void weigh_moving(void *context, int thread, int job)
 /// Energy at the rows' q and v.
 static energy_parts along_moving_energy(along_world *w, pool *threads)
 {
-    const ctn_model *const m = w->plan->model;
+    const ctn_model *const m = w->model;
     double fixed = 0;
     energy_parts E;
     along_motions(w, threads);

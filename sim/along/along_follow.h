@@ -101,7 +101,7 @@ KERNEL void mend_heads(void *context, int thread, int job)
     const along_call *const c = (const along_call *)context;
     along_world *const w = c->w;
     int s = first_of_path(c, job);
-    const double extent = w->plan->model->bodies[w->plan->segment[s].head].extent;
+    const double extent = w->model->bodies[w->plan->segment[s].head].extent;
     double off[6] = {0}, most = 0;
     (void)thread;
     for (; w->plan->segment[s].after >= 0; s = w->plan->segment[s].after) {

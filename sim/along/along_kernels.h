@@ -87,7 +87,7 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
 {
     along_world *const w = TAKE(a, 1, along_world);
     along_world to = {0};
-    to.plan = plan, to.self = w, to.count = plan->blocks * PARTS;
+    to.plan = plan, to.model = plan->model, to.self = w, to.count = plan->blocks * PARTS;
     const size_t count = (size_t)to.count, segments = (size_t)plan->segments, cuts = (size_t)plan->cut_segments;
     const ctn_model *const m = plan->model;
     to.rows = TAKE(a, count, lane_rows);
@@ -181,6 +181,7 @@ KERNEL void open_rows(void *context, int thread, int job)
 typedef struct {
     along_world *w;
     const ctn_model *from;
+    double dt;
 } along_loading;
 
 KERNEL void open_loads(void *context, int thread, int job)
@@ -191,9 +192,23 @@ KERNEL void open_loads(void *context, int thread, int job)
 }
 
 #ifdef ALONG
+static void open_numbers(void *context, int thread, int job)
+{
+    const along_loading *const c = context;
+    (void)thread;
+    rows_numbers(&c->w->rows[job], c->from, c->dt), load_numbers(&c->w->rows[job], c->from);
+}
+
+static void world_numbers(along_world *w, pool *threads, const ctn_model *from, double dt)
+{
+    along_loading c = {w, from, dt};
+    w->model = from;
+    pool_run(threads, w->count, open_numbers, &c);
+}
+
 static void world_loads(along_world *w, pool *threads, const ctn_model *from)
 {
-    along_loading c = {w, from};
+    along_loading c = {w, from, 0};
     ALONG_EACH(threads, w->count, open_loads, &c);
 }
 
@@ -213,6 +228,7 @@ const along_engine ALONG = {
     .size = world_size,
     .open = world_open,
     .loads = world_loads,
+    .numbers = world_numbers,
     .aba = along_aba,
     .kinematics = along_kinematics,
     .rnea = along_rnea,

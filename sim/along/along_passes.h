@@ -57,6 +57,7 @@ typedef struct {
 
 struct along_world {
     const along_plan *plan;
+    const ctn_model *model;  // whose numbers it has: the plan's, or one of that structure
     along_world *self;  // as jobs know it; on the CPU's side of a device (along_device.c) that is elsewhere
     int count;          // lane blocks
     lane_rows *rows;    // [count]

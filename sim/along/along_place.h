@@ -257,7 +257,7 @@ FN double least_share(const along_world *w)
 /// Kinetic energies of the trees that are free to move, each as a whole.
 FN double energy_of_trees(const along_world *w)
 {
-    const ctn_model *const m = w->plan->model;
+    const ctn_model *const m = w->model;
     double E = 0;
     for (int t = 0; t < w->plan->trees; t++) {
         const along_tree *const tree = &w->plan->tree[t];

@@ -54,40 +54,48 @@ FN void lanes_of(const double *const *from, int count, real *to)
     }
 }
 
-/// The body of a row: structure of all lanes, and in each the constants of its own body, unless a row before it has the same.
-/// Where rows are general, bodies that only turn about x have their turn in C.
-FN void load_row(lane_rows *B, int row, bool constants)
+/// The constants of the bodies of a row, in each lane those of its own body in a model; own: and not only those of what hangs on
+/// it. Where rows are general, bodies that only turn about x have their turn in C.
+FN void body_numbers(lane_rows *B, int row, const ctn_model *from, bool own)
 {
     enum {
         OWN = sizeof(lane_constants) / sizeof(real),
         OF_SUBTREE = sizeof(lane_subtree) / sizeof(real),
     };
     const along_row *const r = &B->block->row[row];
-    lane_body *const b = &B->m.bodies[row];
     ctn_body of[LANES];
-    const double *own[LANES], *subtree[LANES];
-    double live[LANES] __attribute__((aligned(64)));
-    b->kind = r->kind, b->parent = row - 1, b->end = row + 1, b->qadr = r->qadr, b->vadr = b->dof = r->vadr, b->nv = r->nv;
-    b->flags = r->flags, b->load = b->loads_end = b->motor = 0;
-    b->own = &B->constants[r->constants];
-    B->partial[row] = 0;
+    const double *constants[LANES], *subtree[LANES];
     for (int l = 0; l < LANES; l++) {
         const int body = r->body[B->first + l];
-        live[l] = body >= 0;
-        if (body < 0) B->partial[row] = 1;
         if (body < 0 || r->kind == JOINT_NONE) neutral_body(&of[l], r->kind);
-        else of[l] = B->plan->model->bodies[body];
+        else of[l] = from->bodies[body];
         if (!(of[l].flags & BODY_SPRING)) without_spring(&of[l]);
         if (!(of[l].flags & BODY_FRICTION)) without_friction(&of[l]);
         if (body >= 0 && r->kind != JOINT_NONE && (of[l].flags & BODY_ABOUT_X) && !(r->flags & BODY_ABOUT_X)) {
             const double c = of[l].ca, s = of[l].sa, C[9] = {1, 0, 0, 0, c, -s, 0, s, c};
             memcpy(of[l].C, C, sizeof C);
         }
-        own[l] = &of[l].ca, subtree[l] = &of[l].extent;
+        constants[l] = &of[l].ca, subtree[l] = &of[l].extent;
+    }
+    if (own) lanes_of(constants, OWN, &B->constants[r->constants].ca);
+    lanes_of(subtree, OF_SUBTREE, &B->m.subtrees[row].extent);
+}
+
+/// The body of a row: structure of all lanes.
+FN void load_row(lane_rows *B, int row)
+{
+    const along_row *const r = &B->block->row[row];
+    lane_body *const b = &B->m.bodies[row];
+    double live[LANES] __attribute__((aligned(64)));
+    b->kind = r->kind, b->parent = row - 1, b->end = row + 1, b->qadr = r->qadr, b->vadr = b->dof = r->vadr, b->nv = r->nv;
+    b->flags = r->flags, b->load = b->loads_end = b->motor = 0;
+    b->own = &B->constants[r->constants];
+    B->partial[row] = 0;
+    for (int l = 0; l < LANES; l++) {
+        live[l] = r->body[B->first + l] >= 0;
+        if (r->body[B->first + l] < 0) B->partial[row] = 1;
     }
     B->live[row] = lane_load(live);
-    if (constants) lanes_of(own, OWN, &B->constants[r->constants].ca);
-    lanes_of(subtree, OF_SUBTREE, &B->m.subtrees[row].extent);
     const unsigned shape = b->flags & (FORM_FLAGS & ~(unsigned)BODY_ABOUT_X);
     const bool about_x = b->flags & BODY_ABOUT_X;
     b->form = b->kind != JOINT_REVOLUTE                                                ? FORM_OTHER
@@ -251,22 +259,28 @@ FN int load_signals(lane_rows *B, int row, int told, int *follows)
     return first;
 }
 
-/// The motor of a row: in each lane that of its own body; of others it does nothing.
+/// A place for the motor of a row.
 FN void load_motor(lane_rows *B, int row)
 {
-    static const joint_motor none = {.effort = INFINITY};
     if (!(B->m.bodies[row].flags & BODY_MOTOR)) return;
     lane_motor *const to = &B->m.motors[B->m.bodies[row].motor = B->m.nmotor++];
-    const double *from[LANES];
-    const ctn_model *const m = B->plan->model;
-    for (int l = 0; l < LANES; l++) {
-        const int body = B->block->row[row].body[B->first + l];
-        const bool has = body >= 0 && (m->bodies[body].flags & BODY_MOTOR);
-        from[l] = has ? &m->motors[m->bodies[body].motor].kp : &none.kp;
-    }
     to->body = row, to->type = MOTOR_POSITION, to->follows = 0;
     for (int k = 0; k < MOTOR_TOLD; k++) to->moves[k] = load_signals(B, row, k, &to->follows);
-    lanes_of(from, MOTOR_NUMBERS, &to->kp);
+}
+
+/// The numbers of all motors: in each lane those of its own body in a model; of others they do nothing.
+FN void motor_numbers(lane_rows *B, const ctn_model *m)
+{
+    static const joint_motor none = {.effort = INFINITY};
+    for (int k = 0; k < B->m.nmotor; k++) {
+        const int *const body = B->block->row[B->m.motors[k].body].body + B->first;
+        const double *from[LANES];
+        for (int l = 0; l < LANES; l++) {
+            const bool has = body[l] >= 0 && (m->bodies[body[l]].flags & BODY_MOTOR);
+            from[l] = has ? &m->motors[m->bodies[body[l]].motor].kp : &none.kp;
+        }
+        lanes_of(from, MOTOR_NUMBERS, &B->m.motors[k].kp);
+    }
 }
 
 FN void layout_rows(lane_rows *B, const along_plan *plan, int number, arena *a)
@@ -287,6 +301,20 @@ FN void layout_rows(lane_rows *B, const along_plan *plan, int number, arena *a)
     B->m.loads = loads, B->m.motors = motors, B->m.signals = B->signals = signals;
 }
 
+/// All numbers that may differ between worlds, from a model of the plan's structure; those of loads apart.
+FN void rows_numbers(lane_rows *B, const ctn_model *from, double dt)
+{
+    lane_model *const m = &B->m;
+    m->dt = rset(dt), m->mass = rset(from->mass);
+    for (int k = 0; k < 3; k++) m->gravity[k] = rset(from->gravity[k]), m->fixed_moment[k] = rset(from->fixed_moment[k]);
+    for (int i = 0, loaded = 0; i < m->nbody; i++) {
+        const bool own = B->block->row[i].constants == loaded;  // else a row before it has the same
+        body_numbers(B, i, from, own);
+        loaded += own;
+    }
+    motor_numbers(B, from);
+}
+
 /// steps: of a world that has a clock; else its motors are told what they are at the time 0.
 FN void load_rows(lane_rows *B, double dt, bool steps)
 {
@@ -298,14 +326,8 @@ FN void load_rows(lane_rows *B, double dt, bool steps)
     m->rubs = from->rubs;
     m->nsignal = 0, m->clock = steps ? &B->clock : NULL, m->time = 0;
     memset(&B->clock, 0, sizeof B->clock);
-    m->dt = rset(dt), m->mass = rset(from->mass);
-    for (int k = 0; k < 3; k++) m->gravity[k] = rset(from->gravity[k]), m->fixed_moment[k] = rset(from->fixed_moment[k]);
-    for (int i = 0, loaded = 0; i < m->nbody; i++) {
-        const bool constants = B->block->row[i].constants == loaded;
-        load_row(B, i, constants), load_loads(B, i), load_motor(B, i);
-        loaded += constants;
-    }
-    load_numbers(B, from);
+    for (int i = 0; i < m->nbody; i++) load_row(B, i), load_loads(B, i), load_motor(B, i);
+    rows_numbers(B, from, dt), load_numbers(B, from);
     m->nsignal = from->nsignal;  // so that all blocks do the same
 }
 

@@ -75,7 +75,7 @@ KERNEL void mend_stage_heads(void *context, int thread, int job)
     along_world *const w = c->w;
     const int n = 6 * w->stages;
     int s = first_of_path(c, job);
-    const double extent = w->plan->model->bodies[w->plan->segment[s].head].extent;
+    const double extent = w->model->bodies[w->plan->segment[s].head].extent;
     double off[6 * MOST_STAGES_ALONG] = {0}, u[6 * MOST_STAGES_ALONG], most = 0;
     (void)thread;
     for (int after; (after = w->plan->segment[s].after) >= 0; s = after) {

@@ -250,7 +250,7 @@ KERNEL void step_energy(void *context, int thread, int job)
 /// Leaves the origins of bodies. stretched: the residual has left the ways to the tails.
 static energy_parts along_energy(along_world *w, along_crew *crew, bool now, bool stretched, real *internal)
 {
-    const ctn_model *const m = w->plan->model;
+    const ctn_model *const m = w->model;
     along_call c = {.w = w->self};
     along_mode mode = w->mode;
     mode.now = now;

@@ -202,7 +202,7 @@ static bool along_chords(along_world *w, pool *threads, const ctn_batch_config *
     for (int b = 0; b < w->count; b++) w->step[b].sums.flow = no_flow();
     run_chord(w, threads, step, SAVE_STATE);
     for (int k = 0; k < chord_parts(cfg); k++) {
-        step->h = chord_part_size(cfg, k, rset(cfg->dt), &step->lead);
+        step->h = chord_part_size(cfg, k, w->rows[0].m.dt, &step->lead);
         bool made = along_chord(w, threads, cfg, step, count, &residual);
         if (made) {
             run_chord(w, threads, step, END_PART);

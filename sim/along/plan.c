@@ -304,8 +304,8 @@ static bool same_constants(const ctn_model *m, const along_row *r, const along_r
     return true;
 }
 
-/// Chains repeat themselves after a few bodies: so far back is looked.
-static void share_constants(along_plan *p)
+/// Chains repeat themselves after a few bodies: so far back is looked, if equal bodies are alike in all worlds.
+static void share_constants(along_plan *p, bool alike)
 {
     enum { BACK = 16 };
     for (int b = 0; b < p->blocks; b++) {
@@ -313,7 +313,7 @@ static void share_constants(along_plan *p)
         const along_row *recent[BACK];
         for (int i = 0; i < B->rows; i++) {
             along_row *const r = &B->row[i];
-            const int most = B->constants < BACK ? B->constants : BACK;
+            const int most = !alike ? 0 : B->constants < BACK ? B->constants : BACK;
             int k = 0;
             while (k < most && !same_constants(p->model, r, recent[k])) k++;
             const bool found = k < most;
@@ -363,7 +363,7 @@ static bool list_forks(along_plan *p)
     return true;
 }
 
-along_plan *along_plan_create(const ctn_model *m, int lanes)
+along_plan *along_plan_create(const ctn_model *m, int lanes, bool alike)
 {
     along_plan *const p = calloc(1, sizeof *p);
     if (!p) return NULL;
@@ -377,7 +377,7 @@ along_plan *along_plan_create(const ctn_model *m, int lanes)
         ok = p->block[b].first && p->block[b].last;
     }
     if (ok && fill_lanes(p) && list_forks(p)) {
-        share_constants(p);
+        share_constants(p, alike);
         return p;
     }
     along_plan_free(p);

@@ -83,8 +83,9 @@ bool along_pays(const ctn_model *m, int worlds);
 enum { ALONG_WORDS = 160 };
 void along_reason(const ctn_model *m, int worlds, char text[ALONG_WORDS]);
 
-/// A plan for that many lanes, a multiple of 8. NULL: no memory. The model must outlive it.
-along_plan *along_plan_create(const ctn_model *m, int lanes);
+/// A plan for that many lanes, a multiple of 8; alike: links that are equal are so in all worlds, and share their constants. NULL:
+/// no memory. The model must outlive it.
+along_plan *along_plan_create(const ctn_model *m, int lanes, bool alike);
 void along_plan_free(along_plan *plan);  // NULL is allowed
 
 #endif

@@ -39,6 +39,7 @@ void batch_load_block(ctn_batch *batch, int block)
 ctn_status batch_load_parameters(ctn_batch *batch, ctn_error *err)
 {
     if (batch->device) return batch_device_parameters(batch, err);
+    if (batch->along) batch_along_forget(batch);
     for (int b = 0; b < batch->blocks; b++) batch_load_block(batch, b);
     return CTN_OK;
 }

@@ -117,7 +117,7 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
 ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err);
 bool batch_along_open(ctn_batch *batch, ctn_error *err);
 void batch_along_close(ctn_batch *batch);
-void batch_along_push(ctn_batch *batch);           // wrenches are others now
+void batch_along_forget(ctn_batch *batch);         // parameters or wrenches are others now
 size_t batch_along_bytes(const ctn_batch *batch);  // of the worlds in hand and their plan; 0: side by side
 /// Steps of one world, as ctn_engine.step; stats in: frozen.
 void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau, int steps, bool energy, ctn_step_stats *stats);

@@ -20,10 +20,11 @@ struct batch_along {
     ctn_error *lost;      // likewise: what it failed of
     int at_once;
     size_t bytes;  // of one of `world`
-    // of batches with wrenches: numbers of loads [worlds at a time][nload], and whose of the batch's worlds these are; -1: of
-    // none
-    point_load *load;
-    int *pushed;
+    // of batches whose worlds differ: which of these has its numbers in each of `world`, -1: none
+    int *whose;
+    point_load *load;     // with wrenches alone: numbers of loads [worlds at a time][nload]
+    ctn_model *base;      // with parameters: the model of the plan, with all that worlds may have
+    ctn_model **variant;  // [worlds at a time] likewise: those of worlds
 };
 
 /// Whether springs and forces on links keep a method from going along them.
@@ -35,8 +36,8 @@ static bool if_asked(const ctn_batch_config *cfg) { return cfg->method == CTN_RA
 
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    const bool able = along_scalar.steps(cfg) && !if_asked(cfg) && !loads_stop(m, cfg) && !m->ncontact && !cfg->parameter_count &&
-                      !device_asked(cfg->engine);
+    const bool able =
+        along_scalar.steps(cfg) && !if_asked(cfg) && !loads_stop(m, cfg) && !m->ncontact && !device_asked(cfg->engine);
     if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
     return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
 }
@@ -55,7 +56,6 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
     if (cfg->parallel != CTN_PARALLEL_AUTO) snprintf(text, PARALLEL_WORDS, "asked for");
     else if (device_asked(cfg->engine))
         snprintf(text, PARALLEL_WORDS, "engine %s takes links if asked", device_asked(cfg->engine));
-    else if (cfg->parameter_count) snprintf(text, PARALLEL_WORDS, "they have parameters of their own");
     else if (m->ncontact) snprintf(text, PARALLEL_WORDS, "links takes no `ground`");
     else if (loads_stop(m, cfg))
         snprintf(text, PARALLEL_WORDS, "links takes no `springs` and `forces` on links with variational");
@@ -84,8 +84,12 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
                     "parallel: links: the engine '%s' takes alpha, collocation of order 2 and radau, not %s; take one of these, "
                     "or worlds",
                     device, ctn_method_name(cfg->method));
-    if (cfg->parameter_count)
-        return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no parameters by world in this version; take worlds", name);
+    if (device && cfg->parameter_count)
+        return fail(
+            err, CTN_BAD_CONFIG,
+            "parallel: links: the engine '%s' takes no parameters by world in this version; take worlds, or an engine of the "
+            "CPU",
+            device);
     if (config_check_parallel(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "parallel: %s", reason.message);
     if (m->ncontact) return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `ground` in this version; take worlds", name);
     if (loads_stop(m, cfg))
@@ -105,14 +109,39 @@ int batch_along_threads(const ctn_model *m, int threads)
     return m->nbody < THREADS_PAY_FROM ? 1 : threads ? threads : pool_cpus();
 }
 
+/// Whether worlds have numbers of their own.
+static bool worlds_differ(const ctn_batch *batch) { return batch->nplace || batch->cfg.parameter_count; }
+
 /// Numbers of loads for the worlds in hand, all but those of wrenches.
 static bool open_wrenches(batch_along *a, const ctn_model *m)
 {
     const size_t at_once = (size_t)a->at_once, loads = (size_t)m->nload;
-    a->load = malloc(at_once * loads * sizeof *a->load), a->pushed = malloc(at_once * sizeof *a->pushed);
-    for (size_t t = 0; a->load && a->pushed && t < at_once; t++)
-        memcpy(a->load + t * loads, m->loads, loads * sizeof *a->load), a->pushed[t] = -1;
-    return a->load && a->pushed;
+    a->load = malloc(at_once * loads * sizeof *a->load);
+    for (size_t t = 0; a->load && t < at_once; t++) memcpy(a->load + t * loads, m->loads, loads * sizeof *a->load);
+    return a->load;
+}
+
+/// Models for the numbers of the worlds in hand, and for the plan.
+static bool open_variants(const ctn_batch *batch, batch_along *a)
+{
+    double dt;
+    double *const values = malloc((size_t)batch->cfg.parameter_count * sizeof *values);
+    bool ok = values && (a->base = parameters_variant(batch->parameters)) &&
+              (a->variant = calloc((size_t)a->at_once, sizeof *a->variant));
+    if (ok)
+        parameters_of_model(batch->parameters, batch->cfg.dt, values), parameters_apply(batch->parameters, values, a->base, &dt);
+    for (int t = 0; ok && t < a->at_once; t++) ok = (a->variant[t] = parameters_variant(batch->parameters));
+    free(values);
+    return ok;
+}
+
+/// What worlds may differ in.
+static bool open_numbers(const ctn_batch *batch, batch_along *a, const ctn_model *m)
+{
+    if (!worlds_differ(batch)) return true;
+    a->whose = malloc((size_t)a->at_once * sizeof *a->whose);
+    for (int t = 0; a->whose && t < a->at_once; t++) a->whose[t] = -1;
+    return a->whose && (batch->cfg.parameter_count ? open_variants(batch, a) : open_wrenches(a, m));
 }
 
 /// The world on the device that the batch asks for.
@@ -139,9 +168,10 @@ bool batch_along_open(ctn_batch *batch, ctn_error *err)
     a->engine = along_engine_of(lanes);
     const bool links = cfg->parallel == CTN_PARALLEL_LINKS;
     const size_t at_once = a->at_once = links ? 1 : cfg->threads;
-    a->plan = along_plan_create(m, batch_along_lanes(m, cfg));
     a->world = calloc(at_once, sizeof *a->world), a->own = calloc(at_once, sizeof *a->own);
-    if (!a->plan || !a->world || !a->own || (batch->nplace && !open_wrenches(a, m))) return false;
+    if (!a->world || !a->own || !open_numbers(batch, a, m)) return false;
+    a->plan = along_plan_create(a->base ? a->base : m, batch_along_lanes(m, cfg), !parameters_change_bodies(batch->parameters));
+    if (!a->plan) return false;
     if (device_asked(cfg->engine)) return open_there(batch, err);
     a->bytes = (a->engine->size(a->plan, cfg, false) + 63) / 64 * 64;
     for (size_t t = 0; t < at_once; t++) {
@@ -163,10 +193,11 @@ void batch_along_close(ctn_batch *batch)
     for (int t = 0; t < a->at_once; t++) {
         if (a->world) free(a->world[t]);
         if (a->own) pool_free(a->own[t]);
+        if (a->variant) free(a->variant[t]);
     }
     along_remote_close(a->there);
     along_plan_free(a->plan);
-    free(a->world), free(a->own), free(a->load), free(a->pushed), free(a->lost), free(a);
+    free(a->world), free(a->own), free(a->whose), free(a->load), free(a->base), free(a->variant), free(a->lost), free(a);
     batch->along = NULL;
 }
 
@@ -174,31 +205,44 @@ size_t batch_along_bytes(const ctn_batch *batch)
 {
     const batch_along *const a = batch->along;
     if (!a) return 0;
-    const size_t loads = batch->nplace ? (size_t)a->plan->model->nload * sizeof *a->load + sizeof *a->pushed : 0;
-    return a->plan->bytes + (size_t)a->at_once * (a->bytes + loads) + (a->there ? along_remote_bytes(a->there) : 0);
+    const ctn_model *const m = a->plan->model;
+    const size_t loads = (size_t)m->nload * sizeof *m->loads;
+    const size_t variant = sizeof *m + (size_t)m->nbody * sizeof *m->bodies + loads + (size_t)m->nmotor * sizeof *m->motors;
+    const size_t numbers = a->variant ? variant : a->load ? loads : 0, whose = a->whose ? sizeof *a->whose : 0;
+    return a->plan->bytes + (a->base ? variant : 0) + (size_t)a->at_once * (a->bytes + numbers + whose) +
+           (a->there ? along_remote_bytes(a->there) : 0);
 }
 
-void batch_along_push(ctn_batch *batch)
+void batch_along_forget(ctn_batch *batch)
 {
-    for (int t = 0; batch->nplace && t < batch->along->at_once; t++) batch->along->pushed[t] = -1;
+    for (int t = 0; batch->along->whose && t < batch->along->at_once; t++) batch->along->whose[t] = -1;
 }
 
-/// Gives the world in the thread's hands the wrenches of one of the batch's, if it has not got them.
-static void push_world(const ctn_batch *batch, int thread, int world)
+/// Gives the world `slot` of those in hand the numbers of one of the batch's, if it has not got them.
+static void take_up(const ctn_batch *batch, int slot, int world)
 {
     const batch_along *const a = batch->along;
-    if (!batch->nplace || a->pushed[thread] == world) return;
-    ctn_model m = *batch->with_wrenches;
-    m.loads = a->load + (size_t)thread * (size_t)m.nload;
-    batch_apply_wrenches(batch, world, &m);
-    if (a->there) along_remote_loads(a->there, &m);
-    else a->engine->loads(a->world[thread], a->own[thread], &m);
-    a->pushed[thread] = world;
+    if (!a->whose || a->whose[slot] == world) return;
+    if (a->variant) {
+        double dt = batch->cfg.dt;
+        ctn_model *const own = a->variant[slot];
+        parameters_apply(batch->parameters, batch->values + (size_t)world * (size_t)batch->cfg.parameter_count, own, &dt);
+        batch_apply_wrenches(batch, world, own);
+        a->engine->numbers(a->world[slot], a->own[slot], own, dt);
+    } else {
+        ctn_model m = *batch->with_wrenches;
+        m.loads = a->load + (size_t)slot * (size_t)m.nload;
+        batch_apply_wrenches(batch, world, &m);
+        if (a->there) along_remote_loads(a->there, &m);
+        else a->engine->loads(a->world[slot], a->own[slot], &m);
+    }
+    a->whose[slot] = world;
 }
 
 void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau, int steps, bool energy, ctn_step_stats *stats)
 {
     const batch_along *const a = batch->along;
+    const int slot = a->at_once == batch->cfg.worlds ? world : thread;  // where worlds can, they stay
     const ctn_engine *const serial = batch->engine;
     const lane_model *const m = lanes_of(batch, world);
     const size_t size = serial->flat_size(m, &batch->cfg);
@@ -206,7 +250,7 @@ void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau
     const ctn_freeze frozen = stats->frozen;
     int made = 0;
     bool any = false;
-    if (steps) push_world(batch, thread, world);
+    if (steps) take_up(batch, slot, world);
     while (!any || (made < steps && !stats->frozen && !(batch->cfg.interrupt && *batch->cfg.interrupt))) {
         ctn_step_stats part = {.frozen = any ? stats->frozen : frozen};
         const engine_clock clock = clock_after(batch, world, any ? stats : NULL);
@@ -216,8 +260,8 @@ void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau
             if (a->there && a->lost->status == CTN_OK)
                 along_remote_run(a->there, &batch->cfg, clock, flat, tau, steps - made, energy, &part, &done, a->lost);
             else if (!a->there)
-                done = a->engine->run(a->world[thread], a->own[thread], &batch->cfg, clock, flat, tau, 0, steps - made, energy,
-                                      &part);
+                done =
+                    a->engine->run(a->world[slot], a->own[slot], &batch->cfg, clock, flat, tau, 0, steps - made, energy, &part);
             if (a->there && a->lost->status != CTN_OK) done = 0;
             if (done) serial->flatten(m, &batch->cfg, state_of(batch, world), 0, true, flat);
         }

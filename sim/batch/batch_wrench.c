@@ -125,6 +125,6 @@ ctn_status ctn_batch_set_wrench(ctn_batch *batch, int world, int link, const ctn
             memcpy(to->force, wrench->force, sizeof to->force), memcpy(to->torque, wrench->torque, sizeof to->torque);
         }
     for (int b = first / lanes; b <= (end - 1) / lanes && batch->nplace; b++) batch_load_block(batch, b);
-    if (batch->along) batch_along_push(batch);
+    if (batch->along) batch_along_forget(batch);
     return CTN_OK;
 }

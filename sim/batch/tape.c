@@ -91,7 +91,7 @@ static bool open_along(ctn_tape *tape, const ctn_batch_config *cfg)
     if (!lanes || !batch_along_lanes(m, cfg) || cfg->parameter_count) return true;
     const along_engine *const along = along_engine_of(lanes);
     if (!along->steps(cfg) || !along->adjoins(m, cfg)) return true;
-    tape->plan = along_plan_create(m, batch_along_lanes(m, cfg));
+    tape->plan = along_plan_create(m, batch_along_lanes(m, cfg), true);
     tape->pool = pool_create(cfg->parallel == CTN_PARALLEL_BOTH ? 1 : batch_along_threads(m, cfg->threads));
     if (!tape->plan || !tape->pool) return false;
     void *const memory = along_memory((along->size(tape->plan, &tape->cfg, true) + 63) / 64 * 64);

@@ -228,6 +228,13 @@ bool parameters_have(const parameters *p, ctn_parameter_kind kind)
     return false;
 }
 
+bool parameters_change_bodies(const parameters *p)
+{
+    for (int k = 0; p && k < p->count; k++)
+        if (of_link(p->list[k])) return true;
+    return false;
+}
+
 int parameters_count(const parameters *p) { return p->count; }
 const ctn_parameter *parameters_list(const parameters *p) { return p->list; }
 

@@ -15,6 +15,9 @@ void parameters_free(parameters *p);  // NULL is allowed
 /// Whether a parameter of that kind is one of them. `p` may be NULL.
 bool parameters_have(const parameters *p, ctn_parameter_kind kind);
 
+/// Whether bodies may have other constants in other worlds. `p` may be NULL.
+bool parameters_change_bodies(const parameters *p);
+
 int parameters_count(const parameters *p);
 const ctn_parameter *parameters_list(const parameters *p);
 
