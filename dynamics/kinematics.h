@@ -163,6 +163,22 @@ FN void add_body_sums(body_sums *s, const lane_body *b, const pose *T, const twi
     s->h = add(s->h, cross_add(a, T->p, p));
 }
 
+/// Takes added mass (LOAD_ADDED) on bodies from `first` to before `end` off the sums, but for the kinetic energy: what goes along
+/// with a link is not of the link. Returns how much it is.
+FN real take_off_added(body_sums *s, const lane_model *m, int first, int end, const pose *T, const twist *V)
+{
+    real mass = rset(0);
+    for (int k = 0; k < m->nload && m->adds; k++) {
+        const lane_point_load *a = &m->loads[k];
+        if (!(a->flags & LOAD_ADDED) || a->body < first || a->body >= end) continue;
+        const vec3 r = mul(T[a->body].R, load3(a->point)), x = add(T[a->body].p, r);
+        const vec3 p = scale(cross_add(V[a->body].v, V[a->body].w, r), rset(a->displaced));
+        s->moment = sub_scaled(s->moment, x, rset(a->displaced)), s->l = sub(s->l, p), s->h = sub(s->h, cross(x, p));
+        mass = mass + rset(a->displaced);
+    }
+    return mass;
+}
+
 /// Sums over the model: kinetic (rotors of armature too), potential of gravity, linear momentum [3], angular momentum [3]
 /// about the world origin, centre of mass [3]: sums [11]. Bodies in their order. T, V [nbody]: scratch
 KERNEL void totals(const lane_model *m, const real *q, const real *v, pose *T, twist *V, real *sums)
@@ -172,6 +188,7 @@ KERNEL void totals(const lane_model *m, const real *q, const real *v, pose *T, t
     body_sums s;
     s.kinetic = rset(0), s.moment = load3(m->fixed_moment), s.l = s.h = zero3();
     for (int i = 0; i < m->nbody; i++) add_body_sums(&s, &m->bodies[i], &T[i], &V[i], v);
+    if (m->adds) take_off_added(&s, m, 0, m->nbody, T, V);
     const vec3 g = load3(m->gravity);
     sums[0] = s.kinetic;
     sums[1] = negate(dot(g, s.moment));

@@ -102,7 +102,8 @@ typedef struct lane_model {
     double time;
     const ctn_frame *frames;  // [nlink]
     const int *dof_adr;       // [nv]
-    bool in_order, passive, slides, rubs;
+    bool in_order, passive, slides, rubs, adds;
+    fluid_stream stream;
     real dt;  // s, of a step
     WORLD_CONSTANTS(real)
 } lane_model;

@@ -139,6 +139,10 @@ enum load_flag {
     LOAD_FOLLOWS = 2,  // its force and torque are in the axes of its link, and turn with it; else in those of the world
     LOAD_AXIAL = 4,    // its damping along an axis of its body differs from that across; with neither of the others
     LOAD_TOUCHES = 8,  // a rounded point that touches the ground (contact/law.h), and nothing else
+    LOAD_SLIPS = 16,   // drag by the velocity against a current (forces/drag.h), and nothing else; perhaps LOAD_AXIAL, and one of
+    LOAD_SQUARE = 32,  // ... by its square
+    LOAD_PUBLISHED = 64,  // ... over the step size
+    LOAD_ADDED = 128,     // takes the weight off an added mass, as energy of gravity
 };
 
 /// A load on a point of a body: a spring and damper to a point of the world, and a wrench; or a contact point. What is the same
@@ -148,15 +152,15 @@ enum load_flag {
     int link;         /* that the scene names, of the body */                                                                    \
     unsigned flags;   /* load_flag */                                                                                            \
     int contact;      /* LOAD_TOUCHES: which of the model's contact points */                                                    \
-    double displaced; /* kg of fluid, whose weight is taken off in `force` */
+    double displaced; /* kg, of fluid or added, whose weight is taken off in `force` */
 #define LOAD_CONSTANTS(number)                                                                                                   \
-    number stiffness, damping; /* N/m, N s/m */                                                                                  \
+    number stiffness, damping; /* N/m, N s/m; LOAD_SQUARE N s^2/m^2, LOAD_PUBLISHED kg, `axial` likewise */                      \
     number point[3];           /* m, body frame */                                                                               \
     number anchor[3];          /* m, world */                                                                                    \
     number force[3];           /* N */                                                                                           \
     number torque[3];          /* N m */                                                                                         \
     number axial, axis[3];     /* N s/m: damping along the axis beyond that across it; a unit vector, body frame */              \
-    number flow[3];            /* m/s, world: of what it is axial in; else it is in `force` */                                   \
+    number flow[3];            /* m/s, world: of what it is axial or slips in; else it is in `force` */                          \
     number radius;             /* m, of a contact point, as the next two */                                                      \
     number grip;               /* N/m, its stiffness */                                                                          \
     number friction;           /* of Coulomb */
@@ -170,6 +174,16 @@ typedef struct point_load {
     LOAD_STRUCTURE
     LOAD_CONSTANTS(double)
 } point_load;
+
+/// How a current differs from place to place and with time: the `flow` of loads is multiplied by a strength, which may move, and
+/// by a share that goes by the height in the world, in lines through points.
+enum { STREAM_POINTS = 16 };
+typedef struct fluid_stream {
+    double strength;
+    int moves;   // the signal that is added to it, counted from 1; 0: none
+    int points;  // 0: the share is 1
+    double height[STREAM_POINTS], share[STREAM_POINTS], slope[STREAM_POINTS];  // m, rising; 1/m, up to the next point
+} fluid_stream;
 
 /// What the `target` of a motor is.
 typedef enum motor_type { MOTOR_POSITION, MOTOR_VELOCITY, MOTOR_TORQUE } motor_type;
@@ -231,7 +245,7 @@ typedef struct ctn_frame {
 
 struct ctn_model {
     int nbody, nlink, nq, nv, nload;
-    int nspring, nforce;  // how many of the loads are the scene's `springs`, and its `forces`
+    int nspring, nforce, ndrag;  // how many of the loads are the scene's `springs`, its `forces`, its fluid
     int nmotor;
     int ncontact;  // how many of the loads are contact points
     ctn_body *bodies;   // [nbody]
@@ -249,6 +263,9 @@ struct ctn_model {
     bool passive;       // a body is BODY_PASSIVE
     bool rubs;          // a body is BODY_FRICTION
     bool slides;        // a body slides, or turns on a helix, on another one
+    bool slips, adds;   // a load is LOAD_SLIPS, LOAD_ADDED
+    fluid_stream stream;
+    double current[3];  // m/s, of the fluid that drag is in
     WORLD_CONSTANTS(double)
     double *q0, *v0;  // [nq], [nv]
     char *name;

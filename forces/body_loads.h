@@ -6,6 +6,7 @@
 ///     fluid           -(C u).x            c 1 + e t t'
 ///     force           -F.x
 ///     torque          -T.log(R R_k')
+///     other drag                          d2 psi/dx'2, of forces/drag.h
 ///
 /// x = p + R s is where the point s of a body with the pose [R p] is, a the anchor, R_k the axes at the start of a step. The
 /// force on the point is -dV/dx - C x'. A force and a torque may be in the axes of the world, or in those of their link. Only a
@@ -22,7 +23,11 @@
 ///
 /// What a fluid does to a body is in some such points (sim/scene/shape_measure.c): t is an axis of the body, u the current. C is
 /// that of the start of the step where a step is one solve, so that there the drag has an energy, (x - x_k - h u)'C (x - x_k - h
-/// u) / 2h; elsewhere that of where the body is. (docs/theory.md 4.8)
+/// u) / 2h; elsewhere that of where the body is. (docs/theory.md 4.8) Where the current differs from place to place, or the drag
+/// is by the square of the velocity, a load has LOAD_SLIPS: it is drag alone, of what moves against the current.
+///
+/// A body's mass has that of the fluid which it carries along. Gravity acts on it as on all mass, and a load with LOAD_ADDED takes
+/// the weight off again; this force is part of gravity's energy, and gives no work.
 ///
 /// A new load adds to add_point_load() what it does at its point, and its numbers are the model's (dynamics/model.h).
 #ifndef CATENA_BODY_LOADS_H
@@ -33,6 +38,7 @@
 #include "dynamics/kinematics.h"
 #include "dynamics/lane_model.h"
 #include "dynamics/spatial.h"
+#include "forces/drag.h"
 
 /// What the loads on a body do together. World axes, about the body's origin.
 typedef struct {
@@ -136,9 +142,11 @@ FN vec3 placed_origin(const lane_body *b, const placement *T, const real *q, con
 }
 
 /// A load at some configuration: the arm R s of its point, how far that is from the anchor, and the force and the torque in world
-/// axes; the axis of an axial drag.
+/// axes; the axis of an axial drag. Of drag with LOAD_SLIPS the current there, and the drag at the iterate of a solve.
 typedef struct {
     vec3 arm, gap, F, T, axis;
+    stream_at stream;
+    drag_force drag;
 } load_state;
 
 /// A force or torque of a load on a body with the axes R, in world axes.
@@ -159,7 +167,7 @@ FN vec3 load_axis(const lane_point_load *s, mat3 R) { return s->flags & LOAD_AXI
 FN vec3 load_force(const lane_model *m, const lane_point_load *s, mat3 R)
 {
     const vec3 F = load_axes(m, s, R, s->force);
-    if (!(s->flags & LOAD_AXIAL)) return F;
+    if (!(s->flags & LOAD_AXIAL) || (s->flags & LOAD_SLIPS)) return F;
     const vec3 t = load_axis(s, R);
     return add_scaled(F, t, s->axial * dot(t, load3(s->flow)));
 }
@@ -170,11 +178,10 @@ FN vec3 add_axial_drag(vec3 g, const lane_point_load *s, vec3 axis, vec3 x, real
     return s->flags & LOAD_AXIAL ? add_scaled(g, axis, s->axial * rate * dot(axis, x)) : g;
 }
 
-/// What an axial drag of the velocity x against the current gives by a turn of its axis, for the virtual motion y of its point:
-/// the gradient of e (t.x)(t.y) by turns.
-FN vec3 axial_turn(const lane_point_load *s, vec3 t, vec3 x, vec3 y)
+/// The current that an axial drag, or one that slips, is in.
+FN vec3 current_at(const lane_point_load *s, const load_state *at)
 {
-    return scale(add(scale(cross(t, y), dot(t, x)), scale(cross(t, x), dot(t, y))), s->axial);
+    return s->flags & LOAD_SLIPS ? at->stream.flow : load3(s->flow);
 }
 
 /// A load on a body with the axes R and the origin p.
@@ -184,6 +191,7 @@ FN load_state hold_load(const lane_model *m, const lane_point_load *s, mat3 R, v
     at.arm = mul(R, load3(s->point));
     at.gap = sub(add(p, at.arm), load3(s->anchor));
     at.F = load_force(m, s, R), at.T = load_torque(m, s, R), at.axis = load_axis(s, R);
+    if (s->flags & LOAD_SLIPS) at.stream = stream_now(m, s, at.gap);  // it has no anchor
     return at;
 }
 
@@ -226,11 +234,38 @@ KERNEL real springs_energy(const lane_model *m, const placement *T, const vec3 *
     return E;
 }
 
+/// The energy of the forces that take the weight off added mass, where bodies have the axes R and the origins p, J.
+FN real weight_taken(const lane_point_load *s, mat3 R, vec3 p)
+{
+    return negate(dot(load3(s->force), mul_add(p, R, load3(s->point))));
+}
+
+/// The same of all of them. T, p [nbody]
+KERNEL real weights_taken(const lane_model *m, const placement *T, const vec3 *p)
+{
+    real E = rset(0);
+    for (int k = 0; k < m->nload && m->adds; k++)
+        if (m->loads[k].flags & LOAD_ADDED) E = E + weight_taken(&m->loads[k], T[m->loads[k].body].R, p[m->loads[k].body]);
+    return E;
+}
+
 /// What a damper takes in the time dt (s) while its point moves with the velocity x.
 FN real load_loss(const lane_point_load *s, vec3 axis, vec3 x, real dt)
 {
     const real E = s->damping * dt * dot(x, x), along = dot(axis, x);
     return s->flags & LOAD_AXIAL ? fmadd(s->axial * dt, along * along, E) : E;
+}
+
+/// What drag that slips takes in that time at the velocity w against the current, and what the current puts in.
+typedef struct {
+    real loss, work;
+} drag_power;
+
+FN drag_power drag_flow(const drag_force *D, vec3 w, vec3 flow, real dt)
+{
+    drag_power P;
+    P.loss = dt * dot(D->g, w), P.work = negate(dt * dot(D->g, flow));
+    return P;
 }
 
 #endif

@@ -83,6 +83,19 @@ KERNEL void sense_frame(const lane_model *m, const model_sensor *s, const tree_m
     }
 }
 
+/// The rate of the momentum of added mass in a tree.
+FN vec3 added_rate(const lane_model *m, const model_sensor *s, const tree_motion *x)
+{
+    vec3 rate = zero3();
+    for (int k = 0; k < m->nload && s->needs & SENSOR_ACCELERATIONS; k++) {
+        const lane_point_load *a = &m->loads[k];
+        if (!(a->flags & LOAD_ADDED) || a->body < s->first_body || a->body >= s->end_body) continue;
+        rate = add_scaled(rate, acceleration_at(&x->T[a->body], &x->V[a->body], &x->A[a->body], load3(a->point)),
+                          rset(a->displaced));
+    }
+    return rate;
+}
+
 /// Of a tree, or of all links.
 KERNEL void sense_tree(const lane_model *m, const model_sensor *s, const tree_motion *x, real *out)
 {
@@ -98,6 +111,10 @@ KERNEL void sense_tree(const lane_model *m, const model_sensor *s, const tree_mo
         if (!(s->needs & SENSOR_ACCELERATIONS)) continue;
         const vec3 c = mul(x->T[i].R, load3(given(b)->h)), w = x->V[i].w;
         rate = add(rate, cross_add(cross_add(scale(x->A[i].v, given(b)->mass), x->A[i].w, c), w, cross(w, c)));
+    }
+    if (m->adds) {
+        mass = mass - take_off_added(&sum, m, s->first_body, s->end_body, x->T, x->V);
+        rate = sub(rate, added_rate(m, s, x));
     }
     if (s->whole) mass = m->mass;
     const real each = sel(gt(mass, rset(0)), rset(1) / mass, rset(0)), weight = dot(load3(m->gravity), sum.moment);

@@ -137,6 +137,30 @@ FN vec3 own_axes(const lane_model *m, const lane_point_load *s, const real *x)
     return mul(const33(m->frames[s->link].R), load3(x));
 }
 
+/// What the drag of load k makes for the virtual motion y of its point, on a body with the axes R, `ahead` those that it took at the
+/// start: gradients by V and by these axes, added. Returns that by the drift of the point.
+FN vec3 alpha_drag_pullback(const solve *W, const lane_point_load *s, int k, mat3 R, mat3 ahead, vec3 y, rate_pose *by_V,
+                            rate_pose *by_ahead)
+{
+    const load_state *at = &W->held[k];
+    const vec3 axis = at->axis, t = load3(s->axis), point = load3(s->point), x = held_slip(W, s, k, mul(R, point));
+    const drag_force D = drag_of(s, axis, x, W->in.inv_h);
+    const bool slips = s->flags & LOAD_SLIPS;
+    vec3 slope = add_axial_drag(scale(y, s->damping), s, axis, y, rset(1));
+    if (slips) {  // the current goes by the height of x_k + h V, of which x_k's share is that of add_drag_rows()
+        slope = drag_slope(&D, axis, y);
+        const vec3 up = vec(rset(0), rset(0), W->in.h * dot(at->stream.shear, slope));
+        by_V->p = add(by_V->p, up), add_outer(by_V, up, point);
+    }
+    if (s->flags & LOAD_AXIAL) {  // by its axis, (R + h V) t, which is made a unit vector where it slips
+        const vec3 turned = mul(ahead, t);
+        vec3 by_t = drag_by_axis(s, &D, axis, x, y);
+        if (slips) by_t = scale(sub_scaled(by_t, axis, dot(axis, by_t)), rset(1) / root(dot(turned, turned)));
+        add_outer(by_ahead, scale(by_t, rset(-1)), t), add_outer(by_V, scale(by_t, negate(W->in.h)), t);
+    }
+    return scale(slope, W->in.drag);
+}
+
 /// What loads make for the virtual motion A->P.motion of the solve: gradients by V into L, by `drift` into X (columns of the
 /// bodies with mass), and by q, added to q_bar. aim_wrenches() says how a wrench goes by R and V at the start of the step:
 ///
@@ -158,13 +182,9 @@ KERNEL void loads_pullback(const lane_model *m, const solve *W, const position_s
             const lane_point_load *s = &m->loads[k];
             const vec3 point = load3(s->point), y = moved_point(P->motion[i], mul(R, point));
             const bool follows = s->flags & LOAD_FOLLOWS;
-            const vec3 axis = W->held[k].axis, braked = add_axial_drag(scale(y, W->in.drag * s->damping), s, axis, y, W->in.drag);
+            const vec3 braked = s->flags & (LOAD_AXIAL | LOAD_SLIPS) ? alpha_drag_pullback(W, s, k, R, ahead, y, by_V, &by_T)
+                                                                     : scale(y, W->in.drag * s->damping);
             by_drift->p = add(by_drift->p, braked), add_outer(by_drift, braked, point);
-            if (s->flags & LOAD_AXIAL) {  // by its axis, (R + h V) t: e times (t.x) y + (t.y) x, negated
-                const vec3 x = held_slip(W, s, k, mul(R, point)), t = load3(s->axis);
-                const vec3 by_t = scale(add(scale(y, dot(axis, x)), scale(x, dot(axis, y))), negate(s->axial));
-                add_outer(&by_T, by_t, t), add_outer(by_V, scale(by_t, h), t);
-            }
             if (follows) {
                 const vec3 f = own_axes(m, s, s->force);
                 add_outer(&by_T, y, f), add_outer(by_V, scale(y, h), f);

@@ -182,6 +182,11 @@ KERNEL void aim_wrenches(const lane_model *m, const alpha_rule *r, const positio
         if (!load->flags) continue;
         const mat3 R = W->start[load->body].R, V = S->V[load->body].R, ahead = mat3_add_scaled(R, V, r->h);
         at->F = load_force(m, load, ahead), at->T = load_torque(m, load, ahead), at->axis = load_axis(load, ahead);
+        if (load->flags & LOAD_SLIPS) {  // its law wants a unit vector, and the current is that of where the point will be
+            const vec3 way = scale(mul_add(S->V[load->body].p, V, load3(load->point)), r->h);
+            if (load->flags & LOAD_AXIAL) at->axis = scale(at->axis, rset(1) / root(dot(at->axis, at->axis)));
+            at->stream = stream_now(m, load, add(at->gap, way));
+        }
         const vec3 turn = scale(cross_add(cross_add(cross(R.x, V.x), R.y, V.y), R.z, V.z), rset(0.25) * r->h);
         at->T = cross_add(at->T, at->T, turn);
     }

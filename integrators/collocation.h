@@ -205,6 +205,17 @@ FN terms3 torque_terms(vec3 T, mat3 R_k, mat3 R)
     return e;
 }
 
+/// Adds drag that slips to a load on a body, at the end of the arm, after the way w that counts for dampers. Returns its energy.
+FN real add_drag(body_load *L, const lane_point_load *s, load_state *at, vec3 arm, vec3 w, const terms_input *in)
+{
+    const vec3 slip = sub(scale(w, in->drag), at->stream.flow);
+    const drag_force D = at->drag = drag_of(s, at->axis, slip, in->inv_h);
+    add_point_load(L, arm, D.g, D.k * in->drag);
+    if (s->flags & LOAD_AXIAL) add_axial_block(L, arm, at->axis, D.along * in->drag);
+    if (s->flags & LOAD_SQUARE) add_axial_block(L, arm, D.n, D.across * in->drag);
+    return drag_potential(s, &D, slip) / in->drag;
+}
+
 /// What the loads on body i add: their wrench, their block, and their energy, which it returns. A damper's is c/(2h) |u|^2 for
 /// the way u that its point has come since the start of the step; with drift, as joints' dampers.
 KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
@@ -222,8 +233,12 @@ KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
             E = E + add_contact(&L, m, s, &c, W->in.h, W->lag[s->contact]);
             continue;
         }
-        const real c = s->damping * W->in.drag;
         const vec3 w = W->drift ? sub(u, mul_add(W->drift[i].p, W->drift[i].R, load3(s->point))) : u;
+        if (s->flags & LOAD_SLIPS) {
+            E = E + add_drag(&L, s, &W->held[k], arm, w, &W->in);
+            continue;
+        }
+        const real c = s->damping * W->in.drag;
         vec3 g;
         E = E + fmadd(rset(0.5) * c, dot(w, w), load_potential(s, at->gap, at->F, u, &g));
         g = add_axial_drag(add_scaled(g, w, c), s, at->axis, w, W->in.drag);

@@ -94,6 +94,7 @@ FN void book_load(tree_books *B, const lane_model *m, const position_work *P, in
     }
     const vec3 u = add(W->body[s->body].dp, sub(mul(W->now[s->body].R, load3(s->point)), W->held[k].arm));
     vec3 g;
+    if (s->flags & LOAD_ADDED) book(B, rset(0), negate(dot(W->held[k].F, u)));
     book(B, rset(0), load_potential(s, W->held[k].gap, zero3(), u, &g));
 }
 

@@ -123,24 +123,34 @@ FN wrench wrench_block_times(const lane_point_load *load, const stage_load *at, 
     return p;
 }
 
-/// Those of add_axial_blocks() likewise.
-FN wrench axial_blocks_times(const stages *W, const lane_point_load *load, const stage_load *of, int a, bool transposed,
-                             const twist *d)
+/// Those of add_axial_blocks() and add_slip_blocks() likewise.
+FN wrench drag_blocks_times(const stages *W, const lane_point_load *load, const stage_load *of, int a, bool transposed,
+                            const twist *d)
 {
-    const vec3 t = of[a].axis, x = load_slip(W, load, of, a);
+    const bool axial = load->flags & LOAD_AXIAL, square = load->flags & LOAD_SQUARE;
+    const drag_force *const D = &of[a].drag;
+    const vec3 t = of[a].axis, x = of[a].slip, y = moved_point(d[a], of[a].arm);
     vec3 f = zero3();
     for (int l = 0; l < W->table->stages; l++) {
-        const vec3 of_drag = transposed ? of[l].axis : t;
-        const real c = load->axial * (rset(transposed ? W->table->d[l][a] : W->table->d[a][l]) * W->in.inv_h);
-        f = add_scaled(f, of_drag, c * dot(of_drag, moved_point(d[l], of[l].arm)));
+        const stage_load *const at = transposed ? &of[l] : &of[a];
+        const vec3 way = moved_point(d[l], of[l].arm);
+        const real c = rset(transposed ? W->table->d[l][a] : W->table->d[a][l]) * W->in.inv_h;
+        if (axial) f = add_scaled(f, at->axis, at->drag.along * c * dot(at->axis, way));
+        if (square) f = add_scaled(f, at->drag.n, at->drag.across * c * dot(at->drag.n, way));
     }
     if (transposed) {
+        if (load->flags & LOAD_SLIPS) f.z = f.z - dot(drag_slope(D, t, of[a].shear), y);
         wrench p = force_at(of[a].arm, f);
-        p.n = add(p.n, axial_turn(load, t, x, moved_point(d[a], of[a].arm)));
+        if (axial) p.n = add(p.n, drag_by_turn(load, D, t, x, y));
         return p;
     }
-    const vec3 turned = add(scale(cross(d[a].w, t), dot(t, x)), scale(t, dot(cross(t, x), d[a].w)));
-    return force_at(of[a].arm, add_scaled(f, turned, load->axial));
+    if (axial) {
+        const vec3 dt = cross(d[a].w, t);
+        f = add(f, scale(dt, D->secant * dot(t, x))), f = add_scaled(f, t, D->along * dot(x, dt));
+        if (square) f = sub_scaled(f, D->n, D->across * dot(t, x) * dot(D->n, dt));
+    }
+    if (load->flags & LOAD_SLIPS) f = sub_scaled(f, drag_slope(D, t, of[a].shear), y.z);
+    return force_at(of[a].arm, f);
 }
 
 /// The same of the loads on a body.
@@ -151,10 +161,11 @@ FN wrench load_blocks_times(const lane_model *m, const lane_body *b, const stage
     for (int k = b->load; k < b->loads_end; k++) {
         const stage_load *of = &W->point[k * s];
         for (int l = 0; l < s; l++) {
-            const real c = load_block(W, &m->loads[k], transposed ? l : a, transposed ? a : l);
+            const real c = load_block(W, &m->loads[k], of, transposed ? l : a, transposed ? a : l);
             p = wrench_add(p, force_at(of[a].arm, scale(moved_point(d[l], of[l].arm), c)));
         }
-        if (m->loads[k].flags & LOAD_AXIAL) p = wrench_add(p, axial_blocks_times(W, &m->loads[k], of, a, transposed, d));
+        if (m->loads[k].flags & (LOAD_AXIAL | LOAD_SLIPS))
+            p = wrench_add(p, drag_blocks_times(W, &m->loads[k], of, a, transposed, d));
         p = wrench_add(p, block_times(point_curvature(of[a].arm, of[a].g), scale(of[a].g, rset(-0.5)), rset(0), d[a]));
         p = wrench_add(p, wrench_block_times(&m->loads[k], &of[a], transposed, d[a]));
     }

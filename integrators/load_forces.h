@@ -30,13 +30,26 @@ KERNEL void place_loads(const lane_model *m, const real *q, const real *v, loads
     hold_loads(m, L->T, L->p, L->at);
 }
 
+/// The velocity of a load's point against the current; its drag.
+FN vec3 slip_of(const lane_point_load *s, const load_state *at, const twist *V)
+{
+    return sub(moved_point(*V, at->arm), current_at(s, at));
+}
+FN drag_force drag_here(const lane_point_load *s, const load_state *at, const twist *V)
+{
+    return drag_of(s, at->axis, slip_of(s, at, V), rset(0));
+}
+
 /// The force of a load on its point, -dV - C x'.
 FN vec3 point_force(const lane_point_load *s, const load_state *at, const twist *V)
 {
     vec3 g;
-    load_potential(s, at->gap, at->F, zero3(), &g);
-    const vec3 x = moved_point(*V, at->arm);
-    g = add_axial_drag(add_scaled(g, x, s->damping), s, at->axis, x, rset(1));
+    if (s->flags & LOAD_SLIPS) g = drag_here(s, at, V).g;
+    else {
+        load_potential(s, at->gap, at->F, zero3(), &g);
+        const vec3 x = moved_point(*V, at->arm);
+        g = add_axial_drag(add_scaled(g, x, s->damping), s, at->axis, x, rset(1));
+    }
     return vec(negate(g.x), negate(g.y), negate(g.z));
 }
 
@@ -51,6 +64,13 @@ FN void add_load_wrench(wrench *w, const lane_point_load *s, const load_state *a
 FN void add_load_flow(energy_flow *F, const lane_point_load *s, const load_state *at, const twist *V, real dt)
 {
     const vec3 x = moved_point(*V, at->arm);
+    if (s->flags & LOAD_ADDED) return;
+    if (s->flags & LOAD_SLIPS) {
+        const drag_force D = drag_here(s, at, V);
+        const drag_power P = drag_flow(&D, slip_of(s, at, V), at->stream.flow, dt);
+        F->dissipated = F->dissipated + P.loss, F->work = F->work + P.work;
+        return;
+    }
     F->dissipated = F->dissipated + load_loss(s, at->axis, x, dt), F->work = F->work + dot(at->F, scale(x, dt));
     if (s->flags & LOAD_TURNS) F->work = fmadd(dt, dot(at->T, V->w), F->work);
 }
@@ -81,6 +101,24 @@ KERNEL void add_loads_flow(energy_flow *F, const lane_model *m, const real *q, c
     if (!m->nload) return;
     place_loads(m, q, v, L);
     for (int k = 0; k < m->nload; k++) add_load_flow(F, &m->loads[k], &L->at[k], &L->V[m->loads[k].body], dt);
+}
+
+/// Adds sign times J'f of those that take the weight off added mass to tau [nv].
+KERNEL void add_weights_taken(const lane_model *m, const real *q, real sign, loads_work *L, real *tau)
+{
+    if (!m->adds) return;
+    find_placements(m, q, L->T);
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        L->A.load[i] = wrench_zero();
+        for (int k = b->load; k < b->loads_end; k++) {
+            const lane_point_load *s = &m->loads[k];
+            if (!(s->flags & LOAD_ADDED)) continue;
+            const vec3 f = scale(load3(s->force), sign);
+            L->A.load[i] = wrench_add(L->A.load[i], force_at(mul(L->T[i].R, load3(s->point)), f));
+        }
+    }
+    add_joint_rows(m, L->T, L->A.load, tau);
 }
 
 /// Energy of the springs at q, J.
@@ -124,12 +162,19 @@ KERNEL void load_pullback(const lane_model *m, const real *q, const real *v, con
         A->load[i] = wrench_zero();
         for (int k = b->load; k < b->loads_end; k++) {
             const load_state *at = &L->at[k];
+            const lane_point_load *load = &m->loads[k];
             const vec3 y_k = moved_point(A->motion[i], at->arm);
-            const real s = negate(sign) * m->loads[k].stiffness;
+            const real s = negate(sign) * load->stiffness;
             A->load[i] = wrench_add(A->load[i], force_at(at->arm, scale(y_k, s)));
-            if (m->loads[k].flags & LOAD_AXIAL) {
-                const vec3 x = sub(moved_point(L->V[i], at->arm), load3(m->loads[k].flow));
-                A->load[i].n = sub_scaled(A->load[i].n, axial_turn(&m->loads[k], at->axis, x, y_k), sign);
+            if (load->flags & (LOAD_AXIAL | LOAD_SLIPS)) {
+                const vec3 x = slip_of(load, at, &L->V[i]);
+                const drag_force D = L->at[k].drag = drag_here(load, at, &L->V[i]);
+                if (load->flags & LOAD_AXIAL)
+                    A->load[i].n = sub_scaled(A->load[i].n, drag_by_turn(load, &D, at->axis, x, y_k), sign);
+                if (load->flags & LOAD_SLIPS) {
+                    const vec3 up = vec(rset(0), rset(0), sign * dot(at->stream.shear, drag_slope(&D, at->axis, y_k)));
+                    A->load[i] = wrench_add(A->load[i], force_at(at->arm, up));
+                }
             }
             if (!(m->loads[k].flags & LOAD_FOLLOWS)) continue;
             const vec3 turned = cross_add(cross(at->F, y_k), at->T, A->motion[i].w);
@@ -141,7 +186,8 @@ KERNEL void load_pullback(const lane_model *m, const real *q, const real *v, con
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
         const vec3 y_k = moved_point(A->motion[s->body], L->at[k].arm);
-        L->at[k].gap = add_axial_drag(scale(y_k, negate(s->damping)), s, L->at[k].axis, y_k, rset(-1));
+        if (s->flags & LOAD_SLIPS) L->at[k].gap = scale(drag_slope(&L->at[k].drag, L->at[k].axis, y_k), rset(-1));
+        else L->at[k].gap = add_axial_drag(scale(y_k, negate(s->damping)), s, L->at[k].axis, y_k, rset(-1));
     }
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
@@ -150,6 +196,32 @@ KERNEL void load_pullback(const lane_model *m, const real *q, const real *v, con
         for (int k = b->load; k < b->loads_end; k++) add_rate_load(A, i, L->at[k].arm, L->at[k].gap);
     }
     rate_rows(m, L->T, sign, A, q_bar, v_bar);
+}
+
+/// Adds sign times the derivatives by q of the forces of add_weights_taken() to a matrix [nv][nv]. y, q_bar [nv]: scratch
+KERNEL void weight_matrix(const lane_model *m, const real *q, real sign, loads_work *L, real *y, real *q_bar, double *const *by_q,
+                          int count)
+{
+    pose_work *A = &L->A;
+    const size_t n = (size_t)m->nv;
+    if (!m->adds || !by_q) return;
+    find_placements(m, q, L->T);
+    for (int row = 0; row < m->nv; row++) {
+        for (int k = 0; k < m->nv; k++) y[k] = rset(k == row), q_bar[k] = rset(0);
+        joint_twists(m, L->T, y, A->motion);
+        for (int i = 0; i < m->nbody; i++) {
+            A->load[i] = wrench_zero(), A->moment[i] = zero3();
+            for (int k = m->bodies[i].load; k < m->bodies[i].loads_end; k++) {
+                const lane_point_load *s = &m->loads[k];
+                if (s->flags & LOAD_ADDED) add_rate_load(A, i, mul(L->T[i].R, load3(s->point)), load3(s->force));
+            }
+        }
+        rate_rows(m, L->T, sign, A, q_bar, NULL);
+        for (int k = 0; k < m->nv; k++) {
+            const size_t at = (size_t)row * n + (size_t)k;
+            matrix_put(by_q, count, at, matrix_get(by_q, at) + q_bar[k]);
+        }
+    }
 }
 
 /// Adds sign times the gradients of y'f by q and v to q_bar and v_bar [nv], f all forces that act by themselves.

@@ -152,7 +152,8 @@ KERNEL void add_pose_rows(const lane_model *m, const placement *T, const rate_po
 
 /// What the dampers of loads give for the virtual motion A->motion of the bodies at T: they act along u = x - x_k with s C, so
 /// that the gradient by the point x_k, at the start of the step, is s C times the virtual motion of x. Axes of axial drag are
-/// those held, or those at T where `turned` says so. Added to b [nv], joint rows at the start.
+/// those held, or those at T where `turned` says so. Drag that slips is held, too; where the axes are, so is the current, which then
+/// goes by the height of x_k. Added to b [nv], joint rows at the start.
 KERNEL void add_drag_rows(const lane_model *m, const placement *T, const placement *start, const load_state *held, real s,
                           bool turned, pose_work *A, real *b_)
 {
@@ -162,7 +163,12 @@ KERNEL void add_drag_rows(const lane_model *m, const placement *T, const placeme
         for (int k = b->load; k < b->loads_end; k++) {
             const vec3 y = moved_point(A->motion[i], mul(T[i].R, load3(m->loads[k].point)));
             const vec3 axis = turned ? load_axis(&m->loads[k], T[i].R) : held[k].axis;
-            const vec3 f = add_axial_drag(scale(y, s * m->loads[k].damping), &m->loads[k], axis, y, s);
+            vec3 f;
+            if (m->loads[k].flags & LOAD_SLIPS) {
+                const vec3 braked = drag_slope(&held[k].drag, axis, y);
+                f = scale(braked, s);
+                if (!turned) f.z = f.z + dot(held[k].stream.shear, braked);
+            } else f = add_axial_drag(scale(y, s * m->loads[k].damping), &m->loads[k], axis, y, s);
             A->load[i] = wrench_add(A->load[i], force_at(held[k].arm, f));
         }
     }

@@ -115,12 +115,12 @@ FN void plain_pullback(const lane_model *m, const lane_body *b, const solve *W, 
     }
 }
 
-/// The velocity against the current by which an axial drag, load k, acts in a solve. arm: of its point, at the solution
+/// The velocity against the current by which a drag, load k, acts in a solve. arm: of its point, at the solution
 FN vec3 held_slip(const solve *W, const lane_point_load *s, int k, vec3 arm)
 {
     vec3 u = add(W->body[s->body].dp, sub(arm, W->held[k].arm));
     if (W->drift) u = sub(u, mul_add(W->drift[s->body].p, W->drift[s->body].R, load3(s->point)));
-    return sub(scale(u, W->in.drag), load3(s->flow));
+    return sub(scale(u, W->in.drag), current_at(s, &W->held[k]));
 }
 
 /// What wrenches give for the virtual motion A->motion: those in link axes turn with the link at the start of the step, and a
@@ -142,7 +142,8 @@ KERNEL void add_axes_rows(const lane_model *m, const solve *W, pose_work *A, rea
             }
             if (s->flags & LOAD_AXIAL) {
                 const vec3 arm = mul(R, load3(s->point)), y = moved_point(A->motion[i], arm), x = held_slip(W, s, k, arm);
-                A->load[i].n = sub(A->load[i].n, axial_turn(s, W->held[k].axis, x, y));
+                const drag_force D = drag_of(s, W->held[k].axis, x, W->in.inv_h);
+                A->load[i].n = sub(A->load[i].n, drag_by_turn(s, &D, W->held[k].axis, x, y));
             }
             if (!(s->flags & LOAD_TURNS)) continue;
             const terms3 e = torque_terms(W->held[k].T, R_k, R);

@@ -61,6 +61,14 @@ FN void add_load_part(energy_flow *F, const lane_model *m, const position_work *
     }
     const mat3 R = P->W.now[s->body].R;
     const vec3 arm = mul(R, load3(s->point)), u = add(P->W.body[s->body].dp, sub(arm, at->arm));
+    if (s->flags & LOAD_ADDED) return;
+    if (s->flags & LOAD_SLIPS) {
+        const vec3 w = sub(scale(u, in->inv_h), at->stream.flow);
+        const drag_force D = drag_of(s, at->axis, w, in->inv_h);
+        const drag_power p = drag_flow(&D, w, at->stream.flow, in->h);
+        F->dissipated = F->dissipated + p.loss, F->work = F->work + p.work;
+        return;
+    }
     F->dissipated = F->dissipated + load_loss(s, at->axis, scale(u, in->inv_h), in->h);
     F->work = F->work + dot(at->F, u);
     if (s->flags & LOAD_TURNS) F->work = F->work + dot(at->T, mul(R, axes_increment(P->W.start[s->body].R, R)));
@@ -102,16 +110,22 @@ KERNEL energy_flow stages_flow(const lane_model *m, const stage_work *P)
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
         const stage_load *of = &P->W.point[k * t->stages];
+        if (s->flags & LOAD_ADDED) continue;
         const bool follows = s->flags & (LOAD_FOLLOWS | LOAD_AXIAL);
         for (int a = 0; a < t->stages; a++) {
             if (t->b[a] == 0) continue;
             const real dt = rset(t->b[a]) * in->h;
             const vec3 x = load_rate(&P->W, of, a);
+            if (s->flags & LOAD_SLIPS) {
+                const drag_power p = drag_flow(&of[a].drag, of[a].slip, sub(x, of[a].slip), dt);
+                F.dissipated = F.dissipated + p.loss, F.work = F.work + p.work;
+                continue;
+            }
             F.dissipated = F.dissipated + load_loss(s, of[a].axis, x, dt);
             if (follows) F.work = fmadd(dt, dot(of[a].F, x), F.work);
             if (s->flags & LOAD_TURNS) F.work = fmadd(dt, dot(of[a].T, stage_spin(&P->W, s->body, a)), F.work);
         }
-        if (!follows) F.work = F.work + dot(of[0].F, of[t->stages - 1].u);
+        if (!follows && !(s->flags & LOAD_SLIPS)) F.work = F.work + dot(of[0].F, of[t->stages - 1].u);
     }
     return F;
 }

@@ -567,6 +567,7 @@ KERNEL energy_parts position_energy(const lane_model *m, const real *q, const re
     }
     if (internal) *internal = larger(K.sum, rset(0));
     E.potential = negate(dot(load3(m->gravity), moment));
+    if (m->adds) E.potential = E.potential + weights_taken(m, at, p);
     E.spring = passive_potential(m, q) + springs_energy(m, at, p);
     return E;
 }

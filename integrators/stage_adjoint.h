@@ -160,6 +160,7 @@ KERNEL void rows_pullback(const lane_model *m, stage_adjoint *A, const stage_bar
             k++;
         }
         add_pose_rows(m, W->start, A->M, rset(h) * W->in.k2, &A->Q, bar->q);
+        for (int k = 0; k < m->nload; k++) W->held[k].drag = W->point[k * s + a].drag;
         if (m->nload) add_drag_rows(m, T, W->start, W->held, rset(d) * W->in.inv_h, true, &A->Q, bar->q);
     }
     for (int i = 0; i < m->nbody; i++) {

@@ -33,9 +33,11 @@ typedef struct {
 } stage_body;
 
 /// A load at one stage of the iterate: the arm of its point, how far that has come since the start, the gradient there, and the
-/// force, the torque and the axis of axial drag of the stage, world axes.
+/// force, the torque and the axis of axial drag of the stage, world axes; the drag, of dampers k alone, and the velocity against
+/// the current, of what is axial or slips.
 typedef struct {
-    vec3 arm, u, g, F, T, axis;
+    vec3 arm, u, g, F, T, axis, slip, shear;
+    drag_force drag;
 } stage_load;
 
 /// What a body keeps through a step, world axes.
@@ -164,12 +166,6 @@ FN vec3 load_rate(const stages *W, const stage_load *of, int a)
     return x;
 }
 
-/// That against the current of an axial drag.
-FN vec3 load_slip(const stages *W, const lane_point_load *load, const stage_load *of, int a)
-{
-    return sub(load_rate(W, of, a), load3(load->flow));
-}
-
 /// The angular velocity of body i at stage a, likewise: half the sum of e x e' over the axes e.
 FN vec3 stage_spin(const stages *W, int i, int a)
 {
@@ -184,6 +180,17 @@ FN vec3 stage_spin(const stages *W, int i, int a)
         D.z = add_scaled(D.z, sub(at->z, start.z), d);
     }
     return scale(cross_add(cross_add(cross(R.x, D.x), R.y, D.y), R.z, D.z), rset(0.5));
+}
+
+/// Drag that slips at stage a, where its point has the velocity x.
+FN void slip_at_stage(const lane_model *m, const stages *W, const lane_point_load *load, const load_state *at, vec3 x, int a,
+                      stage_load *of)
+{
+    clock_now(m, W->in.h, W->table->c[a]);
+    const stream_at stream = stream_now(m, load, add(at->gap, of->u));
+    of->slip = sub(x, stream.flow), of->shear = stream.shear;
+    of->drag = drag_of(load, of->axis, of->slip, W->in.inv_h);
+    of->g = of->drag.g;
 }
 
 /// Adds the wrenches of the loads on body i at every stage, from its placements there.
@@ -201,19 +208,25 @@ KERNEL void stage_loads(const lane_model *m, stages *W, int s, int i)
         }
         for (int a = 0; a < s; a++) {
             stage_body *t = &W->body[i * s + a];
-            load_potential(load, at->gap, of[a].F, of[a].u, &of[a].g);
             const vec3 x = load_rate(W, of, a);
-            of[a].g = add_axial_drag(add_scaled(of[a].g, x, load->damping), load, of[a].axis, x, rset(1));
+            if (load->flags & LOAD_SLIPS) slip_at_stage(m, W, load, at, x, a, &of[a]);
+            else {
+                load_potential(load, at->gap, of[a].F, of[a].u, &of[a].g);
+                of[a].g = add_axial_drag(add_scaled(of[a].g, x, load->damping), load, of[a].axis, x, rset(1));
+                of[a].drag.k = load->damping;
+                if (load->flags & LOAD_AXIAL)
+                    of[a].slip = sub(x, load3(load->flow)), of[a].drag.secant = of[a].drag.along = load->axial;
+            }
             t->w = wrench_add(t->w, force_at(of[a].arm, of[a].g));
             if (load->flags & LOAD_TURNS) t->w.n = sub(t->w.n, of[a].T);
         }
     }
 }
 
-/// Second derivative of the energy of a load between the ends of its arms at stages a and l.
-FN real load_block(const stages *W, const lane_point_load *load, int a, int l)
+/// Second derivative of the energy of a load between the ends of its arms at stages a and l; of: at the stages.
+FN real load_block(const stages *W, const lane_point_load *load, const stage_load *of, int a, int l)
 {
-    return fmadd(rset(W->table->d[a][l]) * W->in.inv_h, load->damping, a == l ? load->stiffness : rset(0));
+    return fmadd(rset(W->table->d[a][l]) * W->in.inv_h, of[a].drag.k, a == l ? load->stiffness : rset(0));
 }
 
 /// The wrenches and blocks of body i alone, from its placements; without loads.

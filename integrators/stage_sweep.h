@@ -131,19 +131,38 @@ FN void add_outer_block(real *P, int w, wrench p, wrench c)
         for (int j = 0; j < 6; j++) P[w * k + j] = fmadd(row[k], column[j], P[w * k + j]);
 }
 
-/// Adds what an axial drag of stage a makes of the motion at stage l, e t t' between the ends of the arms, and, at the stage
-/// itself, of how the axis turns: t (t.x), with the velocity x against the current, changes with d by (d x t)(t.x) + t (t x x).d
-FN void add_axial_blocks(const stages *W, const lane_point_load *load, const stage_load *of, int a, int l, real *P, int w)
+/// Adds what an axial drag of stage a makes of the motion at stage l, `along` t t' between the ends of the arms, and, at the
+/// stage itself, of how the axis turns: t (t.x), with the velocity x against the current, changes with d by (d x t)(t.x) + t (t x
+/// x).d
+FN void add_axial_blocks(const stages *W, const stage_load *of, int a, int l, real *P, int w)
 {
-    const vec3 t = of[a].axis;
-    const real e = load->axial * (rset(W->table->d[a][l]) * W->in.inv_h);
+    const vec3 t = of[a].axis, x = of[a].slip;
+    const real e = of[a].drag.along * (rset(W->table->d[a][l]) * W->in.inv_h);
     add_outer_block(P, w, force_at(of[a].arm, scale(t, e)), force_at(of[l].arm, t));
     if (a != l) return;
-    const vec3 x = load_slip(W, load, of, a);
+    const real turned = of[a].drag.secant * dot(t, x);
     wrench turn = wrench_zero();
-    turn.n = scale(cross(t, x), load->axial);
+    turn.n = scale(cross(t, x), of[a].drag.along);
     add_outer_block(P, w, force_at(of[a].arm, t), turn);
-    add_block(P, w, arms_block(of[a].arm, t, load->axial * dot(t, x)), zero3(), scale(t, load->axial * dot(t, x)), rset(0));
+    add_block(P, w, arms_block(of[a].arm, t, turned), zero3(), scale(t, turned), rset(0));
+}
+
+/// Adds what drag that slips makes besides: along n, which turns with an axis, and by the height at which the current is met.
+FN void add_slip_blocks(const stages *W, const lane_point_load *load, const stage_load *of, int a, int l, real *P, int w)
+{
+    const drag_force *const D = &of[a].drag;
+    const vec3 t = of[a].axis;
+    if (load->flags & LOAD_SQUARE)
+        add_outer_block(P, w, force_at(of[a].arm, scale(D->n, D->across * (rset(W->table->d[a][l]) * W->in.inv_h))),
+                        force_at(of[l].arm, D->n));
+    if (a != l) return;
+    if (load->flags & LOAD_SQUARE && load->flags & LOAD_AXIAL) {
+        wrench turn = wrench_zero();
+        turn.n = cross(t, D->n);
+        add_outer_block(P, w, force_at(of[a].arm, scale(D->n, negate(D->across * dot(t, of[a].slip)))), turn);
+    }
+    const vec3 up = vec(rset(0), rset(0), rset(-1));
+    add_outer_block(P, w, force_at(of[a].arm, drag_slope(D, t, of[a].shear)), force_at(of[a].arm, up));
 }
 
 /// Adds those of the loads on a body: dampers couple the stages.
@@ -153,7 +172,7 @@ KERNEL void add_load_blocks(const lane_model *m, const lane_body *b, const stage
         for (int a = 0; a < s; a++)
             for (int l = 0; l < s; l++) {
                 const stage_load *at = &W->point[k * s + a], *by = &W->point[k * s + l];
-                const real c = load_block(W, &m->loads[k], a, l);
+                const real c = load_block(W, &m->loads[k], &W->point[k * s], a, l);
                 mat3 A = arms_block(at->arm, by->arm, c);
                 vec3 right = scale(at->arm, c), left = scale(by->arm, c);
                 if (a == l) {
@@ -162,8 +181,9 @@ KERNEL void add_load_blocks(const lane_model *m, const lane_body *b, const stage
                     right = left = add_scaled(right, at->g, rset(-0.5));
                 }
                 add_block(P + width * 6 * a + 6 * l, width, A, right, left, c);
-                if (m->loads[k].flags & LOAD_AXIAL)
-                    add_axial_blocks(W, &m->loads[k], &W->point[k * s], a, l, P + width * 6 * a + 6 * l, width);
+                real *const here = P + width * 6 * a + 6 * l;
+                if (m->loads[k].flags & LOAD_SLIPS) add_slip_blocks(W, &m->loads[k], &W->point[k * s], a, l, here, width);
+                if (m->loads[k].flags & LOAD_AXIAL) add_axial_blocks(W, &W->point[k * s], a, l, here, width);
                 else if (a == l && m->loads[k].flags) add_wrench_block(&m->loads[k], at, P + (width + 1) * 6 * a, width);
             }
 }

@@ -242,7 +242,8 @@ KERNEL void commit_chord(const lane_model *m, variational_state *S, const real *
     chord *W = &P->W;
     energy_flow F = no_flow();
     take_rates(m, S, tau, spacing, where, W, flow ? &F : NULL);
-    for (int k = 0; k < m->nload && flow; k++) F.work = F.work + chord_work(m, W, &m->loads[k]);
+    for (int k = 0; k < m->nload && flow; k++)
+        if (!(m->loads[k].flags & LOAD_ADDED)) F.work = F.work + chord_work(m, W, &m->loads[k]);
     if (flow) add_flow(flow, F, where);
     for (int k = 0; k < m->nv; k++) P->d[k] = rset(0);
     joint_forces(m, P->x, P->d, tau, &P->loads, P->force);

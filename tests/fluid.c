@@ -66,7 +66,8 @@ static int loads_of(const part_points *P, const double d[3], const double axis[3
     for (int c = 0; c < P->count; c++)
         for (int k = 0; k < (slender ? 1 : 2); k++) {
             lane_point_load *const s = &loads[n++];
-            *s = (lane_point_load){.flags = LOAD_AXIAL, .damping = k ? 0 : d[2] * P->weight, .axial = (d[k] - d[2]) * P->weight};
+            *s = (lane_point_load){
+                .flags = LOAD_AXIAL, .damping = k ? 0 : d[2] * P->weight[c], .axial = (d[k] - d[2]) * P->weight[c]};
             for (int i = 0; i < 3; i++) {
                 s->point[i] = P->at[c][i], s->axis[i] = slender ? axis[i] : i == k, s->flow[i] = u[i];
                 s->force[i] = s->damping * u[i];
@@ -87,7 +88,7 @@ START_TEST(golden)
         double axis[3] = {0}, d[3], moments[16] = {0};
         part_points P;
         if (slender) {
-            P = points_of_axis(&shape, axis);
+            P = points_of_axis(&shape, 2, axis);
             d[0] = cJSON_GetObjectItem(of, "tangential")->valuedouble;
             d[1] = d[2] = cJSON_GetObjectItem(of, "normal")->valuedouble;
         } else {
@@ -97,7 +98,7 @@ START_TEST(golden)
         }
         for (int c = 0; c < P.count; c++) {
             const double p[4] = {P.at[c][0], P.at[c][1], P.at[c][2], 1};
-            for (int k = 0; k < 16; k++) moments[k] += P.weight * p[k / 4] * p[k % 4];
+            for (int k = 0; k < 16; k++) moments[k] += P.weight[c] * p[k / 4] * p[k % 4];
         }
         double *const want_moments = golden_numbers(of, "moments", 16), *const want_gradient = golden_numbers(of, "gradient", 6),
                       *const want_hessian = golden_numbers(of, "hessian", 36);
@@ -166,6 +167,93 @@ START_TEST(moments_of_surfaces)
         ck_assert_double_eq_tol(got[k]->second[1], xx[k], 1e-8);
     }
     ck_assert_double_eq_tol(of_drum.center[2], 0.15, 1e-15);
+}
+END_TEST
+
+/// The surface of a scaled sphere, by a grid of its own: by latitude, evenly in the angle, where the reader has nodes of Gauss in
+/// the height. Slim and flat ones by the area of solids of revolution.
+START_TEST(surfaces_of_ellipsoids)
+{
+    static const double radii[][3] = {{0.3, 0.3, 0.3}, {0.1, 0.2, 0.3},  {0.05, 0.4, 0.1},
+                                      {0.2, 0.2, 1},   {0.5, 0.5, 0.02}, {0.7, 0.1, 0.1}};
+    for (size_t e = 0; e < sizeof radii / sizeof *radii; e++) {
+        const double *const a = radii[e];
+        const scene_shape egg = {.type = SHAPE_ELLIPSOID, .size = {a[0], a[1], a[2]}, .rotation = {1, 0, 0, 0}};
+        const part_moments got = shape_moments(&egg, PART_SURFACE);
+        double area = 0, second[3] = {0};
+        const int n = 1000;
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++) {
+                const double h = M_PI / 2 / n, t = (i + 0.5) * h, f = (j + 0.5) * h;
+                const double u[3] = {sin(t) * cos(f), sin(t) * sin(f), cos(t)};
+                const double d = 8 * h * h * sin(t) *
+                                 sqrt(pow(a[1] * a[2] * u[0], 2) + pow(a[2] * a[0] * u[1], 2) + pow(a[0] * a[1] * u[2], 2));
+                area += d;
+                for (int k = 0; k < 3; k++) second[k] += d * a[k] * a[k] * u[k] * u[k];
+            }
+        ck_assert_msg(fabs(got.size - area) < 1e-5 * area, "%zu: area %.12g, not %.12g", e, got.size, area);
+        for (int k = 0; k < 3; k++)
+            ck_assert_msg(fabs(got.second[k] - second[k]) < 1e-5 * second[k], "%zu: moment %.12g, not %.12g", e, got.second[k],
+                          second[k]);
+        if (a[0] != a[1] || a[1] == a[2]) continue;
+        const bool slim = a[2] > a[0];
+        const double c = a[2] / a[0], ecc = slim ? sqrt(1 - 1 / (c * c)) : sqrt(1 - c * c);
+        const double exact = slim ? 2 * M_PI * a[0] * a[0] * (1 + c / ecc * asin(ecc))
+                                  : 2 * M_PI * a[0] * a[0] * (1 + (1 - ecc * ecc) / ecc * atanh(ecc));
+        ck_assert_msg(fabs(got.size - exact) < 1e-10 * exact, "%zu: area %.15g, not %.15g", e, got.size, exact);
+    }
+}
+END_TEST
+
+/// The power of drag over a body that moves by a random twist: what its loads take, and integrals over its parts by Gauss's three
+/// points each way, which are exact.
+START_TEST(power_by_quadrature)
+{
+    static const double node[3] = {-0.774596669241483377, 0, 0.774596669241483377}, weight[3] = {5 / 18.0, 8 / 18.0, 5 / 18.0};
+    const double size[3] = {0.3, 0.5, 0.2}, c[3] = {0.1, -0.2, 0.05};
+    for (int kind = 0; kind < 4; kind++) {  // faces; volume by axes; mass; surface
+        static const char *const drags[] = {"{coefficient: 7, over: faces}", "{coefficient: [7, 1, 3], over: volume}",
+                                            "{coefficient: 2, over: mass}", "{coefficient: 7, over: surface}"};
+        char text[800];
+        snprintf(text, sizeof text,
+                 "catena: 1\nlinks:\n  - {name: a, joint: free, density: 300, shapes: [{type: box, size: [0.3, 0.5, 0.2], "
+                 "center: [0.1, -0.2, 0.05], "
+                 "rotation: [0.5, 0.5, 0.5, 0.5]}]}\nfluid: {drag: %s}\n",
+                 drags[kind]);
+        ctn_model *const m = model_of(text);
+        rng r = {3 + (uint64_t)kind};
+        const mat3 R = quat_rotation(quat_load((const double[4]){0.5, 0.5, 0.5, 0.5}));
+        const ctn_frame *const F = &m->frames[0];  // of its body
+        const mat3 own = const33(F->R);
+        for (int k = 0; k < 20; k++) {
+            const vec3 w = vec(rng_uniform(&r, -1, 1), rng_uniform(&r, -1, 1), rng_uniform(&r, -1, 1)),
+                       v = vec(rng_uniform(&r, -1, 1), rng_uniform(&r, -1, 1), rng_uniform(&r, -1, 1));
+            double got = 0, want = 0;
+            for (int n = 0; n < m->nload; n++) {
+                const vec3 x = add(v, cross(w, sub(tmul(own, load3(m->loads[n].point)), tmul(own, load3(F->p)))));
+                got += m->loads[n].damping * dot(x, x) + m->loads[n].axial * pow(dot(tmul(own, load3(m->loads[n].axis)), x), 2);
+            }
+            for (int i = 0; i < 27; i++) {
+                const double g[3] = {node[i % 3], node[i / 3 % 3], node[i / 9]},
+                             d = weight[i % 3] * weight[i / 3 % 3] * weight[i / 9];
+                for (int f = kind == 0 || kind == 3 ? 0 : 6; f < 7; f++) {  // faces, or what is inside
+                    double at[3], axis[3] = {0};
+                    for (int j = 0; j < 3; j++) at[j] = 0.5 * size[j] * (f < 6 && f / 2 == j ? f % 2 ? 1 : -1 : g[j]);
+                    if (f == 6 && (kind == 0 || kind == 3)) break;
+                    if (f < 6) axis[f / 2] = 1;
+                    const vec3 x = add(v, cross(w, add(mul(R, load3(at)), load3(c))));
+                    const double area = f < 6 ? size[(f / 2 + 1) % 3] * size[(f / 2 + 2) % 3] : 0,
+                                 volume = size[0] * size[1] * size[2];
+                    if (kind == 0) want += d * area * 7 * pow(dot(mul(R, load3(axis)), x), 2);
+                    if (kind == 1) want += d * volume * (7 * x.x * x.x + x.y * x.y + 3 * x.z * x.z);
+                    if (kind == 2) want += d * volume * 300 * 2 * dot(x, x);
+                    if (kind == 3) want += d * area * 7 * dot(x, x);
+                }
+            }
+            ck_assert_msg(fabs(got - want) < 1e-10 * want, "%s: %.15g W, not %.15g", drags[kind], got, want);
+        }
+        ctn_model_free(m);
+    }
 }
 END_TEST
 
@@ -356,13 +444,14 @@ END_TEST
 /// The same bits on every engine; along the links, the same motion.
 START_TEST(engines)
 {
-    const random_options o = {.links = 6, .passive = true, .springs = 1, .fluid = true};
+    const random_options o = {.links = 6, .passive = true, .springs = 1, .fluid = true, .stream = _i >= WAYS};
+    const int way = _i % WAYS;
     ctn_model *const m = random_model(7 + (uint64_t)_i, &o);
     const ctn_engine *const *const list = engines_available();
     const size_t nq = (size_t)ctn_model_nq(m);
     double *const first = malloc(5 * nq * sizeof *first), *const q = malloc(5 * nq * sizeof *q);
-    ctn_batch_config cfg = config_of(_i);
-    cfg.worlds = 5, cfg.dt = ways[_i].dt / 10;
+    ctn_batch_config cfg = config_of(way);
+    cfg.worlds = 5, cfg.dt = ways[way].dt / 10;
     for (int e = 0; list[e]; e++) {
         cfg.engine = list[e]->name;
         ctn_batch *const b = batch_with(m, &cfg);
@@ -383,7 +472,7 @@ START_TEST(engines)
     ctn_model *const eel = model_of(EEL("fluid: {density: 900, current: [0.1, 0.5, 0], drag: {normal: 3, tangential: 1}}\n"));
     double x[2][24];
     for (int along = 0; along < 2; along++) {
-        ctn_batch_config c = config_of(_i);
+        ctn_batch_config c = config_of(way);
         if (c.method == CTN_RADAU) break;
         c.parallel = along ? CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS, c.dt = 0.002;
         ctn_batch *const b = batch_with(eel, &c);
@@ -391,7 +480,7 @@ START_TEST(engines)
         ctn_batch_state(b, x[along], NULL);
         ctn_batch_free(b);
     }
-    if (ways[_i].method != CTN_RADAU)
+    if (ways[way].method != CTN_RADAU)
         ck_assert_msg(coordinate_distance(eel, x[0], x[1]) < 1e-8, "along the links: another motion");
     ctn_model_free(eel);
 }
@@ -405,13 +494,14 @@ static const struct {
     {"fluid: {}", "7:8: fluid.drag: missing; a fluid has a `density`, which gives buoyancy, a `drag` or both"},
     {"fluid: {drag: {normal: 1}}", "fluid.drag.tangential: missing; `normal` and `tangential` are given together"},
     {"fluid: {drag: {over: volume}}", "fluid.drag.coefficient: missing; or `normal` and `tangential`, over an axis"},
-    {"fluid: {drag: {coefficient: 1, over: skin}}", "7:38: fluid.drag.over: expected volume, surface or axis, found 'skin'"},
+    {"fluid: {drag: {coefficient: 1, over: skin}}",
+     "7:38: fluid.drag.over: expected volume, surface, axis, faces or mass, found 'skin'"},
     {"fluid: {drag: {normal: 1, tangential: 1, over: volume}}",
      "fluid.drag.over: `normal` and `tangential` are those of an axis"},
     {"fluid: {drag: {coefficient: 1, normal: 2, tangential: 1}}", "fluid.drag.coefficient: not beside `normal`"},
     {"fluid: {drag: {coefficient: -1}}", "fluid.drag.coefficient: expected"},
     {"fluid: {drag: {normal: 2, tangential: 1}}", "7:15: fluid.drag: shapes[0] of link 'ball' has no axis"},
-    {"fluid: {drag: {coefficient: 1}}", "shapes[0] of link 'egg' has a surface whose moments have no closed form"},
+    {"fluid: {drag: {coefficient: 1, over: faces}}", "7:15: fluid.drag: shapes[0] of link 'ball' has no faces: boxes have"},
     {"fluid: {density: 1, links: [{link: bal, drag: none}]}", "fluid.links[0].link: "},
     {"fluid: {links: [{link: ball, drag: none}, {link: ball, drag: none}]}", "fluid.links[1].link: 'ball' has a drag already"},
     {"fluid: {links: [{drag: none}]}", "fluid.links[0].link: missing"},
@@ -462,13 +552,15 @@ int main(void)
     tcase_set_timeout(all, 120);
     tcase_add_test(all, golden);
     tcase_add_test(all, moments_of_surfaces);
+    tcase_add_test(all, surfaces_of_ellipsoids);
+    tcase_add_test(all, power_by_quadrature);
     tcase_add_loop_test(all, terminal_speed, 0, WAYS);
     tcase_add_loop_test(all, goes_with_the_current, 0, WAYS);
     tcase_add_loop_test(all, swimmer_stays, 0, WAYS);
     tcase_add_loop_test(all, energy_falls, 0, WAYS);
     tcase_add_loop_test(all, order_stays, 0, WAYS);
     tcase_add_test(all, gravity_of_worlds);
-    tcase_add_loop_test(all, engines, 0, WAYS);
+    tcase_add_loop_test(all, engines, 0, 2 * WAYS);
     tcase_add_loop_test(all, mistaken, 0, sizeof mistakes / sizeof *mistakes);
     tcase_add_test(all, methods_that_take_none);
     suite_add_tcase(suite, all);

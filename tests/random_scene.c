@@ -292,14 +292,21 @@ static void put_rod(writer *w, rng *r)
     put_array(w, "to", to, 3), put(w, "}]\n");
 }
 
-static void put_fluid(writer *w, rng *r, const char *prefix, int last)
+static void put_fluid(writer *w, rng *r, const char *prefix, int last, bool stream)
 {
     double current[3];
     for (int c = 0; c < 3; c++) current[c] = rng_uniform(r, -1, 1);
-    put(w, "fluid:\n  density: %.17g\n  ", rng_uniform(r, 0, 800)), put_array(w, "current", current, 3);
+    put(w, "fluid:\n  density: %.17g\n  ", rng_uniform(r, 0, 800));
+    if (stream)
+        put(w, "current: {"), put_array(w, "velocity", current, 3),
+            put(w, ", profile: {heights: [-4, -1.3, 0.7, 5], "
+                   "shares: [-1, 0.4, 1, 3]}}");
+    else put_array(w, "current", current, 3);
     const double tangential = rng_uniform(r, 0, 2), normal = rng_uniform(r, 0, 4);
-    put(w, "\n  drag: {normal: %.17g, tangential: %.17g}\n", normal, tangential);
-    put(w, "  links: [{link: %s%d, drag: {coefficient: %.17g, over: surface}}]\n", prefix, last, rng_uniform(r, 0, 20));
+    const char *const law = stream && rng_below(r, 2) ? ", law: quadratic" : "";
+    put(w, "\n  drag: {normal: %.17g, tangential: %.17g%s}\n", normal, tangential, law);
+    put(w, "  links: [{link: %s%d, drag: {coefficient: %.17g, over: surface%s}}]\n", prefix, last, rng_uniform(r, 0, 20), law);
+    if (stream) put(w, "  added_mass: %.17g\n", rng_uniform(r, 0, 1));
 }
 
 char *random_scene(uint64_t seed, const random_options *o)
@@ -347,7 +354,7 @@ char *random_scene(uint64_t seed, const random_options *o)
     }
     put_loads(&w, seed, l, prefix, o, turned);
     put_motors(&w, seed, l, prefix, o);
-    if (o->fluid) put_fluid(&w, &water, prefix, o->links - 1);
+    if (o->fluid) put_fluid(&w, &water, prefix, o->links - 1, o->stream);
     free(l), free(order);
     return w.text;
 }

@@ -31,6 +31,8 @@ typedef struct {
     int motors;          // of all types, on as many degrees of freedom; with plain_springs or conservative none has kd
     bool moving;         // what they are told moves with time, in every way that there is
     bool fluid;          // a current that floats and brakes links, along and across the axes of capsules; one link by its surface
+    bool stream;  // with `fluid`: the current varies with the height, drag goes by the square in every other scene, and some
+                  // of the fluid goes along with links
     bool friction;       // dry, of every other joint that can have it
     unsigned joints;    // bit set of ctn_joint_type to draw from; 0: all
     double shift[3];    // the world is moved: by this ...

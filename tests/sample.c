@@ -236,7 +236,7 @@ START_TEST(parameters_are_listed)
     sample("  q: {all: {uniform: [0, 1]}}\n");
     ck_assert_int_eq(ctn_scene_parameters(scene, model, NULL), 0);
     ck_assert_str_eq(ctn_parameter_name(CTN_LIMIT_DAMPING), "limit_damping");
-    ck_assert_ptr_null(ctn_parameter_name((ctn_parameter_kind)(CTN_FRICTION + 1)));
+    ck_assert_ptr_null(ctn_parameter_name((ctn_parameter_kind)(CTN_DRAG_SCALE + 1)));
 }
 END_TEST
 

@@ -163,7 +163,8 @@ START_TEST(newton_step_is_exact)
                                   .springs = t->old > 0 ? 0 : (int)(seed % 3),
                                   .wrenches = t->old > 0 ? 0 : (int)(seed % 4),
                                   .motors = (int)(seed % 5),
-                                  .fluid = t->old == 0 && seed % 3 == 1};
+                                  .fluid = t->old == 0 && seed % 3 == 1,
+                                  .stream = seed % 6 == 1};
         fixture f = open_fixture(seed, &o, t, 0.01);
         stage_work *P = &f.W.po.more;
         const lane_model *m = f.m;

@@ -110,7 +110,7 @@ static fixture open_fixture(uint64_t seed, random_options o, tested t, double dt
     const bool takes = t.method != CTN_COLLOCATION || t.number <= 2;
     o.springs = takes ? (int)(seed % 3) : 0, o.wrenches = takes ? (int)(seed % 4) : 0;
     o.motors = (int)(seed % 5);
-    o.fluid = takes && t.method != CTN_VARIATIONAL && seed % 5 == 2;
+    o.fluid = takes && t.method != CTN_VARIATIONAL && seed % 5 == 2, o.stream = seed % 10 == 2;
     return open_model(random_model(seed, &o), config_of(t, dt), steps, seed);
 }
 

@@ -131,11 +131,21 @@ static void print_sensors(const ctn_model *m, bool all)
     }
 }
 
-static void print_fluid(const scene_fluid *f)
+/// Of the fluid, along with all links together, kg.
+static double added_mass(const ctn_scene *scene)
 {
+    double sum = 0;
+    for (int i = 0; i < scene->nlink && scene->fluid.added; i++) sum += scene->fluid.added[i].mass;
+    return sum;
+}
+
+static void print_fluid(const setup *s)
+{
+    const scene_fluid *const f = &s->scene->fluid;
     if (f->ndrag)
-        printf("fluid      %g kg/m3, current %g %g %g m/s, on %d part%s of links\n", f->density, f->current[0], f->current[1],
-               f->current[2], f->ndrag, plural(f->ndrag));
+        printf("fluid      %g kg/m3, current %g %g %g m/s%s%s, on %d part%s of links, %g kg of it along with them\n", f->density,
+               f->current[0], f->current[1], f->current[2], f->stream.points ? " by height" : "",
+               f->stream.moves ? " and time" : "", f->ndrag, plural(f->ndrag), added_mass(s->scene));
 }
 
 static void print_contact(const setup *s)
@@ -189,7 +199,7 @@ static void print_info(const setup *s, const totals *t, const ctn_engine *engine
     const int springs = s->scene->nspring, forces = s->scene->nload - springs;
     if (springs || forces)
         printf("loads      %d spring%s to the world, %d force%s\n", springs, plural(springs), forces, plural(forces));
-    print_fluid(&s->scene->fluid);
+    print_fluid(s);
     print_contact(s);
     char words[CONFIG_WORDS];
     config_describe(&s->cfg, words);
@@ -347,6 +357,9 @@ static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
         json_number(fluid, "density", f->density);
         json_numbers(fluid, "current", f->current, 3);
         json_number(fluid, "parts", f->ndrag);
+        json_number(fluid, "added_mass", added_mass(s->scene));
+        cJSON_AddBoolToObject(fluid, "by_height", f->stream.points > 0);
+        cJSON_AddBoolToObject(fluid, "by_time", f->stream.moves > 0);
     }
     const scene_contact *const c = &s->scene->contact;
     if (c->ground) {

@@ -323,7 +323,7 @@ FN void load_rows(lane_rows *B, double dt, bool steps)
     lane_model *const m = &B->m;
     m->nbody = B->block->rows, m->nlink = 0, m->nq = B->block->nq, m->nv = B->block->nv, m->nload = m->nmotor = m->ncontact = 0;
     m->frames = &plain_frame, m->dof_adr = NULL, m->in_order = true, m->passive = from->passive, m->slides = from->slides;
-    m->rubs = from->rubs;
+    m->rubs = from->rubs, m->adds = false;
     m->nsignal = 0, m->clock = steps ? &B->clock : NULL, m->time = 0;
     memset(&B->clock, 0, sizeof B->clock);
     for (int i = 0; i < m->nbody; i++) load_row(B, i), load_loads(B, i), load_motor(B, i);

@@ -345,6 +345,13 @@ static ctn_status check_loads(const ctn_model *m, const ctn_batch_config *cfg, c
     if ((cfg->method == CTN_COLLOCATION || cfg->method == CTN_RADAU) && cfg->solver != CTN_NEWTON)
         return fail(err, CTN_BAD_CONFIG, "solver: %s takes no `springs`, `forces`, `fluid` or wrenches; take newton",
                     ctn_solver_name(cfg->solver));
+    for (int k = 0; k < m->nload; k++)
+        if (m->loads[k].flags & LOAD_PUBLISHED && (cfg->method != CTN_COLLOCATION || cfg->order != 2))
+            return fail(
+                err, CTN_BAD_CONFIG,
+                "method: %s takes no `drag` of `law: as-published`, which goes by the step size; take collocation of order 2, "
+                "or another law",
+                ctn_method_name(cfg->method));
     for (int k = 0; k < cfg->parameter_count && cfg->method == CTN_VARIATIONAL; k++)
         if (cfg->parameters[k].kind == CTN_SPRING_DAMPING)
             return fail(err, CTN_BAD_CONFIG,
@@ -356,17 +363,16 @@ static ctn_status check_loads(const ctn_model *m, const ctn_batch_config *cfg, c
     return CTN_OK;
 }
 
-/// Targets that move: the variational method takes forces at states whose time it does not know, a device has no clock yet.
+/// Targets and currents that move: the variational method takes forces at states whose time it does not know, a device has no clock yet.
 static ctn_status check_signals(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
 {
+    const char *const what = m->stream.moves ? "`current` that changes" : "targets of `motors` that move";
     if (!m->nsignal) return CTN_OK;
     if (cfg->method == CTN_VARIATIONAL)
-        return fail(err, CTN_BAD_CONFIG,
-                    "method: variational takes no targets of `motors` that move with time in this version; take radau or alpha");
+        return fail(err, CTN_BAD_CONFIG, "method: variational takes no %s with time in this version; take radau or alpha", what);
     if (cfg->engine && !strncmp(cfg->engine, "cuda", 4))
-        return fail(err, CTN_BAD_CONFIG,
-                    "engine: '%s' takes no targets of `motors` that move with time in this version; take an engine of the CPU",
-                    cfg->engine);
+        return fail(err, CTN_BAD_CONFIG, "engine: '%s' takes no %s with time in this version; take an engine of the CPU",
+                    cfg->engine, what);
     return CTN_OK;
 }
 

@@ -35,6 +35,8 @@ static const struct {
     [CTN_MOTOR_KD] = {"motor_kd", {NOT_NEGATIVE}},
     [CTN_MOTOR_EFFORT] = {"motor_effort", {0, DBL_MAX, false, INFINITY, "a number >= 0"}},
     [CTN_FRICTION] = {"friction", {NOT_NEGATIVE}},
+    [CTN_CURRENT] = {"current", {ANY, NAN, "a finite number"}},
+    [CTN_DRAG_SCALE] = {"drag_scale", {NOT_NEGATIVE}},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -45,7 +47,7 @@ const char *ctn_parameter_name(ctn_parameter_kind kind) { return (unsigned)kind 
 
 const char *parameter_objection(ctn_parameter_kind kind, ctn_joint_type joint, bool limited)
 {
-    if (kind == CTN_MASS_SCALE) return NULL;
+    if (kind == CTN_MASS_SCALE || kind == CTN_DRAG_SCALE) return NULL;
     if (joint == CTN_FIXED) return "is fixed: it has no parameters";
     if (kind == CTN_DAMPING) return NULL;
     if (joint == CTN_FREE) return "is free: of a joint's parameters it has damping alone";

@@ -30,14 +30,20 @@ struct batch_along {
 /// Whether springs and forces on links keep a method from going along them.
 static bool loads_stop(const ctn_model *m, const ctn_batch_config *cfg) { return cfg->method == CTN_VARIATIONAL && m->nload; }
 
+/// What of a fluid goes along no links; NULL: nothing.
+static const char *fluid_stops(const ctn_model *m)
+{
+    return m->slips ? "drag by the square or in a current that varies" : m->adds ? "`added_mass`" : NULL;
+}
+
 /// Whether a method goes along the links only where it is asked for. With several stages open ends make four times the operations
 /// of an elimination, which lanes make good on wide CPUs alone, and threads.
 static bool if_asked(const ctn_batch_config *cfg) { return cfg->method == CTN_RADAU && cfg->stages > 1; }
 
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    const bool able =
-        along_scalar.steps(cfg) && !if_asked(cfg) && !loads_stop(m, cfg) && !m->ncontact && !device_asked(cfg->engine);
+    const bool able = along_scalar.steps(cfg) && !if_asked(cfg) && !loads_stop(m, cfg) && !m->ncontact && !fluid_stops(m) &&
+                      !device_asked(cfg->engine);
     if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
     return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
 }
@@ -57,6 +63,7 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
     else if (device_asked(cfg->engine))
         snprintf(text, PARALLEL_WORDS, "engine %s takes links if asked", device_asked(cfg->engine));
     else if (m->ncontact) snprintf(text, PARALLEL_WORDS, "links takes no `ground`");
+    else if (fluid_stops(m)) snprintf(text, PARALLEL_WORDS, "links takes no %s", fluid_stops(m));
     else if (loads_stop(m, cfg))
         snprintf(text, PARALLEL_WORDS, "links takes no `springs` and `forces` on links with variational");
     else if (config_check_parallel(&links, &no) != CTN_OK)  // without the remedy
@@ -92,6 +99,8 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
             device);
     if (config_check_parallel(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "parallel: %s", reason.message);
     if (m->ncontact) return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `ground` in this version; take worlds", name);
+    if (fluid_stops(m))
+        return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no %s in this version; take worlds", name, fluid_stops(m));
     if (loads_stop(m, cfg))
         return fail(
             err, CTN_BAD_CONFIG,

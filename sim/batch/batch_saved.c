@@ -36,9 +36,14 @@ uint64_t model_constants(const ctn_model *m)
         const point_load *o = &m->loads[k];
         h = hash_numbers(h, (double[]){o->body, o->number, o->link, o->flags}, 4);
         h = hash_numbers(h, &o->stiffness,
-                         o->flags & LOAD_TOUCHES ? LOAD_NUMBERS
-                         : o->flags & LOAD_AXIAL ? offsetof(point_constants, radius) / sizeof(double)
-                                                 : offsetof(point_constants, axial) / sizeof(double));
+                         o->flags & LOAD_TOUCHES                ? LOAD_NUMBERS
+                         : o->flags & (LOAD_AXIAL | LOAD_SLIPS) ? offsetof(point_constants, radius) / sizeof(double)
+                                                                : offsetof(point_constants, axial) / sizeof(double));
+    }
+    if (m->slips) {
+        const fluid_stream *const s = &m->stream;
+        h = hash_numbers(h, (double[]){s->strength, s->moves, s->points}, 3);
+        h = hash_numbers(hash_numbers(h, s->height, s->points), s->share, s->points);
     }
     if (m->ncontact) h = hash_numbers(h, m->ground, 4), h = hash_numbers(h, &m->relaxation, 1);
     for (int k = 0; k < m->nmotor; k++) {

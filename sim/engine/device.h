@@ -51,7 +51,7 @@ typedef struct ctn_device {
 
 /// What the library and a device's code must have in common.
 #define DEVICE_LAYOUT                                                                                                            \
-    (5 + 1000 * ((uint64_t)sizeof(ctn_batch_config) +                                                                            \
+    (6 + 1000 * ((uint64_t)sizeof(ctn_batch_config) +                                                                            \
                  1000 * (sizeof(ctn_step_stats) + 1000 * (sizeof(ctn_body) + 1000 * sizeof(ctn_run)))))
 
 /// The engines of devices, in a NULL-terminated list.

@@ -55,6 +55,7 @@ static void run_rnea(const lane_model *m, void *scratch, int count, const double
         gather(f.v, v, m->nv, c, count);
         if (a) gather(f.t, a, m->nv, c, count);
         rnea(m, f.q, f.v, f.t, &f.rnea, f.x);
+        add_weights_taken(m, f.q, rset(-1), &f.loads, f.x);
         scatter(tau, f.x, m->nv, c, count);
     }
 }
@@ -67,6 +68,7 @@ static void run_passive(const lane_model *m, void *scratch, int count, const dou
         gather(f.v, v, m->nv, c, count);
         for (int k = 0; k < m->nv; k++) f.x[k] = rset(0);
         add_acting_forces(m, f.q, f.v, &f.loads, f.x);
+        add_weights_taken(m, f.q, rset(-1), &f.loads, f.x);
         scatter(tau, f.x, m->nv, c, count);
     }
 }
@@ -120,6 +122,7 @@ static void run_rnea_derivatives(const lane_model *m, void *scratch, int count, 
         id_motion(m, f.q, f.v, f.t, &f.id);
         id_matrices(m, &f.id, matrices(by_q, n, c, count, Q), matrices(by_v, n, c, count, V), matrices(by_a, n, c, count, A),
                     lanes);
+        weight_matrix(m, f.q, rset(-1), &f.loads, f.unit, f.x, matrices(by_q, n, c, count, Q), lanes);
     }
 }
 

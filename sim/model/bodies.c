@@ -170,18 +170,28 @@ typedef struct {
     ld S[6];  // second moment: xx yy zz xy xz yz
 } moments;
 
-/// Adds a link's mass to the body that carries it: second moment = tr(I)/2 - I + m c c'.
-static void add_mass(moments *b, const place *p, const scene_link *l)
+/// Adds a mass with the centre and the second moments S about it, in the axes of a link, to the body that carries that.
+static void add_part(moments *b, const place *p, double mass, const double center[3], mat S)
 {
-    const vec c = vec_add(p->p, mat_vec(p->R, vec_of(l->com)));
-    const double *I = l->inertia;
-    const ld half = ((ld)I[0] + I[1] + I[2]) / 2;
-    const mat S = {{half - I[0], -I[3], -I[4], -I[3], half - I[1], -I[5], -I[4], -I[5], half - I[2]}};
+    const vec c = vec_add(p->p, mat_vec(p->R, vec_of(center)));
     const mat T = mat_mul(mat_mul(p->R, S), mat_transpose(p->R));
     static const int row[6] = {0, 1, 2, 0, 0, 1}, col[6] = {0, 1, 2, 1, 2, 2};
-    b->mass += l->mass;
-    for (int i = 0; i < 3; i++) b->h.x[i] += l->mass * c.x[i];
-    for (int k = 0; k < 6; k++) b->S[k] += T.m[3 * row[k] + col[k]] + l->mass * c.x[row[k]] * c.x[col[k]];
+    b->mass += mass;
+    for (int i = 0; i < 3; i++) b->h.x[i] += mass * c.x[i];
+    for (int k = 0; k < 6; k++) b->S[k] += T.m[3 * row[k] + col[k]] + mass * c.x[row[k]] * c.x[col[k]];
+}
+
+/// Adds a link's mass, second moment = tr(I)/2 - I + m c c', and that of the fluid which goes along.
+static void add_mass(moments *b, const place *p, const ctn_scene *scene, int link)
+{
+    const scene_link *const l = &scene->links[link];
+    const double *I = l->inertia;
+    const ld half = ((ld)I[0] + I[1] + I[2]) / 2;
+    add_part(b, p, l->mass, l->com, (mat){{half - I[0], -I[3], -I[4], -I[3], half - I[1], -I[5], -I[4], -I[5], half - I[2]}});
+    if (!scene->fluid.added) return;
+    const scene_added *const a = &scene->fluid.added[link];
+    const double *const S = a->second;
+    add_part(b, p, a->mass, a->center, (mat){{S[0], S[3], S[4], S[3], S[1], S[5], S[4], S[5], S[2]}});
 }
 
 /// The moments of a body in the axes as drafted: those of its link, if it is the last of the joint's, and what is welded to that.
@@ -191,8 +201,8 @@ static moments draft_moments(const drafts *d, int i)
     moments M = {0};
     if (d->carrier[b->link] != i) return M;
     const place own = place_of(d, b->link);
-    add_mass(&M, &own, &d->scene->links[b->link]);
-    for (int k = b->welded; k >= 0; k = d->weld[k].next) add_mass(&M, &d->weld[k].at, &d->scene->links[d->weld[k].link]);
+    add_mass(&M, &own, d->scene, b->link);
+    for (int k = b->welded; k >= 0; k = d->weld[k].next) add_mass(&M, &d->weld[k].at, d->scene, d->weld[k].link);
     return M;
 }
 

@@ -77,17 +77,20 @@ static ctn_status check_bodies(const ctn_model *m, const ctn_scene *scene, ctn_e
 }
 
 /// What a fluid does at a point: a damper of what moves against the current, c (x' - u), and the weight of what is displaced.
-/// With the damping alike in all directions, c u is a force that stays.
-static point_load fluid_load(const ctn_model *m, const scene_drag *d, const double *current, int number)
+/// With the damping alike in all directions, c u is a force that stays; where the current or the damping varies, it is not.
+static point_load fluid_load(const ctn_model *m, const scene_fluid *f, const scene_drag *d, int number)
 {
     const ctn_frame *const F = &m->frames[d->link];
-    point_load o = {.body = F->body, .number = number, .link = d->link, .damping = d->damping, .displaced = d->displaced};
+    const bool varies = f->stream.moves || f->stream.points, slips = !(d->displaced > 0) && (varies || d->law != DRAG_LINEAR);
+    point_load o = {.body = F->body, .number = number, .link = d->link, .damping = d->damping, .axial = d->axial};
+    o.displaced = d->displaced;
+    o.flags = (slips ? LOAD_SLIPS : 0u) | (d->axial != 0 ? LOAD_AXIAL : 0u) | (d->added ? LOAD_ADDED : 0u);
+    o.flags |= d->law == DRAG_QUADRATIC ? LOAD_SQUARE : d->law == DRAG_AS_PUBLISHED ? LOAD_PUBLISHED : 0u;
     body_point(m, d->link, d->point, o.point);
-    for (int k = 0; k < 3; k++) o.force[k] = d->damping * current[k] - d->displaced * m->gravity[k];
-    if (d->axial == 0) return o;
-    o.flags = LOAD_AXIAL, o.axial = d->axial;
     for (int k = 0; k < 3; k++) {
-        o.flow[k] = current[k];
+        const double flow = f->current[k] * (varies ? 1 : f->stream.strength);
+        o.force[k] = slips ? 0 : d->damping * flow - d->displaced * m->gravity[k];
+        if (d->damping != 0 || d->axial != 0) o.flow[k] = flow;
         for (int j = 0; j < 3; j++) o.axis[k] += F->R[3 * k + j] * d->axis[j];
     }
     return o;
@@ -96,7 +99,12 @@ static point_load fluid_load(const ctn_model *m, const scene_drag *d, const doub
 /// Loads on points. Frames of links are known.
 static bool compile_loads(ctn_model *m, const ctn_scene *scene)
 {
-    m->nspring = scene->nspring, m->nforce = scene->nload - scene->nspring;
+    m->nspring = scene->nspring, m->nforce = scene->nload - scene->nspring, m->ndrag = scene->fluid.ndrag;
+    m->stream = scene->fluid.stream;
+    for (int k = 0; k < 3; k++) {
+        const bool varies = m->stream.moves || m->stream.points;
+        m->current[k] = scene->fluid.current[k] * (varies ? 1 : m->stream.strength);
+    }
     const int before = scene->nload + scene->fluid.ndrag;
     m->nload = before + count_contacts(m, scene);
     m->loads = calloc((size_t)m->nload + 1, sizeof *m->loads);
@@ -114,8 +122,9 @@ static bool compile_loads(ctn_model *m, const ctn_scene *scene)
         body_point(m, s->link, s->point, o->point);
     }
     for (int n = 0; n < scene->fluid.ndrag; n++) {
-        const scene_drag *const d = &scene->fluid.drag[n];
-        m->loads[scene->nload + n] = fluid_load(m, d, scene->fluid.current, scene->nload + n);
+        point_load *const o = &m->loads[scene->nload + n];
+        *o = fluid_load(m, &scene->fluid, &scene->fluid.drag[n], scene->nload + n);
+        m->slips = m->slips || o->flags & LOAD_SLIPS, m->adds = m->adds || o->flags & LOAD_ADDED;
     }
     add_contacts(m, scene, m->loads + before, before);
     model_sort_loads(m);

@@ -46,7 +46,23 @@ static bool of_load(ctn_parameter p) { return p.kind >= CTN_SPRING_STIFFNESS && 
 static bool of_motor(ctn_parameter p) { return p.kind >= CTN_MOTOR_TARGET && p.kind <= CTN_MOTOR_EFFORT; }
 static bool of_force(ctn_parameter p) { return p.kind == CTN_FORCE || p.kind == CTN_TORQUE; }
 static bool of_vector(ctn_parameter p) { return p.kind == CTN_SPRING_ANCHOR || of_force(p); }
-static bool of_link(ctn_parameter p) { return p.kind != CTN_GRAVITY && p.kind != CTN_TIME_STEP && !of_load(p) && !of_motor(p); }
+static bool of_axis(ctn_parameter p) { return p.kind == CTN_GRAVITY || p.kind == CTN_CURRENT; }  // of the world
+static bool of_link(ctn_parameter p) { return !of_axis(p) && p.kind != CTN_TIME_STEP && !of_load(p) && !of_motor(p); }
+
+/// Whether a load is drag of the scene's fluid.
+static bool is_drag(const ctn_model *m, const point_load *l)
+{
+    const int number = l->number - m->nspring - m->nforce;
+    return number >= 0 && number < m->ndrag && !(l->displaced > 0);
+}
+
+/// Whether a link has drag; any: one.
+static bool has_drag(const ctn_model *m, int link, bool any)
+{
+    for (int k = 0; k < m->nload; k++)
+        if (is_drag(m, &m->loads[k]) && (any || m->loads[k].link == link)) return true;
+    return false;
+}
 
 static bool is_limited(const ctn_model *m, int link)
 {
@@ -104,9 +120,11 @@ static ctn_status check_parameter(const ctn_model *m, ctn_parameter p, ctn_error
         return fail(err, CTN_BAD_CONFIG, "parameters: %s: the model has no %s; give the scene `%s`", name,
                     of_force(p) ? "forces" : "springs", of_force(p) ? "forces" : "springs");
     if (!of_link(p)) {
-        const int most = p.kind == CTN_GRAVITY ? 2 : of_load(p) ? (of_vector(p) ? 3 : 1) * count - 1 : 0;
+        const int most = of_axis(p) ? 2 : of_load(p) ? (of_vector(p) ? 3 : 1) * count - 1 : 0;
         if (p.index < 0 || p.index > most)
             return fail(err, CTN_BAD_CONFIG, "parameters: %s has the indices 0 to %d, found %d", name, most, p.index);
+        if (p.kind == CTN_CURRENT && !has_drag(m, 0, true))
+            return fail(err, CTN_BAD_CONFIG, "parameters: current: nothing has drag in it; give the scene a `fluid` with `drag`");
         if (p.kind != CTN_TORQUE || (load_of(m, p)->flags & LOAD_TURNS)) return CTN_OK;
         return fail(err, CTN_BAD_CONFIG, "parameters: torque: forces[%d] has none; give it `torque: [0, 0, 0]` in the scene",
                     p.index / 3);
@@ -114,6 +132,8 @@ static ctn_status check_parameter(const ctn_model *m, ctn_parameter p, ctn_error
     if (p.index < 0 || p.index >= m->nlink)
         return fail(err, CTN_BAD_CONFIG, "parameters: %s of link %d: there are links 0 to %d", name, p.index, m->nlink - 1);
     const ctn_link *const l = &m->links[p.index];
+    if (p.kind == CTN_DRAG_SCALE && !has_drag(m, p.index, false))
+        return fail(err, CTN_BAD_CONFIG, "parameters: drag_scale of link '%s': it has no drag; give it one in `fluid`", l->name);
     const char *const against = parameter_objection(p.kind, l->joint, is_limited(m, p.index));
     if (!against) return CTN_OK;
     return fail(err, CTN_BAD_CONFIG, "parameters: %s of link '%s': the joint %s", name, l->name, against);
@@ -202,7 +222,7 @@ parameters *parameters_create(const ctn_model *m, const ctn_parameter *list, int
     }
     for (int k = 0; k < count; k++) {
         if (list[k].kind == CTN_MASS_SCALE) p->share[k] = share_of(m, list[k].index);
-        if (!of_link(list[k]) || list[k].kind == CTN_MASS_SCALE) continue;
+        if (!of_link(list[k]) || list[k].kind == CTN_MASS_SCALE || list[k].kind == CTN_DRAG_SCALE) continue;
         int bodies;
         const int first = first_body(m, list[k].index, &bodies);
         for (int i = first; i < first + bodies; i++) {
@@ -255,6 +275,18 @@ static double *place(ctn_body *b, ctn_parameter_kind k)
     }
 }
 
+/// Scales the drag of a link; link -1: all are in the component c of the current, m/s.
+static void change_drag(ctn_model *v, int link, int c, double x)
+{
+    for (int k = 0; k < v->nload; k++) {
+        point_load *const l = &v->loads[k];
+        if (!is_drag(v, l) || (link >= 0 && l->link != link)) continue;
+        if (link >= 0) l->damping *= x, l->axial *= x;
+        else l->flow[c] = x;
+        for (int i = 0; i < 3 && !(l->flags & LOAD_SLIPS); i++) l->force[i] = l->damping * l->flow[i];
+    }
+}
+
 /// Where a load keeps it.
 static double *load_place(point_load *l, ctn_parameter p)
 {
@@ -274,11 +306,12 @@ ctn_status ctn_model_parameter(const ctn_model *m, ctn_parameter p, double *valu
     if (p.kind == CTN_TIME_STEP)
         return fail(err, CTN_BAD_ARGUMENT, "parameters: time_step is the configuration's, not the model's");
     int bodies;
-    *value = p.kind == CTN_GRAVITY      ? m->gravity[p.index]
-             : p.kind == CTN_MASS_SCALE ? 1
-             : of_load(p)               ? *load_place(load_of(m, p), p)
-             : of_motor(p)              ? *motor_place(&m->motors[p.index], p.kind)
-                                        : *place(&m->bodies[first_body(m, p.index, &bodies)], p.kind);
+    *value = p.kind == CTN_GRAVITY                                  ? m->gravity[p.index]
+             : p.kind == CTN_CURRENT                                ? m->current[p.index]
+             : p.kind == CTN_MASS_SCALE || p.kind == CTN_DRAG_SCALE ? 1
+             : of_load(p)                                           ? *load_place(load_of(m, p), p)
+             : of_motor(p)                                          ? *motor_place(&m->motors[p.index], p.kind)
+                                                                    : *place(&m->bodies[first_body(m, p.index, &bodies)], p.kind);
     return CTN_OK;
 }
 
@@ -361,6 +394,8 @@ void parameters_apply(const parameters *p, const double *values, ctn_model *v, d
         const double x = values[k];
         if (c.kind == CTN_GRAVITY) v->gravity[c.index] = x;
         else if (c.kind == CTN_TIME_STEP) *dt = x;
+        else if (c.kind == CTN_CURRENT) change_drag(v, -1, c.index, x);
+        else if (c.kind == CTN_DRAG_SCALE) change_drag(v, c.index, 0, x);
         else if (of_motor(c)) *motor_place(&v->motors[c.index], c.kind) = x;
         else if (of_load(c)) *load_place(&v->loads[p->load[k]], c) = x;
         else if (c.kind == CTN_MASS_SCALE) {

@@ -125,11 +125,11 @@ bool ctn_sample_force(const ctn_scene *scene, const ctn_model *model, uint64_t s
 static int each_parameter(const ctn_scene *scene, const ctn_model *model, const origin *o, ctn_parameter *list, double *values)
 {
     int count = 0;
-    for (int kind = CTN_GRAVITY; kind <= CTN_FRICTION; kind++) {
+    for (int kind = CTN_GRAVITY; kind <= CTN_DRAG_SCALE; kind++) {
         if (kind > CTN_LIMIT_DAMPING && kind < CTN_FRICTION) continue;
         const sample_of what = (sample_of)(SAMPLE_PARAMETER + kind);
         const scene_spread *const s = scene->spread[what];
-        const int slots = kind == CTN_GRAVITY ? 3 : model->nlink;
+        const int slots = kind == CTN_GRAVITY || kind == CTN_CURRENT ? 3 : model->nlink;
         for (int i = 0; s && i < slots; i++) {
             if (!s[i].kind) continue;
             if (list) list[count] = (ctn_parameter){(ctn_parameter_kind)kind, i};

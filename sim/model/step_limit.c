@@ -257,7 +257,12 @@ static double largest_eigenvalue(double A[3][3])
     return most;
 }
 
-static double most_damping(const point_load *s) { return s->damping + fmax(s->axial, 0); }
+/// Of drag by the square, that of small motions in its current.
+static double most_damping(const point_load *s)
+{
+    const double most = s->damping + fmax(s->axial, 0), *const u = s->flow;
+    return s->flags & LOAD_SQUARE ? 2 * most * sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]) : most;
+}
 
 /// Warns of the stiffest of the springs between links and the world, each alone with what it moves. Where there are very many on
 /// a very large model, some of them are looked at, from the first to the last, and those with the largest numbers. work [6 nv]

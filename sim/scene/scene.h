@@ -161,20 +161,33 @@ typedef struct scene_sensor {
     int line, column;
 } scene_sensor;
 
+/// How drag goes with the velocity.
+typedef enum drag_kind { DRAG_LINEAR, DRAG_QUADRATIC, DRAG_AS_PUBLISHED } drag_kind;
+
 /// What a fluid does at a point of a link.
 typedef struct scene_drag {
     int link;
     double point[3], axis[3];  // m, and a unit vector: link frame
-    double damping, axial;     // N s/m: in all directions, and what there is more of it along the axis
-    double displaced;          // kg of fluid, whose weight it loses
-    scene_place at;            // of what says so
+    drag_kind law;
+    double damping, axial;  // N s/m: in all directions, and what there is more of it along the axis; quadratic: N s^2/m^2; as
+                            // published: kg
+    double displaced;       // kg of fluid, whose weight it loses
+    bool added;             // it goes along with the link
+    scene_place at;         // of what says so
 } scene_drag;
+
+/// Fluid that goes along with a link, kg, about its centroid (m, link frame): second moments xx yy zz xy xz yz, kg m^2.
+typedef struct scene_added {
+    double mass, center[3], second[6];
+} scene_added;
 
 /// `fluid:`.
 typedef struct scene_fluid {
     double density, current[3];  // kg/m^3; m/s, world
+    fluid_stream stream;         // how the current varies
     scene_drag *drag;
     int ndrag;
+    scene_added *added;  // [nlink]; NULL: none
 } scene_fluid;
 
 /// `ground:` and `contact:`.
@@ -191,7 +204,7 @@ typedef enum sample_of {
     SAMPLE_V,
     SAMPLE_FORCE,
     SAMPLE_PARAMETER,
-    SAMPLES = SAMPLE_PARAMETER + CTN_FRICTION + 1  // springs, forces and the time step are not drawn
+    SAMPLES = SAMPLE_PARAMETER + CTN_DRAG_SCALE + 1  // springs, forces and the time step are not drawn
 } sample_of;
 
 /// How a number is drawn.
@@ -279,7 +292,8 @@ struct ctn_scene {
     scene_contact contact;
     bool sampled;                   // there is a section `sample:`
     int seed;                       // of it
-    scene_spread *spread[SAMPLES];  // [nlink], every degree of freedom of a joint alike; gravity [3]; NULL: nothing is drawn
+    scene_spread
+        *spread[SAMPLES];  // [nlink], every degree of freedom of a joint alike; gravity, current [3]; NULL: nothing is drawn
     int64_t grid;                   // worlds after which the grids start again, 1 without
     scene_file *files;              // every file read, [0].path = path
     int nfile;

@@ -1,76 +1,166 @@
-/// `fluid:`, what all links of a scene move in: its drag on their shapes, and their buoyancy. Both become loads on points of
-/// links.
+/// `fluid:`, what all links of a scene move in: its current, its drag on their shapes, their buoyancy, and what of it goes along
+/// with them. All of it becomes loads on points of links (scene_drag.c), but for the mass that goes along.
 #include "sim/scene/scene_reader.h"
-#include "sim/scene/shape_measure.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/// How a link is braked, for each unit of its part: N s/m^4 of volume, N s/m^3 of surface, N s/m^2 of axis.
-typedef struct drag_law {
-    const node *at;  // NULL: there is no drag
-    shape_part part;
-    double normal, tangential;  // across an axis and along it; alike over volumes and surfaces
-} drag_law;
+// ---- drag
 
-typedef enum drag_key { DRAG_NORMAL, DRAG_TANGENTIAL, DRAG_COEFFICIENT, DRAG_OVER, DRAG_KEYS } drag_key;
+typedef enum drag_key { DRAG_NORMAL, DRAG_TANGENTIAL, DRAG_COEFFICIENT, DRAG_OVER, DRAG_LAW, DRAG_KEYS } drag_key;
 static const key drag_keys[DRAG_KEYS] = {
     [DRAG_NORMAL] = {.name = "normal"},
     [DRAG_TANGENTIAL] = {.name = "tangential"},
     [DRAG_COEFFICIENT] = {.name = "coefficient"},
     [DRAG_OVER] = {.name = "over"},
+    [DRAG_LAW] = {.name = "law"},
 };
+
+/// One of the words [count].
+static bool read_word(source *s, const node *n, const char *const *words, int count, const char *allowed, int *chosen)
+{
+    const char *text;
+    if (!read_text(s, n, &text)) return false;
+    for (int k = 0; k < count; k++)
+        if (!strcmp(text, words[k])) return *chosen = k, true;
+    return bad_value(s, n, "expected %s, found %s", allowed, found(n).text);
+}
 
 static bool read_part(source *s, const node *n, shape_part *part)
 {
-    static const char *const names[] = {[PART_VOLUME] = "volume", [PART_SURFACE] = "surface", [PART_AXIS] = "axis"};
-    const char *text;
-    if (!read_text(s, n, &text)) return false;
-    for (int k = 0; k < 3; k++)
-        if (!strcmp(text, names[k])) {
-            *part = (shape_part)k;
-            return true;
-        }
-    return bad_value(s, n, "expected volume, surface or axis, found %s", found(n).text);
-}
-
-static bool read_drag(source *s, const node *n, drag_law *law)
-{
-    const node *v[DRAG_KEYS];
-    *law = (drag_law){.at = NULL};
-    if (n->kind == NODE_SCALAR && n->plain && !strcmp(n->text, "none")) return true;
-    if (!read_keys(s, n, "a drag", drag_keys, DRAG_KEYS, v)) return false;
-    const bool split = v[DRAG_NORMAL] || v[DRAG_TANGENTIAL];
-    bool ok = true;
-    law->part = split ? PART_AXIS : PART_SURFACE;
-    if (v[DRAG_OVER]) ok = read_part(s, v[DRAG_OVER], &law->part);
-    if (v[DRAG_COEFFICIENT] && split)
-        ok = bad_key(s, v[DRAG_COEFFICIENT], "not beside `normal` and `tangential`: it is one for all directions");
-    else if (v[DRAG_COEFFICIENT]) {
-        ok = read_number(s, v[DRAG_COEFFICIENT], NOT_NEGATIVE, &law->normal) && ok;
-        law->tangential = law->normal;
-    } else if (!split) ok = missing_key(s, n, "coefficient", "missing; or `normal` and `tangential`, over an axis");
-    if (split && ok && law->part != PART_AXIS)
-        ok = bad_value(s, v[DRAG_OVER], "`normal` and `tangential` are those of an axis; of other parts give one `coefficient`");
-    for (int k = DRAG_NORMAL; k <= DRAG_TANGENTIAL && split; k++) {
-        double *const x = k == DRAG_NORMAL ? &law->normal : &law->tangential;
-        if (v[k]) ok = read_number(s, v[k], NOT_NEGATIVE, x) && ok;
-        else ok = missing_key(s, n, drag_keys[k].name, "missing; `normal` and `tangential` are given together");
-    }
-    law->at = n;
+    static const char *const names[] = {
+        [PART_VOLUME] = "volume", [PART_SURFACE] = "surface", [PART_AXIS] = "axis", [PART_FACES] = "faces", [PART_MASS] = "mass"};
+    int k = 0;
+    const bool ok = read_word(s, n, names, 5, "volume, surface, axis, faces or mass", &k);
+    if (ok) *part = (shape_part)k;
     return ok;
 }
 
-/// `links:`, which differ from the others. law [nlink]: which of `laws` is theirs; laws[0] is that of all others.
-static bool read_links_drag(source *s, const node *list, drag_law *laws, int *law)
+static bool read_law(source *s, const node *n, drag_kind *law)
 {
-    enum { LINK, DRAG, KEYS };
-    static const key keys[KEYS] = {[LINK] = {.name = "link"}, [DRAG] = {.name = "drag"}};
+    static const char *const names[] = {
+        [DRAG_LINEAR] = "linear", [DRAG_QUADRATIC] = "quadratic", [DRAG_AS_PUBLISHED] = "as-published"};
+    int k = 0;
+    const bool ok = read_word(s, n, names, 3, "linear, quadratic or as-published", &k);
+    if (ok) *law = (drag_kind)k;
+    return ok;
+}
+
+/// A number for all directions, or one for each axis of the link.
+static bool read_coefficient(source *s, const node *n, link_drag *drag)
+{
+    if (n->kind != NODE_SEQUENCE) {
+        const bool ok = read_number(s, n, NOT_NEGATIVE, &drag->tangential);
+        drag->normal = drag->part == PART_FACES ? 0 : drag->tangential;
+        return ok;
+    }
+    if (drag->part == PART_AXIS || drag->part == PART_FACES)
+        return bad_value(s, n, "a list, along the axes of the link, is for a drag over volumes, surfaces and masses");
+    if (drag->law == DRAG_AS_PUBLISHED) return bad_value(s, n, "as published it is one number for each link (kg)");
+    drag->by_axes = true;
+    return read_vector(s, n, 3, NOT_NEGATIVE, drag->along);
+}
+
+static bool read_drag(source *s, const node *n, link_drag *drag)
+{
+    const node *v[DRAG_KEYS];
+    *drag = (link_drag){.at = NULL};
+    if (n->kind == NODE_SCALAR && n->plain && !strcmp(n->text, "none")) return true;
+    if (!read_keys(s, n, "a drag", drag_keys, DRAG_KEYS, v)) return false;
+    const bool split = v[DRAG_NORMAL] || v[DRAG_TANGENTIAL];
+    bool ok = !v[DRAG_LAW] || read_law(s, v[DRAG_LAW], &drag->law);
+    const bool published = drag->law == DRAG_AS_PUBLISHED;
+    drag->part = split ? PART_AXIS : published ? PART_MASS : PART_SURFACE;
+    if (v[DRAG_OVER]) ok = read_part(s, v[DRAG_OVER], &drag->part) && ok;
+    if (published && drag->part != PART_MASS)
+        ok = split ? bad_key(s, v[DRAG_NORMAL] ? v[DRAG_NORMAL] : v[DRAG_TANGENTIAL],
+                             "as published a drag is alike in all directions: give `coefficient` (kg)")
+                   : bad_value(s, v[DRAG_OVER], "as published a drag is over the mass of a link");
+    if (v[DRAG_COEFFICIENT] && split)
+        ok = bad_key(s, v[DRAG_COEFFICIENT], "not beside `normal` and `tangential`: it is one for all directions");
+    else if (v[DRAG_COEFFICIENT]) ok = read_coefficient(s, v[DRAG_COEFFICIENT], drag) && ok;
+    else if (!split) ok = missing_key(s, n, "coefficient", "missing; or `normal` and `tangential`, over an axis");
+    if (split && ok && drag->part != PART_AXIS)
+        ok = bad_value(s, v[DRAG_OVER], "`normal` and `tangential` are those of an axis; of other parts give one `coefficient`");
+    for (int k = DRAG_NORMAL; k <= DRAG_TANGENTIAL && split; k++) {
+        double *const x = k == DRAG_NORMAL ? &drag->normal : &drag->tangential;
+        if (v[k]) ok = read_number(s, v[k], NOT_NEGATIVE, x) && ok;
+        else ok = missing_key(s, n, drag_keys[k].name, "missing; `normal` and `tangential` are given together");
+    }
+    drag->at = n;
+    return ok;
+}
+
+// ---- the current
+
+/// `profile`, shares of the current by height.
+static bool read_profile(source *s, const node *n, fluid_stream *stream)
+{
+    enum { HEIGHTS, SHARES, KEYS };
+    static const key keys[KEYS] = {[HEIGHTS] = {.name = "heights"}, [SHARES] = {.name = "shares"}};
+    const node *v[KEYS];
+    if (!read_keys(s, n, "a profile", keys, KEYS, v)) return false;
+    for (int k = 0; k < KEYS; k++)
+        if (!v[k])
+            return missing_key(s, n, keys[k].name, "missing; a profile has `heights` (m) and `shares` of the velocity there");
+    for (int k = 0; k < KEYS; k++)
+        if (v[k]->kind != NODE_SEQUENCE || v[k]->size < 2 || v[k]->size > STREAM_POINTS)
+            return bad_value(s, v[k], "expected a list of 2 to %d numbers, found %s", STREAM_POINTS,
+                             v[k]->kind == NODE_SEQUENCE && v[k]->size < 2 ? "fewer" : "more, or no list");
+    if (v[HEIGHTS]->size != v[SHARES]->size)
+        return bad_value(s, v[SHARES], "expected as many as `heights`, %d, found %d", v[HEIGHTS]->size, v[SHARES]->size);
+    const int points = v[HEIGHTS]->size;
+    if (!read_vector(s, v[HEIGHTS], points, ANY_SIGN, stream->height) ||
+        !read_vector(s, v[SHARES], points, ANY_SIGN, stream->share))
+        return false;
+    for (int k = 0; k + 1 < points; k++) {
+        const double width = stream->height[k + 1] - stream->height[k];
+        if (!(width > 0))
+            return bad_value(s, v[HEIGHTS], "expected rising numbers; %g does not exceed the one before it",
+                             stream->height[k + 1]);
+        stream->slope[k] = (stream->share[k + 1] - stream->share[k]) / width;
+    }
+    stream->points = points;
+    return true;
+}
+
+/// `current`, three numbers, or what varies.
+static bool read_current(source *s, const node *n, scene_fluid *f)
+{
+    enum { VELOCITY, STRENGTH, PROFILE, KEYS };
+    static const key keys[KEYS] = {
+        [VELOCITY] = {.name = "velocity"}, [STRENGTH] = {.name = "strength"}, [PROFILE] = {.name = "profile"}};
+    const node *v[KEYS];
+    if (n->kind != NODE_MAPPING) return read_vector(s, n, 3, ANY_SIGN, f->current);
+    if (!read_keys(s, n, "a current", keys, KEYS, v)) return false;
+    bool ok = v[VELOCITY] ? read_vector(s, v[VELOCITY], 3, ANY_SIGN, f->current)
+                          : missing_key(s, n, "velocity", "missing; [x, y, z] in m/s, where the share is 1");
+    if (v[STRENGTH]) ok = read_signal(s, v[STRENGTH], NO_UNIT, &f->stream.strength, &f->stream.moves) && ok;
+    if (v[PROFILE]) ok = read_profile(s, v[PROFILE], &f->stream) && ok;
+    return ok;
+}
+
+// ---- all of it
+
+/// What a link has of its own.
+typedef struct link_entry {
+    link_drag drag;
+    double added;
+} link_entry;
+
+static bool read_added(source *s, const node *n, double *added) { return read_number(s, n, NOT_NEGATIVE, added); }
+
+/// `links:`, which differ from the others. of [nlink]: which of `entries` is theirs; entries[0] is that of all others.
+static bool read_links_own(source *s, const node *list, link_entry *entries, int *of)
+{
+    enum { LINK, DRAG, ADDED, KEYS };
+    static const key keys[KEYS] = {[LINK] = {.name = "link"}, [DRAG] = {.name = "drag"}, [ADDED] = {.name = "added_mass"}};
     if (list->kind != NODE_SEQUENCE) return bad_value(s, list, "expected a list of links, found %s", found(list).text);
     bool ok = true;
     int count = 1;
     for (const node *n = list->child; n && !hopeless(s); n = n->next, count++) {
         const node *v[KEYS];
+        link_entry *const own = &entries[count];
         int link = -1;
         if (!read_keys(s, n, "an entry", keys, KEYS, v)) {
             ok = false;
@@ -78,126 +168,63 @@ static bool read_links_drag(source *s, const node *list, drag_law *laws, int *la
         }
         if (!v[LINK]) ok = missing_key(s, n, "link", "missing; it is the one that has this drag");
         else if (!read_link_name(s, v[LINK], &link)) ok = false;
-        else if (law[link]) ok = bad_value(s, v[LINK], "%s has a drag already, further up", found(v[LINK]).text);
-        if (!v[DRAG]) ok = missing_key(s, n, "drag", "missing; a mapping, or none");
-        else ok = read_drag(s, v[DRAG], &laws[count]) && ok;
-        if (link >= 0) law[link] = count;
+        else if (of[link]) ok = bad_value(s, v[LINK], "%s has a drag already, further up", found(v[LINK]).text);
+        if (!v[DRAG] && !v[ADDED]) ok = missing_key(s, n, "drag", "missing; a mapping, or none");
+        *own = entries[0];
+        if (v[DRAG]) ok = read_drag(s, v[DRAG], &own->drag) && ok;
+        if (v[ADDED]) ok = read_added(s, v[ADDED], &own->added) && ok;
+        if (link >= 0) of[link] = count;
     }
     return ok;
 }
 
-/// Shapes that are not only drawn.
-static bool is_solid(const scene_shape *shape) { return shape->density != 0; }
-
-/// Whether all solid shapes of a link have the part; reports one that has not, at `at`.
-static bool have_part(source *s, const scene_link *link, shape_part part, const node *at)
+/// Hands each link what it has.
+static bool make_all(source *s, const link_entry *entries, const int *of, const node *density, const node *mass)
 {
-    for (int i = 0; i < link->nshape; i++) {
-        const scene_shape *const shape = &link->shapes[i];
-        const char *const why = is_solid(shape) ? part_lacks(shape, part) : NULL;
-        if (why)
-            return bad_value(s, at, "shapes[%d] of link '%s' %s; links of their own drag are `fluid.links`", shape->entry,
-                             link->name, why);
-    }
-    return true;
-}
-
-/// All solid shapes together; parts [nshape]: scratch.
-static part_moments link_moments(const scene_link *link, shape_part part, part_moments *parts)
-{
-    int n = 0;
-    for (int i = 0; i < link->nshape; i++)
-        if (is_solid(&link->shapes[i])) parts[n++] = shape_moments(&link->shapes[i], part);
-    return n ? combine_parts(parts, n) : (part_moments){.size = 0};
-}
-
-static void add_points(scene_fluid *f, int link, const part_points *P, const drag_law *law, const double axis[3])
-{
-    for (int c = 0; c < P->count; c++) {
-        scene_drag *const d = &f->drag[f->ndrag++];
-        *d = (scene_drag){.link = link, .damping = law->normal * P->weight, .at = {law->at->line, law->at->column}};
-        memcpy(d->point, P->at[c], sizeof d->point);
-        if (law->normal == law->tangential) continue;
-        d->axial = (law->tangential - law->normal) * P->weight;
-        memcpy(d->axis, axis, sizeof d->axis);
-    }
-}
-
-/// The loads of a link.
-static bool add_link_drag(source *s, int at, const drag_law *law, const node *density, part_moments *parts)
-{
-    ctn_scene *const scene = s->r->scene;
-    scene_fluid *const f = &scene->fluid;
-    const scene_link *const link = &scene->links[at];
-    const bool floats = f->density > 0, brakes = law->at && (law->normal > 0 || law->tangential > 0);
-    if ((floats && !have_part(s, link, PART_VOLUME, density)) || (brakes && !have_part(s, link, law->part, law->at)))
-        return false;
-    if (brakes && law->part == PART_AXIS)
-        for (int i = 0; i < link->nshape; i++) {
-            double axis[3];
-            if (!is_solid(&link->shapes[i])) continue;
-            const part_points P = points_of_axis(&link->shapes[i], axis);
-            add_points(f, at, &P, law, axis);
-        }
-    else if (brakes) {
-        const part_moments m = link_moments(link, law->part, parts);
-        const part_points P = points_of(&m);
-        if (m.size > 0) add_points(f, at, &P, law, (const double[3]){0});
-    }
-    const part_moments volume = floats ? link_moments(link, PART_VOLUME, parts) : (part_moments){.size = 0};
-    if (!(volume.size > 0)) return true;
-    scene_drag *const d = &f->drag[f->ndrag++];
-    *d = (scene_drag){.link = at, .displaced = f->density * volume.size, .at = {density->line, density->column}};
-    memcpy(d->point, volume.center, sizeof d->point);
-    return true;
-}
-
-/// All of them. False: an error, or no memory.
-static bool add_drags(source *s, const drag_law *laws, const int *law, const node *density)
-{
-    ctn_scene *const scene = s->r->scene;
-    scene_fluid *const f = &scene->fluid;
-    size_t most = 0;
-    int shapes = 1;
-    for (int i = 0; i < scene->nlink; i++) {
-        const int n = scene->links[i].nshape;
-        most += 5 + 2 * (size_t)n, shapes = n > shapes ? n : shapes;
-    }
-    f->drag = reader_alloc(s->r, most * sizeof *f->drag);
-    part_moments *const parts = reader_alloc(s->r, (size_t)shapes * sizeof *parts);
-    bool ok = f->drag && parts;
-    for (int i = 0; i < scene->nlink && ok && !hopeless(s); i++)
-        if (scene->links[i].nshape && link_moves(scene, i)) ok = add_link_drag(s, i, &laws[law[i]], density, parts);
-    free(parts);
+    const size_t n = (size_t)s->r->scene->nlink + 1;
+    const link_drag **const drag = reader_alloc(s->r, n * sizeof *drag);
+    double *const added = reader_alloc(s->r, n * sizeof *added);
+    for (size_t i = 0; i + 1 < n && drag && added; i++) drag[i] = &entries[of[i]].drag, added[i] = entries[of[i]].added;
+    const bool ok = drag && added && make_drags(s, drag, added, density, mass);
+    free(drag), free(added);
     return ok;
 }
 
 bool read_fluid(source *s, const node *n)
 {
-    enum { DENSITY, CURRENT, DRAG, LINKS, KEYS };
-    static const key keys[KEYS] = {
-        [DENSITY] = {.name = "density"}, [CURRENT] = {.name = "current"}, [DRAG] = {.name = "drag"}, [LINKS] = {.name = "links"}};
+    enum { DENSITY, CURRENT, DRAG, ADDED, LINKS, KEYS };
+    static const key keys[KEYS] = {[DENSITY] = {.name = "density"},
+                                   [CURRENT] = {.name = "current"},
+                                   [DRAG] = {.name = "drag"},
+                                   [ADDED] = {.name = "added_mass"},
+                                   [LINKS] = {.name = "links"}};
     const node *v[KEYS];
     ctn_scene *const scene = s->r->scene;
     scene_fluid *const f = &scene->fluid;
     if (s->includer) return bad_key(s, n, "not in an included file: the world is that of the scene itself");
     if (!read_keys(s, n, "a fluid", keys, KEYS, v)) return false;
     const int differ = v[LINKS] && v[LINKS]->kind == NODE_SEQUENCE ? v[LINKS]->size : 0;
-    drag_law *const laws = reader_alloc(s->r, ((size_t)differ + 1) * sizeof *laws);
-    int *const law = reader_alloc(s->r, ((size_t)scene->nlink + 1) * sizeof *law);
-    bool ok = laws && law;
+    link_entry *const entries = reader_alloc(s->r, ((size_t)differ + 1) * sizeof *entries);
+    int *const of = reader_alloc(s->r, ((size_t)scene->nlink + 1) * sizeof *of);
+    bool ok = entries && of;
+    f->stream.strength = 1;
     if (ok) {
-        laws[0] = (drag_law){.at = NULL};
-        memset(law, 0, ((size_t)scene->nlink + 1) * sizeof *law);
+        entries[0] = (link_entry){.added = 0};
+        memset(of, 0, ((size_t)scene->nlink + 1) * sizeof *of);
         if (v[DENSITY]) ok = read_number(s, v[DENSITY], NOT_NEGATIVE, &f->density) && ok;
-        if (v[CURRENT]) ok = read_vector(s, v[CURRENT], 3, ANY_SIGN, f->current) && ok;
-        if (v[DRAG]) ok = read_drag(s, v[DRAG], &laws[0]) && ok;
-        if (v[LINKS]) ok = read_links_drag(s, v[LINKS], laws, law) && ok;
+        if (v[CURRENT]) ok = read_current(s, v[CURRENT], f) && ok;
+        if (v[DRAG]) ok = read_drag(s, v[DRAG], &entries[0].drag) && ok;
+        if (v[ADDED]) ok = read_added(s, v[ADDED], &entries[0].added) && ok;
+        if (v[LINKS]) ok = read_links_own(s, v[LINKS], entries, of) && ok;
         if (!v[DENSITY] && !v[DRAG] && !v[LINKS])
             ok = missing_key(s, n, "drag", "missing; a fluid has a `density`, which gives buoyancy, a `drag` or both");
-        ok = ok && add_drags(s, laws, law, v[DENSITY]);
+        bool carries = entries[0].added > 0;
+        for (int k = 1; k <= differ && ok; k++) carries = carries || entries[k].added > 0;
+        if (carries && ok && !(f->density > 0))
+            ok = missing_key(s, n, "density", "missing; `added_mass` is a share of the fluid that links displace");
+        ok = ok && make_all(s, entries, of, v[DENSITY], v[ADDED] ? v[ADDED] : v[LINKS]);
         if (ok && f->ndrag == 0) warn(s, n, "acts on nothing: no link that moves has shapes, or all its numbers are 0");
     }
-    free(laws), free(law);
+    free(entries), free(of);
     return ok;
 }

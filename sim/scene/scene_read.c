@@ -485,7 +485,7 @@ void ctn_scene_free(ctn_scene *scene)
     for (int i = 0; i < scene->nfile; i++) free(scene->files[i].path), free(scene->files[i].text);
     for (int i = 0; i < scene->nsensor; i++) free(scene->sensors[i].name);
     free(scene->sensors);
-    free(scene->links), free(scene->loads), free(scene->motors), free(scene->fluid.drag);
+    free(scene->links), free(scene->loads), free(scene->motors), free(scene->fluid.drag), free(scene->fluid.added);
     free(scene->files);
     for (int i = 0; i < scene->nmesh; i++) mesh_clear(&scene->meshes[i]->surface), free(scene->meshes[i]);
     free(scene->meshes);

@@ -8,6 +8,7 @@
 #include "sim/base/name_table.h"
 #include "sim/scene/scene.h"
 #include "sim/scene/scene_yaml.h"
+#include "sim/scene/shape_measure.h"
 
 #include <sys/types.h>
 
@@ -376,6 +377,21 @@ bool read_touch(source *s, const node *n, scene_shape *shape);
 
 /// Reads `fluid:`, when all links are known: scene_fluid.c.
 bool read_fluid(source *s, const node *n);
+
+/// How a link is braked, for each unit of its part.
+typedef struct link_drag {
+    const node *at;  // NULL: there is no drag
+    drag_kind law;
+    shape_part part;
+    bool by_axes;               // of volumes, surfaces and masses: `along`, else `normal`
+    double normal, tangential;  // across an axis and along it; of faces `tangential` alone; of others both are the same
+    double along[3];            // the axes of the link
+} link_drag;
+
+/// What the fluid does to all links that move: scene_drag.c. drag, added [nlink]: of each one's drag, and how much of what it
+/// displaces goes along with it; density, mass: the nodes that say so, of the fluid, and of added mass. False: an error, or no
+/// memory.
+bool make_drags(source *s, const link_drag *const *drag, const double *added, const node *density, const node *mass);
 
 /// Reads `camera:` or `cameras:`, of which one is NULL, when all links are known.
 bool read_cameras(source *s, const node *one, const node *list);

@@ -46,10 +46,20 @@ static bool of_motors(sample_of what)
     return what >= SAMPLE_PARAMETER + CTN_MOTOR_TARGET && what <= SAMPLE_PARAMETER + CTN_MOTOR_EFFORT;
 }
 
-/// Which links of the file have a motor with such a number: driven [links], false at first.
+static bool of_drag(sample_of what) { return what == SAMPLE_PARAMETER + CTN_DRAG_SCALE; }
+
+/// What the world has three of, along its axes.
+static bool of_axes(sample_of what) { return what == SAMPLE_PARAMETER + CTN_GRAVITY || what == SAMPLE_PARAMETER + CTN_CURRENT; }
+
+static bool is_drag(const scene_drag *d) { return !(d->displaced > 0); }
+
+/// Which links of the file have a motor with such a number, or drag: driven [links], false at first.
 static void find_driven(const source *s, sample_of what, bool *driven)
 {
     const ctn_scene *const scene = s->r->scene;
+    for (int k = 0; k < scene->fluid.ndrag && of_drag(what); k++)
+        if (is_drag(&scene->fluid.drag[k]) && scene->fluid.drag[k].link >= s->first_link)
+            driven[scene->fluid.drag[k].link - s->first_link] = true;
     for (int k = 0; k < scene->nmotor && of_motors(what); k++) {
         const scene_motor *const motor = &scene->motors[k];
         if (motor->link >= s->first_link && motor_has(motor->type, (ctn_parameter_kind)(what - SAMPLE_PARAMETER)))
@@ -58,10 +68,11 @@ static void find_driven(const source *s, sample_of what, bool *driven)
 }
 
 /// What there is to say against drawing `what` for a link with this joint, after "the joint of this link"; NULL: nothing.
-/// driven: whether a motor on it has such a number.
+/// driven: whether a motor on it has such a number, or it has drag.
 static const char *objection(sample_of what, const scene_joint *j, bool driven)
 {
     if (what < SAMPLE_PARAMETER) return j->type == CTN_FIXED ? "is fixed: there is nothing to draw" : NULL;
+    if (of_drag(what)) return driven ? NULL : "is that of one without drag; give it one in `fluid`";
     if (of_motors(what)) return driven ? NULL : "has no motor that has one; give it one in `motors`";
     const bool limited = j->limited[0] || j->limited[1] || j->limited[2];
     return parameter_objection((ctn_parameter_kind)(what - SAMPLE_PARAMETER), j->type, limited);
@@ -152,11 +163,14 @@ static bool read_spreads(source *s, const node *n, sample_of what, scene_spread 
     return ok;
 }
 
-static bool read_gravity(source *s, const node *n, scene_spread spread[3])
+static bool read_axes(source *s, const node *n, sample_of what, scene_spread spread[3])
 {
     static const key keys[3] = {{.name = "x"}, {.name = "y"}, {.name = "z"}};
     const node *v[3];
-    if (!read_keys(s, n, "a gravity", keys, 3, v)) return false;
+    bool drag = what == SAMPLE_PARAMETER + CTN_GRAVITY;
+    if (!read_keys(s, n, drag ? "a gravity" : "a current", keys, 3, v)) return false;
+    for (int k = 0; k < s->r->scene->fluid.ndrag; k++) drag = drag || is_drag(&s->r->scene->fluid.drag[k]);
+    if (!drag) return bad_key(s, n, "nothing has drag in it; give the scene a `fluid` with `drag`");
     bool ok = true;
     for (int k = 0; k < 3; k++)
         if (v[k]) ok = read_spread(s, v[k], NO_UNIT, &spread[k]) && ok;
@@ -164,16 +178,13 @@ static bool read_gravity(source *s, const node *n, scene_spread spread[3])
 }
 
 /// How many things `what` may be drawn for.
-static int slots(const source *s, sample_of what)
-{
-    return what == SAMPLE_PARAMETER + CTN_GRAVITY ? 3 : s->r->scene->nlink - s->first_link;
-}
+static int slots(const source *s, sample_of what) { return of_axes(what) ? 3 : s->r->scene->nlink - s->first_link; }
 
 static bool read_section(source *s, const node *n, sample_of what, scene_spread **spread)
 {
     *spread = calloc((size_t)slots(s, what) + 1, sizeof **spread);
     if (!*spread) return out_of_memory(s);
-    return what == SAMPLE_PARAMETER + CTN_GRAVITY ? read_gravity(s, n, *spread) : read_spreads(s, n, what, *spread);
+    return of_axes(what) ? read_axes(s, n, what, *spread) : read_spreads(s, n, what, *spread);
 }
 
 static bool read_parameters(source *s, const node *n, scene_spread *spread[PARAMETERS])
