@@ -302,6 +302,7 @@ static void warn_of_springs(ctn_scene *scene, const ctn_model *m, const ctn_batc
     const double dt = good_step(cfg, &stiffest, duration);
     char key[60], less[60] = "";
     if (of_fluid) snprintf(key, sizeof key, "fluid");
+    else if (scene->loads[of->number].of_cable) snprintf(key, sizeof key, "cable.end");
     else snprintf(key, sizeof key, "springs[%d].%s", of->number, keys[of_damper]);
     if (dt > 0) snprintf(less, sizeof less, "dt %g or less, or ", dt);
     scene_warn(scene, &here, at, key,

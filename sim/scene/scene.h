@@ -109,6 +109,7 @@ typedef struct scene_load {
     double stiffness, damping;   // N/m, N s/m
     double force[3], torque[3];  // N, N m
     bool turns, follows;         // it has a torque; its numbers are in the link's axes, else in those of the world
+    bool of_cable;               // it holds the end of one
     scene_place at[2];           // of stiffness and damping; where there is none, of the spring
 } scene_load;
 

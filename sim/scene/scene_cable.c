@@ -4,7 +4,13 @@
 /// A rod of length L is cut into n rigid links of length l = L / n. Bending about y and z and twist about x are in the joints
 /// between them, each of which stands for half a link on either side: stiffness E I / l and G J / l, with I = pi r^4 / 4 and J =
 /// 2 I. A clamped end has half a link on one side only: twice that. So the error falls as 1 / n^2.
-#include "sim/scene/scene_reader.h"
+///
+/// Angles a about y and b about z, one after the other, turn by a b / 2 about x besides: where nothing twists that is all the same,
+/// but against a twisting moment M it gives way as if E I were less by (M l / E I)^2. So the joints of a rod that twists are balls,
+/// whose turn away from rest has no such part, as stiff about x as about y and z. The rest of the twist, as G J is less than E I,
+/// is that of a hinge behind it: 1 / k_x + l / E I = l / G J. Of a material with G = E / 2 there is none; with more, which no usual
+/// one has, bends are those of a rod that does not twist, and the hinge has all of G J / l.
+#include "sim/scene/cable_end.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,6 +31,7 @@ enum cable_key {
     CABLE_SHEAR,
     CABLE_DAMPING,
     CABLE_START,
+    CABLE_END,
     CABLE_COLOR,
     CABLE_KEYS,
 };
@@ -34,30 +41,8 @@ static const key cable_keys[CABLE_KEYS] = {
     [CABLE_ROTATION] = {.name = "rotation"}, [CABLE_EULER] = {.name = "euler"},   [CABLE_LINKS] = {.name = "links"},
     [CABLE_LENGTH] = {.name = "length"},     [CABLE_RADIUS] = {.name = "radius"}, [CABLE_DENSITY] = {.name = "density"},
     [CABLE_YOUNG] = {.name = "young"},       [CABLE_SHEAR] = {.name = "shear"},   [CABLE_DAMPING] = {.name = "damping"},
-    [CABLE_START] = {.name = "start"},       [CABLE_COLOR] = {.name = "color"},
+    [CABLE_START] = {.name = "start"},       [CABLE_END] = {.name = "end"},       [CABLE_COLOR] = {.name = "color"},
 };
-
-typedef enum cable_start { START_CLAMPED, START_HINGED, START_FREE, STARTS } cable_start;
-static const char *const start_names[STARTS] = {"clamped", "hinged", "free"};
-
-typedef struct cable {
-    int links;
-    double length, radius, density;
-    double young, shear;  // Pa; shear NAN: it does not twist
-    double damping;       // s, dampers over stiffness: so fast a bend would straighten without mass
-    cable_start start;
-    double color[3];
-    scene_place at[STIFF_KEYS];  // of what makes its joints stiff
-} cable;
-
-static bool read_start(source *s, const node *n, cable_start *start)
-{
-    const char *text;
-    if (!read_text(s, n, &text)) return false;
-    for (int k = 0; k < STARTS; k++)
-        if (!strcmp(text, start_names[k])) return *start = (cable_start)k, true;
-    return bad_value(s, n, "expected clamped, hinged or free, found %s", found(n).text);
-}
 
 /// A number that has to be there, and positive.
 static bool read_measure(source *s, const node *mapping, const node *n, const char *name, const char *what, double *x)
@@ -67,7 +52,7 @@ static bool read_measure(source *s, const node *mapping, const node *n, const ch
 
 static bool read_numbers(source *s, const node *mapping, const node *const v[CABLE_KEYS], cable *c)
 {
-    *c = (cable){.shear = NAN, .color = {0.7, 0.7, 0.7}};
+    *c = (cable){.shear = NAN, .end = {.hold = HOLD_FREE}, .color = {0.7, 0.7, 0.7}};
     bool ok = true;
     if (!v[CABLE_LINKS]) ok = missing_key(s, mapping, "links", "missing; among how many links the cable is shared out");
     else ok = read_whole(s, v[CABLE_LINKS], 1, SCENE_MAX_LINKS / 2, &c->links);
@@ -85,7 +70,8 @@ static bool read_numbers(source *s, const node *mapping, const node *const v[CAB
     c->at[STIFF_DAMPING] = (scene_place){damping->line, damping->column};
     if (v[CABLE_SHEAR]) ok = read_number(s, v[CABLE_SHEAR], NOT_NEGATIVE, &c->shear) && ok;
     if (v[CABLE_DAMPING]) ok = read_number(s, v[CABLE_DAMPING], NOT_NEGATIVE, &c->damping) && ok;
-    if (v[CABLE_START]) ok = read_start(s, v[CABLE_START], &c->start) && ok;
+    if (v[CABLE_START]) ok = read_cable_hold(s, v[CABLE_START], &c->start) && ok;
+    if (v[CABLE_END] && ok) ok = read_cable_end(s, v[CABLE_END], c);
     if (v[CABLE_COLOR]) ok = read_color(s, v[CABLE_COLOR], c->color) && ok;
     return ok;
 }
@@ -133,29 +119,34 @@ static void place_link(const cable *c, const link_plan *place, int i, scene_link
         memcpy(link->position, position, sizeof link->position), memcpy(link->rotation, rotation, sizeof link->rotation);
 }
 
-/// Adds NAME.0, NAME.1, ...; where the cable twists, the massless link NAME.0.bend before NAME.0, and so on.
-static bool expand(source *s, const cable *c, const link_plan *place)
+/// Adds NAME.0, NAME.1, ...; where twist has joints of its own, the massless link NAME.0.bend before NAME.0, and so on.
+static bool expand(source *s, const cable *c, const link_plan *place, const cable_joint *lies)
 {
     static const double x[3] = {1, 0, 0}, y[3] = {0, 1, 0}, z[3] = {0, 0, 1};
-    const double l = c->length / c->links, I = M_PI * pow(c->radius, 4) / 4, bend = c->young * I / l,
-                 twist = c->shear * 2 * I / l;
+    const double l = c->length / c->links, I = M_PI * pow(c->radius, 4) / 4, bend = c->young * I / l, both = c->shear * 2 * I / l;
+    const bool balls = bends_by_balls(c);
+    const double twist = !balls ? both : both < bend ? both * bend / (bend - both) : INFINITY;
     char name[SCENE_MAX_NAME + 32];
     link_plan bends = *place, bodies = *place;
+    const int before = s->r->scene->nlink;
     if (!give_body(s, c, &bodies)) return false;
     bends.link.mass = 0,
     bends.link.shapes = bodies.link.shapes;  // all links of a generator hold the same list, of which these have none
     bool ok = true;
     for (int i = 0; i < c->links && ok; i++) {
-        const bool flies = !i && c->start == START_FREE, twists = !isnan(c->shear) && !flies;
-        const double share = i ? 1 : c->start == START_CLAMPED ? 2 : 0;
+        const bool flies = !i && c->start == HOLD_FREE, turns = !i && balls && c->start == HOLD_HINGED;  // a ball is all
+        const bool twists = cable_twists(c) && isfinite(twist) && !flies && !turns;
+        const double share = i ? 1 : c->start == HOLD_CLAMPED ? 2 : 0;
         link_plan *const first = twists ? &bends : &bodies;
         if (flies) reset_joint(&first->link.joint, CTN_FREE);
-        else first->link.joint = elastic(c, CTN_UNIVERSAL, y, z, share * bend);
+        else first->link.joint = elastic(c, balls ? CTN_BALL : CTN_UNIVERSAL, y, z, share * bend);
+        if (!flies) memcpy(first->link.joint.q0, lies[i].bend, (balls ? 4 : 2) * sizeof *lies[i].bend);
         place_link(c, place, i, &first->link);
+        if (flies) turn_cable(c, &lies[0], first->link.joint.q0 + 3);
         snprintf(name, sizeof name, "%s.%d%s", place->link.name, i, twists ? ".bend" : "");
         ok = add_link(s, first, name);
         if (ok && twists) {
-            bodies.link.joint = elastic(c, CTN_REVOLUTE, x, NULL, share * twist);
+            bodies.link.joint = elastic(c, CTN_REVOLUTE, x, NULL, share * twist), bodies.link.joint.q0[0] = lies[i].twist;
             bodies.link.parent = s->r->scene->nlink - 1;
             memset(bodies.link.position, 0, sizeof bodies.link.position);
             memcpy(bodies.link.rotation, (double[4]){1, 0, 0, 0}, sizeof bodies.link.rotation);
@@ -165,7 +156,7 @@ static bool expand(source *s, const cable *c, const link_plan *place)
         bends.link.parent = bodies.link.parent = s->r->scene->nlink - 1;
     }
     if (!bodies.count) free(bodies.link.shapes);  // else the links have them
-    return ok;
+    return ok && note_cable_end(s, c, &lies[0], before, s->r->scene->nlink - 1);
 }
 
 bool read_cable(source *s, const node *mapping)
@@ -179,9 +170,13 @@ bool read_cable(source *s, const node *mapping)
         for (int k = CABLE_NAME; k <= CABLE_EULER; k++) place.own[LINK_KEY_NAME + k] = v[k];
         ok = read_place(s, mapping->up, &place);
         ok = read_numbers(s, mapping, v, &c) && ok;
-        if (ok && c.start == START_FREE && place.link.parent >= 0)
+        if (ok && c.start == HOLD_FREE && place.link.parent >= 0)
             ok = bad_value(s, v[CABLE_START], "a free cable hangs on the world only; it has a `parent`");
-        ok = ok && expand(s, &c, &place);
+        cable_joint *const lies = ok ? reader_alloc(s->r, (size_t)c.links * sizeof *lies) : NULL;
+        if (lies) place_cable_end(&c, place.link.position, place.link.rotation);
+        ok = lies && shape_cable(s, v[CABLE_END] ? v[CABLE_END] : mapping, &c, place.link.rotation, lies) &&
+             expand(s, &c, &place, lies);
+        free(lies);
     }
     if (!ok) links_unknown(s);
     return ok;

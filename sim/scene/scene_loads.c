@@ -100,11 +100,13 @@ bool read_loads(source *s, const node *springs, const node *forces)
     ctn_scene *const scene = s->r->scene;
     bool ok = check_list(s, springs, "springs");
     if (!check_list(s, forces, "forces") || !ok) return false;
-    const size_t count = (size_t)(springs ? springs->size : 0) + (size_t)(forces ? forces->size : 0);
+    const size_t count =
+        (size_t)(springs ? springs->size : 0) + (size_t)(forces ? forces->size : 0) + (size_t)cable_end_springs(s->r);
     scene->loads = reader_alloc(s->r, count * sizeof *scene->loads);
     if (!scene->loads) return false;
     for (const node *n = springs ? springs->child : NULL; n && !hopeless(s); n = n->next)
         ok = read_spring(s, n, &scene->loads[scene->nload++]) && ok;
+    ok = ok && hold_cable_ends(s);
     scene->nspring = scene->nload;
     for (const node *n = forces ? forces->child : NULL; n && !hopeless(s); n = n->next)
         ok = read_force(s, n, &scene->loads[scene->nload++]) && ok;

@@ -289,7 +289,7 @@ bool read_source(source *s, const char *text, size_t length)
         if (v[TOP_LINKS]) ok = bad_value(s, v[TOP_LINKS], "expected at least one link, found none");
         else ok = missing_key(s, root, "links", "missing; a scene has links, of its own or of an included file");
     }
-    if (v[TOP_SPRINGS] || v[TOP_FORCES]) ok = read_loads(s, v[TOP_SPRINGS], v[TOP_FORCES]) && ok;
+    if (v[TOP_SPRINGS] || v[TOP_FORCES] || (s->r->nend && !s->includer)) ok = read_loads(s, v[TOP_SPRINGS], v[TOP_FORCES]) && ok;
     if (v[TOP_GAITS]) ok = read_gaits(s, v[TOP_GAITS]) && ok;
     if (v[TOP_MOTORS]) ok = read_motors(s, v[TOP_MOTORS]) && ok;
     if (v[TOP_SENSORS]) ok = read_sensors(s, v[TOP_SENSORS]) && ok;
@@ -365,7 +365,7 @@ static void free_reader(reader *r)
         free(r->documents[i]);
     }
     free(r->documents);
-    free(r->origins);
+    free(r->origins), free(r->ends);
     name_table_free(&r->names);
     free(r->given);
     free(r);

@@ -43,6 +43,9 @@ typedef struct given_state {
     int link;  // the first link that has it
 } given_state;
 
+/// The far end of a cable that is held: cable_end.h.
+typedef struct held_end held_end;
+
 typedef struct reader {
     ctn_scene *scene;
     scene_problems errors;
@@ -56,6 +59,8 @@ typedef struct reader {
     int ngiven, given_capacity;
     long nshape, bytes, nodes;
     bool motors;             // a file read so far has `motors`
+    held_end *ends;          // [nend]
+    int nend;
     const scene_file *from;  // [nfrom] what other files say; NULL: what they say on the disk
     int nfrom;
     document **documents;  // [scene->nfile], kept until all is read: origins point into them
@@ -307,6 +312,10 @@ bool read_generator(source *s, const node *mapping, link_form form);
 
 /// Reads `cable:`: scene_cable.c.
 bool read_cable(source *s, const node *mapping);
+
+/// Springs that hold far ends of cables, added to the scene's loads when all links are known; and how many: cable_end.c.
+int cable_end_springs(const reader *r);
+bool hold_cable_ends(source *s);
 
 /// The link called prefix + name among the file's own and included links, or -1.
 int find_link(const source *s, const char *name);
