@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef __SANITIZE_ADDRESS__  // the lane of eight would be minutes of compiling, and show no more than that of four
+#ifdef __SANITIZE_ADDRESS__  // the lane of two would show no more than that of four
 enum { STEPS = 100 };
-#define engine_eight engine_scalar
+#define engine_two engine_scalar
 #else
 enum { STEPS = 1000 };
-extern const ctn_engine engine_eight;
+extern const ctn_engine engine_two;
 #endif
 
 static uint64_t hash_of(uint64_t h, const double *x, size_t n)
@@ -140,14 +140,14 @@ START_TEST(batches)
 }
 END_TEST
 
-/// Engines that are not chosen on this machine: library fma, and the lane of eight. Fewer steps, but every method and joint.
+/// Engines that are not chosen on this machine: library fma, and the lane of two. Fewer steps, but every method and joint.
 START_TEST(other_lanes)
 {
     const random_options o = {
         .links = 9, .passive = true, .springs = _i % 2 ? 3 : 0, .wrenches = _i % 2 ? 2 : 0, .motors = 4, .plain_springs = true};
     ctn_model *m = random_model(7 + (uint64_t)_i, &o);
     const size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
-    const ctn_engine *const engines[] = {engines_available()[0], &engine_scalar, &engine_eight};
+    const ctn_engine *const engines[] = {engines_available()[0], &engine_scalar, &engine_two};
     double *q = malloc(8 * nq * sizeof *q), *v = malloc(8 * nv * sizeof *v), *tau = malloc(8 * nv * sizeof *tau), *x[3] = {0};
     for (int w = 0; w < 8; w++)
         world_state(m, w, q + (size_t)w * nq, v + (size_t)w * nv), world_force(m, w, tau + (size_t)w * nv);
@@ -219,7 +219,7 @@ START_TEST(dynamics_calls)
            *got = malloc(n * sizeof *got);
     double *tau = malloc(count * nv * sizeof *tau);
     for (size_t w = 0; w < count; w++) world_state(m, (int)w, q + w * nq, v + w * nv), world_force(m, (int)w, tau + w * nv);
-    const ctn_engine *engines[8] = {&engine_scalar, &engine_eight};
+    const ctn_engine *engines[8] = {&engine_scalar, &engine_two};
     int ne = 2;
     for (const ctn_engine *const *l = engines_available(); *l; l++) engines[ne++] = *l;
     for (int e = 0; e < ne; e++) {

@@ -1,4 +1,4 @@
-/// Eight worlds in portable C: stands in for the AVX-512 lane where the CPU has none, so that kernels meet this width everywhere.
+/// Two worlds in portable C, a width that no other lane has and every CPU does: kernels must not know how wide a lane is.
 #ifndef CATENA_LANE_H
 #define CATENA_LANE_H
 
@@ -7,17 +7,17 @@
 #include <stdint.h>
 #include <string.h>
 
-#define LANES 8
+#define LANES 2
 #define FN static inline __attribute__((always_inline, unused))
 #define KERNEL static
 #define KERNEL_DATA static const
 #define EACH for (int l = 0; l < LANES; l++)
 
-typedef double real __attribute__((vector_size(64)));
+typedef double real __attribute__((vector_size(16)));
 typedef double lane_number;
-typedef int64_t bits8 __attribute__((vector_size(64)));
-typedef uint64_t ubits8 __attribute__((vector_size(64)));
-typedef bits8 mask;
+typedef int64_t bits2 __attribute__((vector_size(16)));
+typedef uint64_t ubits2 __attribute__((vector_size(16)));
+typedef bits2 mask;
 
 FN real rset(double x) { return x - (real){0}; }
 FN real fmadd(real a, real b, real c)
@@ -46,11 +46,11 @@ FN bool any_of(mask a)
     EACH r |= a[l] != 0;
     return r;
 }
-FN real sel(mask m, real a, real b) { return (real)(((bits8)a & m) | ((bits8)b & ~m)); }
-FN real magnitude(real a) { return (real)((bits8)a & INT64_MAX); }
-FN real negate(real a) { return (real)((bits8)a ^ INT64_MIN); }
-FN mask bit0(real a) { return -((bits8)a & 1); }
-FN real flip_by_bit1(real a, real b) { return (real)((ubits8)a ^ (((ubits8)b & 2) << 62)); }
+FN real sel(mask m, real a, real b) { return (real)(((bits2)a & m) | ((bits2)b & ~m)); }
+FN real magnitude(real a) { return (real)((bits2)a & INT64_MAX); }
+FN real negate(real a) { return (real)((bits2)a ^ INT64_MIN); }
+FN mask bit0(real a) { return -((bits2)a & 1); }
+FN real flip_by_bit1(real a, real b) { return (real)((ubits2)a ^ (((ubits2)b & 2) << 62)); }
 FN mask is_whole(real a)
 {
     mask m;
