@@ -1,5 +1,6 @@
 /// Worlds along their links on the engine "cuda": the bits of the CPU's lanes of the same class, on a GPU or, where
 /// CTN_CUDA_LIBRARY names it, through its twin (tests/along_twin.cpp); what it refuses, and a device that fails.
+#include "sim/base/step_stats.h"
 #include "sim/engine/device.h"
 #include "tests/along_cases.h"
 #include "tests/random_scene.h"
@@ -24,8 +25,9 @@ static const random_options kinds[] = {
     {.links = 40, .floating = true, .passive = true, .springs = 9, .wrenches = 12},
     {.links = 60, .chain = true, .springs = 30, .wrenches = 30, .motors = 30, .friction = true},
     {.links = 40, .floating = true, .passive = true, .motors = 10, .fluid = true},
+    {.links = 60, .chain = true, .passive = true, .friction = true},
 };
-enum { KINDS = sizeof kinds / sizeof *kinds, BARE = KINDS - 3 };  // without loads on links
+enum { KINDS = sizeof kinds / sizeof *kinds, BARE = KINDS - 4 };  // without loads on links
 
 START_TEST(forward_dynamics_have_the_bits_of_the_cpu)
 {
@@ -138,8 +140,8 @@ START_TEST(wrenches_have_the_bits_of_the_cpu)
     const ctn_wrench in_world = {.point = {0.1, 0, 0}, .force = {0.5, 1, -0.25}},
                      in_link = {.torque = {0.1, 0, 0.2}, .link_axes = true};
     for (int k = 0; k < 2; k++) {
-        ctn_batch_config cfg = steps_of(_i, k ? "cuda" : "scalar", 16);
-        cfg.worlds = WORLDS;
+        ctn_batch_config cfg = steps_of(_i % 2, k ? "cuda" : "scalar", 16);
+        cfg.worlds = WORLDS, cfg.parallel = _i < 2 ? CTN_PARALLEL_LINKS : CTN_PARALLEL_BOTH;
         batch[k] = batch_of(m, 4, cfg);
         ck_assert(ctn_batch_step(batch[k], 2, NULL, &err) == CTN_OK);
         ck_assert_msg(ctn_batch_set_wrench(batch[k], 1, link, &in_world, &err) == CTN_OK, "%s", err.message);
@@ -155,15 +157,88 @@ START_TEST(wrenches_have_the_bits_of_the_cpu)
 }
 END_TEST
 
+static void push_and_pull(void *context, int first, int count, const double *t, const double *q, const double *v, double *tau)
+{
+    (void)context, (void)q;
+    for (int w = 0; w < count; w++) tau[0] = 0.1 * (first + w) - t[w] - 0.01 * v[0];
+}
+
+/// Gives b the energies of a, from which they differ by rounding alone.
+static void copy_sums(const ctn_step_stats *a, ctn_step_stats *b)
+{
+    const double size = 1 + fabs(a->energy_min) + fabs(a->energy_max);
+    const double from[] = {a->energy_min, a->energy_max, a->work, a->dissipated, a->created};
+    double *const to[] = {&b->energy_min, &b->energy_max, &b->work, &b->dissipated, &b->created};
+    for (size_t k = 0; k < sizeof to / sizeof *to; k++) {
+        ck_assert(fabs(*to[k] - from[k]) < 1e-12 * size);
+        *to[k] = from[k];
+    }
+}
+
+static bool same_statistics(const ctn_step_stats *a, const ctn_step_stats *b)
+{
+#define STAT(member, type, adds, of, unit, about) &&!memcmp(&a->member, &b->member, sizeof a->member)
+    return true STEP_STATS(STAT);
+#undef STAT
+}
+
+/// Worlds that groups of threads step side by side: as many steps as each has, under forces of all kinds; threads: of a group.
+static void step_together(int kind, uint64_t seed, ctn_batch_config cfg, const char *threads)
+{
+    enum { WORLDS = 4, STEPS = 3 };
+    static const int horizon[WORLDS] = {1, 3, 0, 2};
+    ctn_error err;
+    ctn_model *m = random_model(seed, &kinds[kind]);
+    const size_t nv = (size_t)ctn_model_nv(m);
+    ctn_step_stats stats[2][WORLDS];
+    uint64_t hash[2][WORLDS];
+    double *force = numbers(WORLDS * STEPS * nv);
+    rng r = {seed};
+    for (size_t k = 0; k < WORLDS * STEPS * nv; k++) force[k] = rng_uniform(&r, -1, 1);
+    const ctn_run calls[] = {{.steps = STEPS, .horizon = horizon},
+                             {.steps = STEPS, .force = force},
+                             {.steps = 2, .control = push_and_pull},
+                             {.steps = 0}};
+    cfg.parallel = CTN_PARALLEL_BOTH, cfg.worlds = WORLDS, cfg.threads = 1;
+    ctn_batch *batch[2];
+    setenv("CTN_TWIN_THREADS", threads, 1);
+    for (int there = 0; there < 2; there++) cfg.engine = there ? "cuda" : "scalar", batch[there] = batch_of(m, seed, cfg);
+    for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
+        for (int there = 0; there < 2; there++) {
+            ck_assert_msg(ctn_batch_run(batch[there], &calls[k], stats[there], &err) == CTN_OK, "%s", err.message);
+            ctn_batch_hashes(batch[there], hash[there]);
+        }
+        // a CPU takes a table row by row: sums run in another order
+        for (int w = 0; w < WORLDS && calls[k].force; w++) copy_sums(&stats[0][w], &stats[1][w]);
+        for (int w = 0; w < WORLDS; w++)
+            ck_assert_msg(same_statistics(&stats[0][w], &stats[1][w]) && hash[0][w] == hash[1][w],
+                          "kind %d, seed %llu, call %zu, world %d", kind, (unsigned long long)seed, k, w);
+    }
+    ck_assert_int_eq(ctn_batch_serial_steps(batch[0]), ctn_batch_serial_steps(batch[1]));
+    unsetenv("CTN_TWIN_THREADS");
+    ctn_batch_free(batch[0]), ctn_batch_free(batch[1]), free(force), ctn_model_free(m);
+}
+
+START_TEST(worlds_together_have_the_bits_of_the_cpu)
+{
+    FOR_SEEDS(seed, 1)
+    {
+        const uint64_t k = seed + (uint64_t)_i;
+        step_together(_i, seed, steps_of((int)(k % 6), NULL, k % 4 < 2 ? 8 : 40), "1");
+    }
+}
+END_TEST
+
+/// The threads of a group wait for each other wherever they must: with some that are threads.
+START_TEST(threads_of_a_group_have_the_bits_of_one) { step_together(3, 5, steps_of(_i, NULL, 24), "3"); }
+END_TEST
+
 START_TEST(what_it_cannot_do_is_refused)
 {
     ctn_error err;
     ctn_model *m = random_model(1, &kinds[1]);
     ctn_batch_config cfg = steps_of(0, "cuda", 8);
-    cfg.parallel = CTN_PARALLEL_BOTH;
-    ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
-    ck_assert_int_eq(err.status, CTN_BAD_CONFIG);
-    cfg.parallel = CTN_PARALLEL_LINKS, cfg.method = CTN_RK4;
+    cfg.method = CTN_RK4;
     ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
     ck_assert_int_eq(err.status, CTN_BAD_CONFIG);
     ck_assert_msg(strstr(err.message, "the engine 'cuda' takes alpha, collocation of order 2 and radau, not rk4"), "%s",
@@ -184,14 +259,19 @@ START_TEST(what_it_cannot_do_is_refused)
 }
 END_TEST
 
+enum { FAILURES = 22 };
+
 /// The twin's launches fail from one on, sooner and later: the call says so, and its steps have been made serially.
 START_TEST(a_device_that_fails_is_told_of)
 {
     ctn_error err;
     ctn_model *m = random_model(2, &kinds[3]);
-    ctn_batch *b = batch_of(m, 2, steps_of(_i % 2, "cuda", 8));
+    ctn_batch_config cfg = steps_of(_i % 2, "cuda", 8);
+    const bool together = _i >= FAILURES - 2;
+    if (together) cfg.parallel = CTN_PARALLEL_BOTH;
+    ctn_batch *b = batch_of(m, 2, cfg);
     char most[16];
-    snprintf(most, sizeof most, "%d", 7 * _i);
+    snprintf(most, sizeof most, "%d", together ? 0 : 7 * _i);
     setenv("CTN_TWIN_LAUNCHES", most, 1);
     ck_assert_int_eq(ctn_batch_step(b, 20, NULL, &err), CTN_UNAVAILABLE);
     ck_assert_ptr_nonnull(strstr(err.message, "failed"));
@@ -215,10 +295,12 @@ int main(void)
     tcase_add_loop_test(c, forward_dynamics_have_the_bits_of_the_cpu, 0, BARE);
     tcase_add_loop_test(c, steps_have_the_bits_of_the_cpu, 0, 3 * KINDS);
     tcase_add_test(c, whips_have_the_bits_of_the_cpu);
-    tcase_add_loop_test(c, wrenches_have_the_bits_of_the_cpu, 0, 2);
+    tcase_add_loop_test(c, wrenches_have_the_bits_of_the_cpu, 0, 4);
+    tcase_add_loop_test(c, worlds_together_have_the_bits_of_the_cpu, 0, KINDS);
+    tcase_add_loop_test(c, threads_of_a_group_have_the_bits_of_one, 0, 3);
     tcase_add_test(c, what_it_cannot_do_is_refused);
     const char *const library = getenv("CTN_CUDA_LIBRARY");
-    if (library && strstr(library, "twin_fails")) tcase_add_loop_test(c, a_device_that_fails_is_told_of, 0, 20);
+    if (library && strstr(library, "twin_fails")) tcase_add_loop_test(c, a_device_that_fails_is_told_of, 0, FAILURES);
     suite_add_tcase(s, c);
     return run_suite(s);
 }

@@ -254,7 +254,7 @@ START_TEST(limits)
     ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
     ck_assert_int_eq(err.status, CTN_UNAVAILABLE);
     ck_assert_msg(strstr(err.message, "engine: 'cuda' has 256 KiB for the work on a world, but this model needs ") &&
-                      strstr(err.message, " KiB with its method; take 'auto', or a method that needs less: collocation of order 2, semi-implicit"),
+                      strstr(err.message, " KiB with its method; take 'auto', or parallel: both with alpha, radau or collocation of order 2, or a "),
                   "%s", err.message);
     cfg = config_of(1, "cuda"), cfg.dense = true;
     ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));

@@ -66,7 +66,7 @@ ctn_along *ctn_along_create(const ctn_model *model, const char *engine, int thre
         a->pool = pool_create(threads ? threads : pool_cpus());
         a->unit = calloc((size_t)model->nv + 1, sizeof *a->unit);
     }
-    if (a && a->plan && device && !(a->there = along_remote_open(device, a->plan, NULL, err))) {
+    if (a && a->plan && device && !(a->there = along_remote_open(device, a->plan, NULL, NULL, err))) {
         ctn_along_free(a);
         return NULL;
     }

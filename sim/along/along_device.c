@@ -57,7 +57,8 @@ static ctn_status lost(const along_remote *r, ctn_error *err)
     return fail(err, CTN_UNAVAILABLE, "engine: '%s' failed: %s; make the batch anew", r->engine, r->crew.device->error());
 }
 
-along_remote *along_remote_open(const char *engine, const along_plan *plan, const ctn_batch_config *cfg, ctn_error *err)
+along_remote *along_remote_open(const char *engine, const along_plan *plan, const ctn_batch_config *cfg, const along_many *many,
+                                ctn_error *err)
 {
     const ctn_model *const m = plan->model;
     const ctn_device *const device = device_find(engine, err);
@@ -75,7 +76,7 @@ along_remote *along_remote_open(const char *engine, const along_plan *plan, cons
         lane_model bodies = {.nbody = m->nbody, .nq = m->nq, .nv = m->nv, .rubs = m->rubs};
         r->room = (cfg ? flat_size(&bodies, cfg) + (size_t)m->nv : (size_t)(m->nq + 3 * m->nv)) + 1;
         r->engine = device->name, r->crew.device = device->along;
-        r->crew.there = device->along->open(plan, cfg, r->room);
+        r->crew.there = device->along->open(plan, cfg, r->room, many);
     }
     if (!r || !r->crew.there) {
         if (r) fail(err, CTN_NO_MEMORY, "engine: '%s' cannot take the world: %s", engine, device->along->error());
@@ -125,8 +126,16 @@ ctn_status along_remote_run(along_remote *r, const ctn_batch_config *cfg, engine
     double *const there = r->crew.there->numbers;
     send(r, 0, flat, size);
     if (tau) send(r, size, tau, nv);
-    along_stepper *const one = r->world.stages > 1 ? along_stage_step : along_one_step;
-    *made = along_run(&r->world, &r->crew, one, cfg, clock, there, tau ? there + size : NULL, 0, steps, energy, stats);
+    const double *const forces = tau ? there + size : NULL;
+    if (r->world.stages > 1) *made = along_run(&r->world, &r->crew, cfg, true, clock, there, forces, 0, steps, energy, stats);
+    else *made = along_run(&r->world, &r->crew, cfg, false, clock, there, forces, 0, steps, energy, stats);
     if (*made) receive(r, flat, 0, size);
     return r->crew.failed ? lost(r, err) : CTN_OK;
+}
+
+ctn_status along_remote_worlds(along_remote *r, const along_worlds *call, ctn_error *err)
+{
+    along_crew *const c = &r->crew;
+    if (!c->failed) c->failed = !c->device->step(c->there, call);
+    return c->failed ? lost(r, err) : CTN_OK;
 }

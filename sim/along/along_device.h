@@ -37,18 +37,48 @@ typedef struct along_there {
     void *plan, *memory;
     ctn_model *model;   // the plan's
     point_load *loads;  // its loads
+    size_t nv, nload;
     size_t bytes;
+    // of many worlds: those in hand, `apart` bytes each, of so many groups of threads; and room for a call
+    void *worlds, *room;
+    size_t apart;
+    int groups, threads;
+    bool coupled;  // of several stages
 } along_there;
+
+/// Worlds of a batch, each of which a group of threads steps along its links (along_group.h): at most so many in a call, with so
+/// many rows of forces each; whether their loads differ.
+typedef struct {
+    int worlds, rows;
+    bool loaded;
+} along_many;
+
+/// A call of theirs. Arrays are on the CPU for `step`, in the device's memory for the groups.
+typedef struct along_worlds {
+    int count, rows;
+    size_t size;                // numbers of a state
+    double *flat;               // [count][size], before and after
+    const double *tau;          // [count][rows][nv], rows 1: for all steps, else for each; NULL: none
+    const int *steps;           // [count]
+    const engine_clock *clock;  // [count]
+    bool energy;
+    const point_load *loads;  // [count][nload]; NULL: as the model has them
+    int *made;                // [count], out: how many steps; the next one is not to be made along the links
+    ctn_step_stats *stats;    // [count], out
+    int *next;                // of the groups: the first world that none has taken
+} along_worlds;
 
 /// A device's functions for worlds along their links; they return false, or NULL, where the device has failed, or has no memory
 /// left.
 typedef struct along_device {
     uint64_t layout;  // ALONG_LAYOUT of the sources that it was built from
-    along_there *(*open)(const along_plan *plan, const ctn_batch_config *cfg, size_t numbers);
+    // many: for `step` besides; NULL: for the others alone
+    along_there *(*open)(const along_plan *plan, const ctn_batch_config *cfg, size_t numbers, const along_many *many);
     void (*close)(along_there *there);
     // does jobs 0 .. count - 1, after all that it was given before
     bool (*run)(along_there *there, along_task task, int count, const void *context, size_t size);
     bool (*copy)(along_there *there, void *to, const void *from, size_t size, bool in);  // after these, too; done when it returns
+    bool (*step)(along_there *there, const along_worlds *call);                          // done when it returns
     const char *(*error)(void);
 } along_device;
 
@@ -56,9 +86,10 @@ typedef struct along_device {
     ((uint64_t)sizeof(along_plan) +                                                                                              \
      1000 * (sizeof(along_row) + 1000 * (sizeof(along_segment) + 1000 * (sizeof(ctn_body) + 1000 * ALONG_TASK_COUNT))))
 
-/// The CPU's side of such a world; cfg NULL: for forward dynamics. NULL on error.
+/// The CPU's side of such a world; cfg NULL: for forward dynamics; many NULL: there is one. NULL on error.
 typedef struct along_remote along_remote;
-along_remote *along_remote_open(const char *engine, const along_plan *plan, const ctn_batch_config *cfg, ctn_error *err);
+along_remote *along_remote_open(const char *engine, const along_plan *plan, const ctn_batch_config *cfg, const along_many *many,
+                                ctn_error *err);
 void along_remote_close(along_remote *r);  // NULL is allowed
 size_t along_remote_bytes(const along_remote *r);
 
@@ -69,5 +100,8 @@ void along_remote_loads(along_remote *r, const ctn_model *from);
 ctn_status along_remote_aba(along_remote *r, const double *q, const double *v, const double *tau, double *qdd, ctn_error *err);
 ctn_status along_remote_run(along_remote *r, const ctn_batch_config *cfg, engine_clock clock, double *flat, const double *tau,
                             int steps, bool energy, ctn_step_stats *stats, int *made, ctn_error *err);
+
+/// The same for many worlds, each by the threads of a group.
+ctn_status along_remote_worlds(along_remote *r, const along_worlds *call, ctn_error *err);
 
 #endif

@@ -26,6 +26,7 @@
 #include "sim/along/along_stage_sweep.h"
 #include "sim/along/along_stage_follow.h"
 #include "sim/along/along_radau.h"
+#include "sim/along/along_run.h"
 #ifdef ALONG  // what only CPUs have
 #include "sim/along/along_dynamics.h"
 #include "sim/along/along_adjoint.h"
@@ -82,15 +83,16 @@ KERNEL step_block layout_step_block(const lane_model *rows, size_t loads, const 
     return A;
 }
 
-/// back: it goes backwards through steps, too.
-KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config *cfg, bool back, arena *a)
+/// back: it goes backwards through steps, too; shared: the rows of another world, which are its own, too; NULL: it has some itself
+KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config *cfg, bool back, lane_rows *shared, arena *a)
 {
     along_world *const w = TAKE(a, 1, along_world);
     along_world to = {0};
     to.plan = plan, to.model = plan->model, to.self = w, to.count = plan->blocks * PARTS;
     const size_t count = (size_t)to.count, segments = (size_t)plan->segments, cuts = (size_t)plan->cut_segments;
     const ctn_model *const m = plan->model;
-    to.rows = TAKE(a, count, lane_rows);
+    if (shared) to.rows = shared;
+    else to.rows = TAKE(a, count, lane_rows);
     if (cfg) to.step = TAKE(a, count, step_block);
     if (has_dynamics(cfg)) to.aba = TAKE(a, count, aba_block);
     to.hand = TAKE(a, segments * HAND, double), to.moment = TAKE(a, segments * 3, double);
@@ -120,7 +122,7 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
         const along_block *const block = &plan->block[k / PARTS];
         lane_model rows = {0};
         rows.nbody = block->rows, rows.nq = block->nq, rows.nv = block->nv, rows.rubs = m->rubs;
-        layout_rows(w ? &to.rows[k] : NULL, plan, (int)k, a);
+        if (!shared) layout_rows(w ? &to.rows[k] : NULL, plan, (int)k, a);
         step_block S;
         if (cfg) S = layout_step_block(&rows, (size_t)block_load_places(plan, block), cfg, a);
         if (cfg && w) to.step[k] = S;
@@ -136,14 +138,14 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
     return w;
 }
 
-KERNEL size_t world_size(const along_plan *plan, const ctn_batch_config *cfg, bool back)
+KERNEL size_t size_of_world(const along_plan *plan, const ctn_batch_config *cfg, bool back, lane_rows *shared)
 {
     arena a = {NULL, 0};
-    layout_world(plan, cfg, back, &a);
+    layout_world(plan, cfg, back, shared, &a);
     return a.used;
 }
 
-// ---- a world is opened by jobs, too
+// ---- worlds are opened by jobs, too
 
 typedef struct {
     const along_plan *plan;
@@ -151,21 +153,23 @@ typedef struct {
     void *memory;
     size_t *size;
     bool back;
+    size_t apart;       // bytes from one of several worlds to the next
+    lane_rows *shared;  // the rows that they have in common; NULL: each its own
 } along_opening;
 
 KERNEL void open_measure(void *context, int thread, int job)
 {
     const along_opening *const c = (const along_opening *)context;
     (void)thread, (void)job;
-    *c->size = world_size(c->plan, c->cfg, c->back);
+    *c->size = size_of_world(c->plan, c->cfg, c->back, c->shared);
 }
 
 KERNEL void open_layout(void *context, int thread, int job)
 {
     const along_opening *const c = (const along_opening *)context;
-    arena a = {(char *)c->memory, 0};
-    along_world *const w = layout_world(c->plan, c->cfg, c->back, &a);
-    (void)thread, (void)job;
+    arena a = {(char *)c->memory + (size_t)job * c->apart, 0};
+    along_world *const w = layout_world(c->plan, c->cfg, c->back, c->shared, &a);
+    (void)thread;
     w->cfg = c->cfg;
     memset(w->cut, 0, (size_t)c->plan->cut_segments * sizeof *w->cut);
 }
@@ -173,9 +177,11 @@ KERNEL void open_layout(void *context, int thread, int job)
 KERNEL void open_rows(void *context, int thread, int job)
 {
     const along_opening *const c = (const along_opening *)context;
-    along_world *const w = (along_world *)c->memory;  // the first thing in it
+    const int count = c->plan->blocks * PARTS;
+    along_world *const w =
+        (along_world *)(void *)((char *)c->memory + (size_t)(job / count) * c->apart);  // the first thing there
     (void)thread;
-    load_rows(&w->rows[job], c->cfg ? c->cfg->dt : 0, c->cfg != NULL);
+    load_rows(&w->rows[job % count], c->cfg ? c->cfg->dt : 0, c->cfg != NULL);
 }
 
 typedef struct {
@@ -192,6 +198,11 @@ KERNEL void open_loads(void *context, int thread, int job)
 }
 
 #ifdef ALONG
+static size_t world_size(const along_plan *plan, const ctn_batch_config *cfg, bool back)
+{
+    return size_of_world(plan, cfg, back, NULL);
+}
+
 static void open_numbers(void *context, int thread, int job)
 {
     const along_loading *const c = context;
@@ -215,7 +226,7 @@ static void world_loads(along_world *w, pool *threads, const ctn_model *from)
 static along_world *world_open(const along_plan *plan, const ctn_batch_config *cfg, bool back, void *memory)
 {
     along_world *const w = memory;
-    along_opening c = {plan, cfg, memory, NULL, back};
+    along_opening c = {.plan = plan, .cfg = cfg, .memory = memory, .back = back};
     open_layout(&c, 0, 0);
     if (back) number_columns(w);
     for (int k = 0; k < w->count; k++) open_rows(&c, 0, k);

@@ -58,11 +58,12 @@ typedef struct {
 struct along_world {
     const along_plan *plan;
     const ctn_model *model;  // whose numbers it has: the plan's, or one of that structure
-    along_world *self;  // as jobs know it; on the CPU's side of a device (along_device.c) that is elsewhere
-    int count;          // lane blocks
-    lane_rows *rows;    // [count]
-    aba_block *aba;     // [count]; NULL: the world steps by a method that needs none (has_dynamics())
-    step_block *step;   // [count]; NULL: it does not step
+    along_world *self;       // as jobs know it; on the CPU's side of a device (along_device.c) that is elsewhere
+    int count;               // lane blocks
+    int taken;               // which of many worlds it is, where groups of threads step them (along_group.h)
+    lane_rows *rows;         // [count]
+    aba_block *aba;          // [count]; NULL: the world steps by a method that needs none (has_dynamics())
+    step_block *step;        // [count]; NULL: it does not step
     const ctn_batch_config *cfg;
     adjoint_block *back;  // [count]; NULL: it goes not backwards
     int *column, masses;  // likewise: [nbody] the number of a body among those with mass, -1: it has none; how many have some

@@ -313,9 +313,8 @@ KERNEL void tell(void *context, int thread, int job)
     w->told[c->what + job] = x;
 }
 
-#ifndef ALONG_JOBS
 /// How the passes to come are made.
-static void along_choose(along_world *w, along_crew *crew, along_mode mode)
+KERNEL void along_choose(along_world *w, along_crew *crew, along_mode mode)
 {
     const along_mode *const is = &w->mode;
     along_choice c = {w->self, mode};
@@ -324,24 +323,22 @@ static void along_choose(along_world *w, along_crew *crew, along_mode mode)
     ALONG_EACH(crew, 1, choose, &c);
 }
 
-static void along_forget(along_world *w, along_crew *crew, along_sums what)
+KERNEL void along_forget(along_world *w, along_crew *crew, along_sums what)
 {
     along_ask c = {w->self, (int)what, 0};
     ALONG_EACH(crew, w->count, forget, &c);
 }
 
 /// `told` from one number to another.
-static void along_tell(along_world *w, along_crew *crew, along_told first, along_told last)
+KERNEL void along_tell(along_world *w, along_crew *crew, along_told first, along_told last)
 {
     along_ask c = {w->self, (int)first, 0};
     ALONG_EACH(crew, last - first + 1, tell, &c);
     along_fetch(crew, w);
 }
-#endif
 
-#ifndef ALONG_JOBS
 /// Placements at the iterate; weigh: and the rest of evaluate().
-static void along_evaluate(along_world *w, along_crew *crew, bool weigh)
+KERNEL void along_evaluate(along_world *w, along_crew *crew, bool weigh)
 {
     along_call c = {.w = w->self};
     along_forget(w, crew, FORGET_ENERGY);
@@ -356,7 +353,6 @@ static void along_evaluate(along_world *w, along_crew *crew, bool weigh)
         if (weigh) ALONG_RUN(crew, w->count, step_weigh, &c);
     }
 }
-#endif
 
 // ---- the residual
 
@@ -466,9 +462,8 @@ KERNEL void step_rows(void *context, int thread, int job)
     pass_inwards(c->w, job, c->level, WRENCH, (real *)&next, enter_behind, leave_weight, residual_row);
 }
 
-#ifndef ALONG_JOBS
 /// residual(): the rows, and the largest of them.
-static double along_residual(along_world *w, along_crew *crew)
+KERNEL double along_residual(along_world *w, along_crew *crew)
 {
     along_call c = {.w = w->self};
     along_forget(w, crew, FORGET_MOST);
@@ -482,7 +477,6 @@ static double along_residual(along_world *w, along_crew *crew)
     along_tell(w, crew, TOLD_MOST, TOLD_MOST);
     return w->told[TOLD_MOST];
 }
-#endif
 
 // ---- what rounding makes of the energy
 
@@ -502,15 +496,13 @@ KERNEL void step_blur(void *context, int thread, int job)
     w->step[job].sums.blur = sum;
 }
 
-#ifndef ALONG_JOBS
 /// energy_blur() of the tree, with the wrenches of the last residual.
-static real along_blur(along_world *w, along_crew *crew)
+KERNEL real along_blur(along_world *w, along_crew *crew)
 {
     along_ask c = {w->self, 0, 0};
     ALONG_RUN(crew, w->count, step_blur, &c);
     along_tell(w, crew, TOLD_BLUR, TOLD_BLUR);
     return rset(PLACE_ROUNDING * sqrt((double)w->plan->model->nbody) * w->told[TOLD_BLUR]);
 }
-#endif
 
 #endif

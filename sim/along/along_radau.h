@@ -75,15 +75,14 @@ KERNEL void stage_part_of_block(void *context, int thread, int job)
     }
 }
 
-#ifndef ALONG_JOBS
-static void run_stages(along_world *w, along_crew *crew, stage_part *step, stage_parts part)
+KERNEL void run_stages(along_world *w, along_crew *crew, stage_part *step, stage_parts part)
 {
     step->part = part;
     ALONG_RUN(crew, w->count, stage_part_of_block, step);
 }
 
 /// Solves the step, as stage_pass() does, for the residual *residual. Returns whether it was solved.
-static bool along_stage_newton(along_world *w, along_crew *crew, const ctn_batch_config *cfg, stage_part *step,
+KERNEL bool along_stage_newton(along_world *w, along_crew *crew, const ctn_batch_config *cfg, stage_part *step,
                                position_counts *count, real *residual)
 {
     const mask all = not_(none_of());
@@ -120,7 +119,7 @@ static bool along_stage_newton(along_world *w, along_crew *crew, const ctn_batch
 }
 
 /// One step, as along_one_step().
-static bool along_stage_step(along_world *w, along_crew *crew, const ctn_batch_config *cfg, const double *tau, int made,
+KERNEL bool along_stage_step(along_world *w, along_crew *crew, const ctn_batch_config *cfg, const double *tau, int made,
                              bool energy, along_ledger *ledger, step_in_hand *hand)
 {
     stage_part step = {.w = w->self, .forced = tau != NULL, .made = made};
@@ -141,7 +140,7 @@ static bool along_stage_step(along_world *w, along_crew *crew, const ctn_batch_c
     along_tell(w, crew, TOLD_CREATED, TOLD_LOST);
     real created[2] = {rset(w->told[TOLD_CREATED]), rset(w->told[TOLD_LOST])};
     const position_state S = {.created = created};
-    step_part of = {.flow = F, .before = ledger->now};
+    step_part of = {.before = ledger->now, .flow = F};
     if (!everywhere(gains_nothing(&of, &S, after, internal, &error, cfg->tolerance))) return false;
     run_stages(w, crew, &step, STAGES_COMMIT);
     step.created = *(const double *)&of.created, step.lost = *(const double *)&F.dissipated;
@@ -152,12 +151,5 @@ static bool along_stage_step(along_world *w, along_crew *crew, const ctn_batch_c
     hand->count.residual = residual, hand->count.substeps = rset(1);
     return true;
 }
-
-/// Whether steps of a configuration can be made so.
-static bool radau_steps(const ctn_batch_config *cfg)
-{
-    return cfg->method == CTN_RADAU && cfg->solver == CTN_NEWTON && !cfg->adaptive && !cfg->dense;
-}
-#endif
 
 #endif

@@ -40,14 +40,13 @@ KERNEL void step_move(void *context, int thread, int job)
     if (!c->first) move_iterate(m, P, c->alpha, all);
 }
 
-#ifndef ALONG_JOBS
 /// Whether something has been found in every lane; all of them say the same.
 FN bool everywhere(mask m) { return !any_of(not_(m)); }
 
 #define HEADS_MEET 1e-7  // tails, in steps that are followed
 
 /// How far off the farthest head of so many paths was.
-static double heads_off(along_world *w, along_crew *crew, int paths)
+KERNEL double heads_off(along_world *w, along_crew *crew, int paths)
 {
     along_ask ask = {w->self, TOLD_OFF, paths};
     ALONG_EACH(crew, 1, tell, &ask);
@@ -56,7 +55,7 @@ static double heads_off(along_world *w, along_crew *crew, int paths)
 }
 
 /// The next iterate.
-static void along_step_on(along_world *w, along_crew *crew, along_move *move, bool follows)
+KERNEL void along_step_on(along_world *w, along_crew *crew, along_move *move, bool follows)
 {
     along_call c = {.w = w->self};
     if (!follows || move->based) {
@@ -80,7 +79,7 @@ static void along_step_on(along_world *w, along_crew *crew, along_move *move, bo
 }
 
 /// Solves the step, as newton_pass() does, for the residual *residual. Returns whether it was solved.
-static bool along_newton(along_world *w, along_crew *crew, const ctn_batch_config *cfg, position_counts *count, real *residual)
+KERNEL bool along_newton(along_world *w, along_crew *crew, const ctn_batch_config *cfg, position_counts *count, real *residual)
 {
     const mask all = not_(none_of());
     newton_progress N = no_newton();
@@ -123,6 +122,5 @@ static bool along_newton(along_world *w, along_crew *crew, const ctn_batch_confi
     count->iterations = count->iterations + N.iterations;
     return everywhere(N.converged);
 }
-#endif
 
 #endif

@@ -128,9 +128,8 @@ KERNEL void stages_follow(void *context, int thread, int job)
                   follow_stages_port, follow_stages_row);
 }
 
-#ifndef ALONG_JOBS
 /// follow_stages(): the share of the step from its base.
-static void along_follow_stages(along_world *w, along_crew *crew, double share)
+KERNEL void along_follow_stages(along_world *w, along_crew *crew, double share)
 {
     along_call c = {.w = w->self};
     along_mode mode = w->mode;
@@ -147,6 +146,5 @@ static void along_follow_stages(along_world *w, along_crew *crew, double share)
         } while (heads_off(w, crew, paths) > HEADS_MEET && --more);
     }
 }
-#endif
 
 #endif

@@ -215,9 +215,8 @@ KERNEL void stage_steps(void *context, int thread, int job)
     else pass_outwards(w, job, c->level, n, T, enter_stage_step, NULL, NULL, stage_step_row);
 }
 
-#ifndef ALONG_JOBS
 /// stage_newton(): the step d from the iterate; closed: with factors of the tree as a whole.
-static void along_stage_direction(along_world *w, along_crew *crew, bool closed)
+KERNEL void along_stage_direction(along_world *w, along_crew *crew, bool closed)
 {
     along_call c = {.w = w->self};
     along_mode mode = w->mode;
@@ -236,6 +235,5 @@ static void along_stage_direction(along_world *w, along_crew *crew, bool closed)
         ALONG_RUN(crew, w->count, stage_steps, &c);
     }
 }
-#endif
 
 #endif

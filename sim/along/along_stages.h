@@ -306,9 +306,8 @@ KERNEL void stage_rows_along(void *context, int thread, int job)
     pass_inwards(c->w, job, c->level, c->w->stages * WRENCH, (real *)next, enter_stages_behind, leave_stage_weights, stage_row);
 }
 
-#ifndef ALONG_JOBS
 /// evaluate_stages() and stage_rows(); tells of the largest row, the sum of squares and what is too far.
-static void along_stage_residual(along_world *w, along_crew *crew)
+KERNEL void along_stage_residual(along_world *w, along_crew *crew)
 {
     along_call c = {.w = w->self};
     along_forget(w, crew, FORGET_ROWS);
@@ -331,6 +330,5 @@ static void along_stage_residual(along_world *w, along_crew *crew)
     }
     along_tell(w, crew, TOLD_E, TOLD_MOST);
 }
-#endif
 
 #endif

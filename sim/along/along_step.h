@@ -245,10 +245,9 @@ KERNEL void step_energy(void *context, int thread, int job)
     pass_outwards(c->w, job, c->level, 6, (real *)&L, enter_origin, leave_momentum, NULL, energy_row);
 }
 
-#ifndef ALONG_JOBS
 /// position_energy() at the start of the step, or (now) at its end; internal: without that of free trees as wholes and of rotors.
 /// Leaves the origins of bodies. stretched: the residual has left the ways to the tails.
-static energy_parts along_energy(along_world *w, along_crew *crew, bool now, bool stretched, real *internal)
+KERNEL energy_parts along_energy(along_world *w, along_crew *crew, bool now, bool stretched, real *internal)
 {
     const ctn_model *const m = w->model;
     along_call c = {.w = w->self};
@@ -274,13 +273,13 @@ static energy_parts along_energy(along_world *w, along_crew *crew, bool now, boo
     E.kinetic = rset(told[TOLD_KINETIC]), E.potential = rset(told[TOLD_POTENTIAL] + fixed), E.spring = rset(told[TOLD_SPRING]);
     return E;
 }
-#endif
 
 // ---- one step
 
 /// The clock of a call that steps, at its start.
 FN void start_clock(lane_rows *B, engine_clock clock)
 {
+    if (!B->m.nsignal) return;
     B->clock.since = rset(clock.since), B->clock.made = rset(clock.made);
     clock_step(&B->m, rset(0)), clock_state_at(&B->m, rset(0));
 }
@@ -294,7 +293,7 @@ typedef struct {
     double created;  // NOTE_STEP: energy, and how much of it was lost
     double lost;
     engine_clock clock;  // PLACE_START: of the call
-    double made;         // BEGIN_STEP: steps in this call
+    int made;            // BEGIN_STEP: steps in this call
 } along_part;
 
 KERNEL void step_part_of_block(void *context, int thread, int job)
@@ -349,9 +348,8 @@ KERNEL void step_part_of_block(void *context, int thread, int job)
     }
 }
 
-#ifndef ALONG_JOBS
 /// The scales of residual rows, on one thread but for what goes in and out.
-static void along_reach(along_world *w, along_crew *crew)
+KERNEL void along_reach(along_world *w, along_crew *crew)
 {
     along_ask c = {w->self, 0, 0};
     ALONG_RUN(crew, w->count, reach_out, &c);
@@ -366,7 +364,7 @@ typedef struct {
 } along_ledger;
 
 /// What motors put in where what they are told jumps at the end of the step: the energy is `after` that.
-static void along_jump(along_world *w, along_crew *crew, bool counted, energy_parts *after, energy_flow *F)
+KERNEL void along_jump(along_world *w, along_crew *crew, bool counted, energy_parts *after, energy_flow *F)
 {
     if (!w->plan->model->nsignal) return;
     along_tell(w, crew, TOLD_JUMP, TOLD_JUMP);
@@ -376,7 +374,7 @@ static void along_jump(along_world *w, along_crew *crew, bool counted, energy_pa
 }
 
 /// One step, after the `made` first ones. Returns whether it was made.
-static bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_config *cfg, const double *tau, int made,
+KERNEL bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_config *cfg, const double *tau, int made,
                            bool energy, along_ledger *ledger, step_in_hand *step)
 {
     const mask all = not_(none_of());
@@ -405,7 +403,7 @@ static bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_con
         along_tell(w, crew, TOLD_CREATED, TOLD_LOST);
         real created[2] = {rset(w->told[TOLD_CREATED]), rset(w->told[TOLD_LOST])};
         const position_state S = {.created = created};
-        step_part of = {.flow = F, .before = ledger->now};
+        step_part of = {.before = ledger->now, .flow = F};
         after = along_energy(w, crew, true, !turned, &internal);
         if (!everywhere(gains_nothing(&of, &S, after, internal, NULL, cfg->tolerance))) return false;
         part.created = *(const double *)&of.created;
@@ -421,60 +419,5 @@ static bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_con
     k->residual = residual, k->substeps = rset(1);
     return true;
 }
-
-/// One step of a position-based method. Returns whether it was made.
-typedef bool along_stepper(along_world *w, along_crew *crew, const ctn_batch_config *cfg, const double *tau, int made,
-                           bool energy, along_ledger *ledger, step_in_hand *step);
-
-/// Steps of a position-based method by `one`.
-static int along_run(along_world *w, along_crew *crew, along_stepper *one, const ctn_batch_config *cfg, engine_clock clock,
-                     double *flat, const double *tau, size_t stride, int steps, bool energy, ctn_step_stats *stats)
-{
-    const mask all = not_(none_of());
-    const real zero = rset(0);
-    along_copy copy = {w->self, flat, tau, true};
-    along_part start = {.w = w->self, .part = PLACE_START, .clock = clock};
-    along_ledger ledger = {.known = false};
-    block_counts c;
-    step_in_hand step = no_step();
-    int made = 0;
-    memset(&c, 0, sizeof c), memset(stats, 0, sizeof *stats);
-    c.at_fault = no_culprit();
-    w->cfg = cfg;
-    along_choose(w, crew, (along_mode){.now = true});
-    ALONG_RUN(crew, w->count, step_copy, &copy);
-    if (is_alpha(cfg)) {
-        along_tell(w, crew, TOLD_FRESH, TOLD_FRESH);
-        if (!(w->told[TOLD_FRESH] <= 0)) return 0;  // it begins with forward dynamics
-    }
-    ALONG_EACH(crew, w->count, step_part_of_block, &start);
-    along_evaluate(w, crew, false);
-    start.part = KEEP_START;
-    ALONG_EACH(crew, w->count, step_part_of_block, &start);
-    if (energy) {
-        real internal;
-        ledger.now = along_energy(w, crew, false, false, &internal), ledger.known = true;
-        const real sum = energy_sum(ledger.now);
-        c.before = c.after = ledger.now, c.energy_min = c.energy_max = sum;
-    }
-    for (; made < steps && !asked_to_end(cfg->interrupt); made++) {
-        clear_counts(&step.count, all);
-        step.flow.work = step.flow.dissipated = zero;
-        step.count.flow = energy ? &step.flow : NULL, step.count.interrupt = cfg->interrupt;
-        if (tau && stride && made) {
-            copy.tau = tau + (size_t)made * stride;
-            ALONG_RUN(crew, w->count, step_forces, &copy);
-        }
-        if (!one(w, crew, cfg, tau, made, energy, &ledger, &step)) break;
-        count_step(&c, &step.count, all, all);
-        add_flow(&c.flow, step.flow, all);
-        if (energy) note_energy(&c, ledger.now, all);
-    }
-    copy.load = false;
-    if (made) ALONG_RUN(crew, w->count, step_copy, &copy);
-    lane_stats(&c, 0, stats);
-    return made;
-}
-#endif
 
 #endif

@@ -222,9 +222,8 @@ KERNEL void step_boundaries(void *context, int thread, int job)
     pass_boundaries((const along_call *)context, job, step_above);
 }
 
-#ifndef ALONG_JOBS
 /// Inwards: factors and right-hand sides of all segments. Returns how many negative eigenvalues the Hessian has.
-static double along_sweep(along_world *w, along_crew *crew)
+KERNEL double along_sweep(along_world *w, along_crew *crew)
 {
     along_call c = {.w = w->self};
     along_forget(w, crew, FORGET_NEGATIVE);
@@ -238,7 +237,7 @@ static double along_sweep(along_world *w, along_crew *crew)
 
 /// The step d from the iterate, its slope and the largest turn in it into sums; hard: it is to be followed. Returns whether the
 /// energy falls along it. Where curvature has been dropped for that, it is hard, and so are those after it.
-static bool along_direction(along_world *w, along_crew *crew, bool *hard, position_counts *count)
+KERNEL bool along_direction(along_world *w, along_crew *crew, bool *hard, position_counts *count)
 {
     along_call c = {.w = w->self};
     along_mode mode = w->mode;
@@ -264,6 +263,5 @@ static bool along_direction(along_world *w, along_crew *crew, bool *hard, positi
     along_tell(w, crew, TOLD_MOST, TOLD_SLOPE);
     return true;
 }
-#endif
 
 #endif

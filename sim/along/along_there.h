@@ -1,21 +1,39 @@
-/// A device's side of a world along its links, for the file that defines the machine as sim/engine/device_table.h says, but for
+/// A device's side of worlds along their links, for the file that defines the machine as sim/engine/device_table.h says, but for
 ///
 ///     machine_launch(task, count, context)   jobs 0 .. count - 1, in the order of calls
+///     machine_step(launch, threads, coupled) run_group() for all groups of a launch, of so many threads each; after these, too
+///     machine_groups(threads, coupled)       how many such groups it can have in hand
+///     along_crew, along_wait, along_next     a group's threads, of which this one is number `thread` of `threads`; waits for all
+///                                            of them; *p, and adds one
 ///
 /// Compiled as CUDA C++ (along_cuda.cu) and as C++17 (tests/along_twin.cpp). A thread has one lane: the lane block of the scalar
-/// engine.
+/// engine. For one world lists of jobs are launches, and what calls them is on the CPU (along_device.c); many worlds are in the
+/// hands of groups of threads (along_group.h).
 #ifndef CATENA_ALONG_THERE_H
 #define CATENA_ALONG_THERE_H
 
-#define ALONG_JOBS  // what calls them is on the CPU (along_device.c)
+#define ALONG_JOBS
+#define ALONG_RUN(crew, count, job, context)                                                                                     \
+    do {                                                                                                                         \
+        for (int job_ = (crew)->thread, jobs_ = (count); job_ < jobs_; job_ += (crew)->threads) job(context, 0, job_);           \
+        along_wait(crew);                                                                                                        \
+    } while (0)
+#define ALONG_EACH ALONG_RUN
 #define BOUNDARY KERNEL
 #define INNER KERNEL
+#include "sim/along/along.h"
+
+KERNEL void along_fetch(along_crew *crew, along_world *w);  // what it is told into numbers of this thread
+
 #include "sim/along/boundary.c"
 #include "sim/along/stage_boundary.c"
 #include "sim/along/along_kernels.h"
 #include "sim/along/along_device.h"
+#include "sim/along/along_group.h"
 
 #include <stdlib.h>
+
+enum { MOST_THREADS_OF_GROUP = 256 };  // for more a processor has not the registers that jobs want
 
 /// Any context of a job.
 typedef union {
@@ -31,6 +49,8 @@ typedef union {
 } along_context;
 
 static bool machine_launch(along_task task, int count, const along_context *context);
+static bool machine_step(const along_launch *launch, int threads, bool coupled);
+static int machine_groups(int threads, bool coupled);
 
 /// Pieces of memory that are put together here and lie there afterwards; `here` NULL: only counts.
 typedef struct {
@@ -81,7 +101,7 @@ static along_plan *put_plan(parcel *p, along_there *d, const along_plan *plan, c
 static void close_there(along_there *d)
 {
     if (!d) return;
-    machine_free(d->memory), machine_free(d->plan), machine_free(d->numbers);
+    machine_free(d->memory), machine_free(d->plan), machine_free(d->numbers), machine_free(d->worlds), machine_free(d->room);
     free(d);
 }
 
@@ -97,8 +117,48 @@ static bool run_there(along_there *, along_task task, int count, const void *con
     return machine_launch(task, count, &c);
 }
 
+/// How large a world is, by way of the first of the numbers.
+static bool measure(along_there *d, along_opening *o, size_t *bytes)
+{
+    o->size = (size_t *)(void *)d->numbers;
+    return run_there(d, ALONG_TASK_open_measure, 1, o, sizeof *o) && copy_there(d, bytes, d->numbers, sizeof *bytes, false);
+}
+
+/// Worlds for as many groups as the device can have in hand, or has memory for.
+static bool open_groups(along_there *d, along_opening o, const along_plan *plan, const along_many *many)
+{
+    enum { OF_WARP = 32 };
+    d->threads = plan->lanes < MOST_THREADS_OF_GROUP ? plan->lanes : MOST_THREADS_OF_GROUP;
+    while (d->threads < OF_WARP && d->threads & (d->threads - 1)) d->threads += ALONG_LANES;  // 24: a whole warp
+    if (!measure(d, &o, &d->apart)) return false;
+    d->apart = (d->apart + 63) / 64 * 64;
+    d->groups = machine_groups(d->threads, d->coupled);
+    if (d->groups > many->worlds) d->groups = many->worlds;
+    while (d->groups && !(d->worlds = machine_allocate((size_t)d->groups * d->apart))) d->groups /= 2;
+    if (!d->worlds) return false;
+    d->bytes += (size_t)d->groups * d->apart;
+    o.memory = d->worlds, o.apart = d->apart;
+    const int rows = o.shared ? 0 : d->groups * plan->blocks * PARTS;
+    return run_there(d, ALONG_TASK_open_layout, d->groups, &o, sizeof o) &&
+           (!rows || run_there(d, ALONG_TASK_open_rows, rows, &o, sizeof o));
+}
+
+/// Room for the largest call.
+static bool open_room(along_there *d, size_t numbers, const along_many *many)
+{
+    const size_t n = (size_t)many->worlds;
+    parcel p = {NULL, NULL, 0};
+    put(&p, NULL, n * numbers * sizeof(double)), put(&p, NULL, n * (size_t)many->rows * d->nv * sizeof(double));
+    put(&p, NULL, many->loaded ? n * d->nload * sizeof(point_load) : 0), put(&p, NULL, n * sizeof(ctn_step_stats));
+    put(&p, NULL, n * sizeof(int)), put(&p, NULL, n * sizeof(int)), put(&p, NULL, sizeof(int));
+    put(&p, NULL, n * sizeof(engine_clock));
+    d->bytes += p.used;
+    return (d->room = machine_allocate(p.used)) != NULL;
+}
+
 /// The plan, the world's memory, and its rows. False: no memory, or a failure.
-static bool open_world(along_there *d, const along_plan *plan, const ctn_batch_config *cfg, size_t numbers)
+static bool open_world(along_there *d, const along_plan *plan, const ctn_batch_config *cfg, size_t numbers,
+                       const along_many *many)
 {
     parcel p = {NULL, NULL, 0};
     ctn_batch_config *settings;
@@ -108,33 +168,60 @@ static bool open_world(along_there *d, const along_plan *plan, const ctn_batch_c
     d->plan = machine_allocate(size), d->numbers = (double *)machine_allocate(numbers * sizeof *d->numbers);
     if (!d->plan || !d->numbers || !(p.here = (char *)malloc(size))) return false;
     p.there = (char *)d->plan, p.used = 0;
+    memset((void *)&o, 0, sizeof o);
     o.plan = put_plan(&p, d, plan, cfg, &settings), o.cfg = cfg ? settings : NULL;
     bool ok = o.plan && copy_there(d, d->plan, p.here, size, true);
     free(p.here);
-    // how large it is, into the first of the numbers
-    o.memory = NULL, o.size = (size_t *)(void *)d->numbers;
     size_t bytes = 0;
-    ok = ok && run_there(d, ALONG_TASK_open_measure, 1, &o, sizeof o) && copy_there(d, &bytes, d->numbers, sizeof bytes, false);
-    if (!ok || !(d->memory = machine_allocate(bytes))) return false;
+    if (!ok || !measure(d, &o, &bytes) || !(d->memory = machine_allocate(bytes))) return false;
     o.memory = d->memory, d->bytes = size + bytes + numbers * sizeof *d->numbers;
     d->world = (along_world *)d->memory;  // the first thing in it
     along_world w = {};
     ok = run_there(d, ALONG_TASK_open_layout, 1, &o, sizeof o) &&
          run_there(d, ALONG_TASK_open_rows, plan->blocks * PARTS, &o, sizeof o) &&
          copy_there(d, (void *)&w, d->world, sizeof w, false);
-    d->told = w.told;
-    return ok;
+    d->told = w.told, d->coupled = w.stages > 1, d->nv = (size_t)plan->model->nv, d->nload = (size_t)plan->model->nload;
+    if (!ok || !many) return ok;
+    o.shared = many->loaded ? NULL : w.rows;
+    return open_groups(d, o, plan, many) && open_room(d, numbers, many);
 }
 
-static along_there *open_there(const along_plan *plan, const ctn_batch_config *cfg, size_t numbers)
+static along_there *open_there(const along_plan *plan, const ctn_batch_config *cfg, size_t numbers, const along_many *many)
 {
     along_there *const d = (along_there *)calloc(1, sizeof(along_there));
-    if (d && open_world(d, plan, cfg, numbers)) return d;
+    if (d && open_world(d, plan, cfg, numbers, many)) return d;
     close_there(d);
     return NULL;
 }
 
+/// A call for many worlds.
+static bool step_there(along_there *d, const along_worlds *call)
+{
+    const size_t n = (size_t)call->count, rows = call->tau ? (size_t)call->rows : 0, loads = call->loads ? d->nload : 0;
+    along_launch launch;
+    launch.memory = (char *)d->worlds, launch.apart = d->apart, launch.groups = d->groups;
+    along_worlds *const to = &launch.call;
+    *to = *call;
+    parcel p = {NULL, (char *)d->room, 0};
+    to->flat = PUT(&p, call->flat, n * call->size), to->steps = PUT(&p, call->steps, n), to->clock = PUT(&p, call->clock, n);
+    to->tau = PUT(&p, call->tau, n * rows * d->nv), to->loads = PUT(&p, call->loads, n * loads);
+    to->made = PUT(&p, call->made, n), to->stats = PUT(&p, call->stats, n), to->next = PUT(&p, call->made, 1);
+    if (!rows) to->tau = NULL;
+    if (!loads) to->loads = NULL;
+    const int none = 0;
+    return copy_there(d, to->flat, call->flat, n * call->size * sizeof *call->flat, true) &&
+           copy_there(d, (void *)to->steps, call->steps, n * sizeof *call->steps, true) &&
+           copy_there(d, (void *)to->clock, call->clock, n * sizeof *call->clock, true) &&
+           copy_there(d, (void *)to->tau, call->tau, n * rows * d->nv * sizeof *call->tau, true) &&
+           copy_there(d, (void *)to->loads, call->loads, n * loads * sizeof *call->loads, true) &&
+           copy_there(d, to->next, &none, sizeof none, true) && machine_step(&launch, d->threads, d->coupled) &&
+           copy_there(d, call->flat, to->flat, n * call->size * sizeof *call->flat, false) &&
+           copy_there(d, call->made, to->made, n * sizeof *call->made, false) &&
+           copy_there(d, call->stats, to->stats, n * sizeof *call->stats, false);
+}
+
 extern "C" const along_device along_device_here;  // of the library's ctn_device
-extern "C" const along_device along_device_here = {ALONG_LAYOUT, open_there, close_there, run_there, copy_there, machine_error};
+extern "C" const along_device along_device_here = {ALONG_LAYOUT, open_there, close_there,  run_there,
+                                                   copy_there,   step_there, machine_error};
 
 #endif

@@ -6,7 +6,8 @@
 static bool world_steps(const ctn_batch_config *cfg)
 {
     if (cfg->adaptive || cfg->dense) return false;
-    return is_explicit(cfg) || cfg->method == CTN_VARIATIONAL || along_steps(cfg) || radau_steps(cfg);
+    return is_explicit(cfg) || cfg->method == CTN_VARIATIONAL || along_steps(cfg) ||
+           (cfg->method == CTN_RADAU && cfg->solver == CTN_NEWTON);
 }
 
 /// Steps of any kind.
@@ -15,8 +16,8 @@ static int world_run(along_world *w, pool *threads, const ctn_batch_config *cfg,
 {
     if (cfg->method == CTN_VARIATIONAL) return variational_run(w, threads, cfg, flat, tau, stride, steps, energy, stats);
     if (is_explicit(cfg)) return explicit_run(w, threads, cfg, clock, flat, tau, stride, steps, energy, stats);
-    along_stepper *const one = w->stages > 1 ? along_stage_step : along_one_step;
-    return along_run(w, threads, one, cfg, clock, flat, tau, stride, steps, energy, stats);
+    if (w->stages > 1) return along_run(w, threads, cfg, true, clock, flat, tau, stride, steps, energy, stats);
+    return along_run(w, threads, cfg, false, clock, flat, tau, stride, steps, energy, stats);
 }
 
 #endif

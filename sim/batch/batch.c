@@ -153,7 +153,7 @@ ctn_batch *ctn_batch_create(const ctn_model *model, const ctn_batch_config *cfg,
     if (ctn_batch_check(model, cfg, err) != CTN_OK) return NULL;
     const char *const on_device = device_asked(cfg->engine);
     const ctn_parallel parallel = batch_parallel(model, cfg);
-    const bool device_worlds = on_device && parallel != CTN_PARALLEL_LINKS;  // else they are here, and their steps made there
+    const bool device_worlds = on_device && parallel == CTN_PARALLEL_WORLDS;  // else they are here, and their steps made there
     const bool along = parallel != CTN_PARALLEL_WORLDS;
     const ctn_engine *const lanes = engine_find(cfg->engine, along ? 2 : cfg->worlds, err);
     const ctn_engine *const engine = along && lanes ? engines_available()[0] : lanes;  // states are those of the scalar one

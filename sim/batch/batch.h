@@ -122,6 +122,10 @@ size_t batch_along_bytes(const ctn_batch *batch);  // of the worlds in hand and 
 /// Steps of one world, as ctn_engine.step; stats in: frozen.
 void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau, int steps, bool energy, ctn_step_stats *stats);
 
+/// Whether a device steps all worlds at once; a call of steps then, and what it has come to [worlds].
+bool batch_along_together(const ctn_batch *batch);
+const ctn_step_stats *batch_along_run(ctn_batch *batch, const ctn_run *run, bool energy);
+
 /// Where the device has failed that the worlds are stepped on: every call says so, and what it should have done the scalar engine
 /// has done.
 ctn_status batch_along_failed(const ctn_batch *batch, ctn_error *err);

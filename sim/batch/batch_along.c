@@ -1,8 +1,8 @@
 /// Batches whose worlds are stepped along their links: `links`, one world after another on all threads; `both`, a world a thread,
-/// in its lanes. States are those of the scalar engine, which makes the steps that are not made along the links. (docs/scans.md)
-#include "sim/batch/batch.h"
+/// in its lanes, or, on a device, all worlds at once. States are those of the scalar engine, which makes the steps that are not
+/// made along the links. (docs/scans.md)
+#include "sim/batch/batch_along.h"
 
-#include "sim/along/along_device.h"
 #include "sim/base/config.h"
 #include "sim/base/status.h"
 #include "sim/engine/device.h"
@@ -10,22 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct batch_along {
-    const along_engine *engine;
-    along_plan *plan;
-    pool **own;           // [at_once] of `links`: one of all threads; of `both`: of one thread each
-    along_world **world;  // [worlds at a time]
-    along_remote *there;  // of `links` on a device; NULL: worlds are here
-    ctn_error *lost;      // likewise: what it failed of
-    int at_once;
-    size_t bytes;  // of one of `world`
-    // of batches whose worlds differ: which of these has its numbers in each of `world`, -1: none
-    int *whose;
-    point_load *load;     // with wrenches alone: numbers of loads [worlds at a time][nload]
-    ctn_model *base;      // with parameters: the model of the plan, with all that worlds may have
-    ctn_model **variant;  // [worlds at a time] likewise: those of worlds
-};
 
 /// Whether springs and forces on links keep a method from going along them.
 static bool loads_stop(const ctn_model *m, const ctn_batch_config *cfg) { return cfg->method == CTN_VARIATIONAL && m->nload; }
@@ -83,20 +67,17 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
     const char *const name = ctn_parallel_name(cfg->parallel);
     const char *const device = device_asked(cfg->engine);
     ctn_error reason;
-    if (device && cfg->parallel == CTN_PARALLEL_BOTH)
-        return fail(err, CTN_BAD_CONFIG, "parallel: both: the engine '%s' takes one world after another; take links, or worlds",
-                    device);
     if (device && (!ctn_method_is_implicit(cfg->method) || cfg->method == CTN_VARIATIONAL))
         return fail(err, CTN_BAD_CONFIG,
-                    "parallel: links: the engine '%s' takes alpha, collocation of order 2 and radau, not %s; take one of these, "
-                    "or worlds",
-                    device, ctn_method_name(cfg->method));
+                    "parallel: %s: the engine '%s' takes alpha, collocation of order 2 and radau, not %s; take one of these, or "
+                    "worlds",
+                    name, device, ctn_method_name(cfg->method));
     if (device && cfg->parameter_count)
         return fail(
             err, CTN_BAD_CONFIG,
-            "parallel: links: the engine '%s' takes no parameters by world in this version; take worlds, or an engine of the "
+            "parallel: %s: the engine '%s' takes no parameters by world in this version; take worlds, or an engine of the "
             "CPU",
-            device);
+            name, device);
     if (config_check_parallel(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "parallel: %s", reason.message);
     if (m->ncontact) return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `ground` in this version; take worlds", name);
     if (fluid_stops(m))
@@ -153,12 +134,13 @@ static bool open_numbers(const ctn_batch *batch, batch_along *a, const ctn_model
     return a->whose && (batch->cfg.parameter_count ? open_variants(batch, a) : open_wrenches(a, m));
 }
 
-/// The world on the device that the batch asks for.
+/// The world on the device that the batch asks for, or its worlds.
 static bool open_there(ctn_batch *batch, ctn_error *err)
 {
     batch_along *const a = batch->along;
     a->lost = calloc(1, sizeof *a->lost);
-    return a->lost && (a->there = along_remote_open(batch->cfg.engine, a->plan, &batch->cfg, err));
+    if (!a->lost || (batch->cfg.parallel == CTN_PARALLEL_BOTH && !batch_together_open(batch))) return false;
+    return (a->there = along_remote_open(batch->cfg.engine, a->plan, &batch->cfg, a->together ? &a->together->room : NULL, err));
 }
 
 /// The model with all loads that the batch has by now.
@@ -206,6 +188,7 @@ void batch_along_close(ctn_batch *batch)
     }
     along_remote_close(a->there);
     along_plan_free(a->plan);
+    batch_together_close(a->together);
     free(a->world), free(a->own), free(a->whose), free(a->load), free(a->base), free(a->variant), free(a->lost), free(a);
     batch->along = NULL;
 }
@@ -219,7 +202,7 @@ size_t batch_along_bytes(const ctn_batch *batch)
     const size_t variant = sizeof *m + (size_t)m->nbody * sizeof *m->bodies + loads + (size_t)m->nmotor * sizeof *m->motors;
     const size_t numbers = a->variant ? variant : a->load ? loads : 0, whose = a->whose ? sizeof *a->whose : 0;
     return a->plan->bytes + (a->base ? variant : 0) + (size_t)a->at_once * (a->bytes + numbers + whose) +
-           (a->there ? along_remote_bytes(a->there) : 0);
+           (a->there ? along_remote_bytes(a->there) : 0) + (a->together ? a->together->bytes : 0);
 }
 
 void batch_along_forget(ctn_batch *batch)

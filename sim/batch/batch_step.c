@@ -292,6 +292,13 @@ ctn_status ctn_batch_run(ctn_batch *batch, const ctn_run *run, ctn_step_stats *s
         const ctn_status status = batch_device_run(batch, run, stats != NULL, err);
         if (status != CTN_OK) return status;
         for (int w = 0; w < batch->cfg.worlds; w++) finish_world(&job, w, &batch->device_stats[w]);
+    } else if (batch_along_together(batch)) {
+        const ctn_step_stats *const made = batch_along_run(batch, run, stats != NULL);
+        for (int w = 0; w < batch->cfg.worlds; w++) {
+            ctn_step_stats s = made[w];
+            finish_world(&job, w, &s);
+        }
+        if (batch_along_failed(batch, err) != CTN_OK) return CTN_UNAVAILABLE;
     } else if (by_iteration(batch) && run->steps > 1 && !asks(run) && !batch_senses_late(batch)) {
         order_worlds(batch);
         pool_run(batch->pool, batch->cfg.threads, step_worlds, &job);

@@ -125,11 +125,13 @@ static ctn_status measure(device_worlds *d, const ctn_model *m, bool own, ctn_er
     if (launch(d, &job, err) != CTN_OK || !copy_out(d, &d->size, job.sizes, sizeof d->size)) return lost(err);
     d->scratch = d->size.state + d->size.work + (own ? d->size.model : 0);
     if (d->scratch <= MACHINE_SCRATCH) return CTN_OK;
-    return fail(err, CTN_UNAVAILABLE,
-                "engine: '" MACHINE_NAME
-                "' has %d KiB for the work on a world, but this model needs %zu KiB with its method; take 'auto', or a method that "
-                "needs less: collocation of order 2, semi-implicit",
-                MACHINE_SCRATCH / 1024, (d->scratch + 1023) / 1024);
+    return fail(
+        err, CTN_UNAVAILABLE,
+        "engine: '" MACHINE_NAME
+        "' has %d KiB for the work on a world, but this model needs %zu KiB with its method; take 'auto', or "
+        "parallel: both with alpha, radau or collocation of order 2, or a method that needs less: collocation of order 2, "
+        "semi-implicit",
+        MACHINE_SCRATCH / 1024, (d->scratch + 1023) / 1024);
 }
 
 static device_worlds *open_worlds(const ctn_model *m, const ctn_batch_config *cfg, bool own, ctn_error *err)
