@@ -140,6 +140,28 @@ START_TEST(steps_have_the_same_bits_everywhere)
 }
 END_TEST
 
+/// Steps of a call are each at their own time, whether they are made at once or, as those of a table of forces, one by one.
+START_TEST(steps_of_a_call_know_the_time)
+{
+    enum { WORLDS = 2, STEPS = 3 };
+    ctn_error err;
+    ctn_model *m = random_model(3, &kinds[4]);
+    uint64_t hash[2][WORLDS];
+    double *const none = numbers(WORLDS * STEPS * (size_t)ctn_model_nv(m));
+    for (int table = 0; table < 2; table++) {
+        ctn_batch_config cfg = steps_of(_i);
+        cfg.worlds = WORLDS, cfg.parallel = CTN_PARALLEL_BOTH, cfg.lanes = 8;
+        ctn_batch *const b = later_batch(m, 4, cfg);
+        ctn_batch_set_force(b, none);
+        ck_assert(ctn_batch_run(b, &(ctn_run){.steps = STEPS, .force = table ? none : NULL}, NULL, &err) == CTN_OK);
+        ctn_batch_hashes(b, hash[table]);
+        ctn_batch_free(b);
+    }
+    ck_assert(!memcmp(hash[0], hash[1], sizeof *hash));
+    free(none), ctn_model_free(m);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("along_motors");
@@ -147,6 +169,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, steps_are_those_of_the_serial_engine, 0, KINDS * WAYS);
     tcase_add_loop_test(c, steps_have_the_same_bits_everywhere, 0, WAYS);
+    tcase_add_loop_test(c, steps_of_a_call_know_the_time, 0, WAYS);
     suite_add_tcase(s, c);
     return run_suite(s);
 }

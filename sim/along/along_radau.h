@@ -124,7 +124,7 @@ KERNEL bool along_stage_step(along_world *w, along_crew *crew, const ctn_batch_c
 {
     stage_part step = {.w = w->self, .forced = tau != NULL, .made = made};
     real residual = rset(0), internal;
-    if (!ledger->known) ledger->now = along_energy(w, crew, false, false, &internal), ledger->known = true;
+    if (!ledger->known) along_take_stock(w, crew, made, ledger);
     run_stages(w, crew, &step, STAGES_BEGIN);
     if (w->plan->model->slides) along_reach(w, crew);
     if (!along_stage_newton(w, crew, cfg, &step, &hand->count, &residual)) return false;
@@ -135,7 +135,7 @@ KERNEL bool along_stage_step(along_world *w, along_crew *crew, const ctn_batch_c
     run_stages(w, crew, &step, STAGES_END);
     along_tell(w, crew, TOLD_E, TOLD_E);
     const real defect = rset(w->told[TOLD_E]);
-    energy_parts after = along_energy(w, crew, true, false, &internal);
+    const energy_parts after = along_energy(w, crew, true, false, &internal);
     const real error = root(internal * defect);
     along_tell(w, crew, TOLD_CREATED, TOLD_LOST);
     real created[2] = {rset(w->told[TOLD_CREATED]), rset(w->told[TOLD_LOST])};
@@ -145,8 +145,7 @@ KERNEL bool along_stage_step(along_world *w, along_crew *crew, const ctn_batch_c
     run_stages(w, crew, &step, STAGES_COMMIT);
     step.created = *(const double *)&of.created, step.lost = *(const double *)&F.dissipated;
     run_stages(w, crew, &step, STAGES_NOTE);
-    along_jump(w, crew, false, &after, &F);
-    ledger->now = after;
+    along_jump(w, crew, false, after, ledger, &F);
     if (energy) add_flow(&hand->flow, F, not_(none_of()));
     hand->count.residual = residual, hand->count.substeps = rset(1);
     return true;

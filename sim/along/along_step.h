@@ -284,7 +284,7 @@ FN void start_clock(lane_rows *B, engine_clock clock)
     clock_step(&B->m, rset(0)), clock_state_at(&B->m, rset(0));
 }
 
-typedef enum { PLACE_START, KEEP_START, BEGIN_STEP, CHECK_STEP, END_STEP, COMMIT_STEP, NOTE_STEP } along_parts;
+typedef enum { PLACE_START, KEEP_START, TURN_CLOCK, BEGIN_STEP, CHECK_STEP, END_STEP, COMMIT_STEP, NOTE_STEP } along_parts;
 
 typedef struct {
     along_world *w;
@@ -293,7 +293,7 @@ typedef struct {
     double created;  // NOTE_STEP: energy, and how much of it was lost
     double lost;
     engine_clock clock;  // PLACE_START: of the call
-    int made;            // BEGIN_STEP: steps in this call
+    int made;            // TURN_CLOCK, BEGIN_STEP: steps in this call
 } along_part;
 
 KERNEL void step_part_of_block(void *context, int thread, int job)
@@ -309,6 +309,7 @@ KERNEL void step_part_of_block(void *context, int thread, int job)
     const bool alpha = is_alpha(cfg);
     mask far;
     switch (c->part) {
+    case TURN_CLOCK: clock_step(m, rset(c->made)), clock_state_at(m, rset(0)); break;
     case BEGIN_STEP:
         clock_step(m, rset(c->made));
         start_from(&S, c->forced ? A->W.tau : NULL, &P->one.W);
@@ -363,14 +364,25 @@ typedef struct {
     bool known;
 } along_ledger;
 
-/// What motors put in where what they are told jumps at the end of the step: the energy is `after` that.
-KERNEL void along_jump(along_world *w, along_crew *crew, bool counted, energy_parts *after, energy_flow *F)
+/// The energy as a step begins, after the `made` first ones.
+KERNEL void along_take_stock(along_world *w, along_crew *crew, int made, along_ledger *ledger)
 {
+    along_part turn = {.w = w->self, .part = TURN_CLOCK, .made = made};
+    real internal;
+    if (w->plan->model->nsignal) ALONG_EACH(crew, w->count, step_part_of_block, &turn);
+    ledger->now = along_energy(w, crew, false, false, &internal), ledger->known = true;
+}
+
+/// What motors put in where what they are told jumps at the end of the step, after which the energy is `after`; counted: it is
+/// found there. Else the next step finds it anew, as it would in a call of its own.
+KERNEL void along_jump(along_world *w, along_crew *crew, bool counted, energy_parts after, along_ledger *ledger, energy_flow *F)
+{
+    ledger->now = after;
     if (!w->plan->model->nsignal) return;
     along_tell(w, crew, TOLD_JUMP, TOLD_JUMP);
     const real jump = rset(w->told[TOLD_JUMP]);
     F->work = F->work + jump;
-    if (!counted) after->spring = after->spring + jump;
+    if (!counted) ledger->now.spring = ledger->now.spring + jump, ledger->known = false;
 }
 
 /// One step, after the `made` first ones. Returns whether it was made.
@@ -382,7 +394,7 @@ KERNEL bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_con
     along_part part = {.w = w->self, .part = BEGIN_STEP, .forced = tau != NULL, .flow = energy || alpha, .made = made};
     position_counts *const k = &step->count;
     real residual = rset(0), internal;
-    if (weighed && !ledger->known) ledger->now = along_energy(w, crew, false, false, &internal), ledger->known = true;
+    if (weighed && !ledger->known) along_take_stock(w, crew, made, ledger);
     ALONG_RUN(crew, w->count, step_part_of_block, &part);
     if (w->plan->model->slides) along_reach(w, crew);
     if (!along_newton(w, crew, cfg, k, &residual)) return false;
@@ -413,8 +425,7 @@ KERNEL bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_con
     if (!alpha && weighed) after = along_energy(w, crew, false, false, &internal);
     part.part = NOTE_STEP;
     if (alpha) ALONG_EACH(crew, w->count, step_part_of_block, &part);
-    along_jump(w, crew, !alpha, &after, &F);
-    ledger->now = after;
+    along_jump(w, crew, !alpha, after, ledger, &F);
     if (energy) add_flow(&step->flow, F, all);
     k->residual = residual, k->substeps = rset(1);
     return true;

@@ -120,7 +120,8 @@ void batch_along_close(ctn_batch *batch);
 void batch_along_forget(ctn_batch *batch);         // parameters or wrenches are others now
 size_t batch_along_bytes(const ctn_batch *batch);  // of the worlds in hand and their plan; 0: side by side
 /// Steps of one world, as ctn_engine.step; stats in: frozen.
-void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau, int steps, bool energy, ctn_step_stats *stats);
+void batch_along_step(ctn_batch *batch, int thread, int world, engine_clock begin, const double *tau, int steps, bool energy,
+                      ctn_step_stats *stats);
 
 /// Whether a device steps all worlds at once; a call of steps then, and what it has come to [worlds].
 bool batch_along_together(const ctn_batch *batch);

@@ -231,7 +231,8 @@ static void take_up(const ctn_batch *batch, int slot, int world)
     a->whose[slot] = world;
 }
 
-void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau, int steps, bool energy, ctn_step_stats *stats)
+void batch_along_step(ctn_batch *batch, int thread, int world, engine_clock begin, const double *tau, int steps, bool energy,
+                      ctn_step_stats *stats)
 {
     const batch_along *const a = batch->along;
     const int slot = a->at_once == batch->cfg.worlds ? world : thread;  // where worlds can, they stay
@@ -245,7 +246,7 @@ void batch_along_step(ctn_batch *batch, int thread, int world, const double *tau
     if (steps) take_up(batch, slot, world);
     while (!any || (made < steps && !stats->frozen && !(batch->cfg.interrupt && *batch->cfg.interrupt))) {
         ctn_step_stats part = {.frozen = any ? stats->frozen : frozen};
-        const engine_clock clock = clock_after(batch, world, any ? stats : NULL);
+        const engine_clock clock = {begin.since, begin.made + (double)(any ? stats->steps : 0)};
         int done = 0;
         if (!part.frozen && steps) {
             serial->flatten(m, &batch->cfg, state_of(batch, world), 0, false, flat);

@@ -124,7 +124,7 @@ static void advance_block(const stepping *job, int thread, int b, int at, int co
     for (int l = 0; l < worlds; l++) time[l] = time_after(batch, first + l, at ? &total[l] : NULL);
     if (late) batch_sensing_note(batch, thread, b, time, NULL);
     if (batch->along) {
-        batch_along_step(batch, thread, b, forced ? tau[0] : NULL, steps[0], job->stats != NULL, part);
+        batch_along_step(batch, thread, b, clock[0], forced ? tau[0] : NULL, steps[0], job->stats != NULL, part);
     } else
         batch->engine->step(lanes_of(batch, b), &batch->cfg, state_of(batch, b), work_of(batch, thread), clock,
                             forced ? tau : NULL, steps, job->stats != NULL, worlds, part, &batch->use[thread]);

@@ -47,8 +47,16 @@ typedef struct {
     const double *force;  // [worlds][rows][nv]; NULL: none
     int rows;             // 1: for all steps
     bool energy, first;
-    ctn_step_stats *total;  // [worlds]
+    const ctn_step_stats *before;  // [worlds] in the call that it is a step of; NULL: it begins
+    ctn_step_stats *total;         // [worlds]
 } together_call;
+
+/// What time it is in a world as it has `made` steps.
+static engine_clock clock_of(const together_call *c, int world, long made)
+{
+    const ctn_step_stats so_far = {.steps = made + (c->before ? c->before[world].steps : 0)};
+    return clock_after(c->batch, world, &so_far);
+}
 
 static const double *force_of(const together_call *c, int world)
 {
@@ -70,7 +78,7 @@ static void hand_over(void *context, int thread, int world)
     const size_t rows = c->rows > 1 ? (size_t)t->room.rows : 1;
     batch->engine->flatten(m, &batch->cfg, state_of(batch, world), 0, false,
                            t->flat + k * batch->engine->flat_size(m, &batch->cfg));
-    t->clock[k] = clock_after(batch, world, c->first ? NULL : &c->total[world]);
+    t->clock[k] = clock_of(c, world, c->first ? 0 : c->total[world].steps);
     if (c->force)
         memcpy(t->tau + k * rows * nv, force_of(c, world), (c->rows > 1 ? (size_t)t->steps[k] : 1) * nv * sizeof *t->tau);
     if (!t->loads) return;
@@ -115,7 +123,7 @@ static void take_back(void *context, int thread, int world)
     do {
         const double *const tau = force_of(c, world);
         ctn_step_stats part = {.frozen = c->total[world].frozen};
-        const engine_clock clock = clock_after(batch, world, any ? &c->total[world] : NULL);
+        const engine_clock clock = clock_of(c, world, any ? c->total[world].steps : 0);
         const int one = t->due[world] ? 1 : 0;
         serial->step(m, &batch->cfg, state_of(batch, world), work_of(batch, thread), &clock, tau ? &tau : NULL, &one, c->energy,
                      1, &part, &batch->use[thread]);
@@ -126,12 +134,13 @@ static void take_back(void *context, int thread, int world)
 }
 
 /// `due` steps of all worlds; total in: frozen.
-static void step_many(ctn_batch *batch, const double *force, int rows, bool energy, ctn_step_stats *total)
+static void step_many(ctn_batch *batch, const double *force, int rows, bool energy, const ctn_step_stats *before,
+                      ctn_step_stats *total)
 {
     const batch_along *const a = batch->along;
     const together *const t = a->together;
     const int worlds = batch->cfg.worlds;
-    together_call c = {batch, force, rows, energy, true, total};
+    together_call c = {batch, force, rows, energy, true, before, total};
     memset(t->made, 0, (size_t)worlds * sizeof *t->made);
     for (bool due = true; due; c.first = false) {
         int count = 0;
@@ -174,7 +183,7 @@ static void control_many(ctn_batch *batch, const ctn_run *run, int at, bool ener
         t->due[w] = at < (run->horizon ? run->horizon[w] : run->steps);
         one[w].frozen = t->total[w].frozen;
     }
-    step_many(batch, t->asked, 1, energy, one);
+    step_many(batch, t->asked, 1, energy, at ? t->total : NULL, one);
     for (int w = 0; w < batch->cfg.worlds && at; w++)
         if (!t->total[w].frozen) ctn_step_stats_add(&t->total[w], &one[w]);
 }
@@ -189,8 +198,8 @@ const ctn_step_stats *batch_along_run(ctn_batch *batch, const ctn_run *run, bool
     }
     for (int k = 0; k < most && run->control; k++) control_many(batch, run, k, energy);
     if (most && run->control) return t->total;
-    if (run->force && most) step_many(batch, run->force, run->steps, energy, t->total);
-    else step_many(batch, batch->forced ? batch->tau : NULL, 1, energy, t->total);
+    if (run->force && most) step_many(batch, run->force, run->steps, energy, NULL, t->total);
+    else step_many(batch, batch->forced ? batch->tau : NULL, 1, energy, NULL, t->total);
     return t->total;
 }
 
