@@ -11,7 +11,6 @@
 #define FN static inline __attribute__((always_inline, unused))
 #define KERNEL static
 #define KERNEL_DATA static const
-#define EACH for (int l = 0; l < LANES; l++)
 
 typedef double real __attribute__((vector_size(16)));
 typedef double lane_number;
@@ -20,19 +19,9 @@ typedef uint64_t ubits2 __attribute__((vector_size(16)));
 typedef bits2 mask;
 
 FN real rset(double x) { return x - (real){0}; }
-FN real fmadd(real a, real b, real c)
-{
-    real d;
-    EACH d[l] = fma(a[l], b[l], c[l]);
-    return d;
-}
+FN real fmadd(real a, real b, real c) { return (real){fma(a[0], b[0], c[0]), fma(a[1], b[1], c[1])}; }
 FN real fnmadd(real a, real b, real c) { return fmadd(-a, b, c); }
-FN real root(real a)
-{
-    real d;
-    EACH d[l] = sqrt(a[l]);
-    return d;
-}
+FN real root(real a) { return (real){sqrt(a[0]), sqrt(a[1])}; }
 FN mask lt(real a, real b) { return a < b; }
 FN mask le(real a, real b) { return a <= b; }
 FN mask gt(real a, real b) { return a > b; }
@@ -40,23 +29,13 @@ FN mask both(mask a, mask b) { return a & b; }
 FN mask either(mask a, mask b) { return a | b; }
 FN mask not_(mask a) { return ~a; }
 FN mask none_of(void) { return (mask){0}; }
-FN bool any_of(mask a)
-{
-    bool r = false;
-    EACH r |= a[l] != 0;
-    return r;
-}
+FN bool any_of(mask a) { return a[0] || a[1]; }
 FN real sel(mask m, real a, real b) { return (real)(((bits2)a & m) | ((bits2)b & ~m)); }
 FN real magnitude(real a) { return (real)((bits2)a & INT64_MAX); }
 FN real negate(real a) { return (real)((bits2)a ^ INT64_MIN); }
 FN mask bit0(real a) { return -((bits2)a & 1); }
 FN real flip_by_bit1(real a, real b) { return (real)((ubits2)a ^ (((ubits2)b & 2) << 62)); }
-FN mask is_whole(real a)
-{
-    mask m;
-    EACH m[l] = -(int64_t)(a[l] == nearbyint(a[l]));
-    return m;
-}
+FN mask is_whole(real a) { return (mask){-(int64_t)(a[0] == nearbyint(a[0])), -(int64_t)(a[1] == nearbyint(a[1]))}; }
 FN real lane_load(const double *p)
 {
     real a;
@@ -66,7 +45,7 @@ FN real lane_load(const double *p)
 FN void lane_store(double *p, real a) { memcpy(p, &a, sizeof a); }
 FN void lane_gather(real *dst, const double *const *row, int n)
 {
-    for (int j = 0; j < n; j++) EACH dst[j][l] = row[l][j];
+    for (int j = 0; j < n; j++) dst[j] = (real){row[0][j], row[1][j]};
 }
 FN void lane_scatter(double *const *row, int count, const real *src, int n)
 {
@@ -82,6 +61,5 @@ FN void lane_symmetric4(double *H, size_t n)
     for (size_t i = 0; i < 4; i++)
         for (size_t j = 0; j < i; j++) H[i * n + j] = H[j * n + i];
 }
-#undef EACH
 
 #endif
