@@ -535,12 +535,16 @@ START_TEST(pull_along_links)
     ctn_batch_free(batch), pull_free(hand);
     static const struct {
         ctn_method method;
+        ctn_solver solver;
         bool gravity;
         int lanes;
-    } then[] = {{CTN_RADAU, false, 16}, {CTN_ALPHA, false, 16}, {CTN_ALPHA, true, 0}};
-    for (int k = 0; k < 3; k++) {
+    } then[] = {{CTN_RADAU, CTN_NEWTON, false, 16},
+                {CTN_ALPHA, CTN_NEWTON, false, 16},
+                {CTN_ALPHA, CTN_NEWTON, true, 16},
+                {CTN_RADAU, CTN_LM, false, 0}};
+    for (int k = 0; k < 4; k++) {
         cfg = player_configuration(playing, 0);
-        cfg.method = then[k].method;
+        cfg.method = then[k].method, cfg.solver = then[k].solver;
         if (then[k].gravity) player_set_parameter(playing, (ctn_parameter){CTN_GRAVITY, 2}, -5);
         else player_configure(playing, 0, &cfg);
         player_steps(playing, 1), wait_steps(8 + k);
