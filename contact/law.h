@@ -11,10 +11,11 @@
 /// the slope of the convex potential K/2 <-g - d_0>^2, a parabola that the damper has shifted.
 ///
 /// *Friction.* [Cundall, Strack 1979] The point remembers how far z its bristles are bent along the ground. With the way D that
-/// the surface has slid in the step, s = z + D and a cap m l, l the normal force of the pass before,
+/// the surface has slid in the step they are bent to s = z + D, and push back by k (s + t s'), with the same damper, up to a cap
+/// m l, l the normal force of the pass before. With y = s - z t/(h + t)
 ///
-///     W(s) = k/2 |s|^2                   k |s| <= m l: it sticks
-///            m l (|s| - m l/(2 k))       beyond: it slides
+///     W(y) = K/2 |y|^2                   K |y| <= m l: it sticks
+///            m l (|y| - m l/(2 K))       beyond: it slides
 ///
 /// After the step z = s, cut to m l'/k with the normal force l' there or, if that is less, to the m l/k up to which the force has
 /// bent it: friction takes energy whatever l and l' are, and what sticks does not creep.
@@ -36,6 +37,8 @@ FN real ground_gap(const lane_model *m, const lane_point_load *s, vec3 x)
     return dot(ground_normal(m), x) - m->ground[3] - s->radius;
 }
 
+FN real larger_of(real a, real b) { return sel(lt(a, b), b, a); }
+
 FN real depth_of(real gap) { return sel(lt(gap, rset(0)), negate(gap), rset(0)); }
 
 /// The normal force in a step, its potential and stiffness.
@@ -43,13 +46,30 @@ typedef struct {
     real E, force, stiffness;
 } normal_law;
 
-FN normal_law press_on(const lane_model *m, const lane_point_load *s, real before, real gap, real h)
+/// drag: the rate's derivative by the gap, 1/h; from: the depth from which the rate is counted, that of the start.
+FN normal_law press_on(const lane_model *m, const lane_point_load *s, real from, real gap, real drag)
 {
-    const real o = rset(0), t = m->relaxation, K = fmadd(s->grip, t / h, s->grip);
-    const real over = fnmadd(depth_of(before), t / (h + t), negate(gap));
+    const real o = rset(0), one = rset(1), t = m->relaxation * drag, K = fmadd(s->grip, t, s->grip);
+    const real over = fnmadd(from, t / (one + t), negate(gap));
     const mask in = gt(over, o);
     normal_law N;
     N.force = sel(in, K * over, o), N.stiffness = sel(in, K, o), N.E = rset(0.5) * N.force * sel(in, over, o);
+    return N;
+}
+
+/// The normal force at a gap that changes by `rate`, and its slopes by both, for methods that take forces where they are:
+/// k (d - t rate) in contact, never below 0.
+typedef struct {
+    real force, by_gap, by_rate;
+} press_force;
+
+FN press_force press_at(const lane_model *m, const lane_point_load *s, real gap, real rate)
+{
+    const real o = rset(0), over = negate(fmadd(m->relaxation, rate, gap));
+    const mask in = both(lt(gap, o), gt(over, o));
+    press_force N;
+    N.force = sel(in, s->grip * over, o);
+    N.by_gap = sel(in, negate(s->grip), o), N.by_rate = sel(in, negate(s->grip * m->relaxation), o);
     return N;
 }
 
@@ -57,6 +77,7 @@ FN normal_law press_on(const lane_model *m, const lane_point_load *s, real befor
 typedef struct {
     real E, k1, k2;
     vec3 g, t1, t2;
+    vec3 by_cap;  // the derivative of g by the cap
 } friction_law;
 
 FN friction_law rub_on(vec3 n, vec3 s, real grip, real cap)
@@ -72,46 +93,117 @@ FN friction_law rub_on(vec3 n, vec3 s, real grip, real cap)
     F.E = sel(sticks, rset(0.5) * pull * length, cap * fnmadd(rset(0.5), cap / grip, length));
     F.E = sel(gt(cap, o), F.E, o);
     F.g = scale(F.t1, sel(moves, sel(sticks, pull, cap), o));
+    F.by_cap = sel3(both(moves, not_(sticks)), F.t1, zero3());
     F.k1 = sel(sticks, grip, o), F.k2 = sel(sticks, grip, sel(moves, cap * inverse, o));
     return F;
 }
 
+FN vec3 along_ground(vec3 n, vec3 x) { return sub_scaled(x, n, dot(n, x)); }
+
 /// A contact point in a step that has moved its middle by u, and its body from the axes R_k to R.
 typedef struct {
     real before, gap;  // at the start of the step, now
-    vec3 arm, s;       // from the body's origin to the middle; how far it is bent, along the ground
+    real from;         // the depth from which the rate of the gap is counted: that before (order 2), or what alpha_step.h says
+    vec3 n, arm;       // the normal; from the body's origin to the middle
+    vec3 s, rest;      // along the ground: how far it is bent, and from where the rate of that is counted, likewise
     mat3 Qt;           // R R_k'
 } touch;
 
 FN touch touch_at(const lane_model *m, const lane_point_load *s, const load_state *at, mat3 R_k, mat3 R, vec3 u, vec3 z)
 {
-    const vec3 n = ground_normal(m);
     touch c;
-    c.before = ground_gap(m, s, at->gap), c.gap = c.before + dot(n, u);
+    c.n = ground_normal(m);
+    c.before = ground_gap(m, s, at->gap), c.gap = c.before + dot(c.n, u), c.from = depth_of(c.before);
     c.arm = mul(R, load3(s->point)), c.Qt = mmul(R, transposed(R_k));
-    const vec3 way = add(z, add_scaled(u, tmul(c.Qt, n), s->radius));
-    c.s = sub_scaled(way, n, dot(n, way));
+    c.rest = along_ground(c.n, z);
+    c.s = add(c.rest, along_ground(c.n, add_scaled(u, tmul(c.Qt, c.n), s->radius)));
     return c;
 }
 
-/// Adds what a contact point does in a step of size h, with the normal force `lag` of the pass before. Returns its energy.
-FN real add_contact(body_load *L, const lane_model *m, const lane_point_load *s, const touch *c, real h, real lag)
+/// How s goes along the tangent t by turns of the body: with the middle, and as the surface rolls, by r Q n.
+FN vec3 tangent_turn(const lane_point_load *s, const touch *c, vec3 t)
 {
-    const vec3 n = ground_normal(m);
-    const normal_law N = press_on(m, s, c->before, c->gap, h);
-    const friction_law F = rub_on(n, c->s, s->grip, s->friction * lag);
-    const real r = s->radius;
-    // of the middle, whose way is u
-    add_point_load(L, c->arm, sub_scaled(F.g, n, N.force), rset(0));
-    // of the surface, which rolls: the way r Q n gives g'r Q n, by a turn r Q'g x n
-    const vec3 rolls = scale(mul(c->Qt, F.g), r);
-    L->w.n = add(L->w.n, cross(rolls, n));
-    L->P.A = sym_add(L->P.A, point_curvature(n, rolls));
+    return add(cross(c->arm, t), cross(scale(mul(c->Qt, t), s->radius), c->n));
+}
+
+/// What the gradient of friction by s, g, and the normal force give the body: f by the motion of the middle, the wrench w in all,
+/// and the curvature by turns.
+typedef struct {
+    vec3 f;
+    wrench w;
+    sym3 curvature;
+} touch_gradient;
+
+FN touch_gradient gradient_of_touch(const lane_point_load *s, const touch *c, vec3 g, real press)
+{
+    const vec3 rolls = scale(mul(c->Qt, g), s->radius);
+    touch_gradient t;
+    t.f = sub_scaled(g, c->n, press);
+    t.w = force_at(c->arm, t.f), t.w.n = add(t.w.n, cross(rolls, c->n));
+    t.curvature = sym_add(point_curvature(c->arm, t.f), point_curvature(c->n, rolls));
+    return t;
+}
+
+/// Friction in a step, as the normal force of press_on(): bristles have the same damper.
+FN friction_law rub_in_step(const lane_model *m, const lane_point_load *s, const touch *c, real drag, real cap)
+{
+    const real t = m->relaxation * drag, one = rset(1);
+    return rub_on(c->n, sub_scaled(c->s, c->rest, t / (one + t)), fmadd(s->grip, t, s->grip), cap);
+}
+
+/// Adds what a contact point does in a step, with the normal force `lag` of the pass before; drag as of press_on(). Returns its
+/// energy.
+FN real add_contact(body_load *L, const lane_model *m, const lane_point_load *s, const touch *c, real drag, real lag)
+{
+    const normal_law N = press_on(m, s, c->from, c->gap, drag);
+    const friction_law F = rub_in_step(m, s, c, drag, s->friction * lag);
+    const touch_gradient t = gradient_of_touch(s, c, F.g, N.force);
+    L->w = wrench_add(L->w, t.w);
+    L->P = inertia_add_rigid(L->P, t.curvature, scale(t.f, rset(-0.5)), rset(0));
     // second derivatives along the normal and both tangents, none of them negative
-    add_way_block(L, cross(c->arm, n), n, N.stiffness);
-    add_way_block(L, add(cross(c->arm, F.t1), cross(scale(mul(c->Qt, F.t1), r), n)), F.t1, F.k1);
-    add_way_block(L, add(cross(c->arm, F.t2), cross(scale(mul(c->Qt, F.t2), r), n)), F.t2, F.k2);
+    add_way_block(L, cross(c->arm, c->n), c->n, N.stiffness);
+    add_way_block(L, tangent_turn(s, c, F.t1), F.t1, F.k1);
+    add_way_block(L, tangent_turn(s, c, F.t2), F.t2, F.k2);
     return N.E + F.E;
+}
+
+/// A contact point where forces are taken where it is: its normal force, and the friction that this caps.
+typedef struct {
+    real gap;
+    vec3 n, arm, s;  // as of touch
+    press_force press;
+    friction_law rub;
+} meeting;
+
+/// x, slides: the velocities of its middle, and of its surface along the ground. glued: lanes in which what touches sticks,
+/// whatever it takes.
+FN meeting meet(const lane_model *m, const lane_point_load *p, real gap, vec3 n, vec3 arm, vec3 x, vec3 s, vec3 slides,
+                mask glued)
+{
+    meeting t;
+    t.gap = gap, t.n = n, t.arm = arm, t.s = s;
+    t.press = press_at(m, p, gap, dot(n, x));
+    const vec3 y = add_scaled(s, slides, m->relaxation);
+    const real cap = p->friction * t.press.force, pull = rset(2) * p->grip * root(dot(y, y));
+    t.rub = rub_on(n, y, p->grip, sel(both(glued, gt(cap, rset(0))), larger_of(cap, pull), cap));
+    return t;
+}
+
+/// The gradient of its energy by the motion of its middle; and the wrench on its body, as friction acts on the surface.
+FN vec3 meeting_gradient(const meeting *t) { return sub_scaled(t->rub.g, t->n, t->press.force); }
+FN wrench meeting_wrench(const lane_point_load *p, const meeting *t)
+{
+    wrench w = force_at(t->arm, meeting_gradient(t));
+    w.n = add(w.n, cross(scale(t->rub.g, p->radius), t->n));
+    return w;
+}
+
+/// Where a point sticks as a step begins: the normal force is l, and its bristles are bent to z and go on with `slides`.
+FN mask is_stuck(const lane_model *m, const lane_point_load *p, vec3 z, vec3 slides, real l)
+{
+    const vec3 y = add_scaled(z, slides, m->relaxation);
+    const real most = rset(0.999) * p->friction * l;
+    return both(gt(most, rset(0)), lt(p->grip * p->grip * dot(y, y), most * most));
 }
 
 /// What a point that has been bent to s remembers, with the cap of the normal force `lag`, under the normal force l.
@@ -121,6 +213,12 @@ FN vec3 kept_slip(const lane_point_load *p, vec3 s, real lag, real l)
     return scale(s, sel(le(length, most), rset(1), most / sel(gt(length, rset(0)), length, rset(1))));
 }
 
+/// A contact point at the end of a step: its gap, its normal force, and what it remembers.
+typedef struct {
+    real gap, press;
+    vec3 kept;
+} end_touch;
+
 /// Energy that a point stores at a gap, bent to z, J.
 FN real contact_energy(const lane_point_load *s, real gap, vec3 z)
 {
@@ -128,15 +226,13 @@ FN real contact_energy(const lane_point_load *s, real gap, vec3 z)
     return rset(0.5) * s->grip * fmadd(d, d, dot(z, z));
 }
 
-/// What damper and friction take in a step, J: the damper's share of the force along the depth, and the work of friction beyond
-/// what its bristles store. z, kept: what the point remembers before and after the step.
-FN real contact_loss(const lane_model *m, const lane_point_load *s, const touch *c, vec3 z, vec3 kept, real h, real lag)
+/// What damper and friction take in a step, J: the damper's force along the depth, and the work of friction, with the gradient g,
+/// beyond what its bristles store. kept: what the point remembers.
+FN real contact_loss(const lane_point_load *s, const touch *c, vec3 z, real damped, vec3 g, vec3 kept)
 {
-    const vec3 n = ground_normal(m), from = sub_scaled(z, n, dot(n, z));
-    const real d = depth_of(c->gap), damped = fnmadd(s->grip, d, press_on(m, s, c->before, c->gap, h).force);
-    const vec3 g = rub_on(n, c->s, s->grip, s->friction * lag).g;
+    const vec3 from = along_ground(c->n, z);
     const real rubbed = fmadd(rset(0.5) * s->grip, dot(from, from) - dot(kept, kept), dot(g, sub(c->s, from)));
-    return fmadd(damped, d - depth_of(c->before), rubbed);
+    return fmadd(damped, depth_of(c->gap) - depth_of(c->before), rubbed);
 }
 
 #endif

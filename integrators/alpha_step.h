@@ -103,6 +103,7 @@ KERNEL void start_accelerations(const lane_model *m, const real *tau, position_s
                                 loads_work *loads, real *force, real *accel, mask where)
 {
     for (int k = 0; k < m->nv; k++) force[k] = tau ? tau[k] : rset(0);
+    loads->slip = S->slip;
     add_acting_forces(m, S->q, S->rate, loads, force);
     add_friction_forces(m, S->z, NULL, force);
     aba(m, S->q, S->rate, force, aba_, accel);

@@ -156,7 +156,7 @@ KERNEL void block_set(const lane_model *m, const ctn_batch_config *cfg, block_st
     for (int k = 0; k < m->nv; k++) S->v[k] = v[k];
     if (S->control) S->control->size = rset(0), S->control->error = rset(1);
     for (int k = 0; k < m->nv && S->z; k++) S->z[k] = rset(0);
-    for (int k = 0; k < m->ncontact; k++) S->slip[k] = zero3(), S->press[k] = rset(0);
+    start_contacts(m, S->q, v, &W->loads, S->slip, S->press);
     if (cfg->dense) start_part(m, &S->part, S->q, S->v, S->z, NULL, rset(0), le(rset(0), rset(0)));
     if (cfg->method == CTN_VARIATIONAL) {
         momentum_work sums;

@@ -216,6 +216,24 @@ FN real add_drag(body_load *L, const lane_point_load *s, load_state *at, vec3 ar
     return drag_potential(s, &D, slip) / in->drag;
 }
 
+/// How load k, a contact point, stands at the iterate of W. Where dampers have a drift, that of the gap, if it begins in contact,
+/// and of the bristles goes by the way less the drift.
+FN touch contact_at(const lane_model *m, const solve *W, int k)
+{
+    const lane_point_load *s = &m->loads[k];
+    const load_state *at = &W->held[k];
+    const mat3 R = W->now[s->body].R;
+    const vec3 point = load3(s->point), u = add(W->body[s->body].dp, sub(mul(R, point), at->arm));
+    touch c = touch_at(m, s, at, W->start[s->body].R, R, u, W->slip[s->contact]);
+    if (W->drift) {
+        const rate_pose *D = &W->drift[s->body];
+        const vec3 drift = mul_add(D->p, D->R, point), rolls = mul(W->start[s->body].R, tmul(D->R, c.n));
+        c.from = sel(lt(c.before, rset(0)), negate(c.before + dot(c.n, drift)), rset(0));
+        c.rest = add(c.rest, along_ground(c.n, add_scaled(drift, rolls, s->radius)));
+    }
+    return c;
+}
+
 /// What the loads on body i add: their wrench, their block, and their energy, which it returns. A damper's is c/(2h) |u|^2 for
 /// the way u that its point has come since the start of the step; with drift, as joints' dampers.
 KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
@@ -229,8 +247,8 @@ KERNEL real evaluate_loads(const lane_model *m, solve *W, int i)
         const load_state *at = &W->held[k];
         const vec3 arm = mul(W->now[i].R, load3(s->point)), u = add(t->dp, sub(arm, at->arm));
         if (s->flags & LOAD_TOUCHES) {
-            const touch c = touch_at(m, s, at, W->start[i].R, W->now[i].R, u, W->slip[s->contact]);
-            E = E + add_contact(&L, m, s, &c, W->in.h, W->lag[s->contact]);
+            const touch c = contact_at(m, W, k);
+            E = E + add_contact(&L, m, s, &c, W->in.drag, W->lag[s->contact]);
             continue;
         }
         const vec3 w = W->drift ? sub(u, mul_add(W->drift[i].p, W->drift[i].R, load3(s->point))) : u;

@@ -1,11 +1,12 @@
-/// A step of order 2 on the ground creates no energy.
+/// A step of a tree that touches the ground creates no energy.
 ///
-/// The step loses |V' - V|^2/2, in the norm of the kinetic energy, and what convex potentials lose. But its bodies move on arcs,
+/// Order 2 loses |V' - V|^2/2, in the norm of the kinetic energy, and what convex potentials lose. But its bodies move on arcs,
 /// and V' is that of the chord: an arm r that turns by the angle a carries the force f along it off the chord by r a^2/2. That
 /// takes f r a^2/2 where the arm is pulled, and gives as much where it is pushed, as a leg is between ground and trunk. Where a
 /// tree so comes out with more energy than it had, beyond the work of forces, what was created is taken from its motion: about
-/// its centre of mass if it is free, and what that has not from its motion as a whole. V' is of first order, and so is this.
-/// (docs/theory.md 4.12)
+/// its centre of mass if it is free, and what that has not from its motion as a whole. That is as small as the error of the step,
+/// and leaves every method its order. Order 2 is held wherever its tree is, several stages where it touches; so is alpha, but by
+/// what the energy has risen beyond the work, as its books of dampers are of its order only. (docs/theory.md 4.12)
 #ifndef CATENA_HOLD_ENERGY_H
 #define CATENA_HOLD_ENERGY_H
 
@@ -19,6 +20,16 @@
 #include "integrators/energy.h"
 #include "integrators/position_flow.h"
 #include "integrators/position_step.h"
+#include "integrators/stage_step.h"
+
+/// A part that has been solved, and what it ends with.
+typedef struct {
+    const position_work *one;  // one stage
+    const stage_work *more;    // several; NULL: one
+    const real *x, *u;         // [nq], [nv] at the end; increments of joints that are not balls
+    const real *rate;          // [nv]; NULL, order 2: u/h,
+    const rate_pose *V;        // [nbody]              and of chords
+} solved_part;
 
 /// What is kept of a tree's velocities: about its centre of mass, which goes with `middle`, and as a whole. Of trees that are not
 /// free, `middle` is 0.
@@ -31,6 +42,7 @@ typedef struct {
 typedef struct {
     real gain, size;
     energy_flow flow;
+    mask touches;  // it does, at the start or the end
 } tree_books;
 
 FN void book(tree_books *B, real before, real after)
@@ -38,72 +50,86 @@ FN void book(tree_books *B, real before, real after)
     B->gain = B->gain + (after - before), B->size = B->size + (magnitude(before) + magnitude(after));
 }
 
-/// Books the motion of body i, which goes on with V and the rates u/h. Returns its kinetic energy then, and adds its momentum.
-FN real book_motion(tree_books *B, const lane_model *m, const lane_body *b, const position_state *S, const position_work *P, int i,
-                    vec3 *momentum)
+/// The mean Euclidean rate of body i over the part.
+FN rate_pose part_chord(const solved_part *Q, int i)
 {
-    const solve *W = &P->W;
+    if (!Q->more) return chord_rate(Q->one->W.start[i].R, Q->one->W.now[i].R, Q->one->W.body[i].dp, Q->one->W.in.inv_h);
+    const stages *W = &Q->more->W;
+    const stage_body *end = &W->body[(i + 1) * W->table->stages - 1];
+    return chord_rate(W->start[i].R, end->T.R, end->dp, W->in.inv_h);
+}
+
+/// Books the motion of body i. Returns its kinetic energy at the end, and adds its momentum there.
+FN real book_motion(tree_books *B, const lane_model *m, const lane_body *b, const position_state *S, const solved_part *Q, int i,
+                    real h, vec3 *momentum)
+{
     const real half = rset(0.5);
     real kinetic = rset(0);
     if (b->flags & BODY_ARMATURE) {
         real u[3];
-        joint_increment(b, S->q, P, u);
+        if (!Q->rate) joint_increment(b, S->q, Q->one, u);
         for (int k = 0; k < b->nv; k++) {
-            const real J = half * given(b)->armature, old = S->rate[b->vadr + k], rate = u[k] * W->in.inv_h;
+            const real J = half * given(b)->armature, old = S->rate[b->vadr + k];
+            real rate = u[k] / h;
+            if (Q->rate) rate = Q->rate[b->vadr + k];
             book(B, J * old * old, J * rate * rate), kinetic = fmadd(J * rate, rate, kinetic);
         }
     }
     if (!(b->flags & BODY_MASS)) return kinetic;
-    const rate_pose V = chord_rate(W->start[i].R, W->now[i].R, W->body[i].dp, W->in.inv_h);
-    const real after = half * twice_kinetic(b, &V);
-    const vec3 P_i = add_scaled(mul(V.R, load3(given(b)->h)), V.p, given(b)->mass);
+    const rate_pose chord = part_chord(Q, i), *const V = Q->V ? &Q->V[i] : &chord;
+    const real after = half * twice_kinetic(b, V);
+    const vec3 c = load3(given(b)->h), way = add_scaled(mul(chord.R, c), chord.p, given(b)->mass);
     book(B, half * twice_kinetic(b, &S->V[i]), after);
-    book(B, rset(0), negate(W->in.h * dot(load3(m->gravity), P_i)));  // it falls by h P_i/m
-    *momentum = add(*momentum, P_i);
+    book(B, rset(0), negate(h * dot(load3(m->gravity), way)));
+    *momentum = add(*momentum, add_scaled(mul(V->R, c), V->p, given(b)->mass));
     return kinetic + after;
 }
 
-/// Books what the joint of body i stores, and what passes through it. Motors are as they are told at the end.
-FN void book_joint(tree_books *B, const lane_model *m, const lane_body *b, const position_state *S, const position_work *P)
+/// Books what a joint stores, and what passes through it.
+FN void book_joint(tree_books *B, const lane_model *m, const lane_body *b, const position_state *S, const solved_part *Q, real h)
 {
-    const solve *W = &P->W;
-    add_joint_part(&B->flow, m, b, P);
+    if (Q->more) add_joint_stages(&B->flow, m, b, Q->more);
+    else add_joint_part(&B->flow, m, b, Q->one);
     if (b->flags & (BODY_SPRING | BODY_SERVO)) {
-        real told = rset(0);  // is in the work
-        if (b->flags & BODY_SERVO) held_motor(m, b, &W->in, &told);
-        book(B, stored_energy(m, b, S->q) - told, stored_energy(m, b, P->x));
+        clock_now(m, h, 0);
+        const real before = stored_energy(m, b, S->q);
+        clock_now(m, h, 1);
+        book(B, before, stored_energy(m, b, Q->x));
     }
     if (!(b->flags & BODY_FRICTION)) return;
-    const real z = S->z[b->vadr], s = z + P->u[b->vadr], kept = bent(b, s);
-    book(B, friction_potential(b, z).E, friction_potential(b, kept).E);
+    const real z = S->z[b->vadr], s = z + Q->u[b->vadr];
+    book(B, friction_potential(b, z).E, friction_potential(b, bent(b, s)).E);
     B->flow.dissipated = B->flow.dissipated + slip_loss(b, s);
 }
 
 /// Books what load k stores, and what passes through it.
-FN void book_load(tree_books *B, const lane_model *m, const position_work *P, int k)
+FN void book_load(tree_books *B, const lane_model *m, const position_state *S, const solved_part *Q, int k)
 {
     const lane_point_load *s = &m->loads[k];
-    const solve *W = &P->W;
-    add_load_part(&B->flow, m, P, k);
+    const load_state *at = Q->more ? &Q->more->W.held[k] : &Q->one->W.held[k];
+    if (Q->more) add_load_stages(&B->flow, m, Q->more, k);
+    else add_load_part(&B->flow, m, Q->one, k);
     if (s->flags & LOAD_TOUCHES) {
-        const touch c = contact_at(m, W, k);
-        const real force = press_on(m, s, c.before, c.gap, W->in.h).force;
-        const vec3 kept = kept_slip(s, c.s, W->lag[s->contact], force);
-        book(B, contact_energy(s, c.before, W->slip[s->contact]), contact_energy(s, c.gap, kept));
+        const end_touch e = Q->more ? touch_after_stages(m, &Q->more->W, k) : touch_after(m, &Q->one->W, k);
+        book(B, contact_energy(s, ground_gap(m, s, at->gap), S->slip[s->contact]), contact_energy(s, e.gap, e.kept));
+        B->touches = either(B->touches, either(lt(ground_gap(m, s, at->gap), rset(0)), lt(e.gap, rset(0))));
         return;
     }
-    const vec3 u = add(W->body[s->body].dp, sub(mul(W->now[s->body].R, load3(s->point)), W->held[k].arm));
-    vec3 g;
-    if (s->flags & LOAD_ADDED) book(B, rset(0), negate(dot(W->held[k].F, u)));
-    book(B, rset(0), load_potential(s, W->held[k].gap, zero3(), u, &g));
+    vec3 u, g;
+    if (Q->more) u = Q->more->W.point[(k + 1) * Q->more->W.table->stages - 1].u;
+    else u = add(Q->one->W.body[s->body].dp, sub(mul(Q->one->W.now[s->body].R, load3(s->point)), at->arm));
+    if (s->flags & LOAD_ADDED) book(B, rset(0), negate(dot(at->F, u)));
+    book(B, rset(0), load_potential(s, at->gap, zero3(), u, &g));
 }
 
-/// What of its motion a tree keeps whose kinetic energies are these: all, or what leaves no more than it had.
-FN kept_motion hold_tree(const tree_books *B, real inner, real whole, vec3 middle)
+/// What of its motion a tree keeps whose kinetic energies are these: all, or, in the lanes `where`, what leaves no more than it
+/// had.
+FN kept_motion hold_tree(const tree_books *B, real inner, real whole, vec3 middle, mask where)
 {
     const real o = rset(0), one = rset(1), created = B->gain - B->flow.work + B->flow.dissipated;
     const real most = rset(10 * ENERGY_ROUNDING) * (B->size + (magnitude(B->flow.work) + magnitude(B->flow.dissipated)));
-    const real take = sel(gt(created, most), created, o), left = inner - take, rest = whole + sel(lt(left, o), left, o);
+    const real take = sel(both(where, gt(created, most)), created, o), left = inner - take,
+               rest = whole + sel(lt(left, o), left, o);
     kept_motion H;
     H.inner = sel(gt(take, o), root(sel(gt(left, o), left, o) / sel(gt(inner, o), inner, one)), one);
     H.whole = sel(lt(left, o), root(sel(gt(rest, o), rest, o) / sel(gt(whole, o), whole, one)), one);
@@ -111,26 +137,28 @@ FN kept_motion hold_tree(const tree_books *B, real inner, real whole, vec3 middl
     return H;
 }
 
-/// Before the solution in P is committed: finds what trees are to keep of its velocities, at their roots in kept [nbody].
-KERNEL void find_kept(const lane_model *m, const position_state *S, const position_work *P, kept_motion *kept)
+/// Before a part of size h is committed: finds what trees are to keep of the velocities that it ends with, at their roots in kept
+/// [nbody].
+KERNEL void find_kept(const lane_model *m, const position_state *S, const solved_part *Q, real h, kept_motion *kept)
 {
     for (int r = 0; r < m->nbody; r = m->bodies[r].end) {
         const lane_body *const top = &m->bodies[r];
-        const bool free = top->kind == JOINT_TRANSLATION;
-        tree_books B = {rset(0), rset(0), no_flow()};
+        const bool free = top->kind == JOINT_TRANSLATION, alpha = Q->rate && !Q->more;
+        tree_books B = {rset(0), rset(0), no_flow(), none_of()};
         real kinetic = rset(0), whole = rset(0);
         vec3 momentum = zero3(), middle = zero3();
         for (int i = r; i < top->end; i++) {
             const lane_body *b = &m->bodies[i];
-            kinetic = kinetic + book_motion(&B, m, b, S, P, i, &momentum);
-            book_joint(&B, m, b, S, P);
-            for (int k = b->load; k < b->loads_end && (b->flags & BODY_LOAD); k++) book_load(&B, m, P, k);
+            kinetic = kinetic + book_motion(&B, m, b, S, Q, i, h, &momentum);
+            book_joint(&B, m, b, S, Q, h);
+            for (int k = b->load; k < b->loads_end && (b->flags & BODY_LOAD); k++) book_load(&B, m, S, Q, k);
         }
         if (free) {
             middle = scale(momentum, rset(1) / subtree_of(m, top)->subtree_mass);
             whole = rset(0.5) * dot(momentum, middle);
         }
-        kept[r] = hold_tree(&B, larger(kinetic - whole, rset(0)), whole, middle);
+        if (alpha) B.flow.dissipated = rset(0);
+        kept[r] = hold_tree(&B, larger(kinetic - whole, rset(0)), whole, middle, Q->rate ? B.touches : not_(none_of()));
     }
 }
 
@@ -156,13 +184,13 @@ KERNEL void hold_energy(const lane_model *m, position_state *S, const kept_motio
 {
     for (int r = 0; r < m->nbody; r = m->bodies[r].end) {
         const lane_body *const top = &m->bodies[r];
-        kept_motion H = kept[r];
+        const kept_motion H = kept[r];
         const mask takes = both(where, lt(H.inner, rset(1)));
         if (!any_of(takes)) continue;
         for (int i = r; i < top->end; i++) {
             const lane_body *b = &m->bodies[i];
             const bool slides = i == r && b->kind == JOINT_TRANSLATION;
-            if (b->flags & BODY_MASS) {
+            if (b->flags & (BODY_MASS | BODY_LOAD)) {
                 rate_pose V = S->V[i];
                 V.R.x = scale(V.R.x, H.inner), V.R.y = scale(V.R.y, H.inner), V.R.z = scale(V.R.z, H.inner);
                 V.p = hold_velocity(&H, V.p);

@@ -19,6 +19,7 @@ typedef struct {
     load_state *at;
     twist *V;
     pose_work A;
+    const vec3 *slip;  // [ncontact] what contact points remember; NULL: these do not act
 } loads_work;
 
 /// Poses and twists of the bodies at (q, v), and where the loads are.
@@ -53,6 +54,35 @@ FN vec3 point_force(const lane_point_load *s, const load_state *at, const twist 
     return vec(negate(g.x), negate(g.y), negate(g.z));
 }
 
+/// The velocity along the ground of the surface of contact point k, after place_loads().
+FN vec3 surface_slide(const lane_model *m, const loads_work *L, int k)
+{
+    const lane_point_load *s = &m->loads[k];
+    const twist V = L->V[s->body];
+    const vec3 n = ground_normal(m);
+    return along_ground(n, sub(moved_point(V, L->at[k].arm), cross(V.w, scale(n, s->radius))));
+}
+
+/// Contact point k of bodies that are where a step begins: its normal force, and its friction.
+FN meeting touch_at_start(const lane_model *m, const loads_work *L, int k)
+{
+    const lane_point_load *s = &m->loads[k];
+    const load_state *at = &L->at[k];
+    const vec3 n = ground_normal(m), x = moved_point(L->V[s->body], at->arm), bent = along_ground(n, L->slip[s->contact]);
+    return meet(m, s, ground_gap(m, s, at->gap), n, at->arm, x, bent, surface_slide(m, L, k), none_of());
+}
+
+/// The state at (q, v) begins: no contact point remembers anything, and each has the normal force there.
+KERNEL void start_contacts(const lane_model *m, const real *q, const real *v, loads_work *L, vec3 *slip, real *press)
+{
+    if (!m->ncontact) return;
+    for (int k = 0; k < m->ncontact; k++) slip[k] = zero3();
+    place_loads(m, q, v, L);
+    L->slip = slip;
+    for (int k = 0; k < m->nload; k++)
+        if (m->loads[k].flags & LOAD_TOUCHES) press[m->loads[k].contact] = touch_at_start(m, L, k).press.force;
+}
+
 /// Adds the wrench of a load on its body with the twist V to w, about the body's origin.
 FN void add_load_wrench(wrench *w, const lane_point_load *s, const load_state *at, const twist *V)
 {
@@ -75,6 +105,14 @@ FN void add_load_flow(energy_flow *F, const lane_point_load *s, const load_state
     if (s->flags & LOAD_TURNS) F->work = fmadd(dt, dot(at->T, V->w), F->work);
 }
 
+/// The same of contact point k.
+FN void add_touch_wrench(wrench *w, const lane_model *m, const loads_work *L, int k)
+{
+    const meeting t = touch_at_start(m, L, k);
+    const wrench g = meeting_wrench(&m->loads[k], &t);
+    w->n = sub(w->n, g.n), w->f = sub(w->f, g.f);
+}
+
 /// Adds J'f of all loads to tau [nv].
 KERNEL void add_load_forces(const lane_model *m, const real *q, const real *v, loads_work *L, real *tau)
 {
@@ -83,7 +121,9 @@ KERNEL void add_load_forces(const lane_model *m, const real *q, const real *v, l
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         L->A.load[i] = wrench_zero();
-        for (int k = b->load; k < b->loads_end; k++) add_load_wrench(&L->A.load[i], &m->loads[k], &L->at[k], &L->V[i]);
+        for (int k = b->load; k < b->loads_end; k++)
+            if (!(m->loads[k].flags & LOAD_TOUCHES)) add_load_wrench(&L->A.load[i], &m->loads[k], &L->at[k], &L->V[i]);
+            else if (L->slip) add_touch_wrench(&L->A.load[i], m, L, k);
     }
     add_joint_rows(m, L->T, L->A.load, tau);
 }

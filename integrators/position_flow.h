@@ -54,9 +54,11 @@ FN void add_load_part(energy_flow *F, const lane_model *m, const position_work *
     const load_state *at = &P->W.held[k];
     if (s->flags & LOAD_TOUCHES) {
         const touch c = contact_at(m, &P->W, k);
-        const real force = press_on(m, s, c.before, c.gap, in->h).force, lag = P->W.lag[s->contact];
-        const vec3 kept = kept_slip(s, c.s, lag, force);
-        F->dissipated = F->dissipated + contact_loss(m, s, &c, P->W.slip[s->contact], kept, in->h, lag);
+        const end_touch e = touch_after(m, &P->W, k);
+        real damped = fnmadd(s->grip, depth_of(c.gap), e.press);
+        if (in->slack) damped = s->grip * m->relaxation * in->inv_h * (depth_of(c.gap) - depth_of(c.before));  // at the mean rate
+        const vec3 g = rub_in_step(m, s, &c, in->drag, s->friction * P->W.lag[s->contact]).g;
+        F->dissipated = F->dissipated + contact_loss(s, &c, P->W.slip[s->contact], damped, g, e.kept);
         return;
     }
     const mat3 R = P->W.now[s->body].R;
@@ -84,49 +86,79 @@ KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
     return F;
 }
 
-/// Several stages: by the quadrature over them; the work on joints that are not balls is tau times the increment.
-KERNEL energy_flow stages_flow(const lane_model *m, const stage_work *P)
+/// What damper and friction of contact point k take, by the quadrature over the stages; friction without what its bristles store.
+FN real touch_loss(const lane_model *m, const stages *W, int k)
+{
+    const lane_point_load *s = &m->loads[k];
+    const stage_table *t = W->table;
+    const stage_load *of = &W->point[k * t->stages];
+    const vec3 z = W->slip[s->contact];
+    const vec3 from = along_ground(ground_normal(m), z), kept = touch_after_stages(m, W, k).kept;
+    real loss = rset(0);
+    for (int a = 0; a < t->stages; a++) {
+        const meeting c = touch_at_stage(m, W, k, a);
+        const real dt = rset(t->b[a]) * W->in.h, sinks = negate(dot(c.n, load_rate(W, of, a)));
+        const real damped = fnmadd(s->grip, depth_of(c.gap), c.press.force);
+        loss = fmadd(dt, fmadd(damped, sinks, dot(c.rub.g, of[a].F)), loss);
+    }
+    return fmadd(rset(0.5) * s->grip, dot(from, from) - dot(kept, kept), loss);
+}
+
+/// Several stages, a joint: by the quadrature over them; the work on joints that are not balls is tau times the increment.
+FN void add_joint_stages(energy_flow *F, const lane_model *m, const lane_body *b, const stage_work *P)
 {
     const stage_table *t = P->W.table;
     const stage_input *in = &P->W.in;
+    const bool ball = b->kind == JOINT_BALL;
+    const real *u = P->u + (t->stages - 1) * m->nv, *tau = ball ? in->tau : NULL;
+    real turn[3], w[3];
+    ball_stages B;
+    for (int k = b->vadr; k < b->vadr + b->nv && in->tau && !ball; k++) F->work = fmadd(in->tau[k], u[k], F->work);
+    if (!has_forces(b, tau)) return;
+    if (ball) B = ball_at_stages(m, b, t, in);
+    for (int a = 0; a < t->stages; a++) {
+        if (t->b[a] == 0) continue;
+        stage_motion(m, b, P, &B, a, turn, w);
+        clock_now(m, in->h, t->c[a]);
+        add_joint_flow(F, m, b, in->q, in->x + a * m->nq + b->qadr, tau, w, rset(t->b[a]) * in->h);
+    }
+}
+
+/// A load.
+FN void add_load_stages(energy_flow *F, const lane_model *m, const stage_work *P, int k)
+{
+    const stage_table *t = P->W.table;
+    const lane_point_load *s = &m->loads[k];
+    const stage_load *of = &P->W.point[k * t->stages];
+    const bool follows = s->flags & (LOAD_FOLLOWS | LOAD_AXIAL);
+    if (s->flags & LOAD_ADDED) return;
+    if (s->flags & LOAD_TOUCHES) {
+        F->dissipated = F->dissipated + touch_loss(m, &P->W, k);
+        return;
+    }
+    for (int a = 0; a < t->stages; a++) {
+        if (t->b[a] == 0) continue;
+        const real dt = rset(t->b[a]) * P->W.in.h;
+        const vec3 x = load_rate(&P->W, of, a);
+        if (s->flags & LOAD_SLIPS) {
+            const drag_power p = drag_flow(&of[a].drag, of[a].slip, sub(x, of[a].slip), dt);
+            F->dissipated = F->dissipated + p.loss, F->work = F->work + p.work;
+            continue;
+        }
+        F->dissipated = F->dissipated + load_loss(s, of[a].axis, x, dt);
+        if (follows) F->work = fmadd(dt, dot(of[a].F, x), F->work);
+        if (s->flags & LOAD_TURNS) F->work = fmadd(dt, dot(of[a].T, stage_spin(&P->W, s->body, a)), F->work);
+    }
+    if (!follows && !(s->flags & LOAD_SLIPS)) F->work = F->work + dot(of[0].F, of[t->stages - 1].u);
+}
+
+/// All of them.
+KERNEL energy_flow stages_flow(const lane_model *m, const stage_work *P)
+{
     energy_flow F = no_flow();
-    for (int i = 0; i < m->nbody; i++) {
-        const lane_body *b = &m->bodies[i];
-        const bool ball = b->kind == JOINT_BALL;
-        const real *u = P->u + (t->stages - 1) * m->nv, *tau = ball ? in->tau : NULL;
-        real turn[3], w[3];
-        ball_stages B;
-        for (int k = b->vadr; k < b->vadr + b->nv && in->tau && !ball; k++) F.work = fmadd(in->tau[k], u[k], F.work);
-        if (!has_forces(b, tau)) continue;
-        if (ball) B = ball_at_stages(m, b, t, in);
-        for (int a = 0; a < t->stages; a++) {
-            if (t->b[a] == 0) continue;
-            stage_motion(m, b, P, &B, a, turn, w);
-            clock_now(m, in->h, t->c[a]);
-            add_joint_flow(&F, m, b, in->q, in->x + a * m->nq + b->qadr, tau, w, rset(t->b[a]) * in->h);
-        }
-    }
-    F.dissipated = F.dissipated + friction_loss(m, in->z, P->u + (t->stages - 1) * m->nv);
-    for (int k = 0; k < m->nload; k++) {
-        const lane_point_load *s = &m->loads[k];
-        const stage_load *of = &P->W.point[k * t->stages];
-        if (s->flags & LOAD_ADDED) continue;
-        const bool follows = s->flags & (LOAD_FOLLOWS | LOAD_AXIAL);
-        for (int a = 0; a < t->stages; a++) {
-            if (t->b[a] == 0) continue;
-            const real dt = rset(t->b[a]) * in->h;
-            const vec3 x = load_rate(&P->W, of, a);
-            if (s->flags & LOAD_SLIPS) {
-                const drag_power p = drag_flow(&of[a].drag, of[a].slip, sub(x, of[a].slip), dt);
-                F.dissipated = F.dissipated + p.loss, F.work = F.work + p.work;
-                continue;
-            }
-            F.dissipated = F.dissipated + load_loss(s, of[a].axis, x, dt);
-            if (follows) F.work = fmadd(dt, dot(of[a].F, x), F.work);
-            if (s->flags & LOAD_TURNS) F.work = fmadd(dt, dot(of[a].T, stage_spin(&P->W, s->body, a)), F.work);
-        }
-        if (!follows && !(s->flags & LOAD_SLIPS)) F.work = F.work + dot(of[0].F, of[t->stages - 1].u);
-    }
+    for (int i = 0; i < m->nbody; i++) add_joint_stages(&F, m, &m->bodies[i], P);
+    F.dissipated = F.dissipated + friction_loss(m, P->W.in.z, P->u + (P->W.table->stages - 1) * m->nv);
+    for (int k = 0; k < m->nload; k++) add_load_stages(&F, m, P, k);
     return F;
 }
 

@@ -26,6 +26,8 @@
 #include "integrators/newton_control.h"
 #include "integrators/newton_sweep.h"
 
+enum { SETTLES = 2 };
+
 /// State carried from step to step, of one lane block: with q all that the future depends on.
 typedef struct {
     real *q;       // [nq]
@@ -39,7 +41,8 @@ typedef struct {
     // [2] J, methods with a law of energy: what the method has created (lost: negative) and dampers have taken since the start;
     // else NULL
     real *created;
-    // alpha (alpha_step.h): accelerations [nbody], [nv], and the step size that they fit, 0: there was none; else NULL
+    // alpha (alpha_step.h): accelerations [nbody], [nv], and the step size that they fit, 0: there was none; else NULL. `fresh`,
+    // 1: they are still to be found; SETTLES: order 2 makes the next step (step_part.h)
     rate_pose *A, *B;
     real *a, *b, *size;
     vec3 *slip;   // [ncontact] how far the bristles of contact points are bent (contact/law.h)
@@ -241,14 +244,15 @@ KERNEL mask newton_direction(const lane_model *m, mask need, newton_progress *N,
     return need;
 }
 
-/// How load k, a contact point, stands at the iterate of W.
-FN touch contact_at(const lane_model *m, const solve *W, int k)
+/// Load k, a contact point, at the end of the step that W has solved.
+FN end_touch touch_after(const lane_model *m, const solve *W, int k)
 {
     const lane_point_load *s = &m->loads[k];
-    const load_state *at = &W->held[k];
-    const mat3 R = W->now[s->body].R;
-    const vec3 u = add(W->body[s->body].dp, sub(mul(R, load3(s->point)), at->arm));
-    return touch_at(m, s, at, W->start[s->body].R, R, u, W->slip[s->contact]);
+    const touch c = contact_at(m, W, k);
+    end_touch e;
+    e.gap = c.gap, e.press = press_on(m, s, c.from, c.gap, W->in.drag).force;
+    e.kept = kept_slip(s, c.s, W->lag[s->contact], e.press);
+    return e;
 }
 
 /// Gives friction the normal forces of the solution in W, in the lanes `where`. Returns those in which that makes a difference:
@@ -261,8 +265,7 @@ KERNEL mask correct_friction(const lane_model *m, solve *W, mask where)
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
         if (!(s->flags & LOAD_TOUCHES)) continue;
-        const touch c = contact_at(m, W, k);
-        const real force = press_on(m, s, c.before, c.gap, W->in.h).force, last = W->lag[s->contact];
+        const real force = touch_after(m, W, k).press, last = W->lag[s->contact];
         change = fmadd(s->friction, magnitude(force - last), change);
         W->lag[s->contact] = sel(where, force, last);
     }
@@ -275,23 +278,10 @@ KERNEL void keep_contacts(const lane_model *m, const solve *W, mask where, vec3 
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
         if (!(s->flags & LOAD_TOUCHES)) continue;
-        const touch c = contact_at(m, W, k);
-        const real force = press_on(m, s, c.before, c.gap, W->in.h).force;
-        slip[s->contact] = sel3(where, kept_slip(s, c.s, W->lag[s->contact], force), slip[s->contact]);
-        press[s->contact] = sel(where, force, press[s->contact]);
+        const end_touch e = touch_after(m, W, k);
+        slip[s->contact] = sel3(where, e.kept, slip[s->contact]);
+        press[s->contact] = sel(where, e.press, press[s->contact]);
     }
-}
-
-/// Where a contact point touches the ground as a step begins, with the loads at `held`, or is still pressed by the step before.
-KERNEL mask touches(const lane_model *m, const position_state *S, const load_state *held)
-{
-    mask some = none_of();
-    for (int k = 0; k < m->nload; k++) {
-        const lane_point_load *s = &m->loads[k];
-        if (!(s->flags & LOAD_TOUCHES)) continue;
-        some = either(some, either(gt(S->press[s->contact], rset(0)), lt(ground_gap(m, s, held[k].gap), rset(0))));
-    }
-    return some;
 }
 
 /// By how much energies of one iterate may differ: rounding turns the axes of bodies, a little more with every joint, and moves

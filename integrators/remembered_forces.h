@@ -2,8 +2,7 @@
 /// friction and of contact points, as they were at its end.
 ///
 /// A joint that is bent to z feels -dW(z) (forces/joint_friction.h). A contact point whose normal force was l and that is bent to
-/// z feels l n - k z, at its surface, r below its middle (contact/law.h): where it slides |k z| is its friction times l, the cut
-/// of z.
+/// z feels l n and friction, up to its friction times l, at its surface, r below its middle (contact/law.h).
 #ifndef CATENA_REMEMBERED_FORCES_H
 #define CATENA_REMEMBERED_FORCES_H
 
@@ -23,27 +22,30 @@ typedef struct {
     const real *press;
 } remembered;
 
-/// Adds J'f of the contact points to tau [nv], for the bodies at q.
-KERNEL void add_contact_forces(const lane_model *m, const real *q, const vec3 *slip, const real *press, loads_work *L, real *tau)
+/// Adds J'f of the contact points to tau [nv], for the bodies at (q, v).
+KERNEL void add_contact_forces(const lane_model *m, const real *q, const real *v, const vec3 *slip, const real *press,
+                               loads_work *L, real *tau)
 {
     const vec3 n = ground_normal(m);
-    find_placements(m, q, L->T);
+    place_loads(m, q, v, L);
     for (int i = 0; i < m->nbody; i++) L->A.load[i] = wrench_zero();
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
         if (!(s->flags & LOAD_TOUCHES)) continue;
-        const vec3 f = sub(scale(n, press[s->contact]), scale(slip[s->contact], s->grip));
-        const vec3 arm = sub_scaled(mul(L->T[s->body].R, load3(s->point)), n, s->radius);
+        const real l = press[s->contact];
+        const vec3 y = add_scaled(slip[s->contact], surface_slide(m, L, k), m->relaxation);
+        const vec3 f = sub(scale(n, l), rub_on(n, y, s->grip, s->friction * l).g), arm = sub_scaled(L->at[k].arm, n, s->radius);
         L->A.load[s->body] = wrench_add(L->A.load[s->body], force_at(arm, f));
     }
     add_joint_rows(m, L->T, L->A.load, tau);
 }
 
 /// Adds all of these to tau [nv].
-KERNEL void add_remembered_forces(const lane_model *m, const remembered *R, const real *q, loads_work *L, real *tau)
+KERNEL void add_remembered_forces(const lane_model *m, const remembered *R, const real *q, const real *v, loads_work *L,
+                                  real *tau)
 {
     if (R->z) add_friction_forces(m, R->z, NULL, tau);
-    if (R->press) add_contact_forces(m, q, R->slip, R->press, L, tau);
+    if (R->press) add_contact_forces(m, q, v, R->slip, R->press, L, tau);
 }
 
 /// What bristles and contact points store at q, J. T, p [nbody]: scratch

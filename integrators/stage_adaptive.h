@@ -125,6 +125,7 @@ KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, po
         clock_part(m, zero), clock_now(m, Q.end, 0);
         real *force = P->one.d, *accel = P->one.fresh;
         for (int k = 0; k < m->nv; k++) force[k] = P->one.W.in.tau ? P->one.W.in.tau[k] : zero;
+        P->loads.slip = S->slip;
         add_acting_forces(m, S->q, S->rate, &P->loads, force);
         add_friction_forces(m, S->z, NULL, force);
         aba(m, S->q, S->rate, force, &P->aba, accel);

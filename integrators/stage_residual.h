@@ -15,6 +15,7 @@
 #include "dynamics/articulated.h"
 #include "forces/joint_elements.h"
 #include "forces/body_loads.h"
+#include "contact/law.h"
 #include "integrators/joint_terms.h"
 #include "integrators/force_unit.h"
 #include "integrators/collocation.h"
@@ -34,7 +35,8 @@ typedef struct {
 
 /// A load at one stage of the iterate: the arm of its point, how far that has come since the start, the gradient there, and the
 /// force, the torque and the axis of axial drag of the stage, world axes; the drag, of dampers k alone, and the velocity against
-/// the current, of what is axial or slips.
+/// the current, of what is axial or slips. Of a contact point: F the velocity with which its surface slides, T how far its
+/// bristles are bent, axis: what Q' (Q n)' of stand_at_stages() is.
 typedef struct {
     vec3 arm, u, g, F, T, axis, slip, shear;
     drag_force drag;
@@ -60,6 +62,9 @@ typedef struct {
     load_state *held;        // [nload] at q
     stage_load *point;       // [nload][stages]
     vec3 *p;                 // [nbody] origins at q, with loads
+    const vec3 *slip;        // [ncontact] what contact points remember
+    const real *press;       // [ncontact] their normal forces at the start of the step
+    mask glued;              // lanes at their first iterate, where what has stuck sticks
     real *r;                 // [stages][nv] rows (balls: body axes)
     real *K;                 // [nv][3 stages^2] derivatives of the joint terms: of a body from 3 s^2 times its `dof` on
     mask too_far;            // an increment is ambiguous (joint_terms.h)
@@ -193,6 +198,70 @@ FN void slip_at_stage(const lane_model *m, const stages *W, const lane_point_loa
     of->g = of->drag.g;
 }
 
+/// How contact point k stands at all stages, after their arms and ways. Its surface slides with Pi (x + r Q' (Q n)'), Q = R_k R',
+/// where it touches; s is what the step's quadrature makes of that.
+FN void stand_at_stages(const lane_model *m, const stages *W, int k)
+{
+    const stage_table *t = W->table;
+    const lane_point_load *s = &m->loads[k];
+    const mat3 R_k = W->start[s->body].R;
+    const vec3 n = ground_normal(m);
+    stage_load *of = &W->point[k * t->stages];
+    vec3 turned[MOST_STAGES];
+    for (int l = 0; l < t->stages; l++) turned[l] = sub(mul(R_k, tmul(W->body[s->body * t->stages + l].T.R, n)), n);
+    for (int a = 0; a < t->stages; a++) {
+        vec3 x = zero3();
+        for (int l = 0; l < t->stages; l++) x = add_scaled(x, turned[l], rset(t->d[a][l]) * W->in.inv_h);
+        of[a].axis = mul(W->body[s->body * t->stages + a].T.R, tmul(R_k, x));
+        of[a].F = along_ground(n, add_scaled(load_rate(W, of, a), of[a].axis, s->radius));
+    }
+    for (int a = 0; a < t->stages; a++) {
+        vec3 x = add(W->slip[s->contact], of[a].u);
+        for (int l = 0; l < t->stages; l++) x = add_scaled(x, of[l].axis, rset(t->a[a][l]) * W->in.h * s->radius);
+        of[a].T = along_ground(n, x);
+    }
+}
+
+/// Where a contact point sticks as the step begins.
+FN mask stuck_at_start(const lane_model *m, const stages *W, const lane_point_load *s)
+{
+    const rate_pose *V = &W->V[s->body];
+    const vec3 n = ground_normal(m), x = mul_add(V->p, V->R, load3(s->point)), rolls = mul(W->start[s->body].R, tmul(V->R, n));
+    if (!(m->bodies[s->body].flags & BODY_MASS)) return none_of();
+    return is_stuck(m, s, W->slip[s->contact], along_ground(n, add_scaled(x, rolls, s->radius)), W->press[s->contact]);
+}
+
+/// Contact point k at stage a, after stage_loads().
+FN meeting touch_at_stage(const lane_model *m, const stages *W, int k, int a)
+{
+    const lane_point_load *s = &m->loads[k];
+    const stage_load *of = &W->point[k * W->table->stages];
+    const vec3 n = ground_normal(m);
+    const real gap = ground_gap(m, s, W->held[k].gap) + dot(n, of[a].u);
+    const mask glued = any_of(W->glued) ? both(W->glued, stuck_at_start(m, W, s)) : W->glued;
+    return meet(m, s, gap, n, of[a].arm, load_rate(W, of, a), of[a].T, of[a].F, glued);
+}
+
+/// Contact point k at the end of the step that W has solved.
+FN end_touch touch_after_stages(const lane_model *m, const stages *W, int k)
+{
+    const meeting t = touch_at_stage(m, W, k, W->table->stages - 1);
+    end_touch e;
+    e.gap = t.gap, e.press = t.press.force, e.kept = kept_slip(&m->loads[k], t.s, e.press, e.press);
+    return e;
+}
+
+/// The solution in W is the end of a step in the lanes `where`, as keep_contacts() (position_step.h).
+KERNEL void keep_stage_contacts(const lane_model *m, const stages *W, mask where, vec3 *slip, real *press)
+{
+    for (int k = 0; k < m->nload; k++) {
+        const int c = m->loads[k].contact;
+        if (!(m->loads[k].flags & LOAD_TOUCHES)) continue;
+        const end_touch e = touch_after_stages(m, W, k);
+        slip[c] = sel3(where, e.kept, slip[c]), press[c] = sel(where, e.press, press[c]);
+    }
+}
+
 /// Adds the wrenches of the loads on body i at every stage, from its placements there.
 KERNEL void stage_loads(const lane_model *m, stages *W, int s, int i)
 {
@@ -204,10 +273,17 @@ KERNEL void stage_loads(const lane_model *m, stages *W, int s, int i)
         for (int a = 0; a < s; a++) {
             const stage_body *t = &W->body[i * s + a];
             of[a].arm = mul(t->T.R, load3(load->point)), of[a].u = add(t->dp, sub(of[a].arm, at->arm));
+            if (load->flags & LOAD_TOUCHES) continue;
             of[a].F = load_force(m, load, t->T.R), of[a].T = load_torque(m, load, t->T.R), of[a].axis = load_axis(load, t->T.R);
         }
+        if (load->flags & LOAD_TOUCHES) stand_at_stages(m, W, k);
         for (int a = 0; a < s; a++) {
             stage_body *t = &W->body[i * s + a];
+            if (load->flags & LOAD_TOUCHES) {
+                const meeting c = touch_at_stage(m, W, k, a);
+                t->w = wrench_add(t->w, meeting_wrench(load, &c));
+                continue;
+            }
             const vec3 x = load_rate(W, of, a);
             if (load->flags & LOAD_SLIPS) slip_at_stage(m, W, load, at, x, a, &of[a]);
             else {

@@ -122,6 +122,7 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
     const real one = rset(1), zero = rset(0);
     const real alpha = N->alpha, norm = N->E;
     real square;
+    W->glued = m->ncontact ? both(N->running, lt(N->iterations, one)) : none_of();
     evaluate_stages(m, W);
     const real most = stage_rows(m, W, &square);
     count_evaluation(count, N->running);
@@ -138,6 +139,7 @@ KERNEL void stage_pass(const lane_model *m, double tolerance, int max_iterations
         for (int k = 0; k < s * m->nq; k++) P->base[k] = sel(need, P->x[k], P->base[k]);
         for (int k = 0; k < s * m->nv; k++) P->base_u[k] = sel(need, P->u[k], P->base_u[k]);
         base_newton(N, need, square, first_share(m, P->d, s));
+        N->based = both(N->based, not_(W->glued));  // what it was compared with is another friction
     }
     if (any_of(rejected)) {
         count->line_search = count->line_search + sel(rejected, one, zero);

@@ -165,27 +165,79 @@ FN void add_slip_blocks(const stages *W, const lane_point_load *load, const stag
     add_outer_block(P, w, force_at(of[a].arm, drag_slope(D, t, of[a].shear)), force_at(of[a].arm, up));
 }
 
-/// Adds those of the loads on a body: dampers couple the stages.
+/// How bristles and their rate together, s + t s', of contact point k at stage a go along the tangent t by the motion at stage l.
+FN wrench slide_column(const lane_model *m, const stages *W, int k, int a, int l, vec3 t)
+{
+    const stage_table *table = W->table;
+    const lane_point_load *load = &m->loads[k];
+    const stage_load *at = &W->point[k * table->stages + l];
+    const stage_body *body = &W->body[load->body * table->stages];
+    const real h = W->in.h, own = rset(l == a), rate = rset(table->d[a][l]) * W->in.inv_h, tau = m->relaxation;
+    const real e = fmadd(tau, rate, own);
+    // the surface: the parts R_l R_i' t, over the stages i of the quadrature
+    vec3 rolls = scale(tmul(body[a].T.R, t), tau * rate);
+    rolls = mul(body[l].T.R, rolls);
+    for (int i = 0; i < table->stages; i++)
+        rolls = add_scaled(rolls, mul(body[l].T.R, tmul(body[i].T.R, t)), rset(table->a[a][i] * table->d[i][l]));
+    const vec3 turns = add_scaled(cross(rolls, ground_normal(m)), cross(at->axis, t), fmadd(h, rset(table->a[a][l]), tau * own));
+    wrench w;
+    w.n = add_scaled(scale(cross(at->arm, t), e), turns, load->radius), w.f = scale(t, e);
+    return w;
+}
+
+/// Adds what a contact point makes at stage a of the motion at all stages. The normal force goes by the gap there and by its
+/// rate, friction by bristles and their rate, and, where it slides, by the normal force.
+FN void add_touch_blocks(const lane_model *m, const stages *W, int k, int s, int a, int width, real *P)
+{
+    const lane_point_load *load = &m->loads[k];
+    const meeting t = touch_at_stage(m, W, k, a);
+    const vec3 ways[2] = {t.rub.t1, t.rub.t2}, n = t.n, slides = scale(t.rub.by_cap, load->friction);
+    const vec3 under = sub_scaled(t.arm, n, load->radius);  // where friction acts
+    const real second[2] = {t.rub.k1, t.rub.k2};
+    wrench by_press = force_at(under, slides), by_way[2];  // the gradient's derivative by the normal force, and by both tangents
+    by_press.n = sub(by_press.n, cross(t.arm, n)), by_press.f = sub(slides, n);
+    for (int j = 0; j < 2; j++) by_way[j] = force_at(under, scale(ways[j], second[j]));
+    for (int l = 0; l < s; l++) {
+        const real rate = rset(W->table->d[a][l]) * W->in.inv_h, e = fmadd(t.press.by_rate, rate, t.press.by_gap * rset(l == a));
+        real *const block = P + width * 6 * a + 6 * l;
+        add_outer_block(block, width, by_press, force_at(W->point[k * s + l].arm, scale(n, e)));
+        for (int j = 0; j < 2; j++) add_outer_block(block, width, by_way[j], slide_column(m, W, k, a, l, ways[j]));
+    }
+    const vec3 f = meeting_gradient(&t), half = scale(f, rset(-0.5)), turn = scale(cross(t.rub.g, n), rset(0.5) * load->radius);
+    mat3 A = rows_of_sym(point_curvature(t.arm, f));  // and [turn]x
+    A.x = add(A.x, vec(rset(0), negate(turn.z), turn.y)), A.y = add(A.y, vec(turn.z, rset(0), negate(turn.x)));
+    A.z = add(A.z, vec(negate(turn.y), turn.x, rset(0)));
+    add_block(P + (width + 1) * 6 * a, width, A, half, half, rset(0));
+}
+
+/// Adds what another load makes at stage a of the motion at all stages: dampers couple them.
+FN void add_pull_blocks(const lane_model *m, const stages *W, int k, int s, int a, int width, real *P)
+{
+    for (int l = 0; l < s; l++) {
+        const stage_load *at = &W->point[k * s + a], *by = &W->point[k * s + l];
+        const real c = load_block(W, &m->loads[k], &W->point[k * s], a, l);
+        mat3 A = arms_block(at->arm, by->arm, c);
+        vec3 right = scale(at->arm, c), left = scale(by->arm, c);
+        if (a == l) {
+            const mat3 G = rows_of_sym(point_curvature(at->arm, at->g));
+            A.x = add(A.x, G.x), A.y = add(A.y, G.y), A.z = add(A.z, G.z);
+            right = left = add_scaled(right, at->g, rset(-0.5));
+        }
+        real *const here = P + width * 6 * a + 6 * l;
+        add_block(here, width, A, right, left, c);
+        if (m->loads[k].flags & LOAD_SLIPS) add_slip_blocks(W, &m->loads[k], &W->point[k * s], a, l, here, width);
+        if (m->loads[k].flags & LOAD_AXIAL) add_axial_blocks(W, &W->point[k * s], a, l, here, width);
+        else if (a == l && m->loads[k].flags) add_wrench_block(&m->loads[k], at, P + (width + 1) * 6 * a, width);
+    }
+}
+
+/// Adds those of the loads on a body.
 KERNEL void add_load_blocks(const lane_model *m, const lane_body *b, const stages *W, int s, int width, real *P)
 {
     for (int k = b->load; k < b->loads_end; k++)
         for (int a = 0; a < s; a++)
-            for (int l = 0; l < s; l++) {
-                const stage_load *at = &W->point[k * s + a], *by = &W->point[k * s + l];
-                const real c = load_block(W, &m->loads[k], &W->point[k * s], a, l);
-                mat3 A = arms_block(at->arm, by->arm, c);
-                vec3 right = scale(at->arm, c), left = scale(by->arm, c);
-                if (a == l) {
-                    const mat3 G = rows_of_sym(point_curvature(at->arm, at->g));
-                    A.x = add(A.x, G.x), A.y = add(A.y, G.y), A.z = add(A.z, G.z);
-                    right = left = add_scaled(right, at->g, rset(-0.5));
-                }
-                add_block(P + width * 6 * a + 6 * l, width, A, right, left, c);
-                real *const here = P + width * 6 * a + 6 * l;
-                if (m->loads[k].flags & LOAD_SLIPS) add_slip_blocks(W, &m->loads[k], &W->point[k * s], a, l, here, width);
-                if (m->loads[k].flags & LOAD_AXIAL) add_axial_blocks(W, &W->point[k * s], a, l, here, width);
-                else if (a == l && m->loads[k].flags) add_wrench_block(&m->loads[k], at, P + (width + 1) * 6 * a, width);
-            }
+            if (m->loads[k].flags & LOAD_TOUCHES) add_touch_blocks(m, W, k, s, a, width, P);
+            else add_pull_blocks(m, W, k, s, a, width, P);
 }
 
 /// The size of what is in hand, with the border of an open end or without.

@@ -78,7 +78,7 @@ KERNEL mask position_step(const lane_model *m, const ctn_batch_config *cfg, posi
             enter_rung(m, table, alpha_rung(cfg, failed), S, P);
             // after alpha has failed, its rates may be off by whole turns: order 2 begins at rest
             for (int k = 0; k < m->nv && is_alpha(cfg) && failed; k++) S->gain[k] = sel(todo, negate(S->rate[k]), S->gain[k]);
-            const mask tries = both(todo, not_(grounded(m, S, P)));
+            const mask tries = failed ? todo : both(todo, not_(settles(cfg, S)));
             if ((!tried || failed) && any_of(tries)) {
                 mask far;
                 const mask solved = solve_part(m, cfg, S, tries, P, count);

@@ -101,13 +101,20 @@ FN const stage_table *ladder_rung(const ctn_batch_config *cfg, int failed)
 /// Whether the attempt after `failed` others is alpha's own; after it comes order 2.
 FN bool alpha_rung(const ctn_batch_config *cfg, int failed) { return is_alpha(cfg) && !failed; }
 
+/// Alpha leaves the step after one in which contacts have changed to order 2 as well: its accelerations, or those of forward
+/// dynamics there, are of the impact, which is over.
+FN mask settles(const ctn_batch_config *cfg, const position_state *S)
+{
+    return is_alpha(cfg) ? le(rset(SETTLES), S->fresh[0]) : none_of();
+}
+
 /// A part of size h begins in the lanes `where`. Placements of its start are in one.W.start.
 FN void begin_part(const lane_model *m, const ctn_batch_config *cfg, real h, position_state *S, ladder_work *P, mask where)
 {
     set_step_size(&P->one.W, h);
     clock_now(m, h, 0);
     if (is_alpha(cfg)) {
-        const mask fresh = both(where, gt(S->fresh[0], rset(0)));
+        const mask fresh = both(where, both(gt(S->fresh[0], rset(0)), not_(settles(cfg, S))));
         if (any_of(fresh)) {
             start_accelerations(m, P->one.W.in.tau, S, &P->aba, &P->id, &P->loads, P->one.slack, P->one.aim_rate, fresh);
             S->size[0] = sel(fresh, h, S->size[0]), S->fresh[0] = sel(fresh, rset(0), S->fresh[0]);
@@ -139,7 +146,7 @@ FN void enter_rung(const lane_model *m, const stage_table *table, bool alpha, co
     }
     G->table = table, G->start = W->start;
     G->in.q = S->q, G->in.tau = W->in.tau, G->in.z = S->z, G->in.x = P->more.x, G->in.u = P->more.u;
-    G->V = table->old > 0 ? S->old : S->V;
+    G->V = table->old > 0 ? S->old : S->V, G->slip = S->slip, G->press = S->press, G->glued = none_of();
     G->in.rate = table->old > 0 ? S->old_rate : S->rate;
     start_stages(m, G, W->in.h);
 }
@@ -245,33 +252,46 @@ KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state 
     energy_parts after =
         position_energy(m, t ? P->x + (s - 1) * m->nq : L->one.x, t ? end_rates(m, P) : L->end.rate, V, end, L->p, &kinetic);
     after.spring = after.spring + friction_energy(m, S->z, t ? P->u + (s - 1) * m->nv : L->one.u);
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *load = &m->loads[k];
+        if (!(load->flags & LOAD_TOUCHES)) continue;
+        const end_touch e = t ? touch_after_stages(m, &P->W, k) : touch_after(m, &L->one.W, k);
+        after.spring = after.spring + contact_energy(load, e.gap, e.kept);
+    }
     if (t) error = root(kinetic * defect_energy(m, P));
     return gains_nothing(&L->part, S, after, kinetic, t ? &error : NULL, tolerance);
 }
 
-/// Where the solution in P, of several stages or of alpha, has come to touch the ground.
-KERNEL mask lands(const lane_model *m, const ladder_work *P)
+/// Where the solution in P, of several stages or of alpha, has other contacts on its way than at its start. An impact is not
+/// smooth, and neither is a lift-off: methods that look back or ahead gain energy there. (docs/theory.md 4.12)
+KERNEL mask contacts_change(const lane_model *m, const position_state *S, const ladder_work *P)
 {
     const stage_table *t = P->part.table;
     mask some = none_of();
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
         if (!(s->flags & LOAD_TOUCHES)) continue;
+        const mask before = gt(S->press[s->contact], rset(0));
         for (int a = 0; a < (t ? t->stages : 1); a++) {
-            const real gap = t ? ground_gap(m, s, add(P->more.W.held[k].gap, P->more.W.point[k * t->stages + a].u))
-                               : contact_at(m, &P->one.W, k).gap;
-            some = either(some, lt(gap, rset(0)));
+            const real press = t ? touch_at_stage(m, &P->more.W, k, a).press.force : touch_after(m, &P->one.W, k).press;
+            const mask now = gt(press, rset(0));
+            some = either(some, both(either(before, now), not_(both(before, now))));
         }
     }
     return some;
 }
 
-/// The lanes that the rung in P, of several stages or of alpha, leaves to order 2: whose bodies touch the ground. An impact is not
-/// smooth, and methods that look back or ahead gain energy there. (docs/theory.md 4.12)
-FN mask grounded(const lane_model *m, const position_state *S, const ladder_work *P)
+/// The solution in P with what it ends with, after end_rate() and end_rates_of_alpha().
+FN solved_part solution_of(const lane_model *m, ladder_work *P)
 {
-    if (!m->ncontact || !(P->part.table || P->part.alpha)) return none_of();
-    return touches(m, S, P->part.table ? P->more.W.held : P->one.W.held);
+    const stage_table *t = P->part.table;
+    const int last = t ? t->stages - 1 : 0;
+    solved_part Q;
+    Q.one = &P->one, Q.more = t ? &P->more : NULL;
+    Q.x = t ? P->more.x + last * m->nq : P->one.x, Q.u = t ? P->more.u + last * m->nv : P->one.u;
+    Q.rate = t ? end_rates(m, &P->more) : P->part.alpha ? P->end.rate : NULL;
+    Q.V = t ? P->more.rate : P->part.alpha ? P->end.V : NULL;
+    return Q;
 }
 
 /// Where the solution in P may be taken, of the lanes `solved`: it is finite, its angles are in range, and it keeps the law of
@@ -284,20 +304,21 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     mask ok =
         both(solved, config_valid(m, t ? P->more.x + last * m->nq : P->one.x, t ? P->more.u + last * m->nv : P->one.u, far));
     count->far = sel(both(t ? solved : tried, *far), rset(1), count->far);
-    if (m->ncontact && (t || P->part.alpha)) ok = both(ok, not_(lands(m, P)));
+    if (m->ncontact && (t || P->part.alpha)) ok = both(ok, not_(contacts_change(m, S, P)));
     if (!any_of(either(ok, *far))) return ok;
     const bool law = carries_energy(cfg);
     for (int i = 0; i < m->nbody && t; i++) P->more.rate[i] = end_rate(&P->more, i);
     if (law || count->flow) P->part.flow = t ? stages_flow(m, &P->more) : step_flow(m, &P->one);
-    if (m->ncontact && !t && !P->part.alpha) {
-        find_kept(m, S, &P->one, P->kept);
-        ok = both(ok, either(keeps_most(m, P->kept), le(P->one.W.in.h, rset(1. / MOST_HELD) * m->dt)));
-    }
     clock_now(m, P->one.W.in.h, 1);
     if (P->part.alpha) {
         // to the last bit the placements of a state that is taken up there
         if (any_of(unwind(m, &P->one, ok))) find_placements(m, P->one.x, P->one.W.now);
         end_rates_of_alpha(m, &P->part.rule, S, &P->one, &P->end);
+    }
+    if (m->ncontact) {
+        const solved_part Q = solution_of(m, P);
+        find_kept(m, S, &Q, P->one.W.in.h, P->kept);
+        ok = both(ok, either(keeps_most(m, P->kept), le(P->one.W.in.h, rset(1. / MOST_HELD) * m->dt)));
     }
     return law && (t || P->part.alpha) ? both(ok, keeps_law(m, P, S, cfg->tolerance)) : ok;
 }
@@ -338,14 +359,18 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
     const bool law = carries_energy(cfg), restarts = is_alpha(cfg) && !P->part.alpha,
                fewer = t != ladder_rung(cfg, 0) || restarts;
     const real one = rset(1), zero = rset(0), residual = t ? P->more.residual : P->one.residual;
+    real shaken = zero;
     if (!any_of(where)) return;
     keep_friction(m, t ? P->more.u + (t->stages - 1) * m->nv : P->one.u, where, S->z);
     if (t) {
         if (dense) keep_stages(m, dense, S, &P->more, where);
+        keep_stage_contacts(m, &P->more.W, where, S->slip, S->press);
         commit_stages(m, S, &P->more, P->one.W.start, where);
+        if (m->ncontact) hold_energy(m, S, P->kept, where);
     } else {
         const bool others = any_of(both(tried, not_(where)));
-        if (m->ncontact && !P->part.alpha) {
+        if (m->ncontact) {
+            if (restarts) shaken = sel(contacts_change(m, S, P), rset(SETTLES), zero);
             keep_contacts(m, &P->one.W, where, S->slip, S->press);
             // rates that an impact has changed foretell nothing
             for (int k = 0; k < m->ncontact; k++) whole = both(whole, le(S->press[k], zero));
@@ -357,19 +382,20 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
         // lanes at rest stand at the placements of their start
         if (P->part.alpha) commit_alpha(m, &P->part.rule, S, &P->one, &P->end, where, !others, whole);
         else commit_step(m, S, &P->one, where, !others, fewer ? none_of() : whole);  // no gain: its chords foretell no rates
-        if (m->ncontact && !P->part.alpha) hold_energy(m, S, P->kept, where);
+        if (m->ncontact) hold_energy(m, S, P->kept, where);
         if (fewer) project_rates(m, S, P, where);
         if (restarts) restart_alpha(m, P->one.W.in.h, P->end.V, P->end.rate, S, where);
-        if (law && !P->part.alpha) {
-            const energy_parts after = energy_of_state(m, S, P->one.W.start, P->p);
-            P->part.created = energy_created(P->part.before, after, P->part.flow);
-        }
+        if (restarts && m->ncontact) S->fresh[0] = sel(where, shaken, S->fresh[0]);
         if (S->fresh && !is_alpha(cfg)) S->fresh[0] = sel(where, one, S->fresh[0]);
+    }
+    if (law && (m->ncontact || !(t || P->part.alpha))) {
+        const energy_parts after = energy_of_state(m, S, P->one.W.start, P->p);
+        P->part.created = energy_created(P->part.before, after, P->part.flow);
     }
     if (law) note_created(S, P->part.created, P->part.flow, where);
     if (law && P->part.alpha) {
         P->part.before = sel_energy(where, P->part.after, P->part.before);
-        P->part.known = sel(where, m->nsignal ? zero : one, P->part.known);  // signals may jump between parts
+        P->part.known = sel(where, m->nsignal || m->ncontact ? zero : one, P->part.known);  // signals may jump between parts
     }
     if (count->flow) add_flow(count->flow, P->part.flow, where);
     count->residual = sel(both(where, gt(residual, count->residual)), residual, count->residual);

@@ -119,17 +119,17 @@ START_TEST(golden_forces)
             load_state held = {.arm = mul(R_k, load3(at[k])), .gap = add(load3(before), mul(R_k, load3(at[k])))};
             const vec3 u = sub(add(load3(p), mul(R, load3(at[k]))), held.gap), memory = load3(z + 3 * k);
             const touch t = touch_at(&m, &s, &held, R_k, R, u, memory);
-            const normal_law N = press_on(&m, &s, t.before, t.gap, 0.01);
+            const normal_law N = press_on(&m, &s, t.from, t.gap, 100);
             ck_assert_msg(fabs(t.gap - gap[k]) < 1e-12 && fabs(N.force - force[k]) < 1e-9, "gap %g, force %g", t.gap, N.force);
             // the normal force alone, then friction alone, as the two have a stiffness each
             body_load L = no_load();
-            E += add_contact(&L, &m, &s, &t, 0.01, 0);
+            E += add_contact(&L, &m, &s, &t, 100, 0);
             s.grip = tangent, s.friction = friction;
             lane_model far = m;
             far.ground[3] = -1e3;
             const touch above = touch_at(&far, &s, &held, R_k, R, u, memory);
             if (friction > 0) {
-                E += add_contact(&L, &far, &s, &above, 0.01, lag[k]);
+                E += add_contact(&L, &far, &s, &above, 100, lag[k]);
                 const friction_law F = rub_on(ground_normal(&m), t.s, tangent, friction * lag[k]);
                 const vec3 after = kept_slip(&s, t.s, N.force, N.force);
                 const double got[6] = {-F.g.x, -F.g.y, -F.g.z, after.x, after.y, after.z};

@@ -292,6 +292,24 @@ static void put_rod(writer *w, rng *r)
     put_array(w, "to", to, 3), put(w, "}]\n");
 }
 
+/// What touches the ground, likewise.
+static void put_touch(writer *w, rng *r)
+{
+    double at[2][3];
+    for (int c = 0; c < 6; c++) at[c / 3][c % 3] = rng_uniform(r, -0.2, 0.2);
+    const double radius = rng_uniform(r, 0.02, 0.1), friction = rng_uniform(r, 0, 1);
+    if (rng_below(r, 2)) put(w, "    shapes: [{type: sphere, "), put_array(w, "center", at[0], 3);
+    else put(w, "    shapes: [{type: capsule, "), put_array(w, "from", at[0], 3), put(w, ", "), put_array(w, "to", at[1], 3);
+    put(w, ", radius: %.17g, contact: {friction: %.17g}}]\n", radius, friction);
+}
+
+static void put_ground(writer *w, rng *r)
+{
+    put(w, "ground: {height: %.17g, normal: [%.17g, %.17g, 1]}\n", rng_uniform(r, -0.3, 0.3), rng_uniform(r, -0.3, 0.3),
+        rng_uniform(r, -0.3, 0.3));
+    put(w, "contact: {depth: %.17g, relaxation: %.17g}\n", rng_uniform(r, 0.02, 0.1), rng_uniform(r, 0, 0.05));
+}
+
 static void put_fluid(writer *w, rng *r, const char *prefix, int last, bool stream)
 {
     double current[3];
@@ -311,7 +329,8 @@ static void put_fluid(writer *w, rng *r, const char *prefix, int last, bool stre
 
 char *random_scene(uint64_t seed, const random_options *o)
 {
-    rng r = {seed * 0x9e3779b97f4a7c15u + 12345}, water = {seed * 0x9fb21c651e98df25u + 3};
+    rng r = {seed * 0x9e3779b97f4a7c15u + 12345}, water = {seed * 0x9fb21c651e98df25u + 3},
+        earth = {seed * 0x9fb21c651e98df25u + 5};
     plan *l = calloc((size_t)o->links, sizeof *l);
     int *order = malloc((size_t)o->links * sizeof *order), n = 0;
     for (int i = 0; i < o->links; i++) l[i] = draw_link(&r, i, o);
@@ -331,8 +350,9 @@ char *random_scene(uint64_t seed, const random_options *o)
 
     writer w = {malloc(4096), 0, 4096};
     put(&w, "catena: 1\nname: random-%llu\n", (unsigned long long)seed);
-    put_array(&w, "gravity", gravity, 3);
-    put(&w, "\nlinks:\n");
+    put_array(&w, "gravity", gravity, 3), put(&w, "\n");
+    if (o->ground) put_ground(&w, &earth);
+    put(&w, "links:\n");
     const char *prefix = o->reverse ? "other" : "l";
     for (int k = 0; k < n; k++) {
         plan p = l[order[k]];
@@ -351,6 +371,7 @@ char *random_scene(uint64_t seed, const random_options *o)
         put(&w, "    mass: %.17g\n    ", p.mass), put_array(&w, "com", p.com, 3), put(&w, "\n    ");
         put_array(&w, "inertia", p.inertia, 6), put(&w, "\n");
         if (o->fluid) put_rod(&w, &water);
+        else if (o->ground) put_touch(&w, &earth);
     }
     put_loads(&w, seed, l, prefix, o, turned);
     put_motors(&w, seed, l, prefix, o);

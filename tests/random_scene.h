@@ -34,6 +34,7 @@ typedef struct {
     bool stream;  // with `fluid`: the current varies with the height, drag goes by the square in every other scene, and some
                   // of the fluid goes along with links
     bool friction;       // dry, of every other joint that can have it
+    bool ground;         // a slope that cuts through them all, with a capsule or a ball on every link to touch it
     unsigned joints;    // bit set of ctn_joint_type to draw from; 0: all
     double shift[3];    // the world is moved: by this ...
     double turn[4];     // ... after this rotation (unit quaternion w x y z; all zero: none)

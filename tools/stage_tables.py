@@ -60,7 +60,8 @@ def radau(s):
     h = (D * D).tolist()
     V = [sum(D[i, j] for j in range(s)) for i in range(s)]
     return dict(name=f"radau{s}", title=f"Radau IIA, {s} stages", c=c, h=h, hV=V, d=d, dV=[mpf(0)] * s, old=mpf(0),
-                e=derivative_weights([mpf(0)] + c, mpf(0), 1)[1:], dense=dense_weights(c), b=quadrature(c))
+                e=derivative_weights([mpf(0)] + c, mpf(0), 1)[1:], dense=dense_weights(c), b=quadrature(c),
+                a=inverse(D).tolist())
 
 
 def collocation(K):
@@ -71,7 +72,8 @@ def collocation(K):
     h = [derivative_weights(nodes, t, 2) for t in c]
     d = [derivative_weights(nodes, t, 1) for t in c]
     return dict(name=f"collocation{K}", title=f"order {K} of the position-based paper", c=c, h=[r[2:] for r in h],
-                hV=[r[0] * old for r in h], d=[r[2:] for r in d], dV=[-r[0] * old for r in d], old=old, e=[mpf(0)] * s, dense=dense_weights(c), b=quadrature(c))
+                hV=[r[0] * old for r in h], d=[r[2:] for r in d], dV=[-r[0] * old for r in d], old=old, e=[mpf(0)] * s,
+                dense=dense_weights(c), b=quadrature(c), a=[[mpf(0)]])
 
 
 def numbers(values):
@@ -85,4 +87,5 @@ def rows(values):
 for t in [radau(s) for s in (2, 3, 4)] + [collocation(K) for K in (3, 4, 5, 6)]:
     print(f"/// {t['title']}.")
     print(f"KERNEL_DATA stage_table {t['name']} = {{{len(t['c'])}, {numbers(t['c'])}, {rows(t['h'])}, {numbers(t['hV'])}, "
-          f"{rows(t['d'])}, {numbers(t['dV'])}, {numbers(t['e'])}, {numbers([t['old']])[1:-1]}, {rows(t['dense'])}, {numbers(t['b'])}}};")
+          f"{rows(t['d'])}, {numbers(t['dV'])}, {numbers(t['e'])}, {numbers([t['old']])[1:-1]}, {rows(t['dense'])}, "
+          f"{numbers(t['b'])}, {rows(t['a'])}}};")

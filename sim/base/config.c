@@ -408,7 +408,7 @@ static ctn_status check_friction(const ctn_model *m, const ctn_batch_config *cfg
     return CTN_OK;
 }
 
-/// Contact with the ground is order 2's; alpha and radau leave it steps of theirs.
+/// Who takes contact with the ground.
 static ctn_status check_contact(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
 {
     if (!m->ncontact) return CTN_OK;
@@ -417,7 +417,10 @@ static ctn_status check_contact(const ctn_model *m, const ctn_batch_config *cfg,
                     "method: %s takes no `ground` in this version; take collocation of order 2, alpha or radau",
                     ctn_method_name(cfg->method));
     if (cfg->method == CTN_COLLOCATION && cfg->order > 2)
-        return fail(err, CTN_BAD_CONFIG, "order: collocation takes a `ground` at order 2 alone; take that, alpha or radau");
+        return fail(err, CTN_BAD_CONFIG,
+                    "order: collocation takes a `ground` at order 2 alone: beyond it has no law of energy, and landings gain it; "
+                    "take order 2, "
+                    "alpha or radau");
     if (cfg->solver != CTN_NEWTON)
         return fail(err, CTN_BAD_CONFIG, "solver: %s takes no `ground`; take newton", ctn_solver_name(cfg->solver));
     if (cfg->adaptive)

@@ -209,7 +209,7 @@ static void run_sensors(const lane_model *of, void *scratch, const model_sensor 
         if (needs & SENSOR_FORCES && R.z) add_friction_forces(m, R.z, NULL, f.force);
         if (needs & SENSOR_ACCELERATIONS) {
             add_acting_forces(m, f.q, f.v, &f.loads, f.x);
-            add_remembered_forces(m, &R, f.q, &f.loads, f.x);
+            add_remembered_forces(m, &R, f.q, f.v, &f.loads, f.x);
             aba(m, f.q, f.v, f.x, &f.aba, f.acceleration);
         }
         tree_motion x = {f.T, f.V, f.A, f.q, f.v, f.acceleration, f.force, rset(0)};

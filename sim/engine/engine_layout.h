@@ -117,6 +117,7 @@ KERNEL loads_work layout_loads(const lane_model *m, arena *a)
     w.at = TAKE(a, (size_t)m->nload, load_state);
     w.V = TAKE(a, n, twist);
     w.A = layout_pose(n, a);
+    w.slip = NULL;
     return w;
 }
 
