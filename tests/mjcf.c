@@ -199,12 +199,41 @@ START_TEST(masses_of_geoms)
 }
 END_TEST
 
+/// What is drawn, what touches, and what fluids meet: that of a body which touches, if something of it does.
+START_TEST(geoms)
+{
+    ctn_scene *const s = read_mjcf(
+        "<mujoco><default><default class='seen'><geom contype='0' conaffinity='0' group='2'/></default></default><worldbody>"
+        "<geom size='1' group='3'/>\n"
+        "<body name='a'><freejoint/>" BALL_GEOM "<geom size='0.2' rgba='1 1 1 0'/><geom size='0.3' group='3'/>"
+        "<geom size='0.4' class='seen'/><geom size='0.5' class='seen' conaffinity='1'/>"
+        "<geom size='0.6' contype='0' conaffinity='0' group='3'/></body>\n"
+        "<body name='b'><freejoint/><geom size='0.1' class='seen'/></body></worldbody></mujoco>");
+    static const struct {
+        double radius;
+        bool drawn, touches, solid;
+    } is[] = {{0.1, true, true, true},   {0.2, false, true, true}, {0.3, false, true, true},
+              {0.4, true, false, false}, {0.5, true, true, true},  {0.1, true, false, true}};
+    ck_assert_str_eq(ctn_scene_warnings(s), "");
+    ck_assert_int_eq(s->nlink, 2);  // nothing of the world is drawn
+    ck_assert_int_eq(s->links[0].nshape, 5);
+    ck_assert_int_eq(s->links[1].nshape, 1);
+    for (int k = 0; k < 6; k++) {
+        const scene_shape *const shape = k < 5 ? &s->links[0].shapes[k] : &s->links[1].shapes[0];
+        ck_assert_double_eq(shape->radius, is[k].radius);
+        ck_assert_int_eq(!shape->hidden, is[k].drawn);
+        ck_assert_int_eq(shape->touch != TOUCH_NO, is[k].touches);
+        ck_assert_int_eq(shape->density != 0, is[k].solid);
+    }
+    ctn_scene_free(s);
+}
+END_TEST
+
 START_TEST(joints)
 {
     ctn_scene *const s =
         read_mjcf("<mujoco><option timestep='0.004'/><worldbody><geom type='box' size='1 2 3' rgba='1 0 0 1'/>\n"
-                  "<body name='a' pos='1 2 3' quat='0 1 0 0'><freejoint/>" BALL_GEOM
-                  "<geom size='1' rgba='1 1 1 0'/><geom size='1' group='3'/></body>\n"
+                  "<body name='a' pos='1 2 3' quat='0 1 0 0'><freejoint/>" BALL_GEOM "</body>\n"
                   "<body name='b'><joint range='-90 45' ref='30' actuatorfrcrange='-5 5'/>" BALL_GEOM "</body>\n"
                   "<body name='c'><joint type='slide' axis='1 0 0' ref='0.5' range='-1 1' limited='false'/>" BALL_GEOM "</body>\n"
                   "<body name='d'><joint type='ball' range='0 60'/>" BALL_GEOM "</body></worldbody></mujoco>");
@@ -213,7 +242,6 @@ START_TEST(joints)
     EXACT(s->links[0].shapes[0].size, 2, 4, 6);
     EXACT(s->links[0].shapes[0].color, 1, 0, 0);
     EXACT(s->links[1].joint.q0, 1, 2, 3, 0, 1, 0, 0);
-    ck_assert_int_eq(s->links[1].nshape, 1);  // what cannot be seen is not drawn
     const scene_joint *const b = &s->links[2].joint, *const c = &s->links[3].joint, *const d = &s->links[4].joint;
     NEAR(b->limits[0], 1e-15, -M_PI / 2, M_PI / 4);
     NEAR(b->q0, 1e-15, M_PI / 6);
@@ -353,7 +381,7 @@ static const struct {
      "ignored: planes and height fields, 1 time"},
     {WORLD("<site/><site/><body><joint frictionloss='1'/>" BALL_GEOM "</body>"), 3, 1, "ignored: <site>, 2 times"},
     {WORLD("<site/><body><joint type='ball' frictionloss='1'/>" BALL_GEOM "</body>"), 3, 14, "ignored: frictionloss of ball"},
-    {WORLD("<body><joint/><geom size='1' contype='0' friction='1'/></body>"), 3, 30, "ignored: what geoms touch with"},
+    {WORLD("<body><joint/><geom size='1' contype='0' friction='1'/></body>"), 3, 42, "ignored: how geoms touch"},
     {WORLD("<body><joint/>" BALL_GEOM "</body><body mocap='true'/>"), 3, 40, "is moved by hand (mocap)"},
     {WORLD("<body gravcomp='1'><joint/>" BALL_GEOM "</body>"), 3, 1, "ignored: gravcomp"},
     {"<mujoco><worldbody><body><joint name='j'/>" BALL_GEOM
@@ -518,6 +546,7 @@ int main(void)
     tcase_add_test(good, sensors_as_mujoco);
     tcase_add_loop_test(good, as_scenes, 0, LENGTH(pairs));
     tcase_add_test(good, masses_of_geoms);
+    tcase_add_test(good, geoms);
     tcase_add_test(good, joints);
     tcase_add_test(good, actuators);
     tcase_add_test(good, home);

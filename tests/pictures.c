@@ -541,6 +541,28 @@ static void set_up(void)
     gl_watch();
 }
 
+/// What is not drawn is not there, nor its mesh; a link of such shapes alone has no rods.
+START_TEST(hidden_shapes)
+{
+    view v =
+        parse_view("catena: 1\nlinks:\n"
+                   "  - name: a\n    joint: free\n    mass: 1\n    inertia: [1, 1, 1]\n    shapes:\n"
+                   "      - {type: mesh, file: box.obj, draw: false, density: 0}\n"
+                   "      - {type: sphere, radius: 1}\n"
+                   "      - {type: box, size: [1, 1, 1], draw: false}\n"
+                   "  - {name: b, parent: a, position: [1, 0, 0], mass: 1, com: [1, 0, 0], inertia: [1, 1, 1], joint: ball,\n"
+                   "     shapes: [{type: sphere, radius: 1, draw: false}]}\n");
+    int meshes;
+    size_t drawn = 0;
+    scene_shapes_meshes(v.shapes, &meshes);
+    ck_assert_int_eq(meshes, 0);
+    for (int k = 0; k < v.bodies.kinds; k++) drawn += v.bodies.count[k];
+    ck_assert_uint_eq(drawn, 1);
+    ck_assert_uint_eq(v.bodies.count[MESH_BALL], 1);
+    close_view(&v);
+}
+END_TEST
+
 int main(void)
 {
     if (!machine_has("pictures", pen_is_there)) return EXIT_SKIPPED;
@@ -557,6 +579,7 @@ int main(void)
     tcase_add_test(t, from_below);
     tcase_add_loop_test(t, no_strip, 0, 4);
     tcase_add_test(t, box_as_mesh);
+    tcase_add_test(t, hidden_shapes);
     tcase_add_test(t, both_sides);
     tcase_add_loop_test(t, round_enough, 0, 17);
     tcase_add_test(t, few_triangles);

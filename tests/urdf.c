@@ -1,5 +1,6 @@
 /// URDF: the same model as the scene that says the same; every wrong file is named with its place; `convert` gives the same
 /// model.
+#include "sim/scene/scene.h"
 #include "tests/suite.h"
 #include "tests/text_model.h"
 
@@ -226,6 +227,52 @@ START_TEST(wrong_files_are_named)
 }
 END_TEST
 
+#define SPHERE(radius) "<geometry><sphere radius='" radius "'/></geometry>"
+#define DAE "<geometry><mesh filename='a.dae'/></geometry>"
+
+/// Of each shape its radius, whether it is drawn, whether it touches, and whether fluids meet it.
+static const struct {
+    const char *shapes;
+    int count;
+    struct {
+        double radius;
+        bool drawn, touches, solid;
+    } is[3];
+} kinds[] = {
+    {"<collision>" SPHERE("1") "</collision><visual>" SPHERE("2") "</visual><collision>" SPHERE("3") "</collision>",
+     3,
+     {{2, true, false, false}, {1, false, true, true}, {3, false, true, true}}},
+    {"<visual>" SPHERE("2") "</visual>", 1, {{2, true, false, true}}},
+    {"<collision>" SPHERE("1") "</collision>", 1, {{1, true, true, true}}},
+    {"<visual>" DAE "</visual><collision>" SPHERE("1") "</collision>", 1, {{1, true, true, true}}},
+    {"<visual>" SPHERE("2") "</visual><collision>" DAE "</collision>", 1, {{2, true, true, true}}},
+    {"<visual>" SPHERE("2") "</visual><collision>" DAE "</collision><collision>" SPHERE("1") "</collision>",
+     2,
+     {{2, true, false, false}, {1, false, true, true}}},
+};
+
+START_TEST(shapes_are_drawn_or_touch)
+{
+    ctn_error err = {0};
+    char text[2000];
+    snprintf(text, sizeof text, "<robot name='r'><link name='a'>" INERTIAL "%s</link></robot>", kinds[_i].shapes);
+    ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "t.urdf", &err);
+    ck_assert_msg(scene, "%s", err.message);
+    const scene_link *const link = &scene->links[0];
+    ck_assert_int_eq(link->nshape, kinds[_i].count);
+    for (int k = 0; k < link->nshape; k++) {
+        const scene_shape *const s = &link->shapes[k];
+        ck_assert_double_eq(s->radius, kinds[_i].is[k].radius);
+        ck_assert_int_eq(!s->hidden, kinds[_i].is[k].drawn);
+        ck_assert_int_eq(s->touch != TOUCH_NO, kinds[_i].is[k].touches);
+        ck_assert_int_eq(s->density != 0, kinds[_i].is[k].solid);
+    }
+    ck_assert(link->mass == 2);
+    ck_assert_int_eq(strstr(kinds[_i].shapes, "<collision>" DAE) != NULL, strstr(ctn_scene_warnings(scene), "a.dae") != NULL);
+    ctn_scene_free(scene);
+}
+END_TEST
+
 /// What is ignored is listed once, with its number; what cannot be drawn is left out.
 START_TEST(what_is_ignored_is_listed)
 {
@@ -278,6 +325,7 @@ int main(void)
     tcase_add_test(files, converted_files_are_the_same_model);
     tcase_add_test(files, bases_can_be_free);
     tcase_add_loop_test(files, wrong_files_are_named, 0, (int)(sizeof wrong / sizeof *wrong));
+    tcase_add_loop_test(files, shapes_are_drawn_or_touch, 0, (int)(sizeof kinds / sizeof *kinds));
     tcase_add_test(files, what_is_ignored_is_listed);
     tcase_add_test(files, depth_costs_no_stack);
     suite_add_tcase(suite, files);

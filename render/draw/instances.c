@@ -20,7 +20,8 @@ struct scene_shapes {
     placed_shape *shapes;
     size_t count;
     mesh *meshes;
-    double (*middles)[3], (*halves)[3];  // [nmesh] of the surfaces that they are made of
+    const scene_mesh **files;            // [nmesh] that they are made of, which may be gone afterwards
+    double (*middles)[3], (*halves)[3];  // [nmesh] of their surfaces
     int nmesh, links;
     double *reach;  // [links] m, how far a link's tree can be from the link's origin
     int *parents;   // [links]
@@ -72,10 +73,10 @@ static placed_shape place_shape(const scene_shape *from, int link)
 }
 
 /// Of a shape placed as the file has it: its own kind; the surface's middle is where the unit box has its own.
-static void place_mesh(const scene_shapes *all, const ctn_scene *scene, const scene_shape *from, placed_shape *s)
+static void place_mesh(const scene_shapes *all, const scene_shape *from, placed_shape *s)
 {
     int k = 0;
-    while (scene->meshes[k] != from->mesh) k++;
+    while (all->files[k] != from->mesh) k++;
     s->kind += k;
     for (int i = 0; i < 3; i++) {
         s->scale[i] = from->size[i] * all->halves[k][i];
@@ -116,32 +117,43 @@ static void find_reaches(scene_shapes *s, const ctn_scene *scene)
 }
 
 /// Neighbours of one colour have different shades: what has a colour that its link's parent shows is in the other shade.
-static void shade_shapes(scene_shapes *s, const ctn_scene *scene, size_t *first)
+/// first [links + 1]: of each link's shapes
+static void shade_shapes(scene_shapes *s, const size_t *first)
 {
-    size_t n = 0;
     for (int i = 0; i < s->links; i++) {
-        const scene_link *const l = &scene->links[i];
-        first[i] = n, n += (size_t)l->nshape;
-        for (size_t k = first[i]; k < n && l->parent >= 0; k++) {
-            const placed_shape *const of = s->shapes + first[l->parent], *const end = of + scene->links[l->parent].nshape;
-            const placed_shape *at = of;
+        const int parent = s->parents[i];
+        for (size_t k = first[i]; k < first[i + 1] && parent >= 0; k++) {
+            const placed_shape *at = s->shapes + first[parent], *const end = s->shapes + first[parent + 1];
             while (at < end && memcmp(at->color, s->shapes[k].color, sizeof at->color)) at++;
             if (at < end) color_shade(s->shapes[k].color);
         }
     }
 }
 
+/// The mesh of a file that something drawn is of.
+static bool make_mesh(scene_shapes *s, const scene_mesh *of)
+{
+    int k = 0;
+    while (k < s->nmesh && s->files[k] != of) k++;
+    if (k < s->nmesh) return true;
+    s->files[k] = of;
+    s->meshes[k] = mesh_of_surface(&of->surface, s->middles[k], s->halves[k]);
+    if (!s->meshes[k].vertices) return false;
+    s->nmesh++;
+    return true;
+}
+
 static bool make_meshes(scene_shapes *s, const ctn_scene *scene)
 {
     const size_t n = (size_t)scene->nmesh + 1;
-    s->meshes = calloc(n, sizeof *s->meshes), s->middles = calloc(n, sizeof *s->middles),
-    s->halves = calloc(n, sizeof *s->halves);
-    bool ok = s->meshes && s->middles && s->halves;
-    for (; s->nmesh < scene->nmesh && ok; s->nmesh++) {
-        mesh *const m = &s->meshes[s->nmesh];
-        *m = mesh_of_surface(&scene->meshes[s->nmesh]->surface, s->middles[s->nmesh], s->halves[s->nmesh]);
-        ok = m->vertices != NULL;
-    }
+    s->meshes = calloc(n, sizeof *s->meshes), s->files = calloc(n, sizeof *s->files);
+    s->middles = calloc(n, sizeof *s->middles), s->halves = calloc(n, sizeof *s->halves);
+    bool ok = s->meshes && s->files && s->middles && s->halves;
+    for (int i = 0; i < scene->nlink; i++)
+        for (int k = 0; k < scene->links[i].nshape && ok; k++) {
+            const scene_shape *const shape = &scene->links[i].shapes[k];
+            ok = !shape->mesh || shape->hidden || make_mesh(s, shape->mesh);
+        }
     return ok;
 }
 
@@ -155,7 +167,7 @@ scene_shapes *scene_shapes_create(const ctn_scene *scene, const ctn_model *model
     s->shapes = calloc(room, sizeof *s->shapes), s->reach = calloc((size_t)s->links + 1, sizeof *s->reach);
     s->parents = calloc((size_t)s->links + 1, sizeof *s->parents), s->free = calloc((size_t)s->links + 1, sizeof *s->free);
     s->welded = calloc((size_t)s->links + 1, sizeof *s->welded), s->odd = calloc((size_t)s->links + 1, sizeof *s->odd);
-    size_t *const first = calloc((size_t)s->links + 1, sizeof *first);
+    size_t *const first = calloc((size_t)s->links + 1, sizeof *first);  // of each link's shapes
     if (!s->shapes || !s->reach || !s->parents || !s->free || !s->welded || !s->odd || !first || !make_meshes(s, scene)) {
         scene_shapes_free(s), free(first);
         return NULL;
@@ -169,12 +181,14 @@ scene_shapes *scene_shapes_create(const ctn_scene *scene, const ctn_model *model
         s->welded[i] = l->joint.type == CTN_FIXED && (l->parent < 0 || s->welded[l->parent]);
         s->odd[i] = l->parent >= 0 && !s->odd[l->parent];
         for (int k = 0; k < l->nshape; k++) {
+            if (l->shapes[k].hidden) continue;
             placed_shape *const shape = &s->shapes[s->count++];
             *shape = place_shape(&l->shapes[k], i);
-            if (l->shapes[k].mesh) place_mesh(s, scene, &l->shapes[k], shape);
+            if (l->shapes[k].mesh) place_mesh(s, &l->shapes[k], shape);
         }
+        first[i + 1] = s->count;
     }
-    shade_shapes(s, scene, first), free(first);
+    shade_shapes(s, first), free(first);
     find_reaches(s, scene);
     for (int i = 0; i < s->links; i++) size = fmax(size, s->reach[i]);
     s->bones = size > 0 ? 0.02 * size : 0.01;
@@ -191,7 +205,7 @@ void scene_shapes_free(scene_shapes *s)
 {
     if (!s) return;
     for (int k = 0; k < s->nmesh; k++) mesh_free(&s->meshes[k]);
-    free(s->meshes), free(s->middles), free(s->halves);
+    free(s->meshes), free(s->files), free(s->middles), free(s->halves);
     free(s->shapes), free(s->reach), free(s->parents), free(s->free), free(s->welded), free(s->odd);
     free(s);
 }

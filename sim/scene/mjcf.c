@@ -297,7 +297,7 @@ static void list_passed(mjcf *m)
     robot *const r = m->r;
     if (m->contact.count)
         robot_warn(r, m->contact.first,
-                   "ignored: what geoms touch with (contype, friction, solref and others), %d time%s: links touch what a scene has "
+                   "ignored: how geoms touch (friction, solref, condim and others), %d time%s: links touch what a scene has "
                    "as `ground`",
                    m->contact.count, m->contact.count == 1 ? "" : "s");
     if (m->ground.count)

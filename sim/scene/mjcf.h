@@ -40,7 +40,7 @@ typedef struct mjcf_geom {
     int scope, next;
     scene_shape shape;  // in the body's frame; of a mesh without `mesh`: it could not be read
     const char *file;   // of a mesh
-    bool drawn, massive;
+    bool drawn, touches, massive;
     mass_properties mass;
 } mjcf_geom;
 

@@ -105,8 +105,7 @@ static bool paint(mjcf *m, mjcf_geom *g)
 /// What belongs to contact, and names.
 static void pass_contact(mjcf *m, xml_element *e)
 {
-    static const char *const contact[] = {"contype", "conaffinity", "condim", "friction", "solref",
-                                          "solimp",  "solmix",      "margin", "gap",      "priority"};
+    static const char *const contact[] = {"condim", "friction", "solref", "solimp", "solmix", "margin", "gap", "priority"};
     for (size_t k = 0; k < sizeof contact / sizeof *contact; k++) {
         const xml_attribute *const a = xml_find(e, contact[k]);
         if (a) mjcf_pass(&m->contact, a->at);
@@ -135,8 +134,8 @@ bool mjcf_read_geom(mjcf *m, mjcf_geom *g)
     robot *const r = m->r;
     xml_element *const e = g->item.element;
     const mjcf_scope *const in = &m->scopes[g->scope];
-    double group, weight;
-    const double zero = 0;
+    double group, weight, touches[2];
+    const double zero = 0, one = 1;
     bool is_mass;
     mjcf_pose pose;
     g->shape = (scene_shape){.rotation = {1, 0, 0, 0}, .size = {1, 1, 1}, .density = NAN};
@@ -147,15 +146,19 @@ bool mjcf_read_geom(mjcf *m, mjcf_geom *g)
         xml_use_all(e);
         return true;
     }
-    if (type < 0 || !mjcf_numbers(m, g->item, "group", 1, &zero, &group) || !read_weight(m, g, &weight, &is_mass)) return false;
+    if (type < 0 || !mjcf_numbers(m, g->item, "group", 1, &zero, &group) || !read_weight(m, g, &weight, &is_mass) ||
+        !mjcf_numbers(m, g->item, "contype", 1, &one, &touches[0]) ||
+        !mjcf_numbers(m, g->item, "conaffinity", 1, &one, &touches[1]))
+        return false;
     g->drawn = group < DRAWN_GROUPS;
+    g->touches = touches[0] != 0 || touches[1] != 0;
     g->massive = weight > 0 && weighs(m, &m->bodies[in->body]) && group >= m->groups[0] && group <= m->groups[1];
     if (g->massive && (type == SDF || mjcf_flag(m, g->item, "shellinertia", false)))
         return robot_bad(r, e->at, "<geom>: the inertia of %s is not read; give the body an <inertial>",
                          type == SDF ? "an sdf" : "a shell");
     if (type == SDF) {
         robot_warn(r, e->at, "<geom>: an sdf is not drawn");
-        return g->drawn = false, true;
+        return g->drawn = g->touches = false, true;
     }
     if (!paint(m, g) || !mjcf_read_pose(m, g->item, &pose)) return false;
     pose = mjcf_at(&in->pose, &pose);
@@ -170,7 +173,8 @@ bool mjcf_read_geom(mjcf *m, mjcf_geom *g)
 
 // ---- nodes
 
-static void tell_shape(mjcf *m, const mjcf_geom *g, const double origin[3])
+/// solid: fluids meet it; else another one of its body.
+static void tell_shape(mjcf *m, const mjcf_geom *g, const double origin[3], bool solid)
 {
     static const char *const names[] = {[SHAPE_SPHERE] = "sphere",
                                         [SHAPE_BOX] = "box",
@@ -202,18 +206,23 @@ static void tell_shape(mjcf *m, const mjcf_geom *g, const double origin[3])
         else say_numbers(r, shape->type == SHAPE_BOX ? "size" : "radii", shape->size, 3, at);
         if (turned && shape->type != SHAPE_SPHERE) say_numbers(r, "rotation", shape->rotation, 4, at);
     }
-    say_numbers(r, "color", shape->color, 3, at);
+    if (g->drawn) say_numbers(r, "color", shape->color, 3, at);
+    else say_word(r, "draw", "false", at);
+    if (!g->touches) say_word(r, "contact", "false", at);
+    if (!solid) say_number(r, "density", 0, at);
     say_close(r);
 }
 
 void mjcf_tell_shapes(mjcf *m, const mjcf_body *b)
 {
-    bool any = false;
+    bool any = false, touches = false;
+    for (int i = b->first_geom; i >= 0; i = m->geoms[i].next) touches = touches || m->geoms[i].touches;
     for (int i = b->first_geom; i >= 0; i = m->geoms[i].next) {
-        if (!m->geoms[i].drawn) continue;
-        if (!any) say_open(m->r, "shapes", NODE_SEQUENCE, m->geoms[i].item.element->at);
+        const mjcf_geom *const g = &m->geoms[i];
+        if (!g->drawn && !g->touches) continue;
+        if (!any) say_open(m->r, "shapes", NODE_SEQUENCE, g->item.element->at);
         any = true;
-        tell_shape(m, &m->geoms[i], b->origin);
+        tell_shape(m, g, b->origin, g->touches || !touches);
     }
     if (any) say_close(m->r);
 }

@@ -226,11 +226,11 @@ bool mjcf_read_mesh(mjcf *m, mjcf_geom *g, const mjcf_pose *at)
                          "an .obj or .stl file");
     if (!file) {
         robot_warn(r, mesh.element->at, "<mesh>: without a file it is not read, nor drawn");
-        g->drawn = false;
+        g->drawn = g->touches = false;
         return true;
     }
     if (!place_mesh(m, mesh, at, &g->shape) || !(g->file = asset_path(m, file->value))) return false;
-    if (!g->massive && !g->drawn) return true;
+    if (!g->massive && !g->drawn && !g->touches) return true;
     const node name = {
         .kind = NODE_SCALAR, .text = g->file, .file = file->at.file, .line = file->at.line, .column = file->at.column};
     source *const s = r->s;
@@ -238,6 +238,6 @@ bool mjcf_read_mesh(mjcf *m, mjcf_geom *g, const mjcf_pose *at)
     const bool good = read_mesh(s, &name, &g->shape.mesh);
     s->lenient -= !g->massive;
     if (!good && g->massive) return r->good = false;
-    g->drawn = g->drawn && good;
+    g->drawn = g->drawn && good, g->touches = g->touches && good;
     return !g->massive || weigh_mesh(m, mesh, g);
 }

@@ -40,6 +40,7 @@ typedef struct scene_shape {
     double density;          // kg/m^3, NAN: the link's
     enum { TOUCH_DEFAULT, TOUCH_NO, TOUCH_YES } touch;  // whether it touches the ground: it does, if there is one
     double friction;                                    // of Coulomb there, NAN: the scene's
+    bool hidden;                                        // it is not drawn
     double color[3];         // 0..1
     const scene_mesh *mesh;  // owned by the scene
     int entry;               // that it is of the list: others may have been left out

@@ -23,6 +23,7 @@ enum shape_key {
     SHAPE_KEY_POSITION,
     SHAPE_KEY_OPTIONAL,
     SHAPE_KEY_CONTACT,
+    SHAPE_KEY_DRAW,
     SHAPE_KEYS,
 };
 
@@ -35,11 +36,12 @@ static const key shape_keys[SHAPE_KEYS] = {
     [SHAPE_KEY_COLOR] = {.name = "color"},       [SHAPE_KEY_FILE] = {.name = "file"},
     [SHAPE_KEY_SCALE] = {.name = "scale"},       [SHAPE_KEY_POSITION] = {.name = "position"},
     [SHAPE_KEY_OPTIONAL] = {.name = "optional"}, [SHAPE_KEY_CONTACT] = {.name = "contact"},
+    [SHAPE_KEY_DRAW] = {.name = "draw"},
 };
 
 #define SHAPE_NAMES "sphere, box, capsule, cylinder, ellipsoid, mesh"
 #define BIT(key) (1u << (key))
-#define EVERY (BIT(SHAPE_KEY_TYPE) | BIT(SHAPE_KEY_DENSITY) | BIT(SHAPE_KEY_COLOR) | BIT(SHAPE_KEY_CONTACT))
+#define EVERY (BIT(SHAPE_KEY_TYPE) | BIT(SHAPE_KEY_DENSITY) | BIT(SHAPE_KEY_COLOR) | BIT(SHAPE_KEY_CONTACT) | BIT(SHAPE_KEY_DRAW))
 #define TURNED (BIT(SHAPE_KEY_CENTER) | BIT(SHAPE_KEY_ROTATION) | BIT(SHAPE_KEY_EULER))
 #define ROUND_BAR (BIT(SHAPE_KEY_FROM) | BIT(SHAPE_KEY_TO) | BIT(SHAPE_KEY_RADIUS))
 
@@ -137,6 +139,9 @@ static bool read_shape(source *s, const node *n, scene_shape *shape, bool *left_
     if (v[SHAPE_KEY_DENSITY]) ok = read_number(s, v[SHAPE_KEY_DENSITY], NOT_NEGATIVE, &shape->density) && ok;
     if (v[SHAPE_KEY_COLOR]) ok = read_color(s, v[SHAPE_KEY_COLOR], shape->color) && ok;
     if (v[SHAPE_KEY_CONTACT]) ok = read_touch(s, v[SHAPE_KEY_CONTACT], shape) && ok;
+    bool draw = true;
+    if (v[SHAPE_KEY_DRAW]) ok = read_flag(s, v[SHAPE_KEY_DRAW], &draw) && ok;
+    shape->hidden = !draw;
     if (ok && v[SHAPE_KEY_TO] && !memcmp(shape->from, shape->to, sizeof shape->to))
         ok = bad_value(s, v[SHAPE_KEY_TO], "the ends of a %s must be apart%s", name,
                        shape->type == SHAPE_CAPSULE ? "; a ball is a sphere" : "");

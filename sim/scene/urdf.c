@@ -196,28 +196,23 @@ static bool find_color(robot *r, xml_element *visual, double rgba[4])
     return color && robot_numbers(r, color, "rgba", 4, NULL, rgba);
 }
 
-/// Whether a <visual> can be drawn: its mesh, if it is one, is of a format that we read.
-static bool drawable(xml_element *visual)
+/// Whether a <visual> or <collision> of a link can be read: its mesh, if it is one, is of a format that we read.
+static bool readable(xml_element *link, const char *kind)
 {
-    xml_element *const geometry = xml_next(visual->child, "geometry");
-    xml_element *const mesh = geometry ? xml_next(geometry->child, "mesh") : NULL;
-    const char *const file = mesh ? xml_value(mesh, "filename") : NULL;
-    mesh_format format;
-    return !file || mesh_format_of(file, &format);
+    for (xml_element *e = xml_next(link->child, kind); e; e = xml_next(e->next, kind)) {
+        xml_element *const geometry = xml_next(e->child, "geometry");
+        xml_element *const mesh = geometry ? xml_next(geometry->child, "mesh") : NULL;
+        const char *const file = mesh ? xml_value(mesh, "filename") : NULL;
+        mesh_format format;
+        if (!file || mesh_format_of(file, &format)) return true;
+    }
+    return false;
 }
 
-/// Every <visual> of a link as a shape, or, where none can be drawn, every <collision>.
-static void tell_shapes(robot *r, xml_element *link)
+/// All of a kind as shapes. drawn: they are; solid: they touch, and are what fluids meet.
+static void tell_kind(robot *r, xml_element *link, const char *kind, bool drawn, bool touches, bool solid)
 {
-    bool visible = false;
-    xml_element *e = xml_next(link->child, "visual");
-    for (; e && !visible; e = xml_next(e->next, "visual")) visible = drawable(e);
-    const char *const kind = visible || !xml_next(link->child, "collision") ? "visual" : "collision";
-    const char *const other = strcmp(kind, "visual") != 0 ? "visual" : "collision";
-    e = xml_next(link->child, kind);
-    if (!e) return;
-    say_open(r, "shapes", NODE_SEQUENCE, e->at);
-    for (; e; e = xml_next(e->next, kind)) {
+    for (xml_element *e = xml_next(link->child, kind); e; e = xml_next(e->next, kind)) {
         double xyz[3], rpy[3], rgba[4];
         xml_element *const geometry = xml_next(e->child, "geometry");
         xml_value(e, "name");
@@ -225,10 +220,26 @@ static void tell_shapes(robot *r, xml_element *link)
         if (!geometry || !read_origin(r, e, xyz, rpy)) continue;
         say_open(r, NULL, NODE_MAPPING, e->at);
         if (tell_geometry(r, geometry, xyz, rpy) && find_color(r, e, rgba)) say_numbers(r, "color", rgba, 3, e->at);
+        if (!drawn) say_word(r, "draw", "false", e->at);
+        if (!touches) say_word(r, "contact", "false", e->at);
+        if (!solid) say_number(r, "density", 0, e->at);
         say_close(r);
     }
+}
+
+/// Shapes of a link: every <visual>, which is drawn, and every <collision>, which touches, and is what fluids meet. Where one kind
+/// is there, but none of it can be read, the other one does for both. What has no <collision> touches nothing.
+static void tell_shapes(robot *r, xml_element *link)
+{
+    xml_element *const visual = xml_next(link->child, "visual"), *const collision = xml_next(link->child, "collision");
+    if (!visual && !collision) return;
+    const bool visible = readable(link, "visual"), solid = readable(link, "collision");
+    say_open(r, "shapes", NODE_SEQUENCE, (visual ? visual : collision)->at);
+    if (visible || !solid) tell_kind(r, link, "visual", true, collision && !solid, !solid);
+    else
+        for (xml_element *e = visual; e; e = xml_next(e->next, "visual")) xml_use_all(e);
+    tell_kind(r, link, "collision", !visible, true, true);
     say_close(r);
-    for (e = xml_next(link->child, other); e; e = xml_next(e->next, other)) xml_use_all(e);
 }
 
 // ---- joints

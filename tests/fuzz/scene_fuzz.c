@@ -1,4 +1,4 @@
-/// Fuzzing of the scene reader: any bytes give a scene or an error that says where, never a crash.
+/// Fuzzing of the readers of scenes and robots: any bytes give a scene or an error that says where, never a crash.
 /// Built with libFuzzer (CATENA_FUZZ), or with tests/fuzz/replay.c, which runs the corpus through it.
 #include "sim/scene/scene.h"
 
@@ -62,6 +62,16 @@ static void check_scene(const ctn_scene *scene)
         nq += joint_nq(joint->type), nv += joint_nv(joint->type);
     }
     claim(nq == scene->nq && nv == scene->nv);
+    for (int i = 0; i < scene->nload; i++) {
+        const scene_load *const l = &scene->loads[i];
+        claim(l->link >= 0 && l->link < scene->nlink && l->stiffness >= 0 && l->damping >= 0);
+        claim(isfinite(l->stiffness) && isfinite(l->damping) && all_finite(l->point, 3) && all_finite(l->anchor, 3));
+    }
+    for (int i = 0; i < scene->fluid.ndrag; i++) {
+        const scene_drag *const d = &scene->fluid.drag[i];
+        claim(d->link >= 0 && d->link < scene->nlink && d->damping >= 0 && d->damping + d->axial >= -1e-12 * d->damping);
+        claim(isfinite(d->damping) && isfinite(d->axial) && all_finite(d->point, 3) && all_finite(d->axis, 3));
+    }
     for (int i = 0; i < scene->ncamera; i++) {
         const scene_camera *const c = &scene->cameras[i];
         claim(c->link >= (c->type == CAMERA_ORBIT ? -1 : 0) && c->link < scene->nlink);
