@@ -88,7 +88,15 @@ static scene_joint elastic(const cable *c, ctn_joint_type type, const double axi
     return joint;
 }
 
-/// The shape and mass of a link, which begins at its joint.
+/// A share of the mass of a link, which begins at its joint.
+static void give_mass(const cable *c, const scene_shape *shape, double share, scene_link *link)
+{
+    const mass_properties p = shape_mass(shape, c->density * share);
+    link->mass = p.mass;
+    memcpy(link->com, p.com, sizeof p.com), memcpy(link->inertia, p.inertia, sizeof p.inertia);
+}
+
+/// The shape of a link.
 static bool give_body(source *s, const cable *c, link_plan *plan)
 {
     const double l = c->length / c->links;
@@ -97,9 +105,6 @@ static bool give_body(source *s, const cable *c, link_plan *plan)
     *shape =
         (scene_shape){.type = SHAPE_CYLINDER, .rotation = {1, 0, 0, 0}, .to = {l, 0, 0}, .radius = c->radius, .density = NAN, .friction = NAN};
     memcpy(shape->color, c->color, sizeof shape->color);
-    const mass_properties p = shape_mass(shape, c->density);
-    plan->link.mass = p.mass;
-    memcpy(plan->link.com, p.com, sizeof p.com), memcpy(plan->link.inertia, p.inertia, sizeof p.inertia);
     plan->link.shapes = shape, plan->link.nshape = 1;
     return true;
 }
@@ -119,7 +124,8 @@ static void place_link(const cable *c, const link_plan *place, int i, scene_link
         memcpy(link->position, position, sizeof link->position), memcpy(link->rotation, rotation, sizeof link->rotation);
 }
 
-/// Adds NAME.0, NAME.1, ...; where twist has joints of its own, the massless link NAME.0.bend before NAME.0, and so on.
+/// Adds NAME.0, NAME.1, ...; where twist has joints of its own, the link NAME.0.bend before NAME.0, and so on. It has no mass, but
+/// behind a ball joint, which turns about the hinge's axis, too: there each has half, so that no force turns what has no inertia.
 static bool expand(source *s, const cable *c, const link_plan *place, const cable_joint *lies)
 {
     static const double x[3] = {1, 0, 0}, y[3] = {0, 1, 0}, z[3] = {0, 0, 1};
@@ -130,7 +136,7 @@ static bool expand(source *s, const cable *c, const link_plan *place, const cabl
     link_plan bends = *place, bodies = *place;
     const int before = s->r->scene->nlink;
     if (!give_body(s, c, &bodies)) return false;
-    bends.link.mass = 0,
+    bends.link.mass = 0;
     bends.link.shapes = bodies.link.shapes;  // all links of a generator hold the same list, of which these have none
     bool ok = true;
     for (int i = 0; i < c->links && ok; i++) {
@@ -138,6 +144,8 @@ static bool expand(source *s, const cable *c, const link_plan *place, const cabl
         const bool twists = cable_twists(c) && isfinite(twist) && !flies && !turns;
         const double share = i ? 1 : c->start == HOLD_CLAMPED ? 2 : 0;
         link_plan *const first = twists ? &bends : &bodies;
+        give_mass(c, bodies.link.shapes, balls && twists ? 0.5 : 1, &bodies.link);
+        if (balls && twists) give_mass(c, bodies.link.shapes, 0.5, &bends.link);
         if (flies) reset_joint(&first->link.joint, CTN_FREE);
         else first->link.joint = elastic(c, balls ? CTN_BALL : CTN_UNIVERSAL, y, z, share * bend);
         if (!flies) memcpy(first->link.joint.q0, lies[i].bend, (balls ? 4 : 2) * sizeof *lies[i].bend);
