@@ -486,6 +486,57 @@ START_TEST(engines)
 }
 END_TEST
 
+/// Currents and drag of worlds are the same along the links.
+START_TEST(worlds_along_links)
+{
+    const ctn_parameter list[] = {{CTN_CURRENT, 1}, {CTN_DRAG_SCALE, 3}, {CTN_DRAG_SCALE, 0}};
+    const double values[3][3] = {{0.5, 1, 1}, {-1, 2, 0.5}, {2, 0, 3}};
+    ctn_model *const m = model_of(EEL("fluid: {density: 900, current: [0.1, 0.5, 0], drag: {normal: 3, tangential: 1}}\n"));
+    double x[2][3][24];
+    for (int along = 0; along < 2; along++) {
+        ctn_batch_config cfg = ctn_batch_config_default();
+        cfg.method = CTN_ALPHA, cfg.dt = 0.002, cfg.worlds = 3, cfg.parameters = list, cfg.parameter_count = 3;
+        cfg.parallel = along ? CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
+        ctn_batch *const b = batch_with(m, &cfg);
+        ck_assert_int_eq(ctn_batch_set_parameters(b, values[0], NULL), CTN_OK);
+        ctn_batch_step(b, 50, NULL, NULL);
+        ctn_batch_state(b, x[along][0], NULL);
+        ctn_batch_free(b);
+    }
+    const double *const q = x[0][0], *const along = x[1][0];
+    const int nq = ctn_model_nq(m);
+    for (int w = 0; w < 3; w++) ck_assert_double_lt(coordinate_distance(m, q + w * nq, along + w * nq), 1e-8);
+    ck_assert_double_gt(coordinate_distance(m, q, q + nq), 1e-3);
+    ctn_model_free(m);
+}
+END_TEST
+
+/// NAME.* is all links of a chain, and no others.
+START_TEST(links_of_a_name)
+{
+    static const char chain[] =
+        "catena: 1\nlinks:\n  - chain: {name: a, count: 2, step: [1, 0, 0], joint: ball, density: 1, shapes: "
+        "[{type: sphere, radius: 0.1}]}\n  - {name: ab, joint: free, density: 1, shapes: "
+        "[{type: sphere, radius: 0.1}]}\nfluid: {links: [%s]}\n";
+    static const char *const entries[2] = {"{link: a.*, drag: {coefficient: 1}}",
+                                           "{link: a.0, drag: {coefficient: 1}}, {link: a.1, drag: {coefficient: 1}}"};
+    double force[2][12];
+    for (int k = 0; k < 2; k++) {
+        char text[900];
+        snprintf(text, sizeof text, chain, entries[k]);
+        ctn_model *const m = model_of(text);
+        ctn_dynamics *const d = ctn_dynamics_create(m, NULL, NULL);
+        double q[15], v[12];
+        ctn_model_initial_state(m, q, v);
+        for (int i = 0; i < 12; i++) v[i] = 1 + i;
+        ctn_passive(d, 1, q, v, force[k]);
+        ctn_dynamics_free(d), ctn_model_free(m);
+    }
+    ck_assert(!memcmp(force[0], force[1], sizeof force[0]));
+    for (int i = 0; i < 12; i++) ck_assert((force[0][i] != 0) == (i < 6));
+}
+END_TEST
+
 // ---- what is refused
 
 static const struct {
@@ -505,17 +556,22 @@ static const struct {
     {"fluid: {density: 1, links: [{link: bal, drag: none}]}", "fluid.links[0].link: "},
     {"fluid: {links: [{link: ball, drag: none}, {link: ball, drag: none}]}", "fluid.links[1].link: 'ball' has a drag already"},
     {"fluid: {links: [{drag: none}]}", "fluid.links[0].link: missing"},
+    {"fluid: {links: [{link: bal.*, drag: none}]}", "fluid.links[0].link: no link is called 'bal.*'"},
+    {"fluid: {links: [{link: eggs.1, drag: none}, {link: eggs.*, drag: none}]}",
+     "fluid.links[1].link: 'eggs.1' has a drag already"},
 };
 START_TEST(mistaken)
 {
     char text[900];
     ctn_error err;
-    snprintf(text, sizeof text,
-             "catena: 1\nlinks:\n"
-             "  - {name: ball, joint: free, density: 1, shapes: [{type: sphere, radius: 0.1}]}\n"
-             "  - {name: egg, joint: free, density: 1, shapes: [{type: ellipsoid, radii: [0.1, 0.2, 0.1]}]}\n"
-             "\n\n%s\n",
-             mistakes[_i].fluid);
+    snprintf(
+        text, sizeof text,
+        "catena: 1\nlinks:\n"
+        "  - {name: ball, joint: free, density: 1, shapes: [{type: sphere, radius: 0.1}]}\n"
+        "  - {name: egg, joint: free, density: 1, shapes: [{type: ellipsoid, radii: [0.1, 0.2, 0.1]}]}\n"
+        "  - chain: {name: eggs, count: 2, step: [1, 0, 0], joint: ball, density: 1, shapes: [{type: sphere, radius: 0.1}]}\n"
+        "\n%s\n",
+        mistakes[_i].fluid);
     ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "t.yaml", &err);
     ck_assert(scene == NULL);
     ck_assert_msg(strstr(err.message, mistakes[_i].message) != NULL, "found: %s", err.message);
@@ -561,6 +617,8 @@ int main(void)
     tcase_add_loop_test(all, order_stays, 0, WAYS);
     tcase_add_test(all, gravity_of_worlds);
     tcase_add_loop_test(all, engines, 0, 2 * WAYS);
+    tcase_add_test(all, worlds_along_links);
+    tcase_add_test(all, links_of_a_name);
     tcase_add_loop_test(all, mistaken, 0, sizeof mistakes / sizeof *mistakes);
     tcase_add_test(all, methods_that_take_none);
     suite_add_tcase(suite, all);

@@ -150,6 +150,23 @@ typedef struct link_entry {
 
 static bool read_added(source *s, const node *n, double *added) { return read_number(s, n, NOT_NEGATIVE, added); }
 
+/// Gives the link that a node names the entry `number`; NAME.*: all that are called NAME.something.
+static bool give_entry(source *s, const node *n, int number, int *of)
+{
+    const ctn_scene *const scene = s->r->scene;
+    const size_t length = n->kind == NODE_SCALAR ? strlen(n->text) : 0;
+    const bool many = length > 2 && !strcmp(n->text + length - 2, ".*");
+    int link = -1, given = 0;
+    if (!many && !read_link_name(s, n, &link)) return false;
+    for (int i = many ? 0 : link; i >= 0 && i < (many ? scene->nlink : link + 1); i++) {
+        if (many && strncmp(scene->links[i].name, n->text, length - 1) != 0) continue;
+        if (of[i]) return bad_value(s, n, "'%s' has a drag already, further up", printable(scene->links[i].name).text);
+        of[i] = number, given++;
+    }
+    if (given || !s->r->names_known) return given;
+    return bad_value(s, n, "no link is called %s", found(n).text);
+}
+
 /// `links:`, which differ from the others. of [nlink]: which of `entries` is theirs; entries[0] is that of all others.
 static bool read_links_own(source *s, const node *list, link_entry *entries, int *of)
 {
@@ -161,19 +178,16 @@ static bool read_links_own(source *s, const node *list, link_entry *entries, int
     for (const node *n = list->child; n && !hopeless(s); n = n->next, count++) {
         const node *v[KEYS];
         link_entry *const own = &entries[count];
-        int link = -1;
         if (!read_keys(s, n, "an entry", keys, KEYS, v)) {
             ok = false;
             continue;
         }
         if (!v[LINK]) ok = missing_key(s, n, "link", "missing; it is the one that has this drag");
-        else if (!read_link_name(s, v[LINK], &link)) ok = false;
-        else if (of[link]) ok = bad_value(s, v[LINK], "%s has a drag already, further up", found(v[LINK]).text);
+        else ok = give_entry(s, v[LINK], count, of) && ok;
         if (!v[DRAG] && !v[ADDED]) ok = missing_key(s, n, "drag", "missing; a mapping, or none");
         *own = entries[0];
         if (v[DRAG]) ok = read_drag(s, v[DRAG], &own->drag) && ok;
         if (v[ADDED]) ok = read_added(s, v[ADDED], &own->added) && ok;
-        if (link >= 0) of[link] = count;
     }
     return ok;
 }
