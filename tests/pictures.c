@@ -546,11 +546,11 @@ START_TEST(hidden_shapes)
 {
     view v =
         parse_view("catena: 1\nlinks:\n"
-                   "  - name: a\n    joint: free\n    mass: 1\n    inertia: [1, 1, 1]\n    shapes:\n"
+                   "  - name: a\n    joint: free\n    mass: 1\n    inertia: [1, 1, 1, 0, 0, 0]\n    shapes:\n"
                    "      - {type: mesh, file: box.obj, draw: false, density: 0}\n"
                    "      - {type: sphere, radius: 1}\n"
                    "      - {type: box, size: [1, 1, 1], draw: false}\n"
-                   "  - {name: b, parent: a, position: [1, 0, 0], mass: 1, com: [1, 0, 0], inertia: [1, 1, 1], joint: ball,\n"
+                   "  - {name: b, parent: a, position: [1, 0, 0], mass: 1, com: [1, 0, 0], inertia: [1, 1, 1, 0, 0, 0], joint: ball,\n"
                    "     shapes: [{type: sphere, radius: 1, draw: false}]}\n");
     int meshes;
     size_t drawn = 0;
