@@ -66,7 +66,6 @@ FN void store33(real *a, mat3 M)
     a[3] = M.x.y, a[4] = M.y.y, a[5] = M.z.y;
     a[6] = M.x.z, a[7] = M.y.z, a[8] = M.z.z;
 }
-FN void store3(real *a, vec3 v) { a[0] = v.x, a[1] = v.y, a[2] = v.z; }
 
 /// A frame that is R, p as seen from the pose T.
 FN pose frame_on(const pose *T, mat3 R, vec3 p)

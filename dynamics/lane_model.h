@@ -44,7 +44,7 @@ typedef struct lane_point_load {
 typedef struct lane_motor {
     MOTOR_STRUCTURE
     MOTOR_CONSTANTS(real)
-    real target_rate, feedforward_rate;  // of what moves, now; of motors_now() alone (forces/motors.h)
+    real target_rate[3], feedforward_rate[3];  // of what moves, now; of motor_now() alone (forces/motors.h)
 } lane_motor;
 
 /// Where lanes are parts of one tree each has a signal of its own: those of one kind side by side.

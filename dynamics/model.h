@@ -212,20 +212,21 @@ typedef struct ctn_signal {
     const double *pieces;               // [count + 1][4]: before the first knot, from each one on; by t - its knot
 } ctn_signal;
 
-/// A motor on a joint of one degree of freedom (forces/motors.h), on its own side of the gear. What is the same in every world,
-/// and what may differ.
+/// A motor on a joint of one degree of freedom (forces/motors.h), on its own side of the gear, or on a ball
+/// (forces/ball_motors.h). What is the same in every world, and what may differ. What it is told is one number, of a ball three.
 #define MOTOR_STRUCTURE                                                                                                          \
     int body;                                                                                                                    \
     motor_type type;                                                                                                             \
-    int moves[MOTOR_TOLD]; /* by motor_told: the signal that is added to the number, counted from 1; 0: none */                  \
-    int follows;           /* `velocity` is of a motion along `target`: the rate of its signal is added, too */
+    int moves[MOTOR_TOLD][3]; /* by motor_told: the signal that is added to the number, counted from 1; 0: none */               \
+    int moving;               /* whether one of them is */                                                                       \
+    int follows;              /* `velocity` is of a motion along `target`: the rate of its signal is added, too */
 #define MOTOR_CONSTANTS(number)                                                                                                  \
-    number kp, kd;      /* N m/rad or N/m, N m s/rad or N s/m */                                                                 \
-    number target;      /* rad or m */                                                                                           \
-    number velocity;    /* its target, rad/s or m/s */                                                                           \
-    number feedforward; /* N m or N */                                                                                           \
-    number effort;      /* the most that it gives, N m or N; infinity: no limit */                                               \
-    number gear;        /* how far it turns while its joint turns by 1 */
+    number kp, kd;         /* N m/rad or N/m, N m s/rad or N s/m */                                                              \
+    number target[3];      /* rad or m; of a ball the turn from its zero frame, a rotation vector */                             \
+    number velocity[3];    /* its target, rad/s or m/s; of a ball in link axes, as the next */                                   \
+    number feedforward[3]; /* N m or N */                                                                                        \
+    number effort;         /* the most that it gives, N m or N; infinity: no limit */                                            \
+    number gear;           /* how far it turns while its joint turns by 1 */
 
 typedef struct motor_constants {
     MOTOR_CONSTANTS(double)

@@ -44,6 +44,39 @@ FN quat quat_conjugate(quat a)
     return a;
 }
 
+/// The unit quaternion y, or -y: on the side of x.
+FN quat quat_beside(quat y, quat x)
+{
+    const mask flip = lt(fmadd(y.z, x.z, fmadd(y.y, x.y, fmadd(y.x, x.x, y.w * x.w))), rset(0));
+    y.w = sel(flip, negate(y.w), y.w), y.x = sel(flip, negate(y.x), y.x);
+    y.y = sel(flip, negate(y.y), y.y), y.z = sel(flip, negate(y.z), y.z);
+    return y;
+}
+
+FN quat quat_add_scaled(quat a, quat b, real s)
+{
+    a.w = fmadd(b.w, s, a.w), a.x = fmadd(b.x, s, a.x), a.y = fmadd(b.y, s, a.y), a.z = fmadd(b.z, s, a.z);
+    return a;
+}
+
+FN quat quat_pure(vec3 v, real s)  // (0, s v)
+{
+    quat a;
+    a.w = rset(0), a.x = s * v.x, a.y = s * v.y, a.z = s * v.z;
+    return a;
+}
+
+FN vec3 quat_imaginary(quat a) { return vec(a.x, a.y, a.z); }
+
+/// The one of a and -a whose turn is the shorter way round: w >= 0.
+FN quat quat_short(quat a)
+{
+    const mask flip = lt(a.w, rset(0));
+    a.w = magnitude(a.w), a.x = sel(flip, negate(a.x), a.x);
+    a.y = sel(flip, negate(a.y), a.y), a.z = sel(flip, negate(a.z), a.z);
+    return a;
+}
+
 /// The rotation of a quaternion of any length but zero: exactly orthogonal up to rounding.
 FN mat3 quat_rotation(quat a)
 {
@@ -177,5 +210,8 @@ FN vec3 exp_pullback(vec3 u, vec3 x)
     const vec3 ux = cross(u, x);
     return add_scaled(add_scaled(x, ux, a), cross(u, ux), b);
 }
+
+/// J u': the angular velocity, body axes, of exp([u]) while u changes by u'. exp_pullback(-u, .) is J.
+FN vec3 exp_velocity(vec3 u, vec3 rate) { return exp_pullback(opposite(u), rate); }
 
 #endif

@@ -24,6 +24,8 @@ FN vec3 vec(real x, real y, real z)
 FN vec3 zero3(void) { return vec(rset(0), rset(0), rset(0)); }
 FN vec3 const3(const double *c) { return vec(rset(c[0]), rset(c[1]), rset(c[2])); }
 FN vec3 load3(const real *c) { return vec(c[0], c[1], c[2]); }
+FN void store3(real *c, vec3 a) { c[0] = a.x, c[1] = a.y, c[2] = a.z; }
+FN void add3(real *c, vec3 a) { c[0] = c[0] + a.x, c[1] = c[1] + a.y, c[2] = c[2] + a.z; }
 FN vec3 add(vec3 a, vec3 b) { return vec(a.x + b.x, a.y + b.y, a.z + b.z); }
 FN vec3 sub(vec3 a, vec3 b) { return vec(a.x - b.x, a.y - b.y, a.z - b.z); }
 FN vec3 scale(vec3 a, real s) { return vec(a.x * s, a.y * s, a.z * s); }
@@ -100,6 +102,11 @@ FN sym3 sym_diagonal(real x, real y, real z)
     sym3 S;
     S.xx = x, S.yy = y, S.zz = z;
     S.xy = S.xz = S.yz = rset(0);
+    return S;
+}
+FN sym3 sym_scale(sym3 S, real s)
+{
+    S.xx = S.xx * s, S.yy = S.yy * s, S.zz = S.zz * s, S.xy = S.xy * s, S.xz = S.xz * s, S.yz = S.yz * s;
     return S;
 }
 FN sym3 sel_sym(mask m, sym3 a, sym3 b)

@@ -1,9 +1,10 @@
-/// The elements of all joints (joint_elements.h, motors.h) as forces on a moving tree: their sum, their energy, and their
+/// The elements of all joints (joint_elements.h, motors.h, ball_motors.h) as forces on a moving tree: their sum, their energy, and their
 /// derivatives.
 #ifndef CATENA_JOINT_FORCES_H
 #define CATENA_JOINT_FORCES_H
 
 #include "dynamics/derivatives.h"
+#include "forces/ball_motors.h"
 #include "forces/joint_elements.h"
 #include "forces/motors.h"
 
@@ -34,7 +35,8 @@ KERNEL void add_passive_forces(const lane_model *m, const real *q, const real *v
         } else f = smul(joint_drag(b, q), u);
         if (b->flags & BODY_MOTOR) {
             const lane_motor a = motor_now(m, b);
-            f.x = f.x - motor_at(&a, q[b->qadr], u.x).force;
+            if (b->kind == JOINT_BALL) f = sub(f, ball_motor_at(&a, quat_load(q + b->qadr), u).torque);
+            else f.x = f.x - motor_at(&a, q[b->qadr], u.x).force;
         }
         add_joint_vector(b, tau, scale(f, rset(-1)));
     }
@@ -44,14 +46,16 @@ KERNEL void add_passive_forces(const lane_model *m, const real *q, const real *v
 FN real servo_energy(const lane_model *m, const lane_body *b, const real *q)
 {
     const lane_motor a = motor_now(m, b);
-    return motor_energy(&a, q[b->qadr]);
+    return b->kind == JOINT_BALL ? ball_motor_energy(&a, quat_load(q + b->qadr)) : motor_energy(&a, q[b->qadr]);
 }
 
 /// What a joint with BODY_SPRING or BODY_SERVO stores at q, J.
 FN real stored_energy(const lane_model *m, const lane_body *b, const real *q)
 {
-    if (b->kind == JOINT_BALL) return ball_potential(b, cone_at(b, q)).E;
-    real E = joint_potential(b, q[b->qadr]).E;
+    const bool ball = b->kind == JOINT_BALL;
+    real E = ball && !(b->flags & BODY_SPRING) ? rset(0)
+             : ball                            ? ball_potential(b, cone_at(b, q)).E
+                                               : joint_potential(b, q[b->qadr]).E;
     if (b->flags & BODY_SERVO) E = E + servo_energy(m, b, q);
     return E;
 }
@@ -83,7 +87,12 @@ FN void passive_pullback_body(const lane_model *m, const lane_body *b, const rea
                               real *v_bar)
 {
     const vec3 back = scale(y, rset(-1));
-    if (b->flags & BODY_MOTOR) {
+    if ((b->flags & BODY_MOTOR) && b->kind == JOINT_BALL) {
+        const lane_motor a = motor_now(m, b);
+        const quat r = ball_way(&a, quat_load(q + b->qadr));
+        const vec3 by = smul(bound_torque(ball_demand(&a, r, joint_vector(b, v)), a.effort).slope, back);
+        add_joint_vector(b, q_bar, ball_stiffness_transposed(&a, r, by)), add_joint_vector(b, v_bar, scale(by, a.kd));
+    } else if (b->flags & BODY_MOTOR) {
         const lane_motor a = motor_now(m, b);
         const real by = back.x * motor_at(&a, q[b->qadr], v[b->vadr]).slope;
         q_bar[b->vadr] = fmadd(a.kp, by, q_bar[b->vadr]), v_bar[b->vadr] = fmadd(a.kd, by, v_bar[b->vadr]);

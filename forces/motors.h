@@ -23,34 +23,43 @@
 #define CATENA_MOTORS_H
 
 #include "dynamics/lane_model.h"
+#include "dynamics/quaternion.h"
 #include "dynamics/spatial.h"
 #include "forces/signals.h"
 
 /// The share of the effort over which sat() bends, to both sides.
 #define MOTOR_CORNER 0.05
 
-/// What moves is added to what the motor is told, at t; beside: as of signal_at().
-KERNEL void move_motor(const lane_model *m, real t, real beside, lane_motor *a)
+/// A motor with what moves added to what it is told, at t; beside: as of signal_at(). Of a ball the rate of the target becomes its
+/// angular velocity, in its own axes.
+KERNEL lane_motor moved_motor(const lane_model *m, const lane_motor *from, bool ball, real t, real beside)
 {
+    lane_motor a = *from;
     for (int k = 0; k < MOTOR_TOLD; k++)
-        for (int n = a->moves[k]; n; n = next_signal(&m->signals[n - 1])) {
-            const lane_signal *of = &m->signals[n - 1];
-            const signal_value s = signal_at(of, t, beside);
-            const real x = acting(of, s.x), rate = acting(of, s.rate);
-            if (k == TOLD_TARGET) {
-                a->target = a->target + x, a->target_rate = a->target_rate + rate;
-                if (a->follows) a->velocity = a->velocity + followed(of, s.rate);
-            } else if (k == TOLD_VELOCITY) a->velocity = a->velocity + x;
-            else a->feedforward = a->feedforward + x, a->feedforward_rate = a->feedforward_rate + rate;
+        for (int c = 0; c < (ball ? 3 : 1); c++) {
+            real *const x = k == TOLD_TARGET ? &a.target[c] : k == TOLD_VELOCITY ? &a.velocity[c] : &a.feedforward[c];
+            real rate = rset(0);
+            for (int n = a.moves[k][c]; n; n = next_signal(&m->signals[n - 1])) {
+                const lane_signal *of = &m->signals[n - 1];
+                const signal_value s = signal_at(of, t, beside);
+                *x = *x + acting(of, s.x), rate = rate + acting(of, s.rate);
+                if (k == TOLD_TARGET && a.follows && !ball) a.velocity[c] = a.velocity[c] + followed(of, s.rate);
+            }
+            if (k == TOLD_TARGET) a.target_rate[c] = rate;
+            if (k == TOLD_FEEDFORWARD) a.feedforward_rate[c] = rate;
         }
+    if (ball) store3(a.target_rate, exp_velocity(load3(a.target), load3(a.target_rate)));
+    for (int c = 0; c < 3 && ball && a.follows; c++) a.velocity[c] = a.velocity[c] + a.target_rate[c];
+    return a;
 }
 
 /// The motor of a body with BODY_MOTOR, as it is told at the time t.
 FN lane_motor motor_at_time(const lane_model *m, const lane_body *b, real t, real beside)
 {
-    lane_motor a = m->motors[b->motor];
-    a.target_rate = a.feedforward_rate = rset(0);
-    if (a.moves[TOLD_TARGET] || a.moves[TOLD_VELOCITY] || a.moves[TOLD_FEEDFORWARD]) move_motor(m, t, beside, &a);
+    const lane_motor *const from = &m->motors[b->motor];
+    if (from->moving) return moved_motor(m, from, b->kind == JOINT_BALL, t, beside);
+    lane_motor a = *from;
+    for (int c = 0; c < 3; c++) a.target_rate[c] = a.feedforward_rate[c] = rset(0);
     return a;
 }
 
@@ -64,7 +73,7 @@ FN lane_motor motor_now(const lane_model *m, const lane_body *b)
 /// y at the coordinate x and the velocity w of the joint.
 FN real motor_demand(const lane_motor *a, real x, real w)
 {
-    return fmadd(a->kd, fnmadd(a->gear, w, a->velocity), fmadd(a->kp, fnmadd(a->gear, x, a->target), a->feedforward));
+    return fmadd(a->kd, fnmadd(a->gear, w, a->velocity[0]), fmadd(a->kp, fnmadd(a->gear, x, a->target[0]), a->feedforward[0]));
 }
 
 /// sat(y), sat'(y), and R = y^2/2 - F(y), which is 0 up to the corner.
@@ -134,8 +143,8 @@ FN motor_potential motor_step(const lane_motor *a, real x, real u, real w, real 
 /// What the servo of a motor with kp stores at x, J: 0 on target.
 FN real motor_energy(const lane_motor *a, real x)
 {
-    const real off = fmadd(a->gear, x, negate(a->target)), y = fnmadd(a->kp, off, a->feedforward);
-    return sel(gt(a->kp, rset(0)), negate(pulled_along(a->feedforward, y, off, a->kp, a->effort)), rset(0));
+    const real off = fmadd(a->gear, x, negate(a->target[0])), y = fnmadd(a->kp, off, a->feedforward[0]);
+    return sel(gt(a->kp, rset(0)), negate(pulled_along(a->feedforward[0], y, off, a->kp, a->effort)), rset(0));
 }
 
 /// The power that it puts in, and the power that it takes out, at the coordinate x and the velocity w of its joint.
@@ -145,15 +154,15 @@ typedef struct {
 
 FN motor_power motor_flow(const lane_motor *a, real x, real w)
 {
-    const real p = fmadd(a->kp, fnmadd(a->gear, x, a->target), a->feedforward), turn = a->gear * w;
+    const real p = fmadd(a->kp, fnmadd(a->gear, x, a->target[0]), a->feedforward[0]), turn = a->gear * w;
     const real still = saturate(p, a->effort).force;
-    const real braked = saturate(fmadd(a->kd, a->velocity - turn, p), a->effort).force - still;
+    const real braked = saturate(fmadd(a->kd, a->velocity[0] - turn, p), a->effort).force - still;
     motor_power P;
     const mask stores = gt(a->kp, rset(0));
-    const real by_feedforward = (still - saturate(a->feedforward, a->effort).force) / sel(stores, a->kp, rset(1));
-    const real moved = fmadd(a->feedforward_rate, by_feedforward, still * a->target_rate);
-    P.work = fmadd(braked, a->velocity, sel(stores, moved, still * turn));
-    P.dissipated = braked * (a->velocity - turn);
+    const real by_feedforward = (still - saturate(a->feedforward[0], a->effort).force) / sel(stores, a->kp, rset(1));
+    const real moved = fmadd(a->feedforward_rate[0], by_feedforward, still * a->target_rate[0]);
+    P.work = fmadd(braked, a->velocity[0], sel(stores, moved, still * turn));
+    P.dissipated = braked * (a->velocity[0] - turn);
     return P;
 }
 

@@ -12,6 +12,7 @@
 #include "dynamics/lane_model.h"
 #include "dynamics/quaternion.h"
 #include "dynamics/sensor.h"
+#include "forces/ball_motors.h"
 #include "forces/motors.h"
 
 /// What is known. Poses, twists, accelerations of bodies [nbody]; coordinates, velocities, their accelerations and forces along
@@ -49,8 +50,12 @@ KERNEL void sense_joint(const lane_model *m, const model_sensor *s, const tree_m
                        : s->about.type == CTN_SENSE_JOINT_FORCE        ? x->force
                                                                        : x->v;
     if (s->about.type == CTN_SENSE_MOTOR_EFFORT) {
-        const lane_motor motor = motor_now(m, &m->bodies[m->motors[s->motor].body]);
-        out[0] = motor_effort(&motor, x->q[s->qadr], x->v[s->vadr]);
+        const lane_body *b = &m->bodies[m->motors[s->motor].body];
+        const lane_motor motor = motor_now(m, b);
+        real torque[3];
+        if (b->kind == JOINT_BALL) store3(torque, ball_motor_at(&motor, quat_load(x->q + b->qadr), load3(x->v + b->vadr)).torque);
+        else torque[0] = motor_effort(&motor, x->q[b->qadr], x->v[b->vadr]);
+        for (int k = 0; k < s->nv; k++) out[k] = torque[s->vadr - b->vadr + k];
         return;
     }
     for (int k = 0; k < (position ? s->nq : s->nv); k++) out[k] = from[(position ? s->qadr : s->vadr) + k];

@@ -109,10 +109,12 @@ KERNEL void begin_pullback(const lane_model *m, const position_state *S, const i
 
 // ---- what the aims are made of
 
-/// The half turn of a ball, (h/2) g x rate with g = C rate + J b - tau: adds what its gradient, that by tau, makes.
-FN void half_turn_pullback(const lane_body *b, const terms_input *in, const position_state *S, vec3 turn, const state_bar *bar,
-                           real *tau_bar)
+/// The half turn of a ball, (h/2) g x rate with g = C rate + J b - tau: adds what its gradient, that by tau, makes, and that of
+/// what its motor is pushed by, (h/2) rate x its steady torque, for the virtual motion y.
+FN void half_turn_pullback(const lane_model *m, const lane_body *b, const solve *W, const position_state *S, const real *y,
+                           vec3 turn, const state_bar *bar, real *tau_bar)
 {
+    const terms_input *const in = &W->in;
     const int j = b->vadr;
     const sym3 C = joint_drag(b, S->q);
     const vec3 rate = load3(S->rate + j);
@@ -123,6 +125,9 @@ FN void half_turn_pullback(const lane_body *b, const terms_input *in, const posi
     add3(bar->b + j, scale(by_g, given(b)->armature));
     add3(tau_bar + j, scale(by_g, rset(-1)));
     if (b->flags & BODY_SPRING) add3(bar->q + j, drag_pullback(cone_at(b, S->q), rate, by_g));
+    if (!(b->flags & BODY_MOTOR)) return;
+    const motor_pull P = pull_of(m, b, W, y);
+    add3(bar->v + j, scale(cross(steady_torque(&P.of), by_feedforward(&P)), rset(0.5) * in->h));
 }
 
 /// Adds the outer product g s' to the columns of rotation of X.
@@ -265,7 +270,8 @@ KERNEL void alpha_aims_pullback(const lane_model *m, const alpha_rule *r, const 
     }
     for (int i = 0; i < m->nbody; i++)
         if (m->bodies[i].kind == JOINT_BALL)
-            half_turn_pullback(&m->bodies[i], &one->W.in, S, load3(A->turn + m->bodies[i].vadr), before, tau_bar);
+            half_turn_pullback(m, &m->bodies[i], &one->W, S, one->y + m->bodies[i].vadr, load3(A->turn + m->bodies[i].vadr),
+                               before, tau_bar);
 }
 
 /// After begin_part() and a solve whose Newton matrix is in `one`: gradients by the state S at the start of the part, as

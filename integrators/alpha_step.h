@@ -22,6 +22,7 @@
 #include "dynamics/aba.h"
 #include "dynamics/derivatives.h"
 #include "dynamics/lane_model.h"
+#include "forces/ball_motors.h"
 #include "forces/joint_friction.h"
 #include "integrators/collocation.h"
 #include "integrators/load_forces.h"
@@ -166,10 +167,13 @@ KERNEL void aim_alpha(const lane_model *m, const alpha_rule *rule, const positio
         vec3 g = add_scaled(smul(joint_drag(b, S->q), rate), load3(S->b + b->vadr), given(b)->armature);
         if (W->in.tau) g = sub(g, load3(W->in.tau + b->vadr));
         const vec3 turn = scale(cross(g, rate), rset(0.5) * r->h);
-        real *const half = P->half_turn + b->vadr;
-        half[0] = turn.x, half[1] = turn.y, half[2] = turn.z;
+        store3(P->half_turn + b->vadr, turn);
+        if (b->flags & BODY_MOTOR) {
+            const lane_motor a = motor_now(m, b);
+            store3(P->push + b->vadr, scale(cross(rate, steady_torque(&a)), rset(0.5) * r->h));
+        }
     }
-    W->V = P->aim, W->in.rate = P->aim_rate, W->in.slack = P->slack, W->in.half_turn = P->half_turn;
+    W->V = P->aim, W->in.rate = P->aim_rate, W->in.slack = P->slack, W->in.half_turn = P->half_turn, W->in.push = P->push;
     W->drift = m->nload ? P->drift : NULL;
 }
 
@@ -197,7 +201,7 @@ KERNEL void aim_wrenches(const lane_model *m, const alpha_rule *r, const positio
 FN void aim_plainly(const position_state *S, real h, position_work *P)
 {
     set_step_size(&P->W, h);
-    P->W.V = S->V, P->W.in.rate = S->rate, P->W.in.slack = P->W.in.half_turn = NULL, P->W.drift = NULL;
+    P->W.V = S->V, P->W.in.rate = S->rate, P->W.in.slack = P->W.in.half_turn = P->W.in.push = NULL, P->W.drift = NULL;
 }
 
 /// Poses do not see whole turns, and the next guess goes by the joints' rates: takes a whole turn off hinges that nothing holds,

@@ -292,7 +292,7 @@ FN real evaluate_terms(const lane_model *m, const lane_body *b, solve *W, int i)
         if (winds(b)) W->too_far = either(W->too_far, gt(magnitude(W->in.u[b->vadr]), rset(HALF_TURN)));
         return t.E;
     }
-    const terms3 t = W->terms[i] = joint_terms3(b, &W->in);
+    const terms3 t = W->terms[i] = joint_terms3(m, b, &W->in);
     W->too_far = either(W->too_far, t.too_far);
     return t.E;
 }

@@ -10,6 +10,7 @@
 
 #include "dynamics/lane_model.h"
 #include "dynamics/spatial.h"
+#include "forces/ball_motors.h"
 #include "forces/joint_elements.h"
 #include "forces/motors.h"
 
@@ -69,7 +70,8 @@ FN void add_driven_flow(energy_flow *F, const lane_body *b, const real *q, const
     }
     F->dissipated = fmadd(dt, power, F->dissipated);
     if (!motor) return;
-    const motor_power P = motor_flow(motor, x[0], w[0]);
+    const motor_power P =
+        b->kind == JOINT_BALL ? ball_motor_flow(motor, quat_load(x), vec(w[0], w[1], w[2])) : motor_flow(motor, x[0], w[0]);
     F->work = fmadd(dt, P.work, F->work), F->dissipated = fmadd(dt, P.dissipated, F->dissipated);
 }
 

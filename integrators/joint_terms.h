@@ -4,9 +4,9 @@
 ///     spring k/2 (q - rest)^2,  limit k/2 d^2,  damper s b/2 (u - u_d)^2,  armature c J/2 (u - h rate)^2,  force -tau u
 ///
 /// with u the increments since the start: q - q_k, for balls log(q_k' q). Order 2 has c = 1/h^2, s = 1/h, u_d = 0 and the rates
-/// that it carries; alpha_step.h says what alpha has. A motor has the potential of forces/motors.h, with w = s (u - u_d), dry
-/// friction that of forces/joint_friction.h. A
-/// limit's damper acts in steps that start beyond the limit, so that the energy of one step is smooth.
+/// that it carries; alpha_step.h says what alpha has. A motor has the potential of forces/motors.h, with w = s (u - u_d), on a ball
+/// that of forces/ball_motors.h, dry friction that of forces/joint_friction.h. A limit's damper acts in steps that start beyond the
+/// limit, so that the energy of one step is smooth.
 #ifndef CATENA_JOINT_TERMS_H
 #define CATENA_JOINT_TERMS_H
 
@@ -15,6 +15,7 @@
 #include "dynamics/quaternion.h"
 #include "dynamics/joints.h"
 #include "dynamics/articulated.h"
+#include "forces/ball_motors.h"
 #include "forces/joint_elements.h"
 #include "forces/joint_friction.h"
 #include "forces/motors.h"
@@ -34,6 +35,7 @@ typedef struct {
     const real *x, *q, *u, *rate, *tau;  // u [nv]: increments of joints that are not balls
     const real *slack;                   // [nv] u_d; NULL: 0
     const real *half_turn;               // [nv] of balls, added to tau (alpha_step.h); NULL: nothing
+    const real *push;                    // [nv] of balls with motors, likewise added to their feedforward
     const real *z;                       // [nv] what joints with friction remember; NULL: there are none
     real h, inv_h;                       // step size, 1/h
     real k2, drag;                       // c and s: 1/h^2, 1/h
@@ -133,7 +135,21 @@ FN sym3 rate_block(sym3 C, real s, real J)
     return K;
 }
 
-FN terms3 joint_terms3(const lane_body *b, const terms_input *in)
+/// The motor of a ball in a step: the spring that it is.
+FN ball_spring ball_spring_in(const lane_motor *a, const lane_body *b, const terms_input *in)
+{
+    const vec3 o = zero3();
+    return ball_spring_of(a, quat_load(in->q + b->qadr), in->slack ? load3(in->slack + b->vadr) : o, in->drag,
+                          in->push ? load3(in->push + b->vadr) : o);
+}
+
+/// z = q' x, the turn of a ball since the start of the step.
+FN quat ball_turn(const lane_body *b, const terms_input *in)
+{
+    return quat_short(quat_mul(quat_conjugate(quat_load(in->q + b->qadr)), quat_load(in->x + b->qadr)));
+}
+
+FN terms3 joint_terms3(const lane_model *m, const lane_body *b, const terms_input *in)
 {
     const bool ball = b->kind == JOINT_BALL;
     const vec3 o = zero3(), rate = vec(in->rate[b->vadr], in->rate[b->vadr + 1], in->rate[b->vadr + 2]);
@@ -157,6 +173,12 @@ FN terms3 joint_terms3(const lane_body *b, const terms_input *in)
         return t;
     }
     add_turn_energy(&t, u, g, K);
+    if (b->flags & BODY_MOTOR) {
+        const lane_motor motor = motor_now(m, b);
+        const ball_spring B = ball_spring_in(&motor, b, in);
+        const turn_potential V = ball_motor_step(&motor, &B, ball_turn(b, in));
+        t.E = t.E + V.E, t.g = add(t.g, V.g), t.k = sym_add(t.k, V.k), t.safe = sym_add(t.safe, V.safe);
+    }
     if (!(b->flags & BODY_SPRING)) return t;
     const potential3 V = ball_potential(b, cone_at(b, in->x));
     add_turn_energy(&t, V.a, V.g, V.k);

@@ -54,8 +54,6 @@ FN int masses_of(const lane_model *m)
     return n;
 }
 
-FN void add3(real *a, vec3 b) { a[0] = a[0] + b.x, a[1] = a[1] + b.y, a[2] = a[2] + b.z; }
-
 /// Adds to `to` (NULL: not wanted) and `from` [3] the gradients of l.(2 Im p) by turns of a ball's two ends, whose quaternion p
 /// leads from one to the other: turns change it by p (0, w)/2 and by -(0, w)/2 p.
 FN void ball_chord_pullback(quat p, vec3 l, real *to, real *from)

@@ -71,10 +71,38 @@ FN void log_pullback(vec3 u, vec3 l, real *to, real *from)
     add3(from, vec(negate(q.x), negate(q.y), negate(q.z)));
 }
 
+/// The torque of a ball's motor in a solve, seen from the start of the step, and what y makes of it.
+typedef struct {
+    lane_motor of;
+    ball_spring B;
+    quat z;  // the turn since the start
+    vec3 l;  // S'(Y) y: of l'Y the gradients are those of y'T
+} motor_pull;
+
+FN motor_pull pull_of(const lane_model *m, const lane_body *b, const solve *W, const real *y)
+{
+    motor_pull P;
+    P.of = motor_now(m, b), P.B = ball_spring_in(&P.of, b, &W->in), P.z = ball_turn(b, &W->in);
+    P.l = smul(ball_spring_torque(&P.of, &P.B, P.z).slope, load3(y));
+    return P;
+}
+
+/// The gradient of l'Y by the feedforward, or by what is pushed besides: Y = 2 Im(z* c) has Im(z* (0, f)) of f.
+FN vec3 by_feedforward(const motor_pull *P) { return quat_imaginary(quat_mul(P->z, quat_pure(P->l, rset(1)))); }
+
+/// Adds the gradients of l'Y by turns of q and by u_d (NULL: not wanted).
+FN void motor_pullback(const motor_pull *P, real s, real *q_bar, real *slack_bar)
+{
+    const quat zl = quat_mul(P->z, quat_pure(P->l, rset(1)));
+    add3(q_bar, quat_imaginary(quat_mul(zl, quat_conjugate(P->B.turns))));
+    if (slack_bar)
+        add3(slack_bar, scale(by_ahead(&P->B, quat_imaginary(quat_mul(quat_conjugate(P->B.ahead), zl))), P->of.kd * s));
+}
+
 /// What the terms of a ball give for y: gradients by q, rate, u_d (slack; NULL: not wanted) and tau of y'D(u)'g(u), with u =
-/// log(q' x) and g = s C (u - u_d) + c J (u - h rate) - tau; negated. (joint_terms.h)
-FN void ball_pullback(const lane_body *b, const solve *W, const real *y_, real *q_bar, real *rate_bar, real *slack_bar,
-                      real *tau_bar)
+/// log(q' x) and g = s C (u - u_d) + c J (u - h rate) - tau, and of its motor; negated. (joint_terms.h)
+FN void ball_pullback(const lane_model *m, const lane_body *b, const solve *W, const real *y_, real *q_bar, real *rate_bar,
+                      real *slack_bar, real *tau_bar)
 {
     const terms_input *in = &W->in;
     const int j = b->vadr;
@@ -93,6 +121,9 @@ FN void ball_pullback(const lane_body *b, const solve *W, const real *y_, real *
     add3(rate_bar, scale(y, J * in->h));
     if (slack_bar) add3(slack_bar, scale(smul(C, y), in->drag));
     add3(tau_bar, y);
+    if (!(b->flags & BODY_MOTOR)) return;
+    const motor_pull P = pull_of(m, b, W, y_);
+    motor_pullback(&P, in->drag, q_bar, slack_bar);
 }
 
 /// The same for other joints, where u = x - q in every coordinate.
@@ -195,7 +226,7 @@ KERNEL void motion_pullback(const lane_model *m, position_adjoint *A, real momen
             const rate_pose P = times_mass(b, moved_by(A->P.motion[i], W->now[i].R));
             V_bar[k++] = columns_add_scaled(zero_rate(), P, momentum);
         }
-        if (b->kind == JOINT_BALL) ball_pullback(b, W, A->y + j, q_bar + j, rate_bar + j, slack, tau_bar + j);
+        if (b->kind == JOINT_BALL) ball_pullback(m, b, W, A->y + j, q_bar + j, rate_bar + j, slack, tau_bar + j);
         else plain_pullback(m, b, W, A->y + j, q_bar + j, rate_bar + j, slack, tau_bar + j);
     }
 }

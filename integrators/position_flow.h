@@ -23,8 +23,8 @@ FN lane_motor held_motor(const lane_model *m, const lane_body *b, const terms_in
     if (moves) clock_now(m, in->h, 0), *told = negate(servo_energy(m, b, in->q));
     clock_now(m, in->h, 1);
     lane_motor a = motor_now(m, b);
-    if (moves) *told = *told + motor_energy(&a, in->q[b->qadr]);
-    a.target_rate = a.feedforward_rate = rset(0);
+    if (moves) *told = *told + servo_energy(m, b, in->q);
+    for (int c = 0; c < 3; c++) a.target_rate[c] = a.feedforward_rate[c] = rset(0);
     return a;
 }
 
@@ -38,12 +38,15 @@ FN void add_joint_part(energy_flow *F, const lane_model *m, const lane_body *b, 
     lane_motor motor;
     if (!has_forces(b, in->tau)) return;
     joint_increment(b, in->q, P, u);
-    const real middle = fmadd(rset(0.5), u[0], in->q[b->qadr]);  // as the mean rate, to alpha's order
+    real middle[4];  // as the mean rate, to alpha's order
+    if (b->kind == JOINT_BALL && (b->flags & BODY_MOTOR))
+        quat_store(middle, quat_mul(quat_load(in->q + b->qadr), quat_exp(scale(load3(u), rset(0.5)))));
+    else middle[0] = fmadd(rset(0.5), u[0], in->q[b->qadr]);
     for (int k = 0; k < b->nv; k++) u[k] = u[k] * in->inv_h;
     clock_now(m, in->h, 0.5);
     if (b->flags & BODY_MOTOR) motor = alpha ? motor_now(m, b) : held_motor(m, b, in, &told);
     F->work = F->work + told;
-    add_driven_flow(F, b, in->q, alpha ? &middle : P->x + b->qadr, in->tau, u, in->h, b->flags & BODY_MOTOR ? &motor : NULL);
+    add_driven_flow(F, b, in->q, alpha ? middle : P->x + b->qadr, in->tau, u, in->h, b->flags & BODY_MOTOR ? &motor : NULL);
 }
 
 /// A load.

@@ -111,8 +111,8 @@ typedef struct {
     real *lead;               // [nv] its part k (follow.h)
     whereabouts *at;          // [nbody] of steps that are followed: where they start
     real residual;            // at the solution
-    rate_pose *aim, *drift;   // [nbody] of alpha (alpha_step.h), as the next two [nv]
-    real *aim_rate, *slack, *half_turn;
+    rate_pose *aim, *drift;   // [nbody] of alpha (alpha_step.h), as the next ones [nv]
+    real *aim_rate, *slack, *half_turn, *push;
 } position_work;
 
 /// Steps start from the state S under the forces tau (NULL: none).

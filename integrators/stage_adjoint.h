@@ -126,8 +126,13 @@ FN void stage_ball_pullback(const lane_model *m, const lane_body *b, const stage
     const stage_table *t = W->table;
     const int j = b->vadr;
     const vec3 y = vec(y_[0], y_[1], y_[2]);
-    const vec3 Cy = smul(joint_drag(b, W->in.q), y);
     const vec3 w = scale(quat_imaginary(ball_rate(t, B, a, W->in.inv_h)), rset(2));
+    vec3 Cy = smul(joint_drag(b, W->in.q), y);
+    if (b->flags & BODY_MOTOR) {
+        const lane_motor motor = motor_now(m, b);
+        const bounded_torque T = ball_motor_at(&motor, quat_load(W->in.x + a * m->nq + b->qadr), w);
+        Cy = add_scaled(Cy, smul(T.slope, y), motor.kd);
+    }
     vec3 by_q[2], by_rate[2];
     ball_rate_pullback(m, t, B, a, t->d[a], W->in.inv_h, rset(t->dV[a]), Cy, &by_q[0], &by_rate[0], NULL);
     ball_rate_pullback(m, t, B, a, t->h[a], rset(1), rset(-t->hV[a]) * W->in.h, scale(y, given(b)->armature * W->in.k2), &by_q[1],

@@ -7,14 +7,15 @@
 ///
 /// A ball does the same with its unit quaternion x, whose rate x' gives the angular velocity w = 2 Im(x* x') of the joint and
 /// whose acceleration x'' the torque 2 J Im(x* x'') of a rotor: both keep the order of the method, which increments of a chart
-/// would not. A limit's damper acts in steps that start beyond the limit. A motor (forces/motors.h) acts by q_i and rate_i, dry
-/// friction (forces/joint_friction.h) by the way from the start of the step to q_i.
+/// would not. A limit's damper acts in steps that start beyond the limit. A motor (forces/motors.h, ball_motors.h) acts by q_i and
+/// rate_i, dry friction (forces/joint_friction.h) by the way from the start of the step to q_i.
 #ifndef CATENA_STAGE_TERMS_H
 #define CATENA_STAGE_TERMS_H
 
 #include "dynamics/lane_model.h"
 #include "dynamics/spatial.h"
 #include "dynamics/quaternion.h"
+#include "forces/ball_motors.h"
 #include "forces/joint_elements.h"
 #include "forces/joint_friction.h"
 #include "forces/motors.h"
@@ -78,30 +79,6 @@ FN real stage_terms1(const lane_model *m, const lane_body *b, const stage_table 
     if (in->tau) g = g - in->tau[v];
     return g;
 }
-
-/// The unit quaternion y, or -y: on the side of x.
-FN quat quat_beside(quat y, quat x)
-{
-    const mask flip = lt(fmadd(y.z, x.z, fmadd(y.y, x.y, fmadd(y.x, x.x, y.w * x.w))), rset(0));
-    y.w = sel(flip, negate(y.w), y.w), y.x = sel(flip, negate(y.x), y.x);
-    y.y = sel(flip, negate(y.y), y.y), y.z = sel(flip, negate(y.z), y.z);
-    return y;
-}
-
-FN quat quat_add_scaled(quat a, quat b, real s)
-{
-    a.w = fmadd(b.w, s, a.w), a.x = fmadd(b.x, s, a.x), a.y = fmadd(b.y, s, a.y), a.z = fmadd(b.z, s, a.z);
-    return a;
-}
-
-FN quat quat_pure(vec3 v, real s)  // (0, s v)
-{
-    quat a;
-    a.w = rset(0), a.x = s * v.x, a.y = s * v.y, a.z = s * v.z;
-    return a;
-}
-
-FN vec3 quat_imaginary(quat a) { return vec(a.x, a.y, a.z); }
 
 /// A ball at all stages: its quaternion z_l = x_0* x_l as seen from the start of the step, and the increments z_l - 1; and its V.
 typedef struct {
@@ -179,7 +156,7 @@ FN vec3 stage_terms_ball(const lane_model *m, const lane_body *b, const stage_ta
 {
     const real o = rset(0), J = given(b)->armature * in->k2;
     vec3 g = zero3();
-    // dampers: the torque is C w, with the limit's along the cone's normal at the start of the step
+    // with the limit's damper along the cone's normal at the start of the step
     const sym3 C = joint_drag(b, in->q);
     terms3 spring;
     spring.g = zero3();
@@ -190,10 +167,26 @@ FN vec3 stage_terms_ball(const lane_model *m, const lane_body *b, const stage_ta
         g = spring.g;
     }
     const quat y = ball_rate(t, B, a, in->inv_h);
-    const vec3 w = scale(quat_imaginary(y), rset(2)), damping = smul(C, w);
+    const vec3 w = scale(quat_imaginary(y), rset(2));
+    // dampers and a motor: the force f with the derivative -D by w, and what it falls by with turns
+    vec3 f = scale(smul(C, w), rset(-1));
+    sym3 D = C;
+    mat3 held;
+    held.x = held.y = held.z = zero3();
+    if (b->flags & BODY_MOTOR) {
+        clock_now(m, in->h, t->c[a]);
+        const lane_motor motor = motor_now(m, b);
+        const quat r = ball_way(&motor, quat_load(in->x + a * m->nq + b->qadr));
+        const bounded_torque T = bound_torque(ball_demand(&motor, r, w), motor.effort);
+        const real one = rset(1);
+        f = add(f, T.torque), D = sym_add(D, sym_scale(T.slope, motor.kd));
+        held.x = smul(T.slope, ball_stiffness(&motor, r, vec(one, o, o)));
+        held.y = smul(T.slope, ball_stiffness(&motor, r, vec(o, one, o)));
+        held.z = smul(T.slope, ball_stiffness(&motor, r, vec(o, o, one)));
+    }
     // armature: 2 J Im(z* z'')
     const quat y2 = ball_acceleration(t, B, a, in->h);
-    g = add_scaled(add(g, damping), quat_imaginary(y2), rset(2) * J);
+    g = add_scaled(sub(g, f), quat_imaginary(y2), rset(2) * J);
     for (int l = 0; l < t->stages; l++) {
         // a turn of stage l changes w by (p.w + [Im p]x) d/h, the armature's torque by J h times the same; p = z_a* z_l
         const quat p = quat_mul(quat_conjugate(B->z[a]), B->z[l]);
@@ -201,19 +194,20 @@ FN vec3 stage_terms_ball(const lane_model *m, const lane_body *b, const stage_ta
         mat3 P;
         P.x = vec(p.w, p.z, negate(p.y)), P.y = vec(negate(p.z), p.w, p.x), P.z = vec(p.y, negate(p.x), p.w);
         if (l == a) P.x = vec(rset(1), o, o), P.y = vec(o, rset(1), o), P.z = vec(o, o, rset(1));
-        K[l].x = add_scaled(scale(P.x, j), smul(C, P.x), d);
-        K[l].y = add_scaled(scale(P.y, j), smul(C, P.y), d);
-        K[l].z = add_scaled(scale(P.z, j), smul(C, P.z), d);
+        K[l].x = add_scaled(scale(P.x, j), smul(D, P.x), d);
+        K[l].y = add_scaled(scale(P.y, j), smul(D, P.y), d);
+        K[l].z = add_scaled(scale(P.z, j), smul(D, P.z), d);
     }
-    // turning stage a turns what w is seen from: C (-y.w + [w]x / 2) for the dampers, -J y2.w for armature; [w]x by columns
+    // turning stage a turns what w is seen from: D (-y.w + [w]x / 2), -J y2.w for armature; [w]x by columns
     const vec3 half = scale(w, rset(0.5));
     const real turn_back = negate(y.w);
     vec3 tau = zero3();
     if (in->tau) tau = vec(in->tau[b->vadr], in->tau[b->vadr + 1], in->tau[b->vadr + 2]);
-    const vec3 e = scale(sub(tau, damping), rset(0.5));  // less [damping - tau]x / 2
-    K[a].x = add(K[a].x, smul(C, vec(turn_back, half.z, negate(half.y))));
-    K[a].y = add(K[a].y, smul(C, vec(negate(half.z), turn_back, half.x)));
-    K[a].z = add(K[a].z, smul(C, vec(half.y, negate(half.x), turn_back)));
+    const vec3 e = scale(add(tau, f), rset(0.5));  // less [-tau - f]x / 2
+    K[a].x = add(K[a].x, smul(D, vec(turn_back, half.z, negate(half.y))));
+    K[a].y = add(K[a].y, smul(D, vec(negate(half.z), turn_back, half.x)));
+    K[a].z = add(K[a].z, smul(D, vec(half.y, negate(half.x), turn_back)));
+    if (b->flags & BODY_MOTOR) K[a] = mat3_add(K[a], held);
     const real rotor = negate(J * y2.w);
     K[a].x = add(K[a].x, vec(rotor, e.z, negate(e.y)));
     K[a].y = add(K[a].y, vec(negate(e.z), rotor, e.x));

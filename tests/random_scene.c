@@ -248,6 +248,31 @@ static void put_told(writer *w, const char *key, double x, rng *moves)
     put(w, "}");
 }
 
+static void put_three(writer *w, rng *r, const char *key, double most)
+{
+    double x[3];
+    for (int k = 0; k < 3; k++) x[k] = rng_uniform(r, -most, most);
+    put(w, ", "), put_array(w, key, x, 3);
+}
+
+/// The motor of a ball joint.
+static void put_ball_motor(writer *w, rng *r, const char *prefix, int link, bool undamped, bool first)
+{
+    const int type = rng_below(r, 3);
+    put(w, "%s  - {joint: %s%d, ", first ? "motors:\n" : "", prefix, link);
+    if (type == 2) put(w, "type: torque"), put_three(w, r, "target", 2);
+    else if (type == 1 && !undamped) {
+        put(w, "type: velocity, kd: %.17g", rng_uniform(r, 0.1, 3));
+        put_three(w, r, "target", 2), put_three(w, r, "feedforward", 1);
+    } else {
+        put(w, "type: position, kp: %.17g", rng_uniform(r, 1, 30));
+        put_three(w, r, "target", 1.5), put_three(w, r, "feedforward", 1);
+        if (!undamped) put(w, ", kd: %.17g", rng_uniform(r, 0, 3)), put_three(w, r, "velocity_target", 1);
+    }
+    if (rng_below(r, 2)) put(w, ", effort: %.17g", pow(10, rng_uniform(r, -1, 2)));
+    put(w, ", rotor: %.17g}\n", rng_uniform(r, 0, 0.01));
+}
+
 /// Motors, some of which are at their effort most of the time.
 static void put_motors(writer *w, uint64_t seed, const plan *l, const char *prefix, const random_options *o)
 {
@@ -280,6 +305,12 @@ static void put_motors(writer *w, uint64_t seed, const plan *l, const char *pref
             if (rng_below(&r, 2)) put(w, ", effort: %.17g", pow(10, rng_uniform(&r, -1, 2)));
             put(w, ", gear: %g, rotor: %.17g}\n", gears[rng_below(&r, 3)], rng_uniform(&r, 0, 0.01));
         }
+    rng turned = {seed * 0xd1342543de82ef95u + 71};  // those of balls are drawn apart
+    for (int i = 0, balls = 0; i < o->links && balls < o->motors; i++) {
+        if (l[i].joint != CTN_BALL) continue;
+        put_ball_motor(w, &turned, prefix, i, undamped, !made++);
+        balls++;
+    }
 }
 
 /// A rod on a link, and what it moves in; their numbers are drawn apart, so that all others stay as they are.

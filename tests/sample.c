@@ -1,4 +1,5 @@
 /// What `sample:` draws: strata of Latin hypercubes, grids, and random numbers that stay as they are for good.
+#include "sim/base/parameter_kinds.h"
 #include "tests/suite.h"
 
 #include <catena/catena.h>
@@ -236,7 +237,7 @@ START_TEST(parameters_are_listed)
     sample("  q: {all: {uniform: [0, 1]}}\n");
     ck_assert_int_eq(ctn_scene_parameters(scene, model, NULL), 0);
     ck_assert_str_eq(ctn_parameter_name(CTN_LIMIT_DAMPING), "limit_damping");
-    ck_assert_ptr_null(ctn_parameter_name((ctn_parameter_kind)(CTN_DRAG_SCALE + 1)));
+    ck_assert_ptr_null(ctn_parameter_name((ctn_parameter_kind)PARAMETER_KINDS));
 }
 END_TEST
 

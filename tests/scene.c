@@ -190,7 +190,7 @@ START_TEST(joint_types)
               "armature: [5, 6],\n"
               "     limits: [[-1, 1], none], effort: [7, 8], q0: [0.1, 0.2], v0: [0.3, 0.4]}, " MASS "}\n"
               "  - {name: ball, joint: {type: ball, damping: 2, stiffness: 3, rest: [0, -2, 0, 0], armature: 4, limits: 1.5, "
-              "effort: [1, 2, 3],\n"
+              "effort: 3,\n"
               "     q0: [3, 0, 0, 4], v0: [1, 2, 3]}, " MASS "}\n"
               "  - {name: planar, joint: {type: planar, damping: [1, 2, 3], stiffness: 4, rest: [5, 6, 7], armature: 8,\n"
               "     limits: [[-1, 1], [-2, 2], [-3, 3]], effort: 9, q0: [0.1, 0.2, 0.3], v0: [0.4, 0.5, 0.6]}, " MASS "}\n"
@@ -229,7 +229,7 @@ START_TEST(joint_types)
     EXACT(b->armature, 4, 4, 4);
     ck_assert(b->limited[0] && !b->limited[1] && !b->limited[2]);
     EXACT(b->limits[0], 0, 1.5);
-    EXACT(b->effort, 1, 2, 3);
+    EXACT(b->effort, 3, 3, 3);
     EXACT(b->q0, 0.6, 0, 0, 0.8);
     EXACT(b->v0, 1, 2, 3);
 

@@ -340,8 +340,6 @@ static const struct {
 #undef TOLD
     {JOINT("universal") "motors: [^{joint: a, type: torque}]\n",
      {"motors[0].dof: missing; the joint has several degrees of freedom: 0 to 1"}},
-    {JOINT("ball") "motors: [{joint: ^a, type: torque}]\n",
-     {"motors[0].joint: the joint of 'a' is ball: motors are not available on it in this version; take three revolute joints"}},
     {JOINT("free") "motors: [{joint: ^a, type: torque}]\n",
      {"motors[0].joint: the joint of 'a' is free: nothing holds a motor there; push its link with `forces`"}},
     {JOINT("fixed") "motors: [{joint: ^a, type: torque}]\n",
@@ -586,7 +584,7 @@ static const struct {
      {"joint.limit_stiffness: expected a positive number, found '0'"}},
     {JOINT("{type: revolute, limits: [0, 1], limit_damping: ^-1}"), {"joint.limit_damping: expected a number >= 0"}},
     {JOINT("{type: revolute, effort: ^-1}"), {"joint.effort: expected a number >= 0, found '-1'"}},
-    {JOINT("{type: ball, effort: ^[1, 2]}"), {"joint.effort: expected one number or 3, found 2"}},
+    {JOINT("{type: ball, effort: ^[1, 2]}"), {"joint.effort: expected one number, found 2"}},
     {JOINT("{type: universal, q0: ^0.5}"), {"joint.q0: expected 2 numbers, found '0.5'"}},
     {JOINT("{type: ball, q0: ^[0, 0, 0]}"), {"joint.q0: expected 4 numbers, found 3"}},
     {JOINT("{type: ball, q0: ^[0, 0, 0, 0]}"), {"joint.q0: expected a unit quaternion"}},

@@ -45,6 +45,11 @@ static int choose_parameters(const ctn_model *m, ctn_method method, ctn_paramete
         double value;
         if ((k != CTN_MOTOR_KD || method != CTN_VARIATIONAL) && ctn_model_parameter(m, p, &value, NULL) == CTN_OK) list[n++] = p;
     }
+    for (int k = CTN_MOTOR_ROTATION; k <= CTN_MOTOR_TORQUE; k++) {  // of a ball, whose motors are the last ones
+        const ctn_parameter p = {(ctn_parameter_kind)k, 3 * m->nmotor - 1 - k % 3};
+        double value;
+        if (ctn_model_parameter(m, p, &value, NULL) == CTN_OK) list[n++] = p;
+    }
     for (int l = 0; l < ctn_model_nlink(m); l++)
         for (int k = CTN_MASS_SCALE; k <= CTN_LIMIT_DAMPING && n < MOST_PARAMETERS; k++) {
             const ctn_parameter p = {(ctn_parameter_kind)k, l};

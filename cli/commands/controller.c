@@ -190,7 +190,8 @@ static cJSON *greeting(const setup *s)
         const scene_motor *const a = &s->scene->motors[i];
         cJSON *const one = json_object(motors, NULL);
         json_text(one, "joint", ctn_model_link(m, a->link)->name);
-        json_number(one, "dof", a->dof);
+        if (a->told == 1) json_number(one, "dof", a->dof);
+        else json_text(one, "on", "ball");
         json_text(one, "type", motor_type_name(a->type));
     }
     cJSON *const sensors = json_array(root, "sensors");
@@ -205,28 +206,43 @@ static cJSON *greeting(const setup *s)
 }
 
 /// What motors can be told, by the names in answers.
-static const struct {
-    const char *name;
-    ctn_parameter_kind kind;
-} told[] = {{"target", CTN_MOTOR_TARGET},
-            {"velocity_target", CTN_MOTOR_VELOCITY},
-            {"feedforward", CTN_MOTOR_FEEDFORWARD},
-            {"kp", CTN_MOTOR_KP},
-            {"kd", CTN_MOTOR_KD},
-            {"effort", CTN_MOTOR_EFFORT}};
-enum { TOLD = sizeof told / sizeof *told };
+static const char *const told[] = {"target", "velocity_target", "feedforward", "kp", "kd", "effort"};
+enum { TOLD = sizeof told / sizeof *told, MOST_TOLD = 12 };  // names, and numbers of a motor
+
+/// The kind of parameters that this is to a motor.
+static ctn_parameter_kind told_kind(const ctn_model *m, const joint_motor *a, int name)
+{
+    static const ctn_parameter_kind kinds[TOLD] = {CTN_MOTOR_TARGET, CTN_MOTOR_VELOCITY, CTN_MOTOR_FEEDFORWARD,
+                                                   CTN_MOTOR_KP,     CTN_MOTOR_KD,       CTN_MOTOR_EFFORT};
+    static const ctn_parameter_kind targets[] = {
+        [MOTOR_POSITION] = CTN_MOTOR_ROTATION, [MOTOR_VELOCITY] = CTN_MOTOR_SPIN, [MOTOR_TORQUE] = CTN_MOTOR_TORQUE};
+    if (m->bodies[a->body].kind != JOINT_BALL) return kinds[name];
+    return name == 0 ? targets[a->type] : name == 1 ? CTN_MOTOR_SPIN : name == 2 ? CTN_MOTOR_TORQUE : kinds[name];
+}
+
+/// Whether a motor has that name; of a ball the target of a velocity servo, or of a torque, goes by `target` alone.
+static bool has_told(const ctn_model *m, const joint_motor *a, int name, const ctn_batch_config *cfg)
+{
+    const bool ball = m->bodies[a->body].kind == JOINT_BALL;
+    const ctn_parameter_kind kind = told_kind(m, a, name);
+    if (ball && ((name == 1 && a->type != MOTOR_POSITION) || (name == 2 && a->type == MOTOR_TORQUE))) return false;
+    return motor_has(a->type, ball ? 3 : 1, kind) && (kind != CTN_MOTOR_KD || cfg->method != CTN_VARIATIONAL);
+}
 
 /// Lists what its motors can be told.
 static bool list_parameters(controller *c, ctn_batch_config *cfg)
 {
     const ctn_model *const m = c->model;
-    c->parameters = calloc((size_t)m->nmotor * TOLD + 1, sizeof *c->parameters);
-    c->values = calloc((size_t)m->nmotor * TOLD + 1, sizeof *c->values);
+    c->parameters = calloc((size_t)m->nmotor * MOST_TOLD + 1, sizeof *c->parameters);
+    c->values = calloc((size_t)m->nmotor * MOST_TOLD + 1, sizeof *c->values);
     if (!c->parameters || !c->values) return false;
     for (int i = 0; i < m->nmotor; i++)
-        for (int k = 0; k < TOLD; k++)
-            if (motor_has(m->motors[i].type, told[k].kind) && (told[k].kind != CTN_MOTOR_KD || cfg->method != CTN_VARIATIONAL))
-                c->parameters[c->count++] = (ctn_parameter){told[k].kind, i};
+        for (int k = 0; k < TOLD; k++) {
+            const ctn_parameter_kind kind = told_kind(m, &m->motors[i], k);
+            const int each = parameter_components(kind);
+            for (int e = 0; e < each && has_told(m, &m->motors[i], k, cfg); e++)
+                c->parameters[c->count++] = (ctn_parameter){kind, each * i + e};
+        }
     cfg->parameters = c->parameters, cfg->parameter_count = c->count;
     return true;
 }
@@ -256,21 +272,28 @@ controller *controller_open(const char *command, const setup *s, ctn_batch_confi
 
 // ---- what it answers
 
-/// The numbers of one kind for the motors: by motor, null leaves what is.
-static bool take_told(controller *c, const cJSON *list, int kind)
+/// The numbers of one name for the motors: by motor, null leaves what is.
+static bool take_told(controller *c, const cJSON *list, int name)
 {
+    const ctn_model *const m = c->model;
     const cJSON *entry = list->child;
-    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != c->model->nmotor)
-        return wrong(c, "\"%s\": expected a list of %d, a number or null for each motor", told[kind].name, c->model->nmotor),
-               false;
-    for (int i = 0; i < c->model->nmotor; i++, entry = entry->next) {
+    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != m->nmotor)
+        return wrong(c, "\"%s\": expected a list of %d, a number or null for each motor", told[name], m->nmotor), false;
+    for (int i = 0; i < m->nmotor; i++, entry = entry->next) {
+        const ctn_parameter_kind kind = told_kind(m, &m->motors[i], name);
+        const int each = parameter_components(kind);
         int k = 0;
         if (cJSON_IsNull(entry)) continue;
-        while (k < c->count && (c->parameters[k].kind != told[kind].kind || c->parameters[k].index != i)) k++;
-        if (k == c->count) return wrong(c, "\"%s\": motor %d has none; say null", told[kind].name, i), false;
-        if (!cJSON_IsNumber(entry) || !isfinite(entry->valuedouble))
-            return wrong(c, "\"%s\": motor %d: expected a finite number or null", told[kind].name, i), false;
-        c->values[k] = entry->valuedouble;
+        while (k < c->count && (c->parameters[k].kind != kind || c->parameters[k].index != each * i)) k++;
+        if (k == c->count) return wrong(c, "\"%s\": motor %d has none; say null", told[name], i), false;
+        if (each > 1 && (!cJSON_IsArray(entry) || cJSON_GetArraySize(entry) != each))
+            return wrong(c, "\"%s\": motor %d is on a ball: expected a list of 3 numbers, or null", told[name], i), false;
+        const cJSON *x = each > 1 ? entry->child : entry;
+        for (int e = 0; e < each; e++, x = x->next) {
+            if (!cJSON_IsNumber(x) || !isfinite(x->valuedouble))
+                return wrong(c, "\"%s\": motor %d: expected a finite number or null", told[name], i), false;
+            c->values[k + e] = x->valuedouble;
+        }
     }
     return true;
 }
@@ -296,7 +319,7 @@ static control_answer carry_out(controller *c, ctn_batch *batch, const cJSON *an
     if (!cJSON_IsObject(answer)) return wrong(c, "expected an object of JSON in a line, as {\"target\": [0.1]} or {}");
     for (const cJSON *member = answer->child; member; member = member->next) {
         int k = 0;
-        while (k < TOLD && strcmp(member->string, told[k].name)) k++;
+        while (k < TOLD && strcmp(member->string, told[k])) k++;
         if (k < TOLD) {
             if (!take_told(c, member, k)) return CONTROL_FAILS;
             sets = true;

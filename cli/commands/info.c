@@ -56,7 +56,7 @@ static void print_links(const ctn_model *m, bool all)
 }
 
 /// What a motor is told: by its type a position, a velocity, or a force or torque.
-static double motor_target(const scene_motor *a)
+static const double *motor_target(const scene_motor *a)
 {
     return a->type == MOTOR_POSITION ? a->target : a->type == MOTOR_VELOCITY ? a->velocity : a->feedforward;
 }
@@ -73,21 +73,27 @@ static void print_motors(const setup *s, bool all)
             i = sc->nmotor - ROWS / 2;
         }
         const scene_motor *const a = &sc->motors[i];
-        printf("%5d  %-20s %3d  %-8s %11.5g %11.5g %11.5g %11.5g %9.4g\n", i, ctn_model_link(s->model, a->link)->name, a->dof,
-               motor_type_name(a->type), motor_target(a), a->kp, a->kd, a->effort, a->gear);
+        const double *const x = motor_target(a);
+        char dof[8] = "all", target[40];
+        if (a->told == 1) snprintf(dof, sizeof dof, "%d", a->dof), snprintf(target, sizeof target, "%.5g", x[0]);
+        else snprintf(target, sizeof target, "%.3g,%.3g,%.3g", x[0], x[1], x[2]);
+        printf("%5d  %-20s %3s  %-8s %11s %11.5g %11.5g %11.5g %9.4g\n", i, ctn_model_link(s->model, a->link)->name, dof,
+               motor_type_name(a->type), target, a->kp, a->kd, a->effort, a->gear);
     }
 }
 
 static const char *const told_names[MOTOR_TOLD] = {
     [TOLD_TARGET] = "target", [TOLD_VELOCITY] = "velocity_target", [TOLD_FEEDFORWARD] = "feedforward"};
 
-/// The key in the scene of a number that moves: of velocity servos and torques it is their target.
-static const char *told_name(const scene_motor *a, int told)
+/// The key in the scene of number k of all that may move, 3 each: of velocity servos and torques it is their target.
+static const char *told_name(const scene_motor *a, int k, char name[32])
 {
+    const int told = k / 3;
     const motor_told target = a->type == MOTOR_POSITION   ? TOLD_TARGET
                               : a->type == MOTOR_VELOCITY ? TOLD_VELOCITY
                                                           : TOLD_FEEDFORWARD;
-    return told_names[told == (int)target ? TOLD_TARGET : told];
+    snprintf(name, 32, a->told > 1 ? "%s[%d]" : "%s", told_names[told == (int)target ? TOLD_TARGET : told], k % 3);
+    return name;
 }
 
 /// What motors are told over time: it is added to the numbers above.
@@ -97,12 +103,13 @@ static void print_signals(const setup *s, bool all)
     if (!sc->nsignal) return;
     printf("\n%5s  %-20s %-16s %s\n", "motor", "joint", "what moves", "how");
     for (int i = 0, shown = 0; i < sc->nmotor; i++)
-        for (int k = 0; k < MOTOR_TOLD; k++) {
+        for (int k = 0; k < 3 * MOTOR_TOLD; k++) {
             const scene_motor *const a = &sc->motors[i];
-            char words[64];
-            if (!a->moves[k] || (!all && shown++ >= ROWS)) continue;
-            printf("%5d  %-20s %-16s %s\n", i, ctn_model_link(s->model, a->link)->name, told_name(a, k),
-                   signal_words(&sc->signals[a->moves[k] - 1], words));
+            const int moves = a->moves[k / 3][k % 3];
+            char words[64], name[32];
+            if (!moves || (!all && shown++ >= ROWS)) continue;
+            printf("%5d  %-20s %-16s %s\n", i, ctn_model_link(s->model, a->link)->name, told_name(a, k, name),
+                   signal_words(&sc->signals[moves - 1], words));
         }
     if (!all && sc->nsignal > ROWS) printf("  ... %d more (--all prints them)\n", sc->nsignal - ROWS);
 }
@@ -258,19 +265,21 @@ static void add_motor(cJSON *motors, const ctn_scene *sc, const ctn_model *m, co
 {
     cJSON *const one = json_object(motors, NULL);
     json_text(one, "joint", ctn_model_link(m, a->link)->name);
-    json_number(one, "dof", a->dof);
+    if (a->told == 1) json_number(one, "dof", a->dof);
     json_text(one, "type", motor_type_name(a->type));
-    json_number(one, "target", motor_target(a));
+    if (a->told == 1) json_number(one, "target", motor_target(a)[0]);
+    else json_numbers(one, "target", motor_target(a), 3);
     json_number(one, "kp", a->kp);
     json_number(one, "kd", a->kd);
     json_number(one, "effort", a->effort);
     json_number(one, "gear", a->gear);
     cJSON *moves = NULL;
-    for (int k = 0; k < MOTOR_TOLD; k++) {
-        char words[64];
-        if (!a->moves[k]) continue;
+    for (int k = 0; k < 3 * MOTOR_TOLD; k++) {
+        const int signal = a->moves[k / 3][k % 3];
+        char words[64], name[32];
+        if (!signal) continue;
         if (!moves) moves = json_object(one, "moves");
-        json_text(moves, told_name(a, k), signal_words(&sc->signals[a->moves[k] - 1], words));
+        json_text(moves, told_name(a, k, name), signal_words(&sc->signals[signal - 1], words));
     }
 }
 

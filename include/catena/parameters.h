@@ -34,17 +34,23 @@ typedef enum ctn_parameter_kind {
     CTN_FRICTION,           // dry, of a link's joint, >= 0, every degree of freedom alike: N m or N; not of ball and free joints
     CTN_CURRENT,            // a component of the velocity of the scene's `fluid`, m/s, world; where something has drag in it
     CTN_DRAG_SCALE,         // of a link that has drag in it, >= 0: its drag is that of the scene times this
+    CTN_MOTOR_ROTATION,     // of a position motor on a ball: a component of its target, a rotation vector, rad
+    CTN_MOTOR_SPIN,         // of one on a ball, types position, velocity: a component of what it aims at, rad/s, link axes
+    CTN_MOTOR_TORQUE,       // likewise of all types: of its feedforward, or torque, N m; balls have no motor_target, velocity
+                            // and feedforward
 } ctn_parameter_kind;
 
 /// One number.
 typedef struct ctn_parameter {
     ctn_parameter_kind kind;
-    int index;  // gravity and current: component 0 .. 2 (x, y, z); time_step: 0; springs and motors: which; anchors, forces and torques: 3 times that + component; else the link
+    int index;  // gravity and current: component 0 .. 2 (x, y, z); time_step: 0; springs and motors: which; vectors of these
+                // (anchors, forces, torques, rotation, spin and torque of balls): 3 times that + component; else the link
 } ctn_parameter;
 
 /// "gravity", "mass_scale", "armature", "damping", "stiffness", "rest", "limit_lower", "limit_upper", "limit_stiffness",
 /// "limit_damping", "time_step", "spring_stiffness", "spring_damping", "spring_anchor", "force", "torque", "motor_target",
-/// "motor_velocity", "motor_feedforward", "motor_kp", "motor_kd", "motor_effort", "friction", "current" or "drag_scale"; NULL for a value out of range.
+/// "motor_velocity", "motor_feedforward", "motor_kp", "motor_kd", "motor_effort", "friction", "current", "drag_scale",
+/// "motor_rotation", "motor_spin" or "motor_torque"; NULL for a value out of range.
 CTN_API const char *ctn_parameter_name(ctn_parameter_kind kind);
 
 /// What the model has for a parameter; 1 for scales of mass and drag; the first degree of freedom's where there are several. Returns

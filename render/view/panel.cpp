@@ -282,11 +282,11 @@ static void draw_link(panel_state *s, panel_value value, void *context)
             s->set_force = true, s->dof = l->vadr + k, s->value = x;
     }
     for (int k = 0; k < l->nv; k++) {
-        if (!at->motor[k]) continue;
+        if (!at->motor_unit[k]) continue;
         char label[40], format[40];
         snprintf(label, sizeof label, l->nv > 1 ? "motor's target %d" : "motor's target", k);
         snprintf(format, sizeof format, "%%.4g %s", at->motor_unit[k]);
-        parameter(s, value, context, CTN_MOTOR_TARGET, at->motor[k] - 1, label, -at->motor_most[k], at->motor_most[k], format);
+        parameter(s, value, context, at->motor[k].kind, at->motor[k].index, label, -at->motor_most[k], at->motor_most[k], format);
     }
     parameter(s, value, context, CTN_REST, at->link, "spring's rest", -3.2, 3.2, slides(l, 0) ? "%.4g m" : "%.4g rad");
     parameter(s, value, context, CTN_STIFFNESS, at->link, "stiffness", 0, 100, slides(l, 0) ? "%.4g N/m" : "%.4g N m/rad");

@@ -17,9 +17,9 @@ typedef struct panel_link {
     double mass;                   // kg
     bool pulled;
     char pull[40];  // then: its force
-    int motor[6];   // of the scene, on the degrees of freedom of its joint, from 1; 0: none
-    double motor_most[6];        // what its target may go to, as far as one knows,
-    const char *motor_unit[6];  // "rad"
+    ctn_parameter motor[6];     // targets of motors on the degrees of freedom of its joint
+    double motor_most[6];       // what they may go to, as far as one knows
+    const char *motor_unit[6];  // "rad"; NULL: there is none
 } panel_link;
 
 /// Filled by the viewer; what its user asks for is written back.

@@ -146,16 +146,26 @@ static void obey_panel(viewer *v)
 static void fill_motors(panel_link *at, const ctn_scene *scene)
 {
     static const char *const units[] = {"rad", "rad/s", "N m"}, *const of_ways[] = {"m", "m/s", "N"};
-    memset(at->motor, 0, sizeof at->motor);
+    static const ctn_parameter_kind turned[] = {CTN_MOTOR_ROTATION, CTN_MOTOR_SPIN, CTN_MOTOR_TORQUE};
+    memset(at->motor_unit, 0, sizeof at->motor_unit);
     for (int i = 0; i < scene->nmotor; i++) {
         const scene_motor *const a = &scene->motors[i];
         if (a->link != at->link) continue;
         const scene_joint *const j = &scene->links[a->link].joint;
+        if (a->told > 1) {
+            for (int k = 0; k < a->told; k++) {
+                at->motor[k] = (ctn_parameter){turned[a->type], 3 * i + k}, at->motor_unit[k] = units[a->type];
+                at->motor_most[k] = a->type == MOTOR_POSITION                        ? 3.2
+                                    : a->type == MOTOR_TORQUE && isfinite(a->effort) ? a->effort
+                                                                                     : 10;
+            }
+            continue;
+        }
         const bool way = j->type == CTN_PRISMATIC || (j->type == CTN_PLANAR && a->dof < 2);
         const double *const limits = j->limits[a->dof], reach = j->limited[a->dof] ? fmax(fabs(limits[0]), fabs(limits[1]))
                                                                 : way              ? 1
                                                                                    : 3.2;
-        at->motor[a->dof] = i + 1, at->motor_unit[a->dof] = (way ? of_ways : units)[a->type];
+        at->motor[a->dof] = (ctn_parameter){CTN_MOTOR_TARGET, i}, at->motor_unit[a->dof] = (way ? of_ways : units)[a->type];
         at->motor_most[a->dof] = a->type == MOTOR_POSITION   ? fabs(a->gear) * reach
                                  : a->type == MOTOR_VELOCITY ? fabs(a->gear) * 10
                                  : isfinite(a->effort)       ? a->effort

@@ -200,7 +200,7 @@ FN int block_motors(const along_block *block)
 FN const ctn_signal *signal_of(const ctn_model *m, int body, int told)
 {
     if (body < 0 || !(m->bodies[body].flags & BODY_MOTOR)) return NULL;
-    const int n = m->motors[m->bodies[body].motor].moves[told];
+    const int n = m->motors[m->bodies[body].motor].moves[told][0];
     return n ? &m->signals[n - 1] : NULL;
 }
 
@@ -264,8 +264,12 @@ FN void load_motor(lane_rows *B, int row)
 {
     if (!(B->m.bodies[row].flags & BODY_MOTOR)) return;
     lane_motor *const to = &B->m.motors[B->m.bodies[row].motor = B->m.nmotor++];
-    to->body = row, to->type = MOTOR_POSITION, to->follows = 0;
-    for (int k = 0; k < MOTOR_TOLD; k++) to->moves[k] = load_signals(B, row, k, &to->follows);
+    memset(to, 0, offsetof(lane_motor, kp));
+    to->body = row, to->type = MOTOR_POSITION;
+    for (int k = 0; k < MOTOR_TOLD; k++) {
+        to->moves[k][0] = load_signals(B, row, k, &to->follows);
+        if (to->moves[k][0]) to->moving = 1;
+    }
 }
 
 /// The numbers of all motors: in each lane those of its own body in a model; of others they do nothing.

@@ -37,13 +37,16 @@ static const struct {
     [CTN_FRICTION] = {"friction", {NOT_NEGATIVE}},
     [CTN_CURRENT] = {"current", {ANY, NAN, "a finite number"}},
     [CTN_DRAG_SCALE] = {"drag_scale", {NOT_NEGATIVE}},
+    [CTN_MOTOR_ROTATION] = {"motor_rotation", {ANY, NAN, "a finite number"}},
+    [CTN_MOTOR_SPIN] = {"motor_spin", {ANY, NAN, "a finite number"}},
+    [CTN_MOTOR_TORQUE] = {"motor_torque", {ANY, NAN, "a finite number"}},
 };
-enum { KINDS = sizeof kinds / sizeof *kinds };
+_Static_assert(sizeof kinds / sizeof *kinds == PARAMETER_KINDS, "every kind is in the table");
 
 /// Half the angle of a ball's cone.
 static const parameter_range cone = {0, 3.14159265358979323846, true, INFINITY, "an angle in (0, pi] for a ball joint"};
 
-const char *ctn_parameter_name(ctn_parameter_kind kind) { return (unsigned)kind < KINDS ? kinds[kind].name : NULL; }
+const char *ctn_parameter_name(ctn_parameter_kind kind) { return (unsigned)kind < PARAMETER_KINDS ? kinds[kind].name : NULL; }
 
 const char *parameter_objection(ctn_parameter_kind kind, ctn_joint_type joint, bool limited)
 {
@@ -63,10 +66,26 @@ parameter_range parameter_values(ctn_parameter_kind kind, ctn_joint_type joint)
     return kind == CTN_LIMIT_UPPER && joint == CTN_BALL ? cone : kinds[kind].range;
 }
 
-bool motor_has(motor_type type, ctn_parameter_kind kind)
+bool parameter_of_motor(ctn_parameter_kind kind)
 {
-    if (kind == CTN_MOTOR_VELOCITY || kind == CTN_MOTOR_KP) return type == MOTOR_POSITION;
-    return type != MOTOR_TORQUE || (kind != CTN_MOTOR_FEEDFORWARD && kind != CTN_MOTOR_KD);
+    return (kind >= CTN_MOTOR_TARGET && kind <= CTN_MOTOR_EFFORT) || (kind >= CTN_MOTOR_ROTATION && kind <= CTN_MOTOR_TORQUE);
+}
+
+int parameter_components(ctn_parameter_kind kind) { return kind >= CTN_MOTOR_ROTATION && kind <= CTN_MOTOR_TORQUE ? 3 : 1; }
+
+bool motor_has(motor_type type, int told, ctn_parameter_kind kind)
+{
+    switch (kind) {
+    case CTN_MOTOR_TARGET: return told == 1;
+    case CTN_MOTOR_VELOCITY: return told == 1 && type == MOTOR_POSITION;
+    case CTN_MOTOR_FEEDFORWARD: return told == 1 && type != MOTOR_TORQUE;
+    case CTN_MOTOR_ROTATION: return told == 3 && type == MOTOR_POSITION;
+    case CTN_MOTOR_SPIN: return told == 3 && type != MOTOR_TORQUE;
+    case CTN_MOTOR_TORQUE: return told == 3;
+    case CTN_MOTOR_KP: return type == MOTOR_POSITION;
+    case CTN_MOTOR_KD: return type != MOTOR_TORQUE;
+    default: return true;
+    }
 }
 
 bool parameter_allows(const parameter_range *r, double x)

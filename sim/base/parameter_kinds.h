@@ -8,6 +8,8 @@
 #include <catena/parameters.h>
 #include <stdbool.h>
 
+enum { PARAMETER_KINDS = CTN_MOTOR_TORQUE + 1 };
+
 /// What values may be.
 typedef struct parameter_range {
     double least, most;
@@ -23,8 +25,12 @@ const char *parameter_objection(ctn_parameter_kind kind, ctn_joint_type joint, b
 /// The joint matters to kinds that are one of links.
 parameter_range parameter_values(ctn_parameter_kind kind, ctn_joint_type joint);
 
-/// Whether a motor of this type has a parameter of a kind that is one of motors.
-bool motor_has(motor_type type, ctn_parameter_kind kind);
+/// Whether a kind is one of motors, and of how many components: 1, or 3 of what balls have.
+bool parameter_of_motor(ctn_parameter_kind kind);
+int parameter_components(ctn_parameter_kind kind);
+
+/// Whether a motor of this type, on a joint of one degree of freedom (told 1) or on a ball (3), has a parameter of such a kind.
+bool motor_has(motor_type type, int told, ctn_parameter_kind kind);
 
 bool parameter_allows(const parameter_range *range, double x);
 

@@ -12,7 +12,7 @@ const sensor_type sensor_types[SENSOR_TYPES] = {
     [CTN_SENSE_JOINT_VELOCITY] = {"joint_velocity", SENSOR_OF_JOINT, .needs = 0},
     [CTN_SENSE_JOINT_ACCELERATION] = {"joint_acceleration", SENSOR_OF_JOINT, .needs = ACCELERATIONS},
     [CTN_SENSE_JOINT_FORCE] = {"joint_force", SENSOR_OF_JOINT, .needs = SENSOR_FORCES},
-    [CTN_SENSE_MOTOR_EFFORT] = {"motor_effort", SENSOR_OF_MOTOR, 1, "", .needs = 0},
+    [CTN_SENSE_MOTOR_EFFORT] = {"motor_effort", SENSOR_OF_MOTOR, .needs = 0},
     [CTN_SENSE_POSITION] = {"position", SENSOR_OF_POINT, 3, XYZ, "m", .needs = 0},
     [CTN_SENSE_ORIENTATION] = {"orientation", SENSOR_OF_AXES, 4, QUATERNION, "1", .needs = 0},
     [CTN_SENSE_POSE] = {"pose", SENSOR_OF_FRAME, 7, XYZ " " QUATERNION, "m", "1", 3, .needs = 0},

@@ -6,7 +6,7 @@
 
 typedef enum sensor_of {
     SENSOR_OF_JOINT,  // as many numbers as the joint has
-    SENSOR_OF_MOTOR,
+    SENSOR_OF_MOTOR,  // of a degree of freedom, or of a ball
     SENSOR_OF_FRAME,
     SENSOR_OF_POINT,  // of a frame, whose axes do not matter
     SENSOR_OF_AXES,   // of a frame, whose point does not matter

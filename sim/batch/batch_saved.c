@@ -47,10 +47,15 @@ uint64_t model_constants(const ctn_model *m)
     }
     if (m->ncontact) h = hash_numbers(h, m->ground, 4), h = hash_numbers(h, &m->relaxation, 1);
     for (int k = 0; k < m->nmotor; k++) {
-        h = hash_numbers(h, (double[]){m->motors[k].body, m->motors[k].type}, 2);
-        h = hash_numbers(h, &m->motors[k].kp, MOTOR_NUMBERS);
-        const int *const moves = m->motors[k].moves;
-        if (m->nsignal) h = hash_numbers(h, (double[]){moves[0], moves[1], moves[2], m->motors[k].follows}, 4);
+        const joint_motor *const o = &m->motors[k];
+        const int(*const moves)[3] = o->moves;
+        const double n[] = {o->body, o->type, o->kp, o->kd, o->target[0], o->velocity[0], o->feedforward[0], o->effort, o->gear};
+        h = hash_numbers(h, n, sizeof n / sizeof *n);
+        if (m->nsignal) h = hash_numbers(h, (double[]){moves[0][0], moves[1][0], moves[2][0], o->follows}, 4);
+        for (int c = 1; c < 3 && m->bodies[o->body].kind == JOINT_BALL; c++) {
+            h = hash_numbers(h, (double[]){o->target[c], o->velocity[c], o->feedforward[c]}, 3);
+            h = hash_numbers(h, (double[]){moves[0][c], moves[1][c], moves[2][c]}, 3);
+        }
     }
     for (int k = 0; k < m->nsignal; k++) {
         const ctn_signal *s = &m->signals[k];

@@ -353,6 +353,7 @@ KERNEL block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, 
             p->aim_rate = TAKE(a, nv, real);
             p->slack = TAKE(a, nv, real);
             p->half_turn = TAKE(a, nv, real);
+            p->push = TAKE(a, nv, real);
             w.po.id = layout_id(m, a);
             w.po.end.V = TAKE(a, n, rate_pose);
             w.po.end.A = TAKE(a, n, rate_pose);

@@ -140,17 +140,12 @@ static bool compile_motors(ctn_model *m, const ctn_scene *scene)
         const scene_motor *const s = &scene->motors[n];
         int count;
         const int body = first_body(m, s->link, &count) + s->dof;
-        m->motors[n] = (joint_motor){.body = body,
-                                     .type = s->type,
-                                     .kp = s->kp,
-                                     .kd = s->kd,
-                                     .target = s->target,
-                                     .velocity = s->velocity,
-                                     .feedforward = s->feedforward,
-                                     .effort = s->effort,
-                                     .gear = s->gear,
-                                     .follows = s->follows};
-        memcpy(m->motors[n].moves, s->moves, sizeof s->moves);
+        m->motors[n] = (joint_motor){
+            .body = body, .type = s->type, .kp = s->kp, .kd = s->kd, .effort = s->effort, .gear = s->gear, .follows = s->follows};
+        joint_motor *const to = &m->motors[n];
+        memcpy(to->target, s->target, sizeof s->target), memcpy(to->velocity, s->velocity, sizeof s->velocity);
+        memcpy(to->feedforward, s->feedforward, sizeof s->feedforward), memcpy(to->moves, s->moves, sizeof s->moves);
+        for (int k = 0; k < 3 * MOTOR_TOLD; k++) to->moving = to->moving || to->moves[k / 3][k % 3];
         m->bodies[body].motor = n,
         m->bodies[body].flags |= BODY_MOTOR | BODY_PASSIVE | (s->type == MOTOR_POSITION ? BODY_SERVO : 0u);
         m->passive = true;

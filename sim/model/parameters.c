@@ -43,7 +43,7 @@ static const unsigned flags[] = {
 };
 
 static bool of_load(ctn_parameter p) { return p.kind >= CTN_SPRING_STIFFNESS && p.kind <= CTN_TORQUE; }
-static bool of_motor(ctn_parameter p) { return p.kind >= CTN_MOTOR_TARGET && p.kind <= CTN_MOTOR_EFFORT; }
+static bool of_motor(ctn_parameter p) { return parameter_of_motor(p.kind); }
 static bool of_force(ctn_parameter p) { return p.kind == CTN_FORCE || p.kind == CTN_TORQUE; }
 static bool of_vector(ctn_parameter p) { return p.kind == CTN_SPRING_ANCHOR || of_force(p); }
 static bool of_axis(ctn_parameter p) { return p.kind == CTN_GRAVITY || p.kind == CTN_CURRENT; }  // of the world
@@ -83,14 +83,20 @@ static int load_number(const ctn_model *m, ctn_parameter p)
 
 static point_load *load_of(const ctn_model *m, ctn_parameter p) { return load_numbered(m, load_number(m, p)); }
 
+static joint_motor *motor_of(joint_motor *motors, ctn_parameter p) { return &motors[p.index / parameter_components(p.kind)]; }
+
 /// Where a motor that has it keeps it.
-static double *motor_place(joint_motor *a, ctn_parameter_kind kind)
+static double *motor_place(joint_motor *motors, ctn_parameter p)
 {
-    switch (kind) {
+    joint_motor *const a = motor_of(motors, p);
+    switch (p.kind) {
     case CTN_MOTOR_TARGET:
-        return a->type == MOTOR_POSITION ? &a->target : a->type == MOTOR_VELOCITY ? &a->velocity : &a->feedforward;
-    case CTN_MOTOR_VELOCITY: return &a->velocity;
-    case CTN_MOTOR_FEEDFORWARD: return &a->feedforward;
+        return a->type == MOTOR_POSITION ? a->target : a->type == MOTOR_VELOCITY ? a->velocity : a->feedforward;
+    case CTN_MOTOR_VELOCITY: return a->velocity;
+    case CTN_MOTOR_FEEDFORWARD: return a->feedforward;
+    case CTN_MOTOR_ROTATION: return &a->target[p.index % 3];
+    case CTN_MOTOR_SPIN: return &a->velocity[p.index % 3];
+    case CTN_MOTOR_TORQUE: return &a->feedforward[p.index % 3];
     case CTN_MOTOR_KP: return &a->kp;
     case CTN_MOTOR_KD: return &a->kd;
     default: return &a->effort;
@@ -102,11 +108,18 @@ static ctn_status check_motor(const ctn_model *m, ctn_parameter p, ctn_error *er
     static const char *const types[] = {"position", "velocity", "torque"};
     const char *const name = ctn_parameter_name(p.kind);
     if (!m->nmotor) return fail(err, CTN_BAD_CONFIG, "parameters: %s: the model has no motors; give the scene `motors`", name);
-    if (p.index < 0 || p.index >= m->nmotor)
-        return fail(err, CTN_BAD_CONFIG, "parameters: %s has the indices 0 to %d, found %d", name, m->nmotor - 1, p.index);
-    if (motor_has(m->motors[p.index].type, p.kind)) return CTN_OK;
-    return fail(err, CTN_BAD_CONFIG, "parameters: %s: motors[%d] is of the type %s, which has none", name, p.index,
-                types[m->motors[p.index].type]);
+    const int count = m->nmotor * parameter_components(p.kind);
+    if (p.index < 0 || p.index >= count)
+        return fail(err, CTN_BAD_CONFIG, "parameters: %s has the indices 0 to %d, found %d", name, count - 1, p.index);
+    const joint_motor *const a = motor_of(m->motors, p);
+    const int told = m->bodies[a->body].kind == JOINT_BALL ? 3 : 1;
+    if (motor_has(a->type, told, p.kind)) return CTN_OK;
+    if (motor_has(a->type, 4 - told, p.kind))
+        return fail(err, CTN_BAD_CONFIG, "parameters: %s: motors[%d] is on %s joint, and has %s instead", name,
+                    (int)(a - m->motors), told == 3 ? "a ball" : "no ball",
+                    told == 3 ? "motor_rotation, motor_spin and motor_torque" : "motor_target and its like");
+    return fail(err, CTN_BAD_CONFIG, "parameters: %s: motors[%d] is of the type %s, which has none", name, (int)(a - m->motors),
+                types[a->type]);
 }
 
 /// Whether the model has such a parameter.
@@ -310,7 +323,7 @@ ctn_status ctn_model_parameter(const ctn_model *m, ctn_parameter p, double *valu
              : p.kind == CTN_CURRENT                                ? m->current[p.index]
              : p.kind == CTN_MASS_SCALE || p.kind == CTN_DRAG_SCALE ? 1
              : of_load(p)                                           ? *load_place(load_of(m, p), p)
-             : of_motor(p)                                          ? *motor_place(&m->motors[p.index], p.kind)
+             : of_motor(p)                                          ? *motor_place(m->motors, p)
                                                                     : *place(&m->bodies[first_body(m, p.index, &bodies)], p.kind);
     return CTN_OK;
 }
@@ -396,7 +409,7 @@ void parameters_apply(const parameters *p, const double *values, ctn_model *v, d
         else if (c.kind == CTN_TIME_STEP) *dt = x;
         else if (c.kind == CTN_CURRENT) change_drag(v, -1, c.index, x);
         else if (c.kind == CTN_DRAG_SCALE) change_drag(v, c.index, 0, x);
-        else if (of_motor(c)) *motor_place(&v->motors[c.index], c.kind) = x;
+        else if (of_motor(c)) *motor_place(v->motors, c) = x;
         else if (of_load(c)) *load_place(&v->loads[p->load[k]], c) = x;
         else if (c.kind == CTN_MASS_SCALE) {
             const share *const s = &p->share[k];

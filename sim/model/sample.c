@@ -137,13 +137,16 @@ static int each_parameter(const ctn_scene *scene, const ctn_model *model, const 
             count++;
         }
     }
-    for (int kind = CTN_MOTOR_TARGET; kind <= CTN_MOTOR_EFFORT; kind++) {
-        const sample_of what = (sample_of)(SAMPLE_PARAMETER + kind);
-        for (int i = 0; i < scene->nmotor && scene->spread[what]; i++) {
-            const scene_spread *const s = &scene->spread[what][scene->motors[i].link];
-            if (!s->kind || !motor_has(scene->motors[i].type, (ctn_parameter_kind)kind)) continue;
-            if (list) list[count] = (ctn_parameter){(ctn_parameter_kind)kind, i};
-            if (values) values[count] = draw(s, o, i, 0, what);
+    for (int k = CTN_MOTOR_TARGET; k < PARAMETER_KINDS; k++) {
+        const ctn_parameter_kind kind = (ctn_parameter_kind)k;
+        const sample_of what = (sample_of)(SAMPLE_PARAMETER + k);
+        const int each = parameter_components(kind);
+        for (int i = 0; i < scene->nmotor * each && scene->spread[what] && parameter_of_motor(kind); i++) {
+            const scene_motor *const a = &scene->motors[i / each];
+            const scene_spread *const s = &scene->spread[what][a->link];
+            if (!s->kind || !motor_has(a->type, a->told, kind)) continue;
+            if (list) list[count] = (ctn_parameter){kind, i};
+            if (values) values[count] = draw(s, o, i, i % each, what);
             count++;
         }
     }

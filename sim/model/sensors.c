@@ -14,8 +14,10 @@ static void sense_its_joint(const ctn_model *m, const scene_sensor *s, model_sen
     if (s->dof >= 0) to->qadr += s->dof, to->vadr += s->dof, to->nq = to->nv = 1;
     to->about.count = s->type == CTN_SENSE_JOINT_POSITION ? to->nq : to->nv;
     if (s->type != CTN_SENSE_MOTOR_EFFORT) return;
-    for (int k = 0; k < m->nmotor; k++)
-        if (m->bodies[m->motors[k].body].vadr == to->vadr) to->motor = k;
+    for (int k = 0; k < m->nmotor; k++) {
+        const ctn_body *const b = &m->bodies[m->motors[k].body];
+        if (to->vadr >= b->vadr && to->vadr < b->vadr + b->nv) to->motor = k;
+    }
 }
 
 static void sense_frames(const ctn_model *m, const scene_sensor *s, model_sensor *to)

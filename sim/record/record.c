@@ -127,7 +127,7 @@ void sensor_name(const ctn_model *model, const ctn_sensor *s, int k, char *name,
     const sensor_type *const type = &sensor_types[s->type];
     const ctn_link *const link = ctn_model_link(model, s->link);
     char part[16] = "";
-    if (type->of == SENSOR_OF_JOINT && s->count > 1)
+    if (type->of <= SENSOR_OF_MOTOR && s->count > 1)
         snprintf(part, sizeof part, "%s",
                  s->type == CTN_SENSE_JOINT_POSITION ? coordinate_part(link, k) : velocity_part(link, k));
     for (const char *at = type->parts; at && *at && k >= 0; k--) {

@@ -8,6 +8,7 @@
 #include <catena/parameters.h>
 #include <catena/sensors.h>
 #include "dynamics/model.h"
+#include "sim/base/parameter_kinds.h"
 #include "sim/scene/mesh.h"
 
 #include <stdbool.h>
@@ -136,18 +137,21 @@ typedef struct scene_table {
     double *numbers;  // [columns][rows]
 } scene_table;
 
-/// A motor on a degree of freedom of a link's joint, on its own side of the gear. Its rotor is in the joint's armature.
+/// A motor on a degree of freedom of a link's joint, on its own side of the gear, or on a ball as a whole. Its rotor is in the
+/// joint's armature.
 typedef struct scene_motor {
     int link, dof;
+    int told;  // numbers of what it is told: 1, of a ball 3
     motor_type type;
-    double kp, kd, target, velocity, feedforward;  // of the type torque, `target` is the feedforward
-    double effort;                                 // INFINITY: none
+    double kp, kd;
+    double target[3], velocity[3], feedforward[3];  // [told]; of the type torque, `target` is the feedforward
+    double effort;                                  // INFINITY: none
     double gear;
-    int moves[MOTOR_TOLD];  // of the scene's signals, counted from 1; 0: none
-    bool follows;           // its velocity is that of its target
-    int entry;          // of the list in its file
-    const char *file;   // owned by the scene
-    scene_place at[2];  // of kp and kd; where there is none, of the motor
+    int moves[MOTOR_TOLD][3];  // of the scene's signals, counted from 1; 0: none
+    bool follows;              // its velocity is that of its target
+    int entry;                 // of the list in its file
+    const char *file;          // owned by the scene
+    scene_place at[2];         // of kp and kd; where there is none, of the motor
 } scene_motor;
 
 /// What is measured (catena/sensors.h).
@@ -206,7 +210,7 @@ typedef enum sample_of {
     SAMPLE_V,
     SAMPLE_FORCE,
     SAMPLE_PARAMETER,
-    SAMPLES = SAMPLE_PARAMETER + CTN_DRAG_SCALE + 1  // springs, forces and the time step are not drawn
+    SAMPLES = SAMPLE_PARAMETER + PARAMETER_KINDS  // springs, forces and the time step are not drawn
 } sample_of;
 
 /// How a number is drawn.

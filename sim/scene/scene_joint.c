@@ -225,7 +225,10 @@ static bool read_key(source *s, const node *n, enum joint_key k, scene_joint *jo
         note_place(joint, STIFF_FRICTION, n);
         return read_each(s, n, nv, NOT_NEGATIVE, NULL, joint->friction);
     case JOINT_KEY_PRESLIDING: return read_each(s, n, nv, POSITIVE, coordinate_units(joint->type), joint->presliding);
-    case JOINT_KEY_EFFORT: return read_each(s, n, nv, NOT_NEGATIVE, NULL, joint->effort);
+    case JOINT_KEY_EFFORT:
+        if (!read_each(s, n, ball ? 1 : nv, NOT_NEGATIVE, NULL, joint->effort)) return false;
+        for (int i = 1; i < nv && ball; i++) joint->effort[i] = joint->effort[0];
+        return true;
     case JOINT_KEY_Q0: return read_coordinates(s, n, joint->type, joint->q0);
     case JOINT_KEY_V0: {
         const value_unit *const of = velocity_units(joint->type);

@@ -1,4 +1,4 @@
-/// `motors:` on joints: servos of position and of velocity, and torques.
+/// `motors:` on joints: servos of position and of velocity, and torques; on a ball they turn it as a whole.
 #include "sim/scene/scene_reader.h"
 #include "sim/base/suggest.h"
 
@@ -81,32 +81,58 @@ static bool read_driven(source *s, const node *n, const node *const v[MOTOR_KEYS
     if (!read_link_name(s, joint, &motor->link)) return false;
     const ctn_joint_type type = s->r->scene->links[motor->link].joint.type;
     const int nv = joint_nv(type);
-    if (type == CTN_FIXED || type == CTN_FREE || type == CTN_BALL)
+    if (type == CTN_FIXED || type == CTN_FREE)
         return bad_value(s, joint, "the joint of %s is %s: %s", found(joint).text, joint_name(type),
-                         type == CTN_FIXED  ? "there is nothing to drive"
-                         : type == CTN_FREE ? "nothing holds a motor there; push its link with `forces`"
-                                            : "motors are not available on it in this version; take three revolute joints");
+                         type == CTN_FIXED ? "there is nothing to drive"
+                                           : "nothing holds a motor there; push its link with `forces`");
+    motor->told = type == CTN_BALL ? 3 : 1;
+    if (type == CTN_BALL) return !dof || bad_key(s, dof, "a motor turns a ball joint as a whole; leave it out");
     if (dof) return read_whole(s, dof, 0, nv - 1, &motor->dof);
     return nv == 1 || missing_key(s, n, "dof", "missing; the joint has several degrees of freedom: 0 to %d", nv - 1);
 }
 
-/// Its target, of which kind that is, the one of its velocity, and its feedforward, all of which may move with time. An angle and
-/// an angular velocity may have units.
+/// What a motor is told, which may move with time: one number, of a ball a list of three.
+static bool read_told(source *s, const node *n, value_unit unit, motor_told told, scene_motor *motor)
+{
+    double *const x = told == TOLD_TARGET ? motor->target : told == TOLD_VELOCITY ? motor->velocity : motor->feedforward;
+    if (motor->told == 1) return read_signal(s, n, unit, &x[0], &motor->moves[told][0]);
+    if (n->kind != NODE_SEQUENCE || n->size != motor->told)
+        return bad_value(s, n, "expected a list of 3%s, found %s",
+                         told == TOLD_TARGET ? " (a rotation vector) or 4 (a quaternion)" : "", found(n).text);
+    bool ok = true;
+    int k = 0;
+    for (const node *entry = n->child; entry; entry = entry->next, k++)
+        ok = read_signal(s, entry, unit, &x[k], &motor->moves[told][k]) && ok;
+    return ok;
+}
+
+/// The target of a ball as a quaternion.
+static bool read_orientation(source *s, const node *n, double target[3])
+{
+    double q[4];
+    if (!read_quaternion(s, n, q)) return false;
+    const double length = norm(q + 1, 3), side = q[0] < 0 ? -1 : 1, angle = 2 * atan2(length, fabs(q[0]));
+    for (int k = 0; k < 3; k++) target[k] = length > 0 ? side * angle / length * q[1 + k] : 0;
+    return true;
+}
+
+/// Its target, of which kind that is, the one of its velocity, and its feedforward. An angle and an angular velocity may have units.
 static bool read_targets(source *s, const node *const v[MOTOR_KEYS], scene_motor *motor)
 {
     const ctn_joint_type joint = s->r->scene->links[motor->link].joint.type;
-    const value_unit angle = coordinate_units(joint)[motor->dof], rate = velocity_units(joint)[motor->dof];
+    const value_unit rate = velocity_units(joint)[motor->dof];
+    const value_unit angle = joint == CTN_BALL ? ANGLE : coordinate_units(joint)[motor->dof];
     const node *const target = v[MOTOR_KEY_TARGET], *const velocity = v[MOTOR_KEY_VELOCITY_TARGET];
     const node *const push = v[MOTOR_KEY_FEEDFORWARD];
-    int *const moves = motor->moves;
+    const bool quaternion = joint == CTN_BALL && target && target->kind == NODE_SEQUENCE && target->size == 4;
     bool ok = true;
-    if (target && motor->type == MOTOR_POSITION) ok = read_signal(s, target, angle, &motor->target, &moves[TOLD_TARGET]);
-    if (target && motor->type == MOTOR_VELOCITY) ok = read_signal(s, target, rate, &motor->velocity, &moves[TOLD_VELOCITY]);
-    if (target && motor->type == MOTOR_TORQUE)
-        ok = read_signal(s, target, NO_UNIT, &motor->feedforward, &moves[TOLD_FEEDFORWARD]);
-    if (push) ok = read_signal(s, push, NO_UNIT, &motor->feedforward, &moves[TOLD_FEEDFORWARD]) && ok;
-    motor->follows = moves[TOLD_TARGET] && !velocity;
-    return (!velocity || read_signal(s, velocity, rate, &motor->velocity, &moves[TOLD_VELOCITY])) && ok;
+    if (target && motor->type == MOTOR_POSITION && quaternion) ok = read_orientation(s, target, motor->target);
+    else if (target && motor->type == MOTOR_POSITION) ok = read_told(s, target, angle, TOLD_TARGET, motor);
+    if (target && motor->type == MOTOR_VELOCITY) ok = read_told(s, target, rate, TOLD_VELOCITY, motor);
+    if (target && motor->type == MOTOR_TORQUE) ok = read_told(s, target, NO_UNIT, TOLD_FEEDFORWARD, motor);
+    if (push) ok = read_told(s, push, NO_UNIT, TOLD_FEEDFORWARD, motor) && ok;
+    for (int k = 0; k < motor->told; k++) motor->follows = motor->follows || (motor->moves[TOLD_TARGET][k] && !velocity);
+    return (!velocity || read_told(s, velocity, rate, TOLD_VELOCITY, motor)) && ok;
 }
 
 /// The gear, the rotor, which becomes armature of the joint, and the effort: its own, or the joint's on the motor's side of the
@@ -122,7 +148,7 @@ static bool read_drive(source *s, const node *const v[MOTOR_KEYS], scene_motor *
     if (v[MOTOR_KEY_EFFORT]) ok = read_number(s, v[MOTOR_KEY_EFFORT], NOT_NEGATIVE, &motor->effort) && ok;
     else motor->effort = joint->effort[motor->dof] / fabs(motor->gear);
     if (!ok) return false;
-    joint->armature[motor->dof] += motor->gear * motor->gear * rotor;
+    for (int k = motor->dof; k < motor->dof + motor->told; k++) joint->armature[k] += motor->gear * motor->gear * rotor;
     return isfinite(joint->armature[motor->dof]) ||
            bad_value(s, v[MOTOR_KEY_ROTOR], "expected a finite inertia behind the gear, gear^2 rotor");
 }
@@ -140,6 +166,7 @@ static bool read_motor(source *s, const node *n, scene_motor *motor)
     for (int k = 0; k < MOTOR_KEYS; k++)
         if (v[k] && !(types[motor->type].keys & BIT(k)))
             ok = bad_key(s, v[k], "a motor of the type %s has none", types[motor->type].name);
+    if (v[MOTOR_KEY_GEAR] && motor->told > 1) ok = bad_key(s, v[MOTOR_KEY_GEAR], "the motor of a ball joint has none");
     if (types[motor->type].gain < MOTOR_KEYS && !v[types[motor->type].gain])
         ok = missing_key(s, n, motor_keys[types[motor->type].gain].name, "missing; a motor of the type %s has one",
                          types[motor->type].name);

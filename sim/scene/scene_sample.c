@@ -43,7 +43,7 @@ enum { PARAMETERS = SAMPLES - SAMPLE_PARAMETER };
 
 static bool of_motors(sample_of what)
 {
-    return what >= SAMPLE_PARAMETER + CTN_MOTOR_TARGET && what <= SAMPLE_PARAMETER + CTN_MOTOR_EFFORT;
+    return what >= SAMPLE_PARAMETER && parameter_of_motor((ctn_parameter_kind)(what - SAMPLE_PARAMETER));
 }
 
 static bool of_drag(sample_of what) { return what == SAMPLE_PARAMETER + CTN_DRAG_SCALE; }
@@ -62,7 +62,7 @@ static void find_driven(const source *s, sample_of what, bool *driven)
             driven[scene->fluid.drag[k].link - s->first_link] = true;
     for (int k = 0; k < scene->nmotor && of_motors(what); k++) {
         const scene_motor *const motor = &scene->motors[k];
-        if (motor->link >= s->first_link && motor_has(motor->type, (ctn_parameter_kind)(what - SAMPLE_PARAMETER)))
+        if (motor->link >= s->first_link && motor_has(motor->type, motor->told, (ctn_parameter_kind)(what - SAMPLE_PARAMETER)))
             driven[motor->link - s->first_link] = true;
     }
 }
@@ -99,6 +99,8 @@ static value_unit unit_of(sample_of what, ctn_joint_type joint)
     const bool angle = what == SAMPLE_Q || what == SAMPLE_PARAMETER + CTN_REST || what == SAMPLE_PARAMETER + CTN_LIMIT_LOWER ||
                        what == SAMPLE_PARAMETER + CTN_LIMIT_UPPER;
     const value_unit *const of = rate ? velocity_units(joint) : coordinate_units(joint);
+    if (what == SAMPLE_PARAMETER + CTN_MOTOR_ROTATION) return ANGLE;
+    if (what == SAMPLE_PARAMETER + CTN_MOTOR_SPIN) return ANGULAR_VELOCITY;
     if (!rate && !angle) return NO_UNIT;
     if (turned) return ANGLE;
     for (int i = 1; i < joint_nv(joint); i++)
@@ -229,8 +231,9 @@ static bool number_grids(source *s, const node *n, scene_spread *const spread[SA
             for (int l = 0; spread[k] && l < slots(s, (sample_of)k); l++) {
                 if (spread[k][l].kind != SPREAD_GRID) continue;
                 if (grids)
-                    grids[count] =
-                        (grid){&spread[k][l], k < SAMPLE_PARAMETER ? joint_nv(links[s->first_link + l].joint.type) : 1};
+                    grids[count] = (grid){&spread[k][l], k < SAMPLE_PARAMETER
+                                                             ? joint_nv(links[s->first_link + l].joint.type)
+                                                             : parameter_components((ctn_parameter_kind)(k - SAMPLE_PARAMETER))};
                 count++;
             }
         if (!count) return true;

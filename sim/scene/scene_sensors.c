@@ -93,9 +93,11 @@ static bool read_sensed_joint(source *s, const node *n, const node *const v[SENS
         return bad_key(s, dof, "a joint that is %s has a quaternion, whose numbers are measured together: leave `dof` out",
                        joint_name(type));
     if (sensor->type != CTN_SENSE_MOTOR_EFFORT) return true;
-    if (!dof && nv > 1) return missing_key(s, n, "dof", "missing; the joint has several degrees of freedom: 0 to %d", nv - 1);
-    if (!dof) sensor->dof = 0;
-    return has_motor(scene, sensor->link, sensor->dof) ||
+    const bool ball = type == CTN_BALL;
+    if (!dof && nv > 1 && !ball)
+        return missing_key(s, n, "dof", "missing; the joint has several degrees of freedom: 0 to %d", nv - 1);
+    if (!dof && !ball) sensor->dof = 0;
+    return has_motor(scene, sensor->link, ball ? 0 : sensor->dof) ||
            bad_value(s, joint, "the joint of %s has no motor there; give it one in `motors`, or measure its joint_force",
                      found(joint).text);
 }
@@ -122,7 +124,7 @@ static bool read_noise(source *s, const node *n, scene_sensor *sensor)
     const bool rate = sensor->type == CTN_SENSE_JOINT_VELOCITY, of_joint = rate || sensor->type == CTN_SENSE_JOINT_POSITION;
     value_unit units[CTN_SENSOR_NUMBERS] = {NO_UNIT};
     int count = type->count;
-    if (type->of == SENSOR_OF_JOINT) count = sensor->dof >= 0 ? 1 : joint_nv(joint);
+    if (type->of <= SENSOR_OF_MOTOR) count = sensor->dof >= 0 ? 1 : joint_nv(joint);
     else if (turn >= 0) count--;
     for (int k = 0; k < count; k++) {
         const char *const unit = type->unit && type->second && k >= type->second ? type->second_unit : type->unit;
