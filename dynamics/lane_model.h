@@ -90,7 +90,7 @@ typedef struct lane_clock {
 } lane_clock;
 
 typedef struct lane_model {
-    int nbody, nlink, nq, nv, nload, nmotor, nsignal, ncontact;
+    int nbody, nlink, nq, nv, nload, nmotor, nwound, nsignal, ncontact;
     lane_body *bodies;        // [nbody]
 #ifdef CATENA_ALONG
     lane_subtree *subtrees;  // [nbody]
@@ -99,10 +99,11 @@ typedef struct lane_model {
     lane_motor *motors;       // [nmotor]
     const lane_signal *signals;  // [nsignal]
     lane_clock *clock;          // of the lanes that step; NULL: all states are at `time`, s
+    real *wound;                // [nwound] integral terms of motors now (forces/integral_terms.h); NULL: all are 0
     double time;
     const ctn_frame *frames;  // [nlink]
     const int *dof_adr;       // [nv]
-    bool in_order, passive, slides, rubs, adds;
+    bool in_order, passive, slides, rubs, adds, fast;
     fluid_stream stream;
     real dt;  // s, of a step
     WORLD_CONSTANTS(real)

@@ -219,14 +219,18 @@ typedef struct ctn_signal {
     motor_type type;                                                                                                             \
     int moves[MOTOR_TOLD][3]; /* by motor_told: the signal that is added to the number, counted from 1; 0: none */               \
     int moving;               /* whether one of them is */                                                                       \
-    int follows;              /* `velocity` is of a motion along `target`: the rate of its signal is added, too */
+    int follows;              /* `velocity` is of a motion along `target`: the rate of its signal is added, too */               \
+    int wound;                /* where in the state its integral term begins; -1: it has none */                                 \
+    int fast;                 /* whether its speed is limited */
 #define MOTOR_CONSTANTS(number)                                                                                                  \
     number kp, kd;         /* N m/rad or N/m, N m s/rad or N s/m */                                                              \
     number target[3];      /* rad or m; of a ball the turn from its zero frame, a rotation vector */                             \
     number velocity[3];    /* its target, rad/s or m/s; of a ball in link axes, as the next */                                   \
     number feedforward[3]; /* N m or N */                                                                                        \
     number effort;         /* the most that it gives, N m or N; infinity: no limit */                                            \
-    number gear;           /* how far it turns while its joint turns by 1 */
+    number gear;           /* how far it turns while its joint turns by 1 */                                                     \
+    number ki;             /* of its integral term: N m/rad s or N/m s; of a servo of velocity N m/rad or N/m */                 \
+    number speed;          /* at which it drives no more, rad/s or m/s; infinity: no limit */
 
 typedef struct motor_constants {
     MOTOR_CONSTANTS(double)
@@ -252,6 +256,7 @@ struct ctn_model {
     ctn_body *bodies;   // [nbody]
     point_load *loads;  // [nload], by body
     joint_motor *motors;  // [nmotor], in the order of the scene
+    int nwound;           // numbers of their integral terms
     int nsignal;
     ctn_signal *signals;     // [nsignal]
     double *signal_numbers;  // their knots and pieces
@@ -263,6 +268,7 @@ struct ctn_model {
     bool in_order;      // it is 0, 1, 2 ...
     bool passive;       // a body is BODY_PASSIVE
     bool rubs;          // a body is BODY_FRICTION
+    bool fast;          // a motor has a limit of its speed
     bool slides;        // a body slides, or turns on a helix, on another one
     bool slips, adds;   // a load is LOAD_SLIPS, LOAD_ADDED
     fluid_stream stream;

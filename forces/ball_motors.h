@@ -19,7 +19,7 @@
 ///
 /// which is not negative while a is at most half a turn. (docs/theory.md 4.10)
 ///
-/// In the ledger of energy what kp would give alone is a spring with the energy U, and the rest of the torque with w = velocity is
+/// An integral term is one more torque, wound (forces/integral_terms.h). In the ledger of energy what kp would give alone is a spring with the energy U, and the rest of the torque with w = velocity is
 /// work; what kd changes of that is a brake, as in forces/motors.h. The target may turn with time, about its own axes by target_rate.
 #ifndef CATENA_BALL_MOTORS_H
 #define CATENA_BALL_MOTORS_H
@@ -40,7 +40,7 @@ FN bounded_torque bound_torque(vec3 Y, real effort)
 {
     const real size = root(dot(Y, Y)), one = rset(1);
     const mask some = gt(size, rset(0));
-    const saturated s = saturate(size, effort);
+    const saturated s = saturate(size, effort, MOTOR_CORNER);
     const real each = one / sel(some, size, one), share = sel(some, s.force * each, s.slope);
     bounded_torque S;
     S.torque = scale(Y, share), S.slope = sym_diagonal(share, share, share);
@@ -69,11 +69,9 @@ FN bounded_torque ball_motor_at(const lane_motor *a, quat x, vec3 w)
     return bound_torque(ball_demand(a, ball_way(a, x), w), a->effort);
 }
 
-/// By what Y falls with a turn d of x about link axes, kp (r.w - [Im r]x) d; and the transpose of that.
-FN vec3 ball_stiffness(const lane_motor *a, quat r, vec3 d)
-{
-    return scale(cross_add(scale(d, r.w), d, quat_imaginary(r)), a->kp);
-}
+/// By what 2 Im r falls with a turn d of x about link axes, (r.w - [Im r]x) d; likewise Y, and the transpose of that.
+FN vec3 ball_fall(quat r, vec3 d) { return cross_add(scale(d, r.w), d, quat_imaginary(r)); }
+FN vec3 ball_stiffness(const lane_motor *a, quat r, vec3 d) { return scale(ball_fall(r, d), a->kp); }
 FN vec3 ball_stiffness_transposed(const lane_motor *a, quat r, vec3 y) { return ball_stiffness(a, quat_conjugate(r), y); }
 
 // ---- energy
@@ -100,7 +98,7 @@ KERNEL real bounded_quarter(real K, real effort, real sine, real cosine)
     for (int k = 0; k < CORNER_POINTS; k++) {
         real sn, cs;
         sincosr(fmadd(rset(corner_node[k]), way, begins), &sn, &cs);
-        corner = fmadd(rset(corner_weight[k]), saturate(twice * sn, effort).force, corner);
+        corner = fmadd(rset(corner_weight[k]), saturate(twice * sn, effort, MOTOR_CORNER).force, corner);
     }
     const real before = rset(4) * K * (s * s / (one + c)), beyond = sel(lt(ends, half), effort * (half - ends), rset(0));
     return before + two * fmadd(way, corner, beyond);
@@ -128,12 +126,12 @@ FN real ball_motor_energy(const lane_motor *a, quat x)
 }
 
 /// The power that it puts in, and the power that it takes out, at x and w.
-FN motor_power ball_motor_flow(const lane_motor *a, quat x, vec3 w)
+FN motor_power ball_motor_flow(const lane_motor *a, quat x, vec3 w, vec3 wound)
 {
     const quat r = ball_way(a, x);
     const vec3 aim = load3(a->velocity), pull = bound_torque(ball_pull(a, r), a->effort).torque;
-    const vec3 still = bound_torque(ball_demand(a, r, aim), a->effort).torque;
-    const vec3 braked = sub(bound_torque(ball_demand(a, r, w), a->effort).torque, still);
+    const vec3 still = bound_torque(add(ball_demand(a, r, aim), wound), a->effort).torque;
+    const vec3 braked = sub(bound_torque(add(ball_demand(a, r, w), wound), a->effort).torque, still);
     motor_power P;
     P.work = dot_add(dot_add(dot(braked, aim), sub(still, pull), w), pull, load3(a->target_rate));
     P.dissipated = dot(braked, sub(aim, w));

@@ -5,6 +5,7 @@
 
 #include "dynamics/derivatives.h"
 #include "forces/ball_motors.h"
+#include "forces/integral_terms.h"
 #include "forces/joint_elements.h"
 #include "forces/motors.h"
 
@@ -34,7 +35,7 @@ KERNEL void add_passive_forces(const lane_model *m, const real *q, const real *v
             f = add(ball_potential(b, cone).g, smul(ball_drag(b, cone), u));
         } else f = smul(joint_drag(b, q), u);
         if (b->flags & BODY_MOTOR) {
-            const lane_motor a = motor_now(m, b);
+            const lane_motor a = wound_motor(m, b);
             if (b->kind == JOINT_BALL) f = sub(f, ball_motor_at(&a, quat_load(q + b->qadr), u).torque);
             else f.x = f.x - motor_at(&a, q[b->qadr], u.x).force;
         }
@@ -88,14 +89,16 @@ FN void passive_pullback_body(const lane_model *m, const lane_body *b, const rea
 {
     const vec3 back = scale(y, rset(-1));
     if ((b->flags & BODY_MOTOR) && b->kind == JOINT_BALL) {
-        const lane_motor a = motor_now(m, b);
+        const lane_motor a = wound_motor(m, b);
         const quat r = ball_way(&a, quat_load(q + b->qadr));
         const vec3 by = smul(bound_torque(ball_demand(&a, r, joint_vector(b, v)), a.effort).slope, back);
         add_joint_vector(b, q_bar, ball_stiffness_transposed(&a, r, by)), add_joint_vector(b, v_bar, scale(by, a.kd));
     } else if (b->flags & BODY_MOTOR) {
-        const lane_motor a = motor_now(m, b);
-        const real by = back.x * motor_at(&a, q[b->qadr], v[b->vadr]).slope;
+        const lane_motor a = wound_motor(m, b);
+        const motor_force f = motor_at(&a, q[b->qadr], v[b->vadr]);
+        const real by = back.x * f.slope;
         q_bar[b->vadr] = fmadd(a.kp, by, q_bar[b->vadr]), v_bar[b->vadr] = fmadd(a.kd, by, v_bar[b->vadr]);
+        if (a.fast) v_bar[b->vadr] = fmadd(back.x, f.brake, v_bar[b->vadr]);
     }
     if (b->nv == 1 || !(b->flags & BODY_SPRING)) {
         add_joint_vector(b, v_bar, smul(joint_drag(b, q), back));

@@ -13,6 +13,7 @@
 #include "dynamics/quaternion.h"
 #include "dynamics/sensor.h"
 #include "forces/ball_motors.h"
+#include "forces/integral_terms.h"
 #include "forces/motors.h"
 
 /// What is known. Poses, twists, accelerations of bodies [nbody]; coordinates, velocities, their accelerations and forces along
@@ -51,10 +52,10 @@ KERNEL void sense_joint(const lane_model *m, const model_sensor *s, const tree_m
                                                                        : x->v;
     if (s->about.type == CTN_SENSE_MOTOR_EFFORT) {
         const lane_body *b = &m->bodies[m->motors[s->motor].body];
-        const lane_motor motor = motor_now(m, b);
+        const lane_motor motor = wound_motor(m, b);
         real torque[3];
         if (b->kind == JOINT_BALL) store3(torque, ball_motor_at(&motor, quat_load(x->q + b->qadr), load3(x->v + b->vadr)).torque);
-        else torque[0] = motor_effort(&motor, x->q[b->qadr], x->v[b->vadr]);
+        else torque[0] = motor_answer_at(&motor, x->q[b->qadr], x->v[b->vadr]).force;
         for (int k = 0; k < s->nv; k++) out[k] = torque[s->vadr - b->vadr + k];
         return;
     }

@@ -108,12 +108,13 @@ FN mask try_part(const lane_model *m, ctn_method method, const real *q, const re
 FN void keep_part(const lane_model *m, real *q, real *v, const real *tau, real h, interpolant *part, mask where,
                   explicit_work *work, position_counts *count)
 {
-    if (part) start_part(m, part, q, v, work->z, tau, h, where);
+    if (part) start_part(m, part, q, v, work->z, work->wound, tau, h, where);
     if (count->flow) {
         work->flow.dissipated = work->flow.dissipated + friction_loss(m, work->z, work->u);
         add_flow(count->flow, work->flow, where);
     }
     keep_friction(m, work->u, where, work->z);
+    keep_wound(m, work->x, work->w, m->wound, where, work->wound);
     for (int k = 0; k < m->nq; k++) q[k] = sel(where, work->x[k], q[k]);
     for (int k = 0; k < m->nv; k++) v[k] = sel(where, work->w[k], v[k]);
     count->substeps = count->substeps + sel(where, rset(1), rset(0));
@@ -141,7 +142,7 @@ KERNEL mask adaptive_step(const lane_model *m, const ctn_batch_config *cfg, real
     const mask fresh = both(active, le(control->size, zero));
     adaptive_parts P = begin_parts(m->dt, active);
     if (any_of(fresh)) {
-        clock_part(m, zero), clock_now(m, P.end, 0);
+        clock_part(m, zero), clock_now(m, P.end, 0), hold_wound(m, work->wound);
         acceleration(m, q, v, NULL, tau, work, work->kv[0]);
         count->evaluations = count->evaluations + sel(fresh, one, zero);
         begin_control(control, first_size(m, v, work->kv[0], cfg->error_tolerance, DOP853_ERROR_ORDER, P.end), fresh);

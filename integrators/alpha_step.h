@@ -23,6 +23,7 @@
 #include "dynamics/derivatives.h"
 #include "dynamics/lane_model.h"
 #include "forces/ball_motors.h"
+#include "forces/integral_terms.h"
 #include "forces/joint_friction.h"
 #include "integrators/collocation.h"
 #include "integrators/load_forces.h"
@@ -145,6 +146,22 @@ KERNEL void fit_accelerations(const lane_model *m, real h, position_state *S, ma
     S->size[0] = sel(where, h, S->size[0]);
 }
 
+/// What the start of a step of size h winds up integral terms by (forces/integral_terms.h): wind [nv]. Leaves the clock at the end.
+KERNEL void wind_ahead(const lane_model *m, const position_state *S, real h, real *wind)
+{
+    clock_now(m, h, 0);
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        if (!(b->flags & BODY_MOTOR) || m->motors[b->motor].wound < 0) continue;
+        const lane_motor a = motor_now(m, b);
+        const real rest = (rset(1) - wind_share(&a, h)) * h * a.ki;
+        if (b->kind == JOINT_BALL) store3(wind + b->vadr, scale(ball_error(&a, quat_load(S->q + b->qadr)), rest));
+        else if (a.type == MOTOR_POSITION) wind[b->vadr] = rest * motor_error(&a, S->q[b->qadr], rset(0));
+        else wind[b->vadr] = rset(0.5) * h * a.ki * a.velocity[0];
+    }
+    clock_now(m, h, 1);
+}
+
 /// Sets the solve's weights and aims, from the state.
 KERNEL void aim_alpha(const lane_model *m, const alpha_rule *rule, const position_state *S, position_work *P)
 {
@@ -159,6 +176,7 @@ KERNEL void aim_alpha(const lane_model *m, const alpha_rule *rule, const positio
     }
     find_aims(r, m->nv, S->rate, S->a, S->b, P->aim_rate);
     find_drifts(r, m->nv, S->rate, S->a, P->slack);
+    if (m->nwound) wind_ahead(m, S, r->h, P->wind);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         if (b->kind != JOINT_BALL) continue;
@@ -169,11 +187,13 @@ KERNEL void aim_alpha(const lane_model *m, const alpha_rule *rule, const positio
         const vec3 turn = scale(cross(g, rate), rset(0.5) * r->h);
         store3(P->half_turn + b->vadr, turn);
         if (b->flags & BODY_MOTOR) {
-            const lane_motor a = motor_now(m, b);
+            lane_motor a = motor_now(m, b);
+            if (a.wound >= 0) add3(a.feedforward, add(load3(S->wound + a.wound), load3(P->wind + b->vadr)));
             store3(P->push + b->vadr, scale(cross(rate, steady_torque(&a)), rset(0.5) * r->h));
         }
     }
-    W->V = P->aim, W->in.rate = P->aim_rate, W->in.slack = P->slack, W->in.half_turn = P->half_turn, W->in.push = P->push;
+    W->V = P->aim, W->in.rate = P->aim_rate, W->in.slack = P->slack, W->in.half_turn = P->half_turn;
+    W->in.push = P->push, W->in.wind = P->wind;
     W->drift = m->nload ? P->drift : NULL;
 }
 
@@ -201,7 +221,8 @@ KERNEL void aim_wrenches(const lane_model *m, const alpha_rule *r, const positio
 FN void aim_plainly(const position_state *S, real h, position_work *P)
 {
     set_step_size(&P->W, h);
-    P->W.V = S->V, P->W.in.rate = S->rate, P->W.in.slack = P->W.in.half_turn = P->W.in.push = NULL, P->W.drift = NULL;
+    P->W.V = S->V, P->W.in.rate = S->rate, P->W.in.slack = P->W.in.half_turn = P->W.in.push = P->W.in.wind = NULL;
+    P->W.drift = NULL;
 }
 
 /// Poses do not see whole turns, and the next guess goes by the joints' rates: takes a whole turn off hinges that nothing holds,

@@ -32,24 +32,20 @@
 ///
 ///     part(member, type, count)       count: how many of them a model m has with a configuration cfg; 0: the member is NULL
 #define STATE_PARTS(part)                                                                                                        \
-    part(q, real, m->nq)                                                                                                         \
-    part(v, real, m->nv)                                          /* joint rates of methods that solve equations */              \
-    part(control, step_control, cfg->adaptive)                    /* adaptive steps */                                           \
-    part(gain, real, solves_equations(cfg->method) ? m->nv : 0)   /* what the rates changed by */                                \
-    part(V, rate_pose, position_based(cfg->method) ? m->nbody : 0)                                                               \
-    part(old_rate, real, carries_old(cfg) ? m->nv : 0)                                                                           \
-    part(old, rate_pose, carries_old(cfg) ? m->nbody : 0)                                                                        \
-    part(created, real, carries_energy(cfg) ? 2 : 0)                                                                             \
-    part(p, real, cfg->method == CTN_VARIATIONAL ? m->nv : 0)     /* momenta */                                                  \
-    part(A, rate_pose, is_alpha(cfg) ? m->nbody : 0)              /* accelerations of bodies */                                  \
-    part(B, rate_pose, is_alpha(cfg) ? m->nbody : 0)                                                                             \
-    part(a, real, is_alpha(cfg) ? m->nv : 0)                      /* of joints */                                                \
-    part(b, real, is_alpha(cfg) ? m->nv : 0)                                                                                     \
-    part(size, real, is_alpha(cfg))                               /* of the step that they fit */                                \
-    part(fresh, real, carries_old(cfg) || is_alpha(cfg))                                                                         \
-    part(z, real, m->rubs ? m->nv : 0)                            /* how far bristles of joint friction are bent */              \
-    part(slip, vec3, m->ncontact)                                 /* those of contact points */                                  \
-    part(press, real, m->ncontact)                                /* normal forces there */
+    part(q, real, m->nq) part(v, real, m->nv)                       /* joint rates of methods that solve equations */            \
+        part(control, step_control, cfg->adaptive)                  /* adaptive steps */                                         \
+        part(gain, real, solves_equations(cfg->method) ? m->nv : 0) /* what the rates changed by */                              \
+        part(V, rate_pose, position_based(cfg->method) ? m->nbody : 0) part(old_rate, real, carries_old(cfg) ? m->nv : 0)        \
+            part(old, rate_pose, carries_old(cfg) ? m->nbody : 0) part(created, real, carries_energy(cfg) ? 2 : 0)               \
+                part(p, real, cfg->method == CTN_VARIATIONAL ? m->nv : 0)                         /* momenta */                  \
+        part(A, rate_pose, is_alpha(cfg) ? m->nbody : 0)                                          /* accelerations of bodies */  \
+        part(B, rate_pose, is_alpha(cfg) ? m->nbody : 0) part(a, real, is_alpha(cfg) ? m->nv : 0) /* of joints */                \
+        part(b, real, is_alpha(cfg) ? m->nv : 0) part(size, real, is_alpha(cfg)) /* of the step that they fit */                 \
+        part(fresh, real, carries_old(cfg) || is_alpha(cfg))                                                                     \
+            part(z, real, m->rubs ? m->nv : 0) /* how far bristles of joint friction are bent */                                 \
+        part(wound, real, m->nwound)           /* integral terms of motors */                                                    \
+        part(slip, vec3, m->ncontact)          /* those of contact points */                                                     \
+        part(press, real, m->ncontact)         /* normal forces there */
 
 typedef struct {
 #define MEMBER(member, type, count) type *member;
@@ -75,6 +71,7 @@ typedef struct {
     loads_work loads;
     force_rows forces;
     lane_clock clock;
+    real *wound;      // [nwound] integral terms now
     real *tau, *out;  // [nv], [nv]; tau: the forces of the step in hand
 } block_work;
 
@@ -89,7 +86,7 @@ FN position_state as_position(const block_state *S)
     position_state p;
     p.q = S->q, p.rate = S->v, p.gain = S->gain, p.V = S->V, p.old_rate = S->old_rate, p.old = S->old;
     p.fresh = S->fresh, p.created = S->created;
-    p.A = S->A, p.B = S->B, p.a = S->a, p.b = S->b, p.size = S->size, p.z = S->z;
+    p.A = S->A, p.B = S->B, p.a = S->a, p.b = S->b, p.size = S->size, p.z = S->z, p.wound = S->wound;
     p.slip = S->slip, p.press = S->press;
     return p;
 }
@@ -157,7 +154,8 @@ KERNEL void block_set(const lane_model *m, const ctn_batch_config *cfg, block_st
     if (S->control) S->control->size = rset(0), S->control->error = rset(1);
     for (int k = 0; k < m->nv && S->z; k++) S->z[k] = rset(0);
     start_contacts(m, S->q, v, &W->loads, S->slip, S->press);
-    if (cfg->dense) start_part(m, &S->part, S->q, S->v, S->z, NULL, rset(0), le(rset(0), rset(0)));
+    for (int k = 0; k < m->nwound; k++) S->wound[k] = rset(0);
+    if (cfg->dense) start_part(m, &S->part, S->q, S->v, S->z, S->wound, NULL, rset(0), le(rset(0), rset(0)));
     if (cfg->method == CTN_VARIATIONAL) {
         momentum_work sums;
         sums.T = W->T, sums.V = W->D, sums.sum = W->va.W.sum;
@@ -244,7 +242,7 @@ FN void step_begins(const lane_model *m, const ctn_batch_config *cfg, const bloc
                     mask fresh, mask busy, const block_counts *c, step_in_hand *step)
 {
     const position_state P = as_position(S);
-    clock_step(m, c->steps);
+    clock_step(m, c->steps), hold_wound(m, S->wound);
     take_forces(m, busy, c->steps, &W->forces, W->tau);
     if (position_based(cfg->method)) start_from(&P, applied_forces(W), &W->po.one.W);
     clear_counts(&step->count, fresh);
@@ -335,7 +333,7 @@ FN mask one_step(const lane_model *m, const ctn_batch_config *cfg, block_state *
     position_counts *const k = &step->count;
     interpolant *const dense = cfg->dense ? &S->part : NULL;
     step_begins(m, cfg, S, W, energy, active, active, c, step);
-    W->ex.z = S->z;
+    W->ex.z = S->z, W->ex.wound = S->wound;
     const real *const tau = applied_forces(W);
     if (cfg->method == CTN_VARIATIONAL) done = variational_step(m, cfg, tau, &V, active, &W->va, k, &at);
     else if (position_based(cfg->method))

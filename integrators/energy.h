@@ -11,6 +11,7 @@
 #include "dynamics/lane_model.h"
 #include "dynamics/spatial.h"
 #include "forces/ball_motors.h"
+#include "forces/integral_terms.h"
 #include "forces/joint_elements.h"
 #include "forces/motors.h"
 
@@ -55,8 +56,8 @@ FN real energy_created(energy_parts before, energy_parts after, energy_flow F)
 
 /// Adds what passes through a joint in the time dt (s) at its rates w and coordinates x: tau (NULL: none), dampers as at q, and
 /// its motor; NULL: it has none.
-FN void add_driven_flow(energy_flow *F, const lane_body *b, const real *q, const real *x, const real *tau, const real *w, real dt,
-                        const lane_motor *motor)
+FN void add_driven_flow(energy_flow *F, const lane_model *m, const lane_body *b, const real *q, const real *x, const real *tau,
+                        const real *w, real dt, const lane_motor *motor)
 {
     real power = rset(0);
     for (int k = 0; k < b->nv && tau; k++) power = fmadd(tau[b->vadr + k], w[k], power);
@@ -70,8 +71,9 @@ FN void add_driven_flow(energy_flow *F, const lane_body *b, const real *q, const
     }
     F->dissipated = fmadd(dt, power, F->dissipated);
     if (!motor) return;
-    const motor_power P =
-        b->kind == JOINT_BALL ? ball_motor_flow(motor, quat_load(x), vec(w[0], w[1], w[2])) : motor_flow(motor, x[0], w[0]);
+    const motor_power P = b->kind == JOINT_BALL
+                              ? ball_motor_flow(motor, quat_load(x), vec(w[0], w[1], w[2]), wound_now3(m, motor))
+                              : motor_flow(motor, x[0], w[0], wound_now(m, motor));
     F->work = fmadd(dt, P.work, F->work), F->dissipated = fmadd(dt, P.dissipated, F->dissipated);
 }
 
@@ -82,7 +84,7 @@ FN void add_joint_flow(energy_flow *F, const lane_model *m, const lane_body *b, 
     lane_motor motor;
     const bool driven = b->flags & BODY_MOTOR;
     if (driven) motor = motor_now(m, b);
-    add_driven_flow(F, b, q, x, tau, w, dt, driven ? &motor : NULL);
+    add_driven_flow(F, m, b, q, x, tau, w, dt, driven ? &motor : NULL);
 }
 
 /// The same for all joints. w [nv]

@@ -5,6 +5,7 @@
 
 #include "dynamics/lane_model.h"
 #include "dynamics/aba.h"
+#include "forces/integral_terms.h"
 #include "forces/joint_forces.h"
 #include "forces/joint_friction.h"
 #include "forces/signals.h"
@@ -24,6 +25,8 @@ typedef struct {
     real *kq[ALL_STAGES], *kv[ALL_STAGES];  // [nv]: rates of u and of the velocity at each stage
     real *eq, *ev;                          // [nv]: estimated errors of u and of the velocity (dop853)
     real *z;                                // [nv] what joints with friction remember; NULL: there are none
+    real *wound;                            // [nwound] integral terms of motors, as the next
+    real *kw[ALL_STAGES];                   // their rates at each stage
     bool flows;                             // find `flow`, too: what passes through the forces in the step
     energy_flow flow;
 } explicit_work;
@@ -62,6 +65,11 @@ KERNEL void advance(const lane_model *m, int n, const double *c, const real *q, 
         work->w[k] = fmadd(h, w, v[k]);
     }
     config_add(m, q, work->u, work->x);
+    for (int k = 0; k < m->nwound; k++) {
+        real sum = rset(0);
+        for (int i = 0; i < count; i++) sum = fmadd(rset(c[used[i]]), work->kw[used[i]][k], sum);
+        m->wound[k] = fmadd(h, sum, work->wound[k]);
+    }
     double time = 0;  // the sum of a row of weights is the time of what it leads to
     for (int i = 0; i < count; i++) time += c[used[i]];
     clock_now(m, h, time);
@@ -72,9 +80,10 @@ KERNEL void stage_rates(const lane_model *m, int s, const real *tau, explicit_wo
 {
     chart_rate(m, work->u, work->w, work->kq[s]);
     acceleration(m, work->x, work->w, work->u, tau, work, work->kv[s]);
+    wind_rates(m, work->x, work->w, work->kw[s]);
 }
 
-/// One step of a Runge-Kutta method from (q, v) to (x, w) in `work`.
+/// One step of a Runge-Kutta method from (q, v) to (x, w) in `work`, with the integral terms there in m->wound.
 KERNEL void runge_kutta(const lane_model *m, const tableau *t, const real *q, const real *v, const real *tau, real h,
                         explicit_work *work)
 {
@@ -103,6 +112,10 @@ KERNEL void semi_implicit(const lane_model *m, const real *q, const real *v, con
     acceleration(m, q, v, NULL, tau, work, work->kv[0]);
     move_on(m, q, v, h, work);
     if (work->flows) add_explicit_flow(m, q, work->w, tau, h, work);
+    if (!m->nwound) return;
+    clock_now(m, h, 1);
+    wind_rates(m, work->x, work->w, work->kw[0]);
+    for (int k = 0; k < m->nwound; k++) m->wound[k] = fmadd(h, work->kw[0][k], work->wound[k]);
 }
 
 /// The method's coefficients; of a method that has none, those of Euler.
@@ -123,6 +136,7 @@ KERNEL int explicit_step(const lane_model *m, ctn_method method, const real *q, 
 {
     const tableau *t = tableau_of(method);
     work->flow = no_flow();
+    hold_wound(m, work->wound);
     if (method == CTN_SEMI_IMPLICIT) semi_implicit(m, q, v, tau, h, work);
     else runge_kutta(m, t, q, v, tau, h, work);
     return t->stages;

@@ -19,15 +19,16 @@
 typedef struct {
     real *q, *v, *tau;                                    // [nq], [nv], [nv]: the start of the part, and the force during it
     real *z;                                              // [nv] what friction remembers there; NULL: there is none
+    real *wound;                                          // [nwound] integral terms there, likewise
     real *size;                                           // [1] s, of the part; 0: none yet, the motion stays at q, v
     real *when;                                           // [1] s, when it began, of models whose motors' targets move; else NULL
     real *cq[INTERPOLANT_TERMS], *cv[INTERPOLANT_TERMS];  // [nv]
 } interpolant;
 
-/// Notes that a part of size h starts at q, v and z (forces/joint_friction.h; NULL: 0) under the force tau (NULL: none) in the
-/// lanes `where`.
-KERNEL void start_part(const lane_model *m, interpolant *I, const real *q, const real *v, const real *z, const real *tau, real h,
-                       mask where)
+/// Notes that a part of size h starts at q, v, z and wound (forces/joint_friction.h, integral_terms.h; NULL: 0) under the force tau
+/// (NULL: none) in the lanes `where`.
+KERNEL void start_part(const lane_model *m, interpolant *I, const real *q, const real *v, const real *z, const real *wound,
+                       const real *tau, real h, mask where)
 {
     for (int k = 0; k < m->nq; k++) I->q[k] = sel(where, q[k], I->q[k]);
     for (int k = 0; k < m->nv; k++) {
@@ -35,6 +36,7 @@ KERNEL void start_part(const lane_model *m, interpolant *I, const real *q, const
         I->tau[k] = sel(where, tau ? tau[k] : rset(0), I->tau[k]);
         if (I->z) I->z[k] = sel(where, z ? z[k] : rset(0), I->z[k]);
     }
+    for (int k = 0; k < m->nwound; k++) I->wound[k] = sel(where, wound ? wound[k] : rset(0), I->wound[k]);
     *I->size = sel(where, h, *I->size);
     if (I->when && m->clock) *I->when = sel(where, m->clock->part, *I->when);
 }
@@ -42,7 +44,7 @@ KERNEL void start_part(const lane_model *m, interpolant *I, const real *q, const
 /// Coefficients of an explicit method, by making its part once more: all lanes, the same bits.
 KERNEL void fit_explicit(const lane_model *m, ctn_method method, interpolant *I, explicit_work *work)
 {
-    work->z = I->z;
+    work->z = I->z, work->wound = I->wound;
     if (I->when && m->clock) m->clock->part = *I->when;
     const int end = explicit_step(m, method, I->q, I->v, I->tau, *I->size, work);
     const real h = *I->size, two = rset(2);

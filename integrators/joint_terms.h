@@ -16,6 +16,7 @@
 #include "dynamics/joints.h"
 #include "dynamics/articulated.h"
 #include "forces/ball_motors.h"
+#include "forces/integral_terms.h"
 #include "forces/joint_elements.h"
 #include "forces/joint_friction.h"
 #include "forces/motors.h"
@@ -36,6 +37,7 @@ typedef struct {
     const real *slack;                   // [nv] u_d; NULL: 0
     const real *half_turn;               // [nv] of balls, added to tau (alpha_step.h); NULL: nothing
     const real *push;                    // [nv] of balls with motors, likewise added to their feedforward
+    const real *wound, *wind;            // [nwound] integral terms at the start; [nv] what that winds them up by (alpha), or NULL
     const real *z;                       // [nv] what joints with friction remember; NULL: there are none
     real h, inv_h;                       // step size, 1/h
     real k2, drag;                       // c and s: 1/h^2, 1/h
@@ -46,6 +48,21 @@ typedef struct {
 /// take energy from nowhere.
 #define HALF_TURN 3.1
 FN bool winds(const lane_body *b) { return (b->flags & (BODY_SPRING | BODY_SERVO | BODY_FRICTION)) && about_z(b->kind); }
+
+/// The motor of a body in a step, with what its integral term will have come to at the end. (forces/integral_terms.h)
+FN lane_motor motor_in_step(const lane_model *m, const lane_body *b, const terms_input *in)
+{
+    lane_motor a = motor_now(m, b);
+    const bool ball = b->kind == JOINT_BALL;
+    if (a.wound < 0) return a;
+    for (int c = 0; c < (ball ? 3 : 1); c++) {
+        a.feedforward[c] = a.feedforward[c] + in->wound[a.wound + c];
+        if (in->wind) a.feedforward[c] = a.feedforward[c] + in->wind[b->vadr + c];
+    }
+    if (ball || a.type == MOTOR_POSITION) a.kp = fmadd(in->wind ? wind_share(&a, in->h) : rset(1), in->h * a.ki, a.kp);
+    else a.kp = a.ki, a.target[0] = fmadd(a.gear, in->q[b->qadr], rset(in->wind ? 0.5 : 1) * in->h * a.velocity[0]);
+    return a;
+}
 
 FN potential1 joint_terms1(const lane_model *m, const lane_body *b, const terms_input *in)
 {
@@ -59,7 +76,7 @@ FN potential1 joint_terms1(const lane_model *m, const lane_body *b, const terms_
         t.g = fmadd(c, w, t.g);
         t.E = fmadd(rset(0.5) * c * w, w, t.E);
         if (b->flags & BODY_MOTOR) {
-            const lane_motor a = motor_now(m, b);
+            const lane_motor a = motor_in_step(m, b, in);
             const motor_potential V = motor_step(&a, x, u, in->drag * w, in->drag);
             t.E = t.E + V.E, t.g = t.g + V.g, t.k = t.k + V.k;
         }
@@ -174,7 +191,7 @@ FN terms3 joint_terms3(const lane_model *m, const lane_body *b, const terms_inpu
     }
     add_turn_energy(&t, u, g, K);
     if (b->flags & BODY_MOTOR) {
-        const lane_motor motor = motor_now(m, b);
+        const lane_motor motor = motor_in_step(m, b, in);
         const ball_spring B = ball_spring_in(&motor, b, in);
         const turn_potential V = ball_motor_step(&motor, &B, ball_turn(b, in));
         t.E = t.E + V.E, t.g = add(t.g, V.g), t.k = sym_add(t.k, V.k), t.safe = sym_add(t.safe, V.safe);
@@ -184,6 +201,28 @@ FN terms3 joint_terms3(const lane_model *m, const lane_body *b, const terms_inpu
     add_turn_energy(&t, V.a, V.g, V.k);
     t.E = t.E + V.E;
     return t;
+}
+
+/// Integral terms `wound` [nwound] after a step, in the lanes `where`.
+KERNEL void wind_step(const lane_model *m, const terms_input *in, mask where, real *wound)
+{
+    for (int i = 0; i < m->nbody && m->nwound; i++) {
+        const lane_body *b = &m->bodies[i];
+        if (!(b->flags & BODY_MOTOR) || m->motors[b->motor].wound < 0) continue;
+        const lane_motor a = motor_now(m, b), end = motor_in_step(m, b, in);
+        const int at = a.wound;
+        if (b->kind == JOINT_BALL) {
+            const quat x = quat_load(in->x + b->qadr);
+            const vec3 u = ball_increment(b, in->q, in->x), slack = in->slack ? load3(in->slack + b->vadr) : zero3();
+            const vec3 more = add_scaled(sub(load3(end.feedforward), load3(a.feedforward)), ball_error(&a, x), end.kp - a.kp);
+            const vec3 next = ball_wound_after(&a, x, scale(sub(u, slack), in->drag), load3(in->wound + at), more);
+            store3(wound + at, sel3(where, next, load3(wound + at)));
+        } else {
+            const real x = in->x[b->qadr], u = in->u[b->vadr], slack = in->slack ? in->slack[b->vadr] : rset(0);
+            const real to = fmadd(end.kp - a.kp, fnmadd(a.gear, x, end.target[0]), end.feedforward[0] - a.feedforward[0]);
+            wound[at] = sel(where, wound_after(&a, x, in->drag * (u - slack), in->wound[at], to), wound[at]);
+        }
+    }
 }
 
 #endif

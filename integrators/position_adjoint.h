@@ -82,7 +82,7 @@ typedef struct {
 FN motor_pull pull_of(const lane_model *m, const lane_body *b, const solve *W, const real *y)
 {
     motor_pull P;
-    P.of = motor_now(m, b), P.B = ball_spring_in(&P.of, b, &W->in), P.z = ball_turn(b, &W->in);
+    P.of = motor_in_step(m, b, &W->in), P.B = ball_spring_in(&P.of, b, &W->in), P.z = ball_turn(b, &W->in);
     P.l = smul(ball_spring_torque(&P.of, &P.B, P.z).slope, load3(y));
     return P;
 }
@@ -132,10 +132,10 @@ FN void plain_pullback(const lane_model *m, const lane_body *b, const solve *W, 
 {
     sym3 drag = joint_drag(b, W->in.q);
     if (b->flags & BODY_MOTOR) {  // by the velocity
-        const lane_motor now = motor_now(m, b), *a = &now;
+        const lane_motor a = motor_in_step(m, b, &W->in);
         real u = W->in.u[b->vadr];
         if (W->in.slack) u = u - W->in.slack[b->vadr];
-        drag.xx = fmadd(a->kd, motor_at(a, W->in.x[b->qadr], W->in.drag * u).slope, drag.xx);
+        drag.xx = add_brake(drag.xx, &a, motor_at(&a, W->in.x[b->qadr], W->in.drag * u));
     }
     const real c[3] = {drag.xx, drag.yy, drag.zz}, J = given(b)->armature * W->in.k2;
     for (int k = 0; k < b->nv; k++) {

@@ -46,7 +46,7 @@ FN void add_joint_part(energy_flow *F, const lane_model *m, const lane_body *b, 
     clock_now(m, in->h, 0.5);
     if (b->flags & BODY_MOTOR) motor = alpha ? motor_now(m, b) : held_motor(m, b, in, &told);
     F->work = F->work + told;
-    add_driven_flow(F, b, in->q, alpha ? middle : P->x + b->qadr, in->tau, u, in->h, b->flags & BODY_MOTOR ? &motor : NULL);
+    add_driven_flow(F, m, b, in->q, alpha ? middle : P->x + b->qadr, in->tau, u, in->h, b->flags & BODY_MOTOR ? &motor : NULL);
 }
 
 /// A load.
@@ -83,8 +83,14 @@ FN void add_load_part(energy_flow *F, const lane_model *m, const position_work *
 KERNEL energy_flow step_flow(const lane_model *m, const position_work *P)
 {
     energy_flow F = no_flow();
+    const terms_input *in = &P->W.in;
+    if (m->nwound) {  // as the coordinates of motors
+        clock_now(m, in->h, 1);
+        hold_wound(m, in->wound), wind_step(m, in, not_(none_of()), m->wound);
+        for (int k = 0; k < m->nwound && in->slack; k++) m->wound[k] = rset(0.5) * (in->wound[k] + m->wound[k]);
+    }
     for (int i = 0; i < m->nbody; i++) add_joint_part(&F, m, &m->bodies[i], P);
-    F.dissipated = F.dissipated + friction_loss(m, P->W.in.z, P->u);
+    F.dissipated = F.dissipated + friction_loss(m, in->z, P->u);
     for (int k = 0; k < m->nload; k++) add_load_part(&F, m, P, k);
     return F;
 }
@@ -123,6 +129,11 @@ FN void add_joint_stages(energy_flow *F, const lane_model *m, const lane_body *b
         if (t->b[a] == 0) continue;
         stage_motion(m, b, P, &B, a, turn, w);
         clock_now(m, in->h, t->c[a]);
+        if ((b->flags & BODY_MOTOR) && m->motors[b->motor].wound >= 0) {
+            real *const to = m->wound + m->motors[b->motor].wound;
+            if (ball) store3(to, ball_wound_at_stage(m, b, t, in, a));
+            else to[0] = wound_at_stage(m, b, t, in, a);
+        }
         add_joint_flow(F, m, b, in->q, in->x + a * m->nq + b->qadr, tau, w, rset(t->b[a]) * in->h);
     }
 }

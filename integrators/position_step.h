@@ -48,6 +48,7 @@ typedef struct {
     vec3 *slip;   // [ncontact] how far the bristles of contact points are bent (contact/law.h)
     real *press;  // [ncontact] their normal forces
     real *z;      // [nv] how far the bristles of joints with friction are bent; else NULL
+    real *wound;  // [nwound] integral terms of motors
 } position_state;
 
 /// The table of what is counted of a step, a number a lane. fewer: parts done with fewer stages than asked for; rejected: parts
@@ -112,13 +113,13 @@ typedef struct {
     whereabouts *at;          // [nbody] of steps that are followed: where they start
     real residual;            // at the solution
     rate_pose *aim, *drift;   // [nbody] of alpha (alpha_step.h), as the next ones [nv]
-    real *aim_rate, *slack, *half_turn, *push;
+    real *aim_rate, *slack, *half_turn, *push, *wind;
 } position_work;
 
 /// Steps start from the state S under the forces tau (NULL: none).
 FN void start_from(const position_state *S, const real *tau, solve *W)
 {
-    W->in.q = S->q, W->in.rate = S->rate, W->in.tau = tau, W->in.z = S->z, W->V = S->V;
+    W->in.q = S->q, W->in.rate = S->rate, W->in.tau = tau, W->in.z = S->z, W->in.wound = S->wound, W->V = S->V;
     W->slip = S->slip, W->press = S->press;
 }
 

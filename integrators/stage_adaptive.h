@@ -122,7 +122,7 @@ KERNEL mask adaptive_stages(const lane_model *m, const ctn_batch_config *cfg, po
     const mask fresh = both(active, le(control->size, zero));
     adaptive_parts Q = begin_parts(m->dt, active);
     if (any_of(fresh)) {
-        clock_part(m, zero), clock_now(m, Q.end, 0);
+        clock_part(m, zero), clock_now(m, Q.end, 0), hold_wound(m, S->wound);
         real *force = P->one.d, *accel = P->one.fresh;
         for (int k = 0; k < m->nv; k++) force[k] = P->one.W.in.tau ? P->one.W.in.tau[k] : zero;
         P->loads.slip = S->slip;

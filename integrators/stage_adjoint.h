@@ -106,9 +106,9 @@ FN void stage_terms1_pullback(const lane_model *m, const lane_body *b, const sta
     for (int l = 0; l < t->stages; l++) d += t->d[a][l], h += t->h[a][l];
     sym3 drag = joint_drag(b, W->in.q);
     if (b->flags & BODY_MOTOR) {  // by the rate
-        const lane_motor now = motor_now(m, b), *motor = &now;
+        const lane_motor motor = motor_at_stage(m, b, t, &W->in, a);
         const real w = stage_rate(m, t, &W->in, a, b->vadr);
-        drag.xx = fmadd(motor->kd, motor_at(motor, W->in.x[a * m->nq + b->qadr], w).slope, drag.xx);
+        drag.xx = add_brake(drag.xx, &motor, motor_at(&motor, W->in.x[a * m->nq + b->qadr], w));
     }
     const real c[3] = {drag.xx, drag.yy, drag.zz}, J = given(b)->armature * W->in.inv_h;
     for (int k = 0; k < b->nv; k++) {
@@ -129,7 +129,7 @@ FN void stage_ball_pullback(const lane_model *m, const lane_body *b, const stage
     const vec3 w = scale(quat_imaginary(ball_rate(t, B, a, W->in.inv_h)), rset(2));
     vec3 Cy = smul(joint_drag(b, W->in.q), y);
     if (b->flags & BODY_MOTOR) {
-        const lane_motor motor = motor_now(m, b);
+        const lane_motor motor = motor_at_stage(m, b, t, &W->in, a);
         const bounded_torque T = ball_motor_at(&motor, quat_load(W->in.x + a * m->nq + b->qadr), w);
         Cy = add_scaled(Cy, smul(T.slope, y), motor.kd);
     }

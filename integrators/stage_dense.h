@@ -37,7 +37,7 @@ FN void stage_motion(const lane_model *m, const lane_body *b, const stage_work *
 KERNEL void keep_stages(const lane_model *m, interpolant *I, const position_state *S, const stage_work *P, mask where)
 {
     const stage_table *t = P->W.table;
-    start_part(m, I, S->q, S->rate, NULL, NULL, P->W.in.h, where);
+    start_part(m, I, S->q, S->rate, NULL, NULL, NULL, P->W.in.h, where);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         real u[MOST_STAGES][3], w[MOST_STAGES][3];
@@ -60,7 +60,7 @@ KERNEL void keep_stages(const lane_model *m, interpolant *I, const position_stat
 /// The same for a part of one stage (position_step.h): a straight line in the chart.
 KERNEL void keep_stage(const lane_model *m, interpolant *I, const position_state *S, const position_work *P, mask where)
 {
-    start_part(m, I, S->q, S->rate, NULL, NULL, P->W.in.h, where);
+    start_part(m, I, S->q, S->rate, NULL, NULL, NULL, P->W.in.h, where);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         real u[3];
@@ -81,7 +81,7 @@ KERNEL void keep_alpha(const lane_model *m, interpolant *I, const position_state
                        mask where)
 {
     const real h = P->W.in.h;
-    start_part(m, I, S->q, S->rate, NULL, NULL, h, where);
+    start_part(m, I, S->q, S->rate, NULL, NULL, NULL, h, where);
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         real u[3];

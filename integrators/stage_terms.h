@@ -16,6 +16,7 @@
 #include "dynamics/spatial.h"
 #include "dynamics/quaternion.h"
 #include "forces/ball_motors.h"
+#include "forces/integral_terms.h"
 #include "forces/joint_elements.h"
 #include "forces/joint_friction.h"
 #include "forces/motors.h"
@@ -28,6 +29,7 @@ typedef struct {
     const real *rate;   // [nv] V of stage_tables.h in joint coordinates
     const real *tau;    // [nv] applied; NULL: none
     const real *z;      // [nv] what joints with friction remember; NULL: there are none
+    const real *wound;  // [nwound] integral terms of motors at the start of the step
     const real *x, *u;  // the iterate, and increments since the start of joints that are not balls
     real h, inv_h, k2;  // step size, 1/h, 1/h^2
 } stage_input;
@@ -38,6 +40,51 @@ FN real stage_rate(const lane_model *m, const stage_table *t, const stage_input 
     real rate = rset(t->dV[a]) * in->rate[v];
     for (int l = 0; l < t->stages; l++) rate = fmadd(rset(t->d[a][l]) * in->inv_h, in->u[l * m->nv + v], rate);
     return rate;
+}
+
+/// The integral term of a motor at stage a (forces/integral_terms.h), on a joint of one degree of freedom and on a ball. Leaves the
+/// clock at the stage.
+FN real wound_at_stage(const lane_model *m, const lane_body *b, const stage_table *t, const stage_input *in, int a)
+{
+    const bool position = m->motors[b->motor].type == MOTOR_POSITION;
+    real sum = rset(0);
+    for (int l = 0; l < t->stages; l++) {
+        clock_now(m, in->h, t->c[l]);
+        const lane_motor motor = motor_now(m, b);
+        const real e = position ? motor_error(&motor, in->x[l * m->nq + b->qadr], rset(0)) : motor.velocity[0];
+        sum = fmadd(rset(t->a[a][l]), e, sum);
+    }
+    clock_now(m, in->h, t->c[a]);
+    const lane_motor motor = motor_now(m, b);
+    real way = in->h * sum;
+    if (!position) way = fnmadd(motor.gear, in->u[a * m->nv + b->vadr], way);
+    return fmadd(motor.ki, way, in->wound[motor.wound]);
+}
+
+FN vec3 ball_wound_at_stage(const lane_model *m, const lane_body *b, const stage_table *t, const stage_input *in, int a)
+{
+    const lane_motor *const given_motor = &m->motors[b->motor];
+    vec3 sum = zero3();
+    for (int l = 0; l < t->stages; l++) {
+        clock_now(m, in->h, t->c[l]);
+        const lane_motor motor = motor_now(m, b);
+        sum = add_scaled(sum, ball_error(&motor, quat_load(in->x + l * m->nq + b->qadr)), rset(t->a[a][l]));
+    }
+    clock_now(m, in->h, t->c[a]);
+    return add_scaled(load3(in->wound + given_motor->wound), sum, in->h * given_motor->ki);
+}
+
+/// The motor at stage a, with its integral term in the feedforward.
+FN lane_motor motor_at_stage(const lane_model *m, const lane_body *b, const stage_table *t, const stage_input *in, int a)
+{
+    const bool winds = m->motors[b->motor].wound >= 0;
+    vec3 wound = zero3();
+    if (winds && b->kind == JOINT_BALL) wound = ball_wound_at_stage(m, b, t, in, a);
+    else if (winds) wound.x = wound_at_stage(m, b, t, in, a);
+    else clock_now(m, in->h, t->c[a]);
+    lane_motor motor = motor_now(m, b);
+    if (winds) add3(motor.feedforward, wound);
+    return motor;
 }
 
 /// Adds the terms of stage a of a joint without ball: row g of coordinate k, and derivatives by the coordinate at every stage, K
@@ -62,10 +109,12 @@ FN real stage_terms1(const lane_model *m, const lane_body *b, const stage_table 
         }
         g = fmadd(c, rate, g);
         if (b->flags & BODY_MOTOR) {
-            clock_now(m, in->h, t->c[a]);
-            const lane_motor motor = motor_now(m, b);
+            const lane_motor motor = motor_at_stage(m, b, t, in, a);
             const motor_force f = motor_at(&motor, in->x[a * m->nq + b->qadr], rate);
-            g = g - f.force, K[a] = fmadd(motor.kp, f.slope, K[a]), c = fmadd(motor.kd, f.slope, c);
+            g = g - f.force, K[a] = fmadd(motor.kp, f.slope, K[a]), c = add_brake(c, &motor, f);
+            if (motor.wound >= 0 && motor.type != MOTOR_POSITION) K[a] = fmadd(motor.ki, f.slope, K[a]);
+            for (int l = 0; l < s && motor.wound >= 0 && motor.type == MOTOR_POSITION; l++)
+                K[l] = fmadd(rset(t->a[a][l]) * in->h * motor.ki, f.slope, K[l]);
         }
         if (b->flags & BODY_FRICTION) {
             const potential1 W = friction_potential(b, in->z[v] + in->u[a * m->nv + v]);
@@ -149,6 +198,25 @@ FN quat ball_acceleration(const stage_table *t, const ball_stages *B, int a, rea
     return quat_mul(quat_conjugate(B->z[a]), ball_sum(t, B, rset(-t->hV[a]) * h, t->h[a], rset(1)));
 }
 
+/// What the torque of a ball's motor at stage a, with the derivative `slope` by what it asks for, falls by with a turn of each stage
+/// by way of its integral term: added to K.
+FN void add_wound_blocks(const lane_model *m, const lane_body *b, const stage_table *t, const stage_input *in, int a, sym3 slope,
+                         mat3 *K)
+{
+    const real o = rset(0), one = rset(1);
+    if (m->motors[b->motor].wound < 0) return;
+    for (int l = 0; l < t->stages; l++) {
+        clock_now(m, in->h, t->c[l]);
+        const lane_motor motor = motor_now(m, b);
+        const quat r = ball_way(&motor, quat_load(in->x + l * m->nq + b->qadr));
+        const real s = rset(t->a[a][l]) * in->h * motor.ki;
+        K[l].x = add_scaled(K[l].x, smul(slope, ball_fall(r, vec(one, o, o))), s);
+        K[l].y = add_scaled(K[l].y, smul(slope, ball_fall(r, vec(o, one, o))), s);
+        K[l].z = add_scaled(K[l].z, smul(slope, ball_fall(r, vec(o, o, one))), s);
+    }
+    clock_now(m, in->h, t->c[a]);
+}
+
 /// The terms of stage a of a ball: torque in body axes, and derivatives K[l] by turns at stage l, as columns. On the diagonal the
 /// second derivative in the exponential chart, which is the derivative by turns less [torque]x / 2.
 FN vec3 stage_terms_ball(const lane_model *m, const lane_body *b, const stage_table *t, const stage_input *in, const ball_stages *B,
@@ -171,15 +239,15 @@ FN vec3 stage_terms_ball(const lane_model *m, const lane_body *b, const stage_ta
     // dampers and a motor: the force f with the derivative -D by w, and what it falls by with turns
     vec3 f = scale(smul(C, w), rset(-1));
     sym3 D = C;
+    sym3 slope = sym_diagonal(o, o, o);
     mat3 held;
     held.x = held.y = held.z = zero3();
     if (b->flags & BODY_MOTOR) {
-        clock_now(m, in->h, t->c[a]);
-        const lane_motor motor = motor_now(m, b);
+        const lane_motor motor = motor_at_stage(m, b, t, in, a);
         const quat r = ball_way(&motor, quat_load(in->x + a * m->nq + b->qadr));
         const bounded_torque T = bound_torque(ball_demand(&motor, r, w), motor.effort);
         const real one = rset(1);
-        f = add(f, T.torque), D = sym_add(D, sym_scale(T.slope, motor.kd));
+        f = add(f, T.torque), D = sym_add(D, sym_scale(T.slope, motor.kd)), slope = T.slope;
         held.x = smul(T.slope, ball_stiffness(&motor, r, vec(one, o, o)));
         held.y = smul(T.slope, ball_stiffness(&motor, r, vec(o, one, o)));
         held.z = smul(T.slope, ball_stiffness(&motor, r, vec(o, o, one)));
@@ -207,7 +275,10 @@ FN vec3 stage_terms_ball(const lane_model *m, const lane_body *b, const stage_ta
     K[a].x = add(K[a].x, smul(D, vec(turn_back, half.z, negate(half.y))));
     K[a].y = add(K[a].y, smul(D, vec(negate(half.z), turn_back, half.x)));
     K[a].z = add(K[a].z, smul(D, vec(half.y, negate(half.x), turn_back)));
-    if (b->flags & BODY_MOTOR) K[a] = mat3_add(K[a], held);
+    if (b->flags & BODY_MOTOR) {
+        K[a] = mat3_add(K[a], held);
+        add_wound_blocks(m, b, t, in, a, slope, K);
+    }
     const real rotor = negate(J * y2.w);
     K[a].x = add(K[a].x, vec(rotor, e.z, negate(e.y)));
     K[a].y = add(K[a].y, vec(negate(e.z), rotor, e.x));
@@ -216,6 +287,29 @@ FN vec3 stage_terms_ball(const lane_model *m, const lane_body *b, const stage_ta
     K[a].y = add(K[a].y, vec(spring.k.xy, spring.k.yy, spring.k.yz));
     K[a].z = add(K[a].z, vec(spring.k.xz, spring.k.yz, spring.k.zz));
     return sub(g, tau);
+}
+
+/// Integral terms `wound` [nwound] after a step, in the lanes `where`.
+KERNEL void wind_stages(const lane_model *m, const stage_table *t, const stage_input *in, mask where, real *wound)
+{
+    const int last = t->stages - 1;
+    for (int i = 0; i < m->nbody && m->nwound; i++) {
+        const lane_body *b = &m->bodies[i];
+        if (!(b->flags & BODY_MOTOR) || m->motors[b->motor].wound < 0) continue;
+        const int at = m->motors[b->motor].wound;
+        const real *x = in->x + last * m->nq + b->qadr;
+        if (b->kind == JOINT_BALL) {
+            const ball_stages B = ball_at_stages(m, b, t, in);
+            const vec3 w = scale(quat_imaginary(ball_rate(t, &B, last, in->inv_h)), rset(2)), now = load3(wound + at);
+            const vec3 to = ball_wound_at_stage(m, b, t, in, last);
+            const lane_motor a = motor_now(m, b);
+            store3(wound + at, sel3(where, ball_wound_after(&a, quat_load(x), w, load3(in->wound + at), to), now));
+        } else {
+            const real to = wound_at_stage(m, b, t, in, last), w = stage_rate(m, t, in, last, b->vadr);
+            const lane_motor a = motor_now(m, b);
+            wound[at] = sel(where, wound_after(&a, x[0], w, in->wound[at], to), wound[at]);
+        }
+    }
 }
 
 #endif

@@ -112,7 +112,7 @@ FN mask settles(const ctn_batch_config *cfg, const position_state *S)
 FN void begin_part(const lane_model *m, const ctn_batch_config *cfg, real h, position_state *S, ladder_work *P, mask where)
 {
     set_step_size(&P->one.W, h);
-    clock_now(m, h, 0);
+    clock_now(m, h, 0), hold_wound(m, S->wound);
     if (is_alpha(cfg)) {
         const mask fresh = both(where, both(gt(S->fresh[0], rset(0)), not_(settles(cfg, S))));
         if (any_of(fresh)) {
@@ -145,7 +145,7 @@ FN void enter_rung(const lane_model *m, const stage_table *table, bool alpha, co
         return;
     }
     G->table = table, G->start = W->start;
-    G->in.q = S->q, G->in.tau = W->in.tau, G->in.z = S->z, G->in.x = P->more.x, G->in.u = P->more.u;
+    G->in.q = S->q, G->in.tau = W->in.tau, G->in.z = S->z, G->in.wound = S->wound, G->in.x = P->more.x, G->in.u = P->more.u;
     G->V = table->old > 0 ? S->old : S->V, G->slip = S->slip, G->press = S->press, G->glued = none_of();
     G->in.rate = table->old > 0 ? S->old_rate : S->rate;
     start_stages(m, G, W->in.h);
@@ -281,6 +281,29 @@ KERNEL mask contacts_change(const lane_model *m, const position_state *S, const 
     return some;
 }
 
+/// Where the solution in P, of several stages or of alpha, has driven a motor past the limit of its speed, at which its torque ends:
+/// what goes by several points of a step sees the corner too late.
+KERNEL mask overdrives(const lane_model *m, const position_state *S, const ladder_work *P)
+{
+    const stage_table *t = P->part.table;
+    const stage_input *in = &P->more.W.in;
+    const real past = rset(1 + 1e-6);
+    mask some = none_of();
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        if (!(b->flags & BODY_MOTOR) || !m->motors[b->motor].fast) continue;
+        const lane_motor a = t ? motor_at_stage(m, b, t, in, t->stages - 1) : motor_in_step(m, b, &P->one.W.in);
+        const terms_input *one = &P->one.W.in;
+        real x = P->one.x[b->qadr], w;
+        if (t) x = in->x[(t->stages - 1) * m->nq + b->qadr], w = stage_rate(m, t, in, t->stages - 1, b->vadr);
+        else w = one->drag * (one->u[b->vadr] - one->slack[b->vadr]);
+        const real turn = a.gear * w, before = a.gear * S->rate[b->vadr], y = motor_demand(&a, x, w);
+        const mask fast = both(gt(magnitude(turn), past * a.speed), le(magnitude(before), past * a.speed));
+        some = either(some, both(fast, gt(y * turn, rset(0))));
+    }
+    return some;
+}
+
 /// The solution in P with what it ends with, after end_rate() and end_rates_of_alpha().
 FN solved_part solution_of(const lane_model *m, ladder_work *P)
 {
@@ -305,6 +328,7 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
         both(solved, config_valid(m, t ? P->more.x + last * m->nq : P->one.x, t ? P->more.u + last * m->nv : P->one.u, far));
     count->far = sel(both(t ? solved : tried, *far), rset(1), count->far);
     if (m->ncontact && (t || P->part.alpha)) ok = both(ok, not_(contacts_change(m, S, P)));
+    if (m->fast && (t || P->part.alpha) && !cfg->adaptive) ok = both(ok, not_(overdrives(m, S, P)));
     if (!any_of(either(ok, *far))) return ok;
     const bool law = carries_energy(cfg);
     for (int i = 0; i < m->nbody && t; i++) P->more.rate[i] = end_rate(&P->more, i);
@@ -362,6 +386,8 @@ KERNEL void commit_part(const lane_model *m, const ctn_batch_config *cfg, positi
     real shaken = zero;
     if (!any_of(where)) return;
     keep_friction(m, t ? P->more.u + (t->stages - 1) * m->nv : P->one.u, where, S->z);
+    if (m->nwound && t) wind_stages(m, t, &P->more.W.in, where, S->wound);
+    else if (m->nwound) wind_step(m, &P->one.W.in, where, S->wound);
     if (t) {
         if (dense) keep_stages(m, dense, S, &P->more, where);
         keep_stage_contacts(m, &P->more.W, where, S->slip, S->press);

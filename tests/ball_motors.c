@@ -139,7 +139,7 @@ START_TEST(stored)
         double sum = 0;
         for (int k = 0; k <= PIECES; k++) {
             const double weight = k == 0 || k == PIECES ? 1 : k % 2 ? 4 : 2;
-            sum += weight * angle / PIECES / 3 * saturate(2 * a.kp * sin(angle * k / PIECES / 2), a.effort).force;
+            sum += weight * angle / PIECES / 3 * saturate(2 * a.kp * sin(angle * k / PIECES / 2), a.effort, MOTOR_CORNER).force;
         }
         const double U = ball_motor_energy(&a, x), scale_ = a.kp * angle * angle + 1e-12;
         ck_assert_msg(fabs(U - sum) < 3e-8 * scale_, "seed %llu: %.12g J, by the torque %.12g", (unsigned long long)seed, U, sum);

@@ -87,7 +87,8 @@ static const struct {
     {"read x; read x; echo '{\"effort\": [-1]}'; read x", 1,
      "error: --control: world 0: motor_effort: expected a number >= 0, or infinity, found -1\n"},
     {"read x; read x; echo '{\"torque\": [1]}'; read x", 1,
-     "error: --control: \"torque\": unknown; an answer has target, velocity_target, feedforward, kp, kd, effort, force, stop\n"},
+     "error: --control: \"torque\": unknown; an answer has target, velocity_target, feedforward, kp, kd, effort, ki, speed, "
+     "force, stop\n"},
 };
 enum { ENDINGS = sizeof endings / sizeof *endings };
 

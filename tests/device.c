@@ -108,6 +108,8 @@ START_TEST(bits_are_the_cpu_s)
         .fluid = _i % 2 && methods[_i].solver == CTN_NEWTON && methods[_i].method != CTN_VARIATIONAL &&
                  !(methods[_i].method == CTN_COLLOCATION && methods[_i].number > 2),
         .stream = _i % 4 == 1,
+        .winding = _i % 2,
+        .speeds = _i % 3 != 0,
         .friction = methods[_i].method != CTN_VARIATIONAL && !(methods[_i].method == CTN_COLLOCATION && methods[_i].number > 2),
         .plain_springs = methods[_i].method == CTN_VARIATIONAL};
     ctn_model *const m = random_model(900 + (uint64_t)_i, &o);

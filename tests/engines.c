@@ -211,7 +211,13 @@ END_TEST
 /// The dynamics calls: every engine, odd counts.
 START_TEST(dynamics_calls)
 {
-    const random_options o = {.links = 12, .passive = true, .springs = _i % 2 ? 3 : 0, .wrenches = _i % 2 ? 2 : 0, .motors = 4};
+    const random_options o = {.links = 12,
+                              .passive = true,
+                              .springs = _i % 2 ? 3 : 0,
+                              .wrenches = _i % 2 ? 2 : 0,
+                              .motors = 4,
+                              .winding = true,
+                              .speeds = true};
     ctn_model *m = random_model(100 + (uint64_t)_i, &o);
     const size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nl = (size_t)m->nlink, sums = sizeof(ctn_totals) / sizeof(double);
     const size_t count = 11, n = count * (7 * nv * nv + 5 * nv + 18 * nl + 12 * nv + sums);

@@ -18,33 +18,47 @@ static lane_motor random_motor(rng *r)
 {
     static const double gears[] = {1, -3, 0.5}, efforts[] = {INFINITY, 5, 0.3, 0};
     const bool position = rng_below(r, 2), servo = position || rng_below(r, 2);
+    const bool fast = rng_below(r, 3) == 0;
     return (lane_motor){.kp = position ? rng_uniform(r, 1, 100) : 0,
                         .kd = servo ? rng_uniform(r, 0, 3) : 0,
-                        .target = rng_uniform(r, -1, 1),
-                        .velocity = rng_uniform(r, -2, 2),
-                        .feedforward = rng_uniform(r, -3, 3),
-                        .effort = efforts[rng_below(r, 4)],
-                        .gear = gears[rng_below(r, 3)]};
+                        .target = {rng_uniform(r, -1, 1)},
+                        .velocity = {rng_uniform(r, -2, 2)},
+                        .feedforward = {rng_uniform(r, -3, 3)},
+                        .effort = efforts[fast ? 1 + rng_below(r, 3) : rng_below(r, 4)],
+                        .gear = gears[rng_below(r, 3)],
+                        .wound = -1,
+                        .fast = fast,
+                        .speed = fast ? pow(10, rng_uniform(r, -1, 1.5)) : INFINITY};
 }
 
 /// Value, gradient and second derivative go together, the force never exceeds the effort, and the potential is convex.
 START_TEST(potential_of_a_step)
 {
-    int bent = 0;
-    FOR_ALL_SEEDS(seed, 4000)
+    int bent = 0, slowed = 0, stopped = 0;
+    FOR_ALL_SEEDS(seed, 8000)
     {
         rng r = {seed * 77};
         lane_motor a = random_motor(&r);
         const double q = rng_uniform(&r, -1, 1), u = rng_uniform(&r, -1, 1), s = rng_uniform(&r, 5, 200),
                      drift = rng_uniform(&r, -0.1, 0.1);
         const double y = motor_demand(&a, q + u, s * (u - drift));
+        if (a.fast && seed % 3) a.speed = fabs(a.gear * s * (u - drift)) * rng_uniform(&r, 0.98, 1.12);
         if (seed % 4 == 0) a.effort = fabs(y) * rng_uniform(&r, 0.93, 1.07);
         // so far apart that no difference goes over an edge of the corner
         const double e = 1e-4 * (a.effort > 0 ? fmin(1, a.effort) : 1) / (1 + fabs(a.gear) * (a.kp + a.kd * s));
         const double reach = 3 * e * fabs(a.gear) * (a.kp + a.kd * s);
         const double edge = fmin(fabs(fabs(y) - (1 - MOTOR_CORNER) * a.effort), fabs(fabs(y) - (1 + MOTOR_CORNER) * a.effort));
         if (isfinite(a.effort) && edge <= reach) continue;
-        if (fabs(fabs(y) - a.effort) < MOTOR_CORNER * a.effort) bent++;
+        const double turn = a.gear * s * (u - drift), turned = 3 * e * fabs(a.gear) * s;
+        if (a.fast) {  // nor over one of a speed limit's
+            const double sharp = fmin(fabs(fabs(y) - a.effort), fabs(y)), forwards = fabs(turn);
+            const double line = a.effort * (a.speed - (y < 0 ? -turn : turn)) / (0.1 * a.speed),
+                         slope = a.effort / (0.1 * a.speed);
+            const double near = fmin(fabs(forwards - a.speed), fabs(forwards - 0.9 * a.speed));
+            if (sharp <= reach || near <= turned || fabs(fabs(y) - line) <= reach + slope * turned) continue;
+            slowed +=
+                y * turn > 0 && line < a.effort && line > 0 && line<fabs(y), stopped += y * turn> 0 && line <= 0 && a.effort > 0;
+        } else if (fabs(fabs(y) - a.effort) < MOTOR_CORNER * a.effort) bent++;
         double E[4], g[4];
         const motor_potential V = motor_step(&a, q + u, u, s * (u - drift), s);
         for (int k = 0; k < 4; k++) {
@@ -53,7 +67,8 @@ START_TEST(potential_of_a_step)
             E[k] = W.E, g[k] = W.g;
         }
         const double by_E = (8 * (E[2] - E[1]) - (E[3] - E[0])) / (12 * e), by_g = (8 * (g[2] - g[1]) - (g[3] - g[0])) / (12 * e);
-        const double slope = a.kp + a.kd * s, scale = 1 + fabs(V.E) + fabs(V.g) + V.k + (slope > 0 ? y * y / slope : 0) + y * y;
+        const double slope = a.kp + a.kd * s + (a.fast ? a.effort / (0.1 * a.speed) * s : 0),
+                     scale = 1 + fabs(V.E) + fabs(V.g) + V.k + (slope > 0 ? y * y / slope : 0) + y * y;
         ck_assert_msg(fabs(by_E - V.g) < 1e-15 * scale / e + 1e-9 * scale, "seed %llu: gradient %.12g, by differences %.12g",
                       (unsigned long long)seed, V.g, by_E);
         ck_assert_msg(fabs(by_g - V.k) < 1e-14 * scale / e + 1e-9 * scale,
@@ -62,7 +77,8 @@ START_TEST(potential_of_a_step)
         const motor_force f = motor_at(&a, q + u, s * (u - drift));
         ck_assert_double_eq(f.force, -V.g);
     }
-    ck_assert_msg(bent > 400 || getenv("CTN_SEED"), "the corner was met %d times", bent);
+    ck_assert_msg((bent > 400 && slowed > 30 && stopped > 100) || getenv("CTN_SEED"),
+                  "the corner was met %d times, the fall towards the speed %d, beyond it %d", bent, slowed, stopped);
 }
 END_TEST
 
@@ -207,6 +223,83 @@ START_TEST(effort_is_the_most)
 }
 END_TEST
 
+// ---- speed limits
+
+/// A motor drives up to its speed and no further, without a tremor, in steps of any size; against a load it stays where its line
+/// and the load meet.
+START_TEST(speed_is_the_most)
+{
+    for (int h = 0; h < 3; h++)
+        for (int loaded = 0; loaded < 2; loaded++) {
+            const double dt = (double[]){0.002, 0.02, 0.1}[h], D = 6 / (0.1 * 1.5), b = 2;
+            ctn_model *const m =
+                model_with(SLIDER, loaded ? ", damping: 2" : "", "type: torque, target: 50, gear: 2, effort: 6, speed: 1.5");
+            const ctn_batch_config cfg = config_of(implicit[_i].method, implicit[_i].number, dt);
+            ctn_batch *const batch = batch_with(m, &cfg);
+            const double most = loaded ? 2 * D * 1.5 / (b + 4 * D) : 0.75;  // m/s of the joint: 2 D (1.5 - 2 v) = b v
+            double q, v = 0, before = 0;
+            for (int k = 0; k < lround(8 / dt); k++) {
+                ctn_batch_step(batch, 1, NULL, NULL), ctn_batch_state(batch, &q, &v);
+                const double over = 2e-6;
+                ck_assert_msg(v <= 0.75 * (1 + over) && v >= before - (loaded ? 1e-2 : over),
+                              "dt %g, loaded %d, step %d: %.12g m/s after %.12g, of %.12g", dt, loaded, k, v, before, most);
+                before = v;
+            }
+            ck_assert_msg(fabs(v - most) < 1e-9 * most + (loaded ? 0 : 2e-6), "dt %g, loaded %d: ends at %.12g m/s, not %.12g",
+                          dt, loaded, v, most);
+            ctn_batch_free(batch), ctn_model_free(m);
+        }
+}
+END_TEST
+
+/// What moves faster than that it lets run, and brakes with all its effort.
+START_TEST(beyond_its_speed)
+{
+    for (int brakes = 0; brakes < 2; brakes++) {
+        ctn_model *const m = model_with(SLIDER, "",
+                                        brakes ? "type: velocity, kd: 100, target: -5, effort: 3, speed: 1"
+                                               : "type: velocity, kd: 100, target: 9, effort: 3, speed: 1");
+        const ctn_batch_config cfg = config_of(implicit[_i].method, implicit[_i].number, 0.01);
+        ctn_batch *const b = batch_with(m, &cfg);
+        double q = 0, v = 4, force = brakes ? 0 : 1;
+        ctn_step_stats s;
+        ctn_batch_set_state(b, &q, &v, 0, NULL), ctn_batch_set_force(b, &force);
+        ctn_batch_step(b, 100, &s, NULL), ctn_batch_state(b, &q, &v);
+        ck_assert_msg(fabs(v - (brakes ? 4 - 1.5 : 4.5)) < (cfg.method == CTN_ALPHA ? 1e-3 : 1e-9), "%g m/s", v);
+        ctn_batch_free(b), ctn_model_free(m);
+    }
+}
+END_TEST
+
+/// A servo of position goes at its speed, and stops where it should, in large steps as in small ones. What the limit takes off is
+/// dissipated.
+START_TEST(servo_at_its_speed)
+{
+    ctn_model *const m = model_with(SLIDER, "", "type: position, kp: 400, kd: 60, target: 3, effort: 20, speed: 2");
+    double exact[2] = {0};
+    for (int k = 0; k < 2; k++) {
+        const ctn_batch_config cfg = k ? config_of(implicit[_i].method, implicit[_i].number, 0.1) : config_of(CTN_RK4, 2, 0.0005);
+        ctn_batch *const b = batch_with(m, &cfg);
+        double q, v, fastest = 0;
+        ctn_step_stats s, sum = {0};
+        for (int n = 0; n < lround(4 / cfg.dt); n++) {
+            ctn_batch_step(b, 1, n ? &s : &sum, NULL), ctn_batch_state(b, &q, &v);
+            if (n) ctn_step_stats_add(&sum, &s);
+            fastest = fmax(fastest, v);
+            if (!k && n == lround(1 / cfg.dt) - 1) exact[0] = q;
+            if (k && n == lround(1 / cfg.dt) - 1) exact[1] = q;
+        }
+        ck_assert_msg(fabs(q - 3) < 1e-6 && fastest < 2 * (1 + 2e-6) && fastest > 1.9, "at %g, at most %g m/s", q, fastest);
+        ck_assert_msg(sum.dissipated > 0 && sum.work == 0, "dissipated %g, work %g", sum.dissipated, sum.work);
+        if (!k)
+            ck_assert_msg(fabs(sum.created) < 1e-3 * sum.dissipated, "dissipated %g, created %g J", sum.dissipated, sum.created);
+        ctn_batch_free(b);
+    }
+    ck_assert_msg(fabs(exact[0] - exact[1]) < 0.2, "after a second at %g, by rk4 at %g", exact[1], exact[0]);
+    ctn_model_free(m);
+}
+END_TEST
+
 // ---- energy
 
 /// Without gravity, from rest, with targets at rest, no step has more energy than the one before: what the servo stores is given
@@ -260,7 +353,7 @@ START_TEST(ledger)
     FOR_SEEDS(seed, 12)
     {
         enum { STEPS = 2000 };
-        const random_options o = {.links = 5, .motors = 6};
+        const random_options o = {.links = 5, .motors = 6, .speeds = seed % 3 == 0};
         ctn_model *const m = random_model(seed, &o);
         const size_t nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m);
         double *const q = calloc(nq + 1, sizeof *q), *const v = calloc(nv + 1, sizeof *v), *const f = calloc(nv + 1, sizeof *f);
@@ -439,7 +532,7 @@ START_TEST(refused)
     const ctn_batch_config cfg = config_of(CTN_VARIATIONAL, 2, 0.01);
     ctn_error err = {0};
     ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
-    ck_assert_str_eq(err.message, "method: variational takes `motors` without kd alone; take radau");
+    ck_assert_str_eq(err.message, "method: variational takes `motors` without kd, ki and `speed` alone; take radau");
     ctn_model_free(m);
 }
 END_TEST
@@ -454,6 +547,9 @@ int main(void)
     tcase_add_loop_test(t, velocity_servo, 0, 5);
     tcase_add_test(t, gear_and_rotor);
     tcase_add_loop_test(t, effort_is_the_most, 0, IMPLICIT - 1);
+    tcase_add_loop_test(t, speed_is_the_most, 0, IMPLICIT);
+    tcase_add_loop_test(t, beyond_its_speed, 0, IMPLICIT);
+    tcase_add_loop_test(t, servo_at_its_speed, 0, IMPLICIT);
     tcase_add_loop_test(t, energy_never_rises, 0, IMPLICIT);
     tcase_add_test(t, ledger);
     tcase_add_loop_test(t, variational_keeps_energy, 0, 2);

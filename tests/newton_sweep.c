@@ -43,6 +43,8 @@ static fixture open_fixture(uint64_t seed, const random_options *o, double h, do
     position_work *P = &f.W.po.one;
     for (int k = 0; k < m->nv; k++) f.W.tau[k] = rng_uniform(&f.r, -1, 1);
     W->in.q = f.S.q, W->in.rate = f.S.v, W->in.tau = seed % 3 ? f.W.tau : NULL, W->V = f.S.V;
+    for (int k = 0; k < m->nwound; k++) f.S.wound[k] = rng_uniform(&f.r, -2, 2);
+    W->in.wound = f.S.wound;
     find_placements(m, f.S.q, W->start);
     set_step_size(W, h);
     start_step(m, W);
@@ -283,7 +285,9 @@ START_TEST(energy_residual_and_hessian_agree)
                                   .joints = seed % 5 ? 0 : 1u << CTN_BALL,
                                   .springs = seed % 3 ? (int)(seed % 3) : 0,
                                   .wrenches = (int)(seed % 4),
-                                  .motors = (int)(seed % 5)};
+                                  .motors = (int)(seed % 5),
+                                  .winding = seed % 3 != 0,
+                                  .speeds = seed % 2 == 0};
         fixture f = open_fixture(seed, &o, 0.05, 1);
         const int n = f.m->nv;
         double *r = malloc((size_t)(n + 1) * sizeof *r), *d = calloc((size_t)n + 1, sizeof *d), *H = dense_hessian(&f, true);

@@ -256,7 +256,7 @@ static void put_three(writer *w, rng *r, const char *key, double most)
 }
 
 /// The motor of a ball joint.
-static void put_ball_motor(writer *w, rng *r, const char *prefix, int link, bool undamped, bool first)
+static void put_ball_motor(writer *w, rng *r, const char *prefix, int link, bool undamped, bool winding, bool first)
 {
     const int type = rng_below(r, 3);
     put(w, "%s  - {joint: %s%d, ", first ? "motors:\n" : "", prefix, link);
@@ -268,6 +268,7 @@ static void put_ball_motor(writer *w, rng *r, const char *prefix, int link, bool
         put(w, "type: position, kp: %.17g", rng_uniform(r, 1, 30));
         put_three(w, r, "target", 1.5), put_three(w, r, "feedforward", 1);
         if (!undamped) put(w, ", kd: %.17g", rng_uniform(r, 0, 3)), put_three(w, r, "velocity_target", 1);
+        if (!undamped && winding) put(w, ", ki: %d", 3 + 7 * link);
     }
     if (rng_below(r, 2)) put(w, ", effort: %.17g", pow(10, rng_uniform(r, -1, 2)));
     put(w, ", rotor: %.17g}\n", rng_uniform(r, 0, 0.01));
@@ -281,6 +282,7 @@ static void put_motors(writer *w, uint64_t seed, const plan *l, const char *pref
     static const double gears[] = {1, -2, 1.5};
     const bool undamped = o->conservative || o->plain_springs;
     rng r = {seed * 0x9fb21c651e98df25u + 33}, apart = {seed * 0x2545f4914f6cdd1du + 5}, *const moves = o->moving ? &apart : NULL;
+    rng more = {seed * 0xaef17502108ef2d9u + 5};  // what options add is drawn apart
     int made = 0;
     if (o->moving) put(w, "gaits:\n  - {name: slow, frequency: 0.7, ramp: 0.5}\n  - {name: fast, frequency: 4, duty: 0.3}\n");
     for (int i = 0; i < o->links && made < o->motors; i++)
@@ -302,13 +304,17 @@ static void put_motors(writer *w, uint64_t seed, const plan *l, const char *pref
                     if (!moves || rng_below(moves, 2)) put_told(w, ", velocity_target", speed, moves);
                 }
             }
-            if (rng_below(&r, 2)) put(w, ", effort: %.17g", pow(10, rng_uniform(&r, -1, 2)));
+            const bool bounded = rng_below(&r, 2);
+            if (bounded) put(w, ", effort: %.17g", pow(10, rng_uniform(&r, -1, 2)));
+            const double speed = rng_uniform(&more, 0.5, 5), ki = rng_uniform(&more, 0, 40);
+            if (bounded && o->speeds && !undamped) put(w, ", speed: %.17g", speed);
+            if (type != 2 && o->winding && !undamped) put(w, ", ki: %.17g", ki);
             put(w, ", gear: %g, rotor: %.17g}\n", gears[rng_below(&r, 3)], rng_uniform(&r, 0, 0.01));
         }
     rng turned = {seed * 0xd1342543de82ef95u + 71};  // those of balls are drawn apart
     for (int i = 0, balls = 0; i < o->links && balls < o->motors; i++) {
         if (l[i].joint != CTN_BALL) continue;
-        put_ball_motor(w, &turned, prefix, i, undamped, !made++);
+        put_ball_motor(w, &turned, prefix, i, undamped, o->winding, !made++);
         balls++;
     }
 }

@@ -30,6 +30,8 @@ typedef struct {
     int wrenches;        // forces and torques on points, every other one in the axes of its link
     int motors;          // of all types, on as many degrees of freedom; with plain_springs or conservative none has kd
     bool moving;         // what they are told moves with time, in every way that there is
+    bool winding;        // servos among them have integral terms, but where none has kd
+    bool speeds;         // those that have an effort have a limit of their speed, on joints of one degree of freedom
     bool fluid;          // a current that floats and brakes links, along and across the axes of capsules; one link by its surface
     bool stream;  // with `fluid`: the current varies with the height, drag goes by the square in every other scene, and some
                   // of the fluid goes along with links

@@ -45,6 +45,10 @@ START_TEST(tables_are_exact_for_polynomials)
     // integrals: Radau's nodes are good for degree 2 s - 2, Legendre's s - 1 ones for 2 s - 3
     for (int n = 0; n <= 2 * t->stages - (t->old > 0 ? 3 : 2); n++)
         ck_assert_msg(fabsl(weighted(t, t->b, n) - 1.0L / (n + 1)) < 1e-15L, "table %d: integral of degree %d", _i, n);
+    for (int i = 0; i < t->stages; i++)
+        for (int n = 0; n < t->stages; n++)
+            ck_assert_msg(fabsl(weighted(t, t->a[i], n) - powl(t->c[i], n + 1) / (n + 1)) < 1e-15L,
+                          "table %d: integral of degree %d up to stage %d", _i, n, i);
 }
 END_TEST
 
@@ -121,6 +125,8 @@ static fixture open_fixture(uint64_t seed, const random_options *o, const stage_
     for (int k = 0; k < m->ncontact; k++)
         f.S.slip[k] = vec(rng_uniform(&f.r, -0.01, 0.01), rng_uniform(&f.r, -0.01, 0.01), rng_uniform(&f.r, -0.01, 0.01));
     W->in.q = f.S.q, W->in.rate = f.S.v, W->in.tau = seed % 3 ? f.W.tau : NULL, W->in.x = P->x, W->in.u = P->u;
+    for (int k = 0; k < m->nwound; k++) f.S.wound[k] = rng_uniform(&f.r, -2, 2);
+    W->in.wound = f.S.wound;
     start_stages(m, W, h);
     predict_stages(m, &S, P, true, true);
     for (int k = 0; k < t->stages * m->nq; k++) P->base[k] = P->x[k];
@@ -166,6 +172,8 @@ START_TEST(newton_step_is_exact)
                                   .springs = t->old > 0 ? 0 : (int)(seed % 3),
                                   .wrenches = t->old > 0 ? 0 : (int)(seed % 4),
                                   .motors = (int)(seed % 5),
+                                  .winding = seed % 3 != 0,
+                                  .speeds = seed % 2 == 0,
                                   .fluid = t->old == 0 && seed % 3 == 1,
                                   .stream = seed % 6 == 1,
                                   .ground = t->old == 0 && seed % 2};

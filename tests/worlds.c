@@ -45,6 +45,11 @@ static int choose_parameters(const ctn_model *m, ctn_method method, ctn_paramete
         double value;
         if ((k != CTN_MOTOR_KD || method != CTN_VARIATIONAL) && ctn_model_parameter(m, p, &value, NULL) == CTN_OK) list[n++] = p;
     }
+    for (int k = CTN_MOTOR_KI; k <= CTN_MOTOR_SPEED; k++) {
+        const ctn_parameter p = {(ctn_parameter_kind)k, 0};
+        double value;
+        if (ctn_model_parameter(m, p, &value, NULL) == CTN_OK) list[n++] = p;
+    }
     for (int k = CTN_MOTOR_ROTATION; k <= CTN_MOTOR_TORQUE; k++) {  // of a ball, whose motors are the last ones
         const ctn_parameter p = {(ctn_parameter_kind)k, 3 * m->nmotor - 1 - k % 3};
         double value;
@@ -70,6 +75,7 @@ static double draw_parameter(rng *r, ctn_parameter p, double dt)
     case CTN_LIMIT_LOWER: return rng_uniform(r, -3, -0.5);
     case CTN_LIMIT_UPPER: return rng_uniform(r, 0.5, 3);
     case CTN_REST: return rng_uniform(r, -1, 1);
+    case CTN_MOTOR_SPEED: return rng_uniform(r, 0.5, 4);
     case CTN_LIMIT_STIFFNESS: return rng_uniform(r, 10, 100);
     default: return rng_uniform(r, 0, 0.5);
     }
@@ -92,6 +98,8 @@ static worlds open_worlds(uint64_t seed, int method, bool own)
                               .springs =
                                   methods[method].method == CTN_COLLOCATION && methods[method].number > 2 ? 0 : (int)(seed % 3),
                               .motors = (int)(seed % 4),
+                              .winding = seed % 2,
+                              .speeds = seed % 3 != 0,
                               .plain_springs = methods[method].method == CTN_VARIATIONAL};
     worlds f = {.m = random_model(seed, &o), .cfg = ctn_batch_config_default()};
     rng r = {seed * 7 + 1};

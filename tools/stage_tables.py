@@ -39,15 +39,15 @@ def dense_weights(c):
     return inverse(B).tolist()
 
 
-def quadrature(c):
-    """Weights of the values at the nodes c in the integral from 0 to 1."""
+def quadrature(c, end=mpf(1)):
+    """Weights of the values at the nodes c in the integral from 0 to `end`."""
     s = len(c)
     V = matrix(s, s)
     b = matrix(s, 1)
     for k in range(s):
         for j in range(s):
             V[k, j] = c[j]**k
-        b[k] = mpf(1) / (k + 1)
+        b[k] = end**(k + 1) / (k + 1)
     return list(mp.lu_solve(V, b))
 
 
@@ -60,8 +60,7 @@ def radau(s):
     h = (D * D).tolist()
     V = [sum(D[i, j] for j in range(s)) for i in range(s)]
     return dict(name=f"radau{s}", title=f"Radau IIA, {s} stages", c=c, h=h, hV=V, d=d, dV=[mpf(0)] * s, old=mpf(0),
-                e=derivative_weights([mpf(0)] + c, mpf(0), 1)[1:], dense=dense_weights(c), b=quadrature(c),
-                a=inverse(D).tolist())
+                e=derivative_weights([mpf(0)] + c, mpf(0), 1)[1:], dense=dense_weights(c), b=quadrature(c))
 
 
 def collocation(K):
@@ -73,7 +72,7 @@ def collocation(K):
     d = [derivative_weights(nodes, t, 1) for t in c]
     return dict(name=f"collocation{K}", title=f"order {K} of the position-based paper", c=c, h=[r[2:] for r in h],
                 hV=[r[0] * old for r in h], d=[r[2:] for r in d], dV=[-r[0] * old for r in d], old=old, e=[mpf(0)] * s,
-                dense=dense_weights(c), b=quadrature(c), a=[[mpf(0)]])
+                dense=dense_weights(c), b=quadrature(c))
 
 
 def numbers(values):
@@ -88,4 +87,4 @@ for t in [radau(s) for s in (2, 3, 4)] + [collocation(K) for K in (3, 4, 5, 6)]:
     print(f"/// {t['title']}.")
     print(f"KERNEL_DATA stage_table {t['name']} = {{{len(t['c'])}, {numbers(t['c'])}, {rows(t['h'])}, {numbers(t['hV'])}, "
           f"{rows(t['d'])}, {numbers(t['dV'])}, {numbers(t['e'])}, {numbers([t['old']])[1:-1]}, {rows(t['dense'])}, "
-          f"{numbers(t['b'])}, {rows(t['a'])}}};")
+          f"{numbers(t['b'])}, {rows([quadrature(t['c'], end) for end in t['c']])}}};")

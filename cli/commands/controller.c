@@ -206,14 +206,14 @@ static cJSON *greeting(const setup *s)
 }
 
 /// What motors can be told, by the names in answers.
-static const char *const told[] = {"target", "velocity_target", "feedforward", "kp", "kd", "effort"};
-enum { TOLD = sizeof told / sizeof *told, MOST_TOLD = 12 };  // names, and numbers of a motor
+static const char *const told[] = {"target", "velocity_target", "feedforward", "kp", "kd", "effort", "ki", "speed"};
+enum { TOLD = sizeof told / sizeof *told, MOST_TOLD = 14 };  // names, and numbers of a motor
 
 /// The kind of parameters that this is to a motor.
 static ctn_parameter_kind told_kind(const ctn_model *m, const joint_motor *a, int name)
 {
-    static const ctn_parameter_kind kinds[TOLD] = {CTN_MOTOR_TARGET, CTN_MOTOR_VELOCITY, CTN_MOTOR_FEEDFORWARD,
-                                                   CTN_MOTOR_KP,     CTN_MOTOR_KD,       CTN_MOTOR_EFFORT};
+    static const ctn_parameter_kind kinds[TOLD] = {CTN_MOTOR_TARGET, CTN_MOTOR_VELOCITY, CTN_MOTOR_FEEDFORWARD, CTN_MOTOR_KP,
+                                                   CTN_MOTOR_KD,     CTN_MOTOR_EFFORT,   CTN_MOTOR_KI,          CTN_MOTOR_SPEED};
     static const ctn_parameter_kind targets[] = {
         [MOTOR_POSITION] = CTN_MOTOR_ROTATION, [MOTOR_VELOCITY] = CTN_MOTOR_SPIN, [MOTOR_TORQUE] = CTN_MOTOR_TORQUE};
     if (m->bodies[a->body].kind != JOINT_BALL) return kinds[name];
@@ -226,7 +226,7 @@ static bool has_told(const ctn_model *m, const joint_motor *a, int name, const c
     const bool ball = m->bodies[a->body].kind == JOINT_BALL;
     const ctn_parameter_kind kind = told_kind(m, a, name);
     if (ball && ((name == 1 && a->type != MOTOR_POSITION) || (name == 2 && a->type == MOTOR_TORQUE))) return false;
-    return motor_has(a->type, ball ? 3 : 1, kind) && (kind != CTN_MOTOR_KD || cfg->method != CTN_VARIATIONAL);
+    return motor_has(traits_of_motor(m, a), kind) && (kind != CTN_MOTOR_KD || cfg->method != CTN_VARIATIONAL);
 }
 
 /// Lists what its motors can be told.
@@ -329,8 +329,10 @@ static control_answer carry_out(controller *c, ctn_batch *batch, const cJSON *an
         } else if (!strcmp(member->string, "stop")) {
             if (cJSON_IsTrue(member)) return CONTROL_ENDS;
         } else
-            return wrong(c, "\"%.40s\": unknown; an answer has target, velocity_target, feedforward, kp, kd, effort, force, stop",
-                         clean(member->string).text);
+            return wrong(
+                c,
+                "\"%.40s\": unknown; an answer has target, velocity_target, feedforward, kp, kd, effort, ki, speed, force, stop",
+                clean(member->string).text);
     }
     if (sets && c->count && ctn_batch_set_parameters(batch, c->values, &err) != CTN_OK) return wrong(c, "%s", err.message);
     return CONTROL_GOES_ON;

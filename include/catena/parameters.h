@@ -38,6 +38,8 @@ typedef enum ctn_parameter_kind {
     CTN_MOTOR_SPIN,         // of one on a ball, types position, velocity: a component of what it aims at, rad/s, link axes
     CTN_MOTOR_TORQUE,       // likewise of all types: of its feedforward, or torque, N m; balls have no motor_target, velocity
                             // and feedforward
+    CTN_MOTOR_KI,           // of motors that have `ki`, >= 0: N m/(rad s) or N/(m s); of servos of velocity N m/rad or N/m
+    CTN_MOTOR_SPEED,        // of motors that have `speed`, or whose joint has it, > 0, infinity: no limit; rad/s or m/s
 } ctn_parameter_kind;
 
 /// One number.
@@ -50,7 +52,7 @@ typedef struct ctn_parameter {
 /// "gravity", "mass_scale", "armature", "damping", "stiffness", "rest", "limit_lower", "limit_upper", "limit_stiffness",
 /// "limit_damping", "time_step", "spring_stiffness", "spring_damping", "spring_anchor", "force", "torque", "motor_target",
 /// "motor_velocity", "motor_feedforward", "motor_kp", "motor_kd", "motor_effort", "friction", "current", "drag_scale",
-/// "motor_rotation", "motor_spin" or "motor_torque"; NULL for a value out of range.
+/// "motor_rotation", "motor_spin", "motor_torque", "motor_ki" or "motor_speed"; NULL for a value out of range.
 CTN_API const char *ctn_parameter_name(ctn_parameter_kind kind);
 
 /// What the model has for a parameter; 1 for scales of mass and drag; the first degree of freedom's where there are several. Returns

@@ -262,20 +262,25 @@ FN int load_signals(lane_rows *B, int row, int told, int *follows)
 /// A place for the motor of a row.
 FN void load_motor(lane_rows *B, int row)
 {
+    const ctn_model *const m = B->plan->model;
     if (!(B->m.bodies[row].flags & BODY_MOTOR)) return;
     lane_motor *const to = &B->m.motors[B->m.bodies[row].motor = B->m.nmotor++];
     memset(to, 0, offsetof(lane_motor, kp));
-    to->body = row, to->type = MOTOR_POSITION;
+    to->body = row, to->type = MOTOR_POSITION, to->wound = -1;
     for (int k = 0; k < MOTOR_TOLD; k++) {
         to->moves[k][0] = load_signals(B, row, k, &to->follows);
         if (to->moves[k][0]) to->moving = 1;
+    }
+    for (int l = 0; l < ALONG_LANES; l++) {  // in all lanes of the plan's block, whatever LANES is
+        const int body = B->block->row[row].body[l];
+        if (body >= 0 && (m->bodies[body].flags & BODY_MOTOR) && m->motors[m->bodies[body].motor].fast) to->fast = 1;
     }
 }
 
 /// The numbers of all motors: in each lane those of its own body in a model; of others they do nothing.
 FN void motor_numbers(lane_rows *B, const ctn_model *m)
 {
-    static const joint_motor none = {.effort = INFINITY};
+    static const joint_motor none = {.effort = INFINITY, .speed = INFINITY};
     for (int k = 0; k < B->m.nmotor; k++) {
         const int *const body = B->block->row[B->m.motors[k].body].body + B->first;
         const double *from[LANES];
@@ -327,8 +332,8 @@ FN void load_rows(lane_rows *B, double dt, bool steps)
     lane_model *const m = &B->m;
     m->nbody = B->block->rows, m->nlink = 0, m->nq = B->block->nq, m->nv = B->block->nv, m->nload = m->nmotor = m->ncontact = 0;
     m->frames = &plain_frame, m->dof_adr = NULL, m->in_order = true, m->passive = from->passive, m->slides = from->slides;
-    m->rubs = from->rubs, m->adds = false;
-    m->nsignal = 0, m->clock = steps ? &B->clock : NULL, m->time = 0;
+    m->rubs = from->rubs, m->adds = m->fast = false;
+    m->nsignal = m->nwound = 0, m->clock = steps ? &B->clock : NULL, m->wound = NULL, m->time = 0;
     memset(&B->clock, 0, sizeof B->clock);
     for (int i = 0; i < m->nbody; i++) load_row(B, i), load_loads(B, i), load_motor(B, i);
     rows_numbers(B, from, dt), load_numbers(B, from);

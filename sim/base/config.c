@@ -383,8 +383,8 @@ static ctn_status check_motors(const ctn_model *m, const ctn_batch_config *cfg, 
         if (cfg->parameters[k].kind == CTN_MOTOR_KD)
             return fail(err, CTN_BAD_CONFIG, "method: variational takes no motor_kd, which is one of the parameters; take radau");
     for (int k = 0; k < m->nmotor && cfg->method == CTN_VARIATIONAL; k++)
-        if (m->motors[k].kd > 0)
-            return fail(err, CTN_BAD_CONFIG, "method: variational takes `motors` without kd alone; take radau");
+        if (m->motors[k].kd > 0 || m->motors[k].wound >= 0 || m->motors[k].fast)
+            return fail(err, CTN_BAD_CONFIG, "method: variational takes `motors` without kd, ki and `speed` alone; take radau");
     return CTN_OK;
 }
 

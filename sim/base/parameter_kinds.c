@@ -40,6 +40,8 @@ static const struct {
     [CTN_MOTOR_ROTATION] = {"motor_rotation", {ANY, NAN, "a finite number"}},
     [CTN_MOTOR_SPIN] = {"motor_spin", {ANY, NAN, "a finite number"}},
     [CTN_MOTOR_TORQUE] = {"motor_torque", {ANY, NAN, "a finite number"}},
+    [CTN_MOTOR_KI] = {"motor_ki", {NOT_NEGATIVE}},
+    [CTN_MOTOR_SPEED] = {"motor_speed", {0, DBL_MAX, true, INFINITY, "a positive number"}},
 };
 _Static_assert(sizeof kinds / sizeof *kinds == PARAMETER_KINDS, "every kind is in the table");
 
@@ -68,13 +70,15 @@ parameter_range parameter_values(ctn_parameter_kind kind, ctn_joint_type joint)
 
 bool parameter_of_motor(ctn_parameter_kind kind)
 {
-    return (kind >= CTN_MOTOR_TARGET && kind <= CTN_MOTOR_EFFORT) || (kind >= CTN_MOTOR_ROTATION && kind <= CTN_MOTOR_TORQUE);
+    return (kind >= CTN_MOTOR_TARGET && kind <= CTN_MOTOR_EFFORT) || (kind >= CTN_MOTOR_ROTATION && kind <= CTN_MOTOR_SPEED);
 }
 
 int parameter_components(ctn_parameter_kind kind) { return kind >= CTN_MOTOR_ROTATION && kind <= CTN_MOTOR_TORQUE ? 3 : 1; }
 
-bool motor_has(motor_type type, int told, ctn_parameter_kind kind)
+bool motor_has(motor_traits of, ctn_parameter_kind kind)
 {
+    const motor_type type = of.type;
+    const int told = of.told;
     switch (kind) {
     case CTN_MOTOR_TARGET: return told == 1;
     case CTN_MOTOR_VELOCITY: return told == 1 && type == MOTOR_POSITION;
@@ -84,8 +88,16 @@ bool motor_has(motor_type type, int told, ctn_parameter_kind kind)
     case CTN_MOTOR_TORQUE: return told == 3;
     case CTN_MOTOR_KP: return type == MOTOR_POSITION;
     case CTN_MOTOR_KD: return type != MOTOR_TORQUE;
+    case CTN_MOTOR_KI: return of.winds;
+    case CTN_MOTOR_SPEED: return of.fast;
     default: return true;
     }
+}
+
+motor_traits traits_of_motor(const ctn_model *m, const joint_motor *a)
+{
+    const bool ball = m->bodies[a->body].kind == JOINT_BALL;
+    return (motor_traits){.type = a->type, .told = ball ? 3 : 1, .winds = a->wound >= 0, .fast = a->fast};
 }
 
 bool parameter_allows(const parameter_range *r, double x)

@@ -8,7 +8,7 @@
 #include <catena/parameters.h>
 #include <stdbool.h>
 
-enum { PARAMETER_KINDS = CTN_MOTOR_TORQUE + 1 };
+enum { PARAMETER_KINDS = CTN_MOTOR_SPEED + 1 };
 
 /// What values may be.
 typedef struct parameter_range {
@@ -29,8 +29,17 @@ parameter_range parameter_values(ctn_parameter_kind kind, ctn_joint_type joint);
 bool parameter_of_motor(ctn_parameter_kind kind);
 int parameter_components(ctn_parameter_kind kind);
 
-/// Whether a motor of this type, on a joint of one degree of freedom (told 1) or on a ball (3), has a parameter of such a kind.
-bool motor_has(motor_type type, int told, ctn_parameter_kind kind);
+/// What a motor has: it is told 1 number, or 3 on a ball; an integral term; a limit of its speed.
+typedef struct motor_traits {
+    motor_type type;
+    int told;
+    bool winds, fast;
+} motor_traits;
+
+/// Whether a motor has a parameter of such a kind.
+bool motor_has(motor_traits of, ctn_parameter_kind kind);
+
+motor_traits traits_of_motor(const ctn_model *model, const joint_motor *motor);
 
 bool parameter_allows(const parameter_range *range, double x);
 

@@ -27,7 +27,7 @@ static bool if_asked(const ctn_batch_config *cfg) { return cfg->method == CTN_RA
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
 {
     const bool able = along_scalar.steps(cfg) && !if_asked(cfg) && !loads_stop(m, cfg) && !m->ncontact && !fluid_stops(m) &&
-                      !device_asked(cfg->engine);
+                      !m->nwound && !m->fast && !device_asked(cfg->engine);
     if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
     return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
 }
@@ -46,6 +46,8 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
     if (cfg->parallel != CTN_PARALLEL_AUTO) snprintf(text, PARALLEL_WORDS, "asked for");
     else if (device_asked(cfg->engine))
         snprintf(text, PARALLEL_WORDS, "engine %s takes links if asked", device_asked(cfg->engine));
+    else if (m->nwound) snprintf(text, PARALLEL_WORDS, "links takes no `ki` of motors");
+    else if (m->fast) snprintf(text, PARALLEL_WORDS, "links takes no `speed` of motors");
     else if (m->ncontact) snprintf(text, PARALLEL_WORDS, "links takes no `ground`");
     else if (fluid_stops(m)) snprintf(text, PARALLEL_WORDS, "links takes no %s", fluid_stops(m));
     else if (loads_stop(m, cfg))
@@ -82,6 +84,8 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
     if (m->ncontact) return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `ground` in this version; take worlds", name);
     if (fluid_stops(m))
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no %s in this version; take worlds", name, fluid_stops(m));
+    if (m->nwound) return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `ki` of motors in this version; take worlds", name);
+    if (m->fast) return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `speed` of motors in this version; take worlds", name);
     if (loads_stop(m, cfg))
         return fail(
             err, CTN_BAD_CONFIG,

@@ -51,6 +51,7 @@ uint64_t model_constants(const ctn_model *m)
         const int(*const moves)[3] = o->moves;
         const double n[] = {o->body, o->type, o->kp, o->kd, o->target[0], o->velocity[0], o->feedforward[0], o->effort, o->gear};
         h = hash_numbers(h, n, sizeof n / sizeof *n);
+        if (o->wound >= 0 || o->fast) h = hash_numbers(h, (double[]){o->wound, o->ki, o->fast, o->speed}, 4);
         if (m->nsignal) h = hash_numbers(h, (double[]){moves[0][0], moves[1][0], moves[2][0], o->follows}, 4);
         for (int c = 1; c < 3 && m->bodies[o->body].kind == JOINT_BALL; c++) {
             h = hash_numbers(h, (double[]){o->target[c], o->velocity[c], o->feedforward[c]}, 3);

@@ -113,6 +113,10 @@ ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, i
              "dt: steps that choose their size (auto) have no derivatives in this version; give dt in seconds");
         return NULL;
     }
+    if (model->nwound) {
+        fail(err, CTN_UNAVAILABLE, "motors: integral terms (ki) have no derivatives in this version; take kp and kd alone");
+        return NULL;
+    }
     if (model->rubs) {
         fail(err, CTN_UNAVAILABLE,
              "dry `friction` of joints has no derivatives in this version; take it out of the scene, or give `damping` for it");

@@ -164,6 +164,8 @@ KERNEL void run_world(const device_job *job, int world, char *scratch)
     }
     block_state S = open_state(m, &job->cfg, scratch);
     block_work W = open_work(m, &job->cfg, scratch + state_size(m, &job->cfg));
+    lane_model with = *m;
+    with.wound = W.wound, m = &with;
     move_state(job, m, world, true, &S);
     if (job->task == TASK_SET) set_world(job, m, world, &S, &W);
     else if (job->task == TASK_GET) get_world(job, m, world, &S, &W);

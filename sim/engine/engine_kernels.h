@@ -159,11 +159,11 @@ static void run_jacobian(const lane_model *m, void *scratch, int count, const do
     }
 }
 
-/// The model of lanes that have a clock.
-FN lane_model with_clock(const lane_model *m, lane_clock *clock)
+/// The model of lanes that have a clock, and integral terms.
+FN lane_model with_now(const lane_model *m, lane_clock *clock, real *wound)
 {
     lane_model own = *m;
-    own.clock = clock;
+    own.clock = clock, own.wound = wound;
     return own;
 }
 
@@ -171,7 +171,7 @@ static void run_totals(const lane_model *of, void *scratch, int count, const dou
                        ctn_totals *out)
 {
     lane_clock clock = {rset(0), rset(0), rset(0), rset(0), rset(0), rset(0)};
-    const lane_model with = with_clock(of, time ? &clock : NULL), *const m = &with;
+    const lane_model with = with_now(of, time ? &clock : NULL, NULL), *const m = &with;
     frame f = open_frame(m, scratch);
     for (int c = 0; c < count; c += LANES) {
         if (time) gather(&clock.step, time, 1, c, count), clock_state_at(m, rset(0));
@@ -188,15 +188,14 @@ static void run_sensors(const lane_model *of, void *scratch, const model_sensor 
                         const double *q, const double *v, const double *tau, const ctn_batch_config *cfg, void *state,
                         double *values, int width)
 {
+    block_state S = {0};
+    if (state) S = open_state(of, cfg, state);
     lane_clock clock = {rset(0), rset(0), rset(0), rset(0), rset(0), rset(0)};
-    const lane_model with = with_clock(of, time ? &clock : NULL), *const m = &with;
+    const lane_model with = with_now(of, time ? &clock : NULL, S.wound), *const m = &with;
     frame f = open_frame(m, scratch);
     unsigned needs = 0;
     remembered R = {NULL, NULL, NULL};
-    if (state) {
-        const block_state S = open_state(m, cfg, state);
-        R = remembered_by(&S);
-    }
+    if (state) R = remembered_by(&S);
     for (int k = 0; k < n; k++) needs |= sensors[k].needs;
     for (int c = 0; c < count; c += LANES) {
         gather(f.q, q, m->nq, c, count);
@@ -301,7 +300,7 @@ static void run_step(const lane_model *of, const ctn_batch_config *cfg, void *st
 {
     block_state S = open_state(of, cfg, state);
     block_work W = open_work(of, cfg, work);
-    const lane_model with = with_clock(of, &W.clock), *const m = &with;
+    const lane_model with = with_now(of, &W.clock, W.wound), *const m = &with;
     double frozen[LANES] __attribute__((aligned(64))), horizon[LANES] __attribute__((aligned(64)));
     double since[LANES] __attribute__((aligned(64))), made[LANES] __attribute__((aligned(64)));
     block_counts c;
@@ -331,7 +330,7 @@ static void run_interpolate(const lane_model *of, const ctn_batch_config *cfg, v
 {
     block_state S = open_state(of, cfg, state);
     block_work W = open_work(of, cfg, work);
-    const lane_model with = with_clock(of, &W.clock), *const m = &with;
+    const lane_model with = with_now(of, &W.clock, W.wound), *const m = &with;
     double lane[LANES] __attribute__((aligned(64)));
     const bool position = position_based(cfg->method);
     real *const x = position ? W.po.one.x : W.ex.x, *const w = position ? W.po.one.d : W.ex.w;

@@ -186,6 +186,7 @@ KERNEL block_state layout_state(const lane_model *m, const ctn_batch_config *cfg
         S.part.v = TAKE(a, (size_t)m->nv, real);
         S.part.tau = TAKE(a, (size_t)m->nv, real);
         S.part.z = m->rubs ? TAKE(a, (size_t)m->nv, real) : NULL;
+        S.part.wound = TAKE(a, (size_t)m->nwound, real);
         S.part.size = TAKE(a, 1, real);
         S.part.when = m->nsignal ? TAKE(a, 1, real) : NULL;
         for (int c = 0; c < INTERPOLANT_TERMS; c++) {
@@ -226,6 +227,7 @@ KERNEL explicit_work layout_explicit(const lane_model *m, const ctn_batch_config
     for (int s = 0; s < (cfg->dense ? ALL_STAGES : tableau_of(cfg->method)->stages); s++) {
         e.kq[s] = TAKE(a, nv, real);
         e.kv[s] = TAKE(a, nv, real);
+        e.kw[s] = TAKE(a, (size_t)m->nwound, real);
     }
     if (cfg->adaptive) {
         e.eq = TAKE(a, nv, real);
@@ -326,6 +328,7 @@ KERNEL block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, 
     block_work w = {0};
     w.tau = TAKE(a, nv, real);
     w.out = TAKE(a, nv, real);
+    w.wound = TAKE(a, (size_t)m->nwound, real);
     w.T = TAKE(a, n, pose);
     w.D = TAKE(a, n, twist);
     w.loads = layout_loads(m, a);
@@ -354,6 +357,7 @@ KERNEL block_work layout_work(const lane_model *m, const ctn_batch_config *cfg, 
             p->slack = TAKE(a, nv, real);
             p->half_turn = TAKE(a, nv, real);
             p->push = TAKE(a, nv, real);
+            p->wind = TAKE(a, nv, real);
             w.po.id = layout_id(m, a);
             w.po.end.V = TAKE(a, n, rate_pose);
             w.po.end.A = TAKE(a, n, rate_pose);

@@ -176,8 +176,8 @@ static void open_engine_lanes(engine_lanes *E, const lane_model *m, lane_model *
                               void *work)
 {
     memset(E, 0, sizeof *E);
-    E->shared = with_clock(m, &E->W.clock);
     E->cfg = cfg, E->m = &E->shared, E->own = own, E->S = open_state(m, cfg, state), E->W = open_work(m, cfg, work);
+    E->shared = with_now(m, &E->W.clock, E->W.wound);
     if (own) copy_structure(E->m, own);
     open_lanes(&E->R);
 }

@@ -140,8 +140,19 @@ static bool compile_motors(ctn_model *m, const ctn_scene *scene)
         const scene_motor *const s = &scene->motors[n];
         int count;
         const int body = first_body(m, s->link, &count) + s->dof;
-        m->motors[n] = (joint_motor){
-            .body = body, .type = s->type, .kp = s->kp, .kd = s->kd, .effort = s->effort, .gear = s->gear, .follows = s->follows};
+        m->motors[n] = (joint_motor){.body = body,
+                                     .type = s->type,
+                                     .kp = s->kp,
+                                     .kd = s->kd,
+                                     .effort = s->effort,
+                                     .gear = s->gear,
+                                     .ki = s->ki,
+                                     .speed = s->speed,
+                                     .follows = s->follows,
+                                     .wound = -1,
+                                     .fast = s->fast};
+        m->fast = m->fast || s->fast;
+        if (s->winds) m->motors[n].wound = m->nwound, m->nwound += s->told;
         joint_motor *const to = &m->motors[n];
         memcpy(to->target, s->target, sizeof s->target), memcpy(to->velocity, s->velocity, sizeof s->velocity);
         memcpy(to->feedforward, s->feedforward, sizeof s->feedforward), memcpy(to->moves, s->moves, sizeof s->moves);

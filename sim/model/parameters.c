@@ -99,6 +99,8 @@ static double *motor_place(joint_motor *motors, ctn_parameter p)
     case CTN_MOTOR_TORQUE: return &a->feedforward[p.index % 3];
     case CTN_MOTOR_KP: return &a->kp;
     case CTN_MOTOR_KD: return &a->kd;
+    case CTN_MOTOR_KI: return &a->ki;
+    case CTN_MOTOR_SPEED: return &a->speed;
     default: return &a->effort;
     }
 }
@@ -112,9 +114,14 @@ static ctn_status check_motor(const ctn_model *m, ctn_parameter p, ctn_error *er
     if (p.index < 0 || p.index >= count)
         return fail(err, CTN_BAD_CONFIG, "parameters: %s has the indices 0 to %d, found %d", name, count - 1, p.index);
     const joint_motor *const a = motor_of(m->motors, p);
-    const int told = m->bodies[a->body].kind == JOINT_BALL ? 3 : 1;
-    if (motor_has(a->type, told, p.kind)) return CTN_OK;
-    if (motor_has(a->type, 4 - told, p.kind))
+    const motor_traits of = traits_of_motor(m, a);
+    const int told = of.told;
+    if (motor_has(of, p.kind)) return CTN_OK;
+    if (p.kind == CTN_MOTOR_KI || p.kind == CTN_MOTOR_SPEED)
+        return fail(err, CTN_BAD_CONFIG, "parameters: %s: motors[%d] has none; give it `%s` in the scene%s", name,
+                    (int)(a - m->motors), p.kind == CTN_MOTOR_KI ? "ki" : "speed",
+                    p.kind == CTN_MOTOR_KI ? ", which may be 0" : "");
+    if (motor_has((motor_traits){.type = of.type, .told = 4 - told}, p.kind))
         return fail(err, CTN_BAD_CONFIG, "parameters: %s: motors[%d] is on %s joint, and has %s instead", name,
                     (int)(a - m->motors), told == 3 ? "a ball" : "no ball",
                     told == 3 ? "motor_rotation, motor_spin and motor_torque" : "motor_target and its like");
@@ -374,6 +381,10 @@ ctn_status parameters_check(const parameters *p, const double *values, int world
                         : range.unlimited < 0 ? ", or -infinity"
                                               : "",
                         values[k]);
+        if (c.kind == CTN_MOTOR_EFFORT && p->model->motors[c.index].fast && isinf(values[k]))
+            return fail(err, CTN_BAD_ARGUMENT,
+                        "world %d: motor_effort: motors[%d] has a speed, at which its effort ends: expected a number", world,
+                        c.index);
         if (c.kind != CTN_LIMIT_LOWER && c.kind != CTN_LIMIT_UPPER) continue;
         const ctn_status status = check_limits(p, values, c.index, world, err);
         if (status != CTN_OK) return status;

@@ -6,6 +6,7 @@
 
 #include "dynamics/lane_scalar.h"
 #include "dynamics/model.h"
+#include "forces/motors.h"
 #include "integrators/tableaux.h"
 #include "sim/model/joint_inertia.h"
 #include "sim/model/model.h"
@@ -97,7 +98,9 @@ static bool limited(const ctn_body *b) { return isfinite(b->limit[0]) || isfinit
 static double gain_of(const ctn_model *m, const ctn_body *b, bool of_dampers)
 {
     const joint_motor *const a = b->flags & BODY_MOTOR ? &m->motors[b->motor] : NULL;
-    return a ? a->gear * a->gear * (of_dampers ? a->kd : a->kp) : 0;
+    // a speed limit brakes what drives towards it, as long as it does
+    const double brake = a && a->fast && isfinite(a->speed) ? a->effort / ((1 - FULL_EFFORT) * a->speed) : 0;
+    return a ? a->gear * a->gear * (of_dampers ? a->kd + brake : a->kp) : 0;
 }
 
 /// The stiffness of dry friction that sticks.

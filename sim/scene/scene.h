@@ -87,6 +87,7 @@ typedef struct scene_joint {
     double limit_stiffness;      // N m/rad or N/m, NAN: chosen by sim/model/compile.c
     double limit_damping;        // N m s/rad or N s/m while violated, NAN: chosen by sim/model/compile.c
     double effort[6];            // one entry a dof, INFINITY: none
+    double speed[3];             // at which motors drive no more, one entry a dof, INFINITY: no limit; not ball, not free
     double q0[7], v0[6];         // initial coordinates and velocities (after `state:` has been applied)
     scene_place at[STIFF_KEYS];  // of their values; of limits that do not say how stiff they are, that of `limits`
 } scene_joint;
@@ -147,6 +148,8 @@ typedef struct scene_motor {
     double target[3], velocity[3], feedforward[3];  // [told]; of the type torque, `target` is the feedforward
     double effort;                                  // INFINITY: none
     double gear;
+    double ki, speed;          // 0, and INFINITY: none
+    bool winds, fast;          // it has them, or worlds may give it some
     int moves[MOTOR_TOLD][3];  // of the scene's signals, counted from 1; 0: none
     bool follows;              // its velocity is that of its target
     int entry;                 // of the list in its file
@@ -331,6 +334,7 @@ const char *joint_name(ctn_joint_type type);
 
 /// "position", "velocity" or "torque".
 const char *motor_type_name(motor_type type);
+motor_traits scene_motor_traits(const scene_motor *motor);
 
 /// What a signal is, in words: "sine 4 at 0.5 Hz".
 const char *signal_words(const scene_signal *signal, char text[64]);

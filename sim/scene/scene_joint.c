@@ -43,6 +43,7 @@ static const key joint_keys[JOINT_KEYS] = {
     [JOINT_KEY_FRICTION] = {.name = "friction"},
     [JOINT_KEY_PRESLIDING] = {.name = "presliding"},
     [JOINT_KEY_EFFORT] = {.name = "effort"},
+    [JOINT_KEY_SPEED] = {.name = "speed"},
     [JOINT_KEY_Q0] = {.name = "q0"},
     [JOINT_KEY_V0] = {.name = "v0"},
 };
@@ -62,6 +63,7 @@ static const unsigned taken_by[JOINT_KEYS] = {
     [JOINT_KEY_FRICTION] = WITH_FRICTION,
     [JOINT_KEY_PRESLIDING] = WITH_FRICTION,
     [JOINT_KEY_EFFORT] = WITH_FORCES,
+    [JOINT_KEY_SPEED] = WITH_FRICTION,
     [JOINT_KEY_Q0] = MOVING,
     [JOINT_KEY_V0] = MOVING,
 };
@@ -113,6 +115,7 @@ void reset_joint(scene_joint *joint, ctn_joint_type type)
 {
     *joint = (scene_joint){.type = type, .axis = {0, 0, 1}, .axis2 = {1, 0, 0}, .limit_stiffness = NAN, .limit_damping = NAN};
     for (int i = 0; i < 6; i++) joint->effort[i] = INFINITY;
+    for (int i = 0; i < 3; i++) joint->speed[i] = INFINITY;
     // how far dry friction gives: a thousandth of a turn's radian, a tenth of a millimetre
     for (int i = 0; i < 3; i++) joint->presliding[i] = coordinate_units(type)[i] == ANGLE ? 1e-3 : 1e-4;
     if (type == CTN_BALL) joint->rest[0] = joint->q0[0] = 1;
@@ -229,6 +232,7 @@ static bool read_key(source *s, const node *n, enum joint_key k, scene_joint *jo
         if (!read_each(s, n, ball ? 1 : nv, NOT_NEGATIVE, NULL, joint->effort)) return false;
         for (int i = 1; i < nv && ball; i++) joint->effort[i] = joint->effort[0];
         return true;
+    case JOINT_KEY_SPEED: return read_each(s, n, nv, POSITIVE, velocity_units(joint->type), joint->speed);
     case JOINT_KEY_Q0: return read_coordinates(s, n, joint->type, joint->q0);
     case JOINT_KEY_V0: {
         const value_unit *const of = velocity_units(joint->type);
@@ -330,12 +334,13 @@ bool read_joint(source *s, const node *link, const node *n, bool axes, scene_joi
     }
     reset_joint(joint, type);
     bool ok = true;
-    const node *effort = own[JOINT_KEY_EFFORT];
+    const node *effort = own[JOINT_KEY_EFFORT], *speed = own[JOINT_KEY_SPEED];
     for (int k = JOINT_KEY_TYPE + 1; k < JOINT_KEYS; k++) {
         if (!own[k]) {
             const bool applied = defaults[k] && try_key(s, defaults[k], k, type, joint);
             if (k == JOINT_KEY_Q0) *has_q0 = applied;
             if (k == JOINT_KEY_EFFORT && applied) effort = defaults[k];
+            if (k == JOINT_KEY_SPEED && applied) speed = defaults[k];
         } else if (taken_by[k] & BIT(type)) {
             const bool good = read_key(s, own[k], k, joint);
             if (good) notice_turns(s, own[k], k, type);
@@ -359,5 +364,6 @@ bool read_joint(source *s, const node *link, const node *n, bool axes, scene_joi
     if (ok && own[JOINT_KEY_PRESLIDING] && !(joint->friction[0] > 0 || joint->friction[1] > 0 || joint->friction[2] > 0))
         warn(s, own[JOINT_KEY_PRESLIDING], "not used: the joint has no friction");
     if (ok && effort && !s->r->motors) warn(s, effort, "not used: the scene has no `motors` that it could limit");
+    else if (ok && speed && !s->r->motors) warn(s, speed, "not used: the scene has no `motors` that it could limit");
     return ok;
 }

@@ -18,6 +18,8 @@ enum motor_key {
     MOTOR_KEY_EFFORT,
     MOTOR_KEY_GEAR,
     MOTOR_KEY_ROTOR,
+    MOTOR_KEY_KI,
+    MOTOR_KEY_SPEED,
     MOTOR_KEYS
 };
 
@@ -33,12 +35,14 @@ static const key motor_keys[MOTOR_KEYS] = {
     [MOTOR_KEY_EFFORT] = {.name = "effort"},
     [MOTOR_KEY_GEAR] = {.name = "gear"},
     [MOTOR_KEY_ROTOR] = {.name = "rotor"},
+    [MOTOR_KEY_KI] = {.name = "ki"},
+    [MOTOR_KEY_SPEED] = {.name = "speed"},
 };
 
 #define BIT(k) (1u << (k))
 enum {
     OF_ALL = BIT(MOTOR_KEY_JOINT) | BIT(MOTOR_KEY_DOF) | BIT(MOTOR_KEY_TYPE) | BIT(MOTOR_KEY_TARGET) | BIT(MOTOR_KEY_EFFORT) |
-             BIT(MOTOR_KEY_GEAR) | BIT(MOTOR_KEY_ROTOR)
+             BIT(MOTOR_KEY_GEAR) | BIT(MOTOR_KEY_ROTOR) | BIT(MOTOR_KEY_SPEED)
 };
 
 /// What a motor of each type has.
@@ -49,14 +53,19 @@ static const struct {
 } types[] = {
     [MOTOR_POSITION] = {"position",
                         OF_ALL | BIT(MOTOR_KEY_KP) | BIT(MOTOR_KEY_KD) | BIT(MOTOR_KEY_VELOCITY_TARGET) |
-                            BIT(MOTOR_KEY_FEEDFORWARD),
+                            BIT(MOTOR_KEY_FEEDFORWARD) | BIT(MOTOR_KEY_KI),
                         MOTOR_KEY_KP},
-    [MOTOR_VELOCITY] = {"velocity", OF_ALL | BIT(MOTOR_KEY_KD) | BIT(MOTOR_KEY_FEEDFORWARD), MOTOR_KEY_KD},
+    [MOTOR_VELOCITY] = {"velocity", OF_ALL | BIT(MOTOR_KEY_KD) | BIT(MOTOR_KEY_FEEDFORWARD) | BIT(MOTOR_KEY_KI), MOTOR_KEY_KD},
     [MOTOR_TORQUE] = {"torque", OF_ALL, MOTOR_KEYS},
 };
 enum { TYPES = sizeof types / sizeof *types };
 
 const char *motor_type_name(motor_type type) { return types[type].name; }
+
+motor_traits scene_motor_traits(const scene_motor *a)
+{
+    return (motor_traits){.type = a->type, .told = a->told, .winds = a->winds, .fast = a->fast};
+}
 
 static bool read_type(source *s, const node *n, motor_type *type)
 {
@@ -135,9 +144,25 @@ static bool read_targets(source *s, const node *const v[MOTOR_KEYS], scene_motor
     return (!velocity || read_told(s, velocity, rate, TOLD_VELOCITY, motor)) && ok;
 }
 
+/// The limit of its speed, its own or the joint's on the motor's side of the gear. It is where the effort ends, and there must be one.
+static bool read_speed(source *s, const node *n, const node *speed, scene_motor *motor)
+{
+    const scene_joint *const joint = &s->r->scene->links[motor->link].joint;
+    if (motor->told > 1) return !speed || bad_key(s, speed, "the motor of a ball joint has none in this version");
+    const value_unit unit = velocity_units(joint->type)[motor->dof];
+    if (speed && !read_quantity(s, speed, POSITIVE, unit, &motor->speed)) return false;
+    if (!speed) motor->speed = joint->speed[motor->dof] * fabs(motor->gear);
+    motor->fast = isfinite(motor->speed);
+    if (!motor->fast || isfinite(motor->effort)) return true;
+    if (speed)
+        return bad_value(s, speed,
+                         "expected an `effort` beside it, of the motor or of its joint: at this speed it has fallen to 0");
+    return missing_key(s, n, "effort", "missing; the joint has a `speed`, at which the effort of its motor has fallen to 0");
+}
+
 /// The gear, the rotor, which becomes armature of the joint, and the effort: its own, or the joint's on the motor's side of the
 /// gear.
-static bool read_drive(source *s, const node *const v[MOTOR_KEYS], scene_motor *motor)
+static bool read_drive(source *s, const node *n, const node *const v[MOTOR_KEYS], scene_motor *motor)
 {
     scene_joint *const joint = &s->r->scene->links[motor->link].joint;
     double rotor = 0;
@@ -147,7 +172,7 @@ static bool read_drive(source *s, const node *const v[MOTOR_KEYS], scene_motor *
     if (v[MOTOR_KEY_ROTOR]) ok = read_number(s, v[MOTOR_KEY_ROTOR], NOT_NEGATIVE, &rotor) && ok;
     if (v[MOTOR_KEY_EFFORT]) ok = read_number(s, v[MOTOR_KEY_EFFORT], NOT_NEGATIVE, &motor->effort) && ok;
     else motor->effort = joint->effort[motor->dof] / fabs(motor->gear);
-    if (!ok) return false;
+    if (!ok || !read_speed(s, n, v[MOTOR_KEY_SPEED], motor)) return false;
     for (int k = motor->dof; k < motor->dof + motor->told; k++) joint->armature[k] += motor->gear * motor->gear * rotor;
     return isfinite(joint->armature[motor->dof]) ||
            bad_value(s, v[MOTOR_KEY_ROTOR], "expected a finite inertia behind the gear, gear^2 rotor");
@@ -157,7 +182,8 @@ static bool read_motor(source *s, const node *n, scene_motor *motor)
 {
     const node *v[MOTOR_KEYS];
     bool ok = true;
-    *motor = (scene_motor){.link = -1, .effort = INFINITY, .gear = 1, .file = s->r->scene->files[s->file].path};
+    *motor =
+        (scene_motor){.link = -1, .effort = INFINITY, .gear = 1, .speed = INFINITY, .file = s->r->scene->files[s->file].path};
     if (!read_keys(s, n, "a motor", motor_keys, MOTOR_KEYS, v)) return false;
     if (!v[MOTOR_KEY_TYPE]) ok = missing_key(s, n, "type", "missing; a motor is of the type position, velocity or torque");
     else ok = read_type(s, v[MOTOR_KEY_TYPE], &motor->type);
@@ -176,8 +202,12 @@ static bool read_motor(source *s, const node *n, scene_motor *motor)
         if (gain) ok = read_number(s, gain, NOT_NEGATIVE, k ? &motor->kd : &motor->kp) && ok;
         motor->at[k] = (scene_place){(gain ? gain : n)->line, (gain ? gain : n)->column};
     }
+    if (v[MOTOR_KEY_KI]) ok = read_number(s, v[MOTOR_KEY_KI], NOT_NEGATIVE, &motor->ki) && ok;
+    motor->winds = v[MOTOR_KEY_KI];
+    if (motor->winds && motor->told > 1 && motor->type == MOTOR_VELOCITY)
+        ok = bad_key(s, v[MOTOR_KEY_KI], "a servo of velocity on a ball joint has none; take one of position whose target moves");
     ok = read_targets(s, v, motor) && ok;
-    return read_drive(s, v, motor) && ok;
+    return read_drive(s, n, v, motor) && ok;
 }
 
 // ---- one motor a degree of freedom

@@ -266,10 +266,11 @@ static int joint_type(robot *r, xml_element *joint)
     return -1;
 }
 
-static void tell_limits(robot *r, xml_element *joint, bool bounds)
+/// A speed is where the effort of motors ends: without one it stays among what is ignored. single: of one degree of freedom.
+static void tell_limits(robot *r, xml_element *joint, bool bounds, bool single)
 {
     xml_element *const limit = xml_next(joint->child, "limit");
-    double lo, hi, effort;
+    double lo, hi, effort, speed;
     if (!limit) {
         if (bounds) robot_warn(r, joint->at, "<joint>: no <limit>: it moves without limits");
         return;
@@ -286,7 +287,10 @@ static void tell_limits(robot *r, xml_element *joint, bool bounds)
             say_number(r, "q0", start, limit->at);
         }
     } else if (bounds) robot_warn(r, limit->at, "<limit>: from %g to %g is no range: the joint moves without limits", lo, hi);
-    if (effort > 0) say_number(r, "effort", effort, xml_find(limit, "effort")->at);
+    if (!(effort > 0)) return;
+    say_number(r, "effort", effort, xml_find(limit, "effort")->at);
+    if (single && robot_numbers(r, limit, "velocity", 1, none, &speed) && speed > 0)
+        say_number(r, "speed", speed, xml_find(limit, "velocity")->at);
 }
 
 /// The type, axis and numbers of a joint. A planar one whose plane is not that of x and y is turned there by its caller.
@@ -306,7 +310,7 @@ static void tell_joint(robot *r, xml_element *joint, int type)
         memcpy(axis, x, sizeof x);
         if (!e || robot_numbers(r, e, "xyz", 3, x, axis)) say_numbers(r, "axis", axis, 3, e ? e->at : joint->at);
     }
-    if (strcmp(ours, "fixed") != 0) tell_limits(r, joint, joint_types[type].limits);
+    if (strcmp(ours, "fixed") != 0) tell_limits(r, joint, joint_types[type].limits, strcmp(ours, "planar") != 0);
     else if ((e = xml_next(joint->child, "limit"))) xml_use_all(e);
     if ((e = xml_next(joint->child, "dynamics"))) {
         if (robot_numbers(r, e, "damping", 1, none, &damping) && damping != 0 && strcmp(ours, "fixed") != 0)
