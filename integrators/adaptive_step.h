@@ -104,11 +104,31 @@ FN mask try_part(const lane_model *m, ctn_method method, const real *q, const re
     return config_valid(m, work->x, work->w, far);
 }
 
+/// What contact points remember of the part that was tried, in the lanes `where`; what of the work of friction they give back
+/// goes into the flow.
+KERNEL void keep_bristles(const lane_model *m, mask where, explicit_work *work, vec3 *slip, real *press)
+{
+    if (!m->ncontact) return;
+    place_loads(m, work->x, work->w, &work->loads);
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
+        const int c = s->contact;
+        if (!(s->flags & LOAD_TOUCHES)) continue;
+        const meeting t = touch_here(m, &work->loads, k);
+        const vec3 kept = kept_slip(s, t.s, t.press.force, t.press.force), from = along_ground(t.n, slip[c]);
+        const real stored = rset(0.5) * s->grip * (dot(from, from) - dot(kept, kept));
+        work->flow.dissipated = work->flow.dissipated + stored;
+        slip[c] = sel3(where, kept, slip[c]), press[c] = sel(where, t.press.force, press[c]);
+    }
+}
+
 /// Makes the part that was tried the state in the lanes `where`. part: takes note of it; may be NULL.
-FN void keep_part(const lane_model *m, real *q, real *v, const real *tau, real h, interpolant *part, mask where,
-                  explicit_work *work, position_counts *count)
+FN void keep_part(const lane_model *m, real *q, real *v, vec3 *slip, real *press, const real *tau, real h, interpolant *part,
+                  mask where, explicit_work *work, position_counts *count)
 {
     if (part) start_part(m, part, q, v, work->z, work->wound, tau, h, where);
+    for (int k = 0; k < m->ncontact && part; k++) part->slip[k] = sel3(where, slip[k], part->slip[k]);
+    keep_bristles(m, where, work, slip, press);
     if (count->flow) {
         work->flow.dissipated = work->flow.dissipated + friction_loss(m, work->z, work->u);
         add_flow(count->flow, work->flow, where);
@@ -121,13 +141,13 @@ FN void keep_part(const lane_model *m, real *q, real *v, const real *tau, real h
 }
 
 /// One step of m->dt in the lanes `active`, as one part. Returns where it was completed; elsewhere the state stands at its start.
-KERNEL mask fixed_step(const lane_model *m, const ctn_batch_config *cfg, real *q, real *v, interpolant *part, const real *tau,
-                       mask active, explicit_work *work, position_counts *count, real *at)
+KERNEL mask fixed_step(const lane_model *m, const ctn_batch_config *cfg, real *q, real *v, vec3 *slip, real *press,
+                       interpolant *part, const real *tau, mask active, explicit_work *work, position_counts *count, real *at)
 {
     mask far;
     clock_part(m, rset(0));
     const mask done = both(active, try_part(m, cfg->method, q, v, tau, m->dt, active, work, count, &far));
-    keep_part(m, q, v, tau, m->dt, part, done, work, count);
+    keep_part(m, q, v, slip, press, tau, m->dt, part, done, work, count);
     count->frozen = sel(done, count->frozen, sel(far, rset(CTN_FREEZE_ANGLE), rset(CTN_FREEZE_NOT_FINITE)));
     *at = rset(0);
     return done;
@@ -135,14 +155,16 @@ KERNEL mask fixed_step(const lane_model *m, const ctn_batch_config *cfg, real *q
 
 /// One step of m->dt in the lanes `active`, by dop853. Where it is not completed the state is that of the last part that was, and
 /// *at (0..1) tells which. part: takes note of the last one; may be NULL. Returns where it was completed.
-KERNEL mask adaptive_step(const lane_model *m, const ctn_batch_config *cfg, real *q, real *v, step_control *control,
-                          interpolant *part, const real *tau, mask active, explicit_work *work, position_counts *count, real *at)
+KERNEL mask adaptive_step(const lane_model *m, const ctn_batch_config *cfg, real *q, real *v, vec3 *slip, real *press,
+                          step_control *control, interpolant *part, const real *tau, mask active, explicit_work *work,
+                          position_counts *count, real *at)
 {
     const real one = rset(1), zero = rset(0);
     const mask fresh = both(active, le(control->size, zero));
     adaptive_parts P = begin_parts(m->dt, active);
     if (any_of(fresh)) {
         clock_part(m, zero), clock_now(m, P.end, 0), hold_wound(m, work->wound);
+        start_bristles(m, work);
         acceleration(m, q, v, NULL, tau, work, work->kv[0]);
         count->evaluations = count->evaluations + sel(fresh, one, zero);
         begin_control(control, first_size(m, v, work->kv[0], cfg->error_tolerance, DOP853_ERROR_ORDER, P.end), fresh);
@@ -154,7 +176,7 @@ KERNEL mask adaptive_step(const lane_model *m, const ctn_batch_config *cfg, real
         const mask valid = try_part(m, CTN_DOP853, q, v, tau, h, P.running, work, count, &far);
         const real norm = sel(either(valid, far), dop853_norm(m, h, v, work), one / zero);
         const mask accepted = take_part(control, &P, h, norm / rset(cfg->error_tolerance), DOP853_ERROR_ORDER, &far);
-        keep_part(m, q, v, tau, h, part, accepted, work, count);
+        keep_part(m, q, v, slip, press, tau, h, part, accepted, work, count);
         const real small = sel(le(norm * zero, zero), rset(CTN_FREEZE_STEP), rset(CTN_FREEZE_NOT_FINITE));
         end_part(control, &P, h, accepted, far, small, count);
     }

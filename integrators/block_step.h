@@ -94,7 +94,7 @@ FN position_state as_position(const block_state *S)
 FN variational_state as_variational(const block_state *S)
 {
     variational_state s;
-    s.q = S->q, s.p = S->p, s.rate = S->v, s.gain = S->gain;
+    s.q = S->q, s.p = S->p, s.rate = S->v, s.gain = S->gain, s.slip = S->slip, s.press = S->press;
     return s;
 }
 
@@ -111,21 +111,6 @@ KERNEL const real *block_velocity(const lane_model *m, const ctn_batch_config *c
     return W->out;
 }
 
-/// Energy of the state; for position-based methods the placements at it are in W->po.one.W.start.
-KERNEL energy_parts block_energy(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
-{
-    real sums[11];
-    energy_parts E;
-    if (position_based(cfg->method)) {
-        const position_state P = as_position(S);
-        return energy_of_state(m, &P, W->po.one.W.start, W->po.p);
-    }
-    totals(m, S->q, block_velocity(m, cfg, S, W), W->T, W->D, sums);
-    E.kinetic = sums[0], E.potential = sums[1], E.spring = acting_energy(m, S->q, &W->loads);
-    E.spring = E.spring + friction_energy(m, S->z, NULL);
-    return E;
-}
-
 FN remembered remembered_by(const block_state *S)
 {
     remembered R;
@@ -137,7 +122,22 @@ FN remembered remembered_by(const block_state *S)
 FN real remembered_energy(const lane_model *m, const block_state *S, block_work *W)
 {
     const remembered R = remembered_by(S);
-    return bristles_energy(m, &R, S->q, W->po.one.W.start, W->po.p);
+    return bristles_energy(m, &R, S->q, W->loads.T, W->loads.p);
+}
+
+/// Energy of the state; for position-based methods the placements at it are in W->po.one.W.start.
+KERNEL energy_parts block_energy(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W)
+{
+    real sums[11];
+    energy_parts E;
+    if (position_based(cfg->method)) {
+        const position_state P = as_position(S);
+        return energy_of_state(m, &P, W->po.one.W.start, W->po.p);
+    }
+    totals(m, S->q, block_velocity(m, cfg, S, W), W->T, W->D, sums);
+    E.kinetic = sums[0], E.potential = sums[1], E.spring = acting_energy(m, S->q, &W->loads);
+    E.spring = E.spring + remembered_energy(m, S, W);
+    return E;
 }
 
 /// Takes over q and v [nq], [nv].
@@ -333,15 +333,16 @@ FN mask one_step(const lane_model *m, const ctn_batch_config *cfg, block_state *
     position_counts *const k = &step->count;
     interpolant *const dense = cfg->dense ? &S->part : NULL;
     step_begins(m, cfg, S, W, energy, active, active, c, step);
-    W->ex.z = S->z, W->ex.wound = S->wound;
+    W->ex.z = S->z, W->ex.wound = S->wound, W->ex.slip = S->slip;
     const real *const tau = applied_forces(W);
     if (cfg->method == CTN_VARIATIONAL) done = variational_step(m, cfg, tau, &V, active, &W->va, k, &at);
     else if (position_based(cfg->method))
         done = cfg->adaptive ? adaptive_stages(m, cfg, &P, S->control, dense, active, &W->po, k, &at)
                              : position_step(m, cfg, &P, dense, false, active, &W->po, k, &at);
     else
-        done = cfg->adaptive ? adaptive_step(m, cfg, S->q, S->v, S->control, dense, tau, active, &W->ex, k, &at)
-                             : fixed_step(m, cfg, S->q, S->v, dense, tau, active, &W->ex, k, &at);
+        done = cfg->adaptive
+                   ? adaptive_step(m, cfg, S->q, S->v, S->slip, S->press, S->control, dense, tau, active, &W->ex, k, &at)
+                   : fixed_step(m, cfg, S->q, S->v, S->slip, S->press, dense, tau, active, &W->ex, k, &at);
     step_ends(m, cfg, S, W, energy, active, done, at, step, c);
     return done;
 }

@@ -27,6 +27,8 @@ typedef struct {
     real *z;                                // [nv] what joints with friction remember; NULL: there are none
     real *wound;                            // [nwound] integral terms of motors, as the next
     real *kw[ALL_STAGES];                   // their rates at each stage
+    const vec3 *slip;                       // [ncontact] what contact points remember
+    vec3 *bent, *slides[ALL_STAGES];        // [ncontact]: how far they are bent at (x, w), and how fast they slide at each stage
     bool flows;                             // find `flow`, too: what passes through the forces in the step
     energy_flow flow;
 } explicit_work;
@@ -37,6 +39,7 @@ KERNEL void acceleration(const lane_model *m, const real *q, const real *v, cons
                          real *qdd)
 {
     for (int k = 0; k < m->nv; k++) work->force[k] = tau ? tau[k] : rset(0);
+    work->loads.slip = work->bent;
     add_acting_forces(m, q, v, &work->loads, work->force);
     add_friction_forces(m, work->z, u, work->force);
     aba(m, q, v, work->force, &work->aba, qdd);
@@ -70,6 +73,11 @@ KERNEL void advance(const lane_model *m, int n, const double *c, const real *q, 
         for (int i = 0; i < count; i++) sum = fmadd(rset(c[used[i]]), work->kw[used[i]][k], sum);
         m->wound[k] = fmadd(h, sum, work->wound[k]);
     }
+    for (int k = 0; k < m->ncontact; k++) {
+        vec3 way = zero3();
+        for (int i = 0; i < count; i++) way = add_scaled(way, work->slides[used[i]][k], rset(c[used[i]]));
+        work->bent[k] = add_scaled(work->slip[k], way, h);
+    }
     double time = 0;  // the sum of a row of weights is the time of what it leads to
     for (int i = 0; i < count; i++) time += c[used[i]];
     clock_now(m, h, time);
@@ -79,6 +87,7 @@ KERNEL void advance(const lane_model *m, int n, const double *c, const real *q, 
 KERNEL void stage_rates(const lane_model *m, int s, const real *tau, explicit_work *work)
 {
     chart_rate(m, work->u, work->w, work->kq[s]);
+    work->loads.slides = work->slides[s];
     acceleration(m, work->x, work->w, work->u, tau, work, work->kv[s]);
     wind_rates(m, work->x, work->w, work->kw[s]);
 }
@@ -105,17 +114,33 @@ KERNEL void move_on(const lane_model *m, const real *q, const real *v, real h, e
     config_add(m, q, work->u, work->x);
 }
 
+/// Bristles as they are when a step begins.
+FN void start_bristles(const lane_model *m, explicit_work *work)
+{
+    for (int k = 0; k < m->ncontact; k++) work->bent[k] = work->slip[k];
+    work->loads.slides = NULL;
+}
+
 /// Semi-implicit Euler: w = v + h qdd(q, v), x = q (+) h w. Forces act along the way h w.
 KERNEL void semi_implicit(const lane_model *m, const real *q, const real *v, const real *tau, real h, explicit_work *work)
 {
     clock_now(m, h, 0);
+    start_bristles(m, work);
     acceleration(m, q, v, NULL, tau, work, work->kv[0]);
     move_on(m, q, v, h, work);
     if (work->flows) add_explicit_flow(m, q, work->w, tau, h, work);
-    if (!m->nwound) return;
-    clock_now(m, h, 1);
-    wind_rates(m, work->x, work->w, work->kw[0]);
+    if (m->nwound) {
+        clock_now(m, h, 1);
+        wind_rates(m, work->x, work->w, work->kw[0]);
+    }
     for (int k = 0; k < m->nwound; k++) m->wound[k] = fmadd(h, work->kw[0][k], work->wound[k]);
+    if (!m->ncontact) return;
+    place_loads(m, q, work->w, &work->loads);
+    for (int k = 0; k < m->nload; k++)
+        if (m->loads[k].flags & LOAD_TOUCHES) {
+            vec3 *const s = &work->bent[m->loads[k].contact];
+            *s = add_scaled(*s, surface_slide(m, &work->loads, k), h);
+        }
 }
 
 /// The method's coefficients; of a method that has none, those of Euler.

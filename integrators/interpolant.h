@@ -20,6 +20,7 @@ typedef struct {
     real *q, *v, *tau;                                    // [nq], [nv], [nv]: the start of the part, and the force during it
     real *z;                                              // [nv] what friction remembers there; NULL: there is none
     real *wound;                                          // [nwound] integral terms there, likewise
+    vec3 *slip;                                           // [ncontact] likewise of contact points, of explicit methods
     real *size;                                           // [1] s, of the part; 0: none yet, the motion stays at q, v
     real *when;                                           // [1] s, when it began, of models whose motors' targets move; else NULL
     real *cq[INTERPOLANT_TERMS], *cv[INTERPOLANT_TERMS];  // [nv]
@@ -44,7 +45,7 @@ KERNEL void start_part(const lane_model *m, interpolant *I, const real *q, const
 /// Coefficients of an explicit method, by making its part once more: all lanes, the same bits.
 KERNEL void fit_explicit(const lane_model *m, ctn_method method, interpolant *I, explicit_work *work)
 {
-    work->z = I->z, work->wound = I->wound;
+    work->z = I->z, work->wound = I->wound, work->slip = I->slip;
     if (I->when && m->clock) m->clock->part = *I->when;
     const int end = explicit_step(m, method, I->q, I->v, I->tau, *I->size, work);
     const real h = *I->size, two = rset(2);

@@ -19,7 +19,9 @@ typedef struct {
     load_state *at;
     twist *V;
     pose_work A;
-    const vec3 *slip;  // [ncontact] what contact points remember; NULL: these do not act
+    const vec3 *slip;  // [ncontact] how far the bristles of contact points are bent; NULL: these do not act,
+    bool pressed;      // or by their depth alone
+    vec3 *slides;      // [ncontact] takes the velocities of their surfaces along the ground; NULL: nothing
 } loads_work;
 
 /// Poses and twists of the bodies at (q, v), and where the loads are.
@@ -63,8 +65,8 @@ FN vec3 surface_slide(const lane_model *m, const loads_work *L, int k)
     return along_ground(n, sub(moved_point(V, L->at[k].arm), cross(V.w, scale(n, s->radius))));
 }
 
-/// Contact point k of bodies that are where a step begins: its normal force, and its friction.
-FN meeting touch_at_start(const lane_model *m, const loads_work *L, int k)
+/// Its normal force, and its friction.
+FN meeting touch_here(const lane_model *m, const loads_work *L, int k)
 {
     const lane_point_load *s = &m->loads[k];
     const load_state *at = &L->at[k];
@@ -80,7 +82,7 @@ KERNEL void start_contacts(const lane_model *m, const real *q, const real *v, lo
     place_loads(m, q, v, L);
     L->slip = slip;
     for (int k = 0; k < m->nload; k++)
-        if (m->loads[k].flags & LOAD_TOUCHES) press[m->loads[k].contact] = touch_at_start(m, L, k).press.force;
+        if (m->loads[k].flags & LOAD_TOUCHES) press[m->loads[k].contact] = touch_here(m, L, k).press.force;
 }
 
 /// Adds the wrench of a load on its body with the twist V to w, about the body's origin.
@@ -108,9 +110,18 @@ FN void add_load_flow(energy_flow *F, const lane_point_load *s, const load_state
 /// The same of contact point k.
 FN void add_touch_wrench(wrench *w, const lane_model *m, const loads_work *L, int k)
 {
-    const meeting t = touch_at_start(m, L, k);
+    const meeting t = touch_here(m, L, k);
+    if (L->slides) L->slides[m->loads[k].contact] = surface_slide(m, L, k);
     const wrench g = meeting_wrench(&m->loads[k], &t);
     w->n = sub(w->n, g.n), w->f = sub(w->f, g.f);
+}
+
+/// That of its depth alone.
+FN void add_depth_wrench(wrench *w, const lane_model *m, const loads_work *L, int k)
+{
+    const lane_point_load *s = &m->loads[k];
+    const real force = s->grip * depth_of(ground_gap(m, s, L->at[k].gap));
+    *w = wrench_add(*w, force_at(L->at[k].arm, scale(ground_normal(m), force)));
 }
 
 /// Adds J'f of all loads to tau [nv].
@@ -124,6 +135,7 @@ KERNEL void add_load_forces(const lane_model *m, const real *q, const real *v, l
         for (int k = b->load; k < b->loads_end; k++)
             if (!(m->loads[k].flags & LOAD_TOUCHES)) add_load_wrench(&L->A.load[i], &m->loads[k], &L->at[k], &L->V[i]);
             else if (L->slip) add_touch_wrench(&L->A.load[i], m, L, k);
+            else if (L->pressed) add_depth_wrench(&L->A.load[i], m, L, k);
     }
     add_joint_rows(m, L->T, L->A.load, tau);
 }
@@ -135,12 +147,25 @@ KERNEL void add_acting_forces(const lane_model *m, const real *q, const real *v,
     add_load_forces(m, q, v, L, tau);
 }
 
+/// The power that damper and friction of contact point k take, bristles included.
+FN real touch_power(const lane_model *m, const loads_work *L, int k)
+{
+    const lane_point_load *s = &m->loads[k];
+    const meeting t = touch_here(m, L, k);
+    const real sinks = negate(dot(t.n, moved_point(L->V[s->body], t.arm)));
+    return fmadd(fnmadd(s->grip, depth_of(t.gap), t.press.force), sinks, dot(t.rub.g, surface_slide(m, L, k)));
+}
+
 /// Adds what passes through the loads in the time dt (s) at (q, v).
 KERNEL void add_loads_flow(energy_flow *F, const lane_model *m, const real *q, const real *v, real dt, loads_work *L)
 {
     if (!m->nload) return;
     place_loads(m, q, v, L);
-    for (int k = 0; k < m->nload; k++) add_load_flow(F, &m->loads[k], &L->at[k], &L->V[m->loads[k].body], dt);
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
+        if (!(s->flags & LOAD_TOUCHES)) add_load_flow(F, s, &L->at[k], &L->V[s->body], dt);
+        else if (L->slip) F->dissipated = fmadd(dt, touch_power(m, L, k), F->dissipated);
+    }
 }
 
 /// Adds sign times J'f of those that take the weight off added mass to tau [nv].

@@ -327,8 +327,8 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     mask ok =
         both(solved, config_valid(m, t ? P->more.x + last * m->nq : P->one.x, t ? P->more.u + last * m->nv : P->one.u, far));
     count->far = sel(both(t ? solved : tried, *far), rset(1), count->far);
-    if (m->ncontact && (t || P->part.alpha)) ok = both(ok, not_(contacts_change(m, S, P)));
-    if (m->fast && (t || P->part.alpha) && !cfg->adaptive) ok = both(ok, not_(overdrives(m, S, P)));
+    if (m->ncontact && !cfg->adaptive && (t || P->part.alpha)) ok = both(ok, not_(contacts_change(m, S, P)));
+    if (m->fast && !cfg->adaptive && (t || P->part.alpha)) ok = both(ok, not_(overdrives(m, S, P)));
     if (!any_of(either(ok, *far))) return ok;
     const bool law = carries_energy(cfg);
     for (int i = 0; i < m->nbody && t; i++) P->more.rate[i] = end_rate(&P->more, i);
@@ -342,7 +342,7 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
     if (m->ncontact) {
         const solved_part Q = solution_of(m, P);
         find_kept(m, S, &Q, P->one.W.in.h, P->kept);
-        ok = both(ok, either(keeps_most(m, P->kept), le(P->one.W.in.h, rset(1. / MOST_HELD) * m->dt)));
+        if (!cfg->adaptive) ok = both(ok, either(keeps_most(m, P->kept), le(P->one.W.in.h, rset(1. / MOST_HELD) * m->dt)));
     }
     return law && (t || P->part.alpha) ? both(ok, keeps_law(m, P, S, cfg->tolerance)) : ok;
 }

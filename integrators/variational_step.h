@@ -28,10 +28,12 @@
 
 /// State carried from step to step, of one lane block.
 typedef struct {
-    real *q;     // [nq]
-    real *p;     // [nv] joint momenta
-    real *rate;  // [nv] increments of the last part over its size, for the first guess of the next
-    real *gain;  // [nv] what the rates change by in one dt, likewise; 0 after halved steps
+    real *q;      // [nq]
+    real *p;      // [nv] joint momenta
+    real *rate;   // [nv] increments of the last part over its size, for the first guess of the next
+    real *gain;   // [nv] what the rates change by in one dt, likewise; 0 after halved steps
+    vec3 *slip;   // [ncontact] how far the bristles of contact points are bent (contact/law.h)
+    real *press;  // [ncontact] their normal forces
 } variational_state;
 
 /// Scratch of one lane block.
@@ -79,6 +81,7 @@ KERNEL void rest_chord(const lane_model *m, real *base)
 KERNEL void joint_forces(const lane_model *m, const real *q, const real *still, const real *tau, loads_work *loads, real *force)
 {
     for (int k = 0; k < m->nv; k++) force[k] = tau ? tau[k] : rset(0);
+    loads->pressed = m->ncontact;
     add_acting_forces(m, q, still, loads, force);
 }
 
@@ -234,6 +237,38 @@ FN void take_end(const lane_model *m, variational_state *S, mask where, const va
     for (int k = 0; k < m->nq; k++) S->q[k] = sel(where, P->x[k], S->q[k]);
 }
 
+/// Contact points act at both ends of a part by their depth, as springs. Their dampers, and friction, act at its end, by the way
+/// that has led there: adds what they give the momenta, in the lanes `where`, and what they take to F. f [nv]: scratch
+KERNEL void end_contacts(const lane_model *m, variational_state *S, mask where, variational_work *P, energy_flow *F, real *f)
+{
+    loads_work *const L = &P->loads;
+    const chord *W = &P->W;
+    const real o = rset(0);
+    find_placements(m, S->q, L->T);
+    find_origins(m, S->q, L->T, L->p);
+    hold_loads(m, L->T, L->p, L->at);
+    for (int i = 0; i < m->nbody; i++) L->A.load[i] = wrench_zero();
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
+        const chord_body *t = &W->body[s->body];
+        if (!(s->flags & LOAD_TOUCHES)) continue;
+        vec3 *const slip = &S->slip[s->contact];
+        const vec3 u = mul_add(t->dp, t->dR, load3(s->point));
+        const touch c = touch_at(m, s, &L->at[k], W->start[s->body].R, t->R, u, *slip);
+        const real press = press_at(m, s, c.gap, W->inv_h * (c.gap - c.before)).force;
+        const real damped = sel(lt(c.gap, o), fnmadd(s->grip, depth_of(c.gap), press), o);
+        const vec3 g = rub_in_step(m, s, &c, W->inv_h, s->friction * press).g, kept = kept_slip(s, c.s, press, press);
+        const wrench w = gradient_of_touch(s, &c, g, damped).w;
+        L->A.load[s->body].n = sub(L->A.load[s->body].n, w.n), L->A.load[s->body].f = sub(L->A.load[s->body].f, w.f);
+        F->dissipated = F->dissipated + contact_loss(s, &c, *slip, damped, g, kept);
+        *slip = sel3(where, kept, *slip), S->press[s->contact] = sel(where, press, S->press[s->contact]);
+    }
+    for (int k = 0; k < m->nv; k++) f[k] = o;
+    find_placements(m, P->x, L->T);
+    add_joint_rows(m, L->T, L->A.load, f);
+    for (int k = 0; k < m->nv; k++) P->momentum[k] = fmadd(W->h, f[k], P->momentum[k]);
+}
+
 /// q1, the momenta and rates of the solution become the state in the lanes `where`. spacing: as of take_rates(). Adds to *flow
 /// what passes through the forces along the increments; NULL: not asked for.
 KERNEL void commit_chord(const lane_model *m, variational_state *S, const real *tau, real spacing, mask where,
@@ -244,10 +279,11 @@ KERNEL void commit_chord(const lane_model *m, variational_state *S, const real *
     take_rates(m, S, tau, spacing, where, W, flow ? &F : NULL);
     for (int k = 0; k < m->nload && flow; k++)
         if (!(m->loads[k].flags & LOAD_ADDED)) F.work = F.work + chord_work(m, W, &m->loads[k]);
-    if (flow) add_flow(flow, F, where);
     for (int k = 0; k < m->nv; k++) P->d[k] = rset(0);
     joint_forces(m, P->x, P->d, tau, &P->loads, P->force);
     chord_momentum(m, W, W->sum, P->force, P->momentum);
+    if (m->ncontact) end_contacts(m, S, where, P, &F, P->d);
+    if (flow) add_flow(flow, F, where);
     take_end(m, S, where, P);
 }
 

@@ -458,8 +458,7 @@ END_TEST
 static const struct {
     const char *integrator, *rest, *place, *key, *why;
 } refusals[] = {
-    {"{method: rk4}", "ground: true\n", "2:22", "integrator.method", "rk4 takes no `ground`"},
-    {"{dt: auto}", "ground: true\n", "2:18", "integrator.dt", "steps that choose their size (auto) take no `ground`"},
+    {"{method: variational, order: 4}", "ground: true\n", "2:42", "integrator.order", "variational takes a `ground` at order 2"},
     {"{method: collocation, order: 4}", "springs: [{link: a, anchor: [0, 0, 0], stiffness: 1}]\n", "2:42", "integrator.order",
      "collocation takes `springs`"},
     {"{solver: lm}", "forces: [{link: a, force: [0, 0, 1]}]\n", "2:22", "integrator.solver", "lm takes no `springs`, `forces`"},

@@ -1,5 +1,5 @@
-/// Alpha and radau on the ground: steps whose contacts stay keep their order, balls roll on, steps whose contacts change are
-/// order 2's, and no step creates energy.
+/// Methods on the ground: they agree; alpha's and radau's steps whose contacts stay keep their order, balls roll on, steps whose
+/// contacts change are order 2's, and no step creates energy.
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -47,6 +47,17 @@ static ctn_model *swinger(double angle, double friction)
     return model_of(text);
 }
 
+/// The same where it rests, or slides down at 1 m/s.
+static ctn_model *swinger_started(bool slides, double *q, double *v)
+{
+    const double angle = slides ? 0.3 : 0, depth = 0.002 * 0.25 * cos(angle);
+    ctn_model *const m = swinger(angle, slides ? 0.1 : 0.9);
+    memcpy(q, m->q0, sizeof *q * (size_t)m->nq), memset(v, 0, sizeof *v * (size_t)m->nv);
+    q[0] = (0.1 - depth) * sin(angle), q[2] = (0.1 - depth) * cos(angle);
+    v[0] = slides * cos(angle), v[2] = -slides * sin(angle);
+    return m;
+}
+
 /// Where a world of q and v is after 0.8 s in n steps; all of them are the method's own.
 static void after_steps(const ctn_model *m, int method, int n, const double *q, const double *v, double *end)
 {
@@ -65,12 +76,8 @@ static void after_steps(const ctn_model *m, int method, int n, const double *q, 
 START_TEST(contact_that_stays_keeps_order)
 {
     for (int slides = 0; slides < 2; slides++) {
-        const double angle = slides ? 0.3 : 0, depth = 0.002 * 0.25 * cos(angle);
-        ctn_model *const m = swinger(angle, slides ? 0.1 : 0.9);
         double q[16], v[16], reference[16], end[16], error[2];
-        memcpy(q, m->q0, sizeof *q * (size_t)m->nq), memset(v, 0, sizeof v);
-        q[0] = (0.1 - depth) * sin(angle), q[2] = (0.1 - depth) * cos(angle);
-        v[0] = slides * cos(angle), v[2] = -slides * sin(angle);
+        ctn_model *const m = swinger_started(slides, q, v);
         after_steps(m, METHODS - 1, 3200, q, v, reference);
         const int coarse = methods[_i].stages > 1 ? 20 : 160;
         for (int k = 0; k < 2; k++) {
@@ -81,6 +88,98 @@ START_TEST(contact_that_stays_keeps_order)
         ck_assert_msg(order > want && error[1] < (_i ? 0.02 : 0.3), "%s, slides %d: errors %g and %g, order %g", methods[_i].name,
                       slides, error[0], error[1], order);
         ctn_model_free(m);
+    }
+}
+END_TEST
+
+/// Methods that share no step agree: explicit ones, the variational one, and steps that choose their size, with 3200 of radau; those
+/// of fixed steps to their order.
+START_TEST(methods_agree)
+{
+    static const struct {
+        const char *name;
+        ctn_method method;
+        int stages, steps;
+        bool adaptive;
+        double tolerance, error[2], order;  // at rest, sliding; of half the steps over this one
+    } ways[] = {{"semi-implicit", CTN_SEMI_IMPLICIT, 0, 4000, false, 0, {6e-4, 1e-3}, 0.95},
+                {"rk2", CTN_RK2, 0, 2000, false, 0, {2e-5, 2e-5}, 1.95},
+                {"rk4", CTN_RK4, 0, 2000, false, 0, {1e-7, 2e-6}, 0},
+                {"dop853", CTN_DOP853, 0, 1000, false, 0, {1e-7, 2e-6}, 0},
+                {"variational", CTN_VARIATIONAL, 0, 4000, false, 0, {5e-6, 2e-4}, 0.95},
+                {"dop853, auto", CTN_DOP853, 0, 16, true, 1e-7, {1e-7, 2e-6}, 0},
+                {"radau 3, auto", CTN_RADAU, 3, 16, true, 1e-7, {2e-6, 2e-5}, 0},
+                {"alpha, auto", CTN_ALPHA, 0, 16, true, 1e-6, {5e-6, 2e-5}, 0}};
+    for (int slides = 0; slides < 2; slides++) {
+        double q[16], v[16], reference[16], end[16];
+        ctn_model *const m = swinger_started(slides, q, v);
+        after_steps(m, METHODS - 1, 3200, q, v, reference);
+        for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+            double error[2] = {0, 0};
+            for (int half = 0; half < 1 + (ways[k].order > 0); half++) {
+                ctn_batch_config cfg = ctn_batch_config_default();
+                cfg.method = ways[k].method, cfg.adaptive = ways[k].adaptive, cfg.dt = 0.8 / (ways[k].steps >> half);
+                if (ways[k].stages) cfg.stages = ways[k].stages;
+                if (cfg.adaptive) cfg.error_tolerance = ways[k].tolerance;
+                ctn_batch *const b = batch_with(m, &cfg);
+                ck_assert_int_eq(ctn_batch_set_state(b, q, v, 0, NULL), CTN_OK);
+                ck_assert_int_eq(ctn_batch_step(b, ways[k].steps >> half, NULL, NULL), CTN_OK);
+                ctn_batch_state(b, end, NULL);
+                error[half] = coordinate_distance(m, end, reference);
+                ctn_batch_free(b);
+            }
+            ck_assert_msg(error[0] < ways[k].error[slides], "%s, slides %d: off by %g", ways[k].name, slides, error[0]);
+            ck_assert_msg(ways[k].order == 0 || log2(error[1] / error[0]) > ways[k].order, "%s, slides %d: order %g",
+                          ways[k].name, slides, log2(error[1] / error[0]));
+        }
+        ctn_model_free(m);
+    }
+}
+END_TEST
+
+/// Steps that choose their size pass landings, and agree to what such a kink leaves of their tolerance.
+START_TEST(landings_are_passed)
+{
+    static const ctn_method chooses[] = {CTN_DOP853, CTN_RADAU, CTN_ALPHA};
+    FOR_SEEDS(seed, 3)
+    for (int kind = 0; kind < GROUND_KINDS; kind++) {
+        double q[GROUND_MOST], v[GROUND_MOST], end[3][GROUND_MOST];
+        ctn_model *const m = ground_model((ground_kind)kind, seed, 0.01, q, v);
+        for (int k = 0; k < 3; k++) {
+            ctn_batch_config cfg = ctn_batch_config_default();
+            cfg.method = chooses[k], cfg.adaptive = true, cfg.dt = 0.02, cfg.error_tolerance = k < 2 ? 1e-7 : 1e-5;
+            if (k == 1) cfg.stages = 3;
+            ctn_batch *const b = batch_with(m, &cfg);
+            ck_assert_int_eq(ctn_batch_set_state(b, q, v, 0, NULL), CTN_OK);
+            ck_assert_int_eq(ctn_batch_step(b, 40, NULL, NULL), CTN_OK);
+            ctn_batch_state(b, end[k], NULL), ctn_batch_free(b);
+            const double off = coordinate_distance(m, end[k], end[0]);
+            ck_assert_msg(off < 0.03, "kind %d, seed %llu, %s: off by %g", kind, (unsigned long long)seed,
+                          ctn_method_name(chooses[k]), off);
+        }
+        ctn_model_free(m);
+    }
+}
+END_TEST
+
+/// Within a step of an explicit method the motion leads from state to state, with what contact points remember at its start.
+START_TEST(steps_are_dense)
+{
+    static const ctn_method dense[] = {CTN_SEMI_IMPLICIT, CTN_RK4, CTN_DOP853};
+    for (int slides = 0; slides < 2; slides++) {
+        double q[16], v[16], at[16], w[16];
+        ctn_model *const m = swinger_started(slides, q, v);
+        ctn_batch_config cfg = ctn_batch_config_default();
+        cfg.method = dense[_i], cfg.adaptive = _i == 2, cfg.dt = _i == 2 ? 0.05 : 2e-4, cfg.dense = true;
+        ctn_batch *const b = batch_with(m, &cfg);
+        ck_assert_int_eq(ctn_batch_set_state(b, q, v, 0, NULL), CTN_OK);
+        ck_assert_int_eq(ctn_batch_step(b, 30, NULL, NULL), CTN_OK);
+        ctn_batch_state(b, q, v);
+        ck_assert_int_eq(ctn_batch_dense(b, 1, at, w, NULL, NULL), CTN_OK);
+        double off = coordinate_distance(m, at, q);
+        for (int k = 0; k < m->nv; k++) off = fmax(off, fabs(w[k] - v[k]));
+        ck_assert_msg(off < 1e-12, "%s, slides %d: off by %g", ctn_method_name(cfg.method), slides, off);
+        ctn_batch_free(b), ctn_model_free(m);
     }
 }
 END_TEST
@@ -154,6 +253,9 @@ int main(void)
     TCase *const t = tcase_create("contact_methods");
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, contact_that_stays_keeps_order, 0, METHODS);
+    tcase_add_test(t, methods_agree);
+    tcase_add_test(t, landings_are_passed);
+    tcase_add_loop_test(t, steps_are_dense, 0, 3);
     tcase_add_loop_test(t, balls_roll_on, 0, METHODS);
     tcase_add_loop_test(t, falls_create_nothing, 0, METHODS);
     suite_add_tcase(suite, t);

@@ -598,7 +598,7 @@ static const struct {
     ctn_method method;
     int order;
 } beside[] = {{CTN_COLLOCATION, 2}, {CTN_RADAU, 2}, {CTN_ALPHA, 2}, {CTN_RK4, 2}};
-enum { BESIDE = sizeof beside / sizeof *beside, ON_GROUND = 3 };  // the last one takes no ground
+enum { BESIDE = sizeof beside / sizeof *beside, ON_GROUND = 3 };  // the last one would need smaller steps on a ground
 
 static ctn_batch *batch_beside(const ctn_model *m, int way, double dt)
 {

@@ -252,6 +252,58 @@ START_TEST(springs_to_the_world)
 }
 END_TEST
 
+/// The ground is warned of where a method cannot hold it, with a step that does: a ball that is dropped and thrown then rolls
+/// without slipping. At three times this step, it does not.
+START_TEST(the_ground)
+{
+    static const ctn_method on_ground[] = {CTN_EULER, CTN_SEMI_IMPLICIT, CTN_RK4, CTN_DOP853, CTN_VARIATIONAL, CTN_COLLOCATION};
+    const char *const text =
+        "catena: 1\nground: true\ncontact: {depth: 0.001}\nlinks:\n"
+        "  - {name: ball, position: [0, 0, 0.105], joint: free, density: 500, shapes: [{type: sphere, radius: 0.1}]}\n";
+    ctn_batch_config cfg = config_of(on_ground[_i], 2, 0.01);
+    ctn_scene *const scene = scene_of(text);
+    const char *const said = warnings_of(scene, &cfg), *const take = strstr(said, ": take dt ");
+    // of the surface, which turns, too: k/m (1 + r^2 m/I) = 3.5 g/depth
+    if (cfg.method == CTN_COLLOCATION) ck_assert_msg(!*said, "%s", said);
+    else ck_assert_msg(take && strstr(said, "s.yaml:3:10: contact: the ground under 'ball' (185 rad/s"), "%s", said);
+    if (take) cfg.dt = strtod(take + strlen(": take dt "), NULL);
+    ctn_model *const m = ctn_model_create(scene, NULL);
+    for (int k = 0; k < (take ? 2 : 1); k++) {
+        ctn_batch *const b = batch_with(m, &cfg);
+        double q[7], v[6] = {0.1};
+        ctn_step_stats s;
+        ck_assert_int_eq(ctn_batch_set_state(b, m->q0, v, 0, NULL), CTN_OK);
+        ctn_batch_step(b, (int)(3 / cfg.dt), &s, NULL), ctn_batch_state(b, q, v);
+        const double slips = v[0] - 0.099 * v[4];
+        const bool rolls = !s.frozen && fabs(v[2]) < 1e-6 && fabs(q[2] - 0.099) < 1e-6 && v[0] > 0.05 && fabs(slips) < 2e-3;
+        ck_assert_msg(rolls == !k, "%s, dt %g: %g m/s at %g, slips %g", ctn_method_name(cfg.method), cfg.dt, v[2], q[2], slips);
+        ctn_batch_free(b), cfg.dt *= 3;
+    }
+    ctn_model_free(m), ctn_scene_free(scene);
+}
+END_TEST
+
+/// A box sways on its bristles and rocks on the four corners of the face that is down, four times as stiff as one: the largest
+/// eigenvalue in closed form.
+START_TEST(all_points_at_once)
+{
+    const char *const text =
+        "catena: 1\nground: true\ncontact: {depth: 0.001}\nlinks:\n  - {name: box, position: [0, 0, 0.2], joint: free, mass: 2, "
+        "inertia: [0.02, 0.02, 0.02, 0, 0, 0], shapes: [{type: box, size: [0.1, 0.1, 0.4]}]}\n";
+    const double k = 2 * 9.81 / 0.001, a = 4 * k / 2, b = -4 * k * 0.2, d = 4 * k * (0.05 * 0.05 + 0.2 * 0.2);
+    // H^-1 K of sway and tilt: K = [4 k, -4 k z; -4 k z, 4 k (x^2 + z^2)]
+    const double trace = a + d / 0.02, determinant = a * d / 0.02 - b * b / (2 * 0.02);
+    const double fast = sqrt(trace / 2 + sqrt(trace * trace / 4 - determinant));
+    ctn_scene *const scene = scene_of(text);
+    const ctn_batch_config cfg = config_of(CTN_SEMI_IMPLICIT, 2, 0.01);
+    const char *const said = warnings_of(scene, &cfg), *const pace = strstr(said, "the ground under 'box' (");
+    ck_assert_msg(pace, "%s", said);
+    const double told = strtod(pace + strlen("the ground under 'box' ("), NULL);
+    ck_assert_msg(fabs(told - fast) < 0.006 * fast, "%g rad/s, not %g", told, fast);
+    ctn_scene_free(scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("step limit");
@@ -262,6 +314,8 @@ int main(void)
     tcase_add_loop_test(t, the_step_that_is_said, 0, METHODS);
     tcase_add_test(t, places);
     tcase_add_test(t, springs_to_the_world);
+    tcase_add_loop_test(t, the_ground, 0, 6);
+    tcase_add_test(t, all_points_at_once);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }

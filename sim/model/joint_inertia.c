@@ -11,6 +11,8 @@
 #include "dynamics/articulated.h"
 #include "dynamics/tree_factor.h"
 #include "dynamics/derivatives.h"
+#include "contact/law.h"
+#include "integrators/pose_pullback.h"
 #pragma GCC diagnostic pop
 
 #include <stdlib.h>
@@ -18,6 +20,8 @@
 struct joint_inertia {
     lane_model *m;
     tree_factors factors;
+    twist *V;      // [nbody]
+    wrench *load;  // [nbody]
 };
 
 void joint_inertia_free(joint_inertia *inertia)
@@ -25,6 +29,7 @@ void joint_inertia_free(joint_inertia *inertia)
     if (!inertia) return;
     tree_factors *const F = &inertia->factors;
     free(F->T), free(F->pivot), free(F->node), free(F->p), free(F->d);
+    free(inertia->V), free(inertia->load);
     free(inertia->m);
     free(inertia);
 }
@@ -49,7 +54,8 @@ joint_inertia *joint_inertia_create(const ctn_model *m, const double *q)
         tree_factors *const F = &inertia->factors;
         F->T = calloc(n, sizeof *F->T), F->pivot = calloc(n, sizeof *F->pivot), F->node = calloc(n, sizeof *F->node);
         F->p = calloc(n, sizeof *F->p), F->d = calloc(n, sizeof *F->d);
-        if (inertia->m && F->T && F->pivot && F->node && F->p && F->d) {
+        inertia->V = calloc(n, sizeof *inertia->V), inertia->load = calloc(n, sizeof *inertia->load);
+        if (inertia->m && F->T && F->pivot && F->node && F->p && F->d && inertia->V && inertia->load) {
             id_motion(inertia->m, q ? q : zero, still, still, &motion);
             factor_motion(inertia->m, &motion, F);
             free(zero), free(still), free(motion.body);
@@ -95,4 +101,35 @@ void point_mobility(joint_inertia *inertia, int i, const double *point, double A
             A[a][b] = 0;
             for (size_t k = 0; k < nv; k++) A[a][b] += work[a * nv + k] * work[(3 + b) * nv + k];
         }
+}
+
+/// Whether a corner of a box, the load at `s`, is below the opposite one, its body turned by R. corner: of its box, 0 to 7.
+static bool is_lower(const lane_model *m, const lane_point_load *s, int corner, mat3 R)
+{
+    const vec3 up = tmul(R, ground_normal(m));
+    return dot(up, load3(s->point)) <= dot(up, load3(s[7 - 2 * corner].point));
+}
+
+void joint_inertia_touch(joint_inertia *inertia, const double *x, double *f, double *share)
+{
+    const lane_model *const m = inertia->m;
+    const vec3 n = ground_normal(m);
+    joint_twists(m, inertia->factors.T, x, inertia->V);
+    for (int i = 0; i < m->nbody; i++) inertia->load[i] = wrench_zero();
+    for (int k = 0, corner = 0; k < m->nload; k++) {
+        const lane_point_load *const s = &m->loads[k];
+        const mat3 R = inertia->factors.T[s->body].R;
+        share[k] = 0;
+        if (!(s->flags & LOAD_TOUCHES)) continue;
+        if (s->radius == 0) {  // of the points only corners are sharp, eight in a row
+            const int which = corner++ % 8;
+            if (!is_lower(m, s, which, R)) continue;
+        }
+        const vec3 arm = sub_scaled(mul(R, load3(s->point)), n, s->radius), u = moved_point(inertia->V[s->body], arm);
+        const vec3 g = scale(s->friction > 0 ? u : scale(n, dot(n, u)), s->grip);
+        share[k] = dot(g, u);
+        inertia->load[s->body] = wrench_add(inertia->load[s->body], force_at(arm, g));
+    }
+    for (int k = 0; k < m->nv; k++) f[k] = 0;
+    add_joint_rows(m, inertia->factors.T, inertia->load, f);
 }

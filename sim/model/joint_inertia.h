@@ -21,4 +21,9 @@ double joint_inertia_met(const joint_inertia *inertia, int i);
 /// nv]
 void point_mobility(joint_inertia *inertia, int i, const double *point, double A[3][3], double *work);
 
+/// What the contact points push back with where the bodies move with x [nv] from the pose and all points touch, of a box those
+/// of opposite corners that are the lower ones: f = sum of k J'J x [nv], J the motion of the surface. share [nload]: x'f of each
+/// point, of other loads 0.
+void joint_inertia_touch(joint_inertia *inertia, const double *x, double *f, double *share);
+
 #endif

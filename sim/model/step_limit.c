@@ -119,6 +119,14 @@ static double damping_of(const ctn_model *m, const ctn_body *b, int k)
 /// How often a check may go over a model of so many degrees of freedom, so that it takes seconds.
 static double most_passes(int nv) { return fmax(10, 2e7 / (nv + 1)); }
 
+/// From 0.5 to 1.5, of either sign: power iteration that starts there misses no mode for its symmetry.
+static double any_number(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    const double x = 0.5 + (double)(*seed >> 40) * 0x1p-24;
+    return *seed >> 39 & 1 ? -x : x;
+}
+
 /// Power iteration: x <- H^-1 D x with D the dampings, or the stiffnesses. Of very large models it is cut short, and what is
 /// found from below is some percent lower. work [4][nv]
 static mode fastest(const ctn_model *m, joint_inertia *inertia, bool of_dampers, double *work)
@@ -135,11 +143,7 @@ static mode fastest(const ctn_model *m, joint_inertia *inertia, bool of_dampers,
     for (int k = 0; k < nv; k++) scale = fmax(scale, D[k]);  // that nothing is beyond the largest number on the way
     if (scale == 0) return fast;
     uint64_t seed = 1;
-    for (int k = 0; k < nv; k++) {
-        seed = seed * 6364136223846793005u + 1442695040888963407u;  // no mode is missed for its symmetry
-        x[k] = 0.5 + (double)(seed >> 40) * 0x1p-24;
-        if (seed >> 39 & 1) x[k] = -x[k];
-    }
+    for (int k = 0; k < nv; k++) x[k] = any_number(&seed);
     const int passes = (int)fmin(200, most_passes(nv));
     for (int pass = 0; pass < passes; pass++) {
         double xDx = 0, xKx = 0, xCx = 0, xHx = 0;
@@ -319,13 +323,66 @@ static void warn_of_springs(ctn_scene *scene, const ctn_model *m, const ctn_batc
                cfg->dt, less);
 }
 
+/// The fastest vibration on the ground, by power iteration as in fastest(). Bristles are as stiff as what presses, with the same
+/// damper. *of: the point with the largest part in it. work [2 nv], share [nload]
+static mode fastest_contact(const ctn_model *m, joint_inertia *inertia, double *work, double *share, const point_load **of)
+{
+    double *const x = work, *const f = work + m->nv, last = 0, most = 0;
+    mode fast = {.body = -1};
+    uint64_t seed = 1;
+    for (int k = 0; k < m->nv; k++) x[k] = any_number(&seed);
+    joint_inertia_touch(inertia, x, f, share);
+    const int passes = (int)fmin(200, most_passes(m->nv + m->ncontact));
+    for (int pass = 0; pass < passes; pass++) {
+        double xHx = 0, xKx = 0;
+        joint_inertia_solve(inertia, f, x);
+        for (int k = 0; k < m->nv; k++) xHx += x[k] * f[k];
+        joint_inertia_touch(inertia, x, f, share);
+        for (int k = 0; k < m->nload; k++) xKx += share[k];
+        const double w2 = xKx / xHx;  // from below
+        if (!(xHx > 0 && xKx > 0 && isfinite(w2))) return fast;
+        for (int k = 0; k < m->nv; k++) f[k] /= sqrt(xKx);
+        fast.w2 = w2, fast.c = w2 * m->relaxation, fast.body = 0;
+        if (fabs(w2 - last) < 1e-4 * w2) break;
+        last = w2;
+    }
+    for (int k = 0; k < m->nload; k++)
+        if (share[k] > most) most = share[k], *of = &m->loads[k];
+    if (*of) fast.body = (*of)->body;
+    return fast;
+}
+
+/// Warns of the ground. The variational method takes the dampers of contact, and friction, at the ends of its steps, which makes
+/// it as semi-implicit Euler is. work [2 nv]
+static bool warn_of_contacts(ctn_scene *scene, const ctn_model *m, const ctn_batch_config *cfg, joint_inertia *inertia,
+                             double duration, double *work)
+{
+    const point_load *of = NULL;
+    double *const share = malloc((size_t)m->nload * sizeof *share);
+    if (!share) return false;
+    const mode fast = fastest_contact(m, inertia, work, share, &of);
+    free(share);
+    ctn_batch_config at_ends = *cfg;
+    if (cfg->method == CTN_VARIATIONAL) at_ends.method = CTN_SEMI_IMPLICIT;
+    if (!of || holds(&at_ends, &fast, cfg->dt, duration)) return true;
+    const scene_link here = {.file = scene->files[0].path};
+    const double dt = good_step(&at_ends, &fast, duration);
+    char less[60] = "";
+    if (dt > 0) snprintf(less, sizeof less, "dt %g or less, or ", dt);
+    scene_warn(scene, &here, &scene->contact.at, "contact",
+               "the ground under '%.60s' (%.3g rad/s with what it carries) is too stiff for %s in steps of %g s: take %sa method "
+               "that holds any stiffness: radau, alpha, collocation",
+               scene->links[of->link].name, sqrt(fast.w2), ctn_method_name(cfg->method), cfg->dt, less);
+    return true;
+}
+
 bool warn_of_stiffness(ctn_scene *scene, const ctn_model *m, const ctn_batch_config *cfg)
 {
     const double duration = scene->duration > 0 ? scene->duration : 10;
     if (!(m->passive || m->nload) || cfg->adaptive || cfg->method == CTN_COLLOCATION || cfg->method == CTN_RADAU) return true;
     joint_inertia *const inertia = joint_inertia_create(m, m->q0);
     double *const work = malloc(6 * ((size_t)m->nv + 1) * sizeof *work);
-    const bool room = inertia && work;
+    bool room = inertia && work;
     double worst = 0, dt = cfg->dt;
     mode stiffest = {.body = -1};
     bool of_dampers = false;
@@ -341,6 +398,7 @@ bool warn_of_stiffness(ctn_scene *scene, const ctn_model *m, const ctn_batch_con
     }
     if (stiffest.body >= 0) warn_of(scene, m, cfg, &stiffest, of_dampers, dt);
     if (room) warn_of_springs(scene, m, cfg, inertia, duration, work);
+    if (room && m->ncontact) room = warn_of_contacts(scene, m, cfg, inertia, duration, work);
     free(work);
     joint_inertia_free(inertia);
     return room;

@@ -205,6 +205,7 @@ typedef struct scene_contact {
     double height, normal[3];  // m, along a unit vector
     double friction;           // of Coulomb
     double depth, relaxation;  // m, s; NAN: chosen by sim/model/contact_points.c
+    scene_place at;            // of `contact`, else of `ground`
 } scene_contact;
 
 /// What `sample:` draws numbers for; a kind of parameters is SAMPLE_PARAMETER + ctn_parameter_kind.

@@ -41,6 +41,7 @@ bool read_contact(source *s, const node *ground, const node *law, scene_contact 
 {
     bool ok = !ground || read_ground(s, ground, to);
     if (law) ok = read_law(s, law, to) && ok;
+    if (ground || law) to->at = (scene_place){(law ? law : ground)->line, (law ? law : ground)->column};
     if (ok && law && !to->ground) warn(s, law, "not used: the scene has no `ground`");
     return ok;
 }
