@@ -42,7 +42,7 @@ typedef struct {
 typedef struct {
     real gain, size;
     energy_flow flow;
-    mask touches;  // it does, at the start or the end
+    real touches;  // 1: it does, at the start or the end
 } tree_books;
 
 FN void book(tree_books *B, real before, real after)
@@ -112,7 +112,7 @@ FN void book_load(tree_books *B, const lane_model *m, const position_state *S, c
     if (s->flags & LOAD_TOUCHES) {
         const end_touch e = Q->more ? touch_after_stages(m, &Q->more->W, k) : touch_after(m, &Q->one->W, k);
         book(B, contact_energy(s, ground_gap(m, s, at->gap), S->slip[s->contact]), contact_energy(s, e.gap, e.kept));
-        B->touches = either(B->touches, either(lt(ground_gap(m, s, at->gap), rset(0)), lt(e.gap, rset(0))));
+        B->touches = sel(either(lt(ground_gap(m, s, at->gap), rset(0)), lt(e.gap, rset(0))), rset(1), B->touches);
         return;
     }
     vec3 u, g;
@@ -137,28 +137,38 @@ FN kept_motion hold_tree(const tree_books *B, real inner, real whole, vec3 middl
     return H;
 }
 
+/// What a tree keeps that has the books B, with the kinetic energy and the momentum that it ends with. mass: of a free one, else 0.
+FN kept_motion kept_of_tree(const solved_part *Q, tree_books B, real kinetic, vec3 momentum, bool free, real mass)
+{
+    const bool alpha = Q->rate && !Q->more;
+    real whole = rset(0);
+    vec3 middle = zero3();
+    if (free) {
+        middle = scale(momentum, rset(1) / mass);
+        whole = rset(0.5) * dot(momentum, middle);
+    }
+    if (alpha) B.flow.dissipated = rset(0);
+    const mask where = Q->rate ? gt(B.touches, rset(0)) : not_(none_of());
+    return hold_tree(&B, larger(kinetic - whole, rset(0)), whole, middle, where);
+}
+
 /// Before a part of size h is committed: finds what trees are to keep of the velocities that it ends with, at their roots in kept
 /// [nbody].
 KERNEL void find_kept(const lane_model *m, const position_state *S, const solved_part *Q, real h, kept_motion *kept)
 {
     for (int r = 0; r < m->nbody; r = m->bodies[r].end) {
         const lane_body *const top = &m->bodies[r];
-        const bool free = top->kind == JOINT_TRANSLATION, alpha = Q->rate && !Q->more;
-        tree_books B = {rset(0), rset(0), no_flow(), none_of()};
-        real kinetic = rset(0), whole = rset(0);
-        vec3 momentum = zero3(), middle = zero3();
+        const bool free = top->kind == JOINT_TRANSLATION;
+        tree_books B = {rset(0), rset(0), no_flow(), rset(0)};
+        real kinetic = rset(0);
+        vec3 momentum = zero3();
         for (int i = r; i < top->end; i++) {
             const lane_body *b = &m->bodies[i];
             kinetic = kinetic + book_motion(&B, m, b, S, Q, i, h, &momentum);
             book_joint(&B, m, b, S, Q, h);
             for (int k = b->load; k < b->loads_end && (b->flags & BODY_LOAD); k++) book_load(&B, m, S, Q, k);
         }
-        if (free) {
-            middle = scale(momentum, rset(1) / subtree_of(m, top)->subtree_mass);
-            whole = rset(0.5) * dot(momentum, middle);
-        }
-        if (alpha) B.flow.dissipated = rset(0);
-        kept[r] = hold_tree(&B, larger(kinetic - whole, rset(0)), whole, middle, Q->rate ? B.touches : not_(none_of()));
+        kept[r] = kept_of_tree(Q, B, kinetic, momentum, free, free ? subtree_of(m, top)->subtree_mass : rset(0));
     }
 }
 
@@ -179,6 +189,21 @@ FN vec3 hold_velocity(const kept_motion *H, vec3 v)
     return add_scaled(scale(inner, H->inner), H->middle, H->whole);
 }
 
+/// The velocities of body i of a tree, in the lanes `takes`. slides: it is the translation of a free tree.
+FN void hold_body(const kept_motion *H, const lane_body *b, bool slides, int i, mask takes, position_state *S)
+{
+    if (b->flags & (BODY_MASS | BODY_LOAD)) {
+        rate_pose V = S->V[i];
+        V.R.x = scale(V.R.x, H->inner), V.R.y = scale(V.R.y, H->inner), V.R.z = scale(V.R.z, H->inner);
+        V.p = hold_velocity(H, V.p);
+        S->V[i] = sel_rate(takes, V, S->V[i]);
+    }
+    vec3 rate = joint_vector(b, S->rate);
+    rate = slides ? hold_velocity(H, rate) : scale(rate, H->inner);
+    const real to[3] = {rate.x, rate.y, rate.z};
+    for (int k = 0; k < b->nv; k++) S->rate[b->vadr + k] = sel(takes, to[k], S->rate[b->vadr + k]);
+}
+
 /// After it is committed, in the lanes `where`.
 KERNEL void hold_energy(const lane_model *m, position_state *S, const kept_motion *kept, mask where)
 {
@@ -187,20 +212,7 @@ KERNEL void hold_energy(const lane_model *m, position_state *S, const kept_motio
         const kept_motion H = kept[r];
         const mask takes = both(where, lt(H.inner, rset(1)));
         if (!any_of(takes)) continue;
-        for (int i = r; i < top->end; i++) {
-            const lane_body *b = &m->bodies[i];
-            const bool slides = i == r && b->kind == JOINT_TRANSLATION;
-            if (b->flags & (BODY_MASS | BODY_LOAD)) {
-                rate_pose V = S->V[i];
-                V.R.x = scale(V.R.x, H.inner), V.R.y = scale(V.R.y, H.inner), V.R.z = scale(V.R.z, H.inner);
-                V.p = hold_velocity(&H, V.p);
-                S->V[i] = sel_rate(takes, V, S->V[i]);
-            }
-            vec3 rate = joint_vector(b, S->rate);
-            rate = slides ? hold_velocity(&H, rate) : scale(rate, H.inner);
-            const real to[3] = {rate.x, rate.y, rate.z};
-            for (int k = 0; k < b->nv; k++) S->rate[b->vadr + k] = sel(takes, to[k], S->rate[b->vadr + k]);
-        }
+        for (int i = r; i < top->end; i++) hold_body(&H, &m->bodies[i], i == r && top->kind == JOINT_TRANSLATION, i, takes, S);
     }
 }
 

@@ -256,12 +256,9 @@ FN end_touch touch_after(const lane_model *m, const solve *W, int k)
     return e;
 }
 
-/// Gives friction the normal forces of the solution in W, in the lanes `where`. Returns those in which that makes a difference:
-/// together more than a billionth of the weight.
-KERNEL mask correct_friction(const lane_model *m, solve *W, mask where)
+/// Gives friction the normal forces of the solution in W, in the lanes `where`. Returns by how much its caps change by that.
+KERNEL real correct_friction(const lane_model *m, solve *W, mask where)
 {
-    const vec3 g = load3(m->gravity);
-    const real weight = m->mass * larger(root(dot(g, g)), rset(1));
     real change = rset(0);
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
@@ -270,7 +267,15 @@ KERNEL mask correct_friction(const lane_model *m, solve *W, mask where)
         change = fmadd(s->friction, magnitude(force - last), change);
         W->lag[s->contact] = sel(where, force, last);
     }
-    return both(where, gt(change, rset(1e-9) * weight));
+    return change;
+}
+
+/// Where such a change of all caps together makes a difference: more than a billionth of the weight.
+FN mask is_corrected(const lane_model *m, real change)
+{
+    const vec3 g = load3(m->gravity);
+    const real weight = m->mass * larger(root(dot(g, g)), rset(1));
+    return gt(change, rset(1e-9) * weight);
 }
 
 /// The solution in W is the end of a step in the lanes `where`: what contact points remember of it.
@@ -325,7 +330,7 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
         need =
             settle_iterate(N, accepted, residual(m, W), le(rset(1), alpha), W->too_far, tolerance, max_iterations, &P->residual);
     mask again = both(accepted, both(N->converged, not_(either(N->running, N->corrected))));
-    if (m->ncontact && any_of(again)) again = correct_friction(m, W, again);
+    if (m->ncontact && any_of(again)) again = both(again, is_corrected(m, correct_friction(m, W, again)));
     if (any_of(need)) {
         need = newton_direction(m, need, N, P, count);
         N->running = both(N->running, either(rejected, need));

@@ -239,6 +239,12 @@ FN mask gains_nothing(step_part *part, const position_state *S, energy_parts aft
     return both(step, run);
 }
 
+/// Load k, a contact point, at the end of the solution in P.
+FN end_touch touch_at_end(const lane_model *m, const ladder_work *P, int k)
+{
+    return P->part.table ? touch_after_stages(m, &P->more.W, k) : touch_after(m, &P->one.W, k);
+}
+
 /// The same of the solution in P, of several stages or of alpha.
 KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state *S, double tolerance)
 {
@@ -255,7 +261,7 @@ KERNEL mask keeps_law(const lane_model *m, ladder_work *L, const position_state 
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *load = &m->loads[k];
         if (!(load->flags & LOAD_TOUCHES)) continue;
-        const end_touch e = t ? touch_after_stages(m, &P->W, k) : touch_after(m, &L->one.W, k);
+        const end_touch e = touch_at_end(m, L, k);
         after.spring = after.spring + contact_energy(load, e.gap, e.kept);
     }
     if (t) error = root(kinetic * defect_energy(m, P));
@@ -304,15 +310,15 @@ KERNEL mask overdrives(const lane_model *m, const position_state *S, const ladde
     return some;
 }
 
-/// The solution in P with what it ends with, after end_rate() and end_rates_of_alpha().
-FN solved_part solution_of(const lane_model *m, ladder_work *P)
+/// The solution in P with what it ends with, after end_rate() and end_rates_of_alpha(). rate: of several stages, those of joints.
+FN solved_part solution_with(const lane_model *m, const ladder_work *P, const real *rate)
 {
     const stage_table *t = P->part.table;
     const int last = t ? t->stages - 1 : 0;
     solved_part Q;
     Q.one = &P->one, Q.more = t ? &P->more : NULL;
     Q.x = t ? P->more.x + last * m->nq : P->one.x, Q.u = t ? P->more.u + last * m->nv : P->one.u;
-    Q.rate = t ? end_rates(m, &P->more) : P->part.alpha ? P->end.rate : NULL;
+    Q.rate = t ? rate : P->part.alpha ? P->end.rate : NULL;
     Q.V = t ? P->more.rate : P->part.alpha ? P->end.V : NULL;
     return Q;
 }
@@ -340,7 +346,7 @@ KERNEL mask accept_part(const lane_model *m, const ctn_batch_config *cfg, const 
         end_rates_of_alpha(m, &P->part.rule, S, &P->one, &P->end);
     }
     if (m->ncontact) {
-        const solved_part Q = solution_of(m, P);
+        const solved_part Q = solution_with(m, P, t ? end_rates(m, &P->more) : NULL);
         find_kept(m, S, &Q, P->one.W.in.h, P->kept);
         if (!cfg->adaptive) ok = both(ok, either(keeps_most(m, P->kept), le(P->one.W.in.h, rset(1. / MOST_HELD) * m->dt)));
     }

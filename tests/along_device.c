@@ -2,7 +2,9 @@
 /// CTN_CUDA_LIBRARY names it, through its twin (tests/along_twin.cpp); what it refuses, and a device that fails.
 #include "sim/base/step_stats.h"
 #include "sim/engine/device.h"
+#include "sim/model/model.h"
 #include "tests/along_cases.h"
+#include "tests/ground_scenes.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
 #include "tests/text_model.h"
@@ -125,6 +127,40 @@ START_TEST(whips_have_the_bits_of_the_cpu)
     ck_assert(hard > 0);
     ck_assert_int_eq(ctn_batch_serial_steps(here), ctn_batch_serial_steps(there));
     ctn_batch_free(here), ctn_batch_free(there), ctn_model_free(m), free(got), free(want);
+}
+END_TEST
+
+/// Ropes and trees that fall onto the ground, to where they lie.
+START_TEST(landings_have_the_bits_of_the_cpu)
+{
+    long touching = 0;
+    FOR_SEEDS(seed, 4)
+    {
+        ctn_error err;
+        double q[GROUND_MOST], v[GROUND_MOST];
+        ctn_model *m = ground_model(seed % 2 ? GROUND_ROPE : GROUND_TREE, seed, 0, q, v);
+        ctn_batch_config cfg = steps_of(_i, "scalar", 16);
+        cfg.dt = 0.01;
+        ctn_batch *here = ctn_batch_create(m, &cfg, &err);
+        cfg.engine = "cuda";
+        ctn_batch *there = ctn_batch_create(m, &cfg, &err);
+        ck_assert_msg(here && there, "%s", err.message);
+        ck_assert(ctn_batch_set_state(here, q, v, 0, &err) == CTN_OK && ctn_batch_set_state(there, q, v, 0, &err) == CTN_OK);
+        const size_t size = ctn_batch_saved_size(here);
+        char *got = malloc(size), *want = malloc(size);
+        for (int k = 0; k < 8; k++) {
+            ctn_step_stats a, b;
+            ck_assert(ctn_batch_step(here, 10, &a, &err) == CTN_OK && ctn_batch_step(there, 10, &b, &err) == CTN_OK);
+            ctn_batch_save(here, want), ctn_batch_save(there, got);
+            ck_assert_msg(!memcmp(got, want, size) && !memcmp(&a, &b, sizeof a), "seed %llu, call %d", (unsigned long long)seed,
+                          k);
+            const double *const press = (const double *)(void *)(got + size) - m->ncontact;
+            for (int c = 0; c < m->ncontact; c++) touching += press[c] > 0;
+        }
+        ck_assert_int_eq(ctn_batch_serial_steps(here), ctn_batch_serial_steps(there));
+        ctn_batch_free(here), ctn_batch_free(there), ctn_model_free(m), free(got), free(want);
+    }
+    ck_assert_int_gt(touching, 8);
 }
 END_TEST
 
@@ -295,6 +331,7 @@ int main(void)
     tcase_add_loop_test(c, forward_dynamics_have_the_bits_of_the_cpu, 0, BARE);
     tcase_add_loop_test(c, steps_have_the_bits_of_the_cpu, 0, 3 * KINDS);
     tcase_add_test(c, whips_have_the_bits_of_the_cpu);
+    tcase_add_loop_test(c, landings_have_the_bits_of_the_cpu, 0, 4);
     tcase_add_loop_test(c, wrenches_have_the_bits_of_the_cpu, 0, 4);
     tcase_add_loop_test(c, worlds_together_have_the_bits_of_the_cpu, 0, KINDS);
     tcase_add_loop_test(c, threads_of_a_group_have_the_bits_of_one, 0, 3);

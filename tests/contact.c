@@ -450,20 +450,17 @@ START_TEST(refused)
         int order;
         ctn_solver solver;
         ctn_parallel parallel;
-        bool adaptive;
         const char *says;
-    } no[] = {
-        {CTN_VARIATIONAL, 4, CTN_NEWTON, CTN_PARALLEL_WORLDS, false, "order: variational takes a `ground` at order 2 alone"},
-        {CTN_COLLOCATION, 4, CTN_NEWTON, CTN_PARALLEL_WORLDS, false, "order: collocation takes a `ground` at order 2 alone"},
-        {CTN_COLLOCATION, 2, CTN_LM, CTN_PARALLEL_WORLDS, false, "solver: lm takes no `ground`"},
-        {CTN_COLLOCATION, 2, CTN_NEWTON, CTN_PARALLEL_LINKS, false, "parallel: links takes no `ground`"}};
+    } no[] = {{CTN_VARIATIONAL, 4, CTN_NEWTON, CTN_PARALLEL_WORLDS, "order: variational takes a `ground` at order 2 alone"},
+              {CTN_COLLOCATION, 4, CTN_NEWTON, CTN_PARALLEL_WORLDS, "order: collocation takes a `ground` at order 2 alone"},
+              {CTN_COLLOCATION, 2, CTN_LM, CTN_PARALLEL_WORLDS, "solver: lm takes no `ground`"},
+              {CTN_RK4, 2, CTN_NEWTON, CTN_PARALLEL_LINKS, "parallel: links takes no `ground` by rk4"}};
     ctn_model *const m = model_of("catena: 1\nground: true\n"
                                   "links:\n  - {name: a, joint: free, " MASS ", shapes: [{type: sphere, radius: 1}]}\n");
     ctn_error err = {0};
     for (size_t k = 0; k < sizeof no / sizeof *no; k++) {
         ctn_batch_config cfg = ctn_batch_config_default();
         cfg.method = no[k].method, cfg.order = no[k].order, cfg.solver = no[k].solver, cfg.parallel = no[k].parallel;
-        cfg.adaptive = no[k].adaptive;
         ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
         ck_assert_msg(strstr(err.message, no[k].says), "%s", err.message);
     }

@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 /// All jobs that a device does, by name.
-#define ALONG_TASKS(task) WORLD_TASKS(task) ABA_TASKS(task) STEP_TASKS(task) FOLLOW_TASKS(task) STAGE_TASKS(task)
+#define ALONG_TASKS(task)                                                                                                        \
+    WORLD_TASKS(task) ABA_TASKS(task) STEP_TASKS(task) FOLLOW_TASKS(task) CONTACT_TASKS(task) STAGE_TASKS(task)
 #define WORLD_TASKS(task)                                                                                                        \
     task(open_measure) task(open_layout) task(open_rows) task(open_loads) task(forget) task(tell) task(choose)
 #define ABA_TASKS(task)                                                                                                          \
@@ -20,6 +21,7 @@
             task(step_sweep) task(join_pulled) task(step_boundaries) task(step_outwards) task(reach_out) task(reach_through)     \
                 task(reach_in) task(chain_origins) task(step_energy) task(step_blur)
 #define FOLLOW_TASKS(task) task(step_closed) task(step_lead) task(guess_heads) task(step_follow) task(mend_heads)
+#define CONTACT_TASKS(task) task(step_correct) task(step_books) task(step_trees) task(step_hold)
 #define STAGE_TASKS(task)                                                                                                        \
     task(stage_part_of_block) task(stage_axes) task(chain_stage_axes) task(stage_places) task(chain_stage_ways)                  \
         task(stage_weights) task(stage_sums) task(chain_stage_wrenches) task(stage_rows_along) task(stages_inward)               \

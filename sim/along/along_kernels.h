@@ -20,6 +20,7 @@
 #include "sim/along/along_place.h"
 #include "sim/along/along_sweep.h"
 #include "sim/along/along_follow.h"
+#include "sim/along/along_contact.h"
 #include "sim/along/along_solve.h"
 #include "sim/along/along_step.h"
 #include "sim/along/along_stages.h"
@@ -110,6 +111,8 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
     const bool variational = cfg && cfg->method == CTN_VARIATIONAL;
     to.cross = TAKE(a, variational ? segments * CROSS_HAND : 0, double);
     to.crossings = TAKE(a, variational ? cuts : 0, crossing);
+    const bool touches = cfg && m->ncontact;
+    to.books = TAKE(a, touches ? segments * BOOKS : 0, double), to.kept = TAKE(a, touches ? (size_t)plan->trees : 0, tree_kept);
     to.cut = TAKE(a, cuts, boundary), to.off = TAKE(a, cuts, double);
     to.told = TAKE(a, TOLD, double);
 #ifdef ALONG
@@ -122,6 +125,7 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
         const along_block *const block = &plan->block[k / PARTS];
         lane_model rows = {0};
         rows.nbody = block->rows, rows.nq = block->nq, rows.nv = block->nv, rows.rubs = m->rubs;
+        rows.ncontact = block_contacts(plan, block);
         if (!shared) layout_rows(w ? &to.rows[k] : NULL, plan, (int)k, a);
         step_block S;
         if (cfg) S = layout_step_block(&rows, (size_t)block_load_places(plan, block), cfg, a);

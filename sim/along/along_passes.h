@@ -3,6 +3,13 @@
 #ifndef CATENA_ALONG_PASSES_H
 #define CATENA_ALONG_PASSES_H
 
+/// What has been booked of a segment (integrators/hold_energy.h): momentum and kinetic energy that it ends with besides.
+typedef struct {
+    vec3 momentum;
+    tree_books books;
+    real kinetic;
+} book_lanes;
+
 enum {
     HAND = 27,
     FAR = 63,
@@ -11,6 +18,7 @@ enum {
     MOTION = 18,
     WHERE = sizeof(whereabouts) / sizeof(real),
     CROSSING = sizeof(crossing) / sizeof(double),
+    BOOKS = sizeof(book_lanes) / sizeof(real),
 };  // numbers of an inertia and a wrench, a far_end, axes and a vector, a wrench, a pose and a twist; axes, an arm and a way
 
 /// What a lane block works with in forward dynamics.
@@ -30,6 +38,8 @@ typedef struct {
     energy_parts energy;
     real internal;  // kinetic energy without that of rotors
     real jump;      // work of motors where what they are told jumps
+    real change;    // of the caps of friction
+    mask pressed;   // contact points at the end of the step
     energy_flow flow;
     real negative;  // negative pivots
     real blur;      // work that the wrenches of all bodies do along their arms (along_blur())
@@ -45,6 +55,11 @@ typedef struct {
         carried;  // what a lane has in hand in sweeps over several stages, where that is not on the stack, and as much room again
     step_sums sums;
 } step_block;
+
+/// What a tree that may touch the ground keeps of its velocities (integrators/hold_energy.h).
+typedef struct {
+    double inner, whole, middle[3];
+} tree_kept;
 
 typedef struct adjoint_block adjoint_block;  // and backwards through them (along_adjoint.h)
 
@@ -72,6 +87,8 @@ struct along_world {
     double *cross;   // [segments][CROSS_HAND] likewise, in variational steps
     double *weight;  // [segments][WRENCH] wrenches of all that hangs there
     double *moment;  // [segments][3] momentum
+    double *books;   // [segments][BOOKS] what has passed in a step, of models with contact points
+    tree_kept *kept;  // [trees] of these
     // of those of cut paths
     double *start;    // [][POSE] axes, and angular velocity or origin, above the head; before that, of the tail relative to them
     double *tail;     // [][POSE] where tails come to in steps that are followed

@@ -179,9 +179,12 @@ typedef enum {
     TOLD_FRESH,  // of the state
     TOLD_CREATED,
     TOLD_LOST,
-    TOLD_JUMP,  // of what motors are told
-    TOLD_BLUR,  // of the energy
-    TOLD_OFF,   // of the heads that were followed from
+    TOLD_JUMP,     // of what motors are told
+    TOLD_CHANGE,   // of the caps of friction
+    TOLD_PRESSED,  // whether a contact point is
+    TOLD_KEPT,     // the least of what trees keep
+    TOLD_BLUR,     // of the energy
+    TOLD_OFF,      // of the heads that were followed from
     TOLD
 } along_told;
 
@@ -303,6 +306,14 @@ KERNEL void tell(void *context, int thread, int job)
     case TOLD_FRESH: x = *(const double *)first->S.fresh; break;
     case TOLD_CREATED: x = *(const double *)&first->S.created[0]; break;
     case TOLD_JUMP: x = SUM(w, sums.jump); break;
+    case TOLD_CHANGE: x = SUM(w, sums.change); break;
+    case TOLD_PRESSED:
+        for (int k = 0; k < w->count; k++) x = any_of(w->step[k].sums.pressed) ? 1 : x;
+        break;
+    case TOLD_KEPT:
+        x = 1;
+        for (int t = 0; t < w->plan->trees; t++) x = w->kept[t].inner >= x ? x : w->kept[t].inner;
+        break;
     case TOLD_BLUR: x = SUM(w, sums.blur); break;
     case TOLD_LOST: x = *(const double *)&first->S.created[1]; break;
     case TOLD_OFF:

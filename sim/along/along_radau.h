@@ -45,8 +45,12 @@ KERNEL void stage_part_of_block(void *context, int thread, int job)
         set_step_size(&P->one.W, m->dt);
         enter_rung(m, ladder_rung(w->cfg, 0), false, &S, P);
         break;
-    case STAGES_GUESS: predict_stages(m, &S, Q, all, all); break;
+    case STAGES_GUESS:
+        predict_stages(m, &S, Q, all, all);
+        Q->W.glued = m->ncontact ? all : none_of();
+        break;
     case STAGES_BASE:
+        Q->W.glued = none_of();
         memcpy(Q->base, Q->x, (size_t)(w->stages * m->nq) * sizeof *Q->base);
         memcpy(Q->base_u, Q->u, (size_t)(w->stages * m->nv) * sizeof *Q->base_u);
         for (int i = 0; i < w->stages * m->nbody && w->mode.closed; i++)
@@ -56,6 +60,7 @@ KERNEL void stage_part_of_block(void *context, int thread, int job)
     case STAGES_MOVE: move_stages(m, Q, c->alpha, all); break;
     case STAGES_CHECK:
         sums->bad = not_(config_valid(m, Q->x + last * m->nq, Q->u + last * m->nv, &far));
+        if (m->ncontact) sums->bad = either(sums->bad, contacts_change(m, &S, P));
         sums->flow = stages_flow(m, Q);
         break;
     case STAGES_END:  // as along_energy() takes it
@@ -68,6 +73,7 @@ KERNEL void stage_part_of_block(void *context, int thread, int job)
         break;
     case STAGES_COMMIT:
         keep_friction(m, Q->u + last * m->nv, all, S.z);
+        keep_stage_contacts(m, &Q->W, all, S.slip, S.press);
         commit_stages(m, &S, Q, P->one.W.start, all);
         if (m->nsignal) sums->jump = jump_work(m, S.q, m->dt);
         break;
@@ -91,6 +97,7 @@ KERNEL bool along_stage_newton(along_world *w, along_crew *crew, const ctn_batch
     run_stages(w, crew, step, STAGES_GUESS);
     while (any_of(N.running) && !asked_to_end(count->interrupt)) {
         const real alpha = N.alpha, norm = N.E;
+        const bool glued = w->plan->model->ncontact && any_of(lt(N.iterations, rset(1)));
         along_stage_residual(w, crew);
         count_evaluation(count, all);
         const real most = rset(w->told[TOLD_MOST]), square = rset(w->told[TOLD_E]);
@@ -104,6 +111,7 @@ KERNEL bool along_stage_newton(along_world *w, along_crew *crew, const ctn_batch
             run_stages(w, crew, step, STAGES_BASE);
             along_tell(w, crew, TOLD_SHARE, TOLD_SHARE);
             base_newton(&N, need, square, rset(w->told[TOLD_SHARE]));
+            if (glued) N.based = none_of();  // what it was compared with is another friction
         } else {
             count->line_search = count->line_search + rset(1);
             shorten_stages(&N, all, square, norm);
@@ -123,6 +131,7 @@ KERNEL bool along_stage_step(along_world *w, along_crew *crew, const ctn_batch_c
                              bool energy, along_ledger *ledger, step_in_hand *hand)
 {
     stage_part step = {.w = w->self, .forced = tau != NULL, .made = made};
+    const bool touches = w->plan->model->ncontact;
     real residual = rset(0), internal;
     if (!ledger->known) along_take_stock(w, crew, made, ledger);
     run_stages(w, crew, &step, STAGES_BEGIN);
@@ -135,17 +144,23 @@ KERNEL bool along_stage_step(along_world *w, along_crew *crew, const ctn_batch_c
     run_stages(w, crew, &step, STAGES_END);
     along_tell(w, crew, TOLD_E, TOLD_E);
     const real defect = rset(w->told[TOLD_E]);
-    const energy_parts after = along_energy(w, crew, true, false, &internal);
+    energy_parts after = along_energy(w, crew, true, false, &internal);
     const real error = root(internal * defect);
     along_tell(w, crew, TOLD_CREATED, TOLD_LOST);
     real created[2] = {rset(w->told[TOLD_CREATED]), rset(w->told[TOLD_LOST])};
     const position_state S = {.created = created};
-    step_part of = {.before = ledger->now, .flow = F};
+    const energy_parts before = ledger->now;
+    step_part of = {.before = before, .flow = F};
     if (!everywhere(gains_nothing(&of, &S, after, internal, &error, cfg->tolerance))) return false;
+    const double kept = touches ? along_keeps(w, crew) : 1;
+    if (!keeps_enough(kept)) return false;
     run_stages(w, crew, &step, STAGES_COMMIT);
     step.created = *(const double *)&of.created, step.lost = *(const double *)&F.dissipated;
+    if (kept < 1) along_hold(w, crew);
+    if (touches) after = along_energy(w, crew, false, false, &internal);
+    along_jump(w, crew, touches, after, ledger, &F);
+    if (touches) step.created = created_by(before, after, F);
     run_stages(w, crew, &step, STAGES_NOTE);
-    along_jump(w, crew, false, after, ledger, &F);
     if (energy) add_flow(&hand->flow, F, not_(none_of()));
     hand->count.residual = residual, hand->count.substeps = rset(1);
     return true;

@@ -13,6 +13,7 @@ typedef struct {
     lane_model m;   // its rows
     lane_signal *signals;
     lane_clock clock;
+    int (*contact)[LANES];      // [ncontact] of the rows: the model's contact points in their lanes; -1: none
     lane_constants *constants;  // [block->constants]
     real *live;     // [rows] 1 where the lane has a body; ports: where a segment begins
     char *partial;  // [rows] whether some lane has none
@@ -107,7 +108,7 @@ FN void load_row(lane_rows *B, int row)
 
 // ---- loads: a row has places for as many as one of its bodies has
 
-enum { LOAD_KINDS = 8 };  // by load_flag
+enum { LOAD_KINDS = 9 };  // by load_flag; what touches does nothing else
 
 /// Places for loads with the flags `kind`: for all lanes of the plan's block, so that the same numbers are added up whatever
 /// LANES is.
@@ -133,11 +134,20 @@ FN int block_load_places(const along_plan *plan, const along_block *block)
     return places;
 }
 
-/// The load of a model in the place `at` of those with the flags `kind` of a body; lanes without one have a load of nothing.
-/// Forces in link axes are in those of the body here: lanes have links of their own.
+/// Those that are contact points.
+FN int block_contacts(const along_plan *plan, const along_block *block)
+{
+    int contacts = 0;
+    for (int i = 0; i < block->rows && plan->model->ncontact; i++) contacts += load_places(plan, &block->row[i], LOAD_TOUCHES);
+    return contacts;
+}
+
+/// The load of a model in the place `at` of those with the flags `kind` of a body; lanes without one have a load of nothing, or
+/// touch nothing. Forces in link axes are in those of the body here: lanes have links of their own.
 FN point_load load_in_place(const ctn_model *m, int body, int kind, int at)
 {
-    point_load load = {.flags = (unsigned)kind};
+    point_load load = {.flags = (unsigned)kind, .contact = -1};
+    if (kind & LOAD_TOUCHES) load.grip = 1, load.radius = -1e12;  // far above the ground
     const ctn_body *const b = &m->bodies[body < 0 ? 0 : body];
     for (int k = b->load; k < b->loads_end && body >= 0 && (b->flags & BODY_LOAD); k++) {
         const point_load *const s = &m->loads[k];
@@ -164,7 +174,11 @@ FN void load_loads(lane_rows *B, int row)
         const int places = load_places(B->plan, r, kind);
         for (int at = 0; at < places; at++) {
             lane_point_load *const to = &B->m.loads[b->loads_end++];
-            to->body = row, to->number = 0, to->link = 0, to->flags = (unsigned)kind;
+            to->body = row, to->number = 0, to->link = 0, to->flags = (unsigned)kind, to->contact = 0, to->displaced = 0;
+            if (!(kind & LOAD_TOUCHES)) continue;
+            to->contact = B->m.ncontact++;
+            for (int l = 0; l < LANES; l++)
+                B->contact[to->contact][l] = load_in_place(B->plan->model, r->body[B->first + l], kind, at).contact;
         }
     }
     B->m.nload = b->loads_end;
@@ -304,18 +318,19 @@ FN void layout_rows(lane_rows *B, const along_plan *plan, int number, arena *a)
     lane_point_load *const loads = TAKE(a, (size_t)block_load_places(plan, block), lane_point_load);
     lane_motor *const motors = TAKE(a, (size_t)block_motors(block), lane_motor);
     lane_signal *const signals = TAKE(a, (size_t)block_signals(plan, block), lane_signal);
+    int(*const contact)[LANES] = (int(*)[LANES])take(a, (size_t)block_contacts(plan, block), sizeof *contact);
     if (!B) return;
     B->plan = plan, B->block = block, B->first = number % PARTS * LANES;
     B->m.bodies = bodies, B->m.subtrees = subtrees, B->constants = constants, B->live = live, B->partial = partial,
-    B->m.loads = loads, B->m.motors = motors, B->m.signals = B->signals = signals;
+    B->m.loads = loads, B->m.motors = motors, B->m.signals = B->signals = signals, B->contact = contact;
 }
 
 /// All numbers that may differ between worlds, from a model of the plan's structure; those of loads apart.
 FN void rows_numbers(lane_rows *B, const ctn_model *from, double dt)
 {
     lane_model *const m = &B->m;
-    m->dt = rset(dt), m->mass = rset(from->mass);
-    for (int k = 0; k < 3; k++) m->gravity[k] = rset(from->gravity[k]), m->fixed_moment[k] = rset(from->fixed_moment[k]);
+    m->dt = rset(dt);
+    for (size_t k = 0; k < WORLD_NUMBERS; k++) (&m->mass)[k] = rset((&from->mass)[k]);
     for (int i = 0, loaded = 0; i < m->nbody; i++) {
         const bool own = B->block->row[i].constants == loaded;  // else a row before it has the same
         body_numbers(B, i, from, own);

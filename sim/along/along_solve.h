@@ -103,7 +103,11 @@ KERNEL bool along_newton(along_world *w, along_crew *crew, const ctn_batch_confi
             const real most = rset(along_residual(w, crew));
             const mask need = settle_iterate(&N, taken, most, le(rset(1), alpha), far ? all : none_of(), cfg->tolerance,
                                              cfg->max_iterations, residual);
-            if (!any_of(need)) break;
+            if (!any_of(need)) {
+                if (any_of(N.corrected) || !everywhere(N.converged) || !along_corrects(w, crew)) break;
+                solve_again(&N, may_go_on(count));
+                continue;
+            }
             bool hard = any_of(N.hard);
             if (!along_direction(w, crew, &hard, count)) return false;
             const double turn = w->told[TOLD_MOST];

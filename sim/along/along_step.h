@@ -16,14 +16,27 @@ static bool along_steps(const ctn_batch_config *cfg)
 // ---- the state, by rows and as the flat numbers of a world
 
 /// What the parts of a state (STATE_PARTS) are numbers of.
-typedef enum { OF_COORDINATES, OF_VELOCITIES, OF_BODIES, OF_WORLD } part_of;
+typedef enum { OF_COORDINATES, OF_VELOCITIES, OF_BODIES, OF_CONTACTS, OF_WORLD } part_of;
 
-KERNEL part_of kind_of_part(const block_state *S, const real *part)
+#define NUMBER(member, type, count) PART_##member,
+enum { STATE_PARTS(NUMBER) };
+#undef NUMBER
+
+FN part_of kind_of_part(int part)
 {
-    if (part == S->created || part == S->size || part == S->fresh) return OF_WORLD;  // first: empty parts may lie where these do
-    if (part == S->q) return OF_COORDINATES;
-    if (part == (real *)S->V || part == (real *)S->A || part == (real *)S->B || part == (real *)S->old) return OF_BODIES;
-    return OF_VELOCITIES;
+    switch (part) {
+    case PART_q: return OF_COORDINATES;
+    case PART_V:
+    case PART_A:
+    case PART_B:
+    case PART_old: return OF_BODIES;
+    case PART_slip:
+    case PART_press: return OF_CONTACTS;
+    case PART_created:
+    case PART_size:
+    case PART_fresh: return OF_WORLD;
+    default: return OF_VELOCITIES;
+    }
 }
 
 /// The numbers [RATE_NUMBERS each] of bodies into the rows; in idle lanes and ports they are 0; and back.
@@ -49,6 +62,18 @@ KERNEL void bodies_out(const lane_rows *B, const real *from, double *to)
     }
 }
 
+/// The numbers [n each] of the model's contact points, likewise.
+KERNEL void contacts_copy(const lane_rows *B, bool load, int n, double *flat, real *part)
+{
+    for (int k = 0; k < B->m.ncontact; k++)
+        for (int l = 0; l < LANES; l++)
+            for (int j = 0; j < n; j++) {
+                double *const here = (double *)&part[k * n + j] + l, *const there = flat + B->contact[k][l] * n + j;
+                if (load) *here = B->contact[k][l] < 0 ? 0 : *there;
+                else if (B->contact[k][l] >= 0) *there = *here;
+            }
+}
+
 typedef struct {
     along_world *w;
     double *flat;
@@ -67,8 +92,8 @@ KERNEL void step_copy(void *context, int thread, int job)
     double *flat = c->flat;
     for (int p = 0; p < PARTS_OF_STATE; p++) {
         real *const part = parts.part[p];
-        if (!parts.part[p] || !parts.size[p]) continue;
-        switch (kind_of_part(S, part)) {
+        if (p != PART_slip && p != PART_press && (!part || !parts.size[p])) continue;
+        switch (kind_of_part(p)) {
         case OF_COORDINATES:
             if (c->load) rows_in(B, false, flat, part);
             else rows_out(B, false, part, flat);
@@ -84,6 +109,12 @@ KERNEL void step_copy(void *context, int thread, int job)
             else bodies_out(B, part, flat);
             flat += (size_t)m->nbody * RATE_NUMBERS;
             break;
+        case OF_CONTACTS: {
+            const int n = p == PART_slip ? 3 : 1;  // rows without any have no part
+            contacts_copy(B, c->load, n, flat, part);
+            flat += m->ncontact * n;
+            break;
+        }
         case OF_WORLD:
             for (size_t k = 0; k < parts.size[p]; k++, flat++) {
                 if (c->load) part[k] = rset(*flat);
@@ -223,7 +254,18 @@ FN void energy_row(along_world *w, int block, int i, real *carried)
     if (f.flags & (BODY_SPRING | BODY_SERVO)) springs = stored_energy(&B->m, b, q);
     if (f.flags & BODY_FRICTION)
         springs = springs + friction_potential(b, bent(b, bent_by(b, A->S.z, w->mode.now ? A->W.po.one.u : NULL))).E;
-    for (int k = b->load; k < b->loads_end; k++) springs = add_spring_energy(springs, &B->m.loads[k], at->R, c->p);
+    for (int k = b->load; k < b->loads_end; k++) {
+        const lane_point_load *const s = &B->m.loads[k];
+        springs = add_spring_energy(springs, s, at->R, c->p);
+        if (!(s->flags & LOAD_TOUCHES)) continue;
+        if (ends) {
+            const end_touch e = touch_at_end(&B->m, &A->W.po, k);
+            springs = springs + contact_energy(s, e.gap, e.kept);
+            continue;
+        }
+        const real gap = ground_gap(&B->m, s, mul_add(c->p, at->R, load3(s->point)));
+        springs = springs + contact_energy(s, gap, A->S.slip[s->contact]);
+    }
     if (B->partial[i]) {
         const mask live = live_lanes(B, i);
         rotors = sel(live, rotors, rset(0)), springs = sel(live, springs, rset(0));
@@ -290,6 +332,7 @@ typedef struct {
     along_world *w;
     along_parts part;
     bool forced, flow;
+    bool pressed;    // COMMIT_STEP: contact points are, so that rates foretell nothing
     double created;  // NOTE_STEP: energy, and how much of it was lost
     double lost;
     engine_clock clock;  // PLACE_START: of the call
@@ -322,6 +365,8 @@ KERNEL void step_part_of_block(void *context, int thread, int job)
         break;
     case CHECK_STEP:
         A->sums.bad = not_(config_valid(m, P->one.x, P->one.u, &far));
+        if (m->ncontact && alpha) A->sums.bad = either(A->sums.bad, contacts_change(m, &S, P));
+        if (m->ncontact) A->sums.pressed = pressed_points(m, &P->one.W);
         A->sums.flow = no_flow();
         if (alpha || c->flow) A->sums.flow = step_flow(m, &P->one);
         if (alpha && any_of(unwind(m, &P->one, all))) A->sums.E = rset(1);
@@ -332,8 +377,9 @@ KERNEL void step_part_of_block(void *context, int thread, int job)
         break;
     case COMMIT_STEP:
         keep_friction(m, P->one.u, all, S.z);
-        if (alpha) commit_alpha(m, &P->part.rule, &S, &P->one, &P->end, all, true, all);
-        else commit_step(m, &S, &P->one, all, true, all);
+        keep_contacts(m, &P->one.W, all, S.slip, S.press);
+        if (alpha) commit_alpha(m, &P->part.rule, &S, &P->one, &P->end, all, true, c->pressed ? none_of() : all);
+        else commit_step(m, &S, &P->one, all, true, c->pressed ? none_of() : all);
         if (m->nsignal) A->sums.jump = jump_work(m, S.q, m->dt);
         break;
     case NOTE_STEP: note_created(&S, rset(c->created), (energy_flow){rset(0), rset(c->lost)}, all); break;
@@ -385,12 +431,20 @@ KERNEL void along_jump(along_world *w, along_crew *crew, bool counted, energy_pa
     if (!counted) ledger->now.spring = ledger->now.spring + jump, ledger->known = false;
 }
 
+/// Energy that a step has created.
+FN double created_by(energy_parts before, energy_parts after, energy_flow F)
+{
+    const real created = energy_created(before, after, F);
+    return *(const double *)&created;
+}
+
 /// One step, after the `made` first ones. Returns whether it was made.
 KERNEL bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_config *cfg, const double *tau, int made,
                            bool energy, along_ledger *ledger, step_in_hand *step)
 {
     const mask all = not_(none_of());
     const bool alpha = is_alpha(cfg), weighed = alpha || energy || w->plan->model->nload;  // loads act at where bodies are
+    const bool touches = w->plan->model->ncontact;
     along_part part = {.w = w->self, .part = BEGIN_STEP, .forced = tau != NULL, .flow = energy || alpha, .made = made};
     position_counts *const k = &step->count;
     real residual = rset(0), internal;
@@ -410,22 +464,28 @@ KERNEL bool along_one_step(along_world *w, along_crew *crew, const ctn_batch_con
     if (turned) along_evaluate(w, crew, true);
     part.part = END_STEP;
     ALONG_RUN(crew, w->count, step_part_of_block, &part);
-    energy_parts after = ledger->now;
+    const energy_parts before = ledger->now;
+    energy_parts after = before;
     if (alpha) {
         along_tell(w, crew, TOLD_CREATED, TOLD_LOST);
         real created[2] = {rset(w->told[TOLD_CREATED]), rset(w->told[TOLD_LOST])};
         const position_state S = {.created = created};
-        step_part of = {.before = ledger->now, .flow = F};
+        step_part of = {.before = before, .flow = F};
         after = along_energy(w, crew, true, !turned, &internal);
         if (!everywhere(gains_nothing(&of, &S, after, internal, NULL, cfg->tolerance))) return false;
         part.created = *(const double *)&of.created;
     }
-    part.part = COMMIT_STEP;
+    const double kept = touches ? along_keeps(w, crew) : 1;
+    if (!keeps_enough(kept)) return false;
+    part.pressed = touches && w->told[TOLD_PRESSED] != 0, part.part = COMMIT_STEP;
     ALONG_RUN(crew, w->count, step_part_of_block, &part);
-    if (!alpha && weighed) after = along_energy(w, crew, false, false, &internal);
+    if (kept < 1) along_hold(w, crew);
+    const bool anew = touches || !alpha;
+    if (anew && weighed) after = along_energy(w, crew, false, false, &internal);
+    along_jump(w, crew, anew, after, ledger, &F);
+    if (anew) part.created = created_by(before, after, F);
     part.part = NOTE_STEP;
     if (alpha) ALONG_EACH(crew, w->count, step_part_of_block, &part);
-    along_jump(w, crew, !alpha, after, ledger, &F);
     if (energy) add_flow(&step->flow, F, all);
     k->residual = residual, k->substeps = rset(1);
     return true;

@@ -355,7 +355,7 @@ static bool list_forks(along_plan *p)
     }
     for (int s = p->segments - 1; s >= 0; s--) {
         along_tree *const t = &p->tree[tree[p->segment[s].head]];
-        p->segment[s].beside = t->first, t->first = s;
+        p->segment[s].tree = (int)(t - p->tree), p->segment[s].beside = t->first, t->first = s;
     }
     free(tree);
     for (size_t i = n; i > 0; i--) p->hung[i] = p->hung[i - 1];

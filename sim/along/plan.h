@@ -32,6 +32,7 @@ typedef struct {
     int before, after;  // segments of its path: on whose tail the head hangs, and which hangs on its tail; -1: none
     int above;          // body that the head hangs on, of another path or of `before`; -1: the world
     int follows;        // the segment that its lane has before it in this level; -1: none
+    int tree;           // which it belongs to
     int beside;         // the next segment of the same tree; -1: the last one
     int cut;            // its number among the segments of paths that are cut; -1: the path is whole
 } along_segment;

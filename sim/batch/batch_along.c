@@ -14,6 +14,12 @@
 /// Whether springs and forces on links keep a method from going along them.
 static bool loads_stop(const ctn_model *m, const ctn_batch_config *cfg) { return cfg->method == CTN_VARIATIONAL && m->nload; }
 
+/// Whether the ground keeps a method from going along the links: implicit ones alone meet it there.
+static bool ground_stops(const ctn_model *m, const ctn_batch_config *cfg)
+{
+    return m->ncontact && cfg->method != CTN_COLLOCATION && cfg->method != CTN_ALPHA && cfg->method != CTN_RADAU;
+}
+
 /// What of a fluid goes along no links; NULL: nothing.
 static const char *fluid_stops(const ctn_model *m)
 {
@@ -26,8 +32,8 @@ static bool if_asked(const ctn_batch_config *cfg) { return cfg->method == CTN_RA
 
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    const bool able = along_scalar.steps(cfg) && !if_asked(cfg) && !loads_stop(m, cfg) && !m->ncontact && !fluid_stops(m) &&
-                      !m->nwound && !m->fast && !device_asked(cfg->engine);
+    const bool able = along_scalar.steps(cfg) && !if_asked(cfg) && !loads_stop(m, cfg) && !ground_stops(m, cfg) &&
+                      !fluid_stops(m) && !m->nwound && !m->fast && !device_asked(cfg->engine);
     if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
     return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
 }
@@ -48,7 +54,7 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
         snprintf(text, PARALLEL_WORDS, "engine %s takes links if asked", device_asked(cfg->engine));
     else if (m->nwound) snprintf(text, PARALLEL_WORDS, "links takes no `ki` of motors");
     else if (m->fast) snprintf(text, PARALLEL_WORDS, "links takes no `speed` of motors");
-    else if (m->ncontact) snprintf(text, PARALLEL_WORDS, "links takes no `ground`");
+    else if (ground_stops(m, cfg)) snprintf(text, PARALLEL_WORDS, "links takes no `ground` by %s", ctn_method_name(cfg->method));
     else if (fluid_stops(m)) snprintf(text, PARALLEL_WORDS, "links takes no %s", fluid_stops(m));
     else if (loads_stop(m, cfg))
         snprintf(text, PARALLEL_WORDS, "links takes no `springs` and `forces` on links with variational");
@@ -81,11 +87,13 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
             "CPU",
             name, device);
     if (config_check_parallel(cfg, &reason) != CTN_OK) return fail(err, CTN_BAD_CONFIG, "parallel: %s", reason.message);
-    if (m->ncontact) return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `ground` in this version; take worlds", name);
     if (fluid_stops(m))
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no %s in this version; take worlds", name, fluid_stops(m));
     if (m->nwound) return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `ki` of motors in this version; take worlds", name);
     if (m->fast) return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `speed` of motors in this version; take worlds", name);
+    if (ground_stops(m, cfg))
+        return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `ground` by %s in this version; take worlds, or alpha", name,
+                    ctn_method_name(cfg->method));
     if (loads_stop(m, cfg))
         return fail(
             err, CTN_BAD_CONFIG,

@@ -102,6 +102,8 @@ def trial_of_steps(t):
         random_scenes.loads(rng, scene)
     if method != 'variational' and rng.random() < 0.5:
         rng.choice((random_scenes.friction, random_scenes.motors))(rng, scene)
+    if method in ('alpha', 'collocation') and rng.random() < 0.4:
+        random_scenes.ground(rng, scene)
     scene['duration'] = 6 * dt
     scene['sample'] = {'seed': rng.randrange(1000), 'q': {'all': {'uniform': [-0.3, 0.3]}}, 'v': {'all': {'normal': [0, 0.5]}}}
     t.write('s.yaml', random_scenes.text(scene))

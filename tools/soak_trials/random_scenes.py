@@ -173,6 +173,17 @@ def motors(rng, scene, damped=True):
     return scene
 
 
+def ground(rng, scene):
+    """shapes, and a plane below the origin that some of them reach"""
+    for one in scene['links']:
+        one['shapes'] = [rng.choice(({'type': 'sphere', 'radius': rng.uniform(0.02, 0.2)},
+                                     {'type': 'capsule', 'from': [0, 0, 0], 'to': [rng.uniform(-0.3, 0.3) for _ in range(3)], 'radius': 0.03},
+                                     {'type': 'box', 'size': [rng.uniform(0.05, 0.3) for _ in range(3)]}))]
+    scene['ground'] = {'height': -rng.uniform(0.2, 1), 'normal': rng.choice(([0, 0, 1], [rng.uniform(-0.3, 0.3), 0.1, 1]))}
+    scene['contact'] = {'friction': rng.choice((0, rng.uniform(0, 1.5)))}
+    return scene
+
+
 def takes_loads(integrator):
     """collocation of order 2 does, and what is no collocation"""
     return integrator.get('method') != 'collocation' or integrator.get('order', 2) == 2
