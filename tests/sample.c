@@ -272,7 +272,7 @@ END_TEST
 /// Parameters have numbers of their own, a Latin hypercube too, and their grids count with the others.
 START_TEST(parameters_are_drawn_apart)
 {
-    double x[4];
+    double x[4] = {0};
     sample("  q: {a: {grid: [0, 1, 2]}}\n  parameters: {mass_scale: {all: {latin: [1, 2]}}, gravity: {x: {grid: [0, 3, 4]}}}\n");
     ck_assert_int_eq(ctn_scene_grid(scene), 8);
     bool hit[4][8] = {{0}};
