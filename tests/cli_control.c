@@ -278,6 +278,35 @@ START_TEST(eel)
 }
 END_TEST
 
+/// So does the one with fins; the kite is held up by the wind.
+START_TEST(in_fluids)
+{
+    cJSON *j = catena_json(0, "run", source("scenes/swimmer.yaml"), "--json", NULL);
+    const cJSON *q = member(j, "final.q")->child;
+    ck_assert_msg(q->valuedouble > 0.9 && fabs(q->next->valuedouble) < 0.1, "at %g, %g m", q->valuedouble, q->next->valuedouble);
+    cJSON_Delete(j);
+    j = catena_json(0, "run", source("scenes/kite.yaml"), "--json", NULL);
+    const double start = number(j, "energy.potential.initial"), end = number(j, "energy.potential.final");
+    ck_assert_msg(end > 0.6 * start, "fell from %g to %g J", start, end);
+    cJSON_Delete(j);
+}
+END_TEST
+
+/// The shipped quadrotor is at its first corner after three seconds, by its controller.
+START_TEST(quadrotor)
+{
+    if (system("command -v python3 >/dev/null")) return;
+    char command[300];
+    snprintf(command, sizeof command, "python3 '%s'", source("scenes/quadrotor.py"));
+    char *const scene = strdup(source("scenes/quadrotor.yaml"));
+    cJSON *const j = catena_json(0, "run", scene, "--json", "--duration", "3", "--control", command, NULL);
+    const double corner[3] = {2, 0, 2};
+    const cJSON *q = member(j, "final.q")->child;
+    for (int k = 0; k < 3; k++, q = q->next) ck_assert_double_eq_tol(q->valuedouble, corner[k], 0.1);
+    cJSON_Delete(j), free(scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("control");
@@ -293,6 +322,8 @@ int main(void)
     tcase_add_loop_test(t, bad_tables, 0, BAD);
     tcase_add_test(t, phases);
     tcase_add_test(t, eel);
+    tcase_add_test(t, in_fluids);
+    tcase_add_test(t, quadrotor);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }
