@@ -563,6 +563,21 @@ START_TEST(hidden_shapes)
 }
 END_TEST
 
+/// A cable that twists has two links at each place: both are what the one with the shape shows.
+START_TEST(cables)
+{
+    view v = parse_view("catena: 1\nlinks:\n"
+                        "  - cable: {name: wire, links: 5, length: 1, radius: 0.003, density: 7800, young: 2e11, shear: 8e10}\n"
+                        "  - {name: ball, parent: wire.4, position: [0.2, 0, 0], density: 1,\n"
+                        "     shapes: [{type: sphere, radius: 0.1}]}\n");
+    size_t drawn = 0;
+    for (int k = 0; k < v.bodies.kinds; k++) drawn += v.bodies.count[k];
+    ck_assert_uint_eq(drawn, 6);
+    ck_assert(v.bodies.count[MESH_BALL] == 1 && v.bodies.count[MESH_CAPSULE] == 0);
+    close_view(&v);
+}
+END_TEST
+
 int main(void)
 {
     if (!machine_has("pictures", pen_is_there)) return EXIT_SKIPPED;
@@ -580,6 +595,7 @@ int main(void)
     tcase_add_loop_test(t, no_strip, 0, 4);
     tcase_add_test(t, box_as_mesh);
     tcase_add_test(t, hidden_shapes);
+    tcase_add_test(t, cables);
     tcase_add_test(t, both_sides);
     tcase_add_loop_test(t, round_enough, 0, 17);
     tcase_add_test(t, few_triangles);

@@ -157,6 +157,22 @@ static bool make_meshes(scene_shapes *s, const ctn_scene *scene)
     return ok;
 }
 
+/// Rods for links without shapes: to where their children are, and to their centres of mass. A link that has a child with shapes
+/// at its own place, as the sides of a twisting joint, is shown by these. scratch [links], cleared.
+static void add_rods(scene_shapes *s, const ctn_scene *scene, size_t *scratch)
+{
+    for (int i = 0; i < s->links; i++) {
+        const scene_link *const l = &scene->links[i];
+        if (l->parent >= 0 && l->nshape && !(vector_length(l->position) > 0)) scratch[l->parent] = 1;
+    }
+    for (int i = 0; i < s->links; i++) {
+        const scene_link *const l = &scene->links[i];
+        if (l->parent >= 0 && !scene->links[l->parent].nshape && vector_length(l->position) > 0)
+            s->shapes[s->count++] = rod(l->position, s->bones, l->parent);
+        if (!l->nshape && l->mass > 0 && !scratch[i]) s->shapes[s->count++] = rod(l->com, s->bones, i);
+    }
+}
+
 scene_shapes *scene_shapes_create(const ctn_scene *scene, const ctn_model *model)
 {
     scene_shapes *const s = calloc(1, sizeof *s);
@@ -188,16 +204,12 @@ scene_shapes *scene_shapes_create(const ctn_scene *scene, const ctn_model *model
         }
         first[i + 1] = s->count;
     }
-    shade_shapes(s, first), free(first);
+    shade_shapes(s, first);
     find_reaches(s, scene);
     for (int i = 0; i < s->links; i++) size = fmax(size, s->reach[i]);
     s->bones = size > 0 ? 0.02 * size : 0.01;
-    for (int i = 0; i < s->links; i++) {  // a link without shapes: to where its children are, or about its centre of mass
-        const scene_link *const l = &scene->links[i];
-        if (l->parent >= 0 && !scene->links[l->parent].nshape && vector_length(l->position) > 0)
-            s->shapes[s->count++] = rod(l->position, s->bones, l->parent);
-        if (!l->nshape && l->mass > 0) s->shapes[s->count++] = rod(l->com, s->bones, i);
-    }
+    memset(first, 0, ((size_t)s->links + 1) * sizeof *first);
+    add_rods(s, scene, first), free(first);
     return s;
 }
 
