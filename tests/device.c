@@ -329,6 +329,72 @@ START_TEST(failures)
 }
 END_TEST
 
+static void lean_back(void *context, int first, int count, const double *time, const double *said, const double *q,
+                      const double *v, double *tau)
+{
+    const int numbers = *(const int *)context;
+    (void)first, (void)time, (void)q, (void)v;
+    for (int w = 0; w < count; w++) tau[w] = -0.1 * said[w * numbers];
+}
+
+/// What sensors say of states and forces that are set in the device's memory, of worlds that rest or freeze, and of a device that
+/// is lost.
+START_TEST(sensors)
+{
+    ctn_model *const m =
+        model_of("catena: 1\nlinks: [{name: a, joint: revolute, mass: 1, com: [0, 1, 0], inertia: [1, 1, 1, 0, 0, 0]}]\n"
+                 "sensors:\n  - {name: late, type: joint_position, joint: a, delay: 0.03}\n"
+                 "  - {name: felt, type: accelerometer, link: a, point: [0.5, 0, 0], noise: 0.01}\n");
+    enum { NUMBERS = 4, PHASES = 5, RUN = 6 };
+    const ctn_batch_config on_gpu = config_of(7, "cuda"), on_cpu = config_of(7, "scalar");
+    ctn_batch *const gpu = batch_with(m, &on_gpu), *const cpu = batch_with(m, &on_cpu), *const of[] = {gpu, cpu};
+    double q[WORLDS], v[WORLDS], tau[WORLDS], table[WORLDS * RUN], said[2][WORLDS * NUMBERS];
+    int horizon[WORLDS], numbers = ctn_model_sensor_numbers(m), frozen = 0;
+    ctn_step_stats stats[2][WORLDS];
+    ctn_error err = {0};
+    ck_assert_int_eq(numbers, NUMBERS);
+    for (int w = 0; w < WORLDS; w++) {
+        q[w] = 0.1 * w, v[w] = w == 5 ? 1e200 : 1, tau[w] = 2 - 0.1 * w, horizon[w] = w % (RUN + 1);
+        for (int k = 0; k < RUN; k++) table[w * RUN + k] = 0.3 * k - 0.1 * w;
+    }
+    ctn_batch_step(gpu, 3, NULL, NULL), ctn_batch_step(cpu, 3, NULL, NULL);
+    double *const there = ctn_batch_device_allocate(gpu, 3 * sizeof q, &err), *const forces = there + (size_t)2 * WORLDS;
+    ck_assert(ctn_batch_device_write(gpu, there, q, sizeof q, &err) == CTN_OK &&
+              ctn_batch_device_write(gpu, there + WORLDS, v, sizeof v, &err) == CTN_OK &&
+              ctn_batch_device_write(gpu, forces, tau, sizeof tau, &err) == CTN_OK);
+    ck_assert(ctn_batch_device_set_state(gpu, there, there + WORLDS, 1, &err) == CTN_OK &&
+              ctn_batch_device_set_force(gpu, forces, &err) == CTN_OK);
+    ctn_batch_set_state(cpu, q, v, 1, NULL), ctn_batch_set_force(cpu, tau);
+    const ctn_run runs[PHASES] = {{.steps = 0},
+                                  {.steps = 2},
+                                  {.steps = RUN, .horizon = horizon, .sensed = lean_back, .context = &numbers},
+                                  {.steps = RUN, .horizon = horizon, .force = table},
+                                  {.steps = 1}};
+    for (int phase = 0; phase < PHASES; phase++) {
+        for (int k = 0; k < 2; k++) {
+            ctn_batch_run(of[k], &runs[phase], stats[k], NULL);
+            ck_assert_int_eq(ctn_batch_sensors(of[k], said[k], NULL), CTN_OK);
+        }
+        same(said[0], said[1], sizeof said[0], phase, "sensors");
+        same(stats[0], stats[1], sizeof stats[0], phase, "statistics");
+        same_batches(gpu, cpu, phase, "stepped");
+        if (phase == 2) ck_assert(ctn_batch_device_set_force(gpu, NULL, &err) == CTN_OK), ctn_batch_set_force(cpu, NULL);
+    }
+    for (int w = 0; w < WORLDS; w++) frozen += stats[0][w].frozen != 0;
+    ck_assert_int_eq(frozen, 1);
+    ctn_batch_device_free(gpu, there);
+
+    const ctn_device *const real_one = gpu->device;
+    ctn_device failing = *real_one;
+    failing.flatten = no_states, gpu->device = &failing;
+    ck_assert_int_eq(ctn_batch_run(gpu, &runs[2], NULL, &err), CTN_UNAVAILABLE);
+    ck_assert_str_eq(err.message, "no states");
+    ck_assert(ctn_batch_sensors(gpu, said[0], &err) == CTN_UNAVAILABLE && isnan(said[0][1]));
+    gpu->device = real_one;
+    ctn_batch_free(gpu), ctn_batch_free(cpu), ctn_model_free(m);
+}
+END_TEST
+
 /// Where there is no GPU, or no code for it.
 START_TEST(missing)
 {
@@ -367,6 +433,7 @@ int main(void)
     tcase_add_test(t, device_memory);
     tcase_add_test(t, limits);
     tcase_add_test(t, failures);
+    tcase_add_test(t, sensors);
     suite_add_tcase(s, t);
     const int failed = run_suite(none);  // before anything has looked for the device
     if (machine_has("device", is_there)) return failed + run_suite(s) != 0;

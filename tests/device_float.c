@@ -3,6 +3,7 @@
 #include "sim/engine/device.h"
 #include "tests/random_scene.h"
 #include "tests/suite.h"
+#include "tests/text_model.h"
 
 #include <catena/catena.h>
 #include <check.h>
@@ -158,6 +159,32 @@ START_TEST(limits)
 }
 END_TEST
 
+/// What sensors say is measured in double precision, at the states that the worlds have but for rounding.
+START_TEST(sensors)
+{
+    ctn_model *const m = model_of(
+        "catena: 1\nlinks:\n  - {name: a, joint: ball, mass: 1, com: [0, 0, 1], inertia: [1, 1, 1, 0, 0, 0]}\n"
+        "  - {name: b, parent: a, position: [0, 0, 1], joint: revolute, mass: 1, com: [0, 1, 0], inertia: [1, 1, 1, 0, 0, 0]}\n"
+        "sensors: [{name: imu, type: imu, link: b, point: [0.1, 0, 0]}, {name: late, type: joint_position, joint: b, delay: "
+        "0.1}]\n");
+    ctn_batch_config cfg = config_of(3, "cuda-float");
+    ctn_batch *const b = batch_with(m, &cfg);
+    ctn_dynamics *const dyn = ctn_dynamics_create(m, NULL, NULL);
+    enum { NUMBERS = 7, STEPS = 12, LATE = 5 };  // 0.1 s are 5 steps
+    double q[WORLDS * 5], v[WORLDS * 4], said[WORLDS * NUMBERS], now[WORLDS * NUMBERS], was[STEPS];
+    for (int k = 0; k < STEPS; k++) {
+        ctn_batch_state(b, q, v), ctn_sensors(dyn, WORLDS, q, v, NULL, now);
+        was[k] = q[4];
+        ck_assert(ctn_batch_sensors(b, said, NULL) == CTN_OK);
+        for (int i = 0; i < WORLDS * NUMBERS; i++)
+            ck_assert_msg(i % NUMBERS == 6 || fabs(said[i] - now[i]) < 5e-6, "%d: %.9g, not %.9g", i, said[i], now[i]);
+        ck_assert(said[3 * NUMBERS + 6] == was[k < LATE ? 0 : k - LATE]);
+        ck_assert(ctn_batch_step(b, 1, NULL, NULL) == CTN_OK);
+    }
+    ctn_batch_free(b), ctn_dynamics_free(dyn), ctn_model_free(m);
+}
+END_TEST
+
 static bool is_there(ctn_error *err) { return device_find("cuda-float", err) != NULL; }
 
 int main(void)
@@ -169,6 +196,7 @@ int main(void)
     tcase_add_loop_test(t, close_to_double, 0, METHODS);
     tcase_add_loop_test(t, company_and_saving, 0, METHODS);
     tcase_add_test(t, limits);
+    tcase_add_test(t, sensors);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -481,10 +481,14 @@ enum { NV = 5, STEPS = 24 };
 
 typedef struct {
     ctn_batch_config cfg;
-    const double *force;  // [worlds][STEPS][NV]
-    const double *q, *v;  // [worlds]
-    int first;            // world
+    const double *force;   // [worlds][STEPS][NV]
+    const double *q, *v;   // [worlds]
+    const double *values;  // [worlds][parameters]
+    int first, numbers;    // world; of sensors
+    const char *then;      // the engine that goes on from the middle; NULL: the same batch does
 } trial;
+
+typedef enum { TABLE, CONTROL, SENSED, SET, WAYS_TO_FORCE } way_to_force;
 
 static void ask(void *context, int first, int count, const double *time, const double *q, const double *v, double *tau)
 {
@@ -497,13 +501,41 @@ static void ask(void *context, int first, int count, const double *time, const d
     }
 }
 
+/// A batch on another engine with the worlds of this one, which is freed.
+static ctn_batch *go_on(ctn_batch *batch, const char *engine)
+{
+    const size_t size = ctn_batch_saved_size(batch);
+    void *const saved = malloc(size);
+    ctn_batch_config cfg = *ctn_batch_configuration(batch);
+    cfg.engine = engine;
+    ctn_batch *const next = batch_with(ctn_batch_model(batch), &cfg);
+    ctn_batch_save(batch, saved);
+    ck_assert_int_eq(ctn_batch_restore(next, saved, size, NULL), CTN_OK);
+    ctn_batch_free(batch), free(saved);
+    return next;
+}
+
+/// The same, with what the first and the last sensor say.
+static void ask_told(void *context, int first, int count, const double *time, const double *sensors, const double *q,
+                     const double *v, double *tau)
+{
+    const trial *const t = context;
+    const int n = t->numbers;
+    ask(context, first, count, time, q, v, tau);
+    for (int w = 0; w < count; w++) tau[w * NV] += 0.1 * sensors[w * n] - 0.1 * sensors[(w + 1) * n - 1];
+}
+
 /// What the sensors of worlds first .. say after every `every` steps, [records][worlds][numbers].
-static double *recorded(const ctn_model *m, const trial *t, int every, bool asked)
+static double *recorded(const ctn_model *m, const trial *t, int every, way_to_force way)
 {
     const size_t worlds = (size_t)t->cfg.worlds, n = (size_t)ctn_model_sensor_numbers(m);
     double *const values = calloc((STEPS / (size_t)every + 1) * worlds * n, sizeof *values), *at = values;
-    ctn_batch *const batch = batch_with(m, &t->cfg);
+    ctn_batch *batch = batch_with(m, &t->cfg);
     const size_t nq = (size_t)ctn_model_nq(m);
+    if (t->values) {
+        const double *const own = t->values + t->first * t->cfg.parameter_count;
+        ck_assert_int_eq(ctn_batch_set_parameters(batch, own, NULL), CTN_OK);
+    }
     ck_assert_int_eq(ctn_batch_set_state(batch, t->q + (size_t)t->first * nq, t->v + (size_t)t->first * NV, 0, NULL), CTN_OK);
     ctn_batch_number_worlds(batch, 5, t->first);
     ctn_batch_sensors(batch, at, NULL);
@@ -512,10 +544,15 @@ static double *recorded(const ctn_model *m, const trial *t, int every, bool aske
         for (size_t w = 0; w < worlds; w++)
             memcpy(table + w * (size_t)every * NV, t->force + (((size_t)t->first + w) * STEPS + (size_t)k) * NV,
                    (size_t)every * NV * sizeof *table);
-        const ctn_run run = {
-            .steps = every, .force = asked ? NULL : table, .control = asked ? ask : NULL, .context = (void *)(uintptr_t)t};
+        const ctn_run run = {.steps = every,
+                             .force = way == TABLE ? table : NULL,
+                             .control = way == CONTROL ? ask : NULL,
+                             .sensed = way == SENSED ? ask_told : NULL,
+                             .context = (void *)(uintptr_t)t};
+        if (way == SET) ctn_batch_set_force(batch, k % 2 ? table : NULL);  // every is 1
         ck_assert_int_eq(ctn_batch_run(batch, &run, NULL, NULL), CTN_OK);
-        ctn_batch_sensors(batch, at += worlds * n, NULL);
+        ck_assert_int_eq(ctn_batch_sensors(batch, at += worlds * n, NULL), CTN_OK);
+        if (t->then && k + every == STEPS / 2) batch = go_on(batch, t->then);
     }
     free(table), ctn_batch_free(batch);
     return values;
@@ -546,12 +583,12 @@ START_TEST(same_bits)
     trial t = {.cfg = ctn_batch_config_default(), .force = force, .q = q, .v = v};
     t.cfg.worlds = WORLDS, t.cfg.dt = 0.01, t.cfg.engine = "scalar", t.cfg.parallel = CTN_PARALLEL_WORLDS;
     t.cfg.method = ways[_i / 2].method, t.cfg.schedule = ways[_i / 2].schedule;
-    double *const expected = recorded(m, &t, 1, false);
+    double *const expected = recorded(m, &t, 1, TABLE);
     for (const ctn_engine *const *e = engines_available(); *e; e++)
         for (int kind = 0; kind < 4; kind++) {
             static const int firsts[] = {0, 3, 12, 5}, counts[] = {WORLDS, 7, 1, 8}, every[] = {3, 1, 8, 4};
             t.cfg.engine = (*e)->name, t.cfg.threads = 1 + kind % 2, t.cfg.worlds = counts[kind], t.first = firsts[kind];
-            double *const found = recorded(m, &t, every[kind], kind == 1);
+            double *const found = recorded(m, &t, every[kind], kind == 1 ? CONTROL : TABLE);
             for (int k = 0; k <= STEPS / every[kind]; k++) {
                 const double *const a = expected + ((size_t)(k * every[kind]) * WORLDS + (size_t)t.first) * n,
                                     *const b = found + (size_t)k * (size_t)t.cfg.worlds * n;
@@ -563,6 +600,54 @@ START_TEST(same_bits)
             free(found);
         }
     free(expected), free(force), ctn_model_free(m);
+}
+END_TEST
+
+/// Worlds on a device say what those on a CPU say, side by side, one along its links, or all along theirs; with constants of their
+/// own; saved states go on on the other machine.
+START_TEST(on_a_device)
+{
+    static const struct {
+        ctn_method method;
+        ctn_parallel parallel;
+        bool rubs, own;
+    } ways[] = {{CTN_RK4, CTN_PARALLEL_WORLDS, false, true},        {CTN_COLLOCATION, CTN_PARALLEL_WORLDS, true, false},
+                {CTN_RADAU, CTN_PARALLEL_WORLDS, true, true},       {CTN_ALPHA, CTN_PARALLEL_LINKS, false, false},
+                {CTN_COLLOCATION, CTN_PARALLEL_BOTH, false, false}, {CTN_RADAU, CTN_PARALLEL_BOTH, false, false}};
+    enum { WORLDS = 4, OWN = 3 };
+    const bool late = _i % 2;
+    const int way = _i / 2;
+    ctn_model *const m = model_of(ways[way].rubs ? late ? RUBBING EACH : RUBBING SOME : late ? PENDULUM EACH : PENDULUM SOME);
+    const size_t nq = (size_t)ctn_model_nq(m), n = (size_t)ctn_model_sensor_numbers(m);
+    const ctn_parameter list[OWN] = {{.kind = CTN_GRAVITY, .index = 2},
+                                     {.kind = CTN_MASS_SCALE, .index = 1},
+                                     {.kind = CTN_STIFFNESS, .index = 0}};  // of a spring that the model has not
+    double q[WORLDS * 6], v[WORLDS * NV], force[WORLDS * STEPS * NV], values[WORLDS * OWN];
+    rng r = {19};
+    for (size_t w = 0; w < WORLDS; w++) random_state(m, &r, q + w * nq, v + w * NV);
+    for (int k = 0; k < WORLDS * STEPS * NV; k++) force[k] = rng_uniform(&r, -2, 2);
+    for (int k = 0; k < WORLDS * OWN; k++) values[k] = k % OWN ? rng_uniform(&r, 0.5, 2) : rng_uniform(&r, -12, -2);
+    trial t = {.cfg = ctn_batch_config_default(), .force = force, .q = q, .v = v, .numbers = (int)n};
+    t.cfg.worlds = WORLDS, t.cfg.dt = 0.01, t.cfg.method = ways[way].method, t.cfg.parallel = ways[way].parallel;
+    if (t.cfg.parallel != CTN_PARALLEL_WORLDS) t.cfg.lanes = 8;
+    if (ways[way].own) t.cfg.parameters = list, t.cfg.parameter_count = OWN, t.values = values;
+    for (int how = 0; how < WAYS_TO_FORCE; how++)
+        for (int every = 1; every <= (how == SET ? 1 : 4); every += 3) {
+            t.cfg.engine = "scalar", t.then = NULL;
+            double *const expected = recorded(m, &t, every, how);
+            for (int trip = 0; trip < 2; trip++) {
+                t.cfg.engine = trip ? "scalar" : "cuda", t.then = trip ? "cuda" : NULL;
+                if (trip && every == 4) t.cfg.engine = "cuda", t.then = "scalar";
+                double *const found = recorded(m, &t, every, how);
+                for (size_t k = 0; k < (size_t)(STEPS / every + 1) * WORLDS * n; k++)
+                    ck_assert_msg(!memcmp(&expected[k], &found[k], sizeof *found),
+                                  "forces %d, every %d, trip %d, record %zu, world %zu, number %zu: %.17g, not %.17g", how, every,
+                                  trip, k / n / WORLDS, k / n % WORLDS, k % n, found[k], expected[k]);
+                free(found);
+            }
+            free(expected);
+        }
+    ctn_model_free(m);
 }
 END_TEST
 
@@ -889,9 +974,7 @@ START_TEST(refusals)
 {
     ctn_batch_config cfg = ctn_batch_config_default();
     const ctn_parameter step = {.kind = CTN_TIME_STEP};
-    cfg.engine = "cuda";
-    refused(PENDULUM SENSORS(""), cfg, CTN_UNAVAILABLE, "sensors: the engine 'cuda' has none yet");
-    cfg = ctn_batch_config_default(), cfg.parameters = &step, cfg.parameter_count = 1;
+    cfg.parameters = &step, cfg.parameter_count = 1;
     refused(PENDULUM SENSORS(""), cfg, CTN_BAD_CONFIG, "sensor 'late': has a `delay`, which goes with steps of one size");
     cfg = ctn_batch_config_default(), cfg.dt = 1e-9;
     refused(PENDULUM SENSORS(""), cfg, CTN_BAD_CONFIG, "sensor 'late': its `delay` of 0.03 s is 30000000 steps");
@@ -901,6 +984,7 @@ END_TEST
 static Suite *suite(void)
 {
     Suite *const s = suite_create("sensors");
+    const bool device = getenv("CTN_CUDA_LIBRARY");  // without a C++ compiler it has no twin
     TCase *const t = tcase_create("sensors");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, rates);
@@ -912,6 +996,7 @@ static Suite *suite(void)
     tcase_add_test(t, falls_and_rests);
     tcase_add_test(t, centripetal);
     tcase_add_loop_test(t, same_bits, 0, 12);
+    if (device) tcase_add_loop_test(t, on_a_device, 0, 12);
     tcase_add_test(t, forces_of_the_last_step);
     tcase_add_loop_test(t, joint_friction, 0, BESIDE);
     tcase_add_loop_test(t, on_the_ground, 0, ON_GROUND);

@@ -141,9 +141,6 @@ ctn_status ctn_batch_check(const ctn_model *model, const ctn_batch_config *cfg, 
     const char *const on_device = device_asked(cfg->engine);
     if (on_device && cfg->dense)
         return fail(err, CTN_UNAVAILABLE, "dense: the engine '%s' has no dense output; take 'scalar' or 'avx2'", on_device);
-    if (on_device && model->nsensor)
-        return fail(err, CTN_UNAVAILABLE,
-                    "sensors: the engine '%s' has none yet; take 'scalar' or 'avx2', or a scene without `sensors`", on_device);
     status = batch_along_check(model, cfg, err);
     return status == CTN_OK ? batch_sensing_check(model, cfg, err) : status;
 }

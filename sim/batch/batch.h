@@ -83,8 +83,9 @@ struct ctn_batch {
     const ctn_device *device;        // NULL: the worlds are in `states`; else there are no blocks, and `engine` is the scalar one
     device_worlds *on_device;
     ctn_step_stats *device_stats;  // [worlds], of the last call
-    ctn_step_stats *device_parts;  // [worlds], of one step; NULL before the first call with a control
+    ctn_step_stats *device_parts;  // [worlds], of one step; NULL before the first call that goes step by step
     int *device_horizon;           // likewise
+    double *device_sensed;         // likewise, of one that is told sensors: [worlds][numbers]
     ctn_error *device_error;       // of a call that could not return it
 };
 

@@ -1,5 +1,6 @@
 /// Batches on a device: what sim/batch*.c do with lane blocks, through the device's table; and states in the device's memory.
 #include "sim/batch/batch.h"
+#include "sim/batch/batch_sensors.h"
 #include "sim/base/status.h"
 
 #include <catena/device.h>
@@ -80,6 +81,7 @@ void batch_device_close(ctn_batch *batch)
 {
     if (batch->on_device) batch->device->close(batch->on_device);
     free(batch->device_stats), free(batch->device_parts), free(batch->device_horizon), free(batch->device_error);
+    free(batch->device_sensed);
 }
 
 ctn_status batch_device_parameters(ctn_batch *batch, ctn_error *err)
@@ -130,44 +132,93 @@ ctn_status batch_device_load(ctn_batch *batch, double *flat, ctn_error *err)
     return fail(err, status, "%s", why.message);
 }
 
+/// Bytes of the forces on all worlds, which are kept here for sensors that feel them.
+static size_t forces_size(const ctn_batch *batch)
+{
+    return batch_sensing_feels(batch) ? (size_t)batch->cfg.worlds * (size_t)batch->model->nv * sizeof *batch->tau : 0;
+}
+
+/// These forces [worlds][nv]; NULL: none are set, or no sensor feels them.
+static const double *forces_set(const ctn_batch *batch)
+{
+    return batch->forced && batch_sensing_feels(batch) ? batch->tau : NULL;
+}
+
 void batch_device_force(ctn_batch *batch, const double *tau)
 {
     ctn_error err;
     note_failure(batch, batch->device->force(batch->on_device, tau, ON_HOST, &err), &err);
+    if (batch->tau && tau) memcpy(batch->tau, tau, forces_size(batch));
 }
 
 // ---- steps
 
-/// What a call with a control needs, kept for the next one. false: no memory.
-static bool open_control(ctn_batch *batch)
+/// What a call that goes step by step needs, kept for the next one. false: no memory.
+static bool open_control(ctn_batch *batch, const ctn_run *run)
 {
+    const size_t numbers = run->sensed ? (size_t)ctn_model_sensor_numbers(batch->model) : 0;
     const size_t worlds = (size_t)batch->cfg.worlds;
     if (!batch->rows) batch->rows = calloc(worlds * row_size(batch->model), sizeof *batch->rows);
     if (!batch->device_parts) batch->device_parts = calloc(worlds, sizeof *batch->device_parts);
     if (!batch->device_horizon) batch->device_horizon = calloc(worlds, sizeof *batch->device_horizon);
-    return batch->rows && batch->device_parts && batch->device_horizon;
+    if (numbers && !batch->device_sensed) batch->device_sensed = calloc(worlds * numbers, sizeof *batch->device_sensed);
+    return batch->rows && batch->device_parts && batch->device_horizon && (!numbers || batch->device_sensed);
 }
 
-/// Step `at` of a call with a control; adds to the statistics.
-static ctn_status control_step(ctn_batch *batch, const ctn_run *run, int at, bool all, ctn_error *err)
+/// The forces of step `at` of a call [worlds][nv], asked for or of the caller's table; NULL: those that are set.
+static const double *forces_of_step(ctn_batch *batch, const ctn_run *run, int at, const ctn_step_stats *made, ctn_status *status,
+                                    ctn_error *err)
 {
-    const size_t worlds = (size_t)batch->cfg.worlds;
+    const size_t worlds = (size_t)batch->cfg.worlds, nv = (size_t)batch->model->nv;
     const world_rows rows = rows_at(batch, batch->rows, worlds);
+    for (size_t w = 0; w < worlds && run->force; w++)
+        memcpy(rows.tau + w * nv, run->force + (w * (size_t)run->steps + (size_t)at) * nv, nv * sizeof *rows.tau);
+    if (run->force) return rows.tau;
+    if (!run->control && !run->sensed) return NULL;
+    if (run->sensed) batch_device_sense(batch, made, batch->device_sensed);  // before the rows are filled: it uses them
+    if ((*status = batch_device_failed(batch, err)) != CTN_OK) return NULL;
+    if ((*status = batch->device->get(batch->on_device, rows.q, rows.v, ON_HOST, err)) != CTN_OK) return NULL;
+    for (int w = 0; w < batch->cfg.worlds; w++) rows.time[w] = time_after(batch, w, made ? &made[w] : NULL);
+    memset(rows.tau, 0, worlds * nv * sizeof *rows.tau);
+    if (!run->sensed) run->control(run->context, 0, batch->cfg.worlds, rows.time, rows.q, rows.v, rows.tau);
+    else run->sensed(run->context, 0, batch->cfg.worlds, rows.time, batch->device_sensed, rows.q, rows.v, rows.tau);
+    return rows.tau;
+}
+
+/// Step `at` of a call that goes step by step; adds to the statistics.
+static ctn_status one_step(ctn_batch *batch, const ctn_run *run, int at, bool all, ctn_error *err)
+{
+    const size_t nv = (size_t)batch->model->nv;
     ctn_step_stats *const total = batch->device_stats, *const part = at ? batch->device_parts : total;
-    ctn_status status = batch->device->get(batch->on_device, rows.q, rows.v, ON_HOST, err);
+    ctn_status status = CTN_OK;
+    if (!at && batch_senses_late(batch)) batch_device_note(batch, NULL, NULL);
+    const double *const tau = forces_of_step(batch, run, at, at ? total : NULL, &status, err);
     if (status != CTN_OK) return status;
     for (int w = 0; w < batch->cfg.worlds; w++) {
-        rows.time[w] = time_after(batch, w, at ? &total[w] : NULL);
         batch->device_horizon[w] = at < (run->horizon ? run->horizon[w] : run->steps);
         part[w].frozen = total[w].frozen;
     }
-    memset(rows.tau, 0, worlds * (size_t)batch->model->nv * sizeof *rows.tau);
-    run->control(run->context, 0, batch->cfg.worlds, rows.time, rows.q, rows.v, rows.tau);
-    const ctn_run one = {.steps = 1, .horizon = batch->device_horizon, .force = rows.tau};
-    status = batch->device->step(batch->on_device, &one, all, part, err);
-    for (size_t w = 0; w < worlds && at; w++)
-        if (!total[w].frozen) ctn_step_stats_add(&total[w], &part[w]);
-    return status;
+    const ctn_run one = {.steps = 1, .horizon = batch->device_horizon, .force = tau};
+    if ((status = batch->device->step(batch->on_device, &one, all, part, err)) != CTN_OK) return status;
+    for (int w = 0; w < batch->cfg.worlds; w++) {
+        const double *const felt = tau ? tau : forces_set(batch);
+        batch_sensing_step(batch, w, part[w].steps, felt ? felt + (size_t)w * nv : NULL);
+        if (at && !total[w].frozen) ctn_step_stats_add(&total[w], &part[w]);
+    }
+    if (batch_senses_late(batch)) batch_device_note(batch, total, part);
+    return batch_device_failed(batch, err);
+}
+
+/// Tells sensors of all steps of a call: the last ones' forces.
+static void tell_sensors(ctn_batch *batch, const ctn_run *run)
+{
+    const size_t nv = (size_t)batch->model->nv;
+    for (int w = 0; w < batch->cfg.worlds; w++) {
+        const long steps = batch->device_stats[w].steps;
+        const size_t row = run->force ? (size_t)w * (size_t)run->steps + (size_t)(steps ? steps - 1 : 0) : (size_t)w;
+        const double *const felt = run->force ? run->force : forces_set(batch);
+        batch_sensing_step(batch, w, steps, felt ? felt + row * nv : NULL);
+    }
 }
 
 ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_error *err)
@@ -179,12 +230,14 @@ ctn_status batch_device_run(ctn_batch *batch, const ctn_run *run, bool all, ctn_
     int most = run->horizon ? 0 : run->steps;
     for (int w = 0; w < batch->cfg.worlds && run->horizon; w++) most = run->horizon[w] > most ? run->horizon[w] : most;
     if (!most) status = batch->device->step(batch->on_device, &(ctn_run){.steps = 0}, all, batch->device_stats, &why);
-    else if (!run->control) status = batch->device->step(batch->on_device, run, all, batch->device_stats, &why);
-    else if (!open_control(batch))
+    else if (!run->control && !run->sensed && !batch_senses_late(batch)) {
+        status = batch->device->step(batch->on_device, run, all, batch->device_stats, &why);
+        if (status == CTN_OK) tell_sensors(batch, run);
+    } else if (!open_control(batch, run))
         status = fail(&why, CTN_NO_MEMORY, "not enough memory for the control of %d world%s", batch->cfg.worlds,
                       plural(batch->cfg.worlds));
     else
-        for (int k = 0; k < most && status == CTN_OK; k++) status = control_step(batch, run, k, all, &why);
+        for (int k = 0; k < most && status == CTN_OK; k++) status = one_step(batch, run, k, all, &why);
     if (status == CTN_UNAVAILABLE) note_failure(batch, status, &why);
     return status == CTN_OK ? CTN_OK : fail(err, status, "%s", why.message);
 }
@@ -224,13 +277,18 @@ ctn_status ctn_batch_device_set_state(ctn_batch *batch, const double *q, const d
         status = fail(err, CTN_BAD_ARGUMENT, "time: expected a finite number, found %g", time);
     if (status == CTN_OK) status = batch->device->set(batch->on_device, q, v, ON_DEVICE, err);
     for (int w = 0; status == CTN_OK && w < batch->cfg.worlds; w++) batch->clocks[w] = (clock_state){.start = time};
+    if (status == CTN_OK) batch_sensing_restart(batch);
     return status;
 }
 
 ctn_status ctn_batch_device_set_force(ctn_batch *batch, const double *tau, ctn_error *err)
 {
-    const ctn_status status = need_device(__func__, batch, err);
-    return status == CTN_OK ? batch->device->force(batch->on_device, tau, ON_DEVICE, err) : status;
+    ctn_status status = need_device(__func__, batch, err);
+    if (status == CTN_OK) status = batch->device->force(batch->on_device, tau, ON_DEVICE, err);
+    if (status != CTN_OK) return status;
+    batch->forced = tau != NULL;
+    const size_t felt = tau ? forces_size(batch) : 0;
+    return felt ? batch->device->copy(batch->on_device, batch->tau, tau, felt, ON_HOST, err) : CTN_OK;
 }
 
 void *ctn_batch_device_allocate(ctn_batch *batch, size_t bytes, ctn_error *err)

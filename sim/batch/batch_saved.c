@@ -6,6 +6,7 @@
 
 #include <catena/hash.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -147,15 +148,39 @@ void batch_saved_world(const ctn_batch *batch, const void *block, int world, voi
     memcpy(one, &h, sizeof h);
 }
 
+/// Those of a device, which come as [worlds][n], with what their sensors remember after each.
+static void save_there(const ctn_batch *batch, size_t n, double *numbers)
+{
+    const size_t size = n + batch_sensing_numbers(batch);
+    batch_device_flatten(batch, 0, batch->cfg.worlds, false, numbers);
+    for (int w = batch->cfg.worlds - 1; w >= 0 && size > n; w--) {
+        memmove(numbers + (size_t)w * size, numbers + (size_t)w * n, n * sizeof *numbers);
+        batch_sensing_flatten(batch, w, false, numbers + (size_t)w * size + n);
+    }
+}
+
+static ctn_status load_there(ctn_batch *batch, size_t n, double *numbers, ctn_error *err)
+{
+    const size_t worlds = (size_t)batch->cfg.worlds, size = n + batch_sensing_numbers(batch);
+    if (size == n) return batch_device_load(batch, numbers, err);
+    double *const flat = malloc(worlds * n * sizeof *flat + 1);
+    if (!flat) return fail(err, CTN_NO_MEMORY, "not enough memory for the states of %zu worlds", worlds);
+    for (size_t w = 0; w < worlds; w++) memcpy(flat + w * n, numbers + w * size, n * sizeof *flat);
+    const ctn_status status = batch_device_load(batch, flat, err);
+    for (size_t w = 0; w < worlds && status == CTN_OK; w++) batch_sensing_flatten(batch, (int)w, true, numbers + w * size + n);
+    free(flat);
+    return status;
+}
+
 /// Copies all worlds between the blocks and `numbers` [worlds][flat_size and those of sensors].
 static void flatten_all(const ctn_batch *batch, bool load, double *numbers)
 {
-    if (batch->device) {
-        batch_device_flatten(batch, 0, batch->cfg.worlds, load, numbers);
-        return;
-    }
     const int lanes = batch->engine->lanes;
     const size_t n = batch->engine->flat_size(lanes_of(batch, 0), &batch->cfg);
+    if (batch->device) {
+        save_there(batch, n, numbers);
+        return;
+    }
     for (int w = 0; w < batch->cfg.worlds; w++, numbers += n + batch_sensing_numbers(batch)) {
         batch->engine->flatten(lanes_of(batch, 0), &batch->cfg, state_of(batch, w / lanes), w % lanes, load, numbers);
         batch_sensing_flatten(batch, w, load, numbers + n);
@@ -213,12 +238,12 @@ ctn_status ctn_batch_restore(ctn_batch *batch, const void *block_, size_t size, 
     for (size_t w = 0; w < worlds && n; w++)
         if (parameters_check(batch->parameters, values + w * n, (int)w, err) != CTN_OK) return CTN_BAD_ARGUMENT;
     double *const numbers = (double *)(void *)numbers_at(block, &h);
-    const size_t own = batch->device ? 0 : batch->engine->flat_size(lanes_of(batch, 0), &batch->cfg);
-    for (size_t w = 0; w < worlds && !batch->device; w++)
+    const size_t own = batch->engine->flat_size(lanes_of(batch, 0), &batch->cfg);
+    for (size_t w = 0; w < worlds; w++)
         if (!batch_sensing_sound(batch, numbers + w * (own + batch_sensing_numbers(batch)) + own))
             return fail(err, CTN_BAD_ARGUMENT, "the saved state is damaged: what sensors remember of world %zu is none", w);
     ctn_status status = batch->device ? batch_device_failed(batch, err) : CTN_OK;
-    if (status == CTN_OK && batch->device) status = batch_device_load(batch, numbers, err);
+    if (status == CTN_OK && batch->device) status = load_there(batch, own, numbers, err);
     else if (status == CTN_OK) flatten_all(batch, true, numbers);
     if (status == CTN_OK && n) {
         memcpy(batch->values, values, worlds * n * sizeof *values);

@@ -28,6 +28,7 @@ struct batch_sensing {
     size_t size;            // numbers of a world's memory: steps made, key, forces [nv], ring [depth][late_numbers]
     double *memory, *kept;  // [worlds][size]; before a call that may be interrupted
     double *rows;           // [threads][MOST_LANES][numbers + nv + 1]
+    void *state, *work;     // of a world of a device's that is looked at here; NULL: worlds are here
 };
 
 static double *memory_of(const ctn_batch *batch, int world)
@@ -81,6 +82,34 @@ static bool open_late(ctn_batch *batch, batch_sensing *s)
     return true;
 }
 
+/// Gives block 0 the constants of a world of a device's.
+static void take_constants(ctn_batch *batch, int world)
+{
+    const double *const values = batch->values + (size_t)world * (size_t)batch->cfg.parameter_count;
+    const ctn_model *const variant = batch->variant[0];
+    double dt = batch->cfg.dt;
+    parameters_apply(batch->parameters, values, batch->variant[0], &dt);
+    batch->engine->model_load(&variant, &dt, lanes_of(batch, 0));
+}
+
+/// Room for one world of a device's, and for the forces on all. False: no memory.
+static bool open_there(ctn_batch *batch, batch_sensing *s)
+{
+    enum { ALIGNED = 64 };
+    const lane_model *const m = lanes_of(batch, 0);
+    if (batch->parameters) take_constants(batch, 0);  // it may have parts that the model has not
+    const size_t state = batch->engine->state_size(m, &batch->cfg), step = batch->engine->work_size(m, &batch->cfg);
+    const size_t dynamics = batch->engine->dynamics_size(m), work = step > dynamics ? step : dynamics;
+    const size_t forces = s->forces ? (size_t)batch->cfg.worlds * (size_t)batch->model->nv : 0;
+    s->state = aligned_alloc(ALIGNED, (state + ALIGNED) / ALIGNED * ALIGNED);
+    s->work = aligned_alloc(ALIGNED, (work + ALIGNED) / ALIGNED * ALIGNED);
+    batch->tau = calloc(forces + 1, sizeof *batch->tau);
+    batch->rows = calloc((size_t)batch->cfg.worlds * row_size(batch->model), sizeof *batch->rows);
+    if (!s->state || !s->work || !batch->tau || !batch->rows) return false;
+    memset(s->state, 0, state), memset(s->work, 0, work);
+    return true;
+}
+
 bool batch_sensing_open(ctn_batch *batch)
 {
     const ctn_model *const m = batch->model;
@@ -98,7 +127,7 @@ bool batch_sensing_open(ctn_batch *batch)
     s->memory = calloc(worlds * s->size + 1, sizeof *s->memory);
     if (batch->cfg.interrupt) s->kept = calloc(worlds * s->size + 1, sizeof *s->kept);
     s->rows = calloc((size_t)job_threads(batch) * MOST_LANES * ((size_t)s->numbers + nv + 1) + 1, sizeof *s->rows);
-    if (!s->memory || !s->rows || (!s->kept && batch->cfg.interrupt)) return false;
+    if (!s->memory || !s->rows || (!s->kept && batch->cfg.interrupt) || (batch->device && !open_there(batch, s))) return false;
     ctn_batch_number_worlds(batch, 0, 0);
     return true;
 }
@@ -107,7 +136,7 @@ void batch_sensing_close(ctn_batch *batch)
 {
     batch_sensing *const s = batch->sensing;
     if (!s) return;
-    free(s->late), free(s->late_of), free(s->lag), free(s->memory), free(s->kept), free(s->rows);
+    free(s->late), free(s->late_of), free(s->lag), free(s->memory), free(s->kept), free(s->rows), free(s->state), free(s->work);
     free(s);
 }
 
@@ -164,15 +193,19 @@ static void measure(const ctn_batch *batch, int thread, int b, const double *tim
     const int first = b * batch->engine->lanes, count = worlds_in(batch, b);
     const size_t nv = (size_t)batch->model->nv;
     double *const tau = s->rows + ((size_t)thread * MOST_LANES) * ((size_t)s->numbers + nv + 1) + MOST_LANES * (size_t)s->numbers;
-    const world_rows rows = block_rows(batch, thread, b);
+    lane_model *const lanes = lanes_of(batch, batch->device ? 0 : b);
+    void *const work = batch->device ? s->work : work_of(batch, thread), *const state =
+                                                                             batch->device ? s->state : state_of(batch, b);
+    const world_rows rows = batch->device ? rows_at(batch, batch->rows, 1) : block_rows(batch, thread, b);
+    if (batch->device) batch->engine->get(lanes, &batch->cfg, state, work, 1, (double *[1]){rows.q}, (double *[1]){rows.v});
     for (int l = 0; l < count && s->forces && nv; l++) {
         const double *const memory = memory_of(batch, first + l), *const set = batch->tau + (size_t)(first + l) * nv;
         if (memory[MADE] > 0) memcpy(tau + (size_t)l * nv, memory + FORCE, nv * sizeof *tau);
         else if (batch->forced) memcpy(tau + (size_t)l * nv, set, nv * sizeof *tau);
         else memset(tau + (size_t)l * nv, 0, nv * sizeof *tau);
     }
-    batch->engine->sensors(lanes_of(batch, b), work_of(batch, thread), sensors, n, count, time, rows.q, rows.v,
-                           s->forces ? tau : NULL, &batch->cfg, state_of(batch, b), values, width);
+    batch->engine->sensors(lanes, work, sensors, n, count, time, rows.q, rows.v, s->forces ? tau : NULL, &batch->cfg, state,
+                           values, width);
 }
 
 /// The row of the ring after `made` steps.
@@ -181,6 +214,8 @@ static double *late_row(const ctn_batch *batch, int world, double made)
     const batch_sensing *const s = batch->sensing;
     return ring_of(batch, world) + (size_t)fmod(made, s->depth) * (size_t)s->late_numbers;
 }
+
+bool batch_sensing_feels(const ctn_batch *batch) { return batch->sensing && batch->sensing->forces; }
 
 bool batch_senses_late(const ctn_batch *batch) { return batch->sensing && batch->sensing->nlate; }
 
@@ -288,9 +323,62 @@ static void sense_block(void *context, int thread, int b)
     memcpy(job->values + (size_t)first * width, values, (size_t)count * width * sizeof *values);
 }
 
+// ---- on a device
+
+/// Brings all worlds here, one after another, each as block 0 with its own constants.
+static void visit_there(ctn_batch *batch, void (*visit)(void *context, int world), void *context)
+{
+    const ctn_engine *const engine = batch->engine;
+    const size_t n = engine->flat_size(lanes_of(batch, 0), &batch->cfg);
+    for (int first = 0; first < batch->cfg.worlds; first += DEVICE_CHUNK) {
+        const int left = batch->cfg.worlds - first, count = left < DEVICE_CHUNK ? left : DEVICE_CHUNK;
+        batch_device_flatten(batch, first, count, false, batch->flat);
+        for (int k = 0; k < count; k++) {
+            if (batch->parameters) take_constants(batch, first + k);
+            engine->flatten(lanes_of(batch, 0), &batch->cfg, batch->sensing->state, 0, true, batch->flat + (size_t)k * n);
+            visit(context, first + k);
+        }
+    }
+}
+
+typedef struct {
+    ctn_batch *batch;
+    const ctn_step_stats *made, *part;
+    double *values;
+} visiting;
+
+static void sense_there(void *context, int world)
+{
+    const visiting *const job = context;
+    const size_t width = (size_t)job->batch->sensing->numbers;
+    const double time = time_after(job->batch, world, job->made ? &job->made[world] : NULL);
+    memcpy(job->values + (size_t)world * width, batch_sense_block(job->batch, 0, world, &time), width * sizeof(double));
+}
+
+static void note_there(void *context, int world)
+{
+    const visiting *const job = context;
+    const double time = time_after(job->batch, world, job->made ? &job->made[world] : NULL);
+    batch_sensing_note(job->batch, 0, world, &time, job->part ? &job->part[world] : NULL);
+}
+
+void batch_device_sense(ctn_batch *batch, const ctn_step_stats *made, double *values)
+{
+    visit_there(batch, sense_there, &(visiting){batch, made, NULL, values});
+}
+
+void batch_device_note(ctn_batch *batch, const ctn_step_stats *made, const ctn_step_stats *part)
+{
+    visit_there(batch, note_there, &(visiting){batch, made, part, NULL});
+}
+
 ctn_status ctn_batch_sensors(ctn_batch *batch, double *values, ctn_error *err)
 {
     if (missing(__func__, "batch", batch, err) || missing(__func__, "values", values, err)) return CTN_BAD_ARGUMENT;
+    if (batch->device && batch->sensing) {
+        batch_device_sense(batch, NULL, values);
+        return batch_device_failed(batch, err);
+    }
     if (batch->sensing) pool_run(batch->pool, batch->blocks, sense_block, &(sensing){batch, values});
     return CTN_OK;
 }

@@ -27,6 +27,9 @@ bool batch_sensing_sound(const ctn_batch *batch, const double *flat);
 /// Steps of a world were made, the last one under tau [nv] (NULL: none).
 void batch_sensing_step(const ctn_batch *batch, int world, long steps, const double *tau);
 
+/// Whether sensors feel joint forces.
+bool batch_sensing_feels(const ctn_batch *batch);
+
 /// Whether sensors have delays: then steps are made one by one, and what is measured is noted of each: before the first one of a
 /// world (part NULL), and after a step that was made, `part` [lanes]. time [lanes] (s) is that of the states.
 bool batch_senses_late(const ctn_batch *batch);
@@ -34,5 +37,10 @@ void batch_sensing_note(const ctn_batch *batch, int thread, int block, const dou
 
 /// What the sensors of a block's worlds say at `time` [lanes]: [lanes][numbers], in memory of the thread.
 double *batch_sense_block(const ctn_batch *batch, int thread, int block, const double *time);
+
+/// On a device: what all worlds' sensors say after `made` [worlds] in a call (NULL: it begins), values [worlds][numbers]; and as
+/// batch_sensing_note of all worlds. States come here for it, and are measured on the scalar engine.
+void batch_device_sense(ctn_batch *batch, const ctn_step_stats *made, double *values);
+void batch_device_note(ctn_batch *batch, const ctn_step_stats *made, const ctn_step_stats *part);
 
 #endif

@@ -1,7 +1,8 @@
 /// Batches whose worlds a device steps together, each along its links by a group of threads (sim/along/along_group.h). A launch
 /// makes as many steps of each world as it can; where a step is not made so, the scalar engine makes it, and the next launch takes
-/// the world up again. With a control a launch makes one step.
+/// the world up again. With a control, or sensors with a delay, a launch makes one step.
 #include "sim/batch/batch_along.h"
+#include "sim/batch/batch_sensors.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -168,24 +169,40 @@ static void step_many(ctn_batch *batch, const double *force, int rows, bool ener
     }
 }
 
-/// Step `at` of a call with a control.
-static void control_many(ctn_batch *batch, const ctn_run *run, int at, bool energy)
+/// The forces on a world in step `at` of a call [nv], at a time (s): asked for, of the caller's table, or those that are set.
+static void ask(ctn_batch *batch, const ctn_run *run, int world, int at, double time, double *tau)
+{
+    const size_t nv = (size_t)batch->model->nv, row = (size_t)world * (size_t)run->steps + (size_t)at;
+    memset(tau, 0, nv * sizeof *tau);
+    if (run->force) memcpy(tau, run->force + row * nv, nv * sizeof *tau);
+    else if (run->control || run->sensed) {
+        const world_rows rows = block_rows(batch, 0, world);
+        if (!run->sensed) run->control(run->context, world, 1, &time, rows.q, rows.v, tau);
+        else run->sensed(run->context, world, 1, &time, batch_sense_block(batch, 0, world, &time), rows.q, rows.v, tau);
+    } else if (batch->forced) memcpy(tau, batch->tau + (size_t)world * nv, nv * sizeof *tau);
+}
+
+/// Step `at` of a call that goes step by step.
+static void one_of_many(ctn_batch *batch, const ctn_run *run, int at, bool energy)
 {
     const together *const t = batch->along->together;
     const size_t nv = (size_t)batch->model->nv;
+    const bool late = batch_senses_late(batch), forced = run->force || run->control || run->sensed || batch->forced;
     ctn_step_stats *const one = at ? t->one : t->total;
     for (int w = 0; w < batch->cfg.worlds; w++) {
-        const world_rows rows = block_rows(batch, 0, w);
-        rows.time[0] = time_after(batch, w, at ? &t->total[w] : NULL);
-        memset(rows.tau, 0, nv * sizeof *rows.tau);
-        run->control(run->context, w, 1, rows.time, rows.q, rows.v, rows.tau);
-        memcpy(t->asked + (size_t)w * nv, rows.tau, nv * sizeof *rows.tau);
+        const double time = time_after(batch, w, at ? &t->total[w] : NULL);
+        if (late) batch_sensing_note(batch, 0, w, &time, NULL);
+        ask(batch, run, w, at, time, t->asked + (size_t)w * nv);
         t->due[w] = at < (run->horizon ? run->horizon[w] : run->steps);
         one[w].frozen = t->total[w].frozen;
     }
-    step_many(batch, t->asked, 1, energy, at ? t->total : NULL, one);
-    for (int w = 0; w < batch->cfg.worlds && at; w++)
-        if (!t->total[w].frozen) ctn_step_stats_add(&t->total[w], &one[w]);
+    step_many(batch, forced ? t->asked : NULL, 1, energy, at ? t->total : NULL, one);
+    for (int w = 0; w < batch->cfg.worlds; w++) {
+        if (at && !t->total[w].frozen) ctn_step_stats_add(&t->total[w], &one[w]);
+        batch_sensing_step(batch, w, one[w].steps, forced ? t->asked + (size_t)w * nv : NULL);
+        const double time = time_after(batch, w, &t->total[w]);
+        if (late) batch_sensing_note(batch, 0, w, &time, &one[w]);
+    }
 }
 
 const ctn_step_stats *batch_along_run(ctn_batch *batch, const ctn_run *run, bool energy)
@@ -196,10 +213,17 @@ const ctn_step_stats *batch_along_run(ctn_batch *batch, const ctn_run *run, bool
         t->due[w] = run->horizon ? run->horizon[w] : run->steps, t->total[w].frozen = (ctn_freeze)batch->clocks[w].frozen;
         most = t->due[w] > most ? t->due[w] : most;
     }
-    for (int k = 0; k < most && run->control; k++) control_many(batch, run, k, energy);
-    if (most && run->control) return t->total;
-    if (run->force && most) step_many(batch, run->force, run->steps, energy, NULL, t->total);
-    else step_many(batch, batch->forced ? batch->tau : NULL, 1, energy, NULL, t->total);
+    const bool each = run->control || run->sensed || batch_senses_late(batch);
+    for (int k = 0; k < most && each; k++) one_of_many(batch, run, k, energy);
+    if (most && each) return t->total;
+    const double *const force = most && run->force ? run->force : batch->forced ? batch->tau : NULL;
+    const size_t nv = (size_t)batch->model->nv, rows = most && run->force ? (size_t)run->steps : 1;
+    step_many(batch, force, (int)rows, energy, NULL, t->total);
+    for (int w = 0; w < batch->cfg.worlds; w++) {
+        const long made = t->total[w].steps;
+        const size_t row = (size_t)w * rows + (rows > 1 && made ? (size_t)made - 1 : 0);
+        batch_sensing_step(batch, w, made, force ? force + row * nv : NULL);
+    }
     return t->total;
 }
 
