@@ -31,21 +31,28 @@
 /// Layout, copies, saving and devices come from it.
 ///
 ///     part(member, type, count)       count: how many of them a model m has with a configuration cfg; 0: the member is NULL
-#define STATE_PARTS(part)                                                                                                        \
-    part(q, real, m->nq) part(v, real, m->nv)                       /* joint rates of methods that solve equations */            \
-        part(control, step_control, cfg->adaptive)                  /* adaptive steps */                                         \
-        part(gain, real, solves_equations(cfg->method) ? m->nv : 0) /* what the rates changed by */                              \
-        part(V, rate_pose, position_based(cfg->method) ? m->nbody : 0) part(old_rate, real, carries_old(cfg) ? m->nv : 0)        \
-            part(old, rate_pose, carries_old(cfg) ? m->nbody : 0) part(created, real, carries_energy(cfg) ? 2 : 0)               \
-                part(p, real, cfg->method == CTN_VARIATIONAL ? m->nv : 0)                         /* momenta */                  \
-        part(A, rate_pose, is_alpha(cfg) ? m->nbody : 0)                                          /* accelerations of bodies */  \
-        part(B, rate_pose, is_alpha(cfg) ? m->nbody : 0) part(a, real, is_alpha(cfg) ? m->nv : 0) /* of joints */                \
-        part(b, real, is_alpha(cfg) ? m->nv : 0) part(size, real, is_alpha(cfg)) /* of the step that they fit */                 \
-        part(fresh, real, carries_old(cfg) || is_alpha(cfg))                                                                     \
-            part(z, real, m->rubs ? m->nv : 0) /* how far bristles of joint friction are bent */                                 \
-        part(wound, real, m->nwound)           /* integral terms of motors */                                                    \
-        part(slip, vec3, m->ncontact)          /* those of contact points */                                                     \
-        part(press, real, m->ncontact)         /* normal forces there */
+// clang-format off: a row a line, as tests/walk.sh reads them
+#define STATE_PARTS(part)                                                                                               \
+    part(q, real, m->nq)                                                                                                \
+    part(v, real, m->nv)  /* joint rates of methods that solve equations */                                             \
+    part(control, step_control, cfg->adaptive)  /* adaptive steps */                                                    \
+    part(gain, real, solves_equations(cfg->method) ? m->nv : 0)  /* what the rates changed by */                        \
+    part(V, rate_pose, position_based(cfg->method) ? m->nbody : 0)                                                      \
+    part(old_rate, real, carries_old(cfg) ? m->nv : 0)                                                                  \
+    part(old, rate_pose, carries_old(cfg) ? m->nbody : 0)                                                               \
+    part(created, real, carries_energy(cfg) ? 2 : 0)                                                                    \
+    part(p, real, cfg->method == CTN_VARIATIONAL ? m->nv : 0)  /* momenta */                                            \
+    part(A, rate_pose, is_alpha(cfg) ? m->nbody : 0)  /* accelerations of bodies */                                     \
+    part(B, rate_pose, is_alpha(cfg) ? m->nbody : 0)                                                                    \
+    part(a, real, is_alpha(cfg) ? m->nv : 0)  /* of joints */                                                           \
+    part(b, real, is_alpha(cfg) ? m->nv : 0)                                                                            \
+    part(size, real, is_alpha(cfg))  /* of the step that they fit */                                                    \
+    part(fresh, real, carries_old(cfg) || is_alpha(cfg))                                                                \
+    part(z, real, m->rubs ? m->nv : 0)  /* how far bristles of joint friction are bent */                               \
+    part(wound, real, m->nwound)  /* integral terms of motors */                                                        \
+    part(slip, vec3, m->ncontact)  /* those of contact points */                                                        \
+    part(press, real, m->ncontact)  /* normal forces there */
+// clang-format on
 
 typedef struct {
 #define MEMBER(member, type, count) type *member;
