@@ -503,7 +503,7 @@ START_TEST(info_motors)
     cJSON_Delete(swimmer);
     outcome o = catena("info", source("scenes/crane.yaml"));
     ck_assert_ptr_nonnull(
-        strstr(o.out, "    1  trolley                0  position         2.5        4000        4000        1000 "));
+        strstr(o.out, "    1  trolley                0  position         2.5        4000        4000           0        1000 "));
     ck_assert_ptr_null(strstr(o.out, "fluid "));
     outcome_free(&o);
     o = catena("info", source("scenes/corkscrew.yaml"));

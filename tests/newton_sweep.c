@@ -304,7 +304,7 @@ START_TEST(energy_residual_and_hessian_agree)
         }
         for (int i = 0; i < n; i++)
             for (int j = 0; j <= i; j++) {
-                const double e = 1e-3;
+                const double e = 2e-4;  // closer than a corner of a motor may be
                 double x = 0;
                 for (int s = 0; s < 4; s++) {
                     memset(d, 0, (size_t)n * sizeof *d);
