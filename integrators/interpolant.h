@@ -26,6 +26,18 @@ typedef struct {
     real *cq[INTERPOLANT_TERMS], *cv[INTERPOLANT_TERMS];  // [nv]
 } interpolant;
 
+/// Its arrays [nv], in the order of flat numbers (ctn_engine.load_motion): q [nq], these, size, when. fitted: with coefficients.
+/// Returns how many they are.
+enum { MOTION_ARRAYS = 3 + 2 * INTERPOLANT_TERMS };
+FN int motion_arrays(const interpolant *I, bool fitted, real *array[MOTION_ARRAYS])
+{
+    int n = 0;
+    array[n++] = I->v, array[n++] = I->tau;
+    if (I->z) array[n++] = I->z;
+    for (int c = 0; c < INTERPOLANT_TERMS && fitted; c++) array[n++] = I->cq[c], array[n++] = I->cv[c];
+    return n;
+}
+
 /// Notes that a part of size h starts at q, v, z and wound (forces/joint_friction.h, integral_terms.h; NULL: 0) under the force tau
 /// (NULL: none) in the lanes `where`.
 KERNEL void start_part(const lane_model *m, interpolant *I, const real *q, const real *v, const real *z, const real *wound,

@@ -270,14 +270,13 @@ START_TEST(what_does_not_go_is_refused)
         ctn_batch_config cfg;
         const char *says;
     } cases[] = {{steps_of(1), "parallel: links: the engine 'cuda' takes no parameters by world in this version"},
-                 {steps_of(1), "parallel: links has no dense output in this version; take worlds"},
                  {steps_of(1), "parallel: links takes no `dt: auto` in this version"},
                  {steps_of(0), "parallel: links takes collocation of order 2, not 4"},
                  {steps_of(0), "parallel: links takes the solver newton alone, not lbfgs"},
                  {steps_of(1), "parallel: links: the engine 'cuda' takes alpha, collocation of order 2 and radau, not rk4"}};
     cases[0].cfg.parameters = &gravity, cases[0].cfg.parameter_count = 1, cases[0].cfg.engine = "cuda";
-    cases[1].cfg.dense = true, cases[2].cfg.adaptive = true, cases[3].cfg.order = 4, cases[4].cfg.solver = CTN_LBFGS;
-    cases[5].cfg.engine = "cuda", cases[5].cfg.method = CTN_RK4;
+    cases[1].cfg.adaptive = true, cases[2].cfg.order = 4, cases[3].cfg.solver = CTN_LBFGS;
+    cases[4].cfg.engine = "cuda", cases[4].cfg.method = CTN_RK4;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         cases[k].cfg.parallel = CTN_PARALLEL_LINKS;
         ck_assert_ptr_null(ctn_batch_create(m, &cases[k].cfg, &err));

@@ -166,9 +166,9 @@ START_TEST(other_configurations_are_refused)
     cfg.parallel = CTN_PARALLEL_LINKS, cfg.method = CTN_COLLOCATION, cfg.order = 3;
     ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
     ck_assert_msg(strstr(err.message, "of order 2, not 3"), "%s", err.message);
-    cfg.method = CTN_RK4, cfg.dense = true;
+    cfg.method = CTN_RK4, cfg.adaptive = true;
     ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
-    ck_assert_msg(strstr(err.message, "dense"), "%s", err.message);
+    ck_assert_msg(strstr(err.message, "dt: auto"), "%s", err.message);
     ctn_model_free(m);
 }
 END_TEST

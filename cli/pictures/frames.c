@@ -92,8 +92,7 @@ static int open_scene(const arguments *args, frames *f)
     if (!worlds && args->value[OPT_SEED]) return usage_error("--seed is for the worlds that --worlds draws");
     f->end = ctn_scene_duration(f->s.scene), f->seed = (uint64_t)seed;
     f->all = f->worlds = f->s.cfg.worlds = worlds ? (int)worlds : 1;
-    f->s.cfg.dense = !f->s.cfg.adaptive && f->s.cfg.method != CTN_VARIATIONAL && !device_asked(f->s.cfg.engine) &&
-                     batch_parallel(f->s.model, &f->s.cfg) == CTN_PARALLEL_WORLDS;  // pictures have the bits of runs
+    f->s.cfg.dense = !f->s.cfg.adaptive && f->s.cfg.method != CTN_VARIATIONAL && !device_asked(f->s.cfg.engine);
     if (worlds) status = draw_worlds(args, f);
     else if (!(f->batch = ctn_batch_create(f->s.model, &f->s.cfg, &err))) status = status_error(&err, "");
     if (status != EXIT_OK || (status = open_states(f)) != EXIT_OK) return status;

@@ -35,7 +35,8 @@ typedef struct {
     // whether steps of a configuration can be made along the links
     bool (*steps)(const ctn_batch_config *cfg);
     // up to `steps` steps of the state `flat` (ctn_engine.flatten) from what the clock says, as ctn_engine.step; forces tau [nv]
-    // (NULL: none), further steps' `stride` numbers on. Returns how many were made: the next one is to be made by an engine
+    // (NULL: none), further steps' `stride` numbers on. Returns how many were made: the next one is to be made by an engine. With
+    // dense output the motion of the last one comes behind the state (ctn_engine.load_motion)
     int (*run)(along_world *w, pool *p, const ctn_batch_config *cfg, engine_clock clock, double *flat, const double *tau,
                size_t stride, int steps, bool energy, ctn_step_stats *stats);
     // whether they go backwards along the links

@@ -86,6 +86,7 @@ static void explicit_part_of_block(void *context, int thread, int job)
         S->sums.flow.dissipated = S->sums.flow.dissipated + friction_loss(m, S->S.z, ex->u);
         break;
     case KEEP_STATE:
+        if (c->w->cfg->dense) start_part(m, &S->S.part, S->S.q, S->S.v, S->S.z, NULL, tau, m->dt, not_(none_of()));
         keep_friction(m, ex->u, not_(none_of()), S->S.z);
         if (m->nsignal) S->sums.jump = jump_work(m, ex->x, m->dt);
         if (!m->nv) break;  // all of the block's lanes idle

@@ -65,8 +65,10 @@ KERNEL step_block layout_step_block(const lane_model *rows, size_t loads, const 
 {
     step_block A;
     memset(&A, 0, sizeof A);
+    ctn_batch_config steps = *cfg;
+    steps.dense = false;  // no work: motions of explicit steps are found by an engine
     A.S = layout_state(rows, cfg, a);
-    A.W = layout_work(rows, cfg, a);
+    A.W = layout_work(rows, &steps, a);
     if (position_based(cfg->method)) {
         solve *const W = &A.W.po.one.W;
         W->held = TAKE(a, loads, load_state), W->load = TAKE(a, loads, body_load), W->p = A.W.po.p;
@@ -125,7 +127,7 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
         const along_block *const block = &plan->block[k / PARTS];
         lane_model rows = {0};
         rows.nbody = block->rows, rows.nq = block->nq, rows.nv = block->nv, rows.rubs = m->rubs;
-        rows.ncontact = block_contacts(plan, block);
+        rows.ncontact = block_contacts(plan, block), rows.nsignal = m->nsignal;
         if (!shared) layout_rows(w ? &to.rows[k] : NULL, plan, (int)k, a);
         step_block S;
         if (cfg) S = layout_step_block(&rows, (size_t)block_load_places(plan, block), cfg, a);

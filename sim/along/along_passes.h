@@ -83,11 +83,11 @@ struct along_world {
     adjoint_block *back;  // [count]; NULL: it goes not backwards
     int *column, masses;  // likewise: [nbody] the number of a body among those with mass, -1: it has none; how many have some
     // of segments
-    double *hand;    // [segments][HAND] what they hand to the body above
-    double *cross;   // [segments][CROSS_HAND] likewise, in variational steps
-    double *weight;  // [segments][WRENCH] wrenches of all that hangs there
-    double *moment;  // [segments][3] momentum
-    double *books;   // [segments][BOOKS] what has passed in a step, of models with contact points
+    double *hand;     // [segments][HAND] what they hand to the body above
+    double *cross;    // [segments][CROSS_HAND] likewise, in variational steps
+    double *weight;   // [segments][WRENCH] wrenches of all that hangs there
+    double *moment;   // [segments][3] momentum
+    double *books;    // [segments][BOOKS] what has passed in a step, of models with contact points
     tree_kept *kept;  // [trees] of these
     // of those of cut paths
     double *start;    // [][POSE] axes, and angular velocity or origin, above the head; before that, of the tail relative to them

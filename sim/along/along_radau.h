@@ -74,6 +74,7 @@ KERNEL void stage_part_of_block(void *context, int thread, int job)
     case STAGES_COMMIT:
         keep_friction(m, Q->u + last * m->nv, all, S.z);
         keep_stage_contacts(m, &Q->W, all, S.slip, S.press);
+        if (w->cfg->dense) keep_stages(m, &A->S.part, &S, Q, all);
         commit_stages(m, &S, Q, P->one.W.start, all);
         if (m->nsignal) sums->jump = jump_work(m, S.q, m->dt);
         break;

@@ -10,13 +10,13 @@ typedef struct {
     const along_plan *plan;
     const along_block *block;
     int first;
-    lane_model m;   // its rows
+    lane_model m;  // its rows
     lane_signal *signals;
     lane_clock clock;
     int (*contact)[LANES];      // [ncontact] of the rows: the model's contact points in their lanes; -1: none
     lane_constants *constants;  // [block->constants]
-    real *live;     // [rows] 1 where the lane has a body; ports: where a segment begins
-    char *partial;  // [rows] whether some lane has none
+    real *live;                 // [rows] 1 where the lane has a body; ports: where a segment begins
+    char *partial;              // [rows] whether some lane has none
 } lane_rows;
 
 /// Where a lane's number k of a thing at row r lies: things are rows of `numbers` reals.

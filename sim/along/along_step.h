@@ -8,8 +8,7 @@
 /// Whether steps of a configuration can be made along the links.
 static bool along_steps(const ctn_batch_config *cfg)
 {
-    return (is_alpha(cfg) || (position_based(cfg->method) && stages_of(cfg) == 1)) && cfg->solver == CTN_NEWTON &&
-           !cfg->adaptive && !cfg->dense;
+    return (is_alpha(cfg) || (position_based(cfg->method) && stages_of(cfg) == 1)) && cfg->solver == CTN_NEWTON && !cfg->adaptive;
 }
 #endif
 
@@ -81,6 +80,19 @@ typedef struct {
     bool load;
 } along_copy;
 
+/// The motion of the last step to its flat numbers (ctn_engine.load_motion); those of the world are those of block `job`.
+KERNEL void motion_out(const lane_rows *B, const interpolant *I, bool fitted, int job, double *flat)
+{
+    const ctn_model *const m = B->plan->model;
+    real *array[MOTION_ARRAYS];
+    const int arrays = motion_arrays(I, fitted, array);
+    rows_out(B, false, I->q, flat), flat += m->nq;
+    for (int a = 0; a < arrays; a++, flat += m->nv) rows_out(B, true, array[a], flat);
+    if (job) return;
+    *flat++ = *(const double *)I->size;
+    if (I->when) *flat = *(const double *)I->when;
+}
+
 KERNEL void step_copy(void *context, int thread, int job)
 {
     (void)thread;
@@ -123,6 +135,7 @@ KERNEL void step_copy(void *context, int thread, int job)
         }
     }
     if (c->load && c->tau) rows_in(B, true, c->tau, c->w->step[job].W.tau);
+    if (!c->load && c->w->cfg->dense) motion_out(B, &S->part, position_based(c->w->cfg->method), job, flat);
 }
 
 KERNEL void step_forces(void *context, int thread, int job)
@@ -378,6 +391,8 @@ KERNEL void step_part_of_block(void *context, int thread, int job)
     case COMMIT_STEP:
         keep_friction(m, P->one.u, all, S.z);
         keep_contacts(m, &P->one.W, all, S.slip, S.press);
+        if (cfg->dense && alpha) keep_alpha(m, &A->S.part, &S, &P->one, P->end.rate, all);
+        else if (cfg->dense) keep_stage(m, &A->S.part, &S, &P->one, all);
         if (alpha) commit_alpha(m, &P->part.rule, &S, &P->one, &P->end, all, true, c->pressed ? none_of() : all);
         else commit_step(m, &S, &P->one, all, true, c->pressed ? none_of() : all);
         if (m->nsignal) A->sums.jump = jump_work(m, S.q, m->dt);

@@ -5,7 +5,7 @@
 /// Whether steps of a configuration can be made along the links.
 static bool world_steps(const ctn_batch_config *cfg)
 {
-    if (cfg->adaptive || cfg->dense) return false;
+    if (cfg->adaptive) return false;
     return is_explicit(cfg) || cfg->method == CTN_VARIATIONAL || along_steps(cfg) ||
            (cfg->method == CTN_RADAU && cfg->solver == CTN_NEWTON);
 }

@@ -244,7 +244,6 @@ ctn_status config_check_parallel(const ctn_batch_config *cfg, ctn_error *err)
                     ctn_solver_name(cfg->solver));
     if (cfg->adaptive)
         return fail(err, CTN_BAD_CONFIG, "%s takes no `dt: auto` in this version; give dt in seconds, or take worlds", name);
-    if (cfg->dense) return fail(err, CTN_BAD_CONFIG, "%s has no dense output in this version; take worlds", name);
     return CTN_OK;
 }
 

@@ -104,7 +104,8 @@ static bool open_blocks(ctn_batch *batch)
     const bool along = batch->cfg.parallel != CTN_PARALLEL_WORLDS;
     const size_t counts = sizeof *batch->fallbacks + (along ? sizeof *batch->serial : 0);
     if (batch->cfg.interrupt) batch->kept = malloc(blocks * batch->state_size + worlds * (sizeof *batch->clocks + counts));
-    batch->flat = calloc(threads * engine->flat_size(lanes, &batch->cfg) + 1, sizeof *batch->flat);
+    const size_t numbers = engine->flat_size(lanes, &batch->cfg) + (along ? engine->motion_size(lanes, &batch->cfg) : 0);
+    batch->flat = calloc(threads * numbers + 1, sizeof *batch->flat);
     batch->rows = calloc(threads * MOST_LANES * row_size(m), sizeof *batch->rows);
     batch->pool = pool_create(job_threads(batch));
     batch->fallbacks = calloc(worlds, sizeof *batch->fallbacks);

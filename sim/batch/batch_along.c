@@ -250,8 +250,8 @@ void batch_along_step(ctn_batch *batch, int thread, int world, engine_clock begi
     const int slot = a->at_once == batch->cfg.worlds ? world : thread;  // where worlds can, they stay
     const ctn_engine *const serial = batch->engine;
     const lane_model *const m = lanes_of(batch, world);
-    const size_t size = serial->flat_size(m, &batch->cfg);
-    double *const flat = batch->flat + (size_t)thread * size;
+    const size_t size = serial->flat_size(m, &batch->cfg), more = serial->motion_size(m, &batch->cfg);
+    double *const flat = batch->flat + (size_t)thread * (size + more);
     const ctn_freeze frozen = stats->frozen;
     int made = 0;
     bool any = false;
@@ -269,6 +269,7 @@ void batch_along_step(ctn_batch *batch, int thread, int world, engine_clock begi
                     a->engine->run(a->world[slot], a->own[slot], &batch->cfg, clock, flat, tau, 0, steps - made, energy, &part);
             if (a->there && a->lost->status != CTN_OK) done = 0;
             if (done) serial->flatten(m, &batch->cfg, state_of(batch, world), 0, true, flat);
+            if (done && more) serial->load_motion(m, &batch->cfg, state_of(batch, world), 0, flat + size);
         }
         if (!done) {
             const int one = steps ? 1 : 0;

@@ -107,6 +107,9 @@ typedef struct ctn_engine {
     // one world's state as flat_size doubles, out of lane l or (load) into it
     size_t (*flat_size)(const lane_model *m, const ctn_batch_config *cfg);
     void (*flatten)(const lane_model *m, const ctn_batch_config *cfg, void *state, int l, bool load, double *flat);
+    // dense output: into lane l, after its state, the motion of the step that led there, motion_size numbers (interpolant.h)
+    size_t (*motion_size)(const lane_model *m, const ctn_batch_config *cfg);
+    void (*load_motion)(const lane_model *m, const ctn_batch_config *cfg, void *state, int l, const double *flat);
 
     // Backwards through time. `work` is adjoint_size bytes, 64-byte aligned. States are flat, gradients by them of bar_size
     // numbers (as in catena/derivatives.h); one row a lane, `count` of them real worlds.

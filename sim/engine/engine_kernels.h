@@ -357,6 +357,18 @@ static void run_flatten(const lane_model *m, const ctn_batch_config *cfg, void *
     ((double *)S.part.size)[l] = 0;
 }
 
+static void run_load_motion(const lane_model *m, const ctn_batch_config *cfg, void *state, int l, const double *flat)
+{
+    const block_state S = open_state(m, cfg, state);
+    real *array[MOTION_ARRAYS];
+    const int arrays = motion_arrays(&S.part, position_based(cfg->method), array);
+    for (int k = 0; k < m->nq; k++) ((double *)&S.part.q[k])[l] = *flat++;
+    for (int a = 0; a < arrays; a++)
+        for (int k = 0; k < m->nv; k++) ((double *)&array[a][k])[l] = *flat++;
+    ((double *)S.part.size)[l] = *flat++;
+    if (S.part.when) ((double *)S.part.when)[l] = *flat;
+}
+
 #include "sim/engine/engine_adjoint.h"
 
 #ifndef ENGINE_LINKAGE
@@ -395,6 +407,8 @@ ENGINE_LINKAGE const ctn_engine ENGINE = {
     .interpolate = run_interpolate,
     .flat_size = flat_size,
     .flatten = run_flatten,
+    .motion_size = motion_size,
+    .load_motion = run_load_motion,
     .adjoint_size = adjoint_size,
     .bar_size = bar_size,
     .adjoint_ways = adjoint_ways,

@@ -437,4 +437,11 @@ KERNEL size_t flat_size(const lane_model *m, const ctn_batch_config *cfg)
     return n;
 }
 
+/// Likewise of the motion of its last part; 0: without dense output.
+KERNEL size_t motion_size(const lane_model *m, const ctn_batch_config *cfg)
+{
+    const size_t arrays = (m->rubs ? 3 : 2) + (position_based(cfg->method) ? 2 * INTERPOLANT_TERMS : 0);
+    return cfg->dense ? (size_t)m->nq + arrays * (size_t)m->nv + (m->nsignal ? 2 : 1) : 0;
+}
+
 #endif
