@@ -1,14 +1,21 @@
-/// Fuzzing of the readers of scenes and robots: any bytes give a scene or an error that says where, never a crash.
+/// Fuzzing of the readers of scenes and robots: any bytes give a scene or an error that says where, never a crash. Lines
+/// "<?file NAME?>" cut an input into files, as recordings hold them: what comes before the first one, and then what it reads, in
+/// that order: included scenes and robots, meshes, tables.
 /// Built with libFuzzer (CATENA_FUZZ), or with tests/fuzz/replay.c, which runs the corpus through it.
+#define _GNU_SOURCE  // memmem
 #include "sim/scene/scene.h"
 
 #include <catena/catena.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define FOLDER "nowhere/"
+enum { MOST_FILES = 8, MOST_LINKS = 50 };
 
 /// A claim about the reader that must hold for every input.
 static void claim(int holds)
@@ -25,7 +32,7 @@ static void check_error(const ctn_error *err)
     for (const char *c = err->message; *c; c++) lines += *c == '\n';
     const char *const last = strrchr(err->message, '\n');
     claim(lines == err->count + (last && !strncmp(last, "\n... and ", strlen("\n... and "))));
-    claim(err->message[0] == '/' || !strncmp(err->message, "nowhere/fuzz.yaml:", strlen("nowhere/fuzz.yaml:")));
+    claim(err->message[0] == '/' || !strncmp(err->message, FOLDER, strlen(FOLDER)));
 }
 
 static int all_finite(const double *x, int n)
@@ -79,13 +86,53 @@ static void check_scene(const ctn_scene *scene)
     }
 }
 
+/// What can be read has a model, or an error.
+static void compile(ctn_scene *scene)
+{
+    ctn_error err = {0};
+    ctn_model *const model = ctn_model_create(scene, &err);
+    claim(model ? ctn_model_nq(model) == scene->nq && ctn_model_nv(model) == scene->nv : err.status != CTN_OK && err.message[0]);
+    ctn_model_free(model);
+}
+
+/// Cuts a text, which ends with a zero, into files; returns how many they are. Their paths are the caller's.
+static int cut(char *text, size_t size, scene_file *files)
+{
+    static const char begin[] = "\n<?file ", end[] = "?>\n";
+    char *const stop = text + size;
+    int count = 0;
+    for (char *at = text, *next, *name = "fuzz.yaml"; at && count < MOST_FILES; at = next) {
+        char *const cut_at = memmem(at, (size_t)(stop - at), begin, sizeof begin - 1);
+        char *const name_at = cut_at ? cut_at + sizeof begin - 1 : NULL;
+        char *const name_ends = name_at ? memmem(name_at, (size_t)(stop - name_at), end, sizeof end - 1) : NULL;
+        next = name_ends ? name_ends + sizeof end - 1 : NULL;
+        scene_file *const f = &files[count++];
+        *f = (scene_file){.text = at, .length = (size_t)((name_ends ? cut_at : stop) - at)};
+        const size_t room = sizeof FOLDER + strlen(name);
+        if ((f->path = malloc(room))) snprintf(f->path, room, "%s%s", FOLDER, name);
+        claim(f->path != NULL);
+        if (!name_ends) continue;
+        *cut_at = *name_ends = 0, name = name_at;
+    }
+    return count;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     ctn_error err = {0};
-    // the folder does not exist, so that nothing is included by a relative name
-    ctn_scene *const scene = ctn_scene_parse((const char *)data, size, "nowhere/fuzz.yaml", &err);
+    scene_file files[MOST_FILES];
+    char *const text = malloc(size + 1);
+    claim(text != NULL);
+    if (size) memcpy(text, data, size);
+    text[size] = 0;
+    const int count = cut(text, size, files);
+    // of one file the folder does not exist, so that nothing is included by a relative name
+    ctn_scene *const scene = count > 1 ? scene_from_files(files, count, &err) : ctn_scene_parse(text, size, files[0].path, &err);
     if (scene) check_scene(scene);
     else check_error(&err);
+    if (scene && scene->nlink <= MOST_LINKS) compile(scene);
     ctn_scene_free(scene);
+    for (int i = 0; i < count; i++) free(files[i].path);
+    free(text);
     return 0;
 }
