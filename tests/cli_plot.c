@@ -134,6 +134,58 @@ START_TEST(closed_forms)
 }
 END_TEST
 
+// ---- docs/robots.md
+
+/// The first block of YAML in a page of the docs, without its fences. To be freed.
+static char *first_block(const char *page)
+{
+    char *const text = slurp(source(page), NULL), *const begin = strstr(text, "\n```yaml\n");
+    ck_assert_msg(begin != NULL, "%s shows no scene", page);
+    char *const block = strdup(begin + strlen("\n```yaml\n")), *const end = strstr(block, "```\n");
+    ck_assert_ptr_nonnull(end);
+    *end = 0, free(text);
+    return block;
+}
+
+/// The ten lines that make a URDF file an arm that moves: it does, to where they say, is recorded, and drawn as it went.
+START_TEST(arm_in_ten_lines)
+{
+    enum { NQ = 4 };
+    static const double start[NQ] = {-0.6, 0.7, 0.8, 0}, target[NQ] = {60, -40, 70, 90};  // rad, degrees
+    char *const block = first_block("docs/robots.md"), folder[4096];
+    int lines = 0;
+    for (const char *c = block; *c; c++) lines += *c == '\n';
+    ck_assert_int_eq(lines, 10);
+    snprintf(folder, sizeof folder, "%s", source("scenes"));
+    ck_assert(!symlink(folder, "scenes") && !mkdir("mine", 0700));
+    spit("mine/arm.yaml", block);
+    make("run", "mine/arm.yaml", "arm.h5", NULL, NULL, NULL);
+    size_t count;
+    double *const q = numbers("arm.h5", "q", &count), *const v = numbers("arm.h5", "v", NULL), fastest = 0;
+    const size_t records = count / NQ;
+    ck_assert_uint_eq(records, 101);
+    for (size_t k = 0; k < NQ; k++) {
+        const double sag = q[(records - 1) * NQ + k] * 180 / M_PI - target[k];
+        ck_assert(q[k] == start[k]);
+        ck_assert_msg(fabs(sag) < 3, "joint %zu is %g degrees off its target", k, sag);
+    }
+    for (size_t k = 0; k < count; k++) fastest = fmax(fastest, fabs(v[k]));
+    ck_assert_msg(fastest > 1, "moves with %g rad/s", fastest);
+    outcome o = catena("replay", "arm.h5", "--verify", NULL, NULL, NULL, NULL, NULL);
+    ck_assert_msg(o.status == 0 && strstr(o.out, "identical: 1 world"), "%s%s", o.out, o.err);
+    outcome_free(&o);
+    char *const script = script_of("arm.h5", NULL, "q", NULL, NULL);
+    static const char *const joints[NQ] = {"title 'shoulder'", "title 'upper'", "title 'fore'", "title 'hand'"};
+    for (size_t k = 0; k < NQ; k++) {
+        char name[40];
+        snprintf(name, sizeof name, "$panel0_curve%zu_0", k);
+        read_block(script, name), has_column("arm.h5", q + k, NQ, 0);
+        ck_assert_msg(strstr(script, joints[k]) != NULL, "%s", joints[k]);
+    }
+    free(block), free(q), free(v), free(script);
+}
+END_TEST
+
 /// From the record before to the one after; sums go on from the start.
 START_TEST(part_of_the_time)
 {
@@ -483,6 +535,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, numbers_of_a_run);
     tcase_add_test(t, closed_forms);
+    tcase_add_test(t, arm_in_ten_lines);
     tcase_add_test(t, part_of_the_time);
     tcase_add_test(t, whole_range);
     tcase_add_test(t, spikes);
