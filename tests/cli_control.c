@@ -292,6 +292,46 @@ START_TEST(in_fluids)
 }
 END_TEST
 
+static int link_called(const ctn_model *m, const char *name)
+{
+    for (int l = 0; l < ctn_model_nlink(m); l++)
+        if (!strcmp(ctn_model_link(m, l)->name, name)) return l;
+    ck_abort_msg("no link %s", name);
+}
+
+/// The shipped robot on two legs walks in the air: left and right do the same half a cycle apart, and its strap holds it.
+START_TEST(walker)
+{
+    enum { STEPS = 250, HALF = 31, STEADY = 150 };  // of 0.02 s each; nearly half of 1.25 s; when the gait has grown
+    ctn_error err;
+    ctn_scene *const scene = ctn_scene_load(source("scenes/walker.yaml"), &err);
+    ck_assert_msg(scene != NULL, "%s", err.message);
+    ctn_model *const m = ctn_model_create(scene, &err);
+    ck_assert_msg(m != NULL, "%s", err.message);
+    const ctn_batch_config cfg = ctn_scene_config(scene);
+    ctn_batch *const b = ctn_batch_create(m, &cfg, &err);
+    ck_assert_msg(b != NULL, "%s", err.message);
+    const int nlink = ctn_model_nlink(m), chest = link_called(m, "chest"),
+              left = ctn_model_link(m, link_called(m, "l_thigh"))->qadr,
+              right = ctn_model_link(m, link_called(m, "r_thigh"))->qadr;
+    double q[100], v[100], angle[2][STEPS], low = 1, high = -1;
+    double *const R = malloc(12 * (size_t)nlink * sizeof *R), *const p = R + (ptrdiff_t)9 * nlink;
+    ctn_dynamics *const dyn = ctn_dynamics_create(m, NULL, NULL);
+    for (int k = 0; k < STEPS; k++) {
+        ck_assert_int_eq(ctn_batch_step(b, 1, NULL, &err), CTN_OK);
+        ctn_batch_state(b, q, v), ctn_forward_kinematics(dyn, 1, q, R, p);
+        angle[0][k] = q[left], angle[1][k] = q[right];
+        low = fmin(low, q[left]), high = fmax(high, q[left]);
+        ck_assert_msg(fabs(p[3 * chest + 2] - 1.35) < 0.02, "step %d: hangs at %g m", k, p[3 * chest + 2]);
+    }
+    ck_assert_msg(high - low > 0.6, "its thighs swing by %g rad", high - low);
+    for (int k = STEADY; k < STEPS; k++)
+        ck_assert_msg(fabs(angle[0][k] - angle[1][k - HALF]) < 0.12, "step %d: left at %g, right was at %g rad", k, angle[0][k],
+                      angle[1][k - HALF]);
+    free(R), ctn_dynamics_free(dyn), ctn_batch_free(b), ctn_model_free(m), ctn_scene_free(scene);
+}
+END_TEST
+
 /// The shipped quadrotor is at its first corner after three seconds, by its controller.
 START_TEST(quadrotor)
 {
@@ -323,6 +363,7 @@ int main(void)
     tcase_add_test(t, phases);
     tcase_add_test(t, eel);
     tcase_add_test(t, in_fluids);
+    tcase_add_test(t, walker);
     tcase_add_test(t, quadrotor);
     suite_add_tcase(suite, t);
     return run_suite(suite);
