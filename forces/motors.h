@@ -46,6 +46,7 @@
 KERNEL lane_motor moved_motor(const lane_model *m, const lane_motor *from, bool ball, real t, real beside)
 {
     lane_motor a = *from;
+    real led[3] = {rset(0), rset(0), rset(0)};  // of a ball whose velocity goes by its target: the rate of that
     for (int k = 0; k < MOTOR_TOLD; k++)
         for (int c = 0; c < (ball ? 3 : 1); c++) {
             real *const x = k == TOLD_TARGET ? &a.target[c] : k == TOLD_VELOCITY ? &a.velocity[c] : &a.feedforward[c];
@@ -54,13 +55,15 @@ KERNEL lane_motor moved_motor(const lane_model *m, const lane_motor *from, bool 
                 const lane_signal *of = &m->signals[n - 1];
                 const signal_value s = signal_at(of, t, beside);
                 *x = *x + acting(of, s.x), rate = rate + acting(of, s.rate);
-                if (k == TOLD_TARGET && a.follows && !ball) a.velocity[c] = a.velocity[c] + followed(of, s.rate);
+                if (k != TOLD_TARGET || !a.follows) continue;
+                real *const w = ball ? &led[c] : &a.velocity[c];
+                *w = *w + followed(of, s.rate);
             }
             if (k == TOLD_TARGET) a.target_rate[c] = rate;
             if (k == TOLD_FEEDFORWARD) a.feedforward_rate[c] = rate;
         }
     if (ball) store3(a.target_rate, exp_velocity(load3(a.target), load3(a.target_rate)));
-    for (int c = 0; c < 3 && ball && a.follows; c++) a.velocity[c] = a.velocity[c] + a.target_rate[c];
+    if (ball && a.follows) store3(a.velocity, add(load3(a.velocity), exp_velocity(load3(a.target), load3(led))));
     return a;
 }
 

@@ -104,6 +104,64 @@ START_TEST(steps_are_those_of_the_serial_engine)
 }
 END_TEST
 
+/// Ball joints whose motors are told numbers that move, all three or some of them; some follow their targets, some do not, and
+/// some joints have no motor.
+static ctn_model *twisting_model(int count)
+{
+    char *const text = malloc(400 + 300 * (size_t)count);
+    int n = sprintf(text,
+                    "catena: 1\nlinks:\n  - chain:\n      name: rope\n      count: %d\n      step: [0.1, 0, 0]\n"
+                    "      joint: {type: ball, damping: 0.01}\n      mass: 0.1\n      com: [0.05, 0, 0]\n"
+                    "      inertia: [1e-4, 2e-4, 2e-4, 0, 0, 0]\nmotors:\n",
+                    count);
+    for (int i = 0; i < count; i++) {
+        const double f = 1 + 0.1 * i;
+        if (i % 4 == 0)
+            n += sprintf(
+                text + n,
+                "  - {joint: rope.%d, type: position, kp: 5, kd: 1, target: [{sinusoid: {amplitude: 0.3, frequency: %g}}, 0.1, "
+                "{sinusoid: {amplitude: 0.5, frequency: %g, ramp: 0.2}}]}\n",
+                i, f, 2 * f);
+        if (i % 4 == 1)
+            n += sprintf(text + n,
+                         "  - {joint: rope.%d, type: position, kp: 3, kd: 0.5, velocity_target: [0, {sinusoid: {amplitude: 1, "
+                         "frequency: %g}}, 1], target: [0.2, {sinusoid: {amplitude: 0.4, frequency: %g}}, 0]}\n",
+                         i, f, f);
+        if (i % 4 == 2)
+            n += sprintf(
+                text + n,
+                "  - {joint: rope.%d, type: torque, effort: 0.4, target: [0, 0, {sinusoid: {amplitude: 1, frequency: %g}}]}\n", i,
+                f);
+    }
+    ctn_model *const m = model_of(text);
+    free(text);
+    return m;
+}
+
+START_TEST(motors_of_balls_are_told_as_serially)
+{
+    ctn_error err;
+    ctn_model *m = twisting_model(37);
+    const size_t nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m), n = nq + nv;
+    double *const x = numbers(3 * n);
+    ctn_batch_config cfg = steps_of(_i);
+    ctn_batch *b[2];
+    for (int k = 0; k < 2; k++) {
+        cfg.parallel = k ? CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS, cfg.lanes = 8;
+        b[k] = ctn_batch_create(m, &cfg, &err);
+        ck_assert_msg(b[k] != NULL, "%s", err.message);
+        ck_assert(ctn_batch_step(b[k], 20, NULL, &err) == CTN_OK);
+        ctn_batch_state(b[k], x + (size_t)k * n, x + (size_t)k * n + nq);
+    }
+    ctn_model_initial_state(m, x + 2 * n, x + 2 * n + nq);
+    ck_assert_msg(distance(x + n, x, nq) < 1e-9 && distance(x + n + nq, x + nq, nv) < 1e-7, "%s: q %g, v %g",
+                  ctn_method_name(cfg.method), distance(x + n, x, nq), distance(x + n + nq, x + nq, nv));
+    ck_assert(distance(x + 2 * n, x, nq) > 1e-4);
+    ck_assert_int_le(ctn_batch_serial_steps(b[1]), cfg.method == CTN_ALPHA ? 1 : 0);
+    ctn_batch_free(b[0]), ctn_batch_free(b[1]), ctn_model_free(m), free(x);
+}
+END_TEST
+
 /// On every engine, by any number of threads, in calls of any length, with statistics or without, from a saved state.
 START_TEST(steps_have_the_same_bits_everywhere)
 {
@@ -168,6 +226,7 @@ int main(void)
     TCase *c = tcase_create("along_motors");
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, steps_are_those_of_the_serial_engine, 0, KINDS * WAYS);
+    tcase_add_loop_test(c, motors_of_balls_are_told_as_serially, 0, WAYS);
     tcase_add_loop_test(c, steps_have_the_same_bits_everywhere, 0, WAYS);
     tcase_add_loop_test(c, steps_of_a_call_know_the_time, 0, WAYS);
     suite_add_tcase(s, c);

@@ -210,11 +210,12 @@ FN int block_motors(const along_block *block)
     return motors;
 }
 
-/// What the motor of a body is told of number `told` over time; NULL: nothing.
-FN const ctn_signal *signal_of(const ctn_model *m, int body, int told)
+/// What the motor of a body is told over time of the number t, counted through those of motor_told and their components; NULL:
+/// nothing.
+FN const ctn_signal *signal_of(const ctn_model *m, int body, int t)
 {
     if (body < 0 || !(m->bodies[body].flags & BODY_MOTOR)) return NULL;
-    const int n = m->motors[m->bodies[body].motor].moves[told][0];
+    const int n = m->motors[m->bodies[body].motor].moves[t / 3][t % 3];
     return n ? &m->signals[n - 1] : NULL;
 }
 
@@ -229,8 +230,8 @@ FN int first_of_kind(const along_plan *plan, const along_row *r, int l, int told
 {
     const ctn_signal *const s = signal_of(plan->model, r->body[l], told);
     for (int k = 0; s && k <= l; k++) {
-        const ctn_signal *const t = signal_of(plan->model, r->body[k], told);
-        if (t && of_one_kind(s, t)) return k;
+        const ctn_signal *const other = signal_of(plan->model, r->body[k], told);
+        if (other && of_one_kind(s, other)) return k;
     }
     return -1;
 }
@@ -239,7 +240,7 @@ FN int block_signals(const along_plan *plan, const along_block *block)
 {
     int signals = 0;
     for (int i = 0; i < block->rows; i++)
-        for (int told = 0; told < MOTOR_TOLD && (block->row[i].flags & BODY_MOTOR); told++)
+        for (int told = 0; told < 3 * MOTOR_TOLD && (block->row[i].flags & BODY_MOTOR); told++)
             for (int l = 0; l < ALONG_LANES; l++) signals += first_of_kind(plan, &block->row[i], l, told) == l;
     return signals;
 }
@@ -264,7 +265,7 @@ FN int load_signals(lane_rows *B, int row, int told, int *follows)
             const ctn_signal *const own = signal_of(m, body, told);
             const bool has = own && of_one_kind(own, kind);
             to->of[k] = has ? own : kind, from[k] = &to->of[k]->frequency;
-            acts[k] = has, led[k] = has && told == TOLD_TARGET && m->motors[m->bodies[body].motor].follows;
+            acts[k] = has, led[k] = has && told / 3 == TOLD_TARGET && m->motors[m->bodies[body].motor].follows;
             if (led[k] > 0) *follows = 1;
         }
         to->acts = lane_load(acts), to->follows = lane_load(led);
@@ -281,9 +282,9 @@ FN void load_motor(lane_rows *B, int row)
     lane_motor *const to = &B->m.motors[B->m.bodies[row].motor = B->m.nmotor++];
     memset(to, 0, offsetof(lane_motor, kp));
     to->body = row, to->type = MOTOR_POSITION, to->wound = -1;
-    for (int k = 0; k < MOTOR_TOLD; k++) {
-        to->moves[k][0] = load_signals(B, row, k, &to->follows);
-        if (to->moves[k][0]) to->moving = 1;
+    for (int k = 0; k < 3 * MOTOR_TOLD; k++) {
+        const int moves = to->moves[k / 3][k % 3] = load_signals(B, row, k, &to->follows);
+        if (moves) to->moving = 1;
     }
     for (int l = 0; l < ALONG_LANES; l++) {  // in all lanes of the plan's block, whatever LANES is
         const int body = B->block->row[row].body[l];
