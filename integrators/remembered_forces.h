@@ -15,6 +15,8 @@
 #include "integrators/pose_pullback.h"
 #include "integrators/position_step.h"
 
+#include <catena/contact.h>
+
 /// What a state remembers. z [nv]; slip, press [ncontact]; NULL where the model has none.
 typedef struct {
     const real *z;
@@ -22,22 +24,48 @@ typedef struct {
     const real *press;
 } remembered;
 
+/// What contact point k, of loads at L, feels under the normal force l with bristles bent to z: the force of the ground on it, and
+/// where that acts, from the origin of its body.
+typedef struct {
+    vec3 f, arm;
+    mask sticks;
+} felt_force;
+
+FN felt_force felt_at(const lane_model *m, const loads_work *L, int k, vec3 z, real l)
+{
+    const lane_point_load *s = &m->loads[k];
+    const vec3 n = ground_normal(m), slides = surface_slide(m, L, k), y = add_scaled(z, slides, m->relaxation);
+    felt_force F;
+    F.f = sub(scale(n, l), rub_on(n, y, s->grip, s->friction * l).g);
+    F.arm = sub_scaled(L->at[k].arm, n, s->radius), F.sticks = is_stuck(m, s, z, slides, l);
+    return F;
+}
+
 /// Adds J'f of the contact points to tau [nv], for the bodies at (q, v).
 KERNEL void add_contact_forces(const lane_model *m, const real *q, const real *v, const vec3 *slip, const real *press,
                                loads_work *L, real *tau)
 {
-    const vec3 n = ground_normal(m);
     place_loads(m, q, v, L);
     for (int i = 0; i < m->nbody; i++) L->A.load[i] = wrench_zero();
     for (int k = 0; k < m->nload; k++) {
         const lane_point_load *s = &m->loads[k];
         if (!(s->flags & LOAD_TOUCHES)) continue;
-        const real l = press[s->contact];
-        const vec3 y = add_scaled(slip[s->contact], surface_slide(m, L, k), m->relaxation);
-        const vec3 f = sub(scale(n, l), rub_on(n, y, s->grip, s->friction * l).g), arm = sub_scaled(L->at[k].arm, n, s->radius);
-        L->A.load[s->body] = wrench_add(L->A.load[s->body], force_at(arm, f));
+        const felt_force F = felt_at(m, L, k, slip[s->contact], press[s->contact]);
+        L->A.load[s->body] = wrench_add(L->A.load[s->body], force_at(F.arm, F.f));
     }
     add_joint_rows(m, L->T, L->A.load, tau);
+}
+
+/// What contact point k feels, after place_loads(): its numbers in the order of catena/contact.h.
+KERNEL void tell_contact(const lane_model *m, const remembered *R, const loads_work *L, int k, real x[CTN_CONTACT_NUMBERS])
+{
+    const lane_point_load *s = &m->loads[k];
+    const real l = R->press[s->contact];
+    const felt_force F = felt_at(m, L, k, R->slip[s->contact], l);
+    const vec3 at = sub_scaled(L->at[k].gap, ground_normal(m), s->radius);
+    x[0] = at.x, x[1] = at.y, x[2] = at.z, x[3] = F.f.x, x[4] = F.f.y, x[5] = F.f.z;
+    x[6] = negate(ground_gap(m, s, L->at[k].gap));
+    x[7] = sel(gt(l, rset(0)), sel(F.sticks, rset(CTN_STICKS), rset(CTN_SLIDES)), rset(CTN_APART));
 }
 
 /// Adds all of these to tau [nv].

@@ -348,6 +348,57 @@ static const struct {
             {CTN_DOP853, 1, 40, 0.02, true},       {CTN_RADAU, 2, 40, 0.02, true}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
+static ctn_batch_config config_of_way(int way)
+{
+    ctn_batch_config cfg = ctn_batch_config_default();
+    cfg.method = ways[way].method, cfg.dt = ways[way].dt, cfg.adaptive = ways[way].adaptive;
+    if (cfg.method == CTN_RADAU) cfg.stages = ways[way].stages;
+    return cfg;
+}
+
+/// What the points of a block on a slope tell, sticking and sliding: together they carry what rests; friction is below f l, or f l
+/// itself, up the slope; what is deep is pressed.
+START_TEST(told)
+{
+    for (int slides = 0; slides < 2; slides++) {
+        const double angle = slides ? 0.6 : 0.35, friction = slides ? 0.3 : 0.5;
+        const double n[3] = {sin(angle), 0, cos(angle)}, down[3] = {cos(angle), 0, -sin(angle)};
+        ctn_model *const m = block_on_slope(angle, friction, 0.05);
+        const ctn_batch_config cfg = config_of_way(_i);
+        ctn_batch *const b = batch_with(m, &cfg);
+        double x[8][CTN_CONTACT_NUMBERS], sum[3] = {0, 0, 0};
+        ck_assert_int_eq(ctn_model_ncontact(m), 8);
+        ck_assert_int_eq(ctn_batch_contacts(b, x[0], NULL), CTN_OK);
+        for (int k = 0; k < 8; k++) ck_assert(fabs(x[k][5]) < 1e-9);  // not pressed yet
+        ck_assert_int_eq(ctn_batch_step(b, (int)(6 / cfg.dt), NULL, NULL), CTN_OK);
+        ck_assert_int_eq(ctn_batch_contacts(b, x[0], NULL), CTN_OK);
+        for (int k = 0; k < 8; k++) {
+            ctn_contact_point p;
+            ck_assert(ctn_model_contact(m, k, &p) && p.link == 0 && p.radius == 0 && p.friction == friction);
+            ck_assert_double_eq_tol(p.stiffness, 2 * 9.81 / 0.05, 1e-9);
+            ck_assert_double_eq_tol(fabs(p.point[0]), 0.15, 1e-15);
+            const bool low = p.point[2] < 0.05;
+            double l = 0, f = 0, at = 0, across = fabs(x[k][4]);
+            for (int i = 0; i < 3; i++)
+                l += n[i] * x[k][3 + i], f -= down[i] * x[k][3 + i], at += n[i] * x[k][i], sum[i] += x[k][3 + i];
+            ck_assert_msg(x[k][7] == (low ? slides ? CTN_SLIDES : CTN_STICKS : CTN_APART), "point %d: %g", k, x[k][7]);
+            ck_assert_double_eq_tol(x[k][6], -at, 1e-12);
+            ck_assert_msg(low ? x[k][6] > 0 && l > 0.1 : x[k][6] < -0.05 && l == 0, "point %d: %g N at %g m", k, l, x[k][6]);
+            ck_assert_msg(across < 1e-6 && f <= friction * l * (1 + 1e-12), "point %d: %g of %g N", k, f, l);
+            if (slides) ck_assert_msg(fabs(f - friction * l) < 1e-9 * 20, "point %d: %g of %g N", k, f, l);
+            else if (low) ck_assert_msg(fabs(l - p.stiffness * x[k][6]) < 1e-6, "point %d: %g N at %g m", k, l, x[k][6]);
+        }
+        const double weight = 2 * 9.81, force = slides ? weight * cos(angle) : weight;
+        for (int i = 0; i < 3; i++) {
+            const double want = slides ? force * (n[i] - friction * down[i]) : i == 2 ? weight : 0;
+            ck_assert_msg(fabs(sum[i] - want) < 1e-5 * weight, "slides %d: %g N, not %g", slides, sum[i], want);
+        }
+        ck_assert(!ctn_model_contact(m, 8, &(ctn_contact_point){0}) && !ctn_model_contact(m, -1, &(ctn_contact_point){0}));
+        ctn_batch_free(b), ctn_model_free(m);
+    }
+}
+END_TEST
+
 /// On every engine, in batches of any size, and after a state was saved.
 START_TEST(same_bits)
 {
@@ -361,12 +412,12 @@ START_TEST(same_bits)
             q[2] = 0.6 + 0.1 * w;
             memcpy(rows[0] + w * nq, q, (size_t)nq * sizeof(double)), memcpy(rows[1] + w * nv, v, (size_t)nv * sizeof(double));
         }
+        const size_t told = (size_t)m->ncontact * CTN_CONTACT_NUMBERS;
         uint64_t first[WORLDS] = {0}, hash[WORLDS];
+        double *const others = malloc(WORLDS * told * sizeof(double)), *const now = malloc(WORLDS * told * sizeof(double));
         for (const ctn_engine *const *e = engines_available(); *e; e++)
             for (int count = 1; count <= WORLDS; count += 4) {
-                ctn_batch_config cfg = ctn_batch_config_default();
-                cfg.method = ways[_i].method, cfg.dt = ways[_i].dt, cfg.adaptive = ways[_i].adaptive;
-                if (cfg.method == CTN_RADAU) cfg.stages = ways[_i].stages;
+                ctn_batch_config cfg = config_of_way(_i);
                 cfg.worlds = count, cfg.threads = 1 + count % 3, cfg.engine = (*e)->name;
                 ctn_batch *b = batch_with(m, &cfg), *const c = batch_with(m, &cfg);
                 ck_assert_int_eq(ctn_batch_set_state(b, rows[0], rows[1], 0, NULL), CTN_OK);
@@ -380,12 +431,17 @@ START_TEST(same_bits)
                 ck_assert_int_eq(ctn_batch_step(b, after, s, NULL), CTN_OK);
                 ctn_batch_hashes(b, hash);
                 ck_assert_msg(s[0].spring_after > 0 || s[0].spring_before > 0, "it touches nothing");
+                ck_assert_int_eq(ctn_batch_contacts(b, now, NULL), CTN_OK);
                 for (int w = 0; w < count; w++) {
-                    if (!first[w]) first[w] = hash[w];
+                    const size_t at = (size_t)w * told, bytes = told * sizeof(double);
+                    if (!first[w]) first[w] = hash[w], memcpy(others + at, now + at, bytes);
+                    ck_assert_msg(!memcmp(others + at, now + at, bytes), "%s, world %d of %d: tells other bits", (*e)->name, w,
+                                  count);
                     ck_assert_msg(hash[w] == first[w], "%s, world %d of %d: other bits", (*e)->name, w, count);
                 }
                 free(saved), ctn_batch_free(b);
             }
+        free(others), free(now);
         ctn_model_free(m);
     }
 }
@@ -493,6 +549,7 @@ int main(void)
     tcase_add_loop_test(t, block_sticks, 0, METHODS);
     tcase_add_loop_test(t, block_slides, 0, METHODS);
     tcase_add_loop_test(t, depth, 0, METHODS);
+    tcase_add_loop_test(t, told, 0, WAYS);
     tcase_add_loop_test(t, same_bits, 0, WAYS);
     tcase_add_test(t, keys);
     tcase_add_test(t, no_ground);

@@ -124,6 +124,10 @@ static void models(void)
     NUMBER(0, ctn_model_nq, NULL);
     NUMBER(0, ctn_model_nv, NULL);
     NUMBER(0, ctn_model_nlink, NULL);
+    ctn_contact_point point;
+    NUMBER(0, ctn_model_ncontact, NULL);
+    NUMBER(0, ctn_model_contact, NULL, 0, &point);
+    NUMBER(0, ctn_model_contact, model, 0, NULL);
     POINTER("", ctn_model_link, NULL, 0);
     NUMBER(-1, ctn_model_find, NULL, "rod");
     NUMBER(-1, ctn_model_find, model, NULL);
@@ -188,6 +192,8 @@ static void batches(void)
     STATUS("values", ctn_batch_set_parameters, batch, NULL, err);
     STATUS("batch", ctn_batch_sensors, NULL, x, err);
     STATUS("values", ctn_batch_sensors, batch, NULL, err);
+    STATUS("batch", ctn_batch_contacts, NULL, x, err);
+    STATUS("values", ctn_batch_contacts, batch, NULL, err);
     NOTHING(ctn_batch_number_worlds, NULL, 0, 0);
     NOTHING(ctn_batch_totals, NULL, &totals);
     NOTHING(ctn_batch_totals, batch, NULL);

@@ -246,7 +246,9 @@ START_TEST(kept_quantities)
     }
     ck_assert(!has_dataset("k.h5", "q") && !has_dataset("k.h5", "v") && !has_dataset("k.h5", "hash"));
     static const char *const wrong[] = {"--worlds", "2", "--steps", "20", "--keep", "q,pos", NULL};
-    expect(2, "--keep: unknown quantity 'pos'; did you mean 'pose'? allowed: q, v, energy, pose, sensors, separated by commas",
+    expect(2,
+           "--keep: unknown quantity 'pos'; did you mean 'pose'? allowed: q, v, energy, pose, sensors, contacts, separated by "
+           "commas",
            "k.h5", wrong);
     static const char *const empty[] = {"--worlds", "2", "--steps", "20", "--keep", "q,", NULL};
     expect(2, "--keep: unknown quantity ''; allowed: q, v, energy, pose", "k.h5", empty);

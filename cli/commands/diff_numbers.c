@@ -154,7 +154,9 @@ static bool list_all(diff *d)
     bool ok = list_states(d, "q", (size_t)ctn_model_nq(a), (size_t)ctn_model_nq(b)) &&
               list_states(d, "v", (size_t)ctn_model_nv(a), (size_t)ctn_model_nv(b)) &&
               list_states(d, "pose", (size_t)ctn_model_nlink(a) * POSE_NUMBERS, (size_t)ctn_model_nlink(b) * POSE_NUMBERS) &&
-              list_states(d, "sensors", (size_t)ctn_model_sensor_numbers(a), (size_t)ctn_model_sensor_numbers(b));
+              list_states(d, "sensors", (size_t)ctn_model_sensor_numbers(a), (size_t)ctn_model_sensor_numbers(b)) &&
+              list_states(d, "contacts", (size_t)ctn_model_ncontact(a) * CTN_CONTACT_NUMBERS,
+                          (size_t)ctn_model_ncontact(b) * CTN_CONTACT_NUMBERS);
     for (int k = 0; k < RECORD_MEMBERS && ok; k++) {
         const record_member *const m = &record_members[k];
         if ((d->side_by_side || is_of_now(m->name)) && (d->tolerance == 0 || is_measured(m))) list_one(d, m->name, m->unit);

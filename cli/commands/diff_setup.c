@@ -193,11 +193,32 @@ static void sensor_partners(const ctn_model *a, const ctn_model *b, int *partner
     }
 }
 
+/// Those of contact points: the points of the link of that name, one after another.
+static void contact_partners(const diff *d, int *partner)
+{
+    const ctn_model *const a = d->model[0], *const b = d->model[1];
+    ctn_contact_point p, q;
+    for (int k = 0, before = 0; ctn_model_contact(a, k, &p); k++) {
+        ctn_contact_point last;
+        before = k && ctn_model_contact(a, k - 1, &last) && last.link == p.link ? before + 1 : 0;
+        const int found = find_link(b, ctn_model_link(a, p.link)->name, p.link);
+        int twin = 0;
+        while (ctn_model_contact(b, twin, &q) && q.link != found) twin++;
+        const bool alike = found >= 0 && ctn_model_contact(b, twin + before, &q) && q.link == found;
+        for (int i = 0; i < CTN_CONTACT_NUMBERS; i++)
+            partner[k * CTN_CONTACT_NUMBERS + i] = alike ? (twin + before) * CTN_CONTACT_NUMBERS + i : -1;
+    }
+}
+
 void diff_partners(const diff *d, const char *what, int *partner)
 {
     const ctn_model *const a = d->model[0], *const b = d->model[1];
     if (!strcmp(what, "sensors")) {
         sensor_partners(a, b, partner);
+        return;
+    }
+    if (!strcmp(what, "contacts")) {
+        contact_partners(d, partner);
         return;
     }
     for (int l = 0; l < ctn_model_nlink(a); l++) {

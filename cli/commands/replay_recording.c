@@ -150,7 +150,9 @@ static ctn_status open_batch(replay *p, ctn_error *err)
     if (start && restore(p, err) != CTN_OK) return err->status;
     b->threads = ctn_batch_configuration(b->batch)->threads, b->engine = ctn_batch_configuration(b->batch)->engine;
     b->piece = 1;
-    const ctn_status status = quantities_open(&b->now, b->batch, KEEP_Q | KEEP_V | KEEP_SENSORS, err);
+    unsigned keep = KEEP_Q | KEEP_V | KEEP_SENSORS;
+    if (recorded_count(&p->from, "contacts") > 0) keep |= KEEP_CONTACTS;  // older recordings have none
+    const ctn_status status = quantities_open(&b->now, b->batch, keep, err);
     if (status != CTN_OK) return status;
     record_head_recording(&head, b->scene, b->batch, &cfg, start);
     return recorded_compare(&p->from, &head, err);
@@ -162,7 +164,9 @@ int replay_recording(replay *p)
     ctn_error err;
     if (open_batch(p, &err) != CTN_OK) return status_error(&err, "");
     const size_t worlds = (size_t)b->cfg.worlds, nq = (size_t)ctn_model_nq(b->model), nv = (size_t)ctn_model_nv(b->model),
-                 sensors = (size_t)ctn_model_sensor_numbers(b->model), widest = nq > nv ? nq : nv;
+                 sensors = (size_t)ctn_model_sensor_numbers(b->model),
+                 contacts = (size_t)ctn_model_ncontact(b->model) * CTN_CONTACT_NUMBERS, joints = nq > nv ? nq : nv,
+                 widest = joints > contacts ? joints : contacts;
     record_rows x = {.records = recorded_count(&p->from, "time"), .hashes = p->verify ? recorded_count(&p->from, "hash") : 0};
     x.states = malloc(worlds * (widest > sensors ? widest : sensors) * sizeof *x.states + 1);
     x.steps = malloc(worlds * sizeof *x.steps), x.frozen = malloc(worlds * sizeof *x.frozen);

@@ -23,7 +23,8 @@ typedef struct ctn_rollout_config {
     uint64_t seed;           // of what the scene's `sample` section draws, default its own
     const char *starts;      // a file of initial states, .csv, .h5 or .hdf5; NULL (default): none
     const char *controls;    // likewise of joint forces by step
-    const char *keep;        // what is kept of a state: some of q, v, energy, pose, sensors, with commas; NULL (default): q and v
+    const char
+        *keep;  // what is kept of a state: some of q, v, energy, pose, sensors, contacts, with commas; NULL (default): q and v
     bool hashes;             // of every world after every step (catena/hash.h), default false
     bool resume;          // go on with the file of an earlier call, which ended early, if it is there; default false: replace it
     const char *save_freeze;  // a folder, made if need be, for the last 100 steps of each world that freezes: world-N.h5, which

@@ -88,6 +88,8 @@ typedef struct ctn_engine {
                 double *const *v);
     // adds to totals [count] what the state stores beyond q and v: in joint friction and contact
     void (*stored)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, int count, ctn_totals *totals);
+    // what contact points feel: values [count][ncontact][CTN_CONTACT_NUMBERS], as in catena/contact.h. The model has some
+    void (*contacts)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, int count, double *values);
     // makes the carried rates rigid, as between the parts of a halved step. false: only position-based methods of one stage do
     bool (*project)(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work);
     // clock [count]: NULL: it is 0. steps [count], of each world. stats [count]: in: frozen; out: all, frozen_time as the part of

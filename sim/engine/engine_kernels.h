@@ -274,6 +274,25 @@ static void run_stored(const lane_model *m, const ctn_batch_config *cfg, void *s
     for (int l = 0; l < count; l++) totals[l].spring += lane[l];
 }
 
+/// Numbers of one contact point are scattered before the next one is read.
+static void run_contacts(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, int count, double *values)
+{
+    const block_state S = open_state(m, cfg, state);
+    block_work W = open_work(m, cfg, work);
+    const remembered R = remembered_by(&S);
+    place_loads(m, S.q, S.v, &W.loads);
+    for (int k = 0; k < m->nload; k++) {
+        real x[CTN_CONTACT_NUMBERS];
+        double *row[LANES];
+        if (!(m->loads[k].flags & LOAD_TOUCHES)) continue;
+        tell_contact(m, &R, &W.loads, k, x);
+        for (int l = 0; l < LANES; l++)
+            row[l] =
+                values + ((size_t)(l < count ? l : 0) * (size_t)m->ncontact + (size_t)m->loads[k].contact) * CTN_CONTACT_NUMBERS;
+        lane_scatter(row, count, x, CTN_CONTACT_NUMBERS);
+    }
+}
+
 static void run_get(const lane_model *m, const ctn_batch_config *cfg, void *state, void *work, int count, double *const *q,
                     double *const *v)
 {
@@ -400,6 +419,7 @@ ENGINE_LINKAGE const ctn_engine ENGINE = {
     .set = run_set,
     .get = run_get,
     .stored = run_stored,
+    .contacts = run_contacts,
     .project = run_project,
     .step = run_step,
     .iterates = run_iterates,

@@ -106,7 +106,7 @@ static bool compile_loads(ctn_model *m, const ctn_scene *scene)
         m->current[k] = scene->fluid.current[k] * (varies ? 1 : m->stream.strength);
     }
     const int before = scene->nload + scene->fluid.ndrag;
-    m->nload = before + count_contacts(m, scene);
+    m->nload = before + count_contacts(scene);
     m->loads = calloc((size_t)m->nload + 1, sizeof *m->loads);
     if (!m->loads) return false;
     for (int n = 0; n < scene->nload; n++) {
@@ -182,7 +182,7 @@ ctn_model *ctn_model_create(const ctn_scene *scene, ctn_error *err)
         !make_bodies(scene, m) || !compile_loads(m, scene) || !compile_motors(m, scene) || !compile_signals(m, scene) ||
         !compile_sensors(m, scene))
         goto no_memory;
-    if (model_name_links(m, err) != CTN_OK || check_bodies(m, scene, err) != CTN_OK || check_contacts(m, scene, err) != CTN_OK) {
+    if (model_name_links(m, err) != CTN_OK || check_bodies(m, scene, err) != CTN_OK || check_contacts(scene, err) != CTN_OK) {
         ctn_model_free(m);
         m = NULL;
     }

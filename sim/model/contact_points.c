@@ -30,13 +30,14 @@ static int shape_points(const scene_shape *s, double at[][3], double *radius)
     return 8;
 }
 
-/// Whether a shape of a link is to touch the ground.
-static bool touches(const ctn_scene *scene, const ctn_model *m, int link, const scene_shape *shape)
+/// Whether a shape of a link is to touch the ground: the link moves, or what it is fixed to.
+static bool touches(const ctn_scene *scene, int link, const scene_shape *shape)
 {
-    return scene->contact.ground && m->frames[link].body >= 0 && shape->touch != TOUCH_NO;
+    while (link >= 0 && scene->links[link].joint.type == CTN_FIXED) link = scene->links[link].parent;
+    return scene->contact.ground && link >= 0 && shape->touch != TOUCH_NO;
 }
 
-ctn_status check_contacts(const ctn_model *m, const ctn_scene *scene, ctn_error *err)
+ctn_status check_contacts(const ctn_scene *scene, ctn_error *err)
 {
     static const char *const names[] = {
         [SHAPE_CYLINDER] = "a cylinder", [SHAPE_ELLIPSOID] = "an ellipsoid", [SHAPE_MESH] = "a mesh"};
@@ -45,7 +46,7 @@ ctn_status check_contacts(const ctn_model *m, const ctn_scene *scene, ctn_error 
         const scene_link *const k = &scene->links[l];
         for (int i = 0; i < k->nshape; i++) {
             const scene_shape *const s = &k->shapes[i];
-            if (!touches(scene, m, l, s) || s->touch != TOUCH_YES || shape_points(s, at, &radius)) continue;
+            if (!touches(scene, l, s) || s->touch != TOUCH_YES || shape_points(s, at, &radius)) continue;
             return fail_at(err, CTN_BAD_SCENE, k->file, k->line, k->column, "shapes",
                            "shapes[%d] of link '%s' is %s, which touches no ground in this version; leave its `contact` out, and "
                            "give the link a sphere, capsule or box besides",
@@ -55,14 +56,14 @@ ctn_status check_contacts(const ctn_model *m, const ctn_scene *scene, ctn_error 
     return CTN_OK;
 }
 
-int count_contacts(const ctn_model *m, const ctn_scene *scene)
+int count_contacts(const ctn_scene *scene)
 {
     double at[MOST_POINTS][3], radius;
     int count = 0;
     for (int l = 0; l < scene->nlink; l++)
         for (int i = 0; i < scene->links[l].nshape; i++) {
             const scene_shape *const s = &scene->links[l].shapes[i];
-            if (touches(scene, m, l, s)) count += shape_points(s, at, &radius);
+            if (touches(scene, l, s)) count += shape_points(s, at, &radius);
         }
     return count;
 }
@@ -96,7 +97,7 @@ void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int f
     for (int l = 0; l < scene->nlink; l++)
         for (int i = 0; i < scene->links[l].nshape; i++) {
             const scene_shape *const s = &scene->links[l].shapes[i];
-            const int points = touches(scene, m, l, s) ? shape_points(s, at, &radius) : 0;
+            const int points = touches(scene, l, s) ? shape_points(s, at, &radius) : 0;
             for (int k = 0; k < points; k++) {
                 point_load *const o = &loads[m->ncontact];
                 *o = (point_load){.body = m->frames[l].body, .number = first + m->ncontact, .link = l, .flags = LOAD_TOUCHES};

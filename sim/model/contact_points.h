@@ -5,11 +5,11 @@
 #include "dynamics/model.h"
 #include "sim/scene/scene.h"
 
-/// Refuses shapes that have no rounded points, where links and frames of the model are known.
-ctn_status check_contacts(const ctn_model *m, const ctn_scene *scene, ctn_error *err);
+/// Refuses shapes that have no rounded points.
+ctn_status check_contacts(const ctn_scene *scene, ctn_error *err);
 
 /// How many contact points the shapes have.
-int count_contacts(const ctn_model *m, const ctn_scene *scene);
+int count_contacts(const ctn_scene *scene);
 
 /// Makes them, count_contacts() of them with the numbers from `first` on, and what the model knows of the ground. Bodies are known.
 void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int first);

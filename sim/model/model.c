@@ -151,6 +151,15 @@ void body_point(const ctn_model *m, int link, const double *point, double *at)
     }
 }
 
+void link_point(const ctn_model *m, int link, const double *at, double *point)
+{
+    const ctn_frame *const F = &m->frames[link];
+    for (int k = 0; k < 3; k++) {
+        point[k] = 0;
+        for (int j = 0; j < 3; j++) point[k] += F->R[3 * j + k] * (at[j] - F->p[j]);
+    }
+}
+
 /// By body; those of one body in the order of the scene.
 static int load_order(const void *a, const void *b)
 {

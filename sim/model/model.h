@@ -36,6 +36,9 @@ void rotation_matrix(const double q[4], double R[9]);
 /// A point of a link (m, link frame) in the frame of its body.
 void body_point(const ctn_model *m, int link, const double *point, double *at);
 
+/// The other way: a point of the body of a link in the frame of that link.
+void link_point(const ctn_model *m, int link, const double *at, double *point);
+
 /// Puts the loads into the order of their bodies, without changing that of one body, and says so in the bodies.
 void model_sort_loads(ctn_model *model);
 

@@ -10,15 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {"q", "v", "energy", "pose", "sensors"};  // of the bits of `keep`
+static const char *const names[] = {"q", "v", "energy", "pose", "sensors", "contacts"};  // of the bits of `keep`
 enum { NAMES = sizeof names / sizeof *names };
 
 size_t quantities_width(const ctn_model *m, unsigned keep)
 {
     const int nq = ctn_model_nq(m), nv = ctn_model_nv(m), pose = POSE_NUMBERS * ctn_model_nlink(m),
-              sensors = ctn_model_sensor_numbers(m);
+              sensors = ctn_model_sensor_numbers(m), contacts = CTN_CONTACT_NUMBERS * ctn_model_ncontact(m);
     return (size_t)((keep & KEEP_Q ? nq : 0) + (keep & KEEP_V ? nv : 0) + (keep & KEEP_ENERGY ? 4 : 0) +
-                    (keep & KEEP_POSE ? pose : 0) + (keep & KEEP_SENSORS ? sensors : 0));
+                    (keep & KEEP_POSE ? pose : 0) + (keep & KEEP_SENSORS ? sensors : 0) + (keep & KEEP_CONTACTS ? contacts : 0));
 }
 
 static void *numbers(size_t count) { return calloc(count + 1, sizeof(double)); }
@@ -36,6 +36,7 @@ ctn_status quantities_open(quantities *x, ctn_batch *batch, unsigned keep, ctn_e
     const ctn_batch_config *const cfg = ctn_batch_configuration(batch);
     const int nq = ctn_model_nq(m), nv = ctn_model_nv(m), nlink = ctn_model_nlink(m);
     const int sensors = keep & KEEP_SENSORS ? ctn_model_sensor_numbers(m) : 0;
+    const int contacts = keep & KEEP_CONTACTS ? ctn_model_ncontact(m) : 0;
     const size_t worlds = (size_t)cfg->worlds, links = worlds * (size_t)nlink;
     *x = (quantities){.batch = batch, .worlds = cfg->worlds, .nlink = nlink};
     bool ok = (x->q = numbers(worlds * (size_t)nq)) && (x->v = numbers(worlds * (size_t)nv));
@@ -43,6 +44,7 @@ ctn_status quantities_open(quantities *x, ctn_batch *batch, unsigned keep, ctn_e
         ok = (x->R = numbers(9 * links)) && (x->p = numbers(3 * links)) && (x->pose = numbers(POSE_NUMBERS * links));
     if (ok && keep & KEEP_ENERGY) ok = (x->totals = calloc(worlds, sizeof *x->totals)) && (x->energy = numbers(4 * worlds));
     if (ok && sensors) ok = (x->sensors = numbers(worlds * (size_t)sensors)) != NULL;
+    if (ok && contacts) ok = (x->contacts = numbers(worlds * (size_t)contacts * CTN_CONTACT_NUMBERS)) != NULL;
     if (!ok)
         return fail(err, CTN_NO_MEMORY, "not enough memory for the quantities of %zu world%s", worlds, plural((long long)worlds));
     if (keep & KEEP_Q)
@@ -60,6 +62,9 @@ ctn_status quantities_open(quantities *x, ctn_batch *batch, unsigned keep, ctn_e
     if (sensors)
         list_one(x, (quantity){"sensors", "model/sensors_unit", "what the scene's sensors say, with noise and delay [number]",
                                .rank = 1, .dims = {sensors}, .now = x->sensors});
+    if (contacts)
+        list_one(x, (quantity){"contacts", CONTACTS_UNIT, CONTACTS_ABOUT " [point][8]", .rank = 2,
+                               .dims = {contacts, CTN_CONTACT_NUMBERS}, .now = x->contacts});
     if (!x->pose) return CTN_OK;
     x->dyn = ctn_dynamics_create(m, cfg->engine, err);
     return x->dyn ? CTN_OK : CTN_NO_MEMORY;
@@ -68,7 +73,8 @@ ctn_status quantities_open(quantities *x, ctn_batch *batch, unsigned keep, ctn_e
 void quantities_close(quantities *x)
 {
     ctn_dynamics_free(x->dyn);
-    free(x->q), free(x->v), free(x->R), free(x->p), free(x->pose), free(x->sensors), free(x->totals), free(x->energy);
+    free(x->q), free(x->v), free(x->R), free(x->p), free(x->pose), free(x->sensors), free(x->contacts), free(x->totals),
+        free(x->energy);
     *x = (quantities){0};
 }
 
@@ -94,6 +100,7 @@ void quantities_update(quantities *x)
 {
     ctn_batch_state(x->batch, x->q, x->v);
     if (x->sensors) ctn_batch_sensors(x->batch, x->sensors, NULL);
+    if (x->contacts) ctn_batch_contacts(x->batch, x->contacts, NULL);
     if (x->pose) ctn_forward_kinematics(x->dyn, x->worlds, x->q, x->R, x->p);
     for (size_t l = 0; x->pose && l < (size_t)x->worlds * (size_t)x->nlink; l++) {
         double *const pose = x->pose + POSE_NUMBERS * l;
@@ -121,8 +128,8 @@ ctn_status keep_from_text(const char *text, unsigned *keep, ctn_error *err)
         const char *const meant = k < NAMES ? NULL : nearest_name(name, names, NAMES);
         if (k == NAMES)
             return fail(err, CTN_BAD_ARGUMENT,
-                        "unknown quantity '%.*s'%s%s%s allowed: q, v, energy, pose, sensors, separated by commas", (int)length,
-                        at, meant ? "; did you mean '" : ";", meant ? meant : "", meant ? "'?" : "");
+                        "unknown quantity '%.*s'%s%s%s allowed: q, v, energy, pose, sensors, contacts, separated by commas",
+                        (int)length, at, meant ? "; did you mean '" : ";", meant ? meant : "", meant ? "'?" : "");
         *keep |= 1u << k;
         at += length;
         if (!*at) return CTN_OK;

@@ -3,15 +3,20 @@
 #define CATENA_SIM_QUANTITIES_H
 
 #include <catena/batch.h>
+#include <catena/contact.h>
 #include <catena/dynamics.h>
 #include <catena/sensors.h>
 
-/// What to keep, a sum of these. KEEP_ENERGY: of q and v, by kind. KEEP_SENSORS: nothing for models without.
-enum { KEEP_Q = 1, KEEP_V = 2, KEEP_ENERGY = 4, KEEP_POSE = 8, KEEP_SENSORS = 16, KEEP_ALL = 31 };
+/// What to keep, a sum of these. KEEP_ENERGY: of q and v, by kind. KEEP_SENSORS, KEEP_CONTACTS: nothing for models
+/// without.
+enum { KEEP_Q = 1, KEEP_V = 2, KEEP_ENERGY = 4, KEEP_POSE = 8, KEEP_SENSORS = 16, KEEP_CONTACTS = 32, KEEP_ALL = 63 };
+
+#define CONTACTS_UNIT "m, N, m, 1"
+#define CONTACTS_ABOUT "contact points: place x y z, force of the ground x y z, depth, and 0 apart, 1 sticks, 2 slides"
 
 enum {
     POSE_NUMBERS = 7,  // position x y z (m), quaternion w x y z, w >= 0; as q of a free joint
-    QUANTITIES = 8,    // at most
+    QUANTITIES = 9,    // at most
     QUANTITY_RANK = 2,
 };
 
@@ -33,6 +38,7 @@ typedef struct quantities {
     double *R, *p, *pose;  // [worlds][nlink][9], [3], [POSE_NUMBERS]; NULL: not kept
     ctn_totals *totals;    // [worlds]; NULL: energies are not kept
     double *sensors;       // [worlds][numbers]; NULL: not kept, or there are none
+    double *contacts;      // [worlds][ncontact][CTN_CONTACT_NUMBERS], likewise
     double *energy;        // [4][worlds], in the order of `list`: kinetic, potential, spring, and their sum; J
 } quantities;
 
@@ -51,7 +57,7 @@ void quantities_update(quantities *x);
 ctn_status keep_from_text(const char *text, unsigned *keep, ctn_error *err);
 
 /// The same list in the order of the constants, into `text`.
-enum { KEEP_TEXT = 32 };
+enum { KEEP_TEXT = 48 };
 void keep_to_text(unsigned keep, char text[KEEP_TEXT]);
 
 #endif

@@ -164,6 +164,20 @@ static bool sensors_number(const ctn_model *model, int entry, char *name, size_t
     return false;
 }
 
+/// Number `entry` of all contact points together: "contact.foot.0.fz" of the first one of the link 'foot'.
+static bool contacts_number(const ctn_model *model, int entry, char *name, size_t size, const char **unit, int *link)
+{
+    static const char *const parts[CTN_CONTACT_NUMBERS] = {"x", "y", "z", "fx", "fy", "fz", "depth", "touch"};
+    const int point = entry / CTN_CONTACT_NUMBERS, part = entry % CTN_CONTACT_NUMBERS;
+    ctn_contact_point at, before;
+    int number = 0;
+    if (!ctn_model_contact(model, point, &at)) return false;
+    while (ctn_model_contact(model, point - number - 1, &before) && before.link == at.link) number++;
+    snprintf(name, size, "contact.%s.%d.%s", ctn_model_link(model, at.link)->name, number, parts[part]);
+    *unit = part < 3 || part == 6 ? "m" : part < 6 ? "N" : "1", *link = at.link;
+    return true;
+}
+
 const char *ctn_sensor_number(const ctn_model *model, int number, char *name, size_t size)
 {
     const char *unit;
@@ -177,6 +191,7 @@ bool state_number(const ctn_model *model, const char *what, size_t entry, char *
     static const char *const of_pose[POSE_NUMBERS] = {"x", "y", "z", "qw", "qx", "qy", "qz"};
     const int at = (int)entry;
     if (!strcmp(what, "sensors")) return sensors_number(model, at, name, size, unit, link);
+    if (!strcmp(what, "contacts")) return contacts_number(model, at, name, size, unit, link);
     for (int l = 0; l < ctn_model_nlink(model); l++) {
         const ctn_link *const k = ctn_model_link(model, l);
         const int q = at - k->qadr, v = at - k->vadr, pose = at - l * POSE_NUMBERS;
@@ -225,7 +240,7 @@ static void fill_head(record_head *head, const char *format, const ctn_scene *sc
     localtime_r(&now, &local);
     *head = (record_head){.scene = scene, .model = model, .worlds = b->worlds};
     strftime(head->started, sizeof head->started, "%Y-%m-%dT%H:%M:%S%z", &local);
-    head->sensors = ctn_model_sensor_numbers(model);
+    head->sensors = ctn_model_sensor_numbers(model), head->contacts = ctn_model_ncontact(model);
     head->nq = ctn_model_nq(model), head->nv = ctn_model_nv(model), head->nlink = ctn_model_nlink(model);
     note_text(head, "format", format);
     note_number(head, "format_version", 1, true);
@@ -389,7 +404,7 @@ ctn_status ctn_recorder_add(ctn_recorder *r, const ctn_step_stats *stats, ctn_er
         r->world[w] = (record_world){energy[0], energy[next], energy[2 * next], energy[3 * next], stats[w]};
         now = fmax(now, ctn_batch_time(r->batch, w));
     }
-    const record_row row = {now, r->now.q, r->now.v, r->now.pose, r->now.sensors, r->world};
+    const record_row row = {now, r->now.q, r->now.v, r->now.pose, r->now.sensors, r->now.contacts, r->world};
     status = r->format->add(r->file, &row, &r->error);
     if (status != CTN_OK) return broken(r, status, err);
     r->count++;

@@ -65,7 +65,7 @@ typedef struct record_start {
 typedef struct record_head {
     const ctn_scene *scene;
     const ctn_model *model;
-    int worlds, nq, nv, nlink, sensors;  // sensors: their numbers
+    int worlds, nq, nv, nlink, sensors, contacts;  // sensors: their numbers; contacts: their points
     bool hashes;
     const record_start *start;  // NULL: the scene's initial state
     char started[32];      // the time of day
@@ -90,6 +90,7 @@ typedef struct record_row {
     const double *q, *v;        // [worlds][nq], [worlds][nv]
     const double *pose;         // [worlds][nlink][POSE_NUMBERS]
     const double *sensors;      // [worlds][numbers]; NULL: there are none
+    const double *contacts;     // [worlds][ncontact][CTN_CONTACT_NUMBERS], likewise
     const record_world *world;  // [worlds]
 } record_row;
 
@@ -114,7 +115,7 @@ const char *velocity_unit(const ctn_link *link, int k);
 void sensor_name(const ctn_model *model, const ctn_sensor *sensor, int k, char *name, size_t size);
 const char *sensor_unit(const ctn_model *model, const ctn_sensor *sensor, int k);
 
-/// The name of number `entry` of a world's q, v, pose or sensors, whichever `what` says: "q.arm.x", "pose.arm.qw", its unit and
+/// The name of number `entry` of a world's q, v, pose, sensors or contacts, whichever `what` says: "q.arm.x", "pose.arm.qw", its unit and
 /// its link, -1: none. False: it is none.
 bool state_number(const ctn_model *model, const char *what, size_t entry, char *name, size_t size, const char **unit, int *link);
 

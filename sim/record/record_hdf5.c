@@ -18,7 +18,7 @@
 #define HASH_BYTES ((size_t)256 << 10)  // of hashes, likewise
 #define CHUNK_BYTES ((size_t)32 << 10)  // of a chunk of several records; small, as a short run fills one of each dataset
 #define PART_BYTES ((size_t)1 << 20)    // of a chunk if one record is larger: what HDF5 keeps in memory of a dataset
-enum { MOST_ROWS = 1024, TIMES = 16384, SETS = 4 + RECORD_MEMBERS, MOST_RANK = 4 };
+enum { MOST_ROWS = 1024, TIMES = 16384, SETS = 5 + RECORD_MEMBERS, MOST_RANK = 4 };
 
 /// A dataset [record][dims...] and its records that are not written yet.
 typedef struct growing {
@@ -34,6 +34,7 @@ typedef struct hdf5 {
     hid_t finished;
     growing sets[SETS], time, hash;  // hash [step][world], id -1: not asked for
     int nset, rows, waiting;         // records of a buffer, those in it
+    bool senses;                     // has sensors
     int times;                       // times in their buffer
     int hash_rows, hashes;           // steps of the buffer of hashes, those in it
     size_t row, chunks;              // bytes of a record of all sets, of a chunk of each
@@ -80,7 +81,8 @@ static bool create_growing(hdf5 *f, growing *g, const char *name, hid_t file_typ
 static bool create_all(hdf5 *f, const record_head *head)
 {
     const hsize_t w = (hsize_t)head->worlds, q[] = {0, w, (hsize_t)head->nq}, v[] = {0, w, (hsize_t)head->nv},
-                  pose[] = {0, w, (hsize_t)head->nlink, POSE_NUMBERS}, sensors[] = {0, w, (hsize_t)head->sensors};
+                  pose[] = {0, w, (hsize_t)head->nlink, POSE_NUMBERS}, sensors[] = {0, w, (hsize_t)head->sensors},
+                  contacts[] = {0, w, (hsize_t)head->contacts, CTN_CONTACT_NUMBERS};
     const hid_t f64 = H5T_IEEE_F64LE, real = H5T_NATIVE_DOUBLE;
     growing *g = f->sets;
     bool ok =
@@ -99,7 +101,10 @@ static bool create_all(hdf5 *f, const record_head *head)
     if (ok && head->sensors)
         ok = create_growing(f, g++, "sensors", f64, real, 3, sensors, "model/sensors_unit",
                             "what the scene's sensors say, with noise and delay [record][world][number]");
-    f->nset = (int)(g - f->sets);
+    if (ok && head->contacts)
+        ok = create_growing(f, g++, "contacts", f64, real, 4, contacts, CONTACTS_UNIT,
+                            CONTACTS_ABOUT " [record][world][point][8]");
+    f->nset = (int)(g - f->sets), f->senses = head->sensors > 0;
     if (ok && head->hashes)
         ok = create_growing(f, &f->hash, "hash", H5T_STD_U64LE, H5T_NATIVE_UINT64, 2, q, "1",
                             "XXH3 (64 bits) of all that a world's future depends on, after every step [step][world]");
@@ -269,7 +274,7 @@ static ctn_status hdf5_add(void *file, const record_row *row, ctn_error *err)
         growing *const g = &f->sets[i];
         char *const to = g->buffer + (size_t)f->waiting * g->row;
         if (i < 3) memcpy(to, arrays[i], g->row);
-        else if (i == 3 + RECORD_MEMBERS) memcpy(to, row->sensors, g->row);
+        else if (i >= 3 + RECORD_MEMBERS) memcpy(to, f->senses && i == 3 + RECORD_MEMBERS ? row->sensors : row->contacts, g->row);
         else gather(to, row, &record_members[i - 3], g->row / g->dims[1], (int)g->dims[1]);
     }
     memcpy(f->time.buffer + (size_t)f->times * sizeof row->time, &row->time, sizeof row->time);

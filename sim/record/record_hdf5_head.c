@@ -181,6 +181,28 @@ static bool put_sensors(hid_t file, const record_head *head)
     return ok;
 }
 
+/// model/contact_*: the contact points; nothing for models without.
+static bool put_contacts(hid_t file, const record_head *head)
+{
+    const hsize_t n = (hsize_t)head->contacts, three[2] = {n, 3};
+    if (!n) return true;
+    const hid_t group = H5Gopen2(file, "model", H5P_DEFAULT), rt = H5T_IEEE_F64LE, dt = H5T_NATIVE_DOUBLE;
+    int *const link = calloc(n, sizeof *link);
+    double *const point = calloc(n, 3 * sizeof *point), *const radius = calloc(n, sizeof *radius);
+    bool ok = group >= 0 && link && point && radius;
+    for (int k = 0; k < head->contacts && ok; k++) {
+        ctn_contact_point p;
+        ok = ctn_model_contact(head->model, k, &p);
+        link[k] = p.link, radius[k] = p.radius, memcpy(point + 3 * k, p.point, sizeof p.point);
+    }
+    ok = ok && done_with(put_dataset(group, "contact_link", H5T_STD_I32LE, H5T_NATIVE_INT, 1, &n, link)) &&
+         done_with(put_dataset(group, "contact_point", rt, dt, 2, three, point)) &&
+         done_with(put_dataset(group, "contact_radius", rt, dt, 1, &n, radius));
+    free(link), free(point), free(radius);
+    if (group >= 0) H5Gclose(group);
+    return ok;
+}
+
 /// start/*: the state, the parameters as pairs of kind and index with their values, and the forces.
 static bool put_start(hid_t file, const record_start *s, hsize_t nv)
 {
@@ -203,7 +225,7 @@ static bool put_start(hid_t file, const record_start *s, hsize_t nv)
 bool put_head(hid_t file, const record_head *head)
 {
     return put_notes(file, head) && put_scene(file, head->scene) && put_model(file, head) && put_sensors(file, head) &&
-           (!head->start || put_start(file, head->start, (hsize_t)head->nv));
+           put_contacts(file, head) && (!head->start || put_start(file, head->start, (hsize_t)head->nv));
 }
 
 size_t head_size(const record_head *head)

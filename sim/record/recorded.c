@@ -2,6 +2,7 @@
 #include "sim/record/recorded.h"
 
 #include "sim/base/config.h"
+#include "sim/model/contact_points.h"
 #include "sim/record/hdf5_open.h"
 #include "sim/base/printable.h"
 #include "sim/record/record.h"
@@ -246,7 +247,16 @@ static ctn_status check_set(recorded *r, const char *name, int rank, const int64
                        r->path, name);
 }
 
-/// q, v, energies, poses, sensors: [dims[0]][dims[1]], and then as many as the scene says.
+/// Whether there is a dataset of this name, sound or not.
+static bool has_set(recorded *r, const char *name)
+{
+    hid_t set;
+    const finding there = open_dataset(r->file, name, &set);
+    if (there == SOUND) H5Dclose(set);
+    return there != NOT_THERE;
+}
+
+/// q, v, energies, poses, sensors, contacts (which older recordings have not): [dims[0]][dims[1]], and then as many as the scene says.
 static ctn_status check_states(recorded *r, unsigned keep, const int64_t *dims, ctn_error *err)
 {
     static const char *const energies[] = {"energy/kinetic", "energy/potential", "energy/spring", "energy/energy"};
@@ -258,16 +268,10 @@ static ctn_status check_states(recorded *r, unsigned keep, const int64_t *dims, 
         status = check_set(r, "pose", 2, dims, (int64_t)r->scene->nlink * POSE_NUMBERS, err);
     const int sensors = scene_sensor_numbers(r->scene);
     if (status == CTN_OK && keep & KEEP_SENSORS && sensors) status = check_set(r, "sensors", 2, dims, sensors, err);
+    const int64_t contacts = CTN_CONTACT_NUMBERS * (int64_t)count_contacts(r->scene);
+    if (status == CTN_OK && keep & KEEP_CONTACTS && contacts && (r->rollout || has_set(r, "contacts")))
+        status = check_set(r, "contacts", 2, dims, contacts, err);
     return status;
-}
-
-/// Whether there is a dataset of this name, sound or not.
-static bool has_set(recorded *r, const char *name)
-{
-    hid_t set;
-    const finding there = open_dataset(r->file, name, &set);
-    if (there == SOUND) H5Dclose(set);
-    return there != NOT_THERE;
 }
 
 static ctn_status check_run(recorded *r, ctn_error *err)

@@ -1,0 +1,47 @@
+/// Contact points: where links touch the ground, and what they feel there.
+#ifndef CATENA_CONTACT_H
+#define CATENA_CONTACT_H
+
+#include <catena/batch.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A contact point of a model: a ball on a link, of a sphere or an end of a capsule, or a corner of a box.
+typedef struct ctn_contact_point {
+    int link;
+    double point[3];   // m, link frame: the middle of the ball, or the corner
+    double radius;     // m; 0: a corner
+    double friction;   // of Coulomb
+    double stiffness;  // N/m, of the ground below it
+} ctn_contact_point;
+
+/// What a contact point does.
+typedef enum ctn_touch {
+    CTN_APART,   // it feels no force
+    CTN_STICKS,  // friction holds it
+    CTN_SLIDES,
+} ctn_touch;
+
+enum { CTN_CONTACT_NUMBERS = 8 };  // of one point: position x y z, force x y z, depth, ctn_touch
+
+/// Contact points of a model: 0 without a `ground`.
+CTN_API int ctn_model_ncontact(const ctn_model *model);
+
+/// Point `contact` in 0 .. ncontact-1; in the order of the links, of their shapes, of the ends or corners of each. False outside,
+/// or for a NULL; nothing is written then.
+CTN_API bool ctn_model_contact(const ctn_model *model, int contact, ctn_contact_point *point);
+
+/// What all contact points of all worlds feel at the end of the step made last: values [worlds][ncontact][CTN_CONTACT_NUMBERS].
+/// Of each the place on its surface that is the lowest (m, world axes); the force of the ground on the link there, normal and
+/// friction (N, world axes); how deep it is in the ground (m; below 0: how far above it); and a ctn_touch. The normal force is
+/// that of the method's last solution, or of its last stage; friction that of the bristles as they are bent then (docs/theory.md
+/// 4.12). After ctn_batch_set_state bristles are unbent, and the force is that of the depth and its rate. Returns
+/// CTN_BAD_ARGUMENT for a NULL; CTN_NO_MEMORY and CTN_UNAVAILABLE of batches on a device only.
+CTN_API ctn_status ctn_batch_contacts(ctn_batch *batch, double *values, ctn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,101 @@
+/// Contact points in the command: recorded, kept, compared and made again.
+#include "tests/command.h"
+#include "tests/datasets.h"
+#include "tests/suite.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char scene_text[] =
+    "catena: 1\n"
+    "ground: true\n"
+    "integrator: {method: collocation, order: 2, dt: 0.01}\n"
+    "duration: 2\n"
+    "links:\n"
+    "  - {name: box, position: [0, 0, 0.1], joint: free, mass: 2, inertia: [0.02, 0.02, 0.02, 0, 0, 0], shapes: [{type: box, "
+    "size: [0.2, 0.2, 0.1]}]}\n"
+    "  - {name: ball, position: [1, 0, 0.2], joint: free, mass: 3, inertia: [0.02, 0.02, 0.02, 0, 0, 0], shapes: [{type: "
+    "sphere, radius: 0.1}]}\n";
+enum { POINTS = 9, NUMBERS = 8 * POINTS };
+
+static void setup(void)
+{
+    enter_scratch();
+    spit("scene.yaml", scene_text);
+    spit("plain.yaml", "catena: 1\nlinks: [{name: a, joint: revolute, mass: 1, com: [1, 0, 0], inertia: [1, 1, 1, 0, 0, 0]}]\n");
+}
+
+static void teardown(void) { leave_scratch(); }
+
+/// Expects an exit status, and words in what was printed.
+static void expect(int status, const char *says, const char *const *args)
+{
+    outcome o = catena_wait(catena_start(args));
+    ck_assert_msg(o.status == status, "exit status %d: %s%s", o.status, o.out, o.err);
+    ck_assert_msg(strstr(o.out, says) || strstr(o.err, says), "expected '%s', found '%s%s'", says, o.out, o.err);
+    outcome_free(&o);
+}
+#define EXPECT(status, says, ...) expect(status, says, (const char *const[]){__VA_ARGS__, NULL})
+
+/// At the end the ground carries the weight, of the box on four corners. The run can be made again, and compared.
+START_TEST(recording)
+{
+    EXPECT(0, "", "run", "scene.yaml", "-q", "--out", "a.h5", "--every", "10");
+    EXPECT(0, "", "run", "scene.yaml", "-q", "--out", "a.csv", "--every", "10");
+    size_t count;
+    double *const x = numbers("a.h5", "contacts", &count), *const middle = numbers("a.h5", "model/contact_point", NULL),
+                  *const radius = numbers("a.h5", "model/contact_radius", NULL),
+                  *const link = numbers("a.h5", "model/contact_link", NULL);
+    ck_assert_uint_eq(count, 21 * NUMBERS);
+    double carried[2] = {0, 0};
+    int touching = 0;
+    for (int k = 0; k < POINTS; k++) {
+        const double *const at = x + 20 * NUMBERS + 8 * k;
+        carried[k == 8] += at[5], touching += at[7] > 0;
+        ck_assert(link[k] == (k == 8) && radius[k] == (k == 8 ? 0.1 : 0));
+        ck_assert(fabs(middle[3 * k]) == (k == 8 ? 0 : 0.1) && x[8 * k + 7] == 0 && x[8 * k + 5] == 0);
+        ck_assert_msg((at[7] > 0) == (at[6] > 0) && fabs(at[2] + at[6]) < 1e-15, "depth %g at %g", at[6], at[2]);
+    }
+    ck_assert_msg(fabs(carried[0] - 2 * 9.81) < 1e-6 && fabs(carried[1] - 3 * 9.81) < 1e-6, "%g, %g N", carried[0], carried[1]);
+    ck_assert_int_eq(touching, 5);
+    free(x), free(middle), free(radius), free(link);
+    ck_assert(!has_dataset("a.h5", "sensors"));
+    EXPECT(0, "identical: 1 world", "replay", "a.h5", "--verify");
+    EXPECT(0, "", "run", "scene.yaml", "-q", "--out", "b.h5", "--every", "10", "--engine", "scalar");
+    EXPECT(0, "", "diff", "a.h5", "b.h5");
+    spoil("b.h5", "contacts", 20 * NUMBERS + 8 * 8 + 5);
+    EXPECT(1, "contact.ball.0.fz", "diff", "a.h5", "b.h5");
+    EXPECT(1, "link 'ball': contact.ball.0.fz is ", "replay", "b.h5", "--verify");
+    EXPECT(0, "", "run", "plain.yaml", "-q", "--steps", "3", "--out", "c.h5");
+    ck_assert(!has_dataset("c.h5", "contacts") && !has_dataset("c.h5", "model/contact_link"));
+}
+END_TEST
+
+START_TEST(rollouts)
+{
+    EXPECT(0, "", "rollout", "scene.yaml", "-q", "--worlds", "5", "--steps", "40", "--stride", "4", "--keep", "q,contacts",
+           "--out", "a.h5");
+    size_t count;
+    free(numbers("a.h5", "contacts", &count));
+    ck_assert_uint_eq(count, 5 * 11 * NUMBERS);
+    EXPECT(0, "identical: 5 worlds", "replay", "a.h5", "--verify", "--threads", "2");
+    EXPECT(2, "--keep: the scene has no contact points; give it a `ground` and links that touch it, or leave contacts out",
+           "rollout", "plain.yaml", "--worlds", "2", "--steps", "2", "--keep", "contacts", "--out", "b.h5");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *const s = suite_create("cli_contacts");
+    TCase *const t = tcase_create("cli_contacts");
+    tcase_set_timeout(t, 120);
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, recording);
+    tcase_add_test(t, rollouts);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void) { return run_suite(suite()); }
