@@ -4,6 +4,7 @@
 
 #include <lapacke.h>
 
+#include "sim/model/contact_points.h"
 #include "sim/model/model.h"
 #include "tests/golden.h"
 #include "tests/ground_scenes.h"
@@ -489,6 +490,38 @@ START_TEST(keys)
 END_TEST
 
 /// Without a ground, or with `contact: false`, nothing touches.
+/// A start deeper than ten depths at rest is warned of, with the link that is the deepest for its tree.
+START_TEST(deep_starts)
+{
+    static const struct {
+        const char *links, *says;
+    } starts[] = {
+        {"{name: a, position: [0, 0, 0.951], joint: free, " MASS ", shapes: [{type: sphere, radius: 1}]}", NULL},
+        {"{name: a, position: [0, 0, 0.949], joint: free, " MASS ", shapes: [{type: sphere, radius: 1}]}",
+         "t.yaml:5:5: position: 'a' starts 0.051 m deep in the ground, where it rests at 0.005 m: it is thrown out; raise it, or "
+         "give `contact` a larger depth"},
+        // turned by 90 deg about y, x is down
+        {"{name: a, position: [0, 0, 3], euler: [0, 1.5707963267948966, 0], joint: free, " MASS "}\n"
+         "  - {name: b, parent: a, joint: {type: revolute, q0: 0.1}, position: [2, 0, 0], " MASS
+         ", shapes: [{type: sphere, center: [1, 0, 0], radius: 0.2}]}\n"
+         "  - {name: c, parent: b, joint: fixed, position: [1, 0, 0], " MASS
+         ", shapes: [{type: capsule, from: [0, 0, 0], to: [0.5, 0, 0], radius: 0.1}]}",
+         "t.yaml:7:5: position: 'c' starts 0.593 m deep in the ground, the deepest of 2 links, where it rests at 0.005 m"}};
+    for (size_t k = 0; k < sizeof starts / sizeof *starts; k++) {
+        char text[1200];
+        snprintf(text, sizeof text, "catena: 1\nground: true\ncontact: {depth: 0.005}\nlinks:\n  - %s\n", starts[k].links);
+        ctn_error err;
+        ctn_scene *const scene = ctn_scene_parse(text, strlen(text), "t.yaml", &err);
+        ck_assert_msg(scene, "%s", err.message);
+        ctn_model *const m = ctn_model_create(scene, &err);
+        ck_assert_msg(m && warn_of_depth(scene, m), "%s", err.message);
+        const char *const said = ctn_scene_warnings(scene);
+        ck_assert_msg(starts[k].says ? strstr(said, starts[k].says) != NULL : !*said, "start %zu: %s", k, said);
+        ctn_model_free(m), ctn_scene_free(scene);
+    }
+}
+END_TEST
+
 START_TEST(no_ground)
 {
     ctn_model *const m = model_of(BALL("")), *const n = model_of("catena: 1\nground: true\n"
@@ -552,6 +585,7 @@ int main(void)
     tcase_add_loop_test(t, told, 0, WAYS);
     tcase_add_loop_test(t, same_bits, 0, WAYS);
     tcase_add_test(t, keys);
+    tcase_add_test(t, deep_starts);
     tcase_add_test(t, no_ground);
     tcase_add_test(t, refused);
     suite_add_tcase(suite, t);

@@ -4,6 +4,7 @@
 #include "cli/base/message.h"
 #include "cli/base/stop.h"
 #include "sim/base/config.h"
+#include "sim/model/contact_points.h"
 #include "sim/model/step_limit.h"
 #include "sim/scene/scene.h"
 
@@ -104,7 +105,9 @@ static int open_setup(const arguments *args, bool to_step, setup *s)
     int status = setup_configure(args, s->scene, &s->cfg);
     if (status == EXIT_OK) s->model = ctn_model_create(s->scene, &err);
     if (status == EXIT_OK && !s->model) status = status_error(&err, "");
-    if (status == EXIT_OK && to_step && !warn_of_stiffness(s->scene, s->model, &s->cfg)) status = run_error("not enough memory");
+    const bool warn = status == EXIT_OK && to_step;
+    if (warn && !(warn_of_depth(s->scene, s->model) && warn_of_stiffness(s->scene, s->model, &s->cfg)))
+        status = run_error("not enough memory");
     if (status == EXIT_OK && !args->value[OPT_QUIET]) warn_lines(ctn_scene_warnings(s->scene));
     if (status != EXIT_OK) setup_close(s);
     return status;

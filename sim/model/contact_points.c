@@ -2,9 +2,11 @@
 #include "sim/model/contact_points.h"
 
 #include "sim/base/status.h"
+#include "sim/engine/engine.h"
 #include "sim/model/model.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,4 +111,52 @@ void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int f
         }
     // what falls back from the depth at which it rests is damped critically
     m->relaxation = isnan(scene->contact.relaxation) ? 2 * sqrt(deepest / gravity_of(m)) : scene->contact.relaxation;
+}
+
+// ---- a start in the ground
+
+#define DEEP 10  // times the depth at rest
+
+/// How deep a contact point is in the ground, its link at R [9] and p [3].
+static double depth_at(const ctn_model *m, const point_load *s, const double *R, const double *p)
+{
+    double point[3], over = m->ground[3] + s->radius;
+    link_point(m, s->link, s->point, point);
+    for (int i = 0; i < 3; i++)
+        over -= m->ground[i] * (p[i] + R[3 * i] * point[0] + R[3 * i + 1] * point[1] + R[3 * i + 2] * point[2]);
+    return over;
+}
+
+/// The warning, with the links at R [nlink][9] and p [nlink][3].
+static void tell_depth(ctn_scene *scene, const ctn_model *m, const double *R, const double *p)
+{
+    double most = DEEP, depth = 0, rest = 0;
+    int deepest = -1, links = 0, last = -1;
+    for (const point_load *s = m->loads; s < m->loads + m->nload; s++) {
+        const double now = s->flags & LOAD_TOUCHES ? depth_at(m, s, R + 9 * s->link, p + 3 * s->link) : 0;
+        const double held = now > 0 ? contact_depth(m, scene, s->body) : 1;
+        if (now <= DEEP * held) continue;
+        links += s->link != last, last = s->link;
+        if (now > most * held) most = now / held, deepest = s->link, depth = now, rest = held;
+    }
+    if (deepest < 0) return;
+    const scene_link *const at = &scene->links[deepest];
+    char others[60] = "";
+    if (links > 1) snprintf(others, sizeof others, ", the deepest of %d links", links);
+    scene_warn(scene, at, NULL, "position",
+               "'%.60s' starts %.3g m deep in the ground%s, where it rests at %.3g m: it is thrown out; raise it, or give "
+               "`contact` a larger depth",
+               at->name, depth, others, rest);
+}
+
+bool warn_of_depth(ctn_scene *scene, const ctn_model *m)
+{
+    if (!m->ncontact) return true;
+    lane_model *const lanes = engine_model(&engine_scalar, m, 0);
+    void *const scratch = lanes ? aligned_alloc(64, (engine_scalar.dynamics_size(lanes) / 64 + 1) * 64) : NULL;
+    double *const R = malloc(12 * (size_t)m->nlink * sizeof *R), *const p = R ? R + 9 * m->nlink : NULL;
+    const bool room = scratch && R;
+    if (room) engine_scalar.forward_kinematics(lanes, scratch, 1, m->q0, R, p), tell_depth(scene, m, R, p);
+    free(lanes), free(scratch), free(R);
+    return room;
 }

@@ -17,4 +17,8 @@ void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int f
 /// How deep the tree that a body is of sinks where one point carries its weight, m.
 double contact_depth(const ctn_model *m, const ctn_scene *scene, int body);
 
+/// Adds a warning to the scene's list if links start more than ten times that deep in the ground, which then throws them out.
+/// False without memory.
+bool warn_of_depth(ctn_scene *scene, const ctn_model *m);
+
 #endif
