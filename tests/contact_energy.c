@@ -99,6 +99,37 @@ START_TEST(comes_to_rest)
 }
 END_TEST
 
+/// Scenes that come with catena: what has been dropped is at rest when they end, and so is the rough one of two blocks on a slope,
+/// where the smooth one gains g (sin a - f cos a).
+START_TEST(scenes_end)
+{
+    static const struct {
+        const char *name;
+        int nv;
+        double speed;  // at the end, of the first `nv` velocities
+    } ends[] = {{"ragdoll", 28, 1e-3}, {"spider", 22, 1e-9}, {"slope", 6, 1e-12}};
+    char path[300];
+    snprintf(path, sizeof path, "%s/scenes/%s.yaml", CATENA_SOURCE_DIR, ends[_i].name);
+    ctn_error err;
+    ctn_scene *const scene = ctn_scene_load(path, &err);
+    ck_assert_msg(scene, "%s", err.message);
+    ctn_model *const m = ctn_model_create(scene, &err);
+    ck_assert_msg(m, "%s", err.message);
+    const ctn_batch_config cfg = ctn_scene_config(scene);
+    ctn_batch *const b = batch_with(m, &cfg);
+    double q[GROUND_MOST], v[GROUND_MOST];
+    ctn_step_stats s;
+    ctn_batch_step(b, (int)lround(ctn_scene_duration(scene) / cfg.dt), &s, NULL), ctn_batch_state(b, q, v);
+    ck_assert_msg(!s.frozen && s.created <= 1e-9 * s.energy_before, "%s: %g J created", ends[_i].name, s.created);
+    for (int k = 0; k < ends[_i].nv; k++) ck_assert_msg(fabs(v[k]) < ends[_i].speed, "%s: v[%d] is %g", ends[_i].name, k, v[k]);
+    if (_i == 2) {
+        const double a = atan(1) / 45 * 20, along = v[6] * cos(a) - v[8] * sin(a);
+        ck_assert_msg(fabs(along / 2 - 9.81 * (sin(a) - 0.2 * cos(a))) < 1e-3, "gains %g m/s in a second", along / 2);
+    }
+    ctn_batch_free(b), ctn_model_free(m), ctn_scene_free(scene);
+}
+END_TEST
+
 /// A robot that falls, lands and trots off: what its motors put in as their targets move is work, and no step creates energy.
 START_TEST(motors_push)
 {
@@ -128,6 +159,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, energy_never_rises, 0, GROUND_KINDS);
     tcase_add_loop_test(t, comes_to_rest, 0, METHODS);
+    tcase_add_loop_test(t, scenes_end, 0, 3);
     tcase_add_test(t, motors_push);
     suite_add_tcase(suite, t);
     return run_suite(suite);
