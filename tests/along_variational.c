@@ -25,6 +25,15 @@ static const random_options kinds[] = {
     {.links = 200, .chain = true, .joints = 1u << CTN_UNIVERSAL},
     {.links = 200, .chain = true, .joints = 1u << CTN_BALL},
     {.links = 120, .chain = true, .joints = 1u << CTN_PRISMATIC | 1u << CTN_HELICAL | 1u << CTN_REVOLUTE},
+    {.links = 7, .plain_springs = true, .springs = 3, .wrenches = 4},
+    {.links = 40, .floating = true, .passive = true, .plain_springs = true, .springs = 9, .wrenches = 12},
+    {.links = 64,
+     .chain = true,
+     .joints = 1u << CTN_UNIVERSAL | 1u << CTN_BALL,
+     .plain_springs = true,
+     .springs = 20,
+     .wrenches = 20},
+    {.links = 200, .motors = 20, .plain_springs = true, .springs = 30, .wrenches = 10},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -216,35 +225,41 @@ START_TEST(chains_beside_each_other)
 }
 END_TEST
 
-/// A world that a wrench acts on goes serially, and with the bits of those side by side; before, after and in other worlds steps
-/// go along the links.
-START_TEST(pushed_worlds_go_serially)
+/// A world that a wrench acts on goes on along its links, to where it goes serially; others move as if there were none, to the
+/// last bit.
+START_TEST(pushed_worlds_go_along)
 {
     ctn_error err;
     ctn_model *m = random_model(5, &kinds[5]);
-    ctn_batch_config cfg = steps_of(2);
+    const size_t nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m);
+    ctn_batch_config cfg = steps_of(_i ? 4 : 2);
     cfg.worlds = 2, cfg.parallel = CTN_PARALLEL_LINKS;
-    ctn_batch *along = batch_of(m, 5, cfg);
+    ctn_batch *along = batch_of(m, 5, cfg), *unpushed = batch_of(m, 5, cfg);
     cfg.parallel = CTN_PARALLEL_WORLDS;
     ctn_batch *beside = batch_of(m, 5, cfg);
-    const ctn_wrench push = {.force = {0.05, 0.1, -0.025}};
+    const ctn_wrench push = {.point = {0.1, 0, 0.2}, .force = {0.05, 0.1, -0.025}, .torque = {0.02, 0, 0.03}, .link_axes = _i};
+    const int link = ctn_model_nlink(m) - 1;
     void *const saved = malloc(ctn_batch_saved_size(along));
+    double *const q[2] = {numbers(2 * nq), numbers(2 * nq)}, *const v[2] = {numbers(2 * nv), numbers(2 * nv)};
+    ctn_step_stats s[2][2];
     uint64_t a[2], b[2];
-    ck_assert(ctn_batch_step(along, 2, NULL, &err) == CTN_OK);
-    ck_assert_int_eq((int)ctn_batch_serial_steps(along), 0);
+    ck_assert(ctn_batch_step(along, 2, NULL, &err) == CTN_OK && ctn_batch_step(unpushed, 2, NULL, &err) == CTN_OK);
     ctn_batch_save(along, saved);
     ck_assert(ctn_batch_restore(beside, saved, ctn_batch_saved_size(along), &err) == CTN_OK);
-    const int link = ctn_model_nlink(m) - 1;
     ck_assert(ctn_batch_set_wrench(along, 1, link, &push, &err) == CTN_OK);
     ck_assert(ctn_batch_set_wrench(beside, 1, link, &push, &err) == CTN_OK);
-    ck_assert(ctn_batch_step(along, 3, NULL, &err) == CTN_OK && ctn_batch_step(beside, 3, NULL, &err) == CTN_OK);
-    ctn_batch_hashes(along, a), ctn_batch_hashes(beside, b);
-    ck_assert(a[1] == b[1] && a[0] != b[0]);
-    ck_assert_int_eq((int)ctn_batch_serial_steps(along), 3);
+    ck_assert(ctn_batch_step(along, 3, s[0], &err) == CTN_OK && ctn_batch_step(beside, 3, s[1], &err) == CTN_OK);
+    ctn_batch_state(along, q[0], v[0]), ctn_batch_state(beside, q[1], v[1]);
+    ck_assert(distance(q[0], q[1], 2 * nq) < 1e-9 && distance(v[0], v[1], 2 * nv) < 1e-8);
+    const double work = s[1][1].work;
+    ck_assert(alike(s[0][1].work, work, 1 + fabs(work)) && fabs(work) > fabs(s[1][0].work));
     ck_assert(ctn_batch_set_wrench(along, 1, link, NULL, &err) == CTN_OK);
-    ck_assert(ctn_batch_step(along, 2, NULL, &err) == CTN_OK);
-    ck_assert_int_eq((int)ctn_batch_serial_steps(along), 3);
-    free(saved), ctn_batch_free(along), ctn_batch_free(beside), ctn_model_free(m);
+    ck_assert(ctn_batch_step(along, 2, NULL, &err) == CTN_OK && ctn_batch_step(unpushed, 5, NULL, &err) == CTN_OK);
+    ctn_batch_hashes(along, a), ctn_batch_hashes(unpushed, b);
+    ck_assert(a[0] == b[0] && a[1] != b[1]);
+    ck_assert_int_eq((int)ctn_batch_serial_steps(along), 0);
+    free(saved), free(q[0]), free(q[1]), free(v[0]), free(v[1]);
+    ctn_batch_free(along), ctn_batch_free(unpushed), ctn_batch_free(beside), ctn_model_free(m);
 }
 END_TEST
 
@@ -252,12 +267,13 @@ END_TEST
 START_TEST(what_goes_and_what_does_not)
 {
     ctn_error err;
-    const random_options loads = {.links = 7, .springs = 2}, rope = {.links = 600, .chain = true, .joints = 1u << CTN_REVOLUTE};
-    ctn_model *m = random_model(1, &loads);
+    const random_options lies = {.links = 7, .ground = true, .conservative = true},
+                         rope = {.links = 600, .chain = true, .joints = 1u << CTN_REVOLUTE};
+    ctn_model *m = random_model(1, &lies);
     ctn_batch_config cfg = steps_of(2);
     cfg.parallel = CTN_PARALLEL_LINKS;
     ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
-    ck_assert_msg(strstr(err.message, "springs"), "%s", err.message);
+    ck_assert_msg(strstr(err.message, "links takes no `ground` by variational"), "%s", err.message);
     ctn_model_free(m), m = random_model(1, &rope);
     cfg.engine = "cuda";
     ck_assert_ptr_null(ctn_batch_create(m, &cfg, &err));
@@ -282,7 +298,7 @@ int main(void)
     tcase_add_loop_test(c, steps_of_a_class_have_the_same_bits_everywhere, 0, KINDS);
     tcase_add_test(c, whips_are_those_of_the_serial_engine);
     tcase_add_test(c, chains_beside_each_other);
-    tcase_add_test(c, pushed_worlds_go_serially);
+    tcase_add_loop_test(c, pushed_worlds_go_along, 0, 2);
     tcase_add_test(c, what_goes_and_what_does_not);
     suite_add_tcase(s, c);
     return run_suite(s);

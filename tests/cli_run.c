@@ -464,8 +464,7 @@ static const struct {
     {"{solver: lm}", "forces: [{link: a, force: [0, 0, 1]}]\n", "2:22", "integrator.solver", "lm takes no `springs`, `forces`"},
     {"{method: variational}", "motors: [{joint: b, type: velocity, kd: 1}]\n", "2:22", "integrator.method",
      "variational takes `motors` without kd"},
-    {"{method: variational, parallel: links}", "forces: [{link: a, force: [0, 0, 1]}]\n", "2:45", "integrator.parallel",
-     "links takes no `springs` and `forces` on links with the method variational"},
+    {"{method: rk4, parallel: links}", "ground: true\n", "2:37", "integrator.parallel", "links takes no `ground` by rk4"},
     {"{dt: 1e-9}", "sensors: [{name: s, type: position, link: a, delay: 0.1}]\n", NULL, NULL,
      "sensor 's': its `delay` of 0.1 s is 100000000 steps"}};
 

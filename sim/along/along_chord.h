@@ -13,6 +13,7 @@
 ///     dR = dR_H R0_H'(R0 + dR') + dR',      dp = dp_H + dR_H R0_H'(p0 - p0_H + dp') + dp',
 ///
 /// so no difference of poses is ever formed here either. Momenta at the end are summed as the rows are, about the origins there.
+/// Of the wrenches l of loads on bodies, at both ends, half of h l is among those of the bodies.
 #ifndef CATENA_ALONG_CHORD_H
 #define CATENA_ALONG_CHORD_H
 
@@ -202,12 +203,22 @@ FN void way_row(along_world *w, int block, int i, real *carried)
     c->dR = t->dR, c->dp = t->dp;
 }
 
+/// Half of what the loads on a row's bodies give in a step, times `sign`.
+FN wrench half_impulse(const along_world *w, int block, int i, double sign)
+{
+    const wrench l = w->aba[block].load[i];
+    const real half = rset(0.5 * sign) * chord_of(w, block)->h;
+    return (wrench){scale(l.n, half), scale(l.f, half)};
+}
+
 FN void chord_place_row(along_world *w, int block, int i, real *carried)
 {
     const lane_model *const m = &w->rows[block].m;
     const lane_body *const b = &m->bodies[i];
+    wrench *const at = &chord_of(w, block)->body[i].w;
     way_row(w, block, i, carried);
     BY_FORM(b, f, weigh_chord_body(m, b, f, chord_of(w, block), i))
+    if (b->flags & BODY_LOAD) *at = wrench_add(*at, half_impulse(w, block, i, -1));
 }
 
 static void chord_ways(void *context, int thread, int job)
@@ -316,7 +327,9 @@ static void along_chord_residual(along_world *w, pool *threads)
 FN wrench end_wrench(along_world *w, int block, int i, const wrench *next)
 {
     const lane_model *const m = &w->rows[block].m;
-    return chord_wrench(w, block, i, chord_end_wrench(m, &m->bodies[i], chord_of(w, block), i), next);
+    wrench own = chord_end_wrench(m, &m->bodies[i], chord_of(w, block), i);
+    if (m->bodies[i].flags & BODY_LOAD) own = wrench_add(own, half_impulse(w, block, i, 1));
+    return chord_wrench(w, block, i, own, next);
 }
 
 FN void end_sum_row(along_world *w, int block, int i, real *carried)

@@ -8,6 +8,7 @@ typedef struct {
     along_world *w;
     enum {
         SAVE_STATE,
+        HOLD_START,
         BEGIN_PART,
         REST,
         BRAKE,
@@ -15,6 +16,7 @@ typedef struct {
         BASE_STEP,
         MOVE,
         END_PART,
+        HOLD_END,
         LEAVE_PART,
         TAKE_PART,
         GO_BACK,
@@ -25,7 +27,7 @@ typedef struct {
     bool forced, flow;
 } variational_part;
 
-/// joint_forces() at q, without loads on bodies.
+/// joint_forces() at q, without loads on bodies: these are among the wrenches of bodies (along_chord.h).
 FN void chord_forces(const lane_model *m, const real *q, const real *tau, variational_work *P)
 {
     memset(P->d, 0, (size_t)m->nv * sizeof *P->d);
@@ -49,6 +51,11 @@ static void chord_part_of_block(void *context, int thread, int job)
     mask far;
     switch (c->part) {
     case SAVE_STATE: copy_variational(m, &S, all, &P->saved); break;
+    case HOLD_START:
+    case HOLD_END:  // as if all were at rest
+        memset(P->d, 0, (size_t)m->nv * sizeof *P->d);
+        D->q = c->part == HOLD_START ? S.q : P->x, D->v = P->d;
+        break;
     case BEGIN_PART:
         P->W.h = c->h, P->W.inv_h = rset(1) / c->h;
         chord_forces(m, S.q, tau, P);
@@ -83,6 +90,7 @@ static void chord_part_of_block(void *context, int thread, int job)
         break;
     case LEAVE_PART:
         take_rates(m, &S, tau, c->lead, all, &P->W, c->flow ? &sums->flow : NULL);
+        for (int k = 0; k < m->nload && c->flow; k++) sums->flow.work = sums->flow.work + chord_work(m, &P->W, &m->loads[k]);
         chord_forces(m, P->x, tau, P);
         break;
     case TAKE_PART: take_end(m, &S, all, P); break;
@@ -127,6 +135,14 @@ static void along_chord_reach(along_world *w, pool *threads)
     pool_run(threads, w->count, chord_reach_in, &c);
 }
 
+/// The wrenches of the loads on bodies, at the start of a part or at its end.
+static void along_chord_loads(along_world *w, pool *threads, variational_part *step, int part)
+{
+    if (!w->plan->model->nload) return;
+    run_chord(w, threads, step, part);
+    along_loads(w, threads);
+}
+
 /// Energy of the state, with the velocities v that belong to its momenta. What is kinetic is the largest value that
 /// p'v - v'H v / 2 can have, so that errors of v count by their squares alone: those of long chains, solved in pieces, would
 /// show.
@@ -151,6 +167,7 @@ static bool along_chord(along_world *w, pool *threads, const ctn_batch_config *c
 {
     const mask all = not_(none_of());
     newton_progress N = no_newton();
+    along_chord_loads(w, threads, step, HOLD_START);
     run_chord(w, threads, step, BEGIN_PART);
     if (w->plan->model->slides) along_chord_reach(w, threads);
     along_start_chord(w, threads);
@@ -213,28 +230,13 @@ static bool along_chords(along_world *w, pool *threads, const ctn_batch_config *
             return false;
         }
         worst = larger(worst, residual);
+        along_chord_loads(w, threads, step, HOLD_END);
         run_chord(w, threads, step, LEAVE_PART);
         along_chord_momentum(w, threads);
         run_chord(w, threads, step, TAKE_PART);
     }
     count->residual = worst, count->substeps = rset(1);
     return true;
-}
-
-/// Whether wrenches act, of which the rows know nothing; those that are none stay in the model. (Batches of models with other
-/// loads do not come here.)
-static bool is_pushed(const along_world *w)
-{
-    mask any = none_of();
-    for (int b = 0; b < w->count; b++)
-        for (int k = 0; k < w->rows[b].m.nload; k++) {
-            const lane_point_load *const s = &w->rows[b].m.loads[k];
-            for (int i = 0; i < 3; i++) {
-                const real most = larger(magnitude(s->force[i]), magnitude(s->torque[i]));
-                any = either(any, not_(le(most, rset(0))));
-            }
-        }
-    return any_of(any);
 }
 
 static int variational_run(along_world *w, pool *threads, const ctn_batch_config *cfg, double *flat, const double *tau,
@@ -249,7 +251,6 @@ static int variational_run(along_world *w, pool *threads, const ctn_batch_config
     int made = 0;
     memset(&c, 0, sizeof c), memset(stats, 0, sizeof *stats);
     w->cfg = cfg;
-    if (is_pushed(w)) return 0;
     c.at_fault = no_culprit();
     pool_run(threads, w->count, step_copy, &copy);
     if (energy) {

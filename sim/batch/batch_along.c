@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Whether springs and forces on links keep a method from going along them.
-static bool loads_stop(const ctn_model *m, const ctn_batch_config *cfg) { return cfg->method == CTN_VARIATIONAL && m->nload; }
-
 /// Whether the ground keeps a method from going along the links: implicit ones alone meet it there.
 static bool ground_stops(const ctn_model *m, const ctn_batch_config *cfg)
 {
@@ -32,8 +29,8 @@ static bool if_asked(const ctn_batch_config *cfg) { return cfg->method == CTN_RA
 
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
 {
-    const bool able = along_scalar.steps(cfg) && !if_asked(cfg) && !loads_stop(m, cfg) && !ground_stops(m, cfg) &&
-                      !fluid_stops(m) && !m->nwound && !m->fast && !device_asked(cfg->engine);
+    const bool able = along_scalar.steps(cfg) && !if_asked(cfg) && !ground_stops(m, cfg) && !fluid_stops(m) && !m->nwound &&
+                      !m->fast && !device_asked(cfg->engine);
     if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
     return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
 }
@@ -56,8 +53,6 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
     else if (m->fast) snprintf(text, PARALLEL_WORDS, "links takes no `speed` of motors");
     else if (ground_stops(m, cfg)) snprintf(text, PARALLEL_WORDS, "links takes no `ground` by %s", ctn_method_name(cfg->method));
     else if (fluid_stops(m)) snprintf(text, PARALLEL_WORDS, "links takes no %s", fluid_stops(m));
-    else if (loads_stop(m, cfg))
-        snprintf(text, PARALLEL_WORDS, "links takes no `springs` and `forces` on links with variational");
     else if (config_check_parallel(&links, &no) != CTN_OK)  // without the remedy
         snprintf(text, PARALLEL_WORDS, "%.*s", (int)strcspn(no.message, ";"), no.message);
     else if (if_asked(cfg)) snprintf(text, PARALLEL_WORDS, "radau of several stages takes links if asked");
@@ -94,12 +89,6 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
     if (ground_stops(m, cfg))
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `ground` by %s in this version; take worlds, or alpha", name,
                     ctn_method_name(cfg->method));
-    if (loads_stop(m, cfg))
-        return fail(
-            err, CTN_BAD_CONFIG,
-            "parallel: %s takes no `springs` and `forces` on links with the method variational in this version; take alpha, "
-            "or worlds",
-            name);
     return CTN_OK;
 }
 

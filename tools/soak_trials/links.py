@@ -98,8 +98,8 @@ def trial_of_steps(t):
             one['joint'].pop('damping', None)
             if 'limits' in one['joint']:
                 one['joint']['limit_damping'] = 0
-    if method != 'variational' and rng.random() < 0.5:
-        random_scenes.loads(rng, scene)
+    if rng.random() < 0.5:
+        random_scenes.loads(rng, scene, damped=method != 'variational')
     if method != 'variational' and rng.random() < 0.5:
         rng.choice((random_scenes.friction, random_scenes.motors))(rng, scene)
     if method in ('alpha', 'collocation') and rng.random() < 0.4:
