@@ -413,7 +413,8 @@ START_TEST(refused)
 {
     static const char *const messages[] = {
         "method: variational takes no targets of `motors` that move with time in this version; take radau or alpha",
-        "engine: 'cuda' takes no targets of `motors` that move with time in this version; take an engine of the CPU"};
+        "engine: 'cuda' takes no targets of `motors` that move with time in this version, but along links; take an engine of the "
+        "CPU"};
     ctn_model *const m = model_with("", "type: position, kp: 3, target: {sinusoid: {amplitude: 1, frequency: 1}}");
     for (int k = 0; k < 2; k++) {
         ctn_batch_config cfg = config_of(k == 0 ? 5 : 14, 0.01);

@@ -68,6 +68,22 @@ static void *put(parcel *p, const void *from, size_t size)
 /// `count` things from an array.
 #define PUT(p, array, count) ((decltype((array) + 0))put(p, array, (size_t)(count) * sizeof *(array)))
 
+/// What motors are told over time, with its tables. false: there is no memory.
+static bool put_signals(parcel *p, ctn_model *m)
+{
+    const size_t n = (size_t)m->nsignal;
+    ctn_signal *const signals = (ctn_signal *)malloc((n + 1) * sizeof *signals);
+    if (!signals) return false;
+    for (size_t k = 0; k < n; k++) {
+        ctn_signal *const s = &signals[k];
+        *s = m->signals[k];
+        if (s->count) s->knots = PUT(p, s->knots, s->count), s->pieces = PUT(p, s->pieces, 4 * (s->count + 1));
+    }
+    m->signals = PUT(p, signals, n);
+    free(signals);
+    return true;
+}
+
 /// The plan, its model and the configuration (NULL: none), with pointers into the device's memory: the addresses of the first and
 /// the last, and in *d of the model and its loads.
 static along_plan *put_plan(parcel *p, along_there *d, const along_plan *plan, const ctn_batch_config *cfg,
@@ -75,6 +91,7 @@ static along_plan *put_plan(parcel *p, along_there *d, const along_plan *plan, c
 {
     ctn_model m = *plan->model;
     along_plan to = *plan;
+    if (!put_signals(p, &m)) return NULL;
     along_block *const blocks = (along_block *)malloc((size_t)plan->blocks * sizeof *blocks);
     if (!blocks) return NULL;
     m.links = NULL, m.dof_adr = NULL, m.q0 = m.v0 = NULL, m.name = m.names = NULL;
@@ -182,7 +199,7 @@ static bool open_world(along_there *d, const along_plan *plan, const ctn_batch_c
          copy_there(d, (void *)&w, d->world, sizeof w, false);
     d->told = w.told, d->coupled = w.stages > 1, d->nv = (size_t)plan->model->nv, d->nload = (size_t)plan->model->nload;
     if (!ok || !many) return ok;
-    o.shared = many->loaded ? NULL : w.rows;
+    o.shared = many->loaded || plan->model->nsignal ? NULL : w.rows;  // they have a clock each
     return open_groups(d, o, plan, many) && open_room(d, numbers, many);
 }
 

@@ -362,16 +362,18 @@ static ctn_status check_loads(const ctn_model *m, const ctn_batch_config *cfg, c
     return CTN_OK;
 }
 
-/// Targets and currents that move: the variational method takes forces at states whose time it does not know, a device has no clock yet.
+/// Targets and currents that move: the variational method takes forces at states whose time it does not know, worlds that a device
+/// steps side by side have no clock yet.
 static ctn_status check_signals(const ctn_model *m, const ctn_batch_config *cfg, ctn_error *err)
 {
     const char *const what = m->stream.moves ? "`current` that changes" : "targets of `motors` that move";
     if (!m->nsignal) return CTN_OK;
     if (cfg->method == CTN_VARIATIONAL)
         return fail(err, CTN_BAD_CONFIG, "method: variational takes no %s with time in this version; take radau or alpha", what);
-    if (cfg->engine && !strncmp(cfg->engine, "cuda", 4))
-        return fail(err, CTN_BAD_CONFIG, "engine: '%s' takes no %s with time in this version; take an engine of the CPU",
-                    cfg->engine, what);
+    if (cfg->engine && !strncmp(cfg->engine, "cuda", 4) && cfg->parallel != CTN_PARALLEL_LINKS &&
+        cfg->parallel != CTN_PARALLEL_BOTH)
+        return fail(err, CTN_BAD_CONFIG, "engine: '%s' takes no %s with time in this version%s; take an engine of the CPU",
+                    cfg->engine, what, m->stream.moves ? "" : ", but along links");
     return CTN_OK;
 }
 
