@@ -42,7 +42,7 @@ START_TEST(forward_dynamics_have_the_bits_of_the_cpu)
         rng r = {seed * 31 + 7};
         random_state(m, &r, q, v);
         for (size_t k = 0; k < nv; k++) tau[k] = rng_uniform(&r, -1, 1);
-        for (int lanes = 8; lanes <= 128; lanes *= 4) {
+        for (int lanes = 8; lanes <= 512; lanes *= 4) {
             ctn_along *here = ctn_along_create(m, "scalar", 1, lanes, &err), *there = ctn_along_create(m, "cuda", 1, lanes, &err);
             ck_assert_msg(here && there, "%s", err.message);
             ck_assert_str_eq(ctn_along_about(there).engine, "cuda");
@@ -161,6 +161,30 @@ START_TEST(landings_have_the_bits_of_the_cpu)
         ctn_batch_free(here), ctn_batch_free(there), ctn_model_free(m), free(got), free(want);
     }
     ck_assert_int_gt(touching, 8);
+}
+END_TEST
+
+/// Paths with many cuts, which are joined in a tree: one world by launches, and two by groups of threads.
+START_TEST(trees_of_cuts_have_the_bits_of_the_cpu)
+{
+    enum { WORLDS = 2 };
+    ctn_error err;
+    ctn_model *m = random_model(5, &(random_options){.links = 300, .chain = true, .passive = true, .smooth = true});
+    ctn_batch_config cfg = steps_of(_i % 3, "scalar", 512);
+    cfg.worlds = WORLDS, cfg.parallel = _i < 3 ? CTN_PARALLEL_LINKS : CTN_PARALLEL_BOTH;
+    uint64_t hash[2][WORLDS];
+    setenv("CTN_TWIN_THREADS", "2", 1);
+    for (int there = 0; there < 2; there++) {
+        cfg.engine = there ? "cuda" : "scalar";
+        ctn_batch *b = batch_of(m, 5, cfg);
+        ck_assert_msg(ctn_batch_step(b, 2, NULL, &err) == CTN_OK, "%s", err.message);
+        ctn_batch_hashes(b, hash[there]);
+        ck_assert_int_le(ctn_batch_serial_steps(b), WORLDS);
+        ctn_batch_free(b);
+    }
+    unsetenv("CTN_TWIN_THREADS");
+    ck_assert(!memcmp(hash[0], hash[1], sizeof *hash));
+    ctn_model_free(m);
 }
 END_TEST
 
@@ -332,6 +356,7 @@ int main(void)
     tcase_add_loop_test(c, steps_have_the_bits_of_the_cpu, 0, 3 * KINDS);
     tcase_add_test(c, whips_have_the_bits_of_the_cpu);
     tcase_add_loop_test(c, landings_have_the_bits_of_the_cpu, 0, 4);
+    tcase_add_loop_test(c, trees_of_cuts_have_the_bits_of_the_cpu, 0, 6);
     tcase_add_loop_test(c, wrenches_have_the_bits_of_the_cpu, 0, 4);
     tcase_add_loop_test(c, worlds_together_have_the_bits_of_the_cpu, 0, KINDS);
     tcase_add_loop_test(c, threads_of_a_group_have_the_bits_of_one, 0, 3);

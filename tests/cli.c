@@ -145,7 +145,7 @@ static const struct {
      2,
      NULL,
      "--parallel: links takes collocation of order 2, not 3; take that, the method alpha, or worlds"},
-    {{"run", "SCENE", "--lanes", "12"}, 2, NULL, "--lanes: expected a multiple of 8 from 0 to 1024, found 12"},
+    {{"run", "SCENE", "--lanes", "12"}, 2, NULL, "--lanes: expected a multiple of 8 from 0 to 8192, found 12"},
     {{"run", "SCENE", "--parallel", "worlds", "--lanes", "8"},
      2,
      NULL,

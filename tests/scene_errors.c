@@ -499,7 +499,7 @@ static const struct {
      {"integrator.parallel: links takes the solver newton alone, not lm; take that, or worlds"}},
     {TOP("integrator: {method: alpha, parallel: ^links, dt: auto}"),
      {"integrator.parallel: links takes no `dt: auto` in this version; give dt in seconds, or take worlds"}},
-    {TOP("integrator: {lanes: ^12}"), {"integrator.lanes: expected a multiple of 8 from 0 to 1024, found 12"}},
+    {TOP("integrator: {lanes: ^12}"), {"integrator.lanes: expected a multiple of 8 from 0 to 8192, found 12"}},
     {TOP("integrator: {^lanes: 8, parallel: worlds}"),
      {"integrator.lanes: belongs to `parallel: links`, both or auto, not to worlds"}},
     {TOP("integrator: {tolerance: ^0}"), {"integrator.tolerance: expected a positive number, found 0"}},

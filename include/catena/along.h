@@ -18,7 +18,7 @@ typedef struct ctn_along ctn_along;
 ///
 ///     engine   as for ctn_dynamics_create; with "auto" the widest one that this CPU has; "cuda": a GPU, a thread a lane
 ///     threads  1 or more; 0: as many as there are CPUs
-///     lanes    association class: among how many lanes the tree is shared out, a multiple of 8 up to 1024; 0: by the model
+///     lanes    association class: among how many lanes the tree is shared out, a multiple of 8 up to 8192; 0: by the model
 ///
 /// NULL on error. One thread at a time may use it.
 CTN_API ctn_along *ctn_along_create(const ctn_model *model, const char *engine, int threads, int lanes, ctn_error *err);

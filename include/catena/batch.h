@@ -78,7 +78,7 @@ typedef struct ctn_batch_config {
     ctn_schedule schedule;   // of calls with several steps, default CTN_SCHEDULE_AUTO
     ctn_parallel parallel;   // default CTN_PARALLEL_AUTO; links and both: explicit methods, variational, and with newton
                              // radau, alpha and collocation of order 2; with fixed steps
-    int lanes;  // of links and both: among how many lanes a world is shared out, a multiple of 8 up to 1024; default 0: by the
+    int lanes;  // of links and both: among how many lanes a world is shared out, a multiple of 8 up to 8192; default 0: by the
                 // model. Results agree up to rounding from number to number, and with `worlds`; each has bits of its own
     const ctn_parameter *parameters;  // [parameter_count], what worlds have of their own (ctn_batch_set_parameters), copied;
     int parameter_count;              // default 0

@@ -45,7 +45,7 @@ const along_engine *along_engine_of(const ctn_engine *engine)
 
 ctn_along *ctn_along_create(const ctn_model *model, const char *engine, int threads, int lanes, ctn_error *err)
 {
-    enum { MOST_LANES_ALONG = 1024, MOST_THREADS = 1024 };
+    enum { MOST_LANES_ALONG = 8192, MOST_THREADS = 1024 };
     if (missing(__func__, "model", model, err)) return NULL;
     if (lanes < 0 || lanes > MOST_LANES_ALONG || lanes % ALONG_LANES) {
         fail(err, CTN_BAD_ARGUMENT, "lanes: expected 0 or a multiple of %d up to %d, found %d", ALONG_LANES, MOST_LANES_ALONG,

@@ -58,20 +58,29 @@ KERNEL void aba_relative(void *context, int thread, int job)
     pass_outwards(c->w, job, c->level, POSE, (real *)&M, enter_relative, leave_relative, NULL, relative_row);
 }
 
+FN void load_motion(const along_world *w, int s, double *e)
+{
+    memcpy(e, w->start + (size_t)w->plan->segment[s].cut * POSE, POSE * sizeof *e);
+}
+
+FN void put_motion(along_world *w, int s, const double *M)
+{
+    memcpy(w->start + (size_t)w->plan->segment[s].cut * POSE, M, POSE * sizeof *M);
+}
+
+FN void chain_on_motion(double *M, const double *e)
+{
+    double next[POSE];
+    for (int j = 0; j < 4; j++) turn_plain(M, e + 3 * j, next + 3 * j);
+    for (int k = 9; k < POSE; k++) next[k] += M[k];
+    memcpy(M, next, sizeof next);
+}
+
 /// Makes `start` of a cut path that of what its heads hang on.
 KERNEL void chain_motions(void *context, int thread, int job)
 {
-    const along_call *const c = (const along_call *)context;
-    along_world *const w = c->w;
-    int s = first_of_path(c, job);
-    double M[POSE];
     (void)thread;
-    for (motion_above(w, s, M); s >= 0; s = w->plan->segment[s].after) {
-        double *const at = w->start + (size_t)w->plan->segment[s].cut * POSE, next[POSE];
-        for (int j = 0; j < 4; j++) turn_plain(M, at + 3 * j, next + 3 * j);
-        for (int k = 9; k < POSE; k++) next[k] += M[k];
-        memcpy(at, M, sizeof M), memcpy(M, next, sizeof M);
-    }
+    go_along((const along_call *)context, job, false, POSE, motion_above, load_motion, chain_on_motion, put_motion, WORLD_POSE);
 }
 
 KERNEL void enter_motion(const along_world *w, int s, double *to)
@@ -217,8 +226,9 @@ KERNEL void aba_accelerations(void *context, int thread, int job)
 
 KERNEL void aba_boundaries(void *context, int thread, int job)
 {
+    const along_call *const c = (const along_call *)context;
     (void)thread;
-    pass_boundaries((const along_call *)context, job, acceleration_above);
+    if (!is_long(c->w->plan, c->level, job)) pass_boundaries(c, job, acceleration_above);
 }
 
 // ---- the call
@@ -251,13 +261,13 @@ static void along_eliminate(along_world *w, along_crew *crew)
     for (c.level = plan->levels - 1; c.level >= 0; c.level--) {
         if (is_cut(plan, c.level)) {
             ALONG_RUN(crew, w->count, aba_relative, &c);
-            ALONG_EACH(crew, cut_paths_of(plan, c.level), chain_motions, &c);
+            ALONG_CHAIN(crew, w, chain_motions, &c);
         }
         ALONG_RUN(crew, w->count, aba_outwards, &c);
     }
     for (c.level = 0; c.level < plan->levels; c.level++) {
         ALONG_RUN(crew, w->count, aba_inwards, &c);
-        ALONG_EACH(crew, cut_paths_of(plan, c.level), join_segments, &c);
+        along_join_cuts(w, crew, &c, false);
     }
 }
 
@@ -270,14 +280,14 @@ static void along_forward(along_world *w, along_crew *crew)
 #endif
     along_eliminate(w, crew);
     for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
-        ALONG_EACH(crew, cut_paths_of(w->plan, c.level), aba_boundaries, &c);
+        along_pass_cuts(w, crew, &c, false);
         ALONG_RUN(crew, w->count, aba_accelerations, &c);
     }
 }
 
 static void along_aba(along_world *w, along_crew *crew, const double *q, const double *v, const double *tau, double *qdd)
 {
-    along_call c = {w->self, 0, q, v, tau, qdd};
+    along_call c = {.w = w->self, .q = q, .v = v, .tau = tau, .out = qdd};
     ALONG_RUN(crew, w->count, aba_load, &c);
     along_forward(w, crew);
     ALONG_RUN(crew, w->count, aba_store, &c);

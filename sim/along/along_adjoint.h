@@ -159,7 +159,7 @@ static void along_joint_rows(along_world *w, pool *threads, bool now)
     for (c.level = 0; c.level < w->plan->levels; c.level++) {
         if (is_cut(w->plan, c.level)) {
             pool_run(threads, w->count, bar_stretch, &c);
-            ALONG_EACH(threads, cut_paths_of(w->plan, c.level), chain_wrenches, &c);
+            ALONG_CHAIN(threads, w, chain_wrenches, &c);
         }
         pool_run(threads, w->count, bar_rows, &c);
     }
@@ -288,6 +288,12 @@ static void bar_motion(void *context, int thread, int job)
                   is_cut(c->w->plan, c->level) ? bar_motion_cut_row : bar_motion_row);
 }
 
+static void bar_boundaries(void *context, int thread, int job)
+{
+    (void)thread;
+    pass_boundaries(context, job, step_above);
+}
+
 /// H y = b.
 static void along_virtual_motion(along_world *w, pool *threads)
 {
@@ -302,7 +308,7 @@ static void along_virtual_motion(along_world *w, pool *threads)
         ALONG_EACH(threads, paths, join_kept_sides, &c);
     }
     for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
-        ALONG_EACH(threads, cut_paths_of(w->plan, c.level), step_boundaries, &c);
+        ALONG_EACH(threads, cut_paths_of(w->plan, c.level), bar_boundaries, &c);
         pool_run(threads, w->count, bar_motion, &c);
     }
 }

@@ -50,7 +50,7 @@ static void start_above(const along_world *w, int s, double *to)
 static void chain_start_axes(void *context, int thread, int job)
 {
     (void)thread;
-    chain_turned(context, job, start_above);
+    go_along(context, job, false, 9, start_above, load_motion, chain_on_axes, put_axes, WORLD_POSE);
 }
 
 /// What lanes carry: axes, and the way from what the head hangs on.
@@ -112,7 +112,7 @@ static void along_start_chord(along_world *w, pool *threads)
     for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
         if (is_cut(w->plan, c.level)) {
             pool_run(threads, w->count, chord_axes, &c);
-            ALONG_EACH(threads, cut_paths_of(w->plan, c.level), chain_start_axes, &c);
+            ALONG_CHAIN(threads, w, chain_start_axes, &c);
         }
         pool_run(threads, w->count, chord_starts, &c);
     }
@@ -299,7 +299,7 @@ static void along_wrenches(along_world *w, pool *threads, pool_job sum, pool_job
     for (c.level = 0; c.level < w->plan->levels; c.level++) {
         if (is_cut(w->plan, c.level)) {
             pool_run(threads, w->count, sum, &c);
-            ALONG_EACH(threads, cut_paths_of(w->plan, c.level), chain, &c);
+            ALONG_CHAIN(threads, w, chain, &c);
         }
         pool_run(threads, w->count, rows, &c);
     }

@@ -9,9 +9,10 @@
 
 /// All jobs that a device does, by name.
 #define ALONG_TASKS(task)                                                                                                        \
-    WORLD_TASKS(task) ABA_TASKS(task) STEP_TASKS(task) FOLLOW_TASKS(task) CONTACT_TASKS(task) STAGE_TASKS(task)
+    WORLD_TASKS(task) ABA_TASKS(task) STEP_TASKS(task) STAR_TASKS(task) FOLLOW_TASKS(task) CONTACT_TASKS(task) STAGE_TASKS(task)
+#define STAR_TASKS(task) task(star_up) task(star_down) task(star_leaf) task(star_head) task(star_motion) task(star_wrench)
 #define WORLD_TASKS(task)                                                                                                        \
-    task(open_measure) task(open_layout) task(open_rows) task(open_loads) task(forget) task(tell) task(choose)
+    task(open_measure) task(open_layout) task(open_rows) task(open_loads) task(forget) task(tell) task(tell_group) task(choose)
 #define ABA_TASKS(task)                                                                                                          \
     task(aba_load) task(aba_relative) task(chain_motions) task(aba_outwards) task(aba_inwards) task(join_segments)               \
         task(aba_boundaries) task(aba_accelerations) task(aba_store)

@@ -190,7 +190,7 @@ static void rnea_store(void *context, int thread, int job)
 /// tau = H a + c(q, v), a NULL: 0.
 static void along_rnea(along_world *w, pool *threads, const double *q, const double *v, const double *a, double *tau)
 {
-    along_call c = {w, 0, q, v, a, tau};
+    along_call c = {.w = w, .q = q, .v = v, .tau = a, .out = tau};
     memcpy(w->pull, w->plan->model->gravity, sizeof w->pull);
     pool_run(threads, w->count, motion_load, &c);
     pool_run(threads, w->count, rnea_load, &c);

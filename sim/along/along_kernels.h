@@ -19,6 +19,7 @@
 #include "sim/along/along_aba.h"
 #include "sim/along/along_place.h"
 #include "sim/along/along_sweep.h"
+#include "sim/along/along_star.h"
 #include "sim/along/along_follow.h"
 #include "sim/along/along_contact.h"
 #include "sim/along/along_solve.h"
@@ -115,8 +116,12 @@ KERNEL along_world *layout_world(const along_plan *plan, const ctn_batch_config 
     to.crossings = TAKE(a, variational ? cuts : 0, crossing);
     const bool touches = cfg && m->ncontact;
     to.books = TAKE(a, touches ? segments * BOOKS : 0, double), to.kept = TAKE(a, touches ? (size_t)plan->trees : 0, tree_kept);
-    to.cut = TAKE(a, cuts, boundary), to.off = TAKE(a, cuts, double);
+    bool any_long = false;
+    for (int level = 0; level < plan->levels; level++) any_long = any_long || plan->longest[level] > MOST_CHAINED;
+    to.cut = TAKE(a, cuts, boundary), to.off = TAKE(a, cuts, double), to.stars = TAKE(a, any_long ? cuts : 0, boundary_star);
+    to.runs = TAKE(a, any_long ? cuts * POSE : 0, double);
     to.told = TAKE(a, TOLD, double);
+    to.groups = TAKE(a, groups_of(plan) > 1 ? (size_t)(TOLD * groups_of(plan)) : 0, double);
 #ifdef ALONG
     if (back) to.back = TAKE(a, count, adjoint_block), to.column = TAKE(a, (size_t)m->nbody, int);
 #else

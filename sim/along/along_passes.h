@@ -98,8 +98,10 @@ struct along_world {
     double *way;      // [][MOTION] pose and twist of the tail as seen from what the head hangs on, that being at rest
     double *begin;    // [][MOTION] what the head gets
     boundary *cut;
-    crossing *crossings;  // [] of variational steps
-    double *off;          // [] of cut paths of a level: how far off the farthest head was that was followed from
+    boundary_star *stars;  // of long paths alone, as the next
+    double *runs;          // [][POSE] what goes over runs of segments
+    crossing *crossings;   // [] of variational steps
+    double *off;           // [] of cut paths of a level: how far off the farthest head was that was followed from
     // of steps of several coupled stages: their number, else 1; poses, wrenches and ways above are then those of stage after
     // stage
     int stages;
@@ -109,6 +111,7 @@ struct along_world {
     // of the call
     double *plain;   // [nq + nbody], models with joints that slide
     double *told;    // [TOLD] numbers of all lanes together
+    double *groups;  // [TOLD][groups] of groups of lanes, where there are several (along_place.h)
     double pull[3];  // gravity, in inverse dynamics
     along_mode mode;
 };
@@ -134,6 +137,7 @@ typedef struct {
     int level;
     const double *q, *v, *tau;  // of forward dynamics
     double *out;
+    int turn;  // chain_turn
 } along_call;
 
 typedef void lane_enter(const along_world *w, int segment, double *to);    // what a lane has at the begin of a segment
@@ -270,6 +274,74 @@ FN int first_of_path(const along_call *c, int path)
     return plan->cuts[plan->cut_first[c->level] + path];
 }
 
+enum { MOST_CHAINED = 64 };  // segments of paths whose cuts go one after another; those of longer ones in a tree (along_star.h)
+
+/// Segments of a cut path of a level.
+FN int segments_of(const along_plan *plan, int level, int path)
+{
+    const int p = plan->cut_first[level] + path,
+              end = p + 1 < plan->cut_first[plan->levels] ? plan->segment[plan->cuts[p + 1]].cut : plan->cut_segments;
+    return end - plan->segment[plan->cuts[p]].cut;
+}
+FN bool is_long(const along_plan *plan, int level, int path) { return segments_of(plan, level, path) > MOST_CHAINED; }
+
+// ---- along the segments of cut paths
+//
+// What goes from one segment to the next, a pose or a sum, goes along short paths at once. Along long ones each run of segments
+// finds first what it makes of nothing, then these follow each other, then each goes on from where it begins.
+
+enum { RUN = 32 };  // segments
+
+typedef enum { CHAIN_WHOLE, CHAIN_RUNS, CHAIN_BETWEEN, CHAIN_FROM } chain_turn;
+
+typedef void chain_load(const along_world *w, int segment, double *e);  // what a segment, or a run of them, does
+typedef void chain_op(double *x, const double *e);                      // does it to x
+typedef void chain_put(along_world *w, int segment, const double *x);   // keeps what it is done to
+
+/// One turn of a chain of n numbers, from what `above` says; inwards: from the tail on.
+FN void go_along(const along_call *c, int job, bool inwards, int n, lane_enter *above, chain_load *load, chain_op *op,
+                 chain_put *put, const double *unit)
+{
+    along_world *const w = c->w;
+    const along_plan *const plan = w->plan;
+    const bool in_runs = c->turn == CHAIN_RUNS || c->turn == CHAIN_FROM;
+    const int most = (plan->longest[c->level] - 1) / RUN + 1, path = in_runs ? job / most : job;
+    const int first = plan->cuts[plan->cut_first[c->level] + path], count = segments_of(plan, c->level, path);
+    const int runs = (count - 1) / RUN + 1, run = in_runs ? job % most : 0;
+    double x[POSE], e[POSE];
+    if ((count > MOST_CHAINED) != (c->turn != CHAIN_WHOLE) || run >= runs) return;
+    double *const at = w->runs + (size_t)plan->segment[first].cut * POSE;  // of the runs one after another
+    const int from = in_runs ? run * RUN : 0, end = !in_runs ? count : from + RUN < count ? from + RUN : count;
+    if (c->turn == CHAIN_RUNS) memcpy(x, unit, (size_t)n * sizeof *x);
+    else if (c->turn == CHAIN_FROM) memcpy(x, at + run * POSE, (size_t)n * sizeof *x);
+    else above(w, first, x);
+    for (int k = 0; k < runs && c->turn == CHAIN_BETWEEN; k++) {
+        double *const of = at + (inwards ? runs - 1 - k : k) * POSE;
+        memcpy(e, of, (size_t)n * sizeof *e), memcpy(of, x, (size_t)n * sizeof *x), op(x, e);
+    }
+    for (int k = from; k < end && c->turn != CHAIN_BETWEEN; k++) {
+        const int s = first + (inwards ? end - 1 - (k - from) : k);
+        load(w, s, e);
+        if (c->turn != CHAIN_RUNS) put(w, s, x);
+        op(x, e);
+    }
+    if (c->turn == CHAIN_RUNS) memcpy(at + run * POSE, x, (size_t)n * sizeof *x);
+}
+
+/// A chain over the cut paths of a level, whose job is go_along().
+#define ALONG_CHAIN(crew, world, job, call)                                                                                      \
+    do {                                                                                                                         \
+        const int paths_ = cut_paths_of((world)->plan, (call)->level), longest_ = (world)->plan->longest[(call)->level];         \
+        const int turns_ = longest_ > MOST_CHAINED ? CHAIN_FROM : CHAIN_WHOLE;                                                   \
+        for ((call)->turn = CHAIN_WHOLE; (call)->turn <= turns_; (call)->turn++)                                                 \
+            ALONG_EACH(crew, paths_ *((call)->turn % 2 ? (longest_ - 1) / RUN + 1 : 1), job, call);                              \
+    } while (0)
+
+/// Joins the segments of the cut paths of a level, and takes motions and wrenches over the cuts; step: of a Newton step, else of
+/// forward dynamics. (along_star.h)
+KERNEL void along_join_cuts(along_world *w, along_crew *crew, along_call *c, bool step);
+KERNEL void along_pass_cuts(along_world *w, along_crew *crew, along_call *c, bool step);
+
 /// Sums [x y] of R y: columns of R in M.
 FN void turn_plain(const double *M, const double *y, double *to)
 {
@@ -306,6 +378,7 @@ KERNEL void join_segments(void *context, int thread, int job)
     const along_segment *const segment = w->plan->segment;
     int s = first_of_path(c, job);
     (void)thread;
+    if (is_long(w->plan, c->level, job)) return;
     while (segment[s].after >= 0) s = segment[s].after;
     for (s = segment[s].before; s >= 0; s = segment[s].before)
         boundary_join(&w->cut[segment[s].cut], w->hand + (size_t)segment[s].after * HAND, w->hand + (size_t)s * HAND);

@@ -39,23 +39,23 @@ KERNEL void place_above(const along_world *w, int s, double *to)
     leave_lane(&W->now[row].R, lane, 9, to), leave_lane(&W->body[row].dp, lane, 3, to + 9);
 }
 
-/// Makes axes of tails, as seen from the heads of a cut path, those of what the heads hang on.
-FN void chain_turned(const along_call *c, int path, lane_enter *above)
+FN void put_axes(along_world *w, int s, const double *M)
 {
-    along_world *const w = c->w;
-    int s = first_of_path(c, path);
-    double M[POSE];
-    for (above(w, s, M); s >= 0; s = w->plan->segment[s].after) {
-        double *const at = w->start + (size_t)w->plan->segment[s].cut * POSE, next[POSE];
-        for (int j = 0; j < 3; j++) turn_plain(M, at + 3 * j, next + 3 * j);
-        memcpy(at, M, 9 * sizeof *at), memcpy(M, next, 9 * sizeof *M);
-    }
+    memcpy(w->start + (size_t)w->plan->segment[s].cut * POSE, M, 9 * sizeof *M);
 }
 
+FN void chain_on_axes(double *M, const double *e)
+{
+    double next[9];
+    for (int j = 0; j < 3; j++) turn_plain(M, e + 3 * j, next + 3 * j);
+    memcpy(M, next, sizeof next);
+}
+
+/// Makes axes of tails, as seen from the heads of a cut path, those of what the heads hang on.
 KERNEL void chain_axes(void *context, int thread, int job)
 {
     (void)thread;
-    chain_turned((const along_call *)context, job, place_above);
+    go_along((const along_call *)context, job, false, 9, place_above, load_motion, chain_on_axes, put_axes, WORLD_POSE);
 }
 
 /// In cut paths ways are counted from the heads.
@@ -103,20 +103,34 @@ KERNEL void step_place(void *context, int thread, int job)
     pass_outwards(c->w, job, c->level, POSE, carried, enter_place, leave_way, place_port, place_row);
 }
 
+KERNEL_DATA double NOTHING[WRENCH + 3] = {0};
+
+KERNEL void way_above(const along_world *w, int s, double *to)
+{
+    double M[POSE];
+    place_above(w, s, M);
+    memcpy(to, M + 9, 3 * sizeof *to);
+}
+
+FN void load_way(const along_world *w, int s, double *e)
+{
+    memcpy(e, w->start + (size_t)w->plan->segment[s].cut * POSE + 9, 3 * sizeof *e);
+}
+
+FN void put_way(along_world *w, int s, const double *x)
+{
+    memcpy(w->start + (size_t)w->plan->segment[s].cut * POSE + 9, x, 3 * sizeof *x);
+}
+
+FN void chain_on_way(double *x, const double *e)
+{
+    for (int k = 0; k < 3; k++) x[k] += e[k];
+}
+
 KERNEL void chain_ways(void *context, int thread, int job)
 {
-    const along_call *const c = (const along_call *)context;
-    along_world *const w = c->w;
-    int s = first_of_path(c, job);
-    double M[POSE];
     (void)thread;
-    for (place_above(w, s, M); s >= 0; s = w->plan->segment[s].after) {
-        double *const way = w->start + (size_t)w->plan->segment[s].cut * POSE + 9;
-        for (int k = 0; k < 3; k++) {
-            const double next = M[9 + k] + way[k];
-            way[k] = M[9 + k], M[9 + k] = next;
-        }
-    }
+    go_along((const along_call *)context, job, false, 3, way_above, load_way, chain_on_way, put_way, NOTHING);
 }
 
 // ---- what they weigh
@@ -223,39 +237,73 @@ KERNEL void choose(void *context, int thread, int job)
     c->w->mode = c->mode;
 }
 
-FN double sum_lanes(const along_world *w, size_t at)
+/// Lanes are asked in groups of so many, and then the groups: sums run so whatever a lane block has.
+enum { ASKED_AT_ONCE = 64 };
+
+/// A group of lanes: lane blocks `first` to `end`; and of cuts.
+typedef struct {
+    int first, end, first_cut, end_cut;
+} lane_group;
+
+FN int groups_of(const along_plan *plan) { return (plan->lanes + ASKED_AT_ONCE - 1) / ASKED_AT_ONCE; }
+
+FN lane_group group_of(const along_world *w, int group)
+{
+    enum { BLOCKS = ASKED_AT_ONCE / LANES };
+    const int groups = groups_of(w->plan), cuts = (w->plan->cut_segments + groups - 1) / groups;
+    lane_group g;
+    g.first = group * BLOCKS, g.end = g.first + BLOCKS < w->count ? g.first + BLOCKS : w->count;
+    g.first_cut = group * cuts;
+    g.end_cut = g.first_cut + cuts < w->plan->cut_segments ? g.first_cut + cuts : w->plan->cut_segments;
+    return g;
+}
+
+FN double sum_group(const along_world *w, lane_group g, size_t at)
 {
     double sum = 0;
-    for (int k = 0; k < w->count; k++)
+    for (int k = g.first; k < g.end; k++)
         for (int l = 0; l < LANES; l++) sum += ((const double *)((const char *)&w->step[k] + at))[l];
     return sum;
 }
 
-/// The largest; NaN if one is.
-FN double most_lanes(const along_world *w, size_t at)
+/// The larger one; NaN if one is.
+FN double most_of(double most, double x) { return most < x ? x : x != x ? x : most; }
+
+FN double most_of_group(const along_world *w, lane_group g, size_t at)
 {
     double most = 0;
-    for (int k = 0; k < w->count; k++)
-        for (int l = 0; l < LANES; l++) {
-            const double x = ((const double *)((const char *)&w->step[k] + at))[l];
-            most = most < x ? x : x != x ? x : most;
-        }
+    for (int k = g.first; k < g.end; k++)
+        for (int l = 0; l < LANES; l++) most = most_of(most, ((const double *)((const char *)&w->step[k] + at))[l]);
     return most;
 }
 
+/// Of all lanes.
+FN double sum_lanes(const along_world *w, size_t at)
+{
+    double sum = 0;
+    for (int k = 0; k < groups_of(w->plan); k++) sum += sum_group(w, group_of(w, k), at);
+    return sum;
+}
+FN double most_lanes(const along_world *w, size_t at)
+{
+    double most = 0;
+    for (int k = 0; k < groups_of(w->plan); k++) most = most_of(most, most_of_group(w, group_of(w, k), at));
+    return most;
+}
+#define SUM(w, member) sum_lanes(w, offsetof(step_block, member))
+#define MOST(w, member) most_lanes(w, offsetof(step_block, member))
+
 /// The least share, at most 1; NaN if one is.
-FN double least_share(const along_world *w)
+FN double least_share(const along_world *w, lane_group g)
 {
     double least = 1;
-    for (int k = 0; k < w->count; k++)
+    for (int k = g.first; k < g.end; k++)
         for (int l = 0; l < LANES; l++) {
             const double x = ((const double *)&w->step[k].sums.slope)[l];
             if (!(x >= least)) least = x;
         }
     return least;
 }
-#define SUM(w, member) sum_lanes(w, offsetof(step_block, member))
-#define MOST(w, member) most_lanes(w, offsetof(step_block, member))
 
 /// Kinetic energies of the trees that are free to move, each as a whole.
 FN double energy_of_trees(const along_world *w)
@@ -273,55 +321,91 @@ FN double energy_of_trees(const along_world *w)
     return E;
 }
 
+/// A number of a group of lanes; of what is no sum over lanes all of it, for the group 0.
+FN double told_of(const along_world *w, along_told what, lane_group g, int paths)
+{
+#define OF_GROUP(member) sum_group(w, g, offsetof(step_block, member))
+#define MOST_OF_GROUP(member) most_of_group(w, g, offsetof(step_block, member))
+    const step_block *const first = &w->step[0];
+    double x = 0;
+    switch (what) {
+    case TOLD_E: return w->stages > 1 ? OF_GROUP(sums.E) : OF_GROUP(W.po.one.W.E);
+    case TOLD_FAR:
+        for (int k = g.first; k < g.end; k++)
+            x = any_of(w->stages > 1 ? stages_in(w, k)->too_far : solve_of(w, k)->too_far) ? 1 : x;
+        return x;
+    case TOLD_MOST: return MOST_OF_GROUP(sums.most);
+    case TOLD_SLOPE: return OF_GROUP(sums.slope);
+    case TOLD_SHARE: return least_share(w, g);
+    case TOLD_NEGATIVE: return OF_GROUP(sums.negative);
+    case TOLD_CUTS:  // that of a path's last segment stays 0
+        for (int k = g.first_cut; k < g.end_cut; k++) x += w->cut[k].negative;
+        return x;
+    case TOLD_WORK: return OF_GROUP(sums.flow.work);
+    case TOLD_DISSIPATED: return OF_GROUP(sums.flow.dissipated);
+    case TOLD_BAD:
+        for (int k = g.first; k < g.end; k++) x = any_of(w->step[k].sums.bad) ? 1 : x;
+        return x;
+    case TOLD_TURNED: return MOST_OF_GROUP(sums.E);
+    case TOLD_INTERNAL: return OF_GROUP(sums.internal);
+    case TOLD_TREES: return g.first ? 0 : energy_of_trees(w);
+    case TOLD_KINETIC: return OF_GROUP(sums.energy.kinetic);
+    case TOLD_POTENTIAL: return OF_GROUP(sums.energy.potential);
+    case TOLD_SPRING: return OF_GROUP(sums.energy.spring);
+    case TOLD_FRESH: return *(const double *)first->S.fresh;
+    case TOLD_CREATED: return g.first ? 0 : *(const double *)&first->S.created[0];
+    case TOLD_LOST: return g.first ? 0 : *(const double *)&first->S.created[1];
+    case TOLD_JUMP: return OF_GROUP(sums.jump);
+    case TOLD_CHANGE: return OF_GROUP(sums.change);
+    case TOLD_PRESSED:
+        for (int k = g.first; k < g.end; k++) x = any_of(w->step[k].sums.pressed) ? 1 : x;
+        return x;
+    case TOLD_KEPT:
+        x = 1;
+        for (int t = 0; t < w->plan->trees && !g.first; t++) x = w->kept[t].inner >= x ? x : w->kept[t].inner;
+        return x;
+    case TOLD_BLUR: return OF_GROUP(sums.blur);
+    case TOLD_OFF:
+        for (int k = 0; k < paths; k++) x = w->off[k] <= x ? x : w->off[k];
+        return x;
+    case TOLD: break;
+    }
+    return x;
+#undef OF_GROUP
+#undef MOST_OF_GROUP
+}
+
+/// Of several groups: what there is of each.
+KERNEL void tell_group(void *context, int thread, int job)
+{
+    const along_ask *const c = (const along_ask *)context;
+    const int groups = groups_of(c->w->plan), k = job / groups, group = job % groups;
+    (void)thread;
+    c->w->groups[k * groups + group] = told_of(c->w, (along_told)(c->what + k), group_of(c->w, group), c->paths);
+}
+
+/// And of all.
 KERNEL void tell(void *context, int thread, int job)
 {
     const along_ask *const c = (const along_ask *)context;
-    const along_world *const w = c->w;
-    const step_block *const first = &w->step[0];
-    double x = 0;
+    along_world *const w = c->w;
+    const along_told what = (along_told)(c->what + job);
+    const int groups = groups_of(w->plan);
+    const double *const of = w->groups + job * groups;
     (void)thread;
-    switch ((along_told)(c->what + job)) {
-    case TOLD_E: x = w->stages > 1 ? SUM(w, sums.E) : SUM(w, W.po.one.W.E); break;
-    case TOLD_FAR:
-        for (int k = 0; k < w->count; k++) x = any_of(w->stages > 1 ? stages_in(w, k)->too_far : solve_of(w, k)->too_far) ? 1 : x;
-        break;
-    case TOLD_MOST: x = MOST(w, sums.most); break;
-    case TOLD_SLOPE: x = SUM(w, sums.slope); break;
-    case TOLD_SHARE: x = least_share(w); break;
-    case TOLD_NEGATIVE: x = SUM(w, sums.negative); break;
-    case TOLD_CUTS:  // that of a path's last segment stays 0
-        for (int k = 0; k < w->plan->cut_segments; k++) x += w->cut[k].negative;
-        break;
-    case TOLD_WORK: x = SUM(w, sums.flow.work); break;
-    case TOLD_DISSIPATED: x = SUM(w, sums.flow.dissipated); break;
-    case TOLD_BAD:
-        for (int k = 0; k < w->count; k++) x = any_of(w->step[k].sums.bad) ? 1 : x;
-        break;
-    case TOLD_TURNED: x = MOST(w, sums.E); break;
-    case TOLD_INTERNAL: x = SUM(w, sums.internal); break;
-    case TOLD_TREES: x = energy_of_trees(w); break;
-    case TOLD_KINETIC: x = SUM(w, sums.energy.kinetic); break;
-    case TOLD_POTENTIAL: x = SUM(w, sums.energy.potential); break;
-    case TOLD_SPRING: x = SUM(w, sums.energy.spring); break;
-    case TOLD_FRESH: x = *(const double *)first->S.fresh; break;
-    case TOLD_CREATED: x = *(const double *)&first->S.created[0]; break;
-    case TOLD_JUMP: x = SUM(w, sums.jump); break;
-    case TOLD_CHANGE: x = SUM(w, sums.change); break;
-    case TOLD_PRESSED:
-        for (int k = 0; k < w->count; k++) x = any_of(w->step[k].sums.pressed) ? 1 : x;
-        break;
-    case TOLD_KEPT:
-        x = 1;
-        for (int t = 0; t < w->plan->trees; t++) x = w->kept[t].inner >= x ? x : w->kept[t].inner;
-        break;
-    case TOLD_BLUR: x = SUM(w, sums.blur); break;
-    case TOLD_LOST: x = *(const double *)&first->S.created[1]; break;
-    case TOLD_OFF:
-        for (int k = 0; k < c->paths; k++) x = w->off[k] <= x ? x : w->off[k];
-        break;
-    case TOLD: break;
+    if (groups == 1) {
+        w->told[what] = told_of(w, what, group_of(w, 0), c->paths);
+        return;
     }
-    w->told[c->what + job] = x;
+    double x = of[0];
+    for (int k = 1; k < groups; k++) {
+        if (what == TOLD_SHARE) x = !(of[k] >= x) ? of[k] : x;
+        else if (what == TOLD_MOST || what == TOLD_TURNED || what == TOLD_FAR || what == TOLD_BAD || what == TOLD_PRESSED ||
+                 what == TOLD_FRESH || what == TOLD_OFF)
+            x = most_of(x, of[k]);
+        else if (what != TOLD_KEPT) x += of[k];
+    }
+    w->told[what] = x;
 }
 
 /// How the passes to come are made.
@@ -340,13 +424,17 @@ KERNEL void along_forget(along_world *w, along_crew *crew, along_sums what)
     ALONG_EACH(crew, w->count, forget, &c);
 }
 
-/// `told` from one number to another.
-KERNEL void along_tell(along_world *w, along_crew *crew, along_told first, along_told last)
+/// `told` from one number to another; paths: of heads that were followed from.
+KERNEL void ask_for(along_world *w, along_crew *crew, along_told first, along_told last, int paths)
 {
-    along_ask c = {w->self, (int)first, 0};
+    along_ask c = {w->self, (int)first, paths};
+    const int groups = groups_of(w->plan);
+    if (groups > 1) ALONG_EACH(crew, (last - first + 1) * groups, tell_group, &c);
     ALONG_EACH(crew, last - first + 1, tell, &c);
     along_fetch(crew, w);
 }
+
+KERNEL void along_tell(along_world *w, along_crew *crew, along_told first, along_told last) { ask_for(w, crew, first, last, 0); }
 
 /// Placements at the iterate; weigh: and the rest of evaluate().
 KERNEL void along_evaluate(along_world *w, along_crew *crew, bool weigh)
@@ -357,10 +445,10 @@ KERNEL void along_evaluate(along_world *w, along_crew *crew, bool weigh)
         const bool cut = is_cut(w->plan, c.level);
         if (cut) {
             ALONG_RUN(crew, w->count, step_relative, &c);
-            ALONG_EACH(crew, cut_paths_of(w->plan, c.level), chain_axes, &c);
+            ALONG_CHAIN(crew, w, chain_axes, &c);
         }
         ALONG_RUN(crew, w->count, step_place, &c);
-        if (cut) ALONG_EACH(crew, cut_paths_of(w->plan, c.level), chain_ways, &c);
+        if (cut) ALONG_CHAIN(crew, w, chain_ways, &c);
         if (weigh) ALONG_RUN(crew, w->count, step_weigh, &c);
     }
 }
@@ -418,26 +506,43 @@ KERNEL void step_stretch(void *context, int thread, int job)
     pass_inwards(c->w, job, c->level, 9, (real *)&S, enter_nothing, leave_stretch, stretch_row);
 }
 
+KERNEL void nothing_behind(const along_world *w, int s, double *to)
+{
+    (void)w, (void)s;
+    memset(to, 0, (WRENCH + 3) * sizeof *to);
+}
+
+/// Its own wrench, and the way to its tail.
+FN void load_wrench(const along_world *w, int s, double *e)
+{
+    memcpy(e, w->weight + (size_t)s * WRENCH, WRENCH * sizeof *e);
+    memcpy(e + WRENCH, w->stretch + 3 * (size_t)w->plan->segment[s].cut, 3 * sizeof *e);
+}
+
+FN void put_behind(along_world *w, int s, const double *x)
+{
+    memcpy(w->behind + (size_t)w->plan->segment[s].cut * WRENCH, x, WRENCH * sizeof *x);
+}
+
+/// About the head, with its own; and how far that is.
+FN void chain_on_wrench(double *x, const double *e)
+{
+    const double *const r = e + WRENCH;
+    double next[WRENCH + 3];
+    for (int k = 0; k < 3; k++) {
+        const int i = (k + 1) % 3, j = (k + 2) % 3;
+        next[k] = x[k] + (r[i] * x[3 + j] - r[j] * x[3 + i]) + e[k], next[3 + k] = x[3 + k] + e[3 + k];
+        next[6 + k] = x[6 + k] + r[k];
+    }
+    memcpy(x, next, sizeof next);
+}
+
 /// The wrenches behind the tails of a cut path.
 KERNEL void chain_wrenches(void *context, int thread, int job)
 {
-    const along_call *const c = (const along_call *)context;
-    along_world *const w = c->w;
-    const along_segment *const segment = w->plan->segment;
-    double behind[WRENCH] = {0};
-    int s = first_of_path(c, job);
     (void)thread;
-    while (segment[s].after >= 0) s = segment[s].after;
-    for (; s >= 0; s = segment[s].before) {
-        const double *const own = w->weight + (size_t)s * WRENCH, *const r = w->stretch + 3 * (size_t)segment[s].cut;
-        double *const at = w->behind + (size_t)segment[s].cut * WRENCH;
-        const double *const f = at + 3;
-        memcpy(at, behind, sizeof behind);
-        for (int k = 0; k < 3; k++) {
-            const int x = (k + 1) % 3, y = (k + 2) % 3;
-            behind[k] = at[k] + (r[x] * f[y] - r[y] * f[x]) + own[k], behind[3 + k] = f[k] + own[3 + k];
-        }
-    }
+    go_along((const along_call *)context, job, true, WRENCH + 3, nothing_behind, load_wrench, chain_on_wrench, put_behind,
+             NOTHING);
 }
 
 KERNEL void enter_behind(const along_world *w, int s, double *to)
@@ -481,7 +586,7 @@ KERNEL double along_residual(along_world *w, along_crew *crew)
     for (c.level = 0; c.level < w->plan->levels; c.level++) {
         if (is_cut(w->plan, c.level)) {
             ALONG_RUN(crew, w->count, step_stretch, &c);
-            ALONG_EACH(crew, cut_paths_of(w->plan, c.level), chain_wrenches, &c);
+            ALONG_CHAIN(crew, w, chain_wrenches, &c);
         }
         ALONG_RUN(crew, w->count, step_rows, &c);
     }

@@ -48,9 +48,7 @@ FN bool everywhere(mask m) { return !any_of(not_(m)); }
 /// How far off the farthest head of so many paths was.
 KERNEL double heads_off(along_world *w, along_crew *crew, int paths)
 {
-    along_ask ask = {w->self, TOLD_OFF, paths};
-    ALONG_EACH(crew, 1, tell, &ask);
-    along_fetch(crew, w);
+    ask_for(w, crew, TOLD_OFF, TOLD_OFF, paths);
     return w->told[TOLD_OFF];
 }
 

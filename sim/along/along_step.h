@@ -212,18 +212,15 @@ KERNEL void origin_above(const along_world *w, int s, double *p)
     leave_lane(&up->W.po.p[row], lane, 3, p);
 }
 
+FN void load_stretch(const along_world *w, int s, double *e)
+{
+    memcpy(e, w->stretch + 3 * (size_t)w->plan->segment[s].cut, 3 * sizeof *e);
+}
+
 KERNEL void chain_origins(void *context, int thread, int job)
 {
-    const along_call *const c = (const along_call *)context;
-    const along_world *const w = c->w;
-    int s = first_of_path(c, job);
-    double p[3];
     (void)thread;
-    for (origin_above(w, s, p); s >= 0; s = w->plan->segment[s].after) {
-        const size_t cut = (size_t)w->plan->segment[s].cut;
-        memcpy(w->start + cut * POSE + 9, p, sizeof p);
-        for (int k = 0; k < 3; k++) p[k] += w->stretch[3 * cut + (size_t)k];
-    }
+    go_along((const along_call *)context, job, false, 3, origin_above, load_stretch, chain_on_way, put_way, NOTHING);
 }
 
 /// What lanes carry: the origin, and the momentum of the segment so far.
@@ -313,7 +310,7 @@ KERNEL energy_parts along_energy(along_world *w, along_crew *crew, bool now, boo
     for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
         if (is_cut(w->plan, c.level)) {
             if (!stretched) ALONG_RUN(crew, w->count, step_stretch, &c);
-            ALONG_EACH(crew, cut_paths_of(w->plan, c.level), chain_origins, &c);
+            ALONG_CHAIN(crew, w, chain_origins, &c);
         }
         ALONG_RUN(crew, w->count, step_energy, &c);
     }

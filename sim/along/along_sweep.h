@@ -98,6 +98,7 @@ KERNEL void join_pulled(void *context, int thread, int job)
     int s = first_of_path(c, job);
     double behind[HAND];
     (void)thread;
+    if (is_long(w->plan, c->level, job)) return;
     while (segment[s].after >= 0) s = segment[s].after;
     for (s = segment[s].before; s >= 0; s = segment[s].before) {
         memcpy(behind, w->hand + (size_t)segment[s].after * HAND, sizeof behind);
@@ -218,8 +219,9 @@ KERNEL void step_outwards(void *context, int thread, int job)
 
 KERNEL void step_boundaries(void *context, int thread, int job)
 {
+    const along_call *const c = (const along_call *)context;
     (void)thread;
-    pass_boundaries((const along_call *)context, job, step_above);
+    if (!is_long(c->w->plan, c->level, job)) pass_boundaries(c, job, step_above);
 }
 
 /// Inwards: factors and right-hand sides of all segments. Returns how many negative eigenvalues the Hessian has.
@@ -229,7 +231,7 @@ KERNEL double along_sweep(along_world *w, along_crew *crew)
     along_forget(w, crew, FORGET_NEGATIVE);
     for (c.level = 0; c.level < w->plan->levels; c.level++) {
         ALONG_RUN(crew, w->count, step_sweep, &c);
-        ALONG_EACH(crew, cut_paths_of(w->plan, c.level), join_pulled, &c);
+        along_join_cuts(w, crew, &c, true);
     }
     along_tell(w, crew, TOLD_NEGATIVE, TOLD_CUTS);
     return w->told[TOLD_CUTS] + w->told[TOLD_NEGATIVE];
@@ -257,7 +259,7 @@ KERNEL bool along_direction(along_world *w, along_crew *crew, bool *hard, positi
     }
     along_forget(w, crew, FORGET_STEP);
     for (c.level = w->plan->levels - 1; c.level >= 0; c.level--) {
-        ALONG_EACH(crew, cut_paths_of(w->plan, c.level), step_boundaries, &c);
+        along_pass_cuts(w, crew, &c, true);
         ALONG_RUN(crew, w->count, step_outwards, &c);
     }
     along_tell(w, crew, TOLD_MOST, TOLD_SLOPE);

@@ -46,6 +46,7 @@ typedef union {
     along_copy copy;
     along_part part;
     stage_part stage;
+    star_call star;
 } along_context;
 
 static bool machine_launch(along_task task, int count, const along_context *context);
@@ -61,7 +62,7 @@ typedef struct {
 static void *put(parcel *p, const void *from, size_t size)
 {
     void *const there = (void *)((uintptr_t)p->there + p->used);
-    if (p->here && size) memcpy(p->here + p->used, from, size);
+    if (p->here && from && size) memcpy(p->here + p->used, from, size);
     p->used += (size + 63) / 64 * 64;
     return there;
 }
@@ -107,6 +108,7 @@ static along_plan *put_plan(parcel *p, along_there *d, const along_plan *plan, c
     to.segment = PUT(p, to.segment, plan->segments), to.place = PUT(p, to.place, m.nbody), to.tree = PUT(p, to.tree, plan->trees);
     to.hung = PUT(p, to.hung, m.nbody + 1), to.hanging = PUT(p, to.hanging, plan->segments);
     to.cuts = PUT(p, to.cuts, plan->cut_first[plan->levels]), to.cut_first = PUT(p, to.cut_first, plan->levels + 1);
+    to.longest = PUT(p, to.longest, plan->levels);
     ctn_batch_config c;
     memset(&c, 0, sizeof c);
     if (cfg) c = *cfg;

@@ -34,8 +34,8 @@ INNER void pack(double (*P)[7], double *to)
     for (int i = 0; i < 6; i++) to[21 + i] = P[i][6];
 }
 
-/// M X = B by elimination with row pivots; X takes the place of B [6][7].
-INNER void solve6(double (*M)[6], double (*B)[7])
+/// M X = B by elimination with row pivots; X takes the place of B [6][columns].
+INNER void solve6(double (*M)[6], double *B, int columns)
 {
     for (int k = 0; k < 6; k++) {
         int p = k;
@@ -45,18 +45,19 @@ INNER void solve6(double (*M)[6], double (*B)[7])
             const double t = M[k][j];
             M[k][j] = M[p][j], M[p][j] = t;
         }
-        for (int j = 0; j < 7; j++) {
-            const double t = B[k][j];
-            B[k][j] = B[p][j], B[p][j] = t;
+        double *const at = B + k * columns, *const other = B + p * columns;
+        for (int j = 0; j < columns; j++) {
+            const double t = at[j];
+            at[j] = other[j], other[j] = t;
         }
         const double d = 1 / M[k][k];
         for (int j = 0; j < 6; j++) M[k][j] *= d;
-        for (int j = 0; j < 7; j++) B[k][j] *= d;
+        for (int j = 0; j < columns; j++) at[j] *= d;
         for (int i = 0; i < 6; i++) {
             const double e = M[i][k];
             if (i == k) continue;
             for (int j = 0; j < 6; j++) M[i][j] -= e * M[k][j];
-            for (int j = 0; j < 7; j++) B[i][j] -= e * B[k][j];
+            for (int j = 0; j < columns; j++) B[i * columns + j] -= e * at[j];
         }
     }
 }
@@ -127,58 +128,132 @@ INNER int negative12(double (*A)[12])
 }
 
 /// The motion of a tail before which the head's is d is E d - W f + g, the wrench there f = K motion + k, k in the last column of
-/// K. Finds X, and adds to P, p of the segment what is handed on of that: the wrench at the head has F f. E by rows, F by
-/// columns.
-INNER void couple(boundary *s, const double *E, const double *F, double (*W)[6], const double *g, double (*K)[7], double (*P)[7])
+/// K. Finds X, and adds to P, p of the segment (NULL: to nothing) what is handed on of that: the wrench at the head has F f. E by
+/// rows, F by columns.
+INNER void couple(double (*X)[7], const double *E, const double *F, double (*W)[6], const double *g, double (*K)[7],
+                  double (*P)[7])
 {
     double M[6][6], Y[6][7];
-    memcpy(s->K, K, sizeof s->K);
     // (1 + W K) [X | x] = [E | g - W k]
     for (int i = 0; i < 6; i++) {
         for (int j = 0; j < 6; j++) {
             double sum = i == j;
             for (int k = 0; k < 6; k++) sum += W[i][k] * K[k][j];
-            M[i][j] = sum, s->X[i][j] = E[6 * i + j];
+            M[i][j] = sum, X[i][j] = E[6 * i + j];
         }
         double x = g[i];
         for (int k = 0; k < 6; k++) x -= W[i][k] * K[k][6];
-        s->X[i][6] = x;
+        X[i][6] = x;
     }
-    solve6(M, s->X);
+    solve6(M, &X[0][0], 7);
     // [K | k] <- [P | p] + F [K X | K x + k]
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 6 && P; i++)
         for (int j = 0; j < 7; j++) {
             double sum = j == 6 ? K[i][6] : 0;
-            for (int k = 0; k < 6; k++) sum += K[i][k] * s->X[k][j];
+            for (int k = 0; k < 6; k++) sum += K[i][k] * X[k][j];
             Y[i][j] = sum;
         }
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 6 && P; i++)
         for (int j = 0; j < 7; j++)
             for (int k = 0; k < 6; k++) P[i][j] += F[6 * k + i] * Y[k][j];
 }
 
-BOUNDARY void boundary_join(boundary *s, const double *behind, double *joined)
+/// K and W of a stretch that has `behind` behind it.
+INNER void behind_of(const boundary *s, const double *behind, double (*K)[7], double (*W)[6])
 {
-    enum { NO_NUMBER = 1000000 };  // more than any sum of others makes good
-    double V[6][7], K[6][7], W[6][6], P[6][7];
     unpack(behind, K);
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++) K[i][6] += K[i][j] * s->bias[j];
     for (int i = 0, at = 0; i < 6; i++)
-        for (int j = 0; j <= i; j++, at++) W[i][j] = W[j][i] = V[i][j] = V[j][i] = -s->G[at];
-    unpack(joined, P);
-    couple(s, s->F, s->F, W, s->g, K, P);
-    s->negative = 0;
-    if (!positive(K) || !positive(V)) {  // the eigenvalues of [K -1; -1 -W] below 0, but for the six of the multiplier f
-        double A[12][12] = {{0}};
-        for (int i = 0; i < 6; i++) {
-            for (int j = 0; j < 6; j++) A[i][j] = 0.5 * (K[i][j] + K[j][i]), A[i + 6][j + 6] = -W[i][j];
-            A[i][i + 6] = A[i + 6][i] = -1;
-        }
-        const int n = negative12(A);
-        s->negative = n < 0 ? NO_NUMBER : n - 6;
+        for (int j = 0; j <= i; j++, at++) W[i][j] = W[j][i] = -s->G[at];
+}
+
+/// The eigenvalues of [K -1; -1 -W] below 0, but for the six of the multiplier f.
+INNER int negative_at(double (*K)[7], double (*W)[6])
+{
+    enum { NO_NUMBER = 1000000 };  // more than any sum of others makes good
+    double V[6][7];
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++) V[i][j] = W[i][j];
+    if (positive(K) && positive(V)) return 0;
+    double A[12][12] = {{0}};
+    for (int i = 0; i < 6; i++) {
+        for (int j = 0; j < 6; j++) A[i][j] = 0.5 * (K[i][j] + K[j][i]), A[i + 6][j + 6] = -W[i][j];
+        A[i][i + 6] = A[i + 6][i] = -1;
     }
+    const int n = negative12(A);
+    return n < 0 ? NO_NUMBER : n - 6;
+}
+
+BOUNDARY void boundary_couple(boundary *s, const double *behind, double *joined)
+{
+    double W[6][6], P[6][7];
+    behind_of(s, behind, s->K, W), unpack(joined, P);
+    couple(s->X, s->F, s->F, W, s->g, s->K, P);
     pack(P, joined);
+}
+
+BOUNDARY void boundary_join(boundary *s, const double *behind, double *joined)
+{
+    double W[6][6];
+    boundary_couple(s, behind, joined);
+    for (int i = 0, at = 0; i < 6; i++)
+        for (int j = 0; j <= i; j++, at++) W[i][j] = W[j][i] = -s->G[at];
+    s->negative = negative_at(s->K, W);
+}
+
+BOUNDARY void boundary_hand(const boundary *s, const double *behind, double *joined)
+{
+    double K[6][7], W[6][6], X[6][7], P[6][7];
+    behind_of(s, behind, K, W), unpack(joined, P);
+    couple(X, s->F, s->F, W, s->g, K, P);
+    pack(P, joined);
+}
+
+BOUNDARY void boundary_lead(const boundary *s, const double *behind, double (*X)[7])
+{
+    double K[6][7], W[6][6];
+    behind_of(s, behind, K, W);
+    couple(X, s->F, s->F, W, s->g, K, NULL);
+    for (int i = 0; i < 6; i++) X[i][6] += s->bias[i];
+}
+
+BOUNDARY int boundary_multiply(const boundary *a, const double *own, const boundary *b, const double *behind, boundary_star *to)
+{
+    enum { COLUMNS = 13 };
+    double K[6][7], W[6][6], M[6][6], X[6][COLUMNS], P[6][7], G[6][6];
+    behind_of(a, behind, K, W), unpack(own, P);
+    // (1 + W K) [X | x | Y] = [E_a | g_a - W k | -W F_b]
+    for (int i = 0; i < 6; i++) {
+        X[i][6] = a->g[i];
+        for (int k = 0; k < 6; k++) X[i][6] -= W[i][k] * K[k][6];
+        for (int j = 0; j < 6; j++) {
+            M[i][j] = i == j, X[i][j] = a->F[6 * i + j], X[i][7 + j] = 0;
+            for (int k = 0; k < 6; k++) M[i][j] += W[i][k] * K[k][j], X[i][7 + j] -= W[i][k] * b->F[6 * j + k];
+        }
+    }
+    solve6(M, &X[0][0], COLUMNS);
+    // P = P_a + F_a K X, p = p_a + F_a (K x + k)
+    for (int k = 0; k < 6; k++)
+        for (int j = 0; j < 7; j++) {
+            double y = j == 6 ? K[k][6] : 0;
+            for (int l = 0; l < 6; l++) y += K[k][l] * X[l][j];
+            for (int i = 0; i < 6; i++) P[i][j] += a->F[6 * k + i] * y;
+        }
+    pack(P, to->hand);
+    // E = E_b X, G = G_b + E_b Y, g = g_b + E_b (x + bias_a)
+    for (int i = 0; i < 6; i++) {
+        to->both.g[i] = b->g[i], to->both.bias[i] = b->bias[i];
+        for (int k = 0; k < 6; k++) to->both.g[i] += b->F[6 * i + k] * (X[k][6] + a->bias[k]);
+        for (int j = 0; j < 6; j++) {
+            double e = 0, y = 0;
+            for (int k = 0; k < 6; k++) e += b->F[6 * i + k] * X[k][j], y += b->F[6 * i + k] * X[k][7 + j];
+            to->both.F[6 * i + j] = e, G[i][j] = y;
+        }
+    }
+    for (int i = 0, at = 0; i < 6; i++)
+        for (int j = 0; j <= i; j++, at++) to->both.G[at] = b->G[at] + 0.5 * (G[i][j] + G[j][i]);
+    return negative_at(K, W);
 }
 
 /// P [6][7] and p in its last column, from the numbers of a cross6 and a wrench; and back.
@@ -205,7 +280,8 @@ BOUNDARY void crossing_join(boundary *s, const crossing *own, const double *behi
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++) W[i][j] = -own->G[6 * i + j];
     for (int i = 0; i < 6; i++) s->bias[i] = 0;
-    couple(s, own->E, own->F, W, own->g, K, P);
+    memcpy(s->K, K, sizeof s->K);
+    couple(s->X, own->E, own->F, W, own->g, K, P);
     pack_cross(P, joined);
 }
 
@@ -223,7 +299,7 @@ BOUNDARY void boundary_side(boundary *s, const double *behind, double *joined)
         }
         x[i][6] = sum;
     }
-    solve6(M, x);
+    solve6(M, &x[0][0], 7);
     for (int i = 0; i < 6; i++) {
         y[i] = s->K[i][6] = behind[i], s->X[i][6] = x[i][6], s->bias[i] = 0;
         for (int k = 0; k < 6; k++) y[i] += s->K[i][k] * x[k][6];

@@ -14,6 +14,13 @@ typedef struct {
     int negative;             // negative eigenvalues that the boundary behind it adds to those of the pivots
 } boundary;
 
+/// Two neighbouring stretches of a path as one: their star product (docs/scans.md).
+typedef struct {
+    boundary both;      // F, G, g, bias of the two; X: the motion of the first one's tail, bias included, once it is found
+    double hand[27];    // their P and p
+    double behind[27];  // P and p of all that is behind the first
+} boundary_star;
+
 /// The same of a segment of which matrices are not symmetric: the motion of the tail is E d + G f + g, the wrench at the head
 /// P d + p + F f.
 typedef struct {
@@ -28,7 +35,19 @@ enum { CROSS_HAND = 42 };  // numbers of its P, A to D by columns as cross6 has 
 #ifndef BOUNDARY
 void boundary_join(boundary *s, const double *behind, double *joined);
 
-/// The same for the step of a matrix that is not symmetric; `behind`, `joined` [CROSS_HAND]. Leaves what boundary_pass() needs.
+/// The same without `negative`.
+void boundary_couple(boundary *s, const double *behind, double *joined);
+
+/// The same, of which only `joined` is kept; or only X, with the bias added.
+void boundary_hand(const boundary *s, const double *behind, double *joined);
+void boundary_lead(const boundary *s, const double *behind, double (*X)[7]);
+
+/// The star product of a stretch `a`, whose own P and p are `own`, and b behind it, whose are `behind`: all but X and `behind` of
+/// *to. Returns the negative eigenvalues that the cut between them adds.
+int boundary_multiply(const boundary *a, const double *own, const boundary *b, const double *behind, boundary_star *to);
+
+/// The same as boundary_join() for the step of a matrix that is not symmetric; `behind`, `joined` [CROSS_HAND]. Leaves what
+/// boundary_pass() needs.
 void crossing_join(boundary *s, const crossing *own, const double *behind, double *joined);
 
 /// The vectors alone, with the matrices that boundary_join() has left and without bias: p of what follows behind, and into

@@ -109,7 +109,8 @@ static bool cut_paths(along_plan *p)
         p->levels = find_levels(m, level, length);
         total = calloc((size_t)p->levels + 1, sizeof *total);
         p->cut_first = room(p, (size_t)p->levels + 2, sizeof *p->cut_first);
-        ok = total && p->cut_first;
+        p->longest = room(p, (size_t)p->levels + 1, sizeof *p->longest);
+        ok = total && p->cut_first && p->longest;
     }
     for (int i = 0; ok && i < m->nbody; i++)
         if (!continues(m, i)) total[level[i]] += length[i];
@@ -123,6 +124,7 @@ static bool cut_paths(along_plan *p)
                 const int pieces = cut_path(p, i, length[i], l, share < 4 ? 4 : share, next);
                 for (int s = next; turn && pieces > 1 && s < next + pieces; s++) p->segment[s].cut = p->cut_segments++;
                 if (turn && pieces > 1) p->cuts[cuts] = next;
+                if (pieces > 1 && pieces > p->longest[l]) p->longest[l] = pieces;
                 cuts += pieces > 1, next += pieces;
             }
         }
@@ -389,6 +391,6 @@ void along_plan_free(along_plan *p)
     if (!p) return;
     for (int b = 0; p->block && b < p->blocks; b++) free(p->block[b].row), free(p->block[b].first), free(p->block[b].last);
     free(p->block), free(p->segment), free(p->place), free(p->hung), free(p->hanging), free(p->cuts), free(p->cut_first),
-        free(p->tree);
+        free(p->longest), free(p->tree);
     free(p);
 }

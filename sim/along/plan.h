@@ -71,6 +71,7 @@ typedef struct {
     int *hanging;            // ... the segments begin that hang on a body, besides the next body of its path
     int *cuts;               // [cut paths] their first segments, by level
     int *cut_first;          // [levels + 1] where in `cuts` a level begins
+    int *longest;            // [levels] segments of its longest cut path
     size_t bytes;
 } along_plan;
 

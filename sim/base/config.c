@@ -64,7 +64,7 @@ typedef struct field {
 
 static const field fields[] = {
     {"worlds", offsetof(ctn_batch_config, worlds), 1, 1, INT_MAX, "a whole number from 1 to 2147483647"},
-    {"lanes", offsetof(ctn_batch_config, lanes), 8, 0, 1024, "a multiple of 8 from 0 to 1024"},
+    {"lanes", offsetof(ctn_batch_config, lanes), 8, 0, 8192, "a multiple of 8 from 0 to 8192"},
     {"threads", offsetof(ctn_batch_config, threads), 1, 0, 1024, "a whole number from 0 to 1024"},
     {"dt", offsetof(ctn_batch_config, dt), 0, DBL_TRUE_MIN, DBL_MAX, "a positive time (s)"},
     // below, rounding would be taken for errors, and parts made ever smaller
