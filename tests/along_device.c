@@ -188,6 +188,36 @@ START_TEST(trees_of_cuts_have_the_bits_of_the_cpu)
 }
 END_TEST
 
+/// Gradients are found in the CPU's lanes: of runs that end, to the last bit, where those of the device do.
+START_TEST(gradients_are_of_the_steps_of_the_device)
+{
+    enum { STEPS = 3 };
+    ctn_error err;
+    ctn_model *m = random_model(3, &(random_options){.links = 60, .chain = true, .passive = true, .motors = 20});
+    const size_t nq = (size_t)ctn_model_nq(m), nv = (size_t)ctn_model_nv(m);
+    double *q = numbers(nq), *v = numbers(nv), *aim = numbers((STEPS + 1) * nv), *end = numbers(2 * nq), *by = numbers(2 * nv);
+    rng r = {3};
+    random_state(m, &r, q, v);
+    for (size_t k = 0; k < nv; k++) v[k] *= 0.1;
+    for (size_t k = 0; k < (STEPS + 1) * nv; k++) aim[k] = rng_uniform(&r, -1, 1);
+    ctn_batch *b = batch_of(m, 2, steps_of(_i, "cuda", 16));  // without forces
+    ck_assert(ctn_batch_set_state(b, q, v, 0, &err) == CTN_OK && ctn_batch_step(b, STEPS, NULL, &err) == CTN_OK);
+    ck_assert_int_le(ctn_batch_serial_steps(b), 1);
+    for (int there = 0; there < 2; there++) {
+        const ctn_batch_config cfg = steps_of(_i, there ? "cuda" : "scalar", 16);
+        ctn_tape *tape = ctn_tape_create(m, &cfg, STEPS, &err);
+        ck_assert_msg(tape && ctn_tape_run(tape, q, v, NULL, &err) == CTN_OK, "%s", err.message);
+        ck_assert(ctn_tape_state(tape, STEPS, end + (there ? nq : 0), NULL, &err) == CTN_OK);
+        ck_assert_msg(ctn_tape_gradient(tape, aim, NULL, by + (there ? nv : 0), NULL, NULL, &err) == CTN_OK, "%s", err.message);
+        ctn_tape_free(tape);
+    }
+    ctn_batch_state(b, q, NULL);
+    ck_assert(!memcmp(end + nq, q, nq * sizeof *q) && !memcmp(end, q, nq * sizeof *q));
+    ck_assert(!memcmp(by, by + nv, nv * sizeof *by));
+    free(q), free(v), free(aim), free(end), free(by), ctn_batch_free(b), ctn_model_free(m);
+}
+END_TEST
+
 /// Wrenches that worlds are given while the batch runs.
 START_TEST(wrenches_have_the_bits_of_the_cpu)
 {
@@ -357,6 +387,7 @@ int main(void)
     tcase_add_test(c, whips_have_the_bits_of_the_cpu);
     tcase_add_loop_test(c, landings_have_the_bits_of_the_cpu, 0, 4);
     tcase_add_loop_test(c, trees_of_cuts_have_the_bits_of_the_cpu, 0, 6);
+    tcase_add_loop_test(c, gradients_are_of_the_steps_of_the_device, 0, 3);
     tcase_add_loop_test(c, wrenches_have_the_bits_of_the_cpu, 0, 4);
     tcase_add_loop_test(c, worlds_together_have_the_bits_of_the_cpu, 0, KINDS);
     tcase_add_loop_test(c, threads_of_a_group_have_the_bits_of_one, 0, 3);

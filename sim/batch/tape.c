@@ -87,7 +87,11 @@ static bool open_along(ctn_tape *tape, const ctn_batch_config *cfg)
 {
     const ctn_model *const m = tape->model;
     ctn_error no;
-    const ctn_engine *const lanes = device_asked(cfg->engine) ? NULL : engine_find(cfg->engine, 2, &no);
+    const ctn_engine *lanes = NULL;
+    // of what a device steps, the CPU's lanes of the same class have the bits
+    if (device_asked(cfg->engine))
+        for (const ctn_engine *const *e = engines_available(); *e; e++) lanes = *e;
+    else lanes = engine_find(cfg->engine, 2, &no);
     if (!lanes || !batch_along_lanes(m, cfg) || cfg->parameter_count) return true;
     const along_engine *const along = along_engine_of(lanes);
     if (!along->steps(cfg) || !along->adjoins(m, cfg)) return true;
