@@ -608,7 +608,7 @@ START_TEST(all_keys)
               "  - {joint: a, type: position, kp: 5, kd: 2, target: [90 deg, 0, -1], velocity_target: [180 deg/s, 0, 0],\n"
               "     feedforward: [-1, 2, 3], rotor: 0.25}\n"
               "  - {joint: b, type: position, kp: 3, target: [-0.6, 0, 0, 0.8], effort: 9}\n");
-    static const struct {
+    const struct {
         ctn_parameter of;
         double value;
     } wanted[] = {{{CTN_MOTOR_ROTATION, 0}, M_PI / 2}, {{CTN_MOTOR_ROTATION, 2}, -1}, {{CTN_MOTOR_SPIN, 0}, M_PI},

@@ -307,8 +307,8 @@ START_TEST(energy)
         "fluid: {drag: {normal: 30, tangential: 15, law: quadratic}}\n",
         "fluid: {drag: {coefficient: 0.05, law: as-published}}\n",
         "fluid: {density: 600, added_mass: 0.8, drag: {normal: 30, tangential: 15, law: quadratic}}\n",
-        "fluid: {density: 600, added_mass: 0.8, current: {velocity: [0, 2, 0], profile: {heights: [-1, 0], shares: "
-        "[0, 1]}}, drag: {normal: 3, tangential: 1}}\n"};
+        ("fluid: {density: 600, added_mass: 0.8, current: {velocity: [0, 2, 0], profile: {heights: [-1, 0], shares: "
+         "[0, 1]}}, drag: {normal: 3, tangential: 1}}\n")};
     for (int k = 0; k < 4; k++) {
         char text[1200];
         snprintf(text, sizeof text, EEL("%s"), fluids[k]);
