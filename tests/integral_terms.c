@@ -348,11 +348,14 @@ START_TEST(refused)
     static const struct {
         ctn_method method;
         ctn_parallel parallel;
-        const char *says;
-    } ways[] = {
-        {CTN_VARIATIONAL, CTN_PARALLEL_WORLDS, "method: variational takes `motors` without kd, ki and `speed` alone; take radau"},
-        {CTN_ALPHA, CTN_PARALLEL_LINKS, "parallel: links takes no `ki` of motors in this version; take worlds"}};
-    ctn_model *const m = model_with(ARM, "type: position, kp: 5, ki: 1");
+        const char *motor, *says;
+    } ways[] = {{CTN_VARIATIONAL, CTN_PARALLEL_WORLDS, "type: position, kp: 5, ki: 1",
+                 "method: variational takes `motors` without kd, ki and `speed` alone; take radau"},
+                {CTN_ALPHA, CTN_PARALLEL_LINKS, "type: position, kp: 5, ki: 1",
+                 "parallel: links takes no `ki` of motors in this version; take worlds"},
+                {CTN_RADAU, CTN_PARALLEL_LINKS, "type: velocity, kd: 1, effort: 2, speed: 3",
+                 "parallel: links takes no `speed` of motors by radau in this version; take worlds, or collocation"}};
+    ctn_model *const m = model_with(ARM, ways[_i].motor);
     ctn_batch_config cfg = ctn_batch_config_default();
     cfg.method = ways[_i].method, cfg.parallel = ways[_i].parallel;
     ctn_error err = {0};
@@ -466,7 +469,7 @@ int main(void)
     tcase_add_loop_test(all, books, 0, ANY_STEP);
     tcase_add_loop_test(all, bits, 0, METHODS + 3);
     tcase_add_loop_test(all, dense, 0, 2);
-    tcase_add_loop_test(all, refused, 0, 2);
+    tcase_add_loop_test(all, refused, 0, 3);
     tcase_add_loop_test(all, mistakes, 0, sizeof wrong / sizeof *wrong);
     tcase_add_test(all, keys);
     tcase_add_test(all, no_such_parameter);

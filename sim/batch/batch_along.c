@@ -17,6 +17,13 @@ static bool ground_stops(const ctn_model *m, const ctn_batch_config *cfg)
     return m->ncontact && cfg->method != CTN_COLLOCATION && cfg->method != CTN_ALPHA && cfg->method != CTN_RADAU;
 }
 
+/// Whether limits of motors' speeds keep a method from going along the links: those that go by several points of a step see the
+/// corner late, and look for it serially (integrators/step_part.h).
+static bool speeds_stop(const ctn_model *m, const ctn_batch_config *cfg)
+{
+    return m->fast && (cfg->method == CTN_ALPHA || cfg->method == CTN_RADAU);
+}
+
 /// What of a fluid goes along no links; NULL: nothing.
 static const char *fluid_stops(const ctn_model *m)
 {
@@ -30,7 +37,7 @@ static bool if_asked(const ctn_batch_config *cfg) { return cfg->method == CTN_RA
 ctn_parallel batch_parallel(const ctn_model *m, const ctn_batch_config *cfg)
 {
     const bool able = along_scalar.steps(cfg) && !if_asked(cfg) && !ground_stops(m, cfg) && !fluid_stops(m) && !m->nwound &&
-                      !m->fast && !device_asked(cfg->engine);
+                      !speeds_stop(m, cfg) && !device_asked(cfg->engine);
     if (cfg->parallel != CTN_PARALLEL_AUTO) return cfg->parallel;
     return able && along_pays(m, cfg->worlds) ? cfg->worlds > 1 ? CTN_PARALLEL_BOTH : CTN_PARALLEL_LINKS : CTN_PARALLEL_WORLDS;
 }
@@ -50,7 +57,8 @@ void batch_parallel_reason(const ctn_model *m, const ctn_batch_config *cfg, char
     else if (device_asked(cfg->engine))
         snprintf(text, PARALLEL_WORDS, "engine %s takes links if asked", device_asked(cfg->engine));
     else if (m->nwound) snprintf(text, PARALLEL_WORDS, "links takes no `ki` of motors");
-    else if (m->fast) snprintf(text, PARALLEL_WORDS, "links takes no `speed` of motors");
+    else if (speeds_stop(m, cfg))
+        snprintf(text, PARALLEL_WORDS, "links takes no `speed` of motors by %s", ctn_method_name(cfg->method));
     else if (ground_stops(m, cfg)) snprintf(text, PARALLEL_WORDS, "links takes no `ground` by %s", ctn_method_name(cfg->method));
     else if (fluid_stops(m)) snprintf(text, PARALLEL_WORDS, "links takes no %s", fluid_stops(m));
     else if (config_check_parallel(&links, &no) != CTN_OK)  // without the remedy
@@ -85,7 +93,10 @@ ctn_status batch_along_check(const ctn_model *m, const ctn_batch_config *cfg, ct
     if (fluid_stops(m))
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no %s in this version; take worlds", name, fluid_stops(m));
     if (m->nwound) return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `ki` of motors in this version; take worlds", name);
-    if (m->fast) return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `speed` of motors in this version; take worlds", name);
+    if (speeds_stop(m, cfg))
+        return fail(err, CTN_BAD_CONFIG,
+                    "parallel: %s takes no `speed` of motors by %s in this version; take worlds, or collocation", name,
+                    ctn_method_name(cfg->method));
     if (ground_stops(m, cfg))
         return fail(err, CTN_BAD_CONFIG, "parallel: %s takes no `ground` by %s in this version; take worlds, or alpha", name,
                     ctn_method_name(cfg->method));
