@@ -46,6 +46,11 @@ bool read_contact(source *s, const node *ground, const node *law, scene_contact 
     return ok;
 }
 
+bool touches_ground(const scene_shape *s)
+{
+    return s->type != SHAPE_CYLINDER && s->type != SHAPE_ELLIPSOID && s->type != SHAPE_MESH;
+}
+
 void notice_untouching(ctn_scene *scene)
 {
     const scene_link *first = NULL;
@@ -53,8 +58,7 @@ void notice_untouching(ctn_scene *scene)
     for (int l = 0; l < scene->nlink && scene->contact.ground; l++)
         for (int i = 0; i < scene->links[l].nshape && link_moves(scene, l); i++) {
             const scene_shape *const s = &scene->links[l].shapes[i];
-            const bool none = s->type == SHAPE_CYLINDER || s->type == SHAPE_ELLIPSOID || s->type == SHAPE_MESH;
-            if (!none || s->touch != TOUCH_DEFAULT) continue;
+            if (touches_ground(s) || s->touch != TOUCH_DEFAULT) continue;
             if (!count++) first = &scene->links[l];
         }
     if (!count) return;
