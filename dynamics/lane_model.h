@@ -100,6 +100,7 @@ typedef struct lane_model {
     const lane_signal *signals;  // [nsignal]
     lane_clock *clock;          // of the lanes that step; NULL: all states are at `time`, s
     real *wound;                // [nwound] integral terms of motors now (forces/integral_terms.h); NULL: all are 0
+    real *by_target;  // [ncontrol] in adjoints: takes gradients by targets (integrators/target_pullback.h); NULL: not wanted
     double time;
     const ctn_frame *frames;  // [nlink]
     const int *dof_adr;       // [nv]

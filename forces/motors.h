@@ -67,21 +67,26 @@ KERNEL lane_motor moved_motor(const lane_model *m, const lane_motor *from, bool 
     return a;
 }
 
-/// The motor of a body with BODY_MOTOR, as it is told at the time t.
-FN lane_motor motor_at_time(const lane_model *m, const lane_body *b, real t, real beside)
+/// A motor as it is told at the time t.
+FN lane_motor motor_at_time(const lane_model *m, const lane_motor *from, bool ball, real t, real beside)
 {
-    const lane_motor *const from = &m->motors[b->motor];
-    if (from->moving) return moved_motor(m, from, b->kind == JOINT_BALL, t, beside);
+    if (from->moving) return moved_motor(m, from, ball, t, beside);
     lane_motor a = *from;
     for (int c = 0; c < 3; c++) a.target_rate[c] = a.feedforward_rate[c] = rset(0);
     return a;
 }
 
 /// The same now.
-FN lane_motor motor_now(const lane_model *m, const lane_body *b)
+FN lane_motor told_now(const lane_model *m, const lane_motor *from, bool ball)
 {
     const bool runs = m->nsignal && m->clock;
-    return motor_at_time(m, b, runs ? m->clock->t : rset(m->time), runs ? m->clock->beside : rset(m->time + 1e-9));
+    return motor_at_time(m, from, ball, runs ? m->clock->t : rset(m->time), runs ? m->clock->beside : rset(m->time + 1e-9));
+}
+
+/// The motor of a body with BODY_MOTOR now.
+FN lane_motor motor_now(const lane_model *m, const lane_body *b)
+{
+    return told_now(m, &m->motors[b->motor], b->kind == JOINT_BALL);
 }
 
 /// y at the coordinate x and the velocity w of the joint.
