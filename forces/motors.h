@@ -46,7 +46,8 @@
 KERNEL lane_motor moved_motor(const lane_model *m, const lane_motor *from, bool ball, real t, real beside)
 {
     lane_motor a = *from;
-    real led[3] = {rset(0), rset(0), rset(0)};  // of a ball whose velocity goes by its target: the rate of that
+    real *const led = a.led;
+    led[0] = led[1] = led[2] = rset(0);
     for (int k = 0; k < MOTOR_TOLD; k++)
         for (int c = 0; c < (ball ? 3 : 1); c++) {
             real *const x = k == TOLD_TARGET ? &a.target[c] : k == TOLD_VELOCITY ? &a.velocity[c] : &a.feedforward[c];
@@ -72,7 +73,7 @@ FN lane_motor motor_at_time(const lane_model *m, const lane_motor *from, bool ba
 {
     if (from->moving) return moved_motor(m, from, ball, t, beside);
     lane_motor a = *from;
-    for (int c = 0; c < 3; c++) a.target_rate[c] = a.feedforward_rate[c] = rset(0);
+    for (int c = 0; c < 3; c++) a.target_rate[c] = a.feedforward_rate[c] = a.led[c] = rset(0);
     return a;
 }
 

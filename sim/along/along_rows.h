@@ -347,7 +347,8 @@ FN void load_rows(lane_rows *B, double dt, bool steps)
     static const ctn_frame plain_frame = {.R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     const ctn_model *const from = B->plan->model;
     lane_model *const m = &B->m;
-    m->nbody = B->block->rows, m->nlink = 0, m->nq = B->block->nq, m->nv = B->block->nv, m->nload = m->nmotor = m->ncontact = 0;
+    m->nbody = B->block->rows, m->nlink = 0, m->nq = B->block->nq, m->nv = B->block->nv,
+    m->nload = m->nmotor = m->ncontrol = m->ncontact = 0;
     m->frames = &plain_frame, m->dof_adr = NULL, m->in_order = true, m->passive = from->passive, m->slides = from->slides;
     m->rubs = from->rubs, m->adds = m->fast = false;
     m->nsignal = m->nwound = 0, m->clock = steps ? &B->clock : NULL, m->wound = m->by_target = NULL, m->time = 0;
