@@ -143,6 +143,7 @@ enum load_flag {
     LOAD_SQUARE = 32,  // ... by its square
     LOAD_PUBLISHED = 64,  // ... over the step size
     LOAD_ADDED = 128,     // takes the weight off an added mass, as energy of gravity
+    LOAD_DRIVEN = 256,    // of a thruster whose target moves: force and torque are those of a target of 1
 };
 
 /// A load on a point of a body: a spring and damper to a point of the world, and a wrench; or a contact point. What is the same
@@ -152,6 +153,8 @@ enum load_flag {
     int link;         /* that the scene names, of the body */                                                                    \
     unsigned flags;   /* load_flag */                                                                                            \
     int contact;      /* LOAD_TOUCHES: which of the model's contact points */                                                    \
+    int motor;        /* of a thruster: which motor, counted from 1; 0: it is none */                                            \
+    double push[6];   /* of a thruster: its force, N, and torque, N m, for a target of 1, in link axes */                        \
     double displaced; /* kg, of fluid or added, whose weight is taken off in `force` */
 #define LOAD_CONSTANTS(number)                                                                                                   \
     number stiffness, damping; /* N/m, N s/m; LOAD_SQUARE N s^2/m^2, LOAD_PUBLISHED kg, `axial` likewise */                      \
@@ -185,8 +188,8 @@ typedef struct fluid_stream {
     double height[STREAM_POINTS], share[STREAM_POINTS], slope[STREAM_POINTS];  // m, rising; 1/m, up to the next point
 } fluid_stream;
 
-/// What the `target` of a motor is.
-typedef enum motor_type { MOTOR_POSITION, MOTOR_VELOCITY, MOTOR_TORQUE } motor_type;
+/// What the `target` of a motor is. From MOTOR_THRUST on motors are not on joints: they push a link (forces/thrust.h).
+typedef enum motor_type { MOTOR_POSITION, MOTOR_VELOCITY, MOTOR_TORQUE, MOTOR_THRUST, MOTOR_MOMENT } motor_type;
 
 /// The numbers of a motor that may move with time.
 typedef enum motor_told { TOLD_TARGET, TOLD_VELOCITY, TOLD_FEEDFORWARD, MOTOR_TOLD } motor_told;
@@ -213,9 +216,11 @@ typedef struct ctn_signal {
 } ctn_signal;
 
 /// A motor on a joint of one degree of freedom (forces/motors.h), on its own side of the gear, or on a ball
-/// (forces/ball_motors.h). What is the same in every world, and what may differ. What it is told is one number, of a ball three.
+/// (forces/ball_motors.h), or a thruster on a link. What is the same in every world, and what may differ. What it is told is one
+/// number, of a ball three.
 #define MOTOR_STRUCTURE                                                                                                          \
     int body;                                                                                                                    \
+    int control; /* where among all targets its own are: ctn_model_targets() */                                                  \
     motor_type type;                                                                                                             \
     int moves[MOTOR_TOLD][3]; /* by motor_told: the signal that is added to the number, counted from 1; 0: none */               \
     int moving;               /* whether one of them is */                                                                       \
@@ -230,7 +235,8 @@ typedef struct ctn_signal {
     number effort;         /* the most that it gives, N m or N; infinity: no limit */                                            \
     number gear;           /* how far it turns while its joint turns by 1 */                                                     \
     number ki;             /* of its integral term: N m/rad s or N/m s; of a servo of velocity N m/rad or N/m */                 \
-    number speed;          /* at which it drives no more, rad/s or m/s; infinity: no limit */
+    number speed;          /* at which it drives no more, rad/s or m/s; infinity: no limit */                                    \
+    number least;          /* of a thruster, N or N m: it gives what it is told from here to `effort` */
 
 typedef struct motor_constants {
     MOTOR_CONSTANTS(double)
@@ -252,6 +258,7 @@ struct ctn_model {
     int nbody, nlink, nq, nv, nload;
     int nspring, nforce, ndrag;  // how many of the loads are the scene's `springs`, its `forces`, its fluid
     int nmotor;
+    int ncontrol;  // numbers that all motors are told as targets
     int ncontact;  // how many of the loads are contact points
     ctn_body *bodies;   // [nbody]
     point_load *loads;  // [nload], by body
@@ -271,6 +278,7 @@ struct ctn_model {
     bool fast;          // a motor has a limit of its speed
     bool slides;        // a body slides, or turns on a helix, on another one
     bool slips, adds;   // a load is LOAD_SLIPS, LOAD_ADDED
+    bool driven;        // or LOAD_DRIVEN
     fluid_stream stream;
     double current[3];  // m/s, of the fluid that drag is in
     WORLD_CONSTANTS(double)

@@ -26,6 +26,8 @@ typedef struct {
     state_bar before_bar, after_bar;
     real *tau, *tau_bar, *q_bar, *v_bar;  // [nv]
     double h;                             // size of the step at hand
+    lane_clock clock;                     // of it
+    real *by_target;                      // [ncontrol]
 } adjoint_work;
 
 /// In how many ways a step may have been carried out.

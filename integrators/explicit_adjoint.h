@@ -19,6 +19,7 @@
 #include "dynamics/pullback.h"
 #include "integrators/tableaux.h"
 #include "integrators/explicit.h"
+#include "integrators/motor_map.h"
 #include "integrators/pose_pullback.h"
 
 #include <catena/batch.h>
@@ -103,6 +104,14 @@ KERNEL void explicit_prepare(const lane_model *m, ctn_method method, double h, c
     }
 }
 
+/// It is the time of stage s, which begins after the rates of those before it, of a step of size h.
+FN void clock_stage(const lane_model *m, ctn_method method, int s, real h)
+{
+    double time = 0;
+    for (int j = 0; j < s && method != CTN_SEMI_IMPLICIT; j++) time += tableau_of(method)->a[s][j];
+    clock_now(m, h, time);
+}
+
 /// kv = FD(x, w, tau) at stage s: gradients by x and w into A->x and A->w, that by tau added to tau_bar, from that by kv.
 KERNEL void acceleration_pullback(const lane_model *m, explicit_adjoint *A, int s, const real *kv_bar, real *tau_bar)
 {
@@ -111,6 +120,7 @@ KERNEL void acceleration_pullback(const lane_model *m, explicit_adjoint *A, int 
     for (int k = 0; k < m->nv; k++) A->x[k] = A->w[k] = rset(0), tau_bar[k] = tau_bar[k] + A->y[k];
     id_pullback(m, &A->id, A->y, rset(-1), A->x, A->w);
     acting_pullback(m, A->stage[s].x, A->stage[s].w, A->y, rset(1), &A->ex.loads, A->x, A->w);
+    target_pullback(m, A->stage[s].x, A->stage[s].w, A->y, rset(1), &A->ex.loads);
 }
 
 /// After explicit_prepare(): gradients by the state before the step, and added to tau_bar [nv], from those by the state after it.
@@ -123,6 +133,7 @@ KERNEL void explicit_pullback(const lane_model *m, ctn_method method, double h_,
     config_pullback(m, A->end, after->q, A->u, before->q);
     if (method == CTN_SEMI_IMPLICIT) {  // w' = v + h FD(q, v), q' = q (+) h w'
         for (int k = 0; k < nv; k++) before->v[k] = fmadd(h, A->u[k], before->v[k]), A->kv[0][k] = h * before->v[k];
+        clock_stage(m, method, 0, h);
         acceleration_pullback(m, A, 0, A->kv[0], tau_bar);
         for (int k = 0; k < nv; k++) before->q[k] = before->q[k] + A->x[k], before->v[k] = before->v[k] + A->w[k];
         return;
@@ -132,6 +143,7 @@ KERNEL void explicit_pullback(const lane_model *m, ctn_method method, double h_,
         for (int k = 0; k < nv; k++) A->kq[s][k] = rset(t->b[s]) * h * A->u[k], A->kv[s][k] = rset(t->b[s]) * h * after->v[k];
     for (int s = t->stages - 1; s >= 0; s--) {
         const adjoint_stage *g = &A->stage[s];
+        clock_stage(m, method, s, h);
         acceleration_pullback(m, A, s, A->kv[s], tau_bar);
         for (int k = 0; k < nv; k++) A->u[k] = rset(0);
         chart_pullback(m, g->u, g->w, A->kq[s], A->u, A->w);

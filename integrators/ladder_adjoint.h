@@ -201,6 +201,7 @@ KERNEL void ladder_pullback(const lane_model *m, ladder_adjoint *A, const positi
     const bool old = before_bar->old != NULL;
     if (A->by_alpha) {
         alpha_pullback(m, &A->again.part.rule, before, &A->one, &A->alpha, after_bar, before_bar, tau_bar);
+        clock_now(m, A->again.part.rule.h, 0);
         begin_pullback(m, before, &A->again.id, &A->again.loads, &A->alpha, before_bar, tau_bar);
     } else if (before_bar->A) {
         fold_restart(m, A->one.W.in.h, after_bar, &A->alpha);

@@ -16,6 +16,7 @@
 #include "forces/joint_elements.h"
 #include "dynamics/tree_factor.h"
 #include "integrators/joint_terms.h"
+#include "integrators/motor_map.h"
 #include "integrators/collocation.h"
 #include "integrators/position_step.h"
 #include "integrators/pose_pullback.h"
@@ -57,6 +58,7 @@ KERNEL real position_prepare(const lane_model *m, real h, const position_state *
     find_placements(m, before->q, W->start);
     W->in.x = A->x, W->in.u = A->u;
     set_step_size(W, h);
+    clock_now(m, h, 1);
     start_step(m, W);
     for (int k = 0; k < m->nq; k++) A->x[k] = x[k];
     for (int k = 0; k < m->nv; k++) A->u[k] = u[k];
@@ -245,6 +247,54 @@ KERNEL void aim_pullback(const lane_model *m, position_adjoint *A, real momentum
     if (m->nload) add_drag_rows(m, W->now, W->start, W->held, W->in.drag, false, &A->P, q_bar);
 }
 
+/// The gradient of y'r by the target of a ball's motor, negated.
+FN vec3 pull_by_target(const lane_body *b, const solve *W, const motor_pull *P)
+{
+    const quat zl = quat_mul(P->z, quat_pure(P->l, rset(1)));
+    if (P->of.type == MOTOR_TORQUE) return by_feedforward(P);
+    const vec3 by_velocity = scale(by_ahead(&P->B, quat_imaginary(quat_mul(quat_conjugate(P->B.ahead), zl))), P->of.kd);
+    if (P->of.type == MOTOR_VELOCITY) return by_velocity;
+    const quat way = ball_way(&P->of, quat_load(W->in.q + b->qadr));
+    return add(by_rotation(&P->of, quat_mul(quat_conjugate(P->z), way), P->l), by_followed(&P->of, by_velocity));
+}
+
+/// Adds the gradients by targets that the virtual motion y and A->P.motion make. S: the state at the start of a part of alpha, with
+/// whose velocities links turn ahead (aim_wrenches()); NULL: they push as they stood there.
+KERNEL void solve_target_pullback(const lane_model *m, const position_adjoint *A, const position_state *S)
+{
+    const solve *W = &A->W;
+    const terms_input *in = &W->in;
+    if (!m->by_target) return;
+    for (int i = 0; i < m->nbody; i++) {
+        const lane_body *b = &m->bodies[i];
+        const real *y = A->y + b->vadr;
+        if (!(b->flags & BODY_MOTOR)) continue;
+        if (b->kind == JOINT_BALL) {
+            const motor_pull P = pull_of(m, b, W, y);
+            add_by_ball_target(m, &P.of, pull_by_target(b, W, &P));
+            continue;
+        }
+        const lane_motor a = motor_in_step(m, b, in);
+        const real u = in->slack ? in->u[b->vadr] - in->slack[b->vadr] : in->u[b->vadr];
+        plain_target_pullback(m, &a, in->x[b->qadr], in->drag * u, y[0]);
+    }
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
+        if (!s->motor) continue;
+        const mat3 R_k = W->start[s->body].R, R = W->now[s->body].R;
+        const twist y = A->P.motion[s->body];
+        const mat3 axes = S ? mat3_add_scaled(R_k, S->V[s->body].R, in->h) : R_k;
+        vec3 torque = push_torque(m, s, axes);
+        if (S) {
+            const mat3 V = S->V[s->body].R;
+            torque = cross_add(torque, torque,
+                               scale(cross_add(cross_add(cross(R_k.x, V.x), R_k.y, V.y), R_k.z, V.z), rset(0.25) * in->h));
+        }
+        const vec3 turned = s->flags & LOAD_TURNS ? mul(R, torque_terms(torque, R_k, R).g) : zero3();
+        thrust_target_pullback(m, s, push_force(m, s, axes), opposite(turned), moved_point(y, mul(R, load3(s->point))), y.w);
+    }
+}
+
 /// The gradient by x, and those by the state before the step, where they begin.
 KERNEL void position_begin_pullback(const lane_model *m, position_adjoint *A, const state_bar *after, const state_bar *before)
 {
@@ -256,9 +306,11 @@ KERNEL void position_pullback(const lane_model *m, position_adjoint *A, const st
                               real *tau_bar)
 {
     const solve *W = &A->W;
+    clock_now(m, W->in.h, 1);
     position_begin_pullback(m, A, after, before);
     way_pullback(m, A, after->V, after->v, W->in.inv_h, before->q);  // V' = (T(x) - T(q)) / h and rate' = u / h
     aim_pullback(m, A, W->in.inv_h, before->V, before->q, before->v, NULL, tau_bar);
+    solve_target_pullback(m, A, NULL);
     if (m->nload) add_axes_rows(m, W, &A->P, before->q);
 }
 

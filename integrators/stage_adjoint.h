@@ -22,6 +22,7 @@
 #include "integrators/stage_residual.h"
 #include "integrators/stage_sweep.h"
 #include "integrators/stage_step.h"
+#include "integrators/motor_map.h"
 #include "integrators/pose_pullback.h"
 #include "integrators/position_adjoint.h"
 
@@ -109,6 +110,7 @@ FN void stage_terms1_pullback(const lane_model *m, const lane_body *b, const sta
         const lane_motor motor = motor_at_stage(m, b, t, &W->in, a);
         const real w = stage_rate(m, t, &W->in, a, b->vadr);
         drag.xx = add_brake(drag.xx, &motor, motor_at(&motor, W->in.x[a * m->nq + b->qadr], w));
+        plain_target_pullback(m, &motor, W->in.x[a * m->nq + b->qadr], w, y[0]);
     }
     const real c[3] = {drag.xx, drag.yy, drag.zz}, J = given(b)->armature * W->in.inv_h;
     for (int k = 0; k < b->nv; k++) {
@@ -132,6 +134,7 @@ FN void stage_ball_pullback(const lane_model *m, const lane_body *b, const stage
         const lane_motor motor = motor_at_stage(m, b, t, &W->in, a);
         const bounded_torque T = ball_motor_at(&motor, quat_load(W->in.x + a * m->nq + b->qadr), w);
         Cy = add_scaled(Cy, smul(T.slope, y), motor.kd);
+        ball_target_pullback(m, &motor, quat_load(W->in.x + a * m->nq + b->qadr), w, y);
     }
     vec3 by_q[2], by_rate[2];
     ball_rate_pullback(m, t, B, a, t->d[a], W->in.inv_h, rset(t->dV[a]), Cy, &by_q[0], &by_rate[0], NULL);
@@ -143,6 +146,21 @@ FN void stage_ball_pullback(const lane_model *m, const lane_body *b, const stage
     add3(bar->q + j, scale(q, rset(-1)));
     add3(bar->rate + j, scale(r, rset(-1)));
     add3(bar->tau + j, y);
+}
+
+/// Adds the gradients by targets of thrusters that the virtual motion of stage a, A->Q.motion, makes.
+KERNEL void stage_thrust_pullback(const lane_model *m, const stage_adjoint *A, const placement *T, int a)
+{
+    const stages *W = &A->P.W;
+    if (!m->by_target) return;
+    clock_now(m, W->in.h, W->table->c[a]);
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
+        if (!s->motor) continue;
+        const twist y = A->Q.motion[s->body];
+        const mat3 R = T[s->body].R;
+        thrust_target_pullback(m, s, push_force(m, s, R), push_torque(m, s, R), moved_point(y, mul(R, load3(s->point))), y.w);
+    }
 }
 
 /// From the gradients by the stages, A->b, those by what the step starts from, added to `bar`.
@@ -164,6 +182,7 @@ KERNEL void rows_pullback(const lane_model *m, stage_adjoint *A, const stage_bar
             bar->V[k] = columns_add_scaled(bar->V[k], A->M[k], rset(t->hV[a]) * W->in.inv_h);
             k++;
         }
+        stage_thrust_pullback(m, A, T, a);
         add_pose_rows(m, W->start, A->M, rset(h) * W->in.k2, &A->Q, bar->q);
         for (int k = 0; k < m->nload; k++) W->held[k].drag = W->point[k * s + a].drag;
         if (m->nload) add_drag_rows(m, T, W->start, W->held, rset(d) * W->in.inv_h, true, &A->Q, bar->q);

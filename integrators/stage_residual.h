@@ -274,6 +274,7 @@ KERNEL void stage_loads(const lane_model *m, stages *W, int s, int i)
             const stage_body *t = &W->body[i * s + a];
             of[a].arm = mul(t->T.R, load3(load->point)), of[a].u = add(t->dp, sub(of[a].arm, at->arm));
             if (load->flags & LOAD_TOUCHES) continue;
+            if (load->flags & LOAD_DRIVEN) clock_now(m, W->in.h, W->table->c[a]);
             of[a].F = load_force(m, load, t->T.R), of[a].T = load_torque(m, load, t->T.R), of[a].axis = load_axis(load, t->T.R);
         }
         if (load->flags & LOAD_TOUCHES) stand_at_stages(m, W, k);

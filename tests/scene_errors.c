@@ -292,6 +292,22 @@ static const struct {
     {TOP("motors: [{joint: a, type: torque}]\nsample: {parameters: {motor_kp: {^a: {uniform: [0, 1]}}}}"),
      {"sample.parameters.motor_kp.a: the joint of this link has no motor that has one; give it one in `motors`"}},
     {TOP("motors: [{joint: a, dof: ^1, type: torque}]"), {"motors[0].dof: expected"}},
+// thrusters
+#define ROOT "  - {name: root, " MASS "}\n"
+    {TOP("motors: [^{type: thrust}]"), {"motors[0].link: missing; it is the one that a motor of the type thrust pushes"}},
+    {TOP("motors: [{type: thrust, link: a, ^joint: a}]"), {"motors[0].joint: a motor of the type thrust has none"}},
+    {TOP("motors: [{type: moment, link: a, ^reaction: 1}]"), {"motors[0].reaction: a motor of the type moment has none"}},
+    {TOP("motors: [{type: torque, joint: a, ^link: a}]"), {"motors[0].link: a motor of the type torque has none"}},
+    {TOP("motors: [{type: thrust, link: a, limits: ^[1, 2]}]"),
+     {"motors[0].limits: expected [least, most] with 0 between them, or one of them 0, found [1, 2]"}},
+    {TOP("motors: [{type: thrust, link: a, axis: ^[0, 0, 0]}]"), {"motors[0].axis: "}},
+    {LINKS A ROOT "motors: [{type: thrust, link: ^root}]", {"motors[0].link: 'root' does not move: nothing can push it"}},
+    {TOP("sensors: [{name: s, type: motor_effort, link: ^a}]"),
+     {"sensors[0].link: nothing pushes 'a'; give it a motor of the type thrust, or name a `joint`"}},
+    {TOP("motors: [{link: a, type: thrust}, {link: a, type: thrust}]\nsensors: [^{name: s, type: motor_effort, link: a}]"),
+     {"sensors[0].motor: missing; the link has 2 thrusters: 0 to 1"}},
+    {TOP("motors: [{link: a, type: thrust}]\nsensors: [{name: s, type: motor_effort, ^joint: a, link: a}]"),
+     {"sensors[0].joint: stands beside `link`: the motor is on a joint, or on a link"}},
 // what moves with time
 #define TOLD(target) TOP("gaits: [{name: g, frequency: 1}]\nmotors: [{joint: a, type: position, kp: 1, target: " target "}]")
     {TOLD("^{}"), {"motors[0].target: expected a number, or one of sinusoid, spline, table, gait"}},

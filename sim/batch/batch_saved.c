@@ -36,6 +36,7 @@ uint64_t model_constants(const ctn_model *m)
     for (int k = 0; k < m->nload; k++) {
         const point_load *o = &m->loads[k];
         h = hash_numbers(h, (double[]){o->body, o->number, o->link, o->flags}, 4);
+        if (o->motor) h = hash_numbers(h, o->push, 6);
         h = hash_numbers(h, &o->stiffness,
                          o->flags & LOAD_TOUCHES                ? LOAD_NUMBERS
                          : o->flags & (LOAD_AXIAL | LOAD_SLIPS) ? offsetof(point_constants, radius) / sizeof(double)
@@ -52,9 +53,10 @@ uint64_t model_constants(const ctn_model *m)
         const int(*const moves)[3] = o->moves;
         const double n[] = {o->body, o->type, o->kp, o->kd, o->target[0], o->velocity[0], o->feedforward[0], o->effort, o->gear};
         h = hash_numbers(h, n, sizeof n / sizeof *n);
+        if (o->type >= MOTOR_THRUST) h = hash_numbers(h, &o->least, 1);
         if (o->wound >= 0 || o->fast) h = hash_numbers(h, (double[]){o->wound, o->ki, o->fast, o->speed}, 4);
         if (m->nsignal) h = hash_numbers(h, (double[]){moves[0][0], moves[1][0], moves[2][0], o->follows}, 4);
-        for (int c = 1; c < 3 && m->bodies[o->body].kind == JOINT_BALL; c++) {
+        for (int c = 1; c < 3 && o->type < MOTOR_THRUST && m->bodies[o->body].kind == JOINT_BALL; c++) {
             h = hash_numbers(h, (double[]){o->target[c], o->velocity[c], o->feedforward[c]}, 3);
             h = hash_numbers(h, (double[]){moves[0][c], moves[1][c], moves[2][c]}, 3);
         }

@@ -152,6 +152,8 @@ typedef struct scene_motor {
     bool winds, fast;          // it has them, or worlds may give it some
     int moves[MOTOR_TOLD][3];  // of the scene's signals, counted from 1; 0: none
     bool follows;              // its velocity is that of its target
+    double point[3], axis[3];  // of a thruster on a link, whose `target` is the feedforward: m, and a unit vector; link frame
+    double reaction, least;    // N m of torque about the axis for each N; from what on it gives, `effort` is up to what
     int entry;                 // of the list in its file
     const char *file;          // owned by the scene
     scene_place at[2];         // of kp and kd; where there is none, of the motor
@@ -162,6 +164,7 @@ typedef struct scene_sensor {
     char *name;
     ctn_sensor_type type;
     int link, dof;  // -1: all links; all degrees of freedom
+    int motor;      // of a thruster: which of the scene's motors; -1: of none
     double point[3], axes[4];
     int to_link;  // -1: the world
     double to_point[3];
@@ -333,7 +336,7 @@ int joint_nq(ctn_joint_type type);
 int joint_nv(ctn_joint_type type);
 const char *joint_name(ctn_joint_type type);
 
-/// "position", "velocity" or "torque".
+/// "position", "velocity", "torque", "thrust" or "moment".
 const char *motor_type_name(motor_type type);
 motor_traits scene_motor_traits(const scene_motor *motor);
 
