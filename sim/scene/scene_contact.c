@@ -46,6 +46,16 @@ bool read_contact(source *s, const node *ground, const node *law, scene_contact 
     return ok;
 }
 
+bool link_touches(const ctn_scene *scene, int link)
+{
+    const scene_link *const l = &scene->links[link];
+    for (int i = 0; i < l->nshape && scene->contact.ground && link_moves(scene, link); i++) {
+        const scene_shape *const s = &l->shapes[i];
+        if ((s->type == SHAPE_SPHERE || s->type == SHAPE_CAPSULE || s->type == SHAPE_BOX) && s->touch != TOUCH_NO) return true;
+    }
+    return false;
+}
+
 void notice_untouching(ctn_scene *scene)
 {
     const scene_link *first = NULL;

@@ -382,6 +382,9 @@ bool read_contact(source *s, const node *ground, const node *law, scene_contact 
 /// Warns of shapes of links that move which do not touch the ground that the scene has.
 void notice_untouching(ctn_scene *scene);
 
+/// Whether a link has a shape that touches the scene's ground.
+bool link_touches(const ctn_scene *scene, int link);
+
 /// Reads the key `contact` of a shape.
 bool read_touch(source *s, const node *n, scene_shape *shape);
 
