@@ -45,7 +45,7 @@ class Forms(session.Session):
     def time(self, form, n, branching=1, count=1, threads=1):
         """a record; its seconds are None, with a note, where that is refused"""
         progress(f'{form} {n} branching {branching:g} x {count}, threads {threads}')
-        self.bench.stdin.write(f'{form} {n} {branching} {count} {threads} {0.02 if self.quick else 0.5}\n')
+        self.bench.stdin.write(f'{form} {n} {branching} {count} {threads} {0.02 if self.quick else 0.2}\n')
         self.bench.stdin.flush()
         words = self.bench.stdout.readline().split(maxsplit=1)
         record = {'form': form, 'n': n, 'branching': branching, 'count': count, 'threads': threads}

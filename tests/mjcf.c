@@ -377,11 +377,15 @@ static const struct {
     int line, column;
     const char *words;
 } remarks[] = {
-    {WORLD("<geom type='plane' size='1 1 1'/><body><joint/>" BALL_GEOM "</body>"), 3, 1,
-     "ignored: planes and height fields, 1 time"},
+    {WORLD("<geom type='plane' size='1 1 1'/><geom type='plane' size='1 1 1'/><body><joint/>" BALL_GEOM "</body>"), 3, 34,
+     "ignored: height fields, and planes but the first one of the world that touches, 1 time"},
+    {WORLD("<geom type='plane' size='1 1 1' contype='0' conaffinity='0'/><body><joint/>" BALL_GEOM "</body>"), 3, 1,
+     "ignored: height fields, and planes"},
+    {WORLD("<geom type='plane' size='1 1 1'/><body><joint/><geom size='1' solref='0.01 1'/></body>"), 3, 48,
+     "ignored: how soft geoms touch"},
     {WORLD("<site/><site/><body><joint frictionloss='1'/>" BALL_GEOM "</body>"), 3, 1, "ignored: <site>, 2 times"},
     {WORLD("<site/><body><joint type='ball' frictionloss='1'/>" BALL_GEOM "</body>"), 3, 14, "ignored: frictionloss of ball"},
-    {WORLD("<body><joint/><geom size='1' contype='0' friction='1'/></body>"), 3, 42, "ignored: how geoms touch"},
+    {WORLD("<body><joint/><geom size='1' contype='0' friction='1'/></body>"), 3, 15, "ignored: friction, condim and priority of geoms, 1 time"},
     {WORLD("<body><joint/>" BALL_GEOM "</body><body mocap='true'/>"), 3, 40, "is moved by hand (mocap)"},
     {WORLD("<body gravcomp='1'><joint/>" BALL_GEOM "</body>"), 3, 1, "ignored: gravcomp"},
     {"<mujoco><worldbody><body><joint name='j'/>" BALL_GEOM
@@ -408,6 +412,68 @@ START_TEST(remark)
     ck_assert_msg(has_error(found, "folder/t.xml", remarks[_i].line, remarks[_i].column, remarks[_i].words, false),
                   "expected %d:%d %s, found\n%s", remarks[_i].line, remarks[_i].column, remarks[_i].words, found);
     ctn_scene_free(s);
+}
+END_TEST
+
+// ---- the ground
+
+#define GROUNDED(plane, geom)                                                                                                      \
+    WORLD("<geom type='plane' size='0 0 1' " plane "/><body name='b'><freejoint/><geom size='0.1' " geom "/></body>")
+
+/// What MuJoCo 4 has in mjData.contact for these two: friction, 0 with condim 1; NAN: no contact.
+static const struct {
+    const char *text;
+    double friction;
+} touching[] = {
+    {GROUNDED("", ""), 1},
+    {GROUNDED("friction='0.5'", ""), 1},
+    {GROUNDED("friction='0.5'", "friction='0.3 0.1 0.1'"), 0.5},
+    {GROUNDED("friction='0.5' priority='1'", "friction='0.9'"), 0.5},
+    {GROUNDED("friction='0.5'", "friction='0.9' priority='2'"), 0.9},
+    {GROUNDED("condim='1'", "condim='1'"), 0},
+    {GROUNDED("condim='1' friction='2'", "condim='4'"), 2},
+    {GROUNDED("condim='1' priority='1'", ""), 0},
+    {GROUNDED("contype='2' conaffinity='0'", ""), NAN},
+    {GROUNDED("contype='2' conaffinity='0'", "conaffinity='3'"), 1},
+    {GROUNDED("contype='0' conaffinity='4'", "contype='6' conaffinity='0'"), 1},
+    {GROUNDED("", "contype='0' conaffinity='0'"), NAN},
+};
+
+START_TEST(friction_of_pairs)
+{
+    ctn_scene *const s = read_mjcf(touching[_i].text);
+    ck_assert(s->contact.ground);
+    const scene_shape *const ball = s->links[link_of(s, "b")].shapes;
+    if (isnan(touching[_i].friction)) {
+        ck_assert(!ball || ball->touch == TOUCH_NO);
+    } else {
+        ck_assert_int_ne(ball->touch, TOUCH_NO);
+        ck_assert_double_eq(ball->touch == TOUCH_YES ? ball->friction : s->contact.friction, touching[_i].friction);
+    }
+    ctn_scene_free(s);
+}
+END_TEST
+
+START_TEST(plane_is_ground)
+{
+    static const char *const flags[] = {"", "<option><flag contact='disable'/></option>"};
+    for (int off = 0; off < 2; off++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "<mujoco>%s<worldbody><frame pos='0 0 1' euler='0 30 0'><geom type='plane' size='1 1 1' pos='7 0 1'/></frame>"
+                 "<body><freejoint/>" BALL_GEOM "</body></worldbody></mujoco>",
+                 flags[off]);
+        ctn_scene *const s = read_mjcf(text);
+        ck_assert_int_eq(s->contact.ground, !off);
+        if (!off) {  // the normal is z turned by 30 degrees about y
+            const double x = sin(M_PI / 6), z = cos(M_PI / 6);
+            ck_assert_double_eq_tol(s->contact.normal[0], x, 1e-15);
+            ck_assert_double_eq_tol(s->contact.normal[1], 0, 1e-15);
+            ck_assert_double_eq_tol(s->contact.normal[2], z, 1e-15);
+            ck_assert_double_eq_tol(s->contact.height, 1 + z, 1e-15);
+        }
+        ctn_scene_free(s);
+    }
 }
 END_TEST
 
@@ -569,6 +635,8 @@ int main(void)
     tcase_add_test(good, joints);
     tcase_add_test(good, actuators);
     tcase_add_test(good, home);
+    tcase_add_loop_test(good, friction_of_pairs, 0, LENGTH(touching));
+    tcase_add_test(good, plane_is_ground);
     tcase_add_loop_test(bad, mistake, 0, LENGTH(mistakes));
     tcase_add_loop_test(bad, remark, 0, LENGTH(remarks));
     tcase_add_checked_fixture(files, make_folder, remove_folder);

@@ -295,14 +295,20 @@ static void tell_state(mjcf *m)
 static void list_passed(mjcf *m)
 {
     robot *const r = m->r;
-    if (m->contact.count)
+    const char *const times = m->contact.count == 1 ? "" : "s";
+    if (m->contact.count && m->floor.element)
         robot_warn(r, m->contact.first,
-                   "ignored: how geoms touch (friction, solref, condim and others), %d time%s: links touch what a scene has "
-                   "as `ground`",
-                   m->contact.count, m->contact.count == 1 ? "" : "s");
+                   "ignored: how soft geoms touch, roll and spin (solref, solimp, margin, condim above 3 and others), %d time%s: "
+                   "`depth` of `contact` says how soft the ground is",
+                   m->contact.count, times);
+    else if (m->contact.count)
+        robot_warn(r, m->contact.first,
+                   "ignored: friction, condim and priority of geoms, %d time%s: the file has no plane; a scene that has a `ground` "
+                   "says how links touch it",
+                   m->contact.count, times);
     if (m->ground.count)
-        robot_warn(r, m->ground.first, "ignored: planes and height fields, %d time%s", m->ground.count,
-                   m->ground.count == 1 ? "" : "s");
+        robot_warn(r, m->ground.first, "ignored: height fields, and planes but the first one of the world that touches, %d time%s",
+                   m->ground.count, m->ground.count == 1 ? "" : "s");
     if (m->friction.count)
         robot_warn(r, m->friction.first,
                    "ignored: frictionloss of ball and free joints, %d time%s: these have no dry friction in this version",
@@ -345,6 +351,7 @@ static void tell_model(mjcf *m)
     tell_world(m);
     for (int i = 1; i < m->nbody && r->good; i++) tell_body(m, &m->bodies[i]);
     say_close(r);
+    mjcf_tell_ground(m);
     mjcf_tell_actuators(m);
     mjcf_tell_sensors(m);
     tell_state(m);

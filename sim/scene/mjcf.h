@@ -35,14 +35,30 @@ typedef struct mjcf_joint {
     bool one_dof, driven;  // a hinge or slide; a motor has been told of it
 } mjcf_joint;
 
+/// How a geom touches.
+typedef struct mjcf_touch {
+    unsigned types, with;  // contype, conaffinity
+    int dimensions, priority;
+    double friction;  // the first number, along the surface
+    bool says, soft;  // whether it has `friction`; whether it says how soft it is, or how it turns
+} mjcf_touch;
+
 typedef struct mjcf_geom {
     mjcf_item item;
     int scope, next;
     scene_shape shape;  // in the body's frame; of a mesh without `mesh`: it could not be read
     const char *file;   // of a mesh
     bool drawn, touches, massive;
+    mjcf_touch touch;
     mass_properties mass;
 } mjcf_geom;
+
+/// The plane of the world that is the ground.
+typedef struct mjcf_floor {
+    xml_element *element;  // NULL: there is none
+    mjcf_touch touch;
+    double normal[3], height;  // m along it
+} mjcf_floor;
 
 typedef struct mjcf_site {
     mjcf_item item;
@@ -92,6 +108,7 @@ typedef struct mjcf {
     int nclass, nscope, nbody, njoint, ngeom, nsite;
     name_table class_names;
     mjcf_assets meshes, materials;
+    mjcf_floor floor;
     xml_element *key;  // of <keyframe>, that the model starts with; NULL: none
     // what was passed over, listed once
     mjcf_passed contact, ground, friction;
@@ -153,6 +170,17 @@ bool mjcf_read_mesh(mjcf *m, mjcf_geom *g, const mjcf_pose *at);
 bool mjcf_read_geom(mjcf *m, mjcf_geom *g);
 void mjcf_tell_shapes(mjcf *m, const mjcf_body *b);
 bool mjcf_read_masses(mjcf *m);
+
+// ---- what touches: mjcf_contact.c
+
+bool mjcf_read_touch(mjcf *m, mjcf_item of, mjcf_touch *t);
+bool mjcf_read_plane(mjcf *m, mjcf_geom *g);
+
+/// `contact` of a geom's shape, after all geoms have been read.
+void mjcf_tell_touch(mjcf *m, const mjcf_geom *g);
+
+/// `ground:` and `contact:` of the scene, after the links.
+void mjcf_tell_ground(mjcf *m);
 
 // ---- joints: mjcf_joint.c
 

@@ -102,17 +102,6 @@ static bool paint(mjcf *m, mjcf_geom *g)
     return true;
 }
 
-/// What belongs to contact, and names.
-static void pass_contact(mjcf *m, xml_element *e)
-{
-    static const char *const contact[] = {"condim", "friction", "solref", "solimp", "solmix", "margin", "gap", "priority"};
-    for (size_t k = 0; k < sizeof contact / sizeof *contact; k++) {
-        const xml_attribute *const a = xml_find(e, contact[k]);
-        if (a) mjcf_pass(&m->contact, a->at);
-    }
-    xml_value(e, "name"), xml_value(e, "user");
-}
-
 /// The mass of a geom, or else its density, whether it is given; false: reported.
 static bool read_weight(mjcf *m, mjcf_geom *g, double *weight, bool *is_mass)
 {
@@ -134,24 +123,24 @@ bool mjcf_read_geom(mjcf *m, mjcf_geom *g)
     robot *const r = m->r;
     xml_element *const e = g->item.element;
     const mjcf_scope *const in = &m->scopes[g->scope];
-    double group, weight, touches[2];
-    const double zero = 0, one = 1;
+    double group, weight;
+    const double zero = 0;
     bool is_mass;
     mjcf_pose pose;
     g->shape = (scene_shape){.rotation = {1, 0, 0, 0}, .size = {1, 1, 1}, .density = NAN};
-    pass_contact(m, e);
+    xml_value(e, "name"), xml_value(e, "user");
     const int type = mjcf_word(m, g->item, "type", type_names, GEOM_TYPES, SPHERE);
-    if (type == PLANE || type == HFIELD) {
+    if (type == PLANE) return mjcf_read_plane(m, g);
+    if (type == HFIELD) {
         mjcf_pass(&m->ground, e->at);
         xml_use_all(e);
         return true;
     }
     if (type < 0 || !mjcf_numbers(m, g->item, "group", 1, &zero, &group) || !read_weight(m, g, &weight, &is_mass) ||
-        !mjcf_numbers(m, g->item, "contype", 1, &one, &touches[0]) ||
-        !mjcf_numbers(m, g->item, "conaffinity", 1, &one, &touches[1]))
+        !mjcf_read_touch(m, g->item, &g->touch))
         return false;
     g->drawn = group < DRAWN_GROUPS;
-    g->touches = touches[0] != 0 || touches[1] != 0;
+    g->touches = g->touch.types || g->touch.with;
     g->massive = weight > 0 && weighs(m, &m->bodies[in->body]) && group >= m->groups[0] && group <= m->groups[1];
     if (g->massive && (type == SDF || mjcf_flag(m, g->item, "shellinertia", false)))
         return robot_bad(r, e->at, "<geom>: the inertia of %s is not read; give the body an <inertial>",
@@ -208,7 +197,7 @@ static void tell_shape(mjcf *m, const mjcf_geom *g, const double origin[3], bool
     }
     if (g->drawn) say_numbers(r, "color", shape->color, 3, at);
     else say_word(r, "draw", "false", at);
-    if (!g->touches) say_word(r, "contact", "false", at);
+    mjcf_tell_touch(m, g);
     if (!solid) say_number(r, "density", 0, at);
     say_close(r);
 }

@@ -46,13 +46,16 @@ bool read_contact(source *s, const node *ground, const node *law, scene_contact 
     return ok;
 }
 
+bool touches_ground(const scene_shape *s)
+{
+    return s->type != SHAPE_CYLINDER && s->type != SHAPE_ELLIPSOID && s->type != SHAPE_MESH;
+}
+
 bool link_touches(const ctn_scene *scene, int link)
 {
     const scene_link *const l = &scene->links[link];
-    for (int i = 0; i < l->nshape && scene->contact.ground && link_moves(scene, link); i++) {
-        const scene_shape *const s = &l->shapes[i];
-        if ((s->type == SHAPE_SPHERE || s->type == SHAPE_CAPSULE || s->type == SHAPE_BOX) && s->touch != TOUCH_NO) return true;
-    }
+    for (int i = 0; i < l->nshape && scene->contact.ground && link_moves(scene, link); i++)
+        if (touches_ground(&l->shapes[i]) && l->shapes[i].touch != TOUCH_NO) return true;
     return false;
 }
 
@@ -63,8 +66,7 @@ void notice_untouching(ctn_scene *scene)
     for (int l = 0; l < scene->nlink && scene->contact.ground; l++)
         for (int i = 0; i < scene->links[l].nshape && link_moves(scene, l); i++) {
             const scene_shape *const s = &scene->links[l].shapes[i];
-            const bool none = s->type == SHAPE_CYLINDER || s->type == SHAPE_ELLIPSOID || s->type == SHAPE_MESH;
-            if (!none || s->touch != TOUCH_DEFAULT) continue;
+            if (touches_ground(s) || s->touch != TOUCH_DEFAULT) continue;
             if (!count++) first = &scene->links[l];
         }
     if (!count) return;

@@ -379,6 +379,9 @@ void reset_contact(scene_contact *contact);
 /// Reads `ground:` and `contact:`, each may be NULL: scene_contact.c.
 bool read_contact(source *s, const node *ground, const node *law, scene_contact *contact);
 
+/// Whether a ground feels shapes of this type.
+bool touches_ground(const scene_shape *s);
+
 /// Warns of shapes of links that move which do not touch the ground that the scene has.
 void notice_untouching(ctn_scene *scene);
 

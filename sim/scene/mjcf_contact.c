@@ -1,0 +1,107 @@
+/// How geoms touch: the first plane of the world is the scene's `ground`, and what two geoms say is made one as MuJoCo does it
+/// (https://mujoco.readthedocs.io/en/stable/computation/index.html#collision, "contact parameters").
+#include "sim/scene/mjcf.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SLIDING = 3 };  // condim from which there is friction
+
+bool mjcf_read_touch(mjcf *m, mjcf_item of, mjcf_touch *t)
+{
+    static const char *const soft[] = {"solref", "solimp", "solmix", "margin", "gap"};
+    static const double usual[] = {1, 1, SLIDING, 0};
+    double types, bodies, dimensions, priority, friction[3] = {1, 0.005, 0.0001}, given[3];
+    if (!mjcf_numbers(m, of, "contype", 1, &usual[0], &types) || !mjcf_numbers(m, of, "conaffinity", 1, &usual[1], &bodies) ||
+        !mjcf_numbers(m, of, "condim", 1, &usual[2], &dimensions) || !mjcf_numbers(m, of, "priority", 1, &usual[3], &priority))
+        return false;
+    const int n = mjcf_some_numbers(m, of, "friction", 3, given);
+    if (n < 0) return false;
+    memcpy(friction, given, (size_t)n * sizeof *given);
+    if (!(friction[0] >= 0)) return robot_bad(m->r, of.element->at, "<geom>: friction: expected numbers >= 0");
+    *t = (mjcf_touch){.types = (unsigned)fmin(fmax(types, 0), INT32_MAX), .with = (unsigned)fmin(fmax(bodies, 0), INT32_MAX),
+                      .dimensions = (int)fmin(fmax(dimensions, 1), 6), .priority = (int)fmin(fmax(priority, -1e9), 1e9),
+                      .friction = friction[0], .says = n > 0};
+    for (size_t k = 0; k < sizeof soft / sizeof *soft; k++)
+        if (mjcf_find(m, of, soft[k])) t->soft = true;
+    if (t->dimensions > SLIDING) t->soft = true;
+    return true;
+}
+
+bool mjcf_read_plane(mjcf *m, mjcf_geom *g)
+{
+    const mjcf_scope *const in = &m->scopes[g->scope];
+    xml_element *const e = g->item.element;
+    mjcf_pose pose;
+    if (in->body != 0 || m->floor.element) {
+        mjcf_pass(&m->ground, e->at);
+        return xml_use_all(e), true;
+    }
+    if (!mjcf_read_touch(m, g->item, &m->floor.touch) || !mjcf_read_pose(m, g->item, &pose)) return false;
+    xml_use_all(e);  // its size and colour are for the eye
+    if (!m->floor.touch.types && !m->floor.touch.with) {
+        mjcf_pass(&m->ground, e->at);
+        return true;
+    }
+    pose = mjcf_at(&in->pose, &pose);
+    m->floor.element = e;
+    rotate(pose.q, (double[]){0, 0, 1}, m->floor.normal);
+    m->floor.height = 0;
+    for (int k = 0; k < 3; k++) m->floor.height += m->floor.normal[k] * pose.p[k];
+    return true;
+}
+
+/// Of two geoms: that of the higher priority, else the larger friction, and as many directions of it as the one that has more.
+static double friction_of(const mjcf_touch *a, const mjcf_touch *b)
+{
+    const mjcf_touch *const first = a->priority > b->priority ? a : b->priority > a->priority ? b : NULL;
+    const int dimensions = first ? first->dimensions : a->dimensions > b->dimensions ? a->dimensions : b->dimensions;
+    return dimensions < SLIDING ? 0 : first ? first->friction : fmax(a->friction, b->friction);
+}
+
+/// That of geoms which say nothing.
+static double usual_friction(const mjcf *m)
+{
+    const mjcf_touch usual = {.dimensions = SLIDING, .friction = 1};
+    return friction_of(&usual, &m->floor.touch);
+}
+
+void mjcf_tell_touch(mjcf *m, const mjcf_geom *g)
+{
+    const mjcf_touch *const floor = &m->floor.touch, *const t = &g->touch;
+    const document_place at = g->item.element->at;
+    const bool on = m->floor.element ? (t->types & floor->with) || (floor->types & t->with) : g->touches;
+    if (!on) {
+        say_word(m->r, "contact", "false", at);
+        return;
+    }
+    if (!m->floor.element) {
+        if (t->says || t->dimensions != SLIDING || t->priority) mjcf_pass(&m->contact, at);
+        return;
+    }
+    if (t->soft) mjcf_pass(&m->contact, at);
+    if (friction_of(t, floor) == usual_friction(m) || !touches_ground(&g->shape)) return;
+    say_open(m->r, "contact", NODE_MAPPING, at);
+    say_number(m->r, "friction", friction_of(t, floor), at);
+    say_close(m->r);
+}
+
+void mjcf_tell_ground(mjcf *m)
+{
+    robot *const r = m->r;
+    static const char *const words[] = {"disable", "enable"};
+    bool off = false;
+    for (xml_element *e = xml_next(r->root->child, "option"); e; e = xml_next(e->next, "option")) {
+        xml_element *const flag = xml_next(e->child, "flag");
+        if (flag && xml_find(flag, "contact")) off = mjcf_word(m, (mjcf_item){flag, -1}, "contact", words, 2, 1) == 0;
+    }
+    if (!m->floor.element || off) return;
+    const document_place at = m->floor.element->at;
+    say_open(r, "ground", NODE_MAPPING, at);
+    say_number(r, "height", m->floor.height, at);
+    say_numbers(r, "normal", m->floor.normal, 3, at);
+    say_close(r);
+    say_open(r, "contact", NODE_MAPPING, at);
+    say_number(r, "friction", usual_friction(m), at);
+    say_close(r);
+}
