@@ -149,13 +149,15 @@ enum load_flag {
 /// A load on a point of a body: a spring and damper to a point of the world, and a wrench; or a contact point. What is the same
 /// in every world, and what may differ.
 #define LOAD_STRUCTURE                                                                                                           \
-    int body, number; /* that it has in the scene: springs, forces, its fluid, then what a batch adds */                         \
-    int link;         /* that the scene names, of the body */                                                                    \
-    unsigned flags;   /* load_flag */                                                                                            \
-    int contact;      /* LOAD_TOUCHES: which of the model's contact points */                                                    \
-    int motor;        /* of a thruster: which motor, counted from 1; 0: it is none */                                            \
-    double push[6];   /* of a thruster: its force, N, and torque, N m, for a target of 1, in link axes */                        \
-    double displaced; /* kg, of fluid or added, whose weight is taken off in `force` */
+    int body, number;   /* that it has in the scene: springs, forces, its fluid, then what a batch adds */                       \
+    int link;           /* that the scene names, of the body */                                                                  \
+    unsigned flags;     /* load_flag */                                                                                          \
+    int motor;          /* of a thruster: which motor, counted from 1; 0: it is none */                                          \
+    double push[6];     /* of a thruster: its force, N, and torque, N m, for a target of 1, in link axes */                      \
+    int contact;        /* LOAD_TOUCHES: which of the model's contact points, as the next three */                               \
+    double displaced;   /* kg, of fluid or added, whose weight is taken off in `force` */                                        \
+    double bears, rest; /* N, m: the weight of its tree, which makes it sink so deep */                                          \
+    int rubs;           /* whether its friction is its shape's own, not the ground's */
 #define LOAD_CONSTANTS(number)                                                                                                   \
     number stiffness, damping; /* N/m, N s/m; LOAD_SQUARE N s^2/m^2, LOAD_PUBLISHED kg, `axial` likewise */                      \
     number point[3];           /* m, body frame */                                                                               \
@@ -260,6 +262,8 @@ struct ctn_model {
     int nmotor;
     int ncontrol;  // numbers that all motors are told as targets
     int ncontact;  // how many of the loads are contact points
+    double depth;  // m, the largest `rest` of these
+    bool critical;      // they are damped critically from there
     ctn_body *bodies;   // [nbody]
     point_load *loads;  // [nload], by body
     joint_motor *motors;  // [nmotor], in the order of the scene

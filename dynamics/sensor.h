@@ -9,6 +9,7 @@ enum sensor_need {
     SENSOR_FORCES = 1,         // forces along joints
     SENSOR_ACCELERATIONS = 2,  // accelerations of joints and bodies, and so forces
     SENSOR_SPRINGS = 4,        // energy of springs
+    SENSOR_CONTACTS = 8,       // what contact points feel
 };
 
 typedef struct model_sensor {

@@ -11,6 +11,7 @@
 #include "integrators/energy.h"
 #include "integrators/load_forces.h"
 #include "integrators/explicit.h"
+#include "integrators/contact_tally.h"
 #include "integrators/culprit.h"
 #include "integrators/collocation.h"
 #include "integrators/position_step.h"
@@ -188,6 +189,7 @@ typedef struct {
     real energy_min, energy_max;
     real frozen, part;  // a ctn_freeze; completed part of the step in which the world froze
     culprit at_fault;   // likewise
+    real corrections, touching, sticking, sliding, depth;  // of contact points
 } block_counts;
 
 FN void note_energy(block_counts *c, energy_parts now, mask where)
@@ -198,6 +200,22 @@ FN void note_energy(block_counts *c, energy_parts now, mask where)
     c->energy_max = sel(both(where, gt(E, c->energy_max)), E, c->energy_max);
 }
 
+/// The depth of the deepest contact point in the state S, after block_energy().
+FN real block_depth(const lane_model *m, const ctn_batch_config *cfg, const block_work *W)
+{
+    const bool position = position_based(cfg->method);
+    return deepest_contact(m, position ? W->po.one.W.start : W->loads.T, position ? W->po.p : W->loads.p);
+}
+
+/// What contact points feel as the last step of a call is made.
+FN void note_contacts(const lane_model *m, const block_state *S, block_work *W, block_counts *c)
+{
+    const remembered R = remembered_by(S);
+    if (!m->ncontact) return;
+    tally_contacts(m, &R, S->q, S->v, &W->loads, &c->touching, &c->sticking);
+    c->sliding = c->touching - c->sticking;
+}
+
 /// Nothing has happened in the lanes `where` since the state in S, energies kept if asked for.
 KERNEL void begin_counts(const lane_model *m, const ctn_batch_config *cfg, const block_state *S, block_work *W, bool energy,
                          mask where, block_counts *c)
@@ -205,13 +223,14 @@ KERNEL void begin_counts(const lane_model *m, const ctn_batch_config *cfg, const
     const real zero = rset(0);
     energy_parts E;
     c->at_fault = sel_culprit(where, no_culprit(), c->at_fault);
-    real *const sums[] = {&c->steps,     &c->iterations, &c->iterations_max, &c->evaluations,    &c->line_search,
-                          &c->curvature, &c->fallbacks,  &c->fewer,          &c->substeps,       &c->rejected,
-                          &c->residual,  &c->part,       &c->flow.work,      &c->flow.dissipated};
+    real *const sums[] = {&c->steps,     &c->iterations,      &c->iterations_max, &c->evaluations, &c->line_search, &c->curvature,
+                          &c->fallbacks, &c->fewer,           &c->substeps,       &c->rejected,    &c->residual,    &c->part,
+                          &c->flow.work, &c->flow.dissipated, &c->corrections,    &c->depth};
     for (int k = 0; k < (int)(sizeof sums / sizeof *sums); k++) *sums[k] = sel(where, zero, *sums[k]);
     E.kinetic = E.potential = E.spring = zero;
     clock_step(m, c->steps), clock_state_at(m, zero);
     if (energy) E = block_energy(m, cfg, S, W);
+    if (energy && m->ncontact) c->depth = sel(where, block_depth(m, cfg, W), c->depth);
     const real sum = energy_sum(E);
     c->before = sel_energy(where, E, c->before), c->after = sel_energy(where, E, c->after);
     c->energy_min = sel(where, sum, c->energy_min), c->energy_max = sel(where, sum, c->energy_max);
@@ -270,6 +289,7 @@ FN void count_step(block_counts *c, const position_counts *k, mask where, mask d
     c->fewer = c->fewer + sel(where, k->fewer, zero);
     c->substeps = c->substeps + sel(where, k->substeps, zero);
     c->rejected = c->rejected + sel(where, k->rejected, zero);
+    c->corrections = c->corrections + sel(where, k->corrections, zero);
     c->residual = sel(both(where, gt(k->residual, c->residual)), k->residual, c->residual);
     c->steps = c->steps + sel(done, one, zero);
 }
@@ -316,6 +336,7 @@ FN void step_ends(const lane_model *m, const ctn_batch_config *cfg, const block_
         c->flow.work = c->flow.work + sel(ended, jump_work(m, S->q, sel(done, rset(1), at) * m->dt), rset(0));
     freeze_lanes(m, S, c, &step->count, at, both(ended, not_(done)));
     if (energy) note_energy(c, block_energy(m, cfg, S, W), ended);
+    if (energy && m->ncontact) c->depth = sel(ended, larger_of(c->depth, block_depth(m, cfg, W)), c->depth);
 }
 
 /// Worlds have come into the lanes `where`, with their states in S: nothing has happened yet. Returns those of them that are not

@@ -52,11 +52,11 @@ typedef struct {
 } position_state;
 
 /// The table of what is counted of a step, a number a lane. fewer: parts done with fewer stages than asked for; rejected: parts
-/// repeated for their error; far: 1 where an angle went beyond REAL_MAX_ANGLE; work: so far, in evaluations; frozen: why it
-/// cannot go on, a ctn_freeze, where that is known.
+/// repeated for their error; corrections: solves with other normal forces for friction; far: 1 where an angle went beyond
+/// REAL_MAX_ANGLE; work: so far, in evaluations; frozen: why it cannot go on, a ctn_freeze, where that is known.
 #define STEP_COUNTS(count)                                                                                                       \
     count(iterations) count(evaluations) count(line_search) count(curvature) count(substeps) count(halvings) count(residual)     \
-        count(fewer) count(rejected) count(far) count(work) count(frozen)
+        count(fewer) count(rejected) count(corrections) count(far) count(work) count(frozen)
 
 /// What happened, by lane.
 typedef struct {
@@ -350,7 +350,10 @@ KERNEL void newton_pass(const lane_model *m, double tolerance, int max_iteration
     const mask moves = both(N->running, either(need, rejected)), follows = both(moves, N->follows);
     move_iterate(m, P, N->alpha, both(moves, not_(follows)));
     if (any_of(follows)) follow_iterate(m, P, N->alpha, follows);
-    if (m->ncontact) solve_again(N, again);
+    if (m->ncontact) {
+        solve_again(N, again);
+        count->corrections = count->corrections + sel(again, rset(1), rset(0));
+    }
     N->running = both(N->running, may_go_on(count));
 }
 

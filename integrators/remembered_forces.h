@@ -9,6 +9,7 @@
 #include "contact/law.h"
 #include "dynamics/kinematics.h"
 #include "dynamics/lane_model.h"
+#include "dynamics/sensor.h"
 #include "forces/body_loads.h"
 #include "forces/joint_friction.h"
 #include "integrators/load_forces.h"
@@ -66,6 +67,30 @@ KERNEL void tell_contact(const lane_model *m, const remembered *R, const loads_w
     x[0] = at.x, x[1] = at.y, x[2] = at.z, x[3] = F.f.x, x[4] = F.f.y, x[5] = F.f.z;
     x[6] = negate(ground_gap(m, s, L->at[k].gap));
     x[7] = sel(gt(l, rset(0)), sel(F.sticks, rset(CTN_STICKS), rset(CTN_SLIDES)), rset(CTN_APART));
+}
+
+/// The normal forces on the contact points of a sensor, or the force of the ground there, after place_loads(). Where nothing is
+/// remembered it is that of their depth and its rate, as for a state that begins.
+KERNEL void sense_contacts(const lane_model *m, const model_sensor *sensor, const remembered *R, const loads_work *L, real *out)
+{
+    const vec3 n = ground_normal(m);
+    const real radius = rset(sensor->about.radius), o = rset(0);
+    vec3 force = zero3();
+    real normal = o;
+    for (int k = 0; k < m->nload; k++) {
+        const lane_point_load *s = &m->loads[k];
+        if (!(s->flags & LOAD_TOUCHES) || s->link != sensor->about.link) continue;
+        const vec3 x = moved_point(L->V[s->body], L->at[k].arm);
+        const real l = R->press ? R->press[s->contact] : press_at(m, s, ground_gap(m, s, L->at[k].gap), dot(n, x)).force;
+        const vec3 f = felt_at(m, L, k, R->press ? R->slip[s->contact] : zero3(), l).f;
+        const vec3 middle = mul_add(L->p[s->body], L->T[s->body].R, const3(sensor->p));
+        const vec3 off = sub(sub_scaled(L->at[k].gap, n, s->radius), middle);
+        const mask near = sensor->about.radius > 0 ? le(dot(off, off), radius * radius) : not_(none_of());
+        normal = normal + sel(near, l, o);
+        force = add(force, sel3(near, f, zero3()));
+    }
+    if (sensor->about.type == CTN_SENSE_TOUCH) out[0] = normal;
+    else store3(out, force);
 }
 
 /// Adds all of these to tau [nv].

@@ -3,6 +3,7 @@
 #include "tests/datasets.h"
 #include "tests/suite.h"
 
+#include <cJSON.h>
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -86,6 +87,86 @@ START_TEST(rollouts)
 }
 END_TEST
 
+/// The numbers of a line of CSV, into x; how many.
+static int csv_line(const char *text, const char *line, double *x, int most)
+{
+    int n = 0;
+    for (const char *at = line; at && at < text + strlen(text) && n < most; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        x[n++] = strtod(at, NULL);
+    return n;
+}
+
+/// CSV has what HDF5 has; scenes without a ground have no columns for it.
+START_TEST(csv)
+{
+    enum { COLUMNS = 2 + 14 + 12 + 39 + 14 + NUMBERS };
+    EXPECT(0, "", "run", "scene.yaml", "-q", "--out", "a.h5", "--every", "10");
+    EXPECT(0, "", "run", "scene.yaml", "-q", "--out", "a.csv", "--every", "10");
+    EXPECT(0, "", "run", "plain.yaml", "-q", "--steps", "3", "--out", "p.csv");
+    size_t count;
+    double *const contacts = numbers("a.h5", "contacts", NULL), *const depth = numbers("a.h5", "stats/depth", &count),
+                  *const touching = numbers("a.h5", "stats/touching", NULL), x[COLUMNS + 1];
+    ck_assert_uint_eq(count, 21);
+    ck_assert(touching[0] == 0 && touching[20] == 5 && depth[20] > 0);
+    char *const text = slurp("a.csv", NULL), *const plain = slurp("p.csv", NULL);
+    char *last = text + strlen(text) - 1;
+    *last = 0;
+    last = strrchr(text, '\n') + 1;
+    ck_assert_int_eq(csv_line(text, last, x, COLUMNS + 1), COLUMNS);
+    for (int k = 0; k < NUMBERS; k++) ck_assert(x[COLUMNS - NUMBERS + k] == contacts[20 * NUMBERS + k]);
+    ck_assert(x[2 + 14 + 12 + 38] == depth[20] && x[2 + 14 + 12 + 35] == touching[20]);
+    ck_assert(strstr(text, ",stats.corrections,stats.touching,stats.sticking,stats.sliding,stats.depth,pose.box.x,"));
+    ck_assert(strstr(text, ",contact.box.0.x,contact.box.0.y,") && strstr(text, ",contact.ball.0.depth,contact.ball.0.touch\n"));
+    ck_assert(!strstr(plain, "contact") && !strstr(plain, "stats.depth") && strstr(plain, "stats.frozen_residual,pose"));
+    free(text), free(plain), free(contacts), free(depth), free(touching);
+    EXPECT(0, "", "run", "plain.yaml", "-q", "--steps", "3", "--out", "p.h5");
+    ck_assert(!has_dataset("p.h5", "stats/depth") && has_dataset("p.h5", "stats/frozen_residual"));
+}
+END_TEST
+
+/// What the summary says.
+START_TEST(summary)
+{
+    EXPECT(0, "contacts      5 of 9 points touch the ground, 5 stick and 0 slide\ndepth         0.0", "run", "scene.yaml");
+    EXPECT(0,
+           "contacts      0 of 9 points touch the ground, 0 stick and 0 slide\ndepth         none: the nearest point came to 0.0",
+           "run", "scene.yaml", "--steps", "1");
+    EXPECT(0, "contacts      15 of 27 points touch", "run", "scene.yaml", "--worlds", "3");
+    outcome o = catena("run", "plain.yaml", "--steps", "3");
+    ck_assert(o.status == 0 && !strstr(o.out, "contacts") && !strstr(o.out, "depth"));
+    outcome_free(&o);
+    o = catena("run", "scene.yaml", "--json");
+    cJSON *const all = cJSON_Parse(o.out), *const contacts = cJSON_GetObjectItem(all, "contacts");
+    ck_assert(contacts && cJSON_GetObjectItem(contacts, "points")->valuedouble == 9);
+    ck_assert(cJSON_GetObjectItem(contacts, "sticking")->valuedouble == 5 &&
+              cJSON_GetObjectItem(contacts, "depth")->valuedouble > 0 && cJSON_GetObjectItem(contacts, "corrections"));
+    cJSON_Delete(all);
+    outcome_free(&o);
+}
+END_TEST
+
+/// Curves of contact, and what is said where there is none.
+START_TEST(plots)
+{
+    EXPECT(0, "", "run", "scene.yaml", "-q", "--out", "a.h5");
+    EXPECT(0, "", "run", "plain.yaml", "-q", "--steps", "3", "--out", "p.h5");
+    EXPECT(0, "", "rollout", "scene.yaml", "-q", "--worlds", "2", "--steps", "20", "--keep", "q,contacts", "--out", "r.h5");
+    EXPECT(0, "", "rollout", "scene.yaml", "-q", "--worlds", "2", "--steps", "20", "--out", "n.h5");
+    setenv("PATH", "/nonexistent", 1);  // without gnuplot its script is kept, with the numbers
+    EXPECT(1, "gnuplot", "plot", "a.h5", "--y", "normal,normal.ball,touching,sliding.box,contact.ball.0.fz", "--out", "a.png");
+    char *const script = slurp("a.png.gnuplot", NULL);
+    ck_assert(strstr(script, "normal.ball") && strstr(script, "contact.ball.0.fz") && strstr(script, "29.4") &&
+              strstr(script, "49.0"));
+    free(script);
+    EXPECT(1, "gnuplot", "plot", "r.h5", "--y", "touching,depth.ball,normal", "--out", "r.png");
+    EXPECT(2, "p.h5: 'touching': nothing touches a `ground` in its scene", "plot", "p.h5", "--y", "touching", "--out", "p.png");
+    EXPECT(2, "p.h5: 'normal': nothing touches a `ground` in its scene", "plot", "p.h5", "--y", "normal", "--out", "p.png");
+    EXPECT(2, "n.h5: has no contacts, which 'normal' needs; make it with --keep contacts", "plot", "n.h5", "--y", "normal",
+           "--out", "p.png");
+    EXPECT(2, "did you mean 'normal.ball'?", "plot", "a.h5", "--y", "normal.bal", "--out", "p.png");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *const s = suite_create("cli_contacts");
@@ -94,6 +175,9 @@ static Suite *suite(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, recording);
     tcase_add_test(t, rollouts);
+    tcase_add_test(t, csv);
+    tcase_add_test(t, summary);
+    tcase_add_test(t, plots);
     suite_add_tcase(s, t);
     return s;
 }

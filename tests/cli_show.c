@@ -182,7 +182,8 @@ static const struct {
     {"double-pendulum", {"--show", "axis"}, "--show: unknown word 'axis'; did you mean 'axes'?"},
     {"double-pendulum",
      {"--show", "everything"},
-     "--show: expected a list of axes, frames, com, trail, names, and of render trail:LINK, trail:LINK:x,y,z, text, found "
+     "--show: expected a list of axes, frames, com, trail, names, contacts, and of render trail:LINK, trail:LINK:x,y,z, text, "
+     "found "
      "'everything'"},
     {"double-pendulum", {"--show", "com,"}, "--show: expected a list of axes, frames, com,"},
     {"double-pendulum", {"--show", "com:upper"}, "--show: 'com' takes nothing after a colon"},
@@ -325,6 +326,34 @@ START_TEST(recordings_that_lack_something)
 }
 END_TEST
 
+/// Contact points of scenes and of recordings; a ground that slopes; what lacks them says so.
+START_TEST(contacts)
+{
+    static const char *const view[] = {"--from", "0.5", "--camera", "-70,15,4", "--out", "a.png", NULL};
+    const char *const scene = source("scenes/slope.yaml");
+    size_t n, m, r;
+    char *const plain = render(scene, "a.png", view, &n);
+    char *const shown =
+        RENDER(scene, "b.png", &m, "--from", "0.5", "--camera", "-70,15,4", "--show", "contacts", "--out", "b.png");
+    ck_assert(!same(plain, n, shown, m));
+    outcome o = catena("run", scene, "--steps", "40", "--out", "s.h5", "-q");
+    outcome_free(&o);
+    char *const played =
+        RENDER("s.h5", "c.png", &r, "--from", "0.5", "--camera", "-70,15,4", "--show", "contacts", "--out", "c.png");
+    ck_assert(r > 0);
+    free(plain), free(shown), free(played);
+    o = catena("render", source("scenes/chain10.yaml"), "--from", "0", "--show", "contacts", "--out", "a.png");
+    ck_assert_msg(o.status == 2 && strstr(o.err, "--show: contacts: nothing touches a `ground` in "), "%s", o.err);
+    outcome_free(&o);
+    o = catena("rollout", scene, "--worlds", "2", "--steps", "5", "--out", "w.h5", "-q");
+    outcome_free(&o);
+    o = catena("render", "w.h5", "--from", "0", "--show", "contacts", "--out", "a.png");
+    ck_assert_msg(o.status == 2 && strstr(o.err, "--show: contacts: w.h5 has none; make it with --keep q,v,contacts"), "%s",
+                  o.err);
+    outcome_free(&o);
+}
+END_TEST
+
 static bool is_there(ctn_error *err) { return context_create(err) != NULL; }
 
 int main(void)
@@ -335,6 +364,7 @@ int main(void)
     tcase_add_checked_fixture(t, enter_scratch, leave_scratch);
     tcase_set_timeout(t, 120);
     tcase_add_test(t, exact_times);
+    tcase_add_test(t, contacts);
     tcase_add_test(t, halved_steps);
     tcase_add_test(t, floors);
     tcase_add_test(t, colors);

@@ -137,6 +137,42 @@ START_TEST(steps_and_clock)
 }
 END_TEST
 
+/// What contact points feel is that of the record before; a recording without them shows none.
+START_TEST(contacts)
+{
+    enum { NUMBERS = 16 * CTN_CONTACT_NUMBERS };
+    ctn_error err;
+    outcome o = _i ? catena("rollout", source("scenes/slope.yaml"), "--steps", "20", "--worlds", "2", "--keep", "q,v,contacts",
+                            "--out", "a.h5")
+                   : catena("run", source("scenes/slope.yaml"), "--steps", "20", "--worlds", "2", "--out", "a.h5");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    size_t count;
+    double *const x = numbers("a.h5", "contacts", &count);
+    ck_assert_uint_eq(count, 2 * RECORDS * NUMBERS);
+    ck_assert((shown = film_open("a.h5", -1, &err)) && film_view_create(shown, &seen));
+    t = numbers("a.h5", "time", NULL);
+    for (int k = RECORDS - 1; k >= 0; k -= 5) {
+        film_seek(shown, k < RECORDS - 1 ? 0.7 * t[k] + 0.3 * t[k + 1] : t[k]);
+        look();
+        int sticking = 0;
+        for (int w = 0; w < 2; w++) {
+            const double *const row = x + (size_t)(_i ? w * RECORDS + k : k * 2 + w) * NUMBERS;
+            ck_assert(!memcmp(seen.contacts + (size_t)w * NUMBERS, row, NUMBERS * sizeof *row));
+            for (int i = 7; i < NUMBERS; i += CTN_CONTACT_NUMBERS) sticking += row[i] == CTN_STICKS;
+        }
+        ck_assert_int_eq(seen.run[0].sticking, sticking);
+    }
+    player_view_free(&seen), film_free(shown), free(x);
+    o = catena("rollout", source("scenes/slope.yaml"), "--steps", "20", "--worlds", "2", "--out", "a.h5");
+    outcome_free(&o);
+    ck_assert((shown = film_open("a.h5", -1, &err)) && film_view_create(shown, &seen));
+    look();
+    ck_assert(!seen.contacts);
+    teardown();
+}
+END_TEST
+
 /// A world that froze stands still between records, too, whatever its velocities were, from the time on when it did; it is said
 /// that it did.
 START_TEST(frozen_worlds_stand)
@@ -313,6 +349,7 @@ int main(void)
     tcase_add_loop_test(c, any_time, 0, 2);
     tcase_add_loop_test(c, one_world, 0, 2);
     tcase_add_loop_test(c, steps_and_clock, 0, 2);
+    tcase_add_loop_test(c, contacts, 0, 2);
     tcase_add_loop_test(c, frozen_worlds_stand, 0, 2);
     tcase_add_loop_test(c, little_memory, 0, 2);
     tcase_add_test(c, without_velocities);

@@ -39,7 +39,7 @@ KERNEL void guard_all(const lane_model *m, const ctn_batch_config *cfg, guard_wo
     add_weights_taken(m, q, rset(1), &w->block.loads, out);
     const remembered R = {};
     add_remembered_forces(m, &R, q, v, &w->block.loads, out);
-    tell_contact(m, &R, &w->block.loads, 0, out);
+    tell_contact(m, &R, &w->block.loads, 0, out), sense_contacts(m, &sensor, &R, &w->block.loads, out);
     fd_matrices(m, &w->id, &w->factors, out, H, H, H, 1);
     block_set(m, cfg, &w->state, &w->block, q, v);
     block_step(m, cfg, &w->state, &w->block, rset(1), 1, true, counts);

@@ -586,6 +586,25 @@ START_TEST(sensors)
 }
 END_TEST
 
+/// Sensors of touch in a scene with a ground: on sites that are balls.
+START_TEST(touch)
+{
+    ctn_error err = {0};
+    write_file(
+        "part.xml",
+        "<mujoco><default><default class='foot'><site size='0.03'/></default></default>\n<worldbody><body name='a' pos='0 0 "
+        "1'><joint type='free'/>" BALL_GEOM "<site name='s' class='foot' pos='0 0 -0.1'/><site name='b' type='box' "
+        "size='1 1 1'/></body></worldbody>\n<sensor><touch name='t' site='s'/><touch site='b'/></sensor></mujoco>");
+    write_file("main.yaml", "catena: 1\nground: true\nmjcf: part.xml\n");
+    ctn_scene *const s = ctn_scene_load(file_path("main.yaml"), &err);
+    ck_assert_msg(s != 0, "%s", err.message);
+    ck_assert(s->nsensor == 1 && s->sensors[0].type == CTN_SENSE_TOUCH && s->sensors[0].radius == 0.03);
+    EXACT(s->sensors[0].point, 0, 0, -0.1);
+    ck_assert_msg(strstr(ctn_scene_warnings(s), "ignored: <touch>: its site is no sphere"), "%s", ctn_scene_warnings(s));
+    ctn_scene_free(s);
+}
+END_TEST
+
 START_TEST(mistake_in_part)
 {
     ctn_error err = {0};
@@ -662,6 +681,7 @@ int main(void)
     tcase_add_loop_test(bad, remark, 0, LENGTH(remarks));
     tcase_add_checked_fixture(files, make_folder, remove_folder);
     tcase_add_test(files, sensors);
+    tcase_add_test(files, touch);
     tcase_add_test(files, mistake_in_part);
     tcase_add_test(files, part_of_a_scene);
     tcase_add_test(files, free_base);

@@ -456,6 +456,48 @@ START_TEST(marks_are_where_they_should_be)
 }
 END_TEST
 
+/// Contact points are at the lowest places of their shapes, where links are; arrows are as long as forces are a share of the
+/// weight of their tree; what slides, what sticks and what feels nothing have colours of their own.
+START_TEST(contacts_and_forces)
+{
+    static const char balls[] =
+        "catena: 1\nground: {normal: [0.6, 0, 0.8]}\nlinks:\n"
+        "  - {name: a, joint: free, mass: 2, inertia: [1, 1, 1, 0, 0, 0], shapes: [{type: sphere, radius: "
+        "0.1, center: [0.3, 0, 0]}]}\n"
+        "  - {name: b, joint: free, mass: 4, inertia: [1, 1, 1, 0, 0, 0], shapes: [{type: capsule, from: [0, "
+        "0, 0], to: [0, 0, 1], radius: 0.2}]}\n";
+    static const float green[3] = {0.2f, 0.85f, 0.35f}, red[3] = {0.98f, 0.3f, 0.2f}, grey[3] = {0.55f, 0.57f, 0.6f};
+    static const double R[18] = {0, -1, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1}, p[6] = {1, 2, 3, 4, 5, 6};
+    static const double force[3] = {0.6 * 9.81, 0, 0.8 * 9.81};  // half the weight of the first tree, a quarter of the second's
+    double felt[3][CTN_CONTACT_NUMBERS] = {{0}};
+    ctn_error err;
+    ctn_scene *const scene = ctn_scene_parse(balls, strlen(balls), "balls", &err);
+    ck_assert_msg(scene != NULL, "%s", err.message);
+    ctn_model *const model = ctn_model_create(scene, &err);
+    const marks_config cfg = {.worlds = 1, .radius = 2, .seconds = 1};
+    marks *const m = marks_create(scene, model, &cfg);
+    line_list lines = {0};
+    ck_assert_int_eq(ctn_model_ncontact(model), 3);
+    for (int k = 0; k < 2; k++) memcpy(felt[k] + 3, force, sizeof force), felt[k][7] = k ? CTN_SLIDES : CTN_STICKS;
+    ck_assert(marks_contacts(m, R, p, felt[0], &lines));
+    const double middle[3][3] = {{1, 2.3, 3}, {4, 5, 6}, {4, 5, 7}}, radius[3] = {0.1, 0.2, 0.2}, length[3] = {0.5, 0.25, 0};
+    const float *const colors[3] = {green, red, grey};
+    for (int k = 0; k < 3; k++) {
+        const double place[3] = {middle[k][0] - 0.6 * radius[k], middle[k][1], middle[k][2] - 0.8 * radius[k]};
+        double longest = 0, nearest = INFINITY;
+        for (size_t i = 0; i < lines.count; i++) {
+            const float *const x = lines.of[i].position;
+            const double d[3] = {x[0] - place[0], x[1] - place[1], x[2] - place[2]};
+            if (memcmp(lines.of[i].color, colors[k], sizeof grey)) continue;
+            longest = fmax(longest, 0.6 * d[0] + 0.8 * d[2]), nearest = fmin(nearest, fabs(d[0]) + fabs(d[1]) + fabs(d[2]));
+        }
+        ck_assert_msg(nearest < 1e-6, "point %d is drawn %g m off", k, nearest);
+        ck_assert_msg(fabs(longest - length[k]) < 1e-6, "an arrow of %g m, expected %g m", longest, length[k]);
+    }
+    line_list_free(&lines), marks_free(m), ctn_model_free(model), ctn_scene_free(scene);
+}
+END_TEST
+
 /// A trail goes through the places that the point was at, as long as it should be; time may go back; there is room for ever.
 START_TEST(trails)
 {
@@ -738,6 +780,7 @@ int main(void)
     tcase_add_test(t, labels_make_room);
     tcase_add_test(t, same_letters);
     tcase_add_test(t, marks_are_where_they_should_be);
+    tcase_add_test(t, contacts_and_forces);
     tcase_add_test(t, trails);
     tcase_add_test(t, scales);
     tcase_add_test(t, shades);

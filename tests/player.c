@@ -420,6 +420,43 @@ START_TEST(parameters)
 }
 END_TEST
 
+/// What contact points feel is that of a batch after as many steps, also when steps are taken back; the ground's friction and
+/// depth can be changed.
+START_TEST(contacts)
+{
+    open_scene("slope");
+    ctn_batch_config cfg = method(CTN_COLLOCATION, 0.02);
+    play(&cfg, 1);
+    const int n = ctn_model_ncontact(model);
+    double felt[16 * CTN_CONTACT_NUMBERS];
+    ck_assert_int_eq(n, 16);
+    ck_assert(seen.contacts != NULL);
+    for (int back = 0; back < 2; back++) {
+        const int steps = back ? 30 : 40;
+        ctn_batch *const batch = ctn_batch_create(model, &cfg, NULL);
+        ctn_batch_step(batch, steps, NULL, NULL);
+        ctn_batch_contacts(batch, felt, NULL);
+        ctn_batch_free(batch);
+        player_steps(playing, back ? -10 : steps);
+        wait_steps(steps);
+        for (int k = 0; k < n * CTN_CONTACT_NUMBERS; k++)
+            ck_assert_msg(fabs(seen.contacts[k] - felt[k]) < 1e-6 + 1e-6 * fabs(felt[k]), "%g, %g", seen.contacts[k], felt[k]);
+        ck_assert(seen.run[0].touching == 8 && seen.run[0].sticking == 4 && seen.run[0].sliding == 4 && seen.run[0].depth > 0);
+    }
+    const ctn_parameter depth = {CTN_GROUND_DEPTH, 0}, rough = {CTN_CONTACT_FRICTION, 0};
+    const double before = player_parameter(playing, depth);
+    ck_assert(before > 0 && isnan(player_parameter(playing, (ctn_parameter){CTN_GROUND_FRICTION, 0})));  // shapes have their own
+    player_set_parameter(playing, depth, 2 * before), player_set_parameter(playing, rough, 0);
+    player_steps(playing, 20);
+    wait_steps(50);
+    ck_assert(player_parameter(playing, depth) == 2 * before && seen.run[0].sliding == 8);
+    player_set_parameter(playing, depth, -1);
+    while (!seen.trouble[0]) player_look(playing, &seen);
+    ck_assert_msg(strstr(seen.trouble, "ground_depth: expected a positive number"), "%s", seen.trouble);
+    teardown();
+}
+END_TEST
+
 START_TEST(joint_forces)
 {
     double tau[MOST] = {0};
@@ -692,6 +729,7 @@ int main(void)
     tcase_add_test(t, fallbacks_taken_back);
     tcase_add_test(t, masses_of_worlds);
     tcase_add_test(t, parameters);
+    tcase_add_test(t, contacts);
     tcase_add_test(t, joint_forces);
     tcase_add_test(t, clock_goes_on);
     tcase_add_loop_test(t, pull_is_a_force_at_a_point, 0, 3);

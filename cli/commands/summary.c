@@ -5,6 +5,7 @@
 #include "sim/base/config.h"
 #include "sim/base/status.h"
 
+#include <catena/contact.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -12,9 +13,17 @@
 static ctn_step_stats all_worlds(const run *r)
 {
     ctn_step_stats sum = r->total[0];
-    for (int w = 1; w < r->s.cfg.worlds; w++) ctn_step_stats_add(&sum, &r->total[w]);
+    for (int w = 1; w < r->s.cfg.worlds; w++) {
+        const ctn_step_stats *const next = &r->total[w];
+        const int touching = sum.touching + next->touching, sticking = sum.sticking + next->sticking,
+                  sliding = sum.sliding + next->sliding;
+        ctn_step_stats_add(&sum, next);
+        sum.touching = touching, sum.sticking = sticking, sum.sliding = sliding;  // of each at its end
+    }
     return sum;
 }
+
+static int contact_points(const run *r) { return r->s.cfg.worlds * ctn_model_ncontact(r->s.model); }
 
 static bool solves(const run *r) { return ctn_method_is_implicit(r->s.cfg.method); }
 
@@ -72,6 +81,14 @@ void print_summary(const run *r)
     printf("drift         %.3g J\n", first->energy_after - first->energy_before);
     printf("balance       work %.3g J, dissipated %.3g J, %s %.3g J\n", first->work, first->dissipated,
            first->created < 0 ? "lost to the method" : "created by the method", fabs(first->created));
+    if (contact_points(r)) {
+        printf("contacts      %d of %d point%s touch the ground, %d stick%s and %d slide%s\n", sum.touching, contact_points(r),
+               plural(contact_points(r)), sum.sticking, sum.sticking == 1 ? "s" : "", sum.sliding, sum.sliding == 1 ? "s" : "");
+        if (sum.depth < 0) printf("depth         none: the nearest point came to %.3g m above the ground", -sum.depth);
+        else printf("depth         %.3g m at most", sum.depth);
+        if (solves(r)) printf("; %ld correction%s of friction", sum.corrections, plural(sum.corrections));
+        printf("\n");
+    }
     printf("final state   t = %.9g s%s\n", ctn_batch_time(r->batch, 0), cfg->worlds > 1 ? " (world 0)" : "");
     print_vector("q", r->q, ctn_model_nq(r->s.model));
     print_vector("v", r->v, ctn_model_nv(r->s.model));
@@ -104,6 +121,19 @@ static void add_statistics(cJSON *to, const ctn_step_stats *t)
     json_number(to, "fewer_stages", (double)t->fewer_stages);
     json_number(to, "substeps", (double)t->substeps);
     json_number(to, "rejected", (double)t->rejected);
+}
+
+/// Of so many contact points; of none: nothing.
+static void add_contacts(cJSON *to, const ctn_step_stats *t, int points)
+{
+    if (!points) return;
+    cJSON *const contacts = json_object(to, "contacts");
+    json_number(contacts, "points", points);
+    json_number(contacts, "touching", t->touching);
+    json_number(contacts, "sticking", t->sticking);
+    json_number(contacts, "sliding", t->sliding);
+    json_number(contacts, "depth", t->depth);
+    json_number(contacts, "corrections", (double)t->corrections);
 }
 
 static void add_range(cJSON *to, const char *key, double initial, double final)
@@ -151,6 +181,7 @@ int print_json_summary(const run *r)
     add_state(root, r, 0);
     add_energy(root, &r->total[0]);
     add_statistics(root, &sum);
+    add_contacts(root, &sum, contact_points(r));
     cJSON *const frozen = json_array(root, "frozen");
     for (int w = 0; w < cfg->worlds; w++) {
         if (!r->total[w].frozen) continue;
@@ -170,6 +201,7 @@ int print_json_summary(const run *r)
             add_state(one, r, w);
             add_energy(one, &r->total[w]);
             add_statistics(one, &r->total[w]);
+            add_contacts(one, &r->total[w], ctn_model_ncontact(r->s.model));
         }
     }
     json_lines(root, "warnings", ctn_scene_warnings(r->s.scene));

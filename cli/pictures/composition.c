@@ -6,12 +6,15 @@
 #include "render/draw/poses.h"
 #include "sim/base/status.h"
 
+#include <catena/contact.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int links_of(const composition *c) { return ctn_model_nlink(c->of->s.model); }
+
+static size_t contact_numbers(const composition *c) { return (size_t)ctn_model_ncontact(c->of->s.model) * CTN_CONTACT_NUMBERS; }
 
 static const double *mass_scale(const composition *c, const frames *f, int world)
 {
@@ -107,6 +110,17 @@ static int find_extent(composition *c)
     return EXIT_OK;
 }
 
+/// Room for what contact points feel, which is to be known.
+static int open_contacts(composition *c)
+{
+    frames *const f = c->of;
+    if (!(c->extras.what & SHOW_CONTACTS)) return EXIT_OK;
+    if (!ctn_model_ncontact(f->s.model)) return usage_error("--show: contacts: nothing touches a `ground` in %s", f->s.path);
+    if (!frames_touch(f)) return usage_error("--show: contacts: %s has none; make it with --keep q,v,contacts", f->s.path);
+    c->contacts = calloc((size_t)f->worlds * contact_numbers(c), sizeof *c->contacts);
+    return c->contacts ? EXIT_OK : run_error("not enough memory");
+}
+
 int composition_open(const arguments *args, frames *f, composition *c)
 {
     ctn_error err;
@@ -130,7 +144,7 @@ int composition_open(const arguments *args, frames *f, composition *c)
     if (!c->R || !c->p || !c->twist || !c->energy || !c->paint || !c->shapes) return run_error("not enough memory");
     ctn_error first;
     if (frames_at(f, 0, &first) != CTN_OK) return status_error(&first, ""), EXIT_RUN;
-    if ((status = find_extent(c)) != EXIT_OK) return status;
+    if ((status = find_extent(c)) != EXIT_OK || (status = open_contacts(c)) != EXIT_OK) return status;
     if (!isnan(floor)) c->whole.floor = floor;
     c->caption = (caption){.title = c->extras.title, .text = c->extras.what & SHOW_TEXT, .cell = -1};
     c->caption.decimals = caption_decimals(f, c->dyn, c->one.radius);
@@ -149,7 +163,7 @@ void composition_close(composition *c)
     ctn_dynamics_free(c->dyn);
     scene_shapes_free(c->shapes), marks_free(c->marks), picture_extras_close(&c->extras);
     instance_list_free(&c->bodies), line_list_free(&c->lines), label_list_free(&c->labels);
-    free(c->R), free(c->p), free(c->twist), free(c->energy), free(c->paint);
+    free(c->contacts), free(c->R), free(c->p), free(c->twist), free(c->energy), free(c->paint);
 }
 
 // ---- a picture
@@ -194,6 +208,15 @@ static bool place_number(composition *c, int world)
     return label_list_add(&c->labels, &number, "%ld", (long)(c->of->first + world));
 }
 
+/// The ground of a world, if it slopes; of worlds over each other once.
+static bool place_ground(composition *c, int world)
+{
+    const bool grid = c->layout == LAYOUT_GRID && c->of->worlds > 1;
+    double shift[3];
+    layout_offset(c->layout, &c->one, world, c->of->worlds, shift);
+    return (world && !grid) || scene_shapes_ground(c->shapes, &c->one, shift, grid ? 1 : GROUND_REACH, &c->bodies);
+}
+
 static bool place_world(composition *c, int world, double t)
 {
     double com[3];
@@ -201,8 +224,10 @@ static bool place_world(composition *c, int world, double t)
     const float *const trail = c->colors == COLORS_WORLD ? c->paint[0] : NULL;
     find_poses(c, c->of, world, com);
     for (int k = 0; k < 3; k++) c->now[k] += com[k] / c->of->worlds;
-    if (!scene_shapes_place(c->shapes, c->R, c->p, world, paint, &c->bodies)) return false;
+    if (!scene_shapes_place(c->shapes, c->R, c->p, world, paint, &c->bodies) || !place_ground(c, world)) return false;
     if (c->marks && !marks_place(c->marks, world, t, c->R, c->p, com, c->extras.what, trail, &c->lines, &c->labels)) return false;
+    const double *const contacts = c->contacts ? c->contacts + (size_t)world * contact_numbers(c) : NULL;
+    if (contacts && !marks_contacts(c->marks, c->R, c->p, contacts, &c->lines)) return false;
     return !has_numbers(c) || place_number(c, world);
 }
 
@@ -210,6 +235,7 @@ ctn_status composition_place(composition *c, double t, int width, int height, ct
 {
     ctn_status status = note_trails(c, t, err);
     if (status == CTN_OK) status = frames_at(c->of, t, err);
+    if (status == CTN_OK && c->contacts) status = frames_contacts(c->of, c->contacts, err);
     if (status != CTN_OK) return status;
     instance_list_clear(&c->bodies), line_list_clear(&c->lines), label_list_clear(&c->labels);
     c->now[0] = c->now[1] = c->now[2] = 0;

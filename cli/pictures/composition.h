@@ -23,6 +23,7 @@ typedef struct composition {
     caption caption;
     scene_shapes *shapes;
     marks *marks;     // NULL: none
+    double *contacts;  // [worlds][ncontact][CTN_CONTACT_NUMBERS]; NULL: they are not shown
     int64_t noted;    // trails have the points before this one
     double start[3];  // m, centre of mass at the start, mean over the worlds
     double now[3];    // likewise, last

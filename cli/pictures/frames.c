@@ -8,6 +8,7 @@
 #include "sim/engine/device.h"
 #include "sim/base/status.h"
 
+#include <catena/contact.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -252,4 +253,15 @@ ctn_status frames_at(frames *f, double t, ctn_error *err)
                           f->v + w * nv);
     }
     return CTN_OK;
+}
+
+bool frames_touch(frames *f)
+{
+    return ctn_model_ncontact(f->s.model) && (!f->recording || recorded_count(&f->from, "contacts") > 0);
+}
+
+ctn_status frames_contacts(frames *f, double *contacts, ctn_error *err)
+{
+    return f->recording ? recorded_states_contacts(&f->states, f->next - 1, contacts, err)
+                        : ctn_batch_contacts(f->batch, contacts, err);
 }

@@ -38,4 +38,9 @@ void frames_close(frames *f);
 /// froze before; CTN_BAD_ARGUMENT: the recording ends before; CTN_IO; what ctn_batch_step returns.
 ctn_status frames_at(frames *f, double t, ctn_error *err);
 
+/// Whether it can be said what contact points feel; and that, at the end of the step or at the record that the states asked for
+/// last lead to: contacts [worlds][ncontact][CTN_CONTACT_NUMBERS]. Errors as above.
+bool frames_touch(frames *f);
+ctn_status frames_contacts(frames *f, double *contacts, ctn_error *err);
+
 #endif

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const words[] = {"axes", "frames", "com", "trail", "names", "text"};
-static const unsigned shows[] = {SHOW_AXES, SHOW_FRAMES, SHOW_COM, SHOW_TRAILS, SHOW_NAMES, SHOW_TEXT};
+static const char *const words[] = {"axes", "frames", "com", "trail", "names", "contacts", "text"};
+static const unsigned shows[] = {SHOW_AXES, SHOW_FRAMES, SHOW_COM, SHOW_TRAILS, SHOW_NAMES, SHOW_CONTACTS, SHOW_TEXT};
 enum { WORDS = sizeof words / sizeof *words };
-#define ALL_WORDS "axes, frames, com, trail, names, and of render trail:LINK, trail:LINK:x,y,z, text"
+#define ALL_WORDS "axes, frames, com, trail, names, contacts, and of render trail:LINK, trail:LINK:x,y,z, text"
 
 /// The link whose name `text` begins with, to where a colon, a comma or the end follows; the longest, as names may have colons.
 /// Moves `text`.

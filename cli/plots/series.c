@@ -6,6 +6,7 @@
 #include "sim/record/record.h"
 #include "sim/base/suggest.h"
 
+#include <catena/contact.h>
 #include <catena/sample.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +92,11 @@ static int axis_of(const char *part)
 
 // Each of these returns an exit status, or -1 if the name is none of its own.
 
+static int no_contacts(const timeline *t, const char *name)
+{
+    return usage_error("%s: '%s': nothing touches a `ground` in its scene", t->from.path, name);
+}
+
 /// "energy", "work", "work.sum": what the file has of each world.
 static int find_member(timeline *t, const char *name, series_list *found)
 {
@@ -107,6 +113,10 @@ static int find_member(timeline *t, const char *name, series_list *found)
     snprintf(one.name, sizeof one.name, "%s", name);
     one.unit = m->unit, one.set = m->name, one.whole = m->type != MEMBER_REAL;
     if (timeline_has(t, m->name)) return added(add(found, one));
+    if (m >= record_members + RECORD_MEMBERS - CONTACT_STATS) {
+        if (!ctn_model_ncontact(t->model)) return no_contacts(t, name);
+        if (t->from.rollout && strcmp(stem, "corrections") != 0) return -1;  // of what it keeps of contacts
+    }
     if (!strncmp(m->name, "energy/", 7)) return -1;
     return usage_error("%s: has no '%s' over time, as it is of catena rollout; catena run --out records it", t->from.path, stem);
 }
@@ -208,6 +218,68 @@ static int find_sensors(timeline *t, const char *name, series_list *found)
     return found->count > had ? EXIT_OK : -1;
 }
 
+static const struct {
+    const char *name, *unit;
+} of_contacts[] = {[CONTACTS_NORMAL] = {"normal", "N"},
+                   [CONTACTS_DEPTH] = {"depth", "m"},
+                   [CONTACTS_TOUCHING] = {"touching", "1"},
+                   [CONTACTS_STICKING] = {"sticking", "1"},
+                   [CONTACTS_SLIDING] = {"sliding", "1"}};
+enum { OF_CONTACTS = sizeof of_contacts / sizeof *of_contacts };
+
+/// Whether the file has what is asked for of contact points. Returns an exit status.
+static int check_contacts(timeline *t, const char *name)
+{
+    if (!ctn_model_ncontact(t->model)) return no_contacts(t, name);
+    if (timeline_has(t, "contacts")) return EXIT_OK;
+    return usage_error("%s: has no contacts, which '%s' needs; make it with --keep contacts", t->from.path, name);
+}
+
+/// The name of number `axis` of contact point k, "contact.foot.0.fz", in `one`; false: its link is not `link`, -1: any.
+static bool contact_number(const timeline *t, int k, int axis, int link, series *one)
+{
+    int of;
+    *one = (series){.kind = SERIES_POSITION, .set = "contacts", .entry = k, .axis = axis};
+    return state_number(t->model, "contacts", (size_t)(k * CTN_CONTACT_NUMBERS + axis), one->name, sizeof one->name, &one->unit,
+                        &of) &&
+           (link < 0 || of == link);
+}
+
+/// "normal", "touching": of all contact points; "normal.foot": of those of a link. "contact.foot": all numbers of these,
+/// "contact.foot.0" of one, "contact.foot.0.fz" one of them.
+static int find_contacts(timeline *t, const char *name, series_list *found)
+{
+    const char *part;
+    const int had = found->count;
+    int status;
+    for (int k = 0; k < OF_CONTACTS; k++) {
+        if (!begins_with(name, of_contacts[k].name, &part)) continue;
+        series one = {.kind = SERIES_CONTACTS, .of = (contact_series)k, .entry = -1, .unit = of_contacts[k].unit};
+        one.whole = k >= CONTACTS_TOUCHING;
+        if (*part && (one.entry = ctn_model_find(t->model, part)) < 0) return -1;
+        if ((status = check_contacts(t, name)) != EXIT_OK) return status;
+        bool some = !*part;
+        for (int i = 0; i < ctn_model_ncontact(t->model) && !some; i++) {
+            ctn_contact_point point;
+            some = ctn_model_contact(t->model, i, &point) && point.link == one.entry;
+        }
+        if (!some) return usage_error("%s: '%s': this link has no contact points", t->from.path, name);
+        snprintf(one.name, sizeof one.name, "%s", name);
+        return added(add(found, one));
+    }
+    if (!begins_with(name, "contact", &part) || !*part) return -1;
+    const int link = ctn_model_find(t->model, part);
+    const size_t length = strlen(name);
+    for (int i = 0; i < ctn_model_ncontact(t->model) * CTN_CONTACT_NUMBERS; i++) {
+        series one;
+        if (!contact_number(t, i / CTN_CONTACT_NUMBERS, i % CTN_CONTACT_NUMBERS, link, &one)) continue;
+        if (link < 0 && strcmp(one.name, name) != 0 && (strncmp(one.name, name, length) != 0 || one.name[length] != '.'))
+            continue;
+        if (!add(found, one)) return added(false);
+    }
+    return found->count == had ? -1 : check_contacts(t, name);
+}
+
 // ---- names that are none
 
 /// All names, each ended by NUL, as one text to be freed; `plain` receives how many come before sums, coordinates and those of
@@ -242,6 +314,13 @@ static char *all_names(timeline *t, int *plain, int *count)
             n += 2, fprintf(out, "%s%c%s%c", one.name, 0, one.name + 7, 0);
         }
     }
+    for (int k = 0; k < OF_CONTACTS && timeline_has(t, "contacts"); k++) {
+        n++, fprintf(out, "%s%c", of_contacts[k].name, 0);
+        for (int l = 0; l < ctn_model_nlink(t->model); l++)
+            n++, fprintf(out, "%s.%s%c", of_contacts[k].name, ctn_model_link(t->model, l)->name, 0);
+    }
+    for (int i = 0; i < ctn_model_ncontact(t->model) * CTN_CONTACT_NUMBERS && timeline_has(t, "contacts"); i++)
+        if (contact_number(t, i / CTN_CONTACT_NUMBERS, i % CTN_CONTACT_NUMBERS, -1, &one)) n++, fprintf(out, "%s%c", one.name, 0);
     *count = n;
     return fclose(out) ? NULL : text;
 }
@@ -277,5 +356,6 @@ int series_find(timeline *t, const char *name, series_list *found)
     if (status < 0) status = find_total(t, name, found);
     if (status < 0) status = find_coordinates(t, name, found);
     if (status < 0) status = find_sensors(t, name, found);
+    if (status < 0) status = find_contacts(t, name, found);
     return status < 0 ? unknown(t, name) : status;
 }

@@ -8,12 +8,22 @@
 
 enum { SERIES_NAME = 280 };  // a link's name and what stands about it
 
+/// What is computed of several contact points.
+typedef enum contact_series {
+    CONTACTS_NORMAL,  // their normal forces together, N
+    CONTACTS_DEPTH,   // of the deepest one, m
+    CONTACTS_TOUCHING,
+    CONTACTS_STICKING,
+    CONTACTS_SLIDING
+} contact_series;
+
 typedef struct series {
     char name[SERIES_NAME];  // "energy", "q.arm.1"
     const char *unit;        // "J"; "1": none
     const char *set;         // the dataset; NULL: computed, of q and v
-    enum { SERIES_NUMBER, SERIES_ENTRY, SERIES_POSITION, SERIES_TOTAL } kind;
-    int entry, axis;  // SERIES_ENTRY: of q or v; SERIES_POSITION: link, and 0 .. 2
+    enum { SERIES_NUMBER, SERIES_ENTRY, SERIES_POSITION, SERIES_TOTAL, SERIES_CONTACTS } kind;
+    int entry, axis;    // SERIES_ENTRY: of q or v; SERIES_POSITION: link, and 0 .. 2, or contact point, and which of its numbers
+    contact_series of;  // SERIES_CONTACTS: what of the contact points of link `entry`, -1: of all
     int term, terms;  // SERIES_TOTAL: the sum of these of the numbers in ctn_totals
     bool whole;       // counts
     bool interval;    // of the steps since the record before, so that the first record has none

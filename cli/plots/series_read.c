@@ -4,6 +4,8 @@
 #include "dynamics/model.h"
 #include "sim/base/status.h"
 
+#include <catena/contact.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +14,14 @@ enum { PIECE = 64 };  // states at a time
 static size_t nq_of(const timeline *t) { return (size_t)ctn_model_nq(t->model); }
 static size_t nv_of(const timeline *t) { return (size_t)ctn_model_nv(t->model); }
 
+static size_t contact_numbers(const timeline *t) { return (size_t)t->model->ncontact * CTN_CONTACT_NUMBERS; }
+
 size_t series_width(const timeline *t, const series *s)
 {
-    return 1 + (s->set ? 0 : s->kind == SERIES_TOTAL ? nq_of(t) + nv_of(t) : nq_of(t));
+    return 1 + (s->set                       ? 0
+                : s->kind == SERIES_CONTACTS ? contact_numbers(t)
+                : s->kind == SERIES_TOTAL    ? nq_of(t) + nv_of(t)
+                                             : nq_of(t));
 }
 
 static void compute_totals(timeline *t, const series *s, int count, const double *q, const double *v, double *x)
@@ -35,6 +42,37 @@ static void compute_positions(timeline *t, const series *s, int count, const dou
     const size_t nlink = (size_t)ctn_model_nlink(t->model);
     ctn_forward_kinematics(t->dyn, count, q, R, p);
     for (size_t k = 0; k < (size_t)count; k++) x[k] = p[3 * (k * nlink + (size_t)s->entry) + (size_t)s->axis];
+}
+
+/// What is asked for of the contact points of a world, which feel x [ncontact][CTN_CONTACT_NUMBERS].
+static double contacts_sum(const timeline *t, const series *s, const double *x)
+{
+    const double *const n = t->model->ground;
+    double sum = s->of == CONTACTS_DEPTH ? -INFINITY : 0;
+    for (int k = 0; k < t->model->ncontact; k++, x += CTN_CONTACT_NUMBERS) {
+        ctn_contact_point point;
+        if (!ctn_model_contact(t->model, k, &point) || (s->entry >= 0 && point.link != s->entry)) continue;
+        switch (s->of) {
+        case CONTACTS_NORMAL: sum += n[0] * x[3] + n[1] * x[4] + n[2] * x[5]; break;
+        case CONTACTS_DEPTH: sum = x[6] <= sum ? sum : x[6]; break;
+        case CONTACTS_TOUCHING: sum += x[7] > CTN_APART; break;
+        case CONTACTS_STICKING: sum += x[7] == CTN_STICKS; break;
+        case CONTACTS_SLIDING: sum += x[7] == CTN_SLIDES; break;
+        }
+        if (isnan(x[7])) sum = NAN;  // of a world that was not run
+    }
+    return sum;
+}
+
+static ctn_status compute_contacts(timeline *t, const series *s, int64_t first, int64_t count, double *x, ctn_error *err)
+{
+    const size_t states = (size_t)count * (size_t)t->worlds, width = contact_numbers(t);
+    double *const all = malloc((states * width + 1) * sizeof *all);
+    if (!all) return fail(err, CTN_NO_MEMORY, "%s: not enough memory for '%s'", t->from.path, s->name);
+    const ctn_status status = timeline_block(t, "contacts", first, count, 0, NULL, width, all, err);
+    for (size_t k = 0; k < states && status == CTN_OK; k++) x[k] = contacts_sum(t, s, all + k * width);
+    free(all);
+    return status;
 }
 
 static ctn_status compute(timeline *t, const series *s, int64_t first, int64_t count, double *x, ctn_error *err)
@@ -62,6 +100,7 @@ static ctn_status compute(timeline *t, const series *s, int64_t first, int64_t c
 ctn_status series_read(timeline *t, const series *s, int64_t first, int64_t count, double *x, ctn_error *err)
 {
     const int entry[2] = {s->entry, s->axis};
+    if (s->kind == SERIES_CONTACTS) return compute_contacts(t, s, first, count, x, err);
     if (!s->set) return compute(t, s, first, count, x, err);
     const int rank = s->kind == SERIES_NUMBER ? 0 : s->kind == SERIES_ENTRY ? 1 : 2;
     return timeline_block(t, s->set, first, count, rank, entry, 1, x, err);

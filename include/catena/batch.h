@@ -146,6 +146,11 @@ typedef struct ctn_step_stats {
     double frozen_position, frozen_velocity;  // rad or m, and per second: where it was at the last good state; NaN: of a ball
     double frozen_residual;                   // no step was found: what was left of its equation, in units of `residual`; NaN: it is
                                               // no number
+    long corrections;       // times that a step was solved once more, with the first solution's normal forces for friction. This
+                            // and the following are of contact points (catena/contact.h); without any they are 0
+    int touching;           // how many feel the ground at the end of the last step: as many as
+    int sticking, sliding;  // stick and slide there
+    double depth;  // m, of the deepest one at the ends of these steps and at their start; below 0: so far above the ground
 } ctn_step_stats;
 
 /// A sentence about why a world is frozen; "it still runs" for CTN_RUNNING. Never NULL.

@@ -45,6 +45,9 @@ typedef enum ctn_sensor_type {
     CTN_SENSE_KINETIC_ENERGY,    // J, rotors included
     CTN_SENSE_POTENTIAL_ENERGY,  // J, of gravity, zero at the world origin
     CTN_SENSE_ENERGY,            // J, kinetic + potential + springs; of all links only
+    // of the contact points of its link: of all, or of those whose places are within `radius` of the point
+    CTN_SENSE_TOUCH,          // N, their normal forces together
+    CTN_SENSE_CONTACT_FORCE,  // N, the force of the ground, normal and friction
 } ctn_sensor_type;
 
 enum { CTN_SENSOR_NUMBERS = 7 };  // of one sensor, at most
@@ -59,6 +62,7 @@ typedef struct ctn_sensor {
     double axes[4];                    // its own axes in those of the link, unit quaternion w x y z
     int to_link;                       // of two points: where the other one is, -1: the world
     double to_point[3];                // m, in the frame of that link
+    double radius;                     // m, of sensors of contact: how far from the point; 0: all contact points of the link
     double noise[CTN_SENSOR_NUMBERS];  // standard deviation of each number; of a quaternion three, of turns about own axes (rad)
     double delay;                      // s
     int first, count;                  // its numbers among those of all sensors
@@ -78,8 +82,8 @@ CTN_API int ctn_model_find_sensor(const ctn_model *model, const char *name);
 
 /// What all sensors of the model measure at given states, without noise and delay: values [count][numbers], in the order of the
 /// scene. q, v, tau as for ctn_aba: accelerations and joint forces are those under tau [count][nv] (NULL: none) and all that acts
-/// by itself, but for dry friction and contact, which go by what a world remembers. Nothing is written for a `count` below 1, or
-/// without sensors.
+/// by itself, but for dry friction and contact, which go by what a world remembers; sensors of contact say what depth and its
+/// rate alone ask for. Nothing is written for a `count` below 1, or without sensors.
 CTN_API void ctn_sensors(ctn_dynamics *dyn, int count, const double *q, const double *v, const double *tau, double *values);
 
 /// What the sensors of all worlds of a batch say now, with noise and delay: values [worlds][numbers]. Accelerations and joint

@@ -30,6 +30,8 @@ struct scene_shapes {
     bool *odd;      // [links] between them and the world there is an odd number of links
     bool falls;     // there is gravity
     double floor;   // m, as the scene says it; NAN: it does not
+    bool slopes;    // there is a ground that is not level:
+    double ground[4];  // its normal; m, its height along it
     double bones;   // m, radius of the rods of links without shapes
 };
 
@@ -191,6 +193,9 @@ scene_shapes *scene_shapes_create(const ctn_scene *scene, const ctn_model *model
     double g[3], size = 0;
     ctn_model_gravity(model, g);
     s->falls = vector_length(g) > 0, s->floor = scene->floor;
+    s->slopes = scene->contact.ground && scene->contact.normal[2] < 1;
+    memcpy(s->ground, scene->contact.normal, sizeof scene->contact.normal), s->ground[3] = scene->contact.height;
+    if (s->slopes && isnan(s->floor)) s->floor = -INFINITY;  // what slopes is enough
     for (int i = 0; i < s->links; i++) {
         const scene_link *const l = &scene->links[i];
         s->parents[i] = l->parent, s->free[i] = l->joint.type == CTN_FREE;
@@ -352,6 +357,23 @@ bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p,
         if (!add(list, shape->kind, &x)) return false;
     }
     return true;
+}
+
+bool scene_shapes_ground(const scene_shapes *s, const scene_extent *one, const double *shift, double reach, instance_list *list)
+{
+    const double *const n = s->ground, thickness = 0.01 * one->radius, size = reach * one->radius;
+    double across[3], up[3];
+    render_instance x = {
+        .scale = {(float)size, (float)size, (float)thickness}, .color = {0.62f, 0.65f, 0.68f}, .fade = list->fade};
+    if (!s->slopes) return true;
+    if (list->kinds < MESHES + s->nmesh && !grow_kinds(list, MESHES + s->nmesh)) return false;
+    vector_frame(n, across, up);
+    const double over = vector_dot(n, one->center) - n[3] + thickness;
+    for (int k = 0; k < 3; k++) {
+        x.position[k] = (float)(one->center[k] - over * n[k] + shift[k]);
+        x.rotation[3 * k] = (float)across[k], x.rotation[3 * k + 1] = (float)up[k], x.rotation[3 * k + 2] = (float)n[k];
+    }
+    return add(list, MESH_BOX, &x);
 }
 
 void instance_list_clear(instance_list *list)

@@ -27,6 +27,7 @@ typedef struct instance_list {
 } instance_list;
 
 enum { SHAPES_WITHOUT_ID = -1 };  // in place of a world: a copy of something
+enum { GROUND_REACH = 10 };       // of a ground that slopes, in radii of what stands on it
 
 /// How large the scene is, from its state at the start.
 typedef struct scene_extent {
@@ -53,6 +54,10 @@ scene_extent scene_shapes_extent(const scene_shapes *s, const double *R, const d
 /// colors [links], NULL: the scene's. False: no memory.
 bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p, int64_t world, const float (*colors)[3],
                         instance_list *list);
+
+/// Puts the scene's ground there if it slopes, of a world that is moved by `shift` (m): a slab from the middle of `one`, its
+/// extent, which reaches `reach` times its radius; a level ground is the floor. False: no memory.
+bool scene_shapes_ground(const scene_shapes *s, const scene_extent *one, const double *shift, double reach, instance_list *list);
 
 /// The rotation R [9] (row-major) of a unit quaternion w x y z.
 void quaternion_matrix(const double *q, double *R);

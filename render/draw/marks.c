@@ -6,6 +6,7 @@
 #include "render/draw/vectors.h"
 #include "sim/scene/scene.h"
 
+#include <catena/contact.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,16 @@ typedef struct {
     double size;                      // m, of marks
 } marked_link;
 
+/// A contact point, and the weight of the tree that it is of, N.
+typedef struct {
+    ctn_contact_point at;
+    double weight;
+} marked_contact;
+
 struct marks {
+    marked_contact *contacts;
+    int ncontact;
+    double normal[3], reach;  // of the ground; m, as long as a weight is
     marked_link *links;
     char **names;
     int nlink, worlds;
@@ -75,6 +85,26 @@ static bool find_trails(marks *m, const ctn_scene *scene, const marks_config *cf
     return carries != NULL;
 }
 
+/// The contact points, with the weights of their trees.
+static bool find_contacts(marks *m, const ctn_scene *scene, const ctn_model *model, double radius)
+{
+    double g[3], *const mass = calloc((size_t)m->nlink + 1, sizeof *mass);
+    m->ncontact = ctn_model_ncontact(model), m->contacts = calloc((size_t)m->ncontact + 1, sizeof *m->contacts);
+    memcpy(m->normal, scene->contact.normal, sizeof m->normal), m->reach = 0.5 * radius;
+    ctn_model_gravity(model, g);
+    for (int i = m->nlink - 1; i >= 0 && mass; i--) {
+        mass[i] += ctn_model_link(model, i)->mass;
+        if (m->links[i].parent >= 0) mass[m->links[i].parent] += mass[i];
+    }
+    for (int k = 0; k < m->ncontact && mass && m->contacts && ctn_model_contact(model, k, &m->contacts[k].at); k++) {
+        int root = m->contacts[k].at.link;
+        while (m->links[root].parent >= 0) root = m->links[root].parent;
+        m->contacts[k].weight = mass[root] * fmax(vector_length(g), 1);
+    }
+    free(mass);
+    return mass && m->contacts;
+}
+
 marks *marks_create(const ctn_scene *scene, const ctn_model *model, const marks_config *cfg)
 {
     marks *const m = calloc(1, sizeof *m);
@@ -92,7 +122,7 @@ marks *marks_create(const ctn_scene *scene, const ctn_model *model, const marks_
         ok = (m->names[i] = strdup(ctn_model_link(model, i)->name)) != NULL;
     }
     if (ok) find_sizes(m, scene, cfg->radius);
-    ok = ok && find_trails(m, scene, cfg);
+    ok = ok && find_trails(m, scene, cfg) && find_contacts(m, scene, model, cfg->radius);
     if (ok) {
         const size_t worlds = (size_t)m->worlds, rings = worlds * (size_t)m->tracks, share = ALL_POINTS / rings;
         m->room = (int)(share > MOST_POINTS ? MOST_POINTS : share < FEWEST_POINTS ? FEWEST_POINTS : share);
@@ -110,7 +140,8 @@ void marks_free(marks *m)
 {
     if (!m) return;
     for (int i = 0; i < m->nlink && m->names; i++) free(m->names[i]);
-    free(m->links), free(m->names), free(m->trails), free(m->first), free(m->count), free(m->times), free(m->points);
+    free(m->contacts), free(m->links), free(m->names), free(m->trails), free(m->first), free(m->count), free(m->times),
+        free(m->points);
     free(m);
 }
 
@@ -336,6 +367,28 @@ static bool place_com(const double *com, line_list *lines)
     brush dark = brush_of(lines, black, 1, 0), bright = brush_of(lines, white, 1, 0);
     disc(&dark, com, 13), disc(&bright, com, 9.5f), disc(&dark, com, 4.5f);
     return dark.ok && bright.ok;
+}
+
+bool marks_contacts(const marks *m, const double *R, const double *p, const double *contacts, line_list *lines)
+{
+    static const float colors[][3] = {
+        [CTN_APART] = {0.55f, 0.57f, 0.6f}, [CTN_STICKS] = {0.2f, 0.85f, 0.35f}, [CTN_SLIDES] = {0.98f, 0.3f, 0.2f}};
+    static const float black[3] = {0.05f, 0.05f, 0.06f};
+    for (int k = 0; k < m->ncontact; k++) {
+        const marked_contact *const c = &m->contacts[k];
+        const double *const x = contacts + (size_t)k * CTN_CONTACT_NUMBERS, *const force = x + 3;
+        const ctn_touch touch = x[7] == CTN_STICKS ? CTN_STICKS : x[7] == CTN_SLIDES ? CTN_SLIDES : CTN_APART;
+        brush dark = brush_of(lines, black, 1, 0), bright = brush_of(lines, colors[touch], 3, 0);
+        double at[3], end[3];
+        rotated(R + 9 * (size_t)c->at.link, c->at.point, at);
+        for (int i = 0; i < 3; i++) at[i] += p[3 * (size_t)c->at.link + (size_t)i] - c->at.radius * m->normal[i];
+        const double share = fmin(vector_length(force) / c->weight, 3) / fmax(vector_length(force), 1e-300);
+        along(at, m->reach * share, force, end);
+        if (touch) arrow(&bright, at, end, 0.12 * m->reach), disc(&dark, at, 10);
+        disc(&bright, at, touch ? 7 : 4);
+        if (!dark.ok || !bright.ok) return false;
+    }
+    return true;
 }
 
 bool marks_place(const marks *m, int world, double t, const double *R, const double *p, const double *com, unsigned show,

@@ -1,4 +1,5 @@
-/// What helps to read a picture of a moving scene: axes of joints, frames of links, the centre of mass, trails of points.
+/// What helps to read a picture of a moving scene: axes of joints, frames of links, the centre of mass, trails of points, contact
+/// points and their forces.
 #ifndef CATENA_RENDER_MARKS_H
 #define CATENA_RENDER_MARKS_H
 
@@ -14,7 +15,8 @@ typedef enum marks_show {
     SHOW_COM = 4,  // and its trail
     SHOW_TRAILS = 8,
     SHOW_NAMES = 16,
-    SHOW_TEXT = 32
+    SHOW_TEXT = 32,
+    SHOW_CONTACTS = 64,  // for those who know what contact points feel: marks_contacts
 } marks_show;
 
 /// A point of a link that leaves a trail: in the frame of the link, m.
@@ -48,6 +50,11 @@ void marks_note(marks *m, int world, double t, const double *R, const double *p,
 /// the colour `trail` (sRGB, 0 to 1), or if it is NULL each in its own. False: no memory.
 bool marks_place(const marks *m, int world, double t, const double *R, const double *p, const double *com, unsigned show,
                  const float *trail, line_list *lines, label_list *labels);
+
+/// Puts the contact points of a world into lines, where links at R, p have them, and the force on each as an arrow: contacts
+/// [ncontact][CTN_CONTACT_NUMBERS] (catena/contact.h). The weight of its tree is as long as half the radius of the extent. What
+/// sticks is green, what slides red; what feels nothing is a small grey point. False: no memory.
+bool marks_contacts(const marks *m, const double *R, const double *p, const double *contacts, line_list *lines);
 
 /// All trails begin anew.
 void marks_clear_trails(marks *m);

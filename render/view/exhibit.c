@@ -9,6 +9,7 @@
 #include "sim/base/status.h"
 #include "sim/model/step_limit.h"
 
+#include <catena/contact.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -266,6 +267,24 @@ static bool place_ghost(exhibit *e, int run, int world)
     return true;
 }
 
+/// The ground of a world, if it slopes; of what lies over each other once.
+static bool place_ground(exhibit *e, int run, int world)
+{
+    const int at = place_of(e, run, world), reach = places(e) > 1 ? 1 : GROUND_REACH;
+    double shift[3];
+    exhibit_place(e, run, world, shift);
+    e->bodies.fade = 0;
+    return (e->overlaid && at < number_of(e, run, world)) || scene_shapes_ground(e->shapes, &e->one, shift, reach, &e->bodies);
+}
+
+/// What the contact points of a world feel, whose poses are from `first` on.
+static bool place_contacts(exhibit *e, int number, size_t first)
+{
+    const size_t width = (size_t)ctn_model_ncontact(e->model) * CTN_CONTACT_NUMBERS;
+    if (!(e->show & SHOW_CONTACTS) || !e->view.contacts || !width) return true;
+    return marks_contacts(e->marks, e->R + 9 * first, e->p + 3 * first, e->view.contacts + (size_t)number * width, &e->lines);
+}
+
 static bool place_world(exhibit *e, int run, int world)
 {
     const size_t first = exhibit_pose(e, (exhibit_body){run, world, 0});
@@ -277,6 +296,7 @@ static bool place_world(exhibit *e, int run, int world)
     const float(*const paint)[3] = find_paint(e, run, world);
     e->bodies.fade = e->overlaid && run ? GHOST : 0;
     if (!scene_shapes_place(e->shapes, e->R + 9 * first, e->p + 3 * first, number, paint, &e->bodies)) return false;
+    if (!place_ground(e, run, world) || !place_contacts(e, number, first)) return false;
     const unsigned show = e->worlds > 1 ? e->show & ~(unsigned)SHOW_NAMES : e->show;  // then worlds have numbers
     if (!(show & (SHOW_AXES | SHOW_FRAMES | SHOW_COM | SHOW_TRAILS | SHOW_NAMES))) return true;
     const double t = e->view.time;

@@ -7,6 +7,7 @@
 #include "sim/record/recorded_states.h"
 #include "sim/base/status.h"
 
+#include <catena/contact.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@ struct film {
     const double *times;  // [count], s
     size_t *shown;        // [worlds], counted from `first`
     double *q[2], *v[2];  // of all worlds in records held[0], held[1]
+    double *contacts;     // [states.worlds][ncontact][CTN_CONTACT_NUMBERS] in record `felt`; NULL: the file has none
+    int64_t felt;         // negative: none
     int64_t held[2];      // negative: none
     float when[PLAYER_PLOT], energy[PLAYER_PLOT], iterations[PLAYER_PLOT];
     int plotted;
@@ -35,6 +38,8 @@ static double clock_time(const film *f)
     const double t = f->running ? f->from_time + f->speed * (clock_now() - f->from_clock) : f->from_time;
     return fmin(fmax(t, f->times[0]), f->times[f->count - 1]);
 }
+
+static size_t contact_numbers(const film *f) { return (size_t)ctn_model_ncontact(f->model) * CTN_CONTACT_NUMBERS; }
 
 // ---- what the file has
 
@@ -97,6 +102,9 @@ static ctn_status open_states(film *f, ctn_error *err)
     for (int k = 0; k < 2; k++)
         ok = (f->q[k] = calloc(f->worlds * f->nq + 1, sizeof **f->q)) &&
              (f->v[k] = calloc(f->worlds * f->nv + 1, sizeof **f->v)) && ok;
+    f->felt = -1;
+    if (recorded_count(&f->from, "contacts") > 0)
+        ok = (f->contacts = calloc(f->worlds * contact_numbers(f) + 1, sizeof *f->contacts)) && ok;
     if (!ok) return fail(err, CTN_NO_MEMORY, "%s: not enough memory for %zu worlds", f->from.path, f->worlds);
     if (!f->from.rollout) {
         f->plotted = f->count < PLAYER_PLOT ? (int)f->count : PLAYER_PLOT;
@@ -126,7 +134,7 @@ void film_free(film *f)
 {
     if (!f) return;
     for (int k = 0; k < 2; k++) free(f->q[k]), free(f->v[k]);
-    free(f->shown), recorded_states_close(&f->states);
+    free(f->contacts), free(f->shown), recorded_states_close(&f->states);
     ctn_model_free(f->model);
     ctn_scene_free(f->from.scene);
     recorded_close(&f->from);
@@ -158,6 +166,27 @@ bool film_view_create(const film *f, player_view *view)
 
 // ---- looking
 
+/// What contact points feel at record k.
+static ctn_status feel(film *f, int64_t k, player_view *view, ctn_error *err)
+{
+    const size_t width = contact_numbers(f);
+    player_run *const r = &view->run[0];
+    if (!f->contacts || !width) return free(view->contacts), view->contacts = NULL, CTN_OK;
+    const ctn_status status = f->felt == k ? CTN_OK : recorded_states_contacts(&f->states, k, f->contacts, err);
+    f->felt = status == CTN_OK ? k : -1;
+    r->sticking = r->sliding = 0;
+    for (size_t w = 0; w < f->worlds && status == CTN_OK; w++) {
+        double *const to = view->contacts + w * width;
+        memcpy(to, f->contacts + f->shown[w] * width, width * sizeof *to);
+        for (size_t i = 0; i < width; i += CTN_CONTACT_NUMBERS) {
+            r->sticking += to[i + 7] == CTN_STICKS, r->sliding += to[i + 7] == CTN_SLIDES;
+            r->depth = w || i ? fmax(r->depth, to[i + 6]) : to[i + 6];
+        }
+    }
+    r->touching = r->sticking + r->sliding;
+    return status;
+}
+
 static int64_t record_before(const film *f, double t)
 {
     int64_t low = 0, high = f->count;
@@ -179,6 +208,7 @@ ctn_status film_look(film *f, player_view *view, ctn_error *err)
     int a = 0, b = 0;
     ctn_status status = hold(f, k, next, &a, err);
     if (status == CTN_OK) status = hold(f, next, k, &b, err);
+    if (status == CTN_OK) status = feel(f, k, view, err);
     if (status != CTN_OK) return status;
     r->frozen = CTN_RUNNING, r->frozen_time = 0;
     for (size_t w = 0; w < f->worlds; w++) {

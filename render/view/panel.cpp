@@ -10,6 +10,7 @@ extern "C" {
 
 #include <backends/imgui_impl_glfw.h>
 #include <backends/imgui_impl_opengl3.h>
+#include <catena/contact.h>
 #include <imgui.h>
 #include <math.h>
 #include <stdio.h>
@@ -228,6 +229,13 @@ static void draw_plots(const panel_state *s)
         if (!s->recorded)
             ImGui::Text("%ld steps, %ld with fallbacks", r->steps, r->fallbacks),
                 ImGui::TextWrapped("energy %+.3g J since the beginning or the last change", r->change);
+        if (s->view->contacts) {
+            char depth[QUANTITY_WORDS];
+            quantity_words(fabs(r->depth), "m", depth);
+            ImGui::TextWrapped("%d of %d contact points touch, %d stick%s, %d slide%s; %s %s", r->touching,
+                               s->worlds * ctn_model_ncontact(s->model), r->sticking, r->sticking == 1 ? "s" : "", r->sliding,
+                               r->sliding == 1 ? "s" : "", depth, r->depth < 0 ? "above the ground" : "deep");
+        }
         if (!s->recorded && r->lanes) ImGui::Text("along the links, in %d lanes", r->lanes);
         ImGui::PopID();
     }
@@ -246,11 +254,26 @@ static void parameter(panel_state *s, panel_value value, void *context, ctn_para
     s->set_parameter = true, s->parameter = ctn_parameter{kind, index}, s->value = x;
 }
 
+/// How deep things sink into the ground, by powers of ten.
+static void ground_depth(panel_state *s, panel_value value, void *context)
+{
+    const ctn_parameter of{CTN_GROUND_DEPTH, 0};
+    double now;
+    char text[QUANTITY_WORDS];
+    if (!value(context, of, &now)) return;
+    float exponent = (float)log10(now);
+    quantity_words(now, "m", text);
+    if (!ImGui::SliderFloat("depth in the ground", &exponent, fminf(-4, exponent), fmaxf(-1, exponent), text)) return;
+    s->set_parameter = true, s->parameter = of, s->value = pow(10, exponent);
+}
+
 static void draw_world(panel_state *s, panel_value value, void *context)
 {
     static const char *const axes[] = {"gravity x", "gravity y", "gravity z"};
     if (s->recorded || !ImGui::CollapsingHeader("World")) return;
     for (int k = 0; k < 3; k++) parameter(s, value, context, CTN_GRAVITY, k, axes[k], -20, 20, "%.4g m/s²");
+    parameter(s, value, context, CTN_GROUND_FRICTION, 0, "friction of the ground", 0, 2, "%.3g");
+    ground_depth(s, value, context);
 }
 
 /// Whether degree of freedom k of a link's joint is a way, not an angle.
@@ -299,11 +322,8 @@ static void draw_marks(panel_state *s)
     static const struct {
         const char *label;
         unsigned bit;
-    } marks[] = {{"joint axes", SHOW_AXES},
-                 {"frames", SHOW_FRAMES},
-                 {"centre of mass", SHOW_COM},
-                 {"trails", SHOW_TRAILS},
-                 {"names", SHOW_NAMES}};
+    } marks[] = {{"joint axes", SHOW_AXES}, {"frames", SHOW_FRAMES}, {"centre of mass", SHOW_COM},
+                 {"trails", SHOW_TRAILS},   {"names", SHOW_NAMES},   {"contact points", SHOW_CONTACTS}};
     if (!ImGui::CollapsingHeader("Picture")) return;
     for (const auto &mark : marks) ImGui::CheckboxFlags(mark.label, &s->show, mark.bit);
     ImGui::Combo("colours", &s->colors, "of the scene\0by link\0by kinetic energy\0by run and world\0");
@@ -347,6 +367,7 @@ static void draw_help(panel_state *s)
                                           {"T", "follow what travels or the selected link, or not"},
                                           {"O", "runs, or worlds, over each other or side by side"},
                                           {"A F B P N", "axes of joints, frames, centre of mass, trails, names and numbers"},
+                                          {"G", "contact points and their forces"},
                                           {"K", "other colours"},
                                           {"F1", "this list"},
                                           {"F2", "panel"},

@@ -6,6 +6,7 @@
 #include "sim/batch/batch.h"
 #include "sim/base/status.h"
 
+#include <catena/contact.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ typedef struct {
     double begin_energy;          // J
     double rate_time, rate_wall;  // s, simulated and spent on it of late
     double *frozen_at;            // [worlds] s; infinite: it is not
+    double *contacts;             // [worlds][ncontact][CTN_CONTACT_NUMBERS] after the last step
     ctn_batch_config wanted;
     bool change;  // `wanted` is to be
     bool holds;   // a hand has pulled in the last step: at `held` of the world
@@ -68,6 +70,22 @@ static double earliest(const player *p)
     for (int k = 0; k < p->runs; k++)
         if (!p->run[k].about.stands) t = fmin(t, last_time(&p->run[k]));
     return t;
+}
+
+/// What the contact points of a run feel now.
+static void feel(run *r)
+{
+    const ctn_model *const m = ctn_batch_model(r->batch);
+    const size_t points = (size_t)ctn_batch_configuration(r->batch)->worlds * (size_t)ctn_model_ncontact(m);
+    player_run *const a = &r->about;
+    a->touching = a->sticking = a->sliding = 0;
+    if (!points || ctn_batch_contacts(r->batch, r->contacts, NULL) != CTN_OK) return;
+    for (size_t k = 0; k < points; k++) {
+        const double *const x = r->contacts + k * CTN_CONTACT_NUMBERS;
+        a->sticking += x[7] == CTN_STICKS, a->sliding += x[7] == CTN_SLIDES;
+        a->depth = k ? fmax(a->depth, x[6]) : x[6];
+    }
+    a->touching = a->sticking + a->sliding;
 }
 
 // ---- the beginning of a run
@@ -131,6 +149,7 @@ static bool begin(player *p, run *r, const ctn_batch_config *cfg, ctn_error *err
     r->about = (player_run){.cfg = in_use(batch, cfg), .lanes = ctn_batch_lanes(batch), .energy = history_entry(past, 0)->energy};
     r->begin_energy = r->about.energy, r->rate_time = r->rate_wall = 0;
     all_move(p, r);
+    feel(r);
     return true;
 }
 
@@ -173,6 +192,7 @@ static void go_on(const player *p, run *r, ctn_batch *batch, const ctn_batch_con
     r->rate_time = r->rate_wall = r->about.real_time = 0;
     all_move(p, r);
     history_change(r->past, batch), count_energy(r);
+    feel(r);
 }
 
 /// Goes on as `cfg` says; false, with nothing changed, if that is refused.
@@ -252,6 +272,7 @@ static void step_back(player *p)
                 if (isfinite(r->frozen_at[w]) && r->frozen_at[w] > a->time) r->frozen_at[w] = INFINITY, a->froze--;
             set_parameters(p, r->batch, NULL);  // they stay what they are
             if (change) all_move(p, r), history_change(r->past, r->batch), count_energy(r);
+            feel(r);
         }
     }
 }
@@ -279,6 +300,7 @@ static void note_step(run *r, const ctn_step_stats *stats, size_t worlds, double
     }
     a->froze = (int)standing;
     if ((a->stands = standing == worlds)) return;
+    feel(r);
     history_add(r->past, r->batch, stats);
     const history_step *const last = history_entry(r->past, history_count(r->past) - 1);
     const double h = last->time - a->time;
@@ -395,8 +417,11 @@ static bool open_memory(player *p)
     p->tau = calloc(w * p->nv + 1, sizeof *p->tau), p->force = calloc(p->nv + 1, sizeof *p->force);
     p->puller = pull_create(p->model);
     p->stats = calloc(w, sizeof *p->stats);
+    const size_t touch = w * (size_t)ctn_model_ncontact(p->model) * CTN_CONTACT_NUMBERS;
     for (int k = 0; k < p->runs; k++)
-        if (!(p->run[k].frozen_at = calloc(w, sizeof *p->run[k].frozen_at))) return false;
+        if (!(p->run[k].frozen_at = calloc(w, sizeof *p->run[k].frozen_at)) ||
+            !(p->run[k].contacts = calloc(touch + 1, sizeof *p->run[k].contacts)))
+            return false;
     return p->stats && p->q && p->start_q && p->v && p->start_v && p->tau && p->force && p->puller;
 }
 
@@ -457,7 +482,10 @@ void player_free(player *p)
         pthread_join(p->thread, NULL);
         pthread_mutex_destroy(&p->lock), pthread_cond_destroy(&p->order);
     }
-    for (int k = 0; k < p->runs; k++) ctn_batch_free(p->run[k].batch), history_free(p->run[k].past), free(p->run[k].frozen_at);
+    for (int k = 0; k < p->runs; k++) {
+        ctn_batch_free(p->run[k].batch), history_free(p->run[k].past);
+        free(p->run[k].frozen_at), free(p->run[k].contacts);
+    }
     free(p->stats);
     pull_free(p->puller);
     free(p->q), free(p->v), free(p->tau), free(p->start_q), free(p->start_v), free(p->drawn_force), free(p->force), free(p->list),
@@ -467,12 +495,14 @@ void player_free(player *p)
 
 bool player_view_open(player_view *view, int runs, size_t worlds, const ctn_model *model)
 {
+    const size_t touch = (size_t)ctn_model_ncontact(model) * CTN_CONTACT_NUMBERS;
     const size_t all = (size_t)runs * worlds, links = worlds * (size_t)ctn_model_nlink(model);
     *view = (player_view){.q = calloc(all * (size_t)ctn_model_nq(model) + 1, sizeof *view->q),
                           .v = calloc(all * (size_t)ctn_model_nv(model) + 1, sizeof *view->v),
                           .frozen = calloc(all, sizeof *view->frozen),
                           .mass_scale = malloc((links + 1) * sizeof *view->mass_scale)};
     for (size_t k = 0; k < links && view->mass_scale; k++) view->mass_scale[k] = 1;
+    if (touch && !(view->contacts = calloc(all * touch, sizeof *view->contacts))) return false;
     return view->q && view->v && view->frozen && view->mass_scale;
 }
 
@@ -480,8 +510,8 @@ bool player_view_create(const player *p, player_view *view) { return player_view
 
 void player_view_free(player_view *view)
 {
-    free(view->q), free(view->v), free(view->frozen), free(view->mass_scale);
-    view->q = view->v = view->mass_scale = NULL, view->frozen = NULL;
+    free(view->q), free(view->v), free(view->frozen), free(view->mass_scale), free(view->contacts);
+    view->q = view->v = view->mass_scale = view->contacts = NULL, view->frozen = NULL;
 }
 
 void player_look(player *p, player_view *view)
@@ -495,7 +525,9 @@ void player_look(player *p, player_view *view)
     for (int k = 0; k < p->nlist; k++)
         for (size_t w = 0; w < p->worlds && p->list[k].kind == CTN_MASS_SCALE; w++)
             view->mass_scale[w * (size_t)ctn_model_nlink(p->model) + (size_t)p->list[k].index] = value_in(p, w, k);
+    const size_t touch = p->worlds * (size_t)ctn_model_ncontact(p->model) * CTN_CONTACT_NUMBERS;
     for (int k = 0; k < p->runs; k++) {
+        if (touch) memcpy(view->contacts + (size_t)k * touch, p->run[k].contacts, touch * sizeof *view->contacts);
         view->run[k] = p->run[k].about;
         for (size_t w = 0; w < p->worlds; w++)
             view->frozen[(size_t)k * p->worlds + w] = p->run[k].frozen_at[w] <= fmin(view->time, last_time(&p->run[k]));

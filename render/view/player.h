@@ -21,6 +21,8 @@ typedef struct player_run {
     double energy;                 // J, of the first world, then
     double real_time;              // s simulated for each second that its steps take; 0: not known yet
     long steps, fallbacks;         // since the beginning; steps that needed a fallback
+    int touching, sticking, sliding;  // contact points of all its worlds after the last step
+    double depth;                     // m, of the deepest one then; below 0: so far above the ground
     double change;                 // J, of the first world since the beginning or the last change from outside
     double frozen_time;            // s, when that was
     ctn_freeze frozen;             // of the first world that is, if one is
@@ -39,6 +41,8 @@ typedef struct player_view {
     double *q, *v;       // [runs][worlds][nq], [runs][worlds][nv]
     bool *frozen;        // [runs][worlds], there
     double *mass_scale;  // [worlds][links]: masses are these times the model's
+    double *contacts;  // [runs][worlds][ncontact][CTN_CONTACT_NUMBERS] after the last step, or at the record before; NULL: there
+                       // are none, or a recording does not have them
     double pull[3];      // N, world axes: what a hand pulls with there; 0: none does
     bool running;
     bool late;  // steps take longer than they last: the clock is slowed down

@@ -157,6 +157,7 @@ static void use_key(viewer *v, int key, unsigned with)
         marks_clear_trails(a->marks);
         break;
     case GLFW_KEY_N: a->show ^= SHOW_NAMES; break;
+    case GLFW_KEY_G: a->show ^= SHOW_CONTACTS; break;
     case GLFW_KEY_K: a->colors = (link_coloring)((a->colors + 1) % COLORINGS); break;
     case GLFW_KEY_F1: v->panel.help = !v->panel.help; break;
     case GLFW_KEY_F2: v->panel.open = !v->panel.open; break;

@@ -40,6 +40,7 @@ typedef struct {
     real jump;      // work of motors where what they are told jumps
     real change;    // of the caps of friction
     mask pressed;   // contact points at the end of the step
+    real depth;     // of the deepest one
     energy_flow flow;
     real negative;  // negative pivots
     real blur;      // work that the wrenches of all bodies do along their arms (along_blur())

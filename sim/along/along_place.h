@@ -190,6 +190,7 @@ typedef enum {
     TOLD_KINETIC,
     TOLD_POTENTIAL,
     TOLD_SPRING,
+    TOLD_DEPTH,  // of the deepest contact point
     TOLD_FRESH,  // of the state
     TOLD_CREATED,
     TOLD_LOST,
@@ -226,7 +227,9 @@ KERNEL void forget(void *context, int thread, int job)
     case FORGET_NEGATIVE: s->negative = zero; break;
     case FORGET_STEP: s->slope = s->most = zero; break;
     case FORGET_TURNS: s->E = zero; break;
-    case FORGET_ENERGIES: s->energy.kinetic = s->energy.potential = s->energy.spring = s->internal = zero;
+    case FORGET_ENERGIES:
+        s->energy.kinetic = s->energy.potential = s->energy.spring = s->internal = zero;
+        s->depth = rset(-NOT_REACHED);
     }
 }
 
@@ -352,6 +355,11 @@ FN double told_of(const along_world *w, along_told what, lane_group g, int paths
     case TOLD_KINETIC: return OF_GROUP(sums.energy.kinetic);
     case TOLD_POTENTIAL: return OF_GROUP(sums.energy.potential);
     case TOLD_SPRING: return OF_GROUP(sums.energy.spring);
+    case TOLD_DEPTH:
+        x = -NOT_REACHED;
+        for (int k = g.first; k < g.end; k++)
+            for (int l = 0; l < LANES; l++) x = most_of(x, ((const double *)&w->step[k].sums.depth)[l]);
+        return x;
     case TOLD_FRESH: return *(const double *)first->S.fresh;
     case TOLD_CREATED: return g.first ? 0 : *(const double *)&first->S.created[0];
     case TOLD_LOST: return g.first ? 0 : *(const double *)&first->S.created[1];
@@ -401,7 +409,7 @@ KERNEL void tell(void *context, int thread, int job)
     for (int k = 1; k < groups; k++) {
         if (what == TOLD_SHARE) x = !(of[k] >= x) ? of[k] : x;
         else if (what == TOLD_MOST || what == TOLD_TURNED || what == TOLD_FAR || what == TOLD_BAD || what == TOLD_PRESSED ||
-                 what == TOLD_FRESH || what == TOLD_OFF)
+                 what == TOLD_FRESH || what == TOLD_OFF || what == TOLD_DEPTH)
             x = most_of(x, of[k]);
         else if (what != TOLD_KEPT) x += of[k];
     }

@@ -33,6 +33,7 @@ FN int along_run(along_world *w, along_crew *crew, const ctn_batch_config *cfg, 
         ledger.now = along_energy(w, crew, false, false, &internal), ledger.known = true;
         const real sum = energy_sum(ledger.now);
         c.before = c.after = ledger.now, c.energy_min = c.energy_max = sum;
+        if (w->plan->model->ncontact) c.depth = rset(w->told[TOLD_DEPTH]);
     }
     for (; made < steps && !asked_to_end(cfg->interrupt); made++) {
         clear_counts(&step.count, all);
@@ -48,6 +49,7 @@ FN int along_run(along_world *w, along_crew *crew, const ctn_batch_config *cfg, 
         count_step(&c, &step.count, all, all);
         add_flow(&c.flow, step.flow, all);
         if (energy) note_energy(&c, ledger.now, all);
+        if (energy && w->plan->model->ncontact) c.depth = larger_of(c.depth, rset(w->told[TOLD_DEPTH]));
     }
     copy.load = false;
     if (made) ALONG_RUN(crew, w->count, step_copy, &copy);

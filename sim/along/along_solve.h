@@ -104,6 +104,7 @@ KERNEL bool along_newton(along_world *w, along_crew *crew, const ctn_batch_confi
             if (!any_of(need)) {
                 if (any_of(N.corrected) || !everywhere(N.converged) || !along_corrects(w, crew)) break;
                 solve_again(&N, may_go_on(count));
+                count->corrections = count->corrections + rset(1);
                 continue;
             }
             bool hard = any_of(N.hard);

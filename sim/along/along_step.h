@@ -275,6 +275,8 @@ FN void energy_row(along_world *w, int block, int i, real *carried)
         }
         const real gap = ground_gap(&B->m, s, mul_add(c->p, at->R, load3(s->point)));
         springs = springs + contact_energy(s, gap, A->S.slip[s->contact]);
+        const mask live = B->partial[i] ? live_lanes(B, i) : not_(none_of());
+        A->sums.depth = sel(live, larger_of(A->sums.depth, negate(gap)), A->sums.depth);
     }
     if (B->partial[i]) {
         const mask live = live_lanes(B, i);
@@ -316,7 +318,7 @@ KERNEL energy_parts along_energy(along_world *w, along_crew *crew, bool now, boo
     }
     mode.now = true;
     along_choose(w, crew, mode);
-    along_tell(w, crew, TOLD_INTERNAL, TOLD_SPRING);
+    along_tell(w, crew, TOLD_INTERNAL, m->ncontact ? TOLD_DEPTH : TOLD_SPRING);
     const double *const told = w->told, inner = told[TOLD_INTERNAL] - told[TOLD_TREES];
     double fixed = 0;
     for (int k = 0; k < 3; k++) fixed -= m->gravity[k] * m->fixed_moment[k];

@@ -42,6 +42,9 @@ static const struct {
     [CTN_MOTOR_TORQUE] = {"motor_torque", {ANY, NAN, "a finite number"}},
     [CTN_MOTOR_KI] = {"motor_ki", {NOT_NEGATIVE}},
     [CTN_MOTOR_SPEED] = {"motor_speed", {0, DBL_MAX, true, INFINITY, "a positive number"}},
+    [CTN_GROUND_FRICTION] = {"ground_friction", {NOT_NEGATIVE}},
+    [CTN_GROUND_DEPTH] = {"ground_depth", {POSITIVE}},
+    [CTN_CONTACT_FRICTION] = {"contact_friction", {NOT_NEGATIVE}},
 };
 _Static_assert(sizeof kinds / sizeof *kinds == PARAMETER_KINDS, "every kind is in the table");
 
@@ -52,7 +55,7 @@ const char *ctn_parameter_name(ctn_parameter_kind kind) { return (unsigned)kind 
 
 const char *parameter_objection(ctn_parameter_kind kind, ctn_joint_type joint, bool limited)
 {
-    if (kind == CTN_MASS_SCALE || kind == CTN_DRAG_SCALE) return NULL;
+    if (kind == CTN_MASS_SCALE || kind == CTN_DRAG_SCALE || kind == CTN_CONTACT_FRICTION) return NULL;
     if (joint == CTN_FIXED) return "is fixed: it has no parameters";
     if (kind == CTN_DAMPING) return NULL;
     if (joint == CTN_FREE) return "is free: of a joint's parameters it has damping alone";
@@ -72,6 +75,8 @@ bool parameter_of_motor(ctn_parameter_kind kind)
 {
     return (kind >= CTN_MOTOR_TARGET && kind <= CTN_MOTOR_EFFORT) || (kind >= CTN_MOTOR_ROTATION && kind <= CTN_MOTOR_SPEED);
 }
+
+bool parameter_of_ground(ctn_parameter_kind kind) { return kind == CTN_GROUND_FRICTION || kind == CTN_GROUND_DEPTH; }
 
 int parameter_components(ctn_parameter_kind kind) { return kind >= CTN_MOTOR_ROTATION && kind <= CTN_MOTOR_TORQUE ? 3 : 1; }
 

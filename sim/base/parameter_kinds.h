@@ -8,7 +8,7 @@
 #include <catena/parameters.h>
 #include <stdbool.h>
 
-enum { PARAMETER_KINDS = CTN_MOTOR_SPEED + 1 };
+enum { PARAMETER_KINDS = CTN_CONTACT_FRICTION + 1 };
 
 /// What values may be.
 typedef struct parameter_range {
@@ -24,6 +24,9 @@ const char *parameter_objection(ctn_parameter_kind kind, ctn_joint_type joint, b
 
 /// The joint matters to kinds that are one of links.
 parameter_range parameter_values(ctn_parameter_kind kind, ctn_joint_type joint);
+
+/// Whether a kind is one of the ground as a whole.
+bool parameter_of_ground(ctn_parameter_kind kind);
 
 /// Whether a kind is one of motors, and of how many components: 1, or 3 of what balls have.
 bool parameter_of_motor(ctn_parameter_kind kind);

@@ -36,6 +36,8 @@ const sensor_type sensor_types[SENSOR_TYPES] = {
     [CTN_SENSE_KINETIC_ENERGY] = {"kinetic_energy", SENSOR_OF_TREE, 1, "", "J", .needs = 0},
     [CTN_SENSE_POTENTIAL_ENERGY] = {"potential_energy", SENSOR_OF_TREE, 1, "", "J", .needs = 0},
     [CTN_SENSE_ENERGY] = {"energy", SENSOR_OF_ALL, 1, "", "J", .needs = SENSOR_SPRINGS},
+    [CTN_SENSE_TOUCH] = {"touch", SENSOR_OF_CONTACT, 1, "", "N", .needs = SENSOR_CONTACTS},
+    [CTN_SENSE_CONTACT_FORCE] = {"contact_force", SENSOR_OF_CONTACT, 3, XYZ, "N", .needs = SENSOR_CONTACTS},
 };
 
 int sensor_type_quaternion(ctn_sensor_type type) { return type == CTN_SENSE_ORIENTATION ? 0 : type == CTN_SENSE_POSE ? 3 : -1; }

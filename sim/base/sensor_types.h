@@ -13,6 +13,7 @@ typedef enum sensor_of {
     SENSOR_OF_BODY,   // of a link: neither matters
     SENSOR_OF_PAIR,   // of two points; the axes do not matter
     SENSOR_OF_PAIR_IN_AXES,
+    SENSOR_OF_CONTACT,  // of contact points of a link, near a point
     SENSOR_OF_TREE,
     SENSOR_OF_ALL,
 } sensor_of;
@@ -27,7 +28,7 @@ typedef struct sensor_type {
     unsigned needs;  // sensor_need
 } sensor_type;
 
-enum { SENSOR_TYPES = CTN_SENSE_ENERGY + 1 };
+enum { SENSOR_TYPES = CTN_SENSE_CONTACT_FORCE + 1 };
 extern const sensor_type sensor_types[SENSOR_TYPES];
 
 /// Where among the numbers of a type a quaternion begins; -1: it has none. Of joints: sim/model/sensors.c.

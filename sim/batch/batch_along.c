@@ -249,6 +249,16 @@ static void take_up(const ctn_batch *batch, int slot, int world)
     a->whose[slot] = world;
 }
 
+void batch_along_tally(ctn_batch *batch, int thread, int world, ctn_step_stats *stats)
+{
+    const int none = 0;
+    ctn_step_stats now = {.frozen = stats->frozen};
+    if (!batch->model->ncontact) return;
+    batch->engine->step(lanes_of(batch, world), &batch->cfg, state_of(batch, world), work_of(batch, thread), NULL, NULL, &none,
+                        true, 1, &now, &batch->use[thread]);
+    stats->touching = now.touching, stats->sticking = now.sticking, stats->sliding = now.sliding;
+}
+
 void batch_along_step(ctn_batch *batch, int thread, int world, engine_clock begin, const double *tau, int steps, bool energy,
                       ctn_step_stats *stats)
 {
@@ -288,6 +298,7 @@ void batch_along_step(ctn_batch *batch, int thread, int world, engine_clock begi
         any = true, made += done;
         if (!steps) break;
     }
+    if (energy) batch_along_tally(batch, thread, world, stats);
 }
 
 ctn_status batch_along_failed(const ctn_batch *batch, ctn_error *err)

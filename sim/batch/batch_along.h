@@ -40,6 +40,10 @@ struct batch_along {
     ctn_model **variant;  // [worlds at a time] likewise: those of worlds
 };
 
+/// Puts into statistics of steps that were made along the links what contact points feel at their end, as the scalar engine has
+/// it of the state there.
+void batch_along_tally(ctn_batch *batch, int thread, int world, ctn_step_stats *stats);
+
 /// Memory of a batch for that; false: there is none.
 bool batch_together_open(ctn_batch *batch);
 void batch_together_close(together *t);  // NULL is allowed

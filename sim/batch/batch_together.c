@@ -117,6 +117,7 @@ static void take_back(void *context, int thread, int world)
     if (!c->first && !is_due(c, world)) return;
     if (made) {
         serial->flatten(m, &batch->cfg, state_of(batch, world), 0, true, t->flat + (size_t)k * serial->flat_size(m, &batch->cfg));
+        if (c->energy) batch_along_tally(batch, thread, world, &t->part[k]);
         add_part(c, world, &t->part[k], any);
         t->made[world] += made, any = true;
     }

@@ -82,18 +82,20 @@ double contact_depth(const ctn_model *m, const ctn_scene *scene, int body)
     return isnan(scene->contact.depth) ? DEPTH_OF_EXTENT * extent : scene->contact.depth;
 }
 
-/// The weight of the tree that a body is of, where one point carries all of it, over the depth.
-static double grip_of(const ctn_model *m, const ctn_scene *scene, int body)
+/// The weight of the tree that a body is of.
+static double tree_weight(const ctn_model *m, int body)
 {
-    int root = body;
-    while (m->bodies[root].parent >= 0) root = m->bodies[root].parent;
-    return m->bodies[root].subtree_mass * gravity_of(m) / contact_depth(m, scene, body);
+    while (m->bodies[body].parent >= 0) body = m->bodies[body].parent;
+    return m->bodies[body].subtree_mass * gravity_of(m);
 }
+
+/// What falls back from the depth at which it rests is damped critically.
+static double critical_relaxation(const ctn_model *m, double depth) { return 2 * sqrt(depth / gravity_of(m)); }
 
 void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int first)
 {
-    double at[MOST_POINTS][3], radius, deepest = 0;
-    m->ncontact = 0;
+    double at[MOST_POINTS][3], radius;
+    m->ncontact = 0, m->depth = 0, m->critical = isnan(scene->contact.relaxation);
     for (int k = 0; k < 3; k++) m->ground[k] = scene->contact.normal[k];
     m->ground[3] = scene->contact.height;
     for (int l = 0; l < scene->nlink; l++)
@@ -105,12 +107,28 @@ void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int f
                 *o = (point_load){.body = m->frames[l].body, .number = first + m->ncontact, .link = l, .flags = LOAD_TOUCHES};
                 o->contact = m->ncontact++, o->radius = radius;
                 o->friction = isnan(s->friction) ? scene->contact.friction : s->friction;
-                o->grip = grip_of(m, scene, o->body), deepest = fmax(deepest, contact_depth(m, scene, o->body));
+                o->rubs = !isnan(s->friction);
+                o->bears = tree_weight(m, o->body), o->rest = contact_depth(m, scene, o->body);
+                o->grip = o->bears / o->rest, m->depth = fmax(m->depth, o->rest);
                 body_point(m, l, at[k], o->point);
             }
         }
-    // what falls back from the depth at which it rests is damped critically
-    m->relaxation = isnan(scene->contact.relaxation) ? 2 * sqrt(deepest / gravity_of(m)) : scene->contact.relaxation;
+    m->relaxation = m->critical ? critical_relaxation(m, m->depth) : scene->contact.relaxation;
+}
+
+void change_contact_depth(ctn_model *v, const ctn_model *of, double depth)
+{
+    for (point_load *s = v->loads; s < v->loads + v->nload; s++) {
+        if (!(s->flags & LOAD_TOUCHES)) continue;
+        s->grip = s->bears / (s->rest == of->depth ? depth : s->rest * (depth / of->depth));
+    }
+    if (of->critical) v->relaxation = critical_relaxation(of, depth);
+}
+
+void change_contact_friction(ctn_model *v, int link, double friction)
+{
+    for (point_load *s = v->loads; s < v->loads + v->nload; s++)
+        if (s->flags & LOAD_TOUCHES && (link >= 0 ? s->link == link : !s->rubs)) s->friction = friction;
 }
 
 // ---- a start in the ground

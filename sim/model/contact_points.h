@@ -14,6 +14,11 @@ int count_contacts(const ctn_scene *scene);
 /// Makes them, count_contacts() of them with the numbers from `first` on, and what the model knows of the ground. Bodies are known.
 void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int first);
 
+/// Gives the contact points of `v`, which is a copy of `of` with numbers of its own, another depth (CTN_GROUND_DEPTH); and the
+/// friction of those of a link, or, -1, of those that have the ground's.
+void change_contact_depth(ctn_model *v, const ctn_model *of, double depth);
+void change_contact_friction(ctn_model *v, int link, double friction);
+
 /// How deep the tree that a body is of sinks where one point carries its weight, m.
 double contact_depth(const ctn_model *m, const ctn_scene *scene, int body);
 

@@ -1,6 +1,7 @@
 /// What can differ from world to world: which parameters a model has, and the constants that follow from them.
 #include "sim/model/parameters.h"
 
+#include "sim/model/contact_points.h"
 #include "sim/model/model.h"
 #include "sim/model/thrusters.h"
 #include "sim/base/parameter_kinds.h"
@@ -48,7 +49,25 @@ static bool of_motor(ctn_parameter p) { return parameter_of_motor(p.kind); }
 static bool of_force(ctn_parameter p) { return p.kind == CTN_FORCE || p.kind == CTN_TORQUE; }
 static bool of_vector(ctn_parameter p) { return p.kind == CTN_SPRING_ANCHOR || of_force(p); }
 static bool of_axis(ctn_parameter p) { return p.kind == CTN_GRAVITY || p.kind == CTN_CURRENT; }  // of the world
-static bool of_link(ctn_parameter p) { return !of_axis(p) && p.kind != CTN_TIME_STEP && !of_load(p) && !of_motor(p); }
+static bool of_ground(ctn_parameter p) { return parameter_of_ground(p.kind); }
+static bool of_link(ctn_parameter p)
+{
+    return !of_axis(p) && p.kind != CTN_TIME_STEP && !of_load(p) && !of_motor(p) && !of_ground(p);
+}
+
+/// Those of links that are none of their joint.
+static bool of_body(ctn_parameter p)
+{
+    return p.kind == CTN_MASS_SCALE || p.kind == CTN_DRAG_SCALE || p.kind == CTN_CONTACT_FRICTION;
+}
+
+/// The first contact point of a link, or, -1, the first one that has the friction of the ground; NULL: there is none.
+static const point_load *contact_of(const ctn_model *m, int link)
+{
+    for (const point_load *s = m->loads; s < m->loads + m->nload; s++)
+        if (s->flags & LOAD_TOUCHES && (link >= 0 ? s->link == link : !s->rubs)) return s;
+    return NULL;
+}
 
 /// Whether a load is drag of the scene's fluid.
 static bool is_drag(const ctn_model *m, const point_load *l)
@@ -130,12 +149,26 @@ static ctn_status check_motor(const ctn_model *m, ctn_parameter p, ctn_error *er
                 types[a->type]);
 }
 
+static ctn_status check_ground(const ctn_model *m, ctn_parameter p, ctn_error *err)
+{
+    const char *const name = ctn_parameter_name(p.kind);
+    if (!m->ncontact)
+        return fail(err, CTN_BAD_CONFIG,
+                    "parameters: %s: nothing touches a ground; give the scene a `ground`, and links a sphere, capsule or box",
+                    name);
+    if (p.index) return fail(err, CTN_BAD_CONFIG, "parameters: %s has the index 0 alone, found %d", name, p.index);
+    if (p.kind == CTN_GROUND_DEPTH || contact_of(m, -1)) return CTN_OK;
+    return fail(err, CTN_BAD_CONFIG, "parameters: %s: all shapes have a friction of their own; take contact_friction of links",
+                name);
+}
+
 /// Whether the model has such a parameter.
 static ctn_status check_parameter(const ctn_model *m, ctn_parameter p, ctn_error *err)
 {
     const char *const name = ctn_parameter_name(p.kind);
     if (!name) return fail(err, CTN_BAD_CONFIG, "parameters: there is no kind %d", (int)p.kind);
     if (of_motor(p)) return check_motor(m, p, err);
+    if (of_ground(p)) return check_ground(m, p, err);
     const int count = of_force(p) ? m->nforce : m->nspring;
     if (of_load(p) && !count)
         return fail(err, CTN_BAD_CONFIG, "parameters: %s: the model has no %s; give the scene `%s`", name,
@@ -155,6 +188,12 @@ static ctn_status check_parameter(const ctn_model *m, ctn_parameter p, ctn_error
     const ctn_link *const l = &m->links[p.index];
     if (p.kind == CTN_DRAG_SCALE && !has_drag(m, p.index, false))
         return fail(err, CTN_BAD_CONFIG, "parameters: drag_scale of link '%s': it has no drag; give it one in `fluid`", l->name);
+    if (p.kind == CTN_CONTACT_FRICTION && !contact_of(m, p.index))
+        return fail(
+            err, CTN_BAD_CONFIG,
+            "parameters: contact_friction of link '%s': it touches no ground; give it a sphere, capsule or box, and the scene "
+            "a `ground`",
+            l->name);
     const char *const against = parameter_objection(p.kind, l->joint, is_limited(m, p.index));
     if (!against) return CTN_OK;
     return fail(err, CTN_BAD_CONFIG, "parameters: %s of link '%s': the joint %s", name, l->name, against);
@@ -243,7 +282,7 @@ parameters *parameters_create(const ctn_model *m, const ctn_parameter *list, int
     }
     for (int k = 0; k < count; k++) {
         if (list[k].kind == CTN_MASS_SCALE) p->share[k] = share_of(m, list[k].index);
-        if (!of_link(list[k]) || list[k].kind == CTN_MASS_SCALE || list[k].kind == CTN_DRAG_SCALE) continue;
+        if (!of_link(list[k]) || of_body(list[k])) continue;
         int bodies;
         const int first = first_body(m, list[k].index, &bodies);
         for (int i = first; i < first + bodies; i++) {
@@ -330,6 +369,9 @@ ctn_status ctn_model_parameter(const ctn_model *m, ctn_parameter p, double *valu
     *value = p.kind == CTN_GRAVITY                                  ? m->gravity[p.index]
              : p.kind == CTN_CURRENT                                ? m->current[p.index]
              : p.kind == CTN_MASS_SCALE || p.kind == CTN_DRAG_SCALE ? 1
+             : p.kind == CTN_GROUND_DEPTH                           ? m->depth
+             : p.kind == CTN_GROUND_FRICTION                        ? contact_of(m, -1)->friction
+             : p.kind == CTN_CONTACT_FRICTION                       ? contact_of(m, p.index)->friction
              : of_load(p)                                           ? *load_place(load_of(m, p), p)
              : of_motor(p)                                          ? *motor_place(m->motors, p)
                                                                     : *place(&m->bodies[first_body(m, p.index, &bodies)], p.kind);
@@ -412,7 +454,9 @@ void parameters_apply(const parameters *p, const double *values, ctn_model *v, d
     if (v->nmotor) memcpy(v->motors, p->declared.motors, (size_t)v->nmotor * sizeof *v->motors);
     memcpy(v->gravity, p->declared.gravity, sizeof v->gravity);
     memcpy(v->fixed_moment, p->declared.fixed_moment, sizeof v->fixed_moment);
-    v->mass = p->declared.mass;
+    v->mass = p->declared.mass, v->relaxation = p->declared.relaxation;
+    for (int k = 0; k < p->count; k++)  // before links have friction of their own
+        if (p->list[k].kind == CTN_GROUND_FRICTION) change_contact_friction(v, -1, values[k]);
     bool scaled = false;
     for (int k = 0; k < p->count; k++) {
         const ctn_parameter c = p->list[k];
@@ -421,6 +465,9 @@ void parameters_apply(const parameters *p, const double *values, ctn_model *v, d
         else if (c.kind == CTN_TIME_STEP) *dt = x;
         else if (c.kind == CTN_CURRENT) change_drag(v, -1, c.index, x);
         else if (c.kind == CTN_DRAG_SCALE) change_drag(v, c.index, 0, x);
+        else if (c.kind == CTN_GROUND_DEPTH) change_contact_depth(v, &p->declared, x);
+        else if (c.kind == CTN_CONTACT_FRICTION) change_contact_friction(v, c.index, x);
+        else if (c.kind == CTN_GROUND_FRICTION) continue;
         else if (of_motor(c)) *motor_place(v->motors, c) = x;
         else if (of_load(c)) *load_place(&v->loads[p->load[k]], c) = x;
         else if (c.kind == CTN_MASS_SCALE) {

@@ -150,6 +150,16 @@ static int each_parameter(const ctn_scene *scene, const ctn_model *model, const 
             count++;
         }
     }
+    for (int k = CTN_GROUND_FRICTION; k <= CTN_CONTACT_FRICTION; k++) {
+        const sample_of what = (sample_of)(SAMPLE_PARAMETER + k);
+        const scene_spread *const s = scene->spread[what];
+        for (int i = 0; s && i < (k == CTN_CONTACT_FRICTION ? model->nlink : 1); i++) {
+            if (!s[i].kind) continue;
+            if (list) list[count] = (ctn_parameter){(ctn_parameter_kind)k, i};
+            if (values) values[count] = draw(&s[i], o, i, 0, what);
+            count++;
+        }
+    }
     return count;
 }
 

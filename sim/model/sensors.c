@@ -63,6 +63,7 @@ bool compile_sensors(ctn_model *m, const ctn_scene *scene)
                                  .dof = s->dof,
                                  .to_link = s->to_link,
                                  .delay = s->delay,
+                                 .radius = s->radius,
                                  .first = first,
                                  .count = type->count};
         if (!to->about.name) return false;

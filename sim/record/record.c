@@ -41,6 +41,8 @@ const record_member record_members[RECORD_MEMBERS] = {
     STEP_STATS(STAT)
 };
 
+int record_members_of(const ctn_model *model) { return RECORD_MEMBERS - (ctn_model_ncontact(model) ? 0 : CONTACT_STATS); }
+
 struct ctn_recorder {
     const record_format *format;
     void *file;
@@ -246,6 +248,7 @@ static void fill_head(record_head *head, const char *format, const ctn_scene *sc
     *head = (record_head){.scene = scene, .model = model, .worlds = b->worlds};
     strftime(head->started, sizeof head->started, "%Y-%m-%dT%H:%M:%S%z", &local);
     head->sensors = ctn_model_sensor_numbers(model), head->contacts = ctn_model_ncontact(model);
+    head->members = record_members_of(model);
     head->nq = ctn_model_nq(model), head->nv = ctn_model_nv(model), head->nlink = ctn_model_nlink(model);
     note_text(head, "format", format);
     note_number(head, "format_version", 1, true);

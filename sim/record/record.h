@@ -30,6 +30,9 @@ typedef struct record_member {
 enum { RECORD_MEMBERS = 4 + STEP_STATS_MEMBERS, FIRST_MEMBERS = 30 };
 extern const record_member record_members[RECORD_MEMBERS];
 
+/// How many of them a model has: all but those of contact points where it has none.
+int record_members_of(const ctn_model *model);
+
 /// By which bytes in a file are known to be whole: "XXH3 0123456789abcdef".
 enum { CONTENT_HASH = 24 };
 void content_hash(const char *bytes, size_t length, char text[CONTENT_HASH]);
@@ -66,6 +69,7 @@ typedef struct record_head {
     const ctn_scene *scene;
     const ctn_model *model;
     int worlds, nq, nv, nlink, sensors, contacts;  // sensors: their numbers; contacts: their points
+    int members;                                   // of record_members
     bool hashes;
     const record_start *start;  // NULL: the scene's initial state
     char started[32];      // the time of day

@@ -16,7 +16,7 @@ typedef struct csv {
     new_file out;
     char *path;
     locale_t c;  // numbers are written with a decimal point, whatever the program's locale
-    int worlds, nq, nv, nlink, sensors;
+    int worlds, nq, nv, nlink, members, sensors, contacts;  // contacts: numbers of them
     off_t whole;  // bytes up to the last line that was written
     bool failed;
 } csv;
@@ -98,7 +98,7 @@ static void put_columns(FILE *out, const record_head *head, bool units)
             putc(',', out), put_field(out, units ? velocity_unit(link, k) : name);
         }
     }
-    for (int i = 0; i < RECORD_MEMBERS; i++) {
+    for (int i = 0; i < head->members; i++) {
         snprintf(name, sizeof name, "%s", record_members[i].name);
         *strchr(name, '/') = '.';
         putc(',', out), put_field(out, units ? record_members[i].unit : name);
@@ -114,6 +114,12 @@ static void put_columns(FILE *out, const record_head *head, bool units)
             sensor_name(head->model, s, k, name, sizeof name);
             putc(',', out), put_field(out, units ? sensor_unit(head->model, s, k) : name);
         }
+    }
+    for (int i = 0; i < head->contacts * CTN_CONTACT_NUMBERS; i++) {
+        const char *unit;
+        int link;
+        if (!state_number(head->model, "contacts", (size_t)i, name, sizeof name, &unit, &link)) break;
+        putc(',', out), put_field(out, units ? unit : name);
     }
     putc('\n', out);
 }
@@ -152,7 +158,8 @@ static void *csv_open(const char *path, const record_head *head, ctn_error *err)
         fail(err, CTN_NO_MEMORY, "%s: not enough memory to record", path);
         return NULL;
     }
-    f->worlds = head->worlds, f->nq = head->nq, f->nv = head->nv, f->nlink = head->nlink, f->sensors = head->sensors;
+    f->worlds = head->worlds, f->nq = head->nq, f->nv = head->nv, f->nlink = head->nlink, f->members = head->members;
+    f->sensors = head->sensors, f->contacts = head->contacts * CTN_CONTACT_NUMBERS;
     const ctn_status opened = new_file_open(&f->out, path, err);
     if (opened == CTN_OK) {
         const locale_t before = uselocale(f->c);
@@ -181,7 +188,7 @@ static ctn_status csv_add(void *file, const record_row *row, ctn_error *err)
         fprintf(stream, "%.17g,%d", row->time, w);
         put_numbers(stream, row->q + (size_t)w * (size_t)f->nq, f->nq);
         put_numbers(stream, row->v + (size_t)w * (size_t)f->nv, f->nv);
-        for (int i = 0; i < RECORD_MEMBERS; i++) {
+        for (int i = 0; i < f->members; i++) {
             const void *const at = (const char *)&row->world[w] + record_members[i].offset;
             switch (record_members[i].type) {
             case MEMBER_REAL: put_numbers(stream, at, 1); break;
@@ -192,6 +199,7 @@ static ctn_status csv_add(void *file, const record_row *row, ctn_error *err)
         const int numbers = POSE_NUMBERS * f->nlink;
         put_numbers(stream, row->pose + (size_t)w * (size_t)numbers, numbers);
         if (f->sensors) put_numbers(stream, row->sensors + (size_t)w * (size_t)f->sensors, f->sensors);
+        if (f->contacts) put_numbers(stream, row->contacts + (size_t)w * (size_t)f->contacts, f->contacts);
         putc('\n', stream);
         status = csv_flush(f, err);
     }

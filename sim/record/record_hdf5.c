@@ -34,6 +34,7 @@ typedef struct hdf5 {
     hid_t finished;
     growing sets[SETS], time, hash;  // hash [step][world], id -1: not asked for
     int nset, rows, waiting;         // records of a buffer, those in it
+    int members;                     // of record_members
     bool senses;                     // has sensors
     int times;                       // times in their buffer
     int hash_rows, hashes;           // steps of the buffer of hashes, those in it
@@ -91,7 +92,8 @@ static bool create_all(hdf5 *f, const record_head *head)
         create_growing(f, g++, "v", f64, real, 3, v, "model/v_unit", "joint velocities [record][world][nv]") &&
         create_growing(f, g++, "pose", f64, real, 4, pose, "m, 1",
                        "link frames in the world [record][world][link][7]: position x y z, unit quaternion w x y z, w >= 0");
-    for (int i = 0; i < RECORD_MEMBERS && ok; i++) {
+    f->members = head->members;
+    for (int i = 0; i < f->members && ok; i++) {
         const record_member *const m = &record_members[i];
         const hid_t types[][2] = {[MEMBER_REAL] = {f64, real},
                                   [MEMBER_LONG] = {H5T_STD_I64LE, H5T_NATIVE_LONG},
@@ -274,7 +276,7 @@ static ctn_status hdf5_add(void *file, const record_row *row, ctn_error *err)
         growing *const g = &f->sets[i];
         char *const to = g->buffer + (size_t)f->waiting * g->row;
         if (i < 3) memcpy(to, arrays[i], g->row);
-        else if (i >= 3 + RECORD_MEMBERS) memcpy(to, f->senses && i == 3 + RECORD_MEMBERS ? row->sensors : row->contacts, g->row);
+        else if (i >= 3 + f->members) memcpy(to, f->senses && i == 3 + f->members ? row->sensors : row->contacts, g->row);
         else gather(to, row, &record_members[i - 3], g->row / g->dims[1], (int)g->dims[1]);
     }
     memcpy(f->time.buffer + (size_t)f->times * sizeof row->time, &row->time, sizeof row->time);

@@ -204,6 +204,9 @@ static ctn_status read_scene(recorded *r, ctn_error *err)
 
 // ---- the datasets
 
+enum { STATE_SETS = 8 };  // time, q, v, pose, sensors, contacts, hash, and one more
+_Static_assert(RECORDED_SETS >= STATE_SETS + RECORD_MEMBERS + TRAJECTORIES_TOTALS, "all that a file may have can be asked for");
+
 /// A dataset by its name.
 static const recorded_set *find_set(recorded *r, const char *name)
 {

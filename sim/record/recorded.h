@@ -15,7 +15,7 @@ typedef struct recorded_set {
     size_t width;
 } recorded_set;
 
-enum { RECORDED_SETS = 48 };  // at least as many as a file has
+enum { RECORDED_SETS = 64 };  // at least as many as are asked for
 
 typedef struct recorded {
     char *path;

@@ -7,6 +7,7 @@
 #include "sim/model/model.h"
 #include "sim/base/status.h"
 
+#include <catena/contact.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,15 @@ ctn_status recorded_states_read(recorded_states *s, int64_t k, double *q, double
     if (s->from->rollout) return read_rollout(s, k, q, v, err);
     const ctn_status status = read_run(s, "q", k, s->nq, q, err);
     return status == CTN_OK ? read_run(s, "v", k, s->nv, v, err) : status;
+}
+
+ctn_status recorded_states_contacts(recorded_states *s, int64_t k, double *contacts, ctn_error *err)
+{
+    const bool rollout = s->from->rollout;
+    const int64_t first = (int64_t)s->first, worlds = (int64_t)s->worlds, start[2] = {rollout ? first : k, rollout ? k : first},
+                  block[2] = {rollout ? worlds : 1, rollout ? 1 : worlds};
+    const size_t width = (size_t)ctn_model_ncontact(s->model) * CTN_CONTACT_NUMBERS;
+    return recorded_block(s->from, "contacts", 2, start, block, width, contacts, err);
 }
 
 bool recorded_state_stands(const double *x, size_t n)

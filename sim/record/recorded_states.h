@@ -31,6 +31,10 @@ void recorded_states_close(recorded_states *s);
 /// v is the motion from the record before to the one after, by the time between. CTN_IO.
 ctn_status recorded_states_read(recorded_states *s, int64_t k, double *q, double *v, ctn_error *err);
 
+/// What contact points of the worlds felt at record k: contacts [worlds][ncontact][CTN_CONTACT_NUMBERS], which the file must have
+/// (recorded_count). CTN_IO.
+ctn_status recorded_states_contacts(recorded_states *s, int64_t k, double *contacts, ctn_error *err);
+
 /// Whether all n numbers of a state are finite.
 bool recorded_state_stands(const double *x, size_t n);
 

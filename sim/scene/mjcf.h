@@ -188,6 +188,7 @@ void mjcf_tell_ground(mjcf *m);
 typedef struct mjcf_place {
     const char *link;  // of sensors NULL: all links
     mjcf_pose at;
+    double radius;  // m, of a site that is a ball
 } mjcf_place;
 
 /// The place of a site by its name; else why there is none. After all links have been told. mjcf_sensor.c

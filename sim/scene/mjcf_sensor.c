@@ -7,7 +7,7 @@
 #include <string.h>
 
 /// What a sensor's object is.
-enum { ON_SITE, ON_HINGE, ON_BALL, ON_ACTUATOR, ON_FRAME, ON_TREE, ON_ALL };
+enum { ON_SITE, ON_BALL_SITE, ON_HINGE, ON_BALL, ON_ACTUATOR, ON_FRAME, ON_TREE, ON_ALL };
 
 static const struct {
     const char *name;
@@ -17,6 +17,7 @@ static const struct {
     {"accelerometer", ON_SITE, CTN_SENSE_ACCELEROMETER},
     {"gyro", ON_SITE, CTN_SENSE_GYRO},
     {"velocimeter", ON_SITE, CTN_SENSE_VELOCIMETER},
+    {"touch", ON_BALL_SITE, CTN_SENSE_TOUCH},
     {"jointpos", ON_HINGE, CTN_SENSE_JOINT_POSITION},
     {"jointvel", ON_HINGE, CTN_SENSE_JOINT_VELOCITY},
     {"ballquat", ON_BALL, CTN_SENSE_JOINT_POSITION},
@@ -63,6 +64,21 @@ const char *mjcf_find_site(mjcf *m, const char *name, mjcf_place *to)
         return on_body(m, m->scopes[s->scope].body, &own, to);
     }
     return "there is no such site";
+}
+
+/// A site that is a ball, within which contact points are felt.
+static const char *find_ball_site(mjcf *m, const char *name, mjcf_place *to)
+{
+    const char *const why = mjcf_find_site(m, name, to);
+    double size[3] = {0.005};
+    int i = 0;
+    if (why) return why;
+    while (!is_called(m->sites[i].item.element, name)) i++;
+    const char *const type = mjcf_value(m, m->sites[i].item, "type");
+    if (type && strcmp(type, "sphere") != 0) return "its site is no sphere";
+    if (mjcf_some_numbers(m, m->sites[i].item, "size", 3, size) < 0 || !(size[0] > 0)) return "its site cannot be read";
+    to->radius = size[0];
+    return NULL;
 }
 
 static int find_body(const mjcf *m, const char *name)
@@ -125,6 +141,7 @@ static const char *find_object(mjcf *m, xml_element *e, int kind, mjcf_place *to
 {
     switch (kinds[kind].on) {
     case ON_SITE: return mjcf_find_site(m, xml_value(e, "site"), to);
+    case ON_BALL_SITE: return find_ball_site(m, xml_value(e, "site"), to);
     case ON_HINGE:
     case ON_BALL: return find_joint(m, xml_value(e, "joint"), kinds[kind].on, to);
     case ON_ACTUATOR: return find_actuator(m, xml_value(e, "actuator"), to);
@@ -155,7 +172,9 @@ static void tell_sensor(mjcf *m, xml_element *e, int kind, int number)
     say_text(r, "name", given && *given ? given : name, e->at);
     say_word(r, "type", type->name, e->at);
     if (place.link) say_text(r, type->of <= SENSOR_OF_MOTOR ? "joint" : "link", place.link, e->at);
-    if (type->of == SENSOR_OF_FRAME || type->of == SENSOR_OF_POINT) say_unless_zero(r, "point", place.at.p, 3, e->at);
+    const bool touches = type->of == SENSOR_OF_CONTACT;
+    if (type->of == SENSOR_OF_FRAME || type->of == SENSOR_OF_POINT || touches) say_unless_zero(r, "point", place.at.p, 3, e->at);
+    if (touches) say_number(r, "radius", place.radius, e->at);
     const bool turned = fabs(place.at.q[0]) != 1;
     if (turned && (type->of == SENSOR_OF_FRAME || type->of == SENSOR_OF_AXES)) say_numbers(r, "rotation", place.at.q, 4, e->at);
     if (noise > 0) say_number(r, "noise", noise, e->at);

@@ -168,6 +168,7 @@ typedef struct scene_sensor {
     double point[3], axes[4];
     int to_link;  // -1: the world
     double to_point[3];
+    double radius;  // m; 0: none
     double noise[CTN_SENSOR_NUMBERS];
     double delay;  // s
     int line, column;

@@ -51,6 +51,14 @@ bool touches_ground(const scene_shape *s)
     return s->type != SHAPE_CYLINDER && s->type != SHAPE_ELLIPSOID && s->type != SHAPE_MESH;
 }
 
+bool link_touches(const ctn_scene *scene, int link)
+{
+    const scene_link *const l = &scene->links[link];
+    for (int i = 0; i < l->nshape && scene->contact.ground && link_moves(scene, link); i++)
+        if (touches_ground(&l->shapes[i]) && l->shapes[i].touch != TOUCH_NO) return true;
+    return false;
+}
+
 void notice_untouching(ctn_scene *scene)
 {
     const scene_link *first = NULL;

@@ -385,6 +385,9 @@ bool touches_ground(const scene_shape *s);
 /// Warns of shapes of links that move which do not touch the ground that the scene has.
 void notice_untouching(ctn_scene *scene);
 
+/// Whether a link has a shape that touches the scene's ground.
+bool link_touches(const ctn_scene *scene, int link);
+
 /// Reads the key `contact` of a shape.
 bool read_touch(source *s, const node *n, scene_shape *shape);
 

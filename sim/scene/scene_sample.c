@@ -48,18 +48,27 @@ static bool of_motors(sample_of what)
 
 static bool of_drag(sample_of what) { return what == SAMPLE_PARAMETER + CTN_DRAG_SCALE; }
 
+static bool of_contact(sample_of what) { return what == SAMPLE_PARAMETER + CTN_CONTACT_FRICTION; }
+
+/// What the world has one of.
+static bool of_ground(sample_of what)
+{
+    return what >= SAMPLE_PARAMETER && parameter_of_ground((ctn_parameter_kind)(what - SAMPLE_PARAMETER));
+}
+
 /// What the world has three of, along its axes.
 static bool of_axes(sample_of what) { return what == SAMPLE_PARAMETER + CTN_GRAVITY || what == SAMPLE_PARAMETER + CTN_CURRENT; }
 
 static bool is_drag(const scene_drag *d) { return !(d->displaced > 0); }
 
-/// Which links of the file have a motor with such a number, or drag: driven [links], false at first.
+/// Which links of the file have a motor with such a number, drag, or contact points: driven [links], false at first.
 static void find_driven(const source *s, sample_of what, bool *driven)
 {
     const ctn_scene *const scene = s->r->scene;
     for (int k = 0; k < scene->fluid.ndrag && of_drag(what); k++)
         if (is_drag(&scene->fluid.drag[k]) && scene->fluid.drag[k].link >= s->first_link)
             driven[scene->fluid.drag[k].link - s->first_link] = true;
+    for (int l = s->first_link; l < scene->nlink && of_contact(what); l++) driven[l - s->first_link] = link_touches(scene, l);
     for (int k = 0; k < scene->nmotor && of_motors(what); k++) {
         const scene_motor *const motor = &scene->motors[k];
         if (motor->link >= s->first_link && motor_has(scene_motor_traits(motor), (ctn_parameter_kind)(what - SAMPLE_PARAMETER)))
@@ -68,11 +77,14 @@ static void find_driven(const source *s, sample_of what, bool *driven)
 }
 
 /// What there is to say against drawing `what` for a link with this joint, after "the joint of this link"; NULL: nothing.
-/// driven: whether a motor on it has such a number, or it has drag.
+/// driven: whether a motor on it has such a number, it has drag, or it touches the ground.
 static const char *objection(sample_of what, const scene_joint *j, bool driven)
 {
     if (what < SAMPLE_PARAMETER) return j->type == CTN_FIXED ? "is fixed: there is nothing to draw" : NULL;
     if (of_drag(what)) return driven ? NULL : "is that of one without drag; give it one in `fluid`";
+    if (of_contact(what))
+        return driven ? NULL
+                      : "is that of one that touches no ground; give it a sphere, capsule or box, and the scene a `ground`";
     if (of_motors(what)) return driven ? NULL : "has no motor that has one; give it one in `motors`";
     const bool limited = j->limited[0] || j->limited[1] || j->limited[2];
     return parameter_objection((ctn_parameter_kind)(what - SAMPLE_PARAMETER), j->type, limited);
@@ -179,14 +191,29 @@ static bool read_axes(source *s, const node *n, sample_of what, scene_spread spr
     return ok;
 }
 
+/// One distribution, of the ground.
+static bool read_ground(source *s, const node *n, sample_of what, scene_spread *spread)
+{
+    static const scene_joint none = {.type = CTN_FIXED};
+    bool touches = false;
+    for (int l = s->first_link; l < s->r->scene->nlink; l++) touches = touches || link_touches(s->r->scene, l);
+    if (!touches) return bad_key(s, n, "nothing touches a ground; give the scene a `ground`, and links a sphere, capsule or box");
+    return read_spread(s, n, NO_UNIT, spread) && check_range(s, n, what, &none, spread);
+}
+
 /// How many things `what` may be drawn for.
-static int slots(const source *s, sample_of what) { return of_axes(what) ? 3 : s->r->scene->nlink - s->first_link; }
+static int slots(const source *s, sample_of what)
+{
+    return of_axes(what) ? 3 : of_ground(what) ? 1 : s->r->scene->nlink - s->first_link;
+}
 
 static bool read_section(source *s, const node *n, sample_of what, scene_spread **spread)
 {
     *spread = calloc((size_t)slots(s, what) + 1, sizeof **spread);
     if (!*spread) return out_of_memory(s);
-    return of_axes(what) ? read_axes(s, n, what, *spread) : read_spreads(s, n, what, *spread);
+    return of_axes(what)     ? read_axes(s, n, what, *spread)
+           : of_ground(what) ? read_ground(s, n, what, *spread)
+                             : read_spreads(s, n, what, *spread);
 }
 
 static bool read_parameters(source *s, const node *n, scene_spread *spread[PARAMETERS])

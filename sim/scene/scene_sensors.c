@@ -17,6 +17,7 @@ enum sensor_key {
     SENSOR_KEY_EULER,
     SENSOR_KEY_TO_LINK,
     SENSOR_KEY_TO_POINT,
+    SENSOR_KEY_RADIUS,
     SENSOR_KEY_NOISE,
     SENSOR_KEY_DELAY,
     SENSOR_KEY_MOTOR,
@@ -29,8 +30,8 @@ static const key sensor_keys[SENSOR_KEYS] = {
     [SENSOR_KEY_LINK] = {.name = "link"},         [SENSOR_KEY_POINT] = {.name = "point"},
     [SENSOR_KEY_ROTATION] = {.name = "rotation"}, [SENSOR_KEY_EULER] = {.name = "euler"},
     [SENSOR_KEY_TO_LINK] = {.name = "to_link"},   [SENSOR_KEY_TO_POINT] = {.name = "to_point"},
-    [SENSOR_KEY_NOISE] = {.name = "noise"},       [SENSOR_KEY_DELAY] = {.name = "delay"},
-    [SENSOR_KEY_MOTOR] = {.name = "motor"},
+    [SENSOR_KEY_RADIUS] = {.name = "radius"},     [SENSOR_KEY_NOISE] = {.name = "noise"},
+    [SENSOR_KEY_DELAY] = {.name = "delay"},       [SENSOR_KEY_MOTOR] = {.name = "motor"},
 };
 
 #define BIT(k) (1u << SENSOR_KEY_##k)
@@ -53,6 +54,7 @@ static const unsigned keys_of[] = {
     [SENSOR_OF_BODY] = LINK,
     [SENSOR_OF_PAIR] = LINK | POINT | PAIR,
     [SENSOR_OF_PAIR_IN_AXES] = LINK | POINT | AXES | PAIR,
+    [SENSOR_OF_CONTACT] = LINK | POINT | BIT(RADIUS),
     [SENSOR_OF_TREE] = LINK,
     [SENSOR_OF_ALL] = ALWAYS,
 };
@@ -185,6 +187,11 @@ static bool read_sensor(source *s, const node *n, scene_sensor *sensor)
     if (v[SENSOR_KEY_TO_POINT]) ok = read_vector(s, v[SENSOR_KEY_TO_POINT], 3, ANY_SIGN, sensor->to_point) && ok;
     if (keys_of[of] & PAIR && !v[SENSOR_KEY_TO_LINK] && !v[SENSOR_KEY_TO_POINT])
         ok = missing_key(s, n, "to_link", "missing; the other point is on it, or, with `to_point` alone, in the world");
+    if (v[SENSOR_KEY_RADIUS]) ok = read_number(s, v[SENSOR_KEY_RADIUS], POSITIVE, &sensor->radius) && ok;
+    if (of == SENSOR_OF_CONTACT && v[SENSOR_KEY_POINT] && !v[SENSOR_KEY_RADIUS])
+        ok = missing_key(s, n, "radius", "missing; contact points that are within it of `point` are felt; without both all are");
+    if (of == SENSOR_OF_CONTACT && ok && !link_touches(s->r->scene, sensor->link))
+        warn(s, n, "says 0 for ever: the link touches no ground; give it a sphere, capsule or box, and the scene a `ground`");
     if (v[SENSOR_KEY_DELAY]) ok = read_number(s, v[SENSOR_KEY_DELAY], NOT_NEGATIVE, &sensor->delay) && ok;
     if (ok && v[SENSOR_KEY_NOISE]) ok = read_noise(s, v[SENSOR_KEY_NOISE], sensor);
     if (!ok) return false;
