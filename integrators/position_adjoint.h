@@ -275,7 +275,8 @@ KERNEL void solve_target_pullback(const lane_model *m, const position_adjoint *A
             continue;
         }
         const lane_motor a = motor_in_step(m, b, in);
-        const real u = in->slack ? in->u[b->vadr] - in->slack[b->vadr] : in->u[b->vadr];
+        real u = in->u[b->vadr];
+        if (in->slack) u = u - in->slack[b->vadr];
         plain_target_pullback(m, &a, in->x[b->qadr], in->drag * u, y[0]);
     }
     for (int k = 0; k < m->nload; k++) {

@@ -177,7 +177,7 @@ static const char *const scenes[] = {
     "chain10", "chain10-sampled", "chain10-randomised", "chain40",  "chain100",  "double-pendulum", "iiwa14",  "quadrotor",
     "kite",    "humanoid",        "flying-tree",        "rope1000", "swimmer",   "wrench",          "wire",    "iiwa14-driven",
     "crane",   "arm-reach",       "corkscrew",          "eel",      "quadruped", "gripper",         "landing", "imu",
-    "walker",  "slope",           "rope-drop",          "ragdoll",  "spider"};
+    "walker",  "slope",           "rope-drop",          "ragdoll",  "spider",     "stand"};
 
 START_TEST(shipped_scenes)
 {
