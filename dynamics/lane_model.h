@@ -90,7 +90,7 @@ typedef struct lane_clock {
 } lane_clock;
 
 typedef struct lane_model {
-    int nbody, nlink, nq, nv, nload, nmotor, nwound, nsignal, ncontact;
+    int nbody, nlink, nq, nv, nload, nmotor, nwound, nsignal, ncontact, nsurface;
     lane_body *bodies;        // [nbody]
 #ifdef CATENA_ALONG
     lane_subtree *subtrees;  // [nbody]
@@ -101,6 +101,7 @@ typedef struct lane_model {
     lane_clock *clock;          // of the lanes that step; NULL: all states are at `time`, s
     real *wound;                // [nwound] integral terms of motors now (forces/integral_terms.h); NULL: all are 0
     double time;
+    const fixed_surface *surfaces;  // [nsurface]
     const ctn_frame *frames;  // [nlink]
     const int *dof_adr;       // [nv]
     bool in_order, passive, slides, rubs, adds, fast;

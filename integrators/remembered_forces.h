@@ -24,8 +24,8 @@ typedef struct {
     const real *press;
 } remembered;
 
-/// What contact point k, of loads at L, feels under the normal force l with bristles bent to z: the force of the ground on it, and
-/// where that acts, from the origin of its body.
+/// What contact point k, of loads at L, feels under the normal force l with bristles bent to z: the force of its surface on it,
+/// and where that acts, from the origin of its body.
 typedef struct {
     vec3 f, arm;
     mask sticks;
@@ -34,10 +34,12 @@ typedef struct {
 FN felt_force felt_at(const lane_model *m, const loads_work *L, int k, vec3 z, real l)
 {
     const lane_point_load *s = &m->loads[k];
-    const vec3 n = ground_normal(m), slides = surface_slide(m, L, k), y = add_scaled(z, slides, m->relaxation);
+    const surface_point on = stand_of(m, s, L->at[k].gap);
+    const vec3 n = on.face, from = s->surface ? along_ground(n, z) : z;
+    const vec3 slides = surface_slide(m, L, k), y = add_scaled(from, slides, m->relaxation);
     felt_force F;
-    F.f = sub(scale(n, l), rub_on(n, y, s->grip, s->friction * l).g);
-    F.arm = sub_scaled(L->at[k].arm, n, s->radius), F.sticks = is_stuck(m, s, z, slides, l);
+    F.f = sub(scale(on.n, l), rub_on(n, y, s->grip, s->friction * l).g);
+    F.arm = sub_scaled(L->at[k].arm, n, s->radius), F.sticks = is_stuck(m, s, from, slides, l);
     return F;
 }
 
@@ -62,9 +64,10 @@ KERNEL void tell_contact(const lane_model *m, const remembered *R, const loads_w
     const lane_point_load *s = &m->loads[k];
     const real l = R->press[s->contact];
     const felt_force F = felt_at(m, L, k, R->slip[s->contact], l);
-    const vec3 at = sub_scaled(L->at[k].gap, ground_normal(m), s->radius);
+    const surface_point on = stand_of(m, s, L->at[k].gap);
+    const vec3 at = sub_scaled(L->at[k].gap, on.face, s->radius);
     x[0] = at.x, x[1] = at.y, x[2] = at.z, x[3] = F.f.x, x[4] = F.f.y, x[5] = F.f.z;
-    x[6] = negate(ground_gap(m, s, L->at[k].gap));
+    x[6] = negate(on.gap);
     x[7] = sel(gt(l, rset(0)), sel(F.sticks, rset(CTN_STICKS), rset(CTN_SLIDES)), rset(CTN_APART));
 }
 

@@ -202,6 +202,10 @@ static bool place_world(composition *c, int world, double t)
     find_poses(c, c->of, world, com);
     for (int k = 0; k < 3; k++) c->now[k] += com[k] / c->of->worlds;
     if (!scene_shapes_place(c->shapes, c->R, c->p, world, paint, &c->bodies)) return false;
+    double offset[3];
+    layout_offset(c->layout, &c->one, world, c->of->worlds, offset);
+    const bool there = c->layout == LAYOUT_OVERLAY && world;
+    if (!there && !scene_shapes_place_fixed(c->shapes, offset, &c->bodies)) return false;
     if (c->marks && !marks_place(c->marks, world, t, c->R, c->p, com, c->extras.what, trail, &c->lines, &c->labels)) return false;
     return !has_numbers(c) || place_number(c, world);
 }

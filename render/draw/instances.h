@@ -54,6 +54,9 @@ scene_extent scene_shapes_extent(const scene_shapes *s, const double *R, const d
 bool scene_shapes_place(const scene_shapes *s, const double *R, const double *p, int64_t world, const float (*colors)[3],
                         instance_list *list);
 
+/// Puts what is fixed in the world into `list`, as of a world that has been moved by `offset`. False: no memory.
+bool scene_shapes_place_fixed(const scene_shapes *s, const double *offset, instance_list *list);
+
 /// The rotation R [9] (row-major) of a unit quaternion w x y z.
 void quaternion_matrix(const double *q, double *R);
 
