@@ -91,7 +91,7 @@ typedef struct lane_clock {
 } lane_clock;
 
 typedef struct lane_model {
-    int nbody, nlink, nq, nv, nload, nmotor, ncontrol, nwound, nsignal, ncontact;
+    int nbody, nlink, nq, nv, nload, nmotor, ncontrol, nwound, nsignal, ncontact, nsurface;
     lane_body *bodies;        // [nbody]
 #ifdef CATENA_ALONG
     lane_subtree *subtrees;  // [nbody]
@@ -103,6 +103,7 @@ typedef struct lane_model {
     real *wound;                // [nwound] integral terms of motors now (forces/integral_terms.h); NULL: all are 0
     real *by_target;            // [ncontrol] takes gradients by targets (integrators/motor_map.h); NULL: not wanted
     double time;
+    const fixed_surface *surfaces;  // [nsurface]
     const ctn_frame *frames;  // [nlink]
     const int *dof_adr;       // [nv]
     bool in_order, passive, slides, rubs, adds, fast;

@@ -138,7 +138,7 @@ enum load_flag {
     LOAD_TURNS = 1,    // has a torque
     LOAD_FOLLOWS = 2,  // its force and torque are in the axes of its link, and turn with it; else in those of the world
     LOAD_AXIAL = 4,    // its damping along an axis of its body differs from that across; with neither of the others
-    LOAD_TOUCHES = 8,  // a rounded point that touches the ground (contact/law.h), and nothing else
+    LOAD_TOUCHES = 8,  // a rounded point and what it touches (contact/law.h), and nothing else
     LOAD_SLIPS = 16,   // drag by the velocity against a current (forces/drag.h), and nothing else; perhaps LOAD_AXIAL, and one of
     LOAD_SQUARE = 32,  // ... by its square
     LOAD_PUBLISHED = 64,  // ... over the step size
@@ -154,7 +154,9 @@ enum load_flag {
     unsigned flags;     /* load_flag */                                                                                          \
     int motor;          /* of a thruster: which motor, counted from 1; 0: it is none */                                          \
     double push[6];     /* of a thruster: its force, N, and torque, N m, for a target of 1, in link axes */                      \
-    int contact;        /* LOAD_TOUCHES: which of the model's contact points, as the next three */                               \
+    int contact;        /* LOAD_TOUCHES: which of the model's contact points, as the next five */                               \
+    int surface;        /* what it touches: 0 the ground, else of the model's surfaces, counted from 1 */                        \
+    int opposite;       /* of a box: how many loads on the point stands that is opposite to it; 0: of no box */                  \
     double displaced;   /* kg, of fluid or added, whose weight is taken off in `force` */                                        \
     double bears, rest; /* N, m: the weight of its tree, which makes it sink so deep */                                          \
     int rubs;           /* whether its friction is its shape's own, not the ground's */
@@ -179,6 +181,20 @@ typedef struct point_load {
     LOAD_STRUCTURE
     LOAD_CONSTANTS(double)
 } point_load;
+
+/// What points touch besides the ground (contact/surface.h), fixed and the same in every world: solid bodies about a middle, and a
+/// field of heights.
+typedef enum surface_kind { SURFACE_SPHERE, SURFACE_CAPSULE, SURFACE_BOX, SURFACE_CYLINDER, SURFACE_TERRAIN } surface_kind;
+typedef struct fixed_surface {
+    surface_kind kind;
+    double at[3], R[9];     // m, its middle; its axes are the columns
+    double half[3];         // m, half its lengths; capsule, cylinder: [2], of the axis z
+    double radius;          // m, sphere, capsule, cylinder
+    double bound;           // m, of a ball about the middle that has all of it; terrain: its highest, above the middle
+    int columns, rows;      // terrain, as the next two
+    double spacing[2];      // m, along x, y
+    const double *heights;  // [rows][columns] coefficients of the spline, m: the first row has the lowest y
+} fixed_surface;
 
 /// How a current differs from place to place and with time: the `flow` of loads is multiplied by a strength, which may move, and
 /// by a share that goes by the height in the world, in lines through points.
@@ -264,6 +280,11 @@ struct ctn_model {
     int ncontact;  // how many of the loads are contact points
     double depth;  // m, the largest `rest` of these
     bool critical;      // they are damped critically from there
+    int nsurface;  // of what they touch, but for the ground
+    bool plane;    // there is a ground
+    fixed_surface *surfaces;  // [nsurface]
+    char **surface_names;     // [nsurface]
+    double *heights;          // of the terrain
     ctn_body *bodies;   // [nbody]
     point_load *loads;  // [nload], by body
     joint_motor *motors;  // [nmotor], in the order of the scene

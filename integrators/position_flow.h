@@ -119,7 +119,8 @@ FN real touch_loss(const lane_model *m, const stages *W, int k)
     const stage_table *t = W->table;
     const stage_load *of = &W->point[k * t->stages];
     const vec3 z = W->slip[s->contact];
-    const vec3 from = along_ground(ground_normal(m), z), kept = touch_after_stages(m, W, k).kept;
+    const end_touch end = touch_after_stages(m, W, k);
+    const vec3 kept = end.kept, from = s->surface ? z : along_ground(ground_normal(m), z);
     real loss = rset(0);
     for (int a = 0; a < t->stages; a++) {
         const meeting c = touch_at_stage(m, W, k, a);

@@ -127,6 +127,7 @@ static void models(void)
     ctn_contact_point point;
     NUMBER(0, ctn_model_ncontact, NULL);
     NUMBER(0, ctn_model_contact, NULL, 0, &point);
+    POINTER("", ctn_model_surface, NULL, 0);
     NUMBER(0, ctn_model_contact, model, 0, NULL);
     POINTER("", ctn_model_link, NULL, 0);
     NUMBER(-1, ctn_model_find, NULL, "rod");

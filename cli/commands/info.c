@@ -161,15 +161,22 @@ static void print_contact(const setup *s)
 {
     const scene_contact *const c = &s->scene->contact;
     const ctn_model *const m = s->model;
-    if (!c->ground) return;
+    if (!has_surfaces(c)) return;
     double least = INFINITY, most = 0;
     for (int k = 0; k < m->nload; k++)
         if (m->loads[k].flags & LOAD_TOUCHES) {
             const double d = contact_depth(m, s->scene, m->loads[k].body);
             least = fmin(least, d), most = fmax(most, d);
         }
-    printf("ground     height %g m along %g %g %g, %d contact point%s of links", c->height, c->normal[0], c->normal[1],
-           c->normal[2], m->ncontact, plural(m->ncontact));
+    if (c->nobstacle) printf("obstacles  %d\n", c->nobstacle);
+    if (c->terrain.columns)
+        printf("terrain    %d by %d heights on %g by %g m\n", c->terrain.columns, c->terrain.rows, c->terrain.size[0],
+               c->terrain.size[1]);
+    if (c->ground) printf("ground     height %g m along %g %g %g, ", c->height, c->normal[0], c->normal[1], c->normal[2]);
+    else printf("contact    ");
+    const int surfaces = m->nsurface + c->ground;
+    if (m->nsurface) printf("%d points of links by %d surface%s", m->ncontact / surfaces, surfaces, plural(surfaces));
+    else printf("%d contact point%s of links", m->ncontact, plural(m->ncontact));
     if (m->ncontact && least < most) printf(", depth %.3g to %.3g m, relaxation %.3g s", least, most, m->relaxation);
     else if (m->ncontact) printf(", depth %.3g m, relaxation %.3g s", most, m->relaxation);
     printf("\n");
@@ -382,6 +389,13 @@ static int print_json(const setup *s, const totals *t, const ctn_engine *engine)
         cJSON_AddBoolToObject(fluid, "by_time", f->stream.moves > 0);
     }
     const scene_contact *const c = &s->scene->contact;
+    if (c->nobstacle) json_number(root, "obstacles", c->nobstacle);
+    if (c->terrain.columns) {
+        cJSON *const terrain = json_object(root, "terrain");
+        json_numbers(terrain, "heights", (double[]){c->terrain.columns, c->terrain.rows}, 2);
+        json_numbers(terrain, "size", c->terrain.size, 2);
+    }
+    if (m->nsurface) json_number(root, "contacts", m->ncontact);
     if (c->ground) {
         cJSON *const ground = json_object(root, "ground");
         json_number(ground, "height", c->height);

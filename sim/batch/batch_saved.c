@@ -21,6 +21,13 @@ static uint64_t hash_numbers(uint64_t h, const double *x, int n)
     return h;
 }
 
+static uint64_t hash_surface(uint64_t h, const fixed_surface *f)
+{
+    h = hash_numbers(h, (double[]){f->kind, f->radius, f->columns, f->rows, f->spacing[0], f->spacing[1]}, 6);
+    h = hash_numbers(hash_numbers(hash_numbers(h, f->at, 3), f->R, 9), f->half, 3);
+    return f->heights ? hash_numbers(h, f->heights, f->columns * f->rows) : h;
+}
+
 uint64_t model_constants(const ctn_model *m)
 {
     uint64_t h = hash_numbers(0xcbf29ce484222325u, m->gravity, 3);
@@ -37,6 +44,7 @@ uint64_t model_constants(const ctn_model *m)
         const point_load *o = &m->loads[k];
         h = hash_numbers(h, (double[]){o->body, o->number, o->link, o->flags}, 4);
         if (o->motor) h = hash_numbers(h, o->push, 6);
+        if (o->surface) h = hash_numbers(h, (double[]){o->surface}, 1);
         h = hash_numbers(h, &o->stiffness,
                          o->flags & LOAD_TOUCHES                ? LOAD_NUMBERS
                          : o->flags & (LOAD_AXIAL | LOAD_SLIPS) ? offsetof(point_constants, radius) / sizeof(double)
@@ -48,6 +56,7 @@ uint64_t model_constants(const ctn_model *m)
         h = hash_numbers(hash_numbers(h, s->height, s->points), s->share, s->points);
     }
     if (m->ncontact) h = hash_numbers(h, m->ground, 4), h = hash_numbers(h, &m->relaxation, 1);
+    for (int k = 0; k < m->nsurface && m->ncontact; k++) h = hash_surface(h, &m->surfaces[k]);
     for (int k = 0; k < m->nmotor; k++) {
         const joint_motor *const o = &m->motors[k];
         const int(*const moves)[3] = o->moves;

@@ -219,6 +219,7 @@ KERNEL solve layout_solve(const lane_model *m, arena *a)
     W.load = TAKE(a, (size_t)m->nload, body_load);
     W.p = TAKE(a, m->nload ? n : 0, vec3);
     W.lag = TAKE(a, (size_t)m->ncontact, real);
+    W.face = TAKE(a, m->nsurface ? (size_t)m->ncontact : 0, vec3);
     return W;
 }
 

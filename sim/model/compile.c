@@ -4,6 +4,7 @@
 
 #include "sim/model/bodies.h"
 #include "sim/model/contact_points.h"
+#include "sim/model/surfaces.h"
 #include "sim/model/joint_inertia.h"
 #include "sim/model/model.h"
 #include "sim/model/thrusters.h"
@@ -128,6 +129,7 @@ static bool compile_loads(ctn_model *m, const ctn_scene *scene)
         m->slips = m->slips || o->flags & LOAD_SLIPS, m->adds = m->adds || o->flags & LOAD_ADDED;
     }
     add_thrusters(m, scene, m->loads + fluids, fluids);
+    if (!make_surfaces(m, scene)) return false;
     add_contacts(m, scene, m->loads + before, before);
     model_sort_loads(m);
     return true;

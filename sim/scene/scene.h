@@ -41,6 +41,7 @@ typedef struct scene_shape {
     double density;          // kg/m^3, NAN: the link's
     enum { TOUCH_DEFAULT, TOUCH_NO, TOUCH_YES } touch;  // whether it touches the ground: it does, if there is one
     double friction;                                    // of Coulomb there, NAN: the scene's
+    int points;                                         // along its axis, or each of its edges, that touch; 0: its ends alone
     bool hidden;                                        // it is not drawn
     double color[3];         // 0..1
     const scene_mesh *mesh;  // owned by the scene
@@ -203,13 +204,35 @@ typedef struct scene_fluid {
     scene_added *added;  // [nlink]; NULL: none
 } scene_fluid;
 
-/// `ground:` and `contact:`.
+/// Points along an axis or an edge, at most.
+enum { MOST_EDGE_POINTS = 64 };
+
+/// One of `obstacles:`, fixed in the world: a sphere, box, capsule or cylinder, and its friction.
+typedef struct scene_obstacle {
+    char *name;
+    scene_shape shape;
+} scene_obstacle;
+
+/// `terrain:`.
+typedef struct scene_terrain {
+    int columns, rows;             // 0: there is none
+    double *heights;               // [rows][columns], m above its position; the first row has the highest y
+    double size[2], position[3];   // m, from its first node to its last; of its middle
+    double rotation[4], friction;  // as of a shape
+    double color[3];
+    bool hidden;
+} scene_terrain;
+
+/// `ground:`, `obstacles:`, `terrain:` and `contact:`.
 typedef struct scene_contact {
     bool ground;
+    scene_obstacle *obstacles;
+    int nobstacle;
+    scene_terrain terrain;
     double height, normal[3];  // m, along a unit vector
     double friction;           // of Coulomb
     double depth, relaxation;  // m, s; NAN: chosen by sim/model/contact_points.c
-    scene_place at;            // of `contact`, else of `ground`
+    scene_place at;            // of `contact`, else of what there is to touch
 } scene_contact;
 
 /// What `sample:` draws numbers for; a kind of parameters is SAMPLE_PARAMETER + ctn_parameter_kind.
@@ -317,6 +340,9 @@ struct ctn_scene {
     int ncamera;
     double floor;  // of pictures, m above the origin; NAN: not given, -infinity: there is none
 };
+
+/// Whether there is anything to touch.
+bool has_surfaces(const scene_contact *contact);
 
 /// Reads a scene as ctn_scene_load does, from what its files [count] said once, as ctn_scene has them: the disk is not looked at.
 ctn_scene *scene_from_files(const scene_file *files, int count, ctn_error *err);
