@@ -24,10 +24,11 @@ typedef struct {
 
 FN grid_place fold_axis(double u, int n)
 {
-    const double period = 2.0 * (n - 1);
+    const double period = 2.0 * (n - 1), magic = 6755399441055744.0;  // 1.5 2^52: what is added to it loses its fraction
     grid_place p;
     if (!(u < 1e9 && u > -1e9)) u = 0;  // nowhere
-    u -= period * floor(u / period), p.sign = 1;
+    const double periods = u / period, nearest = (periods + magic) - magic;
+    u -= period * (nearest > periods ? nearest - 1 : nearest), p.sign = 1;
     if (u > n - 1) u = period - u, p.sign = -1;
     p.i = (int)u;
     if (p.i > n - 2) p.i = n - 2;
