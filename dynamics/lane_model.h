@@ -102,6 +102,8 @@ typedef struct lane_model {
     lane_clock *clock;          // of the lanes that step; NULL: all states are at `time`, s
     real *wound;                // [nwound] integral terms of motors now (forces/integral_terms.h); NULL: all are 0
     real *by_target;            // [ncontrol] takes gradients by targets (integrators/motor_map.h); NULL: not wanted
+    real *by_wound;             // [nwound] likewise by integral terms
+    real *by_bent;              // [nv] and by how far joints with friction are bent (forces/joint_friction.h)
     double time;
     const fixed_surface *surfaces;  // [nsurface]
     const ctn_frame *frames;  // [nlink]

@@ -98,6 +98,10 @@ KERNEL void begin_pullback(const lane_model *m, const position_state *S, const i
     id_pullback(m, &motion, A->y, rset(-1), q_bar, v_bar);
     acting_pullback(m, S->q, S->rate, A->y, rset(1), loads, q_bar, v_bar);
     target_pullback(m, S->q, S->rate, A->y, sel(A->fresh, rset(1), zero), loads);
+    for (int i = 0; i < m->nbody && m->rubs; i++) {
+        const lane_body *b = &m->bodies[i];
+        if (b->flags & BODY_FRICTION) friction_pullback(m, b, S->z[b->vadr], sel(A->fresh, A->y[b->vadr], zero));
+    }
     for (int k = 0; k < m->nv; k++) {
         bar->q[k] = bar->q[k] + sel(A->fresh, q_bar[k], zero), bar->v[k] = bar->v[k] + sel(A->fresh, v_bar[k], zero);
         tau_bar[k] = tau_bar[k] + sel(A->fresh, A->y[k], zero);
@@ -289,10 +293,12 @@ KERNEL void alpha_pullback(const lane_model *m, const alpha_rule *r, const posit
 {
     clock_now(m, r->h, 1);
     alpha_end_pullback(m, r, one, A, after, before);
+    step_wound_pullback(m, one, after->wound, before->q, A->slack);
+    step_bent_pullback(m, one, after->z, before->q);
     way_pullback(m, one, A->X, A->x, r->end, before->q);
     aim_pullback(m, one, r->c * r->h, A->X, before->q, A->rate, A->slack, A->turn);
     alpha_aims_pullback(m, r, S, one, A, before, tau_bar);
-    solve_target_pullback(m, one, S);
+    solve_target_pullback(m, one, S, before->q);
     if (!m->nload) return;
     const alpha_slack slack = slack_of(r);
     loads_pullback(m, &one->W, S, &one->P, A->L, A->X, before->q);
@@ -309,6 +315,8 @@ KERNEL void fold_restart(const lane_model *m, real h, const state_bar *after, al
     const real inv_h = rset(1) / h;
     for (int k = 0; k < masses_of(m); k++)
         A->after.V[k] = columns_add_scaled(columns_add_scaled(after->V[k], after->A[k], inv_h), after->B[k], inv_h);
+    for (int k = 0; k < m->nwound; k++) A->after.wound[k] = after->wound[k];
+    for (int k = 0; k < m->nv && m->rubs; k++) A->after.z[k] = after->z[k];
     for (int k = 0; k < m->nv; k++)
         A->after.q[k] = after->q[k], A->after.v[k] = fmadd(inv_h, after->a[k] + after->b[k], after->v[k]);
 }

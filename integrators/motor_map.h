@@ -1,11 +1,11 @@
-/// Motors as a map from what they are told, the targets u, to forces along the joints, tau(q, v, u), and how it goes by all of these.
-/// For a virtual motion y of the joints
+/// Motors as a map from what they are told, the targets u, to forces along the joints, tau(q, v, u), and how it goes by all of
+/// these. For a virtual motion y of the joints
 ///
 ///     y'tau = sum y g C(y_k)  +  sum y.S(Y)  +  sum T (e.y_p + m.y_w)
 ///
-/// over motors on joints (forces/motors.h), on balls (forces/ball_motors.h), and thrusters (forces/thrust.h), y_p and y_w the motion
-/// of a thruster's point and the turn of its link. Adjoints of steps ask for the gradients by u where a method evaluates forces; they
-/// go to m->by_target, if that is wanted. (docs/theory.md 4.10)
+/// over motors on joints (forces/motors.h), on balls (forces/ball_motors.h), and thrusters (forces/thrust.h), y_p and y_w the
+/// motion of a thruster's point and the turn of its link. Adjoints of steps ask for the gradients by u, and by integral terms,
+/// where a method evaluates forces; they go to m->by_target and m->by_wound, if these are wanted. (docs/theory.md 4.10)
 #ifndef CATENA_MOTOR_MAP_H
 #define CATENA_MOTOR_MAP_H
 
@@ -22,11 +22,14 @@
 
 // ---- by targets
 
-/// Adds to the gradients by a motor's target, of a ball three.
-FN void add_by_target(const lane_model *m, const lane_motor *a, vec3 by)
+/// Adds to the gradients by a motor's target, of a ball three; and by its integral term.
+FN void add_by_target(const lane_model *m, const lane_motor *a, real by)
 {
-    real *const to = m->by_target + a->control;
-    to[0] = to[0] + by.x;
+    if (m->by_target) m->by_target[a->control] = m->by_target[a->control] + by;
+}
+FN void add_by_wound(const lane_model *m, const lane_motor *a, real by)
+{
+    if (m->by_wound && a->wound >= 0) m->by_wound[a->wound] = m->by_wound[a->wound] + by;
 }
 FN void add_by_ball_target(const lane_model *m, const lane_motor *a, vec3 by) { add3(m->by_target + a->control, by); }
 
@@ -36,12 +39,13 @@ FN real target_gain(const lane_motor *a)
     return a->type == MOTOR_POSITION ? a->kp : a->type == MOTOR_VELOCITY ? a->kd : rset(1);
 }
 
-/// Adds the gradient of y F, F the force of a motor on a joint that is at x and moves with w.
-FN void plain_target_pullback(const lane_model *m, const lane_motor *a, real x, real w, real y)
+/// Adds the gradient of y F, F the force of a motor on a joint that is at x and moves with w. Returns that by what it asks for.
+FN real plain_target_pullback(const lane_model *m, const lane_motor *a, real x, real w, real y)
 {
-    if (!m->by_target) return;
-    const real by = y * a->gear * motor_answer_at(a, x, w).by_y * target_gain(a);
-    add_by_target(m, a, vec(by, rset(0), rset(0)));
+    if (!m->by_target && !m->by_wound) return rset(0);
+    const real by = y * a->gear * motor_answer_at(a, x, w).by_y;
+    add_by_target(m, a, by * target_gain(a)), add_by_wound(m, a, by);
+    return by;
 }
 
 /// Of a position motor on a ball: the gradient by the rotation vector of its target of l.(2 kp Im r), r how the target is seen.
@@ -73,13 +77,13 @@ FN void thrust_target_pullback(const lane_model *m, const lane_point_load *s, ve
     if (!m->by_target) return;
     const lane_motor *const a = &m->motors[s->motor - 1];
     const real by = thrust_slope(a, thrust_told(m, a)) * dot_add(dot(e, point), moment, w);
-    add_by_target(m, a, vec(by, rset(0), rset(0)));
+    add_by_target(m, a, by);
 }
 
 /// Adds sign times the gradients by all targets of y'tau at (q, v), now. y [nv]
 KERNEL void target_pullback(const lane_model *m, const real *q, const real *v, const real *y, real sign, loads_work *L)
 {
-    if (!m->by_target) return;
+    if (!m->by_target && !m->by_wound) return;
     for (int i = 0; i < m->nbody; i++) {
         const lane_body *b = &m->bodies[i];
         if (!(b->flags & BODY_MOTOR)) continue;
@@ -88,7 +92,7 @@ KERNEL void target_pullback(const lane_model *m, const real *q, const real *v, c
         if (b->kind == JOINT_BALL) ball_target_pullback(m, &a, quat_load(q + b->qadr), w, y_j);
         else plain_target_pullback(m, &a, q[b->qadr], w.x, y_j.x);
     }
-    if (!m->nload) return;
+    if (!m->nload || !m->by_target) return;
     find_placements(m, q, L->T);
     joint_twists(m, L->T, y, L->A.motion);
     for (int k = 0; k < m->nload; k++) {
@@ -98,6 +102,20 @@ KERNEL void target_pullback(const lane_model *m, const real *q, const real *v, c
         const twist y_k = L->A.motion[s->body];
         thrust_target_pullback(m, s, scale(push_force(m, s, R), sign), scale(push_torque(m, s, R), sign),
                                moved_point(y_k, mul(R, load3(s->point))), y_k.w);
+    }
+}
+
+/// Where integral terms are wound up at the rates ki e at (q, v), now: adds the gradients of rate_bar' of these, [nwound].
+KERNEL void wind_pullback(const lane_model *m, const real *rate_bar, real *q_bar, real *v_bar)
+{
+    for (int i = 0; i < m->nbody && m->nwound; i++) {
+        const lane_body *b = &m->bodies[i];
+        if (!(b->flags & BODY_MOTOR) || m->motors[b->motor].wound < 0) continue;
+        const lane_motor *const a = &m->motors[b->motor];
+        const real by = a->ki * rate_bar[a->wound];
+        real *const to = a->type == MOTOR_POSITION ? &q_bar[b->vadr] : &v_bar[b->vadr];
+        *to = fnmadd(a->gear, by, *to);
+        add_by_target(m, a, by);
     }
 }
 
@@ -176,7 +194,8 @@ KERNEL void thrust_pullback(const lane_model *m, const real *q, const real *y, l
     }
 }
 
-/// Its derivatives by q and v [nv][nv], and by u [nv][ncontrol]; each may be NULL. y, q_bar, v_bar [nv]: scratch; m->by_target is, too
+/// Its derivatives by q and v [nv][nv], and by u [nv][ncontrol]; each may be NULL. y, q_bar, v_bar [nv]: scratch; m->by_target
+/// is, too
 KERNEL void motor_matrices(const lane_model *m, const real *q, const real *v, loads_work *L, real *y, real *q_bar, real *v_bar,
                            double *const *by_q, double *const *by_v, double *const *by_u, int count)
 {

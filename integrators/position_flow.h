@@ -49,8 +49,8 @@ FN void add_joint_part(energy_flow *F, const lane_model *m, const lane_body *b, 
     add_driven_flow(F, m, b, in->q, alpha ? middle : P->x + b->qadr, in->tau, u, in->h, b->flags & BODY_MOTOR ? &motor : NULL);
 }
 
-/// The force and the torque that a load's work goes by. Of what turns with its link alpha has the mean of both ends: the work of the
-/// force that it solves with, that of the end, is of the first order.
+/// The force and the torque that a load's work goes by. Of what turns with its link alpha has the mean of both ends: the work of
+/// the force that it solves with, that of the end, is of the first order.
 FN wrench acting_in_part(const lane_model *m, const position_work *P, const lane_point_load *s, const load_state *at)
 {
     wrench w;

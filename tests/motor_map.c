@@ -1,5 +1,5 @@
-/// Motors as a map tau(q, v, u) (integrators/motor_map.h, catena/motors.h): what it gives, its derivatives, and gradients and Jacobians
-/// of runs by what motors are told, all against differences; with targets that move, too.
+/// Motors as a map tau(q, v, u) (integrators/motor_map.h, catena/motors.h): what it gives, its derivatives, and gradients and
+/// Jacobians of runs by what motors are told, all against differences; with targets that move, too.
 #include "sim/engine/engine.h"
 #include "tests/random_scene.h"
 #include "tests/scene_check.h"
@@ -14,7 +14,7 @@
     "  - {name: hull, joint: {type: free, q0: [0, 0, 1, 0.8, 0.2, -0.5, 0.1], v0: [0.3, 0, -0.2, 1, -2, 0.5]}, mass: 1.2, "      \
     "inertia: [0.02, 0.03, 0.04, 0.002, 0, 0]}\n"                                                                                \
     "  - {name: arm, parent: hull, position: [0.2, 0, 0.1], euler: [0.3, 0.2, -0.4], joint: {type: revolute, axis: [0, 1, 0], "  \
-    "armature: 0.002, q0: 0.3, v0: 0.5}, mass: 0.4, com: [0.1, 0, 0], inertia: [0.001, 0.004, 0.004, 0, 0, 0]}\n"                \
+    "armature: 0.002, q0: 0.3, v0: 0.5%s}, mass: 0.4, com: [0.1, 0, 0], inertia: [0.001, 0.004, 0.004, 0, 0, 0]}\n"              \
     "  - {name: pod, parent: arm, position: [0.2, 0, 0], rotation: [1, 1, 0, 0], mass: 0.1, inertia: [1e-4, 1e-4, 1e-4, 0, 0, "  \
     "0]}\n"                                                                                                                      \
     "  - {name: tail, parent: hull, position: [-0.3, 0, 0], joint: {type: ball, q0: [0.9, 0.1, -0.2, 0.3], v0: [0.4, -0.3, "     \
@@ -28,35 +28,64 @@
 /// Motors on the arm and the tail, told numbers and what moves; without kd and velocities for the variational method.
 static const struct {
     const char *motors[2];
-    bool slow;  // no kd
+    bool slow;          // no kd
+    const char *joint;  // what the arm's has besides
 } variants[] = {
     {{"motors:\n  - {joint: arm, type: position, kp: 3, target: 0.4}\n  - {joint: tail, type: torque, target: [0.1, -0.2, "
       "0.3]}\n",
       "motors:\n  - {joint: arm, type: position, kp: 3, target: " MOVES "}\n"
       "  - {joint: tail, type: torque, target: [0.1, " MOVES ", 0.3]}\n"},
-     true},
+     true,
+     NULL},
     {{"motors:\n  - {joint: arm, type: position, kp: 3, kd: 0.1, gear: -2, effort: 5, target: 0.4}\n"
       "  - {joint: tail, type: position, kp: 2, kd: 0.05, target: [0.1, -0.9, 0.3]}\n",
       "motors:\n  - {joint: arm, type: position, kp: 3, kd: 0.1, gear: -2, effort: 5, target: " MOVES "}\n"
       "  - {joint: tail, type: position, kp: 2, kd: 0.05, target: [0.1, " MOVES ", 0.3]}\n"},
-     false},
+     false,
+     NULL},
     {{"motors:\n  - {joint: arm, type: velocity, kd: 0.1, gear: 3, target: 0.4}\n"
       "  - {joint: tail, type: velocity, kd: 0.05, feedforward: [0.1, 0, 0], target: [2, -1, 3]}\n",
       "motors:\n  - {joint: arm, type: velocity, kd: 0.1, gear: 3, target: " MOVES "}\n"
       "  - {joint: tail, type: velocity, kd: 0.05, target: [2, " MOVES ", " MOVES "]}\n"},
-     false},
+     false,
+     NULL},
     {{"motors:\n  - {joint: arm, type: torque, effort: 0.41, target: 0.4}\n"
       "  - {joint: tail, type: position, kp: 2, kd: 0.05, effort: 0.5, target: [0.1, -0.9, 0.3]}\n",
       "motors:\n  - {joint: arm, type: torque, effort: 0.41, target: " MOVES "}\n"
       "  - {joint: tail, type: position, kp: 2, kd: 0.05, effort: 0.5, target: [0.1, " MOVES ", 0.3]}\n"},
-     false},
+     false,
+     NULL},
+// integral terms, at work, and as the corner of an effort, or its end, stops them
+#define TAIL "  - {joint: tail, type: torque, target: [0.1, -0.2, 0.3]}\n"
+    {{"motors:\n  - {joint: arm, type: position, kp: 3, kd: 0.1, ki: 20, gear: 2, target: 0.9}\n" TAIL,
+      "motors:\n  - {joint: arm, type: position, kp: 3, kd: 0.1, ki: 20, gear: 2, target: " MOVES "}\n" TAIL},
+     false,
+     NULL},
+    {{"motors:\n  - {joint: arm, type: velocity, kd: 0.1, ki: 2, gear: -2, target: 1.5}\n" TAIL,
+      "motors:\n  - {joint: arm, type: velocity, kd: 0.1, ki: 2, gear: -2, target: " MOVES "}\n" TAIL},
+     false,
+     NULL},
+    {{"motors:\n  - {joint: arm, type: position, kp: 3, ki: 9, effort: 0.3, target: 0.4}\n" TAIL,
+      "motors:\n  - {joint: arm, type: position, kp: 3, ki: 9, effort: 0.2, target: " MOVES "}\n" TAIL},
+     false,
+     NULL},
+    // dry friction that sticks, and that slides
+    {{"motors:\n  - {joint: arm, type: position, kp: 3, kd: 0.1, target: 0.4}\n" TAIL,
+      "motors:\n  - {joint: arm, type: position, kp: 3, kd: 0.1, target: " MOVES "}\n" TAIL},
+     false,
+     ", friction: 0.2, presliding: 0.5"},
+    {{"motors:\n  - {joint: arm, type: position, kp: 3, kd: 0.1, target: 0.4}\n" TAIL,
+      "motors:\n  - {joint: arm, type: position, kp: 3, kd: 0.1, target: " MOVES "}\n" TAIL},
+     false,
+     ", friction: 0.05, presliding: 0.0005"},
 };
 enum { VARIANTS = sizeof variants / sizeof *variants, NQ = 7 + 1 + 4, NV = 6 + 1 + 3, NU = 1 + 3 + 3 };
 
 static ctn_model *model_with(int variant, bool moving, bool thrusts)
 {
     char text[4000];
-    snprintf(text, sizeof text, "%s%s%s", HULL, variants[variant].motors[moving],
+    const int n = snprintf(text, sizeof text, HULL, variants[variant].joint ? variants[variant].joint : "");
+    snprintf(text + n, sizeof text - (size_t)n, "%s%s", variants[variant].motors[moving],
              thrusts ? moving ? THRUSTERS(MOVES) : THRUSTERS("0.5") : "");
     return model_of(text);
 }
@@ -177,7 +206,7 @@ static int targets_of(int way, int variant, bool moving)
     const bool variational = ways[way].method == CTN_VARIATIONAL,
                plain = ways[way].method == CTN_COLLOCATION && ways[way].number > 2;
     if (variational && (moving || !variants[variant].slow)) return 0;
-    return plain ? NU - 3 : NU;
+    return !plain ? NU : variants[variant].joint ? 0 : NU - 3;
 }
 
 static ctn_tape *tape_of(const ctn_model *m, int way)

@@ -120,15 +120,14 @@ ctn_tape *ctn_tape_create(const ctn_model *model, const ctn_batch_config *cfg, i
              "dt: steps that choose their size (auto) have no derivatives in this version; give dt in seconds");
         return NULL;
     }
-    if (model->nwound) {
-        fail(err, CTN_UNAVAILABLE, "motors: integral terms (ki) have no derivatives in this version; take kp and kd alone");
-        return NULL;
-    }
-    if (model->rubs) {
-        fail(err, CTN_UNAVAILABLE,
-             "dry `friction` of joints has no derivatives in this version; take it out of the scene, or give `damping` for it");
-        return NULL;
-    }
+    for (int k = 0; k < model->nmotor; k++)
+        if (model->motors[k].wound >= 0 && model->bodies[model->motors[k].body].kind == JOINT_BALL) {
+            fail(err, CTN_UNAVAILABLE,
+                 "motors[%d]: the integral term (ki) of a motor on a ball has no derivatives in this version; take kp and kd "
+                 "alone",
+                 k);
+            return NULL;
+        }
     if (model->ncontact) {
         fail(err, CTN_UNAVAILABLE,
              "contact with a `ground` has no derivatives in this version; take the `ground` out of the scene");
@@ -241,8 +240,8 @@ static ctn_step_stats advance_whole(ctn_tape *tape, int step)
     return stats;
 }
 
-/// Makes ready to go backwards through part p. The way in which it was carried out; -1: it cannot be found again. alone: not along
-/// the links, which know no gradients by targets.
+/// Makes ready to go backwards through part p. The way in which it was carried out; -1: it cannot be found again. alone: not
+/// along the links, which know no gradients by targets.
 static int prepare(ctn_tape *tape, int p, bool alone)
 {
     const double *before = state_at(tape, p), *after = state_at(tape, p + 1), *tau = force_at(tape, tape->parts[p].step);
@@ -274,7 +273,8 @@ static void between_parts(ctn_tape *tape, bool resized, const ctn_step_stats *st
     const bool single =
         ways == 1 || tape->cfg.method == CTN_ALPHA || (stats->fewer_stages && prepare(tape, tape->used - 1, true) == ways - 1);
     if (single) memset(flat + (size_t)tape->model->nq + nv, 0, nv * sizeof *flat);
-    if (resized && tape->cfg.method == CTN_COLLOCATION && tape->cfg.order > 2) flat[tape->flat - 1] = 1;
+    if (resized && tape->cfg.method == CTN_COLLOCATION && tape->cfg.order > 2)
+        flat[tape->flat - 1 - (size_t)tape->model->nwound] = 1;
     put_back(tape, flat);
 }
 
@@ -403,7 +403,8 @@ static ctn_status lost_way(const ctn_tape *tape, int p, ctn_error *err)
                 tape->parts[p].step);
 }
 
-/// One row backwards through the part that was prepared: row [bar] in place, tau_bar [nv] and u_bar [ncontrol] (may be NULL) added to.
+/// One row backwards through the part that was prepared: row [bar] in place, tau_bar [nv] and u_bar [ncontrol] (may be NULL)
+/// added to.
 static void pull(ctn_tape *tape, double *row, double *tau_bar, double *u_bar)
 {
     const double *after = tape->g[1];

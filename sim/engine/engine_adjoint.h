@@ -30,6 +30,7 @@ static adjoint_stage layout_stage(const lane_model *m, arena *a)
     s.u = TAKE(a, nv, real);
     s.w = TAKE(a, nv, real);
     s.x = TAKE(a, (size_t)m->nq, real);
+    s.wound = TAKE(a, (size_t)m->nwound, real);
     s.body = TAKE(a, n, id_body);
     s.T = TAKE(a, n, placement);
     s.pivot = TAKE(a, n, tree_pivot);
@@ -138,6 +139,7 @@ static adjoint_work layout_adjoint(const lane_model *m, const ctn_batch_config *
     real **const vectors[] = {&w.tau, &w.tau_bar, &w.q_bar, &w.v_bar};
     for (int k = 0; k < 4; k++) *vectors[k] = TAKE(a, nv, real);
     w.by_target = TAKE(a, (size_t)m->ncontrol, real);
+    w.wound = TAKE(a, (size_t)m->nwound, real);
     if (solves_equations(cfg->method)) {
         w.ve = layout_velocity(m, a);
         if (cfg->method == CTN_VARIATIONAL) w.va = layout_variational_adjoint(m, cfg, w.ve, a);
@@ -154,10 +156,18 @@ static adjoint_work layout_adjoint(const lane_model *m, const ctn_batch_config *
     e->w = TAKE(a, nv, real);
     e->y = TAKE(a, nv, real);
     e->u = TAKE(a, nv, real);
+    e->bent = TAKE(a, nv, real);
+    e->end_x = TAKE(a, (size_t)m->nq, real);
+    e->end_w = TAKE(a, nv, real);
+    e->end_wound = TAKE(a, (size_t)m->nwound, real);
+    e->q_end = TAKE(a, nv, real);
+    e->v_end = TAKE(a, nv, real);
+    e->sum = TAKE(a, (size_t)m->nwound, real);
     for (int s = 0; s < tableau_of(cfg->method)->stages; s++) {
         e->stage[s] = layout_stage(m, a);
         e->kq[s] = TAKE(a, nv, real);
         e->kv[s] = TAKE(a, nv, real);
+        e->kw[s] = TAKE(a, (size_t)m->nwound, real);
     }
     return w;
 }
@@ -188,8 +198,9 @@ static void gather_state(const lane_model *m, const ctn_batch_config *cfg, const
 /// The model while lanes go back through a step: it has their clock.
 FN lane_model going_back(const lane_model *of, adjoint_work *W, bool by_target)
 {
-    lane_model m = with_now(of, &W->clock, NULL);
-    m.by_target = by_target ? W->by_target : NULL;
+    lane_model m = with_now(of, &W->clock, W->wound);
+    m.by_target = by_target ? W->by_target : NULL, m.by_wound = m.nwound ? W->before_bar.wound : NULL;
+    m.by_bent = m.rubs ? W->before_bar.z : NULL;
     return m;
 }
 

@@ -1,6 +1,6 @@
 /// Actuators of MJCF as motors. MuJoCo's force is gain(control) + bias(length, velocity) with length = gear q, and its joint gets
-/// gear times that; controls are 0 until somebody sets them, and so are targets here. On a site the gear is a force and a torque in
-/// its axes: a thruster.
+/// gear times that; controls are 0 until somebody sets them, and so are targets here. On a site the gear is a force and a torque
+/// in its axes: a thruster.
 #include "sim/scene/mjcf.h"
 
 #include <math.h>
