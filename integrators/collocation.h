@@ -237,13 +237,14 @@ FN touch contact_at(const lane_model *m, const solve *W, int k)
     return c;
 }
 
-/// Whether a contact point that has moved by u is far from its surface in all lanes, and has no friction to feel.
+/// Whether a contact point that has moved by u is off what it touches in all lanes, and has no friction to feel.
 FN bool is_apart(const lane_model *m, const solve *W, int k, vec3 u)
 {
     const lane_point_load *s = &m->loads[k];
-    if (!s->surface) return false;
-    mask near = may_touch(surface_of(m, s), s->radius, add(W->held[k].gap, u));
-    if (W->drift) near = either(near, may_touch(surface_of(m, s), s->radius, W->held[k].gap));
+    const vec3 before = W->held[k].gap, now = add(before, u);
+    mask near = s->surface ? may_touch(surface_of(m, s), s->radius, now) : le(ground_gap(m, s, now), rset(0));
+    if (W->drift)
+        near = either(near, s->surface ? may_touch(surface_of(m, s), s->radius, before) : lt(ground_gap(m, s, before), rset(0)));
     return !any_of(either(near, gt(W->lag[s->contact], rset(0))));
 }
 

@@ -557,18 +557,6 @@ START_TEST(refused)
     ck_assert_ptr_null(ctn_tape_create(m, &cfg, 5, &err));
     ck_assert_msg(strstr(err.message, "contact with a `ground` has no derivatives"), "%s", err.message);
     ctn_model_free(m);
-    const char *const text = "catena: 1\nground: true\nlinks:\n  - {name: a, joint: free, " MASS
-                             ", shapes: [{type: cylinder, from: [0, 0, 0], to: [0, 0, 1], radius: 1, contact: true}]}\n";
-    ctn_scene *const passes = parse("catena: 1\nground: true\nlinks:\n  - {name: a, joint: free, " MASS
-                                    ", shapes: [{type: cylinder, from: [0, 0, 0], to: [0, 0, 1], radius: 1}]}\n");
-    ck_assert_msg(strstr(ctn_scene_warnings(passes), "do not touch the ground in this version: 1 of links that move"), "%s",
-                  ctn_scene_warnings(passes));
-    ctn_scene_free(passes);
-    ctn_scene *const scene = parse(text);
-    ck_assert_ptr_null(ctn_model_create(scene, &err));
-    ck_assert_msg(strstr(err.message, "folder/t.yaml:4:5: shapes: shapes[0] of link 'a' is a cylinder, which touches no ground"),
-                  "%s", err.message);
-    ctn_scene_free(scene);
 }
 END_TEST
 

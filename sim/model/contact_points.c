@@ -5,6 +5,7 @@
 #include "sim/base/status.h"
 #include "sim/engine/engine.h"
 #include "sim/model/model.h"
+#include "sim/model/solid_points.h"
 #include "sim/model/surfaces.h"
 
 #include "dynamics/lane_scalar.h"
@@ -23,7 +24,7 @@
 #define DEPTH_OF_EXTENT 0.005
 
 enum {
-    MOST_POINTS = 8 + 12 * (MOST_EDGE_POINTS - 2),  // of a shape
+    MOST_POINTS = 8 + 12 * (MOST_EDGE_POINTS - 2),  // of a shape: of a box
     MOST_ENTRIES = 65536,                           // of a model: points times surfaces
 };
 
@@ -42,31 +43,45 @@ static void box_point(int k, int inside, double c[3])
 static int opposite_point(const scene_shape *s, int k)
 {
     const int inside = s->points > 2 ? s->points - 2 : 0;
+    if (s->type == SHAPE_CYLINDER) return opposite_on_cylinder(k);
     if (s->type != SHAPE_BOX) return k;
     if (k < 8) return 7 - k;
     const int edge = (k - 8) / inside % 4, first = k - (k - 8) % (4 * inside);
     return first + (3 - edge) * inside + (k - 8) % inside;
 }
 
-/// The rounded points of a shape, in the link's frame; at [MOST_POINTS]. Returns how many; 0: it has none.
-static int shape_points(const scene_shape *s, double at[][3], double *radius)
+static int box_points(const scene_shape *s, int inside, rounded_point *to)
 {
-    const int inside = s->points > 2 ? s->points - 2 : 0;
-    *radius = s->type == SHAPE_SPHERE || s->type == SHAPE_CAPSULE ? s->radius : 0;
-    if (s->type == SHAPE_SPHERE) memcpy(at[0], s->center, sizeof at[0]);
-    if (s->type == SHAPE_CAPSULE) memcpy(at[0], s->from, sizeof at[0]), memcpy(at[1 + inside], s->to, sizeof at[0]);
-    for (int k = 1; k <= inside && s->type == SHAPE_CAPSULE; k++)
-        for (int i = 0; i < 3; i++) at[k][i] = s->from[i] + (s->to[i] - s->from[i]) * k / (inside + 1);
-    if (s->type != SHAPE_BOX) return s->type == SHAPE_SPHERE ? 1 : s->type == SHAPE_CAPSULE ? 2 + inside : 0;
-    double R[9];
+    double R[9], c[3];
     rotation_matrix(s->rotation, R);
     for (int k = 0; k < 8 + 12 * inside; k++) {
-        double c[3];
         box_point(k, inside, c);
         for (int i = 0; i < 3; i++) c[i] *= s->size[i];
-        for (int i = 0; i < 3; i++) at[k][i] = s->center[i] + R[3 * i] * c[0] + R[3 * i + 1] * c[1] + R[3 * i + 2] * c[2];
+        for (int i = 0; i < 3; i++)
+            to[k].at[i] = s->center[i] + R[3 * i] * c[0] + R[3 * i + 1] * c[1] + R[3 * i + 2] * c[2];
+        to[k].radius = 0;
     }
     return 8 + 12 * inside;
+}
+
+/// The rounded points of a shape; to [MOST_POINTS]. Returns how many; 0: a mesh that could not be read.
+static int shape_points(const scene_shape *s, rounded_point *to)
+{
+    const int inside = s->points > 2 ? s->points - 2 : 0;
+    switch (s->type) {
+    case SHAPE_SPHERE: memcpy(to->at, s->center, sizeof to->at), to->radius = s->radius; return 1;
+    case SHAPE_CAPSULE:
+        for (int k = 0; k < 2 + inside; k++) to[k].radius = s->radius;
+        memcpy(to[0].at, s->from, sizeof to->at), memcpy(to[1 + inside].at, s->to, sizeof to->at);
+        for (int k = 1; k <= inside; k++)
+            for (int i = 0; i < 3; i++) to[k].at[i] = s->from[i] + (s->to[i] - s->from[i]) * k / (inside + 1);
+        return 2 + inside;
+    case SHAPE_BOX: return box_points(s, inside, to);
+    case SHAPE_CYLINDER: return cylinder_points(s, to);
+    case SHAPE_ELLIPSOID: return ellipsoid_points(s, to);
+    case SHAPE_MESH: return mesh_points(s, to);
+    }
+    return 0;
 }
 
 /// Whether a shape of a link is to touch anything: the link moves, or what it is fixed to.
@@ -79,21 +94,18 @@ static bool touches(const ctn_scene *scene, int link, const scene_shape *shape)
 /// How many points there are.
 static long count_points(const ctn_scene *scene)
 {
-    double at[MOST_POINTS][3], radius;
+    rounded_point at[MOST_POINTS];
     long count = 0;
     for (int l = 0; l < scene->nlink; l++)
         for (int i = 0; i < scene->links[l].nshape; i++) {
             const scene_shape *const s = &scene->links[l].shapes[i];
-            if (touches(scene, l, s)) count += shape_points(s, at, &radius);
+            if (touches(scene, l, s)) count += shape_points(s, at);
         }
     return count;
 }
 
 ctn_status check_contacts(const ctn_scene *scene, ctn_error *err)
 {
-    static const char *const names[] = {
-        [SHAPE_CYLINDER] = "a cylinder", [SHAPE_ELLIPSOID] = "an ellipsoid", [SHAPE_MESH] = "a mesh"};
-    double at[MOST_POINTS][3], radius;
     const long points = count_points(scene);
     const int surfaces = count_surfaces(scene);
     if (points * surfaces > MOST_ENTRIES) {
@@ -102,17 +114,6 @@ ctn_status check_contacts(const ctn_scene *scene, ctn_error *err)
                        "%ld points of links and %d surfaces make %ld pairs that may touch; a scene has at most %d; let fewer "
                        "shapes touch, or take `terrain` for many obstacles",
                        points, surfaces, points * surfaces, (int)MOST_ENTRIES);
-    }
-    for (int l = 0; l < scene->nlink; l++) {
-        const scene_link *const k = &scene->links[l];
-        for (int i = 0; i < k->nshape; i++) {
-            const scene_shape *const s = &k->shapes[i];
-            if (!touches(scene, l, s) || s->touch != TOUCH_YES || shape_points(s, at, &radius)) continue;
-            return fail_at(err, CTN_BAD_SCENE, k->file, k->line, k->column, "shapes",
-                           "shapes[%d] of link '%s' is %s, which touches no ground in this version; leave its `contact` out, and "
-                           "give the link a sphere, capsule or box besides",
-                           s->entry, k->name, names[s->type]);
-        }
     }
     return CTN_OK;
 }
@@ -155,7 +156,7 @@ static double critical_relaxation(const ctn_model *m, double depth) { return 2 *
 
 void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int first)
 {
-    double at[MOST_POINTS][3], radius;
+    rounded_point at[MOST_POINTS];
     const int surfaces = count_contacts(scene) ? count_surfaces(scene) : 0;
     m->ncontact = 0, m->depth = 0, m->critical = isnan(scene->contact.relaxation);
     for (int k = 0; k < 3; k++) m->ground[k] = scene->contact.normal[k];
@@ -163,17 +164,17 @@ void add_contacts(ctn_model *m, const ctn_scene *scene, point_load *loads, int f
     for (int l = 0; l < scene->nlink; l++)
         for (int i = 0; i < scene->links[l].nshape; i++) {
             const scene_shape *const s = &scene->links[l].shapes[i];
-            const int points = touches(scene, l, s) ? shape_points(s, at, &radius) : 0;
+            const int points = touches(scene, l, s) ? shape_points(s, at) : 0;
             for (int n = 0; n < points * surfaces; n++) {
                 const int k = n / surfaces;
                 point_load *const o = &loads[m->ncontact];
                 *o = (point_load){.body = m->frames[l].body, .number = first + m->ncontact, .link = l, .flags = LOAD_TOUCHES};
-                o->contact = m->ncontact++, o->radius = radius, o->opposite = (opposite_point(s, k) - k) * surfaces;
+                o->contact = m->ncontact++, o->radius = at[k].radius, o->opposite = (opposite_point(s, k) - k) * surfaces;
                 o->surface = n % surfaces + !scene->contact.ground, o->friction = friction_on(scene, s, o->surface);
                 o->rubs = !isnan(s->friction) || !isnan(surface_friction(scene, o->surface));
                 o->bears = tree_weight(m, o->body), o->rest = contact_depth(m, scene, o->body);
                 o->grip = o->bears / o->rest, m->depth = fmax(m->depth, o->rest);
-                body_point(m, l, at[k], o->point);
+                body_point(m, l, at[k].at, o->point);
             }
         }
     m->relaxation = m->critical ? critical_relaxation(m, m->depth) : scene->contact.relaxation;

@@ -5,7 +5,7 @@
 #include "dynamics/model.h"
 #include "sim/scene/scene.h"
 
-/// Refuses shapes that have no rounded points, and too many pairs of points and surfaces.
+/// Refuses too many pairs of points and surfaces.
 ctn_status check_contacts(const ctn_scene *scene, ctn_error *err);
 
 /// How many contact points the shapes have, each counted once for every surface; 0 where these are too many.

@@ -96,16 +96,17 @@ static void give_mass(const cable *c, const scene_shape *shape, double share, sc
     memcpy(link->com, p.com, sizeof p.com), memcpy(link->inertia, p.inertia, sizeof p.inertia);
 }
 
-/// The shape of a link.
+/// The shapes of a link: what is seen, and the two ends of its middle line, which touch.
 static bool give_body(source *s, const cable *c, link_plan *plan)
 {
     const double l = c->length / c->links;
-    scene_shape *const shape = reader_alloc(s->r, sizeof *shape);
-    if (!shape) return false;
-    *shape =
+    scene_shape *const shapes = reader_alloc(s->r, 2 * sizeof *shapes);
+    if (!shapes) return false;
+    shapes[0] = shapes[1] =
         (scene_shape){.type = SHAPE_CYLINDER, .rotation = {1, 0, 0, 0}, .to = {l, 0, 0}, .radius = c->radius, .density = NAN, .friction = NAN};
-    memcpy(shape->color, c->color, sizeof shape->color);
-    plan->link.shapes = shape, plan->link.nshape = 1;
+    memcpy(shapes[0].color, c->color, sizeof shapes[0].color);
+    shapes[0].touch = TOUCH_NO, shapes[1].type = SHAPE_CAPSULE, shapes[1].density = 0, shapes[1].hidden = true;
+    plan->link.shapes = shapes, plan->link.nshape = 2;
     return true;
 }
 

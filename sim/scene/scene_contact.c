@@ -51,10 +51,7 @@ bool read_contact(source *s, const contact_nodes *of, scene_contact *to)
     return ok;
 }
 
-bool touches_ground(const scene_shape *s)
-{
-    return s->type != SHAPE_CYLINDER && s->type != SHAPE_ELLIPSOID && s->type != SHAPE_MESH;
-}
+bool touches_ground(const scene_shape *s) { return s->type != SHAPE_MESH || (s->mesh && s->mesh->good); }
 
 bool link_touches(const ctn_scene *scene, int link)
 {
@@ -62,25 +59,6 @@ bool link_touches(const ctn_scene *scene, int link)
     for (int i = 0; i < l->nshape && scene->contact.ground && link_moves(scene, link); i++)
         if (touches_ground(&l->shapes[i]) && l->shapes[i].touch != TOUCH_NO) return true;
     return false;
-}
-
-void notice_untouching(ctn_scene *scene)
-{
-    const scene_link *first = NULL;
-    int count = 0;
-    for (int l = 0; l < scene->nlink && has_surfaces(&scene->contact); l++)
-        for (int i = 0; i < scene->links[l].nshape && link_moves(scene, l); i++) {
-            const scene_shape *const s = &scene->links[l].shapes[i];
-            if (touches_ground(s) || s->touch != TOUCH_DEFAULT) continue;
-            if (!count++) first = &scene->links[l];
-        }
-    if (!count) return;
-    const scene_place at = {first->line, first->column};
-    scene_warn(
-        scene, first, &at, "shapes",
-        "cylinders, ellipsoids and meshes do not touch the ground in this version: %d of links that move, the first one of "
-        "'%.60s'; `contact: false` of a shape ends this warning",
-        count, first->name);
 }
 
 bool read_touch(source *s, const node *n, scene_shape *shape)

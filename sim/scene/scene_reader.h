@@ -396,11 +396,8 @@ void free_contact(scene_contact *contact);
 /// terrain_read.c. A block to free at terrain->heights.
 bool read_heights(source *s, const node *n, const double *range, scene_terrain *terrain);
 
-/// Whether a ground feels shapes of this type.
+/// Whether there is anything of a shape to touch: not of a mesh that could not be read.
 bool touches_ground(const scene_shape *s);
-
-/// Warns of shapes of links that move which do not touch the ground that the scene has.
-void notice_untouching(ctn_scene *scene);
 
 /// Whether a link has a shape that touches the scene's ground.
 bool link_touches(const ctn_scene *scene, int link);
