@@ -9,6 +9,7 @@
 #ifndef CATENA_STEP_STATS_H
 #define CATENA_STEP_STATS_H
 
+// clang-format off: a row a line, as tests/walk.sh reads them
 #define STEP_STATS(stat)                                                                                                         \
     stat(steps, long, TOTAL, c->steps, "1", "steps of dt since the record before") stat(                                         \
         iterations, long, TOTAL, c->iterations, "1",                                                                             \
@@ -24,12 +25,13 @@
                                                                                              "halves since the record before")   \
                 stat(fewer_stages, long, TOTAL, c->fewer, "1", "parts of steps with fewer stages since the record before") stat( \
                     substeps, long, TOTAL, c->substeps, "1",                                                                     \
-                    "parts in which the steps since the record before were carried out")                                         \
-                    stat(rejected, long, TOTAL, c->rejected, "1",                                                                \
-                         "parts repeated as their error "                                                                        \
-                         "was beyond the tolerance, since "                                                                      \
-                         "the record before") stat(residual, double, MOST, c->residual, "1",                                     \
-                                                   "largest scaled residual at the end of a step since the record before")       \
+                    "parts in which the steps since the record before were carried out") stat(rejected, long, TOTAL,             \
+                                                                                              c->rejected, "1",                  \
+                                                                                              "parts repeated as their error "   \
+                                                                                              "was beyond the tolerance, since " \
+                                                                                              "the record before")               \
+                    stat(residual, double, MOST, c->residual, "1",                                                               \
+                         "largest scaled residual at the end of a step since the record before")                                 \
                         stat(energy_before, double, FIRST, before, "J", "energy that the method carries, at the record before")  \
                             stat(energy_after, double, LAST, after, "J", "energy that the method carries, now") stat(            \
                                 energy_min, double, LEAST, c->energy_min, "J",                                                   \
@@ -45,8 +47,8 @@
                                                                                       "part of gravity in energy_after")         \
                                             stat(spring_before, double, FIRST, c->before.spring, "J",                            \
                                                  "part of springs and soft limits in energy_before")                             \
-                                                stat(spring_after, double, LAST, c->after.spring, "J",                           \
-                                                     "part of springs and soft limits in energy_after")                          \
+                                                stat(spring_after, double, LAST, c->after.spring,                                \
+                                                     "J", "part of springs and soft limits in energy_after")                     \
                                                     stat(work, double, TOTAL, c->flow.work, "J",                                 \
                                                          "work of the applied joint forces since the record before")             \
                                                         stat(dissipated, double, TOTAL, c->flow.dissipated, "J",                 \
@@ -62,18 +64,19 @@
                                                                          "time of the last good state if frozen, else 0")        \
                                                                         stat(frozen_dof, int, LAST, c->at_fault.dof, "1",        \
                                                                              "index in v of where it froze; -1 not known, or "   \
-                                                                             "not frozen") stat(frozen_position, double, LAST,   \
-                                                                                                c->at_fault.at, "rad or m",      \
+                                                                             "not frozen") stat(frozen_position,                 \
+                                                                                                double, LAST, c->at_fault.at,    \
+                                                                                                "rad or m",                      \
                                                                                                 "coordinate there at the last "  \
                                                                                                 "good state; NaN of a ball")     \
-                                                                            stat(frozen_velocity, double, LAST,                  \
-                                                                                 c->at_fault.rate, "rad/s or m/s",               \
+                                                                            stat(frozen_velocity, double,                        \
+                                                                                 LAST, c->at_fault.rate, "rad/s or m/s",         \
                                                                                  "velocity there at the last good state")        \
-                                                                                stat(frozen_residual, double, LAST,              \
-                                                                                     c->at_fault.left, "1",                      \
+                                                                                stat(frozen_residual, double,                    \
+                                                                                     LAST, c->at_fault.left, "1",                \
                                                                                      "scaled residual there, if no step was "    \
-                                                                                     "found") stat(corrections, long, TOTAL,     \
-                                                                                                   c->corrections, "1",          \
+                                                                                     "found") stat(corrections, long,            \
+                                                                                                   TOTAL, c->corrections, "1",   \
                                                                                                    "times that a step was "      \
                                                                                                    "solved once more with "      \
                                                                                                    "other normal forces for "    \
@@ -82,8 +85,8 @@
                                                                                     stat(touching, int, LAST, c->touching, "1",  \
                                                                                          "contact points that feel the ground")  \
                                                                                         stat(                                    \
-                                                                                            sticking, int, LAST, c->sticking,    \
-                                                                                            "1",                                 \
+                                                                                            sticking, int,                       \
+                                                                                            LAST, c->sticking, "1",              \
                                                                                             "those of them that friction holds") \
                                                                                             stat(sliding, int, LAST, c->sliding, \
                                                                                                  "1",                            \
